@@ -1,0 +1,100 @@
+/* base: what every room stands on.
+ *
+ * What this is: failures that carry a sentence, memory whose sizes are checked,
+ * counter-based random numbers, fork-join threads, a clock.
+ * Who owns what: mem_* give memory that free() ends, mem_map's by mem_unmap.
+ * Threads: nothing is shared but the failure sentence, which is per thread. */
+#ifndef SHOAL_BASE_H
+#define SHOAL_BASE_H
+
+#include <shoal.h>
+
+#include <stdarg.h>
+
+/* ---- err.c: failures ------------------------------------------------------ */
+
+/* Remembers the sentence "who: found X, want Y" and returns code. A failure is
+ * born here once; callers forward the status. */
+shoal_status shoal_fail(shoal_status code, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same with ": " and the words of errno appended. */
+shoal_status shoal_fail_errno(shoal_status code, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- mem.c: memory -------------------------------------------------------- */
+
+/* n zeroed elements, or NULL after shoal_fail; n * size may not overflow. */
+void *mem_array(size_t n, size_t size);
+
+/* Makes *ptr hold at least `need` elements, growing by half; *cap is its size.
+ * On failure *ptr stays as it was. */
+shoal_status mem_grow(void **ptr, size_t *cap, size_t need, size_t size);
+
+/* Bytes that grow: a word arena, a line, a buffer to write. */
+struct bytes {
+    char *at;
+    size_t len, cap;
+};
+
+shoal_status bytes_add(struct bytes *b, const void *data, size_t len);
+shoal_status bytes_reserve(struct bytes *b, size_t more);
+void bytes_fini(struct bytes *b);
+
+/* Zeroed pages, 64-byte aligned at least, huge where the kernel allows. */
+void *mem_map(size_t bytes);
+void mem_unmap(void *at, size_t bytes);
+
+/* What this process may still take: the least of free memory and its cgroup's
+ * limit. */
+uint64_t mem_available(void);
+
+/* The most this process has held so far. */
+uint64_t mem_peak(void);
+
+/* ---- rng.c: random numbers keyed by position ------------------------------- */
+
+/* The same (seed, stream, index) is the same number for ever, on any thread. */
+uint64_t rng_at(uint64_t seed, uint64_t stream, uint64_t index);
+
+struct rng {
+    uint64_t seed, stream, index;
+};
+
+uint64_t rng_next(struct rng *r);
+/* 0 .. n-1 without bias worth naming (n << 2^64); n > 0. */
+uint64_t rng_below(struct rng *r, uint64_t n);
+/* [0, 1) */
+double rng_unit(struct rng *r);
+
+/* ---- pool.c: fork and join -------------------------------------------------- */
+
+/* n, or the number of cores this process may use when n is 0. */
+unsigned pool_threads(unsigned n);
+
+/* Runs fn(ctx, 0..n-1), each on a thread of its own (the caller's is the
+ * first), and waits for all. Gives the failure of the lowest index, sentence
+ * included. */
+shoal_status pool_run(unsigned n, shoal_status (*fn)(void *ctx, unsigned index), void *ctx);
+
+/* ---- clock.c ----------------------------------------------------------------- */
+
+/* Seconds since some moment in the past, never going back. */
+double clock_now(void);
+
+/* Calls a watch at most ten times a second. Not for several threads at once. */
+struct pulse {
+    struct shoal_watch watch;
+    const char *phase, *unit;
+    uint64_t total;
+    double began, next;
+};
+
+void pulse_begin(struct pulse *p, const struct shoal_watch *watch, const char *phase,
+                 const char *unit, uint64_t total);
+/* SHOAL_ESTOP when the watcher said to stop. */
+shoal_status pulse_at(struct pulse *p, uint64_t done);
+/* The last call of a phase, whatever the time. */
+shoal_status pulse_end(struct pulse *p, uint64_t done);
+
+#endif

@@ -1,0 +1,67 @@
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The one thing the library keeps between calls, as errno is kept. */
+static _Thread_local char sentence[1024];
+
+const char *shoal_error(void)
+{
+    return sentence;
+}
+
+const char *shoal_status_name(shoal_status status)
+{
+    switch (status) {
+#define X(name, value, text)                                                                       \
+    case SHOAL_##name:                                                                             \
+        return #name;
+        SHOAL_STATUS_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+const char *shoal_version(void)
+{
+    return SHOAL_VERSION;
+}
+
+/* Callers may pass shoal_error() itself as an argument, so the sentence is
+ * composed aside first. */
+static void remember(const char *fmt, va_list args, const char *tail)
+{
+    char text[sizeof sentence];
+    int n = vsnprintf(text, sizeof text, fmt, args);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
+
+    text[len] = '\0';
+    if (tail)
+        snprintf(text + len, sizeof text - len, ": %s", tail);
+    memcpy(sentence, text, sizeof text);
+}
+
+shoal_status shoal_fail(shoal_status code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    remember(fmt, args, NULL);
+    va_end(args);
+    return code;
+}
+
+shoal_status shoal_fail_errno(shoal_status code, const char *fmt, ...)
+{
+    char words[128];
+    va_list args;
+
+    /* glibc's strerror_r returns the text, which may lie outside the buffer. */
+    const char *tail = strerror_r(errno, words, sizeof words);
+    va_start(args, fmt);
+    remember(fmt, args, tail);
+    va_end(args);
+    return code;
+}

@@ -1,0 +1,130 @@
+#include "base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+void *mem_array(size_t n, size_t size)
+{
+    void *at = calloc(n ? n : 1, size ? size : 1);
+
+    if (!at)
+        shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu elements of %zu bytes", n, size);
+    return at;
+}
+
+shoal_status mem_grow(void **ptr, size_t *cap, size_t need, size_t size)
+{
+    size_t want = *cap + *cap / 2;
+    size_t bytes;
+    void *at;
+
+    if (need <= *cap)
+        return SHOAL_OK;
+    if (want < need)
+        want = need < 16 ? 16 : need;
+    if (__builtin_mul_overflow(want, size, &bytes) || !(at = realloc(*ptr, bytes)))
+        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu elements of %zu bytes", want,
+                          size);
+    *ptr = at;
+    *cap = want;
+    return SHOAL_OK;
+}
+
+shoal_status bytes_reserve(struct bytes *b, size_t more)
+{
+    void *at = b->at;
+    shoal_status st;
+
+    if (more > SIZE_MAX - b->len)
+        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes more", more);
+    st = mem_grow(&at, &b->cap, b->len + more, 1);
+    b->at = at;
+    return st;
+}
+
+shoal_status bytes_add(struct bytes *b, const void *data, size_t len)
+{
+    shoal_status st = bytes_reserve(b, len);
+
+    if (st == SHOAL_OK && len > 0) {
+        memcpy(b->at + b->len, data, len);
+        b->len += len;
+    }
+    return st;
+}
+
+void bytes_fini(struct bytes *b)
+{
+    free(b->at);
+    *b = (struct bytes){0};
+}
+
+void *mem_map(size_t bytes)
+{
+    void *at = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                    -1, 0);
+
+    if (at == MAP_FAILED) {
+        shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", bytes);
+        return NULL;
+    }
+    if (bytes >= HUGE_PAGE)
+        madvise(at, bytes, MADV_HUGEPAGE); /* a wish: the kernel may decline */
+    return at;
+}
+
+void mem_unmap(void *at, size_t bytes)
+{
+    if (at)
+        munmap(at, bytes ? bytes : 1);
+}
+
+/* The first number behind `key` in a small file of the kernel's; UINT64_MAX
+ * when there is none ("max" in a cgroup). */
+static uint64_t kernel_number(const char *path, const char *key)
+{
+    char line[256];
+    uint64_t value = UINT64_MAX;
+    FILE *f = fopen(path, "r");
+
+    if (!f)
+        return value;
+    while (fgets(line, sizeof line, f)) {
+        unsigned long long n;
+
+        if (strncmp(line, key, strlen(key)) == 0 && sscanf(line + strlen(key), "%llu", &n) == 1) {
+            value = n;
+            break;
+        }
+    }
+    fclose(f);
+    return value;
+}
+
+uint64_t mem_available(void)
+{
+    uint64_t kib = kernel_number("/proc/meminfo", "MemAvailable:");
+    uint64_t room = kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
+    uint64_t limit = kernel_number("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = kernel_number("/sys/fs/cgroup/memory.current", "");
+
+    if (limit != UINT64_MAX && used != UINT64_MAX) {
+        uint64_t left = limit > used ? limit - used : 0;
+
+        room = left < room ? left : room;
+    }
+    return room;
+}
+
+uint64_t mem_peak(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
