@@ -1,0 +1,710 @@
+/* The only file that knows xxhash. docs/formats.md is the specification: where
+ * the two differ, one of them is wrong.
+ *
+ * What a file may say is checked in this order: magic, version, header sum,
+ * size, table sum, entries. Sections are packed, so each offset is known
+ * before it is read and nothing read can lead outside the file. */
+#include "file/file.h"
+
+#include "base/base.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#define VERSION 1u
+#define ALIGN 64u
+#define SECTIONS_MAX 1024u
+#define NAME_CAP 24u
+/* A section's sum is made from the sums of its slices, so that many threads
+ * can check one long section. */
+#define SLICE ((size_t)1 << 20)
+
+static const unsigned char MAGIC[8] = {0x89, 'S', 'H', 'L', '\r', '\n', 0x1a, '\n'};
+
+struct header {
+    unsigned char magic[8];
+    uint32_t version, flags;
+    uint64_t size;    /* of the file */
+    uint64_t toc;     /* offset of the table */
+    uint64_t count;   /* entries in it */
+    uint64_t toc_sum; /* XXH3 of the table */
+    uint64_t zero;
+    uint64_t sum; /* XXH3 of the 56 bytes before */
+};
+
+struct entry {
+    char name[NAME_CAP]; /* NUL-padded */
+    uint64_t offset, size, sum;
+    uint64_t zero[2];
+};
+
+_Static_assert(sizeof(struct header) == 64 && sizeof(struct entry) == 64, "as on disk");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "sections are used as they are mapped");
+
+/* The next multiple of ALIGN; offsets stay far below 2^64. */
+static uint64_t align_up(uint64_t at)
+{
+    return (at + (ALIGN - 1)) & ~(uint64_t)(ALIGN - 1);
+}
+
+static bool name_is_good(const char *name)
+{
+    size_t len = strnlen(name, NAME_CAP);
+
+    return len > 0 && len < NAME_CAP &&
+           strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789._") == len;
+}
+
+/* ---- Writing ------------------------------------------------------------------ */
+
+struct container_writer {
+    struct output *out;
+    XXH3_state_t *slice; /* bytes of the current slice */
+    XXH3_state_t *whole; /* sums of the slices before it */
+    size_t fill;         /* bytes in the current slice */
+    struct entry *entries;
+    size_t count, cap; /* the last entry is the one being written */
+};
+
+static void sum_reset(struct container_writer *w)
+{
+    XXH3_64bits_reset(w->slice);
+    XXH3_64bits_reset(w->whole);
+    w->fill = 0;
+}
+
+static void sum_end_slice(struct container_writer *w)
+{
+    uint64_t sum = XXH3_64bits_digest(w->slice);
+
+    XXH3_64bits_update(w->whole, &sum, sizeof sum);
+    XXH3_64bits_reset(w->slice);
+    w->fill = 0;
+}
+
+static void sum_add(struct container_writer *w, const unsigned char *data, size_t len)
+{
+    while (len > 0) {
+        size_t n = len < SLICE - w->fill ? len : SLICE - w->fill;
+
+        XXH3_64bits_update(w->slice, data, n);
+        w->fill += n;
+        data += n;
+        len -= n;
+        if (w->fill == SLICE)
+            sum_end_slice(w);
+    }
+}
+
+static uint64_t sum_end(struct container_writer *w)
+{
+    if (w->fill > 0)
+        sum_end_slice(w);
+    return XXH3_64bits_digest(w->whole);
+}
+
+static shoal_status writer_init(struct container_writer *w, const char *path)
+{
+    const struct header blank = {0};
+    shoal_status st;
+
+    w->slice = XXH3_createState();
+    w->whole = XXH3_createState();
+    if (!w->slice || !w->whole)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to write it", path);
+    st = output_open(&w->out, path);
+    if (st == SHOAL_OK)
+        st = output_write(w->out, &blank, sizeof blank);
+    /* The header is known last. What cannot be rewritten is refused now, not
+     * after hours. */
+    if (st == SHOAL_OK)
+        st = output_patch(w->out, 0, &blank, sizeof blank);
+    return st;
+}
+
+shoal_status container_create(struct container_writer **out, const char *path)
+{
+    struct container_writer *w;
+    shoal_status st;
+
+    *out = NULL;
+    w = mem_array(1, sizeof *w);
+    if (!w)
+        return SHOAL_ENOMEM;
+    st = writer_init(w, path);
+    if (st == SHOAL_OK)
+        *out = w;
+    else
+        container_abandon(w);
+    return st;
+}
+
+/* Ends the section being written, if any, and fills its last 64 bytes. */
+static shoal_status writer_end_section(struct container_writer *w)
+{
+    static const char zeros[ALIGN];
+    uint64_t at = output_size(w->out);
+    struct entry *e;
+
+    if (w->count == 0)
+        return SHOAL_OK;
+    e = &w->entries[w->count - 1];
+    e->size = at - e->offset;
+    e->sum = sum_end(w);
+    return output_write(w->out, zeros, (size_t)(align_up(at) - at));
+}
+
+static shoal_status writer_check_name(const struct container_writer *w, const char *name)
+{
+    if (!name_is_good(name))
+        return shoal_fail(SHOAL_EINVAL, "section \"%s\": want 1 to %u of a-z 0-9 . _", name,
+                          NAME_CAP - 1);
+    if (w->count == SECTIONS_MAX)
+        return shoal_fail(SHOAL_ELIMIT, "section \"%s\": want at most %u sections", name,
+                          SECTIONS_MAX);
+    for (size_t i = 0; i < w->count; i++)
+        if (strcmp(w->entries[i].name, name) == 0)
+            return shoal_fail(SHOAL_EINVAL, "section \"%s\": begun twice, want once", name);
+    return SHOAL_OK;
+}
+
+shoal_status container_begin(struct container_writer *w, const char *name)
+{
+    shoal_status st = writer_check_name(w, name);
+    void *entries = w->entries;
+    struct entry *e;
+
+    if (st == SHOAL_OK)
+        st = writer_end_section(w);
+    if (st == SHOAL_OK)
+        st = mem_grow(&entries, &w->cap, w->count + 1, sizeof *w->entries);
+    w->entries = entries;
+    if (st != SHOAL_OK)
+        return st;
+    e = &w->entries[w->count++];
+    *e = (struct entry){.offset = output_size(w->out)};
+    memcpy(e->name, name, strlen(name));
+    sum_reset(w);
+    return SHOAL_OK;
+}
+
+shoal_status container_write(struct container_writer *w, const void *data, size_t len)
+{
+    assert(w->count > 0);
+    sum_add(w, data, len);
+    return output_write(w->out, data, len);
+}
+
+shoal_status container_put(struct container_writer *w, const char *name, const void *data,
+                           size_t len)
+{
+    shoal_status st = container_begin(w, name);
+
+    return st == SHOAL_OK ? container_write(w, data, len) : st;
+}
+
+uint64_t container_size(const struct container_writer *w)
+{
+    return output_size(w->out);
+}
+
+static shoal_status writer_finish(struct container_writer *w)
+{
+    struct header h = {.version = VERSION, .count = w->count};
+    size_t toc_size = w->count * sizeof *w->entries;
+    shoal_status st = writer_end_section(w);
+
+    if (st != SHOAL_OK)
+        return st;
+    h.toc = output_size(w->out);
+    st = output_write(w->out, w->entries, toc_size);
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(h.magic, MAGIC, sizeof MAGIC);
+    h.size = output_size(w->out);
+    h.toc_sum = XXH3_64bits(w->entries, toc_size);
+    h.sum = XXH3_64bits(&h, offsetof(struct header, sum));
+    return output_patch(w->out, 0, &h, sizeof h);
+}
+
+shoal_status container_commit(struct container_writer *w)
+{
+    shoal_status st = writer_finish(w);
+
+    if (st == SHOAL_OK) {
+        st = output_commit(w->out);
+        w->out = NULL;
+    }
+    container_abandon(w);
+    return st;
+}
+
+void container_abandon(struct container_writer *w)
+{
+    if (!w)
+        return;
+    output_abandon(w->out);
+    XXH3_freeState(w->slice);
+    XXH3_freeState(w->whole);
+    free(w->entries);
+    free(w);
+}
+
+/* ---- Opening ------------------------------------------------------------------- */
+
+struct container {
+    char *path;
+    const unsigned char *at; /* [size] */
+    size_t size;
+    void *mapped;          /* at, when it is ours to unmap */
+    struct entry *entries; /* [count], copied: later changes on disk cannot move them */
+    size_t count;
+};
+
+static shoal_status check_magic(const struct container *c, struct header *h)
+{
+    size_t n = c->size < sizeof MAGIC ? c->size : sizeof MAGIC;
+
+    if (n == 0 || memcmp(c->at, MAGIC, n) != 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: not a shoal file", c->path);
+    if (c->size < sizeof *h)
+        return shoal_fail(SHOAL_EFORMAT, "%s: ends after %zu bytes, want %zu or more", c->path,
+                          c->size, sizeof *h);
+    memcpy(h, c->at, sizeof *h);
+    return SHOAL_OK;
+}
+
+static shoal_status check_header(const struct container *c, const struct header *h)
+{
+    uint64_t sum = XXH3_64bits(h, offsetof(struct header, sum));
+
+    if (h->version != VERSION)
+        return shoal_fail(SHOAL_EFORMAT, "%s: is of format version %u, want %u", c->path,
+                          h->version, VERSION);
+    if (h->sum != sum)
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: the header is damaged (checksum 0x%016" PRIx64 ", want 0x%016" PRIx64
+                          ")",
+                          c->path, sum, h->sum);
+    if (h->flags != 0 || h->zero != 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: uses features unknown to this version", c->path);
+    if (h->size != c->size)
+        return shoal_fail(SHOAL_EFORMAT, "%s: ends after %zu bytes, want %" PRIu64, c->path,
+                          c->size, h->size);
+    return SHOAL_OK;
+}
+
+/* The table ends the file, so its place and length must agree. */
+static shoal_status check_toc(const struct container *c, const struct header *h)
+{
+    uint64_t sum;
+
+    if (h->count > SECTIONS_MAX)
+        return shoal_fail(SHOAL_EFORMAT, "%s: has %" PRIu64 " sections, want at most %u", c->path,
+                          h->count, SECTIONS_MAX);
+    if (h->toc > h->size || h->size - h->toc != h->count * sizeof(struct entry))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: its table of %" PRIu64 " sections is at byte %" PRIu64 " of %" PRIu64
+                          ", want it to end the file",
+                          c->path, h->count, h->toc, h->size);
+    sum = XXH3_64bits(c->at + h->toc, (size_t)(h->size - h->toc));
+    if (sum != h->toc_sum)
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: the table of sections is damaged (checksum 0x%016" PRIx64
+                          ", want 0x%016" PRIx64 ")",
+                          c->path, sum, h->toc_sum);
+    return SHOAL_OK;
+}
+
+static bool is_zero(const void *data, size_t len)
+{
+    const unsigned char *at = data;
+
+    while (len > 0 && at[len - 1] == 0)
+        len--;
+    return len == 0;
+}
+
+/* Good name, no second of it before, and nothing hidden behind its end. */
+static shoal_status check_name(const struct container *c, size_t i)
+{
+    const struct entry *e = &c->entries[i];
+    size_t len = strnlen(e->name, NAME_CAP);
+
+    if (!name_is_good(e->name) || !is_zero(e->name + len, NAME_CAP - len) ||
+        !is_zero(e->zero, sizeof e->zero))
+        return shoal_fail(SHOAL_EFORMAT, "%s: entry %zu of its table is malformed", c->path, i);
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(c->entries[k].name, e->name) == 0)
+            return shoal_fail(SHOAL_EFORMAT, "%s: section \"%s\" is there twice, want once",
+                              c->path, e->name);
+    return SHOAL_OK;
+}
+
+/* Sections fill the file from the header to the table, each at the next
+ * multiple of 64: there is one right place for everything. */
+static shoal_status check_entries(const struct container *c, uint64_t toc)
+{
+    uint64_t at = sizeof(struct header);
+
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *e = &c->entries[i];
+        shoal_status st = check_name(c, i);
+
+        if (st != SHOAL_OK)
+            return st;
+        if (at > toc || e->offset != at || e->size > toc - at)
+            return shoal_fail(SHOAL_EFORMAT,
+                              "%s: section \"%s\" takes %" PRIu64 " bytes at byte %" PRIu64
+                              ", want them between byte %" PRIu64 " and %" PRIu64,
+                              c->path, e->name, e->size, e->offset, at, toc);
+        at = align_up(at + e->size);
+    }
+    if (at != toc)
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: its table of sections is at byte %" PRIu64 ", want %" PRIu64,
+                          c->path, toc, at);
+    return SHOAL_OK;
+}
+
+static shoal_status container_parse(struct container *c)
+{
+    struct header h = {0};
+    shoal_status st = check_magic(c, &h);
+
+    if (st == SHOAL_OK)
+        st = check_header(c, &h);
+    if (st == SHOAL_OK)
+        st = check_toc(c, &h);
+    if (st != SHOAL_OK)
+        return st;
+    c->count = (size_t)h.count;
+    c->entries = mem_array(c->count, sizeof *c->entries);
+    if (!c->entries)
+        return SHOAL_ENOMEM;
+    memcpy(c->entries, c->at + h.toc, c->count * sizeof *c->entries);
+    return check_entries(c, h.toc);
+}
+
+static shoal_status fail_map(const char *path)
+{
+    return shoal_fail_errno(errno == ENOENT ? SHOAL_ENOENT : SHOAL_EIO, "%s", path);
+}
+
+static shoal_status map_fd(struct container *c, int fd)
+{
+    struct stat info;
+    void *at;
+
+    if (fstat(fd, &info) != 0)
+        return fail_map(c->path);
+    if (!S_ISREG(info.st_mode))
+        return shoal_fail(SHOAL_EFORMAT, "%s: not a regular file", c->path);
+    c->size = (size_t)info.st_size;
+    if (c->size == 0)
+        return SHOAL_OK;
+    at = mmap(NULL, c->size, PROT_READ, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return fail_map(c->path);
+    c->at = at;
+    c->mapped = at;
+    return SHOAL_OK;
+}
+
+/* Not waiting: a pipe is refused, not read. */
+static shoal_status map_path(struct container *c)
+{
+    int fd = open(c->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    shoal_status st;
+
+    if (fd < 0)
+        return fail_map(c->path);
+    st = map_fd(c, fd);
+    close(fd);
+    return st;
+}
+
+static struct container *container_new(const char *path)
+{
+    struct container *c = mem_array(1, sizeof *c);
+
+    if (c && !(c->path = strdup(path))) {
+        shoal_fail(SHOAL_ENOMEM, "%s: no memory to open it", path);
+        free(c);
+        return NULL;
+    }
+    return c;
+}
+
+static shoal_status container_settle(struct container **out, struct container *c, shoal_status st)
+{
+    if (st == SHOAL_OK)
+        st = container_parse(c);
+    if (st == SHOAL_OK)
+        *out = c;
+    else
+        container_close(c);
+    return st;
+}
+
+shoal_status container_open(struct container **out, const char *path)
+{
+    struct container *c = container_new(path);
+
+    *out = NULL;
+    return c ? container_settle(out, c, map_path(c)) : SHOAL_ENOMEM;
+}
+
+shoal_status container_open_memory(struct container **out, const char *path, const void *data,
+                                   size_t size)
+{
+    struct container *c = container_new(path);
+
+    *out = NULL;
+    if (!c)
+        return SHOAL_ENOMEM;
+    c->at = data;
+    c->size = size;
+    return container_settle(out, c, SHOAL_OK);
+}
+
+void container_close(struct container *c)
+{
+    if (!c)
+        return;
+    if (c->mapped)
+        munmap(c->mapped, c->size);
+    free(c->entries);
+    free(c->path);
+    free(c);
+}
+
+/* ---- Verifying -------------------------------------------------------------------- */
+
+/* The slices of all sections in one row; threads take the next one untaken. */
+struct verify {
+    const struct container *c;
+    size_t *first;  /* [count + 1]: where each section's slices begin */
+    uint64_t *sums; /* [first[count]] */
+    atomic_size_t next;
+};
+
+static void verify_slice(const struct verify *v, size_t section, size_t slice)
+{
+    const struct entry *e = &v->c->entries[section];
+    uint64_t skip = (uint64_t)(slice - v->first[section]) * SLICE;
+    uint64_t left = e->size - skip;
+
+    v->sums[slice] = XXH3_64bits(v->c->at + e->offset + skip, left < SLICE ? (size_t)left : SLICE);
+}
+
+static shoal_status verify_run(void *ctx, unsigned index)
+{
+    struct verify *v = ctx;
+    size_t total = v->first[v->c->count];
+    size_t section = 0;
+    size_t slice;
+
+    (void)index;
+    while ((slice = atomic_fetch_add(&v->next, 1)) < total) {
+        while (slice >= v->first[section + 1])
+            section++;
+        verify_slice(v, section, slice);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status verify_init(struct verify *v, const struct container *c)
+{
+    *v = (struct verify){.c = c};
+    v->first = mem_array(c->count + 1, sizeof *v->first);
+    if (!v->first)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < c->count; i++)
+        v->first[i + 1] = v->first[i] + (size_t)((c->entries[i].size + (SLICE - 1)) / SLICE);
+    v->sums = mem_array(v->first[c->count], sizeof *v->sums);
+    return v->sums ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static shoal_status verify_section(const struct verify *v, size_t i)
+{
+    const struct entry *e = &v->c->entries[i];
+    size_t n = v->first[i + 1] - v->first[i];
+    uint64_t sum = XXH3_64bits(v->sums + v->first[i], n * sizeof *v->sums);
+    uint64_t end = e->offset + e->size;
+
+    if (sum != e->sum)
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: section \"%s\" is damaged (checksum 0x%016" PRIx64
+                          ", want 0x%016" PRIx64 ")",
+                          v->c->path, e->name, sum, e->sum);
+    if (!is_zero(v->c->at + end, (size_t)(align_up(end) - end)))
+        return shoal_fail(SHOAL_EFORMAT, "%s: the gap behind section \"%s\" is damaged, want zeros",
+                          v->c->path, e->name);
+    return SHOAL_OK;
+}
+
+shoal_status container_verify(const struct container *c, unsigned threads)
+{
+    struct verify v;
+    shoal_status st = verify_init(&v, c);
+
+    threads = pool_threads(threads);
+    if (st == SHOAL_OK && threads > v.first[c->count])
+        threads = (unsigned)v.first[c->count];
+    if (st == SHOAL_OK)
+        st = pool_run(threads, verify_run, &v);
+    for (size_t i = 0; i < c->count && st == SHOAL_OK; i++)
+        st = verify_section(&v, i);
+    free(v.first);
+    free(v.sums);
+    return st;
+}
+
+/* ---- Reading ----------------------------------------------------------------------- */
+
+const char *container_path(const struct container *c)
+{
+    return c->path;
+}
+
+size_t container_count(const struct container *c)
+{
+    return c->count;
+}
+
+struct section container_at(const struct container *c, size_t i)
+{
+    const struct entry *e = &c->entries[i];
+
+    assert(i < c->count);
+    return (struct section){e->name, c->at + e->offset, (size_t)e->size};
+}
+
+static bool section_lookup(const struct container *c, const char *name, struct section *out)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->entries[i].name, name) != 0)
+            continue;
+        *out = container_at(c, i);
+        return true;
+    }
+    return false;
+}
+
+shoal_status container_find(const struct container *c, const char *name, size_t unit,
+                            struct section *out)
+{
+    *out = (struct section){0};
+    if (!section_lookup(c, name, out))
+        return shoal_fail(SHOAL_EFORMAT, "%s: has no section \"%s\"", c->path, name);
+    if (out->size % unit != 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: section \"%s\" has %zu bytes, want a multiple of %zu",
+                          c->path, name, out->size, unit);
+    return SHOAL_OK;
+}
+
+bool container_has(const struct container *c, const char *name)
+{
+    struct section ignored;
+
+    return section_lookup(c, name, &ignored);
+}
+
+/* The value of `key` within the lines, not NUL-terminated; NULL when absent. */
+static const char *meta_lookup(const char *text, size_t left, const char *key, size_t *len)
+{
+    size_t klen = strlen(key);
+
+    while (left > 0) {
+        const char *end = memchr(text, '\n', left);
+        size_t line = end ? (size_t)(end - text) : left;
+
+        if (line > klen && memcmp(text, key, klen) == 0 && text[klen] == ' ') {
+            *len = line - klen - 1;
+            return text + klen + 1;
+        }
+        if (!end)
+            break;
+        text += line + 1;
+        left -= line + 1;
+    }
+    return NULL;
+}
+
+shoal_status container_meta(const struct container *c, const char *key, char *value, size_t cap)
+{
+    struct section meta;
+    shoal_status st = container_find(c, "meta", 1, &meta);
+    const char *found;
+    size_t len;
+
+    assert(cap > 0);
+    *value = '\0';
+    if (st != SHOAL_OK)
+        return st;
+    found = meta_lookup(meta.data, meta.size, key, &len);
+    if (!found)
+        return shoal_fail(SHOAL_EFORMAT, "%s: its meta has no \"%s\"", c->path, key);
+    if (len >= cap || memchr(found, '\0', len))
+        return shoal_fail(SHOAL_EFORMAT, "%s: its meta \"%s\" has %zu bytes, want text below %zu",
+                          c->path, key, len, cap);
+    memcpy(value, found, len);
+    value[len] = '\0';
+    return SHOAL_OK;
+}
+
+static bool parse_u64(const char *text, uint64_t *value)
+{
+    *value = 0;
+    if (!*text)
+        return false;
+    for (; *text; text++)
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(*value, 10u, value) ||
+            __builtin_add_overflow(*value, (unsigned)(*text - '0'), value))
+            return false;
+    return true;
+}
+
+shoal_status container_meta_u64(const struct container *c, const char *key, uint64_t *value)
+{
+    char text[32];
+    shoal_status st = container_meta(c, key, text, sizeof text);
+
+    *value = 0;
+    if (st != SHOAL_OK)
+        return st;
+    if (parse_u64(text, value))
+        return SHOAL_OK;
+    *value = 0;
+    return shoal_fail(SHOAL_EFORMAT, "%s: its meta \"%s\" is \"%s\", want a whole number", c->path,
+                      key, text);
+}
+
+/* Only regular files are opened: looking into a pipe would eat its bytes. */
+bool container_sniff(const char *path)
+{
+    unsigned char start[sizeof MAGIC];
+    struct stat info;
+    bool same = false;
+    int fd;
+
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    same = read(fd, start, sizeof start) == (ssize_t)sizeof start &&
+           memcmp(start, MAGIC, sizeof MAGIC) == 0;
+    close(fd);
+    return same;
+}

@@ -1,0 +1,137 @@
+/* file: bytes in and out of the world.
+ *
+ * What this is: input lists, streams that decompress by content, outputs that
+ * appear whole or not at all, and our container of named, checksummed sections.
+ * Who owns what: _open gives a resource that _close ends. A section read from
+ * a container points into its mapping and lives until container_close.
+ * Threads: one thread at a time per object; a container that was opened may be
+ * read by all. */
+#ifndef SHOAL_FILE_H
+#define SHOAL_FILE_H
+
+#include <shoal.h>
+
+/* ---- inputs.c: what to read --------------------------------------------------- */
+
+struct input {
+    char *path;    /* "-" is standard input */
+    uint64_t size; /* on disk; 0 for what is not a regular file */
+    bool regular;  /* may be read again */
+};
+
+struct inputs {
+    struct input *at;
+    size_t len, cap;
+};
+
+/* Expands folders (all files below, by the bytes of their paths, hidden ones
+ * left out, links followed but not back up) and globs; the arguments keep their
+ * order. What exists is never a glob. A path that is not there, or a folder or
+ * glob without a file, is an error, and then *out is empty. */
+shoal_status inputs_expand(struct inputs *out, const char *const *paths, size_t n);
+void inputs_fini(struct inputs *in);
+
+/* ---- stream.c: reading, decompressed by content --------------------------------- */
+
+struct stream;
+
+/* gzip and zstd are recognised by their first bytes, joined members and frames
+ * are read as one; "-" is standard input. A zstd window may be 128 MiB. */
+shoal_status stream_open(struct stream **out, const char *path);
+/* Fills up to cap bytes; *got < cap only at the end. Truncated or corrupt
+ * compressed data fails. */
+shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got);
+/* Bytes taken from the file so far, before decompression: for progress. */
+uint64_t stream_consumed(const struct stream *s);
+void stream_close(struct stream *s);
+
+/* Reads a whole file of at most max bytes, NUL-terminated; free(*out). */
+shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max);
+
+/* ---- output.c: whole or not at all ------------------------------------------------ */
+
+/* A file `.NAME.tmp-XXXXXX` beside its destination, renamed over it by
+ * output_commit. "-" (standard output), pipes and devices are written straight.
+ * Only a killed process leaves the temporary file behind. */
+struct output;
+
+shoal_status output_open(struct output **out, const char *path);
+/* Buffered. After a failure o may only be abandoned. */
+shoal_status output_write(struct output *o, const void *data, size_t len);
+/* Overwrites bytes already written; fails for what is written straight. */
+shoal_status output_patch(struct output *o, uint64_t offset, const void *data, size_t len);
+uint64_t output_size(const struct output *o);
+/* Flushes to the disk and renames; o is ended whether or not it succeeds. */
+shoal_status output_commit(struct output *o);
+/* Ends o and leaves nothing behind. */
+void output_abandon(struct output *o);
+
+/* An unnamed temporary file in dir (NULL: TMPDIR or /tmp), for spooling. */
+shoal_status spool_open(int *fd, const char *dir);
+
+/* ---- container.c: our files ---------------------------------------------------------
+ *
+ *     0         64                                          toc      size
+ *     | header  | section | 0.. | section | 0.. | ... | 0.. | toc    |
+ *
+ * All integers little-endian. Sections start at multiples of 64; what lies
+ * between is zero. docs/formats.md is the specification. */
+
+struct container_writer;
+
+/* The path must be a regular file or not there yet: pipes and devices cannot
+ * be rewritten. */
+shoal_status container_create(struct container_writer **out, const char *path);
+/* Starts a section (names: 1-23 bytes of a-z 0-9 . _), ending the one before.
+ * After a failure the writer may only be abandoned. */
+shoal_status container_begin(struct container_writer *w, const char *name);
+shoal_status container_write(struct container_writer *w, const void *data, size_t len);
+/* begin and write in one. */
+shoal_status container_put(struct container_writer *w, const char *name, const void *data,
+                           size_t len);
+uint64_t container_size(const struct container_writer *w);
+/* Writes table and header and lets the file appear; w is ended whether or not
+ * it succeeds. */
+shoal_status container_commit(struct container_writer *w);
+void container_abandon(struct container_writer *w);
+
+struct container;
+
+/* Maps the file and checks header and table of sections, in milliseconds
+ * however long the file. While it is open nobody may shorten the file: reading
+ * what is gone kills the process (SIGBUS). Files that output.c replaces are
+ * safe, for the old one lives on until it is closed. */
+shoal_status container_open(struct container **out, const char *path);
+/* The same for bytes in memory, borrowed until container_close; `path` is for
+ * sentences. Sections are aligned as far as data is. */
+shoal_status container_open_memory(struct container **out, const char *path, const void *data,
+                                   size_t size);
+/* Checks every byte: sections against their checksums, gaps for zeros. Open
+ * and verify together leave no byte of the file unchecked. threads 0: one for
+ * each core. */
+shoal_status container_verify(const struct container *c, unsigned threads);
+void container_close(struct container *c);
+
+const char *container_path(const struct container *c);
+size_t container_count(const struct container *c);
+struct section {
+    const char *name;
+    const void *data; /* 64-byte aligned */
+    size_t size;
+};
+struct section container_at(const struct container *c, size_t i);
+/* The section of that name whose size is a multiple of unit (> 0); fails, with
+ * the file's name, when there is none. */
+shoal_status container_find(const struct container *c, const char *name, size_t unit,
+                            struct section *out);
+bool container_has(const struct container *c, const char *name);
+
+/* The section "meta" holds lines `key value`; the first of a key counts. A
+ * value of cap bytes or more fails. */
+shoal_status container_meta(const struct container *c, const char *key, char *value, size_t cap);
+shoal_status container_meta_u64(const struct container *c, const char *key, uint64_t *value);
+
+/* Whether the file starts like a container, without complaint if not. */
+bool container_sniff(const char *path);
+
+#endif

@@ -1,0 +1,310 @@
+#include "file/file.h"
+
+#include "base/base.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFER_CAP ((size_t)256 << 10)
+#define TEMP_TRIES 100
+/* Of NAME in .NAME.tmp-XXXXXX: file names end at 255 bytes. */
+#define TEMP_NAME_MAX 200
+
+struct output {
+    char *name;   /* for sentences, as the caller wrote it */
+    char *target; /* where it will stand, links resolved; NULL: written straight */
+    char *temp;   /* where it grows; NULL: written straight, or renamed already */
+    int fd;
+    bool standard; /* fd is standard output: not ours to close */
+    bool broken;   /* a write failed: may only be abandoned */
+    uint64_t size; /* bytes given to us, the last `fill` of them in buf */
+    size_t fill;
+    char *buf; /* [BUFFER_CAP] */
+};
+
+static shoal_status fail_output(const struct output *o)
+{
+    return shoal_fail_errno(SHOAL_EIO, "%s: cannot be written", o->name);
+}
+
+/* ---- Opening ------------------------------------------------------------------ */
+
+/* The length of the folder part of a path, its slash included. */
+static size_t folder_len(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* NULL after shoal_fail. */
+static char *temp_name(const struct output *o)
+{
+    size_t folder = folder_len(o->target);
+    uint32_t salt = 0;
+    char *path;
+
+    if (getrandom(&salt, sizeof salt, 0) != sizeof salt) {
+        fail_output(o);
+        return NULL;
+    }
+    if (asprintf(&path, "%.*s.%.*s.tmp-%06x", (int)folder, o->target, TEMP_NAME_MAX,
+                 o->target + folder, salt & 0xffffffu) < 0) {
+        shoal_fail(SHOAL_ENOMEM, "%s: no memory for its name", o->name);
+        return NULL;
+    }
+    return path;
+}
+
+/* Not mkostemp: open(2) gives the mode that the umask allows, while mkostemp's
+ * 0600 could be widened only by reading the umask, which no thread can do
+ * without changing it for all. */
+static shoal_status temp_open(struct output *o)
+{
+    for (int i = 0; i < TEMP_TRIES; i++) {
+        char *path = temp_name(o);
+
+        if (!path)
+            return SHOAL_EIO;
+        o->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (o->fd >= 0) {
+            o->temp = path;
+            return SHOAL_OK;
+        }
+        free(path); /* keeps errno */
+        if (errno != EEXIST)
+            break;
+    }
+    return fail_output(o);
+}
+
+/* A link is followed, so that renaming replaces the file and not the link. */
+static shoal_status target_resolve(struct output *o, const char *path)
+{
+    o->target = realpath(path, NULL);
+    if (!o->target && errno != ENOENT)
+        return fail_output(o);
+    if (!o->target)
+        o->target = strdup(path);
+    return o->target ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "%s: no memory for its name", path);
+}
+
+/* Pipes and devices cannot be renamed over; they are written as we go. */
+static shoal_status straight_open(struct output *o, const char *path)
+{
+    o->fd = o->standard ? STDOUT_FILENO : open(path, O_WRONLY | O_CLOEXEC);
+    return o->fd < 0 ? fail_output(o) : SHOAL_OK;
+}
+
+static shoal_status output_init(struct output *o, const char *path)
+{
+    shoal_status st;
+    struct stat info;
+
+    o->fd = -1;
+    o->standard = strcmp(path, "-") == 0;
+    o->name = strdup(o->standard ? "standard output" : path);
+    o->buf = mem_array(BUFFER_CAP, 1);
+    if (!o->name || !o->buf)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to write it", path);
+    if (!*path)
+        return shoal_fail(SHOAL_EINVAL, "output: \"\" is no path");
+    if (o->standard || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+        return straight_open(o, path);
+    st = target_resolve(o, path);
+    return st == SHOAL_OK ? temp_open(o) : st;
+}
+
+shoal_status output_open(struct output **out, const char *path)
+{
+    struct output *o;
+    shoal_status st;
+
+    *out = NULL;
+    o = mem_array(1, sizeof *o);
+    if (!o)
+        return SHOAL_ENOMEM;
+    st = output_init(o, path);
+    if (st == SHOAL_OK)
+        *out = o;
+    else
+        output_abandon(o);
+    return st;
+}
+
+/* ---- Writing -------------------------------------------------------------------- */
+
+/* Everything or a failure; short writes go on where they stopped, so that a
+ * full disk says so itself. */
+static shoal_status put_all(struct output *o, const char *data, size_t len, uint64_t offset)
+{
+    while (len > 0) {
+        ssize_t n = o->target ? pwrite(o->fd, data, len, (off_t)offset) : write(o->fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            o->broken = true;
+            return fail_output(o);
+        }
+        data += n;
+        len -= (size_t)n;
+        offset += (uint64_t)n;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status output_flush(struct output *o)
+{
+    size_t fill = o->fill;
+
+    if (o->broken)
+        return shoal_fail(SHOAL_EIO, "%s: cannot be written after a write that failed", o->name);
+    o->fill = 0;
+    return put_all(o, o->buf, fill, o->size - fill);
+}
+
+shoal_status output_write(struct output *o, const void *data, size_t len)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (len > BUFFER_CAP - o->fill)
+        st = output_flush(o);
+    if (st != SHOAL_OK || len == 0)
+        return st;
+    if (len > BUFFER_CAP) {
+        st = put_all(o, data, len, o->size);
+    } else {
+        memcpy(o->buf + o->fill, data, len);
+        o->fill += len;
+    }
+    o->size += len;
+    return st;
+}
+
+shoal_status output_patch(struct output *o, uint64_t offset, const void *data, size_t len)
+{
+    shoal_status st;
+
+    assert(offset <= o->size && len <= o->size - offset);
+    if (!o->target)
+        return shoal_fail(SHOAL_EINVAL, "%s: cannot be rewritten, want a regular file", o->name);
+    st = output_flush(o);
+    return st == SHOAL_OK ? put_all(o, data, len, offset) : st;
+}
+
+uint64_t output_size(const struct output *o)
+{
+    return o->size;
+}
+
+/* ---- Ending ----------------------------------------------------------------------- */
+
+/* Flushes and closes; the disk may report only now that it was full. */
+static shoal_status output_settle(struct output *o)
+{
+    shoal_status st = output_flush(o);
+    int fd = o->fd;
+
+    if (st != SHOAL_OK)
+        return st;
+    if (o->target && fsync(fd) != 0)
+        return fail_output(o);
+    if (o->standard)
+        return SHOAL_OK;
+    o->fd = -1;
+    return close(fd) == 0 ? SHOAL_OK : fail_output(o);
+}
+
+/* A rename outlives a power cut only when its folder was flushed too. Folders
+ * that cannot be opened or do not know fsync are let be. */
+static shoal_status folder_sync(const struct output *o)
+{
+    size_t len = folder_len(o->target);
+    char *folder = len ? strndup(o->target, len) : strdup(".");
+    shoal_status st = SHOAL_OK;
+    int fd;
+
+    if (!folder)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory for its folder's name", o->name);
+    fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0 && fsync(fd) != 0 && errno != EINVAL)
+        st =
+            shoal_fail_errno(SHOAL_EIO, "%s: is in place, but its folder was not flushed", o->name);
+    if (fd >= 0)
+        close(fd);
+    free(folder);
+    return st;
+}
+
+static shoal_status output_rename(struct output *o)
+{
+    if (rename(o->temp, o->target) != 0)
+        return fail_output(o);
+    free(o->temp);
+    o->temp = NULL;
+    return folder_sync(o);
+}
+
+shoal_status output_commit(struct output *o)
+{
+    shoal_status st = output_settle(o);
+
+    if (st == SHOAL_OK && o->temp)
+        st = output_rename(o);
+    output_abandon(o);
+    return st;
+}
+
+void output_abandon(struct output *o)
+{
+    if (!o)
+        return;
+    if (o->fd >= 0 && !o->standard)
+        close(o->fd);
+    if (o->temp)
+        unlink(o->temp);
+    free(o->temp);
+    free(o->target);
+    free(o->name);
+    free(o->buf);
+    free(o);
+}
+
+/* ---- Spooling ----------------------------------------------------------------------- */
+
+/* For file systems without O_TMPFILE: a named file, unnamed at once. */
+static int spool_named(const char *dir)
+{
+    char *path;
+    int fd;
+
+    if (asprintf(&path, "%s/shoal-XXXXXX", dir) < 0)
+        return -1;
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0)
+        unlink(path);
+    free(path);
+    return fd;
+}
+
+shoal_status spool_open(int *fd, const char *dir)
+{
+    const char *env = getenv("TMPDIR");
+
+    if (!dir)
+        dir = env && *env ? env : "/tmp";
+    *fd = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+    if (*fd < 0)
+        *fd = spool_named(dir);
+    if (*fd < 0)
+        return shoal_fail_errno(SHOAL_EIO, "%s: cannot hold temporary files", dir);
+    return SHOAL_OK;
+}

@@ -1,0 +1,390 @@
+/* The only file that knows zlib and zstd. A stream has one way to fill a
+ * buffer, chosen from its first bytes; stream_read repeats it until the buffer
+ * is full or the data ends. */
+#include "file/file.h"
+
+#include "base/base.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+/* Compressed bytes held at a time. */
+#define IN_CAP ((size_t)256 << 10)
+/* The first read: a page, so that later reads of a plain file stay aligned. */
+#define SNIFF_CAP ((size_t)4096)
+/* zlib counts in unsigned int. */
+#define ZLIB_CAP ((size_t)1 << 30)
+/* 128 MiB, what zstd itself accepts unless told otherwise: a frame may not
+ * make us take more. */
+#define WINDOW_LOG_MAX 27
+
+struct stream {
+    char *name; /* for sentences */
+    int fd;
+    bool standard; /* fd is standard input: not ours to close */
+    /* Gives 1..cap bytes, or 0 at the end. */
+    shoal_status (*fill)(struct stream *s, void *buf, size_t cap, size_t *got);
+    uint64_t taken;    /* bytes read from fd */
+    bool ended;        /* fd has no more */
+    bool inside;       /* within a gzip member or zstd frame */
+    unsigned char *in; /* [IN_CAP] */
+    size_t at, len;    /* unread bytes: in[at..len) */
+    z_stream *gzip;    /* NULL unless gzip */
+    ZSTD_DCtx *zstd;   /* NULL unless zstd */
+};
+
+/* ---- The file below --------------------------------------------------------- */
+
+static shoal_status stream_take(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    ssize_t n;
+
+    do
+        n = read(s->fd, buf, cap);
+    while (n < 0 && errno == EINTR);
+    *got = 0;
+    if (n < 0)
+        return shoal_fail_errno(SHOAL_EIO, "%s", s->name);
+    *got = (size_t)n;
+    s->taken += (uint64_t)n;
+    s->ended = n == 0;
+    return SHOAL_OK;
+}
+
+static shoal_status stream_refill(struct stream *s)
+{
+    if (s->at < s->len || s->ended)
+        return SHOAL_OK;
+    s->at = s->len = 0;
+    return stream_take(s, s->in, IN_CAP, &s->len);
+}
+
+/* Where in the file the decoder stands. */
+static uint64_t stream_offset(const struct stream *s)
+{
+    return s->taken - (s->len - s->at);
+}
+
+static shoal_status fail_corrupt(const struct stream *s, const char *kind, const char *why)
+{
+    return shoal_fail(SHOAL_EFORMAT, "%s: corrupt %s data at byte %llu (%s)", s->name, kind,
+                      (unsigned long long)stream_offset(s), why ? why : "no reason given");
+}
+
+static shoal_status fail_truncated(const struct stream *s, const char *kind)
+{
+    return shoal_fail(SHOAL_EFORMAT, "%s: ends inside its %s data at byte %llu", s->name, kind,
+                      (unsigned long long)s->taken);
+}
+
+/* ---- Plain ------------------------------------------------------------------- */
+
+static shoal_status plain_fill(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    size_t held = s->len - s->at;
+
+    *got = 0;
+    if (held == 0)
+        return s->ended ? SHOAL_OK : stream_take(s, buf, cap, got);
+    *got = held < cap ? held : cap;
+    memcpy(buf, s->in + s->at, *got);
+    s->at += *got;
+    return SHOAL_OK;
+}
+
+/* ---- gzip --------------------------------------------------------------------- */
+
+/* Between members zeros are padding, as tapes leave it and gzip(1) forgives. */
+static bool gzip_enter(struct stream *s)
+{
+    if (s->inside)
+        return true;
+    while (s->at < s->len && s->in[s->at] == 0)
+        s->at++;
+    if (s->at == s->len)
+        return false;
+    inflateReset(s->gzip);
+    s->inside = true;
+    return true;
+}
+
+static shoal_status gzip_step(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    z_stream *z = s->gzip;
+    int rc;
+
+    z->next_in = s->in + s->at;
+    z->avail_in = (uInt)(s->len - s->at);
+    z->next_out = buf;
+    z->avail_out = (uInt)cap;
+    rc = inflate(z, Z_NO_FLUSH);
+    s->at = s->len - z->avail_in;
+    *got = cap - z->avail_out;
+    if (rc == Z_STREAM_END)
+        s->inside = false;
+    else if (rc == Z_MEM_ERROR)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to decompress it", s->name);
+    else if (rc != Z_OK)
+        return fail_corrupt(s, "gzip", z->msg);
+    return SHOAL_OK;
+}
+
+/* A member ends with 8 bytes of trailer, so while inflate still holds back
+ * output there is input left, unless the file was cut. */
+static shoal_status gzip_fill(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    shoal_status st;
+
+    *got = 0;
+    while (*got == 0) {
+        st = stream_refill(s);
+        if (st != SHOAL_OK)
+            return st;
+        if (s->at == s->len && s->ended)
+            return s->inside ? fail_truncated(s, "gzip") : SHOAL_OK;
+        if (!gzip_enter(s))
+            continue;
+        st = gzip_step(s, buf, cap < ZLIB_CAP ? cap : ZLIB_CAP, got);
+        if (st != SHOAL_OK)
+            return st;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status gzip_init(struct stream *s)
+{
+    z_stream *z = mem_array(1, sizeof *z);
+
+    if (!z)
+        return SHOAL_ENOMEM;
+    if (inflateInit2(z, 16 + MAX_WBITS) != Z_OK) { /* 16: the gzip wrapping alone */
+        free(z);
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to decompress it", s->name);
+    }
+    s->gzip = z;
+    s->fill = gzip_fill;
+    return SHOAL_OK;
+}
+
+static void gzip_fini(struct stream *s)
+{
+    if (s->gzip)
+        inflateEnd(s->gzip);
+    free(s->gzip);
+}
+
+/* ---- zstd ---------------------------------------------------------------------- */
+
+static shoal_status zstd_fail(const struct stream *s, size_t rc)
+{
+    if (ZSTD_getErrorCode(rc) == ZSTD_error_frameParameter_windowTooLarge)
+        return shoal_fail(SHOAL_ELIMIT, "%s: its zstd window is over %d MiB, want at most that",
+                          s->name, (1 << WINDOW_LOG_MAX) >> 20);
+    if (ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to decompress it", s->name);
+    return fail_corrupt(s, "zstd", ZSTD_getErrorName(rc));
+}
+
+static shoal_status zstd_step(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    ZSTD_inBuffer in = {s->in, s->len, s->at};
+    ZSTD_outBuffer out = {buf, cap, 0};
+    size_t rc = ZSTD_decompressStream(s->zstd, &out, &in);
+
+    s->at = in.pos;
+    *got = out.pos;
+    if (ZSTD_isError(rc))
+        return zstd_fail(s, rc);
+    s->inside = rc != 0;
+    return SHOAL_OK;
+}
+
+/* A frame need not have a trailer: the decoder may hold back output when the
+ * file has ended, so it is asked once more before the frame counts as cut. */
+static shoal_status zstd_fill(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    shoal_status st;
+    bool last;
+
+    *got = 0;
+    while (*got == 0) {
+        st = stream_refill(s);
+        if (st != SHOAL_OK)
+            return st;
+        last = s->at == s->len && s->ended;
+        if (last && !s->inside)
+            return SHOAL_OK;
+        st = zstd_step(s, buf, cap, got);
+        if (st != SHOAL_OK)
+            return st;
+        if (last && *got == 0 && s->inside)
+            return fail_truncated(s, "zstd");
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status zstd_init(struct stream *s)
+{
+    s->zstd = ZSTD_createDCtx();
+    if (!s->zstd ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to decompress it", s->name);
+    s->fill = zstd_fill;
+    return SHOAL_OK;
+}
+
+/* ---- Recognition ----------------------------------------------------------------- */
+
+/* Whether the file starts with the magic or, being shorter, is a beginning of
+ * it. Two bytes decide enough: neither magic's second byte can follow its
+ * first in UTF-8 text. */
+static bool starts_like(const struct stream *s, const char *magic, size_t len)
+{
+    size_t n = s->len < len ? s->len : len;
+
+    return n >= 2 && memcmp(s->in, magic, n) == 0;
+}
+
+/* 0x184d2a5?: a zstd file may open with a frame to be skipped. */
+static bool starts_skippable(const struct stream *s)
+{
+    return s->len >= 4 && (s->in[0] & 0xf0) == 0x50 && memcmp(s->in + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
+static shoal_status stream_sniff(struct stream *s)
+{
+    shoal_status st = SHOAL_OK;
+    size_t got;
+
+    while (s->len < 4 && !s->ended && st == SHOAL_OK) {
+        st = stream_take(s, s->in + s->len, SNIFF_CAP - s->len, &got);
+        s->len += got;
+    }
+    if (st != SHOAL_OK)
+        return st;
+    if (starts_like(s, "\x1f\x8b", 2))
+        return gzip_init(s);
+    if (starts_like(s, "\x28\xb5\x2f\xfd", 4) || starts_skippable(s))
+        return zstd_init(s);
+    s->fill = plain_fill;
+    return SHOAL_OK;
+}
+
+/* ---- The door ---------------------------------------------------------------------- */
+
+static shoal_status stream_init(struct stream *s, const char *path)
+{
+    s->fd = -1;
+    s->standard = strcmp(path, "-") == 0;
+    s->name = strdup(s->standard ? "standard input" : path);
+    s->in = mem_array(IN_CAP, 1);
+    if (!s->name || !s->in)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to read it", path);
+    s->fd = s->standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0)
+        return shoal_fail_errno(errno == ENOENT ? SHOAL_ENOENT : SHOAL_EIO, "%s", path);
+    posix_fadvise(s->fd, 0, 0, POSIX_FADV_SEQUENTIAL); /* a wish: pipes decline */
+    return stream_sniff(s);
+}
+
+shoal_status stream_open(struct stream **out, const char *path)
+{
+    struct stream *s;
+    shoal_status st;
+
+    *out = NULL;
+    s = mem_array(1, sizeof *s);
+    if (!s)
+        return SHOAL_ENOMEM;
+    st = stream_init(s, path);
+    if (st == SHOAL_OK)
+        *out = s;
+    else
+        stream_close(s);
+    return st;
+}
+
+shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    shoal_status st = SHOAL_OK;
+    size_t n = 1;
+
+    *got = 0;
+    while (*got < cap && n > 0 && st == SHOAL_OK) {
+        st = s->fill(s, (char *)buf + *got, cap - *got, &n);
+        *got += n;
+    }
+    return st;
+}
+
+uint64_t stream_consumed(const struct stream *s)
+{
+    return s->taken;
+}
+
+void stream_close(struct stream *s)
+{
+    if (!s)
+        return;
+    gzip_fini(s);
+    ZSTD_freeDCtx(s->zstd);
+    if (s->fd >= 0 && !s->standard)
+        close(s->fd);
+    free(s->in);
+    free(s->name);
+    free(s);
+}
+
+/* ---- A whole file at once ------------------------------------------------------------ */
+
+/* Reads on to the end, one byte beyond max at most. */
+static shoal_status slurp_into(struct bytes *b, struct stream *s, size_t max)
+{
+    shoal_status st;
+    size_t want, got;
+
+    do {
+        want = b->len < IN_CAP ? IN_CAP : b->len;
+        if (want > max - b->len)
+            want = max - b->len + 1;
+        st = bytes_reserve(b, want + 1);
+        if (st != SHOAL_OK)
+            return st;
+        st = stream_read(s, b->at + b->len, want, &got);
+        if (st != SHOAL_OK)
+            return st;
+        b->len += got;
+        if (b->len > max)
+            return shoal_fail(SHOAL_ELIMIT, "%s: over %zu bytes, want at most that", s->name, max);
+    } while (got == want);
+    b->at[b->len] = '\0';
+    return SHOAL_OK;
+}
+
+shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max)
+{
+    struct bytes b = {0};
+    struct stream *s;
+    shoal_status st;
+
+    *out = NULL;
+    *len = 0;
+    st = stream_open(&s, path);
+    if (st != SHOAL_OK)
+        return st;
+    st = slurp_into(&b, s, max);
+    stream_close(s);
+    if (st != SHOAL_OK) {
+        bytes_fini(&b);
+        return st;
+    }
+    *out = b.at;
+    *len = b.len;
+    return SHOAL_OK;
+}
