@@ -1,0 +1,471 @@
+/* Encoding: one pass to count (unless a vocabulary is given), one to look up.
+ * Threads encode blocks as they come and write them in the order of the input,
+ * so the file is the same for any number of threads. */
+#include "data/data.h"
+
+#include <libgen.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+struct shoal_corpus {
+    struct container *file;
+    shoal_vocab *vocab;
+    const uint32_t *ids;
+    size_t len; /* sentence ends included */
+    uint64_t words, sentences;
+};
+
+struct shoal_encode_opts shoal_encode_default(void)
+{
+    return (struct shoal_encode_opts){.vocab = shoal_vocab_default()};
+}
+
+/* ---- the plan ---- */
+
+/* A thread's raw and lower-cased block, and its ids: one for each two bytes at
+ * the most. */
+#define THREAD_BYTES (2 * BLOCK_BYTES + BLOCK_BYTES * 3 / 2 + BLOCK_BYTES * 2)
+
+/* The folder a file goes to; free() it. */
+static char *folder_of(const char *path)
+{
+    char *copy = strdup(path), *folder = NULL;
+
+    if (copy)
+        folder = strdup(dirname(copy));
+    free(copy);
+    if (!folder)
+        shoal_fail(SHOAL_ENOMEM, "memory: no room for a path");
+    return folder;
+}
+
+static uint64_t disk_free(const char *path)
+{
+    char *folder = folder_of(path);
+    struct statvfs fs;
+    uint64_t room = UINT64_MAX;
+
+    if (folder && statvfs(folder, &fs) == 0)
+        room = (uint64_t)fs.f_bavail * fs.f_frsize;
+    free(folder);
+    return room;
+}
+
+static void plan_inputs(struct shoal_encode_plan *plan, const struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->len; i++) {
+        plan->input_bytes += inputs->at[i].size;
+        plan->streamed |= !inputs->at[i].regular;
+    }
+}
+
+static void make_plan(struct shoal_encode_plan *plan, const char *path,
+                      const struct inputs *inputs, const struct shoal_encode_opts *opts)
+{
+    uint64_t vocab = opts->vocab.memory, words;
+
+    *plan = (struct shoal_encode_plan){0};
+    plan_inputs(plan, inputs);
+    /* Text has at most one new word for each six bytes or so, of 64 bytes in
+     * the tables; compressed text has four times its size. */
+    words = plan->input_bytes * 4 / 6;
+    if (!plan->streamed && words * 64 + ((uint64_t)1 << 20) < vocab)
+        vocab = words * 64 + ((uint64_t)1 << 20);
+    plan->buffer_bytes = (uint64_t)pool_threads(opts->vocab.threads) * THREAD_BYTES;
+    plan->vocab_bytes = opts->given ? 0 : vocab;
+    plan->memory_bytes = plan->buffer_bytes + plan->vocab_bytes;
+    plan->memory_free = opts->memory_limit ? opts->memory_limit : mem_available();
+    plan->disk_bytes = plan->streamed ? 0 : plan->input_bytes * 7 / 10;
+    plan->disk_free = disk_free(path);
+}
+
+static shoal_status check_plan(const struct shoal_encode_plan *plan)
+{
+    if (plan->memory_bytes > plan->memory_free)
+        return shoal_fail(SHOAL_ELIMIT,
+                          "encode: needs up to %llu bytes of memory (%llu for counting), "
+                          "%llu are free; lower --vocab-memory or --threads",
+                          (unsigned long long)plan->memory_bytes,
+                          (unsigned long long)plan->vocab_bytes,
+                          (unsigned long long)plan->memory_free);
+    if (plan->disk_bytes > plan->disk_free)
+        return shoal_fail(SHOAL_ELIMIT, "encode: needs about %llu bytes of disk, %llu are free",
+                          (unsigned long long)plan->disk_bytes,
+                          (unsigned long long)plan->disk_free);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_encode_plan(struct shoal_encode_plan *plan, const char *path,
+                               const char *const *paths, size_t npaths,
+                               const struct shoal_encode_opts *opts)
+{
+    struct inputs inputs = {0};
+    shoal_status st = shoal_vocab_check(&opts->vocab);
+
+    if (st == SHOAL_OK)
+        st = inputs_expand(&inputs, paths, npaths);
+    if (st == SHOAL_OK)
+        make_plan(plan, path, &inputs, opts);
+    inputs_fini(&inputs);
+    return st;
+}
+
+/* ---- encoding ---- */
+
+struct encoder {
+    struct text *text;
+    const shoal_vocab *vocab;
+    struct container_writer *out;
+
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint64_t next; /* the block to be written next */
+    bool failed;
+    bool open; /* the last id written is a word */
+    uint64_t words, sentences, unknown; /* <UNK> among the words */
+};
+
+/* Ids of a batch, what is not in the vocabulary left out or <UNK>, and no two
+ * sentence ends in a row within the block. */
+static void encode_batch(const shoal_vocab *vocab, const struct span *words, size_t n,
+                         struct bytes *out)
+{
+    uint32_t found[512], unk = shoal_vocab_unk(vocab);
+    uint32_t *ids = (uint32_t *)(void *)out->at;
+    size_t len = out->len / sizeof *ids;
+
+    vocab_find_all(vocab, words, n, found);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t id = found[i] == SHOAL_NO_ID ? unk : found[i];
+
+        if (words[i].len == 0) {
+            if (len == 0 || ids[len - 1] != SHOAL_SENTENCE_END)
+                ids[len++] = SHOAL_SENTENCE_END;
+        } else if (id != SHOAL_NO_ID) {
+            ids[len++] = id;
+        }
+    }
+    out->len = len * sizeof *ids;
+}
+
+static shoal_status encode_block(const shoal_vocab *vocab, struct scanner *scan,
+                                 const struct block *block, struct bytes *out)
+{
+    struct span words[512];
+    shoal_status st = SHOAL_OK;
+    size_t n;
+
+    out->len = 0;
+    scanner_begin(scan, block);
+    while (st == SHOAL_OK && (n = scanner_next(scan, words, 512)) > 0) {
+        st = bytes_reserve(out, n * sizeof(uint32_t));
+        if (st == SHOAL_OK)
+            encode_batch(vocab, words, n, out);
+    }
+    return st;
+}
+
+static shoal_status append(struct encoder *e, const uint32_t *ids, size_t n)
+{
+    uint32_t unk = shoal_vocab_unk(e->vocab);
+    size_t ends = 0, unknown = 0;
+
+    if (n > 0 && ids[0] == SHOAL_SENTENCE_END && !e->open)
+        ids++, n--; /* ends a sentence of which nothing was kept */
+    if (n == 0)
+        return SHOAL_OK;
+    for (size_t i = 0; i < n; i++) {
+        ends += ids[i] == SHOAL_SENTENCE_END;
+        unknown += ids[i] == unk;
+    }
+    e->open = ids[n - 1] != SHOAL_SENTENCE_END;
+    e->sentences += ends;
+    e->words += n - ends;
+    e->unknown += unk == SHOAL_NO_ID ? 0 : unknown;
+    return container_write(e->out, ids, n * sizeof *ids);
+}
+
+/* Waits for the block's turn. After a failure anywhere nobody waits. */
+static shoal_status write_in_turn(struct encoder *e, uint64_t seq, const struct bytes *ids)
+{
+    shoal_status st = SHOAL_OK;
+
+    pthread_mutex_lock(&e->lock);
+    while (e->next != seq && !e->failed)
+        pthread_cond_wait(&e->turn, &e->lock);
+    if (!e->failed) {
+        st = append(e, (const uint32_t *)(const void *)ids->at, ids->len / sizeof(uint32_t));
+        e->failed = st != SHOAL_OK;
+        e->next++;
+        pthread_cond_broadcast(&e->turn);
+    }
+    pthread_mutex_unlock(&e->lock);
+    return st;
+}
+
+static void give_up(struct encoder *e)
+{
+    pthread_mutex_lock(&e->lock);
+    e->failed = true;
+    pthread_cond_broadcast(&e->turn);
+    pthread_mutex_unlock(&e->lock);
+}
+
+static shoal_status encode_thread(void *ctx, unsigned index)
+{
+    struct encoder *e = ctx;
+    struct scanner scan = {0};
+    struct block block = {0};
+    struct bytes ids = {0};
+    bool more = true;
+    shoal_status st;
+
+    (void)index;
+    while ((st = text_next(e->text, &block, &more)) == SHOAL_OK && more) {
+        st = encode_block(e->vocab, &scan, &block, &ids);
+        if (st == SHOAL_OK)
+            st = write_in_turn(e, block.seq, &ids);
+        if (st != SHOAL_OK)
+            break;
+    }
+    if (st != SHOAL_OK)
+        give_up(e);
+    text_add(e->text, &(struct shoal_text_stats){.words = scan.words,
+                                                 .sentences = scan.sentences,
+                                                 .long_words = scan.long_words});
+    block_fini(&block);
+    bytes_fini(&ids);
+    return st;
+}
+
+static shoal_status write_meta(struct encoder *e)
+{
+    char meta[256];
+    int n = snprintf(meta, sizeof meta, "kind corpus\nwords %llu\nsentences %llu\nvocab %zu\n",
+                     (unsigned long long)e->words, (unsigned long long)e->sentences,
+                     shoal_vocab_size(e->vocab));
+
+    return container_put(e->out, "meta", meta, (size_t)n);
+}
+
+static shoal_status encode_to(struct encoder *e, unsigned threads, struct shoal_text_stats *text)
+{
+    shoal_status st;
+
+    pthread_mutex_init(&e->lock, NULL);
+    pthread_cond_init(&e->turn, NULL);
+    st = container_begin(e->out, "ids");
+    if (st == SHOAL_OK)
+        st = text_end(e->text, pool_run(threads, encode_thread, e), text);
+    if (st == SHOAL_OK && e->words == 0)
+        st = shoal_fail(SHOAL_EINVAL, "encode: none of %llu words is in the vocabulary of %zu",
+                        (unsigned long long)text->words, shoal_vocab_size(e->vocab));
+    if (st == SHOAL_OK)
+        st = vocab_save(e->vocab, e->out);
+    if (st == SHOAL_OK)
+        st = write_meta(e);
+    pthread_cond_destroy(&e->turn);
+    pthread_mutex_destroy(&e->lock);
+    return st;
+}
+
+static uint64_t file_size(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
+/* Counts first if there is no vocabulary, which then is *made. */
+static shoal_status count_first(struct text *text, const struct shoal_encode_opts *opts,
+                                shoal_vocab **made, struct shoal_encode_stats *stats)
+{
+    double began = clock_now();
+    shoal_status st = vocab_count(made, text, &opts->vocab, &stats->vocab);
+
+    stats->count_seconds = clock_now() - began;
+    return st == SHOAL_OK ? text_rewind(text, "encode") : st;
+}
+
+static shoal_status encode_inputs(const char *path, const struct inputs *inputs,
+                                  const struct shoal_encode_opts *opts,
+                                  struct shoal_encode_stats *stats)
+{
+    struct encoder e = {.vocab = opts->given};
+    struct shoal_text_stats read = {0};
+    shoal_vocab *made = NULL;
+    double began;
+    shoal_status st = text_open(&e.text, inputs, &opts->vocab, !opts->given,
+                                opts->given ? "encode" : "count");
+
+    if (st == SHOAL_OK && !opts->given) {
+        st = count_first(e.text, opts, &made, stats);
+        e.vocab = made;
+    }
+    began = clock_now();
+    if (st == SHOAL_OK)
+        st = container_create(&e.out, path);
+    if (st == SHOAL_OK)
+        st = encode_to(&e, pool_threads(opts->vocab.threads), &read);
+    if (opts->given) {
+        stats->vocab.text = read;
+        stats->vocab.size = shoal_vocab_size(opts->given);
+        stats->vocab.kept_words = e.words - e.unknown;
+    }
+    stats->ids = e.words;
+    stats->sentences = e.sentences;
+    if (st == SHOAL_OK) {
+        struct container_writer *out = e.out;
+
+        e.out = NULL; /* ended by the commit, come what may */
+        st = container_commit(out);
+        stats->file_bytes = st == SHOAL_OK ? file_size(path) : 0;
+    }
+    stats->encode_seconds = clock_now() - began;
+    container_abandon(e.out);
+    text_close(e.text);
+    shoal_vocab_free(made);
+    return st;
+}
+
+shoal_status shoal_encode(const char *path, const char *const *paths, size_t npaths,
+                          const struct shoal_encode_opts *opts, struct shoal_encode_stats *stats)
+{
+    struct shoal_encode_stats own = {0};
+    struct shoal_encode_opts with_dir = *opts;
+    struct shoal_encode_plan plan;
+    struct inputs inputs = {0};
+    char *folder = NULL;
+    shoal_status st = shoal_vocab_check(&opts->vocab);
+
+    if (st == SHOAL_OK)
+        st = inputs_expand(&inputs, paths, npaths);
+    if (st == SHOAL_OK) {
+        make_plan(&plan, path, &inputs, opts);
+        st = check_plan(&plan);
+    }
+    if (st == SHOAL_OK && !opts->vocab.tmp_dir) {
+        /* Where the output fits, what is spooled on the way fits best too. */
+        folder = folder_of(path);
+        with_dir.vocab.tmp_dir = folder;
+        st = folder ? SHOAL_OK : SHOAL_ENOMEM;
+    }
+    if (st == SHOAL_OK)
+        st = encode_inputs(path, &inputs, &with_dir, &own);
+    if (stats)
+        *stats = own;
+    free(folder);
+    inputs_fini(&inputs);
+    return st;
+}
+
+/* ---- reading it back ---- */
+
+/* Every id below the vocabulary's size; counts words and sentence ends. */
+static shoal_status check_ids(struct shoal_corpus *c)
+{
+    uint32_t size = (uint32_t)shoal_vocab_size(c->vocab);
+
+    for (size_t i = 0; i < c->len; i++) {
+        uint32_t id = c->ids[i];
+
+        c->sentences += id == SHOAL_SENTENCE_END;
+        if (id >= size && id != SHOAL_SENTENCE_END)
+            return shoal_fail(SHOAL_EFORMAT, "%s: id %u at place %zu, want less than %u",
+                              container_path(c->file), id, i, size);
+    }
+    c->words = c->len - c->sentences;
+    return SHOAL_OK;
+}
+
+static shoal_status check_kind(const struct container *file)
+{
+    char kind[32];
+    shoal_status st = container_meta(file, "kind", kind, sizeof kind);
+
+    if (st == SHOAL_OK && strcmp(kind, "corpus") != 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a corpus", container_path(file),
+                        kind);
+    return st;
+}
+
+static shoal_status load_corpus(struct shoal_corpus *c, const char *path)
+{
+    struct section ids = {0};
+    shoal_status st = container_open(&c->file, path);
+
+    if (st == SHOAL_OK)
+        st = container_verify(c->file, pool_threads(0));
+    if (st == SHOAL_OK)
+        st = check_kind(c->file);
+    if (st == SHOAL_OK)
+        st = vocab_load(&c->vocab, c->file);
+    if (st == SHOAL_OK)
+        st = container_find(c->file, "ids", sizeof(uint32_t), &ids);
+    c->ids = ids.data;
+    c->len = ids.size / sizeof(uint32_t);
+    return st == SHOAL_OK ? check_ids(c) : st;
+}
+
+shoal_status shoal_corpus_open(shoal_corpus **out, const char *path)
+{
+    struct shoal_corpus *c = mem_array(1, sizeof *c);
+    shoal_status st;
+
+    *out = NULL;
+    if (!c)
+        return SHOAL_ENOMEM;
+    st = load_corpus(c, path);
+    if (st != SHOAL_OK) {
+        shoal_corpus_close(c);
+        return st;
+    }
+    *out = c;
+    return SHOAL_OK;
+}
+
+void shoal_corpus_close(shoal_corpus *c)
+{
+    if (!c)
+        return;
+    shoal_vocab_free(c->vocab);
+    container_close(c->file);
+    free(c);
+}
+
+const shoal_vocab *shoal_corpus_vocab(const shoal_corpus *c)
+{
+    return c->vocab;
+}
+
+uint64_t shoal_corpus_words(const shoal_corpus *c)
+{
+    return c->words;
+}
+
+uint64_t shoal_corpus_sentences(const shoal_corpus *c)
+{
+    return c->sentences;
+}
+
+static size_t part_begin(size_t len, size_t i, size_t n)
+{
+    return (size_t)((unsigned __int128)len * i / n);
+}
+
+shoal_status shoal_corpus_part(const shoal_corpus *c, size_t i, size_t n, const uint32_t **ids,
+                               size_t *count)
+{
+    size_t begin;
+
+    if (i >= n)
+        return shoal_fail(SHOAL_EINVAL, "corpus: part %zu of %zu, want 0 to %zu", i, n,
+                          n ? n - 1 : 0);
+    begin = part_begin(c->len, i, n);
+    *ids = c->ids + begin;
+    *count = part_begin(c->len, i + 1, n) - begin;
+    return SHOAL_OK;
+}

@@ -1,0 +1,517 @@
+/* Counting words in bounded memory.
+ *
+ * A counter is a table of 32-byte slots, open addressing, at most 5/8 full:
+ *
+ *     | hash | head (first 8 bytes) | count | offset, len |
+ *
+ * A word of at most 8 bytes is all in its slot; a longer one lies in the arena.
+ * When the table may not grow any more, its counts go, sorted by bytes, to a
+ * run in an unnamed file, and counting begins anew. counter_merge adds up what
+ * is in memory, or merges all the runs, so the sums are exact either way. */
+#include "data/data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct slot {
+    uint64_t hash, head, count;
+    uint32_t offset, len; /* len 0: empty */
+};
+
+struct run {
+    uint64_t begin, end; /* in the counter's spool */
+};
+
+struct counter {
+    struct slot *slots;
+    size_t size, used; /* a power of two; words in it */
+    struct bytes arena;
+    uint64_t memory;
+    const char *tmp_dir;
+    int spool; /* -1: nothing spilled */
+    uint64_t spooled;
+    struct run *runs;
+    size_t nruns, runs_cap;
+};
+
+#define SLOTS_FIRST ((size_t)1 << 12)
+#define ARENA_PAD 8u /* key_of may read so far behind a word */
+
+shoal_status counter_new(struct counter **out, uint64_t memory, const char *tmp_dir)
+{
+    struct counter *c = mem_array(1, sizeof *c);
+
+    *out = NULL;
+    if (!c)
+        return SHOAL_ENOMEM;
+    *c = (struct counter){.size = SLOTS_FIRST, .tmp_dir = tmp_dir, .spool = -1};
+    c->memory = memory < UINT32_MAX ? memory : UINT32_MAX; /* arena offsets are 32 bits */
+    c->slots = mem_array(c->size, sizeof *c->slots);
+    if (!c->slots) {
+        free(c);
+        return SHOAL_ENOMEM;
+    }
+    *out = c;
+    return SHOAL_OK;
+}
+
+void counter_free(struct counter *c)
+{
+    if (!c)
+        return;
+    if (c->spool >= 0)
+        close(c->spool);
+    free(c->slots);
+    bytes_fini(&c->arena);
+    free(c->runs);
+    free(c);
+}
+
+static const char *slot_word(const struct counter *c, const struct slot *s)
+{
+    return s->len <= 8 ? (const char *)&s->head : c->arena.at + s->offset;
+}
+
+static bool slot_is(const struct counter *c, const struct slot *s, struct key k, const char *at,
+                    uint32_t len)
+{
+    return s->hash == k.hash && s->head == k.head && s->len == len &&
+           (len <= 8 || memcmp(c->arena.at + s->offset, at, len) == 0);
+}
+
+/* The slot of the word, or the empty one where it belongs. */
+static struct slot *find_slot(struct counter *c, struct key k, const char *at, uint32_t len)
+{
+    size_t i = k.hash & (c->size - 1);
+
+    while (c->slots[i].len != 0 && !slot_is(c, &c->slots[i], k, at, len))
+        i = (i + 1) & (c->size - 1);
+    return &c->slots[i];
+}
+
+static shoal_status resize(struct counter *c, size_t size)
+{
+    struct slot *old = c->slots;
+    size_t old_size = c->size;
+    struct slot *slots = mem_array(size, sizeof *slots);
+
+    if (!slots)
+        return SHOAL_ENOMEM;
+    c->slots = slots;
+    c->size = size;
+    for (size_t j = 0; j < old_size; j++) {
+        size_t i = old[j].hash & (size - 1);
+
+        if (old[j].len == 0)
+            continue;
+        while (slots[i].len != 0)
+            i = (i + 1) & (size - 1);
+        slots[i] = old[j];
+    }
+    free(old);
+    return SHOAL_OK;
+}
+
+/* ---- spilling ---- */
+
+static int compare_words(const char *a, size_t alen, const char *b, size_t blen)
+{
+    int order = memcmp(a, b, alen < blen ? alen : blen);
+
+    return order ? order : (alen > blen) - (alen < blen);
+}
+
+static int compare_slots(const void *a, const void *b, void *ctx)
+{
+    const struct slot *x = a, *y = b;
+
+    return compare_words(slot_word(ctx, x), x->len, slot_word(ctx, y), y->len);
+}
+
+struct record {
+    uint64_t count;
+    uint32_t len;
+} __attribute__((packed));
+
+static shoal_status spool_flush(struct counter *c, struct bytes *out)
+{
+    size_t done = 0;
+
+    while (done < out->len) {
+        ssize_t n = pwrite(c->spool, out->at + done, out->len - done, (off_t)c->spooled);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return shoal_fail_errno(SHOAL_EIO, "vocab: writing counts to a temporary file");
+        done += (size_t)n;
+        c->spooled += (uint64_t)n;
+    }
+    out->len = 0;
+    return SHOAL_OK;
+}
+
+static shoal_status write_run(struct counter *c, const struct slot *slots, size_t n)
+{
+    struct bytes out = {0};
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        struct record r = {slots[i].count, slots[i].len};
+
+        st = bytes_add(&out, &r, sizeof r);
+        if (st == SHOAL_OK)
+            st = bytes_add(&out, slot_word(c, &slots[i]), slots[i].len);
+        if (st == SHOAL_OK && out.len >= ((size_t)1 << 16))
+            st = spool_flush(c, &out);
+    }
+    if (st == SHOAL_OK)
+        st = spool_flush(c, &out);
+    bytes_fini(&out);
+    return st;
+}
+
+/* Sorts the table in place, writes it and leaves it empty. */
+static shoal_status spill(struct counter *c)
+{
+    void *runs = c->runs;
+    uint64_t begin = c->spooled;
+    size_t n = 0;
+    shoal_status st = mem_grow(&runs, &c->runs_cap, c->nruns + 1, sizeof *c->runs);
+
+    c->runs = runs;
+    if (st == SHOAL_OK && c->spool < 0)
+        st = spool_open(&c->spool, c->tmp_dir);
+    if (st != SHOAL_OK)
+        return st;
+    for (size_t i = 0; i < c->size; i++)
+        if (c->slots[i].len != 0)
+            c->slots[n++] = c->slots[i];
+    qsort_r(c->slots, n, sizeof *c->slots, compare_slots, c);
+    st = write_run(c, c->slots, n);
+    c->runs[c->nruns++] = (struct run){begin, c->spooled};
+    memset(c->slots, 0, c->size * sizeof *c->slots);
+    c->used = 0;
+    c->arena.len = 0;
+    return st;
+}
+
+/* Room for one word more: a larger table if memory allows, else an empty one.
+ * While a table grows, the old and the new one are both there. */
+static shoal_status make_room(struct counter *c, uint32_t len)
+{
+    uint64_t grown = 3 * c->size * sizeof(struct slot) + c->arena.cap;
+    uint64_t arena = c->arena.len + len + ARENA_PAD > c->arena.cap ? c->arena.cap / 2 * 3 + len : 0;
+
+    if (c->used > 0 && c->size * sizeof(struct slot) + arena > c->memory)
+        return spill(c);
+    if (c->used < c->size / 8 * 5)
+        return SHOAL_OK;
+    return grown <= c->memory ? resize(c, c->size * 2) : spill(c);
+}
+
+static shoal_status insert(struct counter *c, struct key k, const char *at, uint32_t len,
+                           uint64_t count)
+{
+    struct slot *s;
+    shoal_status st = make_room(c, len > 8 ? len : 0);
+
+    if (st == SHOAL_OK && len > 8)
+        st = bytes_reserve(&c->arena, len + ARENA_PAD);
+    if (st != SHOAL_OK)
+        return st;
+    s = find_slot(c, k, at, len); /* the table may be another one now */
+    *s = (struct slot){k.hash, k.head, count, (uint32_t)c->arena.len, len};
+    c->used++;
+    return len > 8 ? bytes_add(&c->arena, at, len) : SHOAL_OK;
+}
+
+static shoal_status count_one(struct counter *c, struct key k, const char *at, uint32_t len,
+                              uint64_t count)
+{
+    struct slot *s = find_slot(c, k, at, len);
+
+    if (s->len != 0) {
+        s->count += count;
+        return SHOAL_OK;
+    }
+    return insert(c, k, at, len, count);
+}
+
+/* All keys first, so that the slots of the whole batch are on their way from
+ * memory when they are asked. */
+shoal_status counter_add(struct counter *c, const struct span *words, size_t n)
+{
+    enum { BATCH = 64 };
+    struct key keys[BATCH];
+    shoal_status st = SHOAL_OK;
+
+    for (size_t done = 0; done < n; done += BATCH) {
+        size_t m = n - done < BATCH ? n - done : BATCH;
+
+        for (size_t i = 0; i < m; i++) {
+            keys[i] = key_of(words[done + i].at, words[done + i].len);
+            __builtin_prefetch(&c->slots[keys[i].hash & (c->size - 1)]);
+        }
+        for (size_t i = 0; i < m && st == SHOAL_OK; i++)
+            if (words[done + i].len > 0)
+                st = count_one(c, keys[i], words[done + i].at, words[done + i].len, 1);
+    }
+    return st;
+}
+
+/* ---- merging ---- */
+
+void tallies_fini(struct tallies *t)
+{
+    free(t->at);
+    bytes_fini(&t->arena);
+    *t = (struct tallies){0};
+}
+
+static uint64_t tallies_bytes(const struct tallies *t)
+{
+    return t->len * sizeof *t->at + t->arena.len;
+}
+
+/* Leaves out the rarest words, one count after the other, until it fits. */
+static void raise_floor(struct tallies *t, uint64_t memory)
+{
+    while (tallies_bytes(t) > memory) {
+        size_t n = 0, used = 0;
+
+        t->floor++;
+        for (size_t i = 0; i < t->len; i++) {
+            struct tally e = t->at[i];
+
+            if (e.count < t->floor)
+                continue;
+            memmove(t->arena.at + used, t->arena.at + e.offset, e.len);
+            e.offset = used;
+            used += e.len;
+            t->at[n++] = e;
+        }
+        t->len = n;
+        t->arena.len = used;
+    }
+}
+
+static shoal_status keep(struct tallies *t, const char *at, uint32_t len, uint64_t count)
+{
+    void *entries = t->at;
+    shoal_status st;
+
+    t->types++;
+    if (count < t->floor)
+        return SHOAL_OK;
+    st = mem_grow(&entries, &t->cap, t->len + 1, sizeof *t->at);
+    t->at = entries;
+    if (st != SHOAL_OK)
+        return st;
+    t->at[t->len++] = (struct tally){count, t->arena.len, len};
+    return bytes_add(&t->arena, at, len);
+}
+
+/* Reads one run in order. */
+struct cursor {
+    const struct counter *counter;
+    uint64_t at, end; /* of what is still in the file */
+    struct bytes buf;
+    size_t pos, chunk;
+    struct record record;
+};
+
+static shoal_status cursor_need(struct cursor *u, size_t need)
+{
+    shoal_status st;
+
+    if (u->buf.len - u->pos >= need)
+        return SHOAL_OK;
+    memmove(u->buf.at, u->buf.at + u->pos, u->buf.len - u->pos);
+    u->buf.len -= u->pos;
+    u->pos = 0;
+    st = bytes_reserve(&u->buf, need > u->chunk ? need : u->chunk);
+    while (st == SHOAL_OK && u->buf.len < need) {
+        uint64_t left = u->end - u->at, room = u->buf.cap - u->buf.len;
+        ssize_t n = pread(u->counter->spool, u->buf.at + u->buf.len, left < room ? left : room,
+                          (off_t)u->at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return shoal_fail_errno(SHOAL_EIO, "vocab: reading counts back");
+        u->at += (uint64_t)n;
+        u->buf.len += (size_t)n;
+    }
+    return st;
+}
+
+static bool cursor_done(const struct cursor *u)
+{
+    return u->record.len == 0;
+}
+
+static const char *cursor_word(const struct cursor *u)
+{
+    return u->buf.at + u->pos - u->record.len;
+}
+
+static shoal_status cursor_next(struct cursor *u)
+{
+    shoal_status st;
+
+    u->record.len = 0;
+    if (u->at == u->end && u->pos == u->buf.len)
+        return SHOAL_OK;
+    st = cursor_need(u, sizeof u->record);
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(&u->record, u->buf.at + u->pos, sizeof u->record);
+    u->pos += sizeof u->record;
+    st = cursor_need(u, u->record.len);
+    u->pos += u->record.len;
+    return st;
+}
+
+static bool cursor_before(const struct cursor *a, const struct cursor *b)
+{
+    if (cursor_done(a) || cursor_done(b))
+        return !cursor_done(a);
+    return compare_words(cursor_word(a), a->record.len, cursor_word(b), b->record.len) < 0;
+}
+
+/* heap[0] is the cursor with the first word. */
+static void sift(struct cursor **heap, size_t n, size_t i)
+{
+    for (;;) {
+        size_t best = i;
+
+        for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < n; child++)
+            if (cursor_before(heap[child], heap[best]))
+                best = child;
+        if (best == i)
+            return;
+        struct cursor *swap = heap[i];
+        heap[i] = heap[best];
+        heap[best] = swap;
+        i = best;
+    }
+}
+
+static shoal_status merge_heap(struct tallies *out, struct cursor **heap, size_t n,
+                               uint64_t memory)
+{
+    struct bytes word = {0};
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && !cursor_done(heap[0])) {
+        uint64_t sum = 0;
+
+        word.len = 0;
+        st = bytes_add(&word, cursor_word(heap[0]), heap[0]->record.len);
+        while (st == SHOAL_OK && !cursor_done(heap[0]) &&
+               compare_words(cursor_word(heap[0]), heap[0]->record.len, word.at, word.len) == 0) {
+            sum += heap[0]->record.count;
+            st = cursor_next(heap[0]);
+            sift(heap, n, 0);
+        }
+        if (st == SHOAL_OK)
+            st = keep(out, word.at, (uint32_t)word.len, sum);
+        if (st == SHOAL_OK)
+            raise_floor(out, memory);
+    }
+    bytes_fini(&word);
+    return st;
+}
+
+/* Opens a cursor for each run; their buffers together stay within `memory`. */
+static shoal_status open_cursors(struct cursor *cursors, struct cursor **heap,
+                                 struct counter **counters, size_t n, size_t runs, uint64_t memory)
+{
+    size_t k = 0;
+    uint64_t chunk = memory / (runs ? runs : 1);
+    shoal_status st = SHOAL_OK;
+
+    chunk = chunk < 4096 ? 4096 : chunk > (1 << 18) ? 1 << 18 : chunk;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < counters[i]->nruns && st == SHOAL_OK; j++, k++) {
+            const struct run *r = &counters[i]->runs[j];
+
+            cursors[k] = (struct cursor){.counter = counters[i], .at = r->begin, .end = r->end,
+                                         .chunk = (size_t)chunk};
+            heap[k] = &cursors[k];
+            st = cursor_next(&cursors[k]);
+        }
+    for (size_t i = k / 2; i-- > 0 && st == SHOAL_OK;)
+        sift(heap, k, i);
+    return st;
+}
+
+static shoal_status merge_runs(struct tallies *out, struct counter **counters, size_t n,
+                               uint64_t memory)
+{
+    struct cursor *cursors = NULL, **heap = NULL;
+    size_t runs = 0;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        st = spill(counters[i]);
+        runs += counters[i]->nruns;
+        out->spilled += counters[i]->spooled;
+    }
+    if (st == SHOAL_OK) {
+        cursors = mem_array(runs, sizeof *cursors);
+        heap = mem_array(runs, sizeof *heap);
+        st = cursors && heap ? SHOAL_OK : SHOAL_ENOMEM;
+    }
+    if (st == SHOAL_OK)
+        st = open_cursors(cursors, heap, counters, n, runs, memory / 4);
+    if (st == SHOAL_OK)
+        st = merge_heap(out, heap, runs, memory);
+    for (size_t i = 0; cursors && i < runs; i++)
+        bytes_fini(&cursors[i].buf);
+    free(cursors);
+    free(heap);
+    return st;
+}
+
+/* Everything is in memory: add the other tables into the first. That table may
+ * outgrow its own share, for the others give theirs up on the way. */
+static shoal_status merge_tables(struct tallies *out, struct counter **counters, size_t n,
+                                 uint64_t memory)
+{
+    struct counter *all = counters[0];
+    shoal_status st = SHOAL_OK;
+
+    all->memory = UINT32_MAX;
+    for (size_t i = 1; i < n && st == SHOAL_OK; i++) {
+        struct counter *c = counters[i];
+
+        for (size_t j = 0; j < c->size && st == SHOAL_OK; j++) {
+            const struct slot *s = &c->slots[j];
+            struct key k = {s->head, s->hash};
+
+            if (s->len != 0)
+                st = count_one(all, k, slot_word(c, s), s->len, s->count);
+        }
+    }
+    if (st == SHOAL_OK && all->nruns > 0) /* over 4 GiB of words after all */
+        return merge_runs(out, counters, 1, memory);
+    for (size_t j = 0; j < all->size && st == SHOAL_OK; j++)
+        if (all->slots[j].len != 0)
+            st = keep(out, slot_word(all, &all->slots[j]), all->slots[j].len,
+                      all->slots[j].count);
+    return st;
+}
+
+shoal_status counter_merge(struct tallies *out, struct counter **counters, size_t n,
+                           uint64_t min_count, uint64_t memory)
+{
+    bool spilled = false;
+
+    *out = (struct tallies){.floor = min_count};
+    for (size_t i = 0; i < n; i++)
+        spilled |= counters[i]->nruns > 0;
+    return spilled ? merge_runs(out, counters, n, memory) : merge_tables(out, counters, n, memory);
+}

@@ -1,0 +1,453 @@
+/* Many inputs as one sequence of blocks. Reading and cutting happen under a
+ * lock and cost little beside what the threads then do with a block: checking,
+ * lower-casing and finding its words. */
+#include "data/data.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct bad {
+    bool found;
+    uint64_t seq, offset; /* of the block; of the byte in its input */
+    size_t input;
+    unsigned char byte;
+};
+
+struct text {
+    pthread_mutex_t lock;
+    const struct inputs *inputs;
+    enum shoal_tokens tokens;
+    enum shoal_bad_bytes bad_bytes;
+    struct shoal_watch watch;
+
+    size_t input;          /* the one being read */
+    struct stream *stream; /* NULL between inputs, and while reading the spool */
+    bool reading;          /* an input is open */
+    uint64_t offset;       /* in the input, of the first byte of carry */
+    struct bytes carry;    /* read, but behind the last cut */
+    bool inside;           /* the last cut was within a line */
+    bool skipping;         /* within a word that is too long */
+
+    int spool;             /* -1: none */
+    bool replay;           /* read the spool instead of what it holds */
+    uint64_t *spool_size;  /* [inputs] bytes in the spool */
+    uint64_t spool_at;     /* reading or writing position */
+    uint64_t spool_left;   /* of the input being replayed */
+
+    uint64_t seq, consumed, first_bytes;
+    struct shoal_text_stats stats;
+    struct pulse pulse;
+    struct bad bad;
+    bool stop; /* after any failure: hand out no more */
+};
+
+static uint64_t total_size(const struct inputs *in)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < in->len; i++) {
+        if (!in->at[i].regular)
+            return 0;
+        total += in->at[i].size;
+    }
+    return total;
+}
+
+static const char *input_name(const struct text *t, size_t i)
+{
+    const char *path = t->inputs->at[i].path;
+
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+shoal_status text_open(struct text **out, const struct inputs *inputs,
+                       const struct shoal_vocab_opts *opts, bool again, const char *phase)
+{
+    struct text *t = mem_array(1, sizeof *t);
+    shoal_status st = SHOAL_OK;
+    bool once = false;
+
+    *out = NULL;
+    if (!t)
+        return SHOAL_ENOMEM;
+    pthread_mutex_init(&t->lock, NULL);
+    t->inputs = inputs;
+    t->tokens = opts->tokens;
+    t->bad_bytes = opts->bad_bytes;
+    t->watch = opts->watch;
+    t->spool = -1;
+    for (size_t i = 0; i < inputs->len; i++)
+        once |= !inputs->at[i].regular;
+    if (again && once) {
+        t->spool_size = mem_array(inputs->len, sizeof *t->spool_size);
+        st = t->spool_size ? spool_open(&t->spool, opts->tmp_dir) : SHOAL_ENOMEM;
+    }
+    if (st != SHOAL_OK) {
+        text_close(t);
+        return st;
+    }
+    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(inputs));
+    *out = t;
+    return SHOAL_OK;
+}
+
+void text_close(struct text *t)
+{
+    if (!t)
+        return;
+    stream_close(t->stream);
+    if (t->spool >= 0)
+        close(t->spool);
+    bytes_fini(&t->carry);
+    free(t->spool_size);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+void block_fini(struct block *b)
+{
+    bytes_fini(&b->raw);
+    bytes_fini(&b->lower);
+}
+
+shoal_status text_rewind(struct text *t, const char *phase)
+{
+    stream_close(t->stream);
+    t->stream = NULL;
+    t->reading = t->inside = t->skipping = t->stop = false;
+    t->input = 0;
+    t->carry.len = 0;
+    t->replay = t->spool >= 0;
+    t->spool_at = t->seq = t->consumed = 0;
+    t->first_bytes = t->stats.bytes;
+    t->stats = (struct shoal_text_stats){0};
+    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(t->inputs));
+    return SHOAL_OK;
+}
+
+/* ---- reading, under the lock ---- */
+
+static bool from_spool(const struct text *t)
+{
+    return t->replay && !t->inputs->at[t->input].regular;
+}
+
+static shoal_status open_input(struct text *t)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (from_spool(t))
+        t->spool_left = t->spool_size[t->input];
+    else
+        st = stream_open(&t->stream, t->inputs->at[t->input].path);
+    t->reading = st == SHOAL_OK;
+    t->offset = 0;
+    t->carry.len = 0;
+    t->inside = t->skipping = false;
+    return st;
+}
+
+static void close_input(struct text *t)
+{
+    if (t->stream)
+        t->consumed += stream_consumed(t->stream);
+    stream_close(t->stream);
+    t->stream = NULL;
+    t->reading = false;
+    t->stats.files++;
+    t->input++;
+}
+
+static shoal_status spool_write(struct text *t, const char *at, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = pwrite(t->spool, at, len, (off_t)t->spool_at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return shoal_fail_errno(SHOAL_EIO, "spool: writing %zu bytes of %s", len,
+                                    input_name(t, t->input));
+        t->spool_at += (uint64_t)n;
+        t->spool_size[t->input] += (uint64_t)n;
+        at += n;
+        len -= (size_t)n;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status spool_read(struct text *t, char *at, size_t cap, size_t *got)
+{
+    size_t want = t->spool_left < cap ? (size_t)t->spool_left : cap;
+
+    *got = 0;
+    while (*got < want) {
+        ssize_t n = pread(t->spool, at + *got, want - *got, (off_t)t->spool_at);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return shoal_fail_errno(SHOAL_EIO, "spool: reading back %s", input_name(t, t->input));
+        *got += (size_t)n;
+        t->spool_at += (uint64_t)n;
+        t->spool_left -= (uint64_t)n;
+    }
+    return SHOAL_OK;
+}
+
+/* Appends up to a block of new bytes to raw; *end when the input is through. */
+static shoal_status read_more(struct text *t, struct bytes *raw, bool *end)
+{
+    size_t got = 0;
+    shoal_status st = bytes_reserve(raw, BLOCK_BYTES + BLOCK_PAD);
+
+    if (st != SHOAL_OK)
+        return st;
+    st = from_spool(t) ? spool_read(t, raw->at + raw->len, BLOCK_BYTES, &got)
+                       : stream_read(t->stream, raw->at + raw->len, BLOCK_BYTES, &got);
+    if (st == SHOAL_OK && t->spool >= 0 && !t->replay && !t->inputs->at[t->input].regular)
+        st = spool_write(t, raw->at + raw->len, got);
+    if (st != SHOAL_OK)
+        return st;
+    *end = got < BLOCK_BYTES;
+    t->stats.bytes += got;
+    raw->len += got;
+    return SHOAL_OK;
+}
+
+/* A byte-order mark is no text. */
+static void drop_mark(struct text *t, struct bytes *raw)
+{
+    if (t->offset == 0 && raw->len >= 3 && memcmp(raw->at, "\xef\xbb\xbf", 3) == 0) {
+        memmove(raw->at, raw->at + 3, raw->len - 3);
+        raw->len -= 3;
+        t->offset = 3;
+    }
+}
+
+static void note_bad(struct text *t, const struct bad *bad)
+{
+    if (!t->bad.found || bad->seq < t->bad.seq)
+        t->bad = *bad;
+    t->stop = true;
+}
+
+static shoal_status fail_bad(const struct text *t, const struct bad *bad)
+{
+    return shoal_fail(SHOAL_EFORMAT, "%s: byte 0x%02x at offset %llu is not UTF-8 text",
+                      input_name(t, bad->input), bad->byte, (unsigned long long)bad->offset);
+}
+
+/* Where a block may end: behind the last newline, else behind the last
+ * separator, else nowhere (0). */
+static size_t find_cut(const struct text *t, const struct bytes *raw)
+{
+    const char *line = memrchr(raw->at, '\n', raw->len);
+
+    return line ? (size_t)(line + 1 - raw->at) : clean_last_break(raw->at, raw->len, t->tokens);
+}
+
+/* Turns bad bytes into spaces, or fails at the first. */
+static shoal_status clean_block(struct text *t, char *at, size_t len, struct bad *where,
+                                uint64_t *replaced)
+{
+    uint64_t base = where->offset;
+    size_t i = 0;
+
+    while ((i += clean_find_bad(at + i, len - i)) < len) {
+        where->found = true;
+        where->offset = base + i;
+        where->byte = (unsigned char)at[i];
+        if (t->bad_bytes == SHOAL_BAD_REFUSE)
+            return fail_bad(t, where);
+        at[i++] = ' ';
+        ++*replaced;
+    }
+    return SHOAL_OK;
+}
+
+/* The length without a character that the end cuts in two. */
+static size_t whole_chars(const char *at, size_t len)
+{
+    for (size_t back = 1; back <= 3 && back <= len; back++) {
+        unsigned char c = (unsigned char)at[len - back];
+        size_t size = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+        if ((c & 0xc0) != 0x80)
+            return size > back ? len - back : len;
+    }
+    return len;
+}
+
+/* A whole block without a place to cut holds part of one over-long word: drop
+ * it, count the word once, and go on behind it. What is dropped is made clean
+ * here; bad bytes that became spaces may offer a place to cut after all. */
+static shoal_status pass_long_word(struct text *t, struct bytes *raw, bool last)
+{
+    struct bad where = {.seq = t->seq, .offset = t->offset, .input = t->input};
+    size_t len = last ? raw->len : whole_chars(raw->at, raw->len), end;
+    shoal_status st = clean_block(t, raw->at, len, &where, &t->stats.bad_bytes);
+
+    if (st != SHOAL_OK) {
+        note_bad(t, &where);
+        return st;
+    }
+    if (!t->skipping && find_cut(t, raw) > 0)
+        return SHOAL_OK;
+    end = clean_first_break(raw->at, len, t->tokens);
+    if (!t->skipping)
+        t->stats.long_words++;
+    t->skipping = end == len;
+    t->offset += end;
+    memmove(raw->at, raw->at + end, raw->len - end);
+    raw->len -= end;
+    return SHOAL_OK;
+}
+
+static shoal_status fill_block(struct text *t, struct block *b, bool *end)
+{
+    struct bytes *raw = &b->raw;
+    size_t cut = 0;
+    shoal_status st;
+
+    raw->len = 0;
+    st = bytes_add(raw, t->carry.at, t->carry.len);
+    t->carry.len = 0;
+    while (st == SHOAL_OK && cut == 0 && !*end) {
+        st = read_more(t, raw, end);
+        if (st != SHOAL_OK)
+            return st;
+        drop_mark(t, raw);
+        cut = *end ? raw->len : find_cut(t, raw);
+        if (t->skipping || (cut == 0 && raw->len > SHOAL_WORD_MAX)) {
+            st = pass_long_word(t, raw, *end);
+            cut = find_cut(t, raw);
+        }
+    }
+    if (st == SHOAL_OK && *end)
+        cut = raw->len;
+    if (st == SHOAL_OK)
+        st = bytes_add(&t->carry, raw->at + cut, raw->len - cut);
+    raw->len = cut;
+    return st;
+}
+
+/* Makes the text of a block out of what was read. */
+static shoal_status prepare_block(struct text *t, struct block *b, struct bad *where,
+                                  uint64_t *replaced)
+{
+    shoal_status st = clean_block(t, b->raw.at, b->raw.len, where, replaced);
+
+    if (st == SHOAL_OK && t->tokens == SHOAL_TOKENS_WORDS)
+        st = clean_words(b->raw.at, b->raw.len, &b->lower);
+    if (st == SHOAL_OK)
+        st = bytes_reserve(&b->raw, BLOCK_PAD);
+    b->text = t->tokens == SHOAL_TOKENS_WORDS ? b->lower.at : b->raw.at;
+    b->len = t->tokens == SHOAL_TOKENS_WORDS ? b->lower.len : b->raw.len;
+    return st;
+}
+
+/* Whether the next block begins within a sentence. A block that does not end a
+ * line is part of one longer than a block, and without a newline: then all
+ * depends on whether it holds a word, which the first 64 bytes mostly tell. */
+static shoal_status follow_line(struct text *t, struct block *b, struct bad where)
+{
+    struct scanner scan = {0};
+    struct span words[SPANS_MIN];
+    shoal_status st;
+
+    if (b->last || b->raw.len == 0)
+        return SHOAL_OK;
+    if (b->raw.at[b->raw.len - 1] == '\n' || t->inside) {
+        t->inside = b->raw.at[b->raw.len - 1] != '\n';
+        return SHOAL_OK;
+    }
+    st = prepare_block(t, b, &where, &t->stats.bad_bytes);
+    if (where.found && t->bad_bytes == SHOAL_BAD_REFUSE)
+        note_bad(t, &where);
+    if (st != SHOAL_OK)
+        return st;
+    scanner_begin(&scan, b);
+    while (scan.words == 0 && scanner_next(&scan, words, SPANS_MIN) > 0)
+        ;
+    t->inside = scan.words > 0;
+    return SHOAL_OK;
+}
+
+/* The next stretch of input, with its place in the order of things. */
+static shoal_status take_block(struct text *t, struct block *b, struct bad *where, bool *more)
+{
+    bool end = false;
+    shoal_status st = SHOAL_OK;
+
+    *more = !t->stop && t->input < t->inputs->len;
+    if (!*more)
+        return SHOAL_OK;
+    if (!t->reading)
+        st = open_input(t);
+    if (st == SHOAL_OK)
+        st = fill_block(t, b, &end);
+    if (st != SHOAL_OK)
+        return st;
+    *where = (struct bad){.seq = t->seq, .offset = t->offset, .input = t->input};
+    t->offset += b->raw.len;
+    b->seq = t->seq++;
+    b->inside = t->inside;
+    b->last = end;
+    st = follow_line(t, b, *where);
+    if (st != SHOAL_OK)
+        return st;
+    if (end)
+        close_input(t);
+    return pulse_at(&t->pulse, t->consumed + (t->stream ? stream_consumed(t->stream) : 0));
+}
+
+shoal_status text_next(struct text *t, struct block *b, bool *more)
+{
+    struct bad where = {0};
+    uint64_t replaced = 0;
+    shoal_status st;
+
+    pthread_mutex_lock(&t->lock);
+    st = take_block(t, b, &where, more);
+    if (st != SHOAL_OK)
+        t->stop = true;
+    pthread_mutex_unlock(&t->lock);
+    if (st != SHOAL_OK || !*more)
+        return st;
+
+    st = prepare_block(t, b, &where, &replaced);
+    if (where.found) {
+        pthread_mutex_lock(&t->lock);
+        t->stats.bad_bytes += replaced;
+        if (t->bad_bytes == SHOAL_BAD_REFUSE)
+            note_bad(t, &where);
+        pthread_mutex_unlock(&t->lock);
+    }
+    return st;
+}
+
+void text_add(struct text *t, const struct shoal_text_stats *part)
+{
+    pthread_mutex_lock(&t->lock);
+    t->stats.words += part->words;
+    t->stats.sentences += part->sentences;
+    t->stats.long_words += part->long_words;
+    pthread_mutex_unlock(&t->lock);
+}
+
+shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *stats)
+{
+    if (t->bad.found)
+        return fail_bad(t, &t->bad);
+    if (st == SHOAL_OK && t->first_bytes > 0 && t->stats.bytes != t->first_bytes)
+        st = shoal_fail(SHOAL_EIO, "input: %llu bytes when counted, %llu when encoded: it changed",
+                        (unsigned long long)t->first_bytes, (unsigned long long)t->stats.bytes);
+    if (st == SHOAL_OK)
+        st = pulse_end(&t->pulse, t->consumed);
+    if (stats)
+        *stats = t->stats;
+    return st;
+}
