@@ -1,0 +1,42 @@
+/* cmd: the verbs, and what they share.
+ *
+ * What this is: one struct verb for each command, and option groups that
+ * several of them offer. */
+#ifndef CLI_CMD_H
+#define CLI_CMD_H
+
+#include "console.h"
+#include "opts.h"
+
+extern const struct verb cmd_shoal; /* the root: `shoal VERB` */
+extern const struct verb cmd_vocab, cmd_encode, cmd_gen, cmd_info, cmd_help;
+
+/* ---- groups.c: option groups --------------------------------------------------- */
+
+extern const struct opt text_opts[];  /* on struct shoal_vocab_opts */
+extern const struct opt vocab_opts[]; /* on struct shoal_vocab_opts */
+
+struct work_opts {
+    bool quiet;
+};
+
+extern const struct opt work_opts[]; /* on struct work_opts: for verbs that report */
+extern const struct opt help_opts[]; /* no struct: for verbs that do not */
+
+#define INPUT_HELP                                                                                 \
+    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
+    "and zstd are recognised by content"
+
+/* ---- cmd_vocab.c: what counting found -------------------------------------------- */
+
+void report_vocab(struct console *c, const struct shoal_vocab_stats *stats, bool unk);
+void warn_vocab(struct console *c, const struct shoal_vocab_stats *stats,
+                const struct shoal_vocab_opts *opts);
+
+/* ---- cmd_help.c, man.c, completion.c: from the tables ------------------------------ */
+
+void help_print(const struct verb *verb);
+void man_print(const struct verb *root);
+void completion_print(const struct verb *root);
+
+#endif

@@ -1,0 +1,100 @@
+/* shoal gen: make data to learn from. Each kind is a verb of its own below. */
+#include "cmd.h"
+
+#include <string.h>
+
+/* ---- world --------------------------------------------------------------------- */
+
+struct world_cmd {
+    struct shoal_world_opts world;
+    struct work_opts work;
+    const char *output;
+    const char *questions;
+};
+
+static const struct verb gen_world;
+
+static void world_defaults(void *at)
+{
+    *(struct world_cmd *)at = (struct world_cmd){.world = shoal_world_default(), .output = "-"};
+}
+
+static void report_world(struct console *c, const struct world_cmd *cmd,
+                         const struct shoal_world_stats *stats)
+{
+    console_row(c, "words", number_count(stats->words).text, "in %s of text",
+                number_size(stats->bytes).text);
+    console_row(c, "sentences", number_count(stats->sentences).text, NULL);
+    if (cmd->questions)
+        console_row(c, "questions", number_count(stats->questions).text, "in %s sections",
+                    number_count(stats->sections).text);
+    console_row(c, "took", number_seconds(console_seconds(c)).text, NULL);
+}
+
+static int world_run(const void *at, const char *const *args, size_t nargs)
+{
+    struct world_cmd cmd = *(const struct world_cmd *)at;
+    struct shoal_world_stats stats = {0};
+    struct console console;
+    bool questions_out = cmd.questions && strcmp(cmd.questions, "-") == 0;
+    shoal_status st;
+
+    (void)args;
+    (void)nargs;
+    if (questions_out && strcmp(cmd.output, "-") == 0)
+        return usage(&gen_world, "--output and --questions are both '-', want a file name for one");
+    console_init(&console, cmd.work.quiet, questions_out ? "-" : cmd.output);
+    cmd.world.watch = console_watch(&console);
+    st = shoal_world_write(cmd.output, cmd.questions, &cmd.world, &stats);
+    if (st == SHOAL_OK)
+        report_world(&console, &cmd, &stats);
+    return console_finish(&console, st);
+}
+
+static const struct opt world_opts[] = {
+    {"words", .kind = OPT_U64, FIELD(struct world_cmd, world.words), .arg = "N",
+     .u = {1, UINT64_MAX}, .help = "write about so many words"},
+    {"seed", .kind = OPT_U64, FIELD(struct world_cmd, world.seed), .arg = "N", .u = {0, UINT64_MAX},
+     .help = "the same seed gives the same bytes"},
+    {"output", 'o', OPT_PATH, FIELD(struct world_cmd, output), .arg = "FILE",
+     .help = "write the text here, - for standard output"},
+    {"questions", .kind = OPT_PATH, FIELD(struct world_cmd, questions), .arg = "FILE",
+     .help = "write analogy questions about it here"},
+    {0},
+};
+
+static const struct verb gen_world = {
+    .name = "shoal gen world",
+    .summary = "English-like sentences over planted facts",
+    .about = "Writes text about a made-up world, one sentence a line, and the analogy questions "
+             "that good word vectors of it answer.",
+    .operands = (const struct operand[]){{0}},
+    .groups =
+        (const struct opt_group[]){
+            {"The world", world_opts, .at = 0},
+            {"General", work_opts, .at = offsetof(struct world_cmd, work)},
+            {0},
+        },
+    .examples =
+        (const struct example[]){
+            {"shoal gen world --words 3000000 --seed 1 -o text.txt --questions analogies.txt",
+             "text and questions"},
+            {"shoal gen world --words 50 -q", "look at a few sentences"},
+            {0},
+        },
+    .opts_size = sizeof(struct world_cmd),
+    .defaults = world_defaults,
+    .run = world_run,
+};
+
+/* ---- gen ----------------------------------------------------------------------- */
+
+const struct verb cmd_gen = {
+    .name = "shoal gen",
+    .summary = "make data to learn from",
+    .about = "Data whose right answers are known, the same for the same seed.",
+    .operands = (const struct operand[]){{.name = "KIND", .help = "a kind of data, below"}, {0}},
+    .groups = (const struct opt_group[]){{"General", help_opts, .at = 0}, {0}},
+    .kind_word = "kind",
+    .kinds = (const struct verb *const[]){&gen_world, NULL},
+};

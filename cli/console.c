@@ -1,0 +1,343 @@
+#include "console.h"
+
+#include "opts.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOG_EVERY 10.0 /* seconds between lines when stderr is no terminal */
+
+/* ---- Signals ------------------------------------------------------------------- */
+
+/* Handlers can reach nothing but a global. */
+static volatile sig_atomic_t signal_got;
+
+static void on_signal(int number)
+{
+    signal_got = number;
+}
+
+void signals_catch(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now, old;
+
+    memset(&now, 0, sizeof now);
+    now.sa_handler = on_signal;
+    now.sa_flags = (int)SA_RESETHAND | SA_RESTART;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        /* nohup and background jobs had their reason to ignore one. */
+        if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+            sigaction(numbers[i], &now, NULL);
+    }
+}
+
+/* ---- Styles ---------------------------------------------------------------------- */
+
+/* A terminal that understands escape sequences. */
+static bool is_screen(FILE *to)
+{
+    const char *term = getenv("TERM");
+
+    return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0;
+}
+
+const char *style_on(FILE *to, enum style style)
+{
+    static const char *const codes[] = {
+        [STYLE_PLAIN] = "\033[0m", [STYLE_BOLD] = "\033[1m",    [STYLE_DIM] = "\033[2m",
+        [STYLE_RED] = "\033[31m",  [STYLE_YELLOW] = "\033[33m", [STYLE_CYAN] = "\033[36m",
+    };
+    const char *no_colour = getenv("NO_COLOR");
+
+    if ((no_colour && *no_colour) || !is_screen(to))
+        return "";
+    return codes[style];
+}
+
+/* ---- Numbers for people ------------------------------------------------------------ */
+
+struct number number_count(uint64_t n)
+{
+    char digits[24];
+    struct number out;
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%" PRIu64, n);
+    size_t at = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0)
+            out.text[at++] = ',';
+        out.text[at++] = digits[i];
+    }
+    out.text[at] = '\0';
+    return out;
+}
+
+/* Three digits that matter: 1.53, 15.3, 153. */
+static int places(double x)
+{
+    return x < 9.995 ? 2 : x < 99.95 ? 1 : 0;
+}
+
+struct number number_size(uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double x = (double)bytes;
+    struct number out;
+    size_t i = 0;
+
+    for (; x >= 1023.5 && i < 6; i++)
+        x /= 1024;
+    snprintf(out.text, sizeof out.text, "%.*f %s", i ? places(x) : 0, x, units[i]);
+    return out;
+}
+
+struct number number_percent(double part, double whole)
+{
+    double percent = whole > 0 ? 100 * part / whole : 0;
+    struct number out;
+
+    /* Only all is 100%. */
+    if (part < whole && percent > 99.99)
+        percent = 99.99;
+    snprintf(out.text, sizeof out.text, "%.*f%%", percent > 99 && part < whole ? 2 : 1, percent);
+    return out;
+}
+
+struct number number_seconds(double seconds)
+{
+    struct number out;
+
+    if (seconds >= 100)
+        return number_clock(seconds);
+    snprintf(out.text, sizeof out.text, "%.2f s", seconds);
+    return out;
+}
+
+struct number number_clock(double seconds)
+{
+    uint64_t s = seconds > 0 && seconds < 1e15 ? (uint64_t)(seconds + 0.5) : 0;
+    struct number out;
+
+    if (s < 3600)
+        snprintf(out.text, sizeof out.text, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+    else
+        snprintf(out.text, sizeof out.text, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
+                 s / 60 % 60, s % 60);
+    return out;
+}
+
+struct number number_rate(double per_second, const char *unit)
+{
+    static const char *const thousands[] = {"", "k ", "M ", "G "};
+    double x = isfinite(per_second) && per_second > 0 ? fmin(per_second, 1e18) : 0;
+    struct number out;
+    size_t i = 0;
+
+    if (strcmp(unit, "bytes") == 0) {
+        snprintf(out.text, sizeof out.text, "%.24s/s", number_size((uint64_t)x).text);
+        return out;
+    }
+    for (; x >= 999.5 && i < 3; i++)
+        x /= 1000;
+    snprintf(out.text, sizeof out.text, "%.*f %s%.12s/s", places(x), x, thousands[i], unit);
+    return out;
+}
+
+/* ---- Progress ------------------------------------------------------------------------ */
+
+static double clock_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static size_t screen_width(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* " 42%  118 MiB/s  0:12 left" */
+static void progress_text(char *text, size_t size, const struct shoal_progress *p)
+{
+    double rate = p->seconds > 0 ? (double)p->done / p->seconds : 0;
+    uint64_t left = p->total > p->done ? p->total - p->done : 0;
+    bool bytes = strcmp(p->unit, "bytes") == 0;
+    size_t len;
+
+    if (p->total > 0)
+        len = (size_t)snprintf(text, size, "%3.0f%%",
+                               floor(100 * fmin(1, (double)p->done / (double)p->total)));
+    else
+        len = (size_t)snprintf(text, size, "%s%s%s",
+                               bytes ? number_size(p->done).text : number_count(p->done).text,
+                               bytes ? "" : " ", bytes ? "" : p->unit);
+    if (rate > 0 && len < size)
+        len += (size_t)snprintf(text + len, size - len, "  %s", number_rate(rate, p->unit).text);
+    /* The first second's rate promises nothing. */
+    if (rate > 0 && left > 0 && p->seconds >= 1 && len < size)
+        snprintf(text + len, size - len, "  %s left", number_clock((double)left / rate).text);
+}
+
+static void progress_erase(struct console *c)
+{
+    if (c->drawn)
+        fputs("\r\033[K", stderr);
+    c->drawn = false;
+    fflush(stderr);
+}
+
+static void progress_draw(struct console *c, const struct shoal_progress *p)
+{
+    char text[160];
+    size_t room = screen_width() - 1;
+    size_t phase = strlen(p->phase);
+
+    progress_text(text, sizeof text, p);
+    /* A line that wraps could not be erased. */
+    if (phase + 2 >= room)
+        return;
+    fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), p->phase,
+            style_on(stderr, STYLE_PLAIN), (int)(room - phase - 2), text);
+    fflush(stderr);
+    c->drawn = true;
+}
+
+static void progress_log(struct console *c, const struct shoal_progress *p)
+{
+    double now = clock_seconds();
+    char text[160];
+
+    if (now < c->next_line)
+        return;
+    progress_text(text, sizeof text, p);
+    fprintf(stderr, "%s  %s\n", p->phase, text);
+    c->next_line = now + LOG_EVERY;
+}
+
+static bool on_progress(void *user, const struct shoal_progress *progress)
+{
+    struct console *c = user;
+
+    if (signal_got)
+        return false;
+    if (c->quiet)
+        return true;
+    if (is_screen(stderr))
+        progress_draw(c, progress);
+    else
+        progress_log(c, progress);
+    return true;
+}
+
+struct shoal_watch console_watch(struct console *c)
+{
+    return (struct shoal_watch){.fn = on_progress, .user = c};
+}
+
+/* ---- Beginning and end ----------------------------------------------------------------- */
+
+void console_init(struct console *c, bool quiet, const char *data_path)
+{
+    double now = clock_seconds();
+
+    *c = (struct console){.quiet = quiet, .began = now, .next_line = now + LOG_EVERY};
+    if (!quiet)
+        c->reports = data_path && strcmp(data_path, "-") == 0 ? stderr : stdout;
+}
+
+int console_finish(struct console *c, shoal_status status)
+{
+    progress_erase(c);
+    if (status == SHOAL_OK)
+        return EXIT_DONE;
+    if (status == SHOAL_ESTOP && signal_got) {
+        console_fail("stopped by a signal (%s)", strsignal(signal_got));
+        return EXIT_SIGNAL + signal_got;
+    }
+    return console_fail("%s", shoal_error());
+}
+
+double console_seconds(const struct console *c)
+{
+    return clock_seconds() - c->began;
+}
+
+/* ---- Lines ------------------------------------------------------------------------------- */
+
+void console_heading(struct console *c, const char *text)
+{
+    progress_erase(c);
+    if (c->reports)
+        fprintf(c->reports, "%s%s%s\n", style_on(c->reports, STYLE_BOLD), text,
+                style_on(c->reports, STYLE_PLAIN));
+}
+
+void console_row(struct console *c, const char *label, const char *value, const char *note, ...)
+{
+    va_list args;
+
+    progress_erase(c);
+    if (!c->reports)
+        return;
+    fprintf(c->reports, "%-10s  %15s", label, value);
+    if (note) {
+        fprintf(c->reports, "  %s", style_on(c->reports, STYLE_DIM));
+        va_start(args, note);
+        vfprintf(c->reports, note, args);
+        va_end(args);
+        fputs(style_on(c->reports, STYLE_PLAIN), c->reports);
+    }
+    fputc('\n', c->reports);
+}
+
+void console_warn(struct console *c, const char *fmt, ...)
+{
+    va_list args;
+
+    progress_erase(c);
+    fflush(stdout);
+    fprintf(stderr, "%swarning:%s ", style_on(stderr, STYLE_YELLOW), style_on(stderr, STYLE_PLAIN));
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+void console_complain(const char *who, const char *fmt, va_list args)
+{
+    fflush(stdout);
+    fprintf(stderr, "%s%s:%s ", style_on(stderr, STYLE_RED), who, style_on(stderr, STYLE_PLAIN));
+    vfprintf(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
+int console_fail(const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    console_complain("shoal", fmt, args);
+    va_end(args);
+    return EXIT_FAILED;
+}
+
+void *console_alloc(size_t bytes)
+{
+    void *at = calloc(1, bytes);
+
+    if (!at)
+        exit(console_fail("out of memory for %zu bytes", bytes));
+    return at;
+}

@@ -1,0 +1,87 @@
+/* console: what the user sees.
+ *
+ * What this is: reports and warnings, the progress line, numbers for people.
+ * Who owns what: a struct console lies in its command; nothing to end but
+ * console_finish, which takes the progress line away.
+ * Threads: one; the library calls a watch from one thread at a time.
+ *
+ * Where things go: failures, warnings and progress to stderr; reports to
+ * stdout, or to stderr when stdout carries the data. Colour and a line that
+ * is redrawn in place only on a terminal; otherwise long work logs a plain
+ * line every ten seconds. */
+#ifndef CLI_CONSOLE_H
+#define CLI_CONSOLE_H
+
+#include "shoal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct console {
+    FILE *reports; /* NULL: quiet */
+    bool quiet;
+    bool drawn;       /* a progress line stands on the terminal */
+    double began;     /* console_clock() at console_init */
+    double next_line; /* of the log, when there is no terminal */
+};
+
+/* With data_path "-" the data goes to stdout, so the reports do not. */
+void console_init(struct console *c, bool quiet, const char *data_path);
+
+/* For the `watch` of an option struct: draws progress, stops upon a signal. */
+struct shoal_watch console_watch(struct console *c);
+
+/* Ends the progress line, prints the failure if there is one, and gives the
+ * exit code. */
+int console_finish(struct console *c, shoal_status status);
+
+/* Seconds since console_init. */
+double console_seconds(const struct console *c);
+
+/* ---- Reports: silent when quiet --------------------------------------------- */
+
+void console_heading(struct console *c, const char *text);
+/* "label        1,234  note"; a NULL format: no note. */
+void console_row(struct console *c, const char *label, const char *value, const char *note, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* ---- Warnings and failures: never silent ------------------------------------- */
+
+void console_warn(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Prints "shoal: SENTENCE" on stderr and returns EXIT_FAILED. */
+int console_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "WHO: SENTENCE" on stderr. */
+void console_complain(const char *who, const char *fmt, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* Zeroed memory for free(); ends the program when there is none. */
+void *console_alloc(size_t bytes);
+
+/* ---- Styles ------------------------------------------------------------------ */
+
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_CYAN };
+
+/* The escape sequence, or "" where the stream takes no colour. */
+const char *style_on(FILE *to, enum style style);
+
+/* ---- Numbers for people -------------------------------------------------------
+ * By value, so that several fit into one printf: number_count(n).text */
+
+struct number {
+    char text[32];
+};
+
+struct number number_count(uint64_t n);                         /* 3,000,000 */
+struct number number_size(uint64_t bytes);                      /* 1.5 GiB */
+struct number number_percent(double part, double whole);        /* 99.2% */
+struct number number_seconds(double seconds);                   /* 0.42 s */
+struct number number_clock(double seconds);                     /* 2:05, 1:00:07 */
+struct number number_rate(double per_second, const char *unit); /* 118 MiB/s, 4.2 M words/s */
+
+/* ---- Signals ------------------------------------------------------------------- */
+
+/* From now on SIGINT, SIGTERM and SIGHUP stop the watched work, which leaves no
+ * half-made files; a second one ends the program at once. */
+void signals_catch(void);
+
+#endif

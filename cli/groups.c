@@ -1,0 +1,48 @@
+#include "cmd.h"
+
+#define ON(member) FIELD(struct shoal_vocab_opts, member)
+
+static const struct choice token_choices[] = {
+    [SHOAL_TOKENS_SPACE] = {"space", "at white space, as word2vec.c and fastText do"},
+    [SHOAL_TOKENS_WORDS] = {"words", "Unicode letters and digits, lower-cased"},
+    {0},
+};
+
+static const struct choice bad_bytes_choices[] = {
+    [SHOAL_BAD_REFUSE] = {"refuse", "fail and name the first such byte"},
+    [SHOAL_BAD_SPACE] = {"space", "read each as a space and count them"},
+    {0},
+};
+
+const struct opt text_opts[] = {
+    {"tokens", .kind = OPT_CHOICE, ON(tokens), .arg = "HOW", .choices = token_choices,
+     .help = "how text becomes words"},
+    {"bad-bytes", .kind = OPT_CHOICE, ON(bad_bytes), .arg = "HOW", .choices = bad_bytes_choices,
+     .help = "what to do with bytes that are no UTF-8 text"},
+    {"threads", .kind = OPT_U64, ON(threads), .arg = "N", .u = {0, 1024},
+     .help = "threads to work with", .zero = "one for each core"},
+    {0},
+};
+
+const struct opt vocab_opts[] = {
+    {"min-count", .kind = OPT_U64, ON(min_count), .arg = "N", .u = {1, UINT64_MAX},
+     .help = "leave out words seen less often"},
+    {"max-vocab", .kind = OPT_U64, ON(max_vocab), .arg = "N", .u = {0, UINT32_MAX - 1},
+     .help = "keep at most so many words, the commonest, " SHOAL_UNK " among them", .zero = "all"},
+    {"unk", .kind = OPT_FLAG, ON(unk), .help = "count what is left out as " SHOAL_UNK},
+    {"vocab-memory", .kind = OPT_SIZE, ON(memory), .arg = "SIZE", .u = {1 << 20, UINT64_MAX},
+     .help = "memory for counting; beyond it counts go through the disk"},
+    {0},
+};
+
+const struct opt work_opts[] = {
+    {"quiet", 'q', OPT_FLAG, FIELD(struct work_opts, quiet),
+     .help = "print only warnings and failures"},
+    {"help", 'h', OPT_HELP, .help = "explain this verb"},
+    {0},
+};
+
+const struct opt help_opts[] = {
+    {"help", 'h', OPT_HELP, .help = "explain this verb"},
+    {0},
+};

@@ -1,0 +1,163 @@
+/* The manual page shoal(1), in man(7) macros, from the tables. */
+#include "cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Text with what troff would take for its own escaped; `code` becomes bold. */
+static void text(const char *at)
+{
+    bool code = false;
+
+    if (*at == '.' || *at == '\'')
+        fputs("\\&", stdout);
+    for (; *at; at++) {
+        if (*at == '`') {
+            code = !code;
+            fputs(code ? "\\fB" : "\\fR", stdout);
+        } else if (*at == '-') {
+            fputs("\\-", stdout);
+        } else if (*at == '\\') {
+            fputs("\\e", stdout);
+        } else if (*at == '\n') {
+            fputs("\n.PP\n", stdout);
+        } else {
+            putchar(*at);
+        }
+    }
+}
+
+static void line(const char *at)
+{
+    text(at);
+    putchar('\n');
+}
+
+/* ---- One verb ------------------------------------------------------------------ */
+
+static void synopsis(const struct verb *verb)
+{
+    fputs("\\fB", stdout);
+    text(verb->name);
+    fputs("\\fR [\\fIOPTION\\fR]...", stdout);
+    for (const struct operand *operand = verb->operands; operand->name; operand++)
+        printf(operand->optional ? " [\\fI%s\\fR]%s" : " \\fI%s\\fR%s", operand->name,
+               operand->many ? "..." : "");
+    putchar('\n');
+}
+
+static void option_tag(const struct opt *opt)
+{
+    fputs(".TP\n", stdout);
+    if (opt->letter)
+        printf("\\fB\\-%c\\fR, ", opt->letter);
+    fputs("\\fB\\-\\-", stdout);
+    text(opt->name);
+    fputs("\\fR", stdout);
+    if (opt->arg)
+        printf(" \\fI%s\\fR", opt->arg);
+    putchar('\n');
+}
+
+static void option(const struct opt *opt, const void *base)
+{
+    char facts[OPT_TEXT];
+
+    option_tag(opt);
+    line(opt->help);
+    opt_facts(facts, opt, base);
+    if (*facts) {
+        fputs("(", stdout);
+        text(facts);
+        fputs(")\n", stdout);
+    }
+    for (const struct choice *choice = opt->choices; choice && choice->name; choice++) {
+        printf(".br\n\\fB%s\\fR: ", choice->name);
+        line(choice->help);
+    }
+}
+
+static void options(const struct verb *verb)
+{
+    void *defaults = verb_defaults(verb);
+
+    for (const struct opt_group *group = verb->groups; group->opts; group++) {
+        printf(".PP\n\\fI%s\\fR\n", group->title);
+        for (const struct opt *opt = group->opts; opt->name; opt++)
+            option(opt, (const char *)defaults + group->at);
+    }
+    free(defaults);
+}
+
+static void section(const struct verb *verb)
+{
+    printf(".SS ");
+    line(verb->name);
+    synopsis(verb);
+    fputs(".PP\n", stdout);
+    line(verb->about);
+    for (const struct operand *operand = verb->operands; operand->name; operand++) {
+        printf(".TP\n\\fI%s\\fR\n", operand->name);
+        line(operand->help);
+    }
+    options(verb);
+}
+
+static void examples(const struct verb *verb)
+{
+    for (const struct example *example = verb->examples; example && example->line; example++) {
+        fputs(".TP\n", stdout);
+        line(example->what);
+        fputs(".nf\n\\fB", stdout);
+        text(example->line);
+        fputs("\\fR\n.fi\n", stdout);
+    }
+}
+
+/* ---- The page --------------------------------------------------------------------- */
+
+/* All that do something, in the order of the tables. */
+static void each(const struct verb *verb, void (*fn)(const struct verb *verb))
+{
+    if (!verb->kinds)
+        fn(verb);
+    for (const struct verb *const *kind = verb->kinds; kind && *kind; kind++)
+        each(*kind, fn);
+}
+
+static void environment(void)
+{
+    fputs(".SH ENVIRONMENT\n"
+          ".TP\n.B NO_COLOR\nNo colour, when set to anything.\n"
+          ".TP\n.B TERM\nWhen it is \\fBdumb\\fR, neither colour nor a progress line.\n"
+          ".TP\n.B TMPDIR\nWhere counts go that do not fit into memory; /tmp when not set.\n",
+          stdout);
+}
+
+static void exit_status(void)
+{
+    fputs(".SH EXIT STATUS\n"
+          ".TP\n.B 0\nDone.\n"
+          ".TP\n.B 1\nFailed; standard error says why.\n"
+          ".TP\n.B 2\nThe command line makes no sense.\n"
+          ".TP\n.B 130\nStopped by an interrupt; nothing half-made is left.\n",
+          stdout);
+}
+
+void man_print(const struct verb *root)
+{
+    printf(".TH SHOAL 1 \"\" \"shoal %s\" \"User Commands\"\n.SH NAME\n%s \\- ", shoal_version(),
+           root->name);
+    line(root->summary);
+    fputs(".SH SYNOPSIS\n.nf\n", stdout);
+    each(root, synopsis);
+    fputs(".fi\n.SH DESCRIPTION\n", stdout);
+    line(root->about);
+    options(root);
+    fputs(".SH VERBS\n", stdout);
+    each(root, section);
+    environment();
+    exit_status();
+    fputs(".SH EXAMPLES\n", stdout);
+    each(root, examples);
+}
