@@ -1,0 +1,70 @@
+# A thin front for Meson. Every goal first installs what is missing
+# (scripts/setup.sh), then builds quietly (scripts/build.sh).
+#
+#   make            the program and the library, in build/
+#   make demo       the whole way on a generated corpus, in demo/
+#   make test       all fast tests; the last line is `N passed, N failed`
+#   make bench      measurements, into bench/results (SHOAL_DATA=folder for real text)
+#   make asan tsan  the tests under the sanitizers
+#   make fuzz       every fuzz target for FUZZ_SECONDS each
+#   make install    PREFIX=/usr/local DESTDIR=
+#   make format tidy clean
+#
+# WERROR=1 makes warnings errors, as .ci/run does.
+
+BUILD ?= build
+FUZZ_SECONDS ?= 20
+MESON_ARGS = $(if $(WERROR),-Dwerror=true) $(if $(PREFIX),-Dprefix=$(abspath $(PREFIX)))
+
+setup = @scripts/setup.sh
+build = @scripts/build.sh
+test = @scripts/test.sh
+checked = --buildtype=debugoptimized -Db_lundef=false
+
+all:
+	$(setup) build test
+	$(build) $(BUILD) $(MESON_ARGS)
+
+demo: all
+	@scripts/demo.sh $(BUILD)
+
+test: all
+	$(test) $(BUILD)
+
+bench: all
+	$(setup) bench
+	@bench/encode.sh $(BUILD)
+
+asan:
+	$(setup) build test
+	$(build) build-asan $(checked) -Db_sanitize=address,undefined $(MESON_ARGS)
+	$(test) build-asan --timeout-multiplier 4
+
+tsan:
+	$(setup) build test
+	$(build) build-tsan $(checked) -Db_sanitize=thread $(MESON_ARGS)
+	$(test) build-tsan --timeout-multiplier 8
+
+fuzz:
+	$(setup) build fuzz
+	@CC=clang scripts/build.sh build-fuzz $(checked) -Dfuzz=true \
+	    -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link $(MESON_ARGS)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
+
+install: PREFIX ?= /usr/local
+install: all
+	@meson install -C $(BUILD) --no-rebuild --quiet
+	@test -n "$(DESTDIR)" || ldconfig 2>/dev/null || true
+
+format:
+	$(setup) lint
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+tidy: all
+	$(setup) lint
+	@git ls-files -co --exclude-standard 'src/*.c' 'cli/*.c' | xargs clang-tidy --quiet -p $(BUILD)
+
+clean:
+	@rm -rf build build-asan build-tsan build-fuzz demo bench/results
+
+.PHONY: all demo test bench asan tsan fuzz install format tidy clean

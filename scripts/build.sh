@@ -1,0 +1,38 @@
+#!/bin/sh
+# Configures and builds a folder; silent unless something fails.
+#
+#     scripts/build.sh FOLDER [MESON OPTION...]
+#
+# Options already configured stay; options that differ from those of the last
+# call are applied. A folder that was configured elsewhere, or for another CC,
+# is made anew.
+set -eu
+
+cd "$(dirname "$0")/.."
+dir=$1
+shift
+stamp=$dir/.configured
+place="$PWD ${CC:-}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+quietly() {
+    "$@" >"$log" 2>&1 </dev/null || {
+        cat "$log" >&2
+        echo "build: failed: $*" >&2
+        exit 1
+    }
+}
+
+if [ ! -f "$dir/build.ninja" ] || [ "$(head -n 1 "$stamp" 2>/dev/null)" != "$place" ]; then
+    rm -rf "$dir"
+    quietly meson setup "$dir" "$@"
+elif [ $# -gt 0 ] && [ "$(tail -n +2 "$stamp")" != "$*" ]; then
+    quietly meson setup --reconfigure "$dir" "$@"
+else
+    set --
+fi
+if [ $# -gt 0 ] || [ ! -f "$stamp" ]; then
+    printf '%s\n%s\n' "$place" "$*" >"$stamp"
+fi
+quietly ninja -C "$dir"

@@ -1,0 +1,46 @@
+# shellcheck shell=sh
+# What every case may use. Sourced by run.sh before the case.
+
+# Runs a command, showing it and the exit code it gave if that is not 0.
+try()
+{
+    show "$@"
+    status=0
+    "$@" || status=$?
+    if [ $status -ne 0 ]; then
+        echo "[exit $status]"
+    fi
+}
+
+# "$ shoal vocab 'two words'"
+show()
+{
+    printf '$'
+    for word in "$@"; do
+        case $word in
+        '' | *[!A-Za-z0-9_./=,-]*) printf " '%s'" "$word" ;;
+        *) printf ' %s' "$word" ;;
+        esac
+    done
+    printf '\n'
+}
+
+# Runs a command whose standard output cannot be written.
+full()
+{
+    "$@" >/dev/full
+}
+
+# A small text of 6 sentences, 29 words, 9 types.
+small_text()
+{
+    cat <<'END'
+the cat sat on the mat
+the dog sat on the log
+the cat saw the dog
+
+a dog saw a cat
+the mat the log
+the cat sat
+END
+}

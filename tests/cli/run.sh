@@ -1,0 +1,76 @@
+#!/bin/sh
+# Runs the command-line cases: cases/NAME.sh must print exactly NAME.expected.
+#
+#   run.sh [--update] SHOAL_BINARY SRC_DIR [NAME...]
+#
+# SRC_DIR is the root of the sources; without a NAME all cases run. Each case
+# runs in an empty folder of its own, with `shoal` in PATH and the functions of
+# case.sh; stdout and stderr are compared together. --update rewrites what is
+# expected instead: read the diff before you commit it.
+set -u
+
+update=no
+if [ "${1-}" = --update ]; then
+    update=yes
+    shift
+fi
+if [ $# -lt 2 ]; then
+    echo "usage: run.sh [--update] SHOAL_BINARY SRC_DIR [NAME...]" >&2
+    exit 2
+fi
+binary=$(realpath "$1") || exit 2
+here=$(realpath "$2")/tests/cli || exit 2
+shift 2
+
+room=$(mktemp -d) || exit 2
+trap 'rm -rf "$room"' EXIT
+trap 'exit 130' INT TERM
+mkdir "$room/bin"
+ln -s "$binary" "$room/bin/shoal"
+
+# What no two runs share: the time taken, the rate, what the machine has free.
+normalise()
+{
+    sed -E \
+        -e '/^took /s/[0-9.]+ [KMGT]?i?B\/s/RATE/' \
+        -e '/^took /s/ *[0-9][0-9.:]*( s)?/ TIME/g' \
+        -e '/^(memory|disk) /s/[0-9.]+ [KMGTPE]?i?B free/SOME free/'
+}
+
+run_case()
+{
+    mkdir -p "$room/$1/work" "$room/$1/tmp"
+    (
+        cd "$room/$1/work" || exit 1
+        # shellcheck disable=SC2016
+        env -u NO_COLOR PATH="$room/bin:$PATH" TMPDIR="$room/$1/tmp" LC_ALL=C.UTF-8 TERM=xterm \
+            sh -u -c '. "$1/case.sh"; . "$1/cases/$2.sh"' sh "$here" "$1" </dev/null 2>&1
+    ) | normalise >"$room/$1/got"
+    # What the work needed for itself must be gone.
+    find "$room/$1/tmp" -mindepth 1 -printf 'left in TMPDIR: %P\n' >>"$room/$1/got"
+}
+
+if [ $# -eq 0 ]; then
+    for case in "$here"/cases/*.sh; do
+        set -- "$@" "$(basename "$case" .sh)"
+    done
+fi
+passed=0
+failed=0
+for name in "$@"; do
+    run_case "$name"
+    expected=$here/cases/$name.expected
+    if [ $update = yes ]; then
+        cp "$room/$name/got" "$expected"
+    fi
+    if diff -u "$expected" "$room/$name/got" >"$room/$name/diff" 2>&1; then
+        echo "ok $name"
+        passed=$((passed + 1))
+    else
+        echo "not ok $name"
+        sed 's/^/    /' "$room/$name/diff"
+        failed=$((failed + 1))
+    fi
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]

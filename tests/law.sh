@@ -1,0 +1,359 @@
+#!/bin/sh
+# The law of the house: who may include whom, where foreign libraries live, and
+# what the library never does. CONTRIBUTING.md states it for people.
+#
+#     tests/law.sh [ROOT]      TAP on standard output, exit 1 when broken
+#
+# After the tree itself it is tried on a copy with planted violations, so that
+# a law that stopped looking is noticed.
+set -eu
+
+# ---- The rules ---------------------------------------------------------------
+
+# level, room, the rooms whose doors (room/room.h) it may open
+rooms='
+0 base
+1 kernel  base
+1 file    base
+1 comm    base
+2 data    base file
+2 store   base kernel file comm
+3 model   base kernel data
+4 eval    base kernel file data model
+5 train   base kernel file comm data store model eval
+5 serve   base kernel file data model eval
+6 study   base kernel file comm data store model eval train
+7 cli
+'
+
+# header (a name ending in / is a folder), the only files that may include it
+foreign='
+zlib.h         file/stream.c
+zstd.h         file/stream.c
+zstd_errors.h  file/stream.c
+xxhash.h       file/container.c
+utf8proc.h     data/clean.c
+jpeglib.h      data/image.c
+turbojpeg.h    data/image.c
+png.h          data/image.c
+mpi.h          comm/mpi.c
+dnnl.h         kernel/gemm.c model/conv.c
+oneapi/        kernel/gemm.c model/conv.c
+jansson.h      train/metrics.c serve/routes.c study/grid.c study/report.c
+microhttpd.h   serve/http.c
+'
+
+# what comes with the C library and the compiler, open to all
+libc='
+assert ctype dirent errno fcntl fenv float fnmatch ftw getopt glob inttypes
+libgen limits locale malloc math poll pthread regex sched semaphore setjmp
+signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib
+stdnoreturn string strings termios threads time unistd wchar wctype sys/* linux/* netinet/* arpa/* netdb
+cpuid emmintrin immintrin x86intrin arm_neon
+'
+
+# never called in src/; stdout and stderr are not even named there
+calls='
+printf vprintf puts putchar perror psignal err errx warn warnx
+exit _exit _Exit quick_exit abort
+'
+words='stdout stderr'
+
+max_lines=1000
+max_header_lines=600
+nameless='util utils common helper helpers misc'
+
+# ---- The check: prints `file:line: RULE: sentence` for each violation -----------
+
+check() (
+    cd "$1"
+    export rooms foreign libc calls words nameless max_lines max_header_lines
+    find src cli include -type f ! -name meson.build | LC_ALL=C sort | xargs awk "$law"
+)
+
+law='
+BEGIN {
+    n = split(ENVIRON["rooms"], line, "\n")
+    for (i = 1; i <= n; i++) {
+        m = split(line[i], f, " ")
+        if (m < 2)
+            continue
+        level[f[2]] = f[1]
+        for (k = 3; k <= m; k++) {
+            opens[f[2], f[k]] = 1
+            if (!(f[k] in level) || level[f[k]] + 0 >= f[1] + 0)
+                print "tests/law.sh:1: DOOR: the table lets " f[2] " open " f[k] ", no lower room"
+        }
+    }
+    n = split(ENVIRON["foreign"], line, "\n")
+    for (i = 1; i <= n; i++) {
+        m = split(line[i], f, " ")
+        for (k = 2; k <= m; k++) {
+            fenced[f[1]] = fenced[f[1]] " " f[k]
+            fence[f[1], f[k]] = 1
+        }
+    }
+    n = split(ENVIRON["libc"], f, " ")
+    for (i = 1; i <= n; i++)
+        open_to_all[f[i]] = 1
+    ncalls = split(ENVIRON["calls"], call, " ")
+    nwords = split(ENVIRON["words"], word, " ")
+    n = split(ENVIRON["nameless"], f, " ")
+    for (i = 1; i <= n; i++)
+        banned[f[i]] = 1
+}
+
+function report(rule, sentence) { print file ":" FNR ": " rule ": " sentence }
+
+# One file ended: its length.
+function finish(  limit) {
+    limit = ENVIRON[file == "include/shoal.h" ? "max_header_lines" : "max_lines"] + 0
+    if (file != "" && lines > limit)
+        print file ":" lines ": LENGTH: found " lines " lines, want " limit " at most"
+}
+
+function start(  part, n, base) {
+    file = FILENAME
+    in_comment = 0
+    n = split(file, part, "/")
+    base = part[n]
+    sub(/\.[a-z]+$/, "", base)
+    where = part[1]
+    room = where == "src" ? part[2] : where
+    inside = file
+    sub(/^src\//, "", inside)
+    if (base in banned)
+        report("NAME", "found a file named " part[n] ", want a name that says what it does")
+    if (where == "src" && (n < 3 || !(room in level) || room == "cli")) {
+        report("DOOR", "found no room of the house, want src/ROOM/")
+        room = ""
+    }
+}
+
+# Blanks comments; with `strings`, what is between quotes too.
+function code(text, strings,  out, i, c, two, quote) {
+    out = ""
+    quote = ""
+    for (i = 1; i <= length(text); i++) {
+        c = substr(text, i, 1)
+        two = substr(text, i, 2)
+        if (commented) {
+            if (two == "*/") { commented = 0; i++ }
+            continue
+        }
+        if (quote != "") {
+            if (c == "\\") { if (!strings) out = out two; i++; continue }
+            if (c == quote) { quote = ""; out = out c; continue }
+            if (!strings) out = out c
+            continue
+        }
+        if (two == "/*") { commented = 1; i++; out = out " "; continue }
+        if (two == "//") break
+        if (c == "\"" || c == "\047") quote = c
+        out = out c
+    }
+    return out
+}
+
+function under(header, table,  name) {
+    for (name in table)
+        if (name ~ /\/$/ && index(header, name) == 1) return name
+    return ""
+}
+
+function from_libc(header,  name, folder) {
+    name = header
+    sub(/\.h$/, "", name)
+    folder = name
+    sub(/\/.*/, "/*", folder)
+    return (name in open_to_all) || (folder in open_to_all)
+}
+
+function check_angle(header,  key) {
+    if (from_libc(header) || (header == "shoal.h" && where != "include"))
+        return
+    key = (header in fenced) ? header : under(header, fenced)
+    if (key == "")
+        report("FOREIGN", "found <" header ">, want libc, shoal.h or what tests/law.sh lists")
+    else if (!((key, inside) in fence))
+        report("FOREIGN", "found <" header ">, want it only in" fenced[key])
+}
+
+function check_quoted(header,  part, n) {
+    n = split(header, part, "/")
+    if (header ~ /\.\./)
+        report("DOOR", "found \"" header "\", want a path without ..")
+    else if (header == "shoal.h" && where != "include")
+        return
+    else if (where == "include")
+        report("DOOR", "found \"" header "\", want libc only in the public header")
+    else if (where == "cli") {
+        if ((n > 1 && part[1] != "cli") || header in fenced)
+            report("CLI", "found \"" header "\", want shoal.h and files of cli/ only")
+    } else if (part[1] == room || (n == 1 && !(header in fenced)))
+        return
+    else if (!(part[1] in level))
+        check_angle(header)
+    else if (!((room, part[1]) in opens))
+        report("DOOR", "found \"" header "\", want no door of " part[1] " in " room)
+    else if (header != part[1] "/" part[1] ".h")
+        report("DOOR", "found \"" header "\", want the door " part[1] "/" part[1] ".h")
+}
+
+function check_include(text,  mark, header) {
+    sub(/^[ \t]*#[ \t]*(include_next|include)[ \t]*/, "", text)
+    mark = substr(text, 1, 1)
+    header = substr(text, 2)
+    sub(/[>"].*/, "", header)
+    if (mark == "<")
+        check_angle(header)
+    else if (mark == "\"")
+        check_quoted(header)
+    else
+        report("DOOR", "found #include " text ", want a name in <> or quotes")
+}
+
+# Whole identifiers only: snprintf is not printf.
+function check_words(text,  i) {
+    text = " " text " "
+    for (i = 1; i <= ncalls; i++)
+        if (text ~ ("[^A-Za-z0-9_.>]" call[i] "[ \t]*\\("))
+            report("PRINTS", "found " call[i] "(), want a status: the library never prints")
+    for (i = 1; i <= nwords; i++)
+        if (text ~ ("[^A-Za-z0-9_]" word[i] "[^A-Za-z0-9_]"))
+            report("PRINTS", "found " word[i] ", want a status: the library never prints")
+}
+
+FNR == 1 { finish(); start() }
+{
+    lines = FNR
+    commented = in_comment
+    bare = code($0, 0)
+    if (bare ~ /^[ \t]*#[ \t]*include/)
+        check_include(bare)
+    commented = in_comment
+    bare = code($0, 1)
+    in_comment = commented
+    if (where == "src")
+        check_words(bare)
+}
+END { finish() }
+'
+
+# ---- TAP --------------------------------------------------------------------------
+
+cases=0
+broken=0
+
+# verdict STATUS NAME [DETAIL]: one TAP line, the detail as comments.
+verdict() {
+    cases=$((cases + 1))
+    if [ "$1" = 0 ]; then
+        echo "ok $cases - $2"
+    else
+        broken=1
+        echo "not ok $cases - $2"
+        [ -z "${3:-}" ] || echo "$3" | sed 's/^/# /'
+    fi
+}
+
+# holds RULE NAME: no violation of that rule in the tree.
+holds() {
+    found=$(echo "$violations" | grep ": $1: " || true)
+    status=0
+    [ -z "$found" ] || status=1
+    verdict $status "$2" "$found"
+}
+
+# planted RULE NAME FILE [LINE...]: writes FILE into the copy; judge then wants
+# a report of FILE under RULE, or none of FILE at all when RULE is `none`.
+planted() {
+    plants=$((plants + 1))
+    file=$(echo "$3" | sed "s/planted/planted$plants/")
+    echo "$1 $file $2" >>"$copy/plants"
+    mkdir -p "$(dirname "$copy/$file")"
+    shift 3
+    printf '%s\n' "$@" >"$copy/$file"
+}
+
+judge() {
+    violations=$(check "$copy")
+    while read -r rule file name; do
+        found=$(echo "$violations" | grep -F "$file:" || true)
+        case $rule,$found in
+        none, | [A-Z]*"$file":*": $rule: "*) status=0 ;;
+        *) status=1 ;;
+        esac
+        verdict $status "$name" "${found:-nothing was reported}"
+    done <"$copy/plants"
+}
+
+root=${1:-$(cd "$(dirname "$0")/.." && pwd)}
+violations=$(check "$root")
+
+holds DOOR 'a room opens only doors of lower rooms'
+holds FOREIGN 'a foreign library stays in its named file'
+holds CLI 'the program knows shoal.h only'
+holds PRINTS 'the library never prints or exits'
+holds LENGTH 'no file is too long'
+holds NAME 'every file says what it does'
+
+# A test that nobody lists is a test that nobody runs.
+unlisted=$(
+    cd "$root/tests"
+    # listed FILE LIST: as 'NAME', 'test_NAME' or with its folder.
+    listed() {
+        name=$(basename "$1" .c)
+        grep -qsE "'($name|${name#*_}|$1)'" "$2" || echo "tests/$1 is not in tests/$2"
+    }
+    for file in unit/test_*.c; do listed "$file" meson.build; done
+    for file in fuzz/fuzz_*.c; do listed "$file" fuzz/meson.build; done
+)
+status=0
+[ -z "$unlisted" ] || status=1
+verdict $status 'every test is listed' "$unlisted"
+
+plants=0
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -R "$root/src" "$root/cli" "$root/include" "$copy"
+
+planted DOOR 'the law sees a higher room opened' src/base/planted.c '#include "data/data.h"'
+planted DOOR 'the law sees a room of the same level opened' src/file/planted.c \
+    '#include "kernel/kernel.h"'
+planted DOOR 'the law sees a lower room that the table keeps shut' src/model/planted.c \
+    '#include "file/file.h"'
+planted DOOR 'the law sees a window used for a door' src/data/planted.c '#include "file/stream.h"'
+planted DOOR 'the law sees a path that climbs' src/data/planted.c '#include "../file/file.h"'
+planted DOOR 'the law sees a spaced and commented include' src/base/planted.c \
+    '/* why */ #  include /* not */ "file/file.h"'
+planted DOOR 'the law sees a name hidden in a macro' src/base/planted.c '#include HEADER'
+planted DOOR 'the law sees a folder that is no room' src/attic/planted.c 'int x;'
+planted DOOR 'the law sees a file outside the rooms' src/planted.c 'int x;'
+planted FOREIGN 'the law sees a foreign library out of its file' src/data/planted.c \
+    '#include <zstd.h>'
+planted FOREIGN 'the law sees a foreign library in quotes' src/file/planted.c '#include "zlib.h"'
+planted FOREIGN 'the law sees a foreign folder out of its file' src/kernel/planted.c \
+    '#include <oneapi/dnnl/dnnl.h>'
+planted FOREIGN 'the law sees a library it never heard of' src/base/planted.c \
+    '#include <curl/curl.h>'
+planted FOREIGN 'the law sees a foreign library in the program' cli/planted.c '#include <zlib.h>'
+planted CLI 'the law sees the program looking into a room' cli/planted.c '#include "base/base.h"'
+planted PRINTS 'the law sees printf' src/data/planted.c 'int f(void)' '{' '    printf ("x");' '}'
+planted PRINTS 'the law sees a write to stderr' src/data/planted.c 'x = fputs("y", stderr);'
+planted PRINTS 'the law sees exit after a string' src/base/planted.c 'f("/*"); exit(1); /* */'
+planted PRINTS 'the law sees abort' src/base/planted.c 'if (x) abort();'
+planted LENGTH 'the law sees a file of 1,001 lines' src/base/planted.c $(seq 1001)
+planted NAME 'the law sees a file named util' src/base/util.c 'int x;'
+planted NAME 'the law sees a header named common' cli/common.h 'int x;'
+planted none 'the law lets pass what is right' src/data/planted.c \
+    '#include "base/base.h"' '#include "data/private.h"' '#include "file/file.h"' \
+    '#include <stdio.h>' '#include <sys/mman.h>' \
+    '/* printf("x") and' '   exit(1) */' '// abort()' \
+    'snprintf(b, n, "exit(1) to \"stderr\"%c", 0x22); my_exit(1); fprintf(f, "x");'
+planted none 'the law lets a library into its own file' src/kernel/gemm.c \
+    '#include <oneapi/dnnl/dnnl.h>'
+judge
+
+echo "1..$cases"
+exit $broken

@@ -1,0 +1,440 @@
+/* base: failures, memory, random numbers, threads, the clock. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* Tests below ask for more than there is: a sanitizer shall then return NULL,
+ * as malloc does, and not end the program. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+const char *__asan_default_options(void);
+const char *__tsan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+const char *__tsan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
+/* NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+
+/* ---- err.c ---------------------------------------------------------------------- */
+
+static void a_failure_keeps_its_code_and_sentence(void **state)
+{
+    (void)state;
+    assert_int_equal(shoal_fail(SHOAL_ELIMIT, "x: found %d, want %d", 3, 2), SHOAL_ELIMIT);
+    assert_string_equal(shoal_error(), "x: found 3, want 2");
+}
+
+static void a_failure_may_quote_the_one_before(void **state)
+{
+    (void)state;
+    shoal_fail(SHOAL_EIO, "disk");
+    shoal_fail(SHOAL_EIO, "rank 3: %s", shoal_error());
+    assert_string_equal(shoal_error(), "rank 3: disk");
+}
+
+static void a_failure_of_the_system_ends_in_errnos_words(void **state)
+{
+    (void)state;
+    errno = EACCES;
+    assert_int_equal(shoal_fail_errno(SHOAL_EIO, "x"), SHOAL_EIO);
+    assert_string_equal(shoal_error(), "x: Permission denied");
+}
+
+static void an_endless_sentence_is_cut(void **state)
+{
+    char *words = malloc(5000);
+
+    (void)state;
+    memset(words, 'a', 4999);
+    words[4999] = '\0';
+    errno = ENOSPC;
+    shoal_fail_errno(SHOAL_EIO, "%s", words);
+    assert_in_range(strlen(shoal_error()), 500, 4000);
+    free(words);
+}
+
+static void every_status_has_a_name(void **state)
+{
+    (void)state;
+    assert_string_equal(shoal_status_name(SHOAL_OK), "OK");
+    assert_string_equal(shoal_status_name(SHOAL_ESTOP), "ESTOP");
+    assert_string_equal(shoal_status_name((shoal_status)-99), "?");
+}
+
+/* ---- mem.c ---------------------------------------------------------------------- */
+
+static void an_array_is_zeroed_and_never_null_for_nothing(void **state)
+{
+    uint32_t *a = mem_array(100, sizeof *a);
+    void *none = mem_array(0, 8);
+
+    (void)state;
+    assert_non_null(a);
+    assert_non_null(none);
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(a[i], 0);
+    free(a);
+    free(none);
+}
+
+static void an_array_whose_size_overflows_is_refused(void **state)
+{
+    volatile size_t huge = SIZE_MAX / 4;
+
+    (void)state;
+    assert_null(mem_array(huge, 8));
+    assert_non_null(strstr(shoal_error(), "memory: no room"));
+}
+
+static void growing_keeps_what_was_there(void **state)
+{
+    void *at = NULL;
+    size_t cap = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 1000; i++) {
+        assert_int_equal(mem_grow(&at, &cap, i + 1, sizeof(size_t)), SHOAL_OK);
+        assert_true(cap >= i + 1);
+        ((size_t *)at)[i] = i;
+    }
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(((size_t *)at)[i], i);
+    assert_true(cap < 2000);
+    free(at);
+}
+
+static void growing_to_what_fits_changes_nothing(void **state)
+{
+    void *at = NULL;
+    size_t cap = 0;
+    void *before;
+
+    (void)state;
+    assert_int_equal(mem_grow(&at, &cap, 10, 4), SHOAL_OK);
+    before = at;
+    assert_int_equal(mem_grow(&at, &cap, cap, 4), SHOAL_OK);
+    assert_ptr_equal(at, before);
+    free(at);
+}
+
+static void growing_beyond_all_bounds_fails_and_keeps_the_old(void **state)
+{
+    void *at = NULL;
+    size_t cap = 0, before;
+
+    (void)state;
+    assert_int_equal(mem_grow(&at, &cap, 16, 8), SHOAL_OK);
+    before = cap;
+    memset(at, 7, 128);
+    assert_int_equal(mem_grow(&at, &cap, SIZE_MAX / 2, 8), SHOAL_ENOMEM);
+    assert_int_equal(cap, before);
+    assert_int_equal(((char *)at)[127], 7);
+    free(at);
+}
+
+static void bytes_are_joined_in_order(void **state)
+{
+    struct bytes b = {0};
+
+    (void)state;
+    assert_int_equal(bytes_add(&b, "", 0), SHOAL_OK);
+    assert_int_equal(bytes_add(&b, "shoal", 5), SHOAL_OK);
+    for (int i = 0; i < 10000; i++)
+        assert_int_equal(bytes_add(&b, "xyz", 3), SHOAL_OK);
+    assert_int_equal(b.len, 30005);
+    assert_memory_equal(b.at, "shoalxyz", 8);
+    assert_memory_equal(b.at + 30002, "xyz", 3);
+    bytes_fini(&b);
+    assert_null(b.at);
+    assert_int_equal(b.len + b.cap, 0);
+}
+
+static void bytes_beyond_all_bounds_are_refused(void **state)
+{
+    struct bytes b = {0};
+
+    (void)state;
+    assert_int_equal(bytes_add(&b, "a", 1), SHOAL_OK);
+    assert_int_equal(bytes_reserve(&b, SIZE_MAX), SHOAL_ENOMEM);
+    assert_int_equal(bytes_reserve(&b, SIZE_MAX - 1), SHOAL_ENOMEM);
+    assert_int_equal(b.len, 1);
+    assert_int_equal(b.at[0], 'a');
+    bytes_fini(&b);
+}
+
+static void mapped_pages_are_zeroed_and_aligned(void **state)
+{
+    size_t size = (size_t)5 << 20;
+    char *at = mem_map(size);
+
+    (void)state;
+    assert_non_null(at);
+    assert_int_equal((uintptr_t)at % 64, 0);
+    assert_int_equal(at[0] | at[size / 2] | at[size - 1], 0);
+    mem_unmap(at, size);
+    mem_unmap(NULL, size);
+}
+
+static void some_memory_is_free_and_some_was_used(void **state)
+{
+    (void)state;
+    assert_true(mem_available() > 0);
+    assert_true(mem_peak() > 100000);
+}
+
+/* ---- rng.c ---------------------------------------------------------------------- */
+
+static void random_numbers_never_change(void **state)
+{
+    (void)state;
+    /* From a second implementation, in Python. */
+    assert_true(rng_at(0, 0, 0) == 0x48294f70ccf5e4fcu);
+    assert_true(rng_at(0, 0, 1) == 0x346dbc0b5711d830u);
+    assert_true(rng_at(1, 0, 0) == 0x39b4332fd4168839u);
+    assert_true(rng_at(0, 1, 0) == 0x6015c901a4aa94e4u);
+    assert_true(rng_at(42, 7, 1000000) == 0xe8ce647dcad4b98au);
+    assert_true(rng_at(UINT64_MAX, UINT64_MAX, UINT64_MAX) == 0xe3a1cc2d4d1208a2u);
+}
+
+static void a_generator_walks_the_indices(void **state)
+{
+    struct rng r = {.seed = 5, .stream = 6};
+
+    (void)state;
+    for (uint64_t i = 0; i < 100; i++)
+        assert_true(rng_next(&r) == rng_at(5, 6, i));
+}
+
+/* Sum over k bins of (seen - want)^2 / want; about k, with deviation sqrt(2k). */
+static double chi_square(const unsigned *seen, size_t bins, double want)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < bins; i++)
+        sum += (seen[i] - want) * (seen[i] - want) / want;
+    return sum;
+}
+
+static void numbers_below_n_are_all_equally_likely(void **state)
+{
+    struct rng r = {.seed = 1};
+    unsigned seen[100] = {0};
+
+    (void)state;
+    for (int i = 0; i < 1000000; i++) {
+        uint64_t x = rng_below(&r, 100);
+
+        assert_true(x < 100);
+        seen[x]++;
+    }
+    assert_true(chi_square(seen, 100, 10000) < 100 + 5 * sqrt(200));
+}
+
+static void below_one_there_is_only_zero(void **state)
+{
+    struct rng r = {.seed = 1};
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        assert_int_equal(rng_below(&r, 1), 0);
+}
+
+static void unit_numbers_lie_in_the_unit_and_average_one_half(void **state)
+{
+    struct rng r = {.seed = 2};
+    double sum = 0, squares = 0;
+    int n = 1000000;
+
+    (void)state;
+    for (int i = 0; i < n; i++) {
+        double x = rng_unit(&r);
+
+        assert_true(x >= 0 && x < 1);
+        sum += x;
+        squares += x * x;
+    }
+    assert_true(fabs(sum / n - 0.5) < 5 * sqrt(1.0 / 12 / n));
+    assert_true(fabs(squares / n - 1.0 / 3) < 0.002);
+}
+
+/* Half of all 64 bits should differ, whichever word was stepped. */
+static double mean_difference(uint64_t seed, uint64_t stream, uint64_t index)
+{
+    double bits = 0;
+
+    for (uint64_t i = 0; i < 10000; i++)
+        bits += __builtin_popcountll(rng_at(i, i, i) ^ rng_at(i + seed, i + stream, i + index));
+    return bits / 10000;
+}
+
+static void neighbouring_seeds_streams_and_indices_are_unrelated(void **state)
+{
+    (void)state;
+    assert_true(fabs(mean_difference(1, 0, 0) - 32) < 0.2);
+    assert_true(fabs(mean_difference(0, 1, 0) - 32) < 0.2);
+    assert_true(fabs(mean_difference(0, 0, 1) - 32) < 0.2);
+}
+
+/* ---- pool.c ---------------------------------------------------------------------- */
+
+static shoal_status mark(void *ctx, unsigned index)
+{
+    atomic_fetch_add(&((atomic_uint *)ctx)[index], 1);
+    return SHOAL_OK;
+}
+
+static void every_index_runs_once(void **state)
+{
+    atomic_uint runs[64] = {0};
+
+    (void)state;
+    assert_int_equal(pool_run(64, mark, runs), SHOAL_OK);
+    for (int i = 0; i < 64; i++)
+        assert_int_equal(runs[i], 1);
+}
+
+static shoal_status fail_from(void *ctx, unsigned index)
+{
+    unsigned first = *(unsigned *)ctx;
+
+    return index < first ? SHOAL_OK
+                         : shoal_fail(SHOAL_EFORMAT, "worker %u: found %u", index, index * 10);
+}
+
+static void the_failure_of_the_lowest_index_is_forwarded_with_its_sentence(void **state)
+{
+    unsigned first = 3;
+
+    (void)state;
+    assert_int_equal(pool_run(8, fail_from, &first), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "worker 3: found 30");
+    first = 0;
+    assert_int_equal(pool_run(1, fail_from, &first), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "worker 0: found 0");
+}
+
+static void no_count_means_every_core(void **state)
+{
+    (void)state;
+    assert_true(pool_threads(0) >= 1);
+    assert_int_equal(pool_threads(7), 7);
+}
+
+/* ---- clock.c ---------------------------------------------------------------------- */
+
+static void the_clock_never_goes_back(void **state)
+{
+    double last = clock_now();
+
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        double now = clock_now();
+
+        assert_true(now >= last);
+        last = now;
+    }
+}
+
+struct seen {
+    int calls;
+    struct shoal_progress last;
+    bool go_on;
+};
+
+static bool look(void *user, const struct shoal_progress *progress)
+{
+    struct seen *seen = user;
+
+    seen->calls++;
+    seen->last = *progress;
+    return seen->go_on;
+}
+
+static void a_watch_is_called_seldom_but_always_at_the_end(void **state)
+{
+    struct seen seen = {.go_on = true};
+    struct shoal_watch watch = {look, &seen};
+    struct pulse p;
+
+    (void)state;
+    pulse_begin(&p, &watch, "count", "bytes", 1000);
+    for (uint64_t i = 0; i < 1000; i++)
+        assert_int_equal(pulse_at(&p, i), SHOAL_OK);
+    assert_in_range(seen.calls, 1, 100);
+    assert_int_equal(pulse_end(&p, 1000), SHOAL_OK);
+    assert_int_equal(seen.last.done, 1000);
+    assert_int_equal(seen.last.total, 1000);
+    assert_string_equal(seen.last.phase, "count");
+}
+
+static void a_watch_that_says_no_stops_the_work(void **state)
+{
+    struct seen seen = {.go_on = false};
+    struct shoal_watch watch = {look, &seen};
+    struct pulse p;
+
+    (void)state;
+    pulse_begin(&p, &watch, "encode", "words", 0);
+    assert_int_equal(pulse_at(&p, 1), SHOAL_ESTOP);
+    assert_string_equal(shoal_error(), "encode: stopped on request");
+}
+
+static void nobody_need_watch(void **state)
+{
+    struct shoal_watch watch = {0};
+    struct pulse p;
+
+    (void)state;
+    pulse_begin(&p, &watch, "count", "bytes", 0);
+    assert_int_equal(pulse_at(&p, 1), SHOAL_OK);
+    assert_int_equal(pulse_end(&p, 2), SHOAL_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_failure_keeps_its_code_and_sentence),
+        cmocka_unit_test(a_failure_may_quote_the_one_before),
+        cmocka_unit_test(a_failure_of_the_system_ends_in_errnos_words),
+        cmocka_unit_test(an_endless_sentence_is_cut),
+        cmocka_unit_test(every_status_has_a_name),
+        cmocka_unit_test(an_array_is_zeroed_and_never_null_for_nothing),
+        cmocka_unit_test(an_array_whose_size_overflows_is_refused),
+        cmocka_unit_test(growing_keeps_what_was_there),
+        cmocka_unit_test(growing_to_what_fits_changes_nothing),
+        cmocka_unit_test(growing_beyond_all_bounds_fails_and_keeps_the_old),
+        cmocka_unit_test(bytes_are_joined_in_order),
+        cmocka_unit_test(bytes_beyond_all_bounds_are_refused),
+        cmocka_unit_test(mapped_pages_are_zeroed_and_aligned),
+        cmocka_unit_test(some_memory_is_free_and_some_was_used),
+        cmocka_unit_test(random_numbers_never_change),
+        cmocka_unit_test(a_generator_walks_the_indices),
+        cmocka_unit_test(numbers_below_n_are_all_equally_likely),
+        cmocka_unit_test(below_one_there_is_only_zero),
+        cmocka_unit_test(unit_numbers_lie_in_the_unit_and_average_one_half),
+        cmocka_unit_test(neighbouring_seeds_streams_and_indices_are_unrelated),
+        cmocka_unit_test(every_index_runs_once),
+        cmocka_unit_test(the_failure_of_the_lowest_index_is_forwarded_with_its_sentence),
+        cmocka_unit_test(no_count_means_every_core),
+        cmocka_unit_test(the_clock_never_goes_back),
+        cmocka_unit_test(a_watch_is_called_seldom_but_always_at_the_end),
+        cmocka_unit_test(a_watch_that_says_no_stops_the_work),
+        cmocka_unit_test(nobody_need_watch),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
