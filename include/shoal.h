@@ -160,8 +160,9 @@ SHOAL_API shoal_status shoal_vocab_build(shoal_vocab **out, const char *const *i
  * </s> is its sentence end and no word of ours. */
 SHOAL_API shoal_status shoal_vocab_read(shoal_vocab **out, const char *path);
 
-/* The same lines; with `eos` a first line `</s> SENTENCES`, which word2vec.c's
- * -read-vocab expects there. "-" writes to standard output. */
+/* The same lines; with `eos`, or when </s> is itself the commonest word, a first
+ * line `</s> SENTENCES`, which word2vec.c's -read-vocab expects there. "-"
+ * writes to standard output. */
 SHOAL_API shoal_status shoal_vocab_write(const shoal_vocab *vocab, const char *path, bool eos);
 
 SHOAL_API void shoal_vocab_free(shoal_vocab *vocab);

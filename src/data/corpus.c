@@ -75,7 +75,7 @@ static void make_plan(struct shoal_encode_plan *plan, const char *path,
     if (!plan->streamed && words * 64 + ((uint64_t)1 << 20) < vocab)
         vocab = words * 64 + ((uint64_t)1 << 20);
     plan->buffer_bytes = (uint64_t)pool_threads(opts->vocab.threads) * THREAD_BYTES;
-    plan->vocab_bytes = opts->given ? 0 : vocab;
+    plan->vocab_bytes = opts->given ? 0 : 2 * vocab; /* merging holds tables and totals */
     plan->memory_bytes = plan->buffer_bytes + plan->vocab_bytes;
     plan->memory_free = opts->memory_limit ? opts->memory_limit : mem_available();
     plan->disk_bytes = plan->streamed ? 0 : plan->input_bytes * 7 / 10;

@@ -328,7 +328,8 @@ static shoal_status cursor_need(struct cursor *u, size_t need)
 
     if (u->buf.len - u->pos >= need)
         return SHOAL_OK;
-    memmove(u->buf.at, u->buf.at + u->pos, u->buf.len - u->pos);
+    if (u->pos > 0)
+        memmove(u->buf.at, u->buf.at + u->pos, u->buf.len - u->pos);
     u->buf.len -= u->pos;
     u->pos = 0;
     st = bytes_reserve(&u->buf, need > u->chunk ? need : u->chunk);

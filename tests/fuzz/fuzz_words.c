@@ -68,8 +68,9 @@ static void plain_words(const uint8_t *at, size_t len, enum shoal_tokens tokens,
         if (letter && tokens == SHOAL_TOKENS_SPACE)
             bytes_add(out, at + i, n);
         else if (letter)
-            bytes_add(out, lower, (size_t)utf8proc_encode_char(
-                                      utf8proc_tolower((utf8proc_int32_t)code), lower));
+            bytes_add(
+                out, lower,
+                (size_t)utf8proc_encode_char(utf8proc_tolower((utf8proc_int32_t)code), lower));
         else if (in_word)
             bytes_add(out, " ", 1);
         in_word = letter;
@@ -126,8 +127,8 @@ static void block_words(const char *at, size_t len, enum shoal_tokens tokens, si
         for (size_t want = step; want < len - begin && cut == 0; want += step) {
             const char *line = memrchr(at + begin, '\n', want);
 
-            cut = line ? (size_t)(line + 1 - at) - begin
-                       : clean_last_break(at + begin, want, tokens);
+            cut =
+                line ? (size_t)(line + 1 - at) - begin : clean_last_break(at + begin, want, tokens);
         }
         if (cut > 0)
             reach = cut;

@@ -95,7 +95,8 @@ static void words_are_ordered_by_count_then_bytes(void **state)
     struct shoal_vocab_opts opts = small_opts();
 
     (void)state;
-    assert_builds("b a c\nb a\nb zz é aa ab z", &opts, "b 3, a 2, aa 1, ab 1, c 1, z 1, zz 1, é 1, ");
+    assert_builds("b a c\nb a\nb zz é aa ab z", &opts,
+                  "b 3, a 2, aa 1, ab 1, c 1, z 1, zz 1, é 1, ");
     assert_builds("abcdefgh abcdefghi abcdefg abcdefghij", &opts,
                   "abcdefg 1, abcdefgh 1, abcdefghi 1, abcdefghij 1, ");
 }
@@ -244,8 +245,8 @@ static void a_text_without_a_word_is_refused(void **state)
 
 static void an_option_out_of_range_is_named(void **state)
 {
-    static const char *const names[] = {"min_count", "memory", "tokens", "bad_bytes", "threads",
-                                        "max_vocab", "max_vocab"};
+    static const char *const names[] = {"min_count", "memory",    "tokens",   "bad_bytes",
+                                        "threads",   "max_vocab", "max_vocab"};
 
     (void)state;
     for (int i = 0; i < 7; i++) {
@@ -485,10 +486,22 @@ static void lines_in_any_order_with_crlf_tabs_and_blanks_are_read(void **state)
 
 static void a_malformed_line_is_told_by_its_number(void **state)
 {
-    static const char *const lines[] = {"word",     "word ",  " 5",      "5",      "word five",
-                                        "word -5",  "a b 5",  "a  5",    "word 5 ", "word 5x",
-                                        "word 1.5", "a\tb 5", "a\rb 5",  "\x01 5",
-                                        "word 99999999999999999999", "word 18446744073709551616"};
+    static const char *const lines[] = {"word",
+                                        "word ",
+                                        " 5",
+                                        "5",
+                                        "word five",
+                                        "word -5",
+                                        "a b 5",
+                                        "a  5",
+                                        "word 5 ",
+                                        "word 5x",
+                                        "word 1.5",
+                                        "a\tb 5",
+                                        "a\rb 5",
+                                        "\x01 5",
+                                        "word 99999999999999999999",
+                                        "word 18446744073709551616"};
     char text[128];
 
     (void)state;
