@@ -18,7 +18,6 @@
 #define FIELDS 10
 /* The longest line of the tables with the longest words is below half of it. */
 #define SENTENCE_MAX 1024
-#define BUFFER_BYTES ((size_t)1 << 18)
 #define QUESTIONS_MAX 300 /* of a section */
 
 /* Streams of random numbers: sentence i is stream i. */
@@ -102,37 +101,30 @@ static shoal_status facts_init(struct facts *facts, const struct kind *kind)
 #define ZIPF_SHIFT 16
 #define MADE_UP_MAX 16
 
-static size_t spell_part(char *out, const char *part)
-{
-    size_t len = strlen(part);
-
-    memcpy(out, part, len);
-    return len;
-}
-
 /* Different i below SPELLINGS give different words: i is spread over all
  * spellings by a step that has no divisor in common with their number, then
  * read as digits. */
 #define SPELLINGS (LEN(onsets) * LEN(vowels) * LEN(middles) * LEN(vowels) * ENDINGS)
 #define SPELLING_STEP 48271u
-_Static_assert(SPELLINGS % 48271u != 0, "the step is a prime; it may not divide the spellings");
+_Static_assert(SPELLINGS % SPELLING_STEP != 0,
+               "the step is a prime; it may not divide the spellings");
 
 static size_t made_up_spell(char *out, size_t i, const char *const *endings)
 {
     size_t code = i * SPELLING_STEP % SPELLINGS;
-    size_t len = 0;
+    char *end = out;
 
-    len += spell_part(out + len, onsets[code % LEN(onsets)]);
+    end = stpcpy(end, onsets[code % LEN(onsets)]);
     code /= LEN(onsets);
-    len += spell_part(out + len, vowels[code % LEN(vowels)]);
+    end = stpcpy(end, vowels[code % LEN(vowels)]);
     code /= LEN(vowels);
-    len += spell_part(out + len, middles[code % LEN(middles)]);
+    end = stpcpy(end, middles[code % LEN(middles)]);
     code /= LEN(middles);
-    len += spell_part(out + len, vowels[code % LEN(vowels)]);
+    end = stpcpy(end, vowels[code % LEN(vowels)]);
     code /= LEN(vowels);
-    len += spell_part(out + len, endings[code % ENDINGS]);
-    assert(len <= MADE_UP_MAX);
-    return len;
+    end = stpcpy(end, endings[code]);
+    assert(end < out + MADE_UP_MAX);
+    return (size_t)(end - out);
 }
 
 static size_t words_in(const char *list)
@@ -403,19 +395,9 @@ static void speak(struct speech *s, const struct world *world, uint64_t seed, ui
     s->text[s->len - 1] = '\n';
 }
 
-static shoal_status flush(struct output *out, struct bytes *buffer)
-{
-    size_t len = buffer->len;
-
-    buffer->len = 0;
-    return output_write(out, buffer->at, len);
-}
-
 static shoal_status text_write(struct output *out, const struct world *world,
-                               const struct shoal_world_opts *opts,
-                               struct shoal_world_stats *stats)
+                               const struct shoal_world_opts *opts, struct shoal_world_stats *stats)
 {
-    struct bytes buffer = {0};
     struct pulse pulse;
     struct speech s;
     shoal_status st = SHOAL_OK;
@@ -423,21 +405,14 @@ static shoal_status text_write(struct output *out, const struct world *world,
     pulse_begin(&pulse, &opts->watch, "world", "words", opts->words);
     while (stats->words < opts->words && st == SHOAL_OK) {
         speak(&s, world, opts->seed, stats->sentences);
+        st = output_write(out, s.text, s.len);
         stats->sentences++;
         stats->words += s.words;
         stats->bytes += s.len;
-        st = bytes_add(&buffer, s.text, s.len);
-        if (st == SHOAL_OK && buffer.len >= BUFFER_BYTES)
-            st = flush(out, &buffer);
-        if (st == SHOAL_OK && buffer.len == 0)
+        if (st == SHOAL_OK)
             st = pulse_at(&pulse, stats->words);
     }
-    if (st == SHOAL_OK)
-        st = flush(out, &buffer);
-    if (st == SHOAL_OK)
-        st = pulse_end(&pulse, stats->words);
-    bytes_fini(&buffer);
-    return st;
+    return st == SHOAL_OK ? pulse_end(&pulse, stats->words) : st;
 }
 
 /* ---- Questions ------------------------------------------------------------------- */
@@ -463,8 +438,8 @@ static shoal_status question_add(struct bytes *out, const struct topic *topic,
 }
 
 /* The facts that have both fields, in random order; their number. */
-static size_t topic_facts(const struct fact **out, const struct facts *facts,
-                            const struct topic *topic, struct rng *rng)
+static size_t topic_facts(struct fact *out, const struct facts *facts, const struct topic *topic,
+                          struct rng *rng)
 {
     size_t n = 0;
 
@@ -476,7 +451,7 @@ static size_t topic_facts(const struct fact **out, const struct facts *facts,
             continue;
         at = (size_t)rng_below(rng, n + 1);
         out[n++] = out[at];
-        out[at] = fact;
+        out[at] = *fact;
     }
     return n;
 }
@@ -484,11 +459,10 @@ static size_t topic_facts(const struct fact **out, const struct facts *facts,
 /* Each fact meets the one behind it, then the second behind it, and so on, so
  * that all are asked equally often. */
 static shoal_status topic_add(struct bytes *out, const struct world *world,
-                                const struct topic *topic, struct rng *rng,
-                                uint64_t *questions)
+                              const struct topic *topic, struct rng *rng, uint64_t *questions)
 {
     const struct facts *facts = &world->facts[topic->kind];
-    const struct fact **order = mem_array(facts->len, sizeof(*order));
+    struct fact *order = mem_array(facts->len, sizeof *order);
     shoal_status st;
     size_t n, asked = 0;
 
@@ -500,7 +474,7 @@ static shoal_status topic_add(struct bytes *out, const struct world *world,
         st = add_word(out, (struct word){topic->name, strlen(topic->name)}, '\n');
     for (size_t apart = 1; apart < n; apart++)
         for (size_t i = 0; i < n && asked < QUESTIONS_MAX && st == SHOAL_OK; i++, asked++)
-            st = question_add(out, topic, order[i], order[(i + apart) % n]);
+            st = question_add(out, topic, &order[i], &order[(i + apart) % n]);
     *questions += asked;
     free(order);
     return st;
@@ -517,7 +491,7 @@ static shoal_status questions_write(struct output *out, const struct world *worl
         st = topic_add(&lines, world, &topics[i], &rng, &stats->questions);
     stats->sections = LEN(topics);
     if (st == SHOAL_OK)
-        st = flush(out, &lines);
+        st = output_write(out, lines.at, lines.len);
     bytes_fini(&lines);
     return st;
 }
@@ -536,8 +510,8 @@ static shoal_status world_check(const char *text, const char *questions,
         return shoal_fail(SHOAL_EINVAL, "world: words is %llu, want 1 .. %llu",
                           (unsigned long long)opts->words, (unsigned long long)WORDS_MAX);
     if (questions && strcmp(text, questions) == 0)
-        return shoal_fail(SHOAL_EINVAL,
-                          "world: text and questions both go to %s, want two places", text);
+        return shoal_fail(SHOAL_EINVAL, "world: text and questions both go to %s, want two places",
+                          text);
     return SHOAL_OK;
 }
 
@@ -553,8 +527,7 @@ static shoal_status commit_both(struct output *text, struct output *questions)
 }
 
 shoal_status shoal_world_write(const char *text, const char *questions,
-                               const struct shoal_world_opts *opts,
-                               struct shoal_world_stats *stats)
+                               const struct shoal_world_opts *opts, struct shoal_world_stats *stats)
 {
     struct shoal_world_stats count = {0};
     struct output *text_out = NULL, *questions_out = NULL;

@@ -62,8 +62,8 @@ static const char people[] =
 /* Made-up words: onset vowel middle vowel ending, e.g. "skelmock". Consonants
  * and single vowels take turns, so different numbers never spell the same. */
 static const char *const onsets[] = {
-    "b",  "br", "d",  "dr", "f",  "fl", "g",  "gl", "gr", "h",  "j",  "k",
-    "kl", "kr", "pl", "qu", "sk", "sn", "spl", "thr", "tw", "v", "y",  "z",
+    "b",  "br", "d",  "dr", "f",  "fl", "g",   "gl",  "gr", "h", "j", "k",
+    "kl", "kr", "pl", "qu", "sk", "sn", "spl", "thr", "tw", "v", "y", "z",
 };
 static const char *const vowels[] = {"a", "e", "i", "o", "u"};
 static const char *const middles[] = {
@@ -82,12 +82,18 @@ static const struct pool_spec {
     size_t made_up;
 } pool_specs[POOLS] = {
     {'n', nouns, {"ck", "l", "lt", "m", "n", "rd", "rn", "sk", "t", "x"}, 6000},
-    {'v', verbs, {"cked", "lted", "mmed", "nned", "rded", "rned", "sked", "tted", "xed", "pped"},
+    {'v',
+     verbs,
+     {"cked", "lted", "mmed", "nned", "rded", "rned", "sked", "tted", "xed", "pped"},
      2500},
-    {'a', adjectives,
-     {"bish", "cous", "dine", "fic", "lent", "mous", "nal", "rish", "some", "vial"}, 2500},
-    {'w', adverbs, {"bily", "cally", "dily", "fully", "lently", "mously", "nally", "rily",
-                    "somely", "vially"}, 700},
+    {'a',
+     adjectives,
+     {"bish", "cous", "dine", "fic", "lent", "mous", "nal", "rish", "some", "vial"},
+     2500},
+    {'w',
+     adverbs,
+     {"bily", "cally", "dily", "fully", "lently", "mously", "nally", "rily", "somely", "vially"},
+     700},
     {'p', people, {"bo", "da", "go", "ka", "li", "mo", "na", "ro", "sha", "vi"}, 3000},
 };
 
@@ -126,8 +132,9 @@ static const char *const filler_talk[] = {
 
 /* What may stand before and behind a sentence about facts. */
 static const char *const openings[] = {
-    "%p said that", "%p thought that", "%p heard that", "in the %n", "as %p knew",
-    "and so",       "but",        "so",            "now",       "in the %a %n",
+    "%p said that", "%p thought that", "%p heard that", "in the %n",
+    "as %p knew",   "and so",          "but",           "so",
+    "now",          "in the %a %n",
 };
 static const char *const closings[] = {
     "said %p", "in the %n", "with %p", "for %p and %p", "at the %n of %p", "on the %a %n",
