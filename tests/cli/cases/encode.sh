@@ -16,7 +16,7 @@ try shoal encode text.txt -o quiet.shoal -q --min-count 2
 cmp text.shoal quiet.shoal && echo "the same file"
 
 echo "what cannot fit is refused:"
-try shoal encode text.txt -o refused.shoal -q --memory 1K
+try shoal encode text.txt -o refused.shoal -q --threads 2 --memory 1K
 try shoal encode text.txt -o nowhere/text.shoal -q
 try shoal encode text.txt -o refused.shoal -q --vocab text.txt
 ls
