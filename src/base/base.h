@@ -49,10 +49,24 @@ void mem_unmap(void *at, size_t bytes);
  * limit. */
 uint64_t mem_available(void);
 
+/* What this process holds now, mapped files included. */
+uint64_t mem_held(void);
+
 /* The most this process has held so far. */
 uint64_t mem_peak(void);
 
 /* ---- rng.c: random numbers keyed by position ------------------------------- */
+
+/* Every bit of x reaches every bit of the result (the finalizer of SplitMix64),
+ * so x may be a counter; RNG_STEP is a good distance between its values. */
+#define RNG_STEP 0x9e3779b97f4a7c15u
+
+static inline uint64_t rng_mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
 
 /* The same (seed, stream, index) is the same number for ever, on any thread. */
 uint64_t rng_at(uint64_t seed, uint64_t stream, uint64_t index);
@@ -67,6 +81,53 @@ uint64_t rng_below(struct rng *r, uint64_t n);
 /* [0, 1) */
 double rng_unit(struct rng *r);
 
+/* ---- table.c: parameters, and a worker's view of them ------------------------- */
+
+/* rows x width floats; a row begins at a 64-byte boundary and its padding is 0.
+ *
+ *     | x0 x1 ... x(width-1) 0 0 0 |
+ *     '--------- stride -----------'   stride = table_stride(width)           */
+struct table {
+    const char *name;
+    size_t rows, width, stride;
+    float *at; /* [rows][stride] */
+};
+
+static inline size_t table_stride(size_t width)
+{
+    return (width + 15) / 16 * 16;
+}
+
+shoal_status table_init(struct table *t, const char *name, size_t rows, size_t width);
+void table_fini(struct table *t);
+size_t table_bytes(size_t rows, size_t width);
+
+/* The rows a worker computes on. Either the table's own (no copy at all), or
+ * the table's own but for private copies of its first `hot` rows, or private
+ * copies of every row it touches, made at the first touch:
+ *
+ *     slot    [rows]  0: not touched, else 1 + its place in mine
+ *     touched [rows]  one bit each
+ *     mine            the copies, in the order of the touch                   */
+struct view {
+    struct table *table; /* borrowed */
+    float *mine, *base;  /* hot: [hot][stride] each; copies: mine alone */
+    uint32_t hot;
+    uint32_t *slot;
+    uint64_t *touched;
+    uint32_t used;
+};
+
+float *view_touch(struct view *v, uint32_t row);
+
+static inline float *view_row(struct view *v, uint32_t row)
+{
+    if (v->slot)
+        return v->slot[row] ? v->mine + (v->slot[row] - 1) * v->table->stride
+                            : view_touch(v, row);
+    return (row < v->hot ? v->mine : v->table->at) + row * v->table->stride;
+}
+
 /* ---- pool.c: fork and join -------------------------------------------------- */
 
 /* n, or the number of cores this process may use when n is 0. */
@@ -76,6 +137,25 @@ unsigned pool_threads(unsigned n);
  * first), and waits for all. Gives the failure of the lowest index, sentence
  * included. */
 shoal_status pool_run(unsigned n, shoal_status (*fn)(void *ctx, unsigned index), void *ctx);
+
+/* ---- team.c: threads that work through phases together -------------------------- */
+
+enum { TEAM_MOST_ITEMS = 256 };
+
+/* Work in phases. A phase has items, each done once by whichever thread comes
+ * first; when all are done `turn` runs, alone, and says how many items the next
+ * phase has: 0 when all is over. So the result depends on the number of threads
+ * only if an item's work does. */
+struct team_work {
+    shoal_status (*item)(void *ctx, size_t item);
+    size_t (*turn)(void *ctx); /* 0 .. TEAM_MOST_ITEMS */
+    void *ctx;
+};
+
+/* Begins with a turn. A phase ends with its items, not with the threads'
+ * arrival: a thread that the system holds back delays nobody unless it holds an
+ * item. The first failure ends the work. */
+shoal_status team_run(unsigned threads, const struct team_work *work);
 
 /* ---- clock.c ----------------------------------------------------------------- */
 

@@ -121,6 +121,13 @@ uint64_t mem_available(void)
     return room;
 }
 
+uint64_t mem_held(void)
+{
+    uint64_t kib = kernel_number("/proc/self/status", "VmRSS:");
+
+    return kib > UINT64_MAX / 1024 ? 0 : kib * 1024;
+}
+
 uint64_t mem_peak(void)
 {
     struct rusage usage;

@@ -2,20 +2,11 @@
  * SplitMix64 (Steele, Lea, Flood 2014), applied between the three words. */
 #include "base/base.h"
 
-static uint64_t mix(uint64_t x)
-{
-    x ^= x >> 30;
-    x *= 0xbf58476d1ce4e5b9u;
-    x ^= x >> 27;
-    x *= 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 uint64_t rng_at(uint64_t seed, uint64_t stream, uint64_t index)
 {
-    uint64_t key = mix(seed + 0x9e3779b97f4a7c15u) ^ mix(stream * 0xd1342543de82ef95u + 1);
+    uint64_t key = rng_mix(seed + RNG_STEP) ^ rng_mix(stream * 0xd1342543de82ef95u + 1);
 
-    return mix(key + index * 0x9e3779b97f4a7c15u);
+    return rng_mix(key + index * RNG_STEP);
 }
 
 uint64_t rng_next(struct rng *r)
