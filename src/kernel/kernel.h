@@ -1,0 +1,132 @@
+/* kernel: the arithmetic of training, one table of functions per instruction set.
+ *
+ * What this is: steps over rows and vectors. They know rows, counts and a rate;
+ * not words, models or workers. scalar.c is the reference, kept for ever; the
+ * others are tested against it.
+ * Who owns what: every pointer is borrowed for the length of the call.
+ * Threads: any may call. Two threads that write one row race, as Hogwild does;
+ * this room is the one place where that happens, and it alone is built without
+ * the thread sanitizer.
+ *
+ * Rows are those of struct table (base.h): 64-byte aligned, padded with zeros to
+ * a multiple of KERNEL_LANES floats. Every kernel leaves the padding zero. */
+#ifndef SHOAL_KERNEL_H
+#define SHOAL_KERNEL_H
+
+#include "base/base.h"
+
+enum {
+    KERNEL_MAX_DIM = 4096,
+    KERNEL_MAX_IN = 128,  /* context rows: a window of 50 on each side, and room */
+    KERNEL_MAX_OUT = 72,  /* target and 64 negatives, or a Huffman path */
+    KERNEL_LANES = 16,    /* rows and labels are padded to this many floats */
+};
+
+/* One step of logistic regression between m input and k output rows.
+ * label[q] is 1 when out[q] is to be predicted and 0 when not: negative
+ * sampling is {1, 0, ..., 0}, a Huffman path is its bits inverted.
+ *
+ *   pairs:  x(i,q) = in[i] . out[q]             for every i and q
+ *           g(i,q) = lr (label[q] - sigmoid(x(i,q)))
+ *           in[i]  += sum over q of g(i,q) out[q]
+ *           out[q] += sum over i of g(i,q) in[i]
+ *
+ *   bag:    h      = in_scale (sum over i of in[i])
+ *           g(q)   = lr (label[q] - sigmoid(h . out[q]))
+ *           in[i]  += sum over q of g(q) out[q]
+ *           out[q] += g(q) h
+ *
+ * Right-hand sides are the values before the step. An input row that stands
+ * in `in` twice gets both updates; of an output row that stands in `out` twice
+ * only one update survives, so let the caller avoid that. */
+struct kernel_step {
+    float *const *in;   /* [m] */
+    float *const *out;  /* [k] */
+    const float *label; /* [k], readable to the next multiple of KERNEL_LANES */
+    size_t m;           /* 0 .. KERNEL_MAX_IN; 0 does nothing */
+    size_t k;           /* 0 .. KERNEL_MAX_OUT; 0 does nothing */
+    size_t dim;         /* 1 .. KERNEL_MAX_DIM */
+    float lr;
+    float in_scale; /* bag only: 1/m for the mean, 1 for the sum */
+    double *loss;   /* NULL, or += the step's negative log-likelihood */
+
+    /* Rows that later steps will write. They are fetched into the cache between
+     * this step's instructions, where the waiting costs least. */
+    const float *const *next; /* [nexts] */
+    size_t nexts;
+};
+
+struct kernel {
+    const char *name; /* "scalar", "avx2", "avx512" */
+
+    /* Vectors of n floats: any n, any alignment. */
+    float (*dot)(const float *x, const float *y, size_t n);
+    void (*axpy)(float *y, float a, const float *x, size_t n); /* y += a x */
+    void (*scale)(float *x, float a, size_t n);                /* x *= a */
+    double (*sumsq)(const float *x, size_t n);
+    void (*sigmoid)(float *y, const float *x, size_t n);    /* y may be x */
+    void (*logsigmoid)(float *y, const float *x, size_t n); /* y may be x */
+
+    /* x = e^(x + bias - *max), where *max is the largest x + bias; gives the
+     * sum of the new x. n > 0. */
+    float (*exps)(float *x, const float *bias, float *max, size_t n);
+
+    void (*copy)(float *to, const float *from, size_t n);
+
+    /* Two changes of a row meet: x, from base to *row, and y, from base to
+     * mine. *row becomes base + (1 - x.y / 2|x|^2) x + (1 - x.y / 2|y|^2) y:
+     * parallel changes are averaged, orthogonal ones added. */
+    void (*fold)(float *row, const float *mine, const float *base, size_t dim);
+
+    void (*pairs)(const struct kernel_step *step);
+    void (*bag)(const struct kernel_step *step);
+
+    /* Searching. Rows are aligned and padded as those of a table, of any dim.
+     * dots: x[i * pitch + r] = in[i] . row r, for m vectors, padded too, and n
+     * rows; up to 7 floats behind the last of each i may be overwritten, so
+     * pitch >= n + 7. squares: x[r] = row r . row r. A sum's bits depend on its
+     * own two vectors alone, not on what else stands in the block. */
+    void (*dots)(float *x, size_t pitch, const float *const *in, size_t m, const float *rows,
+                 size_t stride, size_t n, size_t dim);
+    void (*squares)(float *x, const float *rows, size_t stride, size_t n, size_t dim);
+
+    /* The greatest, over j < n, of (b[j] - a[j]) + c[j] and of
+     * b[j] c[j] / (a[j] + slack); n a multiple of KERNEL_LANES above 0. What is
+     * no number is left out; -infinity when nothing is left. */
+    float (*peak_add)(const float *a, const float *b, const float *c, size_t n);
+    float (*peak_mul)(const float *a, const float *b, const float *c, float slack, size_t n);
+
+    /* Exact widening of binary16, bfloat16 and signed bytes; n a multiple of
+     * KERNEL_LANES. */
+    void (*from_half)(float *to, const uint16_t *from, size_t n);
+    void (*from_bfloat)(float *to, const uint16_t *from, size_t n);
+    void (*from_int8)(float *to, const int8_t *from, size_t n);
+};
+
+/* The table named by isa ("scalar", ...), or the fastest this CPU runs when isa
+ * is NULL or empty. */
+shoal_status kernel_find(const struct kernel **out, const char *isa);
+/* kernel_find of the environment variable SHOAL_ISA. */
+shoal_status kernel_choose(const struct kernel **out);
+
+/* ---- gemm.c: products of matrices ------------------------------------------- */
+
+/* c = alpha op(a) op(b) + beta c, row-major:
+ *
+ *     op(a) [m][k]   a is [m][lda], or [k][lda] when ta: then transposed
+ *     op(b) [k][n]   b is [k][ldb], or [n][ldb] when tb: then transposed
+ *     c     [m][n]   rows of ldc; not read when beta is 0
+ *
+ * On the calling thread alone, and the same bits for the same arguments: share
+ * out blocks of c to use more threads. SHOAL_ISA caps it as it does the
+ * kernels; "scalar" is a plain loop. Fails with SHOAL_EINVAL when a leading
+ * dimension is too short, with SHOAL_ENOMEM when there is no room for packing. */
+shoal_status gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *a,
+                  size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc);
+
+/* For kernel.c and the tests alone. */
+extern const struct kernel kernel_scalar;
+extern const struct kernel kernel_avx2;
+extern const struct kernel kernel_avx512;
+
+#endif

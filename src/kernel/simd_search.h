@@ -1,0 +1,127 @@
+/* Part of simd.h: many products, to be searched. */
+/* ---- searching ---- */
+
+/* The rows of a block stay in the first cache while all of in passes by, so let
+ * the caller bring no more of them than fit the first cache too. */
+static void dots(float *x, size_t pitch, const float *const *in, size_t m, const float *rows,
+                 size_t stride, size_t n, size_t dim)
+{
+    size_t k;
+
+    for (size_t r = 0; r < n; r += k) {
+        float *tile[SCORE_K];
+
+        k = n - r < SCORE_K ? n - r : SCORE_K;
+        for (size_t q = 0; q < k; q++)
+            tile[q] = (float *)(rows + (r + q) * stride); /* read only */
+#define DO(N) score_block(x + r, pitch, (float *const *)in, m, tile, N, dim)
+        WITH_CONSTANT(k, DO)
+#undef DO
+    }
+}
+
+static void squares(float *x, const float *rows, size_t stride, size_t n, size_t dim)
+{
+    for (size_t r = 0; r < n; r++, rows += stride) {
+        vf even = {0}, odd = {0};
+        size_t j = 0;
+
+        for (; j + VL < dim; j += 2 * VL) {
+            vf a = load(rows + j), b = load(rows + j + VL);
+            even = madd(a, a, even);
+            odd = madd(b, b, odd);
+        }
+        if (j < dim)
+            even = madd(load(rows + j), load(rows + j), even);
+        x[r] = sum(even + odd);
+    }
+}
+
+/* max gives its second argument when the first is no number. */
+INLINE float peak_of(vf x)
+{
+    float part[VL], peak = -__builtin_inff();
+
+    store_any(part, x);
+    for (int i = 0; i < VL; i++)
+        peak = part[i] > peak ? part[i] : peak;
+    return peak;
+}
+
+static float peak_add(const float *a, const float *b, const float *c, size_t n)
+{
+    vf even = all(-__builtin_inff()), odd = even;
+
+    for (size_t j = 0; j < n; j += KERNEL_LANES) {
+        size_t i = j + KERNEL_LANES - VL; /* j itself when a vector is that wide */
+
+        even = max((load_any(b + j) - load_any(a + j)) + load_any(c + j), even);
+        if (VL < KERNEL_LANES)
+            odd = max((load_any(b + i) - load_any(a + i)) + load_any(c + i), odd);
+    }
+    return peak_of(max(even, odd));
+}
+
+static float peak_mul(const float *a, const float *b, const float *c, float slack, size_t n)
+{
+    vf peak = all(-__builtin_inff());
+
+    for (size_t j = 0; j < n; j += VL)
+        peak = max(load_any(b + j) * load_any(c + j) / (load_any(a + j) + slack), peak);
+    return peak_of(peak);
+}
+
+/* The compiler's own conversion goes through memory, a number at a time. */
+INLINE vi widen_half(const uint16_t *from)
+{
+#if VBYTES == 32
+    return (vi)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
+#elif defined(__AVX512F__)
+    return (vi)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)from));
+#else
+    typedef uint16_t part __attribute__((vector_size(VBYTES / 2), may_alias, aligned(2)));
+
+    return __builtin_convertvector(*(const part *)from, vi);
+#endif
+}
+
+INLINE vf float_of_bytes(const int8_t *from)
+{
+#if VBYTES == 32
+    __m128i bytes = _mm_loadl_epi64((const __m128i *)(const void *)from);
+
+    return (vf)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes));
+#elif defined(__AVX512F__)
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)from);
+
+    return (vf)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+#else
+    typedef int8_t part __attribute__((vector_size(VBYTES / 4), may_alias, aligned(1)));
+
+    return __builtin_convertvector(*(const part *)from, vf);
+#endif
+}
+
+/* As scalar.c does it, an exponent of all ones put back by a mask. */
+static void from_half(float *to, const uint16_t *from, size_t n)
+{
+    for (size_t j = 0; j < n; j += VL) {
+        vi bits = widen_half(from + j), size = bits & 0x7fff;
+        vi x = (vi)((vf)(size << 13) * 0x1p112f);
+
+        x |= (size > all_int(0x7bff)) & 0x7f800000;
+        store_any(to + j, (vf)(x | (bits & 0x8000) << 16));
+    }
+}
+
+static void from_bfloat(float *to, const uint16_t *from, size_t n)
+{
+    for (size_t j = 0; j < n; j += VL)
+        store_any(to + j, (vf)(widen_half(from + j) << 16));
+}
+
+static void from_int8(float *to, const int8_t *from, size_t n)
+{
+    for (size_t j = 0; j < n; j += VL)
+        store_any(to + j, float_of_bytes(from + j));
+}
