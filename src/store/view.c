@@ -1,0 +1,139 @@
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t words_of(size_t rows)
+{
+    return (rows + 63) / 64;
+}
+
+static size_t copies_bytes(const struct table *t, size_t rows)
+{
+    return rows * t->stride * sizeof(float);
+}
+
+shoal_status view_init_shared(struct view *v, struct table *t, uint32_t hot)
+{
+    *v = (struct view){.table = t, .hot = hot < t->rows ? hot : (uint32_t)t->rows};
+    if (v->hot == 0)
+        return SHOAL_OK;
+    v->mine = mem_map(copies_bytes(t, v->hot));
+    v->base = v->mine ? mem_map(copies_bytes(t, v->hot)) : NULL;
+    if (!v->base) {
+        view_fini(v);
+        return SHOAL_ENOMEM;
+    }
+    memcpy(v->mine, t->at, copies_bytes(t, v->hot));
+    memcpy(v->base, t->at, copies_bytes(t, v->hot));
+    return SHOAL_OK;
+}
+
+/* Room for every row is reserved, but only pages that are used are ever there. */
+shoal_status view_init_private(struct view *v, struct table *t)
+{
+    *v = (struct view){.table = t};
+    v->mine = mem_map(copies_bytes(t, t->rows));
+    v->slot = mem_array(t->rows, sizeof *v->slot);
+    v->touched = mem_array(words_of(t->rows), sizeof *v->touched);
+    if (!v->mine || !v->slot || !v->touched) {
+        view_fini(v);
+        return SHOAL_ENOMEM;
+    }
+    return SHOAL_OK;
+}
+
+void view_fini(struct view *v)
+{
+    if (!v->table)
+        return;
+    mem_unmap(v->mine, copies_bytes(v->table, v->slot ? v->table->rows : v->hot));
+    mem_unmap(v->base, copies_bytes(v->table, v->hot));
+    free(v->slot);
+    free(v->touched);
+    *v = (struct view){0};
+}
+
+size_t view_bytes(const struct table *t, size_t touched)
+{
+    return copies_bytes(t, touched < t->rows ? touched : t->rows) + t->rows * sizeof(uint32_t);
+}
+
+void view_sync(struct view *v, const struct kernel *kernel)
+{
+    size_t stride = v->table->stride, bytes = stride * sizeof(float);
+    /* The table's row is read once: fold looks at it twice, and where another
+     * worker moved it in between, a change that was nearly nothing and is so no
+     * longer would be scaled by its own inverse. */
+    _Alignas(64) float now[KERNEL_MAX_DIM];
+
+    for (size_t at = 0; at < v->hot * stride; at += stride) {
+        kernel->copy(now, v->table->at + at, stride);
+        kernel->fold(now, v->mine + at, v->base + at, v->table->width);
+        kernel->copy(v->table->at + at, now, stride);
+        memcpy(v->mine + at, now, bytes);
+        memcpy(v->base + at, now, bytes);
+    }
+}
+
+/* ---- bringing private views together ---- */
+
+struct merging {
+    struct view *views; /* [n] */
+    size_t n;
+    const struct kernel *kernel;
+    unsigned threads;
+};
+
+/* One row: the first view that touched it holds the sum, then it goes home. */
+static void merge_row(const struct merging *m, uint32_t row)
+{
+    struct table *t = m->views[0].table;
+    float *home = t->at + row * t->stride, *sum = NULL;
+
+    for (size_t i = 0; i < m->n; i++) {
+        struct view *v = &m->views[i];
+        float *copy;
+
+        if (v->slot[row] == 0)
+            continue;
+        copy = v->mine + (v->slot[row] - 1) * t->stride;
+        v->slot[row] = 0;
+        if (sum)
+            m->kernel->fold(sum, copy, home, t->width);
+        else
+            sum = copy;
+    }
+    if (sum)
+        memcpy(home, sum, t->stride * sizeof *sum);
+}
+
+static shoal_status merge_thread(void *ctx, unsigned index)
+{
+    const struct merging *m = ctx;
+    size_t words = words_of(m->views[0].table->rows);
+    size_t begin = words * index / m->threads, end = words * (index + 1) / m->threads;
+
+    for (size_t w = begin; w < end; w++) {
+        uint64_t bits = 0;
+
+        for (size_t i = 0; i < m->n; i++) {
+            bits |= m->views[i].touched[w];
+            m->views[i].touched[w] = 0;
+        }
+        for (; bits; bits &= bits - 1)
+            merge_row(m, (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(bits)));
+    }
+    return SHOAL_OK;
+}
+
+shoal_status views_merge(struct view *views, size_t n, const struct kernel *kernel,
+                         unsigned threads)
+{
+    struct merging m = {views, n, kernel, threads};
+    shoal_status st = pool_run(threads, merge_thread, &m);
+
+    for (size_t i = 0; i < n; i++)
+        views[i].used = 0;
+    return st;
+}
