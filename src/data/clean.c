@@ -167,3 +167,54 @@ size_t clean_first_break(const char *at, size_t len, enum shoal_tokens tokens)
             return i;
     return len;
 }
+
+uint32_t clean_next(const char **at, const char *end)
+{
+    unsigned char c = (unsigned char)**at;
+    utf8proc_int32_t code;
+    utf8proc_ssize_t n;
+
+    if (c < 0x80) {
+        (*at)++;
+        return c;
+    }
+    n = utf8proc_iterate((const utf8proc_uint8_t *)*at, end - *at, &code);
+    *at += n > 0 ? n : 1;
+    return n > 0 ? (uint32_t)code : CLEAN_NO_CODE + c;
+}
+
+uint32_t clean_upper_code(uint32_t code)
+{
+    utf8proc_int32_t upper;
+
+    if (code < 0x80)
+        return code >= 'a' && code <= 'z' ? code - 0x20 : code;
+    if (code >= CLEAN_NO_CODE)
+        return code;
+    upper = utf8proc_toupper((utf8proc_int32_t)code);
+    return upper < 0x80 ? code : (uint32_t)upper;
+}
+
+shoal_status clean_upper(const char *in, size_t len, struct bytes *out)
+{
+    const char *end = in + len;
+    shoal_status st;
+
+    out->len = 0;
+    /* A character may grow from two bytes to three; KEY_PAD is for key_of. */
+    st = bytes_reserve(out, len + len / 2 + 4 + KEY_PAD);
+    if (st != SHOAL_OK)
+        return st;
+    while (in < end) {
+        uint32_t code = clean_upper_code(clean_next(&in, end));
+
+        if (code < 0x80)
+            out->at[out->len++] = (char)code;
+        else if (code >= CLEAN_NO_CODE)
+            out->at[out->len++] = (char)(code - CLEAN_NO_CODE);
+        else
+            out->len += (size_t)utf8proc_encode_char((utf8proc_int32_t)code,
+                                                     (utf8proc_uint8_t *)out->at + out->len);
+    }
+    return SHOAL_OK;
+}

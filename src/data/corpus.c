@@ -451,6 +451,15 @@ uint64_t shoal_corpus_sentences(const shoal_corpus *c)
     return c->sentences;
 }
 
+uint64_t shoal_corpus_fingerprint(const shoal_corpus *c)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < container_count(c->file); i++)
+        sum = rng_mix(sum + RNG_STEP) ^ container_at(c->file, i).checksum;
+    return sum;
+}
+
 static size_t part_begin(size_t len, size_t i, size_t n)
 {
     return (size_t)((unsigned __int128)len * i / n);

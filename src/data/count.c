@@ -2,9 +2,9 @@
  *
  * A counter is a table of 32-byte slots, open addressing, at most 5/8 full:
  *
- *     | hash | head (first 8 bytes) | count | offset, len |
+ *     | head | rest (the first 16 bytes) | count | offset, len |
  *
- * A word of at most 8 bytes is all in its slot; a longer one lies in the arena.
+ * A word of at most 16 bytes is all in its slot; a longer one lies in the arena.
  * When the table may not grow any more, its counts go, sorted by bytes, to a
  * run in an unnamed file, and counting begins anew. counter_merge adds up what
  * is in memory, or merges all the runs, so the sums are exact either way. */
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 struct slot {
-    uint64_t hash, head, count;
+    uint64_t head, rest, count; /* struct key */
     uint32_t offset, len; /* len 0: empty */
 };
 
@@ -36,7 +36,6 @@ struct counter {
 };
 
 #define SLOTS_FIRST ((size_t)1 << 12)
-#define ARENA_PAD 8u /* key_of may read so far behind a word */
 
 shoal_status counter_new(struct counter **out, uint64_t memory, const char *tmp_dir)
 {
@@ -70,20 +69,20 @@ void counter_free(struct counter *c)
 
 static const char *slot_word(const struct counter *c, const struct slot *s)
 {
-    return s->len <= 8 ? (const char *)&s->head : c->arena.at + s->offset;
+    return s->len <= KEY_WHOLE ? (const char *)s : c->arena.at + s->offset;
 }
 
-static bool slot_is(const struct counter *c, const struct slot *s, struct key k, const char *at,
-                    uint32_t len)
+static bool slot_is(const struct counter *c, const struct slot *s, const struct key *k,
+                    const char *at, uint32_t len)
 {
-    return s->hash == k.hash && s->head == k.head && s->len == len &&
-           (len <= 8 || memcmp(c->arena.at + s->offset, at, len) == 0);
+    return s->head == k->head && s->rest == k->rest && s->len == len &&
+           (len <= KEY_WHOLE || memcmp(c->arena.at + s->offset, at, len) == 0);
 }
 
 /* The slot of the word, or the empty one where it belongs. */
-static struct slot *find_slot(struct counter *c, struct key k, const char *at, uint32_t len)
+static struct slot *find_slot(struct counter *c, const struct key *k, const char *at, uint32_t len)
 {
-    size_t i = k.hash & (c->size - 1);
+    size_t i = k->hash & (c->size - 1);
 
     while (c->slots[i].len != 0 && !slot_is(c, &c->slots[i], k, at, len))
         i = (i + 1) & (c->size - 1);
@@ -101,10 +100,11 @@ static shoal_status resize(struct counter *c, size_t size)
     c->slots = slots;
     c->size = size;
     for (size_t j = 0; j < old_size; j++) {
-        size_t i = old[j].hash & (size - 1);
+        size_t i;
 
         if (old[j].len == 0)
             continue;
+        i = key_of(slot_word(c, &old[j]), old[j].len).hash & (size - 1);
         while (slots[i].len != 0)
             i = (i + 1) & (size - 1);
         slots[i] = old[j];
@@ -202,7 +202,7 @@ static shoal_status spill(struct counter *c)
 static shoal_status make_room(struct counter *c, uint32_t len)
 {
     uint64_t grown = 3 * c->size * sizeof(struct slot) + c->arena.cap;
-    uint64_t arena = c->arena.len + len + ARENA_PAD > c->arena.cap ? c->arena.cap / 2 * 3 + len : 0;
+    uint64_t arena = c->arena.len + len + KEY_PAD > c->arena.cap ? c->arena.cap / 2 * 3 + len : 0;
 
     if (c->used > 0 && c->size * sizeof(struct slot) + arena > c->memory)
         return spill(c);
@@ -211,23 +211,23 @@ static shoal_status make_room(struct counter *c, uint32_t len)
     return grown <= c->memory ? resize(c, c->size * 2) : spill(c);
 }
 
-static shoal_status insert(struct counter *c, struct key k, const char *at, uint32_t len,
+static shoal_status insert(struct counter *c, const struct key *k, const char *at, uint32_t len,
                            uint64_t count)
 {
     struct slot *s;
-    shoal_status st = make_room(c, len > 8 ? len : 0);
+    shoal_status st = make_room(c, len > KEY_WHOLE ? len : 0);
 
-    if (st == SHOAL_OK && len > 8)
-        st = bytes_reserve(&c->arena, len + ARENA_PAD);
+    if (st == SHOAL_OK && len > KEY_WHOLE)
+        st = bytes_reserve(&c->arena, len + KEY_PAD);
     if (st != SHOAL_OK)
         return st;
     s = find_slot(c, k, at, len); /* the table may be another one now */
-    *s = (struct slot){k.hash, k.head, count, (uint32_t)c->arena.len, len};
+    *s = (struct slot){k->head, k->rest, count, (uint32_t)c->arena.len, len};
     c->used++;
-    return len > 8 ? bytes_add(&c->arena, at, len) : SHOAL_OK;
+    return len > KEY_WHOLE ? bytes_add(&c->arena, at, len) : SHOAL_OK;
 }
 
-static shoal_status count_one(struct counter *c, struct key k, const char *at, uint32_t len,
+static shoal_status count_one(struct counter *c, const struct key *k, const char *at, uint32_t len,
                               uint64_t count)
 {
     struct slot *s = find_slot(c, k, at, len);
@@ -256,7 +256,7 @@ shoal_status counter_add(struct counter *c, const struct span *words, size_t n)
         }
         for (size_t i = 0; i < m && st == SHOAL_OK; i++)
             if (words[done + i].len > 0)
-                st = count_one(c, keys[i], words[done + i].at, words[done + i].len, 1);
+                st = count_one(c, &keys[i], words[done + i].at, words[done + i].len, 1);
     }
     return st;
 }
@@ -491,10 +491,12 @@ static shoal_status merge_tables(struct tallies *out, struct counter **counters,
 
         for (size_t j = 0; j < c->size && st == SHOAL_OK; j++) {
             const struct slot *s = &c->slots[j];
-            struct key k = {s->head, s->hash};
+            struct key k;
 
-            if (s->len != 0)
-                st = count_one(all, k, slot_word(c, s), s->len, s->count);
+            if (s->len == 0)
+                continue;
+            k = key_of(slot_word(c, s), s->len);
+            st = count_one(all, &k, slot_word(c, s), s->len, s->count);
         }
     }
     if (st == SHOAL_OK && all->nruns > 0) /* over 4 GiB of words after all */

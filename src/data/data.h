@@ -48,6 +48,8 @@ shoal_status text_rewind(struct text *t, const char *phase);
 /* After all threads have ended: forwards their status, with the sentence of the
  * first bad byte of the input if there was one, and gives what was read. */
 shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *stats);
+/* How a failure names an input: its path, or "standard input". */
+const char *text_input(const struct text *t, size_t i);
 /* Adds one thread's counts (words, sentences, long_words). */
 void text_add(struct text *t, const struct shoal_text_stats *part);
 void text_close(struct text *t);
@@ -64,6 +66,16 @@ shoal_status clean_words(const char *in, size_t len, struct bytes *out);
  * there is none. */
 size_t clean_last_break(const char *at, size_t len, enum shoal_tokens tokens);
 size_t clean_first_break(const char *at, size_t len, enum shoal_tokens tokens);
+
+/* The character at *at < end, which moves behind it; a byte that is no UTF-8 is
+ * CLEAN_NO_CODE more than itself. */
+#define CLEAN_NO_CODE 0x110000u
+uint32_t clean_next(const char **at, const char *end);
+/* Its upper case, as toupper has it in the C locale for ASCII; no character
+ * beyond ASCII becomes one within. */
+uint32_t clean_upper_code(uint32_t code);
+/* The whole word so; KEY_PAD bytes behind it may be read. */
+shoal_status clean_upper(const char *in, size_t len, struct bytes *out);
 
 /* ---- words.c: the words of a block ------------------------------------------------ */
 
@@ -88,29 +100,37 @@ size_t scanner_next(struct scanner *s, struct span *out, size_t cap);
 
 /* ---- a word's key, made once and compared everywhere ---------------------------------- */
 
+/* Head and rest are all of a word of up to 16 bytes, which is nearly every one,
+ * so that such words are compared without a look elsewhere. */
 struct key {
-    uint64_t head; /* the first 8 bytes, zero-padded: all of a short word */
+    uint64_t head; /* the first 8 bytes, zero-padded */
+    uint64_t rest; /* the next 8; beyond 16 bytes mixed with all that follow */
     uint64_t hash;
 };
 
-/* May read, never use, 7 bytes behind the word. */
+#define KEY_WHOLE 16u /* bytes that head and rest hold */
+#define KEY_PAD 15u
+
+/* The first n bytes at `at`, as far as 8 go, and zeros. */
+static inline uint64_t key_part(const char *at, size_t n)
+{
+    uint64_t part;
+
+    memcpy(&part, at, 8);
+    return n >= 8 ? part : part & ((1ull << (8 * n)) - 1);
+}
+
+/* May read, never use, KEY_PAD bytes behind the word. */
 static inline struct key key_of(const char *at, size_t len)
 {
-    struct key k;
+    struct key k = {.head = key_part(at, len)};
     uint64_t h;
 
-    memcpy(&k.head, at, 8);
-    if (len < 8)
-        k.head &= (1ull << (8 * len)) - 1;
+    k.rest = key_part(at + 8, len > 8 ? len - 8 : 0);
+    for (size_t i = 16; i < len; i += 8)
+        k.rest = (k.rest ^ (k.rest >> 29)) * 0xd1342543de82ef95u + key_part(at + i, len - i);
     h = (k.head ^ len) * 0x9e3779b97f4a7c15u;
-    for (size_t i = 8; i < len; i += 8) {
-        uint64_t next;
-
-        memcpy(&next, at + i, 8);
-        if (len - i < 8)
-            next &= (1ull << (8 * (len - i))) - 1;
-        h = ((h ^ (h >> 29)) + next) * 0xd1342543de82ef95u;
-    }
+    h = ((h ^ (h >> 29)) + k.rest) * 0xd1342543de82ef95u;
     k.hash = h ^ (h >> 32);
     return k;
 }
@@ -159,7 +179,49 @@ void vocab_find_all(const shoal_vocab *v, const struct span *words, size_t n, ui
  * them in a failure. */
 shoal_status vocab_parse(shoal_vocab **out, const char *path, const char *at, size_t len);
 
+/* ---- vocab_file.c: in a container, and copies ------------------------------------------------ */
+
 shoal_status vocab_save(const shoal_vocab *vocab, struct container_writer *w);
 shoal_status vocab_load(shoal_vocab **out, const struct container *c);
+shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *vocab);
+
+/* The same sections for the first n words and one more, the index that finds
+ * them where they lie; fails when one of them is malformed or stands there
+ * twice. */
+shoal_status vocab_save_mapped(const shoal_vocab *vocab, size_t n, struct container_writer *w);
+/* Uses what vocab_save_mapped wrote in place, without reading through it: a
+ * word that is malformed reads "" and is not found. The container must stay
+ * open. */
+shoal_status vocab_map(shoal_vocab **out, const struct container *c);
+/* Looks at every word, which vocab_map does not; `who` is for the sentence. */
+shoal_status vocab_check(const shoal_vocab *vocab, const char *who);
+
+/* Words in the order given, of unknown count (0). None may be empty, hold a
+ * NUL, have over SHOAL_WORD_MAX bytes or stand there twice. */
+shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
+                              size_t n);
+
+/* ---- vectors.c ---------------------------------------------------------------------------- */
+
+/* Makes vectors of a copy of the vocabulary and of tables, whose memory it
+ * takes: they are empty afterwards. `hidden`, the output rows that training
+ * used, may be NULL; our container keeps it. */
+shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
+                          struct table *hidden);
+
+/* Row i, [dim] of dtype, begins at data + i * stride bytes, a multiple of 64;
+ * what lies behind its last value is 0. */
+const void *vectors_data(const shoal_vectors *v, enum shoal_dtype *dtype, size_t *stride);
+/* What an int8 of row i is multiplied by, [size]; NULL for other dtypes. */
+const float *vectors_scales(const shoal_vectors *v);
+/* [*rows][table_stride(dim)], or NULL. */
+const float *vectors_hidden(const shoal_vectors *v, size_t *rows);
+const shoal_vocab *vectors_vocab(const shoal_vectors *v);
+
+/* Reads any format from memory that is 64-byte aligned and stays there until
+ * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
+ * NULL; `path` is for sentences. */
+shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,
+                                 size_t size, const char *words, size_t words_len);
 
 #endif

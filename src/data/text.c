@@ -55,7 +55,7 @@ static uint64_t total_size(const struct inputs *in)
     return total;
 }
 
-static const char *input_name(const struct text *t, size_t i)
+const char *text_input(const struct text *t, size_t i)
 {
     const char *path = t->inputs->at[i].path;
 
@@ -169,7 +169,7 @@ static shoal_status spool_write(struct text *t, const char *at, size_t len)
             continue;
         if (n < 0)
             return shoal_fail_errno(SHOAL_EIO, "spool: writing %zu bytes of %s", len,
-                                    input_name(t, t->input));
+                                    text_input(t, t->input));
         t->spool_at += (uint64_t)n;
         t->spool_size[t->input] += (uint64_t)n;
         at += n;
@@ -189,7 +189,7 @@ static shoal_status spool_read(struct text *t, char *at, size_t cap, size_t *got
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            return shoal_fail_errno(SHOAL_EIO, "spool: reading back %s", input_name(t, t->input));
+            return shoal_fail_errno(SHOAL_EIO, "spool: reading back %s", text_input(t, t->input));
         *got += (size_t)n;
         t->spool_at += (uint64_t)n;
         t->spool_left -= (uint64_t)n;
@@ -237,7 +237,7 @@ static void note_bad(struct text *t, const struct bad *bad)
 static shoal_status fail_bad(const struct text *t, const struct bad *bad)
 {
     return shoal_fail(SHOAL_EFORMAT, "%s: byte 0x%02x at offset %llu is not UTF-8 text",
-                      input_name(t, bad->input), bad->byte, (unsigned long long)bad->offset);
+                      text_input(t, bad->input), bad->byte, (unsigned long long)bad->offset);
 }
 
 /* Where a block may end: behind the last newline, else behind the last

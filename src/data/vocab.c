@@ -1,32 +1,8 @@
-/* A vocabulary in memory, all of it indexed by id:
- *
- *     arena    word 0 \0 word 1 \0 ...      offsets [V+1]      counts [V]
- *     index    slots of 16 bytes: head, tag, id; at most half full
- *
- * tag is the upper half of the hash with its lowest bit saying "longer than 8
- * bytes", so that head and tag decide a short word without a look elsewhere. */
-#include "data/data.h"
+#include "data/vocab.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-struct index_slot {
-    uint64_t head;
-    uint32_t tag;
-    uint32_t id; /* SHOAL_NO_ID: empty */
-};
-
-struct shoal_vocab {
-    size_t size;
-    struct bytes arena;
-    uint64_t *offsets, *counts;
-    struct index_slot *index;
-    size_t index_size; /* a power of two */
-    uint64_t total, sentences;
-    uint32_t unk;
-};
-
-#define VOCAB_MAX (UINT32_MAX - 1) /* ids; the last number is no id */
 #define VOCAB_FILE_MAX ((size_t)1 << 36)
 
 struct shoal_vocab_opts shoal_vocab_default(void)
@@ -62,10 +38,12 @@ void shoal_vocab_free(shoal_vocab *v)
 {
     if (!v)
         return;
-    bytes_fini(&v->arena);
-    free(v->offsets);
-    free(v->counts);
-    free(v->index);
+    if (!v->slots) {
+        bytes_fini(&v->arena);
+        free(v->offsets);
+        free(v->counts);
+        free(v->index);
+    }
     free(v);
 }
 
@@ -76,7 +54,7 @@ size_t shoal_vocab_size(const shoal_vocab *v)
 
 const char *shoal_vocab_word(const shoal_vocab *v, uint32_t id)
 {
-    return id < v->size ? v->arena.at + v->offsets[id] : NULL;
+    return id < v->size ? vocab_span(v, id).at : NULL;
 }
 
 uint64_t shoal_vocab_count(const shoal_vocab *v, uint32_t id)
@@ -99,45 +77,40 @@ uint64_t shoal_vocab_sentences(const shoal_vocab *v)
     return v->sentences;
 }
 
-static size_t word_len(const shoal_vocab *v, uint32_t id)
+/* Of a vocabulary of our own making, where offsets are right. */
+static bool slot_is(const shoal_vocab *v, const struct index_slot *s, const struct key *k,
+                    const char *at, size_t len)
 {
-    return (size_t)(v->offsets[id + 1] - v->offsets[id] - 1);
+    return s->head == k->head && s->rest == k->rest && s->len == len &&
+           (len <= KEY_WHOLE || memcmp(v->arena.at + v->offsets[s->id], at, len) == 0);
 }
 
-static uint32_t tag_of(struct key k, size_t len)
+static uint32_t find_key(const shoal_vocab *v, const struct key *k, const char *at, size_t len)
 {
-    return ((uint32_t)(k.hash >> 32) & ~1u) | (len > 8);
-}
+    size_t i = k->hash & (v->index_size - 1);
 
-static uint32_t find_key(const shoal_vocab *v, struct key k, const char *at, size_t len)
-{
-    uint32_t tag = tag_of(k, len);
-    size_t i = k.hash & (v->index_size - 1);
-
-    for (; v->index[i].id != SHOAL_NO_ID; i = (i + 1) & (v->index_size - 1)) {
-        const struct index_slot *s = &v->index[i];
-
-        if (s->head == k.head && s->tag == tag &&
-            (len <= 8 || (word_len(v, s->id) == len &&
-                          memcmp(v->arena.at + v->offsets[s->id], at, len) == 0)))
-            return s->id;
-    }
-    return SHOAL_NO_ID;
+    while (v->index[i].id != SHOAL_NO_ID && !slot_is(v, &v->index[i], k, at, len))
+        i = (i + 1) & (v->index_size - 1);
+    return v->index[i].id;
 }
 
 uint32_t shoal_vocab_find(const shoal_vocab *v, const char *word, size_t len)
 {
-    char padded[64 + 8] = {0};
+    char padded[64 + KEY_PAD] = {0};
     char *copy = padded;
+    struct key k;
     uint32_t id;
 
     if (len == 0 || len > SHOAL_WORD_MAX)
         return SHOAL_NO_ID;
+    if (v->slots)
+        return vocab_find_mapped(v, word, len);
     /* key_of reads behind the word, where a caller's memory may end. */
-    if (len > 64 && !(copy = mem_array(len + 8, 1)))
+    if (len > 64 && !(copy = mem_array(len + KEY_PAD, 1)))
         return SHOAL_NO_ID;
     memcpy(copy, word, len);
-    id = find_key(v, key_of(copy, len), copy, len);
+    k = key_of(copy, len);
+    id = find_key(v, &k, copy, len);
     if (copy != padded)
         free(copy);
     return id;
@@ -148,6 +121,11 @@ void vocab_find_all(const shoal_vocab *v, const struct span *words, size_t n, ui
     enum { BATCH = 64 };
     struct key keys[BATCH];
 
+    if (v->slots) {
+        for (size_t i = 0; i < n; i++)
+            ids[i] = words[i].len ? vocab_find_mapped(v, words[i].at, words[i].len) : SHOAL_NO_ID;
+        return;
+    }
     for (size_t done = 0; done < n; done += BATCH) {
         size_t m = n - done < BATCH ? n - done : BATCH;
         const struct span *w = words + done;
@@ -157,13 +135,13 @@ void vocab_find_all(const shoal_vocab *v, const struct span *words, size_t n, ui
             __builtin_prefetch(&v->index[keys[i].hash & (v->index_size - 1)]);
         }
         for (size_t i = 0; i < m; i++)
-            ids[done + i] = w[i].len ? find_key(v, keys[i], w[i].at, w[i].len) : SHOAL_NO_ID;
+            ids[done + i] = w[i].len ? find_key(v, &keys[i], w[i].at, w[i].len) : SHOAL_NO_ID;
     }
 }
 
 /* ---- making one ---- */
 
-static shoal_status vocab_new(shoal_vocab **out, size_t size, size_t bytes)
+shoal_status vocab_new(shoal_vocab **out, size_t size, size_t bytes)
 {
     shoal_vocab *v = mem_array(1, sizeof *v);
 
@@ -178,7 +156,7 @@ static shoal_status vocab_new(shoal_vocab **out, size_t size, size_t bytes)
     v->counts = mem_array(size, sizeof *v->counts);
     v->index = mem_array(v->index_size, sizeof *v->index);
     if (!v->offsets || !v->counts || !v->index ||
-        bytes_reserve(&v->arena, bytes + size + 8) != SHOAL_OK) {
+        bytes_reserve(&v->arena, bytes + size + 1 + KEY_PAD) != SHOAL_OK) {
         shoal_vocab_free(v);
         return SHOAL_ENOMEM;
     }
@@ -188,22 +166,20 @@ static shoal_status vocab_new(shoal_vocab **out, size_t size, size_t bytes)
     return SHOAL_OK;
 }
 
-/* Appends a word as the next id; the room was reserved by vocab_new. False when
- * it is there already. */
-static bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count)
+bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count)
 {
     char *copy = v->arena.at + v->arena.len;
     struct key k;
     size_t i;
 
     memcpy(copy, at, len);
-    memset(copy + len, 0, 8);
+    copy[len] = '\0';
     k = key_of(copy, len);
-    if (find_key(v, k, copy, len) != SHOAL_NO_ID)
+    if (find_key(v, &k, copy, len) != SHOAL_NO_ID)
         return false;
     for (i = k.hash & (v->index_size - 1); v->index[i].id != SHOAL_NO_ID;)
         i = (i + 1) & (v->index_size - 1);
-    v->index[i] = (struct index_slot){k.head, tag_of(k, len), (uint32_t)v->size};
+    v->index[i] = (struct index_slot){k.head, k.rest, (uint32_t)v->size, (uint32_t)len};
     if (len == sizeof SHOAL_UNK - 1 && memcmp(at, SHOAL_UNK, len) == 0)
         v->unk = (uint32_t)v->size;
     v->counts[v->size++] = count;
@@ -320,11 +296,13 @@ static shoal_status count_thread(void *ctx, unsigned index)
     return st;
 }
 
-static shoal_status no_words(const struct shoal_text_stats *text)
+static shoal_status no_words(const struct text *text, const struct shoal_text_stats *read)
 {
-    return shoal_fail(SHOAL_EINVAL, "input: no word in %llu file%s of %llu bytes",
-                      (unsigned long long)text->files, text->files == 1 ? "" : "s",
-                      (unsigned long long)text->bytes);
+    if (read->files == 1)
+        return shoal_fail(SHOAL_EINVAL, "%s: no word in its %llu bytes", text_input(text, 0),
+                          (unsigned long long)read->bytes);
+    return shoal_fail(SHOAL_EINVAL, "input: no word in the %llu bytes of %llu files",
+                      (unsigned long long)read->bytes, (unsigned long long)read->files);
 }
 
 static shoal_status merge_and_make(shoal_vocab **out, struct counter **counters, unsigned threads,
@@ -369,7 +347,7 @@ shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoa
     if (st == SHOAL_OK)
         st = text_end(text, pool_run(threads, count_thread, &job), &stats->text);
     if (st == SHOAL_OK && stats->text.words == 0)
-        st = no_words(&stats->text);
+        st = no_words(text, &stats->text);
     if (st == SHOAL_OK)
         st = merge_and_make(out, job.counters, threads, opts, stats);
     if (st == SHOAL_OK) {
@@ -564,7 +542,7 @@ shoal_status shoal_vocab_write(const shoal_vocab *v, const char *path, bool eos)
     if (eos || (v->size > 0 && strcmp(shoal_vocab_word(v, 0), SHOAL_EOS) == 0))
         st = add_line(&b, SHOAL_EOS, sizeof SHOAL_EOS - 1, v->sentences);
     for (uint32_t id = 0; id < v->size && st == SHOAL_OK; id++)
-        st = add_line(&b, shoal_vocab_word(v, id), word_len(v, id), v->counts[id]);
+        st = add_line(&b, vocab_span(v, id).at, vocab_span(v, id).len, v->counts[id]);
     if (st == SHOAL_OK)
         st = output_open(&o, path);
     if (st == SHOAL_OK)
@@ -574,78 +552,5 @@ shoal_status shoal_vocab_write(const shoal_vocab *v, const char *path, bool eos)
     else
         output_abandon(o);
     bytes_fini(&b);
-    return st;
-}
-
-/* ---- in our container ---- */
-
-shoal_status vocab_save(const shoal_vocab *v, struct container_writer *w)
-{
-    shoal_status st = container_put(w, "vocab.words", v->arena.at, v->arena.len);
-
-    if (st == SHOAL_OK)
-        st = container_put(w, "vocab.offsets", v->offsets, (v->size + 1) * sizeof *v->offsets);
-    if (st == SHOAL_OK)
-        st = container_put(w, "vocab.counts", v->counts, v->size * sizeof *v->counts);
-    if (st == SHOAL_OK)
-        st = container_put(w, "vocab.sentences", &v->sentences, sizeof v->sentences);
-    return st;
-}
-
-/* Each word ends with the only NUL it holds and is not empty. */
-static shoal_status check_words(const struct container *c, const char *words, size_t bytes,
-                                const uint64_t *offsets, size_t n)
-{
-    if (offsets[0] != 0 || offsets[n] != bytes)
-        return shoal_fail(SHOAL_EFORMAT, "%s: word offsets span %llu to %llu, want 0 to %zu",
-                          container_path(c), (unsigned long long)offsets[0],
-                          (unsigned long long)offsets[n], bytes);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t begin = offsets[i], end = offsets[i + 1];
-
-        if (end > bytes || end < begin + 2 || end - begin - 1 > SHOAL_WORD_MAX ||
-            memchr(words + begin, 0, (size_t)(end - begin)) != words + end - 1)
-            return shoal_fail(SHOAL_EFORMAT, "%s: word %zu of the vocabulary is malformed",
-                              container_path(c), i);
-    }
-    return SHOAL_OK;
-}
-
-shoal_status vocab_load(shoal_vocab **out, const struct container *c)
-{
-    struct section words, offsets, counts, sentences = {0};
-    shoal_status st = container_find(c, "vocab.words", 1, &words);
-    const uint64_t *at;
-    size_t n;
-
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = container_find(c, "vocab.offsets", sizeof(uint64_t), &offsets);
-    if (st == SHOAL_OK)
-        st = container_find(c, "vocab.counts", sizeof(uint64_t), &counts);
-    if (st == SHOAL_OK)
-        st = container_find(c, "vocab.sentences", sizeof(uint64_t), &sentences);
-    if (st != SHOAL_OK)
-        return st;
-    n = counts.size / sizeof(uint64_t);
-    if (n == 0 || n > VOCAB_MAX || offsets.size != (n + 1) * sizeof(uint64_t) ||
-        sentences.size != sizeof(uint64_t))
-        return shoal_fail(SHOAL_EFORMAT, "%s: the vocabulary has %zu counts and %zu offsets",
-                          container_path(c), n, offsets.size / sizeof(uint64_t));
-    at = offsets.data;
-    st = check_words(c, words.data, words.size, at, n);
-    if (st == SHOAL_OK)
-        st = vocab_new(out, n, words.size);
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        if (!vocab_append(*out, (const char *)words.data + at[i], (size_t)(at[i + 1] - at[i] - 1),
-                          ((const uint64_t *)counts.data)[i]))
-            st = shoal_fail(SHOAL_EFORMAT, "%s: word %zu of the vocabulary stands there twice",
-                            container_path(c), i);
-    if (st == SHOAL_OK)
-        memcpy(&(*out)->sentences, sentences.data, sizeof(uint64_t));
-    else {
-        shoal_vocab_free(*out);
-        *out = NULL;
-    }
     return st;
 }

@@ -587,7 +587,7 @@ struct section container_at(const struct container *c, size_t i)
     const struct entry *e = &c->entries[i];
 
     assert(i < c->count);
-    return (struct section){e->name, c->at + e->offset, (size_t)e->size};
+    return (struct section){e->name, c->at + e->offset, (size_t)e->size, e->sum};
 }
 
 static bool section_lookup(const struct container *c, const char *name, struct section *out)
@@ -691,6 +691,19 @@ shoal_status container_meta_u64(const struct container *c, const char *key, uint
 }
 
 /* Only regular files are opened: looking into a pipe would eat its bytes. */
+bool shoal_kind(const char *path, char kind[32])
+{
+    struct container *c = NULL;
+
+    kind[0] = '\0';
+    if (!container_sniff(path))
+        return false;
+    if (container_open(&c, path) != SHOAL_OK || container_meta(c, "kind", kind, 32) != SHOAL_OK)
+        kind[0] = '\0';
+    container_close(c);
+    return true;
+}
+
 bool container_sniff(const char *path)
 {
     unsigned char start[sizeof MAGIC];

@@ -118,6 +118,7 @@ struct section {
     const char *name;
     const void *data; /* 64-byte aligned */
     size_t size;
+    uint64_t checksum; /* as the table says */
 };
 struct section container_at(const struct container *c, size_t i);
 /* The section of that name whose size is a multiple of unit (> 0); fails, with

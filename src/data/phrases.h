@@ -1,0 +1,77 @@
+/* The inside of the phrases, for phrases.c, phrases_find.c and phrases_join.c;
+ * not a door.
+ *
+ * A pass over the text: phrases_find counts words and pairs and keeps the pairs
+ * above the threshold, phrases_join writes the text anew. */
+#ifndef SHOAL_PHRASES_H
+#define SHOAL_PHRASES_H
+
+#include "data/data.h"
+
+#include <pthread.h>
+
+/* ---- phrases.c: blocks in their order -------------------------------------------- */
+
+/* Threads take blocks as they come and finish them one after the other. */
+struct turn {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    uint64_t next; /* the block whose turn it is */
+    bool failed;   /* nobody waits any more */
+};
+
+void turn_init(struct turn *t);
+void turn_fini(struct turn *t);
+/* Waits for block seq and holds the lock until turn_end; false, without the
+ * lock, after a failure anywhere. */
+bool turn_begin(struct turn *t, uint64_t seq);
+void turn_end(struct turn *t, shoal_status st);
+void turn_fail(struct turn *t);
+
+/* Where a pass writes to: the output, or a spool that the next pass reads. */
+struct sink {
+    struct output *out; /* NULL: the spool */
+    int spool;
+    uint64_t size;
+};
+
+shoal_status sink_write(struct sink *s, const void *data, size_t len);
+
+/* ---- phrases_find.c: the pairs to be joined ---------------------------------------- */
+
+struct phrase {
+    uint64_t offset;      /* into the arena: the left word, then the right one */
+    uint32_t left, right; /* bytes */
+    bool met;             /* stood side by side in a sentence; set by any thread */
+};
+
+/* slots hold 1 + the place in `at`, by the hash of both words; 0: empty. */
+struct phrases {
+    struct phrase *at;
+    size_t len, cap;
+    uint32_t *slots; /* [size], a power of two */
+    size_t size;
+    struct bytes arena;
+};
+
+/* Counts the text and leaves it at its end. */
+shoal_status phrases_find(struct phrases *out, struct text *text,
+                          const struct shoal_phrases_opts *opts, struct shoal_vocab_stats *stats);
+void phrases_fini(struct phrases *p);
+
+static inline uint64_t pair_hash(uint64_t left, uint64_t right)
+{
+    return rng_mix(left * RNG_STEP + right);
+}
+
+/* Whether the pair is to be joined. The hashes are key_of's. */
+bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struct span right,
+                  uint64_t right_hash);
+
+/* ---- phrases_join.c: the text anew --------------------------------------------------- */
+
+/* Reads the text from where it is; *joined is how many pairs became one word. */
+shoal_status phrases_join(struct sink *sink, struct text *text, struct phrases *phrases,
+                          const struct shoal_phrases_opts *opts, uint64_t *joined);
+
+#endif

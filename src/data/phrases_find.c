@@ -1,0 +1,412 @@
+/* Which pairs of words are phrases.
+ *
+ * Words and pairs are counted together, a pair as its words with the joiner
+ * between. The sums do not tell where a joiner came from, so each is then split
+ * at every joiner in it, and the two sides are scored if both are words. */
+#include "data/phrases.h"
+
+#include <stdlib.h>
+
+#define BATCH 512u
+
+/* ---- counting ---- */
+
+struct counting {
+    struct text *text;
+    struct counter **counters; /* [threads] */
+    struct span joiner;
+    struct turn turn;
+    struct bytes last; /* the last word of the blocks whose turn is over */
+};
+
+/* One thread's words side by side, so that a pair is a stretch of the line:
+ *
+ *     new_york_is_large          pairs: new_york  york_is  is_large
+ *              '- last
+ */
+struct pairing {
+    struct bytes line;
+    size_t last;       /* where the last word begins */
+    struct span first; /* of the block, in the block; len 0: no word yet */
+    struct span pairs[BATCH];
+    size_t npairs;
+};
+
+/* Begins a line with the last word of the one before, and with room for the
+ * words, so that no pair moves, and for key_of behind them. */
+static shoal_status line_begin(struct pairing *p, const struct span *words, size_t n,
+                               struct span joiner)
+{
+    struct bytes *line = &p->line;
+    size_t more = KEY_PAD;
+
+    for (size_t i = 0; i < n; i++)
+        more += words[i].len + joiner.len;
+    line->len -= p->last;
+    if (p->last > 0)
+        memmove(line->at, line->at + p->last, line->len);
+    p->last = 0;
+    p->npairs = 0;
+    return bytes_reserve(line, more);
+}
+
+static void line_put(struct bytes *line, struct span s)
+{
+    memcpy(line->at + line->len, s.at, s.len);
+    line->len += s.len;
+}
+
+/* A pair that would be too long for a word is none. */
+static void line_word(struct pairing *p, struct span word, struct span joiner)
+{
+    struct bytes *line = &p->line;
+    size_t before = p->last, len;
+
+    if (line->len == 0) {
+        line_put(line, word);
+        return;
+    }
+    line_put(line, joiner);
+    p->last = line->len;
+    line_put(line, word);
+    len = line->len - before;
+    if (len <= SHOAL_WORD_MAX)
+        p->pairs[p->npairs++] = (struct span){line->at + before, (uint32_t)len};
+}
+
+/* Sentence ends are passed over: pairs are counted across them. */
+static shoal_status count_batch(struct counter *c, struct pairing *p, const struct span *words,
+                                size_t n, struct span joiner)
+{
+    shoal_status st = line_begin(p, words, n, joiner);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        if (words[i].len == 0)
+            continue;
+        line_word(p, words[i], joiner);
+        if (p->first.len == 0)
+            p->first = words[i];
+    }
+    if (st == SHOAL_OK)
+        st = counter_add(c, words, n);
+    return st == SHOAL_OK ? counter_add(c, p->pairs, p->npairs) : st;
+}
+
+/* Swaps the last word of the blocks before for that of this one. */
+static shoal_status swap_last(struct counting *job, struct pairing *p, struct bytes *before)
+{
+    struct bytes *line = &p->line;
+    shoal_status st = bytes_add(before, job->last.at, job->last.len);
+
+    job->last.len = 0;
+    return st == SHOAL_OK ? bytes_add(&job->last, line->at + p->last, line->len - p->last) : st;
+}
+
+/* The pair that the beginning of the block makes with the block before. *on is
+ * false when another thread has failed. */
+static shoal_status count_seam(struct counting *job, struct counter *c, struct pairing *p,
+                               uint64_t seq, bool *on)
+{
+    struct span first = p->first;
+    shoal_status st = SHOAL_OK;
+    struct bytes before = {0};
+
+    *on = turn_begin(&job->turn, seq);
+    if (!*on)
+        return SHOAL_OK;
+    if (first.len > 0)
+        st = swap_last(job, p, &before);
+    turn_end(&job->turn, st);
+
+    bytes_fini(&p->line);
+    p->line = before;
+    p->last = 0;
+    if (st == SHOAL_OK && before.len > 0)
+        st = line_begin(p, &first, 1, job->joiner);
+    if (st == SHOAL_OK && before.len > 0) {
+        line_word(p, first, job->joiner);
+        st = counter_add(c, p->pairs, p->npairs);
+    }
+    return st;
+}
+
+static shoal_status count_block(struct counting *job, struct counter *c, struct scanner *scan,
+                                const struct block *block, struct pairing *p)
+{
+    struct span words[BATCH];
+    shoal_status st = SHOAL_OK;
+    size_t n;
+
+    p->line.len = p->last = 0;
+    p->first.len = 0;
+    scanner_begin(scan, block);
+    while (st == SHOAL_OK && (n = scanner_next(scan, words, BATCH)) > 0)
+        st = count_batch(c, p, words, n, job->joiner);
+    return st;
+}
+
+static shoal_status count_thread(void *ctx, unsigned index)
+{
+    struct counting *job = ctx;
+    struct counter *c = job->counters[index];
+    struct scanner scan = {0};
+    struct block block = {0};
+    struct pairing p = {0};
+    bool more = true, on = true;
+    shoal_status st = SHOAL_OK;
+
+    while (on && (st = text_next(job->text, &block, &more)) == SHOAL_OK && more) {
+        st = count_block(job, c, &scan, &block, &p);
+        if (st == SHOAL_OK)
+            st = count_seam(job, c, &p, block.seq, &on);
+        if (st != SHOAL_OK)
+            break;
+    }
+    if (st != SHOAL_OK)
+        turn_fail(&job->turn);
+    text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
+                                                   .sentences = scan.sentences,
+                                                   .long_words = scan.long_words});
+    block_fini(&block);
+    bytes_fini(&p.line);
+    return st;
+}
+
+/* As many as asked for, while each has the memory that a counter needs. */
+static unsigned counting_threads(const struct shoal_vocab_opts *opts)
+{
+    unsigned threads = pool_threads(opts->threads);
+    uint64_t most = opts->memory / COUNTER_MIN;
+
+    return threads < most ? threads : (unsigned)most;
+}
+
+static shoal_status count_text(struct counting *job, unsigned threads,
+                               const struct shoal_vocab_opts *opts, struct shoal_text_stats *text)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
+        st = counter_new(&job->counters[i], opts->memory / threads, opts->tmp_dir);
+    if (st == SHOAL_OK)
+        st = text_end(job->text, pool_run(threads, count_thread, job), text);
+    if (st == SHOAL_OK && text->words == 0)
+        st = shoal_fail(SHOAL_EINVAL, "input: no word in %llu file%s of %llu bytes",
+                        (unsigned long long)text->files, text->files == 1 ? "" : "s",
+                        (unsigned long long)text->bytes);
+    return st;
+}
+
+/* The sums of words and pairs over all threads, which end here. */
+static shoal_status count_pairs(struct tallies *out, struct text *text,
+                                const struct shoal_phrases_opts *opts,
+                                struct shoal_text_stats *stats)
+{
+    unsigned threads = counting_threads(&opts->vocab);
+    struct counting job = {.text = text,
+                           .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
+    shoal_status st;
+
+    job.counters = mem_array(threads, sizeof(struct counter *));
+    if (!job.counters)
+        return SHOAL_ENOMEM;
+    turn_init(&job.turn);
+    st = count_text(&job, threads, &opts->vocab, stats);
+    if (st == SHOAL_OK)
+        st = counter_merge(out, job.counters, threads, opts->vocab.min_count, opts->vocab.memory);
+    for (unsigned i = 0; i < threads; i++)
+        counter_free(job.counters[i]);
+    free(job.counters);
+    bytes_fini(&job.last);
+    turn_fini(&job.turn);
+    return st;
+}
+
+/* ---- the sum of a word ---- */
+
+/* slots hold 1 + the place of a tally; 0: empty. */
+struct sums {
+    struct tallies tallies;
+    uint32_t *slots; /* [size], a power of two */
+    size_t size;
+};
+
+static const char *tally_word(const struct sums *s, const struct tally *t)
+{
+    return s->tallies.arena.at + t->offset;
+}
+
+static shoal_status index_sums(struct sums *s)
+{
+    shoal_status st = bytes_reserve(&s->tallies.arena, KEY_PAD);
+
+    if (st == SHOAL_OK && s->tallies.len >= UINT32_MAX)
+        st = shoal_fail(SHOAL_ELIMIT, "phrases: more than %u words and pairs", UINT32_MAX);
+    if (st != SHOAL_OK)
+        return st;
+    for (s->size = 16; s->size < 2 * s->tallies.len;)
+        s->size *= 2;
+    s->slots = mem_array(s->size, sizeof *s->slots);
+    if (!s->slots)
+        return SHOAL_ENOMEM;
+    for (size_t j = 0; j < s->tallies.len; j++) {
+        const struct tally *t = &s->tallies.at[j];
+        size_t i = key_of(tally_word(s, t), t->len).hash & (s->size - 1);
+
+        while (s->slots[i] != 0)
+            i = (i + 1) & (s->size - 1);
+        s->slots[i] = (uint32_t)j + 1;
+    }
+    return SHOAL_OK;
+}
+
+/* 0 for what was left out. */
+static uint64_t sum_of(const struct sums *s, struct span word)
+{
+    size_t i = key_of(word.at, word.len).hash & (s->size - 1);
+
+    for (; s->slots[i] != 0; i = (i + 1) & (s->size - 1)) {
+        const struct tally *t = &s->tallies.at[s->slots[i] - 1];
+
+        if (t->len == word.len && memcmp(tally_word(s, t), word.at, word.len) == 0)
+            return t->count;
+    }
+    return 0;
+}
+
+static void sums_fini(struct sums *s)
+{
+    tallies_fini(&s->tallies);
+    free(s->slots);
+}
+
+/* ---- scoring ---- */
+
+/* (pair - min_count) / (left * right) * words > threshold, multiplied out: both
+ * sides are whole numbers, and a tie is seen as one, up to 2^53. */
+static bool scores(const struct shoal_phrases_opts *opts, uint64_t words, uint64_t pair,
+                   uint64_t left, uint64_t right)
+{
+    return pair > opts->vocab.min_count && left > 0 && right > 0 &&
+           (double)(pair - opts->vocab.min_count) * (double)words >
+               opts->threshold * ((double)left * (double)right);
+}
+
+static shoal_status keep_phrase(struct phrases *p, struct span left, struct span right)
+{
+    void *at = p->at;
+    uint64_t offset = p->arena.len;
+    shoal_status st = mem_grow(&at, &p->cap, p->len + 1, sizeof *p->at);
+
+    p->at = at;
+    if (st == SHOAL_OK)
+        st = bytes_add(&p->arena, left.at, left.len);
+    if (st == SHOAL_OK)
+        st = bytes_add(&p->arena, right.at, right.len);
+    if (st == SHOAL_OK)
+        p->at[p->len++] = (struct phrase){offset, left.len, right.len, false};
+    return st;
+}
+
+/* Splits one sum at every joiner in it. */
+static shoal_status keep_splits(struct phrases *p, const struct sums *sums, const struct tally *t,
+                                const struct shoal_phrases_opts *opts, uint64_t words)
+{
+    size_t joiner = strlen(opts->joiner);
+    const char *begin = tally_word(sums, t), *end = begin + t->len, *at = begin;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && (at = memmem(at, (size_t)(end - at), opts->joiner, joiner))) {
+        struct span left = {begin, (uint32_t)(at - begin)};
+        struct span right = {at + joiner, (uint32_t)(end - at - (ptrdiff_t)joiner)};
+        uint64_t count = left.len && right.len ? sum_of(sums, left) : 0;
+
+        if (count > 0 && scores(opts, words, t->count, count, sum_of(sums, right)))
+            st = keep_phrase(p, left, right);
+        at++;
+    }
+    return st;
+}
+
+/* ---- the table ---- */
+
+static shoal_status index_phrases(struct phrases *p)
+{
+    shoal_status st = bytes_reserve(&p->arena, KEY_PAD);
+
+    if (st == SHOAL_OK && p->len >= UINT32_MAX)
+        st = shoal_fail(SHOAL_ELIMIT, "phrases: more than %u pairs", UINT32_MAX);
+    if (st != SHOAL_OK)
+        return st;
+    /* Nearly all pairs that are asked for are none: mostly empty is fast. */
+    for (p->size = 16; p->size < 4 * p->len;)
+        p->size *= 2;
+    p->slots = mem_array(p->size, sizeof *p->slots);
+    if (!p->slots)
+        return SHOAL_ENOMEM;
+    for (size_t j = 0; j < p->len; j++) {
+        const struct phrase *f = &p->at[j];
+        const char *left = p->arena.at + f->offset, *right = left + f->left;
+        size_t i = pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash) &
+                   (p->size - 1);
+
+        while (p->slots[i] != 0)
+            i = (i + 1) & (p->size - 1);
+        p->slots[i] = (uint32_t)j + 1;
+    }
+    return SHOAL_OK;
+}
+
+static bool phrase_is(const struct phrases *p, const struct phrase *f, struct span left,
+                      struct span right)
+{
+    const char *at = p->arena.at + f->offset;
+
+    return f->left == left.len && f->right == right.len && memcmp(at, left.at, left.len) == 0 &&
+           memcmp(at + left.len, right.at, right.len) == 0;
+}
+
+bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struct span right,
+                  uint64_t right_hash)
+{
+    size_t i = pair_hash(left_hash, right_hash) & (p->size - 1);
+
+    for (; p->slots[i] != 0; i = (i + 1) & (p->size - 1)) {
+        struct phrase *f = &p->at[p->slots[i] - 1];
+
+        if (phrase_is(p, f, left, right)) {
+            if (!__atomic_load_n(&f->met, __ATOMIC_RELAXED))
+                __atomic_store_n(&f->met, true, __ATOMIC_RELAXED);
+            return true;
+        }
+    }
+    return false;
+}
+
+void phrases_fini(struct phrases *p)
+{
+    free(p->at);
+    free(p->slots);
+    bytes_fini(&p->arena);
+    *p = (struct phrases){0};
+}
+
+shoal_status phrases_find(struct phrases *out, struct text *text,
+                          const struct shoal_phrases_opts *opts, struct shoal_vocab_stats *stats)
+{
+    struct sums sums = {0};
+    shoal_status st = count_pairs(&sums.tallies, text, opts, &stats->text);
+
+    *out = (struct phrases){0};
+    if (st == SHOAL_OK)
+        st = index_sums(&sums);
+    for (size_t i = 0; i < sums.tallies.len && st == SHOAL_OK; i++)
+        st = keep_splits(out, &sums, &sums.tallies.at[i], opts, stats->text.words);
+    if (st == SHOAL_OK)
+        st = index_phrases(out);
+    stats->types = sums.tallies.types;
+    stats->floor = sums.tallies.floor;
+    stats->spilled = sums.tallies.spilled;
+    sums_fini(&sums);
+    return st;
+}

@@ -1,0 +1,426 @@
+#include "data/vectors.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SLURP_MAX ((size_t)1 << 40)
+
+struct shoal_save_opts shoal_save_default(void)
+{
+    return (struct shoal_save_opts){.format = SHOAL_FORMAT_AUTO, .dtype = SHOAL_F32};
+}
+
+/* ---- the object ---- */
+
+void shoal_vectors_close(shoal_vectors *v)
+{
+    if (!v)
+        return;
+    shoal_vocab_free(v->vocab);
+    if (v->own_rows)
+        mem_unmap(v->own_rows, v->size * v->stride);
+    if (v->own_hidden)
+        mem_unmap(v->own_hidden, table_bytes(v->hidden_rows, v->dim));
+    container_close(v->file);
+    free(v);
+}
+
+size_t shoal_vectors_size(const shoal_vectors *v)
+{
+    return v->size;
+}
+
+size_t shoal_vectors_dim(const shoal_vectors *v)
+{
+    return v->dim;
+}
+
+enum shoal_dtype shoal_vectors_dtype(const shoal_vectors *v)
+{
+    return v->dtype;
+}
+
+enum shoal_format shoal_vectors_format(const shoal_vectors *v)
+{
+    return v->format;
+}
+
+const char *shoal_vectors_word(const shoal_vectors *v, uint32_t id)
+{
+    return shoal_vocab_word(v->vocab, id);
+}
+
+uint64_t shoal_vectors_count(const shoal_vectors *v, uint32_t id)
+{
+    return shoal_vocab_count(v->vocab, id);
+}
+
+uint32_t shoal_vectors_find(const shoal_vectors *v, const char *word, size_t len)
+{
+    return shoal_vocab_find(v->vocab, word, len);
+}
+
+shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out)
+{
+    if (id >= v->size)
+        return shoal_fail(SHOAL_EINVAL, "vectors: row %u, want less than %zu", id, v->size);
+    dtype_decode(v->dtype, v->rows + id * v->stride, v->scales ? v->scales[id] : 1, v->dim, out);
+    return SHOAL_OK;
+}
+
+const void *vectors_data(const shoal_vectors *v, enum shoal_dtype *dtype, size_t *stride)
+{
+    *dtype = v->dtype;
+    *stride = v->stride;
+    return v->rows;
+}
+
+const float *vectors_scales(const shoal_vectors *v)
+{
+    return v->scales;
+}
+
+const float *vectors_hidden(const shoal_vectors *v, size_t *rows)
+{
+    *rows = v->hidden_rows;
+    return v->hidden;
+}
+
+const shoal_vocab *vectors_vocab(const shoal_vectors *v)
+{
+    return v->vocab;
+}
+
+/* ---- making one ---- */
+
+shoal_status vectors_check_shape(const char *path, size_t size, size_t dim)
+{
+    if (size == 0 || size >= SHOAL_NO_ID)
+        return shoal_fail(SHOAL_EFORMAT, "%s: holds %zu words, want 1 to %u", path, size,
+                          SHOAL_NO_ID - 1);
+    if (dim == 0 || dim > DIM_MAX)
+        return shoal_fail(SHOAL_EFORMAT, "%s: its vectors have %zu numbers, want 1 to %zu", path,
+                          dim, DIM_MAX);
+    return SHOAL_OK;
+}
+
+shoal_status vectors_new(shoal_vectors **out, size_t size, size_t dim, enum shoal_dtype dtype)
+{
+    shoal_vectors *v = mem_array(1, sizeof *v);
+
+    *out = NULL;
+    if (!v)
+        return SHOAL_ENOMEM;
+    v->size = size;
+    v->dim = dim;
+    v->dtype = dtype;
+    v->stride = dtype_stride(dtype, dim);
+    v->own_rows = mem_map(size * v->stride); /* size < 2^32, stride <= 2^22 */
+    v->rows = v->own_rows;
+    if (!v->own_rows) {
+        free(v);
+        return SHOAL_ENOMEM;
+    }
+    *out = v;
+    return SHOAL_OK;
+}
+
+shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
+                          struct table *hidden)
+{
+    shoal_vectors *v = mem_array(1, sizeof *v);
+    shoal_status st = v ? vocab_copy(&v->vocab, vocab) : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st != SHOAL_OK) {
+        free(v);
+        return st;
+    }
+    assert(rows->rows == shoal_vocab_size(vocab));
+    assert(!hidden || hidden->width == rows->width);
+    v->size = rows->rows;
+    v->dim = rows->width;
+    v->stride = rows->stride * sizeof(float);
+    v->own_rows = (char *)rows->at;
+    v->rows = v->own_rows;
+    rows->at = NULL;
+    if (hidden) {
+        v->hidden_rows = hidden->rows;
+        v->own_hidden = hidden->at;
+        v->hidden = v->own_hidden;
+        hidden->at = NULL;
+    }
+    *out = v;
+    return SHOAL_OK;
+}
+
+unsigned vectors_threads(size_t bytes)
+{
+    return bytes < (size_t)1 << 20 ? 1 : pool_threads(0);
+}
+
+struct fill {
+    const shoal_vectors *v;
+    const char *path, *base;
+    const uint64_t *at;
+    unsigned threads;
+};
+
+static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size_t row)
+{
+    return shoal_fail(SHOAL_EFORMAT,
+                      "%s: vector %zu, of `%.80s`, holds a NaN or an infinity, want finite numbers",
+                      path, row + 1, v->vocab ? shoal_vectors_word(v, (uint32_t)row) : "");
+}
+
+static shoal_status fill_thread(void *ctx, unsigned index)
+{
+    const struct fill *f = ctx;
+    const shoal_vectors *v = f->v;
+    size_t bytes = v->dim * dtype_size(v->dtype);
+
+    for (size_t i = v->size * index / f->threads; i < v->size * (index + 1) / f->threads; i++) {
+        char *row = v->own_rows + i * v->stride;
+
+        memcpy(row, f->base + (f->at ? (size_t)f->at[i] : i * bytes), bytes);
+        if (!dtype_all_finite(v->dtype, row, v->dim))
+            return fail_infinite(f->path, v, i);
+    }
+    return SHOAL_OK;
+}
+
+shoal_status vectors_fill(shoal_vectors *v, const char *path, const char *base, const uint64_t *at)
+{
+    struct fill f = {v, path, base, at, vectors_threads(v->size * v->stride)};
+
+    return pool_run(f.threads, fill_thread, &f);
+}
+
+static shoal_status check_thread(void *ctx, unsigned index)
+{
+    const struct fill *f = ctx;
+    const shoal_vectors *v = f->v;
+
+    for (size_t i = v->size * index / f->threads; i < v->size * (index + 1) / f->threads; i++)
+        if (!dtype_all_finite(v->dtype, v->rows + i * v->stride, v->dim) ||
+            (v->scales && !dtype_all_finite(SHOAL_F32, v->scales + i, 1)))
+            return fail_infinite(f->path, v, i);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_vectors_verify(const shoal_vectors *v)
+{
+    struct fill f = {.v = v, .threads = vectors_threads(v->size * v->stride)};
+    shoal_status st;
+
+    if (!v->file)
+        return SHOAL_OK;
+    f.path = container_path(v->file);
+    st = container_verify(v->file, 0);
+    if (st == SHOAL_OK)
+        st = vocab_check(v->vocab, f.path);
+    return st == SHOAL_OK ? pool_run(f.threads, check_thread, &f) : st;
+}
+
+/* ---- the words in a file beside ---- */
+
+/* The lines, the last of which may lack its end; *n of them at most are put
+ * into `words`, and *n becomes how many there are. */
+static void split_lines(const char *at, size_t len, struct span *words, size_t *n)
+{
+    const char *end = at + len;
+    size_t found = 0;
+
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t line = (size_t)((stop ? stop : end) - at);
+
+        if (found < *n)
+            words[found] = (struct span){at, line < UINT32_MAX ? (uint32_t)line : UINT32_MAX};
+        found++;
+        at += line + 1;
+    }
+    *n = found;
+}
+
+shoal_status vectors_name(shoal_vectors *v, const char *path, const char *lines, size_t len)
+{
+    struct span *words;
+    size_t n = v->size;
+    shoal_status st;
+
+    if (len / 2 + 1 < n) /* before the allocation */
+        return shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes hold fewer than %zu words", path, len, n);
+    words = mem_array(n, sizeof *words);
+    if (!words)
+        return SHOAL_ENOMEM;
+    split_lines(lines, len, words, &n);
+    if (n != v->size)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: holds %zu words, want one for each of %zu vectors",
+                        path, n, v->size);
+    else
+        st = vocab_from_words(&v->vocab, path, words, n);
+    free(words);
+    return st;
+}
+
+static char *path_beside(const char *path)
+{
+    size_t len = strlen(path);
+    char *beside = mem_array(len + sizeof ".vocab", 1);
+
+    if (beside)
+        snprintf(beside, len + sizeof ".vocab", "%s.vocab", path);
+    return beside;
+}
+
+shoal_status vectors_name_beside(shoal_vectors *v, const struct source *src)
+{
+    char *path = path_beside(src->path), *lines = NULL;
+    size_t len = 0;
+    shoal_status st = path ? SHOAL_OK : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK && src->words)
+        st = vectors_name(v, path, src->words, src->words_len);
+    else if (st == SHOAL_OK) {
+        st = stream_slurp(&lines, &len, path, SLURP_MAX);
+        if (st == SHOAL_OK)
+            st = vectors_name(v, path, lines, len);
+    }
+    free(lines);
+    free(path);
+    return st;
+}
+
+/* ---- reading ---- */
+
+static bool is_compressed(const unsigned char *at, size_t len)
+{
+    return len >= 4 && ((at[0] == 0x1f && at[1] == 0x8b) || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
+}
+
+/* Maps a regular file that is not compressed; what cannot be mapped is read as
+ * a stream, which also says what is wrong with it. */
+static void source_map(struct source *src)
+{
+    int fd = open(src->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+    void *at = MAP_FAILED;
+
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
+        at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    if (at == MAP_FAILED)
+        return;
+    src->len = (size_t)info.st_size;
+    if (is_compressed(at, src->len)) {
+        munmap(at, src->len);
+        return;
+    }
+    madvise(at, src->len, MADV_WILLNEED);
+    src->at = src->mapped = at;
+}
+
+static shoal_status source_open(struct source *src, const char *path)
+{
+    shoal_status st;
+
+    *src = (struct source){.path = path};
+    source_map(src);
+    if (src->mapped)
+        return SHOAL_OK;
+    st = stream_slurp(&src->slurped, &src->len, path, SLURP_MAX);
+    src->at = src->slurped;
+    return st;
+}
+
+static void source_close(struct source *src)
+{
+    if (src->mapped)
+        munmap(src->mapped, src->len);
+    free(src->slurped);
+}
+
+/* A first line of two numbers opens text and binary alike: text goes on with a
+ * word and as many numbers. If neither is plain, and all is text, the reader
+ * of text gives the better sentence. */
+static bool is_text(const struct source *src)
+{
+    size_t size, dim, begin, n = src->len < 4096 ? src->len : 4096;
+
+    if (!lines_header(src, &size, &dim, &begin))
+        return true;
+    if (lines_sniff(src, begin, dim))
+        return true;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)src->at[i] < ' ' && !strchr("\t\n\r", src->at[i] ? src->at[i] : 1))
+            return false;
+    return !word2vec_sniff(src);
+}
+
+static shoal_status fail_unknown(const struct source *src)
+{
+    return shoal_fail(SHOAL_EFORMAT,
+                      "%s: %zu bytes that are no vectors, want word2vec, fastText, GloVe, NumPy, "
+                      "safetensors or our own",
+                      src->path, src->len);
+}
+
+static shoal_status read_source(shoal_vectors **out, const struct source *src)
+{
+    size_t size, dim, begin;
+
+    if (numpy_sniff(src))
+        return numpy_read(out, src);
+    if (safetensors_sniff(src))
+        return safetensors_read(out, src);
+    if (!is_text(src))
+        return word2vec_read(out, src);
+    if (lines_header(src, &size, &dim, &begin))
+        return lines_read(out, src, true);
+    return lines_sniff(src, 0, 0) ? lines_read(out, src, false) : fail_unknown(src);
+}
+
+static shoal_status open_container(shoal_vectors **out, const char *path)
+{
+    struct container *c;
+    shoal_status st = container_open(&c, path);
+
+    return st == SHOAL_OK ? mapped_read(out, c) : st;
+}
+
+shoal_status shoal_vectors_open(shoal_vectors **out, const char *path)
+{
+    struct source src;
+    shoal_status st;
+
+    *out = NULL;
+    if (container_sniff(path))
+        return open_container(out, path);
+    st = source_open(&src, path);
+    if (st == SHOAL_OK)
+        st = read_source(out, &src);
+    source_close(&src);
+    return st;
+}
+
+shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,
+                                 size_t size, const char *words, size_t words_len)
+{
+    struct source src = {
+        .path = path, .at = data, .len = size, .words = words ? words : "", .words_len = words_len};
+    struct container *c;
+    shoal_status st;
+
+    *out = NULL;
+    if (size < 4 || memcmp(data, "\x89SHL", 4) != 0)
+        return read_source(out, &src);
+    st = container_open_memory(&c, path, data, size);
+    return st == SHOAL_OK ? mapped_read(out, c) : st;
+}

@@ -1,0 +1,243 @@
+/* What all writers share: rows in the dtype asked for, words that a format can
+ * carry, and the choice among the writers. */
+#include "data/vectors.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- rows ---- */
+
+static shoal_status fail_row(const struct saving *s, uint32_t id, const char *found)
+{
+    return shoal_fail(SHOAL_EFORMAT, "%s: vector %u, of `%.80s`, holds %s", s->path, id + 1,
+                      shoal_vectors_word(s->v, id), found);
+}
+
+/* A row of zeros has no direction and stays as it is. */
+static void normalize(float *row, size_t n)
+{
+    double sum = 0, by;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)row[i] * (double)row[i];
+    by = sum > 0 ? 1 / sqrt(sum) : 1;
+    for (size_t i = 0; i < n; i++)
+        row[i] = (float)((double)row[i] * by);
+}
+
+shoal_status saving_row(const struct saving *s, uint32_t id, float *out)
+{
+    shoal_vectors_row(s->v, id, out);
+    if (!dtype_all_finite(SHOAL_F32, out, s->v->dim))
+        return fail_row(s, id, "a NaN or an infinity, want finite numbers");
+    if (s->normalize)
+        normalize(out, s->v->dim);
+    return SHOAL_OK;
+}
+
+/* Quantised rows are copied as they are: to do it again could change them. */
+static shoal_status encode_row(const struct saving *s, uint32_t id, float *row, char *out,
+                               float *scale)
+{
+    const shoal_vectors *v = s->v;
+    shoal_status st = saving_row(s, id, row);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (s->dtype == v->dtype && !s->normalize) {
+        memcpy(out, v->rows + id * v->stride, v->dim * dtype_size(v->dtype));
+        *scale = v->scales ? v->scales[id] : 1;
+        return SHOAL_OK;
+    }
+    if (!dtype_encode(s->dtype, row, v->dim, out, scale))
+        return fail_row(s, id,
+                        s->dtype == SHOAL_F16 ? "a number over 65504, which f16 cannot hold"
+                                              : "a number that bf16 cannot hold");
+    return SHOAL_OK;
+}
+
+#define BLOCK_ROWS_BYTES ((size_t)1 << 20)
+
+shoal_status saving_rows(const struct saving *s, size_t stride, float *scales, put_fn put, void *to)
+{
+    size_t block = BLOCK_ROWS_BYTES / stride + 1, filled = 0;
+    char *rows = mem_array(block, stride);
+    float *row = mem_array(s->v->dim, sizeof *row), scale;
+    shoal_status st = rows && row ? SHOAL_OK : SHOAL_ENOMEM;
+
+    for (size_t id = 0; id < s->n && st == SHOAL_OK; id++) {
+        st =
+            encode_row(s, (uint32_t)id, row, rows + filled * stride, scales ? scales + id : &scale);
+        if (st == SHOAL_OK && (++filled == block || id + 1 == s->n)) {
+            st = put(to, rows, filled * stride);
+            filled = 0;
+        }
+    }
+    free(row);
+    free(rows);
+    return st;
+}
+
+shoal_status put_output(void *to, const void *data, size_t len)
+{
+    return output_write(to, data, len);
+}
+
+/* ---- words ---- */
+
+shoal_status saving_check_words(const struct saving *s, const char *bytes, const char *format)
+{
+    for (uint32_t id = 0; id < s->n; id++) {
+        const char *word = shoal_vectors_word(s->v, id);
+        const char *bad = strpbrk(word, bytes);
+
+        if (*word == '\0')
+            return shoal_fail(SHOAL_EFORMAT, "%s: word %u is malformed", s->path, id + 1);
+        if (bad)
+            return shoal_fail(SHOAL_EINVAL, "%s: word %u, `%.80s`, holds %s, which %s cannot carry",
+                              s->path, id + 1, word, *bad == ' ' ? "a space" : "white space",
+                              format);
+    }
+    return SHOAL_OK;
+}
+
+shoal_status saving_end(struct output *o, shoal_status st)
+{
+    if (st == SHOAL_OK)
+        return output_commit(o);
+    output_abandon(o);
+    return st;
+}
+
+static shoal_status write_lines(const struct saving *s, struct output *o)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t id = 0; id < s->n && st == SHOAL_OK; id++) {
+        const char *word = shoal_vectors_word(s->v, id);
+
+        st = output_write(o, word, strlen(word));
+        if (st == SHOAL_OK)
+            st = output_write(o, "\n", 1);
+    }
+    return st;
+}
+
+shoal_status saving_words_beside(const struct saving *s)
+{
+    size_t cap = strlen(s->path) + sizeof ".vocab";
+    char *path = mem_array(cap, 1);
+    struct output *o = NULL;
+    shoal_status st = path ? saving_check_words(s, "\n", "a line of a .vocab file") : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK && strcmp(s->path, "-") == 0)
+        st = shoal_fail(SHOAL_EINVAL, "-: its words go into a file of their own beside it, "
+                                      "want a file name");
+    if (st == SHOAL_OK) {
+        snprintf(path, cap, "%s.vocab", s->path);
+        st = output_open(&o, path);
+    }
+    if (st == SHOAL_OK)
+        st = saving_end(o, write_lines(s, o));
+    free(path);
+    return st;
+}
+
+/* ---- the choice ---- */
+
+struct format {
+    const char *name;
+    const char *endings; /* separated by spaces */
+    unsigned dtypes;     /* one bit each */
+};
+
+#define BIT(dtype) (1u << (dtype))
+
+static const struct format formats[] = {
+    [SHOAL_FORMAT_WORD2VEC] = {"word2vec binary", ".bin", BIT(SHOAL_F32)},
+    [SHOAL_FORMAT_TEXT] = {"word2vec text", ".vec .txt", BIT(SHOAL_F32)},
+    [SHOAL_FORMAT_GLOVE] = {"GloVe text", ".glove", BIT(SHOAL_F32)},
+    [SHOAL_FORMAT_SHOAL] = {"shoal", ".shoal",
+                            BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16) | BIT(SHOAL_INT8)},
+    [SHOAL_FORMAT_NPY] = {"NumPy", ".npy", BIT(SHOAL_F32) | BIT(SHOAL_F16)},
+    [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", ".safetensors",
+                                  BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16)},
+};
+
+#define FORMATS (sizeof formats / sizeof *formats)
+
+static bool has_ending(const char *endings, const char *ending)
+{
+    size_t len = strlen(ending);
+
+    for (const char *at = endings; (at = strstr(at, ending)); at += len)
+        if (at[len] == '\0' || at[len] == ' ')
+            return true;
+    return false;
+}
+
+static shoal_status format_of(const char *path, enum shoal_format *out)
+{
+    const char *slash = strrchr(path, '/');
+    const char *ending = strrchr(slash ? slash : path, '.');
+
+    for (size_t f = SHOAL_FORMAT_AUTO + 1; f < FORMATS && ending; f++)
+        if (has_ending(formats[f].endings, ending)) {
+            *out = (enum shoal_format)f;
+            return SHOAL_OK;
+        }
+    return shoal_fail(SHOAL_EINVAL,
+                      "%s: its ending names no format, want .bin, .vec, .txt, .glove, .shoal, .npy "
+                      "or .safetensors, or a format given",
+                      path);
+}
+
+shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
+                              enum shoal_format *format)
+{
+    shoal_status st = SHOAL_OK;
+
+    *format = opts->format;
+    if (opts->format == SHOAL_FORMAT_AUTO)
+        st = format_of(path, format);
+    if (st != SHOAL_OK)
+        return st;
+    if ((size_t)*format >= FORMATS)
+        return shoal_fail(SHOAL_EINVAL, "vectors: format is %d, want 0 to %zu", (int)*format,
+                          FORMATS - 1);
+    if ((unsigned)opts->dtype > SHOAL_INT8)
+        return shoal_fail(SHOAL_EINVAL, "vectors: dtype is %d, want 0 to 3", (int)opts->dtype);
+    if (!(formats[*format].dtypes & BIT(opts->dtype)))
+        return shoal_fail(SHOAL_EINVAL, "%s: %s has no %s, want f32%s", path, formats[*format].name,
+                          dtype_name(opts->dtype),
+                          *format == SHOAL_FORMAT_NPY           ? " or f16"
+                          : *format == SHOAL_FORMAT_SAFETENSORS ? ", f16 or bf16"
+                                                                : "");
+    return SHOAL_OK;
+}
+
+shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
+                                const struct shoal_save_opts *opts)
+{
+    struct saving s = {v, path, v->size, opts->dtype, opts->normalize};
+    enum shoal_format format;
+    shoal_status st = shoal_save_check(path, opts, &format);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (opts->top > 0 && opts->top < v->size)
+        s.n = (size_t)opts->top;
+    switch (format) {
+    case SHOAL_FORMAT_WORD2VEC:
+        return word2vec_save(&s);
+    case SHOAL_FORMAT_SHOAL:
+        return mapped_save(&s);
+    case SHOAL_FORMAT_NPY:
+        return numpy_save(&s);
+    case SHOAL_FORMAT_SAFETENSORS:
+        return safetensors_save(&s);
+    default:
+        return lines_save(&s, format == SHOAL_FORMAT_TEXT);
+    }
+}

@@ -1,0 +1,179 @@
+/* Vectors in our container, used where they lie. Only sizes are checked at
+ * opening; words, ids and offsets when they are used (vocab_file.c). */
+#include "data/vectors.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static shoal_status put_section(void *to, const void *data, size_t len)
+{
+    return container_write(to, data, len);
+}
+
+/* ---- reading ---- */
+
+static shoal_status read_dtype(const struct container *c, enum shoal_dtype *out)
+{
+    char name[16];
+    shoal_status st = container_meta(c, "dtype", name, sizeof name);
+
+    if (st != SHOAL_OK)
+        return st;
+    for (int d = SHOAL_F32; d <= SHOAL_INT8; d++)
+        if (strcmp(name, dtype_name((enum shoal_dtype)d)) == 0) {
+            *out = (enum shoal_dtype)d;
+            return SHOAL_OK;
+        }
+    return shoal_fail(SHOAL_EFORMAT, "%s: its numbers are \"%s\", want f32, f16, bf16 or int8",
+                      container_path(c), name);
+}
+
+static shoal_status check_kind(const struct container *c)
+{
+    char kind[32];
+    shoal_status st = container_meta(c, "kind", kind, sizeof kind);
+
+    if (st == SHOAL_OK && strcmp(kind, "vectors") != 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want vectors", container_path(c), kind);
+    return st;
+}
+
+/* A section of n rows of `stride` bytes. */
+static shoal_status find_rows(const struct container *c, const char *name, size_t n, size_t stride,
+                              const void **out)
+{
+    struct section s;
+    shoal_status st = container_find(c, name, 1, &s);
+
+    if (st == SHOAL_OK && (s.size % stride != 0 || s.size / stride != n))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: section \"%s\" has %zu bytes, want %zu rows of %zu",
+                        container_path(c), name, s.size, n, stride);
+    *out = s.data;
+    return st;
+}
+
+static shoal_status find_hidden(shoal_vectors *v, const struct container *c)
+{
+    struct section s;
+    shoal_status st;
+
+    if (!container_has(c, "hidden"))
+        return SHOAL_OK;
+    st = container_find(c, "hidden", table_stride(v->dim) * sizeof(float), &s);
+    v->hidden = s.data;
+    v->hidden_rows = s.size / (table_stride(v->dim) * sizeof(float));
+    return st;
+}
+
+static shoal_status read_all(shoal_vectors *v, const struct container *c)
+{
+    const void *at = NULL;
+    uint64_t dim = 0;
+    shoal_status st = check_kind(c);
+
+    if (st == SHOAL_OK)
+        st = read_dtype(c, &v->dtype);
+    if (st == SHOAL_OK)
+        st = container_meta_u64(c, "dim", &dim);
+    if (st == SHOAL_OK)
+        st = vocab_map(&v->vocab, c);
+    if (st != SHOAL_OK)
+        return st;
+    v->size = shoal_vocab_size(v->vocab);
+    v->dim = (size_t)dim;
+    st = vectors_check_shape(container_path(c), v->size, v->dim);
+    if (st != SHOAL_OK)
+        return st;
+    v->stride = dtype_stride(v->dtype, v->dim);
+    st = find_rows(c, "vectors", v->size, v->stride, &at);
+    v->rows = at;
+    if (st == SHOAL_OK && v->dtype == SHOAL_INT8) {
+        st = find_rows(c, "scales", v->size, sizeof(float), &at);
+        v->scales = at;
+    }
+    return st == SHOAL_OK ? find_hidden(v, c) : st;
+}
+
+shoal_status mapped_read(shoal_vectors **out, struct container *c)
+{
+    shoal_vectors *v = mem_array(1, sizeof *v);
+    shoal_status st;
+
+    *out = NULL;
+    if (!v) {
+        container_close(c);
+        return SHOAL_ENOMEM;
+    }
+    v->file = c;
+    v->format = SHOAL_FORMAT_SHOAL;
+    st = read_all(v, c);
+    if (st != SHOAL_OK) {
+        shoal_vectors_close(v);
+        return st;
+    }
+    *out = v;
+    return SHOAL_OK;
+}
+
+/* ---- writing ---- */
+
+static uint64_t total_of(const struct saving *s)
+{
+    uint64_t total = 0;
+
+    for (uint32_t id = 0; id < s->n; id++)
+        total += shoal_vectors_count(s->v, id);
+    return total;
+}
+
+static shoal_status write_meta(const struct saving *s, struct container_writer *w)
+{
+    char meta[256];
+    int n = snprintf(meta, sizeof meta, "kind vectors\nwords %zu\ndim %zu\ndtype %s\ntotal %llu\n",
+                     s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)total_of(s));
+
+    return container_put(w, "meta", meta, (size_t)n);
+}
+
+static shoal_status write_rows(const struct saving *s, struct container_writer *w)
+{
+    float *scales = mem_array(s->n, sizeof *scales);
+    shoal_status st = scales ? container_begin(w, "vectors") : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = saving_rows(s, dtype_stride(s->dtype, s->v->dim), scales, put_section, w);
+    if (st == SHOAL_OK && s->dtype == SHOAL_INT8)
+        st = container_put(w, "scales", scales, s->n * sizeof *scales);
+    free(scales);
+    return st;
+}
+
+/* What training may go on from: only beside the rows as they were trained. */
+static shoal_status write_hidden(const struct saving *s, struct container_writer *w)
+{
+    const shoal_vectors *v = s->v;
+
+    if (!v->hidden || s->n < v->size || s->normalize || s->dtype != SHOAL_F32)
+        return SHOAL_OK;
+    return container_put(w, "hidden", v->hidden, table_bytes(v->hidden_rows, v->dim));
+}
+
+shoal_status mapped_save(const struct saving *s)
+{
+    struct container_writer *w;
+    shoal_status st = container_create(&w, s->path);
+
+    if (st != SHOAL_OK)
+        return st;
+    st = write_meta(s, w);
+    if (st == SHOAL_OK)
+        st = vocab_save_mapped(s->v->vocab, s->n, w);
+    if (st == SHOAL_OK)
+        st = write_rows(s, w);
+    if (st == SHOAL_OK)
+        st = write_hidden(s, w);
+    if (st == SHOAL_OK)
+        return container_commit(w);
+    container_abandon(w);
+    return st;
+}
