@@ -1,0 +1,250 @@
+/* The inner loop of training: windows, noise, fetch ahead, step. Each stage is a
+ * plain loop over a stretch of the corpus, so that the cache misses of a stage
+ * overlap and the last one knows the rows of the windows to come. */
+#include "model/model.h"
+
+#include <stdlib.h>
+
+enum {
+    AHEAD = 2,       /* windows between a row's prefetch and its use */
+    LOSS_EVERY = 16, /* one stretch in so many measures its loss */
+    STREAM_NOISE = 3,
+};
+
+struct lane {
+    const struct w2v *w;
+    struct view *in, *out;
+    struct windows windows;
+    uint32_t *noise;    /* [STRETCH][negatives] */
+    uint32_t *dice;     /* [STRETCH][negatives] whether to stay in the cell drawn */
+    uint64_t noise_key; /* of the epoch */
+    float label[W2V_MAX_NEGATIVES + 1 + KERNEL_LANES];
+};
+
+shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in,
+                      struct view *out_rows)
+{
+    struct lane *lane = mem_array(1, sizeof *lane);
+
+    *out = NULL;
+    if (!lane)
+        return SHOAL_ENOMEM;
+    lane->w = w;
+    lane->in = in;
+    lane->out = out_rows;
+    lane->label[0] = 1;
+    lane->noise = mem_array((size_t)STRETCH * (w->negatives + 1), sizeof *lane->noise);
+    lane->dice = mem_array((size_t)STRETCH * (w->negatives + 1), sizeof *lane->dice);
+    if (!lane->noise || !lane->dice) {
+        lane_free(lane);
+        return SHOAL_ENOMEM;
+    }
+    *out = lane;
+    return SHOAL_OK;
+}
+
+void lane_free(struct lane *lane)
+{
+    if (!lane)
+        return;
+    free(lane->noise);
+    free(lane->dice);
+    free(lane);
+}
+
+/* ---- noise ---- */
+
+/* A cell of the alias table, and the number that decides about staying in it. */
+static inline uint32_t draw_cell(const struct lane *lane, uint64_t counter, uint32_t *dice)
+{
+    uint64_t random = rng_mix(lane->noise_key + counter * RNG_STEP);
+
+    *dice = (uint32_t)random;
+    return (uint32_t)(((random >> 32) * lane->w->words) >> 32);
+}
+
+static inline uint32_t word_of(const struct lane *lane, uint32_t cell, uint32_t dice)
+{
+    const struct alias *a = &lane->w->alias[cell];
+    uint32_t moved = -(uint32_t)(dice > a->keep); /* a branch would be a coin toss */
+
+    return cell ^ ((cell ^ a->other) & moved);
+}
+
+/* Noise may not be the target. Tried again it comes from numbers of its own; in
+ * a vocabulary so lopsided that even those fail, it is the next word. Two equal
+ * noise words are left alone: they are rare, and one update of the row stays. */
+static uint32_t draw_again(const struct lane *lane, uint64_t counter, uint32_t target)
+{
+    uint32_t word = target, dice;
+
+    for (uint64_t again = 1; word == target && again < 64; again++) {
+        word = draw_cell(lane, ~counter - (again << 48), &dice);
+        word = word_of(lane, word, dice);
+    }
+    return word != target ? word : (target + 1) % lane->w->words;
+}
+
+static inline uint64_t counter_of(const struct lane *lane, size_t begin, size_t t)
+{
+    const struct windows *ws = &lane->windows;
+
+    return (begin + ws->place[ws->at[t].centre]) * W2V_MAX_NEGATIVES;
+}
+
+/* The table is larger than the second-level cache: draw all cells of the stretch
+ * first, so that each has been fetched when it is looked into. */
+static void draw_noise(struct lane *lane, size_t begin)
+{
+    const struct windows *ws = &lane->windows;
+    size_t n = lane->w->negatives;
+
+    for (size_t t = 0; t < ws->len; t++) {
+        uint64_t counter = counter_of(lane, begin, t);
+
+        for (size_t i = t * n; i < (t + 1) * n; i++) {
+            lane->noise[i] = draw_cell(lane, counter++, &lane->dice[i]);
+            __builtin_prefetch(&lane->w->alias[lane->noise[i]]);
+        }
+    }
+    for (size_t t = 0; t < ws->len; t++) {
+        uint32_t target = ws->kept[ws->at[t].centre];
+
+        for (size_t i = t * n; i < (t + 1) * n; i++) {
+            lane->noise[i] = word_of(lane, lane->noise[i], lane->dice[i]);
+            if (__builtin_expect(lane->noise[i] == target, 0))
+                lane->noise[i] =
+                    draw_again(lane, counter_of(lane, begin, t) + i - t * n, target);
+        }
+    }
+}
+
+/* ---- steps ---- */
+
+/* The rows that window t needs and the window before it did not. */
+static inline size_t list_next(const struct lane *lane, size_t t, const float **next)
+{
+    const struct windows *ws = &lane->windows;
+    const uint32_t *list = lane->noise + t * lane->w->negatives;
+    uint32_t c, entering;
+    size_t n = 0;
+
+    if (t >= ws->len)
+        return 0;
+    c = ws->at[t].centre;
+    entering = c + lane->w->window;
+    next[n++] = view_row(lane->out, ws->kept[c]);
+    for (size_t i = 0; i < lane->w->negatives; i++)
+        next[n++] = view_row(lane->out, list[i]);
+    if (entering < ws->kept_count && ws->kept[entering] != SHOAL_SENTENCE_END)
+        next[n++] = view_row(lane->in, ws->kept[entering]);
+    return n;
+}
+
+static size_t list_inputs(const struct lane *lane, const struct window *at, float **in)
+{
+    size_t m = 0;
+
+    for (uint32_t i = at->lo; i < at->hi; i++) {
+        in[m] = view_row(lane->in, lane->windows.kept[i]);
+        m += i != at->centre;
+    }
+    return m;
+}
+
+static void step_noise(struct lane *lane, size_t t, struct kernel_step *step, float **out)
+{
+    const struct w2v *w = lane->w;
+    const uint32_t *list = lane->noise + t * w->negatives;
+    const float *next[W2V_MAX_NEGATIVES + 2];
+
+    step->next = next;
+    step->nexts = list_next(lane, t + AHEAD, next);
+    out[0] = view_row(lane->out, lane->windows.kept[lane->windows.at[t].centre]);
+    for (size_t i = 0; i < w->negatives; i++)
+        out[i + 1] = view_row(lane->out, list[i]);
+    step->k = w->negatives + 1;
+    step->label = lane->label;
+    (w->bag ? w->kernel->bag : w->kernel->pairs)(step);
+}
+
+/* A path that is longer than a step takes is walked in several. */
+static void step_path(struct lane *lane, size_t t, struct kernel_step *step, float **out)
+{
+    const struct w2v *w = lane->w;
+    uint32_t word = lane->windows.kept[lane->windows.at[t].centre];
+
+    for (uint32_t from = w->path[word]; from < w->path[word + 1]; from += KERNEL_MAX_OUT) {
+        uint32_t left = w->path[word + 1] - from;
+
+        step->k = left < KERNEL_MAX_OUT ? left : KERNEL_MAX_OUT;
+        for (size_t i = 0; i < step->k; i++)
+            out[i] = view_row(lane->out, w->node[from + i]);
+        step->label = w->label + from;
+        (w->bag ? w->kernel->bag : w->kernel->pairs)(step);
+    }
+}
+
+/* Returns the predictions made: one a window, or one for each of its words. */
+static uint64_t step_windows(struct lane *lane, float lr, double *loss)
+{
+    const struct w2v *w = lane->w;
+    float *in[2 * W2V_MAX_WINDOW + 1], *out[KERNEL_MAX_OUT];
+    struct kernel_step step = {.in = in, .out = out, .dim = w->dim, .lr = lr, .loss = loss};
+    uint64_t made = 0;
+
+    for (size_t t = 0; t < lane->windows.len; t++) {
+        step.m = list_inputs(lane, &lane->windows.at[t], in);
+        step.in_scale = w->sum ? 1.0f : 1.0f / (float)step.m;
+        made += w->bag ? 1 : step.m;
+        if (w->negatives)
+            step_noise(lane, t, &step, out);
+        else
+            step_path(lane, t, &step, out);
+    }
+    return made;
+}
+
+static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+                         bool measure, struct done *done)
+{
+    double loss = 0;
+    uint64_t made;
+
+    windows_cut(&lane->windows, lane->w, epoch, begin, end);
+    lane->noise_key = rng_at(lane->w->seed, STREAM_NOISE, epoch);
+    if (lane->w->negatives)
+        draw_noise(lane, begin);
+    made = step_windows(lane, lr, measure ? &loss : NULL);
+    done->words += lane->windows.words;
+    if (measure) {
+        done->loss += loss;
+        done->predictions += made;
+    }
+}
+
+static size_t stretch_end(size_t begin, size_t end)
+{
+    size_t stop = (begin / STRETCH + 1) * STRETCH;
+
+    return stop < end ? stop : end;
+}
+
+void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+                struct done *done)
+{
+    for (size_t stop; begin < end; begin = stop) {
+        stop = stretch_end(begin, end);
+        take_stretch(lane, epoch, begin, stop, lr, begin / STRETCH % LOSS_EVERY == 0, done);
+    }
+}
+
+/* A rate of zero changes nothing; an epoch of its own keeps the noise the same
+ * each time. */
+void lane_loss(struct lane *lane, size_t begin, size_t end, struct done *done)
+{
+    for (size_t stop; begin < end; begin = stop) {
+        stop = stretch_end(begin, end);
+        take_stretch(lane, UINT32_MAX, begin, stop, 0, true, done);
+    }
+}

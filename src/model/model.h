@@ -1,0 +1,124 @@
+/* model: what is computed, one step at a time.
+ *
+ * What this is: the models' arithmetic over views of parameters. A model never
+ * knows how many workers there are nor how their views meet.
+ * Who owns what: a plan borrows the ids and the vocabulary; a lane borrows its
+ * plan and its views.
+ * Threads: a plan is shared by all; a lane belongs to one worker. */
+#ifndef SHOAL_MODEL_H
+#define SHOAL_MODEL_H
+
+#include "base/base.h"
+#include "data/data.h"
+#include "kernel/kernel.h"
+
+/* ---- word2vec.c: what all workers share -------------------------------------- */
+
+enum { W2V_MAX_WINDOW = 50, W2V_MAX_NEGATIVES = 64 };
+
+/* Walker's alias table. Draw a cell evenly, then stay in it with probability
+ * keep / 2^32, else take other. */
+struct alias {
+    uint32_t keep;
+    uint32_t other;
+};
+
+struct w2v {
+    const struct kernel *kernel;
+    const uint32_t *ids; /* [count] words, and SHOAL_SENTENCE_END between sentences */
+    size_t count;
+    uint32_t words; /* commonest first: low ids are the hot rows */
+    size_t dim;
+
+    unsigned window;    /* 1 .. W2V_MAX_WINDOW, shrunk evenly at random */
+    unsigned negatives; /* 1 .. W2V_MAX_NEGATIVES; 0: Huffman paths */
+    bool bag;           /* CBOW: the window together predicts; else each of its words */
+    bool sum;           /* of the window, not its mean */
+    uint64_t seed;
+
+    uint32_t *keep;      /* [words + 1] a word stays when a random number is <= this */
+    struct alias *alias; /* [words] noise; NULL with Huffman paths */
+    /* Word w has the nodes node[path[w]] .. node[path[w + 1] - 1], rows of the
+     * output table, and as many labels (1 - bit). */
+    uint32_t *path; /* [words + 1] */
+    uint32_t *node;
+    float *label;
+};
+
+/* `train` ids come from the front of the corpus; the samplers from the
+ * vocabulary's counts. */
+shoal_status w2v_init(struct w2v *w, const struct shoal_train_opts *opts, const shoal_vocab *vocab,
+                      const uint32_t *ids, size_t count, const struct kernel *kernel);
+void w2v_fini(struct w2v *w);
+/* Rows of the output table: one a word, or one an inner node. */
+size_t w2v_out_rows(const struct shoal_train_opts *opts, size_t words);
+/* What w2v_init will take. */
+size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab);
+/* Small random input rows; output rows are zero. */
+void w2v_start(struct table *in, uint64_t seed);
+
+/* ---- windows.c: what stands together in a stretch of the corpus ------------------ */
+
+enum { STRETCH = 512 }; /* positions looked at together */
+
+/* A centre and its neighbours: indices of `kept`, the window is [lo, hi). */
+struct window {
+    uint32_t centre, lo, hi;
+};
+
+/* Words thinned out and windows shrunk at random, keyed by (seed, epoch,
+ * position), so that it is the same whoever asks. */
+struct windows {
+    uint32_t kept[STRETCH + 2 * W2V_MAX_WINDOW + 1];  /* ids and sentence ends */
+    uint32_t place[STRETCH + 2 * W2V_MAX_WINDOW + 1]; /* position - begin */
+    uint32_t first, last, kept_count; /* centres are kept[first .. last) */
+    struct window at[STRETCH];
+    size_t len;
+    uint64_t words; /* of the stretch, sentence ends not counted */
+};
+
+/* The windows whose centre stands at begin <= position < end <= begin +
+ * STRETCH; words beyond, of the same sentence, serve as neighbours. */
+void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
+                 size_t end);
+
+/* ---- lane.c: one worker's way through a corpus --------------------------------- */
+
+/* What was done. The loss is the negative log-likelihood summed over
+ * `predictions`, a sample of all when training. */
+struct done {
+    uint64_t words;
+    uint64_t predictions;
+    double loss;
+};
+
+struct lane;
+
+shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in, struct view *out_rows);
+void lane_free(struct lane *lane);
+/* Trains the windows whose centre stands at begin <= position < end, and adds
+ * to *done. Everything random is keyed by (seed, epoch, position), so a lane
+ * keeps no state: it may stop anywhere and another go on. */
+void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+                struct done *done);
+/* Adds the loss of every window, changing nothing. */
+void lane_loss(struct lane *lane, size_t begin, size_t end, struct done *done);
+
+/* ---- softmax.c: the exact softmax, in mini-batches ------------------------------- */
+
+enum { SOFTMAX_MAX_BATCH = 65536 };
+
+struct softmax;
+
+/* in [words][dim], out [words][dim], bias [1][words]; changed in place. All
+ * threads work on one batch, so the result does not depend on their number. */
+shoal_status softmax_new(struct softmax **out, const struct w2v *w, unsigned batch,
+                         struct table *in, struct table *out_rows, struct table *bias,
+                         unsigned threads);
+void softmax_free(struct softmax *s);
+shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
+                           struct done *done);
+shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct done *done);
+size_t softmax_bytes(unsigned batch, size_t words, size_t dim);
+
+#endif

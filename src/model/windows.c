@@ -1,0 +1,96 @@
+/* Plain loops over arrays that stay in the first-level cache: first which words
+ * remain, then what stands together. */
+#include "model/model.h"
+
+/* The low half of a position's number decides whether its word is kept, the
+ * high half how far its window reaches. */
+static inline uint64_t random_at(uint64_t key, size_t position)
+{
+    return rng_mix(key + position * RNG_STEP);
+}
+
+static inline bool is_kept(const struct w2v *w, uint64_t key, size_t position)
+{
+    uint32_t id = w->ids[position];
+
+    return (uint32_t)random_at(key, position) <= w->keep[id < w->words ? id : w->words];
+}
+
+static inline uint32_t radius_at(const struct w2v *w, uint64_t key, size_t position)
+{
+    return 1 + (uint32_t)(((random_at(key, position) >> 32) * w->window) >> 32);
+}
+
+/* The position from which `window` kept words lie before begin, or where the
+ * sentence begins. */
+static size_t halo_begin(const struct w2v *w, uint64_t key, size_t begin)
+{
+    unsigned found = 0;
+
+    while (begin > 0 && found < w->window && w->ids[begin - 1] != SHOAL_SENTENCE_END)
+        found += is_kept(w, key, --begin);
+    return begin;
+}
+
+static inline uint32_t keep_range(struct windows *out, const struct w2v *w, uint64_t key,
+                                  size_t begin, size_t end, size_t origin, uint32_t n)
+{
+    for (size_t p = begin; p < end; p++) {
+        out->kept[n] = w->ids[p];
+        out->place[n] = (uint32_t)(p - origin);
+        n += is_kept(w, key, p);
+    }
+    return n;
+}
+
+static void keep_words(struct windows *out, const struct w2v *w, uint64_t key, size_t begin,
+                       size_t end)
+{
+    uint32_t n = keep_range(out, w, key, halo_begin(w, key, begin), begin, begin, 0);
+
+    out->first = n;
+    n = keep_range(out, w, key, begin, end, begin, n);
+    out->last = n;
+    for (size_t p = end; p < w->count && n < out->last + w->window; p++) {
+        if (w->ids[p] == SHOAL_SENTENCE_END)
+            break;
+        n = keep_range(out, w, key, p, p + 1, begin, n);
+    }
+    out->kept_count = n;
+}
+
+static void cut_sentence(struct windows *out, const struct w2v *w, uint64_t key, size_t begin,
+                         uint32_t from, uint32_t to)
+{
+    uint32_t c = from > out->first ? from : out->first;
+    uint32_t end = to < out->last ? to : out->last;
+
+    for (; c < end; c++) {
+        uint32_t r = radius_at(w, key, begin + out->place[c]);
+        struct window *at = &out->at[out->len];
+
+        at->centre = c;
+        at->lo = c - from > r ? c - r : from;
+        at->hi = to - c > r + 1 ? c + r + 1 : to;
+        out->len += at->hi - at->lo > 1;
+    }
+}
+
+void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
+                 size_t end)
+{
+    uint64_t key = rng_at(w->seed, 2, epoch);
+    uint32_t from = 0;
+
+    keep_words(out, w, key, begin, end);
+    out->len = 0;
+    out->words = 0;
+    for (size_t p = begin; p < end; p++)
+        out->words += w->ids[p] != SHOAL_SENTENCE_END;
+    for (uint32_t c = 0; c <= out->kept_count; c++) {
+        if (c < out->kept_count && out->kept[c] != SHOAL_SENTENCE_END)
+            continue;
+        cut_sentence(out, w, key, begin, from, c);
+        from = c + 1;
+    }
+}

@@ -1,0 +1,241 @@
+/* What all workers of a word2vec model share: how words are thinned out (
+ * Mikolov et al. 2013, as word2vec.c does it), how noise is drawn, and the
+ * Huffman tree. */
+#include "model/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { STREAM_START = 1 }; /* of the random numbers; windows and lanes have others */
+
+size_t w2v_out_rows(const struct shoal_train_opts *opts, size_t words)
+{
+    return opts->loss == SHOAL_HS && words > 1 ? words - 1 : words;
+}
+
+void w2v_fini(struct w2v *w)
+{
+    free(w->keep);
+    free(w->alias);
+    free(w->path);
+    free(w->node);
+    free(w->label);
+    *w = (struct w2v){0};
+}
+
+void w2v_start(struct table *in, uint64_t seed)
+{
+    for (size_t row = 0; row < in->rows; row++)
+        for (size_t j = 0; j < in->width; j++) {
+            uint64_t random = rng_at(seed, STREAM_START, row * in->width + j);
+
+            in->at[row * in->stride + j] =
+                (float)(((double)(random >> 11) * 0x1p-53 - 0.5) / (double)in->width);
+        }
+}
+
+/* A word of share f stays with probability (sqrt(f / t) + 1) t / f. */
+static shoal_status make_keep(struct w2v *w, const shoal_vocab *vocab, double sample)
+{
+    double total = (double)shoal_vocab_total(vocab);
+
+    w->keep = mem_array((size_t)w->words + 1, sizeof *w->keep);
+    if (!w->keep)
+        return SHOAL_ENOMEM;
+    for (uint32_t id = 0; id < w->words; id++) {
+        double share = (double)shoal_vocab_count(vocab, id) / total;
+        double p = sample > 0 && share > 0 ? (sqrt(share / sample) + 1) * sample / share : 1;
+
+        w->keep[id] = p >= 1 ? UINT32_MAX : (uint32_t)(p * 0x1p32);
+    }
+    w->keep[w->words] = UINT32_MAX; /* sentence ends */
+    return SHOAL_OK;
+}
+
+/* Vose's way to fill an alias table: cells with too little take the rest from
+ * cells with too much. */
+static void fill_alias(struct alias *alias, double *share, uint32_t *few, uint32_t *many,
+                       uint32_t n)
+{
+    uint32_t nfew = 0, nmany = 0;
+
+    for (uint32_t i = n; i-- > 0;)
+        if (share[i] < 1)
+            few[nfew++] = i;
+        else
+            many[nmany++] = i;
+    while (nfew > 0 && nmany > 0) {
+        uint32_t a = few[--nfew], b = many[nmany - 1];
+
+        alias[a] = (struct alias){(uint32_t)(share[a] * 0x1p32), b};
+        share[b] -= 1 - share[a];
+        if (share[b] < 1) {
+            nmany--;
+            few[nfew++] = b;
+        }
+    }
+    while (nmany > 0 || nfew > 0) { /* full but for rounding */
+        uint32_t i = nmany > 0 ? many[--nmany] : few[--nfew];
+
+        alias[i] = (struct alias){UINT32_MAX, i};
+    }
+}
+
+/* Noise is drawn by count^(3/4). */
+static shoal_status make_alias(struct w2v *w, const shoal_vocab *vocab)
+{
+    double *share = mem_array(w->words, sizeof *share), sum = 0;
+    uint32_t *lists = mem_array(w->words, 2 * sizeof *lists);
+
+    w->alias = mem_array(w->words, sizeof *w->alias);
+    if (share && lists && w->alias) {
+        for (uint32_t i = 0; i < w->words; i++)
+            sum += share[i] = pow((double)shoal_vocab_count(vocab, i), 0.75);
+        for (uint32_t i = 0; i < w->words; i++)
+            share[i] = sum > 0 ? share[i] * w->words / sum : 1;
+        fill_alias(w->alias, share, lists, lists + w->words, w->words);
+    }
+    free(lists);
+    free(share);
+    return w->alias && share && lists ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* ---- the Huffman tree ---- */
+
+struct tree {
+    uint64_t *count; /* [2n] leaves, commonest first, then inner nodes */
+    uint32_t *parent;
+    bool *bit;
+};
+
+/* The two rarest of what is left: leaves from the end, inner nodes from the
+ * front, both in order of count. */
+static uint32_t take_rarest(const struct tree *t, int64_t *leaf, uint32_t *inner, uint32_t made)
+{
+    if (*leaf >= 0 && (*inner >= made || t->count[*leaf] < t->count[*inner]))
+        return (uint32_t)(*leaf)--;
+    return (*inner)++;
+}
+
+static void grow_tree(struct tree *t, uint32_t n)
+{
+    int64_t leaf = (int64_t)n - 1;
+    uint32_t inner = n;
+
+    for (uint32_t node = n; node < 2 * n - 1; node++) {
+        uint32_t a = take_rarest(t, &leaf, &inner, node);
+        uint32_t b = take_rarest(t, &leaf, &inner, node);
+
+        t->count[node] = t->count[a] + t->count[b];
+        t->parent[a] = t->parent[b] = node;
+        t->bit[b] = true;
+    }
+}
+
+static uint32_t depth_of(const struct tree *t, uint32_t leaf, uint32_t root)
+{
+    uint32_t depth = 0;
+
+    for (uint32_t node = leaf; node != root; node = t->parent[node])
+        depth++;
+    return depth;
+}
+
+/* From the root down to the word: the nodes passed and the way taken. */
+static void write_path(struct w2v *w, const struct tree *t, uint32_t word, uint32_t root)
+{
+    uint32_t at = w->path[word + 1];
+
+    for (uint32_t node = word; node != root; node = t->parent[node]) {
+        at--;
+        w->node[at] = t->parent[node] - w->words;
+        w->label[at] = t->bit[node] ? 0 : 1;
+    }
+}
+
+static shoal_status write_paths(struct w2v *w, const struct tree *t)
+{
+    uint32_t root = 2 * w->words - 2;
+
+    w->path = mem_array((size_t)w->words + 1, sizeof *w->path);
+    if (!w->path)
+        return SHOAL_ENOMEM;
+    for (uint32_t word = 0; word < w->words; word++) {
+        uint32_t depth = depth_of(t, word, root);
+
+        if (depth > UINT32_MAX - w->path[word])
+            return shoal_fail(SHOAL_ELIMIT, "train: the Huffman paths of %u words are too long",
+                              w->words);
+        w->path[word + 1] = w->path[word] + depth;
+    }
+    w->node = mem_array(w->path[w->words], sizeof *w->node);
+    w->label = mem_array((size_t)w->path[w->words] + KERNEL_LANES, sizeof *w->label);
+    if (!w->node || !w->label)
+        return SHOAL_ENOMEM;
+    for (uint32_t word = 0; word < w->words; word++)
+        write_path(w, t, word, root);
+    return SHOAL_OK;
+}
+
+static shoal_status make_tree(struct w2v *w, const shoal_vocab *vocab)
+{
+    size_t n = 2 * (size_t)w->words;
+    struct tree t = {mem_array(n, sizeof *t.count), mem_array(n, sizeof *t.parent),
+                     mem_array(n, sizeof *t.bit)};
+    shoal_status st = t.count && t.parent && t.bit ? SHOAL_OK : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK) {
+        for (uint32_t i = 0; i < w->words; i++)
+            t.count[i] = shoal_vocab_count(vocab, i);
+        grow_tree(&t, w->words);
+        st = write_paths(w, &t);
+    }
+    free(t.count);
+    free(t.parent);
+    free(t.bit);
+    return st;
+}
+
+/* ---- all of it ---- */
+
+size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab)
+{
+    size_t words = shoal_vocab_size(vocab);
+    size_t hs = opts->loss == SHOAL_HS ? words * (26 + 20 * 8) : 0; /* paths of about 20 nodes */
+
+    return words * sizeof(uint32_t) + hs +
+           (opts->loss == SHOAL_NS ? words * sizeof(struct alias) : 0);
+}
+
+/* Noise must find words other than the target and one another. */
+static shoal_status check_words(const struct shoal_train_opts *opts, size_t words)
+{
+    size_t want = opts->loss == SHOAL_NS ? opts->negative + 2 : 2;
+
+    if (words >= want)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "train: the vocabulary has %zu words, want at least %zu", words,
+                      want);
+}
+
+shoal_status w2v_init(struct w2v *w, const struct shoal_train_opts *opts, const shoal_vocab *vocab,
+                      const uint32_t *ids, size_t count, const struct kernel *kernel)
+{
+    shoal_status st = check_words(opts, shoal_vocab_size(vocab));
+
+    *w = (struct w2v){
+        .kernel = kernel, .ids = ids, .count = count, .words = (uint32_t)shoal_vocab_size(vocab),
+        .dim = opts->dim, .window = opts->window,
+        .negatives = opts->loss == SHOAL_NS ? opts->negative : 0,
+        .bag = opts->model == SHOAL_CBOW, .sum = opts->sum, .seed = opts->seed,
+    };
+    if (st == SHOAL_OK)
+        st = make_keep(w, vocab, opts->sample);
+    if (st == SHOAL_OK && opts->loss == SHOAL_NS)
+        st = make_alias(w, vocab);
+    if (st == SHOAL_OK && opts->loss == SHOAL_HS)
+        st = make_tree(w, vocab);
+    if (st != SHOAL_OK)
+        w2v_fini(w);
+    return st;
+}
