@@ -1,0 +1,117 @@
+/* One JSON object a line: first the settings, then one for each report. */
+#include "train/train.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct metrics {
+    FILE *file;
+    const char *path;
+    const shoal_eval *const *evals; /* whose scores come; borrowed */
+};
+
+static shoal_status put(struct metrics *m, json_t *line)
+{
+    bool ok = line && json_dumpf(line, m->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
+              fputc('\n', m->file) != EOF && fflush(m->file) == 0;
+
+    json_decref(line);
+    return ok ? SHOAL_OK : shoal_fail_errno(SHOAL_EIO, "%s: writing metrics", m->path);
+}
+
+/* JSON has no number for "not measured". */
+static json_t *real(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+static json_t *integer(uint64_t x)
+{
+    return json_integer((json_int_t)x);
+}
+
+static json_t *settings(const struct shoal_train_opts *o, const shoal_corpus *corpus,
+                        const char *kernel)
+{
+    static const char *const losses[] = {"ns", "hs", "softmax"};
+    static const char *const schedules[] = {"linear", "constant", "inverse-time"};
+
+    return json_pack("{ss ss ss si si si sf si sf ss sb si sf sb si sI sI sI ss ss}",
+                     "event", "settings", "model", o->model == SHOAL_CBOW ? "cbow" : "skipgram",
+                     "loss", losses[o->loss], "dim", (int)o->dim, "window", (int)o->window,
+                     "negative", (int)o->negative, "sample", o->sample, "epochs", (int)o->epochs,
+                     "lr", o->lr, "schedule", schedules[o->schedule], "sum", (int)o->sum,
+                     "batch", (int)o->batch, "valid", o->valid, "deterministic",
+                     (int)o->deterministic, "threads", (int)pool_threads(o->threads),
+                     "seed", (json_int_t)o->seed, "words", (json_int_t)shoal_corpus_words(corpus),
+                     "vocab", (json_int_t)shoal_vocab_size(shoal_corpus_vocab(corpus)),
+                     "kernel", kernel, "version", shoal_version());
+}
+
+shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *opts,
+                          const shoal_corpus *corpus, const char *kernel, bool more)
+{
+    struct metrics *m = mem_array(1, sizeof *m);
+    shoal_status st;
+
+    *out = NULL;
+    if (!m)
+        return SHOAL_ENOMEM;
+    m->path = opts->metrics;
+    m->evals = opts->evals;
+    m->file = fopen(opts->metrics, more ? "a" : "w");
+    if (!m->file) {
+        free(m);
+        return shoal_fail_errno(SHOAL_EIO, "%s", opts->metrics);
+    }
+    st = put(m, settings(opts, corpus, kernel));
+    if (st != SHOAL_OK) {
+        metrics_close(m);
+        return st;
+    }
+    *out = m;
+    return SHOAL_OK;
+}
+
+static json_t *score(const struct shoal_score *s, enum shoal_suite kind)
+{
+    bool pairs = kind == SHOAL_PAIRS;
+    json_t *name = json_string(s->name); /* NULL: a file's name need not be UTF-8 */
+
+    return json_pack("{so so}", "name", name ? name : json_string("?"), pairs ? "spearman" : "accuracy",
+                     real(pairs ? s->spearman : s->accuracy));
+}
+
+static json_t *scores(const struct metrics *m, const struct shoal_report *r)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < r->nscores; i++)
+        json_array_append_new(list, score(&r->scores[i], shoal_eval_kind(m->evals[i])));
+    return list;
+}
+
+shoal_status metrics_write(struct metrics *m, const struct shoal_report *r)
+{
+    static const char *const events[] = {"interval", "epoch", "checkpoint", "done"};
+    json_t *line =
+        json_pack("{ss si si so so so so so so so so}", "event", events[r->event], "epoch",
+                  (int)r->epoch, "epochs", (int)r->epochs, "progress", real(r->progress), "words",
+                  integer(r->words), "seconds", real(r->seconds), "words_per_second",
+                  real(r->words_per_second), "loss", real(r->loss), "valid_loss",
+                  real(r->valid_loss), "lr", real(r->lr), "memory", integer(r->memory));
+
+    if (line && r->nscores > 0)
+        json_object_set_new(line, "eval", scores(m, r));
+    return put(m, line);
+}
+
+void metrics_close(struct metrics *m)
+{
+    if (!m)
+        return;
+    fclose(m->file);
+    free(m);
+}
