@@ -9,12 +9,18 @@
 #include "opts.h"
 
 extern const struct verb cmd_shoal; /* the root: `shoal VERB` */
-extern const struct verb cmd_vocab, cmd_encode, cmd_gen, cmd_info, cmd_help;
+extern const struct verb cmd_vocab, cmd_encode, cmd_train, cmd_convert, cmd_gen, cmd_info, cmd_help;
+extern const struct verb cmd_phrases;
+extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
 
 /* ---- groups.c: option groups --------------------------------------------------- */
 
 extern const struct opt text_opts[];  /* on struct shoal_vocab_opts */
+extern const struct opt token_opts[]; /* the same without --threads */
 extern const struct opt vocab_opts[]; /* on struct shoal_vocab_opts */
+
+/* By the enums of shoal.h. */
+extern const struct choice format_choices[], loss_choices[], schedule_choices[];
 
 struct work_opts {
     bool quiet;

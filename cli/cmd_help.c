@@ -111,9 +111,21 @@ static void option_left(char left[64], const struct opt *opt)
              opt->arg ? opt->arg : "");
 }
 
+/* Of the names of choices, and what is around them. */
+static size_t choice_width(const struct choice *choices)
+{
+    size_t width = 6;
+
+    for (const struct choice *choice = choices; choice && choice->name; choice++)
+        if (strlen(choice->name) > width)
+            width = strlen(choice->name);
+    return width + 4;
+}
+
 static void print_option(const struct opt *opt, const void *base)
 {
     char left[64], facts[OPT_TEXT], text[2 * OPT_TEXT];
+    size_t column = LEFT + choice_width(opt->choices);
 
     option_left(left, opt);
     opt_facts(facts, opt, base);
@@ -121,7 +133,7 @@ static void print_option(const struct opt *opt, const void *base)
     entry(left, text, LEFT);
     for (const struct choice *choice = opt->choices; choice && choice->name; choice++) {
         snprintf(left, sizeof left, "%*s  %s", LEFT, "", choice->name);
-        entry(left, choice->help, LEFT + 10);
+        entry(left, choice->help, column);
     }
 }
 

@@ -1,7 +1,6 @@
 /* shoal info: say what a file holds. */
 #include "cmd.h"
 
-#include <ctype.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -12,22 +11,6 @@ struct info_cmd {
 static void info_defaults(void *at)
 {
     *(struct info_cmd *)at = (struct info_cmd){.top = 10};
-}
-
-/* Words come from anybody's text: control characters, of one byte or of two
- * (U+0080 to U+009F), must not reach the terminal. */
-static void print_safely(FILE *to, const char *word)
-{
-    const unsigned char *at = (const unsigned char *)word;
-
-    for (; *at; at++) {
-        if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) {
-            fputc('?', to);
-            at++;
-        } else {
-            fputc(iscntrl(*at) ? '?' : *at, to);
-        }
-    }
 }
 
 static void report_top(const shoal_vocab *vocab, uint64_t top)
@@ -110,35 +93,169 @@ static shoal_status info_vocab(struct console *c, const char *path, uint64_t top
     return st;
 }
 
-/* A vocabulary is the one text among our files. What cannot be read is none:
- * the reader of our own formats will say why. */
-static bool is_text(const char *path)
+/* ---- Vectors --------------------------------------------------------------------- */
+
+static void report_first(const shoal_vectors *v, uint64_t top)
 {
+    bool counted = shoal_vectors_count(v, 0) > 0;
+
+    if (top > shoal_vectors_size(v))
+        top = shoal_vectors_size(v);
+    if (top > 0)
+        printf("\n%15s  word\n", counted ? "count" : "");
+    for (uint32_t id = 0; id < top; id++) {
+        printf("%15s  ", counted ? number_count(shoal_vectors_count(v, id)).text : "");
+        print_safely(stdout, shoal_vectors_word(v, id));
+        putchar('\n');
+    }
+}
+
+static void report_vectors(struct console *c, const char *path, const shoal_vectors *v,
+                           uint64_t top)
+{
+    static const char *const dtypes[] = {"float32", "float16", "bfloat16", "int8"};
+
+    report_head(c, path, "word vectors");
+    console_row(c, "format", format_choices[shoal_vectors_format(v)].name, NULL);
+    console_row(c, "words", number_count(shoal_vectors_size(v)).text, NULL);
+    console_row(c, "dimensions", number_count(shoal_vectors_dim(v)).text, "%s",
+                dtypes[shoal_vectors_dtype(v)]);
+    report_first(v, top);
+}
+
+static shoal_status info_vectors(struct console *c, const char *path, uint64_t top)
+{
+    shoal_vectors *vectors;
+    shoal_status st = shoal_vectors_open(&vectors, path);
+
+    if (st == SHOAL_OK)
+        st = shoal_vectors_verify(vectors);
+    if (st == SHOAL_OK)
+        report_vectors(c, path, vectors, top);
+    shoal_vectors_close(vectors);
+    return st;
+}
+
+/* ---- Checkpoints ------------------------------------------------------------------- */
+
+static void row_real(struct console *c, const char *label, double value, const char *note)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%g", value);
+    console_row(c, label, text, note ? "%s" : NULL, note);
+}
+
+static void report_model(struct console *c, const struct shoal_train_opts *o)
+{
+    console_row(c, "model", o->model == SHOAL_CBOW ? "cbow" : "skipgram",
+                o->model != SHOAL_CBOW ? NULL
+                : o->sum               ? "the sum of the window"
+                                       : "the mean of the window");
+    console_row(c, "dimensions", number_count(o->dim).text, NULL);
+    console_row(c, "window", number_count(o->window).text, NULL);
+    console_row(c, "loss", loss_choices[o->loss].name,
+                o->loss == SHOAL_NS        ? "%u noise words"
+                : o->loss == SHOAL_SOFTMAX ? "%u predictions of a step"
+                                           : NULL,
+                o->loss == SHOAL_NS ? o->negative : o->batch);
+    row_real(c, "sample", o->sample, NULL);
+}
+
+static void report_training(struct console *c, const struct shoal_train_opts *o)
+{
+    if (o->lr > 0)
+        row_real(c, "lr", o->lr, schedule_choices[o->schedule].name);
+    else
+        console_row(c, "lr", "default", "%s", schedule_choices[o->schedule].name);
+    console_row(c, "seed", number_count(o->seed).text, NULL);
+    console_row(c, "held out", number_percent(o->valid, 1).text, NULL);
+    if (o->deterministic)
+        console_row(c, "lanes", number_count(o->lanes).text, "deterministic");
+    if (o->corpus)
+        console_row(c, "corpus", "", "%s", o->corpus);
+    if (o->output)
+        console_row(c, "output", "", "%s", o->output);
+    if (o->metrics)
+        console_row(c, "metrics", "", "%s", o->metrics);
+}
+
+static shoal_status info_checkpoint(struct console *c, const char *path)
+{
+    struct shoal_resume resume;
+    shoal_status st = shoal_resume_read(&resume, path);
+
+    if (st == SHOAL_OK) {
+        report_head(c, resume.path, "a checkpoint");
+        console_row(c, "progress", number_percent(resume.progress, 1).text, "%u of %u epochs done",
+                    resume.epoch, resume.opts.epochs);
+        console_row(c, "words", number_count(resume.words).text, "trained");
+        console_row(c, "took", number_seconds(resume.seconds).text, NULL);
+        report_model(c, &resume.opts);
+        report_training(c, &resume.opts);
+    }
+    shoal_resume_free(&resume);
+    return st;
+}
+
+/* ---- Which it is --------------------------------------------------------------------- */
+
+/* Whether a line is `word count`; *at moves behind it. */
+static bool is_count(const char **at)
+{
+    size_t word = strcspn(*at, " \t\n"), blank = strspn(*at + word, " \t");
+    size_t count = strspn(*at + word + blank, "0123456789");
+    const char *end = *at + word + blank + count;
+
+    *at = end + (*end == '\n');
+    return word > 0 && blank > 0 && count > 0 && (*end == '\n' || *end == '\0');
+}
+
+/* Two lines, for the first of word2vec's files also is a word and a count. */
+static bool is_vocab(const char *path)
+{
+    char head[8192];
     struct stat file;
-    char head[512];
     FILE *f = stat(path, &file) == 0 && S_ISREG(file.st_mode) ? fopen(path, "rb") : NULL;
-    size_t n;
+    const char *at = head;
 
     if (!f)
         return false;
-    n = fread(head, 1, sizeof head, f);
+    head[fread(head, 1, sizeof head - 1, f)] = '\0';
     fclose(f);
-    return !memchr(head, '\0', n);
+    return is_count(&at) && (*at == '\0' || is_count(&at));
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat file;
+
+    return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
+}
+
+static shoal_status info(struct console *c, const char *path, uint64_t top)
+{
+    char kind[32];
+
+    if (is_folder(path))
+        return info_checkpoint(c, path);
+    if (is_vocab(path))
+        return info_vocab(c, path, top);
+    if (!shoal_kind(path, kind) || strcmp(kind, "vectors") == 0)
+        return info_vectors(c, path, top);
+    if (strcmp(kind, "checkpoint") == 0)
+        return info_checkpoint(c, path);
+    return info_corpus(c, path, top);
 }
 
 static int info_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct info_cmd *cmd = at;
     struct console console;
-    shoal_status st;
 
     (void)nargs;
     console_init(&console, false, NULL);
-    if (is_text(args[0]))
-        st = info_vocab(&console, args[0], cmd->top);
-    else
-        st = info_corpus(&console, args[0], cmd->top);
-    return console_finish(&console, st);
+    return console_finish(&console, info(&console, args[0], cmd->top));
 }
 
 static const struct opt own_opts[] = {
@@ -150,10 +267,10 @@ static const struct opt own_opts[] = {
 const struct verb cmd_info = {
     .name = "shoal info",
     .summary = "say what a file holds",
-    .about = "Reads an encoded corpus or a vocabulary, checks every byte of it, and says what is "
-             "in it.",
+    .about = "Reads an encoded corpus, a vocabulary, word vectors in any format or a checkpoint, "
+             "checks every byte of it, and says what is in it.",
     .operands =
-        (const struct operand[]){{.name = "FILE", .help = "an encoded corpus or a vocabulary"},
+        (const struct operand[]){{.name = "FILE", .help = "such a file, or a checkpoint folder"},
                                  {0}},
     .groups =
         (const struct opt_group[]){
@@ -164,6 +281,7 @@ const struct verb cmd_info = {
     .examples =
         (const struct example[]){
             {"shoal info text.shoal", "words, sentences and the commonest words"},
+            {"shoal info run", "how far a run is, and with what options"},
             {0},
         },
     .opts_size = sizeof(struct info_cmd),

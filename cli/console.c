@@ -2,6 +2,7 @@
 
 #include "opts.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -24,19 +25,35 @@ static void on_signal(int number)
     signal_got = number;
 }
 
-void signals_catch(void)
+/* For the three that end programs, unless they are ignored. */
+static void signals_set(void (*handler)(int), int flags)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction now, old;
 
     memset(&now, 0, sizeof now);
-    now.sa_handler = on_signal;
-    now.sa_flags = (int)SA_RESETHAND | SA_RESTART;
+    now.sa_handler = handler;
+    now.sa_flags = flags;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         /* nohup and background jobs had their reason to ignore one. */
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &now, NULL);
     }
+}
+
+void signals_catch(void)
+{
+    signals_set(on_signal, (int)SA_RESETHAND | SA_RESTART);
+}
+
+void signals_release(void)
+{
+    signals_set(SIG_DFL, 0);
+}
+
+int signal_came(void)
+{
+    return signal_got;
 }
 
 /* ---- Styles ---------------------------------------------------------------------- */
@@ -60,6 +77,33 @@ const char *style_on(FILE *to, enum style style)
     if ((no_colour && *no_colour) || !is_screen(to))
         return "";
     return codes[style];
+}
+
+/* ---- Words from anybody's text ------------------------------------------------------ */
+
+/* U+0080 to U+009F, which a terminal may take for escape sequences. */
+static bool is_wide_control(const unsigned char *at)
+{
+    return at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+}
+
+void print_safely(FILE *to, const char *word)
+{
+    for (const unsigned char *at = (const unsigned char *)word; *at; at++) {
+        bool wide = is_wide_control(at);
+
+        fputc(wide || iscntrl(*at) ? '?' : *at, to);
+        at += wide;
+    }
+}
+
+size_t text_columns(const char *word)
+{
+    size_t n = 0;
+
+    for (; *word; word++)
+        n += ((unsigned char)*word & 0xc0) != 0x80;
+    return n;
 }
 
 /* ---- Numbers for people ------------------------------------------------------------ */
@@ -198,46 +242,48 @@ static void progress_erase(struct console *c)
     fflush(stderr);
 }
 
-static void progress_draw(struct console *c, const struct shoal_progress *p)
+static void progress_draw(struct console *c, const char *phase, const char *text)
 {
-    char text[160];
     size_t room = screen_width() - 1;
-    size_t phase = strlen(p->phase);
+    size_t len = strlen(phase);
 
-    progress_text(text, sizeof text, p);
     /* A line that wraps could not be erased. */
-    if (phase + 2 >= room)
+    if (len + 2 >= room)
         return;
-    fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), p->phase,
-            style_on(stderr, STYLE_PLAIN), (int)(room - phase - 2), text);
+    fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), phase,
+            style_on(stderr, STYLE_PLAIN), (int)(room - len - 2), text);
     fflush(stderr);
     c->drawn = true;
 }
 
-static void progress_log(struct console *c, const struct shoal_progress *p)
+static void progress_log(struct console *c, const char *phase, const char *text)
 {
     double now = clock_seconds();
-    char text[160];
 
     if (now < c->next_line)
         return;
-    progress_text(text, sizeof text, p);
-    fprintf(stderr, "%s  %s\n", p->phase, text);
+    fprintf(stderr, "%s  %s\n", phase, text);
     c->next_line = now + LOG_EVERY;
+}
+
+void console_progress(struct console *c, const char *phase, const char *text)
+{
+    if (c->quiet)
+        return;
+    if (is_screen(stderr))
+        progress_draw(c, phase, text);
+    else
+        progress_log(c, phase, text);
 }
 
 static bool on_progress(void *user, const struct shoal_progress *progress)
 {
-    struct console *c = user;
+    char text[160];
 
     if (signal_got)
         return false;
-    if (c->quiet)
-        return true;
-    if (is_screen(stderr))
-        progress_draw(c, progress);
-    else
-        progress_log(c, progress);
+    progress_text(text, sizeof text, progress);
+    console_progress(user, progress->phase, text);
     return true;
 }
 
@@ -300,6 +346,21 @@ void console_row(struct console *c, const char *label, const char *value, const 
         fputs(style_on(c->reports, STYLE_PLAIN), c->reports);
     }
     fputc('\n', c->reports);
+}
+
+void console_log(struct console *c, enum style style, const char *fmt, ...)
+{
+    va_list args;
+
+    progress_erase(c);
+    if (c->quiet)
+        return;
+    fflush(stdout);
+    fputs(style_on(stderr, style), stderr);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fprintf(stderr, "%s\n", style_on(stderr, STYLE_PLAIN));
 }
 
 void console_warn(struct console *c, const char *fmt, ...)

@@ -17,6 +17,22 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* ---- Styles ------------------------------------------------------------------ */
+
+enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_CYAN };
+
+/* The escape sequence, or "" where the stream takes no colour. */
+const char *style_on(FILE *to, enum style style);
+
+/* ---- Words from anybody's text -------------------------------------------------- */
+
+/* Control characters, of one byte or of two, become question marks. */
+void print_safely(FILE *to, const char *word);
+/* The columns that it then takes; a character counts one. */
+size_t text_columns(const char *word);
+
+/* ---- The console --------------------------------------------------------------- */
+
 struct console {
     FILE *reports; /* NULL: quiet */
     bool quiet;
@@ -30,6 +46,13 @@ void console_init(struct console *c, bool quiet, const char *data_path);
 
 /* For the `watch` of an option struct: draws progress, stops upon a signal. */
 struct shoal_watch console_watch(struct console *c);
+
+/* The same for work that says itself how far it is: one line, redrawn on a
+ * terminal, else logged every ten seconds. */
+void console_progress(struct console *c, const char *phase, const char *text);
+/* A line of the log that stays: on stderr, silent when quiet. */
+void console_log(struct console *c, enum style style, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Ends the progress line, prints the failure if there is one, and gives the
  * exit code. */
@@ -57,13 +80,6 @@ void console_complain(const char *who, const char *fmt, va_list args)
 /* Zeroed memory for free(); ends the program when there is none. */
 void *console_alloc(size_t bytes);
 
-/* ---- Styles ------------------------------------------------------------------ */
-
-enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_CYAN };
-
-/* The escape sequence, or "" where the stream takes no colour. */
-const char *style_on(FILE *to, enum style style);
-
 /* ---- Numbers for people -------------------------------------------------------
  * By value, so that several fit into one printf: number_count(n).text */
 
@@ -83,5 +99,9 @@ struct number number_rate(double per_second, const char *unit); /* 118 MiB/s, 4.
 /* From now on SIGINT, SIGTERM and SIGHUP stop the watched work, which leaves no
  * half-made files; a second one ends the program at once. */
 void signals_catch(void);
+/* They end the program again: for work that leaves nothing half-made. */
+void signals_release(void);
+/* The number of the one that came, or 0. */
+int signal_came(void);
 
 #endif

@@ -14,11 +14,18 @@ static const struct choice bad_bytes_choices[] = {
     {0},
 };
 
+/* clang-format off */
+#define TOKEN_OPTS                                                                                 \
+    {"tokens", .kind = OPT_CHOICE, ON(tokens), .arg = "HOW", .choices = token_choices,             \
+     .help = "how text becomes words"},                                                            \
+    {"bad-bytes", .kind = OPT_CHOICE, ON(bad_bytes), .arg = "HOW", .choices = bad_bytes_choices,   \
+     .help = "what to do with bytes that are no UTF-8 text"}
+/* clang-format on */
+
+const struct opt token_opts[] = {TOKEN_OPTS, {0}};
+
 const struct opt text_opts[] = {
-    {"tokens", .kind = OPT_CHOICE, ON(tokens), .arg = "HOW", .choices = token_choices,
-     .help = "how text becomes words"},
-    {"bad-bytes", .kind = OPT_CHOICE, ON(bad_bytes), .arg = "HOW", .choices = bad_bytes_choices,
-     .help = "what to do with bytes that are no UTF-8 text"},
+    TOKEN_OPTS,
     {"threads", .kind = OPT_U64, ON(threads), .arg = "N", .u = {0, 1024},
      .help = "threads to work with", .zero = "one for each core"},
     {0},
@@ -32,6 +39,31 @@ const struct opt vocab_opts[] = {
     {"unk", .kind = OPT_FLAG, ON(unk), .help = "count what is left out as " SHOAL_UNK},
     {"vocab-memory", .kind = OPT_SIZE, ON(memory), .arg = "SIZE", .u = {1 << 20, UINT64_MAX},
      .help = "memory for counting; beyond it counts go through the disk"},
+    {0},
+};
+
+const struct choice format_choices[] = {
+    [SHOAL_FORMAT_AUTO] = {"auto", "by the ending of the file's name"},
+    [SHOAL_FORMAT_WORD2VEC] = {"word2vec", "word2vec's binary (.bin)"},
+    [SHOAL_FORMAT_TEXT] = {"text", "word2vec's text, also fastText's (.vec, .txt)"},
+    [SHOAL_FORMAT_GLOVE] = {"glove", "the same without a first line (.glove)"},
+    [SHOAL_FORMAT_SHOAL] = {"shoal", "opens at once, whatever its size (.shoal)"},
+    [SHOAL_FORMAT_NPY] = {"npy", "NumPy's, with the words in FILE.vocab (.npy)"},
+    [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", "Hugging Face's (.safetensors)"},
+    {0},
+};
+
+const struct choice loss_choices[] = {
+    [SHOAL_NS] = {"ns", "negative sampling"},
+    [SHOAL_HS] = {"hs", "hierarchical softmax over a Huffman tree"},
+    [SHOAL_SOFTMAX] = {"softmax", "exact softmax, for small vocabularies"},
+    {0},
+};
+
+const struct choice schedule_choices[] = {
+    [SHOAL_LINEAR] = {"linear", "falls evenly to a 10,000th"},
+    [SHOAL_CONSTANT] = {"constant", "stays"},
+    [SHOAL_INVERSE_TIME] = {"inverse-time", "lr / (1 + decay * epochs done)"},
     {0},
 };
 

@@ -22,8 +22,10 @@ const struct verb cmd_shoal = {
     .operands = (const struct operand[]){{.name = "VERB", .help = "what to do, below"}, {0}},
     .groups = (const struct opt_group[]){{"Options", root_opts, .at = 0}, {0}},
     .kind_word = "verb",
-    .kinds =
-        (const struct verb *const[]){&cmd_vocab, &cmd_encode, &cmd_gen, &cmd_info, &cmd_help, NULL},
+    .kinds = (const struct verb *const[]){&cmd_phrases, &cmd_vocab, &cmd_encode, &cmd_train,
+                                          &cmd_eval,
+                                          &cmd_similar, &cmd_analogy, &cmd_distance, &cmd_odd,
+                                          &cmd_convert, &cmd_gen, &cmd_info, &cmd_help, NULL},
 };
 
 static int dispatch(const struct verb *verb, char *const *words, size_t nwords, bool help);
@@ -36,6 +38,10 @@ static int dispatch_kind(const struct verb *verb, const struct parsed *parsed, c
 
     if (!kind)
         return EXIT_USAGE;
+    /* Of a verb that also does something itself. */
+    if (parsed->option)
+        return usage(verb, "--%s stands before '%s', want it behind", parsed->option,
+                     parsed->args[0]);
     return dispatch(kind, words + parsed->read, nwords - parsed->read, parsed->help);
 }
 

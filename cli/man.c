@@ -119,7 +119,7 @@ static void examples(const struct verb *verb)
 /* All that do something, in the order of the tables. */
 static void each(const struct verb *verb, void (*fn)(const struct verb *verb))
 {
-    if (!verb->kinds)
+    if (verb->run)
         fn(verb);
     for (const struct verb *const *kind = verb->kinds; kind && *kind; kind++)
         each(*kind, fn);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define OPTS_MAX 128 /* options of one verb */
-#define VALUE_TEXT 64
 #define RANGE_TEXT 80
 
 /* ---- Verbs ------------------------------------------------------------------ */
@@ -156,6 +155,8 @@ void opt_want(char text[OPT_TEXT], const struct opt *opt)
     assert(opt_takes_value(opt));
     if (opt->kind == OPT_CHOICE) {
         want_choice(text, opt->choices);
+    } else if (opt->kind == OPT_CUSTOM) {
+        snprintf(text, OPT_TEXT, "%s", opt->custom->want);
     } else if (is_number(opt)) {
         range(limits, opt);
         snprintf(text, OPT_TEXT, "%s %s %s%s", nouns[opt->kind], is_open(opt) ? "of" : "from",
@@ -166,28 +167,31 @@ void opt_want(char text[OPT_TEXT], const struct opt *opt)
 }
 
 /* The value as the user would write it; false when there is none. */
-static bool value_text(char text[VALUE_TEXT], const struct opt *opt, const void *field)
+static bool value_text(char text[OPT_VALUE], const struct opt *opt, const void *field)
 {
     switch (opt->kind) {
     case OPT_FLAG:
-        snprintf(text, VALUE_TEXT, "on");
-        return *(const bool *)field; /* off goes without saying */
+        snprintf(text, OPT_VALUE, "on");
+        return *(const bool *)field != opt->inverse; /* off goes without saying */
     case OPT_U64:
     case OPT_SIZE:
         amount(text, opt,
                opt->size == sizeof(uint64_t) ? *(const uint64_t *)field : *(const unsigned *)field);
         return true;
     case OPT_DOUBLE:
-        snprintf(text, VALUE_TEXT, "%g", *(const double *)field);
+        snprintf(text, OPT_VALUE, "%g", *(const double *)field);
         return true;
     case OPT_CHOICE:
-        snprintf(text, VALUE_TEXT, "%s", opt->choices[*(const unsigned *)field].name);
+        snprintf(text, OPT_VALUE, "%s", opt->choices[*(const unsigned *)field].name);
         return true;
     case OPT_STRING:
     case OPT_PATH:
         if (*(const char *const *)field)
-            snprintf(text, VALUE_TEXT, "%s", *(const char *const *)field);
+            snprintf(text, OPT_VALUE, "%s", *(const char *const *)field);
         return *(const char *const *)field != NULL;
+    case OPT_CUSTOM:
+        opt->custom->show(text, field);
+        return true;
     case OPT_HELP:
     case OPT_VERSION:
         break;
@@ -198,7 +202,7 @@ static bool value_text(char text[VALUE_TEXT], const struct opt *opt, const void 
 void opt_facts(char text[OPT_TEXT], const struct opt *opt, const void *base)
 {
     const void *field = (const char *)base + opt->at;
-    char limits[RANGE_TEXT] = "", value[VALUE_TEXT];
+    char limits[RANGE_TEXT] = "", value[OPT_VALUE];
 
     text[0] = '\0';
     if (opt->required)
@@ -211,6 +215,14 @@ void opt_facts(char text[OPT_TEXT], const struct opt *opt, const void *base)
     append(text, "%s%sdefault %s", limits, *limits ? ", " : "", value);
     if (opt->zero)
         append(text, strcmp(value, "0") == 0 ? ": %s" : "; 0: %s", opt->zero);
+}
+
+const struct opt *opts_changed(const struct opt *opts, const void *base, const void *defaults)
+{
+    for (const struct opt *opt = opts; opt->name; opt++)
+        if (memcmp((const char *)base + opt->at, (const char *)defaults + opt->at, opt->size) != 0)
+            return opt;
+    return NULL;
 }
 
 /* ---- Storing a value: each returns false when the text is no such value -------- */
@@ -308,6 +320,8 @@ static bool set_value(void *field, const struct opt *opt, const char *text)
     case OPT_STRING:
     case OPT_PATH:
         return set_string(field, opt, text);
+    case OPT_CUSTOM:
+        return opt->custom->read(field, text);
     case OPT_FLAG:
     case OPT_HELP:
     case OPT_VERSION:
@@ -394,6 +408,7 @@ static bool take_value(struct parser *p, const struct match *m, const char *show
     char want[OPT_TEXT];
 
     p->seen[m->place] = true;
+    p->out->option = m->opt->name;
     if (value && set_value(p->base + m->group->at + m->opt->at, m->opt, value))
         return true;
     opt_want(want, m->opt);
@@ -413,7 +428,8 @@ static void take_flag(struct parser *p, const struct match *m, bool on)
         p->out->version = true;
     } else {
         assert(m->opt->size == sizeof(bool));
-        *(bool *)(p->base + m->group->at + m->opt->at) = on;
+        *(bool *)(p->base + m->group->at + m->opt->at) = on != m->opt->inverse;
+        p->out->option = m->opt->name;
     }
 }
 

@@ -32,6 +32,7 @@ enum {
 };
 
 #define OPT_TEXT 512 /* bytes that hold any sentence about an option or a verb */
+#define OPT_VALUE 64 /* and any default */
 
 enum opt_kind {
     OPT_FLAG,    /* bool; --name and --no-name */
@@ -41,6 +42,7 @@ enum opt_kind {
     OPT_CHOICE,  /* an enum: the index in .choices */
     OPT_STRING,  /* const char * */
     OPT_PATH,    /* const char *, completed as a file name */
+    OPT_CUSTOM,  /* whatever .custom reads */
     OPT_HELP,    /* no field: asks for help */
     OPT_VERSION, /* no field: asks for the version */
 };
@@ -50,11 +52,19 @@ struct choice {
     const char *help;
 };
 
+/* A kind of value that one table needs: how to read it and how to show it. */
+struct opt_custom {
+    bool (*read)(void *field, const char *text); /* false when it is none */
+    void (*show)(char text[OPT_VALUE], const void *field);
+    const char *want; /* "a share such as 0.001 or 0.1%" */
+};
+
 struct opt {
     const char *name; /* without dashes; NULL ends a table */
     char letter;      /* 'o' for -o; 0: none */
     enum opt_kind kind;
     bool required;
+    bool inverse;     /* a flag whose --name turns the field off */
     size_t at, size;  /* of the field: FIELD(type, member) */
     const char *arg;  /* how help names the value: "N" */
     const char *help; /* one sentence without a full stop */
@@ -66,6 +76,7 @@ struct opt {
         double min, max;
     } d;                          /* inclusive */
     const struct choice *choices; /* ends with a NULL name */
+    const struct opt_custom *custom;
 };
 
 #define FIELD(type, member) .at = offsetof(type, member), .size = sizeof(((type *)0)->member)
@@ -97,12 +108,14 @@ struct verb {
     const struct opt_group *groups;
     const struct example *examples; /* or NULL */
 
-    /* Either: the verbs below this one; the first operand names one of them. */
+    /* The verbs below this one; the first operand names one of them. Their
+     * options come after it. */
     const struct verb *const *kinds; /* ends with NULL */
     const char *kind_word;           /* what prose calls them: "verb" */
 
-    /* Or: what to do with an option struct of opts_size bytes. Returns the
-     * exit code. `args` holds as many operands as the table allows. */
+    /* What to do, where no kind is named, with an option struct of opts_size
+     * bytes. Returns the exit code. `args` holds as many operands as the table
+     * allows. */
     size_t opts_size;
     void (*defaults)(void *opts);
     int (*run)(const void *opts, const char *const *args, size_t nargs);
@@ -124,6 +137,7 @@ struct parsed {
     size_t nargs;
     size_t read; /* words used up: a verb with kinds stops after its first operand */
     bool help, version;
+    const char *option; /* the name of one that was given, but for these two; or NULL */
 };
 
 /* Reads `words` into `opts` and `out`. False when they make no sense: the
@@ -145,5 +159,7 @@ bool opt_takes_value(const struct opt *opt);
 void opt_facts(char text[OPT_TEXT], const struct opt *opt, const void *base);
 /* "a whole number from 0 to 1024" */
 void opt_want(char text[OPT_TEXT], const struct opt *opt);
+/* The first of a table whose field is not as it is by default; or NULL. */
+const struct opt *opts_changed(const struct opt *opts, const void *base, const void *defaults);
 
 #endif

@@ -179,6 +179,40 @@ SHOAL_API uint64_t shoal_vocab_total(const shoal_vocab *vocab);
 /* Sentences of the text it was counted on; 0 when unknown. */
 SHOAL_API uint64_t shoal_vocab_sentences(const shoal_vocab *vocab);
 
+/* ---- Phrases -------------------------------------------------------------
+ * Two words that stand side by side more often than chance become one,
+ * `new york` to `new_york`, as word2phrase does (Mikolov et al. 2013, eq. 6):
+ *
+ *     (count(a b) - min_count) / (count(a) * count(b)) * words > threshold
+ *
+ * from left to right and within a sentence. A word just joined to the one
+ * before is not joined to the next; longer phrases grow in further passes. */
+
+struct shoal_phrases_opts {
+    struct shoal_vocab_opts vocab; /* how to read and to count; no max_vocab, no unk */
+    double threshold;              /* higher: fewer phrases */
+    unsigned passes;               /* each over the text that the one before wrote */
+    const char *joiner;            /* 1-16 bytes; borrowed */
+};
+
+struct shoal_phrases_stats {
+    struct shoal_text_stats text; /* as read */
+    uint64_t phrases;             /* different pairs above the threshold, pass by pass */
+    uint64_t joined;              /* places where two words became one */
+    uint64_t words, bytes;        /* written */
+    uint64_t types;               /* different words and pairs, at most in a pass */
+    uint64_t spilled, floor;      /* of the counts: see shoal_vocab_stats */
+};
+
+SHOAL_API struct shoal_phrases_opts shoal_phrases_default(void);
+SHOAL_API shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts);
+/* Writes plain text, a sentence a line, in the order of the inputs; "-" is
+ * standard output. The bytes do not depend on the threads; what inputs can be
+ * read only once is spooled. On failure nothing is left at `path`. */
+SHOAL_API shoal_status shoal_phrases(const char *path, const char *const *inputs, size_t ninputs,
+                                     const struct shoal_phrases_opts *opts,
+                                     struct shoal_phrases_stats *stats);
+
 /* ---- Encoded corpus ------------------------------------------------------
  * Word ids with sentence ends and the vocabulary, in one mapped file
  * (docs/formats.md). Words outside the vocabulary are <UNK>, or left out when
@@ -231,11 +265,273 @@ SHOAL_API void shoal_corpus_close(shoal_corpus *corpus);
 SHOAL_API const shoal_vocab *shoal_corpus_vocab(const shoal_corpus *corpus);
 SHOAL_API uint64_t shoal_corpus_words(const shoal_corpus *corpus);
 SHOAL_API uint64_t shoal_corpus_sentences(const shoal_corpus *corpus);
+/* A number that stands for the ids and the vocabulary: equal for equal ones. */
+SHOAL_API uint64_t shoal_corpus_fingerprint(const shoal_corpus *corpus);
 
 /* Part i of n in constant time: the parts are disjoint, in order and cover the
  * corpus; a part may begin within a sentence. *ids points into the mapping. */
 SHOAL_API shoal_status shoal_corpus_part(const shoal_corpus *corpus, size_t i, size_t n,
                                          const uint32_t **ids, size_t *count);
+
+/* ---- Files ------------------------------------------------------------------
+ * Whether a file starts as one of ours. *kind then says what it holds: "corpus",
+ * "vectors", "checkpoint", or "" when its head is damaged: opening it says how. */
+SHOAL_API bool shoal_kind(const char *path, char kind[32]);
+
+/* ---- Vectors -------------------------------------------------------------
+ * Words and their rows, whatever file they came from. Immutable once made. */
+
+typedef struct shoal_vectors shoal_vectors;
+
+enum shoal_format {
+    SHOAL_FORMAT_AUTO,        /* reading: by content; writing: by the file's ending */
+    SHOAL_FORMAT_WORD2VEC,    /* binary: "V D\n", then word, space, D floats */
+    SHOAL_FORMAT_TEXT,        /* the same as text; also fastText's .vec */
+    SHOAL_FORMAT_GLOVE,       /* text without the first line */
+    SHOAL_FORMAT_SHOAL,       /* our container, mapped */
+    SHOAL_FORMAT_NPY,         /* NumPy .npy, with the words in FILE.vocab */
+    SHOAL_FORMAT_SAFETENSORS, /* tensor "vectors", with the words in its metadata */
+};
+
+/* int8 has one float for each row, by which its numbers are multiplied. */
+enum shoal_dtype { SHOAL_F32, SHOAL_F16, SHOAL_BF16, SHOAL_INT8 };
+
+struct shoal_save_opts {
+    enum shoal_format format;
+    enum shoal_dtype dtype; /* where the format has it */
+    bool normalize;         /* rows of length 1 */
+    uint64_t top;           /* only the first so many, by custom the commonest; 0: all */
+};
+
+SHOAL_API struct shoal_save_opts shoal_save_default(void);
+/* Whether there is such a format for such a file, before there is anything to
+ * save. *format is what SHOAL_FORMAT_AUTO stands for. */
+SHOAL_API shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
+                                        enum shoal_format *format);
+/* Recognised by content. Every count and length of the file is checked before
+ * it is used; values that are no finite numbers and words that stand there
+ * twice are refused. Our own container is mapped, so that opening it takes
+ * milliseconds whatever its size: what it holds is looked at when it is used,
+ * and all of it by shoal_vectors_verify. gzip and zstd are recognised too. */
+SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path);
+/* Every byte of a mapped container; what was read otherwise is right already. */
+SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v);
+/* float32 is kept exactly by every format, and the words, unless the format
+ * cannot carry one of them (docs/formats.md): that fails and names it. On
+ * failure nothing is left at `path`. */
+SHOAL_API shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
+                                          const struct shoal_save_opts *opts);
+SHOAL_API void shoal_vectors_close(shoal_vectors *v);
+
+SHOAL_API size_t shoal_vectors_size(const shoal_vectors *v);
+SHOAL_API size_t shoal_vectors_dim(const shoal_vectors *v);
+SHOAL_API enum shoal_dtype shoal_vectors_dtype(const shoal_vectors *v);
+/* What it was read from; SHOAL_FORMAT_AUTO when it was not. */
+SHOAL_API enum shoal_format shoal_vectors_format(const shoal_vectors *v);
+/* NULL when id >= size; "" where a mapped container is malformed. */
+SHOAL_API const char *shoal_vectors_word(const shoal_vectors *v, uint32_t id);
+SHOAL_API uint64_t shoal_vectors_count(const shoal_vectors *v, uint32_t id); /* 0: unknown */
+SHOAL_API uint32_t shoal_vectors_find(const shoal_vectors *v, const char *word, size_t len);
+/* Copies row id as floats into out [dim]. */
+SHOAL_API shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out);
+
+/* ---- Asking vectors -------------------------------------------------------- */
+
+struct shoal_hit {
+    uint32_t id;
+    float score; /* the cosine, or what the question maximises */
+};
+
+/* The k words whose rows lie nearest to `query` [dim] by cosine, best first and
+ * equals by id, leaving out the ids of `skip`. Exact; all threads scan, and the
+ * result does not depend on them. *found <= k. */
+SHOAL_API shoal_status shoal_nearest(const shoal_vectors *v, const float *query,
+                                     const uint32_t *skip, size_t nskip, unsigned threads,
+                                     struct shoal_hit *hits, size_t k, size_t *found);
+
+enum shoal_analogy { SHOAL_3COSADD, SHOAL_3COSMUL };
+
+/* a is to b as c is to whom? None of the three answers. 3CosAdd scores by the
+ * cosine with b - a + c of unit vectors (Mikolov et al. 2013); 3CosMul by
+ * cos(b) cos(c) / (cos(a) + 0.001), each cosine shifted to 0 .. 1 (Levy and
+ * Goldberg 2014). */
+SHOAL_API shoal_status shoal_analogy(const shoal_vectors *v, uint32_t a, uint32_t b, uint32_t c,
+                                     enum shoal_analogy how, unsigned threads,
+                                     struct shoal_hit *hits, size_t k, size_t *found);
+SHOAL_API shoal_status shoal_cosine(const shoal_vectors *v, uint32_t a, uint32_t b, double *out);
+/* The index of the word that fits the others least: the lowest cosine with the
+ * mean of all, as unit vectors; the first of equals. */
+SHOAL_API shoal_status shoal_odd(const shoal_vectors *v, const uint32_t *ids, size_t n,
+                                 size_t *odd);
+/* Words spelt nearly like `word`, but not it: other cases first, then by slips
+ * of the finger (letters left out, added, changed, swapped), the commoner of
+ * equals first. For words that are not there. */
+SHOAL_API shoal_status shoal_spellings(const shoal_vectors *v, const char *word, uint32_t *ids,
+                                       size_t k, size_t *found);
+
+/* ---- Evaluating vectors ------------------------------------------------------ */
+
+struct shoal_eval_opts {
+    uint64_t top_words; /* only the commonest so many answer, as word2vec.c restricts; 0: all */
+    enum shoal_analogy how;
+    bool keep_case;     /* words as they stand; else compared without case, as word2vec.c does */
+    unsigned threads;
+};
+
+/* One part of a suite: a section of analogies, a sum of sections, or a list of
+ * pairs. */
+struct shoal_score {
+    char name[64];
+    uint64_t seen, total; /* questions or pairs whose words are all there; in all */
+    uint64_t right;       /* analogies */
+    double accuracy;      /* right / seen; NaN when none was seen */
+    double spearman, pearson; /* pairs */
+};
+
+enum shoal_suite { SHOAL_ANALOGIES, SHOAL_PAIRS };
+
+typedef struct shoal_eval shoal_eval;
+
+SHOAL_API struct shoal_eval_opts shoal_eval_default(void);
+SHOAL_API shoal_status shoal_eval_check(const struct shoal_eval_opts *opts);
+/* Reads the questions; their kind is recognised by shape. */
+SHOAL_API shoal_status shoal_eval_open(shoal_eval **out, const char *path);
+SHOAL_API enum shoal_suite shoal_eval_kind(const shoal_eval *e);
+/* Of its file, without folder and ending: "questions-words". */
+SHOAL_API const char *shoal_eval_name(const shoal_eval *e);
+/* Sections in the order of the file, then "semantic", "syntactic" (sections
+ * named gram...) and "total"; a list of pairs has one entry. */
+SHOAL_API shoal_status shoal_eval_run(const shoal_eval *e, const shoal_vectors *v,
+                                      const struct shoal_eval_opts *opts,
+                                      struct shoal_score **scores, size_t *n);
+SHOAL_API void shoal_scores_free(struct shoal_score *scores);
+SHOAL_API void shoal_eval_close(shoal_eval *e);
+
+/* ---- Training word vectors ------------------------------------------------- */
+
+enum shoal_model { SHOAL_CBOW, SHOAL_SKIPGRAM };
+enum shoal_loss {
+    SHOAL_NS,      /* negative sampling (Mikolov et al. 2013) */
+    SHOAL_HS,      /* hierarchical softmax over a Huffman tree */
+    SHOAL_SOFTMAX, /* exact softmax with bias, in mini-batches: for small V */
+};
+enum shoal_schedule {
+    SHOAL_LINEAR,       /* lr falls evenly to lr/10,000 */
+    SHOAL_CONSTANT,
+    SHOAL_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
+};
+
+/* How often something is done: every so many seconds, every share of the whole
+ * run, or at the end of each epoch. */
+enum shoal_every { SHOAL_EVERY_SECONDS, SHOAL_EVERY_SHARE, SHOAL_EVERY_EPOCH };
+
+enum shoal_event {
+    SHOAL_EVENT_INTERVAL,   /* some time has passed */
+    SHOAL_EVENT_EPOCH,      /* an epoch is through: loss is the epoch's */
+    SHOAL_EVENT_CHECKPOINT, /* one was started; loss is the last interval's */
+    SHOAL_EVENT_DONE,       /* the last report; loss is the last epoch's */
+};
+
+struct shoal_report {
+    enum shoal_event event;
+    unsigned epoch, epochs;  /* begun, or through (SHOAL_EVENT_EPOCH), from 1; in all */
+    double progress;         /* 0 .. 1 */
+    uint64_t words;          /* trained so far, every epoch's counted */
+    double seconds;          /* of training, those before a resume included */
+    double words_per_second; /* over the interval, the epoch or the run */
+    double loss;             /* mean over predictions; NaN: not measured */
+    double valid_loss;       /* on what is held out; NaN: not measured */
+    double lr;
+    double eta;              /* seconds */
+    uint64_t memory;         /* peak, bytes */
+    /* SHOAL_EVENT_EPOCH: of each suite of `evals` the last score, under the
+     * suite's name; borrowed for the call. Otherwise NULL and 0. */
+    const struct shoal_score *scores;
+    size_t nscores;
+};
+
+struct shoal_train_opts {
+    enum shoal_model model;
+    enum shoal_loss loss;
+    unsigned dim;
+    unsigned window;   /* words on each side, shrunk evenly at random */
+    unsigned negative; /* noise words of a prediction (ns) */
+    double sample;     /* the share of a word above which it is thinned out; 0: never */
+    unsigned epochs;
+    double lr;         /* 0: 0.05 for CBOW, 0.025 for skip-gram */
+    enum shoal_schedule schedule;
+    double decay;      /* of SHOAL_INVERSE_TIME */
+    bool sum;          /* CBOW: the sum of the window, not its mean */
+    unsigned batch;    /* predictions of a step (softmax) */
+    uint64_t seed;
+    double valid;      /* the share of the corpus, at its end, that is held out */
+
+    unsigned threads;  /* 0: one for each core */
+    bool deterministic; /* the same bytes for any number of threads */
+    unsigned lanes;    /* deterministic: workers whose changes are merged */
+    uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
+
+    const char *checkpoint; /* a folder; NULL: none */
+    enum shoal_every every;
+    double every_value;     /* seconds, or a share of the run */
+    bool resume;            /* go on from the folder's last checkpoint */
+    const char *corpus;     /* remembered in the checkpoint for whoever resumes */
+    const char *output;
+
+    const shoal_eval *const *evals; /* [nevals] asked after each epoch, as by default; borrowed */
+    size_t nevals;
+
+    const char *metrics; /* a file for JSON lines, one a report; NULL: none */
+    /* Called about once a second from the calling thread. Returning false stops
+     * the run, with a checkpoint if there is a folder, as SHOAL_ESTOP. */
+    bool (*report)(void *user, const struct shoal_report *report);
+    void *user;
+};
+
+struct shoal_train_plan {
+    uint64_t words, vocab;
+    uint64_t model_bytes;      /* the tables */
+    uint64_t work_bytes;       /* private copies, samplers, buffers */
+    uint64_t held_bytes;       /* before training: program, vocabulary, the mapped corpus */
+    uint64_t checkpoint_bytes; /* the copy that is written in the background */
+    uint64_t memory_bytes;     /* the sum */
+    uint64_t memory_free;
+};
+
+struct shoal_train_stats {
+    uint64_t words;       /* trained in this call */
+    double seconds;       /* of this call's training */
+    double startup;       /* seconds to the first update */
+    double loss, valid_loss;
+    uint64_t memory;      /* peak, bytes */
+    const char *kernel;   /* "avx2" */
+    unsigned checkpoints; /* written */
+    bool resumed;
+};
+
+SHOAL_API struct shoal_train_opts shoal_train_default(enum shoal_model model);
+SHOAL_API shoal_status shoal_train_check(const struct shoal_train_opts *opts);
+SHOAL_API shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
+                                        const struct shoal_train_opts *opts);
+SHOAL_API shoal_status shoal_train(shoal_vectors **out, const shoal_corpus *corpus,
+                                   const struct shoal_train_opts *opts,
+                                   struct shoal_train_stats *stats);
+
+/* What a checkpoint was made with: the last of a folder, or a file. The strings
+ * of opts are ended by shoal_resume_free; opts.checkpoint is borrowed. */
+struct shoal_resume {
+    struct shoal_train_opts opts;
+    const char *path;  /* of the checkpoint */
+    unsigned epoch;    /* epochs done */
+    double progress;   /* 0 .. 1 */
+    uint64_t words;    /* trained so far, every epoch's counted */
+    double seconds;    /* of training so far */
+    char *strings;
+};
+
+/* A folder that is not there or holds no checkpoint is SHOAL_ENOENT. */
+SHOAL_API shoal_status shoal_resume_read(struct shoal_resume *out, const char *path);
+SHOAL_API void shoal_resume_free(struct shoal_resume *r);
 
 /* ---- A world to learn ----------------------------------------------------
  * English-like sentences over planted facts, and the analogy questions that

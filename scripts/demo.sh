@@ -1,12 +1,13 @@
 #!/bin/sh
-# From nothing to an encoded corpus in demo/: generates a small world of
-# sentences, counts its words, encodes it and says what was found.
+# From nothing to word vectors in demo/: generates a small world of sentences,
+# encodes it, learns its words and asks them what they learned.
 #
 #     scripts/demo.sh BUILD
 set -eu
 
 cd "$(dirname "$0")/.."
-shoal=$PWD/${1:-build}/cli/shoal
+build=${1:-build}
+shoal=$PWD/$build/cli/shoal
 mkdir -p demo
 cd demo
 
@@ -18,14 +19,17 @@ run() {
 }
 
 run gen world --words 3000000 --output world.txt --questions questions.txt
-run vocab --output vocab.txt world.txt
-run encode --output world.shoal world.txt
-run info world.shoal
-
 echo "the text starts:"
 head -n 3 world.txt
 echo
-echo "the commonest words:"
-head -n 5 vocab.txt
-echo
-echo "all of it is in demo/"
+run encode --output world.shoal world.txt
+run train cbow --output vectors.bin world.shoal
+for word in paris king; do
+    run similar -k 5 vectors.bin "$word"
+done
+run analogy -k 3 vectors.bin paris france rome
+run analogy -k 3 vectors.bin man king woman
+run analogy -k 3 vectors.bin small smaller big
+run odd vectors.bin paris rome king berlin
+run eval vectors.bin questions.txt
+echo "all of it is in demo/; ask on with: $build/cli/shoal similar demo/vectors.bin"

@@ -12,6 +12,7 @@ set -eu
 packages='
 build  gcc g++ libc6-dev make meson ninja-build pkg-config
 build  zlib1g-dev libzstd-dev libxxhash-dev libutf8proc-dev libcmocka-dev
+build  libjansson-dev libdnnl-dev libedit-dev
 test   gzip zstd python3
 fuzz   clang libclang-rt-14-dev
 bench  zstd time python3

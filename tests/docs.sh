@@ -49,6 +49,32 @@ status=0
     (cd "$tmp/work" && PATH=$bin:$PATH sh -eux "$tmp/readme.sh") >"$tmp/log" 2>&1 || status=1
 verdict $status 'the commands of README.md run' "$tmp/log"
 
+# Runs the lines `$ command` that it reads, with their continuations `> ...`,
+# and prints them and what they print: a console block again.
+replay() {
+    while IFS= read -r line; do
+        case $line in
+        '$ '*) ;;
+        *) continue ;;
+        esac
+        command=${line#??}
+        printf '%s\n' "$line"
+        while [ "${line%\\}" != "$line" ] && IFS= read -r line; do
+            command="${command%\\}${line#>}"
+            printf '%s\n' "$line"
+        done
+        (eval "$command") </dev/null 2>&1 || true
+    done
+}
+
+# What the console blocks of docs/vectors.md show, in an empty folder.
+awk '/^```$/ { inside = 0 } inside; /^```console$/ { inside = 1 }' docs/vectors.md >"$tmp/shown"
+mkdir "$tmp/vectors"
+status=0
+(cd "$tmp/vectors" && PATH=$bin:$PATH replay <"$tmp/shown" >"$tmp/printed")
+[ -s "$tmp/shown" ] && diff "$tmp/shown" "$tmp/printed" >"$tmp/log" || status=1
+verdict $status 'the commands of docs/vectors.md print what it shows' "$tmp/log"
+
 # [text](path) of every document, beginning at its own folder.
 : >"$tmp/log"
 for doc in *.md docs/*.md; do

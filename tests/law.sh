@@ -41,6 +41,7 @@ dnnl.h         kernel/gemm.c model/conv.c
 oneapi/        kernel/gemm.c model/conv.c
 jansson.h      train/metrics.c serve/routes.c study/grid.c study/report.c
 microhttpd.h   serve/http.c
+editline/      cli/prompt.c
 '
 
 # what comes with the C library and the compiler, open to all

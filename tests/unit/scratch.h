@@ -47,7 +47,7 @@ static const char *scratch_path(const char *name)
     return path;
 }
 
-static const char *scratch_put(const char *name, const void *data, size_t len)
+__attribute__((unused)) static const char *scratch_put(const char *name, const void *data, size_t len)
 {
     const char *path = scratch_path(name);
     FILE *f = fopen(path, "wb");
@@ -85,7 +85,7 @@ __attribute__((unused)) static size_t scratch_count(const char *folder)
     return n - 2; /* . and .. */
 }
 
-static void text_add_str(struct bytes *b, const char *s)
+__attribute__((unused)) static void text_add_str(struct bytes *b, const char *s)
 {
     assert_int_equal(bytes_add(b, s, strlen(s)), SHOAL_OK);
 }

@@ -2,6 +2,12 @@
 try shoal help
 try shoal help vocab
 try shoal help encode
+try shoal help train
+try shoal help train cbow
+try shoal help train skipgram | sed -n 1,12p
+try shoal help eval
+try shoal help similar
+try shoal help analogy
 try shoal help gen
 try shoal help gen world
 try shoal help info
@@ -17,6 +23,6 @@ shoal gen world -h | cmp - "$(shoal help gen world >world.txt && echo world.txt)
     echo "shoal gen world -h"
 
 echo "no line is wider than 80 columns:"
-for words in "" vocab encode gen info help; do
+for words in "" vocab encode train "train cbow" "train skipgram" eval similar analogy distance odd gen info help; do
     shoal help $words
 done | grep -v '^  shoal' | awk 'length > 80' | wc -l | tr -d ' '

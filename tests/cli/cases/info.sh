@@ -6,6 +6,12 @@ try shoal info text.shoal
 try shoal info vocab.txt --top 2
 try shoal info eos.txt --top 0
 
+echo "vectors:"
+printf '2 3\nsmall 1 2 3\nfish 4 5 6\n' >vectors.vec
+try shoal info vectors.vec
+printf '5 3\nsmall 2\n' >numbers.txt
+try shoal info numbers.txt
+
 echo "what is no file of ours:"
 try shoal info text.txt
 try shoal info .

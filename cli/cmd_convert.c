@@ -1,0 +1,114 @@
+/* shoal convert: word vectors from one format to another. */
+#include "cmd.h"
+
+#include <sys/stat.h>
+
+struct convert_cmd {
+    struct shoal_save_opts save;
+    struct work_opts work;
+};
+
+static const struct choice dtype_choices[] = {
+    [SHOAL_F32] = {"f32", "exact; every format"},
+    [SHOAL_F16] = {"f16", "shoal, npy, safetensors"},
+    [SHOAL_BF16] = {"bf16", "shoal, safetensors"},
+    [SHOAL_INT8] = {"int8", "with one factor for each row; shoal"},
+    {0},
+};
+
+static void convert_defaults(void *at)
+{
+    *(struct convert_cmd *)at = (struct convert_cmd){.save = shoal_save_default()};
+}
+
+static uint64_t size_of(const char *path)
+{
+    struct stat file;
+
+    return stat(path, &file) == 0 ? (uint64_t)file.st_size : 0;
+}
+
+static void report_read(struct console *c, const char *path, const shoal_vectors *v)
+{
+    console_row(c, "read", number_count(shoal_vectors_size(v)).text,
+                "vectors of %s numbers (%s, %s)", number_count(shoal_vectors_dim(v)).text,
+                format_choices[shoal_vectors_format(v)].name,
+                dtype_choices[shoal_vectors_dtype(v)].name);
+    console_row(c, "from", number_size(size_of(path)).text, "%s", path);
+}
+
+static void report_written(struct console *c, const char *path, uint64_t written)
+{
+    console_row(c, "written", number_count(written).text, NULL);
+    if (size_of(path) > 0) /* standard output has none */
+        console_row(c, "file", number_size(size_of(path)).text, "%s", path);
+    console_row(c, "took", number_seconds(console_seconds(c)).text, NULL);
+}
+
+static int convert_run(const void *at, const char *const *args, size_t nargs)
+{
+    const struct convert_cmd *cmd = at;
+    struct console console;
+    shoal_vectors *v;
+    uint64_t n;
+    shoal_status st;
+
+    (void)nargs;
+    console_init(&console, cmd->work.quiet, args[1]);
+    st = shoal_vectors_open(&v, args[0]);
+    if (st == SHOAL_OK) {
+        report_read(&console, args[0], v);
+        st = shoal_vectors_save(v, args[1], &cmd->save);
+    }
+    if (st == SHOAL_OK) {
+        n = shoal_vectors_size(v);
+        report_written(&console, args[1],
+                       cmd->save.top > 0 && cmd->save.top < n ? cmd->save.top : n);
+    }
+    shoal_vectors_close(v);
+    return console_finish(&console, st);
+}
+
+#define ON(member) FIELD(struct shoal_save_opts, member)
+
+static const struct opt save_opts[] = {
+    {"format", 'f', OPT_CHOICE, ON(format), .arg = "HOW", .choices = format_choices,
+     .help = "what to write"},
+    {"dtype", .kind = OPT_CHOICE, ON(dtype), .arg = "TYPE", .choices = dtype_choices,
+     .help = "the numbers to write"},
+    {"normalize", .kind = OPT_FLAG, ON(normalize), .help = "make every vector's length 1"},
+    {"top", .kind = OPT_U64, ON(top), .arg = "N", .u = {0, UINT32_MAX - 1},
+     .help = "keep the first so many words, by custom the commonest", .zero = "all"},
+    {0},
+};
+
+const struct verb cmd_convert = {
+    .name = "shoal convert",
+    .summary = "turn word vectors into another format",
+    .about = "Reads vectors of word2vec, fastText, GloVe, NumPy, safetensors or shoal, whatever "
+             "the file is called, and writes them in the format asked for. f32 is kept exactly, "
+             "and so are the words and their order; a word that the format cannot carry (in "
+             "word2vec's, one with a space) is refused.",
+    .operands =
+        (const struct operand[]){
+            {.name = "IN", .help = "vectors; recognised by content, also in gzip or zstd"},
+            {.name = "OUT", .help = "where they go"},
+            {0},
+        },
+    .groups =
+        (const struct opt_group[]){
+            {"Output", save_opts, .at = offsetof(struct convert_cmd, save)},
+            {"General", work_opts, .at = offsetof(struct convert_cmd, work)},
+            {0},
+        },
+    .examples =
+        (const struct example[]){
+            {"shoal convert wiki.vec wiki.shoal", "text once, so that it opens at once"},
+            {"shoal convert wiki.shoal small.safetensors --dtype f16 --top 100000",
+             "the commonest words in half the space"},
+            {0},
+        },
+    .opts_size = sizeof(struct convert_cmd),
+    .defaults = convert_defaults,
+    .run = convert_run,
+};

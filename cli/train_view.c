@@ -1,0 +1,199 @@
+/* What the user sees of training: the plan before, how far it is, the result. */
+#include "train.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static struct number number_loss(double loss)
+{
+    struct number out;
+
+    snprintf(out.text, sizeof out.text, isfinite(loss) ? "%.4f" : "unknown", loss);
+    return out;
+}
+
+/* ---- Before ------------------------------------------------------------------------ */
+
+void view_plan(struct job *job, const struct shoal_train_plan *plan)
+{
+    struct console *c = &job->console;
+
+    console_heading(c, "plan");
+    console_row(c, "words", number_count(plan->words).text, "%s different, in %u epoch%s",
+                number_count(plan->vocab).text, job->train.epochs,
+                job->train.epochs == 1 ? "" : "s");
+    console_row(c, "model", number_size(plan->model_bytes).text, "%u dimensions of each word",
+                job->train.dim);
+    console_row(c, "work", number_size(plan->work_bytes).text, "private copies, samplers, buffers");
+    console_row(c, "held", number_size(plan->held_bytes).text,
+                "program, vocabulary, mapped corpus");
+    if (plan->checkpoint_bytes > 0)
+        console_row(c, "checkpoint", number_size(plan->checkpoint_bytes).text,
+                    "the copy that is being written");
+    console_row(c, "memory", number_size(plan->memory_bytes).text, "of %s free",
+                number_size(plan->memory_free).text);
+}
+
+/* ---- While it runs -------------------------------------------------------------------- */
+
+static void draw(struct job *job, const struct shoal_report *r)
+{
+    char text[160];
+    int len =
+        snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s  loss %s  lr %.3g", 100 * r->progress,
+                 r->epoch, r->epochs, number_rate(r->words_per_second, "words").text,
+                 number_loss(r->loss).text, r->lr);
+
+    if (isfinite(r->eta) && len > 0 && (size_t)len < sizeof text)
+        snprintf(text + len, sizeof text - (size_t)len, "  %s left", number_clock(r->eta).text);
+    console_progress(&job->console, "train", text);
+}
+
+static struct number number_score(const struct shoal_score *s, enum shoal_suite kind)
+{
+    if (kind == SHOAL_PAIRS)
+        return number_loss(s->spearman);
+    return s->seen > 0 ? number_percent((double)s->right, (double)s->seen) : number_loss(NAN);
+}
+
+/* "  questions-words 45.2%  ws353 0.6120" */
+static void scores_text(char *text, size_t size, const struct job *job,
+                        const struct shoal_report *r)
+{
+    size_t len = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < r->nscores && len < size; i++)
+        len += (size_t)snprintf(
+            text + len, size - len, "  %s %s", r->scores[i].name,
+            number_score(&r->scores[i], shoal_eval_kind(job->train.evals[i])).text);
+}
+
+static void log_epoch(struct job *job, const struct shoal_report *r)
+{
+    bool valid = isfinite(r->valid_loss), fast = r->words_per_second > 0;
+    char scores[JOB_EVALS * 100];
+
+    scores_text(scores, sizeof scores, job, r);
+    console_log(&job->console, STYLE_PLAIN, "epoch %u/%u  loss %s%s%s%s%s%s", r->epoch, r->epochs,
+                number_loss(r->loss).text, valid ? "  valid " : "",
+                valid ? number_loss(r->valid_loss).text : "", scores, fast ? "  " : "",
+                fast ? number_rate(r->words_per_second, "words").text : "");
+}
+
+bool view_report(void *user, const struct shoal_report *report)
+{
+    struct job *job = user;
+
+    job->last = *report;
+    switch (report->event) {
+    case SHOAL_EVENT_INTERVAL:
+        draw(job, report);
+        break;
+    case SHOAL_EVENT_EPOCH:
+        log_epoch(job, report);
+        break;
+    case SHOAL_EVENT_CHECKPOINT:
+        console_log(&job->console, STYLE_DIM, "checkpoint at %s",
+                    number_percent(report->progress, 1).text);
+        break;
+    case SHOAL_EVENT_DONE:
+        return true; /* too late to stop */
+    }
+    return !signal_came();
+}
+
+/* ---- After ------------------------------------------------------------------------------- */
+
+static void row_file(struct job *job)
+{
+    struct stat file;
+    enum shoal_format format;
+
+    if (shoal_save_check(job->output, &job->save, &format) != SHOAL_OK ||
+        strcmp(job->output, "-") == 0 || stat(job->output, &file) != 0)
+        return;
+    console_row(&job->console, "file", number_size((uint64_t)file.st_size).text, "%s, %s",
+                job->output, format_choices[format].name);
+}
+
+void view_result(struct job *job, const struct shoal_train_plan *plan,
+                 const struct shoal_train_stats *stats)
+{
+    struct console *c = &job->console;
+    double rate = stats->seconds > 0 ? (double)stats->words / stats->seconds : 0;
+
+    console_heading(c, "result");
+    console_row(c, "trained", number_count(stats->words).text, "words%s",
+                stats->resumed ? " since the checkpoint" : "");
+    console_row(c, "loss", number_loss(stats->loss).text, "in the last epoch");
+    if (isfinite(stats->valid_loss))
+        console_row(c, "valid loss", number_loss(stats->valid_loss).text, "on what was held out");
+    console_row(c, "took", number_seconds(stats->seconds).text, "%s; %s to the first update",
+                number_rate(rate, "words").text, number_seconds(stats->startup).text);
+    console_row(c, "peak", number_size(stats->memory).text, "of memory, the plan said %s",
+                number_size(plan->memory_bytes).text);
+    console_row(c, "kernel", stats->kernel, NULL);
+    if (stats->checkpoints > 0)
+        console_row(c, "checkpoint", number_count(stats->checkpoints).text,
+                    "written, the last two kept in %s", job->train.checkpoint);
+    row_file(job);
+}
+
+/* ---- When it does not end well -------------------------------------------------------------- */
+
+/* The word as a shell reads it, for free(). */
+static char *shell_word(const char *word)
+{
+    char *out = console_alloc(4 * strlen(word) + 3), *to = out;
+    bool plain = *word != '\0';
+
+    for (const char *at = word; *at; at++)
+        plain = plain && (isalnum((unsigned char)*at) || strchr("_./=,-+:@", *at));
+    if (plain)
+        return strcpy(out, word);
+    *to++ = '\'';
+    for (const char *at = word; *at; at++) {
+        if (*at == '\'')
+            to = stpcpy(to, "'\\'");
+        *to++ = *at;
+    }
+    strcpy(to, "'");
+    return out;
+}
+
+int view_stopped(struct job *job)
+{
+    enum shoal_format format = job->save.format;
+    char *folder;
+
+    console_finish(&job->console, SHOAL_OK);
+    if (!job->train.checkpoint) {
+        console_fail("stopped at %.1f %%; nothing was kept, for no --checkpoint folder was named",
+                     100 * job->last.progress);
+    } else {
+        folder = shell_word(job->train.checkpoint);
+        console_fail("stopped at %.1f %%; go on with: shoal train --resume %s%s%s",
+                     100 * job->last.progress, folder,
+                     format == SHOAL_FORMAT_AUTO ? "" : " --format ",
+                     format == SHOAL_FORMAT_AUTO ? "" : format_choices[format].name);
+        free(folder);
+    }
+    return EXIT_SIGNAL + signal_came();
+}
+
+int view_failed(struct job *job, shoal_status status)
+{
+    struct shoal_resume last;
+    int code = console_finish(&job->console, status);
+
+    if (!job->train.checkpoint || job->last.epochs == 0)
+        return code;
+    if (shoal_resume_read(&last, job->train.checkpoint) == SHOAL_OK)
+        console_fail("the last good checkpoint is %s, at %.1f %%", last.path, 100 * last.progress);
+    shoal_resume_free(&last);
+    return code;
+}

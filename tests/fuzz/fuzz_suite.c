@@ -1,0 +1,99 @@
+/* Questions: any bytes are refused with a sentence that names the file, or make
+ * a suite whose words are all there and whose run gives scores that add up. */
+#include "eval/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool truth)
+{
+    if (!truth)
+        abort();
+}
+
+static void check_names(const struct names *t)
+{
+    for (uint32_t i = 0; i < t->n; i++) {
+        struct span name = names_at(t, i);
+
+        require(name.len > 0 && name.at[name.len] == '\0');
+        require(names_find(t, name.at, name.len) == i);
+    }
+}
+
+static void check_suite(const shoal_eval *e)
+{
+    size_t from = 0;
+
+    check_names(&e->plain);
+    check_names(&e->upper);
+    for (size_t i = 0; i < e->plain.n; i++)
+        require(e->upper_of[i] < e->upper.n);
+    for (size_t i = 0; i < e->ntopics; i++) {
+        require(e->topics[i].end >= from && e->topics[i].name[0] != '\0');
+        from = e->topics[i].end;
+    }
+    require(from == e->nquestions);
+    require((e->npairs > 0) == (e->kind == SHOAL_PAIRS));
+    require((e->nquestions > 0) == (e->kind == SHOAL_ANALOGIES));
+    for (size_t i = 0; i < e->npairs; i++)
+        require(isfinite(e->pairs[i].said));
+}
+
+/* A vocabulary of the suite's first words, and a row for each. */
+static shoal_vocab *first_words(const shoal_eval *e, struct table *rows)
+{
+    struct span words[20];
+    size_t n = e->plain.n < 20 ? e->plain.n : 20;
+    shoal_vocab *vocab = NULL;
+
+    for (uint32_t i = 0; i < n; i++)
+        words[i] = names_at(&e->plain, i);
+    require(vocab_from_words(&vocab, "fuzz", words, n) == SHOAL_OK);
+    require(table_init(rows, "rows", n, 3) == SHOAL_OK);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < 3; j++)
+            rows->at[i * rows->stride + j] = (float)((i * 7 + j * 5) % 11) - 5;
+    return vocab;
+}
+
+static void check_run(const shoal_eval *e, bool keep_case)
+{
+    struct shoal_eval_opts opts = {.threads = 1, .keep_case = keep_case};
+    struct shoal_score *scores = NULL;
+    struct table rows;
+    shoal_vocab *vocab = first_words(e, &rows);
+    size_t n, total = 0;
+
+    require(eval_run_table(e, vocab, &rows, &opts, &scores, &n) == SHOAL_OK);
+    for (size_t i = 0; i < n; i++) {
+        require(scores[i].right <= scores[i].seen && scores[i].seen <= scores[i].total);
+        total += scores[i].total;
+    }
+    require(e->kind == SHOAL_PAIRS ? total == e->npairs : total == 3 * e->nquestions);
+    shoal_scores_free(scores);
+    shoal_vocab_free(vocab);
+    table_fini(&rows);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *copy = malloc(size ? size : 1); /* of its own size: no byte behind it */
+    shoal_eval *e = NULL;
+
+    require(copy != NULL);
+    if (size > 0)
+        memcpy(copy, data, size);
+    if (eval_open_memory(&e, "fuzz", copy, size) == SHOAL_OK) {
+        check_suite(e);
+        check_run(e, size % 2 == 0);
+    } else {
+        require(e == NULL && strncmp(shoal_error(), "fuzz: ", 6) == 0);
+    }
+    shoal_eval_close(e);
+    free(copy);
+    return 0;
+}

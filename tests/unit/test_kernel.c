@@ -1,0 +1,381 @@
+/* Every table of kernels against the scalar reference. */
+#include "kernel/kernel.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+enum { DIMS = 320, ROWS_IN = 12, ROWS_OUT = 17 };
+
+/* The 64-byte template, compiled for AVX2: its logic where there is no AVX-512. */
+extern const struct kernel kernel_wide;
+
+static const struct kernel *tables[4];
+static size_t ntables;
+
+static int find_tables(void **state)
+{
+    static const char *const names[] = {"avx2", "avx512"};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        if (kernel_find(&tables[ntables], names[i]) == SHOAL_OK)
+            ntables++;
+#ifdef TEST_WIDE
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        tables[ntables++] = &kernel_wide;
+#endif
+    return 0;
+}
+
+static float number(struct rng *r)
+{
+    return (float)(rng_unit(r) * 2 - 1);
+}
+
+static void assert_near(float found, float want, float scale, const char *what, size_t dim)
+{
+    if (fabsf(found - want) <= scale * 2e-5f + fabsf(want) * 2e-5f)
+        return;
+    print_error("%s at dim %zu: found %.9g, want %.9g\n", what, dim, (double)found, (double)want);
+    fail();
+}
+
+static void vectors_agree_with_scalar_for_every_length(void **state)
+{
+    struct rng r = {1, 2, 0};
+    float x[DIMS + 1], y[DIMS + 1], a[DIMS + 1], b[DIMS + 1];
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t n = 0; n <= DIMS; n++) {
+            const struct kernel *k = tables[t], *s = &kernel_scalar;
+
+            for (size_t i = 0; i <= DIMS; i++)
+                x[i] = number(&r) * 8, y[i] = number(&r);
+            assert_near(k->dot(x, y, n), s->dot(x, y, n), 8 * sqrtf((float)n), "dot", n);
+            assert_near((float)k->sumsq(x, n), (float)s->sumsq(x, n), 1, "sumsq", n);
+            memcpy(a, y, sizeof a), memcpy(b, y, sizeof b);
+            k->axpy(a, 0.3f, x, n), s->axpy(b, 0.3f, x, n);
+            k->scale(a, 1.7f, n), s->scale(b, 1.7f, n);
+            for (size_t i = 0; i <= DIMS; i++)
+                assert_near(a[i], b[i], 1, "axpy, scale", n);
+            k->sigmoid(a, x, n), s->sigmoid(b, x, n);
+            for (size_t i = 0; i <= DIMS; i++)
+                assert_near(a[i], b[i], 1, "sigmoid", n);
+            k->logsigmoid(a, x, n), s->logsigmoid(b, x, n);
+            for (size_t i = 0; i <= DIMS; i++)
+                assert_near(a[i], b[i], 1, "logsigmoid", n);
+            k->copy(a, x, n), s->copy(b, x, n);
+            assert_memory_equal(a, b, sizeof a);
+        }
+}
+
+static void sigmoid_is_right_at_the_ends(void **state)
+{
+    const float x[] = {-INFINITY, -1000, -100, -50, -20, 0, 20, 50, 100, 1000, INFINITY};
+    float y[11], z[11];
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++) {
+        tables[t]->sigmoid(y, x, 11);
+        tables[t]->logsigmoid(z, x, 9);
+        for (size_t i = 0; i < 11; i++)
+            assert_near(y[i], (float)(1 / (1 + exp(-(double)x[i]))), 1, "sigmoid", i);
+        for (size_t i = 1; i < 9; i++)
+            assert_near(z[i], (float)-log1p(exp(-(double)x[i])), 1, "logsigmoid", i);
+    }
+}
+
+/* Or a run that diverged would look like one that has learned all. */
+static void the_loss_of_no_number_is_none(void **state)
+{
+    float x[DIMS], y[DIMS];
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t n = 1; n <= DIMS; n++) {
+            for (size_t i = 0; i < n; i++)
+                x[i] = i % 3 == 0 ? NAN : 0;
+            tables[t]->logsigmoid(y, x, n);
+            for (size_t i = 0; i < n; i++)
+                assert_int_equal(isnan(y[i]) != 0, i % 3 == 0);
+        }
+}
+
+/* Rows of two equal worlds: one for the reference, one for the table tested. */
+struct rows {
+    struct table in, out;
+    float *pin[ROWS_IN], *pout[ROWS_OUT];
+};
+
+static void rows_new(struct rows *w, size_t dim, uint64_t seed)
+{
+    struct rng r = {seed, 3, 0};
+
+    assert_int_equal(table_init(&w->in, "in", ROWS_IN, dim), SHOAL_OK);
+    assert_int_equal(table_init(&w->out, "out", ROWS_OUT, dim), SHOAL_OK);
+    for (size_t i = 0; i < ROWS_IN; i++)
+        for (size_t j = 0; j < dim; j++)
+            w->in.at[i * w->in.stride + j] = number(&r) / 4;
+    for (size_t i = 0; i < ROWS_OUT; i++)
+        for (size_t j = 0; j < dim; j++)
+            w->out.at[i * w->out.stride + j] = number(&r) / 4;
+    for (size_t i = 0; i < ROWS_IN; i++)
+        w->pin[i] = w->in.at + i * w->in.stride;
+    for (size_t i = 0; i < ROWS_OUT; i++)
+        w->pout[i] = w->out.at + i * w->out.stride;
+}
+
+static void rows_end(struct rows *w)
+{
+    table_fini(&w->in);
+    table_fini(&w->out);
+}
+
+static void assert_rows_near(const struct table *found, const struct table *want, const char *what)
+{
+    for (size_t i = 0; i < want->rows; i++)
+        for (size_t j = 0; j < want->stride; j++) {
+            float f = found->at[i * want->stride + j], w = want->at[i * want->stride + j];
+
+            assert_near(f, w, j < want->width ? 1 : 0, what, want->width);
+        }
+}
+
+static double step(const struct kernel *k, struct rows *w, size_t dim, size_t m, size_t n, bool bag)
+{
+    float label[KERNEL_MAX_OUT + KERNEL_LANES] = {0};
+    double loss = 0;
+    struct kernel_step s = {.in = w->pin, .out = w->pout, .label = label, .m = m, .k = n,
+                            .dim = dim, .lr = 0.1f, .in_scale = m ? 1.0f / (float)m : 1,
+                            .loss = &loss};
+
+    for (size_t q = 0; q < n; q++)
+        label[q] = q % 3 == 0;
+    (bag ? k->bag : k->pairs)(&s);
+    return loss;
+}
+
+static void compare_step(const struct kernel *k, size_t dim, size_t m, size_t n, bool bag)
+{
+    struct rows a, b;
+    double found, want;
+
+    rows_new(&a, dim, dim * 100 + m);
+    rows_new(&b, dim, dim * 100 + m);
+    found = step(k, &a, dim, m, n, bag);
+    want = step(&kernel_scalar, &b, dim, m, n, bag);
+    assert_true(fabs(found - want) <= 1e-4 * (1 + fabs(want)));
+    assert_rows_near(&a.in, &b.in, bag ? "bag in" : "pairs in");
+    assert_rows_near(&a.out, &b.out, bag ? "bag out" : "pairs out");
+    rows_end(&a);
+    rows_end(&b);
+}
+
+static void steps_agree_with_scalar_for_every_dimension(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t dim = 1; dim <= DIMS; dim++)
+            for (int bag = 0; bag < 2; bag++) {
+                compare_step(tables[t], dim, 1 + dim % ROWS_IN, 6, bag);
+                compare_step(tables[t], dim, 1 + dim % 7, 1 + dim % ROWS_OUT, bag);
+            }
+}
+
+static void steps_agree_with_scalar_for_every_shape(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t m = 0; m <= ROWS_IN; m++)
+            for (size_t n = 0; n <= ROWS_OUT; n++)
+                for (int bag = 0; bag < 2; bag++)
+                    compare_step(tables[t], 100, m, n, bag);
+}
+
+static void folding_agrees_with_scalar(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t dim = 1; dim <= DIMS; dim++) {
+            struct rows a, b;
+
+            rows_new(&a, dim, dim);
+            rows_new(&b, dim, dim);
+            tables[t]->fold(a.pin[0], a.pin[1], a.pin[2], dim);
+            kernel_scalar.fold(b.pin[0], b.pin[1], b.pin[2], dim);
+            assert_rows_near(&a.in, &b.in, "fold");
+            rows_end(&a);
+            rows_end(&b);
+        }
+}
+
+static void folding_averages_equal_changes_and_adds_orthogonal_ones(void **state)
+{
+    _Alignas(64) float base[16] = {1, 1}, row[16] = {3, 1}, same[16] = {3, 1}, other[16] = {1, 4};
+
+    (void)state;
+    kernel_scalar.fold(row, same, base, 2);
+    assert_near(row[0], 3, 1, "averaged", 2);
+    assert_near(row[1], 1, 1, "averaged", 2);
+    kernel_scalar.fold(row, other, base, 2);
+    assert_near(row[0], 3, 1, "added", 2);
+    assert_near(row[1], 4, 1, "added", 2);
+}
+
+static void an_unknown_instruction_set_is_named(void **state)
+{
+    const struct kernel *k;
+
+    (void)state;
+    assert_int_equal(kernel_find(&k, "sse9"), SHOAL_EINVAL);
+    assert_null(k);
+    assert_non_null(strstr(shoal_error(), "sse9"));
+    assert_int_equal(kernel_find(&k, ""), SHOAL_OK);
+    assert_int_equal(kernel_find(&k, "scalar"), SHOAL_OK);
+    assert_ptr_equal(k, &kernel_scalar);
+}
+
+/* ---- searching ---- */
+
+enum { FOUND = 40, ASKED = 7, PITCH = FOUND + 8 };
+
+static _Alignas(64) float asked[ASKED][DIMS], rows[FOUND][DIMS];
+
+/* Padded with zeros behind dim. */
+static void fill_rows(struct rng *r, size_t dim)
+{
+    for (size_t i = 0; i < ASKED + FOUND; i++) {
+        float *row = i < ASKED ? asked[i] : rows[i - ASKED];
+
+        for (size_t j = 0; j < DIMS; j++)
+            row[j] = j < dim ? number(r) : 0;
+    }
+}
+
+static void products_with_rows_agree_with_scalar(void **state)
+{
+    struct rng r = {31, 1, 0};
+    const float *in[ASKED];
+    float x[ASKED][PITCH], y[ASKED][PITCH];
+
+    (void)state;
+    for (size_t i = 0; i < ASKED; i++)
+        in[i] = asked[i];
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t dim = 1; dim <= DIMS; dim += 1 + dim / 9) {
+            size_t m = 1 + dim % ASKED, n = dim % (FOUND + 1);
+
+            fill_rows(&r, dim);
+            tables[t]->dots(x[0], PITCH, in, m, rows[0], DIMS, n, dim);
+            kernel_scalar.dots(y[0], PITCH, in, m, rows[0], DIMS, n, dim);
+            for (size_t i = 0; i < m; i++)
+                for (size_t q = 0; q < n; q++)
+                    assert_near(x[i][q], y[i][q], sqrtf((float)dim), "dots", dim);
+            tables[t]->squares(x[0], rows[0], DIMS, n, dim);
+            kernel_scalar.squares(y[0], rows[0], DIMS, n, dim);
+            for (size_t q = 0; q < n; q++)
+                assert_near(x[0][q], y[0][q], sqrtf((float)dim), "squares", dim);
+        }
+}
+
+static void a_product_has_the_same_bits_wherever_it_stands(void **state)
+{
+    struct rng r = {32, 1, 0};
+    const float *in[ASKED];
+    float x[ASKED][PITCH], one[8];
+
+    (void)state;
+    for (size_t i = 0; i < ASKED; i++)
+        in[i] = asked[i];
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t dim = 90; dim < 110; dim++) {
+            fill_rows(&r, dim);
+            tables[t]->dots(x[0], PITCH, in, ASKED, rows[0], DIMS, FOUND, dim);
+            for (size_t i = 0; i < ASKED; i++)
+                for (size_t q = 0; q < FOUND; q++) {
+                    tables[t]->dots(one, 8, in + i, 1, rows[q], DIMS, 1, dim);
+                    assert_memory_equal(&x[i][q], one, sizeof *one);
+                }
+        }
+}
+
+static void peaks_are_those_of_scalar_and_no_number_is_none(void **state)
+{
+    struct rng r = {33, 1, 0};
+    float a[DIMS], b[DIMS], c[DIMS];
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t n = KERNEL_LANES; n <= DIMS; n += KERNEL_LANES) {
+            const struct kernel *k = tables[t], *s = &kernel_scalar;
+
+            for (size_t j = 0; j < n; j++)
+                a[j] = (number(&r) + 1) / 2, b[j] = number(&r), c[j] = number(&r);
+            b[n % 7] = c[n - 1] = NAN;
+            assert_true(k->peak_add(a, b, c, n) == s->peak_add(a, b, c, n));
+            assert_true(k->peak_mul(a, b, c, 0.01f, n) == s->peak_mul(a, b, c, 0.01f, n));
+            for (size_t j = 0; j < n; j++)
+                b[j] = NAN;
+            assert_true(k->peak_add(a, b, c, n) == -INFINITY);
+            assert_true(k->peak_mul(a, b, c, 0.01f, n) == -INFINITY);
+        }
+}
+
+static void assert_same_floats(const float *x, const float *y, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        assert_true((isnan(x[i]) && isnan(y[i])) || memcmp(&x[i], &y[i], sizeof *x) == 0);
+}
+
+/* All 65,536 of them. */
+static void narrow_numbers_widen_exactly(void **state)
+{
+    static uint16_t from[65536];
+    static float x[65536], y[65536];
+
+    (void)state;
+    for (size_t i = 0; i < 65536; i++)
+        from[i] = (uint16_t)i;
+    kernel_scalar.from_half(y, from, 65536);
+    assert_true(y[0x3c00] == 1 && y[0xc000] == -2 && y[0x7bff] == 65504 && y[1] == 0x1p-24f);
+    assert_true(y[0x03ff] == 1023 * 0x1p-24f && y[0x7c00] == INFINITY && isnan(y[0xfe00]));
+    assert_true(y[0x8000] == 0 && signbit(y[0x8000]));
+    for (size_t t = 0; t < ntables; t++) {
+        tables[t]->from_half(x, from, 65536);
+        kernel_scalar.from_half(y, from, 65536);
+        assert_same_floats(x, y, 65536);
+        tables[t]->from_bfloat(x, from, 65536);
+        kernel_scalar.from_bfloat(y, from, 65536);
+        assert_same_floats(x, y, 65536);
+        tables[t]->from_int8(x, (const int8_t *)from, 2 * 512);
+        kernel_scalar.from_int8(y, (const int8_t *)from, 2 * 512);
+        assert_same_floats(x, y, 2 * 512);
+    }
+    assert_true(y[2 * 0x80] == -128 && y[2 * 0x7f] == 127);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors_agree_with_scalar_for_every_length),
+        cmocka_unit_test(sigmoid_is_right_at_the_ends),
+        cmocka_unit_test(the_loss_of_no_number_is_none),
+        cmocka_unit_test(steps_agree_with_scalar_for_every_dimension),
+        cmocka_unit_test(steps_agree_with_scalar_for_every_shape),
+        cmocka_unit_test(folding_agrees_with_scalar),
+        cmocka_unit_test(folding_averages_equal_changes_and_adds_orthogonal_ones),
+        cmocka_unit_test(an_unknown_instruction_set_is_named),
+        cmocka_unit_test(products_with_rows_agree_with_scalar),
+        cmocka_unit_test(a_product_has_the_same_bits_wherever_it_stands),
+        cmocka_unit_test(peaks_are_those_of_scalar_and_no_number_is_none),
+        cmocka_unit_test(narrow_numbers_widen_exactly),
+    };
+
+    return cmocka_run_group_tests(tests, find_tables, NULL);
+}

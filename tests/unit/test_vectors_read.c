@@ -1,0 +1,330 @@
+/* data: vectors_*.c, what other programs write, and what nobody should. */
+#include "vectors.h"
+
+/* ---- reading text --------------------------------------------------------------------- */
+
+static void assert_holds(const char *text, enum shoal_format format, const char *words,
+                         const float *values)
+{
+    struct bytes found = {0};
+    shoal_vectors *v;
+    float row[16];
+
+    put_text("good", text);
+    v = reopen("good");
+    assert_int_equal(shoal_vectors_format(v), format);
+    for (uint32_t id = 0; id < shoal_vectors_size(v); id++) {
+        bytes_add(&found, shoal_vectors_word(v, id), strlen(shoal_vectors_word(v, id)));
+        bytes_add(&found, "|", 1);
+        ok(shoal_vectors_row(v, id, row));
+        assert_memory_equal(row, values + id * shoal_vectors_dim(v),
+                            shoal_vectors_dim(v) * sizeof *row);
+        assert_int_equal(shoal_vectors_count(v, id), 0);
+    }
+    bytes_add(&found, "", 1);
+    assert_string_equal(found.at, words);
+    bytes_fini(&found);
+    shoal_vectors_close(v);
+}
+
+static void text_of_other_programs_is_read(void **state)
+{
+    float abc[] = {1, -2.5f, 3, 4e-3f};
+
+    (void)state;
+    assert_holds("2 2\na 1 -2.5\nb 3 4e-3\n", SHOAL_FORMAT_TEXT, "a|b|", abc);
+    assert_holds("2 2\na 1 -2.5 \nb 3 0.004 \n", SHOAL_FORMAT_TEXT, "a|b|", abc);
+    assert_holds("2 2\r\na 1 -2.5\r\nb 3 4e-3\r\n\r\n", SHOAL_FORMAT_TEXT, "a|b|", abc);
+    assert_holds("2\t2\na\t1\t-2.5\nb\t3  4e-3", SHOAL_FORMAT_TEXT, "a|b|", abc);
+    assert_holds("a 1 -2.5\nb 3 4e-3\n", SHOAL_FORMAT_GLOVE, "a|b|", abc);
+    assert_holds("7 1 -2.5\n1 3 4e-3\n", SHOAL_FORMAT_GLOVE, "7|1|", abc);
+    assert_holds(". . . 1 -2.5\nat a@b.c 3 4e-3\n", SHOAL_FORMAT_GLOVE, ". . .|at a@b.c|", abc);
+    assert_holds("a\xc2\xa0"
+                 "b 1 -2.5\n\xe2\x80\xa8 3 4e-3",
+                 SHOAL_FORMAT_GLOVE,
+                 "a\xc2\xa0"
+                 "b|\xe2\x80\xa8|",
+                 abc);
+}
+
+static void malformed_text_is_told_by_its_line(void **state)
+{
+    (void)state;
+    assert_text_refused("", "no vectors");
+    assert_text_refused("hello\n", "no vectors");
+    assert_text_refused("2 2\n", "holds 0 lines of vectors, its first line says 2");
+    assert_text_refused("0 2\n", "holds 0 words, want 1 to");
+    assert_text_refused("1 0\na\n", "have 0 numbers");
+    assert_text_refused("2 2\na 1 2\n", "holds 1 lines of vectors, its first line says 2");
+    assert_text_refused("1 2\na 1 2\nb 1 2\n", "holds 2 lines of vectors, its first line says 1");
+    assert_text_refused("2 2\na 1 2\nb 1\n", "line 3 has 2 fields, want a word and 2 numbers");
+    assert_text_refused("2 2\na 1 2\nb 1 2 3\n", "line 3 has more than 2 numbers");
+    assert_text_refused("2 2\na 1 2\nb 1 x\n", "line 3: `x` is no finite number");
+    assert_text_refused("a 1 2\nb nan 2\n", "line 2: `nan` is no finite number");
+    assert_text_refused("a 1 2\nb inf 2\n", "line 2: `inf` is no finite number");
+    assert_text_refused("a 1 2\nb 1e40 2\n", "line 2: `1e40` is no finite number");
+    assert_text_refused("a 1 2\n\nb 1\n", "line 3 has 2 fields");
+    assert_text_refused("a 1 2\n 1 2\n", "line 2 has no word");
+    assert_text_refused("a 1 2\nb 1 2\na 3 4\n", "the word `a` stands there twice, as 1 and as 3");
+    assert_text_refused("4000000000 1000000\na 1\n", "holds 1 lines");
+    assert_text_refused("1 4000000000\na 1\n", "have 4000000000 numbers, want 1 to 1048576");
+}
+
+/* Each of the short lines would take as many numbers as the first. */
+static void a_long_first_line_does_not_take_memory_for_all(void **state)
+{
+    struct bytes b = {0};
+
+    (void)state;
+    bytes_add(&b, "a", 1);
+    for (int i = 0; i < 1000000; i++)
+        bytes_add(&b, " 1", 2);
+    for (int i = 0; i < 1000000; i++)
+        bytes_add(&b, "\nb 1", 4);
+    put_file("bad", b.at, b.len);
+    assert_refused("bad", "too few for 1000000 numbers in each");
+    bytes_fini(&b);
+}
+
+static void compressed_text_is_read(void **state)
+{
+    shoal_vectors *v;
+
+    (void)state;
+    put_text("v.vec", "2 2\na 1 2\nb 3 4\n");
+    assert_int_equal(system("gzip v.vec && mv v.vec.gz odd.name"), 0);
+    v = reopen("odd.name");
+    assert_int_equal(shoal_vectors_size(v), 2);
+    shoal_vectors_close(v);
+}
+
+/* ---- reading binary ------------------------------------------------------------------- */
+
+#define ONE "\0\0\x80\x3f"
+#define TWO "\0\0\0\x40"
+
+static void assert_bytes_refused(const char *data, size_t len, const char *sentence)
+{
+    put_file("bad", data, len);
+    assert_refused("bad", sentence);
+}
+
+#define BYTES_REFUSED(text, sentence) assert_bytes_refused(text, sizeof(text) - 1, sentence)
+
+static void word2vec_is_read_with_newlines_and_without(void **state)
+{
+    static const char with[] = "2 1\na " ONE "\nb " TWO "\n", without[] = "2 1\na " ONE "b " TWO;
+    shoal_vectors *a, *b;
+    float row;
+
+    (void)state;
+    put_file("with", with, sizeof with - 1);
+    put_file("without", without, sizeof without - 1);
+    a = reopen("with");
+    b = reopen("without");
+    assert_same(a, b);
+    assert_int_equal(shoal_vectors_format(a), SHOAL_FORMAT_WORD2VEC);
+    ok(shoal_vectors_row(a, 1, &row));
+    assert_true(row == 2);
+    shoal_vectors_close(a);
+    shoal_vectors_close(b);
+}
+
+static void malformed_word2vec_is_told_by_its_word(void **state)
+{
+    (void)state;
+    BYTES_REFUSED("2 1\na " ONE "\nb \0\0", "promises 2 vectors of 1 numbers");
+    BYTES_REFUSED("2 1\nabcdefgh " ONE "\nb \0\0", "word 2 of 2 is cut off");
+    BYTES_REFUSED("1 1\na " ONE "\nb" ONE, "5 bytes behind the last of 1 vectors");
+    BYTES_REFUSED("4000000000 1000\na " ONE, "promises 4000000000 vectors");
+    BYTES_REFUSED("18446744073709551615 1\na " ONE, "holds 18446744073709551615 words");
+    BYTES_REFUSED("1 1\na \0\0\x80\x7f", "vector 1, of `a`, holds a NaN or an infinity");
+    BYTES_REFUSED("1 1\na \x01\0\xc0\xff", "vector 1, of `a`, holds a NaN or an infinity");
+    BYTES_REFUSED("2 1\na " ONE "\na " TWO, "the word `a` stands there twice, as 1 and as 2");
+    BYTES_REFUSED("2 1\na " ONE "\n  " TWO "\1", "word 2 of 2 is empty");
+    BYTES_REFUSED("1 1\na\1\nb " ONE, "word 1 of 1 holds a newline");
+    BYTES_REFUSED("1 1\na\0b " ONE, "word 1 holds a NUL byte");
+}
+
+/* ---- NumPy ---------------------------------------------------------------------------- */
+
+static void put_npy(unsigned version, const char *dict, const char *data, size_t len)
+{
+    struct bytes b = {0};
+    size_t n = strlen(dict);
+    char head[12] = "\x93NUMPY", size[] = {(char)(n & 0xff), (char)(n >> 8), 0, 0};
+
+    head[6] = (char)version;
+    memcpy(head + 8, size, 4);
+    bytes_add(&b, head, version == 1 ? 10 : 12);
+    bytes_add(&b, dict, n);
+    bytes_add(&b, data, len);
+    put_file("v.npy", b.at, b.len);
+    bytes_fini(&b);
+}
+
+static void every_version_of_numpy_is_read(void **state)
+{
+    float row[2];
+
+    (void)state;
+    put_text("v.npy.vocab", "a b\n");
+    for (unsigned version = 1; version <= 3; version++) {
+        shoal_vectors *v;
+
+        put_npy(version, "{'shape': (1, 2), 'descr': '<f4', 'fortran_order': False}  \n", ONE TWO,
+                8);
+        v = reopen("v.npy");
+        ok(shoal_vectors_row(v, 0, row));
+        assert_true(row[0] == 1 && row[1] == 2);
+        assert_string_equal(shoal_vectors_word(v, 0), "a b");
+        shoal_vectors_close(v);
+    }
+}
+
+static void malformed_numpy_is_refused(void **state)
+{
+    static const struct {
+        unsigned version;
+        const char *dict, *sentence;
+    } cases[] = {
+        {4, "", "NumPy's version 4"},
+        {1, "", "its numbers are unknown"},
+        {1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2)}", "its numbers are '<f8'"},
+        {1, "{'descr': '>f4', 'fortran_order': False, 'shape': (1, 2)}", "its numbers are '>f4'"},
+        {1, "{'descr': '<f4', 'fortran_order': True, 'shape': (1, 2)}", "its order is not C's"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", "its shape"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2, 1)}", "its shape"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, ", "its shape"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 2)}", "holds 0 words"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (9, 2)}", "want 72 for 9 x 2"},
+        {1, "{'descr': '<f4', 'fortran_order': False, 'shape': (4000000000, 1000000)}", "want 16"},
+    };
+
+    (void)state;
+    put_text("v.npy.vocab", "a\n");
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        put_npy(cases[i].version, cases[i].dict, ONE TWO, 8);
+        assert_refused("v.npy", cases[i].sentence);
+    }
+    BYTES_REFUSED("\x93NUMPY\1\0\xff\xff{", "its header of 65535 bytes is cut off after 1");
+    BYTES_REFUSED("\x93NUMPY", "NumPy's version 0");
+}
+
+static void words_beside_must_be_as_many_as_rows(void **state)
+{
+    static const char *const words[] = {"", "a\n", "a\nb\nc\n", "a\n\n", "a\na\n"};
+    static const char *const sentences[] = {
+        "fewer than 2 words", "holds 1 words, want one for each of 2", "holds 3 words",
+        "word 2 is empty", "stands there twice"};
+
+    (void)state;
+    put_npy(1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1)}", ONE TWO, 8);
+    assert_refused("v.npy", "No such file");
+    for (size_t i = 0; i < COUNT(words); i++) {
+        put_text("v.npy.vocab", words[i]);
+        assert_refused("v.npy", sentences[i]);
+    }
+}
+
+/* ---- safetensors ---------------------------------------------------------------------- */
+
+static void put_safetensors(const char *json, const char *data, size_t len)
+{
+    struct bytes b = {0};
+    uint64_t n = strlen(json);
+
+    bytes_add(&b, &n, 8);
+    bytes_add(&b, json, (size_t)n);
+    bytes_add(&b, data, len);
+    put_file("v.safetensors", b.at, b.len);
+    bytes_fini(&b);
+}
+
+static void assert_tensor(const char *json, const char *word)
+{
+    float row[2];
+    shoal_vectors *v;
+
+    put_safetensors(json, ONE TWO, 8);
+    v = reopen("v.safetensors");
+    ok(shoal_vectors_row(v, 0, row));
+    assert_true(row[0] == 1 && row[1] == 2);
+    assert_string_equal(shoal_vectors_word(v, 0), word);
+    shoal_vectors_close(v);
+}
+
+#define TENSOR "{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}"
+#define WORDS "\"__metadata__\":{\"format\":\"pt\",\"words\":\"w\"}"
+
+static void safetensors_of_other_programs_are_read(void **state)
+{
+    (void)state;
+    assert_tensor("{" WORDS ",\"vectors\":" TENSOR "}", "w");
+    assert_tensor("{\"embedding.weight\":" TENSOR "," WORDS "}  \n", "w");
+    assert_tensor("{ \"other\" : " TENSOR " , \"vectors\" : " TENSOR " , " WORDS " } ", "w");
+    assert_tensor("{\"bias\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,8],\"x\":[{\"y\":"
+                  "[1,-2.5e3,null,\"]\"]}]},\"w\":" TENSOR "," WORDS "}",
+                  "w");
+    assert_tensor(
+        "{\"__metadata__\":{\"words\":\"\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\t\"},\"v\":" TENSOR "}",
+        "é😀\"\\/\t");
+    put_text("v.safetensors.vocab", "beside\n");
+    assert_tensor("{\"v\":" TENSOR "}", "beside");
+}
+
+static void malformed_safetensors_are_refused(void **state)
+{
+    static const struct {
+        const char *json, *sentence;
+    } cases[] = {
+        {"{", "no JSON"},
+        {"{}", "0 tensors of two dimensions"},
+        {"{}x", "no JSON"},
+        {"{\"v\":" TENSOR "," WORDS, "no JSON"},
+        {"{\"v\":" TENSOR " " WORDS "}", "no JSON"},
+        {"{\"v\":" TENSOR ",\"u\":" TENSOR "," WORDS "}", "2 tensors of two dimensions"},
+        {"{\"v\":{\"dtype\":\"F64\",\"shape\":[1,1],\"data_offsets\":[0,8]}}", "\"F64\""},
+        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,7]}}", "do not fit"},
+        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[8,0]}}", "do not fit"},
+        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[4,12]}}", "do not fit"},
+        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]}}", "holds 0 words"},
+        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[4000000000,1000000],\"data_offsets\":[0,8]}}",
+         "do not fit"},
+        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999,1],\"data_offsets\":[0,8]}}",
+         "no JSON"},
+        {"{\"v\":" TENSOR ",\"__metadata__\":{\"words\":7}}", "are no string"},
+        {"{\"v\":" TENSOR ",\"__metadata__\":{\"words\":\"\\ud83d\"}}", "no JSON"},
+        {"{\"v\":" TENSOR ",\"__metadata__\":{\"words\":\"\\x\"}}", "no JSON"},
+        {"{\"v\":" TENSOR ",\"__metadata__\":{\"words\":\"a\\u0000b\"}}", "holds a NUL"},
+        {"{\"v\":" TENSOR ",\"__metadata__\":{\"words\":\"a\\nb\"}}", "holds 2 words"},
+        {"{\"v\":" TENSOR "}", "No such file"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        put_safetensors(cases[i].json, ONE TWO, 8);
+        assert_refused("v.safetensors", cases[i].sentence);
+    }
+    BYTES_REFUSED("\xff\xff\xff\xff\0\0\0\0{\"a",
+                  "its header of 4294967295 bytes is cut off after 3");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HERE(text_of_other_programs_is_read),
+        HERE(malformed_text_is_told_by_its_line),
+        HERE(a_long_first_line_does_not_take_memory_for_all),
+        HERE(compressed_text_is_read),
+        HERE(word2vec_is_read_with_newlines_and_without),
+        HERE(malformed_word2vec_is_told_by_its_word),
+        HERE(every_version_of_numpy_is_read),
+        HERE(malformed_numpy_is_refused),
+        HERE(words_beside_must_be_as_many_as_rows),
+        HERE(safetensors_of_other_programs_are_read),
+        HERE(malformed_safetensors_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
