@@ -14,6 +14,12 @@
 
 #define VL (VBYTES / 4)
 
+/* With a sanitizer, the steps unrolled for each size take a compiler minutes;
+ * then the general ones do all the work. */
+#ifndef KERNEL_SMALL
+#define KERNEL_SMALL 0
+#endif
+
 typedef float vf __attribute__((vector_size(VBYTES), may_alias));
 typedef float vf_any __attribute__((vector_size(VBYTES), may_alias, aligned(4)));
 typedef int vi __attribute__((vector_size(VBYTES), may_alias));

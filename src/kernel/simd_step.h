@@ -325,7 +325,7 @@ static void pairs(const struct kernel_step *s)
     if (s->loss)
         *s->loss += loss_of(x, pitch, s, s->m);
     gradient(x, pitch, s, s->m);
-    if (s->k == 6 && s->m <= 10)
+    if (!KERNEL_SMALL && s->k == 6 && s->m <= 10)
         update_usual(s, x);
     else if (s->k <= 6)
         update_few(s, x, pitch);
@@ -504,7 +504,7 @@ static void bag(const struct kernel_step *s)
     if (s->m == 0 || s->k == 0)
         return;
     memset(x, 0, 16 * sizeof *x); /* the second half of a wide vector's scores */
-    if (s->k == 6 && s->m <= 10)
+    if (!KERNEL_SMALL && s->k == 6 && s->m <= 10)
         bag_usual(s, h, x);
     else if (s->k <= 6)
         bag_few(s, h, x);
