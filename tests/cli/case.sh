@@ -44,3 +44,16 @@ the mat the log
 the cat sat
 END
 }
+
+# Runs a command that writes m.jsonl, and ends it with SIGTERM as soon as it has
+# reported there that it is at work: no matter how slow the machine.
+end_at_work()
+{
+    rm -f m.jsonl
+    "$@" &
+    until grep -q interval m.jsonl 2>/dev/null || ! kill -0 $! 2>/dev/null; do
+        sleep 0.05
+    done
+    kill -TERM $! 2>/dev/null
+    wait $!
+}

@@ -73,10 +73,10 @@ rm moved/corpus.shoal
 try calm shoal train --resume moved -q
 
 echo "an interrupt:"
-try calm timeout --preserve-status -s INT 2 shoal train cbow world.shoal --epochs 100000 -q \
+try calm end_at_work shoal train cbow world.shoal --epochs 100000 -q --metrics m.jsonl \
     --checkpoint 'a run' -o x.bin
-try calm timeout --preserve-status -s INT 2 shoal train --resume 'a run' -q
-try calm timeout --preserve-status -s INT 2 shoal train cbow world.shoal --epochs 100000 -q -o x.bin
+try calm end_at_work shoal train --resume 'a run' -q --metrics m.jsonl
+try calm end_at_work shoal train cbow world.shoal --epochs 100000 -q --metrics m.jsonl -o x.bin
 
 echo "what diverges stops:"
 try shoal train cbow world.shoal --dim 8 --cbow-sum --lr 10 --epochs 100 --threads 1 -q -o x.bin 2>&1 |
