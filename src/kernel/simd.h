@@ -28,13 +28,24 @@ typedef double vd __attribute__((vector_size(VBYTES), may_alias));
 #define INLINE static inline __attribute__((always_inline))
 
 /* Loops over registers must vanish entirely or the registers become memory.
- * Where the count is not constant the request is in vain, and may be. */
+ * Where the count turns out not constant the request is in vain, and may be. */
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define UNROLL _Pragma("GCC unroll 16")
 #endif
+
+/* Rows are a count that is constant in the usual steps only, and unrolling is
+ * for those alone. */
+#define EACH_ROW(i, from, m, DO)                   \
+    if (__builtin_constant_p(m)) {                 \
+        UNROLL for (size_t i = from; i < (m); i++) \
+            DO;                                    \
+    } else {                                       \
+        for (size_t i = from; i < (m); i++)        \
+            DO;                                    \
+    }
 
 /* Register budget. pairs holds SCORE_M x SCORE_K sums while it scores, and
  * UPDATE_K rows old and new while it updates; three more are in passing. */

@@ -214,9 +214,22 @@ INLINE void fetch_next(const struct kernel_step *s, size_t j)
         __asm__ volatile("prefetchw %0" : : "m"(s->next[r][j]));
 }
 
+/* One vector's width of one input row meets k output rows. */
+INLINE void update_row(float *row, const vf *old, vf *new, const int k, const float *g)
+{
+    vf c = load(row), d = c;
+
+    UNROLL for (int q = 0; q < k; q++) {
+        vf step = all(g[q]);
+        new[q] = madd(step, c, new[q]);
+        d = madd(step, old[q], d);
+    }
+    store(row, d);
+}
+
 /* Both updates of one vector's width of every row: the k output rows stay in
  * registers, old and new, while each input row passes through once. */
-INLINE void update_tile(float *const *in, size_t m, float *const *out, const int k,
+INLINE void update_tile(float *const *in, const size_t m, float *const *out, const int k,
                         const float *g, size_t pitch, size_t j)
 {
     vf old[UPDATE_K], new[UPDATE_K];
@@ -225,16 +238,7 @@ INLINE void update_tile(float *const *in, size_t m, float *const *out, const int
     __asm__ volatile("" : : : "memory");
     UNROLL for (int q = 0; q < k; q++)
         old[q] = new[q] = load(out[q] + j);
-    UNROLL for (size_t i = 0; i < m; i++) {
-        vf c = load(in[i] + j), d = c;
-
-        UNROLL for (int q = 0; q < k; q++) {
-            vf step = all(g[i * pitch + (size_t)q]);
-            new[q] = madd(step, c, new[q]);
-            d = madd(step, old[q], d);
-        }
-        store(in[i] + j, d);
-    }
+    EACH_ROW(i, 0, m, update_row(in[i] + j, old, new, k, g + i * pitch))
     UNROLL for (int q = 0; q < k; q++)
         store(out[q] + j, new[q]);
 }
@@ -339,22 +343,23 @@ static void pairs(const struct kernel_step *s)
  * hide their latency, and one look at each row's address for all of them. */
 enum { BAG_W = 4 };
 
+INLINE void bag_add(vf *t, const float *row, const int w)
+{
+    UNROLL for (int v = 0; v < w; v++)
+        t[v] += load(row + v * VL);
+}
+
 /* h = in_scale * sum of in over w vectors from j, and acc[q] += h * out[q]. */
 INLINE void bag_gather_tile(float *h, vf *acc, const struct kernel_step *s, const size_t m,
                             const int k, const int w, size_t j)
 {
-    vf t[BAG_W];
+    vf t[BAG_W] = {{0}};
 
-    for (int v = 0; v < w; v++)
-        if ((j + (size_t)v * VL) % 16 == 0)
-            fetch_next(s, j + (size_t)v * VL);
-    UNROLL for (int v = 0; v < w; v++)
-        t[v] = load(s->in[0] + j + v * VL);
-    UNROLL for (size_t i = 1; i < m; i++) {
-        const float *row = s->in[i] + j;
-        UNROLL for (int v = 0; v < w; v++)
-            t[v] += load(row + v * VL);
-    }
+    for (size_t v = j; v < j + (size_t)w * VL; v += 16)
+        if (v % 16 == 0)
+            fetch_next(s, v);
+    bag_add(t, s->in[0] + j, w);
+    EACH_ROW(i, 1, m, bag_add(t, s->in[i] + j, w))
     UNROLL for (int v = 0; v < w; v++) {
         t[v] *= all(s->in_scale);
         store(h + j + v * VL, t[v]);
@@ -400,19 +405,19 @@ INLINE void bag_update_tile(vf *d, const float *h, float *const *out, const int 
     }
 }
 
+INLINE void bag_spread(float *row, const vf *d, const int w)
+{
+    UNROLL for (int v = 0; v < w; v++)
+        store(row + v * VL, load(row + v * VL) + d[v]);
+}
+
 INLINE void bag_finish_tile(const struct kernel_step *s, const float *h, const size_t m,
                             const int k, const vf *step, const int w, size_t j)
 {
-    vf d[BAG_W];
+    vf d[BAG_W] = {{0}};
 
-    UNROLL for (int v = 0; v < w; v++)
-        d[v] = (vf){0};
     bag_update_tile(d, h, s->out, k, step, w, j);
-    UNROLL for (size_t i = 0; i < m; i++) {
-        float *row = s->in[i] + j;
-        UNROLL for (int v = 0; v < w; v++)
-            store(row + v * VL, load(row + v * VL) + d[v]);
-    }
+    EACH_ROW(i, 0, m, bag_spread(s->in[i] + j, d, w))
 }
 
 /* When k rows are all there are, the change of the input rows need not be
