@@ -489,6 +489,10 @@ static shoal_status merge_tables(struct tallies *out, struct counter **counters,
     for (size_t i = 1; i < n && st == SHOAL_OK; i++) {
         struct counter *c = counters[i];
 
+        /* Room first: words come in the order of their hashes, and would crowd
+         * the beginning of a table that is too small for all of them. */
+        while (st == SHOAL_OK && all->used + c->used > all->size / 8 * 5)
+            st = resize(all, all->size * 2);
         for (size_t j = 0; j < c->size && st == SHOAL_OK; j++) {
             const struct slot *s = &c->slots[j];
             struct key k;

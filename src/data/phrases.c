@@ -185,8 +185,7 @@ static shoal_status spool_inputs(struct inputs *inputs, const struct sink *spool
 /* All passes but the last, each from what the one before wrote. On return
  * *inputs is what the last one reads, perhaps *from. */
 static shoal_status early_passes(struct inputs *inputs, struct sink *from,
-                                 struct shoal_phrases_opts *opts,
-                                 struct shoal_phrases_stats *stats)
+                                 struct shoal_phrases_opts *opts, struct shoal_phrases_stats *stats)
 {
     shoal_status st = SHOAL_OK;
 
@@ -206,8 +205,7 @@ static shoal_status early_passes(struct inputs *inputs, struct sink *from,
 }
 
 shoal_status shoal_phrases(const char *path, const char *const *paths, size_t npaths,
-                           const struct shoal_phrases_opts *opts,
-                           struct shoal_phrases_stats *stats)
+                           const struct shoal_phrases_opts *opts, struct shoal_phrases_stats *stats)
 {
     struct shoal_phrases_stats own = {0};
     struct shoal_phrases_opts now = *opts;

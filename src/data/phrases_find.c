@@ -203,8 +203,7 @@ static shoal_status count_pairs(struct tallies *out, struct text *text,
                                 struct shoal_text_stats *stats)
 {
     unsigned threads = counting_threads(&opts->vocab);
-    struct counting job = {.text = text,
-                           .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
+    struct counting job = {.text = text, .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
     shoal_status st;
 
     job.counters = mem_array(threads, sizeof(struct counter *));
@@ -347,8 +346,8 @@ static shoal_status index_phrases(struct phrases *p)
     for (size_t j = 0; j < p->len; j++) {
         const struct phrase *f = &p->at[j];
         const char *left = p->arena.at + f->offset, *right = left + f->left;
-        size_t i = pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash) &
-                   (p->size - 1);
+        size_t i =
+            pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash) & (p->size - 1);
 
         while (p->slots[i] != 0)
             i = (i + 1) & (p->size - 1);

@@ -27,11 +27,11 @@ struct joining {
 struct part {
     struct bytes head[2]; /* the first word apart; or joined to the block before */
     struct bytes body;
-    bool forked;          /* still in the head */
-    struct span first;    /* word of the head; len 0: none */
-    struct span prev;     /* len 0: a sentence begins */
+    bool forked;       /* still in the head */
+    struct span first; /* word of the head; len 0: none */
+    struct span prev;  /* len 0: a sentence begins */
     uint64_t prev_hash;
-    bool joined;          /* prev to the word before it; in the head, for head[0] */
+    bool joined; /* prev to the word before it; in the head, for head[0] */
     uint64_t head_joins[2], joins;
 };
 
@@ -101,8 +101,7 @@ static void part_pair(struct part *p, bool phrase, struct span joiner, struct sp
     }
 }
 
-static void part_word(struct part *p, struct phrases *phrases, struct span joiner,
-                      struct span word)
+static void part_word(struct part *p, struct phrases *phrases, struct span joiner, struct span word)
 {
     uint64_t hash;
 
@@ -157,8 +156,8 @@ static bool joins_last(struct joining *j, struct span word)
 
 static shoal_status write_head(struct joining *j, const struct part *p, bool join)
 {
-    shoal_status st = join ? sink_write(j->sink, j->joiner.at, j->joiner.len)
-                           : sink_write(j->sink, " ", 1);
+    shoal_status st =
+        join ? sink_write(j->sink, j->joiner.at, j->joiner.len) : sink_write(j->sink, " ", 1);
 
     j->joined += join + p->head_joins[join];
     return st == SHOAL_OK ? sink_write(j->sink, p->head[join].at, p->head[join].len) : st;

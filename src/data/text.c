@@ -443,7 +443,7 @@ shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *
     if (t->bad.found)
         return fail_bad(t, &t->bad);
     if (st == SHOAL_OK && t->first_bytes > 0 && t->stats.bytes != t->first_bytes)
-        st = shoal_fail(SHOAL_EIO, "input: %llu bytes when counted, %llu when encoded: it changed",
+        st = shoal_fail(SHOAL_EIO, "input: %llu bytes when first read, %llu now: it changed",
                         (unsigned long long)t->first_bytes, (unsigned long long)t->stats.bytes);
     if (st == SHOAL_OK)
         st = pulse_end(&t->pulse, t->consumed);

@@ -20,8 +20,7 @@ static struct shoal_phrases_opts small_opts(double threshold)
 
 /* NUL-terminated, for bytes_fini. */
 static struct bytes joined(const char *const *paths, size_t n,
-                           const struct shoal_phrases_opts *opts,
-                           struct shoal_phrases_stats *stats)
+                           const struct shoal_phrases_opts *opts, struct shoal_phrases_stats *stats)
 {
     const char *out = scratch_path("out");
     struct bytes b;
@@ -77,8 +76,11 @@ static void a_pair_at_the_threshold_stays_apart(void **state)
 
     /* (7 - 1) / (7 * 7) * 49, of which no quotient on the way is exact */
     for (int i = 0; i < 35; i++)
-        sprintf(text + strlen(text), "%s%c%c", i % 5 ? " " : i ? " a b " : "a b ", 'A' + i / 5,
-                'a' + i % 5);
+        sprintf(text + strlen(text), "%s%c%c",
+                i % 5 ? " "
+                : i   ? " a b "
+                      : "a b ",
+                'A' + i / 5, 'a' + i % 5);
     snprintf(want, sizeof want, "%s\n", text);
     opts.threshold = 6;
     assert_joins(text, &opts, want);
@@ -189,7 +191,8 @@ static void the_text_comes_out_one_sentence_a_line(void **state)
     assert_joins("  a \t b\r\n\n \nc\n\n\nd  e", &opts, "a b\nc\nd e\n");
 }
 
-/* ---- joiners ---------------------------------------------------------------------------------- */
+/* ---- joiners ----------------------------------------------------------------------------------
+ */
 
 static void text_may_hold_the_joiner(void **state)
 {
@@ -215,16 +218,15 @@ static void any_text_joins(void **state)
     (void)state;
     opts.joiner = "·";
     assert_joins(towns, &opts, "new·york is big\nnew·york is old\nthe old new·york\n");
-    opts.joiner = "<and then>" + 5; /* "then>" */
-    assert_joins(towns, &opts, "newthen>york is big\nnewthen>york is old\nthe old newthen>york\n");
+    opts.joiner = "<then>";
+    assert_joins(towns, &opts,
+                 "new<then>york is big\nnew<then>york is old\nthe old new<then>york\n");
     opts.joiner = "n"; /* `new york` splits at the first n, which leaves nothing */
     assert_joins(towns, &opts, "newnyork is big\nnewnyork is old\nthe old newnyork\n");
     opts.joiner = "";
-    assert_refused(&opts,
-                   "phrases: joiner is '', want 1 to 16 bytes of UTF-8 without spaces");
+    assert_refused(&opts, "phrases: joiner is '', want 1 to 16 bytes of UTF-8 without spaces");
     opts.joiner = "a b";
-    assert_refused(&opts,
-                   "phrases: joiner is 'a b', want 1 to 16 bytes of UTF-8 without spaces");
+    assert_refused(&opts, "phrases: joiner is 'a b', want 1 to 16 bytes of UTF-8 without spaces");
     opts.joiner = "12345678901234567";
     assert_int_equal(shoal_phrases_check(&opts), SHOAL_EINVAL);
     opts.joiner = "\xff";
@@ -261,7 +263,8 @@ static void a_pair_too_long_for_a_word_stays_apart(void **state)
     }
 }
 
-/* ---- reading ------------------------------------------------------------------------------------- */
+/* ---- reading
+ * ------------------------------------------------------------------------------------- */
 
 static void words_of_letters_keep_their_joiners_between_passes(void **state)
 {
@@ -269,9 +272,11 @@ static void words_of_letters_keep_their_joiners_between_passes(void **state)
 
     (void)state;
     opts.vocab.tokens = SHOAL_TOKENS_WORDS;
-    assert_joins("New, York! (City) x. NEW_YORK city y", &opts, "new_york city x new_york city y\n");
+    assert_joins("New, York! (City) x. NEW_YORK city y", &opts,
+                 "new_york city x new_york city y\n");
     opts.passes = 2;
-    assert_joins("New, York! (City) x. NEW_YORK city y", &opts, "new_york_city x new_york_city y\n");
+    assert_joins("New, York! (City) x. NEW_YORK city y", &opts,
+                 "new_york_city x new_york_city y\n");
 }
 
 static void bad_bytes_fail_with_their_place_or_are_spaces(void **state)
@@ -391,7 +396,8 @@ static void a_bad_option_is_named(void **state)
     assert_refused(&opts, "phrases: unk is set, want it unset: every word is kept");
 }
 
-/* ---- blocks and threads: against a plain reference ------------------------------------------------- */
+/* ---- blocks and threads: against a plain reference
+ * ------------------------------------------------- */
 
 enum { TYPES = 4000 };
 
@@ -482,29 +488,32 @@ static void reference_fini(struct reference *r)
 static void assert_follows(const struct reference *r, struct shoal_phrases_opts opts,
                            const char *gap)
 {
+    static const struct {
+        unsigned threads;
+        uint64_t memory;
+    } runs[] = {{1, 1 << 26}, {3, 1 << 26}, {4, 1 << 21}};
     struct bytes text = reference_text(r, &opts, gap), want = reference_text(r, &opts, NULL);
     const char *path = scratch_put("text", text.at, text.len - 1);
 
-    for (unsigned threads = 1; threads <= 5; threads += 2)
-        for (unsigned shift = 21; shift <= 26; shift += 5) {
-            struct shoal_phrases_stats stats;
-            struct bytes got;
+    for (size_t i = 0; i < 3; i++) {
+        struct shoal_phrases_stats stats;
+        struct bytes got;
 
-            opts.vocab.threads = threads;
-            opts.vocab.memory = (uint64_t)1 << shift;
-            got = joined(&path, 1, &opts, &stats);
-            assert_int_equal(got.len, want.len);
-            assert_memory_equal(got.at, want.at, want.len);
-            assert_int_equal(stats.text.words, r->words);
-            bytes_fini(&got);
-        }
+        opts.vocab.threads = runs[i].threads;
+        opts.vocab.memory = runs[i].memory;
+        got = joined(&path, 1, &opts, &stats);
+        assert_int_equal(got.len, want.len);
+        assert_memory_equal(got.at, want.at, want.len);
+        assert_int_equal(stats.text.words, r->words);
+        bytes_fini(&got);
+    }
     bytes_fini(&text);
     bytes_fini(&want);
 }
 
 static void the_result_does_not_depend_on_threads_or_memory(void **state)
 {
-    struct reference r = reference_make(600000, TYPES, 50, 1);
+    struct reference r = reference_make(400000, TYPES, 50, 1);
     struct shoal_phrases_opts opts = small_opts(100);
 
     (void)state;
@@ -517,7 +526,7 @@ static void the_result_does_not_depend_on_threads_or_memory(void **state)
 
 static void a_sentence_may_go_through_many_blocks(void **state)
 {
-    struct reference r = reference_make(600000, TYPES, 0, 2);
+    struct reference r = reference_make(400000, TYPES, 0, 2);
     struct shoal_phrases_opts opts = small_opts(10);
 
     (void)state;
@@ -533,11 +542,11 @@ static void a_run_of_phrases_may_go_through_many_blocks(void **state)
 
     (void)state;
     for (uint32_t types = 2; types <= 4; types++) {
-        struct reference r = {.ids = calloc(800001, sizeof *r.ids), .n = 800001};
+        struct reference r = {.ids = calloc(500001, sizeof *r.ids), .n = 500001};
 
-        for (uint32_t i = 0; i < 800000; i++)
+        for (uint32_t i = 0; i < 500000; i++)
             r.ids[i] = i % types;
-        r.ids[800000] = TYPES;
+        r.ids[500000] = TYPES;
         reference_count(&r);
         assert_follows(&r, opts, " ");
         reference_fini(&r);
@@ -563,7 +572,7 @@ static void a_pair_may_have_blocks_of_spaces_between_its_words(void **state)
 
 static void counts_that_do_not_fit_go_through_the_disk(void **state)
 {
-    struct reference r = reference_make(300000, TYPES, 50, 3);
+    struct reference r = reference_make(200000, TYPES, 50, 3);
     struct shoal_phrases_opts opts = small_opts(100);
     struct bytes text = reference_text(&r, &opts, " "), got;
     const char *path = scratch_put("text", text.at, text.len - 1);

@@ -1,5 +1,6 @@
 # Help comes from the option tables, with true defaults.
 try shoal help
+try shoal help phrases
 try shoal help vocab
 try shoal help encode
 try shoal help train
@@ -23,6 +24,6 @@ shoal gen world -h | cmp - "$(shoal help gen world >world.txt && echo world.txt)
     echo "shoal gen world -h"
 
 echo "no line is wider than 80 columns:"
-for words in "" vocab encode train "train cbow" "train skipgram" eval similar analogy distance odd gen info help; do
+for words in "" phrases vocab encode train "train cbow" "train skipgram" eval similar analogy distance odd gen info help; do
     shoal help $words
 done | grep -v '^  shoal' | awk 'length > 80' | wc -l | tr -d ' '
