@@ -111,7 +111,9 @@ size_t table_bytes(size_t rows, size_t width);
  *     mine            the copies, in the order of the touch                   */
 struct view {
     struct table *table; /* borrowed */
-    float *mine, *base;  /* hot: [hot][stride] each; copies: mine alone */
+    float *at;           /* the table's rows and their stride, at hand */
+    size_t stride;
+    float *mine, *base; /* hot: [hot][stride] each; copies: mine alone */
     uint32_t hot;
     uint32_t *slot;
     uint64_t *touched;
@@ -122,10 +124,12 @@ float *view_touch(struct view *v, uint32_t row);
 
 static inline float *view_row(struct view *v, uint32_t row)
 {
+    uintptr_t shared = (uintptr_t)v->at, own = (uintptr_t)v->mine;
+    uintptr_t is_hot = -(uintptr_t)(row < v->hot); /* a branch would be a coin toss */
+
     if (v->slot)
-        return v->slot[row] ? v->mine + (v->slot[row] - 1) * v->table->stride
-                            : view_touch(v, row);
-    return (row < v->hot ? v->mine : v->table->at) + row * v->table->stride;
+        return v->slot[row] ? v->mine + (v->slot[row] - 1) * v->stride : view_touch(v, row);
+    return (float *)(shared ^ ((shared ^ own) & is_hot)) + row * v->stride;
 }
 
 /* ---- pool.c: fork and join -------------------------------------------------- */

@@ -15,7 +15,8 @@ static size_t copies_bytes(const struct table *t, size_t rows)
 
 shoal_status view_init_shared(struct view *v, struct table *t, uint32_t hot)
 {
-    *v = (struct view){.table = t, .hot = hot < t->rows ? hot : (uint32_t)t->rows};
+    *v = (struct view){.table = t, .at = t->at, .stride = t->stride,
+                       .hot = hot < t->rows ? hot : (uint32_t)t->rows};
     if (v->hot == 0)
         return SHOAL_OK;
     v->mine = mem_map(copies_bytes(t, v->hot));
@@ -32,7 +33,7 @@ shoal_status view_init_shared(struct view *v, struct table *t, uint32_t hot)
 /* Room for every row is reserved, but only pages that are used are ever there. */
 shoal_status view_init_private(struct view *v, struct table *t)
 {
-    *v = (struct view){.table = t};
+    *v = (struct view){.table = t, .at = t->at, .stride = t->stride};
     v->mine = mem_map(copies_bytes(t, t->rows));
     v->slot = mem_array(t->rows, sizeof *v->slot);
     v->touched = mem_array(words_of(t->rows), sizeof *v->touched);
