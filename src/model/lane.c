@@ -9,7 +9,6 @@ enum {
     AHEAD = 2,       /* windows between a row's prefetch and its use */
     LOSS_EVERY = 16, /* one stretch in so many measures its loss */
     APART = 32,
-    REUSE = 8,
     STREAM_NOISE = 3,
 };
 
@@ -87,7 +86,7 @@ static uint32_t draw_again(const struct lane *lane, uint64_t counter, uint32_t t
     return word != target ? word : (target + 1) % lane->w->words;
 }
 
-/* Positions APART from each other, REUSE of them, meet the same noise, whose rows
+/* Positions APART from each other, W2V_REUSE of them, meet the same noise, whose rows
  * are then still in the cache. Neighbours must not: their windows share words,
  * and accuracy falls by points. */
 static inline uint64_t counter_of(const struct lane *lane, size_t begin, size_t t)
@@ -95,7 +94,7 @@ static inline uint64_t counter_of(const struct lane *lane, size_t begin, size_t 
     const struct windows *ws = &lane->windows;
     size_t position = begin + ws->place[ws->at[t].centre];
 
-    return (position / (APART * REUSE) * APART + position % APART) * W2V_MAX_NEGATIVES;
+    return (position / (APART * W2V_REUSE) * APART + position % APART) * W2V_MAX_NEGATIVES;
 }
 
 /* The table is larger than the second-level cache: draw all cells of the stretch

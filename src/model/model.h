@@ -14,7 +14,11 @@
 
 /* ---- word2vec.c: what all workers share -------------------------------------- */
 
-enum { W2V_MAX_WINDOW = 50, W2V_MAX_NEGATIVES = 64 };
+enum {
+    W2V_MAX_WINDOW = 50,
+    W2V_MAX_NEGATIVES = 64,
+    W2V_REUSE = 8, /* windows that meet the same noise */
+};
 
 /* Walker's alias table. Draw a cell evenly, then stay in it with probability
  * keep / 2^32, else take other. */

@@ -55,9 +55,13 @@ void view_fini(struct view *v)
     *v = (struct view){0};
 }
 
+/* Large memory comes in pages of 2 MiB. */
 size_t view_bytes(const struct table *t, size_t touched)
 {
-    return copies_bytes(t, touched < t->rows ? touched : t->rows) + t->rows * sizeof(uint32_t);
+    size_t page = (size_t)2 << 20, all = copies_bytes(t, t->rows);
+    size_t copies = (copies_bytes(t, touched) + page - 1) / page * page;
+
+    return (copies < all ? copies : all) + t->rows * sizeof(uint32_t);
 }
 
 void view_sync(struct view *v, const struct kernel *kernel)

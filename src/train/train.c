@@ -173,12 +173,13 @@ static size_t chunk_of(const struct shoal_train_opts *o, size_t ids)
     return chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk > most ? most : chunk;
 }
 
-/* Rows a lane may touch between two merges: each word's own, and its noise. */
+/* Output rows a lane may touch between two merges: each word's own and its
+ * share of noise, or the nodes of its path that others do not pass. */
 static size_t touched_of(const struct shoal_train_opts *o, size_t ids)
 {
-    size_t outs = o->loss == SHOAL_NS ? o->negative + 1 : 24;
+    size_t chunk = chunk_of(o, ids);
 
-    return chunk_of(o, ids) * outs;
+    return o->loss == SHOAL_NS ? chunk + chunk * o->negative / W2V_REUSE : 4 * chunk;
 }
 
 static uint64_t views_bytes(const struct shoal_train_opts *o, size_t words, size_t ids)
