@@ -34,6 +34,8 @@ test: all
 bench: all
 	$(setup) bench
 	@bench/encode.sh $(BUILD)
+	@python3 bench/train.py $(BUILD)
+	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
 asan:
 	$(setup) build test

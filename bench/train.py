@@ -171,6 +171,8 @@ class Bench:
                     best[name] = {'seconds': seconds, 'wall': wall}
                 if not was:
                     best[name].update(self.quality(path))
+                    if name == 'shoal':  # for bench/eval.sh
+                        shutil.copy(path, 'bench/results/vectors.bin')
                 else:
                     best[name].update({k: v for k, v in was.items() if k not in best[name]})
         for b in best.values():
@@ -204,6 +206,7 @@ def main():
     args = parser.parse_args()
     results = {'settings': SETTINGS + [f'dim {args.dim}', f'epochs {args.epochs}'],
                'threads': args.threads}
+    os.makedirs('bench/results', exist_ok=True)
     with tempfile.TemporaryDirectory() as work:
         bench = Bench(args, work)
         results['words'] = bench.words
@@ -211,7 +214,6 @@ def main():
             results[model] = bench.compare(model == 'skipgram')
             table(f'{model}, dim {args.dim}, {args.epochs} epochs of {bench.words:,} words, '
                   f'{args.threads} threads', results[model])
-    os.makedirs('bench/results', exist_ok=True)
     path = f'bench/results/train-{args.dim}.json'
     with open(path, 'w') as f:
         json.dump(results, f, indent=1)
