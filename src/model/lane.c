@@ -9,6 +9,7 @@ enum {
     AHEAD = 2,       /* windows between a row's prefetch and its use */
     LOSS_EVERY = 16, /* one stretch in so many measures its loss */
     APART = 32,
+    NODES_AT_HAND = 256, /* of a Huffman tree: 100 KiB of the second-level cache at dim 100 */
     STREAM_NOISE = 3,
 };
 
@@ -126,21 +127,45 @@ static void draw_noise(struct lane *lane, size_t begin)
 
 /* ---- steps ---- */
 
+/* The output rows of window t. */
+static inline size_t list_noise(const struct lane *lane, size_t t, const float **next)
+{
+    const uint32_t *list = lane->noise + t * lane->w->negatives;
+    size_t n = 0;
+
+    next[n++] = view_row(lane->out, lane->windows.kept[lane->windows.at[t].centre]);
+    for (size_t i = 0; i < lane->w->negatives; i++)
+        next[n++] = view_row(lane->out, list[i]);
+    return n;
+}
+
+/* The nodes of window t's path, from the word up, but for those near the root,
+ * which never leave the cache. */
+static inline size_t list_path(const struct lane *lane, size_t t, const float **next)
+{
+    const struct w2v *w = lane->w;
+    uint32_t word = lane->windows.kept[lane->windows.at[t].centre];
+    size_t n = 0;
+
+    for (uint32_t i = w->path[word + 1]; i-- > w->path[word] && n < KERNEL_MAX_OUT;) {
+        if (w->node[i] < NODES_AT_HAND)
+            break;
+        next[n++] = view_row(lane->out, w->node[i]);
+    }
+    return n;
+}
+
 /* The rows that window t needs and the window before it did not. */
 static inline size_t list_next(const struct lane *lane, size_t t, const float **next)
 {
     const struct windows *ws = &lane->windows;
-    const uint32_t *list = lane->noise + t * lane->w->negatives;
-    uint32_t c, entering;
-    size_t n = 0;
+    uint32_t entering;
+    size_t n;
 
     if (t >= ws->len)
         return 0;
-    c = ws->at[t].centre;
-    entering = c + lane->w->window;
-    next[n++] = view_row(lane->out, ws->kept[c]);
-    for (size_t i = 0; i < lane->w->negatives; i++)
-        next[n++] = view_row(lane->out, list[i]);
+    n = lane->w->negatives ? list_noise(lane, t, next) : list_path(lane, t, next);
+    entering = ws->at[t].centre + lane->w->window;
     if (entering < ws->kept_count && ws->kept[entering] != SHOAL_SENTENCE_END)
         next[n++] = view_row(lane->in, ws->kept[entering]);
     return n;
@@ -161,10 +186,7 @@ static void step_noise(struct lane *lane, size_t t, struct kernel_step *step, fl
 {
     const struct w2v *w = lane->w;
     const uint32_t *list = lane->noise + t * w->negatives;
-    const float *next[W2V_MAX_NEGATIVES + 2];
 
-    step->next = next;
-    step->nexts = list_next(lane, t + AHEAD, next);
     out[0] = view_row(lane->out, lane->windows.kept[lane->windows.at[t].centre]);
     for (size_t i = 0; i < w->negatives; i++)
         out[i + 1] = view_row(lane->out, list[i]);
@@ -187,6 +209,7 @@ static void step_path(struct lane *lane, size_t t, struct kernel_step *step, flo
             out[i] = view_row(lane->out, w->node[from + i]);
         step->label = w->label + from;
         (w->bag ? w->kernel->bag : w->kernel->pairs)(step);
+        step->nexts = 0;
     }
 }
 
@@ -195,12 +218,15 @@ static uint64_t step_windows(struct lane *lane, float lr, double *loss)
 {
     const struct w2v *w = lane->w;
     float *in[2 * W2V_MAX_WINDOW + 1], *out[KERNEL_MAX_OUT];
-    struct kernel_step step = {.in = in, .out = out, .dim = w->dim, .lr = lr, .loss = loss};
+    const float *next[KERNEL_MAX_OUT + 1];
+    struct kernel_step step = {.in = in, .out = out, .next = next, .dim = w->dim, .lr = lr,
+                               .loss = loss};
     uint64_t made = 0;
 
     for (size_t t = 0; t < lane->windows.len; t++) {
         step.m = list_inputs(lane, &lane->windows.at[t], in);
         step.in_scale = w->sum ? 1.0f : 1.0f / (float)step.m;
+        step.nexts = list_next(lane, t + AHEAD, next);
         made += w->bag ? 1 : step.m;
         if (w->negatives)
             step_noise(lane, t, &step, out);

@@ -141,14 +141,16 @@ static uint32_t depth_of(const struct tree *t, uint32_t leaf, uint32_t root)
     return depth;
 }
 
-/* From the root down to the word: the nodes passed and the way taken. */
+/* From the root down to the word: the nodes passed and the way taken. Nodes were
+ * made rarest first, so counted from the root the hot rows are the first, as
+ * they are for words. */
 static void write_path(struct w2v *w, const struct tree *t, uint32_t word, uint32_t root)
 {
     uint32_t at = w->path[word + 1];
 
     for (uint32_t node = word; node != root; node = t->parent[node]) {
         at--;
-        w->node[at] = t->parent[node] - w->words;
+        w->node[at] = root - t->parent[node];
         w->label[at] = t->bit[node] ? 0 : 1;
     }
 }

@@ -290,9 +290,8 @@ static shoal_status make_tables(struct run *r)
 static shoal_status init_views(struct run *r, struct worker *w)
 {
     struct table *in = &r->tables[IN], *out = &r->tables[OUT];
-    /* One worker alone has nobody to share hot rows with. A Huffman tree's hot
-     * nodes are the last rows, near the root. */
-    uint32_t hot = r->nworkers > 1 && r->opts->loss == SHOAL_NS ? HOT_ROWS : 0;
+    /* One worker alone has nobody to share hot rows with. */
+    uint32_t hot = r->nworkers > 1 ? HOT_ROWS : 0;
     shoal_status st;
 
     if (r->opts->deterministic) {
