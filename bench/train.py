@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Trains the same vectors with shoal and with its peers, and compares.
 
-    SHOAL_DATA=folder bench/train.py BUILD [--epochs 3] [--repeat 2] [--dim 100] [--only NAME,...]
+    SHOAL_DATA=folder bench/train.py BUILD [--epochs 3] [--repeat 2] [--dim 100] [--only NAME]...
 
 The folder holds wiki8.zst and questions-words.txt; without it the generated
 world serves. Peers run when they are there: fastText and gensim (Debian's
 packages), and word2vec.c and pWord2Vec where WORD2VEC and PWORD2VEC name
-binaries. All take turns in one run; the best of the repeats counts. Speed is
+binaries. All take turns in one run, shoal again beside each peer; the best counts. Speed is
 wall clock: of training alone, and with the vocabulary pass. Quality is measured
 with `shoal eval` for everyone. Results go to bench/results/train.json.
 """
@@ -145,8 +145,14 @@ class Bench:
         if subprocess.run(['/usr/bin/python3', '-c', 'import gensim'],
                           capture_output=True).returncode == 0:
             found['gensim'] = self.gensim
-        only = self.args.only.split(',') if self.args.only else None
-        return {n: f for n, f in found.items() if not only or n in only}
+        return {n: f for n, f in found.items() if not self.args.only or n in self.args.only}
+
+    def turns(self, sg):
+        peers = self.peers(sg)
+        for name, train in peers.items():
+            yield name, train
+            if 'shoal' in peers and not name.startswith('shoal'):
+                yield 'shoal', peers['shoal']
 
     def quality(self, path):
         """{'total': accuracy %, 'spearman': ...} over the 30,000 commonest words."""
@@ -162,11 +168,12 @@ class Bench:
         return scores
 
     def compare(self, sg):
-        best = {}
+        best, tries = {}, {}
         for _ in range(self.args.repeat):
-            for name, train in self.peers(sg).items():
+            for name, train in self.turns(sg):
                 seconds, wall, path = train(sg)
                 was = best.get(name)
+                tries.setdefault(name, []).append(round(seconds, 2))
                 if not was or seconds < was['seconds']:
                     best[name] = {'seconds': seconds, 'wall': wall}
                 if not was:
@@ -175,7 +182,8 @@ class Bench:
                         shutil.copy(path, 'bench/results/vectors.bin')
                 else:
                     best[name].update({k: v for k, v in was.items() if k not in best[name]})
-        for b in best.values():
+        for name, b in best.items():
+            b['tries'] = tries[name]
             b['words_per_second'] = self.words * self.args.epochs / b['seconds']
             b['words_per_second_all'] = self.words * self.args.epochs / b['wall']
         return best
@@ -201,7 +209,7 @@ def main():
     parser.add_argument('--repeat', type=int, default=2)
     parser.add_argument('--dim', type=int, default=100)
     parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument('--only', default='')
+    parser.add_argument('--only', action='append')
     parser.add_argument('--models', default='skipgram,cbow')
     args = parser.parse_args()
     results = {'settings': SETTINGS + [f'dim {args.dim}', f'epochs {args.epochs}'],
