@@ -74,9 +74,10 @@ struct kernel {
     void (*copy)(float *to, const float *from, size_t n);
 
     /* Two changes of a row meet: x, from base to *row, and y, from base to
-     * mine. *row becomes base + (1 - x.y / 2|x|^2) x + (1 - x.y / 2|y|^2) y:
-     * parallel changes are averaged, orthogonal ones added. */
-    void (*fold)(float *row, const float *mine, const float *base, size_t dim);
+     * mine. *row becomes base + (1 - s x.y / |x|^2) x + (1 - s x.y / |y|^2) y:
+     * orthogonal changes are added; of parallel ones a share s of each is left
+     * out, so that with 1/2 they are averaged. */
+    void (*fold)(float *row, const float *mine, const float *base, size_t dim, float s);
 
     void (*pairs)(const struct kernel_step *step);
     void (*bag)(const struct kernel_step *step);

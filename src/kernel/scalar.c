@@ -79,7 +79,7 @@ static void copy(float *to, const float *from, size_t n)
         to[j] = from[j];
 }
 
-static void fold(float *row, const float *mine, const float *base, size_t dim)
+static void fold(float *row, const float *mine, const float *base, size_t dim, float s)
 {
     float xx = 0, yy = 0, xy = 0, a = 1, b = 1;
 
@@ -91,8 +91,8 @@ static void fold(float *row, const float *mine, const float *base, size_t dim)
     }
     /* Only opposed or parallel parts are shared; a zero change has none. */
     if (xx > 0 && yy > 0) {
-        a = 1 - 0.5f * xy / xx;
-        b = 1 - 0.5f * xy / yy;
+        a = 1 - s * xy / xx;
+        b = 1 - s * xy / yy;
     }
     for (size_t j = 0; j < dim; j++) {
         float x = row[j] - base[j], y = mine[j] - base[j];

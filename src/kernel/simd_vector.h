@@ -127,7 +127,7 @@ static void copy(float *to, const float *from, size_t n)
         to[j] = from[j];
 }
 
-static void fold(float *row, const float *mine, const float *base, size_t dim)
+static void fold(float *row, const float *mine, const float *base, size_t dim, float s)
 {
     vf xx = {0}, yy = {0}, xy = {0};
     float a = 1, b = 1, sxx, syy, sxy;
@@ -142,8 +142,8 @@ static void fold(float *row, const float *mine, const float *base, size_t dim)
     syy = sum(yy);
     sxy = sum(xy);
     if (sxx > 0 && syy > 0) {
-        a = 1 - 0.5f * sxy / sxx;
-        b = 1 - 0.5f * sxy / syy;
+        a = 1 - s * sxy / sxx;
+        b = 1 - s * sxy / syy;
     }
     for (size_t j = 0; j < dim; j += VL) {
         vf from = load(base + j), x = load(row + j) - from, y = load(mine + j) - from;

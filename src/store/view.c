@@ -74,7 +74,7 @@ void view_sync(struct view *v, const struct kernel *kernel)
 
     for (size_t at = 0; at < v->hot * stride; at += stride) {
         kernel->copy(now, v->table->at + at, stride);
-        kernel->fold(now, v->mine + at, v->base + at, v->table->width);
+        kernel->fold(now, v->mine + at, v->base + at, v->table->width, STORE_MEAN);
         kernel->copy(v->table->at + at, now, stride);
         memcpy(v->mine + at, now, bytes);
         memcpy(v->base + at, now, bytes);
@@ -105,7 +105,7 @@ static void merge_row(const struct merging *m, uint32_t row)
         copy = v->mine + (v->slot[row] - 1) * t->stride;
         v->slot[row] = 0;
         if (sum)
-            m->kernel->fold(sum, copy, home, t->width);
+            m->kernel->fold(sum, copy, home, t->width, STORE_MEAN);
         else
             sum = copy;
     }

@@ -207,8 +207,8 @@ static void folding_agrees_with_scalar(void **state)
 
             rows_new(&a, dim, dim);
             rows_new(&b, dim, dim);
-            tables[t]->fold(a.pin[0], a.pin[1], a.pin[2], dim);
-            kernel_scalar.fold(b.pin[0], b.pin[1], b.pin[2], dim);
+            tables[t]->fold(a.pin[0], a.pin[1], a.pin[2], dim, 0.375f);
+            kernel_scalar.fold(b.pin[0], b.pin[1], b.pin[2], dim, 0.375f);
             assert_rows_near(&a.in, &b.in, "fold");
             rows_end(&a);
             rows_end(&b);
@@ -220,10 +220,10 @@ static void folding_averages_equal_changes_and_adds_orthogonal_ones(void **state
     _Alignas(64) float base[16] = {1, 1}, row[16] = {3, 1}, same[16] = {3, 1}, other[16] = {1, 4};
 
     (void)state;
-    kernel_scalar.fold(row, same, base, 2);
+    kernel_scalar.fold(row, same, base, 2, 0.5f);
     assert_near(row[0], 3, 1, "averaged", 2);
     assert_near(row[1], 1, 1, "averaged", 2);
-    kernel_scalar.fold(row, other, base, 2);
+    kernel_scalar.fold(row, other, base, 2, 0.5f);
     assert_near(row[0], 3, 1, "added", 2);
     assert_near(row[1], 4, 1, "added", 2);
 }

@@ -25,11 +25,11 @@ static int teardown(void **state)
 }
 
 /* Another worker, as it may come between the two times that fold reads a row. */
-static void fold_disturbed(float *row, const float *mine, const float *base, size_t dim)
+static void fold_disturbed(float *row, const float *mine, const float *base, size_t dim, float s)
 {
     for (size_t i = 0; i < ROWS * table.stride; i++)
         table.at[i] += 0.5f;
-    kernel_scalar.fold(row, mine, base, dim);
+    kernel_scalar.fold(row, mine, base, dim, s);
 }
 
 static void a_hot_row_is_folded_apart_from_the_table_where_others_write(void **state)
