@@ -12,8 +12,8 @@ set -eu
 packages='
 build  gcc g++ libc6-dev make meson ninja-build pkg-config
 build  zlib1g-dev libzstd-dev libxxhash-dev libutf8proc-dev libcmocka-dev
-build  libjansson-dev libdnnl-dev libedit-dev
-test   gzip zstd python3
+build  libjansson-dev libdnnl-dev libedit-dev libopenmpi-dev
+test   gzip zstd python3 openmpi-bin libmpich-dev mpich iproute2
 fuzz   clang libclang-rt-14-dev
 bench  zstd time python3
 lint   clang-format clang-tidy

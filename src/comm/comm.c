@@ -1,0 +1,539 @@
+/* Messages between ranks, whoever carries them: handlers, tickets, waiting, and
+ * signs of life. What all ranks do together is in turn.c and on. */
+#include "comm/inner.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    MOST_AT_ONCE = 64,  /* messages that one poll takes in */
+    POLLS_BUSY = 200,   /* empty polls before the core is offered to others */
+    POLLS_YIELD = 2000, /* and before we sleep */
+    POLLS_CROWDED = 20, /* the same where ranks share cores: others need them */
+    NAP_NS = 50 * 1000,
+};
+
+#define BEAT_SECONDS 1.0
+
+/* ---- opening ------------------------------------------------------------------- */
+
+/* How many ranks a launcher says it started: 1 when it does not say, 0 when
+ * nobody launched us. */
+static unsigned launched(void)
+{
+    static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+    static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK", "PMI_ID", "PALS_RANKID"};
+
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const char *text = getenv(sizes[i]);
+        unsigned long size = text ? strtoul(text, NULL, 10) : 0;
+
+        if (size > 0)
+            return (unsigned)size;
+    }
+    for (size_t i = 0; i < sizeof ranks / sizeof *ranks; i++)
+        if (getenv(ranks[i]))
+            return 1;
+    return 0;
+}
+
+static void release(struct comm *c)
+{
+    if (c->self.at)
+        c->self.kind->close(c->self.at, true);
+    for (size_t tag = 0; tag < COMM_TAGS; tag++)
+        parcels_fini(&c->inbox[tag].kept);
+    parcels_fini(&c->early);
+    free(c->peers);
+    free(c);
+}
+
+static unsigned ranks_on(const struct comm *c, const char *host)
+{
+    unsigned n = 0;
+
+    for (unsigned r = 0; r < c->size; r++)
+        n += strcmp(c->peers[r].host, host) == 0;
+    return n;
+}
+
+/* Everybody learns everybody's host. */
+static shoal_status meet(struct comm *c)
+{
+    char host[sizeof c->peers->host] = "?", *hosts = NULL, *at;
+    size_t *lens = NULL;
+    shoal_status st;
+
+    gethostname(host, sizeof host - 1);
+    st = comm_gather(c, host, strlen(host), &hosts, &lens);
+    at = hosts;
+    for (unsigned r = 0; st == SHOAL_OK && r < c->size; at += lens[r++])
+        snprintf(c->peers[r].host, sizeof host, "%.*s", (int)lens[r], at);
+    free(hosts);
+    free(lens);
+    c->crowded = ranks_on(c, host) > pool_threads(0);
+    return st;
+}
+
+static shoal_status open_self(struct comm *c)
+{
+    c->self.kind = &comm_world_self;
+    return c->self.kind->open(&c->self.at, &c->rank, &c->size, c->library);
+}
+
+/* A process that another MPI library's launcher started would be alone with
+ * itself, and so would all the others, each doing the whole work. */
+static shoal_status open_others(struct comm *c, const struct comm_world *kind)
+{
+    shoal_status st = kind->open(&c->others.at, &c->rank, &c->size, c->library);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (c->size == 1 && launched() > 1) {
+        kind->close(c->others.at, true);
+        return shoal_fail(SHOAL_EINVAL,
+                          "comm: started as one of %u ranks, found 1 with %s; want the launcher "
+                          "of this MPI library",
+                          launched(), c->library);
+    }
+    c->others.kind = kind;
+    return SHOAL_OK;
+}
+
+/* `kind` NULL is a world of one. */
+static shoal_status open_world(struct comm **out, const struct comm_world *kind)
+{
+    struct comm *c = mem_array(1, sizeof *c);
+    shoal_status st = c ? open_self(c) : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st == SHOAL_OK && kind)
+        st = open_others(c, kind);
+    if (st == SHOAL_OK) {
+        c->polled = clock_now();
+        c->peers = mem_array(c->size, sizeof *c->peers);
+        st = c->peers ? meet(c) : SHOAL_ENOMEM;
+    }
+    if (st != SHOAL_OK) {
+        if (c && c->others.kind)
+            c->others.kind->close(c->others.at, false);
+        if (c)
+            release(c);
+        return st;
+    }
+    *out = c;
+    return SHOAL_OK;
+}
+
+shoal_status comm_open_self(struct comm **out)
+{
+    return open_world(out, NULL);
+}
+
+shoal_status comm_open(struct comm **out)
+{
+    unsigned ranks = launched();
+
+    *out = NULL;
+#ifdef SHOAL_MPI
+    return open_world(out, ranks > 0 ? &comm_world_mpi : NULL);
+#else
+    if (ranks > 1)
+        return shoal_fail(SHOAL_EINVAL,
+                          "comm: started as one of %u ranks, but this build has no MPI", ranks);
+    return comm_open_self(out);
+#endif
+}
+
+unsigned comm_rank(const struct comm *c)
+{
+    return c->rank;
+}
+
+unsigned comm_size(const struct comm *c)
+{
+    return c->size;
+}
+
+const char *comm_host(const struct comm *c, unsigned rank)
+{
+    assert(rank < c->size);
+    return c->peers[rank].host;
+}
+
+const char *comm_library(const struct comm *c)
+{
+    return c->library;
+}
+
+struct comm_stats comm_stats(const struct comm *c)
+{
+    return c->stats;
+}
+
+/* ---- sending ---------------------------------------------------------------------- */
+
+shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *data, size_t len,
+                       comm_ticket *ticket)
+{
+    const struct side *side = to == c->rank ? &c->self : &c->others;
+
+    assert(to < c->size && len <= COMM_MAX_MESSAGE);
+    *ticket = 0;
+    if (to != c->rank) {
+        c->stats.messages_out++;
+        c->stats.bytes_out += len;
+    }
+    return side->kind->send(side->at, to, tag, data, len, ticket);
+}
+
+shoal_status comm_send(struct comm *c, unsigned to, unsigned tag, const void *data, size_t len,
+                       comm_ticket *ticket)
+{
+    assert(tag < COMM_TAGS);
+    return comm_post(c, to, tag, data, len, ticket);
+}
+
+/* What we send to ourselves is done at once, so a ticket is of the others. */
+shoal_status comm_test(struct comm *c, comm_ticket *ticket, bool *done)
+{
+    shoal_status st = SHOAL_OK;
+
+    *done = *ticket == 0;
+    if (!*done)
+        st = c->others.kind->test(c->others.at, *ticket, done);
+    if (*done)
+        *ticket = 0;
+    return st;
+}
+
+/* ---- what comes --------------------------------------------------------------------- */
+
+void comm_on(struct comm *c, unsigned tag, comm_handler handle, void *ctx)
+{
+    assert(tag < COMM_TAGS);
+    c->inbox[tag].handle = handle;
+    c->inbox[tag].ctx = ctx;
+}
+
+static shoal_status hand_over(struct comm *c, const struct message *m)
+{
+    struct inbox *box = &c->inbox[m->tag];
+    shoal_status st;
+
+    c->handling = true;
+    st = box->handle(box->ctx, m->from, m->data, m->len);
+    c->handling = false;
+    return st;
+}
+
+/* A handler may have come since. */
+static shoal_status hand_over_kept(struct comm *c)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t tag = 0; tag < COMM_TAGS; tag++) {
+        struct inbox *box = &c->inbox[tag];
+
+        while (st == SHOAL_OK && box->kept.first && box->handle) {
+            struct parcel *p = parcels_take(&box->kept, &box->kept.first);
+
+            c->came++;
+            st = hand_over(c, &p->m);
+            free(p);
+        }
+    }
+    return st;
+}
+
+static shoal_status heard_life(struct comm *c, const struct message *m)
+{
+    if (m->len != sizeof c->round)
+        return shoal_fail(SHOAL_EFORMAT, "comm: rank %u: a sign of life of %zu bytes, want %zu",
+                          m->from, m->len, sizeof c->round);
+    memcpy(&c->peers[m->from].round, m->data, m->len);
+    return SHOAL_OK;
+}
+
+/* Those of one tag stay in order: behind a message that waits, others wait. */
+static shoal_status arrived_for_handler(struct comm *c, const struct message *m)
+{
+    struct inbox *box = &c->inbox[m->tag];
+
+    if (!box->handle || box->kept.first)
+        return parcels_add(&box->kept, m);
+    return hand_over(c, m);
+}
+
+static shoal_status arrived(struct comm *c, const struct message *m)
+{
+    assert(m->from < c->size);
+    c->came++;
+    if (m->from != c->rank) {
+        c->peers[m->from].heard = c->attended;
+        c->stats.messages_in++;
+        c->stats.bytes_in += m->len;
+    }
+    if (m->tag == TAG_BYE)
+        c->peers[m->from].left = true;
+    else if (m->tag == TAG_LIFE)
+        return heard_life(c, m);
+    else if (!c->closing)
+        return m->tag < COMM_TAGS ? arrived_for_handler(c, m) : together_arrived(c, m);
+    return SHOAL_OK;
+}
+
+static shoal_status take_in(struct comm *c, const struct side *side, bool *drained)
+{
+    bool any = side->kind != NULL;
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned i = 0; any && st == SHOAL_OK && i < MOST_AT_ONCE; i++) {
+        struct message m;
+
+        st = side->kind->receive(side->at, &m, &any);
+        if (st == SHOAL_OK && any)
+            st = arrived(c, &m);
+    }
+    *drained = !any;
+    return st;
+}
+
+/* ---- signs of life -------------------------------------------------------------------- */
+
+/* Several fit into anyone's patience. */
+static double beat_seconds(const struct comm *c)
+{
+    return c->patience > 0 && c->patience < 4 * BEAT_SECONDS ? c->patience / 4 : BEAT_SECONDS;
+}
+
+/* After a long absence there may be more on its way than one poll takes in, so
+ * nobody is judged for a while. */
+static void attend(struct comm *c)
+{
+    double now = clock_now(), gap = now - c->polled, most = c->patience / 4;
+
+    c->polled = now;
+    if (gap > most) {
+        gap = most;
+        c->judge_after = now + most;
+    }
+    c->attended += gap;
+}
+
+/* To everybody, whatever else was sent: it tells the round too. */
+static shoal_status beat(struct comm *c)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned r = 0; st == SHOAL_OK && r < c->size; r++) {
+        struct peer *p = &c->peers[r];
+        bool done = true;
+
+        if (r == c->rank)
+            continue;
+        st = comm_test(c, &p->beating, &done);
+        if (st != SHOAL_OK || !done)
+            continue;
+        p->beat = c->round;
+        st = comm_post(c, r, TAG_LIFE, &p->beat, sizeof p->beat, &p->beating);
+    }
+    return st;
+}
+
+/* Sets c->lost to the one that is silent the longest, if for too long. */
+static void look_for_silence(struct comm *c)
+{
+    double most = c->patience;
+
+    for (unsigned r = 0; r < c->size; r++) {
+        const struct peer *p = &c->peers[r];
+
+        if (r != c->rank && !p->left && c->attended - p->heard > most) {
+            most = c->attended - p->heard;
+            c->lost = 1 + r;
+        }
+    }
+}
+
+static shoal_status fail_lost(const struct comm *c)
+{
+    const struct peer *p = &c->peers[c->lost - 1];
+
+    return shoal_fail(SHOAL_EPEER, "rank %u on %s silent for %g s (its last round was %llu)",
+                      c->lost - 1, p->host, c->patience, (unsigned long long)p->round);
+}
+
+static shoal_status live(struct comm *c, bool drained)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (c->polled >= c->next_beat && !c->closing) {
+        c->next_beat = c->polled + beat_seconds(c);
+        st = beat(c);
+    }
+    if (st != SHOAL_OK || c->patience <= 0)
+        return st;
+    if (!c->lost && drained && c->polled >= c->next_look && c->polled >= c->judge_after) {
+        c->next_look = c->polled + beat_seconds(c) / 8;
+        look_for_silence(c);
+    }
+    return c->lost ? fail_lost(c) : SHOAL_OK;
+}
+
+void comm_patience(struct comm *c, double seconds)
+{
+    c->patience = seconds;
+    c->lost = 0;
+    c->next_beat = c->next_look = 0;
+    for (unsigned r = 0; r < c->size; r++)
+        c->peers[r].heard = c->attended;
+}
+
+void comm_round(struct comm *c, uint64_t round)
+{
+    c->round = round;
+    c->peers[c->rank].round = round;
+}
+
+uint64_t comm_round_of(const struct comm *c, unsigned rank)
+{
+    assert(rank < c->size);
+    return c->peers[rank].round;
+}
+
+/* ---- polling and waiting ----------------------------------------------------------------- */
+
+shoal_status comm_poll(struct comm *c, bool *any)
+{
+    uint64_t before = c->came;
+    bool drained;
+    shoal_status st = SHOAL_OK;
+
+    assert(!c->handling);
+    if (c->others.kind)
+        attend(c);
+    if (!c->closing)
+        st = hand_over_kept(c);
+    if (st == SHOAL_OK)
+        st = take_in(c, &c->self, &drained);
+    if (st == SHOAL_OK)
+        st = take_in(c, &c->others, &drained);
+    if (st == SHOAL_OK && c->others.kind)
+        st = live(c, drained);
+    if (any)
+        *any = c->came != before;
+    return st;
+}
+
+/* The others may need this core to send what we wait for. */
+static void rest(const struct comm *c, unsigned empty)
+{
+    if (empty > (c->crowded ? POLLS_CROWDED : POLLS_YIELD))
+        nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
+    else if (empty > (c->crowded ? 0 : POLLS_BUSY))
+        sched_yield();
+}
+
+shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *done), void *ctx)
+{
+    double began = clock_now();
+    unsigned empty = 0;
+    bool done = false, any;
+    shoal_status st;
+
+    while ((st = step(ctx, &done)) == SHOAL_OK && !done) {
+        st = comm_poll(c, &any);
+        if (st != SHOAL_OK)
+            break;
+        empty = any ? 0 : empty + 1;
+        rest(c, empty);
+    }
+    c->stats.waited += clock_now() - began;
+    return st;
+}
+
+struct ticket_wait {
+    struct comm *c;
+    comm_ticket *ticket;
+};
+
+static shoal_status ticket_step(void *ctx, bool *done)
+{
+    struct ticket_wait *w = ctx;
+
+    return comm_test(w->c, w->ticket, done);
+}
+
+shoal_status comm_wait(struct comm *c, comm_ticket *ticket)
+{
+    struct ticket_wait w = {.c = c, .ticket = ticket};
+
+    assert(!c->handling);
+    return *ticket == 0 ? SHOAL_OK : comm_loop(c, ticket_step, &w);
+}
+
+struct condition {
+    bool (*reached)(void *ctx);
+    void *ctx;
+};
+
+static shoal_status condition_step(void *ctx, bool *done)
+{
+    struct condition *w = ctx;
+
+    *done = w->reached(w->ctx);
+    return SHOAL_OK;
+}
+
+shoal_status comm_until(struct comm *c, bool (*reached)(void *ctx), void *ctx)
+{
+    struct condition w = {.reached = reached, .ctx = ctx};
+
+    assert(!c->handling);
+    return comm_loop(c, condition_step, &w);
+}
+
+/* ---- closing -------------------------------------------------------------------------------- */
+
+static bool all_left(void *ctx)
+{
+    const struct comm *c = ctx;
+
+    for (unsigned r = 0; r < c->size; r++)
+        if (r != c->rank && !c->peers[r].left)
+            return false;
+    return true;
+}
+
+/* Everybody tells everybody, since messages between two ranks stay in order:
+ * once all have, nothing is on its way any more. */
+static shoal_status say_goodbye(struct comm *c)
+{
+    shoal_status st = SHOAL_OK;
+
+    c->closing = true;
+    for (unsigned r = 0; st == SHOAL_OK && r < c->size; r++) {
+        comm_ticket ticket;
+
+        if (r != c->rank)
+            st = comm_post(c, r, TAG_BYE, NULL, 0, &ticket);
+    }
+    return st == SHOAL_OK ? comm_until(c, all_left, c) : st;
+}
+
+void comm_close(struct comm *c, bool ok)
+{
+    if (!c)
+        return;
+    if (c->others.kind) {
+        ok = ok && say_goodbye(c) == SHOAL_OK;
+        c->others.kind->close(c->others.at, ok);
+    }
+    release(c);
+}

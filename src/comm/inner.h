@@ -1,0 +1,115 @@
+/* What the files of this room share: the two kinds of world, copies of messages,
+ * and a comm from inside. */
+#ifndef SHOAL_COMM_INNER_H
+#define SHOAL_COMM_INNER_H
+
+#include "comm/comm.h"
+
+/* ---- worlds: self.c and mpi.c ---------------------------------------------- */
+
+struct message {
+    unsigned from, tag;
+    const void *data;
+    size_t len;
+};
+
+struct comm_world {
+    /* *at is the world, to be ended with close */
+    shoal_status (*open)(void **at, unsigned *rank, unsigned *size, char library[64]);
+    /* When `ok`, all that was sent has arrived; otherwise the world ends here. */
+    void (*close)(void *at, bool ok);
+    /* *ticket is 0 when `data` is free again at once. */
+    shoal_status (*send)(void *at, unsigned to, unsigned tag, const void *data, size_t len,
+                         comm_ticket *ticket);
+    shoal_status (*test)(void *at, comm_ticket ticket, bool *done);
+    /* The next message that came, if any; its bytes, 16-byte aligned, stay until
+     * the next call. */
+    shoal_status (*receive)(void *at, struct message *m, bool *any);
+};
+
+extern const struct comm_world comm_world_self;
+#ifdef SHOAL_MPI
+extern const struct comm_world comm_world_mpi;
+#endif
+
+/* ---- parcel.c: messages that wait, first in, first out ------------------------ */
+
+struct parcel {
+    struct parcel *next;
+    struct message m; /* its data is the copy below */
+    _Alignas(16) char copy[];
+};
+
+struct parcels {
+    struct parcel *first, **end; /* NULL, NULL is an empty one */
+};
+
+shoal_status parcels_add(struct parcels *list, const struct message *m);
+/* Takes out the parcel that *at points to; free() it. */
+struct parcel *parcels_take(struct parcels *list, struct parcel **at);
+void parcels_fini(struct parcels *list);
+
+/* ---- a comm from inside --------------------------------------------------------- */
+
+/* Tags of our own, behind those of the callers. MPI promises 32,767 of them. */
+enum {
+    TAG_LIFE = COMM_TAGS, /* u64 round: its sender lives */
+    TAG_BYE,              /* nothing follows */
+    TAG_TOGETHER,         /* and beyond: turn.c */
+};
+
+struct side {
+    const struct comm_world *kind; /* NULL: nobody is there */
+    void *at;
+};
+
+struct inbox {
+    comm_handler handle;
+    void *ctx;
+    struct parcels kept; /* came before there was a handler */
+};
+
+struct peer {
+    double heard;   /* when, by the clock `attended` */
+    uint64_t round; /* as it told last */
+    uint64_t beat;  /* the round we tell it, on its way while `beating` */
+    comm_ticket beating;
+    bool left; /* said goodbye */
+    char host[64];
+};
+
+struct comm {
+    struct side self, others;
+    unsigned rank, size;
+    char library[64];
+    struct peer *peers; /* [size] */
+    struct inbox inbox[COMM_TAGS];
+    bool handling; /* a handler runs */
+    bool crowded; /* more ranks on this host than cores */
+    bool closing;
+    uint64_t came; /* messages so far, of any tag: whether a poll found some */
+
+    /* Signs of life. `attended` runs only while we poll: who computes for long
+     * cannot blame others for what it did not listen to. */
+    double polled, attended; /* seconds */
+    double patience, judge_after, next_look, next_beat;
+    uint64_t round;
+    unsigned lost; /* 1 + the rank that fell silent */
+
+    /* turn.c */
+    const struct together *now; /* the call we are in */
+    uint64_t turn;              /* calls begun so far */
+    struct parcels early;       /* for calls we are not in yet, or parts not due */
+
+    struct comm_stats stats;
+};
+
+/* comm_send for any tag. */
+shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *data, size_t len,
+                       comm_ticket *ticket);
+/* Polls until `step`, called before each poll, says done. */
+shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *done), void *ctx);
+/* A message with a tag of TAG_TOGETHER or beyond. */
+shoal_status together_arrived(struct comm *c, const struct message *m);
+
+#endif

@@ -1,0 +1,357 @@
+/* The world that mpirun or srun made; the only file that knows MPI.
+ *
+ * Messages are probed for, not received into buffers posted before: so the
+ * sender of one that is on its way is known, and a rank that dies in the middle
+ * of a long one, or is slow to send it, holds up no messages but its own. It is
+ * nearly as fast as receives posted before, as long as no probe is wasted and a
+ * buffer is used again while it is in the cache. */
+#include "comm/inner.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_INCOMING = 16 }; /* messages being received at a time */
+
+struct outgoing {
+    MPI_Request request;
+    unsigned to;
+    uint32_t life; /* how often this place was used: tells old tickets from new */
+    uint32_t next; /* the next free place, 1 + its index; 0: none */
+};
+
+struct incoming {
+    MPI_Request request;
+    unsigned from, tag;
+    size_t len;
+    char *data; /* [COMM_MAX_MESSAGE] */
+};
+
+struct mpi {
+    MPI_Comm comm;
+    bool ours; /* MPI: begun here, so it ends here */
+    struct outgoing *out;
+    size_t out_n, out_cap;
+    uint32_t free;                     /* 1 + the index of a free place in out; 0: none */
+    struct incoming in[MOST_INCOMING]; /* the first `in_n`, in the order they came */
+    size_t in_n;
+    size_t handed; /* 1 + the index of the one received last; 0: none */
+    char *buffers;
+};
+
+static shoal_status fail_mpi(int code, const char *doing, unsigned rank)
+{
+    char words[MPI_MAX_ERROR_STRING] = "?";
+    int len;
+
+    MPI_Error_string(code, words, &len);
+    return shoal_fail(SHOAL_EPEER, "mpi: %s rank %u: %s", doing, rank, words);
+}
+
+/* ---- opening and closing --------------------------------------------------------- */
+
+/* "Open MPI v4.1.4, package: ..." becomes "Open MPI 4.1.4", and
+ * "MPICH Version:\t4.0.2\n..." becomes "MPICH 4.0.2". */
+static void name_library(char library[64])
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = "", *rest;
+    int len;
+
+    MPI_Get_library_version(text, &len);
+    text[strcspn(text, ",\n")] = '\0';
+    library[0] = '\0';
+    for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+        size_t at = strlen(library);
+
+        if (word[0] == 'v' && word[1] >= '0' && word[1] <= '9')
+            word++;
+        if (strcmp(word, "Version:") != 0)
+            snprintf(library + at, 64 - at, "%s%s", at ? " " : "", word);
+    }
+}
+
+static shoal_status start(struct mpi *w)
+{
+    int started, ended, level;
+
+    MPI_Initialized(&started);
+    MPI_Finalized(&ended);
+    if (ended)
+        return shoal_fail(SHOAL_EINVAL, "mpi: opened a second time in this process");
+    w->ours = !started;
+    /* Any level will do: the thread that opens is the only one that calls. */
+    if (w->ours && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+        return shoal_fail(SHOAL_EIO, "mpi: this process could not join the others");
+    return SHOAL_OK;
+}
+
+static void stop(struct mpi *w)
+{
+    MPI_Comm_free(&w->comm);
+    if (w->ours)
+        MPI_Finalize();
+}
+
+/* A communicator of our own: no message of anyone else in this process, and
+ * failures come back as codes. */
+static shoal_status join(struct mpi *w, int *rank, int *size)
+{
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &w->comm) != MPI_SUCCESS)
+        return shoal_fail(SHOAL_EIO, "mpi: no communicator of our own");
+    MPI_Comm_set_errhandler(w->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(w->comm, rank);
+    MPI_Comm_size(w->comm, size);
+    if (*size <= COMM_MAX_RANKS)
+        return SHOAL_OK;
+    stop(w);
+    return shoal_fail(SHOAL_ELIMIT, "mpi: found %d ranks, want %d at most", *size, COMM_MAX_RANKS);
+}
+
+static struct mpi *mpi_new(void)
+{
+    struct mpi *w = mem_array(1, sizeof *w);
+    char *buffers = mem_array(MOST_INCOMING, COMM_MAX_MESSAGE);
+
+    if (!w || !buffers) {
+        free(w);
+        free(buffers);
+        return NULL;
+    }
+    w->buffers = buffers;
+    for (size_t i = 0; i < MOST_INCOMING; i++)
+        w->in[i].data = buffers + i * COMM_MAX_MESSAGE;
+    return w;
+}
+
+static void mpi_free(struct mpi *w)
+{
+    free(w->out);
+    free(w->buffers);
+    free(w);
+}
+
+static shoal_status mpi_open(void **at, unsigned *rank, unsigned *size, char library[64])
+{
+    struct mpi *w = mpi_new();
+    int r = 0, n = 0;
+    shoal_status st;
+
+    *at = NULL;
+    if (!w)
+        return SHOAL_ENOMEM;
+    st = start(w);
+    if (st == SHOAL_OK)
+        st = join(w, &r, &n);
+    if (st != SHOAL_OK) {
+        mpi_free(w);
+        return st;
+    }
+    name_library(library);
+    *rank = (unsigned)r;
+    *size = (unsigned)n;
+    *at = w;
+    return SHOAL_OK;
+}
+
+/* The others have received all of it; MPI alone may not know yet. */
+static void finish_sending(struct mpi *w)
+{
+    for (size_t i = 0; i < w->out_n; i++)
+        if (w->out[i].request != MPI_REQUEST_NULL)
+            MPI_Wait(&w->out[i].request, MPI_STATUS_IGNORE);
+}
+
+static void mpi_close(void *at, bool ok)
+{
+    struct mpi *w = at;
+
+    if (ok) {
+        finish_sending(w);
+        stop(w);
+    } else {
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    mpi_free(w);
+}
+
+/* ---- sending ------------------------------------------------------------------------ */
+
+/* A ticket is a place and its life: | life, 32 bits | 1 + place, 32 bits | */
+static comm_ticket ticket_of(const struct mpi *w, uint32_t place)
+{
+    return (uint64_t)w->out[place].life << 32 | (place + 1);
+}
+
+static shoal_status take_place(struct mpi *w, uint32_t *place)
+{
+    void *out = w->out;
+    shoal_status st;
+
+    if (w->free) {
+        *place = w->free - 1;
+        w->free = w->out[*place].next;
+        return SHOAL_OK;
+    }
+    st = mem_grow(&out, &w->out_cap, w->out_n + 1, sizeof *w->out);
+    w->out = out;
+    if (st != SHOAL_OK)
+        return st;
+    *place = (uint32_t)w->out_n++;
+    w->out[*place] = (struct outgoing){.request = MPI_REQUEST_NULL};
+    return SHOAL_OK;
+}
+
+static void give_place_back(struct mpi *w, uint32_t place)
+{
+    w->out[place].life++;
+    w->out[place].next = w->free;
+    w->free = place + 1;
+}
+
+static shoal_status mpi_test(void *at, comm_ticket ticket, bool *done)
+{
+    struct mpi *w = at;
+    uint32_t place = (uint32_t)ticket - 1;
+    int flag = 0, code;
+
+    *done = place >= w->out_n || ticket_of(w, place) != ticket;
+    if (*done)
+        return SHOAL_OK;
+    code = MPI_Test(&w->out[place].request, &flag, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS)
+        return fail_mpi(code, "sending to", w->out[place].to);
+    *done = flag;
+    if (flag)
+        give_place_back(w, place);
+    return SHOAL_OK;
+}
+
+/* Short messages have left when MPI_Isend returns: most tickets are 0. */
+static shoal_status mpi_send(void *at, unsigned to, unsigned tag, const void *data, size_t len,
+                             comm_ticket *ticket)
+{
+    struct mpi *w = at;
+    uint32_t place;
+    bool done;
+    int code;
+    shoal_status st = take_place(w, &place);
+
+    if (st != SHOAL_OK)
+        return st;
+    w->out[place].to = to;
+    code = MPI_Isend(data, (int)len, MPI_BYTE, (int)to, (int)tag, w->comm, &w->out[place].request);
+    if (code != MPI_SUCCESS)
+        return fail_mpi(code, "sending to", to);
+    *ticket = ticket_of(w, place);
+    st = mpi_test(w, *ticket, &done);
+    if (done)
+        *ticket = 0;
+    return st;
+}
+
+/* ---- receiving ---------------------------------------------------------------------- */
+
+static shoal_status begin_receiving(struct mpi *w, MPI_Message *message, const MPI_Status *status)
+{
+    struct incoming *in = &w->in[w->in_n];
+    int len = 0, code;
+
+    MPI_Get_count(status, MPI_BYTE, &len);
+    if (len < 0 || len > COMM_MAX_MESSAGE)
+        return shoal_fail(SHOAL_EFORMAT, "mpi: found a message of %d bytes, want %d at most", len,
+                          COMM_MAX_MESSAGE);
+    in->from = (unsigned)status->MPI_SOURCE;
+    in->tag = (unsigned)status->MPI_TAG;
+    in->len = (size_t)len;
+    code = MPI_Imrecv(in->data, len, MPI_BYTE, message, &in->request);
+    if (code != MPI_SUCCESS)
+        return fail_mpi(code, "receiving from", in->from);
+    w->in_n++;
+    return SHOAL_OK;
+}
+
+static bool has_earlier(const struct mpi *w, size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (w->in[i].from == w->in[index].from)
+            return true;
+    return false;
+}
+
+/* Hands over the first one from `index` on that is here and that no earlier one
+ * of its sender must precede. */
+static shoal_status find_complete(struct mpi *w, size_t index)
+{
+    for (; index < w->in_n && w->handed == 0; index++) {
+        int done = 0, code;
+
+        if (has_earlier(w, index))
+            continue;
+        code = MPI_Test(&w->in[index].request, &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS)
+            return fail_mpi(code, "receiving from", w->in[index].from);
+        if (done)
+            w->handed = index + 1;
+    }
+    return SHOAL_OK;
+}
+
+/* One more, if there is one; `found` tells. */
+static shoal_status probe(struct mpi *w, int *found)
+{
+    MPI_Message message;
+    MPI_Status status;
+    int code = MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, w->comm, found, &message, &status);
+    shoal_status st;
+
+    if (code != MPI_SUCCESS)
+        return shoal_fail(SHOAL_EPEER, "mpi: looking for messages: failure %d", code);
+    if (!*found)
+        return SHOAL_OK;
+    st = begin_receiving(w, &message, &status);
+    return st == SHOAL_OK ? find_complete(w, w->in_n - 1) : st;
+}
+
+/* The one handed over last. Its buffer, which is in the cache, serves the next. */
+static void drop_handed(struct mpi *w)
+{
+    struct incoming in;
+
+    if (w->handed == 0)
+        return;
+    in = w->in[w->handed - 1];
+    memmove(&w->in[w->handed - 1], &w->in[w->handed], (w->in_n - w->handed) * sizeof in);
+    w->in[--w->in_n] = in;
+    w->handed = 0;
+}
+
+/* Those on their way before new ones: a probe that finds nothing is the dearest
+ * of these calls, since some libraries then yield the core. */
+static shoal_status mpi_receive(void *at, struct message *m, bool *any)
+{
+    struct mpi *w = at;
+    int found = 1;
+    shoal_status st;
+
+    *any = false;
+    drop_handed(w);
+    st = find_complete(w, 0);
+    while (st == SHOAL_OK && found && w->handed == 0 && w->in_n < MOST_INCOMING)
+        st = probe(w, &found);
+    if (st == SHOAL_OK && w->handed > 0) {
+        const struct incoming *in = &w->in[w->handed - 1];
+
+        *m = (struct message){.from = in->from, .tag = in->tag, .data = in->data, .len = in->len};
+        *any = true;
+    }
+    return st;
+}
+
+const struct comm_world comm_world_mpi = {
+    .open = mpi_open,
+    .close = mpi_close,
+    .send = mpi_send,
+    .test = mpi_test,
+    .receive = mpi_receive,
+};
