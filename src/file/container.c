@@ -620,6 +620,15 @@ bool container_has(const struct container *c, const char *name)
     return section_lookup(c, name, &ignored);
 }
 
+uint64_t container_fingerprint(const struct container *c)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < container_count(c); i++)
+        sum = rng_mix(sum + RNG_STEP) ^ container_at(c, i).checksum;
+    return sum;
+}
+
 /* The value of `key` within the lines, not NUL-terminated; NULL when absent. */
 static const char *meta_lookup(const char *text, size_t left, const char *key, size_t *len)
 {

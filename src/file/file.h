@@ -41,7 +41,12 @@ shoal_status stream_open(struct stream **out, const char *path);
 /* Fills up to cap bytes; *got < cap only at the end. Truncated or corrupt
  * compressed data fails. */
 shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got);
-/* Bytes taken from the file so far, before decompression: for progress. */
+/* Whether the bytes are read as they lie in the file. */
+bool stream_plain(const struct stream *s);
+/* Goes on from a byte of a plain file; pipes decline. */
+shoal_status stream_seek(struct stream *s, uint64_t offset);
+/* Bytes taken from the file so far, or since stream_seek, before decompression:
+ * for progress. */
 uint64_t stream_consumed(const struct stream *s);
 void stream_close(struct stream *s);
 
@@ -126,6 +131,8 @@ struct section container_at(const struct container *c, size_t i);
 shoal_status container_find(const struct container *c, const char *name, size_t unit,
                             struct section *out);
 bool container_has(const struct container *c, const char *name);
+/* A number that stands for the contents of all sections, as the table says. */
+uint64_t container_fingerprint(const struct container *c);
 
 /* The section "meta" holds lines `key value`; the first of a key counts. A
  * value of cap bytes or more fails. */

@@ -323,6 +323,22 @@ shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got)
     return st;
 }
 
+bool stream_plain(const struct stream *s)
+{
+    return s->fill == plain_fill;
+}
+
+shoal_status stream_seek(struct stream *s, uint64_t offset)
+{
+    if (!stream_plain(s) || lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
+        return shoal_fail(SHOAL_EIO, "%s: cannot be read from byte %llu on, want a plain file",
+                          s->name, (unsigned long long)offset);
+    s->at = s->len = 0;
+    s->ended = false;
+    s->taken = 0;
+    return SHOAL_OK;
+}
+
 uint64_t stream_consumed(const struct stream *s)
 {
     return s->taken;
