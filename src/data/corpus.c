@@ -279,86 +279,155 @@ static uint64_t file_size(const char *path)
     return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
 }
 
-/* Counts first if there is no vocabulary, which then is *made. */
-static shoal_status count_first(struct text *text, const struct shoal_encode_opts *opts,
-                                shoal_vocab **made, struct shoal_encode_stats *stats)
-{
-    double began = clock_now();
-    shoal_status st = vocab_count(made, text, &opts->vocab, &stats->vocab);
+/* ---- the whole of it, in steps ---- */
 
-    stats->count_seconds = clock_now() - began;
-    return st == SHOAL_OK ? text_rewind(text, "encode") : st;
+struct encoding {
+    struct shoal_encode_opts opts;
+    char *path, *folder;
+    struct inputs inputs;
+    struct text *text;
+};
+
+void encoding_close(struct encoding *e)
+{
+    if (!e)
+        return;
+    text_close(e->text);
+    inputs_fini(&e->inputs);
+    free(e->folder);
+    free(e->path);
+    free(e);
 }
 
-static shoal_status encode_inputs(const char *path, const struct inputs *inputs,
-                                  const struct shoal_encode_opts *opts,
-                                  struct shoal_encode_stats *stats)
+/* Where the output fits, what is spooled on the way fits best too. */
+static shoal_status choose_folder(struct encoding *e, const char *path)
 {
-    struct encoder e = {.vocab = opts->given};
-    struct shoal_text_stats read = {0};
-    shoal_vocab *made = NULL;
-    double began;
-    shoal_status st = text_open(&e.text, inputs, &opts->vocab, !opts->given,
-                                opts->given ? "encode" : "count");
+    e->path = strdup(path);
+    e->folder = folder_of(path);
+    if (!e->opts.vocab.tmp_dir)
+        e->opts.vocab.tmp_dir = e->folder;
+    return e->path && e->folder ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "memory: no room for a path");
+}
 
-    if (st == SHOAL_OK && !opts->given) {
-        st = count_first(e.text, opts, &made, stats);
-        e.vocab = made;
-    }
-    began = clock_now();
-    if (st == SHOAL_OK)
-        st = container_create(&e.out, path);
-    if (st == SHOAL_OK)
-        st = encode_to(&e, pool_threads(opts->vocab.threads), &read);
-    if (opts->given) {
-        stats->vocab.text = read;
-        stats->vocab.size = shoal_vocab_size(opts->given);
-        stats->vocab.kept_words = e.words - e.unknown;
-    }
-    stats->ids = e.words;
-    stats->sentences = e.sentences;
+static shoal_status encoding_check(const struct encoding *e)
+{
+    struct shoal_encode_plan plan;
+
+    make_plan(&plan, e->path, &e->inputs, &e->opts);
+    return check_plan(&plan);
+}
+
+shoal_status encoding_open(struct encoding **out, const char *path, const char *const *paths,
+                           size_t npaths, const struct shoal_encode_opts *opts)
+{
+    struct encoding *e = mem_array(1, sizeof *e);
+    shoal_status st = e ? shoal_vocab_check(&opts->vocab) : SHOAL_ENOMEM;
+
+    *out = NULL;
     if (st == SHOAL_OK) {
-        struct container_writer *out = e.out;
+        e->opts = *opts;
+        st = choose_folder(e, path);
+    }
+    if (st == SHOAL_OK)
+        st = inputs_expand(&e->inputs, paths, npaths);
+    if (st == SHOAL_OK)
+        st = encoding_check(e);
+    if (st == SHOAL_OK)
+        st = text_open(&e->text, &e->inputs, &e->opts.vocab, !opts->given,
+                       opts->given ? "encode" : "count");
+    if (st != SHOAL_OK) {
+        encoding_close(e);
+        return st;
+    }
+    *out = e;
+    return SHOAL_OK;
+}
 
-        e.out = NULL; /* ended by the commit, come what may */
-        st = container_commit(out);
-        stats->file_bytes = st == SHOAL_OK ? file_size(path) : 0;
+shoal_status encoding_part(struct encoding *e, unsigned i, unsigned n)
+{
+    struct cut from, to;
+    shoal_status st = text_cut(&from, &e->inputs, e->opts.vocab.tokens, i, n);
+
+    if (st == SHOAL_OK)
+        st = text_cut(&to, &e->inputs, e->opts.vocab.tokens, i + 1, n);
+    if (st == SHOAL_OK)
+        text_between(e->text, &from, &to);
+    return st;
+}
+
+struct text *encoding_text(struct encoding *e)
+{
+    return e->text;
+}
+
+const struct shoal_vocab_opts *encoding_opts(const struct encoding *e)
+{
+    return &e->opts.vocab;
+}
+
+shoal_status encoding_write(struct encoding *e, const shoal_vocab *vocab,
+                            struct shoal_encode_stats *stats)
+{
+    struct encoder to = {.text = e->text, .vocab = vocab};
+    struct shoal_text_stats read = {0};
+    double began = clock_now();
+    shoal_status st = container_create(&to.out, e->path);
+
+    if (st == SHOAL_OK)
+        st = encode_to(&to, pool_threads(e->opts.vocab.threads), &read);
+    if (e->opts.given) {
+        stats->vocab.text = read;
+        stats->vocab.size = shoal_vocab_size(vocab);
+        stats->vocab.kept_words = to.words - to.unknown;
+    }
+    stats->ids = to.words;
+    stats->sentences = to.sentences;
+    if (st == SHOAL_OK) {
+        st = container_commit(to.out);
+        stats->file_bytes = st == SHOAL_OK ? file_size(e->path) : 0;
+    } else {
+        container_abandon(to.out);
     }
     stats->encode_seconds = clock_now() - began;
-    container_abandon(e.out);
-    text_close(e.text);
-    shoal_vocab_free(made);
     return st;
+}
+
+shoal_status encoding_rewind(struct encoding *e, const struct shoal_text_stats *counted)
+{
+    shoal_status st = text_rewind(e->text, "encode");
+
+    if (counted)
+        text_expect(e->text, counted->bytes);
+    return st;
+}
+
+/* Counts first, and then again from the first byte. */
+static shoal_status count_first(struct encoding *e, shoal_vocab **made,
+                                struct shoal_encode_stats *stats)
+{
+    double began = clock_now();
+    shoal_status st = vocab_count(made, e->text, &e->opts.vocab, &stats->vocab);
+
+    stats->count_seconds = clock_now() - began;
+    return st == SHOAL_OK ? encoding_rewind(e, NULL) : st;
 }
 
 shoal_status shoal_encode(const char *path, const char *const *paths, size_t npaths,
                           const struct shoal_encode_opts *opts, struct shoal_encode_stats *stats)
 {
     struct shoal_encode_stats own = {0};
-    struct shoal_encode_opts with_dir = *opts;
-    struct shoal_encode_plan plan;
-    struct inputs inputs = {0};
-    char *folder = NULL;
-    shoal_status st = shoal_vocab_check(&opts->vocab);
+    struct encoding *e = NULL;
+    shoal_vocab *made = NULL;
+    shoal_status st = encoding_open(&e, path, paths, npaths, opts);
 
+    if (st == SHOAL_OK && !opts->given)
+        st = count_first(e, &made, &own);
     if (st == SHOAL_OK)
-        st = inputs_expand(&inputs, paths, npaths);
-    if (st == SHOAL_OK) {
-        make_plan(&plan, path, &inputs, opts);
-        st = check_plan(&plan);
-    }
-    if (st == SHOAL_OK && !opts->vocab.tmp_dir) {
-        /* Where the output fits, what is spooled on the way fits best too. */
-        folder = folder_of(path);
-        with_dir.vocab.tmp_dir = folder;
-        st = folder ? SHOAL_OK : SHOAL_ENOMEM;
-    }
-    if (st == SHOAL_OK)
-        st = encode_inputs(path, &inputs, &with_dir, &own);
+        st = encoding_write(e, opts->given ? opts->given : made, &own);
     if (stats)
         *stats = own;
-    free(folder);
-    inputs_fini(&inputs);
+    shoal_vocab_free(made);
+    encoding_close(e);
     return st;
 }
 
@@ -453,11 +522,7 @@ uint64_t shoal_corpus_sentences(const shoal_corpus *c)
 
 uint64_t shoal_corpus_fingerprint(const shoal_corpus *c)
 {
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < container_count(c->file); i++)
-        sum = rng_mix(sum + RNG_STEP) ^ container_at(c->file, i).checksum;
-    return sum;
+    return container_fingerprint(c->file);
 }
 
 static size_t part_begin(size_t len, size_t i, size_t n)

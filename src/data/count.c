@@ -67,9 +67,19 @@ void counter_free(struct counter *c)
     free(c);
 }
 
+uint64_t counter_spilled(const struct counter *c)
+{
+    return c->spooled;
+}
+
 static const char *slot_word(const struct counter *c, const struct slot *s)
 {
     return s->len <= KEY_WHOLE ? (const char *)s : c->arena.at + s->offset;
+}
+
+static struct span slot_span(const struct counter *c, const struct slot *s)
+{
+    return (struct span){slot_word(c, s), s->len};
 }
 
 static bool slot_is(const struct counter *c, const struct slot *s, const struct key *k,
@@ -261,6 +271,13 @@ shoal_status counter_add(struct counter *c, const struct span *words, size_t n)
     return st;
 }
 
+shoal_status counter_add_times(struct counter *c, struct span word, uint64_t count)
+{
+    struct key k = key_of(word.at, word.len);
+
+    return count_one(c, &k, word.at, word.len, count);
+}
+
 /* ---- merging ---- */
 
 void tallies_fini(struct tallies *t)
@@ -275,8 +292,7 @@ static uint64_t tallies_bytes(const struct tallies *t)
     return t->len * sizeof *t->at + t->arena.len;
 }
 
-/* Leaves out the rarest words, one count after the other, until it fits. */
-static void raise_floor(struct tallies *t, uint64_t memory)
+void tallies_fit(struct tallies *t, uint64_t memory)
 {
     while (tallies_bytes(t) > memory) {
         size_t n = 0, used = 0;
@@ -297,7 +313,7 @@ static void raise_floor(struct tallies *t, uint64_t memory)
     }
 }
 
-static shoal_status keep(struct tallies *t, const char *at, uint32_t len, uint64_t count)
+shoal_status tallies_add(struct tallies *t, struct span word, uint64_t count)
 {
     void *entries = t->at;
     shoal_status st;
@@ -309,8 +325,8 @@ static shoal_status keep(struct tallies *t, const char *at, uint32_t len, uint64
     t->at = entries;
     if (st != SHOAL_OK)
         return st;
-    t->at[t->len++] = (struct tally){count, t->arena.len, len};
-    return bytes_add(&t->arena, at, len);
+    t->at[t->len++] = (struct tally){count, t->arena.len, word.len};
+    return bytes_add(&t->arena, word.at, word.len);
 }
 
 /* Reads one run in order. */
@@ -418,9 +434,9 @@ static shoal_status merge_heap(struct tallies *out, struct cursor **heap, size_t
             sift(heap, n, 0);
         }
         if (st == SHOAL_OK)
-            st = keep(out, word.at, (uint32_t)word.len, sum);
+            st = tallies_add(out, (struct span){word.at, (uint32_t)word.len}, sum);
         if (st == SHOAL_OK)
-            raise_floor(out, memory);
+            tallies_fit(out, memory);
     }
     bytes_fini(&word);
     return st;
@@ -507,8 +523,7 @@ static shoal_status merge_tables(struct tallies *out, struct counter **counters,
         return merge_runs(out, counters, 1, memory);
     for (size_t j = 0; j < all->size && st == SHOAL_OK; j++)
         if (all->slots[j].len != 0)
-            st = keep(out, slot_word(all, &all->slots[j]), all->slots[j].len,
-                      all->slots[j].count);
+            st = tallies_add(out, slot_span(all, &all->slots[j]), all->slots[j].count);
     return st;
 }
 
@@ -521,4 +536,72 @@ shoal_status counter_merge(struct tallies *out, struct counter **counters, size_
     for (size_t i = 0; i < n; i++)
         spilled |= counters[i]->nruns > 0;
     return spilled ? merge_runs(out, counters, n, memory) : merge_tables(out, counters, n, memory);
+}
+
+/* ---- walking ---- */
+
+struct counter_walk {
+    const struct counter *counter;
+    size_t run;  /* the next one */
+    size_t seen; /* slots */
+    struct cursor cursor;
+};
+
+/* An odd number: every slot comes once, and any stretch of the walk is spread
+ * over the whole table, for another table would be crowded where words come in
+ * the order of their hashes. */
+#define WALK_STEP ((size_t)RNG_STEP)
+
+shoal_status counter_walk_new(struct counter_walk **out, const struct counter *c)
+{
+    *out = mem_array(1, sizeof **out);
+    if (!*out)
+        return SHOAL_ENOMEM;
+    (*out)->counter = c;
+    return SHOAL_OK;
+}
+
+void counter_walk_free(struct counter_walk *w)
+{
+    if (!w)
+        return;
+    bytes_fini(&w->cursor.buf);
+    free(w);
+}
+
+/* The next word on disk, if there is one. */
+static shoal_status walk_runs(struct counter_walk *w)
+{
+    const struct counter *c = w->counter;
+    struct cursor *u = &w->cursor;
+    shoal_status st = u->counter ? cursor_next(u) : SHOAL_OK;
+
+    while (st == SHOAL_OK && cursor_done(u) && w->run < c->nruns) {
+        const struct run *r = &c->runs[w->run++];
+
+        *u = (struct cursor){.counter = c, .at = r->begin, .end = r->end, .chunk = 1 << 18,
+                             .buf = {u->buf.at, 0, u->buf.cap}};
+        st = cursor_next(u);
+    }
+    return st;
+}
+
+shoal_status counter_walk_next(struct counter_walk *w, struct span *word, uint64_t *count)
+{
+    const struct counter *c = w->counter;
+    shoal_status st = walk_runs(w);
+
+    *word = (struct span){0};
+    *count = 0;
+    if (st == SHOAL_OK && !cursor_done(&w->cursor)) {
+        *word = (struct span){cursor_word(&w->cursor), w->cursor.record.len};
+        *count = w->cursor.record.count;
+    }
+    while (st == SHOAL_OK && word->len == 0 && w->seen < c->size) {
+        const struct slot *s = &c->slots[w->seen++ * WALK_STEP & (c->size - 1)];
+
+        *word = slot_span(c, s);
+        *count = s->count;
+    }
+    return st;
 }

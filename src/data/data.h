@@ -41,10 +41,25 @@ struct text;
  * copied to a spool in opts->tmp_dir, so that text_rewind is possible. */
 shoal_status text_open(struct text **out, const struct inputs *inputs,
                        const struct shoal_vocab_opts *opts, bool again, const char *phase);
+/* A place in the inputs where a word may begin. */
+struct cut {
+    size_t input;
+    uint64_t offset; /* in its bytes as they lie on disk */
+    bool inside;     /* a sentence: it has a word before */
+};
+
+/* Reads only what lies between, before the first text_next and until
+ * text_rewind; an input ends where it is cut, but not its sentence. */
+void text_between(struct text *t, const struct cut *from, const struct cut *to);
+/* What it reads so; *inputs is how many there are in all. */
+void text_range(const struct text *t, struct cut *from, struct cut *to, size_t *inputs);
 /* Fills the next block; *more is false when there is none left. */
 shoal_status text_next(struct text *t, struct block *b, bool *more);
-/* Back to the first byte. */
+/* Back to the first byte of all. */
 shoal_status text_rewind(struct text *t, const char *phase);
+/* What is read now must have so many bytes, or it has changed: as many as were
+ * read before, unless others read some of them. */
+void text_expect(struct text *t, uint64_t bytes);
 /* After all threads have ended: forwards their status, with the sentence of the
  * first bad byte of the input if there was one, and gives what was read. */
 shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *stats);
@@ -54,6 +69,17 @@ const char *text_input(const struct text *t, size_t i);
 void text_add(struct text *t, const struct shoal_text_stats *part);
 void text_close(struct text *t);
 void block_fini(struct block *b);
+
+/* ---- cut.c: one text for several readers ------------------------------------------ */
+
+/* Where part i of n of the inputs begins, 0 <= i <= n, part n being the end. The
+ * parts are about equal in bytes on disk, and read one by one they have the same
+ * words and sentences as all at once: a part begins behind a line, or behind a
+ * word if it is known whether that line has a word before. What is compressed
+ * goes whole into one part, and all into part 0 if some input can be read only
+ * once. Whoever asks, the answer is the same. */
+shoal_status text_cut(struct cut *out, const struct inputs *inputs, enum shoal_tokens tokens,
+                      unsigned i, unsigned n);
 
 /* ---- clean.c: bytes that are no text, and lower case ---------------------------- */
 
@@ -144,7 +170,20 @@ struct counter;
 #define COUNTER_MIN ((uint64_t)1 << 18)
 shoal_status counter_new(struct counter **out, uint64_t memory, const char *tmp_dir);
 shoal_status counter_add(struct counter *c, const struct span *words, size_t n);
+/* A word that was seen `count` times; KEY_PAD bytes behind it may be read. */
+shoal_status counter_add_times(struct counter *c, struct span word, uint64_t count);
+/* Bytes that went to disk. */
+uint64_t counter_spilled(const struct counter *c);
 void counter_free(struct counter *c);
+
+/* All that a counter has counted, in no order; a word may come several times,
+ * with parts of its count. Nothing may be added meanwhile. */
+struct counter_walk;
+
+shoal_status counter_walk_new(struct counter_walk **out, const struct counter *c);
+/* The word's len is 0 at the end; it stays until the next call. */
+shoal_status counter_walk_next(struct counter_walk *w, struct span *word, uint64_t *count);
+void counter_walk_free(struct counter_walk *w);
 
 /* One word and its total over all threads. */
 struct tally {
@@ -164,6 +203,9 @@ struct tallies {
  * at most `memory` bytes of them: see shoal_vocab_stats.floor. */
 shoal_status counter_merge(struct tallies *out, struct counter **counters, size_t n,
                            uint64_t min_count, uint64_t memory);
+shoal_status tallies_add(struct tallies *t, struct span word, uint64_t count);
+/* Leaves out the rarest words, one count after the other, until it fits. */
+void tallies_fit(struct tallies *t, uint64_t memory);
 void tallies_fini(struct tallies *t);
 
 /* ---- vocab.c -------------------------------------------------------------------------------- */
@@ -178,6 +220,37 @@ void vocab_find_all(const shoal_vocab *v, const struct span *words, size_t n, ui
 /* The `word count` lines of shoal_vocab_read, already in memory; `path` names
  * them in a failure. */
 shoal_status vocab_parse(shoal_vocab **out, const char *path, const char *at, size_t len);
+
+/* ---- vocab_parts.c: a vocabulary that several processes count ---------------------------------
+ *
+ *     open                each of n
+ *     count               its part of the text
+ *     pack, unpack        rounds: what it counted goes to the words' owners, a batch for
+ *                         each, until nobody has more
+ *     settle              sums of its own words, those over the floor for all
+ *     join                all of them: the vocabulary that one alone would have counted
+ *
+ * A word's hash says who owns it. Nothing is left out before its owner has the sum. */
+
+struct vocab_part;
+
+/* The memory of opts is for what it counted, and again for what it owns. */
+shoal_status vocab_part_open(struct vocab_part **out, const struct shoal_vocab_opts *opts,
+                             unsigned part, unsigned parts);
+/* The text is borrowed, for its name, until vocab_part_join. */
+shoal_status vocab_part_count(struct vocab_part *p, struct text *text);
+/* The next batch for each owner into out[parts], emptied before, each of at most
+ * `room` >= VOCAB_PACK_MIN bytes; *more is false after the last one. */
+#define VOCAB_PACK_MIN ((size_t)SHOAL_WORD_MAX + 12)
+shoal_status vocab_part_pack(struct vocab_part *p, struct bytes *out, size_t room, bool *more);
+/* A batch that any of them packed for this one, which is checked; KEY_PAD bytes
+ * behind it may be read. */
+shoal_status vocab_part_unpack(struct vocab_part *p, const char *data, size_t len);
+shoal_status vocab_part_settle(struct vocab_part *p, struct bytes *out);
+/* data has the bytes that n parts settled for, in their order, which are checked. */
+shoal_status vocab_part_join(shoal_vocab **out, struct vocab_part *p, const char *data,
+                             const size_t *lens, struct shoal_vocab_stats *stats);
+void vocab_part_close(struct vocab_part *p);
 
 /* ---- vocab_file.c: in a container, and copies ------------------------------------------------ */
 
@@ -200,6 +273,25 @@ shoal_status vocab_check(const shoal_vocab *vocab, const char *who);
  * NUL, have over SHOAL_WORD_MAX bytes or stand there twice. */
 shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
                               size_t n);
+
+/* ---- corpus.c: shoal_encode in steps, for those who count together ------------------------- */
+
+struct encoding;
+
+/* Makes the plan and refuses what cannot fit. Borrows what opts points at. */
+shoal_status encoding_open(struct encoding **out, const char *path, const char *const *paths,
+                           size_t npaths, const struct shoal_encode_opts *opts);
+/* Only part i of n is to be counted. */
+shoal_status encoding_part(struct encoding *e, unsigned i, unsigned n);
+/* To be counted; borrowed, as its options are, in which a folder for spools is chosen. */
+struct text *encoding_text(struct encoding *e);
+const struct shoal_vocab_opts *encoding_opts(const struct encoding *e);
+/* After counting: back to the first byte of all inputs. `counted` is what all
+ * have read of them together; NULL: this one read them alone. */
+shoal_status encoding_rewind(struct encoding *e, const struct shoal_text_stats *counted);
+shoal_status encoding_write(struct encoding *e, const shoal_vocab *vocab,
+                            struct shoal_encode_stats *stats);
+void encoding_close(struct encoding *e);
 
 /* ---- vectors.c ---------------------------------------------------------------------------- */
 

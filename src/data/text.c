@@ -22,6 +22,8 @@ struct text {
     enum shoal_bad_bytes bad_bytes;
     struct shoal_watch watch;
 
+    struct cut from, to; /* what is to be read */
+    uint64_t left;         /* of the input being read, before its cut */
     size_t input;          /* the one being read */
     struct stream *stream; /* NULL between inputs, and while reading the spool */
     bool reading;          /* an input is open */
@@ -43,11 +45,13 @@ struct text {
     bool stop; /* after any failure: hand out no more */
 };
 
-static uint64_t total_size(const struct inputs *in)
+/* Bytes on disk to be read; 0 when unknown. */
+static uint64_t total_size(const struct text *t)
 {
-    uint64_t total = 0;
+    const struct inputs *in = t->inputs;
+    uint64_t total = t->to.offset - t->from.offset;
 
-    for (size_t i = 0; i < in->len; i++) {
+    for (size_t i = t->from.input; i < t->to.input; i++) {
         if (!in->at[i].regular)
             return 0;
         total += in->at[i].size;
@@ -78,6 +82,7 @@ shoal_status text_open(struct text **out, const struct inputs *inputs,
     t->bad_bytes = opts->bad_bytes;
     t->watch = opts->watch;
     t->spool = -1;
+    t->to.input = inputs->len;
     for (size_t i = 0; i < inputs->len; i++)
         once |= !inputs->at[i].regular;
     if (again && once) {
@@ -88,9 +93,17 @@ shoal_status text_open(struct text **out, const struct inputs *inputs,
         text_close(t);
         return st;
     }
-    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(inputs));
+    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(t));
     *out = t;
     return SHOAL_OK;
+}
+
+void text_between(struct text *t, const struct cut *from, const struct cut *to)
+{
+    t->from = *from;
+    t->to = *to;
+    t->input = from->input;
+    t->pulse.total = total_size(t);
 }
 
 void text_close(struct text *t)
@@ -112,19 +125,33 @@ void block_fini(struct block *b)
     bytes_fini(&b->lower);
 }
 
+void text_range(const struct text *t, struct cut *from, struct cut *to, size_t *inputs)
+{
+    *from = t->from;
+    *to = t->to;
+    *inputs = t->inputs->len;
+}
+
 shoal_status text_rewind(struct text *t, const char *phase)
 {
     stream_close(t->stream);
     t->stream = NULL;
     t->reading = t->inside = t->skipping = t->stop = false;
     t->input = 0;
+    t->from = (struct cut){0};
+    t->to = (struct cut){.input = t->inputs->len};
     t->carry.len = 0;
     t->replay = t->spool >= 0;
     t->spool_at = t->seq = t->consumed = 0;
     t->first_bytes = t->stats.bytes;
     t->stats = (struct shoal_text_stats){0};
-    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(t->inputs));
+    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(t));
     return SHOAL_OK;
+}
+
+void text_expect(struct text *t, uint64_t bytes)
+{
+    t->first_bytes = bytes;
 }
 
 /* ---- reading, under the lock ---- */
@@ -134,18 +161,39 @@ static bool from_spool(const struct text *t)
     return t->replay && !t->inputs->at[t->input].regular;
 }
 
+/* The first input may begin, and the last one end, within. */
+static struct cut begin_of(const struct text *t)
+{
+    return t->input == t->from.input ? t->from : (struct cut){.input = t->input};
+}
+
+static bool is_cut(const struct text *t)
+{
+    return t->input == t->to.input;
+}
+
+static bool any_left(const struct text *t)
+{
+    return t->input < t->to.input || (is_cut(t) && begin_of(t).offset < t->to.offset);
+}
+
 static shoal_status open_input(struct text *t)
 {
+    struct cut begin = begin_of(t);
     shoal_status st = SHOAL_OK;
 
     if (from_spool(t))
         t->spool_left = t->spool_size[t->input];
     else
         st = stream_open(&t->stream, t->inputs->at[t->input].path);
+    if (st == SHOAL_OK && begin.offset > 0)
+        st = stream_seek(t->stream, begin.offset);
     t->reading = st == SHOAL_OK;
-    t->offset = 0;
+    t->offset = begin.offset;
+    t->left = is_cut(t) ? t->to.offset - begin.offset : UINT64_MAX;
     t->carry.len = 0;
-    t->inside = t->skipping = false;
+    t->inside = begin.inside;
+    t->skipping = false;
     return st;
 }
 
@@ -156,7 +204,7 @@ static void close_input(struct text *t)
     stream_close(t->stream);
     t->stream = NULL;
     t->reading = false;
-    t->stats.files++;
+    t->stats.files += !is_cut(t);
     t->input++;
 }
 
@@ -200,18 +248,19 @@ static shoal_status spool_read(struct text *t, char *at, size_t cap, size_t *got
 /* Appends up to a block of new bytes to raw; *end when the input is through. */
 static shoal_status read_more(struct text *t, struct bytes *raw, bool *end)
 {
-    size_t got = 0;
+    size_t got = 0, cap = t->left < BLOCK_BYTES ? (size_t)t->left : BLOCK_BYTES;
     shoal_status st = bytes_reserve(raw, BLOCK_BYTES + BLOCK_PAD);
 
     if (st != SHOAL_OK)
         return st;
-    st = from_spool(t) ? spool_read(t, raw->at + raw->len, BLOCK_BYTES, &got)
-                       : stream_read(t->stream, raw->at + raw->len, BLOCK_BYTES, &got);
+    st = from_spool(t) ? spool_read(t, raw->at + raw->len, cap, &got)
+                       : stream_read(t->stream, raw->at + raw->len, cap, &got);
     if (st == SHOAL_OK && t->spool >= 0 && !t->replay && !t->inputs->at[t->input].regular)
         st = spool_write(t, raw->at + raw->len, got);
     if (st != SHOAL_OK)
         return st;
-    *end = got < BLOCK_BYTES;
+    t->left -= t->left == UINT64_MAX ? 0 : got;
+    *end = got < cap || t->left == 0;
     t->stats.bytes += got;
     raw->len += got;
     return SHOAL_OK;
@@ -382,7 +431,7 @@ static shoal_status take_block(struct text *t, struct block *b, struct bad *wher
     bool end = false;
     shoal_status st = SHOAL_OK;
 
-    *more = !t->stop && t->input < t->inputs->len;
+    *more = !t->stop && any_left(t);
     if (!*more)
         return SHOAL_OK;
     if (!t->reading)
@@ -395,7 +444,7 @@ static shoal_status take_block(struct text *t, struct block *b, struct bad *wher
     t->offset += b->raw.len;
     b->seq = t->seq++;
     b->inside = t->inside;
-    b->last = end;
+    b->last = end && !is_cut(t);
     st = follow_line(t, b, *where);
     if (st != SHOAL_OK)
         return st;

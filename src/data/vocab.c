@@ -237,30 +237,38 @@ static shoal_status place_unk(struct tallies *t, size_t *n, size_t room, uint64_
     return SHOAL_OK;
 }
 
-/* Sorts t and makes its best entries a vocabulary. */
-static shoal_status vocab_make(shoal_vocab **out, struct tallies *t,
-                               const struct shoal_vocab_opts *opts,
-                               const struct shoal_text_stats *text)
+shoal_status vocab_make(shoal_vocab **out, struct tallies *t, const struct shoal_vocab_opts *opts,
+                        struct shoal_vocab_stats *stats)
 {
     size_t max = opts->max_vocab ? (size_t)opts->max_vocab : VOCAB_MAX;
     size_t n = t->len < max ? t->len : max;
     shoal_status st = SHOAL_OK;
 
+    *out = NULL;
+    stats->types = t->types;
+    stats->floor = t->floor;
+    stats->spilled = t->spilled;
     if (n > 0)
         qsort_r(t->at, t->len, sizeof *t->at, by_count_then_bytes, t->arena.at);
     if (opts->unk)
-        st = place_unk(t, &n, max - 1, text->words);
+        st = place_unk(t, &n, max - 1, stats->text.words);
     if (st == SHOAL_OK && n == 0)
         st = shoal_fail(SHOAL_EINVAL,
                         "vocab: none of %llu words was seen %llu times; lower min-count",
                         (unsigned long long)t->types, (unsigned long long)opts->min_count);
     if (st == SHOAL_OK)
         st = vocab_new(out, n, t->arena.len);
-    if (st != SHOAL_OK)
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        if (!vocab_append(*out, t->arena.at + t->at[i].offset, t->at[i].len, t->at[i].count))
+            st = shoal_fail(SHOAL_EFORMAT, "vocab: word %zu was counted twice, want once", i);
+    if (st != SHOAL_OK) {
+        shoal_vocab_free(*out);
+        *out = NULL;
         return st;
-    for (size_t i = 0; i < n; i++)
-        vocab_append(*out, t->arena.at + t->at[i].offset, t->at[i].len, t->at[i].count);
-    (*out)->sentences = text->sentences;
+    }
+    (*out)->sentences = stats->text.sentences;
+    stats->size = shoal_vocab_size(*out);
+    stats->kept_words = shoal_vocab_total(*out) - shoal_vocab_count(*out, (*out)->unk);
     return SHOAL_OK;
 }
 
@@ -296,30 +304,13 @@ static shoal_status count_thread(void *ctx, unsigned index)
     return st;
 }
 
-static shoal_status no_words(const struct text *text, const struct shoal_text_stats *read)
+shoal_status vocab_no_words(const char *input, const struct shoal_text_stats *read)
 {
     if (read->files == 1)
-        return shoal_fail(SHOAL_EINVAL, "%s: no word in its %llu bytes", text_input(text, 0),
+        return shoal_fail(SHOAL_EINVAL, "%s: no word in its %llu bytes", input,
                           (unsigned long long)read->bytes);
     return shoal_fail(SHOAL_EINVAL, "input: no word in the %llu bytes of %llu files",
                       (unsigned long long)read->bytes, (unsigned long long)read->files);
-}
-
-static shoal_status merge_and_make(shoal_vocab **out, struct counter **counters, unsigned threads,
-                                   const struct shoal_vocab_opts *opts,
-                                   struct shoal_vocab_stats *stats)
-{
-    struct tallies tallies = {0};
-    shoal_status st =
-        counter_merge(&tallies, counters, threads, opts->min_count, opts->memory);
-
-    if (st == SHOAL_OK)
-        st = vocab_make(out, &tallies, opts, &stats->text);
-    stats->types = tallies.types;
-    stats->floor = tallies.floor;
-    stats->spilled = tallies.spilled;
-    tallies_fini(&tallies);
-    return st;
 }
 
 /* As many as asked for, while each has the memory that a counter needs. */
@@ -331,32 +322,46 @@ static unsigned counting_threads(const struct shoal_vocab_opts *opts)
     return threads < most ? threads : (unsigned)most;
 }
 
-shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoal_vocab_opts *opts,
-                         struct shoal_vocab_stats *stats)
+void counters_free(struct counter **counters, unsigned n)
+{
+    for (unsigned i = 0; counters && i < n; i++)
+        counter_free(counters[i]);
+    free(counters);
+}
+
+shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text,
+                           const struct shoal_vocab_opts *opts, struct shoal_text_stats *stats)
 {
     unsigned threads = counting_threads(opts);
     struct counting job = {.text = text};
     shoal_status st = SHOAL_OK;
 
-    *out = NULL;
-    job.counters = mem_array(threads, sizeof(struct counter *));
+    *n = threads;
+    *out = job.counters = mem_array(threads, sizeof(struct counter *));
     if (!job.counters)
         return SHOAL_ENOMEM;
     for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
         st = counter_new(&job.counters[i], opts->memory / threads, opts->tmp_dir);
-    if (st == SHOAL_OK)
-        st = text_end(text, pool_run(threads, count_thread, &job), &stats->text);
+    return st == SHOAL_OK ? text_end(text, pool_run(threads, count_thread, &job), stats) : st;
+}
+
+shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoal_vocab_opts *opts,
+                         struct shoal_vocab_stats *stats)
+{
+    struct tallies tallies = {0};
+    struct counter **counters;
+    unsigned n;
+    shoal_status st = counters_fill(&counters, &n, text, opts, &stats->text);
+
+    *out = NULL;
     if (st == SHOAL_OK && stats->text.words == 0)
-        st = no_words(text, &stats->text);
+        st = vocab_no_words(text_input(text, 0), &stats->text);
     if (st == SHOAL_OK)
-        st = merge_and_make(out, job.counters, threads, opts, stats);
-    if (st == SHOAL_OK) {
-        stats->size = shoal_vocab_size(*out);
-        stats->kept_words = shoal_vocab_total(*out) - shoal_vocab_count(*out, (*out)->unk);
-    }
-    for (unsigned i = 0; i < threads; i++)
-        counter_free(job.counters[i]);
-    free(job.counters);
+        st = counter_merge(&tallies, counters, n, opts->min_count, opts->memory);
+    if (st == SHOAL_OK)
+        st = vocab_make(out, &tallies, opts, stats);
+    tallies_fini(&tallies);
+    counters_free(counters, n);
     return st;
 }
 

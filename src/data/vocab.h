@@ -1,4 +1,4 @@
-/* The inside of a vocabulary, for vocab.c and vocab_file.c; not a door.
+/* The inside of a vocabulary, for vocab*.c; not a door.
  *
  * All of it is indexed by id:
  *
@@ -39,6 +39,17 @@ shoal_status vocab_new(shoal_vocab **out, size_t size, size_t bytes);
 /* Appends a word as the next id; the room was reserved by vocab_new. False when
  * it is there already. */
 bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count);
+
+/* Counts a text with a counter for each thread; free each and the list. */
+shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text,
+                           const struct shoal_vocab_opts *opts, struct shoal_text_stats *stats);
+void counters_free(struct counter **counters, unsigned n);
+/* Sorts t and makes its best entries a vocabulary; fails when there is none, or
+ * a word stands there twice. */
+shoal_status vocab_make(shoal_vocab **out, struct tallies *t, const struct shoal_vocab_opts *opts,
+                        struct shoal_vocab_stats *stats);
+/* The sentence for a text of these stats without a word. */
+shoal_status vocab_no_words(const char *input, const struct shoal_text_stats *read);
 
 /* ---- vocab_file.c ---- */
 
