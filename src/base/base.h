@@ -118,9 +118,18 @@ struct view {
     uint32_t *slot;
     uint64_t *touched;
     uint32_t used;
+    uint8_t *touches; /* [rows] how often, up to 255, as whoever asks last cleared it; or NULL */
 };
 
 float *view_touch(struct view *v, uint32_t row);
+
+/* Threads may count at once: some of their counts are lost, never the row. */
+static inline void view_count(struct view *v, uint32_t row)
+{
+    uint8_t count = __atomic_load_n(&v->touches[row], __ATOMIC_RELAXED);
+
+    __atomic_store_n(&v->touches[row], (uint8_t)(count + (count < 255)), __ATOMIC_RELAXED);
+}
 
 static inline float *view_row(struct view *v, uint32_t row)
 {

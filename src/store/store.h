@@ -1,15 +1,25 @@
 /* store: where views meet.
  *
  * What this is: the views workers compute on, and the rules by which what they
- * learned apart comes together. It knows rows, never what a row means.
- * Who owns what: a view borrows its table and owns its copies.
+ * learned apart comes together: on one machine (view.c) and between ranks, over
+ * rows that are sharded over their owners (store.c and its neighbours). It knows
+ * rows, never what a row means.
+ * Who owns what: a view borrows its table and owns its copies; a store borrows
+ * the tables, which are its rank's replica, and owns the rest.
  * Threads: a view belongs to one worker. view_sync may run while others train
- * (rows race as Hogwild does); views_merge runs while nobody trains. */
+ * (rows race as Hogwild does); views_merge runs while nobody trains. A store is
+ * called by the thread that opened its comm, while others may train. */
 #ifndef SHOAL_STORE_H
 #define SHOAL_STORE_H
 
 #include "base/base.h"
+#include "comm/comm.h"
 #include "kernel/kernel.h"
+
+/* Of changes that go the same way the mean counts (kernel.h, fold). */
+#define STORE_MEAN 0.5f
+
+/* ---- view.c ------------------------------------------------------------------- */
 
 /* The table itself, but for private copies of its first `hot` rows. */
 shoal_status view_init_shared(struct view *v, struct table *t, uint32_t hot);
@@ -29,5 +39,85 @@ void view_sync(struct view *v, const struct kernel *kernel);
  * empty afterwards. */
 shoal_status views_merge(struct view *views, size_t n, const struct kernel *kernel,
                          unsigned threads);
+
+/* ---- store.c, push.c, meet.c, lanes.c: rows between ranks -------------------------
+ *
+ *   worker                                     owner of the row
+ *   replica   trained on by all threads        master   the row itself
+ *   base      what the owner knows of it       seen[r]  what rank r knows of it,
+ *                                                       the same bits as its base
+ *             -- mine (replica) -->  master = fold(master, mine, seen[r])
+ *             <-- fresh (master) --  seen[r] = master
+ *   replica += fresh - mine, base = fresh
+ *
+ * The owner folds as if what the sender and all others did since the sender last
+ * saw the row were two changes of the same base: of parallel ones a part is left
+ * out, orthogonal ones are added. Rows travel when they have been touched `due` times, so
+ * hot rows often and cold ones seldom, and all that were touched at all once in
+ * a while. On a bf16 wire what travels is the difference to what the other side
+ * knows; what rounding leaves behind stays in replica or master and goes with
+ * the next difference. */
+
+enum store_rule {
+    STORE_PROJECT, /* kernel.h, fold */
+    STORE_ADD,     /* plain addition: diverges when training, but sums can be checked */
+};
+
+struct store_opts {
+    enum shoal_sync policy;
+    unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
+    enum shoal_wire wire;
+    enum store_rule rule;
+    unsigned servers;   /* the last so many ranks own all rows; 0: all ranks do */
+    unsigned due;       /* touches after which a row travels: 1, 2, 4, ... 128 */
+    unsigned sweep;     /* rounds in which every touched row travels at least once */
+    bool lanes;         /* store_merge_lanes alone brings rows together */
+    bool crowded;       /* more threads than cores: let the owners of rows run in between */
+};
+
+struct store;
+
+/* Collective. Every rank gives the same tables with the same rows in them.
+ * traffic[t] [rows] says how often a row of table t is expected to travel, to
+ * balance the shards by; NULL: all alike. */
+shoal_status store_open(struct store **out, struct comm *comm, struct table *tables, size_t n,
+                        const float *const *traffic, const struct kernel *kernel,
+                        const struct store_opts *opts);
+void store_close(struct store *s);
+/* What store_open will take beside the tables. */
+uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
+                     const struct store_opts *opts);
+
+/* Workers raise touches[row] when they change a row of table t, up to 255. */
+uint8_t *store_touches(struct store *s, size_t t);
+/* The rank that owns each row of table t. */
+const uint16_t *store_owners(const struct store *s, size_t t);
+/* Whether this rank trains, and which of how many workers it is. */
+bool store_works(const struct store *s);
+unsigned store_worker(const struct store *s);
+unsigned store_workers(const struct store *s);
+
+/* Lets rows travel, never waiting. Between pieces of work of about a
+ * millisecond. */
+shoal_status store_step(struct store *s);
+/* A round of this worker is over: waits as the policy says. All workers must end
+ * the same number of rounds between two meetings when the policy is not
+ * SHOAL_ASYNC. */
+shoal_status store_round(struct store *s);
+/* Collective, on servers too: everything that was touched has travelled, and
+ * afterwards the tables are the same on every rank. */
+shoal_status store_meet(struct store *s);
+/* Collective: views are this rank's share of a fixed sequence of lanes (view i
+ * of worker w is lane i * workers + w); they are brought together as views_merge
+ * would all of them on one rank, bit for bit, on every rank. t is the index of
+ * their table. */
+shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n);
+
+/* Of this rank alone; ranks, servers and load_most are left 0. */
+struct shoal_rank_stats store_stats(const struct store *s);
+/* Rows that this rank merged as their owner. */
+uint64_t store_merged(const struct store *s);
+/* Rounds that this rank was ahead of the slowest worker at most, as it knew. */
+uint64_t store_lead(const struct store *s);
 
 #endif

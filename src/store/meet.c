@@ -1,0 +1,243 @@
+/* How long workers wait for one another, and how all come to the same rows. */
+#include "store/shard.h"
+
+#include <sched.h>
+#include <stdlib.h>
+
+/* ---- clocks ---- */
+
+shoal_status clock_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+
+    (void)data;
+    (void)len;
+    s->peers[from].clock++;
+    return SHOAL_OK;
+}
+
+/* Rounds that every worker has ended, as far as is known here. */
+static uint64_t slowest(const struct store *s)
+{
+    uint64_t least = s->clock;
+
+    for (unsigned r = 0; r < s->workers; r++)
+        if (r != s->rank && s->peers[r].clock < least)
+            least = s->peers[r].clock;
+    return least;
+}
+
+static bool within_bound(void *ctx)
+{
+    const struct store *s = ctx;
+
+    return slowest(s) + s->opts.staleness >= s->clock;
+}
+
+static void note_lead(struct store *s)
+{
+    uint64_t lead = s->clock - slowest(s);
+
+    s->lead = lead > s->lead ? lead : s->lead;
+}
+
+/* ---- rounds ---- */
+
+/* The slow sweep goes on, so that it is through after opts.sweep rounds. */
+static void sweep_on(struct store *s)
+{
+    for (size_t t = 0; t < s->n; t++) {
+        struct shard *h = &s->shards[t];
+        uint32_t rows = (uint32_t)h->table->rows, part = rows / s->opts.sweep + 1;
+
+        if (h->slow >= rows)
+            h->slow = h->goal = 0;
+        h->goal = rows - h->goal < part ? rows : h->goal + part;
+    }
+}
+
+uint64_t least_ends(const struct store *s)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (unsigned r = 0; r < s->workers; r++)
+        least = s->peers[r].ends < least ? s->peers[r].ends : least;
+    return least;
+}
+
+/* The pushes of a round are merged when the last worker has sent its own. */
+static shoal_status note_end(struct store *s, unsigned from)
+{
+    uint64_t before = least_ends(s);
+
+    s->peers[from].ends++;
+    if (s->opts.policy != SHOAL_SYNC || s->opts.lanes || least_ends(s) == before)
+        return SHOAL_OK;
+    return push_answer(s, before + 1);
+}
+
+shoal_status end_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    (void)data;
+    (void)len;
+    return note_end(ctx, from);
+}
+
+static bool round_over(void *ctx)
+{
+    struct store *s = ctx;
+
+    return least_ends(s) >= s->rounds && push_settled(s);
+}
+
+/* Everybody's pushes, then everybody's answers. */
+static shoal_status sync_round(struct store *s, bool everything)
+{
+    shoal_status st = push_round(s, everything);
+
+    s->rounds++;
+    if (st == SHOAL_OK)
+        st = tell_all(s, TAG_END);
+    return st == SHOAL_OK ? comm_until(s->comm, round_over, s) : st;
+}
+
+static shoal_status average(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
+        struct table *table = s->shards[t].table;
+        size_t n = table->rows * table->stride;
+
+        st = comm_sum_floats(s->comm, table->at, n);
+        s->kernel->scale(table->at, 1.0f / (float)s->workers, n);
+    }
+    return st;
+}
+
+shoal_status store_step(struct store *s)
+{
+    shoal_status st = comm_poll(s->comm, NULL);
+
+    if (st == SHOAL_OK && (s->opts.policy == SHOAL_ASYNC || s->opts.policy == SHOAL_BOUNDED))
+        st = push_due(s);
+    if (s->opts.crowded)
+        sched_yield();
+    return st;
+}
+
+shoal_status store_round(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    s->clock++;
+    comm_round(s->comm, s->clock);
+    if (s->opts.lanes)
+        return comm_poll(s->comm, NULL);
+    sweep_on(s);
+    switch (s->opts.policy) {
+    case SHOAL_ASYNC:
+        break;
+    case SHOAL_BOUNDED:
+        st = tell_all(s, TAG_CLOCK);
+        if (st == SHOAL_OK)
+            st = comm_until(s->comm, within_bound, s);
+        note_lead(s);
+        break;
+    case SHOAL_SYNC:
+        return sync_round(s, false);
+    case SHOAL_AVERAGE:
+        return s->clock % s->opts.staleness == 0 ? average(s) : comm_poll(s->comm, NULL);
+    }
+    return st == SHOAL_OK ? store_step(s) : st;
+}
+
+/* ---- meeting ---- */
+
+/* All owners' rows of a table, in the order of the ranks and places. */
+static shoal_status gather_masters(struct store *s, struct shard *h, char **data, size_t **lens)
+{
+    size_t width = h->table->width * sizeof(float);
+    char *mine = mem_array(h->owned ? h->owned : 1, width);
+    shoal_status st = comm_agree(s->comm, mine ? SHOAL_OK : SHOAL_ENOMEM);
+
+    for (uint32_t i = 0; st == SHOAL_OK && i < h->owned; i++)
+        memcpy(mine + i * width, shard_row(h, h->master, i), width);
+    if (st == SHOAL_OK)
+        st = comm_gather(s->comm, mine, h->owned * width, data, lens);
+    free(mine);
+    return st;
+}
+
+static shoal_status check_masters(const struct store *s, const struct shard *h, const size_t *lens)
+{
+    size_t all = 0, width = h->table->width * sizeof(float);
+
+    for (unsigned r = 0; r < s->ranks; r++)
+        all += lens[r];
+    if (all == h->table->rows * width)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EFORMAT, "store: the owners of table %s gave %zu bytes, want %zu",
+                      h->table->name, all, h->table->rows * width);
+}
+
+/* The tables, and all that is known of them, become the owners' rows. */
+static void spread_masters(struct store *s, struct shard *h, const char *data, const size_t *lens)
+{
+    size_t width = h->table->width * sizeof(float), begin = 0;
+    size_t owned = h->owned * h->table->stride * sizeof(float);
+
+    for (unsigned r = 0; r < s->ranks; begin += lens[r++])
+        for (uint32_t row = 0; row < h->table->rows; row++) {
+            const char *from = data + begin + h->place[row] * width;
+
+            if (h->owner[row] != r)
+                continue;
+            memcpy(shard_row(h, h->table->at, row), from, width);
+            memcpy(shard_row(h, h->base, row), from, width);
+        }
+    for (unsigned r = 0; r < s->ranks; r++) {
+        if (r != s->rank || s->opts.policy == SHOAL_SYNC)
+            memcpy(shard_seen(h, r, 0), h->master, owned);
+        memcpy(h->known + (size_t)r * h->owned, h->pushes, h->owned * sizeof *h->known);
+    }
+}
+
+static shoal_status publish(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
+        struct shard *h = &s->shards[t];
+        size_t *lens = NULL;
+        char *data = NULL;
+
+        st = gather_masters(s, h, &data, &lens);
+        if (st == SHOAL_OK)
+            st = check_masters(s, h, lens);
+        if (st == SHOAL_OK)
+            spread_masters(s, h, data, lens);
+        free(data);
+        free(lens);
+    }
+    return st;
+}
+
+shoal_status store_meet(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (s->opts.lanes)
+        return comm_barrier(s->comm);
+    if (s->opts.policy == SHOAL_AVERAGE)
+        return average(s);
+    if (store_works(s) && s->opts.policy == SHOAL_SYNC)
+        st = sync_round(s, true);
+    else if (store_works(s))
+        st = push_round(s, true);
+    if (st == SHOAL_OK)
+        st = comm_until(s->comm, push_settled, s);
+    if (st == SHOAL_OK)
+        st = comm_barrier(s->comm);
+    return st == SHOAL_OK ? publish(s) : st;
+}

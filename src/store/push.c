@@ -1,0 +1,468 @@
+/* Rows on their way: workers push what they made of a row, owners merge it and
+ * answer with what the row is now. */
+#include "store/shard.h"
+
+#include <stdlib.h>
+
+/* Rows that travel often have moved little, so less than the half of what two
+ * changes have in common is left out (docs/consistency.md). */
+#define SHARE 0.375f
+
+/* ---- numbers on the wire ---- */
+
+static uint16_t bf16_of(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    if ((bits & 0x7fffffffu) > 0x7f800000u)
+        return (uint16_t)((bits >> 16) | 0x40); /* a NaN stays one */
+    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
+}
+
+static float of_bf16(uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Writes x to the wire; the receiver knows `known`. *x becomes what it will read. */
+static void encode(const struct store *s, const struct shard *h, char *wire, float *x,
+                   const float *known)
+{
+    size_t width = h->table->width;
+
+    if (s->opts.wire == SHOAL_WIRE_F32) {
+        memcpy(wire, x, width * sizeof *x);
+        return;
+    }
+    for (size_t j = 0; j < width; j++) {
+        uint16_t half = bf16_of(x[j] - known[j]);
+
+        memcpy(wire + 2 * j, &half, sizeof half);
+        x[j] = known[j] + of_bf16(half);
+    }
+}
+
+static void decode(const struct store *s, const struct shard *h, float *x, const char *wire,
+                   const float *known)
+{
+    size_t width = h->table->width;
+
+    if (s->opts.wire == SHOAL_WIRE_F32) {
+        memcpy(x, wire, width * sizeof *x);
+        return;
+    }
+    for (size_t j = 0; j < width; j++) {
+        uint16_t half;
+
+        memcpy(&half, wire + 2 * j, sizeof half);
+        x[j] = known[j] + of_bf16(half);
+    }
+}
+
+/* ---- the owner ---- */
+
+/* 0, 1, 2, 3 to 4, 5 to 8, ... */
+static void count_stale(struct store *s, uint32_t missed)
+{
+    unsigned bin = missed < 2 ? missed : 33 - (unsigned)__builtin_clz(missed - 1);
+
+    s->stats.stale[bin < SHOAL_STALE_BINS ? bin : SHOAL_STALE_BINS - 1]++;
+}
+
+/* The row at `place` becomes what it was and `mine`, which began at `seen`. */
+static void merge(struct store *s, struct shard *h, unsigned from, uint32_t place,
+                  const float *mine, const float *seen)
+{
+    float *master = shard_row(h, h->master, place);
+    uint32_t *known = &h->known[(size_t)from * h->owned + place];
+    uint32_t missed = h->pushes[place]++ - *known;
+
+    *known = h->pushes[place];
+    s->merged++;
+    count_stale(s, missed);
+    if (s->opts.rule == STORE_ADD)
+        for (size_t j = 0; j < h->table->width; j++)
+            master[j] += mine[j] - seen[j];
+    else if (missed == 0)
+        memcpy(master, mine, h->table->width * sizeof *mine);
+    else
+        s->kernel->fold(master, mine, seen, h->table->width, SHARE);
+}
+
+static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)
+{
+    struct shard *h = &s->shards[m->table];
+    struct letter *l;
+    shoal_status st = letter_take(s, &l, message_bytes(h->row_bytes, m->count));
+    char *out;
+
+    if (st != SHOAL_OK)
+        return st;
+    *l->message = (struct head){.table = m->table};
+    out = message_rows(l->message);
+    for (uint32_t i = 0; i < m->count; i++, out += h->row_bytes) {
+        uint32_t place = message_place(m, h->row_bytes, i);
+        float *seen = shard_seen(h, from, place);
+
+        decode(s, h, s->mine, message_rows(m) + i * h->row_bytes, seen);
+        merge(s, h, from, place, s->mine, seen);
+        memcpy(s->fresh, shard_row(h, h->master, place), h->table->width * sizeof *seen);
+        encode(s, h, out, s->fresh, s->mine);
+        memcpy(seen, s->fresh, h->table->width * sizeof *seen);
+    }
+    l->message->count = m->count;
+    return letter_send(s, l, from, TAG_FRESH, sizeof *m + m->count * h->row_bytes);
+}
+
+static shoal_status check_places(const struct store *s, unsigned from, const struct head *m)
+{
+    const struct shard *h = &s->shards[m->table];
+
+    if (from >= s->workers)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u pushes rows but does not work", from);
+    for (uint32_t i = 0; i < m->count; i++)
+        if (message_place(m, h->row_bytes, i) >= h->owned)
+            return shoal_fail(SHOAL_EFORMAT, "store: rank %u pushes row %u of table %s, here are %u",
+                              from, message_place(m, h->row_bytes, i), h->table->name, h->owned);
+    return SHOAL_OK;
+}
+
+shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+    shoal_status st = message_check(s, from, data, len, false);
+
+    if (st == SHOAL_OK)
+        st = check_places(s, from, data);
+    if (st != SHOAL_OK)
+        return st;
+    if (s->opts.policy == SHOAL_SYNC)
+        return keep(s, from, s->peers[from].ends + 1, data, len);
+    return merge_message(s, from, data);
+}
+
+/* Takes the kept messages of `from` and the round out of the list, one a call. */
+static struct kept *take_kept(struct store *s, unsigned from, uint64_t round)
+{
+    for (struct kept **at = &s->kept; *at; at = &(*at)->next)
+        if ((*at)->from == from && (*at)->round == round) {
+            struct kept *k = *at;
+
+            *at = k->next;
+            if (s->behind == &k->next)
+                s->behind = at;
+            return k;
+        }
+    return NULL;
+}
+
+shoal_status push_answer(struct store *s, uint64_t round)
+{
+    shoal_status st = SHOAL_OK;
+    struct kept *k;
+
+    for (unsigned from = 0; from < s->workers; from++)
+        while (st == SHOAL_OK && (k = take_kept(s, from, round))) {
+            st = merge_message(s, from, (const struct head *)k->data);
+            free(k);
+        }
+    return st;
+}
+
+/* ---- the worker ---- */
+
+/* What others did to a row comes to the replica, which may have moved on. */
+static void refresh(struct store *s, struct shard *h, uint32_t row, const float *fresh)
+{
+    float *base = shard_row(h, h->base, row);
+    size_t width = h->table->width;
+
+    h->flight[row] = 0;
+    if (memcmp(base, fresh, width * sizeof *base) == 0)
+        return;
+    for (size_t j = 0; j < width; j++)
+        base[j] = fresh[j] - base[j];
+    s->kernel->axpy(shard_row(h, h->table->at, row), 1, base, width);
+    memcpy(base, fresh, width * sizeof *base);
+}
+
+static struct batch *take_answered(struct store *s, struct peer *p)
+{
+    struct batch *b = p->first;
+
+    if (!b)
+        return NULL;
+    p->first = b->next;
+    if (!p->first)
+        p->behind = &p->first;
+    p->out--;
+    b->next = s->spare;
+    s->spare = b;
+    return b;
+}
+
+shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+    const struct head *m = data;
+    struct batch *b = take_answered(s, &s->peers[from]);
+    struct shard *h;
+
+    if (!b || len < sizeof *m || m->table != b->message->table || m->count != b->message->count)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u answers what was not asked", from);
+    h = &s->shards[m->table];
+    if (len != sizeof *m + m->count * h->row_bytes)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u answers %u rows in %zu bytes", from,
+                          m->count, len);
+    for (uint32_t i = 0; i < m->count; i++) {
+        decode(s, h, s->fresh, message_rows(m) + i * h->row_bytes,
+               shard_row(h, h->base, b->rows[i]));
+        refresh(s, h, b->rows[i], s->fresh);
+    }
+    return SHOAL_OK;
+}
+
+void batch_free(struct batch *b)
+{
+    if (!b)
+        return;
+    free(b->rows);
+    free(b->places);
+    free(b->message);
+    free(b);
+}
+
+/* Room for a batch of any table. The old message may still be on its way when
+ * its answer has come; it is only tested, which costs nothing then. */
+static shoal_status batch_new(struct store *s, struct batch **out)
+{
+    size_t bytes = 0, rows = 0;
+    struct batch *b = mem_array(1, sizeof *b);
+
+    for (size_t t = 0; t < s->n; t++) {
+        size_t need = message_bytes(s->shards[t].row_bytes, s->shards[t].batch);
+
+        bytes = need > bytes ? need : bytes;
+        rows = s->shards[t].batch > rows ? s->shards[t].batch : rows;
+    }
+    *out = b;
+    if (!b)
+        return SHOAL_ENOMEM;
+    b->rows = mem_array(rows, sizeof *b->rows);
+    b->places = mem_array(rows, sizeof *b->places);
+    b->message = mem_array(bytes, 1);
+    return b->rows && b->places && b->message ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static shoal_status batch_take(struct store *s, struct peer *p, size_t table)
+{
+    struct batch **at = &s->spare;
+    shoal_status st = SHOAL_OK;
+
+    for (; *at; at = &(*at)->next) {
+        bool sent = false;
+
+        st = comm_test(s->comm, &(*at)->ticket, &sent);
+        if (st != SHOAL_OK || sent)
+            break;
+    }
+    if (st == SHOAL_OK && *at) {
+        p->open = *at;
+        *at = p->open->next;
+    } else if (st == SHOAL_OK) {
+        st = batch_new(s, &p->open);
+    }
+    if (st == SHOAL_OK) {
+        p->open->next = NULL;
+        *p->open->message = (struct head){.table = (uint32_t)table};
+    }
+    return st;
+}
+
+static shoal_status batch_send(struct store *s, unsigned to)
+{
+    struct peer *p = &s->peers[to];
+    struct batch *b = p->open;
+    size_t bytes, count;
+
+    if (!b)
+        return SHOAL_OK;
+    p->open = NULL;
+    *p->behind = b;
+    p->behind = &b->next;
+    p->out++;
+    bytes = s->shards[b->message->table].row_bytes;
+    count = b->message->count;
+    memcpy(message_rows(b->message) + count * bytes, b->places, count * sizeof *b->places);
+    return comm_send(s->comm, to, TAG_PUSH, b->message, message_bytes(bytes, count), &b->ticket);
+}
+
+static shoal_status send_open(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
+        st = batch_send(s, r);
+    return st;
+}
+
+/* The row is this rank's own: no message. */
+static void push_own(struct store *s, struct shard *h, uint32_t row)
+{
+    float *base = shard_row(h, h->base, row);
+    uint32_t place = h->place[row];
+
+    s->kernel->copy(s->mine, shard_row(h, h->table->at, row), h->table->width);
+    merge(s, h, s->rank, place, s->mine, base);
+    memcpy(base, s->mine, h->table->width * sizeof *base);
+    refresh(s, h, row, shard_row(h, h->master, place));
+}
+
+static shoal_status push_row(struct store *s, size_t t, uint32_t row)
+{
+    struct shard *h = &s->shards[t];
+    unsigned to = h->owner[row];
+    struct peer *p = &s->peers[to];
+    float *base = shard_row(h, h->base, row);
+    shoal_status st = SHOAL_OK;
+    uint32_t at;
+
+    __atomic_store_n(&h->touches[row], 0, __ATOMIC_RELAXED);
+    s->stats.rows_pushed++;
+    if (to == s->rank && s->opts.policy != SHOAL_SYNC) {
+        push_own(s, h, row);
+        return SHOAL_OK;
+    }
+    if (!p->open)
+        st = batch_take(s, p, t);
+    if (st != SHOAL_OK)
+        return st;
+    at = p->open->message->count++;
+    p->open->rows[at] = row;
+    p->open->places[at] = h->place[row];
+    h->flight[row] = 1;
+    s->kernel->copy(s->mine, shard_row(h, h->table->at, row), h->table->width);
+    encode(s, h, message_rows(p->open->message) + at * h->row_bytes, s->mine, base);
+    memcpy(base, s->mine, h->table->width * sizeof *base);
+    return at + 1 == h->batch ? batch_send(s, to) : SHOAL_OK;
+}
+
+/* Whether a row may travel now; only SHOAL_SYNC sends without limit. */
+static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
+{
+    unsigned to = h->owner[row];
+
+    if (h->flight[row])
+        return false;
+    return to == s->rank || s->opts.policy == SHOAL_SYNC || s->peers[to].out < CREDITS;
+}
+
+/* Pushes the rows from *at to `end` touched at least `due` times, a power of
+ * two. With `stop` it stops at the first that may not travel yet. */
+static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t end, unsigned due,
+                               bool stop)
+{
+    struct shard *h = &s->shards[t];
+    uint64_t mask = (0x100 - due) * 0x0101010101010101u, eight;
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t row = *at; row < end && st == SHOAL_OK; row++) {
+        *at = row + 1;
+        if (row % 8 == 0 && row + 8 <= end) {
+            memcpy(&eight, h->touches + row, sizeof eight);
+            if ((eight & mask) == 0) {
+                row += 7;
+                *at = row + 1;
+                continue;
+            }
+        }
+        if (__atomic_load_n(&h->touches[row], __ATOMIC_RELAXED) < due)
+            continue;
+        if (may_push(s, h, row)) {
+            st = push_row(s, t, row);
+        } else if (stop) {
+            *at = row;
+            break;
+        }
+    }
+    return st;
+}
+
+enum {
+    ALWAYS = 4096, /* rows at the front that every step looks at */
+    SLICE = 16384, /* of the others */
+};
+
+/* What is due among the hottest rows and a slice of the rest, and what the slow
+ * sweep owes. */
+shoal_status push_due(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
+        struct shard *h = &s->shards[t];
+        uint32_t rows = (uint32_t)h->table->rows, at = 0, end;
+
+        st = push_range(s, t, &at, rows < ALWAYS ? rows : ALWAYS, s->opts.due, false);
+        if (h->fast < ALWAYS || h->fast >= rows)
+            h->fast = ALWAYS;
+        end = rows - h->fast < SLICE ? rows : h->fast + SLICE;
+        if (st == SHOAL_OK && h->fast < rows)
+            st = push_range(s, t, &h->fast, end, s->opts.due, false);
+        if (st == SHOAL_OK)
+            st = push_range(s, t, &h->slow, h->goal, 1, true);
+        if (st == SHOAL_OK)
+            st = send_open(s);
+    }
+    return st;
+}
+
+bool push_settled(void *store)
+{
+    const struct store *s = store;
+
+    for (unsigned r = 0; r < s->ranks; r++)
+        if (s->peers[r].out > 0)
+            return false;
+    return true;
+}
+
+static bool has_credit(void *store)
+{
+    const struct store *s = store;
+
+    for (unsigned r = 0; r < s->ranks; r++)
+        if (s->peers[r].out >= CREDITS)
+            return false;
+    return true;
+}
+
+shoal_status push_round(struct store *s, bool everything)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
+        struct shard *h = &s->shards[t];
+        uint32_t rows = (uint32_t)h->table->rows, at = 0;
+
+        if (everything && s->opts.policy != SHOAL_SYNC && st == SHOAL_OK)
+            st = comm_until(s->comm, push_settled, s); /* rows in flight may be touched too */
+        while (st == SHOAL_OK && at < rows) {
+            st = push_range(s, t, &at, rows, everything ? 1 : s->opts.due, true);
+            if (st == SHOAL_OK)
+                st = send_open(s);
+            if (st == SHOAL_OK && at < rows)
+                st = comm_until(s->comm, has_credit, s);
+        }
+        if (st == SHOAL_OK && !everything)
+            st = push_range(s, t, &h->slow, h->goal, 1, true);
+        if (st == SHOAL_OK)
+            st = send_open(s);
+    }
+    return st;
+}

@@ -1,0 +1,457 @@
+/* Opening and closing: which rank owns which row, and the copies that are kept
+ * of them. */
+#include "store/shard.h"
+
+#include <stdlib.h>
+
+/* ---- dealing out the rows ---- */
+
+/* Owners as a heap, the one with the least to do on top. */
+struct pile {
+    double load;
+    uint16_t owner;
+};
+
+static bool lighter(const struct pile *a, const struct pile *b)
+{
+    return a->load < b->load || (a->load == b->load && a->owner < b->owner);
+}
+
+static void sink(struct pile *heap, size_t n)
+{
+    for (size_t i = 0, child; (child = 2 * i + 1) < n; i = child) {
+        struct pile swap = heap[i];
+
+        if (child + 1 < n && lighter(&heap[child + 1], &heap[child]))
+            child++;
+        if (!lighter(&heap[child], &heap[i]))
+            return;
+        heap[i] = heap[child];
+        heap[child] = swap;
+    }
+}
+
+/* Each row goes to the owner that has the least to do so far. Rows come hottest
+ * first, so the cold ones even out what the hot ones left uneven. */
+static shoal_status deal(struct store *s, struct shard *h, const float *traffic)
+{
+    unsigned first = s->opts.servers ? s->workers : 0, n = s->ranks - first;
+    struct pile *heap = mem_array(n, sizeof *heap);
+    uint32_t *count = mem_array(s->ranks, sizeof *count);
+
+    if (!heap || !count) {
+        free(heap);
+        free(count);
+        return SHOAL_ENOMEM;
+    }
+    for (unsigned i = 0; i < n; i++)
+        heap[i].owner = (uint16_t)(first + i);
+    for (size_t row = 0; row < h->table->rows; row++) {
+        uint16_t owner = heap[0].owner;
+
+        h->owner[row] = owner;
+        h->place[row] = count[owner]++;
+        heap[0].load += traffic ? (double)traffic[row] : 1;
+        sink(heap, n);
+    }
+    h->owned = count[s->rank];
+    free(heap);
+    free(count);
+    return SHOAL_OK;
+}
+
+/* ---- the copies ---- */
+
+static size_t row_bytes(const struct table *t, enum shoal_wire wire)
+{
+    size_t bytes = t->width * (wire == SHOAL_WIRE_BF16 ? 2 : 4);
+
+    return (bytes + 3) / 4 * 4;
+}
+
+static size_t bytes_of(const struct shard *h, size_t rows)
+{
+    return rows * h->table->stride * sizeof(float);
+}
+
+static bool exchanges(const struct store_opts *o)
+{
+    return o->policy != SHOAL_AVERAGE && !o->lanes;
+}
+
+static shoal_status fill_owned(struct store *s, struct shard *h)
+{
+    for (uint32_t row = 0, at = 0; row < h->table->rows; row++)
+        if (h->owner[row] == s->rank)
+            h->own[at++] = row;
+    if (!exchanges(&s->opts))
+        return SHOAL_OK;
+    memcpy(h->base, h->table->at, bytes_of(h, h->table->rows));
+    for (uint32_t i = 0; i < h->owned; i++)
+        memcpy(shard_row(h, h->master, i), shard_row(h, h->table->at, h->own[i]), bytes_of(h, 1));
+    for (unsigned rank = 0; rank < s->ranks; rank++)
+        if (rank != s->rank || s->opts.policy == SHOAL_SYNC)
+            memcpy(shard_seen(h, rank, 0), h->master, bytes_of(h, h->owned));
+    return SHOAL_OK;
+}
+
+/* Pages of `seen` that nobody writes, those of this rank itself, are never there. */
+static shoal_status make_copies(struct store *s, struct shard *h)
+{
+    size_t owned = h->owned ? h->owned : 1;
+
+    h->own = mem_array(owned, sizeof *h->own);
+    h->pushes = mem_array(owned, sizeof *h->pushes);
+    h->known = mem_array(owned * s->ranks, sizeof *h->known);
+    if (!h->own || !h->pushes || !h->known)
+        return SHOAL_ENOMEM;
+    if (exchanges(&s->opts)) {
+        h->base = mem_map(bytes_of(h, h->table->rows));
+        h->master = mem_map(bytes_of(h, owned));
+        h->seen = mem_map(bytes_of(h, owned * s->ranks));
+        if (!h->base || !h->master || !h->seen)
+            return SHOAL_ENOMEM;
+    }
+    return fill_owned(s, h);
+}
+
+static shoal_status shard_init(struct store *s, struct shard *h, struct table *t,
+                               const float *traffic)
+{
+    size_t bytes = row_bytes(t, s->opts.wire), fit = BATCH_BYTES / bytes;
+    shoal_status st;
+
+    *h = (struct shard){.table = t, .row_bytes = bytes, .batch = (uint32_t)(fit ? fit : 1)};
+    if (message_bytes(t->width * sizeof(float), 1) > COMM_MAX_MESSAGE)
+        return shoal_fail(SHOAL_ELIMIT, "store: a row of table %s has %zu numbers, too many for a "
+                          "message of %d bytes", t->name, t->width, COMM_MAX_MESSAGE);
+    h->owner = mem_array(t->rows, sizeof *h->owner);
+    h->place = mem_array(t->rows, sizeof *h->place);
+    h->touches = mem_array(t->rows + 8, 1);
+    h->flight = mem_array(t->rows, 1);
+    if (!h->owner || !h->place || !h->touches || !h->flight)
+        return SHOAL_ENOMEM;
+    st = deal(s, h, traffic);
+    return st == SHOAL_OK ? make_copies(s, h) : st;
+}
+
+static void shard_fini(struct store *s, struct shard *h)
+{
+    size_t owned = h->owned ? h->owned : 1;
+
+    if (!h->table)
+        return;
+    mem_unmap(h->base, bytes_of(h, h->table->rows));
+    mem_unmap(h->master, bytes_of(h, owned));
+    mem_unmap(h->seen, bytes_of(h, owned * s->ranks));
+    free(h->owner);
+    free(h->place);
+    free(h->touches);
+    free(h->flight);
+    free(h->own);
+    free(h->pushes);
+    free(h->known);
+}
+
+uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
+                     const struct store_opts *o)
+{
+    uint64_t bytes = 0;
+
+    for (size_t t = 0; t < n; t++) {
+        uint64_t all = table_bytes(tables[t].rows, tables[t].width);
+
+        bytes += tables[t].rows * 20;
+        if (exchanges(o)) /* base, seen by all, and what is owned */
+            bytes += 2 * all + all / (o->servers ? o->servers : ranks);
+    }
+    return bytes;
+}
+
+/* ---- opening ---- */
+
+static shoal_status check(const struct store *s)
+{
+    const struct store_opts *o = &s->opts;
+
+    if (s->ranks > COMM_MAX_RANKS)
+        return shoal_fail(SHOAL_ELIMIT, "store: found %u ranks, want at most %d", s->ranks,
+                          COMM_MAX_RANKS);
+    if (o->servers >= s->ranks)
+        return shoal_fail(SHOAL_EINVAL, "store: %u of %u ranks are servers, want at least one that "
+                          "works", o->servers, s->ranks);
+    if (o->policy == SHOAL_AVERAGE && (o->servers > 0 || o->staleness == 0))
+        return shoal_fail(SHOAL_EINVAL, "store: averaging every %u rounds with %u servers, want 1 "
+                          "round or more and no servers", o->staleness, o->servers);
+    return SHOAL_OK;
+}
+
+static shoal_status make_scratch(struct store *s, const struct table *tables)
+{
+    size_t most = 0;
+
+    for (size_t t = 0; t < s->n; t++)
+        most = tables[t].stride > most ? tables[t].stride : most;
+    s->mine = mem_map(most * sizeof(float));
+    s->fresh = mem_map(most * sizeof(float));
+    s->scratch = most;
+    s->shards = mem_array(s->n, sizeof *s->shards);
+    s->peers = mem_array(s->ranks, sizeof *s->peers);
+    return s->mine && s->fresh && s->shards && s->peers ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static void listen(struct store *s)
+{
+    comm_on(s->comm, TAG_PUSH, push_handle, s);
+    comm_on(s->comm, TAG_FRESH, fresh_handle, s);
+    comm_on(s->comm, TAG_CLOCK, clock_handle, s);
+    comm_on(s->comm, TAG_END, end_handle, s);
+    comm_on(s->comm, TAG_LANE, lane_handle, s);
+    comm_on(s->comm, TAG_CHANGED, changed_handle, s);
+}
+
+static shoal_status open_all(struct store *s, struct table *tables, const float *const *traffic)
+{
+    shoal_status st = check(s);
+
+    if (st == SHOAL_OK)
+        st = make_scratch(s, tables);
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
+        st = shard_init(s, &s->shards[t], &tables[t], traffic ? traffic[t] : NULL);
+    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
+        s->peers[r].behind = &s->peers[r].first;
+    return st;
+}
+
+shoal_status store_open(struct store **out, struct comm *comm, struct table *tables, size_t n,
+                        const float *const *traffic, const struct kernel *kernel,
+                        const struct store_opts *opts)
+{
+    struct store *s = mem_array(1, sizeof *s);
+    shoal_status st = SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (s) {
+        *s = (struct store){.comm = comm, .kernel = kernel, .opts = *opts, .n = n,
+                            .rank = comm_rank(comm), .ranks = comm_size(comm)};
+        s->workers = s->ranks - (opts->servers < s->ranks ? opts->servers : 0);
+        s->behind = &s->kept;
+        st = open_all(s, tables, traffic);
+    }
+    st = comm_agree(comm, st);
+    if (st != SHOAL_OK) {
+        store_close(s);
+        return st;
+    }
+    listen(s);
+    *out = s;
+    return comm_barrier(comm);
+}
+
+/* What could not be sent, because a rank is gone, may still be looked at by
+ * whoever was to send it: it is left. */
+static void free_letters(struct store *s, struct letter *l)
+{
+    while (l) {
+        struct letter *next = l->next;
+
+        if (comm_wait(s->comm, &l->ticket) == SHOAL_OK) {
+            free(l->message);
+            free(l);
+        }
+        l = next;
+    }
+}
+
+static void free_batches(struct store *s, struct batch *b)
+{
+    while (b) {
+        struct batch *next = b->next;
+
+        if (comm_wait(s->comm, &b->ticket) == SHOAL_OK)
+            batch_free(b);
+        b = next;
+    }
+}
+
+void store_close(struct store *s)
+{
+    if (!s)
+        return;
+    free_letters(s, s->letters);
+    free_letters(s, s->idle);
+    for (unsigned tag = TAG_PUSH; tag <= TAG_CHANGED; tag++)
+        comm_on(s->comm, tag, NULL, NULL);
+    for (unsigned r = 0; s->peers && r < s->ranks; r++) {
+        batch_free(s->peers[r].open);
+        free_batches(s, s->peers[r].first);
+    }
+    free_batches(s, s->spare);
+    while (s->kept) {
+        struct kept *next = s->kept->next;
+
+        free(s->kept);
+        s->kept = next;
+    }
+    for (size_t t = 0; s->shards && t < s->n; t++)
+        shard_fini(s, &s->shards[t]);
+    mem_unmap(s->mine, s->scratch * sizeof(float));
+    mem_unmap(s->fresh, s->scratch * sizeof(float));
+    free(s->shards);
+    free(s->peers);
+    free(s);
+}
+
+/* ---- asking ---- */
+
+uint8_t *store_touches(struct store *s, size_t t)
+{
+    return s->shards[t].touches;
+}
+
+const uint16_t *store_owners(const struct store *s, size_t t)
+{
+    return s->shards[t].owner;
+}
+
+bool store_works(const struct store *s)
+{
+    return s->rank < s->workers;
+}
+
+unsigned store_worker(const struct store *s)
+{
+    return s->rank;
+}
+
+unsigned store_workers(const struct store *s)
+{
+    return s->workers;
+}
+
+uint64_t store_merged(const struct store *s)
+{
+    return s->merged;
+}
+
+uint64_t store_lead(const struct store *s)
+{
+    return s->lead;
+}
+
+struct shoal_rank_stats store_stats(const struct store *s)
+{
+    struct shoal_rank_stats stats = s->stats;
+    struct comm_stats comm = comm_stats(s->comm);
+
+    stats.bytes_in = comm.bytes_in;
+    stats.bytes_out = comm.bytes_out;
+    stats.messages = comm.messages_out;
+    stats.waited = comm.waited;
+    return stats;
+}
+
+/* ---- messages ---- */
+
+/* Those that were sent are idle again. */
+static shoal_status letters_return(struct store *s)
+{
+    struct letter **at = &s->letters;
+
+    while (*at) {
+        struct letter *l = *at;
+        bool done = false;
+        shoal_status st = comm_test(s->comm, &l->ticket, &done);
+
+        if (st != SHOAL_OK)
+            return st;
+        if (!done) {
+            at = &l->next;
+            continue;
+        }
+        *at = l->next;
+        l->next = s->idle;
+        s->idle = l;
+    }
+    return SHOAL_OK;
+}
+
+shoal_status letter_take(struct store *s, struct letter **out, size_t bytes)
+{
+    shoal_status st = s->idle ? SHOAL_OK : letters_return(s);
+    struct letter *l = s->idle;
+
+    *out = NULL;
+    if (st != SHOAL_OK)
+        return st;
+    if (l)
+        s->idle = l->next;
+    else if (!(l = mem_array(1, sizeof *l)))
+        return SHOAL_ENOMEM;
+    l->next = NULL;
+    if (bytes > l->cap) {
+        free(l->message);
+        l->message = mem_array(bytes, 1);
+        l->cap = l->message ? bytes : 0;
+    }
+    if (!l->message) {
+        free(l);
+        return SHOAL_ENOMEM;
+    }
+    *out = l;
+    return SHOAL_OK;
+}
+
+shoal_status letter_send(struct store *s, struct letter *l, unsigned to, unsigned tag, size_t len)
+{
+    l->next = s->letters;
+    s->letters = l;
+    return comm_send(s->comm, to, tag, l->message, len, &l->ticket);
+}
+
+shoal_status tell_all(struct store *s, unsigned tag)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++) {
+        struct letter *l;
+
+        st = letter_take(s, &l, 1);
+        if (st == SHOAL_OK)
+            st = letter_send(s, l, r, tag, 0);
+    }
+    return st;
+}
+
+shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *data, size_t len)
+{
+    struct kept *k = mem_array(1, sizeof *k + len);
+
+    if (!k)
+        return SHOAL_ENOMEM;
+    k->from = from;
+    k->round = round;
+    k->len = len;
+    memcpy(k->data, data, len);
+    *s->behind = k;
+    s->behind = &k->next;
+    return SHOAL_OK;
+}
+
+shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len,
+                           bool float_rows)
+{
+    const struct head *h = data;
+    const struct shard *shard;
+    size_t bytes;
+
+    if (len < sizeof *h || h->table >= s->n || h->count > len)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes that are no rows", from, len);
+    shard = &s->shards[h->table];
+    bytes = float_rows ? shard->table->width * sizeof(float) : shard->row_bytes;
+    if (len != message_bytes(bytes, h->count))
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes for %u rows of table %s, "
+                          "want %zu", from, len, h->count, shard->table->name,
+                          message_bytes(bytes, h->count));
+    return SHOAL_OK;
+}

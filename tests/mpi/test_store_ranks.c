@@ -1,0 +1,378 @@
+/* Rows that travel between ranks: run.sh starts this program several times over.
+ * Rank 0 prints TAP. */
+#include "store/store.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 700, WIDTH = 20, ROUNDS = 40, LANES = 6 };
+
+static struct comm *c;
+static unsigned rank, size, cases;
+static unsigned failures; /* of this rank, in the case that runs */
+static const struct kernel *kernel;
+
+#define CHECK(what) check((what), #what, __LINE__)
+#define CHECK_OK(call) check_ok((call), #call, __LINE__)
+
+static void check(bool ok, const char *what, int line)
+{
+    if (ok)
+        return;
+    failures++;
+    fprintf(stderr, "# rank %u, line %d: not so: %s\n", rank, line, what);
+}
+
+static void check_ok(shoal_status st, const char *what, int line)
+{
+    if (st == SHOAL_OK)
+        return;
+    fprintf(stderr, "# rank %u, line %d: %s: %s\n", rank, line, what, shoal_error());
+    comm_close(c, false);
+    exit(1);
+}
+
+static void report(const char *name)
+{
+    uint64_t all = failures;
+
+    CHECK_OK(comm_sum_u64(c, &all, 1));
+    cases++;
+    if (rank == 0)
+        printf("%s %u - %s (%u ranks)\n", all == 0 ? "ok" : "not ok", cases, name, size);
+    fflush(stdout);
+    failures = 0;
+}
+
+static struct store_opts opts_of(enum shoal_sync policy, unsigned staleness)
+{
+    return (struct store_opts){.policy = policy, .staleness = staleness, .rule = STORE_ADD,
+                               .due = 4, .sweep = 8};
+}
+
+static uint64_t random_at(uint64_t seed, uint64_t index)
+{
+    return rng_at(seed * 1000 + rank, 7, index);
+}
+
+/* Whole numbers, so that sums are exact in any order. */
+static void start(struct table *t)
+{
+    CHECK_OK(table_init(t, "rows", ROWS, WIDTH));
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < WIDTH; j++)
+            t->at[i * t->stride + j] = (float)(i % 50 + j);
+}
+
+/* ---- every delta once ---- */
+
+static void change(struct store *s, struct table *t, double *sum, uint64_t seed, uint64_t n)
+{
+    uint8_t *touches = store_touches(s, 0);
+
+    for (uint64_t k = 0; k < n; k++) {
+        uint64_t random = random_at(seed, k);
+        size_t row = random % 3 ? random / 8 % ROWS : random / 8 % 10; /* some are hot */
+
+        for (size_t j = 0; j < WIDTH; j++) {
+            t->at[row * t->stride + j] += (float)(j % 3);
+            sum[row * WIDTH + j] += (double)(j % 3);
+        }
+        touches[row] = (uint8_t)(touches[row] + (touches[row] < 255));
+    }
+}
+
+static void work(struct store *s, struct table *t, double *sum, uint64_t seed)
+{
+    for (uint64_t round = 0; round < ROUNDS; round++) {
+        uint64_t random = random_at(seed + 1, round);
+
+        for (uint64_t step = 0; step < random % 5; step++) {
+            change(s, t, sum, seed * 7919 + round * 31 + step, random / 16 % 60);
+            if (random >> 40 & 1)
+                CHECK_OK(store_step(s));
+            if (random % 11 == 0)
+                usleep((unsigned)(random >> 50));
+        }
+        CHECK_OK(store_round(s));
+    }
+}
+
+static void check_sums(const struct table *t, const double *sum)
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < WIDTH; j++) {
+            double want = (double)(i % 50 + j) + sum[i * WIDTH + j];
+
+            wrong += (double)t->at[i * t->stride + j] != want;
+        }
+    CHECK(wrong == 0);
+}
+
+static void try_sums(const struct store_opts *opts, const char *name)
+{
+    double *sum = calloc(ROWS * WIDTH, sizeof *sum), *all = calloc(ROWS * WIDTH, sizeof *all);
+    struct table t;
+    struct store *s;
+
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, opts));
+    for (uint64_t segment = 0; segment < 3; segment++) {
+        if (store_works(s))
+            work(s, &t, sum, segment);
+        CHECK_OK(store_meet(s));
+        memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
+        CHECK_OK(comm_sum(c, all, ROWS * WIDTH));
+        check_sums(&t, all);
+    }
+    store_close(s);
+    table_fini(&t);
+    free(sum);
+    free(all);
+    report(name);
+}
+
+static void sums_are_exact(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+
+    try_sums(&o, "async: every delta is applied exactly once");
+    o.wire = SHOAL_WIRE_BF16;
+    try_sums(&o, "async over bf16: small whole numbers lose nothing");
+    o = opts_of(SHOAL_BOUNDED, 2);
+    try_sums(&o, "bounded: every delta is applied exactly once");
+    o = opts_of(SHOAL_SYNC, 0);
+    try_sums(&o, "sync: every delta is applied exactly once");
+    if (size > 1) {
+        o = opts_of(SHOAL_ASYNC, 0);
+        o.servers = size / 2;
+        try_sums(&o, "async with servers: every delta is applied exactly once");
+        o.policy = SHOAL_SYNC;
+        try_sums(&o, "sync with servers: every delta is applied exactly once");
+    }
+}
+
+/* ---- nobody runs away ---- */
+
+static void bound_holds(unsigned staleness)
+{
+    struct store_opts o = opts_of(SHOAL_BOUNDED, staleness);
+    struct table t;
+    struct store *s;
+    double waited, lead;
+    char name[80];
+
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (unsigned round = 0; round < 20; round++) {
+        if (rank + 1 == size)
+            usleep(5000);
+        CHECK_OK(store_round(s));
+        CHECK(store_lead(s) <= staleness);
+    }
+    lead = (double)store_lead(s);
+    waited = store_stats(s).waited;
+    CHECK_OK(store_meet(s));
+    CHECK_OK(comm_max(c, &lead, 1));
+    CHECK(size == 1 || lead == staleness); /* the fast ones went as far as they may */
+    CHECK(size == 1 || rank + 1 == size || waited > 0.02);
+    store_close(s);
+    table_fini(&t);
+    snprintf(name, sizeof name, "bounded:%u is never exceeded beside a slow rank", staleness);
+    report(name);
+}
+
+/* ---- lanes ---- */
+
+static void fill(struct table *t)
+{
+    for (size_t i = 0; i < t->rows; i++)
+        for (size_t j = 0; j < t->width; j++)
+            t->at[i * t->stride + j] = (float)rng_at(1, i, j) * 0x1p-60f;
+}
+
+static void train_lane(struct view *v, unsigned lane, unsigned round)
+{
+    for (unsigned k = 0; k < 300; k++) {
+        uint64_t random = rng_at(lane, round, k);
+        float *row = view_row(v, (uint32_t)(random % 5 ? random / 8 % ROWS : random / 8 % 7));
+
+        for (size_t j = 0; j < WIDTH; j++)
+            row[j] += 0.01f * (float)((random >> (j % 40)) % 16) - 0.07f * row[j];
+    }
+}
+
+/* What one rank makes of all lanes. */
+static void merge_alone(struct table *t)
+{
+    struct view views[LANES];
+
+    CHECK_OK(table_init(t, "alone", ROWS, WIDTH));
+    fill(t);
+    for (unsigned i = 0; i < LANES; i++)
+        CHECK_OK(view_init_private(&views[i], t));
+    for (unsigned round = 0; round < 5; round++) {
+        for (unsigned i = 0; i < LANES; i++)
+            train_lane(&views[i], i, round);
+        CHECK_OK(views_merge(views, LANES, kernel, 1));
+    }
+    for (unsigned i = 0; i < LANES; i++)
+        view_fini(&views[i]);
+}
+
+static void lanes_are_the_same(void)
+{
+    struct store_opts o = {.policy = SHOAL_SYNC, .due = 4, .sweep = 8, .lanes = true};
+    struct table alone, t;
+    struct view views[LANES];
+    struct store *s;
+    unsigned n = 0;
+
+    merge_alone(&alone);
+    CHECK_OK(table_init(&t, "rows", ROWS, WIDTH));
+    fill(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (unsigned lane = rank; lane < LANES; lane += size)
+        CHECK_OK(view_init_private(&views[n++], &t));
+    for (unsigned round = 0; round < 5; round++) {
+        for (unsigned i = 0; i < n; i++)
+            train_lane(&views[i], i * size + rank, round);
+        CHECK_OK(store_merge_lanes(s, 0, views, n));
+    }
+    CHECK(memcmp(t.at, alone.at, table_bytes(ROWS, WIDTH)) == 0);
+    for (unsigned i = 0; i < n; i++)
+        view_fini(&views[i]);
+    store_close(s);
+    table_fini(&t);
+    table_fini(&alone);
+    report("lanes of several ranks give the bits that one rank gives");
+}
+
+/* ---- the rest ---- */
+
+/* Sequential, so one rank alone never meets anybody: nothing may change. */
+static void one_rank_is_untouched(void)
+{
+    static const enum shoal_sync policies[] = {SHOAL_ASYNC, SHOAL_SYNC};
+    struct comm *self = NULL;
+
+    CHECK_OK(comm_open_self(&self));
+    for (size_t p = 0; p < 2; p++) {
+        struct store_opts o = {.policy = policies[p], .due = 2, .sweep = 4};
+        struct table t, plain;
+        struct store *s;
+
+        CHECK_OK(table_init(&t, "rows", ROWS, WIDTH));
+        CHECK_OK(table_init(&plain, "plain", ROWS, WIDTH));
+        fill(&t);
+        CHECK_OK(store_open(&s, self, &t, 1, NULL, kernel, &o));
+        for (uint32_t k = 0; k < 2000; k++) {
+            uint32_t row = (uint32_t)(random_at(5, k) % ROWS);
+
+            t.at[row * t.stride + k % WIDTH] *= 1.37f;
+            store_touches(s, 0)[row] = 9;
+            memcpy(plain.at, t.at, table_bytes(ROWS, WIDTH));
+            CHECK_OK(k % 16 == 0 ? store_round(s) : store_step(s));
+            CHECK(memcmp(plain.at, t.at, table_bytes(ROWS, WIDTH)) == 0);
+        }
+        CHECK_OK(store_meet(s));
+        CHECK(memcmp(plain.at, t.at, table_bytes(ROWS, WIDTH)) == 0);
+        store_close(s);
+        table_fini(&t);
+        table_fini(&plain);
+    }
+    comm_close(self, true);
+    report("one rank alone trains as if there were no store");
+}
+
+static void shards_are_even(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+    float traffic[ROWS];
+    const float *const all[] = {traffic};
+    double load[64] = {0}, sum = 0, most = 0;
+    struct table t;
+    struct store *s;
+
+    for (size_t i = 0; i < ROWS; i++)
+        traffic[i] = 1.0f / (float)(i + 3); /* Zipf's law, its head cut off */
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, all, kernel, &o));
+    for (size_t i = 0; i < ROWS; i++) {
+        load[store_owners(s, 0)[i]] += (double)traffic[i];
+        sum += (double)traffic[i];
+    }
+    for (unsigned r = 0; r < size; r++)
+        most = fmax(most, load[r]);
+    CHECK(most * size / sum < 1.01);
+    CHECK_OK(store_meet(s));
+    store_close(s);
+    table_fini(&t);
+    report("shards are balanced by traffic");
+}
+
+static void average_is_the_mean(void)
+{
+    struct store_opts o = opts_of(SHOAL_AVERAGE, 2);
+    struct table t;
+    struct store *s;
+
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    t.at[3] += (float)(2 * rank);
+    CHECK_OK(store_round(s));
+    CHECK(t.at[3] == 3 + (float)(2 * rank));
+    CHECK_OK(store_round(s));
+    CHECK(t.at[3] == 3 + (float)(size - 1));
+    CHECK_OK(store_meet(s));
+    store_close(s);
+    table_fini(&t);
+    report("average: every second round all have the mean");
+}
+
+/* Ranks that all move a row the same way shall not move it as often as they are
+ * ranks; rows moved at right angles keep all of it. */
+static void projection_protects(void)
+{
+    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 1, .sweep = 4};
+    struct table t;
+    struct store *s;
+
+    CHECK_OK(table_init(&t, "rows", 2, WIDTH));
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    t.at[0] += 1;
+    t.at[t.stride + rank] += 1;
+    memset(store_touches(s, 0), 1, 2);
+    CHECK_OK(store_meet(s));
+    CHECK(t.at[0] > 1 - 1e-5f && t.at[0] < 1 + 0.5f * (float)(size - 1) + 1e-5f);
+    for (unsigned r = 0; r < size; r++)
+        CHECK(fabsf(t.at[t.stride + r] - 1) < 1e-5f);
+    store_close(s);
+    table_fini(&t);
+    report("parallel changes overlap, orthogonal ones are added");
+}
+
+int main(void)
+{
+    check_ok(comm_open(&c), "comm_open", __LINE__);
+    rank = comm_rank(c);
+    size = comm_size(c);
+    CHECK_OK(kernel_choose(&kernel));
+    sums_are_exact();
+    bound_holds(0);
+    bound_holds(3);
+    lanes_are_the_same();
+    one_rank_is_untouched();
+    shards_are_even();
+    average_is_the_mean();
+    projection_protects();
+    if (rank == 0)
+        printf("1..%u\n", cases);
+    comm_close(c, true);
+    return 0;
+}
