@@ -125,6 +125,31 @@ static void draw_noise(struct lane *lane, size_t begin)
     }
 }
 
+/* ---- what will change ---- */
+
+/* Somebody wants to know which rows change: every word of the stretch, every
+ * target, and its noise or path. */
+static void count_touches(struct lane *lane)
+{
+    const struct windows *ws = &lane->windows;
+    const struct w2v *w = lane->w;
+
+    for (uint32_t i = 0; i < ws->kept_count; i++)
+        if (ws->kept[i] != SHOAL_SENTENCE_END)
+            view_count(lane->in, ws->kept[i]);
+    for (size_t t = 0; t < ws->len; t++) {
+        uint32_t word = ws->kept[ws->at[t].centre];
+
+        if (w->negatives)
+            view_count(lane->out, word);
+        else
+            for (uint32_t i = w->path[word]; i < w->path[word + 1]; i++)
+                view_count(lane->out, w->node[i]);
+    }
+    for (size_t i = 0; i < ws->len * w->negatives; i++)
+        view_count(lane->out, lane->noise[i]);
+}
+
 /* ---- steps ---- */
 
 /* The output rows of window t. */
@@ -246,7 +271,11 @@ static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t
     lane->noise_key = rng_at(lane->w->seed, STREAM_NOISE, epoch);
     if (lane->w->negatives)
         draw_noise(lane, begin);
+    if (lr > 0 && lane->in->touches)
+        count_touches(lane);
     made = step_windows(lane, lr, measure ? &loss : NULL);
+    done->rows += (uint64_t)(lane->windows.last - lane->windows.first) +
+                  lane->windows.len * (lane->w->negatives + 1);
     done->words += lane->windows.words;
     if (measure) {
         done->loss += loss;

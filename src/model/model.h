@@ -58,6 +58,8 @@ void w2v_fini(struct w2v *w);
 size_t w2v_out_rows(const struct shoal_train_opts *opts, size_t words);
 /* What w2v_init will take. */
 size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab);
+/* How often a row of each table changes, for each word of the corpus. */
+void w2v_traffic(const struct w2v *w, const shoal_vocab *vocab, float *in, float *out);
 /* Small random input rows; output rows are zero. */
 void w2v_start(struct table *in, uint64_t seed);
 
@@ -92,6 +94,7 @@ void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_
  * `predictions`, a sample of all when training. */
 struct done {
     uint64_t words;
+    uint64_t rows; /* that its windows needed, each counted once for each window it is new to */
     uint64_t predictions;
     double loss;
 };

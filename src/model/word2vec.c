@@ -241,3 +241,35 @@ shoal_status w2v_init(struct w2v *w, const struct shoal_train_opts *opts, const 
         w2v_fini(w);
     return st;
 }
+
+/* ---- traffic ---- */
+
+static double noise_total(const struct w2v *w, const shoal_vocab *vocab)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < w->words; i++)
+        sum += pow((double)shoal_vocab_count(vocab, i), 0.75);
+    return sum > 0 ? sum : 1;
+}
+
+void w2v_traffic(const struct w2v *w, const shoal_vocab *vocab, float *in, float *out)
+{
+    double total = (double)shoal_vocab_total(vocab), noise = noise_total(w, vocab), kept = 0;
+
+    for (uint32_t i = 0; i < w->words; i++) {
+        double count = (double)shoal_vocab_count(vocab, i);
+
+        in[i] = (float)(count / total * w->keep[i] * 0x1p-32);
+        kept += (double)in[i];
+    }
+    for (uint32_t i = 0; i < w->words; i++) {
+        double drawn = pow((double)shoal_vocab_count(vocab, i), 0.75) / noise;
+
+        if (!w->path)
+            out[i] = in[i] + (float)(kept * w->negatives * drawn);
+        else
+            for (uint32_t n = w->path[i]; n < w->path[i + 1]; n++)
+                out[w->node[n]] += in[i];
+    }
+}
