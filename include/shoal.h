@@ -50,7 +50,8 @@ extern "C" {
     X(EFORMAT, -4, "malformed data")                                                               \
     X(ENOENT, -5, "not found")                                                                     \
     X(ELIMIT, -6, "over a limit")                                                                  \
-    X(ESTOP, -7, "stopped on request")
+    X(ESTOP, -7, "stopped on request")                                                             \
+    X(EPEER, -8, "another rank is gone")
 
 typedef enum shoal_status {
 #define X(name, value, text) SHOAL_##name = value,
@@ -61,19 +62,19 @@ typedef enum shoal_status {
 /* The sentence of the calling thread's last failure; "" before the first.
  * Valid until the thread's next failure. */
 SHOAL_API const char *shoal_error(void);
-
+/* Makes that sentence and gives the status: for failures of the caller's own that
+ * are to be forwarded, or agreed on, as the library's are. */
+SHOAL_API shoal_status shoal_fail(shoal_status status, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* "EFORMAT" for SHOAL_EFORMAT; "?" for a number that is no status. */
 SHOAL_API const char *shoal_status_name(shoal_status status);
-
-/* "0.1.0" */
-SHOAL_API const char *shoal_version(void);
+SHOAL_API const char *shoal_version(void); /* "0.1.0" */
 
 /* ---- Watching long work -------------------------------------------------- */
 
 struct shoal_progress {
     const char *phase;     /* "count", "encode", ... */
-    uint64_t done;         /* units finished */
-    uint64_t total;        /* units in all; 0 when unknown (a pipe) */
+    uint64_t done, total;  /* units finished; in all, or 0 when unknown (a pipe) */
     const char *unit;      /* "bytes", "words", ... */
     double seconds;        /* since the phase began */
 };
@@ -108,20 +109,16 @@ struct shoal_text_stats {
     uint64_t long_words;  /* over SHOAL_WORD_MAX bytes, left out */
 };
 
-/* The longest word in bytes; longer ones are left out, counted and reported. */
-#define SHOAL_WORD_MAX 65535u
+#define SHOAL_WORD_MAX 65535u /* bytes; longer words are left out, counted and reported */
 
 /* ---- Vocabulary ----------------------------------------------------------
  * The words of a corpus, commonest first and equal counts by bytes, so that
  * id 0 is the hottest row. Immutable once made. */
 
 typedef struct shoal_vocab shoal_vocab;
-
 #define SHOAL_UNK "<UNK>"
 #define SHOAL_EOS "</s>" /* word2vec.c's name for the end of a sentence */
-
-/* No id: what shoal_vocab_find gives for a word that is not there. */
-#define SHOAL_NO_ID UINT32_MAX
+#define SHOAL_NO_ID UINT32_MAX /* of a word that is not there */
 
 struct shoal_vocab_opts {
     uint64_t min_count;         /* words seen less often are left out */
@@ -141,43 +138,33 @@ struct shoal_vocab_stats {
     uint64_t size;              /* entries of the vocabulary, <UNK> among them */
     uint64_t kept_words;        /* tokens whose word is in it, <UNK> not counted */
     uint64_t spilled;           /* bytes of counts that went through the disk */
-    /* When even the words of min_count do not fit `memory`, the rarest go:
-     * every word seen fewer than `floor` times is left out. The counts of the
-     * others are exact. Equal to min_count when all fitted. */
+    /* min_count, or more when even those words did not fit `memory`: words seen
+     * fewer times are left out, the counts of the others are exact. */
     uint64_t floor;
 };
 
 SHOAL_API struct shoal_vocab_opts shoal_vocab_default(void);
 SHOAL_API shoal_status shoal_vocab_check(const struct shoal_vocab_opts *opts);
-
 /* Counts the inputs with all threads. `stats` may be NULL. An input without a
  * single word is an error. The result does not depend on the threads. */
 SHOAL_API shoal_status shoal_vocab_build(shoal_vocab **out, const char *const *inputs,
                                          size_t ninputs, const struct shoal_vocab_opts *opts,
                                          struct shoal_vocab_stats *stats);
-
 /* Lines `word count`, as word2vec.c's -save-vocab writes them; a first line of
  * </s> is its sentence end and no word of ours. */
 SHOAL_API shoal_status shoal_vocab_read(shoal_vocab **out, const char *path);
-
 /* The same lines; with `eos`, or when </s> is itself the commonest word, a first
- * line `</s> SENTENCES`, which word2vec.c's -read-vocab expects there. "-"
- * writes to standard output. */
+ * line `</s> SENTENCES`, as word2vec.c's -read-vocab expects. "-": standard output. */
 SHOAL_API shoal_status shoal_vocab_write(const shoal_vocab *vocab, const char *path, bool eos);
-
 SHOAL_API void shoal_vocab_free(shoal_vocab *vocab);
-
 SHOAL_API size_t shoal_vocab_size(const shoal_vocab *vocab);
 /* NUL-terminated; NULL when id >= size. */
 SHOAL_API const char *shoal_vocab_word(const shoal_vocab *vocab, uint32_t id);
 SHOAL_API uint64_t shoal_vocab_count(const shoal_vocab *vocab, uint32_t id);
 SHOAL_API uint32_t shoal_vocab_find(const shoal_vocab *vocab, const char *word, size_t len);
-/* The id of <UNK>, or SHOAL_NO_ID. */
-SHOAL_API uint32_t shoal_vocab_unk(const shoal_vocab *vocab);
-/* The sum of all counts. */
-SHOAL_API uint64_t shoal_vocab_total(const shoal_vocab *vocab);
-/* Sentences of the text it was counted on; 0 when unknown. */
-SHOAL_API uint64_t shoal_vocab_sentences(const shoal_vocab *vocab);
+SHOAL_API uint32_t shoal_vocab_unk(const shoal_vocab *vocab);   /* of <UNK>, or SHOAL_NO_ID */
+SHOAL_API uint64_t shoal_vocab_total(const shoal_vocab *vocab); /* of all counts */
+SHOAL_API uint64_t shoal_vocab_sentences(const shoal_vocab *vocab); /* counted; 0: unknown */
 
 /* ---- Phrases -------------------------------------------------------------
  * Two words that stand side by side more often than chance become one,
@@ -206,22 +193,19 @@ struct shoal_phrases_stats {
 
 SHOAL_API struct shoal_phrases_opts shoal_phrases_default(void);
 SHOAL_API shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts);
-/* Writes plain text, a sentence a line, in the order of the inputs; "-" is
- * standard output. The bytes do not depend on the threads; what inputs can be
- * read only once is spooled. On failure nothing is left at `path`. */
+/* Writes plain text, a sentence a line, in the order of the inputs; "-": standard
+ * output. The bytes do not depend on the threads. Inputs that can be read only once
+ * are spooled. On failure nothing is left at `path`. */
 SHOAL_API shoal_status shoal_phrases(const char *path, const char *const *inputs, size_t ninputs,
                                      const struct shoal_phrases_opts *opts,
                                      struct shoal_phrases_stats *stats);
 
 /* ---- Encoded corpus ------------------------------------------------------
- * Word ids with sentence ends and the vocabulary, in one mapped file
- * (docs/formats.md). Words outside the vocabulary are <UNK>, or left out when
- * there is none. */
+ * Word ids, sentence ends and the vocabulary in one mapped file (docs/formats.md).
+ * Words outside the vocabulary are <UNK>, or left out when there is none. */
 
 typedef struct shoal_corpus shoal_corpus;
-
-/* Stands in the ids after the last word of each sentence. */
-#define SHOAL_SENTENCE_END UINT32_MAX
+#define SHOAL_SENTENCE_END UINT32_MAX /* in the ids, after the last word of each */
 
 struct shoal_encode_opts {
     struct shoal_vocab_opts vocab; /* how to read and to count */
@@ -229,8 +213,7 @@ struct shoal_encode_opts {
     uint64_t memory_limit;         /* refuse to need more; 0: what the machine has free */
 };
 
-/* What a run will need, known before it starts. */
-struct shoal_encode_plan {
+struct shoal_encode_plan {   /* what a run will need, known before it starts */
     uint64_t input_bytes;    /* on disk; of pipes nothing is known */
     bool streamed;           /* some input can be read only once: it is spooled */
     uint64_t buffer_bytes;   /* reading and encoding, all threads */
@@ -308,26 +291,21 @@ SHOAL_API struct shoal_save_opts shoal_save_default(void);
  * save. *format is what SHOAL_FORMAT_AUTO stands for. */
 SHOAL_API shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
                                         enum shoal_format *format);
-/* Recognised by content. Every count and length of the file is checked before
- * it is used; values that are no finite numbers and words that stand there
- * twice are refused. Our own container is mapped, so that opening it takes
- * milliseconds whatever its size: what it holds is looked at when it is used,
- * and all of it by shoal_vectors_verify. gzip and zstd are recognised too. */
+/* Recognised by content, gzip and zstd too. Every count and length is checked before
+ * it is used; values that are no finite numbers and words that stand there twice are
+ * refused. Our own container is mapped and opens at once: what it holds is looked at
+ * when it is used, and all of it by shoal_vectors_verify. */
 SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path);
-/* Every byte of a mapped container; what was read otherwise is right already. */
-SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v);
-/* float32 is kept exactly by every format, and the words, unless the format
- * cannot carry one of them (docs/formats.md): that fails and names it. On
- * failure nothing is left at `path`. */
+SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v); /* every byte */
+/* float32 and the words are kept exactly; a word that the format cannot carry
+ * (docs/formats.md) fails by name. On failure nothing is left at `path`. */
 SHOAL_API shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
                                           const struct shoal_save_opts *opts);
 SHOAL_API void shoal_vectors_close(shoal_vectors *v);
-
 SHOAL_API size_t shoal_vectors_size(const shoal_vectors *v);
 SHOAL_API size_t shoal_vectors_dim(const shoal_vectors *v);
 SHOAL_API enum shoal_dtype shoal_vectors_dtype(const shoal_vectors *v);
-/* What it was read from; SHOAL_FORMAT_AUTO when it was not. */
-SHOAL_API enum shoal_format shoal_vectors_format(const shoal_vectors *v);
+SHOAL_API enum shoal_format shoal_vectors_format(const shoal_vectors *v); /* AUTO: not read */
 /* NULL when id >= size; "" where a mapped container is malformed. */
 SHOAL_API const char *shoal_vectors_word(const shoal_vectors *v, uint32_t id);
 SHOAL_API uint64_t shoal_vectors_count(const shoal_vectors *v, uint32_t id); /* 0: unknown */
@@ -351,10 +329,9 @@ SHOAL_API shoal_status shoal_nearest(const shoal_vectors *v, const float *query,
 
 enum shoal_analogy { SHOAL_3COSADD, SHOAL_3COSMUL };
 
-/* a is to b as c is to whom? None of the three answers. 3CosAdd scores by the
- * cosine with b - a + c of unit vectors (Mikolov et al. 2013); 3CosMul by
- * cos(b) cos(c) / (cos(a) + 0.001), each cosine shifted to 0 .. 1 (Levy and
- * Goldberg 2014). */
+/* a is to b as c is to whom? None of the three answers. 3CosAdd: the cosine with
+ * b - a + c of unit vectors (Mikolov et al. 2013); 3CosMul: cos(b) cos(c) / (cos(a) +
+ * 0.001), each cosine shifted to 0 .. 1 (Levy and Goldberg 2014). */
 SHOAL_API shoal_status shoal_analogy(const shoal_vectors *v, uint32_t a, uint32_t b, uint32_t c,
                                      enum shoal_analogy how, unsigned threads,
                                      struct shoal_hit *hits, size_t k, size_t *found);
@@ -363,9 +340,8 @@ SHOAL_API shoal_status shoal_cosine(const shoal_vectors *v, uint32_t a, uint32_t
  * mean of all, as unit vectors; the first of equals. */
 SHOAL_API shoal_status shoal_odd(const shoal_vectors *v, const uint32_t *ids, size_t n,
                                  size_t *odd);
-/* Words spelt nearly like `word`, but not it: other cases first, then by slips
- * of the finger (letters left out, added, changed, swapped), the commoner of
- * equals first. For words that are not there. */
+/* For words that are not there: those spelt nearly alike, other cases first, then by
+ * letters left out, added, changed or swapped, the commoner of equals first. */
 SHOAL_API shoal_status shoal_spellings(const shoal_vectors *v, const char *word, uint32_t *ids,
                                        size_t k, size_t *found);
 
@@ -378,8 +354,7 @@ struct shoal_eval_opts {
     unsigned threads;
 };
 
-/* One part of a suite: a section of analogies, a sum of sections, or a list of
- * pairs. */
+/* A part of a suite: a section of analogies, a sum of sections, or a list of pairs. */
 struct shoal_score {
     char name[64];
     uint64_t seen, total; /* questions or pairs whose words are all there; in all */
@@ -389,7 +364,6 @@ struct shoal_score {
 };
 
 enum shoal_suite { SHOAL_ANALOGIES, SHOAL_PAIRS };
-
 typedef struct shoal_eval shoal_eval;
 
 SHOAL_API struct shoal_eval_opts shoal_eval_default(void);
@@ -397,8 +371,7 @@ SHOAL_API shoal_status shoal_eval_check(const struct shoal_eval_opts *opts);
 /* Reads the questions; their kind is recognised by shape. */
 SHOAL_API shoal_status shoal_eval_open(shoal_eval **out, const char *path);
 SHOAL_API enum shoal_suite shoal_eval_kind(const shoal_eval *e);
-/* Of its file, without folder and ending: "questions-words". */
-SHOAL_API const char *shoal_eval_name(const shoal_eval *e);
+SHOAL_API const char *shoal_eval_name(const shoal_eval *e); /* of its file: "questions-words" */
 /* Sections in the order of the file, then "semantic", "syntactic" (sections
  * named gram...) and "total"; a list of pairs has one entry. */
 SHOAL_API shoal_status shoal_eval_run(const shoal_eval *e, const shoal_vectors *v,
@@ -406,6 +379,46 @@ SHOAL_API shoal_status shoal_eval_run(const shoal_eval *e, const shoal_vectors *
                                       struct shoal_score **scores, size_t *n);
 SHOAL_API void shoal_scores_free(struct shoal_score *scores);
 SHOAL_API void shoal_eval_close(shoal_eval *e);
+
+/* ---- Ranks -----------------------------------------------------------------
+ * Processes that train together. The thread that joined makes all calls that are
+ * given the ranks, and every rank makes the same ones in the same order. */
+
+typedef struct shoal_ranks shoal_ranks;
+
+/* Joins whoever was launched together (mpirun, srun), or stays alone. Once. */
+SHOAL_API shoal_status shoal_ranks_join(shoal_ranks **out);
+/* With SHOAL_OK waits for the others; with a failure it ends them all. */
+SHOAL_API void shoal_ranks_leave(shoal_ranks *r, shoal_status st);
+SHOAL_API unsigned shoal_ranks_rank(const shoal_ranks *r); /* 0 for NULL */
+SHOAL_API unsigned shoal_ranks_size(const shoal_ranks *r); /* 1 for NULL */
+/* SHOAL_OK when all ranks say so, else the first failure, on every rank. */
+SHOAL_API shoal_status shoal_ranks_agree(shoal_ranks *r, shoal_status st);
+/* Everybody gets the `len` bytes that rank 0 has at `data`. */
+SHOAL_API shoal_status shoal_ranks_share(shoal_ranks *r, void *data, size_t len);
+
+enum shoal_sync {
+    SHOAL_ASYNC,   /* nobody waits */
+    SHOAL_BOUNDED, /* nobody is more than `staleness` rounds ahead */
+    SHOAL_SYNC,    /* all meet after each round */
+    SHOAL_AVERAGE, /* models are averaged every `staleness` rounds */
+};
+enum shoal_wire { SHOAL_WIRE_F32, SHOAL_WIRE_BF16 };
+
+#define SHOAL_STALE_BINS 16
+/* What a run with several ranks cost, all ranks together. */
+struct shoal_rank_stats {
+    unsigned ranks, servers;
+    uint64_t bytes_in, bytes_out, messages; /* sent to other ranks and received */
+    uint64_t rows_pushed;
+    double waited;         /* seconds waiting, summed over ranks */
+    double computed;       /* seconds training, summed over ranks */
+    double load_most;      /* the busiest shard's share of rows merged, times shards: 1 is even */
+    uint64_t naive_bytes;  /* had every touched row been pulled and pushed every batch */
+    /* Rows by how many pushes of others they got since the pusher last saw them:
+     * none, 1, 2, 3 to 4, 5 to 8, ... */
+    uint64_t stale[SHOAL_STALE_BINS];
+};
 
 /* ---- Training word vectors ------------------------------------------------- */
 
@@ -421,8 +434,7 @@ enum shoal_schedule {
     SHOAL_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
 };
 
-/* How often something is done: every so many seconds, every share of the whole
- * run, or at the end of each epoch. */
+/* How often: every so many seconds, every share of the run, or after each epoch. */
 enum shoal_every { SHOAL_EVERY_SECONDS, SHOAL_EVERY_SHARE, SHOAL_EVERY_EPOCH };
 
 enum shoal_event {
@@ -471,6 +483,14 @@ struct shoal_train_opts {
     unsigned lanes;    /* deterministic: workers whose changes are merged */
     uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
 
+    shoal_ranks *ranks;    /* NULL: alone */
+    enum shoal_sync sync;
+    unsigned staleness;    /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
+    enum shoal_wire wire;
+    unsigned servers;      /* the last so many ranks keep rows and do not train; 0: all do both */
+    bool local_input;      /* the corpus is this rank's own part */
+    double patience;       /* seconds until a silent rank is given up */
+
     const char *checkpoint; /* a folder; NULL: none */
     enum shoal_every every;
     double every_value;     /* seconds, or a share of the run */
@@ -507,18 +527,27 @@ struct shoal_train_stats {
     const char *kernel;   /* "avx2" */
     unsigned checkpoints; /* written */
     bool resumed;
+    struct shoal_rank_stats ranks;
 };
 
 SHOAL_API struct shoal_train_opts shoal_train_default(enum shoal_model model);
 SHOAL_API shoal_status shoal_train_check(const struct shoal_train_opts *opts);
 SHOAL_API shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
                                         const struct shoal_train_opts *opts);
+/* As shoal_encode, the words counted by all ranks, each its part of the inputs.
+ * Rank 0 writes `path`, which the others must be able to open; or each rank its
+ * own inputs to its own path, over the words of all, when `local`. */
+SHOAL_API shoal_status shoal_ranks_encode(shoal_ranks *r, const char *path,
+                                          const char *const *inputs, size_t n,
+                                          const struct shoal_encode_opts *opts, bool local,
+                                          struct shoal_encode_stats *stats);
+/* *out is NULL on ranks other than 0. */
 SHOAL_API shoal_status shoal_train(shoal_vectors **out, const shoal_corpus *corpus,
                                    const struct shoal_train_opts *opts,
                                    struct shoal_train_stats *stats);
 
-/* What a checkpoint was made with: the last of a folder, or a file. The strings
- * of opts are ended by shoal_resume_free; opts.checkpoint is borrowed. */
+/* What a checkpoint was made with: the last of a folder, or a file. shoal_resume_free
+ * ends the strings of opts; opts.checkpoint is borrowed. */
 struct shoal_resume {
     struct shoal_train_opts opts;
     const char *path;  /* of the checkpoint */

@@ -3,288 +3,32 @@
  * of it, this is all there is to a run.
  *
  * A checkpoint appears by rename, so a crash at any moment leaves the ones
- * before it whole; the last two are kept. */
-#include "train/train.h"
+ * before it whole; the last two are kept. Several ranks write their parts at the
+ * same time, each on a thread of its own; only when all have said that theirs is
+ * on disk does rank 0 write the head, and only the head makes it a checkpoint. */
+#include "train/checkpoint.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-/* The options that decide the result: X(field, kind). A run resumed with others
- * would be another run. */
-#define RESULT_FIELDS(X)                                                                           \
-    X(model, u64)                                                                                  \
-    X(loss, u64)                                                                                   \
-    X(dim, u64)                                                                                    \
-    X(window, u64)                                                                                 \
-    X(negative, u64)                                                                               \
-    X(sample, real)                                                                                \
-    X(epochs, u64)                                                                                 \
-    X(lr, real)                                                                                    \
-    X(schedule, u64)                                                                               \
-    X(decay, real)                                                                                 \
-    X(sum, u64)                                                                                    \
-    X(batch, u64)                                                                                  \
-    X(seed, u64)                                                                                   \
-    X(valid, real)                                                                                 \
-    X(deterministic, u64)                                                                          \
-    X(lanes, u64)
-
-/* And those that do not, but that a resumed run should go on with. */
-#define HABIT_FIELDS(X)                                                                            \
-    X(threads, u64)                                                                                \
-    X(every, u64)                                                                                  \
-    X(every_value, real)
-
-#define POSITION_FIELDS(X)                                                                         \
-    X(epoch, u64)                                                                                  \
-    X(chunk, u64)                                                                                  \
-    X(words, u64)                                                                                  \
-    X(seconds, real)                                                                               \
-    X(epoch_loss, real)                                                                            \
-    X(epoch_predictions, u64)                                                                      \
-    X(best_loss, real)                                                                             \
-    X(progress, real)
 
 struct checkpoints {
     const struct shoal_train_opts *opts;
     const shoal_corpus *corpus;
     const struct table *tables; /* [n] those of the run */
-    struct table *copies;       /* [n] what is being written */
+    struct rows *rows;          /* [n] what is being written */
     size_t n;
-    char *meta;
-    unsigned long next; /* number of the next file */
+    struct comm *comm;   /* NULL: nobody to agree with */
+    unsigned rank, size;
+    struct position at;  /* of what is being written */
+    unsigned long next;  /* number of the next file; 0: only rank 0 knows it yet */
     unsigned written;
-    pthread_t writer;
-    bool writing;  /* begun and not yet finished */
-    bool threaded; /* by the writer */
-    shoal_status status; /* of the writer */
-    char sentence[1024];
+    struct errand writer;
+    bool writing; /* begun and not yet finished */
 };
 
-/* ---- meta: lines `key value` ---- */
-
-static shoal_status add_line(struct bytes *b, const char *key, const char *value)
-{
-    shoal_status st;
-
-    if (strchr(value, '\n'))
-        return shoal_fail(SHOAL_EINVAL, "checkpoint: %s holds a newline", key);
-    st = bytes_add(b, key, strlen(key));
-    if (st == SHOAL_OK)
-        st = bytes_add(b, " ", 1);
-    if (st == SHOAL_OK)
-        st = bytes_add(b, value, strlen(value));
-    return st == SHOAL_OK ? bytes_add(b, "\n", 1) : st;
-}
-
-static shoal_status add_u64(struct bytes *b, const char *key, uint64_t value)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    return add_line(b, key, text);
-}
-
-/* Hexadecimal, so that not a bit is lost. */
-static shoal_status add_real(struct bytes *b, const char *key, double value)
-{
-    char text[64];
-
-    snprintf(text, sizeof text, "%a", value);
-    return add_line(b, key, text);
-}
-
-static shoal_status write_options(struct bytes *b, const struct shoal_train_opts *o)
-{
-    shoal_status st = add_line(b, "kind", "checkpoint");
-
-#define X(field, type)                                                                             \
-    if (st == SHOAL_OK)                                                                            \
-        st = add_##type(b, "opt." #field, o->field);
-    RESULT_FIELDS(X)
-    HABIT_FIELDS(X)
-#undef X
-    if (st == SHOAL_OK)
-        st = add_line(b, "corpus", o->corpus ? o->corpus : "");
-    if (st == SHOAL_OK)
-        st = add_line(b, "output", o->output ? o->output : "");
-    if (st == SHOAL_OK)
-        st = add_line(b, "metrics", o->metrics ? o->metrics : "");
-    return st;
-}
-
-static shoal_status write_position(struct bytes *b, const struct position *at)
-{
-    shoal_status st = SHOAL_OK;
-
-#define X(field, type)                                                                             \
-    if (st == SHOAL_OK)                                                                            \
-        st = add_##type(b, "at." #field, at->field);
-    POSITION_FIELDS(X)
-#undef X
-    return st;
-}
-
-static shoal_status get_real(const struct container *c, const char *key, double *value)
-{
-    char text[64], *end;
-    shoal_status st = container_meta(c, key, text, sizeof text);
-
-    if (st != SHOAL_OK)
-        return st;
-    *value = strtod(text, &end);
-    if (end == text || *end)
-        return shoal_fail(SHOAL_EFORMAT, "%s: %s is `%s`, want a number", container_path(c), key,
-                          text);
-    return SHOAL_OK;
-}
-
-static shoal_status get_u64(const struct container *c, const char *key, uint64_t *value)
-{
-    return container_meta_u64(c, key, value);
-}
-
-typedef uint64_t field_u64;
-typedef double field_real;
-
-static shoal_status read_options(const struct container *c, struct shoal_train_opts *o)
-{
-    shoal_status st = SHOAL_OK;
-
-#define X(field, type)                                                                             \
-    if (st == SHOAL_OK) {                                                                          \
-        field_##type value;                                                                        \
-                                                                                                   \
-        st = get_##type(c, "opt." #field, &value);                                                 \
-        if (st == SHOAL_OK)                                                                        \
-            o->field = (__typeof__(o->field))value;                                                \
-    }
-    RESULT_FIELDS(X)
-    HABIT_FIELDS(X)
-#undef X
-    return st == SHOAL_OK ? shoal_train_check(o) : st;
-}
-
-static shoal_status read_position(const struct container *c, struct position *at)
-{
-    shoal_status st = SHOAL_OK;
-
-#define X(field, type)                                                                             \
-    if (st == SHOAL_OK) {                                                                          \
-        field_##type value;                                                                        \
-                                                                                                   \
-        st = get_##type(c, "at." #field, &value);                                                  \
-        if (st == SHOAL_OK)                                                                        \
-            at->field = (__typeof__(at->field))value;                                              \
-    }
-    POSITION_FIELDS(X)
-#undef X
-    return st;
-}
-
-/* ---- the folder ---- */
-
-static void file_name(char *path, size_t cap, const char *folder, unsigned long number)
-{
-    snprintf(path, cap, "%s/checkpoint-%06lu.shoal", folder, number);
-}
-
-static bool number_of(const char *name, unsigned long *number)
-{
-    int used = 0;
-
-    return sscanf(name, "checkpoint-%lu.shoal%n", number, &used) == 1 && name[used] == '\0' &&
-           used > 0;
-}
-
-static int newest_first(const void *a, const void *b)
-{
-    unsigned long x = *(const unsigned long *)a, y = *(const unsigned long *)b;
-
-    return (x < y) - (x > y);
-}
-
-/* The numbers of the checkpoints in a folder, newest first; free(*out). */
-static shoal_status list_folder(const char *folder, unsigned long **out, size_t *n)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    size_t cap = 0;
-    shoal_status st = SHOAL_OK;
-
-    *out = NULL;
-    *n = 0;
-    if (!dir)
-        return shoal_fail_errno(errno == ENOENT ? SHOAL_ENOENT : SHOAL_EIO, "%s", folder);
-    while (st == SHOAL_OK && (entry = readdir(dir))) {
-        void *list = *out;
-        unsigned long number;
-
-        if (!number_of(entry->d_name, &number))
-            continue;
-        st = mem_grow(&list, &cap, *n + 1, sizeof **out);
-        *out = list;
-        if (st == SHOAL_OK)
-            (*out)[(*n)++] = number;
-    }
-    closedir(dir);
-    if (*n > 0)
-        qsort(*out, *n, sizeof **out, newest_first);
-    return st;
-}
-
-static shoal_status open_kind(struct container **out, const char *path)
-{
-    char kind[32];
-    shoal_status st = container_open(out, path);
-
-    if (st == SHOAL_OK)
-        st = container_verify(*out, 0);
-    if (st == SHOAL_OK)
-        st = container_meta(*out, "kind", kind, sizeof kind);
-    if (st == SHOAL_OK && strcmp(kind, "checkpoint") != 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a checkpoint", path, kind);
-    if (st != SHOAL_OK) {
-        container_close(*out);
-        *out = NULL;
-    }
-    return st;
-}
-
-/* The newest checkpoint that is whole; an older one serves if a disk spoiled
- * the last. */
-static shoal_status open_newest(struct container **out, const char *folder)
-{
-    unsigned long *numbers = NULL;
-    size_t n = 0;
-    char path[4096];
-    shoal_status st = list_folder(folder, &numbers, &n);
-
-    *out = NULL;
-    if (st == SHOAL_OK && n == 0)
-        st = shoal_fail(SHOAL_ENOENT, "%s: no checkpoint in this folder", folder);
-    for (size_t i = 0; i < n; i++) {
-        file_name(path, sizeof path, folder, numbers[i]);
-        st = open_kind(out, path);
-        if (st == SHOAL_OK)
-            break;
-    }
-    free(numbers);
-    return st;
-}
-
-static shoal_status make_folder(const char *folder)
-{
-    if (mkdir(folder, 0777) == 0 || errno == EEXIST)
-        return SHOAL_OK;
-    return shoal_fail_errno(SHOAL_EIO, "%s: cannot make this folder", folder);
-}
+/* ---- opening ---- */
 
 /* A new run may not mix its checkpoints with those of another. */
 static shoal_status check_empty(const struct shoal_train_opts *o, size_t found)
@@ -296,132 +40,57 @@ static shoal_status check_empty(const struct shoal_train_opts *o, size_t found)
                       o->checkpoint);
 }
 
-/* ---- writing ---- */
+static shoal_status open_folder(struct checkpoints *c)
+{
+    struct numbers found = {0};
+    shoal_status st = folder_make(c->opts->checkpoint);
 
-shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train_opts *opts,
-                              const shoal_corpus *corpus, const struct table *tables, size_t n)
+    if (st == SHOAL_OK)
+        st = folder_list(&found, c->opts->checkpoint);
+    if (st == SHOAL_OK)
+        st = check_empty(c->opts, found.len);
+    c->next = found.last + 1;
+    numbers_fini(&found);
+    return st;
+}
+
+static shoal_status open_rows(struct checkpoints *c, const uint16_t *const *owner)
+{
+    shoal_status st = SHOAL_OK;
+
+    c->rows = mem_array(c->n, sizeof *c->rows);
+    if (!c->rows)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < c->n && st == SHOAL_OK; i++)
+        st = rows_init(&c->rows[i], &c->tables[i], c->size > 1 ? owner[i] : NULL, c->rank);
+    return st;
+}
+
+shoal_status checkpoints_open_shared(struct checkpoints **out, const struct shoal_train_opts *opts,
+                                     const shoal_corpus *corpus, const struct table *tables,
+                                     size_t n, const struct checkpoint_share *share)
 {
     struct checkpoints *c = mem_array(1, sizeof *c);
-    unsigned long *numbers = NULL;
-    size_t found = 0;
-    shoal_status st = c ? make_folder(opts->checkpoint) : SHOAL_ENOMEM;
+    shoal_status st = SHOAL_OK;
 
     *out = NULL;
-    if (st == SHOAL_OK)
-        st = list_folder(opts->checkpoint, &numbers, &found);
-    if (st == SHOAL_OK)
-        st = check_empty(opts, found);
-    if (st == SHOAL_OK) {
-        *c = (struct checkpoints){.opts = opts, .corpus = corpus, .tables = tables, .n = n,
-                                  .next = found ? numbers[0] + 1 : 1};
-        c->copies = mem_array(n, sizeof *c->copies);
-        st = c->copies ? SHOAL_OK : SHOAL_ENOMEM;
+    if (!c)
+        return SHOAL_ENOMEM;
+    *c = (struct checkpoints){.opts = opts, .corpus = corpus, .tables = tables, .n = n, .size = 1};
+    if (share) {
+        c->comm = share->comm;
+        c->rank = share->rank;
+        c->size = share->size;
     }
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = table_init(&c->copies[i], tables[i].name, tables[i].rows, tables[i].width);
-    free(numbers);
+    if (c->rank == 0 || !c->comm)
+        st = open_folder(c);
+    if (st == SHOAL_OK)
+        st = open_rows(c, share ? share->owner : NULL);
     if (st != SHOAL_OK) {
         checkpoints_close(c);
         return st;
     }
     *out = c;
-    return SHOAL_OK;
-}
-
-static void drop_old(const struct checkpoints *c)
-{
-    unsigned long *numbers = NULL;
-    size_t n = 0;
-    char path[4096];
-
-    if (list_folder(c->opts->checkpoint, &numbers, &n) == SHOAL_OK)
-        for (size_t i = 2; i < n; i++) {
-            file_name(path, sizeof path, c->opts->checkpoint, numbers[i]);
-            unlink(path);
-        }
-    free(numbers);
-}
-
-static shoal_status write_file(const struct checkpoints *c)
-{
-    struct container_writer *w = NULL;
-    uint64_t fingerprint = shoal_corpus_fingerprint(c->corpus);
-    char path[4096];
-    shoal_status st;
-
-    file_name(path, sizeof path, c->opts->checkpoint, c->next);
-    st = container_create(&w, path);
-    if (st == SHOAL_OK)
-        st = container_put(w, "meta", c->meta, strlen(c->meta));
-    if (st == SHOAL_OK)
-        st = container_put(w, "corpus", &fingerprint, sizeof fingerprint);
-    for (size_t i = 0; i < c->n && st == SHOAL_OK; i++)
-        st = container_put(w, c->copies[i].name, c->copies[i].at,
-                           table_bytes(c->copies[i].rows, c->copies[i].width));
-    if (st == SHOAL_OK)
-        st = vocab_save(shoal_corpus_vocab(c->corpus), w);
-    if (st != SHOAL_OK) {
-        container_abandon(w);
-        return st;
-    }
-    return container_commit(w);
-}
-
-static void *writer_main(void *arg)
-{
-    struct checkpoints *c = arg;
-
-    c->status = write_file(c);
-    if (c->status == SHOAL_OK)
-        drop_old(c);
-    else
-        snprintf(c->sentence, sizeof c->sentence, "%s", shoal_error());
-    return NULL;
-}
-
-shoal_status checkpoints_finish(struct checkpoints *c)
-{
-    if (!c->writing)
-        return SHOAL_OK;
-    if (c->threaded)
-        pthread_join(c->writer, NULL);
-    c->writing = false;
-    if (c->status != SHOAL_OK)
-        return shoal_fail(c->status, "%s", c->sentence);
-    c->next++;
-    c->written++;
-    return SHOAL_OK;
-}
-
-static shoal_status make_meta(struct checkpoints *c, const struct position *at)
-{
-    struct bytes b = {0};
-    shoal_status st = write_options(&b, c->opts);
-
-    if (st == SHOAL_OK)
-        st = write_position(&b, at);
-    if (st == SHOAL_OK)
-        st = bytes_add(&b, "", 1);
-    free(c->meta);
-    c->meta = b.at;
-    return st;
-}
-
-shoal_status checkpoints_write(struct checkpoints *c, const struct position *at)
-{
-    shoal_status st = checkpoints_finish(c);
-
-    if (st == SHOAL_OK)
-        st = make_meta(c, at);
-    if (st != SHOAL_OK)
-        return st;
-    for (size_t i = 0; i < c->n; i++)
-        memcpy(c->copies[i].at, c->tables[i].at,
-               table_bytes(c->tables[i].rows, c->tables[i].width));
-    c->writing = true;
-    c->threaded = pthread_create(&c->writer, NULL, writer_main, c) == 0;
-    if (!c->threaded)
-        writer_main(c);
     return SHOAL_OK;
 }
 
@@ -434,86 +103,286 @@ void checkpoints_close(struct checkpoints *c)
 {
     if (!c)
         return;
-    if (c->writing && c->threaded)
-        pthread_join(c->writer, NULL);
-    for (size_t i = 0; c->copies && i < c->n; i++)
-        table_fini(&c->copies[i]);
-    free(c->copies);
-    free(c->meta);
+    if (c->writing)
+        errand_end(&c->writer, NULL);
+    for (size_t i = 0; c->rows && i < c->n; i++)
+        rows_fini(&c->rows[i]);
+    free(c->rows);
     free(c);
+}
+
+/* ---- writing ---- */
+
+static shoal_status put_tables(struct container_writer *w, const struct checkpoints *c)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < c->n && st == SHOAL_OK; i++) {
+        const struct table *t = &c->rows[i].copy;
+
+        st = container_put(w, t->name, t->at, table_bytes(t->rows, t->width));
+    }
+    return st;
+}
+
+/* Of one rank the whole checkpoint; of several the head, with what it must say of
+ * its parts. */
+static shoal_status put_sections(struct container_writer *w, const struct checkpoints *c,
+                                 const struct bytes *meta, const struct seals *s)
+{
+    uint64_t fingerprint = shoal_corpus_fingerprint(c->corpus);
+    bool each = s && c->opts->local_input;
+    shoal_status st = container_put(w, "meta", meta->at, meta->len);
+
+    if (st == SHOAL_OK)
+        st = container_put(w, "corpus", each ? s->corpora : &fingerprint,
+                           (each ? s->n : 1) * sizeof fingerprint);
+    if (st == SHOAL_OK)
+        st = s ? container_put(w, "parts", s->parts, s->n * sizeof *s->parts) : put_tables(w, c);
+    return st == SHOAL_OK ? vocab_save(shoal_corpus_vocab(c->corpus), w) : st;
+}
+
+static shoal_status write_file(const struct checkpoints *c, const char *path,
+                               const struct seals *seals)
+{
+    struct container_writer *w = NULL;
+    struct bytes meta = {0};
+    shoal_status st = meta_write(&meta, c->opts, &c->at, c->size);
+
+    if (st == SHOAL_OK)
+        st = container_create(&w, path);
+    if (st == SHOAL_OK)
+        st = put_sections(w, c, &meta, seals);
+    if (st == SHOAL_OK)
+        st = container_commit(w);
+    else
+        container_abandon(w);
+    bytes_fini(&meta);
+    return st;
+}
+
+/* Aside: the whole of it, or this rank's part. */
+static shoal_status write_rows(void *ctx)
+{
+    struct checkpoints *c = ctx;
+    char path[CHECKPOINT_PATH];
+    shoal_status st;
+
+    folder_path(path, c->opts->checkpoint, c->next);
+    if (c->size > 1)
+        return part_write(&(struct part){.head = path, .number = c->next, .part = c->rank,
+                                         .parts = c->size, .rows = c->rows, .n = c->n,
+                                         .corpus = shoal_corpus_fingerprint(c->corpus)});
+    st = write_file(c, path, NULL);
+    if (st == SHOAL_OK)
+        folder_drop_old(c->opts->checkpoint);
+    return st;
+}
+
+/* Aside, on rank 0, after all parts are on disk. */
+static shoal_status write_head(void *ctx)
+{
+    struct checkpoints *c = ctx;
+    struct seals seals = {0};
+    char path[CHECKPOINT_PATH];
+    shoal_status st;
+
+    folder_path(path, c->opts->checkpoint, c->next);
+    st = seals_read(&seals, path, c->next, c->size);
+    if (st == SHOAL_OK)
+        st = write_file(c, path, &seals);
+    if (st == SHOAL_OK)
+        folder_drop_old(c->opts->checkpoint);
+    seals_fini(&seals);
+    return st;
+}
+
+/* Who lost a rank can ask nobody. */
+static shoal_status agree(struct comm *comm, shoal_status st)
+{
+    return comm && st != SHOAL_EPEER ? comm_agree(comm, st) : st;
+}
+
+static shoal_status seal(struct checkpoints *c)
+{
+    if (c->rank > 0)
+        return SHOAL_OK;
+    errand_begin(&c->writer, write_head, c);
+    return errand_end(&c->writer, c->comm);
+}
+
+shoal_status checkpoints_finish(struct checkpoints *c)
+{
+    shoal_status st;
+
+    if (!c->writing)
+        return SHOAL_OK;
+    st = agree(c->comm, errand_end(&c->writer, c->comm));
+    c->writing = false;
+    if (st == SHOAL_OK && c->size > 1)
+        st = agree(c->comm, seal(c));
+    if (st != SHOAL_OK)
+        return st;
+    c->next++;
+    c->written++;
+    return SHOAL_OK;
+}
+
+shoal_status checkpoints_settle(struct checkpoints *c)
+{
+    uint64_t busy = c->writing && !errand_over(&c->writer);
+    shoal_status st = SHOAL_OK;
+
+    if (c->writing && c->comm)
+        st = comm_sum_u64(c->comm, &busy, 1);
+    return st == SHOAL_OK && busy == 0 ? checkpoints_finish(c) : st;
+}
+
+/* Rank 0 has looked into the folder. */
+static shoal_status learn_number(struct checkpoints *c)
+{
+    uint64_t next = c->next;
+    shoal_status st = c->comm && c->written == 0 ? comm_broadcast(c->comm, 0, &next, sizeof next)
+                                                 : SHOAL_OK;
+
+    c->next = (unsigned long)next;
+    return st;
+}
+
+shoal_status checkpoints_write(struct checkpoints *c, const struct position *at)
+{
+    shoal_status st = checkpoints_finish(c);
+
+    if (st == SHOAL_OK)
+        st = learn_number(c);
+    if (st != SHOAL_OK)
+        return st;
+    c->at = *at;
+    for (size_t i = 0; i < c->n; i++)
+        rows_copy(&c->rows[i], &c->tables[i]);
+    c->writing = true;
+    errand_begin(&c->writer, write_rows, c);
+    return SHOAL_OK;
 }
 
 /* ---- reading ---- */
 
-static shoal_status same_options(const struct container *c, const struct shoal_train_opts *a,
-                                 const struct shoal_train_opts *b)
+static shoal_status list_some(struct numbers *n, const char *folder)
 {
-#define X(field, type)                                                                             \
-    if (a->field != b->field)                                                                      \
-        return shoal_fail(SHOAL_EINVAL, "%s: " #field " is %g there, %g here: that is another run", \
-                          container_path(c), (double)a->field, (double)b->field);
-    RESULT_FIELDS(X)
-#undef X
-    return SHOAL_OK;
-}
+    shoal_status st = folder_list(n, folder);
 
-static shoal_status same_corpus(const struct container *c, const shoal_corpus *corpus)
-{
-    uint64_t here = shoal_corpus_fingerprint(corpus), there;
-    struct section s;
-    shoal_status st = container_find(c, "corpus", sizeof there, &s);
-
-    if (st != SHOAL_OK)
-        return st;
-    if (s.size != sizeof there || (memcpy(&there, s.data, sizeof there), there != here))
-        return shoal_fail(SHOAL_EINVAL, "%s: was made with another corpus than this",
-                          container_path(c));
-    return SHOAL_OK;
-}
-
-static shoal_status read_table(const struct container *c, struct table *t)
-{
-    size_t want = table_bytes(t->rows, t->width);
-    struct section s;
-    shoal_status st = container_find(c, t->name, sizeof(float), &s);
-
-    if (st == SHOAL_OK && s.size != want)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes, want %zu",
-                        container_path(c), t->name, s.size, want);
-    if (st == SHOAL_OK)
-        memcpy(t->at, s.data, want);
+    if (st == SHOAL_OK && n->len == 0)
+        st = shoal_fail(SHOAL_ENOENT, "%s: no checkpoint in this folder", folder);
     return st;
 }
 
-shoal_status checkpoint_load(const struct shoal_train_opts *opts, const shoal_corpus *corpus,
+/* The newest of n that is whole; an older one serves if a disk spoiled the last.
+ * *next is the first to be tried, and afterwards the one behind what was found. */
+static shoal_status open_newest(struct opened *o, const char *folder, const struct numbers *n,
+                                size_t *next)
+{
+    char path[CHECKPOINT_PATH];
+    shoal_status st = SHOAL_ENOENT;
+
+    while (st != SHOAL_OK && *next < n->len) {
+        folder_path(path, folder, n->at[(*next)++]);
+        st = opened_open(o, path);
+    }
+    return st;
+}
+
+/* Rank 0's, and how many older ones there are. */
+struct choice {
+    uint64_t number, older;
+};
+
+static shoal_status open_choice(struct opened *o, const char *folder,
+                                const struct checkpoint_share *s, const struct choice *choice)
+{
+    char path[CHECKPOINT_PATH];
+    shoal_status st = SHOAL_OK;
+
+    if (s->rank > 0 && s->comm) {
+        folder_path(path, folder, (unsigned long)choice->number);
+        st = opened_open(o, path);
+    }
+    st = agree(s->comm, st);
+    if (st != SHOAL_OK)
+        opened_close(o); /* another one is tried */
+    return st;
+}
+
+/* The newest that is whole for all ranks: rank 0 chooses, and chooses again when
+ * others find it wanting. */
+static shoal_status open_agreed(struct opened *o, const char *folder,
+                                const struct checkpoint_share *s)
+{
+    bool leads = s->rank == 0 || !s->comm;
+    struct numbers n = {0};
+    struct choice choice = {0};
+    size_t next = 0;
+    shoal_status st = agree(s->comm, leads ? list_some(&n, folder) : SHOAL_OK);
+    bool again = st == SHOAL_OK;
+
+    *o = (struct opened){0};
+    while (again) {
+        st = agree(s->comm, leads ? open_newest(o, folder, &n, &next) : SHOAL_OK);
+        if (st == SHOAL_OK && leads)
+            choice = (struct choice){n.at[next - 1], n.len - next};
+        if (st == SHOAL_OK && s->comm)
+            st = comm_broadcast(s->comm, 0, &choice, sizeof choice);
+        if (st != SHOAL_OK)
+            break;
+        st = open_choice(o, folder, s, &choice);
+        again = st != SHOAL_OK && st != SHOAL_EPEER && choice.older > 0;
+    }
+    if (st != SHOAL_OK)
+        opened_close(o);
+    numbers_fini(&n);
+    return st;
+}
+
+static shoal_status read_all(const struct opened *o, const struct shoal_train_opts *opts,
+                             const shoal_corpus *corpus, const struct checkpoint_share *s,
                              struct table *tables, size_t n, struct position *at)
 {
-    struct shoal_train_opts stored = *opts;
-    struct container *c = NULL;
-    shoal_status st = open_newest(&c, opts->checkpoint);
+    struct shoal_train_opts there = *opts;
+    shoal_status st = meta_options(o->head, &there);
 
     if (st == SHOAL_OK)
-        st = read_options(c, &stored);
+        st = meta_same(o->head, &there, opts);
     if (st == SHOAL_OK)
-        st = same_options(c, &stored, opts);
+        st = opened_corpus(o, shoal_corpus_fingerprint(corpus), opts->local_input, s->rank,
+                           s->size);
     if (st == SHOAL_OK)
-        st = same_corpus(c, corpus);
-    if (st == SHOAL_OK)
-        st = read_position(c, at);
+        st = meta_position(o->head, at);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = read_table(c, &tables[i]);
-    container_close(c);
+        st = opened_table(o, &tables[i]);
+    return st;
+}
+
+shoal_status checkpoint_load_shared(const struct shoal_train_opts *opts,
+                                    const shoal_corpus *corpus, struct table *tables, size_t n,
+                                    struct position *at, const struct checkpoint_share *share)
+{
+    static const struct checkpoint_share alone = {.size = 1};
+    const struct checkpoint_share *s = share ? share : &alone;
+    struct opened o;
+    shoal_status st = open_agreed(&o, opts->checkpoint, s);
+
+    if (st != SHOAL_OK)
+        return st;
+    st = agree(s->comm, read_all(&o, opts, corpus, s, tables, n, at));
+    opened_close(&o);
     return st;
 }
 
 /* ---- for whoever resumes ---- */
 
-enum { PATH_MAX_BYTES = 4096 };
-
 static shoal_status read_string(const struct container *c, const char *key, char *at,
                                 const char **out)
 {
-    shoal_status st = container_meta(c, key, at, PATH_MAX_BYTES);
+    shoal_status st = container_meta(c, key, at, CHECKPOINT_PATH);
 
     *out = st == SHOAL_OK && *at ? at : NULL;
     return st;
@@ -521,18 +390,18 @@ static shoal_status read_string(const struct container *c, const char *key, char
 
 static shoal_status read_strings(const struct container *c, struct shoal_resume *out)
 {
-    char *at = out->strings = mem_array(4, PATH_MAX_BYTES);
+    char *at = out->strings = mem_array(4, CHECKPOINT_PATH);
     shoal_status st;
 
     if (!at)
         return SHOAL_ENOMEM;
     out->path = at;
-    snprintf(at, PATH_MAX_BYTES, "%s", container_path(c));
-    st = read_string(c, "corpus", at += PATH_MAX_BYTES, &out->opts.corpus);
+    snprintf(at, CHECKPOINT_PATH, "%s", container_path(c));
+    st = read_string(c, "corpus", at += CHECKPOINT_PATH, &out->opts.corpus);
     if (st == SHOAL_OK)
-        st = read_string(c, "output", at += PATH_MAX_BYTES, &out->opts.output);
+        st = read_string(c, "output", at += CHECKPOINT_PATH, &out->opts.output);
     if (st == SHOAL_OK)
-        st = read_string(c, "metrics", at += PATH_MAX_BYTES, &out->opts.metrics);
+        st = read_string(c, "metrics", at += CHECKPOINT_PATH, &out->opts.metrics);
     return st;
 }
 
@@ -543,26 +412,34 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static shoal_status open_any(struct opened *o, const char *path)
+{
+    static const struct checkpoint_share alone = {.size = 1};
+
+    return is_folder(path) ? open_agreed(o, path, &alone) : opened_open(o, path);
+}
+
 shoal_status shoal_resume_read(struct shoal_resume *out, const char *path)
 {
-    struct container *c = NULL;
+    struct opened o;
     struct position at = {0};
-    shoal_status st = is_folder(path) ? open_newest(&c, path) : open_kind(&c, path);
+    shoal_status st = open_any(&o, path);
 
     *out = (struct shoal_resume){.opts = shoal_train_default(SHOAL_CBOW)};
+    if (st != SHOAL_OK)
+        return st;
+    st = meta_options(o.head, &out->opts);
     if (st == SHOAL_OK)
-        st = read_options(c, &out->opts);
+        st = meta_position(o.head, &at);
     if (st == SHOAL_OK)
-        st = read_position(c, &at);
-    if (st == SHOAL_OK)
-        st = read_strings(c, out);
+        st = read_strings(o.head, out);
     out->opts.checkpoint = path;
     out->opts.resume = true;
     out->epoch = at.epoch;
     out->progress = at.progress;
     out->words = at.words;
     out->seconds = at.seconds;
-    container_close(c);
+    opened_close(&o);
     if (st != SHOAL_OK)
         shoal_resume_free(out);
     return st;

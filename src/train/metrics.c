@@ -108,6 +108,26 @@ shoal_status metrics_write(struct metrics *m, const struct shoal_report *r)
     return put(m, line);
 }
 
+static json_t *counts(const uint64_t *x, size_t n)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(list, integer(x[i]));
+    return list;
+}
+
+shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *s)
+{
+    return put(m, json_pack("{ss si si so so so so so so so so so}", "event", "ranks", "ranks",
+                            (int)s->ranks, "servers", (int)s->servers, "bytes_in",
+                            integer(s->bytes_in), "bytes_out", integer(s->bytes_out), "messages",
+                            integer(s->messages), "rows_pushed", integer(s->rows_pushed),
+                            "naive_bytes", integer(s->naive_bytes), "seconds_waiting",
+                            real(s->waited), "seconds_training", real(s->computed), "load_most",
+                            real(s->load_most), "stale", counts(s->stale, SHOAL_STALE_BINS)));
+}
+
 void metrics_close(struct metrics *m)
 {
     if (!m)

@@ -8,8 +8,12 @@
 #define SHOAL_TRAIN_H
 
 #include "base/base.h"
+#include "comm/comm.h"
 #include "data/data.h"
 #include "file/file.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* Where a run is: everything but the tables that a checkpoint must hold. */
 struct position {
@@ -23,25 +27,88 @@ struct position {
     double progress;      /* 0 .. 1, for people */
 };
 
-/* ---- checkpoint.c ---------------------------------------------------------------- */
+/* ---- ranks.c --------------------------------------------------------------------- */
+
+/* Borrowed; NULL for NULL. */
+struct comm *ranks_comm(shoal_ranks *r);
+/* Ranks on this host, this one among them; 1 for NULL. */
+unsigned ranks_here(const shoal_ranks *r);
+
+/* ---- errand.c: work on a thread of its own ------------------------------------------ */
+
+/* In place; zero before its first errand, and to stay where it is during one. */
+struct errand {
+    shoal_status (*fn)(void *ctx);
+    void *ctx;
+    pthread_t thread;
+    bool threaded;
+    atomic_bool over;
+    atomic_bool stop; /* the work may look at it: nobody needs it any more */
+    shoal_status status;
+    char sentence[1024];
+};
+
+/* Runs fn at once, here, when there is no thread to be had. */
+void errand_begin(struct errand *e, shoal_status (*fn)(void *ctx), void *ctx);
+bool errand_over(struct errand *e);
+/* Waits for fn and gives its status; meanwhile comm is polled, unless NULL. When
+ * that fails, its failure is given, after a word to the work to stop. */
+shoal_status errand_end(struct errand *e, struct comm *comm);
+
+/* ---- checkpoint.c, checkpoint_*.c ---------------------------------------------------- */
+
+/* Who writes which rows, when several ranks write a checkpoint together. */
+struct checkpoint_share {
+    struct comm *comm;            /* NULL: nobody to agree with */
+    unsigned rank, size;
+    const uint16_t *const *owner; /* [tables][rows] the rank that writes the row; unused when
+                                     loading, and borrowed while opening */
+};
 
 /* A folder of checkpoint-NNNNNN.shoal, the last two kept. Writing happens on a
- * thread of its own, from a copy of the tables. */
+ * thread of its own, from a copy of the rows. */
 struct checkpoints;
 
-shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train_opts *opts,
-                              const shoal_corpus *corpus, const struct table *tables, size_t n);
-/* Copies the tables and starts writing; waits for the one before. */
+/* Not collective: rank 0 makes the folder and looks what is there. share NULL:
+ * one rank. */
+shoal_status checkpoints_open_shared(struct checkpoints **out, const struct shoal_train_opts *opts,
+                                     const shoal_corpus *corpus, const struct table *tables,
+                                     size_t n, const struct checkpoint_share *share);
+/* Collective. Copies this rank's rows and starts writing, after finishing the one
+ * before. Rank 0's position counts. */
 shoal_status checkpoints_write(struct checkpoints *c, const struct position *at);
-/* Waits for the writer, and gives its status. */
+/* Collective: as checkpoints_finish if every rank's writer is through, else
+ * nothing. */
+shoal_status checkpoints_settle(struct checkpoints *c);
+/* Collective. Waits for the writers and gives their status; of several ranks the
+ * checkpoint is one only now, as rank 0 writes its head. */
 shoal_status checkpoints_finish(struct checkpoints *c);
 unsigned checkpoints_written(const struct checkpoints *c);
+/* Not collective. A checkpoint of several ranks that was not finished is none. */
 void checkpoints_close(struct checkpoints *c);
 
-/* Reads the newest checkpoint that is whole into tables and *at, after checking
- * that it belongs to these options and this corpus. */
-shoal_status checkpoint_load(const struct shoal_train_opts *opts, const shoal_corpus *corpus,
-                             struct table *tables, size_t n, struct position *at);
+/* Collective. Reads the newest checkpoint that is whole for all ranks, however
+ * many wrote it, into tables and *at, after checking that it belongs to these
+ * options and this corpus. All ranks succeed or none. */
+shoal_status checkpoint_load_shared(const struct shoal_train_opts *opts,
+                                    const shoal_corpus *corpus, struct table *tables, size_t n,
+                                    struct position *at, const struct checkpoint_share *share);
+
+/* One rank. */
+static inline shoal_status checkpoints_open(struct checkpoints **out,
+                                            const struct shoal_train_opts *opts,
+                                            const shoal_corpus *corpus,
+                                            const struct table *tables, size_t n)
+{
+    return checkpoints_open_shared(out, opts, corpus, tables, n, NULL);
+}
+
+static inline shoal_status checkpoint_load(const struct shoal_train_opts *opts,
+                                           const shoal_corpus *corpus, struct table *tables,
+                                           size_t n, struct position *at)
+{
+    return checkpoint_load_shared(opts, corpus, tables, n, at, NULL);
+}
 
 /* ---- metrics.c ---------------------------------------------------------------------- */
 
@@ -51,6 +118,8 @@ struct metrics;
 shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *opts,
                           const shoal_corpus *corpus, const char *kernel, bool more);
 shoal_status metrics_write(struct metrics *m, const struct shoal_report *report);
+/* What several ranks cost, once, before the last report. */
+shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *stats);
 void metrics_close(struct metrics *m);
 
 #endif

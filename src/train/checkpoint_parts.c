@@ -1,0 +1,324 @@
+/* Parts of a checkpoint, and the whole of it put together again. */
+#include "train/checkpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the rows of a rank ---- */
+
+static size_t count_rows(const struct table *t, const uint16_t *owner, unsigned rank)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < t->rows; i++)
+        n += owner[i] == rank;
+    return n;
+}
+
+shoal_status rows_init(struct rows *r, const struct table *t, const uint16_t *owner, unsigned rank)
+{
+    size_t n = owner ? count_rows(t, owner, rank) : t->rows;
+    shoal_status st = table_init(&r->copy, t->name, n, t->width);
+
+    if (st != SHOAL_OK || !owner)
+        return st;
+    r->ids = mem_array(n, sizeof *r->ids);
+    if (!r->ids)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0, k = 0; i < t->rows; i++)
+        if (owner[i] == rank)
+            r->ids[k++] = (uint32_t)i;
+    return SHOAL_OK;
+}
+
+void rows_copy(struct rows *r, const struct table *t)
+{
+    struct table *c = &r->copy;
+
+    if (!r->ids)
+        memcpy(c->at, t->at, table_bytes(t->rows, t->width));
+    for (size_t i = 0; r->ids && i < c->rows; i++)
+        memcpy(c->at + i * c->stride, t->at + r->ids[i] * t->stride, t->stride * sizeof *t->at);
+}
+
+void rows_fini(struct rows *r)
+{
+    table_fini(&r->copy);
+    free(r->ids);
+    r->ids = NULL;
+}
+
+/* ---- writing a part ---- */
+
+static void rows_name(char name[32], const char *table)
+{
+    snprintf(name, 32, "%s.rows", table);
+}
+
+static shoal_status put_rows(struct container_writer *w, const struct rows *r)
+{
+    const struct table *c = &r->copy;
+    char name[32];
+    shoal_status st;
+
+    rows_name(name, c->name);
+    st = container_put(w, name, r->ids, c->rows * sizeof *r->ids);
+    return st == SHOAL_OK ? container_put(w, c->name, c->at, table_bytes(c->rows, c->width)) : st;
+}
+
+shoal_status part_write(const struct part *p)
+{
+    struct container_writer *w = NULL;
+    struct bytes meta = {0};
+    char path[CHECKPOINT_PATH];
+    shoal_status st = meta_write_part(&meta, p->number, p->part, p->parts);
+
+    folder_part_path(path, p->head, p->part, p->parts);
+    if (st == SHOAL_OK)
+        st = container_create(&w, path);
+    if (st == SHOAL_OK)
+        st = container_put(w, "meta", meta.at, meta.len);
+    if (st == SHOAL_OK)
+        st = container_put(w, "corpus", &p->corpus, sizeof p->corpus);
+    for (size_t i = 0; i < p->n && st == SHOAL_OK; i++)
+        st = put_rows(w, &p->rows[i]);
+    bytes_fini(&meta);
+    if (st != SHOAL_OK) {
+        container_abandon(w);
+        return st;
+    }
+    return container_commit(w);
+}
+
+/* ---- what a head says of its parts ---- */
+
+void seals_fini(struct seals *s)
+{
+    free(s->parts);
+    free(s->corpora);
+    *s = (struct seals){0};
+}
+
+static shoal_status check_kind(const struct container *c, const char *want)
+{
+    char kind[32];
+    shoal_status st = container_meta(c, "kind", kind, sizeof kind);
+
+    if (st == SHOAL_OK && strcmp(kind, want) != 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a %s", container_path(c), kind, want);
+    return st;
+}
+
+/* A part that is there already, in time and under its name. */
+static shoal_status read_seal(struct seals *s, const struct container *c, unsigned long number,
+                              unsigned part)
+{
+    uint64_t there = 0;
+    struct section corpus;
+    shoal_status st = check_kind(c, "checkpoint-part");
+
+    if (st == SHOAL_OK)
+        st = container_meta_u64(c, "number", &there);
+    if (st == SHOAL_OK && there != number)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: is of checkpoint %llu, want %lu", container_path(c),
+                        (unsigned long long)there, number);
+    if (st == SHOAL_OK)
+        st = container_find(c, "corpus", sizeof *s->corpora, &corpus);
+    if (st == SHOAL_OK && corpus.size != sizeof *s->corpora)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: has %zu bytes for a corpus, want %zu",
+                        container_path(c), corpus.size, sizeof *s->corpora);
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(&s->corpora[part], corpus.data, sizeof *s->corpora);
+    s->parts[part] = container_fingerprint(c);
+    return SHOAL_OK;
+}
+
+shoal_status seals_read(struct seals *s, const char *head, unsigned long number, unsigned parts)
+{
+    char path[CHECKPOINT_PATH];
+    shoal_status st = SHOAL_OK;
+
+    *s = (struct seals){.n = parts, .parts = mem_array(parts, sizeof *s->parts),
+                        .corpora = mem_array(parts, sizeof *s->corpora)};
+    if (!s->parts || !s->corpora)
+        st = SHOAL_ENOMEM;
+    for (unsigned i = 0; i < parts && st == SHOAL_OK; i++) {
+        struct container *c = NULL;
+
+        folder_part_path(path, head, i, parts);
+        if (access(path, F_OK) != 0)
+            st = shoal_fail(SHOAL_EIO, "%s: rank 0 does not see what rank %u wrote; want a folder "
+                            "that all ranks share", path, i);
+        if (st == SHOAL_OK)
+            st = container_open(&c, path);
+        if (st == SHOAL_OK)
+            st = read_seal(s, c, number, i);
+        container_close(c);
+    }
+    return st;
+}
+
+/* ---- the whole of it ---- */
+
+static shoal_status open_checked(struct container **out, const char *path, const char *kind)
+{
+    shoal_status st = container_open(out, path);
+
+    if (st == SHOAL_OK)
+        st = container_verify(*out, 0);
+    return st == SHOAL_OK ? check_kind(*out, kind) : st;
+}
+
+static shoal_status open_part(struct opened *o, unsigned i, uint64_t seal)
+{
+    const char *head = container_path(o->head);
+    char path[CHECKPOINT_PATH];
+    shoal_status st;
+
+    folder_part_path(path, head, i, o->n);
+    if (access(path, F_OK) != 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: its part %u of %u is not there, want %s", head, i + 1,
+                          o->n, path);
+    st = open_checked(&o->parts[i], path, "checkpoint-part");
+    if (st == SHOAL_OK && container_fingerprint(o->parts[i]) != seal)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: is part of another checkpoint than %s", path, head);
+    return st;
+}
+
+static shoal_status open_parts(struct opened *o)
+{
+    struct section seals;
+    uint64_t seal;
+    shoal_status st = container_find(o->head, "parts", sizeof seal, &seals);
+    size_t n = seals.size / sizeof seal;
+
+    if (st == SHOAL_OK && (n == 0 || n > COMM_MAX_RANKS))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: has %zu parts, want 1 to %d", container_path(o->head),
+                        n, COMM_MAX_RANKS);
+    if (st != SHOAL_OK)
+        return st;
+    o->parts = mem_array(n, sizeof(struct container *));
+    if (!o->parts)
+        return SHOAL_ENOMEM;
+    o->n = (unsigned)n;
+    for (unsigned i = 0; i < n && st == SHOAL_OK; i++) {
+        memcpy(&seal, (const char *)seals.data + i * sizeof seal, sizeof seal);
+        st = open_part(o, i, seal);
+    }
+    return st;
+}
+
+shoal_status opened_open(struct opened *o, const char *path)
+{
+    shoal_status st;
+
+    *o = (struct opened){0};
+    st = open_checked(&o->head, path, "checkpoint");
+    if (st == SHOAL_OK && container_has(o->head, "parts"))
+        st = open_parts(o);
+    if (st != SHOAL_OK)
+        opened_close(o);
+    return st;
+}
+
+void opened_close(struct opened *o)
+{
+    for (unsigned i = 0; i < o->n; i++)
+        container_close(o->parts[i]);
+    free(o->parts);
+    container_close(o->head);
+    *o = (struct opened){0};
+}
+
+/* ---- reading it ---- */
+
+static shoal_status read_whole(const struct container *c, struct table *t)
+{
+    size_t want = table_bytes(t->rows, t->width);
+    struct section s;
+    shoal_status st = container_find(c, t->name, sizeof(float), &s);
+
+    if (st == SHOAL_OK && s.size != want)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes, want %zu",
+                        container_path(c), t->name, s.size, want);
+    if (st == SHOAL_OK)
+        memcpy(t->at, s.data, want);
+    return st;
+}
+
+/* seen [rows] tells which rows are there already. */
+static shoal_status read_part(const struct container *c, struct table *t, bool *seen)
+{
+    struct section ids = {0}, rows = {0};
+    char name[32];
+    size_t n;
+    shoal_status st;
+
+    rows_name(name, t->name);
+    st = container_find(c, name, sizeof(uint32_t), &ids);
+    if (st == SHOAL_OK)
+        st = container_find(c, t->name, sizeof(float), &rows);
+    n = ids.size / sizeof(uint32_t);
+    if (st == SHOAL_OK && (n > t->rows || rows.size != table_bytes(n, t->width)))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes for %zu rows, want %zu",
+                        container_path(c), t->name, rows.size, n, table_bytes(n, t->width));
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        uint32_t id = ((const uint32_t *)ids.data)[i];
+
+        if (id >= t->rows || seen[id])
+            return shoal_fail(SHOAL_EFORMAT, "%s: row %u of table `%s`, want %s",
+                              container_path(c), id, t->name,
+                              id < t->rows ? "it in one part only" : "a lower number");
+        seen[id] = true;
+        memcpy(t->at + id * t->stride, (const float *)rows.data + i * t->stride,
+               t->stride * sizeof *t->at);
+    }
+    return st;
+}
+
+shoal_status opened_table(const struct opened *o, struct table *t)
+{
+    bool *seen;
+    shoal_status st = SHOAL_OK;
+
+    if (o->n == 0)
+        return read_whole(o->head, t);
+    seen = mem_array(t->rows, sizeof *seen);
+    if (!seen)
+        return SHOAL_ENOMEM;
+    for (unsigned i = 0; i < o->n && st == SHOAL_OK; i++)
+        st = read_part(o->parts[i], t, seen);
+    for (size_t i = 0; i < t->rows && st == SHOAL_OK; i++)
+        if (!seen[i])
+            st = shoal_fail(SHOAL_EFORMAT, "%s: row %zu of table `%s` is in none of its %u parts",
+                            container_path(o->head), i, t->name, o->n);
+    free(seen);
+    return st;
+}
+
+/* One corpus for all is one number, whoever trained on which part of it. */
+shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,
+                           unsigned ranks)
+{
+    uint64_t there;
+    struct section s;
+    const char *path = container_path(o->head);
+    shoal_status st = container_find(o->head, "corpus", sizeof there, &s);
+    size_t n = s.size / sizeof there;
+
+    if (st != SHOAL_OK)
+        return st;
+    if (n > 1 && (!local || n != ranks))
+        return shoal_fail(SHOAL_EINVAL, "%s: was made by %zu ranks with a corpus each, found %u%s; "
+                          "want as many", path, n, ranks, local ? "" : " with one for all");
+    if (n == 1 && local && ranks > 1)
+        return shoal_fail(SHOAL_EINVAL, "%s: was made with one corpus for all ranks, found one for "
+                          "each", path);
+    if (n == 0 || (memcpy(&there, (const char *)s.data + (n > 1 ? rank : 0) * sizeof there,
+                          sizeof there), there != corpus))
+        return shoal_fail(SHOAL_EINVAL, "%s: was made with another corpus than this", path);
+    return SHOAL_OK;
+}

@@ -1,0 +1,233 @@
+/* What the options mean: defaults, limits, the rate, and what a run will take. */
+#include "train/run.h"
+
+#include <math.h>
+
+#define BOOST 0.5
+#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
+
+enum {
+    CHUNK_LEAST = 512,
+    CHUNK_MOST = 16384,     /* Hogwild: small beside a stretch, large beside its overhead */
+    CHUNK_LANE = 5000,      /* between merges: longer loses accuracy, shorter speed */
+    CHUNKS_PER_EPOCH = 256, /* at least, so that the rate falls smoothly */
+    CHUNKS_SOFTMAX = 32,    /* fewer: each starts the threads anew and ends a batch */
+};
+
+/* ---- options ---- */
+
+struct shoal_train_opts shoal_train_default(enum shoal_model model)
+{
+    return (struct shoal_train_opts){
+        .model = model, .dim = 100, .window = 5, .negative = 5, .sample = 1e-3, .epochs = 5,
+        .decay = 0.01, .batch = 64, .seed = 1, .valid = 0.001, .lanes = 8, .every_value = 60,
+        .patience = 10,
+    };
+}
+
+static shoal_status want(bool ok, const char *name, double found, const char *wanted)
+{
+    return ok ? SHOAL_OK
+              : shoal_fail(SHOAL_EINVAL, "train: %s is %g, want %s", name, found, wanted);
+}
+
+shoal_status shoal_train_check(const struct shoal_train_opts *o)
+{
+    shoal_status st = want(o->dim >= 1 && o->dim <= KERNEL_MAX_DIM, "dim", o->dim, "1 to 4096");
+
+    if (st == SHOAL_OK)
+        st = want(o->model <= SHOAL_SKIPGRAM, "model", o->model, "one of enum shoal_model");
+    if (st == SHOAL_OK)
+        st = want(o->loss <= SHOAL_SOFTMAX, "loss", o->loss, "one of enum shoal_loss");
+    if (st == SHOAL_OK)
+        st = want(o->schedule <= SHOAL_INVERSE_TIME, "schedule", o->schedule,
+                  "one of enum shoal_schedule");
+    if (st == SHOAL_OK)
+        st = want(o->window >= 1 && o->window <= W2V_MAX_WINDOW, "window", o->window, "1 to 50");
+    if (st == SHOAL_OK && o->loss == SHOAL_NS)
+        st = want(o->negative >= 1 && o->negative <= W2V_MAX_NEGATIVES, "negative", o->negative,
+                  "1 to 64");
+    if (st == SHOAL_OK)
+        st = want(o->sample >= 0 && o->sample < 1, "sample", o->sample, "0 to below 1");
+    if (st == SHOAL_OK)
+        st = want(o->epochs >= 1 && o->epochs <= 100000, "epochs", o->epochs, "1 to 100000");
+    if (st == SHOAL_OK)
+        st = want(o->lr >= 0 && o->lr <= 10, "lr", o->lr, "above 0 to 10");
+    if (st == SHOAL_OK)
+        st = want(o->decay >= 0 && isfinite(o->decay), "decay", o->decay, "0 or more");
+    if (st == SHOAL_OK)
+        st = want(o->batch >= 1 && o->batch <= 65536, "batch", o->batch, "1 to 65536");
+    if (st == SHOAL_OK)
+        st = want(o->valid >= 0 && o->valid <= 0.5, "valid", o->valid, "0 to 0.5");
+    if (st == SHOAL_OK)
+        st = want(o->lanes >= 1 && o->lanes <= 64, "lanes", o->lanes, "1 to 64");
+    if (st == SHOAL_OK)
+        st = want(o->threads <= 1024, "threads", o->threads, "0 to 1024");
+    if (st == SHOAL_OK)
+        st = want(o->sync <= SHOAL_AVERAGE, "sync", o->sync, "one of enum shoal_sync");
+    if (st == SHOAL_OK)
+        st = want(o->wire <= SHOAL_WIRE_BF16, "wire", o->wire, "one of enum shoal_wire");
+    if (st == SHOAL_OK)
+        st = want(o->patience >= 0 && isfinite(o->patience), "patience", o->patience, "0 or more");
+    if (st == SHOAL_OK)
+        st = want(o->every == SHOAL_EVERY_EPOCH || o->every_value > 0, "checkpoint-every",
+                  o->every_value, "above 0");
+    if (st == SHOAL_OK)
+        st = want(o->every <= SHOAL_EVERY_EPOCH, "every", o->every, "one of enum shoal_every");
+    return st;
+}
+
+/* Changes in which ranks agree are averaged, not added, so n ranks together move
+ * hot rows little further than one does in its n-th part of the corpus. A higher
+ * rate makes up for it; which, was measured (docs/consistency.md). */
+static double boost_of(const struct shoal_train_opts *o)
+{
+    unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
+
+    return o->deterministic || o->sync == SHOAL_AVERAGE ? 1 : pow(sharing, o->model == SHOAL_CBOW ? BOOST_CBOW : BOOST);
+}
+
+static double first_lr(const struct shoal_train_opts *o)
+{
+    return boost_of(o) * (o->lr > 0 ? o->lr : o->model == SHOAL_CBOW ? 0.05 : 0.025);
+}
+
+/* The rate at a point of the run, counted in epochs. */
+float lr_at(const struct shoal_train_opts *o, double epochs_done)
+{
+    double lr = first_lr(o), left = 1 - epochs_done / o->epochs;
+
+    switch (o->schedule) {
+    case SHOAL_LINEAR:
+        return (float)(lr * (left > 1e-4 ? left : 1e-4));
+    case SHOAL_INVERSE_TIME:
+        return (float)(lr / (1 + o->decay * epochs_done));
+    case SHOAL_CONSTANT:
+        break;
+    }
+    return (float)lr;
+}
+
+/* ---- the plan ---- */
+
+/* Ranks on one machine share its cores. */
+unsigned threads_of(const struct shoal_train_opts *o)
+{
+    unsigned cores = pool_threads(0), here = ranks_here(o->ranks);
+
+    if (o->threads > 0)
+        return o->threads;
+    return cores > here ? cores / here : 1;
+}
+
+/* Threads, or the lanes that are this rank's. */
+size_t workers_of(const struct shoal_train_opts *o)
+{
+    unsigned rank = shoal_ranks_rank(o->ranks), sharing = shoal_ranks_size(o->ranks) - o->servers;
+
+    if (o->loss == SHOAL_SOFTMAX || rank >= sharing)
+        return 0;
+    if (!o->deterministic)
+        return threads_of(o);
+    return rank < o->lanes ? (o->lanes - rank + sharing - 1) / sharing : 0;
+}
+
+size_t chunk_of(const struct shoal_train_opts *o, size_t ids)
+{
+    size_t most = o->deterministic ? CHUNK_LANE : CHUNK_MOST;
+    size_t chunk = ids / (o->loss == SHOAL_SOFTMAX ? CHUNKS_SOFTMAX : CHUNKS_PER_EPOCH);
+
+    return chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk > most ? most : chunk;
+}
+
+/* Output rows a lane may touch between two merges: each word's own and its
+ * share of noise, or the nodes of its path that others do not pass. */
+static size_t touched_of(const struct shoal_train_opts *o, size_t ids)
+{
+    size_t chunk = chunk_of(o, ids);
+
+    return o->loss == SHOAL_NS ? chunk + chunk * o->negative / W2V_REUSE : 4 * chunk;
+}
+
+static uint64_t views_bytes(const struct shoal_train_opts *o, size_t words, size_t ids)
+{
+    struct table t = {.rows = words, .width = o->dim, .stride = table_stride(o->dim)};
+    size_t hot = HOT_ROWS < words ? HOT_ROWS : words;
+
+    if (!o->deterministic)
+        return workers_of(o) * 4 * table_bytes(hot, o->dim);
+    return workers_of(o) * (view_bytes(&t, chunk_of(o, ids)) + view_bytes(&t, touched_of(o, ids)));
+}
+
+/* What bringing replicas together takes. */
+static uint64_t ranks_bytes(const struct shoal_train_opts *o, size_t words)
+{
+    struct table tables[] = {
+        {.rows = words, .width = o->dim, .stride = table_stride(o->dim)},
+        {.rows = w2v_out_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
+    };
+    struct store_opts so = together_store_opts(o);
+
+    return shoal_ranks_size(o->ranks) > 1
+               ? store_bytes(tables, 2, shoal_ranks_size(o->ranks), &so) : 0;
+}
+
+shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
+                              const struct shoal_train_opts *o)
+{
+    const shoal_vocab *vocab = shoal_corpus_vocab(corpus);
+    size_t words = shoal_vocab_size(vocab), ids = 0;
+    const uint32_t *at;
+    shoal_status st = shoal_train_check(o);
+
+    *plan = (struct shoal_train_plan){.words = shoal_corpus_words(corpus), .vocab = words};
+    if (st == SHOAL_OK)
+        st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
+    if (st != SHOAL_OK)
+        return st;
+    plan->model_bytes = table_bytes(words, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
+    plan->work_bytes = w2v_bytes(o, vocab);
+    if (o->loss == SHOAL_SOFTMAX) {
+        plan->model_bytes += table_bytes(1, words);
+        plan->work_bytes += softmax_bytes(o->batch, words, o->dim);
+    } else {
+        plan->work_bytes += views_bytes(o, words, ids);
+    }
+    plan->work_bytes += ranks_bytes(o, words);
+    plan->held_bytes = mem_held();
+    plan->checkpoint_bytes = o->checkpoint ? plan->model_bytes / shoal_ranks_size(o->ranks) : 0;
+    plan->memory_bytes =
+        plan->model_bytes + plan->work_bytes + plan->held_bytes + plan->checkpoint_bytes;
+    plan->memory_free = o->memory_limit ? o->memory_limit : mem_available();
+    return SHOAL_OK;
+}
+
+/* What is held already has found its place; the rest must. */
+shoal_status check_plan(const struct shoal_train_plan *p)
+{
+    uint64_t need = p->memory_bytes - p->held_bytes;
+
+    if (need <= p->memory_free)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_ELIMIT,
+                      "train: needs %llu bytes of memory (%llu of them parameters), %llu are free; "
+                      "lower --dim or the vocabulary",
+                      (unsigned long long)need, (unsigned long long)p->model_bytes,
+                      (unsigned long long)p->memory_free);
+}
+
+shoal_status check_ranks(const struct shoal_train_opts *o)
+{
+    unsigned ranks = shoal_ranks_size(o->ranks);
+
+    if (o->servers >= ranks && o->servers > 0)
+        return shoal_fail(SHOAL_EINVAL, "train: %u servers among %u ranks, want at least one rank "
+                          "that trains", o->servers, ranks);
+    if (ranks > 1 && o->deterministic && (o->sync != SHOAL_SYNC || o->loss == SHOAL_SOFTMAX))
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks, want --sync sync "
+                          "and a loss of ns or hs", ranks);
+    if (ranks > 1 && o->deterministic && o->local_input)
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --local-input: parts of the "
+                          "input depend on the ranks");
+    return SHOAL_OK;
+}

@@ -1,0 +1,333 @@
+/* A stretch of the corpus, trained by all threads and lanes of this rank. */
+#include "train/run.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    STEP_IDS = 2048,  /* between looks at what other ranks sent */
+    ROUND_IDS = 4096, /* of a thread between rounds of ranks that wait for each other */
+};
+
+#define STRETCH_SECONDS 0.5
+
+static void add_done(struct done *sum, const struct done *d)
+{
+    sum->words += d->words;
+    sum->rows += d->rows;
+    sum->predictions += d->predictions;
+    sum->loss += d->loss;
+}
+
+/* The position is what was when all met, and what was done since. */
+void count_up(struct run *r, const struct done *since)
+{
+    r->at.words = r->met.words + since->words;
+    r->at.epoch_loss = r->met.epoch_loss + since->loss;
+    r->at.epoch_predictions = r->met.epoch_predictions + since->predictions;
+}
+
+static void take_home(struct run *r, const struct done *d)
+{
+    struct done since;
+
+    add_done(&r->since, d);
+    r->rows += d->rows;
+    r->interval_loss += d->loss;
+    r->interval_predictions += d->predictions;
+    since = r->since;
+    if (r->with) {
+        struct done others = together_others(r->with);
+
+        add_done(&since, &others);
+    }
+    count_up(r, &since);
+}
+
+static size_t chunk_at(const struct run *r, uint64_t i)
+{
+    return (size_t)((unsigned __int128)i * r->step % r->chunks);
+}
+
+static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
+{
+    double epochs = r->at.epoch + (double)i / (double)r->chunks;
+
+    lane_train(w->lane, r->at.epoch, from, to, lr_at(r->opts, epochs), &w->done);
+}
+
+static void chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
+{
+    *from = chunk_at(r, i) * r->chunk;
+    *to = *from + r->chunk < r->train ? *from + r->chunk : r->train;
+}
+
+static void train_chunk(struct run *r, struct worker *w, uint64_t i)
+{
+    size_t from, to;
+
+    chunk_range(r, i, &from, &to);
+    train_range(r, w, i, from, to);
+}
+
+/* The same in pieces, looking between them at what other ranks sent. */
+static shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from,
+                                  size_t to)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t stop; from < to && st == SHOAL_OK; from = stop) {
+        stop = to - from > STEP_IDS ? from + STEP_IDS : to;
+        train_range(r, w, i, from, stop);
+        st = store_step(together_store(r->with));
+    }
+    return st;
+}
+
+/* Only the first thread may speak to other ranks. */
+static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
+{
+    size_t from, to;
+    shoal_status st;
+
+    if (!r->with || w != r->workers) {
+        train_chunk(r, w, i);
+        return SHOAL_OK;
+    }
+    chunk_range(r, i, &from, &to);
+    st = train_looking(r, w, i, from, to);
+    return st == SHOAL_OK ? store_round(together_store(r->with)) : st;
+}
+
+static shoal_status hogwild_thread(void *ctx, unsigned index)
+{
+    struct run *r = ctx;
+    struct worker *w = &r->workers[index];
+    shoal_status st = SHOAL_OK;
+    uint64_t i;
+
+    while (st == SHOAL_OK && (i = atomic_fetch_add(&r->next, r->sharing)) < r->stop) {
+        if (i + r->worker < r->chunks)
+            st = hogwild_chunk(r, w, i + r->worker);
+        view_sync(&w->in, r->kernel);
+        view_sync(&w->out, r->kernel);
+    }
+    return st;
+}
+
+/* ---- rounds of ranks that wait for each other ---- */
+
+/* In a round each thread trains a part of its chunk. */
+static void part_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
+{
+    size_t end;
+
+    chunk_range(r, i, from, &end);
+    *from = *from + r->part * ROUND_IDS < end ? *from + r->part * ROUND_IDS : end;
+    *to = end - *from > ROUND_IDS ? *from + ROUND_IDS : end;
+}
+
+static shoal_status part_thread(void *ctx, unsigned index)
+{
+    struct run *r = ctx;
+    struct worker *w = &r->workers[index];
+    shoal_status st = SHOAL_OK;
+
+    for (uint64_t k = index; k < together_threads(r->with) && st == SHOAL_OK; k += r->nworkers) {
+        uint64_t i = r->at.chunk + k * r->sharing + r->worker;
+        size_t from, to;
+
+        if (i >= r->chunks)
+            break;
+        part_range(r, i, &from, &to);
+        if (index == 0)
+            st = train_looking(r, w, i, from, to);
+        else
+            train_range(r, w, i, from, to);
+    }
+    view_sync(&w->in, r->kernel);
+    view_sync(&w->out, r->kernel);
+    return st;
+}
+
+/* Every output row changes with every batch, and the words' input rows. */
+static void touch_softmax(struct run *r, size_t from, size_t to)
+{
+    struct store *s = together_store(r->with);
+    uint8_t *in = store_touches(s, IN);
+    size_t halo = r->opts->window;
+
+    for (size_t i = from > halo ? from - halo : 0; i < to + halo && i < r->all; i++)
+        if (r->ids[i] < r->tables[IN].rows)
+            in[r->ids[i]] = UINT8_MAX;
+    memset(store_touches(s, OUT), UINT8_MAX, r->tables[OUT].rows);
+    memset(store_touches(s, BIAS), UINT8_MAX, r->tables[BIAS].rows);
+}
+
+static shoal_status softmax_part(struct run *r, uint64_t i, struct done *done)
+{
+    double epochs = r->at.epoch + (double)i / (double)r->chunks;
+    uint64_t before = done->predictions;
+    size_t from, to;
+    shoal_status st;
+
+    part_range(r, i, &from, &to);
+    st = softmax_train(r->softmax, r->at.epoch, from, to, lr_at(r->opts, epochs), done);
+    touch_softmax(r, from, to);
+    done->rows += (done->predictions - before + r->opts->batch - 1) / r->opts->batch *
+                      r->tables[OUT].rows + (to - from);
+    return st;
+}
+
+static shoal_status ranks_part(struct run *r)
+{
+    struct done done = {0};
+    shoal_status st = SHOAL_OK;
+
+    if (!r->softmax)
+        st = pool_run((unsigned)r->nworkers, part_thread, r);
+    else if (r->at.chunk + r->worker < r->chunks)
+        st = softmax_part(r, r->at.chunk + r->worker, &done);
+    take_home(r, &done);
+    return st == SHOAL_OK ? store_round(together_store(r->with)) : st;
+}
+
+/* ---- lanes ---- */
+
+/* Lanes are taken by whatever thread is free; each has its own chunk. */
+static shoal_status lane_thread(void *ctx, unsigned index)
+{
+    struct run *r = ctx;
+    unsigned lane;
+
+    (void)index;
+    while ((lane = atomic_fetch_add(&r->next_lane, 1)) < r->nworkers) {
+        uint64_t i = r->at.chunk + lane * r->sharing + r->worker;
+
+        if (i < r->chunks)
+            train_chunk(r, &r->workers[lane], i);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status merge_lanes(struct run *r)
+{
+    struct view views[64];
+    shoal_status st = SHOAL_OK;
+
+    for (int table = IN; table <= OUT && st == SHOAL_OK; table++) {
+        for (size_t i = 0; i < r->nworkers; i++)
+            views[i] = table == IN ? r->workers[i].in : r->workers[i].out;
+        if (r->with)
+            st = store_merge_lanes(together_store(r->with), (size_t)table, views, r->nworkers);
+        else
+            st = views_merge(views, r->nworkers, r->kernel, r->threads);
+        for (size_t i = 0; i < r->nworkers; i++)
+            *(table == IN ? &r->workers[i].in : &r->workers[i].out) = views[i];
+    }
+    return st;
+}
+
+/* One chunk for each lane, then all lanes meet. */
+static shoal_status lane_round(struct run *r)
+{
+    unsigned threads = r->threads < r->nworkers ? r->threads : (unsigned)r->nworkers;
+    shoal_status st = SHOAL_OK;
+
+    atomic_store(&r->next_lane, 0);
+    if (threads > 0)
+        st = pool_run(threads, lane_thread, r);
+    if (st == SHOAL_OK)
+        st = merge_lanes(r);
+    return st == SHOAL_OK && r->with ? store_round(together_store(r->with)) : st;
+}
+
+static shoal_status softmax_round(struct run *r, struct done *done)
+{
+    double epochs = r->at.epoch + (double)r->at.chunk / (double)r->chunks;
+    size_t from, to;
+
+    chunk_range(r, r->at.chunk, &from, &to);
+    return softmax_train(r->softmax, r->at.epoch, from, to, lr_at(r->opts, epochs), done);
+}
+
+/* ---- a stretch ---- */
+
+
+static void take_all_home(struct run *r)
+{
+    for (size_t i = 0; i < r->nworkers; i++) {
+        take_home(r, &r->workers[i].done);
+        r->workers[i].done = (struct done){0};
+    }
+}
+
+/* As many chunks as about half a second takes, and no further than the epoch. */
+uint64_t stretch_end(const struct run *r, uint64_t last, double took)
+{
+    uint64_t n = last ? last : (uint64_t)r->threads * r->sharing;
+
+    if (took > 0)
+        n = (uint64_t)((double)n * fmin(STRETCH_SECONDS / took, 4)) + 1;
+    n = (n + r->group - 1) / r->group * r->group;
+    return r->at.chunk + n < r->chunks ? r->at.chunk + n : r->chunks;
+}
+
+/* The chunks that are taken together: at least one for each worker's turn. */
+uint64_t group_of(const struct run *r)
+{
+    if (r->opts->deterministic && !r->softmax)
+        return r->opts->lanes;
+    if (r->with && !r->softmax && r->opts->sync != SHOAL_ASYNC)
+        return (uint64_t)together_threads(r->with) * r->sharing;
+    return r->sharing;
+}
+
+/* A group in as many rounds as a chunk has parts. */
+static shoal_status ranks_rounds(struct run *r)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (r->part = 0; st == SHOAL_OK && r->part * ROUND_IDS < r->chunk; r->part++)
+        st = ranks_part(r);
+    return st;
+}
+
+/* Rounds until the stretch is over; the tables are whole after each. A round is
+ * never cut short by the clock, only by the epoch, or lanes would depend on it. */
+static shoal_status run_rounds(struct run *r)
+{
+    bool lanes = r->opts->deterministic && !r->softmax;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && r->at.chunk < r->stop) {
+        struct done done = {0};
+
+        if (lanes)
+            st = lane_round(r);
+        else
+            st = r->with ? ranks_rounds(r) : softmax_round(r, &done);
+        r->at.chunk = r->at.chunk + r->group < r->chunks ? r->at.chunk + r->group : r->chunks;
+        take_home(r, &done);
+        take_all_home(r);
+    }
+    return st;
+}
+
+static shoal_status run_hogwild(struct run *r)
+{
+    shoal_status st;
+
+    atomic_store(&r->next, r->at.chunk);
+    st = pool_run((unsigned)r->nworkers, hogwild_thread, r);
+    r->at.chunk = r->stop;
+    take_all_home(r);
+    return st;
+}
+
+shoal_status run_stretch(struct run *r)
+{
+    bool rounds = r->opts->deterministic || r->softmax || (r->with && r->opts->sync != SHOAL_ASYNC);
+
+    return rounds ? run_rounds(r) : run_hogwild(r);
+}

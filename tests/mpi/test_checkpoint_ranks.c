@@ -1,0 +1,359 @@
+/* Checkpoints that ranks write and choose together: run.sh starts this program
+ * several times over; rank 0 prints TAP. */
+#include "train/train.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROWS = 1000, DIM = 24 };
+
+static shoal_ranks *ranks;
+static struct comm *comm;
+static unsigned rank, size;
+static unsigned failures; /* of this rank, in the case that runs */
+static char folder[64];   /* of all */
+static shoal_corpus *corpus;
+
+#define CHECK(what) check((what), #what, __LINE__)
+#define CHECK_OK(call) check_ok((call), #call, __LINE__)
+
+static void check(bool ok, const char *what, int line)
+{
+    if (ok)
+        return;
+    failures++;
+    fprintf(stderr, "# rank %u, line %d: not so: %s\n", rank, line, what);
+}
+
+static void check_ok(shoal_status st, const char *what, int line)
+{
+    if (st == SHOAL_OK)
+        return;
+    failures++;
+    fprintf(stderr, "# rank %u, line %d: %s: %s\n", rank, line, what, shoal_error());
+}
+
+static void meet(void)
+{
+    CHECK_OK(comm_barrier(comm));
+}
+
+/* One of many buffers, used in turn. */
+static const char *path_of(const char *fmt, const char *name)
+{
+    static char paths[64][256];
+    static unsigned turn;
+    char *path = paths[turn++ % 64];
+    char last[128];
+
+    snprintf(last, sizeof last, fmt, name);
+    snprintf(path, sizeof paths[0], "%s/%s", folder, last);
+    return path;
+}
+
+/* ---- a model ---------------------------------------------------------------------- */
+
+static struct table table;
+static uint16_t owner[ROWS];
+
+/* The same on every rank, as after a meeting. */
+static void fill(uint64_t seed)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < DIM; k++)
+            table.at[i * table.stride + k] = (float)(rng_at(seed, i, k) % 1000);
+}
+
+static bool holds(uint64_t seed)
+{
+    bool same = true;
+
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < DIM; k++)
+            same &= table.at[i * table.stride + k] == (float)(rng_at(seed, i, k) % 1000);
+    return same;
+}
+
+static struct shoal_train_opts opts_in(const char *where)
+{
+    struct shoal_train_opts o = shoal_train_default(SHOAL_CBOW);
+
+    o.checkpoint = where;
+    o.resume = true;
+    o.ranks = ranks;
+    return o;
+}
+
+static struct checkpoint_share share(const uint16_t *const *owners)
+{
+    return (struct checkpoint_share){.comm = comm, .rank = rank, .size = size, .owner = owners};
+}
+
+static void write_some(const char *where, uint64_t from, uint64_t to)
+{
+    const uint16_t *owners[] = {owner};
+    struct checkpoint_share s = share(owners);
+    struct shoal_train_opts o = opts_in(where);
+    struct checkpoints *c = NULL;
+
+    CHECK_OK(comm_agree(comm, checkpoints_open_shared(&c, &o, corpus, &table, 1, &s)));
+    for (uint64_t i = from; c && i < to; i++) {
+        fill(i);
+        CHECK_OK(checkpoints_write(c, &(struct position){.chunk = i, .best_loss = 1}));
+        fill(1000); /* training goes on */
+        CHECK_OK(checkpoints_settle(c));
+    }
+    if (c)
+        CHECK_OK(checkpoints_finish(c));
+    CHECK(checkpoints_written(c) == to - from);
+    checkpoints_close(c);
+}
+
+static shoal_status load(const char *where, const shoal_corpus *with, bool local, uint64_t *chunk)
+{
+    struct checkpoint_share s = share(NULL);
+    struct shoal_train_opts o = opts_in(where);
+    struct position at = {0};
+    shoal_status st;
+
+    o.local_input = local;
+    fill(1001);
+    st = checkpoint_load_shared(&o, with, &table, 1, &at, &s);
+    *chunk = at.chunk;
+    return st;
+}
+
+static void check_loads(const char *where, uint64_t chunk)
+{
+    uint64_t found;
+
+    CHECK_OK(load(where, corpus, false, &found));
+    CHECK(found == chunk && holds(chunk));
+    meet();
+}
+
+static void spoil(const char *path)
+{
+    FILE *f = fopen(path, "r+b");
+
+    CHECK(f && fseek(f, 70, SEEK_SET) == 0 && fputc(0x5a, f) == 0x5a);
+    if (f)
+        fclose(f);
+}
+
+static void copy_folder(const char *from, const char *to)
+{
+    char command[600];
+
+    snprintf(command, sizeof command, "cp -r %s %s", from, to);
+    CHECK(system(command) == 0);
+}
+
+/* ---- cases -------------------------------------------------------------------------- */
+
+static void what_all_write_all_read(void)
+{
+    const char *where = path_of("%s", "plain");
+
+    write_some(where, 1, 6);
+    check_loads(where, 5);
+}
+
+static void one_process_goes_on_with_what_all_wrote(void)
+{
+    const char *where = path_of("%s", "alone");
+    struct shoal_train_opts o = opts_in(where);
+    struct checkpoints *c = NULL;
+    struct position at = {.chunk = 7};
+
+    write_some(where, 1, 3);
+    if (rank == 0) {
+        CHECK_OK(checkpoint_load(&o, corpus, &table, 1, &at));
+        CHECK(holds(2) && at.chunk == 2);
+        fill(7);
+        at.chunk = 7;
+        CHECK_OK(checkpoints_open(&c, &o, corpus, &table, 1));
+        CHECK_OK(checkpoints_write(c, &at));
+        CHECK_OK(checkpoints_finish(c));
+        checkpoints_close(c);
+    }
+    meet();
+    check_loads(where, 7);
+    write_some(where, 8, 9);
+    check_loads(where, 8);
+}
+
+/* Rank 0 finds the newest whole, the last rank does not: it has other disks. */
+static void what_one_rank_finds_spoiled_none_takes(void)
+{
+    const char *where = path_of("%s", "one-disk"), *elsewhere = path_of("%s", "other-disk");
+    uint64_t found;
+    shoal_status st;
+
+    write_some(where, 1, 3);
+    if (rank == 0) {
+        copy_folder(where, elsewhere);
+        spoil(path_of("%s/checkpoint-000002.shoal", "other-disk"));
+    }
+    meet();
+    check_loads(rank == size - 1 ? elsewhere : where, 1);
+    if (rank == 0)
+        spoil(path_of("%s/checkpoint-000001.shoal", "other-disk"));
+    meet();
+    st = load(rank == size - 1 ? elsewhere : where, corpus, false, &found);
+    CHECK(st == SHOAL_EFORMAT && strstr(shoal_error(), "other-disk/checkpoint-000001.shoal"));
+    meet();
+}
+
+static void a_folder_without_a_checkpoint_is_told_to_all(void)
+{
+    uint64_t found;
+
+    CHECK(load(path_of("%s", "nowhere"), corpus, false, &found) == SHOAL_ENOENT);
+    CHECK(strstr(shoal_error(), "nowhere"));
+    meet();
+}
+
+static void each_has_its_own_corpus_and_finds_it_again(void)
+{
+    const uint16_t *owners[] = {owner};
+    const char *where = path_of("%s", "local");
+    struct checkpoint_share s = share(owners);
+    struct shoal_train_opts o = opts_in(where);
+    struct shoal_encode_opts encode = shoal_encode_default();
+    char name[32];
+    const char *text;
+    struct checkpoints *c = NULL;
+    shoal_corpus *own = NULL;
+    uint64_t found;
+    FILE *f;
+
+    snprintf(name, sizeof name, "text%u", rank);
+    text = path_of("%s", name);
+    f = fopen(text, "w");
+    CHECK(f && fprintf(f, "a b c %s\n", name) > 0 && fclose(f) == 0);
+    encode.vocab.min_count = 1;
+    CHECK_OK(shoal_encode(path_of("%s.shoal", name), &text, 1, &encode, NULL));
+    CHECK_OK(shoal_corpus_open(&own, path_of("%s.shoal", name)));
+    o.local_input = true;
+    CHECK_OK(comm_agree(comm, checkpoints_open_shared(&c, &o, own, &table, 1, &s)));
+    fill(3);
+    CHECK_OK(checkpoints_write(c, &(struct position){.chunk = 3}));
+    CHECK_OK(checkpoints_finish(c));
+    checkpoints_close(c);
+    CHECK_OK(load(where, own, true, &found));
+    CHECK(found == 3 && holds(3));
+    if (size > 1) {
+        CHECK(load(where, rank == 1 ? corpus : own, true, &found) == SHOAL_EINVAL);
+        CHECK(strstr(shoal_error(), "another corpus"));
+    }
+    shoal_corpus_close(own);
+    meet();
+}
+
+/* The others' disks may be full as well; here a folder has gone. */
+static void no_rank_fails_alone(void)
+{
+    const uint16_t *owners[] = {owner};
+    const char *where = path_of("%s", "full"), *gone = path_of("%s", "gone");
+    struct checkpoint_share s = share(owners);
+    struct shoal_train_opts o = opts_in(where);
+    struct checkpoints *c = NULL;
+
+    CHECK_OK(comm_agree(comm, checkpoints_open_shared(&c, &o, corpus, &table, 1, &s)));
+    if (size > 1 && rank == size - 1)
+        o.checkpoint = gone;
+    CHECK_OK(checkpoints_write(c, &(struct position){.chunk = 1}));
+    if (size > 1) {
+        CHECK(checkpoints_finish(c) == SHOAL_EIO || strstr(shoal_error(), "gone"));
+        CHECK(checkpoints_written(c) == 0);
+    } else {
+        CHECK_OK(checkpoints_finish(c));
+    }
+    checkpoints_close(c);
+    meet();
+    CHECK((access(path_of("%s/checkpoint-000001.shoal", "full"), F_OK) == 0) == (size == 1));
+    meet();
+}
+
+/* ---- TAP ------------------------------------------------------------------------------ */
+
+static unsigned cases;
+static bool all_passed = true;
+
+static void passes(void (*fn)(void), const char *name)
+{
+    bool ok;
+
+    failures = 0;
+    fn();
+    ok = comm_agree(comm, failures ? shoal_fail(SHOAL_EINVAL, "%s", name) : SHOAL_OK) == SHOAL_OK;
+    all_passed &= ok;
+    cases++;
+    if (rank == 0)
+        printf("%s %u - %s\n", ok ? "ok" : "not ok", cases, name);
+}
+
+#define PASSES(fn) passes(fn, #fn)
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void begin(void)
+{
+    struct shoal_encode_opts encode = shoal_encode_default();
+    const char *text;
+    FILE *f;
+
+    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
+    if (rank == 0)
+        CHECK(mkdtemp(folder) != NULL);
+    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
+    text = path_of("%s", "text");
+    encode.vocab.min_count = 1;
+    if (rank == 0) {
+        f = fopen(text, "w");
+        CHECK(f && fputs("one two three\n", f) >= 0 && fclose(f) == 0);
+    }
+    meet();
+    CHECK_OK(shoal_ranks_encode(ranks, path_of("%s", "corpus.shoal"), &text, 1, &encode, false,
+                                NULL));
+    CHECK_OK(shoal_corpus_open(&corpus, path_of("%s", "corpus.shoal")));
+    CHECK_OK(table_init(&table, "in", ROWS, DIM));
+    for (size_t i = 0; i < ROWS; i++)
+        owner[i] = (uint16_t)(rng_at(5, 5, i) % size);
+}
+
+int main(void)
+{
+    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
+        fprintf(stderr, "# %s\n", shoal_error());
+        return 1;
+    }
+    comm = ranks_comm(ranks);
+    rank = shoal_ranks_rank(ranks);
+    size = shoal_ranks_size(ranks);
+    begin();
+    PASSES(what_all_write_all_read);
+    PASSES(one_process_goes_on_with_what_all_wrote);
+    if (size > 1)
+        PASSES(what_one_rank_finds_spoiled_none_takes);
+    PASSES(a_folder_without_a_checkpoint_is_told_to_all);
+    PASSES(each_has_its_own_corpus_and_finds_it_again);
+    PASSES(no_rank_fails_alone);
+    if (rank == 0) {
+        printf("1..%u\n", cases);
+        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    shoal_corpus_close(corpus);
+    table_fini(&table);
+    shoal_ranks_leave(ranks, SHOAL_OK);
+    return all_passed ? 0 : 1;
+}
