@@ -10,6 +10,7 @@ struct train_cmd {
     struct shoal_train_opts train;
     struct shoal_encode_opts encode;
     struct shoal_save_opts save;
+    struct ranks_opts ranks;
     struct work_opts work;
     const char *output;
     const char *vocab_path;
@@ -45,8 +46,7 @@ static void show_share(char text[OPT_VALUE], const void *field)
 static const struct opt_custom share = {read_share, show_share,
                                         "a share from 0 to 0.5, or a percent such as 0.1%"};
 
-/* What one of a unit is in seconds, or in shares; 0 when there is no such. */
-static double unit_of(const char *name)
+double unit_of(const char *name)
 {
     static const struct {
         const char *name;
@@ -108,25 +108,24 @@ static shoal_status save(struct job *job, const shoal_vectors *vectors,
 }
 
 /* Plans, trains, saves. */
-static int job_run(struct job *job)
+static shoal_status job_run(struct job *job)
 {
     struct shoal_train_plan plan;
     struct shoal_train_stats stats = {0};
     shoal_vectors *vectors = NULL;
-    shoal_status st = shoal_train_plan(&plan, job->corpus, &job->train);
+    shoal_status st = job_agree(job, shoal_train_plan(&plan, job->corpus, &job->train));
 
     job->train.report = view_report;
     job->train.user = job;
     if (st == SHOAL_OK) {
         view_plan(job, &plan);
-        st = shoal_train(&vectors, job->corpus, &job->train, &stats);
+        job->training = true;
+        st = job_agree(job, shoal_train(&vectors, job->corpus, &job->train, &stats));
     }
-    if (st == SHOAL_ESTOP && signal_came())
-        return view_stopped(job);
     if (st == SHOAL_OK)
-        st = save(job, vectors, &plan, &stats);
+        st = job_agree(job, job_first(job) ? save(job, vectors, &plan, &stats) : SHOAL_OK);
     shoal_vectors_close(vectors);
-    return st == SHOAL_OK ? console_finish(&job->console, st) : view_failed(job, st);
+    return st;
 }
 
 /* What a checkpoint remembers must be true in any working folder. */
@@ -137,23 +136,36 @@ static void remember(struct job *job)
         job->train.metrics = job_absolute(job, job->train.metrics);
 }
 
-/* The suites of a list with commas between them; gives an exit code. */
-static int open_evals(struct job *job, const char *list)
+/* The suites of a list with commas between them. */
+static shoal_status open_evals(struct job *job, const char *list)
 {
     char *names = list ? strdup(list) : NULL, *rest = names, *name;
     shoal_status st = SHOAL_OK;
 
     job->train.evals = (const shoal_eval *const *)job->evals;
     while (st == SHOAL_OK && (name = strsep(&rest, ",")) != NULL) {
-        if (job->train.nevals == JOB_EVALS) {
-            free(names);
-            return console_fail("--eval has too many files, want at most %d", JOB_EVALS);
-        }
-        st = shoal_eval_open(&job->evals[job->train.nevals], name);
+        if (job->train.nevals == JOB_EVALS)
+            st = shoal_fail(SHOAL_EINVAL, "--eval has too many files, want at most %d", JOB_EVALS);
+        else
+            st = shoal_eval_open(&job->evals[job->train.nevals], name);
         job->train.nevals += st == SHOAL_OK;
     }
     free(names);
-    return console_finish(&job->console, st);
+    return st;
+}
+
+/* What one rank can find wrong, all hear of. */
+static shoal_status prepare(struct job *job, const char *evals)
+{
+    shoal_status st = SHOAL_OK;
+
+    remember(job);
+    job_begin(job);
+    if (job_first(job))
+        st = job_check_output(job);
+    if (st == SHOAL_OK)
+        st = open_evals(job, evals);
+    return job_agree(job, st);
 }
 
 /* ---- A model from its beginning, or with all its options repeated ------------------------ */
@@ -163,6 +175,7 @@ static void train_defaults(struct train_cmd *cmd, enum shoal_model model)
     *cmd = (struct train_cmd){.train = shoal_train_default(model),
                               .encode = shoal_encode_default(),
                               .save = shoal_save_default()};
+    ranks_defaults(&cmd->ranks);
 }
 
 static void cbow_defaults(void *at)
@@ -195,6 +208,12 @@ static int check_text_opts(const struct train_cmd *cmd, const char *const *args,
     return EXIT_DONE;
 }
 
+/* Where the checkpoints of the run are; or NULL. */
+static const char *folder_of(const struct train_cmd *cmd)
+{
+    return cmd->resume ? cmd->resume : cmd->train.checkpoint;
+}
+
 static int check_words(const struct train_cmd *cmd)
 {
     struct shoal_train_opts defaults = shoal_train_default(cmd->train.model);
@@ -207,7 +226,21 @@ static int check_words(const struct train_cmd *cmd)
                      cmd->resume);
     if (changed && !folder && !cmd->resume)
         return usage(verb_of(cmd), "--checkpoint-every does not go without --checkpoint");
-    return EXIT_DONE;
+    return ranks_check(verb_of(cmd), &cmd->ranks, folder_of(cmd));
+}
+
+/* What needs neither files nor other ranks. */
+static int check(const struct train_cmd *cmd, const char *const *args, size_t nargs)
+{
+    struct shoal_train_opts train = cmd->train;
+    int code = check_words(cmd);
+
+    if (code == EXIT_DONE)
+        code = check_text_opts(cmd, args, nargs);
+    ranks_apply(&train, &cmd->ranks);
+    if (code == EXIT_DONE && shoal_train_check(&train) != SHOAL_OK)
+        code = console_fail("%s", shoal_error());
+    return code;
 }
 
 static struct job job_of(const struct train_cmd *cmd)
@@ -218,13 +251,11 @@ static struct job job_of(const struct train_cmd *cmd)
                       .vocab_path = cmd->vocab_path,
                       .output = cmd->output};
 
-    console_init(&job.console, cmd->work.quiet, cmd->output);
+    ranks_apply(&job.train, &cmd->ranks);
     job.encode.vocab.threads = cmd->train.threads;
     job.encode.memory_limit = cmd->train.memory_limit;
-    if (cmd->resume) {
-        job.train.checkpoint = cmd->resume;
-        job.train.resume = true;
-    }
+    job.train.checkpoint = folder_of(cmd);
+    job.train.resume = cmd->resume != NULL;
     return job;
 }
 
@@ -232,25 +263,38 @@ static int train_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct train_cmd *cmd = at;
     struct job job;
-    int code = check_words(cmd);
+    shoal_status st;
+    int code = check(cmd, args, nargs);
 
-    if (code == EXIT_DONE)
-        code = check_text_opts(cmd, args, nargs);
     if (code != EXIT_DONE)
         return code;
     job = job_of(cmd);
-    remember(&job);
-    code = job_check_output(&job);
-    if (code == EXIT_DONE)
-        code = console_finish(&job.console, shoal_train_check(&job.train));
-    if (code == EXIT_DONE)
-        code = open_evals(&job, cmd->evals);
-    if (code == EXIT_DONE)
-        code = job_open_inputs(&job, args, nargs);
-    if (code == EXIT_DONE)
-        code = job_run(&job);
-    job_fini(&job);
-    return code;
+    st = job_join(&job, cmd->work.quiet);
+    if (st == SHOAL_OK)
+        st = prepare(&job, cmd->evals);
+    if (st == SHOAL_OK)
+        st = job_open_inputs(&job, args, nargs);
+    if (st == SHOAL_OK)
+        st = job_run(&job);
+    return job_leave(&job, st);
+}
+
+static bool train_elsewhere(const void *at, const struct parsed *parsed, int *code)
+{
+    const struct train_cmd *cmd = at;
+    struct launch l = {.verb = verb_of(cmd),
+                       .parsed = parsed,
+                       .resumed = &cmd_train,
+                       .opts = &cmd->ranks.launch,
+                       .folder = folder_of(cmd),
+                       .data_out = strcmp(cmd->output, "-") == 0};
+
+    if (!launch_wanted(l.opts))
+        return false;
+    *code = check(cmd, parsed->args, parsed->nargs);
+    if (*code == EXIT_DONE)
+        *code = launch(&l);
+    return true;
 }
 
 #define ON(member) FIELD(struct train_cmd, member)
@@ -342,6 +386,7 @@ static const struct operand train_operands[] = {{"INPUT", ENCODED_HELP, .many = 
 #define SHARED_GROUPS                                                                              \
     {"Training", training_opts, .at = 0}, {"Machine", machine_opts, .at = 0},                      \
         {"Checkpoints and metrics", run_opts, .at = 0},                                            \
+        {"Several ranks", ranks_opts, .at = offsetof(struct train_cmd, ranks)},                    \
         {"Reading text", token_opts, .at = offsetof(struct train_cmd, encode.vocab)},              \
         {"A vocabulary made before", given_opts, .at = 0},                                         \
         {"Vocabulary", vocab_opts, .at = offsetof(struct train_cmd, encode.vocab),                 \
@@ -371,11 +416,15 @@ static const struct verb train_cbow = {
             {"shoal train cbow text.shoal --dim 300 --epochs 10 --checkpoint run -o vectors.bin",
              "larger ones, of an encoded corpus, that may be interrupted"},
             {"shoal train --resume run", "go on after an interrupt"},
+            {"shoal train cbow text.shoal --ranks 4 --hosts a,b --checkpoint run --restarts 3 -o "
+             "vectors.bin",
+             "by four processes on two machines, started again when one is lost"},
             {0},
         },
     .opts_size = sizeof(struct train_cmd),
     .defaults = cbow_defaults,
     .run = train_run,
+    .elsewhere = train_elsewhere,
 };
 
 static const struct verb train_skipgram = {
@@ -398,6 +447,7 @@ static const struct verb train_skipgram = {
     .opts_size = sizeof(struct train_cmd),
     .defaults = skipgram_defaults,
     .run = train_run,
+    .elsewhere = train_elsewhere,
 };
 
 /* ---- Going on ---------------------------------------------------------------------------- */
@@ -407,65 +457,97 @@ struct resume_cmd {
     struct shoal_save_opts save;
     unsigned threads;
     uint64_t memory;
+    struct ranks_opts ranks;
     struct work_opts work;
 };
 
 static void resume_defaults(void *at)
 {
-    *(struct resume_cmd *)at = (struct resume_cmd){.save = shoal_save_default()};
+    struct resume_cmd *cmd = at;
+
+    *cmd = (struct resume_cmd){.save = shoal_save_default()};
+    ranks_defaults(&cmd->ranks);
 }
 
-static struct job job_resumed(const struct resume_cmd *cmd, const struct shoal_train_opts *old)
+static int resume_check(const struct resume_cmd *cmd)
 {
-    struct job job = {.train = *old, .save = cmd->save};
+    if (!cmd->resume)
+        return usage(&cmd_train, "found no MODEL and no --resume, want 'shoal train MODEL "
+                                 "INPUT...' or 'shoal train --resume DIR'");
+    return ranks_check(&cmd_train, &cmd->ranks, cmd->resume);
+}
 
-    job.output = cmd->output ? cmd->output : old->output;
-    console_init(&job.console, cmd->work.quiet, job.output);
+static shoal_status read_old(struct job *job, const struct resume_cmd *cmd,
+                             struct shoal_resume *last)
+{
+    shoal_status st = shoal_resume_read(last, cmd->resume);
+
+    if (st != SHOAL_OK)
+        return st;
+    job->train = last->opts;
+    job->save = cmd->save;
+    job->output = cmd->output ? cmd->output : last->opts.output;
     if (cmd->threads > 0)
-        job.train.threads = cmd->threads;
+        job->train.threads = cmd->threads;
     if (cmd->metrics)
-        job.train.metrics = cmd->metrics;
-    job.train.memory_limit = cmd->memory;
-    return job;
+        job->train.metrics = cmd->metrics;
+    job->train.memory_limit = cmd->memory;
+    ranks_apply(&job->train, &cmd->ranks);
+    if (!job->output)
+        st = shoal_fail(SHOAL_EINVAL, "%s remembers no output, want --output FILE", cmd->resume);
+    return st;
 }
 
-static int resume(const struct resume_cmd *cmd, const struct shoal_resume *last)
+static shoal_status resume(struct job *job, const struct resume_cmd *cmd, struct shoal_resume *last)
 {
-    struct job job = job_resumed(cmd, &last->opts);
-    int code;
+    shoal_status st = job_agree(job, read_old(job, cmd, last));
 
-    if (!job.output)
-        return usage(&cmd_train, "%s remembers no output, want --output FILE", cmd->resume);
-    remember(&job);
-    code = job_check_output(&job);
-    if (code == EXIT_DONE)
-        code = open_evals(&job, cmd->evals);
-    if (code == EXIT_DONE)
-        code = job_open_remembered(&job);
-    if (code == EXIT_DONE) {
-        console_log(&job.console, STYLE_PLAIN, "going on at %.1f %%", 100 * last->progress);
-        code = job_run(&job);
-    }
-    job_fini(&job);
-    return code;
+    if (st == SHOAL_OK)
+        st = prepare(job, cmd->evals);
+    if (st == SHOAL_OK)
+        st = job_open_remembered(job);
+    if (st != SHOAL_OK)
+        return st;
+    console_log(&job->console, STYLE_PLAIN, "going on at %.1f %%", 100 * last->progress);
+    return job_run(job);
 }
 
 static int resume_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct resume_cmd *cmd = at;
-    struct shoal_resume last;
-    int code;
+    struct shoal_resume last = {0};
+    struct job job = {0};
+    shoal_status st;
+    int code = resume_check(cmd);
 
     (void)args;
     (void)nargs;
-    if (!cmd->resume)
-        return usage(&cmd_train, "found no MODEL and no --resume, want 'shoal train MODEL "
-                                 "INPUT...' or 'shoal train --resume DIR'");
-    if (shoal_resume_read(&last, cmd->resume) != SHOAL_OK)
-        return console_fail("%s", shoal_error());
-    code = resume(cmd, &last);
+    if (code != EXIT_DONE)
+        return code;
+    st = job_join(&job, cmd->work.quiet);
+    if (st == SHOAL_OK)
+        st = resume(&job, cmd, &last);
+    code = job_leave(&job, st);
     shoal_resume_free(&last);
     return code;
+}
+
+static bool resume_elsewhere(const void *at, const struct parsed *parsed, int *code)
+{
+    const struct resume_cmd *cmd = at;
+    struct launch l = {.verb = &cmd_train,
+                       .parsed = parsed,
+                       .resumed = &cmd_train,
+                       .opts = &cmd->ranks.launch,
+                       .folder = cmd->resume,
+                       .data_out = cmd->output && strcmp(cmd->output, "-") == 0};
+
+    if (!launch_wanted(l.opts))
+        return false;
+    *code = resume_check(cmd);
+    if (*code == EXIT_DONE)
+        *code = launch(&l);
+    return true;
 }
 
 #undef ON
@@ -501,6 +583,8 @@ const struct verb cmd_train = {
     .groups =
         (const struct opt_group[]){
             {"Going on", resume_opts, .at = 0},
+            {"Several ranks, as before unless given", ranks_opts,
+             .at = offsetof(struct resume_cmd, ranks)},
             {"General", work_opts, .at = offsetof(struct resume_cmd, work)},
             {0},
         },
@@ -509,4 +593,5 @@ const struct verb cmd_train = {
     .opts_size = sizeof(struct resume_cmd),
     .defaults = resume_defaults,
     .run = resume_run,
+    .elsewhere = resume_elsewhere,
 };

@@ -1,5 +1,6 @@
 #include "console.h"
 
+#include "launch.h"
 #include "opts.h"
 
 #include <ctype.h>
@@ -25,10 +26,10 @@ static void on_signal(int number)
     signal_got = number;
 }
 
-/* For the three that end programs, unless they are ignored. */
+/* For those that end programs, unless they are ignored. */
 static void signals_set(void (*handler)(int), int flags)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
     struct sigaction now, old;
 
     memset(&now, 0, sizeof now);
@@ -58,12 +59,13 @@ int signal_came(void)
 
 /* ---- Styles ---------------------------------------------------------------------- */
 
-/* A terminal that understands escape sequences. */
+/* A terminal that understands escape sequences. Launchers give ranks terminals
+ * that nobody looks at. */
 static bool is_screen(FILE *to)
 {
     const char *term = getenv("TERM");
 
-    return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0;
+    return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0 && launched_size() == 0;
 }
 
 const char *style_on(FILE *to, enum style style)
@@ -205,10 +207,13 @@ static double clock_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static size_t screen_width(void)
+size_t screen_columns(void)
 {
+    const char *given = getenv(SCREEN_VARIABLE);
     struct winsize size;
 
+    if (!is_screen(stderr))
+        return given ? (size_t)strtoul(given, NULL, 10) : 0;
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
@@ -242,9 +247,9 @@ static void progress_erase(struct console *c)
     fflush(stderr);
 }
 
-static void progress_draw(struct console *c, const char *phase, const char *text)
+static void progress_draw(struct console *c, size_t columns, const char *phase, const char *text)
 {
-    size_t room = screen_width() - 1;
+    size_t room = columns - 1;
     size_t len = strlen(phase);
 
     /* A line that wraps could not be erased. */
@@ -268,10 +273,12 @@ static void progress_log(struct console *c, const char *phase, const char *text)
 
 void console_progress(struct console *c, const char *phase, const char *text)
 {
+    size_t columns = screen_columns();
+
     if (c->quiet)
         return;
-    if (is_screen(stderr))
-        progress_draw(c, phase, text);
+    if (columns > 0)
+        progress_draw(c, columns, phase, text);
     else
         progress_log(c, phase, text);
 }
@@ -294,10 +301,19 @@ struct shoal_watch console_watch(struct console *c)
 
 /* ---- Beginning and end ----------------------------------------------------------------- */
 
+/* Failures are said without a console too. */
+static bool muted;
+
+void console_mute(bool mute)
+{
+    muted = mute;
+}
+
 void console_init(struct console *c, bool quiet, const char *data_path)
 {
     double now = clock_seconds();
 
+    quiet |= muted;
     *c = (struct console){.quiet = quiet, .began = now, .next_line = now + LOG_EVERY};
     if (!quiet)
         c->reports = data_path && strcmp(data_path, "-") == 0 ? stderr : stdout;
@@ -312,7 +328,8 @@ int console_finish(struct console *c, shoal_status status)
         console_fail("stopped by a signal (%s)", strsignal(signal_got));
         return EXIT_SIGNAL + signal_got;
     }
-    return console_fail("%s", shoal_error());
+    console_fail("%s", shoal_error());
+    return status == SHOAL_EPEER ? EXIT_PEER : EXIT_FAILED;
 }
 
 double console_seconds(const struct console *c)
@@ -368,6 +385,8 @@ void console_warn(struct console *c, const char *fmt, ...)
     va_list args;
 
     progress_erase(c);
+    if (muted)
+        return;
     fflush(stdout);
     fprintf(stderr, "%swarning:%s ", style_on(stderr, STYLE_YELLOW), style_on(stderr, STYLE_PLAIN));
     va_start(args, fmt);
@@ -378,6 +397,8 @@ void console_warn(struct console *c, const char *fmt, ...)
 
 void console_complain(const char *who, const char *fmt, va_list args)
 {
+    if (muted)
+        return;
     fflush(stdout);
     fprintf(stderr, "%s%s:%s ", style_on(stderr, STYLE_RED), who, style_on(stderr, STYLE_PLAIN));
     vfprintf(stderr, fmt, args);

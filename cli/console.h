@@ -8,7 +8,7 @@
  * Where things go: failures, warnings and progress to stderr; reports to
  * stdout, or to stderr when stdout carries the data. Colour and a line that
  * is redrawn in place only on a terminal; otherwise long work logs a plain
- * line every ten seconds. */
+ * line every ten seconds. Of several ranks only one speaks. */
 #ifndef CLI_CONSOLE_H
 #define CLI_CONSOLE_H
 
@@ -23,6 +23,13 @@ enum style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_YELLOW, STYLE_
 
 /* The escape sequence, or "" where the stream takes no colour. */
 const char *style_on(FILE *to, enum style style);
+
+/* Where a launcher stands between a rank and the terminal, this variable holds
+ * the columns of the terminal that the progress line is drawn on. */
+#define SCREEN_VARIABLE "SHOAL_SCREEN"
+
+/* The columns of the terminal, if stderr is one; else 0. */
+size_t screen_columns(void);
 
 /* ---- Words from anybody's text -------------------------------------------------- */
 
@@ -40,6 +47,9 @@ struct console {
     double began;     /* console_clock() at console_init */
     double next_line; /* of the log, when there is no terminal */
 };
+
+/* Whether nothing at all is said: for all ranks but one. Before console_init. */
+void console_mute(bool mute);
 
 /* With data_path "-" the data goes to stdout, so the reports do not. */
 void console_init(struct console *c, bool quiet, const char *data_path);
@@ -101,7 +111,8 @@ struct number number_rate(double per_second, const char *unit); /* 118 MiB/s, 4.
 void signals_catch(void);
 /* They end the program again: for work that leaves nothing half-made. */
 void signals_release(void);
-/* The number of the one that came, or 0. */
+/* The number of the one that came, or 0; SIGUSR1 too, by which launchers and
+ * schedulers ask to stop. */
 int signal_came(void);
 
 #endif

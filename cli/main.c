@@ -1,5 +1,6 @@
 /* shoal: the program. Finds the verb, reads its options, runs it. */
 #include "cmd.h"
+#include "launch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,6 +49,8 @@ static int dispatch_kind(const struct verb *verb, const struct parsed *parsed, c
 static int dispatch_parsed(const struct verb *verb, const void *opts, const struct parsed *parsed,
                            char *const *words, size_t nwords)
 {
+    int code;
+
     if (parsed->version) {
         printf("shoal %s\n", shoal_version());
         return EXIT_DONE;
@@ -60,6 +63,8 @@ static int dispatch_parsed(const struct verb *verb, const void *opts, const stru
     }
     if (!opts_complete(verb, opts, parsed))
         return EXIT_USAGE;
+    if (verb->elsewhere && verb->elsewhere(opts, parsed, &code))
+        return code;
     return verb->run(opts, parsed->args, parsed->nargs);
 }
 
@@ -93,5 +98,6 @@ int main(int argc, char **argv)
     size_t nwords = argc > 0 ? (size_t)argc - 1 : 0;
 
     signals_catch();
+    console_mute(launched_rank() > 0);
     return close_stdout(dispatch(&cmd_shoal, argv + 1, nwords, false));
 }

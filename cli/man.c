@@ -130,6 +130,8 @@ static void environment(void)
     fputs(".SH ENVIRONMENT\n"
           ".TP\n.B NO_COLOR\nNo colour, when set to anything.\n"
           ".TP\n.B TERM\nWhen it is \\fBdumb\\fR, neither colour nor a progress line.\n"
+          ".TP\n.B SHOAL_MPIRUN\nThe launcher of \\fB\\-\\-ranks\\fR, when it is not the one that "
+          "belongs to the MPI library of this build.\n"
           ".TP\n.B TMPDIR\nWhere counts go that do not fit into memory; /tmp when not set.\n",
           stdout);
 }
@@ -140,6 +142,7 @@ static void exit_status(void)
           ".TP\n.B 0\nDone.\n"
           ".TP\n.B 1\nFailed; standard error says why.\n"
           ".TP\n.B 2\nThe command line makes no sense.\n"
+          ".TP\n.B 3\nAnother rank was lost.\n"
           ".TP\n.B 130\nStopped by an interrupt; nothing half-made is left.\n",
           stdout);
 }

@@ -375,6 +375,14 @@ static bool find_name(const struct verb *verb, struct match *m, const char *name
     return false;
 }
 
+bool verb_takes(const struct verb *verb, const struct given *given)
+{
+    struct match m;
+    const char *name = given->opt->name;
+
+    return find_name(verb, &m, name, strlen(name)) && m.opt->kind == given->opt->kind;
+}
+
 static bool find_letter(const struct verb *verb, struct match *m, char letter)
 {
     *m = (struct match){0};
@@ -401,13 +409,21 @@ static bool unknown_name(const struct verb *verb, const char *name, size_t len)
     return false;
 }
 
+static void note(struct parser *p, const struct match *m, const char *value, bool on)
+{
+    p->seen[m->place] = true;
+    if (m->opt->noted)
+        *(bool *)(p->base + m->group->at + m->opt->noted) = true;
+    p->out->given[p->out->ngiven++] = (struct given){m->opt, value, on};
+}
+
 /* `shown` is the option as it was typed. */
 static bool take_value(struct parser *p, const struct match *m, const char *shown,
                        const char *value)
 {
     char want[OPT_TEXT];
 
-    p->seen[m->place] = true;
+    note(p, m, value, true);
     p->out->option = m->opt->name;
     if (value && set_value(p->base + m->group->at + m->opt->at, m->opt, value))
         return true;
@@ -421,7 +437,7 @@ static bool take_value(struct parser *p, const struct match *m, const char *show
 
 static void take_flag(struct parser *p, const struct match *m, bool on)
 {
-    p->seen[m->place] = true;
+    note(p, m, NULL, on);
     if (m->opt->kind == OPT_HELP) {
         p->out->help = true;
     } else if (m->opt->kind == OPT_VERSION) {
@@ -504,6 +520,16 @@ static bool check_groups(const struct parser *p)
     return true;
 }
 
+/* At least as many as there are options, for several may share a word. */
+static size_t letters_of(char *const *words, size_t nwords)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < nwords; i++)
+        n += strlen(words[i]);
+    return n;
+}
+
 bool opts_parse(const struct verb *verb, char *const *words, size_t nwords, void *opts,
                 struct parsed *out)
 {
@@ -511,7 +537,8 @@ bool opts_parse(const struct verb *verb, char *const *words, size_t nwords, void
     bool options = true; /* until -- */
     const char *word;
 
-    *out = (struct parsed){.args = console_alloc((nwords + 1) * sizeof *out->args)};
+    *out = (struct parsed){.args = console_alloc((nwords + 1) * sizeof *out->args),
+                           .given = console_alloc(letters_of(words, nwords) * sizeof *out->given)};
     while (!(verb->kinds && out->nargs) && (word = next_word(&p))) {
         if (!options || word[0] != '-' || !word[1])
             out->args[out->nargs++] = word;
@@ -582,4 +609,5 @@ bool opts_complete(const struct verb *verb, const void *opts, const struct parse
 void parsed_fini(struct parsed *parsed)
 {
     free(parsed->args);
+    free(parsed->given);
 }

@@ -28,6 +28,7 @@ enum {
     EXIT_DONE = 0,
     EXIT_FAILED = 1,
     EXIT_USAGE = 2,
+    EXIT_PEER = 3,     /* another rank is gone */
     EXIT_SIGNAL = 128, /* plus the signal's number */
 };
 
@@ -66,6 +67,7 @@ struct opt {
     bool required;
     bool inverse;     /* a flag whose --name turns the field off */
     size_t at, size;  /* of the field: FIELD(type, member) */
+    size_t noted;     /* of a bool that then says that it was given; 0: none */
     const char *arg;  /* how help names the value: "N" */
     const char *help; /* one sentence without a full stop */
     const char *zero; /* what 0 means, where it is no plain amount */
@@ -100,6 +102,8 @@ struct example {
     const char *what;
 };
 
+struct parsed;
+
 struct verb {
     const char *name;    /* as called: "shoal gen world" */
     const char *summary; /* one line without a full stop */
@@ -119,6 +123,9 @@ struct verb {
     size_t opts_size;
     void (*defaults)(void *opts);
     int (*run)(const void *opts, const char *const *args, size_t nargs);
+    /* Asked before, or NULL: true when others did it (launch.h), with the exit
+     * code of theirs. */
+    bool (*elsewhere)(const void *opts, const struct parsed *parsed, int *code);
 };
 
 /* "world" of "shoal gen world". */
@@ -132,9 +139,18 @@ void verb_usage(char text[OPT_TEXT], const struct verb *verb);
 /* A new option struct with its defaults, for free(); never NULL. */
 void *verb_defaults(const struct verb *verb);
 
+/* An option as it was given. */
+struct given {
+    const struct opt *opt;
+    const char *value; /* NULL: a flag */
+    bool on;           /* of a flag: not --no-name */
+};
+
 struct parsed {
     const char **args; /* [nargs] the operands */
     size_t nargs;
+    struct given *given; /* [ngiven] in their order */
+    size_t ngiven;
     size_t read; /* words used up: a verb with kinds stops after its first operand */
     bool help, version;
     const char *option; /* the name of one that was given, but for these two; or NULL */
@@ -150,6 +166,9 @@ void parsed_fini(struct parsed *parsed);
 
 /* Prints "NAME: SENTENCE" on stderr and returns EXIT_USAGE. */
 int usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Whether the verb has the option that another verb was given. */
+bool verb_takes(const struct verb *verb, const struct given *given);
 
 /* ---- What help and the manual say about an option --------------------------- */
 

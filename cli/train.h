@@ -2,42 +2,87 @@
  *
  * What this is: one training job from the command line to the file: where its
  * corpus comes from (train_corpus.c), what the user sees of it (train_view.c),
- * and the verbs (cmd_train.c).
+ * how several ranks do it together (train_ranks.c), and the verbs (cmd_train.c).
  * Who owns what: a job owns its corpus, suites and copies of paths; job_fini ends
  * them. The rest is borrowed from the command line. */
 #ifndef CLI_TRAIN_H
 #define CLI_TRAIN_H
 
 #include "cmd.h"
+#include "launch.h"
 
 enum { JOB_PATHS = 8, JOB_EVALS = 16 };
 
 struct job {
     struct console console;
+    shoal_ranks *ranks; /* whom this process joined; train.ranks is NULL when alone */
     struct shoal_train_opts train;
     struct shoal_encode_opts encode; /* for text */
     struct shoal_save_opts save;
     const char *vocab_path; /* or NULL */
     const char *output;
     shoal_corpus *corpus;
-    struct shoal_report last; /* epochs is 0 before the first */
+    bool training;                /* has begun */
+    struct shoal_report last;     /* epochs is 0 before the first */
     shoal_eval *evals[JOB_EVALS]; /* [train.nevals] */
     char *paths[JOB_PATHS];
     size_t npaths;
 };
 
-/* ---- train_corpus.c: each gives an exit code, after its sentence if not 0 ------- */
+/* ---- train_ranks.c ----------------------------------------------------------------- */
+
+struct ranks_opts {
+    struct launch_opts launch;
+    struct sync_how {
+        enum shoal_sync sync;
+        unsigned staleness;
+    } how;
+    enum shoal_wire wire;
+    unsigned servers;
+    bool local_input;
+    double patience; /* seconds */
+    struct {
+        bool how, wire, servers, local_input, patience;
+    } given; /* the others stay as they are by default, or in a checkpoint */
+};
+
+extern const struct opt ranks_opts[]; /* on struct ranks_opts */
+
+void ranks_defaults(struct ranks_opts *opts);
+/* What was given. */
+void ranks_apply(struct shoal_train_opts *train, const struct ranks_opts *opts);
+/* Gives EXIT_DONE, or EXIT_USAGE after its sentence. `folder` is that of the
+ * checkpoints, or NULL. */
+int ranks_check(const struct verb *verb, const struct ranks_opts *opts, const char *folder);
+
+/* Joins whoever was launched with this process, before anything is printed: only
+ * the first of them will be heard. */
+shoal_status job_join(struct job *job, bool quiet);
+/* When the options and the output are known. */
+void job_begin(struct job *job);
+bool job_first(const struct job *job);
+/* Before whatever all ranks do together: SHOAL_OK, or the same failure on all. */
+shoal_status job_agree(struct job *job, shoal_status st);
+/* Ends the job, with what all agreed on: prints it and gives the exit code. */
+int job_leave(struct job *job, shoal_status st);
+
+/* ---- train_corpus.c: the status is agreed on ---------------------------------------- */
 
 /* Text is encoded into a temporary corpus beside the output, or into the
  * checkpoint folder of a new run, where it stays for whoever resumes. */
-int job_open_inputs(struct job *job, const char *const *inputs, size_t ninputs);
+shoal_status job_open_inputs(struct job *job, const char *const *inputs, size_t ninputs);
 /* The corpus that the checkpoint remembers. */
-int job_open_remembered(struct job *job);
-/* Can the output be written when all is done? */
-int job_check_output(const struct job *job);
+shoal_status job_open_remembered(struct job *job);
+/* Can the output be written when all is done? Not agreed on. */
+shoal_status job_check_output(const struct job *job);
 /* The path as it is for any working folder; lives as long as the job. */
 const char *job_absolute(struct job *job, const char *path);
 void job_fini(struct job *job);
+
+/* ---- cmd_train.c -------------------------------------------------------------------- */
+
+/* What one of a unit (s, m, h, %) is in seconds, or in shares; 0: no such. */
+double unit_of(const char *name);
 
 /* ---- train_view.c ------------------------------------------------------------------ */
 
@@ -46,7 +91,7 @@ void view_plan(struct job *job, const struct shoal_train_plan *plan);
 bool view_report(void *user, const struct shoal_report *report);
 void view_result(struct job *job, const struct shoal_train_plan *plan,
                  const struct shoal_train_stats *stats);
-/* A run that did not end: what happened, and what is left of it. Both give the
+/* A job that did not end: what happened, and what is left of it. Both give the
  * exit code. */
 int view_stopped(struct job *job);
 int view_failed(struct job *job, shoal_status status);

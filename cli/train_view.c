@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -120,6 +121,66 @@ static void row_file(struct job *job)
                 job->output, format_choices[format].name);
 }
 
+static struct number number_plain(const char *fmt, double x) __attribute__((format(printf, 1, 0)));
+
+static struct number number_plain(const char *fmt, double x)
+{
+    struct number out;
+
+    snprintf(out.text, sizeof out.text, fmt, x);
+    return out;
+}
+
+/* "; behind by 1: 20.2%, 3-4: 5.1%": of rows that others had pushed 3 or 4 times
+ * meanwhile; what would be 0.0% is left out. */
+static void stale_text(char text[OPT_TEXT], const struct shoal_rank_stats *r, uint64_t all)
+{
+    size_t len = 0;
+
+    text[0] = '\0';
+    for (unsigned i = 1; i < SHOAL_STALE_BINS && len < OPT_TEXT; i++) {
+        unsigned long last = i == 1 ? 1 : 1ul << (i - 1), first = i < 3 ? last : last / 2 + 1;
+        char bin[48];
+
+        if ((double)r->stale[i] < 0.0005 * (double)all)
+            continue;
+        snprintf(bin, sizeof bin, first == last ? "%lu" : "%lu-%lu", first, last);
+        len += (size_t)snprintf(text + len, OPT_TEXT - len, "%s %s: %s", len ? "," : "; behind by",
+                                bin, number_percent((double)r->stale[i], (double)all).text);
+    }
+}
+
+static void view_stale(struct console *c, const struct shoal_rank_stats *r)
+{
+    uint64_t all = 0;
+    char text[OPT_TEXT];
+
+    for (unsigned i = 0; i < SHOAL_STALE_BINS; i++)
+        all += r->stale[i];
+    if (all == 0)
+        return;
+    stale_text(text, r, all);
+    console_row(c, "fresh", number_percent((double)r->stale[0], (double)all).text,
+                "of rows when they were pushed%s", text);
+}
+
+/* What it cost to train with others. */
+static void view_ranks(struct console *c, const struct shoal_rank_stats *r, uint64_t words)
+{
+    double each = words > 0 ? (double)words : 1;
+
+    console_row(c, "ranks", number_count(r->ranks).text,
+                r->servers ? "%u of them only keep rows" : "all keep rows and train", r->servers);
+    console_row(c, "traffic", number_plain("%.1f B", (double)r->bytes_out / each).text,
+                "sent and %.1f B received a word; naively %.0f B", (double)r->bytes_in / each,
+                (double)r->naive_bytes / each);
+    console_row(c, "waited", number_percent(r->waited, r->waited + r->computed).text,
+                "of the time of all ranks");
+    console_row(c, "busiest", number_plain("%.2f", r->load_most).text,
+                "times the even share of rows");
+    view_stale(c, r);
+}
+
 void view_result(struct job *job, const struct shoal_train_plan *plan,
                  const struct shoal_train_stats *stats)
 {
@@ -137,6 +198,8 @@ void view_result(struct job *job, const struct shoal_train_plan *plan,
     console_row(c, "peak", number_size(stats->memory).text, "of memory, the plan said %s",
                 number_size(plan->memory_bytes).text);
     console_row(c, "kernel", stats->kernel, NULL);
+    if (stats->ranks.ranks > 1)
+        view_ranks(c, &stats->ranks, stats->words);
     if (stats->checkpoints > 0)
         console_row(c, "checkpoint", number_count(stats->checkpoints).text,
                     "written, the last two kept in %s", job->train.checkpoint);
@@ -165,24 +228,48 @@ static char *shell_word(const char *word)
     return out;
 }
 
-int view_stopped(struct job *job)
+/* How to go on: " --format text --ranks 4" */
+static void options_again(char text[OPT_TEXT], const struct job *job)
 {
     enum shoal_format format = job->save.format;
-    char *folder;
+    unsigned ranks = shoal_ranks_size(job->ranks);
+    int len = 0;
 
-    console_finish(&job->console, SHOAL_OK);
+    text[0] = '\0';
+    if (format != SHOAL_FORMAT_AUTO)
+        len = snprintf(text, OPT_TEXT, " --format %s", format_choices[format].name);
+    if (ranks > 1)
+        snprintf(text + len, OPT_TEXT - (size_t)len, " --ranks %u", ranks);
+}
+
+static void say_stopped(const struct job *job)
+{
+    double percent = 100 * job->last.progress;
+    char options[OPT_TEXT], *folder;
+
     if (!job->train.checkpoint) {
         console_fail("stopped at %.1f %%; nothing was kept, for no --checkpoint folder was named",
-                     100 * job->last.progress);
-    } else {
-        folder = shell_word(job->train.checkpoint);
-        console_fail("stopped at %.1f %%; go on with: shoal train --resume %s%s%s",
-                     100 * job->last.progress, folder,
-                     format == SHOAL_FORMAT_AUTO ? "" : " --format ",
-                     format == SHOAL_FORMAT_AUTO ? "" : format_choices[format].name);
-        free(folder);
+                     percent);
+        return;
     }
-    return EXIT_SIGNAL + signal_came();
+    folder = shell_word(job->train.checkpoint);
+    options_again(options, job);
+    console_fail("stopped at %.1f %%; go on with: shoal train --resume %s%s", percent, folder,
+                 options);
+    free(folder);
+}
+
+/* The signal may have come to another rank. */
+int view_stopped(struct job *job)
+{
+    int number = signal_came() ? signal_came() : SIGTERM;
+
+    console_finish(&job->console, SHOAL_OK);
+    if (job->training)
+        say_stopped(job);
+    else
+        console_fail("stopped by a signal (%s)", strsignal(number));
+    return EXIT_SIGNAL + number;
 }
 
 int view_failed(struct job *job, shoal_status status)

@@ -1,0 +1,444 @@
+/* Which command starts the ranks, and how often. */
+#include "launch.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef SHOAL_LAUNCHER
+#define SHOAL_LAUNCHER "" /* this build has no MPI */
+#endif
+
+#define FLAGS_MOST 64 /* words that are the launcher's own */
+
+enum {
+    QUICK_S = 10,      /* a try that ended sooner never came to work */
+    PAUSE_MOST_S = 60, /* between two tries */
+};
+
+extern char **environ;
+
+/* ---- Were we launched? ---------------------------------------------------------------- */
+
+/* Of the first of these variables that holds a number. */
+static bool first_number(const char *const *names, unsigned *n)
+{
+    for (; *names; names++) {
+        const char *text = getenv(*names);
+
+        if (text && sscanf(text, "%u", n) == 1)
+            return true;
+    }
+    return false;
+}
+
+unsigned launched_rank(void)
+{
+    unsigned n = 0;
+
+    first_number((const char *const[]){"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", NULL}, &n);
+    return n;
+}
+
+unsigned launched_size(void)
+{
+    unsigned n;
+
+    if (first_number((const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL}, &n))
+        return n;
+    /* srun --mpi=pmix tells the rank there and the number here. */
+    if (getenv("PMIX_RANK") &&
+        first_number((const char *const[]){"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL}, &n))
+        return n;
+    return getenv("PMIX_RANK") || getenv("PMI_RANK");
+}
+
+/* A batch script's own shell is no such task. */
+unsigned launched_apart(void)
+{
+    unsigned n;
+
+    if (launched_size() > 0 || !getenv("SLURM_STEP_ID") ||
+        !first_number((const char *const[]){"SLURM_STEP_NUM_TASKS", NULL}, &n))
+        return 0;
+    return n > 1 ? n : 0;
+}
+
+bool launch_wanted(const struct launch_opts *opts)
+{
+    return launched_size() == 0 && (opts->ranks > 1 || opts->hosts || opts->restarts > 0);
+}
+
+/* ---- Words of a command ------------------------------------------------------------------ */
+
+struct command {
+    char **at; /* [n], then a NULL */
+    size_t n, cap;
+};
+
+static void add(struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct command *c, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    if (c->n + 1 >= c->cap || vasprintf(&c->at[c->n], fmt, args) < 0)
+        exit(console_fail("out of memory for a command"));
+    va_end(args);
+    c->n++;
+}
+
+static void add_words(struct command *c, const char *const *words)
+{
+    for (; *words; words++)
+        add(c, "%s", *words);
+}
+
+static void command_fini(struct command *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        free(c->at[i]);
+    free(c->at);
+}
+
+/* ---- The launcher ------------------------------------------------------------------------- */
+
+static const char *launcher(void)
+{
+    const char *given = getenv(MPIRUN_VARIABLE);
+
+    return given && *given ? given : SHOAL_LAUNCHER;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* By its name, or else as the build found it. */
+static bool is_mpich(const char *path)
+{
+    const char *name = base_name(path);
+
+    if (strstr(name, "openmpi"))
+        return false;
+    return strstr(name, "mpich") || strstr(name, "hydra") || strcmp(SHOAL_MPI_NAME, "mpich") == 0;
+}
+
+/* Hosts come as a list, or as a file, whose path has a slash. */
+static bool is_file(const char *hosts)
+{
+    return strchr(hosts, '/') != NULL;
+}
+
+static unsigned hosts_count(const char *hosts)
+{
+    unsigned n = 1;
+
+    for (; *hosts; hosts++)
+        n += *hosts == ',';
+    return n;
+}
+
+/* Of a list: how many its hosts take together. */
+static unsigned slots_count(const char *hosts)
+{
+    unsigned n = 0;
+
+    for (; *hosts; hosts += strcspn(hosts, ",") + (strchr(hosts, ',') != NULL)) {
+        unsigned slots;
+
+        n += sscanf(hosts, "%*[^:,]:%u", &slots) == 1 ? slots : 1;
+    }
+    return n;
+}
+
+static unsigned ranks_of(const struct launch_opts *opts)
+{
+    if (opts->ranks > 0)
+        return opts->ranks;
+    return opts->hosts && !is_file(opts->hosts) ? slots_count(opts->hosts) : 1;
+}
+
+/* "a,b" as "a:3,b:2", so that the hosts share the ranks evenly; where one says
+ * itself how many it takes, so do all. For free(). */
+static char *hosts_with_slots(const char *hosts, unsigned ranks)
+{
+    unsigned n = hosts_count(hosts), each = ranks / n, more = ranks % n;
+    bool said = strchr(hosts, ':') != NULL;
+    char *out = console_alloc(strlen(hosts) + 12 * (size_t)n + 1), *to = out;
+
+    for (unsigned i = 0; *hosts; i++) {
+        size_t len = strcspn(hosts, ",");
+        unsigned slots = each + (i < more);
+
+        to += sprintf(to, "%.*s", (int)len, hosts);
+        if (!said)
+            to += sprintf(to, ":%u", slots ? slots : 1);
+        hosts += len;
+        if (*hosts)
+            *to++ = *hosts++;
+    }
+    return out;
+}
+
+static void add_hosts(struct command *c, const struct launch_opts *opts, const char *list_flag,
+                      const char *file_flag)
+{
+    char *list;
+
+    if (is_file(opts->hosts)) {
+        add_words(c, (const char *const[]){file_flag, opts->hosts, NULL});
+        return;
+    }
+    list = hosts_with_slots(opts->hosts, ranks_of(opts));
+    add_words(c, (const char *const[]){list_flag, list, NULL});
+    free(list);
+}
+
+/* Ours, on whatever host a rank is. */
+static void add_environment(struct command *c)
+{
+    for (char **at = environ; *at && c->n + 3 < FLAGS_MOST; at++) {
+        size_t len = strcspn(*at, "=");
+
+        if (strncmp(*at, "SHOAL_", 6) != 0 || strncmp(*at, MPIRUN_VARIABLE "=", len + 1) == 0)
+            continue;
+        add(c, "-x");
+        add(c, "%.*s", (int)len, *at);
+    }
+}
+
+/* Ranks that wait give their core to others; a host whose link is cut is noticed
+ * within seconds; a job of root's is no accident. */
+static void add_openmpi(struct command *c, const struct launch_opts *opts)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    add_words(
+        c, (const char *const[]){"--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", NULL});
+    if (opts->hosts) {
+        add_hosts(c, opts, "--host", "--hostfile");
+        add_words(c, (const char *const[]){"--mca", "oob_tcp_keepalive_time", "2", "--mca",
+                                           "oob_tcp_keepalive_intvl", "1", "--mca",
+                                           "oob_tcp_keepalive_probes", "3", NULL});
+    } else if ((long)ranks_of(opts) > cores) {
+        add(c, "--oversubscribe");
+    }
+    if (geteuid() == 0) {
+        setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+        setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+    }
+    add_environment(c);
+}
+
+static void add_launcher(struct command *c, const struct launch_opts *opts)
+{
+    const char *path = launcher();
+
+    add(c, "%s", path);
+    add(c, "-n");
+    add(c, "%u", ranks_of(opts));
+    if (!is_mpich(path))
+        add_openmpi(c, opts);
+    else if (opts->hosts)
+        add_hosts(c, opts, "-hosts", "-f");
+}
+
+/* ---- The ranks ------------------------------------------------------------------------------ */
+
+/* This very program, for there may be others in the PATH. */
+static void add_program(struct command *c, const struct verb *verb)
+{
+    char *path = realpath("/proc/self/exe", NULL);
+    char *words = strdup(verb->name), *rest = words, *word;
+
+    add(c, "%s", path ? path : "shoal");
+    strsep(&rest, " ");
+    while ((word = strsep(&rest, " ")) != NULL)
+        add(c, "%s", word);
+    free(words);
+    free(path);
+}
+
+/* What is the business of whoever launches. */
+static bool is_ours(const struct given *given)
+{
+    static const char *const names[] = {"ranks", "hosts", "restarts"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(given->opt->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void add_given(struct command *c, const struct given *given)
+{
+    if (given->value)
+        add(c, "--%s=%s", given->opt->name, given->value);
+    else
+        add(c, "--%s%s", given->on ? "" : "no-", given->opt->name);
+}
+
+static void add_first(struct command *c, const struct launch *l)
+{
+    add_program(c, l->verb);
+    for (size_t i = 0; i < l->parsed->ngiven; i++)
+        if (!is_ours(&l->parsed->given[i]))
+            add_given(c, &l->parsed->given[i]);
+    if (l->parsed->nargs > 0)
+        add(c, "--");
+    for (size_t i = 0; i < l->parsed->nargs; i++)
+        add(c, "%s", l->parsed->args[i]);
+}
+
+/* The checkpoint knows the model and the corpus; the rest is said again. */
+static void add_resumed(struct command *c, const struct launch *l)
+{
+    add_program(c, l->resumed);
+    add(c, "--resume=%s", l->folder);
+    for (size_t i = 0; i < l->parsed->ngiven; i++) {
+        const struct given *given = &l->parsed->given[i];
+
+        if (!is_ours(given) && strcmp(given->opt->name, "resume") != 0 &&
+            verb_takes(l->resumed, given))
+            add_given(c, given);
+    }
+}
+
+static struct command command_of(const struct launch *l, bool resume)
+{
+    struct command c = {.cap = FLAGS_MOST + 16 + l->parsed->ngiven + l->parsed->nargs};
+
+    c.at = console_alloc(c.cap * sizeof *c.at);
+    add_launcher(&c, l->opts);
+    if (resume)
+        add_resumed(&c, l);
+    else
+        add_first(&c, l);
+    return c;
+}
+
+/* ---- Tries ----------------------------------------------------------------------------------- */
+
+/* MPICH gives the bare number of the signal by which a rank ended. Where ranks
+ * said why they fail, that signal was only the launcher's way to end the rest.
+ * Open MPI has numbers beyond all signals for hosts out of reach. */
+static int code_of(int code, const struct said *said)
+{
+    if (is_mpich(launcher()) && code > EXIT_PEER && code < 32)
+        code += EXIT_SIGNAL;
+    if (code > EXIT_SIGNAL && (said->failures.len > 0 || code > EXIT_SIGNAL + SIGRTMAX))
+        code = EXIT_PEER;
+    return code;
+}
+
+/* A failure that the ranks agreed on would only come again. */
+static bool was_lost(const struct launch_end *end, const struct said *said)
+{
+    if (end->stopped || end->code == EXIT_DONE || end->code == EXIT_USAGE)
+        return false;
+    return end->code == EXIT_PEER || end->code > EXIT_SIGNAL || said->failures.len == 0;
+}
+
+static bool has_checkpoint(const char *folder)
+{
+    struct shoal_resume last;
+    bool found = folder && shoal_resume_read(&last, folder) == SHOAL_OK;
+
+    if (found)
+        shoal_resume_free(&last);
+    return found;
+}
+
+static struct launch_end try_once(const struct launch *l, struct said *said, bool resume)
+{
+    struct command c = command_of(l, resume);
+    struct launch_end end;
+
+    memset(said, 0, sizeof *said);
+    said->launcher = base_name(launcher());
+    end = launch_watch(c.at, said, l->data_out);
+    end.code = end.stopped ? EXIT_SIGNAL + end.stopped : code_of(end.code, said);
+    command_fini(&c);
+    return end;
+}
+
+/* What ends as soon as it was started waits, longer each time, for whatever is
+ * wrong to pass: a host that comes back. */
+static void wait_longer(unsigned *pause, double lasted)
+{
+    *pause = lasted > QUICK_S ? 0 : *pause == 0 ? 1 : 2 * *pause;
+    if (*pause > PAUSE_MOST_S)
+        *pause = PAUSE_MOST_S;
+    sleep(*pause);
+}
+
+/* A new run refuses a folder that holds another; nor may a restart take that up. */
+static unsigned restarts_of(const struct launch *l)
+{
+    for (size_t i = 0; i < l->parsed->ngiven; i++)
+        if (strcmp(l->parsed->given[i].opt->name, "resume") == 0)
+            return l->opts->restarts;
+    return has_checkpoint(l->folder) ? 0 : l->opts->restarts;
+}
+
+/* Tries until one does not lose a rank, or there were enough. */
+static struct launch_end tries(const struct launch *l, struct said *said)
+{
+    unsigned restarts = restarts_of(l), pause = 0;
+    struct console console;
+    struct launch_end end;
+    bool resume = false;
+
+    for (unsigned i = 1;; i++) {
+        char reason[OPT_TEXT];
+
+        console_init(&console, false, NULL);
+        end = try_once(l, said, resume);
+        if (i > restarts || !was_lost(&end, said))
+            return end;
+        resume = has_checkpoint(l->folder);
+        said_reason(reason, said, end.code);
+        console_warn(&console, "%s; restart %u of %u from %s", reason, i, restarts,
+                     resume ? l->folder : "the beginning");
+        wait_longer(&pause, console_seconds(&console));
+        if (signal_came())
+            break;
+    }
+    said->failures.len = 0; /* it was told already */
+    return (struct launch_end){EXIT_SIGNAL + signal_came(), signal_came()};
+}
+
+/* Ranks draw their progress through us. */
+static void tell_screen(void)
+{
+    char columns[24];
+
+    snprintf(columns, sizeof columns, "%zu", screen_columns());
+    if (strcmp(columns, "0") != 0)
+        setenv(SCREEN_VARIABLE, columns, 1);
+}
+
+int launch(const struct launch *l)
+{
+    struct launch_end end;
+    struct said *said;
+
+    if (!*launcher())
+        return console_fail("several ranks need MPI, which this build does not have: install "
+                            "libopenmpi-dev and openmpi-bin, and build anew");
+    tell_screen();
+    said = console_alloc(sizeof *said);
+    end = tries(l, said);
+    if (end.stopped && said->failures.len == 0)
+        console_fail("stopped by a signal (%s)", strsignal(end.stopped));
+    else
+        said_print(said, end.code);
+    free(said);
+    return end.code;
+}

@@ -1,0 +1,106 @@
+/* launch: several ranks from one command.
+ *
+ * What this is: `shoal train --ranks 4` starts the launcher of its MPI library
+ * with the same verb and options, watches over it, and starts it again from the
+ * last checkpoint when a rank was lost.
+ *
+ *     shoal train --ranks 4       launch.c        which command, how often
+ *        |  pipes, signals        launch_watch.c  one try, and what it left behind
+ *     mpirun -n 4                 launch_said.c   what it prints, less its chatter
+ *        |
+ *     shoal shoal shoal shoal
+ *
+ * Who owns what: everything is borrowed for the length of a call.
+ * Threads: one. */
+#ifndef CLI_LAUNCH_H
+#define CLI_LAUNCH_H
+
+#include "console.h"
+#include "opts.h"
+
+#include <sys/types.h>
+
+#define MPIRUN_VARIABLE "SHOAL_MPIRUN" /* names another launcher than the build's */
+
+struct launch_opts {
+    unsigned ranks;    /* 0: one, or one for each host */
+    const char *hosts; /* or NULL: this one */
+    unsigned restarts;
+};
+
+/* ---- launch.c ---------------------------------------------------------------------- */
+
+/* By the environment alone: how many were started together, 0 when this one was
+ * started by no launcher, and which of them this is. */
+unsigned launched_size(void);
+unsigned launched_rank(void);
+
+/* How many tasks srun started without telling them of each other; else 0. */
+unsigned launched_apart(void);
+
+/* Whether a launcher is to be started for these. */
+bool launch_wanted(const struct launch_opts *opts);
+
+struct launch {
+    const struct verb *verb;
+    const struct parsed *parsed; /* what `verb` was given */
+    const struct verb *resumed;  /* takes --resume and goes on alone from that */
+    const struct launch_opts *opts;
+    const char *folder; /* of checkpoints; NULL: none */
+    bool data_out;      /* standard output carries the data */
+};
+
+/* Gives the exit code. */
+int launch(const struct launch *l);
+
+/* ---- launch_said.c ------------------------------------------------------------------ */
+
+enum { SAID_LINE = 4096, SAID_KEPT = 1 << 16 };
+
+/* Whole lines as they came; what is beyond the end is lost. */
+struct said_text {
+    char at[SAID_KEPT];
+    size_t len;
+};
+
+/* What is kept until it is known how the job ended. */
+struct said {
+    struct said_text failures; /* of the ranks */
+    struct said_text chatter;  /* of the launcher */
+    const char *launcher;      /* its name, as it begins its own lines */
+};
+
+/* One stream of the job. What is kept in neither goes on to `to` at once. */
+struct said_stream {
+    struct said *said;
+    int from; /* the end of a pipe; -1: ended */
+    int to;
+    char line[SAID_LINE]; /* begun and not yet gone on */
+    size_t len;
+    bool passed; /* its beginning went on already */
+    bool block;  /* within a block that the launcher put between rules */
+};
+
+/* Reads what there is; closes the pipe at its end. */
+void said_read(struct said_stream *s);
+/* Lets an unfinished line go on, such as one that is redrawn. */
+void said_flush(struct said_stream *s);
+/* Closes the pipe and leaves no line unfinished. */
+void said_close(struct said_stream *s);
+/* What became of the job, in half a sentence without a full stop. */
+void said_reason(char reason[OPT_TEXT], const struct said *said, int code);
+/* Prints what was kept: the failures, or else what the launcher said. */
+void said_print(const struct said *said, int code);
+
+/* ---- launch_watch.c ----------------------------------------------------------------- */
+
+struct launch_end {
+    int code;    /* as a shell gives it */
+    int stopped; /* the signal by which the user ended it; or 0 */
+};
+
+/* Runs a command until it ends, and everything it started; signals ask it to
+ * stop, a second one ends it. */
+struct launch_end launch_watch(char *const *command, struct said *said, bool data_out);
+
+#endif

@@ -1,0 +1,244 @@
+/* What a launcher prints: the words of the ranks go on, its own are kept back.
+ * Open MPI frames its messages by rules of dashes, MPICH by rules of equals
+ * signs; both begin other lines with [HOST...]. */
+#include "launch.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ERASE "\r\033[K" /* what a redrawn line begins with */
+#define RULE_LEAST 40
+
+/* ---- Keeping and passing on -------------------------------------------------------- */
+
+static void keep(struct said_text *text, const char *line, size_t len)
+{
+    if (len >= sizeof text->at - text->len)
+        return;
+    memcpy(text->at + text->len, line, len);
+    text->len += len;
+    text->at[text->len] = '\0';
+}
+
+static void pass(struct said_stream *s)
+{
+    for (size_t done = 0; done < s->len;) {
+        ssize_t n = write(s->to, s->line + done, s->len - done);
+
+        if (n < 0 && errno != EINTR)
+            break; /* who reads no more misses nothing */
+        done += n > 0 ? (size_t)n : 0;
+    }
+    s->passed = s->len > 0 && s->line[s->len - 1] != '\n';
+    s->len = 0;
+}
+
+/* ---- Whose line it is ---------------------------------------------------------------- */
+
+static bool begins(const char *line, const char *with)
+{
+    return strncmp(line, with, strlen(with)) == 0;
+}
+
+static bool is_rule(const char *line)
+{
+    const char mark[] = {line[0], '\0'};
+    size_t n = strspn(line, mark);
+
+    return (line[0] == '-' || line[0] == '=') && n >= RULE_LEAST && line[n] == '\n';
+}
+
+static bool is_failure(const char *line)
+{
+    return begins(line, "shoal: ") || begins(line, "shoal train");
+}
+
+static bool is_chatter(const struct said *said, const char *line)
+{
+    static const char *const known[] = {
+        "[",
+        "\n",
+        "Abort(",
+        "YOUR APPLICATION TERMINATED",
+        "This typically refers to",
+        "Please see the FAQ page",
+    };
+    size_t name = strlen(said->launcher);
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (begins(line, known[i]))
+            return true;
+    return begins(line, said->launcher) && line[name] == ':';
+}
+
+/* A rank that was given up may wake, find itself alone and say so. */
+static bool is_echo(const struct said *said, const char *line)
+{
+    return begins(line, "shoal: rank ") && begins(said->failures.at, "shoal: rank ");
+}
+
+/* A line is whole. */
+static void take_line(struct said_stream *s)
+{
+    bool rule;
+
+    s->line[s->len] = '\0';
+    rule = !s->passed && is_rule(s->line);
+    if (s->passed) {
+        pass(s);
+    } else if (is_failure(s->line) && !is_echo(s->said, s->line)) {
+        keep(&s->said->failures, s->line, s->len);
+    } else if (rule || s->block || is_failure(s->line) || is_chatter(s->said, s->line)) {
+        keep(&s->said->chatter, s->line, s->len);
+        s->block ^= rule;
+    } else {
+        pass(s);
+    }
+    s->len = 0;
+}
+
+/* ---- Reading ------------------------------------------------------------------------ */
+
+static void take(struct said_stream *s, char c)
+{
+    if (c == '\r')
+        pass(s); /* what stands there is drawn over */
+    s->line[s->len++] = c;
+    if (s->len == strlen(ERASE) && memcmp(s->line, ERASE, s->len) == 0) {
+        pass(s);
+        s->passed = false; /* the line is empty again */
+    } else if (c == '\n') {
+        take_line(s);
+    } else if (s->len == sizeof s->line - 1) {
+        pass(s);
+    }
+}
+
+void said_read(struct said_stream *s)
+{
+    char bytes[4096];
+    ssize_t n = read(s->from, bytes, sizeof bytes);
+
+    for (ssize_t i = 0; i < n; i++)
+        take(s, bytes[i]);
+    if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
+        return;
+    close(s->from);
+    s->from = -1;
+}
+
+/* What may still turn out to be none of the ranks' is held back. */
+void said_flush(struct said_stream *s)
+{
+    if (s->len > 0 && !s->block && !strchr("[-=s", s->line[0]))
+        pass(s);
+}
+
+void said_close(struct said_stream *s)
+{
+    if (s->len > 0)
+        take(s, '\n');
+    else if (s->passed && s->to == STDERR_FILENO)
+        fputs(screen_columns() > 0 ? ERASE : "\n", stderr);
+    if (s->from >= 0)
+        close(s->from);
+    s->from = -1;
+}
+
+/* ---- What became of it ------------------------------------------------------------------ */
+
+/* The text between `after` and the end of its line, or NULL. */
+static const char *find(const struct said_text *text, const char *after)
+{
+    const char *at = strstr(text->at, after);
+
+    return at ? at + strlen(after) : NULL;
+}
+
+static bool reason_openmpi(char reason[OPT_TEXT], const struct said_text *chatter)
+{
+    const char *died = find(chatter, "noticed that process rank ");
+    const char *lost = find(chatter, "Remote daemon:");
+    const char *unmet = find(chatter, "unable to reliably start one or more daemons");
+    char host[128], how[64];
+    unsigned rank;
+
+    if (died &&
+        sscanf(died, "%u with PID %*u on node %127s exited on %63[^.]", &rank, host, how) == 3)
+        snprintf(reason, OPT_TEXT, "rank %u on %s ended on %s", rank, host, how);
+    else if (lost && sscanf(lost, "%*s on node %127s", host) == 1)
+        snprintf(reason, OPT_TEXT, "the host %s is out of reach", host);
+    else if (unmet)
+        snprintf(reason, OPT_TEXT, "not all hosts could be reached");
+    else
+        return false;
+    return true;
+}
+
+/* Its exit codes below 32 are signals. */
+static bool reason_mpich(char reason[OPT_TEXT], const struct said_text *chatter)
+{
+    const char *where = find(chatter, "RUNNING AT "), *how = find(chatter, "EXIT CODE: ");
+    char host[128];
+    int code;
+
+    if (!where || !how || sscanf(where, "%127s", host) != 1 || sscanf(how, "%d", &code) != 1)
+        return false;
+    if (code > EXIT_PEER && code < 32)
+        snprintf(reason, OPT_TEXT, "a rank on %s ended on signal %d (%s)", host, code,
+                 strsignal(code));
+    else
+        snprintf(reason, OPT_TEXT, "a rank on %s ended with exit code %d", host, code);
+    return true;
+}
+
+static bool reason_known(char reason[OPT_TEXT], const struct said *said)
+{
+    return reason_openmpi(reason, &said->chatter) || reason_mpich(reason, &said->chatter);
+}
+
+/* A launcher that gives up asks the ranks to stop: they did not know why. */
+static bool were_stopped(const struct said *said)
+{
+    return begins(said->failures.at, "shoal: stopped ");
+}
+
+void said_reason(char reason[OPT_TEXT], const struct said *said, int code)
+{
+    const char *ours = find(&said->failures, "shoal: ");
+
+    if (ours && !were_stopped(said))
+        snprintf(reason, OPT_TEXT, "%.*s", (int)strcspn(ours, "\n"), ours);
+    else if (!reason_known(reason, said))
+        snprintf(reason, OPT_TEXT, "%s ended with exit code %d", said->launcher, code);
+}
+
+static void print_failures(const struct said_text *failures)
+{
+    for (const char *line = failures->at; *line; line += strcspn(line, "\n") + 1) {
+        int len = (int)strcspn(line, "\n");
+
+        if (begins(line, "shoal: "))
+            console_fail("%.*s", len - (int)strlen("shoal: "), line + strlen("shoal: "));
+        else
+            fprintf(stderr, "%.*s\n", len, line);
+    }
+}
+
+void said_print(const struct said *said, int code)
+{
+    char reason[OPT_TEXT];
+    bool known = reason_known(reason, said);
+
+    if (known && were_stopped(said))
+        console_fail("%s", reason);
+    if (said->failures.len > 0) {
+        print_failures(&said->failures);
+    } else if (code != EXIT_DONE) {
+        said_reason(reason, said, code);
+        if (!known)
+            fputs(said->chatter.at, stderr); /* let the user read it */
+        console_fail("%s", reason);
+    }
+}
