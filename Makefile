@@ -4,6 +4,7 @@
 #   make            the program and the library, in build/
 #   make demo       the whole way on a generated corpus, in demo/
 #   make test       all fast tests; the last line is `N passed, N failed`
+#   make test-mpi   tests of several ranks under Open MPI, MPICH and none, and on hosts of its own
 #   make bench      measurements, into bench/results (SHOAL_DATA=folder for real text)
 #   make asan tsan  the tests under the sanitizers
 #   make fuzz       every fuzz target for FUZZ_SECONDS each
@@ -31,10 +32,17 @@ demo: all
 test: all
 	$(test) $(BUILD)
 
+test-mpi: all
+	$(build) build-mpich -Dmpi=mpich $(MESON_ARGS)
+	$(build) build-alone -Dmpi=disabled $(MESON_ARGS)
+	@tests/mpi/run.sh $(BUILD) build-mpich build-alone
+	@tests/mpi/hosts.sh $(BUILD)/cli/shoal
+
 bench: all
 	$(setup) bench
 	@bench/encode.sh $(BUILD)
 	@python3 bench/train.py $(BUILD)
+	@python3 bench/ranks.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
 asan:
@@ -67,6 +75,6 @@ tidy: all
 	@git ls-files -co --exclude-standard 'src/*.c' 'cli/*.c' | xargs clang-tidy --quiet -p $(BUILD)
 
 clean:
-	@rm -rf build build-asan build-tsan build-fuzz demo bench/results
+	@rm -rf build build-asan build-tsan build-fuzz build-mpich build-alone demo bench/results
 
-.PHONY: all demo test bench asan tsan fuzz install format tidy clean
+.PHONY: all demo test test-mpi bench asan tsan fuzz install format tidy clean
