@@ -395,7 +395,7 @@ static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t
 
 enum {
     ALWAYS = 4096, /* rows at the front that every step looks at */
-    SLICE = 16384, /* of the others */
+    SLICE = 8192,  /* of the others */
 };
 
 /* What is due among the hottest rows and a slice of the rest, and what the slow

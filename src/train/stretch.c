@@ -5,7 +5,8 @@
 #include <string.h>
 
 enum {
-    STEP_IDS = 2048,  /* between looks at what other ranks sent */
+    STEP_IDS = 4096,  /* between looks at what other ranks sent */
+    STEP_CROWDED = 1024, /* the same where ranks take turns on the cores */
     ROUND_IDS = 4096, /* of a thread between rounds of ranks that wait for each other */
 };
 
@@ -74,10 +75,11 @@ static void train_chunk(struct run *r, struct worker *w, uint64_t i)
 static shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from,
                                   size_t to)
 {
+    size_t step = together_crowded(r->with) ? STEP_CROWDED : STEP_IDS;
     shoal_status st = SHOAL_OK;
 
     for (size_t stop; from < to && st == SHOAL_OK; from = stop) {
-        stop = to - from > STEP_IDS ? from + STEP_IDS : to;
+        stop = to - from > step ? from + step : to;
         train_range(r, w, i, from, stop);
         st = store_step(together_store(r->with));
     }

@@ -13,10 +13,10 @@ enum {
 };
 
 enum {
-    DUE_MOST = 128, /* touches after which a row travels, for one worker */
+    DUE_MOST = 256, /* touches after which a row travels, for one worker */
     DUE_LEAST = 8,
-    SWEEP = 256,   /* rounds in which all that was touched travels, likewise */
-    SWEEP_SHORT = 256, /* when rounds are short, because ranks wait for each other */
+    SWEEP = 2048,  /* rounds in which all that was touched travels, likewise */
+    SWEEP_SHORT = 2048, /* when rounds are short, because ranks wait for each other */
     SWEEP_LEAST = 8,
     SENTENCE = 1024,
 };
@@ -38,7 +38,7 @@ struct together {
     struct store *store;
     unsigned rank, ranks, workers, threads;
     uint64_t limit, place;
-    bool called, placed;
+    bool called, placed, crowded;
     uint64_t *limits; /* rank 0: [ranks] since the call; UINT64_MAX: not heard */
     struct done *others; /* rank 0: [ranks] */
     double told;
@@ -162,7 +162,7 @@ static unsigned due_of(unsigned sharing)
 struct store_opts together_store_opts(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
-    unsigned sweep = (o->sync == SHOAL_ASYNC ? SWEEP : SWEEP_SHORT) / sharing;
+    unsigned sweep = (o->sync == SHOAL_ASYNC ? SWEEP : SWEEP_SHORT) / sharing / sharing;
 
     return (struct store_opts){
         .policy = o->sync, .staleness = o->staleness, .wire = o->wire, .servers = o->servers,
@@ -178,7 +178,7 @@ static shoal_status open_store(struct together *w, const struct shoal_train_opts
     double most = plan->threads;
     shoal_status st;
 
-    so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
+    w->crowded = so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
     comm_patience(w->comm, opts->patience);
     st = store_open(&w->store, w->comm, plan->tables, plan->n, plan->traffic, plan->kernel, &so);
     if (st != SHOAL_OK)
@@ -249,6 +249,11 @@ struct store *together_store(struct together *w)
 struct comm *together_comm(struct together *w)
 {
     return w->comm;
+}
+
+bool together_crowded(const struct together *w)
+{
+    return w->crowded;
 }
 
 unsigned together_threads(const struct together *w)

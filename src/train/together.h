@@ -35,6 +35,8 @@ void together_close(struct together *w);
 
 struct store *together_store(struct together *w);
 struct comm *together_comm(struct together *w);
+/* Whether there are more threads on this host than cores. */
+bool together_crowded(const struct together *w);
 /* The most threads of any rank: a round has a chunk for each, if need be. */
 unsigned together_threads(const struct together *w);
 
