@@ -18,6 +18,7 @@ enum {
     SWEEP = 2048,  /* rounds in which all that was touched travels, likewise */
     SWEEP_SHORT = 2048, /* when rounds are short, because ranks wait for each other */
     SWEEP_LEAST = 8,
+    FAR = 4,       /* so much more rarely rows travel between hosts, where it costs more */
     SENTENCE = 1024,
 };
 
@@ -179,6 +180,10 @@ static shoal_status open_store(struct together *w, const struct shoal_train_opts
     shoal_status st;
 
     w->crowded = so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
+    if (ranks_here(opts->ranks) < w->ranks) {
+        so.due = so.due * FAR < DUE_MOST / 2 ? so.due * FAR : DUE_MOST / 2;
+        so.sweep *= FAR;
+    }
     comm_patience(w->comm, opts->patience);
     st = store_open(&w->store, w->comm, plan->tables, plan->n, plan->traffic, plan->kernel, &so);
     if (st != SHOAL_OK)
