@@ -2,6 +2,8 @@
  * several times over; rank 0 prints TAP. */
 #include "train/train.h"
 
+#include "check.h"
+
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,29 +15,8 @@ enum { ROWS = 1000, DIM = 24 };
 
 static shoal_ranks *ranks;
 static struct comm *comm;
-static unsigned rank, size;
-static unsigned failures; /* of this rank, in the case that runs */
 static char folder[64];   /* of all */
 static shoal_corpus *corpus;
-
-#define CHECK(what) check((what), #what, __LINE__)
-#define CHECK_OK(call) check_ok((call), #call, __LINE__)
-
-static void check(bool ok, const char *what, int line)
-{
-    if (ok)
-        return;
-    failures++;
-    fprintf(stderr, "# rank %u, line %d: not so: %s\n", rank, line, what);
-}
-
-static void check_ok(shoal_status st, const char *what, int line)
-{
-    if (st == SHOAL_OK)
-        return;
-    failures++;
-    fprintf(stderr, "# rank %u, line %d: %s: %s\n", rank, line, what, shoal_error());
-}
 
 static void meet(void)
 {

@@ -7,6 +7,8 @@
  *     test_comm_ranks speed    round trips and bytes per second */
 #include "comm/comm.h"
 
+#include "check.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,30 +19,7 @@
 enum { TAGS = 4, LATE_TAG = 3, MESSAGES = 80, MIB = 1 << 20 };
 
 static struct comm *c;
-static unsigned rank, size;
-static unsigned failures; /* of this rank, in the case that runs */
 static uint64_t hash;     /* of all results so far */
-
-#define CHECK(what) check((what), #what, __LINE__)
-#define CHECK_OK(call) check_ok((call), #call, __LINE__)
-
-static void check(bool ok, const char *what, int line)
-{
-    if (ok)
-        return;
-    failures++;
-    fprintf(stderr, "# rank %u, line %d: not so: %s\n", rank, line, what);
-}
-
-static void check_ok(shoal_status st, const char *what, int line)
-{
-    if (st == SHOAL_OK)
-        return;
-    failures++;
-    fprintf(stderr, "# rank %u, line %d: %s: %s\n", rank, line, what, shoal_error());
-    comm_close(c, false);
-    exit(1);
-}
 
 static void mix(const void *data, size_t len)
 {
@@ -691,6 +670,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "# %s\n", shoal_error());
         return 1;
     }
+    fragile = c;
     rank = comm_rank(c);
     size = comm_size(c);
     if (strcmp(what, "kill") == 0)

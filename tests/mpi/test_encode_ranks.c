@@ -1,6 +1,6 @@
 /* A corpus that ranks count together is, byte for byte, the one that one process
  * makes: run.sh starts this program several times over; rank 0 prints TAP. */
-#include <shoal.h>
+#include "check.h"
 
 #include <ftw.h>
 #include <pthread.h>
@@ -12,28 +12,7 @@
 #include <zlib.h>
 
 static shoal_ranks *ranks;
-static unsigned rank, size;
-static unsigned failures; /* of this rank, in the case that runs */
 static char folder[64];   /* of all */
-
-#define CHECK(what) check((what), #what, __LINE__)
-#define CHECK_OK(call) check_ok((call), #call, __LINE__)
-
-static void check(bool ok, const char *what, int line)
-{
-    if (ok)
-        return;
-    failures++;
-    fprintf(stderr, "# rank %u, line %d: not so: %s\n", rank, line, what);
-}
-
-static void check_ok(shoal_status st, const char *what, int line)
-{
-    if (st == SHOAL_OK)
-        return;
-    failures++;
-    fprintf(stderr, "# rank %u, line %d: %s: %s\n", rank, line, what, shoal_error());
-}
 
 /* All ranks are through with what was before. */
 static void meet(void)

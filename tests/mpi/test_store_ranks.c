@@ -2,6 +2,8 @@
  * Rank 0 prints TAP. */
 #include "store/store.h"
 
+#include "check.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,29 +13,8 @@
 enum { ROWS = 700, WIDTH = 20, ROUNDS = 40, LANES = 6 };
 
 static struct comm *c;
-static unsigned rank, size, cases;
-static unsigned failures; /* of this rank, in the case that runs */
+static unsigned cases;
 static const struct kernel *kernel;
-
-#define CHECK(what) check((what), #what, __LINE__)
-#define CHECK_OK(call) check_ok((call), #call, __LINE__)
-
-static void check(bool ok, const char *what, int line)
-{
-    if (ok)
-        return;
-    failures++;
-    fprintf(stderr, "# rank %u, line %d: not so: %s\n", rank, line, what);
-}
-
-static void check_ok(shoal_status st, const char *what, int line)
-{
-    if (st == SHOAL_OK)
-        return;
-    fprintf(stderr, "# rank %u, line %d: %s: %s\n", rank, line, what, shoal_error());
-    comm_close(c, false);
-    exit(1);
-}
 
 static void report(const char *name)
 {
@@ -359,7 +340,11 @@ static void projection_protects(void)
 
 int main(void)
 {
-    check_ok(comm_open(&c), "comm_open", __LINE__);
+    if (comm_open(&c) != SHOAL_OK) {
+        fprintf(stderr, "# %s\n", shoal_error());
+        return 1;
+    }
+    fragile = c;
     rank = comm_rank(c);
     size = comm_size(c);
     CHECK_OK(kernel_choose(&kernel));
