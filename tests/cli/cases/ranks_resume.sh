@@ -1,4 +1,6 @@
 # The same bytes on 1, 2 and 4 ranks, and when a run of four goes on with two.
+# MPI libraries leak at their end; what is ours to free is looked at elsewhere.
+export ASAN_OPTIONS=detect_leaks=0
 unset SHOAL_MPIRUN OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_SIZE PMI_RANK PMIX_RANK
 shoal gen world --words 30000 -q -o world.txt
 shoal encode -q world.txt -o world.shoal
