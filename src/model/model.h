@@ -99,6 +99,14 @@ struct done {
     double loss;
 };
 
+static inline void done_add(struct done *sum, const struct done *d)
+{
+    sum->words += d->words;
+    sum->rows += d->rows;
+    sum->predictions += d->predictions;
+    sum->loss += d->loss;
+}
+
 struct lane;
 
 shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in, struct view *out_rows);

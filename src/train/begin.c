@@ -18,8 +18,14 @@ static size_t gcd(size_t a, size_t b)
     return a;
 }
 
-/* Parts of different sizes have the same number of chunks, each rank's own as
- * large as it needs, so that all are through at once. */
+static size_t parts_of(size_t chunk)
+{
+    return (chunk + ROUND_IDS - 1) / ROUND_IDS;
+}
+
+/* Corpora of different sizes have the same number of chunks, each rank's own as
+ * large as it needs, and the same number of rounds, so that all are through at
+ * once. */
 static shoal_status even_out(struct run *r)
 {
     double most = (double)r->chunks;
@@ -27,6 +33,10 @@ static shoal_status even_out(struct run *r)
 
     r->chunks = (size_t)most;
     r->chunk = (r->train + r->chunks - 1) / r->chunks;
+    most = (double)parts_of(r->chunk);
+    if (st == SHOAL_OK)
+        st = comm_max(ranks_comm(r->opts->ranks), &most, 1);
+    r->parts = (size_t)most;
     return st;
 }
 
@@ -39,6 +49,7 @@ static shoal_status lay_out(struct run *r)
 
     r->chunk = chunk_of(r->opts, r->train);
     r->chunks = (r->train + r->chunk - 1) / r->chunk;
+    r->parts = parts_of(r->chunk);
     if (r->opts->local_input && shoal_ranks_size(r->opts->ranks) > 1)
         st = even_out(r);
     r->step = (size_t)(0.618 * (double)r->chunks) + 1;
@@ -104,7 +115,6 @@ static shoal_status make_workers(struct run *r)
     for (size_t i = 0; i < r->nworkers && st == SHOAL_OK; i++) {
         struct worker *w = &r->workers[i];
 
-        w->run = r;
         st = init_views(r, w);
         if (st == SHOAL_OK)
             st = lane_new(&w->lane, &r->model, &w->in, &w->out);
@@ -131,7 +141,7 @@ static shoal_status load(struct run *r)
 {
     const struct position *at = &r->at;
     struct checkpoint_share share = share_of(r);
-    shoal_status st = checkpoint_load_shared(r->opts, r->corpus, r->tables, r->ntables, &r->at,
+    shoal_status st = checkpoint_load(r->opts, r->corpus, r->tables, r->ntables, &r->at,
                                              share.size > 1 ? &share : NULL);
 
     if (st == SHOAL_OK && (at->epoch > r->opts->epochs || at->chunk > r->chunks))
@@ -147,9 +157,10 @@ static shoal_status join_ranks(struct run *r)
                               mem_array(r->tables[OUT].rows, sizeof(float))};
     struct together_plan plan = {.kernel = r->kernel, .tables = r->tables, .n = r->ntables,
                                  .traffic = (const float *const *)traffic, .threads = r->threads};
-    shoal_status st = SHOAL_ENOMEM;
+    shoal_status st = traffic[IN] && traffic[OUT] ? SHOAL_OK : SHOAL_ENOMEM;
 
-    if (traffic[IN] && traffic[OUT]) {
+    st = shoal_ranks_agree(r->opts->ranks, st);
+    if (st == SHOAL_OK) {
         w2v_traffic(&r->model, shoal_corpus_vocab(r->corpus), traffic[IN], traffic[OUT]);
         st = together_open(&r->with, r->opts, &plan);
     }
@@ -171,8 +182,6 @@ static shoal_status begin_tables(struct run *r)
     r->sharing = o->local_input ? 1 : shoal_ranks_size(o->ranks) - o->servers;
     if (st == SHOAL_OK)
         st = check_plan(&plan);
-    if (st == SHOAL_OK)
-        st = check_ranks(o);
     if (st == SHOAL_OK)
         st = kernel_choose(&r->kernel);
     if (st == SHOAL_OK)
@@ -196,7 +205,7 @@ static shoal_status open_checkpoints(struct run *r)
     for (size_t t = 0; r->with && t < r->ntables; t++)
         owners[t] = store_owners(together_store(r->with), t);
     share.owner = owners;
-    return checkpoints_open_shared(&r->checkpoints, r->opts, r->corpus, r->tables, r->ntables,
+    return checkpoints_open(&r->checkpoints, r->opts, r->corpus, r->tables, r->ntables,
                                    r->with ? &share : NULL);
 }
 

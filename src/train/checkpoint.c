@@ -66,7 +66,7 @@ static shoal_status open_rows(struct checkpoints *c, const uint16_t *const *owne
     return st;
 }
 
-shoal_status checkpoints_open_shared(struct checkpoints **out, const struct shoal_train_opts *opts,
+shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train_opts *opts,
                                      const shoal_corpus *corpus, const struct table *tables,
                                      size_t n, const struct checkpoint_share *share)
 {
@@ -228,16 +228,6 @@ shoal_status checkpoints_finish(struct checkpoints *c)
     return SHOAL_OK;
 }
 
-shoal_status checkpoints_settle(struct checkpoints *c)
-{
-    uint64_t busy = c->writing && !errand_over(&c->writer);
-    shoal_status st = SHOAL_OK;
-
-    if (c->writing && c->comm)
-        st = comm_sum_u64(c->comm, &busy, 1);
-    return st == SHOAL_OK && busy == 0 ? checkpoints_finish(c) : st;
-}
-
 /* Rank 0 has looked into the folder. */
 static shoal_status learn_number(struct checkpoints *c)
 {
@@ -361,7 +351,7 @@ static shoal_status read_all(const struct opened *o, const struct shoal_train_op
     return st;
 }
 
-shoal_status checkpoint_load_shared(const struct shoal_train_opts *opts,
+shoal_status checkpoint_load(const struct shoal_train_opts *opts,
                                     const shoal_corpus *corpus, struct table *tables, size_t n,
                                     struct position *at, const struct checkpoint_share *share)
 {

@@ -30,7 +30,7 @@ void errand_begin(struct errand *e, shoal_status (*fn)(void *ctx), void *ctx)
         errand_main(e);
 }
 
-bool errand_over(struct errand *e)
+static bool errand_over(struct errand *e)
 {
     return atomic_load(&e->over);
 }

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#define BOOST 0.5
+#define BOOST 0.5            /* see boost_of */
 #define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
 
 enum {
@@ -84,7 +84,9 @@ static double boost_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
 
-    return o->deterministic || o->sync == SHOAL_AVERAGE ? 1 : pow(sharing, o->model == SHOAL_CBOW ? BOOST_CBOW : BOOST);
+    if (o->deterministic || o->sync == SHOAL_AVERAGE)
+        return 1;
+    return pow(sharing, o->model == SHOAL_CBOW ? BOOST_CBOW : BOOST);
 }
 
 static double first_lr(const struct shoal_train_opts *o)
@@ -172,6 +174,25 @@ static uint64_t ranks_bytes(const struct shoal_train_opts *o, size_t words)
                ? store_bytes(tables, 2, shoal_ranks_size(o->ranks), &so) : 0;
 }
 
+static shoal_status check_ranks(const struct shoal_train_opts *o)
+{
+    unsigned ranks = shoal_ranks_size(o->ranks);
+
+    if (o->servers >= ranks && o->servers > 0)
+        return shoal_fail(SHOAL_EINVAL, "train: %u servers among %u ranks, want at least one rank "
+                          "that trains", o->servers, ranks);
+    if (ranks > 1 && o->deterministic && (o->sync != SHOAL_SYNC || o->loss == SHOAL_SOFTMAX))
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks, want --sync sync "
+                          "and a loss of ns or hs", ranks);
+    if (ranks > 1 && o->deterministic && o->local_input)
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --local-input: parts of the "
+                          "input depend on the ranks");
+    if (ranks > 1 && o->wire != SHOAL_WIRE_F32 && (o->deterministic || o->sync == SHOAL_AVERAGE))
+        return shoal_fail(SHOAL_EINVAL, "train: --wire bf16 with --deterministic or --sync average, "
+                          "where rows travel as they are; want f32");
+    return SHOAL_OK;
+}
+
 shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
                               const struct shoal_train_opts *o)
 {
@@ -180,6 +201,8 @@ shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus 
     const uint32_t *at;
     shoal_status st = shoal_train_check(o);
 
+    if (st == SHOAL_OK)
+        st = check_ranks(o);
     *plan = (struct shoal_train_plan){.words = shoal_corpus_words(corpus), .vocab = words};
     if (st == SHOAL_OK)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
@@ -214,20 +237,4 @@ shoal_status check_plan(const struct shoal_train_plan *p)
                       "lower --dim or the vocabulary",
                       (unsigned long long)need, (unsigned long long)p->model_bytes,
                       (unsigned long long)p->memory_free);
-}
-
-shoal_status check_ranks(const struct shoal_train_opts *o)
-{
-    unsigned ranks = shoal_ranks_size(o->ranks);
-
-    if (o->servers >= ranks && o->servers > 0)
-        return shoal_fail(SHOAL_EINVAL, "train: %u servers among %u ranks, want at least one rank "
-                          "that trains", o->servers, ranks);
-    if (ranks > 1 && o->deterministic && (o->sync != SHOAL_SYNC || o->loss == SHOAL_SOFTMAX))
-        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks, want --sync sync "
-                          "and a loss of ns or hs", ranks);
-    if (ranks > 1 && o->deterministic && o->local_input)
-        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --local-input: parts of the "
-                          "input depend on the ranks");
-    return SHOAL_OK;
 }

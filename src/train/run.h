@@ -8,13 +8,15 @@
 
 enum { IN, OUT, BIAS, TABLES };
 
-enum { HOT_ROWS = 128 }; /* of which each thread has copies */
+enum {
+    HOT_ROWS = 128,   /* of which each thread has copies */
+    ROUND_IDS = 4096, /* of a thread between rounds of ranks that wait for each other */
+};
 
 struct worker {
     struct view in, out;
     struct lane *lane;
     struct done done;
-    struct run *run;
 };
 
 struct run {
@@ -47,7 +49,7 @@ struct run {
     atomic_uint_fast64_t next; /* chunk to be taken, during a stretch */
     uint64_t stop;             /* first chunk not of this stretch */
     uint64_t group;            /* chunks that are taken together */
-    size_t part;               /* of the chunks, in this round */
+    size_t part, parts;        /* of the chunks: in this round, and in all */
     atomic_uint next_lane;
 
     struct checkpoints *checkpoints;
@@ -75,9 +77,8 @@ unsigned threads_of(const struct shoal_train_opts *o);
 size_t workers_of(const struct shoal_train_opts *o);
 /* Ids of a chunk. */
 size_t chunk_of(const struct shoal_train_opts *o, size_t ids);
-/* Whether it fits into memory, and these ranks can do it. */
+/* Whether it fits into memory. */
 shoal_status check_plan(const struct shoal_train_plan *p);
-shoal_status check_ranks(const struct shoal_train_opts *o);
 
 /* ---- begin.c ---- */
 

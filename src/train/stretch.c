@@ -5,20 +5,11 @@
 #include <string.h>
 
 enum {
-    STEP_IDS = 4096,  /* between looks at what other ranks sent */
+    STEP_IDS = 4096,     /* between looks at what other ranks sent */
     STEP_CROWDED = 1024, /* the same where ranks take turns on the cores */
-    ROUND_IDS = 4096, /* of a thread between rounds of ranks that wait for each other */
 };
 
 #define STRETCH_SECONDS 0.5
-
-static void add_done(struct done *sum, const struct done *d)
-{
-    sum->words += d->words;
-    sum->rows += d->rows;
-    sum->predictions += d->predictions;
-    sum->loss += d->loss;
-}
 
 /* The position is what was when all met, and what was done since. */
 void count_up(struct run *r, const struct done *since)
@@ -32,7 +23,7 @@ static void take_home(struct run *r, const struct done *d)
 {
     struct done since;
 
-    add_done(&r->since, d);
+    done_add(&r->since, d);
     r->rows += d->rows;
     r->interval_loss += d->loss;
     r->interval_predictions += d->predictions;
@@ -40,7 +31,7 @@ static void take_home(struct run *r, const struct done *d)
     if (r->with) {
         struct done others = together_others(r->with);
 
-        add_done(&since, &others);
+        done_add(&since, &others);
     }
     count_up(r, &since);
 }
@@ -255,7 +246,6 @@ static shoal_status softmax_round(struct run *r, struct done *done)
 
 /* ---- a stretch ---- */
 
-
 static void take_all_home(struct run *r)
 {
     for (size_t i = 0; i < r->nworkers; i++) {
@@ -290,7 +280,7 @@ static shoal_status ranks_rounds(struct run *r)
 {
     shoal_status st = SHOAL_OK;
 
-    for (r->part = 0; st == SHOAL_OK && r->part * ROUND_IDS < r->chunk; r->part++)
+    for (r->part = 0; st == SHOAL_OK && r->part < r->parts; r->part++)
         st = ranks_part(r);
     return st;
 }

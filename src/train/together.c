@@ -13,12 +13,12 @@ enum {
 };
 
 enum {
-    DUE_MOST = 256, /* touches after which a row travels, for one worker */
+    DUE = 256,      /* over the square of the workers: touches after which a row travels */
+    DUE_MOST = 128, /* touches are counted up to 255 */
     DUE_LEAST = 8,
-    SWEEP = 2048,  /* rounds in which all that was touched travels, likewise */
-    SWEEP_SHORT = 2048, /* when rounds are short, because ranks wait for each other */
+    SWEEP = 2048,   /* likewise: rounds in which all that was touched travels */
     SWEEP_LEAST = 8,
-    FAR = 4,       /* so much more rarely rows travel between hosts, where it costs more */
+    FAR = 4,        /* so much more rarely rows travel between hosts, where it costs more */
     SENTENCE = 1024,
 };
 
@@ -40,6 +40,7 @@ struct together {
     unsigned rank, ranks, workers, threads;
     uint64_t limit, place;
     bool called, placed, crowded;
+    bool failed; /* another rank said so */
     uint64_t *limits; /* rank 0: [ranks] since the call; UINT64_MAX: not heard */
     struct done *others; /* rank 0: [ranks] */
     double told;
@@ -132,6 +133,7 @@ static shoal_status on_fail(void *ctx, unsigned from, const void *data, size_t l
 
     if (st != SHOAL_OK)
         return st;
+    w->failed = true;
     memcpy(&f, data, sizeof f);
     f.sentence[SENTENCE - 1] = '\0';
     return shoal_fail((shoal_status)f.status, "rank %u on %s: %s", from, comm_host(w->comm, from),
@@ -155,7 +157,7 @@ static unsigned due_of(unsigned sharing)
 {
     unsigned due = DUE_MOST;
 
-    while (due > DUE_LEAST && due * sharing * sharing > DUE_MOST)
+    while (due > DUE_LEAST && due * sharing * sharing > DUE)
         due /= 2;
     return due;
 }
@@ -163,7 +165,7 @@ static unsigned due_of(unsigned sharing)
 struct store_opts together_store_opts(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
-    unsigned sweep = (o->sync == SHOAL_ASYNC ? SWEEP : SWEEP_SHORT) / sharing / sharing;
+    unsigned sweep = SWEEP / sharing / sharing;
 
     return (struct store_opts){
         .policy = o->sync, .staleness = o->staleness, .wire = o->wire, .servers = o->servers,
@@ -181,7 +183,7 @@ static shoal_status open_store(struct together *w, const struct shoal_train_opts
 
     w->crowded = so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
     if (ranks_here(opts->ranks) < w->ranks) {
-        so.due = so.due * FAR < DUE_MOST / 2 ? so.due * FAR : DUE_MOST / 2;
+        so.due = so.due * FAR < DUE_MOST ? so.due * FAR : DUE_MOST;
         so.sweep *= FAR;
     }
     comm_patience(w->comm, opts->patience);
@@ -321,20 +323,12 @@ shoal_status together_tell(struct together *w, const struct done *done)
     return comm_send(w->comm, 0, TAG_DONE, &w->told_out, sizeof w->told_out, &w->done_ticket);
 }
 
-static void add_done(struct done *sum, const struct done *d)
-{
-    sum->words += d->words;
-    sum->rows += d->rows;
-    sum->predictions += d->predictions;
-    sum->loss += d->loss;
-}
-
 struct done together_others(const struct together *w)
 {
     struct done sum = {0};
 
     for (unsigned r = 1; r < w->ranks; r++)
-        add_done(&sum, &w->others[r]);
+        done_add(&sum, &w->others[r]);
     return sum;
 }
 
@@ -375,13 +369,14 @@ shoal_status together_decide(struct together *w, bool *yes)
 
 /* ---- failing ---- */
 
-/* Whoever is gone need not be told; the rest of the message's way is the others'
- * next poll, so some time is given to it. */
+/* What another rank said, or that it is gone, the others know already. They hear
+ * of ours at their next poll, so some time is given to it; what else comes is of
+ * no interest any more. */
 void together_fail(struct together *w, shoal_status st)
 {
     double until = clock_now() + 1;
 
-    if (st == SHOAL_EPEER)
+    if (st == SHOAL_EPEER || w->failed)
         return;
     w->failure_out.status = (int32_t)st;
     snprintf(w->failure_out.sentence, SENTENCE, "%s", shoal_error());
@@ -391,7 +386,6 @@ void together_fail(struct together *w, shoal_status st)
                       &w->tickets[r]);
     for (bool all = false; !all && clock_now() < until;) {
         all = true;
-        comm_on(w->comm, TAG_FAIL, NULL, NULL);
         for (unsigned r = 0; r < w->ranks; r++) {
             bool sent = true;
 

@@ -50,7 +50,6 @@ struct errand {
 
 /* Runs fn at once, here, when there is no thread to be had. */
 void errand_begin(struct errand *e, shoal_status (*fn)(void *ctx), void *ctx);
-bool errand_over(struct errand *e);
 /* Waits for fn and gives its status; meanwhile comm is polled, unless NULL. When
  * that fails, its failure is given, after a word to the work to stop. */
 shoal_status errand_end(struct errand *e, struct comm *comm);
@@ -71,15 +70,12 @@ struct checkpoints;
 
 /* Not collective: rank 0 makes the folder and looks what is there. share NULL:
  * one rank. */
-shoal_status checkpoints_open_shared(struct checkpoints **out, const struct shoal_train_opts *opts,
+shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train_opts *opts,
                                      const shoal_corpus *corpus, const struct table *tables,
                                      size_t n, const struct checkpoint_share *share);
 /* Collective. Copies this rank's rows and starts writing, after finishing the one
  * before. Rank 0's position counts. */
 shoal_status checkpoints_write(struct checkpoints *c, const struct position *at);
-/* Collective: as checkpoints_finish if every rank's writer is through, else
- * nothing. */
-shoal_status checkpoints_settle(struct checkpoints *c);
 /* Collective. Waits for the writers and gives their status; of several ranks the
  * checkpoint is one only now, as rank 0 writes its head. */
 shoal_status checkpoints_finish(struct checkpoints *c);
@@ -90,25 +86,9 @@ void checkpoints_close(struct checkpoints *c);
 /* Collective. Reads the newest checkpoint that is whole for all ranks, however
  * many wrote it, into tables and *at, after checking that it belongs to these
  * options and this corpus. All ranks succeed or none. */
-shoal_status checkpoint_load_shared(const struct shoal_train_opts *opts,
+shoal_status checkpoint_load(const struct shoal_train_opts *opts,
                                     const shoal_corpus *corpus, struct table *tables, size_t n,
                                     struct position *at, const struct checkpoint_share *share);
-
-/* One rank. */
-static inline shoal_status checkpoints_open(struct checkpoints **out,
-                                            const struct shoal_train_opts *opts,
-                                            const shoal_corpus *corpus,
-                                            const struct table *tables, size_t n)
-{
-    return checkpoints_open_shared(out, opts, corpus, tables, n, NULL);
-}
-
-static inline shoal_status checkpoint_load(const struct shoal_train_opts *opts,
-                                           const shoal_corpus *corpus, struct table *tables,
-                                           size_t n, struct position *at)
-{
-    return checkpoint_load_shared(opts, corpus, tables, n, at, NULL);
-}
 
 /* ---- metrics.c ---------------------------------------------------------------------- */
 

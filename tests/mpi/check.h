@@ -9,6 +9,8 @@
 
 static unsigned rank, size;
 static unsigned failures;   /* of this rank, in the case that runs */
+static unsigned cases;
+static bool all_passed = true;
 static struct comm *fragile; /* ended, with the program, when a call fails; NULL: all go on */
 
 #define CHECK(what) check((what), #what, __LINE__)
@@ -32,6 +34,20 @@ static void check_ok(shoal_status st, const char *what, int line)
         return;
     comm_close(fragile, false);
     exit(1);
+}
+
+/* The case that ran has passed when it did on every rank. */
+static void end_case(struct comm *c, const char *name)
+{
+    uint64_t all = failures;
+
+    CHECK_OK(comm_sum_u64(c, &all, 1));
+    failures = 0;
+    cases++;
+    all_passed &= all == 0;
+    if (rank == 0)
+        printf("%s %u - %s\n", all == 0 ? "ok" : "not ok", cases, name);
+    fflush(stdout);
 }
 
 #endif

@@ -624,41 +624,23 @@ static void all_have_the_same_hash(void)
     CHECK(most[0] == -most[1]);
 }
 
-/* All ranks fail together, so that all go on or none. */
-static bool passes(const char *name, void (*run)(void))
-{
-    uint64_t wrong;
-
-    failures = 0;
-    run();
-    wrong = failures;
-    CHECK_OK(comm_sum_u64(c, &wrong, 1));
-    if (rank == 0) {
-        printf("%s - %s\n", wrong ? "not ok" : "ok", name);
-        fflush(stdout);
-    }
-    return wrong == 0;
-}
-
-#define PASSES(name) passes(#name, name)
+#define PASSES(fn) (fn(), end_case(c, #fn))
 
 static bool passes_all(void)
 {
-    bool ok = true;
-
-    ok &= PASSES(messages_arrive_once_and_in_order_while_all_sum_and_gather);
-    ok &= PASSES(sums_are_added_in_the_order_of_the_ranks);
-    ok &= PASSES(a_broadcast_from_any_rank_reaches_all);
-    ok &= PASSES(gathered_bytes_are_in_the_order_of_the_ranks);
-    ok &= PASSES(many_turns_never_mix);
-    ok &= PASSES(a_broadcast_of_different_lengths_fails_everywhere);
-    ok &= PASSES(all_fail_with_the_sentence_of_the_lowest_that_failed);
-    ok &= PASSES(messages_wait_for_their_handler);
-    ok &= PASSES(a_handler_may_send_to_its_own_rank);
-    ok &= PASSES(the_failure_of_a_handler_is_that_of_the_wait);
-    ok &= PASSES(a_silent_rank_is_named_and_blames_nobody_itself);
-    ok &= PASSES(all_have_the_same_hash);
-    return ok;
+    PASSES(messages_arrive_once_and_in_order_while_all_sum_and_gather);
+    PASSES(sums_are_added_in_the_order_of_the_ranks);
+    PASSES(a_broadcast_from_any_rank_reaches_all);
+    PASSES(gathered_bytes_are_in_the_order_of_the_ranks);
+    PASSES(many_turns_never_mix);
+    PASSES(a_broadcast_of_different_lengths_fails_everywhere);
+    PASSES(all_fail_with_the_sentence_of_the_lowest_that_failed);
+    PASSES(messages_wait_for_their_handler);
+    PASSES(a_handler_may_send_to_its_own_rank);
+    PASSES(the_failure_of_a_handler_is_that_of_the_wait);
+    PASSES(a_silent_rank_is_named_and_blames_nobody_itself);
+    PASSES(all_have_the_same_hash);
+    return all_passed;
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,7 @@
 /* A corpus that ranks count together is, byte for byte, the one that one process
  * makes: run.sh starts this program several times over; rank 0 prints TAP. */
+#include "train/train.h"
+
 #include "check.h"
 
 #include <ftw.h>
@@ -344,24 +346,7 @@ static void the_watch_of_rank_0_stops_all(void)
 
 /* ---- TAP ---------------------------------------------------------------------------------- */
 
-static unsigned cases;
-static bool all_passed = true;
-
-static void passes(void (*fn)(void), const char *name)
-{
-    bool ok;
-
-    failures = 0;
-    fn();
-    ok = shoal_ranks_agree(ranks, failures ? shoal_fail(SHOAL_EINVAL, "%s", name) : SHOAL_OK) ==
-         SHOAL_OK;
-    all_passed &= ok;
-    cases++;
-    if (rank == 0)
-        printf("%s %u - %s\n", ok ? "ok" : "not ok", cases, name);
-}
-
-#define PASSES(fn) passes(fn, #fn)
+#define PASSES(fn) (fn(), end_case(ranks_comm(ranks), #fn))
 
 static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
 {
