@@ -1,6 +1,7 @@
 /* shoal: many small workers moving as one.
  *
- * What this is: the whole public interface of libshoal. Text goes in, a
+ * What this is: the public interface of libshoal: what all of it shares, text and
+ * vectors here, the rest in the parts that are included at the end. Text goes in, a
  * vocabulary and an encoded corpus come out, and models are trained on them.
  * Who owns what: a function that gives you an object through `T **out` gives
  * it to you; end it with the matching _free or _close, which accept NULL.
@@ -420,148 +421,6 @@ struct shoal_rank_stats {
     uint64_t stale[SHOAL_STALE_BINS];
 };
 
-/* ---- Training word vectors ------------------------------------------------- */
-
-enum shoal_model { SHOAL_CBOW, SHOAL_SKIPGRAM };
-enum shoal_loss {
-    SHOAL_NS,      /* negative sampling (Mikolov et al. 2013) */
-    SHOAL_HS,      /* hierarchical softmax over a Huffman tree */
-    SHOAL_SOFTMAX, /* exact softmax with bias, in mini-batches: for small V */
-};
-enum shoal_schedule {
-    SHOAL_LINEAR,       /* lr falls evenly to lr/10,000 */
-    SHOAL_CONSTANT,
-    SHOAL_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
-};
-
-/* How often: every so many seconds, every share of the run, or after each epoch. */
-enum shoal_every { SHOAL_EVERY_SECONDS, SHOAL_EVERY_SHARE, SHOAL_EVERY_EPOCH };
-
-enum shoal_event {
-    SHOAL_EVENT_INTERVAL,   /* some time has passed */
-    SHOAL_EVENT_EPOCH,      /* an epoch is through: loss is the epoch's */
-    SHOAL_EVENT_CHECKPOINT, /* one was started; loss is the last interval's */
-    SHOAL_EVENT_DONE,       /* the last report; loss is the last epoch's */
-};
-
-struct shoal_report {
-    enum shoal_event event;
-    unsigned epoch, epochs;  /* begun, or through (SHOAL_EVENT_EPOCH), from 1; in all */
-    double progress;         /* 0 .. 1 */
-    uint64_t words;          /* trained so far, every epoch's counted */
-    double seconds;          /* of training, those before a resume included */
-    double words_per_second; /* over the interval, the epoch or the run */
-    double loss;             /* mean over predictions; NaN: not measured */
-    double valid_loss;       /* on what is held out; NaN: not measured */
-    double lr;
-    double eta;              /* seconds */
-    uint64_t memory;         /* peak, bytes */
-    /* SHOAL_EVENT_EPOCH: of each suite of `evals` the last score, under the
-     * suite's name; borrowed for the call. Otherwise NULL and 0. */
-    const struct shoal_score *scores;
-    size_t nscores;
-};
-
-struct shoal_train_opts {
-    enum shoal_model model;
-    enum shoal_loss loss;
-    unsigned dim;
-    unsigned window;   /* words on each side, shrunk evenly at random */
-    unsigned negative; /* noise words of a prediction (ns) */
-    double sample;     /* the share of a word above which it is thinned out; 0: never */
-    unsigned epochs;
-    double lr;         /* 0: 0.05 for CBOW, 0.025 for skip-gram */
-    enum shoal_schedule schedule;
-    double decay;      /* of SHOAL_INVERSE_TIME */
-    bool sum;          /* CBOW: the sum of the window, not its mean */
-    unsigned batch;    /* predictions of a step (softmax) */
-    uint64_t seed;
-    double valid;      /* the share of the corpus, at its end, that is held out */
-
-    unsigned threads;  /* 0: one for each core */
-    bool deterministic; /* the same bytes for any number of threads */
-    unsigned lanes;    /* deterministic: workers whose changes are merged */
-    uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
-
-    shoal_ranks *ranks;    /* NULL: alone */
-    enum shoal_sync sync;
-    unsigned staleness;    /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
-    enum shoal_wire wire;
-    unsigned servers;      /* the last so many ranks keep rows and do not train; 0: all do both */
-    bool local_input;      /* the corpus is this rank's own part */
-    double patience;       /* seconds until a silent rank is given up */
-
-    const char *checkpoint; /* a folder; NULL: none */
-    enum shoal_every every;
-    double every_value;     /* seconds, or a share of the run */
-    bool resume;            /* go on from the folder's last checkpoint */
-    const char *corpus;     /* remembered in the checkpoint for whoever resumes */
-    const char *output;
-
-    const shoal_eval *const *evals; /* [nevals] asked after each epoch, as by default; borrowed */
-    size_t nevals;
-
-    const char *metrics; /* a file for JSON lines, one a report; NULL: none */
-    /* Called about once a second from the calling thread. Returning false stops
-     * the run, with a checkpoint if there is a folder, as SHOAL_ESTOP. */
-    bool (*report)(void *user, const struct shoal_report *report);
-    void *user;
-};
-
-struct shoal_train_plan {
-    uint64_t words, vocab;
-    uint64_t model_bytes;      /* the tables */
-    uint64_t work_bytes;       /* private copies, samplers, buffers */
-    uint64_t held_bytes;       /* before training: program, vocabulary, the mapped corpus */
-    uint64_t checkpoint_bytes; /* the copy that is written in the background */
-    uint64_t memory_bytes;     /* the sum */
-    uint64_t memory_free;
-};
-
-struct shoal_train_stats {
-    uint64_t words;       /* trained in this call */
-    double seconds;       /* of this call's training */
-    double startup;       /* seconds to the first update */
-    double loss, valid_loss;
-    uint64_t memory;      /* peak, bytes */
-    const char *kernel;   /* "avx2" */
-    unsigned checkpoints; /* written */
-    bool resumed;
-    struct shoal_rank_stats ranks;
-};
-
-SHOAL_API struct shoal_train_opts shoal_train_default(enum shoal_model model);
-SHOAL_API shoal_status shoal_train_check(const struct shoal_train_opts *opts);
-SHOAL_API shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
-                                        const struct shoal_train_opts *opts);
-/* As shoal_encode, the words counted by all ranks, each its part of the inputs.
- * Rank 0 writes `path`, which the others must be able to open; or each rank its
- * own inputs to its own path, over the words of all, when `local`. */
-SHOAL_API shoal_status shoal_ranks_encode(shoal_ranks *r, const char *path,
-                                          const char *const *inputs, size_t n,
-                                          const struct shoal_encode_opts *opts, bool local,
-                                          struct shoal_encode_stats *stats);
-/* *out is NULL on ranks other than 0. */
-SHOAL_API shoal_status shoal_train(shoal_vectors **out, const shoal_corpus *corpus,
-                                   const struct shoal_train_opts *opts,
-                                   struct shoal_train_stats *stats);
-
-/* What a checkpoint was made with: the last of a folder, or a file. shoal_resume_free
- * ends the strings of opts; opts.checkpoint is borrowed. */
-struct shoal_resume {
-    struct shoal_train_opts opts;
-    const char *path;  /* of the checkpoint */
-    unsigned epoch;    /* epochs done */
-    double progress;   /* 0 .. 1 */
-    uint64_t words;    /* trained so far, every epoch's counted */
-    double seconds;    /* of training so far */
-    char *strings;
-};
-
-/* A folder that is not there or holds no checkpoint is SHOAL_ENOENT. */
-SHOAL_API shoal_status shoal_resume_read(struct shoal_resume *out, const char *path);
-SHOAL_API void shoal_resume_free(struct shoal_resume *r);
-
 /* ---- A world to learn ----------------------------------------------------
  * English-like sentences over planted facts, and the analogy questions that
  * good vectors of them answer. */
@@ -586,4 +445,8 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #ifdef __cplusplus
 }
 #endif
+
+/* The rest of the interface, part by part. */
+#include <shoal/train.h>
+
 #endif

@@ -1,14 +1,17 @@
 #!/bin/sh
-# The shared library shows what shoal.h marks SHOAL_API, all of it and no more.
+# The shared library shows what shoal.h and its parts mark SHOAL_API, all of it and
+# no more.
 #
-#     tests/exports.sh libshoal.so include/shoal.h
+#     tests/exports.sh libshoal.so include/shoal.h include/shoal/PART.h...
 set -eu
+library=$1
+shift
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 
 # Sanitizers add their own names, which start with two underscores.
-nm -D --defined-only "$1" | awk '$3 !~ /^__/ && $2 != "A" { print $3 }' | sort >"$tmp/shown"
-grep -v '^#' "$2" | tr '\n' ' ' | grep -o 'SHOAL_API [^(;]*(' |
+nm -D --defined-only "$library" | awk '$3 !~ /^__/ && $2 != "A" { print $3 }' | sort >"$tmp/shown"
+cat "$@" | grep -v '^#' | tr '\n' ' ' | grep -o 'SHOAL_API [^(;]*(' |
     sed 's/.*[ *]\(shoal_[a-z0-9_]*\)(/\1/' | sort >"$tmp/marked"
 
 if [ -s "$tmp/marked" ] && diff "$tmp/marked" "$tmp/shown" >"$tmp/diff"; then

@@ -108,7 +108,7 @@ function report(rule, sentence) { print file ":" FNR ": " rule ": " sentence }
 
 # One file ended: its length.
 function finish(  limit) {
-    limit = ENVIRON[file == "include/shoal.h" ? "max_header_lines" : "max_lines"] + 0
+    limit = ENVIRON[where == "include" ? "max_header_lines" : "max_lines"] + 0
     if (file != "" && lines > limit)
         print file ":" lines ": LENGTH: found " lines " lines, want " limit " at most"
 }
@@ -171,7 +171,7 @@ function from_libc(header,  name, folder) {
 }
 
 function check_angle(header,  key) {
-    if (from_libc(header) || (header == "shoal.h" && where != "include"))
+    if (from_libc(header) || header == "shoal.h" || (header ~ /^shoal\// && where == "include"))
         return
     key = (header in fenced) ? header : under(header, fenced)
     if (key == "")
@@ -344,6 +344,9 @@ planted PRINTS 'the law sees printf' src/data/planted.c 'int f(void)' '{' '    p
 planted PRINTS 'the law sees a write to stderr' src/data/planted.c 'x = fputs("y", stderr);'
 planted PRINTS 'the law sees exit after a string' src/base/planted.c 'f("/*"); exit(1); /* */'
 planted PRINTS 'the law sees abort' src/base/planted.c 'if (x) abort();'
+planted LENGTH 'the law sees a part of shoal.h of 601 lines' include/shoal/planted.h $(seq 601)
+planted FOREIGN 'the law sees a part of shoal.h opened by itself' src/data/planted.c \
+    '#include "shoal/train.h"'
 planted LENGTH 'the law sees a file of 1,001 lines' src/base/planted.c $(seq 1001)
 planted NAME 'the law sees a file named util' src/base/util.c 'int x;'
 planted NAME 'the law sees a header named common' cli/common.h 'int x;'
