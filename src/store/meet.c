@@ -223,6 +223,18 @@ static shoal_status publish(struct store *s)
     return st;
 }
 
+/* All that was touched goes to its owners and is answered. */
+static shoal_status push_all(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (store_works(s) && s->opts.policy == SHOAL_SYNC)
+        st = sync_round(s, true);
+    else if (store_works(s))
+        st = push_round(s, true);
+    return st == SHOAL_OK ? comm_until(s->comm, push_settled, s) : st;
+}
+
 shoal_status store_meet(struct store *s)
 {
     shoal_status st = SHOAL_OK;
@@ -231,12 +243,13 @@ shoal_status store_meet(struct store *s)
         return comm_barrier(s->comm);
     if (s->opts.policy == SHOAL_AVERAGE)
         return average(s);
-    if (store_works(s) && s->opts.policy == SHOAL_SYNC)
-        st = sync_round(s, true);
-    else if (store_works(s))
-        st = push_round(s, true);
+    if (s->opts.wire == SHOAL_WIRE_BF16) {
+        s->again = true; /* what rounding leaves behind goes with a second push */
+        st = push_all(s);
+        s->again = false;
+    }
     if (st == SHOAL_OK)
-        st = comm_until(s->comm, push_settled, s);
+        st = push_all(s);
     if (st == SHOAL_OK)
         st = comm_barrier(s->comm);
     return st == SHOAL_OK ? publish(s) : st;

@@ -332,7 +332,7 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
     shoal_status st = SHOAL_OK;
     uint32_t at;
 
-    __atomic_store_n(&h->touches[row], 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->touches[row], s->again, __ATOMIC_RELAXED);
     s->stats.rows_pushed++;
     if (to == s->rank && s->opts.policy != SHOAL_SYNC) {
         push_own(s, h, row);

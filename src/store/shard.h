@@ -101,6 +101,7 @@ struct store {
     uint64_t clock, lead;
     uint64_t rounds; /* whose end this rank awaits: of SHOAL_SYNC, or merges of lanes */
     uint64_t merged;
+    bool again; /* what is pushed now stays touched */
     struct shoal_rank_stats stats;
 };
 
