@@ -58,8 +58,9 @@ void w2v_fini(struct w2v *w);
 size_t w2v_out_rows(const struct shoal_train_opts *opts, size_t words);
 /* What w2v_init will take. */
 size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab);
-/* How often a row of each table changes, for each word of the corpus. */
-void w2v_traffic(const struct w2v *w, const shoal_vocab *vocab, float *in, float *out);
+/* How often a row of each table changes, for each word of the corpus; out is zero before. */
+void w2v_traffic_in(const struct w2v *w, const shoal_vocab *vocab, float *in);
+void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out);
 /* Small random input rows; output rows are zero. */
 void w2v_start(struct table *in, uint64_t seed);
 

@@ -253,23 +253,33 @@ static double noise_total(const struct w2v *w, const shoal_vocab *vocab)
     return sum > 0 ? sum : 1;
 }
 
-void w2v_traffic(const struct w2v *w, const shoal_vocab *vocab, float *in, float *out)
+/* Of a word of the corpus, how likely it is this one and stays. */
+static double kept_share(const struct w2v *w, const shoal_vocab *vocab, uint32_t word)
 {
-    double total = (double)shoal_vocab_total(vocab), noise = noise_total(w, vocab), kept = 0;
+    return (double)shoal_vocab_count(vocab, word) / (double)shoal_vocab_total(vocab) *
+           w->keep[word] * 0x1p-32;
+}
 
-    for (uint32_t i = 0; i < w->words; i++) {
-        double count = (double)shoal_vocab_count(vocab, i);
+void w2v_traffic_in(const struct w2v *w, const shoal_vocab *vocab, float *in)
+{
+    for (uint32_t i = 0; i < w->words; i++)
+        in[i] = (float)kept_share(w, vocab, i);
+}
 
-        in[i] = (float)(count / total * w->keep[i] * 0x1p-32);
-        kept += (double)in[i];
-    }
+void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out)
+{
+    double noise = noise_total(w, vocab), kept = 0;
+
+    for (uint32_t i = 0; i < w->words; i++)
+        kept += kept_share(w, vocab, i);
     for (uint32_t i = 0; i < w->words; i++) {
-        double drawn = pow((double)shoal_vocab_count(vocab, i), 0.75) / noise;
+        float own = (float)kept_share(w, vocab, i);
 
         if (!w->path)
-            out[i] = in[i] + (float)(kept * w->negatives * drawn);
+            out[i] = own + (float)(kept * w->negatives *
+                                   pow((double)shoal_vocab_count(vocab, i), 0.75) / noise);
         else
             for (uint32_t n = w->path[i]; n < w->path[i + 1]; n++)
-                out[w->node[n]] += in[i];
+                out[w->node[n]] += own;
     }
 }

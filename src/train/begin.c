@@ -1,9 +1,6 @@
 /* Beginning and ending: tables, new or from a checkpoint, and who works on them. */
 #include "train/run.h"
 
-#include "model/model.h"
-#include "store/store.h"
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,12 +15,12 @@ static size_t gcd(size_t a, size_t b)
     return a;
 }
 
-static size_t parts_of(size_t chunk)
+static size_t parts_of(const struct run *r)
 {
-    return (chunk + ROUND_IDS - 1) / ROUND_IDS;
+    return (r->chunk + r->grain.round - 1) / r->grain.round;
 }
 
-/* Corpora of different sizes have the same number of chunks, each rank's own as
+/* Parts of different sizes have the same number of chunks, each rank's own as
  * large as it needs, and the same number of rounds, so that all are through at
  * once. */
 static shoal_status even_out(struct run *r)
@@ -33,23 +30,23 @@ static shoal_status even_out(struct run *r)
 
     r->chunks = (size_t)most;
     r->chunk = (r->train + r->chunks - 1) / r->chunks;
-    most = (double)parts_of(r->chunk);
+    most = (double)parts_of(r);
     if (st == SHOAL_OK)
         st = comm_max(ranks_comm(r->opts->ranks), &most, 1);
     r->parts = (size_t)most;
     return st;
 }
 
-/* Neighbours in the sequence lie far apart in the corpus, so that workers do
+/* Neighbours in the sequence lie far apart in the data, so that workers do
  * not write the rows of one topic at the same time: i -> i * step mod chunks,
  * step near the golden section and coprime with chunks. */
 static shoal_status lay_out(struct run *r)
 {
     shoal_status st = SHOAL_OK;
 
-    r->chunk = chunk_of(r->opts, r->train);
+    r->chunk = r->grain.chunk;
     r->chunks = (r->train + r->chunk - 1) / r->chunk;
-    r->parts = parts_of(r->chunk);
+    r->parts = parts_of(r);
     if (r->opts->local_input && shoal_ranks_size(r->opts->ranks) > 1)
         st = even_out(r);
     r->step = (size_t)(0.618 * (double)r->chunks) + 1;
@@ -58,45 +55,19 @@ static shoal_status lay_out(struct run *r)
     return st;
 }
 
-static shoal_status hold_out(struct run *r)
-{
-    shoal_status st = shoal_corpus_part(r->corpus, 0, 1, &r->ids, &r->all);
-
-    r->train = r->all - (size_t)(r->opts->valid * (double)r->all);
-    r->last_loss = r->valid_loss = NAN;
-    return st;
-}
-
-static shoal_status make_tables(struct run *r)
-{
-    size_t words = shoal_vocab_size(shoal_corpus_vocab(r->corpus)), dim = r->opts->dim;
-    shoal_status st = table_init(&r->tables[IN], "in", words, dim);
-
-    if (st == SHOAL_OK)
-        st = table_init(&r->tables[OUT], "out", w2v_out_rows(r->opts, words), dim);
-    if (st == SHOAL_OK && r->opts->loss == SHOAL_SOFTMAX)
-        st = table_init(&r->tables[BIAS], "bias", 1, words);
-    r->ntables = r->opts->loss == SHOAL_SOFTMAX ? 3 : 2;
-    return st;
-}
-
 static shoal_status init_views(struct run *r, struct worker *w)
 {
-    struct table *in = &r->tables[IN], *out = &r->tables[OUT];
     /* One worker alone has nobody to share hot rows with. */
-    uint32_t hot = r->nworkers > 1 ? HOT_ROWS : 0;
-    shoal_status st;
+    uint32_t hot = r->nworkers > 1 ? r->grain.hot : 0;
+    shoal_status st = SHOAL_OK;
 
-    if (r->opts->deterministic) {
-        st = view_init_private(&w->in, in);
-        return st == SHOAL_OK ? view_init_private(&w->out, out) : st;
-    }
-    st = view_init_shared(&w->in, in, hot);
-    if (st == SHOAL_OK)
-        st = view_init_shared(&w->out, out, hot);
-    if (st == SHOAL_OK && r->with) {
-        w->in.touches = store_touches(together_store(r->with), IN);
-        w->out.touches = store_touches(together_store(r->with), OUT);
+    for (size_t t = 0; t < r->ntables && st == SHOAL_OK; t++) {
+        if (r->opts->deterministic)
+            st = view_init_private(&w->views[t], &r->tables[t]);
+        else
+            st = view_init_shared(&w->views[t], &r->tables[t], hot);
+        if (st == SHOAL_OK && r->with && !r->opts->deterministic)
+            w->views[t].touches = store_touches(together_store(r->with), t);
     }
     return st;
 }
@@ -105,28 +76,18 @@ static shoal_status make_workers(struct run *r)
 {
     shoal_status st = SHOAL_OK;
 
-    if (r->opts->loss == SHOAL_SOFTMAX)
-        return softmax_new(&r->softmax, &r->model, r->opts->batch, &r->tables[IN],
-                           &r->tables[OUT], &r->tables[BIAS], r->threads);
+    if (r->whole)
+        return SHOAL_OK;
     r->nworkers = workers_of(r->opts);
     r->workers = mem_array(r->nworkers + 1, sizeof *r->workers);
     if (!r->workers)
         return SHOAL_ENOMEM;
     for (size_t i = 0; i < r->nworkers && st == SHOAL_OK; i++) {
-        struct worker *w = &r->workers[i];
-
-        st = init_views(r, w);
+        st = init_views(r, &r->workers[i]);
         if (st == SHOAL_OK)
-            st = lane_new(&w->lane, &r->model, &w->in, &w->out);
+            st = r->task->join(r, &r->workers[i]);
     }
     return st;
-}
-
-/* All is even: what a model that knows nothing loses on a prediction, or for a
- * Huffman tree a little more. */
-static double untrained_loss(const struct shoal_train_opts *o, size_t words)
-{
-    return o->loss == SHOAL_NS ? (o->negative + 1) * log(2) : log((double)words) + log(2);
 }
 
 static struct checkpoint_share share_of(const struct run *r)
@@ -141,8 +102,8 @@ static shoal_status load(struct run *r)
 {
     const struct position *at = &r->at;
     struct checkpoint_share share = share_of(r);
-    shoal_status st = checkpoint_load(r->opts, r->corpus, r->tables, r->ntables, &r->at,
-                                             share.size > 1 ? &share : NULL);
+    shoal_status st = checkpoint_load(r->opts, r->from, r->tables, r->ntables, &r->at,
+                                      share.size > 1 ? &share : NULL);
 
     if (st == SHOAL_OK && (at->epoch > r->opts->epochs || at->chunk > r->chunks))
         st = shoal_fail(SHOAL_EFORMAT, "%s: the checkpoint is at chunk %llu of epoch %u, beyond "
@@ -153,19 +114,25 @@ static shoal_status load(struct run *r)
 /* How often rows will travel, to deal them out evenly. */
 static shoal_status join_ranks(struct run *r)
 {
-    float *traffic[TABLES] = {mem_array(r->tables[IN].rows, sizeof(float)),
-                              mem_array(r->tables[OUT].rows, sizeof(float))};
+    float *traffic[RUN_TABLES] = {NULL};
     struct together_plan plan = {.kernel = r->kernel, .tables = r->tables, .n = r->ntables,
                                  .traffic = (const float *const *)traffic, .threads = r->threads};
-    shoal_status st = traffic[IN] && traffic[OUT] ? SHOAL_OK : SHOAL_ENOMEM;
+    shoal_status st = SHOAL_OK;
 
-    st = shoal_ranks_agree(r->opts->ranks, st);
-    if (st == SHOAL_OK) {
-        w2v_traffic(&r->model, shoal_corpus_vocab(r->corpus), traffic[IN], traffic[OUT]);
-        st = together_open(&r->with, r->opts, &plan);
+    for (size_t t = 0; t < r->ntables && st == SHOAL_OK; t++) {
+        traffic[t] = mem_array(r->tables[t].rows, sizeof *traffic[t]);
+        if (!traffic[t]) {
+            st = SHOAL_ENOMEM;
+        } else if (!r->task->traffic(r, t, traffic[t])) {
+            free(traffic[t]);
+            traffic[t] = NULL;
+        }
     }
-    free(traffic[IN]);
-    free(traffic[OUT]);
+    st = shoal_ranks_agree(r->opts->ranks, st);
+    if (st == SHOAL_OK)
+        st = together_open(&r->with, r->opts, &plan);
+    for (size_t t = 0; t < r->ntables; t++)
+        free(traffic[t]);
     return st;
 }
 
@@ -173,9 +140,10 @@ static shoal_status begin_tables(struct run *r)
 {
     const struct shoal_train_opts *o = r->opts;
     struct shoal_train_plan plan;
-    shoal_status st = shoal_train_plan(&plan, r->corpus, o);
+    shoal_status st = r->task->plan(r, &plan);
 
     r->began = clock_now();
+    r->last_loss = r->valid_loss = NAN;
     r->threads = threads_of(o);
     r->leads = shoal_ranks_rank(o->ranks) == 0;
     r->worker = o->local_input ? 0 : shoal_ranks_rank(o->ranks);
@@ -184,29 +152,20 @@ static shoal_status begin_tables(struct run *r)
         st = check_plan(&plan);
     if (st == SHOAL_OK)
         st = kernel_choose(&r->kernel);
-    if (st == SHOAL_OK)
-        st = hold_out(r);
-    if (st == SHOAL_OK)
-        st = w2v_init(&r->model, o, shoal_corpus_vocab(r->corpus), r->ids, r->all, r->kernel);
-    if (st == SHOAL_OK)
-        st = make_tables(r);
-    if (st != SHOAL_OK)
-        return st;
-    r->at.best_loss = untrained_loss(o, shoal_vocab_size(shoal_corpus_vocab(r->corpus)));
-    return SHOAL_OK;
+    return st == SHOAL_OK ? r->task->open(r) : st;
 }
 
 /* Each rank writes the rows it owns. */
 static shoal_status open_checkpoints(struct run *r)
 {
-    const uint16_t *owners[TABLES] = {0};
+    const uint16_t *owners[RUN_TABLES] = {0};
     struct checkpoint_share share = share_of(r);
 
     for (size_t t = 0; r->with && t < r->ntables; t++)
         owners[t] = store_owners(together_store(r->with), t);
     share.owner = owners;
-    return checkpoints_open(&r->checkpoints, r->opts, r->corpus, r->tables, r->ntables,
-                                   r->with ? &share : NULL);
+    return checkpoints_open(&r->checkpoints, r->opts, r->from, r->tables, r->ntables,
+                            r->with ? &share : NULL);
 }
 
 static shoal_status begin_work(struct run *r)
@@ -214,14 +173,10 @@ static shoal_status begin_work(struct run *r)
     const struct shoal_train_opts *o = r->opts;
     shoal_status st = make_workers(r);
 
-    if (st == SHOAL_OK && o->nevals > 0) {
-        r->scores = mem_array(o->nevals, sizeof *r->scores);
-        st = r->scores ? SHOAL_OK : SHOAL_ENOMEM;
-    }
     if (st == SHOAL_OK && o->checkpoint)
         st = open_checkpoints(r);
     if (st == SHOAL_OK && o->metrics && r->leads)
-        st = metrics_open(&r->metrics, o, r->corpus, r->kernel->name, o->resume);
+        st = metrics_open(&r->metrics, o, r->from, r->kernel->name, o->resume);
     return st;
 }
 
@@ -235,8 +190,8 @@ shoal_status begin(struct run *r)
         st = lay_out(r);
     if (st == SHOAL_OK && r->opts->resume)
         st = load(r);
-    else if (st == SHOAL_OK)
-        w2v_start(&r->tables[IN], r->opts->seed);
+    else if (st == SHOAL_OK && r->task->start)
+        r->task->start(r);
     if (st == SHOAL_OK && shoal_ranks_size(ranks) > 1)
         st = join_ranks(r);
     return st == SHOAL_OK ? shoal_ranks_agree(ranks, begin_work(r)) : st;
@@ -245,17 +200,15 @@ shoal_status begin(struct run *r)
 void end(struct run *r)
 {
     for (size_t i = 0; i < r->nworkers && r->workers; i++) {
-        lane_free(r->workers[i].lane);
-        view_fini(&r->workers[i].in);
-        view_fini(&r->workers[i].out);
+        r->task->leave(&r->workers[i]);
+        for (size_t t = 0; t < RUN_TABLES; t++)
+            view_fini(&r->workers[i].views[t]);
     }
     free(r->workers);
-    free(r->scores);
-    softmax_free(r->softmax);
     together_close(r->with);
     checkpoints_close(r->checkpoints);
     metrics_close(r->metrics);
-    w2v_fini(&r->model);
-    for (size_t i = 0; i < TABLES; i++)
+    r->task->close(r);
+    for (size_t i = 0; i < RUN_TABLES; i++)
         table_fini(&r->tables[i]);
 }

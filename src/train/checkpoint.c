@@ -15,7 +15,7 @@
 
 struct checkpoints {
     const struct shoal_train_opts *opts;
-    const shoal_corpus *corpus;
+    struct source from;
     const struct table *tables; /* [n] those of the run */
     struct rows *rows;          /* [n] what is being written */
     size_t n;
@@ -67,8 +67,8 @@ static shoal_status open_rows(struct checkpoints *c, const uint16_t *const *owne
 }
 
 shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train_opts *opts,
-                                     const shoal_corpus *corpus, const struct table *tables,
-                                     size_t n, const struct checkpoint_share *share)
+                              struct source from, const struct table *tables, size_t n,
+                              const struct checkpoint_share *share)
 {
     struct checkpoints *c = mem_array(1, sizeof *c);
     shoal_status st = SHOAL_OK;
@@ -76,7 +76,7 @@ shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train
     *out = NULL;
     if (!c)
         return SHOAL_ENOMEM;
-    *c = (struct checkpoints){.opts = opts, .corpus = corpus, .tables = tables, .n = n, .size = 1};
+    *c = (struct checkpoints){.opts = opts, .from = from, .tables = tables, .n = n, .size = 1};
     if (share) {
         c->comm = share->comm;
         c->rank = share->rank;
@@ -130,16 +130,15 @@ static shoal_status put_tables(struct container_writer *w, const struct checkpoi
 static shoal_status put_sections(struct container_writer *w, const struct checkpoints *c,
                                  const struct bytes *meta, const struct seals *s)
 {
-    uint64_t fingerprint = shoal_corpus_fingerprint(c->corpus);
     bool each = s && c->opts->local_input;
     shoal_status st = container_put(w, "meta", meta->at, meta->len);
 
     if (st == SHOAL_OK)
-        st = container_put(w, "corpus", each ? s->corpora : &fingerprint,
-                           (each ? s->n : 1) * sizeof fingerprint);
+        st = container_put(w, "corpus", each ? s->corpora : &c->from.fingerprint,
+                           (each ? s->n : 1) * sizeof c->from.fingerprint);
     if (st == SHOAL_OK)
         st = s ? container_put(w, "parts", s->parts, s->n * sizeof *s->parts) : put_tables(w, c);
-    return st == SHOAL_OK ? vocab_save(shoal_corpus_vocab(c->corpus), w) : st;
+    return st == SHOAL_OK && c->from.vocab ? vocab_save(c->from.vocab, w) : st;
 }
 
 static shoal_status write_file(const struct checkpoints *c, const char *path,
@@ -172,7 +171,7 @@ static shoal_status write_rows(void *ctx)
     if (c->size > 1)
         return part_write(&(struct part){.head = path, .number = c->next, .part = c->rank,
                                          .parts = c->size, .rows = c->rows, .n = c->n,
-                                         .corpus = shoal_corpus_fingerprint(c->corpus)});
+                                         .corpus = c->from.fingerprint});
     st = write_file(c, path, NULL);
     if (st == SHOAL_OK)
         folder_drop_old(c->opts->checkpoint);
@@ -333,7 +332,7 @@ static shoal_status open_agreed(struct opened *o, const char *folder,
 }
 
 static shoal_status read_all(const struct opened *o, const struct shoal_train_opts *opts,
-                             const shoal_corpus *corpus, const struct checkpoint_share *s,
+                             struct source from, const struct checkpoint_share *s,
                              struct table *tables, size_t n, struct position *at)
 {
     struct shoal_train_opts there = *opts;
@@ -342,8 +341,7 @@ static shoal_status read_all(const struct opened *o, const struct shoal_train_op
     if (st == SHOAL_OK)
         st = meta_same(o->head, &there, opts);
     if (st == SHOAL_OK)
-        st = opened_corpus(o, shoal_corpus_fingerprint(corpus), opts->local_input, s->rank,
-                           s->size);
+        st = opened_corpus(o, from.fingerprint, opts->local_input, s->rank, s->size);
     if (st == SHOAL_OK)
         st = meta_position(o->head, at);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
@@ -351,9 +349,9 @@ static shoal_status read_all(const struct opened *o, const struct shoal_train_op
     return st;
 }
 
-shoal_status checkpoint_load(const struct shoal_train_opts *opts,
-                                    const shoal_corpus *corpus, struct table *tables, size_t n,
-                                    struct position *at, const struct checkpoint_share *share)
+shoal_status checkpoint_load(const struct shoal_train_opts *opts, struct source from,
+                             struct table *tables, size_t n, struct position *at,
+                             const struct checkpoint_share *share)
 {
     static const struct checkpoint_share alone = {.size = 1};
     const struct checkpoint_share *s = share ? share : &alone;
@@ -362,7 +360,7 @@ shoal_status checkpoint_load(const struct shoal_train_opts *opts,
 
     if (st != SHOAL_OK)
         return st;
-    st = agree(s->comm, read_all(&o, opts, corpus, s, tables, n, at));
+    st = agree(s->comm, read_all(&o, opts, from, s, tables, n, at));
     opened_close(&o);
     return st;
 }

@@ -32,8 +32,7 @@ static json_t *integer(uint64_t x)
     return json_integer((json_int_t)x);
 }
 
-static json_t *settings(const struct shoal_train_opts *o, const shoal_corpus *corpus,
-                        const char *kernel)
+static json_t *settings(const struct shoal_train_opts *o, struct source from, const char *kernel)
 {
     static const char *const losses[] = {"ns", "hs", "softmax"};
     static const char *const schedules[] = {"linear", "constant", "inverse-time"};
@@ -45,13 +44,13 @@ static json_t *settings(const struct shoal_train_opts *o, const shoal_corpus *co
                      "lr", o->lr, "schedule", schedules[o->schedule], "sum", (int)o->sum,
                      "batch", (int)o->batch, "valid", o->valid, "deterministic",
                      (int)o->deterministic, "threads", (int)pool_threads(o->threads),
-                     "seed", (json_int_t)o->seed, "words", (json_int_t)shoal_corpus_words(corpus),
-                     "vocab", (json_int_t)shoal_vocab_size(shoal_corpus_vocab(corpus)),
+                     "seed", (json_int_t)o->seed, "words", (json_int_t)from.units,
+                     "vocab", (json_int_t)shoal_vocab_size(from.vocab),
                      "kernel", kernel, "version", shoal_version());
 }
 
 shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *opts,
-                          const shoal_corpus *corpus, const char *kernel, bool more)
+                          struct source from, const char *kernel, bool more)
 {
     struct metrics *m = mem_array(1, sizeof *m);
     shoal_status st;
@@ -66,7 +65,7 @@ shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *o
         free(m);
         return shoal_fail_errno(SHOAL_EIO, "%s", opts->metrics);
     }
-    st = put(m, settings(opts, corpus, kernel));
+    st = put(m, settings(opts, from, kernel));
     if (st != SHOAL_OK) {
         metrics_close(m);
         return st;

@@ -6,14 +6,6 @@
 #define BOOST 0.5            /* see boost_of */
 #define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
 
-enum {
-    CHUNK_LEAST = 512,
-    CHUNK_MOST = 16384,     /* Hogwild: small beside a stretch, large beside its overhead */
-    CHUNK_LANE = 5000,      /* between merges: longer loses accuracy, shorter speed */
-    CHUNKS_PER_EPOCH = 256, /* at least, so that the rate falls smoothly */
-    CHUNKS_SOFTMAX = 32,    /* fewer: each starts the threads anew and ends a batch */
-};
-
 /* ---- options ---- */
 
 struct shoal_train_opts shoal_train_default(enum shoal_model model)
@@ -122,59 +114,34 @@ unsigned threads_of(const struct shoal_train_opts *o)
     return cores > here ? cores / here : 1;
 }
 
-/* Threads, or the lanes that are this rank's. */
+/* Threads, or the lanes that are this rank's; 0 for a server. */
 size_t workers_of(const struct shoal_train_opts *o)
 {
     unsigned rank = shoal_ranks_rank(o->ranks), sharing = shoal_ranks_size(o->ranks) - o->servers;
 
-    if (o->loss == SHOAL_SOFTMAX || rank >= sharing)
+    if (rank >= sharing)
         return 0;
     if (!o->deterministic)
         return threads_of(o);
     return rank < o->lanes ? (o->lanes - rank + sharing - 1) / sharing : 0;
 }
 
-size_t chunk_of(const struct shoal_train_opts *o, size_t ids)
+size_t chunk_between(size_t positions, size_t parts, size_t least, size_t most)
 {
-    size_t most = o->deterministic ? CHUNK_LANE : CHUNK_MOST;
-    size_t chunk = ids / (o->loss == SHOAL_SOFTMAX ? CHUNKS_SOFTMAX : CHUNKS_PER_EPOCH);
+    size_t chunk = positions / parts;
 
-    return chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk > most ? most : chunk;
+    return chunk < least ? least : chunk > most ? most : chunk;
 }
 
-/* Output rows a lane may touch between two merges: each word's own and its
- * share of noise, or the nodes of its path that others do not pass. */
-static size_t touched_of(const struct shoal_train_opts *o, size_t ids)
+uint64_t ranks_bytes(const struct shoal_train_opts *o, const struct table *tables, size_t n)
 {
-    size_t chunk = chunk_of(o, ids);
-
-    return o->loss == SHOAL_NS ? chunk + chunk * o->negative / W2V_REUSE : 4 * chunk;
-}
-
-static uint64_t views_bytes(const struct shoal_train_opts *o, size_t words, size_t ids)
-{
-    struct table t = {.rows = words, .width = o->dim, .stride = table_stride(o->dim)};
-    size_t hot = HOT_ROWS < words ? HOT_ROWS : words;
-
-    if (!o->deterministic)
-        return workers_of(o) * 4 * table_bytes(hot, o->dim);
-    return workers_of(o) * (view_bytes(&t, chunk_of(o, ids)) + view_bytes(&t, touched_of(o, ids)));
-}
-
-/* What bringing replicas together takes. */
-static uint64_t ranks_bytes(const struct shoal_train_opts *o, size_t words)
-{
-    struct table tables[] = {
-        {.rows = words, .width = o->dim, .stride = table_stride(o->dim)},
-        {.rows = w2v_out_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
-    };
     struct store_opts so = together_store_opts(o);
+    unsigned ranks = shoal_ranks_size(o->ranks);
 
-    return shoal_ranks_size(o->ranks) > 1
-               ? store_bytes(tables, 2, shoal_ranks_size(o->ranks), &so) : 0;
+    return ranks > 1 ? store_bytes(tables, n, ranks, &so) : 0;
 }
 
-static shoal_status check_ranks(const struct shoal_train_opts *o)
+shoal_status check_ranks(const struct shoal_train_opts *o)
 {
     unsigned ranks = shoal_ranks_size(o->ranks);
 
@@ -193,36 +160,13 @@ static shoal_status check_ranks(const struct shoal_train_opts *o)
     return SHOAL_OK;
 }
 
-shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
-                              const struct shoal_train_opts *o)
+void plan_sum(struct shoal_train_plan *plan, const struct shoal_train_opts *o)
 {
-    const shoal_vocab *vocab = shoal_corpus_vocab(corpus);
-    size_t words = shoal_vocab_size(vocab), ids = 0;
-    const uint32_t *at;
-    shoal_status st = shoal_train_check(o);
-
-    if (st == SHOAL_OK)
-        st = check_ranks(o);
-    *plan = (struct shoal_train_plan){.words = shoal_corpus_words(corpus), .vocab = words};
-    if (st == SHOAL_OK)
-        st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
-    if (st != SHOAL_OK)
-        return st;
-    plan->model_bytes = table_bytes(words, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
-    plan->work_bytes = w2v_bytes(o, vocab);
-    if (o->loss == SHOAL_SOFTMAX) {
-        plan->model_bytes += table_bytes(1, words);
-        plan->work_bytes += softmax_bytes(o->batch, words, o->dim);
-    } else {
-        plan->work_bytes += views_bytes(o, words, ids);
-    }
-    plan->work_bytes += ranks_bytes(o, words);
     plan->held_bytes = mem_held();
     plan->checkpoint_bytes = o->checkpoint ? plan->model_bytes / shoal_ranks_size(o->ranks) : 0;
     plan->memory_bytes =
         plan->model_bytes + plan->work_bytes + plan->held_bytes + plan->checkpoint_bytes;
     plan->memory_free = o->memory_limit ? o->memory_limit : mem_available();
-    return SHOAL_OK;
 }
 
 /* What is held already has found its place; the rest must. */

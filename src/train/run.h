@@ -1,4 +1,10 @@
-/* A run from inside, for plan.c, begin.c, stretch.c and train.c; not a door. */
+/* A run from inside, for plan.c, begin.c, stretch.c, train.c and the tasks; not a
+ * door.
+ *
+ * The loop knows positions of the data, tables of rows, workers with views of
+ * them, and a rate. What a position is and what is done there, a task knows:
+ *
+ *     words.c    cbow, skipgram: positions are words of a corpus                  */
 #ifndef SHOAL_RUN_H
 #define SHOAL_RUN_H
 
@@ -6,33 +12,69 @@
 
 #include <stdatomic.h>
 
-enum { IN, OUT, BIAS, TABLES };
-
-enum {
-    HOT_ROWS = 128,   /* of which each thread has copies */
-    ROUND_IDS = 4096, /* of a thread between rounds of ranks that wait for each other */
-};
+enum { RUN_TABLES = 3 }; /* at most */
 
 struct worker {
-    struct view in, out;
-    struct lane *lane;
+    struct view views[RUN_TABLES];
+    void *own; /* the task's */
     struct done done;
+};
+
+struct run;
+
+/* In how large pieces a task's data is worked through, in positions. */
+struct grain {
+    size_t chunk; /* that a thread takes at a time */
+    size_t round; /* of a thread between rounds of ranks that wait for each other */
+    size_t look, look_crowded; /* between looks at what other ranks sent; the same where
+                                  ranks take turns on the cores */
+    uint32_t hot; /* rows of which each thread has copies */
+};
+
+/* Functions of a task. All may use r->opts, r->kernel and r->threads; `close` is
+ * called even when `open` failed. */
+struct task {
+    shoal_status (*plan)(const struct run *r, struct shoal_train_plan *plan);
+    /* Sets train, all, tables, ntables, grain, best_loss, and `whole` if it likes. */
+    shoal_status (*open)(struct run *r);
+    void (*close)(struct run *r);
+    void (*start)(struct run *r); /* the rows' first values; NULL: zero */
+    /* How often the rows of a table change, to deal them out by: into out [rows].
+     * False: all alike. */
+    bool (*traffic)(const struct run *r, size_t table, float *out);
+
+    /* Its own part of a worker, whose views are there already. */
+    shoal_status (*join)(struct run *r, struct worker *w);
+    void (*leave)(struct worker *w);
+    /* Trains from <= position < to on the worker's views and adds to its done. */
+    void (*train)(struct run *r, struct worker *w, size_t from, size_t to, float lr);
+    /* The same with all threads at once on the tables themselves, for a run that is
+     * `whole`; and which rows that changed, as touches of the store. */
+    shoal_status (*train_whole)(struct run *r, size_t from, size_t to, float lr,
+                                struct done *done);
+    void (*touch)(struct run *r, size_t from, size_t to);
+
+    /* What is held out, into r->valid_loss and whatever else the task reports. */
+    shoal_status (*measure)(struct run *r);
+    /* Bytes of a row that a position needed, there and back. */
+    size_t (*row_bytes)(const struct run *r);
 };
 
 struct run {
     const struct shoal_train_opts *opts;
-    const shoal_corpus *corpus;
+    const struct task *task;
+    void *own;          /* the task's */
+    struct source from;
     const struct kernel *kernel;
     unsigned threads;
 
-    const uint32_t *ids;
-    size_t train, all; /* ids to learn from; the rest is held out */
-    size_t chunk, chunks, step; /* ids of a chunk; chunks of an epoch; see chunk_at */
+    size_t train, all; /* positions to learn from; the rest is held out */
+    struct grain grain;
+    bool whole;        /* all threads work on one batch; there are no workers */
+    size_t chunk, chunks, step; /* positions of a chunk; chunks of an epoch; see chunk_at */
 
-    struct table tables[TABLES];
+    struct table tables[RUN_TABLES];
     size_t ntables;
-    struct w2v model;
-    struct softmax *softmax;
     struct worker *workers;
     size_t nworkers;
 
@@ -58,7 +100,8 @@ struct run {
     double interval_loss;
     uint64_t interval_predictions, reported_words, saved_chunks;
     double last_loss, valid_loss; /* of the last epoch */
-    struct shoal_score *scores;   /* [nevals] likewise */
+    struct shoal_score *scores;   /* [nscores] likewise; the task's */
+    size_t nscores;
     unsigned rising; /* intervals in a row far above the best loss */
     double startup;
     struct shoal_rank_stats stats;
@@ -70,13 +113,19 @@ struct run {
 
 /* ---- plan.c: what the options mean ---- */
 
+/* What a share of a run's positions a chunk is, from `least` to `most` of them. */
+size_t chunk_between(size_t positions, size_t parts, size_t least, size_t most);
 /* The rate at a point of the run, counted in epochs. */
 float lr_at(const struct shoal_train_opts *o, double epochs_done);
 unsigned threads_of(const struct shoal_train_opts *o);
-/* Threads, or the lanes that are this rank's. */
+/* Threads, or the lanes that are this rank's; 0 for a server. */
 size_t workers_of(const struct shoal_train_opts *o);
-/* Ids of a chunk. */
-size_t chunk_of(const struct shoal_train_opts *o, size_t ids);
+/* Whether the options go together for so many ranks. */
+shoal_status check_ranks(const struct shoal_train_opts *o);
+/* What bringing replicas of n tables together takes. */
+uint64_t ranks_bytes(const struct shoal_train_opts *o, const struct table *tables, size_t n);
+/* What is not the task's: held, checkpoint, the sum. */
+void plan_sum(struct shoal_train_plan *plan, const struct shoal_train_opts *o);
 /* Whether it fits into memory. */
 shoal_status check_plan(const struct shoal_train_plan *p);
 
@@ -85,6 +134,16 @@ shoal_status check_plan(const struct shoal_train_plan *p);
 /* Collective when there are several ranks. */
 shoal_status begin(struct run *r);
 void end(struct run *r);
+
+/* ---- train.c ---- */
+
+/* Trains from where the run begins to its end. The tables are the result, until
+ * `end`; rank 0's count. */
+shoal_status run_all(struct run *r);
+/* The last report; after it the tables may be taken away. */
+shoal_status run_finish(struct run *r);
+void fill_stats(const struct run *r, struct shoal_train_stats *stats);
+double mean_of(double sum, uint64_t n);
 
 /* ---- stretch.c ---- */
 

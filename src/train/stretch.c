@@ -1,13 +1,7 @@
-/* A stretch of the corpus, trained by all threads and lanes of this rank. */
+/* A stretch of the data, trained by all threads and lanes of this rank. */
 #include "train/run.h"
 
 #include <math.h>
-#include <string.h>
-
-enum {
-    STEP_IDS = 4096,     /* between looks at what other ranks sent */
-    STEP_CROWDED = 1024, /* the same where ranks take turns on the cores */
-};
 
 #define STRETCH_SECONDS 0.5
 
@@ -41,11 +35,15 @@ static size_t chunk_at(const struct run *r, uint64_t i)
     return (size_t)((unsigned __int128)i * r->step % r->chunks);
 }
 
+/* The rate of the i-th chunk of the epoch's sequence. */
+static float chunk_lr(const struct run *r, uint64_t i)
+{
+    return lr_at(r->opts, r->at.epoch + (double)i / (double)r->chunks);
+}
+
 static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
 {
-    double epochs = r->at.epoch + (double)i / (double)r->chunks;
-
-    lane_train(w->lane, r->at.epoch, from, to, lr_at(r->opts, epochs), &w->done);
+    r->task->train(r, w, from, to, chunk_lr(r, i));
 }
 
 static void chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
@@ -66,7 +64,7 @@ static void train_chunk(struct run *r, struct worker *w, uint64_t i)
 static shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from,
                                   size_t to)
 {
-    size_t step = together_crowded(r->with) ? STEP_CROWDED : STEP_IDS;
+    size_t step = together_crowded(r->with) ? r->grain.look_crowded : r->grain.look;
     shoal_status st = SHOAL_OK;
 
     for (size_t stop; from < to && st == SHOAL_OK; from = stop) {
@@ -92,6 +90,12 @@ static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
     return st == SHOAL_OK ? store_round(together_store(r->with)) : st;
 }
 
+static void sync_views(struct run *r, struct worker *w)
+{
+    for (size_t t = 0; t < r->ntables; t++)
+        view_sync(&w->views[t], r->kernel);
+}
+
 static shoal_status hogwild_thread(void *ctx, unsigned index)
 {
     struct run *r = ctx;
@@ -102,8 +106,7 @@ static shoal_status hogwild_thread(void *ctx, unsigned index)
     while (st == SHOAL_OK && (i = atomic_fetch_add(&r->next, r->sharing)) < r->stop) {
         if (i + r->worker < r->chunks)
             st = hogwild_chunk(r, w, i + r->worker);
-        view_sync(&w->in, r->kernel);
-        view_sync(&w->out, r->kernel);
+        sync_views(r, w);
     }
     return st;
 }
@@ -113,11 +116,11 @@ static shoal_status hogwild_thread(void *ctx, unsigned index)
 /* In a round each thread trains a part of its chunk. */
 static void part_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
 {
-    size_t end;
+    size_t end, round = r->grain.round;
 
     chunk_range(r, i, from, &end);
-    *from = *from + r->part * ROUND_IDS < end ? *from + r->part * ROUND_IDS : end;
-    *to = end - *from > ROUND_IDS ? *from + ROUND_IDS : end;
+    *from = *from + r->part * round < end ? *from + r->part * round : end;
+    *to = end - *from > round ? *from + round : end;
 }
 
 static shoal_status part_thread(void *ctx, unsigned index)
@@ -138,37 +141,18 @@ static shoal_status part_thread(void *ctx, unsigned index)
         else
             train_range(r, w, i, from, to);
     }
-    view_sync(&w->in, r->kernel);
-    view_sync(&w->out, r->kernel);
+    sync_views(r, w);
     return st;
 }
 
-/* Every output row changes with every batch, and the words' input rows. */
-static void touch_softmax(struct run *r, size_t from, size_t to)
+static shoal_status whole_part(struct run *r, uint64_t i, struct done *done)
 {
-    struct store *s = together_store(r->with);
-    uint8_t *in = store_touches(s, IN);
-    size_t halo = r->opts->window;
-
-    for (size_t i = from > halo ? from - halo : 0; i < to + halo && i < r->all; i++)
-        if (r->ids[i] < r->tables[IN].rows)
-            in[r->ids[i]] = UINT8_MAX;
-    memset(store_touches(s, OUT), UINT8_MAX, r->tables[OUT].rows);
-    memset(store_touches(s, BIAS), UINT8_MAX, r->tables[BIAS].rows);
-}
-
-static shoal_status softmax_part(struct run *r, uint64_t i, struct done *done)
-{
-    double epochs = r->at.epoch + (double)i / (double)r->chunks;
-    uint64_t before = done->predictions;
     size_t from, to;
     shoal_status st;
 
     part_range(r, i, &from, &to);
-    st = softmax_train(r->softmax, r->at.epoch, from, to, lr_at(r->opts, epochs), done);
-    touch_softmax(r, from, to);
-    done->rows += (done->predictions - before + r->opts->batch - 1) / r->opts->batch *
-                      r->tables[OUT].rows + (to - from);
+    st = r->task->train_whole(r, from, to, chunk_lr(r, i), done);
+    r->task->touch(r, from, to);
     return st;
 }
 
@@ -177,10 +161,10 @@ static shoal_status ranks_part(struct run *r)
     struct done done = {0};
     shoal_status st = SHOAL_OK;
 
-    if (!r->softmax)
+    if (!r->whole)
         st = pool_run((unsigned)r->nworkers, part_thread, r);
     else if (r->at.chunk + r->worker < r->chunks)
-        st = softmax_part(r, r->at.chunk + r->worker, &done);
+        st = whole_part(r, r->at.chunk + r->worker, &done);
     take_home(r, &done);
     return st == SHOAL_OK ? store_round(together_store(r->with)) : st;
 }
@@ -208,15 +192,15 @@ static shoal_status merge_lanes(struct run *r)
     struct view views[64];
     shoal_status st = SHOAL_OK;
 
-    for (int table = IN; table <= OUT && st == SHOAL_OK; table++) {
+    for (size_t t = 0; t < r->ntables && st == SHOAL_OK; t++) {
         for (size_t i = 0; i < r->nworkers; i++)
-            views[i] = table == IN ? r->workers[i].in : r->workers[i].out;
+            views[i] = r->workers[i].views[t];
         if (r->with)
-            st = store_merge_lanes(together_store(r->with), (size_t)table, views, r->nworkers);
+            st = store_merge_lanes(together_store(r->with), t, views, r->nworkers);
         else
             st = views_merge(views, r->nworkers, r->kernel, r->threads);
         for (size_t i = 0; i < r->nworkers; i++)
-            *(table == IN ? &r->workers[i].in : &r->workers[i].out) = views[i];
+            r->workers[i].views[t] = views[i];
     }
     return st;
 }
@@ -235,13 +219,12 @@ static shoal_status lane_round(struct run *r)
     return st == SHOAL_OK && r->with ? store_round(together_store(r->with)) : st;
 }
 
-static shoal_status softmax_round(struct run *r, struct done *done)
+static shoal_status whole_round(struct run *r, struct done *done)
 {
-    double epochs = r->at.epoch + (double)r->at.chunk / (double)r->chunks;
     size_t from, to;
 
     chunk_range(r, r->at.chunk, &from, &to);
-    return softmax_train(r->softmax, r->at.epoch, from, to, lr_at(r->opts, epochs), done);
+    return r->task->train_whole(r, from, to, chunk_lr(r, r->at.chunk), done);
 }
 
 /* ---- a stretch ---- */
@@ -268,9 +251,9 @@ uint64_t stretch_end(const struct run *r, uint64_t last, double took)
 /* The chunks that are taken together: at least one for each worker's turn. */
 uint64_t group_of(const struct run *r)
 {
-    if (r->opts->deterministic && !r->softmax)
+    if (r->opts->deterministic && !r->whole)
         return r->opts->lanes;
-    if (r->with && !r->softmax && r->opts->sync != SHOAL_ASYNC)
+    if (r->with && !r->whole && r->opts->sync != SHOAL_ASYNC)
         return (uint64_t)together_threads(r->with) * r->sharing;
     return r->sharing;
 }
@@ -289,7 +272,7 @@ static shoal_status ranks_rounds(struct run *r)
  * never cut short by the clock, only by the epoch, or lanes would depend on it. */
 static shoal_status run_rounds(struct run *r)
 {
-    bool lanes = r->opts->deterministic && !r->softmax;
+    bool lanes = r->opts->deterministic && !r->whole;
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && r->at.chunk < r->stop) {
@@ -298,7 +281,7 @@ static shoal_status run_rounds(struct run *r)
         if (lanes)
             st = lane_round(r);
         else
-            st = r->with ? ranks_rounds(r) : softmax_round(r, &done);
+            st = r->with ? ranks_rounds(r) : whole_round(r, &done);
         r->at.chunk = r->at.chunk + r->group < r->chunks ? r->at.chunk + r->group : r->chunks;
         take_home(r, &done);
         take_all_home(r);
@@ -319,7 +302,7 @@ static shoal_status run_hogwild(struct run *r)
 
 shoal_status run_stretch(struct run *r)
 {
-    bool rounds = r->opts->deterministic || r->softmax || (r->with && r->opts->sync != SHOAL_ASYNC);
+    bool rounds = r->opts->deterministic || r->whole || (r->with && r->opts->sync != SHOAL_ASYNC);
 
     return rounds ? run_rounds(r) : run_hogwild(r);
 }

@@ -15,17 +15,14 @@
  * met. The store brings the replicas together meanwhile (together.h). */
 #include "train/run.h"
 
-#include "eval/eval.h"
-
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define REPORT_SECONDS 1.0
 
 /* ---- between stretches ---- */
 
-static double mean(double sum, uint64_t n)
+double mean_of(double sum, uint64_t n)
 {
     return n ? sum / (double)n : NAN;
 }
@@ -33,50 +30,6 @@ static double mean(double sum, uint64_t n)
 static double progress(const struct run *r)
 {
     return (r->at.epoch + (double)r->at.chunk / (double)r->chunks) / r->opts->epochs;
-}
-
-static shoal_status measure_valid(struct run *r)
-{
-    struct done done = {0};
-    struct worker *w = r->workers;
-    shoal_status st = SHOAL_OK;
-
-    if (r->train == r->all)
-        return SHOAL_OK;
-    if (r->softmax)
-        st = softmax_loss(r->softmax, r->train, r->all, &done);
-    else
-        lane_loss(w->lane, r->train, r->all, &done);
-    if (r->opts->deterministic && !r->softmax) {
-        st = views_merge(&w->in, 1, r->kernel, 1);
-        if (st == SHOAL_OK)
-            st = views_merge(&w->out, 1, r->kernel, 1);
-    }
-    r->valid_loss = mean(done.loss, done.predictions);
-    return st;
-}
-
-/* What the rows know by now: of each suite its last score, which sums it up. */
-static shoal_status measure_scores(struct run *r)
-{
-    struct shoal_eval_opts opts = shoal_eval_default();
-    shoal_status st = SHOAL_OK;
-
-    opts.threads = r->threads;
-    for (size_t i = 0; i < r->opts->nevals && st == SHOAL_OK; i++) {
-        const shoal_eval *suite = r->opts->evals[i];
-        struct shoal_score *scores;
-        size_t n;
-
-        st = eval_run_table(suite, shoal_corpus_vocab(r->corpus), &r->tables[IN], &opts, &scores,
-                            &n);
-        if (st != SHOAL_OK)
-            break;
-        r->scores[i] = scores[n - 1];
-        snprintf(r->scores[i].name, sizeof r->scores[i].name, "%s", shoal_eval_name(suite));
-        shoal_scores_free(scores);
-    }
-    return st;
 }
 
 static shoal_status send(struct run *r, enum shoal_event event, double loss, double rate)
@@ -95,7 +48,7 @@ static shoal_status send(struct run *r, enum shoal_event event, double loss, dou
 
     if (event == SHOAL_EVENT_EPOCH) {
         report.scores = r->scores;
-        report.nscores = r->opts->nevals;
+        report.nscores = r->nscores;
     }
     if (!r->leads)
         return SHOAL_OK;
@@ -123,7 +76,7 @@ static shoal_status check_sane(struct run *r, double loss)
 static shoal_status report_interval(struct run *r, bool force)
 {
     double now = clock_now(), took = now - r->reported;
-    double loss = mean(r->interval_loss, r->interval_predictions);
+    double loss = mean_of(r->interval_loss, r->interval_predictions);
     shoal_status st = check_sane(r, loss);
 
     if (st == SHOAL_OK && r->with)
@@ -167,16 +120,15 @@ static shoal_status save(struct run *r)
     r->saved = clock_now();
     r->saved_chunks = r->at.epoch * r->chunks + r->at.chunk;
     if (st == SHOAL_OK)
-        st = send(r, SHOAL_EVENT_CHECKPOINT, mean(r->interval_loss, r->interval_predictions), NAN);
+        st = send(r, SHOAL_EVENT_CHECKPOINT, mean_of(r->interval_loss, r->interval_predictions), NAN);
     return st;
 }
 
 static shoal_status measure(void *ctx)
 {
     struct run *r = ctx;
-    shoal_status st = measure_valid(r);
 
-    return st == SHOAL_OK ? measure_scores(r) : st;
+    return r->task->measure(r);
 }
 
 /* While this rank measures, others wait and want to hear that it lives. */
@@ -190,7 +142,7 @@ static shoal_status aside(struct run *r, shoal_status (*fn)(void *ctx))
 
 static shoal_status end_epoch(struct run *r)
 {
-    double loss = mean(r->at.epoch_loss, r->at.epoch_predictions);
+    double loss = mean_of(r->at.epoch_loss, r->at.epoch_predictions);
     double rate = (double)(r->at.words - r->epoch_words) / (r->at.seconds - r->epoch_seconds);
     shoal_status st = SHOAL_OK;
 
@@ -377,14 +329,14 @@ static shoal_status count_ranks(struct run *r)
     shoal_status st;
 
     r->stats.computed = r->computed;
-    r->stats.naive_bytes = r->rows * r->opts->dim * sizeof(float) * 2;
+    r->stats.naive_bytes = r->rows * r->task->row_bytes(r);
     st = r->with ? together_stats(r->with, r->opts, &r->stats) : SHOAL_OK;
     if (st == SHOAL_OK && r->with && r->metrics)
         st = metrics_ranks(r->metrics, &r->stats);
     return st;
 }
 
-static void fill_stats(const struct run *r, struct shoal_train_stats *stats)
+void fill_stats(const struct run *r, struct shoal_train_stats *stats)
 {
     *stats = (struct shoal_train_stats){
         .words = r->at.words - r->first_words,
@@ -400,31 +352,16 @@ static void fill_stats(const struct run *r, struct shoal_train_stats *stats)
     };
 }
 
-static shoal_status finish(struct run *r, shoal_vectors **out)
+shoal_status run_finish(struct run *r)
 {
     double rate = (double)(r->at.words - r->first_words) / (r->at.seconds - r->first_seconds);
-    shoal_status st = send(r, SHOAL_EVENT_DONE, r->last_loss, rate);
 
-    if (st != SHOAL_OK || !r->leads)
-        return st;
-    return vectors_take(out, shoal_corpus_vocab(r->corpus), &r->tables[IN], &r->tables[OUT]);
+    return send(r, SHOAL_EVENT_DONE, r->last_loss, rate);
 }
 
-shoal_status shoal_train(shoal_vectors **out, const shoal_corpus *corpus,
-                         const struct shoal_train_opts *opts, struct shoal_train_stats *stats)
+shoal_status run_all(struct run *r)
 {
-    struct run r = {.opts = opts, .corpus = corpus};
-    shoal_status st = begin(&r);
+    shoal_status st = stop_cleanly(r, train(r));
 
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = stop_cleanly(&r, train(&r));
-    if (st == SHOAL_OK)
-        st = count_ranks(&r);
-    if (st == SHOAL_OK)
-        st = finish(&r, out);
-    if (stats)
-        fill_stats(&r, stats);
-    end(&r);
-    return st;
+    return st == SHOAL_OK ? count_ranks(r) : st;
 }

@@ -54,6 +54,21 @@ void errand_begin(struct errand *e, shoal_status (*fn)(void *ctx), void *ctx);
  * that fails, its failure is given, after a word to the work to stop. */
 shoal_status errand_end(struct errand *e, struct comm *comm);
 
+/* ---- what a run learns from, as checkpoints and metrics know it ------------------------ */
+
+struct source {
+    uint64_t fingerprint;
+    const shoal_vocab *vocab; /* kept in the checkpoint; NULL: there is none */
+    uint64_t units;           /* words, rows */
+};
+
+static inline struct source source_of(const shoal_corpus *corpus)
+{
+    return (struct source){.fingerprint = shoal_corpus_fingerprint(corpus),
+                           .vocab = shoal_corpus_vocab(corpus),
+                           .units = shoal_corpus_words(corpus)};
+}
+
 /* ---- checkpoint.c, checkpoint_*.c ---------------------------------------------------- */
 
 /* Who writes which rows, when several ranks write a checkpoint together. */
@@ -71,8 +86,8 @@ struct checkpoints;
 /* Not collective: rank 0 makes the folder and looks what is there. share NULL:
  * one rank. */
 shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train_opts *opts,
-                                     const shoal_corpus *corpus, const struct table *tables,
-                                     size_t n, const struct checkpoint_share *share);
+                              struct source from, const struct table *tables, size_t n,
+                              const struct checkpoint_share *share);
 /* Collective. Copies this rank's rows and starts writing, after finishing the one
  * before. Rank 0's position counts. */
 shoal_status checkpoints_write(struct checkpoints *c, const struct position *at);
@@ -85,10 +100,10 @@ void checkpoints_close(struct checkpoints *c);
 
 /* Collective. Reads the newest checkpoint that is whole for all ranks, however
  * many wrote it, into tables and *at, after checking that it belongs to these
- * options and this corpus. All ranks succeed or none. */
-shoal_status checkpoint_load(const struct shoal_train_opts *opts,
-                                    const shoal_corpus *corpus, struct table *tables, size_t n,
-                                    struct position *at, const struct checkpoint_share *share);
+ * options and this data. All ranks succeed or none. */
+shoal_status checkpoint_load(const struct shoal_train_opts *opts, struct source from,
+                             struct table *tables, size_t n, struct position *at,
+                             const struct checkpoint_share *share);
 
 /* ---- metrics.c ---------------------------------------------------------------------- */
 
@@ -96,7 +111,7 @@ struct metrics;
 
 /* Appends when `more`, else begins anew. */
 shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *opts,
-                          const shoal_corpus *corpus, const char *kernel, bool more);
+                          struct source from, const char *kernel, bool more);
 shoal_status metrics_write(struct metrics *m, const struct shoal_report *report);
 /* What several ranks cost, once, before the last report. */
 shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *stats);

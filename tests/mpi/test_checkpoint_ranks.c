@@ -81,7 +81,7 @@ static void write_some(const char *where, uint64_t from, uint64_t to)
     struct shoal_train_opts o = opts_in(where);
     struct checkpoints *c = NULL;
 
-    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, corpus, &table, 1, &s)));
+    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, source_of(corpus), &table, 1, &s)));
     for (uint64_t i = from; c && i < to; i++) {
         fill(i);
         CHECK_OK(checkpoints_write(c, &(struct position){.chunk = i, .best_loss = 1}));
@@ -102,7 +102,7 @@ static shoal_status load(const char *where, const shoal_corpus *with, bool local
 
     o.local_input = local;
     fill(1001);
-    st = checkpoint_load(&o, with, &table, 1, &at, &s);
+    st = checkpoint_load(&o, source_of(with), &table, 1, &at, &s);
     *chunk = at.chunk;
     return st;
 }
@@ -152,11 +152,11 @@ static void one_process_goes_on_with_what_all_wrote(void)
 
     write_some(where, 1, 3);
     if (rank == 0) {
-        CHECK_OK(checkpoint_load(&o, corpus, &table, 1, &at, NULL));
+        CHECK_OK(checkpoint_load(&o, source_of(corpus), &table, 1, &at, NULL));
         CHECK(holds(2) && at.chunk == 2);
         fill(7);
         at.chunk = 7;
-        CHECK_OK(checkpoints_open(&c, &o, corpus, &table, 1, NULL));
+        CHECK_OK(checkpoints_open(&c, &o, source_of(corpus), &table, 1, NULL));
         CHECK_OK(checkpoints_write(c, &at));
         CHECK_OK(checkpoints_finish(c));
         checkpoints_close(c);
@@ -220,7 +220,7 @@ static void each_has_its_own_corpus_and_finds_it_again(void)
     CHECK_OK(shoal_encode(path_of("%s.shoal", name), &text, 1, &encode, NULL));
     CHECK_OK(shoal_corpus_open(&own, path_of("%s.shoal", name)));
     o.local_input = true;
-    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, own, &table, 1, &s)));
+    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, source_of(own), &table, 1, &s)));
     fill(3);
     CHECK_OK(checkpoints_write(c, &(struct position){.chunk = 3}));
     CHECK_OK(checkpoints_finish(c));
@@ -244,7 +244,7 @@ static void no_rank_fails_alone(void)
     struct shoal_train_opts o = opts_in(where);
     struct checkpoints *c = NULL;
 
-    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, corpus, &table, 1, &s)));
+    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, source_of(corpus), &table, 1, &s)));
     if (size > 1 && rank == size - 1)
         o.checkpoint = gone;
     CHECK_OK(checkpoints_write(c, &(struct position){.chunk = 1}));

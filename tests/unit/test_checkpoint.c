@@ -128,7 +128,7 @@ static void ranks_open(struct ranks *r, unsigned n, const char *folder, struct m
     for (unsigned i = 0; i < n; i++) {
         struct checkpoint_share share = share_of(m, i, n);
 
-        assert_int_equal(checkpoints_open(&r->at[i], &r->opts, corpus, m->tables, TABLES,
+        assert_int_equal(checkpoints_open(&r->at[i], &r->opts, source_of(corpus), m->tables, TABLES,
                                                  &share), SHOAL_OK);
     }
 }
@@ -165,7 +165,7 @@ static shoal_status load(const char *folder, struct model *m, struct position *a
     struct shoal_train_opts o = opts_in(folder);
 
     *at = (struct position){0};
-    return checkpoint_load(&o, corpus, m->tables, TABLES, at, NULL);
+    return checkpoint_load(&o, source_of(corpus), m->tables, TABLES, at, NULL);
 }
 
 static void assert_loads(const char *folder, const struct model *want, uint64_t chunk)
@@ -232,7 +232,7 @@ static void any_number_of_ranks_reads_what_any_number_wrote(void **state)
             struct model got = model_new(2);
             struct position at;
 
-            assert_int_equal(checkpoint_load(&o, corpus, got.tables, TABLES, &at, &share),
+            assert_int_equal(checkpoint_load(&o, source_of(corpus), got.tables, TABLES, &at, &share),
                              SHOAL_OK);
             assert_same_tables(&got, &m);
             model_free(&got);
@@ -555,7 +555,7 @@ static void assert_rows_refused(const char *name, uint16_t owner_for_0, uint16_t
         struct checkpoint_share share = share_of(&m, i, 2);
 
         m.owner[1][17] = i == 0 ? owner_for_0 : owner_for_1;
-        assert_int_equal(checkpoints_open(&r.at[i], &r.opts, corpus, m.tables, TABLES,
+        assert_int_equal(checkpoints_open(&r.at[i], &r.opts, source_of(corpus), m.tables, TABLES,
                                                  &share), SHOAL_OK);
     }
     ranks_write(&r, 1);
@@ -582,9 +582,9 @@ static void tables_of_another_shape_are_refused(void **state)
     (void)state;
     write_one(folder, 2, &m, 1);
     assert_int_equal(table_init(&narrow, "in", 101, 10), SHOAL_OK);
-    assert_int_equal(checkpoint_load(&o, corpus, &narrow, 1, &at, NULL), SHOAL_EFORMAT);
+    assert_int_equal(checkpoint_load(&o, source_of(corpus), &narrow, 1, &at, NULL), SHOAL_EFORMAT);
     assert_int_equal(table_init(&few, "in", 100, 20), SHOAL_OK);
-    assert_int_equal(checkpoint_load(&o, corpus, &few, 1, &at, NULL), SHOAL_EFORMAT);
+    assert_int_equal(checkpoint_load(&o, source_of(corpus), &few, 1, &at, NULL), SHOAL_EFORMAT);
     assert_non_null(strstr(shoal_error(), "row 100 of table `in`, want a lower number"));
     table_fini(&narrow);
     table_fini(&few);
@@ -603,7 +603,7 @@ static shoal_status load_with(const char *folder, const shoal_corpus *with, bool
     shoal_status st;
 
     o.local_input = local;
-    st = checkpoint_load(&o, with, got.tables, TABLES, &at, &share);
+    st = checkpoint_load(&o, source_of(with), got.tables, TABLES, &at, &share);
     model_free(&got);
     return st;
 }
@@ -621,7 +621,7 @@ static void ranks_with_a_corpus_each_must_be_as_many(void **state)
     for (unsigned i = 0; i < 2; i++) {
         struct checkpoint_share share = share_of(&m, i, 2);
 
-        assert_int_equal(checkpoints_open(&r.at[i], &r.opts, i ? other : corpus, m.tables,
+        assert_int_equal(checkpoints_open(&r.at[i], &r.opts, source_of(i ? other : corpus), m.tables,
                                                  TABLES, &share), SHOAL_OK);
     }
     ranks_write(&r, 1);
@@ -663,11 +663,11 @@ static void other_options_are_refused_by_name(void **state)
     (void)state;
     write_one(folder, 2, &m, 1);
     o.window = 6;
-    assert_int_equal(checkpoint_load(&o, corpus, m.tables, TABLES, &at, NULL), SHOAL_EINVAL);
+    assert_int_equal(checkpoint_load(&o, source_of(corpus), m.tables, TABLES, &at, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "window is 5 there, 6 here"));
     o = opts_in(folder);
     o.sync = SHOAL_SYNC, o.staleness = 9, o.wire = SHOAL_WIRE_BF16, o.servers = 1, o.patience = 1;
-    assert_int_equal(checkpoint_load(&o, corpus, m.tables, TABLES, &at, NULL), SHOAL_OK);
+    assert_int_equal(checkpoint_load(&o, source_of(corpus), m.tables, TABLES, &at, NULL), SHOAL_OK);
     model_free(&m);
 }
 
@@ -682,7 +682,7 @@ static void a_new_run_wants_a_folder_of_its_own(void **state)
     (void)state;
     write_one(folder, 2, &m, 1);
     o.resume = false;
-    assert_int_equal(checkpoints_open(&c, &o, corpus, m.tables, TABLES, &share),
+    assert_int_equal(checkpoints_open(&c, &o, source_of(corpus), m.tables, TABLES, &share),
                      SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "another run"));
     assert_null(c);
