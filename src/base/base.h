@@ -86,11 +86,16 @@ double rng_unit(struct rng *r);
 /* rows x width floats; a row begins at a 64-byte boundary and its padding is 0.
  *
  *     | x0 x1 ... x(width-1) 0 0 0 |
- *     '--------- stride -----------'   stride = table_stride(width)           */
+ *     '--------- stride -----------'   stride = table_stride(width)
+ *
+ * Rows of one or two numbers would be mostly padding: packed they follow one
+ * another, stride being width. Changes that were made apart are projected
+ * (kernel.h, fold), or, where they are sums by nature, as FTRL's are, added. */
 struct table {
     const char *name;
     size_t rows, width, stride;
     float *at; /* [rows][stride] */
+    bool adds;
 };
 
 static inline size_t table_stride(size_t width)
@@ -99,8 +104,18 @@ static inline size_t table_stride(size_t width)
 }
 
 shoal_status table_init(struct table *t, const char *name, size_t rows, size_t width);
+/* Packed, and its changes are added. */
+shoal_status table_init_packed(struct table *t, const char *name, size_t rows, size_t width);
+/* So many rows of the kind that t has. */
+shoal_status table_init_like(struct table *t, const struct table *like, size_t rows);
 void table_fini(struct table *t);
+/* Of a table that is not packed. */
 size_t table_bytes(size_t rows, size_t width);
+
+static inline size_t table_size(const struct table *t)
+{
+    return t->rows * t->stride * sizeof(float);
+}
 
 /* The rows a worker computes on. Either the table's own (no copy at all), or
  * the table's own but for private copies of its first `hot` rows, or private

@@ -7,20 +7,39 @@ size_t table_bytes(size_t rows, size_t width)
     return rows * table_stride(width) * sizeof(float);
 }
 
-shoal_status table_init(struct table *t, const char *name, size_t rows, size_t width)
+static shoal_status map_rows(struct table *t)
 {
-    size_t row = table_stride(width) * sizeof(float), bytes;
+    size_t bytes;
 
-    *t = (struct table){.name = name, .rows = rows, .width = width, .stride = table_stride(width)};
-    if (__builtin_mul_overflow(rows, row, &bytes))
-        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu rows of %zu floats", rows, width);
+    if (__builtin_mul_overflow(t->rows, t->stride * sizeof(float), &bytes))
+        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu rows of %zu floats", t->rows,
+                          t->width);
     t->at = mem_map(bytes);
     return t->at ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
+shoal_status table_init(struct table *t, const char *name, size_t rows, size_t width)
+{
+    *t = (struct table){.name = name, .rows = rows, .width = width, .stride = table_stride(width)};
+    return map_rows(t);
+}
+
+shoal_status table_init_packed(struct table *t, const char *name, size_t rows, size_t width)
+{
+    *t = (struct table){.name = name, .rows = rows, .width = width, .stride = width, .adds = true};
+    return map_rows(t);
+}
+
+shoal_status table_init_like(struct table *t, const struct table *like, size_t rows)
+{
+    *t = *like;
+    t->rows = rows;
+    return map_rows(t);
+}
+
 void table_fini(struct table *t)
 {
-    mem_unmap(t->at, table_bytes(t->rows, t->width));
+    mem_unmap(t->at, table_size(t));
     t->at = NULL;
 }
 

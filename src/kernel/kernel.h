@@ -56,6 +56,31 @@ struct kernel_step {
     size_t nexts;
 };
 
+/* A row of sparse features x over packed rows of parameters, one each for sgd and
+ * two, side by side, for the others. Rows below `hot` stand in `mine`. */
+struct kernel_sparse {
+    float *at, *mine;
+    uint32_t hot;
+    const uint32_t *ids; /* [n] */
+    const float *values; /* [n]; NULL: all 1 */
+    size_t n;
+};
+
+/* How a weight changes by its part d = g x of the gradient, row by row:
+ *
+ *   sgd      w      w = shrink(w - lr (d + l2 w), lr l1)
+ *   adagrad  w, n   n += d^2, rate = lr / (sqrt(n) + beta),
+ *                   w = shrink(w - rate (d + l2 w), rate l1)    (Duchi et al. 2011)
+ *   ftrl     z, n   z += d - (sqrt(n + d^2) - sqrt(n)) / lr * w, n += d^2, where
+ *                   w = -shrink(z, l1) / ((beta + sqrt(n)) / lr + l2)
+ *                                                              (McMahan et al. 2013)
+ *
+ * shrink(w, a) is w moved by a towards 0, at most to it. */
+struct kernel_rule {
+    enum { KERNEL_SGD, KERNEL_ADAGRAD, KERNEL_FTRL } kind;
+    float lr, l1, l2, beta;
+};
+
 struct kernel {
     const char *name; /* "scalar", "avx2", "avx512" */
 
@@ -81,6 +106,11 @@ struct kernel {
 
     void (*pairs)(const struct kernel_step *step);
     void (*bag)(const struct kernel_step *step);
+
+    /* w . x, and a step along g x. Of a feature that stands in the row twice both
+     * changes count; but for sgd both begin at the value before the step. */
+    float (*sparse_dot)(const struct kernel_sparse *s, const struct kernel_rule *r);
+    void (*sparse_step)(const struct kernel_sparse *s, const struct kernel_rule *r, float g);
 
     /* Searching. Rows are aligned and padded as those of a table, of any dim.
      * dots: x[i * pitch + r] = in[i] . row r, for m vectors, padded too, and n

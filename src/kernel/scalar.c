@@ -155,6 +155,8 @@ static void bag(const struct kernel_step *s)
         axpy(s->in[i], 1.0f, e, s->dim);
 }
 
+#include "kernel/sparse.h"
+
 static void dots(float *x, size_t pitch, const float *const *in, size_t m, const float *rows,
                  size_t stride, size_t n, size_t dim)
 {
@@ -234,6 +236,8 @@ const struct kernel kernel_scalar = {
     .fold = fold,
     .pairs = pairs,
     .bag = bag,
+    .sparse_dot = sparse_dot,
+    .sparse_step = sparse_step,
     .dots = dots,
     .squares = squares,
     .peak_add = peak_add,

@@ -10,6 +10,7 @@
 #include "kernel/kernel.h"
 
 #include <immintrin.h>
+#include <math.h>
 #include <string.h>
 
 #define VL (VBYTES / 4)
@@ -207,6 +208,7 @@ INLINE void store_part(float *p, vf x, size_t n)
 #include "kernel/simd_vector.h"
 #include "kernel/simd_step.h"
 #include "kernel/simd_search.h"
+#include "kernel/sparse.h"
 
 const struct kernel SIMD_KERNEL = {
     .name = SIMD_NAME,
@@ -221,6 +223,8 @@ const struct kernel SIMD_KERNEL = {
     .fold = fold,
     .pairs = pairs,
     .bag = bag,
+    .sparse_dot = sparse_dot,
+    .sparse_step = sparse_step,
     .dots = dots,
     .squares = squares,
     .peak_add = peak_add,

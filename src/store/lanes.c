@@ -169,9 +169,8 @@ static shoal_status fold_message(struct store *s, struct sums *sums, const struc
         memcpy(s->mine, row, bytes);
         memset(s->mine + h->table->width, 0, (stride - h->table->width) * sizeof(float));
         if (sums->slot[place]) {
-            s->kernel->fold(sums->rows + (sums->slot[place] - 1) * stride, s->mine,
-                            shard_row(h, h->table->at, h->own[place]), h->table->width,
-                            STORE_MEAN);
+            row_merge(h->table, s->kernel, sums->rows + (sums->slot[place] - 1) * stride, s->mine,
+                      shard_row(h, h->table->at, h->own[place]), STORE_MEAN);
             continue;
         }
         memcpy(sums->rows + sums->used * stride, s->mine, stride * sizeof(float));

@@ -85,13 +85,10 @@ static void merge(struct store *s, struct shard *h, unsigned from, uint32_t plac
     *known = h->pushes[place];
     s->merged++;
     count_stale(s, missed);
-    if (s->opts.rule == STORE_ADD)
-        for (size_t j = 0; j < h->table->width; j++)
-            master[j] += mine[j] - seen[j];
-    else if (missed == 0)
+    if (missed == 0)
         memcpy(master, mine, h->table->width * sizeof *mine);
     else
-        s->kernel->fold(master, mine, seen, h->table->width, SHARE);
+        row_merge(h->table, s->kernel, master, mine, seen, SHARE);
 }
 
 static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)

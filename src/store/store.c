@@ -159,7 +159,7 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
     uint64_t bytes = 0;
 
     for (size_t t = 0; t < n; t++) {
-        uint64_t all = table_bytes(tables[t].rows, tables[t].width);
+        uint64_t all = table_size(&tables[t]);
 
         bytes += tables[t].rows * 20;
         if (exchanges(o)) /* base, seen by all, and what is owned */

@@ -29,7 +29,12 @@ void view_fini(struct view *v);
 /* What a private view may hold at most, in bytes. */
 size_t view_bytes(const struct table *t, size_t touched);
 
-/* Folds the private hot rows into the table's and reads them anew. */
+/* Two changes of a row that began at base meet in *row: folded (kernel.h) with that
+ * share of what they have in common left out, or added, as the table has it. */
+void row_merge(const struct table *t, const struct kernel *kernel, float *row, const float *mine,
+               const float *base, float share);
+
+/* Folds or adds the private hot rows into the table's and reads them anew. */
 void view_sync(struct view *v, const struct kernel *kernel);
 
 /* Brings n private views of one table together: each row's changes are folded
@@ -58,16 +63,10 @@ shoal_status views_merge(struct view *views, size_t n, const struct kernel *kern
  * knows; what rounding leaves behind stays in replica or master and goes with
  * the next difference. */
 
-enum store_rule {
-    STORE_PROJECT, /* kernel.h, fold */
-    STORE_ADD,     /* plain addition: diverges when training, but sums can be checked */
-};
-
 struct store_opts {
     enum shoal_sync policy;
     unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     enum shoal_wire wire;
-    enum store_rule rule;
     unsigned servers;   /* the last so many ranks own all rows; 0: all ranks do */
     unsigned due;       /* touches after which a row travels: 1, 2, 4, ... 128 */
     unsigned sweep;     /* rounds in which every touched row travels at least once */

@@ -64,7 +64,18 @@ size_t view_bytes(const struct table *t, size_t touched)
     return (copies < all ? copies : all) + t->rows * sizeof(uint32_t);
 }
 
-void view_sync(struct view *v, const struct kernel *kernel)
+/* The table's rows get what was added here; all of them at once. */
+static void sync_added(struct view *v, const struct kernel *kernel)
+{
+    size_t n = v->hot * v->stride;
+
+    kernel->axpy(v->mine, -1, v->base, n);
+    kernel->axpy(v->table->at, 1, v->mine, n);
+    kernel->copy(v->mine, v->table->at, n);
+    memcpy(v->base, v->mine, n * sizeof *v->base);
+}
+
+static void sync_folded(struct view *v, const struct kernel *kernel)
 {
     size_t stride = v->table->stride, bytes = stride * sizeof(float);
     /* The table's row is read once: fold looks at it twice, and where another
@@ -81,7 +92,25 @@ void view_sync(struct view *v, const struct kernel *kernel)
     }
 }
 
+void view_sync(struct view *v, const struct kernel *kernel)
+{
+    if (v->table->adds)
+        sync_added(v, kernel);
+    else
+        sync_folded(v, kernel);
+}
+
 /* ---- bringing private views together ---- */
+
+void row_merge(const struct table *t, const struct kernel *kernel, float *row, const float *mine,
+               const float *base, float share)
+{
+    if (!t->adds)
+        kernel->fold(row, mine, base, t->width, share);
+    else
+        for (size_t j = 0; j < t->width; j++)
+            row[j] += mine[j] - base[j];
+}
 
 struct merging {
     struct view *views; /* [n] */
@@ -105,7 +134,7 @@ static void merge_row(const struct merging *m, uint32_t row)
         copy = v->mine + (v->slot[row] - 1) * t->stride;
         v->slot[row] = 0;
         if (sum)
-            m->kernel->fold(sum, copy, home, t->width, STORE_MEAN);
+            row_merge(t, m->kernel, sum, copy, home, STORE_MEAN);
         else
             sum = copy;
     }

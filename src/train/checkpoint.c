@@ -120,7 +120,7 @@ static shoal_status put_tables(struct container_writer *w, const struct checkpoi
     for (size_t i = 0; i < c->n && st == SHOAL_OK; i++) {
         const struct table *t = &c->rows[i].copy;
 
-        st = container_put(w, t->name, t->at, table_bytes(t->rows, t->width));
+        st = container_put(w, t->name, t->at, table_size(t));
     }
     return st;
 }

@@ -20,7 +20,7 @@ static size_t count_rows(const struct table *t, const uint16_t *owner, unsigned 
 shoal_status rows_init(struct rows *r, const struct table *t, const uint16_t *owner, unsigned rank)
 {
     size_t n = owner ? count_rows(t, owner, rank) : t->rows;
-    shoal_status st = table_init(&r->copy, t->name, n, t->width);
+    shoal_status st = table_init_like(&r->copy, t, n);
 
     if (st != SHOAL_OK || !owner)
         return st;
@@ -38,7 +38,7 @@ void rows_copy(struct rows *r, const struct table *t)
     struct table *c = &r->copy;
 
     if (!r->ids)
-        memcpy(c->at, t->at, table_bytes(t->rows, t->width));
+        memcpy(c->at, t->at, table_size(t));
     for (size_t i = 0; r->ids && i < c->rows; i++)
         memcpy(c->at + i * c->stride, t->at + r->ids[i] * t->stride, t->stride * sizeof *t->at);
 }
@@ -65,7 +65,7 @@ static shoal_status put_rows(struct container_writer *w, const struct rows *r)
 
     rows_name(name, c->name);
     st = container_put(w, name, r->ids, c->rows * sizeof *r->ids);
-    return st == SHOAL_OK ? container_put(w, c->name, c->at, table_bytes(c->rows, c->width)) : st;
+    return st == SHOAL_OK ? container_put(w, c->name, c->at, table_size(c)) : st;
 }
 
 shoal_status part_write(const struct part *p)
@@ -237,7 +237,7 @@ void opened_close(struct opened *o)
 
 static shoal_status read_whole(const struct container *c, struct table *t)
 {
-    size_t want = table_bytes(t->rows, t->width);
+    size_t want = table_size(t);
     struct section s;
     shoal_status st = container_find(c, t->name, sizeof(float), &s);
 
@@ -254,7 +254,7 @@ static shoal_status read_part(const struct container *c, struct table *t, bool *
 {
     struct section ids = {0}, rows = {0};
     char name[32];
-    size_t n;
+    size_t n, row = t->stride * sizeof(float);
     shoal_status st;
 
     rows_name(name, t->name);
@@ -262,9 +262,9 @@ static shoal_status read_part(const struct container *c, struct table *t, bool *
     if (st == SHOAL_OK)
         st = container_find(c, t->name, sizeof(float), &rows);
     n = ids.size / sizeof(uint32_t);
-    if (st == SHOAL_OK && (n > t->rows || rows.size != table_bytes(n, t->width)))
+    if (st == SHOAL_OK && (n > t->rows || rows.size != n * row))
         st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes for %zu rows, want %zu",
-                        container_path(c), t->name, rows.size, n, table_bytes(n, t->width));
+                        container_path(c), t->name, rows.size, n, n * row);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
         uint32_t id = ((const uint32_t *)ids.data)[i];
 
@@ -273,8 +273,7 @@ static shoal_status read_part(const struct container *c, struct table *t, bool *
                               container_path(c), id, t->name,
                               id < t->rows ? "it in one part only" : "a lower number");
         seen[id] = true;
-        memcpy(t->at + id * t->stride, (const float *)rows.data + i * t->stride,
-               t->stride * sizeof *t->at);
+        memcpy(t->at + id * t->stride, (const float *)rows.data + i * t->stride, row);
     }
     return st;
 }

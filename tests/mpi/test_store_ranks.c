@@ -17,7 +17,7 @@ static const struct kernel *kernel;
 
 static struct store_opts opts_of(enum shoal_sync policy, unsigned staleness)
 {
-    return (struct store_opts){.policy = policy, .staleness = staleness, .rule = STORE_ADD,
+    return (struct store_opts){.policy = policy, .staleness = staleness,
                                .due = 4, .sweep = 8};
 }
 
@@ -29,7 +29,7 @@ static uint64_t random_at(uint64_t seed, uint64_t index)
 /* Whole numbers, so that sums are exact in any order. */
 static void start(struct table *t)
 {
-    CHECK_OK(table_init(t, "rows", ROWS, WIDTH));
+    CHECK_OK(table_init_packed(t, "rows", ROWS, WIDTH));
     for (size_t i = 0; i < ROWS; i++)
         for (size_t j = 0; j < WIDTH; j++)
             t->at[i * t->stride + j] = (float)(i % 50 + j);
@@ -136,7 +136,7 @@ static void rounding_does_not_add_up(void)
     struct store *s;
 
     o.wire = SHOAL_WIRE_BF16;
-    CHECK_OK(table_init(&t, "rows", ROWS, WIDTH));
+    CHECK_OK(table_init_packed(&t, "rows", ROWS, WIDTH));
     CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
     for (unsigned step = 0; step < STEPS; step++) {
         for (size_t row = 0; row < 4 * size; row++) {
