@@ -259,7 +259,7 @@ SHOAL_API shoal_status shoal_corpus_part(const shoal_corpus *corpus, size_t i, s
 
 /* ---- Files ------------------------------------------------------------------
  * Whether a file starts as one of ours. *kind then says what it holds: "corpus",
- * "vectors", "checkpoint", or "" when its head is damaged: opening it says how. */
+ * "vectors", "clicks", "checkpoint", or "" when its head is damaged: opening it says how. */
 SHOAL_API bool shoal_kind(const char *path, char kind[32]);
 
 /* ---- Vectors -------------------------------------------------------------
@@ -447,6 +447,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #endif
 
 /* The rest of the interface, part by part. */
+#include <shoal/clicks.h>
 #include <shoal/train.h>
 
 #endif

@@ -1,0 +1,151 @@
+/* shoal/clicks.h: click data, a part of shoal.h, which includes it.
+ *
+ * What this is: rows of sparse features with a label of two values, read from
+ * text in four formats (docs/clicks.md), hashed into 2^bits slots and kept in a
+ * mapped file, whose ids are numbered hottest first; and made-up clicks, of which
+ * the best reachable log-loss is known.
+ * Who owns what: shoal_clicks_open and shoal_clicks_read give an object that
+ * shoal_clicks_close ends. Strings in options are borrowed for the call.
+ * Threads: one call is driven by one thread, which starts and joins the others.
+ * What was opened is immutable, and may be read by all. */
+#ifndef SHOAL_CLICKS_PART_H
+#define SHOAL_CLICKS_PART_H
+
+#include <shoal.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Clicks in -------------------------------------------------------------
+ * Inputs are as for text: files, folders, globs, "-"; gzip and zstd by content. */
+
+enum shoal_clicks_format {
+    SHOAL_CLICKS_AUTO,   /* by the first line */
+    SHOAL_CLICKS_LIBSVM, /* label index:value ... */
+    SHOAL_CLICKS_VW,     /* Vowpal Wabbit: label importance 'tag|space feature:value ... */
+    SHOAL_CLICKS_CRITEO, /* label, 13 integers and 26 categories, between tabs */
+    SHOAL_CLICKS_CSV,    /* fields between commas below a line of names */
+};
+
+#define SHOAL_CLICKS_LINE_MAX ((size_t)4 << 20) /* bytes; a longer line is a bad one */
+#define SHOAL_CLICKS_SHOWN 5                    /* of the bad lines that were skipped */
+#define SHOAL_CLICKS_SENTENCE 256
+
+struct shoal_clicks_opts {
+    enum shoal_clicks_format format;
+    unsigned bits;         /* 1 .. 30: features are hashed into 2^bits slots */
+    const char *label;     /* CSV: the column of labels; NULL: the first of label, click,
+                            * target, y that is there, else the first column */
+    const char *numeric;   /* CSV: the columns, between commas, whose fields are numbers, not
+                            * categories; NULL: by the first rows */
+    uint64_t skip_bad;     /* so many malformed lines are left out; one more fails */
+    uint64_t memory;       /* bytes for rows on their way to the file; beyond, to disk */
+    uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
+    unsigned threads;      /* 0: one for each core */
+    const char *tmp_dir;   /* for what does not fit; NULL: beside the output */
+    struct shoal_watch watch;
+};
+
+struct shoal_clicks_plan { /* what encoding will need, known before it starts */
+    uint64_t input_bytes;  /* on disk; of pipes nothing is known */
+    bool streamed;         /* some input can be read only once */
+    uint64_t buffer_bytes; /* reading, all threads */
+    uint64_t table_bytes;  /* counting and numbering 2^bits slots, and names */
+    uint64_t row_bytes;    /* rows on their way, at most */
+    uint64_t memory_bytes; /* the sum */
+    uint64_t memory_free;  /* what may be used */
+    uint64_t disk_bytes;   /* about what the output takes; 0: unknown */
+    uint64_t disk_free;    /* where the output goes */
+};
+
+struct shoal_clicks_stats {
+    enum shoal_clicks_format format;
+    uint64_t bytes;       /* after decompression */
+    uint64_t files, lines;
+    uint64_t rows, positives;
+    uint64_t values;      /* features of all rows */
+    uint64_t features;    /* different ones: slots that occur */
+    uint64_t bad_lines;   /* left out (skip_bad) */
+    char bad[SHOAL_CLICKS_SHOWN][SHOAL_CLICKS_SENTENCE]; /* the first of them, "file:line: why" */
+    uint64_t spilled;     /* bytes of rows that went through the disk */
+    uint64_t file_bytes;
+    double read_seconds, write_seconds;
+};
+
+SHOAL_API struct shoal_clicks_opts shoal_clicks_default(void);
+SHOAL_API shoal_status shoal_clicks_check(const struct shoal_clicks_opts *opts);
+/* "libsvm" for SHOAL_CLICKS_LIBSVM; "?" for a number that is no format. */
+SHOAL_API const char *shoal_clicks_format_name(enum shoal_clicks_format format);
+SHOAL_API shoal_status shoal_clicks_plan(struct shoal_clicks_plan *plan, const char *path,
+                                         const char *const *inputs, size_t ninputs,
+                                         const struct shoal_clicks_opts *opts);
+/* Makes the plan, refuses what cannot fit, reads every input once and renames the
+ * finished file to `path`; on failure nothing is left there. The bytes do not depend
+ * on the threads. A malformed line fails with SHOAL_EFORMAT, file and line number. */
+SHOAL_API shoal_status shoal_clicks_encode(const char *path, const char *const *inputs,
+                                           size_t ninputs, const struct shoal_clicks_opts *opts,
+                                           struct shoal_clicks_stats *stats);
+
+/* ---- Encoded clicks ---------------------------------------------------------- */
+
+typedef struct shoal_clicks shoal_clicks;
+
+/* Maps the file and checks every byte of it. */
+SHOAL_API shoal_status shoal_clicks_open(shoal_clicks **out, const char *path);
+/* The same rows, ids and names as through a file, in memory; rows that take more
+ * than memory_limit are refused. */
+SHOAL_API shoal_status shoal_clicks_read(shoal_clicks **out, const char *const *inputs,
+                                         size_t ninputs, const struct shoal_clicks_opts *opts,
+                                         struct shoal_clicks_stats *stats);
+SHOAL_API void shoal_clicks_close(shoal_clicks *clicks);
+SHOAL_API uint64_t shoal_clicks_rows(const shoal_clicks *clicks);
+SHOAL_API uint64_t shoal_clicks_positives(const shoal_clicks *clicks);
+SHOAL_API uint64_t shoal_clicks_values(const shoal_clicks *clicks);
+SHOAL_API uint64_t shoal_clicks_bad_lines(const shoal_clicks *clicks);
+SHOAL_API uint32_t shoal_clicks_features(const shoal_clicks *clicks);
+SHOAL_API bool shoal_clicks_weighted(const shoal_clicks *clicks); /* some weight is not 1 */
+SHOAL_API bool shoal_clicks_valued(const shoal_clicks *clicks);   /* some value is not 1 */
+/* A number that stands for all of it: equal for equal rows and ids, read by the same way. */
+SHOAL_API uint64_t shoal_clicks_fingerprint(const shoal_clicks *clicks);
+/* How often feature id stood in the rows that were counted, which are all unless
+ * there are many (docs/clicks.md); *values, unless NULL, is the sum over all ids.
+ * No id has a larger count than the one before. */
+SHOAL_API uint64_t shoal_clicks_count(const shoal_clicks *clicks, uint32_t id, uint64_t *values);
+/* The name that the slot had when it was first seen: "C14=68fd1e64", "I3=5..6",
+ * "space^feature", "17", "column=value"; NULL when it is not known. */
+SHOAL_API const char *shoal_clicks_name(const shoal_clicks *clicks, uint32_t id);
+/* Options that read other rows by the same rules: format, bits, label and numeric,
+ * whose strings live as long as `clicks`. */
+SHOAL_API struct shoal_clicks_opts shoal_clicks_like(const shoal_clicks *clicks);
+
+/* ---- Clicks to learn ---------------------------------------------------------
+ * Rows like Criteo's, whose labels are drawn by a logistic model over planted
+ * weights of the features that shoal reads from them. Row i depends on the seed and i
+ * alone, so rows behind those of a training file are a test of the same weights. */
+
+struct shoal_gen_clicks_opts {
+    uint64_t rows;
+    uint64_t first; /* the number of the first one */
+    uint64_t seed;
+    enum shoal_clicks_format format; /* SHOAL_CLICKS_AUTO: Criteo's */
+    unsigned threads;
+    struct shoal_watch watch;
+};
+
+struct shoal_gen_clicks_stats {
+    uint64_t rows, positives, values, bytes;
+    uint64_t weights; /* planted */
+    double entropy;   /* mean over rows of -p log p - (1-p) log(1-p): the best to be expected */
+    double logloss;   /* of the true probabilities on these very labels */
+};
+
+SHOAL_API struct shoal_gen_clicks_opts shoal_gen_clicks_default(void);
+/* Same options, same bytes, on any number of threads. "-" is standard output. */
+SHOAL_API shoal_status shoal_gen_clicks(const char *path, const struct shoal_gen_clicks_opts *opts,
+                                        struct shoal_gen_clicks_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
