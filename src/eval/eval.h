@@ -1,11 +1,14 @@
 /* eval: what do vectors know?
  *
  * What this is: nearest words, analogies, odd ones out and spellings of
- * vectors, and suites of questions with their scores. The public functions are
- * described in shoal.h; here is what training and the tests need besides.
+ * vectors, suites of questions with their scores, and the scores of classifiers.
+ * The public functions are described in shoal.h; here is what training and the
+ * tests need besides.
  * Who owns what: a suite owns its words; vocabulary and rows are borrowed for
  * the length of a call.
- * Threads: a suite is immutable once open, and any number may run it. */
+ * Threads: a suite is immutable once open, and any number may run it. A sum of
+ * examples (binary, classes) is one thread's at a time; threads and ranks have one
+ * each, and merge. */
 #ifndef SHOAL_EVAL_H
 #define SHOAL_EVAL_H
 
@@ -23,5 +26,66 @@ shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
 
 /* Reads a suite that is in memory already; `path` is for sentences. */
 shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len);
+
+/* ---- classify.c, classify_auc.c: two classes ------------------------------------- */
+
+/* Examples added up to a shoal_binary_score. For an exact AUC each is kept, 16
+ * bytes, until there are more than `keep`; then they are counted in 2^20 bins, 16
+ * MiB, and the AUC is known within a small bound. All else is the same either way. */
+struct binary;
+
+enum binary_scale {
+    BINARY_PROBABILITY, /* scores are p: 0 .. 1 */
+    BINARY_LOGIT,       /* or log(p / (1 - p)), which tells more near 0 and 1 */
+};
+
+enum { BINARY_KEEP = 1 << 22 }; /* a good choice */
+
+shoal_status binary_new(struct binary **out, enum binary_scale scale, size_t keep);
+void binary_free(struct binary *b);
+/* As it was when new. */
+void binary_clear(struct binary *b);
+/* weight 1: an example as any other; 0: it is but counted. A score that is no
+ * number, and a weight that is none or less than 0, are refused. */
+shoal_status binary_add(struct binary *b, double score, bool label, double weight);
+/* Adds the examples of `other`, which must be of the same scale. */
+shoal_status binary_merge(struct binary *b, const struct binary *other);
+/* The same for another rank's: its bytes, appended to *out there, merged here. */
+shoal_status binary_pack(const struct binary *b, struct bytes *out);
+shoal_status binary_merge_packed(struct binary *b, const void *data, size_t len);
+/* Of all so far; more may be added after it. */
+shoal_status binary_score(struct binary *b, struct shoal_binary_score *out);
+
+/* ---- classes.c: many classes ------------------------------------------------------- */
+
+/* Examples of n classes added up to a shoal_classes_score. */
+struct classes;
+
+enum {
+    CLASSES_MOST = 1 << 20,
+    CLASSES_MATRIX = 1024, /* up to so many there is a confusion matrix */
+};
+
+shoal_status classes_new(struct classes **out, unsigned n);
+void classes_free(struct classes *c);
+void classes_clear(struct classes *c);
+/* scores [n], higher is likelier, the first of equals. */
+shoal_status classes_add(struct classes *c, const float *scores, uint32_t label);
+shoal_status classes_merge(struct classes *c, const struct classes *other);
+shoal_status classes_pack(const struct classes *c, struct bytes *out);
+shoal_status classes_merge_packed(struct classes *c, const void *data, size_t len);
+void classes_score(const struct classes *c, struct shoal_classes_score *out);
+
+/* One class: examples of it, those said to be of it, and those both. */
+struct class_counts {
+    uint64_t there, said, right;
+};
+
+const struct class_counts *classes_counts(const struct classes *c); /* [n] */
+/* [n][n]: of class i, said to be of class j. NULL beyond CLASSES_MATRIX. */
+const uint64_t *classes_matrix(const struct classes *c);
+double class_precision(const struct class_counts *k); /* right / said; NaN when nothing was */
+double class_recall(const struct class_counts *k);
+double class_f1(const struct class_counts *k);
 
 #endif

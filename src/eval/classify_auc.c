@@ -1,0 +1,324 @@
+/* The area under the curve is the share of pairs, one example of each class, that
+ * are ranked rightly (Hanley and McNeil 1982), so it takes a sort, not a curve. */
+#include "eval/ranking.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BINS_BYTES ((size_t)RANKING_BINS * 2 * sizeof(double))
+
+enum {
+    RADIX_BITS = 8,
+    RADIX = 1 << RADIX_BITS,
+};
+
+void ranking_init(struct ranking *r, enum binary_scale scale, size_t keep)
+{
+    *r = (struct ranking){.scale = scale, .keep = keep};
+}
+
+void ranking_fini(struct ranking *r)
+{
+    free(r->kept);
+    mem_unmap(r->bins, BINS_BYTES);
+    ranking_init(r, r->scale, r->keep);
+}
+
+/* ---- bins ---- */
+
+/* Unsigned numbers in the order of the floats: those below 0 come first, turned
+ * around. -0 is 0. */
+static uint32_t bin_of(const struct ranking *r, double score)
+{
+    float logit = (float)(r->scale == BINARY_LOGIT ? score : binary_logit(score)) + 0.0F;
+    uint32_t bits;
+
+    memcpy(&bits, &logit, sizeof bits);
+    bits = bits >> 31 ? ~bits : bits | 1U << 31;
+    return bits >> 12;
+}
+
+static_assert(RANKING_BINS == 1 << (32 - 12), "a bin is the first bits of a float");
+
+static void bin_add(struct ranking *r, uint32_t bin, bool label, double weight)
+{
+    r->bins[2 * (size_t)bin + label] += weight;
+}
+
+/* From now on by bins. */
+static shoal_status fold(struct ranking *r)
+{
+    if (r->bins)
+        return SHOAL_OK;
+    r->bins = mem_map(BINS_BYTES);
+    if (!r->bins)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < r->n; i++)
+        bin_add(r, bin_of(r, r->kept[i].score), r->kept[i].weight > 0, fabs(r->kept[i].weight));
+    free(r->kept);
+    r->kept = NULL;
+    r->n = r->cap = 0;
+    return SHOAL_OK;
+}
+
+/* ---- adding ---- */
+
+static shoal_status keep(struct ranking *r, const struct ranked *some, size_t n)
+{
+    void *kept = r->kept;
+    shoal_status st = mem_grow(&kept, &r->cap, r->n + n, sizeof *r->kept);
+
+    r->kept = kept;
+    if (st == SHOAL_OK && n > 0) {
+        memcpy(r->kept + r->n, some, n * sizeof *some);
+        r->n += n;
+    }
+    return st;
+}
+
+static shoal_status add_some(struct ranking *r, const struct ranked *some, size_t n)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (!r->bins && n > r->keep - r->n)
+        st = fold(r);
+    if (st != SHOAL_OK)
+        return st;
+    if (!r->bins)
+        return keep(r, some, n);
+    for (size_t i = 0; i < n; i++)
+        bin_add(r, bin_of(r, some[i].score), some[i].weight > 0, fabs(some[i].weight));
+    return SHOAL_OK;
+}
+
+shoal_status ranking_add(struct ranking *r, double score, bool label, double weight)
+{
+    struct ranked one = {score, label ? weight : -weight};
+
+    return add_some(r, &one, 1);
+}
+
+shoal_status ranking_merge(struct ranking *r, const struct ranking *other)
+{
+    shoal_status st;
+
+    assert(r->scale == other->scale);
+    if (!other->bins)
+        return add_some(r, other->kept, other->n);
+    st = fold(r);
+    for (size_t i = 0; st == SHOAL_OK && i < 2 * (size_t)RANKING_BINS; i++)
+        r->bins[i] += other->bins[i];
+    return st;
+}
+
+/* ---- to another rank and back ----
+ *
+ *     folded, n     two numbers of 64 bits
+ *     n examples, or n bins that are not empty: where, and both weights            */
+
+struct packed_bin {
+    uint64_t bin;
+    double weight[2];
+};
+
+struct packed_head {
+    uint64_t folded, n;
+};
+
+static size_t bins_used(const struct ranking *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < RANKING_BINS; i++)
+        n += r->bins[2 * i] > 0 || r->bins[2 * i + 1] > 0;
+    return n;
+}
+
+static shoal_status pack_bins(const struct ranking *r, struct bytes *out)
+{
+    struct packed_head head = {1, bins_used(r)};
+    shoal_status st = bytes_add(out, &head, sizeof head);
+
+    for (size_t i = 0; st == SHOAL_OK && i < RANKING_BINS; i++) {
+        struct packed_bin bin = {i, {r->bins[2 * i], r->bins[2 * i + 1]}};
+
+        if (bin.weight[0] > 0 || bin.weight[1] > 0)
+            st = bytes_add(out, &bin, sizeof bin);
+    }
+    return st;
+}
+
+shoal_status ranking_pack(const struct ranking *r, struct bytes *out)
+{
+    struct packed_head head = {0, r->n};
+    shoal_status st;
+
+    if (r->bins)
+        return pack_bins(r, out);
+    st = bytes_add(out, &head, sizeof head);
+    return st == SHOAL_OK ? bytes_add(out, r->kept, r->n * sizeof *r->kept) : st;
+}
+
+static bool is_weight(double w)
+{
+    return isfinite(w) && w >= 0;
+}
+
+static bool is_ranked(const struct ranking *r, const struct ranked *one)
+{
+    bool in_range =
+        r->scale == BINARY_LOGIT ? !isnan(one->score) : one->score >= 0 && one->score <= 1;
+
+    return in_range && is_weight(fabs(one->weight)) && fabs(one->weight) > 0;
+}
+
+static shoal_status fail_packed(void)
+{
+    return shoal_fail(SHOAL_EFORMAT, "classify: found scores of another rank that are malformed");
+}
+
+static shoal_status merge_bins(struct ranking *r, const char *data, size_t n)
+{
+    shoal_status st = fold(r);
+
+    for (size_t i = 0; st == SHOAL_OK && i < n; i++) {
+        struct packed_bin bin;
+
+        memcpy(&bin, data + i * sizeof bin, sizeof bin);
+        if (bin.bin >= RANKING_BINS || !is_weight(bin.weight[0]) || !is_weight(bin.weight[1]))
+            return fail_packed();
+        bin_add(r, (uint32_t)bin.bin, false, bin.weight[0]);
+        bin_add(r, (uint32_t)bin.bin, true, bin.weight[1]);
+    }
+    return st;
+}
+
+static shoal_status merge_kept(struct ranking *r, const char *data, size_t n)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; st == SHOAL_OK && i < n; i++) {
+        struct ranked one;
+
+        memcpy(&one, data + i * sizeof one, sizeof one);
+        st = is_ranked(r, &one) ? add_some(r, &one, 1) : fail_packed();
+    }
+    return st;
+}
+
+shoal_status ranking_merge_packed(struct ranking *r, const char *data, size_t len)
+{
+    struct packed_head head;
+    size_t each;
+
+    if (len < sizeof head)
+        return fail_packed();
+    memcpy(&head, data, sizeof head);
+    len -= sizeof head;
+    each = head.folded ? sizeof(struct packed_bin) : sizeof(struct ranked);
+    if (head.folded > 1 || len % each != 0 || len / each != head.n)
+        return fail_packed();
+    data += sizeof head;
+    return head.folded ? merge_bins(r, data, head.n) : merge_kept(r, data, head.n);
+}
+
+/* ---- the area ---- */
+
+/* As bin_of, all bits. */
+static uint64_t order_of(double score)
+{
+    uint64_t bits;
+
+    score += 0.0;
+    memcpy(&bits, &score, sizeof bits);
+    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
+}
+
+static size_t digit(const struct ranked *one, unsigned shift)
+{
+    return order_of(one->score) >> shift & (RADIX - 1);
+}
+
+/* One digit's pass; false when all have the same, and nothing moved. */
+static bool spread(const struct ranked *from, struct ranked *to, size_t n, unsigned shift)
+{
+    size_t begin[RADIX] = {0}, at = 0;
+
+    for (size_t i = 0; i < n; i++)
+        begin[digit(&from[i], shift)]++;
+    if (n == 0 || begin[digit(&from[0], shift)] == n)
+        return false;
+    for (size_t d = 0; d < RADIX; d++) {
+        size_t count = begin[d];
+
+        begin[d] = at;
+        at += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[begin[digit(&from[i], shift)]++] = from[i];
+    return true;
+}
+
+static shoal_status sort(struct ranking *r)
+{
+    struct ranked *other = mem_array(r->n, sizeof *other);
+
+    if (!other)
+        return SHOAL_ENOMEM;
+    for (unsigned shift = 0; shift < 64; shift += RADIX_BITS)
+        if (spread(r->kept, other, r->n, shift)) {
+            struct ranked *sorted = other;
+
+            other = r->kept;
+            r->kept = sorted;
+            r->cap = r->n;
+        }
+    free(other);
+    return SHOAL_OK;
+}
+
+/* Weights of pairs so far, going up through the scores. */
+struct area {
+    double below[2]; /* of each class */
+    double right, tied;
+};
+
+static void area_group(struct area *a, const double weight[2])
+{
+    a->right += weight[1] * a->below[0];
+    a->tied += weight[1] * weight[0];
+    a->below[0] += weight[0];
+    a->below[1] += weight[1];
+}
+
+static void area_kept(struct area *a, const struct ranking *r)
+{
+    for (size_t i = 0, end; i < r->n; i = end) {
+        double weight[2] = {0, 0};
+
+        for (end = i; end < r->n && r->kept[end].score == r->kept[i].score; end++)
+            weight[r->kept[end].weight > 0] += fabs(r->kept[end].weight);
+        area_group(a, weight);
+    }
+}
+
+shoal_status ranking_auc(struct ranking *r, double *auc, double *within)
+{
+    struct area a = {0};
+    shoal_status st = SHOAL_OK;
+    double pairs;
+
+    if (!r->bins) {
+        st = sort(r);
+        if (st == SHOAL_OK)
+            area_kept(&a, r);
+    }
+    for (size_t i = 0; r->bins && i < RANKING_BINS; i++)
+        area_group(&a, &r->bins[2 * i]);
+    pairs = a.below[0] * a.below[1];
+    *auc = pairs > 0 ? (a.right + a.tied / 2) / pairs : NAN;
+    *within = pairs > 0 ? (r->bins ? a.tied / 2 / pairs : 0) : NAN;
+    return st;
+}
