@@ -1,0 +1,96 @@
+#include "data/clicks.h"
+
+#include <stdlib.h>
+
+struct click_stream {
+    struct inputs inputs;
+    struct click_text *text;
+    struct click_block block;
+    struct click_batch batch;
+    struct click_judge judge;
+    uint64_t *line; /* [line_cap] of the block's rows */
+    size_t line_cap;
+};
+
+shoal_status click_stream_open(struct click_stream **out, const char *const *paths, size_t npaths,
+                               const struct shoal_clicks_opts *opts, bool unlabelled)
+{
+    struct click_stream *s = mem_array(1, sizeof *s);
+    shoal_status st = s ? shoal_clicks_check(opts) : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st == SHOAL_OK) {
+        s->judge.skip_bad = opts->skip_bad;
+        st = inputs_expand(&s->inputs, paths, npaths);
+    }
+    if (st == SHOAL_OK)
+        st = click_text_open(&s->text, &s->inputs, opts, unlabelled);
+    if (st == SHOAL_OK)
+        *out = s;
+    else
+        click_stream_close(s);
+    return st;
+}
+
+/* The lines of the rows, counted from the input's beginning. */
+static shoal_status number_lines(struct click_stream *s, uint64_t before)
+{
+    void *at = s->line;
+    shoal_status st = mem_grow(&at, &s->line_cap, s->batch.rows, sizeof *s->line);
+
+    s->line = at;
+    for (size_t i = 0; i < s->batch.rows && st == SHOAL_OK; i++)
+        s->line[i] = before + s->batch.line[i] + 1;
+    return st;
+}
+
+static shoal_status next_block(struct click_stream *s, struct click_rows *rows)
+{
+    struct click_batch *b = &s->batch;
+    shoal_status st = SHOAL_OK;
+
+    if (s->block.status == SHOAL_OK)
+        st = click_parse(click_text_way(s->text), &s->block, b, 0);
+    if (st == SHOAL_OK)
+        st = click_judge(&s->judge, s->text, &s->block, b);
+    if (st == SHOAL_OK)
+        st = number_lines(s, s->judge.line - b->lines);
+    if (st == SHOAL_OK)
+        *rows = (struct click_rows){.rows = b->rows, .values = b->values, .label = b->label,
+                                    .weight = b->weighted ? b->weight : NULL, .start = b->start,
+                                    .slot = b->slot, .value = b->valued ? b->value : NULL,
+                                    .line = s->line,
+                                    .input = click_text_input(s->text, s->block.input)};
+    return st;
+}
+
+shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows)
+{
+    shoal_status st = SHOAL_OK;
+
+    *rows = (struct click_rows){0};
+    while (st == SHOAL_OK && rows->rows == 0) {
+        if (!click_text_next(s->text, &s->block))
+            return click_text_end(s->text);
+        st = next_block(s, rows);
+    }
+    return st;
+}
+
+void click_stream_stats(const struct click_stream *s, struct shoal_clicks_stats *stats)
+{
+    *stats = s->judge.stats;
+    click_text_stats(s->text, stats);
+}
+
+void click_stream_close(struct click_stream *s)
+{
+    if (!s)
+        return;
+    click_text_close(s->text);
+    inputs_fini(&s->inputs);
+    click_block_fini(&s->block);
+    click_batch_fini(&s->batch);
+    free(s->line);
+    free(s);
+}

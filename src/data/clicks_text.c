@@ -1,0 +1,305 @@
+/* Many inputs as one sequence of blocks of whole lines. Reading and cutting happen under
+ * a lock; a failure is given out as a block, so that it is reported in its turn, behind
+ * whatever is wrong with the lines before it. */
+#include "data/clicks.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct click_text {
+    pthread_mutex_t lock;
+    const struct inputs *inputs;
+    struct click_way way;
+    bool csv;
+
+    size_t input;          /* the one being read */
+    struct stream *stream; /* NULL between inputs */
+    bool ended;            /* the stream has no more */
+    bool first;            /* nothing of the input was given out yet */
+    struct bytes carry;    /* read, but behind the last cut */
+
+    uint64_t seq, consumed, bytes, files;
+    struct pulse pulse;
+    bool stop; /* after a failure: hand out no more */
+};
+
+const char *click_text_input(const struct click_text *t, size_t i)
+{
+    const char *path = t->inputs->at[i].path;
+
+    return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+const struct click_way *click_text_way(const struct click_text *t)
+{
+    return &t->way;
+}
+
+/* Bytes on disk; 0 when unknown. */
+static uint64_t total_size(const struct inputs *in)
+{
+    uint64_t total = 0;
+
+    for (size_t i = 0; i < in->len; i++) {
+        if (!in->at[i].regular)
+            return 0;
+        total += in->at[i].size;
+    }
+    return total;
+}
+
+/* ---- reading ---- */
+
+/* Appends up to a block of new bytes. */
+static shoal_status read_more(struct click_text *t, struct bytes *to)
+{
+    size_t got = 0;
+    shoal_status st = bytes_reserve(to, CLICK_BLOCK + CLICK_PAD);
+
+    if (st == SHOAL_OK)
+        st = stream_read(t->stream, to->at + to->len, CLICK_BLOCK, &got);
+    to->len += got;
+    t->bytes += got;
+    t->ended = got < CLICK_BLOCK;
+    return st;
+}
+
+/* A byte-order mark is no text. */
+static void drop_mark(struct bytes *b)
+{
+    if (b->len >= 3 && memcmp(b->at, "\xef\xbb\xbf", 3) == 0) {
+        memmove(b->at, b->at + 3, b->len - 3);
+        b->len -= 3;
+    }
+}
+
+static shoal_status open_input(struct click_text *t)
+{
+    shoal_status st = stream_open(&t->stream, t->inputs->at[t->input].path);
+
+    t->first = true;
+    t->carry.len = 0;
+    if (st == SHOAL_OK)
+        st = read_more(t, &t->carry);
+    if (st == SHOAL_OK)
+        drop_mark(&t->carry);
+    return st;
+}
+
+static void close_input(struct click_text *t)
+{
+    t->consumed += stream_consumed(t->stream);
+    stream_close(t->stream);
+    t->stream = NULL;
+    t->files++;
+    t->input++;
+}
+
+/* ---- cutting ---- */
+
+/* Behind the last line that ends in text[from..]; 0 when none does. */
+static size_t last_end(const struct click_text *t, const struct bytes *b, size_t from,
+                       bool *inside)
+{
+    const char *at = b->at + from, *end = b->at + b->len;
+    const char *line = t->csv ? csv_last_end(at, end, inside) : memrchr(at, '\n', b->len - from);
+
+    if (t->csv)
+        return line > at ? (size_t)(line - b->at) : 0;
+    return line ? (size_t)(line + 1 - b->at) : 0;
+}
+
+/* The first end of a line, or `end`. */
+static const char *first_end(const struct click_text *t, const char *at, const char *end,
+                             bool *inside)
+{
+    const char *line;
+
+    if (t->csv)
+        return csv_record_end(at, end, inside);
+    line = memchr(at, '\n', (size_t)(end - at));
+    return line ? line : end;
+}
+
+static uint64_t newlines(const char *at, const char *end)
+{
+    uint64_t n = 0;
+
+    while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        at++;
+        n++;
+    }
+    return n;
+}
+
+/* The block is one line that is too long and not yet at its end, which this finds;
+ * what follows is carried. */
+static shoal_status drop_line(struct click_text *t, struct click_block *b, bool inside)
+{
+    struct bytes *text = &b->text;
+    const char *end = text->at + text->len;
+    shoal_status st = SHOAL_OK;
+
+    b->dropped = newlines(text->at, end);
+    while (st == SHOAL_OK && !t->ended) {
+        text->len = 0;
+        st = read_more(t, text);
+        if (st != SHOAL_OK)
+            return st;
+        end = first_end(t, text->at, text->at + text->len, &inside);
+        b->dropped += newlines(text->at, end);
+        if (end < text->at + text->len) {
+            st = bytes_add(&t->carry, end + 1, (size_t)(text->at + text->len - end - 1));
+            break;
+        }
+    }
+    b->dropped++;
+    text->len = 0;
+    return st;
+}
+
+/* The input's last line may lack its newline. */
+static shoal_status end_text(struct bytes *text)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (text->len > 0 && text->at[text->len - 1] != '\n')
+        st = bytes_add(text, "\n", 1);
+    return st;
+}
+
+static shoal_status fill_block(struct click_text *t, struct click_block *b)
+{
+    struct bytes *text = &b->text;
+    size_t cut = 0, from = 0;
+    bool inside = false;
+    shoal_status st = bytes_add(text, t->carry.at, t->carry.len);
+
+    t->carry.len = 0;
+    while (st == SHOAL_OK) {
+        cut = text->len > from ? last_end(t, text, from, &inside) : 0;
+        if (cut > 0 || t->ended)
+            break;
+        if (text->len > SHOAL_CLICKS_LINE_MAX)
+            return drop_line(t, b, inside);
+        from = text->len;
+        st = read_more(t, text);
+    }
+    if (st == SHOAL_OK && t->ended)
+        return end_text(text);
+    if (st == SHOAL_OK)
+        st = bytes_add(&t->carry, text->at + cut, text->len - cut);
+    text->len = cut;
+    return st;
+}
+
+static shoal_status take_block(struct click_text *t, struct click_block *b)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (!t->stream)
+        st = open_input(t);
+    if (st != SHOAL_OK)
+        return st;
+    b->first = t->first;
+    t->first = false;
+    st = fill_block(t, b);
+    if (st == SHOAL_OK && t->ended && t->carry.len == 0)
+        close_input(t);
+    if (st == SHOAL_OK)
+        st = bytes_reserve(&b->text, CLICK_PAD);
+    return st == SHOAL_OK
+               ? pulse_at(&t->pulse, t->consumed + (t->stream ? stream_consumed(t->stream) : 0))
+               : st;
+}
+
+bool click_text_next(struct click_text *t, struct click_block *b)
+{
+    bool more;
+
+    pthread_mutex_lock(&t->lock);
+    more = !t->stop && t->input < t->inputs->len;
+    if (more) {
+        b->text.len = 0;
+        b->dropped = 0;
+        b->input = t->input;
+        b->seq = t->seq++;
+        b->status = take_block(t, b);
+        t->stop = b->status != SHOAL_OK;
+        if (t->stop)
+            snprintf(b->sentence, sizeof b->sentence, "%s", shoal_error());
+    }
+    pthread_mutex_unlock(&t->lock);
+    return more;
+}
+
+/* ---- opening ---- */
+
+/* The first input that holds anything says how to read. */
+static shoal_status look(struct click_text *t, const struct shoal_clicks_opts *opts,
+                         bool unlabelled)
+{
+    shoal_status st = open_input(t);
+
+    while (st == SHOAL_OK && t->carry.len == 0) {
+        close_input(t);
+        if (t->input == t->inputs->len)
+            return shoal_fail(SHOAL_EINVAL, "clicks: found nothing in %zu inputs, want rows",
+                              t->inputs->len);
+        st = open_input(t);
+    }
+    if (st == SHOAL_OK)
+        st = click_way_init(&t->way, opts, unlabelled, click_text_input(t, t->input), t->carry.at,
+                            t->carry.len, t->ended);
+    t->csv = t->way.format == SHOAL_CLICKS_CSV;
+    return st;
+}
+
+shoal_status click_text_open(struct click_text **out, const struct inputs *inputs,
+                             const struct shoal_clicks_opts *opts, bool unlabelled)
+{
+    struct click_text *t = mem_array(1, sizeof *t);
+    shoal_status st;
+
+    *out = NULL;
+    if (!t)
+        return SHOAL_ENOMEM;
+    pthread_mutex_init(&t->lock, NULL);
+    t->inputs = inputs;
+    pulse_begin(&t->pulse, &opts->watch, "read", "bytes", total_size(inputs));
+    st = look(t, opts, unlabelled);
+    if (st == SHOAL_OK)
+        *out = t;
+    else
+        click_text_close(t);
+    return st;
+}
+
+void click_text_stats(const struct click_text *t, struct shoal_clicks_stats *stats)
+{
+    stats->format = t->way.format;
+    stats->bytes = t->bytes;
+    stats->files = t->files;
+}
+
+shoal_status click_text_end(struct click_text *t)
+{
+    return pulse_end(&t->pulse, t->consumed);
+}
+
+void click_text_close(struct click_text *t)
+{
+    if (!t)
+        return;
+    stream_close(t->stream);
+    bytes_fini(&t->carry);
+    click_way_fini(&t->way);
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+void click_block_fini(struct click_block *b)
+{
+    bytes_fini(&b->text);
+}
