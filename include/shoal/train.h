@@ -13,9 +13,9 @@
 extern "C" {
 #endif
 
-/* ---- Training word vectors ------------------------------------------------- */
+/* ---- Training ------------------------------------------------------------------ */
 
-enum shoal_model { SHOAL_CBOW, SHOAL_SKIPGRAM };
+enum shoal_model { SHOAL_CBOW, SHOAL_SKIPGRAM, SHOAL_LOGREG };
 enum shoal_loss {
     SHOAL_NS,      /* negative sampling (Mikolov et al. 2013) */
     SHOAL_HS,      /* hierarchical softmax over a Huffman tree */
@@ -35,13 +35,15 @@ enum shoal_event {
     SHOAL_EVENT_EPOCH,      /* an epoch is through: loss is the epoch's */
     SHOAL_EVENT_CHECKPOINT, /* one was started; loss is the last interval's */
     SHOAL_EVENT_DONE,       /* the last report; loss is the last epoch's */
+    SHOAL_EVENT_LOOK,       /* what is held out was looked at within an epoch; loss is its own
+                             * so far */
 };
 
 struct shoal_report {
     enum shoal_event event;
     unsigned epoch, epochs;  /* begun, or through (SHOAL_EVENT_EPOCH), from 1; in all */
     double progress;         /* 0 .. 1 */
-    uint64_t words;          /* trained so far, every epoch's counted */
+    uint64_t words;          /* or rows, trained so far, every epoch's counted */
     double seconds;          /* of training, those before a resume included */
     double words_per_second; /* over the interval, the epoch or the run */
     double loss;             /* mean over predictions; NaN: not measured */
@@ -53,6 +55,20 @@ struct shoal_report {
      * suite's name; borrowed for the call. Otherwise NULL and 0. */
     const struct shoal_score *scores;
     size_t nscores;
+    const struct shoal_binary_score *held; /* logreg, on what is held out; NULL: not measured */
+};
+
+enum shoal_linear { SHOAL_SGD, SHOAL_ADAGRAD, SHOAL_FTRL }; /* kernel/kernel.h has the formulas */
+
+struct shoal_logreg_opts {
+    enum shoal_linear optimizer;
+    double l1, l2;         /* of the features of each row, as they are met */
+    double beta;           /* adagrad, ftrl: what is added to the root of squared gradients */
+    double positive;       /* how much a row of class 1 counts beside one of class 0 */
+    uint64_t eval_every;   /* rows between two looks at what is held out; 0: an epoch */
+    unsigned early_stop;   /* looks without a better log-loss until it is enough; 0: never */
+    const shoal_clicks *valid; /* what is held out; NULL: the share `valid` of the data */
+    const char *valid_path;    /* remembered in the checkpoint for whoever resumes */
 };
 
 struct shoal_train_opts {
@@ -63,13 +79,14 @@ struct shoal_train_opts {
     unsigned negative; /* noise words of a prediction (ns) */
     double sample;     /* the share of a word above which it is thinned out; 0: never */
     unsigned epochs;
-    double lr;         /* 0: 0.05 for CBOW, 0.025 for skip-gram */
+    double lr;         /* 0: 0.05 for CBOW, 0.025 for skip-gram, for logreg see docs/logreg.md */
     enum shoal_schedule schedule;
     double decay;      /* of SHOAL_INVERSE_TIME */
     bool sum;          /* CBOW: the sum of the window, not its mean */
-    unsigned batch;    /* predictions of a step (softmax) */
+    unsigned batch;    /* predictions of a step (softmax), rows of one (logreg) */
     uint64_t seed;
-    double valid;      /* the share of the corpus, at its end, that is held out */
+    double valid;      /* the share of the data, at its end, that is held out */
+    struct shoal_logreg_opts logreg;
 
     unsigned threads;  /* 0: one for each core */
     bool deterministic; /* the same bytes for any number of threads */
@@ -102,7 +119,7 @@ struct shoal_train_opts {
 };
 
 struct shoal_train_plan {
-    uint64_t words, vocab;
+    uint64_t words, vocab;     /* or rows, features */
     uint64_t model_bytes;      /* the tables */
     uint64_t work_bytes;       /* private copies, samplers, buffers */
     uint64_t held_bytes;       /* before training: program, vocabulary, the mapped corpus */
@@ -112,7 +129,7 @@ struct shoal_train_plan {
 };
 
 struct shoal_train_stats {
-    uint64_t words;       /* trained in this call */
+    uint64_t words;       /* or rows, trained in this call */
     double seconds;       /* of this call's training */
     double startup;       /* seconds to the first update */
     double loss, valid_loss;
@@ -120,6 +137,8 @@ struct shoal_train_stats {
     const char *kernel;   /* "avx2" */
     unsigned checkpoints; /* written */
     bool resumed;
+    bool enough;          /* stopped early: what is held out got no better */
+    struct shoal_binary_score held; /* logreg; examples is 0 when not measured */
     struct shoal_rank_stats ranks;
 };
 

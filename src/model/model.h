@@ -137,4 +137,37 @@ shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size
 shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct done *done);
 size_t softmax_bytes(unsigned batch, size_t words, size_t dim);
 
+/* ---- linear.c: logistic regression on sparse rows --------------------------------- */
+
+struct linear {
+    const struct kernel *kernel;
+    const struct clicks_view *rows;
+    struct kernel_rule rule; /* all but the rate */
+    uint64_t batch;
+    float positive; /* of class 1, beside 1 of class 0 */
+    float scale;    /* of the rows' weights, which makes their mean 1 */
+};
+
+/* The tables are packed: weights [features + 1][width], the last row being that of
+ * features nobody has seen, which stays zero; bias [1][width]. */
+size_t linear_width(enum shoal_linear optimizer);
+void linear_init(struct linear *l, const struct shoal_train_opts *opts,
+                 const struct clicks_view *rows, const struct kernel *kernel);
+
+struct linear_worker;
+
+shoal_status linear_join(struct linear_worker **out, const struct linear *l, struct view *weights,
+                         struct view *bias);
+void linear_leave(struct linear_worker *w);
+size_t linear_worker_bytes(const struct shoal_train_opts *opts, size_t features);
+/* Trains the rows from <= row < to, in batches that begin at `from`. */
+void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
+                  struct done *done);
+
+/* The weight of a row of parameters as it stands, and the margin of a row of clicks. */
+float linear_weight(const struct linear *l, const struct table *t, uint32_t row, float lr,
+                    bool bias);
+float linear_margin(const struct linear *l, const struct table *weights, const struct table *bias,
+                    float lr, const struct clicks_view *rows, uint64_t row);
+
 #endif
