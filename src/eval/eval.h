@@ -56,6 +56,12 @@ shoal_status binary_merge_packed(struct binary *b, const void *data, size_t len)
 /* Of all so far; more may be added after it. */
 shoal_status binary_score(struct binary *b, struct shoal_binary_score *out);
 
+/* ---- logreg.c, logreg_file.c: click models ------------------------------------------ */
+
+/* weights [features] by the ids of `data`; those that are 0 are left out. */
+shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, const float *weights,
+                        float bias);
+
 /* ---- classes.c: many classes ------------------------------------------------------- */
 
 /* Examples of n classes added up to a shoal_classes_score. */

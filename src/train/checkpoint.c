@@ -378,7 +378,7 @@ static shoal_status read_string(const struct container *c, const char *key, char
 
 static shoal_status read_strings(const struct container *c, struct shoal_resume *out)
 {
-    char *at = out->strings = mem_array(4, CHECKPOINT_PATH);
+    char *at = out->strings = mem_array(5, CHECKPOINT_PATH);
     shoal_status st;
 
     if (!at)
@@ -390,6 +390,8 @@ static shoal_status read_strings(const struct container *c, struct shoal_resume 
         st = read_string(c, "output", at += CHECKPOINT_PATH, &out->opts.output);
     if (st == SHOAL_OK)
         st = read_string(c, "metrics", at += CHECKPOINT_PATH, &out->opts.metrics);
+    if (st == SHOAL_OK && out->opts.model == SHOAL_LOGREG)
+        st = read_string(c, "valid", at += CHECKPOINT_PATH, &out->opts.logreg.valid_path);
     return st;
 }
 

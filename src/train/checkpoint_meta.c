@@ -40,6 +40,22 @@
     X(local_input, u64)                                                                            \
     X(patience, real)
 
+/* The same, of click models. */
+#define LOGREG_FIELDS(X)                                                                           \
+    X(logreg.optimizer, u64)                                                                       \
+    X(logreg.l1, real)                                                                             \
+    X(logreg.l2, real)                                                                             \
+    X(logreg.beta, real)                                                                           \
+    X(logreg.positive, real)                                                                       \
+    X(logreg.eval_every, u64)                                                                      \
+    X(logreg.early_stop, u64)
+
+#define LOOK_FIELDS(X)                                                                             \
+    X(looks, u64)                                                                                  \
+    X(looks_since, u64)                                                                            \
+    X(looked, u64)                                                                                 \
+    X(held_best, real)
+
 #define POSITION_FIELDS(X)                                                                         \
     X(epoch, u64)                                                                                  \
     X(chunk, u64)                                                                                  \
@@ -93,6 +109,14 @@ static shoal_status write_rank_options(struct bytes *b, const struct shoal_train
     return st;
 }
 
+static shoal_status write_logreg_options(struct bytes *b, const struct shoal_train_opts *o)
+{
+    shoal_status st = SHOAL_OK;
+
+    LOGREG_FIELDS(X)
+    return st;
+}
+
 static shoal_status write_options(struct bytes *b, const struct shoal_train_opts *o,
                                   unsigned ranks)
 {
@@ -100,6 +124,8 @@ static shoal_status write_options(struct bytes *b, const struct shoal_train_opts
 
     RESULT_FIELDS(X)
     HABIT_FIELDS(X)
+    if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
+        st = write_logreg_options(b, o);
     if (st == SHOAL_OK && ranks > 1)
         st = write_rank_options(b, o);
     if (st == SHOAL_OK)
@@ -108,6 +134,8 @@ static shoal_status write_options(struct bytes *b, const struct shoal_train_opts
         st = add_line(b, "output", o->output ? o->output : "");
     if (st == SHOAL_OK)
         st = add_line(b, "metrics", o->metrics ? o->metrics : "");
+    if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
+        st = add_line(b, "valid", o->logreg.valid_path ? o->logreg.valid_path : "");
     return st;
 }
 
@@ -121,6 +149,9 @@ static shoal_status write_position(struct bytes *b, const struct position *at)
     if (st == SHOAL_OK)                                                                            \
         st = add_##type(b, "at." #field, at->field);
     POSITION_FIELDS(X)
+    if (at->looks > 0) {
+        LOOK_FIELDS(X)
+    }
 #undef X
     return st;
 }
@@ -164,12 +195,22 @@ static shoal_status read_rank_options(const struct container *c, struct shoal_tr
     return st;
 }
 
+static shoal_status read_logreg_options(const struct container *c, struct shoal_train_opts *o)
+{
+    shoal_status st = SHOAL_OK;
+
+    LOGREG_FIELDS(X)
+    return st;
+}
+
 shoal_status meta_options(const struct container *c, struct shoal_train_opts *o)
 {
     shoal_status st = SHOAL_OK;
 
     RESULT_FIELDS(X)
     HABIT_FIELDS(X)
+    if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
+        st = read_logreg_options(c, o);
     if (st == SHOAL_OK && container_has(c, "parts"))
         st = read_rank_options(c, o);
     return st == SHOAL_OK ? shoal_train_check(o) : st;
@@ -190,6 +231,9 @@ shoal_status meta_position(const struct container *c, struct position *at)
             at->field = (__typeof__(at->field))value;                                              \
     }
     POSITION_FIELDS(X)
+    if (container_meta_u64(c, "at.looks", &at->looks) == SHOAL_OK) {
+        LOOK_FIELDS(X)
+    }
 #undef X
     return st;
 }
@@ -202,6 +246,9 @@ shoal_status meta_same(const struct container *c, const struct shoal_train_opts 
         return shoal_fail(SHOAL_EINVAL, "%s: " #field " is %g there, %g here: that is another run", \
                           container_path(c), (double)there->field, (double)here->field);
     RESULT_FIELDS(X)
+    if (there->model == SHOAL_LOGREG) {
+        LOGREG_FIELDS(X)
+    }
 #undef X
     return SHOAL_OK;
 }

@@ -10,6 +10,7 @@ struct metrics {
     FILE *file;
     const char *path;
     const shoal_eval *const *evals; /* whose scores come; borrowed */
+    bool rows; /* not words */
 };
 
 static shoal_status put(struct metrics *m, json_t *line)
@@ -32,21 +33,43 @@ static json_t *integer(uint64_t x)
     return json_integer((json_int_t)x);
 }
 
-static json_t *settings(const struct shoal_train_opts *o, struct source from, const char *kernel)
+static const char *const schedules[] = {"linear", "constant", "inverse-time"};
+
+static json_t *words_settings(const struct shoal_train_opts *o, struct source from)
 {
     static const char *const losses[] = {"ns", "hs", "softmax"};
-    static const char *const schedules[] = {"linear", "constant", "inverse-time"};
 
-    return json_pack("{ss ss ss si si si sf si sf ss sb si sf sb si sI sI sI ss ss}",
-                     "event", "settings", "model", o->model == SHOAL_CBOW ? "cbow" : "skipgram",
-                     "loss", losses[o->loss], "dim", (int)o->dim, "window", (int)o->window,
-                     "negative", (int)o->negative, "sample", o->sample, "epochs", (int)o->epochs,
-                     "lr", o->lr, "schedule", schedules[o->schedule], "sum", (int)o->sum,
-                     "batch", (int)o->batch, "valid", o->valid, "deterministic",
-                     (int)o->deterministic, "threads", (int)pool_threads(o->threads),
-                     "seed", (json_int_t)o->seed, "words", (json_int_t)from.units,
-                     "vocab", (json_int_t)shoal_vocab_size(from.vocab),
-                     "kernel", kernel, "version", shoal_version());
+    return json_pack("{ss ss si si si sf sb sI sI}", "model",
+                     o->model == SHOAL_CBOW ? "cbow" : "skipgram", "loss", losses[o->loss], "dim",
+                     (int)o->dim, "window", (int)o->window, "negative", (int)o->negative, "sample",
+                     o->sample, "sum", (int)o->sum, "words", (json_int_t)from.units, "vocab",
+                     (json_int_t)shoal_vocab_size(from.vocab));
+}
+
+static json_t *logreg_settings(const struct shoal_train_opts *o, struct source from)
+{
+    static const char *const optimizers[] = {"sgd", "adagrad", "ftrl"};
+    const struct shoal_logreg_opts *l = &o->logreg;
+
+    return json_pack("{ss ss sf sf sf sf sI}", "model", "logreg", "optimizer",
+                     optimizers[l->optimizer], "l1", l->l1, "l2", l->l2, "beta", l->beta,
+                     "positive", l->positive, "rows", (json_int_t)from.units);
+}
+
+static json_t *settings(const struct shoal_train_opts *o, struct source from, const char *kernel)
+{
+    json_t *all = json_pack("{ss si sf ss si sf sb si sI ss ss}", "event", "settings", "epochs",
+                            (int)o->epochs, "lr", o->lr, "schedule", schedules[o->schedule],
+                            "batch", (int)o->batch, "valid", o->valid, "deterministic",
+                            (int)o->deterministic, "threads", (int)pool_threads(o->threads),
+                            "seed", (json_int_t)o->seed, "kernel", kernel, "version",
+                            shoal_version());
+    json_t *own = o->model == SHOAL_LOGREG ? logreg_settings(o, from) : words_settings(o, from);
+
+    if (all && own)
+        json_object_update(all, own);
+    json_decref(own);
+    return all;
 }
 
 shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *opts,
@@ -60,6 +83,7 @@ shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *o
         return SHOAL_ENOMEM;
     m->path = opts->metrics;
     m->evals = opts->evals;
+    m->rows = opts->model == SHOAL_LOGREG;
     m->file = fopen(opts->metrics, more ? "a" : "w");
     if (!m->file) {
         free(m);
@@ -92,18 +116,28 @@ static json_t *scores(const struct metrics *m, const struct shoal_report *r)
     return list;
 }
 
+static json_t *held(const struct shoal_binary_score *s)
+{
+    return json_pack("{so so so so so so}", "rows", integer(s->examples), "log_loss",
+                     real(s->log_loss), "accuracy", real(s->accuracy), "auc", real(s->auc),
+                     "brier", real(s->brier), "calibration", real(s->calibration));
+}
+
 shoal_status metrics_write(struct metrics *m, const struct shoal_report *r)
 {
-    static const char *const events[] = {"interval", "epoch", "checkpoint", "done"};
+    static const char *const events[] = {"interval", "epoch", "checkpoint", "done", "look"};
     json_t *line =
         json_pack("{ss si si so so so so so so so so}", "event", events[r->event], "epoch",
-                  (int)r->epoch, "epochs", (int)r->epochs, "progress", real(r->progress), "words",
-                  integer(r->words), "seconds", real(r->seconds), "words_per_second",
-                  real(r->words_per_second), "loss", real(r->loss), "valid_loss",
-                  real(r->valid_loss), "lr", real(r->lr), "memory", integer(r->memory));
+                  (int)r->epoch, "epochs", (int)r->epochs, "progress", real(r->progress),
+                  m->rows ? "rows" : "words", integer(r->words), "seconds", real(r->seconds),
+                  m->rows ? "rows_per_second" : "words_per_second", real(r->words_per_second),
+                  "loss", real(r->loss), "valid_loss", real(r->valid_loss), "lr", real(r->lr),
+                  "memory", integer(r->memory));
 
     if (line && r->nscores > 0)
         json_object_set_new(line, "eval", scores(m, r));
+    if (line && r->held)
+        json_object_set_new(line, "held", held(r->held));
     return put(m, line);
 }
 

@@ -10,11 +10,18 @@
 
 struct shoal_train_opts shoal_train_default(enum shoal_model model)
 {
-    return (struct shoal_train_opts){
+    struct shoal_train_opts o = {
         .model = model, .dim = 100, .window = 5, .negative = 5, .sample = 1e-3, .epochs = 5,
         .decay = 0.01, .batch = 64, .seed = 1, .valid = 0.001, .lanes = 8, .every_value = 60,
         .patience = 10,
+        .logreg = {.optimizer = SHOAL_FTRL, .beta = 1, .positive = 1},
     };
+
+    if (model == SHOAL_LOGREG) {
+        o.batch = o.epochs = 1;
+        o.valid = 0;
+    }
+    return o;
 }
 
 static shoal_status want(bool ok, const char *name, double found, const char *wanted)
@@ -23,12 +30,30 @@ static shoal_status want(bool ok, const char *name, double found, const char *wa
               : shoal_fail(SHOAL_EINVAL, "train: %s is %g, want %s", name, found, wanted);
 }
 
+static shoal_status check_logreg(const struct shoal_train_opts *o)
+{
+    const struct shoal_logreg_opts *l = &o->logreg;
+    shoal_status st = want(l->optimizer <= SHOAL_FTRL, "optimizer", l->optimizer,
+                           "one of enum shoal_linear");
+
+    if (st == SHOAL_OK)
+        st = want(l->l1 >= 0 && isfinite(l->l1), "l1", l->l1, "0 or more");
+    if (st == SHOAL_OK)
+        st = want(l->l2 >= 0 && isfinite(l->l2), "l2", l->l2, "0 or more");
+    if (st == SHOAL_OK)
+        st = want(l->beta >= 0 && isfinite(l->beta) && (l->beta > 0 || l->optimizer == SHOAL_SGD),
+                  "beta", l->beta, "above 0");
+    if (st == SHOAL_OK)
+        st = want(l->positive > 0 && isfinite(l->positive), "positive", l->positive, "above 0");
+    return st;
+}
+
 shoal_status shoal_train_check(const struct shoal_train_opts *o)
 {
     shoal_status st = want(o->dim >= 1 && o->dim <= KERNEL_MAX_DIM, "dim", o->dim, "1 to 4096");
 
     if (st == SHOAL_OK)
-        st = want(o->model <= SHOAL_SKIPGRAM, "model", o->model, "one of enum shoal_model");
+        st = want(o->model <= SHOAL_LOGREG, "model", o->model, "one of enum shoal_model");
     if (st == SHOAL_OK)
         st = want(o->loss <= SHOAL_SOFTMAX, "loss", o->loss, "one of enum shoal_loss");
     if (st == SHOAL_OK)
@@ -66,7 +91,7 @@ shoal_status shoal_train_check(const struct shoal_train_opts *o)
                   o->every_value, "above 0");
     if (st == SHOAL_OK)
         st = want(o->every <= SHOAL_EVERY_EPOCH, "every", o->every, "one of enum shoal_every");
-    return st;
+    return st == SHOAL_OK && o->model == SHOAL_LOGREG ? check_logreg(o) : st;
 }
 
 /* Changes in which ranks agree are averaged, not added, so n ranks together move
@@ -76,14 +101,23 @@ static double boost_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
 
-    if (o->deterministic || o->sync == SHOAL_AVERAGE)
+    if (o->deterministic || o->sync == SHOAL_AVERAGE || o->model == SHOAL_LOGREG)
         return 1;
     return pow(sharing, o->model == SHOAL_CBOW ? BOOST_CBOW : BOOST);
 }
 
+static double usual_lr(const struct shoal_train_opts *o)
+{
+    static const double linear[] = {0.01, 0.05, 0.05}; /* sgd, adagrad, ftrl */
+
+    if (o->model == SHOAL_LOGREG)
+        return linear[o->logreg.optimizer];
+    return o->model == SHOAL_CBOW ? 0.05 : 0.025;
+}
+
 static double first_lr(const struct shoal_train_opts *o)
 {
-    return boost_of(o) * (o->lr > 0 ? o->lr : o->model == SHOAL_CBOW ? 0.05 : 0.025);
+    return boost_of(o) * (o->lr > 0 ? o->lr : usual_lr(o));
 }
 
 /* The rate at a point of the run, counted in epochs. */
@@ -91,6 +125,8 @@ float lr_at(const struct shoal_train_opts *o, double epochs_done)
 {
     double lr = first_lr(o), left = 1 - epochs_done / o->epochs;
 
+    if (o->model == SHOAL_LOGREG && o->logreg.optimizer == SHOAL_FTRL)
+        return (float)lr; /* what it sums up is of one rate, and falls by itself */
     switch (o->schedule) {
     case SHOAL_LINEAR:
         return (float)(lr * (left > 1e-4 ? left : 1e-4));

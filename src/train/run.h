@@ -4,7 +4,8 @@
  * The loop knows positions of the data, tables of rows, workers with views of
  * them, and a rate. What a position is and what is done there, a task knows:
  *
- *     words.c    cbow, skipgram: positions are words of a corpus                  */
+ *     words.c    cbow, skipgram: positions are words of a corpus
+ *     clicks.c   logreg: positions are rows of click data                         */
 #ifndef SHOAL_RUN_H
 #define SHOAL_RUN_H
 
@@ -99,7 +100,10 @@ struct run {
     double began, stretch_began, reported, saved; /* clock */
     double interval_loss;
     uint64_t interval_predictions, reported_words, saved_chunks;
-    double last_loss, valid_loss; /* of the last epoch */
+    double last_loss, valid_loss; /* of the last epoch, and of the last look at it */
+    struct shoal_binary_score held; /* of the last look; examples is 0 when there was none */
+    uint64_t look_every;          /* positions between looks within an epoch; 0: none */
+    bool enough;                  /* looks say that more training is of no use */
     struct shoal_score *scores;   /* [nscores] likewise; the task's */
     size_t nscores;
     unsigned rising; /* intervals in a row far above the best loss */

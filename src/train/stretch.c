@@ -237,6 +237,14 @@ static void take_all_home(struct run *r)
     }
 }
 
+static uint64_t chunks_before_look(const struct run *r)
+{
+    uint64_t next = r->at.looked + r->look_every;
+    uint64_t left = next > r->at.words ? next - r->at.words : 1;
+
+    return (left + r->chunk - 1) / r->chunk;
+}
+
 /* As many chunks as about half a second takes, and no further than the epoch. */
 uint64_t stretch_end(const struct run *r, uint64_t last, double took)
 {
@@ -244,6 +252,8 @@ uint64_t stretch_end(const struct run *r, uint64_t last, double took)
 
     if (took > 0)
         n = (uint64_t)((double)n * fmin(STRETCH_SECONDS / took, 4)) + 1;
+    if (r->look_every > 0) /* no further than the next look */
+        n = chunks_before_look(r) < n ? chunks_before_look(r) : n;
     n = (n + r->group - 1) / r->group * r->group;
     return r->at.chunk + n < r->chunks ? r->at.chunk + n : r->chunks;
 }

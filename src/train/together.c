@@ -16,6 +16,7 @@ enum {
     DUE = 256,      /* over the square of the workers: touches after which a row travels */
     DUE_MOST = 128, /* touches are counted up to 255 */
     DUE_LEAST = 8,
+    DUE_LINEAR = 32, /* of a linear model, over the rows of a batch */
     SWEEP = 2048,   /* likewise: rounds in which all that was touched travels */
     SWEEP_LEAST = 8,
     FAR = 4,        /* so much more rarely rows travel between hosts, where it costs more */
@@ -162,6 +163,17 @@ static unsigned due_of(unsigned sharing)
     return due;
 }
 
+/* What linear models do to a weight adds up, so a row may be behind for longer;
+ * in step, all that a batch touched travels after it. */
+static unsigned linear_due(const struct shoal_train_opts *o)
+{
+    unsigned due = DUE_LINEAR;
+
+    while (due > 1 && (o->sync == SHOAL_SYNC || due * o->batch > DUE_LINEAR))
+        due /= 2;
+    return due;
+}
+
 struct store_opts together_store_opts(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
@@ -169,7 +181,7 @@ struct store_opts together_store_opts(const struct shoal_train_opts *o)
 
     return (struct store_opts){
         .policy = o->sync, .staleness = o->staleness, .wire = o->wire, .servers = o->servers,
-        .due = due_of(sharing), .sweep = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST,
+        .due = o->model == SHOAL_LOGREG ? linear_due(o) : due_of(sharing), .sweep = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST,
         .lanes = o->deterministic,
     };
 }

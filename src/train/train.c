@@ -40,7 +40,8 @@ static shoal_status send(struct run *r, enum shoal_event event, double loss, dou
         .event = event, .epoch = r->at.epoch + begun,
         .epochs = r->opts->epochs, .progress = done, .words = r->at.words, .seconds = seconds,
         .words_per_second = rate, .loss = loss,
-        .valid_loss = event == SHOAL_EVENT_EPOCH || event == SHOAL_EVENT_DONE ? r->valid_loss : NAN,
+        .valid_loss = event == SHOAL_EVENT_INTERVAL || event == SHOAL_EVENT_CHECKPOINT
+                          ? NAN : r->valid_loss,
         .lr = (double)lr_at(r->opts, done * r->opts->epochs),
         .eta = done > 0 ? seconds * (1 - done) / done : NAN, .memory = mem_peak(),
     };
@@ -50,6 +51,8 @@ static shoal_status send(struct run *r, enum shoal_event event, double loss, dou
         report.scores = r->scores;
         report.nscores = r->nscores;
     }
+    if (r->held.examples > 0 && event != SHOAL_EVENT_INTERVAL && event != SHOAL_EVENT_CHECKPOINT)
+        report.held = &r->held;
     if (!r->leads)
         return SHOAL_OK;
     st = r->metrics ? metrics_write(r->metrics, &report) : SHOAL_OK;
@@ -140,15 +143,38 @@ static shoal_status aside(struct run *r, shoal_status (*fn)(void *ctx))
     return errand_end(&errand, together_comm(r->with));
 }
 
-static shoal_status end_epoch(struct run *r)
+/* At what is held out; whether that is enough, rank 0 says. */
+static shoal_status look(struct run *r)
 {
-    double loss = mean_of(r->at.epoch_loss, r->at.epoch_predictions);
-    double rate = (double)(r->at.words - r->epoch_words) / (r->at.seconds - r->epoch_seconds);
     shoal_status st = SHOAL_OK;
 
     if (r->leads)
         st = r->with ? aside(r, measure) : measure(r);
+    r->at.looked = r->at.words;
     r->reported = clock_now(); /* the next interval's rate is of training */
+    return st;
+}
+
+static bool look_due(const struct run *r)
+{
+    return r->look_every > 0 && r->at.words - r->at.looked >= r->look_every &&
+           r->at.chunk < r->chunks;
+}
+
+static shoal_status look_within(struct run *r)
+{
+    shoal_status st = look(r);
+
+    return st == SHOAL_OK ? send(r, SHOAL_EVENT_LOOK,
+                                 mean_of(r->at.epoch_loss, r->at.epoch_predictions), NAN) : st;
+}
+
+static shoal_status end_epoch(struct run *r)
+{
+    double loss = mean_of(r->at.epoch_loss, r->at.epoch_predictions);
+    double rate = (double)(r->at.words - r->epoch_words) / (r->at.seconds - r->epoch_seconds);
+    shoal_status st = look(r);
+
     r->last_loss = loss;
     r->epoch_words = r->at.words;
     r->epoch_seconds = r->at.seconds;
@@ -189,7 +215,8 @@ static shoal_status call_all(struct run *r, shoal_status st)
         st = SHOAL_OK;
     }
     if (st == SHOAL_OK && r->leads && r->at.chunk < r->chunks &&
-        (r->stopping || (r->opts->every != SHOAL_EVERY_EPOCH && checkpoint_due(r))))
+        (r->stopping || look_due(r) ||
+         (r->opts->every != SHOAL_EVERY_EPOCH && checkpoint_due(r))))
         st = together_call(r->with);
     return st;
 }
@@ -218,6 +245,8 @@ static shoal_status after_meeting(struct run *r)
     shoal_status st = r->at.chunk == r->chunks ? end_epoch(r) : SHOAL_OK;
     bool due = false;
 
+    if (look_due(r) && st == SHOAL_OK)
+        st = look_within(r);
     if (st == SHOAL_OK && r->stopping)
         st = shoal_fail(SHOAL_ESTOP, "train: stopped on request at %.1f %%", 100 * progress(r));
     st = comm_agree(together_comm(r->with), st);
@@ -225,6 +254,8 @@ static shoal_status after_meeting(struct run *r)
         due = r->leads && checkpoint_due(r);
         st = together_decide(r->with, &due);
     }
+    if (st == SHOAL_OK)
+        st = together_decide(r->with, &r->enough);
     /* saving reports, and rank 0's report may ask to stop */
     return st == SHOAL_OK && due ? comm_agree(together_comm(r->with), save(r)) : st;
 }
@@ -266,6 +297,8 @@ static shoal_status go_on(struct run *r, uint64_t *last, double *took)
         st = report_interval(r, r->at.chunk == r->chunks);
     if (st == SHOAL_OK && r->at.chunk == r->chunks)
         st = end_epoch(r);
+    else if (st == SHOAL_OK && look_due(r))
+        st = look_within(r);
     if (st == SHOAL_OK && checkpoint_due(r))
         st = save(r);
     return st;
@@ -302,7 +335,7 @@ static shoal_status train(struct run *r)
     r->first_seconds = r->epoch_seconds = r->at.seconds;
     r->saved_chunks = r->at.epoch * r->chunks + r->at.chunk;
     r->met = r->at;
-    while (st == SHOAL_OK && r->at.epoch < r->opts->epochs)
+    while (st == SHOAL_OK && r->at.epoch < r->opts->epochs && !r->enough)
         st = r->with ? go_on_together(r, &last, &took) : go_on(r, &last, &took);
     if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)
         together_fail(r->with, st);
@@ -348,6 +381,8 @@ void fill_stats(const struct run *r, struct shoal_train_stats *stats)
         .kernel = r->kernel ? r->kernel->name : NULL,
         .checkpoints = checkpoints_written(r->checkpoints),
         .resumed = r->opts->resume,
+        .enough = r->enough,
+        .held = r->held,
         .ranks = r->stats,
     };
 }

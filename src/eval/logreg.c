@@ -1,0 +1,337 @@
+/* Click models: made from what was trained, asked, and scored. */
+#include "eval/logreg.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making one ---- */
+
+shoal_status logreg_spread(struct shoal_logreg *m)
+{
+    m->at = mem_map(logreg_slots(m) * sizeof *m->at);
+    if (!m->at)
+        return SHOAL_ENOMEM;
+    for (uint64_t i = 0; i < m->n; i++)
+        m->at[m->slot[i]] = m->weight[i];
+    return SHOAL_OK;
+}
+
+static shoal_status copy_way(struct shoal_logreg *m, const shoal_clicks *data)
+{
+    struct shoal_clicks_opts like = shoal_clicks_like(data);
+    size_t label = like.label ? strlen(like.label) + 1 : 0;
+    size_t numeric = like.numeric ? strlen(like.numeric) + 1 : 0;
+
+    m->way = shoal_clicks_default();
+    m->way.format = like.format;
+    m->bits = m->way.bits = like.bits;
+    m->strings = mem_array(label + numeric + 1, 1);
+    if (!m->strings)
+        return SHOAL_ENOMEM;
+    if (label)
+        m->way.label = memcpy(m->strings, like.label, label);
+    if (numeric)
+        m->way.numeric = memcpy(m->strings + label, like.numeric, numeric);
+    return SHOAL_OK;
+}
+
+static shoal_status add_weight(struct shoal_logreg *m, uint32_t slot, float weight,
+                               const char *name)
+{
+    m->slot[m->n] = slot;
+    m->weight[m->n] = weight;
+    m->name[m->n] = name ? (uint32_t)m->names.len : 0;
+    m->n++;
+    return name ? bytes_add(&m->names, name, strlen(name) + 1) : SHOAL_OK;
+}
+
+/* What by_slot compares. */
+struct numbered {
+    uint32_t slot, id;
+};
+
+static int by_slot(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+
+    return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+static shoal_status add_weights(struct shoal_logreg *m, const shoal_clicks *data,
+                                const float *weights)
+{
+    const struct clicks_view *v = clicks_view(data);
+    struct numbered *order = mem_array((size_t)v->features + 1, sizeof *order);
+    shoal_status st = bytes_add(&m->names, "", 1);
+    size_t n = 0;
+
+    m->slot = mem_array((size_t)v->features + 1, sizeof *m->slot);
+    m->weight = mem_array((size_t)v->features + 1, sizeof *m->weight);
+    m->name = mem_array((size_t)v->features + 1, sizeof *m->name);
+    if (!order || !m->slot || !m->weight || !m->name) {
+        free(order);
+        return SHOAL_ENOMEM;
+    }
+    for (uint32_t id = 0; id < v->features; id++)
+        if (weights[id] != 0)
+            order[n++] = (struct numbered){v->slot[id], id};
+    qsort(order, n, sizeof *order, by_slot);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = add_weight(m, order[i].slot, weights[order[i].id],
+                        shoal_clicks_name(data, order[i].id));
+    free(order);
+    return st;
+}
+
+shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, const float *weights,
+                        float bias)
+{
+    struct shoal_logreg *m = mem_array(1, sizeof *m);
+    shoal_status st = m ? copy_way(m, data) : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st == SHOAL_OK) {
+        m->bias = bias;
+        st = add_weights(m, data, weights);
+    }
+    if (st == SHOAL_OK)
+        st = logreg_spread(m);
+    if (st != SHOAL_OK) {
+        shoal_logreg_close(m);
+        return st;
+    }
+    *out = m;
+    return SHOAL_OK;
+}
+
+void shoal_logreg_close(shoal_logreg *m)
+{
+    if (!m)
+        return;
+    mem_unmap(m->at, logreg_slots(m) * sizeof *m->at);
+    free(m->slot);
+    free(m->weight);
+    free(m->name);
+    bytes_fini(&m->names);
+    free(m->strings);
+    free(m);
+}
+
+/* ---- what it is ---- */
+
+unsigned shoal_logreg_bits(const shoal_logreg *m)
+{
+    return m->bits;
+}
+
+double shoal_logreg_bias(const shoal_logreg *m)
+{
+    return (double)m->bias;
+}
+
+uint64_t shoal_logreg_weights(const shoal_logreg *m)
+{
+    return m->n;
+}
+
+struct shoal_clicks_opts shoal_logreg_reading(const shoal_logreg *m)
+{
+    return m->way;
+}
+
+static bool larger(const shoal_logreg *m, uint64_t a, uint64_t b)
+{
+    float x = fabsf(m->weight[a]), y = fabsf(m->weight[b]);
+
+    return x > y || (x == y && a < b);
+}
+
+shoal_status shoal_logreg_largest(const shoal_logreg *m, struct shoal_weight *out, size_t k,
+                                  size_t *found)
+{
+    uint64_t *best = mem_array(k + 1, sizeof *best);
+    size_t n = 0;
+
+    *found = 0;
+    if (!best)
+        return SHOAL_ENOMEM;
+    for (uint64_t i = 0; k > 0 && i < m->n; i++) {
+        size_t at = n;
+
+        if (n == k && !larger(m, i, best[n - 1]))
+            continue;
+        for (; at > 0 && larger(m, i, best[at - 1]); at--)
+            best[at] = best[at - 1];
+        best[at] = i;
+        n += n < k;
+    }
+    for (size_t i = 0; i < n; i++)
+        out[i] = (struct shoal_weight){
+            m->slot[best[i]], m->weight[best[i]],
+            m->name[best[i]] ? m->names.at + m->name[best[i]] : NULL};
+    *found = n;
+    free(best);
+    return SHOAL_OK;
+}
+
+/* ---- asking it ---- */
+
+static double margin(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n)
+{
+    double sum = (double)m->bias;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)m->at[slots[i]] * (values ? (double)values[i] : 1);
+    return sum;
+}
+
+double shoal_logreg_one(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n)
+{
+    return 1 / (1 + exp(-margin(m, slots, values, n)));
+}
+
+/* As the model's rows were read, but for what the caller may choose. */
+static struct shoal_clicks_opts reading(const shoal_logreg *m, const struct shoal_clicks_opts *o)
+{
+    struct shoal_clicks_opts way = m->way;
+
+    if (!o)
+        return way;
+    if (o->format != SHOAL_CLICKS_AUTO)
+        way.format = o->format;
+    if (o->label)
+        way.label = o->label;
+    way.skip_bad = o->skip_bad;
+    way.threads = o->threads;
+    way.watch = o->watch;
+    return way;
+}
+
+static double row_margin(const shoal_logreg *m, const struct click_rows *b, size_t row)
+{
+    uint32_t at = b->start[row];
+
+    return margin(m, b->slot + at, b->value ? b->value + at : NULL, b->start[row + 1] - at);
+}
+
+struct answers {
+    double *p; /* [cap] */
+    size_t cap;
+    bool (*row)(void *user, const double *p, size_t n);
+    void *user;
+};
+
+static shoal_status answer(const shoal_logreg *m, const struct click_rows *b, struct answers *a)
+{
+    shoal_status st = mem_grow((void **)&a->p, &a->cap, b->rows, sizeof *a->p);
+
+    if (st != SHOAL_OK)
+        return st;
+    for (size_t i = 0; i < b->rows; i++)
+        a->p[i] = 1 / (1 + exp(-row_margin(m, b, i)));
+    if (!a->row(a->user, a->p, b->rows))
+        return shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
+    return SHOAL_OK;
+}
+
+shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                                  const struct shoal_clicks_opts *opts,
+                                  bool (*row)(void *user, const double *p, size_t n), void *user,
+                                  struct shoal_clicks_stats *stats)
+{
+    struct shoal_clicks_opts way = reading(m, opts);
+    struct answers answers = {.row = row, .user = user};
+    struct click_stream *s = NULL;
+    struct click_rows block = {0};
+    shoal_status st = click_stream_open(&s, inputs, ninputs, &way, true);
+
+    while (st == SHOAL_OK) {
+        st = click_stream_next(s, &block);
+        if (st != SHOAL_OK || block.rows == 0)
+            break;
+        st = answer(m, &block, &answers);
+    }
+    if (s && stats)
+        click_stream_stats(s, stats);
+    click_stream_close(s);
+    free(answers.p);
+    return st;
+}
+
+/* ---- scoring it ---- */
+
+static shoal_status score_block(const shoal_logreg *m, const struct click_rows *b,
+                                struct binary *sum)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
+        st = binary_add(sum, row_margin(m, b, i), b->label[i] == 1,
+                        b->weight ? (double)b->weight[i] : 1);
+    return st;
+}
+
+/* Encoded rows know their slots too. */
+static shoal_status score_encoded(const shoal_logreg *m, const char *path, struct binary *sum,
+                                  struct shoal_clicks_stats *stats)
+{
+    shoal_clicks *data = NULL;
+    shoal_status st = shoal_clicks_open(&data, path);
+    const struct clicks_view *v = st == SHOAL_OK ? clicks_view(data) : NULL;
+
+    if (v && v->bits != m->bits)
+        st = shoal_fail(SHOAL_EINVAL, "%s: has 2^%u slots, the model has 2^%u", path, v->bits,
+                        m->bits);
+    for (uint64_t r = 0; st == SHOAL_OK && r < v->rows; r++) {
+        double x = (double)m->bias;
+
+        for (uint64_t i = v->start[r]; i < v->start[r + 1]; i++)
+            x += (double)m->at[v->slot[v->id[i]]] * (v->value ? (double)v->value[i] : 1);
+        st = binary_add(sum, x, v->label[r], v->weight ? (double)v->weight[r] : 1);
+    }
+    if (st == SHOAL_OK && stats)
+        *stats = (struct shoal_clicks_stats){.rows = v->rows, .positives = v->positives,
+                                             .values = v->values, .files = 1};
+    shoal_clicks_close(data);
+    return st;
+}
+
+static shoal_status score_text(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                               const struct shoal_clicks_opts *opts, struct binary *sum,
+                               struct shoal_clicks_stats *stats)
+{
+    struct shoal_clicks_opts way = reading(m, opts);
+    struct click_stream *s = NULL;
+    struct click_rows block = {0};
+    shoal_status st = click_stream_open(&s, inputs, ninputs, &way, false);
+
+    while (st == SHOAL_OK) {
+        st = click_stream_next(s, &block);
+        if (st != SHOAL_OK || block.rows == 0)
+            break;
+        st = score_block(m, &block, sum);
+    }
+    if (s && stats)
+        click_stream_stats(s, stats);
+    click_stream_close(s);
+    return st;
+}
+
+shoal_status shoal_logreg_eval(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                               const struct shoal_clicks_opts *opts,
+                               struct shoal_binary_score *score, struct shoal_clicks_stats *stats)
+{
+    struct binary *sum = NULL;
+    char kind[32];
+    shoal_status st = binary_new(&sum, BINARY_LOGIT, BINARY_KEEP);
+
+    if (st == SHOAL_OK && ninputs == 1 && shoal_kind(inputs[0], kind))
+        st = score_encoded(m, inputs[0], sum, stats);
+    else if (st == SHOAL_OK)
+        st = score_text(m, inputs, ninputs, opts, sum, stats);
+    if (st == SHOAL_OK)
+        st = binary_score(sum, score);
+    binary_free(sum);
+    return st;
+}
