@@ -10,7 +10,7 @@
 
 extern const struct verb cmd_shoal; /* the root: `shoal VERB` */
 extern const struct verb cmd_vocab, cmd_encode, cmd_train, cmd_convert, cmd_gen, cmd_info, cmd_help;
-extern const struct verb cmd_phrases;
+extern const struct verb cmd_phrases, cmd_predict;
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
 
 /* ---- groups.c: option groups --------------------------------------------------- */
@@ -32,6 +32,18 @@ extern const struct opt help_opts[]; /* no struct: for verbs that do not */
 #define INPUT_HELP                                                                                 \
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
     "and zstd are recognised by content"
+
+/* ---- clicks.c ------------------------------------------------------------------------ */
+
+/* On struct shoal_clicks_opts: all, and those that a model's rows may be read with. */
+extern const struct opt clicks_opts[], clicks_again_opts[];
+/* What reading found, as rows; and each line that was left out. */
+void report_clicks(struct console *c, const struct shoal_clicks_stats *stats);
+void warn_clicks(struct console *c, const struct shoal_clicks_stats *stats);
+
+/* ---- train_view.c: scores of a model of two classes ---------------------------------- */
+
+void view_held(struct console *c, const struct shoal_binary_score *score);
 
 /* ---- cmd_vocab.c: what counting found -------------------------------------------- */
 

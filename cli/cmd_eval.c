@@ -1,6 +1,6 @@
-/* shoal eval: what do vectors know? */
-#include "cmd.h"
+/* shoal eval: what do vectors, or models, know? */
 #include "json.h"
+#include "model.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 struct eval_cmd {
     struct shoal_eval_opts eval;
+    struct shoal_clicks_opts read;
     bool cosmul, json;
     struct work_opts work;
 };
@@ -22,7 +23,8 @@ struct suite {
 
 static void eval_defaults(void *at)
 {
-    *(struct eval_cmd *)at = (struct eval_cmd){.eval = shoal_eval_default()};
+    *(struct eval_cmd *)at = (struct eval_cmd){.eval = shoal_eval_default(),
+                                              .read = shoal_clicks_default()};
 }
 
 static bool is_pairs(const struct suite *s)
@@ -177,7 +179,7 @@ static void close_suites(struct suite *suites, size_t n)
     free(suites);
 }
 
-static int eval_run(const void *at, const char *const *args, size_t nargs)
+static int eval_vectors(const void *at, const char *const *args, size_t nargs)
 {
     struct eval_cmd cmd = *(const struct eval_cmd *)at;
     size_t n = nargs - 1;
@@ -203,6 +205,16 @@ static int eval_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
+static int eval_run(const void *at, const char *const *args, size_t nargs)
+{
+    const struct eval_cmd *cmd = at;
+    char kind[32];
+
+    if (shoal_kind(args[0], kind) && strcmp(kind, "logreg") == 0)
+        return eval_logreg(&cmd->read, cmd->json, cmd->work.quiet, args[0], args + 1, nargs - 1);
+    return eval_vectors(at, args, nargs);
+}
+
 #define ON(member) FIELD(struct eval_cmd, member)
 
 static const struct opt eval_opts[] = {
@@ -224,8 +236,10 @@ static const struct opt output_opts[] = {
 
 const struct verb cmd_eval = {
     .name = "shoal eval",
-    .summary = "score word vectors on questions",
-    .about = "Analogies are lines of four words, in sections that a line `: name` begins, as in "
+    .summary = "score word vectors on questions, models on rows",
+    .about = "Of a click model: log-loss, AUC, accuracy and calibration on rows with labels, which "
+             "are read as those that were learned.\n"
+             "Of word vectors: analogies are lines of four words, in sections that a line `: name` begins, as in "
              "word2vec's questions-words.txt: an answer is right when of all words but these "
              "three the fourth lies nearest to b - a + c. Pairs are lines of two words and what "
              "people said of "
@@ -234,14 +248,17 @@ const struct verb cmd_eval = {
              "A question counts as seen when all its words are there; accuracy is right of seen.",
     .operands =
         (const struct operand[]){
-            {.name = "VECTORS", .help = "word vectors in any format; recognised by content"},
-            {"SUITE", "files of questions", .many = true},
+            {.name = "MODEL",
+             .help = "word vectors in any format, or a click model; recognised by content"},
+            {"TEST", "files of questions for vectors, of rows for a click model", .many = true},
             {0},
         },
     .groups =
         (const struct opt_group[]){
-            {"Asking", eval_opts, .at = 0},
+            {"Asking vectors", eval_opts, .at = 0},
             {"Output", output_opts, .at = 0},
+            {"Reading rows, as the model does unless given", clicks_again_opts,
+             .at = offsetof(struct eval_cmd, read)},
             {"General", work_opts, .at = offsetof(struct eval_cmd, work)},
             {0},
         },
@@ -250,6 +267,7 @@ const struct verb cmd_eval = {
             {"shoal eval vectors.bin questions-words.txt ws353.txt", "one table for each file"},
             {"shoal eval vectors.bin questions-words.txt --top-words 0 --json",
              "of all words, for a program"},
+            {"shoal eval model.shoal test.tsv", "how well a click model predicts"},
             {0},
         },
     .opts_size = sizeof(struct eval_cmd),

@@ -1,5 +1,5 @@
 /* shoal info: say what a file holds. */
-#include "cmd.h"
+#include "model.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -146,8 +146,22 @@ static void row_real(struct console *c, const char *label, double value, const c
     console_row(c, label, text, note ? "%s" : NULL, note);
 }
 
+static void report_logreg(struct console *c, const struct shoal_train_opts *o)
+{
+    static const char *const optimizers[] = {"sgd", "adagrad", "ftrl"};
+
+    console_row(c, "model", "logreg", "%s", optimizers[o->logreg.optimizer]);
+    console_row(c, "batch", number_count(o->batch).text, NULL);
+    row_real(c, "l1", o->logreg.l1, NULL);
+    row_real(c, "l2", o->logreg.l2, NULL);
+}
+
 static void report_model(struct console *c, const struct shoal_train_opts *o)
 {
+    if (o->model == SHOAL_LOGREG) {
+        report_logreg(c, o);
+        return;
+    }
     console_row(c, "model", o->model == SHOAL_CBOW ? "cbow" : "skipgram",
                 o->model != SHOAL_CBOW ? NULL
                 : o->sum               ? "the sum of the window"
@@ -189,7 +203,8 @@ static shoal_status info_checkpoint(struct console *c, const char *path)
         report_head(c, resume.path, "a checkpoint");
         console_row(c, "progress", number_percent(resume.progress, 1).text, "%u of %u epochs done",
                     resume.epoch, resume.opts.epochs);
-        console_row(c, "words", number_count(resume.words).text, "trained");
+        console_row(c, resume.opts.model == SHOAL_LOGREG ? "rows" : "words",
+                    number_count(resume.words).text, "trained");
         console_row(c, "took", number_seconds(resume.seconds).text, NULL);
         report_model(c, &resume.opts);
         report_training(c, &resume.opts);
@@ -245,6 +260,8 @@ static shoal_status info(struct console *c, const char *path, uint64_t top)
         return info_vectors(c, path, top);
     if (strcmp(kind, "checkpoint") == 0)
         return info_checkpoint(c, path);
+    if (strcmp(kind, "logreg") == 0)
+        return info_logreg(c, path, top);
     return info_corpus(c, path, top);
 }
 
@@ -260,14 +277,15 @@ static int info_run(const void *at, const char *const *args, size_t nargs)
 
 static const struct opt own_opts[] = {
     {"top", .kind = OPT_U64, FIELD(struct info_cmd, top), .arg = "N", .u = {0, UINT32_MAX - 1},
-     .help = "show so many of the commonest words"},
+     .help = "show so many of the commonest words, or of the largest weights"},
     {0},
 };
 
 const struct verb cmd_info = {
     .name = "shoal info",
     .summary = "say what a file holds",
-    .about = "Reads an encoded corpus, a vocabulary, word vectors in any format or a checkpoint, "
+    .about = "Reads an encoded corpus, a vocabulary, word vectors in any format, a click model or a "
+             "checkpoint, "
              "checks every byte of it, and says what is in it.",
     .operands =
         (const struct operand[]){{.name = "FILE", .help = "such a file, or a checkpoint folder"},

@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct train_cmd {
-    struct shoal_train_opts train;
-    struct shoal_encode_opts encode;
-    struct shoal_save_opts save;
-    struct ranks_opts ranks;
-    struct work_opts work;
-    const char *output;
-    const char *vocab_path;
-    const char *resume;
-    const char *evals;
-};
-
 static const struct verb train_cbow, train_skipgram;
 
 /* ---- Values of its own ------------------------------------------------------------- */
@@ -43,7 +31,7 @@ static void show_share(char text[OPT_VALUE], const void *field)
     snprintf(text, OPT_VALUE, "%g%%", 100 * *(const double *)field);
 }
 
-static const struct opt_custom share = {read_share, show_share,
+const struct opt_custom train_share = {read_share, show_share,
                                         "a share from 0 to 0.5, or a percent such as 0.1%"};
 
 double unit_of(const char *name)
@@ -91,7 +79,7 @@ static void show_every(char text[OPT_VALUE], const void *field)
         snprintf(text, OPT_VALUE, "%gs", opts->every_value);
 }
 
-static const struct opt_custom every = {read_every, show_every,
+const struct opt_custom train_every = {read_every, show_every,
                                         "a time such as 60s, 5m or 2h, a percent such as 5%, or "
                                         "epoch"};
 
@@ -108,15 +96,13 @@ static shoal_status save(struct job *job, const shoal_vectors *vectors,
 }
 
 /* Plans, trains, saves. */
-static shoal_status job_run(struct job *job)
+static shoal_status job_run_words(struct job *job)
 {
     struct shoal_train_plan plan;
     struct shoal_train_stats stats = {0};
     shoal_vectors *vectors = NULL;
     shoal_status st = job_agree(job, shoal_train_plan(&plan, job->corpus, &job->train));
 
-    job->train.report = view_report;
-    job->train.user = job;
     if (st == SHOAL_OK) {
         view_plan(job, &plan);
         job->training = true;
@@ -128,10 +114,18 @@ static shoal_status job_run(struct job *job)
     return st;
 }
 
+static shoal_status job_run(struct job *job)
+{
+    job->train.report = view_report;
+    job->train.user = job;
+    return job_clicks(job) ? job_run_logreg(job) : job_run_words(job);
+}
+
 /* What a checkpoint remembers must be true in any working folder. */
 static void remember(struct job *job)
 {
     job->train.output = job_absolute(job, job->output);
+    job->train.logreg.valid_path = job_absolute(job, job->train.logreg.valid_path);
     if (job->train.checkpoint)
         job->train.metrics = job_absolute(job, job->train.metrics);
 }
@@ -190,6 +184,8 @@ static void skipgram_defaults(void *at)
 
 static const struct verb *verb_of(const struct train_cmd *cmd)
 {
+    if (cmd->train.model == SHOAL_LOGREG)
+        return &train_logreg;
     return cmd->train.model == SHOAL_CBOW ? &train_cbow : &train_skipgram;
 }
 
@@ -200,6 +196,8 @@ static int check_text_opts(const struct train_cmd *cmd, const char *const *args,
     const struct opt *changed = opts_changed(token_opts, &cmd->encode.vocab, &defaults);
     char kind[32];
 
+    if (cmd->train.model == SHOAL_LOGREG)
+        return EXIT_DONE;
     if (!changed)
         changed = opts_changed(vocab_opts, &cmd->encode.vocab, &defaults);
     if ((changed || cmd->vocab_path) && nargs == 1 && shoal_kind(args[0], kind))
@@ -247,6 +245,7 @@ static struct job job_of(const struct train_cmd *cmd)
 {
     struct job job = {.train = cmd->train,
                       .encode = cmd->encode,
+                      .read = cmd->read,
                       .save = cmd->save,
                       .vocab_path = cmd->vocab_path,
                       .output = cmd->output};
@@ -254,12 +253,14 @@ static struct job job_of(const struct train_cmd *cmd)
     ranks_apply(&job.train, &cmd->ranks);
     job.encode.vocab.threads = cmd->train.threads;
     job.encode.memory_limit = cmd->train.memory_limit;
+    job.read.threads = cmd->train.threads;
+    job.read.memory_limit = cmd->train.memory_limit;
     job.train.checkpoint = folder_of(cmd);
     job.train.resume = cmd->resume != NULL;
     return job;
 }
 
-static int train_run(const void *at, const char *const *args, size_t nargs)
+int train_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct train_cmd *cmd = at;
     struct job job;
@@ -279,7 +280,7 @@ static int train_run(const void *at, const char *const *args, size_t nargs)
     return job_leave(&job, st);
 }
 
-static bool train_elsewhere(const void *at, const struct parsed *parsed, int *code)
+bool train_elsewhere(const void *at, const struct parsed *parsed, int *code)
 {
     const struct train_cmd *cmd = at;
     struct launch l = {.verb = verb_of(cmd),
@@ -341,12 +342,12 @@ static const struct opt training_opts[] = {
      .help = "predictions of a step (softmax)"},
     {"seed", .kind = OPT_U64, ON(train.seed), .arg = "N", .u = {0, UINT64_MAX},
      .help = "of everything random"},
-    {"valid", .kind = OPT_CUSTOM, ON(train.valid), .arg = "SHARE", .custom = &share,
+    {"valid", .kind = OPT_CUSTOM, ON(train.valid), .arg = "SHARE", .custom = &train_share,
      .help = "hold out this share or percent of the text, at its end, and report its loss"},
     {0},
 };
 
-static const struct opt machine_opts[] = {
+const struct opt machine_opts[] = {
     {"threads", .kind = OPT_U64, ON(train.threads), .arg = "N", .u = {0, 1024},
      .help = "threads to work with", .zero = "one for each core"},
     {"deterministic", .kind = OPT_FLAG, ON(train.deterministic),
@@ -358,10 +359,10 @@ static const struct opt machine_opts[] = {
     {0},
 };
 
-static const struct opt run_opts[] = {
+const struct opt run_opts[] = {
     {"checkpoint", .kind = OPT_PATH, ON(train.checkpoint), .arg = "DIR",
      .help = "save the whole state in this folder now and then, and when stopped"},
-    {"checkpoint-every", .kind = OPT_CUSTOM, ON(train), .arg = "TIME", .custom = &every,
+    {"checkpoint-every", .kind = OPT_CUSTOM, ON(train), .arg = "TIME", .custom = &train_every,
      .help = "how often: after a time (60s, 5m, 2h), a percent of the run, or each epoch"},
     {"resume", .kind = OPT_PATH, ON(resume), .arg = "DIR",
      .help = "go on from the last checkpoint of this folder, which must be of this very run"},
@@ -589,7 +590,7 @@ const struct verb cmd_train = {
             {0},
         },
     .kind_word = "model",
-    .kinds = (const struct verb *const[]){&train_cbow, &train_skipgram, NULL},
+    .kinds = (const struct verb *const[]){&train_cbow, &train_skipgram, &train_logreg, NULL},
     .opts_size = sizeof(struct resume_cmd),
     .defaults = resume_defaults,
     .run = resume_run,

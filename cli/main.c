@@ -24,6 +24,7 @@ const struct verb cmd_shoal = {
     .groups = (const struct opt_group[]){{"Options", root_opts, .at = 0}, {0}},
     .kind_word = "verb",
     .kinds = (const struct verb *const[]){&cmd_phrases, &cmd_vocab, &cmd_encode, &cmd_train,
+                                          &cmd_predict,
                                           &cmd_eval, &cmd_similar, &cmd_analogy, &cmd_distance,
                                           &cmd_odd, &cmd_convert, &cmd_gen, &cmd_info, &cmd_help,
                                           NULL},

@@ -18,10 +18,12 @@ struct job {
     shoal_ranks *ranks; /* whom this process joined; train.ranks is NULL when alone */
     struct shoal_train_opts train;
     struct shoal_encode_opts encode; /* for text */
+    struct shoal_clicks_opts read;   /* for clicks */
     struct shoal_save_opts save;
     const char *vocab_path; /* or NULL */
     const char *output;
-    shoal_corpus *corpus;
+    shoal_corpus *corpus;         /* or, of click models, */
+    shoal_clicks *clicks, *valid; /* what to learn from, what is held out */
     bool training;                /* has begun */
     struct shoal_report last;     /* epochs is 0 before the first */
     shoal_eval *evals[JOB_EVALS]; /* [train.nevals] */
@@ -47,6 +49,20 @@ struct ranks_opts {
 };
 
 extern const struct opt ranks_opts[]; /* on struct ranks_opts */
+
+/* What the command line says, of any model. */
+struct train_cmd {
+    struct shoal_train_opts train;
+    struct shoal_encode_opts encode;
+    struct shoal_clicks_opts read;
+    struct shoal_save_opts save;
+    struct ranks_opts ranks;
+    struct work_opts work;
+    const char *output;
+    const char *vocab_path;
+    const char *resume;
+    const char *evals;
+};
 
 void ranks_defaults(struct ranks_opts *opts);
 /* What was given. */
@@ -81,8 +97,25 @@ void job_fini(struct job *job);
 
 /* ---- cmd_train.c -------------------------------------------------------------------- */
 
+extern const struct opt machine_opts[], run_opts[]; /* on struct train_cmd */
+extern const struct opt_custom train_share, train_every;
+
+int train_run(const void *cmd, const char *const *args, size_t nargs);
+bool train_elsewhere(const void *cmd, const struct parsed *parsed, int *code);
+
 /* What one of a unit (s, m, h, %) is in seconds, or in shares; 0: no such. */
 double unit_of(const char *name);
+
+/* ---- train_logreg.c ------------------------------------------------------------------ */
+
+extern const struct verb train_logreg;
+
+bool job_clicks(const struct job *job); /* whether it trains a click model */
+/* Plans, trains, saves. */
+shoal_status job_run_logreg(struct job *job);
+/* Text becomes a file of clicks. */
+shoal_status job_encode_clicks(struct job *job, const char *path, const char *const *inputs,
+                               size_t ninputs);
 
 /* ---- train_view.c ------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* Where the corpus of a training job comes from. */
+/* Where the corpus, or the clicks, of a training job come from. */
 #include "train.h"
 
 #include <assert.h>
@@ -13,6 +13,7 @@
 /* In the checkpoint folder. */
 #define KEPT_NAME "corpus.shoal"
 #define KEPT_OWN "corpus-" RANK_MARK ".shoal"
+#define KEPT_CLICKS "clicks.shoal"
 
 /* ---- Paths ---------------------------------------------------------------------- */
 
@@ -53,6 +54,8 @@ const char *job_absolute(struct job *job, const char *path)
 void job_fini(struct job *job)
 {
     shoal_corpus_close(job->corpus);
+    shoal_clicks_close(job->clicks);
+    shoal_clicks_close(job->valid);
     for (size_t i = 0; i < job->train.nevals; i++)
         shoal_eval_close(job->evals[i]);
     for (size_t i = 0; i < job->npaths; i++)
@@ -80,7 +83,13 @@ shoal_status job_check_output(const struct job *job)
 {
     char *folder = folder_of(job->output);
     enum shoal_format format;
-    shoal_status st = shoal_save_check(job->output, &job->save, &format);
+    shoal_status st = SHOAL_OK;
+
+    if (!job_clicks(job))
+        st = shoal_save_check(job->output, &job->save, &format);
+    else if (strcmp(job->output, "-") == 0)
+        st = shoal_fail(SHOAL_EINVAL, "--output is '-', want a file name: a model is mapped, which "
+                        "standard output cannot be");
 
     if (st == SHOAL_OK && is_folder(job->output))
         st = shoal_fail(SHOAL_EINVAL, "%s: is a folder, want a file name", job->output);
@@ -102,7 +111,9 @@ static bool writes(const struct job *job)
 static const char *kept_path(struct job *job)
 {
     return job_own(job, text_of("%s/%s", job->train.checkpoint,
-                                job->train.local_input ? KEPT_OWN : KEPT_NAME));
+                                job_clicks(job)           ? KEPT_CLICKS
+                                : job->train.local_input ? KEPT_OWN
+                                                         : KEPT_NAME));
 }
 
 /* The name as it is for this rank, for free(). */
@@ -129,7 +140,14 @@ static void show_text(struct job *job, const struct shoal_encode_stats *stats)
         warn_vocab(&job->console, &stats->vocab, &job->encode.vocab);
 }
 
-static shoal_status encode(struct job *job, const char *path, const char *const *inputs, size_t n)
+static shoal_status open_data(struct job *job, const char *path)
+{
+    return job_clicks(job) ? shoal_clicks_open(&job->clicks, path)
+                           : shoal_corpus_open(&job->corpus, path);
+}
+
+static shoal_status encode_text(struct job *job, const char *path, const char *const *inputs,
+                                size_t n)
 {
     struct shoal_encode_stats stats = {0};
     shoal_vocab *given = NULL;
@@ -144,13 +162,19 @@ static shoal_status encode(struct job *job, const char *path, const char *const 
         st = shoal_ranks_encode(job->ranks, path, inputs, n, &job->encode, job->train.local_input,
                                 &stats);
     }
-    if (st == SHOAL_OK) {
+    if (st == SHOAL_OK)
         show_text(job, &stats);
-        st = job_agree(job, shoal_corpus_open(&job->corpus, path));
-    }
     job->encode.given = NULL;
     shoal_vocab_free(given);
     return st;
+}
+
+static shoal_status encode(struct job *job, const char *path, const char *const *inputs, size_t n)
+{
+    shoal_status st = job_clicks(job) ? job_encode_clicks(job, path, inputs, n)
+                                      : encode_text(job, path, inputs, n);
+
+    return st == SHOAL_OK ? job_agree(job, open_data(job, path)) : st;
 }
 
 /* Makes an empty file for a corpus, beside the output or, where other ranks may
@@ -291,7 +315,7 @@ static shoal_status open_inputs(struct job *job, const char *name, const char *c
     if (!encoded)
         return open_text(job, inputs, n);
     job->train.corpus = job_absolute(job, name);
-    return job_agree(job, shoal_corpus_open(&job->corpus, inputs[0]));
+    return job_agree(job, open_data(job, inputs[0]));
 }
 
 shoal_status job_open_inputs(struct job *job, const char *const *inputs, size_t ninputs)
@@ -333,7 +357,7 @@ static shoal_status open_remembered(struct job *job)
         return shoal_fail(SHOAL_ENOENT, "%s: the corpus of this run is gone: %s", path,
                           strerror(errno));
     own = own_name(job, path);
-    st = shoal_corpus_open(&job->corpus, own);
+    st = open_data(job, own);
     free(own);
     return st;
 }

@@ -16,21 +16,33 @@ static struct number number_loss(double loss)
     return out;
 }
 
+static const char *unit(const struct job *job)
+{
+    return job_clicks(job) ? "rows" : "words";
+}
+
 /* ---- Before ------------------------------------------------------------------------ */
 
 void view_plan(struct job *job, const struct shoal_train_plan *plan)
 {
     struct console *c = &job->console;
+    bool clicks = job_clicks(job);
 
     console_heading(c, "plan");
-    console_row(c, "words", number_count(plan->words).text, "%s different, in %u epoch%s",
-                number_count(plan->vocab).text, job->train.epochs,
-                job->train.epochs == 1 ? "" : "s");
-    console_row(c, "model", number_size(plan->model_bytes).text, "%u dimensions of each word",
-                job->train.dim);
-    console_row(c, "work", number_size(plan->work_bytes).text, "private copies, samplers, buffers");
+    console_row(c, unit(job), number_count(plan->words).text, "%s %s, in %u epoch%s",
+                number_count(plan->vocab).text, clicks ? "features" : "different",
+                job->train.epochs, job->train.epochs == 1 ? "" : "s");
+    if (clicks)
+        console_row(c, "model", number_size(plan->model_bytes).text,
+                    "a weight of each feature%s", job->train.logreg.optimizer == SHOAL_SGD
+                                                      ? "" : ", and its optimizer's state");
+    else
+        console_row(c, "model", number_size(plan->model_bytes).text, "%u dimensions of each word",
+                    job->train.dim);
+    console_row(c, "work", number_size(plan->work_bytes).text,
+                clicks ? "private copies, buffers" : "private copies, samplers, buffers");
     console_row(c, "held", number_size(plan->held_bytes).text,
-                "program, vocabulary, mapped corpus");
+                clicks ? "program, mapped clicks" : "program, vocabulary, mapped corpus");
     if (plan->checkpoint_bytes > 0)
         console_row(c, "checkpoint", number_size(plan->checkpoint_bytes).text,
                     "the copy that is being written");
@@ -45,7 +57,7 @@ static void draw(struct job *job, const struct shoal_report *r)
     char text[160];
     int len =
         snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s  loss %s  lr %.3g", 100 * r->progress,
-                 r->epoch, r->epochs, number_rate(r->words_per_second, "words").text,
+                 r->epoch, r->epochs, number_rate(r->words_per_second, unit(job)).text,
                  number_loss(r->loss).text, r->lr);
 
     if (isfinite(r->eta) && len > 0 && (size_t)len < sizeof text)
@@ -73,16 +85,35 @@ static void scores_text(char *text, size_t size, const struct job *job,
             number_score(&r->scores[i], shoal_eval_kind(job->train.evals[i])).text);
 }
 
+static void held_text(char *text, size_t size, const struct shoal_binary_score *s)
+{
+    snprintf(text, size, "  auc %s  accuracy %s  calibration %s", number_loss(s->auc).text,
+             number_percent(s->accuracy, 1).text, number_loss(s->calibration).text);
+}
+
+/* What is held out, within an epoch. */
+static void log_look(struct job *job, const struct shoal_report *r)
+{
+    char scores[128];
+
+    held_text(scores, sizeof scores, r->held);
+    console_log(&job->console, STYLE_PLAIN, "%s rows  loss %s  valid %s%s",
+                number_count(r->words).text, number_loss(r->loss).text,
+                number_loss(r->valid_loss).text, scores);
+}
+
 static void log_epoch(struct job *job, const struct shoal_report *r)
 {
     bool valid = isfinite(r->valid_loss), fast = r->words_per_second > 0;
     char scores[JOB_EVALS * 100];
 
     scores_text(scores, sizeof scores, job, r);
+    if (r->held)
+        held_text(scores, sizeof scores, r->held);
     console_log(&job->console, STYLE_PLAIN, "epoch %u/%u  loss %s%s%s%s%s%s", r->epoch, r->epochs,
                 number_loss(r->loss).text, valid ? "  valid " : "",
                 valid ? number_loss(r->valid_loss).text : "", scores, fast ? "  " : "",
-                fast ? number_rate(r->words_per_second, "words").text : "");
+                fast ? number_rate(r->words_per_second, unit(job)).text : "");
 }
 
 bool view_report(void *user, const struct shoal_report *report)
@@ -96,6 +127,10 @@ bool view_report(void *user, const struct shoal_report *report)
         break;
     case SHOAL_EVENT_EPOCH:
         log_epoch(job, report);
+        break;
+    case SHOAL_EVENT_LOOK:
+        if (report->held)
+            log_look(job, report);
         break;
     case SHOAL_EVENT_CHECKPOINT:
         console_log(&job->console, STYLE_DIM, "checkpoint at %s",
@@ -112,10 +147,11 @@ bool view_report(void *user, const struct shoal_report *report)
 static void row_file(struct job *job)
 {
     struct stat file;
-    enum shoal_format format;
+    enum shoal_format format = SHOAL_FORMAT_SHOAL;
 
-    if (shoal_save_check(job->output, &job->save, &format) != SHOAL_OK ||
-        strcmp(job->output, "-") == 0 || stat(job->output, &file) != 0)
+    if (!job_clicks(job) && shoal_save_check(job->output, &job->save, &format) != SHOAL_OK)
+        return;
+    if (strcmp(job->output, "-") == 0 || stat(job->output, &file) != 0)
         return;
     console_row(&job->console, "file", number_size((uint64_t)file.st_size).text, "%s, %s",
                 job->output, format_choices[format].name);
@@ -165,20 +201,31 @@ static void view_stale(struct console *c, const struct shoal_rank_stats *r)
 }
 
 /* What it cost to train with others. */
-static void view_ranks(struct console *c, const struct shoal_rank_stats *r, uint64_t words)
+static void view_ranks(struct console *c, const struct shoal_rank_stats *r, uint64_t words,
+                       const char *one)
 {
     double each = words > 0 ? (double)words : 1;
 
     console_row(c, "ranks", number_count(r->ranks).text,
                 r->servers ? "%u of them only keep rows" : "all keep rows and train", r->servers);
     console_row(c, "traffic", number_plain("%.1f B", (double)r->bytes_out / each).text,
-                "sent and %.1f B received a word; naively %.0f B", (double)r->bytes_in / each,
+                "sent and %.1f B received a %s; naively %.0f B", (double)r->bytes_in / each, one,
                 (double)r->naive_bytes / each);
     console_row(c, "waited", number_percent(r->waited, r->waited + r->computed).text,
                 "of the time of all ranks");
     console_row(c, "busiest", number_plain("%.2f", r->load_most).text,
                 "times the even share of rows");
     view_stale(c, r);
+}
+
+void view_held(struct console *c, const struct shoal_binary_score *s)
+{
+    console_row(c, "auc", number_loss(s->auc).text, "on %s rows, %s of them of class 1",
+                number_count(s->examples).text, number_percent(s->base_rate, 1).text);
+    console_row(c, "accuracy", number_percent(s->accuracy, 1).text, "%s by the commoner class alone",
+                number_percent(fmax(s->base_rate, 1 - s->base_rate), 1).text);
+    console_row(c, "calibration", number_loss(s->calibration).text,
+                "promised for each that came true");
 }
 
 void view_result(struct job *job, const struct shoal_train_plan *plan,
@@ -188,18 +235,23 @@ void view_result(struct job *job, const struct shoal_train_plan *plan,
     double rate = stats->seconds > 0 ? (double)stats->words / stats->seconds : 0;
 
     console_heading(c, "result");
-    console_row(c, "trained", number_count(stats->words).text, "words%s",
-                stats->resumed ? " since the checkpoint" : "");
-    console_row(c, "loss", number_loss(stats->loss).text, "in the last epoch");
+    console_row(c, "trained", number_count(stats->words).text, "%s%s%s", unit(job),
+                stats->resumed ? " since the checkpoint" : "",
+                stats->enough ? "; more would not help what is held out" : "");
+    console_row(c, "loss", number_loss(stats->loss).text,
+                job_clicks(job) ? "in the last epoch, of each row before it was learned"
+                                : "in the last epoch");
     if (isfinite(stats->valid_loss))
         console_row(c, "valid loss", number_loss(stats->valid_loss).text, "on what was held out");
+    if (stats->held.examples > 0)
+        view_held(c, &stats->held);
     console_row(c, "took", number_seconds(stats->seconds).text, "%s; %s to the first update",
-                number_rate(rate, "words").text, number_seconds(stats->startup).text);
+                number_rate(rate, unit(job)).text, number_seconds(stats->startup).text);
     console_row(c, "peak", number_size(stats->memory).text, "of memory, the plan said %s",
                 number_size(plan->memory_bytes).text);
     console_row(c, "kernel", stats->kernel, NULL);
     if (stats->ranks.ranks > 1)
-        view_ranks(c, &stats->ranks, stats->words);
+        view_ranks(c, &stats->ranks, stats->words, job_clicks(job) ? "row" : "word");
     if (stats->checkpoints > 0)
         console_row(c, "checkpoint", number_count(stats->checkpoints).text,
                     "written, the last two kept in %s", job->train.checkpoint);
