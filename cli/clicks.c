@@ -1,54 +1,143 @@
-/* What the verbs that read click data share: options, and what was found. */
+/* What the verbs say about click data. */
 #include "cmd.h"
 
-#define ON(member) FIELD(struct shoal_clicks_opts, member)
+#include <sys/stat.h>
 
-static const struct choice clicks_choices[] = {
-    [SHOAL_CLICKS_AUTO] = {"auto", "by the first line"},
-    [SHOAL_CLICKS_LIBSVM] = {"libsvm", "label index:value ..."},
-    [SHOAL_CLICKS_VW] = {"vw", "Vowpal Wabbit's: label |space feature:value ..."},
-    [SHOAL_CLICKS_CRITEO] = {"criteo", "label, 13 integers and 26 categories between tabs"},
-    [SHOAL_CLICKS_CSV] = {"csv", "fields between commas below a line of names"},
-    {0},
-};
-
-/* clang-format off */
-#define AGAIN_OPTS                                                                                 \
-    {"format", .kind = OPT_CHOICE, ON(format), .arg = "NAME", .choices = clicks_choices,           \
-     .help = "how rows are written"},                                                              \
-    {"label", .kind = OPT_STRING, ON(label), .arg = "COLUMN",                                      \
-     .help = "the column of labels (csv); otherwise label, click, target or y, or the first"},     \
-    {"skip-bad", .kind = OPT_U64, ON(skip_bad), .arg = "N", .u = {0, UINT64_MAX},                  \
-     .help = "leave out so many malformed lines at most, and say which"}
-/* clang-format on */
-
-const struct opt clicks_again_opts[] = {AGAIN_OPTS, {0}};
-
-const struct opt clicks_opts[] = {
-    AGAIN_OPTS,
-    {"numeric", .kind = OPT_STRING, ON(numeric), .arg = "COLUMNS",
-     .help = "the columns, with commas between, that are numbers and not categories (csv); "
-             "otherwise as the first rows suggest"},
-    {"bits", .kind = OPT_U64, ON(bits), .arg = "N", .u = {1, 30},
-     .help = "hash the features into 2^N slots"},
-    {0},
-};
-
-void report_clicks(struct console *c, const struct shoal_clicks_stats *s)
+static void report_rows(struct console *c, uint64_t rows, uint64_t positives, uint64_t values)
 {
-    console_row(c, "read", number_size(s->bytes).text, "of %s rows in %s file%s",
-                shoal_clicks_format_name(s->format), number_count(s->files).text,
-                s->files == 1 ? "" : "s");
-    console_row(c, "rows", number_count(s->rows).text, "%s of class 1",
-                number_percent((double)s->positives, (double)s->rows).text);
-    console_row(c, "features", number_count(s->features).text, "%.1f in a row",
-                s->rows > 0 ? (double)s->values / (double)s->rows : 0);
+    double per_row = rows > 0 ? (double)values / (double)rows : 0;
+
+    console_row(c, "rows", number_count(rows).text, "of %.1f features", per_row);
+    console_row(c, "positive", number_count(positives).text, "%s",
+                number_percent((double)positives, (double)rows).text);
 }
 
-void warn_clicks(struct console *c, const struct shoal_clicks_stats *s)
+void report_clicks(struct console *c, const struct shoal_clicks_stats *stats)
 {
-    for (uint64_t i = 0; i < s->bad_lines && i < SHOAL_CLICKS_SHOWN; i++)
-        console_warn(c, "left out: %s", s->bad[i]);
-    if (s->bad_lines > SHOAL_CLICKS_SHOWN)
-        console_warn(c, "left out: %s lines in all", number_count(s->bad_lines).text);
+    console_row(c, "format", shoal_clicks_format_name(stats->format), "%s of text",
+                number_size(stats->bytes).text);
+    report_rows(c, stats->rows, stats->positives, stats->values);
+    if (stats->features > 0)
+        console_row(c, "features", number_count(stats->features).text, "different slots");
+    if (stats->bad_lines > 0)
+        console_row(c, "bad lines", number_count(stats->bad_lines).text, "left out");
+}
+
+void warn_clicks(struct console *c, const struct shoal_clicks_stats *stats)
+{
+    uint64_t shown = stats->bad_lines < SHOAL_CLICKS_SHOWN ? stats->bad_lines : SHOAL_CLICKS_SHOWN;
+
+    for (uint64_t i = 0; i < shown; i++)
+        console_warn(c, "left out %s", stats->bad[i]);
+    if (stats->bad_lines > shown)
+        console_warn(c, "left out %s more malformed lines",
+                     number_count(stats->bad_lines - shown).text);
+    if (stats->spilled > 0)
+        console_warn(c, "rows that went through the disk: %s; more --row-memory is faster",
+                     number_size(stats->spilled).text);
+}
+
+/* ---- shoal encode --as clicks ------------------------------------------------------ */
+
+static void report_plan(struct console *c, const struct shoal_clicks_plan *plan)
+{
+    console_heading(c, "plan");
+    console_row(c, "input", number_size(plan->input_bytes).text,
+                plan->streamed ? "and streams" : NULL);
+    console_row(c, "buffers", number_size(plan->buffer_bytes).text, "at most");
+    console_row(c, "slots", number_size(plan->table_bytes).text, NULL);
+    console_row(c, "rows", number_size(plan->row_bytes).text, "at most, before they go to disk");
+    console_row(c, "memory", number_size(plan->memory_bytes).text, "of %s free",
+                number_size(plan->memory_free).text);
+    console_row(c, "disk", plan->disk_bytes ? number_size(plan->disk_bytes).text : "unknown",
+                plan->disk_bytes ? "about, of %s free" : "%s free",
+                number_size(plan->disk_free).text);
+}
+
+static void report_encoded(struct console *c, const char *output,
+                           const struct shoal_clicks_stats *stats)
+{
+    double seconds = stats->read_seconds + stats->write_seconds;
+
+    console_heading(c, "result");
+    report_clicks(c, stats);
+    console_row(c, "file", number_size(stats->file_bytes).text, "%s", output);
+    console_row(c, "took", number_seconds(seconds).text, "reading %s, writing %s; %s",
+                number_seconds(stats->read_seconds).text, number_seconds(stats->write_seconds).text,
+                number_rate(seconds > 0 ? (double)stats->bytes / seconds : 0, "bytes").text);
+}
+
+shoal_status encode_clicks(struct console *c, const struct shoal_clicks_opts *opts,
+                           const char *output, const char *const *inputs, size_t ninputs)
+{
+    struct shoal_clicks_plan plan;
+    struct shoal_clicks_stats stats = {0};
+    shoal_status st = shoal_clicks_plan(&plan, output, inputs, ninputs, opts);
+
+    if (st != SHOAL_OK)
+        return st;
+    report_plan(c, &plan);
+    st = shoal_clicks_encode(output, inputs, ninputs, opts, &stats);
+    if (st == SHOAL_OK)
+        report_encoded(c, output, &stats);
+    warn_clicks(c, &stats);
+    return st;
+}
+
+/* ---- shoal info --------------------------------------------------------------------- */
+
+static void report_top(const shoal_clicks *clicks, uint64_t top)
+{
+    uint64_t values;
+
+    if (top > shoal_clicks_features(clicks))
+        top = shoal_clicks_features(clicks);
+    if (top > 0)
+        printf("\n%15s  %7s  feature\n", "count", "share");
+    for (uint32_t id = 0; id < top; id++) {
+        uint64_t count = shoal_clicks_count(clicks, id, &values);
+        const char *name = shoal_clicks_name(clicks, id);
+
+        printf("%15s  %7s  ", number_count(count).text,
+               number_percent((double)count, (double)values).text);
+        print_safely(stdout, name ? name : "?");
+        putchar('\n');
+    }
+}
+
+static void report_way(struct console *c, const shoal_clicks *clicks)
+{
+    struct shoal_clicks_opts way = shoal_clicks_like(clicks);
+
+    console_row(c, "format", shoal_clicks_format_name(way.format), NULL);
+    if (way.label)
+        console_row(c, "label", "", "%s", way.label);
+    if (way.numeric)
+        console_row(c, "numeric", "", "%s", *way.numeric ? way.numeric : "no column");
+    console_row(c, "bits", number_count(way.bits).text, "%s slots",
+                number_count((uint64_t)1 << way.bits).text);
+}
+
+shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
+{
+    shoal_clicks *clicks;
+    shoal_status st = shoal_clicks_open(&clicks, path);
+    struct stat file;
+
+    if (st != SHOAL_OK)
+        return st;
+    printf("%s: click data\n", path);
+    if (stat(path, &file) == 0)
+        console_row(c, "size", number_size((uint64_t)file.st_size).text, NULL);
+    report_rows(c, shoal_clicks_rows(clicks), shoal_clicks_positives(clicks),
+                shoal_clicks_values(clicks));
+    console_row(c, "features", number_count(shoal_clicks_features(clicks)).text,
+                shoal_clicks_valued(clicks) ? "with values" : "all of value 1");
+    console_row(c, "weights", shoal_clicks_weighted(clicks) ? "some" : "none",
+                shoal_clicks_weighted(clicks) ? NULL : "every row counts alike");
+    report_way(c, clicks);
+    console_row(c, "bad lines", number_count(shoal_clicks_bad_lines(clicks)).text, "left out");
+    report_top(clicks, top);
+    shoal_clicks_close(clicks);
+    return SHOAL_OK;
 }

@@ -15,12 +15,15 @@ extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_o
 
 /* ---- groups.c: option groups --------------------------------------------------- */
 
-extern const struct opt text_opts[];  /* on struct shoal_vocab_opts */
-extern const struct opt token_opts[]; /* the same without --threads */
-extern const struct opt vocab_opts[]; /* on struct shoal_vocab_opts */
+extern const struct opt text_opts[];   /* on struct shoal_vocab_opts */
+extern const struct opt token_opts[];  /* the same without --threads */
+extern const struct opt vocab_opts[];  /* on struct shoal_vocab_opts */
+extern const struct opt clicks_opts[]; /* on struct shoal_clicks_opts */
+extern const struct opt clicks_again_opts[]; /* those that a model's rows may be read with */
 
 /* By the enums of shoal.h. */
 extern const struct choice format_choices[], loss_choices[], schedule_choices[];
+extern const struct choice clicks_choices[];
 
 struct work_opts {
     bool quiet;
@@ -33,13 +36,6 @@ extern const struct opt help_opts[]; /* no struct: for verbs that do not */
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
     "and zstd are recognised by content"
 
-/* ---- clicks.c ------------------------------------------------------------------------ */
-
-/* On struct shoal_clicks_opts: all, and those that a model's rows may be read with. */
-extern const struct opt clicks_opts[], clicks_again_opts[];
-/* What reading found, as rows; and each line that was left out. */
-void report_clicks(struct console *c, const struct shoal_clicks_stats *stats);
-void warn_clicks(struct console *c, const struct shoal_clicks_stats *stats);
 
 /* ---- train_view.c: scores of a model of two classes ---------------------------------- */
 
@@ -50,6 +46,15 @@ void view_held(struct console *c, const struct shoal_binary_score *score);
 void report_vocab(struct console *c, const struct shoal_vocab_stats *stats, bool unk);
 void warn_vocab(struct console *c, const struct shoal_vocab_stats *stats,
                 const struct shoal_vocab_opts *opts);
+
+/* ---- clicks.c: click data ------------------------------------------------------------ */
+
+void report_clicks(struct console *c, const struct shoal_clicks_stats *stats);
+/* The lines that were left out, and the first few of them. */
+void warn_clicks(struct console *c, const struct shoal_clicks_stats *stats);
+shoal_status encode_clicks(struct console *c, const struct shoal_clicks_opts *opts,
+                           const char *output, const char *const *inputs, size_t ninputs);
+shoal_status info_clicks(struct console *c, const char *path, uint64_t top);
 
 /* ---- cmd_help.c, man.c, completion.c: from the tables ------------------------------ */
 

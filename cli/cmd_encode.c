@@ -1,10 +1,14 @@
-/* shoal encode: turn text into an encoded corpus. */
+/* shoal encode: turn text into an encoded corpus, or click data into a file of rows. */
 #include "cmd.h"
 
 #include <string.h>
 
+enum { AS_TEXT, AS_CLICKS };
+
 struct encode_cmd {
+    unsigned as;
     struct shoal_encode_opts encode;
+    struct shoal_clicks_opts clicks;
     struct work_opts work;
     const char *output;
     const char *vocab_path;
@@ -12,7 +16,8 @@ struct encode_cmd {
 
 static void encode_defaults(void *at)
 {
-    *(struct encode_cmd *)at = (struct encode_cmd){.encode = shoal_encode_default()};
+    *(struct encode_cmd *)at =
+        (struct encode_cmd){.encode = shoal_encode_default(), .clicks = shoal_clicks_default()};
 }
 
 static void report_plan(struct console *c, const struct shoal_encode_plan *plan)
@@ -66,31 +71,86 @@ static shoal_status encode(struct console *c, const struct encode_cmd *cmd,
     return st;
 }
 
+static const struct opt row_opts[];
+
+/* What is said about text says nothing about clicks, and the other way round. */
+static int check_kind(const struct encode_cmd *cmd)
+{
+    struct shoal_vocab_opts text = shoal_vocab_default();
+    struct shoal_clicks_opts clicks = shoal_clicks_default();
+    const struct opt *changed = NULL;
+
+    if (cmd->as == AS_TEXT) {
+        changed = opts_changed(clicks_opts, &cmd->clicks, &clicks);
+        if (!changed)
+            changed = opts_changed(row_opts, &cmd->clicks, &clicks);
+    } else {
+        changed = opts_changed(token_opts, &cmd->encode.vocab, &text);
+        if (!changed)
+            changed = opts_changed(vocab_opts, &cmd->encode.vocab, &text);
+    }
+    if (changed || (cmd->as == AS_CLICKS && cmd->vocab_path))
+        return usage(&cmd_encode, "--%s does not go with --as %s",
+                     changed ? changed->name : "vocab", cmd->as == AS_TEXT ? "text" : "clicks");
+    return EXIT_DONE;
+}
+
+static shoal_status encode_text(struct console *c, struct encode_cmd *cmd,
+                                const char *const *inputs, size_t ninputs)
+{
+    shoal_vocab *given = NULL;
+    shoal_status st = SHOAL_OK;
+
+    cmd->encode.vocab.watch = console_watch(c);
+    if (cmd->vocab_path)
+        st = shoal_vocab_read(&given, cmd->vocab_path);
+    if (st == SHOAL_OK) {
+        cmd->encode.given = given;
+        st = encode(c, cmd, inputs, ninputs);
+    }
+    shoal_vocab_free(given);
+    return st;
+}
+
 static int encode_run(const void *at, const char *const *args, size_t nargs)
 {
     struct encode_cmd cmd = *(const struct encode_cmd *)at;
     struct console console;
-    shoal_vocab *given = NULL;
-    shoal_status st = SHOAL_OK;
+    int code = check_kind(&cmd);
 
+    if (code != EXIT_DONE)
+        return code;
     if (strcmp(cmd.output, "-") == 0)
-        return usage(&cmd_encode, "--output is '-', want a file name: a corpus is mapped, which "
-                                  "standard output cannot be");
+        return usage(&cmd_encode,
+                     "--output is '-', want a file name: %s mapped, which standard "
+                     "output cannot be",
+                     cmd.as == AS_TEXT ? "a corpus is" : "clicks are");
     console_init(&console, cmd.work.quiet, cmd.output);
-    cmd.encode.vocab.watch = console_watch(&console);
-    if (cmd.vocab_path)
-        st = shoal_vocab_read(&given, cmd.vocab_path);
-    if (st == SHOAL_OK) {
-        cmd.encode.given = given;
-        st = encode(&console, &cmd, args, nargs);
-    }
-    shoal_vocab_free(given);
-    return console_finish(&console, st);
+    if (cmd.as == AS_TEXT)
+        return console_finish(&console, encode_text(&console, &cmd, args, nargs));
+    cmd.clicks.watch = console_watch(&console);
+    cmd.clicks.threads = cmd.encode.vocab.threads;
+    cmd.clicks.memory_limit = cmd.encode.memory_limit;
+    return console_finish(&console, encode_clicks(&console, &cmd.clicks, cmd.output, args, nargs));
 }
+
+static const struct choice as_choices[] = {
+    [AS_TEXT] = {"text", "a corpus of word ids"},
+    [AS_CLICKS] = {"clicks", "rows of hashed features with labels"},
+    {0},
+};
+
+static const struct opt row_opts[] = {
+    {"row-memory", .kind = OPT_SIZE, FIELD(struct shoal_clicks_opts, memory), .arg = "SIZE",
+     .u = {1 << 20, UINT64_MAX}, .help = "memory for rows; beyond it they go through the disk"},
+    {0},
+};
 
 static const struct opt own_opts[] = {
     {"output", 'o', OPT_PATH, FIELD(struct encode_cmd, output), .arg = "FILE", .required = true,
-     .help = "write the corpus here"},
+     .help = "write the corpus or the rows here"},
+    {"as", .kind = OPT_CHOICE, FIELD(struct encode_cmd, as), .arg = "KIND", .choices = as_choices,
+     .help = "what the inputs are"},
     {"vocab", .kind = OPT_PATH, FIELD(struct encode_cmd, vocab_path), .arg = "FILE",
      .help = "use this vocabulary, from `shoal vocab`, instead of counting one"},
     {"memory", .kind = OPT_SIZE, FIELD(struct encode_cmd, encode.memory_limit), .arg = "LIMIT",
@@ -101,11 +161,13 @@ static const struct opt own_opts[] = {
 
 const struct verb cmd_encode = {
     .name = "shoal encode",
-    .summary = "turn text into an encoded corpus",
+    .summary = "turn text or click data into a file to train on",
     .about = "Counts the words, then writes their ids with the sentence ends and the vocabulary "
              "into one file that training maps. Words outside the vocabulary become " SHOAL_UNK
              ", or are left out when it has none. The plan says before the start what memory and "
-             "disk the work needs; what cannot fit is refused.",
+             "disk the work needs; what cannot fit is refused.\n"
+             "With --as clicks the inputs are rows with labels of two values, in one of four "
+             "formats; their features are hashed, and numbered with the commonest first.",
     .operands = (const struct operand[]){{"INPUT", INPUT_HELP, .many = true}, {0}},
     .groups =
         (const struct opt_group[]){
@@ -113,6 +175,8 @@ const struct verb cmd_encode = {
             {"Reading text", text_opts, .at = offsetof(struct encode_cmd, encode.vocab)},
             {"Vocabulary", vocab_opts, .at = offsetof(struct encode_cmd, encode.vocab),
              .unless = "vocab"},
+            {"Reading clicks", clicks_opts, .at = offsetof(struct encode_cmd, clicks)},
+            {"Encoding clicks", row_opts, .at = offsetof(struct encode_cmd, clicks)},
             {"General", work_opts, .at = offsetof(struct encode_cmd, work)},
             {0},
         },
@@ -121,6 +185,7 @@ const struct verb cmd_encode = {
             {"shoal encode text.txt -o text.shoal", "count and encode one file"},
             {"shoal encode 'news/*.zst' --vocab vocab.txt -o news.shoal",
              "encode with a vocabulary made before"},
+            {"shoal encode --as clicks day_0.gz -o clicks.shoal", "click data, of any format"},
             {0},
         },
     .opts_size = sizeof(struct encode_cmd),

@@ -87,6 +87,110 @@ static const struct verb gen_world = {
     .run = world_run,
 };
 
+/* ---- clicks ---------------------------------------------------------------------- */
+
+struct clicks_cmd {
+    struct shoal_gen_clicks_opts clicks;
+    struct work_opts work;
+    const char *output;
+};
+
+static void clicks_defaults(void *at)
+{
+    *(struct clicks_cmd *)at =
+        (struct clicks_cmd){.clicks = shoal_gen_clicks_default(), .output = "-"};
+}
+
+static void row_loss(struct console *c, const char *label, double loss, const char *note)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.5f", loss);
+    console_row(c, label, text, "%s", note);
+}
+
+static void report_made(struct console *c, const struct shoal_gen_clicks_stats *stats)
+{
+    console_row(c, "rows", number_count(stats->rows).text, "in %s of text",
+                number_size(stats->bytes).text);
+    console_row(c, "positive", number_count(stats->positives).text, "%s",
+                number_percent((double)stats->positives, (double)stats->rows).text);
+    console_row(c, "weights", number_count(stats->weights).text, "planted");
+    row_loss(c, "best", stats->entropy, "log-loss to be expected of the planted weights");
+    row_loss(c, "here", stats->logloss, "their log-loss on these labels");
+    console_row(c, "took", number_seconds(console_seconds(c)).text, NULL);
+}
+
+static int clicks_run(const void *at, const char *const *args, size_t nargs)
+{
+    struct clicks_cmd cmd = *(const struct clicks_cmd *)at;
+    struct shoal_gen_clicks_stats stats = {0};
+    struct console console;
+    shoal_status st;
+
+    (void)args;
+    (void)nargs;
+    console_init(&console, cmd.work.quiet, cmd.output);
+    cmd.clicks.watch = console_watch(&console);
+    st = shoal_gen_clicks(cmd.output, &cmd.clicks, &stats);
+    if (st == SHOAL_OK)
+        report_made(&console, &stats);
+    return console_finish(&console, st);
+}
+
+#define CLICKS(member) FIELD(struct clicks_cmd, clicks.member)
+
+static const struct choice clicks_formats[] = {
+    [SHOAL_CLICKS_AUTO] = {"auto", "Criteo's"},
+    [SHOAL_CLICKS_LIBSVM] = {"libsvm", "label index:value ..."},
+    [SHOAL_CLICKS_VW] = {"vw", "Vowpal Wabbit's"},
+    [SHOAL_CLICKS_CRITEO] = {"criteo", "label, 13 integers and 26 categories between tabs"},
+    [SHOAL_CLICKS_CSV] = {"csv", "fields between commas below a line of names"},
+    {0},
+};
+
+static const struct opt gen_clicks_opts[] = {
+    {"rows", .kind = OPT_U64, CLICKS(rows), .arg = "N", .u = {1, UINT64_MAX},
+     .help = "write so many rows"},
+    {"first", .kind = OPT_U64, CLICKS(first), .arg = "N", .u = {0, UINT64_MAX},
+     .help = "begin with row N of the world: rows behind those of a training file test what was "
+             "learnt from it"},
+    {"seed", .kind = OPT_U64, CLICKS(seed), .arg = "N", .u = {0, UINT64_MAX},
+     .help = "the same seed gives the same weights and rows"},
+    {"format", .kind = OPT_CHOICE, CLICKS(format), .arg = "FORMAT", .choices = clicks_formats,
+     .help = "how to write them"},
+    {"threads", .kind = OPT_U64, CLICKS(threads), .arg = "N", .u = {0, 1024},
+     .help = "threads to work with", .zero = "one for each core"},
+    {"output", 'o', OPT_PATH, FIELD(struct clicks_cmd, output), .arg = "FILE",
+     .help = "write the rows here, - for standard output"},
+    {0},
+};
+
+static const struct verb gen_clicks = {
+    .name = "shoal gen clicks",
+    .summary = "click data drawn from planted weights",
+    .about = "Writes rows like Criteo's, 13 integers and 26 categories of Zipf's law, some of them "
+             "missing. The labels are drawn by a logistic model with planted weights, about one in "
+             "four being 1, and so the best log-loss that can be reached is known: it is printed.",
+    .operands = (const struct operand[]){{0}},
+    .groups =
+        (const struct opt_group[]){
+            {"Clicks", gen_clicks_opts, .at = 0},
+            {"General", work_opts, .at = offsetof(struct clicks_cmd, work)},
+            {0},
+        },
+    .examples =
+        (const struct example[]){
+            {"shoal gen clicks --rows 1000000 -o train.tsv", "rows to learn from"},
+            {"shoal gen clicks --first 1000000 --rows 100000 -o test.tsv",
+             "and others of the same world"},
+            {0},
+        },
+    .opts_size = sizeof(struct clicks_cmd),
+    .defaults = clicks_defaults,
+    .run = clicks_run,
+};
+
 /* ---- gen ----------------------------------------------------------------------- */
 
 const struct verb cmd_gen = {
@@ -96,5 +200,5 @@ const struct verb cmd_gen = {
     .operands = (const struct operand[]){{.name = "KIND", .help = "a kind of data, below"}, {0}},
     .groups = (const struct opt_group[]){{"General", help_opts, .at = 0}, {0}},
     .kind_word = "kind",
-    .kinds = (const struct verb *const[]){&gen_world, NULL},
+    .kinds = (const struct verb *const[]){&gen_world, &gen_clicks, NULL},
 };

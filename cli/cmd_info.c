@@ -260,6 +260,8 @@ static shoal_status info(struct console *c, const char *path, uint64_t top)
         return info_vectors(c, path, top);
     if (strcmp(kind, "checkpoint") == 0)
         return info_checkpoint(c, path);
+    if (strcmp(kind, "clicks") == 0)
+        return info_clicks(c, path, top);
     if (strcmp(kind, "logreg") == 0)
         return info_logreg(c, path, top);
     return info_corpus(c, path, top);
@@ -277,16 +279,16 @@ static int info_run(const void *at, const char *const *args, size_t nargs)
 
 static const struct opt own_opts[] = {
     {"top", .kind = OPT_U64, FIELD(struct info_cmd, top), .arg = "N", .u = {0, UINT32_MAX - 1},
-     .help = "show so many of the commonest words, or of the largest weights"},
+     .help = "show so many of the commonest words or features, or of the largest weights"},
     {0},
 };
 
 const struct verb cmd_info = {
     .name = "shoal info",
     .summary = "say what a file holds",
-    .about = "Reads an encoded corpus, a vocabulary, word vectors in any format, a click model or a "
-             "checkpoint, "
-             "checks every byte of it, and says what is in it.",
+    .about =
+        "Reads an encoded corpus, encoded clicks, a vocabulary, word vectors in any format, a click "
+        "model or a checkpoint, checks every byte of it, and says what is in it.",
     .operands =
         (const struct operand[]){{.name = "FILE", .help = "such a file, or a checkpoint folder"},
                                  {0}},

@@ -53,6 +53,39 @@ const struct choice format_choices[] = {
     {0},
 };
 
+const struct choice clicks_choices[] = {
+    [SHOAL_CLICKS_AUTO] = {"auto", "by the first line"},
+    [SHOAL_CLICKS_LIBSVM] = {"libsvm", "label index:value ..."},
+    [SHOAL_CLICKS_VW] = {"vw", "Vowpal Wabbit's: label importance 'tag|space feature:value ..."},
+    [SHOAL_CLICKS_CRITEO] = {"criteo", "label, 13 integers and 26 categories between tabs"},
+    [SHOAL_CLICKS_CSV] = {"csv", "fields between commas below a line of names"},
+    {0},
+};
+
+#define CLICKS(member) FIELD(struct shoal_clicks_opts, member)
+
+/* clang-format off */
+#define CLICKS_AGAIN_OPTS                                                                          \
+    {"format", .kind = OPT_CHOICE, CLICKS(format), .arg = "FORMAT", .choices = clicks_choices,     \
+     .help = "how rows are written"},                                                              \
+    {"label", .kind = OPT_STRING, CLICKS(label), .arg = "COLUMN",                                  \
+     .help = "CSV: the column of labels, else label, click, target, y or the first"},              \
+    {"skip-bad", .kind = OPT_U64, CLICKS(skip_bad), .arg = "N", .u = {0, UINT64_MAX - 1},          \
+     .help = "leave out up to N malformed lines; one more fails"}
+/* clang-format on */
+
+const struct opt clicks_again_opts[] = {CLICKS_AGAIN_OPTS, {0}};
+
+const struct opt clicks_opts[] = {
+    CLICKS_AGAIN_OPTS,
+    {"bits", .kind = OPT_U64, CLICKS(bits), .arg = "N", .u = {1, 30},
+     .help = "hash features into 2^N slots"},
+    {"numeric", .kind = OPT_STRING, CLICKS(numeric), .arg = "COLUMN,...",
+     .help = "CSV: the columns that are numbers, not categories, - for none, else by the first "
+             "rows"},
+    {0},
+};
+
 const struct choice loss_choices[] = {
     [SHOAL_NS] = {"ns", "negative sampling"},
     [SHOAL_HS] = {"hs", "hierarchical softmax over a Huffman tree"},

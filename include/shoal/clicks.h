@@ -38,7 +38,7 @@ struct shoal_clicks_opts {
     const char *label;     /* CSV: the column of labels; NULL: the first of label, click,
                             * target, y that is there, else the first column */
     const char *numeric;   /* CSV: the columns, between commas, whose fields are numbers, not
-                            * categories; NULL: by the first rows */
+                            * categories; "" or "-": none; NULL: by the first rows */
     uint64_t skip_bad;     /* so many malformed lines are left out; one more fails */
     uint64_t memory;       /* bytes for rows on their way to the file; beyond, to disk */
     uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
@@ -61,14 +61,14 @@ struct shoal_clicks_plan { /* what encoding will need, known before it starts */
 
 struct shoal_clicks_stats {
     enum shoal_clicks_format format;
-    uint64_t bytes;       /* after decompression */
+    uint64_t bytes; /* after decompression */
     uint64_t files, lines;
     uint64_t rows, positives;
-    uint64_t values;      /* features of all rows */
-    uint64_t features;    /* different ones: slots that occur */
-    uint64_t bad_lines;   /* left out (skip_bad) */
+    uint64_t values;                                     /* features of all rows */
+    uint64_t features;                                   /* different ones: slots that occur */
+    uint64_t bad_lines;                                  /* left out (skip_bad) */
     char bad[SHOAL_CLICKS_SHOWN][SHOAL_CLICKS_SENTENCE]; /* the first of them, "file:line: why" */
-    uint64_t spilled;     /* bytes of rows that went through the disk */
+    uint64_t spilled; /* bytes of rows that went through the disk */
     uint64_t file_bytes;
     double read_seconds, write_seconds;
 };

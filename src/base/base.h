@@ -43,6 +43,9 @@ void bytes_fini(struct bytes *b);
 
 /* Zeroed pages, 64-byte aligned at least, huge where the kernel allows. */
 void *mem_map(size_t bytes);
+/* The same pages and more of them, or fewer, perhaps elsewhere; NULL after
+ * shoal_fail, and then they stay as they were. */
+void *mem_remap(void *at, size_t bytes, size_t want);
 void mem_unmap(void *at, size_t bytes);
 
 /* What this process may still take: the least of free memory and its cgroup's

@@ -78,6 +78,22 @@ void *mem_map(size_t bytes)
     return at;
 }
 
+void *mem_remap(void *at, size_t bytes, size_t want)
+{
+    void *to;
+
+    if (!at)
+        return mem_map(want);
+    to = mremap(at, bytes ? bytes : 1, want ? want : 1, MREMAP_MAYMOVE);
+    if (to == MAP_FAILED) {
+        shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", want);
+        return NULL;
+    }
+    if (want >= HUGE_PAGE)
+        madvise(to, want, MADV_HUGEPAGE);
+    return to;
+}
+
 void mem_unmap(void *at, size_t bytes)
 {
     if (at)

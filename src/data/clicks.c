@@ -95,8 +95,9 @@ static shoal_status check_rows(const shoal_clicks *c)
     uint64_t positives = 0;
 
     if (v->start[0] != 0 || v->start[v->rows] != v->values)
-        return shoal_fail(SHOAL_EFORMAT, "%s: its rows begin at %llu and end at %llu, want 0 and "
-                                         "%llu",
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: its rows begin at %llu and end at %llu, want 0 and "
+                          "%llu",
                           container_path(c->file), (unsigned long long)v->start[0],
                           (unsigned long long)v->start[v->rows], (unsigned long long)v->values);
     for (uint64_t i = 0; i < v->rows; i++) {
@@ -169,8 +170,7 @@ static shoal_status check_features(shoal_clicks *c)
         if (i > 0 && (v->count[i] > v->count[i - 1] ||
                       (v->count[i] == v->count[i - 1] && v->slot[i] <= v->slot[i - 1])))
             return fail_file(c, "a feature is out of order", i);
-        if (c->begin[i] >= c->names_len ||
-            (c->begin[i] > 0 && c->names[c->begin[i] - 1] != '\0'))
+        if (c->begin[i] >= c->names_len || (c->begin[i] > 0 && c->names[c->begin[i] - 1] != '\0'))
             return fail_file(c, "a name begins at a wrong place", i);
     }
     return SHOAL_OK;
@@ -258,11 +258,11 @@ static void take_columns(shoal_clicks *c, struct click_column *columns)
         c->own[i] = columns[i];
         column_init(&columns[i]);
     }
-    v->label = (const uint8_t *)c->own[COLUMN_LABEL].kept.at;
-    v->start = (const uint64_t *)(const void *)c->own[COLUMN_START].kept.at;
-    v->id = (const uint32_t *)(const void *)c->own[COLUMN_ID].kept.at;
-    v->value = (const float *)(const void *)c->own[COLUMN_VALUE].kept.at;
-    v->weight = (const float *)(const void *)c->own[COLUMN_WEIGHT].kept.at;
+    v->label = (const uint8_t *)c->own[COLUMN_LABEL].at;
+    v->start = (const uint64_t *)(const void *)c->own[COLUMN_START].at;
+    v->id = (const uint32_t *)(const void *)c->own[COLUMN_ID].at;
+    v->value = (const float *)(const void *)c->own[COLUMN_VALUE].at;
+    v->weight = (const float *)(const void *)c->own[COLUMN_WEIGHT].at;
 }
 
 static shoal_status take_census(shoal_clicks *c, struct click_census *census)

@@ -30,7 +30,7 @@ static inline uint64_t click_fold(uint64_t x)
 {
     unsigned __int128 product = (unsigned __int128)x * CLICK_FACTOR;
 
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+    return (uint64_t)(product ^ product >> 64);
 }
 
 /* Up to 7 bytes behind the name are read, never used. */
@@ -44,8 +44,13 @@ static inline uint64_t click_hash(uint64_t seed, const char *at, size_t len)
 }
 
 /* What a name is a name of; a column's or a namespace's own seed is made of it. */
-enum click_seed { CLICK_SEED_LIBSVM = 1, CLICK_SEED_VW, CLICK_SEED_CRITEO, CLICK_SEED_NUMBER,
-                  CLICK_SEED_CATEGORY };
+enum click_seed {
+    CLICK_SEED_LIBSVM = 1,
+    CLICK_SEED_VW,
+    CLICK_SEED_CRITEO,
+    CLICK_SEED_NUMBER,
+    CLICK_SEED_CATEGORY
+};
 
 static inline uint64_t click_seed(enum click_seed kind)
 {
@@ -78,8 +83,7 @@ static inline unsigned click_upto(const char *at, unsigned char c)
 #if defined(__SSE2__)
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
 
-    return (unsigned)_mm_movemask_epi8(
-        _mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8((char)c)), x));
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8((char)c)), x));
 #else
     unsigned mask = 0;
 
@@ -125,8 +129,8 @@ struct click_block {
     struct bytes text; /* CLICK_PAD bytes behind it may be read */
     uint64_t seq;
     size_t input;
-    bool first;         /* its input begins here */
-    uint64_t dropped;   /* the newlines of a line that is too long, instead of text; else 0 */
+    bool first;          /* its input begins here */
+    uint64_t dropped;    /* the newlines of a line that is too long, instead of text; else 0 */
     shoal_status status; /* a failure to read, which is due in its turn */
     char sentence[512];
 };
@@ -148,26 +152,26 @@ shoal_status click_text_end(struct click_text *t);
 void click_text_close(struct click_text *t);
 void click_block_fini(struct click_block *b);
 
-/* ---- clicks_parse.c: a block becomes rows ----------------------------------------------------- */
+/* ---- clicks_parse.c: a block becomes rows -------------------------------------------------- */
 
 /* A feature's name, for those who collect names. */
 struct click_name {
     const char *space, *at; /* the namespace or column, or NULL; the feature or value */
     uint32_t space_len, len;
-    char join;              /* between the two */
-    uint64_t from, to;      /* instead of `at`, when it is NULL: integers */
+    char join;         /* between the two */
+    uint64_t from, to; /* instead of `at`, when it is NULL: integers */
 };
 
 struct click_batch {
     size_t rows, values;
     uint64_t lines;
-    uint8_t *label;  /* [rows] 0, 1 or CLICKS_NO_LABEL */
-    float *weight;   /* [rows] */
-    uint32_t *start; /* [rows + 1] */
-    uint32_t *slot;  /* [values] */
-    float *value;    /* [values] unless the format has none */
-    uint32_t *line;  /* [rows] in the block, from 0 */
-    uint32_t *at;    /* [rows] where its text begins in the block */
+    uint8_t *label;        /* [rows] 0, 1 or CLICKS_NO_LABEL */
+    float *weight;         /* [rows] */
+    uint32_t *start;       /* [rows + 1] */
+    uint32_t *slot;        /* [values] */
+    float *value;          /* [values] unless the format has none */
+    uint32_t *line;        /* [rows] in the block, from 0 */
+    uint32_t *at;          /* [rows] where its text begins in the block */
     bool weighted, valued; /* some weight, some value is not 1 */
     uint64_t positives;
     uint64_t zero, minus; /* 1 + the first line of a label 0, of a label -1; else 0 */
@@ -234,8 +238,8 @@ struct click_judge {
     uint64_t skip_bad;
     struct shoal_clicks_stats stats; /* lines, rows, positives, values and bad lines so far */
     size_t input;
-    uint64_t line;      /* lines of the input before the block */
-    bool zero, minus;   /* the input has a label 0, a label -1 */
+    uint64_t line;    /* lines of the input before the block */
+    bool zero, minus; /* the input has a label 0, a label -1 */
 };
 
 /* Fails for what may not be skipped, else adds the batch to the stats. Parses the block
@@ -243,13 +247,13 @@ struct click_judge {
 shoal_status click_judge(struct click_judge *j, const struct click_text *t,
                          const struct click_block *b, struct click_batch *batch);
 
-/* ---- clicks_census.c: which slots occur, how often, and as what ------------------------------- */
+/* ---- clicks_census.c: which slots occur, how often, and as what ---------------------------- */
 
-/* Slots become ids when all rows were seen. Only some blocks are counted and named: the
- * first ones, and of the others one in eight. */
+/* Slots become ids when all rows were seen. Only some blocks are counted, and fewer named:
+ * the first ones, and of the others every so many. */
 struct click_census {
     unsigned bits;
-    uint8_t *seen;      /* [2^bits] bool, by every thread */
+    uint64_t *seen;     /* [2^bits] bits, by every thread */
     uint32_t *count;    /* [2^bits] in turn; then the id of each slot */
     uint32_t *name;     /* [2^bits] 1 + its place in the arena, 0: none; in turn */
     struct bytes arena; /* names, each ended by a NUL */
@@ -273,15 +277,16 @@ struct click_names {
 uint64_t census_bytes(unsigned bits);
 shoal_status census_init(struct click_census *c, unsigned bits);
 void census_fini(struct click_census *c);
-bool census_samples(uint64_t seq);
+bool census_counts(uint64_t seq); /* whether a block is counted */
+bool census_asks(uint64_t seq);   /* and named */
 void census_mark(struct click_census *c, const uint32_t *slot, size_t n);
-/* Any thread, for a sampled block. */
+/* Any thread, for a block to be named. */
 shoal_status census_propose(const struct click_census *c, const struct click_way *w,
                             const struct click_block *block, struct click_batch *b,
                             struct click_names *names);
-/* In turn, for a sampled block. */
-shoal_status census_take(struct click_census *c, const struct click_batch *b,
-                         const struct click_names *names);
+/* In turn. */
+void census_count(struct click_census *c, const struct click_batch *b);
+shoal_status census_accept(struct click_census *c, const struct click_names *names);
 /* After the last block: ids by count, the largest first, then by slot. */
 shoal_status census_number(struct click_census *c);
 void census_map(const struct click_census *c, const uint32_t *slot, uint32_t *id, size_t n);
@@ -289,11 +294,12 @@ void census_map(const struct click_census *c, const uint32_t *slot, uint32_t *id
 shoal_status census_names(const struct click_census *c, struct bytes *text, uint32_t *begin);
 void click_names_fini(struct click_names *n);
 
-/* ---- clicks_column.c: what grows beside each other -------------------------------------------- */
+/* ---- clicks_column.c: what grows beside each other ----------------------------------------- */
 
 /* Bytes in their order, in memory as long as there is any left, then on disk. */
 struct click_column {
-    struct bytes kept;
+    char *at; /* [len] of cap, by mem_map */
+    size_t len, cap;
     int fd; /* -1: nothing is on disk */
     uint64_t spilled;
 };

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 
 #define FIRST_BLOCKS 16u
-#define EVERY 8u
+#define COUNT_EVERY 8u
+#define NAME_EVERY 64u
 /* 2^14 and some blocks of 2^17 values each: a count stays below 2^32. */
 #define LAST_BLOCK ((uint64_t)1 << 17)
 #define COUNT_MOST ((size_t)1 << 17)
 
+#define SEEN_BYTES(slots) (((slots) + 63) / 64 * 8)
 #define ARENA_MAX ((size_t)16 << 20)
 #define NAME_MAX_LEN 200u
 #define RECENT (sizeof((struct click_names *)0)->recent / sizeof(uint32_t))
@@ -28,7 +30,7 @@ shoal_status census_init(struct click_census *c, unsigned bits)
     size_t slots = (size_t)1 << bits;
 
     *c = (struct click_census){.bits = bits};
-    c->seen = mem_map(slots);
+    c->seen = mem_map(SEEN_BYTES(slots));
     c->count = mem_map(slots * sizeof *c->count);
     c->name = mem_map(slots * sizeof *c->name);
     return c->seen && c->count && c->name ? SHOAL_OK : SHOAL_ENOMEM;
@@ -38,7 +40,7 @@ void census_fini(struct click_census *c)
 {
     size_t slots = (size_t)1 << c->bits;
 
-    mem_unmap(c->seen, slots);
+    mem_unmap(c->seen, SEEN_BYTES(slots));
     mem_unmap(c->count, slots * sizeof *c->count);
     mem_unmap(c->name, slots * sizeof *c->name);
     bytes_fini(&c->arena);
@@ -47,19 +49,24 @@ void census_fini(struct click_census *c)
     *c = (struct click_census){0};
 }
 
-bool census_samples(uint64_t seq)
+bool census_counts(uint64_t seq)
 {
-    return seq < FIRST_BLOCKS || (seq % EVERY == 0 && seq < LAST_BLOCK);
+    return seq < FIRST_BLOCKS || (seq % COUNT_EVERY == 0 && seq < LAST_BLOCK);
 }
 
-/* Threads write the same byte, and always the same. */
+bool census_asks(uint64_t seq)
+{
+    return seq < FIRST_BLOCKS || seq % NAME_EVERY == 0;
+}
+
+/* Bits are only ever set, and nearly always set already. */
 void census_mark(struct click_census *c, const uint32_t *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        uint8_t *seen = &c->seen[slot[i]];
+        uint64_t *seen = &c->seen[slot[i] / 64], bit = (uint64_t)1 << slot[i] % 64;
 
-        if (!__atomic_load_n(seen, __ATOMIC_RELAXED))
-            __atomic_store_n(seen, 1, __ATOMIC_RELAXED);
+        if (!(__atomic_load_n(seen, __ATOMIC_RELAXED) & bit))
+            __atomic_fetch_or(seen, bit, __ATOMIC_RELAXED);
     }
 }
 
@@ -150,7 +157,7 @@ shoal_status census_propose(const struct click_census *c, const struct click_way
     return st;
 }
 
-static shoal_status take_names(struct click_census *c, const struct click_names *names)
+shoal_status census_accept(struct click_census *c, const struct click_names *names)
 {
     const char *at = names->text.at;
 
@@ -172,14 +179,12 @@ static shoal_status take_names(struct click_census *c, const struct click_names 
     return SHOAL_OK;
 }
 
-shoal_status census_take(struct click_census *c, const struct click_batch *b,
-                         const struct click_names *names)
+void census_count(struct click_census *c, const struct click_batch *b)
 {
     size_t n = b->values < COUNT_MOST ? b->values : COUNT_MOST;
 
     for (size_t i = 0; i < n; i++)
         c->count[b->slot[i]]++;
-    return take_names(c, names);
 }
 
 shoal_status census_names(const struct click_census *c, struct bytes *text, uint32_t *begin)
@@ -235,26 +240,34 @@ static shoal_status sort_slots(struct click_census *c)
     return st;
 }
 
-shoal_status census_number(struct click_census *c)
+/* The slots that occur, in their order. */
+static shoal_status list_slots(struct click_census *c)
 {
-    size_t slots = (size_t)1 << c->bits;
+    size_t words = (((size_t)1 << c->bits) + 63) / 64;
     uint32_t n = 0;
-    shoal_status st;
 
-    for (size_t i = 0; i < slots; i++)
-        c->features += c->seen[i];
+    for (size_t i = 0; i < words; i++)
+        c->features += (uint32_t)__builtin_popcountll(c->seen[i]);
     c->slot = mem_array(c->features, sizeof *c->slot);
     c->counts = mem_array(c->features, sizeof *c->counts);
     if (!c->slot || !c->counts)
         return SHOAL_ENOMEM;
-    for (size_t i = 0; i < slots; i++)
-        if (c->seen[i])
-            c->slot[n++] = (uint32_t)i;
-    st = sort_slots(c);
-    for (uint32_t id = 0; id < c->features && st == SHOAL_OK; id++)
+    for (size_t i = 0; i < words; i++)
+        for (uint64_t bits = c->seen[i]; bits; bits &= bits - 1)
+            c->slot[n++] = (uint32_t)(i * 64) + (uint32_t)__builtin_ctzll(bits);
+    return SHOAL_OK;
+}
+
+shoal_status census_number(struct click_census *c)
+{
+    shoal_status st = list_slots(c);
+
+    if (st == SHOAL_OK)
+        st = sort_slots(c);
+    for (uint32_t id = 0; id < c->features && st == SHOAL_OK; id++) {
         c->counts[id] = c->count[c->slot[id]];
-    for (uint32_t id = 0; id < c->features && st == SHOAL_OK; id++)
         c->count[c->slot[id]] = id;
+    }
     return st;
 }
 

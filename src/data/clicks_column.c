@@ -1,7 +1,11 @@
+/* What grows beside each other: labels, slots, values. In memory, where growing moves no
+ * byte, then on disk. */
 #include "data/clicks.h"
 
 #include <errno.h>
 #include <unistd.h>
+
+#define FIRST_ROOM ((size_t)1 << 16)
 
 void column_init(struct click_column *c)
 {
@@ -10,7 +14,7 @@ void column_init(struct click_column *c)
 
 void column_fini(struct click_column *c)
 {
-    bytes_fini(&c->kept);
+    mem_unmap(c->at, c->cap);
     if (c->fd >= 0)
         close(c->fd);
     column_init(c);
@@ -18,7 +22,7 @@ void column_fini(struct click_column *c)
 
 uint64_t column_size(const struct click_column *c)
 {
-    return c->kept.len + c->spilled;
+    return c->len + c->spilled;
 }
 
 static shoal_status spill(struct click_column *c, const char *at, size_t len)
@@ -37,6 +41,23 @@ static shoal_status spill(struct click_column *c, const char *at, size_t len)
     return SHOAL_OK;
 }
 
+static shoal_status keep(struct click_column *c, const void *data, size_t len)
+{
+    if (len > c->cap - c->len) {
+        size_t want = c->len + len + c->len / 2 + FIRST_ROOM;
+        void *at = mem_remap(c->at, c->cap, want);
+
+        if (!at)
+            return SHOAL_ENOMEM;
+        c->at = at;
+        c->cap = want;
+    }
+    if (len > 0)
+        memcpy(c->at + c->len, data, len);
+    c->len += len;
+    return SHOAL_OK;
+}
+
 /* Once a column has begun to go to disk, all that follows does. */
 shoal_status column_add(struct click_columns *all, struct click_column *c, const void *data,
                         size_t len)
@@ -45,7 +66,7 @@ shoal_status column_add(struct click_columns *all, struct click_column *c, const
 
     if (c->fd < 0 && len <= all->left) {
         all->left -= len;
-        return bytes_add(&c->kept, data, len);
+        return keep(c, data, len);
     }
     if (!all->tmp_dir)
         return shoal_fail(SHOAL_ELIMIT, "clicks: the rows take more memory than is free; encode "
@@ -91,11 +112,11 @@ static bool unspill(const struct click_column *c, uint64_t at, char *to, size_t 
 
 const void *column_part(const struct click_column *c, uint64_t at, size_t len, void *room)
 {
-    size_t kept = at < c->kept.len ? c->kept.len - (size_t)at : 0;
+    size_t kept = at < c->len ? c->len - (size_t)at : 0;
 
     if (len <= kept)
-        return c->kept.at + at;
+        return c->at + at;
     if (kept > 0)
-        memcpy(room, c->kept.at + at, kept);
-    return unspill(c, at + kept - c->kept.len, (char *)room + kept, len - kept) ? room : NULL;
+        memcpy(room, c->at + at, kept);
+    return unspill(c, at + kept - c->len, (char *)room + kept, len - kept) ? room : NULL;
 }

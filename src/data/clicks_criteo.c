@@ -36,8 +36,8 @@ static inline unsigned cell_of(uint64_t x)
 {
     unsigned power = 63u - (unsigned)__builtin_clzll(x);
 
-    return power << CELL_BITS | (unsigned)((x << (63 - power)) >> (63 - CELL_BITS) &
-                                           ((1u << CELL_BITS) - 1));
+    return power << CELL_BITS |
+           (unsigned)((x << (63 - power)) >> (63 - CELL_BITS) & ((1u << CELL_BITS) - 1));
 }
 
 static unsigned bucket_slowly(uint64_t x)
@@ -131,8 +131,11 @@ static struct click_name name_of(unsigned column, const char *at, size_t len)
         "C1",  "C2",  "C3",  "C4",  "C5",  "C6",  "C7",  "C8",  "C9",  "C10", "C11", "C12", "C13",
         "C14", "C15", "C16", "C17", "C18", "C19", "C20", "C21", "C22", "C23", "C24", "C25", "C26"};
 
-    return (struct click_name){.space = names[column], .space_len = (uint32_t)strlen(names[column]),
-                               .join = '=', .at = at, .len = (uint32_t)len};
+    return (struct click_name){.space = names[column],
+                               .space_len = (uint32_t)strlen(names[column]),
+                               .join = '=',
+                               .at = at,
+                               .len = (uint32_t)len};
 }
 
 static void push_number(const struct click_way *w, struct click_batch *b, unsigned column,
@@ -161,8 +164,7 @@ static size_t count_tabs(const char *at, const char *end)
     return n;
 }
 
-static bool take_label(const struct click_way *w, struct click_batch *b, const char *at,
-                       size_t len)
+static bool take_label(const struct click_way *w, struct click_batch *b, const char *at, size_t len)
 {
     if (len > 0)
         return click_label(b, at, len);
@@ -243,8 +245,7 @@ static inline uint64_t short_key(const struct criteo_way *c, const char *at, siz
 }
 
 /* The integers, all of them and the label within 64 bytes; gives what follows, or NULL. */
-static inline const char *usual_numbers(const struct click_way *w, const char *at,
-                                        uint32_t **slots)
+static inline const char *usual_numbers(const struct click_way *w, const char *at, uint32_t **slots)
 {
     const struct criteo_way *c = w->criteo;
     uint64_t tabs = tabs_in(at), wrong = (tabs & 3) ^ 2;

@@ -135,8 +135,8 @@ static inline const char *next_field(struct bytes *room, const char *at, const c
 
 /* ---- rows ---- */
 
-static bool take_field(const struct click_way *w, struct click_batch *b,
-                       const struct csv_column *c, struct field f)
+static bool take_field(const struct click_way *w, struct click_batch *b, const struct csv_column *c,
+                       struct field f)
 {
     struct click_name name = {.at = c->name, .len = (uint32_t)c->len};
     float x;
@@ -147,8 +147,11 @@ static bool take_field(const struct click_way *w, struct click_batch *b,
         click_push(w, b, c->number_hash, x, name);
         return true;
     }
-    name = (struct click_name){.space = c->name, .space_len = (uint32_t)c->len, .join = '=',
-                               .at = f.at, .len = (uint32_t)f.len};
+    name = (struct click_name){.space = c->name,
+                               .space_len = (uint32_t)c->len,
+                               .join = '=',
+                               .at = f.at,
+                               .len = (uint32_t)f.len};
     click_push(w, b, click_hash(c->category_seed, f.at, f.len), 1, name);
     return true;
 }
@@ -262,8 +265,9 @@ static shoal_status read_names(struct click_way *w, const char *path, const char
     for (; at <= end && st == SHOAL_OK; at++) {
         at = next_field(&room, at, end, &f);
         if (!at)
-            st = shoal_fail(SHOAL_EFORMAT, "%s:1: the name of column %zu has a quote at a wrong place",
-                            path, w->ncolumns + 1);
+            st = shoal_fail(SHOAL_EFORMAT,
+                            "%s:1: the name of column %zu has a quote at a wrong place", path,
+                            w->ncolumns + 1);
         else
             st = add_column(w, &cap, path, f);
         if (st != SHOAL_OK)
@@ -300,6 +304,8 @@ static shoal_status choose_label(struct click_way *w, const char *given, const c
 
 static shoal_status given_numeric(struct click_way *w, const char *names, const char *path)
 {
+    if (strcmp(names, "-") == 0)
+        return SHOAL_OK;
     while (*names) {
         size_t len = strcspn(names, ",");
         struct csv_column *c = find_column(w, names, len);

@@ -52,13 +52,12 @@ static void make_plan(struct shoal_clicks_plan *plan, const char *folder,
 static shoal_status check_plan(const struct shoal_clicks_plan *plan)
 {
     if (plan->memory_bytes > plan->memory_free)
-        return shoal_fail(SHOAL_ELIMIT,
-                          "clicks: needs up to %llu bytes of memory (%llu for the slots, %llu for "
-                          "rows), %llu are free; lower --bits, --row-memory or --threads",
-                          (unsigned long long)plan->memory_bytes,
-                          (unsigned long long)plan->table_bytes,
-                          (unsigned long long)plan->row_bytes,
-                          (unsigned long long)plan->memory_free);
+        return shoal_fail(
+            SHOAL_ELIMIT,
+            "clicks: needs up to %llu bytes of memory (%llu for the slots, %llu for "
+            "rows), %llu are free; lower --bits, --row-memory or --threads",
+            (unsigned long long)plan->memory_bytes, (unsigned long long)plan->table_bytes,
+            (unsigned long long)plan->row_bytes, (unsigned long long)plan->memory_free);
     if (plan->disk_bytes > plan->disk_free)
         return shoal_fail(SHOAL_ELIMIT, "clicks: needs about %llu bytes of disk, %llu are free",
                           (unsigned long long)plan->disk_bytes,
@@ -131,8 +130,8 @@ static void reader_free(struct reader *r)
 }
 
 /* A column of floats begins with the first that is not 1. */
-static shoal_status add_floats(struct reading *e, int column, const float *data, size_t n,
-                               bool any, bool *begun, uint64_t before)
+static shoal_status add_floats(struct reading *e, int column, const float *data, size_t n, bool any,
+                               bool *begun, uint64_t before)
 {
     struct click_column *c = &e->columns[column];
     shoal_status st = SHOAL_OK;
@@ -159,9 +158,9 @@ static shoal_status add_starts(struct reading *e, struct reader *r, uint64_t bef
     starts = (uint64_t *)(void *)r->starts.at;
     for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
         starts[i] = before + b->start[i];
-    return st == SHOAL_OK ? column_add(&e->all, &e->columns[COLUMN_START], starts,
-                                       b->rows * sizeof *starts)
-                          : st;
+    return st == SHOAL_OK
+               ? column_add(&e->all, &e->columns[COLUMN_START], starts, b->rows * sizeof *starts)
+               : st;
 }
 
 static shoal_status add_rows(struct reading *e, struct reader *r, uint64_t rows, uint64_t values)
@@ -187,8 +186,10 @@ static shoal_status take_batch(struct reading *e, struct reader *r)
 
     if (st == SHOAL_OK)
         st = add_rows(e, r, rows, values);
-    if (st == SHOAL_OK && census_samples(r->block.seq))
-        st = census_take(&e->census, &r->batch, &r->names);
+    if (st == SHOAL_OK && census_counts(r->block.seq))
+        census_count(&e->census, &r->batch);
+    if (st == SHOAL_OK && census_asks(r->block.seq))
+        st = census_accept(&e->census, &r->names);
     return st;
 }
 
@@ -202,7 +203,7 @@ static shoal_status read_block(struct reading *e, struct reader *r, bool *more)
         st = click_parse(w, &r->block, &r->batch, 0);
     if (st == SHOAL_OK && r->block.status == SHOAL_OK) {
         census_mark(&e->census, r->batch.slot, r->batch.values);
-        if (census_samples(r->block.seq))
+        if (census_asks(r->block.seq))
             st = census_propose(&e->census, w, &r->block, &r->batch, &r->names);
     }
     if (st != SHOAL_OK) {
@@ -317,8 +318,8 @@ static uint64_t chunks_of(const struct reading *e)
 static shoal_status map_chunk(struct reading *e, uint64_t chunk, uint32_t *room)
 {
     size_t n = chunk_len(e, chunk);
-    const uint32_t *slot = column_part(&e->columns[COLUMN_ID], chunk * CHUNK * sizeof *slot,
-                                       n * sizeof *slot, room);
+    const uint32_t *slot =
+        column_part(&e->columns[COLUMN_ID], chunk * CHUNK * sizeof *slot, n * sizeof *slot, room);
 
     if (slot)
         census_map(&e->census, slot, room, n);
@@ -368,7 +369,7 @@ static shoal_status write_ids(struct reading *e)
 static shoal_status map_thread(void *ctx, unsigned index)
 {
     struct reading *e = ctx;
-    uint32_t *ids = (uint32_t *)(void *)e->columns[COLUMN_ID].kept.at;
+    uint32_t *ids = (uint32_t *)(void *)e->columns[COLUMN_ID].at;
     uint64_t step = pool_threads(e->opts.threads);
 
     for (uint64_t chunk = index; chunk < chunks_of(e); chunk += step)

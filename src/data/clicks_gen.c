@@ -31,11 +31,11 @@ struct number_spec {
 };
 
 static const struct number_spec numbers[CRITEO_NUMBERS] = {
-    {0.7, 0.80, 0.15, 90, false},  {2.2, 1.30, 0.04, 0, true},    {2.0, 0.90, -0.06, 60, false},
-    {1.6, 0.70, 0.05, 60, false},  {7.4, 1.40, -0.05, 10, false}, {4.0, 1.00, -0.08, 60, false},
-    {1.6, 1.00, 0.10, 20, false},  {2.3, 0.80, 0.02, 0, false},   {4.2, 0.80, 0.03, 20, false},
-    {0.0, 0.30, 0.10, 90, false},  {0.8, 0.60, 0.08, 20, false},  {0.0, 0.50, 0.12, 250, false},
-    {2.0, 0.80, -0.04, 60, false},
+    {0.7, 0.80, 0.30, 90, false},  {2.2, 1.30, 0.08, 0, true},    {2.0, 0.90, -0.12, 60, false},
+    {1.6, 0.70, 0.10, 60, false},  {7.4, 1.40, -0.10, 10, false}, {4.0, 1.00, -0.16, 60, false},
+    {1.6, 1.00, 0.20, 20, false},  {2.3, 0.80, 0.05, 0, false},   {4.2, 0.80, 0.06, 20, false},
+    {0.0, 0.30, 0.20, 90, false},  {0.8, 0.60, 0.15, 20, false},  {0.0, 0.50, 0.25, 250, false},
+    {2.0, 0.80, -0.08, 60, false},
 };
 
 struct category_spec {
@@ -45,17 +45,17 @@ struct category_spec {
 };
 
 static const struct category_spec categories[CRITEO_COLUMNS - CRITEO_NUMBERS] = {
-    {1400, 0.20, 0},  {560, 0.20, 0},   {4000, 0.15, 30}, {3000, 0.15, 30}, {300, 0.10, 0},
-    {24, 0.15, 40},   {5000, 0.15, 0},  {630, 0.10, 0},   {3, 0.20, 0},     {6000, 0.15, 0},
-    {5000, 0.15, 0},  {4000, 0.15, 30}, {3000, 0.15, 0},  {27, 0.20, 0},    {6000, 0.15, 0},
-    {4000, 0.15, 30}, {10, 0.30, 0},    {5000, 0.20, 0},  {2000, 0.15, 250}, {4, 0.20, 250},
-    {4000, 0.15, 30}, {18, 0.15, 300},  {15, 0.15, 0},    {5000, 0.15, 30}, {100, 0.15, 250},
-    {5000, 0.10, 250},
+    {1000, 0.25, 0},   {560, 0.30, 0},   {1500, 0.15, 30}, {1200, 0.15, 30}, {300, 0.25, 0},
+    {24, 0.35, 40},    {2000, 0.12, 0},  {630, 0.25, 0},   {3, 0.40, 0},     {2500, 0.12, 0},
+    {1800, 0.12, 0},   {1500, 0.15, 30}, {1200, 0.15, 0},  {27, 0.40, 0},    {2000, 0.12, 0},
+    {1500, 0.15, 30},  {10, 0.50, 0},    {1800, 0.20, 0},  {900, 0.15, 250}, {4, 0.40, 250},
+    {1500, 0.12, 30},  {18, 0.30, 300},  {15, 0.35, 0},    {2000, 0.12, 30}, {100, 0.30, 250},
+    {2500, 0.10, 250},
 };
 
-#define ZIPF 1.25
-#define ZIPF_SHIFT 2.0
-#define WEIGHT_HALF 40.0 /* the rank whose weights are spread by 1 / sqrt(2) of the first's */
+#define ZIPF 1.5
+#define ZIPF_SHIFT 3.0
+#define WEIGHT_HALF 20.0 /* the rank whose weights are spread by 1 / sqrt(2) of the first's */
 
 /* ---- the world ---- */
 
@@ -533,8 +533,8 @@ static shoal_status write_rows(struct writing *w)
 
 struct shoal_gen_clicks_opts shoal_gen_clicks_default(void)
 {
-    return (struct shoal_gen_clicks_opts){.rows = 1000000, .seed = 1,
-                                          .format = SHOAL_CLICKS_CRITEO};
+    return (struct shoal_gen_clicks_opts){
+        .rows = 1000000, .seed = 1, .format = SHOAL_CLICKS_CRITEO};
 }
 
 static shoal_status gen_check(const struct shoal_gen_clicks_opts *opts)

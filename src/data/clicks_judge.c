@@ -7,7 +7,8 @@
  * UINT64_MAX when there is none. */
 static uint64_t third_label(const struct click_judge *j, const struct click_batch *b)
 {
-    uint64_t zero = b->zero ? b->zero - 1 : UINT64_MAX, minus = b->minus ? b->minus - 1 : UINT64_MAX;
+    uint64_t zero = b->zero ? b->zero - 1 : UINT64_MAX,
+             minus = b->minus ? b->minus - 1 : UINT64_MAX;
 
     if (j->zero)
         return minus;
@@ -25,8 +26,7 @@ static shoal_status fail_line(const struct click_judge *j, const struct click_te
 
 /* One line too many is bad: which, only the parser can tell. */
 static shoal_status fail_bad(const struct click_judge *j, const struct click_text *t,
-                             const struct click_block *block, struct click_batch *b,
-                             uint64_t third)
+                             const struct click_block *block, struct click_batch *b, uint64_t third)
 {
     uint64_t number = j->skip_bad - j->stats.bad_lines;
     shoal_status st = click_parse(click_text_way(t), block, b, number);
@@ -35,13 +35,13 @@ static shoal_status fail_bad(const struct click_judge *j, const struct click_tex
     if (st != SHOAL_OK)
         return st;
     if (third < b->shown[0].line)
-        return fail_line(j, t, block, third, "its label is a third one, want two: 0 and 1, or -1 "
-                                             "and 1");
+        return fail_line(j, t, block, third,
+                         "its label is a third one, want two: 0 and 1, or -1 "
+                         "and 1");
     if (j->skip_bad == 0)
         return fail_line(j, t, block, b->shown[0].line, b->shown[0].why);
     snprintf(why, sizeof why, "%s; it is bad line %llu, want at most %llu (--skip-bad)",
-             b->shown[0].why, (unsigned long long)j->skip_bad + 1,
-             (unsigned long long)j->skip_bad);
+             b->shown[0].why, (unsigned long long)j->skip_bad + 1, (unsigned long long)j->skip_bad);
     return fail_line(j, t, block, b->shown[0].line, why);
 }
 
@@ -83,8 +83,9 @@ shoal_status click_judge(struct click_judge *j, const struct click_text *t,
     if (b->bad > j->skip_bad - j->stats.bad_lines)
         return fail_bad(j, t, block, b, third);
     if (third != UINT64_MAX)
-        return fail_line(j, t, block, third, "its label is a third one, want two: 0 and 1, or -1 "
-                                             "and 1");
+        return fail_line(j, t, block, third,
+                         "its label is a third one, want two: 0 and 1, or -1 "
+                         "and 1");
     note_bad(j, t, block, b);
     j->zero |= b->zero > 0;
     j->minus |= b->minus > 0;

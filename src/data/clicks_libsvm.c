@@ -34,7 +34,8 @@ static inline size_t eight_digits(const char *at, uint64_t *number)
     v <<= 8 * (8 - n); /* zeros before the first */
     v = v * 10 + (v >> 8);
     *number = ((v & 0x000000ff000000ffu) * 0x000f424000000064u +
-               ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >> 32;
+               ((v >> 16) & 0x000000ff000000ffu) * 0x0000271000000001u) >>
+              32;
     return n;
 }
 

@@ -56,9 +56,13 @@ static shoal_status next_block(struct click_stream *s, struct click_rows *rows)
     if (st == SHOAL_OK)
         st = number_lines(s, s->judge.line - b->lines);
     if (st == SHOAL_OK)
-        *rows = (struct click_rows){.rows = b->rows, .values = b->values, .label = b->label,
-                                    .weight = b->weighted ? b->weight : NULL, .start = b->start,
-                                    .slot = b->slot, .value = b->valued ? b->value : NULL,
+        *rows = (struct click_rows){.rows = b->rows,
+                                    .values = b->values,
+                                    .label = b->label,
+                                    .weight = b->weighted ? b->weight : NULL,
+                                    .start = b->start,
+                                    .slot = b->slot,
+                                    .value = b->valued ? b->value : NULL,
                                     .line = s->line,
                                     .input = click_text_input(s->text, s->block.input)};
     return st;

@@ -99,8 +99,7 @@ static void close_input(struct click_text *t)
 /* ---- cutting ---- */
 
 /* Behind the last line that ends in text[from..]; 0 when none does. */
-static size_t last_end(const struct click_text *t, const struct bytes *b, size_t from,
-                       bool *inside)
+static size_t last_end(const struct click_text *t, const struct bytes *b, size_t from, bool *inside)
 {
     const char *at = b->at + from, *end = b->at + b->len;
     const char *line = t->csv ? csv_last_end(at, end, inside) : memrchr(at, '\n', b->len - from);

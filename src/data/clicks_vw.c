@@ -41,8 +41,7 @@ static bool take_weight(struct click_batch *b, const char *at, size_t len)
     if (!click_number(b, "its importance", at, len, &weight))
         return false;
     if (weight < 0)
-        return click_bad(b, "its importance is \"%s\", want 0 or more",
-                         click_quote(at, len).text);
+        return click_bad(b, "its importance is \"%s\", want 0 or more", click_quote(at, len).text);
     b->weight[b->rows] = weight;
     return true;
 }
@@ -115,7 +114,8 @@ static const char *take_feature(const struct click_way *w, struct click_batch *b
     stop = stop < end ? stop : end;
     len = (size_t)(stop - at);
     if (len == 0) {
-        click_bad(b, "found \"%s\", want a feature's name", click_quote(at, (size_t)(end - at)).text);
+        click_bad(b, "found \"%s\", want a feature's name",
+                  click_quote(at, (size_t)(end - at)).text);
         return NULL;
     }
     if (stop < end && *stop == ':') {
@@ -126,13 +126,15 @@ static const char *take_feature(const struct click_way *w, struct click_batch *b
     if (s->scale != 1)
         value *= s->scale;
     if (value - value != 0) {
-        click_bad(b, "\"%s\" times its scale is too large for a float",
-                  click_quote(at, len).text);
+        click_bad(b, "\"%s\" times its scale is too large for a float", click_quote(at, len).text);
         return NULL;
     }
     click_push(w, b, click_hash(s->seed, at, len), value,
-               (struct click_name){.space = s->len ? s->at : NULL, .space_len = s->len,
-                                   .join = '^', .at = at, .len = (uint32_t)len});
+               (struct click_name){.space = s->len ? s->at : NULL,
+                                   .space_len = s->len,
+                                   .join = '^',
+                                   .at = at,
+                                   .len = (uint32_t)len});
     return stop;
 }
 

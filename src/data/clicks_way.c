@@ -27,8 +27,7 @@ shoal_status shoal_clicks_check(const struct shoal_clicks_opts *opts)
     if (opts->bits < 1 || opts->bits > 30)
         return shoal_fail(SHOAL_EINVAL, "clicks: bits is %u, want 1 to 30", opts->bits);
     if (opts->threads > 1024)
-        return shoal_fail(SHOAL_EINVAL, "clicks: threads is %u, want at most 1024",
-                          opts->threads);
+        return shoal_fail(SHOAL_EINVAL, "clicks: threads is %u, want at most 1024", opts->threads);
     return SHOAL_OK;
 }
 
@@ -158,8 +157,8 @@ shoal_status click_way_init(struct click_way *w, const struct shoal_clicks_opts 
 {
     shoal_status st = SHOAL_OK;
 
-    *w = (struct click_way){.format = opts->format, .shift = 64 - opts->bits,
-                            .unlabelled = unlabelled};
+    *w = (struct click_way){
+        .format = opts->format, .shift = 64 - opts->bits, .unlabelled = unlabelled};
     if (w->format == SHOAL_CLICKS_AUTO)
         st = recognise(&w->format, path, head, len);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CRITEO)
