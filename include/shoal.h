@@ -451,5 +451,6 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #include <shoal/eval.h>
 #include <shoal/train.h>
 #include <shoal/logreg.h>
+#include <shoal/nets.h>
 
 #endif

@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "data/data.h"
 #include "kernel/kernel.h"
+#include "model/net.h"
 
 /* ---- word2vec.c: what all workers share -------------------------------------- */
 

@@ -15,6 +15,7 @@
 #include "base/base.h"
 #include "comm/comm.h"
 #include "kernel/kernel.h"
+#include "store/dense.h"
 
 /* Of changes that go the same way the mean counts (kernel.h, fold). */
 #define STORE_MEAN 0.5f

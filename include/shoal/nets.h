@@ -1,0 +1,145 @@
+/* shoal/nets.h: dense nets, a part of shoal.h, which includes it.
+ *
+ * What this is: samples (rows of numbers with a class or with targets), nets that
+ * learn from them, and what a trained net answers.
+ * Who owns what: as in shoal.h. A run borrows its data and options for the length
+ * of the call.
+ * Threads: samples and nets are immutable once made; one training is driven by one
+ * thread, which starts and joins the others. */
+#ifndef SHOAL_NETS_PART_H
+#define SHOAL_NETS_PART_H
+
+#include <shoal.h>
+#include <shoal/train.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Samples ---------------------------------------------------------------------
+ * A table of numbers: CSV (RFC 4180, numbers only), NumPy's .npy, or IDX (the files
+ * of MNIST); gzip and zstd are recognised by content. */
+
+typedef struct shoal_samples shoal_samples;
+
+enum shoal_task {
+    SHOAL_CLASSIFY, /* each sample has a class, 0, 1, ... */
+    SHOAL_REGRESS,  /* each sample has targets: numbers */
+    SHOAL_INPUTS,   /* neither: samples to predict for */
+};
+
+enum shoal_header { SHOAL_HEADER_AUTO, SHOAL_HEADER_YES, SHOAL_HEADER_NO };
+
+#define SHOAL_LAST_COLUMN UINT32_MAX
+
+struct shoal_samples_opts {
+    enum shoal_task task;
+    enum shoal_header header; /* of CSV: AUTO when the first line holds no number */
+    uint32_t label;           /* the column of the class or of the first target, from 0 */
+    uint32_t targets;         /* columns of targets, from `label` on (SHOAL_REGRESS) */
+    const char *labels;       /* a second file with the classes or targets; NULL: see above */
+    uint64_t memory_limit;    /* refuse to need more; 0: what the machine has free */
+};
+
+/* ---- Samples to try things on ------------------------------------------------------- */
+
+enum shoal_shape { SHOAL_SPIRAL, SHOAL_BLOBS };
+
+struct shoal_shapes_opts {
+    enum shoal_shape shape;
+    uint64_t samples;
+    unsigned classes; /* arms of the spiral, or blobs */
+    double noise;     /* of the angle, in radians; or the radius of a blob */
+    uint64_t seed;
+};
+
+/* ---- Training nets ---------------------------------------------------------------- */
+
+enum shoal_activation { SHOAL_RELU, SHOAL_TANH, SHOAL_SIGMOID, SHOAL_GELU };
+enum shoal_optimizer { SHOAL_SGD, SHOAL_MOMENTUM, SHOAL_ADAM };
+enum shoal_net_schedule {
+    SHOAL_NET_CONSTANT,
+    SHOAL_NET_LINEAR,       /* to 0 at the end */
+    SHOAL_NET_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
+    SHOAL_NET_COSINE,       /* to 0, slowly at both ends */
+};
+
+/* Numbers of an epoch, or of what was seen since the last report; NaN: not measured. */
+struct shoal_net_figures {
+    double loss;
+    double accuracy, top5;            /* classes */
+    double mse, mae, rmse, cosine;    /* targets */
+    double word1, word5, word10;      /* next words: see docs/nets.md */
+};
+
+struct shoal_net_report {
+    enum shoal_event event;
+    unsigned epoch, epochs;
+    double progress;           /* 0 .. 1 */
+    uint64_t samples, steps;   /* trained so far */
+    double seconds, samples_per_second;
+    struct shoal_net_figures train, valid;
+    double gradient;           /* L2 norm, mean over the steps; NaN: not measured */
+    double lr, eta;
+    double epoch_seconds, step_seconds; /* SHOAL_EVENT_EPOCH */
+    uint64_t memory;           /* peak, bytes */
+};
+
+struct shoal_net_opts {
+    unsigned epochs;
+    unsigned batch;            /* samples of a step, of one rank */
+    unsigned global_batch;     /* of all ranks together, instead; 0: batch * ranks */
+    enum shoal_optimizer optimizer;
+    double lr;                 /* 0: by the optimizer */
+    enum shoal_net_schedule schedule;
+    double decay;              /* of SHOAL_NET_INVERSE_TIME */
+    double warmup;             /* epochs in which the rate rises evenly from 0 */
+    double momentum;           /* of SHOAL_MOMENTUM, and Adam's beta1 is 0.9 */
+    bool nesterov;
+    double weight_decay;
+    uint64_t seed;
+    double valid;              /* the share of samples, chosen by the seed, held out */
+
+    unsigned threads;          /* 0: one for each core */
+    uint64_t memory_limit;
+
+    shoal_ranks *ranks;        /* NULL: alone */
+    enum shoal_sync sync;
+    unsigned staleness;        /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
+    unsigned servers;
+    unsigned quorum;           /* async, bounded: gradients of a step; 0: one of each worker */
+    double patience;
+
+    const char *checkpoint;    /* a folder; NULL: none */
+    enum shoal_every every;
+    double every_value;
+    bool resume;
+    const char *command;       /* remembered in the checkpoint for whoever resumes */
+
+    const char *metrics;       /* JSON lines; NULL: none */
+    bool (*report)(void *user, const struct shoal_net_report *report);
+    void *user;
+};
+
+struct shoal_net_plan {
+    uint64_t samples, valid;   /* to learn from; held out */
+    uint64_t parameters;
+    uint64_t model_bytes, work_bytes, held_bytes, checkpoint_bytes;
+    uint64_t memory_bytes, memory_free;
+};
+
+struct shoal_net_stats {
+    uint64_t samples, steps;   /* trained in this call */
+    double seconds, startup;
+    struct shoal_net_figures train, valid; /* of the last epoch */
+    uint64_t memory;
+    const char *kernel;
+    unsigned checkpoints;
+    bool resumed;
+    struct shoal_rank_stats ranks;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif

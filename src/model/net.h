@@ -1,0 +1,151 @@
+/* net: dense models over one flat block of parameters; a part of the door model.h.
+ *
+ * What this is: nets that write gradients. The parameters of a net are named
+ * tensors in one block of floats; a worker computes, for a batch of samples, the
+ * gradient of the loss into another block of the same shape. Whoever calls it
+ * decides how gradients meet and how a step is made of them.
+ *
+ *     params, grads   | 0.weight | 0.bias .. | 1.weight | ... |   floats
+ *                     '- each tensor begins at a multiple of NET_ALIGN floats;
+ *                        what lies between is 0 in both -'
+ *
+ * Who owns what: a net owns the description; params and grads are the caller's,
+ * 64-byte aligned; a worker owns its scratch.
+ * Threads: a net is shared; a worker belongs to one thread at a time, but a net
+ * that says `alone` brings threads of its own. */
+#ifndef SHOAL_NET_H
+#define SHOAL_NET_H
+
+#include "base/base.h"
+#include "kernel/kernel.h"
+
+enum {
+    NET_ALIGN = 16,      /* floats */
+    NET_NAME = 48,       /* bytes of a tensor's name */
+    NET_SPEC = 512,      /* bytes of a net's description */
+    NET_MAX_LAYERS = 32,
+    NET_MAX_WIDTH = 1 << 20,
+};
+
+/* What becomes of a tensor when its gradients have met. */
+enum tensor_rule {
+    TENSOR_STEP,  /* the optimizer's step, with weight decay */
+    TENSOR_BARE,  /* the same without weight decay */
+    TENSOR_STATE, /* no parameter: grads hold its new value, of which the mean over ranks is
+                     taken (running statistics) */
+};
+
+struct tensor {
+    char name[NET_NAME]; /* "0.weight", as PyTorch would name it */
+    size_t dims[4];      /* outermost first; 0 behind the last */
+    size_t at, size;     /* floats, from the block's beginning */
+    enum tensor_rule rule;
+};
+
+struct net_batch {
+    size_t n;
+    const float *x;        /* [n][inputs] */
+    const uint32_t *label; /* [n] the class of each; NULL when there are targets */
+    const float *y;        /* [n][outputs] targets; NULL when there are labels */
+    uint64_t key;          /* of whatever is random in this batch */
+};
+
+/* Over samples; the loss of one is -log p(label), or the mean over the outputs of
+ * the squared error. What a net does not measure stays 0. */
+struct net_sums {
+    uint64_t samples;
+    uint64_t right, right5;            /* labels: the likeliest class, one of the five likeliest */
+    double loss;
+    double squared, absolute, cosine;  /* targets: the mean over outputs; the cosine with y */
+};
+
+void net_sums_add(struct net_sums *sum, const struct net_sums *more);
+
+/* What happens meanwhile; either may be NULL. */
+struct net_hooks {
+    /* The gradients [from, to) are final, and the parameters there are read no more
+     * in this call: they may change from now on. Each float is given once; from the
+     * block's end to its beginning, as far as a net can. */
+    shoal_status (*ready)(void *ctx, size_t from, size_t to);
+    /* x [n] becomes its sum over all who compute parts of this batch. */
+    shoal_status (*sum)(void *ctx, double *x, size_t n);
+    void *ctx;
+};
+
+struct net;
+
+struct net_ops {
+    const char *kind; /* the first word of a description: "mlp" */
+    /* The rest of the description into net: its tensors by net_tensor, its sizes and
+     * impl. */
+    shoal_status (*init)(struct net *net, const char *spec);
+    void (*fini)(struct net *net);
+    /* Fills params, zeroed before. */
+    void (*start)(const struct net *net, float *params, uint64_t seed);
+
+    /* Scratch for batches of up to `batch` samples; threads is 1 unless net->alone. */
+    shoal_status (*worker_new)(void **out, const struct net *net, size_t batch, unsigned threads);
+    void (*worker_free)(void *worker);
+    size_t (*worker_bytes)(const struct net *net, size_t batch, unsigned threads);
+
+    /* grads = scale * (sum over the samples of the gradient of their loss), every
+     * float of the tensors written; *sums is added to. hooks may be NULL. b->n may
+     * be 0: then grads are zeros, and ready is called all the same. */
+    shoal_status (*gradient)(void *worker, const float *params, const struct net_batch *b,
+                             float scale, float *grads, const struct net_hooks *hooks,
+                             struct net_sums *sums);
+    /* The same sums without a gradient, as the trained net would answer. */
+    shoal_status (*measure)(void *worker, const float *params, const struct net_batch *b,
+                            struct net_sums *sums);
+    /* y [n][outputs]: probabilities of classes, or values. */
+    shoal_status (*predict)(void *worker, const float *params, const float *x, size_t n, float *y);
+};
+
+struct net {
+    const struct net_ops *ops;
+    char spec[NET_SPEC];
+    size_t inputs, outputs;
+    bool classes;  /* outputs are classes: batches have labels */
+    bool alone;    /* one worker takes whole batches and brings threads of its own */
+    double flops;  /* of a sample's gradient, about */
+    struct tensor *tensors; /* [ntensors] */
+    size_t ntensors;
+    size_t size;   /* floats of a block */
+    const struct kernel *kernel;
+    void *impl;    /* of ops */
+};
+
+/* Makes the net that a description names, such as
+ *
+ *     mlp inputs=2 layers=64,64 outputs=4 activation=relu loss=softmax
+ *
+ * Same description, same tensors: it is what a model file holds. */
+shoal_status net_new(struct net **out, const char *spec);
+void net_free(struct net *net);
+
+/* For net_ops.init: adds a tensor behind the others. dims ends with a 0. */
+shoal_status net_tensor(struct net *net, const char *name, const size_t *dims,
+                        enum tensor_rule rule);
+/* For the same: the value of `key=` in a description into text; SHOAL_EINVAL when
+ * it is missing or longer than cap - 1. */
+shoal_status net_spec_text(const char *spec, const char *key, char *text, size_t cap);
+/* The same as a whole number within [least, most]. */
+shoal_status net_spec_size(const char *spec, const char *key, size_t least, size_t most,
+                           size_t *value);
+/* Whether the description has such a key. */
+bool net_spec_has(const char *spec, const char *key);
+
+const struct tensor *net_find(const struct net *net, const char *name); /* or NULL */
+
+/* Uniform in +-sqrt(6 / fan_in) x gain for a weight's floats; keyed by (seed, at). */
+void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at);
+
+/* ---- for every net with labels or targets: the loss and its gradient ------------------ */
+
+/* Row by row over z [n][outputs], the outputs before the softmax: z becomes
+ * scale x the gradient of the loss by z, sums is added to. With `keep`, z becomes
+ * the outputs themselves instead (probabilities, or unchanged values). */
+void net_loss_rows(const struct net *net, const struct net_batch *b, float scale, bool keep,
+                   float *z, struct net_sums *sums);
+
+#endif

@@ -1,0 +1,120 @@
+/* dense: one block of parameters that all ranks train; a part of the door store.h.
+ *
+ * What this is: gradients meet, an optimizer makes a step of them, and fresh
+ * parameters come back, as the policy says. The block is cut into pieces; each
+ * has an owner, and the optimizer's state of a piece lives where its owner is.
+ *
+ *     worker                                   owner of a piece
+ *     params   what this rank computes with    params   the piece itself
+ *     grads    -- piece, as soon as it is final -->  sum of what came
+ *                                                    step: params, state
+ *     params   <-- fresh piece ---------------------
+ *
+ *   sync       the owner adds one gradient of each worker, in their order, steps, and
+ *              sends the piece to all: the bits do not depend on who was quicker
+ *   async      the owner answers each gradient at once; it steps when `quorum` of
+ *              them have come. A worker has at most DENSE_CREDITS gradients under
+ *              way and otherwise waits for nobody
+ *   bounded:S  the same, and nobody is more than S steps ahead of the slowest
+ *   average:K  every rank steps by itself, with state of its own; every K steps the
+ *              parameters and the state are averaged
+ *
+ * Who owns what: params and grads are borrowed; the state is the dense's own.
+ * Threads: everything is called by the thread that opened the comm. */
+#ifndef SHOAL_DENSE_H
+#define SHOAL_DENSE_H
+
+#include "base/base.h"
+#include "comm/comm.h"
+#include "kernel/kernel.h"
+
+enum {
+    DENSE_PIECE = 1 << 15, /* floats at most */
+    DENSE_CREDITS = 2,
+    DENSE_STATES = 2,      /* blocks of state that an optimizer may have */
+};
+
+/* ---- optim.c: one step over n floats ------------------------------------------------ */
+
+enum optim_kind { OPTIM_SGD, OPTIM_MOMENTUM, OPTIM_ADAM };
+
+/* As PyTorch has them; g is the gradient, t counts steps from 1:
+ *
+ *   sgd       p -= lr (g + decay p)
+ *   momentum  m = momentum m + (g + decay p);  p -= lr m
+ *             nesterov: p -= lr (g + decay p + momentum m)
+ *   adam      m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g g
+ *             p -= lr decay p + lr (m / (1 - b1^t)) / (sqrt(v / (1 - b2^t)) + eps)
+ *             (weight decay is decoupled: Loshchilov and Hutter 2019)                    */
+struct optim {
+    enum optim_kind kind;
+    float momentum, beta1, beta2, epsilon, decay;
+    bool nesterov;
+};
+
+unsigned optim_states(const struct optim *o); /* 0 .. DENSE_STATES */
+void optim_step(const struct optim *o, const struct kernel *kernel, float lr, uint64_t t,
+                bool decay, float *p, const float *g, float *const state[DENSE_STATES], size_t n);
+
+/* ---- dense.c, dense_*.c --------------------------------------------------------------- */
+
+/* What becomes of [from, to): the borders are multiples of 16 floats. */
+enum dense_rule { DENSE_STEP, DENSE_BARE, DENSE_KEEP }; /* as enum tensor_rule has them */
+
+struct dense_range {
+    size_t from, to;
+    enum dense_rule rule;
+};
+
+struct dense_opts {
+    enum shoal_sync policy;
+    unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
+    unsigned servers;   /* the last so many ranks own all pieces; 0: all ranks do */
+    unsigned quorum;    /* async, bounded: gradients of a step; 0: one of each worker */
+    bool crowded;       /* more threads than cores: let others run while waiting */
+    struct optim optim;
+};
+
+struct dense;
+
+/* Collective. comm NULL: one rank. params are the same on every rank; ranges
+ * cover [0, n) in order. */
+shoal_status dense_open(struct dense **out, struct comm *comm, float *params, size_t n,
+                        const struct dense_range *ranges, size_t nranges,
+                        const struct kernel *kernel, const struct dense_opts *opts);
+void dense_close(struct dense *d);
+/* What dense_open will take beside the parameters. */
+uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *opts);
+
+bool dense_works(const struct dense *d);      /* this rank computes gradients */
+unsigned dense_worker(const struct dense *d); /* which of how many */
+unsigned dense_workers(const struct dense *d);
+
+/* A step of this worker, with gradients in grads [n]: begin, then ready for each
+ * range as soon as it is final (each float once), then finish. Parameters of what
+ * is ready may change from then on; between finish and begin they change only
+ * within dense_poll. finish waits as the policy says. */
+shoal_status dense_begin(struct dense *d, float *grads, float lr);
+shoal_status dense_ready(struct dense *d, size_t from, size_t to);
+shoal_status dense_finish(struct dense *d);
+/* Lets messages move while there is nothing else to do. */
+shoal_status dense_poll(struct dense *d);
+/* Collective, on servers too, which serve until all workers have come: every
+ * gradient is applied, and the parameters are the same on every rank. */
+shoal_status dense_meet(struct dense *d);
+
+/* Collective, after a meeting: the whole state on rank 0 (on the others out is
+ * left alone), and how many steps were made. out[i] is [n]. */
+shoal_status dense_save(struct dense *d, float *const out[DENSE_STATES], uint64_t *steps);
+/* Collective: rank 0's state for all, before the first step. */
+shoal_status dense_load(struct dense *d, float *const in[DENSE_STATES], uint64_t steps);
+
+/* Of this rank alone; ranks, servers and load_most are left 0; a gradient of a
+ * piece counts as a row, its staleness is in gradients that the piece got since. */
+struct shoal_rank_stats dense_stats(const struct dense *d);
+uint64_t dense_applied(const struct dense *d); /* pieces that this rank stepped on */
+uint64_t dense_lead(const struct dense *d);    /* steps ahead of the slowest, at most */
+/* The square of the length of the last step's gradient, of pieces stepped here. */
+double dense_norm2(const struct dense *d);
+
+#endif
