@@ -200,5 +200,5 @@ const struct verb cmd_gen = {
     .operands = (const struct operand[]){{.name = "KIND", .help = "a kind of data, below"}, {0}},
     .groups = (const struct opt_group[]){{"General", help_opts, .at = 0}, {0}},
     .kind_word = "kind",
-    .kinds = (const struct verb *const[]){&gen_world, &gen_clicks, NULL},
+    .kinds = (const struct verb *const[]){&gen_world, &gen_clicks, &gen_spiral, &gen_blobs, NULL},
 };

@@ -41,6 +41,17 @@ struct shoal_samples_opts {
     uint64_t memory_limit;    /* refuse to need more; 0: what the machine has free */
 };
 
+SHOAL_API struct shoal_samples_opts shoal_samples_default(void);
+/* NaN, infinities, rows of another length and labels that are no class fail, with
+ * file and row. */
+SHOAL_API shoal_status shoal_samples_open(shoal_samples **out, const char *path,
+                                          const struct shoal_samples_opts *opts);
+SHOAL_API void shoal_samples_close(shoal_samples *s);
+SHOAL_API size_t shoal_samples_size(const shoal_samples *s);
+SHOAL_API size_t shoal_samples_inputs(const shoal_samples *s);
+SHOAL_API size_t shoal_samples_classes(const shoal_samples *s); /* 1 + the highest; or 0 */
+SHOAL_API size_t shoal_samples_targets(const shoal_samples *s); /* or 0 */
+
 /* ---- Samples to try things on ------------------------------------------------------- */
 
 enum shoal_shape { SHOAL_SPIRAL, SHOAL_BLOBS };
@@ -52,6 +63,10 @@ struct shoal_shapes_opts {
     double noise;     /* of the angle, in radians; or the radius of a blob */
     uint64_t seed;
 };
+
+SHOAL_API struct shoal_shapes_opts shoal_shapes_default(enum shoal_shape shape);
+/* Lines "x,y,class" with a header. "-" is standard output. Same options, same bytes. */
+SHOAL_API shoal_status shoal_shapes_write(const char *path, const struct shoal_shapes_opts *opts);
 
 /* ---- Training nets ---------------------------------------------------------------- */
 

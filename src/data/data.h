@@ -12,6 +12,7 @@
 #include <shoal.h>
 
 #include "base/base.h"
+#include "data/samples.h"
 #include "file/file.h"
 
 #include <string.h>

@@ -1,0 +1,233 @@
+/* Arrays of numbers as NumPy (.npy) and MNIST (IDX) keep them: checked here, used
+ * where they lie. */
+#include "data/samples.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_DIMS = 4 };
+
+static const size_t type_size[] = {
+    [ARRAY_U8] = 1, [ARRAY_I8] = 1, [ARRAY_I32] = 4, [ARRAY_I64] = 8, [ARRAY_F32] = 4,
+    [ARRAY_F64] = 8,
+};
+
+/* ---- what both have ---- */
+
+/* The dimensions as rows and their width, and whether the bytes are as many. */
+static shoal_status set_shape(struct array *a, const size_t *dims, size_t ndims, size_t bytes)
+{
+    size_t want;
+
+    a->n = dims[0];
+    a->width = 1;
+    for (size_t i = 1; i < ndims; i++) {
+        a->sides[i - 1] = dims[i];
+        if (__builtin_mul_overflow(a->width, dims[i], &a->width))
+            a->width = SIZE_MAX;
+    }
+    if (a->n == 0 || a->width == 0 || a->width > SAMPLES_MAX_INPUTS)
+        return shoal_fail(SHOAL_EFORMAT, "%s: %zu rows of %zu numbers, want 1 or more of 1 to %d",
+                          a->path, a->n, a->width, SAMPLES_MAX_INPUTS);
+    if (__builtin_mul_overflow(a->n, a->width * type_size[a->type], &want) || want != bytes)
+        return shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes of numbers, want %zu for %zu rows of %zu",
+                          a->path, bytes, want, a->n, a->width);
+    return SHOAL_OK;
+}
+
+static uint64_t bits_of(const struct array *a, const char *at)
+{
+    size_t size = type_size[a->type];
+    uint64_t x = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        uint64_t byte = (unsigned char)at[i];
+
+        x |= byte << 8 * (a->big ? size - 1 - i : i);
+    }
+    return x;
+}
+
+double array_number(const struct array *a, size_t row, size_t i)
+{
+    uint64_t bits = bits_of(a, a->at + (row * a->width + i) * type_size[a->type]);
+    uint32_t low = (uint32_t)bits;
+    float f;
+    double d;
+
+    switch (a->type) {
+    case ARRAY_U8:
+        return (double)bits;
+    case ARRAY_I8:
+        return (int8_t)bits;
+    case ARRAY_I32:
+        return (int32_t)low;
+    case ARRAY_I64:
+        return (double)(int64_t)bits;
+    case ARRAY_F32:
+        memcpy(&f, &low, sizeof f);
+        return (double)f;
+    case ARRAY_F64:
+        break;
+    }
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+/* ---- .npy: "\x93NUMPY", version, length of a Python dict, the dict, the numbers ---- */
+
+bool npy_sniff(const char *at, size_t len)
+{
+    return len >= 10 && memcmp(at, "\x93NUMPY", 6) == 0;
+}
+
+struct dict {
+    const char *at, *end;
+};
+
+static shoal_status find_dict(struct dict *d, const char *path, const char *at, size_t len)
+{
+    const unsigned char *u = (const unsigned char *)at;
+    unsigned version = u[6];
+    size_t begin = version == 1 ? 10 : 12, size;
+
+    if (version < 1 || version > 3 || len < begin)
+        return shoal_fail(SHOAL_EFORMAT, "%s: NumPy's version %u, want 1 to 3", path, version);
+    size = u[8] | (size_t)u[9] << 8;
+    if (version > 1)
+        size |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
+    if (size > len - begin)
+        return shoal_fail(SHOAL_EFORMAT, "%s: its header of %zu bytes is cut off after %zu", path,
+                          size, len - begin);
+    *d = (struct dict){at + begin, at + begin + size};
+    return SHOAL_OK;
+}
+
+/* What stands behind 'key': or NULL. */
+static const char *dict_value(const struct dict *d, const char *key)
+{
+    const char *at = memmem(d->at, (size_t)(d->end - d->at), key, strlen(key));
+
+    if (!at)
+        return NULL;
+    for (at += strlen(key); at < d->end && *at == ' ';)
+        at++;
+    return at;
+}
+
+static bool starts(const struct dict *d, const char *at, const char *with)
+{
+    return at && (size_t)(d->end - at) >= strlen(with) && memcmp(at, with, strlen(with)) == 0;
+}
+
+static bool read_type(struct array *a, const struct dict *d)
+{
+    static const struct {
+        const char *name;
+        enum array_type type;
+    } types[] = {{"'|u1'", ARRAY_U8},  {"'|i1'", ARRAY_I8},  {"'<i4'", ARRAY_I32},
+                 {"'<i8'", ARRAY_I64}, {"'<f4'", ARRAY_F32}, {"'<f8'", ARRAY_F64}};
+    const char *at = dict_value(d, "'descr':");
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (starts(d, at, types[i].name)) {
+            a->type = types[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* "(3,)", "(3, 4)", ... */
+static size_t read_dims(const struct dict *d, size_t dims[MAX_DIMS])
+{
+    const char *at = dict_value(d, "'shape':");
+    size_t n = 0;
+
+    if (!starts(d, at, "("))
+        return 0;
+    for (at++; at < d->end && *at != ')'; at++) {
+        if (*at == ' ' || *at == ',')
+            continue;
+        if (*at < '0' || *at > '9' || n == MAX_DIMS)
+            return 0;
+        for (dims[n] = 0; at < d->end && *at >= '0' && *at <= '9'; at++)
+            if (__builtin_mul_overflow(dims[n], (size_t)10, &dims[n]) ||
+                __builtin_add_overflow(dims[n], (size_t)(*at - '0'), &dims[n]))
+                return 0;
+        n++;
+        at--;
+    }
+    return n;
+}
+
+shoal_status npy_open(struct array *a, const char *path, const char *at, size_t len)
+{
+    struct dict d = {0};
+    size_t dims[MAX_DIMS], n;
+    shoal_status st = find_dict(&d, path, at, len);
+
+    *a = (struct array){.path = path};
+    if (st != SHOAL_OK)
+        return st;
+    if (!read_type(a, &d))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: numbers of another type than f4, f8, i4, i8, i1 or u1", path);
+    if (!starts(&d, dict_value(&d, "'fortran_order':"), "False"))
+        return shoal_fail(SHOAL_EFORMAT, "%s: its order is not C's, row by row", path);
+    n = read_dims(&d, dims);
+    if (n == 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: its shape is not that of 1 to %d dimensions", path,
+                          MAX_DIMS);
+    a->at = d.end;
+    return set_shape(a, dims, n, (size_t)(at + len - d.end));
+}
+
+/* ---- IDX: 0 0 type dims, each dimension as 4 bytes, the numbers; big-endian ---- */
+
+static bool idx_type(unsigned char code, enum array_type *type)
+{
+    switch (code) {
+    case 0x08:
+        *type = ARRAY_U8;
+        return true;
+    case 0x09:
+        *type = ARRAY_I8;
+        return true;
+    case 0x0c:
+        *type = ARRAY_I32;
+        return true;
+    case 0x0d:
+        *type = ARRAY_F32;
+        return true;
+    case 0x0e:
+        *type = ARRAY_F64;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool idx_sniff(const char *at, size_t len)
+{
+    enum array_type type;
+
+    return len >= 8 && at[0] == 0 && at[1] == 0 && idx_type((unsigned char)at[2], &type) &&
+           at[3] >= 1 && at[3] <= MAX_DIMS;
+}
+
+shoal_status idx_open(struct array *a, const char *path, const char *at, size_t len)
+{
+    const unsigned char *u = (const unsigned char *)at;
+    size_t ndims = u[3], head = 4 + 4 * ndims, dims[MAX_DIMS];
+
+    *a = (struct array){.path = path, .big = true, .at = at + head};
+    idx_type(u[2], &a->type);
+    if (len < head)
+        return shoal_fail(SHOAL_EFORMAT, "%s: ends after %zu bytes, within its header", path, len);
+    for (size_t i = 0; i < ndims; i++) {
+        const unsigned char *d = u + 4 + 4 * i;
+
+        dims[i] = (size_t)d[0] << 24 | (size_t)d[1] << 16 | (size_t)d[2] << 8 | d[3];
+    }
+    return set_shape(a, dims, ndims, len - head);
+}

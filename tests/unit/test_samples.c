@@ -1,0 +1,286 @@
+/* Samples: CSV, .npy and IDX become inputs with classes or targets, or are refused
+ * with the place of what is wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "data/data.h"
+#include "scratch.h"
+
+#include <math.h>
+
+static shoal_samples *open_as(const char *path, struct shoal_samples_opts opts)
+{
+    shoal_samples *s = NULL;
+    shoal_status st = shoal_samples_open(&s, path, &opts);
+
+    if (st != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return s;
+}
+
+static shoal_samples *open_text(const char *text)
+{
+    return open_as(scratch_put("a.csv", text, strlen(text)), shoal_samples_default());
+}
+
+static void refused_as(const char *text, struct shoal_samples_opts opts, const char *because)
+{
+    shoal_samples *s = (shoal_samples *)1;
+    const char *path = scratch_put("bad.csv", text, strlen(text));
+
+    assert_int_not_equal(shoal_samples_open(&s, path, &opts), SHOAL_OK);
+    assert_null(s);
+    if (!strstr(shoal_error(), because) || !strstr(shoal_error(), "bad.csv"))
+        fail_msg("'%s' does not say '%s'", shoal_error(), because);
+}
+
+static void refused(const char *text, const char *because)
+{
+    refused_as(text, shoal_samples_default(), because);
+}
+
+/* ---- CSV ---- */
+
+static void the_last_column_is_the_class(void **state)
+{
+    shoal_samples *s = open_text("x,y,class\r\n1,2,0\r\n 3.5 ,\"-4e1\",2\n\n5,6,1");
+
+    (void)state;
+    assert_int_equal(s->n, 3);
+    assert_int_equal(s->inputs, 2);
+    assert_int_equal(s->classes, 3);
+    assert_true(s->x[2] == 3.5f && s->x[3] == -40.0f && s->x[5] == 6.0f);
+    assert_int_equal(s->label[1], 2);
+    shoal_samples_close(s);
+}
+
+static void any_column_may_be_the_class_or_targets(void **state)
+{
+    struct shoal_samples_opts opts = shoal_samples_default();
+    const char *path = scratch_put("a.csv", "1,20,30,4\n0,50,60,7\n", 20);
+    shoal_samples *s;
+
+    (void)state;
+    opts.label = 0;
+    s = open_as(path, opts);
+    assert_int_equal(s->inputs, 3);
+    assert_int_equal(s->label[0], 1);
+    assert_true(s->x[3] == 50);
+    shoal_samples_close(s);
+    opts = (struct shoal_samples_opts){.task = SHOAL_REGRESS, .label = 1, .targets = 2};
+    s = open_as(path, opts);
+    assert_int_equal(s->inputs, 2);
+    assert_int_equal(s->targets, 2);
+    assert_true(s->y[2] == 50 && s->y[3] == 60 && s->x[2] == 0 && s->x[3] == 7);
+    shoal_samples_close(s);
+    opts = (struct shoal_samples_opts){.task = SHOAL_INPUTS};
+    s = open_as(path, opts);
+    assert_int_equal(s->inputs, 4);
+    shoal_samples_close(s);
+}
+
+static void what_is_wrong_with_text_is_named_by_line(void **state)
+{
+    struct shoal_samples_opts inputs = {.task = SHOAL_INPUTS};
+
+    (void)state;
+    refused("x,y\n1,2,0\n", "line 2: found 3 columns, want 2");
+    refused("1,2,0\n3,nan,1\n", "line 2, column 2: found 'nan'");
+    refused("1,2,0\n3,1e99,1\n", "line 2, column 2");
+    refused("1,2,0\n\n3,,1\n", "line 3, column 2: found ''");
+    refused("1,2,0\n3,4,-1\n", "line 2, column 3: found -1, want a class");
+    refused("1,2,0\n3,4,1.5\n", "found 1.5, want a class");
+    refused("1,2,0\n3,4,9999999\n", "want a class");
+    refused("a,b\n", "holds no row");
+    refused("", "holds no row");
+    refused("1\n2\n", "1 columns, want one or more beside 1 of classes");
+    refused_as("1,2\n", (struct shoal_samples_opts){.label = 7}, "column 8");
+    refused_as("1,x\n", inputs, "line 1, column 2: found 'x'");
+}
+
+/* ---- arrays ---- */
+
+static const char *put_npy(const char *name, const char *descr, const char *shape,
+                           const void *data, size_t len)
+{
+    char head[128];
+    struct bytes b = {0};
+    const char *path;
+    int n = snprintf(head + 10, sizeof head - 10,
+                     "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", descr, shape);
+
+    memcpy(head, "\x93NUMPY\x01\x00", 8);
+    head[8] = (char)n;
+    head[9] = 0;
+    assert_int_equal(bytes_add(&b, head, 10 + (size_t)n), SHOAL_OK);
+    assert_int_equal(bytes_add(&b, data, len), SHOAL_OK);
+    path = scratch_put(name, b.at, b.len);
+    bytes_fini(&b);
+    return path;
+}
+
+static void arrays_of_numpy_are_read_in_every_type(void **state)
+{
+    const float f4[] = {1, 2, 0, 3, 4, 1};
+    const double f8[] = {1, 2, 0, 3, 4, 1};
+    const int64_t i8[] = {1, 2, 0, 3, 4, 1};
+    const int32_t i4[] = {1, 2, 0, 3, 4, 1};
+    const uint8_t u1[] = {1, 2, 0, 3, 4, 1};
+    const struct {
+        const char *descr;
+        const void *data;
+        size_t len;
+    } all[] = {{"<f4", f4, sizeof f4}, {"<f8", f8, sizeof f8}, {"<i8", i8, sizeof i8},
+               {"<i4", i4, sizeof i4}, {"|u1", u1, sizeof u1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *path = put_npy("a.npy", all[i].descr, "(2, 3)", all[i].data, all[i].len);
+        shoal_samples *s = open_as(path, shoal_samples_default());
+
+        assert_int_equal(s->n, 2);
+        assert_true(s->x[2] == 3 && s->x[3] == 4);
+        assert_int_equal(s->label[1], 1);
+        shoal_samples_close(s);
+    }
+}
+
+static void labels_may_stand_in_a_file_of_their_own(void **state)
+{
+    const float x[] = {1, 2, 3, 4};
+    const int64_t y[] = {1, 0};
+    struct shoal_samples_opts opts = shoal_samples_default();
+    shoal_samples *s;
+
+    (void)state;
+    opts.labels = put_npy("y.npy", "<i8", "(2,)", y, sizeof y);
+    s = open_as(put_npy("x.npy", "<f4", "(2, 2)", x, sizeof x), opts);
+    assert_int_equal(s->inputs, 2);
+    assert_int_equal(s->label[0], 1);
+    assert_int_equal(s->classes, 2);
+    shoal_samples_close(s);
+    opts.labels = put_npy("y.npy", "<i8", "(1,)", y, 8);
+    assert_int_equal(shoal_samples_open(&s, scratch_path("x.npy"), &opts), SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "1 rows, want 2"));
+}
+
+static void broken_arrays_are_refused(void **state)
+{
+    const float x[] = {1, NAN};
+    struct shoal_samples_opts opts = {.task = SHOAL_INPUTS};
+    shoal_samples *s;
+
+    (void)state;
+    assert_int_equal(
+        shoal_samples_open(&s, put_npy("x.npy", "<f4", "(1, 2)", x, sizeof x), &opts),
+        SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "row 0, column 1"));
+    assert_int_not_equal(
+        shoal_samples_open(&s, put_npy("x.npy", "<f4", "(3, 2)", x, sizeof x), &opts), SHOAL_OK);
+    assert_int_not_equal(
+        shoal_samples_open(&s, put_npy("x.npy", "<c8", "(1, 1)", x, sizeof x), &opts), SHOAL_OK);
+    assert_int_not_equal(shoal_samples_open(&s,
+                                            put_npy("x.npy", "<f4",
+                                                    "(99999999999999999999, 2)", x, sizeof x),
+                                            &opts),
+                         SHOAL_OK);
+}
+
+static void a_pair_of_idx_files_is_found_by_its_name(void **state)
+{
+    static const char images[] = "\0\0\10\3\0\0\0\2\0\0\0\1\0\0\0\2\1\377\3\4";
+    static const char labels[] = "\0\0\10\1\0\0\0\2\7\0";
+    const char *path = scratch_put("t-images-idx3-ubyte", images, sizeof images - 1);
+    shoal_samples *s;
+
+    (void)state;
+    scratch_put("t-labels-idx1-ubyte", labels, sizeof labels - 1);
+    s = open_as(path, shoal_samples_default());
+    assert_int_equal(s->n, 2);
+    assert_int_equal(s->inputs, 2);
+    assert_int_equal(s->bytes[1], 255);
+    assert_int_equal(s->classes, 8);
+    assert_int_equal(s->sides[1], 2);
+    shoal_samples_close(s);
+    scratch_put("t-labels-idx1-ubyte", labels, sizeof labels - 2);
+    assert_int_equal(shoal_samples_open(&s, path, &(struct shoal_samples_opts){0}), SHOAL_EFORMAT);
+}
+
+/* ---- scaling ---- */
+
+static void scaled_columns_have_mean_0_and_variance_1(void **state)
+{
+    shoal_samples *s = open_text("1,5,100,0\n3,5,200,0\n5,5,900,0\n");
+    const uint32_t ids[] = {0, 1, 2};
+    struct scaling scaling;
+    float row[3], sum[3] = {0}, squares[3] = {0};
+
+    (void)state;
+    assert_int_equal(scaling_of(&scaling, s, ids, 3), SHOAL_OK);
+    for (uint32_t i = 0; i < 3; i++) {
+        samples_row(s, i, &scaling, row);
+        for (size_t j = 0; j < 3; j++) {
+            sum[j] += row[j];
+            squares[j] += row[j] * row[j];
+        }
+    }
+    assert_true(fabsf(sum[0]) < 1e-5f && fabsf(sum[2]) < 1e-5f);
+    assert_true(fabsf(squares[0] - 3) < 1e-4f && fabsf(squares[2] - 3) < 1e-4f);
+    assert_true(squares[1] == 0); /* it never varies */
+    scaling_fini(&scaling);
+    shoal_samples_close(s);
+}
+
+/* ---- shapes ---- */
+
+static void shapes_have_all_classes_and_depend_on_the_seed_alone(void **state)
+{
+    struct shoal_shapes_opts opts = shoal_shapes_default(SHOAL_SPIRAL);
+    const char *a = scratch_path("a.csv"), *b = scratch_path("b.csv");
+    struct bytes one, two;
+    shoal_samples *s;
+
+    (void)state;
+    opts.samples = 100;
+    assert_int_equal(shoal_shapes_write(a, &opts), SHOAL_OK);
+    assert_int_equal(shoal_shapes_write(b, &opts), SHOAL_OK);
+    one = scratch_get(a);
+    two = scratch_get(b);
+    assert_int_equal(one.len, two.len);
+    assert_memory_equal(one.at, two.at, one.len);
+    bytes_fini(&two);
+    opts.seed = 2;
+    assert_int_equal(shoal_shapes_write(b, &opts), SHOAL_OK);
+    two = scratch_get(b);
+    assert_true(one.len != two.len || memcmp(one.at, two.at, one.len) != 0);
+    bytes_fini(&one);
+    bytes_fini(&two);
+    s = open_as(a, shoal_samples_default());
+    assert_int_equal(s->n, 100);
+    assert_int_equal(s->classes, 4);
+    shoal_samples_close(s);
+    opts.shape = SHOAL_BLOBS;
+    opts.classes = 1;
+    assert_int_equal(shoal_shapes_write(b, &opts), SHOAL_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_column_is_the_class),
+        cmocka_unit_test(any_column_may_be_the_class_or_targets),
+        cmocka_unit_test(what_is_wrong_with_text_is_named_by_line),
+        cmocka_unit_test(arrays_of_numpy_are_read_in_every_type),
+        cmocka_unit_test(labels_may_stand_in_a_file_of_their_own),
+        cmocka_unit_test(broken_arrays_are_refused),
+        cmocka_unit_test(a_pair_of_idx_files_is_found_by_its_name),
+        cmocka_unit_test(scaled_columns_have_mean_0_and_variance_1),
+        cmocka_unit_test(shapes_have_all_classes_and_depend_on_the_seed_alone),
+    };
+
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
