@@ -81,6 +81,53 @@ struct kernel_rule {
     float lr, l1, l2, beta;
 };
 
+/* ---- narrow layers, samples side by side -------------------------------------------
+ *
+ * A matrix [rows][ld] has a row for each unit and a column for each sample; ld and
+ * cols are multiples of KERNEL_LANES, rows are 64-byte aligned. */
+
+/* y(o) = bias(o) + sum over i of w[o wo + i wi] x(i); then what is below 0 becomes 0
+ * when `relu`, and what has a gate not above 0. */
+struct kernel_affine {
+    float *y;          /* [outs][ld] */
+    const float *x;    /* [ins][ld] */
+    const float *w;
+    size_t wo, wi;
+    const float *bias; /* [outs] or NULL */
+    const float *gate; /* [outs][ld] or NULL; may be y */
+    size_t outs, ins, cols, ld;
+    bool relu;
+};
+
+/* w[o pitch + i] += sum over columns of a(o) b(i) */
+struct kernel_outer {
+    float *w;
+    size_t pitch;
+    const float *a, *b; /* [outs][ld], [ins][ld] */
+    size_t outs, ins, cols, ld;
+};
+
+/* z becomes softmax(z) by columns; with labels scale x (softmax(z) - 1 at the label),
+ * and 0 in columns behind the n-th up to the next multiple of KERNEL_LANES. */
+struct kernel_softmax {
+    float *z;              /* [outs][ld] */
+    const uint32_t *label; /* [n] or NULL */
+    size_t outs, n, ld;
+    float scale;
+};
+
+struct kernel_softmax_sums {
+    double loss;   /* of the labels, -log softmax */
+    int64_t right; /* no class is likelier than the label */
+};
+
+/* A step of an optimizer (store/dense.h has the formulas); fix1 is 1 / (1 - beta1^t),
+ * fix2 1 / (1 - beta2^t). */
+struct kernel_optim {
+    float lr, decay, momentum, beta1, beta2, epsilon, fix1, fix2;
+    bool nesterov;
+};
+
 struct kernel {
     const char *name; /* "scalar", "avx2", "avx512" */
 
@@ -132,6 +179,19 @@ struct kernel {
     void (*from_half)(float *to, const uint16_t *from, size_t n);
     void (*from_bfloat)(float *to, const uint16_t *from, size_t n);
     void (*from_int8)(float *to, const int8_t *from, size_t n);
+
+    /* Narrow layers. row_sums: out[r] += the sum of row r. */
+    void (*affine)(const struct kernel_affine *a);
+    void (*outer)(const struct kernel_outer *k);
+    void (*row_sums)(float *out, const float *x, size_t rows, size_t cols, size_t ld);
+    void (*softmax_columns)(const struct kernel_softmax *k, struct kernel_softmax_sums *done);
+
+    /* Optimizers: any n, any alignment. */
+    void (*step_sgd)(const struct kernel_optim *r, float *p, const float *g, size_t n);
+    void (*step_momentum)(const struct kernel_optim *r, float *p, const float *g, float *m,
+                          size_t n);
+    void (*step_adam)(const struct kernel_optim *r, float *p, const float *g, float *m, float *v,
+                      size_t n);
 };
 
 /* The table named by isa ("scalar", ...), or the fastest this CPU runs when isa

@@ -223,6 +223,8 @@ static void from_int8(float *to, const int8_t *from, size_t n)
         to[j] = from[j];
 }
 
+#include "kernel/scalar_net.h"
+
 const struct kernel kernel_scalar = {
     .name = "scalar",
     .dot = dot,
@@ -245,4 +247,11 @@ const struct kernel kernel_scalar = {
     .from_half = from_half,
     .from_bfloat = from_bfloat,
     .from_int8 = from_int8,
+    .affine = affine,
+    .outer = outer,
+    .row_sums = row_sums,
+    .softmax_columns = softmax_columns,
+    .step_sgd = step_sgd,
+    .step_momentum = step_momentum,
+    .step_adam = step_adam,
 };

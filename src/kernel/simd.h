@@ -209,6 +209,7 @@ INLINE void store_part(float *p, vf x, size_t n)
 #include "kernel/simd_step.h"
 #include "kernel/simd_search.h"
 #include "kernel/sparse.h"
+#include "kernel/simd_net.h"
 
 const struct kernel SIMD_KERNEL = {
     .name = SIMD_NAME,
@@ -232,4 +233,11 @@ const struct kernel SIMD_KERNEL = {
     .from_half = from_half,
     .from_bfloat = from_bfloat,
     .from_int8 = from_int8,
+    .affine = affine,
+    .outer = outer,
+    .row_sums = row_sums,
+    .softmax_columns = softmax_columns,
+    .step_sgd = step_sgd,
+    .step_momentum = step_momentum,
+    .step_adam = step_adam,
 };

@@ -360,6 +360,135 @@ static void narrow_numbers_widen_exactly(void **state)
     assert_true(y[2 * 0x80] == -128 && y[2 * 0x7f] == 127);
 }
 
+/* ---- nets ---- */
+
+enum { NET_ROWS = 21, NET_LD = 96 };
+
+struct nets {
+    _Alignas(64) float x[NET_ROWS * NET_LD], y[NET_ROWS * NET_LD];
+    float w[NET_ROWS * NET_ROWS], bias[NET_ROWS];
+    uint32_t label[NET_LD];
+};
+
+static void nets_fill(struct nets *n, struct rng *r, size_t outs)
+{
+    for (size_t i = 0; i < NET_ROWS * NET_LD; i++)
+        n->x[i] = number(r), n->y[i] = number(r);
+    for (size_t i = 0; i < NET_ROWS * NET_ROWS; i++)
+        n->w[i] = number(r);
+    for (size_t i = 0; i < NET_ROWS; i++)
+        n->bias[i] = number(r);
+    for (size_t i = 0; i < NET_LD; i++)
+        n->label[i] = (uint32_t)rng_below(r, outs);
+}
+
+static void assert_same(const float *found, const float *want, size_t n, const char *what)
+{
+    for (size_t i = 0; i < n; i++)
+        assert_near(found[i], want[i], 8, what, i);
+}
+
+/* What one table makes of the same numbers. */
+static void run_layers(const struct kernel *k, struct nets *n, size_t outs, size_t ins, size_t cols,
+                       unsigned how)
+{
+    k->affine(&(struct kernel_affine){.y = n->y, .x = n->x, .w = n->w,
+                                      .wo = how & 1 ? 1 : NET_ROWS, .wi = how & 1 ? NET_ROWS : 1,
+                                      .bias = how & 2 ? n->bias : NULL,
+                                      .gate = how & 4 ? n->y : NULL, .relu = how & 8, .outs = outs,
+                                      .ins = ins, .cols = cols, .ld = NET_LD});
+    k->outer(&(struct kernel_outer){.w = n->w, .pitch = NET_ROWS, .a = n->y, .b = n->x,
+                                    .outs = outs, .ins = ins, .cols = cols, .ld = NET_LD});
+    k->row_sums(n->bias, n->y, outs, cols, NET_LD);
+}
+
+static void narrow_layers_agree_with_scalar(void **state)
+{
+    static const size_t cols[] = {16, 32, 48, 64, 80, 96};
+    struct rng r = {3, 4, 0};
+    static struct nets a, b;
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t outs = 1; outs <= NET_ROWS; outs += 2)
+            for (size_t ins = 1; ins <= NET_ROWS; ins += 3)
+                for (unsigned how = 0; how < 16; how++) {
+                    nets_fill(&a, &r, outs);
+                    b = a;
+                    run_layers(tables[t], &a, outs, ins, cols[(outs + how) % 6], how);
+                    run_layers(&kernel_scalar, &b, outs, ins, cols[(outs + how) % 6], how);
+                    assert_same(a.y, b.y, NET_ROWS * NET_LD, "affine");
+                    assert_same(a.w, b.w, NET_ROWS * NET_ROWS, "outer");
+                    assert_same(a.bias, b.bias, NET_ROWS, "row_sums");
+                }
+}
+
+static void softmax_agrees_with_scalar(void **state)
+{
+    struct rng r = {5, 6, 0};
+    static struct nets a, b;
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t outs = 1; outs <= NET_ROWS; outs++)
+            for (size_t n = 1; n <= NET_LD; n += 7) {
+                struct kernel_softmax k = {.outs = outs, .n = n, .ld = NET_LD, .scale = 0.5f};
+                struct kernel_softmax_sums one = {0}, two = {0};
+
+                nets_fill(&a, &r, outs);
+                k.label = n % 2 ? a.label : NULL;
+                for (size_t i = 0; i < NET_ROWS * NET_LD; i++)
+                    a.x[i] *= n % 3 ? 5.0f : 60.0f;
+                b = a;
+                k.z = a.x;
+                tables[t]->softmax_columns(&k, &one);
+                k.z = b.x;
+                kernel_scalar.softmax_columns(&k, &two);
+                for (size_t o = 0; o < outs; o++)
+                    assert_same(a.x + o * NET_LD, b.x + o * NET_LD, n, "softmax");
+                if (k.label) {
+                    assert_true(fabs(one.loss - two.loss) < 1e-4 * (1 + two.loss));
+                    assert_int_equal(one.right, two.right);
+                    for (size_t c = n; c < (n + 15) / 16 * 16; c++)
+                        assert_true(a.x[c] == 0);
+                }
+            }
+}
+
+static void optimizers_agree_with_scalar_for_every_length(void **state)
+{
+    struct rng r = {7, 8, 0};
+    float p[2][70], g[70], m[2][70], v[2][70];
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t n = 0; n <= 70; n++)
+            for (unsigned how = 0; how < 4; how++) {
+                const struct kernel *ks[] = {tables[t], &kernel_scalar};
+                struct kernel_optim rule = {.lr = 0.1f, .decay = 0.01f, .momentum = 0.9f,
+                                           .beta1 = 0.9f, .beta2 = 0.99f, .epsilon = 1e-8f,
+                                           .fix1 = 10, .fix2 = 100, .nesterov = how == 2};
+
+                for (size_t i = 0; i < 70; i++) {
+                    p[0][i] = p[1][i] = number(&r);
+                    g[i] = number(&r);
+                    m[0][i] = m[1][i] = number(&r);
+                    v[0][i] = v[1][i] = fabsf(number(&r));
+                }
+                for (size_t i = 0; i < 2; i++) {
+                    if (how == 0)
+                        ks[i]->step_sgd(&rule, p[i], g, n);
+                    else if (how < 3)
+                        ks[i]->step_momentum(&rule, p[i], g, m[i], n);
+                    else
+                        ks[i]->step_adam(&rule, p[i], g, m[i], v[i], n);
+                }
+                assert_same(p[0], p[1], 70, "parameters");
+                assert_same(m[0], m[1], 70, "momentum");
+                assert_same(v[0], v[1], 70, "squares");
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -375,6 +504,9 @@ int main(void)
         cmocka_unit_test(a_product_has_the_same_bits_wherever_it_stands),
         cmocka_unit_test(peaks_are_those_of_scalar_and_no_number_is_none),
         cmocka_unit_test(narrow_numbers_widen_exactly),
+        cmocka_unit_test(narrow_layers_agree_with_scalar),
+        cmocka_unit_test(softmax_agrees_with_scalar),
+        cmocka_unit_test(optimizers_agree_with_scalar_for_every_length),
     };
 
     return cmocka_run_group_tests(tests, find_tables, NULL);

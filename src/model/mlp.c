@@ -1,0 +1,421 @@
+/* The perceptron of several layers: softmax or squared error on top. */
+#include "model/mlp.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- activations ---- */
+
+bool activation_needs_z(enum shoal_activation f)
+{
+    return f == SHOAL_GELU;
+}
+
+/* z times the share of the normal distribution below it (Hendrycks and Gimpel 2016). */
+static float gelu(float z)
+{
+    return 0.5f * z * (1 + erff(z * 0.707106781f));
+}
+
+static float gelu_slope(float z)
+{
+    float below = 0.5f * (1 + erff(z * 0.707106781f));
+
+    return below + z * 0.398942280f * expf(-0.5f * z * z);
+}
+
+void activate(const struct net *net, enum shoal_activation f, float *a, const float *z, size_t n)
+{
+    switch (f) {
+    case SHOAL_RELU:
+        for (size_t i = 0; i < n; i++)
+            a[i] = z[i] > 0 ? z[i] : 0;
+        break;
+    case SHOAL_TANH: /* 2 sigmoid(2 z) - 1 */
+        for (size_t i = 0; i < n; i++)
+            a[i] = 2 * z[i];
+        net->kernel->sigmoid(a, a, n);
+        for (size_t i = 0; i < n; i++)
+            a[i] = 2 * a[i] - 1;
+        break;
+    case SHOAL_SIGMOID:
+        net->kernel->sigmoid(a, z, n);
+        break;
+    case SHOAL_GELU:
+        for (size_t i = 0; i < n; i++)
+            a[i] = gelu(z[i]);
+        break;
+    }
+}
+
+void activate_back(enum shoal_activation f, float *d, const float *a, const float *z, size_t n)
+{
+    switch (f) {
+    case SHOAL_RELU:
+        for (size_t i = 0; i < n; i++)
+            d[i] = a[i] > 0 ? d[i] : 0;
+        break;
+    case SHOAL_TANH:
+        for (size_t i = 0; i < n; i++)
+            d[i] *= 1 - a[i] * a[i];
+        break;
+    case SHOAL_SIGMOID:
+        for (size_t i = 0; i < n; i++)
+            d[i] *= a[i] * (1 - a[i]);
+        break;
+    case SHOAL_GELU:
+        for (size_t i = 0; i < n; i++)
+            d[i] *= gelu_slope(z[i]);
+        break;
+    }
+}
+
+/* ---- the net ---- */
+
+static shoal_status read_activation(struct mlp *m, const char *spec)
+{
+    static const char *const names[] = {"relu", "tanh", "sigmoid", "gelu"};
+    char text[16];
+    shoal_status st = net_spec_text(spec, "activation", text, sizeof text);
+
+    if (st != SHOAL_OK)
+        return st;
+    for (unsigned i = 0; i < 4; i++)
+        if (strcmp(text, names[i]) == 0) {
+            m->activation = i;
+            return SHOAL_OK;
+        }
+    return shoal_fail(SHOAL_EINVAL, "net: activation is %s, want relu, tanh, sigmoid or gelu",
+                      text);
+}
+
+/* "64,64", or nothing for no hidden layer. */
+static shoal_status read_layers(struct mlp *m, const char *spec)
+{
+    char text[256], *at = text;
+    shoal_status st = net_spec_text(spec, "layers", text, sizeof text);
+
+    while (st == SHOAL_OK && *at) {
+        char *end;
+        unsigned long x = strtoul(at, &end, 10);
+
+        if (end == at || (*end && *end != ',') || x < 1 || x > NET_MAX_WIDTH ||
+            m->layers == NET_MAX_LAYERS)
+            return shoal_fail(SHOAL_EINVAL,
+                              "net: layers are '%s', want up to %d widths from 1 to %d", text,
+                              NET_MAX_LAYERS, NET_MAX_WIDTH);
+        m->width[++m->layers] = x;
+        at = *end ? end + 1 : end;
+    }
+    return st;
+}
+
+static shoal_status read_loss(struct net *net, const char *spec)
+{
+    char text[16];
+    shoal_status st = net_spec_text(spec, "loss", text, sizeof text);
+
+    net->classes = strcmp(text, "softmax") == 0;
+    if (st == SHOAL_OK && !net->classes && strcmp(text, "mse") != 0)
+        st = shoal_fail(SHOAL_EINVAL, "net: loss is %s, want softmax or mse", text);
+    return st;
+}
+
+static shoal_status add_layers(struct net *net, struct mlp *m)
+{
+    shoal_status st = SHOAL_OK;
+
+    m->narrow = m->width[0] <= MLP_NARROW;
+    for (size_t l = 1; l <= m->layers && st == SHOAL_OK; l++) {
+        char name[NET_NAME];
+
+        m->w[l] = net->size;
+        snprintf(name, sizeof name, "%zu.weight", l - 1);
+        st = net_tensor(net, name, (size_t[4]){m->width[l], m->width[l - 1]}, TENSOR_STEP);
+        m->b[l] = net->size;
+        snprintf(name, sizeof name, "%zu.bias", l - 1);
+        if (st == SHOAL_OK)
+            st = net_tensor(net, name, (size_t[4]){m->width[l]}, TENSOR_STEP);
+        m->narrow = m->narrow && m->width[l] <= MLP_NARROW;
+        net->flops += 6.0 * (double)m->width[l] * (double)m->width[l - 1];
+    }
+    return st;
+}
+
+static shoal_status mlp_init(struct net *net, const char *spec)
+{
+    struct mlp *m = net->impl = mem_array(1, sizeof *m);
+    shoal_status st = m ? SHOAL_OK : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = net_spec_size(spec, "inputs", 1, NET_MAX_WIDTH, &net->inputs);
+    if (st == SHOAL_OK)
+        st = net_spec_size(spec, "outputs", 1, NET_MAX_WIDTH, &net->outputs);
+    if (st == SHOAL_OK)
+        st = read_layers(m, spec);
+    if (st == SHOAL_OK)
+        st = read_activation(m, spec);
+    if (st == SHOAL_OK)
+        st = read_loss(net, spec);
+    if (st != SHOAL_OK)
+        return st;
+    m->width[0] = net->inputs;
+    m->width[++m->layers] = net->outputs;
+    return add_layers(net, m);
+}
+
+static void mlp_fini(struct net *net)
+{
+    free(net->impl);
+}
+
+/* He et al. 2015 where half of the units are silent, Glorot and Bengio 2010 else. */
+static void mlp_start(const struct net *net, float *params, uint64_t seed)
+{
+    const struct mlp *m = net->impl;
+
+    for (size_t l = 1; l <= m->layers; l++) {
+        size_t in = m->width[l - 1], out = m->width[l];
+        bool rectified = m->activation == SHOAL_RELU || m->activation == SHOAL_GELU;
+        double fan = l < m->layers && rectified ? (double)in : (double)(in + out);
+
+        net_fill_uniform(params + m->w[l], in * out, (float)sqrt(6 / fan), seed, l);
+    }
+}
+
+/* ---- workers ---- */
+
+static size_t padded(size_t floats)
+{
+    return (floats + 15) / 16 * 16;
+}
+
+static size_t wide_floats(const struct mlp *m, size_t batch)
+{
+    size_t sum = 0, most = 0;
+
+    for (size_t l = 1; l <= m->layers; l++) {
+        sum += padded(batch * m->width[l]) * (activation_needs_z(m->activation) ? 2 : 1);
+        most = m->width[l] > most ? m->width[l] : most;
+    }
+    return sum + 2 * padded(batch * most);
+}
+
+static void wide_place(struct mlp_worker *w)
+{
+    const struct mlp *m = w->mlp;
+    float *at = w->memory;
+    size_t most = 0;
+
+    for (size_t l = 1; l <= m->layers; l++) {
+        size_t floats = padded(w->batch * m->width[l]);
+
+        w->a[l] = at;
+        at += floats;
+        if (activation_needs_z(m->activation)) {
+            w->z[l] = at;
+            at += floats;
+        }
+        most = m->width[l] > most ? m->width[l] : most;
+    }
+    w->d[0] = at;
+    w->d[1] = at + padded(w->batch * most);
+}
+
+static size_t worker_floats(const struct mlp *m, size_t batch)
+{
+    return m->narrow ? narrow_floats(m) : wide_floats(m, batch);
+}
+
+static size_t mlp_worker_bytes(const struct net *net, size_t batch, unsigned threads)
+{
+    (void)threads;
+    return worker_floats(net->impl, batch) * sizeof(float);
+}
+
+static void mlp_worker_free(void *worker)
+{
+    struct mlp_worker *w = worker;
+
+    if (!w)
+        return;
+    mem_unmap(w->memory, w->floats * sizeof(float));
+    free(w);
+}
+
+static shoal_status mlp_worker_new(void **out, const struct net *net, size_t batch,
+                                   unsigned threads)
+{
+    struct mlp_worker *w = mem_array(1, sizeof *w);
+
+    (void)threads;
+    *out = NULL;
+    if (!w)
+        return SHOAL_ENOMEM;
+    *w = (struct mlp_worker){.net = net, .mlp = net->impl, .batch = batch};
+    w->floats = worker_floats(w->mlp, batch);
+    w->memory = mem_map(w->floats * sizeof(float));
+    if (!w->memory) {
+        free(w);
+        return SHOAL_ENOMEM;
+    }
+    (w->mlp->narrow ? narrow_place : wide_place)(w);
+    *out = w;
+    return SHOAL_OK;
+}
+
+/* ---- wide: rows are samples ---- */
+
+static void add_bias(float *z, const float *bias, size_t n, size_t width)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t o = 0; o < width; o++)
+            z[i * width + o] += bias[o];
+}
+
+/* a[layers] is the outputs before softmax. */
+static shoal_status wide_forward(struct mlp_worker *w, const float *params, const float *x,
+                                 size_t n)
+{
+    const struct mlp *m = w->mlp;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t l = 1; l <= m->layers && st == SHOAL_OK; l++) {
+        size_t in = m->width[l - 1], out = m->width[l];
+        float *z = w->z[l] ? w->z[l] : w->a[l];
+        bool last = l == m->layers;
+
+        if (last)
+            z = w->a[l];
+        st = gemm(false, true, n, out, in, 1, l == 1 ? x : w->a[l - 1], in, params + m->w[l], in, 0,
+                  z, out);
+        add_bias(z, params + m->b[l], n, out);
+        if (!last)
+            activate(w->net, m->activation, w->a[l], z, n * out);
+    }
+    return st;
+}
+
+static void sum_rows(const struct kernel *k, float *out, const float *d, size_t n, size_t width)
+{
+    memset(out, 0, width * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        k->axpy(out, 1, d + i * width, width);
+}
+
+static shoal_status ready(const struct net_hooks *hooks, const struct mlp *m, size_t l, size_t size)
+{
+    size_t to = l < m->layers ? m->w[l + 1] : size;
+
+    return hooks && hooks->ready ? hooks->ready(hooks->ctx, m->w[l], to) : SHOAL_OK;
+}
+
+/* d holds the gradient by z of layer l; afterwards the other d that of l - 1. */
+static shoal_status wide_back(struct mlp_worker *w, const float *params, const float *x, size_t n,
+                              size_t l, float *grads)
+{
+    const struct mlp *m = w->mlp;
+    size_t in = m->width[l - 1], out = m->width[l];
+    float *d = w->d[l % 2], *below = w->d[(l - 1) % 2];
+    shoal_status st;
+
+    if (n == 0) {
+        memset(grads + m->w[l], 0, in * out * sizeof *grads);
+        memset(grads + m->b[l], 0, out * sizeof *grads);
+        return SHOAL_OK;
+    }
+    st = gemm(true, false, out, in, n, 1, d, out, l == 1 ? x : w->a[l - 1], in, 0, grads + m->w[l],
+              in);
+    sum_rows(w->net->kernel, grads + m->b[l], d, n, out);
+    if (st != SHOAL_OK || l == 1)
+        return st;
+    st = gemm(false, false, n, in, out, 1, d, out, params + m->w[l], in, 0, below, in);
+    activate_back(m->activation, below, w->a[l - 1], w->z[l - 1], n * in);
+    return st;
+}
+
+static shoal_status wide_gradient(struct mlp_worker *w, const float *params,
+                                  const struct net_batch *b, float scale, float *grads,
+                                  const struct net_hooks *hooks, struct net_sums *sums)
+{
+    const struct mlp *m = w->mlp;
+    float *d = w->d[m->layers % 2];
+    shoal_status st = b->n > 0 ? wide_forward(w, params, b->x, b->n) : SHOAL_OK;
+
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(d, w->a[m->layers], b->n * w->net->outputs * sizeof *d);
+    net_loss_rows(w->net, b, scale, false, d, sums);
+    for (size_t l = m->layers; l >= 1 && st == SHOAL_OK; l--) {
+        st = wide_back(w, params, b->x, b->n, l, grads);
+        if (st == SHOAL_OK)
+            st = ready(hooks, m, l, w->net->size);
+    }
+    return st;
+}
+
+/* ---- both ---- */
+
+static shoal_status mlp_gradient(void *worker, const float *params, const struct net_batch *b,
+                                 float scale, float *grads, const struct net_hooks *hooks,
+                                 struct net_sums *sums)
+{
+    struct mlp_worker *w = worker;
+    shoal_status st;
+
+    if (!w->mlp->narrow)
+        return wide_gradient(w, params, b, scale, grads, hooks, sums);
+    st = narrow_gradient(w, params, b, scale, grads, sums);
+    return st == SHOAL_OK && hooks && hooks->ready ? hooks->ready(hooks->ctx, 0, w->net->size)
+                                                   : st;
+}
+
+static shoal_status mlp_measure(void *worker, const float *params, const struct net_batch *b,
+                                struct net_sums *sums)
+{
+    struct mlp_worker *w = worker;
+    shoal_status st;
+
+    if (w->mlp->narrow) {
+        narrow_measure(w, params, b, sums);
+        return SHOAL_OK;
+    }
+    st = wide_forward(w, params, b->x, b->n);
+    if (st == SHOAL_OK)
+        net_loss_rows(w->net, b, 1, true, w->a[w->mlp->layers], sums);
+    return st;
+}
+
+static shoal_status mlp_predict(void *worker, const float *params, const float *x, size_t n,
+                                float *y)
+{
+    struct mlp_worker *w = worker;
+    struct net_batch b = {.n = n, .x = x};
+    struct net_sums sums = {0};
+    shoal_status st;
+
+    if (w->mlp->narrow) {
+        narrow_predict(w, params, x, n, y);
+        return SHOAL_OK;
+    }
+    st = wide_forward(w, params, x, n);
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(y, w->a[w->mlp->layers], n * w->net->outputs * sizeof *y);
+    net_loss_rows(w->net, &b, 1, true, y, &sums);
+    return SHOAL_OK;
+}
+
+const struct net_ops mlp_ops = {
+    .kind = "mlp",
+    .init = mlp_init,
+    .fini = mlp_fini,
+    .start = mlp_start,
+    .worker_new = mlp_worker_new,
+    .worker_free = mlp_worker_free,
+    .worker_bytes = mlp_worker_bytes,
+    .gradient = mlp_gradient,
+    .measure = mlp_measure,
+    .predict = mlp_predict,
+};

@@ -1,0 +1,203 @@
+/* Layers that fit the registers: samples side by side, a tile of them at a time, so
+ * that all that a tile needs stays in the first cache. */
+#include "model/mlp.h"
+
+#include <math.h>
+
+static size_t columns(size_t n)
+{
+    return (n + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
+}
+
+static size_t widest(const struct mlp *m)
+{
+    size_t most = 0;
+
+    for (size_t l = 0; l <= m->layers; l++)
+        most = m->width[l] > most ? m->width[l] : most;
+    return most;
+}
+
+size_t narrow_floats(const struct mlp *m)
+{
+    size_t rows = 2 * widest(m);
+
+    for (size_t l = 0; l <= m->layers; l++)
+        rows += m->width[l] * (activation_needs_z(m->activation) ? 2 : 1);
+    return rows * MLP_TILE;
+}
+
+void narrow_place(struct mlp_worker *w)
+{
+    const struct mlp *m = w->mlp;
+    float *at = w->memory;
+
+    for (size_t l = 0; l <= m->layers; l++) {
+        w->a[l] = at;
+        at += m->width[l] * MLP_TILE;
+        if (activation_needs_z(m->activation)) {
+            w->z[l] = at;
+            at += m->width[l] * MLP_TILE;
+        }
+    }
+    w->d[0] = at;
+    w->d[1] = at + widest(m) * MLP_TILE;
+}
+
+/* Rows [n][width] to columns; behind the n-th zeros. */
+static void to_columns(float *out, const float *x, size_t n, size_t width)
+{
+    size_t cols = columns(n);
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < width; j++)
+            out[j * MLP_TILE + i] = x[i * width + j];
+    for (size_t i = n; i < cols; i++)
+        for (size_t j = 0; j < width; j++)
+            out[j * MLP_TILE + i] = 0;
+}
+
+static void forward(struct mlp_worker *w, const float *params, const float *x, size_t n)
+{
+    const struct mlp *m = w->mlp;
+    bool relu = m->activation == SHOAL_RELU;
+
+    to_columns(w->a[0], x, n, m->width[0]);
+    for (size_t l = 1; l <= m->layers; l++) {
+        bool last = l == m->layers;
+        float *z = w->z[l] && !last ? w->z[l] : w->a[l];
+
+        w->net->kernel->affine(&(struct kernel_affine){
+            .y = z, .x = w->a[l - 1], .w = params + m->w[l], .wo = m->width[l - 1], .wi = 1,
+            .bias = params + m->b[l], .outs = m->width[l], .ins = m->width[l - 1],
+            .cols = columns(n), .ld = MLP_TILE, .relu = relu && !last});
+        if (!last && !relu)
+            activate(w->net, m->activation, w->a[l], z, m->width[l] * MLP_TILE);
+    }
+}
+
+/* The loss of a tile; d becomes its gradient by the outputs. */
+static void classes_tile(const struct net *net, float *z, const struct net_batch *b, float scale,
+                         struct net_sums *sums)
+{
+    struct kernel_softmax_sums done = {0};
+
+    net->kernel->softmax_columns(&(struct kernel_softmax){.z = z, .label = b->label,
+                                                          .outs = net->outputs, .n = b->n,
+                                                          .ld = MLP_TILE, .scale = scale},
+                                 &done);
+    sums->loss += done.loss;
+    sums->right += (uint64_t)done.right;
+    sums->samples += b->n;
+}
+
+/* Through rows and back: squared errors are of nets that are small and rare. */
+static void targets_tile(const struct net *net, float *z, const struct net_batch *b, float scale,
+                         struct net_sums *sums)
+{
+    float row[MLP_NARROW];
+
+    for (size_t i = 0; i < b->n; i++) {
+        struct net_batch one = {.n = 1, .y = b->y + i * net->outputs};
+
+        for (size_t o = 0; o < net->outputs; o++)
+            row[o] = z[o * MLP_TILE + i];
+        net_loss_rows(net, &one, scale, false, row, sums);
+        for (size_t o = 0; o < net->outputs; o++)
+            z[o * MLP_TILE + i] = row[o];
+    }
+    for (size_t i = b->n; i < columns(b->n); i++)
+        for (size_t o = 0; o < net->outputs; o++)
+            z[o * MLP_TILE + i] = 0;
+}
+
+static void loss_tile(const struct net *net, float *z, const struct net_batch *b, float scale,
+                      struct net_sums *sums)
+{
+    (b->label ? classes_tile : targets_tile)(net, z, b, scale, sums);
+}
+
+/* d of layer l is in *d; afterwards that of the layer below. */
+static float *back(struct mlp_worker *w, const float *params, size_t l, float *d, size_t n,
+                   float *grads)
+{
+    const struct mlp *m = w->mlp;
+    const struct kernel *k = w->net->kernel;
+    float *below = w->d[l % 2];
+    bool relu = m->activation == SHOAL_RELU;
+
+    k->outer(&(struct kernel_outer){.w = grads + m->w[l], .pitch = m->width[l - 1], .a = d,
+                                    .b = w->a[l - 1], .outs = m->width[l], .ins = m->width[l - 1],
+                                    .cols = columns(n), .ld = MLP_TILE});
+    k->row_sums(grads + m->b[l], d, m->width[l], columns(n), MLP_TILE);
+    if (l == 1)
+        return NULL;
+    k->affine(&(struct kernel_affine){
+        .y = below, .x = d, .w = params + m->w[l], .wo = 1, .wi = m->width[l - 1],
+        .gate = relu ? w->a[l - 1] : NULL, .outs = m->width[l - 1], .ins = m->width[l],
+        .cols = columns(n), .ld = MLP_TILE});
+    if (!relu)
+        activate_back(m->activation, below, w->a[l - 1], w->z[l - 1], m->width[l - 1] * MLP_TILE);
+    return below;
+}
+
+static struct net_batch tile_of(const struct net *net, const struct net_batch *b, size_t from)
+{
+    size_t left = b->n - from;
+
+    return (struct net_batch){
+        .n = left < MLP_TILE ? left : MLP_TILE,
+        .x = b->x + from * net->inputs,
+        .label = b->label ? b->label + from : NULL,
+        .y = b->y ? b->y + from * net->outputs : NULL,
+    };
+}
+
+shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
+                             float scale, float *grads, struct net_sums *sums)
+{
+    const struct mlp *m = w->mlp;
+
+    memset(grads, 0, w->net->size * sizeof *grads);
+    for (size_t from = 0; from < b->n; from += MLP_TILE) {
+        struct net_batch tile = tile_of(w->net, b, from);
+        float *d = w->a[m->layers];
+
+        forward(w, params, tile.x, tile.n);
+        loss_tile(w->net, d, &tile, scale, sums);
+        for (size_t l = m->layers; l >= 1; l--)
+            d = back(w, params, l, d, tile.n, grads);
+    }
+    return SHOAL_OK;
+}
+
+void narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
+                    struct net_sums *sums)
+{
+    for (size_t from = 0; from < b->n; from += MLP_TILE) {
+        struct net_batch tile = tile_of(w->net, b, from);
+
+        forward(w, params, tile.x, tile.n);
+        loss_tile(w->net, w->a[w->mlp->layers], &tile, 1, sums);
+    }
+}
+
+void narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n, float *y)
+{
+    const struct net *net = w->net;
+    float *z = w->a[w->mlp->layers];
+
+    for (size_t from = 0; from < n; from += MLP_TILE) {
+        size_t some = n - from < MLP_TILE ? n - from : MLP_TILE;
+        struct kernel_softmax_sums unused = {0};
+
+        forward(w, params, x + from * net->inputs, some);
+        if (net->classes)
+            net->kernel->softmax_columns(&(struct kernel_softmax){.z = z, .outs = net->outputs,
+                                                                  .n = some, .ld = MLP_TILE},
+                                         &unused);
+        for (size_t i = 0; i < some; i++)
+            for (size_t o = 0; o < net->outputs; o++)
+                y[(from + i) * net->outputs + o] = z[o * MLP_TILE + i];
+    }
+}

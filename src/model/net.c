@@ -1,0 +1,240 @@
+/* What all nets share: descriptions, tensors in a block, and losses. */
+#include "model/mlp.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct net_ops *const kinds[] = {&mlp_ops};
+
+/* ---- descriptions ---- */
+
+static const char *find_value(const char *spec, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (const char *at = spec; (at = strstr(at, key)) != NULL; at += len)
+        if (at > spec && at[-1] == ' ' && at[len] == '=')
+            return at + len + 1;
+    return NULL;
+}
+
+bool net_spec_has(const char *spec, const char *key)
+{
+    return find_value(spec, key) != NULL;
+}
+
+shoal_status net_spec_text(const char *spec, const char *key, char *text, size_t cap)
+{
+    const char *at = find_value(spec, key);
+    size_t len = at ? strcspn(at, " ") : 0;
+
+    if (!at || len >= cap)
+        return shoal_fail(SHOAL_EINVAL, "net: found %s of %s in '%s', want one of 0 to %zu bytes",
+                          at ? "too much" : "no value", key, spec, cap - 1);
+    memcpy(text, at, len);
+    text[len] = '\0';
+    return SHOAL_OK;
+}
+
+static bool read_size(const char *text, size_t least, size_t most, size_t *value)
+{
+    char *end;
+    unsigned long long x = strtoull(text, &end, 10);
+
+    *value = (size_t)x;
+    return *text >= '0' && *text <= '9' && *end == '\0' && x >= least && x <= most;
+}
+
+shoal_status net_spec_size(const char *spec, const char *key, size_t least, size_t most,
+                           size_t *value)
+{
+    char text[24];
+    shoal_status st = net_spec_text(spec, key, text, sizeof text);
+
+    if (st == SHOAL_OK && !read_size(text, least, most, value))
+        st = shoal_fail(SHOAL_EINVAL, "net: %s is '%s', want a whole number from %zu to %zu", key,
+                        text, least, most);
+    return st;
+}
+
+static const struct net_ops *find_kind(const char *spec)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        size_t len = strlen(kinds[i]->kind);
+
+        if (strncmp(spec, kinds[i]->kind, len) == 0 && spec[len] == ' ')
+            return kinds[i];
+    }
+    return NULL;
+}
+
+/* ---- nets ---- */
+
+static shoal_status init(struct net *net, const char *spec)
+{
+    shoal_status st;
+
+    net->ops = find_kind(spec);
+    if (!net->ops || strlen(spec) >= NET_SPEC)
+        return shoal_fail(SHOAL_EINVAL, "net: found '%.40s', want a kind of net that is known here",
+                          spec);
+    snprintf(net->spec, sizeof net->spec, "%s", spec);
+    st = kernel_choose(&net->kernel);
+    return st == SHOAL_OK ? net->ops->init(net, spec) : st;
+}
+
+shoal_status net_new(struct net **out, const char *spec)
+{
+    struct net *net = mem_array(1, sizeof *net);
+    shoal_status st = net ? init(net, spec) : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st != SHOAL_OK) {
+        net_free(net);
+        return st;
+    }
+    *out = net;
+    return SHOAL_OK;
+}
+
+void net_free(struct net *net)
+{
+    if (!net)
+        return;
+    if (net->ops)
+        net->ops->fini(net);
+    free(net->tensors);
+    free(net);
+}
+
+shoal_status net_tensor(struct net *net, const char *name, const size_t *dims,
+                        enum tensor_rule rule)
+{
+    struct tensor t = {.at = net->size, .size = 1, .rule = rule};
+    size_t cap = net->ntensors;
+    void *at = net->tensors;
+    shoal_status st;
+
+    snprintf(t.name, sizeof t.name, "%s", name);
+    for (size_t i = 0; i < 4 && dims[i] > 0; i++) {
+        t.dims[i] = dims[i];
+        if (__builtin_mul_overflow(t.size, dims[i], &t.size) || t.size > (size_t)1 << 40)
+            return shoal_fail(SHOAL_ELIMIT, "net: %s is too large", name);
+    }
+    st = mem_grow(&at, &cap, net->ntensors + 1, sizeof t);
+    net->tensors = at;
+    if (st != SHOAL_OK)
+        return st;
+    net->tensors[net->ntensors++] = t;
+    net->size += (t.size + NET_ALIGN - 1) / NET_ALIGN * NET_ALIGN;
+    return SHOAL_OK;
+}
+
+const struct tensor *net_find(const struct net *net, const char *name)
+{
+    for (size_t i = 0; i < net->ntensors; i++)
+        if (strcmp(net->tensors[i].name, name) == 0)
+            return &net->tensors[i];
+    return NULL;
+}
+
+void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at)
+{
+    struct rng r = {.seed = seed, .stream = 0xde45e + at};
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = bound * (float)(2 * rng_unit(&r) - 1);
+}
+
+/* ---- sums and losses ---- */
+
+void net_sums_add(struct net_sums *sum, const struct net_sums *more)
+{
+    sum->samples += more->samples;
+    sum->right += more->right;
+    sum->right5 += more->right5;
+    sum->loss += more->loss;
+    sum->squared += more->squared;
+    sum->absolute += more->absolute;
+    sum->cosine += more->cosine;
+}
+
+static float largest(const float *z, size_t n)
+{
+    float top = z[0];
+
+    for (size_t o = 1; o < n; o++)
+        top = z[o] > top ? z[o] : top;
+    return top;
+}
+
+/* z becomes probabilities; gives -log of the label's. */
+static double softmax_row(float *z, size_t n, uint32_t label)
+{
+    float top = largest(z, n), own = label < n ? z[label] - top : 0, total = 0;
+
+    for (size_t o = 0; o < n; o++)
+        total += z[o] = expf(z[o] - top);
+    for (size_t o = 0; o < n; o++)
+        z[o] /= total;
+    return (double)(logf(total) - own);
+}
+
+static void classes_row(float *z, size_t n, uint32_t label, float scale, bool keep,
+                        struct net_sums *sums)
+{
+    size_t above = 0;
+
+    for (size_t o = 0; o < n; o++)
+        above += z[o] > z[label];
+    sums->right += above == 0;
+    sums->right5 += above < 5;
+    sums->loss += softmax_row(z, n, label);
+    if (keep)
+        return;
+    z[label] -= 1;
+    for (size_t o = 0; o < n; o++)
+        z[o] *= scale;
+}
+
+/* The loss of a sample is |z - y|^2 / n. */
+static void targets_row(float *z, const float *y, size_t n, float scale, bool keep,
+                        struct net_sums *sums)
+{
+    double squared = 0, absolute = 0, zz = 0, yy = 0, zy = 0;
+    float by = 2 * scale / (float)n;
+
+    for (size_t o = 0; o < n; o++) {
+        float d = z[o] - y[o];
+
+        squared += (double)d * (double)d;
+        absolute += fabs((double)d);
+        zz += (double)z[o] * (double)z[o];
+        yy += (double)y[o] * (double)y[o];
+        zy += (double)z[o] * (double)y[o];
+        if (!keep)
+            z[o] = by * d;
+    }
+    sums->squared += squared / (double)n;
+    sums->loss += squared / (double)n;
+    sums->absolute += absolute / (double)n;
+    sums->cosine += zz > 0 && yy > 0 ? zy / sqrt(zz * yy) : 0;
+}
+
+void net_loss_rows(const struct net *net, const struct net_batch *b, float scale, bool keep,
+                   float *z, struct net_sums *sums)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        float *row = z + i * net->outputs;
+
+        if (b->label)
+            classes_row(row, net->outputs, b->label[i], scale, keep, sums);
+        else if (b->y)
+            targets_row(row, b->y + i * net->outputs, net->outputs, scale, keep, sums);
+        else if (net->classes)
+            softmax_row(row, net->outputs, UINT32_MAX);
+    }
+    sums->samples += b->n;
+}
