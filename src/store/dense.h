@@ -12,9 +12,9 @@
  *
  *   sync       the owner adds one gradient of each worker, in their order, steps, and
  *              sends the piece to all: the bits do not depend on who was quicker
- *   async      the owner answers each gradient at once; it steps when `quorum` of
- *              them have come. A worker has at most DENSE_CREDITS gradients under
- *              way and otherwise waits for nobody
+ *   async      the owner answers each gradient at once; it steps, by their mean, when
+ *              `quorum` of them have come (Gupta et al. 2016: softsync). A worker has at
+ *              most DENSE_CREDITS gradients without an answer, else waits for nobody
  *   bounded:S  the same, and nobody is more than S steps ahead of the slowest
  *   average:K  every rank steps by itself, with state of its own; every K steps the
  *              parameters and the state are averaged
@@ -71,7 +71,6 @@ struct dense_opts {
     unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     unsigned servers;   /* the last so many ranks own all pieces; 0: all ranks do */
     unsigned quorum;    /* async, bounded: gradients of a step; 0: one of each worker */
-    bool crowded;       /* more threads than cores: let others run while waiting */
     struct optim optim;
 };
 
@@ -114,7 +113,10 @@ shoal_status dense_load(struct dense *d, float *const in[DENSE_STATES], uint64_t
 struct shoal_rank_stats dense_stats(const struct dense *d);
 uint64_t dense_applied(const struct dense *d); /* pieces that this rank stepped on */
 uint64_t dense_lead(const struct dense *d);    /* steps ahead of the slowest, at most */
-/* The square of the length of the last step's gradient, of pieces stepped here. */
+/* Whether the lengths of gradients are measured from now on. */
+void dense_measure(struct dense *d, bool measure);
+/* The squares of the lengths of the gradients that this rank stepped on while it was
+ * asked to measure, summed; collective sums give those of whole gradients. */
 double dense_norm2(const struct dense *d);
 
 #endif

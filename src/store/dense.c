@@ -1,0 +1,395 @@
+/* A dense block: opening it, its steps as a worker sees them, and mail. */
+#include "store/piece.h"
+
+#include <stdlib.h>
+
+enum { PIECE_LEAST = 4096 }; /* floats: what is shorter costs as much to send */
+
+/* ---- pieces ---- */
+
+/* Some for each owner, so that the first travel while the last are computed. */
+static size_t piece_len(size_t n, unsigned owners)
+{
+    size_t len = (n / (4 * (size_t)owners) + 15) / 16 * 16;
+
+    return len < PIECE_LEAST ? PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
+}
+
+static unsigned owners_of(const struct dense *d)
+{
+    return d->opts.servers ? d->opts.servers : d->ranks;
+}
+
+static shoal_status make_pieces(struct dense *d)
+{
+    unsigned owners = owners_of(d), first = d->opts.servers ? d->workers : 0;
+
+    d->piece_len = piece_len(d->n, owners);
+    d->npieces = (d->n + d->piece_len - 1) / d->piece_len;
+    d->pieces = mem_array(d->npieces, sizeof *d->pieces);
+    if (!d->pieces)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < d->npieces; i++) {
+        struct piece *p = &d->pieces[i];
+
+        p->from = i * d->piece_len;
+        p->len = d->n - p->from < d->piece_len ? d->n - p->from : d->piece_len;
+        p->owner = first + (unsigned)(i % owners);
+    }
+    return SHOAL_OK;
+}
+
+/* Only pages that are used are ever there, so what others own costs nothing. */
+static shoal_status make_blocks(struct dense *d)
+{
+    size_t bytes = d->n * sizeof(float);
+
+    for (unsigned i = 0; i < optim_states(&d->opts.optim); i++) {
+        d->state[i] = mem_map(bytes);
+        if (!d->state[i])
+            return SHOAL_ENOMEM;
+    }
+    d->sum = d->shares ? mem_map(bytes) : NULL;
+    return d->sum || !d->shares ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* ---- opening ---- */
+
+static shoal_status check_opts(unsigned ranks, const struct dense_opts *o)
+{
+    if (o->servers >= ranks && o->servers > 0)
+        return shoal_fail(SHOAL_EINVAL, "store: %u servers among %u ranks, want at least one rank "
+                          "that trains", o->servers, ranks);
+    if (o->policy == SHOAL_AVERAGE && o->servers > 0)
+        return shoal_fail(SHOAL_EINVAL, "store: %u servers with average, want none: every rank "
+                          "steps by itself", o->servers);
+    if ((o->policy == SHOAL_BOUNDED || o->policy == SHOAL_AVERAGE) && o->staleness == 0)
+        return shoal_fail(SHOAL_EINVAL, "store: staleness is 0, want 1 or more steps");
+    return SHOAL_OK;
+}
+
+static shoal_status make(struct dense *d, const struct dense_range *ranges, size_t nranges)
+{
+    shoal_status st = check_opts(d->ranks, &d->opts);
+
+    if (st != SHOAL_OK)
+        return st;
+    d->workers = d->ranks - d->opts.servers;
+    d->quorum = d->opts.quorum && d->opts.quorum < d->workers ? d->opts.quorum : d->workers;
+    d->shares = d->ranks > 1 && d->opts.policy != SHOAL_AVERAGE;
+    d->ranges = mem_array(nranges, sizeof *d->ranges);
+    d->clocks = mem_array(d->ranks, sizeof *d->clocks);
+    if (!d->ranges || !d->clocks)
+        return SHOAL_ENOMEM;
+    memcpy(d->ranges, ranges, nranges * sizeof *ranges);
+    d->nranges = nranges;
+    st = make_pieces(d);
+    return st == SHOAL_OK ? make_blocks(d) : st;
+}
+
+static shoal_status listen(struct dense *d)
+{
+    comm_on(d->comm, TAG_GRADIENT, gradient_handle, d);
+    comm_on(d->comm, TAG_PIECE, piece_handle, d);
+    comm_on(d->comm, TAG_STEPPED, stepped_handle, d);
+    comm_on(d->comm, TAG_ARRIVED, arrived_handle, d);
+    return comm_barrier(d->comm);
+}
+
+shoal_status dense_open(struct dense **out, struct comm *comm, float *params, size_t n,
+                        const struct dense_range *ranges, size_t nranges,
+                        const struct kernel *kernel, const struct dense_opts *opts)
+{
+    struct dense *d = mem_array(1, sizeof *d);
+    bool alone = !comm || comm_size(comm) == 1;
+    shoal_status st = SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (d) {
+        *d = (struct dense){.comm = alone ? NULL : comm, .kernel = kernel, .opts = *opts,
+                            .ranks = 1, .params = params, .n = n};
+        if (!alone) {
+            d->rank = comm_rank(comm);
+            d->ranks = comm_size(comm);
+        }
+        st = make(d, ranges, nranges);
+    }
+    if (!alone)
+        st = comm_agree(comm, st);
+    if (st == SHOAL_OK && d->comm)
+        st = listen(d);
+    if (st != SHOAL_OK) {
+        dense_close(d);
+        return st;
+    }
+    *out = d;
+    return SHOAL_OK;
+}
+
+/* Mail that is still on its way, because a rank is gone, stays where it is. */
+static void mails_free(struct mail *m)
+{
+    while (m) {
+        struct mail *next = m->next;
+
+        free(m->tickets);
+        free(m->message);
+        free(m);
+        m = next;
+    }
+}
+
+static shoal_status mails_return(struct dense *d)
+{
+    struct mail **at = &d->mails;
+
+    while (*at) {
+        struct mail *m = *at;
+        bool done = true;
+
+        for (unsigned r = 0; r < m->sent && done; r++) {
+            shoal_status st = comm_test(d->comm, &m->tickets[r], &done);
+
+            if (st != SHOAL_OK)
+                return st;
+        }
+        if (!done) {
+            at = &m->next;
+            continue;
+        }
+        *at = m->next;
+        m->next = d->idle;
+        d->idle = m;
+    }
+    return SHOAL_OK;
+}
+
+static void pieces_free(struct dense *d)
+{
+    for (size_t i = 0; d->pieces && i < d->npieces; i++)
+        while (d->pieces[i].early) {
+            struct early *e = d->pieces[i].early;
+
+            d->pieces[i].early = e->next;
+            free(e);
+        }
+    free(d->pieces);
+}
+
+void dense_close(struct dense *d)
+{
+    if (!d)
+        return;
+    if (d->comm) {
+        for (unsigned tag = TAG_GRADIENT; tag <= TAG_ARRIVED; tag++)
+            comm_on(d->comm, tag, NULL, NULL);
+        (void)mails_return(d);
+    }
+    mails_free(d->idle);
+    pieces_free(d);
+    for (unsigned i = 0; i < DENSE_STATES; i++)
+        mem_unmap(d->state[i], d->n * sizeof(float));
+    mem_unmap(d->sum, d->n * sizeof(float));
+    free(d->ranges);
+    free(d->clocks);
+    free(d);
+}
+
+uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *o)
+{
+    unsigned owners = o->servers ? o->servers : ranks;
+    uint64_t whole = n * sizeof(float), states = optim_states(&o->optim);
+
+    if (ranks == 1 || o->policy == SHOAL_AVERAGE)
+        return whole * states;
+    return whole * (states + 1) / owners + whole; /* the last is mail */
+}
+
+/* ---- asking ---- */
+
+bool dense_works(const struct dense *d)
+{
+    return d->rank < d->workers;
+}
+
+unsigned dense_worker(const struct dense *d)
+{
+    return d->rank;
+}
+
+unsigned dense_workers(const struct dense *d)
+{
+    return d->workers;
+}
+
+struct shoal_rank_stats dense_stats(const struct dense *d)
+{
+    struct shoal_rank_stats stats = d->stats;
+    struct comm_stats c = {0};
+
+    if (d->comm)
+        c = comm_stats(d->comm);
+    stats.bytes_in = c.bytes_in;
+    stats.bytes_out = c.bytes_out;
+    stats.messages = c.messages_out;
+    stats.waited = c.waited;
+    return stats;
+}
+
+uint64_t dense_applied(const struct dense *d)
+{
+    return d->applied;
+}
+
+uint64_t dense_lead(const struct dense *d)
+{
+    return d->lead;
+}
+
+void dense_measure(struct dense *d, bool measure)
+{
+    d->measure = measure;
+}
+
+double dense_norm2(const struct dense *d)
+{
+    return d->norm2;
+}
+
+/* ---- steps ---- */
+
+/* A piece may lie across ranges of several rules. */
+void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t)
+{
+    for (size_t i = 0; i < d->nranges; i++) {
+        const struct dense_range *r = &d->ranges[i];
+        size_t a = r->from > from ? r->from : from, b = r->to < to ? r->to : to;
+        float *state[DENSE_STATES] = {0};
+
+        if (a >= b)
+            continue;
+        for (unsigned k = 0; k < DENSE_STATES; k++)
+            state[k] = d->state[k] ? d->state[k] + a : NULL;
+        if (r->rule == DENSE_KEEP)
+            memcpy(d->params + a, g + (a - from), (b - a) * sizeof *g);
+        else
+            optim_step(&d->opts.optim, d->kernel, lr, t, r->rule == DENSE_STEP, d->params + a,
+                       g + (a - from), state, b - a);
+    }
+    if (d->measure)
+        d->norm2 += d->kernel->sumsq(g, to - from);
+    d->applied++;
+}
+
+shoal_status dense_begin(struct dense *d, float *grads, float lr)
+{
+    d->grads = grads;
+    d->lr = lr;
+    d->waiting = d->npieces;
+    for (size_t i = 0; d->shares && i < d->npieces; i++)
+        d->pieces[i].unready = d->pieces[i].len;
+    return SHOAL_OK;
+}
+
+shoal_status dense_ready(struct dense *d, size_t from, size_t to)
+{
+    shoal_status st = SHOAL_OK;
+
+    /* Else the others' steps would change parameters that are still read. */
+    if (!d->shares || d->opts.policy != SHOAL_SYNC || from >= to)
+        return SHOAL_OK;
+    for (size_t i = to - 1; st == SHOAL_OK; i -= d->piece_len) {
+        struct piece *p = &d->pieces[i / d->piece_len];
+        size_t a = p->from > from ? p->from : from;
+        size_t b = p->from + p->len < to ? p->from + p->len : to;
+
+        p->unready -= b - a;
+        if (p->unready == 0)
+            st = push_piece(d, p);
+        i = p->from + d->piece_len - 1; /* so that the next is in the piece before */
+        if (p->from <= from)
+            break;
+    }
+    return st == SHOAL_OK ? comm_poll(d->comm, NULL) : st;
+}
+
+static bool all_fresh(void *ctx)
+{
+    const struct dense *d = ctx;
+
+    return d->waiting == 0;
+}
+
+static shoal_status finish_alone(struct dense *d)
+{
+    dense_step(d, d->grads, 0, d->n, d->lr, ++d->steps);
+    if (d->opts.policy != SHOAL_AVERAGE || d->ranks == 1)
+        return SHOAL_OK;
+    return d->steps % d->opts.staleness == 0 ? average(d) : comm_poll(d->comm, NULL);
+}
+
+shoal_status dense_finish(struct dense *d)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (!d->shares)
+        return finish_alone(d);
+    d->clock++;
+    comm_round(d->comm, d->clock);
+    if (d->opts.policy == SHOAL_SYNC)
+        return comm_until(d->comm, all_fresh, d);
+    for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
+        st = push_piece(d, &d->pieces[i]);
+    if (st == SHOAL_OK && d->opts.policy == SHOAL_BOUNDED)
+        st = tell_step(d);
+    return st == SHOAL_OK ? comm_poll(d->comm, NULL) : st;
+}
+
+shoal_status dense_poll(struct dense *d)
+{
+    return d->comm ? comm_poll(d->comm, NULL) : SHOAL_OK;
+}
+
+/* ---- mail ---- */
+
+static shoal_status mail_fit(struct dense *d, struct mail *m, size_t bytes)
+{
+    if (!m->tickets)
+        m->tickets = mem_array(d->ranks, sizeof *m->tickets);
+    if (bytes > m->cap) {
+        free(m->message);
+        m->message = mem_array(bytes, 1);
+        m->cap = m->message ? bytes : 0;
+    }
+    return m->tickets && m->message ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+shoal_status mail_take(struct dense *d, struct mail **out, size_t bytes)
+{
+    shoal_status st = d->idle ? SHOAL_OK : mails_return(d);
+    struct mail *m = d->idle;
+
+    *out = NULL;
+    if (st != SHOAL_OK)
+        return st;
+    if (m)
+        d->idle = m->next;
+    else if (!(m = mem_array(1, sizeof *m)))
+        return SHOAL_ENOMEM;
+    st = mail_fit(d, m, bytes);
+    if (st != SHOAL_OK) {
+        m->next = NULL;
+        mails_free(m);
+        return st;
+    }
+    m->sent = 0;
+    m->next = d->mails;
+    d->mails = m;
+    *out = m;
+    return SHOAL_OK;
+}
+
+shoal_status mail_send(struct dense *d, struct mail *m, unsigned to, unsigned tag, size_t len)
+{
+    return comm_send(d->comm, to, tag, m->message, len, &m->tickets[m->sent++]);
+}

@@ -1,0 +1,226 @@
+/* Where all ranks meet: at a bound, at a mean, and when a stretch of work is over. */
+#include "store/piece.h"
+
+#include <stdlib.h>
+
+/* ---- nobody far ahead ---- */
+
+shoal_status stepped_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct dense *d = ctx;
+
+    (void)data;
+    (void)len;
+    d->clocks[from]++;
+    return SHOAL_OK;
+}
+
+static uint64_t slowest(const struct dense *d)
+{
+    uint64_t least = d->clock;
+
+    for (unsigned r = 0; r < d->workers; r++)
+        if (r != d->rank && d->clocks[r] < least)
+            least = d->clocks[r];
+    return least;
+}
+
+static bool near_enough(void *ctx)
+{
+    const struct dense *d = ctx;
+
+    return d->clock - slowest(d) <= d->opts.staleness;
+}
+
+static shoal_status tell(struct dense *d, unsigned tag, unsigned to)
+{
+    struct mail *m;
+    shoal_status st = mail_take(d, &m, 1);
+
+    for (unsigned i = 1; i < d->ranks && st == SHOAL_OK; i++) {
+        unsigned r = (d->rank + i) % d->ranks;
+
+        if (r < to)
+            st = mail_send(d, m, r, tag, 0);
+    }
+    return st;
+}
+
+shoal_status tell_step(struct dense *d)
+{
+    uint64_t lead;
+    shoal_status st = tell(d, TAG_STEPPED, d->workers);
+
+    if (st == SHOAL_OK)
+        st = comm_until(d->comm, near_enough, d);
+    lead = d->clock - slowest(d);
+    d->lead = lead > d->lead ? lead : d->lead;
+    return st;
+}
+
+/* ---- means ---- */
+
+static shoal_status mean_of(struct dense *d, float *x)
+{
+    shoal_status st = comm_sum_floats(d->comm, x, d->n);
+
+    d->kernel->scale(x, 1 / (float)d->ranks, d->n);
+    return st;
+}
+
+shoal_status average(struct dense *d)
+{
+    shoal_status st = mean_of(d, d->params);
+
+    for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++)
+        if (d->state[i])
+            st = mean_of(d, d->state[i]);
+    return st;
+}
+
+/* ---- meeting ---- */
+
+shoal_status arrived_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct dense *d = ctx;
+
+    (void)from;
+    (void)data;
+    (void)len;
+    d->arrived++;
+    return SHOAL_OK;
+}
+
+static bool all_answered(void *ctx)
+{
+    const struct dense *d = ctx;
+
+    for (size_t i = 0; i < d->npieces; i++)
+        if (d->pieces[i].out > 0)
+            return false;
+    return true;
+}
+
+static bool all_arrived(void *ctx)
+{
+    const struct dense *d = ctx;
+
+    return d->arrived == d->workers;
+}
+
+/* What others own is taken from them: 0 and their sum is theirs. */
+static shoal_status collect(struct dense *d, float *x)
+{
+    for (size_t i = 0; i < d->npieces; i++)
+        if (!owns(d, &d->pieces[i]))
+            memset(x + d->pieces[i].from, 0, d->pieces[i].len * sizeof *x);
+    return comm_sum_floats(d->comm, x, d->n);
+}
+
+static shoal_status arrive(struct dense *d)
+{
+    shoal_status st = dense_works(d) ? comm_until(d->comm, all_answered, d) : SHOAL_OK;
+
+    if (st == SHOAL_OK && dense_works(d)) {
+        d->arrived++;
+        st = tell(d, TAG_ARRIVED, d->ranks);
+    }
+    if (st == SHOAL_OK)
+        st = comm_until(d->comm, all_arrived, d);
+    d->arrived = 0;
+    return st;
+}
+
+shoal_status dense_meet(struct dense *d)
+{
+    shoal_status st;
+
+    if (!d->comm)
+        return SHOAL_OK;
+    if (!d->shares)
+        return average(d);
+    st = arrive(d);
+    if (st != SHOAL_OK)
+        return st;
+    for (size_t i = 0; i < d->npieces; i++)
+        if (owns(d, &d->pieces[i]))
+            piece_flush(d, &d->pieces[i]);
+    memset(d->clocks, 0, d->ranks * sizeof *d->clocks);
+    d->clock = 0;
+    /* Under SHOAL_SYNC workers have the same parameters already, bit for bit. */
+    if (d->opts.policy == SHOAL_SYNC && d->opts.servers == 0)
+        return comm_barrier(d->comm);
+    st = collect(d, d->params);
+    for (size_t i = 0; i < d->npieces; i++)
+        d->pieces[i].version = d->pieces[i].gradients = 0;
+    /* Nobody may push while others still collect. */
+    return st == SHOAL_OK ? comm_barrier(d->comm) : st;
+}
+
+/* ---- state ---- */
+
+static uint64_t steps_made(const struct dense *d)
+{
+    uint64_t most = d->steps;
+
+    for (size_t i = 0; i < d->npieces; i++)
+        most = d->pieces[i].steps > most ? d->pieces[i].steps : most;
+    return most;
+}
+
+shoal_status dense_save(struct dense *d, float *const out[DENSE_STATES], uint64_t *steps)
+{
+    double most = (double)steps_made(d);
+    float *whole = d->shares ? mem_map(d->n * sizeof *whole) : NULL;
+    shoal_status st = d->shares && !whole ? SHOAL_ENOMEM : SHOAL_OK;
+
+    if (d->comm)
+        st = comm_agree(d->comm, st);
+    if (st == SHOAL_OK && d->comm)
+        st = comm_max(d->comm, &most, 1);
+    *steps = (uint64_t)most;
+    for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++) {
+        if (!d->state[i])
+            continue;
+        if (whole) {
+            memcpy(whole, d->state[i], d->n * sizeof *whole);
+            st = collect(d, whole);
+        }
+        if (st == SHOAL_OK && d->rank == 0)
+            memcpy(out[i], whole ? whole : d->state[i], d->n * sizeof *whole);
+    }
+    mem_unmap(whole, d->n * sizeof *whole);
+    return st == SHOAL_OK && d->comm ? comm_barrier(d->comm) : st;
+}
+
+static shoal_status broadcast(struct dense *d, float *x)
+{
+    enum { AT_ONCE = 1 << 24 }; /* floats */
+    shoal_status st = SHOAL_OK;
+
+    for (size_t at = 0; d->comm && st == SHOAL_OK && at < d->n; at += AT_ONCE) {
+        size_t some = d->n - at < AT_ONCE ? d->n - at : AT_ONCE;
+
+        st = comm_broadcast(d->comm, 0, x + at, some * sizeof *x);
+    }
+    return st;
+}
+
+shoal_status dense_load(struct dense *d, float *const in[DENSE_STATES], uint64_t steps)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (d->comm)
+        st = comm_broadcast(d->comm, 0, &steps, sizeof steps);
+    d->steps = steps;
+    for (size_t i = 0; i < d->npieces; i++)
+        d->pieces[i].steps = steps;
+    for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++) {
+        if (!d->state[i])
+            continue;
+        if (d->rank == 0)
+            memcpy(d->state[i], in[i], d->n * sizeof(float));
+        st = broadcast(d, d->state[i]);
+    }
+    return st == SHOAL_OK && d->comm ? comm_barrier(d->comm) : st;
+}

@@ -1,0 +1,251 @@
+/* Gradients on their way to the owners of their pieces, and fresh pieces back. */
+#include "store/piece.h"
+
+#include <stdlib.h>
+
+static size_t message_len(size_t floats)
+{
+    return sizeof(struct piece_head) + floats * sizeof(float);
+}
+
+static float *floats_of(struct piece_head *h)
+{
+    return (float *)(h + 1);
+}
+
+static const float *const_floats_of(const struct piece_head *h)
+{
+    return (const float *)(h + 1);
+}
+
+/* ---- the owner ---- */
+
+/* Mail with the piece as it is now. */
+static shoal_status write_piece(struct dense *d, const struct piece *p, struct mail **out)
+{
+    shoal_status st = mail_take(d, out, message_len(p->len));
+
+    if (st != SHOAL_OK)
+        return st;
+    *(*out)->message = (struct piece_head){.piece = (uint32_t)(p - d->pieces),
+                                           .count = (uint32_t)p->len, .version = p->gradients};
+    memcpy(floats_of((*out)->message), d->params + p->from, p->len * sizeof(float));
+    return SHOAL_OK;
+}
+
+/* Of SHOAL_SYNC gradients were scaled to be added; else their mean counts, though a
+ * flush may have less than a quorum. State that is kept has a mean anyway. */
+static void scale_sum(struct dense *d, const struct piece *p)
+{
+    bool sync = d->opts.policy == SHOAL_SYNC;
+
+    for (size_t i = 0; i < d->nranges; i++) {
+        const struct dense_range *r = &d->ranges[i];
+        size_t a = r->from > p->from ? r->from : p->from;
+        size_t b = r->to < p->from + p->len ? r->to : p->from + p->len;
+        unsigned of = r->rule == DENSE_KEEP ? p->got : sync ? 1 : d->quorum;
+
+        if (a < b && of > 1)
+            d->kernel->scale(d->sum + a, 1 / (float)of, b - a);
+    }
+}
+
+static void step_piece(struct dense *d, struct piece *p, float lr)
+{
+    scale_sum(d, p);
+    dense_step(d, d->sum + p->from, p->from, p->from + p->len, lr, ++p->steps);
+    p->got = 0;
+}
+
+static void add_gradient(struct dense *d, struct piece *p, const float *g)
+{
+    float *sum = d->sum + p->from;
+
+    if (p->got == 0)
+        memcpy(sum, g, p->len * sizeof *g);
+    else
+        d->kernel->axpy(sum, 1, g, p->len);
+    p->got++;
+    p->gradients++;
+}
+
+static void note_stale(struct dense *d, uint64_t behind)
+{
+    unsigned bin = 0;
+
+    for (uint64_t most = 1; behind >= most && bin + 1 < SHOAL_STALE_BINS;) {
+        bin++;
+        most = bin == 1 ? 2 : (most - 1) * 2 + 1;
+    }
+    d->stats.stale[bin]++;
+    d->stats.rows_pushed++;
+}
+
+/* sync: the next worker's, and then those that came before their turn. */
+static shoal_status keep_early(struct piece *p, unsigned from, float lr, const float *g)
+{
+    struct early *e = mem_array(1, sizeof *e + p->len * sizeof *g);
+
+    if (!e)
+        return SHOAL_ENOMEM;
+    e->from = from;
+    e->lr = lr;
+    memcpy(e->at, g, p->len * sizeof *g);
+    e->next = p->early;
+    p->early = e;
+    return SHOAL_OK;
+}
+
+static struct early *take_early(struct piece *p, unsigned from)
+{
+    for (struct early **at = &p->early; *at; at = &(*at)->next)
+        if ((*at)->from == from) {
+            struct early *e = *at;
+
+            *at = e->next;
+            return e;
+        }
+    return NULL;
+}
+
+/* All workers', this rank's own piece included, which needs no mail. */
+static shoal_status send_stepped(struct dense *d, struct piece *p)
+{
+    struct mail *m;
+    shoal_status st = SHOAL_OK;
+
+    if (dense_works(d))
+        d->waiting--;
+    if (d->workers == 1 && dense_works(d))
+        return SHOAL_OK;
+    st = write_piece(d, p, &m);
+    for (unsigned i = 1; i <= d->ranks && st == SHOAL_OK; i++) {
+        unsigned to = (d->rank + i) % d->ranks;
+
+        if (to != d->rank && to < d->workers)
+            st = mail_send(d, m, to, TAG_PIECE, message_len(p->len));
+    }
+    return st;
+}
+
+static shoal_status take_in_order(struct dense *d, struct piece *p, unsigned from, float lr,
+                                  const float *g)
+{
+    struct early *e;
+
+    if (from != p->got)
+        return keep_early(p, from, lr, g);
+    add_gradient(d, p, g);
+    while (p->got < d->workers && (e = take_early(p, p->got)) != NULL) {
+        add_gradient(d, p, e->at);
+        lr = e->lr;
+        free(e);
+    }
+    if (p->got < d->workers)
+        return SHOAL_OK;
+    step_piece(d, p, lr);
+    return send_stepped(d, p);
+}
+
+static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from, float lr,
+                                 uint64_t version, const float *g)
+{
+    struct mail *m;
+    shoal_status st;
+
+    note_stale(d, p->gradients - version);
+    add_gradient(d, p, g);
+    if (p->got >= d->quorum)
+        step_piece(d, p, lr);
+    d->last_lr = lr;
+    if (from == d->rank) {
+        p->version = p->gradients;
+        return SHOAL_OK;
+    }
+    st = write_piece(d, p, &m);
+    return st == SHOAL_OK ? mail_send(d, m, from, TAG_PIECE, message_len(p->len)) : st;
+}
+
+void piece_flush(struct dense *d, struct piece *p)
+{
+    if (p->got > 0)
+        step_piece(d, p, d->last_lr);
+}
+
+static shoal_status take(struct dense *d, struct piece *p, unsigned from, float lr,
+                         uint64_t version, const float *g)
+{
+    if (d->opts.policy == SHOAL_SYNC)
+        return take_in_order(d, p, from, lr, g);
+    return take_at_once(d, p, from, lr, version, g);
+}
+
+static shoal_status check(const struct dense *d, unsigned from, const void *data, size_t len)
+{
+    const struct piece_head *h = data;
+
+    if (len >= sizeof *h && h->piece < d->npieces && h->count == d->pieces[h->piece].len &&
+        len == message_len(h->count))
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes that are no piece", from, len);
+}
+
+shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct dense *d = ctx;
+    const struct piece_head *h = data;
+    shoal_status st = check(d, from, data, len);
+
+    if (st == SHOAL_OK && !owns(d, &d->pieces[h->piece]))
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sent a gradient to rank %u that is not the "
+                        "owner", from, d->rank);
+    if (st != SHOAL_OK)
+        return st;
+    return take(d, &d->pieces[h->piece], from, h->lr, h->version, const_floats_of(h));
+}
+
+/* ---- the worker ---- */
+
+shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct dense *d = ctx;
+    const struct piece_head *h = data;
+    shoal_status st = check(d, from, data, len);
+    struct piece *p;
+
+    if (st != SHOAL_OK)
+        return st;
+    p = &d->pieces[h->piece];
+    memcpy(d->params + p->from, const_floats_of(h), p->len * sizeof(float));
+    p->version = h->version;
+    p->out--;
+    d->waiting--;
+    return SHOAL_OK;
+}
+
+static bool has_credit(void *ctx)
+{
+    const struct piece *p = ctx;
+
+    return p->out < DENSE_CREDITS;
+}
+
+shoal_status push_piece(struct dense *d, struct piece *p)
+{
+    const float *g = d->grads + p->from;
+    struct mail *m;
+    shoal_status st;
+
+    if (owns(d, p))
+        return take(d, p, d->rank, d->lr, p->version, g);
+    st = comm_until(d->comm, has_credit, p);
+    if (st == SHOAL_OK)
+        st = mail_take(d, &m, message_len(p->len));
+    if (st != SHOAL_OK)
+        return st;
+    *m->message = (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr,
+                                      .count = (uint32_t)p->len, .version = p->version};
+    memcpy(floats_of(m->message), g, p->len * sizeof *g);
+    p->out++;
+    return mail_send(d, m, p->owner, TAG_GRADIENT, message_len(p->len));
+}

@@ -1,0 +1,113 @@
+/* The inside of a dense block, for dense.c, dense_push.c and dense_meet.c; not a door. */
+#ifndef SHOAL_PIECE_H
+#define SHOAL_PIECE_H
+
+#include "store/store.h"
+
+#include <string.h>
+
+enum {
+    TAG_GRADIENT = 1, /* struct piece_head, floats */
+    TAG_PIECE,        /* the same: fresh parameters */
+    TAG_STEPPED,      /* nothing: the sender has ended a step */
+    TAG_ARRIVED,      /* nothing: all gradients of the sender were answered */
+};
+
+struct piece_head {
+    uint32_t piece, count; /* count: floats */
+    float lr;
+    uint32_t unused;
+    uint64_t version; /* gradients that the piece had got: as the worker knew, or now */
+};
+
+/* A share that came before its turn. */
+struct early {
+    struct early *next;
+    unsigned from;
+    float lr;
+    float at[];
+};
+
+struct piece {
+    size_t from, len;
+    unsigned owner;
+    /* on a worker */
+    size_t unready;   /* floats of this step */
+    unsigned out;     /* gradients without an answer */
+    uint64_t version; /* as of the last answer */
+    /* on the owner */
+    unsigned got;      /* gradients in the sum */
+    uint64_t steps;    /* made so far */
+    uint64_t gradients;
+    struct early *early;
+};
+
+/* Sent to one rank or several; it comes back when all have it. */
+struct mail {
+    struct mail *next;
+    comm_ticket *tickets; /* [ranks] */
+    unsigned sent;        /* of them */
+    struct piece_head *message;
+    size_t cap;
+};
+
+struct dense {
+    struct comm *comm; /* NULL: alone */
+    const struct kernel *kernel;
+    struct dense_opts opts;
+    unsigned rank, ranks, workers, quorum;
+    float *params; /* [n] */
+    size_t n;
+    struct dense_range *ranges;
+    size_t nranges;
+    struct piece *pieces;
+    size_t npieces, piece_len;
+    float *sum;                 /* [n] of what came, where owned */
+    float *state[DENSE_STATES]; /* [n] where owned, or all of it */
+    bool shares;                /* gradients travel to owners: not alone, not averaging */
+
+    float *grads;
+    float lr;
+    float last_lr; /* of the last gradient that came: for a flush */
+    size_t waiting; /* pieces of this step whose fresh parameters are not here (sync) */
+    uint64_t *clocks; /* [ranks] steps that each worker ended */
+    unsigned arrived; /* workers that meet */
+    uint64_t clock, lead, applied;
+    uint64_t steps; /* alone, or averaging */
+    bool measure;
+    double norm2;
+    struct mail *mails, *idle;
+    struct shoal_rank_stats stats;
+};
+
+static inline bool owns(const struct dense *d, const struct piece *p)
+{
+    return p->owner == d->rank;
+}
+
+/* ---- dense.c ---- */
+
+/* Steps on [from, to) with the gradients g, which are of that range. */
+void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t);
+shoal_status mail_take(struct dense *d, struct mail **out, size_t bytes);
+/* After the last mail_send the mail returns by itself. */
+shoal_status mail_send(struct dense *d, struct mail *m, unsigned to, unsigned tag, size_t len);
+
+/* ---- dense_push.c ---- */
+
+shoal_status push_piece(struct dense *d, struct piece *p);
+shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len);
+/* Steps on what came, though it be less than a quorum. */
+void piece_flush(struct dense *d, struct piece *p);
+
+/* ---- dense_meet.c ---- */
+
+shoal_status stepped_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status arrived_handle(void *ctx, unsigned from, const void *data, size_t len);
+/* SHOAL_BOUNDED: this worker ended a step, and waits for the slowest. */
+shoal_status tell_step(struct dense *d);
+/* SHOAL_AVERAGE: parameters and state become their means. */
+shoal_status average(struct dense *d);
+
+#endif

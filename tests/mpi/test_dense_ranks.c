@@ -1,0 +1,274 @@
+/* A dense block that ranks train together: run.sh starts this program several times
+ * over. Rank 0 prints TAP. */
+#include "store/store.h"
+
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LENGTH = 16 * 2500, STEPS = 24 }; /* floats: some pieces for each of four owners */
+
+static struct comm *c;
+static const struct kernel *kernel;
+static const struct dense_range whole[] = {{0, LENGTH, DENSE_STEP}};
+
+static float *block(void)
+{
+    float *at = mem_map(LENGTH * sizeof *at);
+
+    CHECK(at != NULL);
+    return at;
+}
+
+static void unblock(float *at)
+{
+    mem_unmap(at, LENGTH * sizeof *at);
+}
+
+/* Whole numbers, so that sums are exact in any order. */
+static float gradient(unsigned worker, unsigned step, size_t i)
+{
+    return (float)(rng_at(worker, step, i) % 17) - 8;
+}
+
+static void fill(float *grads, unsigned worker, unsigned step)
+{
+    for (size_t i = 0; i < LENGTH; i++)
+        grads[i] = gradient(worker, step, i);
+}
+
+/* In ranges of odd places, from the end as a backward pass gives them. */
+static void step(struct dense *d, float *grads, unsigned number, float lr)
+{
+    static const size_t cuts[] = {0, 16, 4080, 9 * 1600, 30000, LENGTH};
+
+    fill(grads, dense_worker(d), number);
+    CHECK_OK(dense_begin(d, grads, lr));
+    for (size_t i = 5; i > 0; i--)
+        CHECK_OK(dense_ready(d, cuts[i - 1], cuts[i]));
+    CHECK_OK(dense_finish(d));
+}
+
+static void train(struct dense *d, float *grads, unsigned from, unsigned to, float lr)
+{
+    for (unsigned s = from; s < to && dense_works(d); s++) {
+        if (rng_at(rank, s, 1) % 5 == 0)
+            usleep((unsigned)(rng_at(rank, s, 2) % 2000));
+        step(d, grads, s, lr);
+    }
+    CHECK_OK(dense_meet(d));
+}
+
+/* Every gradient of every worker once, times -lr / quorum. */
+static size_t count_wrong(const float *params, unsigned workers, unsigned steps, double by)
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < LENGTH; i += 7) {
+        double want = 0;
+
+        for (unsigned w = 0; w < workers; w++)
+            for (unsigned s = 0; s < steps; s++)
+                want -= by * (double)gradient(w, s, i);
+        wrong += (double)params[i] != want;
+    }
+    return wrong;
+}
+
+/* Whether the block has the same bits on every rank. */
+static void check_same(const float *params)
+{
+    uint64_t hash = 0, sum;
+
+    for (size_t i = 0; i < LENGTH; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &params[i], sizeof bits);
+        hash = rng_mix(hash ^ bits);
+    }
+    hash >>= 16;
+    sum = hash;
+    CHECK_OK(comm_sum_u64(c, &sum, 1));
+    CHECK(sum == hash * size);
+}
+
+static void applied_once(enum shoal_sync policy, unsigned staleness, unsigned servers,
+                         unsigned quorum, const char *name)
+{
+    struct dense_opts o = {.policy = policy, .staleness = staleness, .servers = servers,
+                           .quorum = quorum};
+    float *params = block(), *grads = block();
+    struct dense *d;
+    unsigned workers, of;
+
+    CHECK_OK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o));
+    workers = dense_workers(d);
+    of = policy == SHOAL_SYNC ? 1 : quorum && quorum < workers ? quorum : workers;
+    train(d, grads, 0, STEPS / 2, (float)of);
+    check_same(params);
+    train(d, grads, STEPS / 2, STEPS, (float)of);
+    check_same(params);
+    CHECK(count_wrong(params, workers, STEPS, 1) == 0);
+    if (policy == SHOAL_BOUNDED)
+        CHECK(dense_lead(d) <= staleness);
+    dense_close(d);
+    unblock(params);
+    unblock(grads);
+    end_case(c, name);
+}
+
+/* One rank that is given the sum of all gradients gets the same parameters. */
+static void sync_is_one_rank(enum optim_kind kind, unsigned servers, const char *name)
+{
+    struct dense_opts o = {.policy = SHOAL_SYNC, .servers = servers,
+                           .optim = {.kind = kind, .momentum = 0.9f, .beta1 = 0.9f, .beta2 = 0.99f,
+                                     .epsilon = 1e-3f, .decay = 0.01f}};
+    float *params = block(), *alone = block(), *grads = block(), *sum = block();
+    struct dense *d, *one;
+    size_t wrong = 0;
+
+    CHECK_OK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o));
+    o.servers = 0;
+    CHECK_OK(dense_open(&one, NULL, alone, LENGTH, whole, 1, kernel, &o));
+    train(d, grads, 0, STEPS, 0.01f);
+    for (unsigned s = 0; s < STEPS; s++) {
+        memset(sum, 0, LENGTH * sizeof *sum);
+        for (unsigned w = 0; w < dense_workers(d); w++) {
+            fill(grads, w, s);
+            kernel->axpy(sum, 1, grads, LENGTH);
+        }
+        CHECK_OK(dense_begin(one, sum, 0.01f));
+        CHECK_OK(dense_finish(one));
+    }
+    for (size_t i = 0; i < LENGTH; i++)
+        wrong += fabsf(params[i] - alone[i]) > 0;
+    CHECK(wrong == 0);
+    check_same(params);
+    dense_close(d);
+    dense_close(one);
+    unblock(params);
+    unblock(alone);
+    unblock(grads);
+    unblock(sum);
+    end_case(c, name);
+}
+
+/* Saved halfway and loaded into a new block, it goes on as if nothing had been. */
+static void state_survives(enum shoal_sync policy, const char *name)
+{
+    struct dense_opts o = {.policy = policy, .staleness = 3,
+                           .optim = {.kind = OPTIM_ADAM, .beta1 = 0.9f, .beta2 = 0.99f,
+                                     .epsilon = 1e-3f}};
+    float *a = block(), *b = block(), *grads = block();
+    float *state[DENSE_STATES] = {block(), block()};
+    struct dense *d;
+    uint64_t steps = 0;
+
+    CHECK_OK(dense_open(&d, c, a, LENGTH, whole, 1, kernel, &o));
+    train(d, grads, 0, STEPS / 2, 0.01f);
+    CHECK_OK(dense_save(d, state, &steps));
+    CHECK(steps == STEPS / 2);
+    memcpy(b, a, LENGTH * sizeof *b);
+    train(d, grads, STEPS / 2, STEPS, 0.01f);
+    dense_close(d);
+    CHECK_OK(dense_open(&d, c, b, LENGTH, whole, 1, kernel, &o));
+    CHECK_OK(dense_load(d, state, steps));
+    train(d, grads, STEPS / 2, STEPS, 0.01f);
+    CHECK(memcmp(a, b, LENGTH * sizeof *a) == 0);
+    dense_close(d);
+    unblock(a);
+    unblock(b);
+    unblock(grads);
+    unblock(state[0]);
+    unblock(state[1]);
+    end_case(c, name);
+}
+
+static void average_is_the_mean(void)
+{
+    struct dense_opts o = {.policy = SHOAL_AVERAGE, .staleness = 4};
+    float *params = block(), *grads = block();
+    struct dense *d;
+
+    CHECK_OK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o));
+    train(d, grads, 0, STEPS, (float)size);
+    check_same(params);
+    CHECK(count_wrong(params, size, STEPS, 1) == 0);
+    dense_close(d);
+    unblock(params);
+    unblock(grads);
+    end_case(c, "average: the mean of all ranks, each gradient once");
+}
+
+/* Values that are kept become the mean over the workers. */
+static void kept_values_are_means(enum shoal_sync policy, const char *name)
+{
+    const struct dense_range ranges[] = {{0, 8000, DENSE_STEP}, {8000, 8016, DENSE_KEEP},
+                                         {8016, LENGTH, DENSE_BARE}};
+    struct dense_opts o = {.policy = policy};
+    float *params = block(), *grads = block();
+    struct dense *d;
+
+    CHECK_OK(dense_open(&d, c, params, LENGTH, ranges, 3, kernel, &o));
+    for (size_t i = 0; i < LENGTH; i++)
+        grads[i] = (float)(rank + 1);
+    CHECK_OK(dense_begin(d, grads, 1));
+    CHECK_OK(dense_ready(d, 0, LENGTH));
+    CHECK_OK(dense_finish(d));
+    CHECK_OK(dense_meet(d));
+    CHECK(params[8003] == (float)(size + 1) / 2);
+    CHECK(params[7999] < 0 && params[8016] == params[7999]);
+    dense_close(d);
+    unblock(params);
+    unblock(grads);
+    end_case(c, name);
+}
+
+static void nonsense_is_refused(void)
+{
+    struct dense_opts o = {.policy = SHOAL_ASYNC, .servers = size};
+    float *params = block();
+    struct dense *d = NULL;
+
+    CHECK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o) == SHOAL_EINVAL);
+    CHECK(d == NULL);
+    o = (struct dense_opts){.policy = SHOAL_BOUNDED};
+    CHECK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o) == SHOAL_EINVAL);
+    unblock(params);
+    end_case(c, "servers alone and a bound of 0 are refused");
+}
+
+int main(void)
+{
+    if (comm_open(&c) != SHOAL_OK) {
+        fprintf(stderr, "# %s\n", shoal_error());
+        return 1;
+    }
+    fragile = c;
+    rank = comm_rank(c);
+    size = comm_size(c);
+    CHECK_OK(kernel_choose(&kernel));
+    applied_once(SHOAL_SYNC, 0, 0, 0, "sync: every gradient is applied once");
+    applied_once(SHOAL_ASYNC, 0, 0, 1, "async: every gradient is applied once, each as it comes");
+    applied_once(SHOAL_ASYNC, 0, 0, 0, "async: every gradient is applied once, in means");
+    applied_once(SHOAL_ASYNC, 0, size / 2, 2, "async: the same with servers");
+    applied_once(SHOAL_BOUNDED, 1, 0, 0, "bounded:1: applied once, and the bound holds");
+    applied_once(SHOAL_BOUNDED, 5, size / 4, 1, "bounded:5: the same with servers");
+    sync_is_one_rank(OPTIM_SGD, 0, "sync with sgd is one rank with the sum, bit for bit");
+    sync_is_one_rank(OPTIM_MOMENTUM, size / 2, "the same with momentum and servers");
+    sync_is_one_rank(OPTIM_ADAM, 0, "the same with Adam");
+    state_survives(SHOAL_SYNC, "sync goes on from its saved state bit for bit");
+    state_survives(SHOAL_AVERAGE, "average goes on from its saved state bit for bit");
+    average_is_the_mean();
+    kept_values_are_means(SHOAL_SYNC, "sync: kept values become means");
+    kept_values_are_means(SHOAL_ASYNC, "async: kept values become means");
+    nonsense_is_refused();
+    if (rank == 0)
+        printf("1..%u\n", cases);
+    comm_close(c, true);
+    return all_passed ? 0 : 1;
+}
