@@ -114,6 +114,8 @@ struct shoal_net_opts {
     double weight_decay;
     uint64_t seed;
     double valid;              /* the share of samples, chosen by the seed, held out */
+    bool in_order;             /* samples as they stand, not shuffled */
+    unsigned report_steps;     /* report every so many steps; 0: every second */
 
     unsigned threads;          /* 0: one for each core */
     uint64_t memory_limit;
@@ -129,7 +131,8 @@ struct shoal_net_opts {
     enum shoal_every every;
     double every_value;
     bool resume;
-    const char *command;       /* remembered in the checkpoint for whoever resumes */
+    const char *command;       /* remembered in the checkpoint for whoever resumes: words, each */
+    size_t command_len;        /* ended by a NUL, in all so many bytes */
 
     const char *metrics;       /* JSON lines; NULL: none */
     bool (*report)(void *user, const struct shoal_net_report *report);
@@ -153,6 +156,74 @@ struct shoal_net_stats {
     bool resumed;
     struct shoal_rank_stats ranks;
 };
+
+SHOAL_API struct shoal_net_opts shoal_net_default(void);
+SHOAL_API shoal_status shoal_net_check(const struct shoal_net_opts *opts);
+
+/* What the last checkpoint of a folder says; end it with shoal_net_resume_free. A
+ * folder without one, or with those of another kind of model, is SHOAL_ENOENT. */
+struct shoal_net_resume {
+    char *path;       /* of the checkpoint */
+    char *command;    /* as it was given */
+    size_t command_len;
+    char spec[512];   /* of the net */
+    unsigned epoch, epochs;
+    double progress, seconds;
+    uint64_t samples;
+};
+
+SHOAL_API shoal_status shoal_net_resume_read(struct shoal_net_resume *out, const char *folder);
+SHOAL_API void shoal_net_resume_free(struct shoal_net_resume *r);
+
+/* ---- Nets ---------------------------------------------------------------------------
+ * A trained net with all that it needs to answer. Immutable. */
+
+typedef struct shoal_net shoal_net;
+
+SHOAL_API shoal_status shoal_net_open(shoal_net **out, const char *path);
+/* Appears whole or not at all. */
+SHOAL_API shoal_status shoal_net_save(const shoal_net *net, const char *path);
+SHOAL_API void shoal_net_close(shoal_net *net);
+/* "mlp inputs=2 layers=64 outputs=4 activation=relu loss=softmax" */
+SHOAL_API const char *shoal_net_spec(const shoal_net *net);
+/* What was remembered of its training: "epochs", "samples", "loss", ...; or NULL. */
+SHOAL_API const char *shoal_net_fact(const shoal_net *net, const char *key);
+SHOAL_API size_t shoal_net_inputs(const shoal_net *net);
+SHOAL_API size_t shoal_net_outputs(const shoal_net *net);
+SHOAL_API bool shoal_net_classes(const shoal_net *net); /* outputs are probabilities of classes */
+SHOAL_API uint64_t shoal_net_parameters(const shoal_net *net);
+/* Tensor i, or NULL behind the last: its name, dimensions (0 behind the last) and floats. */
+SHOAL_API const float *shoal_net_tensor(const shoal_net *net, size_t i, const char **name,
+                                        size_t dims[4]);
+/* y [n][outputs] for x [n][inputs], both in the units of the data. */
+SHOAL_API shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, float *y);
+SHOAL_API shoal_status shoal_net_predict_samples(const shoal_net *net, const shoal_samples *s,
+                                                 size_t from, size_t n, float *y);
+/* On samples with classes or targets; errors of targets are in the units of the data.
+ * confusion [outputs][outputs] counts (class, answer), or is NULL. */
+SHOAL_API shoal_status shoal_net_eval(const shoal_net *net, const shoal_samples *s,
+                                      struct shoal_net_figures *out, uint64_t *confusion);
+
+/* ---- Perceptrons: `shoal train mlp` ---------------------------------------------------- */
+
+struct shoal_mlp_opts {
+    struct shoal_net_opts train;
+    const char *layers; /* widths of the hidden ones, "64,64"; "" for none */
+    enum shoal_activation activation;
+    bool raw;           /* numbers as they are, not scaled to mean 0 and variance 1 */
+    const char *start;  /* a model file to begin with; NULL: at random */
+};
+
+SHOAL_API struct shoal_mlp_opts shoal_mlp_default(void);
+SHOAL_API shoal_status shoal_mlp_plan(struct shoal_net_plan *plan, const shoal_samples *data,
+                                      const shoal_samples *valid,
+                                      const struct shoal_mlp_opts *opts);
+/* Learns from `data`; what is held out is a share of it, or `valid` unless NULL. *out
+ * is NULL on ranks other than 0. */
+SHOAL_API shoal_status shoal_mlp_train(shoal_net **out, const shoal_samples *data,
+                                       const shoal_samples *valid,
+                                       const struct shoal_mlp_opts *opts,
+                                       struct shoal_net_stats *stats);
 
 #ifdef __cplusplus
 }

@@ -16,6 +16,7 @@
 
 #include "base/base.h"
 #include "data/data.h"
+#include "eval/nets.h"
 
 /* shoal_eval_run on rows that are being trained: row i of `rows`, which has as
  * many as the vocabulary, is word i's. Nothing of them is copied but the rows

@@ -74,6 +74,7 @@ struct dense {
     unsigned arrived; /* workers that meet */
     uint64_t clock, lead, applied;
     uint64_t steps; /* alone, or averaging */
+    uint64_t averaged; /* steps when models were averaged last */
     bool measure;
     double norm2;
     struct mail *mails, *idle;

@@ -161,6 +161,93 @@ shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *s)
                             real(s->load_most), "stale", counts(s->stale, SHOAL_STALE_BINS)));
 }
 
+/* ---- nets ---- */
+
+static json_t *net_settings(const struct shoal_net_opts *o, const char *spec,
+                            const struct shoal_net_plan *plan, const char *kernel)
+{
+    static const char *const optimizers[] = {"sgd", "momentum", "adam"};
+    static const char *const schedules[] = {"constant", "linear", "inverse-time", "cosine"};
+    static const char *const syncs[] = {"async", "bounded", "sync", "average"};
+
+    return json_pack("{ss ss si si si ss sf ss sf sf sI sI sI sI ss si si ss ss}", "event",
+                     "settings", "net", spec, "epochs", (int)o->epochs, "batch", (int)o->batch,
+                     "global_batch", (int)o->global_batch, "optimizer", optimizers[o->optimizer],
+                     "lr", o->lr, "schedule", schedules[o->schedule], "warmup", o->warmup,
+                     "weight_decay", o->weight_decay, "seed", (json_int_t)o->seed, "samples",
+                     (json_int_t)plan->samples, "held_out", (json_int_t)plan->valid, "parameters",
+                     (json_int_t)plan->parameters, "sync", syncs[o->sync], "staleness",
+                     (int)o->staleness, "ranks", (int)shoal_ranks_size(o->ranks), "kernel", kernel,
+                     "version", shoal_version());
+}
+
+shoal_status metrics_open_net(struct metrics **out, const struct shoal_net_opts *opts,
+                              const char *spec, const struct shoal_net_plan *plan,
+                              const char *kernel)
+{
+    struct metrics *m = mem_array(1, sizeof *m);
+    shoal_status st;
+
+    *out = NULL;
+    if (!m)
+        return SHOAL_ENOMEM;
+    m->path = opts->metrics;
+    m->file = fopen(opts->metrics, opts->resume ? "a" : "w");
+    if (!m->file) {
+        free(m);
+        return shoal_fail_errno(SHOAL_EIO, "%s", opts->metrics);
+    }
+    st = put(m, net_settings(opts, spec, plan, kernel));
+    if (st != SHOAL_OK) {
+        metrics_close(m);
+        return st;
+    }
+    *out = m;
+    return SHOAL_OK;
+}
+
+/* What was not measured is left out. */
+static void set_real(json_t *line, const char *name, double x)
+{
+    if (line && isfinite(x))
+        json_object_set_new(line, name, json_real(x));
+}
+
+static json_t *figures(const struct shoal_net_figures *f)
+{
+    json_t *line = json_object();
+
+    set_real(line, "loss", f->loss);
+    set_real(line, "accuracy", f->accuracy);
+    set_real(line, "top5", f->top5);
+    set_real(line, "mse", f->mse);
+    set_real(line, "mae", f->mae);
+    set_real(line, "rmse", f->rmse);
+    set_real(line, "cosine", f->cosine);
+    set_real(line, "word_top1", f->word1);
+    set_real(line, "word_top5", f->word5);
+    set_real(line, "word_top10", f->word10);
+    return line;
+}
+
+shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *r)
+{
+    static const char *const events[] = {"interval", "epoch", "checkpoint", "done"};
+    json_t *line =
+        json_pack("{ss si si so so so so so so so so so}", "event", events[r->event], "epoch",
+                  (int)r->epoch, "epochs", (int)r->epochs, "progress", real(r->progress), "samples",
+                  integer(r->samples), "steps", integer(r->steps), "seconds", real(r->seconds),
+                  "samples_per_second", real(r->samples_per_second), "train", figures(&r->train),
+                  "valid", figures(&r->valid), "lr", real(r->lr), "memory", integer(r->memory));
+
+    set_real(line, "gradient", r->gradient);
+    if (r->event == SHOAL_EVENT_EPOCH) {
+        set_real(line, "epoch_seconds", r->epoch_seconds);
+        set_real(line, "step_seconds", r->step_seconds);
+    }
+    return put(m, line);
+}
+
 void metrics_close(struct metrics *m)
 {
     if (!m)

@@ -119,6 +119,11 @@ shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *o
 shoal_status metrics_write(struct metrics *m, const struct shoal_report *report);
 /* What several ranks cost, once, before the last report. */
 shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *stats);
+/* The same of nets: `spec` describes the net. Appends when it is resumed. */
+shoal_status metrics_open_net(struct metrics **out, const struct shoal_net_opts *opts,
+                              const char *spec, const struct shoal_net_plan *plan,
+                              const char *kernel);
+shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *report);
 void metrics_close(struct metrics *m);
 
 #endif

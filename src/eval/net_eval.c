@@ -1,0 +1,208 @@
+/* What a trained net answers, and how well. */
+#include "eval/eval.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { AT_ONCE = 256 }; /* samples */
+
+void trained_scale(const shoal_net *t, float *x, size_t n)
+{
+    for (size_t i = 0; i < n && t->in.n; i++)
+        scaling_apply(&t->in, x + i * t->net->inputs);
+}
+
+/* Back to the units of the data. */
+static void unscale(const shoal_net *t, float *y, size_t n)
+{
+    const struct scaling *s = &t->out;
+
+    for (size_t i = 0; i < n && s->n; i++)
+        for (size_t o = 0; o < s->n; o++) {
+            float *at = &y[i * s->n + o];
+
+            *at = s->inverse[o] > 0 ? *at / s->inverse[o] + s->mean[o] : s->mean[o];
+        }
+}
+
+/* Scratch of one who asks. */
+struct asking {
+    const shoal_net *net;
+    void *worker;
+    float *x; /* [AT_ONCE][inputs] */
+};
+
+static shoal_status asking_init(struct asking *a, const shoal_net *net)
+{
+    *a = (struct asking){.net = net};
+    a->x = mem_map(AT_ONCE * net->net->inputs * sizeof *a->x);
+    if (!a->x)
+        return SHOAL_ENOMEM;
+    return net->net->ops->worker_new(&a->worker, net->net, AT_ONCE, 1);
+}
+
+static void asking_fini(struct asking *a)
+{
+    if (a->worker)
+        a->net->net->ops->worker_free(a->worker);
+    mem_unmap(a->x, AT_ONCE * a->net->net->inputs * sizeof *a->x);
+}
+
+/* a->x has n inputs in the units of the data. */
+static shoal_status ask(struct asking *a, size_t n, float *y)
+{
+    shoal_status st;
+
+    trained_scale(a->net, a->x, n);
+    st = a->net->net->ops->predict(a->worker, a->net->params, a->x, n, y);
+    unscale(a->net, y, n);
+    return st;
+}
+
+shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, float *y)
+{
+    size_t in = net->net->inputs, out = net->net->outputs;
+    struct asking a;
+    shoal_status st = asking_init(&a, net);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
+        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
+
+        memcpy(a.x, x + i * in, some * in * sizeof *x);
+        st = ask(&a, some, y + i * out);
+    }
+    asking_fini(&a);
+    return st;
+}
+
+static void raw_row(const shoal_samples *s, size_t id, float *out)
+{
+    for (size_t j = 0; j < s->inputs; j++)
+        out[j] = s->x ? s->x[id * s->inputs + j] : s->bytes[id * s->inputs + j];
+}
+
+static shoal_status check_samples(const shoal_net *net, const shoal_samples *s)
+{
+    if (s->inputs == net->net->inputs)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "net: a sample has %zu numbers, want %zu as the net was "
+                      "trained with", s->inputs, net->net->inputs);
+}
+
+shoal_status shoal_net_predict_samples(const shoal_net *net, const shoal_samples *s, size_t from,
+                                       size_t n, float *y)
+{
+    struct asking a = {.net = net};
+    shoal_status st = check_samples(net, s);
+
+    if (st == SHOAL_OK && (from > s->n || n > s->n - from))
+        st = shoal_fail(SHOAL_EINVAL, "net: samples %zu to %zu, found %zu", from, from + n, s->n);
+    if (st != SHOAL_OK)
+        return st;
+    st = asking_init(&a, net);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
+        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
+
+        for (size_t k = 0; k < some; k++)
+            raw_row(s, from + i + k, a.x + k * s->inputs);
+        st = ask(&a, some, y + i * net->net->outputs);
+    }
+    asking_fini(&a);
+    return st;
+}
+
+/* ---- how well ---- */
+
+static size_t likeliest(const float *y, size_t n)
+{
+    size_t best = 0;
+
+    for (size_t o = 1; o < n; o++)
+        best = y[o] > y[best] ? o : best;
+    return best;
+}
+
+struct score {
+    double loss, right, right5, squared, absolute;
+};
+
+static void score_class(struct score *s, const float *y, size_t n, uint32_t label,
+                        uint64_t *confusion)
+{
+    size_t best = likeliest(y, n), above = 0;
+
+    for (size_t o = 0; o < n; o++)
+        above += y[o] > y[label];
+    s->loss -= log(fmax((double)y[label], 1e-38));
+    s->right += best == label;
+    s->right5 += above < 5;
+    if (confusion)
+        confusion[label * n + best]++;
+}
+
+static void score_targets(struct score *s, const float *y, const float *want, size_t n)
+{
+    double squared = 0, absolute = 0;
+
+    for (size_t o = 0; o < n; o++) {
+        double d = (double)y[o] - (double)want[o];
+
+        squared += d * d;
+        absolute += fabs(d);
+    }
+    s->squared += squared / (double)n;
+    s->absolute += absolute / (double)n;
+}
+
+static shoal_status check_answers(const shoal_net *net, const shoal_samples *s)
+{
+    size_t outputs = net->net->outputs;
+
+    if (net->net->classes && !s->label)
+        return shoal_fail(SHOAL_EINVAL, "net: samples have no classes, which the net predicts");
+    if (!net->net->classes && s->targets != outputs)
+        return shoal_fail(SHOAL_EINVAL, "net: a sample has %zu targets, want %zu", s->targets,
+                          outputs);
+    for (size_t i = 0; net->net->classes && i < s->n; i++)
+        if (s->label[i] >= outputs)
+            return shoal_fail(SHOAL_EINVAL, "net: sample %zu (from 0) has class %u, want 0 to %zu "
+                              "as the net was trained with", i, s->label[i], outputs - 1);
+    return SHOAL_OK;
+}
+
+static void sum_up(struct shoal_net_figures *f, const struct score *s, size_t n, bool classes)
+{
+    double by = 1 / (double)n;
+
+    *f = (struct shoal_net_figures){.loss = classes ? s->loss * by : s->squared * by,
+                                    .accuracy = classes ? s->right * by : NAN,
+                                    .top5 = classes ? s->right5 * by : NAN,
+                                    .mse = classes ? NAN : s->squared * by,
+                                    .mae = classes ? NAN : s->absolute * by,
+                                    .rmse = classes ? NAN : sqrt(s->squared * by),
+                                    .cosine = NAN, .word1 = NAN, .word5 = NAN, .word10 = NAN};
+}
+
+shoal_status shoal_net_eval(const shoal_net *net, const shoal_samples *s,
+                            struct shoal_net_figures *out, uint64_t *confusion)
+{
+    size_t outputs = net->net->outputs;
+    float *y = mem_array(AT_ONCE * outputs, sizeof *y);
+    struct score score = {0};
+    shoal_status st = y ? check_answers(net, s) : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < s->n && st == SHOAL_OK; i += AT_ONCE) {
+        size_t some = s->n - i < AT_ONCE ? s->n - i : AT_ONCE;
+
+        st = shoal_net_predict_samples(net, s, i, some, y);
+        for (size_t k = 0; k < some && st == SHOAL_OK; k++) {
+            if (net->net->classes)
+                score_class(&score, y + k * outputs, outputs, s->label[i + k], confusion);
+            else
+                score_targets(&score, y + k * outputs, s->y + (i + k) * outputs, outputs);
+        }
+    }
+    sum_up(out, &score, s->n, net->net->classes);
+    free(y);
+    return st;
+}

@@ -1,0 +1,291 @@
+/* Nets in files. */
+#include "eval/eval.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FACT = 512 };
+
+/* ---- facts ---- */
+
+shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
+{
+    char value[FACT];
+    va_list args;
+    shoal_status st;
+
+    va_start(args, fmt);
+    vsnprintf(value, sizeof value, fmt, args);
+    va_end(args);
+    for (char *c = value; *c; c++)
+        if (*c == '\n')
+            *c = ' ';
+    st = bytes_add(&t->facts, key, strlen(key));
+    if (st == SHOAL_OK)
+        st = bytes_add(&t->facts, " ", 1);
+    if (st == SHOAL_OK)
+        st = bytes_add(&t->facts, value, strlen(value));
+    return st == SHOAL_OK ? bytes_add(&t->facts, "\n", 1) : st;
+}
+
+/* The line of a key, without it; or NULL. */
+static const char *find_fact(const struct bytes *b, const char *key, size_t *len)
+{
+    size_t n = strlen(key);
+
+    for (const char *at = b->at, *end = b->at + b->len; at && at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+
+        stop = stop ? stop : end;
+        if ((size_t)(stop - at) > n && memcmp(at, key, n) == 0 && at[n] == ' ') {
+            *len = (size_t)(stop - at) - n - 1;
+            return at + n + 1;
+        }
+        at = stop + 1;
+    }
+    return NULL;
+}
+
+const char *shoal_net_fact(const shoal_net *net, const char *key)
+{
+    shoal_net *t = (shoal_net *)net; /* the copy it keeps is no part of its value */
+    size_t len;
+    const char *at = find_fact(&net->facts, key, &len);
+
+    if (!at)
+        return NULL;
+    free(t->value);
+    t->value = strndup(at, len);
+    return t->value;
+}
+
+/* ---- making ---- */
+
+shoal_status trained_new(shoal_net **out, struct net *net, float *params)
+{
+    shoal_net *t = mem_array(1, sizeof *t);
+
+    *out = NULL;
+    if (!t) {
+        mem_unmap(params, net->size * sizeof *params);
+        net_free(net);
+        return SHOAL_ENOMEM;
+    }
+    t->net = net;
+    t->params = params;
+    *out = t;
+    return SHOAL_OK;
+}
+
+void shoal_net_close(shoal_net *t)
+{
+    if (!t)
+        return;
+    if (t->net)
+        mem_unmap(t->params, t->net->size * sizeof *t->params);
+    net_free(t->net);
+    scaling_fini(&t->in);
+    scaling_fini(&t->out);
+    bytes_fini(&t->facts);
+    free(t->value);
+    shoal_vocab_free(t->words);
+    table_fini(&t->vectors);
+    container_close(t->file);
+    free(t);
+}
+
+/* ---- writing ---- */
+
+static shoal_status put_meta(struct container_writer *w, const shoal_net *t)
+{
+    char head[NET_SPEC + 64];
+    int len = snprintf(head, sizeof head, "kind net\nspec %s\n", t->net->spec);
+    shoal_status st = container_begin(w, "meta");
+
+    if (st == SHOAL_OK)
+        st = container_write(w, head, (size_t)len);
+    return st == SHOAL_OK && t->facts.len > 0 ? container_write(w, t->facts.at, t->facts.len) : st;
+}
+
+static shoal_status put_scaling(struct container_writer *w, const struct scaling *s,
+                                const char *mean, const char *inverse)
+{
+    shoal_status st = s->n ? container_put(w, mean, s->mean, s->n * sizeof(float)) : SHOAL_OK;
+
+    if (st == SHOAL_OK && s->n)
+        st = container_put(w, inverse, s->inverse, s->n * sizeof(float));
+    return st;
+}
+
+static shoal_status put_words(struct container_writer *w, const shoal_net *t)
+{
+    shoal_status st = vocab_save(t->words, w);
+
+    return st == SHOAL_OK ? container_put(w, "vectors", t->vectors.at,
+                                          table_bytes(t->vectors.rows, t->vectors.width))
+                          : st;
+}
+
+shoal_status shoal_net_save(const shoal_net *t, const char *path)
+{
+    struct container_writer *w = NULL;
+    shoal_status st = container_create(&w, path);
+
+    if (st == SHOAL_OK)
+        st = put_meta(w, t);
+    if (st == SHOAL_OK)
+        st = container_put(w, "params", t->params, t->net->size * sizeof *t->params);
+    if (st == SHOAL_OK)
+        st = put_scaling(w, &t->in, "in.mean", "in.inverse");
+    if (st == SHOAL_OK)
+        st = put_scaling(w, &t->out, "out.mean", "out.inverse");
+    if (st == SHOAL_OK && t->words)
+        st = put_words(w, t);
+    if (st == SHOAL_OK)
+        return container_commit(w);
+    container_abandon(w);
+    return st;
+}
+
+/* ---- reading ---- */
+
+static shoal_status get_floats(const struct container *c, const char *name, float *out, size_t n)
+{
+    struct section s;
+    shoal_status st = container_find(c, name, sizeof *out, &s);
+
+    if (st == SHOAL_OK && s.size != n * sizeof *out)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: %s has %zu numbers, want %zu", container_path(c), name,
+                        s.size / sizeof *out, n);
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(out, s.data, s.size);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(out[i]))
+            return shoal_fail(SHOAL_EFORMAT, "%s: number %zu of %s is %g", container_path(c), i,
+                              name, (double)out[i]);
+    return SHOAL_OK;
+}
+
+static shoal_status get_scaling(const struct container *c, const char *mean, const char *inverse,
+                                size_t n, struct scaling *s)
+{
+    shoal_status st;
+
+    if (!container_has(c, mean))
+        return SHOAL_OK;
+    st = scaling_init(s, n);
+    if (st == SHOAL_OK)
+        st = get_floats(c, mean, s->mean, n);
+    return st == SHOAL_OK ? get_floats(c, inverse, s->inverse, n) : st;
+}
+
+static shoal_status get_words(const struct container *c, shoal_net *t)
+{
+    shoal_status st;
+
+    if (!container_has(c, "vectors"))
+        return SHOAL_OK;
+    st = vocab_load(&t->words, c);
+    if (st == SHOAL_OK)
+        st = table_init(&t->vectors, "vectors", shoal_vocab_size(t->words), t->net->outputs);
+    if (st == SHOAL_OK)
+        st = get_floats(c, "vectors", t->vectors.at, t->vectors.rows * t->vectors.stride);
+    return st;
+}
+
+static shoal_status get_facts(const struct container *c, shoal_net *t)
+{
+    struct section meta;
+    shoal_status st = container_find(c, "meta", 1, &meta);
+
+    return st == SHOAL_OK ? bytes_add(&t->facts, meta.data, meta.size) : st;
+}
+
+static shoal_status read_net(shoal_net *t, const struct container *c)
+{
+    char kind[32], spec[NET_SPEC];
+    shoal_status st = container_meta(c, "kind", kind, sizeof kind);
+
+    if (st == SHOAL_OK && strcmp(kind, "net") != 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: holds %s, want a net", container_path(c), kind);
+    if (st == SHOAL_OK)
+        st = container_meta(c, "spec", spec, sizeof spec);
+    if (st == SHOAL_OK)
+        st = net_new(&t->net, spec);
+    if (st != SHOAL_OK)
+        return st;
+    t->params = mem_map(t->net->size * sizeof *t->params);
+    st = t->params ? get_floats(c, "params", t->params, t->net->size) : SHOAL_ENOMEM;
+    if (st == SHOAL_OK)
+        st = get_scaling(c, "in.mean", "in.inverse", t->net->inputs, &t->in);
+    if (st == SHOAL_OK)
+        st = get_scaling(c, "out.mean", "out.inverse", t->net->outputs, &t->out);
+    if (st == SHOAL_OK)
+        st = get_words(c, t);
+    return st == SHOAL_OK ? get_facts(c, t) : st;
+}
+
+shoal_status shoal_net_open(shoal_net **out, const char *path)
+{
+    shoal_net *t = mem_array(1, sizeof *t);
+    struct container *c = NULL;
+    shoal_status st = t ? container_open(&c, path) : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st == SHOAL_OK)
+        st = container_verify(c, 0);
+    if (st == SHOAL_OK)
+        st = read_net(t, c);
+    container_close(c);
+    if (st != SHOAL_OK) {
+        shoal_net_close(t);
+        return st;
+    }
+    *out = t;
+    return SHOAL_OK;
+}
+
+/* ---- asking ---- */
+
+const char *shoal_net_spec(const shoal_net *net)
+{
+    return net->net->spec;
+}
+
+size_t shoal_net_inputs(const shoal_net *net)
+{
+    return net->net->inputs;
+}
+
+size_t shoal_net_outputs(const shoal_net *net)
+{
+    return net->net->outputs;
+}
+
+bool shoal_net_classes(const shoal_net *net)
+{
+    return net->net->classes;
+}
+
+uint64_t shoal_net_parameters(const shoal_net *net)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < net->net->ntensors; i++)
+        sum += net->net->tensors[i].rule == TENSOR_STATE ? 0 : net->net->tensors[i].size;
+    return sum;
+}
+
+const float *shoal_net_tensor(const shoal_net *net, size_t i, const char **name, size_t dims[4])
+{
+    const struct tensor *t;
+
+    if (i >= net->net->ntensors)
+        return NULL;
+    t = &net->net->tensors[i];
+    *name = t->name;
+    memcpy(dims, t->dims, sizeof t->dims);
+    return net->params + t->at;
+}

@@ -1,0 +1,36 @@
+/* nets: a trained net and its file; a part of the door eval.h. The public side is in
+ * shoal/nets.h.
+ *
+ * Our container, kind "net":
+ *
+ *     meta       lines `key value`: kind, spec, and facts of its training
+ *     params     [net->size] floats
+ *     in.mean    [inputs], and in.inverse: what inputs become is (x - mean) inverse
+ *     out.mean   [outputs], and out.inverse: the same of targets; absent for classes
+ *     and what a kind of net adds (words.* and vectors of nextword)                 */
+#ifndef SHOAL_EVAL_NETS_H
+#define SHOAL_EVAL_NETS_H
+
+#include "data/data.h"
+#include "file/file.h"
+#include "model/model.h"
+
+struct shoal_net {
+    struct net *net;
+    float *params;
+    struct scaling in, out; /* n is 0 where numbers are as they are */
+    struct bytes facts;     /* lines `key value` */
+    char *value;            /* of the fact asked for last */
+    struct container *file; /* what it was read from, when it is still needed */
+    shoal_vocab *words;     /* of nextword */
+    struct table vectors;   /* [words][outputs] likewise */
+};
+
+/* Takes net and params, which end with it, also on failure. */
+shoal_status trained_new(shoal_net **out, struct net *net, float *params);
+shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Inputs in the units of the data, in place. */
+void trained_scale(const shoal_net *t, float *x, size_t n);
+
+#endif
