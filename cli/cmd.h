@@ -14,6 +14,9 @@ extern const struct verb cmd_phrases, cmd_predict;
 extern const struct verb gen_spiral, gen_blobs; /* kinds of gen */
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
 
+/* Runs the command that these words make, without the program's name: main.c. */
+int shoal_words(char *const *words, size_t nwords);
+
 /* ---- groups.c: option groups --------------------------------------------------- */
 
 extern const struct opt text_opts[];   /* on struct shoal_vocab_opts */

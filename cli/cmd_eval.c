@@ -1,6 +1,7 @@
 /* shoal eval: what do vectors, or models, know? */
 #include "json.h"
 #include "model.h"
+#include "nets.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@ struct eval_cmd {
     struct shoal_eval_opts eval;
     struct shoal_clicks_opts read;
     bool cosmul, json;
+    struct samples_cmd samples; /* of nets */
     struct work_opts work;
 };
 
@@ -25,6 +27,7 @@ static void eval_defaults(void *at)
 {
     *(struct eval_cmd *)at = (struct eval_cmd){.eval = shoal_eval_default(),
                                               .read = shoal_clicks_default()};
+    samples_defaults(&((struct eval_cmd *)at)->samples);
 }
 
 static bool is_pairs(const struct suite *s)
@@ -188,7 +191,6 @@ static int eval_vectors(const void *at, const char *const *args, size_t nargs)
     shoal_vectors *v = NULL;
     shoal_status st;
 
-    signals_release();
     console_init(&console, cmd.work.quiet, NULL);
     cmd.eval.how = cmd.cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD;
     for (size_t i = 0; i < n; i++)
@@ -208,10 +210,14 @@ static int eval_vectors(const void *at, const char *const *args, size_t nargs)
 static int eval_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct eval_cmd *cmd = at;
-    char kind[32];
+    char kind[32] = "";
 
-    if (shoal_kind(args[0], kind) && strcmp(kind, "logreg") == 0)
+    signals_release();
+    shoal_kind(args[0], kind);
+    if (strcmp(kind, "logreg") == 0)
         return eval_logreg(&cmd->read, cmd->json, cmd->work.quiet, args[0], args + 1, nargs - 1);
+    if (strcmp(kind, "net") == 0)
+        return eval_net(&cmd->samples, cmd->json, cmd->work.quiet, args[0], args + 1, nargs - 1);
     return eval_vectors(at, args, nargs);
 }
 
@@ -236,26 +242,30 @@ static const struct opt output_opts[] = {
 
 const struct verb cmd_eval = {
     .name = "shoal eval",
-    .summary = "score word vectors on questions, models on rows",
+    .summary = "score word vectors on questions, models on rows or samples",
     .about = "Of a click model: log-loss, AUC, accuracy and calibration on rows with labels, which "
-             "are read as those that were learned.\n"
-             "Of word vectors: analogies are lines of four words, in sections that a line `: name` begins, as in "
+             "are read as those that were learned. Of a net: loss and accuracy on samples.\n"
+             "Of word vectors: analogies are lines of four words, in sections that a line `: name` "
+             "begins, as in "
              "word2vec's questions-words.txt: an answer is right when of all words but these "
              "three the fourth lies nearest to b - a + c. Pairs are lines of two words and what "
              "people said of "
              "their likeness, as in WordSim-353: the ranks (Spearman) and the numbers (Pearson) "
              "are compared with the cosines. What a file holds is seen from its lines.\n"
+             "Of a net: its loss, accuracy and confusion of classes, or its errors, on samples.\n"
              "A question counts as seen when all its words are there; accuracy is right of seen.",
     .operands =
         (const struct operand[]){
             {.name = "MODEL",
-             .help = "word vectors in any format, or a click model; recognised by content"},
-            {"TEST", "files of questions for vectors, of rows for a click model", .many = true},
+             .help = "word vectors in any format, a click model or a net; recognised by content"},
+            {"TEST", "files of questions for vectors, of rows for a click model, of samples for a net",
+             .many = true},
             {0},
         },
     .groups =
         (const struct opt_group[]){
             {"Asking vectors", eval_opts, .at = 0},
+            {"Samples for nets", samples_opts, .at = offsetof(struct eval_cmd, samples)},
             {"Output", output_opts, .at = 0},
             {"Reading rows, as the model does unless given", clicks_again_opts,
              .at = offsetof(struct eval_cmd, read)},
@@ -267,7 +277,7 @@ const struct verb cmd_eval = {
             {"shoal eval vectors.bin questions-words.txt ws353.txt", "one table for each file"},
             {"shoal eval vectors.bin questions-words.txt --top-words 0 --json",
              "of all words, for a program"},
-            {"shoal eval model.shoal test.tsv", "how well a click model predicts"},
+            {"shoal eval model.shoal test.tsv", "how well a click model, or a net, predicts"},
             {0},
         },
     .opts_size = sizeof(struct eval_cmd),

@@ -1,5 +1,6 @@
 /* shoal info: say what a file holds. */
 #include "model.h"
+#include "nets.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -253,11 +254,13 @@ static shoal_status info(struct console *c, const char *path, uint64_t top)
     char kind[32];
 
     if (is_folder(path))
-        return info_checkpoint(c, path);
+        return info_net_checkpoint(c, path) == SHOAL_OK ? SHOAL_OK : info_checkpoint(c, path);
     if (is_vocab(path))
         return info_vocab(c, path, top);
     if (!shoal_kind(path, kind) || strcmp(kind, "vectors") == 0)
         return info_vectors(c, path, top);
+    if (strcmp(kind, "net") == 0)
+        return info_net(c, path);
     if (strcmp(kind, "checkpoint") == 0)
         return info_checkpoint(c, path);
     if (strcmp(kind, "clicks") == 0)
@@ -288,7 +291,7 @@ const struct verb cmd_info = {
     .summary = "say what a file holds",
     .about =
         "Reads an encoded corpus, encoded clicks, a vocabulary, word vectors in any format, a click "
-        "model or a checkpoint, checks every byte of it, and says what is in it.",
+        "model, a net or a checkpoint, checks every byte of it, and says what is in it.",
     .operands =
         (const struct operand[]){{.name = "FILE", .help = "such a file, or a checkpoint folder"},
                                  {0}},

@@ -1,6 +1,6 @@
 /* shoal train: learn a model. Each model is a verb of its own below; without
  * one, a run that was stopped goes on. */
-#include "train.h"
+#include "nets.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -513,6 +513,35 @@ static shoal_status resume(struct job *job, const struct resume_cmd *cmd, struct
     return job_run(job);
 }
 
+/* A run of a net is its own command again, with what was said anew. */
+static bool resume_net(const struct resume_cmd *cmd, int *code)
+{
+    char threads[24], *more[8], *at[] = {job_absolute_copy(cmd->output),
+                                         job_absolute_copy(cmd->metrics)};
+    size_t n = 0;
+    bool done;
+
+    if (cmd->output) {
+        more[n++] = "--output";
+        more[n++] = at[0];
+    }
+    if (cmd->metrics) {
+        more[n++] = "--metrics";
+        more[n++] = at[1];
+    }
+    if (cmd->threads > 0) {
+        snprintf(threads, sizeof threads, "%u", cmd->threads);
+        more[n++] = "--threads";
+        more[n++] = threads;
+    }
+    if (cmd->work.quiet)
+        more[n++] = "--quiet";
+    done = net_resume(cmd->resume, more, n, code);
+    free(at[0]);
+    free(at[1]);
+    return done;
+}
+
 static int resume_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct resume_cmd *cmd = at;
@@ -523,7 +552,7 @@ static int resume_run(const void *at, const char *const *args, size_t nargs)
 
     (void)args;
     (void)nargs;
-    if (code != EXIT_DONE)
+    if (code != EXIT_DONE || resume_net(cmd, &code))
         return code;
     st = job_join(&job, cmd->work.quiet);
     if (st == SHOAL_OK)
@@ -590,7 +619,8 @@ const struct verb cmd_train = {
             {0},
         },
     .kind_word = "model",
-    .kinds = (const struct verb *const[]){&train_cbow, &train_skipgram, &train_logreg, NULL},
+    .kinds = (const struct verb *const[]){&train_cbow, &train_skipgram, &train_logreg, &train_mlp,
+                                          NULL},
     .opts_size = sizeof(struct resume_cmd),
     .defaults = resume_defaults,
     .run = resume_run,

@@ -68,8 +68,6 @@ const struct choice clicks_choices[] = {
 #define CLICKS_AGAIN_OPTS                                                                          \
     {"format", .kind = OPT_CHOICE, CLICKS(format), .arg = "FORMAT", .choices = clicks_choices,     \
      .help = "how rows are written"},                                                              \
-    {"label", .kind = OPT_STRING, CLICKS(label), .arg = "COLUMN",                                  \
-     .help = "CSV: the column of labels, else label, click, target, y or the first"},              \
     {"skip-bad", .kind = OPT_U64, CLICKS(skip_bad), .arg = "N", .u = {0, UINT64_MAX - 1},          \
      .help = "leave out up to N malformed lines; one more fails"}
 /* clang-format on */
@@ -78,6 +76,8 @@ const struct opt clicks_again_opts[] = {CLICKS_AGAIN_OPTS, {0}};
 
 const struct opt clicks_opts[] = {
     CLICKS_AGAIN_OPTS,
+    {"label", .kind = OPT_STRING, CLICKS(label), .arg = "COLUMN",
+     .help = "CSV: the column of labels, else label, click, target, y or the first"},
     {"bits", .kind = OPT_U64, CLICKS(bits), .arg = "N", .u = {1, 30},
      .help = "hash features into 2^N slots"},
     {"numeric", .kind = OPT_STRING, CLICKS(numeric), .arg = "COLUMN,...",

@@ -348,7 +348,13 @@ static bool was_lost(const struct launch_end *end, const struct said *said)
 static bool has_checkpoint(const char *folder)
 {
     struct shoal_resume last;
+    struct shoal_net_resume net;
     bool found = folder && shoal_resume_read(&last, folder) == SHOAL_OK;
+
+    if (folder && !found && shoal_net_resume_read(&net, folder) == SHOAL_OK) {
+        shoal_net_resume_free(&net);
+        return true;
+    }
 
     if (found)
         shoal_resume_free(&last);

@@ -1,6 +1,7 @@
 /* shoal: the program. Finds the verb, reads its options, runs it. */
 #include "cmd.h"
 #include "launch.h"
+#include "nets.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +25,8 @@ const struct verb cmd_shoal = {
     .groups = (const struct opt_group[]){{"Options", root_opts, .at = 0}, {0}},
     .kind_word = "verb",
     .kinds = (const struct verb *const[]){&cmd_phrases, &cmd_vocab, &cmd_encode, &cmd_train,
-                                          &cmd_predict,
-                                          &cmd_eval, &cmd_similar, &cmd_analogy, &cmd_distance,
+                                          &cmd_eval, &cmd_predict, &cmd_similar, &cmd_analogy,
+                                          &cmd_distance,
                                           &cmd_odd, &cmd_convert, &cmd_gen, &cmd_info, &cmd_help,
                                           NULL},
 };
@@ -85,6 +86,11 @@ static int dispatch(const struct verb *verb, char *const *words, size_t nwords, 
     return code;
 }
 
+int shoal_words(char *const *words, size_t nwords)
+{
+    return dispatch(&cmd_shoal, words, nwords, false);
+}
+
 /* What stdio still holds may fail to be written: a full disk must not look
  * like success. */
 static int close_stdout(int code)
@@ -99,6 +105,7 @@ int main(int argc, char **argv)
     size_t nwords = argc > 0 ? (size_t)argc - 1 : 0;
 
     signals_catch();
+    command_note(argc, argv);
     console_mute(launched_rank() > 0);
     return close_stdout(dispatch(&cmd_shoal, argv + 1, nwords, false));
 }

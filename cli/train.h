@@ -93,6 +93,8 @@ shoal_status job_open_remembered(struct job *job);
 shoal_status job_check_output(const struct job *job);
 /* The path as it is for any working folder; lives as long as the job. */
 const char *job_absolute(struct job *job, const char *path);
+/* The same for free(); NULL for NULL. */
+char *job_absolute_copy(const char *path);
 void job_fini(struct job *job);
 
 /* ---- cmd_train.c -------------------------------------------------------------------- */

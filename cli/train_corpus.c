@@ -51,6 +51,14 @@ const char *job_absolute(struct job *job, const char *path)
     return path;
 }
 
+char *job_absolute_copy(const char *path)
+{
+    struct job job = {0};
+
+    path = job_absolute(&job, path);
+    return job.npaths > 0 ? job.paths[0] : path ? text_of("%s", path) : NULL;
+}
+
 void job_fini(struct job *job)
 {
     shoal_corpus_close(job->corpus);

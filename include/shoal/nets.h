@@ -38,6 +38,8 @@ struct shoal_samples_opts {
     uint32_t label;           /* the column of the class or of the first target, from 0 */
     uint32_t targets;         /* columns of targets, from `label` on (SHOAL_REGRESS) */
     const char *labels;       /* a second file with the classes or targets; NULL: see above */
+    uint32_t expect;          /* SHOAL_INPUTS: so many inputs; further columns, from `label` on, are
+                                 left aside; 0: all columns are inputs */
     uint64_t memory_limit;    /* refuse to need more; 0: what the machine has free */
 };
 
@@ -71,7 +73,7 @@ SHOAL_API shoal_status shoal_shapes_write(const char *path, const struct shoal_s
 /* ---- Training nets ---------------------------------------------------------------- */
 
 enum shoal_activation { SHOAL_RELU, SHOAL_TANH, SHOAL_SIGMOID, SHOAL_GELU };
-enum shoal_optimizer { SHOAL_SGD, SHOAL_MOMENTUM, SHOAL_ADAM };
+enum shoal_net_optimizer { SHOAL_NET_SGD, SHOAL_NET_MOMENTUM, SHOAL_NET_ADAM };
 enum shoal_net_schedule {
     SHOAL_NET_CONSTANT,
     SHOAL_NET_LINEAR,       /* to 0 at the end */
@@ -104,12 +106,12 @@ struct shoal_net_opts {
     unsigned epochs;
     unsigned batch;            /* samples of a step, of one rank */
     unsigned global_batch;     /* of all ranks together, instead; 0: batch * ranks */
-    enum shoal_optimizer optimizer;
+    enum shoal_net_optimizer optimizer;
     double lr;                 /* 0: by the optimizer */
     enum shoal_net_schedule schedule;
     double decay;              /* of SHOAL_NET_INVERSE_TIME */
     double warmup;             /* epochs in which the rate rises evenly from 0 */
-    double momentum;           /* of SHOAL_MOMENTUM, and Adam's beta1 is 0.9 */
+    double momentum;           /* of SHOAL_NET_MOMENTUM, and Adam's beta1 is 0.9 */
     bool nesterov;
     double weight_decay;
     uint64_t seed;

@@ -184,7 +184,9 @@ static char *pair_of(const char *path)
 static shoal_status find_answers(const struct numbers *f, const struct shoal_samples_opts *o,
                                  size_t *column, size_t *count)
 {
-    *count = o->task == SHOAL_INPUTS ? 0 : o->task == SHOAL_REGRESS ? o->targets : 1;
+    *count = o->task == SHOAL_REGRESS ? o->targets : 1;
+    if (o->task == SHOAL_INPUTS)
+        *count = o->expect > 0 && f->width > o->expect ? f->width - o->expect : 0;
     if (*count >= f->width && *count > 0)
         return shoal_fail(SHOAL_EFORMAT, "%s: %zu columns, want one or more beside %zu of %s",
                           f->path, f->width, *count,

@@ -33,8 +33,6 @@ static json_t *integer(uint64_t x)
     return json_integer((json_int_t)x);
 }
 
-static const char *const schedules[] = {"linear", "constant", "inverse-time"};
-
 static json_t *words_settings(const struct shoal_train_opts *o, struct source from)
 {
     static const char *const losses[] = {"ns", "hs", "softmax"};
@@ -58,6 +56,7 @@ static json_t *logreg_settings(const struct shoal_train_opts *o, struct source f
 
 static json_t *settings(const struct shoal_train_opts *o, struct source from, const char *kernel)
 {
+    static const char *const schedules[] = {"linear", "constant", "inverse-time"};
     json_t *all = json_pack("{ss si sf ss si sf sb si sI ss ss}", "event", "settings", "epochs",
                             (int)o->epochs, "lr", o->lr, "schedule", schedules[o->schedule],
                             "batch", (int)o->batch, "valid", o->valid, "deterministic",

@@ -15,8 +15,8 @@ enum {
 struct shoal_net_opts shoal_net_default(void)
 {
     return (struct shoal_net_opts){
-        .epochs = 20, .batch = 64, .optimizer = SHOAL_ADAM, .decay = 0.01, .momentum = 0.9,
-        .seed = 1, .valid = 0.1, .patience = 10, .every_value = 60,
+        .epochs = 20, .batch = 64, .optimizer = SHOAL_NET_ADAM, .decay = 0.01, .momentum = 0.9,
+        .seed = 1, .valid = 0.1, .sync = SHOAL_SYNC, .patience = 10, .every_value = 60,
     };
 }
 
@@ -37,7 +37,7 @@ static shoal_status check_numbers(const struct shoal_net_opts *o)
         {o->epochs >= 1 && o->epochs <= 1000000, "epochs", o->epochs, "1 to 1000000"},
         {o->batch >= 1 && o->batch <= 1 << 20, "batch", o->batch, "1 to 1048576"},
         {o->global_batch <= 1 << 24, "global-batch", o->global_batch, "0 to 16777216"},
-        {o->optimizer <= SHOAL_ADAM, "optimizer", o->optimizer, "one of enum shoal_optimizer"},
+        {o->optimizer <= SHOAL_NET_ADAM, "optimizer", o->optimizer, "one of enum shoal_net_optimizer"},
         {o->lr >= 0 && o->lr <= 1000, "lr", o->lr, "above 0 to 1000"},
         {o->schedule <= SHOAL_NET_COSINE, "schedule", o->schedule, "one of enum shoal_net_schedule"},
         {o->decay >= 0 && isfinite(o->decay), "decay", o->decay, "0 or more"},
@@ -75,8 +75,8 @@ shoal_status shoal_net_check(const struct shoal_net_opts *o)
 
 double net_first_lr(const struct shoal_net_opts *o)
 {
-    static const double usual[] = {[SHOAL_SGD] = 0.1, [SHOAL_MOMENTUM] = 0.05,
-                                   [SHOAL_ADAM] = 0.002};
+    static const double usual[] = {[SHOAL_NET_SGD] = 0.1, [SHOAL_NET_MOMENTUM] = 0.05,
+                                   [SHOAL_NET_ADAM] = 0.002};
 
     return o->lr > 0 ? o->lr : usual[o->optimizer];
 }
@@ -139,9 +139,9 @@ size_t net_slices(const struct net *net, size_t share)
 
 struct dense_opts net_dense_opts(const struct shoal_net_opts *o)
 {
-    static const enum optim_kind kinds[] = {[SHOAL_SGD] = OPTIM_SGD,
-                                            [SHOAL_MOMENTUM] = OPTIM_MOMENTUM,
-                                            [SHOAL_ADAM] = OPTIM_ADAM};
+    static const enum optim_kind kinds[] = {[SHOAL_NET_SGD] = OPTIM_SGD,
+                                            [SHOAL_NET_MOMENTUM] = OPTIM_MOMENTUM,
+                                            [SHOAL_NET_ADAM] = OPTIM_ADAM};
 
     return (struct dense_opts){
         .policy = o->sync, .staleness = o->staleness, .servers = o->ranks ? o->servers : 0,

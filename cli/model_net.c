@@ -1,0 +1,290 @@
+/* Nets: their answers, their scores, and what is in them. */
+#include "nets.h"
+#include "json.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Reading samples ---------------------------------------------------------------- */
+
+static const struct choice header_choices[] = {
+    [SHOAL_HEADER_AUTO] = {"auto", "the first line is one when it holds no number"},
+    [SHOAL_HEADER_YES] = {"yes", "the first line is skipped"},
+    [SHOAL_HEADER_NO] = {"no", "the first line is a sample"},
+    {0},
+};
+
+#define ON(member) FIELD(struct samples_cmd, member)
+
+const struct opt samples_opts[] = {
+    {"label", .kind = OPT_U64, ON(label), .arg = "COLUMN", .u = {0, 1 << 24},
+     .help = "the column of the class, or of the first target, from 1", .zero = "the last"},
+    {"targets", .kind = OPT_U64, ON(targets), .arg = "N", .u = {1, 1 << 20},
+     .help = "so many columns are targets (regression)"},
+    {"labels", .kind = OPT_PATH, ON(labels), .arg = "FILE",
+     .help = "read classes or targets from a file of their own"},
+    {"header", .kind = OPT_CHOICE, ON(header), .arg = "HOW", .choices = header_choices,
+     .help = "whether CSV has a line of names"},
+    {0},
+};
+
+void samples_defaults(struct samples_cmd *cmd)
+{
+    *cmd = (struct samples_cmd){.targets = 1};
+}
+
+struct shoal_samples_opts samples_reading(const struct samples_cmd *cmd, enum shoal_task task)
+{
+    struct shoal_samples_opts o = shoal_samples_default();
+
+    o.task = task;
+    o.header = cmd->header;
+    o.label = cmd->label ? cmd->label - 1 : SHOAL_LAST_COLUMN;
+    o.targets = cmd->targets;
+    o.labels = cmd->labels;
+    return o;
+}
+
+/* ---- predict ------------------------------------------------------------------------- */
+
+static void print_answer(const float *y, size_t n, bool classes)
+{
+    size_t best = 0;
+
+    for (size_t o = 1; o < n; o++)
+        best = y[o] > y[best] ? o : best;
+    if (classes)
+        printf("%zu", best);
+    for (size_t o = 0; o < n; o++)
+        printf("%s%.6g", classes || o > 0 ? "\t" : "", (double)y[o]);
+    putchar('\n');
+}
+
+/* A file of samples that also holds the answers has columns too many. */
+static shoal_status open_inputs(shoal_samples **s, const shoal_net *net,
+                                const struct samples_cmd *read, const char *path)
+{
+    struct shoal_samples_opts o = samples_reading(read, SHOAL_INPUTS);
+
+    o.expect = (uint32_t)shoal_net_inputs(net);
+    return shoal_samples_open(s, path, &o);
+}
+
+static shoal_status predict_file(const shoal_net *net, const struct samples_cmd *read,
+                                 const char *path)
+{
+    enum { SOME = 1024 };
+    size_t outputs = shoal_net_outputs(net);
+    float *y = console_alloc(SOME * outputs * sizeof *y);
+    shoal_samples *s = NULL;
+    shoal_status st = open_inputs(&s, net, read, path);
+
+    for (size_t i = 0; st == SHOAL_OK && i < shoal_samples_size(s); i += SOME) {
+        size_t left = shoal_samples_size(s) - i, some = left < SOME ? left : SOME;
+
+        st = shoal_net_predict_samples(net, s, i, some, y);
+        for (size_t k = 0; k < some && st == SHOAL_OK; k++)
+            print_answer(y + k * outputs, outputs, shoal_net_classes(net));
+    }
+    shoal_samples_close(s);
+    free(y);
+    return st;
+}
+
+int predict_net(const struct samples_cmd *read, const char *path, const char *const *inputs,
+                size_t ninputs)
+{
+    struct console console;
+    shoal_net *net = NULL;
+    shoal_status st = shoal_net_open(&net, path);
+
+    signals_release();
+    console_init(&console, false, "-");
+    for (size_t i = 0; i < ninputs && st == SHOAL_OK; i++)
+        st = predict_file(net, read, inputs[i]);
+    shoal_net_close(net);
+    return console_finish(&console, st);
+}
+
+/* ---- eval ------------------------------------------------------------------------------ */
+
+struct scored {
+    struct shoal_net_figures figures;
+    uint64_t *confusion; /* [classes][classes]; NULL for numbers */
+    size_t samples, classes;
+};
+
+static struct number number_four(double x)
+{
+    struct number out;
+
+    snprintf(out.text, sizeof out.text, isfinite(x) ? "%.4f" : "unknown", x);
+    return out;
+}
+
+static void report_confusion(FILE *to, const struct scored *s)
+{
+    fprintf(to, "\n%s%-8s", style_on(to, STYLE_DIM), "class");
+    for (size_t j = 0; j < s->classes; j++)
+        fprintf(to, "  %8zu", j);
+    fprintf(to, "  %8s%s\n", "found", style_on(to, STYLE_PLAIN));
+    for (size_t i = 0; i < s->classes; i++) {
+        uint64_t all = 0, right = s->confusion[i * s->classes + i];
+
+        fprintf(to, "%-8zu", i);
+        for (size_t j = 0; j < s->classes; j++) {
+            all += s->confusion[i * s->classes + j];
+            fprintf(to, "  %8s", number_count(s->confusion[i * s->classes + j]).text);
+        }
+        fprintf(to, "  %8s\n", number_percent((double)right, (double)(all ? all : 1)).text);
+    }
+}
+
+static void report(struct console *c, const char *path, const struct scored *s)
+{
+    const struct shoal_net_figures *f = &s->figures;
+
+    console_heading(c, path);
+    console_row(c, "samples", number_count(s->samples).text, NULL);
+    console_row(c, "loss", number_four(f->loss).text, s->classes ? "cross-entropy" : "squared error");
+    if (isfinite(f->accuracy))
+        console_row(c, "accuracy", number_percent(f->accuracy, 1).text, NULL);
+    if (isfinite(f->top5) && s->classes > 5)
+        console_row(c, "top-5", number_percent(f->top5, 1).text, NULL);
+    if (isfinite(f->mae))
+        console_row(c, "MAE", number_four(f->mae).text, NULL);
+    if (isfinite(f->rmse))
+        console_row(c, "RMSE", number_four(f->rmse).text, NULL);
+    if (c->reports && s->confusion && s->classes <= 30)
+        report_confusion(c->reports, s);
+}
+
+static void put_json(const char *path, const struct scored *s)
+{
+    const struct shoal_net_figures *f = &s->figures;
+    struct json j = {.to = stdout};
+
+    out_open(&j, '{');
+    out_put_string(&j, "file", path);
+    out_put_count(&j, "samples", s->samples);
+    out_put_real(&j, "loss", f->loss);
+    if (s->classes) {
+        out_put_real(&j, "accuracy", f->accuracy);
+        out_put_real(&j, "top5", f->top5);
+        out_key(&j, "confusion");
+        out_open(&j, '[');
+        for (size_t i = 0; i < s->classes; i++) {
+            out_open(&j, '[');
+            for (size_t k = 0; k < s->classes; k++)
+                out_count(&j, s->confusion[i * s->classes + k]);
+            out_close(&j, ']');
+        }
+        out_close(&j, ']');
+    } else {
+        out_put_real(&j, "mae", f->mae);
+        out_put_real(&j, "rmse", f->rmse);
+    }
+    out_close(&j, '}');
+    out_line(&j);
+}
+
+static shoal_status score(struct scored *s, const shoal_net *net, const struct samples_cmd *read,
+                          const char *path)
+{
+    bool classes = shoal_net_classes(net);
+    struct shoal_samples_opts o =
+        samples_reading(read, classes ? SHOAL_CLASSIFY : SHOAL_REGRESS);
+    shoal_samples *data = NULL;
+    shoal_status st;
+
+    if (!classes)
+        o.targets = (uint32_t)shoal_net_outputs(net);
+    st = shoal_samples_open(&data, path, &o);
+    *s = (struct scored){.classes = classes ? shoal_net_outputs(net) : 0};
+    if (classes)
+        s->confusion = console_alloc(s->classes * s->classes * sizeof *s->confusion);
+    if (st == SHOAL_OK) {
+        s->samples = shoal_samples_size(data);
+        st = shoal_net_eval(net, data, &s->figures, s->confusion);
+    }
+    shoal_samples_close(data);
+    return st;
+}
+
+int eval_net(const struct samples_cmd *read, bool json, bool quiet, const char *path,
+             const char *const *inputs, size_t ninputs)
+{
+    struct console console;
+    shoal_net *net = NULL;
+    shoal_status st = shoal_net_open(&net, path);
+
+    console_init(&console, quiet, NULL);
+    for (size_t i = 0; i < ninputs && st == SHOAL_OK; i++) {
+        struct scored s;
+
+        st = score(&s, net, read, inputs[i]);
+        if (st == SHOAL_OK && json)
+            put_json(inputs[i], &s);
+        else if (st == SHOAL_OK)
+            report(&console, inputs[i], &s);
+        free(s.confusion);
+    }
+    shoal_net_close(net);
+    return console_finish(&console, st);
+}
+
+/* ---- info ------------------------------------------------------------------------------ */
+
+static void row_fact(struct console *c, const shoal_net *net, const char *key, const char *label)
+{
+    const char *value = shoal_net_fact(net, key);
+
+    if (value)
+        console_row(c, label, value, NULL);
+}
+
+shoal_status info_net(struct console *c, const char *path)
+{
+    shoal_net *net = NULL;
+    shoal_status st = shoal_net_open(&net, path);
+    const char *name;
+    size_t dims[4];
+
+    if (st != SHOAL_OK)
+        return st;
+    printf("%s: a net\n%s\n", path, shoal_net_spec(net));
+    console_row(c, "parameters", number_count(shoal_net_parameters(net)).text, NULL);
+    for (size_t i = 0; shoal_net_tensor(net, i, &name, dims); i++) {
+        char shape[64];
+        int len = snprintf(shape, sizeof shape, "%zu", dims[0]);
+
+        for (size_t k = 1; k < 4 && dims[k] && len < (int)sizeof shape; k++)
+            len += snprintf(shape + len, sizeof shape - (size_t)len, " x %zu", dims[k]);
+        console_row(c, name, shape, NULL);
+    }
+    row_fact(c, net, "samples", "samples");
+    row_fact(c, net, "held_out", "held out");
+    row_fact(c, net, "epochs", "epochs");
+    row_fact(c, net, "loss", "loss");
+    row_fact(c, net, "valid_loss", "valid loss");
+    row_fact(c, net, "valid_accuracy", "valid acc.");
+    shoal_net_close(net);
+    return SHOAL_OK;
+}
+
+shoal_status info_net_checkpoint(struct console *c, const char *path)
+{
+    struct shoal_net_resume r;
+    shoal_status st = shoal_net_resume_read(&r, path);
+
+    if (st == SHOAL_OK) {
+        printf("%s: a checkpoint of a net\n%s\n", r.path, r.spec);
+        console_row(c, "progress", number_percent(r.progress, 1).text, "%u of %u epochs done",
+                    r.epoch, r.epochs);
+        console_row(c, "samples", number_count(r.samples).text, "trained");
+        console_row(c, "took", number_seconds(r.seconds).text, NULL);
+    }
+    shoal_net_resume_free(&r);
+    return st;
+}
