@@ -246,11 +246,17 @@ static shoal_status check_once(const struct click_way *w, const char *path)
     return st;
 }
 
-static struct csv_column *find_column(const struct click_way *w, const char *name, size_t len)
+/* Looks at column `from` first and at those before it last: lists mostly have the order of
+ * the columns. */
+static struct csv_column *find_column(const struct click_way *w, size_t from, const char *name,
+                                      size_t len)
 {
-    for (size_t i = 0; i < w->ncolumns; i++)
-        if (w->columns[i].len == len && memcmp(w->columns[i].name, name, len) == 0)
-            return &w->columns[i];
+    for (size_t i = 0; i < w->ncolumns; i++) {
+        struct csv_column *c = &w->columns[(from + i) % w->ncolumns];
+
+        if (c->len == len && memcmp(c->name, name, len) == 0)
+            return c;
+    }
     return NULL;
 }
 
@@ -285,13 +291,13 @@ static shoal_status choose_label(struct click_way *w, const char *given, const c
     struct csv_column *c = NULL;
 
     if (given) {
-        c = find_column(w, given, strlen(given));
+        c = find_column(w, 0, given, strlen(given));
         if (!c && !w->unlabelled)
             return shoal_fail(SHOAL_EFORMAT, "%s:1: found no column \"%s\", want it for the label",
                               path, click_quote(given, strlen(given)).text);
     } else {
         for (size_t i = 0; i < sizeof usual / sizeof *usual && !c; i++)
-            c = find_column(w, usual[i], strlen(usual[i]));
+            c = find_column(w, 0, usual[i], strlen(usual[i]));
         if (!c && !w->unlabelled)
             c = &w->columns[0];
     }
@@ -304,16 +310,19 @@ static shoal_status choose_label(struct click_way *w, const char *given, const c
 
 static shoal_status given_numeric(struct click_way *w, const char *names, const char *path)
 {
+    size_t from = 0;
+
     if (strcmp(names, "-") == 0)
         return SHOAL_OK;
     while (*names) {
         size_t len = strcspn(names, ",");
-        struct csv_column *c = find_column(w, names, len);
+        struct csv_column *c = find_column(w, from, names, len);
 
         if (!c)
             return shoal_fail(SHOAL_EFORMAT, "%s:1: found no column \"%s\", want it for numbers",
                               path, click_quote(names, len).text);
         c->numeric = !c->label;
+        from = (size_t)(c - w->columns) + 1;
         names += len + (names[len] == ',');
     }
     return SHOAL_OK;

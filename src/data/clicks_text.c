@@ -239,7 +239,8 @@ bool click_text_next(struct click_text *t, struct click_block *b)
 static shoal_status look(struct click_text *t, const struct shoal_clicks_opts *opts,
                          bool unlabelled)
 {
-    shoal_status st = open_input(t);
+    shoal_status st =
+        t->inputs->len > 0 ? open_input(t) : shoal_fail(SHOAL_EINVAL, "clicks: no input, want one");
 
     while (st == SHOAL_OK && t->carry.len == 0) {
         close_input(t);

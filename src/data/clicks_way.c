@@ -91,7 +91,8 @@ static bool looks_libsvm(const char *at, const char *end, bool *features)
     return true;
 }
 
-/* Numbers and a tag, if anything, before the first bar. */
+/* Numbers and a tag, if anything, before the first bar; but a name with commas would be the
+ * names of CSV. */
 static bool looks_vw(const char *at, const char *end)
 {
     const char *bar = memchr(at, '|', (size_t)(end - at)), *word;
@@ -99,7 +100,8 @@ static bool looks_vw(const char *at, const char *end)
     if (!bar)
         return false;
     for (word = next_word(&at, bar); word < at; word = next_word(&at, bar))
-        if (at < bar && *word != '\'' && !looks_number(word, at))
+        if (*word != '\'' &&
+            (at < bar ? !looks_number(word, at) : memchr(word, ',', (size_t)(at - word)) != NULL))
             return false;
     return true;
 }
