@@ -126,7 +126,7 @@ struct shoal_net_opts {
     enum shoal_sync sync;
     unsigned staleness;        /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     unsigned servers;
-    unsigned quorum;           /* async, bounded: gradients of a step; 0: one of each worker */
+    unsigned quorum;           /* async, bounded: gradients of a step; 0: a quarter of the workers */
     double patience;
 
     const char *checkpoint;    /* a folder; NULL: none */

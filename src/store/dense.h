@@ -15,6 +15,8 @@
  *   async      the owner answers each gradient at once; it steps, by their mean, when
  *              `quorum` of them have come (Gupta et al. 2016: softsync). A worker has at
  *              most DENSE_CREDITS gradients without an answer, else waits for nobody
+ *              When `cautious`, the rate is lr / sqrt(1 + t), where t is how many steps
+ *              old the parameters of its gradients were, in the mean
  *   bounded:S  the same, and nobody is more than S steps ahead of the slowest
  *   average:K  every rank steps by itself, with state of its own; every K steps the
  *              parameters and the state are averaged
@@ -71,6 +73,7 @@ struct dense_opts {
     unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     unsigned servers;   /* the last so many ranks own all pieces; 0: all ranks do */
     unsigned quorum;    /* async, bounded: gradients of a step; 0: one of each worker */
+    bool cautious;      /* the same: the staler the gradients, the smaller the step */
     struct optim optim;
 };
 

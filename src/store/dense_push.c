@@ -1,6 +1,7 @@
 /* Gradients on their way to the owners of their pieces, and fresh pieces back. */
 #include "store/piece.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static size_t message_len(size_t floats)
@@ -50,11 +51,19 @@ static void scale_sum(struct dense *d, const struct piece *p)
     }
 }
 
+static float rate_of(const struct dense *d, const struct piece *p, float lr)
+{
+    float steps = (float)p->behind / (float)p->got / (float)d->quorum;
+
+    return d->opts.cautious ? lr / sqrtf(1 + steps) : lr;
+}
+
 static void step_piece(struct dense *d, struct piece *p, float lr)
 {
     scale_sum(d, p);
-    dense_step(d, d->sum + p->from, p->from, p->from + p->len, lr, ++p->steps);
+    dense_step(d, d->sum + p->from, p->from, p->from + p->len, rate_of(d, p, lr), ++p->steps);
     p->got = 0;
+    p->behind = 0;
 }
 
 static void add_gradient(struct dense *d, struct piece *p, const float *g)
@@ -154,6 +163,7 @@ static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from
     shoal_status st;
 
     note_stale(d, p->gradients - version);
+    p->behind += p->gradients - version;
     add_gradient(d, p, g);
     if (p->got >= d->quorum)
         step_piece(d, p, lr);

@@ -37,6 +37,7 @@ struct piece {
     uint64_t version; /* as of the last answer */
     /* on the owner */
     unsigned got;      /* gradients in the sum */
+    uint64_t behind;   /* gradients that theirs did not know of, summed */
     uint64_t steps;    /* made so far */
     uint64_t gradients;
     struct early *early;

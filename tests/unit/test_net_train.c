@@ -1,0 +1,333 @@
+/* Training nets: they learn, whatever the number of threads, stop and go on bit for
+ * bit, and notice when it goes wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "eval/eval.h"
+#include "scratch.h"
+
+#include <math.h>
+
+static shoal_samples *make_spiral(uint64_t n)
+{
+    struct shoal_shapes_opts shapes = shoal_shapes_default(SHOAL_SPIRAL);
+    struct shoal_samples_opts read = shoal_samples_default();
+    shoal_samples *s;
+
+    shapes.samples = n;
+    assert_int_equal(shoal_shapes_write(scratch_path("spiral.csv"), &shapes), SHOAL_OK);
+    assert_int_equal(shoal_samples_open(&s, scratch_path("spiral.csv"), &read), SHOAL_OK);
+    return s;
+}
+
+static shoal_net *train_as(const shoal_samples *s, const struct shoal_mlp_opts *opts,
+                           struct shoal_net_stats *stats)
+{
+    shoal_net *net = NULL;
+    shoal_status st = shoal_mlp_train(&net, s, NULL, opts, stats);
+
+    if (st != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return net;
+}
+
+static void assert_same_params(const shoal_net *a, const shoal_net *b)
+{
+    assert_int_equal(a->net->size, b->net->size);
+    assert_memory_equal(a->params, b->params, a->net->size * sizeof(float));
+}
+
+/* ---- learning ---- */
+
+static void the_spiral_is_learned_by_every_optimizer(void **state)
+{
+    static const double rates[] = {0.5, 0.05, 0.01};
+    shoal_samples *s = make_spiral(4000);
+
+    (void)state;
+    for (unsigned o = 0; o < 3; o++) {
+        struct shoal_mlp_opts opts = shoal_mlp_default();
+        struct shoal_net_stats stats;
+
+        opts.layers = "32,32";
+        opts.train.optimizer = o;
+        opts.train.lr = rates[o];
+        opts.train.epochs = 60;
+        opts.train.schedule = SHOAL_NET_COSINE;
+        shoal_net_close(train_as(s, &opts, &stats));
+        if (!(stats.valid.accuracy > 0.95))
+            fail_msg("optimizer %u: held-out accuracy %g", o, stats.valid.accuracy);
+    }
+    shoal_samples_close(s);
+}
+
+static void numbers_are_learned_and_answered_in_their_units(void **state)
+{
+    struct shoal_samples_opts read = {.task = SHOAL_REGRESS, .label = 2, .targets = 1};
+    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct shoal_net_figures f;
+    struct bytes text = {0};
+    struct rng r = {.seed = 3};
+    shoal_samples *s;
+    shoal_net *net;
+
+    (void)state;
+    for (int i = 0; i < 2000; i++) {
+        double a = rng_unit(&r), b = rng_unit(&r);
+        char line[96];
+
+        snprintf(line, sizeof line, "%g,%g,%g\n", a, b, 1000 + 300 * a * b);
+        text_add_str(&text, line);
+    }
+    scratch_put("numbers.csv", text.at, text.len);
+    bytes_fini(&text);
+    assert_int_equal(shoal_samples_open(&s, scratch_path("numbers.csv"), &read), SHOAL_OK);
+    opts.train.epochs = 60;
+    opts.train.lr = 0.01;
+    opts.train.schedule = SHOAL_NET_COSINE;
+    opts.activation = SHOAL_TANH;
+    net = train_as(s, &opts, NULL);
+    assert_int_equal(shoal_net_eval(net, s, &f, NULL), SHOAL_OK);
+    if (!(f.rmse < 10)) /* of numbers that vary by 66 */
+        fail_msg("RMSE %g", f.rmse);
+    shoal_net_close(net);
+    shoal_samples_close(s);
+}
+
+static void the_result_does_not_depend_on_threads(void **state)
+{
+    shoal_samples *s = make_spiral(3000);
+    struct shoal_mlp_opts opts = shoal_mlp_default();
+    shoal_net *one, *three;
+
+    (void)state;
+    opts.layers = "300,100"; /* wide enough for several slices */
+    opts.train.epochs = 2;
+    opts.train.batch = 512;
+    opts.train.threads = 1;
+    one = train_as(s, &opts, NULL);
+    opts.train.threads = 3;
+    three = train_as(s, &opts, NULL);
+    assert_same_params(one, three);
+    shoal_net_close(one);
+    shoal_net_close(three);
+    shoal_samples_close(s);
+}
+
+/* ---- stopping and going on ---- */
+
+struct stopper {
+    unsigned reports, after;
+};
+
+static bool stop_after(void *user, const struct shoal_net_report *r)
+{
+    struct stopper *s = user;
+
+    (void)r;
+    return ++s->reports < s->after;
+}
+
+static void a_stopped_run_goes_on_bit_for_bit(void **state)
+{
+    shoal_samples *s = make_spiral(2000);
+
+    (void)state;
+    for (unsigned after = 1; after < 40; after += 13) {
+        struct shoal_mlp_opts opts = shoal_mlp_default();
+        struct stopper stopper = {.after = after};
+        struct shoal_net_stats whole, rest;
+        char folder[32];
+        shoal_net *straight, *resumed, *none = NULL;
+
+        snprintf(folder, sizeof folder, "run-%u", after);
+        opts.train.epochs = 6;
+        opts.train.report_steps = 4;
+        straight = train_as(s, &opts, &whole);
+        opts.train.checkpoint = scratch_path(folder);
+        opts.train.report = stop_after;
+        opts.train.user = &stopper;
+        assert_int_equal(shoal_mlp_train(&none, s, NULL, &opts, NULL), SHOAL_ESTOP);
+        assert_null(none);
+        opts.train.resume = true;
+        opts.train.report = NULL;
+        resumed = train_as(s, &opts, &rest);
+        assert_true(rest.resumed && rest.samples < whole.samples);
+        assert_true(whole.train.loss == rest.train.loss);
+        assert_true(whole.valid.loss == rest.valid.loss);
+        assert_same_params(straight, resumed);
+        shoal_net_close(straight);
+        shoal_net_close(resumed);
+    }
+    shoal_samples_close(s);
+}
+
+static void a_run_goes_on_only_as_it_was(void **state)
+{
+    shoal_samples *s = make_spiral(500), *other = make_spiral(501);
+    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct stopper stopper = {.after = 1};
+    shoal_net *net = NULL;
+
+    (void)state;
+    opts.train.report_steps = 1;
+    opts.train.checkpoint = scratch_path("once");
+    opts.train.report = stop_after;
+    opts.train.user = &stopper;
+    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_ESTOP);
+    opts.train.report = NULL;
+    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "holds checkpoints"));
+    opts.train.resume = true;
+    opts.train.seed = 7;
+    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "seed is 1 there, 7 here"));
+    opts.train.seed = 1;
+    opts.layers = "65";
+    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    opts.layers = "64";
+    assert_int_equal(shoal_mlp_train(&net, other, NULL, &opts, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "other data"));
+    shoal_samples_close(s);
+    shoal_samples_close(other);
+}
+
+static void a_loss_that_is_no_number_stops_the_run(void **state)
+{
+    shoal_samples *s = make_spiral(1000);
+    struct shoal_mlp_opts opts = shoal_mlp_default();
+    shoal_net *net = NULL;
+
+    (void)state;
+    opts.train.optimizer = SHOAL_NET_SGD;
+    opts.train.lr = 1000;
+    opts.train.epochs = 50;
+    opts.layers = "64,64,64";
+    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    assert_null(net);
+    assert_non_null(strstr(shoal_error(), "diverged"));
+    shoal_samples_close(s);
+}
+
+static void options_out_of_range_are_named(void **state)
+{
+    struct shoal_net_opts o = shoal_net_default();
+
+    (void)state;
+    assert_int_equal(shoal_net_check(&o), SHOAL_OK);
+    o.batch = 0;
+    assert_int_equal(shoal_net_check(&o), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "batch is 0"));
+    o = shoal_net_default();
+    o.momentum = 1;
+    assert_int_equal(shoal_net_check(&o), SHOAL_EINVAL);
+    o = shoal_net_default();
+    o.lr = NAN;
+    assert_int_equal(shoal_net_check(&o), SHOAL_EINVAL);
+}
+
+static void what_needs_too_much_memory_is_refused(void **state)
+{
+    shoal_samples *s = make_spiral(100);
+    struct shoal_mlp_opts opts = shoal_mlp_default();
+    shoal_net *net;
+
+    (void)state;
+    opts.train.memory_limit = 1000;
+    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_ELIMIT);
+    shoal_samples_close(s);
+}
+
+/* ---- files ---- */
+
+static void a_net_comes_back_from_its_file(void **state)
+{
+    shoal_samples *s = make_spiral(1000);
+    struct shoal_mlp_opts opts = shoal_mlp_default();
+    const char *path = scratch_path("net.shoal");
+    float x[] = {0.3f, -0.2f}, a[4], b[4];
+    char kind[32];
+    shoal_net *net, *back;
+
+    (void)state;
+    opts.train.epochs = 2;
+    net = train_as(s, &opts, NULL);
+    assert_int_equal(shoal_net_save(net, path), SHOAL_OK);
+    assert_true(shoal_kind(path, kind));
+    assert_string_equal(kind, "net");
+    assert_int_equal(shoal_net_open(&back, path), SHOAL_OK);
+    assert_same_params(net, back);
+    assert_int_equal(shoal_net_predict(net, x, 1, a), SHOAL_OK);
+    assert_int_equal(shoal_net_predict(back, x, 1, b), SHOAL_OK);
+    assert_memory_equal(a, b, sizeof a);
+    assert_string_equal(shoal_net_fact(back, "epochs"), "2");
+    assert_int_equal(shoal_net_parameters(back), 64 * 3 + 4 * 65);
+    opts.start = path; /* and goes on */
+    shoal_net_close(net);
+    net = train_as(s, &opts, NULL);
+    assert_true(memcmp(net->params, back->params, 100) != 0);
+    shoal_net_close(net);
+    shoal_net_close(back);
+    shoal_samples_close(s);
+}
+
+static void a_damaged_file_is_no_net(void **state)
+{
+    struct bytes b = scratch_get(scratch_path("net.shoal"));
+    shoal_net *net = (shoal_net *)1;
+
+    (void)state;
+    for (size_t at = 0; at < b.len; at += 97) {
+        b.at[at] ^= 4;
+        scratch_put("bad.shoal", b.at, b.len);
+        b.at[at] ^= 4;
+        assert_int_not_equal(shoal_net_open(&net, scratch_path("bad.shoal")), SHOAL_OK);
+        assert_null(net);
+    }
+    bytes_fini(&b);
+}
+
+static void samples_that_do_not_fit_the_net_are_refused(void **state)
+{
+    struct shoal_samples_opts read = shoal_samples_default();
+    struct shoal_net_figures f;
+    shoal_samples *s;
+    shoal_net *net;
+
+    (void)state;
+    assert_int_equal(shoal_net_open(&net, scratch_path("net.shoal")), SHOAL_OK);
+    scratch_put("three.csv", "1,2,3,0\n", 8);
+    assert_int_equal(shoal_samples_open(&s, scratch_path("three.csv"), &read), SHOAL_OK);
+    assert_int_equal(shoal_net_eval(net, s, &f, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "3 numbers, want 2"));
+    shoal_samples_close(s);
+    scratch_put("nine.csv", "1,2,0\n1,2,9\n", 12);
+    assert_int_equal(shoal_samples_open(&s, scratch_path("nine.csv"), &read), SHOAL_OK);
+    assert_int_equal(shoal_net_eval(net, s, &f, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "sample 1 (from 0) has class 9"));
+    shoal_samples_close(s);
+    shoal_net_close(net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_spiral_is_learned_by_every_optimizer),
+        cmocka_unit_test(numbers_are_learned_and_answered_in_their_units),
+        cmocka_unit_test(the_result_does_not_depend_on_threads),
+        cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
+        cmocka_unit_test(a_run_goes_on_only_as_it_was),
+        cmocka_unit_test(a_loss_that_is_no_number_stops_the_run),
+        cmocka_unit_test(options_out_of_range_are_named),
+        cmocka_unit_test(what_needs_too_much_memory_is_refused),
+        cmocka_unit_test(a_net_comes_back_from_its_file),
+        cmocka_unit_test(a_damaged_file_is_no_net),
+        cmocka_unit_test(samples_that_do_not_fit_the_net_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
