@@ -35,6 +35,7 @@ xxhash.h       file/container.c
 utf8proc.h     data/clean.c
 jpeglib.h      data/image.c
 turbojpeg.h    data/image.c
+jerror.h       data/image.c
 png.h          data/image.c
 mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c model/conv.c

@@ -375,4 +375,105 @@ shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows);
 void click_stream_stats(const struct click_stream *s, struct shoal_clicks_stats *stats);
 void click_stream_close(struct click_stream *s);
 
+/* ---- image.c: JPEG and PNG files ------------------------------------------------ */
+
+#define PICTURE_MAX_SIDE 16384u
+#define PICTURE_MAX_PIXELS ((uint64_t)1 << 25)
+#define PICTURE_MAX_FILE ((size_t)64 << 20)
+
+struct picture {
+    unsigned width, height, channels;
+    uint8_t *at; /* [height][width][channels] */
+};
+
+/* As grey (1 channel) or red, green and blue (3). Sides and pixels beyond the
+ * limits are refused by the file's head, before memory is taken for them. */
+shoal_status picture_decode(struct picture *out, const char *name, const void *data, size_t len,
+                            unsigned channels);
+shoal_status picture_read(struct picture *out, const char *path, unsigned channels);
+void picture_fini(struct picture *p);
+
+/* ---- image_fit.c: the size that a model sees --------------------------------------- */
+
+/* Scales so that the picture just covers height x width, and takes its middle:
+ * out [channels][height][width]. */
+shoal_status picture_fit(uint8_t *out, const struct picture *p, unsigned height, unsigned width);
+
+/* ---- images.c: many pictures of one size, and their classes -------------------------- */
+
+enum { IMAGES_MAX_SIDE = 1024, IMAGES_MAX_CLASSES = 65536 };
+enum images_part { IMAGES_TRAIN, IMAGES_TEST };
+
+struct images_opts {
+    enum images_part part; /* of a folder that has both */
+    unsigned size;         /* pictures in folders become size x size */
+    uint64_t keep;         /* decoded pictures of folders stay in memory up to so many bytes */
+    unsigned threads;      /* that decode; 0: one for each core */
+};
+
+/* Immutable once opened, but for images_match: threads share it without a lock. */
+struct images {
+    size_t count, classes;
+    unsigned channels, height, width;
+    uint8_t *pixels;  /* [count][channels][height][width]; NULL: decoded when asked for */
+    uint32_t *labels; /* [count], each < classes */
+    char **names;     /* [classes] */
+    char **paths;     /* [count] of pictures in folders, or NULL */
+    size_t room, label_room;
+};
+
+/* CIFAR-10 or CIFAR-100 binary files, IDX pairs, or one folder of JPEG and PNG
+ * files for each class: a file, or a folder that holds them (docs/vgg.md). A
+ * class without a picture is refused, and so is every picture that cannot be
+ * decoded. */
+shoal_status images_open(struct images **out, const char *path, const struct images_opts *opts);
+void images_close(struct images *set);
+/* Whether the path has a part of its own for testing. */
+bool images_has_test(const char *path);
+/* Picture i, out [channels][height][width]. */
+shoal_status images_get(const struct images *set, size_t i, uint8_t *out);
+size_t images_pixels(const struct images *set); /* channels x height x width */
+/* Mean and standard deviation of each channel, of pixels from 0 to 1. */
+shoal_status images_moments(const struct images *set, unsigned threads, float mean[3],
+                            float std[3]);
+/* Gives the classes the numbers they have in `names`, to which all must belong. */
+shoal_status images_match(struct images *set, const char *path, char *const *names, size_t n);
+/* A number that stands for pixels (or paths), labels and shape. */
+uint64_t images_fingerprint(const struct images *set);
+
+/* For images.c and the readers of its formats alone. */
+shoal_status images_add(struct images *set, const uint8_t *pixels, uint32_t label);
+shoal_status images_read_cifar(struct images *set, const char *path);
+shoal_status images_read_idx(struct images *set, const char *path);
+shoal_status images_read_folder(struct images *set, const char *path,
+                                const struct images_opts *opts);
+
+/* ---- image_feed.c: batches of pictures, prepared ahead --------------------------------- */
+
+struct feed_opts {
+    size_t batch;     /* pictures asked for at once, at most */
+    uint64_t seed;    /* of what is random, keyed by (seed, epoch, picture) */
+    unsigned pad;     /* random crops of a picture with so many black pixels around */
+    bool flip;        /* left and right, every other time */
+    unsigned threads; /* that prepare; 1 .. FEED_MAX_THREADS */
+    float mean[3], std[3];
+};
+
+enum { FEED_MAX_THREADS = 16 };
+
+struct feed;
+
+shoal_status feed_new(struct feed **out, const struct images *set, const struct feed_opts *opts);
+void feed_free(struct feed *f);
+size_t feed_bytes(const struct images *set, const struct feed_opts *opts);
+/* Begins to prepare what will be asked for; a wish, which a full ring declines. */
+void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch);
+/* x [n][channels][height][width], normalised, and labels [n]; quick where it was
+ * announced, with the same result where not. Several threads may ask. */
+shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
+                       uint32_t *labels);
+/* One picture as a model sees it, neither cropped nor flipped. */
+void feed_normalise(float *out, const uint8_t *pixels, unsigned channels, size_t area,
+                    const float mean[3], const float std[3]);
+
 #endif
