@@ -188,6 +188,20 @@ struct team_work {
  * item. The first failure ends the work. */
 shoal_status team_run(unsigned threads, const struct team_work *work);
 
+/* ---- hands.c: threads that stay ---------------------------------------------------- */
+
+/* For work that comes in short pieces, one after the other: the thread that calls
+ * hands_do is one of them. What is done for an item may depend on the item
+ * alone; `thread`, below hands_count, is for scratch. */
+struct hands;
+
+shoal_status hands_new(struct hands **out, unsigned threads); /* 0: one for each core */
+void hands_free(struct hands *c);
+unsigned hands_count(const struct hands *c);
+/* fn(ctx, 0 .. items - 1, thread), and waits for all. One caller at a time. */
+void hands_do(struct hands *c, size_t items, void (*fn)(void *ctx, size_t item, unsigned thread),
+             void *ctx);
+
 /* ---- clock.c ----------------------------------------------------------------- */
 
 /* Seconds since some moment in the past, never going back. */

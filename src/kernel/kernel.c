@@ -34,12 +34,13 @@ static const struct {
     const char *name;
     bool (*runs)(void);
     const struct kernel *kernel;
+    const struct kernel_maps *maps;
 } tables[] = {
 #if defined(__x86_64__)
-    {"avx512", has_avx512, &kernel_avx512},
-    {"avx2", has_avx2, &kernel_avx2},
+    {"avx512", has_avx512, &kernel_avx512, &kernel_maps_avx512},
+    {"avx2", has_avx2, &kernel_avx2, &kernel_maps_avx2},
 #endif
-    {"scalar", has_any, &kernel_scalar},
+    {"scalar", has_any, &kernel_scalar, &kernel_maps_scalar},
 };
 
 shoal_status kernel_find(const struct kernel **out, const char *isa)
@@ -63,4 +64,12 @@ shoal_status kernel_find(const struct kernel **out, const char *isa)
 shoal_status kernel_choose(const struct kernel **out)
 {
     return kernel_find(out, getenv("SHOAL_ISA"));
+}
+
+const struct kernel_maps *kernel_maps_of(const struct kernel *kernel)
+{
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (tables[i].kernel == kernel)
+            return tables[i].maps;
+    return &kernel_maps_scalar;
 }

@@ -215,9 +215,63 @@ shoal_status kernel_choose(const struct kernel **out);
 shoal_status gemm(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *a,
                   size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc);
 
+/* ---- maps: feature maps of convolutional nets ---------------------------------------- */
+
+/* One picture's features; channels a multiple of KERNEL_LANES. */
+struct kernel_map {
+    size_t height, width, channels;
+    float *at; /* [height][width][channels] */
+};
+
+/* z = scale y + shift is what a unit's pixel y becomes before it is rectified;
+ * the gradient by y of a loss whose gradient by z is g is
+ *
+ *     scale g + slope (y - mean) + base
+ *
+ * (batch norm; without it scale is 1, slope and base are 0). Each [channels]. */
+struct kernel_norm {
+    const float *scale, *shift, *mean, *slope, *base;
+};
+
+/* 3x3 convolutions by Winograd's F(4x4, 3x3) (Lavin and Gray 2015): a tile of 4x4
+ * outputs depends on 6x6 inputs, and becomes 36 products of matrices, v x u, one
+ * for each place of a transformed tile. `apart` is the distance of two places.
+ * (y, x) is the tile's first output; what lies outside the map is 0. */
+struct kernel_maps {
+    void (*tile_in)(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x);
+    void (*tile_out)(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart);
+    /* Their transposes, for gradients: from outputs, and added to inputs. */
+    void (*tile_back)(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x);
+    void (*tile_add)(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart);
+    /* w [n][3][3] to u [36][apart], and the transpose; n a multiple of KERNEL_LANES. */
+    void (*weights_in)(float *u, size_t apart, const float *w, size_t n);
+    void (*weights_out)(float *w, const float *u, size_t apart, size_t n);
+
+    /* Per channel the sum, and the sum of squares. */
+    void (*moments)(float *sum, float *squares, const struct kernel_map *m);
+    /* out = max(z, 0); and the greatest of each 2x2 of them, [height/2][width/2][channels]. */
+    void (*rectify)(float *out, const struct kernel_map *m, const struct kernel_norm *n);
+    void (*rectify_pool)(float *out, const struct kernel_map *m, const struct kernel_norm *n);
+    /* From g, the gradient by `out`: per channel the sums of the gradient by z, and
+     * of its product with y - mean; then in place of y the gradient by y. */
+    void (*back_sums)(float *sum, float *dots, const struct kernel_map *m, const float *g,
+                      const struct kernel_norm *n);
+    void (*back_sums_pool)(float *sum, float *dots, const struct kernel_map *m, const float *g,
+                           const struct kernel_norm *n);
+    void (*back_apply)(const struct kernel_map *m, const float *g, const struct kernel_norm *n);
+    void (*back_apply_pool)(const struct kernel_map *m, const float *g,
+                            const struct kernel_norm *n);
+};
+
+/* Those of the same instruction set. */
+const struct kernel_maps *kernel_maps_of(const struct kernel *kernel);
+
 /* For kernel.c and the tests alone. */
 extern const struct kernel kernel_scalar;
 extern const struct kernel kernel_avx2;
 extern const struct kernel kernel_avx512;
+extern const struct kernel_maps kernel_maps_scalar;
+extern const struct kernel_maps kernel_maps_avx2;
+extern const struct kernel_maps kernel_maps_avx512;
 
 #endif

@@ -1,6 +1,7 @@
 /* base: failures, memory, random numbers, threads, the clock. */
 #include "base/base.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -404,6 +405,34 @@ static void nobody_need_watch(void **state)
     assert_int_equal(pulse_end(&p, 2), SHOAL_OK);
 }
 
+/* ---- hands ---- */
+
+enum { TICKED = 100 };
+
+static void tick(void *ctx, size_t item, unsigned thread)
+{
+    unsigned char *marks = ctx;
+
+    assert(thread < 3);
+    marks[item]++;
+}
+
+static void hands_do_every_item_once_again_and_again(void **state)
+{
+    struct hands *h;
+    unsigned char marks[TICKED] = {0};
+
+    (void)state;
+    assert_int_equal(hands_new(&h, 3), SHOAL_OK);
+    assert_int_equal(hands_count(h), 3);
+    for (size_t n = 0; n <= TICKED; n++)
+        hands_do(h, n, tick, marks);
+    for (size_t i = 0; i < TICKED; i++)
+        assert_int_equal(marks[i], TICKED - i);
+    hands_free(h);
+    hands_free(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_watch_is_called_seldom_but_always_at_the_end),
         cmocka_unit_test(a_watch_that_says_no_stops_the_work),
         cmocka_unit_test(nobody_need_watch),
+        cmocka_unit_test(hands_do_every_item_once_again_and_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

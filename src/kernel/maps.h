@@ -1,0 +1,424 @@
+/* The kernels over feature maps, written once and compiled per instruction set
+ * by the files that include this; MAPS_TABLE is the table to define. Vectors are
+ * those of the compiler, which splits them where the machine's are shorter, and
+ * are handed on by pointer: by value they would be an ABI of their own. */
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+#define ML KERNEL_LANES
+
+typedef float mv __attribute__((vector_size(4 * ML), may_alias, aligned(4)));
+typedef int mi __attribute__((vector_size(4 * ML), may_alias, aligned(4)));
+
+#define MAPS_INLINE static inline __attribute__((always_inline))
+#define AT(p) (*(mv *)(p))
+#define GET(p) (*(const mv *)(p))
+
+/* ---- Winograd, along one axis: elements of `in` and `out` are so far apart ---- */
+
+/* B': 6 pixels. */
+MAPS_INLINE void lift(mv *o, size_t os, const mv *d, size_t ds)
+{
+    mv d1 = d[ds], d2 = d[2 * ds], d3 = d[3 * ds], d4 = d[4 * ds];
+    mv even = d4 - 4 * d2, odd = d3 - 4 * d1, far = d4 - d2, skew = 2 * (d3 - d1);
+
+    o[0] = 4 * d[0] - 5 * d2 + d4;
+    o[os] = even + odd;
+    o[2 * os] = even - odd;
+    o[3 * os] = far + skew;
+    o[4 * os] = far - skew;
+    o[5 * os] = 4 * d1 - 5 * d3 + d[5 * ds];
+}
+
+/* B: the same transposed. */
+MAPS_INLINE void unlift(mv *o, size_t os, const mv *v, size_t vs)
+{
+    mv v0 = v[0], v1 = v[vs], v2 = v[2 * vs], v3 = v[3 * vs], v4 = v[4 * vs], v5 = v[5 * vs];
+    mv near = v1 + v2, far = v3 + v4, apart = v2 - v1, wide = v4 - v3;
+
+    o[0] = 4 * v0;
+    o[os] = 4 * (apart + v5) + 2 * wide;
+    o[2 * os] = -5 * v0 - 4 * near - far;
+    o[3 * os] = -apart - 2 * wide - 5 * v5;
+    o[4 * os] = v0 + near + far;
+    o[5 * os] = v5;
+}
+
+/* A': 4 pixels of 6 products. */
+MAPS_INLINE void lower(mv *o, size_t os, const mv *m, size_t ms)
+{
+    mv m1 = m[ms], m2 = m[2 * ms], m3 = m[3 * ms], m4 = m[4 * ms];
+    mv near = m1 + m2, far = m3 + m4, apart = m1 - m2, wide = m3 - m4;
+
+    o[0] = m[0] + near + far;
+    o[os] = apart + 2 * wide;
+    o[2 * os] = near + 4 * far;
+    o[3 * os] = apart + 8 * wide + m[5 * ms];
+}
+
+/* A: the same transposed. */
+MAPS_INLINE void unlower(mv *o, size_t os, const mv *y, size_t ys)
+{
+    mv y0 = y[0], y1 = y[ys], y2 = y[2 * ys], y3 = y[3 * ys];
+    mv even = y0 + y2, odd = y1 + y3, far = y0 + 4 * y2, wide = 2 * y1 + 8 * y3;
+
+    o[0] = y0;
+    o[os] = even + odd;
+    o[2 * os] = even - odd;
+    o[3 * os] = far + wide;
+    o[4 * os] = far - wide;
+    o[5 * os] = y3;
+}
+
+/* G: 3 weights. */
+MAPS_INLINE void spread(mv *o, size_t os, const mv *w, size_t ws)
+{
+    mv w0 = w[0], w1 = w[ws], w2 = w[2 * ws];
+    mv ends = (w0 + w2) * (-1.0f / 6), middle = w1 * (1.0f / 6);
+    mv far = w0 * (1.0f / 24) + w2 * (1.0f / 6), half = w1 * (1.0f / 12);
+
+    o[0] = w0 * 0.25f;
+    o[os] = ends - middle;
+    o[2 * os] = ends + middle;
+    o[3 * os] = far + half;
+    o[4 * os] = far - half;
+    o[5 * os] = w2;
+}
+
+/* G': the same transposed. */
+MAPS_INLINE void unspread(mv *o, size_t os, const mv *u, size_t us)
+{
+    mv near = u[us] + u[2 * us], far = u[3 * us] + u[4 * us];
+    mv apart = u[2 * us] - u[us], wide = u[3 * us] - u[4 * us];
+
+    o[0] = 0.25f * u[0] - near * (1.0f / 6) + far * (1.0f / 24);
+    o[os] = apart * (1.0f / 6) + wide * (1.0f / 12);
+    o[2 * os] = (far - near) * (1.0f / 6) + u[5 * us];
+}
+
+/* ---- tiles ---- */
+
+/* n x n pixels from (y, x) on, which may lie outside: there all is 0. */
+MAPS_INLINE void take_tile(mv *d, size_t n, const struct kernel_map *m, size_t y, size_t x,
+                           const float *at)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            d[i * n + j] = y + i < m->height && x + j < m->width
+                               ? GET(at + ((y + i) * m->width + x + j) * m->channels)
+                               : (mv){0};
+}
+
+static void tile_in(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x)
+{
+    for (size_t c = 0; c < m->channels; c += ML) {
+        mv d[36], t[36];
+
+        take_tile(d, 6, m, y - 1, x - 1, m->at + c);
+        for (size_t j = 0; j < 6; j++)
+            lift(t + j, 6, d + j, 6);
+        for (size_t i = 0; i < 6; i++)
+            lift(d + 6 * i, 1, t + 6 * i, 1);
+        for (size_t i = 0; i < 36; i++)
+            AT(v + i * apart + c) = d[i];
+    }
+}
+
+static void tile_out(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart)
+{
+    for (size_t c = 0; c < m->channels; c += ML) {
+        mv d[36], t[24];
+
+        for (size_t i = 0; i < 36; i++)
+            d[i] = GET(v + i * apart + c);
+        for (size_t j = 0; j < 6; j++)
+            lower(t + j, 6, d + j, 6);
+        for (size_t i = 0; i < 4; i++)
+            lower(d + 4 * i, 1, t + 6 * i, 1);
+        for (size_t i = 0; i < 4; i++)
+            for (size_t j = 0; j < 4; j++)
+                if (y + i < m->height && x + j < m->width)
+                    AT(m->at + ((y + i) * m->width + x + j) * m->channels + c) = d[4 * i + j];
+    }
+}
+
+static void tile_back(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x)
+{
+    for (size_t c = 0; c < m->channels; c += ML) {
+        mv d[36], t[24];
+
+        take_tile(d, 4, m, y, x, m->at + c);
+        for (size_t j = 0; j < 4; j++)
+            unlower(t + j, 4, d + j, 4);
+        for (size_t i = 0; i < 6; i++)
+            unlower(d + 6 * i, 1, t + 4 * i, 1);
+        for (size_t i = 0; i < 36; i++)
+            AT(v + i * apart + c) = d[i];
+    }
+}
+
+static void tile_add(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart)
+{
+    for (size_t c = 0; c < m->channels; c += ML) {
+        mv d[36], t[36];
+
+        for (size_t i = 0; i < 36; i++)
+            d[i] = GET(v + i * apart + c);
+        for (size_t j = 0; j < 6; j++)
+            unlift(t + j, 6, d + j, 6);
+        for (size_t i = 0; i < 6; i++)
+            unlift(d + 6 * i, 1, t + 6 * i, 1);
+        for (size_t i = 0; i < 6; i++)
+            for (size_t j = 0; j < 6; j++)
+                if (y - 1 + i < m->height && x - 1 + j < m->width)
+                    AT(m->at + ((y - 1 + i) * m->width + x - 1 + j) * m->channels + c) +=
+                        d[6 * i + j];
+    }
+}
+
+/* ---- weights ---- */
+
+static void weights_in(float *u, size_t apart, const float *w, size_t n)
+{
+    for (size_t c = 0; c < n; c += ML) {
+        mv d[9], t[18], o[36];
+
+        for (size_t k = 0; k < 9; k++)
+            for (size_t j = 0; j < ML; j++)
+                d[k][j] = w[(c + j) * 9 + k];
+        for (size_t j = 0; j < 3; j++)
+            spread(t + j, 3, d + j, 3);
+        for (size_t i = 0; i < 6; i++)
+            spread(o + 6 * i, 1, t + 3 * i, 1);
+        for (size_t i = 0; i < 36; i++)
+            AT(u + i * apart + c) = o[i];
+    }
+}
+
+static void weights_out(float *w, const float *u, size_t apart, size_t n)
+{
+    for (size_t c = 0; c < n; c += ML) {
+        mv d[36], t[18], o[9];
+
+        for (size_t i = 0; i < 36; i++)
+            d[i] = GET(u + i * apart + c);
+        for (size_t j = 0; j < 6; j++)
+            unspread(t + j, 6, d + j, 6);
+        for (size_t i = 0; i < 3; i++)
+            unspread(o + 3 * i, 1, t + 6 * i, 1);
+        for (size_t k = 0; k < 9; k++)
+            for (size_t j = 0; j < ML; j++)
+                w[(c + j) * 9 + k] = o[k][j];
+    }
+}
+
+/* ---- normalising ---- */
+
+static void moments(float *sum, float *squares, const struct kernel_map *m)
+{
+    size_t rows = m->height * m->width;
+
+    for (size_t c = 0; c < m->channels; c += ML) {
+        mv s0 = {0}, s1 = {0}, q0 = {0}, q1 = {0};
+        const float *x = m->at + c;
+        size_t r = 0;
+
+        for (; r + 2 <= rows; r += 2, x += 2 * m->channels) {
+            mv a = GET(x), b = GET(x + m->channels);
+
+            s0 += a;
+            s1 += b;
+            q0 += a * a;
+            q1 += b * b;
+        }
+        if (r < rows) {
+            s0 += GET(x);
+            q0 += GET(x) * GET(x);
+        }
+        AT(sum + c) = s0 + s1;
+        AT(squares + c) = q0 + q1;
+    }
+}
+
+#define MAX0(z) ((mv)((mi)(z) & ((z) > 0)))
+
+static void rectify(float *out, const struct kernel_map *m, const struct kernel_norm *n)
+{
+    size_t rows = m->height * m->width;
+
+    for (size_t r = 0; r < rows; r++) {
+        const float *y = m->at + r * m->channels;
+
+        for (size_t c = 0; c < m->channels; c += ML) {
+            mv z = GET(n->scale + c) * GET(y + c) + GET(n->shift + c);
+
+            AT(out + r * m->channels + c) = MAX0(z);
+        }
+    }
+}
+
+static void rectify_pool(float *out, const struct kernel_map *m, const struct kernel_norm *n)
+{
+    size_t across = m->width * m->channels;
+
+    for (size_t i = 0; i < m->height / 2; i++)
+        for (size_t j = 0; j < m->width / 2; j++, out += m->channels) {
+            const float *y = m->at + 2 * i * across + 2 * j * m->channels;
+
+            for (size_t c = 0; c < m->channels; c += ML) {
+                mv a = GET(n->scale + c), b = GET(n->shift + c), most = {0};
+                const float *four[4] = {y + c, y + c + m->channels, y + c + across,
+                                        y + c + across + m->channels};
+
+                for (size_t k = 0; k < 4; k++) {
+                    mv z = a * GET(four[k]) + b;
+
+                    most = (mv)(((mi)z & (z > most)) | ((mi)most & ~(z > most)));
+                }
+                AT(out + c) = most;
+            }
+        }
+}
+
+static void back_sums(float *sum, float *dots, const struct kernel_map *m, const float *g,
+                      const struct kernel_norm *n)
+{
+    size_t rows = m->height * m->width;
+
+    for (size_t c = 0; c < m->channels; c += ML) {
+        mv a = GET(n->scale + c), b = GET(n->shift + c), mean = GET(n->mean + c);
+        mv s = {0}, q = {0};
+
+        for (size_t r = 0; r < rows; r++) {
+            mv y = GET(m->at + r * m->channels + c), z = a * y + b;
+            mv d = (mv)((mi)GET(g + r * m->channels + c) & (z > 0));
+
+            s += d;
+            q += d * (y - mean);
+        }
+        AT(sum + c) = s;
+        AT(dots + c) = q;
+    }
+}
+
+static void back_apply(const struct kernel_map *m, const float *g, const struct kernel_norm *n)
+{
+    size_t rows = m->height * m->width;
+
+    for (size_t r = 0; r < rows; r++, g += m->channels) {
+        float *at = m->at + r * m->channels;
+
+        for (size_t c = 0; c < m->channels; c += ML) {
+            mv y = GET(at + c), a = GET(n->scale + c), z = a * y + GET(n->shift + c);
+            mv d = (mv)((mi)GET(g + c) & (z > 0));
+
+            AT(at + c) = a * d + (GET(n->slope + c) * (y - GET(n->mean + c)) + GET(n->base + c));
+        }
+    }
+}
+
+/* The four pixels of a window and which of them gets the gradient: the first of
+ * the greatest, if it is above 0. */
+struct window4 {
+    mv y[4], d[4];
+};
+
+MAPS_INLINE void choose(struct window4 *w, const float *y, size_t across, size_t channels,
+                        const float *g, const mv *a, const mv *b)
+{
+    const float *four[4] = {y, y + channels, y + across, y + across + channels};
+    mv z[4], most = {0};
+    mi left;
+
+    for (size_t k = 0; k < 4; k++) {
+        w->y[k] = GET(four[k]);
+        z[k] = *a * w->y[k] + *b;
+        most = (mv)(((mi)z[k] & (z[k] > most)) | ((mi)most & ~(z[k] > most)));
+    }
+    left = most > 0;
+    for (size_t k = 0; k < 4; k++) {
+        mi mine = left & (z[k] == most);
+
+        w->d[k] = (mv)((mi)GET(g) & mine);
+        left &= ~mine;
+    }
+}
+
+static void back_sums_pool(float *sum, float *dots, const struct kernel_map *m, const float *g,
+                           const struct kernel_norm *n)
+{
+    size_t across = m->width * m->channels;
+
+    memset(sum, 0, m->channels * sizeof *sum);
+    memset(dots, 0, m->channels * sizeof *dots);
+    for (size_t i = 0; i < m->height / 2; i++)
+        for (size_t j = 0; j < m->width / 2; j++, g += m->channels) {
+            const float *y = m->at + 2 * i * across + 2 * j * m->channels;
+
+            for (size_t c = 0; c < m->channels; c += ML) {
+                mv a = GET(n->scale + c), b = GET(n->shift + c), mean = GET(n->mean + c);
+                struct window4 w;
+
+                choose(&w, y + c, across, m->channels, g + c, &a, &b);
+                AT(sum + c) += w.d[0] + w.d[1] + w.d[2] + w.d[3];
+                AT(dots + c) += w.d[0] * (w.y[0] - mean) + w.d[1] * (w.y[1] - mean) +
+                                w.d[2] * (w.y[2] - mean) + w.d[3] * (w.y[3] - mean);
+            }
+        }
+}
+
+/* A pixel that no window has, in an odd row or column. */
+static void back_alone(float *at, size_t channels, const struct kernel_norm *n)
+{
+    for (size_t c = 0; c < channels; c += ML)
+        AT(at + c) = GET(n->slope + c) * (GET(at + c) - GET(n->mean + c)) + GET(n->base + c);
+}
+
+static void back_edges(const struct kernel_map *m, const struct kernel_norm *n)
+{
+    for (size_t i = 0; i < m->height; i++)
+        for (size_t j = 0; j < m->width; j++)
+            if (i >= m->height / 2 * 2 || j >= m->width / 2 * 2)
+                back_alone(m->at + (i * m->width + j) * m->channels, m->channels, n);
+}
+
+static void back_apply_pool(const struct kernel_map *m, const float *g, const struct kernel_norm *n)
+{
+    size_t across = m->width * m->channels;
+
+    for (size_t i = 0; i < m->height / 2; i++)
+        for (size_t j = 0; j < m->width / 2; j++, g += m->channels) {
+            float *y = m->at + 2 * i * across + 2 * j * m->channels;
+
+            for (size_t c = 0; c < m->channels; c += ML) {
+                mv a = GET(n->scale + c), b = GET(n->shift + c), mean = GET(n->mean + c);
+                mv slope = GET(n->slope + c), base = GET(n->base + c);
+                float *four[4] = {y + c, y + c + m->channels, y + c + across,
+                                  y + c + across + m->channels};
+                struct window4 w;
+
+                choose(&w, y + c, across, m->channels, g + c, &a, &b);
+                for (size_t k = 0; k < 4; k++)
+                    AT(four[k]) = a * w.d[k] + (slope * (w.y[k] - mean) + base);
+            }
+        }
+    if (m->height % 2 != 0 || m->width % 2 != 0)
+        back_edges(m, n);
+}
+
+const struct kernel_maps MAPS_TABLE = {
+    .tile_in = tile_in,
+    .tile_out = tile_out,
+    .tile_back = tile_back,
+    .tile_add = tile_add,
+    .weights_in = weights_in,
+    .weights_out = weights_out,
+    .moments = moments,
+    .rectify = rectify,
+    .rectify_pool = rectify_pool,
+    .back_sums = back_sums,
+    .back_sums_pool = back_sums_pool,
+    .back_apply = back_apply,
+    .back_apply_pool = back_apply_pool,
+};

@@ -1,0 +1,61 @@
+/* conv: 3x3 convolutions for vgg*.c; not a door.
+ *
+ * What this is: the forward and backward pass of a convolution, padded by 1, over
+ * a batch of maps, by the way that suits its size. The products of matrices are
+ * the kernel room's gemm.
+ * Who owns what: all memory is the caller's; conv_sizes says how much.
+ * Threads: a pass uses all hands; its result does not depend on how many
+ * they are. */
+#ifndef SHOAL_CONV_H
+#define SHOAL_CONV_H
+
+#include "base/base.h"
+#include "kernel/kernel.h"
+
+/* COLUMNS  few input channels: each output's 3x3 inputs become a column (im2col)
+ * TILES    Winograd's F(4x4, 3x3): a quarter of the multiplications
+ * TAPS     maps below 4x4: one product for each pixel and each of its neighbours
+ *          that exists; at 2x2 that is 16 of 36                                  */
+enum conv_how { CONV_COLUMNS, CONV_TILES, CONV_TAPS };
+
+enum { CONV_FEW = 15 }; /* input channels of COLUMNS, at most */
+
+struct conv {
+    enum conv_how how;
+    size_t in, out, height, width; /* out, and in above CONV_FEW: multiples of KERNEL_LANES */
+    size_t tiles;                  /* of a map */
+    size_t chunk;                  /* maps worked on together */
+};
+
+/* Floats to provide. */
+struct conv_sizes {
+    size_t u;       /* the weights as the passes use them */
+    size_t v, m;    /* transformed inputs and outputs of a chunk */
+    size_t du;      /* gradients of u */
+    size_t columns; /* for each thread */
+};
+
+struct conv_work {
+    struct hands *hands;
+    const struct kernel_maps *maps;
+    float *v, *m, *du, *columns; /* the most that any convolution wants */
+    size_t columns_size;
+    _Atomic bool failed; /* a product of matrices found no memory */
+};
+
+void conv_init(struct conv *c, size_t in, size_t out, size_t height, size_t width);
+struct conv_sizes conv_sizes(const struct conv *c, size_t batch);
+
+/* w [out][in][3][3] to u. */
+void conv_prepare(struct conv_work *k, const struct conv *c, const float *w, float *u);
+/* x [n][height][width][in] ([n][in][height][width] for COLUMNS, whose weights are w
+ * itself) to y [n][height][width][out]; of each map's channels the sum and the sum
+ * of squares into moments [n][2][out], unless that is NULL. */
+shoal_status conv_forward(struct conv_work *k, const struct conv *c, const float *u, const float *x,
+                          size_t n, float *y, float *moments);
+/* dy is the gradient by y; dw [out][in][3][3] that by the weights, and x becomes
+ * that by x, but not with COLUMNS, which stand first in a net. */
+shoal_status conv_backward(struct conv_work *k, const struct conv *c, const float *u, float *x,
+                           size_t n, const float *dy, float *dw);
+
+#endif
