@@ -1,12 +1,13 @@
 /* What all nets share: descriptions, tensors in a block, and losses. */
 #include "model/mlp.h"
+#include "model/vgg.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct net_ops *const kinds[] = {&mlp_ops};
+static const struct net_ops *const kinds[] = {&mlp_ops, &vgg_ops};
 
 /* ---- descriptions ---- */
 

@@ -1,0 +1,180 @@
+/* The head of a VGG: linear layers with rectifiers between, and dropout of their
+ * inputs (Srivastava et al. 2014). */
+#include "model/vgg.h"
+
+#include <string.h>
+
+enum { STREAM_DROP = 0x6472 };
+
+/* ---- between maps and rows ---- */
+
+/* The last a, [height][width][channels], as rows with the channels first; or
+ * back. */
+static void turn_rows(struct vgg_worker *w, size_t n, bool back)
+{
+    const struct unit *u = &w->vgg->unit[w->vgg->units - 1];
+    size_t area = u->height * u->width, channels = u->conv.out, each = area * channels;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t p = 0; p < area; p++)
+            for (size_t c = 0; c < channels; c++) {
+                float *map = &w->a[w->vgg->units - 1][i * each + p * channels + c];
+                float *row = &w->h[0][i * each + c * area + p];
+
+                *(back ? map : row) = *(back ? row : map);
+            }
+}
+
+/* ---- dropout ---- */
+
+/* What input `at` of a layer is multiplied by; four of them share a random number. */
+static float kept(const struct vgg *v, uint64_t key, size_t layer, uint64_t at)
+{
+    uint64_t draw = rng_at(key, STREAM_DROP + layer, at / 4) >> (16 * (at % 4)) & 0xffff;
+
+    return (float)draw < v->dropout * 65536 ? 0 : 1 / (1 - v->dropout);
+}
+
+static void drop(struct vgg_worker *w, const struct net_batch *b, size_t layer)
+{
+    size_t in = w->vgg->linear[layer].in;
+
+    if (w->vgg->dropout > 0)
+        for (size_t i = 0; i < b->n * in; i++)
+            w->h[layer][i] *= kept(w->vgg, b->key, layer, i);
+}
+
+/* ---- one layer ---- */
+
+enum { BLOCK = 256 }; /* columns of one product */
+
+struct product {
+    struct vgg_worker *w;
+    const struct linear *l;
+    const float *params;
+    float *grads;
+    size_t layer, n;
+};
+
+static size_t some(size_t begin, size_t end)
+{
+    return end - begin < BLOCK ? end - begin : BLOCK;
+}
+
+static void note(struct product *p, shoal_status st)
+{
+    if (st != SHOAL_OK)
+        p->w->work.failed = true;
+}
+
+static void share(struct product *p, size_t columns,
+                  void (*fn)(void *ctx, size_t item, unsigned thread))
+{
+    hands_do(p->w->work.hands, (columns + BLOCK - 1) / BLOCK, fn, p);
+}
+
+static shoal_status product_end(const struct product *p)
+{
+    if (!p->w->work.failed)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_ENOMEM, "vgg: no memory to multiply matrices");
+}
+
+static void outputs(void *ctx, size_t item, unsigned thread)
+{
+    struct product *p = ctx;
+    const struct linear *l = p->l;
+    size_t o = item * BLOCK, columns = some(o, l->out);
+    float *to = p->w->h[p->layer + 1] + o;
+
+    (void)thread;
+    for (size_t i = 0; i < p->n; i++)
+        memcpy(to + i * l->out, p->params + l->bias + o, columns * sizeof *to);
+    note(p, gemm(false, true, p->n, columns, l->in, 1, p->w->h[p->layer], l->in,
+                 p->params + l->weight + o * l->in, l->in, 1, to, l->out));
+    for (size_t i = 0; i < p->n && p->layer + 1 < p->w->vgg->linears; i++)
+        for (size_t j = 0; j < columns; j++)
+            to[i * l->out + j] = to[i * l->out + j] > 0 ? to[i * l->out + j] : 0;
+}
+
+static void weights(void *ctx, size_t item, unsigned thread)
+{
+    struct product *p = ctx;
+    const struct linear *l = p->l;
+    size_t o = item * BLOCK, columns = some(o, l->out);
+    const float *d = p->w->h[p->layer + 1] + o;
+    float *bias = p->grads + l->bias + o;
+
+    (void)thread;
+    memset(bias, 0, columns * sizeof *bias);
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < columns; j++)
+            bias[j] += d[i * l->out + j];
+    note(p, gemm(true, false, columns, l->in, p->n, 1, d, l->out, p->w->h[p->layer], l->in, 0,
+                 p->grads + l->weight + o * l->in, l->in));
+}
+
+/* An input of 0 was rectified or dropped, and its gradient goes nowhere; that holds
+ * for the maps' features too, whose unit would stop it as well. */
+static void inputs(void *ctx, size_t item, unsigned thread)
+{
+    struct product *p = ctx;
+    const struct linear *l = p->l;
+    size_t from = item * BLOCK, columns = some(from, l->in);
+    float *back = p->w->back + from, *x = p->w->h[p->layer] + from;
+    float live = 1 / (1 - p->w->vgg->dropout);
+
+    (void)thread;
+    note(p, gemm(false, false, p->n, columns, l->out, 1, p->w->h[p->layer + 1], l->out,
+                 p->params + l->weight + from, l->in, 0, back, l->in));
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < columns; j++)
+            x[i * l->in + j] = x[i * l->in + j] > 0 ? live * back[i * l->in + j] : 0;
+}
+
+/* ---- the head ---- */
+
+static struct product product_of(struct vgg_worker *w, const float *params, size_t layer, size_t n)
+{
+    return (struct product){
+        .w = w, .l = &w->vgg->linear[layer], .params = params, .layer = layer, .n = n};
+}
+
+shoal_status head_forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
+                          bool training)
+{
+    shoal_status st = SHOAL_OK;
+
+    turn_rows(w, b->n, false);
+    for (size_t i = 0; i < w->vgg->linears && st == SHOAL_OK; i++) {
+        struct product p = product_of(w, params, i, b->n);
+
+        if (training)
+            drop(w, b, i);
+        share(&p, p.l->out, outputs);
+        st = product_end(&p);
+    }
+    return st;
+}
+
+shoal_status head_backward(struct vgg_worker *w, const float *params, const struct net_batch *b,
+                           float *grads, const struct net_hooks *hooks)
+{
+    size_t end = w->net->size;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = w->vgg->linears; i-- > 0 && st == SHOAL_OK;) {
+        struct product p = product_of(w, params, i, b->n);
+
+        p.grads = grads;
+        share(&p, p.l->out, weights);
+        share(&p, p.l->in, inputs);
+        st = product_end(&p);
+        if (st == SHOAL_OK && hooks && hooks->ready)
+            st = hooks->ready(hooks->ctx, p.l->weight, end);
+        end = p.l->weight;
+    }
+    if (st == SHOAL_OK)
+        turn_rows(w, b->n, true);
+    return st;
+}
