@@ -452,5 +452,6 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #include <shoal/train.h>
 #include <shoal/logreg.h>
 #include <shoal/nets.h>
+#include <shoal/images.h>
 
 #endif

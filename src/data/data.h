@@ -435,20 +435,12 @@ void picture_fini(struct picture *p);
  * out [channels][height][width]. */
 shoal_status picture_fit(uint8_t *out, const struct picture *p, unsigned height, unsigned width);
 
-/* ---- images.c: many pictures of one size, and their classes -------------------------- */
+/* ---- images.c: many pictures of one size, and their classes (shoal/images.h) ----------- */
 
 enum { IMAGES_MAX_SIDE = 1024, IMAGES_MAX_CLASSES = 65536 };
-enum images_part { IMAGES_TRAIN, IMAGES_TEST };
-
-struct images_opts {
-    enum images_part part; /* of a folder that has both */
-    unsigned size;         /* pictures in folders become size x size */
-    uint64_t keep;         /* decoded pictures of folders stay in memory up to so many bytes */
-    unsigned threads;      /* that decode; 0: one for each core */
-};
 
 /* Immutable once opened, but for images_match: threads share it without a lock. */
-struct images {
+struct shoal_images {
     size_t count, classes;
     unsigned channels, height, width;
     uint8_t *pixels;  /* [count][channels][height][width]; NULL: decoded when asked for */
@@ -458,31 +450,23 @@ struct images {
     size_t room, label_room;
 };
 
-/* CIFAR-10 or CIFAR-100 binary files, IDX pairs, or one folder of JPEG and PNG
- * files for each class: a file, or a folder that holds them (docs/vgg.md). A
- * class without a picture is refused, and so is every picture that cannot be
- * decoded. */
-shoal_status images_open(struct images **out, const char *path, const struct images_opts *opts);
-void images_close(struct images *set);
-/* Whether the path has a part of its own for testing. */
-bool images_has_test(const char *path);
 /* Picture i, out [channels][height][width]. */
-shoal_status images_get(const struct images *set, size_t i, uint8_t *out);
-size_t images_pixels(const struct images *set); /* channels x height x width */
+shoal_status images_get(const shoal_images *set, size_t i, uint8_t *out);
+size_t images_pixels(const shoal_images *set); /* channels x height x width */
 /* Mean and standard deviation of each channel, of pixels from 0 to 1. */
-shoal_status images_moments(const struct images *set, unsigned threads, float mean[3],
+shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3],
                             float std[3]);
 /* Gives the classes the numbers they have in `names`, to which all must belong. */
-shoal_status images_match(struct images *set, const char *path, char *const *names, size_t n);
+shoal_status images_match(shoal_images *set, const char *path, char *const *names, size_t n);
 /* A number that stands for pixels (or paths), labels and shape. */
-uint64_t images_fingerprint(const struct images *set);
+uint64_t images_fingerprint(const shoal_images *set);
 
 /* For images.c and the readers of its formats alone. */
-shoal_status images_add(struct images *set, const uint8_t *pixels, uint32_t label);
-shoal_status images_read_cifar(struct images *set, const char *path);
-shoal_status images_read_idx(struct images *set, const char *path);
-shoal_status images_read_folder(struct images *set, const char *path,
-                                const struct images_opts *opts);
+shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label);
+shoal_status images_read_cifar(shoal_images *set, const char *path);
+shoal_status images_read_idx(shoal_images *set, const char *path);
+shoal_status images_read_folder(shoal_images *set, const char *path,
+                                const struct shoal_images_opts *opts);
 
 /* ---- image_feed.c: batches of pictures, prepared ahead --------------------------------- */
 
@@ -499,13 +483,14 @@ enum { FEED_MAX_THREADS = 16 };
 
 struct feed;
 
-shoal_status feed_new(struct feed **out, const struct images *set, const struct feed_opts *opts);
+shoal_status feed_new(struct feed **out, const shoal_images *set, const struct feed_opts *opts);
 void feed_free(struct feed *f);
-size_t feed_bytes(const struct images *set, const struct feed_opts *opts);
+size_t feed_bytes(const shoal_images *set, const struct feed_opts *opts);
 /* Begins to prepare what will be asked for; a wish, which a full ring declines. */
 void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch);
 /* x [n][channels][height][width], normalised, and labels [n]; quick where it was
- * announced, with the same result where not. Several threads may ask. */
+ * announced, with the same result where not. labels may be ids. Several threads may
+ * ask. */
 shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
                        uint32_t *labels);
 /* One picture as a model sees it, neither cropped nor flipped. */

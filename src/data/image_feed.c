@@ -25,7 +25,7 @@ struct slot {
 };
 
 struct feed {
-    const struct images *set;
+    const shoal_images *set;
     struct feed_opts opts;
     float level[3][256]; /* what a pixel's value becomes */
     struct slot slot[SLOTS];
@@ -115,8 +115,10 @@ static shoal_status prepare(const struct feed *f, const uint32_t *ids, unsigned 
     shoal_status st = raw ? SHOAL_OK : SHOAL_ENOMEM;
 
     for (size_t i = from; i < to && st == SHOAL_OK; i++) {
-        labels[i] = f->set->labels[ids[i]];
-        st = prepare_one(f, epoch, ids[i], raw, x + i * pixels);
+        uint32_t id = ids[i]; /* labels may take its place */
+
+        labels[i] = f->set->labels[id];
+        st = prepare_one(f, epoch, id, raw, x + i * pixels);
     }
     free(raw);
     return st;
@@ -231,7 +233,7 @@ shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned e
 
 /* ---- making and ending ---- */
 
-size_t feed_bytes(const struct images *set, const struct feed_opts *opts)
+size_t feed_bytes(const shoal_images *set, const struct feed_opts *opts)
 {
     return SLOTS * opts->batch * (images_pixels(set) * sizeof(float) + 2 * sizeof(uint32_t));
 }
@@ -258,7 +260,7 @@ static void feed_start(struct feed *f)
         f->running++;
 }
 
-shoal_status feed_new(struct feed **out, const struct images *set, const struct feed_opts *opts)
+shoal_status feed_new(struct feed **out, const shoal_images *set, const struct feed_opts *opts)
 {
     struct feed *f = mem_array(1, sizeof *f);
     shoal_status st;

@@ -23,14 +23,14 @@ static bool is_there(const char *folder, const char *name, char *path, size_t ca
     return n > 0 && (size_t)n < cap && access(path, R_OK) == 0;
 }
 
-size_t images_pixels(const struct images *set)
+size_t images_pixels(const shoal_images *set)
 {
     return (size_t)set->channels * set->height * set->width;
 }
 
 /* ---- what all formats share ---- */
 
-shoal_status images_add(struct images *set, const uint8_t *pixels, uint32_t label)
+shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label)
 {
     size_t each = images_pixels(set);
     void *at = set->pixels, *labels = set->labels;
@@ -52,7 +52,7 @@ shoal_status images_add(struct images *set, const uint8_t *pixels, uint32_t labe
 }
 
 /* Names that nobody gave: "0", "1", ... */
-static shoal_status number_classes(struct images *set)
+static shoal_status number_classes(shoal_images *set)
 {
     char name[24];
 
@@ -67,7 +67,7 @@ static shoal_status number_classes(struct images *set)
 }
 
 /* The lines of a file, as many as there are classes; empty ones do not count. */
-static shoal_status name_from(struct images *set, const char *path)
+static shoal_status name_from(shoal_images *set, const char *path)
 {
     char *text, *line, *rest;
     size_t len, n = 0;
@@ -90,7 +90,7 @@ static shoal_status name_from(struct images *set, const char *path)
     return st;
 }
 
-static shoal_status name_cifar10(struct images *set)
+static shoal_status name_cifar10(shoal_images *set)
 {
     static const char *const names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                         "dog",      "frog",       "horse", "ship", "truck"};
@@ -105,7 +105,7 @@ static shoal_status name_cifar10(struct images *set)
 }
 
 /* From a list beside the data, under the names that lists have. */
-static shoal_status name_classes(struct images *set, const char *folder)
+static shoal_status name_classes(shoal_images *set, const char *folder)
 {
     static const char *const lists[] = {"classes.txt", "batches.meta.txt", "fine_label_names.txt"};
     char path[4096];
@@ -119,7 +119,7 @@ static shoal_status name_classes(struct images *set, const char *folder)
     return st;
 }
 
-void images_close(struct images *set)
+void shoal_images_close(shoal_images *set)
 {
     if (!set)
         return;
@@ -150,7 +150,7 @@ static bool is_idx(const char *path)
     return got == 4 && magic[0] == 0 && magic[1] == 0 && magic[2] == 8 && magic[3] >= 1;
 }
 
-static shoal_status read_file(struct images *set, const char *path)
+static shoal_status read_file(shoal_images *set, const char *path)
 {
     char folder[4096];
     char *slash;
@@ -179,37 +179,37 @@ static const struct {
 enum { LAYOUTS = sizeof layouts / sizeof *layouts };
 
 /* Reads what is there of layout i; SHOAL_OK with no pictures when nothing is. */
-static shoal_status read_layout(struct images *set, const char *folder, size_t i,
-                                enum images_part part)
+static shoal_status read_layout(shoal_images *set, const char *folder, size_t i, bool test)
 {
     char path[4096];
     shoal_status st = SHOAL_OK;
 
     for (size_t k = 0; k < 5 && st == SHOAL_OK; k++) {
-        const char *name = part == IMAGES_TEST ? layouts[i].test : layouts[i].train[k];
+        const char *name = test ? layouts[i].test : layouts[i].train[k];
 
         if (name && is_there(folder, name, path, sizeof path))
             st = layouts[i].idx ? images_read_idx(set, path) : images_read_cifar(set, path);
-        if (part == IMAGES_TEST)
+        if (test)
             break;
     }
     return st;
 }
 
 /* FOLDER/train and FOLDER/test (or val), if they are there, else FOLDER. */
-static shoal_status read_class_folders(struct images *set, const char *folder,
-                                       const struct images_opts *opts)
+static shoal_status read_class_folders(shoal_images *set, const char *folder,
+                                       const struct shoal_images_opts *opts)
 {
     static const char *const names[][2] = {{"train", "train"}, {"test", "val"}};
     char path[4096];
 
     for (size_t i = 0; i < 2; i++)
-        if (is_there(folder, names[opts->part][i], path, sizeof path) && is_dir(path))
+        if (is_there(folder, names[opts->test][i], path, sizeof path) && is_dir(path))
             return images_read_folder(set, path, opts);
     return images_read_folder(set, folder, opts);
 }
 
-static shoal_status read_any(struct images *set, const char *path, const struct images_opts *opts)
+static shoal_status read_any(shoal_images *set, const char *path,
+                             const struct shoal_images_opts *opts)
 {
     shoal_status st = SHOAL_OK;
 
@@ -217,13 +217,13 @@ static shoal_status read_any(struct images *set, const char *path, const struct 
         return access(path, R_OK) == 0 ? read_file(set, path)
                                        : shoal_fail_errno(SHOAL_ENOENT, "%s: cannot be read", path);
     for (size_t i = 0; i < LAYOUTS && st == SHOAL_OK && set->count == 0; i++)
-        st = read_layout(set, path, i, opts->part);
+        st = read_layout(set, path, i, opts->test);
     if (st == SHOAL_OK && set->count > 0)
         return name_classes(set, path);
     return st == SHOAL_OK ? read_class_folders(set, path, opts) : st;
 }
 
-bool images_has_test(const char *path)
+bool shoal_images_has_test(const char *path)
 {
     char at[4096];
 
@@ -234,9 +234,10 @@ bool images_has_test(const char *path)
            is_dir(at);
 }
 
-shoal_status images_open(struct images **out, const char *path, const struct images_opts *opts)
+shoal_status shoal_images_open(shoal_images **out, const char *path,
+                               const struct shoal_images_opts *opts)
 {
-    struct images *set = mem_array(1, sizeof *set);
+    shoal_images *set = mem_array(1, sizeof *set);
     shoal_status st = set ? read_any(set, path, opts) : SHOAL_ENOMEM;
 
     *out = NULL;
@@ -245,13 +246,41 @@ shoal_status images_open(struct images **out, const char *path, const struct ima
     if (st == SHOAL_OK)
         *out = set;
     else
-        images_close(set);
+        shoal_images_close(set);
     return st;
+}
+
+struct shoal_images_opts shoal_images_default(void)
+{
+    return (struct shoal_images_opts){.size = 32, .keep = (uint64_t)2 << 30};
 }
 
 /* ---- asking ---- */
 
-shoal_status images_get(const struct images *set, size_t i, uint8_t *out)
+size_t shoal_images_size(const shoal_images *set)
+{
+    return set->count;
+}
+
+size_t shoal_images_classes(const shoal_images *set)
+{
+    return set->classes;
+}
+
+const char *shoal_images_class(const shoal_images *set, size_t i)
+{
+    return i < set->classes ? set->names[i] : NULL;
+}
+
+void shoal_images_shape(const shoal_images *set, unsigned *channels, unsigned *height,
+                        unsigned *width)
+{
+    *channels = set->channels;
+    *height = set->height;
+    *width = set->width;
+}
+
+shoal_status images_get(const shoal_images *set, size_t i, uint8_t *out)
 {
     struct picture p;
     shoal_status st;
@@ -270,7 +299,7 @@ shoal_status images_get(const struct images *set, size_t i, uint8_t *out)
 /* The sums over one thread's share; whole numbers, so that the result does not
  * depend on how many share. */
 struct moments {
-    const struct images *set;
+    const shoal_images *set;
     unsigned threads;
     uint64_t (*sum)[2][3]; /* [threads] of x and of x squared */
 };
@@ -278,7 +307,7 @@ struct moments {
 static shoal_status add_moments(void *ctx, unsigned index)
 {
     struct moments *m = ctx;
-    const struct images *set = m->set;
+    const shoal_images *set = m->set;
     size_t area = (size_t)set->height * set->width;
     uint8_t *one = mem_array(images_pixels(set), 1);
     shoal_status st = one ? SHOAL_OK : SHOAL_ENOMEM;
@@ -297,7 +326,7 @@ static shoal_status add_moments(void *ctx, unsigned index)
     return st;
 }
 
-shoal_status images_moments(const struct images *set, unsigned threads, float mean[3], float std[3])
+shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3], float std[3])
 {
     struct moments m = {.set = set, .threads = pool_threads(threads)};
     double n = (double)set->count * set->height * set->width;
@@ -330,7 +359,7 @@ static size_t find_name(char *const *names, size_t n, const char *name)
     return i;
 }
 
-shoal_status images_match(struct images *set, const char *path, char *const *names, size_t n)
+shoal_status images_match(shoal_images *set, const char *path, char *const *names, size_t n)
 {
     uint32_t *to = mem_array(set->classes, sizeof *to);
     char **own = mem_array(n, sizeof *own);
@@ -363,7 +392,7 @@ shoal_status images_match(struct images *set, const char *path, char *const *nam
     return st;
 }
 
-uint64_t images_fingerprint(const struct images *set)
+uint64_t images_fingerprint(const shoal_images *set)
 {
     uint64_t h = rng_at(images_pixels(set), set->classes, set->count);
     size_t bytes = set->pixels ? set->count * images_pixels(set) : 0;

@@ -42,7 +42,7 @@ static shoal_status cifar_length(const char *path, uint64_t *bytes)
     return st;
 }
 
-static shoal_status cifar_shape(struct images *set, const char *path, size_t classes)
+static shoal_status cifar_shape(shoal_images *set, const char *path, size_t classes)
 {
     if (set->count > 0 && (set->classes != classes || images_pixels(set) != CIFAR_PIXELS))
         return shoal_fail(SHOAL_EFORMAT, "%s: found %zu classes, want %zu as in the files before",
@@ -53,7 +53,7 @@ static shoal_status cifar_shape(struct images *set, const char *path, size_t cla
     return SHOAL_OK;
 }
 
-static shoal_status cifar_records(struct images *set, const char *path, struct stream *s)
+static shoal_status cifar_records(shoal_images *set, const char *path, struct stream *s)
 {
     size_t labels = set->classes == 100 ? 2 : 1, got;
     uint8_t record[CIFAR_PIXELS + 2];
@@ -70,7 +70,7 @@ static shoal_status cifar_records(struct images *set, const char *path, struct s
     return st;
 }
 
-shoal_status images_read_cifar(struct images *set, const char *path)
+shoal_status images_read_cifar(shoal_images *set, const char *path)
 {
     struct stream *s;
     uint64_t bytes;
@@ -132,7 +132,7 @@ static shoal_status open_bytes(struct array *a, char **data, const char *path, s
     return st;
 }
 
-static shoal_status idx_shape(struct images *set, const struct array *a, size_t labels)
+static shoal_status idx_shape(shoal_images *set, const struct array *a, size_t labels)
 {
     if (a->sides[0] == 0 || a->sides[1] == 0 || a->sides[0] > IMAGES_MAX_SIDE ||
         a->sides[1] > IMAGES_MAX_SIDE)
@@ -147,7 +147,7 @@ static shoal_status idx_shape(struct images *set, const struct array *a, size_t 
     return SHOAL_OK;
 }
 
-static shoal_status idx_pictures(struct images *set, const struct array *pixels,
+static shoal_status idx_pictures(shoal_images *set, const struct array *pixels,
                                  const struct array *labels)
 {
     const uint8_t *at = (const uint8_t *)pixels->at, *label = (const uint8_t *)labels->at;
@@ -161,7 +161,7 @@ static shoal_status idx_pictures(struct images *set, const struct array *pixels,
     return st;
 }
 
-shoal_status images_read_idx(struct images *set, const char *path)
+shoal_status images_read_idx(shoal_images *set, const char *path)
 {
     char beside[4096], *pixels = NULL, *labels = NULL;
     struct array a, b;

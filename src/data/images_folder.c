@@ -24,7 +24,7 @@ static bool is_class(const char *folder, const char *name)
            S_ISDIR(info.st_mode);
 }
 
-static shoal_status list_classes(struct images *set, const char *folder)
+static shoal_status list_classes(shoal_images *set, const char *folder)
 {
     DIR *dir = opendir(folder);
     void *names = NULL;
@@ -65,7 +65,7 @@ static bool is_picture(const char *path)
                    strcasecmp(dot, ".png") == 0);
 }
 
-static shoal_status add_path(struct images *set, size_t *room, const char *path, uint32_t label)
+static shoal_status add_path(shoal_images *set, size_t *room, const char *path, uint32_t label)
 {
     void *paths = set->paths;
     shoal_status st = mem_grow(&paths, room, set->count + 1, sizeof *set->paths);
@@ -79,7 +79,7 @@ static shoal_status add_path(struct images *set, size_t *room, const char *path,
     return images_add(set, NULL, label);
 }
 
-static shoal_status add_class(struct images *set, size_t *room, const char *folder, uint32_t label)
+static shoal_status add_class(shoal_images *set, size_t *room, const char *folder, uint32_t label)
 {
     size_t before = set->count;
     char path[4096];
@@ -103,7 +103,7 @@ static shoal_status add_class(struct images *set, size_t *room, const char *fold
 /* ---- decoding all of them once ---- */
 
 struct decoding {
-    struct images *set;
+    shoal_images *set;
     unsigned threads;
     uint8_t *pixels; /* all of them; NULL: only looked at */
 };
@@ -126,7 +126,7 @@ static shoal_status decode_share(void *ctx, unsigned index)
 
 /* Every picture is decoded here, so that none fails an hour later; what fits
  * stays decoded. */
-static shoal_status decode_all(struct images *set, const struct images_opts *opts)
+static shoal_status decode_all(shoal_images *set, const struct shoal_images_opts *opts)
 {
     struct decoding d = {.set = set, .threads = pool_threads(opts->threads)};
     size_t each = images_pixels(set);
@@ -142,8 +142,8 @@ static shoal_status decode_all(struct images *set, const struct images_opts *opt
     return st;
 }
 
-shoal_status images_read_folder(struct images *set, const char *path,
-                                const struct images_opts *opts)
+shoal_status images_read_folder(shoal_images *set, const char *path,
+                                const struct shoal_images_opts *opts)
 {
     size_t room = 0;
     shoal_status st;

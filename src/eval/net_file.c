@@ -47,6 +47,16 @@ static const char *find_fact(const struct bytes *b, const char *key, size_t *len
     return NULL;
 }
 
+const char *trained_find(const shoal_net *t, const char *key, char *text, size_t cap)
+{
+    size_t len;
+    const char *at = find_fact(&t->facts, key, &len);
+
+    if (at)
+        snprintf(text, cap, "%.*s", (int)len, at);
+    return at ? text : NULL;
+}
+
 const char *shoal_net_fact(const shoal_net *net, const char *key)
 {
     shoal_net *t = (shoal_net *)net; /* the copy it keeps is no part of its value */

@@ -33,4 +33,14 @@ shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
 /* Inputs in the units of the data, in place. */
 void trained_scale(const shoal_net *t, float *x, size_t n);
 
+/* The value of a fact into text [cap], cut off if need be; NULL when there is none. */
+const char *trained_find(const shoal_net *t, const char *key, char *text, size_t cap);
+
+/* ---- net_tensors.c ---- */
+
+/* Parameters from safetensors, or from another net, by the names of the tensors. */
+shoal_status net_load_tensors(const struct net *net, float *params, const char *path);
+shoal_status net_copy_tensors(const struct net *net, float *params, const shoal_net *from,
+                              const char *path);
+
 #endif

@@ -13,7 +13,7 @@
 #include <jpeglib.h>
 #include <png.h>
 
-static const struct images_opts plain = {.size = 8, .keep = 1 << 20, .threads = 2};
+static const struct shoal_images_opts plain = {.size = 8, .keep = 1 << 20, .threads = 2};
 
 /* ---- files to read ---- */
 
@@ -111,10 +111,10 @@ static void put_classes(void)
     put_jpeg("set/cat/c.jpeg", 9, 30, 100);
 }
 
-static struct images *opened(const char *path, const struct images_opts *opts)
+static struct shoal_images *opened(const char *path, const struct shoal_images_opts *opts)
 {
-    struct images *set;
-    shoal_status st = images_open(&set, path, opts);
+    shoal_images *set;
+    shoal_status st = shoal_images_open(&set, path, opts);
 
     if (st != SHOAL_OK)
         fail_msg("%s", shoal_error());
@@ -123,9 +123,9 @@ static struct images *opened(const char *path, const struct images_opts *opts)
 
 static void assert_refused(const char *path, const char *part)
 {
-    struct images *set;
+    shoal_images *set;
 
-    assert_int_not_equal(images_open(&set, path, &plain), SHOAL_OK);
+    assert_int_not_equal(shoal_images_open(&set, path, &plain), SHOAL_OK);
     assert_null(set);
     assert_error_has(part);
 }
@@ -134,8 +134,8 @@ static void assert_refused(const char *path, const char *part)
 
 static void a_cifar_folder_has_its_batches_in_order(void **state)
 {
-    struct images_opts test = plain;
-    struct images *set;
+    struct shoal_images_opts test = plain;
+    shoal_images *set;
 
     (void)state;
     put_cifar("data_batch_1.bin", 12, 1, 0);
@@ -148,17 +148,17 @@ static void a_cifar_folder_has_its_batches_in_order(void **state)
     assert_int_equal(set->labels[11], 1);
     assert_int_equal(set->labels[14], 2);
     assert_int_equal(set->pixels[11 * 3072 + 100], pixel(11, 100));
-    images_close(set);
-    assert_true(images_has_test("."));
-    test.part = IMAGES_TEST;
+    shoal_images_close(set);
+    assert_true(shoal_images_has_test("."));
+    test.test = true;
     set = opened(".", &test);
     assert_int_equal(set->count, 5);
-    images_close(set);
+    shoal_images_close(set);
 }
 
 static void a_cifar_100_file_has_two_labels(void **state)
 {
-    struct images *set;
+    shoal_images *set;
 
     (void)state;
     put_cifar("train.bin", 4, 2, 0);
@@ -167,7 +167,7 @@ static void a_cifar_100_file_has_two_labels(void **state)
     assert_int_equal(set->classes, 100);
     assert_int_equal(set->labels[3], 3);
     assert_int_equal(set->pixels[3 * 3072], pixel(3, 0));
-    images_close(set);
+    shoal_images_close(set);
 }
 
 static void a_cifar_file_that_was_cut_off_is_refused(void **state)
@@ -194,7 +194,7 @@ static void a_label_beyond_the_classes_is_refused(void **state)
 
 static void idx_files_come_in_pairs(void **state)
 {
-    struct images *set;
+    shoal_images *set;
 
     (void)state;
     put_idx(4, 4);
@@ -207,7 +207,7 @@ static void idx_files_come_in_pairs(void **state)
     assert_int_equal(set->labels[0], 2);
     assert_int_equal(set->pixels[3 * 6 + 5], pixel(0, 23));
     assert_string_equal(set->names[2], "2");
-    images_close(set);
+    shoal_images_close(set);
     put_idx(4, 3);
     assert_refused("train-images-idx3-ubyte", "4 pictures and 3 labels");
     remove("train-labels-idx1-ubyte");
@@ -216,14 +216,14 @@ static void idx_files_come_in_pairs(void **state)
 
 static void a_list_beside_the_data_names_the_classes(void **state)
 {
-    struct images *set;
+    shoal_images *set;
 
     (void)state;
     put_idx(4, 4);
     put_text("classes.txt", "shirt\nshoe\n\nbag\n");
     set = opened("train-images-idx3-ubyte", &plain);
     assert_string_equal(set->names[2], "bag");
-    images_close(set);
+    shoal_images_close(set);
     put_text("classes.txt", "shirt\n");
     assert_refused(".", "classes.txt: 1 names, want one for each of 3 classes");
 }
@@ -232,9 +232,9 @@ static void a_list_beside_the_data_names_the_classes(void **state)
 
 static void a_folder_of_folders_has_a_class_for_each(void **state)
 {
-    struct images *set;
+    shoal_images *set;
     uint8_t kept[192], again[192];
-    struct images_opts lazy = plain;
+    struct shoal_images_opts lazy = plain;
 
     (void)state;
     put_classes();
@@ -246,13 +246,13 @@ static void a_folder_of_folders_has_a_class_for_each(void **state)
     assert_int_equal(set->channels, 3);
     assert_non_null(set->pixels);
     assert_int_equal(images_get(set, 0, kept), SHOAL_OK);
-    images_close(set);
+    shoal_images_close(set);
     lazy.keep = 10; /* no room: decoded again each time */
     set = opened("set", &lazy);
     assert_null(set->pixels);
     assert_int_equal(images_get(set, 0, again), SHOAL_OK);
     assert_memory_equal(kept, again, sizeof kept);
-    images_close(set);
+    shoal_images_close(set);
 }
 
 static void a_class_without_a_picture_is_refused(void **state)
@@ -354,7 +354,7 @@ static void a_picture_of_one_colour_keeps_it_at_every_size(void **state)
 
 static void moments_are_those_of_all_pixels(void **state)
 {
-    struct images *set;
+    shoal_images *set;
     float mean[3], std[3], again[3], std1[3];
     double sum = 0, squares = 0;
 
@@ -372,12 +372,12 @@ static void moments_are_those_of_all_pixels(void **state)
     }
     assert_true(fabs((double)mean[2] - sum) < 1e-6);
     assert_true(fabs((double)std[2] - sqrt(squares - sum * sum)) < 1e-6);
-    images_close(set);
+    shoal_images_close(set);
 }
 
 enum { PICTURES = 30, FLOATS = 3072 };
 
-static struct feed *feeding(const struct images *set, unsigned pad, bool flip, unsigned threads)
+static struct feed *feeding(const shoal_images *set, unsigned pad, bool flip, unsigned threads)
 {
     struct feed_opts opts = {.batch = PICTURES,
                              .seed = 5,
@@ -397,7 +397,7 @@ static void what_was_prepared_ahead_is_what_is_prepared_when_asked(void **state)
     float *ahead = malloc(PICTURES * FLOATS * sizeof(float));
     float *now = malloc(PICTURES * FLOATS * sizeof(float));
     uint32_t ids[PICTURES], labels[PICTURES], labels_now[PICTURES];
-    struct images *set;
+    shoal_images *set;
     struct feed *a, *b;
 
     (void)state;
@@ -419,7 +419,7 @@ static void what_was_prepared_ahead_is_what_is_prepared_when_asked(void **state)
     }
     feed_free(a);
     feed_free(b);
-    images_close(set);
+    shoal_images_close(set);
     free(ahead);
     free(now);
 }
@@ -428,7 +428,7 @@ static void without_augmentation_a_picture_is_only_normalised(void **state)
 {
     float x[FLOATS], want[FLOATS], mean[3] = {0.5f, 0.5f, 0.5f}, std[3] = {0.25f, 0.25f, 0.25f};
     uint32_t id = 2, label;
-    struct images *set;
+    shoal_images *set;
     struct feed *f;
 
     (void)state;
@@ -441,11 +441,11 @@ static void without_augmentation_a_picture_is_only_normalised(void **state)
     feed_normalise(want, set->pixels + 2 * FLOATS, 3, 1024, mean, std);
     assert_memory_equal(x, want, sizeof x);
     feed_free(f);
-    images_close(set);
+    shoal_images_close(set);
 }
 
 /* Finds the shift and the side of a crop; -1 when it is none. */
-static int crop_of(const float *x, const struct images *set, uint32_t id)
+static int crop_of(const float *x, const shoal_images *set, uint32_t id)
 {
     for (int at = 0; at < 81 * 2; at++) {
         int top = at / 2 / 9 - 4, left = at / 2 % 9 - 4, same = 1;
@@ -471,7 +471,7 @@ static void crops_are_shifted_and_flipped_anew_each_epoch(void **state)
     int seen[162] = {0}, different = 0, flipped = 0;
     float x[FLOATS];
     uint32_t id = 1, label;
-    struct images *set;
+    shoal_images *set;
     struct feed *f;
 
     (void)state;
@@ -490,15 +490,15 @@ static void crops_are_shifted_and_flipped_anew_each_epoch(void **state)
     assert_in_range(flipped, EPOCHS / 4, 3 * EPOCHS / 4);
     assert_true(different > EPOCHS / 2);
     feed_free(f);
-    images_close(set);
+    shoal_images_close(set);
 }
 
 static void a_picture_that_vanished_fails_where_it_is_asked_for(void **state)
 {
-    struct images_opts lazy = plain;
+    struct shoal_images_opts lazy = plain;
     uint32_t ids[3] = {0, 1, 2}, labels[3];
     float x[3 * 192];
-    struct images *set;
+    shoal_images *set;
     struct feed *f;
 
     (void)state;
@@ -511,13 +511,13 @@ static void a_picture_that_vanished_fails_where_it_is_asked_for(void **state)
     assert_int_not_equal(feed_fill(f, ids, 3, 0, x, labels), SHOAL_OK);
     assert_error_has("set/dog/a.jpg");
     feed_free(f);
-    images_close(set);
+    shoal_images_close(set);
 }
 
 static void classes_take_the_numbers_of_the_model(void **state)
 {
     char *names[] = {"bird", "dog", "cat"};
-    struct images *set;
+    shoal_images *set;
 
     (void)state;
     put_classes();
@@ -526,16 +526,16 @@ static void classes_take_the_numbers_of_the_model(void **state)
     assert_int_equal(set->labels[0], 2);
     assert_int_equal(set->labels[2], 1);
     assert_int_equal(set->classes, 3);
-    images_close(set);
+    shoal_images_close(set);
     set = opened("set", &plain);
     assert_int_equal(images_match(set, "set", names, 2), SHOAL_EINVAL);
     assert_error_has("set: found class cat, want one of the 2 of the model");
-    images_close(set);
+    shoal_images_close(set);
 }
 
 static void a_fingerprint_stands_for_pixels_and_labels(void **state)
 {
-    struct images *a, *b;
+    struct shoal_images *a, *b;
 
     (void)state;
     put_cifar("x.bin", 3, 1, 0);
@@ -547,8 +547,8 @@ static void a_fingerprint_stands_for_pixels_and_labels(void **state)
     b->pixels[5000] ^= 1;
     b->labels[2] ^= 1;
     assert_true(images_fingerprint(a) != images_fingerprint(b));
-    images_close(a);
-    images_close(b);
+    shoal_images_close(a);
+    shoal_images_close(b);
 }
 
 int main(void)

@@ -1,0 +1,98 @@
+/* shoal/images.h: pictures and the nets that see them, a part of shoal.h, which
+ * includes it.
+ *
+ * What this is: sets of pictures with classes, VGGs that learn from them, and what
+ * a trained one answers.
+ * Who owns what: as in shoal.h. A run borrows its pictures for the length of the
+ * call.
+ * Threads: as in shoal/nets.h. */
+#ifndef SHOAL_IMAGES_PART_H
+#define SHOAL_IMAGES_PART_H
+
+#include <shoal.h>
+#include <shoal/nets.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Pictures ---------------------------------------------------------------------
+ * CIFAR-10 and CIFAR-100 binary files, IDX pairs (MNIST), or a folder with one folder
+ * of JPEG and PNG files for each class: docs/vgg.md says under which names. All of a
+ * set have one size and 1 or 3 channels; what a file says of its size is checked
+ * before memory is taken for it. */
+
+typedef struct shoal_images shoal_images;
+
+struct shoal_images_opts {
+    bool test;        /* the part for testing, of a folder that has both */
+    unsigned size;    /* pictures in folders become size x size */
+    uint64_t keep;    /* decoded pictures of folders stay in memory up to so many bytes */
+    unsigned threads; /* that decode; 0: one for each core */
+};
+
+SHOAL_API struct shoal_images_opts shoal_images_default(void);
+SHOAL_API shoal_status shoal_images_open(shoal_images **out, const char *path,
+                                         const struct shoal_images_opts *opts);
+SHOAL_API void shoal_images_close(shoal_images *set);
+/* Whether a folder has a part for testing. */
+SHOAL_API bool shoal_images_has_test(const char *path);
+SHOAL_API size_t shoal_images_size(const shoal_images *set);
+SHOAL_API size_t shoal_images_classes(const shoal_images *set);
+SHOAL_API const char *shoal_images_class(const shoal_images *set, size_t i); /* NULL: no such */
+SHOAL_API void shoal_images_shape(const shoal_images *set, unsigned *channels, unsigned *height,
+                                  unsigned *width);
+
+/* ---- VGGs: `shoal train vgg` ----------------------------------------------------------- */
+
+struct shoal_vgg_opts {
+    struct shoal_net_opts train;
+    unsigned depth;    /* 11, 13, 16 or 19 */
+    bool batch_norm;
+    bool sync_bn;      /* its statistics over all ranks */
+    unsigned base;     /* channels of the first stage, a multiple of 16; the last has 8 times */
+    unsigned hidden;   /* units of the head's two hidden layers; 0: none */
+    double dropout;    /* of the head's inputs */
+    unsigned crop;     /* random crops of a picture with so many black pixels around; 0: none */
+    bool flip;         /* left and right, every other time */
+    const char *start; /* a model, or safetensors, to begin with; NULL: at random */
+};
+
+SHOAL_API struct shoal_vgg_opts shoal_vgg_default(void);
+SHOAL_API shoal_status shoal_vgg_check(const struct shoal_vgg_opts *opts);
+SHOAL_API shoal_status shoal_vgg_plan(struct shoal_net_plan *plan, const shoal_images *data,
+                                      const shoal_images *test, const struct shoal_vgg_opts *opts);
+/* Learns from `data`; what is measured after each epoch is `test`, or a share of the
+ * data when that is NULL. *out is NULL on ranks other than 0. */
+SHOAL_API shoal_status shoal_vgg_train(shoal_net **out, const shoal_images *data,
+                                       const shoal_images *test,
+                                       const struct shoal_vgg_opts *opts,
+                                       struct shoal_net_stats *stats);
+
+/* ---- What a net of pictures answers ------------------------------------------------------ */
+
+/* The shape of the pictures that it sees; false: it is no net of pictures. */
+SHOAL_API bool shoal_net_pictures(const shoal_net *net, unsigned *channels, unsigned *height,
+                                  unsigned *width);
+/* The name of class i; its number when it has none. Into name [cap]. */
+SHOAL_API void shoal_net_class(const shoal_net *net, size_t i, char *name, size_t cap);
+/* Probabilities y [outputs] for a JPEG or PNG file, scaled and cut as in training. */
+SHOAL_API shoal_status shoal_net_predict_picture(const shoal_net *net, const char *path, float *y);
+/* As shoal_net_eval, of pictures; their classes are those of the net, by name. */
+SHOAL_API shoal_status shoal_net_eval_images(const shoal_net *net, shoal_images *set,
+                                             unsigned threads, struct shoal_net_figures *out,
+                                             uint64_t *confusion);
+
+/* ---- Weights of other programs -------------------------------------------------------------
+ * safetensors with PyTorch's names; a VGG's are torchvision's. The description, the
+ * scaling and the names of classes travel in the metadata. */
+
+SHOAL_API shoal_status shoal_net_export(const shoal_net *net, const char *path);
+/* Without our metadata the tensors must be a VGG's, for pictures of size x size; pixels
+ * from 0 to 1 are then scaled by ImageNet's moments, as torchvision's models want. */
+SHOAL_API shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,202 @@
+/* What a net of pictures answers for them. */
+#include "eval/eval.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { AT_ONCE = 128 }; /* pictures */
+
+static bool shape_of(const shoal_net *t, unsigned shape[3])
+{
+    static const char *const keys[] = {"channels", "height", "width"};
+
+    for (size_t i = 0; i < 3; i++) {
+        size_t value;
+
+        if (!net_spec_has(t->net->spec, keys[i]) ||
+            net_spec_size(t->net->spec, keys[i], 1, IMAGES_MAX_SIDE, &value) != SHOAL_OK)
+            return false;
+        shape[i] = (unsigned)value;
+    }
+    return (size_t)shape[0] * shape[1] * shape[2] == t->net->inputs;
+}
+
+bool shoal_net_pictures(const shoal_net *t, unsigned *channels, unsigned *height, unsigned *width)
+{
+    unsigned shape[3] = {0};
+    bool found = shape_of(t, shape);
+
+    *channels = shape[0];
+    *height = shape[1];
+    *width = shape[2];
+    return found;
+}
+
+void shoal_net_class(const shoal_net *t, size_t i, char *name, size_t cap)
+{
+    char key[32];
+    const char *found;
+
+    snprintf(key, sizeof key, "class.%zu", i);
+    found = trained_find(t, key, name, cap);
+    if (!found)
+        snprintf(name, cap, "%zu", i);
+}
+
+/* ---- one picture ---- */
+
+static shoal_status need_pictures(const shoal_net *t, unsigned shape[3])
+{
+    if (shape_of(t, shape))
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "net: is '%s', want a net of pictures", t->net->spec);
+}
+
+shoal_status shoal_net_predict_picture(const shoal_net *t, const char *path, float *y)
+{
+    unsigned shape[3];
+    struct picture p = {0};
+    uint8_t *pixels = mem_array(t->net->inputs, 1);
+    float *x = mem_array(t->net->inputs, sizeof *x);
+    shoal_status st = pixels && x ? need_pictures(t, shape) : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = picture_read(&p, path, shape[0]);
+    if (st == SHOAL_OK)
+        st = picture_fit(pixels, &p, shape[1], shape[2]);
+    for (size_t i = 0; i < t->net->inputs && st == SHOAL_OK; i++)
+        x[i] = pixels[i];
+    if (st == SHOAL_OK)
+        st = shoal_net_predict(t, x, 1, y);
+    picture_fini(&p);
+    free(pixels);
+    free(x);
+    return st;
+}
+
+/* ---- many ---- */
+
+static shoal_status match_classes(const shoal_net *t, shoal_images *set)
+{
+    size_t n = t->net->outputs;
+    char **names = mem_array(n, sizeof *names);
+    shoal_status st = names ? SHOAL_OK : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        char name[512];
+
+        shoal_net_class(t, i, name, sizeof name);
+        names[i] = strdup(name);
+        st = names[i] ? SHOAL_OK : SHOAL_ENOMEM;
+    }
+    if (st == SHOAL_OK)
+        st = images_match(set, "images", names, n);
+    for (size_t i = 0; names && i < n; i++)
+        free(names[i]);
+    free(names);
+    return st;
+}
+
+struct scored {
+    double loss;
+    uint64_t right, right5;
+};
+
+static void count_one(struct scored *s, const float *y, size_t n, uint32_t label,
+                      uint64_t *confusion)
+{
+    size_t best = 0, above = 0;
+
+    for (size_t o = 0; o < n; o++) {
+        best = y[o] > y[best] ? o : best;
+        above += y[o] > y[label];
+    }
+    s->loss -= log(fmax((double)y[label], 1e-38));
+    s->right += best == label;
+    s->right5 += above < 5;
+    if (confusion)
+        confusion[label * n + best]++;
+}
+
+/* Pictures [from, from + n) as the net sees them. */
+static shoal_status take(const shoal_net *t, const shoal_images *set, size_t from, size_t n,
+                         uint8_t *raw, float *x)
+{
+    size_t in = t->net->inputs;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        st = images_get(set, from + i, raw);
+        for (size_t k = 0; k < in && st == SHOAL_OK; k++)
+            x[i * in + k] = raw[k];
+    }
+    if (st == SHOAL_OK)
+        trained_scale(t, x, n);
+    return st;
+}
+
+static shoal_status count_all(const shoal_net *t, const shoal_images *set, void *worker,
+                              struct scored *sum, uint64_t *confusion)
+{
+    size_t in = t->net->inputs, out = t->net->outputs;
+    float *x = mem_array(AT_ONCE * in, sizeof *x), *y = mem_array(AT_ONCE * out, sizeof *y);
+    uint8_t *raw = mem_array(in, 1);
+    shoal_status st = x && y && raw ? SHOAL_OK : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < set->count && st == SHOAL_OK; i += AT_ONCE) {
+        size_t n = set->count - i < AT_ONCE ? set->count - i : AT_ONCE;
+
+        st = take(t, set, i, n, raw, x);
+        if (st == SHOAL_OK)
+            st = t->net->ops->predict(worker, t->params, x, n, y);
+        for (size_t k = 0; k < n && st == SHOAL_OK; k++)
+            count_one(sum, y + k * out, out, set->labels[i + k], confusion);
+    }
+    free(x);
+    free(y);
+    free(raw);
+    return st;
+}
+
+static shoal_status check_shape(const shoal_net *t, const shoal_images *set)
+{
+    unsigned shape[3];
+    shoal_status st = need_pictures(t, shape);
+
+    if (st == SHOAL_OK &&
+        (set->channels != shape[0] || set->height != shape[1] || set->width != shape[2]))
+        st = shoal_fail(SHOAL_EINVAL,
+                        "images: pictures are %u x %u in %u channels, want %u x %u in %u",
+                        set->width, set->height, set->channels, shape[2], shape[1], shape[0]);
+    return st;
+}
+
+shoal_status shoal_net_eval_images(const shoal_net *t, shoal_images *set, unsigned threads,
+                                   struct shoal_net_figures *out, uint64_t *confusion)
+{
+    struct scored sum = {0};
+    double n = (double)set->count;
+    void *worker = NULL;
+    shoal_status st = check_shape(t, set);
+
+    if (st == SHOAL_OK)
+        st = match_classes(t, set);
+    if (st == SHOAL_OK)
+        st = t->net->ops->worker_new(&worker, t->net, AT_ONCE, pool_threads(threads));
+    if (st == SHOAL_OK)
+        st = count_all(t, set, worker, &sum, confusion);
+    if (worker)
+        t->net->ops->worker_free(worker);
+    *out = (struct shoal_net_figures){.loss = sum.loss / n,
+                                      .accuracy = (double)sum.right / n,
+                                      .top5 = (double)sum.right5 / n,
+                                      .mse = NAN,
+                                      .mae = NAN,
+                                      .rmse = NAN,
+                                      .cosine = NAN,
+                                      .word1 = NAN,
+                                      .word5 = NAN,
+                                      .word10 = NAN};
+    return st;
+}

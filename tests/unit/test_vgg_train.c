@@ -1,0 +1,321 @@
+/* VGGs from pictures to answers: training, resuming, files, other programs' weights. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "data/data.h"
+#include "folder.h"
+
+#include <png.h>
+
+enum { PICTURES = 96, CLASSES = 3 };
+
+/* ---- pictures that can be learnt: each class has a colour of its own ---- */
+
+static void put_picture(const char *path, size_t label, uint64_t seed)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = 10, .height = 9};
+    uint8_t at[90 * 3];
+
+    image.format = PNG_FORMAT_RGB;
+    for (size_t i = 0; i < sizeof at; i++)
+        at[i] = (uint8_t)(rng_at(seed, 1, i) % 128 + (i % 3 == label ? 120 : 0));
+    assert_true(png_image_write_to_file(&image, path, 0, at, 0, NULL));
+}
+
+static void put_set(const char *folder, size_t pictures, uint64_t seed)
+{
+    static const char *const names[] = {"red", "green", "blue"};
+    char path[128];
+
+    assert_int_equal(mkdir(folder, 0700), 0);
+    for (size_t c = 0; c < CLASSES; c++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[c]);
+        assert_int_equal(mkdir(path, 0700), 0);
+        for (size_t i = 0; i < pictures / CLASSES; i++) {
+            snprintf(path, sizeof path, "%s/%s/%zu.png", folder, names[c], i);
+            put_picture(path, c, seed + c * 1000 + i);
+        }
+    }
+}
+
+static shoal_images *opened(const char *path)
+{
+    struct shoal_images_opts opts = shoal_images_default();
+    shoal_images *set;
+
+    opts.size = 8;
+    if (shoal_images_open(&set, path, &opts) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return set;
+}
+
+static struct shoal_vgg_opts small(unsigned epochs)
+{
+    struct shoal_vgg_opts o = shoal_vgg_default();
+
+    o.base = 16;
+    o.crop = 1;
+    o.train.lr = 0.02;
+    o.train.warmup = 0;
+    o.train.batch = 20; /* which leaves a smaller one at the end */
+    o.train.epochs = epochs;
+    o.train.threads = 2;
+    return o;
+}
+
+static shoal_net *trained(const shoal_images *data, const shoal_images *test,
+                          const struct shoal_vgg_opts *o, struct shoal_net_stats *stats)
+{
+    shoal_net *net;
+
+    if (shoal_vgg_train(&net, data, test, o, stats) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return net;
+}
+
+static void assert_same_net(const shoal_net *a, const shoal_net *b)
+{
+    const char *name, *other;
+    size_t dims[4], dims_b[4], i = 0;
+    const float *x, *y;
+
+    for (; (x = shoal_net_tensor(a, i, &name, dims)) != NULL; i++) {
+        size_t n = 1;
+
+        y = shoal_net_tensor(b, i, &other, dims_b);
+        assert_non_null(y);
+        assert_string_equal(name, other);
+        for (size_t d = 0; d < 4 && dims[d] > 0; d++)
+            n *= dims[d];
+        if (memcmp(x, y, n * sizeof *x) != 0)
+            fail_msg("%s differs", name);
+    }
+    assert_true(i > 0 && shoal_net_tensor(b, i, &other, dims_b) == NULL);
+}
+
+static size_t likeliest(const float *y)
+{
+    return y[0] > y[1] && y[0] > y[2] ? 0 : y[1] > y[2] ? 1 : 2;
+}
+
+/* ---- truths ---- */
+
+static void a_net_learns_colours_and_names_them(void **state)
+{
+    struct shoal_vgg_opts o = small(6);
+    struct shoal_net_stats stats;
+    struct shoal_net_figures figures;
+    uint64_t confusion[CLASSES * CLASSES] = {0}, diagonal = 0, all = 0;
+    shoal_images *data, *test;
+    shoal_net *net, *again;
+    float y[CLASSES];
+    char name[32];
+
+    (void)state;
+    put_set("train", PICTURES, 1);
+    put_set("test", 30, 99);
+    data = opened("train");
+    test = opened("test");
+    net = trained(data, test, &o, &stats);
+    assert_true(stats.valid.accuracy > 0.9);
+    assert_int_equal(shoal_net_save(net, "m.shoal"), SHOAL_OK);
+    assert_int_equal(shoal_net_open(&again, "m.shoal"), SHOAL_OK);
+    assert_same_net(net, again);
+
+    assert_int_equal(shoal_net_eval_images(again, test, 2, &figures, confusion), SHOAL_OK);
+    assert_true(fabs(figures.accuracy - stats.valid.accuracy) < 1e-9);
+    assert_true(fabs(figures.loss - stats.valid.loss) < 1e-4);
+    for (size_t i = 0; i < CLASSES * CLASSES; i++) {
+        all += confusion[i];
+        diagonal += i % (CLASSES + 1) == 0 ? confusion[i] : 0;
+    }
+    assert_int_equal(all, 30);
+    assert_true(fabs((double)diagonal / 30 - figures.accuracy) < 1e-9);
+
+    put_picture("new.png", 1, 12345); /* green, which is class 1 of blue, green, red */
+    assert_int_equal(shoal_net_predict_picture(again, "new.png", y), SHOAL_OK);
+    assert_int_equal(likeliest(y), 1);
+    shoal_net_class(again, 1, name, sizeof name);
+    assert_string_equal(name, "green");
+    assert_true(fabsf(y[0] + y[1] + y[2] - 1) < 1e-5f);
+    shoal_net_close(net);
+    shoal_net_close(again);
+    shoal_images_close(data);
+    shoal_images_close(test);
+}
+
+static void training_again_gives_the_same_bytes_on_any_threads(void **state)
+{
+    struct shoal_vgg_opts o = small(2);
+    shoal_images *data;
+    shoal_net *a, *b;
+
+    (void)state;
+    put_set("train", PICTURES, 1);
+    data = opened("train");
+    o.dropout = 0.3;
+    a = trained(data, NULL, &o, NULL);
+    o.train.threads = 1;
+    b = trained(data, NULL, &o, NULL);
+    assert_same_net(a, b);
+    shoal_net_close(a);
+    shoal_net_close(b);
+    shoal_images_close(data);
+}
+
+static bool stop_late(void *user, const struct shoal_net_report *r)
+{
+    (void)user;
+    return r->event != SHOAL_EVENT_CHECKPOINT || r->epoch < 2;
+}
+
+static void a_run_that_was_stopped_goes_on_to_the_same_bytes(void **state)
+{
+    struct shoal_vgg_opts o = small(3);
+    shoal_images *data;
+    shoal_net *whole, *rest;
+
+    (void)state;
+    put_set("train", PICTURES, 1);
+    data = opened("train");
+    whole = trained(data, NULL, &o, NULL);
+    o.train.checkpoint = "saved";
+    o.train.every = SHOAL_EVERY_EPOCH;
+    o.train.report = stop_late;
+    assert_int_equal(shoal_vgg_train(&rest, data, NULL, &o, NULL), SHOAL_ESTOP);
+    o.train.report = NULL;
+    o.train.resume = true;
+    rest = trained(data, NULL, &o, NULL);
+    assert_same_net(whole, rest);
+    shoal_net_close(whole);
+    shoal_net_close(rest);
+    shoal_images_close(data);
+}
+
+static void weights_travel_as_safetensors(void **state)
+{
+    struct shoal_vgg_opts o = small(1);
+    shoal_images *data;
+    shoal_net *net, *back, *on;
+    float a[CLASSES], b[CLASSES];
+    char name[32];
+
+    (void)state;
+    put_set("train", PICTURES, 1);
+    put_picture("new.png", 2, 5);
+    data = opened("train");
+    net = trained(data, NULL, &o, NULL);
+    assert_int_equal(shoal_net_export(net, "w.safetensors"), SHOAL_OK);
+    assert_int_equal(shoal_net_import(&back, "w.safetensors", 32), SHOAL_OK);
+    assert_same_net(net, back);
+    assert_string_equal(shoal_net_spec(net), shoal_net_spec(back));
+    shoal_net_class(back, 2, name, sizeof name);
+    assert_string_equal(name, "red");
+    assert_int_equal(shoal_net_predict_picture(net, "new.png", a), SHOAL_OK);
+    assert_int_equal(shoal_net_predict_picture(back, "new.png", b), SHOAL_OK);
+    for (size_t i = 0; i < CLASSES; i++)
+        assert_true(fabsf(a[i] - b[i]) < 1e-5f);
+    /* They may be where a training begins. */
+    o.start = "w.safetensors";
+    on = trained(data, NULL, &o, NULL);
+    shoal_net_close(on);
+    o.base = 32;
+    assert_int_equal(shoal_vgg_train(&on, data, NULL, &o, NULL), SHOAL_EFORMAT);
+    assert_error_has("the shape of features.0.weight is not that of the net");
+    shoal_net_close(net);
+    shoal_net_close(back);
+    shoal_images_close(data);
+}
+
+/* As another program writes them, without our metadata. */
+static void a_vgg_is_recognised_by_its_tensors(void **state)
+{
+    struct shoal_vgg_opts o = small(1);
+    shoal_images *data;
+    shoal_net *net, *back;
+    size_t len;
+    char *bytes, *meta;
+
+    (void)state;
+    put_set("train", PICTURES, 1);
+    data = opened("train");
+    net = trained(data, NULL, &o, NULL);
+    assert_int_equal(shoal_net_export(net, "w.safetensors"), SHOAL_OK);
+    bytes = get_file("w.safetensors", &len);
+    meta = memmem(bytes, len, "\"spec\"", 6);
+    assert_non_null(meta);
+    memcpy(meta, "\"cpes\"", 6);
+    put_file("other.safetensors", bytes, len);
+    assert_int_equal(shoal_net_import(&back, "other.safetensors", 8), SHOAL_OK);
+    assert_string_equal(shoal_net_spec(net), shoal_net_spec(back));
+    shoal_net_close(back);
+    assert_int_equal(shoal_net_import(&back, "other.safetensors", 64), SHOAL_EFORMAT);
+    assert_error_has("classifier.weight");
+    memcpy(memmem(bytes, len, "features.0.weight", 17), "features.Q.weight", 17);
+    put_file("other.safetensors", bytes, len);
+    assert_int_equal(shoal_net_import(&back, "other.safetensors", 8), SHOAL_EFORMAT);
+    assert_error_has("not those of a VGG");
+    put_file("other.safetensors", bytes, len / 2);
+    assert_int_not_equal(shoal_net_import(&back, "other.safetensors", 8), SHOAL_OK);
+    assert_null(back);
+    free(bytes);
+    shoal_net_close(net);
+    shoal_images_close(data);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    struct shoal_vgg_opts o = small(1);
+    shoal_images *data;
+    shoal_net *net;
+
+    (void)state;
+    put_set("train", PICTURES, 1);
+    data = opened("train");
+    o.depth = 12;
+    assert_int_equal(shoal_vgg_train(&net, data, NULL, &o, NULL), SHOAL_EINVAL);
+    assert_error_has("vgg: depth is 12, want 11, 13, 16 or 19");
+    o = small(1);
+    o.dropout = 1;
+    assert_int_equal(shoal_vgg_check(&o), SHOAL_EINVAL);
+    o = small(1);
+    o.base = 24;
+    assert_int_equal(shoal_vgg_check(&o), SHOAL_EINVAL);
+    shoal_images_close(data);
+}
+
+static void the_plan_counts_what_will_be_used(void **state)
+{
+    struct shoal_vgg_opts o = small(1);
+    struct shoal_net_plan plan;
+    shoal_images *data;
+
+    (void)state;
+    put_set("train", PICTURES, 1);
+    data = opened("train");
+    assert_int_equal(shoal_vgg_plan(&plan, data, NULL, &o), SHOAL_OK);
+    assert_int_equal(plan.samples + plan.valid, PICTURES);
+    assert_true(plan.parameters > 500000 && plan.parameters < 700000);
+    assert_true(plan.memory_bytes > plan.parameters * 12);
+    shoal_images_close(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HERE(a_net_learns_colours_and_names_them),
+        HERE(training_again_gives_the_same_bytes_on_any_threads),
+        HERE(a_run_that_was_stopped_goes_on_to_the_same_bytes),
+        HERE(weights_travel_as_safetensors),
+        HERE(a_vgg_is_recognised_by_its_tensors),
+        HERE(what_does_not_fit_is_refused),
+        HERE(the_plan_counts_what_will_be_used),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
