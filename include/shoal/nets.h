@@ -100,6 +100,7 @@ struct shoal_net_report {
     double lr, eta;
     double epoch_seconds, step_seconds; /* SHOAL_EVENT_EPOCH */
     uint64_t memory;           /* peak, bytes */
+    double compute, wait, communicate; /* of a step of rank 0 since the last report, seconds */
 };
 
 struct shoal_net_opts {
@@ -148,6 +149,16 @@ struct shoal_net_plan {
     uint64_t memory_bytes, memory_free;
 };
 
+#define SHOAL_NODES 64
+/* What a rank spent on a step, in seconds and on average: computing; waiting for
+ * others; sending, receiving, adding up and making the step. */
+struct shoal_net_node {
+    unsigned rank;
+    char host[48];
+    uint64_t steps;
+    double compute, wait, communicate;
+};
+
 struct shoal_net_stats {
     uint64_t samples, steps;   /* trained in this call */
     double seconds, startup;
@@ -157,6 +168,8 @@ struct shoal_net_stats {
     unsigned checkpoints;
     bool resumed;
     struct shoal_rank_stats ranks;
+    struct shoal_net_node nodes[SHOAL_NODES]; /* [nnodes] the first ranks */
+    unsigned nnodes;
 };
 
 SHOAL_API struct shoal_net_opts shoal_net_default(void);

@@ -240,6 +240,9 @@ shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *r)
                   "valid", figures(&r->valid), "lr", real(r->lr), "memory", integer(r->memory));
 
     set_real(line, "gradient", r->gradient);
+    set_real(line, "compute_seconds", r->compute);
+    set_real(line, "wait_seconds", r->wait);
+    set_real(line, "communicate_seconds", r->communicate);
     if (r->event == SHOAL_EVENT_EPOCH) {
         set_real(line, "epoch_seconds", r->epoch_seconds);
         set_real(line, "step_seconds", r->step_seconds);

@@ -53,6 +53,11 @@ static struct shoal_net_report make_report(const struct net_run *r, enum shoal_e
         .eta = done > 0 ? seconds * (1 - done) / done : NAN,
         .memory = mem_peak(),
     };
+    struct net_times spent = net_times_since(&r->times, &r->told);
+
+    report.compute = spent.compute;
+    report.wait = spent.wait;
+    report.communicate = spent.communicate;
 
     if (epoch) {
         report.epoch_seconds = seconds - r->epoch_seconds;
@@ -70,6 +75,7 @@ shoal_status net_send(struct net_run *r, enum shoal_event event,
     if (!r->leads)
         return SHOAL_OK;
     report = make_report(r, event, figures, rate);
+    r->told = r->times;
     if (event == SHOAL_EVENT_EPOCH && r->extra && r->extra->epoch)
         st = r->extra->epoch(r->extra->ctx, r->params, &report);
     if (event == SHOAL_EVENT_EPOCH) {

@@ -18,6 +18,12 @@ struct net_position {
     double progress;
 };
 
+/* Seconds of this rank's steps: shoal_net_node says what they are. */
+struct net_times {
+    uint64_t steps;
+    double compute, wait, communicate;
+};
+
 /* What one thread computes of a batch. */
 struct slice {
     void *worker;
@@ -70,6 +76,9 @@ struct net_run {
     unsigned rising;
     bool stopping;
     struct shoal_rank_stats stats;
+    struct net_times times, told; /* since the start; when last reported */
+    struct shoal_net_node nodes[SHOAL_NODES];
+    unsigned nnodes;
 };
 
 /* ---- net_opts.c ---- */
@@ -130,5 +139,23 @@ shoal_status net_send(struct net_run *r, enum shoal_event event,
                       const struct shoal_net_figures *figures, double rate);
 /* Fails when the loss is no number or stays far above the best. */
 shoal_status net_check_sane(struct net_run *r, double loss);
+
+/* ---- net_nodes.c: what the ranks spend their time on; one model on all ---- */
+
+struct net_clock {
+    double at, waited;
+};
+
+void net_clock_begin(struct net_run *r, struct net_clock *c);
+/* What began there was a meeting with others: its time is waiting or communicating. */
+void net_clock_meeting(struct net_run *r, const struct net_clock *c);
+/* What began there was a step; `before` are the times when it did. */
+void net_clock_step(struct net_run *r, const struct net_clock *c, const struct net_times *before);
+/* The mean of a step between two times. */
+struct net_times net_times_since(const struct net_times *now, const struct net_times *then);
+/* Collective: r->nodes. */
+shoal_status net_nodes(struct net_run *r);
+/* Collective, after a meeting: every rank's parameters are rank 0's. */
+shoal_status net_check_same(struct net_run *r);
 
 #endif

@@ -96,15 +96,36 @@ static shoal_status add_part(void *ctx, size_t i)
 static shoal_status on_ready(void *ctx, size_t from, size_t to)
 {
     struct net_run *r = ctx;
+    struct net_clock clock;
+    shoal_status st;
 
-    return dense_ready(r->dense, from, to);
+    net_clock_begin(r, &clock);
+    st = dense_ready(r->dense, from, to);
+    net_clock_meeting(r, &clock);
+    return st;
 }
 
 static shoal_status on_sum(void *ctx, double *x, size_t n)
 {
     struct net_run *r = ctx;
+    struct net_clock clock;
+    shoal_status st;
 
-    return comm_sum(r->comm, x, n);
+    net_clock_begin(r, &clock);
+    st = comm_sum(r->comm, x, n);
+    net_clock_meeting(r, &clock);
+    return st;
+}
+
+static shoal_status finish(struct net_run *r)
+{
+    struct net_clock clock;
+    shoal_status st;
+
+    net_clock_begin(r, &clock);
+    st = dense_finish(r->dense);
+    net_clock_meeting(r, &clock);
+    return st;
 }
 
 static void collect_sums(struct net_run *r)
@@ -140,9 +161,12 @@ shoal_status net_step(struct net_run *r)
 {
     bool measure = r->at.step % MEASURED == 0;
     double step = 1 / (double)r->steps, done = r->at.epoch + (double)r->at.step * step;
+    struct net_times before = r->times;
+    struct net_clock clock;
     size_t all;
     shoal_status st;
 
+    net_clock_begin(r, &clock);
     if (r->ordered != r->at.epoch + 1)
         shuffle(r, r->at.epoch);
     r->take = take_of(r, r->at.step, &all);
@@ -156,11 +180,12 @@ shoal_status net_step(struct net_run *r)
     if (st == SHOAL_OK && r->nslices > 1) {
         st = crew_run(r->crew, r->nslices, add_part, r);
         if (st == SHOAL_OK)
-            st = dense_ready(r->dense, 0, r->net->size);
+            st = on_ready(r, 0, r->net->size);
     }
     if (st == SHOAL_OK)
-        st = dense_finish(r->dense);
+        st = finish(r);
     collect_sums(r);
+    net_clock_step(r, &clock, &before);
     r->at.step++;
     return st;
 }

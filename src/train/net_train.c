@@ -126,8 +126,10 @@ static shoal_status end_epoch(struct net_run *r)
 {
     struct told told = {.r = r, .rate = (double)r->at.sums.samples /
                                         (r->at.seconds - r->epoch_seconds)};
-    shoal_status st = measure_valid(r);
+    shoal_status st = net_check_same(r);
 
+    if (st == SHOAL_OK)
+        st = measure_valid(r);
     r->last = net_figures(r->net, &r->at.sums);
     r->last_norm = r->at.norms ? sqrt(r->at.norm / (double)r->at.norms) : NAN;
     r->at.epoch++;
@@ -391,10 +393,10 @@ static void end(struct net_run *r)
 
 static shoal_status count_ranks(struct net_run *r)
 {
-    shoal_status st = SHOAL_OK;
+    shoal_status st = net_nodes(r);
 
-    if (!r->comm)
-        return SHOAL_OK;
+    if (!r->comm || st != SHOAL_OK)
+        return st;
     st = net_ranks_stats(r->comm, r->opts->servers, r->dense, r->computed, &r->stats);
     /* naively: every parameter pulled and every gradient pushed at every step */
     r->stats.naive_bytes = 2 * r->net->size * sizeof(float) * r->workers *
@@ -413,8 +415,9 @@ static void fill_stats(const struct net_run *r, struct shoal_net_stats *stats)
         .train = r->last, .valid = r->valid, .memory = mem_peak(),
         .kernel = r->kernel ? r->kernel->name : NULL,
         .checkpoints = net_checkpoints_written(r->checkpoints), .resumed = r->opts->resume,
-        .ranks = r->stats,
+        .ranks = r->stats, .nnodes = r->nnodes,
     };
+    memcpy(stats->nodes, r->nodes, sizeof stats->nodes);
 }
 
 shoal_status net_train(const struct net *net, const struct net_source *source,
