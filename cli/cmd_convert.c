@@ -1,10 +1,11 @@
 /* shoal convert: word vectors from one format to another. */
-#include "cmd.h"
+#include "nets.h"
 
 #include <sys/stat.h>
 
 struct convert_cmd {
     struct shoal_save_opts save;
+    unsigned size; /* of a net's pictures */
     struct work_opts work;
 };
 
@@ -18,7 +19,8 @@ static const struct choice dtype_choices[] = {
 
 static void convert_defaults(void *at)
 {
-    *(struct convert_cmd *)at = (struct convert_cmd){.save = shoal_save_default()};
+    *(struct convert_cmd *)at = (struct convert_cmd){.save = shoal_save_default(),
+                                                      .size = shoal_images_default().size};
 }
 
 static uint64_t size_of(const char *path)
@@ -45,6 +47,19 @@ static void report_written(struct console *c, const char *path, uint64_t written
     console_row(c, "took", number_seconds(console_seconds(c)).text, NULL);
 }
 
+/* Weights have no options of vectors. */
+static int convert_weights(const struct convert_cmd *cmd, const char *from, const char *to)
+{
+    struct console console;
+    shoal_status st;
+
+    console_init(&console, cmd->work.quiet, to);
+    st = convert_net(from, to, cmd->size);
+    if (st == SHOAL_OK)
+        console_row(&console, "file", number_size(size_of(to)).text, "%s", to);
+    return console_finish(&console, st);
+}
+
 static int convert_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct convert_cmd *cmd = at;
@@ -54,6 +69,8 @@ static int convert_run(const void *at, const char *const *args, size_t nargs)
     shoal_status st;
 
     (void)nargs;
+    if (holds_net(args[0]))
+        return convert_weights(cmd, args[0], args[1]);
     console_init(&console, cmd->work.quiet, args[1]);
     st = shoal_vectors_open(&v, args[0]);
     if (st == SHOAL_OK) {
@@ -82,22 +99,34 @@ static const struct opt save_opts[] = {
     {0},
 };
 
+#undef ON
+#define ON(member) FIELD(struct convert_cmd, member)
+
+static const struct opt net_opts[] = {
+    {"size", .kind = OPT_U64, ON(size), .arg = "N", .u = {1, 1024},
+     .help = "pixels of a side of the pictures that a net from elsewhere was trained with"},
+    {0},
+};
+
 const struct verb cmd_convert = {
     .name = "shoal convert",
-    .summary = "turn word vectors into another format",
+    .summary = "turn word vectors, or a net's weights, into another format",
     .about = "Reads vectors of word2vec, fastText, GloVe, NumPy, safetensors or shoal, whatever "
              "the file is called, and writes them in the format asked for. f32 is kept exactly, "
              "and so are the words and their order; a word that the format cannot carry (in "
-             "word2vec's, one with a space) is refused.",
+             "word2vec's, one with a space) is refused.\n"
+             "A net goes to safetensors with the names that PyTorch gives its tensors, and a VGG "
+             "in safetensors, with torchvision's names, becomes a net.",
     .operands =
         (const struct operand[]){
-            {.name = "IN", .help = "vectors; recognised by content, also in gzip or zstd"},
+            {.name = "IN", .help = "vectors or a net; recognised by content, also in gzip or zstd"},
             {.name = "OUT", .help = "where they go"},
             {0},
         },
     .groups =
         (const struct opt_group[]){
             {"Output", save_opts, .at = offsetof(struct convert_cmd, save)},
+            {"Nets", net_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct convert_cmd, work)},
             {0},
         },
@@ -106,6 +135,7 @@ const struct verb cmd_convert = {
             {"shoal convert wiki.vec wiki.shoal", "text once, so that it opens at once"},
             {"shoal convert wiki.shoal small.safetensors --dtype f16 --top 100000",
              "the commonest words in half the space"},
+            {"shoal convert vgg.shoal vgg.safetensors", "a net for PyTorch"},
             {0},
         },
     .opts_size = sizeof(struct convert_cmd),

@@ -27,8 +27,8 @@ static int predict_run(const void *at, const char *const *args, size_t nargs)
         return predict_logreg(&cmd->rows, args[0], args + 1, nargs - 1);
     if (shoal_kind(args[0], kind) && strcmp(kind, "net") == 0)
         return predict_net(&cmd->samples, args[0], args + 1, nargs - 1);
-    return console_fail("%s: is no model that predicts, want one from `shoal train logreg` or `shoal "
-                        "train mlp`",
+    return console_fail("%s: is no model that predicts, want one from `shoal train logreg`, `mlp` or "
+                        "`vgg`",
                         args[0]);
 }
 
@@ -48,13 +48,15 @@ const struct verb cmd_predict = {
              "label.\n"
              "Of a net on samples: for each row its class and the probability of every class, with "
              "tabs between, or the numbers it predicts. Rows may hold the answers too, which are "
-             "then left aside.",
+             "then left aside.\n"
+             "Of a net on pictures: the five likeliest classes of each JPEG or PNG file, which is "
+             "scaled and cut as those it learned from.",
     .operands =
         (const struct operand[]){
             {.name = "MODEL", .help = "a model that `shoal train` wrote"},
             {"INPUT",
              "rows for a click model: files, folders, quoted globs, or - for standard input; "
-             "samples for a net: CSV, .npy or IDX",
+             "samples for a net: CSV, .npy or IDX; or pictures: JPEG, PNG",
              .many = true},
             {0},
         },
@@ -72,6 +74,7 @@ const struct verb cmd_predict = {
             {"shoal predict model.shoal new.tsv > probabilities.txt", "one line for each row"},
             {"tail -f clicks.tsv | shoal predict model.shoal -", "rows as they come"},
             {"shoal predict net.shoal new.csv > answers.tsv", "the classes of samples"},
+            {"shoal predict vgg.shoal kitten.jpg", "the likeliest classes of a picture"},
             {0},
         },
     .opts_size = sizeof(struct predict_any),

@@ -620,6 +620,7 @@ const struct verb cmd_train = {
         },
     .kind_word = "model",
     .kinds = (const struct verb *const[]){&train_cbow, &train_skipgram, &train_logreg, &train_mlp,
+                                          &train_vgg,
                                           NULL},
     .opts_size = sizeof(struct resume_cmd),
     .defaults = resume_defaults,

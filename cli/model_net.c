@@ -102,7 +102,8 @@ int predict_net(const struct samples_cmd *read, const char *path, const char *co
     signals_release();
     console_init(&console, false, "-");
     for (size_t i = 0; i < ninputs && st == SHOAL_OK; i++)
-        st = predict_file(net, read, inputs[i]);
+        st = sees_pictures(net) ? predict_picture(net, inputs[i], ninputs > 1)
+                                : predict_file(net, read, inputs[i]);
     shoal_net_close(net);
     return console_finish(&console, st);
 }
@@ -110,6 +111,7 @@ int predict_net(const struct samples_cmd *read, const char *path, const char *co
 /* ---- eval ------------------------------------------------------------------------------ */
 
 struct scored {
+    const shoal_net *net;
     struct shoal_net_figures figures;
     uint64_t *confusion; /* [classes][classes]; NULL for numbers */
     size_t samples, classes;
@@ -125,14 +127,19 @@ static struct number number_four(double x)
 
 static void report_confusion(FILE *to, const struct scored *s)
 {
-    fprintf(to, "\n%s%-8s", style_on(to, STYLE_DIM), "class");
-    for (size_t j = 0; j < s->classes; j++)
-        fprintf(to, "  %8zu", j);
+    char name[256];
+
+    fprintf(to, "\n%s%-10s", style_on(to, STYLE_DIM), "class");
+    for (size_t j = 0; j < s->classes; j++) {
+        shoal_net_class(s->net, j, name, sizeof name);
+        fprintf(to, "  %8.8s", name);
+    }
     fprintf(to, "  %8s%s\n", "found", style_on(to, STYLE_PLAIN));
     for (size_t i = 0; i < s->classes; i++) {
         uint64_t all = 0, right = s->confusion[i * s->classes + i];
 
-        fprintf(to, "%-8zu", i);
+        shoal_net_class(s->net, i, name, sizeof name);
+        fprintf(to, "%-10.10s", name);
         for (size_t j = 0; j < s->classes; j++) {
             all += s->confusion[i * s->classes + j];
             fprintf(to, "  %8s", number_count(s->confusion[i * s->classes + j]).text);
@@ -198,12 +205,14 @@ static shoal_status score(struct scored *s, const shoal_net *net, const struct s
     shoal_samples *data = NULL;
     shoal_status st;
 
-    if (!classes)
-        o.targets = (uint32_t)shoal_net_outputs(net);
-    st = shoal_samples_open(&data, path, &o);
-    *s = (struct scored){.classes = classes ? shoal_net_outputs(net) : 0};
+    *s = (struct scored){.net = net, .classes = classes ? shoal_net_outputs(net) : 0};
     if (classes)
         s->confusion = console_alloc(s->classes * s->classes * sizeof *s->confusion);
+    else
+        o.targets = (uint32_t)shoal_net_outputs(net);
+    if (sees_pictures(net))
+        return score_pictures(net, path, &s->samples, &s->figures, s->confusion);
+    st = shoal_samples_open(&data, path, &o);
     if (st == SHOAL_OK) {
         s->samples = shoal_samples_size(data);
         st = shoal_net_eval(net, data, &s->figures, s->confusion);
@@ -264,11 +273,15 @@ shoal_status info_net(struct console *c, const char *path)
         console_row(c, name, shape, NULL);
     }
     row_fact(c, net, "samples", "samples");
+    row_fact(c, net, "pictures", "pictures");
+    row_fact(c, net, "augmented", "augmented");
     row_fact(c, net, "held_out", "held out");
     row_fact(c, net, "epochs", "epochs");
     row_fact(c, net, "loss", "loss");
     row_fact(c, net, "valid_loss", "valid loss");
     row_fact(c, net, "valid_accuracy", "valid acc.");
+    row_fact(c, net, "test_accuracy", "test acc.");
+    info_classes(c, net);
     shoal_net_close(net);
     return SHOAL_OK;
 }

@@ -59,7 +59,7 @@ bool net_resume(const char *folder, char *const *more, size_t nmore, int *code);
 /* The words of this very command, for net_job_begin. */
 void command_note(int argc, char **argv);
 
-extern const struct verb train_mlp;
+extern const struct verb train_mlp, train_vgg;
 
 /* ---- model_net.c: asking ----------------------------------------------------------------- */
 
@@ -81,5 +81,19 @@ int eval_net(const struct samples_cmd *read, bool json, bool quiet, const char *
 shoal_status info_net(struct console *c, const char *path);
 /* Of a folder or a file; SHOAL_ENOENT when it is none of a net. */
 shoal_status info_net_checkpoint(struct console *c, const char *path);
+
+/* ---- model_pictures.c: nets of pictures -------------------------------------------------- */
+
+bool sees_pictures(const shoal_net *net);
+/* Prints the likeliest classes of a JPEG or PNG file. */
+shoal_status predict_picture(const shoal_net *net, const char *path, bool several);
+/* The names of its classes, if they have any. */
+void info_classes(struct console *c, const shoal_net *net);
+/* confusion is [classes][classes], zeroed. */
+shoal_status score_pictures(const shoal_net *net, const char *path, size_t *pictures,
+                            struct shoal_net_figures *figures, uint64_t *confusion);
+/* A net in our format or as safetensors, to the other. */
+bool holds_net(const char *path);
+shoal_status convert_net(const char *from, const char *to, unsigned size);
 
 #endif

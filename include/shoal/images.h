@@ -87,6 +87,8 @@ SHOAL_API shoal_status shoal_net_eval_images(const shoal_net *net, shoal_images 
  * safetensors with PyTorch's names; a VGG's are torchvision's. The description, the
  * scaling and the names of classes travel in the metadata. */
 
+/* Whether a file is safetensors with a net's weights. */
+SHOAL_API bool shoal_net_weights(const char *path);
 SHOAL_API shoal_status shoal_net_export(const shoal_net *net, const char *path);
 /* Without our metadata the tensors must be a VGG's, for pictures of size x size; pixels
  * from 0 to 1 are then scaled by ImageNet's moments, as torchvision's models want. */

@@ -111,9 +111,10 @@ static shoal_status put_meta(struct container_writer *w, const shoal_net *t)
 {
     char head[NET_SPEC + 64];
     int len = snprintf(head, sizeof head, "kind net\nspec %s\n", t->net->spec);
+    size_t old;
     shoal_status st = container_begin(w, "meta");
 
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK && !find_fact(&t->facts, "spec", &old)) /* a net that was read has both */
         st = container_write(w, head, (size_t)len);
     return st == SHOAL_OK && t->facts.len > 0 ? container_write(w, t->facts.at, t->facts.len) : st;
 }

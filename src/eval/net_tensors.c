@@ -351,3 +351,19 @@ shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size)
     free(data);
     return st;
 }
+
+bool shoal_net_weights(const char *path)
+{
+    struct tensors file;
+    char *data = NULL, *spec = NULL;
+    size_t len;
+    bool found = false;
+
+    if (open_file(&file, &data, path) == SHOAL_OK)
+        found = tensors_find(&file, "features.0.weight") ||
+                (tensors_text(&file, "spec", &spec, &len) == SHOAL_OK && spec);
+    free(spec);
+    tensors_fini(&file);
+    free(data);
+    return found;
+}

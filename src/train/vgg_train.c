@@ -31,10 +31,11 @@ struct shoal_vgg_opts shoal_vgg_default(void)
                                .flip = true};
 
     o.train.batch = 128;
-    o.train.optimizer = SHOAL_MOMENTUM;
+    o.train.optimizer = SHOAL_NET_MOMENTUM;
     o.train.lr = 0.1;
     o.train.schedule = SHOAL_NET_COSINE;
     o.train.weight_decay = 5e-4;
+    o.train.warmup = 1;
     o.train.sync = SHOAL_SYNC;
     return o;
 }

@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""VGG-11 with batch norm against PyTorch: seconds of a step, and the losses of the
+first 50 steps from the same weights and batches.
+
+    OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 \\
+        bench/vgg.py BUILD CIFAR [--threads 2] [--batch 256] [--rounds 3] [--steps 8]
+
+CIFAR is the folder of CIFAR-10's binary files. Both programs run in turn, several
+rounds, and the best and the middle of each are compared: the machine's moods then
+meet both alike. The variables make PyTorch's libraries use what the machine has
+(Debian's OpenBLAS would take SSE3 on new processors). Needs python3-torch.
+"""
+import argparse
+import json
+import os
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+RECORD = 3073
+LAYERS = [64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"]
+
+
+def write_part(source, folder, pictures):
+    """The first pictures of CIFAR as a folder of their own."""
+    os.makedirs(folder)
+    left = pictures * RECORD
+    for part in range(1, 6):
+        with open(f"{source}/data_batch_{part}.bin", "rb") as f:
+            data = f.read(left)
+        with open(f"{folder}/data_batch_{part}.bin", "wb") as f:
+            f.write(data)
+        left -= len(data)
+        if left == 0:
+            return folder
+    raise SystemExit("vgg: CIFAR holds fewer pictures than that")
+
+
+def load(folder):
+    import torch
+    data = b"".join(open(f"{folder}/{name}", "rb").read()
+                    for name in sorted(os.listdir(folder)) if name.startswith("data_batch"))
+    raw = torch.frombuffer(bytearray(data), dtype=torch.uint8).reshape(-1, RECORD)
+    x = raw[:, 1:].reshape(-1, 3, 32, 32).float() / 255
+    mean = x.mean(dim=(0, 2, 3), dtype=torch.float64).float()
+    std = x.double().std(dim=(0, 2, 3), unbiased=False).float()
+    x = (x - mean[:, None, None]) / std[:, None, None]
+    return x, raw[:, 0].long()
+
+
+def make_net():
+    from torch import nn
+    features, channels = [], 3
+    for width in LAYERS:
+        if width == "M":
+            features.append(nn.MaxPool2d(2, 2))
+            continue
+        features += [nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width),
+                     nn.ReLU(inplace=True)]
+        channels = width
+    net = nn.Module()
+    net.features = nn.Sequential(*features)
+    net.classifier = nn.Linear(512, 10)
+    net.forward = lambda x: net.classifier(net.features(x).flatten(1))
+    for m in net.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+            nn.init.zeros_(m.bias)
+    return net
+
+
+def write_safetensors(net, path):
+    header, blobs, at = {}, [], 0
+    for name, tensor in net.state_dict().items():
+        blob = tensor.float().contiguous().numpy().tobytes()
+        header[name] = {"dtype": "F32", "shape": list(tensor.shape),
+                        "data_offsets": [at, at + len(blob)]}
+        blobs.append(blob)
+        at += len(blob)
+    text = json.dumps(header).encode()
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + b"".join(blobs))
+
+
+def run_torch(args):
+    """In a process of its own: prints one JSON line of seconds and losses."""
+    import torch
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    net = make_net()
+    if args.weights:
+        write_safetensors(net, args.weights)
+    x, label = load(args.data)
+    optim = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=5e-4)
+    seconds, losses = [], []
+    for step in range(args.steps):
+        batch = slice(step * args.batch, (step + 1) * args.batch)
+        began = time.perf_counter()
+        optim.zero_grad(set_to_none=True)
+        loss = torch.nn.functional.cross_entropy(net.forward(x[batch]), label[batch])
+        loss.backward()
+        optim.step()
+        seconds.append(time.perf_counter() - began)
+        losses.append(loss.item())
+    print(json.dumps({"seconds": seconds, "losses": losses}))
+
+
+def torch_of(args, data, steps, weights=None):
+    command = [sys.executable, __file__, "--torch", args.build, data, "--threads",
+               str(args.threads), "--batch", str(args.batch), "--steps", str(steps), "--lr",
+               str(args.lr)]
+    out = subprocess.run(command + (["--weights", weights] if weights else []), check=True,
+                         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return json.loads(out.stdout)
+
+
+def shoal_of(args, data, work, weights=None):
+    metrics = f"{work}/metrics"
+    if os.path.exists(metrics):
+        os.remove(metrics)
+    command = [f"{args.build}/cli/shoal", "train", "vgg", data, "-q", "-o", f"{work}/vgg.shoal",
+               "--depth", "11", "--batch", str(args.batch), "--threads", str(args.threads),
+               "--epochs", "1", "--lr", str(args.lr), "--schedule", "constant", "--warmup", "0",
+               "--optimizer", "momentum", "--weight-decay", "5e-4", "--no-shuffle", "--crop", "0",
+               "--no-flip", "--valid-share", "0", "--report-steps", "1", "--metrics", metrics]
+    subprocess.run(command + (["--start-from", weights] if weights else []), check=True,
+                   stdin=subprocess.DEVNULL)
+    lines = [json.loads(line) for line in open(metrics)]
+    steps = [line for line in lines if line.get("event") == "interval"]
+    return {"seconds": [s["compute_seconds"] + s["wait_seconds"] + s["communicate_seconds"]
+                        for s in steps],
+            "losses": [s["train"]["loss"] for s in steps]}
+
+
+def speed(args, work):
+    data = write_part(args.data, f"{work}/speed", args.steps * args.batch)
+    found = {"shoal": [], "torch": []}
+    for _ in range(args.rounds):
+        # The first two steps touch memory for the first time.
+        found["shoal"].append(shoal_of(args, data, work)["seconds"][2:])
+        found["torch"].append(torch_of(args, data, args.steps)["seconds"][2:])
+    for name, pick in ("best", min), ("middle", statistics.median):
+        ours, theirs = (pick([s for r in found[k] for s in r]) for k in ("shoal", "torch"))
+        print(f"{name:7} step of {args.batch}, {args.threads} threads: shoal {1e3 * ours:6.0f} ms,"
+              f" PyTorch {1e3 * theirs:6.0f} ms: {theirs / ours:.2f} times")
+
+
+def curve(args, work):
+    steps = 50
+    data = write_part(args.data, f"{work}/curve", steps * args.batch)
+    theirs = torch_of(args, data, steps, f"{work}/w.safetensors")["losses"]
+    ours = shoal_of(args, data, work, f"{work}/w.safetensors")["losses"]
+    apart = [abs(a - b) / b for a, b in zip(ours, theirs)]
+    for i in 0, 9, 24, 49:
+        print(f"step {i + 1:2}: loss {ours[i]:.4f}, PyTorch {theirs[i]:.4f}")
+    print(f"first {len(apart)} steps: losses apart by {100 * statistics.mean(apart):.2f} % on "
+          f"average, {100 * max(apart):.2f} % at most")
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("build")
+    p.add_argument("data")
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--batch", type=int, default=256)
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--steps", type=int, default=8)
+    p.add_argument("--lr", type=float, default=0.01)
+    p.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
+    p.add_argument("--weights", help=argparse.SUPPRESS)
+    args = p.parse_args()
+    if args.torch:
+        return run_torch(args)
+    with tempfile.TemporaryDirectory() as work:
+        speed(args, work)
+        curve(args, work)
+
+
+if __name__ == "__main__":
+    main()
