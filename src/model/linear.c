@@ -15,7 +15,7 @@ enum {
  *     sum [features]   as far as stamp [features] says this batch
  *     list [listed]    which those are                                             */
 struct linear_worker {
-    const struct linear *l;
+    const struct linear_model *l;
     struct view *weights, *bias;
     float *sum;
     uint32_t *stamp, *list, batch, listed;
@@ -28,13 +28,13 @@ struct linear_worker {
 
 /* ---- opening ---- */
 
-void linear_init(struct linear *l, const struct shoal_train_opts *o,
+void linear_init(struct linear_model *l, const struct shoal_train_opts *o,
                  const struct clicks_view *rows, const struct kernel *kernel)
 {
     const struct shoal_logreg_opts *lo = &o->logreg;
     double weight = 0;
 
-    *l = (struct linear){.kernel = kernel, .rows = rows, .batch = o->batch,
+    *l = (struct linear_model){.kernel = kernel, .rows = rows, .batch = o->batch,
                          .positive = (float)lo->positive, .scale = 1};
     l->rule = (struct kernel_rule){.l1 = (float)lo->l1, .l2 = (float)lo->l2,
                                    .beta = (float)lo->beta};
@@ -67,7 +67,7 @@ static size_t longest_row(const struct clicks_view *rows)
     return (size_t)most;
 }
 
-shoal_status linear_join(struct linear_worker **out, const struct linear *l, struct view *weights,
+shoal_status linear_join(struct linear_worker **out, const struct linear_model *l, struct view *weights,
                          struct view *bias)
 {
     struct linear_worker *w = mem_array(1, sizeof *w);
@@ -278,7 +278,7 @@ void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
 
 /* ---- asking ---- */
 
-float linear_weight(const struct linear *l, const struct table *t, uint32_t row, float lr,
+float linear_weight(const struct linear_model *l, const struct table *t, uint32_t row, float lr,
                     bool bias)
 {
     struct kernel_sparse s = {.at = t->at, .ids = &row, .n = 1};
@@ -290,7 +290,7 @@ float linear_weight(const struct linear *l, const struct table *t, uint32_t row,
     return l->kernel->sparse_dot(&s, &rule);
 }
 
-float linear_margin(const struct linear *l, const struct table *weights, const struct table *bias,
+float linear_margin(const struct linear_model *l, const struct table *weights, const struct table *bias,
                     float lr, const struct clicks_view *rows, uint64_t row)
 {
     uint64_t at = rows->start[row];

@@ -140,7 +140,7 @@ size_t softmax_bytes(unsigned batch, size_t words, size_t dim);
 
 /* ---- linear.c: logistic regression on sparse rows --------------------------------- */
 
-struct linear {
+struct linear_model {
     const struct kernel *kernel;
     const struct clicks_view *rows;
     struct kernel_rule rule; /* all but the rate */
@@ -152,12 +152,12 @@ struct linear {
 /* The tables are packed: weights [features + 1][width], the last row being that of
  * features nobody has seen, which stays zero; bias [1][width]. */
 size_t linear_width(enum shoal_linear optimizer);
-void linear_init(struct linear *l, const struct shoal_train_opts *opts,
+void linear_init(struct linear_model *l, const struct shoal_train_opts *opts,
                  const struct clicks_view *rows, const struct kernel *kernel);
 
 struct linear_worker;
 
-shoal_status linear_join(struct linear_worker **out, const struct linear *l, struct view *weights,
+shoal_status linear_join(struct linear_worker **out, const struct linear_model *l, struct view *weights,
                          struct view *bias);
 void linear_leave(struct linear_worker *w);
 size_t linear_worker_bytes(const struct shoal_train_opts *opts, size_t features);
@@ -166,9 +166,9 @@ void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
                   struct done *done);
 
 /* The weight of a row of parameters as it stands, and the margin of a row of clicks. */
-float linear_weight(const struct linear *l, const struct table *t, uint32_t row, float lr,
+float linear_weight(const struct linear_model *l, const struct table *t, uint32_t row, float lr,
                     bool bias);
-float linear_margin(const struct linear *l, const struct table *weights, const struct table *bias,
+float linear_margin(const struct linear_model *l, const struct table *weights, const struct table *bias,
                     float lr, const struct clicks_view *rows, uint64_t row);
 
 #endif

@@ -24,7 +24,7 @@ enum {
 struct clicks {
     const shoal_clicks *data;
     const struct clicks_view *rows;
-    struct linear linear;
+    struct linear_model linear;
     struct clicks_view held; /* rows that are not learned from, by the ids of `data` */
     uint64_t held_from;      /* the first of them */
     uint32_t *held_ids;      /* [held.values]; NULL: those of `data` itself */

@@ -175,7 +175,7 @@ static const float row_values[] = {1, 0.5f, -2, 1, 1, 0.3f, 0.7f, 1, 1, -1};
 static const float row_weights[ROWS] = {1, 2, 0.5f, 0.5f};
 
 struct model {
-    struct linear linear;
+    struct linear_model linear;
     struct clicks_view rows;
     struct table weights, bias;
     struct view wview, bview;
