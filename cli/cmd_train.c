@@ -248,7 +248,8 @@ static struct job job_of(const struct train_cmd *cmd)
                       .read = cmd->read,
                       .save = cmd->save,
                       .vocab_path = cmd->vocab_path,
-                      .output = cmd->output};
+                      .output = cmd->output,
+                      .profile = cmd->profile};
 
     ranks_apply(&job.train, &cmd->ranks);
     job.encode.vocab.threads = cmd->train.threads;
@@ -370,6 +371,8 @@ const struct opt run_opts[] = {
      .help = "after each epoch score the vectors on these questions, as `shoal eval` does"},
     {"metrics", .kind = OPT_PATH, ON(train.metrics), .arg = "FILE",
      .help = "write what is reported as JSON, one object a line"},
+    {"profile", .kind = OPT_FLAG, ON(profile),
+     .help = "say where the time went, rank by rank, and what limits the run"},
     {0},
 };
 
@@ -458,6 +461,7 @@ struct resume_cmd {
     struct shoal_save_opts save;
     unsigned threads;
     uint64_t memory;
+    bool profile;
     struct ranks_opts ranks;
     struct work_opts work;
 };
@@ -546,7 +550,7 @@ static int resume_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct resume_cmd *cmd = at;
     struct shoal_resume last = {0};
-    struct job job = {0};
+    struct job job = {.profile = cmd->profile};
     shoal_status st;
     int code = resume_check(cmd);
 
@@ -598,6 +602,8 @@ static const struct opt resume_opts[] = {
      .help = "after each epoch score the vectors on these questions"},
     {"metrics", .kind = OPT_PATH, ON(metrics), .arg = "FILE",
      .help = "append what is reported to this file, not to the one before"},
+    {"profile", .kind = OPT_FLAG, ON(profile),
+     .help = "say where the time went, rank by rank, and what limits the run"},
     {0},
 };
 

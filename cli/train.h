@@ -24,6 +24,7 @@ struct job {
     const char *output;
     shoal_corpus *corpus;         /* or, of click models, */
     shoal_clicks *clicks, *valid; /* what to learn from, what is held out */
+    bool profile;                 /* is to be shown */
     bool training;                /* has begun */
     struct shoal_report last;     /* epochs is 0 before the first */
     shoal_eval *evals[JOB_EVALS]; /* [train.nevals] */
@@ -62,6 +63,7 @@ struct train_cmd {
     const char *vocab_path;
     const char *resume;
     const char *evals;
+    bool profile;
 };
 
 void ranks_defaults(struct ranks_opts *opts);
@@ -130,5 +132,10 @@ void view_result(struct job *job, const struct shoal_train_plan *plan,
  * exit code. */
 int view_stopped(struct job *job);
 int view_failed(struct job *job, shoal_status status);
+
+/* ---- train_profile.c ---------------------------------------------------------------- */
+
+/* Where the time went. */
+void view_profile(struct console *c, const struct shoal_profile *p);
 
 #endif

@@ -256,6 +256,8 @@ void view_result(struct job *job, const struct shoal_train_plan *plan,
         console_row(c, "checkpoint", number_count(stats->checkpoints).text,
                     "written, the last two kept in %s", job->train.checkpoint);
     row_file(job);
+    if (job->profile)
+        view_profile(c, &stats->profile);
 }
 
 /* ---- When it does not end well -------------------------------------------------------------- */

@@ -449,6 +449,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 /* The rest of the interface, part by part. */
 #include <shoal/clicks.h>
 #include <shoal/eval.h>
+#include <shoal/profile.h>
 #include <shoal/train.h>
 #include <shoal/logreg.h>
 #include <shoal/nets.h>

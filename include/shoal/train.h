@@ -8,6 +8,7 @@
 #define SHOAL_TRAIN_PART_H
 
 #include <shoal.h>
+#include <shoal/profile.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -140,6 +141,7 @@ struct shoal_train_stats {
     bool enough;          /* stopped early: what is held out got no better */
     struct shoal_binary_score held; /* logreg; examples is 0 when not measured */
     struct shoal_rank_stats ranks;
+    struct shoal_profile profile; /* where the time went; ranks is 0 when it did not end well */
 };
 
 SHOAL_API struct shoal_train_opts shoal_train_default(enum shoal_model model);

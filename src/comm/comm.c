@@ -176,6 +176,12 @@ struct comm_stats comm_stats(const struct comm *c)
     return c->stats;
 }
 
+struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank)
+{
+    assert(rank < c->size);
+    return c->peers[rank].stats;
+}
+
 /* ---- sending ---------------------------------------------------------------------- */
 
 shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *data, size_t len,
@@ -188,6 +194,7 @@ shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *da
     if (to != c->rank) {
         c->stats.messages_out++;
         c->stats.bytes_out += len;
+        c->peers[to].stats.bytes_out += len;
     }
     return side->kind->send(side->at, to, tag, data, len, ticket);
 }
@@ -270,15 +277,33 @@ static shoal_status arrived_for_handler(struct comm *c, const struct message *m)
     return hand_over(c, m);
 }
 
+/* Signs of life end no wait. What all do together goes through rank 0, which says
+ * nothing about who was late; rank 0 itself sees it. */
+static void note_sender(struct comm *c, const struct message *m)
+{
+    bool telling = m->tag < COMM_TAGS || (m->tag >= TAG_TOGETHER && c->rank == 0);
+
+    if (telling && c->sender == 0)
+        c->sender = 1 + m->from;
+}
+
+static void count_arrived(struct comm *c, const struct message *m)
+{
+    struct peer *p = &c->peers[m->from];
+
+    p->heard = c->attended;
+    p->stats.bytes_in += m->len;
+    c->stats.messages_in++;
+    c->stats.bytes_in += m->len;
+    note_sender(c, m);
+}
+
 static shoal_status arrived(struct comm *c, const struct message *m)
 {
     assert(m->from < c->size);
     c->came++;
-    if (m->from != c->rank) {
-        c->peers[m->from].heard = c->attended;
-        c->stats.messages_in++;
-        c->stats.bytes_in += m->len;
-    }
+    if (m->from != c->rank)
+        count_arrived(c, m);
     if (m->tag == TAG_BYE)
         c->peers[m->from].left = true;
     else if (m->tag == TAG_LIFE)
@@ -416,6 +441,7 @@ shoal_status comm_poll(struct comm *c, bool *any)
     shoal_status st = SHOAL_OK;
 
     assert(!c->handling);
+    c->sender = 0;
     if (c->others.kind)
         attend(c);
     if (!c->closing)
@@ -440,10 +466,25 @@ static void rest(const struct comm *c, unsigned empty)
         sched_yield();
 }
 
+/* A poll that began at c->polled found messages, after nothing had come since
+ * *idle. */
+static void note_found(struct comm *c, double *idle)
+{
+    double now = clock_now();
+
+    if (!c->others.kind)
+        return;
+    c->stats.handled += now - c->polled;
+    if (c->sender > 0) {
+        c->peers[c->sender - 1].stats.awaited += c->polled - *idle;
+        *idle = now;
+    }
+}
+
 shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *done), void *ctx)
 {
-    double began = clock_now();
-    unsigned empty = 0;
+    double began = clock_now(), idle = began;
+    unsigned empty = 0, polls = 0;
     bool done = false, any;
     shoal_status st;
 
@@ -451,9 +492,13 @@ shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *don
         st = comm_poll(c, &any);
         if (st != SHOAL_OK)
             break;
+        if (any)
+            note_found(c, &idle);
+        polls++;
         empty = any ? 0 : empty + 1;
         rest(c, empty);
     }
+    c->stats.waits += polls > 0;
     c->stats.waited += clock_now() - began;
     return st;
 }

@@ -116,9 +116,20 @@ uint64_t comm_round_of(const struct comm *c, unsigned rank);
 struct comm_stats {
     /* to and from other ranks, signs of life and what all do together included */
     uint64_t messages_out, messages_in, bytes_out, bytes_in;
-    double waited; /* seconds in comm_wait, comm_until and what all do together */
+    double waited;  /* seconds in comm_wait, comm_until and what all do together */
+    double handled; /* of these, spent on messages that came */
+    uint64_t waits; /* times that there was something to wait for */
 };
 
 struct comm_stats comm_stats(const struct comm *c);
+
+/* The same with one other rank. */
+struct comm_peer_stats {
+    uint64_t bytes_out, bytes_in;
+    double awaited; /* seconds of waiting that a message of its ended; of what all do together
+                       only rank 0 knows who was late */
+};
+
+struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank);
 
 #endif

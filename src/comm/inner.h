@@ -76,6 +76,7 @@ struct peer {
     comm_ticket beating;
     bool left; /* said goodbye */
     char host[64];
+    struct comm_peer_stats stats;
 };
 
 struct comm {
@@ -88,6 +89,7 @@ struct comm {
     bool crowded; /* more ranks on this host than cores */
     bool closing;
     uint64_t came; /* messages so far, of any tag: whether a poll found some */
+    unsigned sender; /* 1 + who sent the first one that ends a wait, of this poll */
 
     /* Signs of life. `attended` runs only while we poll: who computes for long
      * cannot blame others for what it did not listen to. */

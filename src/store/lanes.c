@@ -275,7 +275,7 @@ static bool changes_here(void *ctx)
 /* Two waits: for all lanes' rows, and for all that changed. In between an owner
  * reads its own rows alone, as they were: what others changed may arrive
  * meanwhile. */
-shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
+static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
 {
     struct parcel *parcels = parcels_new(s, &s->shards[t]);
     shoal_status st = parcels ? SHOAL_OK : SHOAL_ENOMEM;
@@ -294,5 +294,14 @@ shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, si
     if (st == SHOAL_OK)
         st = comm_until(s->comm, changes_here, s);
     parcels_free(parcels, s->ranks);
+    return st;
+}
+
+shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
+{
+    struct spell spell = spell_begin(s);
+    shoal_status st = merge_lanes(s, t, views, n);
+
+    spell_end(s, &spell, &s->times.steps);
     return st;
 }

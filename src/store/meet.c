@@ -115,18 +115,26 @@ static shoal_status average(struct store *s)
     return st;
 }
 
-shoal_status store_step(struct store *s)
+static void stand_aside(struct store *s)
+{
+    double began = clock_now();
+
+    sched_yield();
+    s->times.yielded += clock_now() - began;
+}
+
+static shoal_status step(struct store *s)
 {
     shoal_status st = comm_poll(s->comm, NULL);
 
     if (st == SHOAL_OK && (s->opts.policy == SHOAL_ASYNC || s->opts.policy == SHOAL_BOUNDED))
         st = push_due(s);
     if (s->opts.crowded)
-        sched_yield();
+        stand_aside(s);
     return st;
 }
 
-shoal_status store_round(struct store *s)
+static shoal_status end_round(struct store *s)
 {
     shoal_status st = SHOAL_OK;
 
@@ -149,7 +157,25 @@ shoal_status store_round(struct store *s)
     case SHOAL_AVERAGE:
         return s->clock % s->opts.staleness == 0 ? average(s) : comm_poll(s->comm, NULL);
     }
-    return st == SHOAL_OK ? store_step(s) : st;
+    return st == SHOAL_OK ? step(s) : st;
+}
+
+shoal_status store_step(struct store *s)
+{
+    struct spell spell = spell_begin(s);
+    shoal_status st = step(s);
+
+    spell_end(s, &spell, &s->times.steps);
+    return st;
+}
+
+shoal_status store_round(struct store *s)
+{
+    struct spell spell = spell_begin(s);
+    shoal_status st = end_round(s);
+
+    spell_end(s, &spell, &s->times.steps);
+    return st;
 }
 
 /* ---- meeting ---- */
@@ -235,7 +261,7 @@ static shoal_status push_all(struct store *s)
     return st == SHOAL_OK ? comm_until(s->comm, push_settled, s) : st;
 }
 
-shoal_status store_meet(struct store *s)
+static shoal_status meet(struct store *s)
 {
     shoal_status st = SHOAL_OK;
 
@@ -253,4 +279,13 @@ shoal_status store_meet(struct store *s)
     if (st == SHOAL_OK)
         st = comm_barrier(s->comm);
     return st == SHOAL_OK ? publish(s) : st;
+}
+
+shoal_status store_meet(struct store *s)
+{
+    struct spell spell = spell_begin(s);
+    shoal_status st = meet(s);
+
+    spell_end(s, &spell, &s->times.meets);
+    return st;
 }

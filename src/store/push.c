@@ -382,7 +382,10 @@ static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t
             continue;
         if (may_push(s, h, row)) {
             st = push_row(s, t, row);
-        } else if (stop) {
+            continue;
+        }
+        s->held |= !h->flight[row];
+        if (stop) {
             *at = row;
             break;
         }
@@ -401,6 +404,7 @@ shoal_status push_due(struct store *s)
 {
     shoal_status st = SHOAL_OK;
 
+    s->held = false;
     for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
         struct shard *h = &s->shards[t];
         uint32_t rows = (uint32_t)h->table->rows, at = 0, end;
@@ -416,6 +420,8 @@ shoal_status push_due(struct store *s)
         if (st == SHOAL_OK)
             st = send_open(s);
     }
+    s->steps++;
+    s->held_steps += s->held;
     return st;
 }
 

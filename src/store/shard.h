@@ -103,6 +103,9 @@ struct store {
     uint64_t merged;
     bool again; /* what is pushed now stays touched */
     struct shoal_rank_stats stats;
+    struct store_times times; /* but held */
+    bool held;                /* a row stayed behind in this step */
+    uint64_t steps, held_steps;
 };
 
 static inline float *shard_row(const struct shard *h, float *rows, uint32_t i)
@@ -141,6 +144,13 @@ shoal_status letter_send(struct store *s, struct letter *l, unsigned to, unsigne
 /* A message without content to all ranks, this one too, behind what was sent
  * before. */
 shoal_status tell_all(struct store *s, unsigned tag);
+/* A call of the store from its beginning to its end, which adds to *seconds. */
+struct spell {
+    double began, waited;
+};
+
+struct spell spell_begin(const struct store *s);
+void spell_end(struct store *s, const struct spell *spell, double *seconds);
 /* Takes a copy. */
 shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *data, size_t len);
 /* Whether a message has the length that its head asks for. */

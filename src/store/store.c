@@ -351,6 +351,25 @@ struct shoal_rank_stats store_stats(const struct store *s)
     return stats;
 }
 
+struct store_times store_times(const struct store *s)
+{
+    struct store_times times = s->times;
+
+    times.held = s->steps ? (double)s->held_steps / (double)s->steps : 0;
+    return times;
+}
+
+struct spell spell_begin(const struct store *s)
+{
+    return (struct spell){clock_now(), comm_stats(s->comm).waited};
+}
+
+void spell_end(struct store *s, const struct spell *spell, double *seconds)
+{
+    *seconds += clock_now() - spell->began;
+    s->times.waited += comm_stats(s->comm).waited - spell->waited;
+}
+
 /* ---- messages ---- */
 
 /* Those that were sent are idle again. */

@@ -115,6 +115,17 @@ shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, si
 
 /* Of this rank alone; ranks, servers and load_most are left 0. */
 struct shoal_rank_stats store_stats(const struct store *s);
+/* Where the time of this rank's calls went, in seconds. */
+struct store_times {
+    double steps;  /* store_step, store_round and store_merge_lanes: between pieces of work */
+    double meets;  /* store_meet */
+    double waited; /* of both, as comm_stats counts it */
+    double yielded; /* of the steps: others had the core (store_opts.crowded) */
+    double held;   /* the share of steps that left rows behind, since their owners had not
+                      answered for earlier ones */
+};
+
+struct store_times store_times(const struct store *s);
 /* Rows that this rank merged as their owner. */
 uint64_t store_merged(const struct store *s);
 /* Rounds that this rank was ahead of the slowest worker at most, as it knew. */

@@ -149,6 +149,8 @@ static shoal_status begin_tables(struct run *r)
     r->worker = o->local_input ? 0 : shoal_ranks_rank(o->ranks);
     r->sharing = o->local_input ? 1 : shoal_ranks_size(o->ranks) - o->servers;
     if (st == SHOAL_OK)
+        st = profile_init(&r->profile, o->ranks);
+    if (st == SHOAL_OK)
         st = check_plan(&plan);
     if (st == SHOAL_OK)
         st = kernel_choose(&r->kernel);
@@ -208,6 +210,7 @@ void end(struct run *r)
     together_close(r->with);
     checkpoints_close(r->checkpoints);
     metrics_close(r->metrics);
+    profile_fini(&r->profile);
     r->task->close(r);
     for (size_t i = 0; i < RUN_TABLES; i++)
         table_fini(&r->tables[i]);

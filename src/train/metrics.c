@@ -250,6 +250,72 @@ shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *r)
     return put(m, line);
 }
 
+/* ---- where the time went ---- */
+
+/* JSON has no number for "unknown" either. */
+static json_t *known(uint64_t x)
+{
+    return x == SHOAL_UNKNOWN ? json_null() : integer(x);
+}
+
+/* Names of hosts need not be UTF-8. */
+static json_t *words(const char *text)
+{
+    json_t *string = json_string(text);
+
+    return string ? string : json_string("?");
+}
+
+static json_t *profile_rank(const struct shoal_profile_rank *r)
+{
+    return json_pack(
+        "{si so sb si si so so so so so so so so so so so so so so so so so so si so so}", "rank",
+        (int)r->rank, "host", words(r->host), "works", (int)r->works, "threads",
+        (int)r->threads, "cores", (int)r->cores, "seconds", real(r->seconds), "computing",
+        real(r->computing), "communicating", real(r->communicating), "waiting", real(r->waiting),
+        "other", real(r->other), "user", real(r->user), "system", real(r->system), "cpu",
+        real((r->user + r->system) / r->thread_seconds), "queued", real(r->queued), "bytes_out",
+        integer(r->bytes_out), "bytes_in", integer(r->bytes_in), "far_out", integer(r->far_out),
+        "far_in", integer(r->far_in), "disk_read", known(r->disk_read), "disk_written",
+        known(r->disk_written), "faults", integer(r->faults), "memory", integer(r->memory),
+        "waits", integer(r->waits), "awaited", (int)r->awaited, "awaited_seconds",
+        real(r->awaited_seconds), "held", real(r->held));
+}
+
+static json_t *profile_ranks(const struct shoal_profile *p)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; i < p->nrows; i++)
+        json_array_append_new(list, profile_rank(&p->rows[i]));
+    return list;
+}
+
+/* A sum of ranks is no rank, and waited for no single one. */
+static json_t *profile_sum(const struct shoal_profile_rank *sum)
+{
+    static const char *const out[] = {"rank", "host", "works", "awaited", "awaited_seconds"};
+    json_t *line = profile_rank(sum);
+
+    for (size_t i = 0; i < sizeof out / sizeof *out; i++)
+        json_object_del(line, out[i]);
+    return line;
+}
+
+shoal_status metrics_profile(struct metrics *m, const struct shoal_profile *p)
+{
+    double carried = p->link.can > 0 ? p->link.carried : (double)NAN;
+    double can = p->link.can > 0 ? p->link.can : (double)NAN;
+
+    return put(m, json_pack("{ss si si ss so so so ss so so so so so}", "event", "profile", "ranks",
+                            (int)p->ranks, "hosts", (int)p->hosts, "unit", p->unit, "units",
+                            real(p->units), "seconds", real(p->seconds), "latency",
+                            real(p->latency), "limit", shoal_limit_name(p->limit), "verdict",
+                            words(p->verdict), "link_carried", real(carried), "link_can",
+                            real(can), "all", profile_sum(&p->all), "per_rank",
+                            profile_ranks(p)));
+}
+
 void metrics_close(struct metrics *m)
 {
     if (!m)

@@ -9,6 +9,7 @@
 #ifndef SHOAL_RUN_H
 #define SHOAL_RUN_H
 
+#include "train/profile.h"
 #include "train/together.h"
 
 #include <stdatomic.h>
@@ -72,6 +73,7 @@ struct run {
     size_t train, all; /* positions to learn from; the rest is held out */
     struct grain grain;
     bool whole;        /* all threads work on one batch; there are no workers */
+    unsigned batch;    /* predictions of a step; 0: of one each, and the profile counts words */
     size_t chunk, chunks, step; /* positions of a chunk; chunks of an epoch; see chunk_at */
 
     struct table tables[RUN_TABLES];
@@ -86,6 +88,7 @@ struct run {
     struct done since;       /* by this rank since then */
     double computed;         /* seconds, of this rank, in this call */
     uint64_t rows;           /* needed by windows, of this rank, in this call */
+    uint64_t predictions;    /* made, of this rank, in this call */
     bool stopping;
 
     struct position at;
@@ -109,6 +112,7 @@ struct run {
     unsigned rising; /* intervals in a row far above the best loss */
     double startup;
     struct shoal_rank_stats stats;
+    struct profile profile;
     uint64_t first_words; /* before this call */
     double first_seconds;
     uint64_t epoch_words; /* before this epoch, or this call if it began within */
@@ -148,6 +152,11 @@ shoal_status run_all(struct run *r);
 shoal_status run_finish(struct run *r);
 void fill_stats(const struct run *r, struct shoal_train_stats *stats);
 double mean_of(double sum, uint64_t n);
+
+/* ---- profile.c ---- */
+
+/* Collective: where the time went, into r->profile.result. */
+shoal_status run_profile(struct run *r);
 
 /* ---- stretch.c ---- */
 

@@ -19,6 +19,7 @@ static void take_home(struct run *r, const struct done *d)
 
     done_add(&r->since, d);
     r->rows += d->rows;
+    r->predictions += d->predictions;
     r->interval_loss += d->loss;
     r->interval_predictions += d->predictions;
     since = r->since;

@@ -366,6 +366,10 @@ static shoal_status count_ranks(struct run *r)
     st = r->with ? together_stats(r->with, r->opts, &r->stats) : SHOAL_OK;
     if (st == SHOAL_OK && r->with && r->metrics)
         st = metrics_ranks(r->metrics, &r->stats);
+    if (st == SHOAL_OK)
+        st = run_profile(r);
+    if (st == SHOAL_OK && r->metrics)
+        st = metrics_profile(r->metrics, &r->profile.result);
     return st;
 }
 
@@ -384,6 +388,7 @@ void fill_stats(const struct run *r, struct shoal_train_stats *stats)
         .enough = r->enough,
         .held = r->held,
         .ranks = r->stats,
+        .profile = r->profile.result,
     };
 }
 

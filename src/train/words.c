@@ -144,6 +144,7 @@ static shoal_status words_open(struct run *r)
     shoal_status st = hold_out(r);
 
     r->whole = o->loss == SHOAL_SOFTMAX;
+    r->batch = r->whole ? o->batch : 0;
     r->at.best_loss = untrained_loss(o, shoal_vocab_size(vocab));
     if (st == SHOAL_OK)
         st = w2v_init(&w->model, o, vocab, w->ids, r->all, r->kernel);

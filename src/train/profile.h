@@ -1,0 +1,65 @@
+/* Where the time goes; not a door.
+ *
+ * All of it is measured always: clocks around calls of the store, what the system
+ * counts anyway, and at the end some messages of all ranks. docs/profile.md says
+ * what each figure means and what the verdict is drawn from. */
+#ifndef SHOAL_TRAIN_PROFILE_H
+#define SHOAL_TRAIN_PROFILE_H
+
+#include "comm/comm.h"
+#include "store/store.h"
+
+/* What the system counts of this process and this thread, at one moment. */
+struct meter {
+    double clock, user, system;
+    double queued; /* NaN: unknown */
+    uint64_t disk_read, disk_written, faults;
+    struct comm_stats comm;
+};
+
+struct profile {
+    struct comm *comm;            /* NULL: alone */
+    struct meter from;
+    struct comm_peer_stats *peers; /* [ranks] then */
+    struct shoal_profile result;
+};
+
+/* In place. On the thread that calls the rest. `ranks` may be NULL. */
+shoal_status profile_init(struct profile *p, shoal_ranks *ranks);
+void profile_fini(struct profile *p);
+
+/* What only the run knows of itself, on this rank. */
+struct profile_facts {
+    enum shoal_sync sync;
+    bool works;
+    unsigned threads;
+    double stretches;   /* seconds of training, the store's steps among them */
+    const char *unit;
+    double units;       /* by all ranks */
+    struct store_times store;
+};
+
+/* Collective. Sets p->result, the same on every rank. */
+shoal_status profile_end(struct profile *p, const struct profile_facts *facts);
+
+/* ---- profile_sum.c ---- */
+
+/* The shares that the verdict looks at. */
+double profile_waiting(const struct shoal_profile *p);
+/* Adds a rank to a sum. */
+void profile_add(struct shoal_profile_rank *sum, const struct shoal_profile_rank *r);
+/* Keeps the row, and adds it to all and work, slowest and busiest. */
+void profile_take(struct shoal_profile *p, const struct shoal_profile_rank *r);
+
+/* ---- profile_link.c ---- */
+
+/* Collective, for several hosts. *rate becomes the bytes a second that come to this
+ * rank's host from the one before it; 0 on all ranks of a host but its first. */
+shoal_status link_rate(struct comm *c, double *rate);
+
+/* ---- profile_verdict.c ---- */
+
+/* Sets limit and verdict from all the rest. */
+void profile_judge(struct shoal_profile *p);
+
+#endif
