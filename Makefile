@@ -37,6 +37,7 @@ test-mpi: all
 	$(build) build-alone -Dmpi=disabled $(MESON_ARGS)
 	@tests/mpi/run.sh $(BUILD) build-mpich build-alone
 	@tests/mpi/hosts.sh $(BUILD)/cli/shoal
+	@tests/mpi/links.sh $(BUILD)/cli/shoal
 
 bench: all
 	$(setup) bench

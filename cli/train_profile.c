@@ -62,10 +62,10 @@ static void put_head(FILE *to, const char *columns)
 static void put_time(FILE *to, const char *rank, const struct shoal_profile_rank *r, double units)
 {
     put_name(to, rank, r->host);
-    fprintf(to, "  %8s  %8s  %8s  %8s  %8s  %8s  %7s  %7s\n", number_time(r->computing / units).text,
-            number_time(r->communicating / units).text, number_time(r->waiting / units).text,
-            number_time(r->other / units).text, number_time(r->user / units).text,
-            number_time(r->system / units).text,
+    fprintf(to, "  %8s  %8s  %8s  %8s  %8s  %8s  %7s  %7s\n",
+            number_time(r->computing / units).text, number_time(r->communicating / units).text,
+            number_time(r->waiting / units).text, number_time(r->other / units).text,
+            number_time(r->user / units).text, number_time(r->system / units).text,
             number_share(r->user + r->system, r->thread_seconds).text,
             number_share(r->queued, r->seconds).text);
 }
@@ -127,8 +127,8 @@ void view_profile(struct console *c, const struct shoal_profile *p)
     double units = p->units > 0 ? p->units : 1;
     char text[OPT_TEXT];
 
-    snprintf(text, sizeof text, "profile: seconds and bytes per %s, of which there were %s", p->unit,
-             number_time(p->units).text);
+    snprintf(text, sizeof text, "profile: seconds and bytes per %s, of which there were %s",
+             p->unit, number_time(p->units).text);
     console_heading(c, text);
     if (!c->reports)
         return;

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 enum {
-    TRIES = 5,         /* of how long a message takes: the quickest counts */
-    BATCHES = 1000,    /* of a unit */
-    WORDS = 1000000,   /* likewise, where there are no batches */
+    TRIES = 5,       /* of how long a message takes: the quickest counts */
+    BATCHES = 1000,  /* of a unit */
+    WORDS = 1000000, /* likewise, where there are no batches */
 };
 
 /* From such a share on it is worth knowing what the links can do. */
@@ -322,8 +322,7 @@ static void note_link(struct shoal_profile *p, const struct shoal_profile_rank *
 }
 
 /* Whether it is worth it, all ranks see alike. */
-static shoal_status measure_links(struct shoal_profile *p, struct comm *c,
-                                  const struct told *told)
+static shoal_status measure_links(struct shoal_profile *p, struct comm *c, const struct told *told)
 {
     double *rates;
     shoal_status st;
@@ -374,8 +373,8 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
     shoal_status st = awaited ? SHOAL_OK : SHOAL_ENOMEM;
     struct told told;
 
-    *out = (struct shoal_profile){.sync = f->sync, .ranks = p->comm ? comm_size(p->comm) : 1,
-                                  .units = f->units};
+    *out = (struct shoal_profile){
+        .sync = f->sync, .ranks = p->comm ? comm_size(p->comm) : 1, .units = f->units};
     snprintf(out->unit, sizeof out->unit, "%s", f->unit);
     if (p->comm)
         st = comm_agree(p->comm, st);

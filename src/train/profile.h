@@ -18,7 +18,7 @@ struct meter {
 };
 
 struct profile {
-    struct comm *comm;            /* NULL: alone */
+    struct comm *comm; /* NULL: alone */
     struct meter from;
     struct comm_peer_stats *peers; /* [ranks] then */
     struct shoal_profile result;
@@ -33,9 +33,9 @@ struct profile_facts {
     enum shoal_sync sync;
     bool works;
     unsigned threads;
-    double stretches;   /* seconds of training, the store's steps among them */
+    double stretches; /* seconds of training, the store's steps among them */
     const char *unit;
-    double units;       /* by all ranks */
+    double units; /* by all ranks */
     struct store_times store;
 };
 

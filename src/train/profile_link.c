@@ -19,10 +19,10 @@ enum {
 
 struct ring {
     struct comm *comm;
-    bool first;              /* of its host */
-    unsigned next;           /* the first of the next host */
-    unsigned place, before;  /* of this host and of the one before, in the ring */
-    size_t got, want; /* bytes */
+    bool first;             /* of its host */
+    unsigned next;          /* the first of the next host */
+    unsigned place, before; /* of this host and of the one before, in the ring */
+    size_t got, want;       /* bytes */
     char *chunk;
     comm_ticket tickets[MOST];
 };

@@ -25,8 +25,8 @@
 #define DISK_RATE 4e6  /* bytes a second from disk */
 #define FAULTS 20.0    /* pages a second from disk */
 #define COMPUTING 0.6
-#define HELD 0.5       /* of looks, rows left behind */
-#define MOSTLY 0.5     /* of the waiting, for one rank: it is named */
+#define HELD 0.5   /* of looks, rows left behind */
+#define MOSTLY 0.5 /* of the waiting, for one rank: it is named */
 
 const char *shoal_limit_name(enum shoal_limit limit)
 {
@@ -91,7 +91,8 @@ static double latency_explains(const struct shoal_profile *p)
 
 /* ---- sentences ---- */
 
-static void say(struct shoal_profile *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct shoal_profile *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 
 static void say(struct shoal_profile *p, const char *fmt, ...)
 {
@@ -106,9 +107,10 @@ static void say(struct shoal_profile *p, const char *fmt, ...)
 /* "sync, 4 ranks on 2 hosts: " */
 static void say_who(struct shoal_profile *p)
 {
-    static const char *const syncs[] = {
-        [SHOAL_ASYNC] = "async", [SHOAL_BOUNDED] = "bounded", [SHOAL_SYNC] = "sync",
-        [SHOAL_AVERAGE] = "average"};
+    static const char *const syncs[] = {[SHOAL_ASYNC] = "async",
+                                        [SHOAL_BOUNDED] = "bounded",
+                                        [SHOAL_SYNC] = "sync",
+                                        [SHOAL_AVERAGE] = "average"};
 
     if (p->ranks == 1)
         say(p, "1 rank");
@@ -161,8 +163,9 @@ static bool is_aside(const struct shoal_profile *p)
 
 static void say_aside(struct shoal_profile *p)
 {
-    say(p, "%.0f %% of the time went into the start, evaluation and checkpoints, not into "
-           "training; evaluate and save less often, or train longer",
+    say(p,
+        "%.0f %% of the time went into the start, evaluation and checkpoints, not into "
+        "training; evaluate and save less often, or train longer",
         percent(p->work.other, p->work.seconds));
 }
 
@@ -195,7 +198,8 @@ static void say_slow_rank(struct shoal_profile *p)
     say(p, "it computes %.0f %% of the time", percent(r->computing, r->seconds));
     if (queued(r) >= QUEUED)
         say(p, ", in line for a core %.0f %%", 100 * queued(r));
-    say(p, ", and is the limit; give it a faster core or less work, or use --sync async");
+    say(p, ", and is the limit; give it a faster core or less work%s",
+        p->sync == SHOAL_ASYNC ? "" : ", or use --sync async");
 }
 
 static bool is_exchange(const struct shoal_profile *p)
@@ -215,8 +219,9 @@ static bool is_owners(const struct shoal_profile *p)
 
 static void say_owners(struct shoal_profile *p)
 {
-    say(p, "%.0f %% of the time waiting for rows; rank %u on %s, which %s, is busy with them for "
-           "%.0f %%: owners of rows are the limit; add servers, or raise --batch",
+    say(p,
+        "%.0f %% of the time waiting for rows; rank %u on %s, which %s, is busy with them for "
+        "%.0f %%: owners of rows are the limit; add servers, or raise --batch",
         100 * profile_waiting(p), p->busiest.rank, p->busiest.host,
         p->busiest.works ? "owns a shard and trains" : "owns a shard",
         percent(p->busiest.communicating, p->busiest.seconds));
@@ -231,8 +236,9 @@ static bool is_stolen(const struct shoal_profile *p)
 
 static void say_stolen(struct shoal_profile *p)
 {
-    say(p, "threads stood in line for a core %.0f %% of the time although there are enough: other "
-           "programs use the cores, which are the limit; run them elsewhere",
+    say(p,
+        "threads stood in line for a core %.0f %% of the time although there are enough: other "
+        "programs use the cores, which are the limit; run them elsewhere",
         100 * queued(&p->work));
 }
 
@@ -250,8 +256,9 @@ static void say_link(struct shoal_profile *p)
         [SHOAL_AVERAGE] = "a larger K of --sync average:K, --sync async"};
 
     say_waiting(p);
-    say(p, "; the link of %s carried %.1f MB/s of the %.1f it can: the network is the limit; use %s, "
-           "or a faster link",
+    say(p,
+        "; the link of %s carried %.1f MB/s of the %.1f it can: the network is the limit; use %s, "
+        "or a faster link",
         p->link.name, p->link.carried / 1e6, p->link.can / 1e6, better[p->sync]);
 }
 
@@ -263,8 +270,9 @@ static bool is_latency(const struct shoal_profile *p)
 static void say_latency(struct shoal_profile *p)
 {
     say_waiting(p);
-    say(p, ", %.0f times a second for messages that take %.2f ms: their way is the limit, not their "
-           "size; use larger batches, --sync bounded:S or async",
+    say(p,
+        ", %.0f times a second for messages that take %.2f ms: their way is the limit, not their "
+        "size; use larger batches, --sync bounded:S or async",
         share((double)p->work.waits, p->work.seconds), 1e3 * p->latency);
 }
 
@@ -277,8 +285,9 @@ static void say_rounds(struct shoal_profile *p)
 
 static void say_exchange(struct shoal_profile *p)
 {
-    say(p, "%.0f %% of the time packing, sending and merging rows: the exchange is the limit; use "
-           "larger batches, --sync average:K%s, or fewer ranks with more threads",
+    say(p,
+        "%.0f %% of the time packing, sending and merging rows: the exchange is the limit; use "
+        "larger batches, --sync average:K%s, or fewer ranks with more threads",
         percent(p->work.communicating, p->work.seconds),
         p->sync == SHOAL_AVERAGE ? " with a larger K" : "");
 }
@@ -292,24 +301,26 @@ static bool is_disk(const struct shoal_profile *p)
 {
     uint64_t read = p->all.disk_read == SHOAL_UNKNOWN ? 0 : p->all.disk_read;
 
-    return has_idle_cores(p) && ((double)read >= DISK_RATE * p->seconds ||
-                                 (double)p->all.faults >= FAULTS * p->seconds);
+    return has_idle_cores(p) &&
+           ((double)read >= DISK_RATE * p->seconds || (double)p->all.faults >= FAULTS * p->seconds);
 }
 
 static void say_disk(struct shoal_profile *p)
 {
     uint64_t read = p->all.disk_read == SHOAL_UNKNOWN ? 0 : p->all.disk_read;
 
-    say(p, "the cores were busy for %.0f %% only, while %.1f MB/s came from disk and %.0f pages a "
-           "second had to be waited for: reading is the limit; encode the input beforehand, have "
-           "more memory for it, or a faster disk",
+    say(p,
+        "the cores were busy for %.0f %% only, while %.1f MB/s came from disk and %.0f pages a "
+        "second had to be waited for: reading is the limit; encode the input beforehand, have "
+        "more memory for it, or a faster disk",
         100 * cpu(&p->work), (double)read / p->seconds / 1e6, (double)p->all.faults / p->seconds);
 }
 
 static void say_threads(struct shoal_profile *p)
 {
-    say(p, "%.0f %% computing, but %u threads kept their cores busy for %.0f %% only: they wait for "
-           "each other or for the machine; use fewer --threads or larger batches",
+    say(p,
+        "%.0f %% computing, but %u threads kept their cores busy for %.0f %% only: they wait for "
+        "each other or for the machine; use fewer --threads or larger batches",
         100 * computing(p), p->work.threads, 100 * cpu(&p->work));
 }
 
@@ -325,7 +336,7 @@ static void say_processor(struct shoal_profile *p)
     say(p, "%.0f %% computing with %u thread%s on %u core%s: the processor is the limit; %s",
         100 * computing(p), p->work.threads, p->work.threads == 1 ? "" : "s", p->all.cores,
         p->all.cores == 1 ? "" : "s", more ? "use more --threads or ranks" : "add cores or ranks");
-    if (p->work.held < HELD)
+    if (p->hosts < 2 || p->work.held < HELD)
         return;
     say(p, ". Rows stay behind at %.0f %% of the looks, since their owners have not answered yet",
         100 * p->work.held);
@@ -345,8 +356,9 @@ static void say_mixed(struct shoal_profile *p)
 {
     const struct shoal_profile_rank *w = &p->work;
 
-    say(p, "no single limit: %.0f %% computing, %.0f %% communicating, %.0f %% waiting, %.0f %% "
-           "start, evaluation and checkpoints",
+    say(p,
+        "no single limit: %.0f %% computing, %.0f %% communicating, %.0f %% waiting, %.0f %% "
+        "start, evaluation and checkpoints",
         percent(w->computing, w->seconds), percent(w->communicating, w->seconds),
         percent(w->waiting, w->seconds), percent(w->other, w->seconds));
 }

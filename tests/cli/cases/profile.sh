@@ -1,0 +1,43 @@
+# Where the time went: the table is there, whatever its figures, for one rank and
+# for several, and in the metrics.
+export ASAN_OPTIONS=detect_leaks=0
+unset SHOAL_MPIRUN OMPI_COMM_WORLD_SIZE OMPI_COMM_WORLD_RANK PMI_SIZE PMI_RANK PMIX_RANK
+export SHOAL_ISA=scalar
+shoal gen world --words 20000 -q -o world.txt
+shoal encode -q world.txt -o world.shoal
+quick="--dim 8 --epochs 1 --threads 1"
+
+# The table alone, its figures masked.
+table()
+{
+    "$@" >said.txt 2>&1 || return $?
+    sed -E -n '/^profile/,$p' said.txt |
+        sed -E -e "s/  $(uname -n) */  HOST /" -e 's/^verdict: .+/verdict: .../' \
+            -e 's/  rank [0-9]+, [0-9.]+%$//; s/there were .*/there were N/' \
+            -e '/^( |share)/s/ ([0-9][0-9.]*( ([KMG]i)?B|%)?|unknown)/ N/g; s/ +/ /g'
+    rm said.txt
+}
+
+echo "one rank:"
+try table shoal train cbow world.shoal $quick --profile --metrics m.jsonl -o x.bin
+sed -n 's/.*"event":"profile".*"unit":"\([^"]*\)".*"limit":"[a-z]*".*"per_rank":\[{"rank":0,.*/\1/p' m.jsonl
+echo "with batches:"
+try table shoal train cbow world.txt --max-vocab 50 $quick --loss softmax --profile -o x.bin
+
+echo "only when asked for:"
+shoal train cbow world.shoal $quick -o x.bin 2>&1 | grep -c '^profile'
+try table shoal train cbow world.shoal $quick -q --profile -o x.bin
+
+echo "going on:"
+shoal train cbow world.shoal $quick --checkpoint run --checkpoint-every epoch -q -o x.bin
+try table shoal train --resume run --profile
+
+# A build without MPI ends here, and the rest is as expected.
+shoal train cbow nowhere.txt --ranks 2 -q -o x.bin 2>said.txt
+if grep -q 'need MPI' said.txt; then
+    sed -n '/^several ranks/,$p' "$1/cases/$2.expected"
+    exit
+fi
+echo "several ranks:"
+try table shoal train cbow world.shoal --ranks 2 $quick --profile --metrics m.jsonl -o x.bin
+grep -c '"event":"profile","ranks":2,"hosts":1.*"rank":1' m.jsonl

@@ -1,0 +1,269 @@
+/* The profile of a run on several ranks: figures that must add up, on every rank the
+ * same. run.sh starts this program several times over; rank 0 prints TAP. */
+#include "train/profile.h"
+#include "train/train.h"
+
+#include "check.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+static shoal_ranks *ranks;
+static char folder[64]; /* of all */
+static shoal_corpus *corpus;
+
+/* ---- runs -------------------------------------------------------------------------- */
+
+static void make_corpus(void)
+{
+    struct shoal_world_opts world = shoal_world_default();
+    struct shoal_encode_opts encode = shoal_encode_default();
+    char text[96], path[96];
+    const char *input = text;
+
+    snprintf(text, sizeof text, "%s/world.txt", folder);
+    snprintf(path, sizeof path, "%s/world.shoal", folder);
+    world.words = 60000;
+    if (rank == 0) {
+        CHECK_OK(shoal_world_write(text, NULL, &world, NULL));
+        CHECK_OK(shoal_encode(path, &input, 1, &encode, NULL));
+    }
+    CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
+    CHECK_OK(shoal_corpus_open(&corpus, path));
+}
+
+static struct shoal_profile profile_of(const struct shoal_train_opts *o)
+{
+    struct shoal_train_stats stats = {0};
+    shoal_vectors *v = NULL;
+
+    CHECK_OK(shoal_train(&v, corpus, o, &stats));
+    shoal_vectors_close(v);
+    return stats.profile;
+}
+
+static struct shoal_train_opts small(enum shoal_sync sync)
+{
+    struct shoal_train_opts o = shoal_train_default(SHOAL_SKIPGRAM);
+
+    o.dim = 24;
+    o.epochs = 2;
+    o.threads = 1;
+    o.sync = sync;
+    o.staleness = 2;
+    o.ranks = size > 1 ? ranks : NULL;
+    return o;
+}
+
+/* ---- what must hold of any ---------------------------------------------------------- */
+
+static bool close_to(double a, double b, double within)
+{
+    return fabs(a - b) <= within;
+}
+
+static void check_row(const struct shoal_profile *p, const struct shoal_profile_rank *r, unsigned i)
+{
+    CHECK(r->rank == i && r->threads == 1 && r->cores >= 1 && r->awaited < p->ranks);
+    CHECK(r->computing >= 0 && r->communicating >= 0 && r->waiting >= 0 && r->other >= 0);
+    CHECK(close_to(r->computing + r->communicating + r->waiting + r->other, r->seconds,
+                   0.02 * r->seconds));
+    CHECK(r->seconds > 0 && r->seconds <= p->seconds);
+    CHECK(r->user + r->system > 0 && r->user + r->system <= 2 * r->thread_seconds + 0.1);
+    CHECK(r->memory > 1 << 20 && strlen(r->host) > 0);
+    CHECK(r->far_out == 0 && r->far_in == 0); /* one machine */
+    CHECK(r->awaited_seconds <= r->waiting + r->communicating + 1e-3);
+    CHECK((r->computing > 0) == r->works);
+}
+
+static void check_sums(const struct shoal_profile *p)
+{
+    struct shoal_profile again = {0};
+
+    for (unsigned i = 0; i < p->nrows; i++)
+        profile_take(&again, &p->rows[i]);
+    CHECK(close_to(again.all.computing, p->all.computing, 1e-9));
+    CHECK(close_to(again.all.communicating, p->all.communicating, 1e-9));
+    CHECK(close_to(again.all.waiting, p->all.waiting, 1e-9));
+    CHECK(close_to(again.all.other, p->all.other, 1e-9));
+    CHECK(close_to(again.all.user, p->all.user, 1e-9));
+    CHECK(again.all.bytes_out == p->all.bytes_out && again.all.bytes_in == p->all.bytes_in);
+    CHECK(again.all.memory == p->all.memory);
+    CHECK(again.slowest.rank == p->slowest.rank && again.busiest.rank == p->busiest.rank);
+}
+
+/* What one sends, another receives: but for what was under way when they looked. */
+static void check_traffic(const struct shoal_profile *p, uint64_t least)
+{
+    double out = (double)p->all.bytes_out, in = (double)p->all.bytes_in;
+
+    CHECK(close_to(out, in, 0.02 * out + 4096));
+    CHECK(size == 1 ? out <= 0 : p->all.bytes_out >= least);
+}
+
+/* Rank 0's, byte for byte: there are no bytes between that nobody set. */
+static void check_same_everywhere(const struct shoal_profile *p)
+{
+    struct shoal_profile first = *p;
+
+    CHECK_OK(shoal_ranks_share(ranks, &first, sizeof first));
+    CHECK(strcmp(first.verdict, p->verdict) == 0);
+    CHECK(first.limit == p->limit && first.nrows == p->nrows);
+    CHECK(memcmp(&first.all.seconds, &p->all.seconds, sizeof(double)) == 0);
+    CHECK(memcmp(&first.all.waiting, &p->all.waiting, sizeof(double)) == 0);
+    CHECK(first.all.bytes_in == p->all.bytes_in);
+}
+
+static void check_profile(const struct shoal_profile *p, enum shoal_sync sync)
+{
+    CHECK(p->ranks == size && p->nrows == size && p->hosts == 1 && p->sync == sync);
+    CHECK(p->units > 0 && p->seconds > 0);
+    for (unsigned i = 0; i < p->nrows; i++)
+        check_row(p, &p->rows[i], i);
+    check_sums(p);
+    CHECK(p->all.cores == p->rows[0].cores); /* of the one host */
+    CHECK(p->crowd.threads == size && p->crowd.cores == p->all.cores && p->crowd.cpu > 0);
+    CHECK(p->link.can <= 0);
+    CHECK(size == 1 ? p->latency <= 0 : p->latency > 0 && p->latency < 10);
+    CHECK(strlen(p->verdict) > 10);
+    check_same_everywhere(p);
+}
+
+/* ---- the cases ------------------------------------------------------------------------- */
+
+static void check_sync(enum shoal_sync sync)
+{
+    struct shoal_train_opts o = small(sync);
+    struct shoal_profile p = profile_of(&o);
+
+    check_profile(&p, sync);
+    check_traffic(&p, 100000);
+    if (size > 1)
+        CHECK(p.all.communicating > 0 && p.all.waiting > 0 && p.all.waits > 0);
+    else
+        CHECK(p.all.communicating <= 0 && p.all.waiting <= 0);
+}
+
+static void the_profile_of_async_ranks_adds_up(void)
+{
+    check_sync(SHOAL_ASYNC);
+}
+
+static void the_profile_of_ranks_in_rounds_adds_up(void)
+{
+    check_sync(SHOAL_SYNC);
+}
+
+static void the_profile_of_bounded_ranks_adds_up(void)
+{
+    check_sync(SHOAL_BOUNDED);
+}
+
+static void the_profile_of_averaging_ranks_adds_up(void)
+{
+    check_sync(SHOAL_AVERAGE);
+}
+
+static void the_profile_of_lanes_adds_up(void)
+{
+    struct shoal_train_opts o = small(SHOAL_SYNC);
+    struct shoal_profile p;
+
+    o.deterministic = true;
+    o.lanes = 4;
+    p = profile_of(&o);
+    check_profile(&p, SHOAL_SYNC);
+    check_traffic(&p, 100000);
+}
+
+static void a_server_merges_and_waits(void)
+{
+    struct shoal_train_opts o = small(SHOAL_SYNC);
+    struct shoal_profile p;
+    const struct shoal_profile_rank *last;
+
+    o.servers = size > 1;
+    p = profile_of(&o);
+    last = &p.rows[size - 1];
+    check_profile(&p, SHOAL_SYNC);
+    CHECK(last->works == (size == 1));
+    if (size > 1) {
+        CHECK(last->computing <= 0 && last->communicating > 0);
+        CHECK(p.busiest.rank < size && p.slowest.rank < size - 1);
+        CHECK(close_to(p.all.seconds - p.work.seconds, last->seconds, 1e-9));
+    }
+}
+
+static void every_rank_is_timed_from_its_own_beginning(void)
+{
+    struct shoal_train_opts o = small(SHOAL_SYNC);
+    struct shoal_profile a = profile_of(&o), b = profile_of(&o);
+
+    /* of the second run alone, not of both */
+    CHECK(b.all.bytes_out < a.all.bytes_out + a.all.bytes_out / 2 + 4096);
+    CHECK(b.all.bytes_out + 4096 > a.all.bytes_out / 2);
+}
+
+/* Whoever sleeps is waited for, and rank 0, which all waits go through, sees it. The
+ * others may themselves be late by most of the time that it sleeps. */
+static void the_rank_that_is_late_is_the_one_waited_for(void)
+{
+    struct comm *c = ranks_comm(ranks);
+    struct comm_peer_stats before = comm_peer_stats(c, size - 1);
+    struct comm_stats from = comm_stats(c), to;
+
+    CHECK_OK(comm_barrier(c));
+    if (rank == size - 1)
+        usleep(900000);
+    CHECK_OK(comm_barrier(c));
+    to = comm_stats(c);
+    CHECK(to.handled - from.handled <= to.waited - from.waited);
+    if (rank == size - 1)
+        return;
+    CHECK(to.waits > from.waits);
+    CHECK(to.waited - to.handled - (from.waited - from.handled) > 0.05);
+    if (rank == 0)
+        CHECK(comm_peer_stats(c, size - 1).awaited - before.awaited > 0.05);
+}
+
+/* ---- TAP ------------------------------------------------------------------------------- */
+
+#define PASSES(fn) (fn(), end_case(ranks_comm(ranks), #fn))
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info, (void)kind, (void)where;
+    return remove(path);
+}
+
+int main(void)
+{
+    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
+        fprintf(stderr, "# %s\n", shoal_error());
+        return 1;
+    }
+    rank = shoal_ranks_rank(ranks);
+    size = shoal_ranks_size(ranks);
+    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
+    if (rank == 0)
+        CHECK(mkdtemp(folder) != NULL);
+    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
+    make_corpus();
+    PASSES(the_profile_of_async_ranks_adds_up);
+    PASSES(the_profile_of_ranks_in_rounds_adds_up);
+    PASSES(the_profile_of_bounded_ranks_adds_up);
+    PASSES(the_profile_of_averaging_ranks_adds_up);
+    PASSES(the_profile_of_lanes_adds_up);
+    PASSES(a_server_merges_and_waits);
+    PASSES(every_rank_is_timed_from_its_own_beginning);
+    PASSES(the_rank_that_is_late_is_the_one_waited_for);
+    shoal_corpus_close(corpus);
+    if (rank == 0) {
+        printf("1..%u\n", cases);
+        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    shoal_ranks_leave(ranks, SHOAL_OK);
+    return all_passed ? 0 : 1;
+}
