@@ -17,6 +17,7 @@ struct net_cmd {
     struct ranks_opts ranks;
     struct work_opts work;
     const char *output, *resume;
+    bool profile;
 };
 
 extern const struct opt net_training_opts[], net_machine_opts[], net_run_opts[]; /* on net_cmd */

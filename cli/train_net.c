@@ -117,6 +117,8 @@ const struct opt net_run_opts[] = {
      .help = "go on from the last checkpoint of this folder, which must be of this very run"},
     {"metrics", .kind = OPT_PATH, ON(train.metrics), .arg = "FILE",
      .help = "write what is reported as JSON, one object a line"},
+    {"profile", .kind = OPT_FLAG, ON(profile),
+     .help = "say where the time went, rank by rank, and what limits the run"},
     {"report-steps", .kind = OPT_U64, ON(train.report_steps), .arg = "N", .u = {0, UINT32_MAX},
      .help = "report after each so many steps", .zero = "every second"},
     {0},
@@ -307,6 +309,7 @@ shoal_status net_job_begin(struct net_job *job, const struct net_cmd *cmd, const
 
     *job = (struct net_job){.train = cmd->train, .unit = unit};
     job->job.output = cmd->output;
+    job->job.profile = cmd->profile;
     job->job.save = shoal_save_default();
     apply_ranks(&job->train, &cmd->ranks);
     job->train.checkpoint = job->job.train.checkpoint = folder_of(cmd);
@@ -520,4 +523,6 @@ void net_view_result(struct net_job *job, const struct shoal_net_plan *plan,
                     "written, the last two kept in %s", job->train.checkpoint);
     if (stat(job->job.output, &file) == 0)
         console_row(c, "file", number_size((uint64_t)file.st_size).text, "%s", job->job.output);
+    if (job->job.profile)
+        view_profile(c, &s->profile);
 }

@@ -170,6 +170,7 @@ struct shoal_net_stats {
     struct shoal_rank_stats ranks;
     struct shoal_net_node nodes[SHOAL_NODES]; /* [nnodes] the first ranks */
     unsigned nnodes;
+    struct shoal_profile profile; /* where the time went; ranks is 0 when it did not end well */
 };
 
 SHOAL_API struct shoal_net_opts shoal_net_default(void);

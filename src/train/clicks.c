@@ -147,6 +147,7 @@ static void lay_out(struct run *r)
                               .look_crowded = whole_batches(LOOK_CROWDED, o->batch),
                               .hot = HOT_FEATURES};
     r->look_every = o->logreg.eval_every;
+    r->batch = o->batch;
 }
 
 static shoal_status clicks_open(struct run *r)

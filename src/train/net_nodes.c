@@ -81,6 +81,26 @@ shoal_status net_nodes(struct net_run *r)
     return st;
 }
 
+/* Of one rank alone, making the step is computing too. */
+shoal_status net_profile(struct net_run *r)
+{
+    const struct net_times *t = &r->times;
+    uint64_t steps = r->at.epoch * r->steps + r->at.step - r->first_steps;
+    bool works = dense_works(r->dense);
+    struct profile_facts facts = {
+        .sync = r->opts->sync,
+        .works = works,
+        .threads = works ? r->threads : 1,
+        .stretches = t->compute + t->wait + t->communicate,
+        .unit = "1,000 batches",
+        .units = (double)steps / 1000,
+    };
+
+    if (r->comm)
+        facts.store = (struct store_times){.steps = t->wait + t->communicate, .waited = t->wait};
+    return profile_end(&r->profile, &facts);
+}
+
 /* ---- one model ---- */
 
 /* After a meeting every rank has the same parameters, to the last bit; one that has

@@ -4,6 +4,7 @@
 
 #include "train/crew.h"
 #include "train/net.h"
+#include "train/profile.h"
 
 /* Where a run is: all that a checkpoint must hold beside parameters and state. */
 struct net_position {
@@ -79,6 +80,7 @@ struct net_run {
     struct net_times times, told; /* since the start; when last reported */
     struct shoal_net_node nodes[SHOAL_NODES];
     unsigned nnodes;
+    struct profile profile;
 };
 
 /* ---- net_opts.c ---- */
@@ -155,6 +157,8 @@ void net_clock_step(struct net_run *r, const struct net_clock *c, const struct n
 struct net_times net_times_since(const struct net_times *now, const struct net_times *then);
 /* Collective: r->nodes. */
 shoal_status net_nodes(struct net_run *r);
+/* Collective: where the time went, into r->profile.result. */
+shoal_status net_profile(struct net_run *r);
 /* Collective, after a meeting: every rank's parameters are rank 0's. */
 shoal_status net_check_same(struct net_run *r);
 

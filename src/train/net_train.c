@@ -334,6 +334,8 @@ static shoal_status prepare(struct net_run *r)
     struct shoal_net_plan plan;
     shoal_status st = shoal_net_check(r->opts);
 
+    if (st == SHOAL_OK)
+        st = profile_init(&r->profile, r->opts->ranks);
     if (st == SHOAL_OK && r->source->train == 0)
         st = shoal_fail(SHOAL_EINVAL, "train: no samples are left to learn from");
     net_plan(&plan, r->net, r->source, r->opts);
@@ -387,6 +389,7 @@ static void end(struct net_run *r)
     net_ranks_close(r->with);
     net_checkpoints_close(r->checkpoints);
     metrics_close(r->metrics);
+    profile_fini(&r->profile);
     net_steps_fini(r);
     mem_unmap(r->grads, r->net->size * sizeof *r->grads);
 }
@@ -415,7 +418,7 @@ static void fill_stats(const struct net_run *r, struct shoal_net_stats *stats)
         .train = r->last, .valid = r->valid, .memory = mem_peak(),
         .kernel = r->kernel ? r->kernel->name : NULL,
         .checkpoints = net_checkpoints_written(r->checkpoints), .resumed = r->opts->resume,
-        .ranks = r->stats, .nnodes = r->nnodes,
+        .ranks = r->stats, .nnodes = r->nnodes, .profile = r->profile.result,
     };
     memcpy(stats->nodes, r->nodes, sizeof stats->nodes);
 }
@@ -432,6 +435,10 @@ shoal_status net_train(const struct net *net, const struct net_source *source,
         st = stop_cleanly(&r, loop(&r));
     if (st == SHOAL_OK)
         st = count_ranks(&r);
+    if (st == SHOAL_OK)
+        st = net_profile(&r);
+    if (st == SHOAL_OK && r.metrics)
+        st = metrics_profile(r.metrics, &r.profile.result);
     if (st == SHOAL_OK)
         st = net_send(&r, SHOAL_EVENT_DONE, &r.last,
                       (double)(r.at.samples - r.first_samples) / (r.at.seconds - r.first_seconds));

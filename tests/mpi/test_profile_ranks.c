@@ -196,6 +196,86 @@ static void a_server_merges_and_waits(void)
     }
 }
 
+/* ---- other models ---- */
+
+static void check_net(enum shoal_sync sync, unsigned servers)
+{
+    struct shoal_mlp_opts o = shoal_mlp_default();
+    struct shoal_samples_opts read = shoal_samples_default();
+    struct shoal_net_stats stats = {0};
+    shoal_samples *samples = NULL;
+    shoal_net *net = NULL;
+    char path[96];
+
+    snprintf(path, sizeof path, "%s/spiral.csv", folder);
+    CHECK_OK(shoal_samples_open(&samples, path, &read));
+    o.layers = "32";
+    o.train.epochs = 3;
+    o.train.batch = 50;
+    o.train.threads = 1;
+    o.train.sync = sync;
+    o.train.staleness = 2;
+    o.train.servers = size > 1 ? servers : 0;
+    o.train.ranks = size > 1 ? ranks : NULL;
+    CHECK_OK(shoal_mlp_train(&net, samples, NULL, &o, &stats));
+    check_profile(&stats.profile, sync);
+    check_traffic(&stats.profile, 1000);
+    CHECK(strcmp(stats.profile.unit, "1,000 batches") == 0);
+    CHECK(close_to(stats.profile.units * 1000, (double)stats.steps, 1e-6));
+    shoal_net_close(net);
+    shoal_samples_close(samples);
+}
+
+static void the_profile_of_a_net_adds_up(void)
+{
+    struct shoal_shapes_opts shapes = shoal_shapes_default(SHOAL_SPIRAL);
+    char path[96];
+
+    snprintf(path, sizeof path, "%s/spiral.csv", folder);
+    shapes.samples = 2000;
+    if (rank == 0)
+        CHECK_OK(shoal_shapes_write(path, &shapes));
+    CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
+    check_net(SHOAL_SYNC, 0);
+    check_net(SHOAL_ASYNC, 0);
+    check_net(SHOAL_AVERAGE, 0);
+    check_net(SHOAL_SYNC, 1);
+}
+
+static void the_profile_of_a_click_model_adds_up(void)
+{
+    static const enum shoal_sync syncs[] = {SHOAL_SYNC, SHOAL_ASYNC};
+    struct shoal_gen_clicks_opts gen = shoal_gen_clicks_default();
+    struct shoal_clicks_opts read = shoal_clicks_default();
+    shoal_clicks *clicks = NULL;
+    char path[96];
+    const char *input = path;
+
+    snprintf(path, sizeof path, "%s/clicks.tsv", folder);
+    gen.rows = 4000;
+    if (rank == 0)
+        CHECK_OK(shoal_gen_clicks(path, &gen, NULL));
+    CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
+    CHECK_OK(shoal_clicks_read(&clicks, &input, 1, &read, NULL));
+    for (size_t i = 0; i < 2; i++) {
+        struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+        struct shoal_train_stats stats = {0};
+        shoal_logreg *model = NULL;
+
+        o.batch = 10;
+        o.threads = 1;
+        o.sync = syncs[i];
+        o.ranks = size > 1 ? ranks : NULL;
+        CHECK_OK(shoal_train_logreg(&model, clicks, &o, &stats));
+        check_profile(&stats.profile, syncs[i]);
+        check_traffic(&stats.profile, 1000);
+        CHECK(strcmp(stats.profile.unit, "1,000 batches") == 0);
+        CHECK(close_to(stats.profile.units * 1000, (double)stats.words / 10, 1));
+        shoal_logreg_close(model);
+    }
+    shoal_clicks_close(clicks);
+}
+
 static void every_rank_is_timed_from_its_own_beginning(void)
 {
     struct shoal_train_opts o = small(SHOAL_SYNC);
@@ -257,6 +337,8 @@ int main(void)
     PASSES(the_profile_of_averaging_ranks_adds_up);
     PASSES(the_profile_of_lanes_adds_up);
     PASSES(a_server_merges_and_waits);
+    PASSES(the_profile_of_a_net_adds_up);
+    PASSES(the_profile_of_a_click_model_adds_up);
     PASSES(every_rank_is_timed_from_its_own_beginning);
     PASSES(the_rank_that_is_late_is_the_one_waited_for);
     shoal_corpus_close(corpus);

@@ -24,6 +24,12 @@ sed -n 's/.*"event":"profile".*"unit":"\([^"]*\)".*"limit":"[a-z]*".*"per_rank":
 echo "with batches:"
 try table shoal train cbow world.txt --max-vocab 50 $quick --loss softmax --profile -o x.bin
 
+echo "other models:"
+shoal gen clicks --rows 2000 -q -o clicks.tsv
+try table shoal train logreg clicks.tsv --batch 10 --epochs 1 --threads 1 --profile -o x.shoal
+shoal gen spiral --samples 300 -q -o spiral.csv
+try table shoal train mlp spiral.csv --layers 8 --epochs 1 --threads 1 --profile -o x.shoal
+
 echo "only when asked for:"
 shoal train cbow world.shoal $quick -o x.bin 2>&1 | grep -c '^profile'
 try table shoal train cbow world.shoal $quick -q --profile -o x.bin
