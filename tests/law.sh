@@ -38,8 +38,8 @@ turbojpeg.h    data/image.c
 jerror.h       data/image.c
 png.h          data/image.c
 mpi.h          comm/mpi.c
-dnnl.h         kernel/gemm.c model/conv.c
-oneapi/        kernel/gemm.c model/conv.c
+dnnl.h         kernel/gemm.c
+oneapi/        kernel/gemm.c
 jansson.h      train/metrics.c serve/routes.c study/grid.c study/report.c
 microhttpd.h   serve/http.c
 editline/      cli/prompt.c
