@@ -68,7 +68,7 @@ const struct choice clicks_choices[] = {
 #define CLICKS_AGAIN_OPTS                                                                          \
     {"format", .kind = OPT_CHOICE, CLICKS(format), .arg = "FORMAT", .choices = clicks_choices,     \
      .help = "how rows are written"},                                                              \
-    {"skip-bad", .kind = OPT_U64, CLICKS(skip_bad), .arg = "N", .u = {0, UINT64_MAX - 1},          \
+    {"skip-bad", .kind = OPT_U64, CLICKS(skip_bad), .arg = "N", .u = {0, UINT64_MAX},              \
      .help = "leave out up to N malformed lines; one more fails"}
 /* clang-format on */
 

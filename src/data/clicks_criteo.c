@@ -248,11 +248,12 @@ static inline uint64_t short_key(const struct criteo_way *c, const char *at, siz
 static inline const char *usual_numbers(const struct click_way *w, const char *at, uint32_t **slots)
 {
     const struct criteo_way *c = w->criteo;
-    uint64_t tabs = tabs_in(at), wrong = (tabs & 3) ^ 2;
+    uint64_t tabs = tabs_in(at), wrong = 0;
     uint32_t *slot = *slots;
     const char *field = at + 2, *tab;
 
-    wrong |= (uint64_t)((*at & ~1) ^ '0');
+    if ((*at & ~1) != '0' || (tabs & 3) != 2)
+        return NULL;
     for (unsigned i = 0; i < CRITEO_NUMBERS; i++) {
         uint64_t key;
         size_t len;

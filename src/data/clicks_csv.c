@@ -403,6 +403,9 @@ shoal_status csv_way_init(struct click_way *w, const struct shoal_clicks_opts *o
     if (line == end && !whole)
         return shoal_fail(SHOAL_EFORMAT, "%s:1: its line of names has over %zu bytes, want fewer",
                           path, len);
+    if (stop == head)
+        return shoal_fail(SHOAL_EFORMAT, "%s:1: found an empty line, want the columns' names",
+                          path);
     st = bytes_add(&w->header, head, (size_t)(stop - head));
     if (st == SHOAL_OK)
         st = read_names(w, path, head, stop);

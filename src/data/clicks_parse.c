@@ -29,7 +29,7 @@ static shoal_status batch_reserve(struct click_batch *b, size_t bytes)
     size_t n = bytes / 2 + 64;
     shoal_status st;
 
-    if (bytes <= b->cap)
+    if (b->label && bytes <= b->cap)
         return SHOAL_OK;
     click_batch_fini(b);
     b->label = malloc(n);

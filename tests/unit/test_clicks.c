@@ -368,6 +368,7 @@ static void csv_says_what_is_wrong(void **state)
         {"y,a\n1,5\"\n0,\"3\n", ":2: column 2 has a quote at a wrong place"},
         {"y,a\n1,\"5\"x\n", ":2: column 2 has a quote at a wrong place"},
         {"y,a\n1,2\n0,\"3\n1,4\n", ":3: column 2 has a quote at a wrong place"},
+        {"\ny,a\n1,2\n", ":1: found an empty line, want the columns' names"},
         {"y,a,a\n1,2,3\n", ":1: column \"a\" is there twice, want once"},
         {"y,\"a,b\"\n1,2\n",
          ":1: the name of column 2, \"a,b\", has a comma, a newline or a NUL, want none"},
@@ -601,6 +602,14 @@ static void a_line_that_is_too_long_is_a_bad_one(void **state)
     b.len = 7 + (5 << 20);
     assert_int_equal(truncate(path, (off_t)b.len), 0);
     c = read_clicks(path, &opts, &stats);
+    assert_int_equal(stats.rows, 1);
+    assert_int_equal(stats.lines, 2);
+    shoal_clicks_close(c);
+    /* And before any other. */
+    b.len = 0;
+    text_add_many(&b, "12345678", 1 << 20);
+    text_add_str(&b, "\n1 3:1\n");
+    c = read_clicks(scratch_put("rows", b.at, b.len), &opts, &stats);
     assert_int_equal(stats.rows, 1);
     assert_int_equal(stats.lines, 2);
     shoal_clicks_close(c);

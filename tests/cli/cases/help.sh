@@ -11,6 +11,7 @@ try shoal help similar
 try shoal help analogy
 try shoal help gen
 try shoal help gen world
+try shoal help gen clicks
 try shoal help info
 try shoal help help
 
@@ -24,6 +25,6 @@ shoal gen world -h | cmp - "$(shoal help gen world >world.txt && echo world.txt)
     echo "shoal gen world -h"
 
 echo "no line is wider than 80 columns:"
-for words in "" phrases vocab encode train "train cbow" "train skipgram" eval similar analogy distance odd gen info help; do
+for words in "" phrases vocab encode train "train cbow" "train skipgram" eval similar analogy distance odd gen "gen clicks" info help; do
     shoal help $words
 done | grep -v '^  shoal' | awk 'length > 80' | wc -l | tr -d ' '
