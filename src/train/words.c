@@ -79,6 +79,9 @@ shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus 
 
     if (st == SHOAL_OK)
         st = check_ranks(o);
+    if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
+        st = shoal_fail(SHOAL_EINVAL, "train: model is %d, want SHOAL_CBOW or SHOAL_SKIPGRAM for a "
+                        "corpus", (int)o->model);
     *plan = (struct shoal_train_plan){.words = shoal_corpus_words(corpus), .vocab = words};
     if (st == SHOAL_OK)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);

@@ -426,6 +426,17 @@ static void divergence_stops_the_run(void **state)
     assert_null(v);
 }
 
+static void a_click_model_is_not_learned_from_words(void **state)
+{
+    struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+    shoal_vectors *v = NULL;
+
+    (void)state;
+    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "model is 2, want SHOAL_CBOW or SHOAL_SKIPGRAM"));
+    assert_null(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,6 +454,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_tells_what_it_was_made_with),
         cmocka_unit_test(bad_options_are_named),
         cmocka_unit_test(divergence_stops_the_run),
+        cmocka_unit_test(a_click_model_is_not_learned_from_words),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
