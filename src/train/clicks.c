@@ -17,9 +17,15 @@ enum {
     LOOK_CROWDED = 256,
     CHUNK_LEAST = 64,
     CHUNK_MOST = 4096,
-    CHUNK_LANE = 512,
     CHUNKS_PER_EPOCH = 256,
+    APART = 1024,        /* of all threads until their copies meet */
+    APART_LANES = 512,   /* the same of lanes */
 };
+
+/* What workers did apart is added up. Of a weight that all of them moved the sum
+ * overshoots, the further, the more steps each made: adagrad's and ftrl's rates fall
+ * and forgive, those of sgd must leave time to meet. Measured: docs/logreg.md. */
+#define APART_SGD 1.28   /* steps of all lanes times the rate */
 
 struct clicks {
     const shoal_clicks *data;
@@ -44,16 +50,34 @@ static size_t held_share(const struct shoal_train_opts *o, uint64_t rows)
     return o->logreg.valid ? 0 : (size_t)(o->valid * (double)rows);
 }
 
+/* Whoever asks for looks expects them to be taken. */
+static shoal_status check_looks(const struct shoal_train_opts *o, uint64_t rows)
+{
+    static const char but[] = "but nothing is held out; want rows, or a share of them, that are";
+
+    if ((o->logreg.valid && clicks_view(o->logreg.valid)->rows > 0) || held_share(o, rows) > 0)
+        return SHOAL_OK;
+    if (o->logreg.early_stop > 0)
+        return shoal_fail(SHOAL_EINVAL, "train: early_stop is %u, %s", o->logreg.early_stop, but);
+    if (o->logreg.eval_every > 0)
+        return shoal_fail(SHOAL_EINVAL, "train: eval_every is %llu, %s",
+                          (unsigned long long)o->logreg.eval_every, but);
+    return SHOAL_OK;
+}
+
 static shoal_status check_data(const shoal_clicks *data, const struct shoal_train_opts *o)
 {
     const struct clicks_view *v = clicks_view(data);
 
+    if (o->model != SHOAL_LOGREG)
+        return shoal_fail(SHOAL_EINVAL, "train: model is %d, want SHOAL_LOGREG for click data",
+                          (int)o->model);
     if (v->rows - held_share(o, v->rows) == 0)
         return shoal_fail(SHOAL_EINVAL, "train: found no rows to learn from, want at least one");
     if (o->logreg.valid && clicks_view(o->logreg.valid)->bits != v->bits)
         return shoal_fail(SHOAL_EINVAL, "train: what is held out has 2^%u slots, the data 2^%u",
                           clicks_view(o->logreg.valid)->bits, v->bits);
-    return SHOAL_OK;
+    return check_looks(o, v->rows);
 }
 
 shoal_status shoal_logreg_plan(struct shoal_train_plan *plan, const shoal_clicks *data,
@@ -136,13 +160,24 @@ static shoal_status hold_out(struct run *r)
 
 /* ---- opening ---- */
 
+/* Rows of a lane between two meetings: it may not depend on the threads. */
+static size_t lane_rows(const struct shoal_train_opts *o)
+{
+    double steps = APART_LANES;
+
+    if (o->logreg.optimizer == SHOAL_SGD)
+        steps = fmin(steps, APART_SGD / (double)lr_at(o, 0));
+    return (size_t)fmax(steps / o->lanes, 1) * o->batch;
+}
+
 static void lay_out(struct run *r)
 {
     const struct shoal_train_opts *o = r->opts;
-    size_t most = o->deterministic ? CHUNK_LANE : CHUNK_MOST;
-    size_t chunk = chunk_between(r->train, CHUNKS_PER_EPOCH, CHUNK_LEAST, most);
+    size_t chunk = chunk_between(r->train, CHUNKS_PER_EPOCH, CHUNK_LEAST, CHUNK_MOST);
 
-    r->grain = (struct grain){.chunk = whole_batches(chunk, o->batch), .round = o->batch,
+    r->grain = (struct grain){.chunk = o->deterministic ? lane_rows(o)
+                                                        : whole_batches(chunk, o->batch),
+                              .round = o->batch, .apart = APART,
                               .look = whole_batches(LOOK_ROWS, o->batch),
                               .look_crowded = whole_batches(LOOK_CROWDED, o->batch),
                               .hot = HOT_FEATURES};
@@ -271,18 +306,27 @@ static const struct task clicks_task = {
 
 /* ---- the result ---- */
 
+/* Losses show what diverges, but not the steps behind the last of them. */
+static shoal_status check_weight(float weight)
+{
+    return isfinite(weight) ? SHOAL_OK
+                            : shoal_fail(SHOAL_EINVAL, "train: diverged: a weight is no number "
+                                         "any more; lower --lr");
+}
+
 static shoal_status make_model(shoal_logreg **out, const struct run *r)
 {
     const struct clicks *c = r->own;
     float lr = lr_now(r), *weights = mem_array((size_t)c->rows->features + 1, sizeof *weights);
-    shoal_status st;
+    float bias = linear_weight(&c->linear, &r->tables[OFFSET], 0, lr, true);
+    shoal_status st = weights ? check_weight(bias) : SHOAL_ENOMEM;
 
-    if (!weights)
-        return SHOAL_ENOMEM;
-    for (uint32_t i = 0; i < c->rows->features; i++)
+    for (uint32_t i = 0; i < c->rows->features && st == SHOAL_OK; i++) {
         weights[i] = linear_weight(&c->linear, &r->tables[WEIGHTS], i, lr, false);
-    st = logreg_new(out, c->data, weights,
-                    linear_weight(&c->linear, &r->tables[OFFSET], 0, lr, true));
+        st = check_weight(weights[i]);
+    }
+    if (st == SHOAL_OK)
+        st = logreg_new(out, c->data, weights, bias);
     free(weights);
     return st;
 }

@@ -31,6 +31,7 @@ struct grain {
     size_t look, look_crowded; /* between looks at what other ranks sent; the same where
                                   ranks take turns on the cores */
     uint32_t hot; /* rows of which each thread has copies */
+    size_t apart; /* of all threads until these meet; 0: a chunk of each */
 };
 
 /* Functions of a task. All may use r->opts, r->kernel and r->threads; `close` is

@@ -5,6 +5,11 @@
 
 #define STRETCH_SECONDS 0.5
 
+enum {
+    EARLY = 64,       /* see apart_at */
+    APART_LEAST = 16,
+};
+
 /* The position is what was when all met, and what was done since. */
 void count_up(struct run *r, const struct done *since)
 {
@@ -42,9 +47,37 @@ static float chunk_lr(const struct run *r, uint64_t i)
     return lr_at(r->opts, r->at.epoch + (double)i / (double)r->chunks);
 }
 
+static void sync_views(struct run *r, struct worker *w)
+{
+    for (size_t t = 0; t < r->ntables; t++)
+        view_sync(&w->views[t], r->kernel);
+}
+
+/* How far a thread goes until its copies of hot rows meet the others': the less, the
+ * more threads there are, and at first, where steps are largest, a share of what was
+ * learned before. In whole rounds. */
+static size_t apart_at(const struct run *r, uint64_t i)
+{
+    size_t before = (size_t)(r->at.epoch * r->chunks + i) * r->chunk / EARLY;
+    size_t most = r->grain.apart / r->nworkers;
+
+    most = before < most ? before : most;
+    most = most > APART_LEAST ? most : APART_LEAST;
+    return (most + r->grain.round - 1) / r->grain.round * r->grain.round;
+}
+
+/* At its end they meet anyway. */
 static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
 {
-    r->task->train(r, w, from, to, chunk_lr(r, i));
+    bool meets = r->grain.apart > 0 && r->nworkers > 1 && !r->opts->deterministic;
+    size_t step = meets ? apart_at(r, i) : to - from;
+
+    for (size_t stop; from < to; from = stop) {
+        stop = to - from > step ? from + step : to;
+        r->task->train(r, w, from, stop, chunk_lr(r, i));
+        if (stop < to)
+            sync_views(r, w);
+    }
 }
 
 static void chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
@@ -89,12 +122,6 @@ static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
     chunk_range(r, i, &from, &to);
     st = train_looking(r, w, i, from, to);
     return st == SHOAL_OK ? store_round(together_store(r->with)) : st;
-}
-
-static void sync_views(struct run *r, struct worker *w)
-{
-    for (size_t t = 0; t < r->ntables; t++)
-        view_sync(&w->views[t], r->kernel);
 }
 
 static shoal_status hogwild_thread(void *ctx, unsigned index)
