@@ -1,0 +1,65 @@
+/* What the programs that test click models share: rows, options, runs. Included
+ * after scratch.h. */
+#ifndef SHOAL_TEST_LOGREG_H
+#define SHOAL_TEST_LOGREG_H
+
+static inline void assert_error_has(const char *part)
+{
+    if (!strstr(shoal_error(), part))
+        fail_msg("\"%s\" does not contain \"%s\"", shoal_error(), part);
+}
+
+/* A failure is one sentence: one line, that ends without a stop. */
+static inline void assert_sentence(shoal_status st, shoal_status want, const char *part)
+{
+    if (st != want)
+        fail_msg("the status is %d (%s), want %d", st, st == SHOAL_OK ? "" : shoal_error(), want);
+    assert_error_has(part);
+    assert_null(strchr(shoal_error(), '\n'));
+}
+
+static inline shoal_clicks *read_rows(const char *text, unsigned bits)
+{
+    struct shoal_clicks_opts o = shoal_clicks_default();
+    const char *path = scratch_put("rows.txt", text, strlen(text));
+    shoal_clicks *rows = NULL;
+
+    o.bits = bits;
+    o.threads = 1;
+    if (shoal_clicks_read(&rows, &path, 1, &o, NULL) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return rows;
+}
+
+static inline struct shoal_train_opts logreg_opts(enum shoal_linear optimizer)
+{
+    struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+
+    o.logreg.optimizer = optimizer;
+    o.threads = 1;
+    return o;
+}
+
+static inline shoal_logreg *train_rows(const shoal_clicks *rows, const struct shoal_train_opts *o,
+                                       struct shoal_train_stats *stats)
+{
+    struct shoal_train_stats own;
+    shoal_logreg *model = NULL;
+
+    if (shoal_train_logreg(&model, rows, o, stats ? stats : &own) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return model;
+}
+
+static inline void assert_near(double found, double want, double within)
+{
+    if (!(fabs(found - want) <= within))
+        fail_msg("found %.9g, want %.9g", found, want);
+}
+
+static inline double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+#endif

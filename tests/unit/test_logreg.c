@@ -1,0 +1,770 @@
+/* Training click models: what is learned, by which rules, and what a run promises of
+ * equal bytes, of stopping and of going on. */
+#include <shoal.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include "scratch.h"
+#include "logreg.h"
+
+enum { ROWS = 60000, HELD = 15000, BITS = 18 };
+
+static shoal_clicks *data, *held, *other;
+static struct shoal_gen_clicks_stats truth; /* of the rows in held */
+
+static const enum shoal_linear optimizers[] = {SHOAL_SGD, SHOAL_ADAGRAD, SHOAL_FTRL};
+
+static shoal_clicks *make_rows(const char *name, uint64_t seed, uint64_t first, uint64_t rows,
+                               struct shoal_gen_clicks_stats *stats)
+{
+    struct shoal_gen_clicks_opts gen = shoal_gen_clicks_default();
+    struct shoal_clicks_opts read = shoal_clicks_default();
+    struct shoal_gen_clicks_stats own;
+    const char *path = scratch_path(name);
+    shoal_clicks *out = NULL;
+
+    gen.seed = seed, gen.first = first, gen.rows = rows;
+    read.bits = BITS;
+    if (shoal_gen_clicks(path, &gen, stats ? stats : &own) != SHOAL_OK ||
+        shoal_clicks_read(&out, &path, 1, &read, NULL) != SHOAL_OK)
+        print_message("%s\n", shoal_error());
+    return out;
+}
+
+static int setup(void **state)
+{
+    if (scratch_setup(state) != 0)
+        return -1;
+    data = make_rows("data.tsv", 7, 0, ROWS, NULL);
+    held = make_rows("held.tsv", 7, ROWS, HELD, &truth);
+    other = make_rows("other.tsv", 8, 0, ROWS, NULL);
+    return data && held && other ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    shoal_clicks_close(data);
+    shoal_clicks_close(held);
+    shoal_clicks_close(other);
+    return scratch_teardown(state);
+}
+
+/* Two epochs over the made-up rows, with others held out. */
+static struct shoal_train_opts usual(enum shoal_linear optimizer)
+{
+    struct shoal_train_opts o = logreg_opts(optimizer);
+
+    o.epochs = 2;
+    o.logreg.valid = held;
+    return o;
+}
+
+static struct shoal_binary_score score_of(const struct shoal_train_opts *o, uint64_t *weights)
+{
+    struct shoal_train_stats stats;
+    shoal_logreg *model = train_rows(data, o, &stats);
+
+    if (weights)
+        *weights = shoal_logreg_weights(model);
+    shoal_logreg_close(model);
+    return stats.held;
+}
+
+/* ---- what is learned ---- */
+
+/* Of the way from the base rate to the planted weights. */
+static double way(const struct shoal_binary_score *s)
+{
+    return (s->base_log_loss - s->log_loss) / (s->base_log_loss - truth.logloss);
+}
+
+static void planted_weights_are_recovered_by_every_optimizer(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct shoal_train_opts o = usual(optimizers[i]);
+        struct shoal_binary_score s = score_of(&o, NULL);
+
+        print_message("optimizer %zu: log-loss %.4f, best %.4f, base %.4f, auc %.4f\n", i,
+                      s.log_loss, truth.logloss, s.base_log_loss, s.auc);
+        assert_int_equal(s.examples, HELD);
+        assert_true(s.log_loss > truth.logloss * 0.995);
+        assert_true(s.log_loss < truth.logloss * 1.05);
+        assert_true(way(&s) > 0.65);
+        assert_near(s.calibration, 1, 0.1);
+    }
+}
+
+static void deterministic_lanes_learn_as_well(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct shoal_train_opts o = usual(optimizers[i]);
+        struct shoal_binary_score alone = score_of(&o, NULL), lanes;
+
+        o.deterministic = true;
+        lanes = score_of(&o, NULL);
+        print_message("optimizer %zu: log-loss %.4f, in lanes %.4f\n", i, alone.log_loss,
+                      lanes.log_loss);
+        assert_near(lanes.log_loss, alone.log_loss, 0.004);
+    }
+}
+
+static void many_threads_learn_as_well_as_one(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct shoal_train_opts o = usual(optimizers[i]);
+        struct shoal_binary_score one = score_of(&o, NULL), more;
+
+        for (o.threads = 2; o.threads <= 8; o.threads += 6) {
+            more = score_of(&o, NULL);
+            print_message("optimizer %zu: log-loss %.4f, of %u threads %.4f\n", i, one.log_loss,
+                          o.threads, more.log_loss);
+            /* Threads that share cores look at weights of long ago. */
+            assert_true(o.threads == 2 ? more.log_loss < one.log_loss + 0.004 : way(&more) > 0.5);
+        }
+    }
+}
+
+static void batches_learn_too(void **state)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+
+    (void)state;
+    o.batch = 100;
+    o.lr = 0.5;
+    for (o.threads = 1; o.threads <= 2; o.threads++) {
+        struct shoal_binary_score s = score_of(&o, NULL);
+
+        assert_true(way(&s) > 0.6);
+    }
+}
+
+static void l1_makes_weights_0_and_keeps_the_model_good(void **state)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    uint64_t all, few;
+    struct shoal_binary_score plain = score_of(&o, &all), sparse;
+
+    (void)state;
+    o.logreg.l1 = 2;
+    sparse = score_of(&o, &few);
+    print_message("%llu weights, %.4f; with l1 %llu, %.4f\n", (unsigned long long)all,
+                  plain.log_loss, (unsigned long long)few, sparse.log_loss);
+    assert_true(few > 0 && few < all / 2);
+    assert_true(sparse.log_loss < plain.log_loss + 0.003);
+}
+
+static double size_of(const struct shoal_train_opts *o)
+{
+    shoal_logreg *model = train_rows(data, o, NULL);
+    struct shoal_weight top[100];
+    size_t found;
+    double sum = 0;
+
+    assert_int_equal(shoal_logreg_largest(model, top, 100, &found), SHOAL_OK);
+    for (size_t i = 0; i < found; i++)
+        sum += fabs((double)top[i].weight);
+    shoal_logreg_close(model);
+    return sum;
+}
+
+static void l1_and_l2_make_weights_smaller(void **state)
+{
+    static const double l1[] = {0.1, 0.2, 20}, l2[] = {0.1, 0.1, 100};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct shoal_train_opts o = usual(optimizers[i]);
+        double plain = size_of(&o);
+
+        o.logreg.l2 = l2[i];
+        assert_true(size_of(&o) < 0.8 * plain);
+        o.logreg.l2 = 0, o.logreg.l1 = l1[i];
+        assert_true(size_of(&o) < 0.8 * plain);
+    }
+}
+
+static void a_class_weight_shifts_what_is_promised(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct shoal_train_opts o = usual(optimizers[i]);
+        struct shoal_binary_score plain = score_of(&o, NULL), more, less;
+        double odds = plain.base_rate / (1 - plain.base_rate);
+
+        o.logreg.positive = 4;
+        more = score_of(&o, NULL);
+        o.logreg.positive = 0.25;
+        less = score_of(&o, NULL);
+        /* As if there were four times as many, or a quarter. */
+        assert_near(more.predicted, 4 * odds / (1 + 4 * odds), 0.08);
+        assert_near(less.predicted, odds / 4 / (1 + odds / 4), 0.04);
+        assert_near(more.auc, plain.auc, 0.02);
+    }
+}
+
+/* ---- by which rules: numbers from a sheet of paper ---- */
+
+/* The model of a row of one feature of value x and class 1, seen once. */
+static void check_one_row(const struct shoal_train_opts *o, const char *line, double weight,
+                          double bias)
+{
+    shoal_clicks *rows = read_rows(line, 10);
+    struct shoal_train_stats stats;
+    shoal_logreg *model = train_rows(rows, o, &stats);
+    struct shoal_weight top;
+    size_t found;
+
+    assert_near(stats.loss, log(2), 1e-6); /* before the step */
+    assert_int_equal(stats.words, 1);
+    assert_int_equal(shoal_logreg_largest(model, &top, 1, &found), SHOAL_OK);
+    assert_int_equal(found, weight != 0);
+    if (found)
+        assert_near((double)top.weight, weight, 1e-6);
+    assert_near(shoal_logreg_bias(model), bias, 1e-6);
+    shoal_logreg_close(model);
+    shoal_clicks_close(rows);
+}
+
+static void one_step_is_what_the_formulas_say(void **state)
+{
+    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+
+    (void)state;
+    o.schedule = SHOAL_CONSTANT;
+    o.lr = 0.5;
+    check_one_row(&o, "1 3:1\n", 0.25, 0.25);
+    check_one_row(&o, "0 3:1\n", -0.25, -0.25);
+    check_one_row(&o, "1 3:2\n", 0.5, 0.25);
+    o.logreg.l1 = 0.1; /* of the features, not of the bias */
+    check_one_row(&o, "1 3:1\n", 0.2, 0.25);
+    o.logreg.l1 = 1;
+    check_one_row(&o, "1 3:1\n", 0, 0.25);
+    o.logreg.l1 = 0;
+    o.logreg.positive = 3;
+    check_one_row(&o, "1 3:1\n", 0.75, 0.75);
+    check_one_row(&o, "0 3:1\n", -0.25, -0.25);
+
+    /* g = -1/2, n = 1/4: lr / (sqrt n + beta) times 1/2 */
+    o = logreg_opts(SHOAL_ADAGRAD);
+    o.schedule = SHOAL_CONSTANT;
+    o.lr = 0.3;
+    check_one_row(&o, "1 3:1\n", 0.1, 0.1);
+    check_one_row(&o, "1 3:2\n", 0.15, 0.1);
+
+    /* z = -1/2, n = 1/4 */
+    o = logreg_opts(SHOAL_FTRL);
+    o.lr = 0.3;
+    check_one_row(&o, "1 3:1\n", 0.1, 0.1);
+    o.logreg.l1 = 0.2;
+    check_one_row(&o, "1 3:1\n", 0.06, 0.1);
+    o.logreg.l2 = 5;
+    check_one_row(&o, "1 3:1\n", 0.03, 0.1);
+    o.logreg.l1 = 0.5;
+    check_one_row(&o, "1 3:1\n", 0, 0.1);
+}
+
+static void the_loss_of_an_epoch_is_that_before_each_step(void **state)
+{
+    shoal_clicks *rows = read_rows("1 3:1\n", 10);
+    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct shoal_train_stats stats;
+
+    (void)state;
+    o.schedule = SHOAL_CONSTANT;
+    o.lr = 0.5;
+    o.epochs = 2;
+    shoal_logreg_close(train_rows(rows, &o, &stats));
+    assert_near(stats.loss, log(1 + exp(-0.5)), 1e-6);
+    assert_true(isnan(stats.valid_loss) && stats.held.examples == 0);
+    shoal_clicks_close(rows);
+}
+
+/* The weights of a, b and c after a few steps over all rows at once. */
+static void weights_of(const char *lines, double w[3])
+{
+    shoal_clicks *rows = read_rows(lines, 12);
+    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct shoal_weight top[3];
+    shoal_logreg *model;
+    size_t found;
+
+    o.batch = 65536;
+    o.epochs = 5;
+    o.lr = 1;
+    model = train_rows(rows, &o, NULL);
+    assert_int_equal(shoal_logreg_largest(model, top, 3, &found), SHOAL_OK);
+    assert_int_equal(found, 3);
+    for (size_t i = 0; i < 3; i++)
+        w[top[i].name[strlen(top[i].name) - 1] - 'a'] = (double)top[i].weight;
+    shoal_logreg_close(model);
+    shoal_clicks_close(rows);
+}
+
+static void a_row_of_weight_2_is_two_rows(void **state)
+{
+    double one[3], two[3], none[3];
+
+    (void)state;
+    weights_of("1 2 | a b\n-1 1 | b c\n1 0.5 | c\n1 0.5 | c\n", one);
+    weights_of("1 | a b\n1 | a b\n-1 | b c\n1 | c\n", two);
+    weights_of("1 | a b\n-1 | b c\n1 | c\n", none);
+    for (size_t i = 0; i < 3; i++)
+        assert_near(one[i], two[i], 1e-6);
+    assert_true(fabs(one[0] - none[0]) > 0.01);
+}
+
+/* ---- the same bytes ---- */
+
+static void assert_same_files(const char *a, const char *b)
+{
+    struct bytes x = scratch_get(a), y = scratch_get(b);
+
+    assert_int_equal(x.len, y.len);
+    assert_memory_equal(x.at, y.at, x.len);
+    bytes_fini(&x);
+    bytes_fini(&y);
+}
+
+static void train_to(const char *path, const struct shoal_train_opts *o)
+{
+    shoal_logreg *model = train_rows(data, o, NULL);
+
+    assert_int_equal(shoal_logreg_save(model, path), SHOAL_OK);
+    shoal_logreg_close(model);
+}
+
+static void any_number_of_threads_gives_the_same_bytes_when_deterministic(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        struct shoal_train_opts o = usual(optimizers[i % 3]);
+
+        o.deterministic = true;
+        o.batch = i < 3 ? 1 : 100;
+        train_to(scratch_path("one"), &o);
+        for (o.threads = 2; o.threads <= 3; o.threads++) {
+            train_to(scratch_path("more"), &o);
+            assert_same_files(scratch_path("one"), scratch_path("more"));
+        }
+    }
+}
+
+/* ---- stopping and going on ---- */
+
+/* Counts events and stops the run at the one of that number, from 1; 0: never. */
+struct seen {
+    unsigned events, stop_at;
+    unsigned looks, epochs;
+    double best;
+    unsigned since; /* looks after the best */
+    uint64_t words[64];
+    double loss[64]; /* held out, at each look, ends of epochs among them */
+    unsigned n;
+};
+
+static bool see(void *user, const struct shoal_report *r)
+{
+    struct seen *seen = user;
+    bool look = r->event == SHOAL_EVENT_LOOK || r->event == SHOAL_EVENT_EPOCH;
+
+    seen->looks += r->event == SHOAL_EVENT_LOOK;
+    seen->epochs += r->event == SHOAL_EVENT_EPOCH;
+    if (r->event == SHOAL_EVENT_INTERVAL || r->event == SHOAL_EVENT_CHECKPOINT)
+        assert_null(r->held);
+    if (look && r->held) {
+        assert_true(r->held->log_loss == r->valid_loss);
+        if (seen->n == 0 || r->valid_loss < seen->best) {
+            seen->best = r->valid_loss;
+            seen->since = 0;
+        } else {
+            seen->since++;
+        }
+        if (seen->n < 64) {
+            seen->words[seen->n] = r->words;
+            seen->loss[seen->n] = r->valid_loss;
+        }
+        seen->n++;
+    }
+    seen->events += look;
+    return !(look && seen->stop_at > 0 && seen->events == seen->stop_at);
+}
+
+static void a_stopped_run_goes_on_to_the_same_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct shoal_train_opts o = usual(optimizers[i]);
+        struct seen seen = {.stop_at = 1};
+        struct shoal_train_stats stats;
+        const char *folder = scratch_path(i == 0 ? "run0" : i == 1 ? "run1" : "run2");
+        shoal_logreg *model = NULL;
+        unsigned stops = 0;
+        uint64_t rows = 0;
+        shoal_status st;
+
+        o.deterministic = true;
+        o.logreg.eval_every = 23000;
+        train_to(scratch_path("whole"), &o);
+        o.checkpoint = folder;
+        o.report = see, o.user = &seen;
+        /* Each time to the next look. */
+        while ((st = shoal_train_logreg(&model, data, &o, &stats)) == SHOAL_ESTOP) {
+            assert_null(model);
+            assert_error_has("stopped on request");
+            rows += stats.words;
+            stops++;
+            o.resume = true;
+            o.threads = 1 + stops % 3;
+            seen = (struct seen){.stop_at = 1};
+        }
+        assert_int_equal(st, SHOAL_OK);
+        rows += stats.words;
+        assert_true(stats.resumed);
+        assert_int_equal(stops, 6); /* two looks within each epoch, and its end */
+        assert_int_equal(rows, 2 * ROWS);
+        assert_int_equal(shoal_logreg_save(model, scratch_path("again")), SHOAL_OK);
+        shoal_logreg_close(model);
+        assert_same_files(scratch_path("whole"), scratch_path("again"));
+    }
+}
+
+static void refuse_to_resume(const shoal_clicks *rows, const struct shoal_train_opts *o,
+                             const char *name)
+{
+    shoal_logreg *model = NULL;
+    shoal_status st = shoal_train_logreg(&model, rows, o, NULL);
+
+    assert_null(model);
+    assert_sentence(st, SHOAL_EINVAL, name);
+}
+
+static void only_the_same_run_goes_on(void **state)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL), x;
+    struct seen seen = {.stop_at = 1};
+    shoal_logreg *model = NULL;
+
+    (void)state;
+    o.checkpoint = scratch_path("kept");
+    o.report = see, o.user = &seen;
+    assert_int_equal(shoal_train_logreg(&model, data, &o, NULL), SHOAL_ESTOP);
+    o.report = NULL;
+    refuse_to_resume(data, &o, "another run"); /* without resume */
+    o.resume = true;
+    refuse_to_resume(other, &o, "made with another");
+    x = o, x.logreg.optimizer = SHOAL_SGD;
+    refuse_to_resume(data, &x, "optimizer");
+    x = o, x.logreg.l1 = 2;
+    refuse_to_resume(data, &x, "l1 is 0 there, 2 here");
+    x = o, x.logreg.l2 = 2;
+    refuse_to_resume(data, &x, "l2");
+    x = o, x.logreg.beta = 2;
+    refuse_to_resume(data, &x, "beta");
+    x = o, x.logreg.positive = 2;
+    refuse_to_resume(data, &x, "positive");
+    x = o, x.logreg.eval_every = 100;
+    refuse_to_resume(data, &x, "eval_every");
+    x = o, x.logreg.early_stop = 1;
+    refuse_to_resume(data, &x, "early_stop");
+    x = o, x.batch = 7;
+    refuse_to_resume(data, &x, "batch");
+    x = o, x.lr = 0.7;
+    refuse_to_resume(data, &x, "lr");
+    x = o, x.deterministic = true;
+    refuse_to_resume(data, &x, "deterministic");
+    x = o, x.epochs = 7;
+    refuse_to_resume(data, &x, "epochs");
+    shoal_logreg_close(train_rows(data, &o, NULL));
+}
+
+static void what_was_asked_for_is_found_in_the_checkpoint(void **state)
+{
+    struct shoal_train_opts o = usual(SHOAL_ADAGRAD);
+    struct seen seen = {.stop_at = 2};
+    struct shoal_resume r;
+    shoal_logreg *model = NULL;
+
+    (void)state;
+    o.checkpoint = scratch_path("told");
+    o.logreg.eval_every = 23000;
+    o.logreg.l1 = 0.125;
+    o.logreg.positive = 2;
+    o.logreg.valid_path = "some where/held.tsv";
+    o.output = "model.shoal";
+    o.report = see, o.user = &seen;
+    assert_int_equal(shoal_train_logreg(&model, data, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(shoal_resume_read(&r, o.checkpoint), SHOAL_OK);
+    assert_int_equal(r.opts.model, SHOAL_LOGREG);
+    assert_int_equal(r.opts.logreg.optimizer, SHOAL_ADAGRAD);
+    assert_int_equal(r.opts.logreg.eval_every, 23000);
+    assert_true(r.opts.logreg.l1 == 0.125 && r.opts.logreg.positive == 2);
+    assert_string_equal(r.opts.logreg.valid_path, "some where/held.tsv");
+    assert_string_equal(r.opts.output, "model.shoal");
+    assert_int_equal(r.epoch, 0);
+    assert_true(r.words >= 46000 && r.words < ROWS && r.progress > 0.3 && r.progress < 0.5);
+    shoal_resume_free(&r);
+}
+
+/* ---- what is held out ---- */
+
+static void looks_come_as_often_as_asked(void **state)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct seen seen = {0};
+    struct shoal_train_stats stats;
+
+    (void)state;
+    o.logreg.eval_every = 10000;
+    o.report = see, o.user = &seen;
+    shoal_logreg_close(train_rows(data, &o, &stats));
+    assert_int_equal(seen.epochs, 2);
+    assert_int_equal(seen.n, seen.looks + 2);
+    assert_in_range(seen.looks, 8, 10);
+    for (unsigned i = 1; i < seen.n; i++) {
+        uint64_t rows = seen.words[i] - seen.words[i - 1];
+
+        /* A look waits for the end of a chunk; that at the end of an epoch does not. */
+        assert_true(rows < 13000);
+        assert_true(rows >= 10000 || seen.words[i] % ROWS == 0);
+    }
+    assert_true(seen.loss[0] > seen.loss[seen.n - 1]);
+    assert_true(stats.valid_loss == seen.loss[seen.n - 1]);
+    assert_true(stats.held.log_loss == stats.valid_loss && !stats.enough);
+}
+
+static void a_run_that_gets_no_better_stops(void **state)
+{
+    struct shoal_train_opts o = usual(SHOAL_SGD);
+    struct seen seen = {0};
+    struct shoal_train_stats stats;
+
+    (void)state;
+    o.epochs = 60; /* learns by heart long before */
+    o.schedule = SHOAL_CONSTANT;
+    o.lr = 0.1;
+    o.logreg.early_stop = 3;
+    o.report = see, o.user = &seen;
+    shoal_logreg_close(train_rows(data, &o, &stats));
+    assert_true(stats.enough);
+    assert_int_equal(seen.since, 3);
+    assert_int_equal(seen.looks, 0);
+    assert_int_equal(stats.words, (uint64_t)seen.epochs * ROWS);
+    assert_true(seen.epochs < 60);
+
+    o.logreg.eval_every = 20000;
+    seen = (struct seen){0};
+    shoal_logreg_close(train_rows(data, &o, &stats));
+    assert_true(stats.enough && seen.looks > 0);
+    assert_int_equal(seen.since, 3);
+
+    o.logreg.early_stop = 0;
+    o.epochs = 3;
+    seen = (struct seen){0};
+    shoal_logreg_close(train_rows(data, &o, &stats));
+    assert_true(!stats.enough);
+    assert_int_equal(seen.epochs, 3);
+}
+
+static void what_is_held_out_is_a_share_at_the_end_or_other_rows(void **state)
+{
+    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+    struct shoal_train_stats stats;
+
+    (void)state;
+    shoal_logreg_close(train_rows(data, &o, &stats));
+    assert_int_equal(stats.held.examples, 0);
+    assert_int_equal(stats.words, ROWS);
+    o.valid = 0.25;
+    shoal_logreg_close(train_rows(data, &o, &stats));
+    assert_int_equal(stats.held.examples, ROWS / 4);
+    assert_int_equal(stats.words, ROWS - ROWS / 4);
+    assert_near(stats.held.base_rate, (double)truth.positives / HELD, 0.02);
+    o.logreg.valid = held; /* then nothing is taken away */
+    shoal_logreg_close(train_rows(data, &o, &stats));
+    assert_int_equal(stats.held.examples, HELD);
+    assert_int_equal(stats.words, ROWS);
+    assert_near(stats.held.base_rate, (double)truth.positives / HELD, 1e-12);
+}
+
+static void what_is_held_out_is_not_learned(void **state)
+{
+    shoal_clicks *rows = read_rows("1 1:1\n0 2:1\n1 1:1\n1 3:1\n", 10);
+    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct shoal_train_stats stats;
+    shoal_logreg *model;
+    struct shoal_weight top[4];
+    size_t found;
+
+    (void)state;
+    o.valid = 0.25;
+    model = train_rows(rows, &o, &stats);
+    assert_int_equal(stats.held.examples, 1);
+    assert_near(stats.held.predicted, sigmoid(shoal_logreg_bias(model)), 1e-6);
+    assert_near(stats.held.log_loss, -log(stats.held.predicted), 1e-6);
+    assert_int_equal(shoal_logreg_largest(model, top, 4, &found), SHOAL_OK);
+    assert_int_equal(found, 2);
+    for (size_t i = 0; i < found; i++)
+        assert_string_not_equal(top[i].name, "3");
+    shoal_logreg_close(model);
+    shoal_clicks_close(rows);
+}
+
+/* The ids of other data are its own: slots say which feature is which. */
+static void features_of_other_rows_are_found_by_their_slots(void **state)
+{
+    shoal_clicks *rows = read_rows("1 1:1\n0 2:1\n1 1:1\n0 2:1\n1 1:1\n", 10);
+    shoal_clicks *ask = read_rows("0 2:1\n0 2:1\n0 2:1\n1 1:1\n1 9:1\n", 10);
+    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct shoal_train_stats stats;
+    double w1 = 0, w2 = 0, b, want;
+    struct shoal_weight top[2];
+    shoal_logreg *model;
+    size_t found;
+
+    (void)state;
+    o.lr = 1;
+    o.logreg.valid = ask;
+    model = train_rows(rows, &o, &stats);
+    b = shoal_logreg_bias(model);
+    assert_int_equal(shoal_logreg_largest(model, top, 2, &found), SHOAL_OK);
+    for (size_t i = 0; i < found; i++)
+        *(strcmp(top[i].name, "1") == 0 ? &w1 : &w2) = (double)top[i].weight;
+    want = -(3 * log(1 - sigmoid(b + w2)) + log(sigmoid(b + w1)) + log(sigmoid(b))) / 5;
+    assert_near(stats.held.log_loss, want, 1e-5);
+    shoal_logreg_close(model);
+    shoal_clicks_close(rows);
+    shoal_clicks_close(ask);
+}
+
+/* ---- what is refused ---- */
+
+static void refused(const shoal_clicks *rows, struct shoal_train_opts o, const char *sentence)
+{
+    struct shoal_train_plan plan;
+    shoal_logreg *model = NULL;
+
+    assert_sentence(shoal_train_logreg(&model, rows, &o, NULL), SHOAL_EINVAL, sentence);
+    assert_null(model);
+    assert_sentence(shoal_logreg_plan(&plan, rows, &o), SHOAL_EINVAL, sentence);
+}
+
+#define REFUSED(member, value, sentence)                                                          \
+    do {                                                                                           \
+        struct shoal_train_opts o_ = usual(SHOAL_FTRL);                                            \
+        o_.member = value;                                                                         \
+        refused(data, o_, sentence);                                                               \
+    } while (0)
+
+static void options_out_of_range_are_named(void **state)
+{
+    (void)state;
+    REFUSED(logreg.optimizer, (enum shoal_linear)3, "optimizer is 3, want");
+    REFUSED(logreg.l1, -1, "l1 is -1, want 0 or more");
+    REFUSED(logreg.l1, NAN, "l1 is");
+    REFUSED(logreg.l2, -0.5, "l2 is -0.5, want 0 or more");
+    REFUSED(logreg.l2, INFINITY, "l2 is inf");
+    REFUSED(logreg.beta, 0, "beta is 0, want above 0");
+    REFUSED(logreg.beta, -1, "beta is -1");
+    REFUSED(logreg.positive, 0, "positive is 0, want above 0");
+    REFUSED(logreg.positive, INFINITY, "positive is inf");
+    REFUSED(batch, 0, "batch is 0, want 1 to 65536");
+    REFUSED(batch, 65537, "batch is 65537");
+    REFUSED(epochs, 0, "epochs is 0");
+    REFUSED(lr, -1, "lr is -1");
+    REFUSED(lr, NAN, "lr is");
+    REFUSED(valid, 0.6, "valid is 0.6");
+    REFUSED(schedule, (enum shoal_schedule)9, "schedule is 9");
+    REFUSED(model, SHOAL_CBOW, "model is 0, want SHOAL_LOGREG for click data");
+}
+
+static void looks_at_nothing_are_refused(void **state)
+{
+    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+
+    (void)state;
+    o.logreg.early_stop = 2;
+    refused(data, o, "early_stop is 2, but nothing is held out");
+    o.logreg.early_stop = 0;
+    o.logreg.eval_every = 1000;
+    refused(data, o, "eval_every is 1000, but nothing is held out");
+    o.valid = 0.1;
+    shoal_logreg_close(train_rows(data, &o, NULL));
+}
+
+static void rows_of_other_bits_are_refused(void **state)
+{
+    shoal_clicks *ask = read_rows("1 1:1\n", BITS - 1);
+    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+
+    (void)state;
+    o.logreg.valid = ask;
+    refused(data, o, "what is held out has 2^17 slots, the data 2^18");
+    shoal_clicks_close(ask);
+}
+
+static void what_takes_too_much_memory_is_refused_beforehand(void **state)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct shoal_train_plan plan;
+    shoal_logreg *model = NULL;
+
+    (void)state;
+    assert_int_equal(shoal_logreg_plan(&plan, data, &o), SHOAL_OK);
+    assert_int_equal(plan.words, ROWS);
+    assert_int_equal(plan.vocab, shoal_clicks_features(data));
+    assert_true(plan.model_bytes >= 8 * (uint64_t)plan.vocab);
+    o.memory_limit = 1000;
+    assert_int_equal(shoal_train_logreg(&model, data, &o, NULL), SHOAL_ELIMIT);
+    assert_error_has("memory");
+}
+
+/* A step so large that the sum is no number any more, on the very last row. */
+static void a_model_that_is_no_number_is_none(void **state)
+{
+    shoal_clicks *rows = read_rows("1 1:3e38\n", 10);
+    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    shoal_logreg *model = NULL;
+
+    (void)state;
+    o.lr = 10;
+    assert_sentence(shoal_train_logreg(&model, rows, &o, NULL), SHOAL_EINVAL, "diverged");
+    assert_null(model);
+    shoal_clicks_close(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(planted_weights_are_recovered_by_every_optimizer),
+        cmocka_unit_test(deterministic_lanes_learn_as_well),
+        cmocka_unit_test(many_threads_learn_as_well_as_one),
+        cmocka_unit_test(batches_learn_too),
+        cmocka_unit_test(l1_makes_weights_0_and_keeps_the_model_good),
+        cmocka_unit_test(l1_and_l2_make_weights_smaller),
+        cmocka_unit_test(a_class_weight_shifts_what_is_promised),
+        cmocka_unit_test(one_step_is_what_the_formulas_say),
+        cmocka_unit_test(the_loss_of_an_epoch_is_that_before_each_step),
+        cmocka_unit_test(a_row_of_weight_2_is_two_rows),
+        cmocka_unit_test(any_number_of_threads_gives_the_same_bytes_when_deterministic),
+        cmocka_unit_test(a_stopped_run_goes_on_to_the_same_bytes),
+        cmocka_unit_test(only_the_same_run_goes_on),
+        cmocka_unit_test(what_was_asked_for_is_found_in_the_checkpoint),
+        cmocka_unit_test(looks_come_as_often_as_asked),
+        cmocka_unit_test(a_run_that_gets_no_better_stops),
+        cmocka_unit_test(what_is_held_out_is_a_share_at_the_end_or_other_rows),
+        cmocka_unit_test(what_is_held_out_is_not_learned),
+        cmocka_unit_test(features_of_other_rows_are_found_by_their_slots),
+        cmocka_unit_test(options_out_of_range_are_named),
+        cmocka_unit_test(looks_at_nothing_are_refused),
+        cmocka_unit_test(rows_of_other_bits_are_refused),
+        cmocka_unit_test(what_takes_too_much_memory_is_refused_beforehand),
+        cmocka_unit_test(a_model_that_is_no_number_is_none),
+    };
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
