@@ -25,6 +25,21 @@ shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
                             const struct table *rows, const struct shoal_eval_opts *opts,
                             struct shoal_score **scores, size_t *n);
 
+/* One of several questions that share passes over the rows. */
+struct near_ask {
+    uint32_t ids[3];
+    size_t n;               /* 1: who is near to that word? 3: a is to b as c is to whom? */
+    enum shoal_analogy how; /* of an analogy */
+    struct shoal_hit *hits; /* [k] best first */
+    size_t k, found;
+    shoal_status st; /* a question that cannot be asked fails alone */
+};
+
+/* Each as shoal_nearest of the word's own row, which does not answer, or as
+ * shoal_analogy. Memory's pace is that of one: the rows are read once for dozens. */
+shoal_status nearest_many(const shoal_vectors *v, struct near_ask *asks, size_t n,
+                          unsigned threads);
+
 /* Reads a suite that is in memory already; `path` is for sentences. */
 shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len);
 

@@ -15,7 +15,12 @@
 #define BLOCK_FLOATS ((size_t)6 << 10)
 /* Blocks that a thread takes at a time: about a megabyte of floats. */
 #define TURN 48u
-#define MAX_IN 3
+
+enum {
+    MAX_IN = 48,     /* inputs that share a pass */
+    IN_AT_ONCE = 16, /* of them beside the block in the first cache */
+    PITCH = ROWS_BLOCK + 8,
+};
 
 /* ---- the best k ------------------------------------------------------------------ */
 
@@ -84,21 +89,28 @@ static void top_add(struct top *t, struct shoal_hit hit)
 
 /* ---- the pass -------------------------------------------------------------------- */
 
-struct search {
-    const struct rows *rows;
-    const float *in[MAX_IN]; /* one: the cosine; three: 3CosMul of a, b and c */
-    size_t m;
+/* One of the questions that share a pass. */
+struct quest {
+    size_t first, m; /* of the inputs: one for the cosine, three for 3CosMul of a, b and c */
     const uint32_t *skip;
     size_t nskip;
-    struct top *tops; /* [threads] */
+};
+
+struct search {
+    const struct rows *rows;
+    const float *in[MAX_IN];
+    size_t m;
+    struct quest quests[MAX_IN];
+    size_t n;
+    struct top *tops; /* [threads][n] */
     size_t most, blocks; /* rows of a block; blocks */
     atomic_size_t next;
 };
 
-static bool skipped(const struct search *s, uint32_t id)
+static bool skipped(const struct quest *q, uint32_t id)
 {
-    for (size_t i = 0; i < s->nskip; i++)
-        if (s->skip[i] == id)
+    for (size_t i = 0; i < q->nskip; i++)
+        if (q->skip[i] == id)
             return true;
     return false;
 }
@@ -108,20 +120,49 @@ static float cosmul(float a, float b, float c)
     return (1 + b) / 2 * ((1 + c) / 2) / ((1 + a) / 2 + COSMUL_SLACK);
 }
 
-static void search_block(const struct search *s, const struct block_reader *b, struct top *top)
+/* x [m][PITCH]: the products of one question's inputs, which become its scores. */
+static void score(const struct quest *q, const struct block_reader *b, float x[][PITCH])
 {
-    enum { PITCH = ROWS_BLOCK + 8 };
+    for (size_t r = 0; r < b->n; r++)
+        for (size_t i = 0; i < q->m; i++)
+            x[i][r] *= b->inverse[r];
+    for (size_t r = 0; q->m == 3 && r < b->n; r++)
+        x[0][r] = cosmul(x[0][r], x[1][r], x[2][r]);
+}
+
+/* Most blocks hold nothing for a heap that is full: one look at all rows, without
+ * a branch for each. */
+static bool nothing_better(const struct top *top, const float *x, size_t n)
+{
+    int better_ones = 0;
+
+    if (top->n < top->k)
+        return false;
+    for (size_t r = 0; r < n; r++)
+        better_ones |= x[r] >= top->at[0].score;
+    return !better_ones;
+}
+
+static void search_block(const struct search *s, const struct block_reader *b, struct top *tops)
+{
     float x[MAX_IN][PITCH];
 
-    s->rows->kernel->dots(x[0], PITCH, s->in, s->m, b->at, b->stride, b->n, s->rows->dim);
-    for (size_t r = 0; r < b->n; r++) {
-        float by = b->inverse[r];
-        struct shoal_hit hit = {(uint32_t)(b->first + r), x[0][r] * by};
+    for (size_t i = 0; i < s->m; i += IN_AT_ONCE)
+        s->rows->kernel->dots(x[i], PITCH, s->in + i, s->m - i < IN_AT_ONCE ? s->m - i : IN_AT_ONCE,
+                              b->at, b->stride, b->n, s->rows->dim);
+    for (size_t i = 0; i < s->n; i++) {
+        const struct quest *q = &s->quests[i];
+        struct top *top = &tops[i];
 
-        if (s->m == 3)
-            hit.score = cosmul(x[0][r] * by, x[1][r] * by, x[2][r] * by);
-        if (top_wants(top, hit) && !skipped(s, hit.id))
-            top_add(top, hit);
+        score(q, b, x + q->first);
+        if (nothing_better(top, x[q->first], b->n))
+            continue;
+        for (size_t r = 0; r < b->n; r++) {
+            struct shoal_hit hit = {(uint32_t)(b->first + r), x[q->first][r]};
+
+            if (top_wants(top, hit) && !skipped(q, hit.id))
+                top_add(top, hit);
+        }
     }
 }
 
@@ -138,52 +179,85 @@ static shoal_status search_part(void *ctx, unsigned index)
         end = s->blocks - i < TURN ? s->blocks : i + TURN;
         for (; i < end; i++) {
             block_read(&b, i);
-            search_block(s, &b, &s->tops[index]);
+            search_block(s, &b, s->tops + index * s->n);
         }
     }
     block_reader_fini(&b);
     return SHOAL_OK;
 }
 
-/* Gathers the threads' bests and orders them. `all` has room for them. */
-static void search_merge(const struct search *s, unsigned threads, struct shoal_hit *hits,
-                         size_t k, size_t *found)
+/* Where the answer to question i goes. */
+struct found {
+    struct shoal_hit *hits; /* [k] */
+    size_t k, n;
+};
+
+/* Gathers the threads' bests of question i and orders them. `all` has room. */
+static void search_merge(const struct search *s, unsigned threads, size_t i,
+                         struct shoal_hit *all, struct found *found)
 {
-    struct shoal_hit *all = s->tops[0].at;
     size_t n = 0;
 
     for (unsigned t = 0; t < threads; t++) {
-        memmove(all + n, s->tops[t].at, s->tops[t].n * sizeof *all);
-        n += s->tops[t].n;
+        const struct top *top = &s->tops[t * s->n + i];
+
+        memcpy(all + n, top->at, top->n * sizeof *all);
+        n += top->n;
     }
     qsort(all, n, sizeof *all, by_rank);
-    *found = n < k ? n : k;
-    memcpy(hits, all, *found * sizeof *all);
+    found->n = n < found->k ? n : found->k;
+    memcpy(found->hits, all, found->n * sizeof *all);
 }
 
-static shoal_status search_run(struct search *s, unsigned threads, struct shoal_hit *hits,
-                               size_t k, size_t *found)
+static unsigned search_threads(const struct search *s, unsigned threads)
 {
-    size_t room = k < s->rows->n ? k : s->rows->n, turns;
-    struct shoal_hit *all;
+    size_t turns = (s->blocks + TURN - 1) / TURN;
+
+    threads = pool_threads(threads);
+    return threads < turns ? threads : (unsigned)turns;
+}
+
+/* found [n] */
+static shoal_status search_run(struct search *s, unsigned threads, struct found *found)
+{
+    size_t most = 0, tops;
+    struct shoal_hit *all, *at;
     shoal_status st = SHOAL_ENOMEM;
 
     s->most = rows_fit(s->rows, BLOCK_FLOATS);
     s->blocks = rows_blocks(s->rows, s->most);
-    turns = (s->blocks + TURN - 1) / TURN;
-    threads = pool_threads(threads);
-    threads = threads < turns ? threads : (unsigned)turns;
-    all = mem_array(room * threads + 1, sizeof *all);
-    s->tops = mem_array(threads, sizeof *s->tops);
+    threads = search_threads(s, threads);
+    for (size_t i = 0; i < s->n; i++)
+        most = found[i].k > most ? found[i].k : most;
+    most = most < s->rows->n ? most : s->rows->n;
+    tops = threads * s->n;
+    all = mem_array((tops + threads) * most + 1, sizeof *all);
+    s->tops = mem_array(tops, sizeof *s->tops);
     if (all && s->tops) {
-        for (unsigned t = 0; t < threads; t++)
-            s->tops[t] = (struct top){.at = all + t * room, .k = room};
+        at = all + threads * most; /* before it: room for merging */
+        for (size_t i = 0; i < tops; i++, at += most)
+            s->tops[i] = (struct top){.at = at,
+                                      .k = found[i % s->n].k < most ? found[i % s->n].k : most};
         st = pool_run(threads, search_part, s);
-        if (st == SHOAL_OK)
-            search_merge(s, threads, hits, k, found);
+        for (size_t i = 0; st == SHOAL_OK && i < s->n; i++)
+            search_merge(s, threads, i, all, &found[i]);
     }
     free(s->tops);
     free(all);
+    return st;
+}
+
+/* A search for one answer. */
+static shoal_status search_one(struct search *s, unsigned threads, struct shoal_hit *hits,
+                               size_t k, size_t *n)
+{
+    struct found found = {hits, k, 0};
+    shoal_status st;
+
+    s->n = 1;
+    s->m = s->quests[0].m;
+    st = search_run(s, threads, &found);
+    *n = st == SHOAL_OK ? found.n : 0;
     return st;
 }
 
@@ -221,7 +295,7 @@ shoal_status shoal_nearest(const shoal_vectors *v, const float *query, const uin
                            size_t *found)
 {
     struct rows rows;
-    struct search s = {.rows = &rows, .m = 1, .skip = skip, .nskip = nskip};
+    struct search s = {.rows = &rows, .quests = {{0, 1, skip, nskip}}};
     shoal_status st = check_threads("nearest", threads);
     float *x;
 
@@ -235,7 +309,7 @@ shoal_status shoal_nearest(const shoal_vectors *v, const float *query, const uin
         return SHOAL_ENOMEM;
     memcpy(x, query, rows.dim * sizeof *x);
     if (unit(x, rows.dim))
-        st = search_run(&s, threads, hits, k, found);
+        st = search_one(&s, threads, hits, k, found);
     else
         st = shoal_fail(SHOAL_EINVAL, "nearest: the query is zero or not finite, "
                                       "want a direction");
@@ -251,25 +325,35 @@ static bool cosadd_query(float *a, const float *b, const float *c, size_t dim)
     return unit(a, dim);
 }
 
-/* units [3][stride]: the rows of abc. */
+/* The inputs of a question about n = 1 or 3 words into units [n][stride]; *m of
+ * them are for the pass. */
+static shoal_status question_inputs(const struct rows *rows, const uint32_t *ids, size_t n,
+                                    enum shoal_analogy how, float *units, size_t *m)
+{
+    size_t stride = table_stride(rows->dim);
+
+    for (size_t i = 0; i < n; i++)
+        if (!rows_unit(rows, ids[i], units + i * stride))
+            return shoal_fail(SHOAL_EINVAL, "%s: the row of id %u is zero, want a direction",
+                              n == 3 ? "analogy" : "nearest", (unsigned)ids[i]);
+    /* a - a + a is a, but b = -c and a = 0 are not for us to answer. */
+    if (n == 3 && how == SHOAL_3COSADD &&
+        !cosadd_query(units, units + stride, units + 2 * stride, rows->dim))
+        return shoal_fail(SHOAL_EINVAL, "analogy: the words cancel out, want a direction");
+    *m = n == 3 && how == SHOAL_3COSMUL ? 3 : 1;
+    return SHOAL_OK;
+}
+
 static shoal_status analogy(const struct rows *rows, const uint32_t *abc, float *units,
                             enum shoal_analogy how, unsigned threads, struct shoal_hit *hits,
                             size_t k, size_t *found)
 {
-    struct search s = {.rows = rows, .m = how == SHOAL_3COSADD ? 1 : 3, .skip = abc, .nskip = 3};
-    size_t stride = table_stride(rows->dim);
+    struct search s = {.rows = rows, .quests = {{0, 0, abc, 3}}};
+    shoal_status st = question_inputs(rows, abc, 3, how, units, &s.quests[0].m);
 
-    for (size_t i = 0; i < 3; i++) {
-        s.in[i] = units + i * stride;
-        if (!rows_unit(rows, abc[i], units + i * stride))
-            return shoal_fail(SHOAL_EINVAL, "analogy: the row of id %u is zero, want a direction",
-                              (unsigned)abc[i]);
-    }
-    /* a - a + a is a, but b = -c and a = 0 are not for us to answer. */
-    if (how == SHOAL_3COSADD &&
-        !cosadd_query(units, units + stride, units + 2 * stride, rows->dim))
-        return shoal_fail(SHOAL_EINVAL, "analogy: the words cancel out, want a direction");
-    return search_run(&s, threads, hits, k, found);
+    for (size_t i = 0; i < 3; i++)
+        s.in[i] = units + i * table_stride(rows->dim);
+    return st == SHOAL_OK ? search_one(&s, threads, hits, k, found) : st;
 }
 
 shoal_status shoal_analogy(const shoal_vectors *v, uint32_t a, uint32_t b, uint32_t c,
@@ -360,4 +444,62 @@ shoal_status shoal_odd(const shoal_vectors *v, const uint32_t *ids, size_t n, si
     *odd = odd_one(&rows, ids, n, units);
     units_free(units, &rows, 2);
     return SHOAL_OK;
+}
+
+/* ---- several at once ---------------------------------------------------------------- */
+
+/* Questions from *next on, as many as a pass takes; those that cannot be asked have
+ * their status and are left out. which [n] says whose the others are. */
+static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t *next,
+                      float *units, struct found *found, size_t *which)
+{
+    size_t stride = table_stride(s->rows->dim);
+
+    s->m = s->n = 0;
+    for (; *next < n && s->m + 3 <= MAX_IN; ++*next) {
+        struct near_ask *a = &asks[*next];
+        float *at = units + s->m * stride;
+        size_t m = 0;
+
+        a->found = 0;
+        a->st = check_ids("nearest", s->rows, a->ids, a->n);
+        if (a->st == SHOAL_OK)
+            a->st = question_inputs(s->rows, a->ids, a->n, a->how, at, &m);
+        if (a->st != SHOAL_OK || a->k == 0)
+            continue;
+        for (size_t i = 0; i < m; i++)
+            s->in[s->m + i] = at + i * stride;
+        found[s->n] = (struct found){a->hits, a->k, 0};
+        which[s->n] = *next;
+        s->quests[s->n++] = (struct quest){s->m, m, a->ids, a->n};
+        s->m += m;
+    }
+}
+
+shoal_status nearest_many(const shoal_vectors *v, struct near_ask *asks, size_t n,
+                          unsigned threads)
+{
+    struct found found[MAX_IN];
+    size_t which[MAX_IN], next = 0;
+    struct rows rows;
+    shoal_status st = rows_of_vectors(&rows, v);
+    float *units;
+
+    if (st != SHOAL_OK)
+        return st;
+    /* Not from mem_map: a question over few rows takes less time than a mapping. */
+    units = aligned_alloc(64, table_bytes(MAX_IN, rows.dim));
+    if (!units)
+        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %d rows", MAX_IN);
+    while (next < n && st == SHOAL_OK) {
+        struct search s = {.rows = &rows};
+
+        many_take(&s, asks, n, &next, units, found, which);
+        if (s.n > 0)
+            st = search_run(&s, threads, found);
+        for (size_t i = 0; i < s.n && st == SHOAL_OK; i++)
+            asks[which[i]].found = found[i].n;
+    }
+    free(units);
+    return st;
 }

@@ -1,6 +1,7 @@
 /* What a trained net answers, and how well. */
 #include "eval/eval.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,23 +30,24 @@ static void unscale(const shoal_net *t, float *y, size_t n)
 struct asking {
     const shoal_net *net;
     void *worker;
-    float *x; /* [AT_ONCE][inputs] */
+    size_t most;
+    float *x; /* [most][inputs] */
 };
 
-static shoal_status asking_init(struct asking *a, const shoal_net *net)
+static shoal_status asking_init(struct asking *a, const shoal_net *net, size_t most)
 {
-    *a = (struct asking){.net = net};
-    a->x = mem_map(AT_ONCE * net->net->inputs * sizeof *a->x);
+    *a = (struct asking){.net = net, .most = most};
+    a->x = mem_map(most * net->net->inputs * sizeof *a->x);
     if (!a->x)
         return SHOAL_ENOMEM;
-    return net->net->ops->worker_new(&a->worker, net->net, AT_ONCE, 1);
+    return net->net->ops->worker_new(&a->worker, net->net, most, 1);
 }
 
 static void asking_fini(struct asking *a)
 {
     if (a->worker)
         a->net->net->ops->worker_free(a->worker);
-    mem_unmap(a->x, AT_ONCE * a->net->net->inputs * sizeof *a->x);
+    mem_unmap(a->x, a->most * a->net->net->inputs * sizeof *a->x);
 }
 
 /* a->x has n inputs in the units of the data. */
@@ -63,7 +65,7 @@ shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, f
 {
     size_t in = net->net->inputs, out = net->net->outputs;
     struct asking a;
-    shoal_status st = asking_init(&a, net);
+    shoal_status st = asking_init(&a, net, AT_ONCE);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
         size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
@@ -73,6 +75,52 @@ shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, f
     }
     asking_fini(&a);
     return st;
+}
+
+struct asker {
+    struct asking asking;
+    float *y; /* [most][outputs] */
+};
+
+shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most)
+{
+    struct asker *a = mem_array(1, sizeof *a);
+    shoal_status st = SHOAL_ENOMEM;
+
+    *out = a;
+    if (!a)
+        return st;
+    a->y = mem_array(most * net->net->outputs, sizeof *a->y);
+    st = a->y ? asking_init(&a->asking, net, most) : st;
+    if (st != SHOAL_OK) {
+        asker_free(a);
+        *out = NULL;
+    }
+    return st;
+}
+
+shoal_status asker_ask(struct asker *a, const float *const *x, size_t n, float *const *y)
+{
+    const struct net *net = a->asking.net->net;
+    shoal_status st;
+
+    assert(n <= a->asking.most);
+    for (size_t i = 0; i < n; i++)
+        memcpy(a->asking.x + i * net->inputs, x[i], net->inputs * sizeof **x);
+    st = ask(&a->asking, n, a->y);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        memcpy(y[i], a->y + i * net->outputs, net->outputs * sizeof **y);
+    return st;
+}
+
+void asker_free(struct asker *a)
+{
+    if (!a)
+        return;
+    if (a->asking.net)
+        asking_fini(&a->asking);
+    free(a->y);
+    free(a);
 }
 
 static void raw_row(const shoal_samples *s, size_t id, float *out)
@@ -99,7 +147,7 @@ shoal_status shoal_net_predict_samples(const shoal_net *net, const shoal_samples
         st = shoal_fail(SHOAL_EINVAL, "net: samples %zu to %zu, found %zu", from, from + n, s->n);
     if (st != SHOAL_OK)
         return st;
-    st = asking_init(&a, net);
+    st = asking_init(&a, net, AT_ONCE);
     for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
         size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
 

@@ -42,5 +42,12 @@ const char *trained_find(const shoal_net *t, const char *key, char *text, size_t
 shoal_status net_load_tensors(const struct net *net, float *params, const char *path);
 shoal_status net_copy_tensors(const struct net *net, float *params, const shoal_net *from,
                               const char *path);
+/* One who asks again and again, of up to `most` samples at a time: what predicting
+ * needs is made once. Not for two threads at a time. */
+struct asker;
+shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most);
+/* y[i] [outputs] for x[i] [inputs], n <= most, as shoal_net_predict does. */
+shoal_status asker_ask(struct asker *a, const float *const *x, size_t n, float *const *y);
+void asker_free(struct asker *a);
 
 #endif

@@ -188,6 +188,43 @@ static void nearest_words_are_those_of_a_plain_loop_for_any_threads(void **state
     }
 }
 
+/* More than a pass takes, analogies of both kinds among them, and one that asks of a
+ * row that is not there. */
+static void questions_that_share_a_pass_are_answered_as_if_alone(void **state)
+{
+    enum { ASKS = 70, K = 5 };
+    shoal_vectors *v = random_vectors(700, 20, 5);
+    struct shoal_hit hits[ASKS][K], alone[K];
+    struct near_ask asks[ASKS] = {0};
+    float query[20];
+    size_t found;
+
+    (void)state;
+    for (uint32_t i = 0; i < ASKS; i++)
+        asks[i] = (struct near_ask){.ids = {i * 9, i * 9 + 1, i * 5 + 2}, .n = i % 3 ? 1 : 3,
+                                    .how = i % 2 ? SHOAL_3COSMUL : SHOAL_3COSADD,
+                                    .hits = hits[i], .k = i % K + 1};
+    asks[33].ids[0] = 700;
+    assert_int_equal(nearest_many(v, asks, ASKS, 2), SHOAL_OK);
+    for (uint32_t i = 0; i < ASKS; i++) {
+        const uint32_t *ids = asks[i].ids;
+
+        assert_int_equal(asks[i].st, i == 33 ? SHOAL_EINVAL : SHOAL_OK);
+        if (i == 33)
+            continue;
+        assert_int_equal(shoal_vectors_row(v, ids[0], query), SHOAL_OK);
+        if (asks[i].n == 1)
+            assert_int_equal(shoal_nearest(v, query, ids, 1, 1, alone, asks[i].k, &found), SHOAL_OK);
+        else
+            assert_int_equal(shoal_analogy(v, ids[0], ids[1], ids[2], asks[i].how, 1, alone,
+                                           asks[i].k, &found),
+                             SHOAL_OK);
+        assert_int_equal(asks[i].found, found);
+        assert_memory_equal(asks[i].hits, alone, found * sizeof *alone);
+    }
+    shoal_vectors_close(v);
+}
+
 static void rows_of_any_type_are_compared_as_what_they_read(void **state)
 {
     static const enum shoal_dtype types[] = {SHOAL_F16, SHOAL_BF16, SHOAL_INT8};
@@ -1057,6 +1094,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearest_words_are_those_of_a_plain_loop_for_any_threads),
+        cmocka_unit_test(questions_that_share_a_pass_are_answered_as_if_alone),
         cmocka_unit_test(rows_of_any_type_are_compared_as_what_they_read),
         cmocka_unit_test(equal_rows_are_ordered_by_id),
         cmocka_unit_test(a_row_of_zeros_is_near_to_nothing),
