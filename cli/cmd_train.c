@@ -79,6 +79,25 @@ static void show_every(char text[OPT_VALUE], const void *field)
         snprintf(text, OPT_VALUE, "%gs", opts->every_value);
 }
 
+/* "60s", "5m", "2h" */
+static bool read_time(void *field, const char *text)
+{
+    char *end;
+    double x = strtod(text, &end);
+    double value = end == text || *end == '%' ? 0 : x * unit_of(end);
+
+    if (value > 0 && value <= 1e9)
+        *(double *)field = value;
+    return value > 0 && value <= 1e9;
+}
+
+static void show_time(char text[OPT_VALUE], const void *field)
+{
+    snprintf(text, OPT_VALUE, "%gs", *(const double *)field);
+}
+
+static const struct opt_custom train_time = {read_time, show_time, "a time such as 60s, 5m or 2h"};
+
 const struct opt_custom train_every = {read_every, show_every,
                                         "a time such as 60s, 5m or 2h, a percent such as 5%, or "
                                         "epoch"};
@@ -373,6 +392,10 @@ const struct opt run_opts[] = {
      .help = "write what is reported as JSON, one object a line"},
     {"profile", .kind = OPT_FLAG, ON(profile),
      .help = "say where the time went, rank by rank, and what limits the run"},
+    {"publish", .kind = OPT_PATH, ON(train.publish), .arg = "FILE",
+     .help = "write what was learned so far to this file now and then, for `shoal serve`"},
+    {"publish-every", .kind = OPT_CUSTOM, ON(train.publish_every), .arg = "TIME",
+     .custom = &train_time, .help = "how often"},
     {0},
 };
 

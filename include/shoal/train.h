@@ -113,6 +113,10 @@ struct shoal_train_opts {
     size_t nevals;
 
     const char *metrics; /* a file for JSON lines, one a report; NULL: none */
+    /* What was learned so far is written here every so many seconds, and at the end, for
+     * a server to pick up; the file appears whole. NULL: not before the end. */
+    const char *publish;
+    double publish_every;
     /* Called about once a second from the calling thread. Returning false stops
      * the run, with a checkpoint if there is a folder, as SHOAL_ESTOP. */
     bool (*report)(void *user, const struct shoal_report *report);

@@ -292,18 +292,6 @@ static size_t clicks_row_bytes(const struct run *r)
     return r->tables[WEIGHTS].width * sizeof(float) * 2;
 }
 
-static const struct task clicks_task = {
-    .plan = clicks_plan,
-    .open = clicks_open,
-    .close = clicks_close,
-    .traffic = clicks_traffic,
-    .join = clicks_join,
-    .leave = clicks_leave,
-    .train = clicks_train,
-    .measure = clicks_measure,
-    .row_bytes = clicks_row_bytes,
-};
-
 /* ---- the result ---- */
 
 /* Losses show what diverges, but not the steps behind the last of them. */
@@ -330,6 +318,30 @@ static shoal_status make_model(shoal_logreg **out, const struct run *r)
     free(weights);
     return st;
 }
+
+static shoal_status clicks_publish(struct run *r, const char *path)
+{
+    shoal_logreg *model = NULL;
+    shoal_status st = make_model(&model, r);
+
+    if (st == SHOAL_OK)
+        st = shoal_logreg_save(model, path);
+    shoal_logreg_close(model);
+    return st;
+}
+
+static const struct task clicks_task = {
+    .plan = clicks_plan,
+    .open = clicks_open,
+    .close = clicks_close,
+    .traffic = clicks_traffic,
+    .join = clicks_join,
+    .leave = clicks_leave,
+    .train = clicks_train,
+    .measure = clicks_measure,
+    .publish = clicks_publish,
+    .row_bytes = clicks_row_bytes,
+};
 
 shoal_status shoal_train_logreg(shoal_logreg **out, const shoal_clicks *data,
                                 const struct shoal_train_opts *opts,

@@ -13,6 +13,7 @@ struct shoal_train_opts shoal_train_default(enum shoal_model model)
     struct shoal_train_opts o = {
         .model = model, .dim = 100, .window = 5, .negative = 5, .sample = 1e-3, .epochs = 5,
         .decay = 0.01, .batch = 64, .seed = 1, .valid = 0.001, .lanes = 8, .every_value = 60,
+        .publish_every = 60,
         .patience = 10,
         .logreg = {.optimizer = SHOAL_FTRL, .beta = 1, .positive = 1},
     };
@@ -89,6 +90,9 @@ shoal_status shoal_train_check(const struct shoal_train_opts *o)
     if (st == SHOAL_OK)
         st = want(o->every == SHOAL_EVERY_EPOCH || o->every_value > 0, "checkpoint-every",
                   o->every_value, "above 0");
+    if (st == SHOAL_OK)
+        st = want(!o->publish || o->publish_every > 0, "publish-every", o->publish_every,
+                  "above 0");
     if (st == SHOAL_OK)
         st = want(o->every <= SHOAL_EVERY_EPOCH, "every", o->every, "one of enum shoal_every");
     return st == SHOAL_OK && o->model == SHOAL_LOGREG ? check_logreg(o) : st;

@@ -59,6 +59,8 @@ struct task {
 
     /* What is held out, into r->valid_loss and whatever else the task reports. */
     shoal_status (*measure)(struct run *r);
+    /* The model as it is now into a file. */
+    shoal_status (*publish)(struct run *r, const char *path);
     /* Bytes of a row that a position needed, there and back. */
     size_t (*row_bytes)(const struct run *r);
 };
@@ -101,7 +103,7 @@ struct run {
 
     struct checkpoints *checkpoints;
     struct metrics *metrics;
-    double began, stretch_began, reported, saved; /* clock */
+    double began, stretch_began, reported, saved, published; /* clock */
     double interval_loss;
     uint64_t interval_predictions, reported_words, saved_chunks;
     double last_loss, valid_loss; /* of the last epoch, and of the last look at it */

@@ -155,6 +155,26 @@ static shoal_status look(struct run *r)
     return st;
 }
 
+static shoal_status publish_now(void *ctx)
+{
+    struct run *r = ctx;
+
+    return r->task->publish(r, r->opts->publish);
+}
+
+/* Lets others see what rank 0 has learned so far, when it is time or all is done. */
+static shoal_status publish(struct run *r, bool done)
+{
+    shoal_status st;
+
+    if (!r->leads || !r->opts->publish ||
+        (!done && clock_now() - r->published < r->opts->publish_every))
+        return SHOAL_OK;
+    st = r->with ? aside(r, publish_now) : publish_now(r);
+    r->published = r->reported = clock_now(); /* the next interval's rate is of training */
+    return st;
+}
+
 static bool look_due(const struct run *r)
 {
     return r->look_every > 0 && r->at.words - r->at.looked >= r->look_every &&
@@ -295,6 +315,8 @@ static shoal_status go_on(struct run *r, uint64_t *last, double *took)
 
     if (st == SHOAL_OK)
         st = report_interval(r, r->at.chunk == r->chunks);
+    if (st == SHOAL_OK)
+        st = publish(r, false);
     if (st == SHOAL_OK && r->at.chunk == r->chunks)
         st = end_epoch(r);
     else if (st == SHOAL_OK && look_due(r))
@@ -315,6 +337,8 @@ static shoal_status go_on_together(struct run *r, uint64_t *last, double *took)
         st = stretch(r, last, took);
         if (st == SHOAL_OK)
             st = call_all(r, report_interval(r, r->at.chunk == r->chunks));
+        if (st == SHOAL_OK)
+            st = publish(r, false);
     }
     if (st == SHOAL_OK && works && r->at.chunk < r->chunks && !at_place(r))
         return SHOAL_OK;
@@ -330,7 +354,7 @@ static shoal_status train(struct run *r)
     shoal_status st = SHOAL_OK;
 
     r->group = group_of(r);
-    r->reported = r->saved = clock_now();
+    r->reported = r->saved = r->published = clock_now();
     r->reported_words = r->first_words = r->epoch_words = r->at.words;
     r->first_seconds = r->epoch_seconds = r->at.seconds;
     r->saved_chunks = r->at.epoch * r->chunks + r->at.chunk;
@@ -403,5 +427,7 @@ shoal_status run_all(struct run *r)
 {
     shoal_status st = stop_cleanly(r, train(r));
 
+    if (st == SHOAL_OK)
+        st = publish(r, true);
     return st == SHOAL_OK ? count_ranks(r) : st;
 }

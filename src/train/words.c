@@ -89,6 +89,8 @@ shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus 
         return st;
     plan->model_bytes = table_bytes(words, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
     plan->work_bytes = w2v_bytes(o, vocab) + replicas_bytes(o, words);
+    if (o->publish)
+        plan->work_bytes += table_bytes(words, o->dim);
     if (o->loss == SHOAL_SOFTMAX) {
         plan->model_bytes += table_bytes(1, words);
         plan->work_bytes += softmax_bytes(o->batch, words, o->dim);
@@ -144,8 +146,12 @@ static shoal_status words_open(struct run *r)
     const struct shoal_train_opts *o = r->opts;
     struct words *w = r->own;
     const shoal_vocab *vocab = shoal_corpus_vocab(w->corpus);
+    struct shoal_save_opts save = shoal_save_default();
+    enum shoal_format format;
     shoal_status st = hold_out(r);
 
+    if (st == SHOAL_OK && o->publish)
+        st = shoal_save_check(o->publish, &save, &format);
     r->whole = o->loss == SHOAL_SOFTMAX;
     r->batch = r->whole ? o->batch : 0;
     r->at.best_loss = untrained_loss(o, shoal_vocab_size(vocab));
@@ -291,6 +297,27 @@ static shoal_status words_measure(struct run *r)
     return st == SHOAL_OK ? measure_scores(r) : st;
 }
 
+/* A copy, for vectors own their rows. */
+static shoal_status words_publish(struct run *r, const char *path)
+{
+    const struct table *in = &r->tables[IN];
+    const struct words *w = r->own;
+    struct shoal_save_opts save = shoal_save_default();
+    shoal_vectors *v = NULL;
+    struct table rows = {0};
+    shoal_status st = table_init(&rows, in->name, in->rows, in->width);
+
+    if (st == SHOAL_OK) {
+        memcpy(rows.at, in->at, table_bytes(in->rows, in->width));
+        st = vectors_take(&v, shoal_corpus_vocab(w->corpus), &rows, NULL);
+    }
+    if (st == SHOAL_OK)
+        st = shoal_vectors_save(v, path, &save);
+    shoal_vectors_close(v);
+    table_fini(&rows);
+    return st;
+}
+
 static size_t words_row_bytes(const struct run *r)
 {
     return r->opts->dim * sizeof(float) * 2;
@@ -308,6 +335,7 @@ static const struct task words_task = {
     .train_whole = words_train_whole,
     .touch = words_touch,
     .measure = words_measure,
+    .publish = words_publish,
     .row_bytes = words_row_bytes,
 };
 
