@@ -13,6 +13,7 @@ extern const struct verb cmd_vocab, cmd_encode, cmd_train, cmd_convert, cmd_gen,
 extern const struct verb cmd_phrases, cmd_predict;
 extern const struct verb gen_spiral, gen_blobs; /* kinds of gen */
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
+extern const struct verb cmd_serve;
 
 /* Runs the command that these words make, without the program's name: main.c. */
 int shoal_words(char *const *words, size_t nwords);

@@ -27,7 +27,8 @@ const struct verb cmd_shoal = {
     .kinds = (const struct verb *const[]){&cmd_phrases, &cmd_vocab, &cmd_encode, &cmd_train,
                                           &cmd_eval, &cmd_predict, &cmd_similar, &cmd_analogy,
                                           &cmd_distance,
-                                          &cmd_odd, &cmd_convert, &cmd_gen, &cmd_info, &cmd_help,
+                                          &cmd_odd, &cmd_serve, &cmd_convert, &cmd_gen, &cmd_info,
+                                          &cmd_help,
                                           NULL},
 };
 

@@ -40,15 +40,15 @@ png.h          data/image.c
 mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c
-jansson.h      train/metrics.c serve/routes.c study/grid.c study/report.c
+jansson.h      train/metrics.c serve/json.c study/grid.c study/report.c
 microhttpd.h   serve/http.c
 editline/      cli/prompt.c
 '
 
 # what comes with the C library and the compiler, open to all
 libc='
-assert ctype dirent errno fcntl fenv float fnmatch ftw getopt glob inttypes
-libgen limits locale malloc math poll pthread regex sched semaphore setjmp
+assert ctype dirent errno fcntl fenv float fnmatch ftw getopt glob grp inttypes
+libgen limits locale malloc math poll pthread pwd regex sched semaphore setjmp
 signal spawn stdalign stdarg stdatomic stdbool stddef stdint stdio stdlib
 stdnoreturn string strings termios threads time unistd wchar wctype sys/* linux/* netinet/* arpa/* netdb
 cpuid emmintrin immintrin x86intrin arm_neon

@@ -9,6 +9,7 @@ try shoal help train skipgram | sed -n 1,12p
 try shoal help eval
 try shoal help similar
 try shoal help analogy
+try shoal help serve
 try shoal help gen
 try shoal help gen world
 try shoal help gen clicks
@@ -25,6 +26,6 @@ shoal gen world -h | cmp - "$(shoal help gen world >world.txt && echo world.txt)
     echo "shoal gen world -h"
 
 echo "no line is wider than 80 columns:"
-for words in "" phrases vocab encode train "train cbow" "train skipgram" eval similar analogy distance odd gen "gen clicks" info help; do
+for words in "" phrases vocab encode train "train cbow" "train skipgram" eval similar analogy distance odd serve gen "gen clicks" info help; do
     shoal help $words
 done | grep -v '^  shoal' | awk 'length > 80' | wc -l | tr -d ' '

@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""The server under load: requests a second, latency, processor time and memory.
+
+    bench/serve.py BUILD [--seconds 5] [--clients 64] [--repeat 3] [--port 18480]
+
+  ping      GET /ping: what HTTP itself costs
+  vector    POST /predictions, JSON in, the vector of a word out: a model that costs next to nothing
+  similar   GET /models/M/similar over 70,000 x 100, words at random
+  mlp       POST /predictions, [x, y] in, class probabilities of a 2-64-4 perceptron out, beside
+            aiohttp + torch with the same model, taking turns, where those are installed
+  alone     the same with one client: what a request costs one who waits for it
+
+Needs wrk (Debian) on the same machine; server and load share its cores. The best of the repeats
+counts. Results go to bench/results/serve.json.
+"""
+import argparse
+import array
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+TICK = os.sysconf('SC_CLK_TCK')
+TORCH = '''
+import asyncio, sys, torch
+from aiohttp import web
+torch.set_num_threads(1)
+net = torch.nn.Sequential(torch.nn.Linear(2, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4)).eval()
+async def predict(request):
+    x = torch.tensor([await request.json()])
+    with torch.inference_mode():
+        return web.json_response(torch.softmax(net(x), 1)[0].tolist())
+app = web.Application()
+app.add_routes([web.post('/predictions/mlp', predict), web.get('/ping', lambda r: web.Response())])
+web.run_app(app, host='127.0.0.1', port=int(sys.argv[1]), print=None, access_log=None)
+'''
+
+
+def vectors(path, rows=70000, dim=100):
+    """word2vec's binary, of random bytes as numbers."""
+    with open(path, 'wb') as f:
+        f.write(b'%d %d\n' % (rows, dim))
+        for i in range(rows):
+            f.write(b'w%d ' % i + array.array('f', (b - 127.5 for b in os.urandom(dim))).tobytes() + b'\n')
+
+
+class Program:
+    def __init__(self, command, port, cwd):
+        self.port = port
+        self.process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL)
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f'http://127.0.0.1:{port}/ping').read()
+                return
+            except OSError:
+                time.sleep(0.1)
+        sys.exit(f'bench: {command[0]} does not answer')
+
+    def cpu(self):
+        with open(f'/proc/{self.process.pid}/stat') as f:
+            fields = f.read().rsplit(')', 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / TICK
+
+    def memory(self):
+        with open(f'/proc/{self.process.pid}/status') as f:
+            return int(re.search(r'RssAnon:\s+(\d+)', f.read())[1]) / 1024
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def load(program, path, script, clients, seconds, work):
+    command = ['wrk', '-t1', f'-c{clients}', f'-d{seconds}', '--latency']
+    if script:
+        with open(os.path.join(work, 'wrk.lua'), 'w') as f:
+            f.write(script)
+        command += ['-s', os.path.join(work, 'wrk.lua')]
+    before = program.cpu()
+    said = subprocess.check_output(command + [f'http://127.0.0.1:{program.port}{path}'], text=True)
+    done = int(re.search(r'(\d+) requests in', said)[1])
+    units = {'us': 1e-3, 'ms': 1, 's': 1e3}
+
+    def share(percent):
+        value, unit = re.search(rf'\s{percent}%\s+([\d.]+)(us|ms|s)', said).groups()
+        return float(value) * units[unit]
+
+    return {'per_second': float(re.search(r'Requests/sec:\s+([\d.]+)', said)[1]), 'p50_ms': share(50),
+            'p99_ms': share(99), 'cpu_us': 1e6 * (program.cpu() - before) / max(1, done), 'requests': done,
+            'failed': int((re.search(r'Non-2xx or 3xx responses: (\d+)', said) or [0, 0])[1])}
+
+
+def post(body):
+    return f'wrk.method="POST"\nwrk.headers["Content-Type"]="application/json"\nwrk.body={json.dumps(body)}\n'
+
+
+SIMILAR = 'request = function() return wrk.format("GET", "/models/words/similar?k=10&word=w" .. math.random(0, 69999)) end\n'
+
+
+def has_torch():
+    return subprocess.run([sys.executable, '-c', 'import aiohttp, torch'], stderr=subprocess.DEVNULL).returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build')
+    parser.add_argument('--seconds', type=int, default=5)
+    parser.add_argument('--clients', type=int, default=64)
+    parser.add_argument('--repeat', type=int, default=3)
+    parser.add_argument('--port', type=int, default=18480)
+    args = parser.parse_args()
+    shoal = os.path.abspath(os.path.join(args.build, 'cli', 'shoal'))
+    results = {}
+
+    with tempfile.TemporaryDirectory() as work:
+        vectors(os.path.join(work, 'words.bin'))
+        subprocess.run([shoal, 'convert', '-q', 'words.bin', 'words.shoal'], cwd=work, check=True)
+        models = ['words=words.shoal']
+        trained = subprocess.run([shoal, 'gen', 'spiral', '--classes', '4', '-o', 'spiral.csv'], cwd=work,
+                                 stderr=subprocess.DEVNULL).returncode == 0 and \
+            subprocess.run([shoal, 'train', 'mlp', 'spiral.csv', '--layers', '64', '--epochs', '3', '-q', '-o',
+                            'mlp.shoal'], cwd=work).returncode == 0
+        if trained:
+            models.append('mlp=mlp.shoal')
+        server = Program([shoal, 'serve', *models, '-q', '--inference-address', f'127.0.0.1:{args.port}',
+                          '--management-address', 'none', '--metrics-address', 'none'], args.port, work)
+        runs = [('ping', '/ping', '', args.clients),
+                ('vector', '/predictions/words', post('{"words":["w17"],"vectors":true}'), args.clients),
+                ('similar', '/', SIMILAR, args.clients), ('similar alone', '/', SIMILAR, 1)]
+        if trained:
+            runs += [('mlp', '/predictions/mlp', post('[0.5,-0.25]'), args.clients),
+                     ('mlp alone', '/predictions/mlp', post('[0.5,-0.25]'), 1)]
+        torch = None
+        if trained and has_torch():
+            with open(os.path.join(work, 'torch.py'), 'w') as f:
+                f.write(TORCH)
+            torch = Program([sys.executable, 'torch.py', str(args.port + 1)], args.port + 1, work)
+        results['memory_before_mb'] = server.memory()
+        for turn in range(args.repeat):
+            for name, path, script, clients in runs:
+                got = load(server, path, script, clients, args.seconds, work)
+                if got['per_second'] > results.get(name, {'per_second': 0})['per_second']:
+                    results[name] = got
+            if torch:
+                got = load(torch, '/predictions/mlp', post('[0.5,-0.25]'), args.clients, args.seconds, work)
+                if got['per_second'] > results.get('torch', {'per_second': 0})['per_second']:
+                    results['torch'] = got
+        results['memory_after_mb'] = server.memory()
+        server.stop()
+        if torch:
+            torch.stop()
+
+    print(f'{"":16}{"per second":>12}{"p50 ms":>10}{"p99 ms":>10}{"CPU us":>10}{"failed":>8}')
+    for name, got in results.items():
+        if isinstance(got, dict):
+            print(f'{name:16}{got["per_second"]:12,.0f}{got["p50_ms"]:10.3f}{got["p99_ms"]:10.3f}'
+                  f'{got["cpu_us"]:10.1f}{got["failed"]:8}')
+    print(f'memory of its own {results["memory_before_mb"]:.1f} MB before, {results["memory_after_mb"]:.1f} MB after')
+    os.makedirs('bench/results', exist_ok=True)
+    with open('bench/results/serve.json', 'w') as f:
+        json.dump(results, f, indent=2)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,234 @@
+/* shoal serve: models over HTTP, until a signal comes. */
+#include "cmd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct serve_cmd {
+    struct shoal_serve_opts serve;
+    const char *config;
+    struct work_opts work;
+};
+
+static void serve_defaults(void *at)
+{
+    struct serve_cmd *cmd = at;
+
+    cmd->serve = shoal_serve_default();
+    cmd->serve.sandbox = true;
+}
+
+/* ---- Serving --------------------------------------------------------------------- */
+
+/* From any thread; stdio keeps lines whole. */
+static void say(void *user, const char *sentence)
+{
+    (void)user;
+    fprintf(stderr, "shoal serve: %s\n", sentence);
+}
+
+static void report(struct console *c, const shoal_server *s, const struct shoal_serve_opts *o)
+{
+    static const char *const names[] = {"inference", "management", "metrics"};
+    const char *scheme = o->tls_cert ? "https" : "http";
+
+    for (int i = SHOAL_INFERENCE; i <= SHOAL_METRICS; i++) {
+        const char *address = shoal_serve_address(s, (enum shoal_listener)i);
+        char text[128];
+
+        snprintf(text, sizeof text, "%s://%s", scheme, address);
+        if (*address)
+            console_row(c, names[i], text, NULL);
+    }
+    console_row(c, "models", number_count(shoal_serve_models(s)).text, NULL);
+    if (c->reports)
+        fflush(c->reports);
+}
+
+/* Signals that end the server are taken here and by no other thread. */
+static void wait_for_signal(const sigset_t *signals)
+{
+    int came;
+
+    while (sigwait(signals, &came) != 0)
+        ;
+}
+
+static int serve(const struct serve_cmd *cmd, const char *const *args, size_t nargs)
+{
+    struct shoal_serve_opts opts = cmd->serve;
+    struct console console;
+    shoal_server *server;
+    sigset_t signals;
+    shoal_status st;
+
+    opts.models = args;
+    opts.nmodels = nargs;
+    opts.log = cmd->work.quiet ? NULL : say;
+    console_init(&console, cmd->work.quiet, NULL);
+    signals_release();
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(SIG_BLOCK, &signals, NULL); /* inherited by every thread */
+    st = shoal_serve_start(&server, &opts);
+    if (st == SHOAL_OK) {
+        report(&console, server, &opts);
+        wait_for_signal(&signals);
+        if (!cmd->work.quiet)
+            say(NULL, "stopping: what is under way is answered first");
+        /* A second signal does not wait for that. */
+        sigprocmask(SIG_UNBLOCK, &signals, NULL);
+        shoal_serve_stop(server);
+    }
+    return console_finish(&console, st);
+}
+
+static int serve_run(const void *at, const char *const *args, size_t nargs)
+{
+    return serve(at, args, nargs);
+}
+
+/* With a file of options: they first, then those of the command line. */
+static bool serve_configured(const void *at, const struct parsed *parsed, int *code)
+{
+    const struct serve_cmd *given = at;
+    struct serve_cmd cmd = {0};
+    char *strings = NULL;
+
+    if (!given->config)
+        return false;
+    serve_defaults(&cmd);
+    if (shoal_serve_config(&cmd.serve, given->config, &strings) != SHOAL_OK) {
+        *code = console_fail("%s", shoal_error());
+    } else {
+        for (size_t i = 0; i < parsed->ngiven; i++) {
+            const struct opt *opt = parsed->given[i].opt;
+
+            memcpy((char *)&cmd + opt->at, (const char *)given + opt->at, opt->size);
+        }
+        cmd.work = given->work;
+        *code = serve(&cmd, parsed->args, parsed->nargs);
+    }
+    free(strings);
+    return true;
+}
+
+/* ---- The verb ------------------------------------------------------------------------- */
+
+#define ON(member) FIELD(struct serve_cmd, member)
+
+static const struct opt address_opts[] = {
+    {"inference-address", .kind = OPT_STRING, ON(serve.inference), .arg = "HOST:PORT",
+     .help = "where predictions are asked for; none: nowhere"},
+    {"management-address", .kind = OPT_STRING, ON(serve.management), .arg = "HOST:PORT",
+     .help = "where models are managed; may be the same"},
+    {"metrics-address", .kind = OPT_STRING, ON(serve.metrics), .arg = "HOST:PORT",
+     .help = "where Prometheus asks; may be the same"},
+    {0},
+};
+
+static const struct opt model_opts[] = {
+    {"model-store", .kind = OPT_PATH, ON(serve.model_store), .arg = "DIR",
+     .help = "the folder whose files, and no others, management may register"},
+    {"load-all", .kind = OPT_FLAG, ON(serve.load_all),
+     .help = "serve every model of the store from the start"},
+    {"state", .kind = OPT_PATH, ON(serve.state), .arg = "FILE",
+     .help = "where registered models survive a restart; by itself in the store"},
+    {"reload-every", .kind = OPT_DOUBLE, ON(serve.reload_every), .arg = "SECONDS",
+     .d = {0.01, 86400}, .help = "how often to look for replaced files"},
+    {"workers", .kind = OPT_U64, ON(serve.workers), .arg = "N", .u = {0, 64},
+     .help = "threads for each model served from the start"},
+    {"batch-size", .kind = OPT_U64, ON(serve.batch_size), .arg = "N", .u = {1, 4096},
+     .help = "inputs that are computed at once, at most"},
+    {"max-batch-delay", .kind = OPT_U64, ON(serve.max_batch_delay), .arg = "MS", .u = {0, 10000},
+     .help = "milliseconds that several requests may wait for more; one alone never waits"},
+    {"queue-size", .kind = OPT_U64, ON(serve.queue_size), .arg = "N", .u = {1, 1000000},
+     .help = "requests of a model that may wait; more are refused with 503"},
+    {"response-timeout", .kind = OPT_U64, ON(serve.response_timeout), .arg = "SECONDS",
+     .u = {1, 86400}, .help = "how long a request may wait for its model"},
+    {0},
+};
+
+static const struct opt safety_opts[] = {
+    {"token-file", .kind = OPT_PATH, ON(serve.token_file), .arg = "FILE",
+     .help = "lines `inference TOKEN` and `management TOKEN`, which clients must then send; "
+             "required beyond this machine"},
+    {"tls-cert", .kind = OPT_PATH, ON(serve.tls_cert), .arg = "FILE",
+     .help = "certificate for HTTPS (PEM)"},
+    {"tls-key", .kind = OPT_PATH, ON(serve.tls_key), .arg = "FILE",
+     .help = "its private key (PEM)"},
+    {"user", .kind = OPT_STRING, ON(serve.user), .arg = "NAME",
+     .help = "whom to become once the addresses are bound"},
+    {"sandbox", .kind = OPT_FLAG, ON(serve.sandbox),
+     .help = "let the kernel refuse to start programs, to mount and the like"},
+    {"max-body", .kind = OPT_SIZE, ON(serve.max_body), .arg = "SIZE", .u = {1, (uint64_t)1 << 32},
+     .help = "the largest body"},
+    {"max-header", .kind = OPT_SIZE, ON(serve.max_header), .arg = "SIZE", .u = {1024, 1 << 20},
+     .help = "the most for an address and its headers"},
+    {"max-connections", .kind = OPT_U64, ON(serve.max_connections), .arg = "N", .u = {1, 1000000},
+     .help = "at once, of each address"},
+    {"max-per-client", .kind = OPT_U64, ON(serve.max_per_client), .arg = "N", .u = {0, 1000000},
+     .help = "connections of one client", .zero = "no limit of its own"},
+    {"rate", .kind = OPT_DOUBLE, ON(serve.rate), .arg = "N", .d = {0, 1e9},
+     .help = "requests a second of one client; more are refused with 429", .zero = "any number"},
+    {"timeout", .kind = OPT_DOUBLE, ON(serve.timeout), .arg = "SECONDS", .d = {0.1, 3600},
+     .help = "how long a client may take to send a request or to read an answer, and may idle"},
+    {"drain", .kind = OPT_DOUBLE, ON(serve.drain), .arg = "SECONDS", .d = {0, 3600},
+     .help = "how long a stop waits for what is under way"},
+    {0},
+};
+
+static const struct opt other_opts[] = {
+    {"config", .kind = OPT_PATH, ON(config), .arg = "FILE",
+     .help = "lines `key = value` (docs/serving.md); options given here go before"},
+    {"threads", .kind = OPT_U64, ON(serve.threads), .arg = "N", .u = {0, 256},
+     .help = "threads that speak HTTP", .zero = "one for each core"},
+    {0},
+};
+
+const struct verb cmd_serve = {
+    .name = "shoal serve",
+    .summary = "answer questions over HTTP, as TorchServe does",
+    .about = "Serves models with TorchServe's REST interface, the Open Inference Protocol and a "
+             "page for people at the inference address. A model file that is replaced is picked "
+             "up without losing a request. SIGTERM or Ctrl-C answers what is under way, then "
+             "ends.\n"
+             "It listens on this machine only, unless an address says otherwise; then clients "
+             "need tokens.",
+    .operands =
+        (const struct operand[]){
+            {.name = "MODEL",
+             .help = "word vectors in any format, a net or a click model, as FILE, NAME=FILE or "
+                     "NAME:VERSION=FILE",
+             .optional = true,
+             .many = true},
+            {0},
+        },
+    .groups =
+        (const struct opt_group[]){
+            {"Addresses", address_opts, .at = 0},
+            {"Models", model_opts, .at = 0},
+            {"Safety", safety_opts, .at = 0},
+            {"Other", other_opts, .at = 0},
+            {"General", work_opts, .at = offsetof(struct serve_cmd, work)},
+            {0},
+        },
+    .examples =
+        (const struct example[]){
+            {"shoal serve words=vectors.shoal", "then open http://127.0.0.1:8080"},
+            {"curl 'http://127.0.0.1:8080/models/words/similar?word=king&k=5'",
+             "ask it for the nearest words"},
+            {"shoal serve --model-store models --config serve.conf",
+             "register models later, over the management address"},
+            {0},
+        },
+    .opts_size = sizeof(struct serve_cmd),
+    .defaults = serve_defaults,
+    .run = serve_run,
+    .elsewhere = serve_configured,
+};

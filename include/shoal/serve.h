@@ -1,0 +1,76 @@
+/* shoal/serve.h: serving models over HTTP, a part of shoal.h, which includes it.
+ *
+ * What this is: a server with TorchServe's REST interface (docs/serving.md).
+ * Who owns what: options are borrowed for the length of a call; a server is ended by
+ * shoal_serve_stop.
+ * Threads: a server has its own; its functions are called by one thread at a time. */
+#ifndef SHOAL_SERVE_PART_H
+#define SHOAL_SERVE_PART_H
+
+#include <shoal.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct shoal_server shoal_server;
+
+enum shoal_listener { SHOAL_INFERENCE, SHOAL_MANAGEMENT, SHOAL_METRICS };
+
+struct shoal_serve_opts {
+    /* "127.0.0.1:8080", "[::1]:8080" or "http://...": equal ones share a listener; port
+     * 0: any free one; "none": not there. */
+    const char *inference, *management, *metrics;
+
+    const char *const *models; /* [nmodels] "[NAME[:VERSION]=]FILE", served from the start */
+    size_t nmodels;
+    const char *model_store; /* the folder whose files management may register; NULL: none */
+    bool load_all;           /* every model of the store from the start */
+    const char *state;       /* where the registry survives a restart; NULL: in the store */
+
+    const char *token_file; /* lines "inference TOKEN", "management TOKEN"; NULL: none */
+    const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */
+    const char *user;       /* to run as, once the addresses are bound; NULL: as started */
+    bool sandbox;           /* the process may start no other program from then on, for good */
+
+    unsigned threads;         /* that speak HTTP; 0: one for each core */
+    unsigned workers;         /* of a model served from the start */
+    unsigned batch_size;      /* inputs that are computed at once, at most */
+    unsigned max_batch_delay; /* milliseconds that several may wait for more */
+    unsigned queue_size;      /* requests of a model that may wait */
+    unsigned response_timeout; /* seconds a request may wait for its model */
+
+    uint64_t max_body, max_header;              /* bytes */
+    unsigned max_connections, max_per_client;   /* the second 0: no limit of its own */
+    double rate;                                /* requests a second of one client; 0: any */
+    double timeout;      /* seconds that a client may take for any one step */
+    double drain;        /* seconds that a stop waits for requests under way */
+    double reload_every; /* seconds between looks for replaced model files */
+
+    /* Told what happens, a sentence at a time, from any thread; or NULL. */
+    void (*log)(void *user_data, const char *sentence);
+    void *user_data;
+};
+
+SHOAL_API struct shoal_serve_opts shoal_serve_default(void);
+SHOAL_API shoal_status shoal_serve_check(const struct shoal_serve_opts *opts);
+/* Lines `key = value`, the keys being the fields' names or TorchServe's
+ * (docs/serving.md), on top of what *opts holds. *strings is what the fields then
+ * point into; free() it after them. */
+SHOAL_API shoal_status shoal_serve_config(struct shoal_serve_opts *opts, const char *path,
+                                          char **strings);
+
+/* Binds, opens the models and answers. */
+SHOAL_API shoal_status shoal_serve_start(shoal_server **out, const struct shoal_serve_opts *opts);
+/* "127.0.0.1:8080", the port as bound; "" when there is no such listener. */
+SHOAL_API const char *shoal_serve_address(const shoal_server *s, enum shoal_listener which);
+/* How many models are served now. */
+SHOAL_API size_t shoal_serve_models(const shoal_server *s);
+/* Accepts nothing more, answers what is under way, and ends the server. */
+SHOAL_API void shoal_serve_stop(shoal_server *s);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,411 @@
+#include "serve/batcher.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SAMPLES_MAX = 4096 }; /* of one batch */
+
+struct batcher {
+    struct batch_settings settings;
+    struct model_tally *tally;
+
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t news;  /* a job, fewer workers wanted, the end */
+    pthread_cond_t left;  /* a worker has gone */
+    struct job *head, **tail;
+    size_t waiting; /* jobs */
+    unsigned min;
+    _Atomic unsigned max; /* read without the lock too */
+    unsigned alive, busy;
+    bool closed;
+    double began;
+
+    size_t last_n; /* jobs of the last batch, and what it took */
+    double last_seconds;
+};
+
+/* ---- generations ------------------------------------------------------------------------- */
+
+shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
+                             const char *path)
+{
+    const struct servable_kind *kind = servable_find(kinds, path);
+    struct generation *g;
+    shoal_status st;
+
+    *out = NULL;
+    if (!kind)
+        return SHOAL_EFORMAT;
+    g = mem_array(1, sizeof *g);
+    if (!g)
+        return SHOAL_ENOMEM;
+    g->kind = kind;
+    atomic_init(&g->refs, 1);
+    st = kind->open(&g->model, path);
+    if (st != SHOAL_OK) {
+        free(g);
+        return st;
+    }
+    *out = g;
+    return SHOAL_OK;
+}
+
+void generation_keep(struct generation *g)
+{
+    atomic_fetch_add_explicit(&g->refs, 1, memory_order_relaxed);
+}
+
+void generation_drop(struct generation *g)
+{
+    if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    g->kind->close(g->model);
+    free(g);
+}
+
+/* ---- a batch ------------------------------------------------------------------------------- */
+
+static void tally_batch(struct batcher *b, size_t inputs, double seconds)
+{
+    atomic_fetch_add_explicit(&b->tally->batches, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&b->tally->inputs, inputs, memory_order_relaxed);
+    atomic_store_explicit(&b->tally->last_run_ns, (uint64_t)(seconds * 1e9), memory_order_relaxed);
+}
+
+static void tally_job(struct batcher *b, const struct job *job)
+{
+    double queued = job->started - job->submitted, ran = job->ended - job->started;
+
+    histogram_add(&b->tally->stages[STAGE_QUEUE], queued);
+    histogram_add(&b->tally->stages[STAGE_RUN], ran);
+    atomic_fetch_add_explicit(&b->tally->queue_ns, (uint64_t)(queued * 1e9), memory_order_relaxed);
+    atomic_fetch_add_explicit(&b->tally->run_ns, (uint64_t)(ran * 1e9), memory_order_relaxed);
+    atomic_store_explicit(&b->tally->last_queue_ns, (uint64_t)(queued * 1e9), memory_order_relaxed);
+}
+
+static void job_end(struct batcher *b, struct job *job, shoal_status st, double started,
+                    double ended)
+{
+    job->st = st;
+    job->started = started;
+    job->ended = ended;
+    if (st != SHOAL_OK)
+        snprintf(job->sentence, sizeof job->sentence, "%s", shoal_error());
+    tally_job(b, job);
+}
+
+/* All samples of the jobs in one call. */
+static shoal_status run_jobs(struct job *jobs, size_t samples)
+{
+    const struct generation *g = jobs->generation;
+    void *few[64], **all = few;
+    size_t n = 0;
+    shoal_status st;
+
+    if (samples > sizeof few / sizeof *few && !(all = mem_array(samples, sizeof *all)))
+        return SHOAL_ENOMEM;
+    for (const struct job *j = jobs; j; j = j->next)
+        for (size_t i = 0; i < j->n; i++)
+            all[n++] = job_sample(j, i);
+    st = g->kind->run(g->model, all, n);
+    if (all != few)
+        free(all);
+    return st;
+}
+
+void batcher_run_here(struct batcher *b, struct job *job)
+{
+    double now = clock_now(), ended;
+    shoal_status st;
+
+    job->submitted = now;
+    job->next = NULL;
+    st = run_jobs(job, job->n);
+    ended = clock_now();
+    tally_batch(b, job->n, ended - now);
+    job_end(b, job, st, now, ended);
+}
+
+static void run_batch(struct batcher *b, struct job *jobs, size_t samples)
+{
+    double started = clock_now(), ended;
+    shoal_status st = run_jobs(jobs, samples);
+    size_t n = 0;
+
+    ended = clock_now();
+    tally_batch(b, samples, ended - started);
+    for (struct job *next; jobs; jobs = next, n++) {
+        next = jobs->next; /* a finished job is no longer ours */
+        job_end(b, jobs, st, started, ended);
+        jobs->finished(jobs);
+    }
+    pthread_mutex_lock(&b->lock);
+    b->last_n = n;
+    b->last_seconds = ended - started;
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* ---- the queue: with the lock held ------------------------------------------------------------
+ */
+
+static struct job *pop(struct batcher *b)
+{
+    struct job *job = b->head;
+
+    b->head = job->next;
+    if (!b->head)
+        b->tail = &b->head;
+    b->waiting--;
+    job->next = NULL;
+    return job;
+}
+
+/* Jobs from the head on: of one generation, batch_size samples at most but one job
+ * at least. What came too late goes to *late. */
+static struct job *take_batch(struct batcher *b, size_t *samples, struct job **late)
+{
+    struct job *first = NULL, **end = &first;
+    size_t most = b->settings.batch_size < SAMPLES_MAX ? b->settings.batch_size : SAMPLES_MAX;
+    double now = clock_now();
+
+    *samples = 0;
+    while (b->head) {
+        struct job *job = b->head;
+
+        if (job->deadline < now) {
+            job = pop(b);
+            job->next = *late;
+            *late = job;
+            continue;
+        }
+        if (first && (job->generation != first->generation || *samples + job->n > most))
+            break;
+        *samples += job->n;
+        *end = pop(b);
+        end = &(*end)->next;
+    }
+    return first;
+}
+
+/* Seconds that two or more may wait for those who are likely to come: the last
+ * batch had more, and a quarter of its time is cheap against a batch of their own. */
+static double patience(const struct batcher *b)
+{
+    double most = (double)b->settings.max_batch_delay * 1e-3;
+
+    if (b->closed || b->waiting < 2 || b->waiting >= b->last_n ||
+        b->waiting >= b->settings.batch_size || b->max > 1)
+        return 0;
+    return b->last_seconds / 4 < most ? b->last_seconds / 4 : most;
+}
+
+static struct timespec moment(double at)
+{
+    return (struct timespec){(time_t)at, (long)((at - floor(at)) * 1e9)};
+}
+
+static void let_gather(struct batcher *b)
+{
+    double until = clock_now() + patience(b);
+    struct timespec end = moment(until);
+
+    while (patience(b) > 0 && clock_now() < until)
+        if (pthread_cond_timedwait(&b->news, &b->lock, &end) != 0)
+            break;
+}
+
+static void refuse_late(struct batcher *b, struct job *late)
+{
+    for (struct job *next; late; late = next) {
+        double now = clock_now();
+
+        next = late->next;
+        shoal_fail(SHOAL_ESTOP, "the request waited longer than its time-out");
+        job_end(b, late, SHOAL_ESTOP, now, now);
+        late->finished(late);
+    }
+}
+
+/* ---- workers ----------------------------------------------------------------------------------
+ */
+
+/* Nobody is left to compute them. Gives the lock away for a while. */
+static void answer_rest(struct batcher *b)
+{
+    struct job *late = NULL;
+
+    while (b->head) {
+        struct job *job = pop(b);
+
+        job->next = late;
+        late = job;
+    }
+    pthread_mutex_unlock(&b->lock);
+    refuse_late(b, late);
+    pthread_mutex_lock(&b->lock);
+}
+
+/* Above the least that are wanted a worker stays only while there is work. */
+static bool may_stay(const struct batcher *b)
+{
+    if (b->closed)
+        return b->head != NULL;
+    return b->alive <= b->min || (b->alive <= b->max && b->head);
+}
+
+static void *worker(void *arg)
+{
+    struct batcher *b = arg;
+
+    pthread_mutex_lock(&b->lock);
+    for (;;) {
+        struct job *late = NULL, *jobs;
+        size_t samples;
+
+        while (!b->head && may_stay(b))
+            pthread_cond_wait(&b->news, &b->lock);
+        if (!may_stay(b))
+            break;
+        let_gather(b);
+        jobs = take_batch(b, &samples, &late);
+        b->busy++;
+        pthread_mutex_unlock(&b->lock);
+        refuse_late(b, late);
+        if (jobs)
+            run_batch(b, jobs, samples);
+        pthread_mutex_lock(&b->lock);
+        b->busy--;
+    }
+    if (b->alive == 1) /* nobody else would */
+        answer_rest(b);
+    b->alive--;
+    pthread_cond_broadcast(&b->left);
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+static shoal_status start_worker(struct batcher *b)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    int failed;
+
+    pthread_attr_init(&attr);
+    pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+    failed = pthread_create(&thread, &attr, worker, b);
+    pthread_attr_destroy(&attr);
+    if (failed)
+        return shoal_fail(SHOAL_ELIMIT, "worker: the system gives no thread");
+    if (b->alive++ == 0)
+        b->began = clock_now();
+    return SHOAL_OK;
+}
+
+shoal_status batcher_new(struct batcher **out, const struct batch_settings *settings,
+                         struct model_tally *tally)
+{
+    struct batcher *b = mem_array(1, sizeof *b);
+    pthread_condattr_t attr;
+
+    *out = b;
+    if (!b)
+        return SHOAL_ENOMEM;
+    b->settings = *settings;
+    b->tally = tally;
+    b->tail = &b->head;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->news, &attr);
+    pthread_cond_init(&b->left, &attr);
+    pthread_condattr_destroy(&attr);
+    return SHOAL_OK;
+}
+
+shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max, bool wait)
+{
+    shoal_status st = SHOAL_OK;
+
+    pthread_mutex_lock(&b->lock);
+    b->min = min;
+    b->max = max > min ? max : min;
+    while (st == SHOAL_OK && b->alive < min)
+        st = start_worker(b);
+    pthread_cond_broadcast(&b->news);
+    while (wait && b->alive > b->max)
+        pthread_cond_wait(&b->left, &b->lock);
+    pthread_mutex_unlock(&b->lock);
+    return st;
+}
+
+shoal_status batcher_submit(struct batcher *b, struct job *job)
+{
+    shoal_status st = SHOAL_OK;
+
+    job->submitted = clock_now();
+    job->next = NULL;
+    pthread_mutex_lock(&b->lock);
+    if (b->closed || b->max == 0) {
+        st = shoal_fail(SHOAL_ESTOP, "the model has no worker");
+    } else if (b->waiting >= b->settings.queue_size) {
+        st = shoal_fail(SHOAL_ELIMIT, "the model's queue is full");
+    } else if (b->alive < b->max && b->busy + b->waiting >= b->alive) {
+        st = start_worker(b); /* all are busy and more are allowed */
+        st = b->alive > 0 ? SHOAL_OK : st;
+    }
+    if (st == SHOAL_OK) {
+        *b->tail = job;
+        b->tail = &job->next;
+        b->waiting++;
+        pthread_cond_signal(&b->news);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return st;
+}
+
+bool batcher_open(const struct batcher *b)
+{
+    return atomic_load_explicit(&b->max, memory_order_relaxed) > 0;
+}
+
+struct batcher_state batcher_look(struct batcher *b)
+{
+    struct batcher_state s;
+
+    pthread_mutex_lock(&b->lock);
+    s = (struct batcher_state){.workers = b->alive,
+                               .min = b->min,
+                               .max = b->max,
+                               .waiting = b->waiting,
+                               .room = b->settings.queue_size - b->waiting,
+                               .began = b->began};
+    pthread_mutex_unlock(&b->lock);
+    return s;
+}
+
+void batcher_close(struct batcher *b)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->closed = true;
+    pthread_cond_broadcast(&b->news);
+    while (b->alive > 0)
+        pthread_cond_wait(&b->left, &b->lock);
+    answer_rest(b);
+    pthread_mutex_unlock(&b->lock);
+}
+
+void batcher_free(struct batcher *b)
+{
+    if (!b)
+        return;
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->news);
+    pthread_cond_destroy(&b->left);
+    free(b);
+}

@@ -1,0 +1,112 @@
+/* JSON of any shape, read by jansson, which bounds its depth and checks UTF-8. */
+#include "serve/parse.h"
+
+#include <jansson.h>
+#include <math.h>
+
+/* A tree is jansson's value under a name of ours: it is never defined. */
+static const json_t *value_of(const struct tree *t)
+{
+    return (const json_t *)(const void *)t;
+}
+
+static const struct tree *tree_of(const json_t *value)
+{
+    return (const struct tree *)(const void *)value;
+}
+
+shoal_status tree_parse(struct tree **out, const char *at, size_t len)
+{
+    json_error_t error;
+    json_t *value = json_loadb(at, len, JSON_DECODE_ANY, &error);
+
+    *out = (struct tree *)(void *)value;
+    if (!value)
+        return shoal_fail(SHOAL_EFORMAT, "JSON: line %d, column %d: %s", error.line, error.column,
+                          error.text);
+    return SHOAL_OK;
+}
+
+void tree_free(struct tree *t)
+{
+    json_decref((json_t *)(void *)t);
+}
+
+enum tree_kind tree_kind(const struct tree *t)
+{
+    switch (t ? json_typeof(value_of(t)) : JSON_NULL) {
+    case JSON_OBJECT:
+        return TREE_OBJECT;
+    case JSON_ARRAY:
+        return TREE_LIST;
+    case JSON_STRING:
+        return TREE_TEXT;
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return TREE_NUMBER;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return TREE_FLAG;
+    case JSON_NULL:
+        break;
+    }
+    return TREE_NULL;
+}
+
+const struct tree *tree_get(const struct tree *t, const char *key)
+{
+    return tree_of(json_object_get(value_of(t), key));
+}
+
+shoal_status tree_each(const struct tree *t,
+                       shoal_status (*fn)(void *ctx, const char *key, const struct tree *value),
+                       void *ctx)
+{
+    json_t *object = (json_t *)(uintptr_t)value_of(t), *value;
+    const char *key;
+    shoal_status st = SHOAL_OK;
+
+    json_object_foreach(object, key, value)
+    {
+        st = fn(ctx, key, tree_of(value));
+        if (st != SHOAL_OK)
+            break;
+    }
+    return st;
+}
+
+size_t tree_len(const struct tree *t)
+{
+    switch (tree_kind(t)) {
+    case TREE_LIST:
+        return json_array_size(value_of(t));
+    case TREE_TEXT:
+        return json_string_length(value_of(t));
+    case TREE_OBJECT:
+        return json_object_size(value_of(t));
+    default:
+        return 0;
+    }
+}
+
+const struct tree *tree_at(const struct tree *t, size_t i)
+{
+    return tree_of(json_array_get(value_of(t), i));
+}
+
+const char *tree_text(const struct tree *t)
+{
+    const char *text = json_string_value(value_of(t));
+
+    return text ? text : "";
+}
+
+double tree_number(const struct tree *t)
+{
+    return tree_kind(t) == TREE_NUMBER ? json_number_value(value_of(t)) : NAN;
+}
+
+bool tree_true(const struct tree *t)
+{
+    return t && json_is_true(value_of(t));
+}

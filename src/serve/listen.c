@@ -1,0 +1,191 @@
+/* Addresses to listen at, and what the process gives up once it has them. */
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- addresses --------------------------------------------------------------------------------
+ */
+
+bool address_parse(const char *text, char host[64], char port[8])
+{
+    const char *scheme = strstr(text, "://"), *end, *colon;
+    size_t len;
+
+    text = scheme ? scheme + 3 : text;
+    end = text + strcspn(text, "/");
+    if (*text == '[') {
+        colon = memchr(text, ']', (size_t)(end - text));
+        if (!colon || colon[1] != ':')
+            return false;
+        text++;
+        len = (size_t)(colon++ - text);
+    } else {
+        colon = memchr(text, ':', (size_t)(end - text));
+        if (!colon || memchr(colon + 1, ':', (size_t)(end - colon - 1)))
+            return false;
+        len = (size_t)(colon - text);
+    }
+    if (len == 0 || len >= 64 || end - colon - 1 < 1 || end - colon - 1 > 5)
+        return false;
+    snprintf(host, 64, "%.*s", (int)len, text);
+    snprintf(port, 8, "%.*s", (int)(end - colon - 1), colon + 1);
+    return strspn(port, "0123456789") == strlen(port);
+}
+
+static bool is_loopback(const struct sockaddr *at)
+{
+    if (at->sa_family == AF_INET)
+        return (ntohl(((const struct sockaddr_in *)(const void *)at)->sin_addr.s_addr) >> 24) ==
+               127;
+    return at->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)at)->sin6_addr);
+}
+
+static shoal_status bind_to(struct listener *l, const char *text, const struct addrinfo *at)
+{
+    struct sockaddr_storage bound;
+    socklen_t len = sizeof bound;
+    char host[64], port[8];
+    int on = 1;
+
+    l->fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (l->fd < 0)
+        return shoal_fail_errno(SHOAL_EIO, "%s", text);
+    setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(l->fd, at->ai_addr, at->ai_addrlen) != 0 || listen(l->fd, 1024) != 0 ||
+        getsockname(l->fd, (struct sockaddr *)&bound, &len) != 0) {
+        shoal_status st = shoal_fail_errno(SHOAL_EIO, "%s", text);
+
+        close(l->fd);
+        l->fd = -1;
+        return st;
+    }
+    getnameinfo((struct sockaddr *)&bound, len, host, sizeof host, port, sizeof port,
+                NI_NUMERICHOST | NI_NUMERICSERV);
+    snprintf(l->address, sizeof l->address, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+    l->loopback = is_loopback((struct sockaddr *)&bound);
+    return SHOAL_OK;
+}
+
+shoal_status listener_open(struct listener *l, const char *text)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
+    char host[64], port[8];
+    shoal_status st;
+    int failed;
+
+    l->fd = -1;
+    if (!address_parse(text, host, port))
+        return shoal_fail(SHOAL_EINVAL, "address is '%s', want HOST:PORT", text);
+    failed = getaddrinfo(host, port, &hints, &found);
+    if (failed)
+        return shoal_fail(SHOAL_EINVAL, "address is '%s': %s", text, gai_strerror(failed));
+    st = bind_to(l, text, found);
+    freeaddrinfo(found);
+    return st;
+}
+
+/* ---- privileges
+ * ---------------------------------------------------------------------------------- */
+
+shoal_status privileges_drop(const char *user)
+{
+    const struct passwd *found = getpwnam(user);
+
+    if (!found)
+        return shoal_fail(SHOAL_EINVAL, "user is '%s', want one of this machine", user);
+    if (found->pw_uid == 0)
+        return shoal_fail(SHOAL_EINVAL, "user is '%s', want one that is not root", user);
+    if (geteuid() == found->pw_uid)
+        return SHOAL_OK;
+    if (initgroups(user, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 ||
+        setuid(found->pw_uid) != 0 || setuid(0) == 0)
+        return shoal_fail_errno(SHOAL_EINVAL, "user '%s' cannot be become", user);
+    return SHOAL_OK;
+}
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+/* What lets a broken-into server take over more than itself: other programs, other
+ * processes, the kernel and its mounts. */
+static const unsigned refused[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_setns,
+    SYS_unshare,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_kexec_file_load,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_userfaultfd,
+    SYS_open_by_handle_at,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_acct,
+    SYS_personality,
+    SYS_setdomainname,
+    SYS_sethostname,
+    SYS_settimeofday,
+    SYS_clock_settime,
+};
+
+shoal_status sandbox_enter(void)
+{
+#ifdef ARCHITECTURE
+    enum { N = sizeof refused / sizeof *refused };
+    struct sock_filter code[N + 7];
+    struct sock_fprog program = {.len = N + 7, .filter = code};
+    unsigned short at = 0;
+
+    code[at++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+    /* Another architecture's calls have other numbers: none of them. */
+    code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 0, N + 3);
+    code[at++] =
+        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+    code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, N + 1, 0);
+    for (unsigned i = 0; i < N; i++)
+        code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i],
+                                                  (unsigned char)(N - i), 0);
+    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+                                              SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA));
+    program.len = at;
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+        return shoal_fail_errno(SHOAL_EIO, "sandbox");
+#endif
+    return SHOAL_OK;
+}

@@ -1,0 +1,357 @@
+/* Management: registering, scaling, describing and ending models, as TorchServe does. */
+#include "serve/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE_MAX = 100, FIRST_WORKER = 9000 };
+
+static const char *segment(const struct request *q, size_t i)
+{
+    return i < q->query.nsegments ? q->query.segments[i] : "";
+}
+
+/* ---- registering ----------------------------------------------------------------------------- */
+
+/* Parameters of the address, or of a JSON body. */
+static const char *text_of(const struct request *q, const struct tree *t, const char *key)
+{
+    const char *text = query_get(&q->query, key);
+    const struct tree *value = text ? NULL : tree_kind(t) == TREE_OBJECT ? tree_get(t, key) : NULL;
+
+    return tree_kind(value) == TREE_TEXT ? tree_text(value) : text;
+}
+
+static shoal_status amount(const struct request *q, const struct tree *t, const char *key,
+                           uint64_t min, uint64_t max, unsigned *out)
+{
+    struct instance in = {.query = &q->query, .json = t};
+    uint64_t n = *out;
+    shoal_status st = instance_u64(&in, key, min, max, &n);
+
+    *out = (unsigned)n;
+    return st;
+}
+
+static shoal_status settings_of(const struct request *q, const struct tree *t,
+                                struct model_settings *s)
+{
+    unsigned workers = 0;
+    shoal_status st = amount(q, t, "batch_size", 1, 4096, &s->batch_size);
+
+    if (st == SHOAL_OK)
+        st = amount(q, t, "max_batch_delay", 0, 10000, &s->max_batch_delay);
+    if (st == SHOAL_OK)
+        st = amount(q, t, "response_timeout", 1, 86400, &s->response_timeout);
+    if (st == SHOAL_OK)
+        st = amount(q, t, "initial_workers", 0, WORKERS_MAX, &workers);
+    s->min_workers = s->max_workers = workers;
+    return st;
+}
+
+static void answer_registered(struct request *q, const struct version *v, bool synchronous)
+{
+    unsigned workers = v->settings.min_workers;
+
+    if (workers == 0)
+        answer_status(q, 200,
+                      "Model \"%s\" Version: %s registered with 0 initial workers. Use scale "
+                      "workers API to add workers for the model.",
+                      v->name, v->version);
+    else if (synchronous)
+        answer_status(q, 200, "Model \"%s\" Version: %s registered with %u initial workers",
+                      v->name, v->version, workers);
+    else
+        answer_status(q, 202, "Processing worker updates...");
+}
+
+static shoal_status register_model(struct request *q, const struct tree *t, struct lease *lease,
+                                   enum registry_why *why)
+{
+    struct model_settings settings = q->server->registry.defaults;
+    const char *url = text_of(q, t, "url"), *version = text_of(q, t, "model_version");
+    shoal_status st = settings_of(q, t, &settings);
+
+    *why = WHY_BAD;
+    if (!url)
+        return shoal_fail(SHOAL_EINVAL, "Parameter url is required.");
+    if (strstr(url, "://"))
+        return shoal_fail(SHOAL_EINVAL, "the url is that of another place, want the name of a "
+                                        "file in the model store");
+    if (st != SHOAL_OK)
+        return st;
+    return registry_add(&q->server->registry, url, text_of(q, t, "model_name"),
+                        version ? version : "1.0", &settings, &lease->version, why);
+}
+
+static void add(struct request *q)
+{
+    struct lease lease = {0};
+    struct tree *t = NULL;
+    enum registry_why why = WHY_BAD;
+    shoal_status st = SHOAL_OK;
+    bool json = q->content_type && strncasecmp(q->content_type, "application/json", 16) == 0;
+
+    if (json && q->body.len > 0)
+        st = tree_parse(&t, q->body.at, q->body.len);
+    if (st == SHOAL_OK)
+        st = register_model(q, t, &lease, &why);
+    if (st == SHOAL_OK)
+        answer_registered(q, lease.version,
+                          query_true(&q->query, "synchronous") ||
+                              (t && tree_true(tree_get(t, "synchronous"))));
+    else
+        answer_registry(q, st, why);
+    lease_end(&lease);
+    tree_free(t);
+}
+
+/* ---- listing ------------------------------------------------------------------------------------
+ */
+
+static void list(struct request *q)
+{
+    struct writer *w = &q->answer.body;
+    uint64_t limit = PAGE_MAX, from = 0, at = 0;
+    struct lease lease;
+    shoal_status st = query_u64(&q->query, "limit", 0, UINT32_MAX, &limit);
+
+    if (st == SHOAL_OK)
+        st = query_u64(&q->query, "next_page_token", 0, UINT32_MAX, &from);
+    if (st != SHOAL_OK) {
+        answer_failure(q, st);
+        return;
+    }
+    limit = limit < PAGE_MAX ? limit : PAGE_MAX;
+    q->answer.status = 200;
+    put_open(w, '{');
+    put_key(w, "models");
+    put_open(w, '[');
+    for (size_t i = 0; registry_lease_at(&q->server->registry, NULL, i, &lease); i++) {
+        if (lease.version->is_default && at++ >= from && at <= from + limit) {
+            put_open(w, '{');
+            put_key(w, "modelName");
+            put_text(w, lease.version->name);
+            put_key(w, "modelUrl");
+            put_text(w, lease.version->file);
+            put_close(w, '}');
+        }
+        lease_end(&lease);
+    }
+    put_close(w, ']');
+    if (from + limit <= at && at > 0 && limit > 0) {
+        char token[24];
+
+        snprintf(token, sizeof token, "%llu", (unsigned long long)(from + limit));
+        put_key(w, "nextPageToken");
+        put_text(w, token);
+    }
+    put_close(w, '}');
+    put_raw(w, "\n");
+}
+
+/* ---- describing
+ * ----------------------------------------------------------------------------------- */
+
+static void put_named(struct writer *w, const char *key, uint64_t n)
+{
+    put_key(w, key);
+    put_u64(w, n);
+}
+
+static void put_workers(struct writer *w, const struct lease *lease,
+                        const struct batcher_state *state)
+{
+    char when[32], id[16];
+    struct tm tm;
+
+    gmtime_r(&lease->version->began, &tm);
+    strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S.000Z", &tm);
+    put_key(w, "workers");
+    put_open(w, '[');
+    for (unsigned i = 0; i < state->workers; i++) {
+        snprintf(id, sizeof id, "%u", FIRST_WORKER + i);
+        put_open(w, '{');
+        put_key(w, "id");
+        put_text(w, id);
+        put_key(w, "startTime");
+        put_text(w, when);
+        put_key(w, "status");
+        put_text(w, lease->generation ? "READY" : "UNLOADING");
+        put_named(w, "memoryUsage", mem_held());
+        put_named(w, "pid", (uint64_t)getpid());
+        put_key(w, "gpu");
+        put_flag(w, false);
+        put_key(w, "gpuUsage");
+        put_text(w, "N/A");
+        put_close(w, '}');
+    }
+    put_close(w, ']');
+    put_key(w, "jobQueueStatus");
+    put_open(w, '{');
+    put_named(w, "remainingCapacity", state->room);
+    put_named(w, "pendingRequests", state->waiting);
+    put_close(w, '}');
+}
+
+/* As TorchServe has it: an object, as text. */
+static void put_metadata(struct writer *w, const struct generation *g)
+{
+    struct writer text = {0};
+    struct description d;
+
+    g->kind->describe(g->model, &d);
+    put_open(&text, '{');
+    put_key(&text, "platform");
+    put_text(&text, d.platform);
+    for (size_t i = 0; i < d.nfacts; i++) {
+        put_key(&text, d.facts[i].key);
+        put_text(&text, d.facts[i].value);
+    }
+    put_close(&text, '}');
+    if (!text.failed && bytes_add(&text.out, "", 1) == SHOAL_OK) {
+        put_key(w, "customizedMetadata");
+        put_text(w, text.out.at);
+    }
+    bytes_fini(&text.out);
+}
+
+static void put_version(struct request *q, const struct lease *lease, bool metadata)
+{
+    const struct version *v = lease->version;
+    struct batcher_state state = batcher_look(v->batcher);
+    struct writer *w = &q->answer.body;
+
+    put_open(w, '{');
+    put_key(w, "modelName");
+    put_text(w, v->name);
+    put_key(w, "modelVersion");
+    put_text(w, v->version);
+    put_key(w, "modelUrl");
+    put_text(w, v->file);
+    put_key(w, "engine");
+    put_text(w, "shoal");
+    put_key(w, "runtime");
+    put_text(w, "native");
+    put_named(w, "minWorkers", state.min);
+    put_named(w, "maxWorkers", state.max);
+    put_named(w, "batchSize", v->settings.batch_size);
+    put_named(w, "maxBatchDelay", v->settings.max_batch_delay);
+    put_named(w, "responseTimeout", v->settings.response_timeout);
+    put_key(w, "loadedAtStartup");
+    put_flag(w, v->path != NULL);
+    put_workers(w, lease, &state);
+    if (metadata && lease->generation)
+        put_metadata(w, lease->generation);
+    put_close(w, '}');
+}
+
+static void describe(struct request *q, const char *name, const char *version)
+{
+    bool all = version && strcmp(version, "all") == 0;
+    bool metadata = query_true(&q->query, "customized");
+    struct lease lease;
+    enum registry_why why = WHY_NONE;
+    shoal_status st =
+        registry_lease(&q->server->registry, name, all ? NULL : version, &lease, &why);
+
+    if (st != SHOAL_OK) {
+        answer_registry(q, st, why);
+        return;
+    }
+    q->answer.status = 200;
+    put_open(&q->answer.body, '[');
+    if (!all)
+        put_version(q, &lease, metadata);
+    lease_end(&lease);
+    for (size_t i = 0; all && registry_lease_at(&q->server->registry, name, i, &lease); i++) {
+        put_version(q, &lease, metadata);
+        lease_end(&lease);
+    }
+    put_close(&q->answer.body, ']');
+    put_raw(&q->answer.body, "\n");
+}
+
+/* ---- changing
+ * -------------------------------------------------------------------------------------- */
+
+static void scale(struct request *q, const char *name, const char *version)
+{
+    uint64_t min = 1, max;
+    bool wait = query_true(&q->query, "synchronous");
+    enum registry_why why = WHY_BAD;
+    shoal_status st = query_u64(&q->query, "min_worker", 0, WORKERS_MAX, &min);
+
+    max = min;
+    if (st == SHOAL_OK)
+        st = query_u64(&q->query, "max_worker", 0, WORKERS_MAX, &max);
+    if (st == SHOAL_OK && max < min)
+        st = shoal_fail(SHOAL_EINVAL, "max_worker cannot be less than min_worker.");
+    if (st == SHOAL_OK)
+        st = registry_scale(&q->server->registry, name, version, (unsigned)min, (unsigned)max, wait,
+                            &why);
+    if (st != SHOAL_OK)
+        answer_registry(q, st, why);
+    else if (!wait)
+        answer_status(q, 202, "Processing worker updates...");
+    else if (version)
+        answer_status(q, 200, "Workers scaled to %u for model: %s, version: %s", (unsigned)min,
+                      name, version);
+    else
+        answer_status(q, 200, "Workers scaled to %u for model: %s", (unsigned)min, name);
+}
+
+static void set_default(struct request *q, const char *name, const char *version)
+{
+    enum registry_why why = WHY_NONE;
+    shoal_status st = registry_set_default(&q->server->registry, name, version, &why);
+
+    if (st != SHOAL_OK)
+        answer_registry(q, st, why);
+    else
+        answer_status(q, 200, "Default version successfully updated for model \"%s\" to \"%s\"",
+                      name, version);
+}
+
+static void end(struct request *q, const char *name, const char *version)
+{
+    enum registry_why why = WHY_NONE;
+    shoal_status st = registry_remove(&q->server->registry, name, version, &why);
+
+    if (st != SHOAL_OK)
+        answer_registry(q, st, why);
+    else
+        answer_status(q, 200, "Model \"%s\" unregistered", name);
+}
+
+void manage(struct request *q)
+{
+    size_t n = q->query.nsegments;
+    const char *name = segment(q, 1), *version = n > 2 ? segment(q, 2) : NULL;
+
+    if (n > 4 || (n == 4 && strcmp(segment(q, 3), "set-default") != 0))
+        answer_not_found(q);
+    else if (n == 1 && strcmp(q->method, "GET") == 0)
+        list(q);
+    else if (n == 1 && strcmp(q->method, "POST") == 0)
+        add(q);
+    else if (n == 1)
+        answer_not_allowed(q, "GET, POST");
+    else if (n == 4 && strcmp(q->method, "PUT") == 0)
+        set_default(q, name, version);
+    else if (n == 4)
+        answer_not_allowed(q, "PUT");
+    else if (strcmp(q->method, "GET") == 0)
+        describe(q, name, version);
+    else if (strcmp(q->method, "PUT") == 0)
+        scale(q, name, version ? version : query_get(&q->query, "model_version"));
+    else if (strcmp(q->method, "DELETE") == 0)
+        end(q, name, version);
+    else if (strcmp(q->method, "OPTIONS") == 0)
+        describe_api(q, ROLE_MANAGEMENT);
+    else
+        answer_not_allowed(q, "GET, PUT, DELETE, OPTIONS");
+}

@@ -1,0 +1,184 @@
+/* The Open Inference Protocol: /v2 as KServe has it, and its predecessor, /v1. */
+#include "serve/server.h"
+
+#include <string.h>
+
+static const char *segment(const struct request *q, size_t i)
+{
+    return i < q->query.nsegments ? q->query.segments[i] : "";
+}
+
+static bool method_is(const struct request *q, const char *method)
+{
+    return strcmp(q->method, method) == 0;
+}
+
+static void put_flag_answer(struct request *q, const char *name, const char *key, bool on)
+{
+    struct writer *w = &q->answer.body;
+
+    q->answer.status = 200;
+    put_open(w, '{');
+    if (name) {
+        put_key(w, "name");
+        put_text(w, name);
+    }
+    put_key(w, key);
+    put_flag(w, on);
+    put_close(w, '}');
+    put_raw(w, "\n");
+}
+
+static void server_metadata(struct request *q)
+{
+    struct writer *w = &q->answer.body;
+
+    q->answer.status = 200;
+    put_open(w, '{');
+    put_key(w, "name");
+    put_text(w, "shoal");
+    put_key(w, "version");
+    put_text(w, shoal_version());
+    put_key(w, "extensions");
+    put_open(w, '[');
+    put_close(w, ']');
+    put_close(w, '}');
+    put_raw(w, "\n");
+}
+
+static void put_tensor_shape(struct writer *w, const struct tensor_shape *t)
+{
+    put_open(w, '[');
+    put_open(w, '{');
+    put_key(w, "name");
+    put_text(w, t->name);
+    put_key(w, "datatype");
+    put_text(w, t->datatype);
+    put_key(w, "shape");
+    put_open(w, '[');
+    for (size_t i = 0; i < t->dims; i++)
+        put_double(w, (double)t->shape[i]);
+    put_close(w, ']');
+    put_close(w, '}');
+    put_close(w, ']');
+}
+
+static void put_versions(struct request *q, struct writer *w)
+{
+    struct lease other;
+
+    put_key(w, "versions");
+    put_open(w, '[');
+    for (size_t i = 0; registry_lease_at(&q->server->registry, q->lease.version->name, i, &other);
+         i++) {
+        put_text(w, other.version->version);
+        lease_end(&other);
+    }
+    put_close(w, ']');
+}
+
+static void model_metadata(struct request *q)
+{
+    const struct generation *g = q->lease.generation;
+    struct writer *w = &q->answer.body;
+    struct description d;
+
+    g->kind->describe(g->model, &d);
+    q->answer.status = 200;
+    put_open(w, '{');
+    put_key(w, "name");
+    put_text(w, q->lease.version->name);
+    put_versions(q, w);
+    put_key(w, "platform");
+    put_text(w, d.platform);
+    put_key(w, "inputs");
+    put_tensor_shape(w, &d.input);
+    put_key(w, "outputs");
+    put_tensor_shape(w, &d.output);
+    put_close(w, '}');
+    put_raw(w, "\n");
+}
+
+/* /v2/models/NAME[/versions/VERSION][/ready|/infer] */
+static enum route model(struct request *q)
+{
+    size_t n = q->query.nsegments, at = 3;
+    const char *version = NULL, *verb;
+
+    if (strcmp(segment(q, 3), "versions") == 0) {
+        version = segment(q, 4);
+        at = 5;
+    }
+    verb = segment(q, at);
+    if (n < 3 || n > at + 1 || (version && !*version)) {
+        answer_not_found(q);
+        return ROUTE_ANSWERED;
+    }
+    if (!lease_model(q, segment(q, 2), version))
+        return ROUTE_ANSWERED;
+    if (strcmp(verb, "infer") == 0) {
+        if (method_is(q, "POST"))
+            return infer_begin(q);
+        answer_not_allowed(q, "POST");
+    } else if (!method_is(q, "GET")) {
+        answer_not_allowed(q, "GET");
+    } else if (strcmp(verb, "ready") == 0) {
+        put_flag_answer(q, q->lease.version->name, "ready",
+                        batcher_open(q->lease.version->batcher));
+    } else if (!*verb) {
+        model_metadata(q);
+    } else {
+        answer_not_found(q);
+    }
+    return ROUTE_ANSWERED;
+}
+
+static enum route v2(struct request *q)
+{
+    size_t n = q->query.nsegments;
+
+    if (n >= 3 && strcmp(segment(q, 1), "models") == 0)
+        return model(q);
+    if (!method_is(q, "GET"))
+        answer_not_allowed(q, "GET");
+    else if (n == 1)
+        server_metadata(q);
+    else if (n == 3 && strcmp(segment(q, 1), "health") == 0 && strcmp(segment(q, 2), "live") == 0)
+        put_flag_answer(q, NULL, "live", true);
+    else if (n == 3 && strcmp(segment(q, 1), "health") == 0 && strcmp(segment(q, 2), "ready") == 0)
+        put_flag_answer(q, NULL, "ready", registry_healthy(&q->server->registry));
+    else
+        answer_not_found(q);
+    return ROUTE_ANSWERED;
+}
+
+/* /v1/models/NAME and /v1/models/NAME:predict */
+static enum route v1(struct request *q)
+{
+    char name[NAME_MAX_LEN + 1];
+    const char *at = segment(q, 2), *colon = strrchr(at, ':');
+    size_t len = colon ? (size_t)(colon - at) : strlen(at);
+
+    if (q->query.nsegments != 3 || strcmp(segment(q, 1), "models") != 0 || len > NAME_MAX_LEN ||
+        (colon && strcmp(colon, ":predict") != 0)) {
+        answer_not_found(q);
+        return ROUTE_ANSWERED;
+    }
+    memcpy(name, at, len);
+    name[len] = '\0';
+    if (!method_is(q, colon ? "POST" : "GET")) {
+        answer_not_allowed(q, colon ? "POST" : "GET");
+        return ROUTE_ANSWERED;
+    }
+    if (!lease_model(q, name, NULL))
+        return ROUTE_ANSWERED;
+    if (colon)
+        return predict_begin(q, "predict");
+    put_flag_answer(q, name, "ready", batcher_open(q->lease.version->batcher));
+    return ROUTE_ANSWERED;
+}
+
+enum route oip(struct request *q)
+{
+    return q->v2 ? v2(q) : v1(q);
+}

@@ -1,0 +1,113 @@
+/* parse: what the bytes of a request mean; not a door.
+ *
+ * What this is: addresses, multipart bodies, JSON in and out.
+ * Who owns what: a query owns its decoded copy; parts and numbers point into, or
+ * are read from, bytes that are borrowed; a tree owns all below it.
+ * Threads: one at a time for each object.
+ *
+ * All of it is fed by strangers: every length is checked, every list is bounded. */
+#ifndef SHOAL_SERVE_PARSE_H
+#define SHOAL_SERVE_PARSE_H
+
+#include "base/base.h"
+
+/* ---- query.c: "/models/a%20b?k=5&word=x" ---------------------------------------- */
+
+enum { QUERY_SEGMENTS = 8, QUERY_FIELDS = 16 };
+
+struct field {
+    const char *key, *value;
+};
+
+struct query {
+    const char *segments[QUERY_SEGMENTS]; /* decoded; empty ones are left out */
+    size_t nsegments;
+    struct field fields[QUERY_FIELDS]; /* decoded */
+    size_t nfields;
+    char *text;
+};
+
+/* Fails on a bad escape, a NUL, control characters, or more than fits. */
+shoal_status query_init(struct query *q, const char *address);
+/* The fields of a form's body. */
+shoal_status query_init_form(struct query *q, const char *body, size_t len);
+void query_fini(struct query *q);
+/* The first of that key, or NULL. */
+const char *query_get(const struct query *q, const char *key);
+/* A whole number min..max; *out stays when there is none. */
+shoal_status query_u64(const struct query *q, const char *key, uint64_t min, uint64_t max,
+                       uint64_t *out);
+/* "true" or "1". */
+bool query_true(const struct query *q, const char *key);
+
+/* ---- multipart.c ------------------------------------------------------------------ */
+
+enum { PARTS_MAX = 64 };
+
+struct part {
+    char name[64];
+    char type[64]; /* "" when not said */
+    const char *at;
+    size_t len;
+};
+
+/* The parts of a multipart/form-data body, whose boundary `type` names. */
+shoal_status multipart_parse(struct part parts[PARTS_MAX], size_t *n, const char *type,
+                             const char *body, size_t len);
+
+/* ---- figures.c: arrays of numbers, quickly ------------------------------------------ */
+
+/* What {"instances": [[1, 2], [3, 4]]}, [[1, 2], [3, 4]] or [1, 2] holds. */
+struct figures {
+    float *at; /* [rows][width], mem_grow's */
+    size_t len, cap;
+    size_t rows, width;
+    bool nested;    /* an array of arrays */
+    bool instances; /* within an object of that one key */
+};
+
+/* False when the bytes are anything else: JSON of another shape, rows of unequal
+ * length, numbers beyond floats, or no JSON at all. */
+bool figures_scan(struct figures *out, const char *at, size_t len);
+void figures_fini(struct figures *n);
+
+/* ---- json.c: any JSON ---------------------------------------------------------------- */
+
+struct tree;
+enum tree_kind { TREE_NULL, TREE_FLAG, TREE_NUMBER, TREE_TEXT, TREE_LIST, TREE_OBJECT };
+
+shoal_status tree_parse(struct tree **out, const char *at, size_t len);
+void tree_free(struct tree *t);
+enum tree_kind tree_kind(const struct tree *t);
+const struct tree *tree_get(const struct tree *t, const char *key); /* or NULL */
+/* fn for each member of an object, until it gives a failure, which is then given. */
+shoal_status tree_each(const struct tree *t,
+                       shoal_status (*fn)(void *ctx, const char *key, const struct tree *value),
+                       void *ctx);
+size_t tree_len(const struct tree *t); /* of a list, text or object; else 0 */
+const struct tree *tree_at(const struct tree *t, size_t i);
+const char *tree_text(const struct tree *t); /* "" when it is none */
+double tree_number(const struct tree *t);    /* NaN when it is none */
+bool tree_true(const struct tree *t);
+
+/* ---- write.c: JSON out ------------------------------------------------------------------
+ * Appends to bytes; commas between values come by themselves. When memory runs out
+ * nothing more is added and `failed` says so. */
+
+struct writer {
+    struct bytes out;
+    bool comma, failed;
+};
+
+void put_raw(struct writer *w, const char *text); /* as it stands, and no comma */
+void put_open(struct writer *w, char bracket);
+void put_close(struct writer *w, char bracket);
+void put_key(struct writer *w, const char *key);
+void put_text(struct writer *w, const char *text);
+void put_flag(struct writer *w, bool on);
+void put_u64(struct writer *w, uint64_t n);
+/* The shortest digits that read back as the same float; null when not finite. */
+void put_float(struct writer *w, float x);
+void put_double(struct writer *w, double x); /* six digits */
+
+#endif

@@ -1,0 +1,554 @@
+/* From a request's body to a job of the model, and from there to its answer. */
+#include "serve/server.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INSTANCES_MAX = 4096 };
+
+/* ---- samples ----------------------------------------------------------------------------------
+ */
+
+/* Room for one more sample, zeroed; one alone lies in the request. */
+static void *sample_new(struct request *q)
+{
+    size_t size = q->lease.generation->kind->sample_size;
+    struct job *job = &q->job;
+    char *at;
+
+    if (job->n == 0) {
+        job->samples = q->sample;
+        memset(q->sample, 0, size);
+        return job->samples;
+    }
+    if (job->n & (job->n - 1)) /* room doubles at powers of two */
+        at = job->samples;
+    else
+        at = realloc(job->samples == q->sample ? NULL : job->samples, 2 * job->n * size);
+    if (!at) {
+        shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu samples", 2 * job->n);
+        return NULL;
+    }
+    if (job->samples == q->sample)
+        memcpy(at, q->sample, size);
+    job->samples = at;
+    memset(at + job->n * size, 0, size);
+    return at + job->n * size;
+}
+
+static shoal_status add(struct request *q, struct instance *in)
+{
+    const struct generation *g = q->lease.generation;
+    void *sample;
+    shoal_status st;
+
+    if (q->job.n == INSTANCES_MAX)
+        return shoal_fail(SHOAL_EINVAL, "found more than %d inputs in one request", INSTANCES_MAX);
+    sample = sample_new(q);
+    if (!sample)
+        return SHOAL_ENOMEM;
+    q->job.n++; /* so that what it holds is forgotten whatever happens */
+    in->query = &q->query;
+    st = g->kind->read(g->model, in, sample);
+    return st;
+}
+
+/* ---- bodies -----------------------------------------------------------------------------------
+ */
+
+static shoal_status add_list(struct request *q, const struct tree *list, const struct tree *object)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (tree_len(list) == 0)
+        return shoal_fail(SHOAL_EINVAL, "found an empty list, want an input");
+    for (size_t i = 0; i < tree_len(list) && st == SHOAL_OK; i++) {
+        struct instance in = {.verb = "predict", .json = tree_at(list, i), .object = object};
+
+        st = add(q, &in);
+    }
+    return st;
+}
+
+/* A list of numbers is one input; any other list one for each element. */
+static bool is_one(const struct tree *t)
+{
+    return tree_kind(t) != TREE_LIST ||
+           (tree_len(t) > 0 && tree_kind(tree_at(t, 0)) == TREE_NUMBER);
+}
+
+static const struct tree *list_of(const struct tree *t, const char *key)
+{
+    const struct tree *list = key && tree_kind(t) == TREE_OBJECT ? tree_get(t, key) : NULL;
+
+    return tree_kind(list) == TREE_LIST ? list : NULL;
+}
+
+static shoal_status read_tree(struct request *q, const struct tree *t)
+{
+    struct instance in = {.verb = "predict", .json = t};
+    const struct tree *list = list_of(t, "instances");
+
+    if (list) {
+        q->shape = SHAPE_PREDICTIONS;
+        return add_list(q, list, t);
+    }
+    list = list_of(t, q->lease.generation->kind->list_key);
+    if (!list && is_one(t)) {
+        q->shape = SHAPE_ONE;
+        return add(q, &in);
+    }
+    q->shape = SHAPE_LIST;
+    return add_list(q, list ? list : t, list ? t : NULL);
+}
+
+static shoal_status read_numbers(struct request *q, const struct figures *n)
+{
+    shoal_status st = SHOAL_OK;
+
+    q->shape = n->instances ? SHAPE_PREDICTIONS : n->nested ? SHAPE_LIST : SHAPE_ONE;
+    for (size_t i = 0; i < n->rows && st == SHOAL_OK; i++) {
+        struct instance in = {
+            .verb = "predict", .numbers = n->at + i * n->width, .count = n->width};
+
+        st = add(q, &in);
+    }
+    return st;
+}
+
+static shoal_status read_json(struct request *q, const char *at, size_t len)
+{
+    struct figures numbers = {0};
+    struct tree *t;
+    shoal_status st;
+
+    if (figures_scan(&numbers, at, len)) {
+        st = read_numbers(q, &numbers);
+    } else {
+        st = tree_parse(&t, at, len);
+        if (st == SHOAL_OK)
+            st = read_tree(q, t);
+        tree_free(t);
+    }
+    figures_fini(&numbers);
+    return st;
+}
+
+static bool looks_json(const char *at, size_t len)
+{
+    while (len > 0 && strchr(" \t\r\n", *at))
+        at++, len--;
+    return len > 0 && strchr("[{\"", *at);
+}
+
+static bool type_is(const char *type, const char *want)
+{
+    size_t len = strlen(want);
+
+    return type && strncasecmp(type, want, len) == 0 &&
+           (type[len] == '\0' || type[len] == ';' || type[len] == ' ');
+}
+
+static shoal_status read_bytes(struct request *q, const char *type, const char *at, size_t len)
+{
+    struct instance in = {.verb = "predict", .bytes = at, .len = len};
+
+    if (len == 0)
+        return shoal_fail(SHOAL_EINVAL, "found an empty body, want an input");
+    if (type_is(type, "application/json") || looks_json(at, len))
+        return read_json(q, at, len);
+    return add(q, &in);
+}
+
+/* Every part is an input; several make a list. */
+static shoal_status read_multipart(struct request *q)
+{
+    struct part parts[PARTS_MAX];
+    size_t n;
+    shoal_status st =
+        multipart_parse(parts, &n, q->content_type, q->body.at ? q->body.at : "", q->body.len);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = read_bytes(q, parts[i].type, parts[i].at, parts[i].len);
+    if (n > 1)
+        q->shape = SHAPE_LIST;
+    return st;
+}
+
+/* curl's -d says that it sends a form, whatever it sends. */
+static shoal_status read_form(struct request *q)
+{
+    struct query form = {0};
+    const char *data;
+    shoal_status st;
+
+    if (looks_json(q->body.at, q->body.len) || !memchr(q->body.at, '=', q->body.len))
+        return read_bytes(q, NULL, q->body.at, q->body.len);
+    st = query_init_form(&form, q->body.at, q->body.len);
+    data = st == SHOAL_OK ? query_get(&form, "data") : NULL;
+    if (st == SHOAL_OK && !data)
+        st = shoal_fail(SHOAL_EINVAL, "found a form without the field data, want it");
+    if (st == SHOAL_OK)
+        st = read_bytes(q, NULL, data, strlen(data));
+    query_fini(&form);
+    return st;
+}
+
+static shoal_status read_body(struct request *q)
+{
+    if (type_is(q->content_type, "multipart/form-data"))
+        return read_multipart(q);
+    if (q->body.len > 0 && type_is(q->content_type, "application/x-www-form-urlencoded"))
+        return read_form(q);
+    return read_bytes(q, q->content_type, q->body.at, q->body.len);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------------
+ */
+
+/* Numbers of a list, however deep it is nested. */
+static shoal_status flatten(struct figures *n, const struct tree *t, unsigned depth)
+{
+    shoal_status st = SHOAL_OK;
+    void *at = n->at;
+
+    if (tree_kind(t) == TREE_NUMBER) {
+        st = mem_grow(&at, &n->cap, n->len + 1, sizeof *n->at);
+        n->at = at;
+        if (st == SHOAL_OK)
+            n->at[n->len++] = (float)tree_number(t);
+        return st;
+    }
+    if (tree_kind(t) != TREE_LIST || depth > 8)
+        return shoal_fail(SHOAL_EINVAL, "data: found no number, want a list of numbers");
+    for (size_t i = 0; i < tree_len(t) && st == SHOAL_OK; i++)
+        st = flatten(n, tree_at(t, i), depth + 1);
+    return st;
+}
+
+/* The product of a shape's dimensions behind the first, which goes to *rows. */
+static shoal_status read_shape(const struct tree *shape, size_t *rows, size_t *width)
+{
+    *rows = *width = 1;
+    if (tree_kind(shape) != TREE_LIST || tree_len(shape) == 0 || tree_len(shape) > 8)
+        return shoal_fail(SHOAL_EINVAL, "shape: found none, want a list of 1 to 8 dimensions");
+    for (size_t i = 0; i < tree_len(shape); i++) {
+        double x = tree_number(tree_at(shape, i));
+
+        if (!(x >= 1 && x <= 1e8) || x != floor(x) || (double)*width * x > 1e9)
+            return shoal_fail(SHOAL_EINVAL, "shape: found a dimension that cannot be");
+        if (i == 0)
+            *rows = (size_t)x;
+        else
+            *width *= (size_t)x;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status read_number_tensor(struct request *q, const struct tree *data, size_t rows,
+                                       size_t width)
+{
+    struct figures n = {0};
+    shoal_status st = flatten(&n, data, 0);
+
+    if (st == SHOAL_OK && n.len != rows * width)
+        st = shoal_fail(SHOAL_EINVAL, "data: found %zu numbers, want the %zu of the shape", n.len,
+                        rows * width);
+    for (size_t i = 0; i < rows && st == SHOAL_OK; i++) {
+        struct instance in = {
+            .verb = "predict", .numbers = n.at + i * width, .count = width, .tensor = true};
+
+        st = add(q, &in);
+    }
+    figures_fini(&n);
+    return st;
+}
+
+static shoal_status read_text_tensor(struct request *q, const struct tree *data, size_t rows)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (tree_kind(data) != TREE_LIST || tree_len(data) != rows)
+        return shoal_fail(SHOAL_EINVAL, "data: found %zu strings, want the %zu of the shape",
+                          tree_len(data), rows);
+    for (size_t i = 0; i < rows && st == SHOAL_OK; i++) {
+        struct instance in = {.verb = "predict", .json = tree_at(data, i), .tensor = true};
+
+        st = add(q, &in);
+    }
+    return st;
+}
+
+static shoal_status read_tensor(struct request *q, const struct tree *t)
+{
+    const struct tree *inputs = tree_kind(t) == TREE_OBJECT ? tree_get(t, "inputs") : NULL;
+    const struct tree *input = tree_at(inputs, 0), *id = input ? tree_get(t, "id") : NULL;
+    size_t rows, width;
+    shoal_status st;
+
+    if (tree_kind(inputs) != TREE_LIST || tree_len(inputs) != 1 || tree_kind(input) != TREE_OBJECT)
+        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor",
+                          tree_len(inputs));
+    if (tree_kind(id) == TREE_TEXT && tree_len(id) <= 256)
+        q->tensor_id = strdup(tree_text(id));
+    st = read_shape(tree_get(input, "shape"), &rows, &width);
+    if (st != SHOAL_OK)
+        return st;
+    if (strcmp(tree_text(tree_get(input, "datatype")), "BYTES") == 0)
+        return read_text_tensor(q, tree_get(input, "data"), rows * width);
+    return read_number_tensor(q, tree_get(input, "data"), rows, width);
+}
+
+/* ---- the job
+ * ------------------------------------------------------------------------------------- */
+
+static void job_finished(struct job *job)
+{
+    struct request *q = (struct request *)(void *)((char *)job - offsetof(struct request, job));
+
+    q->wake(q);
+}
+
+static void forget_samples(struct request *q)
+{
+    const struct servable_kind *kind = q->lease.generation ? q->lease.generation->kind : NULL;
+
+    for (size_t i = 0; i < q->job.n; i++)
+        kind->forget(job_sample(&q->job, i));
+    if (q->job.samples != q->sample)
+        free(q->job.samples);
+    q->job.samples = NULL;
+    q->job.n = 0;
+}
+
+static void no_worker(struct request *q)
+{
+    const struct version *v = q->lease.version;
+    char text[400];
+
+    snprintf(text, sizeof text,
+             "Model \"%s\"%s%s has no worker to serve inference request. Please use scale workers "
+             "API to add workers.",
+             v->name, q->versioned ? " Version " : "", q->versioned ? v->version : "");
+    answer_error(q, 503, "ServiceUnavailableException", text);
+    q->answer.retry_after = 1;
+}
+
+static bool all_cheap(const struct request *q)
+{
+    const struct generation *g = q->lease.generation;
+
+    for (size_t i = 0; i < q->job.n; i++)
+        if (!g->kind->cheap(g->model, job_sample(&q->job, i)))
+            return false;
+    return q->job.n <= 16;
+}
+
+/* With its samples read: computed here when that is quicker than handing it on. */
+static enum route job_begin(struct request *q)
+{
+    struct version *v = q->lease.version;
+
+    atomic_fetch_add_explicit(&v->tally.requests, 1, memory_order_relaxed);
+    q->job.generation = q->lease.generation;
+    q->job.deadline = q->began + v->settings.response_timeout;
+    q->job.finished = job_finished;
+    if (!batcher_open(v->batcher)) {
+        no_worker(q);
+        return ROUTE_ANSWERED;
+    }
+    histogram_add(&v->tally.stages[STAGE_READ], clock_now() - q->began);
+    if (!all_cheap(q))
+        return ROUTE_WAITS;
+    batcher_run_here(v->batcher, &q->job);
+    route_finish(q);
+    return ROUTE_ANSWERED;
+}
+
+static enum route begin(struct request *q, shoal_status st)
+{
+    if (st == SHOAL_OK)
+        return job_begin(q);
+    atomic_fetch_add_explicit(&q->lease.version->tally.failures, 1, memory_order_relaxed);
+    answer_failure(q, st);
+    return ROUTE_ANSWERED;
+}
+
+enum route predict_begin(struct request *q, const char *verb)
+{
+    struct instance in = {.verb = verb};
+
+    q->job.generation = q->lease.generation;
+    if (strcmp(verb, "predict") == 0)
+        return begin(q, read_body(q));
+    for (const char *const *own = q->lease.generation->kind->verbs; own && *own; own++)
+        if (strcmp(verb, *own) == 0)
+            return begin(q, add(q, &in));
+    answer_not_found(q); /* another kind's */
+    return ROUTE_ANSWERED;
+}
+
+enum route infer_begin(struct request *q)
+{
+    struct tree *t = NULL;
+    shoal_status st = tree_parse(&t, q->body.at ? q->body.at : "", q->body.len);
+
+    q->job.generation = q->lease.generation;
+    q->shape = SHAPE_TENSOR;
+    if (st == SHOAL_OK)
+        st = read_tensor(q, t);
+    tree_free(t);
+    return begin(q, st);
+}
+
+void route_submit(struct request *q)
+{
+    struct version *v = q->lease.version;
+    shoal_status st = batcher_submit(v->batcher, &q->job);
+
+    if (st == SHOAL_OK)
+        return;
+    atomic_fetch_add_explicit(&v->tally.refused, 1, memory_order_relaxed);
+    if (st == SHOAL_ESTOP)
+        no_worker(q);
+    else
+        answer_failure(q, st);
+    q->wake(q);
+}
+
+/* ---- the answer
+ * ----------------------------------------------------------------------------------- */
+
+static void write_samples(struct request *q, struct writer *w)
+{
+    const struct generation *g = q->job.generation;
+
+    for (size_t i = 0; i < q->job.n; i++)
+        g->kind->write(g->model, job_sample(&q->job, i), w);
+}
+
+/* Floats as one tensor; answers that are none as strings of JSON. */
+static void write_output(struct request *q, struct writer *w, const char *name)
+{
+    const struct generation *g = q->job.generation;
+    size_t width = 0;
+    bool floats = g->kind->floats(g->model, job_sample(&q->job, 0), &width) != NULL;
+
+    put_key(w, "name");
+    put_text(w, name);
+    put_key(w, "datatype");
+    put_text(w, floats ? "FP32" : "BYTES");
+    put_key(w, "shape");
+    put_open(w, '[');
+    put_u64(w, q->job.n);
+    if (floats)
+        put_u64(w, width);
+    put_close(w, ']');
+    put_key(w, "data");
+    put_open(w, '[');
+    for (size_t i = 0; i < q->job.n; i++) {
+        const float *x = g->kind->floats(g->model, job_sample(&q->job, i), &width);
+        struct writer text = {0};
+
+        for (size_t j = 0; x && j < width; j++)
+            put_float(w, x[j]);
+        if (x)
+            continue;
+        g->kind->write(g->model, job_sample(&q->job, i), &text);
+        w->failed |= text.failed || bytes_add(&text.out, "", 1) != SHOAL_OK;
+        put_text(w, w->failed ? "" : text.out.at);
+        bytes_fini(&text.out);
+    }
+    put_close(w, ']');
+}
+
+static void write_tensor(struct request *q, struct writer *w)
+{
+    const struct generation *g = q->job.generation;
+    struct description d;
+
+    g->kind->describe(g->model, &d);
+    put_open(w, '{');
+    put_key(w, "model_name");
+    put_text(w, q->lease.version->name);
+    put_key(w, "model_version");
+    put_text(w, q->lease.version->version);
+    put_key(w, "id");
+    put_text(w, q->tensor_id ? q->tensor_id : q->id);
+    put_key(w, "outputs");
+    put_open(w, '[');
+    put_open(w, '{');
+    write_output(q, w, d.output.name);
+    put_close(w, '}');
+    put_close(w, ']');
+    put_close(w, '}');
+}
+
+static void write_answer(struct request *q)
+{
+    struct writer *w = &q->answer.body;
+
+    q->answer.status = 200;
+    switch (q->shape) {
+    case SHAPE_ONE:
+        write_samples(q, w);
+        break;
+    case SHAPE_LIST:
+        put_open(w, '[');
+        write_samples(q, w);
+        put_close(w, ']');
+        break;
+    case SHAPE_PREDICTIONS:
+        put_open(w, '{');
+        put_key(w, "predictions");
+        put_open(w, '[');
+        write_samples(q, w);
+        put_close(w, ']');
+        put_close(w, '}');
+        break;
+    case SHAPE_TENSOR:
+        write_tensor(q, w);
+        break;
+    }
+    put_raw(w, "\n");
+}
+
+static void answer_job_failure(struct request *q)
+{
+    if (q->job.st == SHOAL_ESTOP && q->job.deadline <= q->job.ended)
+        answer_error(q, 408, "RequestTimeoutException", "The request waited too long.");
+    else if (q->job.st == SHOAL_ESTOP)
+        no_worker(q);
+    else {
+        shoal_fail(q->job.st, "%s", q->job.sentence);
+        answer_failure(q, q->job.st);
+    }
+}
+
+void route_finish(struct request *q)
+{
+    struct model_tally *tally = &q->lease.version->tally;
+    double now;
+
+    if (q->answer.status != 0) /* route_submit has answered */
+        return;
+    if (q->job.st == SHOAL_OK) {
+        write_answer(q);
+    } else {
+        atomic_fetch_add_explicit(&tally->failures, 1, memory_order_relaxed);
+        answer_job_failure(q);
+    }
+    now = clock_now();
+    histogram_add(&tally->stages[STAGE_WRITE], now - q->job.ended);
+    histogram_add(&tally->stages[STAGE_ALL], now - q->began);
+}
+
+void route_end(struct request *q)
+{
+    forget_samples(q);
+    lease_end(&q->lease);
+    query_fini(&q->query);
+    free(q->tensor_id);
+}

@@ -1,0 +1,103 @@
+/* request: what HTTP and the routes say to each other; not a door.
+ *
+ * What this is: a request as http.c received it, the answer as the routes made it.
+ *
+ *     http.c                       routes
+ *     headers are there     -->    route_admit    may refuse before a body is sent
+ *     the body is there     -->    route_begin    answers, or says ROUTE_WAITS
+ *     ... suspends          -->    route_submit   gives the job to the model
+ *     `wake` from a worker  <--
+ *     ... resumes           -->    route_finish   answers
+ *     the answer is sent    -->    route_end
+ *
+ * Who owns what: http.c owns a request and sends off the answer's body.
+ * Threads: a request belongs to one thread at a time. */
+#ifndef SHOAL_SERVE_REQUEST_H
+#define SHOAL_SERVE_REQUEST_H
+
+#include "serve/limits.h"
+#include "serve/registry.h"
+
+struct shoal_server;
+
+struct answer {
+    int status;
+    const char *type; /* of the content; NULL: JSON */
+    struct writer body;
+    const char *constant; /* a body that stays, instead; [constant_len] */
+    size_t constant_len;
+    unsigned retry_after; /* seconds; 0: unsaid */
+    const char *allow;    /* the methods, with a 405; or NULL */
+    bool challenge;       /* with a 401: how to say who one is */
+    bool close;           /* the connection is not to be used again */
+    bool page;            /* HTML: what it may load is said */
+};
+
+/* How the answer of a model is wrapped. */
+enum shape { SHAPE_ONE, SHAPE_LIST, SHAPE_PREDICTIONS, SHAPE_TENSOR };
+
+struct request {
+    struct shoal_server *server;
+    unsigned roles; /* of the listener */
+    const char *method, *address;
+    const char *content_type, *authorization, *origin, *host; /* or NULL */
+    const struct sockaddr *client;
+    struct bytes body;
+    char id[37];
+    void (*wake)(struct request *q); /* set by http.c */
+    void *http;
+
+    struct query query;
+    struct answer answer;
+    double began;
+
+    /* Of a model's request. */
+    struct lease lease;
+    bool versioned; /* the address names the version */
+    bool v2;        /* errors are the Open Inference Protocol's */
+    enum shape shape;
+    char *tensor_id; /* to be given back; or NULL */
+    struct job job;
+    _Alignas(max_align_t) char sample[SAMPLE_MAX]; /* of a job with one */
+};
+
+enum route { ROUTE_ANSWERED, ROUTE_WAITS };
+
+bool route_admit(struct request *q); /* false: the answer says why */
+enum route route_begin(struct request *q);
+void route_submit(struct request *q);
+void route_finish(struct request *q);
+void route_end(struct request *q);
+
+/* ---- answers ---- */
+
+/* {"code":404,"type":"ModelNotFoundException","message":"..."}; or, for the Open
+ * Inference Protocol, {"error":"..."}. */
+void answer_error(struct request *q, int status, const char *type, const char *message);
+/* That of shoal_error(), by its status. */
+void answer_failure(struct request *q, shoal_status st);
+void answer_not_found(struct request *q);
+void answer_not_allowed(struct request *q, const char *allow);
+/* {"status":"..."} */
+void answer_status(struct request *q, int status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void answer_registry(struct request *q, shoal_status st, enum registry_why why);
+
+/* ---- predict.c: asking models ---- */
+
+/* Of a lease that has a generation: reads the body, or for another verb than
+ * "predict" the address, into the job. */
+enum route predict_begin(struct request *q, const char *verb);
+/* The same of {"inputs":[{"name":...,"shape":[...],"datatype":"FP32","data":[...]}]} */
+enum route infer_begin(struct request *q);
+
+/* ---- manage.c, oip.c, describe.c: the other routes; each answers ---- */
+
+void manage(struct request *q);                       /* /models... */
+enum route oip(struct request *q);                    /* /v1, /v2 */
+void describe_api(struct request *q, unsigned roles); /* OPTIONS / */
+void describe_metrics(struct request *q);             /* /metrics */
+void describe_stats(struct request *q);               /* /stats, for the page */
+bool lease_model(struct request *q, const char *name, const char *version);
+
+#endif

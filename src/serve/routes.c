@@ -1,0 +1,338 @@
+/* Which address is answered by whom, who may ask, and what an error looks like. */
+#include "serve/page.h"
+#include "serve/server.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- answers ------------------------------------------------------------------------------- */
+
+void answer_error(struct request *q, int status, const char *type, const char *message)
+{
+    struct writer *w = &q->answer.body;
+
+    q->answer.status = status;
+    w->out.len = 0;
+    w->comma = false;
+    put_open(w, '{');
+    if (q->v2) {
+        put_key(w, "error");
+        put_text(w, message);
+    } else {
+        put_key(w, "code");
+        put_u64(w, (uint64_t)status);
+        put_key(w, "type");
+        put_text(w, type);
+        put_key(w, "message");
+        put_text(w, message);
+    }
+    put_close(w, '}');
+    put_raw(w, "\n");
+}
+
+void answer_not_found(struct request *q)
+{
+    answer_error(q, 404, "ResourceNotFoundException",
+                 "Requested resource is not found, please refer to API document.");
+}
+
+void answer_not_allowed(struct request *q, const char *allow)
+{
+    answer_error(q, 405, "MethodNotAllowedException",
+                 "Requested method is not allowed, please refer to API document.");
+    q->answer.allow = allow;
+}
+
+void answer_failure(struct request *q, shoal_status st)
+{
+    switch (st) {
+    case SHOAL_ENOENT:
+        answer_error(q, 404, "ResourceNotFoundException", shoal_error());
+        break;
+    case SHOAL_EINVAL:
+    case SHOAL_EFORMAT:
+        answer_error(q, 400, "BadRequestException", shoal_error());
+        break;
+    case SHOAL_ELIMIT:
+    case SHOAL_ESTOP:
+        answer_error(q, 503, "ServiceUnavailableException", shoal_error());
+        q->answer.retry_after = 1;
+        break;
+    case SHOAL_ENOMEM:
+        answer_error(q, 507, "OutOfMemoryError", "Out of memory");
+        break;
+    default: /* its sentence may name files of the host */
+        answer_error(q, 500, "InternalServerException", "The model failed.");
+    }
+}
+
+void answer_registry(struct request *q, shoal_status st, enum registry_why why)
+{
+    static const struct {
+        int status;
+        const char *type;
+    } as[] = {
+        [WHY_BAD] = {400, "BadRequestException"},
+        [WHY_NO_MODEL] = {404, "ModelNotFoundException"},
+        [WHY_NO_VERSION] = {404, "ModelVersionNotFoundException"},
+        [WHY_TAKEN] = {409, "ConflictStatusException"},
+        [WHY_DEFAULT] = {403, "InvalidModelVersionException"},
+    };
+
+    if (why == WHY_NONE)
+        answer_failure(q, st);
+    else if (why == WHY_BAD && st == SHOAL_ENOENT)
+        answer_error(q, 404, "ModelNotFoundException", shoal_error());
+    else
+        answer_error(q, as[why].status, as[why].type, shoal_error());
+}
+
+void answer_status(struct request *q, int status, const char *fmt, ...)
+{
+    struct writer *w = &q->answer.body;
+    char text[512];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    q->answer.status = status;
+    put_raw(w, "{\n  \"status\": ");
+    put_text(w, text);
+    put_raw(w, "\n}\n");
+}
+
+/* ---- who may ask ------------------------------------------------------------------------------
+ */
+
+static bool method_is(const struct request *q, const char *method)
+{
+    return strcmp(q->method, method) == 0;
+}
+
+static const char *segment(const struct request *q, size_t i)
+{
+    return i < q->query.nsegments ? q->query.segments[i] : "";
+}
+
+static bool is_verb(const char *word)
+{
+    for (size_t k = 0; servable_kinds[k]; k++)
+        for (const char *const *verb = servable_kinds[k]->verbs; verb && *verb; verb++)
+            if (strcmp(word, *verb) == 0)
+                return true;
+    return strcmp(word, "invoke") == 0;
+}
+
+/* What an address belongs to; 0: to all listeners. */
+static unsigned role_of(const struct request *q)
+{
+    const char *first = segment(q, 0);
+
+    if (strcmp(first, "metrics") == 0)
+        return ROLE_METRICS;
+    if (strcmp(first, "models") == 0)
+        return q->query.nsegments == 3 && is_verb(segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
+    if (strcmp(first, "") == 0 || strcmp(first, "api-description") == 0 || strcmp(first, "v1") == 0)
+        return 0;
+    return ROLE_INFERENCE;
+}
+
+/* The page and health are for those without a token: they say nothing of a model. */
+static bool is_open(const struct request *q)
+{
+    const char *first = segment(q, 0);
+
+    return (method_is(q, "GET") && page_find(first)) || strcmp(first, "ping") == 0 ||
+           (strcmp(first, "v2") == 0 && strcmp(segment(q, 1), "health") == 0);
+}
+
+static bool admit_client(struct request *q)
+{
+    if (limiter_take(&q->server->limiter, q->client, q->began))
+        return true;
+    atomic_fetch_add(&q->server->tally.limited, 1);
+    answer_error(q, 429, "TooManyRequestsException", "This client asks too often.");
+    q->answer.retry_after = 1;
+    return false;
+}
+
+static bool admit_browser(struct request *q)
+{
+    const struct shoal_server *s = q->server;
+
+    if (origin_fits(q->origin, q->host) && (s->tokens.on || !s->local || host_is_local(q->host)))
+        return true;
+    answer_error(q, 403, "ForbiddenException",
+                 "A page of another site, or another name of this host, may not ask here.");
+    return false;
+}
+
+static bool admit_token(struct request *q, unsigned role)
+{
+    if (is_open(q) || tokens_allow(&q->server->tokens, role ? role : q->roles, q->authorization))
+        return true;
+    atomic_fetch_add(&q->server->tally.unauthorized, 1);
+    answer_error(q, 401, "InvalidKeyException",
+                 "Token Authorization failed. Token either incorrect, expired, or not provided "
+                 "correctly");
+    q->answer.challenge = true;
+    return false;
+}
+
+bool route_admit(struct request *q)
+{
+    shoal_status st = query_init(&q->query, q->address);
+    unsigned role;
+
+    if (st != SHOAL_OK) {
+        answer_failure(q, st);
+        return false;
+    }
+    q->v2 = strcmp(segment(q, 0), "v2") == 0;
+    role = role_of(q);
+    if (!admit_client(q) || !admit_browser(q))
+        return false;
+    if (role && !(q->roles & role)) {
+        answer_not_found(q);
+        return false;
+    }
+    return admit_token(q, role);
+}
+
+/* ---- inference
+ * ----------------------------------------------------------------------------------- */
+
+bool lease_model(struct request *q, const char *name, const char *version)
+{
+    enum registry_why why = WHY_NONE;
+    shoal_status st = registry_lease(&q->server->registry, name, version, &q->lease, &why);
+
+    q->versioned = version != NULL;
+    if (st != SHOAL_OK) {
+        answer_registry(q, st, why);
+        return false;
+    }
+    if (q->lease.generation)
+        return true;
+    answer_error(q, 503, "ServiceUnavailableException", "The model's file is not there.");
+    q->answer.retry_after = 1;
+    return false;
+}
+
+static void answer_page(struct request *q, const struct page_file *file)
+{
+    q->answer.status = 200;
+    q->answer.type = file->type;
+    q->answer.constant = file->at;
+    q->answer.constant_len = file->len;
+    q->answer.page = true;
+}
+
+static void ping(struct request *q)
+{
+    bool healthy = registry_healthy(&q->server->registry);
+
+    answer_status(q, healthy ? 200 : 500, healthy ? "Healthy" : "Unhealthy");
+}
+
+static enum route predictions(struct request *q)
+{
+    size_t n = q->query.nsegments;
+
+    if (n < 2 || n > 3) {
+        answer_not_found(q);
+        return ROUTE_ANSWERED;
+    }
+    if (!lease_model(q, segment(q, 1), n == 3 ? segment(q, 2) : NULL))
+        return ROUTE_ANSWERED;
+    if (method_is(q, "OPTIONS")) {
+        describe_api(q, ROLE_INFERENCE);
+        return ROUTE_ANSWERED;
+    }
+    if (!method_is(q, "POST") && !method_is(q, "PUT")) {
+        answer_not_allowed(q, "POST, PUT, OPTIONS");
+        return ROUTE_ANSWERED;
+    }
+    return predict_begin(q, "predict");
+}
+
+/* GET /models/NAME/similar?word=..., POST /models/NAME/invoke */
+static enum route model_verb(struct request *q)
+{
+    const char *verb = segment(q, 2);
+    bool invoke = strcmp(verb, "invoke") == 0;
+
+    if (!method_is(q, "GET") && !(invoke && (method_is(q, "POST") || method_is(q, "PUT")))) {
+        answer_not_allowed(q, invoke ? "POST, PUT" : "GET");
+        return ROUTE_ANSWERED;
+    }
+    if (!lease_model(q, segment(q, 1), NULL))
+        return ROUTE_ANSWERED;
+    return predict_begin(q, invoke ? "predict" : verb);
+}
+
+static void root(struct request *q)
+{
+    if (method_is(q, "OPTIONS"))
+        describe_api(q, q->roles);
+    else if (!method_is(q, "GET"))
+        answer_not_allowed(q, "GET, OPTIONS");
+    else if (q->roles & ROLE_INFERENCE)
+        answer_page(q, page_find(""));
+    else
+        describe_api(q, q->roles);
+}
+
+static void only_get(struct request *q, void (*then)(struct request *q))
+{
+    if (method_is(q, "GET"))
+        then(q);
+    else
+        answer_not_allowed(q, "GET");
+}
+
+static void api_description(struct request *q)
+{
+    describe_api(q, q->roles);
+}
+
+enum route route_begin(struct request *q)
+{
+    static const struct {
+        const char *name;
+        void (*get)(struct request *q);
+    } simple[] = {
+        {"ping", ping},
+        {"metrics", describe_metrics},
+        {"stats", describe_stats},
+        {"api-description", api_description},
+    };
+    const char *first = segment(q, 0);
+    size_t n = q->query.nsegments;
+
+    if (n == 0) {
+        root(q);
+        return ROUTE_ANSWERED;
+    }
+    for (size_t i = 0; i < sizeof simple / sizeof *simple; i++) {
+        if (n == 1 && strcmp(first, simple[i].name) == 0) {
+            only_get(q, simple[i].get);
+            return ROUTE_ANSWERED;
+        }
+    }
+    if (strcmp(first, "predictions") == 0)
+        return predictions(q);
+    if (strcmp(first, "v1") == 0 || strcmp(first, "v2") == 0)
+        return oip(q);
+    if (strcmp(first, "models") == 0 && role_of(q) == ROLE_INFERENCE)
+        return model_verb(q);
+    if (strcmp(first, "models") == 0)
+        manage(q);
+    else if (n == 1 && method_is(q, "GET") && page_find(first))
+        answer_page(q, page_find(first));
+    else
+        answer_not_found(q);
+    return ROUTE_ANSWERED;
+}

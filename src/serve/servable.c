@@ -1,0 +1,64 @@
+#include "serve/servable.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Vectors last: they take what is nobody's. */
+const struct servable_kind *const servable_kinds[] = {
+    &servable_logreg,
+    &servable_net,
+    &servable_vectors,
+    NULL,
+};
+
+const struct servable_kind *servable_find(const struct servable_kind *const *kinds,
+                                          const char *path)
+{
+    char kind[32] = "";
+
+    if (!shoal_kind(path, kind))
+        kind[0] = '\0';
+    for (; *kinds; kinds++)
+        if ((*kinds)->matches(path, kind))
+            return *kinds;
+    shoal_fail(SHOAL_EFORMAT, "found %s%s, want a model that can be served",
+               *kind ? "a file of kind " : "no model", kind);
+    return NULL;
+}
+
+static const struct tree *find(const struct instance *in, const char *key)
+{
+    const struct tree *t = tree_kind(in->json) == TREE_OBJECT ? tree_get(in->json, key) : NULL;
+
+    return t || !in->object ? t : tree_get(in->object, key);
+}
+
+shoal_status instance_u64(const struct instance *in, const char *key, uint64_t min, uint64_t max,
+                          uint64_t *out)
+{
+    const struct tree *t = find(in, key);
+    double x = tree_number(t);
+
+    if (query_get(in->query, key))
+        return query_u64(in->query, key, min, max, out);
+    if (!t)
+        return SHOAL_OK;
+    if (!(x >= (double)min && x <= (double)max) || x != floor(x))
+        return shoal_fail(SHOAL_EINVAL, "%s is no whole number from %llu to %llu", key,
+                          (unsigned long long)min, (unsigned long long)max);
+    *out = (uint64_t)x;
+    return SHOAL_OK;
+}
+
+bool instance_true(const struct instance *in, const char *key)
+{
+    return query_get(in->query, key) ? query_true(in->query, key) : tree_true(find(in, key));
+}
+
+const char *instance_text(const struct instance *in, const char *key)
+{
+    const char *text = query_get(in->query, key);
+    const struct tree *t = text ? NULL : find(in, key);
+
+    return t && tree_kind(t) == TREE_TEXT ? tree_text(t) : text;
+}

@@ -1,0 +1,265 @@
+/* Nets of dense layers: rows of numbers in, probabilities of classes or values out. */
+#include "eval/eval.h"
+#include "serve/servable.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    AT_ONCE = 64,   /* samples that one asks about in a call */
+    ASKERS = 64,    /* kept for the next */
+    CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
+};
+
+struct net_model {
+    shoal_net *net;
+    size_t in, out;
+    pthread_mutex_t lock;
+    struct asker *askers[ASKERS]; /* nobody uses them now */
+    size_t n;
+};
+
+struct net_sample {
+    float *x; /* [in], then y [out] */
+    float *y;
+};
+_Static_assert(sizeof(struct net_sample) <= SAMPLE_MAX, "a sample fits");
+
+static bool matches(const char *path, const char *kind)
+{
+    (void)path;
+    return strcmp(kind, "net") == 0;
+}
+
+static void net_close(void *model)
+{
+    struct net_model *m = model;
+
+    while (m->n > 0)
+        asker_free(m->askers[--m->n]);
+    pthread_mutex_destroy(&m->lock);
+    shoal_net_close(m->net);
+    free(m);
+}
+
+static shoal_status net_open(void **model, const char *path)
+{
+    struct net_model *m = mem_array(1, sizeof *m);
+    shoal_status st = m ? shoal_net_open(&m->net, path) : SHOAL_ENOMEM;
+
+    if (st != SHOAL_OK) {
+        free(m);
+        return st;
+    }
+    pthread_mutex_init(&m->lock, NULL);
+    m->in = shoal_net_inputs(m->net);
+    m->out = shoal_net_outputs(m->net);
+    *model = m;
+    return SHOAL_OK;
+}
+
+static void net_describe(const void *model, struct description *out)
+{
+    const struct net_model *m = model;
+    const char *spec = shoal_net_spec(m->net);
+
+    *out = (struct description){
+        .platform = "shoal_net",
+        .input = {"input", "FP32", {-1, (int64_t)m->in}, 2},
+        .output = {"output", "FP32", {-1, (int64_t)m->out}, 2},
+        .nfacts = 4,
+    };
+    out->facts[0].key = "net";
+    out->facts[1].key = "inputs";
+    out->facts[2].key = shoal_net_classes(m->net) ? "classes" : "outputs";
+    out->facts[3].key = "parameters";
+    snprintf(out->facts[0].value, sizeof out->facts[0].value, "%.*s", (int)strcspn(spec, " "),
+             spec);
+    snprintf(out->facts[1].value, sizeof out->facts[1].value, "%zu", m->in);
+    snprintf(out->facts[2].value, sizeof out->facts[2].value, "%zu", m->out);
+    snprintf(out->facts[3].value, sizeof out->facts[3].value, "%llu",
+             (unsigned long long)shoal_net_parameters(m->net));
+}
+
+/* ---- reading ------------------------------------------------------------------------- */
+
+static shoal_status wrong_count(const struct net_model *m, size_t found)
+{
+    return shoal_fail(SHOAL_EINVAL, "found %zu numbers, want %zu", found, m->in);
+}
+
+/* A list of numbers, however nested: a picture's rows and columns too. */
+static shoal_status take_json(const struct net_model *m, const struct tree *t, float *x, size_t *n)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (tree_kind(t) == TREE_NUMBER) {
+        float value = (float)tree_number(t);
+
+        if (*n == m->in)
+            return wrong_count(m, *n + 1);
+        if (!isfinite(value))
+            return shoal_fail(SHOAL_EINVAL, "found a number beyond floats");
+        x[(*n)++] = value;
+        return SHOAL_OK;
+    }
+    if (tree_kind(t) != TREE_LIST)
+        return shoal_fail(SHOAL_EINVAL, "found no number, want a list of %zu", m->in);
+    for (size_t i = 0; i < tree_len(t) && st == SHOAL_OK; i++)
+        st = take_json(m, tree_at(t, i), x, n);
+    return st;
+}
+
+/* Floats as they lie in memory, or text: numbers between commas or spaces. */
+static shoal_status take_bytes(const struct net_model *m, const char *at, size_t len, float *x,
+                               size_t *n)
+{
+    const char *end = at + len;
+
+    if (len == m->in * sizeof *x) {
+        memcpy(x, at, len);
+        *n = m->in;
+        for (size_t i = 0; i < m->in; i++)
+            if (!isfinite(x[i]))
+                return shoal_fail(SHOAL_EINVAL, "found a float that is no finite number");
+        return SHOAL_OK;
+    }
+    while (at < end) {
+        char text[48], *stop;
+        size_t size = 0;
+
+        while (at < end && strchr(", \t\r\n", *at))
+            at++;
+        while (at + size < end && !strchr(", \t\r\n", at[size]))
+            size++;
+        if (size == 0)
+            break;
+        if (size >= sizeof text || *n == m->in)
+            return wrong_count(m, *n + 1);
+        memcpy(text, at, size);
+        text[size] = '\0';
+        x[*n] = strtof(text, &stop);
+        if (*stop || !isfinite(x[*n]))
+            return shoal_fail(SHOAL_EINVAL, "found '%.20s', want a number", text);
+        ++*n;
+        at += size;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status net_read(const void *model, const struct instance *in, void *sample)
+{
+    const struct net_model *m = model;
+    struct net_sample *s = sample;
+    const struct tree *t = in->json;
+    size_t n = 0;
+    shoal_status st = SHOAL_OK;
+
+    if (in->numbers && in->count != m->in)
+        return wrong_count(m, in->count);
+    s->x = mem_array(m->in + m->out, sizeof *s->x);
+    if (!s->x)
+        return SHOAL_ENOMEM;
+    s->y = s->x + m->in;
+    if (in->numbers) {
+        memcpy(s->x, in->numbers, m->in * sizeof *s->x);
+        return SHOAL_OK;
+    }
+    if (tree_kind(t) == TREE_OBJECT)
+        t = tree_get(t, "data");
+    st = in->bytes ? take_bytes(m, in->bytes, in->len, s->x, &n) : take_json(m, t, s->x, &n);
+    return st == SHOAL_OK && n != m->in ? wrong_count(m, n) : st;
+}
+
+static void net_forget(void *sample)
+{
+    free(((struct net_sample *)sample)->x);
+}
+
+/* ---- computing ------------------------------------------------------------------------- */
+
+static bool net_cheap(const void *model, const void *sample)
+{
+    (void)sample;
+    return shoal_net_parameters(((const struct net_model *)model)->net) < CHEAP;
+}
+
+static shoal_status asker_take(struct net_model *m, struct asker **out)
+{
+    *out = NULL;
+    pthread_mutex_lock(&m->lock);
+    if (m->n > 0)
+        *out = m->askers[--m->n];
+    pthread_mutex_unlock(&m->lock);
+    return *out ? SHOAL_OK : asker_new(out, m->net, AT_ONCE);
+}
+
+static void asker_give(struct net_model *m, struct asker *asker)
+{
+    pthread_mutex_lock(&m->lock);
+    if (m->n < ASKERS) {
+        m->askers[m->n++] = asker;
+        asker = NULL;
+    }
+    pthread_mutex_unlock(&m->lock);
+    asker_free(asker);
+}
+
+static shoal_status net_run(const void *model, void *const *samples, size_t n)
+{
+    struct net_model *m = (struct net_model *)(uintptr_t)model; /* its scratch alone changes */
+    struct asker *asker;
+    shoal_status st = asker_take(m, &asker);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
+        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
+        const float *x[AT_ONCE];
+        float *y[AT_ONCE];
+
+        for (size_t k = 0; k < some; k++) {
+            x[k] = ((struct net_sample *)samples[i + k])->x;
+            y[k] = ((struct net_sample *)samples[i + k])->y;
+        }
+        st = asker_ask(asker, x, some, y);
+    }
+    if (asker)
+        asker_give(m, asker);
+    return st;
+}
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+static void net_write(const void *model, const void *sample, struct writer *w)
+{
+    const struct net_model *m = model;
+    const struct net_sample *s = sample;
+
+    put_open(w, '[');
+    for (size_t i = 0; i < m->out; i++)
+        put_float(w, s->y[i]);
+    put_close(w, ']');
+}
+
+static const float *net_floats(const void *model, const void *sample, size_t *n)
+{
+    *n = ((const struct net_model *)model)->out;
+    return ((const struct net_sample *)sample)->y;
+}
+
+const struct servable_kind servable_net = {
+    .name = "net",
+    .sample_size = sizeof(struct net_sample),
+    .matches = matches,
+    .open = net_open,
+    .close = net_close,
+    .describe = net_describe,
+    .read = net_read,
+    .cheap = net_cheap,
+    .run = net_run,
+    .write = net_write,
+    .floats = net_floats,
+    .forget = net_forget,
+};

@@ -1,0 +1,19 @@
+/* serve: models over HTTP.
+ *
+ * What this is: shoal_serve_* of shoal.h (shoal/serve.h); here is what the tests
+ * need besides. How the room works: http.c receives, routes.c says by whom a request is
+ * answered, predict.c makes a job of it, batcher.c computes jobs together on
+ * servable_*.c, registry.c knows which models there are.
+ * Who owns what: a server owns all of it.
+ * Threads: libmicrohttpd's, the workers of each model, and one that looks now and
+ * then for replaced files and slow clients. */
+#ifndef SHOAL_SERVE_H
+#define SHOAL_SERVE_H
+
+#include <shoal.h>
+
+/* shoal_serve_config of text that is in memory, which is changed and then pointed
+ * into; `path` is for sentences. */
+shoal_status config_parse(struct shoal_serve_opts *opts, const char *path, char *text);
+
+#endif

@@ -1,0 +1,377 @@
+/* A server from its options to its end. */
+#include "serve/server.h"
+#include "file/file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TICK 0.25 /* seconds between looks at the clients, at most */
+#define SHOWN 1.0 /* and between numbers for the page */
+enum { SPARE_FILES = 64 };
+#define BODIES_HELD ((uint64_t)256 << 20) /* bytes of bodies at once, or four of the largest */
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+struct shoal_serve_opts shoal_serve_default(void)
+{
+    return (struct shoal_serve_opts){
+        .inference = "127.0.0.1:8080",
+        .management = "127.0.0.1:8081",
+        .metrics = "127.0.0.1:8082",
+        .workers = 1,
+        .batch_size = 64,
+        .max_batch_delay = 5,
+        .queue_size = 1000,
+        .response_timeout = 120,
+        .max_body = 6553500,
+        .max_header = 8192,
+        .max_connections = 16384,
+        .timeout = 30,
+        .drain = 30,
+        .reload_every = 1,
+    };
+}
+
+static shoal_status bad(const char *field, double found, const char *want)
+{
+    return shoal_fail(SHOAL_EINVAL, "serve: %s is %g, want %s", field, found, want);
+}
+
+static shoal_status check_tls(const struct shoal_serve_opts *o)
+{
+    if (!o->tls_cert == !o->tls_key)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "serve: found %s alone, want tls_cert and tls_key together",
+                      o->tls_cert ? "tls_cert" : "tls_key");
+}
+
+shoal_status shoal_serve_check(const struct shoal_serve_opts *o)
+{
+    if (o->workers > WORKERS_MAX)
+        return bad("workers", o->workers, "0 to 64");
+    if (o->threads > 256)
+        return bad("threads", o->threads, "0 to 256");
+    if (o->batch_size < 1 || o->batch_size > 4096)
+        return bad("batch_size", o->batch_size, "1 to 4096");
+    if (o->max_batch_delay > 10000)
+        return bad("max_batch_delay", o->max_batch_delay, "at most 10000 milliseconds");
+    if (o->queue_size < 1 || o->queue_size > 1000000)
+        return bad("queue_size", o->queue_size, "1 to 1000000");
+    if (o->response_timeout < 1 || o->response_timeout > 86400)
+        return bad("response_timeout", o->response_timeout, "1 to 86400 seconds");
+    if (o->max_body < 1 || o->max_body > (uint64_t)1 << 32)
+        return bad("max_body", (double)o->max_body, "1 byte to 4 GiB");
+    if (o->max_header < 1024 || o->max_header > 1 << 20)
+        return bad("max_header", (double)o->max_header, "1 KiB to 1 MiB");
+    if (o->max_connections < 1 || o->max_connections > 1000000)
+        return bad("max_connections", o->max_connections, "1 to 1000000");
+    if (!(o->rate >= 0) || !(o->timeout >= 0.1 && o->timeout <= 3600))
+        return bad("timeout", o->timeout, "0.1 to 3600 seconds, and a rate of 0 or more");
+    if (!(o->drain >= 0 && o->drain <= 3600) || !(o->reload_every >= 0.01))
+        return bad("reload_every", o->reload_every, "0.01 or more, and a drain of 0 to 3600");
+    if (o->load_all && !o->model_store)
+        return shoal_fail(SHOAL_EINVAL, "serve: load_all is on, want a model_store too");
+    return check_tls(o);
+}
+
+static void settings_of(struct shoal_server *s, const struct shoal_serve_opts *o)
+{
+    s->http.threads = pool_threads(o->threads);
+    s->http.max_body = o->max_body;
+    s->http.max_header = o->max_header;
+    s->http.max_held = BODIES_HELD > 4 * o->max_body ? BODIES_HELD : 4 * o->max_body;
+    s->http.max_connections = o->max_connections;
+    s->http.max_per_client = o->max_per_client;
+    s->http.timeout = o->timeout;
+    s->drain = o->drain;
+    s->reload_every = o->reload_every;
+    if (gethostname(s->hostname, sizeof s->hostname - 1) != 0)
+        snprintf(s->hostname, sizeof s->hostname, "localhost");
+    if (getrandom(&s->seed, sizeof s->seed, 0) != sizeof s->seed)
+        s->seed = (uint64_t)time(NULL); /* ids alone depend on it */
+    limiter_init(&s->limiter, o->rate, s->seed);
+    s->tally.began = clock_now();
+}
+
+/* As many descriptors as connections need, or fewer connections. */
+static void raise_files(struct shoal_server *s)
+{
+    struct rlimit files;
+    unsigned most;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+        return;
+    if (files.rlim_cur < s->http.max_connections + SPARE_FILES) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+        getrlimit(RLIMIT_NOFILE, &files);
+    }
+    most =
+        files.rlim_cur > 4 * SPARE_FILES ? (unsigned)(files.rlim_cur - SPARE_FILES) : SPARE_FILES;
+    if (s->http.max_connections > most)
+        s->http.max_connections = most;
+}
+
+/* ---- starting ----------------------------------------------------------------------------------
+ */
+
+static bool is_none(const char *address)
+{
+    return !address || !*address || strcmp(address, "none") == 0;
+}
+
+static shoal_status open_listeners(struct shoal_server *s, const struct shoal_serve_opts *o)
+{
+    const char *const texts[LISTENERS] = {o->inference, o->management, o->metrics};
+    static const unsigned roles[LISTENERS] = {ROLE_INFERENCE, ROLE_MANAGEMENT, ROLE_METRICS};
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < LISTENERS && st == SHOAL_OK; i++) {
+        size_t same = 0;
+
+        s->which[i] = LISTENERS;
+        if (is_none(texts[i]))
+            continue;
+        while (same < i && (s->which[same] == LISTENERS || strcmp(texts[same], texts[i]) != 0))
+            same++;
+        s->which[i] = same < i ? s->which[same] : s->nlisteners;
+        if (same == i)
+            st = listener_open(&s->listeners[s->nlisteners++], texts[i]);
+        s->listeners[s->which[i]].roles |= roles[i];
+    }
+    if (st == SHOAL_OK && s->nlisteners == 0)
+        st = shoal_fail(SHOAL_EINVAL, "serve: found no address, want one at least");
+    s->local = true;
+    for (size_t i = 0; i < s->nlisteners; i++)
+        s->local = s->local && s->listeners[i].loopback;
+    return st;
+}
+
+static shoal_status read_secrets(struct shoal_server *s, const struct shoal_serve_opts *o)
+{
+    size_t len;
+    shoal_status st = o->token_file ? tokens_read(&s->tokens, o->token_file) : SHOAL_OK;
+
+    if (st == SHOAL_OK && o->tls_cert)
+        st = stream_slurp(&s->http.cert, &len, o->tls_cert, 1 << 20);
+    if (st == SHOAL_OK && o->tls_key)
+        st = stream_slurp(&s->http.key, &len, o->tls_key, 1 << 20);
+    return st;
+}
+
+static shoal_status open_registry(struct shoal_server *s, const struct shoal_serve_opts *o)
+{
+    struct model_settings settings = {
+        .batch_size = o->batch_size,
+        .max_batch_delay = o->max_batch_delay,
+        .queue_size = o->queue_size,
+        .min_workers = o->workers,
+        .max_workers = o->workers,
+        .response_timeout = o->response_timeout,
+    };
+    shoal_status st =
+        registry_init(&s->registry, servable_kinds, o->model_store, o->state, &settings);
+
+    s->registry.log = o->log;
+    s->registry.user = o->user_data;
+    return st;
+}
+
+static shoal_status open_models(struct shoal_server *s, const struct shoal_serve_opts *o)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < o->nmodels && st == SHOAL_OK; i++)
+        st = registry_add_path(&s->registry, o->models[i]);
+    if (st == SHOAL_OK)
+        st = state_load(&s->registry);
+    if (st == SHOAL_OK && o->load_all)
+        st = registry_add_all(&s->registry);
+    return st;
+}
+
+/* ---- now and then
+ * -------------------------------------------------------------------------------- */
+
+static void wait_for_tick(struct shoal_server *s, double seconds)
+{
+    double until = clock_now() + seconds;
+    struct timespec end = {(time_t)until, (long)((until - floor(until)) * 1e9)};
+
+    while (!s->stop && clock_now() < until)
+        pthread_cond_timedwait(&s->tick, &s->tick_lock, &end);
+}
+
+static void *ticker(void *arg)
+{
+    struct shoal_server *s = arg;
+    double reload = clock_now() + s->reload_every, shown = clock_now();
+
+    pthread_mutex_lock(&s->tick_lock);
+    while (!s->stop) {
+        double now;
+
+        wait_for_tick(s, s->reload_every < TICK ? s->reload_every : TICK);
+        pthread_mutex_unlock(&s->tick_lock);
+        now = clock_now();
+        for (size_t i = 0; i < s->nlisteners; i++)
+            http_sweep(s->listeners[i].http, now);
+        if (now >= reload) {
+            registry_reload(&s->registry);
+            reload = now + s->reload_every;
+        }
+        if (now - shown >= SHOWN) {
+            registry_shown(&s->registry, now - shown);
+            shown = now;
+        }
+        pthread_mutex_lock(&s->tick_lock);
+    }
+    pthread_mutex_unlock(&s->tick_lock);
+    return NULL;
+}
+
+static shoal_status start_ticker(struct shoal_server *s)
+{
+    if (pthread_create(&s->ticker, NULL, ticker, s) != 0)
+        return shoal_fail(SHOAL_ELIMIT, "serve: the system gives no thread");
+    s->ticking = true;
+    return SHOAL_OK;
+}
+
+static void stop_ticker(struct shoal_server *s)
+{
+    if (!s->ticking)
+        return;
+    pthread_mutex_lock(&s->tick_lock);
+    s->stop = true;
+    pthread_cond_signal(&s->tick);
+    pthread_mutex_unlock(&s->tick_lock);
+    pthread_join(s->ticker, NULL);
+    s->ticking = false;
+}
+
+static void locks_init(struct shoal_server *s)
+{
+    pthread_condattr_t attr;
+
+    pthread_mutex_init(&s->tick_lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->tick, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+/* ---- the server
+ * ------------------------------------------------------------------------------------ */
+
+static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts *o)
+{
+    shoal_status st = open_registry(s, o); /* first: a stop at any point ends it */
+
+    if (st == SHOAL_OK)
+        st = read_secrets(s, o);
+    if (st == SHOAL_OK)
+        st = open_listeners(s, o);
+    if (st == SHOAL_OK && !s->local && !s->tokens.on)
+        st = shoal_fail(SHOAL_EINVAL, "serve: an address reaches beyond this machine, want a "
+                                      "token_file too");
+    if (st == SHOAL_OK && o->user)
+        st = privileges_drop(o->user);
+    if (st == SHOAL_OK && o->sandbox)
+        st = sandbox_enter();
+    if (st == SHOAL_OK)
+        st = open_models(s, o);
+    raise_files(s);
+    for (size_t i = 0; i < s->nlisteners && st == SHOAL_OK; i++)
+        st = http_start(&s->listeners[i].http, s, &s->listeners[i]);
+    return st == SHOAL_OK ? start_ticker(s) : st;
+}
+
+shoal_status shoal_serve_start(shoal_server **out, const struct shoal_serve_opts *opts)
+{
+    shoal_status st = shoal_serve_check(opts);
+    struct shoal_server *s;
+
+    *out = NULL;
+    if (st != SHOAL_OK)
+        return st;
+    s = mem_array(1, sizeof *s);
+    if (!s)
+        return SHOAL_ENOMEM;
+    locks_init(s);
+    settings_of(s, opts);
+    st = start(s, opts);
+    if (st != SHOAL_OK) {
+        char sentence[512];
+
+        snprintf(sentence, sizeof sentence, "%s", shoal_error());
+        shoal_serve_stop(s);
+        return shoal_fail(st, "%s", sentence);
+    }
+    *out = s;
+    return SHOAL_OK;
+}
+
+const char *shoal_serve_address(const shoal_server *s, enum shoal_listener which)
+{
+    return s->which[which] < LISTENERS ? s->listeners[s->which[which]].address : "";
+}
+
+size_t shoal_serve_models(const shoal_server *s)
+{
+    struct registry *r = (struct registry *)(uintptr_t)&s->registry;
+    size_t n;
+
+    pthread_rwlock_rdlock(&r->lock);
+    n = r->len;
+    pthread_rwlock_unlock(&r->lock);
+    return n;
+}
+
+/* Until nothing is under way, and then a moment more: what a client sent just
+ * before may still be on the wire. */
+static void drain(struct shoal_server *s)
+{
+    double end = clock_now() + s->drain, quiet = 0;
+    struct timespec nap = {0, 5000000};
+
+    while (clock_now() < end && quiet < 0.05) {
+        quiet = atomic_load(&s->under_way) == 0 ? quiet + 0.005 : 0;
+        nanosleep(&nap, NULL);
+    }
+}
+
+void shoal_serve_stop(shoal_server *s)
+{
+    if (!s)
+        return;
+    atomic_store(&s->draining, true);
+    for (size_t i = 0; i < s->nlisteners; i++)
+        http_quiesce(s->listeners[i].http);
+    if (s->ticking)
+        drain(s);
+    stop_ticker(s);
+    registry_close(&s->registry); /* wakes whoever still waits */
+    for (size_t i = 0; i < s->nlisteners; i++) {
+        http_stop(s->listeners[i].http);
+        if (s->listeners[i].fd >= 0 && !s->listeners[i].http)
+            close(s->listeners[i].fd);
+    }
+    registry_fini(&s->registry);
+    limiter_fini(&s->limiter);
+    pthread_mutex_destroy(&s->tick_lock);
+    pthread_cond_destroy(&s->tick);
+    if (s->http.key)
+        explicit_bzero(s->http.key, strlen(s->http.key));
+    explicit_bzero(&s->tokens, sizeof s->tokens);
+    free(s->http.key);
+    free(s->http.cert);
+    free(s);
+}

@@ -1,0 +1,72 @@
+/* server: all that one server holds; not a door. */
+#ifndef SHOAL_SERVE_SERVER_H
+#define SHOAL_SERVE_SERVER_H
+
+#include "serve/request.h"
+
+enum { LISTENERS = 3 };
+
+struct http; /* a listener at work: http.c */
+
+struct listener {
+    unsigned roles;
+    char address[80]; /* as bound */
+    bool loopback;
+    int fd;
+    struct http *http;
+};
+
+struct shoal_server {
+    struct registry registry;
+    struct server_tally tally;
+    struct tokens tokens;
+    struct limiter limiter;
+    char hostname[65];
+    bool local;    /* nobody but this machine can reach it */
+    uint64_t seed; /* of request ids */
+    _Atomic uint64_t ids;
+    _Atomic uint64_t under_way;
+    _Atomic uint64_t held; /* bytes of bodies */
+    atomic_bool draining;
+
+    struct http_settings {
+        unsigned threads;
+        uint64_t max_body, max_header;
+        uint64_t max_held; /* bodies of all requests together */
+        unsigned max_connections, max_per_client;
+        double timeout;
+        char *cert, *key; /* PEM, or NULL */
+    } http;
+
+    struct listener listeners[LISTENERS];
+    size_t nlisteners;
+    size_t which[LISTENERS]; /* by enum shoal_listener; LISTENERS: none */
+
+    pthread_t ticker;
+    bool ticking;
+    pthread_mutex_t tick_lock;
+    pthread_cond_t tick;
+    bool stop;
+    double drain, reload_every;
+};
+
+/* ---- http.c ---- */
+
+shoal_status http_start(struct http **out, struct shoal_server *s, struct listener *l);
+/* Accepts nothing more. */
+void http_quiesce(struct http *h);
+void http_stop(struct http *h);
+/* Ends connections whose client takes too long; now and then. */
+void http_sweep(struct http *h, double now);
+
+/* ---- listen.c ---- */
+
+/* "127.0.0.1:8080", "[::1]:0", "http://localhost:8080/"; false: no such. */
+bool address_parse(const char *text, char host[64], char port[8]);
+/* Binds and listens; the address as bound and whether it is loopback go to *l. */
+shoal_status listener_open(struct listener *l, const char *text);
+/* Gives up being root, and what no server needs (sandbox). */
+shoal_status privileges_drop(const char *user);
+shoal_status sandbox_enter(void);
+
+#endif

@@ -1,0 +1,14 @@
+# What cannot be served is said before anything listens.
+alone="--no-sandbox --inference-address 127.0.0.1:0 --management-address none --metrics-address none"
+
+try shoal serve $alone nowhere.bin
+try shoal serve $alone =x
+try shoal serve --no-sandbox --inference-address nonsense --management-address none --metrics-address none
+try shoal serve --no-sandbox --inference-address none --management-address none --metrics-address none
+try shoal serve $alone --model-store nowhere
+try shoal serve $alone --load-all
+try shoal serve $alone --tls-cert x
+try shoal serve $alone --user nobody-of-that-name
+echo 'workers = many' >serve.conf
+try shoal serve --config serve.conf
+try shoal serve --batch-size 0

@@ -1,0 +1,94 @@
+/* What strangers send: any bytes as an address, a form, a multipart body or JSON are
+ * refused with a sentence or give parts that lie within them. The quick reader of
+ * numbers agrees with jansson wherever it has an opinion. */
+#include "serve/parse.h"
+#include "serve/registry.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool truth)
+{
+    if (!truth)
+        abort();
+}
+
+static void check_query(const struct query *q)
+{
+    for (size_t i = 0; i < q->nsegments; i++)
+        require(q->segments[i][0] != '\0' || strlen(q->segments[i]) == 0);
+    for (size_t i = 0; i < q->nfields; i++) {
+        uint64_t n = 5;
+
+        require(query_get(q, q->fields[i].key) != NULL);
+        if (query_u64(q, q->fields[i].key, 1, 9, &n) == SHOAL_OK)
+            require(n >= 1 && n <= 9);
+    }
+}
+
+static void try_addresses(const char *text, const uint8_t *data, size_t size)
+{
+    struct query q;
+
+    if (query_init(&q, text) == SHOAL_OK)
+        check_query(&q);
+    query_fini(&q);
+    if (query_init_form(&q, (const char *)data, size) == SHOAL_OK)
+        check_query(&q);
+    query_fini(&q);
+    if (name_fits(text) || file_fits(text))
+        require(!strchr(text, '/') && text[0] != '.');
+}
+
+static void try_multipart(const char *body, size_t size)
+{
+    struct part parts[PARTS_MAX];
+    size_t n;
+
+    if (multipart_parse(parts, &n, "multipart/form-data; boundary=\"B\"", body, size) != SHOAL_OK)
+        return;
+    require(n > 0 && n <= PARTS_MAX);
+    for (size_t i = 0; i < n; i++)
+        require(parts[i].at >= body && parts[i].at + parts[i].len <= body + size);
+}
+
+static void same_row(const struct tree *row, const float *at, size_t width)
+{
+    require(tree_kind(row) == TREE_LIST && tree_len(row) == width);
+    for (size_t i = 0; i < width; i++)
+        require((float)tree_number(tree_at(row, i)) == at[i]);
+}
+
+static void try_json(const char *body, size_t size)
+{
+    struct figures f = {0};
+    struct tree *t = NULL;
+    bool read = tree_parse(&t, body, size) == SHOAL_OK;
+
+    if (figures_scan(&f, body, size) && read) {
+        const struct tree *list = f.instances ? tree_get(t, "instances") : t;
+
+        require(f.len == f.rows * f.width);
+        for (size_t i = 0; i < f.rows; i++)
+            same_row(f.nested ? tree_at(list, i) : list, f.at + i * f.width, f.width);
+    }
+    figures_fini(&f);
+    tree_free(t);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+
+    memcpy(text, data, size);
+    text[size] = '\0';
+    try_addresses(text, data, size);
+    try_multipart((const char *)data, size);
+    try_json((const char *)data, size);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,638 @@
+#!/usr/bin/env python3
+"""The server over loopback: TorchServe's documented requests, what is malformed,
+limits, tokens, replacement under load, restart and stop.
+
+    tests/serve/loopback.py SHOAL
+
+Prints TAP. Ports are the system's choice; every wait is bounded.
+"""
+
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import ssl
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+SHOAL = os.path.abspath(sys.argv[1])
+PATIENCE = 60  # seconds for anything that must happen
+cases = 0
+failed = 0
+
+
+def check(name, truth, detail=""):
+    """One TAP line."""
+    global cases, failed
+    cases += 1
+    failed += not truth
+    print(("ok" if truth else "not ok") + f" {cases} - {name}", flush=True)
+    if not truth and detail != "":
+        print("# " + str(detail)[:1000].replace("\n", "\n# "))
+
+
+class Server:
+    """A server of its own and its three addresses."""
+
+    def __init__(self, *args, cwd, sandbox=False):
+        # A leak checker traces the process at its end, which the sandbox would refuse.
+        self.process = subprocess.Popen(
+            [SHOAL, "serve", *args, "--sandbox" if sandbox else "--no-sandbox"], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.address = {}
+        self.said = []
+        for line in self.process.stdout:
+            fields = line.split()
+            if fields[0] == "models":
+                break
+            self.address[fields[0]] = fields[1].split("://")[1]
+        threading.Thread(target=self.listen, daemon=True).start()
+
+    def listen(self):
+        for line in self.process.stderr:
+            self.said.append(line.strip())
+
+    def ask(self, method, path, body=None, headers=None, where="inference"):
+        host, port = self.address[where].rsplit(":", 1)
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        try:
+            connection.request(method, path, body, headers or {})
+            answer = connection.getresponse()
+            return Answer(answer.status, answer.headers, answer.read())
+        finally:
+            connection.close()
+
+    def raw(self, data, where="inference", wait=PATIENCE):
+        """Sends bytes as they are; all that comes back until the other side ends."""
+        host, port = self.address[where].rsplit(":", 1)
+        with socket.create_connection((host, int(port)), timeout=wait) as s:
+            s.sendall(data)
+            back = b""
+            try:
+                while True:
+                    part = s.recv(65536)
+                    if not part:
+                        break
+                    back += part
+            except (TimeoutError, ConnectionResetError):
+                pass
+            return back
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self):
+        try:
+            return json.loads(self.body)
+        except ValueError:
+            return None
+
+    def error(self):
+        j = self.json()
+        return (self.status, j.get("type")) if isinstance(j, dict) and "code" in j else (self.status, None)
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:300]!r}"
+
+
+def vectors(path, words, dim=4, scale=1.0):
+    """Word i's row, so that neighbours of the list are neighbours in space."""
+    with open(path + ".new", "w") as f:
+        f.write(f"{len(words)} {dim}\n")
+        for i, word in enumerate(words):
+            row = [scale * (1 + 0.1 * i if j == 0 else 1.0 / (1 + i) if j == 1 else 0.5) for j in range(dim)]
+            f.write(word + " " + " ".join(f"{x:.4f}" for x in row) + "\n")
+    os.replace(path + ".new", path)
+
+
+def multipart(parts, boundary="----xyz"):
+    body = b""
+    for name, data in parts:
+        body += f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"; filename="f"\r\n\r\n'.encode()
+        body += data + b"\r\n"
+    body += f"--{boundary}--\r\n".encode()
+    return body, {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+
+
+WORDS = ["sea", "fish", "shoal", "tide", "wave", "reef", "salt", "boat"]
+ANY = ["--inference-address", "127.0.0.1:0", "--management-address", "127.0.0.2:0", "--metrics-address", "127.0.0.3:0"]
+
+
+def inference(s):
+    a = s.ask("GET", "/ping")
+    check("GET /ping says Healthy", a.status == 200 and a.json() == {"status": "Healthy"}, a)
+    check("every answer has a request id", re.fullmatch(r"[0-9a-f-]{36}", a.headers["x-request-id"] or ""))
+    for method, path in (("OPTIONS", "/"), ("GET", "/api-description")):
+        a = s.ask(method, path)
+        j = a.json() or {}
+        check(f"{method} {path} describes the interface", a.status == 200 and j.get("openapi") == "3.0.1"
+              and "/predictions/{model_name}" in j["paths"] and "/models" not in j["paths"], a)
+
+    a = s.ask("PUT", "/predictions/words", b"fish")
+    near = a.json()
+    check("PUT /predictions (curl -T) gives words and scores", a.status == 200 and len(near) == 5
+          and "fish" not in near and all(0 < x <= 1 for x in near.values()), a)
+    body, headers = multipart([("data", b"fish")])
+    a = s.ask("POST", "/predictions/words", body, headers)
+    check("a multipart part (curl -F) gives the same", a.json() == near, a)
+    body, headers = multipart([("data", b"fish"), ("data", b"tide")])
+    a = s.ask("POST", "/predictions/words", body, headers)
+    check("two parts give a list of two", isinstance(a.json(), list) and a.json()[0] == near and len(a.json()) == 2, a)
+    form = {"Content-Type": "application/x-www-form-urlencoded"}
+    check("a form's field data (curl -d data=) gives the same",
+          s.ask("POST", "/predictions/words", b"data=fish", form).json() == near)
+    check("a bare word in a form (curl -d) gives the same",
+          s.ask("POST", "/predictions/words", b"fish", form).json() == near)
+    as_json = {"Content-Type": "application/json"}
+    check("JSON text gives the same", s.ask("POST", "/predictions/words", b'"fish"', as_json).json() == near)
+    a = s.ask("POST", "/predictions/words", b'["fish","tide"]', as_json)
+    check("a JSON list gives a list", isinstance(a.json(), list) and len(a.json()) == 2 and a.json()[0] == near, a)
+    a = s.ask("POST", "/predictions/words", b'{"words":["fish"],"k":2}', as_json)
+    check("k says how many", [len(x) for x in a.json()] == [2], a)
+    a = s.ask("POST", "/predictions/words", b'{"words":["fish"],"vectors":true}', as_json)
+    check("vectors gives the rows", a.json() == [[1.1, 0.5, 0.5, 0.5]], a)
+    check("a version that is there answers", s.ask("POST", "/predictions/words/1.0", b"fish").json() == near)
+
+    check("an unknown model is ModelNotFoundException",
+          s.ask("POST", "/predictions/none", b"x").error() == (404, "ModelNotFoundException"))
+    a = s.ask("POST", "/predictions/none", b"x").json()
+    check("its message is TorchServe's", a == {"code": 404, "type": "ModelNotFoundException",
+                                               "message": "Model not found: none"}, a)
+    check("an unknown version is ModelVersionNotFoundException",
+          s.ask("POST", "/predictions/words/9", b"x").error() == (404, "ModelVersionNotFoundException"))
+    check("a GET of predictions is MethodNotAllowedException",
+          s.ask("GET", "/predictions/words").error() == (405, "MethodNotAllowedException"))
+    check("an unknown path is ResourceNotFoundException",
+          s.ask("GET", "/nothing/here").error() == (404, "ResourceNotFoundException"))
+    check("management is not found at the inference address",
+          s.ask("GET", "/models").error() == (404, "ResourceNotFoundException"))
+
+
+def embeddings(s):
+    a = s.ask("GET", "/models/words/similar?word=fish&k=3").json()
+    check("similar gives the nearest words, best first", a["word"] == "fish" and len(a["similar"]) == 3
+          and a["similar"] == sorted(a["similar"], key=lambda x: -x["score"]), a)
+    a = s.ask("GET", "/models/words/analogy?a=sea&b=fish&c=tide&k=2").json()
+    check("analogy answers with none of its three words", len(a["answers"]) == 2
+          and not {"sea", "fish", "tide"} & {x["word"] for x in a["answers"]}, a)
+    a = s.ask("GET", "/models/words/vector?word=sea").json()
+    check("vector gives the row", a == {"word": "sea", "vector": [1, 1, 0.5, 0.5]}, a)
+    a = s.ask("GET", "/models/words/map?word=sea&k=4").json()
+    check("map gives a place to the word and its neighbours", len(a["map"]) == 5 and a["map"][0]["word"] == "sea"
+          and all("x" in p and "y" in p for p in a["map"]), a)
+    a = s.ask("GET", "/models/words/similar?word=fsh")
+    check("an unknown word is 404 and those spelt alike are named", a.status == 404 and "did you mean fish" in
+          a.json()["message"], a)
+    for query in ("", "?word=", "?word=fish&k=0", "?word=fish&k=x", "?word=%00", "?word=%zz"):
+        check(f"similar{query} is a bad request", s.ask("GET", "/models/words/similar" + query).status == 400)
+
+
+def protocols(s):
+    a = s.ask("GET", "/v2").json()
+    check("GET /v2 names the server", a["name"] == "shoal" and "version" in a and "extensions" in a, a)
+    check("GET /v2/health/live", s.ask("GET", "/v2/health/live").json() == {"live": True})
+    check("GET /v2/health/ready", s.ask("GET", "/v2/health/ready").json() == {"ready": True})
+    a = s.ask("GET", "/v2/models/words").json()
+    check("GET /v2/models/NAME gives inputs and outputs", a["inputs"][0]["datatype"] == "BYTES"
+          and a["outputs"] == [{"name": "vectors", "datatype": "FP32", "shape": [-1, 4]}] and a["versions"] == ["1.0"], a)
+    check("the same of a version", s.ask("GET", "/v2/models/words/versions/1.0").json() == a)
+    check("GET .../ready", s.ask("GET", "/v2/models/words/ready").json() == {"name": "words", "ready": True})
+    infer = {"id": "42", "inputs": [{"name": "words", "shape": [2], "datatype": "BYTES", "data": ["sea", "fish"]}]}
+    a = s.ask("POST", "/v2/models/words/infer", json.dumps(infer)).json()
+    check("POST .../infer gives a tensor", a["id"] == "42" and a["model_name"] == "words" and a["outputs"] ==
+          [{"name": "vectors", "datatype": "FP32", "shape": [2, 4], "data": [1, 1, 0.5, 0.5, 1.1, 0.5, 0.5, 0.5]}], a)
+    for bad in ("{}", "[]", '{"inputs":[]}', '{"inputs":[{"name":"a"}]}',
+                '{"inputs":[{"name":"a","shape":[3],"datatype":"BYTES","data":["sea"]}]}',
+                '{"inputs":[{"name":"a","shape":[-1],"datatype":"BYTES","data":["sea"]}]}',
+                '{"inputs":[{"name":"a","shape":[1e99],"datatype":"FP32","data":[1]}]}',
+                '{"inputs":[{"name":"a","shape":[2],"datatype":"FP32","data":[[1]]}]}'):
+        a = s.ask("POST", "/v2/models/words/infer", bad)
+        check(f"infer of {bad[:50]} is an error", a.status == 400 and "error" in a.json(), a)
+    a = s.ask("POST", "/v1/models/words:predict", '{"instances":["sea","fish"]}').json()
+    check("POST /v1/models/NAME:predict gives predictions", len(a["predictions"]) == 2, a)
+    check("GET /v1/models/NAME says ready", s.ask("GET", "/v1/models/words").json() == {"name": "words", "ready": True})
+    check("errors of /v2 are the protocol's", "error" in s.ask("GET", "/v2/models/none").json())
+
+
+def management(s):
+    def m(method, path, body=None, headers=None):
+        return s.ask(method, path, body, headers, "management")
+
+    a = m("POST", "/models?url=words.vec&model_name=noop")
+    check("registering without workers is 200 and says so", a.status == 200 and a.json()["status"] ==
+          'Model "noop" Version: 1.0 registered with 0 initial workers. Use scale workers API to add workers for '
+          "the model.", a)
+    a = s.ask("POST", "/predictions/noop", b"sea")
+    check("a model without workers is 503 with Retry-After", a.error() == (503, "ServiceUnavailableException")
+          and a.headers["Retry-After"] and "has no worker to serve inference request" in a.json()["message"], a)
+    a = m("POST", "/models?url=words.vec&model_name=noop&model_version=2.0&initial_workers=1&synchronous=true")
+    check("registering with workers, synchronously, is 200", a.status == 200 and a.json()["status"] ==
+          'Model "noop" Version: 2.0 registered with 1 initial workers', a)
+    a = m("POST", "/models?url=words.vec&model_name=third&initial_workers=1&synchronous=false")
+    check("asynchronously it is 202", a.status == 202 and a.json()["status"] == "Processing worker updates...", a)
+    a = m("POST", "/models", json.dumps({"url": "words.vec", "model_name": "fourth", "batch_size": 3}),
+          {"Content-Type": "application/json"})
+    check("parameters may come as JSON", a.status == 200, a)
+    check("a version that is there is ConflictStatusException",
+          m("POST", "/models?url=words.vec&model_name=noop").error() == (409, "ConflictStatusException"))
+    for url in ("../words.vec", "/etc/passwd", "sub%2Fx", ".state", "http://host/x.mar", "https://host/x", "file:///x"):
+        a = m("POST", "/models?url=" + url)
+        check(f"registering {url} is BadRequestException", a.error() == (400, "BadRequestException"), a)
+    check("registering what is not there is ModelNotFoundException",
+          m("POST", "/models?url=none.vec").error() == (404, "ModelNotFoundException"))
+    a = m("POST", "/models?url=junk.bin")
+    check("registering what is no model is BadRequestException, without a path", a.error() ==
+          (400, "BadRequestException") and "/" not in a.json()["message"].replace("/s", ""), a)
+    check("registering without url is BadRequestException", m("POST", "/models").json()["message"] ==
+          "Parameter url is required.")
+
+    a = m("PUT", "/models/noop?min_worker=3")
+    check("scaling is 202", a.status == 202 and a.json()["status"] == "Processing worker updates...", a)
+    a = m("PUT", "/models/noop?min_worker=3&synchronous=true")
+    check("scaling, synchronously, is 200", a.status == 200
+          and a.json()["status"] == "Workers scaled to 3 for model: noop", a)
+    a = m("PUT", "/models/noop/2.0?min_worker=2&synchronous=true")
+    check("scaling a version names it", a.status == 200
+          and a.json()["status"] == "Workers scaled to 2 for model: noop, version: 2.0", a)
+    check("max_worker below min_worker is refused",
+          m("PUT", "/models/noop?min_worker=3&max_worker=2").json()["message"] ==
+          "max_worker cannot be less than min_worker.")
+    check("scaling an unknown model is 404", m("PUT", "/models/none?min_worker=1").error() ==
+          (404, "ModelNotFoundException"))
+
+    a = m("GET", "/models/noop").json()
+    want = {"modelName", "modelVersion", "modelUrl", "engine", "runtime", "minWorkers", "maxWorkers", "batchSize",
+            "maxBatchDelay", "workers", "jobQueueStatus"}
+    check("describing gives TorchServe's fields", isinstance(a, list) and len(a) == 1 and want <= a[0].keys()
+          and len(a[0]["workers"]) == 3 and a[0]["workers"][0]["status"] == "READY" and
+          {"id", "startTime", "status", "gpu", "memoryUsage"} <= a[0]["workers"][0].keys() and
+          a[0]["jobQueueStatus"].keys() == {"remainingCapacity", "pendingRequests"}, a)
+    check("describing a version", m("GET", "/models/noop/2.0").json()[0]["modelVersion"] == "2.0")
+    check("describing all versions", [x["modelVersion"] for x in m("GET", "/models/noop/all").json()] == ["1.0", "2.0"])
+    a = m("GET", "/models/noop?customized=true").json()[0]
+    check("customized metadata is an object as text", json.loads(a["customizedMetadata"])["words"] == "8", a)
+
+    a = m("GET", "/models").json()
+    check("listing gives names and files", {"modelName": "noop", "modelUrl": "words.vec"} in a["models"]
+          and "nextPageToken" not in a, a)
+    first = m("GET", "/models?limit=2").json()
+    second = m("GET", f"/models?limit=2&next_page_token={first['nextPageToken']}").json()
+    names = [x["modelName"] for x in first["models"] + second["models"]]
+    check("listing page by page gives each once", names == ["fourth", "noop", "third", "words"], (first, second))
+
+    a = m("PUT", "/models/noop/2.0/set-default")
+    check("set-default is 200", a.status == 200 and a.json()["status"] ==
+          'Default version successfully updated for model "noop" to "2.0"', a)
+    check("set-default of an unknown version is 404", m("PUT", "/models/noop/7/set-default").error() ==
+          (404, "ModelVersionNotFoundException"))
+    check("the default version cannot be ended beside others", m("DELETE", "/models/noop/2.0").error() ==
+          (403, "InvalidModelVersionException"))
+    a = m("DELETE", "/models/noop/1.0")
+    check("ending a version is 200", a.status == 200 and a.json()["status"] == 'Model "noop" unregistered', a)
+    m("DELETE", "/models/third")
+    m("DELETE", "/models/fourth")
+    check("ending an unknown model is 404", m("DELETE", "/models/third").error() == (404, "ModelNotFoundException"))
+    a = m("OPTIONS", "/")
+    check("OPTIONS / describes management", "/models" in a.json()["paths"], a)
+    check("a wrong method is 405", m("PATCH", "/models/noop").error() == (405, "MethodNotAllowedException"))
+
+
+def metrics(s):
+    a = s.ask("GET", "/metrics", where="metrics")
+    text = a.body.decode()
+    names = ["Requests2XX", "Requests4XX", "Requests5XX", "ts_inference_requests_total",
+             "ts_inference_latency_microseconds", "ts_queue_latency_microseconds", "QueueTime", "WorkerThreadTime",
+             "WorkerLoadTime", "CPUUtilization", "MemoryUsed", "MemoryAvailable", "MemoryUtilization", "DiskUsage",
+             "DiskUtilization", "DiskAvailable", "HandlerTime", "PredictionTime"]
+    missing = [n for n in names if f"\n# TYPE {n} " not in "\n" + text]
+    check("metrics have TorchServe's names", a.status == 200 and not missing, missing)
+    lines = [x for x in text.splitlines() if not x.startswith("#")]
+    check("every line is Prometheus'", all(re.fullmatch(r'[A-Za-z_:]\w*\{([\w\[\]]+="[^"]*",?)*\} \S+', x) for x in lines),
+          [x for x in lines if not re.fullmatch(r'[A-Za-z_:]\w*\{([\w\[\]]+="[^"]*",?)*\} \S+', x)][:3])
+    check("there are histograms of every stage", all(f'stage="{stage}"' in text for stage in
+                                                     ("read", "queue", "run", "write", "all")))
+    a = s.ask("GET", "/metrics?name[]=ts_inference_latency_microseconds&name[]=Requests2XX", where="metrics")
+    check("name[] chooses", set(re.findall(r"# TYPE (\S+)", a.body.decode())) ==
+          {"ts_inference_latency_microseconds", "Requests2XX"}, a)
+
+
+def malformed(s):
+    as_json = {"Content-Type": "application/json"}
+    for bad in (b"", b"{", b"[", b'{"words":', b"nul", b'["fish"', b'"\xff"', b"[" * 100000, b'{"a":1', b"[]", b"{}",
+                b"[1,2,3]", b"[[1],[2]]", b"null", b"true", b'{"instances":[]}', b'{"words":[1]}',
+                b'{"words":["fish"],"k":-1}', b'{"words":["fish"],"k":1e9}', b'[{"word":"fish"},7]'):
+        a = s.ask("POST", "/predictions/words", bad, as_json)
+        check(f"JSON {bad[:20]!r} is a bad request", a.status == 400 and a.error()[1] == "BadRequestException", a)
+    body, headers = multipart([("data", b"fish")])
+    for cut in (0, 5, 30, len(body) - 5):
+        a = s.ask("POST", "/predictions/words", body[:cut], headers)
+        check(f"multipart cut at {cut} is a bad request", a.status == 400, a)
+    a = s.ask("POST", "/predictions/words", body, {"Content-Type": "multipart/form-data"})
+    check("multipart without a boundary is a bad request", a.status == 400, a)
+    for path in ("/predictions/..", "/predictions/%2e%2e%2fetc", "/models/../../etc/passwd", "/../../etc/passwd",
+                 "/predictions/a%00b", "/predictions/" + "x" * 3000, "/a/b/c/d/e/f/g/h/i/j/k"):
+        a = s.ask("POST", path, b"x")
+        check(f"{path[:40]} finds nothing", a.status in (400, 404), a)
+    a = s.ask("POST", "/predictions/words", b"x" * 200000)
+    check("a body over the limit is 413", a.status == 413, a)
+    back = s.raw(b"POST /predictions/words HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n")
+    check("a length over the limit is refused before it is sent", b" 413 " in back.split(b"\r\n")[0], back[:80])
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    back = s.raw(b"POST /predictions/words HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+                 b"Connection: close\r\n\r\n" + chunk * 3 + b"0\r\n\r\n")
+    check("chunks over the limit are refused", b" 413 " in back.split(b"\r\n")[0], back[:80])
+    for garbage in (b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"GET /ping HTTP/1.1\r\n\r\n",
+                    b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00"):
+        s.raw(garbage, wait=3)
+    back = s.raw(b"GET /ping HTTP/1.1\r\nHost: localhost\r\n" + b"X-A: " + b"y" * 100000 + b"\r\n\r\n", wait=3)
+    check("headers over the limit are refused", back == b"" or b" 4" in back.split(b"\r\n")[0], back[:80])
+    check("after all that a good request is answered", s.ask("POST", "/predictions/words", b"fish").status == 200)
+
+
+def browsers(s):
+    a = s.ask("GET", "/")
+    check("the page is HTML with a policy", a.status == 200 and "text/html" in a.headers["Content-Type"]
+          and "default-src 'none'" in a.headers["Content-Security-Policy"] and b"<html" in a.body, a)
+    page = a.body + s.ask("GET", "/page.js").body + s.ask("GET", "/page.css").body
+    outside = [x for x in re.findall(rb"(?:src|href|url|fetch)\W{1,3}(https?:)?//[\w.]+", page)]
+    check("the page asks no other place", not outside, outside)
+    port = s.address["management"].rsplit(":", 1)[1]
+    a = s.ask("POST", "/models?url=words.vec", headers={"Origin": "https://evil.example"}, where="management")
+    check("a page of another site is refused", a.status == 403, a)
+    a = s.ask("GET", "/models", headers={"Host": f"evil.example:{port}"}, where="management")
+    check("another name for this machine is refused", a.status == 403, a)
+
+
+def slow_clients(work):
+    s = Server("words=words.vec", *ANY, "--timeout", "1", cwd=work)
+    host, port = s.address["inference"].rsplit(":", 1)
+    idle = [socket.create_connection((host, int(port)), timeout=PATIENCE) for _ in range(200)]
+    trickle = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    trickle.sendall(b"POST /predictions/words HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+    check("idle connections keep nobody away", s.ask("GET", "/ping").status == 200)
+    began = time.time()
+    gone = False
+    while not gone and time.time() - began < PATIENCE:
+        try:
+            trickle.sendall(b"x")
+            time.sleep(0.2)
+        except OSError:
+            gone = True
+    check("a client that sends a byte now and then is cut off", gone)
+    ended = 0
+    for c in idle:
+        try:
+            ended += c.recv(1) == b""
+        except ConnectionResetError:
+            ended += 1
+        except TimeoutError:
+            pass
+        c.close()
+    check("idle connections are ended", ended == 200, ended)
+    check("it still answers", s.ask("GET", "/ping").status == 200)
+    s.stop()
+
+
+def replacement(work):
+    vectors(os.path.join(work, "live.vec"), WORDS)
+    s = Server("live=live.vec", *ANY, "--reload-every", "0.02", cwd=work)
+    stop = threading.Event()
+    bad, good = [], [0]
+
+    def crowd():
+        host, port = s.address["inference"].rsplit(":", 1)
+        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        while not stop.is_set():
+            try:
+                connection.request("POST", "/predictions/live", b"fish")
+                a = connection.getresponse()
+                body = a.read()
+                if a.status != 200:
+                    bad.append((a.status, body))
+                good[0] += 1
+            except OSError as e:
+                bad.append(e)
+                connection.close()
+
+    threads = [threading.Thread(target=crowd) for _ in range(3)]
+    for t in threads:
+        t.start()
+    began = time.time()
+    replaced = 0
+    while replaced < 20 and time.time() - began < PATIENCE:
+        vectors(os.path.join(work, "live.vec"), WORDS, scale=2 + replaced)
+        replaced += 1
+        want = 2.0 + replaced - 1
+        while time.time() - began < PATIENCE:
+            if s.ask("GET", "/models/live/vector?word=sea").json()["vector"][0] == want:
+                break
+    stop.set()
+    for t in threads:
+        t.join()
+    check("20 replacements under load: each is picked up", replaced == 20 and time.time() - began < PATIENCE)
+    check("and no request is lost", not bad and good[0] > 0, bad[:3])
+    with open(os.path.join(work, "live.vec.new"), "wb") as f:
+        f.write(b"\x00 broken")
+    os.replace(os.path.join(work, "live.vec.new"), os.path.join(work, "live.vec"))
+    began = time.time()
+    while not any("not served" in x for x in s.said) and time.time() - began < PATIENCE:
+        time.sleep(0.02)
+    check("a broken file leaves the old model in place", s.ask("POST", "/predictions/live", b"fish").status == 200)
+    check("no path is in any answer", work.encode() not in s.ask("GET", "/stats").body)
+    s.stop()
+
+
+def restart(work):
+    store = os.path.join(work, "kept")
+    os.mkdir(store)
+    vectors(os.path.join(store, "a.vec"), WORDS)
+    s = Server("--model-store", "kept", *ANY, cwd=work)
+    s.ask("POST", "/models?url=a.vec&initial_workers=1&synchronous=true&batch_size=7", where="management")
+    check("a stop ends well", s.stop() == 0)
+    s = Server("--model-store", "kept", *ANY, cwd=work)
+    a = s.ask("GET", "/models/a", where="management").json()
+    check("registered models survive a restart", a[0]["batchSize"] == 7 and a[0]["minWorkers"] == 1, a)
+    check("and answer", s.ask("POST", "/predictions/a", b"fish").status == 200)
+    s.stop()
+
+
+def drained(work):
+    s = Server("words=words.vec", *ANY, cwd=work)
+    host, port = s.address["inference"].rsplit(":", 1)
+    c = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    c.sendall(b"POST /predictions/words HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nfi")
+    time.sleep(0.3)
+    s.process.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    c.sendall(b"sh")
+    back = c.recv(65536)
+    check("a request under way is answered after SIGTERM", b" 200 " in back.split(b"\r\n")[0], back[:80])
+    check("and then the server ends", s.process.wait(PATIENCE) == 0)
+
+
+def tokens(work):
+    path = os.path.join(work, "tokens")
+    with open(path, "w") as f:
+        f.write("inference aaaaaaaaaaaaaaaa\nmanagement bbbbbbbbbbbbbbbb\n")
+    os.chmod(path, 0o644)
+    refused = subprocess.run([SHOAL, "serve", "words=words.vec", *ANY, "--token-file", "tokens"], cwd=work,
+                             capture_output=True, text=True, timeout=PATIENCE)
+    check("a token file that others may read is refused", refused.returncode == 1 and "want 600" in refused.stderr)
+    os.chmod(path, 0o600)
+    refused = subprocess.run([SHOAL, "serve", "words=words.vec", "--inference-address", "0.0.0.0:0",
+                              "--management-address", "none", "--metrics-address", "none"], cwd=work,
+                             capture_output=True, text=True, timeout=PATIENCE)
+    check("beyond loopback tokens are required", refused.returncode == 1 and "token_file" in refused.stderr, refused)
+    s = Server("words=words.vec", *ANY, "--token-file", "tokens", cwd=work)
+    a = s.ask("POST", "/predictions/words", b"fish")
+    check("without a token it is 401", a.error() == (401, "InvalidKeyException")
+          and a.headers["WWW-Authenticate"] == "Bearer", a)
+    own = {"Authorization": "Bearer aaaaaaaaaaaaaaaa"}
+    other = {"Authorization": "Bearer bbbbbbbbbbbbbbbb"}
+    check("with its own token it is answered", s.ask("POST", "/predictions/words", b"fish", own).status == 200)
+    check("with management's it is 401", s.ask("POST", "/predictions/words", b"fish", other).status == 401)
+    check("management takes its own", s.ask("GET", "/models", headers=other, where="management").status == 200)
+    check("and no other", s.ask("GET", "/models", headers=own, where="management").status == 401)
+    check("health and the page need none", s.ask("GET", "/ping").status == 200 and s.ask("GET", "/").status == 200)
+    s.stop()
+
+
+def rates(work):
+    s = Server("words=words.vec", *ANY, "--rate", "5", cwd=work)
+    codes = [s.ask("GET", "/ping").status for _ in range(30)]
+    check("a client that asks too often is 429", 429 in codes and codes[0] == 200, codes)
+    s.stop()
+
+
+def one_address(work):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        address = "127.0.0.1:%d" % probe.getsockname()[1]
+    s = Server("words=words.vec", "--inference-address", address, "--management-address", address,
+               "--metrics-address", address, cwd=work)
+    codes = [s.ask("GET", path).status for path in ("/ping", "/models", "/metrics", "/models/words",
+                                                    "/models/words/1.0", "/models/words/similar?word=sea")]
+    check("one address may serve all three", codes == [200] * 6, codes)
+    s.stop()
+
+
+def encrypted(work):
+    if not shutil.which("openssl"):
+        return
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out",
+                    "cert.pem", "-days", "2", "-subj", "/CN=localhost"], cwd=work, check=True, capture_output=True)
+    s = Server("words=words.vec", *ANY, "--tls-cert", "cert.pem", "--tls-key", "key.pem", cwd=work, sandbox=True)
+    host, port = s.address["inference"].rsplit(":", 1)
+    trust = ssl.create_default_context(cafile=os.path.join(work, "cert.pem"))
+    trust.check_hostname = False
+    connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE, context=trust)
+    connection.request("POST", "/predictions/words", b"fish")
+    check("TLS answers", connection.getresponse().status == 200)
+    connection.close()
+    check("and plain HTTP there does not", not s.raw(b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n", wait=3)
+          .startswith(b"HTTP/1.1 200"))
+    with open(f"/proc/{s.process.pid}/status") as f:
+        status = f.read()
+    check("the kernel holds the process to its own", "NoNewPrivs:\t1" in status and "Seccomp:\t2" in status)
+    s.stop()
+
+
+def clicks(work):
+    with open(os.path.join(work, "rows.libsvm"), "w") as f:
+        for i in range(400):
+            f.write(f"{i % 2} {1 + i % 2}:1 {3 + i % 5}:0.5\n")
+    subprocess.run([SHOAL, "train", "logreg", "rows.libsvm", "-q", "--epochs", "3", "-o", "clicks.shoal"], cwd=work,
+                   check=True)
+    said = subprocess.check_output([SHOAL, "predict", "clicks.shoal", "rows.libsvm"], cwd=work, text=True).split()
+    s = Server("clicks.shoal", *ANY, cwd=work)
+    a = s.ask("POST", "/predictions/clicks", b"0 1:1 3:0.5\n")
+    check("a click model answers with a probability", isinstance(a.json(), float)
+          and abs(a.json() - float(said[0])) < 1e-6, (a, said[0]))
+    with open(os.path.join(work, "rows.libsvm"), "rb") as f:
+        a = s.ask("PUT", "/predictions/clicks", f.read())
+    check("of many rows with those of shoal predict", len(a.json()) == 400
+          and all(abs(x - float(y)) < 1e-6 for x, y in zip(a.json(), said)), a)
+    check("features may be JSON", abs(s.ask("POST", "/predictions/clicks", b'{"features":{"1":1,"3":0.5}}').json()
+                                      - float(said[0])) < 1e-6)
+    a = s.ask("POST", "/v2/models/clicks/infer", json.dumps(
+        {"inputs": [{"name": "rows", "shape": [2], "datatype": "BYTES", "data": ["1:1 3:0.5", "2:1 4:0.5"]}]})).json()
+    check("or text in a tensor", a["outputs"][0]["shape"] == [2, 1] and a["outputs"][0]["data"][0] < 0.5
+          < a["outputs"][0]["data"][1], a)
+    for bad in (b"nonsense here", b"1 2", b"{}", b'{"a b":1}', b'{"1":"x"}', b"[1,2]", b'{"features":{"1":null}}'):
+        a = s.ask("POST", "/predictions/clicks", bad)
+        check(f"the row {bad!r} is refused without a path", a.status in (200, 400) and b"/proc" not in a.body
+              and (a.status == 400 or bad == b"{}"), a)
+    s.stop()
+
+
+def nets(work):
+    subprocess.run([SHOAL, "gen", "spiral", "--classes", "4", "-o", "spiral.csv"], cwd=work, check=True,
+                   capture_output=True)
+    subprocess.run([SHOAL, "train", "mlp", "spiral.csv", "--layers", "8", "--epochs", "2", "-q", "-o", "mlp.shoal"],
+                   cwd=work, check=True)
+    s = Server("mlp.shoal", *ANY, cwd=work)
+    a = s.ask("POST", "/predictions/mlp", b"[0.5,-0.25]").json()
+    check("a net answers with probabilities", isinstance(a, list) and len(a) == 4 and abs(sum(a) - 1) < 1e-5, a)
+    check("the same for text", s.ask("PUT", "/predictions/mlp", b"0.5, -0.25\n").json() == a)
+    check("for floats as they lie in memory",
+          s.ask("PUT", "/predictions/mlp", struct.pack("<2f", 0.5, -0.25)).json() == a)
+    check("for JSON that is nested", s.ask("POST", "/predictions/mlp", b'{"data":[[0.5],[-0.25]]}').json() == a)
+    b = s.ask("POST", "/predictions/mlp", b'{"instances":[[0.5,-0.25],[1,2],[0.5,-0.25]]}').json()["predictions"]
+    check("instances are computed together and apart", b[0] == a and b[2] == a and b[1] != a, b)
+    b = s.ask("POST", "/v2/models/mlp/infer", json.dumps(
+        {"inputs": [{"name": "input", "shape": [2, 2], "datatype": "FP32", "data": [[0.5, -0.25], [1, 2]]}]})).json()
+    check("a tensor gives a tensor", b["outputs"][0]["shape"] == [2, 4] and b["outputs"][0]["data"][:4] == a, b)
+    for bad in (b"[1]", b"[1,2,3]", b"[[1,2],[3]]", b'["a","b"]', b"1", b"1,x", b"[1e39,0]", b"{}", b"\x00\x00\xc0\x7f" * 2):
+        check(f"the input {bad[:20]!r} is refused", s.ask("POST", "/predictions/mlp", bad).status == 400)
+    s.stop()
+
+
+def configured(work):
+    with open(os.path.join(work, "serve.conf"), "w") as f:
+        f.write("# as TorchServe's\ninference_address = http://127.0.0.1:0\nmanagement_address=none\n"
+                "metrics_address=none\nmodel_store=store\nload_models=all\ndefault_workers_per_model=2\n")
+    s = Server("--config", "serve.conf", "--workers", "1", cwd=work)
+    a = s.ask("GET", "/stats").json()
+    check("a configuration is read, and the command line goes before", list(s.address) == ["inference"]
+          and [(m["name"], m["workers"]) for m in a["models"]] == [("words", 1)], a)
+    s.stop()
+
+
+def main():
+    work = tempfile.mkdtemp(prefix="shoal-serve-")
+    try:
+        os.mkdir(os.path.join(work, "store"))
+        vectors(os.path.join(work, "words.vec"), WORDS)
+        vectors(os.path.join(work, "store", "words.vec"), WORDS)
+        with open(os.path.join(work, "store", "junk.bin"), "wb") as f:
+            f.write(os.urandom(100))
+        s = Server("words=words.vec", "--model-store", "store", "--max-body", "100K", *ANY, cwd=work)
+        for part in (inference, embeddings, protocols, management, metrics, malformed, browsers):
+            part(s)
+        check("the server ends well", s.stop() == 0)
+        os.remove(os.path.join(work, "store", ".shoal-serve.state"))
+        os.remove(os.path.join(work, "store", "junk.bin"))
+        for part in (slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted, clicks, nets,
+                     configured):
+            part(work)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    print(f"1..{cases}")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
