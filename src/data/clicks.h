@@ -211,15 +211,20 @@ bool click_label(struct click_batch *b, const char *at, size_t len);
 /* A number's text; `what` is for the sentence. */
 bool click_number(struct click_batch *b, const char *what, const char *at, size_t len, float *out);
 
-static inline void click_push(const struct click_way *w, struct click_batch *b, uint64_t hash,
-                              float value, struct click_name name)
+/* Where the name of the next feature goes; NULL when none is wanted. */
+static inline struct click_name *click_name_of(const struct click_batch *b)
 {
-    if (b->names)
-        b->names[b->values - b->start[b->rows]] = name;
+    return b->names ? &b->names[b->values - b->start[b->rows]] : NULL;
+}
+
+/* Another feature of the row; one of value 0 is none. */
+static inline void click_push(const struct click_way *w, struct click_batch *b, uint64_t hash,
+                              float value)
+{
     b->slot[b->values] = (uint32_t)(hash >> w->shift);
     b->value[b->values] = value;
     b->valued |= (value != 1) & (value != 0);
-    b->values += value != 0; /* a feature of value 0 is none */
+    b->values += value != 0;
 }
 
 /* One row each: its label, weight and features behind what the batch has. `end` is

@@ -138,21 +138,34 @@ static struct click_name name_of(unsigned column, const char *at, size_t len)
                                .len = (uint32_t)len};
 }
 
+/* Of a bucket its range, unless that is one integer. */
+static void name_range(const struct criteo_way *c, struct click_name *name, uint64_t x)
+{
+    unsigned bucket = bucket_of(c, x);
+
+    name->from = c->above[bucket - 1];
+    name->to = c->above[bucket] - 1;
+    if (name->from < name->to)
+        name->at = NULL;
+}
+
 static void push_number(const struct click_way *w, struct click_batch *b, unsigned column,
                         int64_t x, const char *at, size_t len)
 {
-    const struct criteo_way *c = w->criteo;
-    struct click_name name = name_of(column, at, len);
-
-    if (x > 2) {
-        unsigned bucket = bucket_of(c, (uint64_t)x);
-
-        name.from = c->above[bucket - 1];
-        name.to = c->above[bucket] - 1;
-        if (name.from < name.to)
-            name.at = NULL; /* its whole range instead */
+    if (b->names) {
+        *click_name_of(b) = name_of(column, at, len);
+        if (x > 2)
+            name_range(w->criteo, click_name_of(b), (uint64_t)x);
     }
-    click_push(w, b, click_fold(c->seed[column] ^ number_key(c, x)), 1, name);
+    click_push(w, b, click_fold(w->criteo->seed[column] ^ number_key(w->criteo, x)), 1);
+}
+
+static void push_category(const struct click_way *w, struct click_batch *b, unsigned column,
+                          const char *at, size_t len)
+{
+    if (b->names)
+        *click_name_of(b) = name_of(column, at, len);
+    click_push(w, b, click_hash(w->criteo->seed[column], at, len), 1);
 }
 
 static size_t count_tabs(const char *at, const char *end)
@@ -188,8 +201,7 @@ bool criteo_row(const struct click_way *w, struct click_batch *b, const char *at
             if (!take_label(w, b, at, len))
                 return false;
         } else if (len > 0 && column >= CRITEO_NUMBERS) {
-            click_push(w, b, click_hash(w->criteo->seed[column], at, len), 1,
-                       name_of(column, at, len));
+            push_category(w, b, column, at, len);
         } else if (len > 0) {
             if (!read_number(b, column, at, len, &x))
                 return false;

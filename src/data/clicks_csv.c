@@ -135,25 +135,26 @@ static inline const char *next_field(struct bytes *room, const char *at, const c
 
 /* ---- rows ---- */
 
-static bool take_field(const struct click_way *w, struct click_batch *b, const struct csv_column *c,
+static void take_field(const struct click_way *w, struct click_batch *b, const struct csv_column *c,
                        struct field f)
 {
-    struct click_name name = {.at = c->name, .len = (uint32_t)c->len};
     float x;
 
     if (f.len == 0)
-        return true;
+        return;
     if (c->numeric && decimal_parse(f.at, f.at + f.len, &x) == f.at + f.len && x - x == 0) {
-        click_push(w, b, c->number_hash, x, name);
-        return true;
+        if (b->names)
+            *click_name_of(b) = (struct click_name){.at = c->name, .len = (uint32_t)c->len};
+        click_push(w, b, c->number_hash, x);
+        return;
     }
-    name = (struct click_name){.space = c->name,
-                               .space_len = (uint32_t)c->len,
-                               .join = '=',
-                               .at = f.at,
-                               .len = (uint32_t)f.len};
-    click_push(w, b, click_hash(c->category_seed, f.at, f.len), 1, name);
-    return true;
+    if (b->names)
+        *click_name_of(b) = (struct click_name){.space = c->name,
+                                                .space_len = (uint32_t)c->len,
+                                                .join = '=',
+                                                .at = f.at,
+                                                .len = (uint32_t)f.len};
+    click_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
 }
 
 static bool take_label(const struct click_way *w, struct click_batch *b, struct field f)
@@ -176,7 +177,9 @@ bool csv_row(const struct click_way *w, struct click_batch *b, const char *at, c
         at = next_field(&b->unquoted, at, end, &f);
         if (!at)
             return click_bad(b, "column %zu has a quote at a wrong place", i + 1);
-        if (!(c->label ? take_label(w, b, f) : take_field(w, b, c, f)))
+        if (!c->label)
+            take_field(w, b, c, f);
+        else if (!take_label(w, b, f))
             return false;
         at++;
     }

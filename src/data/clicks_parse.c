@@ -97,6 +97,8 @@ bool click_label(struct click_batch *b, const char *at, size_t len)
 
     if (len == 1 && (*at == '0' || *at == '1'))
         x = (float)(*at - '0');
+    else if (len == 2 && at[1] == '1' && (*at == '-' || *at == '+'))
+        x = *at == '-' ? -1 : 1;
     else if (decimal_parse(at, at + len, &x) != at + len || (x != 0 && x != 1 && x != -1))
         return click_bad(b, "its label is \"%s\", want 0 or 1, or -1 or 1",
                          click_quote(at, len).text);

@@ -129,12 +129,13 @@ static const char *take_feature(const struct click_way *w, struct click_batch *b
         click_bad(b, "\"%s\" times its scale is too large for a float", click_quote(at, len).text);
         return NULL;
     }
-    click_push(w, b, click_hash(s->seed, at, len), value,
-               (struct click_name){.space = s->len ? s->at : NULL,
-                                   .space_len = s->len,
-                                   .join = '^',
-                                   .at = at,
-                                   .len = (uint32_t)len});
+    if (b->names)
+        *click_name_of(b) = (struct click_name){.space = s->len ? s->at : NULL,
+                                                .space_len = s->len,
+                                                .join = '^',
+                                                .at = at,
+                                                .len = (uint32_t)len};
+    click_push(w, b, click_hash(s->seed, at, len), value);
     return stop;
 }
 

@@ -512,6 +512,41 @@ static void names_alike_fall_into_different_slots(void **state)
     free(hit);
 }
 
+/* Names are read by the careful way, which must find the same features. */
+static void a_row_read_for_its_names_is_the_same_row(void **state)
+{
+    struct shoal_gen_clicks_opts gen = shoal_gen_clicks_default();
+
+    (void)state;
+    gen.rows = 500;
+    for (gen.format = SHOAL_CLICKS_LIBSVM; gen.format <= SHOAL_CLICKS_CSV; gen.format++) {
+        struct shoal_clicks_opts opts = clicks_opts(gen.format);
+        const char *path = scratch_path("made");
+        struct click_block block = {.first = true};
+        struct click_batch b = {0}, again = {0};
+        struct click_name names[CRITEO_COLUMNS + 1];
+        struct click_way w;
+
+        assert_int_equal(shoal_gen_clicks(path, &gen, NULL), SHOAL_OK);
+        block.text = scratch_get(path);
+        assert_int_equal(bytes_reserve(&block.text, CLICK_PAD), SHOAL_OK);
+        assert_int_equal(
+            click_way_init(&w, &opts, false, path, block.text.at, block.text.len, true), SHOAL_OK);
+        assert_int_equal(click_parse(&w, &block, &b, 0), SHOAL_OK);
+        assert_int_equal(click_parse(&w, &block, &again, 0), SHOAL_OK);
+        assert_int_equal(b.rows, 500);
+        memset(again.slot, 0, b.values * sizeof *again.slot);
+        for (size_t r = 0; r < b.rows; r++)
+            click_parse_names(&w, &block, &again, r, names);
+        assert_int_equal(again.values, b.values);
+        assert_memory_equal(again.slot, b.slot, b.values * sizeof *b.slot);
+        click_way_fini(&w);
+        click_batch_fini(&b);
+        click_batch_fini(&again);
+        click_block_fini(&block);
+    }
+}
+
 /* ---- bad lines -------------------------------------------------------------------------- */
 
 static void so_many_bad_lines_are_left_out_and_no_more(void **state)
@@ -774,6 +809,7 @@ int main(void)
         cmocka_unit_test(what_is_no_click_data_is_refused),
         cmocka_unit_test(slots_stay_what_they_are),
         cmocka_unit_test(names_alike_fall_into_different_slots),
+        cmocka_unit_test(a_row_read_for_its_names_is_the_same_row),
         cmocka_unit_test(so_many_bad_lines_are_left_out_and_no_more),
         cmocka_unit_test(a_bad_line_leaves_nothing_in_the_rows),
         cmocka_unit_test(labels_have_two_values_in_a_file),
