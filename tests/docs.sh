@@ -71,13 +71,15 @@ replay() {
     done
 }
 
-# What the console blocks of docs/vectors.md show, in an empty folder.
-awk '/^```$/ { inside = 0 } inside; /^```console$/ { inside = 1 }' docs/vectors.md >"$tmp/shown"
-mkdir "$tmp/vectors"
-status=0
-(cd "$tmp/vectors" && PATH=$bin:$PATH replay <"$tmp/shown" >"$tmp/printed")
-[ -s "$tmp/shown" ] && diff "$tmp/shown" "$tmp/printed" >"$tmp/log" || status=1
-verdict $status 'the commands of docs/vectors.md print what it shows' "$tmp/log"
+# What the console blocks of these pages show, each in an empty folder.
+for page in vectors clicks; do
+    awk '/^```$/ { inside = 0 } inside; /^```console$/ { inside = 1 }' docs/$page.md >"$tmp/shown"
+    mkdir "$tmp/$page"
+    status=0
+    (cd "$tmp/$page" && PATH=$bin:$PATH replay <"$tmp/shown" >"$tmp/printed")
+    [ -s "$tmp/shown" ] && diff "$tmp/shown" "$tmp/printed" >"$tmp/log" || status=1
+    verdict $status "the commands of docs/$page.md print what it shows" "$tmp/log"
+done
 
 # [text](path) of every document, beginning at its own folder.
 : >"$tmp/log"
