@@ -25,7 +25,7 @@ extern "C" {
 typedef struct shoal_images shoal_images;
 
 struct shoal_images_opts {
-    bool test;        /* the part for testing, of a folder that has both */
+    bool test;        /* the part for testing; all of it where there is none */
     unsigned size;    /* pictures in folders become size x size */
     uint64_t keep;    /* decoded pictures of folders stay in memory up to so many bytes */
     unsigned threads; /* that decode; 0: one for each core */

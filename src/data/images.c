@@ -147,7 +147,7 @@ static bool is_idx(const char *path)
     if (stream_read(s, magic, sizeof magic, &got) != SHOAL_OK)
         got = 0;
     stream_close(s);
-    return got == 4 && magic[0] == 0 && magic[1] == 0 && magic[2] == 8 && magic[3] >= 1;
+    return got == 4 && magic[0] == 0 && magic[1] == 0 && magic[2] == 8 && magic[3] == 3;
 }
 
 static shoal_status read_file(shoal_images *set, const char *path)
@@ -216,8 +216,11 @@ static shoal_status read_any(shoal_images *set, const char *path,
     if (!is_dir(path))
         return access(path, R_OK) == 0 ? read_file(set, path)
                                        : shoal_fail_errno(SHOAL_ENOENT, "%s: cannot be read", path);
+    /* Whoever asks for a part for testing is given all when there is none. */
     for (size_t i = 0; i < LAYOUTS && st == SHOAL_OK && set->count == 0; i++)
         st = read_layout(set, path, i, opts->test);
+    for (size_t i = 0; i < LAYOUTS && st == SHOAL_OK && set->count == 0 && opts->test; i++)
+        st = read_layout(set, path, i, false);
     if (st == SHOAL_OK && set->count > 0)
         return name_classes(set, path);
     return st == SHOAL_OK ? read_class_folders(set, path, opts) : st;

@@ -154,6 +154,11 @@ static void a_cifar_folder_has_its_batches_in_order(void **state)
     set = opened(".", &test);
     assert_int_equal(set->count, 5);
     shoal_images_close(set);
+    remove("test_batch.bin");
+    assert_false(shoal_images_has_test("."));
+    set = opened(".", &test);
+    assert_int_equal(set->count, 15);
+    shoal_images_close(set);
 }
 
 static void a_cifar_100_file_has_two_labels(void **state)
