@@ -92,8 +92,107 @@ static shoal_status predict_file(const shoal_net *net, const struct samples_cmd 
     return st;
 }
 
-int predict_net(const struct samples_cmd *read, const char *path, const char *const *inputs,
-                size_t ninputs)
+/* ---- next words ------------------------------------------------------------------------ */
+
+enum { LIKELY = 40 }; /* words that a next one is drawn from */
+
+#undef ON
+#define ON(member) FIELD(struct continue_cmd, member)
+
+const struct opt continue_opts[] = {
+    {"top", .kind = OPT_U64, ON(top), .arg = "N", .u = {1, 1000},
+     .help = "show so many of the likeliest next words"},
+    {"generate", .kind = OPT_U64, ON(generate), .arg = "N", .u = {0, 100000},
+     .help = "continue the text by so many words instead", .zero = "only show the next"},
+    {"temperature", .kind = OPT_DOUBLE, ON(temperature), .arg = "X", .d = {0, 100},
+     .help = "how daring: 1 draws words as likely as they are", .zero = "always the likeliest"},
+    {"seed", .kind = OPT_U64, ON(seed), .arg = "N", .u = {0, UINT64_MAX},
+     .help = "of what is drawn"},
+    {0},
+};
+
+void continue_defaults(struct continue_cmd *cmd)
+{
+    *cmd = (struct continue_cmd){.top = 10, .temperature = 0.8, .seed = 1};
+}
+
+static shoal_status show_next(const shoal_net *net, const struct continue_cmd *how,
+                              const char *text)
+{
+    struct shoal_hit *hits = console_alloc(how->top * sizeof *hits);
+    size_t found;
+    shoal_status st = shoal_nextword_predict(net, text, hits, how->top, &found);
+
+    for (size_t i = 0; i < found; i++) {
+        printf("%8.4f  ", (double)hits[i].score);
+        print_safely(stdout, shoal_nextword_word(net, hits[i].id));
+        putchar('\n');
+    }
+    free(hits);
+    return st;
+}
+
+/* A number from 0 to 1 by seed and place (SplitMix64). */
+static double unit_at(uint64_t seed, uint64_t place)
+{
+    uint64_t x = seed + (place + 1) * 0x9e3779b97f4a7c15u;
+
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return (double)((x ^ (x >> 31)) >> 11) * 0x1p-53;
+}
+
+static uint32_t draw(const struct shoal_hit *hits, size_t n, double temperature, double unit)
+{
+    double weight[LIKELY], sum = 0;
+
+    if (temperature <= 0)
+        return hits[0].id;
+    for (size_t i = 0; i < n; i++)
+        sum += weight[i] = pow((double)hits[i].score, 1 / temperature);
+    unit *= sum;
+    for (size_t i = 0; i < n; i++)
+        if ((unit -= weight[i]) < 0)
+            return hits[i].id;
+    return hits[0].id;
+}
+
+static shoal_status generate(const shoal_net *net, const struct continue_cmd *how, const char *text)
+{
+    size_t room = strlen(text) + 1;
+    char *all = strdup(text);
+    shoal_status st = all ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "out of memory");
+
+    for (uint64_t i = 0; i < how->generate && st == SHOAL_OK; i++) {
+        struct shoal_hit hits[LIKELY];
+        size_t found, len;
+        const char *word;
+        char *more;
+
+        st = shoal_nextword_predict(net, all, hits, LIKELY, &found);
+        if (st != SHOAL_OK || found == 0)
+            break;
+        word = shoal_nextword_word(net, draw(hits, found, how->temperature, unit_at(how->seed, i)));
+        len = strlen(word) + 1;
+        more = realloc(all, room + len);
+        if (!more) {
+            st = shoal_fail(SHOAL_ENOMEM, "out of memory");
+            break;
+        }
+        all = more;
+        snprintf(all + room - 1, len + 1, " %s", word);
+        room += len;
+    }
+    if (st == SHOAL_OK) {
+        print_safely(stdout, all);
+        putchar('\n');
+    }
+    free(all);
+    return st;
+}
+
+int predict_net(const struct samples_cmd *read, const struct continue_cmd *how, const char *path,
+                const char *const *inputs, size_t ninputs)
 {
     struct console console;
     shoal_net *net = NULL;
@@ -102,8 +201,12 @@ int predict_net(const struct samples_cmd *read, const char *path, const char *co
     signals_release();
     console_init(&console, false, "-");
     for (size_t i = 0; i < ninputs && st == SHOAL_OK; i++)
-        st = sees_pictures(net) ? predict_picture(net, inputs[i], ninputs > 1)
-                                : predict_file(net, read, inputs[i]);
+        if (sees_pictures(net))
+            st = predict_picture(net, inputs[i], ninputs > 1);
+        else if (!shoal_net_continues(net))
+            st = predict_file(net, read, inputs[i]);
+        else
+            st = how->generate > 0 ? generate(net, how, inputs[i]) : show_next(net, how, inputs[i]);
     shoal_net_close(net);
     return console_finish(&console, st);
 }

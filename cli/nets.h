@@ -60,7 +60,7 @@ bool net_resume(const char *folder, char *const *more, size_t nmore, int *code);
 /* The words of this very command, for net_job_begin. */
 void command_note(int argc, char **argv);
 
-extern const struct verb train_mlp, train_vgg;
+extern const struct verb train_mlp, train_nextword, train_vgg;
 
 /* ---- model_net.c: asking ----------------------------------------------------------------- */
 
@@ -75,8 +75,20 @@ extern const struct opt samples_opts[]; /* on struct samples_cmd */
 void samples_defaults(struct samples_cmd *cmd);
 struct shoal_samples_opts samples_reading(const struct samples_cmd *cmd, enum shoal_task task);
 
-int predict_net(const struct samples_cmd *read, const char *path, const char *const *inputs,
-                size_t ninputs);
+/* How text is continued. */
+struct continue_cmd {
+    uint64_t top;      /* words to show */
+    uint64_t generate; /* words to add; 0: show the likeliest instead */
+    double temperature; /* 0: always the likeliest */
+    uint64_t seed;
+};
+
+extern const struct opt continue_opts[]; /* on struct continue_cmd */
+
+void continue_defaults(struct continue_cmd *cmd);
+/* Inputs are files of samples, or texts when the net continues text. */
+int predict_net(const struct samples_cmd *read, const struct continue_cmd *how, const char *path,
+                const char *const *inputs, size_t ninputs);
 int eval_net(const struct samples_cmd *read, bool json, bool quiet, const char *path,
              const char *const *inputs, size_t ninputs);
 shoal_status info_net(struct console *c, const char *path);

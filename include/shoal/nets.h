@@ -101,6 +101,11 @@ struct shoal_net_report {
     double epoch_seconds, step_seconds; /* SHOAL_EVENT_EPOCH */
     uint64_t memory;           /* peak, bytes */
     double compute, wait, communicate; /* of a step of rank 0 since the last report, seconds */
+
+    /* How an epoch was dealt out: samples of the rank with the fewest and the most, and
+     * how far the shuffle moved a sample, in the mean, as a share of all: 1/3 is even. */
+    uint64_t part_least, part_most;
+    double shuffled;
 };
 
 struct shoal_net_opts {
@@ -240,6 +245,36 @@ SHOAL_API shoal_status shoal_mlp_train(shoal_net **out, const shoal_samples *dat
                                        const shoal_samples *valid,
                                        const struct shoal_mlp_opts *opts,
                                        struct shoal_net_stats *stats);
+
+/* ---- The next word: `shoal train nextword` ----------------------------------------------
+ * A window of `length` words, as vectors, predicts the vector of the word behind it. The
+ * words are those of the corpus that have a vector; each vector is scaled to the length
+ * sqrt(dim), so that its numbers have mean square 1. */
+
+struct shoal_nextword_opts {
+    struct shoal_net_opts train;
+    unsigned length;
+    unsigned hidden;         /* units */
+    bool lstm;               /* a recurrent cell, not one layer over all words of the window */
+    uint64_t asked;          /* windows whose word accuracy is measured after an epoch; 0: none */
+    const char *statistics;  /* a file for a line an epoch, CSV if it ends so; NULL: none */
+};
+
+SHOAL_API struct shoal_nextword_opts shoal_nextword_default(void);
+SHOAL_API shoal_status shoal_nextword_plan(struct shoal_net_plan *plan, const shoal_corpus *corpus,
+                                           const shoal_vectors *vectors,
+                                           const struct shoal_nextword_opts *opts);
+SHOAL_API shoal_status shoal_nextword_train(shoal_net **out, const shoal_corpus *corpus,
+                                            const shoal_vectors *vectors,
+                                            const struct shoal_nextword_opts *opts,
+                                            struct shoal_net_stats *stats);
+/* Whether the net continues text. */
+SHOAL_API bool shoal_net_continues(const shoal_net *net);
+/* The k likeliest words behind the text, best first; score is the probability, *found <= k.
+ * Words that the net does not know are passed over. */
+SHOAL_API shoal_status shoal_nextword_predict(const shoal_net *net, const char *text,
+                                              struct shoal_hit *hits, size_t k, size_t *found);
+SHOAL_API const char *shoal_nextword_word(const shoal_net *net, uint32_t id); /* or NULL */
 
 #ifdef __cplusplus
 }

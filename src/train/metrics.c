@@ -246,6 +246,9 @@ shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *r)
     if (r->event == SHOAL_EVENT_EPOCH) {
         set_real(line, "epoch_seconds", r->epoch_seconds);
         set_real(line, "step_seconds", r->step_seconds);
+        set_real(line, "part_least", (double)r->part_least);
+        set_real(line, "part_most", (double)r->part_most);
+        set_real(line, "shuffled", r->shuffled);
     }
     return put(m, line);
 }

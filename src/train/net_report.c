@@ -60,6 +60,9 @@ static struct shoal_net_report make_report(const struct net_run *r, enum shoal_e
     report.communicate = spent.communicate;
 
     if (epoch) {
+        report.part_least = r->source->train / r->workers;
+        report.part_most = (r->source->train + r->workers - 1) / r->workers;
+        report.shuffled = r->shuffled;
         report.epoch_seconds = seconds - r->epoch_seconds;
         report.step_seconds = report.epoch_seconds / (double)r->steps;
     }

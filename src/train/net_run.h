@@ -51,6 +51,7 @@ struct net_run {
     float *params, *grads; /* [net->size] */
     uint32_t *order;       /* [train] the epoch's permutation */
     unsigned ordered;      /* 1 + the epoch of `order` */
+    double shuffled;       /* see shoal_net_report */
     size_t batch;          /* of all workers together */
     uint64_t steps;        /* of an epoch */
     size_t share;          /* the most samples that this worker takes of a batch */

@@ -1,11 +1,23 @@
 /* One step: this worker's part of a batch, in slices, and what comes of them. */
 #include "train/net_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { ORDER_STREAM = 0x04de4, MEASURED = 8 }; /* every so many steps the norm is measured */
 
 /* ---- the order of samples ---- */
+
+/* How far samples were moved, of every 16th. */
+static double moved(const struct net_run *r)
+{
+    double sum = 0, n = (double)r->source->train;
+    size_t seen = 0;
+
+    for (size_t i = 0; i < r->source->train; i += 16, seen++)
+        sum += fabs((double)r->order[i] - (double)i);
+    return seen > 0 ? sum / (double)seen / n : 0;
+}
 
 /* Fisher and Yates, keyed by (seed, epoch). */
 static void shuffle(struct net_run *r, unsigned epoch)
@@ -23,6 +35,7 @@ static void shuffle(struct net_run *r, unsigned epoch)
         order[j] = swap;
     }
     r->ordered = epoch + 1;
+    r->shuffled = moved(r);
 }
 
 /* Which of the epoch's samples this worker takes in a step; *all is of all workers. */

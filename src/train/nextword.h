@@ -1,0 +1,40 @@
+/* The next word from inside, for nextword*.c; not a door. */
+#ifndef SHOAL_NEXTWORD_H
+#define SHOAL_NEXTWORD_H
+
+#include "train/net_run.h"
+
+#include <stdio.h>
+
+struct sentence {
+    size_t window, word; /* the first of each */
+};
+
+struct nextword {
+    const struct shoal_nextword_opts *opts;
+    unsigned length;
+    shoal_vocab *words;   /* those that have a vector, commonest first */
+    struct table vectors; /* [words][dim] each of length sqrt(dim) */
+    float *prior;
+    uint32_t *map;        /* [corpus vocabulary] */
+    uint32_t *ids;        /* [count] */
+    size_t count, room;
+    struct sentence *sentences;
+    size_t nsentences, cap, windows;
+    struct net *net;
+    struct net_source source;
+    float variance;               /* of what the net does not know, in each number */
+    double base1, base5, base10;  /* the commonest words as answers */
+    FILE *statistics;
+};
+
+shoal_status nextword_open(struct nextword *n, const shoal_corpus *corpus,
+                           const shoal_vectors *vectors, const struct shoal_nextword_opts *o);
+void nextword_close(struct nextword *n);
+
+/* ---- nextword_statistics.c ---- */
+
+shoal_status statistics_open(struct nextword *n, bool more);
+shoal_status statistics_write(struct nextword *n, const struct shoal_net_report *r);
+
+#endif

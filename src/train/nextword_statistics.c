@@ -1,0 +1,96 @@
+/* A file with what each epoch brought: CSV, or a paragraph for people. */
+#include "train/nextword.h"
+
+#include <string.h>
+
+struct column {
+    const char *name;
+    double value;
+};
+
+enum { COLUMNS = 40 };
+
+static bool is_csv(const char *path)
+{
+    size_t len = strlen(path);
+
+    return len >= 4 && strcmp(path + len - 4, ".csv") == 0;
+}
+
+static size_t add_figures(struct column *c, const char *const names[8],
+                          const struct shoal_net_figures *f)
+{
+    const double values[8] = {f->loss, f->mse, f->mae, f->rmse, f->cosine,
+                              f->word1, f->word5, f->word10};
+
+    for (size_t i = 0; i < 8; i++)
+        c[i] = (struct column){names[i], values[i]};
+    return 8;
+}
+
+static size_t columns_of(struct column c[COLUMNS], const struct nextword *n,
+                         const struct shoal_net_report *r)
+{
+    static const char *const train[8] = {"loss", "mse", "mae", "rmse", "cosine", "word_top1",
+                                         "word_top5", "word_top10"};
+    static const char *const valid[8] = {"valid_loss", "valid_mse", "valid_mae", "valid_rmse",
+                                         "valid_cosine", "valid_word_top1", "valid_word_top5",
+                                         "valid_word_top10"};
+    const struct column rest[] = {
+        {"baseline_top1", n->base1}, {"baseline_top5", n->base5}, {"baseline_top10", n->base10},
+        {"gradient_l2", r->gradient}, {"lr", r->lr}, {"peak_memory_bytes", (double)r->memory},
+        {"epoch_seconds", r->epoch_seconds}, {"step_seconds", r->step_seconds},
+        {"windows_per_second", r->samples_per_second}, {"windows", (double)n->source.train},
+        {"valid_windows", (double)n->source.valid}, {"window_length", n->length},
+        {"window_width", (double)n->vectors.width}, {"part_least", (double)r->part_least},
+        {"part_most", (double)r->part_most}, {"shuffle_moved", r->shuffled},
+    };
+    size_t at = 1;
+
+    c[0] = (struct column){"epoch", r->epoch};
+    at += add_figures(c + at, train, &r->train);
+    at += add_figures(c + at, valid, &r->valid);
+    memcpy(c + at, rest, sizeof rest);
+    return at + sizeof rest / sizeof *rest;
+}
+
+shoal_status statistics_open(struct nextword *n, bool more)
+{
+    n->statistics = fopen(n->opts->statistics, more ? "a" : "w");
+    return n->statistics ? SHOAL_OK
+                         : shoal_fail_errno(SHOAL_EIO, "%s", n->opts->statistics);
+}
+
+static void write_csv(FILE *f, const struct column *c, size_t n, bool head)
+{
+    for (size_t i = 0; i < n && head; i++)
+        fprintf(f, "%s%s", i ? "," : "", c[i].name);
+    if (head)
+        fputc('\n', f);
+    for (size_t i = 0; i < n; i++)
+        fprintf(f, "%s%.9g", i ? "," : "", c[i].value);
+    fputc('\n', f);
+}
+
+static void write_text(FILE *f, const struct column *c, size_t n)
+{
+    fprintf(f, "epoch %.0f\n", c[0].value);
+    for (size_t i = 1; i < n; i++)
+        fprintf(f, "  %-20s %.6g\n", c[i].name, c[i].value);
+    fputc('\n', f);
+}
+
+shoal_status statistics_write(struct nextword *n, const struct shoal_net_report *r)
+{
+    struct column c[COLUMNS];
+    size_t count = columns_of(c, n, r);
+    FILE *f = n->statistics;
+
+    if (is_csv(n->opts->statistics))
+        write_csv(f, c, count, ftell(f) == 0);
+    else
+        write_text(f, c, count);
+    if (fflush(f) != 0)
+        return shoal_fail_errno(SHOAL_EIO, "%s: writing statistics", n->opts->statistics);
+    return SHOAL_OK;
+}
