@@ -396,10 +396,8 @@ static void figures_text(char *text, size_t size, const char *who,
         const char *name;
         double value;
         bool share;
-    } all[] = {{"loss", f->loss, false},       {"accuracy", f->accuracy, true},
-               {"top-5", f->top5, true},       {"MAE", f->mae, false},
-               {"RMSE", f->rmse, false},       {"cosine", f->cosine, false},
-               {"word", f->word1, true},       {"word-5", f->word5, true},
+    } all[] = {{"loss", f->loss, false},     {"accuracy", f->accuracy, true},
+               {"cosine", f->cosine, false}, {"word", f->word1, true},
                {"word-10", f->word10, true}};
     size_t len = 0;
 

@@ -30,21 +30,26 @@ struct shoal_net {
 shoal_status trained_new(shoal_net **out, struct net *net, float *params);
 shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* How words are ranked behind a predicted vector x: by the logarithm of
+/* How words are ranked behind a predicted vector x: by
  *
- *     p(w) = count(w) exp(x . v(w) / variance) / sum
+ *     p(w) = count(w) exp(weight x . v(w)) / sum over all words
  *
- * which is the posterior when the true vector is x and noise of that variance in each
- * number, for all v have the same length. Without a prior the nearest is the likeliest. */
+ * All v have the same length, so that among words equally common the nearest is the
+ * likeliest. A weight of 0 ranks by counts alone; words_fit finds the one that makes
+ * words that did come likeliest. */
 struct word_ranks {
     const struct table *vectors; /* [words][dim] */
     const float *prior;          /* [words] log of the counts */
-    float variance;
+    float weight;
 };
 
-/* How many words rank above word[i] behind x[i] [stride of vectors], into above[i], n of
- * them; `scores` is room for RANKS_AT_ONCE rows of as many floats as there are words. */
 enum { RANKS_AT_ONCE = 64 };
+/* r->weight for x[i] [dim] that word[i] came behind, n <= RANKS_AT_ONCE of them. */
+shoal_status words_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
+                       float *scores);
+
+/* How many words rank above word[i] behind x[i] [dim], into above[i], n of
+ * them; `scores` is room for RANKS_AT_ONCE rows of as many floats as there are words. */
 shoal_status words_above(const struct word_ranks *r, const float *x, const uint32_t *word,
                          size_t n, float *scores, uint32_t *above);
 /* log counts, for free(). */

@@ -14,13 +14,20 @@ float *words_prior(const shoal_vocab *words)
     return prior;
 }
 
-/* scores [n][words] = x v / variance + prior */
+/* scores [n][words] = by x v */
+static shoal_status multiply(const struct table *v, const float *x, size_t n, float by,
+                             float *scores)
+{
+    return gemm(false, true, n, v->rows, v->width, by, x, v->width, v->at, v->stride, 0, scores,
+                v->rows);
+}
+
+/* scores [n][words] = weight x v + prior */
 static shoal_status score_words(const struct word_ranks *r, const float *x, size_t n,
                                 float *scores)
 {
     const struct table *v = r->vectors;
-    shoal_status st = gemm(false, true, n, v->rows, v->width, 1 / r->variance, x, v->width, v->at,
-                           v->stride, 0, scores, v->rows);
+    shoal_status st = multiply(v, x, n, r->weight, scores);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         for (size_t w = 0; w < v->rows; w++)
@@ -51,6 +58,60 @@ shoal_status words_above(const struct word_ranks *r, const float *x, const uint3
         for (size_t k = 0; k < some && st == SHOAL_OK; k++)
             above[i + k] = count_above(scores + k * words, words, word[i + k]);
     }
+    return st;
+}
+
+/* ---- the weight ---- */
+
+struct slope {
+    double first, second; /* of the log-likelihood by the weight */
+};
+
+/* The likelihood of one word among all whose products are x [words]. */
+static void add_slope(struct slope *s, const struct word_ranks *r, const struct kernel *k,
+                      const float *x, uint32_t word, float *room)
+{
+    size_t n = r->vectors->rows;
+    double mean = 0, square = 0;
+    float top, total;
+
+    for (size_t w = 0; w < n; w++)
+        room[w] = r->weight * x[w];
+    total = k->exps(room, r->prior, &top, n);
+    for (size_t w = 0; w < n; w++) {
+        double p = (double)(room[w] / total), y = (double)x[w];
+
+        mean += p * y;
+        square += p * y * y;
+    }
+    s->first += (double)x[word] - mean;
+    s->second -= square - mean * mean;
+}
+
+/* The log-likelihood is concave in the weight: Newton's method, held back. */
+shoal_status words_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
+                       float *scores)
+{
+    enum { ROUNDS = 12 };
+    size_t words = r->vectors->rows;
+    const struct kernel *k;
+    float *room = mem_array(words, sizeof *room);
+    shoal_status st = room ? kernel_choose(&k) : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = multiply(r->vectors, x, n, 1, scores);
+    r->weight = 0;
+    for (int round = 0; round < ROUNDS && st == SHOAL_OK; round++) {
+        struct slope s = {0};
+        double step, most = 0.05 + 0.5 * (double)r->weight;
+
+        for (size_t i = 0; i < n; i++)
+            add_slope(&s, r, k, scores + i * words, word[i], room);
+        step = s.second < 0 ? -s.first / s.second : 0;
+        step = step > most ? most : step < -most ? -most : step;
+        r->weight = fmaxf(0, r->weight + (float)step);
+    }
+    free(room);
     return st;
 }
 
@@ -144,23 +205,22 @@ static size_t take_best(const float *p, size_t n, struct shoal_hit *hits, size_t
 struct question {
     size_t length;
     float *x, *y, *scores, *prior;
-    float variance;
+    float weight;
 };
 
 static shoal_status question_init(struct question *q, const shoal_net *net)
 {
-    const char *variance;
+    const char *weight;
 
-    *q = (struct question){.variance = 1};
+    *q = (struct question){0};
     if (!net->words)
         return shoal_fail(SHOAL_EINVAL, "net: predicts no words, want one from `shoal train "
                           "nextword`");
-    variance = shoal_net_fact(net, "variance");
-    if (variance)
-        q->variance = strtof(variance, NULL);
-    if (!(q->variance > 0 && isfinite(q->variance)) || net->net->inputs % net->net->outputs != 0)
-        return shoal_fail(SHOAL_EFORMAT, "net: its variance is %g, want a number above 0",
-                          (double)q->variance);
+    weight = shoal_net_fact(net, "weight");
+    q->weight = weight ? strtof(weight, NULL) : 1;
+    if (!(q->weight >= 0 && isfinite(q->weight)) || net->net->inputs % net->net->outputs != 0)
+        return shoal_fail(SHOAL_EFORMAT, "net: the weight of its vectors is %g, want 0 or more",
+                          (double)q->weight);
     q->length = net->net->inputs / net->net->outputs;
     q->x = mem_array(net->net->inputs, sizeof *q->x);
     q->y = mem_array(net->net->outputs, sizeof *q->y);
@@ -189,7 +249,7 @@ shoal_status shoal_nextword_predict(const shoal_net *net, const char *text, stru
     if (st == SHOAL_OK)
         st = shoal_net_predict(net, q.x, 1, q.y);
     if (st == SHOAL_OK)
-        st = score_words(&(struct word_ranks){&net->vectors, q.prior, q.variance}, q.y, 1,
+        st = score_words(&(struct word_ranks){&net->vectors, q.prior, q.weight}, q.y, 1,
                          q.scores);
     if (st == SHOAL_OK) {
         to_probabilities(q.scores, net->vectors.rows);

@@ -13,7 +13,7 @@
 
 enum { MLP_NARROW = 64, MLP_TILE = 64 };
 
-extern const struct net_ops mlp_ops;
+extern const struct net_ops mlp_ops, lstm_ops;
 
 struct mlp {
     size_t layers;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct net_ops *const kinds[] = {&mlp_ops, &vgg_ops};
+static const struct net_ops *const kinds[] = {&mlp_ops, &lstm_ops, &vgg_ops};
 
 /* ---- descriptions ---- */
 

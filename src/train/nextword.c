@@ -18,6 +18,7 @@ enum {
     SHORT = 8,           /* one in so many windows loses its first words */
     SHORT_STREAM = 0x5407,
     ASKED_STREAM = 0xa5ced,
+    FIT_FROM = 1 << 30, /* of the windows drawn: others than those that are asked */
 };
 
 struct shoal_nextword_opts shoal_nextword_default(void)
@@ -333,6 +334,26 @@ static void count_ranks(struct word_share *s, struct word_share *base, const uin
     }
 }
 
+/* How much the predicted vector says beside the counts, by windows that were learned. */
+static shoal_status fit(struct nextword *n, const float *params, unsigned epoch)
+{
+    struct word_ranks ranks = {&n->vectors, n->prior, 0};
+    struct asked a;
+    shoal_status st = asked_init(&a, n);
+
+    if (st == SHOAL_OK) {
+        draw(&a, n, FIT_FROM, RANKS_AT_ONCE, false);
+        st = fill(n, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch}, a.x, NULL, a.y);
+    }
+    if (st == SHOAL_OK)
+        st = n->net->ops->predict(a.worker, params, a.x, RANKS_AT_ONCE, a.y);
+    if (st == SHOAL_OK)
+        st = words_fit(&ranks, a.y, a.target, RANKS_AT_ONCE, a.scores);
+    n->weight = ranks.weight;
+    asked_fini(&a, n);
+    return st;
+}
+
 static shoal_status ask(struct nextword *n, const float *params, unsigned epoch, bool valid,
                         struct word_share *share, struct word_share *base)
 {
@@ -348,7 +369,7 @@ static shoal_status ask(struct nextword *n, const float *params, unsigned epoch,
         if (st == SHOAL_OK)
             st = n->net->ops->predict(a.worker, params, a.x, some, a.y);
         if (st == SHOAL_OK)
-            st = words_above(&(struct word_ranks){&n->vectors, n->prior, n->variance}, a.y,
+            st = words_above(&(struct word_ranks){&n->vectors, n->prior, n->weight}, a.y,
                              a.target, some, a.scores, a.above);
         if (st == SHOAL_OK)
             count_ranks(share, base, a.above, a.target, some);
@@ -371,9 +392,10 @@ static shoal_status on_epoch(void *ctx, const float *params, struct shoal_net_re
     struct word_share train = {0}, valid = {0}, base = {0}, unused = {0};
     shoal_status st = SHOAL_OK;
 
-    n->variance = (float)(isfinite(r->valid.mse) ? r->valid.mse : r->train.mse);
+    st = fit(n, params, r->epoch);
     if (n->opts->asked > 0) {
-        st = ask(n, params, r->epoch, false, &train, &unused);
+        if (st == SHOAL_OK)
+            st = ask(n, params, r->epoch, false, &train, &unused);
         if (st == SHOAL_OK)
             st = ask(n, params, r->epoch, true, &valid, &base);
         set_words(&r->train, &train, n->opts->asked);
@@ -408,7 +430,7 @@ shoal_status shoal_nextword_plan(struct shoal_net_plan *plan, const shoal_corpus
 static shoal_status add_facts(shoal_net *t, const struct nextword *n,
                               const struct shoal_net_stats *s)
 {
-    shoal_status st = trained_fact(t, "variance", "%.9g", (double)n->variance);
+    shoal_status st = trained_fact(t, "weight", "%.9g", (double)n->weight);
 
     if (st == SHOAL_OK)
         st = trained_fact(t, "samples", "%zu", n->source.train);
@@ -461,7 +483,6 @@ shoal_status shoal_nextword_train(shoal_net **out, const shoal_corpus *corpus,
     *out = NULL;
     stats = stats ? stats : &own;
     if (st == SHOAL_OK) {
-        n.variance = 1;
         params = mem_map(n.net->size * sizeof *params);
         st = params ? SHOAL_OK : SHOAL_ENOMEM;
     }

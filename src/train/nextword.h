@@ -23,7 +23,7 @@ struct nextword {
     size_t nsentences, cap, windows;
     struct net *net;
     struct net_source source;
-    float variance;               /* of what the net does not know, in each number */
+    float weight;                 /* of predicted vectors beside counts: words_fit */
     double base1, base5, base10;  /* the commonest words as answers */
     FILE *statistics;
 };

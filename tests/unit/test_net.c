@@ -143,6 +143,13 @@ static void gradients_are_slopes_of_the_loss(void **state)
             }
 }
 
+static void gradients_of_the_recurrent_cell_are_slopes_too(void **state)
+{
+    (void)state;
+    check_gradient("lstm length=1 width=3 hidden=4 outputs=2", 5);
+    check_gradient("lstm length=5 width=3 hidden=6 outputs=4", 19);
+}
+
 /* The same numbers, whichever way they were computed: the wide net has the narrow
  * one's weights, and one more unit for 80 that nothing leads to. */
 static void narrow_layers_compute_what_wide_ones_do(void **state)
@@ -262,6 +269,7 @@ static void descriptions_that_make_no_net_are_refused(void **state)
         "mlp inputs=3 layers=5 outputs=4 activation=step loss=softmax",
         "mlp inputs=3 layers=5 outputs=4 activation=relu loss=hinge",
         "mlp layers=5 outputs=4 activation=relu loss=mse",
+        "lstm length=0 width=3 hidden=4 outputs=2",
     };
 
     (void)state;
@@ -293,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_slopes_of_the_loss),
+        cmocka_unit_test(gradients_of_the_recurrent_cell_are_slopes_too),
         cmocka_unit_test(narrow_layers_compute_what_wide_ones_do),
         cmocka_unit_test(probabilities_add_up_to_1),
         cmocka_unit_test(every_gradient_is_ready_once_even_of_no_samples),

@@ -1,0 +1,194 @@
+/* The next word: windows over a corpus become a net that continues text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "eval/eval.h"
+#include "scratch.h"
+
+#include <math.h>
+
+static shoal_corpus *corpus;
+static shoal_vectors *vectors;
+
+/* Sentences of a made-up world, and vectors of its words. */
+static int make_data(void **state)
+{
+    struct shoal_world_opts world = shoal_world_default();
+    struct shoal_encode_opts encode = shoal_encode_default();
+    struct shoal_train_opts train = shoal_train_default(SHOAL_CBOW);
+    const char *text;
+
+    if (scratch_setup(state) != 0)
+        return -1;
+    text = scratch_path("text.txt");
+    world.words = 60000;
+    train.dim = 24;
+    train.epochs = 15;
+    train.threads = 1;
+    return shoal_world_write(text, NULL, &world, NULL) == SHOAL_OK &&
+                   shoal_encode(scratch_path("text.shoal"), &text, 1, &encode, NULL) == SHOAL_OK &&
+                   shoal_corpus_open(&corpus, scratch_path("text.shoal")) == SHOAL_OK &&
+                   shoal_train(&vectors, corpus, &train, NULL) == SHOAL_OK
+               ? 0 : -1;
+}
+
+static int end_data(void **state)
+{
+    shoal_vectors_close(vectors);
+    shoal_corpus_close(corpus);
+    return scratch_teardown(state);
+}
+
+static struct shoal_nextword_opts opts_of(void)
+{
+    struct shoal_nextword_opts o = shoal_nextword_default();
+
+    o.length = 3;
+    o.hidden = 64;
+    o.asked = 600;
+    o.train.epochs = 3;
+    o.train.batch = 64;
+    o.train.valid = 0.05;
+    return o;
+}
+
+static shoal_net *train_as(const struct shoal_nextword_opts *o, struct shoal_net_stats *stats)
+{
+    shoal_net *net = NULL;
+
+    if (shoal_nextword_train(&net, corpus, vectors, o, stats) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return net;
+}
+
+static size_t count_char(const struct bytes *b, char c)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < b->len; i++)
+        n += b->at[i] == c;
+    return n;
+}
+
+static void both_cells_beat_the_commonest_words(void **state)
+{
+    (void)state;
+    for (int lstm = 0; lstm < 2; lstm++) {
+        struct shoal_nextword_opts o = opts_of();
+        const char *path = scratch_path(lstm ? "lstm.csv" : "dense.csv");
+        struct shoal_net_stats stats;
+        struct bytes csv;
+        const char *head = "epoch,loss,mse,mae,rmse,cosine,word_top1";
+        double base = 0;
+
+        o.lstm = lstm;
+        o.statistics = path;
+        o.train.epochs = 6;
+        o.train.lr = lstm ? 0.01 : 0;
+        shoal_net_close(train_as(&o, &stats));
+        csv = scratch_get(path);
+        assert_int_equal(count_char(&csv, '\n'), 1 + o.train.epochs);
+        assert_memory_equal(csv.at, head, strlen(head));
+        for (uint32_t id = 0; id < 10; id++)
+            base += (double)shoal_vocab_count(shoal_corpus_vocab(corpus), id) /
+                       (double)shoal_corpus_words(corpus);
+        if (!(stats.valid.word10 > base + 0.05))
+            fail_msg("cell %d: top-10 %g, the commonest words %g", lstm, stats.valid.word10,
+                     base);
+        assert_true(stats.valid.word1 <= stats.valid.word5 &&
+                    stats.valid.word5 <= stats.valid.word10);
+        assert_true(stats.valid.cosine > 0.2 && stats.valid.mse < 1);
+        bytes_fini(&csv);
+    }
+}
+
+static void text_is_continued_by_a_net_from_its_file(void **state)
+{
+    struct shoal_nextword_opts o = opts_of();
+    struct shoal_hit a[5], b[5];
+    size_t found, again;
+    char text[256];
+    shoal_net *net, *back;
+    double sum = 0;
+
+    (void)state;
+    o.train.epochs = 1;
+    net = train_as(&o, NULL);
+    assert_true(shoal_net_continues(net));
+    assert_int_equal(shoal_net_save(net, scratch_path("next.shoal")), SHOAL_OK);
+    assert_int_equal(shoal_net_open(&back, scratch_path("next.shoal")), SHOAL_OK);
+    snprintf(text, sizeof text, "%s unheard-of-word %s", shoal_nextword_word(net, 3),
+             shoal_nextword_word(net, 4));
+    assert_int_equal(shoal_nextword_predict(net, text, a, 5, &found), SHOAL_OK);
+    assert_int_equal(shoal_nextword_predict(back, text, b, 5, &again), SHOAL_OK);
+    assert_int_equal(found, 5);
+    assert_int_equal(again, 5);
+    assert_memory_equal(a, b, sizeof a);
+    for (size_t i = 0; i < 5; i++) {
+        sum += (double)a[i].score;
+        assert_true(i == 0 || a[i].score <= a[i - 1].score);
+    }
+    assert_true(sum > 0 && sum <= 1.0001);
+    assert_int_equal(shoal_nextword_predict(net, "unheard-of-word", a, 5, &found), SHOAL_ENOENT);
+    shoal_net_close(net);
+    shoal_net_close(back);
+}
+
+static bool stop_soon(void *user, const struct shoal_net_report *r)
+{
+    (void)user;
+    return r->progress < 0.3;
+}
+
+static void a_stopped_run_goes_on_bit_for_bit(void **state)
+{
+    struct shoal_nextword_opts o = opts_of();
+    shoal_net *straight, *resumed, *none;
+
+    (void)state;
+    o.asked = 0;
+    o.train.epochs = 2;
+    o.train.report_steps = 50;
+    straight = train_as(&o, NULL);
+    o.train.checkpoint = scratch_path("run");
+    o.train.report = stop_soon;
+    assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_ESTOP);
+    o.train.resume = true;
+    o.train.report = NULL;
+    resumed = train_as(&o, NULL);
+    assert_memory_equal(straight->params, resumed->params,
+                        straight->net->size * sizeof(float));
+    o.length = 4; /* another net */
+    assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_EINVAL);
+    shoal_net_close(straight);
+    shoal_net_close(resumed);
+}
+
+static void windows_that_cannot_be_are_refused(void **state)
+{
+    struct shoal_nextword_opts o = opts_of();
+    shoal_net *net;
+
+    (void)state;
+    o.length = 900; /* no sentence is so long */
+    assert_int_equal(shoal_nextword_train(&net, corpus, vectors, &o, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "0 windows of 900 words"));
+    o.length = 0;
+    assert_int_equal(shoal_nextword_train(&net, corpus, vectors, &o, NULL), SHOAL_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_cells_beat_the_commonest_words),
+        cmocka_unit_test(text_is_continued_by_a_net_from_its_file),
+        cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
+        cmocka_unit_test(windows_that_cannot_be_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, make_data, end_data);
+}
