@@ -21,18 +21,18 @@ static shoal_status fail_file(const shoal_clicks *c, const char *what, uint64_t 
                       (unsigned long long)place);
 }
 
-/* A section of n elements. */
-static shoal_status find(const shoal_clicks *c, const char *name, size_t unit, uint64_t n,
-                         const void *out)
+/* The n elements of a section, unless something failed before. */
+static const void *find(const shoal_clicks *c, const char *name, size_t unit, uint64_t n,
+                        shoal_status *st)
 {
-    struct section s;
-    shoal_status st = container_find(c->file, name, unit, &s);
+    struct section s = {0};
 
-    if (st == SHOAL_OK && s.size / unit != n)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: section \"%s\" has %zu elements, want %llu",
-                        container_path(c->file), name, s.size / unit, (unsigned long long)n);
-    memcpy((void *)(uintptr_t)out, &s.data, sizeof s.data);
-    return st;
+    if (*st == SHOAL_OK)
+        *st = container_find(c->file, name, unit, &s);
+    if (*st == SHOAL_OK && s.size / unit != n)
+        *st = shoal_fail(SHOAL_EFORMAT, "%s: section \"%s\" has %zu elements, want %llu",
+                         container_path(c->file), name, s.size / unit, (unsigned long long)n);
+    return s.data;
 }
 
 static shoal_status load_meta(shoal_clicks *c)
@@ -64,22 +64,18 @@ static shoal_status load_sections(shoal_clicks *c)
 {
     struct clicks_view *v = &c->view;
     struct section names = {0};
-    shoal_status st = find(c, "ids", sizeof *v->id, v->values, &v->id);
+    shoal_status st = SHOAL_OK;
 
-    if (st == SHOAL_OK)
-        st = find(c, "labels", sizeof *v->label, v->rows, &v->label);
-    if (st == SHOAL_OK)
-        st = find(c, "starts", sizeof *v->start, v->rows + 1, &v->start);
-    if (st == SHOAL_OK && container_has(c->file, "values"))
-        st = find(c, "values", sizeof *v->value, v->values, &v->value);
-    if (st == SHOAL_OK && container_has(c->file, "weights"))
-        st = find(c, "weights", sizeof *v->weight, v->rows, &v->weight);
-    if (st == SHOAL_OK)
-        st = find(c, "slots", sizeof *v->slot, v->features, &v->slot);
-    if (st == SHOAL_OK)
-        st = find(c, "counts", sizeof *v->count, v->features, &v->count);
-    if (st == SHOAL_OK)
-        st = find(c, "names.begin", sizeof *c->begin, v->features, &c->begin);
+    v->id = find(c, "ids", sizeof *v->id, v->values, &st);
+    v->label = find(c, "labels", sizeof *v->label, v->rows, &st);
+    v->start = find(c, "starts", sizeof *v->start, v->rows + 1, &st);
+    if (container_has(c->file, "values"))
+        v->value = find(c, "values", sizeof *v->value, v->values, &st);
+    if (container_has(c->file, "weights"))
+        v->weight = find(c, "weights", sizeof *v->weight, v->rows, &st);
+    v->slot = find(c, "slots", sizeof *v->slot, v->features, &st);
+    v->count = find(c, "counts", sizeof *v->count, v->features, &st);
+    c->begin = find(c, "names.begin", sizeof *c->begin, v->features, &st);
     if (st == SHOAL_OK)
         st = container_find(c->file, "names", 1, &names);
     c->names = names.data;
@@ -116,13 +112,12 @@ static shoal_status check_rows(const shoal_clicks *c)
     return SHOAL_OK;
 }
 
-/* What lies between two places of ids and values; wide steps, so that the compiler may
- * do several at once. */
 struct values_check {
     const shoal_clicks *c;
     unsigned threads;
 };
 
+/* No way out of the loop, so that the compiler may do several at once. */
 static bool ids_are_good(const uint32_t *id, size_t n, uint32_t features)
 {
     uint32_t wrong = 0;

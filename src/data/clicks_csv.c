@@ -109,7 +109,7 @@ static const char *quoted_field(struct bytes *room, const char *at, const char *
 static const char *plain_field(const char *at, const char *end, struct field *out)
 {
     const char *begin = at;
-    unsigned mask;
+    unsigned mask = 0;
 
     while (at < end && (mask = click_equal(at, ',') | click_equal(at, '"')) == 0)
         at += 16;
