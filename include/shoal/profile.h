@@ -68,6 +68,7 @@ enum shoal_limit {
 
 struct shoal_profile {
     enum shoal_sync sync;
+    bool wide;      /* what travels could do so in half the bytes (--wire bf16) */
     unsigned ranks, hosts;
     char unit[32];  /* "1,000 batches" where a model has batches, else "1 M words" */
     double units;   /* of them, done by all ranks: to divide times and bytes by */

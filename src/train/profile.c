@@ -373,8 +373,10 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
     shoal_status st = awaited ? SHOAL_OK : SHOAL_ENOMEM;
     struct told told;
 
-    *out = (struct shoal_profile){
-        .sync = f->sync, .ranks = p->comm ? comm_size(p->comm) : 1, .units = f->units};
+    *out = (struct shoal_profile){.sync = f->sync,
+                                  .wide = f->wide,
+                                  .ranks = p->comm ? comm_size(p->comm) : 1,
+                                  .units = f->units};
     snprintf(out->unit, sizeof out->unit, "%s", f->unit);
     if (p->comm)
         st = comm_agree(p->comm, st);
@@ -402,6 +404,7 @@ shoal_status run_profile(struct run *r)
     uint64_t done = r->batch > 0 ? r->predictions : r->at.words - r->first_words;
     struct profile_facts facts = {
         .sync = r->opts->sync,
+        .wide = r->opts->wire == SHOAL_WIRE_F32 && r->opts->sync != SHOAL_AVERAGE,
         .works = works,
         .threads = works ? r->threads : 1,
         .stretches = r->computed,

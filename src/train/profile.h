@@ -31,6 +31,7 @@ void profile_fini(struct profile *p);
 /* What only the run knows of itself, on this rank. */
 struct profile_facts {
     enum shoal_sync sync;
+    bool wide; /* see shoal_profile */
     bool works;
     unsigned threads;
     double stretches; /* seconds of training, the store's steps among them */

@@ -249,17 +249,18 @@ static bool is_link(const struct shoal_profile *p)
 
 static void say_link(struct shoal_profile *p)
 {
-    static const char *const better[] = {
-        [SHOAL_ASYNC] = "--wire bf16, fewer meetings (epochs, checkpoints)",
-        [SHOAL_BOUNDED] = "--wire bf16, --sync async",
-        [SHOAL_SYNC] = "--wire bf16, --sync async, larger batches",
-        [SHOAL_AVERAGE] = "a larger K of --sync average:K, --sync async"};
+    static const char *const better[] = {[SHOAL_ASYNC] = "fewer meetings (epochs, checkpoints)",
+                                         [SHOAL_BOUNDED] = "--sync async",
+                                         [SHOAL_SYNC] = "--sync async, larger batches",
+                                         [SHOAL_AVERAGE] =
+                                             "a larger K of --sync average:K, --sync async"};
 
     say_waiting(p);
     say(p,
-        "; the link of %s carried %.1f MB/s of the %.1f it can: the network is the limit; use %s, "
-        "or a faster link",
-        p->link.name, p->link.carried / 1e6, p->link.can / 1e6, better[p->sync]);
+        "; the link of %s carried %.1f MB/s of the %.1f it can: the network is the limit; use "
+        "%s%s, or a faster link",
+        p->link.name, p->link.carried / 1e6, p->link.can / 1e6, p->wide ? "--wire bf16, " : "",
+        better[p->sync]);
 }
 
 static bool is_latency(const struct shoal_profile *p)
@@ -343,7 +344,8 @@ static void say_processor(struct shoal_profile *p)
     if (p->link.can > 0)
         say(p, " (the link of %s carried %.1f MB/s of the %.1f it can)", p->link.name,
             p->link.carried / 1e6, p->link.can / 1e6);
-    say(p, ": ranks know less of each other than they could; use --wire bf16");
+    say(p, ": ranks know less of each other than they could; use %s",
+        p->wide ? "--wire bf16" : "a faster link");
 }
 
 static bool always(const struct shoal_profile *p)

@@ -51,8 +51,13 @@ static struct shoal_profile_rank rank_with(unsigned rank, double communicating, 
 /* What many ranks that are alike make up, one on each host. */
 static struct shoal_profile profile_of(const struct shoal_profile_rank *rows, unsigned n)
 {
-    struct shoal_profile p = {
-        .sync = SHOAL_SYNC, .ranks = n, .hosts = n, .seconds = 10, .units = 5, .unit = "1 M words"};
+    struct shoal_profile p = {.sync = SHOAL_SYNC,
+                              .wide = true,
+                              .ranks = n,
+                              .hosts = n,
+                              .seconds = 10,
+                              .units = 5,
+                              .unit = "1 M words"};
 
     for (unsigned i = 0; i < n; i++)
         profile_take(&p, &rows[i]);
@@ -338,6 +343,9 @@ static void a_link_that_explains_the_waiting_is_named(void **state)
     assert_says(&p,
                 "sync, 2 ranks on 2 hosts: 64 % waiting; the link of n1 carried 3.4 MB/s of the "
                 "12.5 it can: the network is the limit; use --wire bf16, --sync async");
+    p.wide = false; /* they travel in half the bytes already, or cannot */
+    assert_limit(&p, SHOAL_LIMIT_LINK);
+    assert_null(strstr(p.verdict, "bf16"));
     p.sync = SHOAL_AVERAGE;
     assert_limit(&p, SHOAL_LIMIT_LINK);
     assert_says(&p, "use a larger K");
