@@ -191,6 +191,9 @@ shoal_status check_ranks(const struct shoal_train_opts *o)
     if (ranks > 1 && o->deterministic && (o->sync != SHOAL_SYNC || o->loss == SHOAL_SOFTMAX))
         return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks, want --sync sync "
                           "and a loss of ns or hs", ranks);
+    if (ranks > 1 && o->deterministic && o->servers > 0)
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --servers %u, whose ranks have "
+                          "no lanes to bring together; want 0", o->servers);
     if (ranks > 1 && o->deterministic && o->local_input)
         return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --local-input: parts of the "
                           "input depend on the ranks");
