@@ -208,17 +208,26 @@ static const struct verb *verb_of(const struct train_cmd *cmd)
     return cmd->train.model == SHOAL_CBOW ? &train_cbow : &train_skipgram;
 }
 
-/* How text is read says nothing about a corpus. */
+static const struct opt *reading_changed(const struct train_cmd *cmd)
+{
+    struct shoal_vocab_opts words = shoal_vocab_default();
+    struct shoal_clicks_opts rows = shoal_clicks_default();
+    const struct opt *changed;
+
+    if (cmd->train.logreg.valid_path) /* whose lines may be bad */
+        rows.skip_bad = cmd->read.skip_bad;
+    if (cmd->train.model == SHOAL_LOGREG)
+        return opts_changed(clicks_opts, &cmd->read, &rows);
+    changed = opts_changed(token_opts, &cmd->encode.vocab, &words);
+    return changed ? changed : opts_changed(vocab_opts, &cmd->encode.vocab, &words);
+}
+
+/* How text is read says nothing about what is encoded. */
 static int check_text_opts(const struct train_cmd *cmd, const char *const *args, size_t nargs)
 {
-    struct shoal_vocab_opts defaults = shoal_vocab_default();
-    const struct opt *changed = opts_changed(token_opts, &cmd->encode.vocab, &defaults);
+    const struct opt *changed = reading_changed(cmd);
     char kind[32];
 
-    if (cmd->train.model == SHOAL_LOGREG)
-        return EXIT_DONE;
-    if (!changed)
-        changed = opts_changed(vocab_opts, &cmd->encode.vocab, &defaults);
     if ((changed || cmd->vocab_path) && nargs == 1 && shoal_kind(args[0], kind))
         return usage(verb_of(cmd), "--%s does not go with '%s', which is encoded",
                      changed ? changed->name : "vocab", args[0]);

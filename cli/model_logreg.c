@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ---- predict ------------------------------------------------------------------------- */
 
@@ -34,6 +35,15 @@ static shoal_status predict(const struct predict_cmd *cmd, const shoal_logreg *m
     return st;
 }
 
+/* mkstemp's file is its owner's alone; others may read answers as the umask says. */
+static void open_to_others(int fd)
+{
+    mode_t mask = umask(0);
+
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+}
+
 /* A file appears when all answers are in it. */
 static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_logreg *model,
                                     const char *const *inputs, size_t ninputs, struct console *c)
@@ -45,6 +55,8 @@ static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_l
 
     sprintf(path, "%s.XXXXXX", cmd->output);
     fd = mkstemp(path);
+    if (fd >= 0)
+        open_to_others(fd);
     to = fd >= 0 ? fdopen(fd, "w") : NULL;
     if (!to)
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));

@@ -224,7 +224,7 @@ void view_held(struct console *c, const struct shoal_binary_score *s)
                 number_count(s->examples).text, number_percent(s->base_rate, 1).text);
     console_row(c, "accuracy", number_percent(s->accuracy, 1).text, "%s by the commoner class alone",
                 number_percent(fmax(s->base_rate, 1 - s->base_rate), 1).text);
-    console_row(c, "calibration", number_loss(s->calibration).text,
+    console_row(c, "calibrated", number_loss(s->calibration).text,
                 "promised for each that came true");
 }
 

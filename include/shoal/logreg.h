@@ -50,8 +50,8 @@ SHOAL_API double shoal_logreg_one(const shoal_logreg *model, const uint32_t *slo
                                   const float *values, size_t n);
 /* Reads rows as the model's were read (opts: skip_bad, and format where it is not
  * SHOAL_CLICKS_AUTO) and gives the probability of each, in order, block by block;
- * a row needs no label. Returning false stops with SHOAL_ESTOP. Pipes are answered as
- * they come. */
+ * a row needs no label. One file from shoal_clicks_encode will do too. Returning false
+ * stops with SHOAL_ESTOP. Pipes are answered as they come. */
 SHOAL_API shoal_status shoal_logreg_predict(const shoal_logreg *model, const char *const *inputs,
                                             size_t ninputs, const struct shoal_clicks_opts *opts,
                                             bool (*row)(void *user, const double *p, size_t n),

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ENCODED_BLOCK = 1024 }; /* rows that are answered together */
+
 /* ---- making one ---- */
 
 shoal_status logreg_spread(struct shoal_logreg *m)
@@ -235,13 +237,61 @@ static shoal_status answer(const shoal_logreg *m, const struct click_rows *b, st
     return SHOAL_OK;
 }
 
-shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
-                                  const struct shoal_clicks_opts *opts,
-                                  bool (*row)(void *user, const double *p, size_t n), void *user,
-                                  struct shoal_clicks_stats *stats)
+/* ---- encoded rows, which know their slots too ---- */
+
+static shoal_status open_encoded(const shoal_logreg *m, shoal_clicks **out, const char *path)
+{
+    shoal_status st = shoal_clicks_open(out, path);
+
+    if (st == SHOAL_OK && clicks_view(*out)->bits != m->bits)
+        st = shoal_fail(SHOAL_EINVAL, "%s: has 2^%u slots, the model has 2^%u", path,
+                        clicks_view(*out)->bits, m->bits);
+    return st;
+}
+
+static double encoded_margin(const shoal_logreg *m, const struct clicks_view *v, uint64_t row)
+{
+    double x = (double)m->bias;
+
+    for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++)
+        x += (double)m->at[v->slot[v->id[i]]] * (v->value ? (double)v->value[i] : 1);
+    return x;
+}
+
+static void encoded_stats(const struct clicks_view *v, struct shoal_clicks_stats *stats)
+{
+    if (stats)
+        *stats = (struct shoal_clicks_stats){.rows = v->rows, .positives = v->positives,
+                                             .values = v->values, .files = 1};
+}
+
+static shoal_status predict_encoded(const shoal_logreg *m, const char *path, struct answers *a,
+                                    struct shoal_clicks_stats *stats)
+{
+    shoal_clicks *data = NULL;
+    double p[ENCODED_BLOCK];
+    shoal_status st = open_encoded(m, &data, path);
+    const struct clicks_view *v = st == SHOAL_OK ? clicks_view(data) : NULL;
+
+    for (uint64_t row = 0; st == SHOAL_OK && row < v->rows;) {
+        size_t n = 0;
+
+        while (n < ENCODED_BLOCK && row < v->rows)
+            p[n++] = 1 / (1 + exp(-encoded_margin(m, v, row++)));
+        if (!a->row(a->user, p, n))
+            st = shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
+    }
+    if (st == SHOAL_OK)
+        encoded_stats(v, stats);
+    shoal_clicks_close(data);
+    return st;
+}
+
+static shoal_status predict_text(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                                 const struct shoal_clicks_opts *opts, struct answers *a,
+                                 struct shoal_clicks_stats *stats)
 {
     struct shoal_clicks_opts way = reading(m, opts);
-    struct answers answers = {.row = row, .user = user};
     struct click_stream *s = NULL;
     struct click_rows block = {0};
     shoal_status st = click_stream_open(&s, inputs, ninputs, &way, true);
@@ -250,11 +300,27 @@ shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inpu
         st = click_stream_next(s, &block);
         if (st != SHOAL_OK || block.rows == 0)
             break;
-        st = answer(m, &block, &answers);
+        st = answer(m, &block, a);
     }
     if (s && stats)
         click_stream_stats(s, stats);
     click_stream_close(s);
+    return st;
+}
+
+shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                                  const struct shoal_clicks_opts *opts,
+                                  bool (*row)(void *user, const double *p, size_t n), void *user,
+                                  struct shoal_clicks_stats *stats)
+{
+    struct answers answers = {.row = row, .user = user};
+    char kind[32];
+    shoal_status st;
+
+    if (ninputs == 1 && shoal_kind(inputs[0], kind))
+        st = predict_encoded(m, inputs[0], &answers, stats);
+    else
+        st = predict_text(m, inputs, ninputs, opts, &answers, stats);
     free(answers.p);
     return st;
 }
@@ -272,27 +338,18 @@ static shoal_status score_block(const shoal_logreg *m, const struct click_rows *
     return st;
 }
 
-/* Encoded rows know their slots too. */
 static shoal_status score_encoded(const shoal_logreg *m, const char *path, struct binary *sum,
                                   struct shoal_clicks_stats *stats)
 {
     shoal_clicks *data = NULL;
-    shoal_status st = shoal_clicks_open(&data, path);
+    shoal_status st = open_encoded(m, &data, path);
     const struct clicks_view *v = st == SHOAL_OK ? clicks_view(data) : NULL;
 
-    if (v && v->bits != m->bits)
-        st = shoal_fail(SHOAL_EINVAL, "%s: has 2^%u slots, the model has 2^%u", path, v->bits,
-                        m->bits);
-    for (uint64_t r = 0; st == SHOAL_OK && r < v->rows; r++) {
-        double x = (double)m->bias;
-
-        for (uint64_t i = v->start[r]; i < v->start[r + 1]; i++)
-            x += (double)m->at[v->slot[v->id[i]]] * (v->value ? (double)v->value[i] : 1);
-        st = binary_add(sum, x, v->label[r], v->weight ? (double)v->weight[r] : 1);
-    }
-    if (st == SHOAL_OK && stats)
-        *stats = (struct shoal_clicks_stats){.rows = v->rows, .positives = v->positives,
-                                             .values = v->values, .files = 1};
+    for (uint64_t row = 0; st == SHOAL_OK && row < v->rows; row++)
+        st = binary_add(sum, encoded_margin(m, v, row), v->label[row],
+                        v->weight ? (double)v->weight[row] : 1);
+    if (st == SHOAL_OK)
+        encoded_stats(v, stats);
     shoal_clicks_close(data);
     return st;
 }

@@ -168,12 +168,28 @@ static void weights_of_rows_count_in_scores(void **state)
     shoal_logreg_close(m);
 }
 
+static void predict_same(const shoal_logreg *m, const char *text, const char *file)
+{
+    struct answers a = {0}, b = {0};
+    struct shoal_clicks_stats stats = {0};
+
+    assert_int_equal(shoal_logreg_predict(m, &text, 1, NULL, take, &a, NULL), SHOAL_OK);
+    assert_int_equal(shoal_logreg_predict(m, &file, 1, NULL, take, &b, &stats), SHOAL_OK);
+    assert_int_equal(stats.rows, 8);
+    assert_int_equal(b.n, 8);
+    for (size_t i = 0; i < 8; i++)
+        assert_near(a.p[i], b.p[i], 1e-12);
+    b = (struct answers){.stop_at = 1};
+    assert_int_equal(shoal_logreg_predict(m, &file, 1, NULL, take, &b, NULL), SHOAL_ESTOP);
+}
+
 static void encoded_rows_score_as_their_text(void **state)
 {
     shoal_logreg *m = small_model(lines);
     const char *text = scratch_put("enc.txt", lines, sizeof lines - 1), *file = scratch_path("enc");
     struct shoal_clicks_opts o = shoal_logreg_reading(m);
     struct shoal_binary_score x, y;
+    struct answers none = {0};
 
     (void)state;
     assert_int_equal(o.bits, BITS);
@@ -184,11 +200,15 @@ static void encoded_rows_score_as_their_text(void **state)
     assert_int_equal(y.examples, 8);
     assert_near(x.log_loss, y.log_loss, 1e-12);
     assert_near(x.auc, y.auc, 1e-12);
+    predict_same(m, text, file);
 
     o.bits = BITS + 1;
     assert_int_equal(shoal_clicks_encode(file, &text, 1, &o, NULL), SHOAL_OK);
     assert_sentence(shoal_logreg_eval(m, &file, 1, NULL, &y, NULL), SHOAL_EINVAL,
                     "has 2^11 slots, the model has 2^10");
+    assert_sentence(shoal_logreg_predict(m, &file, 1, NULL, take, &none, NULL), SHOAL_EINVAL,
+                    "has 2^11 slots, the model has 2^10");
+    assert_int_equal(none.n, 0);
     shoal_logreg_close(m);
 }
 
