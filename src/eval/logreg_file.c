@@ -152,22 +152,41 @@ static shoal_status read_all(struct shoal_logreg *m, const struct container *c)
     return st == SHOAL_OK ? logreg_spread(m) : st;
 }
 
-shoal_status shoal_logreg_open(shoal_logreg **out, const char *path)
+static shoal_status read_model(shoal_logreg **out, const struct container *c)
 {
-    struct container *c = NULL;
     struct shoal_logreg *m = NULL;
-    shoal_status st = container_open(&c, path);
+    shoal_status st = container_verify(c, 0);
 
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = container_verify(c, 0);
     if (st == SHOAL_OK)
         st = (m = mem_array(1, sizeof *m)) ? read_all(m, c) : SHOAL_ENOMEM;
-    container_close(c);
     if (st != SHOAL_OK) {
         shoal_logreg_close(m);
         return st;
     }
     *out = m;
     return SHOAL_OK;
+}
+
+shoal_status logreg_open_memory(shoal_logreg **out, const char *path, const void *data, size_t size)
+{
+    struct container *c = NULL;
+    shoal_status st = container_open_memory(&c, path, data, size);
+
+    *out = NULL;
+    if (st == SHOAL_OK)
+        st = read_model(out, c);
+    container_close(c);
+    return st;
+}
+
+shoal_status shoal_logreg_open(shoal_logreg **out, const char *path)
+{
+    struct container *c = NULL;
+    shoal_status st = container_open(&c, path);
+
+    *out = NULL;
+    if (st == SHOAL_OK)
+        st = read_model(out, c);
+    container_close(c);
+    return st;
 }

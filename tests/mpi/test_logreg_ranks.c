@@ -1,0 +1,337 @@
+/* Click models learned by several ranks: as good as one rank's, the same bytes where
+ * that is promised, and resumed by fewer. run.sh starts this program several times
+ * over; rank 0 prints TAP. */
+#include "train/train.h"
+
+#include "check.h"
+
+#include <ftw.h>
+#include <math.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ROWS = 20000, HELD = 8000 };
+
+static shoal_ranks *ranks;
+static struct comm *comm;
+static char folder[64]; /* of all */
+static shoal_clicks *data, *held;
+static double alone, batched; /* held-out log-loss of one process, row by row and in batches */
+
+/* One of many buffers, used in turn. */
+static const char *path_of(const char *name)
+{
+    static char paths[64][128];
+    static unsigned turn;
+    char *path = paths[turn++ % 64];
+
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static struct shoal_train_opts usual(enum shoal_linear optimizer)
+{
+    struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+
+    o.logreg.optimizer = optimizer;
+    o.logreg.valid = held;
+    o.threads = 1;
+    return o;
+}
+
+/* By all ranks, to a file of rank 0 unless path is NULL; gives rank 0's log-loss on
+ * what is held out. */
+static double train_to(const char *path, struct shoal_train_opts o)
+{
+    struct shoal_train_stats stats = {0};
+    shoal_logreg *model = NULL;
+
+    o.ranks = ranks;
+    CHECK_OK(shoal_train_logreg(&model, data, &o, &stats));
+    CHECK((model != NULL) == (rank == 0));
+    if (rank == 0 && path)
+        CHECK_OK(shoal_logreg_save(model, path));
+    CHECK(rank != 0 || stats.held.examples == HELD);
+    CHECK(rank != 0 || size == 1 || stats.ranks.ranks == size);
+    shoal_logreg_close(model);
+    CHECK_OK(comm_barrier(comm));
+    return stats.held.log_loss;
+}
+
+static double train_alone(const char *path, const struct shoal_train_opts *o)
+{
+    struct shoal_train_stats stats = {0};
+    shoal_logreg *model = NULL;
+
+    if (rank == 0) {
+        CHECK_OK(shoal_train_logreg(&model, data, o, &stats));
+        if (path)
+            CHECK_OK(shoal_logreg_save(model, path));
+    }
+    shoal_logreg_close(model);
+    CHECK_OK(comm_barrier(comm));
+    return stats.held.log_loss;
+}
+
+static bool same_files(const char *a, const char *b)
+{
+    FILE *x = fopen(a, "rb"), *y = fopen(b, "rb");
+    int c = 0, d = 0;
+
+    while (x && y && c == d && c != EOF) {
+        c = fgetc(x);
+        d = fgetc(y);
+    }
+    if (x)
+        fclose(x);
+    if (y)
+        fclose(y);
+    return x && y && c == d;
+}
+
+/* ---- cases ---- */
+
+static void check_within(const char *name, struct shoal_train_opts o, double want, double within)
+{
+    double loss = train_to(NULL, o);
+
+    if (rank == 0)
+        fprintf(stderr, "# %s: log-loss %.4f, alone %.4f\n", name, loss, want);
+    CHECK(rank != 0 || loss < want + within);
+}
+
+static void check_good(const char *name, struct shoal_train_opts o, double want)
+{
+    check_within(name, o, want, 0.002);
+}
+
+static void async_learns_as_well_as_one_rank(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+
+    o.sync = SHOAL_ASYNC;
+    check_good("async", o, alone);
+}
+
+/* Rounds are batches: of one row they would take long. */
+static struct shoal_train_opts in_batches(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+
+    o.batch = 20;
+    o.lr = 0.2;
+    return o;
+}
+
+static void bounded_learns_as_well_as_one_rank(void)
+{
+    struct shoal_train_opts o = in_batches();
+
+    o.sync = SHOAL_BOUNDED;
+    o.staleness = 2;
+    check_good("bounded:2", o, batched);
+}
+
+static void sync_learns_as_well_as_one_rank(void)
+{
+    struct shoal_train_opts o = in_batches();
+
+    o.sync = SHOAL_SYNC;
+    check_good("sync", o, batched);
+}
+
+/* The mean of replicas learns rare features more slowly the more there are. */
+static void average_learns_a_little_less_than_one_rank(void)
+{
+    struct shoal_train_opts o = in_batches();
+
+    o.sync = SHOAL_AVERAGE;
+    o.staleness = 4;
+    check_within("average:4", o, batched, 0.03);
+}
+
+static void sgd_and_adagrad_do_too(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_SGD);
+    double want = train_alone(NULL, &o);
+
+    check_good("sgd", o, want);
+    o = usual(SHOAL_ADAGRAD);
+    want = train_alone(NULL, &o);
+    check_good("adagrad", o, want);
+}
+
+static void with_servers_as_well(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+
+    o.servers = size > 2 ? 2 : 1;
+    check_good("servers", o, alone);
+}
+
+static struct shoal_train_opts repeatable(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+
+    o.batch = 10;
+    o.deterministic = true;
+    o.sync = SHOAL_SYNC;
+    return o;
+}
+
+static void deterministic_ranks_give_the_bytes_of_one(void)
+{
+    struct shoal_train_opts o = repeatable();
+
+    train_alone(path_of("one"), &o);
+    train_to(path_of("all"), o);
+    CHECK(rank != 0 || same_files(path_of("one"), path_of("all")));
+}
+
+/* They would wait for lanes that never come. */
+static void deterministic_runs_have_no_servers(void)
+{
+    struct shoal_train_opts o = repeatable();
+    shoal_logreg *model = NULL;
+
+    o.ranks = ranks;
+    o.servers = 1;
+    CHECK(shoal_train_logreg(&model, data, &o, NULL) == SHOAL_EINVAL);
+    CHECK(strstr(shoal_error(), "--deterministic with --servers 1"));
+    CHECK_OK(comm_barrier(comm));
+}
+
+static bool stop_at_look(void *user, const struct shoal_report *r)
+{
+    return !(*(bool *)user && r->event == SHOAL_EVENT_LOOK);
+}
+
+/* All ranks stop in the middle; half of them, or one process, go on. */
+static void fewer_ranks_go_on_with_what_all_wrote(void)
+{
+    struct shoal_train_opts o = repeatable();
+    shoal_logreg *model = NULL;
+    bool stop = true;
+    shoal_status st;
+
+    o.logreg.eval_every = ROWS / 2;
+    train_alone(path_of("whole"), &o);
+    o.checkpoint = path_of("run");
+    o.report = stop_at_look, o.user = &stop;
+    o.ranks = ranks;
+    st = shoal_train_logreg(&model, data, &o, NULL);
+    CHECK(st == SHOAL_ESTOP && model == NULL);
+    CHECK_OK(comm_barrier(comm));
+    o.resume = true;
+    o.ranks = NULL;
+    stop = false;
+    train_alone(path_of("resumed"), &o);
+    CHECK(rank != 0 || same_files(path_of("whole"), path_of("resumed")));
+}
+
+static void held_out_rows_say_when_it_is_enough(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_SGD);
+    struct shoal_train_stats stats = {0};
+    shoal_logreg *model = NULL;
+
+    o.epochs = 60; /* learns by heart long before */
+    o.lr = 0.2;
+    o.schedule = SHOAL_CONSTANT;
+    o.logreg.early_stop = 2;
+    o.ranks = ranks;
+    CHECK_OK(shoal_train_logreg(&model, data, &o, &stats));
+    CHECK(stats.enough);
+    shoal_logreg_close(model);
+    CHECK_OK(comm_barrier(comm));
+}
+
+static void no_rank_trains_alone_on_what_another_refuses(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    shoal_logreg *model = NULL;
+
+    o.ranks = ranks;
+    if (rank == size - 1)
+        o.logreg.l1 = -1;
+    CHECK(shoal_train_logreg(&model, data, &o, NULL) == SHOAL_EINVAL);
+    CHECK(strstr(shoal_error(), "l1 is -1"));
+    CHECK_OK(comm_barrier(comm));
+}
+
+/* ---- TAP ---- */
+
+#define PASSES(fn) (fn(), end_case(comm, #fn))
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
+{
+    (void)info, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void make_rows(const char *name, uint64_t first, uint64_t rows)
+{
+    struct shoal_gen_clicks_opts gen = shoal_gen_clicks_default();
+    struct shoal_clicks_opts read = shoal_clicks_default();
+    const char *text = path_of("text.tsv");
+
+    gen.first = first, gen.rows = rows, gen.seed = 7;
+    read.bits = 18;
+    CHECK_OK(shoal_gen_clicks(text, &gen, NULL));
+    CHECK_OK(shoal_clicks_encode(path_of(name), &text, 1, &read, NULL));
+}
+
+static void begin(void)
+{
+    struct shoal_train_opts o;
+
+    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
+    if (rank == 0)
+        CHECK(mkdtemp(folder) != NULL);
+    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
+    if (rank == 0) {
+        make_rows("data.shoal", 0, ROWS);
+        make_rows("held.shoal", ROWS, HELD);
+    }
+    CHECK_OK(comm_barrier(comm));
+    CHECK_OK(shoal_clicks_open(&data, path_of("data.shoal")));
+    CHECK_OK(shoal_clicks_open(&held, path_of("held.shoal")));
+    o = usual(SHOAL_FTRL);
+    alone = train_alone(NULL, &o);
+    o = in_batches();
+    batched = train_alone(NULL, &o);
+}
+
+int main(void)
+{
+    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
+        fprintf(stderr, "# %s\n", shoal_error());
+        return 1;
+    }
+    comm = ranks_comm(ranks);
+    rank = shoal_ranks_rank(ranks);
+    size = shoal_ranks_size(ranks);
+    begin();
+    PASSES(async_learns_as_well_as_one_rank);
+    PASSES(bounded_learns_as_well_as_one_rank);
+    PASSES(sync_learns_as_well_as_one_rank);
+    PASSES(average_learns_a_little_less_than_one_rank);
+    PASSES(sgd_and_adagrad_do_too);
+    if (size > 1)
+        PASSES(with_servers_as_well);
+    PASSES(deterministic_ranks_give_the_bytes_of_one);
+    if (size > 1)
+        PASSES(deterministic_runs_have_no_servers);
+    PASSES(fewer_ranks_go_on_with_what_all_wrote);
+    PASSES(held_out_rows_say_when_it_is_enough);
+    PASSES(no_rank_trains_alone_on_what_another_refuses);
+    if (rank == 0) {
+        printf("1..%u\n", cases);
+        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    }
+    shoal_clicks_close(data);
+    shoal_clicks_close(held);
+    shoal_ranks_leave(ranks, SHOAL_OK);
+    return all_passed ? 0 : 1;
+}
