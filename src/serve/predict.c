@@ -138,9 +138,9 @@ static shoal_status read_json(struct request *q, const char *at, size_t len)
 
 static bool looks_json(const char *at, size_t len)
 {
-    while (len > 0 && strchr(" \t\r\n", *at))
+    while (len > 0 && *at && strchr(" \t\r\n", *at))
         at++, len--;
-    return len > 0 && strchr("[{\"", *at);
+    return len > 0 && *at && strchr("[{\"", *at);
 }
 
 static bool type_is(const char *type, const char *want)
@@ -151,13 +151,20 @@ static bool type_is(const char *type, const char *want)
            (type[len] == '\0' || type[len] == ';' || type[len] == ' ');
 }
 
+/* Bytes that say themselves that they are no text are not taken for any. */
+static bool is_binary(const char *type)
+{
+    return type_is(type, "application/octet-stream") ||
+           (type && strncasecmp(type, "image/", strlen("image/")) == 0);
+}
+
 static shoal_status read_bytes(struct request *q, const char *type, const char *at, size_t len)
 {
     struct instance in = {.verb = "predict", .bytes = at, .len = len};
 
     if (len == 0)
         return shoal_fail(SHOAL_EINVAL, "found an empty body, want an input");
-    if (type_is(type, "application/json") || looks_json(at, len))
+    if (type_is(type, "application/json") || (!is_binary(type) && looks_json(at, len)))
         return read_json(q, at, len);
     return add(q, &in);
 }

@@ -1,4 +1,6 @@
-/* Nets of dense layers: rows of numbers in, probabilities of classes or values out. */
+/* Nets: rows of numbers in, probabilities of classes or values out; of nets that see
+ * pictures, pictures in and the likeliest classes out. */
+#include "data/data.h"
 #include "eval/eval.h"
 #include "serve/servable.h"
 
@@ -10,13 +12,17 @@
 
 enum {
     AT_ONCE = 64,   /* samples that one asks about in a call */
+    PICTURES = 16,  /* the same of pictures, whose layers take more memory */
+    LIKELIEST = 5,  /* classes of an answer */
     ASKERS = 64,    /* kept for the next */
     CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
 };
 
 struct net_model {
     shoal_net *net;
-    size_t in, out;
+    size_t in, out, at_once;
+    bool pictures;
+    unsigned channels, height, width; /* of them */
     pthread_mutex_t lock;
     struct asker *askers[ASKERS]; /* nobody uses them now */
     size_t n;
@@ -57,6 +63,8 @@ static shoal_status net_open(void **model, const char *path)
     pthread_mutex_init(&m->lock, NULL);
     m->in = shoal_net_inputs(m->net);
     m->out = shoal_net_outputs(m->net);
+    m->pictures = shoal_net_pictures(m->net, &m->channels, &m->height, &m->width);
+    m->at_once = m->pictures ? PICTURES : AT_ONCE;
     *model = m;
     return SHOAL_OK;
 }
@@ -82,6 +90,12 @@ static void net_describe(const void *model, struct description *out)
     snprintf(out->facts[2].value, sizeof out->facts[2].value, "%zu", m->out);
     snprintf(out->facts[3].value, sizeof out->facts[3].value, "%llu",
              (unsigned long long)shoal_net_parameters(m->net));
+    if (m->pictures) {
+        out->facts[4].key = "images";
+        snprintf(out->facts[4].value, sizeof out->facts[4].value, "%u x %u x %u", m->width,
+                 m->height, m->channels);
+        out->nfacts++;
+    }
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
@@ -150,6 +164,79 @@ static shoal_status take_bytes(const struct net_model *m, const char *at, size_t
     return SHOAL_OK;
 }
 
+static bool is_picture(const char *at, size_t len)
+{
+    return len > 8 &&
+           (memcmp(at, "\xff\xd8\xff", 3) == 0 || memcmp(at, "\x89PNG\r\n\x1a\n", 8) == 0);
+}
+
+/* Scaled and cut as in training. */
+static shoal_status take_picture(const struct net_model *m, const char *at, size_t len, float *x,
+                                 size_t *n)
+{
+    struct picture p = {0};
+    uint8_t *pixels = mem_array(m->in, 1);
+    shoal_status st = pixels ? picture_decode(&p, "picture", at, len, m->channels) : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = picture_fit(pixels, &p, m->height, m->width);
+    for (size_t i = 0; i < m->in && st == SHOAL_OK; i++)
+        x[i] = pixels[i];
+    *n = m->in;
+    picture_fini(&p);
+    free(pixels);
+    return st;
+}
+
+static int base64_digit(char c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c ? strchr(digits, c) : NULL;
+
+    return at ? (int)(at - digits) : -1;
+}
+
+/* Base64 (RFC 4648) into out, which has room for 3/4 of it; bytes, or 0. */
+static size_t base64_decode(const char *text, size_t len, char *out)
+{
+    uint32_t bits = 0;
+    size_t n = 0, held = 0;
+
+    while (len > 0 && text[len - 1] == '=')
+        len--;
+    for (size_t i = 0; i < len; i++) {
+        int digit = base64_digit(text[i]);
+
+        if (digit < 0)
+            return 0;
+        bits = bits << 6 | (uint32_t)digit;
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            out[n++] = (char)(bits >> held);
+        }
+    }
+    return n;
+}
+
+/* A picture within JSON, as KServe's examples send it. */
+static shoal_status take_text(const struct net_model *m, const struct tree *t, float *x, size_t *n)
+{
+    size_t len = tree_len(t);
+    char *bytes = mem_array(len, 1);
+    shoal_status st;
+
+    if (!bytes)
+        return SHOAL_ENOMEM;
+    len = base64_decode(tree_text(t), len, bytes);
+    if (is_picture(bytes, len))
+        st = take_picture(m, bytes, len, x, n);
+    else
+        st = shoal_fail(SHOAL_EINVAL, "found text, want a JPEG or PNG picture in base64");
+    free(bytes);
+    return st;
+}
+
 static shoal_status net_read(const void *model, const struct instance *in, void *sample)
 {
     const struct net_model *m = model;
@@ -169,8 +256,15 @@ static shoal_status net_read(const void *model, const struct instance *in, void 
         return SHOAL_OK;
     }
     if (tree_kind(t) == TREE_OBJECT)
-        t = tree_get(t, "data");
-    st = in->bytes ? take_bytes(m, in->bytes, in->len, s->x, &n) : take_json(m, t, s->x, &n);
+        t = tree_get(t, tree_get(t, "b64") ? "b64" : "data");
+    if (in->bytes && m->pictures && is_picture(in->bytes, in->len))
+        st = take_picture(m, in->bytes, in->len, s->x, &n);
+    else if (in->bytes)
+        st = take_bytes(m, in->bytes, in->len, s->x, &n);
+    else if (m->pictures && tree_kind(t) == TREE_TEXT)
+        st = take_text(m, t, s->x, &n);
+    else
+        st = take_json(m, t, s->x, &n);
     return st == SHOAL_OK && n != m->in ? wrong_count(m, n) : st;
 }
 
@@ -183,8 +277,10 @@ static void net_forget(void *sample)
 
 static bool net_cheap(const void *model, const void *sample)
 {
+    const struct net_model *m = model;
+
     (void)sample;
-    return shoal_net_parameters(((const struct net_model *)model)->net) < CHEAP;
+    return !m->pictures && shoal_net_parameters(m->net) < CHEAP;
 }
 
 static shoal_status asker_take(struct net_model *m, struct asker **out)
@@ -194,7 +290,7 @@ static shoal_status asker_take(struct net_model *m, struct asker **out)
     if (m->n > 0)
         *out = m->askers[--m->n];
     pthread_mutex_unlock(&m->lock);
-    return *out ? SHOAL_OK : asker_new(out, m->net, AT_ONCE);
+    return *out ? SHOAL_OK : asker_new(out, m->net, m->at_once);
 }
 
 static void asker_give(struct net_model *m, struct asker *asker)
@@ -214,8 +310,8 @@ static shoal_status net_run(const void *model, void *const *samples, size_t n)
     struct asker *asker;
     shoal_status st = asker_take(m, &asker);
 
-    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
-        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += m->at_once) {
+        size_t some = n - i < m->at_once ? n - i : m->at_once;
         const float *x[AT_ONCE];
         float *y[AT_ONCE];
 
@@ -232,11 +328,39 @@ static shoal_status net_run(const void *model, void *const *samples, size_t n)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
+/* {"cat": 0.9, ...}, likeliest first, as TorchServe's classifiers answer. */
+static void write_likeliest(const struct net_model *m, const float *y, struct writer *w)
+{
+    size_t before = m->out; /* none yet */
+
+    put_open(w, '{');
+    for (size_t k = 0; k < LIKELIEST && k < m->out; k++) {
+        size_t best = m->out;
+        char name[256];
+
+        for (size_t i = 0; i < m->out; i++)
+            if ((before == m->out || y[i] < y[before] || (y[i] == y[before] && i > before)) &&
+                (best == m->out || y[i] > y[best]))
+                best = i;
+        if (best == m->out)
+            break;
+        shoal_net_class(m->net, best, name, sizeof name);
+        put_key(w, name);
+        put_float(w, y[best]);
+        before = best;
+    }
+    put_close(w, '}');
+}
+
 static void net_write(const void *model, const void *sample, struct writer *w)
 {
     const struct net_model *m = model;
     const struct net_sample *s = sample;
 
+    if (m->pictures && shoal_net_classes(m->net)) {
+        write_likeliest(m, s->y, w);
+        return;
+    }
     put_open(w, '[');
     for (size_t i = 0; i < m->out; i++)
         put_float(w, s->y[i]);

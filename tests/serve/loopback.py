@@ -7,6 +7,7 @@ limits, tokens, replacement under load, restart and stop.
 Prints TAP. Ports are the system's choice; every wait is bounded.
 """
 
+import base64
 import http.client
 import json
 import os
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 
 SHOAL = os.path.abspath(sys.argv[1])
 PATIENCE = 60  # seconds for anything that must happen
@@ -600,6 +602,49 @@ def nets(work):
     s.stop()
 
 
+def png(colour, size=12):
+    """A picture of one colour, as a PNG file."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = (b"\0" + bytes(colour) * size) * size
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">2I5B", size, size, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def pictures(work):
+    for name, colour in (("red", (250, 10, 10)), ("blue", (10, 10, 250))):
+        os.makedirs(os.path.join(work, "set", name))
+        for i in range(8):
+            with open(os.path.join(work, "set", name, f"{i}.png"), "wb") as f:
+                f.write(png([max(0, min(255, c - 5 * i)) for c in colour]))
+    subprocess.run([SHOAL, "train", "vgg", "set", "-q", "--size", "8", "--base", "16", "--batch", "8", "--epochs", "15",
+                    "--lr", "0.02", "--warmup", "0", "-o", "vgg.shoal"], cwd=work, check=True)
+    s = Server("vgg.shoal", *ANY, cwd=work)
+    red = s.ask("PUT", "/predictions/vgg", png((240, 20, 15)))
+    check("a picture (curl -T) gives its classes", red.status == 200 and red.json().keys() == {"red", "blue"}
+          and abs(sum(red.json().values()) - 1) < 1e-5 and list(red.json().values()) ==
+          sorted(red.json().values(), reverse=True), red)
+    with open(os.path.join(work, "red.png"), "wb") as f:
+        f.write(png((240, 20, 15)))
+    said = subprocess.check_output([SHOAL, "predict", "vgg.shoal", "red.png"], cwd=work, text=True)
+    check("the likeliest is that of shoal predict", next(iter(red.json())) in said, (red, said))
+    body, headers = multipart([("data", png((240, 20, 15))), ("data", png((15, 20, 240)))])
+    a = s.ask("POST", "/predictions/vgg", body, headers)
+    check("two pictures (curl -F) give two answers", len(a.json()) == 2 and a.json()[0] == red.json(), a)
+    text = base64.b64encode(png((240, 20, 15))).decode()
+    a = s.ask("POST", "/v1/models/vgg:predict", json.dumps({"instances": [{"data": text}, {"b64": text}]}))
+    check("a picture in base64 gives the same", a.json()["predictions"] == [red.json()] * 2, a)
+    a = s.ask("POST", "/v1/models/vgg:predict", json.dumps({"instances": [{"data": "no picture!"}]}))
+    check("other text is refused", a.status == 400, a)
+    for bad in (png((1, 2, 3))[:40], b"\xff\xd8\xff\xe0" + b"x" * 50, b"no picture"):
+        a = s.ask("PUT", "/predictions/vgg", bad)
+        check(f"{bad[:10]!r} is refused", a.status == 400 and b"/" not in a.body.replace(b"/s", b""), a)
+    facts = s.ask("GET", "/stats").json()["models"][0]["facts"]
+    check("the page knows that it sees pictures", facts["images"] == "8 x 8 x 3", facts)
+    s.stop()
+
+
 def configured(work):
     with open(os.path.join(work, "serve.conf"), "w") as f:
         f.write("# as TorchServe's\ninference_address = http://127.0.0.1:0\nmanagement_address=none\n"
@@ -625,7 +670,7 @@ def main():
         check("the server ends well", s.stop() == 0)
         os.remove(os.path.join(work, "store", ".shoal-serve.state"))
         os.remove(os.path.join(work, "store", "junk.bin"))
-        for part in (slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted, clicks, nets,
+        for part in (slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted, clicks, nets, pictures,
                      configured):
             part(work)
     finally:

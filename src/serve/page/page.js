@@ -114,7 +114,7 @@ function card(m) {
   const figure = (value, name) => make("span", {}, make("strong", {}, value), name);
   return make("button", { class: "card", type: "button", "data-key": keyOf(m), "aria-pressed": String(keyOf(m) === chosen),
     onclick: () => choose(keyOf(m), true) },
-    make("span", { class: "kind-name" }, m.kind || "no file"),
+    make("span", { class: "kind-name" }, m.facts.net || m.kind || "no file"),
     make("span", { class: "dot " + (m.ready ? "good" : "bad"), title: m.ready ? "ready" : "not ready" }),
     make("b", {}, m.name), " ",
     make("span", { class: "quiet" }, m.version + (m.default ? "" : ", not the default")),
@@ -166,16 +166,22 @@ async function look() {
 
 /* ---- One model ---------------------------------------------------------------------------- */
 
-const panels = { vectors: "vectors", vgg: "image", image: "image", nextword: "text" };
+const panels = { vectors: "vectors", nextword: "text" };
 const current = () => models.find((m) => keyOf(m) === chosen);
 const predictions = () => `predictions/${encodeURIComponent(current().name)}/${encodeURIComponent(current().version)}`;
+
+/* Something that the model can answer, to begin with. */
+function example(m) {
+  if (m.kind === "logreg") return '{"features": {"1": 1}}';
+  return JSON.stringify(Array(Math.min(64, Number(m.facts.inputs) || 2)).fill(0));
+}
 
 function choose(key, go) {
   chosen = key;
   const m = current();
   if (!m) return;
-  const images = m.facts.images !== undefined;
-  const panel = images ? "image" : panels[m.kind] || "numbers";
+  const panel = m.facts.images !== undefined ? "image" : panels[m.facts.net || m.kind] || "numbers";
+  if (panel === "numbers") byId("body").value = example(m);
   byId("panel").hidden = false;
   byId("panel-title").textContent = m.name;
   byId("facts").textContent = Object.entries(m.facts)
