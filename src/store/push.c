@@ -85,8 +85,10 @@ static void merge(struct store *s, struct shard *h, unsigned from, uint32_t plac
     *known = h->pushes[place];
     s->merged++;
     count_stale(s, missed);
-    if (missed == 0)
+    if (missed == 0 && s->opts.wire == SHOAL_WIRE_F32)
         memcpy(master, mine, h->table->width * sizeof *mine);
+    else if (missed == 0) /* but for what rounding has kept here, the row is as it was seen */
+        row_add(h->table, master, mine, seen);
     else
         row_merge(h->table, s->kernel, master, mine, seen, SHARE);
 }

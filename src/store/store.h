@@ -30,6 +30,8 @@ void view_fini(struct view *v);
 /* What a private view may hold at most, in bytes. */
 size_t view_bytes(const struct table *t, size_t touched);
 
+/* *row gets the change from base to mine whole. */
+void row_add(const struct table *t, float *row, const float *mine, const float *base);
 /* Two changes of a row that began at base meet in *row: folded (kernel.h) with that
  * share of what they have in common left out, or added, as the table has it. */
 void row_merge(const struct table *t, const struct kernel *kernel, float *row, const float *mine,

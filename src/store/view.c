@@ -102,14 +102,19 @@ void view_sync(struct view *v, const struct kernel *kernel)
 
 /* ---- bringing private views together ---- */
 
+void row_add(const struct table *t, float *row, const float *mine, const float *base)
+{
+    for (size_t j = 0; j < t->width; j++)
+        row[j] += mine[j] - base[j];
+}
+
 void row_merge(const struct table *t, const struct kernel *kernel, float *row, const float *mine,
                const float *base, float share)
 {
     if (!t->adds)
         kernel->fold(row, mine, base, t->width, share);
     else
-        for (size_t j = 0; j < t->width; j++)
-            row[j] += mine[j] - base[j];
+        row_add(t, row, mine, base);
 }
 
 struct merging {
