@@ -5,10 +5,8 @@
 
 /* Vectors last: they take what is nobody's. */
 const struct servable_kind *const servable_kinds[] = {
-    &servable_logreg,
-    &servable_net,
-    &servable_vectors,
-    NULL,
+    &servable_logreg, &servable_nextword, /* before net, which takes every other */
+    &servable_net,    &servable_vectors,  NULL,
 };
 
 const struct servable_kind *servable_find(const struct servable_kind *const *kinds,

@@ -70,6 +70,7 @@ struct servable_kind {
 
 extern const struct servable_kind servable_logreg;
 extern const struct servable_kind servable_net;
+extern const struct servable_kind servable_nextword;
 extern const struct servable_kind servable_vectors;
 
 /* All of them; ends with NULL. */

@@ -645,6 +645,27 @@ def pictures(work):
     s.stop()
 
 
+def next_words(work):
+    subprocess.run([SHOAL, "gen", "world", "--words", "60000", "-q", "-o", "world.txt"], cwd=work, check=True)
+    subprocess.run([SHOAL, "train", "cbow", "world.txt", "-q", "--dim", "8", "--epochs", "1", "-o", "w.shoal"], cwd=work,
+                   check=True)
+    subprocess.run([SHOAL, "train", "nextword", "world.txt", "--vectors", "w.shoal", "-q", "--hidden", "8", "--epochs",
+                    "1", "-o", "next.shoal"], cwd=work, check=True)
+    s = Server("next.shoal", *ANY, cwd=work)
+    a = s.ask("POST", "/predictions/next", b"the king of the", {"Content-Type": "text/plain"})
+    scores = list(a.json().values())
+    check("text gives the likeliest next words", a.status == 200 and len(scores) == 10
+          and scores == sorted(scores, reverse=True) and all(0 <= x <= 1 for x in scores), a)
+    b = s.ask("POST", "/predictions/next", json.dumps({"text": "the king of the", "k": 3}))
+    check("as JSON too, and k says how many", list(b.json().items()) == list(a.json().items())[:3], b)
+    b = s.ask("POST", "/v1/models/next:predict", json.dumps({"instances": ["the king of the", "zzzz qqqq"]})).json()
+    check("text without a known word gives none, and no other loses by it", b["predictions"] == [a.json(), {}], b)
+    for bad in (b"", b"{}", b"[]", b'{"text":5}', b'{"text":"a","k":0}', b"x" * 70000):
+        check(f"{bad[:20]!r} is no text to go on from", s.ask("POST", "/predictions/next", bad).status == 400)
+    check("the page knows that it continues text", s.ask("GET", "/stats").json()["models"][0]["kind"] == "nextword")
+    s.stop()
+
+
 def configured(work):
     with open(os.path.join(work, "serve.conf"), "w") as f:
         f.write("# as TorchServe's\ninference_address = http://127.0.0.1:0\nmanagement_address=none\n"
@@ -670,8 +691,8 @@ def main():
         check("the server ends well", s.stop() == 0)
         os.remove(os.path.join(work, "store", ".shoal-serve.state"))
         os.remove(os.path.join(work, "store", "junk.bin"))
-        for part in (slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted, clicks, nets, pictures,
-                     configured):
+        for part in (slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
+                     clicks, nets, pictures, next_words, configured):
             part(work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
