@@ -104,7 +104,7 @@ const struct opt net_machine_opts[] = {
     {"memory", .kind = OPT_SIZE, ON(train.memory_limit), .arg = "LIMIT", .u = {0, UINT64_MAX},
      .help = "refuse to need more memory", .zero = "what the machine has free"},
     {"quorum", .kind = OPT_U64, ON(train.quorum), .arg = "N", .u = {0, 1024},
-     .help = "gradients whose mean makes a step (async, bounded)", .zero = "a quarter of the ranks"},
+     .help = "gradients whose mean makes a step (async, bounded)", .zero = "the root of half the ranks"},
     {0},
 };
 

@@ -132,7 +132,7 @@ struct shoal_net_opts {
     enum shoal_sync sync;
     unsigned staleness;        /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     unsigned servers;
-    unsigned quorum;           /* async, bounded: gradients of a step; 0: a quarter of the workers */
+    unsigned quorum;           /* async, bounded: gradients of a step; 0: sqrt(workers / 2) */
     double patience;
 
     const char *checkpoint;    /* a folder; NULL: none */

@@ -26,48 +26,20 @@ shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
         st = bytes_add(&t->facts, " ", 1);
     if (st == SHOAL_OK)
         st = bytes_add(&t->facts, value, strlen(value));
-    return st == SHOAL_OK ? bytes_add(&t->facts, "\n", 1) : st;
-}
-
-/* The line of a key, without it; or NULL. */
-static const char *find_fact(const struct bytes *b, const char *key, size_t *len)
-{
-    size_t n = strlen(key);
-
-    for (const char *at = b->at, *end = b->at + b->len; at && at < end;) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-
-        stop = stop ? stop : end;
-        if ((size_t)(stop - at) > n && memcmp(at, key, n) == 0 && at[n] == ' ') {
-            *len = (size_t)(stop - at) - n - 1;
-            return at + n + 1;
-        }
-        at = stop + 1;
-    }
-    return NULL;
-}
-
-const char *trained_find(const shoal_net *t, const char *key, char *text, size_t cap)
-{
-    size_t len;
-    const char *at = find_fact(&t->facts, key, &len);
-
-    if (at)
-        snprintf(text, cap, "%.*s", (int)len, at);
-    return at ? text : NULL;
+    return st == SHOAL_OK ? bytes_add(&t->facts, "", 1) : st;
 }
 
 const char *shoal_net_fact(const shoal_net *net, const char *key)
 {
-    shoal_net *t = (shoal_net *)net; /* the copy it keeps is no part of its value */
-    size_t len;
-    const char *at = find_fact(&net->facts, key, &len);
+    const struct bytes *b = &net->facts;
+    size_t n = strlen(key), len;
 
-    if (!at)
-        return NULL;
-    free(t->value);
-    t->value = strndup(at, len);
-    return t->value;
+    for (size_t at = 0; at < b->len; at += len + 1) {
+        len = strlen(b->at + at);
+        if (len > n && memcmp(b->at + at, key, n) == 0 && b->at[at + n] == ' ')
+            return b->at + at + n + 1;
+    }
+    return NULL;
 }
 
 /* ---- making ---- */
@@ -98,10 +70,8 @@ void shoal_net_close(shoal_net *t)
     scaling_fini(&t->in);
     scaling_fini(&t->out);
     bytes_fini(&t->facts);
-    free(t->value);
     shoal_vocab_free(t->words);
     table_fini(&t->vectors);
-    container_close(t->file);
     free(t);
 }
 
@@ -111,12 +81,19 @@ static shoal_status put_meta(struct container_writer *w, const shoal_net *t)
 {
     char head[NET_SPEC + 64];
     int len = snprintf(head, sizeof head, "kind net\nspec %s\n", t->net->spec);
-    size_t old;
     shoal_status st = container_begin(w, "meta");
 
-    if (st == SHOAL_OK && !find_fact(&t->facts, "spec", &old)) /* a net that was read has both */
+    if (st == SHOAL_OK)
         st = container_write(w, head, (size_t)len);
-    return st == SHOAL_OK && t->facts.len > 0 ? container_write(w, t->facts.at, t->facts.len) : st;
+    for (size_t at = 0; at < t->facts.len && st == SHOAL_OK;) {
+        const char *fact = t->facts.at + at;
+
+        st = container_write(w, fact, strlen(fact));
+        if (st == SHOAL_OK)
+            st = container_write(w, "\n", 1);
+        at += strlen(fact) + 1;
+    }
+    return st;
 }
 
 static shoal_status put_scaling(struct container_writer *w, const struct scaling *s,
@@ -206,12 +183,27 @@ static shoal_status get_words(const struct container *c, shoal_net *t)
     return st;
 }
 
+/* The lines but the first two, which are written anew. */
 static shoal_status get_facts(const struct container *c, shoal_net *t)
 {
-    struct section meta;
+    struct section meta = {0};
     shoal_status st = container_find(c, "meta", 1, &meta);
+    const char *at = meta.data, *end = at + (st == SHOAL_OK ? meta.size : 0), *stop;
 
-    return st == SHOAL_OK ? bytes_add(&t->facts, meta.data, meta.size) : st;
+    for (; st == SHOAL_OK && at < end; at = stop + 1) {
+        size_t len;
+
+        stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        len = (size_t)(stop - at);
+        if (memchr(at, '\0', len) || (len > 5 && memcmp(at, "kind ", 5) == 0) ||
+            (len > 5 && memcmp(at, "spec ", 5) == 0))
+            continue;
+        st = bytes_add(&t->facts, at, len);
+        if (st == SHOAL_OK)
+            st = bytes_add(&t->facts, "", 1);
+    }
+    return st;
 }
 
 static shoal_status read_net(shoal_net *t, const struct container *c)

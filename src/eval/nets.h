@@ -19,9 +19,7 @@ struct shoal_net {
     struct net *net;
     float *params;
     struct scaling in, out; /* n is 0 where numbers are as they are */
-    struct bytes facts;     /* lines `key value` */
-    char *value;            /* of the fact asked for last */
-    struct container *file; /* what it was read from, when it is still needed */
+    struct bytes facts;     /* `key value`, each ended by a NUL */
     shoal_vocab *words;     /* of nextword */
     struct table vectors;   /* [words][outputs] likewise */
 };
@@ -57,9 +55,6 @@ float *words_prior(const shoal_vocab *words);
 
 /* Inputs in the units of the data, in place. */
 void trained_scale(const shoal_net *t, float *x, size_t n);
-
-/* The value of a fact into text [cap], cut off if need be; NULL when there is none. */
-const char *trained_find(const shoal_net *t, const char *key, char *text, size_t cap);
 
 /* ---- net_tensors.c ---- */
 

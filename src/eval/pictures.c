@@ -39,8 +39,10 @@ void shoal_net_class(const shoal_net *t, size_t i, char *name, size_t cap)
     const char *found;
 
     snprintf(key, sizeof key, "class.%zu", i);
-    found = trained_find(t, key, name, cap);
-    if (!found)
+    found = shoal_net_fact(t, key);
+    if (found)
+        snprintf(name, cap, "%s", found);
+    else
         snprintf(name, cap, "%zu", i);
 }
 

@@ -137,7 +137,7 @@ bool net_spec_has(const char *spec, const char *key);
 
 const struct tensor *net_find(const struct net *net, const char *name); /* or NULL */
 
-/* Uniform in +-sqrt(6 / fan_in) x gain for a weight's floats; keyed by (seed, at). */
+/* Evenly from -bound to bound; keyed by (seed, at). */
 void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at);
 
 /* ---- for every net with labels or targets: the loss and its gradient ------------------ */

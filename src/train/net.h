@@ -38,12 +38,10 @@ struct net_source {
     void *ctx;
 };
 
-/* What a kind of model adds to the loop; each may be NULL. */
+/* What a kind of model adds to the loop. */
 struct net_extra {
-    /* After each epoch, on rank 0, parameters in hand: more to report. */
+    /* After each epoch, on rank 0, parameters in hand: more to report. Or NULL. */
     shoal_status (*epoch)(void *ctx, const float *params, struct shoal_net_report *report);
-    /* Lines `key value` for checkpoints and the model file. */
-    shoal_status (*meta)(void *ctx, struct bytes *b);
     void *ctx;
 };
 

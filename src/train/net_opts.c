@@ -8,7 +8,6 @@ enum {
     SLICE_LARGE = 128,  /* the same where adding up gradients takes a while */
     LARGE = 1 << 15,    /* parameters from which it does */
     SLICES_MOST = 8,
-    QUORUM = 4, /* by default a quarter of the workers: measured in docs/nets.md */
 };
 
 #define SLICE_FLOPS 3e6 /* what is quicker than that is not worth a second thread */
@@ -138,6 +137,15 @@ size_t net_slices(const struct net *net, size_t share)
     return slices > SLICES_MOST ? SLICES_MOST : slices;
 }
 
+/* Larger ones wait for too many stale gradients, smaller ones follow each: measured in
+ * docs/nets.md. */
+static unsigned quorum_of(unsigned workers)
+{
+    unsigned quorum = (unsigned)lround(sqrt(workers / 2.0));
+
+    return quorum > 0 ? quorum : 1;
+}
+
 struct dense_opts net_dense_opts(const struct shoal_net_opts *o)
 {
     static const enum optim_kind kinds[] = {[SHOAL_NET_SGD] = OPTIM_SGD,
@@ -146,7 +154,7 @@ struct dense_opts net_dense_opts(const struct shoal_net_opts *o)
 
     return (struct dense_opts){
         .policy = o->sync, .staleness = o->staleness, .servers = o->ranks ? o->servers : 0,
-        .quorum = o->quorum ? o->quorum : (net_workers(o) + QUORUM - 1) / QUORUM, .cautious = true,
+        .quorum = o->quorum ? o->quorum : quorum_of(net_workers(o)), .cautious = true,
         .optim = {.kind = kinds[o->optimizer], .momentum = (float)o->momentum, .beta1 = 0.9f,
                   .beta2 = 0.999f, .epsilon = 1e-8f, .decay = (float)o->weight_decay,
                   .nesterov = o->nesterov},

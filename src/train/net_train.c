@@ -41,7 +41,7 @@ static shoal_status sum_all(struct net_run *r, struct net_sums *s, double *norm2
 
 static shoal_status meet(struct net_run *r)
 {
-    double norm2 = dense_norm2(r->dense) - r->norm0;
+    double norm2;
     unsigned apart = r->opts->sync == SHOAL_AVERAGE ? r->workers : 1;
     uint64_t steps[2] = {r->at.step, r->norms};
     shoal_status st = dense_meet(r->dense);

@@ -1,0 +1,73 @@
+try shoal gen spiral --samples 6 --seed 3 -q
+shoal gen spiral --samples 2000 -q -o spiral.csv
+try shoal train mlp spiral.csv --layers 32 --epochs 40 --lr 0.02 -q -o net.shoal --metrics net.jsonl
+grep -c '"event":"epoch"' net.jsonl
+
+echo "what it is:"
+shoal info net.shoal | grep -v loss | grep -v acc
+shoal eval net.shoal spiral.csv --json | grep -o '"samples":2000'
+accuracy=$(shoal eval net.shoal spiral.csv --json | sed 's/.*"accuracy":\([0-9.]*\).*/\1/')
+awk "BEGIN { exit !($accuracy > 0.9) }" && echo "it learned"
+head -4 spiral.csv >some.csv
+shoal predict net.shoal some.csv | awk '{ print NF }'
+printf '0.1,0.2\n' | shoal predict net.shoal - | awk '{ print NF }'
+
+echo "the same bytes for any number of threads:"
+shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 1 -q -o a.shoal
+shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 3 -q -o b.shoal
+cmp a.shoal b.shoal && echo same
+
+echo "stopped, and going on by the command it remembers:"
+# lines N FILE: waits until the file has so many
+lines()
+{
+    until [ -e "$2" ] && [ "$(wc -l <"$2")" -ge "$1" ]; do
+        sleep 0.1
+    done
+}
+mkdir elsewhere
+shoal train mlp spiral.csv --layers 32 --epochs 1000000 --checkpoint run --metrics run.jsonl -q -o c.shoal 2>first &
+lines 20 run.jsonl
+kill -TERM $!
+wait $! || echo "[exit $?]"
+sed 's/at [0-9.]* %/at SOME/' first
+shoal info run | sed -n 2p
+before=$(wc -l <run.jsonl)
+(cd elsewhere && exec shoal train --resume ../run -q) 2>second &
+lines $((before + 20)) run.jsonl
+kill -TERM $!
+wait $! || echo "[exit $?]"
+sed 's/at [0-9.]* %/at SOME/; s/resume .*run/resume RUN/' second
+try shoal train mlp spiral.csv --layers 32 --epochs 1000000 --checkpoint run -q -o c.shoal 2>&1 |
+    sed 's/at [0-9.]*%/at SOME/'
+try shoal train mlp spiral.csv --layers 32 --epochs 2001 --resume run -q -o c.shoal 2>&1 |
+    sed 's/checkpoint-[0-9]*/checkpoint/'
+
+echo "what cannot be:"
+printf '1,2,0\n3,4\n' >short.csv
+try shoal train mlp short.csv -o x.shoal
+printf '1,2,0\n3,nan,1\n' >nan.csv
+try shoal train mlp nan.csv -o x.shoal
+printf '1,2,0\n3,4,-2\n' >label.csv
+try shoal train mlp label.csv -o x.shoal
+try shoal train mlp spiral.csv --layers 3,,4 -o x.shoal
+try shoal train mlp spiral.csv --wire bf16 -o x.shoal
+try shoal train mlp spiral.csv --lr 1000 --optimizer sgd --epochs 200 -q -o x.shoal 2>&1 |
+    sed 's/after [0-9]* samples/after SOME samples/; s/the loss is .*;/the loss is SO;/'
+printf '1,2,3,0\n' >wide.csv
+try shoal eval net.shoal wide.csv
+try shoal predict net.shoal nowhere.csv
+try shoal predict spiral.csv spiral.csv
+ls x.shoal 2>/dev/null
+
+echo "next words:"
+shoal gen world --words 20000 --seed 1 -q -o text.txt
+shoal encode -q text.txt -o text.shoal
+shoal train cbow text.shoal --dim 8 --epochs 2 --threads 1 -q -o vectors.bin
+try shoal train nextword text.shoal --vectors vectors.bin --length 3 --hidden 16 --epochs 2 -q --statistics statistics.csv -o next.shoal
+wc -l <statistics.csv
+head -1 statistics.csv
+shoal predict next.shoal "the capital of" --top 3 | wc -l
+shoal predict next.shoal "the capital of" --generate 5 | wc -w
+try shoal predict next.shoal "zzzz qqqq"
+try shoal train nextword text.shoal --vectors vectors.bin --length 900 -q -o x.shoal
