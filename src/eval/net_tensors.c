@@ -172,6 +172,26 @@ static shoal_status scaling_text(struct bytes *b, const struct scaling *s)
     return st;
 }
 
+static void swap_bytes(char *at, size_t len, char from, char to)
+{
+    for (size_t i = 0; i < len; i++)
+        at[i] = at[i] == from ? to : at[i];
+}
+
+/* A line each. */
+static shoal_status add_facts(struct bytes *b, const shoal_net *t)
+{
+    struct bytes lines = {0};
+    shoal_status st = bytes_add(&lines, t->facts.at ? t->facts.at : "", t->facts.len);
+
+    if (st == SHOAL_OK) {
+        swap_bytes(lines.at, lines.len, '\0', '\n');
+        st = add_meta(b, "facts", lines.at ? lines.at : "", lines.len);
+    }
+    bytes_fini(&lines);
+    return st;
+}
+
 static shoal_status make_meta(struct bytes *b, const shoal_net *t)
 {
     struct bytes scaling = {0};
@@ -180,7 +200,7 @@ static shoal_status make_meta(struct bytes *b, const shoal_net *t)
     if (st == SHOAL_OK)
         st = add_meta(b, "spec", t->net->spec, strlen(t->net->spec));
     if (st == SHOAL_OK)
-        st = add_meta(b, "facts", t->facts.at ? t->facts.at : "", t->facts.len);
+        st = add_facts(b, t);
     if (st == SHOAL_OK)
         st = scaling_text(&scaling, &t->in);
     if (st == SHOAL_OK && scaling.len > 0)
@@ -304,8 +324,12 @@ static shoal_status read_facts(const struct tensors *file, shoal_net *t)
     size_t len;
     shoal_status st = tensors_text(file, "facts", &text, &len);
 
-    if (st == SHOAL_OK && text && len > 0)
+    if (st == SHOAL_OK && text && len > 0) {
+        swap_bytes(text, len, '\n', '\0');
         st = bytes_add(&t->facts, text, len);
+        if (st == SHOAL_OK && text[len - 1] != '\0')
+            st = bytes_add(&t->facts, "", 1);
+    }
     free(text);
     return st;
 }
