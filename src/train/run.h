@@ -167,6 +167,8 @@ shoal_status run_profile(struct run *r);
 uint64_t group_of(const struct run *r);
 /* As many chunks as about half a second takes, and no further than the epoch. */
 uint64_t stretch_end(const struct run *r, uint64_t last, double took);
+/* Positions before at.chunk, of all epochs. */
+uint64_t passed(const struct run *r);
 /* Trains this rank's share of the chunks from at.chunk to stop. */
 shoal_status run_stretch(struct run *r);
 /* The position is what was when all met, and what was done since. */

@@ -265,10 +265,16 @@ static void take_all_home(struct run *r)
     }
 }
 
+/* By all ranks that are at this place, as if every chunk were whole. */
+uint64_t passed(const struct run *r)
+{
+    return (r->at.epoch * r->chunks + r->at.chunk) * r->chunk;
+}
+
 static uint64_t chunks_before_look(const struct run *r)
 {
     uint64_t next = r->at.looked + r->look_every;
-    uint64_t left = next > r->at.words ? next - r->at.words : 1;
+    uint64_t left = next > passed(r) ? next - passed(r) : 1;
 
     return (left + r->chunk - 1) / r->chunk;
 }

@@ -150,7 +150,7 @@ static shoal_status look(struct run *r)
 
     if (r->leads)
         st = r->with ? aside(r, measure) : measure(r);
-    r->at.looked = r->at.words;
+    r->at.looked = passed(r);
     r->reported = clock_now(); /* the next interval's rate is of training */
     return st;
 }
@@ -175,9 +175,10 @@ static shoal_status publish(struct run *r, bool done)
     return st;
 }
 
+/* All ranks know without asking: it depends on the place alone. */
 static bool look_due(const struct run *r)
 {
-    return r->look_every > 0 && r->at.words - r->at.looked >= r->look_every &&
+    return r->look_every > 0 && passed(r) - r->at.looked >= r->look_every &&
            r->at.chunk < r->chunks;
 }
 
@@ -235,7 +236,7 @@ static shoal_status call_all(struct run *r, shoal_status st)
         st = SHOAL_OK;
     }
     if (st == SHOAL_OK && r->leads && r->at.chunk < r->chunks &&
-        (r->stopping || look_due(r) ||
+        (r->stopping ||
          (r->opts->every != SHOAL_EVERY_EPOCH && checkpoint_due(r))))
         st = together_call(r->with);
     return st;
@@ -340,7 +341,7 @@ static shoal_status go_on_together(struct run *r, uint64_t *last, double *took)
         if (st == SHOAL_OK)
             st = publish(r, false);
     }
-    if (st == SHOAL_OK && works && r->at.chunk < r->chunks && !at_place(r))
+    if (st == SHOAL_OK && works && r->at.chunk < r->chunks && !look_due(r) && !at_place(r))
         return SHOAL_OK;
     if (st == SHOAL_OK)
         st = meet(r);

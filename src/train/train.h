@@ -26,7 +26,7 @@ struct position {
     double best_loss;     /* the lowest interval loss, for noticing divergence */
     double progress;      /* 0 .. 1, for people */
     /* Looks at what is held out: how many, since how many without a better one, the
-     * best, and the words trained before the last. */
+     * best, and the positions passed before the last. */
     uint64_t looks, looks_since, looked;
     double held_best;
 };
