@@ -44,6 +44,7 @@ bench: all
 	@bench/encode.sh $(BUILD)
 	@python3 bench/train.py $(BUILD)
 	@python3 bench/ranks.py $(BUILD)
+	@python3 bench/logreg.py $(BUILD)
 	@python3 bench/serve.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
