@@ -18,7 +18,7 @@ enum {
     CHUNK_LEAST = 64,
     CHUNK_MOST = 4096,
     CHUNKS_PER_EPOCH = 256,
-    APART = 1024,        /* of all threads until their copies meet */
+    APART = 2048,        /* of all threads until their copies meet */
     APART_LANES = 512,   /* the same of lanes */
 };
 
