@@ -10,7 +10,7 @@
 
 extern const struct verb cmd_shoal; /* the root: `shoal VERB` */
 extern const struct verb cmd_vocab, cmd_encode, cmd_train, cmd_convert, cmd_gen, cmd_info, cmd_help;
-extern const struct verb cmd_phrases, cmd_predict;
+extern const struct verb cmd_phrases, cmd_predict, cmd_report;
 extern const struct verb gen_spiral, gen_blobs; /* kinds of gen */
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
 extern const struct verb cmd_serve;
@@ -60,6 +60,12 @@ void warn_clicks(struct console *c, const struct shoal_clicks_stats *stats);
 shoal_status encode_clicks(struct console *c, const struct shoal_clicks_opts *opts,
                            const char *output, const char *const *inputs, size_t ninputs);
 shoal_status info_clicks(struct console *c, const char *path, uint64_t top);
+
+/* ---- plots.c: charts as pixels ------------------------------------------------------- */
+
+/* Turns the .svg files of a folder into .png where rsvg-convert is installed, and says
+ * how many files there are now. */
+void report_plots(struct console *c, const char *folder);
 
 /* ---- cmd_help.c, man.c, completion.c: from the tables ------------------------------ */
 

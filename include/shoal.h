@@ -451,6 +451,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #include <shoal/eval.h>
 #include <shoal/profile.h>
 #include <shoal/serve.h>
+#include <shoal/study.h>
 #include <shoal/train.h>
 #include <shoal/logreg.h>
 #include <shoal/nets.h>

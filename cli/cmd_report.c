@@ -1,0 +1,93 @@
+/* shoal report: draw runs that were measured before. */
+#include "cmd.h"
+
+struct report_cmd {
+    const char *output;
+    const char *title;
+    const char *plots;
+    struct work_opts work;
+};
+
+static void report_defaults(void *at)
+{
+    *(struct report_cmd *)at = (struct report_cmd){0};
+}
+
+static shoal_status write_report(const struct report_cmd *cmd, const char *const *args,
+                                 size_t nargs)
+{
+    struct shoal_report_opts opts = shoal_report_default();
+    shoal_run *runs[SHOAL_REPORT_RUNS] = {0};
+    shoal_status st = SHOAL_OK;
+
+    opts.title = cmd->title;
+    opts.plots = cmd->plots;
+    if (nargs > SHOAL_REPORT_RUNS)
+        st = shoal_fail(SHOAL_EINVAL, "report: found %zu files, want at most %d", nargs,
+                        SHOAL_REPORT_RUNS);
+    for (size_t i = 0; i < nargs && st == SHOAL_OK; i++)
+        st = shoal_run_read(&runs[i], args[i]);
+    if (st == SHOAL_OK)
+        st = shoal_report_write(cmd->output, (const shoal_run *const *)runs, nargs, &opts);
+    for (size_t i = 0; i < SHOAL_REPORT_RUNS; i++)
+        shoal_run_free(runs[i]);
+    return st;
+}
+
+static int report_run(const void *at, const char *const *args, size_t nargs)
+{
+    const struct report_cmd *cmd = at;
+    struct console console;
+    shoal_status st;
+
+    console_init(&console, cmd->work.quiet, cmd->output);
+    st = write_report(cmd, args, nargs);
+    if (st == SHOAL_OK) {
+        console_row(&console, "report", cmd->output, NULL);
+        if (cmd->plots)
+            report_plots(&console, cmd->plots);
+    }
+    return console_finish(&console, st);
+}
+
+#define ON(member) FIELD(struct report_cmd, member)
+
+static const struct opt report_opts[] = {
+    {"output", 'o', OPT_PATH, ON(output), .arg = "FILE", .required = true,
+     .help = "write the page here"},
+    {"plots", .kind = OPT_PATH, ON(plots), .arg = "DIR",
+     .help = "also each chart as an SVG file in this folder, and as PNG where rsvg-convert is "
+             "installed"},
+    {"title", .kind = OPT_STRING, ON(title), .arg = "TEXT", .help = "what the page is called"},
+    {0},
+};
+
+const struct verb cmd_report = {
+    .name = "shoal report",
+    .summary = "draw the metrics of runs as one page",
+    .about = "Reads what `shoal train --metrics FILE` wrote, of one run or of several to compare, "
+             "and writes one HTML file that needs no other: loss and quality against time and "
+             "against examples, speed, learning rate, memory, and where the time of each rank "
+             "went. A run that is not over, or was killed, can be drawn too.",
+    .operands =
+        (const struct operand[]){
+            {"METRICS", "files that `shoal train --metrics` wrote", .many = true},
+            {0},
+        },
+    .groups =
+        (const struct opt_group[]){
+            {"Output", report_opts, .at = 0},
+            {"General", work_opts, .at = offsetof(struct report_cmd, work)},
+            {0},
+        },
+    .examples =
+        (const struct example[]){
+            {"shoal report metrics.jsonl -o report.html", "one run"},
+            {"shoal report a.jsonl b.jsonl -o both.html --plots figures",
+             "two runs in one chart, and the charts as files"},
+            {0},
+        },
+    .opts_size = sizeof(struct report_cmd),
+    .defaults = report_defaults,
+    .run = report_run,
+};

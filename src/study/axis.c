@@ -1,0 +1,167 @@
+/* Numbers along an axis: round ticks, a unit that keeps them short. */
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TICKS_WANTED = 5 };
+
+/* ---- units ---- */
+
+struct unit {
+    double by;
+    const char *name;
+};
+
+/* The largest unit that the most of an axis has one of; ends with a NULL name. */
+static struct unit largest(const struct unit *units, double most)
+{
+    struct unit found = units[0];
+
+    for (; units->name; units++)
+        if (most >= units->by)
+            found = *units;
+    return found;
+}
+
+static struct unit unit_for(enum axis axis, double most)
+{
+    static const struct unit seconds[] = {
+        {1e-3, "ms"}, {0.5, "s"}, {300, "min"}, {7200, "h"}, {0, NULL}};
+    static const struct unit counts[] = {
+        {0, ""}, {1e4, "thousand"}, {1e6, "million"}, {1e9, "billion"}, {0, NULL}};
+    static const struct unit bytes[] = {
+        {0, "B"}, {1 << 10, "KiB"}, {1 << 20, "MiB"}, {1 << 30, "GiB"}, {0, NULL}};
+    struct unit u = {1, ""};
+
+    switch (axis) {
+    case AXIS_PLAIN:
+        return u;
+    case AXIS_SHARE:
+        return (struct unit){0.01, "%"};
+    case AXIS_SECONDS:
+        u = largest(seconds, most);
+        u.by = *u.name == 's' ? 1 : *u.name == 'h' ? 3600 : u.name[1] == 'i' ? 60 : 1e-3;
+        return u;
+    case AXIS_COUNT:
+        u = largest(counts, most);
+        u.by = *u.name == 't' ? 1e3 : *u.name ? u.by : 1;
+        return u;
+    case AXIS_BYTES:
+        u = largest(bytes, most);
+        u.by = fmax(u.by, 1);
+        return u;
+    }
+    return u;
+}
+
+/* ---- ticks ---- */
+
+/* 1, 2 or 5 times a power of ten, at least x. */
+static double round_step(double x)
+{
+    double power = pow(10, floor(log10(x))), digit = x / power;
+
+    return power * (digit <= 1.0001 ? 1 : digit <= 2.0001 ? 2 : digit <= 5.0001 ? 5 : 10);
+}
+
+static void ticks_linear(struct scale *s)
+{
+    double step = round_step((s->to - s->from) / TICKS_WANTED / s->by) * s->by;
+
+    s->from = floor(s->from / step + 1e-9) * step;
+    s->to = ceil(s->to / step - 1e-9) * step;
+    for (size_t i = 0; i < TICKS && s->from + (double)i * step <= s->to + step / 2; i++) {
+        s->ticks[i] = s->from + (double)i * step;
+        s->nticks = i + 1;
+    }
+    while (s->digits < 6 && pow(10, -(double)s->digits) > step / s->by * 1.0001)
+        s->digits++;
+}
+
+/* Powers of two where they are few, else of ten. */
+static void ticks_log(struct scale *s)
+{
+    double base = s->to / s->from <= 300 ? 2 : 10;
+    double first = floor(log(s->from) / log(base) + 1e-9);
+    double last = ceil(log(s->to) / log(base) - 1e-9);
+    double stride = ceil((last - first + 1) / (double)TICKS);
+
+    s->from = pow(base, first);
+    s->to = pow(base, last);
+    for (double e = first; e <= last && s->nticks < TICKS; e += stride)
+        s->ticks[s->nticks++] = pow(base, e);
+    while (s->digits < 6 && pow(10, -(double)s->digits) > s->from / s->by * 1.0001)
+        s->digits++;
+}
+
+struct scale scale_of(double least, double most, enum axis axis, bool log, bool from_zero)
+{
+    struct unit unit = unit_for(axis, fmax(fabs(least), fabs(most)));
+    struct scale s = {.from = least, .to = most, .by = unit.by, .unit = unit.name};
+
+    s.log = log && least > 0;
+    if (from_zero && !s.log)
+        s.from = fmin(0, least), s.to = fmax(0, most);
+    if (!(s.to - s.from > 1e-9 * fmax(fabs(s.from), fabs(s.to)))) {
+        double around = s.log ? s.to / 2 : fmax(fabs(s.to) * 0.1, s.to == 0 ? 1 : 0);
+
+        s.from -= around;
+        s.to += around;
+    }
+    if (s.log)
+        ticks_log(&s);
+    else
+        ticks_linear(&s);
+    return s;
+}
+
+double scale_at(const struct scale *s, double x)
+{
+    if (s->log)
+        return log(x / s->from) / log(s->to / s->from);
+    return (x - s->from) / (s->to - s->from);
+}
+
+struct short_number scale_tick(const struct scale *s, double x)
+{
+    struct short_number n;
+    double shown = x / s->by;
+
+    if (fabs(shown) >= 1e6 || (shown != 0 && fabs(shown) < 1e-5))
+        snprintf(n.text, sizeof n.text, "%.3g", shown);
+    else if (s->log)
+        snprintf(n.text, sizeof n.text, "%.4g", shown);
+    else
+        snprintf(n.text, sizeof n.text, "%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
+    return n;
+}
+
+void scale_label(char label[96], const char *name, const struct scale *s)
+{
+    if (*s->unit)
+        snprintf(label, 96, "%.60s (%s)", name, s->unit);
+    else
+        snprintf(label, 96, "%.60s", name);
+}
+
+struct short_number axis_value(enum axis axis, double x)
+{
+    struct short_number n;
+
+    switch (axis) {
+    case AXIS_SECONDS:
+        return number_time(x);
+    case AXIS_COUNT:
+        return number_short(x);
+    case AXIS_BYTES:
+        return number_bytes(x);
+    case AXIS_SHARE:
+        snprintf(n.text, sizeof n.text, "%.4g %%", 100 * x);
+        return n;
+    case AXIS_PLAIN:
+        break;
+    }
+    return number_plain(x);
+}

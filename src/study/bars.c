@@ -1,0 +1,111 @@
+/* Stacked bars, one below the other, as SVG. */
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { TOP = 34, RIGHT = 18, ROW = 22, BAR = 16 };
+
+struct frame {
+    struct scale scale;
+    double left, bottom;
+};
+
+static double bar_sum(const struct bars *b, size_t i)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < b->nparts; k++)
+        sum += b->at[i].parts[k];
+    return sum;
+}
+
+static struct frame frame_of(const struct bars *b)
+{
+    struct frame f = {.bottom = TOP + ROW * (double)b->n};
+    double widest = 0, most = 0;
+
+    for (size_t i = 0; i < b->n; i++) {
+        widest = fmax(widest, figure_width(b->at[i].name));
+        most = fmax(most, bar_sum(b, i));
+    }
+    f.left = fmin(16 + widest, FIGURE_WIDTH / 2.0);
+    f.scale = scale_of(0, most > 0 ? most : 1, b->axis, false, true);
+    if (b->axis == AXIS_SHARE && most > 0.99 && most < 1.01)
+        f.scale = scale_of(0, 1, b->axis, false, true); /* not beyond by a rounding */
+    return f;
+}
+
+static double at(const struct frame *f, double x)
+{
+    return f->left + scale_at(&f->scale, x) * (FIGURE_WIDTH - RIGHT - f->left);
+}
+
+static void draw_axis(struct prose *t, const struct bars *b, const struct frame *f)
+{
+    char label[96];
+
+    for (size_t i = 0; i < f->scale.nticks; i++) {
+        double x = at(f, f->scale.ticks[i]);
+
+        prose_add(t, "<path class=\"g\" d=\"M%.1f %dV%.1f\"/>", x, TOP, f->bottom);
+        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x,
+                  f->bottom + 16, scale_tick(&f->scale, f->scale.ticks[i]).text);
+    }
+    scale_label(label, b->x_label, &f->scale);
+    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+              (f->left + FIGURE_WIDTH - RIGHT) / 2, f->bottom + 36);
+    prose_safe(t, label);
+    prose_add(t, "</text>\n");
+}
+
+static void draw_bar(struct prose *t, const struct bars *b, const struct frame *f, size_t i)
+{
+    double y = TOP + ROW * (double)i + (ROW - BAR) / 2.0, from = 0;
+
+    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", f->left - 6, y + BAR - 4);
+    prose_safe(t, b->at[i].name);
+    prose_add(t, "</text>\n");
+    for (size_t k = 0; k < b->nparts; k++) {
+        double part = b->at[i].parts[k];
+
+        if (!(part > 0))
+            continue;
+        prose_add(
+            t, "<rect class=\"b f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
+            k % FIGURE_COLOURS, at(f, from), y, fmax(at(f, from + part) - at(f, from), 0.5), BAR);
+        prose_safe(t, b->at[i].name);
+        prose_add(t, ": ");
+        prose_safe(t, b->parts[k]);
+        prose_add(t, " %s</title></rect>\n", axis_value(b->axis, part).text);
+        from += part;
+    }
+}
+
+static double draw_legend(struct prose *t, const struct bars *b, const struct frame *f)
+{
+    struct legend l = legend_begin(f->bottom + 58);
+
+    for (size_t k = 0; k < b->nparts && b->nparts > 1; k++) {
+        struct legend before = l;
+
+        legend_name(&l, t, b->parts[k]);
+        if (t)
+            prose_add(t,
+                      "<rect class=\"b f%zu\" x=\"%.0f\" y=\"%.0f\" width=\"20\" height=\"12\"/>\n",
+                      k % FIGURE_COLOURS, l.y > before.y ? 8 : before.x, l.y - 6);
+    }
+    return b->nparts > 1 ? legend_bottom(&l) : f->bottom + 48;
+}
+
+void bars_svg(struct prose *t, const struct bars *b, bool alone)
+{
+    struct frame f = frame_of(b);
+
+    figure_begin(t, b->title, draw_legend(NULL, b, &f), alone);
+    draw_axis(t, b, &f);
+    for (size_t i = 0; i < b->n; i++)
+        draw_bar(t, b, &f, i);
+    draw_legend(t, b, &f);
+    figure_end(t);
+}

@@ -1,0 +1,301 @@
+/* Lines over axes, as SVG. */
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TOP = 34,     /* of the plot, below the title */
+    HEIGHT = 210, /* of the plot */
+    RIGHT = 18,
+    SIGNS = 24,    /* lines of so many points have a sign at each */
+    SHOWN = 400,   /* points of a line that are drawn */
+    HOVERED = 120, /* and of those that can be asked */
+};
+
+/* ---- building ---- */
+
+struct chart *chart_new(const char *name, const char *title)
+{
+    struct chart *c = mem_array(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    snprintf(c->name, sizeof c->name, "%s", name);
+    snprintf(c->title, sizeof c->title, "%s", title);
+    return c;
+}
+
+void chart_free(struct chart *c)
+{
+    if (!c)
+        return;
+    for (size_t i = 0; i < c->nlines; i++) {
+        free(c->lines[i].x);
+        free(c->lines[i].y);
+    }
+    free(c);
+}
+
+struct line *chart_line(struct chart *c, const char *name)
+{
+    struct line *line = &c->lines[c->nlines];
+
+    if (c->nlines == CHART_LINES)
+        return NULL;
+    c->nlines++;
+    snprintf(line->name, sizeof line->name, "%s", name);
+    return line;
+}
+
+void line_add(struct chart *c, struct line *line, double x, double y)
+{
+    size_t cap = line ? line->cap : 0;
+
+    if (!line || c->status != SHOAL_OK || !isfinite(x) || !isfinite(y))
+        return;
+    if ((c->x_log && x <= 0) || (c->y_log && y <= 0))
+        return;
+    c->status = mem_grow((void **)&line->x, &cap, line->n + 1, sizeof *line->x);
+    if (c->status == SHOAL_OK)
+        c->status = mem_grow((void **)&line->y, &line->cap, line->n + 1, sizeof *line->y);
+    if (c->status != SHOAL_OK)
+        return;
+    line->x[line->n] = x;
+    line->y[line->n++] = y;
+}
+
+bool chart_seen(const struct chart *c, size_t least)
+{
+    for (size_t i = 0; i < c->nlines; i++)
+        if (c->lines[i].n >= least && !c->lines[i].ideal)
+            return true;
+    return false;
+}
+
+/* ---- drawing ---- */
+
+struct frame {
+    const struct chart *chart;
+    struct scale x, y;
+    double left; /* of the plot; its right is FIGURE_WIDTH - RIGHT */
+};
+
+static struct scale scale_over(const struct chart *c, bool y)
+{
+    double least = INFINITY, most = -INFINITY;
+
+    for (size_t i = 0; i < c->nlines; i++)
+        for (size_t k = 0; k < c->lines[i].n; k++) {
+            double v = y ? c->lines[i].y[k] : c->lines[i].x[k];
+
+            least = fmin(least, v);
+            most = fmax(most, v);
+        }
+    if (least > most)
+        least = 0, most = 1;
+    return y ? scale_of(least, most, c->y_axis, c->y_log, c->from_zero)
+             : scale_of(least, most, c->x_axis, c->x_log,
+                        c->x_axis == AXIS_SECONDS || c->x_axis == AXIS_COUNT);
+}
+
+static double px(const struct frame *f, double x)
+{
+    return f->left + scale_at(&f->x, x) * (FIGURE_WIDTH - RIGHT - f->left);
+}
+
+static double py(const struct frame *f, double y)
+{
+    return TOP + (1 - scale_at(&f->y, y)) * HEIGHT;
+}
+
+static struct frame frame_of(const struct chart *c)
+{
+    struct frame f = {.chart = c, .x = scale_over(c, false), .y = scale_over(c, true)};
+    double widest = 0;
+
+    for (size_t i = 0; i < f.y.nticks; i++)
+        widest = fmax(widest, figure_width(scale_tick(&f.y, f.y.ticks[i]).text));
+    f.left = 32 + widest;
+    return f;
+}
+
+static void draw_axes(struct prose *t, const struct frame *f)
+{
+    double right = FIGURE_WIDTH - RIGHT, bottom = TOP + HEIGHT, next = -INFINITY;
+
+    for (size_t i = 0; i < f->y.nticks; i++) {
+        double y = py(f, f->y.ticks[i]);
+
+        prose_add(t, "<path class=\"g\" d=\"M%.1f %.1fH%.1f\"/>", f->left, y, right);
+        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", f->left - 6,
+                  y + 4, scale_tick(&f->y, f->y.ticks[i]).text);
+    }
+    for (size_t i = 0; i < f->x.nticks; i++) {
+        double x = px(f, f->x.ticks[i]);
+        struct short_number tick = scale_tick(&f->x, f->x.ticks[i]);
+        double half = figure_width(tick.text) / 2;
+
+        prose_add(t, "<path class=\"a\" d=\"M%.1f %.1fv5\"/>", x, bottom);
+        if (x - half < next)
+            continue; /* it would touch the one before */
+        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
+                  fmin(x, FIGURE_WIDTH - 4 - half), bottom + 18, tick.text);
+        next = x + half + 6;
+    }
+    prose_add(t, "<path class=\"a\" d=\"M%.1f %dV%.1fH%.1f\" fill=\"none\"/>\n", f->left, TOP,
+              bottom, right);
+}
+
+static void draw_labels(struct prose *t, const struct frame *f)
+{
+    char label[96];
+
+    scale_label(label, f->chart->x_label, &f->x);
+    prose_add(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
+              (f->left + FIGURE_WIDTH - RIGHT) / 2, TOP + HEIGHT + 38);
+    prose_safe(t, label);
+    scale_label(label, f->chart->y_label, &f->y);
+    prose_add(t,
+              "</text>\n<text transform=\"translate(16 %d) rotate(-90)\" text-anchor=\"middle\">",
+              TOP + HEIGHT / 2);
+    prose_safe(t, label);
+    prose_add(t, "</text>\n");
+}
+
+/* A circle, square, triangle or diamond of the line's colour. */
+static void draw_sign(struct prose *t, size_t colour, double x, double y)
+{
+    size_t c = colour % FIGURE_COLOURS;
+
+    switch (colour % 4) {
+    case 0:
+        prose_add(t, "<circle class=\"m f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>", c, x, y);
+        break;
+    case 1:
+        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1fh6.4v6.4h-6.4z\"/>", c, x - 3.2,
+                  y - 3.2);
+        break;
+    case 2:
+        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1fl4.2 7.2h-8.4z\"/>", c, x, y - 4.4);
+        break;
+    default:
+        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1fl4.4 4.4-4.4 4.4-4.4-4.4z\"/>", c, x,
+                  y - 4.4);
+    }
+}
+
+/* The look of a line: colour, and dashes when colours are used up. */
+static void look(char class[32], const struct line *line, size_t colour)
+{
+    size_t dashes = line->faint ? 1 : colour / FIGURE_COLOURS % 3;
+
+    if (line->ideal)
+        snprintf(class, 32, "i");
+    else
+        snprintf(class, 32, "l c%zu%s", colour % FIGURE_COLOURS,
+                 dashes == 1   ? " d1"
+                 : dashes == 2 ? " d2"
+                               : "");
+}
+
+/* Every so many points, and the last. */
+static bool kept(size_t i, size_t n, size_t most)
+{
+    size_t stride = (n + most - 1) / most;
+
+    return i % stride == 0 || i == n - 1;
+}
+
+static void draw_line(struct prose *t, const struct frame *f, const struct line *line,
+                      size_t colour)
+{
+    char class[32], pen = 'M';
+
+    look(class, line, colour);
+    prose_add(t, "<path class=\"%s\" d=\"", class);
+    for (size_t i = 0; i < line->n; i++) {
+        if (!kept(i, line->n, SHOWN))
+            continue;
+        prose_add(t, "%c%.1f %.1f", pen, px(f, line->x[i]), py(f, line->y[i]));
+        pen = 'L';
+    }
+    prose_add(t, "\"/>\n");
+    for (size_t i = 0; i < line->n && line->n <= SIGNS && !line->ideal; i++)
+        draw_sign(t, colour, px(f, line->x[i]), py(f, line->y[i]));
+    prose_add(t, "\n");
+}
+
+/* What a point says when it is asked. */
+static void draw_answers(struct prose *t, const struct frame *f, const struct line *line)
+{
+    const struct chart *c = f->chart;
+
+    for (size_t i = 0; i < line->n && !line->ideal; i++) {
+        if (!kept(i, line->n, HOVERED))
+            continue;
+        prose_add(t, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
+                  px(f, line->x[i]), py(f, line->y[i]));
+        prose_safe(t, line->name);
+        prose_add(t, "%s%s %s, ", *line->name ? ": " : "", c->x_label,
+                  axis_value(c->x_axis, line->x[i]).text);
+        prose_safe(t, c->y_label);
+        prose_add(t, " %s</title></circle>\n", axis_value(c->y_axis, line->y[i]).text);
+    }
+}
+
+/* Companions share the colour of the line before them, what is ideal has none. */
+static size_t colour_of(const struct chart *c, size_t line)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i <= line; i++)
+        n += !c->lines[i].faint && !c->lines[i].ideal;
+    return n > 0 ? n - 1 : 0;
+}
+
+/* t NULL: only how far down it goes. */
+static double draw_legend(struct prose *t, const struct chart *c)
+{
+    struct legend l = legend_begin(TOP + HEIGHT + 60);
+    bool named = c->nlines > 1 || (c->nlines == 1 && *c->lines[0].name);
+
+    for (size_t i = 0; i < c->nlines && named; i++) {
+        struct legend before = l;
+        char class[32];
+
+        if (c->lines[i].n == 0)
+            continue;
+        legend_name(&l, t, c->lines[i].name);
+        if (!t)
+            continue;
+        if (l.y > before.y)
+            before.x = 8;
+        look(class, &c->lines[i], colour_of(c, i));
+        prose_add(t, "<path class=\"%s\" d=\"M%.0f %.0fh22\"/>", class, before.x, l.y);
+        if (!c->lines[i].ideal && c->lines[i].n <= SIGNS)
+            draw_sign(t, colour_of(c, i), before.x + 11, l.y);
+        prose_add(t, "\n");
+    }
+    return named ? legend_bottom(&l) : TOP + HEIGHT + 50;
+}
+
+void chart_svg(struct prose *t, const struct chart *c, bool alone)
+{
+    struct frame f = frame_of(c);
+
+    if (t->status == SHOAL_OK)
+        t->status = c->status;
+    figure_begin(t, c->title, draw_legend(NULL, c), alone);
+    draw_axes(t, &f);
+    draw_labels(t, &f);
+    for (size_t i = 0; i < c->nlines; i++)
+        if (c->lines[i].n > 0)
+            draw_line(t, &f, &c->lines[i], colour_of(c, i));
+    for (size_t i = 0; i < c->nlines; i++)
+        draw_answers(t, &f, &c->lines[i]);
+    draw_legend(t, c);
+    figure_end(t);
+}

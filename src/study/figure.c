@@ -1,0 +1,110 @@
+/* What charts and bars share: colours for light, dark and paper, the frame, the
+ * legend. Colours are told apart by those who see few of them, and on grey paper
+ * lines differ by their signs. No variables of CSS: programs that turn SVG into
+ * pixels know none. */
+#include "study/study.h"
+
+#include <string.h>
+
+/* After Okabe and Ito, darkened or lightened to stand out from the paper. */
+static const char *const light[FIGURE_COLOURS] = {"#0067a5", "#c94f00", "#00805d", "#a8437f",
+                                                  "#8a6d00", "#2a93c9", "#5d4bb3", "#5c5c5c"};
+static const char *const dark[FIGURE_COLOURS] = {"#5ab4f5", "#ff9147", "#3ecf9f", "#ec8fc4",
+                                                 "#e3c341", "#9bd8f7", "#a99bf2", "#b5b5b5"};
+
+static void colours(struct prose *t, const char *const *of)
+{
+    for (int i = 0; i < FIGURE_COLOURS; i++)
+        prose_add(t, ".fig .c%d{stroke:%s}.fig .f%d{fill:%s}\n", i, of[i], i, of[i]);
+}
+
+void figure_style(struct prose *t)
+{
+    prose_add(t, ".fig{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Liberation Sans\","
+                 "sans-serif}\n"
+                 ".fig text{fill:#3a3a3a}.fig .t{font-size:14px;font-weight:600;fill:#111}\n"
+                 ".fig .g{stroke:#e2e2e2;stroke-width:1}.fig .a{stroke:#8a8a8a;stroke-width:1}\n"
+                 ".fig .l{fill:none;stroke-width:2;stroke-linejoin:round}\n"
+                 ".fig .i{stroke:#8a8a8a;stroke-width:1.5;stroke-dasharray:6 4;fill:none}\n"
+                 ".fig .d1{stroke-dasharray:7 3}.fig .d2{stroke-dasharray:2 3}\n"
+                 ".fig .m{stroke:none}.fig .h{fill:#888;fill-opacity:0}\n"
+                 ".fig .h:hover{fill-opacity:.35}\n"
+                 ".fig .b{stroke:#fff;stroke-width:1}\n");
+    colours(t, light);
+    prose_add(t, "@media screen and (prefers-color-scheme:dark){\n"
+                 ".fig text{fill:#c9c9c9}.fig .t{fill:#f2f2f2}\n"
+                 ".fig .g{stroke:#333}.fig .a,.fig .i{stroke:#8f8f8f}.fig .b{stroke:#17181b}\n");
+    colours(t, dark);
+    prose_add(t, "}\n");
+}
+
+static void alone_style(struct prose *t)
+{
+    prose_add(t, "<style>\n");
+    figure_style(t);
+    prose_add(t, ".paper{fill:#fff}\n"
+                 "@media screen and (prefers-color-scheme:dark){.paper{fill:#17181b}}\n"
+                 "</style>\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n");
+}
+
+void figure_begin(struct prose *t, const char *title, double height, bool alone)
+{
+    if (alone)
+        prose_add(t,
+                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\"",
+                  FIGURE_WIDTH, height);
+    else
+        prose_add(t, "<svg");
+    prose_add(t, " class=\"fig\" viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", FIGURE_WIDTH,
+              height);
+    prose_safe(t, title);
+    prose_add(t, "\">\n");
+    if (alone)
+        alone_style(t);
+    prose_add(t, "<text class=\"t\" x=\"8\" y=\"20\">");
+    prose_safe(t, title);
+    prose_add(t, "</text>\n");
+}
+
+void figure_end(struct prose *t)
+{
+    prose_add(t, "</svg>\n");
+}
+
+double figure_width(const char *words)
+{
+    double columns = 0;
+
+    for (; *words; words++)
+        columns += ((unsigned char)*words & 0xc0) != 0x80; /* once for each character */
+    return 6.6 * columns;
+}
+
+/* ---- legend ---- */
+
+struct legend legend_begin(double top)
+{
+    return (struct legend){.x = 8, .y = top, .top = top};
+}
+
+void legend_name(struct legend *l, struct prose *t, const char *name)
+{
+    double width = 28 + figure_width(name) + 12;
+
+    if (l->x > 8 && l->x + width > FIGURE_WIDTH) {
+        l->x = 8;
+        l->y += 18;
+    }
+    if (t) {
+        prose_add(t, "<text x=\"%.0f\" y=\"%.0f\">", l->x + 28, l->y + 4);
+        prose_safe(t, name);
+        prose_add(t, "</text>\n");
+    }
+    l->x += width;
+}
+
+double legend_bottom(const struct legend *l)
+{
+    return l->y + 14;
+}

@@ -1,0 +1,193 @@
+/* The page around the charts: one file, which asks for no other. */
+#include "file/file.h"
+#include "study/study.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+static const char style[] =
+    ":root{color-scheme:light dark}\n"
+    "*{box-sizing:border-box}\n"
+    "body{margin:0 auto;padding:20px 16px 48px;max-width:1240px;background:#fff;color:#1c1c1c;"
+    "font:15px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,\"Liberation Sans\",sans-serif}\n"
+    "h1{font-size:26px;margin:0 0 2px}h2{font-size:19px;margin:32px 0 10px}\n"
+    ".under{color:#5a5a5a;margin:0 0 18px;overflow-wrap:anywhere}\n"
+    ".said{border-left:4px solid #0067a5;padding:2px 14px;margin:12px 0;max-width:76ch}\n"
+    ".said p{margin:6px 0}\n"
+    ".album{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));"
+    "gap:22px}\n"
+    ".album svg{width:100%;height:auto;display:block;max-width:640px}\n"
+    ".wide{overflow-x:auto}\n"
+    "table{border-collapse:collapse;font-size:13.5px;font-variant-numeric:tabular-nums}\n"
+    "th,td{padding:4px 9px;border-bottom:1px solid #ddd;text-align:right;vertical-align:top}\n"
+    "th{border-bottom:2px solid #999;vertical-align:bottom}\n"
+    "th.w,td.w{text-align:left}td.v{text-align:left;min-width:26ch;max-width:60ch}\n"
+    "tr.bad td{color:#b3261e}\n"
+    "#tip{position:absolute;display:none;pointer-events:none;background:#1c1c1c;color:#fff;"
+    "padding:4px 8px;border-radius:4px;font-size:13px;max-width:320px;z-index:2}\n"
+    "footer{margin-top:36px;color:#5a5a5a;font-size:13px}\n"
+    "@media screen and (prefers-color-scheme:dark){\n"
+    "body{background:#17181b;color:#e4e4e4}.under,footer{color:#a3a3a3}\n"
+    ".said{border-color:#5ab4f5}th,td{border-color:#383a3f}th{border-color:#6a6a6a}\n"
+    "tr.bad td{color:#ff8a80}#tip{background:#f0f0f0;color:#111}}\n"
+    "@media print{body{max-width:none;padding:0;font-size:11pt}\n"
+    ".album{grid-template-columns:1fr 1fr;gap:14px}.album figure,tr{break-inside:avoid}\n"
+    "h2{break-after:avoid}.wide{overflow:visible}table{font-size:7.5pt}\n"
+    "th,td{padding:2px 3px}td.v{min-width:0}}\n"
+    ".album figure{margin:0}\n";
+
+/* The nearest point of a chart says its values beside the pointer at once; the title of
+ * the point says the same to whoever has no scripts. */
+static const char script[] =
+    "(function(){var tip=document.getElementById('tip');\n"
+    "function hide(){tip.style.display='none'}\n"
+    "document.querySelectorAll('.album svg').forEach(function(svg){\n"
+    "var dots=[].map.call(svg.querySelectorAll('.h'),function(c){var t=c.querySelector('title');\n"
+    "var d={x:+c.getAttribute('cx'),y:+c.getAttribute('cy'),t:t.textContent};return d});\n"
+    "if(!dots.length)return;\n"
+    "svg.addEventListener('pointerleave',hide);\n"
+    "svg.addEventListener('pointermove',function(e){var b=svg.getBoundingClientRect();\n"
+    "var k=svg.viewBox.baseVal.width/b.width,x=(e.clientX-b.left)*k,y=(e.clientY-b.top)*k;\n"
+    "var best=null,far=900;dots.forEach(function(d){var q=(d.x-x)*(d.x-x)+(d.y-y)*(d.y-y);\n"
+    "if(q<far){far=q;best=d}});if(!best)return hide();\n"
+    "tip.textContent=best.t;tip.style.display='block';\n"
+    "var left=b.left+window.scrollX+best.x/k+12;\n"
+    "left=Math.min(left,window.scrollX+document.documentElement.clientWidth-tip.offsetWidth-8);\n"
+    "tip.style.left=left+'px';tip.style.top=(b.top+window.scrollY+best.y/k+14)+'px'})})})();\n";
+
+void page_begin(struct prose *t, const char *title, const char *under)
+{
+    prose_add(t,
+              "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+              "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>");
+    prose_safe(t, title);
+    prose_add(t, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s", style);
+    figure_style(t);
+    prose_add(t, "</style>\n</head>\n<body>\n<h1>");
+    prose_safe(t, title);
+    prose_add(t, "</h1>\n<p class=\"under\">");
+    prose_safe(t, under);
+    prose_add(t, "</p>\n");
+}
+
+void page_end(struct prose *t)
+{
+    char when[64] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+
+    if (gmtime_r(&now, &utc))
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M UTC", &utc);
+    prose_add(t,
+              "<footer>shoal %s, %s</footer>\n<div id=\"tip\"></div>\n<script>\n%s</script>\n"
+              "</body>\n</html>\n",
+              shoal_version(), when, script);
+}
+
+void page_section(struct prose *t, const char *title)
+{
+    prose_add(t, "<h2>");
+    prose_safe(t, title);
+    prose_add(t, "</h2>\n");
+}
+
+/* ---- the machine ---- */
+
+/* What stands behind the colon of the first line that begins so. */
+static void field_of(const char *path, const char *name, char *value, size_t cap)
+{
+    char line[256];
+    FILE *f = fopen(path, "r");
+
+    while (f && fgets(line, sizeof line, f)) {
+        const char *colon = strchr(line, ':');
+
+        if (strncmp(line, name, strlen(name)) != 0 || !colon)
+            continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        snprintf(value, cap, "%.*s", (int)strcspn(colon, "\n"), colon);
+        break;
+    }
+    if (f)
+        fclose(f);
+}
+
+void machine_describe(char text[256])
+{
+    char processor[96] = "unknown processor", memory[32] = "0";
+    unsigned long long kib = 0;
+    struct utsname name = {.sysname = "?"};
+
+    field_of("/proc/cpuinfo", "model name", processor, sizeof processor);
+    field_of("/proc/meminfo", "MemTotal", memory, sizeof memory);
+    sscanf(memory, "%llu", &kib);
+    uname(&name);
+    snprintf(text, 256, "%.80s, %u cores for this process, %s of memory, %.30s %.40s", processor,
+             pool_threads(0), number_bytes((double)kib * 1024).text, name.sysname, name.release);
+}
+
+/* ---- album ---- */
+
+void album_begin(struct album *a)
+{
+    if (a->plots && mkdir(a->plots, 0777) != 0 && errno != EEXIST)
+        a->status = shoal_fail_errno(SHOAL_EIO, "%s", a->plots);
+    prose_add(a->page, "<div class=\"album\">\n");
+}
+
+/* One figure as a file: `alone` holds it. */
+static void keep_file(struct album *a, const char *name, struct prose *alone)
+{
+    char path[4096];
+
+    if (a->status == SHOAL_OK && a->plots) {
+        int len = snprintf(path, sizeof path, "%s/%s.svg", a->plots, name);
+
+        a->status = len < (int)sizeof path
+                        ? prose_write(alone, path)
+                        : shoal_fail(SHOAL_EINVAL, "%s: the path is too long", a->plots);
+    }
+    prose_fini(alone);
+}
+
+void album_chart(struct album *a, struct chart *c, size_t least_points)
+{
+    struct prose alone = {0};
+
+    if (!c) {
+        a->status = a->status == SHOAL_OK ? SHOAL_ENOMEM : a->status;
+        return;
+    }
+    if (chart_seen(c, least_points)) {
+        prose_add(a->page, "<figure>\n");
+        chart_svg(a->page, c, false);
+        prose_add(a->page, "</figure>\n");
+        if (a->plots)
+            chart_svg(&alone, c, true);
+        keep_file(a, c->name, &alone);
+    }
+    chart_free(c);
+}
+
+void album_bars(struct album *a, const struct bars *b)
+{
+    struct prose alone = {0};
+
+    prose_add(a->page, "<figure>\n");
+    bars_svg(a->page, b, false);
+    prose_add(a->page, "</figure>\n");
+    if (a->plots)
+        bars_svg(&alone, b, true);
+    keep_file(a, b->name, &alone);
+}
+
+void album_end(struct album *a)
+{
+    prose_add(a->page, "</div>\n");
+    if (a->status == SHOAL_OK)
+        a->status = a->page->status;
+}

@@ -1,0 +1,171 @@
+/* Text that grows, and numbers for people. */
+#include "file/file.h"
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+void prose_add(struct prose *t, const char *fmt, ...)
+{
+    va_list args;
+    int len;
+
+    if (t->status != SHOAL_OK)
+        return;
+    va_start(args, fmt);
+    len = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (len < 0) {
+        t->status = shoal_fail(SHOAL_EINVAL, "text: found a format that cannot be printed");
+        return;
+    }
+    t->status = bytes_reserve(&t->bytes, (size_t)len + 1);
+    if (t->status != SHOAL_OK)
+        return;
+    va_start(args, fmt);
+    vsnprintf(t->bytes.at + t->bytes.len, (size_t)len + 1, fmt, args);
+    va_end(args);
+    t->bytes.len += (size_t)len;
+}
+
+static const char *entity(char c)
+{
+    switch (c) {
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '&':
+        return "&amp;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    }
+    return NULL;
+}
+
+void prose_safe(struct prose *t, const char *words)
+{
+    for (; *words; words++) {
+        const char *safe = entity(*words);
+
+        if (safe)
+            prose_add(t, "%s", safe);
+        else
+            prose_add(t, "%c", (unsigned char)*words < 0x20 ? ' ' : *words);
+    }
+}
+
+void prose_fini(struct prose *t)
+{
+    bytes_fini(&t->bytes);
+}
+
+shoal_status prose_write(const struct prose *t, const char *path)
+{
+    struct output *o = NULL;
+    shoal_status st = t->status;
+
+    if (st == SHOAL_OK)
+        st = output_open(&o, path);
+    if (st == SHOAL_OK) {
+        st = output_write(o, t->bytes.at, t->bytes.len);
+        if (st == SHOAL_OK)
+            return output_commit(o);
+        output_abandon(o);
+    }
+    return st;
+}
+
+/* ---- numbers ---- */
+
+static struct short_number unknown(void)
+{
+    return (struct short_number){"-"};
+}
+
+/* Three digits that matter, and none behind the point that do not. */
+static int digits_of(double x)
+{
+    x = fabs(x);
+    return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2;
+}
+
+struct short_number number_short(double x)
+{
+    static const char *const names[] = {"", " k", " M", " G", " T"};
+    struct short_number n;
+    size_t i = 0;
+
+    if (!isfinite(x))
+        return unknown();
+    while (fabs(x) >= 999.5 && i < 4) {
+        x /= 1000;
+        i++;
+    }
+    snprintf(n.text, sizeof n.text, "%.*f%s", i == 0 && x == floor(x) ? 0 : digits_of(x), x,
+             names[i]);
+    return n;
+}
+
+struct short_number number_bytes(double bytes)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    struct short_number n;
+    size_t i = 0;
+
+    if (!isfinite(bytes))
+        return unknown();
+    while (fabs(bytes) >= 999.5 && i < 4) {
+        bytes /= 1024;
+        i++;
+    }
+    snprintf(n.text, sizeof n.text, "%.*f %s",
+             i == 0 && bytes == floor(bytes) ? 0 : digits_of(bytes), bytes, names[i]);
+    return n;
+}
+
+struct short_number number_share(double share)
+{
+    struct short_number n;
+
+    if (!isfinite(share))
+        return unknown();
+    snprintf(n.text, sizeof n.text, "%.*f %%", fabs(share) < 0.0995 && share != 0 ? 1 : 0,
+             100 * share);
+    return n;
+}
+
+struct short_number number_time(double seconds)
+{
+    struct short_number n;
+
+    if (isinf(seconds))
+        return (struct short_number){"never"};
+    if (isnan(seconds))
+        return unknown();
+    if (seconds >= 3600)
+        snprintf(n.text, sizeof n.text, "%.2f h", seconds / 3600);
+    else if (seconds >= 600)
+        snprintf(n.text, sizeof n.text, "%.1f min", seconds / 60);
+    else
+        snprintf(n.text, sizeof n.text, "%.*f s",
+                 seconds >= 99.95   ? 1
+                 : seconds >= 9.995 ? 2
+                 : seconds >= 0.1   ? 3
+                                    : 4,
+                 seconds);
+    return n;
+}
+
+struct short_number number_plain(double x)
+{
+    struct short_number n;
+
+    if (!isfinite(x))
+        return unknown();
+    snprintf(n.text, sizeof n.text, "%.4g", x);
+    return n;
+}

@@ -1,0 +1,471 @@
+/* Runs become charts and words. */
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- charts of what runs did ---- */
+
+/* Which number of a point a chart is about. */
+enum what { WHAT_LOSS, WHAT_HELD, WHAT_QUALITY, WHAT_LR, WHAT_MEMORY, WHAT_GRADIENT };
+
+static double value_of(const struct point *p, enum what what)
+{
+    switch (what) {
+    case WHAT_LOSS:
+        return p->loss;
+    case WHAT_HELD:
+        return p->held;
+    case WHAT_QUALITY:
+        return p->quality;
+    case WHAT_LR:
+        return p->lr;
+    case WHAT_MEMORY:
+        return p->memory;
+    case WHAT_GRADIENT:
+        return p->gradient;
+    }
+    return (double)NAN;
+}
+
+static void trace(struct chart *c, const shoal_run *run, enum what what, bool by_time,
+                  const char *name)
+{
+    struct line *line = chart_line(c, name);
+
+    for (size_t i = 0; i < run->npoints && line; i++) {
+        const struct point *p = &run->points[i];
+
+        line_add(c, line, by_time ? p->seconds : p->units, value_of(p, what));
+    }
+}
+
+static void label_x(struct chart *c, const shoal_run *run, bool by_time)
+{
+    c->x_axis = by_time ? AXIS_SECONDS : AXIS_COUNT;
+    snprintf(c->x_label, sizeof c->x_label, "%s", by_time ? "time" : run->end.unit);
+}
+
+struct runs {
+    const shoal_run *const *at;
+    const char *const *names;
+    size_t n;
+};
+
+/* One number of every run; a line of a single run needs no name. */
+static struct chart *draw(struct runs runs, const char *name, const char *title, const char *label,
+                          enum what what, bool by_time)
+{
+    struct chart *c = chart_new(name, title);
+
+    if (!c)
+        return NULL;
+    label_x(c, runs.at[0], by_time);
+    snprintf(c->y_label, sizeof c->y_label, "%s", label);
+    c->from_zero = what == WHAT_MEMORY || what == WHAT_LR;
+    if (what == WHAT_MEMORY)
+        c->y_axis = AXIS_BYTES;
+    for (size_t i = 0; i < runs.n; i++)
+        trace(c, runs.at[i], what, by_time, runs.n > 1 ? runs.names[i] : "");
+    return c;
+}
+
+/* Both losses of one run in one chart. */
+static struct chart *draw_losses(const shoal_run *run, const char *name, const char *title,
+                                 bool by_time)
+{
+    struct chart *c = chart_new(name, title);
+
+    if (!c)
+        return NULL;
+    label_x(c, run, by_time);
+    snprintf(c->y_label, sizeof c->y_label, "loss");
+    trace(c, run, WHAT_LOSS, by_time, "training");
+    trace(c, run, WHAT_HELD, by_time, "held out");
+    return c;
+}
+
+static void draw_loss(struct album *a, struct runs runs)
+{
+    char against[64];
+
+    snprintf(against, sizeof against, "Loss against %s", runs.at[0]->end.unit);
+    if (runs.n == 1) {
+        album_chart(a, draw_losses(runs.at[0], "loss-time", "Loss against time", true), 1);
+        album_chart(a, draw_losses(runs.at[0], "loss-units", against, false), 1);
+        return;
+    }
+    album_chart(a, draw(runs, "loss-time", "Training loss against time", "loss", WHAT_LOSS, true),
+                1);
+    album_chart(a, draw(runs, "held-time", "Held-out loss against time", "loss", WHAT_HELD, true),
+                1);
+    snprintf(against, sizeof against, "Training loss against %s", runs.at[0]->end.unit);
+    album_chart(a, draw(runs, "loss-units", against, "loss", WHAT_LOSS, false), 1);
+    snprintf(against, sizeof against, "Held-out loss against %s", runs.at[0]->end.unit);
+    album_chart(a, draw(runs, "held-units", against, "loss", WHAT_HELD, false), 1);
+}
+
+static const char *quality_name(struct runs runs)
+{
+    for (size_t i = 0; i < runs.n; i++)
+        if (*runs.at[i]->end.quality_name)
+            return runs.at[i]->end.quality_name;
+    return "quality";
+}
+
+static void draw_quality(struct album *a, struct runs runs)
+{
+    const char *name = quality_name(runs);
+    char title[96];
+
+    snprintf(title, sizeof title, "Quality (%s) against time", name);
+    album_chart(a, draw(runs, "quality-time", title, name, WHAT_QUALITY, true), 1);
+    snprintf(title, sizeof title, "Quality (%s) against %s", name, runs.at[0]->end.unit);
+    album_chart(a, draw(runs, "quality-units", title, name, WHAT_QUALITY, false), 1);
+}
+
+/* From report to report, over a hundredth of the run at least: what is shorter is
+ * noise. The units are those of all ranks. */
+static void trace_rate(struct chart *c, const shoal_run *run, const char *name)
+{
+    double least = run->points[run->npoints - 1].seconds / 100;
+    double seconds = 0, units = 0;
+    struct line *line = chart_line(c, name);
+
+    for (size_t i = 0; i < run->npoints && line; i++) {
+        const struct point *p = &run->points[i];
+
+        if (p->seconds - seconds < least || !(p->units > units))
+            continue;
+        line_add(c, line, p->seconds, (p->units - units) / (p->seconds - seconds));
+        seconds = p->seconds;
+        units = p->units;
+    }
+}
+
+static struct chart *draw_rate(struct runs runs)
+{
+    struct chart *c = chart_new("rate-time", "Speed against time");
+
+    if (!c)
+        return NULL;
+    label_x(c, runs.at[0], true);
+    snprintf(c->y_label, sizeof c->y_label, "%s per second", runs.at[0]->end.unit);
+    c->y_axis = AXIS_COUNT;
+    c->from_zero = true;
+    for (size_t i = 0; i < runs.n; i++)
+        trace_rate(c, runs.at[i], runs.n > 1 ? runs.names[i] : "");
+    return c;
+}
+
+void report_runs(struct album *a, const shoal_run *const *runs, const char *const *names, size_t n)
+{
+    struct runs all = {runs, names, n};
+    char title[96];
+
+    draw_loss(a, all);
+    draw_quality(a, all);
+    album_chart(a, draw_rate(all), 1);
+    snprintf(title, sizeof title, "Learning rate against %s", runs[0]->end.unit);
+    album_chart(a, draw(all, "lr", title, "learning rate", WHAT_LR, false), 1);
+    snprintf(title, sizeof title, "Norm of the gradient against %s", runs[0]->end.unit);
+    album_chart(a, draw(all, "gradient", title, "norm", WHAT_GRADIENT, false), 1);
+    album_chart(a, draw(all, "memory", "Memory against time", "memory", WHAT_MEMORY, true), 2);
+}
+
+/* ---- charts of ranks ---- */
+
+static double known(double x)
+{
+    return x > 0 ? x : 0;
+}
+
+static void name_rank(char name[CHART_NAME], const shoal_run *run, size_t i)
+{
+    const struct run_rank *r = &run->ranks[i];
+    bool hosts = strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0;
+
+    if (hosts)
+        snprintf(name, CHART_NAME, "rank %u, %.24s", r->rank, r->host);
+    else
+        snprintf(name, CHART_NAME, "rank %u", r->rank);
+}
+
+/* Of several runs each has files of its own. */
+static void name_file(char name[32], const char *what, size_t number)
+{
+    if (number > 0)
+        snprintf(name, 32, "%.20s-%zu", what, number % 1000);
+    else
+        snprintf(name, 32, "%s", what);
+}
+
+static void draw_shares(struct album *a, const shoal_run *run, const char *name, size_t number)
+{
+    struct bars b = {.axis = AXIS_SHARE,
+                     .parts = {"computing", "communicating", "waiting", "other"},
+                     .nparts = 4,
+                     .n = run->nranks};
+
+    name_file(b.name, "rank-shares", number);
+    snprintf(b.title, sizeof b.title, "Where the time of each rank went%s%.40s", *name ? ": " : "",
+             name);
+    snprintf(b.x_label, sizeof b.x_label, "share of the time");
+    for (size_t i = 0; i < run->nranks; i++) {
+        const struct run_rank *r = &run->ranks[i];
+        double parts[] = {known(r->computing), known(r->communicating), known(r->waiting),
+                          known(r->other)};
+        double sum = parts[0] + parts[1] + parts[2] + parts[3];
+
+        name_rank(b.at[i].name, run, i);
+        for (size_t k = 0; k < 4; k++)
+            b.at[i].parts[k] = sum > 0 ? parts[k] / sum : 0;
+    }
+    album_bars(a, &b);
+}
+
+static void draw_traffic(struct album *a, const shoal_run *run, const char *name, size_t number)
+{
+    struct bars b = {
+        .axis = AXIS_BYTES, .parts = {"sent", "received"}, .nparts = 2, .n = run->nranks};
+
+    name_file(b.name, "rank-bytes", number);
+    snprintf(b.title, sizeof b.title, "What each rank sent and received%s%.40s", *name ? ": " : "",
+             name);
+    snprintf(b.x_label, sizeof b.x_label, "bytes");
+    for (size_t i = 0; i < run->nranks; i++) {
+        name_rank(b.at[i].name, run, i);
+        b.at[i].parts[0] = known(run->ranks[i].bytes_out);
+        b.at[i].parts[1] = known(run->ranks[i].bytes_in);
+    }
+    album_bars(a, &b);
+}
+
+static void draw_stale(struct album *a, const shoal_run *run, const char *name, size_t number)
+{
+    struct bars b = {.axis = AXIS_SHARE, .parts = {"changes"}, .nparts = 1};
+    double sum = 0;
+
+    name_file(b.name, "staleness", number);
+    snprintf(b.title, sizeof b.title, "Rounds that changes were late%s%.40s", *name ? ": " : "",
+             name);
+    snprintf(b.x_label, sizeof b.x_label, "share of the changes");
+    for (size_t i = 0; i < RUN_STALE; i++) {
+        sum += run->stale[i];
+        if (run->stale[i] > 0)
+            b.n = i + 1;
+    }
+    for (size_t i = 0; i < b.n; i++) {
+        snprintf(b.at[i].name, CHART_NAME, "%zu%s%s", i, i == RUN_STALE - 1 ? " or more" : "",
+                 i == 1 ? " round" : " rounds");
+        b.at[i].parts[0] = run->stale[i] / sum;
+    }
+    album_bars(a, &b);
+}
+
+void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number)
+{
+    if (run->nranks > 0)
+        draw_shares(a, run, name, number);
+    if (run->nranks > 1)
+        draw_traffic(a, run, name, number);
+    if (run->has_stale)
+        draw_stale(a, run, name, number);
+}
+
+/* ---- words ---- */
+
+static void say_loss(struct prose *t, const shoal_run *run)
+{
+    const struct point *first = &run->points[0];
+    const struct shoal_measures *m = &run->end;
+
+    if (isfinite(m->loss))
+        prose_add(t, " The training loss went from %s to %s", number_plain(first->loss).text,
+                  number_plain(m->loss).text);
+    if (isfinite(m->held))
+        prose_add(t, "%s on what was held out it is %s", isfinite(m->loss) ? ";" : " The loss",
+                  number_plain(m->held).text);
+    if (isfinite(m->loss) || isfinite(m->held))
+        prose_add(t, ".");
+    if (isfinite(m->quality)) {
+        prose_add(t, " The quality (");
+        prose_safe(t, m->quality_name);
+        prose_add(t, ") came to %s.", number_plain(m->quality).text);
+    }
+}
+
+static void say_ranks(struct prose *t, const struct shoal_measures *m)
+{
+    if (m->ranks < 2)
+        return;
+    prose_add(t, "<p>The %u ranks sent %s to each other", m->ranks, number_bytes(m->bytes).text);
+    if (m->seconds > 0 && m->units > 0)
+        prose_add(t, ", %s a second and %s for each of the %s",
+                  number_bytes(m->bytes / m->seconds).text, number_bytes(m->bytes / m->units).text,
+                  m->unit);
+    if (isfinite(m->waiting))
+        prose_add(t, ", and waited %s of their time", number_share(m->waiting).text);
+    if (isfinite(m->stale))
+        prose_add(t, "; a change was %s rounds late on average", number_plain(m->stale).text);
+    prose_add(t, ".</p>\n");
+}
+
+void report_summary(struct prose *t, const shoal_run *run)
+{
+    const struct shoal_measures *m = &run->end;
+
+    prose_add(t, "<div class=\"said\"><p>");
+    prose_safe(t, run->model);
+    prose_add(t, "%s learned from %s %s in %s, %s a second, on %u %s.",
+              m->done ? "" : ", which did not come to its end,", number_short(m->units).text,
+              m->unit, number_time(m->seconds).text, number_short(m->rate).text, m->ranks,
+              m->ranks == 1 ? "rank" : "ranks");
+    say_loss(t, run);
+    prose_add(t, "</p>\n");
+    say_ranks(t, m);
+    if (*m->verdict) {
+        prose_add(t, "<p><b>What limits it:</b> ");
+        prose_safe(t, m->verdict);
+        prose_add(t, "</p>\n");
+    }
+    prose_add(t, "</div>\n");
+}
+
+/* ---- settings ---- */
+
+static const char *setting_of(const shoal_run *run, const char *key)
+{
+    for (size_t i = 0; i < run->nsettings; i++)
+        if (strcmp(run->settings[i].key, key) == 0)
+            return run->settings[i].value;
+    return "-";
+}
+
+/* Whether an earlier run has it too, which then has a row already. */
+static bool said_before(const shoal_run *const *runs, size_t run, const char *key)
+{
+    for (size_t i = 0; i < run; i++)
+        for (size_t k = 0; k < runs[i]->nsettings; k++)
+            if (strcmp(runs[i]->settings[k].key, key) == 0)
+                return true;
+    return false;
+}
+
+static void settings_table(struct prose *t, struct runs runs)
+{
+    prose_add(t, "<div class=\"wide\"><table>\n<tr><th class=\"w\">setting</th>");
+    for (size_t i = 0; i < runs.n; i++) {
+        prose_add(t, "<th>");
+        prose_safe(t, runs.names[i]);
+        prose_add(t, "</th>");
+    }
+    prose_add(t, "</tr>\n");
+    for (size_t i = 0; i < runs.n; i++)
+        for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
+            const char *key = runs.at[i]->settings[k].key;
+
+            if (said_before(runs.at, i, key))
+                continue;
+            prose_add(t, "<tr><td class=\"w\">");
+            prose_safe(t, key);
+            prose_add(t, "</td>");
+            for (size_t n = 0; n < runs.n; n++) {
+                prose_add(t, "<td>");
+                prose_safe(t, setting_of(runs.at[n], key));
+                prose_add(t, "</td>");
+            }
+            prose_add(t, "</tr>\n");
+        }
+    prose_add(t, "</table></div>\n");
+}
+
+/* ---- the page ---- */
+
+struct shoal_report_opts shoal_report_default(void)
+{
+    return (struct shoal_report_opts){.title = NULL, .plots = NULL};
+}
+
+static void say_runs(struct prose *t, struct runs runs)
+{
+    for (size_t i = 0; i < runs.n; i++) {
+        if (runs.n > 1) {
+            prose_add(t, "<h3>");
+            prose_safe(t, runs.names[i]);
+            prose_add(t, "</h3>\n");
+        }
+        report_summary(t, runs.at[i]);
+    }
+}
+
+static bool any_ranks(struct runs runs)
+{
+    for (size_t i = 0; i < runs.n; i++)
+        if (runs.at[i]->nranks > 0 || runs.at[i]->has_stale)
+            return true;
+    return false;
+}
+
+static shoal_status compose(struct prose *t, struct runs runs, const struct shoal_report_opts *opts)
+{
+    struct album a = {.page = t, .plots = opts->plots};
+    char machine[256], under[320];
+
+    machine_describe(machine);
+    snprintf(under, sizeof under, "written on: %s", machine);
+    page_begin(t, opts->title ? opts->title : "Training report", under);
+    say_runs(t, runs);
+    page_section(t, "How it went");
+    album_begin(&a);
+    report_runs(&a, runs.at, runs.names, runs.n);
+    album_end(&a);
+    if (any_ranks(runs)) {
+        page_section(t, "Ranks");
+        album_begin(&a);
+        for (size_t i = 0; i < runs.n; i++)
+            report_ranks(&a, runs.at[i], runs.n > 1 ? runs.names[i] : "", runs.n > 1 ? i + 1 : 0);
+        album_end(&a);
+    }
+    page_section(t, "Settings");
+    settings_table(t, runs);
+    page_end(t);
+    return a.status;
+}
+
+/* Runs are told apart by their paths, less what all paths begin with. */
+static void name_runs(const char **names, const shoal_run *const *runs, size_t n)
+{
+    size_t same = strlen(runs[0]->path);
+
+    for (size_t i = 1; i < n; i++) {
+        size_t k = 0;
+
+        while (k < same && runs[i]->path[k] == runs[0]->path[k])
+            k++;
+        same = k;
+    }
+    while (same > 0 && runs[0]->path[same - 1] != '/')
+        same--;
+    for (size_t i = 0; i < n; i++)
+        names[i] = runs[i]->path + (n > 1 ? same : 0);
+}
+
+shoal_status shoal_report_write(const char *path, const shoal_run *const *runs, size_t n,
+                                const struct shoal_report_opts *opts)
+{
+    const char *names[SHOAL_REPORT_RUNS];
+    struct prose t = {0};
+    shoal_status st;
+
+    if (n == 0 || n > SHOAL_REPORT_RUNS)
+        return shoal_fail(SHOAL_EINVAL, "report: found %zu runs, want 1 to %d", n,
+                          SHOAL_REPORT_RUNS);
+    name_runs(names, runs, n);
+    st = compose(&t, (struct runs){runs, names, n}, opts);
+    if (st == SHOAL_OK)
+        st = prose_write(&t, path);
+    prose_fini(&t);
+    return st;
+}

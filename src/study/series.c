@@ -1,0 +1,538 @@
+/* A file of metrics becomes a run: its settings, its reports in the order of time, and
+ * what its ranks said at the end. */
+#include "file/file.h"
+#include "study/study.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FILE_MOST = 256 << 20,
+    LINE_MOST = 1 << 20,
+};
+
+struct reader {
+    shoal_run *run;
+    const char *path;
+    size_t line;   /* number, from 1 */
+    bool again;    /* settings came after reports: the run was resumed */
+    double before; /* seconds to add since then */
+    double total;  /* units of the whole run, as reports of all ranks tell */
+    double guess;  /* and as the last report does, whosever it is */
+};
+
+/* ---- values of a line ---- */
+
+static double real_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+/* The first of the names that is there. */
+static double first_of(const json_t *object, const char *const *keys)
+{
+    for (; *keys; keys++)
+        if (json_is_number(json_object_get(object, *keys)))
+            return real_of(object, *keys);
+    return (double)NAN;
+}
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+
+    return text ? text : "";
+}
+
+static unsigned count_of(const json_t *object, const char *key)
+{
+    double x = real_of(object, key);
+
+    return x >= 0 && x <= 1e6 ? (unsigned)x : 0;
+}
+
+static shoal_status bad_line(const struct reader *r, const char *found)
+{
+    return shoal_fail(SHOAL_EFORMAT, "%s:%zu: found %s, want a line that --metrics wrote", r->path,
+                      r->line, found);
+}
+
+/* ---- settings ---- */
+
+static void value_text(char *text, size_t cap, const json_t *value)
+{
+    if (json_is_string(value))
+        snprintf(text, cap, "%s", json_string_value(value));
+    else if (json_is_boolean(value))
+        snprintf(text, cap, "%s", json_is_true(value) ? "yes" : "no");
+    else if (json_is_integer(value))
+        snprintf(text, cap, "%lld", (long long)json_integer_value(value));
+    else if (json_is_real(value))
+        snprintf(text, cap, "%.6g", json_real_value(value));
+    else
+        snprintf(text, cap, "-");
+}
+
+/* A net's description begins with its kind: "mlp inputs=2 ...". */
+static void note_model(shoal_run *run, const json_t *line)
+{
+    const char *name = string_of(line, "model");
+
+    if (!*name)
+        name = string_of(line, "net");
+    snprintf(run->model, sizeof run->model, "%.*s", (int)strcspn(name, " "), name);
+}
+
+static void take_settings(struct reader *r, json_t *line)
+{
+    shoal_run *run = r->run;
+    const char *key;
+    json_t *value;
+
+    r->again = run->npoints > 0;
+    run->nsettings = 0;
+    note_model(run, line);
+    json_object_foreach(line, key, value)
+    {
+        struct setting *s = &run->settings[run->nsettings];
+
+        if (strcmp(key, "event") == 0 || run->nsettings == RUN_SETTINGS)
+            continue;
+        snprintf(s->key, sizeof s->key, "%s", key);
+        value_text(s->value, sizeof s->value, value);
+        run->nsettings++;
+    }
+    if (count_of(line, "ranks") > 0)
+        run->end.ranks = count_of(line, "ranks");
+}
+
+/* ---- reports ---- */
+
+/* The name of what the model learns from, as the keys of its reports have it. */
+static const char *unit_of_line(const json_t *line)
+{
+    static const char *const units[] = {"words", "rows", "samples", "windows", "images"};
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (json_is_number(json_object_get(line, units[i])))
+            return units[i];
+    return NULL;
+}
+
+static void note_quality(shoal_run *run, const char *name)
+{
+    snprintf(run->end.quality_name, sizeof run->end.quality_name, "%s", name);
+}
+
+/* The first suite counts: where there are several, the user put it first. */
+static double words_quality(shoal_run *run, const json_t *line)
+{
+    const json_t *score = json_array_get(json_object_get(line, "eval"), 0);
+    double x = real_of(score, "accuracy");
+
+    if (!score)
+        return (double)NAN;
+    note_quality(run, isnan(x) ? "similarity" : "analogies");
+    return isnan(x) ? real_of(score, "spearman") : x;
+}
+
+static double net_quality(shoal_run *run, const json_t *line)
+{
+    static const char *const keys[] = {"accuracy", "word_top10", "cosine"};
+    static const char *const names[] = {"accuracy", "top-10 accuracy", "cosine similarity"};
+    const json_t *valid = json_object_get(line, "valid"), *train = json_object_get(line, "train");
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        double held = real_of(valid, keys[i]), seen = real_of(train, keys[i]);
+
+        if (isnan(held) && isnan(seen))
+            continue;
+        note_quality(run, names[i]);
+        return isnan(held) ? seen : held;
+    }
+    return (double)NAN;
+}
+
+static double quality_of(shoal_run *run, const json_t *line)
+{
+    double auc = real_of(json_object_get(line, "held"), "auc");
+
+    if (json_object_get(line, "eval"))
+        return words_quality(run, line);
+    if (!isnan(auc)) {
+        note_quality(run, "AUC");
+        return auc;
+    }
+    return net_quality(run, line);
+}
+
+static struct point point_of(struct reader *r, const json_t *line, const char *unit)
+{
+    static const char *const losses[] = {"loss", "mse", NULL};
+    const json_t *train = json_object_get(line, "train"), *valid = json_object_get(line, "valid");
+    struct point p = {.seconds = real_of(line, "seconds") + r->before,
+                      .units = real_of(line, unit),
+                      .loss = train ? first_of(train, losses) : real_of(line, "loss"),
+                      .held = valid ? first_of(valid, losses) : real_of(line, "valid_loss"),
+                      .quality = quality_of(r->run, line),
+                      .lr = real_of(line, "lr"),
+                      .memory = real_of(line, "memory"),
+                      .gradient = real_of(line, "gradient")};
+
+    if (isnan(p.held))
+        p.held = real_of(json_object_get(line, "held"), "log_loss");
+    return p;
+}
+
+/* After a crash the run went on from its checkpoint: what came behind that is void. */
+static void forget_lost(struct reader *r, struct point *p, double progress)
+{
+    shoal_run *run = r->run;
+
+    while (run->npoints > 0 && run->points[run->npoints - 1].units >= progress)
+        run->npoints--;
+    if (run->npoints > 0 && run->points[run->npoints - 1].seconds > p->seconds) {
+        r->before = run->points[run->npoints - 1].seconds;
+        p->seconds += r->before;
+    }
+    r->again = false;
+}
+
+static void later(double *old, double new)
+{
+    if (!isnan(new))
+        *old = new;
+}
+
+/* Several reports may be made at one moment. */
+static void merge_point(struct point *at, const struct point *p)
+{
+    later(&at->units, p->units);
+    later(&at->loss, p->loss);
+    later(&at->held, p->held);
+    later(&at->quality, p->quality);
+    later(&at->lr, p->lr);
+    later(&at->memory, p->memory);
+    later(&at->gradient, p->gradient);
+}
+
+static shoal_status add_point(shoal_run *run, const struct point *p)
+{
+    struct point *last = run->npoints > 0 ? &run->points[run->npoints - 1] : NULL;
+    shoal_status st;
+
+    if (last && p->seconds <= last->seconds) {
+        merge_point(last, p);
+        return SHOAL_OK;
+    }
+    if (run->npoints == RUN_POINTS)
+        return SHOAL_OK; /* the end is kept apart */
+    st = mem_grow((void **)&run->points, &run->cap, run->npoints + 1, sizeof *run->points);
+    if (st == SHOAL_OK)
+        run->points[run->npoints++] = *p;
+    return st;
+}
+
+static void note_end(struct reader *r, const struct point *p, const json_t *line)
+{
+    struct shoal_measures *end = &r->run->end;
+
+    later(&end->seconds, p->seconds);
+    later(&end->units, p->units);
+    later(&end->loss, p->loss);
+    later(&end->held, p->held);
+    later(&end->quality, p->quality);
+    later(&end->lr, p->lr);
+    later(&end->memory, p->memory);
+    later(&end->gradient, p->gradient);
+    if (strcmp(string_of(line, "event"), "done") == 0)
+        end->done = true;
+}
+
+/* Between its meetings a rank reports its own count only, but how far all of them are;
+ * so a point's units become its progress here and are multiplied at the end. */
+static shoal_status take_report(struct reader *r, const json_t *line)
+{
+    const char *unit = unit_of_line(line), *event = string_of(line, "event");
+    double progress = real_of(line, "progress");
+    struct point p;
+
+    if (!unit || isnan(real_of(line, "seconds")) || !(progress >= 0 && progress <= 1.000001))
+        return bad_line(r, "a report without its units, seconds or progress");
+    snprintf(r->run->end.unit, sizeof r->run->end.unit, "%s", unit);
+    p = point_of(r, line, unit);
+    if (r->again)
+        forget_lost(r, &p, progress);
+    note_end(r, &p, line);
+    if (progress > 0)
+        *(strcmp(event, "interval") == 0 ? &r->guess : &r->total) = p.units / progress;
+    p.units = progress;
+    return add_point(r->run, &p);
+}
+
+/* ---- ranks ---- */
+
+static void take_ranks(shoal_run *run, const json_t *line)
+{
+    const json_t *bins = json_object_get(line, "stale");
+    double waited = real_of(line, "seconds_waiting"), trained = real_of(line, "seconds_training");
+    double sum = 0, late = 0;
+
+    run->end.ranks = count_of(line, "ranks");
+    run->end.bytes = real_of(line, "bytes_out");
+    for (size_t i = 0; i < RUN_STALE; i++) {
+        double x = json_number_value(json_array_get(bins, i));
+
+        run->stale[i] = x >= 0 ? x : 0;
+        sum += run->stale[i];
+        late += (double)i * run->stale[i];
+    }
+    run->has_stale = sum > 0;
+    run->end.stale = sum > 0 ? late / sum : (double)NAN;
+    /* A profile, which follows, knows it better. */
+    if (trained > 0 && waited >= 0 && isnan(run->end.waiting))
+        run->end.waiting = fmin(waited / trained, 1);
+}
+
+static double share_of(const json_t *sum, const char *key)
+{
+    double whole = real_of(sum, "seconds");
+
+    return whole > 0 ? real_of(sum, key) / whole : (double)NAN;
+}
+
+static struct run_rank rank_of(const json_t *row)
+{
+    struct run_rank rank = {.rank = count_of(row, "rank"),
+                            .computing = real_of(row, "computing"),
+                            .communicating = real_of(row, "communicating"),
+                            .waiting = real_of(row, "waiting"),
+                            .other = real_of(row, "other"),
+                            .bytes_out = real_of(row, "bytes_out"),
+                            .bytes_in = real_of(row, "bytes_in")};
+
+    snprintf(rank.host, sizeof rank.host, "%s", string_of(row, "host"));
+    return rank;
+}
+
+static void take_profile(shoal_run *run, const json_t *line)
+{
+    const json_t *all = json_object_get(line, "all"), *rows = json_object_get(line, "per_rank");
+
+    run->end.computing = share_of(all, "computing");
+    run->end.communicating = share_of(all, "communicating");
+    run->end.waiting = share_of(all, "waiting");
+    run->end.other = share_of(all, "other");
+    later(&run->end.cpu, real_of(all, "cpu"));
+    later(&run->end.read, real_of(all, "disk_read"));
+    snprintf(run->end.limit, sizeof run->end.limit, "%s", string_of(line, "limit"));
+    snprintf(run->end.verdict, sizeof run->end.verdict, "%s", string_of(line, "verdict"));
+    run->nranks = 0;
+    for (size_t i = 0; i < json_array_size(rows) && i < RUN_RANKS; i++)
+        run->ranks[run->nranks++] = rank_of(json_array_get(rows, i));
+}
+
+/* ---- lines ---- */
+
+static shoal_status take_line(struct reader *r, json_t *line)
+{
+    static const char *const reports[] = {"interval", "epoch", "look", "checkpoint", "done"};
+    const char *event = string_of(line, "event");
+
+    if (!*event)
+        return bad_line(r, "JSON without an event");
+    if (strcmp(event, "settings") == 0)
+        take_settings(r, line);
+    else if (strcmp(event, "ranks") == 0)
+        take_ranks(r->run, line);
+    else if (strcmp(event, "profile") == 0)
+        take_profile(r->run, line);
+    for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
+        if (strcmp(event, reports[i]) == 0)
+            return take_report(r, line);
+    return SHOAL_OK; /* events to come */
+}
+
+static shoal_status read_line(struct reader *r, const char *text, size_t len)
+{
+    json_error_t error;
+    json_t *line;
+    shoal_status st;
+
+    if (len > LINE_MOST)
+        return bad_line(r, "more than 1 MiB");
+    line = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    if (json_is_object(line))
+        st = take_line(r, line);
+    else
+        st = bad_line(r, line ? "JSON that is no object" : "no JSON");
+    json_decref(line);
+    return st;
+}
+
+/* A last line that was never ended is left out, unless it is all there is. */
+static shoal_status read_lines(struct reader *r, const char *text, size_t len)
+{
+    const char *at = text, *stop = text + len;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && at < stop) {
+        const char *end = memchr(at, '\n', (size_t)(stop - at));
+
+        r->line++;
+        if (!end)
+            break;
+        if (end > at)
+            st = read_line(r, at, (size_t)(end - at));
+        at = end + 1;
+    }
+    return st;
+}
+
+/* ---- the whole ---- */
+
+static void finish(struct reader *r)
+{
+    shoal_run *run = r->run;
+    double total = isnan(r->total) ? r->guess : r->total;
+
+    for (size_t i = 0; i < run->npoints; i++)
+        run->points[i].units *= total;
+    if (!run->end.done)
+        run->end.units = run->points[run->npoints - 1].units;
+    if (run->end.seconds > 0)
+        run->end.rate = run->end.units / run->end.seconds;
+    if (run->end.ranks == 0)
+        run->end.ranks = 1;
+}
+
+static struct shoal_measures unmeasured(void)
+{
+    double nan = (double)NAN;
+
+    return (struct shoal_measures){.seconds = nan,
+                                   .whole = nan,
+                                   .units = nan,
+                                   .rate = nan,
+                                   .loss = nan,
+                                   .held = nan,
+                                   .quality = nan,
+                                   .target = nan,
+                                   .bytes = nan,
+                                   .stale = nan,
+                                   .computing = nan,
+                                   .communicating = nan,
+                                   .waiting = nan,
+                                   .other = nan,
+                                   .cpu = nan,
+                                   .read = nan,
+                                   .memory = nan,
+                                   .gradient = nan,
+                                   .lr = nan};
+}
+
+/* Long paths keep their end, which tells them apart. */
+static void note_path(shoal_run *run, const char *path)
+{
+    size_t len = strlen(path), cap = sizeof run->path;
+
+    if (len < cap)
+        memcpy(run->path, path, len + 1);
+    else
+        snprintf(run->path, cap, "...%s", path + len - (cap - 4));
+}
+
+shoal_status run_parse(shoal_run **out, const char *path, const char *text, size_t len)
+{
+    struct reader r = {.path = path,
+                       .run = mem_array(1, sizeof *r.run),
+                       .total = (double)NAN,
+                       .guess = (double)NAN};
+    shoal_status st = r.run ? SHOAL_OK : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st == SHOAL_OK) {
+        r.run->end = unmeasured();
+        note_path(r.run, path);
+        st = read_lines(&r, text, len);
+    }
+    if (st == SHOAL_OK && r.run->nsettings == 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: found no settings, want a file that --metrics wrote",
+                        path);
+    if (st == SHOAL_OK && r.run->npoints == 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: found no report, want a run that got so far", path);
+    if (st == SHOAL_OK) {
+        finish(&r);
+        *out = r.run;
+    } else {
+        shoal_run_free(r.run);
+    }
+    return st;
+}
+
+shoal_status shoal_run_read(shoal_run **out, const char *path)
+{
+    char *text = NULL;
+    size_t len = 0;
+    shoal_status st = stream_slurp(&text, &len, path, FILE_MOST);
+
+    *out = NULL;
+    if (st == SHOAL_OK)
+        st = run_parse(out, path, text, len);
+    free(text);
+    return st;
+}
+
+void shoal_run_free(shoal_run *run)
+{
+    if (!run)
+        return;
+    free(run->points);
+    free(run);
+}
+
+/* ---- measures ---- */
+
+static bool any_held(const shoal_run *run)
+{
+    for (size_t i = 0; i < run->npoints; i++)
+        if (!isnan(run->points[i].held))
+            return true;
+    return false;
+}
+
+/* When the line between two reports crosses the loss. */
+static double seconds_to(const shoal_run *run, double target)
+{
+    bool held = any_held(run);
+    const struct point *before = NULL;
+
+    for (size_t i = 0; i < run->npoints; i++) {
+        const struct point *p = &run->points[i];
+        double loss = held ? p->held : p->loss, above;
+
+        if (isnan(loss))
+            continue;
+        if (loss <= target && !before)
+            return p->seconds;
+        above = before ? (held ? before->held : before->loss) : loss;
+        if (loss <= target)
+            return before->seconds +
+                   (p->seconds - before->seconds) * (above - target) / (above - loss);
+        before = p;
+    }
+    return INFINITY;
+}
+
+struct shoal_measures shoal_run_measures(const shoal_run *run, double target_loss)
+{
+    struct shoal_measures m = run->end;
+
+    m.target = isnan(target_loss) ? (double)NAN : seconds_to(run, target_loss);
+    return m;
+}

@@ -1,0 +1,217 @@
+/* study: runs measured, compared and drawn.
+ *
+ * What this is: the doors to reading metrics (series.c), charts (chart.c, bars.c),
+ * pages (page.c) and reports of runs (report.c).
+ * Who owns what: text grows in a struct prose of the caller's. A run owns its points.
+ * Threads: one at a time for each object.
+ *
+ *     metrics.jsonl --series.c--> run --report.c--> charts --page.c--> report.html */
+#ifndef SHOAL_STUDY_H
+#define SHOAL_STUDY_H
+
+#include "base/base.h"
+
+enum {
+    RUN_POINTS = 1 << 20, /* of a run, at most */
+    RUN_SETTINGS = 64,    /* and settings, */
+    RUN_RANKS = 64,       /* ranks whose times are shown, */
+    RUN_STALE = 16,       /* bins of staleness: SHOAL_STALE_BINS */
+};
+
+/* ---- series.c: a run ----------------------------------------------------------- */
+
+/* One report. NaN: not in it. */
+struct point {
+    double seconds, units, loss, held, quality, lr, memory, gradient;
+};
+
+struct setting {
+    char key[32], value[160];
+};
+
+/* Where a rank's time went, in seconds, and what it sent. */
+struct run_rank {
+    unsigned rank;
+    char host[64];
+    double computing, communicating, waiting, other;
+    double bytes_out, bytes_in;
+};
+
+struct shoal_run {
+    char path[256];       /* shortened from its front */
+    char model[32];       /* "cbow", "mlp" */
+    struct point *points; /* [npoints] in the order of time */
+    size_t npoints, cap;
+    struct setting settings[RUN_SETTINGS];
+    size_t nsettings;
+    struct shoal_measures end; /* target and whole apart */
+    double stale[RUN_STALE];   /* changes that were so many rounds late */
+    bool has_stale;
+    struct run_rank ranks[RUN_RANKS];
+    size_t nranks; /* with known times; 0: no profile */
+};
+
+/* `text` need not end with a NUL. */
+shoal_status run_parse(shoal_run **out, const char *path, const char *text, size_t len);
+
+/* ---- prose.c: into bytes -------------------------------------------------------- */
+
+/* Text that grows; the first failure stays and the rest is skipped. */
+struct prose {
+    struct bytes bytes;
+    shoal_status status;
+};
+
+void prose_add(struct prose *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* With <, >, & and quotes as entities, and without control characters. */
+void prose_safe(struct prose *t, const char *words);
+void prose_fini(struct prose *t);
+/* Lets it appear at path, or gives the failure that it met. */
+shoal_status prose_write(const struct prose *t, const char *path);
+
+struct short_number {
+    char text[32];
+};
+
+/* 12,345 -> "12.3 k"; "-" for what was not measured */
+struct short_number number_short(double x);
+struct short_number number_bytes(double bytes);  /* "1.5 MiB" */
+struct short_number number_share(double share);  /* "12 %" */
+struct short_number number_time(double seconds); /* "0.123 s", "2:05 min" */
+struct short_number number_plain(double x);      /* four digits that matter */
+
+/* ---- chart.c: lines ---------------------------------------------------------------- */
+
+enum { CHART_LINES = 48, CHART_NAME = 96 };
+
+/* What an axis counts, which says how its numbers are written. */
+enum axis { AXIS_PLAIN, AXIS_SECONDS, AXIS_COUNT, AXIS_BYTES, AXIS_SHARE };
+
+struct line {
+    char name[CHART_NAME];
+    double *x, *y; /* [n]; the chart's own; NaN is a gap */
+    size_t n, cap;
+    bool ideal; /* dashed and grey: what would be best */
+    bool faint; /* dashed, of the colour of the line before: its companion */
+};
+
+struct chart {
+    char name[32]; /* of its file: "loss-time" */
+    char title[96];
+    char x_label[64], y_label[64]; /* without unit */
+    enum axis x_axis, y_axis;
+    bool x_log, y_log;
+    bool from_zero; /* the y axis begins there */
+    struct line lines[CHART_LINES];
+    size_t nlines;
+    shoal_status status; /* of adding points */
+};
+
+/* On the heap, for chart_free. NULL after shoal_fail. */
+struct chart *chart_new(const char *name, const char *title);
+void chart_free(struct chart *c);
+/* A new line, or NULL when there are too many. */
+struct line *chart_line(struct chart *c, const char *name);
+void line_add(struct chart *c, struct line *line, double x, double y);
+/* Whether some line has two points to be seen, or one. */
+bool chart_seen(const struct chart *c, size_t least);
+/* As an element; `alone` for a file of its own. */
+void chart_svg(struct prose *t, const struct chart *c, bool alone);
+
+/* ---- bars.c: stacked bars ---------------------------------------------------------- */
+
+enum { BARS = 64, BAR_PARTS = 6 };
+
+struct bars {
+    char name[32], title[96], x_label[64];
+    enum axis axis;
+    const char *parts[BAR_PARTS]; /* names, for the legend */
+    size_t nparts;
+    struct {
+        char name[CHART_NAME];
+        double parts[BAR_PARTS];
+    } at[BARS];
+    size_t n;
+};
+
+void bars_svg(struct prose *t, const struct bars *b, bool alone);
+
+/* ---- axis.c: numbers along an axis -------------------------------------------------- */
+
+enum { TICKS = 16 };
+
+struct scale {
+    double from, to; /* what the axis shows */
+    bool log;
+    double ticks[TICKS];
+    size_t nticks;
+    double by;        /* numbers are divided by this, */
+    const char *unit; /* and then have this unit; "" for none */
+    unsigned digits;  /* behind the point, at a tick */
+};
+
+/* Round ticks over [least, most]; both finite. */
+struct scale scale_of(double least, double most, enum axis axis, bool log, bool from_zero);
+/* Where x lies: 0 at from, 1 at to. */
+double scale_at(const struct scale *s, double x);
+struct short_number scale_tick(const struct scale *s, double x);
+/* "time (s)" */
+void scale_label(char label[96], const char *name, const struct scale *s);
+/* A value with its unit, for hovering. */
+struct short_number axis_value(enum axis axis, double x);
+
+/* ---- figure.c: what charts and bars share --------------------------------------------- */
+
+enum { FIGURE_WIDTH = 480, FIGURE_COLOURS = 8 };
+
+/* The style of figures: in the page once, or in each file of its own. */
+void figure_style(struct prose *t);
+/* <svg ...> and the title; `height` in its own units. */
+void figure_begin(struct prose *t, const char *title, double height, bool alone);
+void figure_end(struct prose *t);
+/* About the columns that it takes, at the size of labels. */
+double figure_width(const char *words);
+
+/* Names below a figure, as many in a row as fit. */
+struct legend {
+    double x, y, top;
+    size_t rows;
+};
+
+struct legend legend_begin(double top);
+/* Gives where the next sign of the legend goes, and prints its name beside it when t
+ * is not NULL. */
+void legend_name(struct legend *l, struct prose *t, const char *name);
+double legend_bottom(const struct legend *l);
+
+/* ---- page.c: the page ----------------------------------------------------------------- */
+
+void page_begin(struct prose *t, const char *title, const char *under);
+void page_end(struct prose *t);
+void page_section(struct prose *t, const char *title);
+/* What this machine is: a processor, its cores, memory, system. */
+void machine_describe(char text[256]);
+
+/* Charts that follow one another, each into the page and, if asked for, a file. */
+struct album {
+    struct prose *page;
+    const char *plots; /* or NULL */
+    shoal_status status;
+};
+
+void album_begin(struct album *a);
+void album_chart(struct album *a, struct chart *c, size_t least_points); /* ends c */
+void album_bars(struct album *a, const struct bars *b);
+void album_end(struct album *a);
+
+/* ---- report.c: runs --------------------------------------------------------------------- */
+
+/* The charts of what runs did, one line for each. names [n]. */
+void report_runs(struct album *a, const shoal_run *const *runs, const char *const *names, size_t n);
+/* Where the time of a run's ranks went. `name` may be empty; `number` is for the names
+ * of files: 0 for the only one. */
+void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number);
+/* What happened, in words. */
+void report_summary(struct prose *t, const shoal_run *run);
+
+#endif

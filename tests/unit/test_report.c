@@ -1,0 +1,422 @@
+/* Metrics read again, axes, charts, and the page of a run. */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "scratch.h"
+#include "study/study.h"
+
+#define SETTINGS                                                                                   \
+    "{\"event\":\"settings\",\"epochs\":2,\"lr\":0.05,\"model\":\"cbow\",\"sum\":false,"           \
+    "\"words\":1000}\n"
+#define WORDS(event, progress, words, seconds, loss, valid)                                        \
+    "{\"event\":\"" event "\",\"epoch\":1,\"epochs\":2,\"progress\":" progress ",\"words\":" words \
+    ",\"seconds\":" seconds ",\"words_per_second\":9,\"loss\":" loss ",\"valid_loss\":" valid      \
+    ",\"lr\":0.02,\"memory\":4096}\n"
+#define PROFILE                                                                                    \
+    "{\"event\":\"profile\",\"ranks\":2,\"limit\":\"link\",\"verdict\":\"the link is <full>\","    \
+    "\"all\":{\"seconds\":20,\"computing\":8,\"communicating\":2,\"waiting\":9,\"other\":1,"       \
+    "\"cpu\":0.5,\"disk_read\":null},\"per_rank\":["                                               \
+    "{\"rank\":0,\"host\":\"a\",\"computing\":5,\"communicating\":1,\"waiting\":3,\"other\":1,"    \
+    "\"bytes_out\":10,\"bytes_in\":20},"                                                           \
+    "{\"rank\":1,\"host\":\"b\",\"computing\":3,\"communicating\":1,\"waiting\":6,\"other\":0,"    \
+    "\"bytes_out\":20,\"bytes_in\":10}]}\n"
+#define RANKS                                                                                      \
+    "{\"event\":\"ranks\",\"ranks\":2,\"bytes_out\":5000,\"seconds_waiting\":1,"                   \
+    "\"seconds_training\":4,\"stale\":[1,2,1,0,0,0,0,0,0,0,0,0,0,0,0,0]}\n"
+
+static const char two_ranks[] = SETTINGS WORDS("interval", "0.25", "250", "1", "4", "null")
+    WORDS("epoch", "0.5", "1000", "2", "3", "2.5")
+        WORDS("interval", "0.75", "750", "3", "2", "null")
+            WORDS("epoch", "1", "2000", "4", "2", "1.5")
+                RANKS PROFILE WORDS("done", "1", "2000", "4", "2", "1.5");
+
+static shoal_run *parse(const char *text)
+{
+    shoal_run *run = NULL;
+
+    assert_int_equal(run_parse(&run, "m.jsonl", text, strlen(text)), SHOAL_OK);
+    assert_non_null(run);
+    return run;
+}
+
+static void refuse(const char *text, const char *said)
+{
+    shoal_run *run = NULL;
+
+    assert_int_equal(run_parse(&run, "m.jsonl", text, strlen(text)), SHOAL_EFORMAT);
+    assert_null(run);
+    assert_non_null(strstr(shoal_error(), said));
+}
+
+static void near(double a, double b)
+{
+    assert_true(fabs(a - b) <= 1e-9 * fmax(1, fabs(b)));
+}
+
+/* ---- runs ---- */
+
+static void a_run_ends_with_its_last_figures(void **state)
+{
+    shoal_run *run = parse(two_ranks);
+    struct shoal_measures m = shoal_run_measures(run, (double)NAN);
+
+    (void)state;
+    assert_true(m.done);
+    assert_string_equal(m.unit, "words");
+    assert_string_equal(run->model, "cbow");
+    near(m.seconds, 4);
+    near(m.units, 2000);
+    near(m.rate, 500);
+    near(m.loss, 2);
+    near(m.held, 1.5);
+    near(m.bytes, 5000);
+    near(m.stale, 1);
+    near(m.memory, 4096);
+    assert_true(isnan(m.target) && isnan(m.quality) && isnan(m.gradient));
+    shoal_run_free(run);
+}
+
+static void between_meetings_progress_says_what_all_ranks_did(void **state)
+{
+    shoal_run *run = parse(two_ranks);
+
+    (void)state;
+    assert_int_equal(run->npoints, 4);
+    near(run->points[0].units, 500); /* rank 0 alone said 250 */
+    near(run->points[2].units, 1500);
+    shoal_run_free(run);
+}
+
+static void reports_of_one_moment_are_one_point(void **state)
+{
+    shoal_run *run = parse(SETTINGS WORDS("interval", "0.5", "10", "1", "4", "null")
+                               WORDS("epoch", "0.5", "10", "1", "3", "2"));
+
+    (void)state;
+    assert_int_equal(run->npoints, 1);
+    near(run->points[0].loss, 3);
+    near(run->points[0].held, 2);
+    shoal_run_free(run);
+}
+
+static void a_profile_gives_shares_and_a_verdict(void **state)
+{
+    shoal_run *run = parse(two_ranks);
+    struct shoal_measures m = shoal_run_measures(run, (double)NAN);
+
+    (void)state;
+    near(m.computing, 0.4);
+    near(m.communicating, 0.1);
+    near(m.waiting, 0.45);
+    near(m.other, 0.05);
+    near(m.cpu, 0.5);
+    assert_true(isnan(m.read));
+    assert_string_equal(m.limit, "link");
+    assert_int_equal(run->nranks, 2);
+    assert_string_equal(run->ranks[1].host, "b");
+    shoal_run_free(run);
+}
+
+static void without_a_profile_the_ranks_still_say_how_long_they_waited(void **state)
+{
+    shoal_run *run = parse(SETTINGS RANKS WORDS("done", "1", "10", "1", "4", "null"));
+    struct shoal_measures m = shoal_run_measures(run, (double)NAN);
+
+    (void)state;
+    near(m.waiting, 0.25);
+    assert_true(isnan(m.computing));
+    assert_int_equal(m.ranks, 2);
+    shoal_run_free(run);
+}
+
+static void the_time_to_a_loss_lies_between_reports(void **state)
+{
+    shoal_run *run = parse(two_ranks);
+
+    (void)state;
+    near(shoal_run_measures(run, 2.0).target, 3); /* of the held-out: 2.5 at 2 s, 1.5 at 4 s */
+    near(shoal_run_measures(run, 3.0).target, 2); /* already at its first look */
+    assert_true(isinf(shoal_run_measures(run, 1.0).target));
+    shoal_run_free(run);
+    run = parse(SETTINGS WORDS("interval", "0.5", "10", "1", "4", "null")
+                    WORDS("interval", "0.6", "12", "2", "2", "null"));
+    near(shoal_run_measures(run, 3.0).target, 1.5); /* without, of the training */
+    shoal_run_free(run);
+}
+
+static void nets_and_click_models_have_their_own_quality(void **state)
+{
+    shoal_run *run = parse(
+        "{\"event\":\"settings\",\"net\":\"mlp inputs=2\",\"ranks\":3}\n"
+        "{\"event\":\"done\",\"progress\":1,\"samples\":9,\"seconds\":2,\"train\":{\"loss\":1,"
+        "\"accuracy\":0.5},\"valid\":{\"loss\":2,\"accuracy\":0.75},\"lr\":1,\"gradient\":7}\n");
+
+    (void)state;
+    assert_string_equal(run->model, "mlp");
+    assert_string_equal(run->end.quality_name, "accuracy");
+    near(run->end.quality, 0.75);
+    near(run->end.gradient, 7);
+    assert_int_equal(run->end.ranks, 3);
+    shoal_run_free(run);
+    run = parse("{\"event\":\"settings\",\"model\":\"logreg\"}\n"
+                "{\"event\":\"look\",\"progress\":0.5,\"rows\":9,\"seconds\":2,\"loss\":1,"
+                "\"valid_loss\":null,\"held\":{\"log_loss\":0.4,\"auc\":0.8}}\n");
+    assert_string_equal(run->end.quality_name, "AUC");
+    near(run->end.quality, 0.8);
+    near(run->end.held, 0.4);
+    assert_false(run->end.done);
+    shoal_run_free(run);
+    run = parse("{\"event\":\"settings\",\"model\":\"cbow\"}\n"
+                "{\"event\":\"epoch\",\"progress\":0.5,\"words\":9,\"seconds\":2,\"loss\":1,"
+                "\"eval\":[{\"name\":\"q\",\"accuracy\":0.3},{\"name\":\"p\",\"spearman\":1}]}\n");
+    assert_string_equal(run->end.quality_name, "analogies");
+    near(run->end.quality, 0.3);
+    shoal_run_free(run);
+}
+
+static void what_a_crash_lost_is_forgotten_when_the_run_goes_on(void **state)
+{
+    shoal_run *run = parse(SETTINGS WORDS("epoch", "0.5", "10", "5", "4", "null")
+                               WORDS("interval", "0.8", "16", "8", "3", "null")
+                                   SETTINGS WORDS("interval", "0.6", "12", "1", "3.5", "null")
+                                       WORDS("done", "1", "20", "5", "2", "null"));
+
+    (void)state;
+    assert_int_equal(run->npoints, 3);
+    near(run->points[1].seconds, 6); /* after the five that count */
+    near(run->points[1].loss, 3.5);
+    near(run->end.seconds, 10);
+    shoal_run_free(run);
+}
+
+static void a_bad_line_is_named(void **state)
+{
+    (void)state;
+    refuse(SETTINGS "{\"event\":\n", "m.jsonl:2: found no JSON");
+    refuse(SETTINGS "\n[1]\n", "m.jsonl:3: found JSON that is no object");
+    refuse("{\"x\":1}\n", "m.jsonl:1: found JSON without an event");
+    refuse(SETTINGS "{\"event\":\"epoch\",\"seconds\":1}\n", "m.jsonl:2: found a report without");
+    refuse(SETTINGS WORDS("epoch", "7", "1", "1", "1", "1"), "m.jsonl:2: found a report without");
+    refuse(WORDS("epoch", "1", "1", "1", "1", "1"), "found no settings");
+    refuse(SETTINGS, "found no report");
+    refuse("", "found no settings");
+}
+
+static void an_unfinished_last_line_is_left_out(void **state)
+{
+    shoal_run *run =
+        parse(SETTINGS WORDS("interval", "0.5", "10", "1", "4", "null") "{\"event\":\"in");
+
+    (void)state;
+    assert_int_equal(run->npoints, 1);
+    near(run->end.units, 10);
+    shoal_run_free(run);
+}
+
+/* ---- axes ---- */
+
+static void ticks_are_round_and_cover_all(void **state)
+{
+    struct scale s = scale_of(0.13, 0.94, AXIS_PLAIN, false, false);
+
+    (void)state;
+    near(s.from, 0);
+    near(s.to, 1);
+    assert_string_equal(scale_tick(&s, s.ticks[1]).text, "0.2");
+    for (double most = 1e-7; most < 1e12; most *= 3.7) {
+        s = scale_of(0, most, AXIS_PLAIN, false, true);
+        assert_true(s.to >= most && s.from <= 0 && s.nticks >= 3 && s.nticks <= TICKS);
+        near(scale_at(&s, s.to), 1);
+    }
+}
+
+static void an_axis_chooses_its_unit(void **state)
+{
+    char label[96];
+    struct scale s = scale_of(0, 5e6, AXIS_COUNT, false, true);
+
+    (void)state;
+    scale_label(label, "words", &s);
+    assert_string_equal(label, "words (million)");
+    assert_string_equal(scale_tick(&s, 5e6).text, "5");
+    assert_string_equal(scale_of(0, 0.02, AXIS_SECONDS, false, true).unit, "ms");
+    assert_string_equal(scale_of(0, 20, AXIS_SECONDS, false, true).unit, "s");
+    assert_string_equal(scale_of(0, 2000, AXIS_SECONDS, false, true).unit, "min");
+    assert_string_equal(scale_of(0, 3 << 20, AXIS_BYTES, false, true).unit, "MiB");
+    assert_string_equal(scale_of(0, 1, AXIS_SHARE, false, true).unit, "%");
+}
+
+static void a_single_value_has_an_axis_too(void **state)
+{
+    struct scale s = scale_of(3, 3, AXIS_PLAIN, false, false);
+
+    (void)state;
+    assert_true(s.from < 3 && s.to > 3 && s.nticks >= 2);
+    s = scale_of(0, 0, AXIS_PLAIN, false, true);
+    assert_true(s.to > s.from && s.nticks >= 2);
+    s = scale_of(4, 4, AXIS_PLAIN, true, false);
+    assert_true(s.to > s.from && s.nticks >= 2);
+}
+
+static void workers_double_along_a_logarithmic_axis(void **state)
+{
+    struct scale s = scale_of(1, 32, AXIS_PLAIN, true, false);
+
+    (void)state;
+    assert_int_equal(s.nticks, 6);
+    near(s.ticks[5], 32);
+    near(scale_at(&s, 4), 0.4);
+}
+
+/* ---- pages ---- */
+
+static size_t count(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    while ((text = strstr(text, what)) != NULL) {
+        n++;
+        text++;
+    }
+    return n;
+}
+
+/* The report of runs, NUL-terminated. */
+static char *report_of(const char *const *texts, size_t n, const char *plots)
+{
+    shoal_run *runs[4] = {0};
+    struct shoal_report_opts opts = shoal_report_default();
+    struct bytes b;
+
+    opts.plots = plots;
+    for (size_t i = 0; i < n; i++)
+        runs[i] = parse(texts[i]);
+    assert_int_equal(
+        shoal_report_write(scratch_path("r.html"), (const shoal_run *const *)runs, n, &opts),
+        SHOAL_OK);
+    for (size_t i = 0; i < n; i++)
+        shoal_run_free(runs[i]);
+    b = scratch_get(scratch_path("r.html"));
+    assert_int_equal(bytes_add(&b, "", 1), SHOAL_OK);
+    return b.at;
+}
+
+static void a_report_draws_what_was_measured(void **state)
+{
+    const char *texts[] = {two_ranks};
+    char *page = report_of(texts, 1, NULL);
+
+    (void)state;
+    assert_non_null(strstr(page, "Loss against time"));
+    assert_non_null(strstr(page, "Loss against words"));
+    assert_non_null(strstr(page, "words per second"));
+    assert_non_null(strstr(page, "Where the time of each rank went"));
+    assert_non_null(strstr(page, "rank 1, b"));
+    assert_non_null(strstr(page, "Rounds that changes were late"));
+    assert_non_null(strstr(page, "waited 45 % of their time"));
+    assert_null(strstr(page, "Quality"));
+    assert_non_null(strstr(page, "held out: time 4.000 s, loss 1.5"));
+    free(page);
+}
+
+static void a_report_asks_for_nothing_else(void **state)
+{
+    const char *texts[] = {two_ranks};
+    char *page = report_of(texts, 1, NULL);
+
+    (void)state;
+    assert_null(strstr(page, "http"));
+    assert_null(strstr(page, "src="));
+    assert_null(strstr(page, "url("));
+    assert_int_equal(count(page, "<svg"), count(page, "</svg>"));
+    assert_int_equal(count(page, "href="), 1); /* the icon, which is empty */
+    free(page);
+}
+
+static void words_of_others_cannot_become_markup(void **state)
+{
+    const char *texts[] = {two_ranks};
+    char *page = report_of(texts, 1, NULL);
+
+    (void)state;
+    assert_null(strstr(page, "<full>"));
+    assert_non_null(strstr(page, "the link is &lt;full&gt;"));
+    free(page);
+}
+
+static void several_runs_share_their_charts(void **state)
+{
+    const char *texts[] = {two_ranks, two_ranks};
+    char *page = report_of(texts, 2, NULL);
+
+    (void)state;
+    assert_int_equal(count(page, "Held-out loss against time</text>"), 1);
+    assert_int_equal(count(page, "Where the time of each rank went: m.jsonl</text>"), 2);
+    free(page);
+}
+
+static void each_chart_can_be_a_file_of_its_own(void **state)
+{
+    const char *texts[] = {two_ranks};
+    char *page = report_of(texts, 1, scratch_path("plots"));
+    struct bytes svg = scratch_get(scratch_path("plots/loss-time.svg"));
+
+    (void)state;
+    assert_int_equal(scratch_count(scratch_path("plots")), count(page, "<svg"));
+    assert_int_equal(memcmp(svg.at, "<?xml", 5), 0);
+    assert_int_equal(memcmp(svg.at + svg.len - 7, "</svg>\n", 7), 0);
+    bytes_fini(&svg);
+    free(page);
+}
+
+static void a_report_of_no_run_is_refused(void **state)
+{
+    struct shoal_report_opts opts = shoal_report_default();
+
+    (void)state;
+    assert_int_equal(shoal_report_write(scratch_path("no.html"), NULL, 0, &opts), SHOAL_EINVAL);
+    assert_int_not_equal(access(scratch_path("no.html"), F_OK), 0);
+}
+
+static void numbers_are_short(void **state)
+{
+    (void)state;
+    assert_string_equal(number_short(12345).text, "12.3 k");
+    assert_string_equal(number_short(999.6).text, "1.00 k");
+    assert_string_equal(number_short(7).text, "7");
+    assert_string_equal(number_bytes(1536).text, "1.50 KiB");
+    assert_string_equal(number_share(0.5).text, "50 %");
+    assert_string_equal(number_time(1.5).text, "1.500 s");
+    assert_string_equal(number_time(INFINITY).text, "never");
+    assert_string_equal(number_plain((double)NAN).text, "-");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_ends_with_its_last_figures),
+        cmocka_unit_test(between_meetings_progress_says_what_all_ranks_did),
+        cmocka_unit_test(reports_of_one_moment_are_one_point),
+        cmocka_unit_test(a_profile_gives_shares_and_a_verdict),
+        cmocka_unit_test(without_a_profile_the_ranks_still_say_how_long_they_waited),
+        cmocka_unit_test(the_time_to_a_loss_lies_between_reports),
+        cmocka_unit_test(nets_and_click_models_have_their_own_quality),
+        cmocka_unit_test(what_a_crash_lost_is_forgotten_when_the_run_goes_on),
+        cmocka_unit_test(a_bad_line_is_named),
+        cmocka_unit_test(an_unfinished_last_line_is_left_out),
+        cmocka_unit_test(ticks_are_round_and_cover_all),
+        cmocka_unit_test(an_axis_chooses_its_unit),
+        cmocka_unit_test(a_single_value_has_an_axis_too),
+        cmocka_unit_test(workers_double_along_a_logarithmic_axis),
+        cmocka_unit_test(a_report_draws_what_was_measured),
+        cmocka_unit_test(a_report_asks_for_nothing_else),
+        cmocka_unit_test(words_of_others_cannot_become_markup),
+        cmocka_unit_test(several_runs_share_their_charts),
+        cmocka_unit_test(each_chart_can_be_a_file_of_its_own),
+        cmocka_unit_test(a_report_of_no_run_is_refused),
+        cmocka_unit_test(numbers_are_short),
+    };
+
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
