@@ -1,9 +1,10 @@
 /* shoal/study.h: runs measured, compared and drawn, a part of shoal.h, which includes it.
  *
  * What this is: what a run wrote with --metrics, read again; a report of runs as one
- * page (docs/studies.md).
- * Who owns what: _read gives an object that _free ends. Options are borrowed for the
- * length of a call.
+ * page; a study: a grid of runs, what of it was done, and its table (docs/studies.md).
+ * The library plans and judges; whoever calls runs the commands that it names.
+ * Who owns what: _read and _open give an object that _free and _close end. Options are
+ * borrowed for the length of a call, but shoal_study_open copies what it keeps.
  * Threads: an object belongs to one thread at a time. */
 #ifndef SHOAL_STUDY_PART_H
 #define SHOAL_STUDY_PART_H
@@ -65,6 +66,91 @@ SHOAL_API struct shoal_report_opts shoal_report_default(void);
 /* One HTML file that asks for no other. */
 SHOAL_API shoal_status shoal_report_write(const char *path, const shoal_run *const *runs, size_t n,
                                           const struct shoal_report_opts *opts);
+
+/* ---- A study -------------------------------------------------------------------
+ * Cells are all of scaling x batch x sync x workers. Strong scaling gives any number
+ * of workers the same work; weak scaling gives n workers n times the epochs. */
+
+typedef struct shoal_study shoal_study;
+
+enum shoal_worker { SHOAL_WORKER_RANK, SHOAL_WORKER_THREAD };
+enum shoal_scaling { SHOAL_STRONG, SHOAL_WEAK, SHOAL_STRONG_AND_WEAK };
+
+#define SHOAL_STUDY_AXIS 32    /* values of an axis, at most */
+#define SHOAL_STUDY_CELLS 1024 /* and cells */
+#define SHOAL_STUDY_REPEATS 100
+
+struct shoal_study_opts {
+    const char *model;        /* "cbow": the word behind `shoal train` */
+    const char *const *data;  /* [ndata] its inputs */
+    size_t ndata;
+    const char *const *more;  /* [nmore] further words for `shoal train` */
+    size_t nmore;
+    enum shoal_worker worker; /* what a worker is */
+    enum shoal_scaling scaling;
+    unsigned workers[SHOAL_STUDY_AXIS];
+    size_t nworkers;
+    const char *sync[SHOAL_STUDY_AXIS]; /* none: the model's own */
+    size_t nsync;
+    uint64_t batch[SHOAL_STUDY_AXIS]; /* none: the model's own */
+    size_t nbatch;
+    unsigned epochs; /* 0: the model's own, which weak scaling cannot multiply */
+    unsigned repeat;
+    double target_loss; /* NaN: none */
+};
+
+SHOAL_API struct shoal_study_opts shoal_study_default(void);
+SHOAL_API shoal_status shoal_study_check(const struct shoal_study_opts *opts);
+
+/* Makes the folder, or goes on with the study that lies there, which must be of the
+ * same grid; what failed there is tried again. */
+SHOAL_API shoal_status shoal_study_open(shoal_study **out, const char *folder,
+                                        const struct shoal_study_opts *opts);
+/* The same without a grid, for looking at it only. */
+SHOAL_API shoal_status shoal_study_read(shoal_study **out, const char *folder);
+SHOAL_API void shoal_study_close(shoal_study *study);
+SHOAL_API size_t shoal_study_runs(const shoal_study *study);     /* in all: cells x repeats */
+SHOAL_API size_t shoal_study_finished(const shoal_study *study); /* of them, well or not */
+
+struct shoal_study_run {
+    size_t number;
+    unsigned repeat;    /* from 1 */
+    char name[96];      /* "4 ranks, async, batch 100" */
+    char *const *words; /* [nwords] and a NULL: "train", "cbow", ...; the study's, until the
+                           next call */
+    size_t nwords;
+    const char *folder; /* of its files, which is there */
+};
+
+/* The next run that is not finished, repeats of a cell apart from each other; false
+ * when there is none, or after a failure, which *st is. */
+SHOAL_API bool shoal_study_next(shoal_study *study, struct shoal_study_run *run, shoal_status *st);
+/* It ended: failure is NULL when it did so well, and its metrics are then read. A run
+ * whose metrics say nothing is a failed one. Writes study.json. */
+SHOAL_API shoal_status shoal_study_ended(shoal_study *study, size_t number, double whole_seconds,
+                                         const char *failure);
+
+struct shoal_study_cell {
+    unsigned workers;
+    const char *sync; /* NULL: the model's own */
+    uint64_t batch;   /* 0: likewise */
+    bool weak;
+    unsigned done, failed;      /* runs */
+    const char *failure;        /* of the last that failed, or NULL */
+    struct shoal_measures best; /* of the quickest run */
+    double spread;              /* (slowest - quickest) / quickest */
+    /* Against the cell of fewest workers that is otherwise alike; NaN without it. Weak
+     * speedup is that of the work done in a second. */
+    double speedup, efficiency;
+};
+
+SHOAL_API size_t shoal_study_cells(const shoal_study *study);
+/* False when there is no such cell; strings live as long as the study. */
+SHOAL_API bool shoal_study_cell(const shoal_study *study, size_t i, struct shoal_study_cell *cell);
+/* The table for a terminal, for free(). */
+SHOAL_API shoal_status shoal_study_table(char **text, const shoal_study *study);
+/* Writes study.csv and report.html, and with `plots` each chart as a file. */
+SHOAL_API shoal_status shoal_study_report(const shoal_study *study, const char *plots);
 
 #ifdef __cplusplus
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TICKS_WANTED = 5 };
+enum { TICKS_WANTED = 5, TICKS_MOST = 16 };
 
 /* ---- units ---- */
 
@@ -72,7 +72,7 @@ static void ticks_linear(struct scale *s)
 
     s->from = floor(s->from / step + 1e-9) * step;
     s->to = ceil(s->to / step - 1e-9) * step;
-    for (size_t i = 0; i < TICKS && s->from + (double)i * step <= s->to + step / 2; i++) {
+    for (size_t i = 0; i < TICKS_MOST && s->from + (double)i * step <= s->to + step / 2; i++) {
         s->ticks[i] = s->from + (double)i * step;
         s->nticks = i + 1;
     }
@@ -86,11 +86,11 @@ static void ticks_log(struct scale *s)
     double base = s->to / s->from <= 300 ? 2 : 10;
     double first = floor(log(s->from) / log(base) + 1e-9);
     double last = ceil(log(s->to) / log(base) - 1e-9);
-    double stride = ceil((last - first + 1) / (double)TICKS);
+    double stride = ceil((last - first + 1) / (double)TICKS_MOST);
 
     s->from = pow(base, first);
     s->to = pow(base, last);
-    for (double e = first; e <= last && s->nticks < TICKS; e += stride)
+    for (double e = first; e <= last && s->nticks < TICKS_MOST; e += stride)
         s->ticks[s->nticks++] = pow(base, e);
     while (s->digits < 6 && pow(10, -(double)s->digits) > s->from / s->by * 1.0001)
         s->digits++;

@@ -111,10 +111,27 @@ static double py(const struct frame *f, double y)
     return TOP + (1 - scale_at(&f->y, y)) * HEIGHT;
 }
 
+/* Workers and batches are few numbers, not a range. */
+static struct scale scale_at_ticks(const struct chart *c)
+{
+    double from = c->x_ticks[0], to = c->x_ticks[c->nx_ticks - 1];
+    struct scale s = {.from = from, .to = to, .log = c->x_log, .by = 1, .unit = ""};
+
+    if (!(to > from)) {
+        s.from = from / 2;
+        s.to = from * 3 / 2;
+    }
+    memcpy(s.ticks, c->x_ticks, sizeof s.ticks);
+    s.nticks = c->nx_ticks;
+    return s;
+}
+
 static struct frame frame_of(const struct chart *c)
 {
-    struct frame f = {.chart = c, .x = scale_over(c, false), .y = scale_over(c, true)};
+    struct frame f = {.chart = c, .y = scale_over(c, true)};
     double widest = 0;
+
+    f.x = c->nx_ticks > 0 ? scale_at_ticks(c) : scale_over(c, false);
 
     for (size_t i = 0; i < f.y.nticks; i++)
         widest = fmax(widest, figure_width(scale_tick(&f.y, f.y.ticks[i]).text));

@@ -17,11 +17,12 @@ enum {
 struct reader {
     shoal_run *run;
     const char *path;
-    size_t line;   /* number, from 1 */
-    bool again;    /* settings came after reports: the run was resumed */
-    double before; /* seconds to add since then */
-    double total;  /* units of the whole run, as reports of all ranks tell */
-    double guess;  /* and as the last report does, whosever it is */
+    size_t line;            /* number, from 1 */
+    bool again;             /* settings came after reports: the run was resumed */
+    double before;          /* seconds to add since then */
+    double total;           /* units of the whole run, as reports of all ranks tell */
+    double guess;           /* and as the last report does, whosever it is */
+    double waited, trained; /* seconds of all ranks in sum; waiting is a part of training */
 };
 
 /* ---- values of a line ---- */
@@ -277,14 +278,16 @@ static shoal_status take_report(struct reader *r, const json_t *line)
 
 /* ---- ranks ---- */
 
-static void take_ranks(shoal_run *run, const json_t *line)
+static void take_ranks(struct reader *r, const json_t *line)
 {
+    shoal_run *run = r->run;
     const json_t *bins = json_object_get(line, "stale");
-    double waited = real_of(line, "seconds_waiting"), trained = real_of(line, "seconds_training");
     double sum = 0, late = 0;
 
     run->end.ranks = count_of(line, "ranks");
     run->end.bytes = real_of(line, "bytes_out");
+    r->waited = real_of(line, "seconds_waiting");
+    r->trained = real_of(line, "seconds_training");
     for (size_t i = 0; i < RUN_STALE; i++) {
         double x = json_number_value(json_array_get(bins, i));
 
@@ -294,9 +297,6 @@ static void take_ranks(shoal_run *run, const json_t *line)
     }
     run->has_stale = sum > 0;
     run->end.stale = sum > 0 ? late / sum : (double)NAN;
-    /* A profile, which follows, knows it better. */
-    if (trained > 0 && waited >= 0 && isnan(run->end.waiting))
-        run->end.waiting = fmin(waited / trained, 1);
 }
 
 static double share_of(const json_t *sum, const char *key)
@@ -349,7 +349,7 @@ static shoal_status take_line(struct reader *r, json_t *line)
     if (strcmp(event, "settings") == 0)
         take_settings(r, line);
     else if (strcmp(event, "ranks") == 0)
-        take_ranks(r->run, line);
+        take_ranks(r, line);
     else if (strcmp(event, "profile") == 0)
         take_profile(r->run, line);
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
@@ -409,6 +409,10 @@ static void finish(struct reader *r)
         run->end.rate = run->end.units / run->end.seconds;
     if (run->end.ranks == 0)
         run->end.ranks = 1;
+    /* A profile knows it better. */
+    if (r->waited >= 0 && r->trained > 0 && isnan(run->end.waiting))
+        run->end.waiting =
+            r->waited / fmax(fmax(r->trained, r->waited), run->end.ranks * run->end.seconds);
 }
 
 static struct shoal_measures unmeasured(void)
@@ -452,7 +456,9 @@ shoal_status run_parse(shoal_run **out, const char *path, const char *text, size
     struct reader r = {.path = path,
                        .run = mem_array(1, sizeof *r.run),
                        .total = (double)NAN,
-                       .guess = (double)NAN};
+                       .guess = (double)NAN,
+                       .waited = (double)NAN,
+                       .trained = (double)NAN};
     shoal_status st = r.run ? SHOAL_OK : SHOAL_ENOMEM;
 
     *out = NULL;

@@ -1,11 +1,16 @@
 /* study: runs measured, compared and drawn.
  *
  * What this is: the doors to reading metrics (series.c), charts (chart.c, bars.c),
- * pages (page.c) and reports of runs (report.c).
+ * pages (page.c), reports of runs (report.c), the grid of a study (grid.c), its file
+ * (record.c), its table (table.c), what it found (findings.c) and its charts (curves.c).
  * Who owns what: text grows in a struct prose of the caller's. A run owns its points.
  * Threads: one at a time for each object.
  *
- *     metrics.jsonl --series.c--> run --report.c--> charts --page.c--> report.html */
+ *     metrics.jsonl --series.c--> run --report.c--> charts --page.c--> report.html
+ *           ^                      |                  ^
+ *     shoal train ...              v                  |
+ *           ^                  measures --record.c--> study.json
+ *     grid.c: cells, next          '------table.c---> study.csv, the table */
 #ifndef SHOAL_STUDY_H
 #define SHOAL_STUDY_H
 
@@ -82,7 +87,7 @@ struct short_number number_plain(double x);      /* four digits that matter */
 
 /* ---- chart.c: lines ---------------------------------------------------------------- */
 
-enum { CHART_LINES = 48, CHART_NAME = 96 };
+enum { CHART_LINES = 48, CHART_NAME = 96, TICKS = 32 };
 
 /* What an axis counts, which says how its numbers are written. */
 enum axis { AXIS_PLAIN, AXIS_SECONDS, AXIS_COUNT, AXIS_BYTES, AXIS_SHARE };
@@ -101,7 +106,9 @@ struct chart {
     char x_label[64], y_label[64]; /* without unit */
     enum axis x_axis, y_axis;
     bool x_log, y_log;
-    bool from_zero; /* the y axis begins there */
+    bool from_zero;        /* the y axis begins there */
+    double x_ticks[TICKS]; /* [nx_ticks] the only numbers of the x axis, rising; or none */
+    size_t nx_ticks;
     struct line lines[CHART_LINES];
     size_t nlines;
     shoal_status status; /* of adding points */
@@ -137,8 +144,6 @@ struct bars {
 void bars_svg(struct prose *t, const struct bars *b, bool alone);
 
 /* ---- axis.c: numbers along an axis -------------------------------------------------- */
-
-enum { TICKS = 16 };
 
 struct scale {
     double from, to; /* what the axis shows */
@@ -213,5 +218,66 @@ void report_runs(struct album *a, const shoal_run *const *runs, const char *cons
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number);
 /* What happened, in words. */
 void report_summary(struct prose *t, const shoal_run *run);
+
+/* ---- grid.c: a study ---------------------------------------------------------------------- */
+
+struct cell {
+    unsigned workers;
+    size_t sync, batch; /* places on their axes */
+    bool weak;
+};
+
+enum run_state { RUN_OPEN, RUN_DONE, RUN_FAILED };
+
+struct study_run {
+    enum run_state state;
+    struct shoal_measures m;
+    char failure[256];
+};
+
+struct shoal_study {
+    char *folder;
+    struct shoal_study_opts opts; /* its strings are owned */
+    char machine[256];            /* where it began */
+    unsigned cores;
+    struct cell *cells; /* [ncells] */
+    size_t ncells;
+    struct study_run *runs; /* [repeat][ncells] */
+    char **words;           /* of the run that shoal_study_next gave, and a NULL */
+    size_t nwords;
+    char *run_folder;
+};
+
+void cell_name(char name[96], const shoal_study *s, const struct cell *cell);
+/* The cell that this one's speedup is against: fewest workers, the rest alike. */
+size_t cell_base(const shoal_study *s, size_t cell);
+/* The quickest run of the cell that is done; NULL: none. */
+const struct study_run *cell_best(const shoal_study *s, size_t cell);
+/* Where its files are; for free(). */
+char *run_folder_of(const shoal_study *s, size_t number);
+/* An empty study with all of its cells open. */
+shoal_status study_new(shoal_study **out, const char *folder, const struct shoal_study_opts *opts);
+
+/* ---- record.c: study.json ------------------------------------------------------------------ */
+
+shoal_status record_write(const shoal_study *s);
+/* *out NULL: there is none. */
+shoal_status record_read(shoal_study **out, const char *folder);
+shoal_status record_parse(shoal_study **out, const char *folder, const char *text, size_t len);
+
+/* ---- table.c -------------------------------------------------------------------------------- */
+
+void table_csv(struct prose *t, const shoal_study *s);
+void table_html(struct prose *t, const shoal_study *s);
+
+/* ---- findings.c ------------------------------------------------------------------------------ */
+
+/* What the study found, in words: paragraphs of HTML, or lines. */
+void findings_say(struct prose *t, const shoal_study *s, bool html);
+
+/* ---- curves.c ---------------------------------------------------------------------------------
+ */
+
+void curves_draw(struct album *a, const shoal_study *s);
 
 #endif

@@ -1,0 +1,460 @@
+/* shoal study: a grid of trainings, each a command of this very program. */
+#include "cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { SECONDS_TO_HEED = 3 }; /* a signal */
+
+/* Counts with commas between them. */
+struct counts {
+    uint64_t at[SHOAL_STUDY_AXIS];
+    size_t n;
+};
+
+/* Words with commas between them; `text` holds them, each ended. */
+struct names {
+    char text[512];
+    size_t at[SHOAL_STUDY_AXIS]; /* where in text each begins */
+    size_t n;
+};
+
+struct study_cmd {
+    const char *output;
+    const char *plots;
+    struct counts workers, batch;
+    struct names sync;
+    enum shoal_worker kind;
+    enum shoal_scaling scaling;
+    unsigned epochs, repeat;
+    double target;
+    struct work_opts work;
+};
+
+static void study_defaults(void *at)
+{
+    struct shoal_study_opts o = shoal_study_default();
+    struct study_cmd *cmd = at;
+
+    *cmd = (struct study_cmd){.repeat = o.repeat, .target = (double)NAN};
+    for (; cmd->workers.n < o.nworkers; cmd->workers.n++)
+        cmd->workers.at[cmd->workers.n] = o.workers[cmd->workers.n];
+}
+
+/* ---- Values of its own ------------------------------------------------------------- */
+
+static bool read_counts(void *field, const char *text)
+{
+    struct counts list = {.n = 0};
+
+    for (;;) {
+        char *end;
+        unsigned long long x;
+
+        errno = 0;
+        x = strtoull(text, &end, 10);
+        if (end == text || *text < '0' || *text > '9' || errno || x == 0 || x > 1000000 ||
+            list.n == SHOAL_STUDY_AXIS || (*end && *end != ','))
+            return false;
+        list.at[list.n++] = x;
+        if (!*end)
+            break;
+        text = end + 1;
+    }
+    *(struct counts *)field = list;
+    return true;
+}
+
+static void show_counts(char text[OPT_VALUE], const void *field)
+{
+    const struct counts *list = field;
+    size_t len = 0;
+
+    snprintf(text, OPT_VALUE, "the model's own");
+    for (size_t i = 0; i < list->n && len < OPT_VALUE; i++)
+        len += (size_t)snprintf(text + len, OPT_VALUE - len, "%s%llu", i ? "," : "",
+                                (unsigned long long)list->at[i]);
+}
+
+static const struct opt_custom counts_custom = {read_counts, show_counts,
+                                                "whole numbers with commas between, such as 1,2,4"};
+
+static bool read_names(void *field, const char *text)
+{
+    struct names list = {.n = 0};
+    size_t from = 0;
+
+    if (strlen(text) >= sizeof list.text)
+        return false;
+    snprintf(list.text, sizeof list.text, "%s", text);
+    for (size_t i = 0;; i++) {
+        bool end = list.text[i] == '\0';
+
+        if (!end && list.text[i] != ',')
+            continue;
+        if (i == from || list.n == SHOAL_STUDY_AXIS)
+            return false;
+        list.text[i] = '\0';
+        list.at[list.n++] = from;
+        from = i + 1;
+        if (end)
+            break;
+    }
+    *(struct names *)field = list;
+    return true;
+}
+
+static void show_names(char text[OPT_VALUE], const void *field)
+{
+    (void)field;
+    snprintf(text, OPT_VALUE, "the model's own");
+}
+
+static const struct opt_custom names_custom = {read_names, show_names,
+                                               "policies with commas between, such as async,sync"};
+
+static bool read_loss(void *field, const char *text)
+{
+    char *end;
+    double x = strtod(text, &end);
+
+    if (end == text || *end || !isfinite(x))
+        return false;
+    *(double *)field = x;
+    return true;
+}
+
+static void show_loss(char text[OPT_VALUE], const void *field)
+{
+    if (isnan(*(const double *)field))
+        snprintf(text, OPT_VALUE, "none");
+    else
+        snprintf(text, OPT_VALUE, "%g", *(const double *)field);
+}
+
+static const struct opt_custom loss_custom = {read_loss, show_loss, "a number"};
+
+/* ---- The grid ------------------------------------------------------------------------ */
+
+/* What follows the data and begins with a dash is for `shoal train`: only words behind
+ * `--` can. */
+static size_t data_end(const char *const *args, size_t nargs)
+{
+    size_t n = 1;
+
+    while (n < nargs && (args[n][0] != '-' || !args[n][1]))
+        n++;
+    return n;
+}
+
+static struct shoal_study_opts grid_of(const struct study_cmd *cmd, const char *const *args,
+                                       size_t nargs)
+{
+    struct shoal_study_opts o = shoal_study_default();
+    size_t end = data_end(args, nargs);
+
+    o.model = args[0];
+    o.data = args + 1;
+    o.ndata = end - 1;
+    o.more = args + end;
+    o.nmore = nargs - end;
+    o.worker = cmd->kind;
+    o.scaling = cmd->scaling;
+    o.epochs = cmd->epochs;
+    o.repeat = cmd->repeat;
+    o.target_loss = cmd->target;
+    o.nworkers = cmd->workers.n;
+    o.nbatch = cmd->batch.n;
+    o.nsync = cmd->sync.n;
+    memset(o.workers, 0, sizeof o.workers);
+    for (size_t i = 0; i < o.nworkers; i++)
+        o.workers[i] = (unsigned)cmd->workers.at[i];
+    for (size_t i = 0; i < o.nbatch; i++)
+        o.batch[i] = cmd->batch.at[i];
+    for (size_t i = 0; i < o.nsync; i++)
+        o.sync[i] = cmd->sync.text + cmd->sync.at[i];
+    return o;
+}
+
+/* ---- One run ---------------------------------------------------------------------------- */
+
+struct child {
+    pid_t pid;
+    char log[4096]; /* what it said */
+    char why[256];  /* why it failed; "" when it did not */
+    bool stopped;   /* by a signal that came to this program */
+};
+
+/* The program that runs, with other words; what it says goes to a file. */
+static bool child_start(struct child *c, const struct shoal_study_run *run)
+{
+    posix_spawn_file_actions_t files;
+    char **words = console_alloc((run->nwords + 2) * sizeof *words);
+    int error;
+
+    words[0] = "shoal";
+    memcpy(words + 1, run->words, run->nwords * sizeof *words);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, c->log, O_WRONLY | O_CREAT | O_TRUNC,
+                                     0666);
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+    error = posix_spawn(&c->pid, "/proc/self/exe", &files, NULL, words, environ);
+    posix_spawn_file_actions_destroy(&files);
+    free(words);
+    if (error)
+        snprintf(c->why, sizeof c->why, "it could not be started: %s", strerror(error));
+    return error == 0;
+}
+
+/* The last line that it said: the sentence of its failure. */
+static void child_said(struct child *c)
+{
+    char line[256], last[256] = "";
+    FILE *f = fopen(c->log, "r");
+
+    while (f && fgets(line, sizeof line, f)) {
+        line[strcspn(line, "\r\n")] = '\0';
+        if (line[0])
+            memcpy(last, line, sizeof last);
+    }
+    if (f)
+        fclose(f);
+    if (last[0])
+        snprintf(c->why, sizeof c->why, "%s", last);
+}
+
+static void child_judge(struct child *c, int status)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return;
+    if (WIFSIGNALED(status))
+        snprintf(c->why, sizeof c->why, "it was ended by signal %d", WTERMSIG(status));
+    else
+        snprintf(c->why, sizeof c->why, "exit code %d", WEXITSTATUS(status));
+    child_said(c);
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* A signal that comes meanwhile is passed on, and again while the run does not heed
+ * it: a second one ends it at once. */
+static void child_wait(struct child *c)
+{
+    const struct timespec nap = {.tv_nsec = 10000000};
+    double next = 0;
+    int status = 0;
+
+    for (;;) {
+        pid_t got = waitpid(c->pid, &status, WNOHANG);
+
+        if (got == c->pid || (got < 0 && errno != EINTR))
+            break;
+        if (signal_came() && now() >= next) {
+            kill(c->pid, signal_came());
+            c->stopped = true;
+            next = now() + SECONDS_TO_HEED;
+        }
+        nanosleep(&nap, NULL);
+    }
+    child_judge(c, status);
+}
+
+static shoal_status run_one(struct console *c, shoal_study *study,
+                            const struct shoal_study_run *run)
+{
+    struct child child = {.why = ""};
+    double began = now();
+    char text[192];
+    shoal_status st;
+
+    snprintf(text, sizeof text, "%zu of %zu: %s, run %u", shoal_study_finished(study) + 1,
+             shoal_study_runs(study), run->name, run->repeat);
+    console_progress(c, "study", text);
+    if (snprintf(child.log, sizeof child.log, "%s/log.txt", run->folder) >= (int)sizeof child.log)
+        return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run->folder);
+    if (child_start(&child, run))
+        child_wait(&child);
+    if (child.stopped)
+        return shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on");
+    st = shoal_study_ended(study, run->number, now() - began, child.why[0] ? child.why : NULL);
+    if (st == SHOAL_OK && child.why[0])
+        console_log(c, STYLE_YELLOW, "%s: failed: %s", text, child.why);
+    return st;
+}
+
+/* ---- The study ------------------------------------------------------------------------------ */
+
+static shoal_status run_all(struct console *c, shoal_study *study)
+{
+    struct shoal_study_run run;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && shoal_study_next(study, &run, &st))
+        st = run_one(c, study, &run);
+    return st;
+}
+
+/* What a run said, and the names of files, may hold anything. */
+static void print_lines(FILE *to, char *text)
+{
+    char *line;
+
+    while ((line = strsep(&text, "\n")) != NULL) {
+        print_safely(to, line);
+        if (text)
+            fputc('\n', to);
+    }
+}
+
+static shoal_status show(struct console *c, const shoal_study *study, const struct study_cmd *cmd)
+{
+    char *table = NULL;
+    shoal_status st = shoal_study_table(&table, study);
+
+    if (st == SHOAL_OK)
+        st = shoal_study_report(study, cmd->plots);
+    if (st == SHOAL_OK && c->reports) {
+        console_heading(c, "Study");
+        print_lines(c->reports, table);
+        fprintf(c->reports, "\n%s: study.json, study.csv, report.html\n", cmd->output);
+        if (cmd->plots)
+            report_plots(c, cmd->plots);
+    }
+    free(table);
+    return st;
+}
+
+/* When not one run came to its end there is nothing to compare. */
+static shoal_status check_any(const shoal_study *study)
+{
+    struct shoal_study_cell cell = {0};
+
+    for (size_t i = 0; shoal_study_cell(study, i, &cell); i++)
+        if (cell.done > 0)
+            return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "study: every run failed, the last so: %s",
+                      cell.failure ? cell.failure : "nobody knows");
+}
+
+static int study_run(const void *at, const char *const *args, size_t nargs)
+{
+    const struct study_cmd *cmd = at;
+    struct shoal_study_opts grid = grid_of(cmd, args, nargs);
+    struct console console;
+    shoal_study *study = NULL;
+    shoal_status st;
+
+    console_init(&console, cmd->work.quiet, NULL);
+    st = shoal_study_open(&study, cmd->output, &grid);
+    if (st == SHOAL_OK && shoal_study_finished(study) > 0)
+        console_log(&console, STYLE_DIM, "%s: going on, %zu of %zu runs are done", cmd->output,
+                    shoal_study_finished(study), shoal_study_runs(study));
+    if (st == SHOAL_OK)
+        st = run_all(&console, study);
+    if (st == SHOAL_OK)
+        st = show(&console, study, cmd);
+    if (st == SHOAL_OK)
+        st = check_any(study);
+    shoal_study_close(study);
+    return console_finish(&console, st);
+}
+
+#define ON(member) FIELD(struct study_cmd, member)
+
+static const struct choice kind_choices[] = {
+    {"ranks", "a process, as `shoal train --ranks` starts them, with one thread"},
+    {"threads", "a thread of one process"},
+    {NULL, NULL},
+};
+
+static const struct choice scaling_choices[] = {
+    {"strong", "the same work for any number of workers"},
+    {"weak", "n workers do n times the epochs"},
+    {"both", "one after the other"},
+    {NULL, NULL},
+};
+
+static const struct opt output_opts[] = {
+    {"output", 'o', OPT_PATH, ON(output), .arg = "DIR", .required = true,
+     .help = "the folder of the study; one that was interrupted goes on"},
+    {"plots", .kind = OPT_PATH, ON(plots), .arg = "DIR",
+     .help = "also each chart as an SVG file in this folder, and as PNG where rsvg-convert is "
+             "installed"},
+    {0},
+};
+
+static const struct opt grid_opts[] = {
+    {"workers", .kind = OPT_CUSTOM, ON(workers), .arg = "N,...", .custom = &counts_custom,
+     .help = "numbers of workers, rising"},
+    {"kind", .kind = OPT_CHOICE, ON(kind), .arg = "NAME", .choices = kind_choices,
+     .help = "what a worker is"},
+    {"sync", .kind = OPT_CUSTOM, ON(sync), .arg = "HOW,...", .custom = &names_custom,
+     .help = "policies of `shoal train --sync`"},
+    {"batch", .kind = OPT_CUSTOM, ON(batch), .arg = "N,...", .custom = &counts_custom,
+     .help = "batches of a step"},
+    {"scaling", .kind = OPT_CHOICE, ON(scaling), .arg = "NAME", .choices = scaling_choices,
+     .help = "what more workers do"},
+    {"epochs", .kind = OPT_U64, ON(epochs), .arg = "N", .u = {0, 100000},
+     .help = "times through the data, for one worker", .zero = "the model's own"},
+    {"repeat", .kind = OPT_U64, ON(repeat), .arg = "N", .u = {1, SHOAL_STUDY_REPEATS},
+     .help = "runs of each cell, one round of the grid after the other; the quickest counts"},
+    {"target-loss", .kind = OPT_CUSTOM, ON(target), .arg = "X", .custom = &loss_custom,
+     .help = "tell when each cell came to this loss, held-out where that is measured"},
+    {0},
+};
+
+const struct verb cmd_study = {
+    .name = "shoal study",
+    .summary = "measure how training scales, over a grid of runs",
+    .about =
+        "Trains the model for each number of workers, policy and batch, several times, and tells "
+        "for each cell its time, speed, speedup and efficiency, loss and quality, what was sent, "
+        "how stale it was, where the time went and what limits it: as a table, as study.csv and "
+        "study.json, and drawn in report.html.\n"
+        "Words behind `--` go to `shoal train` as they are. A study that was interrupted goes on "
+        "with the same command; cells that failed are tried again then.",
+    .operands =
+        (const struct operand[]){
+            {.name = "MODEL", .help = "a model that `shoal train` knows: cbow, logreg, mlp, ..."},
+            {"DATA", "its inputs, and behind `--` further options for `shoal train`", .many = true},
+            {0},
+        },
+    .groups =
+        (const struct opt_group[]){
+            {"Output", output_opts, .at = 0},
+            {"The grid", grid_opts, .at = 0},
+            {"General", work_opts, .at = offsetof(struct study_cmd, work)},
+            {0},
+        },
+    .examples =
+        (const struct example[]){
+            {"shoal study cbow text.shoal --workers 1,2,4 --sync async,sync -o study",
+             "three numbers of ranks, two policies"},
+            {"shoal study logreg clicks.shoal --workers 2 --sync async,sync --batch "
+             "1,100,1000,10000 -o batches -- --valid test.tsv",
+             "against the batch, with options for `shoal train`"},
+            {"shoal study mlp spiral.csv --kind threads --scaling both --epochs 20 -o threads",
+             "threads, on the same work and on work that grows"},
+            {0},
+        },
+    .opts_size = sizeof(struct study_cmd),
+    .defaults = study_defaults,
+    .run = study_run,
+};

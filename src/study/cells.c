@@ -1,0 +1,95 @@
+/* What the runs of a cell come to, alone and beside its base. */
+#include "study/study.h"
+
+#include <math.h>
+
+size_t cell_base(const shoal_study *s, size_t cell)
+{
+    const struct cell *c = &s->cells[cell];
+    size_t base = cell;
+
+    for (size_t i = 0; i < s->ncells; i++) {
+        const struct cell *x = &s->cells[i];
+
+        if (x->sync == c->sync && x->batch == c->batch && x->weak == c->weak &&
+            x->workers < s->cells[base].workers)
+            base = i;
+    }
+    return base;
+}
+
+const struct study_run *cell_best(const shoal_study *s, size_t cell)
+{
+    const struct study_run *best = NULL;
+
+    for (size_t r = 0; r < s->opts.repeat; r++) {
+        const struct study_run *run = &s->runs[r * s->ncells + cell];
+
+        if (run->state == RUN_DONE && (!best || run->m.seconds < best->m.seconds))
+            best = run;
+    }
+    return best;
+}
+
+static void count_runs(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
+{
+    double most = 0;
+
+    for (size_t r = 0; r < s->opts.repeat; r++) {
+        const struct study_run *run = &s->runs[r * s->ncells + i];
+
+        cell->done += run->state == RUN_DONE;
+        cell->failed += run->state == RUN_FAILED;
+        if (run->state == RUN_FAILED)
+            cell->failure = run->failure;
+        if (run->state == RUN_DONE)
+            most = fmax(most, run->m.seconds);
+    }
+    if (cell->done > 0 && cell->best.seconds > 0)
+        cell->spread = (most - cell->best.seconds) / cell->best.seconds;
+}
+
+/* T(base) / T(n) is the speedup of the same work; of n times the work it is the
+ * efficiency. */
+static void compare(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
+{
+    size_t base = cell_base(s, i);
+    const struct study_run *against = cell_best(s, base);
+    double more = (double)cell->workers / s->cells[base].workers, faster;
+
+    if (cell->done == 0 || !against || !(cell->best.seconds > 0))
+        return;
+    faster = against->m.seconds / cell->best.seconds;
+    cell->speedup = cell->weak ? faster * more : faster;
+    cell->efficiency = cell->speedup / more;
+}
+
+size_t shoal_study_cells(const shoal_study *s)
+{
+    return s->ncells;
+}
+
+bool shoal_study_cell(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
+{
+    const struct study_run *best;
+    const struct cell *c;
+
+    if (i >= s->ncells)
+        return false;
+    c = &s->cells[i];
+    *cell = (struct shoal_study_cell){
+        .workers = c->workers,
+        .sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : NULL,
+        .batch = s->opts.nbatch > 0 ? s->opts.batch[c->batch] : 0,
+        .weak = c->weak,
+        .spread = (double)NAN,
+        .speedup = (double)NAN,
+        .efficiency = (double)NAN,
+    };
+    best = cell_best(s, i);
+    if (best)
+        cell->best = best->m;
+    count_runs(s, i, cell);
+    compare(s, i, cell);
+    return true;
+}

@@ -1,0 +1,437 @@
+/* The page of a study: its curves against workers and batches, its runs against time. */
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- curves ---- */
+
+_Static_assert((int)TICKS >= SHOAL_STUDY_AXIS, "each worker count has a tick");
+
+/* What of a cell a curve shows. */
+typedef double measure(const struct shoal_study_cell *c);
+
+struct curve {
+    const char *name, *title, *label;
+    enum axis axis;
+    measure *of;
+    bool from_zero;
+    enum { ANY, STRONG_ONLY, WEAK_ONLY } which;
+    enum { NO_IDEAL, IDEAL_SPEEDUP, IDEAL_ONE } ideal;
+};
+
+static double speedup(const struct shoal_study_cell *c)
+{
+    return c->speedup;
+}
+
+static double efficiency(const struct shoal_study_cell *c)
+{
+    return c->efficiency;
+}
+
+static double rate(const struct shoal_study_cell *c)
+{
+    return c->best.rate;
+}
+
+static double loss(const struct shoal_study_cell *c)
+{
+    return c->best.loss;
+}
+
+static double held(const struct shoal_study_cell *c)
+{
+    return c->best.held;
+}
+
+static double quality(const struct shoal_study_cell *c)
+{
+    return c->best.quality;
+}
+
+static double target(const struct shoal_study_cell *c)
+{
+    return c->best.target;
+}
+
+static double bytes_each(const struct shoal_study_cell *c)
+{
+    return c->best.bytes / c->best.units;
+}
+
+static double bytes_rate(const struct shoal_study_cell *c)
+{
+    return c->best.bytes / c->best.seconds;
+}
+
+static double stale(const struct shoal_study_cell *c)
+{
+    return c->best.stale;
+}
+
+static double waiting(const struct shoal_study_cell *c)
+{
+    return c->best.waiting;
+}
+
+static double memory(const struct shoal_study_cell *c)
+{
+    return c->best.memory;
+}
+
+static bool wanted(const struct curve *curve, const struct cell *cell)
+{
+    return curve->which == ANY || (curve->which == WEAK_ONLY) == cell->weak;
+}
+
+/* A line holds the cells that differ in workers only, or in the batch only. */
+static bool same_line(const struct cell *a, const struct cell *b, bool by_batch)
+{
+    return a->sync == b->sync && a->weak == b->weak &&
+           (by_batch ? a->workers == b->workers : a->batch == b->batch);
+}
+
+static bool first_of_line(const shoal_study *s, size_t cell, bool by_batch)
+{
+    for (size_t i = 0; i < cell; i++)
+        if (same_line(&s->cells[i], &s->cells[cell], by_batch))
+            return false;
+    return true;
+}
+
+/* What the cells of a line have in common; "" where all lines do. */
+static void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell,
+                      bool by_batch)
+{
+    const struct shoal_study_opts *o = &s->opts;
+    struct prose t = {0};
+
+    if (by_batch)
+        prose_add(&t, "%u %s%s", cell->workers,
+                  o->worker == SHOAL_WORKER_THREAD ? "thread" : "rank",
+                  cell->workers == 1 ? "" : "s");
+    if (o->nsync > 0)
+        prose_add(&t, "%s%.40s", t.bytes.len ? ", " : "", o->sync[cell->sync]);
+    if (o->nbatch > 0 && !by_batch)
+        prose_add(&t, "%sbatch %llu", t.bytes.len ? ", " : "",
+                  (unsigned long long)o->batch[cell->batch]);
+    if (o->scaling == SHOAL_STRONG_AND_WEAK)
+        prose_add(&t, "%s%s", t.bytes.len ? ", " : "", cell->weak ? "weak" : "strong");
+    snprintf(name, CHART_NAME, "%s", t.bytes.len ? t.bytes.at : "measured");
+    prose_fini(&t);
+}
+
+static void trace(struct chart *c, const shoal_study *s, const struct curve *curve, size_t first,
+                  bool by_batch)
+{
+    struct shoal_study_cell cell;
+    char name[CHART_NAME];
+    struct line *line;
+
+    line_name(name, s, &s->cells[first], by_batch);
+    line = chart_line(c, name);
+    for (size_t i = first; shoal_study_cell(s, i, &cell); i++)
+        if (same_line(&s->cells[i], &s->cells[first], by_batch) && cell.done > 0)
+            line_add(c, line, by_batch ? (double)cell.batch : cell.workers, curve->of(&cell));
+}
+
+static void trace_ideal(struct chart *c, const struct curve *curve,
+                        const struct shoal_study_opts *o)
+{
+    struct line *line = curve->ideal == NO_IDEAL ? NULL : chart_line(c, "ideal");
+
+    if (!line)
+        return;
+    line->ideal = true;
+    for (size_t i = 0; i < o->nworkers; i++)
+        line_add(c, line, o->workers[i],
+                 curve->ideal == IDEAL_ONE ? 1 : (double)o->workers[i] / o->workers[0]);
+}
+
+static void draw(struct album *a, const shoal_study *s, const struct curve *curve, bool by_batch)
+{
+    const struct shoal_study_opts *o = &s->opts;
+    struct chart *c = chart_new(curve->name, curve->title);
+
+    if (!c) {
+        a->status = SHOAL_ENOMEM;
+        return;
+    }
+    snprintf(c->x_label, sizeof c->x_label, "%s",
+             by_batch                           ? "batch"
+             : o->worker == SHOAL_WORKER_THREAD ? "threads"
+                                                : "ranks");
+    snprintf(c->y_label, sizeof c->y_label, "%s", curve->label);
+    c->nx_ticks = by_batch ? o->nbatch : o->nworkers;
+    for (size_t i = 0; i < c->nx_ticks; i++)
+        c->x_ticks[i] = by_batch ? (double)o->batch[i] : o->workers[i];
+    c->y_axis = curve->axis;
+    c->from_zero = curve->from_zero;
+    c->x_log = by_batch || o->workers[o->nworkers - 1] >= 16 * o->workers[0];
+    c->y_log = curve->ideal == IDEAL_SPEEDUP && c->x_log;
+    if (!by_batch)
+        trace_ideal(c, curve, o);
+    for (size_t i = 0; i < s->ncells; i++)
+        if (wanted(curve, &s->cells[i]) && first_of_line(s, i, by_batch))
+            trace(c, s, curve, i, by_batch);
+    album_chart(a, c, o->nworkers > 1 || by_batch ? 2 : 1);
+}
+
+/* What things are called in this study. */
+static const struct shoal_measures *example_of(const shoal_study *s)
+{
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_best(s, i))
+            return &cell_best(s, i)->m;
+    return NULL;
+}
+
+static void draw_by_workers(struct album *a, const shoal_study *s, const char *unit,
+                            const char *good)
+{
+    const struct curve curves[] = {
+        {"speedup", "Speedup, strong scaling", "speedup", AXIS_PLAIN, speedup, true, STRONG_ONLY,
+         IDEAL_SPEEDUP},
+        {"efficiency", "Efficiency, strong scaling", "efficiency", AXIS_SHARE, efficiency, true,
+         STRONG_ONLY, IDEAL_ONE},
+        {"weak-speedup", "Speedup, weak scaling (the work grows)", "speedup", AXIS_PLAIN, speedup,
+         true, WEAK_ONLY, IDEAL_SPEEDUP},
+        {"weak-efficiency", "Efficiency, weak scaling (the work grows)", "efficiency", AXIS_SHARE,
+         efficiency, true, WEAK_ONLY, IDEAL_ONE},
+        {"rate", "Speed", unit, AXIS_COUNT, rate, true, ANY, NO_IDEAL},
+        {"target", "Time to the target loss", "time", AXIS_SECONDS, target, true, ANY, NO_IDEAL},
+        {"loss", "Training loss at the end", "loss", AXIS_PLAIN, loss, false, ANY, NO_IDEAL},
+        {"held", "Held-out loss at the end", "loss", AXIS_PLAIN, held, false, ANY, NO_IDEAL},
+        {"quality", "Quality at the end", good, AXIS_PLAIN, quality, false, ANY, NO_IDEAL},
+        {"bytes-each", "Sent between ranks, for each example", "bytes", AXIS_BYTES, bytes_each,
+         true, ANY, NO_IDEAL},
+        {"bytes-rate", "Sent between ranks, each second", "bytes per second", AXIS_BYTES,
+         bytes_rate, true, ANY, NO_IDEAL},
+        {"waiting", "Time that ranks waited", "share of the time", AXIS_SHARE, waiting, true, ANY,
+         NO_IDEAL},
+        {"stale", "Staleness", "rounds late", AXIS_PLAIN, stale, true, ANY, NO_IDEAL},
+        {"memory-workers", "Memory of all workers", "memory", AXIS_BYTES, memory, true, ANY,
+         NO_IDEAL},
+    };
+
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
+        draw(a, s, &curves[i], false);
+}
+
+static void draw_by_batch(struct album *a, const shoal_study *s, const char *unit, const char *good)
+{
+    const struct curve curves[] = {
+        {"rate-batch", "Speed against the batch", unit, AXIS_COUNT, rate, true, ANY, NO_IDEAL},
+        {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN, loss, false, ANY,
+         NO_IDEAL},
+        {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN, held, false, ANY,
+         NO_IDEAL},
+        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN, quality, false, ANY,
+         NO_IDEAL},
+        {"waiting-batch", "Waiting against the batch", "share of the time", AXIS_SHARE, waiting,
+         true, ANY, NO_IDEAL},
+    };
+
+    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
+        draw(a, s, &curves[i], true);
+}
+
+/* Where the time went, a bar for each cell. */
+static void draw_shares(struct album *a, const shoal_study *s)
+{
+    struct bars b = {.axis = AXIS_SHARE,
+                     .parts = {"computing", "communicating", "waiting", "other"},
+                     .nparts = 4};
+    struct shoal_study_cell cell;
+
+    snprintf(b.name, sizeof b.name, "shares");
+    snprintf(b.title, sizeof b.title, "Where the time went");
+    snprintf(b.x_label, sizeof b.x_label, "share of the workers' time");
+    for (size_t i = 0; shoal_study_cell(s, i, &cell) && b.n < BARS; i++) {
+        double parts[] = {cell.best.computing, cell.best.communicating, cell.best.waiting,
+                          cell.best.other};
+
+        if (cell.done == 0 || isnan(cell.best.computing))
+            continue;
+        cell_name(b.at[b.n].name, s, &s->cells[i]);
+        for (size_t k = 0; k < 4; k++)
+            b.at[b.n].parts[k] = parts[k] > 0 ? parts[k] : 0;
+        b.n++;
+    }
+    if (b.n > 0)
+        album_bars(a, &b);
+}
+
+void curves_draw(struct album *a, const shoal_study *s)
+{
+    const struct shoal_measures *m = example_of(s);
+    char unit[64];
+
+    if (!m)
+        return;
+    snprintf(unit, sizeof unit, "%s per second", m->unit);
+    draw_by_workers(a, s, unit, *m->quality_name ? m->quality_name : "quality");
+    if (s->opts.nbatch > 1)
+        draw_by_batch(a, s, unit, *m->quality_name ? m->quality_name : "quality");
+    draw_shares(a, s);
+}
+
+/* ---- runs against time ---- */
+
+struct best_runs {
+    shoal_run *runs[SHOAL_REPORT_RUNS];
+    char names[SHOAL_REPORT_RUNS][96];
+    const char *named[SHOAL_REPORT_RUNS];
+    size_t n;
+};
+
+/* A file that is gone since costs its curve, not the page. */
+static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
+{
+    const struct study_run *best = cell_best(s, cell);
+    char *folder = best ? run_folder_of(s, (size_t)(best - s->runs)) : NULL;
+    char path[4096];
+
+    if (folder && all->n < SHOAL_REPORT_RUNS &&
+        snprintf(path, sizeof path, "%s/metrics.jsonl", folder) < (int)sizeof path &&
+        shoal_run_read(&all->runs[all->n], path) == SHOAL_OK) {
+        cell_name(all->names[all->n], s, &s->cells[cell]);
+        all->named[all->n] = all->names[all->n];
+        all->n++;
+    }
+    free(folder);
+}
+
+static void draw_runs(struct album *a, const shoal_study *s)
+{
+    struct best_runs *all = mem_array(1, sizeof *all);
+
+    if (!all) {
+        a->status = SHOAL_ENOMEM;
+        return;
+    }
+    for (size_t i = 0; i < s->ncells; i++)
+        read_best(all, s, i);
+    if (all->n > 0) {
+        page_section(a->page, "The quickest run of each cell");
+        album_begin(a);
+        report_runs(a, (const shoal_run *const *)all->runs, all->named, all->n);
+        for (size_t i = 0; i < all->n; i++)
+            if (all->runs[i]->end.ranks > 1)
+                report_ranks(a, all->runs[i], all->names[i], i + 1);
+        album_end(a);
+    }
+    for (size_t i = 0; i < all->n; i++)
+        shoal_run_free(all->runs[i]);
+    free(all);
+}
+
+/* ---- the page ---- */
+
+static void say_failures(struct prose *t, const shoal_study *s)
+{
+    struct shoal_study_cell cell;
+
+    for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
+        char name[96];
+
+        if (cell.failed == 0)
+            continue;
+        cell_name(name, s, &s->cells[i]);
+        prose_add(t, "<p>Failed: %s, %u of %u: ", name, cell.failed, s->opts.repeat);
+        prose_safe(t, cell.failure);
+        prose_add(t, "</p>\n");
+    }
+}
+
+static void say_command(struct prose *t, const struct shoal_study_opts *o)
+{
+    prose_add(t, "<p class=\"under\">shoal train ");
+    prose_safe(t, o->model);
+    for (size_t i = 0; i < o->ndata; i++) {
+        prose_add(t, " ");
+        prose_safe(t, o->data[i]);
+    }
+    for (size_t i = 0; i < o->nmore; i++) {
+        prose_add(t, " ");
+        prose_safe(t, o->more[i]);
+    }
+    prose_add(t, "; the quickest of %u run%s of each cell</p>\n", o->repeat,
+              o->repeat == 1 ? "" : "s");
+}
+
+static void say_verdicts(struct prose *t, const shoal_study *s)
+{
+    struct shoal_study_cell cell;
+
+    for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
+        char name[96];
+
+        if (cell.done == 0 || !*cell.best.verdict)
+            continue;
+        cell_name(name, s, &s->cells[i]);
+        prose_add(t, "<tr><td class=\"w\">%s</td><td class=\"v\">", name);
+        prose_safe(t, cell.best.verdict);
+        prose_add(t, "</td></tr>\n");
+    }
+}
+
+static shoal_status compose(struct prose *t, const shoal_study *s, const char *plots)
+{
+    struct album a = {.page = t, .plots = plots};
+    char title[96];
+
+    snprintf(title, sizeof title, "Study of %s", s->opts.model);
+    page_begin(t, title, s->machine);
+    say_command(t, &s->opts);
+    prose_add(t, "<div class=\"said\">\n");
+    findings_say(t, s, true);
+    say_failures(t, s);
+    prose_add(t, "</div>\n");
+    page_section(t, "Table");
+    table_html(t, s);
+    page_section(t, "Workers");
+    album_begin(&a);
+    curves_draw(&a, s);
+    album_end(&a);
+    draw_runs(&a, s);
+    page_section(t, "What limits each cell");
+    prose_add(t, "<div class=\"wide\"><table>\n");
+    say_verdicts(t, s);
+    prose_add(t, "</table></div>\n");
+    page_end(t);
+    return a.status;
+}
+
+static shoal_status write_beside(const shoal_study *s, const char *name, const struct prose *t)
+{
+    size_t cap = strlen(s->folder) + strlen(name) + 2;
+    char *path = mem_array(cap, 1);
+    shoal_status st = path ? SHOAL_OK : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK) {
+        snprintf(path, cap, "%s/%s", s->folder, name);
+        st = prose_write(t, path);
+    }
+    free(path);
+    return st;
+}
+
+shoal_status shoal_study_report(const shoal_study *s, const char *plots)
+{
+    struct prose page = {0}, csv = {0};
+    shoal_status st = compose(&page, s, plots);
+
+    if (st == SHOAL_OK)
+        st = write_beside(s, "report.html", &page);
+    if (st == SHOAL_OK) {
+        table_csv(&csv, s);
+        st = write_beside(s, "study.csv", &csv);
+    }
+    prose_fini(&page);
+    prose_fini(&csv);
+    return st;
+}

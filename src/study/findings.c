@@ -1,0 +1,157 @@
+/* What a study found, in words. */
+#include "study/study.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct teller {
+    struct prose *to;
+    const shoal_study *study;
+    bool html;
+};
+
+static void open_line(const struct teller *t)
+{
+    if (t->html)
+        prose_add(t->to, "<p>");
+}
+
+static void close_line(const struct teller *t)
+{
+    prose_add(t->to, t->html ? "</p>\n" : "\n");
+}
+
+static void say(const struct teller *t, const char *words)
+{
+    if (t->html)
+        prose_safe(t->to, words);
+    else
+        prose_add(t->to, "%s", words);
+}
+
+/* The cells that share a base are a series; its last that came to something. */
+static bool last_of(const shoal_study *s, size_t base, size_t *last)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_base(s, i) == base && cell_best(s, i)) {
+            *last = i;
+            found = true;
+        }
+    return found;
+}
+
+static size_t quickest_of(const shoal_study *s, size_t base)
+{
+    size_t best = base;
+
+    for (size_t i = 0; i < s->ncells; i++) {
+        const struct study_run *run = cell_best(s, i), *against = cell_best(s, best);
+
+        if (cell_base(s, i) == base && run && (!against || run->m.rate > against->m.rate))
+            best = i;
+    }
+    return best;
+}
+
+static void say_speed(const struct teller *t, size_t base, size_t at)
+{
+    struct shoal_study_cell cell;
+    char name[96], from[96];
+
+    shoal_study_cell(t->study, at, &cell);
+    cell_name(name, t->study, &t->study->cells[at]);
+    cell_name(from, t->study, &t->study->cells[base]);
+    open_line(t);
+    say(t, name);
+    if (cell.weak)
+        prose_add(t->to, ": %s times the work a second of ", number_plain(cell.speedup).text);
+    else
+        prose_add(t->to, ": %s times as fast as ", number_plain(cell.speedup).text);
+    say(t, from);
+    prose_add(t->to, ", an efficiency of %s", number_share(cell.efficiency).text);
+    prose_add(t->to, cell.weak ? " (weak scaling: the work grows with the workers)." : ".");
+    close_line(t);
+}
+
+static void say_quality(const struct teller *t, size_t base, size_t at)
+{
+    const struct shoal_measures *a = &cell_best(t->study, base)->m;
+    const struct shoal_measures *b = &cell_best(t->study, at)->m;
+    bool quality = isfinite(a->quality) && isfinite(b->quality);
+    double from = quality ? a->quality : isfinite(a->held) ? a->held : a->loss;
+    double to = quality ? b->quality : isfinite(a->held) ? b->held : b->loss;
+
+    if (!isfinite(from) || !isfinite(to))
+        return;
+    open_line(t);
+    prose_add(t->to, "With it the ");
+    say(t, quality ? a->quality_name : isfinite(a->held) ? "held-out loss" : "training loss");
+    prose_add(t->to, " goes from %s to %s.", number_plain(from).text, number_plain(to).text);
+    close_line(t);
+}
+
+static void say_limit(const struct teller *t, size_t at)
+{
+    const struct shoal_measures *m = &cell_best(t->study, at)->m;
+
+    if (!*m->verdict && !(m->waiting > 0.2))
+        return;
+    open_line(t);
+    prose_add(t->to, "What limits it: ");
+    if (*m->verdict)
+        say(t, m->verdict);
+    else
+        prose_add(t->to,
+                  "its ranks wait %s of the time. Fewer ranks, larger batches, or a policy that "
+                  "waits less (async, bounded:S) leave less of it.",
+                  number_share(m->waiting).text);
+    close_line(t);
+}
+
+/* Several hosts have cores that are not counted here. */
+static bool elsewhere(const struct shoal_study_opts *o)
+{
+    for (size_t i = 0; i < o->nmore; i++)
+        if (strncmp(o->more[i], "--hosts", 7) == 0)
+            return true;
+    return false;
+}
+
+static void say_cores(const struct teller *t)
+{
+    const struct shoal_study_opts *o = &t->study->opts;
+    unsigned most = o->workers[o->nworkers - 1], cores = t->study->cores;
+
+    if (elsewhere(o) || most <= cores || cores == 0)
+        return;
+    open_line(t);
+    prose_add(t->to,
+              "%u workers shared %u cores: beyond %u workers no speedup can be seen on this "
+              "machine, only what more workers cost.",
+              most, cores, cores);
+    close_line(t);
+}
+
+void findings_say(struct prose *to, const shoal_study *s, bool html)
+{
+    struct teller t = {to, s, html};
+
+    for (size_t base = 0; base < s->ncells; base++) {
+        size_t last, best;
+
+        if (cell_base(s, base) != base || !cell_best(s, base) || !last_of(s, base, &last))
+            continue;
+        best = quickest_of(s, base);
+        if (last != base)
+            say_speed(&t, base, last);
+        if (best != last && best != base)
+            say_speed(&t, base, best);
+        if (last != base)
+            say_quality(&t, base, last);
+        say_limit(&t, last);
+    }
+    say_cores(&t);
+}

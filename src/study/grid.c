@@ -1,0 +1,518 @@
+/* A study: which runs there are, which is next, what became of them. */
+#include "file/file.h"
+#include "study/study.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { WORDS_OF_ITS_OWN = 24 }; /* that a run adds to the data and the further words */
+
+/* ---- options ---- */
+
+struct shoal_study_opts shoal_study_default(void)
+{
+    return (struct shoal_study_opts){
+        .workers = {1, 2, 4}, .nworkers = 3, .repeat = 3, .target_loss = (double)NAN};
+}
+
+static size_t cells_of(const struct shoal_study_opts *o)
+{
+    return o->nworkers * (o->nsync ? o->nsync : 1) * (o->nbatch ? o->nbatch : 1) *
+           (o->scaling == SHOAL_STRONG_AND_WEAK ? 2 : 1);
+}
+
+/* Options that the grid sets itself. */
+static shoal_status check_more(const struct shoal_study_opts *o)
+{
+    static const char *const taken[] = {"--ranks",  "--metrics", "--output", "-o",
+                                        "--epochs", "--sync",    "--batch",  "--resume"};
+
+    for (size_t i = 0; i < o->nmore; i++)
+        for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) {
+            size_t len = strlen(taken[k]);
+
+            if (strncmp(o->more[i], taken[k], len) == 0 &&
+                (o->more[i][len] == '\0' || o->more[i][len] == '='))
+                return shoal_fail(SHOAL_EINVAL,
+                                  "study: found %s among the options for `shoal train`, want it to "
+                                  "the study itself",
+                                  taken[k]);
+        }
+    return SHOAL_OK;
+}
+
+static shoal_status check_axes(const struct shoal_study_opts *o)
+{
+    if (o->nworkers == 0 || o->nworkers > SHOAL_STUDY_AXIS || o->nsync > SHOAL_STUDY_AXIS ||
+        o->nbatch > SHOAL_STUDY_AXIS)
+        return shoal_fail(SHOAL_EINVAL,
+                          "study: found %zu workers, %zu sync, %zu batch, want 1 to %d",
+                          o->nworkers, o->nsync, o->nbatch, SHOAL_STUDY_AXIS);
+    for (size_t i = 0; i < o->nworkers; i++)
+        if (o->workers[i] == 0 || (i > 0 && o->workers[i] <= o->workers[i - 1]))
+            return shoal_fail(SHOAL_EINVAL,
+                              "study: workers are %u, want them to rise from 1 or more",
+                              o->workers[i]);
+    for (size_t i = 0; i < o->nbatch; i++)
+        if (o->batch[i] == 0 || (i > 0 && o->batch[i] <= o->batch[i - 1]))
+            return shoal_fail(SHOAL_EINVAL, "study: batch is %llu, want it to rise from 1 or more",
+                              (unsigned long long)o->batch[i]);
+    if (o->worker == SHOAL_WORKER_THREAD && o->nsync > 0)
+        return shoal_fail(SHOAL_EINVAL, "study: sync is '%s', want none: threads share one model",
+                          o->sync[0]);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_study_check(const struct shoal_study_opts *o)
+{
+    shoal_status st = check_axes(o);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (!o->model || !*o->model || o->ndata == 0)
+        return shoal_fail(SHOAL_EINVAL, "study: found no model or no data, want both");
+    if (cells_of(o) > SHOAL_STUDY_CELLS)
+        return shoal_fail(SHOAL_ELIMIT, "study: found %zu cells, want at most %d", cells_of(o),
+                          SHOAL_STUDY_CELLS);
+    if (o->repeat == 0 || o->repeat > SHOAL_STUDY_REPEATS)
+        return shoal_fail(SHOAL_EINVAL, "study: repeat is %u, want 1 to %d", o->repeat,
+                          SHOAL_STUDY_REPEATS);
+    if (o->scaling != SHOAL_STRONG && o->epochs == 0)
+        return shoal_fail(SHOAL_EINVAL, "study: epochs is 0, want a number that weak scaling can "
+                                        "multiply");
+    return check_more(o);
+}
+
+/* ---- making ---- */
+
+static char *copy_word(const char *word, shoal_status *st)
+{
+    char *copy = *st == SHOAL_OK ? mem_array(strlen(word) + 1, 1) : NULL;
+
+    if (copy)
+        memcpy(copy, word, strlen(word) + 1);
+    else
+        *st = SHOAL_ENOMEM;
+    return copy;
+}
+
+static void copy_list(const char *const **to, const char *const *from, size_t n, shoal_status *st)
+{
+    char **list = mem_array(n + 1, sizeof *list);
+
+    if (!list)
+        *st = SHOAL_ENOMEM;
+    for (size_t i = 0; i < n && list; i++)
+        list[i] = copy_word(from[i], st);
+    *to = (const char *const *)list;
+}
+
+static shoal_status copy_opts(struct shoal_study_opts *to, const struct shoal_study_opts *from)
+{
+    shoal_status st = SHOAL_OK;
+
+    *to = *from;
+    memset(to->sync, 0, sizeof to->sync);
+    to->model = copy_word(from->model, &st);
+    copy_list(&to->data, from->data, from->ndata, &st);
+    copy_list(&to->more, from->more, from->nmore, &st);
+    for (size_t i = 0; i < from->nsync; i++)
+        to->sync[i] = copy_word(from->sync[i], &st);
+    return st;
+}
+
+static void plan_cells(shoal_study *s)
+{
+    const struct shoal_study_opts *o = &s->opts;
+
+    for (int weak = o->scaling == SHOAL_WEAK; weak <= (o->scaling != SHOAL_STRONG); weak++)
+        for (size_t b = 0; b < (o->nbatch ? o->nbatch : 1); b++)
+            for (size_t y = 0; y < (o->nsync ? o->nsync : 1); y++)
+                for (size_t w = 0; w < o->nworkers; w++)
+                    s->cells[s->ncells++] = (struct cell){o->workers[w], y, b, weak != 0};
+}
+
+shoal_status study_new(shoal_study **out, const char *folder, const struct shoal_study_opts *opts)
+{
+    shoal_study *s = mem_array(1, sizeof *s);
+    shoal_status st = shoal_study_check(opts);
+
+    *out = NULL;
+    if (!s)
+        return SHOAL_ENOMEM;
+    if (st == SHOAL_OK)
+        st = copy_opts(&s->opts, opts);
+    s->folder = copy_word(folder, &st);
+    if (st == SHOAL_OK) {
+        s->cells = mem_array(cells_of(opts), sizeof *s->cells);
+        s->runs = mem_array(cells_of(opts) * opts->repeat, sizeof *s->runs);
+        st = s->cells && s->runs ? SHOAL_OK : SHOAL_ENOMEM;
+    }
+    if (st != SHOAL_OK) {
+        shoal_study_close(s);
+        return st;
+    }
+    plan_cells(s);
+    machine_describe(s->machine);
+    s->cores = pool_threads(0);
+    *out = s;
+    return SHOAL_OK;
+}
+
+static void free_list(const char *const *list, size_t n)
+{
+    for (size_t i = 0; list && i < n; i++)
+        free((void *)(uintptr_t)list[i]);
+    free((void *)(uintptr_t)list);
+}
+
+static void free_words(shoal_study *s)
+{
+    for (size_t i = 0; i < s->nwords; i++)
+        free(s->words[i]);
+    free(s->words);
+    free(s->run_folder);
+    s->words = NULL;
+    s->run_folder = NULL;
+    s->nwords = 0;
+}
+
+void shoal_study_close(shoal_study *s)
+{
+    if (!s)
+        return;
+    free_words(s);
+    free((void *)(uintptr_t)s->opts.model);
+    free_list(s->opts.data, s->opts.ndata);
+    free_list(s->opts.more, s->opts.nmore);
+    for (size_t i = 0; i < SHOAL_STUDY_AXIS; i++)
+        free((void *)(uintptr_t)s->opts.sync[i]);
+    free(s->cells);
+    free(s->runs);
+    free(s->folder);
+    free(s);
+}
+
+/* ---- going on ---- */
+
+static bool same_list(const char *const *a, size_t na, const char *const *b, size_t nb)
+{
+    if (na != nb)
+        return false;
+    for (size_t i = 0; i < na; i++)
+        if (strcmp(a[i], b[i]) != 0)
+            return false;
+    return true;
+}
+
+/* In what two grids differ; NULL: in nothing but the repeats. */
+static const char *difference(const struct shoal_study_opts *a, const struct shoal_study_opts *b)
+{
+    if (strcmp(a->model, b->model) != 0)
+        return "model";
+    if (!same_list(a->data, a->ndata, b->data, b->ndata))
+        return "data";
+    if (!same_list(a->more, a->nmore, b->more, b->nmore))
+        return "options for `shoal train`";
+    if (a->worker != b->worker || a->nworkers != b->nworkers ||
+        memcmp(a->workers, b->workers, sizeof a->workers) != 0)
+        return "workers";
+    if (!same_list(a->sync, a->nsync, b->sync, b->nsync))
+        return "sync";
+    if (a->nbatch != b->nbatch || memcmp(a->batch, b->batch, sizeof a->batch) != 0)
+        return "batch";
+    if (a->scaling != b->scaling || a->epochs != b->epochs)
+        return "scaling or epochs";
+    if (isnan(a->target_loss) != isnan(b->target_loss) ||
+        (!isnan(a->target_loss) && a->target_loss != b->target_loss))
+        return "target loss";
+    return NULL;
+}
+
+/* What is done stays so; what failed is tried again. */
+static void go_on(shoal_study *s, const shoal_study *before)
+{
+    size_t repeats = before->opts.repeat < s->opts.repeat ? before->opts.repeat : s->opts.repeat;
+
+    for (size_t i = 0; i < repeats * s->ncells; i++)
+        if (before->runs[i].state == RUN_DONE)
+            s->runs[i] = before->runs[i];
+    memcpy(s->machine, before->machine, sizeof s->machine);
+    s->cores = before->cores;
+}
+
+shoal_status shoal_study_open(shoal_study **out, const char *folder,
+                              const struct shoal_study_opts *opts)
+{
+    shoal_study *before = NULL;
+    const char *differs = NULL;
+    shoal_status st;
+
+    st = study_new(out, folder, opts);
+    if (st == SHOAL_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
+        st = shoal_fail_errno(SHOAL_EIO, "%s", folder);
+    if (st == SHOAL_OK)
+        st = record_read(&before, folder);
+    if (st == SHOAL_OK && before)
+        differs = difference(&before->opts, &(*out)->opts);
+    if (differs)
+        st = shoal_fail(SHOAL_EINVAL,
+                        "%s: found a study that differs in its %s, want the same or another folder",
+                        folder, differs);
+    if (st == SHOAL_OK && before)
+        go_on(*out, before);
+    if (st == SHOAL_OK)
+        st = record_write(*out);
+    if (st != SHOAL_OK) {
+        shoal_study_close(*out);
+        *out = NULL;
+    }
+    shoal_study_close(before);
+    return st;
+}
+
+shoal_status shoal_study_read(shoal_study **out, const char *folder)
+{
+    shoal_status st = record_read(out, folder);
+
+    if (st == SHOAL_OK && !*out)
+        st = shoal_fail(SHOAL_ENOENT, "%s: found no study.json, want a study's folder", folder);
+    return st;
+}
+
+/* ---- runs ---- */
+
+size_t shoal_study_runs(const shoal_study *s)
+{
+    return s->ncells * s->opts.repeat;
+}
+
+size_t shoal_study_finished(const shoal_study *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < shoal_study_runs(s); i++)
+        n += s->runs[i].state != RUN_OPEN;
+    return n;
+}
+
+void cell_name(char name[96], const shoal_study *s, const struct cell *cell)
+{
+    const struct shoal_study_opts *o = &s->opts;
+    size_t len;
+
+    snprintf(name, 96, "%u %s%s", cell->workers,
+             o->worker == SHOAL_WORKER_THREAD ? "thread" : "rank", cell->workers == 1 ? "" : "s");
+    len = strlen(name);
+    if (o->nsync > 0)
+        snprintf(name + len, 96 - len, ", %.20s", o->sync[cell->sync]);
+    len = strlen(name);
+    if (o->nbatch > 0)
+        snprintf(name + len, 96 - len, ", batch %llu", (unsigned long long)o->batch[cell->batch]);
+    len = strlen(name);
+    if (o->scaling == SHOAL_STRONG_AND_WEAK)
+        snprintf(name + len, 96 - len, ", %s", cell->weak ? "weak" : "strong");
+}
+
+char *run_folder_of(const shoal_study *s, size_t number)
+{
+    size_t cap = strlen(s->folder) + 64;
+    char *path = mem_array(cap, 1);
+
+    if (path)
+        snprintf(path, cap, "%s/runs/cell-%03zu-%03zu", s->folder, number % s->ncells + 1,
+                 number / s->ncells + 1);
+    return path;
+}
+
+static shoal_status make_folder(const shoal_study *s, const char *folder)
+{
+    size_t cap = strlen(s->folder) + 8;
+    char *runs = mem_array(cap, 1);
+    shoal_status st = runs ? SHOAL_OK : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK) {
+        snprintf(runs, cap, "%s/runs", s->folder);
+        if ((mkdir(runs, 0777) != 0 && errno != EEXIST) ||
+            (mkdir(folder, 0777) != 0 && errno != EEXIST))
+            st = shoal_fail_errno(SHOAL_EIO, "%s", folder);
+    }
+    free(runs);
+    return st;
+}
+
+/* ---- the command of a run ---- */
+
+struct command {
+    shoal_study *study;
+    shoal_status status;
+};
+
+static void add_word(struct command *c, const char *word)
+{
+    if (c->status == SHOAL_OK)
+        c->study->words[c->study->nwords] = copy_word(word, &c->status);
+    if (c->status == SHOAL_OK)
+        c->study->nwords++;
+}
+
+static void add_count(struct command *c, const char *option, uint64_t n)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+    add_word(c, option);
+    add_word(c, text);
+}
+
+static void add_file(struct command *c, const char *option, const char *name)
+{
+    size_t cap = strlen(c->study->run_folder) + strlen(name) + 2;
+    char *path = mem_array(cap, 1);
+
+    add_word(c, option);
+    if (path) {
+        snprintf(path, cap, "%s/%s", c->study->run_folder, name);
+        add_word(c, path);
+    } else {
+        c->status = SHOAL_ENOMEM;
+    }
+    free(path);
+}
+
+static bool says(const struct shoal_study_opts *o, const char *option)
+{
+    for (size_t i = 0; i < o->nmore; i++)
+        if (strncmp(o->more[i], option, strlen(option)) == 0)
+            return true;
+    return false;
+}
+
+/* A rank works with one thread unless somebody said otherwise: then n ranks are n
+ * workers and no more. */
+static void add_axes(struct command *c, const struct cell *cell)
+{
+    const struct shoal_study_opts *o = &c->study->opts;
+
+    if (o->worker == SHOAL_WORKER_THREAD) {
+        add_count(c, "--threads", cell->workers);
+    } else {
+        add_count(c, "--ranks", cell->workers);
+        if (!says(o, "--threads"))
+            add_count(c, "--threads", 1);
+    }
+    if (o->nsync > 0) {
+        add_word(c, "--sync");
+        add_word(c, o->sync[cell->sync]);
+    }
+    if (o->nbatch > 0)
+        add_count(c, "--batch", o->batch[cell->batch]);
+    if (o->epochs > 0)
+        add_count(c, "--epochs", (uint64_t)o->epochs * (cell->weak ? cell->workers : 1));
+}
+
+static shoal_status make_words(shoal_study *s, size_t number)
+{
+    struct command c = {.study = s};
+    const struct shoal_study_opts *o = &s->opts;
+
+    free_words(s);
+    s->run_folder = run_folder_of(s, number);
+    s->words = mem_array(o->ndata + o->nmore + WORDS_OF_ITS_OWN, sizeof *s->words);
+    if (!s->run_folder || !s->words)
+        return SHOAL_ENOMEM;
+    add_word(&c, "train");
+    add_word(&c, o->model);
+    add_axes(&c, &s->cells[number % s->ncells]);
+    for (size_t i = 0; i < o->nmore; i++)
+        add_word(&c, o->more[i]);
+    add_file(&c, "--metrics", "metrics.jsonl");
+    add_file(&c, "--output", "model.shoal");
+    add_word(&c, "--quiet");
+    add_word(&c, "--");
+    for (size_t i = 0; i < o->ndata; i++)
+        add_word(&c, o->data[i]);
+    return c.status;
+}
+
+bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status *st)
+{
+    size_t n = 0;
+
+    *st = SHOAL_OK;
+    while (n < shoal_study_runs(s) && s->runs[n].state != RUN_OPEN)
+        n++;
+    if (n == shoal_study_runs(s))
+        return false;
+    *st = make_words(s, n);
+    if (*st == SHOAL_OK)
+        *st = make_folder(s, s->run_folder);
+    if (*st != SHOAL_OK)
+        return false;
+    *run = (struct shoal_study_run){.number = n,
+                                    .repeat = (unsigned)(n / s->ncells) + 1,
+                                    .words = s->words,
+                                    .nwords = s->nwords,
+                                    .folder = s->run_folder};
+    cell_name(run->name, s, &s->cells[n % s->ncells]);
+    return true;
+}
+
+/* ---- what became of it ---- */
+
+static void fail_run(struct study_run *run, const char *why)
+{
+    run->state = RUN_FAILED;
+    snprintf(run->failure, sizeof run->failure, "%s", why);
+}
+
+/* The model has done its service; its size would be that of the whole study. */
+static void take_metrics(const shoal_study *s, struct study_run *run, const char *folder)
+{
+    size_t cap = strlen(folder) + 32;
+    char *path = mem_array(cap, 1);
+    shoal_run *read = NULL;
+
+    if (path)
+        snprintf(path, cap, "%s/metrics.jsonl", folder);
+    if (!path || shoal_run_read(&read, path) != SHOAL_OK) {
+        fail_run(run, shoal_error());
+    } else if (!read->end.done) {
+        fail_run(run, "its metrics do not come to an end");
+    } else {
+        run->state = RUN_DONE;
+        run->m = shoal_run_measures(read, s->opts.target_loss);
+        snprintf(path, cap, "%s/model.shoal", folder);
+        unlink(path);
+    }
+    shoal_run_free(read);
+    free(path);
+}
+
+shoal_status shoal_study_ended(shoal_study *s, size_t number, double whole_seconds,
+                               const char *failure)
+{
+    struct study_run *run;
+    char *folder;
+
+    if (number >= shoal_study_runs(s))
+        return shoal_fail(SHOAL_EINVAL, "study: found run %zu, want one below %zu", number,
+                          shoal_study_runs(s));
+    run = &s->runs[number];
+    *run = (struct study_run){0};
+    folder = run_folder_of(s, number);
+    if (!folder)
+        return SHOAL_ENOMEM;
+    if (failure)
+        fail_run(run, failure);
+    else
+        take_metrics(s, run, folder);
+    run->m.whole = whole_seconds;
+    free(folder);
+    return record_write(s);
+}

@@ -1,0 +1,59 @@
+# A grid of runs: its files, going on, cells that fail, an interrupt.
+export ASAN_OPTIONS=detect_leaks=0 SHOAL_ISA=scalar
+shoal gen world --words 20000 -q -o world.txt
+quick="--dim 4 --max-vocab 50"
+
+# What no two runs share is masked: all but the names of the columns and of the cells.
+table()
+{
+    "$@" >said.txt 2>said.err || echo "[exit $?]"
+    sed -E -e '/times as fast|With it|What limits|no speedup/d' -e 's/ +$//; s/ {2,}/ /g' \
+        -e '/^ *[0-9]/s/^ *([0-9]+) .*/\1 .../' said.txt
+    cat said.err
+}
+
+echo "two cells:"
+table shoal study cbow world.txt --kind threads --workers 1,2 --repeat 1 -o s -- $quick --epochs 1
+table shoal study cbow world.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -o s -- $quick |
+    sed 's/ time.*memory.*/ .../'
+ls s s/runs/cell-001-001
+head -c 40 s/study.csv
+echo
+grep -c 'Speedup, strong scaling</text>' s/report.html
+sed -n '/"model":/p; /"worker":/p; /"repeat":/p' s/study.json | sort -u
+
+echo "with more repeats it goes on:"
+shoal study cbow world.txt --kind threads --workers 1,2 --repeat 2 --epochs 1 -o s -- $quick 2>&1 |
+    grep going
+ls s/runs
+
+echo "another grid is another study:"
+try shoal study cbow world.txt --kind threads --workers 1,4 --epochs 1 -o s -- $quick
+
+echo "a cell that fails:"
+table shoal study cbow world.txt --kind threads --workers 1 --repeat 1 --epochs 1 \
+    --batch 10,100000 -o f -- $quick --loss softmax | sed 's/ time.*memory.*/ .../'
+try shoal study cbow nowhere.txt --kind threads --workers 1 --repeat 1 -q -o n
+
+echo "an interrupt, and the same command again:"
+mkfifo slow.txt
+shoal study cbow slow.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o i -- $quick &
+study=$!
+while [ ! -e i/runs/cell-001-001/log.txt ]; do sleep 0.05; done
+kill -TERM $study
+wait $study
+echo "[exit $?]"
+grep -c '"state"' i/study.json
+rm slow.txt
+cp world.txt slow.txt
+shoal study cbow slow.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o i -- $quick
+grep -c '"state": "done"' i/study.json
+
+echo "usage:"
+try shoal study cbow world.txt --workers 2,1 -o u
+try shoal study cbow world.txt --workers 0 -o u
+try shoal study cbow world.txt --scaling weak -o u
+try shoal study cbow world.txt --kind threads --sync async -o u
+try shoal study cbow world.txt -o u -- --ranks 3
+try shoal study cbow -o u
+ls -d u 2>/dev/null

@@ -1,0 +1,455 @@
+/* A grid: its runs in their order, its statistics, its file, its table. No training is
+ * run: what a run would have written is put where it belongs. */
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include "scratch.h"
+#include "study/study.h"
+
+static const char *const data[] = {"text.txt"};
+
+static struct shoal_study_opts small(void)
+{
+    struct shoal_study_opts o = shoal_study_default();
+
+    o.model = "cbow";
+    o.data = data;
+    o.ndata = 1;
+    o.repeat = 2;
+    o.sync[0] = "async";
+    o.sync[1] = "sync";
+    o.nsync = 2;
+    return o;
+}
+
+static shoal_study *open_study(const char *name, const struct shoal_study_opts *o)
+{
+    shoal_study *s = NULL;
+
+    assert_int_equal(shoal_study_open(&s, scratch_path(name), o), SHOAL_OK);
+    return s;
+}
+
+/* What a run of so many seconds leaves in its folder. */
+static void put_metrics(const char *folder, double seconds, const char *verdict)
+{
+    char path[512];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "{\"event\":\"settings\",\"model\":\"cbow\"}\n");
+    fprintf(f,
+            "{\"event\":\"ranks\",\"ranks\":2,\"bytes_out\":4000,\"seconds_waiting\":%g,"
+            "\"seconds_training\":%g,\"stale\":[3,1]}\n",
+            seconds, 2 * seconds);
+    if (verdict)
+        fprintf(f,
+                "{\"event\":\"profile\",\"limit\":\"link\",\"verdict\":\"%s\",\"all\":{"
+                "\"seconds\":10,\"computing\":5,\"communicating\":1,\"waiting\":3,\"other\":1},"
+                "\"per_rank\":[]}\n",
+                verdict);
+    fprintf(f,
+            "{\"event\":\"done\",\"progress\":1,\"words\":1000,\"seconds\":%g,\"loss\":2.5,"
+            "\"valid_loss\":2.25,\"lr\":0.1,\"memory\":1048576}\n",
+            seconds);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Takes the next run and ends it well, after so many seconds. */
+static size_t pass(shoal_study *s, double seconds)
+{
+    struct shoal_study_run run;
+    shoal_status st;
+
+    assert_true(shoal_study_next(s, &run, &st));
+    put_metrics(run.folder, seconds, NULL);
+    assert_int_equal(shoal_study_ended(s, run.number, seconds + 1, NULL), SHOAL_OK);
+    return run.number;
+}
+
+static struct shoal_study_cell cell_at(const shoal_study *s, size_t i)
+{
+    struct shoal_study_cell cell;
+
+    assert_true(shoal_study_cell(s, i, &cell));
+    return cell;
+}
+
+static void near(double a, double b)
+{
+    assert_true(fabs(a - b) <= 1e-9 * fmax(1, fabs(b)));
+}
+
+static bool has_word(const struct shoal_study_run *run, const char *word)
+{
+    for (size_t i = 0; i < run->nwords; i++)
+        if (strcmp(run->words[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the grid ---- */
+
+static void a_run_is_a_command_of_shoal_train(void **state)
+{
+    static const char *const more[] = {"--dim", "20"};
+    struct shoal_study_opts o = small();
+    struct shoal_study_run run;
+    shoal_study *s;
+    shoal_status st;
+
+    (void)state;
+    o.more = more;
+    o.nmore = 2;
+    o.batch[0] = 100;
+    o.nbatch = 1;
+    o.epochs = 3;
+    s = open_study("command", &o);
+    assert_true(shoal_study_next(s, &run, &st));
+    assert_string_equal(run.words[0], "train");
+    assert_string_equal(run.words[1], "cbow");
+    assert_string_equal(run.words[2], "--ranks");
+    assert_string_equal(run.words[3], "1");
+    assert_string_equal(run.words[4], "--threads");
+    assert_string_equal(run.words[5], "1");
+    assert_string_equal(run.words[7], "async");
+    assert_string_equal(run.words[9], "100");
+    assert_string_equal(run.words[11], "3");
+    assert_string_equal(run.words[12], "--dim");
+    assert_string_equal(run.words[run.nwords - 2], "--");
+    assert_string_equal(run.words[run.nwords - 1], "text.txt");
+    assert_null(run.words[run.nwords]);
+    assert_string_equal(run.name, "1 rank, async, batch 100");
+    assert_int_equal(access(run.folder, F_OK), 0);
+    shoal_study_close(s);
+}
+
+static void repeats_of_a_cell_are_apart(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s = open_study("order", &o);
+    struct shoal_study_run run;
+    shoal_status st;
+
+    (void)state;
+    assert_int_equal(shoal_study_cells(s), 6);
+    assert_int_equal(shoal_study_runs(s), 12);
+    for (size_t i = 0; i < 12; i++) {
+        assert_true(shoal_study_next(s, &run, &st));
+        assert_int_equal(run.repeat, i / 6 + 1);
+        assert_int_equal(pass(s, 1), i);
+    }
+    assert_false(shoal_study_next(s, &run, &st));
+    assert_int_equal(st, SHOAL_OK);
+    shoal_study_close(s);
+}
+
+static void weak_scaling_multiplies_the_epochs(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_study_run run;
+    shoal_study *s;
+    shoal_status st;
+
+    (void)state;
+    o.nsync = 0;
+    o.worker = SHOAL_WORKER_THREAD;
+    o.scaling = SHOAL_STRONG_AND_WEAK;
+    o.epochs = 5;
+    o.repeat = 1;
+    s = open_study("weak", &o);
+    assert_int_equal(shoal_study_runs(s), 6);
+    for (size_t i = 0; i < 6; i++) {
+        static const char *const epochs[] = {"5", "5", "5", "5", "10", "20"};
+
+        assert_true(shoal_study_next(s, &run, &st));
+        assert_false(has_word(&run, "--ranks"));
+        assert_true(has_word(&run, "--threads") && has_word(&run, epochs[i]));
+        pass(s, i < 3 ? 8.0 / (1 << i) : 8 + (double)(i - 3));
+    }
+    near(cell_at(s, 2).speedup, 4); /* 8 s against 2 s, of the same work */
+    near(cell_at(s, 2).efficiency, 1);
+    near(cell_at(s, 5).speedup, 4 * 8.0 / 10); /* four times the work in 10 s */
+    near(cell_at(s, 5).efficiency, 0.8);
+    assert_true(cell_at(s, 5).weak && !cell_at(s, 2).weak);
+    shoal_study_close(s);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    static const char *const taken[] = {"--metrics=x"};
+    struct shoal_study_opts o = small();
+
+    (void)state;
+    assert_int_equal(shoal_study_check(&o), SHOAL_OK);
+    o.workers[2] = 2;
+    assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
+    o = small();
+    o.scaling = SHOAL_WEAK;
+    assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "epochs is 0"));
+    o = small();
+    o.worker = SHOAL_WORKER_THREAD;
+    assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
+    o = small();
+    o.more = taken;
+    o.nmore = 1;
+    assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "--metrics"));
+    o = small();
+    o.ndata = 0;
+    assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
+    o = small();
+    o.repeat = 0;
+    assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
+}
+
+/* ---- statistics ---- */
+
+static void the_quickest_run_of_a_cell_counts(void **state)
+{
+    struct shoal_study_opts o = small();
+    const double seconds[] = {8, 5, 4, 9, 9, 9, /* again: */ 10, 4, 6, 9, 9, 9};
+    struct shoal_study_cell two;
+    shoal_study *s = open_study("best", &o);
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++)
+        pass(s, seconds[i]);
+    two = cell_at(s, 1);
+    assert_int_equal(two.workers, 2);
+    assert_int_equal(two.done, 2);
+    near(two.best.seconds, 4);
+    near(two.best.whole, 5);
+    near(two.spread, 0.25);
+    near(two.speedup, 2);
+    near(two.efficiency, 1);
+    near(cell_at(s, 2).efficiency, 0.5);
+    near(two.best.rate, 250);
+    near(two.best.waiting, 0.5);
+    near(two.best.stale, 0.25);
+    assert_string_equal(cell_at(s, 3).sync, "sync");
+    near(cell_at(s, 3).speedup, 1); /* its base is sync too */
+    shoal_study_close(s);
+}
+
+static void a_cell_that_failed_says_why_and_the_rest_go_on(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_study_run run;
+    shoal_study *s = open_study("failed", &o);
+    shoal_status st;
+    char *table = NULL;
+
+    (void)state;
+    pass(s, 8);
+    assert_true(shoal_study_next(s, &run, &st));
+    assert_int_equal(shoal_study_ended(s, run.number, 1, "no memory"), SHOAL_OK);
+    assert_true(shoal_study_next(s, &run, &st));
+    assert_int_equal(shoal_study_ended(s, run.number, 1, NULL), SHOAL_OK); /* left no metrics */
+    assert_int_equal(shoal_study_finished(s), 3);
+    assert_int_equal(cell_at(s, 1).failed, 1);
+    assert_string_equal(cell_at(s, 1).failure, "no memory");
+    assert_int_equal(cell_at(s, 2).failed, 1);
+    assert_non_null(strstr(cell_at(s, 2).failure, "metrics.jsonl"));
+    assert_true(isnan(cell_at(s, 1).speedup));
+    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_non_null(strstr(table, "failed: 2 ranks, async, 1 of 2: no memory"));
+    free(table);
+    shoal_study_close(s);
+}
+
+/* ---- the file ---- */
+
+static void an_interrupted_study_goes_on_where_it_was(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_study_run run;
+    shoal_study *s = open_study("resume", &o);
+    shoal_status st;
+
+    (void)state;
+    pass(s, 8);
+    pass(s, 4);
+    assert_true(shoal_study_next(s, &run, &st));
+    assert_int_equal(shoal_study_ended(s, run.number, 1, "killed"), SHOAL_OK);
+    assert_true(shoal_study_next(s, &run, &st)); /* and it is never heard of again */
+    shoal_study_close(s);
+    s = open_study("resume", &o);
+    assert_int_equal(shoal_study_finished(s), 2);
+    near(cell_at(s, 1).speedup, 2);
+    near(cell_at(s, 1).best.held, 2.25);
+    assert_string_equal(cell_at(s, 1).best.unit, "words");
+    assert_int_equal(pass(s, 2), 2); /* what failed is tried again */
+    assert_int_equal(pass(s, 2), 3);
+    shoal_study_close(s);
+}
+
+static void more_repeats_keep_what_is_done(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s;
+
+    (void)state;
+    o.repeat = 1;
+    s = open_study("more", &o);
+    pass(s, 8);
+    shoal_study_close(s);
+    o.repeat = 3;
+    s = open_study("more", &o);
+    assert_int_equal(shoal_study_finished(s), 1);
+    assert_int_equal(shoal_study_runs(s), 18);
+    shoal_study_close(s);
+}
+
+static void another_grid_is_not_mixed_in(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s = open_study("other", &o);
+
+    (void)state;
+    shoal_study_close(s);
+    o.workers[2] = 8;
+    assert_int_equal(shoal_study_open(&s, scratch_path("other"), &o), SHOAL_EINVAL);
+    assert_null(s);
+    assert_non_null(strstr(shoal_error(), "differs in its workers"));
+    o = small();
+    o.target_loss = 1;
+    assert_int_equal(shoal_study_open(&s, scratch_path("other"), &o), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "differs in its target loss"));
+}
+
+static void a_damaged_record_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "{",
+        "[]",
+        "{\"study\":2}",
+        "{\"study\":1}",
+        "{\"study\":1,\"grid\":{\"model\":\"m\",\"data\":[1],\"more\":[]}}",
+        "{\"study\":1,\"grid\":{\"model\":\"m\",\"data\":[\"d\"],\"more\":[],\"worker\":\"ranks\","
+        "\"scaling\":\"strong\",\"workers\":[-1],\"sync\":[],\"batch\":[],\"epochs\":0,\"repeat\":"
+        "1}}",
+        "{\"study\":1,\"grid\":{\"model\":\"m\",\"data\":[\"d\"],\"more\":[],\"worker\":\"ranks\","
+        "\"scaling\":\"strong\",\"workers\":[1],\"sync\":[],\"batch\":[],\"epochs\":0,\"repeat\":1}"
+        ","
+        "\"runs\":[{\"cell\":1,\"repeat\":1,\"state\":\"done\"}]}",
+        "{\"study\":1,\"grid\":{\"model\":\"m\",\"data\":[\"d\"],\"more\":[],\"worker\":\"ranks\","
+        "\"scaling\":\"strong\",\"workers\":[1],\"sync\":[],\"batch\":[],\"epochs\":0,\"repeat\":1}"
+        ","
+        "\"runs\":[{\"cell\":0,\"repeat\":1,\"state\":\"done\"}]}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        shoal_study *s = NULL;
+
+        assert_int_not_equal(record_parse(&s, "f", texts[i], strlen(texts[i])), SHOAL_OK);
+        assert_null(s);
+    }
+}
+
+static void what_is_not_measured_survives_the_file(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s, *again = NULL;
+
+    (void)state;
+    o.target_loss = 1; /* the runs come to 2.25 only */
+    s = open_study("never", &o);
+    pass(s, 8);
+    assert_int_equal(shoal_study_read(&again, scratch_path("never")), SHOAL_OK);
+    assert_true(isinf(cell_at(again, 0).best.target));
+    assert_true(isnan(cell_at(again, 0).best.quality));
+    near(again->opts.target_loss, 1);
+    shoal_study_close(again);
+    shoal_study_close(s);
+}
+
+/* ---- what is said ---- */
+
+static char *get(const char *path)
+{
+    struct bytes b = scratch_get(path);
+
+    assert_int_equal(bytes_add(&b, "", 1), SHOAL_OK);
+    return b.at;
+}
+
+static void the_table_leaves_out_what_nobody_measured(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s = open_study("table", &o);
+    char *table = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++)
+        pass(s, i % 3 == 0 ? 8 : 4);
+    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_memory_equal(table, "workers  sync      time  spread  words/s  speedup  efficiency", 61);
+    assert_null(strstr(table, "batch "));
+    assert_null(strstr(table, "quality"));
+    assert_null(strstr(table, "scaling "));
+    assert_non_null(strstr(table, "4 ranks, async: 2 times as fast as 1 rank, async, an "
+                                  "efficiency of 50 %."));
+    assert_non_null(strstr(table, "its ranks wait 50 % of the time"));
+    free(table);
+    shoal_study_close(s);
+}
+
+static void the_page_has_curves_beside_the_ideal(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s = open_study("page", &o);
+    struct shoal_study_run run;
+    char *page, *csv;
+    shoal_status st;
+
+    (void)state;
+    for (size_t i = 0; i < 12; i++) {
+        assert_true(shoal_study_next(s, &run, &st));
+        put_metrics(run.folder, 8, "the link is <full>");
+        assert_int_equal(shoal_study_ended(s, run.number, 9, NULL), SHOAL_OK);
+    }
+    assert_int_equal(shoal_study_report(s, scratch_path("plots")), SHOAL_OK);
+    page = get(scratch_path("page/report.html"));
+    assert_non_null(strstr(page, "Speedup, strong scaling"));
+    assert_non_null(strstr(page, ">ideal</text>"));
+    assert_non_null(strstr(page, "Where the time went"));
+    assert_non_null(strstr(page, "Training loss against time"));
+    assert_non_null(strstr(page, "the link is &lt;full&gt;"));
+    assert_null(strstr(page, "<full>"));
+    assert_null(strstr(page, "weak scaling"));
+    assert_int_equal(access(scratch_path("plots/speedup.svg"), F_OK), 0);
+    csv = get(scratch_path("page/study.csv"));
+    assert_memory_equal(csv, "workers,sync,batch,scaling,done,failed,seconds,", 47);
+    assert_non_null(strstr(csv, "\n4,\"sync\",0,strong,2,0,8,0,9,1000,125,1,0.25,2.5,2.25,,"));
+    free(page);
+    free(csv);
+    shoal_study_close(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_is_a_command_of_shoal_train),
+        cmocka_unit_test(repeats_of_a_cell_are_apart),
+        cmocka_unit_test(weak_scaling_multiplies_the_epochs),
+        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(the_quickest_run_of_a_cell_counts),
+        cmocka_unit_test(a_cell_that_failed_says_why_and_the_rest_go_on),
+        cmocka_unit_test(an_interrupted_study_goes_on_where_it_was),
+        cmocka_unit_test(more_repeats_keep_what_is_done),
+        cmocka_unit_test(another_grid_is_not_mixed_in),
+        cmocka_unit_test(a_damaged_record_is_refused),
+        cmocka_unit_test(what_is_not_measured_survives_the_file),
+        cmocka_unit_test(the_table_leaves_out_what_nobody_measured),
+        cmocka_unit_test(the_page_has_curves_beside_the_ideal),
+    };
+
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
