@@ -30,6 +30,7 @@ struct shoal_measures {
     double whole;    /* of the command, from its start to its end; of a study only */
     double units;    /* words, rows or samples learned from, by all workers */
     double rate;     /* of them a second */
+    double steps;    /* of the optimizer, where a model counts them */
     double loss;     /* of training, at the end */
     double held;     /* of what was held out */
     double quality;  /* see quality_name */

@@ -305,6 +305,22 @@ static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
     free(folder);
 }
 
+static void draw_ranks(struct album *a, const struct best_runs *all)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < all->n; i++)
+        any = any || all->runs[i]->end.ranks > 1;
+    if (!any)
+        return;
+    page_section(a->page, "Their ranks");
+    album_begin(a);
+    for (size_t i = 0; i < all->n; i++)
+        if (all->runs[i]->end.ranks > 1)
+            report_ranks(a, all->runs[i], all->names[i], i + 1);
+    album_end(a);
+}
+
 static void draw_runs(struct album *a, const shoal_study *s)
 {
     struct best_runs *all = mem_array(1, sizeof *all);
@@ -319,10 +335,8 @@ static void draw_runs(struct album *a, const shoal_study *s)
         page_section(a->page, "The quickest run of each cell");
         album_begin(a);
         report_runs(a, (const shoal_run *const *)all->runs, all->named, all->n);
-        for (size_t i = 0; i < all->n; i++)
-            if (all->runs[i]->end.ranks > 1)
-                report_ranks(a, all->runs[i], all->names[i], i + 1);
         album_end(a);
+        draw_ranks(a, all);
     }
     for (size_t i = 0; i < all->n; i++)
         shoal_run_free(all->runs[i]);

@@ -78,7 +78,7 @@ double figure_width(const char *words)
 
     for (; *words; words++)
         columns += ((unsigned char)*words & 0xc0) != 0x80; /* once for each character */
-    return 6.6 * columns;
+    return 6.9 * columns;
 }
 
 /* ---- legend ---- */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MANY = 4 }; /* series */
+
 struct teller {
     struct prose *to;
     const shoal_study *study;
@@ -88,7 +90,11 @@ static void say_quality(const struct teller *t, size_t base, size_t at)
         return;
     open_line(t);
     prose_add(t->to, "With it the ");
-    say(t, quality ? a->quality_name : isfinite(a->held) ? "held-out loss" : "training loss");
+    say(t, quality ? "quality (" : isfinite(a->held) ? "held-out loss" : "training loss");
+    if (quality) {
+        say(t, a->quality_name);
+        prose_add(t->to, ")");
+    }
     prose_add(t->to, " goes from %s to %s.", number_plain(from).text, number_plain(to).text);
     close_line(t);
 }
@@ -97,7 +103,7 @@ static void say_limit(const struct teller *t, size_t at)
 {
     const struct shoal_measures *m = &cell_best(t->study, at)->m;
 
-    if (!*m->verdict && !(m->waiting > 0.2))
+    if (strcmp(m->limit, "none") == 0 || (!*m->verdict && !(m->waiting > 0.2)))
         return;
     open_line(t);
     prose_add(t->to, "What limits it: ");
@@ -135,23 +141,32 @@ static void say_cores(const struct teller *t)
     close_line(t);
 }
 
+/* All that is to be said of a series; of many series only how fast they are. */
+static void say_series(const struct teller *t, size_t base, bool many)
+{
+    size_t last = base, best = quickest_of(t->study, base);
+
+    if (!cell_best(t->study, base) || !last_of(t->study, base, &last))
+        return;
+    if (last != base)
+        say_speed(t, base, last);
+    if (best != last && best != base)
+        say_speed(t, base, best);
+    if (last != base && !many)
+        say_quality(t, base, last);
+    if (!many)
+        say_limit(t, last);
+}
+
 void findings_say(struct prose *to, const shoal_study *s, bool html)
 {
     struct teller t = {to, s, html};
+    size_t series = 0;
 
-    for (size_t base = 0; base < s->ncells; base++) {
-        size_t last, best;
-
-        if (cell_base(s, base) != base || !cell_best(s, base) || !last_of(s, base, &last))
-            continue;
-        best = quickest_of(s, base);
-        if (last != base)
-            say_speed(&t, base, last);
-        if (best != last && best != base)
-            say_speed(&t, base, best);
-        if (last != base)
-            say_quality(&t, base, last);
-        say_limit(&t, last);
-    }
+    for (size_t i = 0; i < s->ncells; i++)
+        series += cell_base(s, i) == i;
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_base(s, i) == i)
+            say_series(&t, i, series > MANY);
     say_cores(&t);
 }

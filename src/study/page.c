@@ -36,10 +36,11 @@ static const char style[] =
     "body{background:#17181b;color:#e4e4e4}.under,footer{color:#a3a3a3}\n"
     ".said{border-color:#5ab4f5}th,td{border-color:#383a3f}th{border-color:#6a6a6a}\n"
     "tr.bad td{color:#ff8a80}#tip{background:#f0f0f0;color:#111}}\n"
-    "@media print{body{max-width:none;padding:0;font-size:11pt}\n"
-    ".album{grid-template-columns:1fr 1fr;gap:14px}.album figure,tr{break-inside:avoid}\n"
-    "h2{break-after:avoid}.wide{overflow:visible}table{font-size:7.5pt}\n"
-    "th,td{padding:2px 3px}td.v{min-width:0}}\n"
+    "@page{size:A4 landscape;margin:10mm}\n"
+    "@media print{body{max-width:none;padding:0;font-size:10pt}\n"
+    ".album{grid-template-columns:1fr 1fr 1fr;gap:12px}.album figure,tr{break-inside:avoid}\n"
+    "h2{break-after:avoid}.wide{overflow:visible}table{font-size:7pt}\n"
+    "th,td{padding:1px 3px}td.v{min-width:0}}\n"
     ".album figure{margin:0}\n";
 
 /* The nearest point of a chart says its values beside the pointer at once; the title of

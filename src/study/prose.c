@@ -150,13 +150,18 @@ struct short_number number_time(double seconds)
         snprintf(n.text, sizeof n.text, "%.2f h", seconds / 3600);
     else if (seconds >= 600)
         snprintf(n.text, sizeof n.text, "%.1f min", seconds / 60);
-    else
+    else if (seconds >= 0.1 || seconds == 0)
         snprintf(n.text, sizeof n.text, "%.*f s",
                  seconds >= 99.95   ? 1
                  : seconds >= 9.995 ? 2
-                 : seconds >= 0.1   ? 3
-                                    : 4,
+                                    : 3,
                  seconds);
+    else
+        snprintf(n.text, sizeof n.text, "%.*f ms",
+                 seconds >= 9.995e-3 ? 1
+                 : seconds >= 1e-3   ? 2
+                                     : 4,
+                 seconds * 1000);
     return n;
 }
 

@@ -245,6 +245,7 @@ static void note_end(struct reader *r, const struct point *p, const json_t *line
 
     later(&end->seconds, p->seconds);
     later(&end->units, p->units);
+    later(&end->steps, real_of(line, "steps"));
     later(&end->loss, p->loss);
     later(&end->held, p->held);
     later(&end->quality, p->quality);
@@ -423,6 +424,7 @@ static struct shoal_measures unmeasured(void)
                                    .whole = nan,
                                    .units = nan,
                                    .rate = nan,
+                                   .steps = nan,
                                    .loss = nan,
                                    .held = nan,
                                    .quality = nan,

@@ -33,10 +33,10 @@ static struct field field_of(const char *text)
         return field_of(call.text);                                                                \
     }
 
-SHOWS(show_workers, number_plain(c->workers))
 SHOWS(show_time, number_time(c->best.seconds))
 SHOWS(show_spread, number_share(c->done > 1 ? c->spread : (double)NAN))
 SHOWS(show_rate, number_short(c->best.rate))
+SHOWS(show_step, number_time(c->best.seconds / c->best.steps))
 SHOWS(show_speedup, number_plain(c->speedup))
 SHOWS(show_efficiency, number_share(c->efficiency))
 SHOWS(show_loss, number_plain(c->best.loss))
@@ -54,6 +54,14 @@ SHOWS(show_read, number_bytes(c->best.read))
 SHOWS(show_memory, number_bytes(c->best.memory))
 SHOWS(show_gradient, number_plain(c->best.gradient))
 
+static struct field show_workers(const struct shoal_study_cell *c)
+{
+    struct field f;
+
+    snprintf(f.text, sizeof f.text, "%u", c->workers);
+    return f;
+}
+
 static struct field show_sync(const struct shoal_study_cell *c)
 {
     return field_of(c->sync ? c->sync : "-");
@@ -61,7 +69,11 @@ static struct field show_sync(const struct shoal_study_cell *c)
 
 static struct field show_batch(const struct shoal_study_cell *c)
 {
-    return field_of(c->batch ? number_plain((double)c->batch).text : "-");
+    struct field f = field_of("-");
+
+    if (c->batch > 0)
+        snprintf(f.text, sizeof f.text, "%llu", (unsigned long long)c->batch);
+    return f;
 }
 
 static struct field show_scaling(const struct shoal_study_cell *c)
@@ -75,29 +87,18 @@ static struct field show_limit(const struct shoal_study_cell *c)
 }
 
 static const struct column columns[] = {
-    {"workers", false, show_workers},
-    {"sync", true, show_sync},
-    {"batch", false, show_batch},
-    {"scaling", true, show_scaling},
-    {"time", false, show_time},
-    {"spread", false, show_spread},
-    {"%s/s", false, show_rate},
-    {"speedup", false, show_speedup},
-    {"efficiency", false, show_efficiency},
-    {"loss", false, show_loss},
-    {"held out", false, show_held},
-    {"%q", false, show_quality},
-    {"to target", false, show_target},
-    {"sent/s", false, show_bytes_rate},
-    {"sent each", false, show_bytes_unit},
-    {"stale", false, show_stale},
-    {"cpu", false, show_cpu},
-    {"compute", false, show_computing},
-    {"exchange", false, show_communicating},
-    {"wait", false, show_waiting},
-    {"read", false, show_read},
-    {"memory", false, show_memory},
-    {"gradient", false, show_gradient},
+    {"workers", false, show_workers},   {"sync", true, show_sync},
+    {"batch", false, show_batch},       {"scaling", true, show_scaling},
+    {"time", false, show_time},         {"spread", false, show_spread},
+    {"%s/s", false, show_rate},         {"each step", false, show_step},
+    {"speedup", false, show_speedup},   {"efficiency", false, show_efficiency},
+    {"loss", false, show_loss},         {"held out", false, show_held},
+    {"%q", false, show_quality},        {"to target", false, show_target},
+    {"sent/s", false, show_bytes_rate}, {"sent each", false, show_bytes_unit},
+    {"stale", false, show_stale},       {"cpu", false, show_cpu},
+    {"compute", false, show_computing}, {"exchange", false, show_communicating},
+    {"wait", false, show_waiting},      {"read", false, show_read},
+    {"memory", false, show_memory},     {"gradient", false, show_gradient},
     {"limit", true, show_limit},
 };
 
@@ -279,6 +280,7 @@ static void csv_row(struct prose *t, const struct shoal_study_cell *c)
                         m->whole,
                         m->units,
                         m->rate,
+                        m->steps,
                         c->speedup,
                         c->efficiency,
                         m->loss,
@@ -324,7 +326,7 @@ void table_csv(struct prose *t, const shoal_study *s)
 
     prose_add(t,
               "workers,sync,batch,scaling,done,failed,seconds,spread,whole_seconds,units,"
-              "units_per_second,speedup,efficiency,loss,held_out_loss,quality,target_seconds,"
+              "units_per_second,steps,speedup,efficiency,loss,held_out_loss,quality,target_seconds,"
               "bytes,bytes_per_second,bytes_per_unit,staleness,computing,communicating,waiting,"
               "other,cpu,disk_read,memory,gradient,lr,unit,quality_name,limit,verdict,failure\n");
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)

@@ -388,6 +388,7 @@ static void numbers_are_short(void **state)
     assert_string_equal(number_bytes(1536).text, "1.50 KiB");
     assert_string_equal(number_share(0.5).text, "50 %");
     assert_string_equal(number_time(1.5).text, "1.500 s");
+    assert_string_equal(number_time(0.0123).text, "12.3 ms");
     assert_string_equal(number_time(INFINITY).text, "never");
     assert_string_equal(number_plain((double)NAN).text, "-");
 }

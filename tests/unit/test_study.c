@@ -427,7 +427,7 @@ static void the_page_has_curves_beside_the_ideal(void **state)
     assert_int_equal(access(scratch_path("plots/speedup.svg"), F_OK), 0);
     csv = get(scratch_path("page/study.csv"));
     assert_memory_equal(csv, "workers,sync,batch,scaling,done,failed,seconds,", 47);
-    assert_non_null(strstr(csv, "\n4,\"sync\",0,strong,2,0,8,0,9,1000,125,1,0.25,2.5,2.25,,"));
+    assert_non_null(strstr(csv, "\n4,\"sync\",0,strong,2,0,8,0,9,1000,125,,1,0.25,2.5,2.25,,"));
     free(page);
     free(csv);
     shoal_study_close(s);
