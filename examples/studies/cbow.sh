@@ -1,0 +1,19 @@
+#!/bin/sh
+# CBOW with a full softmax on 1, 2 and 4 workers, strong and weak.
+#
+#     examples/studies/cbow.sh [FOLDER]
+name=cbow
+. "$(dirname "$0")/begin.sh"
+
+[ -e text.shoal ] || {
+    "$shoal" gen world --words "$(size 200000 20000)" --quiet --output text.txt
+    "$shoal" encode --max-vocab 2000 --unk --quiet --output text.shoal text.txt
+}
+"$shoal" study cbow text.shoal --workers 1,2,4 --sync async --scaling both --epochs 1 \
+    --repeat "$(size 3 1)" --target-loss "$(size 3 6)" --output study --plots figures -- \
+    --loss softmax --dim 100 --valid 5%
+original <<'END'
+workers  words/s  speedup
+      1    7,000        1
+      4   10,850     1.55   by throughput; most of the rest was queueing
+END
