@@ -23,7 +23,7 @@ echo "the text starts:"
 head -n 3 world.txt
 echo
 run encode --output world.shoal world.txt
-run train cbow --output vectors.bin world.shoal
+run train cbow --output vectors.bin --metrics metrics.jsonl --valid 1% world.shoal
 for word in paris king; do
     run similar -k 5 vectors.bin "$word"
 done
@@ -32,4 +32,6 @@ run analogy -k 3 vectors.bin man king woman
 run analogy -k 3 vectors.bin small smaller big
 run odd vectors.bin paris rome king berlin
 run eval vectors.bin questions.txt
+run report metrics.jsonl --output report.html --title "The demo, drawn"
+echo "its report, for a browser: file://$PWD/report.html"
 echo "all of it is in demo/; ask on with: $build/cli/shoal similar demo/vectors.bin"
