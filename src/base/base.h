@@ -47,6 +47,11 @@ void *mem_map(size_t bytes);
  * shoal_fail, and then they stay as they were. */
 void *mem_remap(void *at, size_t bytes, size_t want);
 void mem_unmap(void *at, size_t bytes);
+/* The same in a nameless file of that folder, or of TMPDIR when NULL: what does not
+ * fit into memory stays on disk. NULL after shoal_fail. */
+void *mem_map_file(const char *folder, size_t bytes);
+/* Of such a map: these bytes will not be needed soon. */
+void mem_put_away(void *at, size_t bytes);
 
 /* What this process may still take: the least of free memory and its cgroup's
  * limit. */
@@ -142,11 +147,16 @@ struct view {
 float *view_touch(struct view *v, uint32_t row);
 
 /* Threads may count at once: some of their counts are lost, never the row. */
+static inline void view_count_times(struct view *v, uint32_t row, unsigned times)
+{
+    unsigned count = __atomic_load_n(&v->touches[row], __ATOMIC_RELAXED) + times;
+
+    __atomic_store_n(&v->touches[row], (uint8_t)(count < 255 ? count : 255), __ATOMIC_RELAXED);
+}
+
 static inline void view_count(struct view *v, uint32_t row)
 {
-    uint8_t count = __atomic_load_n(&v->touches[row], __ATOMIC_RELAXED);
-
-    __atomic_store_n(&v->touches[row], (uint8_t)(count + (count < 255)), __ATOMIC_RELAXED);
+    view_count_times(v, row, 1);
 }
 
 static inline float *view_row(struct view *v, uint32_t row)

@@ -1,10 +1,13 @@
 #include "base/base.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define HUGE_PAGE ((size_t)2 << 20)
 
@@ -92,6 +95,55 @@ void *mem_remap(void *at, size_t bytes, size_t want)
     if (want >= HUGE_PAGE)
         madvise(to, want, MADV_HUGEPAGE);
     return to;
+}
+
+/* Disk is taken beforehand: a full one would show as a fault at some later write. */
+static int open_nameless(const char *folder, size_t bytes)
+{
+    char path[4096];
+    int fd, full;
+
+    if (!folder)
+        folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    snprintf(path, sizeof path, "%s/shoal-XXXXXX", folder);
+    fd = mkstemp(path);
+    if (fd < 0) {
+        shoal_fail_errno(SHOAL_EIO, "%s: no temporary file", folder);
+        return -1;
+    }
+    unlink(path);
+    full = posix_fallocate(fd, 0, bytes ? (off_t)bytes : 1);
+    if (full != 0) {
+        close(fd);
+        errno = full;
+        shoal_fail_errno(SHOAL_EIO, "%s: no room for %zu bytes", folder, bytes);
+        return -1;
+    }
+    return fd;
+}
+
+void *mem_map_file(const char *folder, size_t bytes)
+{
+    int fd = open_nameless(folder, bytes);
+    void *at;
+
+    if (fd < 0)
+        return NULL;
+    at = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at != MAP_FAILED)
+        return at;
+    shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", bytes);
+    return NULL;
+}
+
+void mem_put_away(void *at, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t begin = ((uintptr_t)at + page - 1) / page * page, end = (uintptr_t)at + bytes;
+
+    if (begin + page <= end)
+        madvise((void *)begin, (end - begin) / page * page, MADV_DONTNEED);
 }
 
 void mem_unmap(void *at, size_t bytes)

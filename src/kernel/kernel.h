@@ -144,6 +144,8 @@ struct kernel {
     float (*exps)(float *x, const float *bias, float *max, size_t n);
 
     void (*copy)(float *to, const float *from, size_t n);
+    /* x += fresh - base; base = fresh */
+    void (*renew)(float *x, float *base, const float *fresh, size_t n);
 
     /* Two changes of a row meet: x, from base to *row, and y, from base to
      * mine. *row becomes base + (1 - s x.y / |x|^2) x + (1 - s x.y / |y|^2) y:

@@ -79,6 +79,14 @@ static void copy(float *to, const float *from, size_t n)
         to[j] = from[j];
 }
 
+static void renew(float *x, float *base, const float *fresh, size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        x[j] += fresh[j] - base[j];
+        base[j] = fresh[j];
+    }
+}
+
 static void fold(float *row, const float *mine, const float *base, size_t dim, float s)
 {
     float xx = 0, yy = 0, xy = 0, a = 1, b = 1;
@@ -235,6 +243,7 @@ const struct kernel kernel_scalar = {
     .logsigmoid = logsigmoid,
     .exps = exps,
     .copy = copy,
+    .renew = renew,
     .fold = fold,
     .pairs = pairs,
     .bag = bag,

@@ -221,6 +221,7 @@ const struct kernel SIMD_KERNEL = {
     .logsigmoid = logsigmoid,
     .exps = exps,
     .copy = copy,
+    .renew = renew,
     .fold = fold,
     .pairs = pairs,
     .bag = bag,

@@ -127,6 +127,21 @@ static void copy(float *to, const float *from, size_t n)
         to[j] = from[j];
 }
 
+static void renew(float *x, float *base, const float *fresh, size_t n)
+{
+    size_t j = 0;
+
+    for (; j + VL <= n; j += VL) {
+        vf now = load_any(fresh + j);
+        store_any(x + j, load_any(x + j) + (now - load_any(base + j)));
+        store_any(base + j, now);
+    }
+    for (; j < n; j++) {
+        x[j] += fresh[j] - base[j];
+        base[j] = fresh[j];
+    }
+}
+
 static void fold(float *row, const float *mine, const float *base, size_t dim, float s)
 {
     vf xx = {0}, yy = {0}, xy = {0};

@@ -118,18 +118,41 @@ static void draw_noise(struct lane *lane, size_t begin)
 
         for (size_t i = t * n; i < (t + 1) * n; i++) {
             lane->noise[i] = word_of(lane, lane->noise[i], lane->dice[i]);
-            if (__builtin_expect(lane->noise[i] == target, 0))
+            if (__builtin_expect(lane->noise[i] == target, 0)) {
                 lane->noise[i] =
                     draw_again(lane, counter_of(lane, begin, t) + i - t * n, target);
+                if (lane->out->touches)
+                    view_count(lane->out, lane->noise[i]);
+            }
         }
     }
 }
 
 /* ---- what will change ---- */
 
+/* Noise that several windows meet is counted where it comes first, for all of them:
+ * of the rest only what was drawn again is new, and counted as it is drawn; what it
+ * stood for was the target, which is counted as such. */
+static void count_noise(struct lane *lane, size_t begin)
+{
+    const struct windows *ws = &lane->windows;
+    size_t n = lane->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
+    uint64_t seen[STRETCH / 64 + 1] = {0};
+
+    for (size_t t = 0; t < ws->len; t++) {
+        size_t group = counter_of(lane, begin, t) / W2V_MAX_NEGATIVES - first;
+
+        if (seen[group / 64] >> (group % 64) & 1)
+            continue;
+        seen[group / 64] |= 1ull << (group % 64);
+        for (size_t i = t * n; i < (t + 1) * n; i++)
+            view_count_times(lane->out, lane->noise[i], W2V_REUSE);
+    }
+}
+
 /* Somebody wants to know which rows change: every word of the stretch, every
  * target, and its noise or path. */
-static void count_touches(struct lane *lane)
+static void count_touches(struct lane *lane, size_t begin)
 {
     const struct windows *ws = &lane->windows;
     const struct w2v *w = lane->w;
@@ -146,8 +169,8 @@ static void count_touches(struct lane *lane)
             for (uint32_t i = w->path[word]; i < w->path[word + 1]; i++)
                 view_count(lane->out, w->node[i]);
     }
-    for (size_t i = 0; i < ws->len * w->negatives; i++)
-        view_count(lane->out, lane->noise[i]);
+    if (w->negatives)
+        count_noise(lane, begin);
 }
 
 /* ---- steps ---- */
@@ -261,18 +284,24 @@ static uint64_t step_windows(struct lane *lane, float lr, double *loss)
     return made;
 }
 
+/* All that is random about a stretch. */
+static void draw_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end)
+{
+    windows_cut(&lane->windows, lane->w, epoch, begin, end);
+    lane->noise_key = rng_at(lane->w->seed, STREAM_NOISE, epoch);
+    if (lane->w->negatives)
+        draw_noise(lane, begin);
+}
+
 static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
                          bool measure, struct done *done)
 {
     double loss = 0;
     uint64_t made;
 
-    windows_cut(&lane->windows, lane->w, epoch, begin, end);
-    lane->noise_key = rng_at(lane->w->seed, STREAM_NOISE, epoch);
-    if (lane->w->negatives)
-        draw_noise(lane, begin);
+    draw_stretch(lane, epoch, begin, end);
     if (lr > 0 && lane->in->touches)
-        count_touches(lane);
+        count_touches(lane, begin);
     made = step_windows(lane, lr, measure ? &loss : NULL);
     done->rows += (uint64_t)(lane->windows.last - lane->windows.first) +
                   lane->windows.len * (lane->w->negatives + 1);
@@ -299,12 +328,49 @@ void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, flo
     }
 }
 
+static void set_bit(uint64_t *bits, uint32_t row)
+{
+    bits[row / 64] |= 1ull << (row % 64);
+}
+
+/* Words that no window reaches are among them: they are fetched ahead all the same. */
+static void list_stretch(const struct lane *lane, uint64_t *in, uint64_t *out)
+{
+    const struct windows *ws = &lane->windows;
+    const struct w2v *w = lane->w;
+
+    for (uint32_t i = 0; i < ws->kept_count; i++)
+        if (ws->kept[i] != SHOAL_SENTENCE_END)
+            set_bit(in, ws->kept[i]);
+    for (size_t t = 0; t < ws->len; t++) {
+        uint32_t word = ws->kept[ws->at[t].centre];
+
+        if (w->negatives)
+            set_bit(out, word);
+        else
+            for (uint32_t i = w->path[word]; i < w->path[word + 1]; i++)
+                set_bit(out, w->node[i]);
+    }
+    for (size_t i = 0; i < ws->len * w->negatives; i++)
+        set_bit(out, lane->noise[i]);
+}
+
+void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint64_t *in,
+               uint64_t *out)
+{
+    for (size_t stop; begin < end; begin = stop) {
+        stop = stretch_end(begin, end);
+        draw_stretch(lane, epoch, begin, stop);
+        list_stretch(lane, in, out);
+    }
+}
+
 /* A rate of zero changes nothing; an epoch of its own keeps the noise the same
  * each time. */
 void lane_loss(struct lane *lane, size_t begin, size_t end, struct done *done)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = stretch_end(begin, end);
-        take_stretch(lane, UINT32_MAX, begin, stop, 0, true, done);
+        take_stretch(lane, LANE_LOSS_EPOCH, begin, stop, 0, true, done);
     }
 }

@@ -62,8 +62,9 @@ size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab);
 /* How often a row of each table changes, for each word of the corpus; out is zero before. */
 void w2v_traffic_in(const struct w2v *w, const shoal_vocab *vocab, float *in);
 void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out);
-/* Small random input rows; output rows are zero. */
-void w2v_start(struct table *in, uint64_t seed);
+/* Small random input rows; output rows are zero. Of rows that are dealt out, ids [rows]
+ * says which they are; NULL: all, in order. */
+void w2v_start(struct table *in, const uint32_t *ids, uint64_t seed);
 
 /* ---- windows.c: what stands together in a stretch of the corpus ------------------ */
 
@@ -118,6 +119,11 @@ void lane_free(struct lane *lane);
  * keeps no state: it may stop anywhere and another go on. */
 void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
                 struct done *done);
+/* Sets the bits of the rows that lane_train would look at there. */
+void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint64_t *in,
+               uint64_t *out);
+/* As which epoch lane_loss sees the text. */
+#define LANE_LOSS_EPOCH UINT32_MAX
 /* Adds the loss of every window, changing nothing. */
 void lane_loss(struct lane *lane, size_t begin, size_t end, struct done *done);
 

@@ -23,11 +23,12 @@ void w2v_fini(struct w2v *w)
     *w = (struct w2v){0};
 }
 
-void w2v_start(struct table *in, uint64_t seed)
+void w2v_start(struct table *in, const uint32_t *ids, uint64_t seed)
 {
     for (size_t row = 0; row < in->rows; row++)
         for (size_t j = 0; j < in->width; j++) {
-            uint64_t random = rng_at(seed, STREAM_START, row * in->width + j);
+            size_t id = ids ? ids[row] : row;
+            uint64_t random = rng_at(seed, STREAM_START, id * in->width + j);
 
             in->at[row * in->stride + j] =
                 (float)(((double)(random >> 11) * 0x1p-53 - 0.5) / (double)in->width);

@@ -48,7 +48,7 @@ static void assert_near(float found, float want, float scale, const char *what, 
 static void vectors_agree_with_scalar_for_every_length(void **state)
 {
     struct rng r = {1, 2, 0};
-    float x[DIMS + 1], y[DIMS + 1], a[DIMS + 1], b[DIMS + 1];
+    float x[DIMS + 1], y[DIMS + 1], a[DIMS + 1], b[DIMS + 1], c[DIMS + 1], d[DIMS + 1];
 
     (void)state;
     for (size_t t = 0; t < ntables; t++)
@@ -72,6 +72,10 @@ static void vectors_agree_with_scalar_for_every_length(void **state)
                 assert_near(a[i], b[i], 1, "logsigmoid", n);
             k->copy(a, x, n), s->copy(b, x, n);
             assert_memory_equal(a, b, sizeof a);
+            memcpy(c, y, sizeof c), memcpy(d, y, sizeof d);
+            k->renew(a, c, x, n), s->renew(b, d, x, n);
+            assert_memory_equal(a, b, sizeof a);
+            assert_memory_equal(c, d, sizeof c);
         }
 }
 

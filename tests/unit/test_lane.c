@@ -1,0 +1,164 @@
+/* A lane's way through a corpus: which rows it says it will need, and which it counts
+ * as changed, against those it looks at. */
+#include "model/model.h"
+#include "store/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+/* cmocka wants the four above first. */
+#include <cmocka.h>
+
+#include "folder.h"
+
+enum { DIM = 12, BEGIN = 300, END = 5000 };
+
+struct bench {
+    shoal_corpus *corpus;
+    struct w2v model;
+    struct table tables[2];
+    struct view views[2];
+    struct lane *lane;
+};
+
+static void bench_open(struct bench *b, enum shoal_loss loss)
+{
+    struct shoal_world_opts world = shoal_world_default();
+    struct shoal_encode_opts encode = shoal_encode_default();
+    struct shoal_train_opts o = shoal_train_default(SHOAL_SKIPGRAM);
+    const char *inputs[] = {"text"};
+    const uint32_t *ids;
+    size_t count, words;
+
+    o.dim = DIM;
+    o.loss = loss;
+    world.words = 20000;
+    assert_int_equal(shoal_world_write("text", NULL, &world, NULL), SHOAL_OK);
+    assert_int_equal(shoal_encode("corpus", inputs, 1, &encode, NULL), SHOAL_OK);
+    assert_int_equal(shoal_corpus_open(&b->corpus, "corpus"), SHOAL_OK);
+    words = shoal_vocab_size(shoal_corpus_vocab(b->corpus));
+    assert_int_equal(shoal_corpus_part(b->corpus, 0, 1, &ids, &count), SHOAL_OK);
+    assert_int_equal(w2v_init(&b->model, &o, shoal_corpus_vocab(b->corpus), ids, count,
+                              &kernel_scalar), SHOAL_OK);
+    assert_int_equal(table_init(&b->tables[0], "in", words, DIM), SHOAL_OK);
+    assert_int_equal(table_init(&b->tables[1], "out", w2v_out_rows(&o, words), DIM), SHOAL_OK);
+    w2v_start(&b->tables[0], NULL, 1);
+}
+
+static void bench_lane(struct bench *b)
+{
+    assert_int_equal(lane_new(&b->lane, &b->model, &b->views[0], &b->views[1]), SHOAL_OK);
+}
+
+static void bench_close(struct bench *b)
+{
+    lane_free(b->lane);
+    for (size_t t = 0; t < 2; t++) {
+        view_fini(&b->views[t]);
+        table_fini(&b->tables[t]);
+    }
+    w2v_fini(&b->model);
+    shoal_corpus_close(b->corpus);
+}
+
+static uint64_t *bits_of(const struct table *t)
+{
+    return calloc((t->rows + 63) / 64, sizeof(uint64_t));
+}
+
+/* Private views tell which rows were looked at. */
+static void check_listed(enum shoal_loss loss)
+{
+    struct bench b = {0};
+    struct done done = {0};
+    uint64_t *in, *out;
+    size_t missing = 0, idle = 0, listed = 0;
+
+    bench_open(&b, loss);
+    for (size_t t = 0; t < 2; t++)
+        assert_int_equal(view_init_private(&b.views[t], &b.tables[t]), SHOAL_OK);
+    bench_lane(&b);
+    in = bits_of(&b.tables[0]);
+    out = bits_of(&b.tables[1]);
+    lane_list(b.lane, 3, BEGIN, END, in, out);
+    assert_int_equal(b.views[0].used + b.views[1].used, 0);
+    lane_train(b.lane, 3, BEGIN, END, 0.05f, &done);
+    for (size_t t = 0; t < 2; t++)
+        for (size_t w = 0; w < (b.tables[t].rows + 63) / 64; w++) {
+            uint64_t said = (t ? out : in)[w], seen = b.views[t].touched[w];
+
+            missing += (size_t)__builtin_popcountll(seen & ~said);
+            idle += (size_t)__builtin_popcountll(said & ~seen);
+            listed += (size_t)__builtin_popcountll(said);
+        }
+    assert_int_equal(missing, 0);
+    assert_true(listed > 100 && idle <= listed / 20);
+    free(in);
+    free(out);
+    bench_close(&b);
+}
+
+static void a_lane_lists_the_rows_that_it_will_look_at(void **state)
+{
+    (void)state;
+    check_listed(SHOAL_NS);
+    check_listed(SHOAL_HS);
+}
+
+/* Hot rows are counted often, and none that changed is left out. */
+static void check_counted(enum shoal_loss loss)
+{
+    struct bench b = {0};
+    struct done done = {0};
+    struct table before;
+    size_t lost = 0, changed = 0;
+
+    bench_open(&b, loss);
+    for (size_t t = 0; t < 2; t++) {
+        assert_int_equal(view_init_shared(&b.views[t], &b.tables[t], 0), SHOAL_OK);
+        b.views[t].touches = calloc(b.tables[t].rows, 1);
+    }
+    bench_lane(&b);
+    lane_train(b.lane, 0, 0, BEGIN, 0.05f, &done); /* outputs are not zero any more */
+    for (size_t t = 0; t < 2; t++)
+        memset(b.views[t].touches, 0, b.tables[t].rows);
+    for (size_t t = 0; t < 2; t++) {
+        assert_int_equal(table_init_like(&before, &b.tables[t], b.tables[t].rows), SHOAL_OK);
+        memcpy(before.at, b.tables[t].at, table_size(&before));
+        lane_train(b.lane, 1, BEGIN, END, 0.05f, &done);
+        for (size_t i = 0; i < before.rows; i++) {
+            bool same = memcmp(before.at + i * before.stride, b.tables[t].at + i * before.stride,
+                               DIM * sizeof(float)) == 0;
+
+            changed += !same;
+            lost += !same && b.views[t].touches[i] == 0;
+        }
+        table_fini(&before);
+        assert_true(b.views[t].touches[0] > 20);
+    }
+    assert_true(changed > 100);
+    assert_int_equal(lost, 0);
+    free(b.views[0].touches);
+    free(b.views[1].touches);
+    bench_close(&b);
+}
+
+static void every_row_that_changes_is_counted(void **state)
+{
+    (void)state;
+    check_counted(SHOAL_NS);
+    check_counted(SHOAL_HS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_lane_lists_the_rows_that_it_will_look_at, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(every_row_that_changes_is_counted, folder_setup,
+                                        folder_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
