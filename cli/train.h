@@ -42,10 +42,11 @@ struct ranks_opts {
     } how;
     enum shoal_wire wire;
     unsigned servers;
+    enum shoal_replica replica;
     bool local_input;
     double patience; /* seconds */
     struct {
-        bool how, wire, servers, local_input, patience;
+        bool how, wire, servers, replica, local_input, patience;
     } given; /* the others stay as they are by default, or in a checkpoint */
 };
 

@@ -107,6 +107,14 @@ static const struct choice wire_choices[] = {
     {0},
 };
 
+static const struct choice replica_choices[] = {
+    [SHOAL_REPLICA_AUTO] = {"auto", "all rows if they fit into memory"},
+    [SHOAL_REPLICA_FULL] = {"full", "all rows"},
+    [SHOAL_REPLICA_BLOCKS] = {"blocks", "its own rows, and of the others what a block of text "
+                                        "needs"},
+    {0},
+};
+
 const struct opt ranks_opts[] = {
     {"ranks", .kind = OPT_U64, ON(launch.ranks), .arg = "N", .u = {0, 1024},
      .help = "start so many processes that train together",
@@ -123,6 +131,8 @@ const struct opt ranks_opts[] = {
      .help = "how rows travel"},
     {"servers", .kind = OPT_U64, NOTED(servers), .arg = "N", .u = {0, 1023},
      .help = "the last so many ranks only keep rows", .zero = "all keep rows and train"},
+    {"replica", .kind = OPT_CHOICE, NOTED(replica), .arg = "HOW", .choices = replica_choices,
+     .help = "what each rank holds of the model"},
     {"local-input", .kind = OPT_FLAG, NOTED(local_input),
      .help = "each rank reads inputs of its own, its part of the whole; {rank} in their names is "
              "its number"},
@@ -138,6 +148,7 @@ void ranks_defaults(struct ranks_opts *opts)
     *opts = (struct ranks_opts){.how = {train.sync, train.staleness},
                                 .wire = train.wire,
                                 .servers = train.servers,
+                                .replica = train.replica,
                                 .local_input = train.local_input,
                                 .patience = train.patience};
 }
@@ -152,6 +163,8 @@ void ranks_apply(struct shoal_train_opts *train, const struct ranks_opts *opts)
         train->wire = opts->wire;
     if (opts->given.servers)
         train->servers = opts->servers;
+    if (opts->given.replica)
+        train->replica = opts->replica;
     if (opts->given.local_input)
         train->local_input = opts->local_input;
     if (opts->given.patience)

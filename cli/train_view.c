@@ -39,6 +39,9 @@ void view_plan(struct job *job, const struct shoal_train_plan *plan)
     else
         console_row(c, "model", number_size(plan->model_bytes).text, "%u dimensions of each word",
                     job->train.dim);
+    if (plan->blocks)
+        console_row(c, "kept", number_size(plan->rank_bytes).text,
+                    "of it on each rank, the rest comes in blocks");
     console_row(c, "work", number_size(plan->work_bytes).text,
                 clicks ? "private copies, buffers" : "private copies, samplers, buffers");
     console_row(c, "held", number_size(plan->held_bytes).text,
@@ -48,6 +51,10 @@ void view_plan(struct job *job, const struct shoal_train_plan *plan)
                     "the copy that is being written");
     console_row(c, "memory", number_size(plan->memory_bytes).text, "of %s free",
                 number_size(plan->memory_free).text);
+    if (plan->blocks && plan->replica_bytes > plan->memory_bytes)
+        console_row(c, "saved", number_size(plan->replica_bytes - plan->memory_bytes).text,
+                    "of the %s that a whole replica takes",
+                    number_size(plan->replica_bytes).text);
 }
 
 /* ---- While it runs -------------------------------------------------------------------- */

@@ -40,6 +40,13 @@ enum shoal_event {
                              * so far */
 };
 
+/* What a rank holds of the tables. */
+enum shoal_replica {
+    SHOAL_REPLICA_AUTO,   /* all of them if that fits into memory, else blocks */
+    SHOAL_REPLICA_FULL,   /* all of them, what others know of them, and its own */
+    SHOAL_REPLICA_BLOCKS, /* the rows it owns, and those that a block of work needs */
+};
+
 struct shoal_report {
     enum shoal_event event;
     unsigned epoch, epochs;  /* begun, or through (SHOAL_EVENT_EPOCH), from 1; in all */
@@ -99,6 +106,7 @@ struct shoal_train_opts {
     unsigned staleness;    /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     enum shoal_wire wire;
     unsigned servers;      /* the last so many ranks keep rows and do not train; 0: all do both */
+    enum shoal_replica replica;
     bool local_input;      /* the corpus is this rank's own part */
     double patience;       /* seconds until a silent rank is given up */
 
@@ -126,6 +134,9 @@ struct shoal_train_opts {
 struct shoal_train_plan {
     uint64_t words, vocab;     /* or rows, features */
     uint64_t model_bytes;      /* the tables */
+    uint64_t rank_bytes;       /* of them, what this rank holds: all, or with blocks its own rows */
+    bool blocks;               /* no replicas: see SHOAL_REPLICA_BLOCKS */
+    uint64_t replica_bytes;    /* what a rank would need with replicas, all in all */
     uint64_t work_bytes;       /* private copies, samplers, buffers */
     uint64_t held_bytes;       /* before training: program, vocabulary, the mapped corpus */
     uint64_t checkpoint_bytes; /* the copy that is written in the background */

@@ -19,7 +19,7 @@
 
 enum {
     COMM_MAX_MESSAGE = 1 << 20, /* bytes of one message */
-    COMM_TAGS = 16,             /* tags are 0 .. COMM_TAGS - 1 */
+    COMM_TAGS = 24,             /* tags are 0 .. COMM_TAGS - 1 */
     COMM_MAX_RANKS = 1024,
 };
 

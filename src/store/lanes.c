@@ -5,18 +5,6 @@
 
 #include <stdlib.h>
 
-static size_t float_bytes(const struct shard *h)
-{
-    return h->table->width * sizeof(float);
-}
-
-static size_t rows_fit(const struct shard *h)
-{
-    size_t fit = BATCH_BYTES / float_bytes(h);
-
-    return fit ? fit : 1;
-}
-
 /* ---- sending rows in full ---- */
 
 struct parcel {

@@ -90,15 +90,18 @@ static bool round_over(void *ctx)
     return least_ends(s) >= s->rounds && push_settled(s);
 }
 
-/* Everybody's pushes, then everybody's answers. */
+/* Everybody's pushes, then everybody's answers; of a block the answers are the next
+ * one's rows. */
 static shoal_status sync_round(struct store *s, bool everything)
 {
-    shoal_status st = push_round(s, everything);
+    shoal_status st = s->opts.blocks ? SHOAL_OK : push_round(s, everything);
 
     s->rounds++;
     if (st == SHOAL_OK)
         st = tell_all(s, TAG_END);
-    return st == SHOAL_OK ? comm_until(s->comm, round_over, s) : st;
+    if (st != SHOAL_OK || (s->opts.blocks && s->next->asked))
+        return st;
+    return comm_until(s->comm, round_over, s);
 }
 
 static shoal_status average(struct store *s)
@@ -127,7 +130,8 @@ static shoal_status step(struct store *s)
 {
     shoal_status st = comm_poll(s->comm, NULL);
 
-    if (st == SHOAL_OK && (s->opts.policy == SHOAL_ASYNC || s->opts.policy == SHOAL_BOUNDED))
+    if (st == SHOAL_OK && !s->opts.blocks &&
+        (s->opts.policy == SHOAL_ASYNC || s->opts.policy == SHOAL_BOUNDED))
         st = push_due(s);
     if (s->opts.crowded)
         stand_aside(s);
@@ -142,7 +146,8 @@ static shoal_status end_round(struct store *s)
     comm_round(s->comm, s->clock);
     if (s->opts.lanes)
         return comm_poll(s->comm, NULL);
-    sweep_on(s);
+    if (!s->opts.blocks)
+        sweep_on(s);
     switch (s->opts.policy) {
     case SHOAL_ASYNC:
         break;
@@ -267,6 +272,8 @@ static shoal_status meet(struct store *s)
 
     if (s->opts.lanes)
         return comm_barrier(s->comm);
+    if (s->opts.blocks)
+        return blocks_meet(s);
     if (s->opts.policy == SHOAL_AVERAGE)
         return average(s);
     if (s->opts.wire == SHOAL_WIRE_BF16) {

@@ -8,6 +8,8 @@
  * changes have in common is left out (docs/consistency.md). */
 #define SHARE 0.375f
 
+enum { AHEAD = 2 }; /* rows between the prefetch of one and its turn */
+
 /* ---- numbers on the wire ---- */
 
 static uint16_t bf16_of(float x)
@@ -29,9 +31,8 @@ static float of_bf16(uint16_t half)
     return x;
 }
 
-/* Writes x to the wire; the receiver knows `known`. *x becomes what it will read. */
-static void encode(const struct store *s, const struct shard *h, char *wire, float *x,
-                   const float *known)
+void wire_write(const struct store *s, const struct shard *h, char *wire, float *x,
+                const float *known)
 {
     size_t width = h->table->width;
 
@@ -47,11 +48,13 @@ static void encode(const struct store *s, const struct shard *h, char *wire, flo
     }
 }
 
-static void decode(const struct store *s, const struct shard *h, float *x, const char *wire,
-                   const float *known)
+void wire_read(const struct store *s, const struct shard *h, float *x, const char *wire,
+               const float *known)
 {
     size_t width = h->table->width;
 
+    /* the last one read may have been longer */
+    memset(x + width, 0, (h->table->stride - width) * sizeof *x);
     if (s->opts.wire == SHOAL_WIRE_F32) {
         memcpy(x, wire, width * sizeof *x);
         return;
@@ -74,23 +77,52 @@ static void count_stale(struct store *s, uint32_t missed)
     s->stats.stale[bin < SHOAL_STALE_BINS ? bin : SHOAL_STALE_BINS - 1]++;
 }
 
-/* The row at `place` becomes what it was and `mine`, which began at `seen`. */
-static void merge(struct store *s, struct shard *h, unsigned from, uint32_t place,
-                  const float *mine, const float *seen)
+void merge_home(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
+                const float *mine, const float *seen)
 {
     float *master = shard_row(h, h->master, place);
-    uint32_t *known = &h->known[(size_t)from * h->owned + place];
-    uint32_t missed = h->pushes[place]++ - *known;
 
-    *known = h->pushes[place];
+    h->pushes[place]++;
     s->merged++;
     count_stale(s, missed);
     if (missed == 0 && s->opts.wire == SHOAL_WIRE_F32)
         memcpy(master, mine, h->table->width * sizeof *mine);
-    else if (missed == 0) /* but for what rounding has kept here, the row is as it was seen */
+    else if (missed == 0) /* but for what rounding left behind, which stays */
         row_add(h->table, master, mine, seen);
     else
         row_merge(h->table, s->kernel, master, mine, seen, SHARE);
+}
+
+static void merge(struct store *s, struct shard *h, unsigned from, uint32_t place,
+                  const float *mine, const float *seen)
+{
+    uint32_t *known = &h->known[(size_t)from * h->owned + place];
+
+    merge_home(s, h, place, h->pushes[place] - *known, mine, seen);
+    *known = h->pushes[place];
+}
+
+/* Rows come from anywhere in memory; the one after the next is fetched meanwhile. */
+static void fetch_ahead(const float *row, size_t width)
+{
+    for (size_t j = 0; j < width; j += 16)
+        __builtin_prefetch(row + j);
+}
+
+/* What the row has become goes to its sender, who is known to have it then. */
+static void answer_row(struct store *s, struct shard *h, char *out, uint32_t place, float *seen)
+{
+    const float *master = shard_row(h, h->master, place);
+    size_t bytes = h->table->width * sizeof *seen;
+
+    if (s->opts.wire == SHOAL_WIRE_F32) {
+        memcpy(out, master, bytes);
+        memcpy(seen, master, bytes);
+        return;
+    }
+    memcpy(s->fresh, master, bytes);
+    wire_write(s, h, out, s->fresh, s->mine);
+    memcpy(seen, s->fresh, bytes);
 }
 
 static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)
@@ -108,11 +140,15 @@ static shoal_status merge_message(struct store *s, unsigned from, const struct h
         uint32_t place = message_place(m, h->row_bytes, i);
         float *seen = shard_seen(h, from, place);
 
-        decode(s, h, s->mine, message_rows(m) + i * h->row_bytes, seen);
+        if (i + AHEAD < m->count) {
+            uint32_t next = message_place(m, h->row_bytes, i + AHEAD);
+
+            fetch_ahead(shard_row(h, h->master, next), h->table->width);
+            fetch_ahead(shard_seen(h, from, next), h->table->width);
+        }
+        wire_read(s, h, s->mine, message_rows(m) + i * h->row_bytes, seen);
         merge(s, h, from, place, s->mine, seen);
-        memcpy(s->fresh, shard_row(h, h->master, place), h->table->width * sizeof *seen);
-        encode(s, h, out, s->fresh, s->mine);
-        memcpy(seen, s->fresh, h->table->width * sizeof *seen);
+        answer_row(s, h, out, place, seen);
     }
     l->message->count = m->count;
     return letter_send(s, l, from, TAG_FRESH, sizeof *m + m->count * h->row_bytes);
@@ -167,10 +203,12 @@ shoal_status push_answer(struct store *s, uint64_t round)
 
     for (unsigned from = 0; from < s->workers; from++)
         while (st == SHOAL_OK && (k = take_kept(s, from, round))) {
-            st = merge_message(s, from, (const struct head *)k->data);
+            const struct head *m = (const struct head *)k->data;
+
+            st = s->opts.blocks ? back_merge(s, from, m) : merge_message(s, from, m);
             free(k);
         }
-    return st;
+    return st == SHOAL_OK && s->opts.blocks ? pulls_answer(s) : st;
 }
 
 /* ---- the worker ---- */
@@ -182,12 +220,19 @@ static void refresh(struct store *s, struct shard *h, uint32_t row, const float 
     size_t width = h->table->width;
 
     h->flight[row] = 0;
-    if (memcmp(base, fresh, width * sizeof *base) == 0)
+    if (memcmp(base, fresh, width * sizeof *base) != 0)
+        s->kernel->renew(shard_row(h, h->table->at, row), base, fresh, width);
+}
+
+/* The i-th row of an answer; of floats there is nothing to be read. */
+static void refresh_from(struct store *s, struct shard *h, uint32_t row, const char *wire)
+{
+    if (s->opts.wire == SHOAL_WIRE_F32) {
+        refresh(s, h, row, (const float *)wire);
         return;
-    for (size_t j = 0; j < width; j++)
-        base[j] = fresh[j] - base[j];
-    s->kernel->axpy(shard_row(h, h->table->at, row), 1, base, width);
-    memcpy(base, fresh, width * sizeof *base);
+    }
+    wire_read(s, h, s->fresh, wire, shard_row(h, h->base, row));
+    refresh(s, h, row, s->fresh);
 }
 
 static struct batch *take_answered(struct store *s, struct peer *p)
@@ -219,9 +264,11 @@ shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u answers %u rows in %zu bytes", from,
                           m->count, len);
     for (uint32_t i = 0; i < m->count; i++) {
-        decode(s, h, s->fresh, message_rows(m) + i * h->row_bytes,
-               shard_row(h, h->base, b->rows[i]));
-        refresh(s, h, b->rows[i], s->fresh);
+        if (i + AHEAD < m->count) {
+            fetch_ahead(shard_row(h, h->base, b->rows[i + AHEAD]), h->table->width);
+            fetch_ahead(shard_row(h, h->table->at, b->rows[i + AHEAD]), h->table->width);
+        }
+        refresh_from(s, h, b->rows[i], message_rows(m) + i * h->row_bytes);
     }
     return SHOAL_OK;
 }
@@ -346,7 +393,7 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
     p->open->places[at] = h->place[row];
     h->flight[row] = 1;
     s->kernel->copy(s->mine, shard_row(h, h->table->at, row), h->table->width);
-    encode(s, h, message_rows(p->open->message) + at * h->row_bytes, s->mine, base);
+    wire_write(s, h, message_rows(p->open->message) + at * h->row_bytes, s->mine, base);
     memcpy(base, s->mine, h->table->width * sizeof *base);
     return at + 1 == h->batch ? batch_send(s, to) : SHOAL_OK;
 }

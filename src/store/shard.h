@@ -1,4 +1,5 @@
-/* The inside of a store, for store.c, push.c, meet.c and lanes.c; not a door.
+/* The inside of a store, for store.c, push.c, meet.c, blocks.c and lanes.c; not a
+ * door.
  *
  * Rows are dealt out to owners; an owner keeps those of table t one after the
  * other, at their `place`:
@@ -22,6 +23,14 @@ enum {
     TAG_CHANGED,  /* rows: what all lanes made of them */
 };
 
+/* Of blocks; those between are the train room's. */
+enum {
+    TAG_PULL = 16, /* places: of the rows that a block needs */
+    TAG_LENT,      /* rows: the answer, as TAG_FRESH */
+    TAG_BACK,      /* rows: what the block made of them, message for message as they were lent */
+    TAG_MET,       /* nothing: the sender has given back all */
+};
+
 enum {
     BATCH_BYTES = 1 << 17, /* of rows in a message, or one row if that is larger */
     CREDITS = 3,           /* pushes to an owner without an answer, but in SHOAL_SYNC */
@@ -29,9 +38,16 @@ enum {
 
 /* A message of rows:
  *
- *     head | count rows of row_bytes | count places of the owner, uint32_t      */
+ *     head | count rows of row_bytes | count places of the owner, uint32_t
+ *
+ * A pull has no rows, but says after how many rounds they are wanted and whether
+ * they are only read; answers have no places, since these are known. */
 struct head {
-    uint32_t table, count, lane, unused;
+    uint32_t table, count;
+    union {
+        uint32_t lane, after;
+    };
+    uint32_t reads;
 };
 
 struct shard {
@@ -49,6 +65,43 @@ struct shard {
     uint32_t *pushes; /* [owned] that the row has got */
     uint32_t *known;  /* [ranks][owned] of them when the rank last saw it */
     uint32_t fast, slow, goal; /* where the two sweeps stand, and where the slow one goes */
+
+    uint32_t *slot; /* [rows] 0: not in the block that is worked on, else 1 + where; blocks alone */
+    size_t room;    /* rows that base holds: those of a block */
+};
+
+/* ---- blocks ---- */
+
+/* What a worker asked an owner for, and has to give back. */
+struct loan {
+    struct loan *next;  /* of the block, in the order they were asked for */
+    struct loan *later; /* of those that the same owner has not answered */
+    struct block *block;
+    unsigned owner;
+    uint32_t table, count;
+    uint32_t at[]; /* [count] which rows of the block */
+};
+
+/* Rows of one table, in their order. */
+struct part {
+    uint32_t *rows;
+    float *mine; /* [n][stride] */
+    size_t n, cap, room;
+};
+
+struct block {
+    struct part *parts; /* [tables] */
+    struct loan *loans, **behind;
+    size_t missing; /* loans not yet answered */
+    bool asked, reads;
+};
+
+/* The owner's side of a loan: what the rows were, and how often they had changed. */
+struct lent {
+    struct lent *next;
+    uint32_t table, count;
+    uint32_t *places, *pushes; /* [count] */
+    float *rows;               /* [count][width] */
 };
 
 /* A push: being filled, on its way, or waiting for its answer. */
@@ -66,6 +119,10 @@ struct peer {
     unsigned out;                  /* of them */
     uint64_t clock;                /* rounds it has ended */
     uint64_t ends;                 /* rounds whose pushes are all here */
+    uint64_t met;                  /* meetings to which all of it is here */
+    struct loan *asked, **later;   /* of blocks: not yet answered, oldest first */
+    struct loan *filling;          /* the one to be sent next */
+    struct lent *lent, **lent_end; /* not yet given back, oldest first */
 };
 
 /* An answer on its way; the buffers are used again. */
@@ -102,11 +159,27 @@ struct store {
     uint64_t rounds; /* whose end this rank awaits: of SHOAL_SYNC, or merges of lanes */
     uint64_t merged;
     bool again; /* what is pushed now stays touched */
+    struct block *now, *next;        /* worked on; asked for. Blocks alone, as is what follows */
+    struct kept *pulls, **pulls_end; /* that wait for a round to be over */
+    uint64_t meetings;
     struct shoal_rank_stats stats;
     struct store_times times; /* but held */
     bool held;                /* a row stayed behind in this step */
     uint64_t steps, held_steps;
 };
+
+static inline size_t float_bytes(const struct shard *h)
+{
+    return h->table->width * sizeof(float);
+}
+
+/* Rows in full in a message. */
+static inline size_t rows_fit(const struct shard *h)
+{
+    size_t fit = BATCH_BYTES / float_bytes(h);
+
+    return fit ? fit : 1;
+}
 
 static inline float *shard_row(const struct shard *h, float *rows, uint32_t i)
 {
@@ -151,13 +224,26 @@ struct spell {
 
 struct spell spell_begin(const struct store *s);
 void spell_end(struct store *s, const struct spell *spell, double *seconds);
-/* Takes a copy. */
+/* Takes a copy, to the end of s->kept or of another list. */
 shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *data, size_t len);
+shoal_status keep_in(struct kept ***behind, unsigned from, uint64_t round, const void *data,
+                     size_t len);
+void kept_free(struct kept *k);
 /* Whether a message has the length that its head asks for. */
 shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len,
                            bool float_rows);
 
 /* ---- push.c ---- */
+
+/* Writes x to the wire; the receiver knows `known`. *x becomes what it will read. */
+void wire_write(const struct store *s, const struct shard *h, char *wire, float *x,
+                const float *known);
+void wire_read(const struct store *s, const struct shard *h, float *x, const char *wire,
+               const float *known);
+/* The row at `place` becomes what it was and `mine`, which began at `seen`, since when
+ * others pushed it `missed` times. */
+void merge_home(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
+                const float *mine, const float *seen);
 
 shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len);
@@ -177,6 +263,20 @@ void batch_free(struct batch *b);
 uint64_t least_ends(const struct store *s);
 shoal_status clock_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status end_handle(void *ctx, unsigned from, const void *data, size_t len);
+
+/* ---- blocks.c ---- */
+
+shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status lent_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status met_handle(void *ctx, unsigned from, const void *data, size_t len);
+/* What a block gave back is merged. */
+shoal_status back_merge(struct store *s, unsigned from, const struct head *m);
+/* The pulls for which enough rounds are over. */
+shoal_status pulls_answer(struct store *s);
+shoal_status blocks_meet(struct store *s);
+shoal_status blocks_init(struct store *s);
+void blocks_fini(struct store *s);
 
 /* ---- lanes.c ---- */
 

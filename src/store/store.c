@@ -76,7 +76,7 @@ static size_t bytes_of(const struct shard *h, size_t rows)
 
 static bool exchanges(const struct store_opts *o)
 {
-    return o->policy != SHOAL_AVERAGE && !o->lanes;
+    return o->policy != SHOAL_AVERAGE && !o->lanes && !o->blocks;
 }
 
 static shoal_status fill_owned(struct store *s, struct shard *h)
@@ -102,8 +102,10 @@ static shoal_status make_copies(struct store *s, struct shard *h)
 
     h->own = mem_array(owned, sizeof *h->own);
     h->pushes = mem_array(owned, sizeof *h->pushes);
-    h->known = mem_array(owned * s->ranks, sizeof *h->known);
+    h->known = mem_array(s->opts.blocks ? 1 : owned * s->ranks, sizeof *h->known);
     if (!h->own || !h->pushes || !h->known)
+        return SHOAL_ENOMEM;
+    if (s->opts.blocks && !(h->master = mem_map(bytes_of(h, owned))))
         return SHOAL_ENOMEM;
     if (exchanges(&s->opts)) {
         h->base = mem_map(bytes_of(h, h->table->rows));
@@ -127,9 +129,13 @@ static shoal_status shard_init(struct store *s, struct shard *h, struct table *t
                           "message of %d bytes", t->name, t->width, COMM_MAX_MESSAGE);
     h->owner = mem_array(t->rows, sizeof *h->owner);
     h->place = mem_array(t->rows, sizeof *h->place);
-    h->touches = mem_array(t->rows + 8, 1);
-    h->flight = mem_array(t->rows, 1);
-    if (!h->owner || !h->place || !h->touches || !h->flight)
+    if (s->opts.blocks) {
+        h->slot = mem_array(t->rows, sizeof *h->slot);
+    } else {
+        h->touches = mem_array(t->rows + 8, 1);
+        h->flight = mem_array(t->rows, 1);
+    }
+    if (!h->owner || !h->place || (!h->slot && (!h->touches || !h->flight)))
         return SHOAL_ENOMEM;
     st = deal(s, h, traffic);
     return st == SHOAL_OK ? make_copies(s, h) : st;
@@ -141,29 +147,46 @@ static void shard_fini(struct store *s, struct shard *h)
 
     if (!h->table)
         return;
-    mem_unmap(h->base, bytes_of(h, h->table->rows));
+    mem_unmap(h->base, bytes_of(h, s->opts.blocks ? h->room : h->table->rows));
     mem_unmap(h->master, bytes_of(h, owned));
     mem_unmap(h->seen, bytes_of(h, owned * s->ranks));
     free(h->owner);
     free(h->place);
     free(h->touches);
     free(h->flight);
+    free(h->slot);
     free(h->own);
     free(h->pushes);
     free(h->known);
 }
 
+/* What is owned; a block's rows on both sides of the pull and the push, those of the
+ * next, what they were, and the same as lent to others. */
+static uint64_t blocks_bytes(const struct table *t, unsigned owners, unsigned workers,
+                             size_t needed)
+{
+    uint64_t row = t->stride * sizeof(float), rows = needed < t->rows ? needed : t->rows;
+
+    return t->rows * 10 + t->rows * row / owners + rows * row * 5 +
+           2 * rows * row * workers / owners;
+}
+
 uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
                      const struct store_opts *o)
 {
+    unsigned owners = o->servers ? o->servers : ranks;
     uint64_t bytes = 0;
 
+    for (size_t t = 0; t < n && o->blocks; t++)
+        bytes += blocks_bytes(&tables[t], owners, ranks - o->servers, o->needed[t]);
+    if (o->blocks)
+        return bytes;
     for (size_t t = 0; t < n; t++) {
         uint64_t all = table_size(&tables[t]);
 
         bytes += tables[t].rows * 20;
         if (exchanges(o)) /* base, seen by all, and what is owned */
-            bytes += 2 * all + all / (o->servers ? o->servers : ranks);
+            bytes += 2 * all + all / owners;
     }
     return bytes;
 }
@@ -180,6 +203,12 @@ static shoal_status check(const struct store *s)
     if (o->servers >= s->ranks)
         return shoal_fail(SHOAL_EINVAL, "store: %u of %u ranks are servers, want at least one that "
                           "works", o->servers, s->ranks);
+    if (o->blocks && (o->policy == SHOAL_AVERAGE || o->lanes))
+        return shoal_fail(SHOAL_EINVAL, "store: blocks of rows where whole models are averaged or "
+                          "lanes merged, want replicas");
+    if (s->n > STORE_TABLES)
+        return shoal_fail(SHOAL_EINVAL, "store: found %zu tables, want at most %d", s->n,
+                          STORE_TABLES);
     if (o->policy == SHOAL_AVERAGE && (o->servers > 0 || o->staleness == 0))
         return shoal_fail(SHOAL_EINVAL, "store: averaging every %u rounds with %u servers, want 1 "
                           "round or more and no servers", o->staleness, o->servers);
@@ -200,14 +229,23 @@ static shoal_status make_scratch(struct store *s, const struct table *tables)
     return s->mine && s->fresh && s->shards && s->peers ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
+/* What does not belong to how rows travel here is not listened to. */
 static void listen(struct store *s)
 {
-    comm_on(s->comm, TAG_PUSH, push_handle, s);
-    comm_on(s->comm, TAG_FRESH, fresh_handle, s);
     comm_on(s->comm, TAG_CLOCK, clock_handle, s);
     comm_on(s->comm, TAG_END, end_handle, s);
-    comm_on(s->comm, TAG_LANE, lane_handle, s);
-    comm_on(s->comm, TAG_CHANGED, changed_handle, s);
+    if (s->opts.blocks) {
+        comm_on(s->comm, TAG_PULL, pull_handle, s);
+        comm_on(s->comm, TAG_LENT, lent_handle, s);
+        comm_on(s->comm, TAG_BACK, back_handle, s);
+        comm_on(s->comm, TAG_MET, met_handle, s);
+    } else if (s->opts.lanes) {
+        comm_on(s->comm, TAG_LANE, lane_handle, s);
+        comm_on(s->comm, TAG_CHANGED, changed_handle, s);
+    } else {
+        comm_on(s->comm, TAG_PUSH, push_handle, s);
+        comm_on(s->comm, TAG_FRESH, fresh_handle, s);
+    }
 }
 
 static shoal_status open_all(struct store *s, struct table *tables, const float *const *traffic)
@@ -220,7 +258,7 @@ static shoal_status open_all(struct store *s, struct table *tables, const float 
         st = shard_init(s, &s->shards[t], &tables[t], traffic ? traffic[t] : NULL);
     for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
         s->peers[r].behind = &s->peers[r].first;
-    return st;
+    return st == SHOAL_OK && s->opts.blocks ? blocks_init(s) : st;
 }
 
 shoal_status store_open(struct store **out, struct comm *comm, struct table *tables, size_t n,
@@ -282,17 +320,15 @@ void store_close(struct store *s)
     free_letters(s, s->idle);
     for (unsigned tag = TAG_PUSH; tag <= TAG_CHANGED; tag++)
         comm_on(s->comm, tag, NULL, NULL);
+    for (unsigned tag = TAG_PULL; tag <= TAG_MET; tag++)
+        comm_on(s->comm, tag, NULL, NULL);
     for (unsigned r = 0; s->peers && r < s->ranks; r++) {
         batch_free(s->peers[r].open);
         free_batches(s, s->peers[r].first);
     }
     free_batches(s, s->spare);
-    while (s->kept) {
-        struct kept *next = s->kept->next;
-
-        free(s->kept);
-        s->kept = next;
-    }
+    kept_free(s->kept);
+    blocks_fini(s);
     for (size_t t = 0; s->shards && t < s->n; t++)
         shard_fini(s, &s->shards[t]);
     mem_unmap(s->mine, s->scratch * sizeof(float));
@@ -312,6 +348,22 @@ uint8_t *store_touches(struct store *s, size_t t)
 const uint16_t *store_owners(const struct store *s, size_t t)
 {
     return s->shards[t].owner;
+}
+
+const uint32_t *store_places(const struct store *s, size_t t)
+{
+    return s->shards[t].place;
+}
+
+struct table store_owned(const struct store *s, size_t t, const uint32_t **rows)
+{
+    const struct shard *h = &s->shards[t];
+    struct table owned = *h->table;
+
+    owned.rows = h->owned;
+    owned.at = h->master;
+    *rows = h->own;
+    return owned;
 }
 
 bool store_works(const struct store *s)
@@ -442,7 +494,8 @@ shoal_status tell_all(struct store *s, unsigned tag)
     return st;
 }
 
-shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *data, size_t len)
+shoal_status keep_in(struct kept ***behind, unsigned from, uint64_t round, const void *data,
+                     size_t len)
 {
     struct kept *k = mem_array(1, sizeof *k + len);
 
@@ -452,9 +505,24 @@ shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *da
     k->round = round;
     k->len = len;
     memcpy(k->data, data, len);
-    *s->behind = k;
-    s->behind = &k->next;
+    **behind = k;
+    *behind = &k->next;
     return SHOAL_OK;
+}
+
+shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *data, size_t len)
+{
+    return keep_in(&s->behind, from, round, data, len);
+}
+
+void kept_free(struct kept *k)
+{
+    while (k) {
+        struct kept *next = k->next;
+
+        free(k);
+        k = next;
+    }
 }
 
 shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len,

@@ -66,6 +66,8 @@ shoal_status views_merge(struct view *views, size_t n, const struct kernel *kern
  * knows; what rounding leaves behind stays in replica or master and goes with
  * the next difference. */
 
+enum { STORE_TABLES = 4 }; /* at most */
+
 struct store_opts {
     enum shoal_sync policy;
     unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
@@ -73,6 +75,8 @@ struct store_opts {
     unsigned servers;   /* the last so many ranks own all rows; 0: all ranks do */
     unsigned due;       /* touches after which a row travels: 1, 2, 4, ... 128 */
     unsigned sweep;     /* rounds in which every touched row travels at least once */
+    bool blocks;        /* no replicas: rows come for each block of work (below) */
+    size_t needed[STORE_TABLES]; /* blocks: rows of each table that one needs at most, about */
     bool lanes;         /* store_merge_lanes alone brings rows together */
     bool crowded;       /* more threads than cores: let the owners of rows run in between */
 };
@@ -92,8 +96,9 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
 
 /* Workers raise touches[row] when they change a row of table t, up to 255. */
 uint8_t *store_touches(struct store *s, size_t t);
-/* The rank that owns each row of table t. */
+/* The rank that owns each row of table t, and which of its rows it is there. */
 const uint16_t *store_owners(const struct store *s, size_t t);
+const uint32_t *store_places(const struct store *s, size_t t);
 /* Whether this rank trains, and which of how many workers it is. */
 bool store_works(const struct store *s);
 unsigned store_worker(const struct store *s);
@@ -114,6 +119,39 @@ shoal_status store_meet(struct store *s);
  * would all of them on one rank, bit for bit, on every rank. t is the index of
  * their table. */
 shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n);
+
+/* ---- blocks.c: without replicas ----------------------------------------------------
+ *
+ * A model may be larger than a worker's memory. Owners then keep their rows and
+ * nobody else anything: a worker says which rows its next block of work needs, they
+ * come while it works on the one before, and go back, changed, at its end.
+ *
+ *   worker                                        owner of the row
+ *   want    the next block's rows  -- places -->  lent = master, kept for each loan
+ *   ... works on this one ...      <-- rows ----
+ *   turn    mine, base = lent      -- mine ---->  master = fold(master, mine, lent)
+ *           next += mine - base                   later loans of that rank likewise
+ *
+ * So a worker sees what it did itself at once and what others did at its next pull
+ * but one. Loans are given back in the order they were made, message for message.
+ * With SHOAL_SYNC the next rows are lent only when all blocks of a round are merged.
+ * A round is a block. The tables given to store_open have no rows (at is NULL);
+ * store_meet leaves each row with its owner. */
+
+/* Of table t the rows this rank owns, by place, and which they are; zero at first. */
+struct table store_owned(const struct store *s, size_t t, const uint32_t **rows);
+/* The next block needs the rows whose bits are set in bits[t] [rows]; the bits are
+ * cleared. With `reads` nothing of it goes back, and it is no round; only when no
+ * block is worked on. */
+shoal_status store_want(struct store *s, uint64_t *const *bits, bool reads);
+/* What was worked on goes back, a round ends as the policy says, and the rows that
+ * were wanted, if any, are here. */
+shoal_status store_turn(struct store *s);
+/* A view of the block that store_turn brought, for this worker; borrowed until the
+ * next turn, and not to be ended. Only rows that were wanted may be asked for. */
+struct view store_view(const struct store *s, size_t t);
+/* The next block's rows are here: nobody would wait. */
+bool store_ready(const struct store *s);
 
 /* Of this rank alone; ranks, servers and load_most are left 0. */
 struct shoal_rank_stats store_stats(const struct store *s);

@@ -61,7 +61,7 @@ static shoal_status init_views(struct run *r, struct worker *w)
     uint32_t hot = r->nworkers > 1 ? r->grain.hot : 0;
     shoal_status st = SHOAL_OK;
 
-    for (size_t t = 0; t < r->ntables && st == SHOAL_OK; t++) {
+    for (size_t t = 0; t < r->ntables && st == SHOAL_OK && !r->blocks; t++) {
         if (r->opts->deterministic)
             st = view_init_private(&w->views[t], &r->tables[t]);
         else
@@ -82,6 +82,8 @@ static shoal_status make_workers(struct run *r)
     r->workers = mem_array(r->nworkers + 1, sizeof *r->workers);
     if (!r->workers)
         return SHOAL_ENOMEM;
+    if (r->blocks)
+        st = blocks_begin(r);
     for (size_t i = 0; i < r->nworkers && st == SHOAL_OK; i++) {
         st = init_views(r, &r->workers[i]);
         if (st == SHOAL_OK)
@@ -90,20 +92,41 @@ static shoal_status make_workers(struct run *r)
     return st;
 }
 
-static struct checkpoint_share share_of(const struct run *r)
+/* Who writes and who reads which rows of a checkpoint, as far as it is known yet. */
+struct shares {
+    const uint16_t *owners[RUN_TABLES];
+    const uint32_t *places[RUN_TABLES];
+    struct checkpoint_share share;
+};
+
+static void share_of(struct shares *s, const struct run *r)
 {
     shoal_ranks *ranks = r->opts->ranks;
 
-    return (struct checkpoint_share){.comm = ranks_comm(ranks), .rank = shoal_ranks_rank(ranks),
-                                     .size = shoal_ranks_size(ranks)};
+    *s = (struct shares){.share = {.comm = ranks_comm(ranks), .rank = shoal_ranks_rank(ranks),
+                                   .size = shoal_ranks_size(ranks), .owner = s->owners}};
+    for (size_t t = 0; r->with && t < r->ntables; t++) {
+        s->owners[t] = store_owners(together_store(r->with), t);
+        s->places[t] = store_places(together_store(r->with), t);
+    }
+    if (r->blocks)
+        s->share.place = s->places;
+}
+
+static struct table *tables_here(struct run *r)
+{
+    return r->blocks ? r->owned : r->tables;
 }
 
 static shoal_status load(struct run *r)
 {
     const struct position *at = &r->at;
-    struct checkpoint_share share = share_of(r);
-    shoal_status st = checkpoint_load(r->opts, r->from, r->tables, r->ntables, &r->at,
-                                      share.size > 1 ? &share : NULL);
+    struct shares s;
+    shoal_status st;
+
+    share_of(&s, r);
+    st = checkpoint_load(r->opts, r->from, tables_here(r), r->ntables, &r->at,
+                         s.share.size > 1 ? &s.share : NULL);
 
     if (st == SHOAL_OK && (at->epoch > r->opts->epochs || at->chunk > r->chunks))
         st = shoal_fail(SHOAL_EFORMAT, "%s: the checkpoint is at chunk %llu of epoch %u, beyond "
@@ -116,7 +139,8 @@ static shoal_status join_ranks(struct run *r)
 {
     float *traffic[RUN_TABLES] = {NULL};
     struct together_plan plan = {.kernel = r->kernel, .tables = r->tables, .n = r->ntables,
-                                 .traffic = (const float *const *)traffic, .threads = r->threads};
+                                 .traffic = (const float *const *)traffic, .threads = r->threads,
+                                 .needed = r->blocks ? r->needed : NULL};
     shoal_status st = SHOAL_OK;
 
     for (size_t t = 0; t < r->ntables && st == SHOAL_OK; t++) {
@@ -133,13 +157,19 @@ static shoal_status join_ranks(struct run *r)
         st = together_open(&r->with, r->opts, &plan);
     for (size_t t = 0; t < r->ntables; t++)
         free(traffic[t]);
+    for (size_t t = 0; t < r->ntables && st == SHOAL_OK && r->blocks; t++) {
+        const uint32_t *ids;
+
+        r->owned[t] = store_owned(together_store(r->with), t, &ids);
+        r->owned[t].rows = r->tables[t].rows; /* which of them are here, their owners say */
+    }
     return st;
 }
 
-static shoal_status begin_tables(struct run *r)
+static shoal_status begin_plan(struct run *r)
 {
     const struct shoal_train_opts *o = r->opts;
-    struct shoal_train_plan plan;
+    struct shoal_train_plan plan = {0};
     shoal_status st = r->task->plan(r, &plan);
 
     r->began = clock_now();
@@ -152,22 +182,30 @@ static shoal_status begin_tables(struct run *r)
         st = profile_init(&r->profile, o->ranks);
     if (st == SHOAL_OK)
         st = check_plan(&plan);
-    if (st == SHOAL_OK)
-        st = kernel_choose(&r->kernel);
-    return st == SHOAL_OK ? r->task->open(r) : st;
+    r->blocks = plan.blocks;
+    return st == SHOAL_OK ? kernel_choose(&r->kernel) : st;
+}
+
+/* Where one rank has no room for a replica, nobody has one. */
+static shoal_status begin_tables(struct run *r)
+{
+    shoal_ranks *ranks = r->opts->ranks;
+    double blocks = r->blocks;
+    shoal_status st = shoal_ranks_size(ranks) > 1 ? comm_max(ranks_comm(ranks), &blocks, 1)
+                                                  : SHOAL_OK;
+
+    r->blocks = blocks > 0;
+    return st == SHOAL_OK ? shoal_ranks_agree(ranks, r->task->open(r)) : st;
 }
 
 /* Each rank writes the rows it owns. */
 static shoal_status open_checkpoints(struct run *r)
 {
-    const uint16_t *owners[RUN_TABLES] = {0};
-    struct checkpoint_share share = share_of(r);
+    struct shares s;
 
-    for (size_t t = 0; r->with && t < r->ntables; t++)
-        owners[t] = store_owners(together_store(r->with), t);
-    share.owner = owners;
-    return checkpoints_open(&r->checkpoints, r->opts, r->from, r->tables, r->ntables,
-                            r->with ? &share : NULL);
+    share_of(&s, r);
+    return checkpoints_open(&r->checkpoints, r->opts, r->from, tables_here(r), r->ntables,
+                            r->with ? &s.share : NULL);
 }
 
 static shoal_status begin_work(struct run *r)
@@ -186,21 +224,28 @@ static shoal_status begin_work(struct run *r)
 shoal_status begin(struct run *r)
 {
     shoal_ranks *ranks = r->opts->ranks;
-    shoal_status st = shoal_ranks_agree(ranks, begin_tables(r));
+    bool several = shoal_ranks_size(ranks) > 1;
+    shoal_status st = shoal_ranks_agree(ranks, begin_plan(r));
 
     if (st == SHOAL_OK)
+        st = begin_tables(r);
+    if (st == SHOAL_OK)
         st = lay_out(r);
+    if (st == SHOAL_OK && several && r->blocks) /* who owns a row gives it its first value */
+        st = join_ranks(r);
     if (st == SHOAL_OK && r->opts->resume)
         st = load(r);
     else if (st == SHOAL_OK && r->task->start)
         r->task->start(r);
-    if (st == SHOAL_OK && shoal_ranks_size(ranks) > 1)
+    if (st == SHOAL_OK && several && !r->blocks)
         st = join_ranks(r);
     return st == SHOAL_OK ? shoal_ranks_agree(ranks, begin_work(r)) : st;
 }
 
 void end(struct run *r)
 {
+    if (r->blocks)
+        blocks_end(r);
     for (size_t i = 0; i < r->nworkers && r->workers; i++) {
         r->task->leave(&r->workers[i]);
         for (size_t t = 0; t < RUN_TABLES; t++)

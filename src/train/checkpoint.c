@@ -26,6 +26,7 @@ struct checkpoints {
     unsigned written;
     struct errand writer;
     bool writing; /* begun and not yet finished */
+    bool alone;   /* tables have only the rows that are written */
 };
 
 /* ---- opening ---- */
@@ -81,6 +82,7 @@ shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train
         c->comm = share->comm;
         c->rank = share->rank;
         c->size = share->size;
+        c->alone = share->place != NULL;
     }
     if (c->rank == 0 || !c->comm)
         st = open_folder(c);
@@ -248,7 +250,7 @@ shoal_status checkpoints_write(struct checkpoints *c, const struct position *at)
         return st;
     c->at = *at;
     for (size_t i = 0; i < c->n; i++)
-        rows_copy(&c->rows[i], &c->tables[i]);
+        rows_copy(&c->rows[i], &c->tables[i], c->alone);
     c->writing = true;
     errand_begin(&c->writer, write_rows, c);
     return SHOAL_OK;
@@ -344,8 +346,15 @@ static shoal_status read_all(const struct opened *o, const struct shoal_train_op
         st = opened_corpus(o, from.fingerprint, opts->local_input, s->rank, s->size);
     if (st == SHOAL_OK)
         st = meta_position(o->head, at);
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = opened_table(o, &tables[i]);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        struct seats seats = {.rank = s->rank};
+
+        if (s->place) {
+            seats.owner = s->owner[i];
+            seats.place = s->place[i];
+        }
+        st = opened_table(o, &tables[i], &seats);
+    }
     return st;
 }
 

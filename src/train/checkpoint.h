@@ -55,7 +55,8 @@ struct rows {
 
 /* Those that `owner` gives to the rank; owner NULL: all. */
 shoal_status rows_init(struct rows *r, const struct table *t, const uint16_t *owner, unsigned rank);
-void rows_copy(struct rows *r, const struct table *t);
+/* From all rows; or, when they are `alone`, from a table that has no others. */
+void rows_copy(struct rows *r, const struct table *t, bool alone);
 void rows_fini(struct rows *r);
 
 struct part {
@@ -89,8 +90,15 @@ struct opened {
 
 shoal_status opened_open(struct opened *o, const char *path);
 void opened_close(struct opened *o);
-/* All rows of a table, each of them once. */
-shoal_status opened_table(const struct opened *o, struct table *t);
+/* Where rows go: all, or those of one rank to their places. */
+struct seats {
+    const uint16_t *owner; /* [rows] */
+    const uint32_t *place; /* [rows]; NULL: all */
+    unsigned rank;
+};
+
+/* Every row of a table, each of them once; those that have a seat are copied. */
+shoal_status opened_table(const struct opened *o, struct table *t, const struct seats *seats);
 /* Whether `corpus` is what rank `rank` of `ranks` trained on; `local` when each
  * has one of its own. */
 shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,

@@ -33,13 +33,15 @@ shoal_status rows_init(struct rows *r, const struct table *t, const uint16_t *ow
     return SHOAL_OK;
 }
 
-void rows_copy(struct rows *r, const struct table *t)
+void rows_copy(struct rows *r, const struct table *t, bool alone)
 {
     struct table *c = &r->copy;
 
-    if (!r->ids)
-        memcpy(c->at, t->at, table_size(t));
-    for (size_t i = 0; r->ids && i < c->rows; i++)
+    if (!r->ids || alone) {
+        memcpy(c->at, t->at, table_size(c));
+        return;
+    }
+    for (size_t i = 0; i < c->rows; i++)
         memcpy(c->at + i * c->stride, t->at + r->ids[i] * t->stride, t->stride * sizeof *t->at);
 }
 
@@ -235,7 +237,16 @@ void opened_close(struct opened *o)
 
 /* ---- reading it ---- */
 
-static shoal_status read_whole(const struct container *c, struct table *t)
+static void seat_row(struct table *t, const struct seats *seats, size_t id, const float *row)
+{
+    if (seats->place && seats->owner[id] != seats->rank)
+        return;
+    memcpy(t->at + (seats->place ? seats->place[id] : id) * t->stride, row,
+           t->stride * sizeof *t->at);
+}
+
+static shoal_status read_whole(const struct container *c, struct table *t,
+                               const struct seats *seats)
 {
     size_t want = table_size(t);
     struct section s;
@@ -244,13 +255,14 @@ static shoal_status read_whole(const struct container *c, struct table *t)
     if (st == SHOAL_OK && s.size != want)
         st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes, want %zu",
                         container_path(c), t->name, s.size, want);
-    if (st == SHOAL_OK)
-        memcpy(t->at, s.data, want);
+    for (size_t id = 0; id < t->rows && st == SHOAL_OK; id++)
+        seat_row(t, seats, id, (const float *)s.data + id * t->stride);
     return st;
 }
 
 /* seen [rows] tells which rows are there already. */
-static shoal_status read_part(const struct container *c, struct table *t, bool *seen)
+static shoal_status read_part(const struct container *c, struct table *t,
+                              const struct seats *seats, bool *seen)
 {
     struct section ids = {0}, rows = {0};
     char name[32];
@@ -273,23 +285,23 @@ static shoal_status read_part(const struct container *c, struct table *t, bool *
                               container_path(c), id, t->name,
                               id < t->rows ? "it in one part only" : "a lower number");
         seen[id] = true;
-        memcpy(t->at + id * t->stride, (const float *)rows.data + i * t->stride, row);
+        seat_row(t, seats, id, (const float *)rows.data + i * t->stride);
     }
     return st;
 }
 
-shoal_status opened_table(const struct opened *o, struct table *t)
+shoal_status opened_table(const struct opened *o, struct table *t, const struct seats *seats)
 {
     bool *seen;
     shoal_status st = SHOAL_OK;
 
     if (o->n == 0)
-        return read_whole(o->head, t);
+        return read_whole(o->head, t, seats);
     seen = mem_array(t->rows, sizeof *seen);
     if (!seen)
         return SHOAL_ENOMEM;
     for (unsigned i = 0; i < o->n && st == SHOAL_OK; i++)
-        st = read_part(o->parts[i], t, seen);
+        st = read_part(o->parts[i], t, seats, seen);
     for (size_t i = 0; i < t->rows && st == SHOAL_OK; i++)
         if (!seen[i])
             st = shoal_fail(SHOAL_EFORMAT, "%s: row %zu of table `%s` is in none of its %u parts",

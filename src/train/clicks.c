@@ -98,7 +98,7 @@ shoal_status shoal_logreg_plan(struct shoal_train_plan *plan, const shoal_clicks
     *plan = (struct shoal_train_plan){.words = v->rows, .vocab = v->features};
     plan->model_bytes = table_size(&tables[WEIGHTS]) + table_size(&tables[OFFSET]);
     plan->work_bytes = workers_of(o) * linear_worker_bytes(o, features) +
-                       ranks_bytes(o, tables, 2) + features * sizeof(float);
+                       ranks_bytes(o, tables, 2, NULL) + features * sizeof(float);
     if (o->deterministic)
         plan->work_bytes += workers_of(o) * view_bytes(&tables[WEIGHTS], features);
     else
@@ -106,6 +106,7 @@ shoal_status shoal_logreg_plan(struct shoal_train_plan *plan, const shoal_clicks
     if (o->logreg.valid)
         plan->work_bytes += clicks_view(o->logreg.valid)->values * sizeof(uint32_t) +
                             (sizeof(uint32_t) << v->bits);
+    plan->rank_bytes = plan->model_bytes;
     plan_sum(plan, o);
     return SHOAL_OK;
 }

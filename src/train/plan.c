@@ -4,7 +4,8 @@
 #include <math.h>
 
 #define BOOST 0.5            /* see boost_of */
-#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
+#define BOOST_CBOW 0.2       /* its first rate is twice as high */
+#define BOOST_SOFTMAX (1.0 / 3)
 
 /* ---- options ---- */
 
@@ -86,6 +87,9 @@ shoal_status shoal_train_check(const struct shoal_train_opts *o)
     if (st == SHOAL_OK)
         st = want(o->wire <= SHOAL_WIRE_BF16, "wire", o->wire, "one of enum shoal_wire");
     if (st == SHOAL_OK)
+        st = want(o->replica <= SHOAL_REPLICA_BLOCKS, "replica", o->replica,
+                  "one of enum shoal_replica");
+    if (st == SHOAL_OK)
         st = want(o->patience >= 0 && isfinite(o->patience), "patience", o->patience, "0 or more");
     if (st == SHOAL_OK)
         st = want(o->every == SHOAL_EVERY_EPOCH || o->every_value > 0, "checkpoint-every",
@@ -107,6 +111,8 @@ static double boost_of(const struct shoal_train_opts *o)
 
     if (o->deterministic || o->sync == SHOAL_AVERAGE || o->model == SHOAL_LOGREG)
         return 1;
+    if (o->loss == SHOAL_SOFTMAX)
+        return pow(sharing, o->model == SHOAL_CBOW ? BOOST_SOFTMAX : BOOST);
     return pow(sharing, o->model == SHOAL_CBOW ? BOOST_CBOW : BOOST);
 }
 
@@ -173,12 +179,20 @@ size_t chunk_between(size_t positions, size_t parts, size_t least, size_t most)
     return chunk < least ? least : chunk > most ? most : chunk;
 }
 
-uint64_t ranks_bytes(const struct shoal_train_opts *o, const struct table *tables, size_t n)
+uint64_t ranks_bytes(const struct shoal_train_opts *o, const struct table *tables, size_t n,
+                     const size_t *needed)
 {
-    struct store_opts so = together_store_opts(o);
+    struct store_opts so = together_store_opts(o, needed, n);
     unsigned ranks = shoal_ranks_size(o->ranks);
 
     return ranks > 1 ? store_bytes(tables, n, ranks, &so) : 0;
+}
+
+/* Where whole tables are needed at once there cannot be blocks. */
+static bool may_block(const struct shoal_train_opts *o)
+{
+    return shoal_ranks_size(o->ranks) > 1 && !o->deterministic && o->sync != SHOAL_AVERAGE &&
+           o->model != SHOAL_LOGREG && o->loss != SHOAL_SOFTMAX && o->nevals == 0 && !o->publish;
 }
 
 shoal_status check_ranks(const struct shoal_train_opts *o)
@@ -197,6 +211,10 @@ shoal_status check_ranks(const struct shoal_train_opts *o)
     if (ranks > 1 && o->deterministic && o->local_input)
         return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --local-input: parts of the "
                           "input depend on the ranks");
+    if (o->replica == SHOAL_REPLICA_BLOCKS && !may_block(o))
+        return shoal_fail(SHOAL_EINVAL, "train: --replica blocks with %u rank%s, want several, and "
+                          "neither --deterministic, --sync average, --loss softmax, --eval nor --publish",
+                          ranks, ranks == 1 ? "" : "s");
     if (ranks > 1 && o->wire != SHOAL_WIRE_F32 && (o->deterministic || o->sync == SHOAL_AVERAGE))
         return shoal_fail(SHOAL_EINVAL, "train: --wire bf16 with --deterministic or --sync average, "
                           "where rows travel as they are; want f32");
@@ -208,20 +226,32 @@ void plan_sum(struct shoal_train_plan *plan, const struct shoal_train_opts *o)
     plan->held_bytes = mem_held();
     plan->checkpoint_bytes = o->checkpoint ? plan->model_bytes / shoal_ranks_size(o->ranks) : 0;
     plan->memory_bytes =
-        plan->model_bytes + plan->work_bytes + plan->held_bytes + plan->checkpoint_bytes;
+        plan->rank_bytes + plan->work_bytes + plan->held_bytes + plan->checkpoint_bytes;
     plan->memory_free = o->memory_limit ? o->memory_limit : mem_available();
 }
 
 /* What is held already has found its place; the rest must. */
+static uint64_t needs(const struct shoal_train_plan *p)
+{
+    return p->memory_bytes - p->held_bytes;
+}
+
+bool plan_blocks(const struct shoal_train_plan *p, const struct shoal_train_opts *o)
+{
+    if (o->replica != SHOAL_REPLICA_AUTO || !may_block(o))
+        return o->replica == SHOAL_REPLICA_BLOCKS;
+    return needs(p) > p->memory_free;
+}
+
 shoal_status check_plan(const struct shoal_train_plan *p)
 {
-    uint64_t need = p->memory_bytes - p->held_bytes;
+    uint64_t need = needs(p);
 
     if (need <= p->memory_free)
         return SHOAL_OK;
     return shoal_fail(SHOAL_ELIMIT,
                       "train: needs %llu bytes of memory (%llu of them parameters), %llu are free; "
                       "lower --dim or the vocabulary",
-                      (unsigned long long)need, (unsigned long long)p->model_bytes,
+                      (unsigned long long)need, (unsigned long long)p->rank_bytes,
                       (unsigned long long)p->memory_free);
 }

@@ -5,7 +5,10 @@
  * them, and a rate. What a position is and what is done there, a task knows:
  *
  *     words.c    cbow, skipgram: positions are words of a corpus
- *     clicks.c   logreg: positions are rows of click data                         */
+ *     clicks.c   logreg: positions are rows of click data
+ *
+ * With blocks (blocks.c, store.h) tables have no rows here (at is NULL): workers'
+ * views are of the block they are at.                                            */
 #ifndef SHOAL_RUN_H
 #define SHOAL_RUN_H
 
@@ -19,6 +22,7 @@ enum { RUN_TABLES = 3 }; /* at most */
 struct worker {
     struct view views[RUN_TABLES];
     void *own; /* the task's */
+    uint64_t *bits[RUN_TABLES]; /* blocks: [rows] which rows it will need */
     struct done done;
 };
 
@@ -49,6 +53,9 @@ struct task {
     /* Its own part of a worker, whose views are there already. */
     shoal_status (*join)(struct run *r, struct worker *w);
     void (*leave)(struct worker *w);
+    /* Sets the bits (w->bits) of the rows that train would look at there; NULL: cannot
+     * tell, and there are no blocks. */
+    void (*rows)(struct run *r, struct worker *w, size_t from, size_t to);
     /* Trains from <= position < to on the worker's views and adds to its done. */
     void (*train)(struct run *r, struct worker *w, size_t from, size_t to, float lr);
     /* The same with all threads at once on the tables themselves, for a run that is
@@ -81,6 +88,9 @@ struct run {
 
     struct table tables[RUN_TABLES];
     size_t ntables;
+    bool blocks;                    /* no replicas */
+    size_t needed[RUN_TABLES];      /* rows of a block at most, about; the task's */
+    struct table owned[RUN_TABLES]; /* blocks: the tables, with the rows of this rank alone */
     struct worker *workers;
     size_t nworkers;
 
@@ -133,10 +143,14 @@ unsigned threads_of(const struct shoal_train_opts *o);
 size_t workers_of(const struct shoal_train_opts *o);
 /* Whether the options go together for so many ranks. */
 shoal_status check_ranks(const struct shoal_train_opts *o);
-/* What bringing replicas of n tables together takes. */
-uint64_t ranks_bytes(const struct shoal_train_opts *o, const struct table *tables, size_t n);
+/* What bringing replicas of n tables together takes; or, with blocks that need so many
+ * rows of each, all there is of the tables. */
+uint64_t ranks_bytes(const struct shoal_train_opts *o, const struct table *tables, size_t n,
+                     const size_t *needed);
 /* What is not the task's: held, checkpoint, the sum. */
 void plan_sum(struct shoal_train_plan *plan, const struct shoal_train_opts *o);
+/* Whether there are to be blocks, when with replicas a run is as planned. */
+bool plan_blocks(const struct shoal_train_plan *plan, const struct shoal_train_opts *o);
 /* Whether it fits into memory. */
 shoal_status check_plan(const struct shoal_train_plan *p);
 
@@ -161,7 +175,28 @@ double mean_of(double sum, uint64_t n);
 /* Collective: where the time went, into r->profile.result. */
 shoal_status run_profile(struct run *r);
 
+/* ---- blocks.c ---- */
+
+shoal_status blocks_begin(struct run *r);
+void blocks_end(struct run *r);
+/* Trains this rank's share of the chunks from at.chunk to stop, a block at a time. */
+shoal_status run_blocks(struct run *r);
+/* The workers' views are of the rows whose bits are set in the first one's, to be
+ * read; of none after blocks_read_end. On one rank, while the others wait. */
+shoal_status blocks_read(struct run *r);
+shoal_status blocks_read_end(struct run *r);
+/* Collective: rank 0's tables have all their rows, in files beside the output. */
+shoal_status blocks_collect(struct run *r);
+
 /* ---- stretch.c ---- */
+
+/* Trains a piece of the i-th chunk; the other one looks in between at what other
+ * ranks sent. */
+void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to);
+shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to);
+/* In a round each thread trains a part of its chunk. */
+void part_range(const struct run *r, uint64_t i, size_t part, size_t *from, size_t *to);
+void take_all_home(struct run *r);
 
 /* The chunks that are taken together: at least one for each worker's turn. */
 uint64_t group_of(const struct run *r);

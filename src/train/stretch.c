@@ -67,7 +67,7 @@ static size_t apart_at(const struct run *r, uint64_t i)
 }
 
 /* At its end they meet anyway. */
-static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
+void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
 {
     bool meets = r->grain.apart > 0 && r->nworkers > 1 && !r->opts->deterministic;
     size_t step = meets ? apart_at(r, i) : to - from;
@@ -95,8 +95,7 @@ static void train_chunk(struct run *r, struct worker *w, uint64_t i)
 }
 
 /* The same in pieces, looking between them at what other ranks sent. */
-static shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from,
-                                  size_t to)
+shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
 {
     size_t step = together_crowded(r->with) ? r->grain.look_crowded : r->grain.look;
     shoal_status st = SHOAL_OK;
@@ -141,13 +140,12 @@ static shoal_status hogwild_thread(void *ctx, unsigned index)
 
 /* ---- rounds of ranks that wait for each other ---- */
 
-/* In a round each thread trains a part of its chunk. */
-static void part_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
+void part_range(const struct run *r, uint64_t i, size_t part, size_t *from, size_t *to)
 {
     size_t end, round = r->grain.round;
 
     chunk_range(r, i, from, &end);
-    *from = *from + r->part * round < end ? *from + r->part * round : end;
+    *from = *from + part * round < end ? *from + part * round : end;
     *to = end - *from > round ? *from + round : end;
 }
 
@@ -163,7 +161,7 @@ static shoal_status part_thread(void *ctx, unsigned index)
 
         if (i >= r->chunks)
             break;
-        part_range(r, i, &from, &to);
+        part_range(r, i, r->part, &from, &to);
         if (index == 0)
             st = train_looking(r, w, i, from, to);
         else
@@ -178,7 +176,7 @@ static shoal_status whole_part(struct run *r, uint64_t i, struct done *done)
     size_t from, to;
     shoal_status st;
 
-    part_range(r, i, &from, &to);
+    part_range(r, i, r->part, &from, &to);
     st = r->task->train_whole(r, from, to, chunk_lr(r, i), done);
     r->task->touch(r, from, to);
     return st;
@@ -257,7 +255,7 @@ static shoal_status whole_round(struct run *r, struct done *done)
 
 /* ---- a stretch ---- */
 
-static void take_all_home(struct run *r)
+void take_all_home(struct run *r)
 {
     for (size_t i = 0; i < r->nworkers; i++) {
         take_home(r, &r->workers[i].done);
@@ -297,7 +295,7 @@ uint64_t group_of(const struct run *r)
 {
     if (r->opts->deterministic && !r->whole)
         return r->opts->lanes;
-    if (r->with && !r->whole && r->opts->sync != SHOAL_ASYNC)
+    if (r->with && !r->whole && (r->blocks || r->opts->sync != SHOAL_ASYNC))
         return (uint64_t)together_threads(r->with) * r->sharing;
     return r->sharing;
 }
@@ -348,5 +346,7 @@ shoal_status run_stretch(struct run *r)
 {
     bool rounds = r->opts->deterministic || r->whole || (r->with && r->opts->sync != SHOAL_ASYNC);
 
+    if (r->blocks)
+        return run_blocks(r);
     return rounds ? run_rounds(r) : run_hogwild(r);
 }

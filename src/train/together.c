@@ -12,14 +12,19 @@ enum {
     TAG_FAIL,     /* shoal_status, sentence */
 };
 
+/* How often rows travel. Hot ones are seldom too late; what a replica misses of the
+ * others is in all the rows it seldom touches, so the more replicas, the sooner
+ * whatever was touched travels (docs/consistency.md). */
 enum {
-    DUE = 256,      /* over the square of the workers: touches after which a row travels */
-    DUE_MOST = 128, /* touches are counted up to 255 */
-    DUE_LEAST = 8,
-    DUE_LINEAR = 32, /* of a linear model, over the rows of a batch */
-    SWEEP = 2048,   /* likewise: rounds in which all that was touched travels */
-    SWEEP_LEAST = 8,
-    FAR = 4,        /* so much more rarely rows travel between hosts, where it costs more */
+    DUE = 128,           /* touches, of at most 255 that are counted */
+    FEW = 4,             /* ranks; beyond, rows are due after half of them */
+    SWEEP = 12288,       /* over the fourth power of the workers: rounds in which all travels */
+    SWEEP_LEAST = 2,
+    DUE_LINEAR = 32,     /* of a linear model, over the rows of a batch */
+    SWEEP_LINEAR = 2048, /* likewise, over the square of the workers */
+    SWEEP_LINEAR_LEAST = 8,
+    SHORTER = 4,         /* rounds are so much shorter where ranks wait for each other */
+    FAR = 4,             /* so much more rarely rows travel between hosts, where it costs more */
     SENTENCE = 1024,
 };
 
@@ -152,17 +157,6 @@ static void listen(struct together *w)
 
 /* ---- opening ---- */
 
-/* The more replicas, the more each misses of the others between two travels of a
- * row, so the sooner it travels. */
-static unsigned due_of(unsigned sharing)
-{
-    unsigned due = DUE_MOST;
-
-    while (due > DUE_LEAST && due * sharing * sharing > DUE)
-        due /= 2;
-    return due;
-}
-
 /* What linear models do to a weight adds up, so a row may be behind for longer;
  * in step, all that a batch touched travels after it. */
 static unsigned linear_due(const struct shoal_train_opts *o)
@@ -174,28 +168,49 @@ static unsigned linear_due(const struct shoal_train_opts *o)
     return due;
 }
 
-struct store_opts together_store_opts(const struct shoal_train_opts *o)
+static unsigned due_of(const struct shoal_train_opts *o)
+{
+    if (o->model == SHOAL_LOGREG)
+        return linear_due(o);
+    return shoal_ranks_size(o->ranks) - o->servers > FEW ? DUE / 2 : DUE;
+}
+
+static unsigned sweep_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
-    unsigned sweep = SWEEP / sharing / sharing;
+    unsigned sweep = SWEEP / sharing / sharing / sharing / sharing;
+    unsigned linear = SWEEP_LINEAR / sharing / sharing;
 
-    return (struct store_opts){
+    if (o->model == SHOAL_LOGREG)
+        return linear > SWEEP_LINEAR_LEAST ? linear : SWEEP_LINEAR_LEAST;
+    sweep = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST;
+    return o->sync == SHOAL_ASYNC ? sweep : sweep * SHORTER;
+}
+
+struct store_opts together_store_opts(const struct shoal_train_opts *o, const size_t *needed,
+                                      size_t n)
+{
+    struct store_opts so = {
         .policy = o->sync, .staleness = o->staleness, .wire = o->wire, .servers = o->servers,
-        .due = o->model == SHOAL_LOGREG ? linear_due(o) : due_of(sharing), .sweep = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST,
-        .lanes = o->deterministic,
+        .due = due_of(o), .sweep = sweep_of(o),
+        .lanes = o->deterministic, .blocks = needed != NULL,
     };
+
+    for (size_t t = 0; needed && t < n; t++)
+        so.needed[t] = needed[t];
+    return so;
 }
 
 static shoal_status open_store(struct together *w, const struct shoal_train_opts *opts,
                                const struct together_plan *plan)
 {
-    struct store_opts so = together_store_opts(opts);
+    struct store_opts so = together_store_opts(opts, plan->needed, plan->n);
     double most = plan->threads;
     shoal_status st;
 
     w->crowded = so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
     if (ranks_here(opts->ranks) < w->ranks) {
-        so.due = so.due * FAR < DUE_MOST ? so.due * FAR : DUE_MOST;
+        so.due = so.due * FAR < DUE ? so.due * FAR : DUE;
         so.sweep *= FAR;
     }
     comm_patience(w->comm, opts->patience);

@@ -26,9 +26,11 @@ struct together_plan {
     size_t n;
     const float *const *traffic;
     unsigned threads; /* of this rank */
+    const size_t *needed; /* blocks: [n] rows that one needs at most, about; NULL: replicas */
 };
 
-struct store_opts together_store_opts(const struct shoal_train_opts *o);
+struct store_opts together_store_opts(const struct shoal_train_opts *o, const size_t *needed,
+                                      size_t n);
 shoal_status together_open(struct together **out, const struct shoal_train_opts *opts,
                            const struct together_plan *plan);
 void together_close(struct together *w);

@@ -134,7 +134,8 @@ static shoal_status measure(void *ctx)
     return r->task->measure(r);
 }
 
-/* While this rank measures, others wait and want to hear that it lives. */
+/* While this rank measures, others wait and want to hear that it lives; with blocks
+ * it asks them for rows. */
 static shoal_status aside(struct run *r, shoal_status (*fn)(void *ctx))
 {
     struct errand errand = {0};
@@ -149,7 +150,7 @@ static shoal_status look(struct run *r)
     shoal_status st = SHOAL_OK;
 
     if (r->leads)
-        st = r->with ? aside(r, measure) : measure(r);
+        st = r->with && !r->blocks ? aside(r, measure) : measure(r);
     r->at.looked = passed(r);
     r->reported = clock_now(); /* the next interval's rate is of training */
     return st;

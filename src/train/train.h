@@ -80,7 +80,9 @@ struct checkpoint_share {
     struct comm *comm;            /* NULL: nobody to agree with */
     unsigned rank, size;
     const uint16_t *const *owner; /* [tables][rows] the rank that writes the row; unused when
-                                     loading, and borrowed while opening */
+                                     loading whole tables, and borrowed while opening */
+    const uint32_t *const *place; /* [tables][rows] tables hold only the rows that this rank owns,
+                                     each at its place, in their order; NULL: all rows */
 };
 
 /* A folder of checkpoint-NNNNNN.shoal, the last two kept. Writing happens on a

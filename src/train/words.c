@@ -14,6 +14,7 @@ enum { IN, OUT, BIAS };
 enum {
     HOT_ROWS = 128,     /* of which each thread has copies */
     ROUND_WORDS = 4096, /* of a thread between rounds of ranks that wait for each other */
+    BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
     LOOK_WORDS = 4096,
     LOOK_CROWDED = 1024,
     CHUNK_LEAST = 512,
@@ -59,14 +60,59 @@ static uint64_t views_bytes(const struct shoal_train_opts *o, size_t words, size
     return workers_of(o) * (view_bytes(&t, chunk_of(o, ids)) + view_bytes(&t, touched_of(o, ids)));
 }
 
-static uint64_t replicas_bytes(const struct shoal_train_opts *o, size_t words)
+/* Of n words drawn by count^power, how many are different, on average. */
+static double different(const shoal_vocab *vocab, double n, double power)
+{
+    size_t words = shoal_vocab_size(vocab);
+    double sum = 0, found = 0;
+
+    for (uint32_t i = 0; i < words; i++)
+        sum += pow((double)shoal_vocab_count(vocab, i), power);
+    for (uint32_t i = 0; i < words && sum > 0; i++)
+        found -= expm1(-n / sum * pow((double)shoal_vocab_count(vocab, i), power));
+    return found;
+}
+
+/* Rows of each table that a block may need: a rank's threads train a round each. */
+static void needed_of(const struct shoal_train_opts *o, const shoal_vocab *vocab, size_t ids,
+                      size_t needed[2])
+{
+    size_t chunk = chunk_of(o, ids), round = chunk < BLOCK_WORDS ? chunk : BLOCK_WORDS;
+    double n = (double)round * threads_of(o), in = different(vocab, n, 1);
+
+    needed[IN] = (size_t)in + 1;
+    if (o->loss == SHOAL_NS)
+        in += different(vocab, n * o->negative / W2V_REUSE, 0.75);
+    else
+        in *= 4;
+    needed[OUT] = (size_t)in + 1;
+}
+
+static uint64_t tables_bytes(const struct shoal_train_opts *o, size_t words, const size_t *needed)
 {
     struct table tables[] = {
         {.rows = words, .width = o->dim, .stride = table_stride(o->dim)},
         {.rows = w2v_out_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
     };
 
-    return ranks_bytes(o, tables, 2);
+    return ranks_bytes(o, tables, 2, needed);
+}
+
+/* The rows a rank owns are counted with the tables, not with the work. */
+static void plan_without_replicas(struct shoal_train_plan *plan, const struct shoal_train_opts *o,
+                                  const shoal_vocab *vocab, size_t ids)
+{
+    unsigned owners = o->servers ? o->servers : shoal_ranks_size(o->ranks);
+    size_t words = shoal_vocab_size(vocab), needed[2];
+    uint64_t bytes;
+
+    needed_of(o, vocab, ids, needed);
+    bytes = tables_bytes(o, words, needed);
+    plan->blocks = true;
+    plan->rank_bytes = plan->model_bytes / owners;
+    plan->work_bytes = w2v_bytes(o, vocab) + workers_of(o) * words / 4 +
+                       (bytes > plan->rank_bytes ? bytes - plan->rank_bytes : 0);
+    plan_sum(plan, o);
 }
 
 shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
@@ -88,7 +134,7 @@ shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus 
     if (st != SHOAL_OK)
         return st;
     plan->model_bytes = table_bytes(words, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
-    plan->work_bytes = w2v_bytes(o, vocab) + replicas_bytes(o, words);
+    plan->work_bytes = w2v_bytes(o, vocab) + tables_bytes(o, words, NULL);
     if (o->publish)
         plan->work_bytes += table_bytes(words, o->dim);
     if (o->loss == SHOAL_SOFTMAX) {
@@ -97,7 +143,11 @@ shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus 
     } else {
         plan->work_bytes += views_bytes(o, words, ids);
     }
+    plan->rank_bytes = plan->model_bytes;
     plan_sum(plan, o);
+    plan->replica_bytes = plan->memory_bytes;
+    if (plan_blocks(plan, o))
+        plan_without_replicas(plan, o, vocab, ids);
     return SHOAL_OK;
 }
 
@@ -116,18 +166,29 @@ static shoal_status hold_out(struct run *r)
     shoal_status st = shoal_corpus_part(w->corpus, 0, 1, &w->ids, &r->all);
 
     r->train = r->all - (size_t)(r->opts->valid * (double)r->all);
-    r->grain = (struct grain){.chunk = chunk_of(r->opts, r->train), .round = ROUND_WORDS,
+    r->grain = (struct grain){.chunk = chunk_of(r->opts, r->train),
+                              .round = r->blocks ? BLOCK_WORDS : ROUND_WORDS,
                               .look = LOOK_WORDS, .look_crowded = LOOK_CROWDED, .hot = HOT_ROWS};
     return st;
 }
 
 static shoal_status make_tables(struct run *r, size_t words)
 {
-    size_t dim = r->opts->dim;
-    shoal_status st = table_init(&r->tables[IN], "in", words, dim);
+    const struct words *w = r->own;
+    size_t dim = r->opts->dim, out = w2v_out_rows(r->opts, words);
+    shoal_status st = SHOAL_OK;
 
-    if (st == SHOAL_OK)
-        st = table_init(&r->tables[OUT], "out", w2v_out_rows(r->opts, words), dim);
+    if (r->blocks) {
+        r->tables[IN] = (struct table){.name = "in", .rows = words};
+        r->tables[OUT] = (struct table){.name = "out", .rows = out};
+        r->tables[IN].width = r->tables[OUT].width = dim;
+        r->tables[IN].stride = r->tables[OUT].stride = table_stride(dim);
+        needed_of(r->opts, shoal_corpus_vocab(w->corpus), r->train, r->needed);
+    } else {
+        st = table_init(&r->tables[IN], "in", words, dim);
+        if (st == SHOAL_OK)
+            st = table_init(&r->tables[OUT], "out", out, dim);
+    }
     if (st == SHOAL_OK && r->whole)
         st = table_init(&r->tables[BIAS], "bias", 1, words);
     r->ntables = r->whole ? 3 : 2;
@@ -179,7 +240,12 @@ static void words_close(struct run *r)
 
 static void words_start(struct run *r)
 {
-    w2v_start(&r->tables[IN], r->opts->seed);
+    const uint32_t *ids = NULL;
+    struct table in = r->tables[IN];
+
+    if (r->blocks)
+        in = store_owned(together_store(r->with), IN, &ids);
+    w2v_start(&in, ids, r->opts->seed);
 }
 
 static bool words_traffic(const struct run *r, size_t table, float *out)
@@ -208,6 +274,11 @@ static shoal_status words_join(struct run *r, struct worker *w)
 static void words_leave(struct worker *w)
 {
     lane_free(w->own);
+}
+
+static void words_rows(struct run *r, struct worker *w, size_t from, size_t to)
+{
+    lane_list(w->own, r->at.epoch, from, to, w->bits[IN], w->bits[OUT]);
 }
 
 static void words_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
@@ -244,6 +315,22 @@ static void words_touch(struct run *r, size_t from, size_t to)
 
 /* ---- measuring ---- */
 
+/* The same where rows must be asked for. */
+static shoal_status loss_of_blocks(struct run *r, struct done *done)
+{
+    struct worker *w = r->workers;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t from = r->train, to; from < r->all && st == SHOAL_OK; from = to) {
+        to = r->all - from > r->grain.round ? from + r->grain.round : r->all;
+        lane_list(w->own, LANE_LOSS_EPOCH, from, to, w->bits[IN], w->bits[OUT]);
+        st = blocks_read(r);
+        if (st == SHOAL_OK)
+            lane_loss(w->own, from, to, done);
+    }
+    return st == SHOAL_OK ? blocks_read_end(r) : st;
+}
+
 static shoal_status measure_valid(struct run *r)
 {
     struct words *words = r->own;
@@ -255,6 +342,8 @@ static shoal_status measure_valid(struct run *r)
         return SHOAL_OK;
     if (r->whole)
         st = softmax_loss(words->softmax, r->train, r->all, &done);
+    else if (r->blocks)
+        st = loss_of_blocks(r, &done);
     else
         lane_loss(w->own, r->train, r->all, &done);
     if (r->opts->deterministic && !r->whole) {
@@ -331,6 +420,7 @@ static const struct task words_task = {
     .traffic = words_traffic,
     .join = words_join,
     .leave = words_leave,
+    .rows = words_rows,
     .train = words_train,
     .train_whole = words_train_whole,
     .touch = words_touch,
@@ -349,6 +439,8 @@ shoal_status shoal_train(shoal_vectors **out, const shoal_corpus *corpus,
     *out = NULL;
     if (st == SHOAL_OK)
         st = run_all(&r);
+    if (st == SHOAL_OK && r.blocks)
+        st = blocks_collect(&r);
     if (st == SHOAL_OK)
         st = run_finish(&r);
     if (st == SHOAL_OK && r.leads)

@@ -125,6 +125,132 @@ static void sums_are_exact(void)
     }
 }
 
+/* ---- the same without replicas ---- */
+
+static void start_owned(struct store *s)
+{
+    const uint32_t *rows;
+    struct table t = store_owned(s, 0, &rows);
+
+    for (size_t i = 0; i < t.rows; i++)
+        for (size_t j = 0; j < WIDTH; j++)
+            t.at[i * t.stride + j] = (float)(rows[i] % 50 + j);
+}
+
+/* Some blocks are empty, some nearly everything; hot rows are in all others. */
+static void want(struct store *s, uint64_t *bits, uint64_t seed)
+{
+    uint64_t n = random_at(seed, 0) % 400;
+
+    for (uint64_t k = 1; k < n; k++) {
+        uint64_t random = random_at(seed, k), row = k < 10 ? k : random % ROWS;
+
+        bits[row / 64] |= 1ull << (row % 64);
+    }
+    CHECK_OK(store_want(s, &bits, false));
+}
+
+/* Every row of the block, some of them more than once, as its list is drawn again. */
+static void change_block(struct store *s, double *sum, uint64_t seed)
+{
+    struct view v = store_view(s, 0);
+    uint64_t n = random_at(seed, 0) % 400;
+
+    for (uint64_t k = 1; k < n; k++) {
+        uint64_t random = random_at(seed, k), row = k < 10 ? k : random % ROWS;
+        float *at = view_row(&v, (uint32_t)row);
+
+        for (size_t j = 0; j < WIDTH; j++) {
+            at[j] += (float)(j % 3);
+            sum[row * WIDTH + j] += (double)(j % 3);
+        }
+    }
+}
+
+static void work_blocks(struct store *s, uint64_t *bits, double *sum, uint64_t seed)
+{
+    want(s, bits, seed);
+    CHECK_OK(store_turn(s));
+    for (uint64_t k = 0; k < ROUNDS; k++) {
+        uint64_t random = random_at(seed + 1, k);
+
+        if (k + 1 < ROUNDS && random % 5) /* else nothing is asked for ahead */
+            want(s, bits, seed + 10 + k);
+        if (random % 11 == 0)
+            usleep((unsigned)(random >> 50));
+        if (random >> 40 & 1)
+            CHECK_OK(store_step(s));
+        change_block(s, sum, k ? seed + 9 + k : seed);
+        CHECK_OK(store_turn(s));
+        if (k + 1 < ROUNDS && random % 5 == 0) {
+            want(s, bits, seed + 10 + k);
+            CHECK_OK(store_turn(s));
+        }
+    }
+}
+
+static void check_owned(struct store *s, const double *sum)
+{
+    const uint32_t *rows;
+    struct table t = store_owned(s, 0, &rows);
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < t.rows; i++)
+        for (size_t j = 0; j < WIDTH; j++)
+            wrong += (double)t.at[i * t.stride + j] !=
+                     (double)(rows[i] % 50 + j) + sum[rows[i] * WIDTH + j];
+    CHECK(wrong == 0);
+}
+
+static void try_blocks(const struct store_opts *opts, const char *name)
+{
+    double *sum = calloc(ROWS * WIDTH, sizeof *sum), *all = calloc(ROWS * WIDTH, sizeof *all);
+    struct table t = {.name = "rows", .rows = ROWS, .width = WIDTH,
+                      .stride = table_stride(WIDTH), .adds = true};
+    uint64_t bits[(ROWS + 63) / 64] = {0};
+    struct store_opts o = *opts;
+    struct store *s;
+
+    o.blocks = true;
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    start_owned(s);
+    CHECK_OK(comm_barrier(c));
+    for (uint64_t segment = 0; segment < 3; segment++) {
+        if (store_works(s))
+            work_blocks(s, bits, sum, segment * 1000);
+        CHECK_OK(store_meet(s));
+        memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
+        CHECK_OK(comm_sum(c, all, ROWS * WIDTH));
+        check_owned(s, all);
+    }
+    CHECK(store_lead(s) <= o.staleness);
+    CHECK_OK(comm_barrier(c));
+    store_close(s);
+    free(sum);
+    free(all);
+    end_case(c, name);
+}
+
+static void blocks_are_exact(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+
+    try_blocks(&o, "blocks, async: every delta is applied exactly once");
+    o.wire = SHOAL_WIRE_BF16;
+    try_blocks(&o, "blocks, async over bf16: small whole numbers lose nothing");
+    o = opts_of(SHOAL_BOUNDED, 2);
+    try_blocks(&o, "blocks, bounded: every delta is applied exactly once");
+    o = opts_of(SHOAL_SYNC, 0);
+    try_blocks(&o, "blocks, sync: every delta is applied exactly once");
+    if (size > 1) {
+        o = opts_of(SHOAL_ASYNC, 0);
+        o.servers = size / 2;
+        try_blocks(&o, "blocks, async with servers: every delta is applied exactly once");
+        o.policy = SHOAL_SYNC;
+        try_blocks(&o, "blocks, sync with servers: every delta is applied exactly once");
+    }
+}
+
 /* Steps that 16 bits do not hold exactly, always rounded the same way: only what
  * rounding left behind, sent again and again, keeps the sum right. */
 static void rounding_does_not_add_up(void)
@@ -364,6 +490,7 @@ int main(void)
     size = comm_size(c);
     CHECK_OK(kernel_choose(&kernel));
     sums_are_exact();
+    blocks_are_exact();
     rounding_does_not_add_up();
     bound_holds(0);
     bound_holds(3);

@@ -1,0 +1,538 @@
+/* Blocks: rows are lent for a block of work and given back, so that no rank needs to
+ * hold them all. The first half is the owner's, the second the worker's. */
+#include "store/shard.h"
+
+#include <stdlib.h>
+
+/* A change that was made meanwhile comes to a copy of the row that does not know of
+ * it. Owner and worker do the same and so have the same bits. */
+static void carry(float *row, const float *mine, const float *base, size_t width)
+{
+    if (memcmp(row, base, width * sizeof *row) == 0)
+        memcpy(row, mine, width * sizeof *row);
+    else
+        for (size_t j = 0; j < width; j++)
+            row[j] += mine[j] - base[j];
+}
+
+/* ---- the owner: lending ---- */
+
+static shoal_status lent_new(struct lent **out, const struct shard *h, const struct head *m)
+{
+    size_t row = h->table->stride * sizeof(float), align = 64;
+    struct lent *l = mem_array(1, sizeof *l + align + m->count * (row + 2 * sizeof(uint32_t)));
+    uintptr_t at = (uintptr_t)(l + 1);
+
+    *out = l;
+    if (!l)
+        return SHOAL_ENOMEM;
+    l->table = m->table;
+    l->count = m->count;
+    l->rows = (float *)((at + align - 1) / align * align);
+    l->places = (uint32_t *)(l->rows + m->count * h->table->stride);
+    l->pushes = l->places + m->count;
+    return SHOAL_OK;
+}
+
+static void lent_fill(struct lent *l, const struct shard *h, const struct head *m)
+{
+    for (uint32_t i = 0; i < m->count; i++) {
+        uint32_t place = message_place(m, 0, i);
+
+        l->places[i] = place;
+        l->pushes[i] = h->pushes[place];
+        memcpy(shard_row(h, l->rows, i), shard_row(h, h->master, place), float_bytes(h));
+    }
+}
+
+static void lent_add(struct peer *p, struct lent *l)
+{
+    *p->lent_end = l;
+    p->lent_end = &l->next;
+}
+
+static shoal_status lend(struct store *s, unsigned from, const struct head *m)
+{
+    struct shard *h = &s->shards[m->table];
+    struct lent *kept = NULL;
+    struct letter *l;
+    shoal_status st = letter_take(s, &l, sizeof *m + m->count * float_bytes(h));
+
+    if (st == SHOAL_OK && !m->reads)
+        st = lent_new(&kept, h, m);
+    if (st != SHOAL_OK)
+        return st;
+    *l->message = (struct head){.table = m->table, .count = m->count};
+    for (uint32_t i = 0; i < m->count; i++)
+        memcpy(message_rows(l->message) + i * float_bytes(h),
+               shard_row(h, h->master, message_place(m, 0, i)), float_bytes(h));
+    if (kept) {
+        lent_fill(kept, h, m);
+        lent_add(&s->peers[from], kept);
+    }
+    return letter_send(s, l, from, TAG_LENT, sizeof *m + m->count * float_bytes(h));
+}
+
+/* Places increase, so that a row is found and none stands twice. */
+static shoal_status check_pull(const struct store *s, unsigned from, const void *data, size_t len)
+{
+    const struct head *m = data;
+    const struct shard *h;
+
+    if (len < sizeof *m || m->table >= s->n || m->count == 0 ||
+        len != message_bytes(0, m->count) || from >= s->workers)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u asks for rows in %zu bytes that say "
+                          "nothing", from, len);
+    h = &s->shards[m->table];
+    if (m->count > rows_fit(h))
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u asks for %u rows of table %s at once, want "
+                          "at most %zu", from, m->count, h->table->name, rows_fit(h));
+    for (uint32_t i = 0; i < m->count; i++)
+        if (message_place(m, 0, i) >= h->owned ||
+            (i > 0 && message_place(m, 0, i) <= message_place(m, 0, i - 1)))
+            return shoal_fail(SHOAL_EFORMAT, "store: rank %u asks for row %u of table %s, here are "
+                              "%u, in their order", from, message_place(m, 0, i), h->table->name,
+                              h->owned);
+    return SHOAL_OK;
+}
+
+shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+    const struct head *m = data;
+    shoal_status st = check_pull(s, from, data, len);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (s->opts.policy == SHOAL_SYNC && least_ends(s) < m->after)
+        return keep_in(&s->pulls_end, from, m->after, data, len);
+    return lend(s, from, m);
+}
+
+shoal_status pulls_answer(struct store *s)
+{
+    struct kept **at = &s->pulls;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && *at) {
+        struct kept *k = *at;
+
+        if (k->round > least_ends(s)) {
+            at = &k->next;
+            continue;
+        }
+        *at = k->next;
+        if (s->pulls_end == &k->next)
+            s->pulls_end = at;
+        st = lend(s, k->from, (const struct head *)k->data);
+        free(k);
+    }
+    return st;
+}
+
+/* ---- the owner: getting back ---- */
+
+static float *lent_find(const struct shard *h, struct lent *l, uint32_t place, uint32_t **pushes)
+{
+    uint32_t low = 0, high = l->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+
+        if (l->places[middle] < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == l->count || l->places[low] != place)
+        return NULL;
+    *pushes = &l->pushes[low];
+    return shard_row(h, l->rows, low);
+}
+
+/* What was lent to that rank since, before it gave this back, it changes in the same
+ * way: for a loan's own rank nothing was missed. */
+static void carry_lent(const struct shard *h, struct lent *l, uint32_t table, uint32_t place,
+                       const float *mine, const float *base)
+{
+    for (; l; l = l->next) {
+        uint32_t *pushes;
+        float *row = NULL;
+
+        if (l->table == table && l->places[0] <= place && place <= l->places[l->count - 1])
+            row = lent_find(h, l, place, &pushes);
+        if (row) {
+            carry(row, mine, base, h->table->width);
+            ++*pushes;
+        }
+    }
+}
+
+shoal_status back_merge(struct store *s, unsigned from, const struct head *m)
+{
+    struct shard *h = &s->shards[m->table];
+    struct peer *p = &s->peers[from];
+    struct lent *l = p->lent;
+    size_t pad = h->table->stride - h->table->width;
+
+    if (!l || l->table != m->table || l->count != m->count)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u gives back %u rows of table %s that were "
+                          "not lent", from, m->count, h->table->name);
+    p->lent = l->next;
+    if (!p->lent)
+        p->lent_end = &p->lent;
+    memset(s->mine + h->table->width, 0, pad * sizeof *s->mine);
+    for (uint32_t i = 0; i < m->count; i++) {
+        const float *base = shard_row(h, l->rows, i);
+        uint32_t place = l->places[i];
+
+        wire_read(s, h, s->mine, message_rows(m) + i * h->row_bytes, base);
+        merge_home(s, h, place, h->pushes[place] - l->pushes[i], s->mine, base);
+        carry_lent(h, p->lent, m->table, place, s->mine, base);
+    }
+    free(l);
+    return SHOAL_OK;
+}
+
+shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+    const struct head *m = data;
+
+    if (len < sizeof *m || m->table >= s->n || m->count > len ||
+        len != sizeof *m + m->count * s->shards[m->table].row_bytes)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u gives back rows in %zu bytes that are "
+                          "none", from, len);
+    if (s->opts.policy == SHOAL_SYNC)
+        return keep(s, from, s->peers[from].ends + 1, data, len);
+    return back_merge(s, from, m);
+}
+
+/* ---- the worker: asking ---- */
+
+static shoal_status part_room(struct part *p, const struct shard *h, size_t n)
+{
+    size_t row = h->table->stride * sizeof(float);
+    size_t room = n + n / 4 < h->table->rows ? n + n / 4 : h->table->rows;
+
+    if (n <= p->room)
+        return SHOAL_OK;
+    mem_unmap(p->mine, p->room * row);
+    p->mine = mem_map(room * row);
+    p->room = p->mine ? room : 0;
+    return p->mine ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* The set bits of a table, which are cleared. */
+static shoal_status part_list(struct part *p, const struct shard *h, uint64_t *bits)
+{
+    size_t words = (h->table->rows + 63) / 64, n = 0;
+    shoal_status st;
+
+    for (size_t w = 0; w < words; w++)
+        n += (size_t)__builtin_popcountll(bits[w]);
+    p->n = 0;
+    st = mem_grow((void **)&p->rows, &p->cap, n, sizeof *p->rows);
+    for (size_t w = 0; w < words && st == SHOAL_OK; w++) {
+        for (uint64_t left = bits[w]; left; left &= left - 1)
+            p->rows[p->n++] = (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(left));
+        bits[w] = 0;
+    }
+    return st == SHOAL_OK ? part_room(p, h, p->n) : st;
+}
+
+/* Sends what has been gathered for an owner; its answer will be the next but those
+ * asked for before. */
+static shoal_status loan_send(struct store *s, struct block *b, unsigned to)
+{
+    struct peer *p = &s->peers[to];
+    struct loan *loan = p->filling;
+    const struct shard *h;
+    struct letter *l;
+    shoal_status st;
+
+    if (!loan)
+        return SHOAL_OK;
+    p->filling = NULL;
+    h = &s->shards[loan->table];
+    *b->behind = loan;
+    b->behind = &loan->next;
+    *p->later = loan;
+    p->later = &loan->later;
+    b->missing++;
+    st = letter_take(s, &l, message_bytes(0, loan->count));
+    if (st != SHOAL_OK)
+        return st;
+    *l->message = (struct head){.table = loan->table, .count = loan->count, .reads = b->reads,
+                                .after = (uint32_t)s->rounds + (s->now->asked && !s->now->reads)};
+    for (uint32_t i = 0; i < loan->count; i++)
+        memcpy(message_rows(l->message) + i * sizeof(uint32_t),
+               &h->place[b->parts[loan->table].rows[loan->at[i]]], sizeof(uint32_t));
+    return letter_send(s, l, to, TAG_PULL, message_bytes(0, loan->count));
+}
+
+static shoal_status loan_add(struct store *s, struct block *b, size_t t, uint32_t at)
+{
+    struct shard *h = &s->shards[t];
+    unsigned to = h->owner[b->parts[t].rows[at]];
+    struct peer *p = &s->peers[to];
+
+    if (!p->filling) {
+        p->filling = mem_array(1, sizeof *p->filling + rows_fit(h) * sizeof(uint32_t));
+        if (!p->filling)
+            return SHOAL_ENOMEM;
+        p->filling->block = b;
+        p->filling->owner = to;
+        p->filling->table = (uint32_t)t;
+    }
+    p->filling->at[p->filling->count++] = at;
+    return p->filling->count == rows_fit(h) ? loan_send(s, b, to) : SHOAL_OK;
+}
+
+shoal_status store_want(struct store *s, uint64_t *const *bits, bool reads)
+{
+    struct block *b = s->next;
+    shoal_status st = SHOAL_OK;
+
+    b->asked = true;
+    b->reads = reads;
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
+        st = part_list(&b->parts[t], &s->shards[t], bits[t]);
+        for (uint32_t i = 0; i < b->parts[t].n && st == SHOAL_OK; i++)
+            st = loan_add(s, b, t, i);
+        for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
+            st = loan_send(s, b, r);
+    }
+    return st;
+}
+
+shoal_status lent_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+    const struct head *m = data;
+    struct peer *p = &s->peers[from];
+    struct loan *loan = p->asked;
+    struct part *part;
+    struct shard *h;
+
+    if (!loan || len < sizeof *m || m->table != loan->table || m->count != loan->count ||
+        len != sizeof *m + m->count * float_bytes(&s->shards[m->table]))
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u lends what was not asked for", from);
+    p->asked = loan->later;
+    if (!p->asked)
+        p->later = &p->asked;
+    h = &s->shards[m->table];
+    part = &loan->block->parts[m->table];
+    for (uint32_t i = 0; i < m->count; i++)
+        memcpy(shard_row(h, part->mine, loan->at[i]), message_rows(m) + i * float_bytes(h),
+               float_bytes(h));
+    loan->block->missing--;
+    return SHOAL_OK;
+}
+
+/* ---- the worker: from one block to the next ---- */
+
+static void loans_free(struct block *b)
+{
+    while (b->loans) {
+        struct loan *next = b->loans->next;
+
+        free(b->loans);
+        b->loans = next;
+    }
+    b->behind = &b->loans;
+}
+
+static shoal_status give_back(struct store *s, const struct block *b, const struct loan *loan)
+{
+    struct shard *h = &s->shards[loan->table];
+    struct letter *l;
+    shoal_status st = letter_take(s, &l, sizeof(struct head) + loan->count * h->row_bytes);
+
+    if (st != SHOAL_OK)
+        return st;
+    *l->message = (struct head){.table = loan->table, .count = loan->count};
+    for (uint32_t i = 0; i < loan->count; i++)
+        wire_write(s, h, message_rows(l->message) + i * h->row_bytes,
+                   shard_row(h, b->parts[loan->table].mine, loan->at[i]),
+                   shard_row(h, h->base, loan->at[i]));
+    s->stats.rows_pushed += loan->count;
+    return letter_send(s, l, loan->owner, TAG_BACK,
+                       sizeof(struct head) + loan->count * h->row_bytes);
+}
+
+static bool is_here(void *ctx)
+{
+    const struct store *s = ctx;
+
+    return s->next->missing == 0;
+}
+
+bool store_ready(const struct store *s)
+{
+    return s->next->missing == 0;
+}
+
+/* What this worker did since the rows were asked for comes to them, unless they were
+ * lent after it was merged; then they are what their changes will be measured by. */
+static shoal_status take_part(struct store *s, size_t t)
+{
+    struct shard *h = &s->shards[t];
+    const struct part *now = &s->now->parts[t], *next = &s->next->parts[t];
+    bool carries = s->now->asked && !s->now->reads && s->opts.policy != SHOAL_SYNC;
+    size_t row = h->table->stride * sizeof(float);
+
+    for (uint32_t i = 0; carries && i < next->n; i++) {
+        uint32_t at = h->slot[next->rows[i]];
+
+        if (at > 0)
+            carry(shard_row(h, next->mine, i), shard_row(h, now->mine, at - 1),
+                  shard_row(h, h->base, at - 1), h->table->width);
+    }
+    for (size_t i = 0; i < now->n; i++)
+        h->slot[now->rows[i]] = 0;
+    for (uint32_t i = 0; i < next->n; i++)
+        h->slot[next->rows[i]] = i + 1;
+    if (next->n > h->room) {
+        mem_unmap(h->base, h->room * row);
+        h->base = mem_map(next->room * row);
+        h->room = h->base ? next->room : 0;
+    }
+    if (next->n > h->room)
+        return SHOAL_ENOMEM;
+    if (next->n > 0)
+        memcpy(h->base, next->mine, next->n * row);
+    return SHOAL_OK;
+}
+
+static void swap_blocks(struct store *s)
+{
+    struct block *done = s->now;
+
+    loans_free(done);
+    for (size_t t = 0; t < s->n; t++)
+        done->parts[t].n = 0;
+    done->asked = false;
+    s->now = s->next;
+    s->next = done;
+}
+
+shoal_status store_turn(struct store *s)
+{
+    bool gives = s->now->asked && !s->now->reads;
+    shoal_status st = SHOAL_OK;
+
+    for (const struct loan *l = s->now->loans; gives && l && st == SHOAL_OK; l = l->next)
+        st = give_back(s, s->now, l);
+    if (st == SHOAL_OK && gives)
+        st = store_round(s);
+    if (st == SHOAL_OK)
+        st = comm_until(s->comm, is_here, s);
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
+        st = take_part(s, t);
+    swap_blocks(s);
+    return st;
+}
+
+struct view store_view(const struct store *s, size_t t)
+{
+    const struct shard *h = &s->shards[t];
+
+    return (struct view){.table = h->table, .stride = h->table->stride, .slot = h->slot,
+                         .mine = s->now->parts[t].mine};
+}
+
+/* ---- meeting ---- */
+
+shoal_status met_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+
+    (void)data;
+    (void)len;
+    s->peers[from].met++;
+    return SHOAL_OK;
+}
+
+static bool all_met(void *ctx)
+{
+    const struct store *s = ctx;
+
+    for (unsigned r = 0; r < s->workers; r++)
+        if (s->peers[r].met < s->meetings)
+            return false;
+    return true;
+}
+
+/* Behind what a worker gave back it says so; when all have, all is merged. */
+shoal_status blocks_meet(struct store *s)
+{
+    shoal_status st = store_works(s) ? tell_all(s, TAG_MET) : SHOAL_OK;
+
+    s->meetings++;
+    if (st == SHOAL_OK)
+        st = comm_until(s->comm, all_met, s);
+    return st == SHOAL_OK ? comm_barrier(s->comm) : st;
+}
+
+/* ---- beginning and end ---- */
+
+static struct block *block_new(size_t n)
+{
+    struct block *b = mem_array(1, sizeof *b);
+
+    if (!b)
+        return NULL;
+    b->behind = &b->loans;
+    b->parts = mem_array(n, sizeof *b->parts);
+    if (!b->parts) {
+        free(b);
+        return NULL;
+    }
+    return b;
+}
+
+static void block_free(const struct store *s, struct block *b)
+{
+    if (!b)
+        return;
+    loans_free(b);
+    for (size_t t = 0; t < s->n; t++) {
+        free(b->parts[t].rows);
+        if (b->parts[t].mine)
+            mem_unmap(b->parts[t].mine,
+                      b->parts[t].room * s->shards[t].table->stride * sizeof(float));
+    }
+    free(b->parts);
+    free(b);
+}
+
+shoal_status blocks_init(struct store *s)
+{
+    s->pulls_end = &s->pulls;
+    for (unsigned r = 0; r < s->ranks; r++) {
+        s->peers[r].later = &s->peers[r].asked;
+        s->peers[r].lent_end = &s->peers[r].lent;
+    }
+    s->now = block_new(s->n);
+    s->next = block_new(s->n);
+    return s->now && s->next ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+void blocks_fini(struct store *s)
+{
+    for (unsigned r = 0; s->peers && r < s->ranks; r++) {
+        struct peer *p = &s->peers[r];
+
+        free(p->filling);
+        while (p->lent) {
+            struct lent *next = p->lent->next;
+
+            free(p->lent);
+            p->lent = next;
+        }
+    }
+    kept_free(s->pulls);
+    block_free(s, s->now);
+    block_free(s, s->next);
+}
