@@ -32,6 +32,7 @@ struct names {
 struct study_cmd {
     const char *output;
     const char *plots;
+    const char *simulate;
     struct counts workers, batch;
     struct names sync;
     enum shoal_worker kind;
@@ -323,21 +324,38 @@ static void print_lines(FILE *to, char *text)
     }
 }
 
-static shoal_status show(struct console *c, const shoal_study *study, const struct study_cmd *cmd)
+static void print_predictions(struct console *c, const struct shoal_cluster *cluster, char *text)
 {
-    char *table = NULL;
+    fprintf(c->reports, "\nPredicted for ");
+    print_safely(c->reports, cluster->name);
+    fprintf(c->reports, ", by a formula and not by runs:\n");
+    if (*text)
+        print_lines(c->reports, text);
+    else
+        fprintf(c->reports, "nothing: that needs runs of 1 rank and of several\n");
+}
+
+static shoal_status show(struct console *c, const shoal_study *study, const struct study_cmd *cmd,
+                         const struct shoal_cluster *cluster)
+{
+    char *table = NULL, *predicted = NULL;
     shoal_status st = shoal_study_table(&table, study);
 
     if (st == SHOAL_OK)
-        st = shoal_study_report(study, cmd->plots);
+        st = shoal_study_report(study, cmd->plots, cluster);
+    if (st == SHOAL_OK && cluster)
+        st = shoal_study_predictions(&predicted, study, cluster);
     if (st == SHOAL_OK && c->reports) {
         console_heading(c, "Study");
         print_lines(c->reports, table);
+        if (cluster)
+            print_predictions(c, cluster, predicted);
         fprintf(c->reports, "\n%s: study.json, study.csv, report.html\n", cmd->output);
         if (cmd->plots)
             report_plots(c, cmd->plots);
     }
     free(table);
+    free(predicted);
     return st;
 }
 
@@ -358,18 +376,22 @@ static int study_run(const void *at, const char *const *args, size_t nargs)
     const struct study_cmd *cmd = at;
     struct shoal_study_opts grid = grid_of(cmd, args, nargs);
     struct console console;
+    struct shoal_cluster cluster;
     shoal_study *study = NULL;
-    shoal_status st;
+    shoal_status st = SHOAL_OK;
 
     console_init(&console, cmd->work.quiet, NULL);
-    st = shoal_study_open(&study, cmd->output, &grid);
+    if (cmd->simulate)
+        st = shoal_cluster_read(&cluster, cmd->simulate);
+    if (st == SHOAL_OK)
+        st = shoal_study_open(&study, cmd->output, &grid);
     if (st == SHOAL_OK && shoal_study_finished(study) > 0)
         console_log(&console, STYLE_DIM, "%s: going on, %zu of %zu runs are done", cmd->output,
                     shoal_study_finished(study), shoal_study_runs(study));
     if (st == SHOAL_OK)
         st = run_all(&console, study);
     if (st == SHOAL_OK)
-        st = show(&console, study, cmd);
+        st = show(&console, study, cmd, cmd->simulate ? &cluster : NULL);
     if (st == SHOAL_OK)
         st = check_any(study);
     shoal_study_close(study);
@@ -420,6 +442,13 @@ static const struct opt grid_opts[] = {
     {0},
 };
 
+static const struct opt beyond_opts[] = {
+    {"simulate", .kind = OPT_PATH, ON(simulate), .arg = "FILE",
+     .help = "predict the speedup on the cluster that this JSON file describes, by a formula that "
+             "runs of 1 rank and of several calibrate"},
+    {0},
+};
+
 const struct verb cmd_study = {
     .name = "shoal study",
     .summary = "measure how training scales, over a grid of runs",
@@ -440,6 +469,7 @@ const struct verb cmd_study = {
         (const struct opt_group[]){
             {"Output", output_opts, .at = 0},
             {"The grid", grid_opts, .at = 0},
+            {"Beyond this machine", beyond_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct study_cmd, work)},
             {0},
         },

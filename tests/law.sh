@@ -40,7 +40,7 @@ png.h          data/image.c
 mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c
-jansson.h      train/metrics.c serve/json.c study/series.c study/record.c
+jansson.h      train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c
 microhttpd.h   serve/http.c
 editline/      cli/prompt.c
 '

@@ -36,6 +36,7 @@ struct shoal_measures {
     double quality;  /* see quality_name */
     double target;   /* seconds to the loss that was asked for; infinite: never reached */
     double bytes;    /* sent to other ranks, by all */
+    double messages; /* that they were */
     double stale;    /* rounds that a change was late, on average */
     double computing, communicating, waiting, other; /* shares of the ranks' time */
     double cpu;      /* the share of the threads' time that they had a core */
@@ -150,8 +151,47 @@ SHOAL_API size_t shoal_study_cells(const shoal_study *study);
 SHOAL_API bool shoal_study_cell(const shoal_study *study, size_t i, struct shoal_study_cell *cell);
 /* The table for a terminal, for free(). */
 SHOAL_API shoal_status shoal_study_table(char **text, const shoal_study *study);
-/* Writes study.csv and report.html, and with `plots` each chart as a file. */
-SHOAL_API shoal_status shoal_study_report(const shoal_study *study, const char *plots);
+
+/* ---- Beyond this machine ----------------------------------------------------------
+ * A formula, not a simulation of messages (docs/studies.md): what a study measured on
+ * one worker and on several, carried over to more of them on other links. */
+
+struct shoal_cluster {
+    char name[64];
+    unsigned nodes;
+    unsigned cores;   /* of a node: ranks that it holds */
+    double bandwidth; /* bytes a second of a node's link, each way */
+    double latency;   /* seconds until a message is there */
+    double speed;     /* of a core, as a multiple of one where it was measured */
+    double jitter;    /* standard deviation of a rank's time, as a share of it */
+    unsigned workers[SHOAL_STUDY_AXIS]; /* to be predicted */
+    size_t nworkers;
+};
+
+/* A JSON object: name, nodes, cores, gigabits, microseconds, speed, jitter, workers. */
+SHOAL_API shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path);
+
+struct shoal_prediction {
+    double seconds; /* of training */
+    double computing, exchanging, wire, latency; /* seconds of a rank; those of a rank that does
+                                                    not wait go on at the same time */
+    double speedup, efficiency; /* against one worker there */
+    const char *limit;          /* the largest of the four: "computing", ... */
+};
+
+/* Of the strong series that begins at `cell`. False when it lacks a run of one rank, or
+ * of several. */
+SHOAL_API bool shoal_study_predict(const shoal_study *study, size_t cell,
+                                   const struct shoal_cluster *cluster, unsigned workers,
+                                   struct shoal_prediction *out);
+/* The table of all predictions, for free(); "" when there is none. */
+SHOAL_API shoal_status shoal_study_predictions(char **text, const shoal_study *study,
+                                               const struct shoal_cluster *cluster);
+
+/* Writes study.csv and report.html, and with `plots` each chart as a file. `cluster` may
+ * be NULL: nothing is predicted. */
+SHOAL_API shoal_status shoal_study_report(const shoal_study *study, const char *plots,
+                                          const struct shoal_cluster *cluster);
 
 #ifdef __cplusplus
 }

@@ -102,9 +102,7 @@ static bool first_of_line(const shoal_study *s, size_t cell, bool by_batch)
     return true;
 }
 
-/* What the cells of a line have in common; "" where all lines do. */
-static void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell,
-                      bool by_batch)
+void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch)
 {
     const struct shoal_study_opts *o = &s->opts;
     struct prose t = {0};
@@ -393,7 +391,8 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
     }
 }
 
-static shoal_status compose(struct prose *t, const shoal_study *s, const char *plots)
+static shoal_status compose(struct prose *t, const shoal_study *s, const char *plots,
+                            const struct shoal_cluster *cluster)
 {
     struct album a = {.page = t, .plots = plots};
     char title[96];
@@ -411,6 +410,8 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     album_begin(&a);
     curves_draw(&a, s);
     album_end(&a);
+    if (cluster)
+        predict_draw(&a, s, cluster);
     draw_runs(&a, s);
     page_section(t, "What limits each cell");
     prose_add(t, "<div class=\"wide\"><table>\n");
@@ -434,10 +435,11 @@ static shoal_status write_beside(const shoal_study *s, const char *name, const s
     return st;
 }
 
-shoal_status shoal_study_report(const shoal_study *s, const char *plots)
+shoal_status shoal_study_report(const shoal_study *s, const char *plots,
+                                const struct shoal_cluster *cluster)
 {
     struct prose page = {0}, csv = {0};
-    shoal_status st = compose(&page, s, plots);
+    shoal_status st = compose(&page, s, plots, cluster);
 
     if (st == SHOAL_OK)
         st = write_beside(s, "report.html", &page);

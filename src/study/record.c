@@ -25,9 +25,9 @@ static const struct {
     {                                                                                              \
 #name, offsetof(struct shoal_measures, name)                                               \
     }
-    F(seconds),  F(whole),  F(units),     F(rate),          F(steps),   F(loss),  F(held),
-    F(quality),  F(target), F(bytes),     F(stale),         F(cpu),     F(read),  F(memory),
-    F(gradient), F(lr),     F(computing), F(communicating), F(waiting), F(other),
+    F(seconds), F(whole),    F(units), F(rate),      F(steps),         F(loss),    F(held),
+    F(quality), F(target),   F(bytes), F(messages),  F(stale),         F(cpu),     F(read),
+    F(memory),  F(gradient), F(lr),    F(computing), F(communicating), F(waiting), F(other),
 #undef F
 };
 

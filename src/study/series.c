@@ -287,6 +287,7 @@ static void take_ranks(struct reader *r, const json_t *line)
 
     run->end.ranks = count_of(line, "ranks");
     run->end.bytes = real_of(line, "bytes_out");
+    run->end.messages = real_of(line, "messages");
     r->waited = real_of(line, "seconds_waiting");
     r->trained = real_of(line, "seconds_training");
     for (size_t i = 0; i < RUN_STALE; i++) {
@@ -430,6 +431,7 @@ static struct shoal_measures unmeasured(void)
                                    .quality = nan,
                                    .target = nan,
                                    .bytes = nan,
+                                   .messages = nan,
                                    .stale = nan,
                                    .computing = nan,
                                    .communicating = nan,

@@ -279,5 +279,15 @@ void findings_say(struct prose *t, const shoal_study *s, bool html);
  */
 
 void curves_draw(struct album *a, const shoal_study *s);
+/* What the cells of a line have in common, those that differ in workers or in batch. */
+void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch);
+
+/* ---- simulate.c -------------------------------------------------------------------------------
+ */
+
+/* A section of the page: the predicted speedup, time and table. */
+void predict_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *cluster);
+shoal_status cluster_parse(struct shoal_cluster *out, const char *path, const char *text,
+                           size_t len);
 
 #endif

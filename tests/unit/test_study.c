@@ -415,7 +415,7 @@ static void the_page_has_curves_beside_the_ideal(void **state)
         put_metrics(run.folder, 8, "the link is <full>");
         assert_int_equal(shoal_study_ended(s, run.number, 9, NULL), SHOAL_OK);
     }
-    assert_int_equal(shoal_study_report(s, scratch_path("plots")), SHOAL_OK);
+    assert_int_equal(shoal_study_report(s, scratch_path("plots"), NULL), SHOAL_OK);
     page = get(scratch_path("page/report.html"));
     assert_non_null(strstr(page, "Speedup, strong scaling"));
     assert_non_null(strstr(page, ">ideal</text>"));
@@ -430,6 +430,94 @@ static void the_page_has_curves_beside_the_ideal(void **state)
     assert_non_null(strstr(csv, "\n4,\"sync\",0,strong,2,0,8,0,9,1000,125,,1,0.25,2.5,2.25,,"));
     free(page);
     free(csv);
+    shoal_study_close(s);
+}
+
+/* ---- beyond this machine ---- */
+
+static struct shoal_cluster cluster_of(const char *more)
+{
+    struct shoal_cluster c;
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "{\"name\":\"c\",\"nodes\":8,\"gigabits\":%s,\"workers\":[1,2,4,8]}", more);
+    assert_int_equal(cluster_parse(&c, "c.json", text, strlen(text)), SHOAL_OK);
+    return c;
+}
+
+static void a_cluster_that_cannot_be_is_refused(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "[]",
+        "{}",
+        "{\"nodes\":2,\"gigabits\":1}",
+        "{\"nodes\":2,\"gigabits\":0,\"workers\":[1]}",
+        "{\"nodes\":2,\"gigabits\":1,\"workers\":[1,4]}",
+        "{\"nodes\":2,\"gigabits\":1,\"workers\":[2,1]}",
+        "{\"nodes\":2,\"gigabits\":1,\"jitter\":-1,\"workers\":[1]}",
+    };
+    struct shoal_cluster c;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        assert_int_equal(cluster_parse(&c, "c.json", texts[i], strlen(texts[i])), SHOAL_EFORMAT);
+        assert_non_null(strstr(shoal_error(), "c.json: found no good"));
+    }
+}
+
+/* Runs of 8 s on any number of ranks, which send 4,000 bytes for 1,000 words; those in
+ * step are the second half. */
+static void a_slow_link_limits_those_who_never_wait_and_those_who_do(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_cluster quick = cluster_of("1"), slow = cluster_of("0.000001");
+    struct shoal_prediction p;
+    shoal_study *s;
+
+    (void)state;
+    o.repeat = 1;
+    s = open_study("predict", &o);
+    for (size_t i = 0; i < 6; i++)
+        pass(s, 8);
+    assert_true(shoal_study_predict(s, 0, &quick, 1, &p));
+    near(p.speedup, 1);
+    assert_true(shoal_study_predict(s, 0, &quick, 8, &p));
+    near(p.computing, 1);
+    near(p.speedup, 8);
+    assert_string_equal(p.limit, "computing");
+    /* A rank of 4 sends 4,000 / 4 bytes, times (3/4) / (1/2), over 125 bytes a second. */
+    assert_true(shoal_study_predict(s, 0, &slow, 4, &p));
+    near(p.wire, 12);
+    near(p.seconds, 12);
+    assert_string_equal(p.limit, "wire");
+    assert_true(shoal_study_predict(s, 3, &slow, 4, &p));
+    near(p.seconds, 14);                                    /* in step: computing, then sending */
+    assert_false(shoal_study_predict(s, 1, &quick, 4, &p)); /* no run of one rank */
+    shoal_study_close(s);
+}
+
+static void what_is_predicted_is_said_to_be(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_cluster c = cluster_of("1");
+    shoal_study *s;
+    char *page, *text = NULL;
+
+    (void)state;
+    o.repeat = 1;
+    s = open_study("said", &o);
+    assert_int_equal(shoal_study_predictions(&text, s, &c), SHOAL_OK);
+    assert_string_equal(text, "");
+    free(text);
+    for (size_t i = 0; i < 6; i++)
+        pass(s, 8);
+    assert_int_equal(shoal_study_report(s, NULL, &c), SHOAL_OK);
+    page = get(scratch_path("said/report.html"));
+    assert_non_null(strstr(page, "not of runs"));
+    assert_non_null(strstr(page, "Speedup, predicted by a formula"));
+    free(page);
     shoal_study_close(s);
 }
 
@@ -449,6 +537,9 @@ int main(void)
         cmocka_unit_test(what_is_not_measured_survives_the_file),
         cmocka_unit_test(the_table_leaves_out_what_nobody_measured),
         cmocka_unit_test(the_page_has_curves_beside_the_ideal),
+        cmocka_unit_test(a_cluster_that_cannot_be_is_refused),
+        cmocka_unit_test(a_slow_link_limits_those_who_never_wait_and_those_who_do),
+        cmocka_unit_test(what_is_predicted_is_said_to_be),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -1,0 +1,332 @@
+/* What a cluster would make of a study, by a formula.
+ *
+ * Calibrated by the cell of one worker (what an example costs to compute) and by the
+ * next one of its series (what ranks send each other, and what packing and merging it
+ * costs). Then, for n ranks, with `share(n) = (n - 1) / n` of what a rank owns or learns
+ * being elsewhere:
+ *
+ *     computing   C / n                         C: processor time of the one worker
+ *     exchanging  bytes of a rank x its cost
+ *     wire        bytes that leave a node / bandwidth
+ *     latency     rounds x latency              2 log2 n for each step of a dense net
+ *     sync        T = computing x (1 + jitter x sqrt(2 ln n)) + exchanging + wire + latency
+ *     async       T = max(computing + exchanging, wire)
+ *
+ * docs/studies.md states what this leaves out. */
+#include "file/file.h"
+#include "study/study.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLUSTER_MOST = 1 << 20 };
+
+/* ---- the cluster ---- */
+
+static bool read_real(const json_t *from, const char *key, double least, double most, double *out)
+{
+    const json_t *x = json_object_get(from, key);
+
+    if (!x)
+        return true; /* it keeps its default */
+    *out = json_number_value(x);
+    return json_is_number(x) && *out >= least && *out <= most;
+}
+
+static bool read_workers(const json_t *list, struct shoal_cluster *c)
+{
+    if (!json_is_array(list) || json_array_size(list) == 0 ||
+        json_array_size(list) > SHOAL_STUDY_AXIS)
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_int_t n = json_integer_value(json_array_get(list, i));
+
+        if (n < 1 || n > 1000000 || (i > 0 && n <= c->workers[i - 1]) ||
+            (double)n > (double)c->nodes * c->cores)
+            return false;
+        c->workers[c->nworkers++] = (unsigned)n;
+    }
+    return true;
+}
+
+static const char *read_cluster(const json_t *from, struct shoal_cluster *c)
+{
+    const char *name = json_string_value(json_object_get(from, "name"));
+    double nodes = 0, cores = 1, gigabits = 0, microseconds = 50;
+
+    snprintf(c->name, sizeof c->name, "%s", name ? name : "a cluster");
+    if (!read_real(from, "nodes", 1, 1e6, &nodes) || nodes < 1)
+        return "nodes";
+    if (!read_real(from, "cores", 1, 1e5, &cores))
+        return "cores";
+    if (!read_real(from, "gigabits", 1e-6, 1e6, &gigabits) || !(gigabits > 0))
+        return "gigabits";
+    if (!read_real(from, "microseconds", 0, 1e7, &microseconds))
+        return "microseconds";
+    c->speed = 1;
+    if (!read_real(from, "speed", 1e-3, 1e3, &c->speed))
+        return "speed";
+    if (!read_real(from, "jitter", 0, 1, &c->jitter))
+        return "jitter";
+    c->nodes = (unsigned)nodes;
+    c->cores = (unsigned)cores;
+    c->bandwidth = gigabits * 1e9 / 8;
+    c->latency = microseconds * 1e-6;
+    return read_workers(json_object_get(from, "workers"), c) ? NULL : "workers";
+}
+
+shoal_status cluster_parse(struct shoal_cluster *out, const char *path, const char *text,
+                           size_t len)
+{
+    json_error_t error;
+    json_t *all = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
+    const char *bad;
+
+    *out = (struct shoal_cluster){.nodes = 0};
+    bad = json_is_object(all) ? read_cluster(all, out) : "JSON object";
+    json_decref(all);
+    if (bad)
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: found no good %s, want nodes, cores, gigabits, microseconds and "
+                          "workers that rise to nodes x cores at most",
+                          path, bad);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path)
+{
+    char *text = NULL;
+    size_t len = 0;
+    shoal_status st = stream_slurp(&text, &len, path, CLUSTER_MOST);
+
+    if (st == SHOAL_OK)
+        st = cluster_parse(out, path, text, len);
+    free(text);
+    return st;
+}
+
+/* ---- calibration ---- */
+
+struct calibration {
+    const struct shoal_measures *one, *some; /* of one rank, of `ranks` */
+    unsigned ranks;
+    bool waits; /* ranks wait for each other */
+};
+
+/* The processor, not the clock: others may have had the cores. */
+static double busy(double cpu)
+{
+    return cpu > 0 ? fmin(cpu, 1) : 1;
+}
+
+static bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
+{
+    const struct cell *c = &s->cells[cell];
+    const char *sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : "";
+
+    *k = (struct calibration){.ranks = 0};
+    if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK || !cell_best(s, cell))
+        return false;
+    k->one = &cell_best(s, cell)->m;
+    for (size_t i = 0; i < s->ncells && !k->some; i++)
+        if (i != cell && cell_base(s, i) == cell && cell_best(s, i) &&
+            cell_best(s, i)->m.bytes > 0) {
+            k->some = &cell_best(s, i)->m;
+            k->ranks = s->cells[i].workers;
+        }
+    /* Dense nets are in step by default, rows are not. */
+    k->waits = strncmp(sync, "async", 5) != 0 && strncmp(sync, "bounded", 7) != 0 &&
+               (*sync || isfinite(k->one->steps));
+    return k->some != NULL;
+}
+
+static double share(double n)
+{
+    return (n - 1) / n;
+}
+
+/* With a batch of each rank there are fewer steps the more ranks there are. */
+static double steps_of(const struct calibration *k, double n)
+{
+    bool same = fabs(k->some->steps - k->one->steps) < 0.1 * k->one->steps;
+
+    return same ? k->one->steps : k->one->steps / n;
+}
+
+static double bytes_of_rank(const struct calibration *k, double n)
+{
+    double more = share(n) / share(k->ranks);
+
+    if (isfinite(k->one->steps) && isfinite(k->some->steps))
+        return k->some->bytes / k->ranks / k->some->steps * more * steps_of(k, n);
+    return k->some->bytes / k->some->units * more * k->one->units / n;
+}
+
+static double rounds_of_rank(const struct calibration *k, double n)
+{
+    double each;
+
+    if (isfinite(k->one->steps))
+        return steps_of(k, n) * 2 * ceil(log2(n));
+    each = k->some->messages / k->ranks / (k->ranks - 1.0);
+    return isfinite(each) ? 2 * each * k->ranks / n : 0;
+}
+
+/* Processor seconds for a byte that is sent, of packing it and of merging it there. */
+static double cost_of_byte(const struct calibration *k)
+{
+    double waiting = k->some->waiting > 0 ? fmin(k->some->waiting, 0.99) : 0;
+    double spent = k->some->communicating * k->some->seconds * k->ranks;
+
+    return spent > 0 ? spent * fmin(busy(k->some->cpu) / (1 - waiting), 1) / k->some->bytes : 0;
+}
+
+/* ---- prediction ---- */
+
+static double wire_of(const struct calibration *k, const struct shoal_cluster *c, double n)
+{
+    double here = fmin(c->cores, n);
+
+    return here >= n ? 0 : bytes_of_rank(k, n) * here * (n - here) / (n - 1) / c->bandwidth;
+}
+
+static const char *largest(const struct shoal_prediction *p)
+{
+    const double parts[] = {p->computing, p->exchanging, p->wire, p->latency};
+    static const char *const names[] = {"computing", "exchanging", "wire", "latency"};
+    size_t most = 0;
+
+    for (size_t i = 1; i < 4; i++)
+        if (parts[i] > parts[most])
+            most = i;
+    return names[most];
+}
+
+bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_cluster *c,
+                         unsigned workers, struct shoal_prediction *out)
+{
+    struct calibration k;
+    double n = workers, alone;
+    struct shoal_prediction p = {.seconds = 0};
+
+    if (cell >= s->ncells || workers == 0 || !calibrate(&k, s, cell))
+        return false;
+    alone = k.one->seconds * busy(k.one->cpu) / c->speed;
+    p.computing = alone / n;
+    if (workers > 1) {
+        p.exchanging = bytes_of_rank(&k, n) * cost_of_byte(&k) / c->speed;
+        p.wire = wire_of(&k, c, n);
+        p.latency = k.waits && n > c->cores ? rounds_of_rank(&k, n) * c->latency : 0;
+    }
+    if (k.waits)
+        p.seconds =
+            p.computing * (1 + c->jitter * sqrt(2 * log(n))) + p.exchanging + p.wire + p.latency;
+    else
+        p.seconds = fmax(p.computing + p.exchanging, p.wire);
+    p.speedup = alone / p.seconds;
+    p.efficiency = p.speedup / n;
+    p.limit = largest(&p);
+    *out = p;
+    return true;
+}
+
+/* ---- shown ---- */
+
+static void add_rows(struct prose *t, const shoal_study *s, const struct shoal_cluster *c,
+                     size_t cell)
+{
+    struct shoal_prediction p;
+    char name[CHART_NAME];
+
+    line_name(name, s, &s->cells[cell], false);
+    for (size_t i = 0; i < c->nworkers; i++)
+        if (shoal_study_predict(s, cell, c, c->workers[i], &p))
+            prose_add(t, "%7u  %-24.24s  %9s  %7s  %10s  %9s  %10s  %9s  %9s  %s\n", c->workers[i],
+                      name, number_time(p.seconds).text, number_plain(p.speedup).text,
+                      number_share(p.efficiency).text, number_time(p.computing).text,
+                      number_time(p.exchanging).text, number_time(p.wire).text,
+                      number_time(p.latency).text, p.limit);
+}
+
+shoal_status shoal_study_predictions(char **text, const shoal_study *s,
+                                     const struct shoal_cluster *c)
+{
+    struct prose t = {0}, rows = {0};
+
+    *text = NULL;
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_base(s, i) == i)
+            add_rows(&rows, s, c, i);
+    prose_add(&t, "%s", "");
+    if (rows.bytes.len > 0)
+        prose_add(&t, "%7s  %-24s  %9s  %7s  %10s  %9s  %10s  %9s  %9s  %s\n%.*s", "workers", "",
+                  "time", "speedup", "efficiency", "computing", "exchanging", "wire", "latency",
+                  "largest", (int)rows.bytes.len, rows.bytes.at);
+    if (rows.status != SHOAL_OK)
+        t.status = rows.status;
+    prose_fini(&rows);
+    if (t.status == SHOAL_OK)
+        *text = t.bytes.at;
+    else
+        prose_fini(&t);
+    return t.status;
+}
+
+static void trace(struct chart *chart, const shoal_study *s, const struct shoal_cluster *c,
+                  size_t cell)
+{
+    struct shoal_prediction p;
+    char name[CHART_NAME];
+    struct line *line;
+
+    if (!shoal_study_predict(s, cell, c, 1, &p))
+        return;
+    line_name(name, s, &s->cells[cell], false);
+    line = chart_line(chart, strcmp(name, "measured") == 0 ? "predicted" : name);
+    for (size_t i = 0; i < c->nworkers; i++)
+        if (shoal_study_predict(s, cell, c, c->workers[i], &p))
+            line_add(chart, line, c->workers[i], p.speedup);
+}
+
+static struct chart *draw(const shoal_study *s, const struct shoal_cluster *c)
+{
+    struct chart *chart = chart_new("predicted", "Speedup, predicted by a formula");
+    struct line *ideal;
+
+    if (!chart)
+        return NULL;
+    snprintf(chart->x_label, sizeof chart->x_label, "ranks");
+    snprintf(chart->y_label, sizeof chart->y_label, "speedup");
+    chart->x_log = chart->y_log = c->workers[c->nworkers - 1] >= 16;
+    chart->from_zero = true;
+    chart->nx_ticks = c->nworkers;
+    for (size_t i = 0; i < c->nworkers; i++)
+        chart->x_ticks[i] = c->workers[i];
+    ideal = chart_line(chart, "ideal");
+    ideal->ideal = true;
+    for (size_t i = 0; i < c->nworkers; i++)
+        line_add(chart, ideal, c->workers[i], c->workers[i]);
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_base(s, i) == i)
+            trace(chart, s, c, i);
+    return chart;
+}
+
+void predict_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
+{
+    char title[128];
+
+    snprintf(title, sizeof title, "Predicted for %s", c->name);
+    page_section(a->page, title);
+    prose_add(a->page,
+              "<p>%u nodes of %u core%s, links of %s Gbit/s and %s microseconds. These are "
+              "the results of a formula that the runs above calibrate, not of runs.</p>\n",
+              c->nodes, c->cores, c->cores == 1 ? "" : "s", number_plain(c->bandwidth * 8e-9).text,
+              number_plain(c->latency * 1e6).text);
+    album_begin(a);
+    album_chart(a, draw(s, c), 2);
+    album_end(a);
+}
