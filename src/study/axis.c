@@ -132,7 +132,7 @@ struct short_number scale_tick(const struct scale *s, double x)
     if (fabs(shown) >= 1e6 || (shown != 0 && fabs(shown) < 1e-5))
         snprintf(n.text, sizeof n.text, "%.3g", shown);
     else if (s->log)
-        snprintf(n.text, sizeof n.text, "%.4g", shown);
+        snprintf(n.text, sizeof n.text, "%.7g", shown);
     else
         snprintf(n.text, sizeof n.text, "%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
     return n;

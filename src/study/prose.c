@@ -171,6 +171,6 @@ struct short_number number_plain(double x)
 
     if (!isfinite(x))
         return unknown();
-    snprintf(n.text, sizeof n.text, "%.4g", x);
+    snprintf(n.text, sizeof n.text, x == floor(x) && fabs(x) < 1e7 ? "%.0f" : "%.4g", x);
     return n;
 }

@@ -83,7 +83,7 @@ struct short_number number_short(double x);
 struct short_number number_bytes(double bytes);  /* "1.5 MiB" */
 struct short_number number_share(double share);  /* "12 %" */
 struct short_number number_time(double seconds); /* "0.123 s", "2:05 min" */
-struct short_number number_plain(double x);      /* four digits that matter */
+struct short_number number_plain(double x);      /* four digits that matter; counts whole */
 
 /* ---- chart.c: lines ---------------------------------------------------------------- */
 

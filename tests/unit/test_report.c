@@ -391,6 +391,8 @@ static void numbers_are_short(void **state)
     assert_string_equal(number_time(0.0123).text, "12.3 ms");
     assert_string_equal(number_time(INFINITY).text, "never");
     assert_string_equal(number_plain((double)NAN).text, "-");
+    assert_string_equal(number_plain(10000).text, "10000");
+    assert_string_equal(number_plain(0.123456).text, "0.1235");
 }
 
 int main(void)
