@@ -4,8 +4,8 @@
 #include <math.h>
 
 #define BOOST 0.5            /* see boost_of */
-#define BOOST_CBOW 0.2       /* its first rate is twice as high */
-#define BOOST_SOFTMAX (1.0 / 3)
+#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
+#define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
 
 /* ---- options ---- */
 
@@ -111,9 +111,9 @@ static double boost_of(const struct shoal_train_opts *o)
 
     if (o->deterministic || o->sync == SHOAL_AVERAGE || o->model == SHOAL_LOGREG)
         return 1;
-    if (o->loss == SHOAL_SOFTMAX)
-        return pow(sharing, o->model == SHOAL_CBOW ? BOOST_SOFTMAX : BOOST);
-    return pow(sharing, o->model == SHOAL_CBOW ? BOOST_CBOW : BOOST);
+    if (o->model != SHOAL_CBOW)
+        return pow(sharing, BOOST);
+    return fmin(pow(sharing, BOOST_CBOW), o->loss == SHOAL_SOFTMAX ? sharing : BOOST_CBOW_MOST);
 }
 
 static double usual_lr(const struct shoal_train_opts *o)

@@ -17,8 +17,8 @@ enum {
  * whatever was touched travels (docs/consistency.md). */
 enum {
     DUE = 128,           /* touches, of at most 255 that are counted */
-    FEW = 4,             /* ranks; beyond, rows are due after half of them */
-    SWEEP = 12288,       /* over the fourth power of the workers: rounds in which all travels */
+    FEW = 2,             /* ranks; beyond, rows are due after half of them */
+    SWEEP = 1536,        /* over the cube of the workers: rounds in which all travels */
     SWEEP_LEAST = 2,
     DUE_LINEAR = 32,     /* of a linear model, over the rows of a batch */
     SWEEP_LINEAR = 2048, /* likewise, over the square of the workers */
@@ -178,7 +178,7 @@ static unsigned due_of(const struct shoal_train_opts *o)
 static unsigned sweep_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
-    unsigned sweep = SWEEP / sharing / sharing / sharing / sharing;
+    unsigned sweep = SWEEP / sharing / sharing / sharing;
     unsigned linear = SWEEP_LINEAR / sharing / sharing;
 
     if (o->model == SHOAL_LOGREG)
