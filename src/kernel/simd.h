@@ -194,15 +194,23 @@ INLINE vf logsigmoid_of(vf x)
 /* The first n < VL floats at p; zeros after them. */
 INLINE vf load_part(const float *p, size_t n)
 {
+#if VBYTES == 64 && defined(__AVX512F__)
+    return (vf)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#else
     float part[VL] = {0};
 
     memcpy(part, p, n * sizeof *p);
     return load_any(part);
+#endif
 }
 
 INLINE void store_part(float *p, vf x, size_t n)
 {
+#if VBYTES == 64 && defined(__AVX512F__)
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)x);
+#else
     memcpy(p, &x, n * sizeof *p);
+#endif
 }
 
 #include "kernel/simd_vector.h"
