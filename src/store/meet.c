@@ -185,48 +185,85 @@ shoal_status store_round(struct store *s)
 
 /* ---- meeting ---- */
 
-/* All owners' rows of a table, in the order of the ranks and places. */
-static shoal_status gather_masters(struct store *s, struct shard *h, char **data, size_t **lens)
+enum { PIECE_BYTES = 1 << 20 }; /* of an owner's rows that are gathered at a time */
+
+/* The rows of a table by owner and place; an owner's begin where the one's before
+ * it end. */
+struct index {
+    uint32_t *rows; /* [rows of the table] */
+    size_t *begin;  /* [ranks + 1] */
+};
+
+static void index_free(struct index *x)
 {
-    size_t width = h->table->width * sizeof(float);
-    char *mine = mem_array(h->owned ? h->owned : 1, width);
+    free(x->rows);
+    free(x->begin);
+}
+
+static shoal_status index_fill(struct index *x, const struct store *s, const struct shard *h)
+{
+    x->rows = mem_array(h->table->rows, sizeof *x->rows);
+    x->begin = mem_array(s->ranks + 1, sizeof *x->begin);
+    if (!x->rows || !x->begin)
+        return SHOAL_ENOMEM;
+    for (size_t row = 0; row < h->table->rows; row++)
+        x->begin[h->owner[row] + 1]++;
+    for (unsigned r = 0; r < s->ranks; r++)
+        x->begin[r + 1] += x->begin[r];
+    for (uint32_t row = 0; row < h->table->rows; row++)
+        x->rows[x->begin[h->owner[row]] + h->place[row]] = row;
+    return SHOAL_OK;
+}
+
+/* Of `most` rows of the rank from the place on, as many as there are. */
+static size_t rows_from(const struct index *x, unsigned rank, size_t place, size_t most)
+{
+    size_t owned = x->begin[rank + 1] - x->begin[rank];
+    size_t left = place < owned ? owned - place : 0;
+
+    return left < most ? left : most;
+}
+
+/* All owners' rows from the place on, in the order of the ranks. */
+static shoal_status gather_piece(struct store *s, struct shard *h, const struct index *x,
+                                 size_t place, size_t most, char **data)
+{
+    size_t width = float_bytes(h), n = rows_from(x, s->rank, place, most), *lens = NULL;
+    char *mine = mem_array(n ? n : 1, width);
     shoal_status st = comm_agree(s->comm, mine ? SHOAL_OK : SHOAL_ENOMEM);
 
-    for (uint32_t i = 0; st == SHOAL_OK && i < h->owned; i++)
-        memcpy(mine + i * width, shard_row(h, h->master, i), width);
+    for (size_t i = 0; st == SHOAL_OK && i < n; i++)
+        memcpy(mine + i * width, shard_row(h, h->master, (uint32_t)(place + i)), width);
     if (st == SHOAL_OK)
-        st = comm_gather(s->comm, mine, h->owned * width, data, lens);
+        st = comm_gather(s->comm, mine, n * width, data, &lens);
+    for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
+        if (lens[r] != rows_from(x, r, place, most) * width)
+            st = shoal_fail(SHOAL_EFORMAT, "store: rank %u gave %zu bytes of table %s, want %zu", r,
+                            lens[r], h->table->name, rows_from(x, r, place, most) * width);
+    free(lens);
     free(mine);
     return st;
 }
 
-static shoal_status check_masters(const struct store *s, const struct shard *h, const size_t *lens)
+static void spread_piece(struct store *s, struct shard *h, const struct index *x, size_t place,
+                         size_t most, const char *data)
 {
-    size_t all = 0, width = h->table->width * sizeof(float);
+    size_t width = float_bytes(h);
 
     for (unsigned r = 0; r < s->ranks; r++)
-        all += lens[r];
-    if (all == h->table->rows * width)
-        return SHOAL_OK;
-    return shoal_fail(SHOAL_EFORMAT, "store: the owners of table %s gave %zu bytes, want %zu",
-                      h->table->name, all, h->table->rows * width);
+        for (size_t i = 0; i < rows_from(x, r, place, most); i++, data += width) {
+            uint32_t row = x->rows[x->begin[r] + place + i];
+
+            memcpy(shard_row(h, h->table->at, row), data, width);
+            memcpy(shard_row(h, h->base, row), data, width);
+        }
 }
 
-/* The tables, and all that is known of them, become the owners' rows. */
-static void spread_masters(struct store *s, struct shard *h, const char *data, const size_t *lens)
+/* What the others are known to have, they have now. */
+static void note_spread(struct store *s, struct shard *h)
 {
-    size_t width = h->table->width * sizeof(float), begin = 0;
     size_t owned = h->owned * h->table->stride * sizeof(float);
 
-    for (unsigned r = 0; r < s->ranks; begin += lens[r++])
-        for (uint32_t row = 0; row < h->table->rows; row++) {
-            const char *from = data + begin + h->place[row] * width;
-
-            if (h->owner[row] != r)
-                continue;
-            memcpy(shard_row(h, h->table->at, row), from, width);
-            memcpy(shard_row(h, h->base, row), from, width);
-        }
     for (unsigned r = 0; r < s->ranks; r++) {
         if (r != s->rank || s->opts.policy == SHOAL_SYNC)
             memcpy(shard_seen(h, r, 0), h->master, owned);
@@ -234,23 +271,36 @@ static void spread_masters(struct store *s, struct shard *h, const char *data, c
     }
 }
 
+/* The table, and all that is known of it, becomes the owners' rows; piece by piece,
+ * since memory that is new each time costs more than what is done in it. */
+static shoal_status publish_table(struct store *s, struct shard *h)
+{
+    size_t most = PIECE_BYTES / float_bytes(h) + 1, longest = 0;
+    struct index x = {0};
+    shoal_status st = comm_agree(s->comm, index_fill(&x, s, h));
+
+    for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
+        longest = x.begin[r + 1] - x.begin[r] > longest ? x.begin[r + 1] - x.begin[r] : longest;
+    for (size_t place = 0; st == SHOAL_OK && place < longest; place += most) {
+        char *data = NULL;
+
+        st = gather_piece(s, h, &x, place, most, &data);
+        if (st == SHOAL_OK)
+            spread_piece(s, h, &x, place, most, data);
+        free(data);
+    }
+    if (st == SHOAL_OK)
+        note_spread(s, h);
+    index_free(&x);
+    return st;
+}
+
 static shoal_status publish(struct store *s)
 {
     shoal_status st = SHOAL_OK;
 
-    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
-        struct shard *h = &s->shards[t];
-        size_t *lens = NULL;
-        char *data = NULL;
-
-        st = gather_masters(s, h, &data, &lens);
-        if (st == SHOAL_OK)
-            st = check_masters(s, h, lens);
-        if (st == SHOAL_OK)
-            spread_masters(s, h, data, lens);
-        free(data);
-        free(lens);
-    }
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
+        st = publish_table(s, &s->shards[t]);
     return st;
 }
 
