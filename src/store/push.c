@@ -8,7 +8,10 @@
  * changes have in common is left out (docs/consistency.md). */
 #define SHARE 0.375f
 
-enum { AHEAD = 2 }; /* rows between the prefetch of one and its turn */
+enum {
+    AHEAD = 2, /* rows of a message between the prefetch of one and its turn */
+    LINE = 4,  /* the same of rows to be pushed */
+};
 
 /* ---- numbers on the wire ---- */
 
@@ -360,13 +363,13 @@ static shoal_status send_open(struct store *s)
 /* The row is this rank's own: no message. */
 static void push_own(struct store *s, struct shard *h, uint32_t row)
 {
-    float *base = shard_row(h, h->base, row);
     uint32_t place = h->place[row];
+    float *base = shard_row(h, h->base, row), *master = shard_row(h, h->master, place);
 
     s->kernel->copy(s->mine, shard_row(h, h->table->at, row), h->table->width);
     merge(s, h, s->rank, place, s->mine, base);
-    memcpy(base, s->mine, h->table->width * sizeof *base);
-    refresh(s, h, row, shard_row(h, h->master, place));
+    s->kernel->renew(shard_row(h, h->table->at, row), s->mine, master, h->table->width);
+    memcpy(base, master, h->table->width * sizeof *base);
 }
 
 static shoal_status push_row(struct store *s, size_t t, uint32_t row)
@@ -408,36 +411,64 @@ static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
     return to == s->rank || s->opts.policy == SHOAL_SYNC || s->peers[to].out < CREDITS;
 }
 
-/* Pushes the rows from *at to `end` touched at least `due` times, a power of
- * two. With `stop` it stops at the first that may not travel yet. */
+/* The first row from `row` on that was touched at least `due` times, a power of two;
+ * else `end`. */
+static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsigned due)
+{
+    uint64_t mask = (0x100 - due) * 0x0101010101010101u, eight;
+
+    for (; row < end; row++) {
+        while (row % 8 == 0 && row + 8 <= end) {
+            memcpy(&eight, h->touches + row, sizeof eight);
+            if (eight & mask)
+                break;
+            row += 8;
+        }
+        if (row < end && __atomic_load_n(&h->touches[row], __ATOMIC_RELAXED) >= due)
+            return row;
+    }
+    return end;
+}
+
+static void fetch_row(const struct store *s, const struct shard *h, uint32_t row)
+{
+    size_t width = h->table->width;
+
+    fetch_ahead(shard_row(h, h->table->at, row), width);
+    fetch_ahead(shard_row(h, h->base, row), width);
+    if (h->owner[row] == s->rank)
+        fetch_ahead(shard_row(h, h->master, h->place[row]), width);
+}
+
+/* Pushes the rows from *at to `end` touched at least `due` times; they are fetched
+ * some turns before. With `stop` it stops at the first that may not travel yet. */
 static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t end, unsigned due,
                                bool stop)
 {
     struct shard *h = &s->shards[t];
-    uint64_t mask = (0x100 - due) * 0x0101010101010101u, eight;
+    uint32_t line[LINE], look = *at;
+    size_t first = 0, n = 0;
     shoal_status st = SHOAL_OK;
 
-    for (uint32_t row = *at; row < end && st == SHOAL_OK; row++) {
-        *at = row + 1;
-        if (row % 8 == 0 && row + 8 <= end) {
-            memcpy(&eight, h->touches + row, sizeof eight);
-            if ((eight & mask) == 0) {
-                row += 7;
-                *at = row + 1;
-                continue;
-            }
+    while (st == SHOAL_OK) {
+        uint32_t row;
+
+        for (; n < LINE && (look = next_due(h, look, end, due)) < end; look++) {
+            fetch_row(s, h, look);
+            line[(first + n++) % LINE] = look;
         }
-        if (__atomic_load_n(&h->touches[row], __ATOMIC_RELAXED) < due)
-            continue;
+        *at = n > 0 ? line[first % LINE] : end;
+        if (n == 0)
+            break;
+        row = line[first++ % LINE];
+        n--;
         if (may_push(s, h, row)) {
             st = push_row(s, t, row);
             continue;
         }
         s->held |= !h->flight[row];
-        if (stop) {
-            *at = row;
+        if (stop)
             break;
-        }
     }
     return st;
 }
