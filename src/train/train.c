@@ -248,11 +248,12 @@ static shoal_status meet(struct run *r)
 {
     struct done all = r->since;
     uint64_t chunk = r->at.chunk;
-    double seconds = r->at.seconds;
+    double began = clock_now(), seconds;
     shoal_status st = together_meet(r->with, &chunk, &all);
 
     r->at.chunk = chunk;
     count_up(r, &all);
+    seconds = r->at.seconds + clock_now() - began;
     if (st == SHOAL_OK)
         st = comm_broadcast(together_comm(r->with), 0, &seconds, sizeof seconds);
     r->at.seconds = seconds;
