@@ -17,8 +17,9 @@ enum {
  * whatever was touched travels (docs/consistency.md). */
 enum {
     DUE = 128,           /* touches, of at most 255 that are counted */
-    FEW = 2,             /* ranks; beyond, rows are due after half of them */
+    FEW = 2,             /* ranks; beyond, rows are due after half of them, or a quarter */
     SWEEP = 1536,        /* over the cube of the workers: rounds in which all travels */
+    SWEEP_CBOW = 2048,   /* the same, where hot rows travel more often */
     SWEEP_LEAST = 2,
     DUE_LINEAR = 32,     /* of a linear model, over the rows of a batch */
     SWEEP_LINEAR = 2048, /* likewise, over the square of the workers */
@@ -172,13 +173,16 @@ static unsigned due_of(const struct shoal_train_opts *o)
 {
     if (o->model == SHOAL_LOGREG)
         return linear_due(o);
-    return shoal_ranks_size(o->ranks) - o->servers > FEW ? DUE / 2 : DUE;
+    if (shoal_ranks_size(o->ranks) - o->servers <= FEW)
+        return DUE;
+    return o->model == SHOAL_CBOW ? DUE / 4 : DUE / 2;
 }
 
 static unsigned sweep_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
-    unsigned sweep = SWEEP / sharing / sharing / sharing;
+    unsigned first = o->model == SHOAL_CBOW ? SWEEP_CBOW : SWEEP;
+    unsigned sweep = first / sharing / sharing / sharing;
     unsigned linear = SWEEP_LINEAR / sharing / sharing;
 
     if (o->model == SHOAL_LOGREG)
