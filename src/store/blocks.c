@@ -85,8 +85,8 @@ static shoal_status check_pull(const struct store *s, unsigned from, const void 
                           "nothing", from, len);
     h = &s->shards[m->table];
     if (m->count > rows_fit(h))
-        return shoal_fail(SHOAL_EFORMAT, "store: rank %u asks for %u rows of table %s at once, want "
-                          "at most %zu", from, m->count, h->table->name, rows_fit(h));
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u asks for %u rows of table %s at once, "
+                          "want at most %zu", from, m->count, h->table->name, rows_fit(h));
     for (uint32_t i = 0; i < m->count; i++)
         if (message_place(m, 0, i) >= h->owned ||
             (i > 0 && message_place(m, 0, i) <= message_place(m, 0, i - 1)))

@@ -88,7 +88,8 @@ static shoal_status list_part(struct run *r, unsigned index, uint64_t chunk, siz
 }
 
 /* Only the first thread may speak to other ranks. */
-static shoal_status train_part(struct run *r, unsigned index, uint64_t chunk, size_t from, size_t to)
+static shoal_status train_part(struct run *r, unsigned index, uint64_t chunk, size_t from,
+                               size_t to)
 {
     if (index == 0)
         return train_looking(r, &r->workers[0], chunk, from, to);

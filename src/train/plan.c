@@ -213,8 +213,8 @@ shoal_status check_ranks(const struct shoal_train_opts *o)
                           "input depend on the ranks");
     if (o->replica == SHOAL_REPLICA_BLOCKS && !may_block(o))
         return shoal_fail(SHOAL_EINVAL, "train: --replica blocks with %u rank%s, want several, and "
-                          "neither --deterministic, --sync average, --loss softmax, --eval nor --publish",
-                          ranks, ranks == 1 ? "" : "s");
+                          "neither --deterministic, --sync average, --loss softmax, --eval nor "
+                          "--publish", ranks, ranks == 1 ? "" : "s");
     if (ranks > 1 && o->wire != SHOAL_WIRE_F32 && (o->deterministic || o->sync == SHOAL_AVERAGE))
         return shoal_fail(SHOAL_EINVAL, "train: --wire bf16 with --deterministic or --sync average, "
                           "where rows travel as they are; want f32");
