@@ -81,6 +81,22 @@ struct kernel_rule {
     float lr, l1, l2, beta;
 };
 
+/* Rows of sparse features with labels, learned one after the other. */
+struct kernel_rows {
+    float *at, *mine; /* packed rows of parameters, as of kernel_sparse */
+    uint32_t hot;
+    float *bias;           /* such a row; rules leave it unshrunk */
+    const uint64_t *start; /* [n + 1] row r has ids and values from start[r] to start[r + 1] */
+    const uint32_t *ids;
+    const float *values;   /* NULL: all 1 */
+    const uint8_t *label;  /* [n] 0 or 1 */
+    const float *weight;   /* [n] or NULL: all 1 */
+    float scale, positive; /* of all weights, and of class 1 */
+    float *margin;         /* [n] gets w . x + bias before the step */
+    size_t n;
+    size_t ahead; /* rows whose parameters are fetched before their turn; 0: they are at hand */
+};
+
 /* ---- narrow layers, samples side by side -------------------------------------------
  *
  * A matrix [rows][ld] has a row for each unit and a column for each sample; ld and
@@ -160,6 +176,9 @@ struct kernel {
      * changes count; but for sgd both begin at the value before the step. */
     float (*sparse_dot)(const struct kernel_sparse *s, const struct kernel_rule *r);
     void (*sparse_step)(const struct kernel_sparse *s, const struct kernel_rule *r, float g);
+    /* For each row in its turn: dot, then a step along (sigmoid(margin) - label) times how
+     * much the row counts. As the two above, but for rounding. */
+    void (*sparse_learn)(const struct kernel_rows *rows, const struct kernel_rule *r);
 
     /* Searching. Rows are aligned and padded as those of a table, of any dim.
      * dots: x[i * pitch + r] = in[i] . row r, for m vectors, padded too, and n

@@ -164,6 +164,7 @@ static void bag(const struct kernel_step *s)
 }
 
 #include "kernel/sparse.h"
+#include "kernel/sparse_learn.h"
 
 static void dots(float *x, size_t pitch, const float *const *in, size_t m, const float *rows,
                  size_t stride, size_t n, size_t dim)
@@ -249,6 +250,7 @@ const struct kernel kernel_scalar = {
     .bag = bag,
     .sparse_dot = sparse_dot,
     .sparse_step = sparse_step,
+    .sparse_learn = sparse_learn,
     .dots = dots,
     .squares = squares,
     .peak_add = peak_add,

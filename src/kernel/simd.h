@@ -173,6 +173,37 @@ INLINE vf sigmoid_of(vf x)
     return 1.0f / (1.0f + e);
 }
 
+INLINE float madd1(float a, float b, float c)
+{
+#ifdef __FMA__
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* The same of one number, where a whole vector would take longer. */
+INLINE float sigmoid1(float x)
+{
+    const float magic = 12582912.0f;
+    float y = x > 40.0f ? -40.0f : x < -40.0f ? 40.0f : -x;
+    float t = madd1(y, 1.44269504f, magic), n = t - magic;
+    float r = madd1(n, -1.42860677e-6f, madd1(n, -0.693145752f, y));
+    float p = madd1(r, 1.9875691500e-4f, 1.3981999507e-3f);
+    uint32_t power, bits;
+
+    p = madd1(p, r, 8.3334519073e-3f);
+    p = madd1(p, r, 4.1665795894e-2f);
+    p = madd1(p, r, 1.6666665459e-1f);
+    p = madd1(p, r, 5.0000001201e-1f);
+    p = madd1(p, r * r, r + 1.0f);
+    memcpy(&power, &t, sizeof power);
+    memcpy(&bits, &p, sizeof bits);
+    bits += power << 23;
+    memcpy(&p, &bits, sizeof p);
+    return 1.0f / (1.0f + p);
+}
+
 /* log sigmoid(x) = min(x, 0) - log(1 + e^-|x|); the logarithm by its series in
  * s = e / (2 + e), where s <= 1/3 and seven terms are enough. What is no number
  * stays none, min giving its second argument then, or nobody would notice. */
@@ -217,6 +248,7 @@ INLINE void store_part(float *p, vf x, size_t n)
 #include "kernel/simd_step.h"
 #include "kernel/simd_search.h"
 #include "kernel/sparse.h"
+#include "kernel/sparse_learn.h"
 #include "kernel/simd_net.h"
 
 const struct kernel SIMD_KERNEL = {
@@ -235,6 +267,7 @@ const struct kernel SIMD_KERNEL = {
     .bag = bag,
     .sparse_dot = sparse_dot,
     .sparse_step = sparse_step,
+    .sparse_learn = sparse_learn,
     .dots = dots,
     .squares = squares,
     .peak_add = peak_add,

@@ -182,6 +182,17 @@ static inline void ftrl_block(struct sparse_block *k, const struct kernel_rule *
     }
 }
 
+/* One after the other: a feature may stand in the row twice. */
+static inline void sparse_add(const struct kernel_sparse *s, size_t i, const struct sparse_block *k)
+{
+    for (size_t j = 0; j < k->n; j++) {
+        float *row = sparse_row(s, i + j, 2);
+
+        row[0] += k->a[j];
+        row[1] += k->b[j];
+    }
+}
+
 static void sparse_step(const struct kernel_sparse *s, const struct kernel_rule *r, float g)
 {
     struct sparse_block k;
@@ -196,11 +207,6 @@ static void sparse_step(const struct kernel_sparse *s, const struct kernel_rule 
             adagrad_block(&k, r, g);
         else
             ftrl_block(&k, r, g);
-        for (size_t j = 0; j < k.n; j++) {
-            float *row = sparse_row(s, i + j, 2);
-
-            row[0] += k.a[j];
-            row[1] += k.b[j];
-        }
+        sparse_add(s, i, &k);
     }
 }

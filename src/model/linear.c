@@ -8,6 +8,7 @@
 enum {
     AHEAD = 4,        /* rows whose weights are fetched before their turn */
     MARGINS = 128,    /* whose losses are computed together */
+    NEAR = 1 << 20,   /* bytes of weights that the nearest caches hold anyway */
 };
 
 /* One worker. Of a batch it holds the gradient of each feature that its rows have:
@@ -191,8 +192,9 @@ static float slope(struct linear_worker *w, uint64_t row, float margin, struct d
     return (p - (float)label) * weight * (label ? w->l->positive : 1);
 }
 
-static void train_rows(struct linear_worker *w, uint64_t from, uint64_t to,
-                       const struct kernel_rule *rule, struct done *done)
+/* In a private view, whose rows stand where their first touch put them. */
+static void train_private(struct linear_worker *w, uint64_t from, uint64_t to,
+                          const struct kernel_rule *rule, struct done *done)
 {
     const struct kernel *k = w->l->kernel;
     struct kernel_rule plain = *rule;
@@ -203,14 +205,48 @@ static void train_rows(struct linear_worker *w, uint64_t from, uint64_t to,
         struct kernel_sparse x = row_of(w, row), b = bias_of(w, &place);
         float g = slope(w, row, k->sparse_dot(&x, rule) + k->sparse_dot(&b, &plain), done);
 
-        if (row + AHEAD < to && !w->weights->slot)
-            fetch_row(w, row + AHEAD);
         k->sparse_step(&x, rule, g);
         k->sparse_step(&b, &plain, g);
-        count_touches(w->weights, x.ids, x.n);
-        count_touches(w->bias, b.ids, 1);
         done->rows += x.n + 1;
     }
+}
+
+static void note_losses(struct linear_worker *w, uint64_t from, size_t n, struct done *done)
+{
+    const struct clicks_view *v = w->l->rows;
+
+    for (size_t i = 0; i < n; i++) {
+        w->margin[i] = v->label[from + i] ? w->margin[i] : -w->margin[i];
+        w->weight[i] = v->weight ? v->weight[from + i] * w->l->scale : 1;
+    }
+    w->margins = n;
+    add_losses(w, done);
+}
+
+static void train_rows(struct linear_worker *w, uint64_t from, uint64_t to,
+                       const struct kernel_rule *rule, struct done *done)
+{
+    const struct linear_model *l = w->l;
+    const struct clicks_view *v = l->rows;
+    const struct view *t = w->weights;
+    struct kernel_rows rows = {.at = t->at, .mine = t->mine, .hot = t->hot, .ids = v->id,
+                               .bias = w->bias->hot ? w->bias->mine : w->bias->at,
+                               .values = v->value, .scale = l->scale, .positive = l->positive,
+                               .margin = w->margin};
+
+    rows.ahead = t->table->rows * t->stride * sizeof(float) > NEAR ? AHEAD : 0;
+    for (uint64_t row = from; row < to; row += rows.n) {
+        rows.n = to - row < MARGINS ? (size_t)(to - row) : MARGINS;
+        rows.start = v->start + row;
+        rows.label = v->label + row;
+        rows.weight = v->weight ? v->weight + row : NULL;
+        l->kernel->sparse_learn(&rows, rule);
+        note_losses(w, row, rows.n, done);
+    }
+    count_touches(w->weights, v->id + v->start[from], (size_t)(v->start[to] - v->start[from]));
+    for (uint64_t row = from; row < to && w->bias->touches; row++)
+        view_count(w->bias, 0);
+    done->rows += v->start[to] - v->start[from] + to - from;
 }
 
 static void gather(struct linear_worker *w, const struct clicks_view *v, uint64_t row, float g)
@@ -265,15 +301,18 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
 void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr, struct done *done)
 {
     struct kernel_rule rule = w->l->rule;
+    struct done here = {.words = to - from}; /* a neighbour of other workers' sums is not near */
     uint64_t batch = w->l->batch;
 
     rule.lr = lr;
-    if (batch == 1)
-        train_rows(w, from, to, &rule, done);
+    if (batch == 1 && w->weights->slot)
+        train_private(w, from, to, &rule, &here);
+    else if (batch == 1)
+        train_rows(w, from, to, &rule, &here);
     for (uint64_t row = from; batch > 1 && row < to; row += batch)
-        train_batch(w, row, to - row < batch ? to : row + batch, &rule, done);
-    done->words += to - from;
-    add_losses(w, done);
+        train_batch(w, row, to - row < batch ? to : row + batch, &rule, &here);
+    add_losses(w, &here);
+    done_add(done, &here);
 }
 
 /* ---- asking ---- */

@@ -12,7 +12,7 @@
 enum { WEIGHTS, OFFSET };
 
 enum {
-    HOT_FEATURES = 4096, /* of which each thread has copies */
+    HOT_FLOATS = 16384,  /* of features of which each thread has copies: the first that fit */
     LOOK_ROWS = 1024,    /* between looks at other ranks, or one batch */
     LOOK_CROWDED = 256,
     CHUNK_LEAST = 64,
@@ -102,7 +102,7 @@ shoal_status shoal_logreg_plan(struct shoal_train_plan *plan, const shoal_clicks
     if (o->deterministic)
         plan->work_bytes += workers_of(o) * view_bytes(&tables[WEIGHTS], features);
     else
-        plan->work_bytes += workers_of(o) * 2 * HOT_FEATURES * width * sizeof(float);
+        plan->work_bytes += workers_of(o) * 2 * HOT_FLOATS * sizeof(float);
     if (o->logreg.valid)
         plan->work_bytes += clicks_view(o->logreg.valid)->values * sizeof(uint32_t) +
                             (sizeof(uint32_t) << v->bits);
@@ -181,7 +181,7 @@ static void lay_out(struct run *r)
                               .round = o->batch, .apart = APART,
                               .look = whole_batches(LOOK_ROWS, o->batch),
                               .look_crowded = whole_batches(LOOK_CROWDED, o->batch),
-                              .hot = HOT_FEATURES};
+                              .hot = HOT_FLOATS / (uint32_t)linear_width(o->logreg.optimizer)};
     r->look_every = o->logreg.eval_every;
     r->batch = o->batch;
 }
@@ -350,10 +350,13 @@ shoal_status shoal_train_logreg(shoal_logreg **out, const shoal_clicks *data,
 {
     struct clicks clicks = {.data = data, .rows = clicks_view(data)};
     struct run r = {.opts = opts, .task = &clicks_task, .own = &clicks,
-                    .from = {.fingerprint = shoal_clicks_fingerprint(data),
-                             .units = shoal_clicks_rows(data)}};
-    shoal_status st = begin(&r);
+                    .from = {.units = shoal_clicks_rows(data)}};
+    shoal_status st;
 
+    /* Only checkpoints ask for it, and it takes a look at every byte. */
+    if (opts->checkpoint)
+        r.from.fingerprint = shoal_clicks_fingerprint(data);
+    st = begin(&r);
     *out = NULL;
     if (st == SHOAL_OK)
         st = run_all(&r);

@@ -143,6 +143,63 @@ static void steps_follow_their_formulas_for_every_length(void **state)
             }
 }
 
+/* One row after the other by the formulas, on t->want; the bias is never pulled to 0. */
+static void learn_slowly(struct trial *t, struct kernel_rows *rows, float *bias, double *margin)
+{
+    struct kernel_rule plain = t->rule;
+
+    plain.l1 = plain.l2 = 0;
+    for (size_t r = 0; r < rows->n; r++) {
+        double g, label = rows->label[r];
+
+        margin[r] = weight_of(&plain, bias);
+        for (uint64_t i = rows->start[r]; i < rows->start[r + 1]; i++)
+            margin[r] += weight_of(&t->rule, t->want + t->ids[i] * t->width) *
+                         (rows->values ? (double)rows->values[i] : 1);
+        g = (1 / (1 + exp(-margin[r])) - label) * (label > 0 ? (double)rows->positive : 1);
+        if (rows->weight)
+            g *= (double)rows->weight[r] * (double)rows->scale;
+        for (uint64_t i = rows->start[r]; i < rows->start[r + 1]; i++)
+            step_of(&t->rule, t->want + t->ids[i] * t->width,
+                    g * (rows->values ? (double)rows->values[i] : 1));
+        step_of(&plain, bias, g);
+    }
+}
+
+static void rows_are_learned_each_by_a_dot_and_a_step(void **state)
+{
+    static const uint8_t label[] = {1, 0, 1};
+    static const float weight[] = {1, 0.5f, 2};
+
+    (void)state;
+    for (size_t k = 0; k < ntables; k++)
+        for (int kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
+            for (size_t n = 0; n <= LONGEST; n++) {
+                uint64_t start[] = {0, n / 5, n / 5, n};
+                float bias[2] = {0.3f, 0.2f}, want[2] = {0.3f, 0.2f}, margin[3];
+                double sums[3];
+                struct kernel_rows rows = {.bias = bias, .start = start, .label = label,
+                                           .weight = n % 2 ? weight : NULL, .scale = 0.9f,
+                                           .positive = 1.5f, .margin = margin, .n = 3,
+                                           .ahead = n % 4};
+                struct trial t;
+
+                trial_make(&t, kind, n, n * 7 + (size_t)kind);
+                rows.at = t.at;
+                rows.mine = t.mine;
+                rows.hot = t.x.hot;
+                rows.ids = t.ids;
+                rows.values = t.x.values;
+                learn_slowly(&t, &rows, want, sums);
+                tables[k]->sparse_learn(&rows, &t.rule);
+                trial_check(&t, tables[k]->name);
+                for (size_t r = 0; r < 3; r++)
+                    assert_true(fabs((double)margin[r] - sums[r]) < 2e-5);
+                for (size_t i = 0; i < t.width; i++)
+                    assert_true(fabsf(bias[i] - want[i]) < 3e-6f);
+            }
+}
+
 static void a_feature_that_stands_twice_moves_twice(void **state)
 {
     static const uint32_t ids[] = {3, 3};
@@ -346,6 +403,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_follow_their_formulas_for_every_length),
+        cmocka_unit_test(rows_are_learned_each_by_a_dot_and_a_step),
         cmocka_unit_test(a_feature_that_stands_twice_moves_twice),
         cmocka_unit_test(a_batch_moves_along_the_gradient),
         cmocka_unit_test(the_loss_is_that_before_the_step),
