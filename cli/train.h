@@ -118,6 +118,8 @@ extern const struct verb train_logreg;
 bool job_clicks(const struct job *job); /* whether it trains a click model */
 /* Plans, trains, saves. */
 shoal_status job_run_logreg(struct job *job);
+/* Text becomes rows in memory; SHOAL_ELIMIT when that is no place for them. */
+shoal_status job_keep_clicks(struct job *job, const char *const *inputs, size_t ninputs);
 /* Text becomes a file of clicks. */
 shoal_status job_encode_clicks(struct job *job, const char *path, const char *const *inputs,
                                size_t ninputs);

@@ -278,6 +278,12 @@ static shoal_status check_new(const char *folder)
 
 static shoal_status open_text(struct job *job, const char *const *inputs, size_t n)
 {
+    shoal_status st = SHOAL_ELIMIT;
+
+    if (!job->train.checkpoint && job_clicks(job))
+        st = job_keep_clicks(job, inputs, n);
+    if (st != SHOAL_ELIMIT)
+        return st;
     if (!job->train.checkpoint)
         return encode_for_now(job, inputs, n);
     if (!job->train.resume)

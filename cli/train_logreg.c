@@ -37,6 +37,33 @@ shoal_status job_encode_clicks(struct job *job, const char *path, const char *co
     return st;
 }
 
+/* Rows take about as much memory as their text, but some, and what is compressed, more. */
+#define TEXT_GROWS 8
+
+/* Whether rows are kept in memory: nobody else needs them, there is room, and each input can
+ * be read again if they do not fit after all. */
+static bool keeps_rows(const struct job *job, const char *const *inputs, size_t ninputs)
+{
+    struct shoal_clicks_plan plan;
+
+    return shoal_ranks_size(job->ranks) <= 1 &&
+           shoal_clicks_plan(&plan, job->output, inputs, ninputs, &job->read) == SHOAL_OK &&
+           !plan.streamed && plan.input_bytes < plan.memory_free / TEXT_GROWS;
+}
+
+shoal_status job_keep_clicks(struct job *job, const char *const *inputs, size_t ninputs)
+{
+    struct shoal_clicks_stats stats = {0};
+    shoal_status st = SHOAL_ELIMIT;
+
+    job->read.watch = console_watch(&job->console);
+    if (keeps_rows(job, inputs, ninputs))
+        st = shoal_clicks_read(&job->clicks, inputs, ninputs, &job->read, &stats);
+    if (st == SHOAL_OK)
+        show_clicks(job, &stats);
+    return st;
+}
+
 /* What is held out is read as the data was. */
 static shoal_status open_valid(struct job *job)
 {
