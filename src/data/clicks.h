@@ -138,9 +138,10 @@ struct click_block {
 struct click_text;
 
 /* Borrows inputs until click_text_close. Looks into the first of them: *way is then
- * owned by the text. */
+ * owned by the text. `live`: what a pipe has so far is a block, as soon as a line ends;
+ * else blocks do not depend on how it came. */
 shoal_status click_text_open(struct click_text **out, const struct inputs *inputs,
-                             const struct shoal_clicks_opts *opts, bool unlabelled);
+                             const struct shoal_clicks_opts *opts, bool unlabelled, bool live);
 const struct click_way *click_text_way(const struct click_text *t);
 /* The next block; false when there is none left. */
 bool click_text_next(struct click_text *t, struct click_block *b);

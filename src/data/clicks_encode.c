@@ -295,7 +295,7 @@ static shoal_status reading_open(struct reading *e, const char *path, const char
     e->all.tmp_dir = !path ? NULL : opts->tmp_dir ? opts->tmp_dir : e->folder;
     if (st == SHOAL_OK)
         st = census_init(&e->census, opts->bits);
-    return st == SHOAL_OK ? click_text_open(&e->text, &e->inputs, opts, false) : st;
+    return st == SHOAL_OK ? click_text_open(&e->text, &e->inputs, opts, false, false) : st;
 }
 
 /* ---- ids ---- */

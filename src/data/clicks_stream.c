@@ -24,7 +24,7 @@ shoal_status click_stream_open(struct click_stream **out, const char *const *pat
         st = inputs_expand(&s->inputs, paths, npaths);
     }
     if (st == SHOAL_OK)
-        st = click_text_open(&s->text, &s->inputs, opts, unlabelled);
+        st = click_text_open(&s->text, &s->inputs, opts, unlabelled, true);
     if (st == SHOAL_OK)
         *out = s;
     else

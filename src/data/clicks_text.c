@@ -11,7 +11,7 @@ struct click_text {
     pthread_mutex_t lock;
     const struct inputs *inputs;
     struct click_way way;
-    bool csv;
+    bool csv, live;
 
     size_t input;          /* the one being read */
     struct stream *stream; /* NULL between inputs */
@@ -51,17 +51,43 @@ static uint64_t total_size(const struct inputs *in)
 
 /* ---- reading ---- */
 
+/* Whether what comes is given out as it comes. */
+static bool is_live(const struct click_text *t)
+{
+    return t->live && !t->inputs->at[t->input].regular;
+}
+
 /* Appends up to a block of new bytes. */
 static shoal_status read_more(struct click_text *t, struct bytes *to)
 {
+    bool live = is_live(t);
     size_t got = 0;
     shoal_status st = bytes_reserve(to, CLICK_BLOCK + CLICK_PAD);
 
     if (st == SHOAL_OK)
-        st = stream_read(t->stream, to->at + to->len, CLICK_BLOCK, &got);
+        st = (live ? stream_some : stream_read)(t->stream, to->at + to->len, CLICK_BLOCK, &got);
     to->len += got;
     t->bytes += got;
-    t->ended = got < CLICK_BLOCK;
+    t->ended = got < (live ? 1 : CLICK_BLOCK);
+    return st;
+}
+
+static bool has_line(const struct click_text *t, const struct bytes *b)
+{
+    const char *end = b->at + b->len;
+    bool inside = false;
+
+    return t->csv ? csv_record_end(b->at, end, &inside) < end : memchr(b->at, '\n', b->len) != NULL;
+}
+
+/* The head of an input, by which it is recognised: of one that is live a line will do. */
+static shoal_status read_head(struct click_text *t)
+{
+    shoal_status st = read_more(t, &t->carry);
+
+    while (st == SHOAL_OK && is_live(t) && !t->ended && t->carry.len < CLICK_BLOCK &&
+           !has_line(t, &t->carry))
+        st = read_more(t, &t->carry);
     return st;
 }
 
@@ -81,7 +107,7 @@ static shoal_status open_input(struct click_text *t)
     t->first = true;
     t->carry.len = 0;
     if (st == SHOAL_OK)
-        st = read_more(t, &t->carry);
+        st = read_head(t);
     if (st == SHOAL_OK)
         drop_mark(&t->carry);
     return st;
@@ -259,7 +285,7 @@ static shoal_status look(struct click_text *t, const struct shoal_clicks_opts *o
 }
 
 shoal_status click_text_open(struct click_text **out, const struct inputs *inputs,
-                             const struct shoal_clicks_opts *opts, bool unlabelled)
+                             const struct shoal_clicks_opts *opts, bool unlabelled, bool live)
 {
     struct click_text *t = mem_array(1, sizeof *t);
     shoal_status st;
@@ -269,6 +295,9 @@ shoal_status click_text_open(struct click_text **out, const struct inputs *input
         return SHOAL_ENOMEM;
     pthread_mutex_init(&t->lock, NULL);
     t->inputs = inputs;
+    t->csv = opts->format == SHOAL_CLICKS_CSV;
+    /* How rows look may take more than a line to say. */
+    t->live = live && opts->format != SHOAL_CLICKS_AUTO && (!t->csv || opts->numeric);
     pulse_begin(&t->pulse, &opts->watch, "read", "bytes", total_size(inputs));
     st = look(t, opts, unlabelled);
     if (st == SHOAL_OK)

@@ -41,6 +41,9 @@ shoal_status stream_open(struct stream **out, const char *path);
 /* Fills up to cap bytes; *got < cap only at the end. Truncated or corrupt
  * compressed data fails. */
 shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got);
+/* The same, but only what is there, waiting for no more than one byte; *got is 0 only at
+ * the end. cap > 0. */
+shoal_status stream_some(struct stream *s, void *buf, size_t cap, size_t *got);
 /* Whether the bytes are read as they lie in the file. */
 bool stream_plain(const struct stream *s);
 /* Goes on from a byte of a plain file; pipes decline. */

@@ -323,6 +323,12 @@ shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got)
     return st;
 }
 
+shoal_status stream_some(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    *got = 0;
+    return s->fill(s, buf, cap, got);
+}
+
 bool stream_plain(const struct stream *s)
 {
     return s->fill == plain_fill;

@@ -89,6 +89,31 @@ try calm shoal train logreg rows.svm -q --valid bad.svm -o x.shoal
 try shoal train logreg empty.svm -q -o x.shoal
 try shoal predict model.shoal empty.svm
 
+# The next row is written when the answer to the one before was read: who waits for a
+# whole block waits for ever.
+echo "a slow pipe is answered line by line:"
+ask()
+{
+    mkfifo rows answers
+    timeout 60 shoal predict "$1" - <rows >answers &
+    exec 3>rows 4<answers
+    while IFS= read -r row; do
+        printf '%s\n' "$row" >&3
+        IFS= read -r answer <&4 || break
+        echo "$answer"
+    done
+    printf '%s' "${2-}" >&3
+    exec 3>&-
+    cat <&4
+    exec 4<&-
+    wait $!
+    rm rows answers
+}
+head -3 test.svm | ask model.shoal "$(sed -n 4p test.svm)"
+head -4 test.svm >four.svm
+shoal predict model.shoal four.svm
+rm four.svm
+
 echo "what cannot be:"
 try shoal train logreg
 try shoal train logreg rows.svm
