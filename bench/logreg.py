@@ -4,7 +4,8 @@
     SHOAL_DATA=folder bench/logreg.py BUILD [--tables speed,sets,batches] [--rows 1000000] [--repeat 3]
 
 speed     generated rows, from text (parsing included) and from the encoded file, with one thread
-          and with two; scikit-learn's SGDClassifier, fit alone and with load_svmlight_file. All
+          and with two, and by two processes of one thread at once, which share nothing: what
+          two threads could reach on this machine; scikit-learn's SGDClassifier, fit alone and with load_svmlight_file. All
           take turns and the best of --repeat counts; held-out log-loss stands beside each speed.
 sets      a9a against liblinear's `train -s 0`, and criteo-10k, where the folder has them
 batches   rows of a step x policy x ranks, for the same number of rows
@@ -100,6 +101,21 @@ class Bench:
         done['traffic'] = next((line for line in lines if line['event'] == 'ranks'), None)
         return done, wall
 
+    def twice(self, data, *options):
+        """Rows a second of two runs at once: of their training, and of their wall clock."""
+        began = time.time()
+        runs = [subprocess.Popen([self.shoal, 'train', 'logreg', data, '-q', '--threads', '1',
+                                  '--metrics', self.path(f'metrics{i}.json'), '-o',
+                                  self.path(f'model{i}.shoal'), *options]) for i in range(2)]
+        if any(p.wait() != 0 for p in runs):
+            raise RuntimeError('one of two runs failed')
+        wall = time.time() - began
+        rate = 0
+        for i in range(2):
+            with open(self.path(f'metrics{i}.json')) as f:
+                rate += next(x['rows_per_second'] for x in map(json.loads, f) if x['event'] == 'done')
+        return rate, 2 * self.args.rows / wall
+
     # ---- speed ----
 
     def speed(self):
@@ -122,9 +138,20 @@ class Bench:
                     _, wall = self.train(self.path(f'train.{fmt}'), '--optimizer', 'sgd',
                                          '--threads', threads)
                     note(f'sgd, text ({fmt}), {threads} thread(s)', rows / wall, float('nan'))
+            for name in ('sgd', 'ftrl'):
+                # Several epochs, so that both train at once for most of the time.
+                note(f'{name}, encoded, 2 processes',
+                     self.twice(self.path('train.shoal'), '--optimizer', name, '--epochs', '4')[0],
+                     float('nan'))
+            note('sgd, text (tsv), 2 processes',
+                 self.twice(self.path('train.tsv'), '--optimizer', 'sgd')[1], float('nan'))
         print(f'\n{"shoal":34} {"rows/s":>10}  log-loss')
         for name, (rate, loss) in best.items():
             print(f'{name:34} {millions(rate):>10}  {loss:.4f}')
+        for name in ('sgd, encoded', 'ftrl, encoded', 'sgd, text (tsv)'):
+            one = best[f'{name}, 1 thread(s)'][0]
+            print(f'{name}: two threads {best[f"{name}, 2 thread(s)"][0] / one:.2f} times one, two '
+                  f'processes {best[f"{name}, 2 processes"][0] / one:.2f} times')
         self.results['speed'] = {k: {'rows_per_second': r, 'log_loss': l}
                                  for k, (r, l) in best.items()}
         self.sklearn(best)

@@ -109,6 +109,11 @@ static double boost_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
 
+    /* The mean of n replicas moves a weight by an n-th of what they found apart. Ftrl's sums
+     * are of one rate, which may not change with the ranks. */
+    if (o->model == SHOAL_LOGREG && o->sync == SHOAL_AVERAGE && !o->deterministic &&
+        o->logreg.optimizer != SHOAL_FTRL)
+        return sharing;
     if (o->deterministic || o->sync == SHOAL_AVERAGE || o->model == SHOAL_LOGREG)
         return 1;
     if (o->model != SHOAL_CBOW)

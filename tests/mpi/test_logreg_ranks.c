@@ -155,6 +155,16 @@ static void average_learns_a_little_less_than_one_rank(void)
     check_within("average:4", o, batched, 0.03);
 }
 
+static void averaged_sgd_learns_as_well_as_one_rank(void)
+{
+    struct shoal_train_opts o = usual(SHOAL_SGD);
+    double want = train_alone(NULL, &o);
+
+    o.sync = SHOAL_AVERAGE;
+    o.staleness = 4;
+    check_good("average:4 of sgd", o, want);
+}
+
 static void sgd_and_adagrad_do_too(void)
 {
     struct shoal_train_opts o = in_batches();
@@ -339,6 +349,7 @@ int main(void)
     PASSES(bounded_learns_as_well_as_one_rank);
     PASSES(sync_learns_as_well_as_one_rank);
     PASSES(average_learns_a_little_less_than_one_rank);
+    PASSES(averaged_sgd_learns_as_well_as_one_rank);
     PASSES(sgd_and_adagrad_do_too);
     if (size > 1)
         PASSES(with_servers_as_well);
