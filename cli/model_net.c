@@ -200,10 +200,12 @@ int predict_net(const struct samples_cmd *read, const struct continue_cmd *how, 
 
     signals_release();
     console_init(&console, false, "-");
+    if (st == SHOAL_OK && sees_pictures(net)) {
+        st = predict_pictures(net, inputs, ninputs);
+        ninputs = 0;
+    }
     for (size_t i = 0; i < ninputs && st == SHOAL_OK; i++)
-        if (sees_pictures(net))
-            st = predict_picture(net, inputs[i], ninputs > 1);
-        else if (!shoal_net_continues(net))
+        if (!shoal_net_continues(net))
             st = predict_file(net, read, inputs[i]);
         else
             st = how->generate > 0 ? generate(net, how, inputs[i]) : show_next(net, how, inputs[i]);

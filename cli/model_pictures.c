@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LIKELIEST = 5 };
+enum { LIKELIEST = 5, AT_ONCE = 1024 };
 
 bool sees_pictures(const shoal_net *net)
 {
@@ -49,13 +49,18 @@ static void print_likeliest(const shoal_net *net, const char *path, float *y)
     }
 }
 
-shoal_status predict_picture(const shoal_net *net, const char *path, bool several)
+shoal_status predict_pictures(const shoal_net *net, const char *const *paths, size_t n)
 {
-    float *y = console_alloc(shoal_net_outputs(net) * sizeof *y);
-    shoal_status st = shoal_net_predict_picture(net, path, y);
+    size_t out = shoal_net_outputs(net), done;
+    float *y = console_alloc(AT_ONCE * out * sizeof *y);
+    shoal_status st = SHOAL_OK;
 
-    if (st == SHOAL_OK)
-        print_likeliest(net, several ? path : NULL, y);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
+        st = shoal_net_predict_pictures(net, paths + i, n - i < AT_ONCE ? n - i : AT_ONCE, y,
+                                        &done);
+        for (size_t k = 0; k < done; k++)
+            print_likeliest(net, n > 1 ? paths[i + k] : NULL, y + k * out);
+    }
     free(y);
     return st;
 }

@@ -98,8 +98,8 @@ shoal_status info_net_checkpoint(struct console *c, const char *path);
 /* ---- model_pictures.c: nets of pictures -------------------------------------------------- */
 
 bool sees_pictures(const shoal_net *net);
-/* Prints the likeliest classes of a JPEG or PNG file. */
-shoal_status predict_picture(const shoal_net *net, const char *path, bool several);
+/* Prints the likeliest classes of JPEG or PNG files. */
+shoal_status predict_pictures(const shoal_net *net, const char *const *paths, size_t n);
 /* The names of its classes, if they have any. */
 void info_classes(struct console *c, const shoal_net *net);
 /* confusion is [classes][classes], zeroed. */

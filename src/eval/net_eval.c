@@ -40,7 +40,7 @@ static shoal_status asking_init(struct asking *a, const shoal_net *net, size_t m
     a->x = mem_map(most * net->net->inputs * sizeof *a->x);
     if (!a->x)
         return SHOAL_ENOMEM;
-    return net->net->ops->worker_new(&a->worker, net->net, most, 1);
+    return net->net->ops->worker_new(&a->worker, net->net, most, net->net->alone ? 0 : 1);
 }
 
 static void asking_fini(struct asking *a)
@@ -65,7 +65,7 @@ shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, f
 {
     size_t in = net->net->inputs, out = net->net->outputs;
     struct asking a;
-    shoal_status st = asking_init(&a, net, AT_ONCE);
+    shoal_status st = asking_init(&a, net, n < AT_ONCE ? n : AT_ONCE);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
         size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;

@@ -2,10 +2,11 @@
 #include "eval/eval.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { AT_ONCE = 128 }; /* pictures */
+enum { AT_ONCE = 128, TOGETHER = 64 }; /* pictures of a set; files */
 
 static bool shape_of(const shoal_net *t, unsigned shape[3])
 {
@@ -46,7 +47,7 @@ void shoal_net_class(const shoal_net *t, size_t i, char *name, size_t cap)
         snprintf(name, cap, "%zu", i);
 }
 
-/* ---- one picture ---- */
+/* ---- files ---- */
 
 static shoal_status need_pictures(const shoal_net *t, unsigned shape[3])
 {
@@ -55,29 +56,116 @@ static shoal_status need_pictures(const shoal_net *t, unsigned shape[3])
     return shoal_fail(SHOAL_EINVAL, "net: is '%s', want a net of pictures", t->net->spec);
 }
 
-shoal_status shoal_net_predict_picture(const shoal_net *t, const char *path, float *y)
-{
+/* Files that threads read side by side. */
+struct reading {
+    const shoal_net *net;
     unsigned shape[3];
+    const char *const *paths;
+    size_t n;
+    atomic_size_t next;
+    float *x;         /* [n][inputs] */
+    shoal_status *st; /* [n] */
+};
+
+static shoal_status read_one(const struct reading *r, size_t i, uint8_t *pixels)
+{
+    size_t in = r->net->net->inputs;
     struct picture p = {0};
-    uint8_t *pixels = mem_array(t->net->inputs, 1);
-    float *x = mem_array(t->net->inputs, sizeof *x);
-    shoal_status st = pixels && x ? need_pictures(t, shape) : SHOAL_ENOMEM;
+    shoal_status st = picture_read(&p, r->paths[i], r->shape[0]);
 
     if (st == SHOAL_OK)
-        st = picture_read(&p, path, shape[0]);
-    if (st == SHOAL_OK)
-        st = picture_fit(pixels, &p, shape[1], shape[2]);
-    for (size_t i = 0; i < t->net->inputs && st == SHOAL_OK; i++)
-        x[i] = pixels[i];
-    if (st == SHOAL_OK)
-        st = shoal_net_predict(t, x, 1, y);
+        st = picture_fit(pixels, &p, r->shape[1], r->shape[2]);
+    for (size_t k = 0; k < in && st == SHOAL_OK; k++)
+        r->x[i * in + k] = pixels[k];
     picture_fini(&p);
-    free(pixels);
-    free(x);
     return st;
 }
 
-/* ---- many ---- */
+static shoal_status read_some(void *ctx, unsigned index)
+{
+    struct reading *r = ctx;
+    uint8_t *pixels = mem_array(r->net->net->inputs, 1);
+    size_t i;
+
+    (void)index;
+    while (pixels && (i = atomic_fetch_add(&r->next, 1)) < r->n)
+        r->st[i] = read_one(r, i, pixels);
+    free(pixels);
+    return pixels ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* Those before the first that cannot be read. Its sentence is said again here, for
+ * another thread may have read it. */
+static shoal_status read_all(struct reading *r, size_t *good)
+{
+    unsigned threads = pool_threads(0);
+    shoal_status st = pool_run(threads < r->n ? threads : (unsigned)r->n, read_some, r);
+    uint8_t *pixels;
+
+    *good = 0;
+    while (st == SHOAL_OK && *good < r->n && r->st[*good] == SHOAL_OK)
+        ++*good;
+    if (st != SHOAL_OK || *good == r->n)
+        return st;
+    pixels = mem_array(r->net->net->inputs, 1);
+    st = pixels ? read_one(r, *good, pixels) : SHOAL_ENOMEM;
+    free(pixels);
+    return st;
+}
+
+/* Those before the first that cannot be read are answered. */
+static shoal_status predict_some(struct reading *r, struct asker *asker, float *y, size_t *good)
+{
+    size_t in = r->net->net->inputs, out = r->net->net->outputs;
+    shoal_status st, asked = SHOAL_OK;
+    const float *x[TOGETHER];
+    float *answer[TOGETHER];
+
+    atomic_store(&r->next, 0);
+    st = read_all(r, good);
+    for (size_t i = 0; i < *good; i++) {
+        x[i] = r->x + i * in;
+        answer[i] = y + i * out;
+    }
+    if (*good > 0)
+        asked = asker_ask(asker, x, *good, answer);
+    return asked == SHOAL_OK ? st : asked;
+}
+
+shoal_status shoal_net_predict_pictures(const shoal_net *t, const char *const *paths, size_t n,
+                                        float *y, size_t *done)
+{
+    size_t most = n < TOGETHER ? n : TOGETHER, good = 0;
+    struct reading r = {.net = t};
+    struct asker *asker = NULL;
+    shoal_status st = need_pictures(t, r.shape);
+
+    *done = 0;
+    if (st != SHOAL_OK || n == 0)
+        return st;
+    r.x = mem_array(most * t->net->inputs, sizeof *r.x);
+    r.st = mem_array(most, sizeof *r.st);
+    st = r.x && r.st ? asker_new(&asker, t, most) : SHOAL_ENOMEM;
+    while (*done < n && st == SHOAL_OK) {
+        r.paths = paths + *done;
+        r.n = n - *done < most ? n - *done : most;
+        st = predict_some(&r, asker, y + *done * t->net->outputs, &good);
+        *done += good;
+    }
+    asker_free(asker);
+    free(r.x);
+    free(r.st);
+    return st;
+}
+
+shoal_status shoal_net_predict_picture(const shoal_net *t, const char *path, float *y)
+{
+    size_t done;
+
+    return shoal_net_predict_pictures(t, &path, 1, y, &done);
+}
+
+/* ---- sets ---- */
 
 static shoal_status match_classes(const shoal_net *t, shoal_images *set)
 {

@@ -97,7 +97,8 @@ struct net_ops {
     /* The same sums without a gradient, as the trained net would answer. */
     shoal_status (*measure)(void *worker, const float *params, const struct net_batch *b,
                             struct net_sums *sums);
-    /* y [n][outputs]: probabilities of classes, or values. */
+    /* y [n][outputs]: probabilities of classes, or values. From one predict of a worker
+     * to its next the numbers at params stay. */
     shoal_status (*predict)(void *worker, const float *params, const float *x, size_t n, float *y);
 };
 

@@ -381,8 +381,10 @@ static shoal_status vgg_gradient(void *worker, const float *params, const struct
                                  struct net_sums *sums)
 {
     struct vgg_worker *w = worker;
-    shoal_status st = forward(w, params, b, true, grads, hooks);
+    shoal_status st;
 
+    w->kept = NULL;
+    st = forward(w, params, b, true, grads, hooks);
     if (st != SHOAL_OK)
         return st;
     net_loss_rows(w->net, b, scale, false, w->h[w->vgg->linears], sums);
@@ -394,7 +396,10 @@ static shoal_status vgg_measure(void *worker, const float *params, const struct 
                                 struct net_sums *sums)
 {
     struct vgg_worker *w = worker;
-    shoal_status st = forward(w, params, b, false, NULL, NULL);
+    shoal_status st;
+
+    w->kept = NULL;
+    st = forward(w, params, b, false, NULL, NULL);
 
     if (st == SHOAL_OK)
         net_loss_rows(w->net, b, 1, true, w->h[w->vgg->linears], sums);
@@ -409,6 +414,8 @@ static shoal_status vgg_predict(void *worker, const float *params, const float *
     const struct net *net = w->net;
     shoal_status st = SHOAL_OK;
 
+    if (w->kept != params)
+        w->kept = NULL;
     for (size_t i = 0; i < n && st == SHOAL_OK; i += w->batch) {
         struct net_batch b = {.n = n - i < w->batch ? n - i : w->batch, .x = x + i * net->inputs};
         float *z = w->h[w->vgg->linears];
@@ -416,6 +423,7 @@ static shoal_status vgg_predict(void *worker, const float *params, const float *
         st = forward(w, params, &b, false, NULL, NULL);
         if (st != SHOAL_OK)
             break;
+        w->kept = params;
         net_loss_rows(net, &b, 1, true, z, &(struct net_sums){0});
         memcpy(y + i * net->outputs, z, b.n * net->outputs * sizeof *y);
     }

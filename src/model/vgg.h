@@ -67,6 +67,7 @@ struct vgg_worker {
     const struct vgg *vgg;
     struct conv_work work;
     size_t batch;
+    const float *kept; /* the parameters whose weights u holds; NULL: they may have changed */
     float *y[VGG_MAX_UNITS], *a[VGG_MAX_UNITS], *u[VGG_MAX_UNITS];
     struct unit_norm norm[VGG_MAX_UNITS];
     float *parts;                 /* [batch][2][channels] of the widest unit */

@@ -130,7 +130,8 @@ static shoal_status unit_forward(struct vgg_worker *w, const float *params, size
     struct phase p = phase_of(w, i);
     shoal_status st;
 
-    conv_prepare(&w->work, c, weight, w->u[i]);
+    if (w->kept != params)
+        conv_prepare(&w->work, c, weight, w->u[i]);
     st = conv_forward(&w->work, c, c->how == CONV_COLUMNS ? weight : w->u[i],
                       i == 0 ? b->x : w->a[i - 1], b->n, w->y[i], measure ? w->parts : NULL);
     if (st == SHOAL_OK && measure) {

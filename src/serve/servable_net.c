@@ -12,7 +12,7 @@
 
 enum {
     AT_ONCE = 64,   /* samples that one asks about in a call */
-    PICTURES = 16,  /* the same of pictures, whose layers take more memory */
+    PICTURES = 64,
     LIKELIEST = 5,  /* classes of an answer */
     ASKERS = 64,    /* kept for the next */
     CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
