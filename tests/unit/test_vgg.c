@@ -332,6 +332,32 @@ static void predictions_are_probabilities_whatever_the_batch(void **state)
     trial_fini(&t);
 }
 
+/* Predictions keep weights as they prepared them; training in between is seen. */
+static void predictions_follow_the_weights(void **state)
+{
+    struct trial t;
+    const struct tensor *weight;
+    float before[3], after[3], fresh[3];
+    void *other;
+
+    (void)state;
+    trial_init(&t, true, 3, 8, 8, 0, "0", 8);
+    weight = net_find(t.net, "features.4.weight");
+    assert_int_equal(t.net->ops->predict(t.worker, t.params, t.x, 1, before), SHOAL_OK);
+    assert_int_equal(t.net->ops->predict(t.worker, t.params, t.x, 1, after), SHOAL_OK);
+    assert_memory_equal(before, after, sizeof before);
+    loss_at(&t, t.params, t.grads);
+    for (size_t i = 0; i < weight->size; i++)
+        t.params[weight->at + i] *= i % 2 ? 2 : -1;
+    assert_int_equal(t.net->ops->predict(t.worker, t.params, t.x, 1, after), SHOAL_OK);
+    assert_int_equal(t.net->ops->worker_new(&other, t.net, 8, 1), SHOAL_OK);
+    assert_int_equal(t.net->ops->predict(other, t.params, t.x, 1, fresh), SHOAL_OK);
+    t.net->ops->worker_free(other);
+    assert_memory_equal(after, fresh, sizeof fresh);
+    assert_memory_not_equal(after, before, sizeof before);
+    trial_fini(&t);
+}
+
 /* ---- hooks ---- */
 
 struct heard {
@@ -491,6 +517,7 @@ int main(void)
         cmocka_unit_test(running_statistics_move_by_a_tenth_and_serve_the_answer),
         cmocka_unit_test(a_bias_before_batch_norm_only_moves_the_running_mean),
         cmocka_unit_test(predictions_are_probabilities_whatever_the_batch),
+        cmocka_unit_test(predictions_follow_the_weights),
         cmocka_unit_test(gradients_are_ready_from_the_end_to_the_beginning),
         cmocka_unit_test(statistics_are_shared_when_wished),
         cmocka_unit_test(an_empty_batch_has_no_gradient),

@@ -105,6 +105,28 @@ static size_t likeliest(const float *y)
 
 /* ---- truths ---- */
 
+/* More files than go through the net at once, one that is none among them. */
+static void check_together(const shoal_net *net, const float *green)
+{
+    enum { FILES = 70 };
+    const char *paths[FILES];
+    float *y = malloc(FILES * CLASSES * sizeof *y);
+    size_t done;
+
+    assert_non_null(y);
+    for (size_t i = 0; i < FILES; i++)
+        paths[i] = "new.png";
+    assert_int_equal(shoal_net_predict_pictures(net, paths, FILES, y, &done), SHOAL_OK);
+    assert_int_equal(done, FILES);
+    for (size_t i = 0; i < FILES * CLASSES; i++)
+        assert_true(fabsf(y[i] - green[i % CLASSES]) < 1e-5f);
+    paths[67] = "none.png";
+    assert_int_equal(shoal_net_predict_pictures(net, paths, FILES, y, &done), SHOAL_ENOENT);
+    assert_error_has("none.png");
+    assert_int_equal(done, 67);
+    free(y);
+}
+
 static void a_net_learns_colours_and_names_them(void **state)
 {
     struct shoal_vgg_opts o = small(6);
@@ -143,6 +165,7 @@ static void a_net_learns_colours_and_names_them(void **state)
     shoal_net_class(again, 1, name, sizeof name);
     assert_string_equal(name, "green");
     assert_true(fabsf(y[0] + y[1] + y[2] - 1) < 1e-5f);
+    check_together(again, y);
     shoal_net_close(net);
     shoal_net_close(again);
     shoal_images_close(data);
