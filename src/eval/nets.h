@@ -70,4 +70,18 @@ shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most);
 shoal_status asker_ask(struct asker *a, const float *const *x, size_t n, float *const *y);
 void asker_free(struct asker *a);
 
+/* ---- nextword.c ---- */
+
+/* The same for next words: up to `most` texts at a time, CONTINUED at most. */
+enum { CONTINUED = 16 };
+struct continuer;
+struct continuation {
+    const char *text;
+    struct shoal_hit *hits; /* [k] likeliest first */
+    size_t k, found;        /* k >= 1; found is 0 when no word of the text is known */
+};
+shoal_status continuer_new(struct continuer **out, const shoal_net *net, size_t most);
+shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks, size_t n);
+void continuer_free(struct continuer *c);
+
 #endif

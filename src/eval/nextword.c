@@ -1,6 +1,7 @@
 /* Next words: their ranks behind a predicted vector, and the continuation of text. */
 #include "eval/eval.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -172,19 +173,6 @@ static size_t last_words(const shoal_net *net, const char *text, size_t length, 
     return found;
 }
 
-static void to_probabilities(float *scores, size_t n)
-{
-    float top = scores[0];
-    double total = 0;
-
-    for (size_t w = 1; w < n; w++)
-        top = scores[w] > top ? scores[w] : top;
-    for (size_t w = 0; w < n; w++)
-        total += (double)(scores[w] = expf(scores[w] - top));
-    for (size_t w = 0; w < n; w++)
-        scores[w] /= (float)total;
-}
-
 static size_t take_best(const float *p, size_t n, struct shoal_hit *hits, size_t k)
 {
     size_t found = 0;
@@ -202,59 +190,133 @@ static size_t take_best(const float *p, size_t n, struct shoal_hit *hits, size_t
     return found;
 }
 
-struct question {
-    size_t length;
-    float *x, *y, *scores, *prior;
+struct continuer {
+    const shoal_net *net;
+    const struct kernel *kernel;
+    struct asker *asker;
+    size_t most, length; /* texts; words that the net sees of each */
+    float *x;            /* [most][length][dim] */
+    float *y;            /* [most][dim] */
+    float *scores;       /* [most][words] */
+    float *prior;        /* [words] */
     float weight;
 };
 
-static shoal_status question_init(struct question *q, const shoal_net *net)
+static shoal_status continuer_room(struct continuer *c)
 {
-    const char *weight;
+    const struct net *net = c->net->net;
 
-    *q = (struct question){0};
+    c->x = mem_array(c->most * net->inputs, sizeof *c->x);
+    c->y = mem_array(c->most * net->outputs, sizeof *c->y);
+    c->scores = mem_array(c->most * c->net->vectors.rows, sizeof *c->scores);
+    c->prior = words_prior(c->net->words);
+    return c->x && c->y && c->scores && c->prior ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static shoal_status continuer_init(struct continuer *c)
+{
+    const struct net *net = c->net->net;
+    const char *weight = shoal_net_fact(c->net, "weight");
+    shoal_status st;
+
+    c->weight = weight ? strtof(weight, NULL) : 1;
+    if (!(c->weight >= 0 && isfinite(c->weight)) || net->inputs % net->outputs != 0)
+        return shoal_fail(SHOAL_EFORMAT, "net: the weight of its vectors is %g, want 0 or more",
+                          (double)c->weight);
+    c->length = net->inputs / net->outputs;
+    st = kernel_choose(&c->kernel);
+    if (st == SHOAL_OK)
+        st = continuer_room(c);
+    return st == SHOAL_OK ? asker_new(&c->asker, c->net, c->most) : st;
+}
+
+shoal_status continuer_new(struct continuer **out, const shoal_net *net, size_t most)
+{
+    struct continuer *c;
+    shoal_status st;
+
+    *out = NULL;
     if (!net->words)
         return shoal_fail(SHOAL_EINVAL, "net: predicts no words, want one from `shoal train "
                           "nextword`");
-    weight = shoal_net_fact(net, "weight");
-    q->weight = weight ? strtof(weight, NULL) : 1;
-    if (!(q->weight >= 0 && isfinite(q->weight)) || net->net->inputs % net->net->outputs != 0)
-        return shoal_fail(SHOAL_EFORMAT, "net: the weight of its vectors is %g, want 0 or more",
-                          (double)q->weight);
-    q->length = net->net->inputs / net->net->outputs;
-    q->x = mem_array(net->net->inputs, sizeof *q->x);
-    q->y = mem_array(net->net->outputs, sizeof *q->y);
-    q->scores = mem_array(net->vectors.rows, sizeof *q->scores);
-    q->prior = words_prior(net->words);
-    return q->x && q->y && q->scores && q->prior ? SHOAL_OK : SHOAL_ENOMEM;
+    c = mem_array(1, sizeof *c);
+    if (!c)
+        return SHOAL_ENOMEM;
+    *c = (struct continuer){.net = net, .most = most};
+    st = continuer_init(c);
+    if (st == SHOAL_OK)
+        *out = c;
+    else
+        continuer_free(c);
+    return st;
 }
 
-static void question_fini(struct question *q)
+void continuer_free(struct continuer *c)
 {
-    free(q->x);
-    free(q->y);
-    free(q->scores);
-    free(q->prior);
+    if (!c)
+        return;
+    asker_free(c->asker);
+    free(c->x);
+    free(c->y);
+    free(c->scores);
+    free(c->prior);
+    free(c);
+}
+
+/* The likeliest of scores [words], which are spoilt. */
+static void take_likeliest(const struct continuer *c, struct continuation *a, float *scores)
+{
+    size_t words = c->net->vectors.rows;
+    float top, total = c->kernel->exps(scores, c->prior, &top, words);
+
+    a->found = take_best(scores, words, a->hits, a->k);
+    for (size_t i = 0; i < a->found; i++)
+        a->hits[i].score /= total;
+}
+
+shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks, size_t n)
+{
+    const struct net *net = c->net->net;
+    const float *x[CONTINUED];
+    float *y[CONTINUED];
+    struct continuation *known[CONTINUED];
+    size_t m = 0;
+    shoal_status st;
+
+    assert(n <= c->most && n <= CONTINUED);
+    for (size_t i = 0; i < n; i++) {
+        float *at = c->x + m * net->inputs;
+
+        asks[i]->found = 0;
+        if (last_words(c->net, asks[i]->text, c->length, at) == 0)
+            continue;
+        x[m] = at;
+        y[m] = c->y + m * net->outputs;
+        known[m++] = asks[i];
+    }
+    if (m == 0)
+        return SHOAL_OK;
+    st = asker_ask(c->asker, x, m, y);
+    if (st == SHOAL_OK)
+        st = multiply(&c->net->vectors, c->y, m, c->weight, c->scores);
+    for (size_t i = 0; i < m && st == SHOAL_OK; i++)
+        take_likeliest(c, known[i], c->scores + i * c->net->vectors.rows);
+    return st;
 }
 
 shoal_status shoal_nextword_predict(const shoal_net *net, const char *text, struct shoal_hit *hits,
                                     size_t k, size_t *found)
 {
-    struct question q;
-    shoal_status st = question_init(&q, net);
+    struct continuation one = {.text = text, .hits = hits, .k = k};
+    struct continuation *ask = &one;
+    struct continuer *c = NULL;
+    shoal_status st = k > 0 ? continuer_new(&c, net, 1) : SHOAL_OK;
 
-    *found = 0;
-    if (st == SHOAL_OK && last_words(net, text, q.length, q.x) == 0)
+    if (st == SHOAL_OK && k > 0)
+        st = continuer_ask(c, &ask, 1);
+    if (st == SHOAL_OK && one.found == 0 && k > 0)
         st = shoal_fail(SHOAL_ENOENT, "net: none of the words of '%.60s' is known", text);
-    if (st == SHOAL_OK)
-        st = shoal_net_predict(net, q.x, 1, q.y);
-    if (st == SHOAL_OK)
-        st = score_words(&(struct word_ranks){&net->vectors, q.prior, q.weight}, q.y, 1,
-                         q.scores);
-    if (st == SHOAL_OK) {
-        to_probabilities(q.scores, net->vectors.rows);
-        *found = take_best(q.scores, net->vectors.rows, hits, k);
-    }
-    question_fini(&q);
+    *found = st == SHOAL_OK ? one.found : 0;
+    continuer_free(c);
     return st;
 }

@@ -1,17 +1,30 @@
 /* Nets that continue text: words in, the likeliest next words out. */
+#include "eval/eval.h"
 #include "file/file.h"
 #include "serve/servable.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = 10, WORDS_MAX = 1000, TEXT_MAX = 1 << 16 };
+enum {
+    WORDS = 10,
+    WORDS_MAX = 1000,
+    TEXT_MAX = 1 << 16,
+    KEPT = 8, /* continuers, for the next */
+};
+
+struct text_model {
+    shoal_net *net;
+    pthread_mutex_t lock;
+    struct continuer *kept[KEPT]; /* nobody uses them now */
+    size_t n;
+};
 
 struct text_sample {
     char *text;
-    struct shoal_hit *hits; /* [k] */
-    size_t k, found;
+    struct continuation asked;
 };
 _Static_assert(sizeof(struct text_sample) <= SAMPLE_MAX, "a sample fits");
 
@@ -28,29 +41,42 @@ static bool matches(const char *path, const char *kind)
     return words;
 }
 
-static shoal_status text_open(void **model, const char *path)
+static void nextword_close(void *model)
 {
-    shoal_net *net = NULL;
-    shoal_status st = shoal_net_open(&net, path);
+    struct text_model *m = model;
 
-    if (st == SHOAL_OK && !shoal_net_continues(net)) {
-        shoal_net_close(net);
+    while (m->n > 0)
+        continuer_free(m->kept[--m->n]);
+    pthread_mutex_destroy(&m->lock);
+    shoal_net_close(m->net);
+    free(m);
+}
+
+static shoal_status nextword_open(void **model, const char *path)
+{
+    struct text_model *m = mem_array(1, sizeof *m);
+    shoal_status st = m ? shoal_net_open(&m->net, path) : SHOAL_ENOMEM;
+
+    if (st != SHOAL_OK) {
+        free(m);
+        return st;
+    }
+    pthread_mutex_init(&m->lock, NULL);
+    if (!shoal_net_continues(m->net)) {
+        nextword_close(m);
         return shoal_fail(SHOAL_EFORMAT,
                           "%s: found a net without words, want one that continues "
                           "text",
                           path);
     }
-    *model = net;
-    return st;
+    *model = m;
+    return SHOAL_OK;
 }
 
-static void text_close(void *model)
+static void nextword_describe(const void *model, struct description *out)
 {
-    shoal_net_close(model);
-}
+    const struct text_model *m = model;
 
-static void text_describe(const void *model, struct description *out)
-{
     *out = (struct description){
         .platform = "shoal_nextword",
         .input = {"text", "BYTES", {-1}, 1},
@@ -59,7 +85,7 @@ static void text_describe(const void *model, struct description *out)
     };
     out->facts[0].key = "parameters";
     snprintf(out->facts[0].value, sizeof out->facts[0].value, "%llu",
-             (unsigned long long)shoal_net_parameters(model));
+             (unsigned long long)shoal_net_parameters(m->net));
 }
 
 static shoal_status keep_text(struct text_sample *s, const char *text, size_t len)
@@ -67,14 +93,15 @@ static shoal_status keep_text(struct text_sample *s, const char *text, size_t le
     if (len == 0 || len > TEXT_MAX || memchr(text, '\0', len))
         return shoal_fail(SHOAL_EINVAL, "found %zu bytes of text, want 1 to %d", len, TEXT_MAX);
     s->text = mem_array(len + 1, 1);
-    s->hits = mem_array(s->k, sizeof *s->hits);
-    if (!s->text || !s->hits)
+    s->asked.hits = mem_array(s->asked.k, sizeof *s->asked.hits);
+    if (!s->text || !s->asked.hits)
         return SHOAL_ENOMEM;
     memcpy(s->text, text, len);
+    s->asked.text = s->text;
     return SHOAL_OK;
 }
 
-static shoal_status text_read(const void *model, const struct instance *in, void *sample)
+static shoal_status nextword_read(const void *model, const struct instance *in, void *sample)
 {
     struct text_sample *s = sample;
     const char *text =
@@ -83,7 +110,7 @@ static shoal_status text_read(const void *model, const struct instance *in, void
     shoal_status st = instance_u64(in, "k", 1, WORDS_MAX, &k);
 
     (void)model;
-    s->k = (size_t)k;
+    s->asked.k = (size_t)k;
     if (st != SHOAL_OK)
         return st;
     if (in->bytes)
@@ -93,51 +120,79 @@ static shoal_status text_read(const void *model, const struct instance *in, void
     return keep_text(s, text, strlen(text));
 }
 
-static void text_forget(void *sample)
+static void nextword_forget(void *sample)
 {
     struct text_sample *s = sample;
 
     free(s->text);
-    free(s->hits);
+    free(s->asked.hits);
 }
 
 /* All words of the vocabulary are looked at. */
-static bool text_cheap(const void *model, const void *sample)
+static bool nextword_cheap(const void *model, const void *sample)
 {
     (void)model;
     (void)sample;
     return false;
 }
 
-static shoal_status text_run(const void *model, void *const *samples, size_t n)
+static shoal_status continuer_take(struct text_model *m, struct continuer **out)
 {
-    shoal_status st = SHOAL_OK;
+    *out = NULL;
+    pthread_mutex_lock(&m->lock);
+    if (m->n > 0)
+        *out = m->kept[--m->n];
+    pthread_mutex_unlock(&m->lock);
+    return *out ? SHOAL_OK : continuer_new(out, m->net, CONTINUED);
+}
 
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        struct text_sample *s = samples[i];
-
-        st = shoal_nextword_predict(model, s->text, s->hits, s->k, &s->found);
-        if (st == SHOAL_ENOENT) /* no word of it is known: nobody else's failure */
-            st = SHOAL_OK;
+static void continuer_give(struct text_model *m, struct continuer *c)
+{
+    pthread_mutex_lock(&m->lock);
+    if (m->n < KEPT) {
+        m->kept[m->n++] = c;
+        c = NULL;
     }
+    pthread_mutex_unlock(&m->lock);
+    continuer_free(c);
+}
+
+/* Texts that wait go through the net, and past all words, together. */
+static shoal_status nextword_run(const void *model, void *const *samples, size_t n)
+{
+    struct text_model *m = (struct text_model *)(uintptr_t)model; /* its scratch alone changes */
+    struct continuer *c;
+    shoal_status st = continuer_take(m, &c);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += CONTINUED) {
+        size_t some = n - i < CONTINUED ? n - i : CONTINUED;
+        struct continuation *asks[CONTINUED];
+
+        for (size_t k = 0; k < some; k++)
+            asks[k] = &((struct text_sample *)samples[i + k])->asked;
+        st = continuer_ask(c, asks, some);
+    }
+    if (c)
+        continuer_give(m, c);
     return st;
 }
 
-static void text_write(const void *model, const void *sample, struct writer *w)
+static void nextword_write(const void *model, const void *sample, struct writer *w)
 {
+    const struct text_model *m = model;
     const struct text_sample *s = sample;
 
     put_open(w, '{');
-    for (size_t i = 0; i < s->found; i++) {
-        const char *word = shoal_nextword_word(model, s->hits[i].id);
+    for (size_t i = 0; i < s->asked.found; i++) {
+        const char *word = shoal_nextword_word(m->net, s->asked.hits[i].id);
 
         put_key(w, word ? word : "");
-        put_float(w, s->hits[i].score);
+        put_float(w, s->asked.hits[i].score);
     }
     put_close(w, '}');
 }
 
-static const float *text_floats(const void *model, const void *sample, size_t *n)
+static const float *nextword_floats(const void *model, const void *sample, size_t *n)
 {
     (void)model;
     (void)sample;
@@ -150,13 +205,13 @@ const struct servable_kind servable_nextword = {
     .list_key = "texts",
     .sample_size = sizeof(struct text_sample),
     .matches = matches,
-    .open = text_open,
-    .close = text_close,
-    .describe = text_describe,
-    .read = text_read,
-    .cheap = text_cheap,
-    .run = text_run,
-    .write = text_write,
-    .floats = text_floats,
-    .forget = text_forget,
+    .open = nextword_open,
+    .close = nextword_close,
+    .describe = nextword_describe,
+    .read = nextword_read,
+    .cheap = nextword_cheap,
+    .run = nextword_run,
+    .write = nextword_write,
+    .floats = nextword_floats,
+    .forget = nextword_forget,
 };
