@@ -200,12 +200,14 @@ int predict_net(const struct samples_cmd *read, const struct continue_cmd *how, 
 
     signals_release();
     console_init(&console, false, "-");
-    if (st == SHOAL_OK && sees_pictures(net)) {
-        st = predict_pictures(net, inputs, ninputs);
+    if (st == SHOAL_OK && sees_pictures_only(net)) {
+        st = predict_pictures(net, inputs, ninputs, ninputs > 1);
         ninputs = 0;
     }
     for (size_t i = 0; i < ninputs && st == SHOAL_OK; i++)
-        if (!shoal_net_continues(net))
+        if (sees_pictures(net) && holds_picture(inputs[i]))
+            st = predict_pictures(net, inputs + i, 1, ninputs > 1);
+        else if (!shoal_net_continues(net))
             st = predict_file(net, read, inputs[i]);
         else
             st = how->generate > 0 ? generate(net, how, inputs[i]) : show_next(net, how, inputs[i]);
@@ -315,7 +317,7 @@ static shoal_status score(struct scored *s, const shoal_net *net, const struct s
         s->confusion = console_alloc(s->classes * s->classes * sizeof *s->confusion);
     else
         o.targets = (uint32_t)shoal_net_outputs(net);
-    if (sees_pictures(net))
+    if (sees_pictures_only(net))
         return score_pictures(net, path, &s->samples, &s->figures, s->confusion);
     st = shoal_samples_open(&data, path, &o);
     if (st == SHOAL_OK) {

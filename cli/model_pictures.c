@@ -14,6 +14,23 @@ bool sees_pictures(const shoal_net *net)
     return shoal_net_pictures(net, &channels, &height, &width);
 }
 
+bool sees_pictures_only(const shoal_net *net)
+{
+    return sees_pictures(net) && strncmp(shoal_net_spec(net), "mlp ", strlen("mlp ")) != 0;
+}
+
+bool holds_picture(const char *path)
+{
+    unsigned char first[8] = {0};
+    FILE *f = fopen(path, "rb");
+    size_t n = f ? fread(first, 1, sizeof first, f) : 0;
+
+    if (f)
+        fclose(f);
+    return n == sizeof first && (memcmp(first, "\xff\xd8\xff", 3) == 0 ||
+                                 memcmp(first, "\x89PNG\r\n\x1a\n", sizeof first) == 0);
+}
+
 /* ---- predict ------------------------------------------------------------------------- */
 
 /* The greatest number that is left, which is then taken away. */
@@ -49,7 +66,8 @@ static void print_likeliest(const shoal_net *net, const char *path, float *y)
     }
 }
 
-shoal_status predict_pictures(const shoal_net *net, const char *const *paths, size_t n)
+shoal_status predict_pictures(const shoal_net *net, const char *const *paths, size_t n,
+                              bool several)
 {
     size_t out = shoal_net_outputs(net), done;
     float *y = console_alloc(AT_ONCE * out * sizeof *y);
@@ -59,7 +77,7 @@ shoal_status predict_pictures(const shoal_net *net, const char *const *paths, si
         st = shoal_net_predict_pictures(net, paths + i, n - i < AT_ONCE ? n - i : AT_ONCE, y,
                                         &done);
         for (size_t k = 0; k < done; k++)
-            print_likeliest(net, n > 1 ? paths[i + k] : NULL, y + k * out);
+            print_likeliest(net, several ? paths[i + k] : NULL, y + k * out);
     }
     free(y);
     return st;

@@ -97,9 +97,13 @@ shoal_status info_net_checkpoint(struct console *c, const char *path);
 
 /* ---- model_pictures.c: nets of pictures -------------------------------------------------- */
 
+/* Takes JPEG and PNG files; only: takes no tables of numbers. */
 bool sees_pictures(const shoal_net *net);
+bool sees_pictures_only(const shoal_net *net);
+bool holds_picture(const char *path); /* by its first bytes */
 /* Prints the likeliest classes of JPEG or PNG files. */
-shoal_status predict_pictures(const shoal_net *net, const char *const *paths, size_t n);
+shoal_status predict_pictures(const shoal_net *net, const char *const *paths, size_t n,
+                              bool several);
 /* The names of its classes, if they have any. */
 void info_classes(struct console *c, const shoal_net *net);
 /* confusion is [classes][classes], zeroed. */

@@ -5,21 +5,33 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { AT_ONCE = 128, TOGETHER = 64 }; /* pictures of a set; files */
+
+/* In the description of a net that works on maps, in the facts of any other. */
+static bool side_of(const shoal_net *t, const char *key, unsigned *out)
+{
+    const char *fact = shoal_net_fact(t, key);
+    size_t value = 0;
+
+    if (net_spec_has(t->net->spec, key)) {
+        if (net_spec_size(t->net->spec, key, 1, IMAGES_MAX_SIDE, &value) != SHOAL_OK)
+            return false;
+    } else if (fact && strspn(fact, "0123456789") == strlen(fact) && strlen(fact) < 6) {
+        value = strtoul(fact, NULL, 10);
+    }
+    *out = (unsigned)value;
+    return value >= 1 && value <= IMAGES_MAX_SIDE;
+}
 
 static bool shape_of(const shoal_net *t, unsigned shape[3])
 {
     static const char *const keys[] = {"channels", "height", "width"};
 
-    for (size_t i = 0; i < 3; i++) {
-        size_t value;
-
-        if (!net_spec_has(t->net->spec, keys[i]) ||
-            net_spec_size(t->net->spec, keys[i], 1, IMAGES_MAX_SIDE, &value) != SHOAL_OK)
+    for (size_t i = 0; i < 3; i++)
+        if (!side_of(t, keys[i], &shape[i]))
             return false;
-        shape[i] = (unsigned)value;
-    }
     return (size_t)shape[0] * shape[1] * shape[2] == t->net->inputs;
 }
 

@@ -12,7 +12,6 @@
 
 enum {
     AT_ONCE = 64,   /* samples that one asks about in a call */
-    PICTURES = 64,
     LIKELIEST = 5,  /* classes of an answer */
     ASKERS = 64,    /* kept for the next */
     CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
@@ -20,7 +19,7 @@ enum {
 
 struct net_model {
     shoal_net *net;
-    size_t in, out, at_once;
+    size_t in, out;
     bool pictures;
     unsigned channels, height, width; /* of them */
     pthread_mutex_t lock;
@@ -64,7 +63,6 @@ static shoal_status net_open(void **model, const char *path)
     m->in = shoal_net_inputs(m->net);
     m->out = shoal_net_outputs(m->net);
     m->pictures = shoal_net_pictures(m->net, &m->channels, &m->height, &m->width);
-    m->at_once = m->pictures ? PICTURES : AT_ONCE;
     *model = m;
     return SHOAL_OK;
 }
@@ -280,7 +278,7 @@ static bool net_cheap(const void *model, const void *sample)
     const struct net_model *m = model;
 
     (void)sample;
-    return !m->pictures && shoal_net_parameters(m->net) < CHEAP;
+    return !m->net->net->alone && shoal_net_parameters(m->net) < CHEAP;
 }
 
 static shoal_status asker_take(struct net_model *m, struct asker **out)
@@ -290,7 +288,7 @@ static shoal_status asker_take(struct net_model *m, struct asker **out)
     if (m->n > 0)
         *out = m->askers[--m->n];
     pthread_mutex_unlock(&m->lock);
-    return *out ? SHOAL_OK : asker_new(out, m->net, m->at_once);
+    return *out ? SHOAL_OK : asker_new(out, m->net, AT_ONCE);
 }
 
 static void asker_give(struct net_model *m, struct asker *asker)
@@ -310,8 +308,8 @@ static shoal_status net_run(const void *model, void *const *samples, size_t n)
     struct asker *asker;
     shoal_status st = asker_take(m, &asker);
 
-    for (size_t i = 0; i < n && st == SHOAL_OK; i += m->at_once) {
-        size_t some = n - i < m->at_once ? n - i : m->at_once;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
+        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
         const float *x[AT_ONCE];
         float *y[AT_ONCE];
 

@@ -206,6 +206,19 @@ static shoal_status start_from(struct mlp_run *m, float *params)
     return st;
 }
 
+/* Grey pictures as they lie in IDX files: so that others can be shown to the net. */
+static shoal_status add_shape(shoal_net *t, const shoal_samples *s)
+{
+    shoal_status st;
+
+    if (!s->bytes || s->sides[1] == 0 || s->sides[2] != 0)
+        return SHOAL_OK;
+    st = trained_fact(t, "channels", "1");
+    if (st == SHOAL_OK)
+        st = trained_fact(t, "height", "%zu", s->sides[0]);
+    return st == SHOAL_OK ? trained_fact(t, "width", "%zu", s->sides[1]) : st;
+}
+
 static shoal_status add_facts(shoal_net *t, const struct mlp_run *m,
                               const struct shoal_net_stats *s)
 {
@@ -221,7 +234,7 @@ static shoal_status add_facts(shoal_net *t, const struct mlp_run *m,
         st = trained_fact(t, "valid_loss", "%.6g", s->valid.loss);
     if (st == SHOAL_OK && isfinite(s->valid.accuracy))
         st = trained_fact(t, "valid_accuracy", "%.6g", s->valid.accuracy);
-    return st;
+    return st == SHOAL_OK ? add_shape(t, m->data) : st;
 }
 
 /* Takes net and params out of the run. */
