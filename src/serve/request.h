@@ -28,7 +28,7 @@ struct answer {
     size_t constant_len;
     unsigned retry_after; /* seconds; 0: unsaid */
     const char *allow;    /* the methods, with a 405; or NULL */
-    bool challenge;       /* with a 401: how to say who one is */
+    bool challenge;       /* how to say who one is */
     bool close;           /* the connection is not to be used again */
     bool page;            /* HTML: what it may load is said */
 };

@@ -174,7 +174,8 @@ static bool admit_token(struct request *q, unsigned role)
     if (is_open(q) || tokens_allow(&q->server->tokens, role ? role : q->roles, q->authorization))
         return true;
     atomic_fetch_add(&q->server->tally.unauthorized, 1);
-    answer_error(q, 401, "InvalidKeyException",
+    /* TorchServe says 400; clients of other protocols are told as HTTP would have it. */
+    answer_error(q, q->v2 ? 401 : 400, "InvalidKeyException",
                  "Token Authorization failed. Token either incorrect, expired, or not provided "
                  "correctly");
     q->answer.challenge = true;

@@ -58,7 +58,7 @@ async function ask(path, options = {}) {
   const headers = { ...(options.headers || {}) };
   if (token) headers.Authorization = "Bearer " + token;
   const answer = await fetch(path, { ...options, headers });
-  if (answer.status === 401) {
+  if (answer.headers.has("WWW-Authenticate")) {
     await knock();
     return ask(path, options);
   }
