@@ -145,8 +145,10 @@ static void remember(struct job *job)
 {
     job->train.output = job_absolute(job, job->output);
     job->train.logreg.valid_path = job_absolute(job, job->train.logreg.valid_path);
-    if (job->train.checkpoint)
+    if (job->train.checkpoint) {
         job->train.metrics = job_absolute(job, job->train.metrics);
+        job->train.publish = job_absolute(job, job->train.publish);
+    }
 }
 
 /* The suites of a list with commas between them. */

@@ -387,7 +387,8 @@ static shoal_status read_string(const struct container *c, const char *key, char
 
 static shoal_status read_strings(const struct container *c, struct shoal_resume *out)
 {
-    char *at = out->strings = mem_array(5, CHECKPOINT_PATH);
+    char *at = out->strings = mem_array(6, CHECKPOINT_PATH);
+    const char *path;
     shoal_status st;
 
     if (!at)
@@ -401,6 +402,8 @@ static shoal_status read_strings(const struct container *c, struct shoal_resume 
         st = read_string(c, "metrics", at += CHECKPOINT_PATH, &out->opts.metrics);
     if (st == SHOAL_OK && out->opts.model == SHOAL_LOGREG)
         st = read_string(c, "valid", at += CHECKPOINT_PATH, &out->opts.logreg.valid_path);
+    if (st == SHOAL_OK && read_string(c, "publish", at += CHECKPOINT_PATH, &path) == SHOAL_OK)
+        out->opts.publish = path; /* of runs that do */
     return st;
 }
 

@@ -117,6 +117,13 @@ static shoal_status write_logreg_options(struct bytes *b, const struct shoal_tra
     return st;
 }
 
+static shoal_status write_publish(struct bytes *b, const struct shoal_train_opts *o)
+{
+    shoal_status st = add_line(b, "publish", o->publish);
+
+    return st == SHOAL_OK ? add_real(b, "opt.publish_every", o->publish_every) : st;
+}
+
 static shoal_status write_options(struct bytes *b, const struct shoal_train_opts *o,
                                   unsigned ranks)
 {
@@ -136,7 +143,7 @@ static shoal_status write_options(struct bytes *b, const struct shoal_train_opts
         st = add_line(b, "metrics", o->metrics ? o->metrics : "");
     if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
         st = add_line(b, "valid", o->logreg.valid_path ? o->logreg.valid_path : "");
-    return st;
+    return st == SHOAL_OK && o->publish ? write_publish(b, o) : st;
 }
 
 #undef X
@@ -205,6 +212,7 @@ static shoal_status read_logreg_options(const struct container *c, struct shoal_
 
 shoal_status meta_options(const struct container *c, struct shoal_train_opts *o)
 {
+    double every; /* of runs that publish */
     shoal_status st = SHOAL_OK;
 
     RESULT_FIELDS(X)
@@ -213,6 +221,8 @@ shoal_status meta_options(const struct container *c, struct shoal_train_opts *o)
         st = read_logreg_options(c, o);
     if (st == SHOAL_OK && container_has(c, "parts"))
         st = read_rank_options(c, o);
+    if (st == SHOAL_OK && get_real(c, "opt.publish_every", &every) == SHOAL_OK)
+        o->publish_every = every;
     return st == SHOAL_OK ? shoal_train_check(o) : st;
 }
 
