@@ -187,7 +187,7 @@ static const struct opt other_opts[] = {
     {"config", .kind = OPT_PATH, ON(config), .arg = "FILE",
      .help = "lines `key = value` (docs/serving.md); options given here go before"},
     {"threads", .kind = OPT_U64, ON(serve.threads), .arg = "N", .u = {0, 256},
-     .help = "threads that speak HTTP", .zero = "one for each core"},
+     .help = "threads that speak HTTP", .zero = "one for every two cores"},
     {0},
 };
 

@@ -33,7 +33,7 @@ struct shoal_serve_opts {
     const char *user;       /* to run as, once the addresses are bound; NULL: as started */
     bool sandbox;           /* the process may start no other program from then on, for good */
 
-    unsigned threads;         /* that speak HTTP; 0: one for each core */
+    unsigned threads;         /* that speak HTTP; 0: one for every two cores */
     unsigned workers;         /* of a model served from the start */
     unsigned batch_size;      /* inputs that are computed at once, at most */
     unsigned max_batch_delay; /* milliseconds that several may wait for more */

@@ -83,7 +83,9 @@ shoal_status shoal_serve_check(const struct shoal_serve_opts *o)
 
 static void settings_of(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
-    s->http.threads = pool_threads(o->threads);
+    /* The other half is for models: a core with two busy threads lets requests wait for
+     * milliseconds. */
+    s->http.threads = o->threads ? o->threads : (pool_threads(0) + 1) / 2;
     s->http.max_body = o->max_body;
     s->http.max_header = o->max_header;
     s->http.max_held = BODIES_HELD > 4 * o->max_body ? BODIES_HELD : 4 * o->max_body;
