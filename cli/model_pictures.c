@@ -74,8 +74,8 @@ shoal_status predict_pictures(const shoal_net *net, const char *const *paths, si
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
-        st = shoal_net_predict_pictures(net, paths + i, n - i < AT_ONCE ? n - i : AT_ONCE, y,
-                                        &done);
+        st =
+            shoal_net_predict_pictures(net, paths + i, n - i < AT_ONCE ? n - i : AT_ONCE, y, &done);
         for (size_t k = 0; k < done; k++)
             print_likeliest(net, several ? paths[i + k] : NULL, y + k * out);
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 enum { AT_ONCE = 256 }; /* samples */
+#define WORKER_MOST ((size_t)512 << 20) /* bytes of layers of what is asked together */
 
 void trained_scale(const shoal_net *t, float *x, size_t n)
 {
@@ -81,6 +82,15 @@ struct asker {
     struct asking asking;
     float *y; /* [most][outputs] */
 };
+
+size_t asker_fit(const shoal_net *net, size_t most)
+{
+    const struct net *n = net->net;
+
+    while (most > 1 && n->ops->worker_bytes(n, most, n->alone ? 0 : 1) > WORKER_MOST)
+        most /= 2;
+    return most;
+}
 
 shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most)
 {

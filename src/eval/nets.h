@@ -65,6 +65,8 @@ shoal_status net_copy_tensors(const struct net *net, float *params, const shoal_
 /* One who asks again and again, of up to `most` samples at a time: what predicting
  * needs is made once. Not for two threads at a time. */
 struct asker;
+/* So many samples at a time, `most` or fewer, that their layers fit into memory well. */
+size_t asker_fit(const shoal_net *net, size_t most);
 shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most);
 /* y[i] [outputs] for x[i] [inputs], n <= most, as shoal_net_predict does. */
 shoal_status asker_ask(struct asker *a, const float *const *x, size_t n, float *const *y);

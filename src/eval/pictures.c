@@ -147,7 +147,7 @@ static shoal_status predict_some(struct reading *r, struct asker *asker, float *
 shoal_status shoal_net_predict_pictures(const shoal_net *t, const char *const *paths, size_t n,
                                         float *y, size_t *done)
 {
-    size_t most = n < TOGETHER ? n : TOGETHER, good = 0;
+    size_t most = asker_fit(t, n < TOGETHER ? n : TOGETHER), good = 0;
     struct reading r = {.net = t};
     struct asker *asker = NULL;
     shoal_status st = need_pictures(t, r.shape);

@@ -19,7 +19,7 @@ enum {
 
 struct net_model {
     shoal_net *net;
-    size_t in, out;
+    size_t in, out, at_once;
     bool pictures;
     unsigned channels, height, width; /* of them */
     pthread_mutex_t lock;
@@ -63,6 +63,7 @@ static shoal_status net_open(void **model, const char *path)
     m->in = shoal_net_inputs(m->net);
     m->out = shoal_net_outputs(m->net);
     m->pictures = shoal_net_pictures(m->net, &m->channels, &m->height, &m->width);
+    m->at_once = asker_fit(m->net, AT_ONCE);
     *model = m;
     return SHOAL_OK;
 }
@@ -288,7 +289,7 @@ static shoal_status asker_take(struct net_model *m, struct asker **out)
     if (m->n > 0)
         *out = m->askers[--m->n];
     pthread_mutex_unlock(&m->lock);
-    return *out ? SHOAL_OK : asker_new(out, m->net, AT_ONCE);
+    return *out ? SHOAL_OK : asker_new(out, m->net, m->at_once);
 }
 
 static void asker_give(struct net_model *m, struct asker *asker)
@@ -308,8 +309,8 @@ static shoal_status net_run(const void *model, void *const *samples, size_t n)
     struct asker *asker;
     shoal_status st = asker_take(m, &asker);
 
-    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
-        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += m->at_once) {
+        size_t some = n - i < m->at_once ? n - i : m->at_once;
         const float *x[AT_ONCE];
         float *y[AT_ONCE];
 

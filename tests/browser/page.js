@@ -1,8 +1,10 @@
 /* What a person does on the page, and what must then be seen. Prints TAP. */
 "use strict";
 const { chromium } = require("playwright-core");
-const { spawn } = require("node:child_process");
+const { execFileSync, spawn } = require("node:child_process");
+const fs = require("node:fs");
 const path = require("node:path");
+const zlib = require("node:zlib");
 
 const [shoal, out] = process.argv.slice(2);
 let cases = 0, failed = 0;
@@ -15,11 +17,49 @@ function check(name, truth, detail) {
   if (detail !== undefined) console.log("# " + JSON.stringify(detail));
 }
 
-function serve() {
-  const child = spawn(shoal, ["serve", "words=words.shoal", "second:2.0=words.shoal", "--quiet",
-    "--inference-address", "127.0.0.1:18099", "--management-address", "none", "--metrics-address", "none"],
+function serve(port, ...models) {
+  const child = spawn(shoal, ["serve", ...models, "--quiet",
+    "--inference-address", `127.0.0.1:${port}`, "--management-address", "none", "--metrics-address", "none"],
   { cwd: out, stdio: "ignore" });
   return child;
+}
+
+/* A picture of one colour. */
+function png(colour, size = 12) {
+  const crc = (data) => {
+    let c = ~0;
+    for (const byte of data) {
+      c ^= byte;
+      for (let i = 0; i < 8; i++) c = (c >>> 1) ^ (c & 1 ? 0xedb88320 : 0);
+    }
+    return ~c >>> 0;
+  };
+  const chunk = (kind, data) => {
+    const all = Buffer.concat([Buffer.alloc(4), Buffer.from(kind), data, Buffer.alloc(4)]);
+    all.writeUInt32BE(data.length, 0);
+    all.writeUInt32BE(crc(all.subarray(4, -4)), all.length - 4);
+    return all;
+  };
+  const head = Buffer.from([0, 0, 0, size, 0, 0, 0, size, 8, 2, 0, 0, 0]);
+  const row = Buffer.concat([Buffer.alloc(1), ...Array(size).fill(Buffer.from(colour))]);
+  return Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), chunk("IHDR", head),
+    chunk("IDAT", zlib.deflateSync(Buffer.concat(Array(size).fill(row)))), chunk("IEND", Buffer.alloc(0))]);
+}
+
+/* Small models of the other kinds, once. */
+function train() {
+  const run = (...args) => execFileSync(shoal, args, { cwd: out, stdio: "ignore" });
+  if (fs.existsSync(path.join(out, "next.shoal"))) return;
+  for (const [name, colour] of [["red", [250, 10, 10]], ["blue", [10, 10, 250]], ["green", [10, 250, 10]]]) {
+    fs.mkdirSync(path.join(out, "set", name), { recursive: true });
+    for (let i = 0; i < 8; i++) fs.writeFileSync(path.join(out, "set", name, `${i}.png`), png(colour.map((c) => Math.max(0, c - 5 * i))));
+  }
+  run("train", "vgg", "set", "--size", "8", "--base", "16", "--batch", "8", "--epochs", "15", "--lr", "0.02", "--warmup", "0", "-o", "vgg.shoal");
+  run("gen", "spiral", "--classes", "4", "-o", "spiral.csv");
+  run("train", "mlp", "spiral.csv", "--layers", "8", "--epochs", "2", "-o", "mlp.shoal");
+  run("gen", "world", "--words", "100000", "-o", "few.txt");
+  run("train", "cbow", "few.txt", "--dim", "8", "--epochs", "1", "-o", "few.shoal");
+  run("train", "nextword", "few.txt", "--vectors", "few.shoal", "--hidden", "8", "--epochs", "1", "-o", "next.shoal");
 }
 
 async function until(truth, what) {
@@ -111,18 +151,63 @@ async function keyboard(browser) {
   await page.close();
 }
 
+async function others(browser) {
+  const page = await browser.newPage({ viewport: { width: 1000, height: 800 } });
+  const errors = [];
+  page.on("pageerror", (e) => errors.push(String(e)));
+  await page.goto("http://127.0.0.1:18098/");
+  await page.waitForSelector(".card");
+  await page.locator(".card", { hasText: "pictures" }).first().click();
+  fs.writeFileSync(path.join(out, "blue.png"), png([20, 15, 240]));
+  await page.setInputFiles("#file", path.join(out, "blue.png"));
+  await page.waitForSelector("#classes li");
+  check("a picture chosen: its classes, likeliest first", (await page.textContent("#classes li .name")) === "blue"
+    && await page.locator("#classes li").count() === 3, await page.textContent("#classes"));
+  check("and the picture is shown", await page.locator("#preview").isVisible());
+  await page.screenshot({ path: path.join(out, "pictures.png"), fullPage: true });
+  await page.locator(".card", { hasText: "next" }).first().click();
+  await page.fill("#typed", "the king of the");
+  await page.waitForSelector("#next li");
+  check("text typed: its next words", await page.locator("#next li").count() === 10);
+  await page.screenshot({ path: path.join(out, "next.png"), fullPage: true });
+  await page.locator(".card", { hasText: "mlp" }).first().click();
+  await page.click("#ask button");
+  await page.waitForSelector("#outputs li");
+  check("numbers given: the classes of a net", await page.locator("#outputs li").count() === 4);
+  check("no script fails on these either", errors.length === 0, errors);
+  await page.close();
+}
+
+async function door(browser) {
+  const page = await browser.newPage({ viewport: { width: 1000, height: 800 } });
+  await page.goto("http://127.0.0.1:18097/");
+  await page.waitForSelector("#door[open]");
+  check("without a token the page asks for one", await page.locator(".card").count() === 0);
+  await page.fill("#token", "a-token-of-inference");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".card");
+  check("and with it shows the models", await page.locator(".card").count() === 1);
+  await page.close();
+}
+
 (async () => {
-  const server = serve();
+  train();
+  fs.writeFileSync(path.join(out, "tokens"), "inference a-token-of-inference\nmanagement a-token-of-management\n", { mode: 0o600 });
+  const servers = [serve(18099, "words=words.shoal", "second:2.0=words.shoal"),
+    serve(18098, "pictures=vgg.shoal", "next=next.shoal", "mlp=mlp.shoal"),
+    serve(18097, "words=words.shoal", "--token-file", "tokens")];
   const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
   try {
-    await until(async () => { try { return (await fetch("http://127.0.0.1:18099/ping")).ok; } catch { return false; } }, "the server");
+    for (const port of [18099, 18098, 18097]) await until(async () => { try { return (await fetch(`http://127.0.0.1:${port}/ping`)).ok; } catch { return false; } }, "the server");
     await desktop(browser, "light");
     await desktop(browser, "dark");
     await phone(browser);
     await keyboard(browser);
+    await others(browser);
+    await door(browser);
   } finally {
     await browser.close();
-    server.kill("SIGTERM");
+    for (const server of servers) server.kill("SIGTERM");
   }
   console.log(`1..${cases}`);
   process.exitCode = failed > 0 ? 1 : 0;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "data/data.h"
+#include "eval/eval.h"
 #include "folder.h"
 
 #include <png.h>
@@ -172,6 +173,27 @@ static void a_net_learns_colours_and_names_them(void **state)
     shoal_images_close(test);
 }
 
+static void large_pictures_are_asked_about_in_smaller_parts(void **state)
+{
+    static const char *const specs[] = {
+        "vgg depth=11 bn=1 base=16 channels=3 height=8 width=8 hidden=0 dropout=0 outputs=3 sync=0",
+        "vgg depth=19 bn=1 base=64 channels=3 height=224 width=224 hidden=0 dropout=0 outputs=3 "
+        "sync=0",
+    };
+    size_t most[2];
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct shoal_net t = {0};
+
+        assert_int_equal(net_new(&t.net, specs[i]), SHOAL_OK);
+        most[i] = asker_fit(&t, 64);
+        net_free(t.net);
+    }
+    assert_int_equal(most[0], 64);
+    assert_in_range(most[1], 1, 8);
+}
+
 static void training_again_gives_the_same_bytes_on_any_threads(void **state)
 {
     struct shoal_vgg_opts o = small(2);
@@ -332,6 +354,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HERE(a_net_learns_colours_and_names_them),
+        HERE(large_pictures_are_asked_about_in_smaller_parts),
         HERE(training_again_gives_the_same_bytes_on_any_threads),
         HERE(a_run_that_was_stopped_goes_on_to_the_same_bytes),
         HERE(weights_travel_as_safetensors),
