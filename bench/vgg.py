@@ -3,16 +3,18 @@
 first 50 steps from the same weights and batches.
 
     OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 \\
-        bench/vgg.py BUILD CIFAR [--threads 2] [--batch 256] [--rounds 3] [--steps 8] [--control]
+        bench/vgg.py BUILD CIFAR [--threads 2] [--batch 256] [--rounds 3] [--steps 8]
+                     [--lr 0.002] [--warm] [--control]
 
 CIFAR is the folder of CIFAR-10's binary files. Both programs run in turn, several
 rounds, and the best and the middle of each are compared: the machine's moods then
 meet both alike. The variables make PyTorch's libraries use what the machine has
 (Debian's OpenBLAS would take SSE3 on new processors). Needs python3-torch.
 
-Two programs that differ in the last bit of a sum part ways on single batches, ten times
-further with each step until the losses differ by a percent or so: --control shows how
-far PyTorch parts from itself when it has one thread less.
+Two programs that differ in the last bit of a sum part ways on single batches, the further
+the higher the rate: --control shows how far PyTorch parts from itself when it has one
+thread less, and when it computes in double. --warm lets the rate grow from 0 to --lr
+over the 50 steps. --rounds 0 leaves the speed out.
 """
 import argparse
 import json
@@ -98,11 +100,14 @@ def run_torch(args):
     if args.weights:
         write_safetensors(net, args.weights)
     x, label = load(args.data)
+    if args.double:
+        net, x = net.double(), x.double()
     optim = torch.optim.SGD(net.parameters(), lr=args.lr, momentum=0.9, weight_decay=5e-4)
     seconds, losses = [], []
     for step in range(args.steps):
         batch = slice(step * args.batch, (step + 1) * args.batch)
         began = time.perf_counter()
+        optim.param_groups[0]["lr"] = args.lr * ((step + 1) / args.steps if args.warm else 1)
         optim.zero_grad(set_to_none=True)
         loss = torch.nn.functional.cross_entropy(net.forward(x[batch]), label[batch])
         loss.backward()
@@ -112,10 +117,10 @@ def run_torch(args):
     print(json.dumps({"seconds": seconds, "losses": losses}))
 
 
-def torch_of(args, data, steps, weights=None):
+def torch_of(args, data, steps, weights=None, more=()):
     command = [sys.executable, __file__, "--torch", args.build, data, "--threads",
                str(args.threads), "--batch", str(args.batch), "--steps", str(steps), "--lr",
-               str(args.lr)]
+               str(args.lr), *more] + ["--warm"] * args.warm
     out = subprocess.run(command + (["--weights", weights] if weights else []), check=True,
                          stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
     return json.loads(out.stdout)
@@ -127,7 +132,7 @@ def shoal_of(args, data, work, weights=None):
         os.remove(metrics)
     command = [f"{args.build}/cli/shoal", "train", "vgg", data, "-q", "-o", f"{work}/vgg.shoal",
                "--depth", "11", "--batch", str(args.batch), "--threads", str(args.threads),
-               "--epochs", "1", "--lr", str(args.lr), "--schedule", "constant", "--warmup", "0",
+               "--epochs", "1", "--lr", str(args.lr), "--schedule", "constant", "--warmup", str(int(args.warm)),
                "--optimizer", "momentum", "--weight-decay", "5e-4", "--no-shuffle", "--crop", "0",
                "--no-flip", "--valid-share", "0", "--report-steps", "1", "--metrics", metrics]
     subprocess.run(command + (["--start-from", weights] if weights else []), check=True,
@@ -161,8 +166,12 @@ def curve(args, work):
         print(f"step {i + 1:2}: loss {ours[i]:.4f}, PyTorch {theirs[i]:.4f}")
     say_apart("shoal and PyTorch", ours, theirs)
     if args.control:
+        double = torch_of(args, data, steps, more=["--double"])["losses"]
+        say_apart("PyTorch and itself in double", theirs, double)
+        say_apart("shoal and PyTorch in double", ours, double)
         args.threads = max(1, args.threads - 1)
-        say_apart("PyTorch and itself", torch_of(args, data, steps)["losses"], theirs)
+        say_apart("PyTorch and itself with a thread less",
+                  torch_of(args, data, steps)["losses"], theirs)
 
 
 def say_apart(who, ours, theirs):
@@ -182,14 +191,17 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--steps", type=int, default=8)
     p.add_argument("--lr", type=float, default=0.002)
+    p.add_argument("--warm", action="store_true")
     p.add_argument("--control", action="store_true")
+    p.add_argument("--double", action="store_true", help=argparse.SUPPRESS)
     p.add_argument("--torch", action="store_true", help=argparse.SUPPRESS)
     p.add_argument("--weights", help=argparse.SUPPRESS)
     args = p.parse_args()
     if args.torch:
         return run_torch(args)
     with tempfile.TemporaryDirectory() as work:
-        speed(args, work)
+        if args.rounds:
+            speed(args, work)
         curve(args, work)
 
 

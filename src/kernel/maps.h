@@ -15,32 +15,47 @@ typedef int mi __attribute__((vector_size(4 * ML), may_alias, aligned(4)));
 #define AT(p) (*(mv *)(p))
 #define GET(p) (*(const mv *)(p))
 
-/* ---- Winograd, along one axis: elements of `in` and `out` are so far apart ---- */
+/* ---- Winograd, along one axis: elements of `in` and `out` are so far apart ----
+ *
+ * The polynomials are met at 0, +-NEAR, +-FAR and infinity. Where 1 and 2 would need
+ * fewer multiplications, these points lose half as much to rounding; they and their
+ * powers are exact. */
+#define NEAR 0.625f
+#define FAR 1.5f
+#define NEAR2 (NEAR * NEAR)
+#define FAR2 (FAR * FAR)
+#define BOTH (NEAR2 + FAR2)
+#define TIMES (NEAR2 * FAR2)
+/* 1 / the product of a point's distances from the other points. */
+#define AT_0 (1 / TIMES)
+#define AT_NEAR (1 / (2 * NEAR2 * (NEAR2 - FAR2)))
+#define AT_FAR (1 / (2 * FAR2 * (FAR2 - NEAR2)))
 
 /* B': 6 pixels. */
 MAPS_INLINE void lift(mv *o, size_t os, const mv *d, size_t ds)
 {
     mv d1 = d[ds], d2 = d[2 * ds], d3 = d[3 * ds], d4 = d[4 * ds];
-    mv even = d4 - 4 * d2, odd = d3 - 4 * d1, far = d4 - d2, skew = 2 * (d3 - d1);
+    mv even = d4 - FAR2 * d2, odd = NEAR * (d3 - FAR2 * d1);
+    mv far = d4 - NEAR2 * d2, skew = FAR * (d3 - NEAR2 * d1);
 
-    o[0] = 4 * d[0] - 5 * d2 + d4;
+    o[0] = TIMES * d[0] - BOTH * d2 + d4;
     o[os] = even + odd;
     o[2 * os] = even - odd;
     o[3 * os] = far + skew;
     o[4 * os] = far - skew;
-    o[5 * os] = 4 * d1 - 5 * d3 + d[5 * ds];
+    o[5 * os] = TIMES * d1 - BOTH * d3 + d[5 * ds];
 }
 
 /* B: the same transposed. */
 MAPS_INLINE void unlift(mv *o, size_t os, const mv *v, size_t vs)
 {
     mv v0 = v[0], v1 = v[vs], v2 = v[2 * vs], v3 = v[3 * vs], v4 = v[4 * vs], v5 = v[5 * vs];
-    mv near = v1 + v2, far = v3 + v4, apart = v2 - v1, wide = v4 - v3;
+    mv near = v1 + v2, far = v3 + v4, apart = NEAR * (v1 - v2), wide = FAR * (v3 - v4);
 
-    o[0] = 4 * v0;
-    o[os] = 4 * (apart + v5) + 2 * wide;
-    o[2 * os] = -5 * v0 - 4 * near - far;
-    o[3 * os] = -apart - 2 * wide - 5 * v5;
+    o[0] = TIMES * v0;
+    o[os] = TIMES * v5 - FAR2 * apart - NEAR2 * wide;
+    o[2 * os] = -BOTH * v0 - FAR2 * near - NEAR2 * far;
+    o[3 * os] = apart + wide - BOTH * v5;
     o[4 * os] = v0 + near + far;
     o[5 * os] = v5;
 }
@@ -49,19 +64,20 @@ MAPS_INLINE void unlift(mv *o, size_t os, const mv *v, size_t vs)
 MAPS_INLINE void lower(mv *o, size_t os, const mv *m, size_t ms)
 {
     mv m1 = m[ms], m2 = m[2 * ms], m3 = m[3 * ms], m4 = m[4 * ms];
-    mv near = m1 + m2, far = m3 + m4, apart = m1 - m2, wide = m3 - m4;
+    mv near = m1 + m2, far = m3 + m4, apart = NEAR * (m1 - m2), wide = FAR * (m3 - m4);
 
     o[0] = m[0] + near + far;
-    o[os] = apart + 2 * wide;
-    o[2 * os] = near + 4 * far;
-    o[3 * os] = apart + 8 * wide + m[5 * ms];
+    o[os] = apart + wide;
+    o[2 * os] = NEAR2 * near + FAR2 * far;
+    o[3 * os] = NEAR2 * apart + FAR2 * wide + m[5 * ms];
 }
 
 /* A: the same transposed. */
 MAPS_INLINE void unlower(mv *o, size_t os, const mv *y, size_t ys)
 {
     mv y0 = y[0], y1 = y[ys], y2 = y[2 * ys], y3 = y[3 * ys];
-    mv even = y0 + y2, odd = y1 + y3, far = y0 + 4 * y2, wide = 2 * y1 + 8 * y3;
+    mv even = y0 + NEAR2 * y2, odd = NEAR * (y1 + NEAR2 * y3);
+    mv far = y0 + FAR2 * y2, wide = FAR * (y1 + FAR2 * y3);
 
     o[0] = y0;
     o[os] = even + odd;
@@ -75,26 +91,26 @@ MAPS_INLINE void unlower(mv *o, size_t os, const mv *y, size_t ys)
 MAPS_INLINE void spread(mv *o, size_t os, const mv *w, size_t ws)
 {
     mv w0 = w[0], w1 = w[ws], w2 = w[2 * ws];
-    mv ends = (w0 + w2) * (-1.0f / 6), middle = w1 * (1.0f / 6);
-    mv far = w0 * (1.0f / 24) + w2 * (1.0f / 6), half = w1 * (1.0f / 12);
+    mv even = AT_NEAR * (w0 + NEAR2 * w2), odd = AT_NEAR * NEAR * w1;
+    mv far = AT_FAR * (w0 + FAR2 * w2), wide = AT_FAR * FAR * w1;
 
-    o[0] = w0 * 0.25f;
-    o[os] = ends - middle;
-    o[2 * os] = ends + middle;
-    o[3 * os] = far + half;
-    o[4 * os] = far - half;
+    o[0] = AT_0 * w0;
+    o[os] = even + odd;
+    o[2 * os] = even - odd;
+    o[3 * os] = far + wide;
+    o[4 * os] = far - wide;
     o[5 * os] = w2;
 }
 
 /* G': the same transposed. */
 MAPS_INLINE void unspread(mv *o, size_t os, const mv *u, size_t us)
 {
-    mv near = u[us] + u[2 * us], far = u[3 * us] + u[4 * us];
-    mv apart = u[2 * us] - u[us], wide = u[3 * us] - u[4 * us];
+    mv near = AT_NEAR * (u[us] + u[2 * us]), far = AT_FAR * (u[3 * us] + u[4 * us]);
+    mv apart = u[us] - u[2 * us], wide = u[3 * us] - u[4 * us];
 
-    o[0] = 0.25f * u[0] - near * (1.0f / 6) + far * (1.0f / 24);
-    o[os] = apart * (1.0f / 6) + wide * (1.0f / 12);
-    o[2 * os] = (far - near) * (1.0f / 6) + u[5 * us];
+    o[0] = AT_0 * u[0] + near + far;
+    o[os] = AT_NEAR * NEAR * apart + AT_FAR * FAR * wide;
+    o[2 * os] = NEAR2 * near + FAR2 * far + u[5 * us];
 }
 
 /* ---- tiles ---- */
