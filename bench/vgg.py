@@ -4,7 +4,7 @@ first 50 steps from the same weights and batches.
 
     OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 \\
         bench/vgg.py BUILD CIFAR [--threads 2] [--batch 256] [--rounds 3] [--steps 8]
-                     [--lr 0.002] [--warm] [--control]
+                     [--lr 0.002] [--warm] [--control] [--dtype bf16]
 
 CIFAR is the folder of CIFAR-10's binary files. Both programs run in turn, several
 rounds, and the best and the middle of each are compared: the machine's moods then
@@ -14,7 +14,8 @@ meet both alike. The variables make PyTorch's libraries use what the machine has
 Two programs that differ in the last bit of a sum part ways on single batches, the further
 the higher the rate: --control shows how far PyTorch parts from itself when it has one
 thread less, and when it computes in double. --warm lets the rate grow from 0 to --lr
-over the 50 steps. --rounds 0 leaves the speed out.
+over the 50 steps. --rounds 0 leaves the speed out. PyTorch computes in f32, whatever
+--dtype says to shoal.
 """
 import argparse
 import json
@@ -134,7 +135,8 @@ def shoal_of(args, data, work, weights=None):
                "--depth", "11", "--batch", str(args.batch), "--threads", str(args.threads),
                "--epochs", "1", "--lr", str(args.lr), "--schedule", "constant", "--warmup", str(int(args.warm)),
                "--optimizer", "momentum", "--weight-decay", "5e-4", "--no-shuffle", "--crop", "0",
-               "--no-flip", "--valid-share", "0", "--report-steps", "1", "--metrics", metrics]
+               "--no-flip", "--valid-share", "0", "--report-steps", "1", "--metrics", metrics,
+               "--dtype", args.dtype]
     subprocess.run(command + (["--start-from", weights] if weights else []), check=True,
                    stdin=subprocess.DEVNULL)
     lines = [json.loads(line) for line in open(metrics)]
@@ -153,7 +155,7 @@ def speed(args, work):
         found["torch"].append(torch_of(args, data, args.steps)["seconds"][2:])
     for name, pick in ("best", min), ("middle", statistics.median):
         ours, theirs = (pick([s for r in found[k] for s in r]) for k in ("shoal", "torch"))
-        print(f"{name:7} step of {args.batch}, {args.threads} threads: shoal {1e3 * ours:6.0f} ms,"
+        print(f"{name:7} step of {args.batch}, {args.threads} threads: shoal {args.dtype} {1e3 * ours:6.0f} ms,"
               f" PyTorch {1e3 * theirs:6.0f} ms: {theirs / ours:.2f} times")
 
 
@@ -191,6 +193,7 @@ def main():
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--steps", type=int, default=8)
     p.add_argument("--lr", type=float, default=0.002)
+    p.add_argument("--dtype", default="f32", choices=["f32", "bf16"])
     p.add_argument("--warm", action="store_true")
     p.add_argument("--control", action="store_true")
     p.add_argument("--double", action="store_true", help=argparse.SUPPRESS)

@@ -157,6 +157,23 @@ static void show_depth(char text[OPT_VALUE], const void *field)
 
 static const struct opt_custom depth_custom = {read_depth, show_depth, "11, 13, 16 or 19"};
 
+static bool read_dtype(void *field, const char *text)
+{
+    bool bf16 = strcmp(text, "bf16") == 0;
+
+    *(enum shoal_dtype *)field = bf16 ? SHOAL_BF16 : SHOAL_F32;
+    return bf16 || strcmp(text, "f32") == 0;
+}
+
+static void show_dtype(char text[OPT_VALUE], const void *field)
+{
+    bool bf16 = *(const enum shoal_dtype *)field == SHOAL_BF16;
+
+    snprintf(text, OPT_VALUE, "%s", bf16 ? "bf16" : "f32");
+}
+
+static const struct opt_custom dtype_custom = {read_dtype, show_dtype, "f32 or bf16"};
+
 #define ON(member) FIELD(struct vgg_cmd, member)
 
 static const struct opt model_opts[] = {
@@ -172,6 +189,8 @@ static const struct opt model_opts[] = {
      .help = "units of two hidden layers in the head", .zero = "none"},
     {"dropout", .kind = OPT_DOUBLE, ON(vgg.dropout), .arg = "SHARE", .d = {0, 0.99},
      .help = "leave out this share of the head's inputs at random"},
+    {"dtype", .kind = OPT_CUSTOM, ON(vgg.dtype), .arg = "NAME", .custom = &dtype_custom,
+     .help = "what convolutions multiply: f32, or bf16, summed in f32, which wants AMX"},
     {"start-from", .kind = OPT_PATH, ON(vgg.start), .arg = "FILE",
      .help = "begin with the parameters of this model, or of safetensors with torchvision's names"},
     {0},

@@ -47,6 +47,8 @@ SHOAL_API void shoal_images_shape(const shoal_images *set, unsigned *channels, u
 
 struct shoal_vgg_opts {
     struct shoal_net_opts train;
+    enum shoal_dtype dtype; /* of what convolutions multiply: SHOAL_F32; or SHOAL_BF16, which
+                               wants AMX. Sums, parameters and all else are f32 */
     unsigned depth;    /* 11, 13, 16 or 19 */
     bool batch_norm;
     bool sync_bn;      /* its statistics over all ranks */

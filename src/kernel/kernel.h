@@ -287,6 +287,58 @@ struct kernel_maps {
 /* Those of the same instruction set. */
 const struct kernel_maps *kernel_maps_of(const struct kernel *kernel);
 
+/* ---- tiles: products of bfloat16, summed in floats -------------------------------------- */
+
+enum {
+    TILE_ROWS = 16,
+    TILE_DEEP = 32, /* numbers that one step multiplies and adds */
+    TILE = TILE_ROWS * TILE_DEEP,
+};
+
+/* c [rows][columns] = or += the sum over i < n of a[i] b[i], whose numbers lie in tiles:
+ *
+ *     a[i]  [deep][2][16 rows][32 k]            the second tile holds rows 16 to 31
+ *     b[i]  [deep][2][16 pairs of k][16 columns][2]  the second: columns 16 to 31
+ *
+ * c's rows are `apart` floats from each other. Up to 16 rows or columns, the second
+ * tiles are not read. */
+struct kernel_block {
+    const uint16_t *const *a, *const *b; /* [n] */
+    size_t n, deep;
+    size_t rows;    /* 1 to 32 */
+    size_t columns; /* 16 or 32 */
+    bool add;
+    float *c;
+    size_t apart;
+};
+
+struct kernel_tiles {
+    const char *name; /* "scalar", "amx" */
+
+    /* Around a thread's products with so many rows. */
+    void (*begin)(size_t rows);
+    void (*end)(void);
+    void (*multiply)(const struct kernel_block *b);
+
+    /* Up to 32 rows of n floats, `apart` from each other; n a multiple of 16.
+     *
+     *     rows     [n / 32][32 rows][32]       a of a product along n; other rows are not
+     *                                          written, numbers behind n are 0
+     *     pairs    [n / 16][16 pairs of rows][16][2]   b of a product along the rows
+     *     turned   [n / 16][16][32 rows]               a of one
+     *
+     * In the last two, missing rows are 0. */
+    void (*pack_rows)(uint16_t *to, const float *from, size_t rows, size_t apart, size_t n);
+    void (*pack_pairs)(uint16_t *to, const float *from, size_t rows, size_t apart, size_t n);
+    void (*pack_turned)(uint16_t *to, const float *from, size_t rows, size_t apart, size_t n);
+    /* One tile of b from w[k * down + column * across], k < deep <= 32; the rest is 0. */
+    void (*pack_weights)(uint16_t *to, const float *w, size_t down, size_t across, size_t deep);
+};
+
+/* AMX, after asking the system for it and trying it; fails with SHOAL_EINVAL where
+ * there is none. With SHOAL_ISA=scalar, plain loops. */
+shoal_status kernel_tiles_choose(const struct kernel_tiles **out);
+
 /* For kernel.c and the tests alone. */
 extern const struct kernel kernel_scalar;
 extern const struct kernel kernel_avx2;
@@ -294,5 +346,7 @@ extern const struct kernel kernel_avx512;
 extern const struct kernel_maps kernel_maps_scalar;
 extern const struct kernel_maps kernel_maps_avx2;
 extern const struct kernel_maps kernel_maps_avx512;
+extern const struct kernel_tiles kernel_tiles_scalar;
+extern const struct kernel_tiles kernel_tiles_amx;
 
 #endif

@@ -39,10 +39,12 @@ static size_t column_rows(const struct conv *c)
     return rows == 0 ? 1 : least(rows, c->height);
 }
 
-struct conv_sizes conv_sizes(const struct conv *c, size_t batch)
+struct conv_sizes conv_sizes(const struct conv *c, size_t batch, bool bf16)
 {
     size_t weights = c->in * c->out, tiles = least(c->chunk, batch) * c->tiles;
 
+    if (bf16 && c->how != CONV_COLUMNS)
+        return conv_bf16_sizes(c, batch);
     switch (c->how) {
     case CONV_TILES:
         return (struct conv_sizes){.u = 36 * weights,
@@ -271,9 +273,7 @@ static void taps_gradient(void *ctx, size_t o, unsigned thread)
             p->to[(o * in + i) * 9 + tap] = p->k->du[tap * apart + o * in + i];
 }
 
-/* The pixel beside `pixel` in the direction of a tap, or against it; false where
- * the map ends. */
-static bool beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out)
+bool conv_beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out)
 {
     size_t down = against ? 2 - tap / 3 : tap / 3, right = against ? 2 - tap % 3 : tap % 3;
     size_t y = pixel / c->width + down - 1, x = pixel % c->width + right - 1;
@@ -292,7 +292,7 @@ static void taps_out(void *ctx, size_t item, unsigned thread)
 
     (void)thread;
     for (size_t tap = 0; tap < 9; tap++)
-        if (beside(c, pixel, tap, false, &from)) {
+        if (conv_beside(c, pixel, tap, false, &from)) {
             multiply(p, false, true, p->n, least(BLOCK, c->out - o), c->in, p->in + from * c->in,
                      pixels * c->in, p->u + (tap * c->out + o) * c->in, c->in, add,
                      p->y + pixel * c->out + o, pixels * c->out);
@@ -317,7 +317,7 @@ static void taps_learn(void *ctx, size_t item, unsigned thread)
 
     (void)thread;
     for (size_t pixel = 0; pixel < pixels; pixel++)
-        if (beside(c, pixel, tap, false, &from)) {
+        if (conv_beside(c, pixel, tap, false, &from)) {
             multiply(p, true, false, some, c->in, p->n, p->dy + pixel * c->out + o, pixels * c->out,
                      p->x + from * c->in, pixels * c->in, add, to, c->in);
             add = true;
@@ -336,7 +336,7 @@ static void taps_back(void *ctx, size_t item, unsigned thread)
 
     (void)thread;
     for (size_t tap = 0; tap < 9; tap++)
-        if (beside(c, pixel, tap, true, &from)) {
+        if (conv_beside(c, pixel, tap, true, &from)) {
             multiply(p, false, false, p->n, least(BLOCK, c->in - i), c->out, p->dy + from * c->out,
                      pixels * c->out, p->u + tap * c->out * c->in + i, c->in, add,
                      p->x + pixel * c->in + i, pixels * c->in);
@@ -437,7 +437,9 @@ void conv_prepare(struct conv_work *k, const struct conv *c, const float *w, flo
 {
     struct pass p = {.k = k, .c = c, .w = w, .to = u};
 
-    if (c->how != CONV_COLUMNS)
+    if (k->tiles && c->how != CONV_COLUMNS)
+        conv_bf16_prepare(k, c, w, u);
+    else if (c->how != CONV_COLUMNS)
         run(&p, c->out, c->how == CONV_TILES ? tiles_weights : taps_weights);
 }
 
@@ -446,7 +448,9 @@ shoal_status conv_forward(struct conv_work *k, const struct conv *c, const float
 {
     struct pass p = {.k = k, .c = c, .u = u, .in = x, .n = n, .y = y, .moments = moments};
 
-    if (c->how == CONV_TILES)
+    if (k->tiles && c->how != CONV_COLUMNS)
+        conv_bf16_forward(k, c, u, x, n, y, moments);
+    else if (c->how == CONV_TILES)
         tiles_run(&p, tiles_forward);
     else if (c->how == CONV_TAPS)
         taps_forward(&p);
@@ -462,6 +466,9 @@ shoal_status conv_backward(struct conv_work *k, const struct conv *c, const floa
 
     if (n == 0) {
         memset(dw, 0, c->out * c->in * 9 * sizeof *dw);
+    } else if (k->tiles && c->how != CONV_COLUMNS) {
+        conv_bf16_backward(k, c, u, x, n, dy);
+        run(&p, c->out, taps_gradient);
     } else if (c->how == CONV_TILES) {
         tiles_run(&p, tiles_backward);
         run(&p, c->out, tiles_gradient);

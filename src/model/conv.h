@@ -38,13 +38,15 @@ struct conv_sizes {
 struct conv_work {
     struct hands *hands;
     const struct kernel_maps *maps;
+    const struct kernel_tiles *tiles; /* NULL, or: products are of bfloat16, but not COLUMNS' */
     float *v, *m, *du, *columns; /* the most that any convolution wants */
     size_t columns_size;
     _Atomic bool failed; /* a product of matrices found no memory */
 };
 
 void conv_init(struct conv *c, size_t in, size_t out, size_t height, size_t width);
-struct conv_sizes conv_sizes(const struct conv *c, size_t batch);
+/* bf16: with conv_work.tiles. */
+struct conv_sizes conv_sizes(const struct conv *c, size_t batch, bool bf16);
 
 /* w [out][in][3][3] to u. */
 void conv_prepare(struct conv_work *k, const struct conv *c, const float *w, float *u);
@@ -57,5 +59,20 @@ shoal_status conv_forward(struct conv_work *k, const struct conv *c, const float
  * that by x, but not with COLUMNS, which stand first in a net. */
 shoal_status conv_backward(struct conv_work *k, const struct conv *c, const float *u, float *x,
                            size_t n, const float *dy, float *dw);
+
+/* ---- for conv*.c ---- */
+
+/* The pixel beside `pixel` in the direction of a tap, or against it; false where
+ * the map ends. */
+bool conv_beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out);
+
+/* conv_bf16.c: the same passes in bfloat16; backward leaves the weights' gradients in
+ * k->du [9][out][in]. */
+struct conv_sizes conv_bf16_sizes(const struct conv *c, size_t batch);
+void conv_bf16_prepare(struct conv_work *k, const struct conv *c, const float *w, float *u);
+void conv_bf16_forward(struct conv_work *k, const struct conv *c, const float *u, const float *x,
+                       size_t n, float *y, float *moments);
+void conv_bf16_backward(struct conv_work *k, const struct conv *c, const float *u, float *x,
+                        size_t n, const float *dy);
 
 #endif

@@ -108,6 +108,7 @@ struct net {
     size_t inputs, outputs;
     bool classes;  /* outputs are classes: batches have labels */
     bool alone;    /* one worker takes whole batches and brings threads of its own */
+    bool bf16;     /* workers made from now on multiply in bfloat16 where they can */
     double flops;  /* of a sample's gradient, about */
     struct tensor *tensors; /* [ntensors] */
     size_t ntensors;

@@ -281,7 +281,7 @@ static void carve_unit(struct carver *c, struct vgg_worker *w, size_t i)
 
     w->y[i] = carve(c, w->batch * u->conv.height * u->conv.width * out, sizeof(float));
     w->a[i] = carve(c, w->batch * u->height * u->width * out, sizeof(float));
-    w->u[i] = carve(c, conv_sizes(&u->conv, w->batch).u, sizeof(float));
+    w->u[i] = carve(c, conv_sizes(&u->conv, w->batch, w->net->bf16).u, sizeof(float));
     n->scale = carve(c, out, sizeof(float));
     n->shift = carve(c, out, sizeof(float));
     n->mean = carve(c, out, sizeof(float));
@@ -297,7 +297,7 @@ static size_t carve_worker(struct vgg_worker *w, char *base, unsigned threads)
     size_t wide = 0;
 
     for (size_t i = 0; i < w->vgg->units; i++) {
-        struct conv_sizes one = conv_sizes(&w->vgg->unit[i].conv, w->batch);
+        struct conv_sizes one = conv_sizes(&w->vgg->unit[i].conv, w->batch, w->net->bf16);
 
         carve_unit(&c, w, i);
         s.v = most(s.v, one.v);
@@ -348,6 +348,8 @@ static shoal_status vgg_worker_new(void **out, const struct net *net, size_t bat
     shoal_status st = w ? hands_new(&w->work.hands, threads) : SHOAL_ENOMEM;
 
     *out = NULL;
+    if (st == SHOAL_OK && net->bf16)
+        st = kernel_tiles_choose(&w->work.tiles);
     if (st == SHOAL_OK) {
         w->net = net;
         w->vgg = net->impl;

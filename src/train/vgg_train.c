@@ -42,6 +42,9 @@ struct shoal_vgg_opts shoal_vgg_default(void)
 
 shoal_status shoal_vgg_check(const struct shoal_vgg_opts *o)
 {
+    const struct kernel_tiles *tiles;
+    shoal_status st = SHOAL_OK;
+
     if (o->depth != 11 && o->depth != 13 && o->depth != 16 && o->depth != 19)
         return shoal_fail(SHOAL_EINVAL, "vgg: depth is %u, want 11, 13, 16 or 19", o->depth);
     if (o->base < 16 || o->base > 512 || o->base % 16 != 0)
@@ -53,7 +56,12 @@ shoal_status shoal_vgg_check(const struct shoal_vgg_opts *o)
         return shoal_fail(SHOAL_EINVAL, "vgg: dropout is %g, want 0 to below 1", o->dropout);
     if (o->crop > 64)
         return shoal_fail(SHOAL_EINVAL, "vgg: crop is %u pixels, want 0 to 64", o->crop);
-    return shoal_net_check(&o->train);
+    if (o->dtype != SHOAL_F32 && o->dtype != SHOAL_BF16)
+        return shoal_fail(SHOAL_EINVAL, "vgg: dtype is %d, want SHOAL_F32 or SHOAL_BF16",
+                          (int)o->dtype);
+    if (o->dtype == SHOAL_BF16)
+        st = kernel_tiles_choose(&tiles);
+    return st == SHOAL_OK ? shoal_net_check(&o->train) : st;
 }
 
 /* ---- the source ---- */
@@ -153,13 +161,17 @@ static shoal_status make_net(struct vgg_run *v)
     const struct shoal_vgg_opts *o = v->opts;
     const shoal_images *d = v->data;
     char spec[NET_SPEC];
+    shoal_status st;
 
     snprintf(spec, sizeof spec,
              "vgg depth=%u bn=%d base=%u channels=%u height=%u width=%u hidden=%u dropout=%g "
              "outputs=%zu sync=%d",
              o->depth, o->batch_norm, o->base, d->channels, d->height, d->width, o->hidden,
              o->dropout, d->classes, o->sync_bn);
-    return net_new(&v->net, spec);
+    st = net_new(&v->net, spec);
+    if (st == SHOAL_OK)
+        v->net->bf16 = o->dtype == SHOAL_BF16;
+    return st;
 }
 
 static struct feed_opts feed_opts_of(const struct vgg_run *v, bool training)
@@ -282,6 +294,8 @@ static shoal_status add_facts(shoal_net *t, const struct vgg_run *v,
         st = trained_fact(t, "epochs", "%u", o->train.epochs);
     if (st == SHOAL_OK)
         st = trained_fact(t, "augmented", "crop %u, flip %s", o->crop, o->flip ? "yes" : "no");
+    if (st == SHOAL_OK && o->dtype == SHOAL_BF16)
+        st = trained_fact(t, "multiplied", "bf16");
     if (st == SHOAL_OK)
         st = trained_fact(t, "loss", "%.6g", s->train.loss);
     if (st == SHOAL_OK && isfinite(s->valid.accuracy))
@@ -293,13 +307,15 @@ static shoal_status add_facts(shoal_net *t, const struct vgg_run *v,
     return st;
 }
 
-/* Takes net and params out of the run. */
+/* Takes net and params out of the run. What was learnt is f32, and answers so. */
 static shoal_status give(shoal_net **out, struct vgg_run *v, float *params,
                          const struct shoal_net_stats *stats)
 {
     shoal_net *t;
-    shoal_status st = trained_new(&t, v->net, params);
+    shoal_status st;
 
+    v->net->bf16 = false;
+    st = trained_new(&t, v->net, params);
     v->net = NULL;
     if (st != SHOAL_OK)
         return st;
@@ -317,7 +333,7 @@ static shoal_status give(shoal_net **out, struct vgg_run *v, float *params,
 /* A checkpoint goes on with the same pictures, seen in the same way. */
 static uint64_t fingerprint_of(const struct vgg_run *v)
 {
-    uint64_t seen = (uint64_t)v->opts->crop << 1 | v->opts->flip;
+    uint64_t seen = (uint64_t)v->opts->dtype << 32 | (uint64_t)v->opts->crop << 1 | v->opts->flip;
 
     return rng_mix(images_fingerprint(v->data) + seen * RNG_STEP);
 }

@@ -85,7 +85,7 @@ static float *zeros(size_t n)
 }
 
 static void fixture_init(struct fixture *f, size_t in, size_t out, size_t height, size_t width,
-                         size_t n, unsigned threads)
+                         size_t n, unsigned threads, const struct kernel_tiles *tiles)
 {
     const struct kernel *kernel;
     struct conv_sizes s;
@@ -93,9 +93,10 @@ static void fixture_init(struct fixture *f, size_t in, size_t out, size_t height
     *f = (struct fixture){.n = n};
     assert_int_equal(kernel_choose(&kernel), SHOAL_OK);
     conv_init(&f->conv, in, out, height, width);
-    s = conv_sizes(&f->conv, n);
+    s = conv_sizes(&f->conv, n, tiles != NULL);
     assert_int_equal(hands_new(&f->work.hands, threads), SHOAL_OK);
     f->work.maps = kernel_maps_of(kernel);
+    f->work.tiles = tiles;
     f->work.v = zeros(s.v);
     f->work.m = zeros(s.m);
     f->work.du = zeros(s.du);
@@ -171,7 +172,7 @@ static void check_conv(size_t in, size_t out, size_t height, size_t width, size_
 {
     struct fixture f;
 
-    fixture_init(&f, in, out, height, width, n, 2);
+    fixture_init(&f, in, out, height, width, n, 2, NULL);
     assert_int_equal(f.conv.how, how);
     plain_forward(&f.conv, f.w, f.x, n, f.want_y);
     conv_prepare(&f.work, &f.conv, f.w, f.u);
@@ -229,7 +230,7 @@ static void the_result_does_not_depend_on_the_threads(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        fixture_init(&f[i], 16, 32, 6, 6, 5, (unsigned)i + 1);
+        fixture_init(&f[i], 16, 32, 6, 6, 5, (unsigned)i + 1, NULL);
         conv_prepare(&f[i].work, &f[i].conv, f[i].w, f[i].u);
         assert_int_equal(
             conv_forward(&f[i].work, &f[i].conv, f[i].u, f[i].x, 5, f[i].y, f[i].moments),
@@ -249,11 +250,103 @@ static void no_pictures_have_no_gradient(void **state)
     struct fixture f;
 
     (void)state;
-    fixture_init(&f, 16, 16, 4, 4, 1, 1);
+    fixture_init(&f, 16, 16, 4, 4, 1, 1, NULL);
     f.dw[0] = 5;
     assert_int_equal(conv_backward(&f.work, &f.conv, f.u, f.x, 0, f.y, f.dw), SHOAL_OK);
     assert_true(f.dw[0] == 0);
     fixture_fini(&f);
+}
+
+/* ---- in bfloat16 ---- */
+
+/* To what bfloat16 holds exactly, so that nothing is lost but in sums. */
+static void round_all(float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = ldexpf(rintf(ldexpf(x[i], 7)), -7);
+}
+
+static void check_bf16(const struct kernel_tiles *tiles, size_t in, size_t out, size_t height,
+                       size_t width, size_t n)
+{
+    struct fixture f;
+
+    fixture_init(&f, in, out, height, width, n, 2, tiles);
+    round_all(f.x, f.inputs);
+    round_all(f.w, f.weights);
+    plain_forward(&f.conv, f.w, f.x, n, f.want_y);
+    conv_prepare(&f.work, &f.conv, f.w, f.u);
+    assert_int_equal(conv_forward(&f.work, &f.conv, f.u, f.x, n, f.y, f.moments), SHOAL_OK);
+    assert_near(f.y, f.want_y, f.outputs);
+    check_moments(&f);
+    for (size_t i = 0; i < f.outputs; i++)
+        f.y[i] = fminf(fmaxf(f.y[i], -0.5f), 0.5f);
+    round_all(f.y, f.outputs);
+    plain_backward(&f.conv, f.w, f.x, n, f.y, f.want_dx, f.want_dw);
+    assert_int_equal(conv_backward(&f.work, &f.conv, f.u, f.x, n, f.y, f.dw), SHOAL_OK);
+    assert_near(f.dw, f.want_dw, f.weights);
+    assert_near(f.x, f.want_dx, f.inputs);
+    fixture_fini(&f);
+}
+
+static void check_all_bf16(const struct kernel_tiles *tiles)
+{
+    check_bf16(tiles, 16, 16, 4, 4, 3);
+    check_bf16(tiles, 32, 64, 3, 2, 33); /* a group of 32, and one picture more */
+    check_bf16(tiles, 48, 16, 1, 1, 17);
+    check_bf16(tiles, 16, 80, 2, 2, 16);
+    check_bf16(tiles, 64, 32, 5, 7, 1);
+    check_bf16(tiles, 16, 32, 6, 6, 300); /* more steps than one product has */
+}
+
+static void bf16_is_the_same_convolution_of_rounded_numbers(void **state)
+{
+    (void)state;
+    check_all_bf16(&kernel_tiles_scalar);
+}
+
+/* The table, or NULL: the caller skips. */
+static const struct kernel_tiles *amx(void)
+{
+    const struct kernel_tiles *tiles;
+
+    if (getenv("SHOAL_ISA") || kernel_tiles_choose(&tiles) != SHOAL_OK) {
+        print_message("no AMX here: %s\n", shoal_error());
+        return NULL;
+    }
+    return tiles;
+}
+
+static void so_it_is_by_amx(void **state)
+{
+    (void)state;
+    if (!amx())
+        skip();
+    check_all_bf16(amx());
+}
+
+/* Within a rounding of each factor to 8 bits. */
+static void bf16_is_near_to_floats(void **state)
+{
+    struct fixture f, g;
+    double apart = 0, all = 0;
+
+    (void)state;
+    fixture_init(&f, 32, 32, 4, 4, 5, 1, NULL);
+    fixture_init(&g, 32, 32, 4, 4, 5, 1, amx() ? amx() : &kernel_tiles_scalar);
+    for (struct fixture *each = &f; each; each = each == &f ? &g : NULL) {
+        conv_prepare(&each->work, &each->conv, each->w, each->u);
+        assert_int_equal(conv_forward(&each->work, &each->conv, each->u, each->x, 5, each->y, NULL),
+                         SHOAL_OK);
+    }
+    for (size_t i = 0; i < f.outputs; i++) {
+        apart += pow((double)(f.y[i] - g.y[i]), 2);
+        all += pow((double)f.y[i], 2);
+    }
+    assert_true(sqrt(apart / all) < 1.0 / 256);
+    assert_true(apart > 0);
+    fixture_fini(&f);
+    fixture_fini(&g);
 }
 
 /* ---- normalising, rectifying, pooling ---- */
@@ -432,6 +525,9 @@ int main(void)
         cmocka_unit_test(a_batch_of_several_chunks_is_one_batch),
         cmocka_unit_test(the_result_does_not_depend_on_the_threads),
         cmocka_unit_test(no_pictures_have_no_gradient),
+        cmocka_unit_test(bf16_is_the_same_convolution_of_rounded_numbers),
+        cmocka_unit_test(so_it_is_by_amx),
+        cmocka_unit_test(bf16_is_near_to_floats),
         cmocka_unit_test(every_instruction_set_rectifies_and_pools),
         cmocka_unit_test(gradients_go_back_by_the_transposed_transforms),
     };
