@@ -1,20 +1,11 @@
 /* shoal study: a grid of trainings, each a command of this very program. */
 #include "cmd.h"
+#include "study.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
-
-extern char **environ;
-
-enum { SECONDS_TO_HEED = 3 }; /* a signal */
 
 /* Counts with commas between them. */
 struct counts {
@@ -189,99 +180,11 @@ static struct shoal_study_opts grid_of(const struct study_cmd *cmd, const char *
 
 /* ---- One run ---------------------------------------------------------------------------- */
 
-struct child {
-    pid_t pid;
-    char log[4096]; /* what it said */
-    char why[256];  /* why it failed; "" when it did not */
-    bool stopped;   /* by a signal that came to this program */
-};
-
-/* The program that runs, with other words; what it says goes to a file. */
-static bool child_start(struct child *c, const struct shoal_study_run *run)
-{
-    posix_spawn_file_actions_t files;
-    char **words = console_alloc((run->nwords + 2) * sizeof *words);
-    int error;
-
-    words[0] = "shoal";
-    memcpy(words + 1, run->words, run->nwords * sizeof *words);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, c->log, O_WRONLY | O_CREAT | O_TRUNC,
-                                     0666);
-    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    error = posix_spawn(&c->pid, "/proc/self/exe", &files, NULL, words, environ);
-    posix_spawn_file_actions_destroy(&files);
-    free(words);
-    if (error)
-        snprintf(c->why, sizeof c->why, "it could not be started: %s", strerror(error));
-    return error == 0;
-}
-
-/* The last line that it said: the sentence of its failure. */
-static void child_said(struct child *c)
-{
-    char line[256], last[256] = "";
-    FILE *f = fopen(c->log, "r");
-
-    while (f && fgets(line, sizeof line, f)) {
-        line[strcspn(line, "\r\n")] = '\0';
-        if (line[0])
-            memcpy(last, line, sizeof last);
-    }
-    if (f)
-        fclose(f);
-    if (last[0])
-        snprintf(c->why, sizeof c->why, "%s", last);
-}
-
-static void child_judge(struct child *c, int status)
-{
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return;
-    if (WIFSIGNALED(status))
-        snprintf(c->why, sizeof c->why, "it was ended by signal %d", WTERMSIG(status));
-    else
-        snprintf(c->why, sizeof c->why, "exit code %d", WEXITSTATUS(status));
-    child_said(c);
-}
-
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-/* A signal that comes meanwhile is passed on, and again while the run does not heed
- * it: a second one ends it at once. */
-static void child_wait(struct child *c)
-{
-    const struct timespec nap = {.tv_nsec = 10000000};
-    double next = 0;
-    int status = 0;
-
-    for (;;) {
-        pid_t got = waitpid(c->pid, &status, WNOHANG);
-
-        if (got == c->pid || (got < 0 && errno != EINTR))
-            break;
-        if (signal_came() && now() >= next) {
-            kill(c->pid, signal_came());
-            c->stopped = true;
-            next = now() + SECONDS_TO_HEED;
-        }
-        nanosleep(&nap, NULL);
-    }
-    child_judge(c, status);
-}
-
 static shoal_status run_one(struct console *c, shoal_study *study,
                             const struct shoal_study_run *run)
 {
     struct child child = {.why = ""};
-    double began = now();
+    double began = study_now();
     char text[192];
     shoal_status st;
 
@@ -290,11 +193,12 @@ static shoal_status run_one(struct console *c, shoal_study *study,
     console_progress(c, "study", text);
     if (snprintf(child.log, sizeof child.log, "%s/log.txt", run->folder) >= (int)sizeof child.log)
         return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run->folder);
-    if (child_start(&child, run))
+    if (child_start(&child, run, true))
         child_wait(&child);
     if (child.stopped)
         return shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on");
-    st = shoal_study_ended(study, run->number, now() - began, child.why[0] ? child.why : NULL);
+    st =
+        shoal_study_ended(study, run->number, study_now() - began, child.why[0] ? child.why : NULL);
     if (st == SHOAL_OK && child.why[0])
         console_log(c, STYLE_YELLOW, "%s: failed: %s", text, child.why);
     return st;
@@ -328,11 +232,11 @@ static void print_predictions(struct console *c, const struct shoal_cluster *clu
 {
     fprintf(c->reports, "\nPredicted for ");
     print_safely(c->reports, cluster->name);
-    fprintf(c->reports, ", by a formula and not by runs:\n");
+    fprintf(c->reports, ":\n");
     if (*text)
         print_lines(c->reports, text);
     else
-        fprintf(c->reports, "nothing: that needs runs of 1 rank and of several\n");
+        fprintf(c->reports, "nothing: that needs runs of 1 rank, and without SimGrid of several\n");
 }
 
 static shoal_status show(struct console *c, const shoal_study *study, const struct study_cmd *cmd,
@@ -390,6 +294,8 @@ static int study_run(const void *at, const char *const *args, size_t nargs)
                     shoal_study_finished(study), shoal_study_runs(study));
     if (st == SHOAL_OK)
         st = run_all(&console, study);
+    if (st == SHOAL_OK && cmd->simulate)
+        st = study_simulate(&console, study, &cluster);
     if (st == SHOAL_OK)
         st = show(&console, study, cmd, cmd->simulate ? &cluster : NULL);
     if (st == SHOAL_OK)
@@ -444,8 +350,9 @@ static const struct opt grid_opts[] = {
 
 static const struct opt beyond_opts[] = {
     {"simulate", .kind = OPT_PATH, ON(simulate), .arg = "FILE",
-     .help = "predict the speedup on the cluster that this JSON file describes, by a formula that "
-             "runs of 1 rank and of several calibrate"},
+     .help = "predict time, speedup and quality on the cluster that this JSON file describes: by "
+             "training under SimGrid with simulated time where it is installed, else by a "
+             "formula; runs of 1 rank, and of several for the formula, calibrate both"},
     {0},
 };
 

@@ -95,7 +95,13 @@ int shoal_words(char *const *words, size_t nwords)
  * like success. */
 static int close_stdout(int code)
 {
-    if (fclose(stdout) == 0 || code != EXIT_DONE)
+#ifdef SHOAL_SMPI /* all ranks of a simulation share it */
+    int failed = fflush(stdout);
+#else
+    int failed = fclose(stdout);
+#endif
+
+    if (failed == 0 || code != EXIT_DONE)
         return code;
     return console_fail("standard output: %s", strerror(errno));
 }

@@ -153,8 +153,9 @@ SHOAL_API bool shoal_study_cell(const shoal_study *study, size_t i, struct shoal
 SHOAL_API shoal_status shoal_study_table(char **text, const shoal_study *study);
 
 /* ---- Beyond this machine ----------------------------------------------------------
- * A formula, not a simulation of messages (docs/studies.md): what a study measured on
- * one worker and on several, carried over to more of them on other links. */
+ * What a study measured on one worker and on several, carried over to more of them on
+ * other links: by the real trainer under SimGrid, where that is installed, and else by a
+ * formula (docs/studies.md). */
 
 struct shoal_cluster {
     char name[64];
@@ -163,7 +164,7 @@ struct shoal_cluster {
     double bandwidth; /* bytes a second of a node's link, each way */
     double latency;   /* seconds until a message is there */
     double speed;     /* of a core, as a multiple of one where it was measured */
-    double jitter;    /* standard deviation of a rank's time, as a share of it */
+    double jitter;    /* standard deviation of a rank's time for a step, as a share of it */
     unsigned workers[SHOAL_STUDY_AXIS]; /* to be predicted */
     size_t nworkers;
 };
@@ -171,16 +172,34 @@ struct shoal_cluster {
 /* A JSON object: name, nodes, cores, gigabits, microseconds, speed, jitter, workers. */
 SHOAL_API shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path);
 
+/* The runs of the real trainer that predictions ask for: for each strong series with a run
+ * of one rank, one with each number of workers above 1. */
+SHOAL_API size_t shoal_study_simulations(const shoal_study *study,
+                                         const struct shoal_cluster *cluster);
+/* The command of the `number`-th, in run->words with its program first; none when it ran
+ * before, in the same folder and with the same settings, and nothing is left to do.
+ * `module` is the program as smpirun takes it. */
+SHOAL_API shoal_status shoal_study_simulate(shoal_study *study, const struct shoal_cluster *cluster,
+                                            size_t number, const char *module,
+                                            struct shoal_study_run *run);
+/* It ended; failure is NULL when it did so well. */
+SHOAL_API shoal_status shoal_study_simulated(shoal_study *study,
+                                             const struct shoal_cluster *cluster, size_t number,
+                                             const char *failure);
+
 struct shoal_prediction {
     double seconds; /* of training */
     double computing, exchanging, wire, latency; /* seconds of a rank; those of a rank that does
                                                     not wait go on at the same time */
     double speedup, efficiency; /* against one worker there */
+    double held, quality;       /* trained for real; NaN where a formula has no training */
     const char *limit;          /* the largest of the four: "computing", ... */
+    const char *by;             /* "measured" (one worker), "simulated", "formula" */
+    const char *failure;        /* of a simulation; NULL: none */
 };
 
 /* Of the strong series that begins at `cell`. False when it lacks a run of one rank, or
- * of several. */
+ * of several and was not simulated. */
 SHOAL_API bool shoal_study_predict(const shoal_study *study, size_t cell,
                                    const struct shoal_cluster *cluster, unsigned workers,
                                    struct shoal_prediction *out);

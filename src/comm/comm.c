@@ -69,7 +69,10 @@ static shoal_status meet(struct comm *c)
     size_t *lens = NULL;
     shoal_status st;
 
-    gethostname(host, sizeof host - 1);
+    if (c->others.kind && c->others.kind->host)
+        c->others.kind->host(c->others.at, host, sizeof host);
+    else
+        gethostname(host, sizeof host - 1);
     st = comm_gather(c, host, strlen(host), &hosts, &lens);
     at = hosts;
     for (unsigned r = 0; st == SHOAL_OK && r < c->size; at += lens[r++])
@@ -169,6 +172,12 @@ const char *comm_host(const struct comm *c, unsigned rank)
 const char *comm_library(const struct comm *c)
 {
     return c->library;
+}
+
+void comm_charge(struct comm *c, double units)
+{
+    if (c->others.kind && c->others.kind->charge)
+        c->others.kind->charge(c->others.at, units);
 }
 
 struct comm_stats comm_stats(const struct comm *c)
@@ -413,7 +422,9 @@ static shoal_status live(struct comm *c, bool drained)
 
 void comm_patience(struct comm *c, double seconds)
 {
-    c->patience = seconds;
+    bool simulated = c->others.kind && c->others.kind->rest; /* nobody falls silent there */
+
+    c->patience = simulated ? 0 : seconds;
     c->lost = 0;
     c->next_beat = c->next_look = 0;
     for (unsigned r = 0; r < c->size; r++)
@@ -460,7 +471,9 @@ shoal_status comm_poll(struct comm *c, bool *any)
 /* The others may need this core to send what we wait for. */
 static void rest(const struct comm *c, unsigned empty)
 {
-    if (empty > (c->crowded ? POLLS_CROWDED : POLLS_YIELD))
+    if (c->others.kind && c->others.kind->rest)
+        c->others.kind->rest(c->others.at, empty);
+    else if (empty > (c->crowded ? POLLS_CROWDED : POLLS_YIELD))
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
     else if (empty > (c->crowded ? 0 : POLLS_BUSY))
         sched_yield();

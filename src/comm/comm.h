@@ -42,6 +42,9 @@ unsigned comm_rank(const struct comm *c);
 unsigned comm_size(const struct comm *c);
 const char *comm_host(const struct comm *c, unsigned rank);
 const char *comm_library(const struct comm *c); /* "self", "Open MPI 4.1.4", ... */
+/* Says what this rank is about to compute, in words, rows or samples. Where time is
+ * simulated (docs/studies.md) that takes its time here; elsewhere it is nothing. */
+void comm_charge(struct comm *c, double units);
 
 /* ---- messages ------------------------------------------------------------------ */
 

@@ -25,6 +25,13 @@ struct comm_world {
     /* The next message that came, if any; its bytes, 16-byte aligned, stay until
      * the next call. */
     shoal_status (*receive)(void *at, struct message *m, bool *any);
+
+    /* Only of a world whose time is simulated, else NULL: what computing so many units
+     * takes, what waiting takes after so many polls found nothing, and which host the
+     * rank is on. */
+    void (*charge)(void *at, double units);
+    void (*rest)(void *at, unsigned empty);
+    void (*host)(void *at, char *name, size_t cap);
 };
 
 extern const struct comm_world comm_world_self;

@@ -4,7 +4,12 @@
  * sender of one that is on its way is known, and a rank that dies in the middle
  * of a long one, or is slow to send it, holds up no messages but its own. It is
  * nearly as fast as receives posted before, as long as no probe is wasted and a
- * buffer is used again while it is in the cache. */
+ * buffer is used again while it is in the cache.
+ *
+ * With SHOAL_SMPI it is compiled for SimGrid's SMPI, which runs all ranks in one
+ * process and simulates the time that messages take. What ranks compute takes the
+ * time they say (comm_charge), by SHOAL_SIMULATE in the environment: the seconds of
+ * a unit, those of each time it is said, and the jitter of a rank. */
 #include "comm/inner.h"
 
 #include <mpi.h>
@@ -38,6 +43,14 @@ struct mpi {
     size_t in_n;
     size_t handed; /* 1 + the index of the one received last; 0: none */
     char *buffers;
+#ifdef SHOAL_SMPI
+    double seconds, each, jitter; /* of a unit; of a charge; its deviation, as a share */
+    uint64_t rank, charges;       /* made so far */
+    bool posted, came;            /* a receive into in[0]; and what it was for is here */
+    MPI_Status status;
+    MPI_Request *waiting; /* [1 + out_n] */
+    size_t waiting_cap;
+#endif
 };
 
 static shoal_status fail_mpi(int code, const char *doing, unsigned rank)
@@ -50,6 +63,41 @@ static shoal_status fail_mpi(int code, const char *doing, unsigned rank)
 }
 
 /* ---- opening and closing --------------------------------------------------------- */
+
+#ifdef SHOAL_SMPI
+enum { JITTER_STREAM = 0x717 };
+#define HOST_FLOPS 1e9 /* as the platform of `shoal study` says */
+
+static void simulate(struct mpi *w, int rank)
+{
+    const char *text = getenv("SHOAL_SIMULATE");
+
+    w->rank = (uint64_t)rank;
+    if (!text || sscanf(text, "%lf %lf %lf", &w->seconds, &w->each, &w->jitter) != 3)
+        w->seconds = w->each = w->jitter = 0;
+}
+
+/* Even over a width of sqrt(12) deviations. */
+static void mpi_charge(void *at, double units)
+{
+    struct mpi *w = at;
+    double even = (double)(rng_at(w->rank, JITTER_STREAM, w->charges++) >> 11) * 0x1p-53;
+    double seconds = (units * w->seconds + w->each) * (1 + w->jitter * 3.4641 * (even - 0.5));
+
+    if (seconds > 0)
+        smpi_execute_flops(seconds * HOST_FLOPS);
+}
+
+static void mpi_host(void *at, char *name, size_t cap)
+{
+    char text[MPI_MAX_PROCESSOR_NAME + 1] = "?";
+    int len;
+
+    (void)at;
+    MPI_Get_processor_name(text, &len);
+    snprintf(name, cap, "%s", text);
+}
+#endif
 
 /* "Open MPI v4.1.4, package: ..." becomes "Open MPI 4.1.4", and
  * "MPICH Version:\t4.0.2\n..." becomes "MPICH 4.0.2". */
@@ -126,6 +174,9 @@ static struct mpi *mpi_new(void)
 
 static void mpi_free(struct mpi *w)
 {
+#ifdef SHOAL_SMPI
+    free(w->waiting);
+#endif
     free(w->out);
     free(w->buffers);
     free(w);
@@ -148,6 +199,9 @@ static shoal_status mpi_open(void **at, unsigned *rank, unsigned *size, char lib
         return st;
     }
     name_library(library);
+#ifdef SHOAL_SMPI
+    simulate(w, r);
+#endif
     *rank = (unsigned)r;
     *size = (unsigned)n;
     *at = w;
@@ -167,6 +221,10 @@ static void mpi_close(void *at, bool ok)
     struct mpi *w = at;
 
     if (ok) {
+#ifdef SHOAL_SMPI
+        if (w->posted && !w->came)
+            MPI_Cancel(&w->in[0].request);
+#endif
         finish_sending(w);
         stop(w);
     } else {
@@ -213,12 +271,15 @@ static shoal_status mpi_test(void *at, comm_ticket ticket, bool *done)
 {
     struct mpi *w = at;
     uint32_t place = (uint32_t)ticket - 1;
-    int flag = 0, code;
+    int flag = 0, code = MPI_SUCCESS;
 
     *done = place >= w->out_n || ticket_of(w, place) != ticket;
     if (*done)
         return SHOAL_OK;
-    code = MPI_Test(&w->out[place].request, &flag, MPI_STATUS_IGNORE);
+    if (w->out[place].request == MPI_REQUEST_NULL)
+        flag = 1; /* not every library says so */
+    else
+        code = MPI_Test(&w->out[place].request, &flag, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS)
         return fail_mpi(code, "sending to", w->out[place].to);
     *done = flag;
@@ -252,6 +313,7 @@ static shoal_status mpi_send(void *at, unsigned to, unsigned tag, const void *da
 
 /* ---- receiving ---------------------------------------------------------------------- */
 
+#ifndef SHOAL_SMPI
 static shoal_status begin_receiving(struct mpi *w, MPI_Message *message, const MPI_Status *status)
 {
     struct incoming *in = &w->in[w->in_n];
@@ -270,6 +332,7 @@ static shoal_status begin_receiving(struct mpi *w, MPI_Message *message, const M
     w->in_n++;
     return SHOAL_OK;
 }
+#endif
 
 static bool has_earlier(const struct mpi *w, size_t index)
 {
@@ -297,6 +360,66 @@ static shoal_status find_complete(struct mpi *w, size_t index)
     return SHOAL_OK;
 }
 
+#ifdef SHOAL_SMPI
+/* A probe of a simulation either takes time or none, and a loop of those that take none
+ * never ends: so one receive is always posted, and who waits, waits for that or for what
+ * it sends. in_n is then 0 or 1. */
+static shoal_status probe(struct mpi *w, int *found)
+{
+    struct incoming *in = &w->in[0];
+    int len = 0;
+
+    if (!w->posted)
+        MPI_Irecv(in->data, COMM_MAX_MESSAGE, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, w->comm,
+                  &in->request);
+    w->posted = true;
+    *found = w->came;
+    if (!w->came)
+        MPI_Test(&in->request, found, &w->status);
+    if (!*found)
+        return SHOAL_OK;
+    MPI_Get_count(&w->status, MPI_BYTE, &len);
+    in->from = (unsigned)w->status.MPI_SOURCE;
+    in->tag = (unsigned)w->status.MPI_TAG;
+    in->len = (size_t)len;
+    w->posted = w->came = false;
+    w->in_n = w->handed = 1;
+    return SHOAL_OK;
+}
+
+/* What waiting ended for is over: a request that is cannot be asked again. */
+static void settle(struct mpi *w, int which, const MPI_Status *status)
+{
+    int n = 1;
+
+    if (which == 0) {
+        w->came = true;
+        w->status = *status;
+    }
+    for (size_t i = 0; i < w->out_n && which > 0; i++)
+        if (w->out[i].request != MPI_REQUEST_NULL && n++ == which)
+            w->out[i].request = MPI_REQUEST_NULL;
+}
+
+static void mpi_rest(void *at, unsigned empty)
+{
+    struct mpi *w = at;
+    void *list = w->waiting;
+    int n = 1, which = MPI_UNDEFINED;
+    MPI_Status status;
+
+    if (empty == 0 || !w->posted || w->came ||
+        mem_grow(&list, &w->waiting_cap, w->out_n + 1, sizeof *w->waiting) != SHOAL_OK)
+        return;
+    w->waiting = list;
+    w->waiting[0] = w->in[0].request;
+    for (size_t i = 0; i < w->out_n; i++)
+        if (w->out[i].request != MPI_REQUEST_NULL)
+            w->waiting[n++] = w->out[i].request;
+    MPI_Waitany(n, w->waiting, &which, &status);
+    settle(w, which, &status);
+}
+#else
 /* One more, if there is one; `found` tells. */
 static shoal_status probe(struct mpi *w, int *found)
 {
@@ -312,6 +435,8 @@ static shoal_status probe(struct mpi *w, int *found)
     st = begin_receiving(w, &message, &status);
     return st == SHOAL_OK ? find_complete(w, w->in_n - 1) : st;
 }
+
+#endif
 
 /* The one handed over last. Its buffer, which is in the cache, serves the next. */
 static void drop_handed(struct mpi *w)
@@ -354,4 +479,9 @@ const struct comm_world comm_world_mpi = {
     .send = mpi_send,
     .test = mpi_test,
     .receive = mpi_receive,
+#ifdef SHOAL_SMPI
+    .charge = mpi_charge,
+    .rest = mpi_rest,
+    .host = mpi_host,
+#endif
 };

@@ -193,6 +193,7 @@ void shoal_study_close(shoal_study *s)
     for (size_t i = 0; i < SHOAL_STUDY_AXIS; i++)
         free((void *)(uintptr_t)s->opts.sync[i]);
     free(s->cells);
+    free(s->simulated);
     free(s->runs);
     free(s->folder);
     free(s);
@@ -395,14 +396,15 @@ static bool says(const struct shoal_study_opts *o, const char *option)
 
 /* A rank works with one thread unless somebody said otherwise: then n ranks are n
  * workers and no more. */
-static void add_axes(struct command *c, const struct cell *cell)
+static void add_axes(struct command *c, const struct cell *cell, bool launched)
 {
     const struct shoal_study_opts *o = &c->study->opts;
 
     if (o->worker == SHOAL_WORKER_THREAD) {
         add_count(c, "--threads", cell->workers);
     } else {
-        add_count(c, "--ranks", cell->workers);
+        if (!launched)
+            add_count(c, "--ranks", cell->workers);
         if (!says(o, "--threads"))
             add_count(c, "--threads", 1);
     }
@@ -416,19 +418,22 @@ static void add_axes(struct command *c, const struct cell *cell)
         add_count(c, "--epochs", (uint64_t)o->epochs * (cell->weak ? cell->workers : 1));
 }
 
-static shoal_status make_words(shoal_study *s, size_t number)
+shoal_status study_words(shoal_study *s, char *folder, const struct cell *cell,
+                         const char *const *before, size_t nbefore)
 {
     struct command c = {.study = s};
     const struct shoal_study_opts *o = &s->opts;
 
     free_words(s);
-    s->run_folder = run_folder_of(s, number);
-    s->words = mem_array(o->ndata + o->nmore + WORDS_OF_ITS_OWN, sizeof *s->words);
+    s->run_folder = folder;
+    s->words = mem_array(nbefore + o->ndata + o->nmore + WORDS_OF_ITS_OWN, sizeof *s->words);
     if (!s->run_folder || !s->words)
         return SHOAL_ENOMEM;
+    for (size_t i = 0; i < nbefore; i++)
+        add_word(&c, before[i]);
     add_word(&c, "train");
     add_word(&c, o->model);
-    add_axes(&c, &s->cells[number % s->ncells]);
+    add_axes(&c, cell, nbefore > 0);
     for (size_t i = 0; i < o->nmore; i++)
         add_word(&c, o->more[i]);
     add_file(&c, "--metrics", "metrics.jsonl");
@@ -437,6 +442,8 @@ static shoal_status make_words(shoal_study *s, size_t number)
     add_word(&c, "--");
     for (size_t i = 0; i < o->ndata; i++)
         add_word(&c, o->data[i]);
+    if (c.status == SHOAL_OK)
+        c.status = make_folder(s, s->run_folder);
     return c.status;
 }
 
@@ -449,9 +456,7 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
         n++;
     if (n == shoal_study_runs(s))
         return false;
-    *st = make_words(s, n);
-    if (*st == SHOAL_OK)
-        *st = make_folder(s, s->run_folder);
+    *st = study_words(s, run_folder_of(s, n), &s->cells[n % s->ncells], NULL, 0);
     if (*st != SHOAL_OK)
         return false;
     *run = (struct shoal_study_run){.number = n,
@@ -465,14 +470,14 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
 
 /* ---- what became of it ---- */
 
-static void fail_run(struct study_run *run, const char *why)
+void run_failed(struct study_run *run, const char *why)
 {
     run->state = RUN_FAILED;
     snprintf(run->failure, sizeof run->failure, "%s", why);
 }
 
 /* The model has done its service; its size would be that of the whole study. */
-static void take_metrics(const shoal_study *s, struct study_run *run, const char *folder)
+void run_take(const shoal_study *s, struct study_run *run, const char *folder)
 {
     size_t cap = strlen(folder) + 32;
     char *path = mem_array(cap, 1);
@@ -481,9 +486,9 @@ static void take_metrics(const shoal_study *s, struct study_run *run, const char
     if (path)
         snprintf(path, cap, "%s/metrics.jsonl", folder);
     if (!path || shoal_run_read(&read, path) != SHOAL_OK) {
-        fail_run(run, shoal_error());
+        run_failed(run, shoal_error());
     } else if (!read->end.done) {
-        fail_run(run, "its metrics do not come to an end");
+        run_failed(run, "its metrics do not come to an end");
     } else {
         run->state = RUN_DONE;
         run->m = shoal_run_measures(read, s->opts.target_loss);
@@ -509,9 +514,9 @@ shoal_status shoal_study_ended(shoal_study *s, size_t number, double whole_secon
     if (!folder)
         return SHOAL_ENOMEM;
     if (failure)
-        fail_run(run, failure);
+        run_failed(run, failure);
     else
-        take_metrics(s, run, folder);
+        run_take(s, run, folder);
     run->m.whole = whole_seconds;
     free(folder);
     return record_write(s);

@@ -1,4 +1,4 @@
-/* What a cluster would make of a study, by a formula.
+/* What a cluster would make of a study: as simgrid.c simulated it, or by a formula.
  *
  * Calibrated by the cell of one worker (what an example costs to compute) and by the
  * next one of its series (what ranks send each other, and what packing and merging it
@@ -67,6 +67,7 @@ static const char *read_cluster(const json_t *from, struct shoal_cluster *c)
     if (!read_real(from, "microseconds", 0, 1e7, &microseconds))
         return "microseconds";
     c->speed = 1;
+    c->jitter = 0.2;
     if (!read_real(from, "speed", 1e-3, 1e3, &c->speed))
         return "speed";
     if (!read_real(from, "jitter", 0, 1, &c->jitter))
@@ -110,19 +111,13 @@ shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path)
 
 /* ---- calibration ---- */
 
-struct calibration {
-    const struct shoal_measures *one, *some; /* of one rank, of `ranks` */
-    unsigned ranks;
-    bool waits; /* ranks wait for each other */
-};
-
 /* The processor, not the clock: others may have had the cores. */
 static double busy(double cpu)
 {
     return cpu > 0 ? fmin(cpu, 1) : 1;
 }
 
-static bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
+bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
 {
     const struct cell *c = &s->cells[cell];
     const char *sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : "";
@@ -140,7 +135,12 @@ static bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
     /* Dense nets are in step by default, rows are not. */
     k->waits = strncmp(sync, "async", 5) != 0 && strncmp(sync, "bounded", 7) != 0 &&
                (*sync || isfinite(k->one->steps));
-    return k->some != NULL;
+    return true;
+}
+
+double calibrated_alone(const struct calibration *k)
+{
+    return k->one->seconds * busy(k->one->cpu);
 }
 
 static double share(double n)
@@ -176,7 +176,7 @@ static double rounds_of_rank(const struct calibration *k, double n)
 }
 
 /* Processor seconds for a byte that is sent, of packing it and of merging it there. */
-static double cost_of_byte(const struct calibration *k)
+double calibrated_byte(const struct calibration *k)
 {
     double waiting = k->some->waiting > 0 ? fmin(k->some->waiting, 0.99) : 0;
     double spent = k->some->communicating * k->some->seconds * k->ranks;
@@ -193,10 +193,11 @@ static double wire_of(const struct calibration *k, const struct shoal_cluster *c
     return here >= n ? 0 : bytes_of_rank(k, n) * here * (n - here) / (n - 1) / c->bandwidth;
 }
 
-static const char *largest(const struct shoal_prediction *p)
+static const char *largest(const struct shoal_prediction *p, bool simulated)
 {
     const double parts[] = {p->computing, p->exchanging, p->wire, p->latency};
-    static const char *const names[] = {"computing", "exchanging", "wire", "latency"};
+    const char *const names[] = {"computing", "exchanging", simulated ? "waiting" : "wire",
+                                 "latency"};
     size_t most = 0;
 
     for (size_t i = 1; i < 4; i++)
@@ -205,35 +206,92 @@ static const char *largest(const struct shoal_prediction *p)
     return names[most];
 }
 
+/* The mean of K steps jitters less than one. */
+static double jitter_of(const shoal_study *s, size_t cell, double jitter)
+{
+    const char *sync = s->opts.nsync > 0 ? s->opts.sync[s->cells[cell].sync] : "";
+    double k = strncmp(sync, "average:", 8) == 0 ? strtod(sync + 8, NULL) : 1;
+
+    return k >= 1 ? jitter / sqrt(k) : jitter;
+}
+
+static void by_formula(struct shoal_prediction *p, const struct calibration *k,
+                       const struct shoal_cluster *c, double n, double jitter)
+{
+    p->by = "formula";
+    p->exchanging = bytes_of_rank(k, n) * calibrated_byte(k) / c->speed;
+    p->wire = wire_of(k, c, n);
+    p->latency = k->waits && n > c->cores ? rounds_of_rank(k, n) * c->latency : 0;
+    if (k->waits)
+        p->seconds =
+            p->computing * (1 + jitter * sqrt(2 * log(n))) + p->exchanging + p->wire + p->latency;
+    else
+        p->seconds = fmax(p->computing + p->exchanging, p->wire);
+}
+
+static void by_simulation(struct shoal_prediction *p, const struct study_run *run)
+{
+    const struct shoal_measures *m = &run->m;
+
+    p->by = "simulated";
+    if (run->state == RUN_FAILED) {
+        p->failure = run->failure;
+        return;
+    }
+    p->seconds = m->seconds;
+    p->computing = m->computing * m->seconds;
+    p->exchanging = m->communicating * m->seconds;
+    p->wire = m->waiting * m->seconds;
+    p->held = m->held;
+    p->quality = m->quality;
+}
+
 bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_cluster *c,
                          unsigned workers, struct shoal_prediction *out)
 {
+    const struct study_run *run;
     struct calibration k;
-    double n = workers, alone;
-    struct shoal_prediction p = {.seconds = 0};
+    struct shoal_prediction p = {.held = (double)NAN, .quality = (double)NAN, .by = "measured"};
+    double alone;
 
     if (cell >= s->ncells || workers == 0 || !calibrate(&k, s, cell))
         return false;
-    alone = k.one->seconds * busy(k.one->cpu) / c->speed;
-    p.computing = alone / n;
-    if (workers > 1) {
-        p.exchanging = bytes_of_rank(&k, n) * cost_of_byte(&k) / c->speed;
-        p.wire = wire_of(&k, c, n);
-        p.latency = k.waits && n > c->cores ? rounds_of_rank(&k, n) * c->latency : 0;
+    run = simulated_of(s, cell, workers);
+    if (workers > 1 && !run && !k.some)
+        return false;
+    alone = calibrated_alone(&k) / c->speed;
+    p.computing = alone / workers;
+    if (workers == 1) {
+        p.seconds = alone;
+        p.held = k.one->held;
+        p.quality = k.one->quality;
+    } else if (run) {
+        by_simulation(&p, run);
+    } else {
+        by_formula(&p, &k, c, workers, jitter_of(s, cell, c->jitter));
     }
-    if (k.waits)
-        p.seconds =
-            p.computing * (1 + c->jitter * sqrt(2 * log(n))) + p.exchanging + p.wire + p.latency;
-    else
-        p.seconds = fmax(p.computing + p.exchanging, p.wire);
     p.speedup = alone / p.seconds;
-    p.efficiency = p.speedup / n;
-    p.limit = largest(&p);
+    p.efficiency = p.speedup / workers;
+    p.limit = largest(&p, run != NULL);
     *out = p;
     return true;
 }
 
 /* ---- shown ---- */
+
+static void add_row(struct prose *t, unsigned workers, const char *name,
+                    const struct shoal_prediction *p)
+{
+    if (p->failure)
+        prose_add(t, "%7u  %-24.24s  failed: %s\n", workers, name, p->failure);
+    else
+        prose_add(t, "%7u  %-24.24s  %9s  %7s  %10s  %8s  %8s  %9s  %10s  %9s  %9s  %-10s  %s\n",
+                  workers, name, number_time(p->seconds).text, number_plain(p->speedup).text,
+                  number_share(p->efficiency).text, number_plain(p->held).text,
+                  number_plain(p->quality).text, number_time(p->computing).text,
+                  number_time(p->exchanging).text, number_time(p->wire).text,
+                  number_time(p->latency).text, p->limit, p->by);
+}
 
 static void add_rows(struct prose *t, const shoal_study *s, const struct shoal_cluster *c,
                      size_t cell)
@@ -244,11 +302,15 @@ static void add_rows(struct prose *t, const shoal_study *s, const struct shoal_c
     line_name(name, s, &s->cells[cell], false);
     for (size_t i = 0; i < c->nworkers; i++)
         if (shoal_study_predict(s, cell, c, c->workers[i], &p))
-            prose_add(t, "%7u  %-24.24s  %9s  %7s  %10s  %9s  %10s  %9s  %9s  %s\n", c->workers[i],
-                      name, number_time(p.seconds).text, number_plain(p.speedup).text,
-                      number_share(p.efficiency).text, number_time(p.computing).text,
-                      number_time(p.exchanging).text, number_time(p.wire).text,
-                      number_time(p.latency).text, p.limit);
+            add_row(t, c->workers[i], name, &p);
+}
+
+static const char *quality_of(const shoal_study *s)
+{
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_best(s, i) && cell_best(s, i)->m.quality_name[0])
+            return cell_best(s, i)->m.quality_name;
+    return "quality";
 }
 
 shoal_status shoal_study_predictions(char **text, const shoal_study *s,
@@ -262,9 +324,11 @@ shoal_status shoal_study_predictions(char **text, const shoal_study *s,
             add_rows(&rows, s, c, i);
     prose_add(&t, "%s", "");
     if (rows.bytes.len > 0)
-        prose_add(&t, "%7s  %-24s  %9s  %7s  %10s  %9s  %10s  %9s  %9s  %s\n%.*s", "workers", "",
-                  "time", "speedup", "efficiency", "computing", "exchanging", "wire", "latency",
-                  "largest", (int)rows.bytes.len, rows.bytes.at);
+        prose_add(&t,
+                  "%7s  %-24s  %9s  %7s  %10s  %8s  %8.8s  %9s  %10s  %9s  %9s  %-10s  %s\n%.*s",
+                  "workers", "", "time", "speedup", "efficiency", "held out", quality_of(s),
+                  "computing", "exchanging", "waiting", "latency", "largest", "by",
+                  (int)rows.bytes.len, rows.bytes.at);
     if (rows.status != SHOAL_OK)
         t.status = rows.status;
     prose_fini(&rows);
@@ -287,24 +351,35 @@ static void trace(struct chart *chart, const shoal_study *s, const struct shoal_
     line_name(name, s, &s->cells[cell], false);
     line = chart_line(chart, strcmp(name, "measured") == 0 ? "predicted" : name);
     for (size_t i = 0; i < c->nworkers; i++)
-        if (shoal_study_predict(s, cell, c, c->workers[i], &p))
+        if (shoal_study_predict(s, cell, c, c->workers[i], &p) && !p.failure)
             line_add(chart, line, c->workers[i], p.speedup);
 }
 
-static struct chart *draw(const shoal_study *s, const struct shoal_cluster *c)
+static struct chart *chart_by_workers(const char *name, const char *title, const char *y_label,
+                                      const struct shoal_cluster *c)
 {
-    struct chart *chart = chart_new("predicted", "Speedup, predicted by a formula");
-    struct line *ideal;
+    struct chart *chart = chart_new(name, title);
 
     if (!chart)
         return NULL;
     snprintf(chart->x_label, sizeof chart->x_label, "ranks");
-    snprintf(chart->y_label, sizeof chart->y_label, "speedup");
-    chart->x_log = chart->y_log = c->workers[c->nworkers - 1] >= 16;
-    chart->from_zero = true;
+    snprintf(chart->y_label, sizeof chart->y_label, "%s", y_label);
+    chart->x_log = c->workers[c->nworkers - 1] >= 16;
     chart->nx_ticks = c->nworkers;
     for (size_t i = 0; i < c->nworkers; i++)
         chart->x_ticks[i] = c->workers[i];
+    return chart;
+}
+
+static struct chart *draw(const shoal_study *s, const struct shoal_cluster *c)
+{
+    struct chart *chart = chart_by_workers("predicted", "Speedup, predicted", "speedup", c);
+    struct line *ideal;
+
+    if (!chart)
+        return NULL;
+    chart->y_log = chart->x_log;
+    chart->from_zero = true;
     ideal = chart_line(chart, "ideal");
     ideal->ideal = true;
     for (size_t i = 0; i < c->nworkers; i++)
@@ -315,18 +390,90 @@ static struct chart *draw(const shoal_study *s, const struct shoal_cluster *c)
     return chart;
 }
 
+/* What so many workers came to, trained for real. */
+static struct chart *draw_quality(const shoal_study *s, const struct shoal_cluster *c)
+{
+    char title[64];
+    struct chart *chart;
+
+    snprintf(title, sizeof title, "%.40s against ranks", quality_of(s));
+    chart = chart_by_workers("predicted-quality", title, quality_of(s), c);
+    for (size_t i = 0; chart && i < s->ncells; i++) {
+        struct line *line = NULL;
+        struct shoal_prediction p;
+        char name[CHART_NAME];
+
+        line_name(name, s, &s->cells[i], false);
+        for (size_t k = 0; k < c->nworkers && cell_base(s, i) == i; k++)
+            if (shoal_study_predict(s, i, c, c->workers[k], &p) && isfinite(p.quality)) {
+                line = line ? line : chart_line(chart, name);
+                line_add(chart, line, c->workers[k], p.quality);
+            }
+    }
+    return chart;
+}
+
+static void table_row(struct prose *t, unsigned workers, const char *name,
+                      const struct shoal_prediction *p)
+{
+    prose_add(t, "<tr%s><td>%u</td><td class=\"w\">", p->failure ? " class=\"bad\"" : "", workers);
+    prose_safe(t, name);
+    if (p->failure) {
+        prose_add(t, "</td><td class=\"v\" colspan=\"10\">failed: ");
+        prose_safe(t, p->failure);
+        prose_add(t, "</td></tr>\n");
+        return;
+    }
+    prose_add(t,
+              "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>"
+              "<td>%s</td><td>%s</td><td class=\"w\">%s</td><td class=\"w\">%s</td></tr>\n",
+              number_time(p->seconds).text, number_plain(p->speedup).text,
+              number_share(p->efficiency).text, number_plain(p->held).text,
+              number_plain(p->quality).text, number_time(p->computing).text,
+              number_time(p->exchanging).text, number_time(p->wire).text,
+              number_time(p->latency).text, p->limit, p->by);
+}
+
+static void draw_table(struct prose *t, const shoal_study *s, const struct shoal_cluster *c)
+{
+    prose_add(t,
+              "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th><th>time</th>"
+              "<th>speedup</th><th>efficiency</th><th>held out</th><th>%s</th><th>computing</th>"
+              "<th>exchanging</th><th>waiting</th><th>latency</th><th class=\"w\">largest</th>"
+              "<th class=\"w\">by</th></tr>\n",
+              quality_of(s));
+    for (size_t i = 0; i < s->ncells; i++) {
+        struct shoal_prediction p;
+        char name[CHART_NAME];
+
+        line_name(name, s, &s->cells[i], false);
+        for (size_t k = 0; k < c->nworkers && cell_base(s, i) == i; k++)
+            if (shoal_study_predict(s, i, c, c->workers[k], &p))
+                table_row(t, c->workers[k], name, &p);
+    }
+    prose_add(t, "</table></div>\n");
+}
+
 void predict_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
 {
+    const char *how = s->nsimulated > 0
+                          ? "Ranks trained for real in one process; only the time is simulated, "
+                            "of links by SimGrid and of computing from the runs above."
+                          : "These are the results of a formula that the runs above calibrate, "
+                            "not of runs.";
     char title[128];
 
     snprintf(title, sizeof title, "Predicted for %s", c->name);
     page_section(a->page, title);
     prose_add(a->page,
-              "<p>%u nodes of %u core%s, links of %s Gbit/s and %s microseconds. These are "
-              "the results of a formula that the runs above calibrate, not of runs.</p>\n",
+              "<p>%u nodes of %u core%s, links of %s Gbit/s and %s microseconds, computing that "
+              "varies by %s from step to step. %s</p>\n",
               c->nodes, c->cores, c->cores == 1 ? "" : "s", number_plain(c->bandwidth * 8e-9).text,
-              number_plain(c->latency * 1e6).text);
+              number_plain(c->latency * 1e6).text, number_share(c->jitter).text, how);
     album_begin(a);
     album_chart(a, draw(s, c), 2);
+    if (s->nsimulated > 0)
+        album_chart(a, draw_quality(s, c), 2);
     album_end(a);
+    draw_table(a->page, s, c);
 }

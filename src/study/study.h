@@ -235,6 +235,13 @@ struct study_run {
     char failure[256];
 };
 
+/* The training of a series with so many workers, its time simulated. */
+struct simulated {
+    size_t cell;
+    unsigned workers;
+    struct study_run run;
+};
+
 struct shoal_study {
     char *folder;
     struct shoal_study_opts opts; /* its strings are owned */
@@ -243,6 +250,8 @@ struct shoal_study {
     struct cell *cells; /* [ncells] */
     size_t ncells;
     struct study_run *runs; /* [repeat][ncells] */
+    struct simulated *simulated; /* [nsimulated] what simgrid.c came to */
+    size_t nsimulated;
     char **words;           /* of the run that shoal_study_next gave, and a NULL */
     size_t nwords;
     char *run_folder;
@@ -255,6 +264,13 @@ size_t cell_base(const shoal_study *s, size_t cell);
 const struct study_run *cell_best(const shoal_study *s, size_t cell);
 /* Where its files are; for free(). */
 char *run_folder_of(const shoal_study *s, size_t number);
+/* Makes s->words, the command of a run whose files are in `folder`, which becomes the
+ * study's, and the folder. `before`: the words of who launches it, if not itself. */
+shoal_status study_words(shoal_study *s, char *folder, const struct cell *cell,
+                         const char *const *before, size_t nbefore);
+/* What became of it: a sentence, or what its metrics say. */
+void run_failed(struct study_run *run, const char *why);
+void run_take(const shoal_study *s, struct study_run *run, const char *folder);
 /* An empty study with all of its cells open. */
 shoal_status study_new(shoal_study **out, const char *folder, const struct shoal_study_opts *opts);
 
@@ -284,6 +300,21 @@ void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *c
 
 /* ---- simulate.c -------------------------------------------------------------------------------
  */
+
+/* What runs of one rank, and of several where there are some, say about a series. */
+struct calibration {
+    const struct shoal_measures *one, *some; /* of one rank; of `ranks`, or NULL */
+    unsigned ranks;
+    bool waits; /* ranks wait for each other */
+};
+
+/* False: there is no run of one rank. */
+bool calibrate(struct calibration *k, const shoal_study *s, size_t cell);
+/* Processor seconds: of the one rank, and for a byte that is sent. */
+double calibrated_alone(const struct calibration *k);
+double calibrated_byte(const struct calibration *k);
+/* simgrid.c: what was simulated of a series; NULL: nothing. */
+const struct study_run *simulated_of(const shoal_study *s, size_t cell, unsigned workers);
 
 /* A section of the page: the predicted speedup, time and table. */
 void predict_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *cluster);

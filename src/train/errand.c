@@ -25,7 +25,11 @@ void errand_begin(struct errand *e, shoal_status (*fn)(void *ctx), void *ctx)
     e->status = SHOAL_OK;
     atomic_store(&e->over, false);
     atomic_store(&e->stop, false);
+#ifdef SHOAL_SMPI /* ranks are coroutines of one thread there, and nobody's patience ends */
+    e->threaded = false;
+#else
     e->threaded = pthread_create(&e->thread, NULL, errand_main, e) == 0;
+#endif
     if (!e->threaded)
         errand_main(e);
 }

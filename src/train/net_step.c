@@ -185,6 +185,8 @@ shoal_status net_step(struct net_run *r)
     r->take = take_of(r, r->at.step, &all);
     r->scale = scale_of(r, all);
     tell_ahead(r);
+    if (r->comm)
+        comm_charge(r->comm, (double)r->take.n);
     dense_measure(r->dense, measure);
     r->norms += measure;
     st = dense_begin(r->dense, r->grads, net_lr(r->opts, done, step));

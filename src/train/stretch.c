@@ -102,6 +102,7 @@ shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t f
 
     for (size_t stop; from < to && st == SHOAL_OK; from = stop) {
         stop = to - from > step ? from + step : to;
+        comm_charge(together_comm(r->with), (double)(stop - from));
         train_range(r, w, i, from, stop);
         st = store_step(together_store(r->with));
     }
@@ -177,6 +178,7 @@ static shoal_status whole_part(struct run *r, uint64_t i, struct done *done)
     shoal_status st;
 
     part_range(r, i, r->part, &from, &to);
+    comm_charge(together_comm(r->with), (double)(to - from));
     st = r->task->train_whole(r, from, to, chunk_lr(r, i), done);
     r->task->touch(r, from, to);
     return st;
@@ -237,6 +239,8 @@ static shoal_status lane_round(struct run *r)
     unsigned threads = r->threads < r->nworkers ? r->threads : (unsigned)r->nworkers;
     shoal_status st = SHOAL_OK;
 
+    if (r->with)
+        comm_charge(together_comm(r->with), (double)(r->nworkers * r->chunk));
     atomic_store(&r->next_lane, 0);
     if (threads > 0)
         st = pool_run(threads, lane_thread, r);

@@ -1,0 +1,93 @@
+/* Predictions of a study by the trainer itself, under SimGrid's smpirun. */
+#include "study.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MODULE_VARIABLE "SHOAL_SMPI" /* names another module than the build's */
+#define MODULE "shoal-smpi.so"
+
+struct module {
+    char path[4096];
+};
+
+static bool readable(const struct module *m)
+{
+    return m->path[0] && access(m->path, R_OK) == 0;
+}
+
+/* Beside this program, as it was built, or where it is installed. */
+static bool find_module(struct module *m)
+{
+    const char *named = getenv(MODULE_VARIABLE);
+    char *self = realpath("/proc/self/exe", NULL), *slash = self ? strrchr(self, '/') : NULL;
+
+    if (named) {
+        snprintf(m->path, sizeof m->path, "%s", named);
+    } else if (slash) {
+        snprintf(m->path, sizeof m->path, "%.*s/" MODULE, (int)(slash - self), self);
+        if (!readable(m))
+            snprintf(m->path, sizeof m->path, SHOAL_MODULES "/" MODULE);
+    }
+    free(self);
+    return readable(m);
+}
+
+static bool in_path(const char *program)
+{
+    const char *path = getenv("PATH");
+    char file[4096];
+
+    while (path && *path) {
+        size_t len = strcspn(path, ":");
+
+        snprintf(file, sizeof file, "%.*s/%s", (int)len, path, program);
+        if (access(file, X_OK) == 0)
+            return true;
+        path += len + (path[len] == ':');
+    }
+    return false;
+}
+
+static shoal_status simulate_one(struct console *c, shoal_study *study,
+                                 const struct shoal_cluster *cluster, size_t number,
+                                 const char *module)
+{
+    struct child child = {.why = ""};
+    struct shoal_study_run run;
+    char text[192];
+    shoal_status st = shoal_study_simulate(study, cluster, number, module, &run);
+
+    if (st != SHOAL_OK || run.nwords == 0)
+        return st;
+    snprintf(text, sizeof text, "%zu of %zu: %s", number + 1,
+             shoal_study_simulations(study, cluster), run.name);
+    console_progress(c, "simulate", text);
+    if (snprintf(child.log, sizeof child.log, "%s/log.txt", run.folder) >= (int)sizeof child.log)
+        return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run.folder);
+    if (child_start(&child, &run, false))
+        child_wait(&child);
+    if (child.stopped)
+        return shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on");
+    if (child.why[0])
+        console_log(c, STYLE_YELLOW, "%s: failed: %s", text, child.why);
+    return shoal_study_simulated(study, cluster, number, child.why[0] ? child.why : NULL);
+}
+
+shoal_status study_simulate(struct console *c, shoal_study *study,
+                            const struct shoal_cluster *cluster)
+{
+    size_t n = shoal_study_simulations(study, cluster);
+    struct module module = {.path = ""};
+    shoal_status st = SHOAL_OK;
+
+    if (n > 0 && (!find_module(&module) || !in_path("smpirun"))) {
+        console_log(c, STYLE_DIM,
+                    "simulate: found no SimGrid (smpirun, " MODULE "), so a formula predicts");
+        return SHOAL_OK;
+    }
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = simulate_one(c, study, cluster, i, module.path);
+    return st;
+}

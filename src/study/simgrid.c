@@ -1,0 +1,326 @@
+/* The real trainer under SimGrid: the commands that simulate a series with more workers.
+ *
+ * All ranks of such a run are in one process and train for real, so what they come to is
+ * what that many workers come to; only the time is simulated. Messages take that of a
+ * network of the cluster's links; computing takes what calibration says, with the jitter of
+ * the cluster, however long it took here:
+ *
+ *     a rank's share of a step   each + units x seconds
+ *     a message                  a microsecond, and the processor time of its bytes, half
+ *                                of it where it is sent and half where it arrives
+ *
+ * Of each run its folder keeps what it was asked (setup.txt), so that it need not run
+ * again. */
+#include "file/file.h"
+#include "study/study.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { WORD = 512, WORDS = 24, SETUP_MOST = 1 << 20 };
+
+/* What headers leave of a link for what is sent. */
+#define PAYLOAD 0.95
+/* Processor seconds for a byte, at most: more was waiting, not work. */
+#define BYTE_MOST 5e-9
+#define BYTE_LEAST 2e-10
+
+/* ---- which there are ---- */
+
+static bool begins_series(const shoal_study *s, size_t cell)
+{
+    struct calibration k;
+
+    return cell_base(s, cell) == cell && calibrate(&k, s, cell);
+}
+
+static unsigned several(const struct shoal_cluster *c)
+{
+    unsigned n = 0;
+
+    for (size_t i = 0; i < c->nworkers; i++)
+        n += c->workers[i] > 1;
+    return n;
+}
+
+size_t shoal_study_simulations(const shoal_study *s, const struct shoal_cluster *c)
+{
+    size_t series = 0;
+
+    for (size_t i = 0; i < s->ncells; i++)
+        series += begins_series(s, i);
+    return series * several(c);
+}
+
+/* The `number`-th of them. */
+static struct simulated which(const shoal_study *s, const struct shoal_cluster *c, size_t number)
+{
+    size_t series = number / several(c), at = number % several(c);
+    struct simulated w = {.workers = c->workers[at + (c->workers[0] == 1)]};
+
+    while (!begins_series(s, w.cell) || series-- > 0)
+        w.cell++;
+    return w;
+}
+
+const struct study_run *simulated_of(const shoal_study *s, size_t cell, unsigned workers)
+{
+    for (size_t i = 0; i < s->nsimulated; i++)
+        if (s->simulated[i].cell == cell && s->simulated[i].workers == workers)
+            return &s->simulated[i].run;
+    return NULL;
+}
+
+/* ---- what computing takes ---- */
+
+struct cost {
+    double seconds, each, byte;
+};
+
+/* Where several ranks had smaller shares of a step than the one, two points give a line:
+ * a small share costs more than its part of a large one. */
+static struct cost cost_of(const struct calibration *k, double speed)
+{
+    const struct shoal_measures *one = k->one, *some = k->some;
+    double alone = calibrated_alone(k), byte = some ? calibrated_byte(k) : 0;
+    struct cost c = {.seconds = alone / one->units};
+
+    if (some && isfinite(one->steps) && isfinite(some->steps) && some->computing > 0) {
+        double u1 = one->units / one->steps, u2 = some->units / some->steps / k->ranks;
+        double c1 = alone / one->steps;
+        double c2 =
+            some->computing * some->seconds * fmin(some->cpu > 0 ? some->cpu : 1, 1) / some->steps;
+
+        if (u2 < 0.9 * u1 && c2 < c1 && c2 / u2 > c1 / u1) {
+            c.seconds = (c1 - c2) / (u1 - u2);
+            c.each = c1 - c.seconds * u1;
+        }
+    }
+    c.byte = fmax(fmin(byte, BYTE_MOST), BYTE_LEAST) / speed;
+    c.seconds /= speed;
+    c.each /= speed;
+    return c;
+}
+
+/* ---- its files ---- */
+
+static char *folder_of(const shoal_study *s, const struct simulated *w)
+{
+    size_t cap = strlen(s->folder) + 64;
+    char *path = mem_array(cap, 1);
+
+    if (path)
+        snprintf(path, cap, "%s/runs/sim-%03zu-%04u", s->folder, w->cell + 1, w->workers);
+    return path;
+}
+
+/* Links have each half of the latency, since a message goes over two. */
+static void add_platform(struct prose *t, const struct shoal_cluster *c)
+{
+    prose_add(t,
+              "<?xml version='1.0'?>\n"
+              "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+              "<platform version=\"4.1\">\n"
+              "<cluster id=\"cluster\" prefix=\"n\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
+              "core=\"%u\" bw=\"%.0fBps\" lat=\"%.4fus\" loopback_bw=\"4GBps\" "
+              "loopback_lat=\"1us\"/>\n"
+              "</platform>\n",
+              c->nodes - 1, c->cores, c->bandwidth * PAYLOAD, c->latency * 1e6 / 2);
+}
+
+static void add_hosts(struct prose *t, const struct shoal_cluster *c, unsigned workers)
+{
+    for (unsigned r = 0; r < workers; r++)
+        prose_add(t, "n%u\n", r / c->cores);
+}
+
+static shoal_status write_in(const char *folder, const char *name, struct prose *t)
+{
+    size_t cap = strlen(folder) + strlen(name) + 2;
+    char *path = mem_array(cap, 1);
+    shoal_status st = SHOAL_ENOMEM;
+
+    if (path) {
+        snprintf(path, cap, "%s/%s", folder, name);
+        st = prose_write(t, path);
+    }
+    free(path);
+    prose_fini(t);
+    return st;
+}
+
+static shoal_status write_files(const char *folder, const struct shoal_cluster *c, unsigned workers)
+{
+    struct prose platform = {0}, hosts = {0};
+    shoal_status st, more;
+
+    add_platform(&platform, c);
+    add_hosts(&hosts, c, workers);
+    st = write_in(folder, "platform.xml", &platform);
+    more = write_in(folder, "hosts", &hosts);
+    return st == SHOAL_OK ? more : st;
+}
+
+/* ---- its command ---- */
+
+struct words {
+    char at[WORDS][WORD];
+    const char *list[WORDS];
+    size_t n;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(w->at[w->n], WORD, fmt, args);
+    va_end(args);
+    w->list[w->n] = w->at[w->n];
+    w->n++;
+}
+
+/* The factors that SMPI multiplies latency and bandwidth by are those of another cluster;
+ * what TCP keeps in its buffers leaves before anybody asks for it; and polling takes no
+ * time, since who waits sleeps. */
+static void say_network(struct words *w, const struct cost *cost)
+{
+    say(w, "--cfg=smpi/simulate-computation:no");
+    say(w, "--cfg=smpi/bw-factor:0:1");
+    say(w, "--cfg=smpi/lat-factor:0:1");
+    say(w, "--cfg=smpi/async-small-thresh:65536");
+    say(w, "--cfg=smpi/send-is-detached-thresh:65536");
+    say(w, "--cfg=smpi/iprobe:0");
+    say(w, "--cfg=smpi/test:0");
+    say(w, "--cfg=smpi/wtime:0");
+    say(w, "--cfg=smpi/ois:0:1e-6:%.3e", cost->byte / 2);
+    say(w, "--cfg=smpi/or:0:1e-6:%.3e", cost->byte / 2);
+    say(w, "--log=root.thres:critical");
+}
+
+static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
+                                 const struct simulated *w, const char *module)
+{
+    struct words *words = mem_array(1, sizeof *words);
+    char *folder = folder_of(s, w);
+    struct cell cell = s->cells[w->cell];
+    struct calibration k;
+    struct cost cost;
+    shoal_status st;
+
+    if (!words || !folder || strlen(folder) + 32 > WORD || strlen(module) >= WORD) {
+        free(words);
+        free(folder);
+        return words && folder ? shoal_fail(SHOAL_EINVAL, "%s: the path is too long", s->folder)
+                               : SHOAL_ENOMEM;
+    }
+    calibrate(&k, s, w->cell);
+    cost = cost_of(&k, c->speed);
+    say(words, "env");
+    say(words, "PMI_SIZE=%u", w->workers);
+    say(words, "SHOAL_SIMULATE=%.6e %.6e %g", cost.seconds, cost.each, c->jitter);
+    say(words, "OMP_NUM_THREADS=1");
+    say(words, "smpirun");
+    say(words, "-np");
+    say(words, "%u", w->workers);
+    say(words, "-platform");
+    say(words, "%s/platform.xml", folder);
+    say(words, "-hostfile");
+    say(words, "%s/hosts", folder);
+    say_network(words, &cost);
+    say(words, "%s", module);
+    cell.workers = w->workers;
+    st = study_words(s, folder, &cell, words->list, words->n);
+    free(words);
+    return st;
+}
+
+/* ---- going on ---- */
+
+static void add_setup(struct prose *t, const shoal_study *s, const struct shoal_cluster *c,
+                      unsigned workers)
+{
+    for (size_t i = 0; i < s->nwords; i++)
+        prose_add(t, "%s\n", s->words[i]);
+    add_platform(t, c);
+    add_hosts(t, c, workers);
+}
+
+/* Whether the folder holds the end of a run that was asked the same. */
+static bool ran_before(const shoal_study *s, const struct prose *setup, struct study_run *run)
+{
+    size_t cap = strlen(s->run_folder) + 16, len = 0;
+    char *path = mem_array(cap, 1), *text = NULL;
+    bool same;
+
+    if (!path)
+        return false;
+    snprintf(path, cap, "%s/setup.txt", s->run_folder);
+    same = access(path, R_OK) == 0 && stream_slurp(&text, &len, path, SETUP_MOST) == SHOAL_OK &&
+           len == setup->bytes.len && memcmp(text, setup->bytes.at, len) == 0;
+    if (same)
+        run_take(s, run, s->run_folder);
+    free(text);
+    free(path);
+    return same && run->state == RUN_DONE;
+}
+
+static shoal_status keep(shoal_study *s, const struct simulated *w)
+{
+    struct simulated *more = realloc(s->simulated, (s->nsimulated + 1) * sizeof *more);
+
+    if (!more)
+        return shoal_fail(SHOAL_ENOMEM, "study: no memory for what was simulated");
+    s->simulated = more;
+    more[s->nsimulated++] = *w;
+    return SHOAL_OK;
+}
+
+shoal_status shoal_study_simulate(shoal_study *s, const struct shoal_cluster *c, size_t number,
+                                  const char *module, struct shoal_study_run *run)
+{
+    struct simulated w = which(s, c, number);
+    struct prose setup = {0};
+    shoal_status st = make_command(s, c, &w, module);
+
+    *run = (struct shoal_study_run){.number = number, .repeat = 1};
+    if (st != SHOAL_OK)
+        return st;
+    add_setup(&setup, s, c, w.workers);
+    st = setup.status;
+    if (st == SHOAL_OK && ran_before(s, &setup, &w.run)) {
+        prose_fini(&setup);
+        return keep(s, &w);
+    }
+    if (st == SHOAL_OK)
+        st = write_files(s->run_folder, c, w.workers);
+    if (st == SHOAL_OK)
+        st = write_in(s->run_folder, "setup.txt", &setup);
+    else
+        prose_fini(&setup);
+    run->words = s->words;
+    run->nwords = s->nwords;
+    run->folder = s->run_folder;
+    snprintf(run->name, sizeof run->name, "%u ranks, simulated", w.workers);
+    return st;
+}
+
+shoal_status shoal_study_simulated(shoal_study *s, const struct shoal_cluster *c, size_t number,
+                                   const char *failure)
+{
+    struct simulated w = which(s, c, number);
+    char *folder = folder_of(s, &w);
+
+    if (!folder)
+        return SHOAL_ENOMEM;
+    if (failure)
+        run_failed(&w.run, failure);
+    else
+        run_take(s, &w.run, folder);
+    free(folder);
+    return keep(s, &w);
+}
