@@ -122,7 +122,8 @@ bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
     const struct cell *c = &s->cells[cell];
     const char *sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : "";
 
-    *k = (struct calibration){.ranks = 0};
+    *k = (struct calibration){
+        .every = strncmp(sync, "average:", 8) == 0 ? fmax(1, strtod(sync + 8, NULL)) : 1};
     if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK || !cell_best(s, cell))
         return false;
     k->one = &cell_best(s, cell)->m;
@@ -170,18 +171,20 @@ static double rounds_of_rank(const struct calibration *k, double n)
     double each;
 
     if (isfinite(k->one->steps))
-        return steps_of(k, n) * 2 * ceil(log2(n));
+        return steps_of(k, n) / k->every * 2 * ceil(log2(n));
     each = k->some->messages / k->ranks / (k->ranks - 1.0);
     return isfinite(each) ? 2 * each * k->ranks / n : 0;
 }
 
-/* Processor seconds for a byte that is sent, of packing it and of merging it there. */
+/* What several ranks worked beyond what the one did, for each byte that they sent: packing
+ * it, and merging it there. */
 double calibrated_byte(const struct calibration *k)
 {
     double waiting = k->some->waiting > 0 ? fmin(k->some->waiting, 0.99) : 0;
-    double spent = k->some->communicating * k->some->seconds * k->ranks;
+    double worked = k->some->seconds * k->ranks * fmin(busy(k->some->cpu), 1 - waiting);
+    double spent = worked - calibrated_alone(k);
 
-    return spent > 0 ? spent * fmin(busy(k->some->cpu) / (1 - waiting), 1) / k->some->bytes : 0;
+    return spent > 0 && k->some->bytes > 0 ? spent / k->some->bytes : 0;
 }
 
 /* ---- prediction ---- */
@@ -206,18 +209,11 @@ static const char *largest(const struct shoal_prediction *p, bool simulated)
     return names[most];
 }
 
-/* The mean of K steps jitters less than one. */
-static double jitter_of(const shoal_study *s, size_t cell, double jitter)
-{
-    const char *sync = s->opts.nsync > 0 ? s->opts.sync[s->cells[cell].sync] : "";
-    double k = strncmp(sync, "average:", 8) == 0 ? strtod(sync + 8, NULL) : 1;
-
-    return k >= 1 ? jitter / sqrt(k) : jitter;
-}
-
 static void by_formula(struct shoal_prediction *p, const struct calibration *k,
-                       const struct shoal_cluster *c, double n, double jitter)
+                       const struct shoal_cluster *c, double n)
 {
+    double jitter = c->jitter / sqrt(k->every); /* the mean of several steps has less */
+
     p->by = "formula";
     p->exchanging = bytes_of_rank(k, n) * calibrated_byte(k) / c->speed;
     p->wire = wire_of(k, c, n);
@@ -268,7 +264,7 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
     } else if (run) {
         by_simulation(&p, run);
     } else {
-        by_formula(&p, &k, c, workers, jitter_of(s, cell, c->jitter));
+        by_formula(&p, &k, c, workers);
     }
     p.speedup = alone / p.seconds;
     p.efficiency = p.speedup / workers;

@@ -305,7 +305,8 @@ void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *c
 struct calibration {
     const struct shoal_measures *one, *some; /* of one rank; of `ranks`, or NULL */
     unsigned ranks;
-    bool waits; /* ranks wait for each other */
+    bool waits;   /* ranks wait for each other, */
+    double every; /* after so many steps */
 };
 
 /* False: there is no run of one rank. */

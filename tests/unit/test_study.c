@@ -441,7 +441,7 @@ static struct shoal_cluster cluster_of(const char *more)
     char text[256];
 
     snprintf(text, sizeof text,
-             "{\"name\":\"c\",\"nodes\":8,\"gigabits\":%s,\"workers\":[1,2,4,8]}", more);
+             "{\"name\":\"c\",\"nodes\":8,\"gigabits\":%s,\"jitter\":0,\"workers\":[1,2,4,8]}", more);
     assert_int_equal(cluster_parse(&c, "c.json", text, strlen(text)), SHOAL_OK);
     return c;
 }
@@ -498,6 +498,79 @@ static void a_slow_link_limits_those_who_never_wait_and_those_who_do(void **stat
     shoal_study_close(s);
 }
 
+/* Of two series, three numbers of workers each. What ran once with the same words need not
+ * again, and what it came to is what is predicted. */
+static void a_simulation_runs_once_and_its_end_is_the_prediction(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_cluster c = cluster_of("1");
+    struct shoal_prediction p;
+    struct shoal_study_run run;
+    shoal_study *s;
+    char *text;
+
+    (void)state;
+    o.repeat = 1;
+    s = open_study("simulated", &o);
+    assert_int_equal(shoal_study_simulations(s, &c), 0);
+    for (size_t i = 0; i < 6; i++)
+        pass(s, 8);
+    assert_int_equal(shoal_study_simulations(s, &c), 6);
+    assert_int_equal(shoal_study_simulate(s, &c, 2, "module.so", &run), SHOAL_OK);
+    assert_string_equal(run.words[0], "env");
+    assert_true(has_word(&run, "PMI_SIZE=8") && has_word(&run, "module.so") &&
+                has_word(&run, "async") && !has_word(&run, "--ranks"));
+    text = get(scratch_path("simulated/runs/sim-001-0008/hosts"));
+    assert_string_equal(text, "n0\nn1\nn2\nn3\nn4\nn5\nn6\nn7\n");
+    free(text);
+    put_metrics(run.folder, 2, "v");
+    assert_int_equal(shoal_study_simulated(s, &c, 2, NULL), SHOAL_OK);
+    assert_true(shoal_study_predict(s, 0, &c, 8, &p));
+    assert_string_equal(p.by, "simulated");
+    near(p.seconds, 2);
+    near(p.speedup, 4);
+    near(p.held, 2.25);
+    near(p.computing, 1);
+    assert_string_equal(p.limit, "computing");
+    shoal_study_close(s);
+
+    s = open_study("simulated", &o);
+    assert_int_equal(shoal_study_simulate(s, &c, 2, "module.so", &run), SHOAL_OK);
+    assert_int_equal(run.nwords, 0);
+    assert_true(shoal_study_predict(s, 0, &c, 8, &p));
+    near(p.seconds, 2);
+    c.jitter = 0.1; /* another cluster */
+    assert_int_equal(shoal_study_simulate(s, &c, 2, "module.so", &run), SHOAL_OK);
+    assert_true(run.nwords > 0);
+    shoal_study_close(s);
+}
+
+static void a_simulation_that_failed_is_shown_with_its_reason(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_cluster c = cluster_of("1");
+    struct shoal_study_run run;
+    shoal_study *s;
+    char *text = NULL;
+
+    (void)state;
+    o.repeat = 1;
+    s = open_study("simfailed", &o);
+    for (size_t i = 0; i < 6; i++)
+        pass(s, 8);
+    assert_int_equal(shoal_study_simulate(s, &c, 5, "module.so", &run), SHOAL_OK);
+    assert_int_equal(shoal_study_simulated(s, &c, 5, "no such host"), SHOAL_OK);
+    assert_int_equal(shoal_study_predictions(&text, s, &c), SHOAL_OK);
+    assert_non_null(strstr(text, "failed: no such host"));
+    assert_non_null(strstr(text, "formula"));
+    free(text);
+    assert_int_equal(shoal_study_report(s, NULL, &c), SHOAL_OK);
+    text = get(scratch_path("simfailed/report.html"));
+    assert_non_null(strstr(text, "failed: no such host"));
+    free(text);
+    shoal_study_close(s);
+}
+
 static void what_is_predicted_is_said_to_be(void **state)
 {
     struct shoal_study_opts o = small();
@@ -516,7 +589,7 @@ static void what_is_predicted_is_said_to_be(void **state)
     assert_int_equal(shoal_study_report(s, NULL, &c), SHOAL_OK);
     page = get(scratch_path("said/report.html"));
     assert_non_null(strstr(page, "not of runs"));
-    assert_non_null(strstr(page, "Speedup, predicted by a formula"));
+    assert_non_null(strstr(page, "Speedup, predicted"));
     free(page);
     shoal_study_close(s);
 }
@@ -539,6 +612,8 @@ int main(void)
         cmocka_unit_test(the_page_has_curves_beside_the_ideal),
         cmocka_unit_test(a_cluster_that_cannot_be_is_refused),
         cmocka_unit_test(a_slow_link_limits_those_who_never_wait_and_those_who_do),
+        cmocka_unit_test(a_simulation_runs_once_and_its_end_is_the_prediction),
+        cmocka_unit_test(a_simulation_that_failed_is_shown_with_its_reason),
         cmocka_unit_test(what_is_predicted_is_said_to_be),
     };
 
