@@ -17,6 +17,7 @@ counts. Results go to bench/results/serve.json.
 """
 import argparse
 import array
+import atexit
 import json
 import os
 import re
@@ -88,6 +89,7 @@ class Program:
         # Debian's OpenBLAS takes kernels of 2004 on recent processors, unless told.
         fair = {'OPENBLAS_CORETYPE': 'SkylakeX', 'ATEN_CPU_CAPABILITY': 'avx512'} if HAS_AVX512 else {}
         self.process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, env={**os.environ, **fair})
+        atexit.register(self.stop)  # whatever goes wrong later
         for _ in range(300):
             try:
                 urllib.request.urlopen(f'http://127.0.0.1:{port}/ping').read()
@@ -106,8 +108,9 @@ class Program:
             return int(re.search(r'RssAnon:\s+(\d+)', f.read())[1]) / 1024
 
     def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        self.process.wait()
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait()
 
 
 def load(program, path, script, clients, seconds, work):
@@ -194,9 +197,9 @@ def main():
                      ('mlp alone', '/predictions/mlp', post('[0.5,-0.25]'), 1)]
         torch = None
         if trained and has_torch():
-            with open(os.path.join(work, 'torch.py'), 'w') as f:
+            with open(os.path.join(work, 'baseline.py'), 'w') as f:
                 f.write(TORCH)
-            torch = Program([sys.executable, 'torch.py', str(args.port + 1)], args.port + 1, work)
+            torch = Program([sys.executable, 'baseline.py', str(args.port + 1)], args.port + 1, work)
         results['memory_before_mb'] = server.memory()
         for turn in range(args.repeat):
             for name, path, script, clients in runs:
