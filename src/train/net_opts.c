@@ -141,7 +141,7 @@ size_t net_slices(const struct net *net, size_t share)
  * docs/nets.md. */
 static unsigned quorum_of(unsigned workers)
 {
-    unsigned quorum = (unsigned)lround(sqrt(workers / 2.0));
+    unsigned quorum = (unsigned)sqrt(workers / 2.0);
 
     return quorum > 0 ? quorum : 1;
 }
