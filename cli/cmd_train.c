@@ -179,6 +179,8 @@ static shoal_status prepare(struct job *job, const char *evals)
     if (job_first(job))
         st = job_check_output(job);
     if (st == SHOAL_OK)
+        st = job_watch(job, &job->train.metrics);
+    if (st == SHOAL_OK)
         st = open_evals(job, evals);
     return job_agree(job, st);
 }
@@ -279,6 +281,7 @@ static struct job job_of(const struct train_cmd *cmd)
                       .save = cmd->save,
                       .vocab_path = cmd->vocab_path,
                       .output = cmd->output,
+                      .watch = cmd->watch,
                       .profile = cmd->profile};
 
     ranks_apply(&job.train, &cmd->ranks);
@@ -401,6 +404,9 @@ const struct opt run_opts[] = {
      .help = "after each epoch score the vectors on these questions, as `shoal eval` does"},
     {"metrics", .kind = OPT_PATH, ON(train.metrics), .arg = "FILE",
      .help = "write what is reported as JSON, one object a line"},
+    {"watch", .kind = OPT_STRING, ON(watch), .arg = "HOST:PORT",
+     .help = "show the report of the run, as `shoal report` draws it, in a browser while it "
+             "runs; :PORT is for this machine alone"},
     {"profile", .kind = OPT_FLAG, ON(profile),
      .help = "say where the time went, rank by rank, and what limits the run"},
     {"publish", .kind = OPT_PATH, ON(train.publish), .arg = "FILE",
@@ -491,7 +497,7 @@ static const struct verb train_skipgram = {
 /* ---- Going on ---------------------------------------------------------------------------- */
 
 struct resume_cmd {
-    const char *resume, *output, *metrics, *evals;
+    const char *resume, *output, *metrics, *evals, *watch;
     struct shoal_save_opts save;
     unsigned threads;
     uint64_t memory;
@@ -554,7 +560,7 @@ static shoal_status resume(struct job *job, const struct resume_cmd *cmd, struct
 /* A run of a net is its own command again, with what was said anew. */
 static bool resume_net(const struct resume_cmd *cmd, int *code)
 {
-    char threads[24], *more[8], *at[] = {job_absolute_copy(cmd->output),
+    char threads[24], *more[10], *at[] = {job_absolute_copy(cmd->output),
                                          job_absolute_copy(cmd->metrics)};
     size_t n = 0;
     bool done;
@@ -566,6 +572,10 @@ static bool resume_net(const struct resume_cmd *cmd, int *code)
     if (cmd->metrics) {
         more[n++] = "--metrics";
         more[n++] = at[1];
+    }
+    if (cmd->watch) {
+        more[n++] = "--watch";
+        more[n++] = (char *)(uintptr_t)cmd->watch;
     }
     if (cmd->threads > 0) {
         snprintf(threads, sizeof threads, "%u", cmd->threads);
@@ -584,7 +594,7 @@ static int resume_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct resume_cmd *cmd = at;
     struct shoal_resume last = {0};
-    struct job job = {.profile = cmd->profile};
+    struct job job = {.profile = cmd->profile, .watch = cmd->watch};
     shoal_status st;
     int code = resume_check(cmd);
 
@@ -636,6 +646,9 @@ static const struct opt resume_opts[] = {
      .help = "after each epoch score the vectors on these questions"},
     {"metrics", .kind = OPT_PATH, ON(metrics), .arg = "FILE",
      .help = "append what is reported to this file, not to the one before"},
+    {"watch", .kind = OPT_STRING, ON(watch), .arg = "HOST:PORT",
+     .help = "show the report of the run, as `shoal report` draws it, in a browser while it "
+             "runs; :PORT is for this machine alone"},
     {"profile", .kind = OPT_FLAG, ON(profile),
      .help = "say where the time went, rank by rank, and what limits the run"},
     {0},

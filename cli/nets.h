@@ -16,7 +16,7 @@ struct net_cmd {
     struct shoal_net_opts train;
     struct ranks_opts ranks;
     struct work_opts work;
-    const char *output, *resume;
+    const char *output, *resume, *watch;
     bool profile;
 };
 

@@ -25,6 +25,8 @@ struct job {
     shoal_corpus *corpus;         /* or, of click models, */
     shoal_clicks *clicks, *valid; /* what to learn from, what is held out */
     bool profile;                 /* is to be shown */
+    const char *watch;            /* an address, or NULL */
+    struct watching *watching;    /* train_watch.c */
     bool training;                /* has begun */
     struct shoal_report last;     /* epochs is 0 before the first */
     shoal_eval *evals[JOB_EVALS]; /* [train.nevals] */
@@ -64,6 +66,7 @@ struct train_cmd {
     const char *vocab_path;
     const char *resume;
     const char *evals;
+    const char *watch;
     bool profile;
 };
 
@@ -99,6 +102,14 @@ const char *job_absolute(struct job *job, const char *path);
 /* The same for free(); NULL for NULL. */
 char *job_absolute_copy(const char *path);
 void job_fini(struct job *job);
+
+/* ---- train_watch.c -------------------------------------------------------------------- */
+
+/* Shows the report of the run at job->watch, if there is one, by rank 0. *metrics is the
+ * file that the run writes; it becomes one beside the output where there is none, and lives
+ * until job_unwatch. Not agreed on. */
+shoal_status job_watch(struct job *job, const char **metrics);
+void job_unwatch(struct job *job);
 
 /* ---- cmd_train.c -------------------------------------------------------------------- */
 

@@ -61,6 +61,7 @@ char *job_absolute_copy(const char *path)
 
 void job_fini(struct job *job)
 {
+    job_unwatch(job);
     shoal_corpus_close(job->corpus);
     shoal_clicks_close(job->clicks);
     shoal_clicks_close(job->valid);

@@ -117,6 +117,9 @@ const struct opt net_run_opts[] = {
      .help = "go on from the last checkpoint of this folder, which must be of this very run"},
     {"metrics", .kind = OPT_PATH, ON(train.metrics), .arg = "FILE",
      .help = "write what is reported as JSON, one object a line"},
+    {"watch", .kind = OPT_STRING, ON(watch), .arg = "HOST:PORT",
+     .help = "show the report of the run, as `shoal report` draws it, in a browser while it "
+             "runs; :PORT is for this machine alone"},
     {"profile", .kind = OPT_FLAG, ON(profile),
      .help = "say where the time went, rank by rank, and what limits the run"},
     {"report-steps", .kind = OPT_U64, ON(train.report_steps), .arg = "N", .u = {0, UINT32_MAX},
@@ -310,6 +313,7 @@ shoal_status net_job_begin(struct net_job *job, const struct net_cmd *cmd, const
     *job = (struct net_job){.train = cmd->train, .unit = unit};
     job->job.output = cmd->output;
     job->job.profile = cmd->profile;
+    job->job.watch = cmd->watch;
     job->job.save = shoal_save_default();
     apply_ranks(&job->train, &cmd->ranks);
     job->train.checkpoint = job->job.train.checkpoint = folder_of(cmd);
@@ -329,6 +333,8 @@ shoal_status net_job_begin(struct net_job *job, const struct net_cmd *cmd, const
         job->train.metrics = NULL;
     if (job_first(&job->job))
         st = job_check_output(&job->job);
+    if (st == SHOAL_OK)
+        st = job_watch(&job->job, &job->train.metrics);
     if (st == SHOAL_OK && job_first(&job->job) && job->train.checkpoint && !job->train.resume)
         st = check_new(job->train.checkpoint);
     return job_agree(&job->job, st);

@@ -69,6 +69,19 @@ SHOAL_API size_t shoal_serve_models(const shoal_server *s);
 /* Accepts nothing more, answers what is under way, and ends the server. */
 SHOAL_API void shoal_serve_stop(shoal_server *s);
 
+/* ---- One page, for looking at what goes on -------------------------------------- */
+
+typedef struct shoal_show shoal_show;
+
+/* Shows the page that `page` makes at http://ADDRESS/, anew for whoever asks, from a thread
+ * of its own; *text is for free(). An address is HOST:PORT, or :PORT for this machine
+ * alone; port 0 is any that is free. */
+SHOAL_API shoal_status shoal_show_open(shoal_show **out, const char *address,
+                                       shoal_status (*page)(void *user, char **text, size_t *len),
+                                       void *user);
+SHOAL_API const char *shoal_show_address(const shoal_show *s); /* as bound */
+SHOAL_API void shoal_show_close(shoal_show *s);
+
 #ifdef __cplusplus
 }
 #endif

@@ -60,6 +60,8 @@ SHOAL_API struct shoal_measures shoal_run_measures(const shoal_run *run, double 
 struct shoal_report_opts {
     const char *title; /* NULL: "Training report" */
     const char *plots; /* a folder for each chart as a file of its own; NULL: none */
+    double refresh;    /* seconds after which the page asks for a newer one, while a run is not
+                          over; 0: never */
 };
 
 #define SHOAL_REPORT_RUNS 24 /* at most, in one report */
@@ -68,6 +70,9 @@ SHOAL_API struct shoal_report_opts shoal_report_default(void);
 /* One HTML file that asks for no other. */
 SHOAL_API shoal_status shoal_report_write(const char *path, const shoal_run *const *runs, size_t n,
                                           const struct shoal_report_opts *opts);
+/* The same in memory, for free(). */
+SHOAL_API shoal_status shoal_report_text(char **text, size_t *len, const shoal_run *const *runs,
+                                         size_t n, const struct shoal_report_opts *opts);
 
 /* ---- A study -------------------------------------------------------------------
  * Cells are all of scaling x batch x sync x workers. Strong scaling gives any number

@@ -408,6 +408,23 @@ static bool any_ranks(struct runs runs)
     return false;
 }
 
+/* A page whose server is gone stays as it is, and says so. */
+static void add_refresh(struct prose *t, struct runs runs, double seconds)
+{
+    bool over = true;
+
+    for (size_t i = 0; i < runs.n; i++)
+        over = over && runs.at[i]->end.done;
+    if (seconds <= 0 || over)
+        return;
+    prose_add(t,
+              "<script>setInterval(function(){fetch(location.href,{method:'HEAD'}).then("
+              "function(){location.reload()},function(){document.querySelector('.under')"
+              ".textContent='The run has ended; this is the last that was seen of it.'})},%.0f)"
+              "</script>\n",
+              seconds * 1000);
+}
+
 static shoal_status compose(struct prose *t, struct runs runs, const struct shoal_report_opts *opts)
 {
     struct album a = {.page = t, .plots = opts->plots};
@@ -430,6 +447,7 @@ static shoal_status compose(struct prose *t, struct runs runs, const struct shoa
     }
     page_section(t, "Settings");
     settings_table(t, runs);
+    add_refresh(t, runs, opts->refresh);
     page_end(t);
     return a.status;
 }
@@ -452,20 +470,45 @@ static void name_runs(const char **names, const shoal_run *const *runs, size_t n
         names[i] = runs[i]->path + (n > 1 ? same : 0);
 }
 
-shoal_status shoal_report_write(const char *path, const shoal_run *const *runs, size_t n,
-                                const struct shoal_report_opts *opts)
+static shoal_status make_page(struct prose *t, const shoal_run *const *runs, size_t n,
+                              const struct shoal_report_opts *opts)
 {
     const char *names[SHOAL_REPORT_RUNS];
-    struct prose t = {0};
-    shoal_status st;
 
     if (n == 0 || n > SHOAL_REPORT_RUNS)
         return shoal_fail(SHOAL_EINVAL, "report: found %zu runs, want 1 to %d", n,
                           SHOAL_REPORT_RUNS);
     name_runs(names, runs, n);
-    st = compose(&t, (struct runs){runs, names, n}, opts);
+    return compose(t, (struct runs){runs, names, n}, opts);
+}
+
+shoal_status shoal_report_write(const char *path, const shoal_run *const *runs, size_t n,
+                                const struct shoal_report_opts *opts)
+{
+    struct prose t = {0};
+    shoal_status st = make_page(&t, runs, n, opts);
+
     if (st == SHOAL_OK)
         st = prose_write(&t, path);
     prose_fini(&t);
     return st;
+}
+
+shoal_status shoal_report_text(char **text, size_t *len, const shoal_run *const *runs, size_t n,
+                               const struct shoal_report_opts *opts)
+{
+    struct prose t = {0};
+    shoal_status st = make_page(&t, runs, n, opts);
+
+    *text = NULL;
+    *len = 0;
+    if (st == SHOAL_OK)
+        st = t.status;
+    if (st != SHOAL_OK) {
+        prose_fini(&t);
+        return st;
+    }
+    *text = t.bytes.at;
+    *len = t.bytes.len;
+    return SHOAL_OK;
 }

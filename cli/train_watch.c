@@ -1,0 +1,85 @@
+/* --watch: the report of a run, in a browser while it runs. */
+#include "train.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define REFRESH_SECONDS 2
+
+struct watching {
+    shoal_show *show;
+    char *metrics;
+};
+
+/* Called by the server's thread: it reads what the run has written so far. */
+static shoal_status watch_page(void *user, char **text, size_t *len)
+{
+    const struct watching *w = user;
+    struct shoal_report_opts opts = shoal_report_default();
+    shoal_run *run = NULL;
+    shoal_status st;
+
+    opts.title = "Training, as it goes";
+    opts.refresh = REFRESH_SECONDS;
+    st = shoal_run_read(&run, w->metrics);
+    if (st == SHOAL_OK)
+        st = shoal_report_text(text, len, (const shoal_run *const *)&run, 1, &opts);
+    shoal_run_free(run);
+    return st;
+}
+
+/* Beside the output, where nobody named a file. */
+static char *metrics_beside(const struct job *job)
+{
+    size_t cap = strlen(job->output) + sizeof ".metrics.jsonl";
+    char *path = console_alloc(cap);
+
+    snprintf(path, cap, "%s.metrics.jsonl", job->output);
+    return path;
+}
+
+/* An empty file is read as a run without reports yet. A run that goes on appends. */
+static shoal_status begin_metrics(const char *path)
+{
+    FILE *f = access(path, F_OK) == 0 ? NULL : fopen(path, "w");
+
+    if (!f)
+        return access(path, R_OK) == 0
+                   ? SHOAL_OK
+                   : shoal_fail(SHOAL_EIO, "%s: found no way to write it", path);
+    return fclose(f) == 0 ? SHOAL_OK : shoal_fail(SHOAL_EIO, "%s: it cannot be written", path);
+}
+
+shoal_status job_watch(struct job *job, const char **metrics)
+{
+    struct watching *w;
+    shoal_status st;
+
+    if (!job->watch || !job_first(job))
+        return SHOAL_OK;
+    if (!*metrics && strcmp(job->output, "-") == 0)
+        return shoal_fail(SHOAL_EINVAL,
+                          "watch: found no file of metrics, want --metrics FILE where "
+                          "the output is '-'");
+    w = console_alloc(sizeof *w);
+    w->metrics = *metrics ? job_absolute_copy(*metrics) : metrics_beside(job);
+    *metrics = w->metrics;
+    job->watching = w;
+    st = begin_metrics(w->metrics);
+    if (st == SHOAL_OK)
+        st = shoal_show_open(&w->show, job->watch, watch_page, w);
+    if (st == SHOAL_OK)
+        console_log(&job->console, STYLE_PLAIN, "watch  http://%s/", shoal_show_address(w->show));
+    return st;
+}
+
+void job_unwatch(struct job *job)
+{
+    if (!job->watching)
+        return;
+    shoal_show_close(job->watching->show);
+    free(job->watching->metrics);
+    free(job->watching);
+    job->watching = NULL;
+}
