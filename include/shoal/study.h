@@ -110,7 +110,7 @@ SHOAL_API struct shoal_study_opts shoal_study_default(void);
 SHOAL_API shoal_status shoal_study_check(const struct shoal_study_opts *opts);
 
 /* Makes the folder, or goes on with the study that lies there, which must be of the
- * same grid; what failed there is tried again. */
+ * same grid; what failed there is tried again. Fails when another has it open. */
 SHOAL_API shoal_status shoal_study_open(shoal_study **out, const char *folder,
                                         const struct shoal_study_opts *opts);
 /* The same without a grid, for looking at it only. */

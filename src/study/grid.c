@@ -3,10 +3,12 @@
 #include "study/study.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -145,6 +147,7 @@ shoal_status study_new(shoal_study **out, const char *folder, const struct shoal
     *out = NULL;
     if (!s)
         return SHOAL_ENOMEM;
+    s->lock = -1;
     if (st == SHOAL_OK)
         st = copy_opts(&s->opts, opts);
     s->folder = copy_word(folder, &st);
@@ -186,6 +189,8 @@ void shoal_study_close(shoal_study *s)
 {
     if (!s)
         return;
+    if (s->lock >= 0)
+        close(s->lock);
     free_words(s);
     free((void *)(uintptr_t)s->opts.model);
     free_list(s->opts.data, s->opts.ndata);
@@ -247,6 +252,21 @@ static void go_on(shoal_study *s, const shoal_study *before)
     s->cores = before->cores;
 }
 
+/* The folder is this study's as long as it is open, or its process lives. */
+static shoal_status lock_folder(shoal_study *s)
+{
+    s->lock = open(s->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s->lock < 0)
+        return shoal_fail_errno(SHOAL_EIO, "%s", s->folder);
+    if (flock(s->lock, LOCK_EX | LOCK_NB) == 0)
+        return SHOAL_OK;
+    if (errno == EWOULDBLOCK)
+        return shoal_fail(SHOAL_EINVAL,
+                          "%s: found a study that runs there now, want its end or another folder",
+                          s->folder);
+    return shoal_fail_errno(SHOAL_EIO, "%s", s->folder);
+}
+
 shoal_status shoal_study_open(shoal_study **out, const char *folder,
                               const struct shoal_study_opts *opts)
 {
@@ -257,6 +277,8 @@ shoal_status shoal_study_open(shoal_study **out, const char *folder,
     st = study_new(out, folder, opts);
     if (st == SHOAL_OK && mkdir(folder, 0777) != 0 && errno != EEXIST)
         st = shoal_fail_errno(SHOAL_EIO, "%s", folder);
+    if (st == SHOAL_OK)
+        st = lock_folder(*out);
     if (st == SHOAL_OK)
         st = record_read(&before, folder);
     if (st == SHOAL_OK && before)

@@ -244,6 +244,7 @@ struct simulated {
 
 struct shoal_study {
     char *folder;
+    int lock; /* the folder, while this study may write there; -1: it may not */
     struct shoal_study_opts opts; /* its strings are owned */
     char machine[256];            /* where it began */
     unsigned cores;

