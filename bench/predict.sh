@@ -70,7 +70,7 @@ table() {
                 m=$(measure $n $how)
                 awk -v n=$n -v g=$link -v h=$how -v p="$p" -v m="$m" 'BEGIN {
                     printf "%5d  %4g Mbit/s  %-10s  %7.3f s  %6.3f s  %+4.0f %%\n",
-                           n, g * 1000, h, p, m, m > 0 ? 100 * (p - m) / m : 0 }'
+                           n, g * 1000, h, p, m, (m > 0 ? 100 * (p - m) / m : 0) }'
             done
         done
     done

@@ -18,6 +18,7 @@ build  libmicrohttpd-dev
 test   gzip zstd python3 openmpi-bin libmpich-dev mpich iproute2
 fuzz   clang libclang-rt-14-dev
 bench  zstd time python3 wrk
+simulate libsimgrid-dev
 lint   clang-format clang-tidy
 '
 

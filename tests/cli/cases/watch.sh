@@ -24,6 +24,7 @@ watched()
 {
     name=$1
     shift
+    : >"$name.log" # the run is begun before the shell opens it
     shoal train "$@" --watch :0 --threads 1 -o "$name.shoal" >"$name.log" 2>&1 &
     run=$!
     url=
