@@ -273,7 +273,9 @@ static void taps_gradient(void *ctx, size_t o, unsigned thread)
             p->to[(o * in + i) * 9 + tap] = p->k->du[tap * apart + o * in + i];
 }
 
-bool conv_beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out)
+/* The pixel beside `pixel` in the direction of a tap, or against it; false where
+ * the map ends. */
+static bool beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out)
 {
     size_t down = against ? 2 - tap / 3 : tap / 3, right = against ? 2 - tap % 3 : tap % 3;
     size_t y = pixel / c->width + down - 1, x = pixel % c->width + right - 1;
@@ -292,7 +294,7 @@ static void taps_out(void *ctx, size_t item, unsigned thread)
 
     (void)thread;
     for (size_t tap = 0; tap < 9; tap++)
-        if (conv_beside(c, pixel, tap, false, &from)) {
+        if (beside(c, pixel, tap, false, &from)) {
             multiply(p, false, true, p->n, least(BLOCK, c->out - o), c->in, p->in + from * c->in,
                      pixels * c->in, p->u + (tap * c->out + o) * c->in, c->in, add,
                      p->y + pixel * c->out + o, pixels * c->out);
@@ -317,7 +319,7 @@ static void taps_learn(void *ctx, size_t item, unsigned thread)
 
     (void)thread;
     for (size_t pixel = 0; pixel < pixels; pixel++)
-        if (conv_beside(c, pixel, tap, false, &from)) {
+        if (beside(c, pixel, tap, false, &from)) {
             multiply(p, true, false, some, c->in, p->n, p->dy + pixel * c->out + o, pixels * c->out,
                      p->x + from * c->in, pixels * c->in, add, to, c->in);
             add = true;
@@ -336,7 +338,7 @@ static void taps_back(void *ctx, size_t item, unsigned thread)
 
     (void)thread;
     for (size_t tap = 0; tap < 9; tap++)
-        if (conv_beside(c, pixel, tap, true, &from)) {
+        if (beside(c, pixel, tap, true, &from)) {
             multiply(p, false, false, p->n, least(BLOCK, c->in - i), c->out, p->dy + from * c->out,
                      pixels * c->out, p->u + tap * c->out * c->in + i, c->in, add,
                      p->x + pixel * c->in + i, pixels * c->in);
@@ -467,8 +469,7 @@ shoal_status conv_backward(struct conv_work *k, const struct conv *c, const floa
     if (n == 0) {
         memset(dw, 0, c->out * c->in * 9 * sizeof *dw);
     } else if (k->tiles && c->how != CONV_COLUMNS) {
-        conv_bf16_backward(k, c, u, x, n, dy);
-        run(&p, c->out, taps_gradient);
+        conv_bf16_backward(k, c, u, x, n, dy, dw);
     } else if (c->how == CONV_TILES) {
         tiles_run(&p, tiles_backward);
         run(&p, c->out, tiles_gradient);

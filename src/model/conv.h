@@ -62,17 +62,12 @@ shoal_status conv_backward(struct conv_work *k, const struct conv *c, const floa
 
 /* ---- for conv*.c ---- */
 
-/* The pixel beside `pixel` in the direction of a tap, or against it; false where
- * the map ends. */
-bool conv_beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out);
-
-/* conv_bf16.c: the same passes in bfloat16; backward leaves the weights' gradients in
- * k->du [9][out][in]. */
+/* conv_bf16.c: the same passes in bfloat16. */
 struct conv_sizes conv_bf16_sizes(const struct conv *c, size_t batch);
 void conv_bf16_prepare(struct conv_work *k, const struct conv *c, const float *w, float *u);
 void conv_bf16_forward(struct conv_work *k, const struct conv *c, const float *u, const float *x,
                        size_t n, float *y, float *moments);
 void conv_bf16_backward(struct conv_work *k, const struct conv *c, const float *u, float *x,
-                        size_t n, const float *dy);
+                        size_t n, const float *dy, float *dw);
 
 #endif

@@ -9,8 +9,12 @@
 enum {
     GROUP = TILE_DEEP,     /* pictures */
     BLOCK = 2 * TILE_ROWS, /* channels of one product */
-    STEPS = 256,           /* matrices of one product by which weights learn: both fit a cache */
+    SUMS = BLOCK * BLOCK,
+    STEPS = 64, /* pixels by which weights learn at once */
+    PANEL = 4,  /* blocks of outputs that learn together: with STEPS they fit L2 */
 };
+
+#define NEAR (1 << 19) /* numbers that stay in L2 while others pass */
 
 static size_t up(size_t a, size_t b)
 {
@@ -42,7 +46,7 @@ struct conv_sizes conv_bf16_sizes(const struct conv *c, size_t batch)
         .u = (weights_size(c->in, c->out) + weights_size(c->out, c->in)) / 2,
         .v = pixels * pixel_size(c->in) / 2,
         .m = pixels * pixel_size(c->out) / 2,
-        .du = 9 * c->in * c->out,
+        .du = 9 * up(c->in, BLOCK) * up(c->out, BLOCK) * SUMS,
     };
 }
 
@@ -128,36 +132,59 @@ struct apply {
     bool against; /* the taps */
 };
 
-/* The pixels of a map's row, for a group of pictures and a block of columns. */
-static void apply_item(void *ctx, size_t item, unsigned thread)
+/* What a pixel is summed of: matrices, and the weights for them. */
+static size_t list_taps(const struct apply *p, size_t group, size_t block, size_t y, size_t x,
+                        const uint16_t **a, const uint16_t **b)
 {
-    const struct apply *p = ctx;
-    size_t height = p->c->height, width = p->c->width, pixels = height * width;
-    size_t blocks = up(p->columns, BLOCK), block = item / height % blocks;
-    size_t group = item / height / blocks, deeps = up(p->deep, TILE_DEEP);
+    const struct conv *c = p->c;
+    size_t deeps = up(p->deep, TILE_DEEP), blocks = up(p->columns, BLOCK), n = 0;
+
+    for (size_t tap = 0; tap < 9; tap++) {
+        size_t down = p->against ? 2 - tap / 3 : tap / 3,
+               right = p->against ? 2 - tap % 3 : tap % 3;
+        size_t row = y + down - 1, column = x + right - 1;
+
+        if (row >= c->height || column >= c->width)
+            continue;
+        a[n] = p->from + ((group * c->height + row) * c->width + column) * pixel_size(p->deep);
+        b[n++] = p->u + (tap * blocks + block) * deeps * 2 * TILE;
+    }
+    return n;
+}
+
+static void apply_row(const struct apply *p, size_t group, size_t block, size_t y)
+{
+    size_t area = p->c->height * p->c->width, width = p->c->width;
     const uint16_t *a[9], *b[9];
     struct kernel_block product = {.a = a,
                                    .b = b,
-                                   .deep = deeps,
+                                   .deep = up(p->deep, TILE_DEEP),
                                    .rows = least(GROUP, p->n - group * GROUP),
                                    .columns = least(BLOCK, p->columns - block * BLOCK),
-                                   .apart = pixels * p->columns};
+                                   .apart = area * p->columns};
 
-    (void)thread;
     p->k->tiles->begin(product.rows);
     for (size_t x = 0; x < width; x++) {
-        size_t pixel = item % height * width + x, from;
-
-        product.n = 0;
-        product.c = p->to + (group * GROUP * pixels + pixel) * p->columns + block * BLOCK;
-        for (size_t tap = 0; tap < 9; tap++)
-            if (conv_beside(p->c, pixel, tap, p->against, &from)) {
-                a[product.n] = p->from + (group * pixels + from) * pixel_size(p->deep);
-                b[product.n++] = p->u + (tap * blocks + block) * deeps * 2 * TILE;
-            }
+        product.n = list_taps(p, group, block, y, x, a, b);
+        product.c = p->to + (group * GROUP * area + y * width + x) * p->columns + block * BLOCK;
         p->k->tiles->multiply(&product);
     }
     p->k->tiles->end();
+}
+
+/* A row of the maps of a group, and a block of columns. Small maps of all groups stay
+ * near while blocks of weights pass; else a group stays while all weights pass. */
+static void apply_item(void *ctx, size_t item, unsigned thread)
+{
+    const struct apply *p = ctx;
+    size_t height = p->c->height, blocks = up(p->columns, BLOCK), groups = up(p->n, GROUP);
+    size_t pair = item / height;
+
+    (void)thread;
+    if (groups * height * p->c->width * pixel_size(p->deep) <= NEAR)
+        apply_row(p, pair % groups, pair / groups, item % height);
+    else
+        apply_row(p, pair / blocks, pair % blocks, item % height);
 }
 
 static void apply(const struct conv_work *k, struct apply *p)
@@ -200,71 +227,111 @@ struct learn {
     const struct conv_work *k;
     const struct conv *c;
     const uint16_t *x, *dy; /* pairs; turned */
-    size_t groups;
+    size_t groups, panel;   /* blocks of outputs of an item */
+    float *dw;
 };
 
-/* The matrices of steps [from, to) that a tap joins: outputs' pixels, and the inputs'
- * beside them. */
+/* A block's sums: of du [out / 32][in / 32][9][32][32]. */
+static float *sums_at(const struct learn *p, size_t o, size_t i, size_t tap)
+{
+    return p->k->du + ((o * up(p->c->in, BLOCK) + i) * 9 + tap) * SUMS;
+}
+
+/* The matrices that a tap joins, of pixels from `from` on of all groups: outputs', and
+ * inputs' beside them. */
 static size_t list_steps(const struct learn *p, size_t tap, size_t from, size_t to, size_t o,
                          size_t i, const uint16_t **a, const uint16_t **b)
 {
     const struct conv *c = p->c;
-    size_t pixels = c->height * c->width, n = 0, pixel;
+    size_t y = from / c->width % c->height, x = from % c->width, n = 0;
 
-    for (size_t s = from; s < to; s++)
-        if (conv_beside(c, s % pixels, tap, false, &pixel)) {
-            a[n] = p->dy + s * pixel_size(c->out) + o * TILE_DEEP;
-            b[n++] = p->x + (s / pixels * pixels + pixel) * pixel_size(c->in) + i * TILE_DEEP;
+    for (size_t at = from; at < to; at++) {
+        size_t row = y + tap / 3 - 1, column = x + tap % 3 - 1;
+
+        if (row < c->height && column < c->width) {
+            a[n] = p->dy + at * pixel_size(c->out) + o * BLOCK * GROUP;
+            b[n++] = p->x + (at + row * c->width + column - y * c->width - x) * pixel_size(c->in) +
+                     i * BLOCK * GROUP;
         }
+        x = x + 1 < c->width ? x + 1 : 0;
+        y = x > 0 ? y : y + 1 < c->height ? y + 1 : 0;
+    }
     return n;
 }
 
-/* Three taps for 32 outputs and 32 inputs. */
-static void learn_item(void *ctx, size_t item, unsigned thread)
+/* What some pixels add to a panel of outputs by 32 inputs. */
+static void learn_steps(const struct learn *p, size_t from, size_t to, size_t panel, size_t i)
 {
-    const struct learn *p = ctx;
     const struct conv *c = p->c;
-    size_t blocks = up(c->in, BLOCK), i = item / 3 % blocks * BLOCK, o = item / 3 / blocks * BLOCK;
-    size_t first = item % 3 * 3, steps = p->groups * c->height * c->width;
+    size_t blocks = up(c->out, BLOCK), last = least((panel + 1) * p->panel, blocks);
     const uint16_t *a[STEPS], *b[STEPS];
     struct kernel_block product = {.a = a,
                                    .b = b,
                                    .deep = 1,
-                                   .rows = least(BLOCK, c->out - o),
-                                   .columns = least(BLOCK, c->in - i),
-                                   .apart = c->in};
+                                   .columns = least(BLOCK, c->in - i * BLOCK),
+                                   .add = from > 0,
+                                   .apart = BLOCK};
 
-    (void)thread;
-    p->k->tiles->begin(product.rows);
-    for (size_t from = 0; from < steps; from += STEPS)
-        for (size_t tap = first; tap < first + 3; tap++) {
-            product.c = p->k->du + (tap * c->out + o) * c->in + i;
-            product.n = list_steps(p, tap, from, least(from + STEPS, steps), o, i, a, b);
-            product.add = from > 0;
+    for (size_t o = panel * p->panel; o < last; o++) {
+        product.rows = least(BLOCK, c->out - o * BLOCK);
+        p->k->tiles->begin(product.rows);
+        for (size_t tap = 0; tap < 9; tap++) {
+            product.n = list_steps(p, tap, from, to, o, i, a, b);
+            product.c = sums_at(p, o, i, tap);
             p->k->tiles->multiply(&product);
         }
-    p->k->tiles->end();
+        p->k->tiles->end();
+    }
+}
+
+static void learn_item(void *ctx, size_t item, unsigned thread)
+{
+    const struct learn *p = ctx;
+    size_t blocks = up(p->c->in, BLOCK), steps = p->groups * p->c->height * p->c->width;
+
+    (void)thread;
+    for (size_t from = 0; from < steps; from += STEPS)
+        learn_steps(p, from, least(from + STEPS, steps), item / blocks, item % blocks);
+}
+
+/* From du to dw [out][in][3][3]. */
+static void give_item(void *ctx, size_t o, unsigned thread)
+{
+    const struct learn *p = ctx;
+    size_t in = p->c->in;
+
+    (void)thread;
+    for (size_t i = 0; i < in; i++) {
+        const float *sums = sums_at(p, o / BLOCK, i / BLOCK, 0) + o % BLOCK * BLOCK + i % BLOCK;
+
+        for (size_t tap = 0; tap < 9; tap++)
+            p->dw[(o * in + i) * 9 + tap] = sums[tap * SUMS];
+    }
 }
 
 static void learn(struct conv_work *k, const struct conv *c, const float *x, size_t n,
-                  const float *dy)
+                  const float *dy, float *dw)
 {
-    struct learn p = {k, c, (uint16_t *)k->v, (uint16_t *)k->m, up(n, GROUP)};
+    struct learn p = {k, c, (uint16_t *)k->v, (uint16_t *)k->m, up(n, GROUP), PANEL, dw};
+    size_t outs = up(c->out, BLOCK), ins = up(c->in, BLOCK);
 
+    while (p.panel > 1 && up(outs, p.panel) * ins < 2 * hands_count(k->hands))
+        p.panel /= 2;
     pack(k, c, k->tiles->pack_pairs, x, n, c->in, k->v);
     pack(k, c, k->tiles->pack_turned, dy, n, c->out, k->m);
-    hands_do(k->hands, 3 * up(c->out, BLOCK) * up(c->in, BLOCK), learn_item, &p);
+    hands_do(k->hands, up(outs, p.panel) * ins, learn_item, &p);
+    hands_do(k->hands, c->out, give_item, &p);
 }
 
 /* x is read before it becomes its gradient. */
 void conv_bf16_backward(struct conv_work *k, const struct conv *c, const float *u, float *x,
-                        size_t n, const float *dy)
+                        size_t n, const float *dy, float *dw)
 {
     struct apply p = {k,   c, (uint16_t *)k->m, (const uint16_t *)u + weights_size(c->in, c->out),
                       x,   n, c->out,           c->in,
                       true};
 
-    learn(k, c, x, n, dy);
+    learn(k, c, x, n, dy, dw);
     pack(k, c, k->tiles->pack_rows, dy, n, c->out, k->m);
     apply(k, &p);
 }
