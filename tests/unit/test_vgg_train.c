@@ -213,6 +213,45 @@ static void training_again_gives_the_same_bytes_on_any_threads(void **state)
     shoal_images_close(data);
 }
 
+/* The losses part by what rounding to 8 bits does, and what was learnt answers in
+ * floats, so that no other machine needs AMX. */
+static void bf16_learns_the_same(void **state)
+{
+    struct shoal_vgg_opts o = small(6);
+    struct shoal_net_stats stats[3];
+    struct shoal_net_figures figures;
+    shoal_images *data, *test;
+    shoal_net *net[3];
+
+    (void)state;
+    o.dtype = SHOAL_BF16;
+    if (shoal_vgg_check(&o) != SHOAL_OK) {
+        print_message("%s\n", shoal_error());
+        skip();
+    }
+    put_set("train", PICTURES, 1);
+    put_set("test", 30, 99);
+    data = opened("train");
+    test = opened("test");
+    net[0] = trained(data, test, &o, &stats[0]);
+    o.train.threads = 1;
+    net[1] = trained(data, test, &o, &stats[1]);
+    o.dtype = SHOAL_F32;
+    net[2] = trained(data, test, &o, &stats[2]);
+    assert_same_net(net[0], net[1]);
+    assert_true(stats[0].train.loss != stats[2].train.loss);
+    assert_true(fabs(stats[0].train.loss - stats[2].train.loss) < 0.1);
+    assert_true(stats[0].valid.accuracy > 0.9);
+    setenv("SHOAL_ISA", "avx2", 1);
+    assert_int_equal(shoal_net_eval_images(net[0], test, 1, &figures, NULL), SHOAL_OK);
+    unsetenv("SHOAL_ISA");
+    assert_true(figures.accuracy > 0.9);
+    for (size_t i = 0; i < 3; i++)
+        shoal_net_close(net[i]);
+    shoal_images_close(data);
+    shoal_images_close(test);
+}
+
 static bool stop_late(void *user, const struct shoal_net_report *r)
 {
     (void)user;
@@ -331,6 +370,9 @@ static void what_does_not_fit_is_refused(void **state)
     o = small(1);
     o.base = 24;
     assert_int_equal(shoal_vgg_check(&o), SHOAL_EINVAL);
+    o = small(1);
+    o.dtype = SHOAL_F16;
+    assert_int_equal(shoal_vgg_check(&o), SHOAL_EINVAL);
     shoal_images_close(data);
 }
 
@@ -356,6 +398,7 @@ int main(void)
         HERE(a_net_learns_colours_and_names_them),
         HERE(large_pictures_are_asked_about_in_smaller_parts),
         HERE(training_again_gives_the_same_bytes_on_any_threads),
+        HERE(bf16_learns_the_same),
         HERE(a_run_that_was_stopped_goes_on_to_the_same_bytes),
         HERE(weights_travel_as_safetensors),
         HERE(a_vgg_is_recognised_by_its_tensors),

@@ -45,5 +45,9 @@ try shoal train vgg nowhere -o x.shoal
 try shoal train vgg set --depth 12 -o x.shoal
 try shoal train vgg set --no-batch-norm --sync-bn -o x.shoal
 try shoal train vgg set --base 24 -o x.shoal
+try shoal train vgg set --dtype f16 -o x.shoal
+export SHOAL_ISA=avx2
+try shoal train vgg set --dtype bf16 -o x.shoal
+unset SHOAL_ISA
 try shoal eval vgg.shoal text.jpg
 ls
