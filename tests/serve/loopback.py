@@ -620,6 +620,11 @@ def png(colour, size=12):
             + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
 
 
+def same_answer(a, b):
+    """Pictures computed together are rounded otherwise than one alone."""
+    return list(a) == list(b) and all(abs(a[k] - b[k]) < 1e-6 for k in a)
+
+
 def pictures(work):
     for name, colour in (("red", (250, 10, 10)), ("blue", (10, 10, 250))):
         os.makedirs(os.path.join(work, "set", name))
@@ -639,10 +644,11 @@ def pictures(work):
     check("the likeliest is that of shoal predict", next(iter(red.json())) in said, (red, said))
     body, headers = multipart([("data", png((240, 20, 15))), ("data", png((15, 20, 240)))])
     a = s.ask("POST", "/predictions/vgg", body, headers)
-    check("two pictures (curl -F) give two answers", len(a.json()) == 2 and a.json()[0] == red.json(), a)
+    check("two pictures (curl -F) give two answers", len(a.json()) == 2 and same_answer(a.json()[0], red.json()), a)
     text = base64.b64encode(png((240, 20, 15))).decode()
     a = s.ask("POST", "/v1/models/vgg:predict", json.dumps({"instances": [{"data": text}, {"b64": text}]}))
-    check("a picture in base64 gives the same", a.json()["predictions"] == [red.json()] * 2, a)
+    check("a picture in base64 gives the same", len(a.json()["predictions"]) == 2 and
+          all(same_answer(x, red.json()) for x in a.json()["predictions"]), a)
     a = s.ask("POST", "/v1/models/vgg:predict", json.dumps({"instances": [{"data": "no picture!"}]}))
     check("other text is refused", a.status == 400, a)
     for bad in (png((1, 2, 3))[:40], b"\xff\xd8\xff\xe0" + b"x" * 50, b"no picture"):
