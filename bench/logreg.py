@@ -5,8 +5,10 @@
 
 speed     generated rows, from text (parsing included) and from the encoded file, with one thread
           and with two, and by two processes of one thread at once, which share nothing: what
-          two threads could reach on this machine; scikit-learn's SGDClassifier, fit alone and with load_svmlight_file. All
-          take turns and the best of --repeat counts; held-out log-loss stands beside each speed.
+          two threads could reach on this machine; scikit-learn's SGDClassifier, as it is used
+          (rows are shuffled) and in the order of the file, fit alone and with
+          load_svmlight_file. All take turns and the best of --repeat counts; held-out log-loss
+          stands beside each speed.
 sets      a9a against liblinear's `train -s 0`, and criteo-10k, where the folder has them
 batches   rows of a step x policy x ranks, for the same number of rows
 
@@ -28,19 +30,18 @@ import sys, time
 from sklearn.datasets import load_svmlight_file
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss
-train, test, eta, repeat = sys.argv[1:5]
-loads, fits = [], []
-for turn in range(int(repeat)):
-    began = time.time()
-    x, y = load_svmlight_file(train, n_features=1 << 20)
-    loads.append(time.time() - began)
+train, test, eta = sys.argv[1:4]
+began = time.time()
+x, y = load_svmlight_file(train, n_features=1 << 20)
+load = time.time() - began
+xt, yt = load_svmlight_file(test, n_features=1 << 20)
+for shuffle in (True, False):
     began = time.time()
     model = SGDClassifier(loss='log_loss', alpha=1e-9, learning_rate='invscaling', power_t=0.25,
-                          eta0=float(eta), max_iter=1, tol=None, shuffle=False)
+                          eta0=float(eta), max_iter=1, tol=None, shuffle=shuffle, random_state=1)
     model.fit(x, y)
-    fits.append(time.time() - began)
-xt, yt = load_svmlight_file(test, n_features=1 << 20)
-print('RESULT', min(loads), min(fits), log_loss(yt, model.predict_proba(xt)[:, 1]))
+    fit = time.time() - began
+    print('RESULT', shuffle, load, fit, log_loss(yt, model.predict_proba(xt)[:, 1]))
 '''
 # Ranks in step add their steps: at a rate of 1 four of them with 10,000 rows each diverge.
 LRS = {1: 0.05, 100: 0.5, 1000: 1.0, 10000: 0.5}  # of ftrl, by the rows of a step
@@ -145,7 +146,8 @@ class Bench:
                      float('nan'))
             note('sgd, text (tsv), 2 processes',
                  self.twice(self.path('train.tsv'), '--optimizer', 'sgd')[1], float('nan'))
-        print(f'\n{"shoal":34} {"rows/s":>10}  log-loss')
+            self.sklearn(note)
+        print(f'\n{"":34} {"rows/s":>10}  log-loss')
         for name, (rate, loss) in best.items():
             print(f'{name:34} {millions(rate):>10}  {loss:.4f}')
         for name in ('sgd, encoded', 'ftrl, encoded', 'sgd, text (tsv)'):
@@ -154,27 +156,30 @@ class Bench:
                   f'processes {best[f"{name}, 2 processes"][0] / one:.2f} times')
         self.results['speed'] = {k: {'rows_per_second': r, 'log_loss': l}
                                  for k, (r, l) in best.items()}
-        self.sklearn(best)
+        self.compare(best)
 
-    def sklearn(self, best):
+    def sklearn(self, note):
+        """A turn of scikit-learn's, if it is there."""
         python = '/usr/bin/python3'
         if subprocess.run([python, '-c', 'import sklearn'], capture_output=True).returncode != 0:
-            print('scikit-learn is not there')
             return
-        said = run([python, '-c', SKLEARN, self.path('train.svm'), self.path('held.svm'), '0.05',
-                    str(self.args.repeat)], env=dict(os.environ, OMP_NUM_THREADS='1'))
-        load, fit, loss = map(float, re.search(r'RESULT (\S+) (\S+) (\S+)', said).groups())
-        rows = self.args.rows
-        fit_rate, all_rate = rows / fit, rows / (fit + load)
-        ours = best['sgd, encoded, 1 thread(s)']
-        text = best['sgd, text (svm), 1 thread(s)'][0]
-        print(f'{"scikit-learn, fit alone":34} {millions(fit_rate):>10}  {loss:.4f}')
-        print(f'{"scikit-learn, with parsing":34} {millions(all_rate):>10}  {loss:.4f}')
-        print(f'one thread of shoal: {ours[0] / fit_rate:.1f} times its fit at a log-loss '
-              f'{ours[1] - loss:+.4f}, {text / all_rate:.1f} times with parsing')
-        self.results['sklearn'] = {'fit': fit_rate, 'with_parsing': all_rate, 'log_loss': loss,
-                                   'times_fit': ours[0] / fit_rate,
-                                   'times_parsing': text / all_rate}
+        said = run([python, '-c', SKLEARN, self.path('train.svm'), self.path('held.svm'), '0.05'],
+                   env=dict(os.environ, OMP_NUM_THREADS='1'))
+        for shuffle, load, fit, loss in re.findall(r'RESULT (\S+) (\S+) (\S+) (\S+)', said):
+            name = 'scikit-learn' if shuffle == 'True' else 'scikit-learn, in order'
+            note(f'{name}, fit', self.args.rows / float(fit), float(loss))
+            note(f'{name}, with parsing', self.args.rows / (float(fit) + float(load)), float(loss))
+
+    def compare(self, best):
+        ours, text = best['sgd, encoded, 1 thread(s)'], best['sgd, text (svm), 1 thread(s)'][0]
+        both = best['sgd, text (svm), 2 thread(s)'][0]
+        for name in ('scikit-learn', 'scikit-learn, in order'):
+            if f'{name}, fit' not in best:
+                return
+            fit, parsed = best[f'{name}, fit'], best[f'{name}, with parsing'][0]
+            print(f'{name}: one thread of shoal has {ours[0] / fit[0]:.1f} times its fit at a '
+                  f'log-loss {ours[1] - fit[1]:+.4f}, {text / parsed:.1f} times with parsing (two '
+                  f'threads {both / parsed:.1f})')
 
     # ---- known sets ----
 
