@@ -94,6 +94,8 @@ static void sync_folded(struct view *v, const struct kernel *kernel)
 
 void view_sync(struct view *v, const struct kernel *kernel)
 {
+    if (v->hot == 0)
+        return;
     if (v->table->adds)
         sync_added(v, kernel);
     else
