@@ -2,9 +2,8 @@
 #include "study/study.h"
 
 #include <math.h>
-#include <stdio.h>
 
-enum { TOP = 34, RIGHT = 18, ROW = 22, BAR = 16 };
+enum { TOP = 34, ROW = 22, BAR = 16 };
 
 struct frame {
     struct scale scale;
@@ -38,25 +37,7 @@ static struct frame frame_of(const struct bars *b)
 
 static double at(const struct frame *f, double x)
 {
-    return f->left + scale_at(&f->scale, x) * (FIGURE_WIDTH - RIGHT - f->left);
-}
-
-static void draw_axis(struct prose *t, const struct bars *b, const struct frame *f)
-{
-    char label[96];
-
-    for (size_t i = 0; i < f->scale.nticks; i++) {
-        double x = at(f, f->scale.ticks[i]);
-
-        prose_add(t, "<path class=\"g\" d=\"M%.1f %dV%.1f\"/>", x, TOP, f->bottom);
-        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x,
-                  f->bottom + 16, scale_tick(&f->scale, f->scale.ticks[i]).text);
-    }
-    scale_label(label, b->x_label, &f->scale);
-    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-              (f->left + FIGURE_WIDTH - RIGHT) / 2, f->bottom + 36);
-    prose_safe(t, label);
-    prose_add(t, "</text>\n");
+    return figure_x(&f->scale, f->left, x);
 }
 
 static void draw_bar(struct prose *t, const struct bars *b, const struct frame *f, size_t i)
@@ -82,30 +63,14 @@ static void draw_bar(struct prose *t, const struct bars *b, const struct frame *
     }
 }
 
-static double draw_legend(struct prose *t, const struct bars *b, const struct frame *f)
-{
-    struct legend l = legend_begin(f->bottom + 58);
-
-    for (size_t k = 0; k < b->nparts && b->nparts > 1; k++) {
-        struct legend before = l;
-
-        legend_name(&l, t, b->parts[k]);
-        if (t)
-            prose_add(t,
-                      "<rect class=\"b f%zu\" x=\"%.0f\" y=\"%.0f\" width=\"20\" height=\"12\"/>\n",
-                      k % FIGURE_COLOURS, l.y > before.y ? 8 : before.x, l.y - 6);
-    }
-    return b->nparts > 1 ? legend_bottom(&l) : f->bottom + 48;
-}
-
 void bars_svg(struct prose *t, const struct bars *b, bool alone)
 {
     struct frame f = frame_of(b);
 
-    figure_begin(t, b->title, draw_legend(NULL, b, &f), alone);
-    draw_axis(t, b, &f);
+    figure_begin(t, b->title, legend_parts(NULL, b->parts, b->nparts, f.bottom), alone);
+    figure_x_axis(t, &f.scale, b->x_label, f.left, TOP, f.bottom);
     for (size_t i = 0; i < b->n; i++)
         draw_bar(t, b, &f, i);
-    draw_legend(t, b, &f);
+    legend_parts(t, b->parts, b->nparts, f.bottom);
     figure_end(t);
 }

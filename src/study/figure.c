@@ -81,6 +81,32 @@ double figure_width(const char *words)
     return 6.9 * columns;
 }
 
+/* ---- axis ---- */
+
+double figure_x(const struct scale *s, double left, double x)
+{
+    return left + scale_at(s, x) * (FIGURE_WIDTH - FIGURE_RIGHT - left);
+}
+
+void figure_x_axis(struct prose *t, const struct scale *s, const char *name, double left,
+                   double top, double bottom)
+{
+    char label[96];
+
+    for (size_t i = 0; i < s->nticks; i++) {
+        double x = figure_x(s, left, s->ticks[i]);
+
+        prose_add(t, "<path class=\"g\" d=\"M%.1f %.0fV%.1f\"/>", x, top, bottom);
+        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x,
+                  bottom + 16, scale_tick(s, s->ticks[i]).text);
+    }
+    scale_label(label, name, s);
+    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
+              (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36);
+    prose_safe(t, label);
+    prose_add(t, "</text>\n");
+}
+
 /* ---- legend ---- */
 
 struct legend legend_begin(double top)
@@ -107,4 +133,20 @@ void legend_name(struct legend *l, struct prose *t, const char *name)
 double legend_bottom(const struct legend *l)
 {
     return l->y + 14;
+}
+
+double legend_parts(struct prose *t, const char *const *parts, size_t n, double bottom)
+{
+    struct legend l = legend_begin(bottom + 58);
+
+    for (size_t k = 0; k < n && n > 1; k++) {
+        struct legend before = l;
+
+        legend_name(&l, t, parts[k]);
+        if (t)
+            prose_add(t,
+                      "<rect class=\"b f%zu\" x=\"%.0f\" y=\"%.0f\" width=\"20\" height=\"12\"/>\n",
+                      k % FIGURE_COLOURS, l.y > before.y ? 8 : before.x, l.y - 6);
+    }
+    return n > 1 ? legend_bottom(&l) : bottom + 48;
 }

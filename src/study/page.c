@@ -43,24 +43,29 @@ static const char style[] =
     "th,td{padding:1px 3px}td.v{min-width:0}}\n"
     ".album figure{margin:0}\n";
 
-/* The nearest point of a chart says its values beside the pointer at once; the title of
- * the point says the same to whoever has no scripts. */
+/* The nearest point of a chart, or the bar pointed at, says its values at once; its title
+ * says the same to whoever has no scripts. A point is a box of no size. */
 static const char script[] =
     "(function(){var tip=document.getElementById('tip');\n"
     "function hide(){tip.style.display='none'}\n"
-    "document.querySelectorAll('.album svg').forEach(function(svg){\n"
-    "var dots=[].map.call(svg.querySelectorAll('.h'),function(c){var t=c.querySelector('title');\n"
-    "var d={x:+c.getAttribute('cx'),y:+c.getAttribute('cy'),t:t.textContent};return d});\n"
+    "function clamp(x,a,w){return Math.min(Math.max(x,a),a+w)}\n"
+    "document.querySelectorAll('.album svg').forEach(function(svg){var dots=[];\n"
+    "svg.querySelectorAll('.h,rect.b').forEach(function(c){var t=c.querySelector('title');\n"
+    "function n(a,b){return +(c.getAttribute(a)||c.getAttribute(b)||0)}\n"
+    "var box=c.tagName=='rect';if(t)dots.push({x:n('cx','x'),y:n('cy','y'),t:t.textContent,\n"
+    "w:box?n('width'):0,h:box?n('height'):0})});\n"
     "if(!dots.length)return;\n"
     "svg.addEventListener('pointerleave',hide);\n"
     "svg.addEventListener('pointermove',function(e){var b=svg.getBoundingClientRect();\n"
     "var k=svg.viewBox.baseVal.width/b.width,x=(e.clientX-b.left)*k,y=(e.clientY-b.top)*k;\n"
-    "var best=null,far=900;dots.forEach(function(d){var q=(d.x-x)*(d.x-x)+(d.y-y)*(d.y-y);\n"
+    "var best=null,far=900;dots.forEach(function(d){\n"
+    "var u=clamp(x,d.x,d.w)-x,v=clamp(y,d.y,d.h)-y,q=d.w?(u||v?900:0):u*u+v*v;\n"
     "if(q<far){far=q;best=d}});if(!best)return hide();\n"
     "tip.textContent=best.t;tip.style.display='block';\n"
-    "var left=b.left+window.scrollX+best.x/k+12;\n"
+    "var left=b.left+window.scrollX+clamp(x,best.x,best.w)/k+12;\n"
     "left=Math.min(left,window.scrollX+document.documentElement.clientWidth-tip.offsetWidth-8);\n"
-    "tip.style.left=left+'px';tip.style.top=(b.top+window.scrollY+best.y/k+14)+'px'})})})();\n";
+    "tip.style.left=left+'px';\n"
+    "tip.style.top=(b.top+window.scrollY+(best.y+best.h)/k+14)+'px'})})})();\n";
 
 void page_begin(struct prose *t, const char *title, const char *under)
 {
@@ -186,6 +191,18 @@ void album_bars(struct album *a, const struct bars *b)
     if (a->plots)
         bars_svg(&alone, b, true);
     keep_file(a, b->name, &alone);
+}
+
+void album_lanes(struct album *a, const struct lanes *l)
+{
+    struct prose alone = {0};
+
+    prose_add(a->page, "<figure>\n");
+    lanes_svg(a->page, l, false);
+    prose_add(a->page, "</figure>\n");
+    if (a->plots)
+        lanes_svg(&alone, l, true);
+    keep_file(a, l->name, &alone);
 }
 
 void album_end(struct album *a)

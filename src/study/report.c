@@ -181,15 +181,19 @@ static double known(double x)
     return x > 0 ? x : 0;
 }
 
+/* With its host, where there are several. */
+static void put_rank(char name[CHART_NAME], unsigned rank, const char *host, bool hosts)
+{
+    if (hosts)
+        snprintf(name, CHART_NAME, "rank %u, %.24s", rank, host);
+    else
+        snprintf(name, CHART_NAME, "rank %u", rank);
+}
+
 static void name_rank(char name[CHART_NAME], const shoal_run *run, size_t i)
 {
-    const struct run_rank *r = &run->ranks[i];
-    bool hosts = strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0;
-
-    if (hosts)
-        snprintf(name, CHART_NAME, "rank %u, %.24s", r->rank, r->host);
-    else
-        snprintf(name, CHART_NAME, "rank %u", r->rank);
+    put_rank(name, run->ranks[i].rank, run->ranks[i].host,
+             strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0);
 }
 
 /* Of several runs each has files of its own. */
@@ -264,8 +268,23 @@ static void draw_stale(struct album *a, const shoal_run *run, const char *name, 
     album_bars(a, &b);
 }
 
+static void draw_lanes(struct album *a, const shoal_run *run, const char *name, size_t number)
+{
+    struct lanes l = {.at = run->lanes, .n = run->nlanes};
+    bool hosts = strcmp(run->lanes[0].host, run->lanes[run->nlanes - 1].host) != 0;
+
+    name_file(l.name, "timeline", number);
+    snprintf(l.title, sizeof l.title, "What each rank did over time%s%.40s", *name ? ": " : "",
+             name);
+    for (size_t i = 0; i < run->nlanes; i++)
+        put_rank(l.names[i], run->lanes[i].rank, run->lanes[i].host, hosts);
+    album_lanes(a, &l);
+}
+
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number)
 {
+    if (run->nlanes > 0)
+        draw_lanes(a, run, name, number);
     if (run->nranks > 0)
         draw_shares(a, run, name, number);
     if (run->nranks > 1)
@@ -403,7 +422,7 @@ static void say_runs(struct prose *t, struct runs runs)
 static bool any_ranks(struct runs runs)
 {
     for (size_t i = 0; i < runs.n; i++)
-        if (runs.at[i]->nranks > 0 || runs.at[i]->has_stale)
+        if (runs.at[i]->nranks > 0 || runs.at[i]->has_stale || runs.at[i]->nlanes > 0)
             return true;
     return false;
 }

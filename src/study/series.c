@@ -63,6 +63,13 @@ static shoal_status bad_line(const struct reader *r, const char *found)
                       r->line, found);
 }
 
+static void forget_lanes(shoal_run *run)
+{
+    for (size_t i = 0; i < run->nlanes; i++)
+        free(run->lanes[i].ends);
+    run->nlanes = 0;
+}
+
 /* ---- settings ---- */
 
 static void value_text(char *text, size_t cap, const json_t *value)
@@ -96,6 +103,7 @@ static void take_settings(struct reader *r, json_t *line)
     json_t *value;
 
     r->again = run->npoints > 0;
+    forget_lanes(run); /* time began anew */
     run->nsettings = 0;
     note_model(run, line);
     json_object_foreach(line, key, value)
@@ -339,6 +347,59 @@ static void take_profile(shoal_run *run, const json_t *line)
         run->ranks[run->nranks++] = rank_of(json_array_get(rows, i));
 }
 
+/* ---- timelines ---- */
+
+static bool array_of(const json_t *line, const char *key, size_t n, double *out)
+{
+    const json_t *list = json_object_get(line, key);
+
+    if (!json_is_array(list) || json_array_size(list) != n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *x = json_array_get(list, i);
+
+        out[i] = json_number_value(x);
+        if (!json_is_number(x) || !(out[i] >= 0 && out[i] < 1e12))
+            return false;
+    }
+    return true;
+}
+
+static bool fill_lane(struct run_lane *lane, const json_t *line)
+{
+    static const char *const keys[SPAN_PARTS] = {"computing", "communicating", "waiting"};
+    bool right = array_of(line, "seconds", lane->n, lane->ends);
+
+    for (size_t i = 1; right && i < lane->n; i++)
+        right = lane->ends[i] >= lane->ends[i - 1];
+    for (size_t k = 0; right && k < SPAN_PARTS; k++) {
+        right = array_of(line, keys[k], lane->n, lane->parts[k]);
+        for (size_t i = 1; right && i < lane->n; i++)
+            lane->parts[k][i] += lane->parts[k][i - 1];
+    }
+    return right;
+}
+
+static shoal_status take_timeline(struct reader *r, const json_t *line)
+{
+    shoal_run *run = r->run;
+    size_t n = json_array_size(json_object_get(line, "seconds"));
+    struct run_lane lane = {.rank = count_of(line, "rank"), .n = n};
+
+    if (n == 0 || n > RUN_SPANS)
+        return bad_line(r, "a timeline of no spans, or too many");
+    if (run->nlanes == RUN_RANKS)
+        return SHOAL_OK;
+    lane.ends = mem_array(n * (1 + SPAN_PARTS), sizeof *lane.ends);
+    if (!lane.ends)
+        return SHOAL_ENOMEM;
+    for (size_t k = 0; k < SPAN_PARTS; k++)
+        lane.parts[k] = lane.ends + n * (k + 1);
+    snprintf(lane.host, sizeof lane.host, "%s", string_of(line, "host"));
+    run->lanes[run->nlanes++] = lane;
+    return fill_lane(&lane, line) ? SHOAL_OK : bad_line(r, "a timeline whose spans do not fit");
+}
+
 /* ---- lines ---- */
 
 static shoal_status take_line(struct reader *r, json_t *line)
@@ -354,6 +415,8 @@ static shoal_status take_line(struct reader *r, json_t *line)
         take_ranks(r, line);
     else if (strcmp(event, "profile") == 0)
         take_profile(r->run, line);
+    else if (strcmp(event, "timeline") == 0)
+        return take_timeline(r, line);
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++)
         if (strcmp(event, reports[i]) == 0)
             return take_report(r, line);
@@ -502,6 +565,7 @@ void shoal_run_free(shoal_run *run)
 {
     if (!run)
         return;
+    forget_lanes(run);
     free(run->points);
     free(run);
 }

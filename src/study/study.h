@@ -1,7 +1,7 @@
 /* study: runs measured, compared and drawn.
  *
- * What this is: the doors to reading metrics (series.c), charts (chart.c, bars.c),
- * pages (page.c), reports of runs (report.c), the grid of a study (grid.c), its file
+ * What this is: the doors to reading metrics (series.c), charts (chart.c, bars.c,
+ * lanes.c), pages (page.c), reports of runs (report.c), the grid of a study (grid.c), its file
  * (record.c), its table (table.c), what it found (findings.c) and its charts (curves.c).
  * Who owns what: text grows in a struct prose of the caller's. A run owns its points.
  * Threads: one at a time for each object.
@@ -20,6 +20,7 @@ enum {
     RUN_POINTS = 1 << 20, /* of a run, at most */
     RUN_SETTINGS = 64,    /* and settings, */
     RUN_RANKS = 64,       /* ranks whose times are shown, */
+    RUN_SPANS = 1024,     /* spans of a rank's timeline, */
     RUN_STALE = 16,       /* bins of staleness: SHOAL_STALE_BINS */
 };
 
@@ -42,6 +43,17 @@ struct run_rank {
     double bytes_out, bytes_in;
 };
 
+enum { SPAN_PARTS = 3 }; /* computing, communicating, waiting */
+
+/* What a rank did over time: seconds in sum up to the end of each span. */
+struct run_lane {
+    unsigned rank;
+    char host[64];
+    size_t n;
+    double *ends;              /* [n] rising, since its ranks began */
+    double *parts[SPAN_PARTS]; /* [n] */
+};
+
 struct shoal_run {
     char path[256];       /* shortened from its front */
     char model[32];       /* "cbow", "mlp" */
@@ -54,6 +66,8 @@ struct shoal_run {
     bool has_stale;
     struct run_rank ranks[RUN_RANKS];
     size_t nranks; /* with known times; 0: no profile */
+    struct run_lane lanes[RUN_RANKS];
+    size_t nlanes; /* 0: no timeline */
 };
 
 /* `text` need not end with a NUL. */
@@ -143,6 +157,17 @@ struct bars {
 
 void bars_svg(struct prose *t, const struct bars *b, bool alone);
 
+/* ---- lanes.c: what ranks did over time ------------------------------------------------ */
+
+struct lanes {
+    char name[32], title[96];
+    const struct run_lane *at; /* [n] borrowed */
+    char names[RUN_RANKS][CHART_NAME];
+    size_t n;
+};
+
+void lanes_svg(struct prose *t, const struct lanes *l, bool alone);
+
 /* ---- axis.c: numbers along an axis -------------------------------------------------- */
 
 struct scale {
@@ -167,7 +192,7 @@ struct short_number axis_value(enum axis axis, double x);
 
 /* ---- figure.c: what charts and bars share --------------------------------------------- */
 
-enum { FIGURE_WIDTH = 480, FIGURE_COLOURS = 8 };
+enum { FIGURE_WIDTH = 480, FIGURE_RIGHT = 18, FIGURE_COLOURS = 8 };
 
 /* The style of figures: in the page once, or in each file of its own. */
 void figure_style(struct prose *t);
@@ -176,6 +201,12 @@ void figure_begin(struct prose *t, const char *title, double height, bool alone)
 void figure_end(struct prose *t);
 /* About the columns that it takes, at the size of labels. */
 double figure_width(const char *words);
+
+/* Lines at the ticks of an x axis from `left` on, its numbers and its name. */
+void figure_x_axis(struct prose *t, const struct scale *s, const char *name, double left,
+                   double top, double bottom);
+/* Where x is on it. */
+double figure_x(const struct scale *s, double left, double x);
 
 /* Names below a figure, as many in a row as fit. */
 struct legend {
@@ -188,6 +219,9 @@ struct legend legend_begin(double top);
  * is not NULL. */
 void legend_name(struct legend *l, struct prose *t, const char *name);
 double legend_bottom(const struct legend *l);
+/* The names of parts and their colours below `bottom`, or nothing of a single one; gives
+ * where the figure ends. */
+double legend_parts(struct prose *t, const char *const *parts, size_t n, double bottom);
 
 /* ---- page.c: the page ----------------------------------------------------------------- */
 
@@ -207,6 +241,7 @@ struct album {
 void album_begin(struct album *a);
 void album_chart(struct album *a, struct chart *c, size_t least_points); /* ends c */
 void album_bars(struct album *a, const struct bars *b);
+void album_lanes(struct album *a, const struct lanes *l);
 void album_end(struct album *a);
 
 /* ---- report.c: runs --------------------------------------------------------------------- */

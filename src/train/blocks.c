@@ -157,6 +157,7 @@ shoal_status run_blocks(struct run *r)
             st = pool_run((unsigned)r->nworkers, round_thread, &b);
         if (st == SHOAL_OK)
             st = turn(r);
+        run_mark(r);
     }
     r->at.chunk = r->stop;
     take_all_home(r);

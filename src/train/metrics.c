@@ -1,4 +1,5 @@
 /* One JSON object a line: first the settings, then one for each report. */
+#include "train/profile.h"
 #include "train/train.h"
 
 #include <jansson.h>
@@ -305,7 +306,7 @@ static json_t *profile_sum(const struct shoal_profile_rank *sum)
     return line;
 }
 
-shoal_status metrics_profile(struct metrics *m, const struct shoal_profile *p)
+static shoal_status put_profile(struct metrics *m, const struct shoal_profile *p)
 {
     double carried = p->link.can > 0 ? p->link.carried : (double)NAN;
     double can = p->link.can > 0 ? p->link.can : (double)NAN;
@@ -317,6 +318,45 @@ shoal_status metrics_profile(struct metrics *m, const struct shoal_profile *p)
                             words(p->verdict), "link_carried", real(carried), "link_can",
                             real(can), "all", profile_sum(&p->all), "per_rank",
                             profile_ranks(p)));
+}
+
+/* To the microsecond. */
+static void add_seconds(json_t *list, double x)
+{
+    json_array_append_new(list, json_real(fmax(0, round(x * 1e6) / 1e6)));
+}
+
+/* Spans of a rank: when each ended, and what was done in it, in seconds. */
+static json_t *timeline(unsigned rank, const char *host, const struct mark *marks, size_t n)
+{
+    json_t *ends = json_array(), *computing = json_array(), *communicating = json_array(),
+           *waiting = json_array();
+
+    for (size_t i = 1; i < n; i++) {
+        const struct mark *from = &marks[i - 1], *to = &marks[i];
+
+        add_seconds(ends, to->at);
+        add_seconds(computing, to->computing - from->computing);
+        add_seconds(communicating, to->communicating - from->communicating);
+        add_seconds(waiting, to->waiting - from->waiting);
+    }
+    return json_pack("{ss si so so so so so}", "event", "timeline", "rank", (int)rank, "host",
+                     words(host), "seconds", ends, "computing", computing, "communicating",
+                     communicating, "waiting", waiting);
+}
+
+shoal_status metrics_profile(struct metrics *m, const struct profile *p)
+{
+    shoal_status st = put_profile(m, &p->result);
+
+    for (unsigned i = 0; i < p->result.nrows && st == SHOAL_OK; i++) {
+        size_t n;
+        const struct mark *marks = timeline_of(p, i, &n);
+
+        if (n > 1)
+            st = put(m, timeline(i, p->result.rows[i].host, marks, n));
+    }
+    return st;
 }
 
 void metrics_close(struct metrics *m)

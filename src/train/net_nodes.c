@@ -82,7 +82,7 @@ shoal_status net_nodes(struct net_run *r)
 }
 
 /* Of one rank alone, making the step is computing too. */
-shoal_status net_profile(struct net_run *r)
+static struct profile_facts facts_of(const struct net_run *r)
 {
     const struct net_times *t = &r->times;
     uint64_t steps = r->at.epoch * r->steps + r->at.step - r->first_steps;
@@ -98,7 +98,31 @@ shoal_status net_profile(struct net_run *r)
 
     if (r->comm)
         facts.store = (struct store_times){.steps = t->wait + t->communicate, .waited = t->wait};
+    return facts;
+}
+
+shoal_status net_profile(struct net_run *r)
+{
+    struct profile_facts facts = facts_of(r);
+
     return profile_end(&r->profile, &facts);
+}
+
+void net_timeline(struct net_run *r)
+{
+    struct profile_facts facts = facts_of(r);
+
+    timeline_begin(&r->profile, &facts);
+}
+
+void net_mark(struct net_run *r)
+{
+    struct profile_facts facts;
+
+    if (!timeline_due(&r->profile))
+        return;
+    facts = facts_of(r);
+    timeline_mark(&r->profile, &facts);
 }
 
 /* ---- one model ---- */

@@ -160,6 +160,9 @@ struct net_times net_times_since(const struct net_times *now, const struct net_t
 shoal_status net_nodes(struct net_run *r);
 /* Collective: where the time went, into r->profile.result. */
 shoal_status net_profile(struct net_run *r);
+/* Of several ranks: what this one did up to now, after a step or a meeting. */
+void net_timeline(struct net_run *r);
+void net_mark(struct net_run *r);
 /* Collective, after a meeting: every rank's parameters are rank 0's. */
 shoal_status net_check_same(struct net_run *r);
 

@@ -201,6 +201,7 @@ shoal_status net_step(struct net_run *r)
         st = finish(r);
     collect_sums(r);
     net_clock_step(r, &clock, &before);
+    net_mark(r);
     r->at.step++;
     return st;
 }

@@ -240,6 +240,7 @@ static shoal_status go_on(struct net_run *r, struct decision *d)
     double took;
     shoal_status st = stretch(r, d->steps, &took);
 
+    net_mark(r);
     if (st == SHOAL_OK)
         st = note_stop(r, report_interval(r));
     if (st == SHOAL_OK && r->at.step == r->steps)
@@ -247,6 +248,7 @@ static shoal_status go_on(struct net_run *r, struct decision *d)
     st = agree(r, st);
     if (st == SHOAL_OK)
         st = decide(r, d, last, took);
+    net_mark(r);
     r->at.seconds = d->seconds;
     if (st == SHOAL_OK && d->save)
         st = agree(r, note_stop(r, save(r)));
@@ -266,6 +268,7 @@ static shoal_status loop(struct net_run *r)
     r->first_steps = r->saved_steps = r->at.epoch * r->steps + r->at.step;
     r->first_seconds = r->epoch_seconds = r->at.seconds;
     st = decide(r, &d, 0, 0);
+    net_timeline(r);
     while (st == SHOAL_OK && r->at.epoch < r->opts->epochs)
         st = go_on(r, &d);
     if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)
@@ -438,7 +441,7 @@ shoal_status net_train(const struct net *net, const struct net_source *source,
     if (st == SHOAL_OK)
         st = net_profile(&r);
     if (st == SHOAL_OK && r.metrics)
-        st = metrics_profile(r.metrics, &r.profile.result);
+        st = metrics_profile(r.metrics, &r.profile);
     if (st == SHOAL_OK)
         st = net_send(&r, SHOAL_EVENT_DONE, &r.last,
                       (double)(r.at.samples - r.first_samples) / (r.at.seconds - r.first_seconds));

@@ -106,7 +106,9 @@ shoal_status profile_init(struct profile *p, shoal_ranks *ranks)
 void profile_fini(struct profile *p)
 {
     free(p->peers);
+    free(p->lanes);
     p->peers = NULL;
+    p->lanes = NULL;
 }
 
 /* ---- this rank ---- */
@@ -118,16 +120,16 @@ static uint64_t grown(uint64_t from, uint64_t to)
 
 /* A call of the store is not only waiting, and of what is waited some is spent on
  * messages that came meanwhile. */
-static void share_time(struct shoal_profile_rank *row, const struct comm_stats *from,
-                       const struct comm_stats *to, const struct profile_facts *f)
+void profile_share(const struct profile *p, const struct profile_facts *f,
+                   const struct comm_stats *to, struct shoal_profile_rank *row)
 {
+    const struct comm_stats *from = &p->from.comm;
     double handled = to->handled - from->handled, waited = to->waited - from->waited;
     const struct store_times *s = &f->store;
 
     row->computing = fmax(0, f->stretches - s->steps);
     row->communicating = fmax(0, s->steps + s->meets - s->waited - s->yielded + handled);
     row->waiting = fmax(0, waited - handled + s->yielded);
-    row->other = fmax(0, row->seconds - row->computing - row->communicating - row->waiting);
     row->held = s->held;
     row->waits = to->waits - from->waits;
 }
@@ -181,7 +183,8 @@ static struct told tell(const struct profile *p, const struct profile_facts *f, 
     row->disk_written = grown(from->disk_written, to.disk_written);
     row->faults = to.faults - from->faults;
     row->memory = mem_peak();
-    share_time(row, &from->comm, &to.comm, f);
+    profile_share(p, f, &to.comm, row);
+    row->other = fmax(0, row->seconds - row->computing - row->communicating - row->waiting);
     gethostname(row->host, sizeof row->host - 1);
     if (p->comm)
         look_at_peers(row, p, awaited);
@@ -390,6 +393,8 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
         st = end_together(p, &told, awaited);
     else if (st == SHOAL_OK)
         add_up(out, &told, 1);
+    if (st == SHOAL_OK && p->comm)
+        st = timeline_end(p, f);
     if (st == SHOAL_OK)
         profile_judge(out);
     free(awaited);
@@ -398,25 +403,49 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
 
 /* ---- a run ---- */
 
-shoal_status run_profile(struct run *r)
+/* As it is now, within a stretch or after it. */
+static struct profile_facts facts_of(const struct run *r)
 {
     bool works = !r->with || store_works(together_store(r->with));
-    uint64_t done = r->batch > 0 ? r->predictions : r->at.words - r->first_words;
     struct profile_facts facts = {
         .sync = r->opts->sync,
         .wide = r->opts->wire == SHOAL_WIRE_F32 && r->opts->sync != SHOAL_AVERAGE,
         .works = works,
         .threads = works ? r->threads : 1,
-        .stretches = r->computed,
+        .stretches = r->computed + (r->stretch_began > 0 ? clock_now() - r->stretch_began : 0),
         .unit = r->batch > 0 ? "1,000 batches" : "1 M words",
     };
+
+    if (r->with)
+        facts.store = store_times(together_store(r->with));
+    return facts;
+}
+
+void run_timeline(struct run *r)
+{
+    struct profile_facts facts = facts_of(r);
+
+    timeline_begin(&r->profile, &facts);
+}
+
+void run_mark(struct run *r)
+{
+    struct profile_facts facts;
+
+    if (!timeline_due(&r->profile))
+        return;
+    facts = facts_of(r);
+    timeline_mark(&r->profile, &facts);
+}
+
+shoal_status run_profile(struct run *r)
+{
+    uint64_t done = r->batch > 0 ? r->predictions : r->at.words - r->first_words;
+    struct profile_facts facts = facts_of(r);
     shoal_status st = SHOAL_OK;
 
-    if (r->with) {
-        facts.store = store_times(together_store(r->with));
-        if (r->batch > 0)
-            st = comm_sum_u64(together_comm(r->with), &done, 1);
-    }
+    if (r->with && r->batch > 0)
+        st = comm_sum_u64(together_comm(r->with), &done, 1);
     facts.units = r->batch > 0 ? (double)done / r->batch / BATCHES : (double)done / WORDS;
     return st == SHOAL_OK ? profile_end(&r->profile, &facts) : st;
 }

@@ -17,10 +17,30 @@ struct meter {
     struct comm_stats comm;
 };
 
+enum { TIMELINE_MARKS = 128 };
+
+/* Seconds of this rank in sum, up to a moment since the timeline began. */
+struct mark {
+    double at, computing, communicating, waiting;
+};
+
+/* Marks at their moments, of which every second one goes when there is room for no
+ * more: whatever the run's length, there are TIMELINE_MARKS / 2 at least once there
+ * were so many. */
+struct timeline {
+    double began;       /* clock; 0: not yet */
+    double apart, next; /* seconds between marks, at least; clock of the next */
+    struct mark marks[TIMELINE_MARKS];
+    size_t n;
+};
+
 struct profile {
     struct comm *comm; /* NULL: alone */
     struct meter from;
     struct comm_peer_stats *peers; /* [ranks] then */
+    struct timeline timeline;      /* this rank's, */
+    struct mark *lanes;            /* and at the end those of the first ranks, [lane_ends[r]] */
+    size_t lane_ends[SHOAL_PROFILE_ROWS];
     struct shoal_profile result;
 };
 
@@ -40,8 +60,24 @@ struct profile_facts {
     struct store_times store;
 };
 
-/* Collective. Sets p->result, the same on every rank. */
+/* Collective. Sets p->result, the same on every rank, and the lanes. */
 shoal_status profile_end(struct profile *p, const struct profile_facts *facts);
+
+/* Where this rank's time went since profile_init: the parts of a row, but seconds. */
+void profile_share(const struct profile *p, const struct profile_facts *facts,
+                   const struct comm_stats *now, struct shoal_profile_rank *row);
+
+/* ---- timeline.c: what each rank did over time, of several ranks ---- */
+
+/* Where ranks have just met, so that their clocks begin together. */
+void timeline_begin(struct profile *p, const struct profile_facts *facts);
+/* Whether it is time for a mark; cheap, since it is asked after every step. */
+bool timeline_due(const struct profile *p);
+void timeline_mark(struct profile *p, const struct profile_facts *facts);
+/* Collective: p->lanes. */
+shoal_status timeline_end(struct profile *p, const struct profile_facts *facts);
+/* The marks of a rank, of which there are *n; none of those that tell nothing. */
+const struct mark *timeline_of(const struct profile *p, unsigned rank, size_t *n);
 
 /* ---- profile_sum.c ---- */
 

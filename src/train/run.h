@@ -113,7 +113,8 @@ struct run {
 
     struct checkpoints *checkpoints;
     struct metrics *metrics;
-    double began, stretch_began, reported, saved, published; /* clock */
+    double began, reported, saved, published; /* clock */
+    double stretch_began; /* the same; 0: between stretches */
     double interval_loss;
     uint64_t interval_predictions, reported_words, saved_chunks;
     double last_loss, valid_loss; /* of the last epoch, and of the last look at it */
@@ -172,6 +173,10 @@ double mean_of(double sum, uint64_t n);
 
 /* ---- profile.c ---- */
 
+/* Of several ranks: what this one did up to now, after a piece of work; on its first
+ * thread. */
+void run_timeline(struct run *r);
+void run_mark(struct run *r);
 /* Collective: where the time went, into r->profile.result. */
 shoal_status run_profile(struct run *r);
 

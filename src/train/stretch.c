@@ -121,7 +121,10 @@ static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
     }
     chunk_range(r, i, &from, &to);
     st = train_looking(r, w, i, from, to);
-    return st == SHOAL_OK ? store_round(together_store(r->with)) : st;
+    if (st == SHOAL_OK)
+        st = store_round(together_store(r->with));
+    run_mark(r);
+    return st;
 }
 
 static shoal_status hogwild_thread(void *ctx, unsigned index)
@@ -331,6 +334,7 @@ static shoal_status run_rounds(struct run *r)
         r->at.chunk = r->at.chunk + r->group < r->chunks ? r->at.chunk + r->group : r->chunks;
         take_home(r, &done);
         take_all_home(r);
+        run_mark(r);
     }
     return st;
 }

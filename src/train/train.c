@@ -300,11 +300,12 @@ static shoal_status stretch(struct run *r, uint64_t *last, double *took)
 
     if (st != SHOAL_OK)
         return st;
-    began = clock_now();
+    began = r->stretch_began = clock_now();
     if (r->startup == 0)
         r->startup = began - r->began;
     st = run_stretch(r);
     *took = clock_now() - began;
+    r->stretch_began = 0;
     *last = r->at.chunk - from;
     r->at.seconds += *took;
     r->computed += *took;
@@ -347,7 +348,11 @@ static shoal_status go_on_together(struct run *r, uint64_t *last, double *took)
         return SHOAL_OK;
     if (st == SHOAL_OK)
         st = meet(r);
-    return st == SHOAL_OK ? after_meeting(r) : st;
+    run_mark(r);
+    if (st == SHOAL_OK)
+        st = after_meeting(r);
+    run_mark(r);
+    return st;
 }
 
 static shoal_status train(struct run *r)
@@ -362,6 +367,7 @@ static shoal_status train(struct run *r)
     r->first_seconds = r->epoch_seconds = r->at.seconds;
     r->saved_chunks = r->at.epoch * r->chunks + r->at.chunk;
     r->met = r->at;
+    run_timeline(r);
     while (st == SHOAL_OK && r->at.epoch < r->opts->epochs && !r->enough)
         st = r->with ? go_on_together(r, &last, &took) : go_on(r, &last, &took);
     if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)
@@ -396,7 +402,7 @@ static shoal_status count_ranks(struct run *r)
     if (st == SHOAL_OK)
         st = run_profile(r);
     if (st == SHOAL_OK && r->metrics)
-        st = metrics_profile(r->metrics, &r->profile.result);
+        st = metrics_profile(r->metrics, &r->profile);
     return st;
 }
 

@@ -126,8 +126,9 @@ shoal_status metrics_open_net(struct metrics **out, const struct shoal_net_opts 
                               const char *spec, const struct shoal_net_plan *plan,
                               const char *kernel);
 shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *report);
-/* Where the time went, likewise. */
-shoal_status metrics_profile(struct metrics *m, const struct shoal_profile *profile);
+struct profile;
+/* Where the time went, likewise, and of several ranks when. */
+shoal_status metrics_profile(struct metrics *m, const struct profile *profile);
 void metrics_close(struct metrics *m);
 
 #endif

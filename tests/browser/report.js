@@ -16,6 +16,11 @@ function check(name, truth, detail) {
   if (detail !== undefined) console.log("# " + JSON.stringify(detail).slice(0, 600));
 }
 
+/* "study/report.html" -> "study-report-light.png" */
+function picture(file, end) {
+  return path.join(out, `${file.replace(".html", "").replace("/", "-")}-${end}`);
+}
+
 /* Texts of one figure that touch each other, or leave it. */
 function troubles() {
   const found = [];
@@ -39,8 +44,28 @@ function nameless() {
   return [...document.querySelectorAll("svg.fig")].filter((svg) => {
     const bars = svg.querySelector("rect.b"), y = svg.querySelector("text[transform]");
     const line = svg.querySelector("path.l");
-    return bars ? false : !(y && y.textContent && line);
+    return bars ? !/[a-z]/.test([...svg.querySelectorAll("text[text-anchor=middle]")].pop().textContent) : !(y && y.textContent && line);
   }).map((svg) => svg.getAttribute("aria-label"));
+}
+
+/* Of each timeline: whether its axis has a unit and all parts are named. */
+function timelines() {
+  return [...document.querySelectorAll("svg.fig")].filter((svg) => svg.querySelector("rect.h")).map((svg) => {
+    const said = [...svg.querySelectorAll("text")].map((t) => t.textContent);
+    return said.some((s) => /^time since the ranks began \((s|ms|min|h)\)$/.test(s)) &&
+      ["computing", "communicating", "waiting", "other", "rank 0", "rank 1"].every((s) => said.includes(s));
+  });
+}
+
+/* Whether the first such box, pointed at in its middle, says its title beside the pointer. */
+async function says(page, kind, words) {
+  const box = page.locator(".album svg :has(> title)").and(page.locator(kind)).first();
+  await box.scrollIntoViewIfNeeded();
+  await box.hover({ force: true });
+  const tip = page.locator("#tip");
+  const said = await tip.isVisible() && words.test(await tip.textContent());
+  await page.mouse.move(1, 1);
+  return said;
 }
 
 async function look(browser, file, shown, options) {
@@ -62,28 +87,33 @@ async function look(browser, file, shown, options) {
   const tip = page.locator("#tip");
   check(`${name}: a point says its values`, await tip.isVisible() && /\d/.test(await tip.textContent()), await tip.textContent());
   await page.mouse.move(1, 1);
+  check(`${name}: a bar says its values`, await says(page, "rect.b", /: .*\d/));
+  check(`${name}: a moment of a rank says what it did`,
+    await says(page, "rect.h", /^rank \d+.*, [\d.]+ (ms|s) to .*: computing [\d.]+ %, .*waiting [\d.]+ %/));
+  const axes = await page.evaluate(timelines);
+  check(`${name}: timelines have seconds below and a legend`, axes.length > 0 && axes.every((a) => a), axes);
   check(`${name}: nothing is asked of anybody`, asked.length === 0, asked);
   check(`${name}: no script fails`, errors.length === 0, errors);
-  await page.screenshot({ path: path.join(out, `${path.basename(file, ".html")}-${shown}.png`), fullPage: true });
+  await page.screenshot({ path: picture(file, shown + ".png"), fullPage: true });
   return page;
 }
 
 async function print(page, file) {
-  const pdf = path.join(out, path.basename(file, ".html") + ".pdf");
+  const pdf = picture(file, "paper.pdf");
   await page.pdf({ path: pdf, preferCSSPageSize: true });
   check(`${file}: it can be printed`, fs.statSync(pdf).size > 10000);
   await page.emulateMedia({ media: "print", colorScheme: "dark" });
   await page.setViewportSize({ width: 1046, height: 718 }); /* A4 less its margins */
   const cut = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   check(`${file}: the paper is wide enough`, cut <= 0, cut);
-  await page.screenshot({ path: path.join(out, `${path.basename(file, ".html")}-print.png`) });
+  await page.screenshot({ path: picture(file, "print.png") });
   const paper = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
   check(`${file}: paper stays white`, paper === "rgb(255, 255, 255)", paper);
 }
 
 (async () => {
   const browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
-  for (const file of ["study/report.html", "run.html"]) {
+  for (const file of ["study/report.html", "predicted/report.html", "run.html"]) {
     for (const scheme of ["light", "dark"]) {
       const page = await look(browser, file, scheme, { viewport: { width: 1240, height: 1000 }, colorScheme: scheme });
       if (scheme === "light") await print(page, file);

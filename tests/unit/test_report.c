@@ -21,6 +21,11 @@
     "\"bytes_out\":10,\"bytes_in\":20},"                                                           \
     "{\"rank\":1,\"host\":\"b\",\"computing\":3,\"communicating\":1,\"waiting\":6,\"other\":0,"    \
     "\"bytes_out\":20,\"bytes_in\":10}]}\n"
+#define TIMELINE(rank, host, spans)                                                                \
+    "{\"event\":\"timeline\",\"rank\":" rank ",\"host\":\"" host "\"," spans "}\n"
+#define SPANS                                                                                      \
+    "\"seconds\":[1,3,4],\"computing\":[0.75,0.5,0],\"communicating\":[0.25,0,0],"                 \
+    "\"waiting\":[0,1,1]"
 #define RANKS                                                                                      \
     "{\"event\":\"ranks\",\"ranks\":2,\"bytes_out\":5000,\"seconds_waiting\":1,"                   \
     "\"seconds_training\":4,\"stale\":[1,2,1,0,0,0,0,0,0,0,0,0,0,0,0,0]}\n"
@@ -395,6 +400,88 @@ static void numbers_are_short(void **state)
     assert_string_equal(number_plain(0.123456).text, "0.1235");
 }
 
+/* ---- timelines ---- */
+
+#define WITH_LANES(lanes)                                                                          \
+    SETTINGS WORDS("epoch", "0.5", "1000", "2", "3", "2.5") RANKS PROFILE lanes WORDS(             \
+        "done", "1", "2000", "4", "2", "1.5")
+
+static char *page_of(const shoal_run *run)
+{
+    struct shoal_report_opts opts = shoal_report_default();
+    char *text = NULL;
+    size_t len;
+
+    assert_int_equal(shoal_report_text(&text, &len, &run, 1, &opts), SHOAL_OK);
+    text = realloc(text, len + 1);
+    text[len] = '\0';
+    return text;
+}
+
+static void a_timeline_has_a_lane_for_each_rank(void **state)
+{
+    shoal_run *run = parse(WITH_LANES(TIMELINE("0", "a", SPANS) TIMELINE("1", "b", SPANS)));
+    char *page = page_of(run);
+
+    (void)state;
+    assert_int_equal(run->nlanes, 2);
+    assert_int_equal(run->lanes[1].rank, 1);
+    assert_int_equal(run->lanes[1].n, 3);
+    near(run->lanes[1].ends[2], 4);
+    near(run->lanes[1].parts[0][2], 1.25); /* in sum */
+    near(run->lanes[1].parts[2][2], 2);
+    assert_non_null(strstr(page, "What each rank did over time</text>"));
+    assert_non_null(strstr(page, ">time since the ranks began (s)</text>"));
+    assert_non_null(strstr(page, ">rank 1, b</text>"));
+    /* three spans, so three cells of 4/3 s; half a second of the second one's span is other */
+    assert_non_null(strstr(page, "rank 1, b, 0.000 s to 1.333 s: computing 62 %, communicating "
+                                 "19 %, waiting 12 %, other 6.2 %</title>"));
+    free(page);
+    shoal_run_free(run);
+}
+
+static void metrics_without_timelines_are_drawn_without(void **state)
+{
+    shoal_run *run = parse(two_ranks);
+    char *page = page_of(run);
+
+    (void)state;
+    assert_int_equal(run->nlanes, 0);
+    assert_non_null(strstr(page, "Where the time of each rank went"));
+    assert_null(strstr(page, "did over time"));
+    free(page);
+    shoal_run_free(run);
+}
+
+static void a_run_that_went_on_has_the_timeline_of_its_last_part(void **state)
+{
+    shoal_run *run = parse(WITH_LANES(TIMELINE("0", "a", SPANS) TIMELINE("1", "a", SPANS))
+                               WITH_LANES(TIMELINE("0", "a", SPANS)));
+
+    (void)state;
+    assert_int_equal(run->nlanes, 1);
+    shoal_run_free(run);
+}
+
+static void a_timeline_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    refuse(WITH_LANES(TIMELINE("0", "a", "\"seconds\":[]")), "m.jsonl:5: found a timeline of no");
+    refuse(WITH_LANES(TIMELINE("0", "a", "\"seconds\":[1]")), "do not fit");
+    refuse(WITH_LANES(TIMELINE("0", "a",
+                               "\"seconds\":[2,1],\"computing\":[0,0],\"communicating\":[0,0],"
+                               "\"waiting\":[0,0]")),
+           "do not fit");
+    refuse(WITH_LANES(TIMELINE("0", "a",
+                               "\"seconds\":[1],\"computing\":[-1],\"communicating\":[0],"
+                               "\"waiting\":[0]")),
+           "do not fit");
+    refuse(WITH_LANES(TIMELINE("0", "a",
+                               "\"seconds\":[1],\"computing\":[1,2],\"communicating\":[0],"
+                               "\"waiting\":[0]")),
+           "do not fit");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -419,6 +506,10 @@ int main(void)
         cmocka_unit_test(each_chart_can_be_a_file_of_its_own),
         cmocka_unit_test(a_report_of_no_run_is_refused),
         cmocka_unit_test(numbers_are_short),
+        cmocka_unit_test(a_timeline_has_a_lane_for_each_rank),
+        cmocka_unit_test(metrics_without_timelines_are_drawn_without),
+        cmocka_unit_test(a_run_that_went_on_has_the_timeline_of_its_last_part),
+        cmocka_unit_test(a_timeline_that_does_not_fit_is_refused),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

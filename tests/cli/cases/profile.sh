@@ -47,3 +47,11 @@ fi
 echo "several ranks:"
 try table shoal train cbow world.shoal --ranks 2 $quick --profile --metrics m.jsonl -o x.bin
 grep -c '"event":"profile","ranks":2,"hosts":1.*"rank":1' m.jsonl
+echo "and what each did over time:"
+sed -n 's/.*"event":"timeline","rank":\([0-9]\).*"seconds":\[[0-9.e,-]*\],"computing":\[.*/\1/p' m.jsonl
+shoal report m.jsonl -q -o r.html
+grep -o '>What each rank did over time<\|>time since the ranks began ([a-z]*s)<' r.html | sed 's/(m*s)/(s)/'
+shoal train mlp spiral.csv --layers 8 --epochs 2 --ranks 2 --threads 1 -q --metrics m.jsonl -o x.shoal
+grep -c '"event":"timeline"' m.jsonl
+shoal train mlp spiral.csv --layers 8 --epochs 2 --threads 1 -q --metrics m.jsonl -o x.shoal
+grep -c '"event":"timeline"' m.jsonl

@@ -1,0 +1,181 @@
+/* What ranks did over time, as SVG: a lane for each, from the left to the right, whose
+ * height is at every moment shared out among what the rank did then. */
+#include "study/study.h"
+
+#include <math.h>
+
+enum {
+    TOP = 52,
+    TALL = 240, /* all lanes together, about */
+    LANE_LEAST = 12,
+    LANE_MOST = 40,
+    CELLS = 64, /* of a lane, at most, */
+    CELLS_LEAST = 16,
+    CELLS_OF_ALL = 512, /* and of many lanes together, about */
+    PARTS = SPAN_PARTS + 1,
+};
+
+static const char *const part_names[PARTS] = {"computing", "communicating", "waiting", "other"};
+
+struct frame {
+    struct scale scale;
+    double left, bottom, row, seconds;
+    size_t cells;
+};
+
+static struct frame frame_of(const struct lanes *l)
+{
+    struct frame f = {.row = TALL / (double)l->n};
+    double widest = 0;
+    size_t spans = 1;
+
+    for (size_t i = 0; i < l->n; i++) {
+        widest = fmax(widest, figure_width(l->names[i]));
+        f.seconds = fmax(f.seconds, l->at[i].ends[l->at[i].n - 1]);
+        spans = l->at[i].n > spans ? l->at[i].n : spans;
+    }
+    f.left = fmin(16 + widest, FIGURE_WIDTH / 2.0);
+    f.row = fmin(LANE_MOST, fmax(LANE_LEAST, f.row));
+    f.bottom = TOP + f.row * (double)l->n;
+    f.seconds = f.seconds > 0 ? f.seconds : 1;
+    f.scale = scale_of(0, f.seconds, AXIS_SECONDS, false, true);
+    f.cells = CELLS_OF_ALL / l->n < CELLS ? CELLS_OF_ALL / l->n : CELLS;
+    f.cells = f.cells > CELLS_LEAST ? f.cells : CELLS_LEAST;
+    f.cells = f.cells < spans ? f.cells : spans; /* no finer than what is known */
+    return f;
+}
+
+/* A sum up to a moment; within a span it grows evenly. */
+static double sum_at(const struct run_lane *lane, const double *sums, double at)
+{
+    size_t i = 0;
+    double from, before, part;
+
+    while (i < lane->n && lane->ends[i] < at)
+        i++;
+    if (i == lane->n)
+        return sums[lane->n - 1];
+    from = i > 0 ? lane->ends[i - 1] : 0;
+    before = i > 0 ? sums[i - 1] : 0;
+    part = lane->ends[i] > from ? (at - from) / (lane->ends[i] - from) : 1;
+    return before + (sums[i] - before) * part;
+}
+
+/* Between two moments, each part's share of that time; clocks of different things may
+ * come to a little more than all of it. */
+static void shares_of(const struct run_lane *lane, double from, double to, double share[PARTS])
+{
+    double sum = 0, whole = to - from;
+
+    for (size_t k = 0; k < SPAN_PARTS; k++) {
+        share[k] = fmax(0, sum_at(lane, lane->parts[k], to) - sum_at(lane, lane->parts[k], from));
+        sum += share[k];
+    }
+    whole = fmax(whole, sum);
+    for (size_t k = 0; k < SPAN_PARTS; k++)
+        share[k] = whole > 0 ? share[k] / whole : 0;
+    share[SPAN_PARTS] = whole > 0 ? 1 - sum / whole : 1;
+}
+
+/* A cell of the lane, and where it is. */
+struct cell_box {
+    double from, to; /* seconds */
+    double share[PARTS];
+    double x, width;
+};
+
+static size_t cells_of(struct cell_box boxes[CELLS], const struct frame *f,
+                       const struct run_lane *lane)
+{
+    double end = lane->ends[lane->n - 1];
+    size_t n = 0;
+
+    for (size_t i = 0; i < f->cells; i++) {
+        double from = f->seconds * (double)i / (double)f->cells;
+        double to = fmin(f->seconds * (double)(i + 1) / (double)f->cells, end);
+        struct cell_box *b = &boxes[n];
+
+        if (to <= from)
+            break;
+        b->from = from;
+        b->to = to;
+        b->x = figure_x(&f->scale, f->left, from);
+        b->width = figure_x(&f->scale, f->left, to) - b->x;
+        shares_of(lane, from, to, b->share);
+        n++;
+    }
+    return n;
+}
+
+static double below(const struct cell_box *b, size_t parts)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < parts; k++)
+        sum += b->share[k];
+    return sum;
+}
+
+/* One part of the whole lane, along its top and back along its bottom. */
+static void draw_part(struct prose *t, const struct cell_box *boxes, size_t n, size_t part,
+                      double y, double height)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++)
+        any = any || boxes[i].share[part] * height > 0.05;
+    if (!any)
+        return;
+    prose_add(t, "<path class=\"f%zu\" d=\"M%.1f %.1f", part, boxes[0].x,
+              y - height * below(&boxes[0], part));
+    for (size_t i = 0; i < n; i++)
+        prose_add(t, "V%.1fH%.1f", y - height * below(&boxes[i], part + 1),
+                  boxes[i].x + boxes[i].width);
+    for (size_t i = n; i-- > 0;)
+        prose_add(t, "V%.1fH%.1f", y - height * below(&boxes[i], part), boxes[i].x);
+    prose_add(t, "Z\"/>\n");
+}
+
+static void draw_values(struct prose *t, const struct cell_box *b, const char *name, double y,
+                        double height)
+{
+    prose_add(t, "<rect class=\"h\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
+              b->x, y - height, b->width, height);
+    prose_safe(t, name);
+    prose_add(t, ", %s to %s: ", axis_value(AXIS_SECONDS, b->from).text,
+              axis_value(AXIS_SECONDS, b->to).text);
+    for (size_t k = 0; k < PARTS; k++)
+        prose_add(t, "%s%s %s", k > 0 ? ", " : "", part_names[k], number_share(b->share[k]).text);
+    prose_add(t, "</title></rect>\n");
+}
+
+static void draw_lane(struct prose *t, const struct lanes *l, const struct frame *f, size_t i)
+{
+    struct cell_box boxes[CELLS];
+    double height = f->row - (f->row > 2 * LANE_LEAST ? 6 : 2);
+    double y = TOP + f->row * (double)(i + 1) - (f->row - height) / 2;
+    size_t n = cells_of(boxes, f, &l->at[i]);
+
+    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", f->left - 6,
+              y - height / 2 + 4);
+    prose_safe(t, l->names[i]);
+    prose_add(t, "</text>\n");
+    for (size_t k = 0; k < PARTS && n > 0; k++)
+        draw_part(t, boxes, n, k, y, height);
+    for (size_t k = 0; k < n; k++)
+        draw_values(t, &boxes[k], l->names[i], y, height);
+}
+
+void lanes_svg(struct prose *t, const struct lanes *l, bool alone)
+{
+    struct frame f = frame_of(l);
+
+    figure_begin(t, l->title, legend_parts(NULL, part_names, PARTS, f.bottom), alone);
+    prose_add(t, "<text x=\"%.1f\" y=\"%d\">height of a lane: 100 %% of the time</text>\n", f.left,
+              TOP - 12);
+    figure_x_axis(t, &f.scale, "time since the ranks began", f.left, TOP, f.bottom);
+    for (size_t i = 0; i < l->n; i++)
+        draw_lane(t, l, &f, i);
+    legend_parts(t, part_names, PARTS, f.bottom);
+    figure_end(t);
+}
