@@ -21,7 +21,7 @@ struct child {
 /* What it says goes to c->log. `self`: this very program with these words; otherwise the
  * first of them names it. */
 bool child_start(struct child *c, const struct shoal_study_run *run, bool self);
-/* A signal that comes meanwhile is passed on. */
+/* A signal that comes meanwhile is passed on, to all that it started. */
 void child_wait(struct child *c);
 double study_now(void); /* seconds */
 

@@ -15,9 +15,12 @@ extern char **environ;
 
 enum { SECONDS_TO_HEED = 3 }; /* a signal */
 
+/* In a group of its own, by which whatever it starts can be ended with it: a simulation
+ * is a script whose trainer would go on without it. */
 bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
 {
     posix_spawn_file_actions_t files;
+    posix_spawnattr_t group;
     char **words = console_alloc((run->nwords + 2) * sizeof *words);
     int error;
 
@@ -29,7 +32,12 @@ bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
     posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, c->log, O_WRONLY | O_CREAT | O_TRUNC,
                                      0666);
     posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    error = posix_spawnp(&c->pid, self ? "/proc/self/exe" : words[0], &files, NULL, words, environ);
+    posix_spawnattr_init(&group);
+    posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+    posix_spawnattr_setpgroup(&group, 0);
+    error = posix_spawnp(&c->pid, self ? "/proc/self/exe" : words[0], &files, &group, words,
+                         environ);
+    posix_spawnattr_destroy(&group);
     posix_spawn_file_actions_destroy(&files);
     free(words);
     if (error)
@@ -73,25 +81,34 @@ double study_now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* A signal that comes meanwhile is passed on, and again while the run does not heed
- * it: a second one ends it at once. */
+/* Whether it has ended; it is not collected yet, so that its number stays its own. */
+static bool child_ended(const struct child *c)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0
+               ? info.si_pid == c->pid
+               : errno != EINTR;
+}
+
+/* A signal that comes meanwhile is passed on to the whole group, and again while the run
+ * does not heed it: a second one ends it at once. What the run leaves behind is killed. */
 void child_wait(struct child *c)
 {
     const struct timespec nap = {.tv_nsec = 10000000};
     double next = 0;
     int status = 0;
 
-    for (;;) {
-        pid_t got = waitpid(c->pid, &status, WNOHANG);
-
-        if (got == c->pid || (got < 0 && errno != EINTR))
-            break;
+    while (!child_ended(c)) {
         if (signal_came() && study_now() >= next) {
-            kill(c->pid, signal_came());
+            kill(-c->pid, signal_came());
             c->stopped = true;
             next = study_now() + SECONDS_TO_HEED;
         }
         nanosleep(&nap, NULL);
     }
+    kill(-c->pid, SIGKILL);
+    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+        ;
     child_judge(c, status);
 }
