@@ -392,7 +392,7 @@ static struct chart *draw_quality(const shoal_study *s, const struct shoal_clust
     char title[64];
     struct chart *chart;
 
-    snprintf(title, sizeof title, "%.40s against ranks", quality_of(s));
+    snprintf(title, sizeof title, "Quality (%.40s), predicted", quality_of(s));
     chart = chart_by_workers("predicted-quality", title, quality_of(s), c);
     for (size_t i = 0; chart && i < s->ncells; i++) {
         struct line *line = NULL;

@@ -276,6 +276,34 @@ static void the_profile_of_a_click_model_adds_up(void)
     shoal_clicks_close(clicks);
 }
 
+/* Some thousand marks of which each rank keeps a few; the first and the last are told. */
+static void a_timeline_is_short_and_tells_of_all_the_time(void)
+{
+    enum { MARKS = 5000 };
+    struct profile p;
+    struct profile_facts facts = {.threads = 1, .works = true, .unit = "marks", .units = 1};
+
+    CHECK_OK(profile_init(&p, ranks));
+    timeline_begin(&p, &facts);
+    CHECK(size > 1 || !timeline_due(&p));
+    for (unsigned i = 1; i <= MARKS && size > 1; i++) {
+        facts.stretches = i * (rank + 1) * 1e-3;
+        timeline_mark(&p, &facts);
+    }
+    CHECK_OK(profile_end(&p, &facts));
+    for (unsigned r = 0; r < size; r++) {
+        size_t n;
+        const struct mark *marks = timeline_of(&p, r, &n);
+
+        CHECK(size == 1 ? n == 0 : n > TIMELINE_MARKS / 2 && n <= TIMELINE_MARKS);
+        for (size_t i = 1; i < n; i++)
+            CHECK(marks[i].at >= marks[i - 1].at && marks[i].computing >= marks[i - 1].computing);
+        CHECK(n == 0 || (marks[0].computing <= 0 &&
+                         close_to(marks[n - 1].computing, MARKS * (r + 1) * 1e-3, 1e-9)));
+    }
+    profile_fini(&p);
+}
+
 static void every_rank_is_timed_from_its_own_beginning(void)
 {
     struct shoal_train_opts o = small(SHOAL_SYNC);
@@ -339,6 +367,7 @@ int main(void)
     PASSES(a_server_merges_and_waits);
     PASSES(the_profile_of_a_net_adds_up);
     PASSES(the_profile_of_a_click_model_adds_up);
+    PASSES(a_timeline_is_short_and_tells_of_all_the_time);
     PASSES(every_rank_is_timed_from_its_own_beginning);
     PASSES(the_rank_that_is_late_is_the_one_waited_for);
     shoal_corpus_close(corpus);
