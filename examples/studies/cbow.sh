@@ -2,14 +2,21 @@
 # CBOW with a full softmax on 1, 2 and 4 workers, strong and weak.
 #
 #     examples/studies/cbow.sh [FOLDER]
+#
+# The text is generated, or the beginning of wiki8.zst in the folder SHOAL_DATA.
 name=cbow
 . "$(dirname "$0")/begin.sh"
 
 [ -e text.shoal ] || {
-    "$shoal" gen world --words "$(size 200000 20000)" --quiet --output text.txt
+    if [ -f "${SHOAL_DATA:-}/wiki8.zst" ]; then
+        zstd -dc "$SHOAL_DATA/wiki8.zst" | tr -s ' ' '\n' | head -n "$(size 200000 20000)" |
+            paste -sd "$(printf ' %.0s' $(seq 199))\\n" >text.txt
+    else
+        "$shoal" gen world --words "$(size 200000 20000)" --quiet --output text.txt
+    fi
     "$shoal" encode --max-vocab 2000 --unk --quiet --output text.shoal text.txt
 }
-"$shoal" study cbow text.shoal --workers 1,2,4 --sync async --scaling both --epochs 1 \
+"$shoal" study cbow text.shoal --workers 1,2,4 --sync async --scaling both --epochs 3 \
     --repeat "$(size 3 1)" --target-loss "$(size 6.9 6)" --output study --plots figures -- \
     --loss softmax --dim 100 --valid 5%
 original <<'END'

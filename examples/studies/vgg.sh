@@ -4,23 +4,27 @@
 #     examples/studies/vgg.sh [FOLDER]
 #
 # Times do not depend on what is in the pictures: without CIFAR=folder (of CIFAR-10's
-# binary batches) they are made up, in its format.
+# binary batches, of which the first 960 pictures are taken) they are made up, in its format.
 name=vgg
 . "$(dirname "$0")/begin.sh"
 
-data=${CIFAR:-pictures}
-[ -e "$data" ] || {
+[ -e pictures ] || {
     mkdir pictures
-    python3 - "$(size 480 96)" <<'END'
-import random, sys
+    python3 - "$(size 960 96)" <<'END'
+import os, random, sys
 random.seed(1)
+record = 1 + 3 * 32 * 32
 for name, n in (("data_batch_1.bin", int(sys.argv[1])), ("test_batch.bin", 32)):
-    with open("pictures/" + name, "wb") as f:
-        for _ in range(n):
-            f.write(bytes([random.randrange(10)]) + random.randbytes(3072))
+    with open("pictures/" + name, "wb") as out:
+        if os.environ.get("CIFAR"):
+            with open(os.path.join(os.environ["CIFAR"], name), "rb") as whole:
+                out.write(whole.read(n * record))
+        else:
+            for _ in range(n):
+                out.write(bytes([random.randrange(10)]) + random.randbytes(record - 1))
 END
 }
-"$shoal" study vgg "$data" --workers "${WORKERS:-1,3}" --sync sync --batch 32 --epochs 1 \
+"$shoal" study vgg pictures --workers "${WORKERS:-1,3}" --sync sync --batch 32 --epochs 1 \
     --repeat "$(size 2 1)" --output study --plots figures -- --depth 11
 original <<'END'
 nodes  each iteration
