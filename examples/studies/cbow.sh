@@ -17,8 +17,8 @@ name=cbow
     "$shoal" encode --max-vocab 2000 --unk --quiet --output text.shoal text.txt
 }
 "$shoal" study cbow text.shoal --workers 1,2,4 --sync async --scaling both --epochs 3 \
-    --repeat "$(size 3 1)" --target-loss "$(size 6.9 6)" --output study --plots figures -- \
-    --loss softmax --dim 100 --valid 5%
+    --repeat "$(size 3 1)" --target-loss "$(size 5.5 4)" --output study --plots figures -- \
+    --loss softmax --dim 100 --sample 0 --valid 5%
 original <<'END'
 workers  words/s  speedup
       1    7,000        1
