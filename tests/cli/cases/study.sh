@@ -62,6 +62,7 @@ cat world.txt >held.txt
 while [ ! -e half/runs/cell-002-001/log.txt ]; do sleep 0.05; done
 kill -KILL $study
 wait $study 2>/dev/null
+timeout 5 sh -c ': >held.txt' # what it left behind comes to an end
 rm held.txt
 cp world.txt held.txt
 sleep 0.1
