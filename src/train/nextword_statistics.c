@@ -90,7 +90,7 @@ shoal_status statistics_write(struct nextword *n, const struct shoal_net_report 
         write_csv(f, c, count, ftell(f) == 0);
     else
         write_text(f, c, count);
-    if (fflush(f) != 0)
+    if (fflush(f) != 0 || ferror(f))
         return shoal_fail_errno(SHOAL_EIO, "%s: writing statistics", n->opts->statistics);
     return SHOAL_OK;
 }
