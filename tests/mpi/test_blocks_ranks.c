@@ -3,9 +3,8 @@
  * that a block needs few of all rows. */
 #include "train/train.h"
 
-#include "check.h"
+#include "folder.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +16,6 @@ enum { RARE = 30000, RARE_COUNT = 2 };
 #define LEARNED 0.03 /* of the analogies; what knows nothing has less than 0.01 */
 #define LESS 4.12    /* than the loss of what knows nothing, 6 log 2 */
 
-static shoal_ranks *ranks;
-static char folder[64]; /* of all */
 static shoal_corpus *corpus;
 static shoal_eval *questions;
 
@@ -252,26 +249,10 @@ static void one_rank_has_no_blocks(void)
 
 /* ---- TAP ---- */
 
-#define PASSES(fn) (fn(), end_case(ranks_comm(ranks), #fn))
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
 int main(void)
 {
-    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
-        fprintf(stderr, "# %s\n", shoal_error());
+    if (!begin_ranks())
         return 1;
-    }
-    rank = shoal_ranks_rank(ranks);
-    size = shoal_ranks_size(ranks);
-    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
-    if (rank == 0)
-        CHECK(mkdtemp(folder) != NULL);
-    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
     make_corpus();
     PASSES(one_rank_has_no_blocks);
     if (size > 1) {
@@ -284,10 +265,5 @@ int main(void)
     }
     shoal_eval_close(questions);
     shoal_corpus_close(corpus);
-    if (rank == 0) {
-        printf("1..%u\n", cases);
-        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    }
-    shoal_ranks_leave(ranks, SHOAL_OK);
-    return all_passed ? 0 : 1;
+    return end_ranks();
 }

@@ -2,9 +2,8 @@
  * several times over; rank 0 prints TAP. */
 #include "train/train.h"
 
-#include "check.h"
+#include "folder.h"
 
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,7 @@
 
 enum { ROWS = 1000, DIM = 24 };
 
-static shoal_ranks *ranks;
 static struct comm *comm;
-static char folder[64];   /* of all */
 static shoal_corpus *corpus;
 
 static void meet(void)
@@ -262,24 +259,12 @@ static void no_rank_fails_alone(void)
 
 /* ---- TAP ------------------------------------------------------------------------------ */
 
-#define PASSES(fn) (fn(), end_case(comm, #fn))
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
 static void begin(void)
 {
     struct shoal_encode_opts encode = shoal_encode_default();
     const char *text;
     FILE *f;
 
-    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
-    if (rank == 0)
-        CHECK(mkdtemp(folder) != NULL);
-    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
     text = path_of("%s", "text");
     encode.vocab.min_count = 1;
     if (rank == 0) {
@@ -297,13 +282,9 @@ static void begin(void)
 
 int main(void)
 {
-    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
-        fprintf(stderr, "# %s\n", shoal_error());
+    if (!begin_ranks())
         return 1;
-    }
     comm = ranks_comm(ranks);
-    rank = shoal_ranks_rank(ranks);
-    size = shoal_ranks_size(ranks);
     begin();
     PASSES(what_all_write_all_read);
     PASSES(one_process_goes_on_with_what_all_wrote);
@@ -312,12 +293,7 @@ int main(void)
     PASSES(a_folder_without_a_checkpoint_is_told_to_all);
     PASSES(each_has_its_own_corpus_and_finds_it_again);
     PASSES(no_rank_fails_alone);
-    if (rank == 0) {
-        printf("1..%u\n", cases);
-        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    }
     shoal_corpus_close(corpus);
     table_fini(&table);
-    shoal_ranks_leave(ranks, SHOAL_OK);
-    return all_passed ? 0 : 1;
+    return end_ranks();
 }

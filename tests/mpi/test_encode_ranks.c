@@ -2,9 +2,8 @@
  * makes: run.sh starts this program several times over; rank 0 prints TAP. */
 #include "train/train.h"
 
-#include "check.h"
+#include "folder.h"
 
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +12,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static shoal_ranks *ranks;
-static char folder[64];   /* of all */
 
 /* All ranks are through with what was before. */
 static void meet(void)
@@ -346,26 +343,10 @@ static void the_watch_of_rank_0_stops_all(void)
 
 /* ---- TAP ---------------------------------------------------------------------------------- */
 
-#define PASSES(fn) (fn(), end_case(ranks_comm(ranks), #fn))
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
 int main(void)
 {
-    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
-        fprintf(stderr, "# %s\n", shoal_error());
+    if (!begin_ranks())
         return 1;
-    }
-    rank = shoal_ranks_rank(ranks);
-    size = shoal_ranks_size(ranks);
-    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
-    if (rank == 0)
-        CHECK(mkdtemp(folder) != NULL);
-    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
     PASSES(one_file_is_encoded_as_by_one);
     PASSES(several_files_are_encoded_as_by_one);
     PASSES(a_few_bytes_are_encoded_as_by_one);
@@ -376,10 +357,5 @@ int main(void)
     PASSES(no_rank_fails_alone);
     PASSES(a_bad_byte_is_told_by_its_offset);
     PASSES(the_watch_of_rank_0_stops_all);
-    if (rank == 0) {
-        printf("1..%u\n", cases);
-        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    }
-    shoal_ranks_leave(ranks, SHOAL_OK);
-    return all_passed ? 0 : 1;
+    return end_ranks();
 }

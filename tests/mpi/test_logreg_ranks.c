@@ -3,9 +3,8 @@
  * over; rank 0 prints TAP. */
 #include "train/train.h"
 
-#include "check.h"
+#include "folder.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,9 +12,7 @@
 
 enum { ROWS = 20000, HELD = 8000 };
 
-static shoal_ranks *ranks;
 static struct comm *comm;
-static char folder[64]; /* of all */
 static shoal_clicks *data, *held;
 static bool enough;  /* the last run of all stopped early */
 static double alone, batched; /* held-out log-loss of one process, row by row and in batches */
@@ -294,14 +291,6 @@ static void no_rank_trains_alone_on_what_another_refuses(void)
 
 /* ---- TAP ---- */
 
-#define PASSES(fn) (fn(), end_case(comm, #fn))
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
 static void make_rows(const char *name, uint64_t first, uint64_t rows)
 {
     struct shoal_gen_clicks_opts gen = shoal_gen_clicks_default();
@@ -318,10 +307,6 @@ static void begin(void)
 {
     struct shoal_train_opts o;
 
-    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
-    if (rank == 0)
-        CHECK(mkdtemp(folder) != NULL);
-    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
     if (rank == 0) {
         make_rows("data.shoal", 0, ROWS);
         make_rows("held.shoal", ROWS, HELD);
@@ -337,13 +322,9 @@ static void begin(void)
 
 int main(void)
 {
-    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
-        fprintf(stderr, "# %s\n", shoal_error());
+    if (!begin_ranks())
         return 1;
-    }
     comm = ranks_comm(ranks);
-    rank = shoal_ranks_rank(ranks);
-    size = shoal_ranks_size(ranks);
     begin();
     PASSES(async_learns_as_well_as_one_rank);
     PASSES(bounded_learns_as_well_as_one_rank);
@@ -360,12 +341,7 @@ int main(void)
     PASSES(fewer_ranks_go_on_with_what_all_wrote);
     PASSES(held_out_rows_say_when_it_is_enough);
     PASSES(no_rank_trains_alone_on_what_another_refuses);
-    if (rank == 0) {
-        printf("1..%u\n", cases);
-        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    }
     shoal_clicks_close(data);
     shoal_clicks_close(held);
-    shoal_ranks_leave(ranks, SHOAL_OK);
-    return all_passed ? 0 : 1;
+    return end_ranks();
 }

@@ -3,15 +3,12 @@
 #include "train/profile.h"
 #include "train/train.h"
 
-#include "check.h"
+#include "folder.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-static shoal_ranks *ranks;
-static char folder[64]; /* of all */
 static shoal_corpus *corpus;
 
 /* ---- runs -------------------------------------------------------------------------- */
@@ -338,26 +335,10 @@ static void the_rank_that_is_late_is_the_one_waited_for(void)
 
 /* ---- TAP ------------------------------------------------------------------------------- */
 
-#define PASSES(fn) (fn(), end_case(ranks_comm(ranks), #fn))
-
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *where)
-{
-    (void)info, (void)kind, (void)where;
-    return remove(path);
-}
-
 int main(void)
 {
-    if (shoal_ranks_join(&ranks) != SHOAL_OK) {
-        fprintf(stderr, "# %s\n", shoal_error());
+    if (!begin_ranks())
         return 1;
-    }
-    rank = shoal_ranks_rank(ranks);
-    size = shoal_ranks_size(ranks);
-    snprintf(folder, sizeof folder, "/tmp/shoal-test-XXXXXX");
-    if (rank == 0)
-        CHECK(mkdtemp(folder) != NULL);
-    CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
     make_corpus();
     PASSES(the_profile_of_async_ranks_adds_up);
     PASSES(the_profile_of_ranks_in_rounds_adds_up);
@@ -371,10 +352,5 @@ int main(void)
     PASSES(every_rank_is_timed_from_its_own_beginning);
     PASSES(the_rank_that_is_late_is_the_one_waited_for);
     shoal_corpus_close(corpus);
-    if (rank == 0) {
-        printf("1..%u\n", cases);
-        nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-    }
-    shoal_ranks_leave(ranks, SHOAL_OK);
-    return all_passed ? 0 : 1;
+    return end_ranks();
 }
