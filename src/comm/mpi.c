@@ -47,6 +47,7 @@ struct mpi {
     double seconds, each, jitter; /* of a unit; of a charge; its deviation, as a share */
     uint64_t rank, charges;       /* made so far */
     bool posted, came;            /* a receive into in[0]; and what it was for is here */
+    bool sent;                    /* something, since it last thought of resting */
     MPI_Status status;
     MPI_Request *waiting; /* [1 + out_n] */
     size_t waiting_cap;
@@ -304,6 +305,9 @@ static shoal_status mpi_send(void *at, unsigned to, unsigned tag, const void *da
     code = MPI_Isend(data, (int)len, MPI_BYTE, (int)to, (int)tag, w->comm, &w->out[place].request);
     if (code != MPI_SUCCESS)
         return fail_mpi(code, "sending to", to);
+#ifdef SHOAL_SMPI
+    w->sent = true;
+#endif
     *ticket = ticket_of(w, place);
     st = mpi_test(w, *ticket, &done);
     if (done)
@@ -401,14 +405,17 @@ static void settle(struct mpi *w, int which, const MPI_Status *status)
             w->out[i].request = MPI_REQUEST_NULL;
 }
 
+/* Who has just sent may have more to send, and nothing that would wake it. */
 static void mpi_rest(void *at, unsigned empty)
 {
     struct mpi *w = at;
     void *list = w->waiting;
     int n = 1, which = MPI_UNDEFINED;
     MPI_Status status;
+    bool sent = w->sent;
 
-    if (empty == 0 || !w->posted || w->came ||
+    w->sent = false;
+    if (empty == 0 || sent || !w->posted || w->came ||
         mem_grow(&list, &w->waiting_cap, w->out_n + 1, sizeof *w->waiting) != SHOAL_OK)
         return;
     w->waiting = list;
