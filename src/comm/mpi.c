@@ -46,10 +46,13 @@ struct mpi {
 #ifdef SHOAL_SMPI
     double seconds, each, jitter; /* of a unit; of a charge; its deviation, as a share */
     uint64_t rank, charges;       /* made so far */
-    bool posted, came;            /* a receive into in[0]; and what it was for is here */
-    bool sent;                    /* something, since it last thought of resting */
-    MPI_Status status;
-    MPI_Request *waiting; /* [1 + out_n] */
+    unsigned ranks;
+    MPI_Request *posted;  /* [ranks] a receive from each of the others */
+    char *halls;          /* [ranks][COMM_MAX_MESSAGE] what they receive into */
+    unsigned came;        /* 1 + the rank whose message is in its hall; 0: none */
+    MPI_Status status;    /* of that message */
+    bool sent;            /* something, since it last thought of resting */
+    MPI_Request *waiting; /* [ranks + out_n] */
     size_t waiting_cap;
 #endif
 };
@@ -68,15 +71,6 @@ static shoal_status fail_mpi(int code, const char *doing, unsigned rank)
 #ifdef SHOAL_SMPI
 enum { JITTER_STREAM = 0x717 };
 #define HOST_FLOPS 1e9 /* as the platform of `shoal study` says */
-
-static void simulate(struct mpi *w, int rank)
-{
-    const char *text = getenv("SHOAL_SIMULATE");
-
-    w->rank = (uint64_t)rank;
-    if (!text || sscanf(text, "%lf %lf %lf", &w->seconds, &w->each, &w->jitter) != 3)
-        w->seconds = w->each = w->jitter = 0;
-}
 
 /* Even over a width of sqrt(12) deviations. */
 static void mpi_charge(void *at, double units)
@@ -157,6 +151,28 @@ static shoal_status join(struct mpi *w, int *rank, int *size)
     return shoal_fail(SHOAL_ELIMIT, "mpi: found %d ranks, want %d at most", *size, COMM_MAX_RANKS);
 }
 
+#ifdef SHOAL_SMPI
+/* Halls are of the longest message each; the system gives memory to what was used. */
+static shoal_status simulate(struct mpi *w, int rank, int size)
+{
+    const char *text = getenv("SHOAL_SIMULATE");
+
+    w->rank = (uint64_t)rank;
+    w->ranks = (unsigned)size;
+    if (!text || sscanf(text, "%lf %lf %lf", &w->seconds, &w->each, &w->jitter) != 3)
+        w->seconds = w->each = w->jitter = 0;
+    w->posted = mem_array(w->ranks, sizeof *w->posted);
+    w->halls = mem_array(w->ranks, COMM_MAX_MESSAGE);
+    if (!w->posted || !w->halls) {
+        stop(w);
+        return SHOAL_ENOMEM;
+    }
+    for (unsigned r = 0; r < w->ranks; r++)
+        w->posted[r] = MPI_REQUEST_NULL;
+    return SHOAL_OK;
+}
+#endif
+
 static struct mpi *mpi_new(void)
 {
     struct mpi *w = mem_array(1, sizeof *w);
@@ -177,6 +193,8 @@ static void mpi_free(struct mpi *w)
 {
 #ifdef SHOAL_SMPI
     free(w->waiting);
+    free(w->posted);
+    free(w->halls);
 #endif
     free(w->out);
     free(w->buffers);
@@ -195,14 +213,15 @@ static shoal_status mpi_open(void **at, unsigned *rank, unsigned *size, char lib
     st = start(w);
     if (st == SHOAL_OK)
         st = join(w, &r, &n);
+#ifdef SHOAL_SMPI
+    if (st == SHOAL_OK)
+        st = simulate(w, r, n);
+#endif
     if (st != SHOAL_OK) {
         mpi_free(w);
         return st;
     }
     name_library(library);
-#ifdef SHOAL_SMPI
-    simulate(w, r);
-#endif
     *rank = (unsigned)r;
     *size = (unsigned)n;
     *at = w;
@@ -223,8 +242,9 @@ static void mpi_close(void *at, bool ok)
 
     if (ok) {
 #ifdef SHOAL_SMPI
-        if (w->posted && !w->came)
-            MPI_Cancel(&w->in[0].request);
+        for (unsigned r = 0; r < w->ranks; r++)
+            if (w->posted[r] != MPI_REQUEST_NULL)
+                MPI_Cancel(&w->posted[r]);
 #endif
         finish_sending(w);
         stop(w);
@@ -365,28 +385,37 @@ static shoal_status find_complete(struct mpi *w, size_t index)
 }
 
 #ifdef SHOAL_SMPI
+static void post_receives(struct mpi *w)
+{
+    for (unsigned r = 0; r < w->ranks; r++)
+        if (r != w->rank && w->posted[r] == MPI_REQUEST_NULL && r + 1 != w->came)
+            MPI_Irecv(w->halls + (size_t)r * COMM_MAX_MESSAGE, COMM_MAX_MESSAGE, MPI_BYTE, (int)r,
+                      MPI_ANY_TAG, w->comm, &w->posted[r]);
+}
+
 /* A probe of a simulation either takes time or none, and a loop of those that take none
- * never ends: so one receive is always posted, and who waits, waits for that or for what
- * it sends. in_n is then 0 or 1. */
+ * never ends: so a receive is always posted for each of the others, and who waits, waits
+ * for those or for what it sends. Messages of a rank thus come one by one, as over a
+ * connection, and those of several ranks side by side. in_n is then 0 or 1. */
 static shoal_status probe(struct mpi *w, int *found)
 {
     struct incoming *in = &w->in[0];
-    int len = 0;
+    int len = 0, which = MPI_UNDEFINED;
 
-    if (!w->posted)
-        MPI_Irecv(in->data, COMM_MAX_MESSAGE, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, w->comm,
-                  &in->request);
-    w->posted = true;
-    *found = w->came;
-    if (!w->came)
-        MPI_Test(&in->request, found, &w->status);
+    post_receives(w);
+    if (w->came == 0)
+        MPI_Testany((int)w->ranks, w->posted, &which, found, &w->status);
+    if (which >= 0)
+        w->came = (unsigned)which + 1;
+    *found = w->came > 0;
     if (!*found)
         return SHOAL_OK;
     MPI_Get_count(&w->status, MPI_BYTE, &len);
-    in->from = (unsigned)w->status.MPI_SOURCE;
+    in->from = w->came - 1;
     in->tag = (unsigned)w->status.MPI_TAG;
     in->len = (size_t)len;
-    w->posted = w->came = false;
+    in->data = w->halls + (size_t)in->from * COMM_MAX_MESSAGE;
+    w->came = 0;
     w->in_n = w->handed = 1;
     return SHOAL_OK;
 }
@@ -394,32 +423,35 @@ static shoal_status probe(struct mpi *w, int *found)
 /* What waiting ended for is over: a request that is cannot be asked again. */
 static void settle(struct mpi *w, int which, const MPI_Status *status)
 {
-    int n = 1;
+    int n = (int)w->ranks;
 
-    if (which == 0) {
-        w->came = true;
+    if (which >= 0 && which < n) {
+        w->came = (unsigned)which + 1;
+        w->posted[which] = MPI_REQUEST_NULL;
         w->status = *status;
+        return;
     }
-    for (size_t i = 0; i < w->out_n && which > 0; i++)
+    for (size_t i = 0; i < w->out_n; i++)
         if (w->out[i].request != MPI_REQUEST_NULL && n++ == which)
             w->out[i].request = MPI_REQUEST_NULL;
 }
 
-/* Who has just sent may have more to send, and nothing that would wake it. */
+/* Until something comes or has gone. But who has just sent may have more to send, and
+ * nothing that would wake it for that. */
 static void mpi_rest(void *at, unsigned empty)
 {
     struct mpi *w = at;
     void *list = w->waiting;
-    int n = 1, which = MPI_UNDEFINED;
+    int n = (int)w->ranks, which = MPI_UNDEFINED;
     MPI_Status status;
     bool sent = w->sent;
 
     w->sent = false;
-    if (empty == 0 || sent || !w->posted || w->came ||
-        mem_grow(&list, &w->waiting_cap, w->out_n + 1, sizeof *w->waiting) != SHOAL_OK)
+    if (empty == 0 || sent || w->came > 0 ||
+        mem_grow(&list, &w->waiting_cap, w->out_n + w->ranks, sizeof *w->waiting) != SHOAL_OK)
         return;
     w->waiting = list;
-    w->waiting[0] = w->in[0].request;
+    memcpy(w->waiting, w->posted, w->ranks * sizeof *w->waiting);
     for (size_t i = 0; i < w->out_n; i++)
         if (w->out[i].request != MPI_REQUEST_NULL)
             w->waiting[n++] = w->out[i].request;

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_MOST = (1 << 20) + 1, WORD = 512, WORDS = 24, SETUP_MOST = 1 << 20 };
+enum { WORD = 512, WORDS = 24, SETUP_MOST = 1 << 20 };
 
 /* What headers leave of a link for what is sent. */
 #define PAYLOAD 0.95
@@ -185,15 +185,15 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
 }
 
 /* The factors that SMPI multiplies latency and bandwidth by are those of another cluster;
- * messages leave at once, side by side, as over sockets that nobody need ask; and polling
- * takes no time, since who waits sleeps. */
+ * a rank takes the messages of each other one by one, as over a socket, so none is kept
+ * aside; and polling takes no time, since who waits sleeps. */
 static void say_network(struct words *w, const struct cost *cost)
 {
     say(w, "--cfg=smpi/simulate-computation:no");
     say(w, "--cfg=smpi/bw-factor:0:1");
     say(w, "--cfg=smpi/lat-factor:0:1");
-    say(w, "--cfg=smpi/async-small-thresh:%d", MESSAGE_MOST);
-    say(w, "--cfg=smpi/send-is-detached-thresh:%d", MESSAGE_MOST);
+    say(w, "--cfg=smpi/async-small-thresh:0");
+    say(w, "--cfg=smpi/send-is-detached-thresh:0");
     say(w, "--cfg=smpi/iprobe:0");
     say(w, "--cfg=smpi/test:0");
     say(w, "--cfg=smpi/wtime:0");

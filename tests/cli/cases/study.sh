@@ -77,13 +77,20 @@ echo "a simulation, by a formula where there is no SimGrid:"
 shoal gen spiral --samples 400 -q -o spiral.csv
 SHOAL_SMPI=nowhere.so shoal study mlp spiral.csv --workers 1 --repeat 1 --epochs 2 \
     --simulate two.json -o formula 2>&1 | grep '^simulate:'
-if [ -e "$(dirname "$(realpath "$(command -v shoal)")")/shoal-smpi.so" ]; then
-    shoal study mlp spiral.csv --workers 1 --repeat 1 --epochs 2 --simulate two.json -o sim 2>&1 |
-        sed -n 's/^ *\(2\) .* \(simulated\)$/\1 \2/p; s/.*\(failed: .*\)/\1/p'
-else
-    echo "2 simulated" # not built here: SimGrid is not installed
-fi
+simulate()
+{
+    if [ -e "$(dirname "$(realpath "$(command -v shoal)")")/shoal-smpi.so" ]; then
+        shoal study mlp --workers 1 --repeat 1 --simulate two.json "$@" 2>&1 |
+            sed -n 's/^ *\(2\) .* \(simulated\)$/\1 \2/p; s/.*\(failed: .*\)/\1/p'
+    else
+        echo "2 simulated" # not built here: SimGrid is not installed
+    fi
+}
+simulate spiral.csv --epochs 2 -o sim
 grep -c 'Predicted for two' formula/report.html
+echo "a net of more bytes than are on their way at a time, 4 MiB:"
+shoal gen spiral --samples 40 -q -o few.csv
+simulate few.csv --epochs 1 -o large -- --layers 1024,1024
 
 echo "a simulation that is stopped leaves nothing running:"
 mkdir fake
