@@ -10,7 +10,8 @@
 #define SHOAL_LAUNCHER "" /* this build has no MPI */
 #endif
 
-#define FLAGS_MOST 64 /* words that are the launcher's own */
+#define FLAGS_MOST 64        /* words that are the launcher's own */
+#define EAGER_LIMIT "270336" /* bytes: 264 KiB */
 
 enum {
     QUICK_S = 10,      /* a try that ended sooner never came to work */
@@ -213,6 +214,16 @@ static void add_environment(struct command *c)
     }
 }
 
+/* Over TCP, Open MPI asks the receiver before it sends more than 64 KiB, and the answer stands
+ * in line behind what goes the other way: what ranks send each other, 256 KiB and a header at
+ * most but for rare ones, leaves at once. Also without --hosts: a batch system may have several.
+ * Who set a limit keeps it. */
+static void add_eager_limit(struct command *c)
+{
+    if (!getenv("OMPI_MCA_btl_tcp_eager_limit"))
+        add_words(c, (const char *const[]){"--mca", "btl_tcp_eager_limit", EAGER_LIMIT, NULL});
+}
+
 /* Ranks that wait give their core to others; a host whose link is cut is noticed
  * within seconds; a job of root's is no accident. */
 static void add_openmpi(struct command *c, const struct launch_opts *opts)
@@ -221,6 +232,7 @@ static void add_openmpi(struct command *c, const struct launch_opts *opts)
 
     add_words(
         c, (const char *const[]){"--bind-to", "none", "--mca", "mpi_yield_when_idle", "1", NULL});
+    add_eager_limit(c);
     if (opts->hosts) {
         add_hosts(c, opts, "--host", "--hostfile");
         add_words(c, (const char *const[]){"--mca", "oob_tcp_keepalive_time", "2", "--mca",

@@ -48,6 +48,7 @@ try shoal train skipgram world.txt --hosts a:2,b:6 --sync bounded:16 --wire bf16
     --local-input --silent-after 2m -o x.bin
 try shoal train cbow world.shoal --hosts ./hosts --ranks 8 -o x.bin
 try shoal train --resume run --ranks 1000 --threads 2
+try env OMPI_MCA_btl_tcp_eager_limit=4096 shoal train cbow world.shoal --ranks 2 --hosts a,b -o x.bin
 try env SHOAL_MPIRUN=./show.mpich shoal train cbow world.shoal --ranks 1000 -o x.bin
 try env SHOAL_MPIRUN=./show.mpich shoal train cbow world.shoal --ranks 5 --hosts a,b -o x.bin
 try env SHOAL_MPIRUN=./show.mpich shoal train cbow world.shoal --ranks 5 --hosts ./hosts -o x.bin
