@@ -9,13 +9,15 @@
  * With SHOAL_SMPI it is compiled for SimGrid's SMPI, which runs all ranks in one
  * process and simulates the time that messages take. What ranks compute takes the
  * time they say (comm_charge), by SHOAL_SIMULATE in the environment: the seconds of
- * a unit, those of each time it is said, and the jitter of a rank. */
+ * a unit, those of each time it is said, and the jitter of a rank; then the latency
+ * between nodes in seconds, and the cores of a node. */
 #include "comm/inner.h"
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MOST_INCOMING = 16 }; /* messages being received at a time */
 
@@ -33,6 +35,17 @@ struct incoming {
     char *data; /* [COMM_MAX_MESSAGE] */
 };
 
+#ifdef SHOAL_SMPI
+/* Has come, and is there from `due` on. */
+struct arrival {
+    struct arrival *next;
+    double due;
+    unsigned from, tag;
+    size_t len;
+    _Alignas(16) char data[];
+};
+#endif
+
 struct mpi {
     MPI_Comm comm;
     bool ours; /* MPI: begun here, so it ends here */
@@ -45,14 +58,18 @@ struct mpi {
     char *buffers;
 #ifdef SHOAL_SMPI
     double seconds, each, jitter; /* of a unit; of a charge; its deviation, as a share */
+    double latency;               /* seconds from node to node */
+    unsigned cores;               /* of a node, whose ranks follow each other */
     uint64_t rank, charges;       /* made so far */
     unsigned ranks;
-    MPI_Request *posted;  /* [ranks] a receive from each of the others */
-    char *halls;          /* [ranks][COMM_MAX_MESSAGE] what they receive into */
-    unsigned came;        /* 1 + the rank whose message is in its hall; 0: none */
-    MPI_Status status;    /* of that message */
-    bool sent;            /* something, since it last thought of resting */
-    MPI_Request *waiting; /* [ranks + out_n] */
+    MPI_Request *posted;           /* [ranks] a receive from each of the others */
+    char *halls;                   /* [ranks][COMM_MAX_MESSAGE] what they receive into */
+    struct arrival *first, **last; /* in the order they came */
+    struct arrival *handed_over;   /* the one received last, or NULL */
+    double looked;                 /* when all that had come was taken out of the halls */
+    bool sent;                     /* something, since it last thought of resting */
+    shoal_status failed;           /* while it rested */
+    MPI_Request *waiting;          /* [ranks + out_n] */
     size_t waiting_cap;
 #endif
 };
@@ -152,6 +169,12 @@ static shoal_status join(struct mpi *w, int *rank, int *size)
 }
 
 #ifdef SHOAL_SMPI
+static void post_receive(struct mpi *w, unsigned from)
+{
+    MPI_Irecv(w->halls + (size_t)from * COMM_MAX_MESSAGE, COMM_MAX_MESSAGE, MPI_BYTE, (int)from,
+              MPI_ANY_TAG, w->comm, &w->posted[from]);
+}
+
 /* Halls are of the longest message each; the system gives memory to what was used. */
 static shoal_status simulate(struct mpi *w, int rank, int size)
 {
@@ -159,16 +182,23 @@ static shoal_status simulate(struct mpi *w, int rank, int size)
 
     w->rank = (uint64_t)rank;
     w->ranks = (unsigned)size;
-    if (!text || sscanf(text, "%lf %lf %lf", &w->seconds, &w->each, &w->jitter) != 3)
-        w->seconds = w->each = w->jitter = 0;
+    w->last = &w->first;
+    if (!text ||
+        sscanf(text, "%lf %lf %lf %lf %u", &w->seconds, &w->each, &w->jitter, &w->latency,
+               &w->cores) != 5 ||
+        w->cores == 0) {
+        w->seconds = w->each = w->jitter = w->latency = 0;
+        w->cores = 1;
+    }
     w->posted = mem_array(w->ranks, sizeof *w->posted);
     w->halls = mem_array(w->ranks, COMM_MAX_MESSAGE);
-    if (!w->posted || !w->halls) {
-        stop(w);
+    if (!w->posted || !w->halls)
         return SHOAL_ENOMEM;
-    }
     for (unsigned r = 0; r < w->ranks; r++)
-        w->posted[r] = MPI_REQUEST_NULL;
+        if (r == (unsigned)rank)
+            w->posted[r] = MPI_REQUEST_NULL;
+        else
+            post_receive(w, r);
     return SHOAL_OK;
 }
 #endif
@@ -195,6 +225,11 @@ static void mpi_free(struct mpi *w)
     free(w->waiting);
     free(w->posted);
     free(w->halls);
+    free(w->handed_over);
+    for (struct arrival *a = w->first, *next; a; a = next) {
+        next = a->next;
+        free(a);
+    }
 #endif
     free(w->out);
     free(w->buffers);
@@ -214,8 +249,8 @@ static shoal_status mpi_open(void **at, unsigned *rank, unsigned *size, char lib
     if (st == SHOAL_OK)
         st = join(w, &r, &n);
 #ifdef SHOAL_SMPI
-    if (st == SHOAL_OK)
-        st = simulate(w, r, n);
+    if (st == SHOAL_OK && (st = simulate(w, r, n)) != SHOAL_OK)
+        stop(w);
 #endif
     if (st != SHOAL_OK) {
         mpi_free(w);
@@ -243,7 +278,7 @@ static void mpi_close(void *at, bool ok)
     if (ok) {
 #ifdef SHOAL_SMPI
         for (unsigned r = 0; r < w->ranks; r++)
-            if (w->posted[r] != MPI_REQUEST_NULL)
+            if (r != w->rank)
                 MPI_Cancel(&w->posted[r]);
 #endif
         finish_sending(w);
@@ -385,12 +420,44 @@ static shoal_status find_complete(struct mpi *w, size_t index)
 }
 
 #ifdef SHOAL_SMPI
-static void post_receives(struct mpi *w)
+/* What came from a rank goes to the end of the list, and the next may come. Links of the
+ * simulation have no latency, else each message would wait for it anew, where on a connection
+ * they follow each other: it passes here, beginning when we last saw that nothing was there. */
+static shoal_status take_out(struct mpi *w, unsigned from, const MPI_Status *status)
 {
-    for (unsigned r = 0; r < w->ranks; r++)
-        if (r != w->rank && w->posted[r] == MPI_REQUEST_NULL && r + 1 != w->came)
-            MPI_Irecv(w->halls + (size_t)r * COMM_MAX_MESSAGE, COMM_MAX_MESSAGE, MPI_BYTE, (int)r,
-                      MPI_ANY_TAG, w->comm, &w->posted[r]);
+    bool near = from / w->cores == w->rank / w->cores;
+    struct arrival *a;
+    int len = 0;
+
+    MPI_Get_count(status, MPI_BYTE, &len);
+    a = mem_array(1, sizeof *a + (size_t)len);
+    if (!a)
+        return SHOAL_ENOMEM;
+    a->due = w->looked + (near ? 0 : w->latency);
+    a->from = from;
+    a->tag = (unsigned)status->MPI_TAG;
+    a->len = (size_t)len;
+    memcpy(a->data, w->halls + (size_t)from * COMM_MAX_MESSAGE, a->len);
+    *w->last = a;
+    w->last = &a->next;
+    post_receive(w, from);
+    return SHOAL_OK;
+}
+
+static shoal_status look(struct mpi *w)
+{
+    int which, found = 1;
+    MPI_Status status;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && found) {
+        MPI_Testany((int)w->ranks, w->posted, &which, &found, &status);
+        found = found && which >= 0;
+        if (found)
+            st = take_out(w, (unsigned)which, &status);
+    }
+    w->looked = MPI_Wtime();
+    return st;
 }
 
 /* A probe of a simulation either takes time or none, and a loop of those that take none
@@ -399,64 +466,80 @@ static void post_receives(struct mpi *w)
  * connection, and those of several ranks side by side. in_n is then 0 or 1. */
 static shoal_status probe(struct mpi *w, int *found)
 {
-    struct incoming *in = &w->in[0];
-    int len = 0, which = MPI_UNDEFINED;
+    struct arrival **at = &w->first, *a;
+    shoal_status st = w->failed == SHOAL_OK ? look(w) : w->failed;
 
-    post_receives(w);
-    if (w->came == 0)
-        MPI_Testany((int)w->ranks, w->posted, &which, found, &w->status);
-    if (which >= 0)
-        w->came = (unsigned)which + 1;
-    *found = w->came > 0;
-    if (!*found)
-        return SHOAL_OK;
-    MPI_Get_count(&w->status, MPI_BYTE, &len);
-    in->from = w->came - 1;
-    in->tag = (unsigned)w->status.MPI_TAG;
-    in->len = (size_t)len;
-    in->data = w->halls + (size_t)in->from * COMM_MAX_MESSAGE;
-    w->came = 0;
+    free(w->handed_over);
+    while (*at && (*at)->due - w->looked > 1e-9)
+        at = &(*at)->next;
+    w->handed_over = a = st == SHOAL_OK ? *at : NULL;
+    *found = a != NULL;
+    if (!a)
+        return st;
+    *at = a->next;
+    if (!*at)
+        w->last = at;
+    w->in[0] = (struct incoming){.from = a->from, .tag = a->tag, .len = a->len, .data = a->data};
     w->in_n = w->handed = 1;
     return SHOAL_OK;
 }
 
-/* What waiting ended for is over: a request that is cannot be asked again. */
-static void settle(struct mpi *w, int which, const MPI_Status *status)
+/* The n-th that is under way has gone: a request that is over cannot be asked again. */
+static void forget(struct mpi *w, int n)
 {
-    int n = (int)w->ranks;
-
-    if (which >= 0 && which < n) {
-        w->came = (unsigned)which + 1;
-        w->posted[which] = MPI_REQUEST_NULL;
-        w->status = *status;
-        return;
-    }
     for (size_t i = 0; i < w->out_n; i++)
-        if (w->out[i].request != MPI_REQUEST_NULL && n++ == which)
+        if (w->out[i].request != MPI_REQUEST_NULL && n-- == 0)
             w->out[i].request = MPI_REQUEST_NULL;
 }
 
-/* Until something comes or has gone. But who has just sent may have more to send, and
- * nothing that would wake it for that. */
-static void mpi_rest(void *at, unsigned empty)
+/* Until something comes or has gone. */
+static shoal_status wait_any(struct mpi *w)
 {
-    struct mpi *w = at;
     void *list = w->waiting;
     int n = (int)w->ranks, which = MPI_UNDEFINED;
     MPI_Status status;
-    bool sent = w->sent;
+    shoal_status st = mem_grow(&list, &w->waiting_cap, w->out_n + w->ranks, sizeof *w->waiting);
 
-    w->sent = false;
-    if (empty == 0 || sent || w->came > 0 ||
-        mem_grow(&list, &w->waiting_cap, w->out_n + w->ranks, sizeof *w->waiting) != SHOAL_OK)
-        return;
+    if (st != SHOAL_OK)
+        return st;
     w->waiting = list;
     memcpy(w->waiting, w->posted, w->ranks * sizeof *w->waiting);
     for (size_t i = 0; i < w->out_n; i++)
         if (w->out[i].request != MPI_REQUEST_NULL)
             w->waiting[n++] = w->out[i].request;
     MPI_Waitany(n, w->waiting, &which, &status);
-    settle(w, which, &status);
+    w->looked = MPI_Wtime();
+    if (which >= (int)w->ranks)
+        forget(w, which - (int)w->ranks);
+    else if (which >= 0)
+        st = take_out(w, (unsigned)which, &status);
+    return st;
+}
+
+static void sleep_for(double seconds)
+{
+    time_t whole = (time_t)seconds;
+    struct timespec time = {.tv_sec = whole,
+                            .tv_nsec = 1 + (long)((seconds - (double)whole) * 1e9)};
+
+    nanosleep(&time, NULL);
+}
+
+/* Who has just sent may have more to send, and nothing that would wake it for that. While a
+ * message is not due yet others may come: they are seen an eighth of the latency late. */
+static void mpi_rest(void *at, unsigned empty)
+{
+    struct mpi *w = at;
+    double most = w->latency / 8;
+    bool sent = w->sent;
+
+    w->sent = false;
+    if (empty == 0 || sent)
+        return;
+    if (w->first)
+        sleep_for(w->first->due - w->looked < most ? w->first->due - w->looked : most);
+    else
+        w->failed = wait_any(w);
 }
 #else
 /* One more, if there is one; `found` tells. */

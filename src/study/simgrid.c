@@ -118,7 +118,8 @@ static char *folder_of(const shoal_study *s, const struct simulated *w)
     return path;
 }
 
-/* Links have each half of the latency, since a message goes over two. */
+/* Links have no latency: the ranks see to it, since messages that follow each other have it
+ * once (src/comm/mpi.c). */
 static void add_platform(struct prose *t, const struct shoal_cluster *c)
 {
     prose_add(t,
@@ -126,10 +127,10 @@ static void add_platform(struct prose *t, const struct shoal_cluster *c)
               "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
               "<platform version=\"4.1\">\n"
               "<cluster id=\"cluster\" prefix=\"n\" suffix=\"\" radical=\"0-%u\" speed=\"1Gf\" "
-              "core=\"%u\" bw=\"%.0fBps\" lat=\"%.4fus\" loopback_bw=\"4GBps\" "
+              "core=\"%u\" bw=\"%.0fBps\" lat=\"0us\" loopback_bw=\"4GBps\" "
               "loopback_lat=\"1us\"/>\n"
               "</platform>\n",
-              c->nodes - 1, c->cores, c->bandwidth * PAYLOAD, c->latency * 1e6 / 2);
+              c->nodes - 1, c->cores, c->bandwidth * PAYLOAD);
 }
 
 static void add_hosts(struct prose *t, const struct shoal_cluster *c, unsigned workers)
@@ -222,7 +223,8 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
     cost = cost_of(&k, c->speed);
     say(words, "env");
     say(words, "PMI_SIZE=%u", w->workers);
-    say(words, "SHOAL_SIMULATE=%.6e %.6e %g", cost.seconds, cost.each, c->jitter);
+    say(words, "SHOAL_SIMULATE=%.6e %.6e %g %g %u", cost.seconds, cost.each, c->jitter, c->latency,
+        c->cores);
     say(words, "OMP_NUM_THREADS=1");
     say(words, "smpirun");
     say(words, "-np");
