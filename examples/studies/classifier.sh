@@ -5,7 +5,7 @@
 #     examples/studies/classifier.sh [FOLDER]
 #
 # Each node takes batches of 64, as one does alone, and all average their models every 16
-# steps. SYNC=sync adds up gradients at every step instead, and takes long to simulate.
+# steps. SYNC=sync adds up gradients at every step instead, and slows the simulation down.
 name=classifier
 . "$(dirname "$0")/begin.sh"
 
