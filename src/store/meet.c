@@ -233,7 +233,7 @@ static shoal_status gather_piece(struct store *s, struct shard *h, const struct 
     shoal_status st = comm_agree(s->comm, mine ? SHOAL_OK : SHOAL_ENOMEM);
 
     for (size_t i = 0; st == SHOAL_OK && i < n; i++)
-        memcpy(mine + i * width, shard_row(h, h->master, (uint32_t)(place + i)), width);
+        memcpy(mine + i * width, home_row(h, (uint32_t)(place + i)), width);
     if (st == SHOAL_OK)
         st = comm_gather(s->comm, mine, n * width, data, &lens);
     for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
@@ -259,18 +259,6 @@ static void spread_piece(struct store *s, struct shard *h, const struct index *x
         }
 }
 
-/* What the others are known to have, they have now. */
-static void note_spread(struct store *s, struct shard *h)
-{
-    size_t owned = h->owned * h->table->stride * sizeof(float);
-
-    for (unsigned r = 0; r < s->ranks; r++) {
-        if (r != s->rank || s->opts.policy == SHOAL_SYNC)
-            memcpy(shard_seen(h, r, 0), h->master, owned);
-        memcpy(h->known + (size_t)r * h->owned, h->pushes, h->owned * sizeof *h->known);
-    }
-}
-
 /* The table, and all that is known of it, becomes the owners' rows; piece by piece,
  * since memory that is new each time costs more than what is done in it. */
 static shoal_status publish_table(struct store *s, struct shard *h)
@@ -289,8 +277,8 @@ static shoal_status publish_table(struct store *s, struct shard *h)
             spread_piece(s, h, &x, place, most, data);
         free(data);
     }
-    if (st == SHOAL_OK)
-        note_spread(s, h);
+    for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
+        note_seen(s, h, r);
     index_free(&x);
     return st;
 }
@@ -338,11 +326,17 @@ static shoal_status meet(struct store *s)
     return st == SHOAL_OK ? publish(s) : st;
 }
 
+bool store_swept(const struct store *s)
+{
+    return exchanges(&s->opts) && 2 * (s->clock - s->met) >= s->opts.sweep;
+}
+
 shoal_status store_meet(struct store *s)
 {
     struct spell spell = spell_begin(s);
     shoal_status st = meet(s);
 
+    s->met = s->clock;
     spell_end(s, &spell, &s->times.meets);
     return st;
 }

@@ -80,20 +80,39 @@ static void count_stale(struct store *s, uint32_t missed)
     s->stats.stale[bin < SHOAL_STALE_BINS ? bin : SHOAL_STALE_BINS - 1]++;
 }
 
+/* Threads train on the row meanwhile: it is read once, and changed by a difference. */
+static void merge_live(struct store *s, struct shard *h, float *home, uint32_t missed,
+                       const float *mine, const float *seen)
+{
+    size_t stride = h->table->stride, bytes = stride * sizeof *mine;
+
+    if (missed == 0 || h->table->adds) {
+        memcpy(s->was, seen, bytes);
+        s->kernel->renew(home, s->was, mine, stride);
+        return;
+    }
+    s->kernel->copy(s->was, home, stride);
+    memcpy(s->fresh, s->was, bytes);
+    s->kernel->fold(s->fresh, mine, seen, h->table->width, SHARE);
+    s->kernel->renew(home, s->was, s->fresh, stride);
+}
+
 void merge_home(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
                 const float *mine, const float *seen)
 {
-    float *master = shard_row(h, h->master, place);
+    float *home = home_row(h, place);
 
     h->pushes[place]++;
     s->merged++;
     count_stale(s, missed);
-    if (missed == 0 && s->opts.wire == SHOAL_WIRE_F32)
-        memcpy(master, mine, h->table->width * sizeof *mine);
+    if (!h->master)
+        merge_live(s, h, home, missed, mine, seen);
+    else if (missed == 0 && s->opts.wire == SHOAL_WIRE_F32)
+        memcpy(home, mine, h->table->width * sizeof *mine);
     else if (missed == 0) /* but for what rounding left behind, which stays */
-        row_add(h->table, master, mine, seen);
+        row_add(h->table, home, mine, seen);
     else
-        row_merge(h->table, s->kernel, master, mine, seen, SHARE);
+        row_merge(h->table, s->kernel, home, mine, seen, SHARE);
 }
 
 static void merge(struct store *s, struct shard *h, unsigned from, uint32_t place,
@@ -115,15 +134,15 @@ static void fetch_ahead(const float *row, size_t width)
 /* What the row has become goes to its sender, who is known to have it then. */
 static void answer_row(struct store *s, struct shard *h, char *out, uint32_t place, float *seen)
 {
-    const float *master = shard_row(h, h->master, place);
-    size_t bytes = h->table->width * sizeof *seen;
+    size_t width = h->table->width, bytes = width * sizeof *seen;
 
+    /* the same bits for both, though threads may train on the row */
+    s->kernel->copy(s->fresh, home_row(h, place), width);
     if (s->opts.wire == SHOAL_WIRE_F32) {
-        memcpy(out, master, bytes);
-        memcpy(seen, master, bytes);
+        memcpy(out, s->fresh, bytes);
+        memcpy(seen, s->fresh, bytes);
         return;
     }
-    memcpy(s->fresh, master, bytes);
     wire_write(s, h, out, s->fresh, s->mine);
     memcpy(seen, s->fresh, bytes);
 }
@@ -146,7 +165,7 @@ static shoal_status merge_message(struct store *s, unsigned from, const struct h
         if (i + AHEAD < m->count) {
             uint32_t next = message_place(m, h->row_bytes, i + AHEAD);
 
-            fetch_ahead(shard_row(h, h->master, next), h->table->width);
+            fetch_ahead(home_row(h, next), h->table->width);
             fetch_ahead(shard_seen(h, from, next), h->table->width);
         }
         wire_read(s, h, s->mine, message_rows(m) + i * h->row_bytes, seen);
@@ -360,16 +379,21 @@ static shoal_status send_open(struct store *s)
     return st;
 }
 
-/* The row is this rank's own: no message. */
-static void push_own(struct store *s, struct shard *h, uint32_t row)
+/* The row as it is now goes onto the wire, and is what the owner will know of it. */
+static void write_row(struct store *s, struct shard *h, char *wire, uint32_t row)
 {
-    uint32_t place = h->place[row];
-    float *base = shard_row(h, h->base, row), *master = shard_row(h, h->master, place);
+    const float *at = shard_row(h, h->table->at, row);
+    float *base = shard_row(h, h->base, row);
+    size_t width = h->table->width;
 
-    s->kernel->copy(s->mine, shard_row(h, h->table->at, row), h->table->width);
-    merge(s, h, s->rank, place, s->mine, base);
-    s->kernel->renew(shard_row(h, h->table->at, row), s->mine, master, h->table->width);
-    memcpy(base, master, h->table->width * sizeof *base);
+    if (s->opts.wire == SHOAL_WIRE_F32) {
+        s->kernel->copy((float *)wire, at, width);
+        memcpy(base, wire, width * sizeof *base);
+        return;
+    }
+    s->kernel->copy(s->mine, at, width);
+    wire_write(s, h, wire, s->mine, base);
+    memcpy(base, s->mine, width * sizeof *base);
 }
 
 static shoal_status push_row(struct store *s, size_t t, uint32_t row)
@@ -377,16 +401,15 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
     struct shard *h = &s->shards[t];
     unsigned to = h->owner[row];
     struct peer *p = &s->peers[to];
-    float *base = shard_row(h, h->base, row);
     shoal_status st = SHOAL_OK;
     uint32_t at;
 
     __atomic_store_n(&h->touches[row], s->again, __ATOMIC_RELAXED);
-    s->stats.rows_pushed++;
-    if (to == s->rank && s->opts.policy != SHOAL_SYNC) {
-        push_own(s, h, row);
+    if (to == s->rank && !h->master) { /* it is home: others have missed that */
+        h->pushes[h->place[row]]++;
         return SHOAL_OK;
     }
+    s->stats.rows_pushed++;
     if (!p->open)
         st = batch_take(s, p, t);
     if (st != SHOAL_OK)
@@ -395,9 +418,7 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
     p->open->rows[at] = row;
     p->open->places[at] = h->place[row];
     h->flight[row] = 1;
-    s->kernel->copy(s->mine, shard_row(h, h->table->at, row), h->table->width);
-    wire_write(s, h, message_rows(p->open->message) + at * h->row_bytes, s->mine, base);
-    memcpy(base, s->mine, h->table->width * sizeof *base);
+    write_row(s, h, message_rows(p->open->message) + at * h->row_bytes, row);
     return at + 1 == h->batch ? batch_send(s, to) : SHOAL_OK;
 }
 
@@ -434,10 +455,10 @@ static void fetch_row(const struct store *s, const struct shard *h, uint32_t row
 {
     size_t width = h->table->width;
 
+    if (h->owner[row] == s->rank && !h->master)
+        return;
     fetch_ahead(shard_row(h, h->table->at, row), width);
     fetch_ahead(shard_row(h, h->base, row), width);
-    if (h->owner[row] == s->rank)
-        fetch_ahead(shard_row(h, h->master, h->place[row]), width);
 }
 
 /* Pushes the rows from *at to `end` touched at least `due` times; they are fetched

@@ -60,7 +60,7 @@ struct shard {
     float *base; /* [rows][stride] */
 
     uint32_t *own, owned;
-    float *master;    /* [owned][stride] */
+    float *master;    /* [owned][stride]; NULL: the replica's rows are it */
     float *seen;      /* [ranks][owned][stride]; none for the rank itself */
     uint32_t *pushes; /* [owned] that the row has got */
     uint32_t *known;  /* [ranks][owned] of them when the rank last saw it */
@@ -153,9 +153,9 @@ struct store {
     struct batch *spare;
     struct letter *letters, *idle;
     struct kept *kept, **behind; /* in the order they came */
-    float *mine, *fresh; /* [scratch] a padded row each */
+    float *mine, *fresh, *was; /* [scratch] a padded row each */
     size_t scratch;
-    uint64_t clock, lead;
+    uint64_t clock, lead, met; /* rounds; at most ahead by; when all last met */
     uint64_t rounds; /* whose end this rank awaits: of SHOAL_SYNC, or merges of lanes */
     uint64_t merged;
     bool again; /* what is pushed now stays touched */
@@ -167,6 +167,12 @@ struct store {
     bool held;                /* a row stayed behind in this step */
     uint64_t steps, held_steps;
 };
+
+/* Rows travel between meetings. */
+static inline bool exchanges(const struct store_opts *o)
+{
+    return o->policy != SHOAL_AVERAGE && !o->lanes && !o->blocks;
+}
 
 static inline size_t float_bytes(const struct shard *h)
 {
@@ -184,6 +190,12 @@ static inline size_t rows_fit(const struct shard *h)
 static inline float *shard_row(const struct shard *h, float *rows, uint32_t i)
 {
     return rows + (size_t)i * h->table->stride;
+}
+
+/* A row this rank owns. */
+static inline float *home_row(const struct shard *h, uint32_t place)
+{
+    return h->master ? shard_row(h, h->master, place) : shard_row(h, h->table->at, h->own[place]);
 }
 
 static inline float *shard_seen(const struct shard *h, unsigned rank, uint32_t place)
@@ -232,6 +244,9 @@ void kept_free(struct kept *k);
 /* Whether a message has the length that its head asks for. */
 shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len,
                            bool float_rows);
+
+/* The rank knows what this one owns as it is now. */
+void note_seen(struct store *s, struct shard *h, unsigned rank);
 
 /* ---- push.c ---- */
 

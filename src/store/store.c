@@ -74,9 +74,20 @@ static size_t bytes_of(const struct shard *h, size_t rows)
     return rows * h->table->stride * sizeof(float);
 }
 
-static bool exchanges(const struct store_opts *o)
+/* In step an owner's rows wait, as all others, for the end of the round, and without
+ * replicas there are no others. */
+static bool keeps_masters(const struct store_opts *o)
 {
-    return o->policy != SHOAL_AVERAGE && !o->lanes && !o->blocks;
+    return o->blocks || (o->policy == SHOAL_SYNC && !o->lanes);
+}
+
+void note_seen(struct store *s, struct shard *h, unsigned rank)
+{
+    if (rank == s->rank && !h->master)
+        return;
+    for (uint32_t i = 0; i < h->owned; i++)
+        memcpy(shard_seen(h, rank, i), home_row(h, i), bytes_of(h, 1));
+    memcpy(h->known + (size_t)rank * h->owned, h->pushes, h->owned * sizeof *h->known);
 }
 
 static shoal_status fill_owned(struct store *s, struct shard *h)
@@ -87,11 +98,10 @@ static shoal_status fill_owned(struct store *s, struct shard *h)
     if (!exchanges(&s->opts))
         return SHOAL_OK;
     memcpy(h->base, h->table->at, bytes_of(h, h->table->rows));
-    for (uint32_t i = 0; i < h->owned; i++)
-        memcpy(shard_row(h, h->master, i), shard_row(h, h->table->at, h->own[i]), bytes_of(h, 1));
-    for (unsigned rank = 0; rank < s->ranks; rank++)
-        if (rank != s->rank || s->opts.policy == SHOAL_SYNC)
-            memcpy(shard_seen(h, rank, 0), h->master, bytes_of(h, h->owned));
+    for (uint32_t i = 0; h->master && i < h->owned; i++)
+        memcpy(home_row(h, i), shard_row(h, h->table->at, h->own[i]), bytes_of(h, 1));
+    for (unsigned r = 0; r < s->ranks; r++)
+        note_seen(s, h, r);
     return SHOAL_OK;
 }
 
@@ -105,13 +115,12 @@ static shoal_status make_copies(struct store *s, struct shard *h)
     h->known = mem_array(s->opts.blocks ? 1 : owned * s->ranks, sizeof *h->known);
     if (!h->own || !h->pushes || !h->known)
         return SHOAL_ENOMEM;
-    if (s->opts.blocks && !(h->master = mem_map(bytes_of(h, owned))))
+    if (keeps_masters(&s->opts) && !(h->master = mem_map(bytes_of(h, owned))))
         return SHOAL_ENOMEM;
     if (exchanges(&s->opts)) {
         h->base = mem_map(bytes_of(h, h->table->rows));
-        h->master = mem_map(bytes_of(h, owned));
         h->seen = mem_map(bytes_of(h, owned * s->ranks));
-        if (!h->base || !h->master || !h->seen)
+        if (!h->base || !h->seen)
             return SHOAL_ENOMEM;
     }
     return fill_owned(s, h);
@@ -185,8 +194,10 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
         uint64_t all = table_size(&tables[t]);
 
         bytes += tables[t].rows * 20;
-        if (exchanges(o)) /* base, seen by all, and what is owned */
-            bytes += 2 * all + all / owners;
+        if (exchanges(o)) /* base, and what is owned as others have seen it */
+            bytes += 2 * all;
+        if (keeps_masters(o))
+            bytes += all / owners;
     }
     return bytes;
 }
@@ -223,10 +234,11 @@ static shoal_status make_scratch(struct store *s, const struct table *tables)
         most = tables[t].stride > most ? tables[t].stride : most;
     s->mine = mem_map(most * sizeof(float));
     s->fresh = mem_map(most * sizeof(float));
+    s->was = mem_map(most * sizeof(float));
     s->scratch = most;
     s->shards = mem_array(s->n, sizeof *s->shards);
     s->peers = mem_array(s->ranks, sizeof *s->peers);
-    return s->mine && s->fresh && s->shards && s->peers ? SHOAL_OK : SHOAL_ENOMEM;
+    return s->mine && s->fresh && s->was && s->shards && s->peers ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
 /* What does not belong to how rows travel here is not listened to. */
@@ -333,6 +345,7 @@ void store_close(struct store *s)
         shard_fini(s, &s->shards[t]);
     mem_unmap(s->mine, s->scratch * sizeof(float));
     mem_unmap(s->fresh, s->scratch * sizeof(float));
+    mem_unmap(s->was, s->scratch * sizeof(float));
     free(s->shards);
     free(s->peers);
     free(s);

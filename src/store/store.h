@@ -51,7 +51,8 @@ shoal_status views_merge(struct view *views, size_t n, const struct kernel *kern
 /* ---- store.c, push.c, meet.c, lanes.c: rows between ranks -------------------------
  *
  *   worker                                     owner of the row
- *   replica   trained on by all threads        master   the row itself
+ *   replica   trained on by all threads        master   the row itself: that of its own
+ *                                                       replica, but in SHOAL_SYNC
  *   base      what the owner knows of it       seen[r]  what rank r knows of it,
  *                                                       the same bits as its base
  *             -- mine (replica) -->  master = fold(master, mine, seen[r])
@@ -60,7 +61,8 @@ shoal_status views_merge(struct view *views, size_t n, const struct kernel *kern
  *
  * The owner folds as if what the sender and all others did since the sender last
  * saw the row were two changes of the same base: of parallel ones a part is left
- * out, orthogonal ones are added. Rows travel when they have been touched `due` times, so
+ * out, orthogonal ones are added. Its own rows an owner trains in place; they count
+ * as pushed when they would travel. Rows travel when they have been touched `due` times, so
  * hot rows often and cold ones seldom, and all that were touched at all once in
  * a while. On a bf16 wire what travels is the difference to what the other side
  * knows; what rounding leaves behind stays in replica or master and goes with
@@ -112,8 +114,11 @@ shoal_status store_step(struct store *s);
  * SHOAL_ASYNC. */
 shoal_status store_round(struct store *s);
 /* Collective, on servers too: everything that was touched has travelled, and
- * afterwards the tables are the same on every rank. */
+ * afterwards the tables are the same on every rank, until one goes on. */
 shoal_status store_meet(struct store *s);
+/* Since the last meeting half of all that was touched has had its turn on this rank:
+ * who only goes on needs none now. False where rows do not travel between meetings. */
+bool store_swept(const struct store *s);
 /* Collective: views are this rank's share of a fixed sequence of lanes (view i
  * of worker w is lane i * workers + w); they are brought together as views_merge
  * would all of them on one rank, bit for bit, on every rank. t is the index of

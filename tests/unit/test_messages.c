@@ -104,7 +104,7 @@ static void a_long_row_leaves_nothing_to_a_short_one(void **state)
     m.store->kernel = &kernel_scalar;
     if (kernel_find(&m.store->kernel, NULL) != SHOAL_OK)
         fail();
-    row = m.store->shards[1].master;
+    row = home_row(&m.store->shards[1], 0);
     row[0] = 1; /* another rank's: what it moved is not in what this one knows */
     m.store->shards[1].pushes[0] = 1;
     for (size_t j = 0; j < MESSAGES_LONG; j++)
