@@ -183,6 +183,7 @@ static void lay_out(struct run *r)
                               .look_crowded = whole_batches(LOOK_CROWDED, o->batch),
                               .hot = HOT_FLOATS / (uint32_t)linear_width(o->logreg.optimizer)};
     r->look_every = o->logreg.eval_every;
+    r->gathers = true; /* what adds up may not be apart for long */
     r->batch = o->batch;
 }
 

@@ -103,6 +103,8 @@ struct run {
     uint64_t rows;           /* needed by windows, of this rank, in this call */
     uint64_t predictions;    /* made, of this rank, in this call */
     bool stopping;
+    bool due;                /* a checkpoint, as rank 0 found when all came to meet */
+    bool gathers;            /* the tables, at the end of every epoch; the task's */
 
     struct position at;
     atomic_uint_fast64_t next; /* chunk to be taken, during a stretch */

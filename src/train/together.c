@@ -18,8 +18,7 @@ enum {
 enum {
     DUE = 128,           /* touches, of at most 255 that are counted */
     FEW = 2,             /* ranks; beyond, rows are due after half of them, or a quarter */
-    SWEEP = 1536,        /* over the cube of the workers: rounds in which all travels */
-    SWEEP_CBOW = 2048,   /* the same, where hot rows travel more often */
+    SWEEP = 6144,        /* over the cube of the workers: rounds in which all travels */
     SWEEP_LEAST = 2,
     DUE_LINEAR = 32,     /* of a linear model, over the rows of a batch */
     SWEEP_LINEAR = 2048, /* likewise, over the square of the workers */
@@ -47,6 +46,7 @@ struct together {
     unsigned rank, ranks, workers, threads;
     uint64_t limit, place;
     bool called, placed, crowded;
+    bool apart;  /* the last meeting did not gather the tables */
     bool failed; /* another rank said so */
     uint64_t *limits; /* rank 0: [ranks] since the call; UINT64_MAX: not heard */
     struct done *others; /* rank 0: [ranks] */
@@ -181,8 +181,7 @@ static unsigned due_of(const struct shoal_train_opts *o)
 static unsigned sweep_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
-    unsigned first = o->model == SHOAL_CBOW ? SWEEP_CBOW : SWEEP;
-    unsigned sweep = first / sharing / sharing / sharing;
+    unsigned sweep = SWEEP / sharing / sharing / sharing;
     unsigned linear = SWEEP_LINEAR / sharing / sharing;
 
     if (o->model == SHOAL_LOGREG)
@@ -378,10 +377,13 @@ static shoal_status sum_done(struct together *w, struct done *done)
     return st;
 }
 
-shoal_status together_meet(struct together *w, uint64_t *chunk, struct done *done)
+shoal_status together_meet(struct together *w, bool whole, uint64_t *chunk, struct done *done)
 {
-    shoal_status st = store_meet(w->store);
+    shoal_status st = comm_broadcast(w->comm, 0, &whole, sizeof whole);
 
+    w->apart = true;
+    if (st == SHOAL_OK && whole)
+        st = together_gather(w);
     if (st == SHOAL_OK)
         st = sum_done(w, done);
     if (st == SHOAL_OK)
@@ -390,6 +392,14 @@ shoal_status together_meet(struct together *w, uint64_t *chunk, struct done *don
     w->meetings++;
     w->called = w->placed = false;
     w->place = UINT64_MAX;
+    return st;
+}
+
+shoal_status together_gather(struct together *w)
+{
+    shoal_status st = w->apart ? store_meet(w->store) : SHOAL_OK;
+
+    w->apart = false;
     return st;
 }
 

@@ -9,7 +9,7 @@
  *     call ----------------------> (seen while they train)
  *          <---------------------- limit
  *     place (the furthest) ------> train up to it
- *     ............ all meet: tables are the same everywhere ............          */
+ *     ............ all meet: counts are summed up, tables may be gathered ......   */
 #ifndef SHOAL_TOGETHER_H
 #define SHOAL_TOGETHER_H
 
@@ -54,9 +54,11 @@ shoal_status together_place(struct together *w, uint64_t *chunk);
 shoal_status together_tell(struct together *w, const struct done *done);
 /* Rank 0: what the others did, as far as is known. */
 struct done together_others(const struct together *w);
-/* Collective: the tables and *chunk (rank 0's) are the same on every rank, *done
- * is the sum over all. */
-shoal_status together_meet(struct together *w, uint64_t *chunk, struct done *done);
+/* Collective: *chunk (rank 0's) is the same on every rank, *done is the sum over all;
+ * and if rank 0 wants them whole, the tables are the same. */
+shoal_status together_meet(struct together *w, bool whole, uint64_t *chunk, struct done *done);
+/* Collective, after a meeting: the tables are the same, if it left them apart. */
+shoal_status together_gather(struct together *w);
 /* Collective: rank 0's yes or no. */
 shoal_status together_decide(struct together *w, bool *yes);
 

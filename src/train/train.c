@@ -107,7 +107,7 @@ static bool checkpoint_due(const struct run *r)
         return (double)(chunks - r->saved_chunks) >=
                r->opts->every_value * (double)r->chunks * r->opts->epochs;
     case SHOAL_EVERY_EPOCH:
-        return r->at.chunk == 0 && chunks > r->saved_chunks;
+        return r->at.chunk % r->chunks == 0 && chunks > r->saved_chunks;
     }
     return false;
 }
@@ -243,13 +243,27 @@ static shoal_status call_all(struct run *r, shoal_status st)
     return st;
 }
 
-/* All ranks are at one place: the tables are the same, and so is the position. */
+/* Somebody will look at the tables, or some rows have not travelled for long. Else an
+ * epoch's end is but a place where all count what they did. */
+static bool meets_whole(const struct run *r)
+{
+    bool last = r->at.epoch + 1 == r->opts->epochs, within = r->at.chunk < r->chunks;
+
+    return within || last || r->stopping || r->gathers || r->due ||
+           !store_swept(together_store(r->with));
+}
+
+/* All ranks are at one place: the position is the same, and after a whole meeting the
+ * tables are. */
 static shoal_status meet(struct run *r)
 {
     struct done all = r->since;
     uint64_t chunk = r->at.chunk;
     double began = clock_now(), seconds;
-    shoal_status st = together_meet(r->with, &chunk, &all);
+    shoal_status st;
+
+    r->due = r->leads && checkpoint_due(r);
+    st = together_meet(r->with, meets_whole(r), &chunk, &all);
 
     r->at.chunk = chunk;
     count_up(r, &all);
@@ -266,21 +280,18 @@ static shoal_status meet(struct run *r)
 static shoal_status after_meeting(struct run *r)
 {
     shoal_status st = r->at.chunk == r->chunks ? end_epoch(r) : SHOAL_OK;
-    bool due = false;
 
     if (look_due(r) && st == SHOAL_OK)
         st = look_within(r);
     if (st == SHOAL_OK && r->stopping)
         st = shoal_fail(SHOAL_ESTOP, "train: stopped on request at %.1f %%", 100 * progress(r));
     st = comm_agree(together_comm(r->with), st);
-    if (st == SHOAL_OK) {
-        due = r->leads && checkpoint_due(r);
-        st = together_decide(r->with, &due);
-    }
+    if (st == SHOAL_OK)
+        st = together_decide(r->with, &r->due);
     if (st == SHOAL_OK)
         st = together_decide(r->with, &r->enough);
     /* saving reports, and rank 0's report may ask to stop */
-    return st == SHOAL_OK && due ? comm_agree(together_comm(r->with), save(r)) : st;
+    return st == SHOAL_OK && r->due ? comm_agree(together_comm(r->with), save(r)) : st;
 }
 
 static bool at_place(struct run *r)
@@ -381,7 +392,9 @@ static shoal_status stop_cleanly(struct run *r, shoal_status st)
     shoal_status saved = SHOAL_OK;
 
     r->at.progress = progress(r);
-    if (r->checkpoints && st == SHOAL_ESTOP)
+    if (r->checkpoints && r->with && st == SHOAL_ESTOP)
+        saved = together_gather(r->with);
+    if (r->checkpoints && saved == SHOAL_OK && st == SHOAL_ESTOP)
         saved = checkpoints_write(r->checkpoints, &r->at);
     if (r->checkpoints && saved == SHOAL_OK && (!r->with || st == SHOAL_OK || st == SHOAL_ESTOP))
         saved = checkpoints_finish(r->checkpoints);

@@ -15,7 +15,7 @@ enum {
     HOT_ROWS = 128,     /* of which each thread has copies */
     ROUND_WORDS = 4096, /* of a thread between rounds of ranks that wait for each other */
     BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
-    LOOK_WORDS = 4096,
+    LOOK_WORDS = 8192,
     LOOK_CROWDED = 1024,
     CHUNK_LEAST = 512,
     CHUNK_MOST = 16384,     /* Hogwild: small beside a stretch, large beside its overhead */
@@ -224,6 +224,7 @@ static shoal_status words_open(struct run *r)
         st = softmax_new(&w->softmax, &w->model, o->batch, &r->tables[IN], &r->tables[OUT],
                          &r->tables[BIAS], r->threads);
     r->nscores = o->nevals;
+    r->gathers = o->nevals > 0; /* the held-out loss of a replica is near enough */
     if (st == SHOAL_OK && o->nevals > 0 && !(r->scores = mem_array(o->nevals, sizeof *r->scores)))
         st = SHOAL_ENOMEM;
     return st;
