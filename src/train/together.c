@@ -24,7 +24,7 @@ enum {
     SWEEP_LINEAR = 2048, /* likewise, over the square of the workers */
     SWEEP_LINEAR_LEAST = 8,
     SHORTER = 4,         /* rounds are so much shorter where ranks wait for each other */
-    FAR = 4,             /* so much more rarely rows travel between hosts, where it costs more */
+    FAR = 4,             /* so many more touches rows take between hosts, where it costs more */
     SENTENCE = 1024,
 };
 
@@ -187,7 +187,8 @@ static unsigned sweep_of(const struct shoal_train_opts *o)
     if (o->model == SHOAL_LOGREG)
         return linear > SWEEP_LINEAR_LEAST ? linear : SWEEP_LINEAR_LEAST;
     sweep = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST;
-    return o->sync == SHOAL_ASYNC ? sweep : sweep * SHORTER;
+    /* in step owners do not train in place: what they know is older, and travels sooner */
+    return o->sync == SHOAL_BOUNDED ? sweep * SHORTER : sweep;
 }
 
 struct store_opts together_store_opts(const struct shoal_train_opts *o, const size_t *needed,
@@ -212,10 +213,8 @@ static shoal_status open_store(struct together *w, const struct shoal_train_opts
     shoal_status st;
 
     w->crowded = so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
-    if (ranks_here(opts->ranks) < w->ranks) {
+    if (ranks_here(opts->ranks) < w->ranks)
         so.due = so.due * FAR < DUE ? so.due * FAR : DUE;
-        so.sweep *= FAR;
-    }
     comm_patience(w->comm, opts->patience);
     st = store_open(&w->store, w->comm, plan->tables, plan->n, plan->traffic, plan->kernel, &so);
     if (st != SHOAL_OK)

@@ -15,8 +15,8 @@ enum {
     HOT_ROWS = 128,     /* of which each thread has copies */
     ROUND_WORDS = 4096, /* of a thread between rounds of ranks that wait for each other */
     BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
-    LOOK_WORDS = 8192,
-    LOOK_CROWDED = 1024,
+    LOOK_WORDS = 32768, /* between looks at other ranks, over the square of the ranks */
+    LOOK_LEAST = 1024,
     CHUNK_LEAST = 512,
     CHUNK_MOST = 16384,     /* Hogwild: small beside a stretch, large beside its overhead */
     CHUNK_LANE = 5000,      /* between merges: longer loses accuracy, shorter speed */
@@ -160,6 +160,14 @@ static shoal_status words_plan(const struct run *r, struct shoal_train_plan *pla
 
 /* ---- opening ---- */
 
+/* The more ranks there are, the sooner one's hot rows are behind the others'. */
+static size_t look_of(const struct shoal_train_opts *o)
+{
+    size_t workers = shoal_ranks_size(o->ranks) - o->servers, look = LOOK_WORDS / workers / workers;
+
+    return look > LOOK_LEAST ? look : LOOK_LEAST;
+}
+
 static shoal_status hold_out(struct run *r)
 {
     struct words *w = r->own;
@@ -168,7 +176,7 @@ static shoal_status hold_out(struct run *r)
     r->train = r->all - (size_t)(r->opts->valid * (double)r->all);
     r->grain = (struct grain){.chunk = chunk_of(r->opts, r->train),
                               .round = r->blocks ? BLOCK_WORDS : ROUND_WORDS,
-                              .look = LOOK_WORDS, .look_crowded = LOOK_CROWDED, .hot = HOT_ROWS};
+                              .look = look_of(r->opts), .look_crowded = LOOK_LEAST, .hot = HOT_ROWS};
     return st;
 }
 
