@@ -255,7 +255,8 @@ static void spread_piece(struct store *s, struct shard *h, const struct index *x
             uint32_t row = x->rows[x->begin[r] + place + i];
 
             memcpy(shard_row(h, h->table->at, row), data, width);
-            memcpy(shard_row(h, h->base, row), data, width);
+            if (h->base)
+                memcpy(shard_row(h, h->base, row), data, width);
         }
 }
 

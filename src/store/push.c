@@ -131,6 +131,13 @@ static void fetch_ahead(const float *row, size_t width)
         __builtin_prefetch(row + j);
 }
 
+static void fetch_row(const struct shard *h, uint32_t row)
+{
+    fetch_ahead(shard_row(h, h->table->at, row), h->table->width);
+    if (h->base)
+        fetch_ahead(shard_row(h, h->base, row), h->table->width);
+}
+
 /* What the row has become goes to its sender, who is known to have it then. */
 static void answer_row(struct store *s, struct shard *h, char *out, uint32_t place, float *seen)
 {
@@ -235,26 +242,24 @@ shoal_status push_answer(struct store *s, uint64_t round)
 
 /* ---- the worker ---- */
 
-/* What others did to a row comes to the replica, which may have moved on. */
-static void refresh(struct store *s, struct shard *h, uint32_t row, const float *fresh)
+/* What others did to a row comes to the replica, which may have moved on since it was
+ * sent. Floats were sent as they were; else what the owner knows is the base. */
+static void refresh(struct store *s, struct shard *h, uint32_t row, const char *sent,
+                    const char *answer)
 {
-    float *base = shard_row(h, h->base, row);
-    size_t width = h->table->width;
+    float *at = shard_row(h, h->table->at, row);
+    size_t width = h->table->width, bytes = width * sizeof *at;
 
     h->flight[row] = 0;
-    if (memcmp(base, fresh, width * sizeof *base) != 0)
-        s->kernel->renew(shard_row(h, h->table->at, row), base, fresh, width);
-}
+    if (h->base) {
+        float *base = shard_row(h, h->base, row);
 
-/* The i-th row of an answer; of floats there is nothing to be read. */
-static void refresh_from(struct store *s, struct shard *h, uint32_t row, const char *wire)
-{
-    if (s->opts.wire == SHOAL_WIRE_F32) {
-        refresh(s, h, row, (const float *)wire);
-        return;
+        wire_read(s, h, s->fresh, answer, base);
+        s->kernel->renew(at, base, s->fresh, width);
+    } else if (memcmp(sent, answer, bytes) != 0) {
+        memcpy(s->was, sent, bytes); /* MPI may not have let go of the message yet */
+        s->kernel->renew(at, s->was, (const float *)answer, width);
     }
-    wire_read(s, h, s->fresh, wire, shard_row(h, h->base, row));
-    refresh(s, h, row, s->fresh);
 }
 
 static struct batch *take_answered(struct store *s, struct peer *p)
@@ -286,11 +291,10 @@ shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u answers %u rows in %zu bytes", from,
                           m->count, len);
     for (uint32_t i = 0; i < m->count; i++) {
-        if (i + AHEAD < m->count) {
-            fetch_ahead(shard_row(h, h->base, b->rows[i + AHEAD]), h->table->width);
-            fetch_ahead(shard_row(h, h->table->at, b->rows[i + AHEAD]), h->table->width);
-        }
-        refresh_from(s, h, b->rows[i], message_rows(m) + i * h->row_bytes);
+        if (i + AHEAD < m->count)
+            fetch_row(h, b->rows[i + AHEAD]);
+        refresh(s, h, b->rows[i], message_rows(b->message) + i * h->row_bytes,
+                message_rows(m) + i * h->row_bytes);
     }
     return SHOAL_OK;
 }
@@ -379,21 +383,21 @@ static shoal_status send_open(struct store *s)
     return st;
 }
 
-/* The row as it is now goes onto the wire, and is what the owner will know of it. */
+/* The row as it is now goes onto the wire; the owner will know it, but for rounding. */
 static void write_row(struct store *s, struct shard *h, char *wire, uint32_t row)
 {
     const float *at = shard_row(h, h->table->at, row);
-    float *base = shard_row(h, h->base, row);
     size_t width = h->table->width;
 
-    if (s->opts.wire == SHOAL_WIRE_F32) {
+    if (h->base) {
+        float *base = shard_row(h, h->base, row);
+
+        s->kernel->copy(s->mine, at, width);
+        wire_write(s, h, wire, s->mine, base);
+        memcpy(base, s->mine, width * sizeof *base);
+    } else {
         s->kernel->copy((float *)wire, at, width);
-        memcpy(base, wire, width * sizeof *base);
-        return;
     }
-    s->kernel->copy(s->mine, at, width);
-    wire_write(s, h, wire, s->mine, base);
-    memcpy(base, s->mine, width * sizeof *base);
 }
 
 static shoal_status push_row(struct store *s, size_t t, uint32_t row)
@@ -451,16 +455,6 @@ static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsi
     return end;
 }
 
-static void fetch_row(const struct store *s, const struct shard *h, uint32_t row)
-{
-    size_t width = h->table->width;
-
-    if (h->owner[row] == s->rank && !h->master)
-        return;
-    fetch_ahead(shard_row(h, h->table->at, row), width);
-    fetch_ahead(shard_row(h, h->base, row), width);
-}
-
 /* Pushes the rows from *at to `end` touched at least `due` times; they are fetched
  * some turns before. With `stop` it stops at the first that may not travel yet. */
 static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t end, unsigned due,
@@ -475,7 +469,8 @@ static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t
         uint32_t row;
 
         for (; n < LINE && (look = next_due(h, look, end, due)) < end; look++) {
-            fetch_row(s, h, look);
+            if (h->owner[look] != s->rank || h->master)
+                fetch_row(h, look);
             line[(first + n++) % LINE] = look;
         }
         *at = n > 0 ? line[first % LINE] : end;

@@ -57,7 +57,7 @@ struct shard {
     uint16_t *owner;
     uint32_t *place;
     uint8_t *touches, *flight;
-    float *base; /* [rows][stride] */
+    float *base; /* [rows][stride] what the owner knows; NULL: it is in the messages */
 
     uint32_t *own, owned;
     float *master;    /* [owned][stride]; NULL: the replica's rows are it */

@@ -74,6 +74,12 @@ static size_t bytes_of(const struct shard *h, size_t rows)
     return rows * h->table->stride * sizeof(float);
 }
 
+/* Floats travel as they are: a message holds what it said until it is answered. */
+static bool keeps_bases(const struct store_opts *o)
+{
+    return exchanges(o) && o->wire != SHOAL_WIRE_F32;
+}
+
 /* In step an owner's rows wait, as all others, for the end of the round, and without
  * replicas there are no others. */
 static bool keeps_masters(const struct store_opts *o)
@@ -97,7 +103,8 @@ static shoal_status fill_owned(struct store *s, struct shard *h)
             h->own[at++] = row;
     if (!exchanges(&s->opts))
         return SHOAL_OK;
-    memcpy(h->base, h->table->at, bytes_of(h, h->table->rows));
+    if (h->base)
+        memcpy(h->base, h->table->at, bytes_of(h, h->table->rows));
     for (uint32_t i = 0; h->master && i < h->owned; i++)
         memcpy(home_row(h, i), shard_row(h, h->table->at, h->own[i]), bytes_of(h, 1));
     for (unsigned r = 0; r < s->ranks; r++)
@@ -117,12 +124,10 @@ static shoal_status make_copies(struct store *s, struct shard *h)
         return SHOAL_ENOMEM;
     if (keeps_masters(&s->opts) && !(h->master = mem_map(bytes_of(h, owned))))
         return SHOAL_ENOMEM;
-    if (exchanges(&s->opts)) {
-        h->base = mem_map(bytes_of(h, h->table->rows));
-        h->seen = mem_map(bytes_of(h, owned * s->ranks));
-        if (!h->base || !h->seen)
-            return SHOAL_ENOMEM;
-    }
+    if (keeps_bases(&s->opts) && !(h->base = mem_map(bytes_of(h, h->table->rows))))
+        return SHOAL_ENOMEM;
+    if (exchanges(&s->opts) && !(h->seen = mem_map(bytes_of(h, owned * s->ranks))))
+        return SHOAL_ENOMEM;
     return fill_owned(s, h);
 }
 
@@ -194,8 +199,10 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
         uint64_t all = table_size(&tables[t]);
 
         bytes += tables[t].rows * 20;
-        if (exchanges(o)) /* base, and what is owned as others have seen it */
-            bytes += 2 * all;
+        if (exchanges(o)) /* what is owned as others have seen it */
+            bytes += all;
+        if (keeps_bases(o))
+            bytes += all;
         if (keeps_masters(o))
             bytes += all / owners;
     }

@@ -53,8 +53,8 @@ shoal_status views_merge(struct view *views, size_t n, const struct kernel *kern
  *   worker                                     owner of the row
  *   replica   trained on by all threads        master   the row itself: that of its own
  *                                                       replica, but in SHOAL_SYNC
- *   base      what the owner knows of it       seen[r]  what rank r knows of it,
- *                                                       the same bits as its base
+ *   base      what the owner knows of it;      seen[r]  what rank r knows of it,
+ *             of floats the message says so             the same bits as its base
  *             -- mine (replica) -->  master = fold(master, mine, seen[r])
  *             <-- fresh (master) --  seen[r] = master
  *   replica += fresh - mine, base = fresh
