@@ -201,8 +201,9 @@ shoal_status team_run(unsigned threads, const struct team_work *work);
 /* ---- hands.c: threads that stay ---------------------------------------------------- */
 
 /* For work that comes in short pieces, one after the other: the thread that calls
- * hands_do is one of them. What is done for an item may depend on the item
- * alone; `thread`, below hands_count, is for scratch. */
+ * hands_do is one of them, and all take small numbers as it does (floats.c). What is
+ * done for an item may depend on the item alone; `thread`, below hands_count, is for
+ * scratch. */
 struct hands;
 
 shoal_status hands_new(struct hands **out, unsigned threads); /* 0: one for each core */
@@ -211,6 +212,15 @@ unsigned hands_count(const struct hands *c);
 /* fn(ctx, 0 .. items - 1, thread), and waits for all. One caller at a time. */
 void hands_do(struct hands *c, size_t items, void (*fn)(void *ctx, size_t item, unsigned thread),
              void *ctx);
+
+/* ---- floats.c: numbers that are almost 0 ------------------------------------------ */
+
+/* From floats_flush to floats_set with what it gave, this thread takes numbers below
+ * FLT_MIN for 0, those it reads and those it makes, on every instruction set of x86-64.
+ * Elsewhere nothing changes. Who calls us keeps the mode that it had. */
+unsigned floats_flush(void);
+void floats_set(unsigned mode);
+unsigned floats_mode(void); /* now */
 
 /* ---- clock.c ----------------------------------------------------------------- */
 

@@ -17,6 +17,7 @@ struct hands {
     void (*fn)(void *ctx, size_t item, unsigned thread);
     void *ctx;
     size_t items;
+    unsigned floats; /* the caller's mode */
     _Atomic size_t next;
     _Atomic unsigned away; /* helpers that have not come home from this work */
 };
@@ -65,6 +66,7 @@ static void *helper_main(void *arg)
 
     free(arg);
     while (!((job = await(me.hands, job)) & 1)) {
+        floats_set(me.hands->floats);
         take_items(me.hands, me.index);
         if (atomic_fetch_sub(&me.hands->away, 1) == 1) {
             pthread_mutex_lock(&me.hands->lock);
@@ -89,6 +91,7 @@ void hands_do(struct hands *c, size_t items, void (*fn)(void *ctx, size_t item, 
     c->fn = fn;
     c->ctx = ctx;
     c->items = items;
+    c->floats = floats_mode();
     atomic_store(&c->next, 0);
     atomic_store(&c->away, c->started);
     if (c->started > 0 && items > 1)

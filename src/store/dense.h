@@ -55,6 +55,8 @@ struct optim {
 };
 
 unsigned optim_states(const struct optim *o); /* 0 .. DENSE_STATES */
+/* Numbers below FLT_MIN are taken for 0: moments of what no longer learns halve every few
+ * steps, and would soon be such numbers all, each of them slow. */
 void optim_step(const struct optim *o, const struct kernel *kernel, float lr, uint64_t t,
                 bool decay, float *p, const float *g, float *const state[DENSE_STATES], size_t n);
 

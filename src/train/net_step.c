@@ -83,6 +83,7 @@ static shoal_status gradient_slice(void *ctx, size_t i)
     struct slice *s = &r->slices[i];
     struct net_take t = slice_take(r, i);
     struct net_batch b;
+    unsigned mode = floats_flush();
     shoal_status st = fill_slice(r, s, &t, &b);
 
     b.key = batch_key(r, i);
@@ -90,6 +91,7 @@ static shoal_status gradient_slice(void *ctx, size_t i)
         st = r->net->ops->gradient(s->worker, r->params, &b, r->scale,
                                    s->grads ? s->grads : r->grads,
                                    r->nslices == 1 ? &r->hooks : NULL, &s->sums);
+    floats_set(mode);
     return st;
 }
 
@@ -100,9 +102,11 @@ static shoal_status add_part(void *ctx, size_t i)
     size_t blocks = r->net->size / NET_ALIGN;
     size_t from = blocks * i / r->nslices * NET_ALIGN;
     size_t to = blocks * (i + 1) / r->nslices * NET_ALIGN;
+    unsigned mode = floats_flush();
 
     for (size_t k = 1; k < r->nslices; k++)
         r->kernel->axpy(r->grads + from, 1, r->slices[k].grads + from, to - from);
+    floats_set(mode);
     return SHOAL_OK;
 }
 
@@ -222,10 +226,12 @@ static shoal_status measure_slice(void *ctx, size_t i)
     struct net_take t = {.ids = v->ids + from, .n = left < v->part ? left : v->part, .valid = true,
                          .epoch = r->at.epoch};
     struct net_batch b;
+    unsigned mode = floats_flush();
     shoal_status st = fill_slice(r, &r->slices[i], &t, &b);
 
     if (st == SHOAL_OK && t.n > 0)
         st = r->net->ops->measure(r->slices[i].worker, r->params, &b, &r->slices[i].sums);
+    floats_set(mode);
     return st;
 }
 

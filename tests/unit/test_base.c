@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -433,6 +434,71 @@ static void hands_do_every_item_once_again_and_again(void **state)
     hands_free(NULL);
 }
 
+/* ---- floats ---- */
+
+/* As every x86-64 does. */
+static bool flushes(void)
+{
+    unsigned mode = floats_flush();
+    bool yes = floats_mode() != 0;
+
+    floats_set(mode);
+    return yes;
+}
+
+static bool halves_to_nothing(void)
+{
+    volatile float x = FLT_MIN;
+
+    x *= 0.5f;
+    return x == 0;
+}
+
+static void note_nothing(void *ctx, size_t item, unsigned thread)
+{
+    bool *nothing = ctx;
+
+    (void)thread;
+    nothing[item] = halves_to_nothing();
+}
+
+static void tiny_numbers_are_0_until_the_mode_is_given_back(void **state)
+{
+    unsigned outer, inner;
+
+    (void)state;
+    if (!flushes())
+        skip();
+    assert_false(halves_to_nothing());
+    outer = floats_flush();
+    assert_true(halves_to_nothing());
+    inner = floats_flush();
+    floats_set(inner);
+    assert_true(halves_to_nothing());
+    floats_set(outer);
+    assert_false(halves_to_nothing());
+}
+
+static void hands_take_tiny_numbers_as_their_caller_does(void **state)
+{
+    bool nothing[TICKED];
+    struct hands *h;
+    unsigned mode;
+
+    (void)state;
+    if (!flushes())
+        skip();
+    assert_int_equal(hands_new(&h, 3), SHOAL_OK);
+    for (unsigned flush = 0; flush < 4; flush++) {
+        mode = flush % 2 ? floats_flush() : floats_mode();
+        hands_do(h, TICKED, note_nothing, nothing);
+        floats_set(mode);
+        for (size_t i = 0; i < TICKED; i++)
+            assert_int_equal(nothing[i], flush % 2);
+    }
+    hands_free(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +530,8 @@ int main(void)
         cmocka_unit_test(a_watch_that_says_no_stops_the_work),
         cmocka_unit_test(nobody_need_watch),
         cmocka_unit_test(hands_do_every_item_once_again_and_again),
+        cmocka_unit_test(tiny_numbers_are_0_until_the_mode_is_given_back),
+        cmocka_unit_test(hands_take_tiny_numbers_as_their_caller_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

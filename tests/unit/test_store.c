@@ -1,6 +1,8 @@
 /* Views, and how what they learned apart comes together. */
+#include "store/dense.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -66,6 +68,67 @@ static void a_row_that_nobody_else_moved_goes_home_as_it_is(void **state)
     view_fini(&v);
 }
 
+/* ---- optimizers ---- */
+
+enum { FLOATS = 70 };
+
+struct optimized {
+    float p[FLOATS], m[FLOATS], v[FLOATS];
+};
+
+/* As every x86-64 does. */
+static bool flushes(void)
+{
+    unsigned mode = floats_flush();
+    bool yes = floats_mode() != 0;
+
+    floats_set(mode);
+    return yes;
+}
+
+/* A gradient of every size at first, then none or nearly none, as of a unit that died. */
+static void decay_long(const struct kernel *kernel, enum optim_kind kind, struct optimized *x)
+{
+    struct optim o = {.kind = kind, .momentum = 0.9f, .beta1 = 0.9f, .beta2 = 0.9f,
+                      .epsilon = 1e-8f};
+    float g[FLOATS], *state[DENSE_STATES] = {x->m, x->v};
+
+    memset(x, 0, sizeof *x);
+    for (uint64_t t = 1; t <= 1000; t++) {
+        for (int i = 0; i < FLOATS; i++)
+            g[i] = t == 1 ? ldexpf(1, -i) : i % 3 ? 0 : ldexpf(1, -100 - i);
+        optim_step(&o, kernel, 0.01f, t, true, x->p, g, state, FLOATS);
+        for (int i = 0; i < FLOATS; i++) {
+            assert_true(fpclassify(x->m[i]) != FP_SUBNORMAL);
+            assert_true(fpclassify(x->v[i]) != FP_SUBNORMAL);
+        }
+    }
+}
+
+static void moments_that_fade_become_0_on_every_instruction_set(void **state)
+{
+    static const char *const names[] = {"scalar", "avx2", "avx512"};
+    struct optimized found, vectors;
+
+    (void)state;
+    if (!flushes())
+        skip();
+    for (enum optim_kind kind = OPTIM_MOMENTUM; kind <= OPTIM_ADAM; kind++)
+        for (unsigned i = 0; i < 3; i++) {
+            const struct kernel *kernel;
+
+            if (kernel_find(&kernel, names[i]) != SHOAL_OK)
+                continue;
+            decay_long(kernel, kind, &found);
+            for (int j = 0; j < FLOATS; j++)
+                if (j % 3 != 0)
+                    assert_true(found.m[j] == 0 && found.v[j] == 0);
+            if (i > 1) /* the scalar kernels round between product and sum */
+                assert_memory_equal(&found, &vectors, sizeof found);
+            vectors = found;
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -73,6 +136,7 @@ int main(void)
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_row_that_nobody_else_moved_goes_home_as_it_is, setup,
                                         teardown),
+        cmocka_unit_test(moments_that_fade_become_0_on_every_instruction_set),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
