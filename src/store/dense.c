@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-enum { PIECE_LEAST = 4096 }; /* floats: what is shorter costs as much to send */
+enum {
+    PIECE_LEAST = 4096,    /* floats: what is shorter costs as much to send */
+    PACKED_MOST = 1 << 18, /* floats: of more the line is what a mean costs, not its latency */
+};
 
 /* ---- pieces ---- */
 
@@ -39,16 +42,26 @@ static shoal_status make_pieces(struct dense *d)
     return SHOAL_OK;
 }
 
+static size_t packed_floats(size_t n, unsigned ranks, const struct dense_opts *o)
+{
+    size_t floats = n * (1 + optim_states(&o->optim));
+
+    return ranks > 1 && o->policy == SHOAL_AVERAGE && floats <= PACKED_MOST ? floats : 0;
+}
+
 /* Only pages that are used are ever there, so what others own costs nothing. */
 static shoal_status make_blocks(struct dense *d)
 {
-    size_t bytes = d->n * sizeof(float);
+    size_t bytes = d->n * sizeof(float), packed = packed_floats(d->n, d->ranks, &d->opts);
 
     for (unsigned i = 0; i < optim_states(&d->opts.optim); i++) {
         d->state[i] = mem_map(bytes);
         if (!d->state[i])
             return SHOAL_ENOMEM;
     }
+    d->packed = packed ? mem_array(packed, sizeof(float)) : NULL;
+    if (packed && !d->packed)
+        return SHOAL_ENOMEM;
     d->sum = d->shares ? mem_map(bytes) : NULL;
     return d->sum || !d->shares ? SHOAL_OK : SHOAL_ENOMEM;
 }
@@ -190,6 +203,7 @@ void dense_close(struct dense *d)
     for (unsigned i = 0; i < DENSE_STATES; i++)
         mem_unmap(d->state[i], d->n * sizeof(float));
     mem_unmap(d->sum, d->n * sizeof(float));
+    free(d->packed);
     free(d->ranges);
     free(d->clocks);
     free(d);
@@ -201,7 +215,7 @@ uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *o)
     uint64_t whole = n * sizeof(float), states = optim_states(&o->optim);
 
     if (ranks == 1 || o->policy == SHOAL_AVERAGE)
-        return whole * states;
+        return whole * states + packed_floats(n, ranks, o) * sizeof(float);
     return whole * (states + 1) / owners + whole; /* the last is mail */
 }
 
@@ -325,7 +339,7 @@ static shoal_status finish_alone(struct dense *d)
     dense_step(d, d->grads, 0, d->n, d->lr, ++d->steps);
     if (d->opts.policy != SHOAL_AVERAGE || d->ranks == 1)
         return SHOAL_OK;
-    return d->steps % d->opts.staleness == 0 ? average(d) : comm_poll(d->comm, NULL);
+    return d->steps - d->averaged >= d->opts.staleness ? average(d) : comm_poll(d->comm, NULL);
 }
 
 shoal_status dense_finish(struct dense *d)

@@ -18,8 +18,8 @@
  *              When `cautious`, the rate is lr / sqrt(1 + t), where t is how many steps
  *              old the parameters of its gradients were, in the mean
  *   bounded:S  the same, and nobody is more than S steps ahead of the slowest
- *   average:K  every rank steps by itself, with state of its own; every K steps the
- *              parameters and the state are averaged
+ *   average:K  every rank steps by itself, with state of its own; K steps after the last
+ *              mean, and where all meet, the parameters and the state are averaged
  *
  * Who owns what: params and grads are borrowed; the state is the dense's own.
  * Threads: everything is called by the thread that opened the comm. */

@@ -60,25 +60,53 @@ shoal_status tell_step(struct dense *d)
 
 /* ---- means ---- */
 
-static shoal_status mean_of(struct dense *d, float *x)
+static shoal_status mean_of(struct dense *d, float *x, size_t n)
 {
-    shoal_status st = comm_sum_floats(d->comm, x, d->n);
+    shoal_status st = comm_sum_floats(d->comm, x, n);
+    unsigned mode = floats_flush();
 
-    d->kernel->scale(x, 1 / (float)d->ranks, d->n);
+    d->kernel->scale(x, 1 / (float)d->ranks, n);
+    floats_set(mode);
+    return st;
+}
+
+static unsigned blocks_of(const struct dense *d, float *blocks[1 + DENSE_STATES])
+{
+    unsigned n = 0;
+
+    blocks[n++] = d->params;
+    for (unsigned i = 0; i < DENSE_STATES; i++)
+        if (d->state[i])
+            blocks[n++] = d->state[i];
+    return n;
+}
+
+/* Of little, messages and their latency are what a mean costs: all goes in one. */
+static shoal_status mean_packed(struct dense *d, float *const *blocks, unsigned count)
+{
+    shoal_status st;
+
+    for (unsigned i = 0; i < count; i++)
+        memcpy(d->packed + i * d->n, blocks[i], d->n * sizeof(float));
+    st = mean_of(d, d->packed, count * d->n);
+    for (unsigned i = 0; i < count; i++)
+        memcpy(blocks[i], d->packed + i * d->n, d->n * sizeof(float));
     return st;
 }
 
 shoal_status average(struct dense *d)
 {
-    shoal_status st;
+    float *blocks[1 + DENSE_STATES];
+    unsigned count = blocks_of(d, blocks);
+    shoal_status st = SHOAL_OK;
 
     if (d->averaged == d->steps) /* the mean of equal ones may differ in the last bit */
         return SHOAL_OK;
     d->averaged = d->steps;
-    st = mean_of(d, d->params);
-    for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++)
-        if (d->state[i])
-            st = mean_of(d, d->state[i]);
+    if (d->packed)
+        return mean_packed(d, blocks, count);
+    for (unsigned i = 0; i < count && st == SHOAL_OK; i++)
+        st = mean_of(d, blocks[i], d->n);
     return st;
 }
 

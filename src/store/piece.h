@@ -65,6 +65,7 @@ struct dense {
     size_t npieces, piece_len;
     float *sum;                 /* [n] of what came, where owned */
     float *state[DENSE_STATES]; /* [n] where owned, or all of it */
+    float *packed;              /* parameters and state on their way to a mean, or NULL */
     bool shares;                /* gradients travel to owners: not alone, not averaging */
 
     float *grads;

@@ -22,39 +22,41 @@ struct decision {
 
 /* ---- meeting ---- */
 
-static shoal_status sum_all(struct net_run *r, struct net_sums *s, double *norm2)
-{
-    uint64_t counts[] = {s->samples, s->right, s->right5};
-    double sums[] = {s->loss, s->squared, s->absolute, s->cosine, *norm2};
-    shoal_status st = SHOAL_OK;
+/* What is added up beside the sums: rank 0's counts are everybody's, since servers make no
+ * step. */
+struct beside {
+    double norm2;
+    uint64_t steps, norms;
+};
 
-    if (r->comm)
-        st = comm_sum_u64(r->comm, counts, 3);
-    if (st == SHOAL_OK && r->comm)
-        st = comm_sum(r->comm, sums, 5);
-    *s = (struct net_sums){.samples = counts[0], .right = counts[1], .right5 = counts[2],
-                           .loss = sums[0], .squared = sums[1], .absolute = sums[2],
-                           .cosine = sums[3]};
-    *norm2 = sums[4];
+/* In one go, since a rank that waits is idle. Counts below 2^53 are exact as doubles. */
+static shoal_status sum_all(struct net_run *r, struct net_sums *s, struct beside *b)
+{
+    double x[] = {(double)s->samples, (double)s->right, (double)s->right5, s->loss, s->squared,
+                  s->absolute, s->cosine, b->norm2, r->leads ? (double)b->steps : 0,
+                  r->leads ? (double)b->norms : 0};
+    shoal_status st = r->comm ? comm_sum(r->comm, x, sizeof x / sizeof *x) : SHOAL_OK;
+
+    *s = (struct net_sums){.samples = (uint64_t)x[0], .right = (uint64_t)x[1],
+                           .right5 = (uint64_t)x[2], .loss = x[3], .squared = x[4],
+                           .absolute = x[5], .cosine = x[6]};
+    *b = (struct beside){.norm2 = x[7], .steps = (uint64_t)x[8], .norms = (uint64_t)x[9]};
     return st;
 }
 
 static shoal_status meet(struct net_run *r)
 {
-    double norm2;
     unsigned apart = r->opts->sync == SHOAL_AVERAGE ? r->workers : 1;
-    uint64_t steps[2] = {r->at.step, r->norms};
+    struct beside beside = {.steps = r->at.step, .norms = r->norms};
     shoal_status st = dense_meet(r->dense);
 
-    norm2 = dense_norm2(r->dense) - r->norm0; /* a flush may have added some */
+    beside.norm2 = dense_norm2(r->dense) - r->norm0; /* a flush may have added some */
     if (st == SHOAL_OK)
-        st = sum_all(r, &r->since, &norm2);
-    if (st == SHOAL_OK && r->comm)
-        st = comm_broadcast(r->comm, 0, steps, sizeof steps);
-    r->at.step = steps[0]; /* servers make none */
+        st = sum_all(r, &r->since, &beside);
+    r->at.step = beside.steps;
     r->at.samples += r->since.samples;
-    r->at.norm += norm2 / apart;
-    r->at.norms += steps[1];
+    r->at.norm += beside.norm2 / apart;
+    r->at.norms += beside.norms;
     net_sums_add(&r->at.sums, &r->since);
     net_sums_add(&r->interval, &r->since);
     r->since = (struct net_sums){0};
@@ -85,7 +87,7 @@ static shoal_status report_interval(struct net_run *r)
 static shoal_status measure_valid(struct net_run *r)
 {
     struct net_sums sums = {0};
-    double unused = 0;
+    struct beside unused = {0};
     shoal_status st = SHOAL_OK;
 
     r->valid = net_no_figures();
@@ -180,14 +182,13 @@ static uint64_t next_steps(const struct net_run *r, uint64_t last, double took)
 {
     uint64_t left = r->steps - r->at.step, steps = last > 0 ? last : 1;
     uint64_t k = r->comm && r->opts->sync == SHOAL_AVERAGE ? r->opts->staleness : 1;
-    uint64_t now = r->at.epoch * r->steps + r->at.step;
 
     if (last > 0)
         steps = (uint64_t)fmin(1e12, (double)last * STRETCH_SECONDS / fmax(took, 1e-6));
     if (r->opts->report_steps > 0)
         steps = r->opts->report_steps;
     steps = steps > 0 ? steps : 1;
-    steps = (now + steps + k - 1) / k * k - now;
+    steps = (steps + k - 1) / k * k; /* the last meeting was a mean too */
     return steps < left ? steps : left;
 }
 

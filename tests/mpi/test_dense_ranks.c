@@ -204,6 +204,77 @@ static void average_is_the_mean(void)
     end_case(c, "average: the mean of all ranks, each gradient once");
 }
 
+static bool same_everywhere(const float *params)
+{
+    double low = -(double)params[0], high = (double)params[0];
+
+    CHECK_OK(comm_max(c, &low, 1));
+    CHECK_OK(comm_max(c, &high, 1));
+    return -low == high;
+}
+
+/* Gradients that differ, so that ranks are apart but right after a mean. */
+static void a_meeting_counts_as_a_mean(void)
+{
+    struct dense_opts o = {.policy = SHOAL_AVERAGE, .staleness = 4};
+    float *params = block(), *grads = block();
+    struct dense *d;
+
+    CHECK_OK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o));
+    for (unsigned s = 1; s <= 10; s++) {
+        grads[0] = (float)(rank + 1);
+        CHECK_OK(dense_begin(d, grads, 1));
+        CHECK_OK(dense_ready(d, 0, LENGTH));
+        CHECK_OK(dense_finish(d));
+        CHECK(same_everywhere(params) == (size == 1 || s == 4 || s == 10));
+        if (s == 6)
+            CHECK_OK(dense_meet(d));
+    }
+    CHECK_OK(dense_meet(d));
+    dense_close(d);
+    unblock(params);
+    unblock(grads);
+    end_case(c, "average:4: a mean comes 4 steps after the last, be that a meeting's");
+}
+
+/* Adam on n floats, with the gradients that the first have in any block. */
+static void average_adam(float *params, float *grads, size_t n)
+{
+    const struct dense_range range = {0, n, DENSE_STEP};
+    struct dense_opts o = {.policy = SHOAL_AVERAGE, .staleness = 2,
+                           .optim = {.kind = OPTIM_ADAM, .beta1 = 0.9f, .beta2 = 0.99f,
+                                     .epsilon = 1e-8f}};
+    struct dense *d;
+
+    CHECK_OK(dense_open(&d, c, params, n, &range, 1, kernel, &o));
+    for (unsigned s = 0; s < 7; s++) {
+        for (size_t i = 0; i < n; i++)
+            grads[i] = gradient(rank, s, i);
+        CHECK_OK(dense_begin(d, grads, 0.01f));
+        CHECK_OK(dense_ready(d, 0, n));
+        CHECK_OK(dense_finish(d));
+    }
+    CHECK_OK(dense_meet(d));
+    dense_close(d);
+}
+
+/* The small one and its state are averaged in one go, the large one by its blocks. */
+static void a_mean_has_the_same_bits_in_a_larger_block(void)
+{
+    enum { LARGER = 16 * 6000 };
+    float *small = block(), *large = mem_map(LARGER * sizeof *large);
+    float *grads = mem_map(LARGER * sizeof *grads);
+
+    CHECK(large && grads);
+    average_adam(small, grads, LENGTH);
+    average_adam(large, grads, LARGER);
+    CHECK(memcmp(small, large, LENGTH * sizeof *small) == 0);
+    unblock(small);
+    mem_unmap(large, LARGER * sizeof *large);
+    mem_unmap(grads, LARGER * sizeof *grads);
+    end_case(c, "average: a mean has the same bits in a larger block");
+}
+
 /* Values that are kept become the mean over the workers. */
 static void kept_values_are_means(enum shoal_sync policy, const char *name)
 {
@@ -264,6 +335,8 @@ int main(void)
     state_survives(SHOAL_SYNC, "sync goes on from its saved state bit for bit");
     state_survives(SHOAL_AVERAGE, "average goes on from its saved state bit for bit");
     average_is_the_mean();
+    a_meeting_counts_as_a_mean();
+    a_mean_has_the_same_bits_in_a_larger_block();
     kept_values_are_means(SHOAL_SYNC, "sync: kept values become means");
     kept_values_are_means(SHOAL_ASYNC, "async: kept values become means");
     nonsense_is_refused();
