@@ -14,7 +14,10 @@ unsigned floats_mode(void)
 
 void floats_set(unsigned mode)
 {
-    _mm_setcsr((_mm_getcsr() & ~(unsigned)FLUSH) | mode);
+    unsigned now = _mm_getcsr(), want = (now & ~(unsigned)FLUSH) | mode;
+
+    if (want != now) /* writing takes some ten times as long as reading */
+        _mm_setcsr(want);
 }
 #else
 enum { FLUSH = 0 };

@@ -275,6 +275,8 @@ double dense_norm2(const struct dense *d)
 /* A piece may lie across ranges of several rules. */
 void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t)
 {
+    unsigned mode = floats_flush();
+
     for (size_t i = 0; i < d->nranges; i++) {
         const struct dense_range *r = &d->ranges[i];
         size_t a = r->from > from ? r->from : from, b = r->to < to ? r->to : to;
@@ -293,6 +295,7 @@ void dense_step(struct dense *d, const float *g, size_t from, size_t to, float l
     if (d->measure)
         d->norm2 += d->kernel->sumsq(g, to - from);
     d->applied++;
+    floats_set(mode);
 }
 
 shoal_status dense_begin(struct dense *d, float *grads, float lr)

@@ -55,8 +55,6 @@ struct optim {
 };
 
 unsigned optim_states(const struct optim *o); /* 0 .. DENSE_STATES */
-/* Numbers below FLT_MIN are taken for 0: moments of what no longer learns halve every few
- * steps, and would soon be such numbers all, each of them slow. */
 void optim_step(const struct optim *o, const struct kernel *kernel, float lr, uint64_t t,
                 bool decay, float *p, const float *g, float *const state[DENSE_STATES], size_t n);
 
@@ -94,7 +92,10 @@ bool dense_works(const struct dense *d);      /* this rank computes gradients */
 unsigned dense_worker(const struct dense *d); /* which of how many */
 unsigned dense_workers(const struct dense *d);
 
-/* A step of this worker, with gradients in grads [n]: begin, then ready for each
+/* Steps take numbers below FLT_MIN for 0: moments of what no longer learns halve every
+ * few steps, and would soon be such numbers all, each of them slow.
+ *
+ * A step of this worker, with gradients in grads [n]: begin, then ready for each
  * range as soon as it is final (each float once), then finish. Parameters of what
  * is ready may change from then on; between finish and begin they change only
  * within dense_poll. finish waits as the policy says. */

@@ -13,7 +13,6 @@ void optim_step(const struct optim *o, const struct kernel *kernel, float lr, ui
     struct kernel_optim r = {.lr = lr, .decay = decay ? o->decay : 0, .momentum = o->momentum,
                             .beta1 = o->beta1, .beta2 = o->beta2, .epsilon = o->epsilon,
                             .nesterov = o->nesterov};
-    unsigned mode = floats_flush();
 
     switch (o->kind) {
     case OPTIM_SGD:
@@ -28,5 +27,4 @@ void optim_step(const struct optim *o, const struct kernel *kernel, float lr, ui
         kernel->step_adam(&r, p, g, state[0], state[1], n);
         break;
     }
-    floats_set(mode);
 }

@@ -16,6 +16,7 @@ struct crew {
     shoal_status (*fn)(void *ctx, size_t item);
     void *ctx;
     size_t n;
+    unsigned floats; /* the caller's mode */
     atomic_size_t next, done;
     atomic_uint inside;
     _Atomic uint64_t round;
@@ -85,8 +86,10 @@ static void *helper(void *arg)
     while (!atomic_load(&c->over)) {
         seen = await(c, seen);
         atomic_fetch_add(&c->inside, 1);
-        if (atomic_load(&c->round) == seen && seen % 2 == 1)
+        if (atomic_load(&c->round) == seen && seen % 2 == 1) {
+            floats_set(c->floats);
             do_items(c);
+        }
         atomic_fetch_sub(&c->inside, 1);
     }
     return NULL;
@@ -110,6 +113,7 @@ shoal_status crew_run(struct crew *c, size_t n, shoal_status (*fn)(void *ctx, si
     c->fn = fn;
     c->ctx = ctx;
     c->n = n;
+    c->floats = floats_mode();
     c->status = SHOAL_OK;
     atomic_store(&c->next, 0);
     atomic_store(&c->done, 0);

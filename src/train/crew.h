@@ -1,7 +1,8 @@
 /* crew: threads that help the one that drives a run; not a door.
  *
  * What this is: items of work, each done once by whichever thread comes first; the
- * caller works along and goes on when all are done. It alone talks to other ranks,
+ * caller works along and goes on when all are done; helpers take small numbers as it
+ * does (base/floats.c). It alone talks to other ranks,
  * so it alone starts and ends a round of work.
  * Who owns what: the work is borrowed for the length of crew_run.
  * Threads: crew_run is called by the thread that made the crew. */

@@ -83,7 +83,6 @@ static shoal_status gradient_slice(void *ctx, size_t i)
     struct slice *s = &r->slices[i];
     struct net_take t = slice_take(r, i);
     struct net_batch b;
-    unsigned mode = floats_flush();
     shoal_status st = fill_slice(r, s, &t, &b);
 
     b.key = batch_key(r, i);
@@ -91,7 +90,6 @@ static shoal_status gradient_slice(void *ctx, size_t i)
         st = r->net->ops->gradient(s->worker, r->params, &b, r->scale,
                                    s->grads ? s->grads : r->grads,
                                    r->nslices == 1 ? &r->hooks : NULL, &s->sums);
-    floats_set(mode);
     return st;
 }
 
@@ -102,11 +100,9 @@ static shoal_status add_part(void *ctx, size_t i)
     size_t blocks = r->net->size / NET_ALIGN;
     size_t from = blocks * i / r->nslices * NET_ALIGN;
     size_t to = blocks * (i + 1) / r->nslices * NET_ALIGN;
-    unsigned mode = floats_flush();
 
     for (size_t k = 1; k < r->nslices; k++)
         r->kernel->axpy(r->grads + from, 1, r->slices[k].grads + from, to - from);
-    floats_set(mode);
     return SHOAL_OK;
 }
 
@@ -174,9 +170,11 @@ static float scale_of(const struct net_run *r, size_t all)
     return n > 0 ? 1 / (float)n : 0;
 }
 
+/* Gradients of samples that are sure, and through many layers, fade below FLT_MIN. */
 shoal_status net_step(struct net_run *r)
 {
     bool measure = r->at.step % MEASURED == 0;
+    unsigned mode = floats_flush();
     double step = 1 / (double)r->steps, done = r->at.epoch + (double)r->at.step * step;
     struct net_times before = r->times;
     struct net_clock clock;
@@ -207,6 +205,7 @@ shoal_status net_step(struct net_run *r)
     net_clock_step(r, &clock, &before);
     net_mark(r);
     r->at.step++;
+    floats_set(mode);
     return st;
 }
 
@@ -226,12 +225,10 @@ static shoal_status measure_slice(void *ctx, size_t i)
     struct net_take t = {.ids = v->ids + from, .n = left < v->part ? left : v->part, .valid = true,
                          .epoch = r->at.epoch};
     struct net_batch b;
-    unsigned mode = floats_flush();
     shoal_status st = fill_slice(r, &r->slices[i], &t, &b);
 
     if (st == SHOAL_OK && t.n > 0)
         st = r->net->ops->measure(r->slices[i].worker, r->params, &b, &r->slices[i].sums);
-    floats_set(mode);
     return st;
 }
 
@@ -242,6 +239,7 @@ shoal_status net_measure_valid(struct net_run *r, struct net_sums *sums)
     size_t to = r->source->valid * (r->worker + 1) / r->workers;
     size_t part = (r->share + r->nslices - 1) / r->nslices, most = part * r->nslices;
     uint32_t *ids = mem_array(most, sizeof *ids);
+    unsigned mode = floats_flush();
     shoal_status st = ids ? SHOAL_OK : SHOAL_ENOMEM;
 
     while (st == SHOAL_OK && from < to && dense_works(r->dense)) {
@@ -259,6 +257,7 @@ shoal_status net_measure_valid(struct net_run *r, struct net_sums *sums)
         net_sums_add(sums, &r->slices[i].sums);
         r->slices[i].sums = (struct net_sums){0};
     }
+    floats_set(mode);
     free(ids);
     return st;
 }

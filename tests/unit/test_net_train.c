@@ -65,6 +65,25 @@ static void the_spiral_is_learned_by_every_optimizer(void **state)
     shoal_samples_close(s);
 }
 
+static void training_leaves_its_caller_the_mode_of_floats(void **state)
+{
+    shoal_samples *s = make_spiral(1000);
+    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct shoal_net_stats stats;
+    unsigned before = floats_mode();
+
+    (void)state;
+    opts.train.epochs = 2;
+    opts.train.threads = 2;
+    for (unsigned i = 0; i < 2; i++) {
+        shoal_net_close(train_as(s, &opts, &stats));
+        assert_int_equal(floats_mode(), i ? floats_flush() : before);
+        floats_flush();
+    }
+    floats_set(before);
+    shoal_samples_close(s);
+}
+
 static void numbers_are_learned_and_answered_in_their_units(void **state)
 {
     struct shoal_samples_opts read = {.task = SHOAL_REGRESS, .label = 2, .targets = 1};
@@ -317,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_spiral_is_learned_by_every_optimizer),
+        cmocka_unit_test(training_leaves_its_caller_the_mode_of_floats),
         cmocka_unit_test(numbers_are_learned_and_answered_in_their_units),
         cmocka_unit_test(the_result_does_not_depend_on_threads),
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),

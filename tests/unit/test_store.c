@@ -73,7 +73,7 @@ static void a_row_that_nobody_else_moved_goes_home_as_it_is(void **state)
 enum { FLOATS = 70 };
 
 struct optimized {
-    float p[FLOATS], m[FLOATS], v[FLOATS];
+    float p[FLOATS], state[DENSE_STATES][FLOATS];
 };
 
 /* As every x86-64 does. */
@@ -89,20 +89,25 @@ static bool flushes(void)
 /* A gradient of every size at first, then none or nearly none, as of a unit that died. */
 static void decay_long(const struct kernel *kernel, enum optim_kind kind, struct optimized *x)
 {
-    struct optim o = {.kind = kind, .momentum = 0.9f, .beta1 = 0.9f, .beta2 = 0.9f,
-                      .epsilon = 1e-8f};
-    float g[FLOATS], *state[DENSE_STATES] = {x->m, x->v};
+    const struct dense_range whole = {0, FLOATS, DENSE_STEP};
+    struct dense_opts o = {.optim = {.kind = kind, .momentum = 0.9f, .beta1 = 0.9f,
+                                     .beta2 = 0.9f, .epsilon = 1e-8f}};
+    float g[FLOATS], *state[DENSE_STATES] = {x->state[0], x->state[1]};
+    struct dense *d;
 
     memset(x, 0, sizeof *x);
-    for (uint64_t t = 1; t <= 1000; t++) {
+    assert_int_equal(dense_open(&d, NULL, x->p, FLOATS, &whole, 1, kernel, &o), SHOAL_OK);
+    for (uint64_t t = 1, steps; t <= 1000; t++) {
         for (int i = 0; i < FLOATS; i++)
             g[i] = t == 1 ? ldexpf(1, -i) : i % 3 ? 0 : ldexpf(1, -100 - i);
-        optim_step(&o, kernel, 0.01f, t, true, x->p, g, state, FLOATS);
-        for (int i = 0; i < FLOATS; i++) {
-            assert_true(fpclassify(x->m[i]) != FP_SUBNORMAL);
-            assert_true(fpclassify(x->v[i]) != FP_SUBNORMAL);
-        }
+        assert_int_equal(dense_begin(d, g, 0.01f), SHOAL_OK);
+        assert_int_equal(dense_finish(d), SHOAL_OK);
+        assert_int_equal(dense_save(d, state, &steps), SHOAL_OK);
+        for (int i = 0; i < FLOATS; i++)
+            for (int k = 0; k < DENSE_STATES; k++)
+                assert_true(fpclassify(x->state[k][i]) != FP_SUBNORMAL);
     }
+    dense_close(d);
 }
 
 static void moments_that_fade_become_0_on_every_instruction_set(void **state)
@@ -122,7 +127,7 @@ static void moments_that_fade_become_0_on_every_instruction_set(void **state)
             decay_long(kernel, kind, &found);
             for (int j = 0; j < FLOATS; j++)
                 if (j % 3 != 0)
-                    assert_true(found.m[j] == 0 && found.v[j] == 0);
+                    assert_true(found.state[0][j] == 0 && found.state[1][j] == 0);
             if (i > 1) /* the scalar kernels round between product and sum */
                 assert_memory_equal(&found, &vectors, sizeof found);
             vectors = found;
