@@ -4,7 +4,7 @@
 #
 #     examples/studies/classifier.sh [FOLDER]
 #
-# Each node takes batches of 64, as one does alone, and all average their models every 16
+# Each node takes batches of 64, as one does alone, and all average their models every 32
 # steps. SYNC=sync adds up gradients at every step instead, and slows the simulation down.
 name=classifier
 . "$(dirname "$0")/begin.sh"
@@ -15,7 +15,7 @@ cat >cluster.json <<END
 {"name": "32 nodes on 10 Gbit/s", "nodes": 32, "cores": 1, "gigabits": 10, "microseconds": 50,
  "jitter": 0.2, "workers": [$(size 1,2,4,8,16,32 1,2,4)]}
 END
-"$shoal" study mlp spiral.csv --workers "${WORKERS:-1,2}" --sync "${SYNC:-average:16}" --batch 64 \
+"$shoal" study mlp spiral.csv --workers "${WORKERS:-1,2}" --sync "${SYNC:-average:32}" --batch 64 \
     --epochs "$(size 20 5)" --repeat "$(size 3 1)" --simulate cluster.json \
     --output study --plots figures -- --layers 256,256
 original <<'END'
