@@ -9,6 +9,7 @@
 enum {
     SENTENCE = 1024,
     WINDOW = 16, /* chunks on their way from one rank */
+    BESIDE = 16, /* words of a broadcast that need no round of their own */
 };
 
 /* ---- broadcast: down a binary tree, chunk by chunk ------------------------------------ */
@@ -85,18 +86,33 @@ static shoal_status pass_down(struct comm *c, enum call call, unsigned root, voi
     return st;
 }
 
+/* All ranks check first that they mean the same. A word of the root's is exact as a double,
+ * and the largest where the others give 0, so what is short comes with the check. */
 shoal_status comm_broadcast(struct comm *c, unsigned root, void *data, size_t len)
 {
-    double most[4] = {(double)len, -(double)len, root, -(double)root};
-    shoal_status st = reduce_run(c, CALL_BROADCAST, MAX_DOUBLES, most, 4);
+    double most[4 + BESIDE] = {(double)len, -(double)len, root, -(double)root};
+    uint32_t words[BESIDE] = {0};
+    bool brief = len <= sizeof words;
+    shoal_status st;
 
     assert(root < c->size);
+    if (brief && c->rank == root && len > 0)
+        memcpy(words, data, len);
+    for (size_t i = 0; i < BESIDE; i++)
+        most[4 + i] = words[i];
+    st = reduce_run(c, CALL_BROADCAST, MAX_DOUBLES, most, 4 + BESIDE);
     if (st == SHOAL_OK && (most[0] != -most[1] || most[2] != -most[3]))
         return shoal_fail(SHOAL_EINVAL,
                           "comm: a broadcast of %.0f bytes from rank %.0f, and one of %.0f from "
                           "rank %.0f; want the same everywhere",
                           -most[1], -most[3], most[0], most[2]);
-    return st == SHOAL_OK ? pass_down(c, CALL_BROADCAST, root, data, len) : st;
+    if (st != SHOAL_OK || !brief)
+        return st == SHOAL_OK ? pass_down(c, CALL_BROADCAST, root, data, len) : st;
+    for (size_t i = 0; i < BESIDE; i++)
+        words[i] = (uint32_t)most[4 + i];
+    if (len > 0)
+        memcpy(data, words, len);
+    return SHOAL_OK;
 }
 
 /* ---- gather: everybody sends everybody its bytes ----------------------------------------- */

@@ -222,7 +222,7 @@ static void broadcast_of(unsigned root, size_t len)
     CHECK_OK(comm_broadcast(c, root, data, len));
     for (size_t i = 0; i < len; i++)
         wrong += data[i] != byte_at(root, i);
-    CHECK(wrong == 0);
+    CHECK(wrong == 0 && data[len] == 0);
     mix(data, len);
     free(data);
 }
@@ -290,7 +290,7 @@ static void sums_are_added_in_the_order_of_the_ranks(void)
 
 static void a_broadcast_from_any_rank_reaches_all(void)
 {
-    static const size_t lens[] = {0, 1, 1000, 256 << 10, 3 * MIB + 17};
+    static const size_t lens[] = {0, 1, 63, 64, 65, 1000, 256 << 10, 3 * MIB + 17};
 
     for (size_t i = 0; i < sizeof lens / sizeof *lens; i++)
         for (unsigned root = 0; root < size; root++)
