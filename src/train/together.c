@@ -17,8 +17,9 @@ enum {
  * whatever was touched travels (docs/consistency.md). */
 enum {
     DUE = 128,           /* touches, of at most 255 that are counted */
-    FEW = 2,             /* ranks; beyond, rows are due after half of them, or a quarter */
+    FEW = 2,             /* ranks; beyond, rows are due after half of them or less */
     SWEEP = 6144,        /* over the cube of the workers: rounds in which all travels */
+    SWEEP_CBOW = 3072,   /* the same beyond FEW: CBOW's rate is twice as high */
     SWEEP_LEAST = 2,
     DUE_LINEAR = 32,     /* of a linear model, over the rows of a batch */
     SWEEP_LINEAR = 2048, /* likewise, over the square of the workers */
@@ -171,17 +172,24 @@ static unsigned linear_due(const struct shoal_train_opts *o)
 
 static unsigned due_of(const struct shoal_train_opts *o)
 {
+    unsigned sharing = shoal_ranks_size(o->ranks) - o->servers, due = DUE / 4;
+
     if (o->model == SHOAL_LOGREG)
         return linear_due(o);
-    if (shoal_ranks_size(o->ranks) - o->servers <= FEW)
+    if (sharing <= FEW)
         return DUE;
-    return o->model == SHOAL_CBOW ? DUE / 4 : DUE / 2;
+    if (o->model != SHOAL_CBOW)
+        return DUE / 2;
+    while (o->sync != SHOAL_SYNC && due > 1 && due * sharing > DUE)
+        due /= 2;
+    return due;
 }
 
 static unsigned sweep_of(const struct shoal_train_opts *o)
 {
     unsigned sharing = shoal_ranks_size(o->ranks) - o->servers;
-    unsigned sweep = SWEEP / sharing / sharing / sharing;
+    bool sooner = o->model == SHOAL_CBOW && o->sync != SHOAL_SYNC && sharing > FEW;
+    unsigned sweep = (sooner ? SWEEP_CBOW : SWEEP) / sharing / sharing / sharing;
     unsigned linear = SWEEP_LINEAR / sharing / sharing;
 
     if (o->model == SHOAL_LOGREG)
