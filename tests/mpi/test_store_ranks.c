@@ -439,6 +439,61 @@ static void shards_are_even(void)
     end_case(c, "shards are balanced by traffic");
 }
 
+static void own_rows_stay(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+    struct table t;
+    struct store *s;
+    size_t wrong = 0;
+
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (unsigned round = 0; round < 20; round++) {
+        for (size_t i = 0; i < ROWS; i++)
+            if (store_owners(s, 0)[i] == rank) {
+                t.at[i * t.stride] += 1;
+                store_touches(s, 0)[i] = UINT8_MAX;
+            }
+        CHECK_OK(store_round(s));
+    }
+    CHECK_OK(store_meet(s));
+    CHECK(store_stats(s).rows_pushed == 0);
+    for (size_t i = 0; i < ROWS; i++)
+        wrong += t.at[i * t.stride] != (float)(i % 50 + 20);
+    CHECK(wrong == 0);
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "what an owner does to its rows travels only when all meet");
+}
+
+/* The sweep takes eight rounds. */
+static void half_a_sweep_is_enough(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0), averages = opts_of(SHOAL_AVERAGE, 2);
+    struct table t;
+    struct store *s;
+
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (unsigned meeting = 0; meeting < 2; meeting++) {
+        for (unsigned round = 0; round < 4; round++) {
+            CHECK(!store_swept(s));
+            CHECK_OK(store_round(s));
+        }
+        CHECK(store_swept(s));
+        CHECK_OK(store_meet(s));
+    }
+    store_close(s);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &averages));
+    for (unsigned round = 0; round < 8; round++)
+        CHECK_OK(store_round(s));
+    CHECK(!store_swept(s)); /* nothing has travelled */
+    CHECK_OK(store_meet(s));
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "after half a sweep nobody has to meet");
+}
+
 static void average_is_the_mean(void)
 {
     struct store_opts o = opts_of(SHOAL_AVERAGE, 2);
@@ -498,6 +553,8 @@ int main(void)
     lanes_are_the_same();
     one_rank_is_untouched();
     shards_are_even();
+    own_rows_stay();
+    half_a_sweep_is_enough();
     average_is_the_mean();
     projection_protects();
     if (rank == 0)
