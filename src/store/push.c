@@ -436,6 +436,9 @@ static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
     return to == s->rank || s->opts.policy == SHOAL_SYNC || s->peers[to].out < CREDITS;
 }
 
+/* Threads count while we look. */
+typedef uint64_t __attribute__((may_alias)) eight_counts;
+
 /* The first row from `row` on that was touched at least `due` times, a power of two;
  * else `end`. */
 static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsigned due)
@@ -444,7 +447,7 @@ static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsi
 
     for (; row < end; row++) {
         while (row % 8 == 0 && row + 8 <= end) {
-            memcpy(&eight, h->touches + row, sizeof eight);
+            eight = __atomic_load_n((const eight_counts *)(h->touches + row), __ATOMIC_RELAXED);
             if (eight & mask)
                 break;
             row += 8;
