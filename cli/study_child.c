@@ -4,45 +4,56 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { SECONDS_TO_HEED = 3 }; /* a signal */
 
 /* In a group of its own, by which whatever it starts can be ended with it: a simulation
- * is a script whose trainer would go on without it. */
+ * is a script whose trainer would go on without it. It is killed when we are, since the study
+ * that goes on runs it again, in the same folder. */
+static void child_become(const struct child *c, char **words, bool self, pid_t study)
+{
+    int nothing = open("/dev/null", O_RDONLY);
+    int log = open(c->log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != study || nothing < 0 || log < 0)
+        _exit(127);
+    dup2(nothing, STDIN_FILENO);
+    dup2(log, STDOUT_FILENO);
+    dup2(log, STDERR_FILENO);
+    close(nothing);
+    close(log);
+    execvp(self ? "/proc/self/exe" : words[0], words);
+    dprintf(STDERR_FILENO, "it could not be started: %s\n", strerror(errno));
+    _exit(127);
+}
+
 bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
 {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t group;
     char **words = console_alloc((run->nwords + 2) * sizeof *words);
-    int error;
+    pid_t study = getpid();
 
     if (self)
         words[0] = "shoal";
     memcpy(words + self, run->words, run->nwords * sizeof *words);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, c->log, O_WRONLY | O_CREAT | O_TRUNC,
-                                     0666);
-    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-    posix_spawnattr_init(&group);
-    posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
-    posix_spawnattr_setpgroup(&group, 0);
-    error = posix_spawnp(&c->pid, self ? "/proc/self/exe" : words[0], &files, &group, words,
-                         environ);
-    posix_spawnattr_destroy(&group);
-    posix_spawn_file_actions_destroy(&files);
+    fflush(NULL);
+    c->pid = fork();
+    if (c->pid == 0)
+        child_become(c, words, self, study);
+    if (c->pid > 0)
+        setpgid(c->pid, c->pid);
+    else
+        snprintf(c->why, sizeof c->why, "it could not be started: %s", strerror(errno));
     free(words);
-    if (error)
-        snprintf(c->why, sizeof c->why, "it could not be started: %s", strerror(error));
-    return error == 0;
+    return c->pid > 0;
 }
 
 /* The last line that it said: the sentence of its failure. */

@@ -469,6 +469,20 @@ shoal_status study_words(shoal_study *s, char *folder, const struct cell *cell,
     return c.status;
 }
 
+/* A run that was killed with its study may not have ended yet: what it still writes shall not
+ * be among what the next one does. */
+static void forget_metrics(const char *folder)
+{
+    size_t cap = strlen(folder) + 32;
+    char *path = mem_array(cap, 1);
+
+    if (!path)
+        return;
+    snprintf(path, cap, "%s/metrics.jsonl", folder);
+    unlink(path);
+    free(path);
+}
+
 bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status *st)
 {
     size_t n = 0;
@@ -481,6 +495,7 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
     *st = study_words(s, run_folder_of(s, n), &s->cells[n % s->ncells], NULL, 0);
     if (*st != SHOAL_OK)
         return false;
+    forget_metrics(s->run_folder);
     *run = (struct shoal_study_run){.number = n,
                                     .repeat = (unsigned)(n / s->ncells) + 1,
                                     .words = s->words,

@@ -264,6 +264,25 @@ static void a_cell_that_failed_says_why_and_the_rest_go_on(void **state)
 
 /* ---- the file ---- */
 
+static void a_run_does_not_find_the_metrics_of_one_that_was_killed(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_study_run run;
+    shoal_study *s = open_study("killed", &o);
+    shoal_status st;
+
+    (void)state;
+    assert_true(shoal_study_next(s, &run, &st));
+    put_metrics(run.folder, 8, NULL);
+    shoal_study_close(s);
+    s = open_study("killed", &o);
+    assert_true(shoal_study_next(s, &run, &st));
+    assert_int_equal(shoal_study_ended(s, run.number, 1, NULL), SHOAL_OK);
+    assert_int_equal(shoal_study_finished(s), 1);
+    assert_int_equal(cell_at(s, 0).failed, 1);
+    shoal_study_close(s);
+}
+
 static void an_interrupted_study_goes_on_where_it_was(void **state)
 {
     struct shoal_study_opts o = small();
@@ -441,7 +460,8 @@ static struct shoal_cluster cluster_of(const char *more)
     char text[256];
 
     snprintf(text, sizeof text,
-             "{\"name\":\"c\",\"nodes\":8,\"gigabits\":%s,\"jitter\":0,\"workers\":[1,2,4,8]}", more);
+             "{\"name\":\"c\",\"nodes\":8,\"gigabits\":%s,\"jitter\":0,\"workers\":[1,2,4,8]}",
+             more);
     assert_int_equal(cluster_parse(&c, "c.json", text, strlen(text)), SHOAL_OK);
     return c;
 }
@@ -603,6 +623,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(the_quickest_run_of_a_cell_counts),
         cmocka_unit_test(a_cell_that_failed_says_why_and_the_rest_go_on),
+        cmocka_unit_test(a_run_does_not_find_the_metrics_of_one_that_was_killed),
         cmocka_unit_test(an_interrupted_study_goes_on_where_it_was),
         cmocka_unit_test(more_repeats_keep_what_is_done),
         cmocka_unit_test(another_grid_is_not_mixed_in),

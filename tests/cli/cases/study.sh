@@ -60,9 +60,14 @@ shoal study cbow held.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q 
 study=$!
 cat world.txt >held.txt
 while [ ! -e half/runs/cell-002-001/log.txt ]; do sleep 0.05; done
+run=$(pgrep -P $study)
 kill -KILL $study
 wait $study 2>/dev/null
-timeout 5 sh -c ': >held.txt' # what it left behind comes to an end
+for i in $(seq 100); do # its run is killed with it, which needs a moment
+    [ -z "$(readlink "/proc/$run/cwd")" ] && break
+    sleep 0.1
+done
+readlink "/proc/$run/cwd" && kill -KILL "$run"
 rm held.txt
 cp world.txt held.txt
 sleep 0.1
