@@ -126,12 +126,22 @@ static bool elsewhere(const struct shoal_study_opts *o)
     return false;
 }
 
+/* The most workers of those that ran. */
+static unsigned most_workers(const shoal_study *s)
+{
+    unsigned most = 0;
+
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_best(s, i) && s->cells[i].workers > most)
+            most = s->cells[i].workers;
+    return most;
+}
+
 static void say_cores(const struct teller *t)
 {
-    const struct shoal_study_opts *o = &t->study->opts;
-    unsigned most = o->workers[o->nworkers - 1], cores = t->study->cores;
+    unsigned most = most_workers(t->study), cores = t->study->cores;
 
-    if (elsewhere(o) || most <= cores || cores == 0)
+    if (elsewhere(&t->study->opts) || most <= cores || cores == 0)
         return;
     open_line(t);
     prose_add(t->to,
@@ -150,10 +160,10 @@ static void say_series(const struct teller *t, size_t base, bool many)
         return;
     if (last != base)
         say_speed(t, base, last);
-    if (best != last && best != base)
-        say_speed(t, base, best);
     if (last != base && !many)
         say_quality(t, base, last);
+    if (best != last && best != base)
+        say_speed(t, base, best);
     if (!many)
         say_limit(t, last);
 }

@@ -262,6 +262,33 @@ static void a_cell_that_failed_says_why_and_the_rest_go_on(void **state)
     shoal_study_close(s);
 }
 
+static void only_workers_that_ran_are_said_to_share_cores(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_study_run run;
+    shoal_study *s;
+    shoal_status st;
+    char *table = NULL;
+
+    (void)state;
+    o.repeat = 1;
+    o.nsync = 1;
+    o.workers[0] = 1;
+    o.workers[1] = 100000;
+    o.workers[2] = 200000;
+    o.nworkers = 3;
+    s = open_study("shared", &o);
+    pass(s, 8);
+    pass(s, 4);
+    assert_true(shoal_study_next(s, &run, &st));
+    assert_int_equal(shoal_study_ended(s, run.number, 1, "no memory"), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_non_null(strstr(table, "100000 workers shared"));
+    assert_null(strstr(table, "200000 workers shared"));
+    free(table);
+    shoal_study_close(s);
+}
+
 /* ---- the file ---- */
 
 static void a_run_does_not_find_the_metrics_of_one_that_was_killed(void **state)
@@ -623,6 +650,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(the_quickest_run_of_a_cell_counts),
         cmocka_unit_test(a_cell_that_failed_says_why_and_the_rest_go_on),
+        cmocka_unit_test(only_workers_that_ran_are_said_to_share_cores),
         cmocka_unit_test(a_run_does_not_find_the_metrics_of_one_that_was_killed),
         cmocka_unit_test(an_interrupted_study_goes_on_where_it_was),
         cmocka_unit_test(more_repeats_keep_what_is_done),
