@@ -195,7 +195,8 @@ SHOAL_API shoal_status shoal_study_simulated(shoal_study *study,
 struct shoal_prediction {
     double seconds; /* of training */
     double computing, exchanging, wire, latency; /* seconds of a rank; those of a rank that does
-                                                    not wait go on at the same time */
+                                                    not wait go on at the same time. Simulated:
+                                                    wire is all waiting, latency NaN */
     double speedup, efficiency; /* against one worker there */
     double held, quality;       /* trained for real; NaN where a formula has no training */
     const char *limit;          /* the largest of the four: "computing", ... */

@@ -238,6 +238,7 @@ static void by_simulation(struct shoal_prediction *p, const struct study_run *ru
     p->computing = m->computing * m->seconds;
     p->exchanging = m->communicating * m->seconds;
     p->wire = m->waiting * m->seconds;
+    p->latency = (double)NAN; /* passes while a rank waits */
     p->held = m->held;
     p->quality = m->quality;
 }
@@ -301,6 +302,12 @@ static void add_rows(struct prose *t, const shoal_study *s, const struct shoal_c
             add_row(t, c->workers[i], name, &p);
 }
 
+/* What the column of struct shoal_prediction's wire is called. */
+static const char *wire_name(const shoal_study *s)
+{
+    return s->nsimulated > 0 ? "waiting" : "wire";
+}
+
 static const char *quality_of(const shoal_study *s)
 {
     for (size_t i = 0; i < s->ncells; i++)
@@ -323,7 +330,7 @@ shoal_status shoal_study_predictions(char **text, const shoal_study *s,
         prose_add(&t,
                   "%7s  %-24s  %9s  %7s  %10s  %8s  %8.8s  %9s  %10s  %9s  %9s  %-10s  %s\n%.*s",
                   "workers", "", "time", "speedup", "efficiency", "held out", quality_of(s),
-                  "computing", "exchanging", "waiting", "latency", "largest", "by",
+                  "computing", "exchanging", wire_name(s), "latency", "largest", "by",
                   (int)rows.bytes.len, rows.bytes.at);
     if (rows.status != SHOAL_OK)
         t.status = rows.status;
@@ -415,7 +422,7 @@ static void table_row(struct prose *t, unsigned workers, const char *name,
     prose_add(t, "<tr%s><td>%u</td><td class=\"w\">", p->failure ? " class=\"bad\"" : "", workers);
     prose_safe(t, name);
     if (p->failure) {
-        prose_add(t, "</td><td class=\"v\" colspan=\"10\">failed: ");
+        prose_add(t, "</td><td class=\"v\" colspan=\"11\">failed: ");
         prose_safe(t, p->failure);
         prose_add(t, "</td></tr>\n");
         return;
@@ -435,9 +442,9 @@ static void draw_table(struct prose *t, const shoal_study *s, const struct shoal
     prose_add(t,
               "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th><th>time</th>"
               "<th>speedup</th><th>efficiency</th><th>held out</th><th>%s</th><th>computing</th>"
-              "<th>exchanging</th><th>waiting</th><th>latency</th><th class=\"w\">largest</th>"
+              "<th>exchanging</th><th>%s</th><th>latency</th><th class=\"w\">largest</th>"
               "<th class=\"w\">by</th></tr>\n",
-              quality_of(s));
+              quality_of(s), wire_name(s));
     for (size_t i = 0; i < s->ncells; i++) {
         struct shoal_prediction p;
         char name[CHART_NAME];

@@ -578,6 +578,7 @@ static void a_simulation_runs_once_and_its_end_is_the_prediction(void **state)
     near(p.speedup, 4);
     near(p.held, 2.25);
     near(p.computing, 1);
+    assert_true(isnan(p.latency)); /* part of the waiting */
     assert_string_equal(p.limit, "computing");
     shoal_study_close(s);
 
@@ -637,6 +638,7 @@ static void what_is_predicted_is_said_to_be(void **state)
     page = get(scratch_path("said/report.html"));
     assert_non_null(strstr(page, "not of runs"));
     assert_non_null(strstr(page, "Speedup, predicted"));
+    assert_non_null(strstr(page, "<th>wire</th><th>latency</th>"));
     free(page);
     shoal_study_close(s);
 }
