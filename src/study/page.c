@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 
+/* A table wider than the page is scrolled; a shadow shows on which side there is more. */
 static const char style[] =
     ":root{color-scheme:light dark}\n"
     "*{box-sizing:border-box}\n"
@@ -21,7 +22,11 @@ static const char style[] =
     ".album{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));"
     "gap:22px}\n"
     ".album svg{width:100%;height:auto;display:block;max-width:640px}\n"
-    ".wide{overflow-x:auto}\n"
+    ".wide{overflow-x:auto;background:linear-gradient(90deg,#fff 30%,#fff0),"
+    "linear-gradient(270deg,#fff 30%,#fff0) 100% 0,linear-gradient(90deg,#0003,#0000),"
+    "linear-gradient(270deg,#0003,#0000) 100% 0;background-repeat:no-repeat;"
+    "background-size:40px 100%,40px 100%,12px 100%,12px 100%;"
+    "background-attachment:local,local,scroll,scroll}\n"
     "table{border-collapse:collapse;font-size:13.5px;font-variant-numeric:tabular-nums}\n"
     "th,td{padding:4px 9px;border-bottom:1px solid "
     "#ddd;text-align:right;vertical-align:top;white-space:nowrap}\n"
@@ -34,12 +39,15 @@ static const char style[] =
     "footer{margin-top:36px;color:#5a5a5a;font-size:13px}\n"
     "@media screen and (prefers-color-scheme:dark){\n"
     "body{background:#17181b;color:#e4e4e4}.under,footer{color:#a3a3a3}\n"
+    ".wide{background-image:linear-gradient(90deg,#17181b 30%,#17181b00),"
+    "linear-gradient(270deg,#17181b 30%,#17181b00),linear-gradient(90deg,#fff4,#fff0),"
+    "linear-gradient(270deg,#fff4,#fff0)}\n"
     ".said{border-color:#5ab4f5}th,td{border-color:#383a3f}th{border-color:#6a6a6a}\n"
     "tr.bad td{color:#ff8a80}#tip{background:#f0f0f0;color:#111}}\n"
     "@page{size:A4 landscape;margin:10mm}\n"
     "@media print{body{max-width:none;padding:0;font-size:10pt}\n"
     ".album{grid-template-columns:1fr 1fr 1fr;gap:12px}.album figure,tr{break-inside:avoid}\n"
-    "h2{break-after:avoid}.wide{overflow:visible}table{font-size:7pt}\n"
+    "h2{break-after:avoid}.wide{overflow:visible;background:none}table{font-size:7pt}\n"
     "th,td{padding:1px 3px}td.v{min-width:0}}\n"
     ".album figure{margin:0}\n";
 
