@@ -10,7 +10,7 @@ name=nextword
     "$shoal" encode --quiet --output text.shoal text.txt
 }
 [ -e vectors.bin ] ||
-    "$shoal" train cbow text.shoal --dim 100 --epochs 3 --quiet --output vectors.bin
+    "$shoal" train cbow text.shoal --dim 100 --epochs 3 --threads 1 --quiet --output vectors.bin
 "$shoal" study nextword text.shoal --workers "${WORKERS:-1,2}" --epochs "$(size 3 1)" \
     --repeat "$(size 2 1)" --output study --plots figures -- --vectors vectors.bin --length 10
 echo
