@@ -300,7 +300,9 @@ static void say_loss(struct prose *t, const shoal_run *run)
     const struct point *first = &run->points[0];
     const struct shoal_measures *m = &run->end;
 
-    if (isfinite(m->loss))
+    if (isfinite(m->loss) && run->npoints == 1)
+        prose_add(t, " The training loss came to %s", number_plain(m->loss).text);
+    else if (isfinite(m->loss))
         prose_add(t, " The training loss went from %s to %s", number_plain(first->loss).text,
                   number_plain(m->loss).text);
     if (isfinite(m->held))

@@ -325,6 +325,21 @@ static void a_report_draws_what_was_measured(void **state)
     free(page);
 }
 
+static void a_loss_that_was_reported_once_went_nowhere(void **state)
+{
+    const char *texts[] = {SETTINGS WORDS("epoch", "1", "1000", "2", "3", "2.5")
+                               WORDS("done", "1", "1000", "2", "3", "2.5"),
+                           two_ranks};
+    char *page = report_of(texts, 1, NULL);
+
+    (void)state;
+    assert_non_null(strstr(page, "The training loss came to 3;"));
+    free(page);
+    page = report_of(texts + 1, 1, NULL);
+    assert_non_null(strstr(page, "The training loss went from 4 to 2;"));
+    free(page);
+}
+
 static void a_report_asks_for_nothing_else(void **state)
 {
     const char *texts[] = {two_ranks};
@@ -403,8 +418,8 @@ static void numbers_are_short(void **state)
 /* ---- timelines ---- */
 
 #define WITH_LANES(lanes)                                                                          \
-    SETTINGS WORDS("epoch", "0.5", "1000", "2", "3", "2.5") RANKS PROFILE lanes WORDS(             \
-        "done", "1", "2000", "4", "2", "1.5")
+    SETTINGS WORDS("epoch", "0.5", "1000", "2", "3", "2.5")                                        \
+        RANKS PROFILE lanes WORDS("done", "1", "2000", "4", "2", "1.5")
 
 static char *page_of(const shoal_run *run)
 {
@@ -500,6 +515,7 @@ int main(void)
         cmocka_unit_test(a_single_value_has_an_axis_too),
         cmocka_unit_test(workers_double_along_a_logarithmic_axis),
         cmocka_unit_test(a_report_draws_what_was_measured),
+        cmocka_unit_test(a_loss_that_was_reported_once_went_nowhere),
         cmocka_unit_test(a_report_asks_for_nothing_else),
         cmocka_unit_test(words_of_others_cannot_become_markup),
         cmocka_unit_test(several_runs_share_their_charts),
