@@ -74,6 +74,7 @@ table() {
             for n in ${HOSTS:-2 4}; do
                 p=$(predict "$n" "$link" "$how")
                 m=$(measure "$n" "$how")
+                [ -n "$p" ] && [ -n "$m" ] || { echo "$n hosts, $link Gbit/s, $how: failed"; exit 1; }
                 awk -v n="$n" -v g="$link" -v h="$how" -v p="$p" -v m="$m" 'BEGIN {
                     printf "%5d  %4g Mbit/s  %-10s  %7.3f s  %6.3f s  %+4.0f %%\n",
                            n, g * 1000, h, p, m, (m > 0 ? 100 * (p - m) / m : 0) }'

@@ -135,18 +135,20 @@ static void draw_noise(struct lane *lane, size_t begin)
  * stood for was the target, which is counted as such. */
 static void count_noise(struct lane *lane, size_t begin)
 {
-    const struct windows *ws = &lane->windows;
     size_t n = lane->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
+    size_t len = lane->windows.len;
+    const uint32_t *noise = lane->noise;
+    struct view out = *lane->out; /* what counting writes might else be in it */
     uint64_t seen[STRETCH / 64 + 1] = {0};
 
-    for (size_t t = 0; t < ws->len; t++) {
+    for (size_t t = 0; t < len; t++) {
         size_t group = counter_of(lane, begin, t) / W2V_MAX_NEGATIVES - first;
 
         if (seen[group / 64] >> (group % 64) & 1)
             continue;
         seen[group / 64] |= 1ull << (group % 64);
         for (size_t i = t * n; i < (t + 1) * n; i++)
-            view_count_times(lane->out, lane->noise[i], W2V_REUSE);
+            view_count_times(&out, noise[i], W2V_REUSE);
     }
 }
 
@@ -156,20 +158,24 @@ static void count_touches(struct lane *lane, size_t begin)
 {
     const struct windows *ws = &lane->windows;
     const struct w2v *w = lane->w;
+    struct view in = *lane->in, out = *lane->out;
+    uint32_t kept = ws->kept_count;
+    size_t len = ws->len;
+    bool draws = w->negatives > 0;
 
-    for (uint32_t i = 0; i < ws->kept_count; i++)
+    for (uint32_t i = 0; i < kept; i++)
         if (ws->kept[i] != SHOAL_SENTENCE_END)
-            view_count(lane->in, ws->kept[i]);
-    for (size_t t = 0; t < ws->len; t++) {
+            view_count(&in, ws->kept[i]);
+    for (size_t t = 0; t < len; t++) {
         uint32_t word = ws->kept[ws->at[t].centre];
 
-        if (w->negatives)
-            view_count(lane->out, word);
+        if (draws)
+            view_count(&out, word);
         else
             for (uint32_t i = w->path[word]; i < w->path[word + 1]; i++)
-                view_count(lane->out, w->node[i]);
+                view_count(&out, w->node[i]);
     }
-    if (w->negatives)
+    if (draws)
         count_noise(lane, begin);
 }
 
