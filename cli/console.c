@@ -16,14 +16,36 @@
 
 #define LOG_EVERY 10.0 /* seconds between lines when stderr is no terminal */
 
+static double clock_seconds(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 /* ---- Signals ------------------------------------------------------------------- */
 
-/* Handlers can reach nothing but a global. */
-static volatile sig_atomic_t signal_got;
+#define SAME_WISH 1.0 /* seconds within which another signal says nothing new */
 
+/* Handlers can reach nothing but globals. */
+static volatile sig_atomic_t signal_got;
+static volatile double signal_time;
+
+/* One wish to stop often comes twice: timeout(1) signals its child and then its group, and
+ * under a launcher both the terminal and the launcher send it. Only who asks again later
+ * has lost patience. */
 static void on_signal(int number)
 {
-    signal_got = number;
+    double now = clock_seconds();
+
+    if (!signal_got) {
+        signal_time = now;
+        signal_got = number;
+    } else if (now - signal_time > SAME_WISH) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
 }
 
 /* For those that end programs, unless they are ignored. */
@@ -44,7 +66,7 @@ static void signals_set(void (*handler)(int), int flags)
 
 void signals_catch(void)
 {
-    signals_set(on_signal, (int)SA_RESETHAND | SA_RESTART);
+    signals_set(on_signal, SA_RESTART);
 }
 
 void signals_release(void)
@@ -198,14 +220,6 @@ struct number number_rate(double per_second, const char *unit)
 }
 
 /* ---- Progress ------------------------------------------------------------------------ */
-
-static double clock_seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 size_t screen_columns(void)
 {

@@ -107,7 +107,7 @@ struct number number_rate(double per_second, const char *unit); /* 118 MiB/s, 4.
 /* ---- Signals ------------------------------------------------------------------- */
 
 /* From now on SIGINT, SIGTERM and SIGHUP stop the watched work, which leaves no
- * half-made files; a second one ends the program at once. */
+ * half-made files; one that comes a second later or more ends the program at once. */
 void signals_catch(void);
 /* They end the program again: for work that leaves nothing half-made. */
 void signals_release(void);

@@ -57,3 +57,11 @@ end_at_work()
     kill -TERM $! 2>/dev/null
     wait $!
 }
+
+# Writes `noted`, a script that runs a command and leaves its number in pid: for
+# signals to one in the foreground, since background jobs ignore interrupts.
+write_noted()
+{
+    # shellcheck disable=SC2016
+    printf 'echo $$ >pid\nexec "$@"\n' >noted
+}

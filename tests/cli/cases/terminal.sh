@@ -9,13 +9,22 @@ on_terminal()
     script -qec "$*" /dev/null </dev/null >screen.txt
     echo "lines with escape sequences: $(escapes)"
 }
+interrupt_when_drawn()
+{
+    until grep -q % screen.txt || [ -e over ]; do sleep 0.05; done
+    kill -INT "$(cat pid)"
+}
 small_text >text.txt
 on_terminal shoal vocab nowhere.txt
 on_terminal env NO_COLOR=1 shoal vocab nowhere.txt
 on_terminal env TERM=dumb shoal vocab nowhere.txt
 
 echo "the progress line is erased at the end:"
-on_terminal timeout -s INT 1 shoal gen world --words 100000000000 -o out.txt
+write_noted
+interrupt_when_drawn &
+on_terminal sh noted shoal gen world --words 100000000000 -o out.txt
+touch over
+wait
 tr '\r' '\n' <screen.txt | sed 's/\x1b\[[0-9;]*[mK]//g' |
     sed -E 's/[0-9]+%/N%/; s/[0-9.]+ [kMG]? ?[a-z]+\/s/RATE/; s/  [0-9:]+ left//' |
     sort -u | sed '/^ *$/d'
