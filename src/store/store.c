@@ -335,12 +335,13 @@ void store_close(struct store *s)
 {
     if (!s)
         return;
-    free_letters(s, s->letters);
-    free_letters(s, s->idle);
+    /* after a failure others still send; nobody may answer while what follows waits */
     for (unsigned tag = TAG_PUSH; tag <= TAG_CHANGED; tag++)
         comm_on(s->comm, tag, NULL, NULL);
     for (unsigned tag = TAG_PULL; tag <= TAG_MET; tag++)
         comm_on(s->comm, tag, NULL, NULL);
+    free_letters(s, s->letters);
+    free_letters(s, s->idle);
     for (unsigned r = 0; s->peers && r < s->ranks; r++) {
         batch_free(s->peers[r].open);
         free_batches(s, s->peers[r].first);
