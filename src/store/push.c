@@ -485,7 +485,10 @@ static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t
             st = push_row(s, t, row);
             continue;
         }
-        s->held |= !h->flight[row];
+        if (!h->flight[row] && !s->held) {
+            s->held = true;
+            s->held_row = row;
+        }
         if (stop)
             break;
     }
@@ -497,28 +500,62 @@ enum {
     SLICE = 8192,  /* of the others */
 };
 
-/* What is due among the hottest rows and a slice of the rest, and what the slow
- * sweep owes. */
+/* What a step does to each table. */
+enum { HOT, WARM, SWEPT, STAGES };
+
+/* A slice of the rest. */
+static shoal_status push_warm(struct store *s, size_t t)
+{
+    struct shard *h = &s->shards[t];
+    uint32_t rows = (uint32_t)h->table->rows, end;
+
+    if (h->fast < ALWAYS || h->fast >= rows)
+        h->fast = ALWAYS;
+    if (h->fast >= rows)
+        return SHOAL_OK;
+    end = rows - h->fast < SLICE ? rows : h->fast + SLICE;
+    return push_range(s, t, &h->fast, end, s->opts.due, false);
+}
+
+/* Of the hottest rows those from `at` to `end`. If a row stays behind and none did
+ * before, the next step begins with it. */
+static shoal_status push_stage(struct store *s, size_t stage, uint32_t at, uint32_t end)
+{
+    size_t t = stage / STAGES;
+    struct shard *h = &s->shards[t];
+    uint32_t rows = (uint32_t)h->table->rows;
+    bool held = s->held;
+    shoal_status st;
+
+    if (stage % STAGES == HOT)
+        st = push_range(s, t, &at, end < rows ? end : rows, s->opts.due, false);
+    else if (stage % STAGES == WARM)
+        st = push_warm(s, t);
+    else
+        st = push_range(s, t, &h->slow, h->goal, 1, true);
+    if (s->held && !held) {
+        s->first = stage;
+        s->first_row = stage % STAGES == HOT ? s->held_row : 0;
+    }
+    return st == SHOAL_OK ? send_open(s) : st;
+}
+
+/* What is due among the hottest rows and a slice of the rest, and what the slow sweep
+ * owes, of each table. A step begins where the one before it first left a row behind, or
+ * the front of the first table would take all that owners can answer for. */
 shoal_status push_due(struct store *s)
 {
-    shoal_status st = SHOAL_OK;
+    size_t all = s->n * STAGES, first = s->first;
+    uint32_t row = s->first_row;
+    shoal_status st;
 
     s->held = false;
-    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
-        struct shard *h = &s->shards[t];
-        uint32_t rows = (uint32_t)h->table->rows, at = 0, end;
-
-        st = push_range(s, t, &at, rows < ALWAYS ? rows : ALWAYS, s->opts.due, false);
-        if (h->fast < ALWAYS || h->fast >= rows)
-            h->fast = ALWAYS;
-        end = rows - h->fast < SLICE ? rows : h->fast + SLICE;
-        if (st == SHOAL_OK && h->fast < rows)
-            st = push_range(s, t, &h->fast, end, s->opts.due, false);
-        if (st == SHOAL_OK)
-            st = push_range(s, t, &h->slow, h->goal, 1, true);
-        if (st == SHOAL_OK)
-            st = send_open(s);
-    }
+    s->first = s->first_row = 0;
+    st = push_stage(s, first, row, ALWAYS);
+    for (size_t i = 1; i < all && st == SHOAL_OK; i++)
+        st = push_stage(s, (first + i) % all, 0, ALWAYS);
+    if (st == SHOAL_OK && row > 0)
+        st = push_stage(s, first, 0, row);
     s->steps++;
     s->held_steps += s->held;
     return st;

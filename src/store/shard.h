@@ -164,7 +164,9 @@ struct store {
     uint64_t meetings;
     struct shoal_rank_stats stats;
     struct store_times times; /* but held */
-    bool held;                /* a row stayed behind in this step */
+    bool held;                /* rows stayed behind in this step, */
+    uint32_t held_row;        /* this one first */
+    uint32_t first, first_row; /* the stage that the next step begins with, and where */
     uint64_t steps, held_steps;
 };
 

@@ -466,6 +466,51 @@ static void own_rows_stay(void)
     end_case(c, "what an owner does to its rows travels only when all meet");
 }
 
+/* Marks what has left since all was touched last, touches all again, and counts what
+ * has never left. */
+static uint64_t touch_all(struct store *s, size_t t, size_t rows, bool *left)
+{
+    uint8_t *touches = store_touches(s, t);
+    uint64_t missing = 0;
+
+    for (size_t i = 0; i < rows; i++) {
+        left[i] |= touches[i] == 0;
+        missing += !left[i];
+        touches[i] = UINT8_MAX;
+    }
+    return missing;
+}
+
+/* More rows are due, always, than owners may owe answers for. */
+static void no_row_waits_forever(void)
+{
+    enum { MANY = 4000, WIDE = 500, MOST_STEPS = 2000 };
+    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 4, .sweep = 1000};
+    bool *left = calloc(MANY + 2, sizeof *left);
+    uint64_t missing = 1;
+    struct table tables[2];
+    struct store *s;
+
+    CHECK_OK(table_init(&tables[0], "many", MANY, WIDE));
+    CHECK_OK(table_init(&tables[1], "few", 2, WIDE));
+    CHECK_OK(store_open(&s, c, tables, 2, NULL, kernel, &o));
+    touch_all(s, 0, MANY, left);
+    touch_all(s, 1, 2, left + MANY);
+    memset(left, 0, MANY + 2);
+    for (unsigned step = 0; step < MOST_STEPS && missing > 0; step++) {
+        CHECK_OK(store_step(s));
+        missing = touch_all(s, 0, MANY, left) + touch_all(s, 1, 2, left + MANY);
+        CHECK_OK(comm_sum_u64(c, &missing, 1));
+    }
+    CHECK(missing == 0);
+    CHECK_OK(store_meet(s));
+    store_close(s);
+    table_fini(&tables[0]);
+    table_fini(&tables[1]);
+    free(left);
+    end_case(c, "no row waits forever, however many are due before it");
+}
+
 /* The sweep takes eight rounds. */
 static void half_a_sweep_is_enough(void)
 {
@@ -554,6 +599,7 @@ int main(void)
     one_rank_is_untouched();
     shards_are_even();
     own_rows_stay();
+    no_row_waits_forever();
     half_a_sweep_is_enough();
     average_is_the_mean();
     projection_protects();
