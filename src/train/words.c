@@ -14,6 +14,7 @@ enum { IN, OUT, BIAS };
 enum {
     HOT_ROWS = 128,     /* of which each thread has copies */
     ROUND_WORDS = 4096, /* of a thread between rounds of ranks that wait for each other */
+    ROUND_WHOLE = 512,  /* of all threads where a batch changes every row, and nobody waits */
     BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
     LOOK_WORDS = 32768, /* between looks at other ranks, over the square of the ranks */
     LOOK_LEAST = 1024,
@@ -168,6 +169,15 @@ static size_t look_of(const struct shoal_train_opts *o)
     return look > LOOK_LEAST ? look : LOOK_LEAST;
 }
 
+static size_t round_of(const struct run *r)
+{
+    bool waits = r->opts->sync == SHOAL_SYNC || r->opts->sync == SHOAL_AVERAGE;
+
+    if (r->blocks)
+        return BLOCK_WORDS;
+    return r->opts->loss == SHOAL_SOFTMAX && !waits ? ROUND_WHOLE : ROUND_WORDS;
+}
+
 static shoal_status hold_out(struct run *r)
 {
     struct words *w = r->own;
@@ -175,7 +185,7 @@ static shoal_status hold_out(struct run *r)
 
     r->train = r->all - (size_t)(r->opts->valid * (double)r->all);
     r->grain = (struct grain){.chunk = chunk_of(r->opts, r->train),
-                              .round = r->blocks ? BLOCK_WORDS : ROUND_WORDS,
+                              .round = round_of(r),
                               .look = look_of(r->opts), .look_crowded = LOOK_LEAST, .hot = HOT_ROWS};
     return st;
 }
