@@ -23,6 +23,7 @@ calm()
         -e 's/(loss|valid)( +)[0-9]+\.[0-9]{4}/\1 LOSS/g' -e 's/round was [0-9]+/round was N/' \
         -e 's/  [0-9.]+ ([kMG] )?words\/s/  RATE/; s/at [0-9.]+ %/at N %/' \
         -e 's/^(busiest|fresh|traffic|waited) .*/\1 .../' \
+        -e 's/(rank [0-9] on [^ ]+: )?train: diverged(.*) [0-9]+ words/train: diverged\2 N words/' \
         -e 's/a rank on/rank 1 on/; s/checkpoint-[0-9]+/checkpoint-N/' \
         -e '/^(work|held|memory|peak) /s/ +[0-9.]+ [KMGT]?i?B/ SIZE/; s/said [0-9.]+ .*/said SIZE/' \
         said.txt
@@ -74,6 +75,7 @@ shoal info x.bin --top 0
 echo "one failure:"
 try shoal train cbow nowhere.txt --ranks 3 -o x.bin
 try shoal train cbow world.shoal --ranks 3 -o nowhere/x.bin
+try calm shoal train cbow world.shoal --ranks 3 --loss softmax --lr 10 -q -o x.bin
 echo "each its own text:"
 split -n l/2 -d -a 1 world.txt part
 try calm shoal train cbow 'part{rank}' --local-input --ranks 2 --dim 8 --epochs 1 -q -o own.bin
