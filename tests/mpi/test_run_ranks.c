@@ -1,0 +1,145 @@
+/* A run of word vectors on several ranks: where it stops.
+ * run.sh starts this program several times over; rank 0 prints TAP. */
+#include "train/train.h"
+
+#include "folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In step two ranks of one thread end an epoch without gathering when each has gone
+ * through 1.6 million words or more; four sooner. */
+enum { WORDS = 3600000, DIM = 4 };
+
+static shoal_corpus *corpus;
+
+/* One of several buffers, used in turn. */
+static const char *path_of(const char *name)
+{
+    static char paths[16][128];
+    static unsigned turn;
+    char *path = paths[turn++ % 16];
+
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
+static void meet(void)
+{
+    CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
+}
+
+static void make_corpus(void)
+{
+    struct shoal_world_opts world = shoal_world_default();
+    struct shoal_encode_opts encode = shoal_encode_default();
+    const char *text = path_of("world.txt"), *path = path_of("world.shoal");
+
+    world.words = WORDS;
+    if (rank == 0) {
+        CHECK_OK(shoal_world_write(text, NULL, &world, NULL));
+        CHECK_OK(shoal_encode(path, &text, 1, &encode, NULL));
+    }
+    meet();
+    CHECK_OK(shoal_corpus_open(&corpus, path));
+}
+
+static struct shoal_train_opts opts_of(enum shoal_sync sync)
+{
+    struct shoal_train_opts o = shoal_train_default(SHOAL_CBOW);
+
+    o.dim = DIM;
+    o.epochs = 2;
+    o.threads = 1;
+    o.sync = sync;
+    o.valid = 0;
+    o.ranks = size > 1 ? ranks : NULL;
+    return o;
+}
+
+/* ---- stopping -------------------------------------------------------------------- */
+
+static float *rows_of(const shoal_vectors *v)
+{
+    size_t n = shoal_vectors_size(v);
+    float *rows = calloc(n, DIM * sizeof *rows);
+
+    for (uint32_t i = 0; rows && i < n; i++)
+        CHECK_OK(shoal_vectors_row(v, i, rows + i * DIM));
+    return rows;
+}
+
+/* The rows of the result, for free(); of rank 0, elsewhere NULL. */
+static float *train(const struct shoal_train_opts *o)
+{
+    shoal_vectors *v = NULL;
+    float *rows;
+
+    CHECK_OK(shoal_train(&v, corpus, o, NULL));
+    rows = v && rank == 0 ? rows_of(v) : NULL;
+    shoal_vectors_close(v);
+    return rows;
+}
+
+static bool same(const float *a, const float *b)
+{
+    return memcmp(a, b, shoal_vocab_size(shoal_corpus_vocab(corpus)) * DIM * sizeof *a) == 0;
+}
+
+static bool stop_at(void *user, const struct shoal_report *report)
+{
+    return report->event != *(const enum shoal_event *)user;
+}
+
+/* Stops at the first report of this event, and goes on from there. */
+static float *train_in_two(struct shoal_train_opts o, enum shoal_event event)
+{
+    o.report = stop_at;
+    o.user = &event;
+    CHECK(shoal_train(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
+    meet();
+    o.report = NULL;
+    o.resume = true;
+    o.every = SHOAL_EVERY_SECONDS;
+    o.every_value = 1e6;
+    return train(&o);
+}
+
+/* The end of an epoch leaves the tables apart unless somebody is to look at them. Who is
+ * stopped by its report does, and knew it only then: what goes on is, to the last bit, what
+ * goes on from a checkpoint for which all gathered beforehand. */
+static void a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables(void)
+{
+    struct shoal_train_opts o = opts_of(SHOAL_SYNC);
+    float *through, *apart, *gathered;
+
+    through = train(&o);
+    o.checkpoint = path_of("gathered");
+    o.every = SHOAL_EVERY_EPOCH;
+    gathered = train_in_two(o, SHOAL_EVENT_CHECKPOINT);
+    o.checkpoint = path_of("apart");
+    o.every = SHOAL_EVERY_SECONDS;
+    o.every_value = 1e6;
+    apart = train_in_two(o, SHOAL_EVENT_EPOCH);
+    CHECK(rank > 0 || (through && apart && gathered));
+    if (through && apart && gathered) {
+        CHECK(same(apart, gathered));
+        CHECK(same(through, gathered) == (size == 1)); /* else it was gathered there too */
+    }
+    free(through);
+    free(apart);
+    free(gathered);
+}
+
+/* ---- TAP ------------------------------------------------------------------------------ */
+
+int main(void)
+{
+    if (!begin_ranks())
+        return 1;
+    make_corpus();
+    PASSES(a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables);
+    shoal_corpus_close(corpus);
+    return end_ranks();
+}
