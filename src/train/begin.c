@@ -186,6 +186,29 @@ static shoal_status begin_plan(struct run *r)
     return st == SHOAL_OK ? kernel_choose(&r->kernel) : st;
 }
 
+static uint64_t words_mark(const shoal_vocab *vocab)
+{
+    uint64_t mark = shoal_vocab_size(vocab);
+
+    for (uint32_t id = 0; id < shoal_vocab_size(vocab); id++) {
+        for (const char *at = shoal_vocab_word(vocab, id); *at; at++)
+            mark = rng_mix(mark ^ (unsigned char)*at);
+        mark = rng_mix(mark + RNG_STEP);
+    }
+    return mark;
+}
+
+/* A row is the same word or feature on every rank, whose files may not be the same. */
+static shoal_status same_data(const struct run *r)
+{
+    const struct shoal_train_opts *o = r->opts;
+
+    if (!o->local_input)
+        return ranks_same(o->ranks, r->from.fingerprint, "data");
+    return r->from.vocab ? ranks_same(o->ranks, words_mark(r->from.vocab), "a vocabulary")
+                         : SHOAL_OK;
+}
+
 /* Where one rank has no room for a replica, nobody has one. */
 static shoal_status begin_tables(struct run *r)
 {
@@ -227,6 +250,8 @@ shoal_status begin(struct run *r)
     bool several = shoal_ranks_size(ranks) > 1;
     shoal_status st = shoal_ranks_agree(ranks, begin_plan(r));
 
+    if (st == SHOAL_OK)
+        st = same_data(r);
     if (st == SHOAL_OK)
         st = begin_tables(r);
     if (st == SHOAL_OK)

@@ -375,6 +375,8 @@ static shoal_status begin(struct net_run *r, bool started)
     r->at.best_loss = INFINITY;
     r->last = r->valid = net_no_figures();
     st = agree(r, prepare(r));
+    if (st == SHOAL_OK)
+        st = ranks_same(o->ranks, r->source->fingerprint, "data");
     if (st == SHOAL_OK && r->comm)
         st = net_ranks_open(&r->with, r->comm, o->patience);
     if (st != SHOAL_OK)

@@ -73,6 +73,22 @@ unsigned ranks_here(const shoal_ranks *r)
     return here ? here : 1;
 }
 
+shoal_status ranks_same(shoal_ranks *r, uint64_t mark, const char *what)
+{
+    uint64_t first = mark;
+    shoal_status st;
+
+    if (shoal_ranks_size(r) == 1)
+        return SHOAL_OK;
+    st = comm_broadcast(r->comm, 0, &first, sizeof first);
+    if (st == SHOAL_EPEER)
+        return st;
+    if (st == SHOAL_OK && first != mark)
+        st = shoal_fail(SHOAL_EINVAL, "train: found %s other than rank 0's, want the same for all",
+                        what);
+    return comm_agree(r->comm, st);
+}
+
 /* ---- a job all work on ---- */
 
 struct job {

@@ -37,6 +37,8 @@ struct position {
 struct comm *ranks_comm(shoal_ranks *r);
 /* Ranks on this host, this one among them; 1 for NULL. */
 unsigned ranks_here(const shoal_ranks *r);
+/* Collective: fails for all where a rank's `mark`, which stands for `what`, is not rank 0's. */
+shoal_status ranks_same(shoal_ranks *r, uint64_t mark, const char *what);
 
 /* ---- errand.c: work on a thread of its own ------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* A run of word vectors on several ranks: where it stops.
+/* A run of word vectors on several ranks: what they learn from, and where they stop.
  * run.sh starts this program several times over; rank 0 prints TAP. */
 #include "train/train.h"
 
@@ -132,6 +132,43 @@ static void a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables(void
     free(gathered);
 }
 
+/* ---- data that is not the same ------------------------------------------------------- */
+
+/* As many words in either, but others. */
+static shoal_corpus *own_corpus(const char *name, const char *prefix)
+{
+    struct shoal_encode_opts encode = shoal_encode_default();
+    const char *path;
+    shoal_corpus *own = NULL;
+    char file[64];
+    const char *text = path_of((snprintf(file, sizeof file, "%s%u", name, rank), file));
+    FILE *f = fopen(text, "w");
+
+    for (unsigned i = 0; f && i < 4000; i++)
+        fprintf(f, "%s%u%c", prefix, i % 40, i % 20 ? ' ' : '\n');
+    CHECK(f && fclose(f) == 0);
+    path = path_of((snprintf(file, sizeof file, "%s%u.shoal", name, rank), file));
+    CHECK_OK(shoal_encode(path, &text, 1, &encode, NULL));
+    CHECK_OK(shoal_corpus_open(&own, path));
+    return own;
+}
+
+static void ranks_whose_rows_are_other_words_are_refused(void)
+{
+    struct shoal_train_opts o = opts_of(SHOAL_ASYNC);
+    shoal_corpus *own = own_corpus("own", rank == 1 ? "b" : "a");
+
+    o.sample = 0;
+    CHECK(shoal_train(&(shoal_vectors *){NULL}, own, &o, NULL) == SHOAL_EINVAL);
+    CHECK(strstr(shoal_error(), "found data other than rank 0's"));
+    o.local_input = true;
+    CHECK(shoal_train(&(shoal_vectors *){NULL}, own, &o, NULL) == SHOAL_EINVAL);
+    CHECK(strstr(shoal_error(), "found a vocabulary other than rank 0's"));
+    CHECK(rank == 1 || strstr(shoal_error(), "rank 1 on "));
+    shoal_corpus_close(own);
+    meet();
+}
+
 /* ---- TAP ------------------------------------------------------------------------------ */
 
 int main(void)
@@ -140,6 +177,8 @@ int main(void)
         return 1;
     make_corpus();
     PASSES(a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables);
+    if (size > 1)
+        PASSES(ranks_whose_rows_are_other_words_are_refused);
     shoal_corpus_close(corpus);
     return end_ranks();
 }
