@@ -256,6 +256,8 @@ static int check_words(const struct train_cmd *cmd)
                      cmd->resume);
     if (changed && !folder && !cmd->resume)
         return usage(verb_of(cmd), "--checkpoint-every does not go without --checkpoint");
+    if (cmd->train.model == SHOAL_LOGREG && cmd->ranks.local_input)
+        return usage(verb_of(cmd), "%s", NO_OWN_ROWS);
     return ranks_check(verb_of(cmd), &cmd->ranks, folder_of(cmd));
 }
 

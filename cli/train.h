@@ -129,6 +129,9 @@ extern const struct verb train_logreg;
 bool job_clicks(const struct job *job); /* whether it trains a click model */
 /* Plans, trains, saves. */
 shoal_status job_run_logreg(struct job *job);
+#define NO_OWN_ROWS                                                                               \
+    "--local-input does not go with logreg, whose features are numbered over all rows; want "     \
+    "inputs that every rank can read"
 /* Text becomes rows in memory; SHOAL_ELIMIT when that is no place for them. */
 shoal_status job_keep_clicks(struct job *job, const char *const *inputs, size_t ninputs);
 /* Text becomes a file of clicks. */

@@ -92,8 +92,7 @@ static shoal_status open_valid(struct job *job)
 static shoal_status check_job(const struct job *job)
 {
     if (job->train.local_input)
-        return shoal_fail(SHOAL_EINVAL, "--local-input does not go with logreg, whose features are "
-                          "numbered over all rows; want one input that every rank can read");
+        return shoal_fail(SHOAL_EINVAL, "%s", NO_OWN_ROWS);
     return SHOAL_OK;
 }
 

@@ -159,6 +159,8 @@ int net_check(const struct verb *verb, const struct net_cmd *cmd)
                      cmd->resume);
     if (cmd->ranks.given.wire && cmd->ranks.wire != SHOAL_WIRE_F32)
         return usage(verb, "--wire bf16 does not go with nets, whose gradients travel as they are");
+    if (cmd->ranks.given.replica && cmd->ranks.replica == SHOAL_REPLICA_BLOCKS)
+        return usage(verb, "--replica blocks does not go with nets, which every rank holds whole");
     if (cmd->ranks.given.local_input)
         return usage(verb, "--local-input does not go with nets: every rank reads all samples");
     code = ranks_check(verb, &cmd->ranks, folder_of(cmd));

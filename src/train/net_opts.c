@@ -66,8 +66,8 @@ shoal_status shoal_net_check(const struct shoal_net_opts *o)
     unsigned ranks = shoal_ranks_size(o->ranks);
 
     if (st == SHOAL_OK && o->servers >= ranks && o->servers > 0 && o->ranks)
-        st = shoal_fail(SHOAL_EINVAL, "train: %u servers among %u ranks, want at least one rank "
-                        "that trains", o->servers, ranks);
+        st = shoal_fail(SHOAL_EINVAL, "train: --servers is %u of %u rank%s, want at least one "
+                        "that trains", o->servers, ranks, ranks == 1 ? "" : "s");
     return st;
 }
 

@@ -193,34 +193,70 @@ uint64_t ranks_bytes(const struct shoal_train_opts *o, const struct table *table
     return ranks > 1 ? store_bytes(tables, n, ranks, &so) : 0;
 }
 
-/* Where whole tables are needed at once there cannot be blocks. */
+/* What needs whole tables at once, so that there cannot be blocks; NULL: nothing. */
+static const char *needs_whole(const struct shoal_train_opts *o)
+{
+    if (o->model == SHOAL_LOGREG)
+        return "logreg";
+    if (o->deterministic)
+        return "--deterministic";
+    if (o->sync == SHOAL_AVERAGE)
+        return "--sync average";
+    if (o->loss == SHOAL_SOFTMAX)
+        return "--loss softmax";
+    return o->nevals > 0 ? "--eval" : o->publish ? "--publish" : NULL;
+}
+
 static bool may_block(const struct shoal_train_opts *o)
 {
-    return shoal_ranks_size(o->ranks) > 1 && !o->deterministic && o->sync != SHOAL_AVERAGE &&
-           o->model != SHOAL_LOGREG && o->loss != SHOAL_SOFTMAX && o->nevals == 0 && !o->publish;
+    return shoal_ranks_size(o->ranks) > 1 && !needs_whole(o);
+}
+
+static shoal_status check_deterministic(const struct shoal_train_opts *o, unsigned ranks)
+{
+    if (o->sync != SHOAL_SYNC)
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks, want --sync sync",
+                          ranks);
+    if (o->loss == SHOAL_SOFTMAX)
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks and --loss softmax, "
+                          "want ns or hs", ranks);
+    if (o->servers > 0)
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --servers %u, whose ranks have "
+                          "no lanes to bring together; want 0", o->servers);
+    if (o->local_input)
+        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --local-input: parts of the "
+                          "input depend on the ranks");
+    return SHOAL_OK;
+}
+
+static shoal_status check_blocks(const struct shoal_train_opts *o, unsigned ranks)
+{
+    if (ranks == 1)
+        return shoal_fail(SHOAL_EINVAL, "train: --replica blocks with 1 rank, want several");
+    if (needs_whole(o))
+        return shoal_fail(SHOAL_EINVAL, "train: --replica blocks with %s, which needs whole tables",
+                          needs_whole(o));
+    return SHOAL_OK;
 }
 
 shoal_status check_ranks(const struct shoal_train_opts *o)
 {
     unsigned ranks = shoal_ranks_size(o->ranks);
+    shoal_status st = SHOAL_OK;
 
     if (o->servers >= ranks && o->servers > 0)
-        return shoal_fail(SHOAL_EINVAL, "train: %u servers among %u ranks, want at least one rank "
-                          "that trains", o->servers, ranks);
-    if (ranks > 1 && o->deterministic && (o->sync != SHOAL_SYNC || o->loss == SHOAL_SOFTMAX))
-        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks, want --sync sync "
-                          "and a loss of ns or hs", ranks);
-    if (ranks > 1 && o->deterministic && o->servers > 0)
-        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --servers %u, whose ranks have "
-                          "no lanes to bring together; want 0", o->servers);
-    if (ranks > 1 && o->deterministic && o->local_input)
-        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --local-input: parts of the "
-                          "input depend on the ranks");
-    if (o->replica == SHOAL_REPLICA_BLOCKS && !may_block(o))
-        return shoal_fail(SHOAL_EINVAL, "train: --replica blocks with %u rank%s, want several, and "
-                          "neither --deterministic, --sync average, --loss softmax, --eval nor "
-                          "--publish", ranks, ranks == 1 ? "" : "s");
-    if (ranks > 1 && o->wire != SHOAL_WIRE_F32 && (o->deterministic || o->sync == SHOAL_AVERAGE))
+        return shoal_fail(SHOAL_EINVAL, "train: --servers is %u of %u rank%s, want at least one "
+                          "that trains", o->servers, ranks, ranks == 1 ? "" : "s");
+    if (ranks > 1 && o->deterministic)
+        st = check_deterministic(o, ranks);
+    if (st == SHOAL_OK && o->replica == SHOAL_REPLICA_BLOCKS)
+        st = check_blocks(o, ranks);
+    if (st != SHOAL_OK || ranks == 1)
+        return st;
+    if (o->servers > 0 && o->sync == SHOAL_AVERAGE)
+        return shoal_fail(SHOAL_EINVAL, "train: --sync average with --servers %u, which would have "
+                          "no rows to keep; want 0", o->servers);
+    if (o->wire != SHOAL_WIRE_F32 && (o->deterministic || o->sync == SHOAL_AVERAGE))
         return shoal_fail(SHOAL_EINVAL, "train: --wire bf16 with --deterministic or --sync average, "
                           "where rows travel as they are; want f32");
     return SHOAL_OK;

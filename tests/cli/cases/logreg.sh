@@ -130,6 +130,7 @@ try shoal train logreg rows.svm -q --bits 12 --valid test.shoal -o x.shoal
 try shoal train logreg rows.shoal -q --bits 12 -o x.shoal
 try shoal train logreg rows.shoal -q --skip-bad 2 -o x.shoal
 try shoal train logreg rows.svm -q --local-input -o x.shoal
+try shoal train logreg rows.svm -q --ranks 2 --local-input -o x.shoal
 try shoal train logreg rows.svm -q --dim 5 -o x.shoal
 try shoal train cbow rows.shoal -q -o x.bin
 try shoal train logreg model.shoal -q -o x.shoal

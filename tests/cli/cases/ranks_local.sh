@@ -20,6 +20,8 @@ for sync in async bounded:1 sync average:2; do
         --sync $sync -q -o x.bin
 done
 for wrong in "--servers 1" "--servers 2 --ranks 2" "--ranks 2 --deterministic" \
+    "--ranks 2 --deterministic --sync sync --loss softmax" "--ranks 2 --replica blocks --loss softmax" \
+    "--ranks 2 --replica blocks --sync average:1" "--ranks 2 --servers 1 --sync average:1" \
     "--ranks 2 --wire bf16 --sync average:1"; do
     try shoal train cbow world.shoal -q -o y.bin $wrong
 done
