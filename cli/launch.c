@@ -130,61 +130,11 @@ static bool is_mpich(const char *path)
     return strstr(name, "mpich") || strstr(name, "hydra") || strcmp(SHOAL_MPI_NAME, "mpich") == 0;
 }
 
-/* Hosts come as a list, or as a file, whose path has a slash. */
-static bool is_file(const char *hosts)
-{
-    return strchr(hosts, '/') != NULL;
-}
-
-static unsigned hosts_count(const char *hosts)
-{
-    unsigned n = 1;
-
-    for (; *hosts; hosts++)
-        n += *hosts == ',';
-    return n;
-}
-
-/* Of a list: how many its hosts take together. */
-static unsigned slots_count(const char *hosts)
-{
-    unsigned n = 0;
-
-    for (; *hosts; hosts += strcspn(hosts, ",") + (strchr(hosts, ',') != NULL)) {
-        unsigned slots;
-
-        n += sscanf(hosts, "%*[^:,]:%u", &slots) == 1 ? slots : 1;
-    }
-    return n;
-}
-
 static unsigned ranks_of(const struct launch_opts *opts)
 {
     if (opts->ranks > 0)
         return opts->ranks;
-    return opts->hosts && !is_file(opts->hosts) ? slots_count(opts->hosts) : 1;
-}
-
-/* "a,b" as "a:3,b:2", so that the hosts share the ranks evenly; where one says
- * itself how many it takes, so do all. For free(). */
-static char *hosts_with_slots(const char *hosts, unsigned ranks)
-{
-    unsigned n = hosts_count(hosts), each = ranks / n, more = ranks % n;
-    bool said = strchr(hosts, ':') != NULL;
-    char *out = console_alloc(strlen(hosts) + 12 * (size_t)n + 1), *to = out;
-
-    for (unsigned i = 0; *hosts; i++) {
-        size_t len = strcspn(hosts, ",");
-        unsigned slots = each + (i < more);
-
-        to += sprintf(to, "%.*s", (int)len, hosts);
-        if (!said)
-            to += sprintf(to, ":%u", slots ? slots : 1);
-        hosts += len;
-        if (*hosts)
-            *to++ = *hosts++;
-    }
-    return out;
+    return opts->hosts ? hosts_room(opts->hosts) : 1;
 }
 
 static void add_hosts(struct command *c, const struct launch_opts *opts, const char *list_flag,
@@ -192,7 +142,7 @@ static void add_hosts(struct command *c, const struct launch_opts *opts, const c
 {
     char *list;
 
-    if (is_file(opts->hosts)) {
+    if (hosts_in_file(opts->hosts)) {
         add_words(c, (const char *const[]){file_flag, opts->hosts, NULL});
         return;
     }
@@ -238,9 +188,10 @@ static void add_openmpi(struct command *c, const struct launch_opts *opts)
         add_words(c, (const char *const[]){"--mca", "oob_tcp_keepalive_time", "2", "--mca",
                                            "oob_tcp_keepalive_intvl", "1", "--mca",
                                            "oob_tcp_keepalive_probes", "3", NULL});
-    } else if ((long)ranks_of(opts) > cores) {
-        add(c, "--oversubscribe");
     }
+    if (opts->hosts ? ranks_of(opts) > hosts_room(opts->hosts) && hosts_in_file(opts->hosts)
+                    : (long)ranks_of(opts) > cores)
+        add(c, "--oversubscribe");
     if (geteuid() == 0) {
         setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
         setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);

@@ -7,7 +7,7 @@
  *     shoal train --ranks 4       launch.c        which command, how often
  *        |  pipes, signals        launch_watch.c  one try, and what it left behind
  *     mpirun -n 4                 launch_said.c   what it prints, less its chatter
- *        |
+ *        |                        launch_hosts.c  where
  *     shoal shoal shoal shoal
  *
  * Who owns what: everything is borrowed for the length of a call.
@@ -52,6 +52,18 @@ struct launch {
 
 /* Gives the exit code. */
 int launch(const struct launch *l);
+
+/* ---- launch_hosts.c ----------------------------------------------------------------- */
+
+/* Whether they are named by a file, not by a list. */
+bool hosts_in_file(const char *hosts);
+/* Ranks that they take together: one each, or as many as stands with them. */
+unsigned hosts_room(const char *hosts);
+/* Of a list: "a,b" as "a:3,b:2", so that the hosts share the ranks evenly; where one says
+ * itself how many it takes, so do all. For free(). */
+char *hosts_with_slots(const char *hosts, unsigned ranks);
+/* False: `why` says what is wrong with them. */
+bool hosts_check(const struct launch_opts *opts, char why[OPT_TEXT]);
 
 /* ---- launch_said.c ------------------------------------------------------------------ */
 

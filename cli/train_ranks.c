@@ -175,6 +175,7 @@ int ranks_check(const struct verb *verb, const struct ranks_opts *opts, const ch
 {
     unsigned launched = launched_size();
     const char *name = opts->launch.hosts ? "hosts" : opts->launch.restarts ? "restarts" : NULL;
+    char why[OPT_TEXT];
 
     if (opts->launch.restarts > 0 && !folder)
         return usage(verb, "--restarts does not go without --checkpoint");
@@ -182,6 +183,8 @@ int ranks_check(const struct verb *verb, const struct ranks_opts *opts, const ch
         return usage(verb, "--%s does not go with ranks that are launched already", name);
     if (launched > 0 && opts->launch.ranks > 0 && opts->launch.ranks != launched)
         return usage(verb, "--ranks is %u, found %u launched", opts->launch.ranks, launched);
+    if (opts->launch.hosts && !hosts_check(&opts->launch, why))
+        return usage(verb, "%s", why);
     return EXIT_DONE;
 }
 

@@ -41,17 +41,22 @@ END
 cp show.openmpi show.mpich
 export SHOAL_MPIRUN=./show.openmpi
 
+printf '# two machines\n\na\nb slots=3\n' >hosts
+printf 'a:2\nb:1\n' >hosts.mpich
+: >none
 echo "the same words, less what is the launcher's:"
 try shoal train cbow world.shoal --ranks 1000 -o x.bin
 try shoal train cbow -qo x.bin --ranks=3 --hosts a,b --cbow-sum --cbow-mean --no-unk -- world.txt
 try shoal train skipgram world.txt --hosts a:2,b:6 --sync bounded:16 --wire bf16 --servers 2 \
     --local-input --silent-after 2m -o x.bin
 try shoal train cbow world.shoal --hosts ./hosts --ranks 8 -o x.bin
+try shoal train cbow world.shoal --hosts ./hosts -o x.bin
 try shoal train --resume run --ranks 1000 --threads 2
 try env OMPI_MCA_btl_tcp_eager_limit=4096 shoal train cbow world.shoal --ranks 2 --hosts a,b -o x.bin
 try env SHOAL_MPIRUN=./show.mpich shoal train cbow world.shoal --ranks 1000 -o x.bin
 try env SHOAL_MPIRUN=./show.mpich shoal train cbow world.shoal --ranks 5 --hosts a,b -o x.bin
 try env SHOAL_MPIRUN=./show.mpich shoal train cbow world.shoal --ranks 5 --hosts ./hosts -o x.bin
+try env SHOAL_MPIRUN=./show.mpich shoal train cbow world.shoal --hosts ./hosts.mpich -o x.bin
 try env SHOAL_MPIRUN=./nowhere.openmpi shoal train cbow world.shoal --ranks 5 -o x.bin
 echo "nothing is launched for one:"
 try shoal train cbow world.shoal --ranks 1 --dim 4 --epochs 1 -q -o x.bin
@@ -69,6 +74,10 @@ try shoal train cbow world.shoal --silent-after 5 -o x.bin
 try shoal train cbow world.shoal --silent-after 5% -o x.bin
 try shoal train cbow world.shoal --ranks 2 --min-count 3 -o x.bin
 try shoal train --ranks 2
+try shoal train cbow world.shoal --hosts a:2 --ranks 3 -o x.bin
+for hosts in '' a,,b 'a b' a:0 a:x :2 a, ./nowhere ./none; do
+    try shoal train cbow world.shoal --hosts "$hosts" --ranks 2 -o x.bin
+done
 
 echo "who was launched already launches nobody:"
 export OMPI_COMM_WORLD_SIZE=2 OMPI_COMM_WORLD_RANK=0
