@@ -1,7 +1,7 @@
 /* file: bytes in and out of the world.
  *
  * What this is: input lists, streams that decompress by content, outputs that
- * appear whole or not at all, and our container of named, checksummed sections.
+ * appear whole or not at all, files that grow by lines, and our container of named, checksummed sections.
  * Who owns what: _open gives a resource that _close ends. A section read from
  * a container points into its mapping and lives until container_close.
  * Threads: one thread at a time per object; a container that was opened may be
@@ -76,6 +76,23 @@ void output_abandon(struct output *o);
 
 /* An unnamed temporary file in dir (NULL: TMPDIR or /tmp), for spooling. */
 shoal_status spool_open(int *fd, const char *dir);
+
+/* ---- journal.c: line by line, to be looked at meanwhile ------------------------------ */
+
+/* A file that grows in place; pipes and devices too. There is never half a line for long:
+ * what cannot be written whole is taken back, and of a file that is gone on with an end
+ * without a newline is dropped. */
+struct journal;
+
+/* Goes on with what is there when `more`, else begins anew. */
+shoal_status journal_open(struct journal **out, const char *path, bool more);
+/* Whole lines, at once and unbuffered. */
+shoal_status journal_add(struct journal *j, const char *text, size_t len);
+/* Bytes of the file; of a pipe or device those added. */
+uint64_t journal_size(const struct journal *j);
+/* Drops what is beyond the first `len` bytes of a file. */
+shoal_status journal_cut(struct journal *j, uint64_t len);
+void journal_close(struct journal *j);
 
 /* ---- container.c: our files ---------------------------------------------------------
  *

@@ -1,26 +1,32 @@
 /* One JSON object a line: first the settings, then one for each report. */
+#include "file/file.h"
 #include "train/profile.h"
 #include "train/train.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct metrics {
-    FILE *file;
-    const char *path;
+    struct journal *file;
     const shoal_eval *const *evals; /* whose scores come; borrowed */
     bool rows; /* not words */
 };
 
 static shoal_status put(struct metrics *m, json_t *line)
 {
-    bool ok = line && json_dumpf(line, m->file, JSON_COMPACT | JSON_REAL_PRECISION(9)) == 0 &&
-              fputc('\n', m->file) != EOF && fflush(m->file) == 0;
+    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    size_t len = text ? strlen(text) : 0;
+    shoal_status st;
 
     json_decref(line);
-    return ok ? SHOAL_OK : shoal_fail_errno(SHOAL_EIO, "%s: writing metrics", m->path);
+    if (!text)
+        return shoal_fail(SHOAL_ENOMEM, "metrics: no memory for a line");
+    text[len] = '\n'; /* in place of its end */
+    st = journal_add(m->file, text, len + 1);
+    free(text);
+    return st;
 }
 
 /* JSON has no number for "not measured". */
@@ -81,15 +87,11 @@ shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *o
     *out = NULL;
     if (!m)
         return SHOAL_ENOMEM;
-    m->path = opts->metrics;
     m->evals = opts->evals;
     m->rows = opts->model == SHOAL_LOGREG;
-    m->file = fopen(opts->metrics, more ? "a" : "w");
-    if (!m->file) {
-        free(m);
-        return shoal_fail_errno(SHOAL_EIO, "%s", opts->metrics);
-    }
-    st = put(m, settings(opts, from, kernel));
+    st = journal_open(&m->file, opts->metrics, more);
+    if (st == SHOAL_OK)
+        st = put(m, settings(opts, from, kernel));
     if (st != SHOAL_OK) {
         metrics_close(m);
         return st;
@@ -191,13 +193,9 @@ shoal_status metrics_open_net(struct metrics **out, const struct shoal_net_opts 
     *out = NULL;
     if (!m)
         return SHOAL_ENOMEM;
-    m->path = opts->metrics;
-    m->file = fopen(opts->metrics, opts->resume ? "a" : "w");
-    if (!m->file) {
-        free(m);
-        return shoal_fail_errno(SHOAL_EIO, "%s", opts->metrics);
-    }
-    st = put(m, net_settings(opts, spec, plan, kernel));
+    st = journal_open(&m->file, opts->metrics, opts->resume);
+    if (st == SHOAL_OK)
+        st = put(m, net_settings(opts, spec, plan, kernel));
     if (st != SHOAL_OK) {
         metrics_close(m);
         return st;
@@ -363,6 +361,6 @@ void metrics_close(struct metrics *m)
 {
     if (!m)
         return;
-    fclose(m->file);
+    journal_close(m->file);
     free(m);
 }

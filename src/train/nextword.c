@@ -267,8 +267,7 @@ void nextword_close(struct nextword *n)
     free(n->sentences);
     free(n->map);
     free(n->prior);
-    if (n->statistics)
-        fclose(n->statistics);
+    journal_close(n->statistics);
 }
 
 /* ---- word accuracy ---- */

@@ -4,8 +4,6 @@
 
 #include "train/net_run.h"
 
-#include <stdio.h>
-
 struct sentence {
     size_t window, word; /* the first of each */
 };
@@ -25,7 +23,8 @@ struct nextword {
     struct net_source source;
     float weight;                 /* of predicted vectors beside counts: words_fit */
     double base1, base5, base10;  /* the commonest words as answers */
-    FILE *statistics;
+    struct journal *statistics;
+    bool resumed; /* what the statistics hold may be of epochs that are to come */
 };
 
 shoal_status nextword_open(struct nextword *n, const shoal_corpus *corpus,

@@ -1,6 +1,9 @@
 /* A file with what each epoch brought: CSV, or a paragraph for people. */
+#include "file/file.h"
 #include "train/nextword.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct column {
@@ -56,9 +59,8 @@ static size_t columns_of(struct column c[COLUMNS], const struct nextword *n,
 
 shoal_status statistics_open(struct nextword *n, bool more)
 {
-    n->statistics = fopen(n->opts->statistics, more ? "a" : "w");
-    return n->statistics ? SHOAL_OK
-                         : shoal_fail_errno(SHOAL_EIO, "%s", n->opts->statistics);
+    n->resumed = more;
+    return journal_open(&n->statistics, n->opts->statistics, more);
 }
 
 static void write_csv(FILE *f, const struct column *c, size_t n, bool head)
@@ -80,17 +82,54 @@ static void write_text(FILE *f, const struct column *c, size_t n)
     fputc('\n', f);
 }
 
+/* A run that was killed may have told of epochs behind its last checkpoint, which come
+ * again now: where the first of them begins in the file, or its end. */
+static shoal_status forget(struct nextword *n, unsigned epoch)
+{
+    const char *path = n->opts->statistics;
+    uint64_t at = 0, size = journal_size(n->statistics);
+    FILE *f = fopen(path, "r");
+    char line[2048];
+    unsigned seen;
+
+    if (!f)
+        return shoal_fail_errno(SHOAL_EIO, "%s", path);
+    while (at < size && fgets(line, sizeof line, f)) {
+        if (sscanf(line, is_csv(path) ? "%u," : "epoch %u", &seen) == 1 && seen >= epoch)
+            break;
+        at += strlen(line);
+    }
+    fclose(f);
+    return at < size ? journal_cut(n->statistics, at) : SHOAL_OK;
+}
+
+static shoal_status add(struct nextword *n, const struct column *c, size_t count)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *f = open_memstream(&text, &len);
+    shoal_status st = SHOAL_OK;
+
+    if (f && is_csv(n->opts->statistics))
+        write_csv(f, c, count, journal_size(n->statistics) == 0);
+    else if (f)
+        write_text(f, c, count);
+    if (!f || fclose(f) != 0)
+        st = shoal_fail(SHOAL_ENOMEM, "%s: no memory for its lines", n->opts->statistics);
+    if (st == SHOAL_OK)
+        st = journal_add(n->statistics, text, len);
+    free(text);
+    return st;
+}
+
 shoal_status statistics_write(struct nextword *n, const struct shoal_net_report *r)
 {
     struct column c[COLUMNS];
     size_t count = columns_of(c, n, r);
-    FILE *f = n->statistics;
+    shoal_status st = SHOAL_OK;
 
-    if (is_csv(n->opts->statistics))
-        write_csv(f, c, count, ftell(f) == 0);
-    else
-        write_text(f, c, count);
-    if (fflush(f) != 0 || ferror(f))
-        return shoal_fail_errno(SHOAL_EIO, "%s: writing statistics", n->opts->statistics);
-    return SHOAL_OK;
+    if (n->resumed && journal_size(n->statistics) > 0)
+        st = forget(n, r->epoch);
+    n->resumed = false;
+    return st == SHOAL_OK ? add(n, c, count) : st;
 }

@@ -168,6 +168,67 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
     shoal_net_close(resumed);
 }
 
+static bool stop_after_an_epoch(void *user, const struct shoal_net_report *r)
+{
+    (void)user;
+    return r->event != SHOAL_EVENT_EPOCH;
+}
+
+/* Of a paragraph, the empty one included. */
+static size_t lines_of_an_epoch(const struct bytes *b)
+{
+    struct bytes first = {.at = b->at};
+    const char *end = memmem(b->at, b->len, "\n\n", 2);
+
+    assert_non_null(end);
+    first.len = (size_t)(end + 2 - b->at);
+    return count_char(&first, '\n');
+}
+
+/* A run that was killed had told of its second epoch, behind its last checkpoint, and begun
+ * to tell of the third. */
+static void statistics_of_a_run_that_goes_on_have_each_epoch_once(void **state)
+{
+    static const char *const names[] = {"again.csv", "again.txt"};
+    static const char *const lost[] = {"2,7,7\n3,7", "epoch 2\n  loss 7\n\nepoch 3\n  lo"};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct shoal_nextword_opts o = opts_of();
+        struct bytes told = {0};
+        shoal_net *none;
+        FILE *f;
+
+        o.asked = 0;
+        o.train.report = stop_after_an_epoch;
+        o.train.checkpoint = scratch_path(i ? "told.text" : "told.csv");
+        o.statistics = scratch_path(names[i]);
+        assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_ESTOP);
+        f = fopen(o.statistics, "a");
+        assert_true(f && fputs(lost[i], f) >= 0 && fclose(f) == 0);
+        o.train.resume = true;
+        o.train.report = NULL;
+        shoal_net_close(train_as(&o, NULL));
+        told = scratch_get(o.statistics);
+        assert_int_equal(count_char(&told, '\n'), i ? 3 * lines_of_an_epoch(&told) : 4);
+        assert_null(memmem(told.at, told.len, " 7\n", 3));
+        assert_null(memmem(told.at, told.len, ",7\n", 3));
+        bytes_fini(&told);
+    }
+}
+
+static void statistics_that_cannot_be_written_end_the_run(void **state)
+{
+    struct shoal_nextword_opts o = opts_of();
+    shoal_net *none;
+
+    (void)state;
+    o.asked = 0;
+    o.statistics = "/dev/full";
+    assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_EIO);
+    assert_string_equal(shoal_error(), "/dev/full: cannot be written: No space left on device");
+}
+
 static void windows_that_cannot_be_are_refused(void **state)
 {
     struct shoal_nextword_opts o = opts_of();
@@ -187,6 +248,8 @@ int main(void)
         cmocka_unit_test(both_cells_beat_the_commonest_words),
         cmocka_unit_test(text_is_continued_by_a_net_from_its_file),
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
+        cmocka_unit_test(statistics_of_a_run_that_goes_on_have_each_epoch_once),
+        cmocka_unit_test(statistics_that_cannot_be_written_end_the_run),
         cmocka_unit_test(windows_that_cannot_be_are_refused),
     };
 
