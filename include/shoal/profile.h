@@ -45,7 +45,7 @@ struct shoal_profile_rank {
 
 /* What limits a run: a name, for programs. */
 #define SHOAL_LIMIT_MAP(X)                                                                         \
-    X(NONE, "none")           /* too short to tell, or no single one */                            \
+    X(NONE, "none")           /* no single one */                                                  \
     X(PROCESSOR, "processor") /* it computes */                                                    \
     X(CORES, "cores")         /* more threads than cores, or other programs on them */             \
     X(THREADS, "threads")     /* threads of a rank wait for each other */                          \
@@ -56,7 +56,8 @@ struct shoal_profile_rank {
     X(OWNERS, "owners")       /* those who merge rows */                                           \
     X(EXCHANGE, "exchange")   /* packing and merging, everywhere */                                \
     X(ROUNDS, "rounds")       /* ranks wait for each other by turns */                             \
-    X(ASIDE, "aside")         /* start, evaluation, checkpoints */
+    X(ASIDE, "aside")         /* start, evaluation, checkpoints */                                 \
+    X(SHORT, "short")         /* the run was too short to tell */
 
 enum shoal_limit {
 #define X(name, text) SHOAL_LIMIT_##name,

@@ -103,9 +103,15 @@ static void say_limit(const struct teller *t, size_t at)
 {
     const struct shoal_measures *m = &cell_best(t->study, at)->m;
 
-    if (strcmp(m->limit, "none") == 0 || (!*m->verdict && !(m->waiting > 0.2)))
+    if (!*m->verdict && !(m->waiting > 0.2))
         return;
     open_line(t);
+    if (strcmp(m->limit, "short") == 0) {
+        say(t, m->verdict);
+        prose_add(t->to, " what limits it: give it more data or --epochs.");
+        close_line(t);
+        return;
+    }
     prose_add(t->to, "What limits it: ");
     if (*m->verdict)
         say(t, m->verdict);
@@ -151,6 +157,26 @@ static void say_cores(const struct teller *t)
     close_line(t);
 }
 
+/* Of many series: what limits the one that gains the least by its workers. */
+static void say_worst(const struct teller *t)
+{
+    struct shoal_study_cell cell;
+    double least = INFINITY;
+    size_t worst = 0;
+
+    for (size_t i = 0; i < t->study->ncells; i++) {
+        size_t last = i;
+
+        if (cell_base(t->study, i) != i || !last_of(t->study, i, &last) || last == i ||
+            !shoal_study_cell(t->study, last, &cell) || !(cell.efficiency < least))
+            continue;
+        least = cell.efficiency;
+        worst = last;
+    }
+    if (isfinite(least))
+        say_limit(t, worst);
+}
+
 /* All that is to be said of a series; of many series only how fast they are. */
 static void say_series(const struct teller *t, size_t base, bool many)
 {
@@ -178,5 +204,7 @@ void findings_say(struct prose *to, const shoal_study *s, bool html)
     for (size_t i = 0; i < s->ncells; i++)
         if (cell_base(s, i) == i)
             say_series(&t, i, series > MANY);
+    if (series > MANY)
+        say_worst(&t);
     say_cores(&t);
 }

@@ -83,6 +83,8 @@ static struct field show_scaling(const struct shoal_study_cell *c)
 
 static struct field show_limit(const struct shoal_study_cell *c)
 {
+    if (strcmp(c->best.limit, "short") == 0)
+        return field_of("too short");
     return field_of(*c->best.limit ? c->best.limit : "-");
 }
 
@@ -134,6 +136,8 @@ static bool column_seen(const shoal_study *s, const struct column *column)
 
     if (column->show == show_scaling)
         return s->opts.scaling == SHOAL_STRONG_AND_WEAK;
+    if (column->show == show_workers || column->show == show_time)
+        return true; /* of what failed, too */
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
         if ((cell.done > 0 || column->show == show_sync || column->show == show_batch) &&
             strcmp(column->show(&cell).text, "-") != 0)

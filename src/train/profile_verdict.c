@@ -372,7 +372,7 @@ void profile_judge(struct shoal_profile *p)
         bool (*applies)(const struct shoal_profile *p);
         void (*say)(struct shoal_profile *p);
     } rules[] = {
-        {SHOAL_LIMIT_NONE, is_short, say_short},
+        {SHOAL_LIMIT_SHORT, is_short, say_short},
         {SHOAL_LIMIT_CORES, is_crowded, say_crowded},
         {SHOAL_LIMIT_ASIDE, is_aside, say_aside},
         {SHOAL_LIMIT_RANK, is_slow_rank, say_slow_rank},

@@ -167,7 +167,7 @@ static void a_short_run_is_not_judged(void **state)
 
     (void)state;
     p.seconds = 0.99;
-    assert_limit(&p, SHOAL_LIMIT_NONE);
+    assert_limit(&p, SHOAL_LIMIT_SHORT);
     assert_says(&p, "1 rank: 0.99 s are too short to tell");
     p.seconds = 1;
     assert_limit(&p, SHOAL_LIMIT_PROCESSOR);

@@ -32,7 +32,8 @@ static shoal_study *open_study(const char *name, const struct shoal_study_opts *
 }
 
 /* What a run of so many seconds leaves in its folder. */
-static void put_metrics(const char *folder, double seconds, const char *verdict)
+static void put_metrics(const char *folder, double seconds, const char *limit,
+                        const char *verdict)
 {
     char path[512];
     FILE *f;
@@ -47,10 +48,10 @@ static void put_metrics(const char *folder, double seconds, const char *verdict)
             seconds, 2 * seconds);
     if (verdict)
         fprintf(f,
-                "{\"event\":\"profile\",\"limit\":\"link\",\"verdict\":\"%s\",\"all\":{"
+                "{\"event\":\"profile\",\"limit\":\"%s\",\"verdict\":\"%s\",\"all\":{"
                 "\"seconds\":10,\"computing\":5,\"communicating\":1,\"waiting\":3,\"other\":1},"
                 "\"per_rank\":[]}\n",
-                verdict);
+                limit, verdict);
     fprintf(f,
             "{\"event\":\"done\",\"progress\":1,\"words\":1000,\"seconds\":%g,\"loss\":2.5,"
             "\"valid_loss\":2.25,\"lr\":0.1,\"memory\":1048576}\n",
@@ -65,7 +66,7 @@ static size_t pass(shoal_study *s, double seconds)
     shoal_status st;
 
     assert_true(shoal_study_next(s, &run, &st));
-    put_metrics(run.folder, seconds, NULL);
+    put_metrics(run.folder, seconds, "link", NULL);
     assert_int_equal(shoal_study_ended(s, run.number, seconds + 1, NULL), SHOAL_OK);
     return run.number;
 }
@@ -289,6 +290,85 @@ static void only_workers_that_ran_are_said_to_share_cores(void **state)
     shoal_study_close(s);
 }
 
+/* Takes the next run, which tells what limited it. */
+static void pass_limited(shoal_study *s, double seconds, const char *limit, const char *verdict)
+{
+    struct shoal_study_run run;
+    shoal_status st;
+
+    assert_true(shoal_study_next(s, &run, &st));
+    put_metrics(run.folder, seconds, limit, verdict);
+    assert_int_equal(shoal_study_ended(s, run.number, seconds, NULL), SHOAL_OK);
+}
+
+static void runs_too_short_to_judge_are_said_to_be(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s;
+    char *table = NULL;
+
+    (void)state;
+    o.repeat = 1;
+    o.nsync = 1;
+    o.nworkers = 2;
+    s = open_study("short", &o);
+    pass_limited(s, 0.5, "short", "1 rank: 0.50 s are too short to tell");
+    pass_limited(s, 0.4, "short", "async, 2 ranks: 0.40 s are too short to tell");
+    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_non_null(strstr(table, "too short\n"));
+    assert_non_null(strstr(table, "2 ranks: 0.40 s are too short to tell what limits it: give it "
+                                  "more data or --epochs."));
+    assert_null(strstr(table, "1 rank: 0.50 s"));
+    free(table);
+    shoal_study_close(s);
+}
+
+static void of_many_series_the_limit_of_the_worst_is_told(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s;
+    char *table = NULL;
+
+    (void)state;
+    o.repeat = 1;
+    o.nsync = 1;
+    o.nworkers = 2;
+    for (o.nbatch = 0; o.nbatch < 5; o.nbatch++)
+        o.batch[o.nbatch] = o.nbatch + 1;
+    s = open_study("many", &o);
+    for (int i = 0; i < 5; i++) {
+        pass_limited(s, 8, "processor", "it computes");
+        pass_limited(s, i == 3 ? 16 : 4, "link", i == 3 ? "the link is full" : "the link is busy");
+    }
+    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_non_null(strstr(table, "What limits it: the link is full"));
+    assert_null(strstr(table, "the link is busy"));
+    free(table);
+    shoal_study_close(s);
+}
+
+static void a_table_of_nothing_but_failures_has_its_cells(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_study_run run;
+    shoal_study *s;
+    shoal_status st;
+    char *table = NULL;
+
+    (void)state;
+    o.repeat = 1;
+    o.nworkers = 1;
+    o.nsync = 0;
+    s = open_study("nothing", &o);
+    assert_true(shoal_study_next(s, &run, &st));
+    assert_int_equal(shoal_study_ended(s, run.number, 1, "no memory"), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_string_equal(table, "workers    time\n      1  failed\n"
+                               "failed: 1 rank, 1 of 1: no memory\n\n");
+    free(table);
+    shoal_study_close(s);
+}
+
 /* ---- the file ---- */
 
 static void a_run_does_not_find_the_metrics_of_one_that_was_killed(void **state)
@@ -300,7 +380,7 @@ static void a_run_does_not_find_the_metrics_of_one_that_was_killed(void **state)
 
     (void)state;
     assert_true(shoal_study_next(s, &run, &st));
-    put_metrics(run.folder, 8, NULL);
+    put_metrics(run.folder, 8, "link", NULL);
     shoal_study_close(s);
     s = open_study("killed", &o);
     assert_true(shoal_study_next(s, &run, &st));
@@ -458,7 +538,7 @@ static void the_page_has_curves_beside_the_ideal(void **state)
     (void)state;
     for (size_t i = 0; i < 12; i++) {
         assert_true(shoal_study_next(s, &run, &st));
-        put_metrics(run.folder, 8, "the link is <full>");
+        put_metrics(run.folder, 8, "link", "the link is <full>");
         assert_int_equal(shoal_study_ended(s, run.number, 9, NULL), SHOAL_OK);
     }
     assert_int_equal(shoal_study_report(s, scratch_path("plots"), NULL), SHOAL_OK);
@@ -570,7 +650,7 @@ static void a_simulation_runs_once_and_its_end_is_the_prediction(void **state)
     text = get(scratch_path("simulated/runs/sim-001-0008/hosts"));
     assert_string_equal(text, "n0\nn1\nn2\nn3\nn4\nn5\nn6\nn7\n");
     free(text);
-    put_metrics(run.folder, 2, "v");
+    put_metrics(run.folder, 2, "link", "v");
     assert_int_equal(shoal_study_simulated(s, &c, 2, NULL), SHOAL_OK);
     assert_true(shoal_study_predict(s, 0, &c, 8, &p));
     assert_string_equal(p.by, "simulated");
@@ -653,6 +733,9 @@ int main(void)
         cmocka_unit_test(the_quickest_run_of_a_cell_counts),
         cmocka_unit_test(a_cell_that_failed_says_why_and_the_rest_go_on),
         cmocka_unit_test(only_workers_that_ran_are_said_to_share_cores),
+        cmocka_unit_test(runs_too_short_to_judge_are_said_to_be),
+        cmocka_unit_test(of_many_series_the_limit_of_the_worst_is_told),
+        cmocka_unit_test(a_table_of_nothing_but_failures_has_its_cells),
         cmocka_unit_test(a_run_does_not_find_the_metrics_of_one_that_was_killed),
         cmocka_unit_test(an_interrupted_study_goes_on_where_it_was),
         cmocka_unit_test(more_repeats_keep_what_is_done),
