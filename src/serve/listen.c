@@ -12,6 +12,7 @@
 #include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -43,7 +44,7 @@ bool address_parse(const char *text, char host[64], char port[8])
         return false;
     snprintf(host, 64, "%.*s", (int)len, text);
     snprintf(port, 8, "%.*s", (int)(end - colon - 1), colon + 1);
-    return strspn(port, "0123456789") == strlen(port);
+    return strspn(port, "0123456789") == strlen(port) && atoi(port) <= UINT16_MAX;
 }
 
 static bool is_loopback(const struct sockaddr *at)

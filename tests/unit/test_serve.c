@@ -344,6 +344,8 @@ static void an_address_to_listen_at_has_a_host_and_a_port(void **state)
     assert_false(address_parse(":80", host, port));
     assert_false(address_parse("a:b", host, port));
     assert_false(address_parse("a:123456", host, port));
+    assert_true(address_parse("a:65535", host, port));
+    assert_false(address_parse("a:65536", host, port));
 }
 
 static void names_of_models_and_files_cannot_climb(void **state)
