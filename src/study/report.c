@@ -41,17 +41,26 @@ static void trace(struct chart *c, const shoal_run *run, enum what what, bool by
     }
 }
 
-static void label_x(struct chart *c, const shoal_run *run, bool by_time)
-{
-    c->x_axis = by_time ? AXIS_SECONDS : AXIS_COUNT;
-    snprintf(c->x_label, sizeof c->x_label, "%s", by_time ? "time" : run->end.unit);
-}
-
 struct runs {
     const shoal_run *const *at;
     const char *const *names;
     size_t n;
 };
+
+/* What all of them count; words, rows and samples together are examples. */
+static const char *unit_of(struct runs runs)
+{
+    for (size_t i = 1; i < runs.n; i++)
+        if (strcmp(runs.at[i]->end.unit, runs.at[0]->end.unit) != 0)
+            return "examples";
+    return runs.at[0]->end.unit;
+}
+
+static void label_x(struct chart *c, const char *unit, bool by_time)
+{
+    c->x_axis = by_time ? AXIS_SECONDS : AXIS_COUNT;
+    snprintf(c->x_label, sizeof c->x_label, "%s", by_time ? "time" : unit);
+}
 
 /* One number of every run; a line of a single run needs no name. */
 static struct chart *draw(struct runs runs, const char *name, const char *title, const char *label,
@@ -61,7 +70,7 @@ static struct chart *draw(struct runs runs, const char *name, const char *title,
 
     if (!c)
         return NULL;
-    label_x(c, runs.at[0], by_time);
+    label_x(c, unit_of(runs), by_time);
     snprintf(c->y_label, sizeof c->y_label, "%s", label);
     c->from_zero = what == WHAT_MEMORY || what == WHAT_LR;
     if (what == WHAT_MEMORY)
@@ -79,7 +88,7 @@ static struct chart *draw_losses(const shoal_run *run, const char *name, const c
 
     if (!c)
         return NULL;
-    label_x(c, run, by_time);
+    label_x(c, run->end.unit, by_time);
     snprintf(c->y_label, sizeof c->y_label, "loss");
     trace(c, run, WHAT_LOSS, by_time, "training");
     trace(c, run, WHAT_HELD, by_time, "held out");
@@ -90,7 +99,7 @@ static void draw_loss(struct album *a, struct runs runs)
 {
     char against[64];
 
-    snprintf(against, sizeof against, "Loss against %s", runs.at[0]->end.unit);
+    snprintf(against, sizeof against, "Loss against %s", unit_of(runs));
     if (runs.n == 1) {
         album_chart(a, draw_losses(runs.at[0], "loss-time", "Loss against time", true), 1);
         album_chart(a, draw_losses(runs.at[0], "loss-units", against, false), 1);
@@ -100,28 +109,38 @@ static void draw_loss(struct album *a, struct runs runs)
                 1);
     album_chart(a, draw(runs, "held-time", "Held-out loss against time", "loss", WHAT_HELD, true),
                 1);
-    snprintf(against, sizeof against, "Training loss against %s", runs.at[0]->end.unit);
+    snprintf(against, sizeof against, "Training loss against %s", unit_of(runs));
     album_chart(a, draw(runs, "loss-units", against, "loss", WHAT_LOSS, false), 1);
-    snprintf(against, sizeof against, "Held-out loss against %s", runs.at[0]->end.unit);
+    snprintf(against, sizeof against, "Held-out loss against %s", unit_of(runs));
     album_chart(a, draw(runs, "held-units", against, "loss", WHAT_HELD, false), 1);
 }
 
-static const char *quality_name(struct runs runs)
+/* Where each measures its own, both are named. */
+static const char *quality_name(char name[96], struct runs runs)
 {
-    for (size_t i = 0; i < runs.n; i++)
-        if (*runs.at[i]->end.quality_name)
-            return runs.at[i]->end.quality_name;
-    return "quality";
+    size_t len = 0;
+
+    name[0] = '\0';
+    for (size_t i = 0; i < runs.n; i++) {
+        const char *one = runs.at[i]->end.quality_name;
+
+        if (!*one || strstr(name, one))
+            continue;
+        len += (size_t)snprintf(name + len, 96 - len, "%s%s", len ? ", " : "", one);
+        if (len >= 96)
+            break;
+    }
+    return *name ? name : "quality";
 }
 
 static void draw_quality(struct album *a, struct runs runs)
 {
-    const char *name = quality_name(runs);
-    char title[96];
+    char names[96], title[160];
+    const char *name = quality_name(names, runs);
 
     snprintf(title, sizeof title, "Quality (%s) against time", name);
     album_chart(a, draw(runs, "quality-time", title, name, WHAT_QUALITY, true), 1);
-    snprintf(title, sizeof title, "Quality (%s) against %s", name, runs.at[0]->end.unit);
+    snprintf(title, sizeof title, "Quality (%s) against %s", name, unit_of(runs));
     album_chart(a, draw(runs, "quality-units", title, name, WHAT_QUALITY, false), 1);
 }
 
@@ -150,8 +169,8 @@ static struct chart *draw_rate(struct runs runs)
 
     if (!c)
         return NULL;
-    label_x(c, runs.at[0], true);
-    snprintf(c->y_label, sizeof c->y_label, "%s per second", runs.at[0]->end.unit);
+    label_x(c, unit_of(runs), true);
+    snprintf(c->y_label, sizeof c->y_label, "%s per second", unit_of(runs));
     c->y_axis = AXIS_COUNT;
     c->from_zero = true;
     for (size_t i = 0; i < runs.n; i++)
@@ -167,9 +186,9 @@ void report_runs(struct album *a, const shoal_run *const *runs, const char *cons
     draw_loss(a, all);
     draw_quality(a, all);
     album_chart(a, draw_rate(all), 1);
-    snprintf(title, sizeof title, "Learning rate against %s", runs[0]->end.unit);
+    snprintf(title, sizeof title, "Learning rate against %s", unit_of(all));
     album_chart(a, draw(all, "lr", title, "learning rate", WHAT_LR, false), 1);
-    snprintf(title, sizeof title, "Norm of the gradient against %s", runs[0]->end.unit);
+    snprintf(title, sizeof title, "Norm of the gradient against %s", unit_of(all));
     album_chart(a, draw(all, "gradient", title, "norm", WHAT_GRADIENT, false), 1);
     album_chart(a, draw(all, "memory", "Memory against time", "memory", WHAT_MEMORY, true), 2);
 }

@@ -325,6 +325,27 @@ static void a_report_draws_what_was_measured(void **state)
     free(page);
 }
 
+static void runs_of_other_models_share_charts_of_examples(void **state)
+{
+    const char *texts[] = {
+        "{\"event\":\"settings\",\"net\":\"mlp inputs=2\"}\n"
+        "{\"event\":\"epoch\",\"progress\":0.5,\"samples\":4,\"seconds\":1,\"train\":{\"loss\":1},"
+        "\"valid\":{\"loss\":2,\"accuracy\":0.5}}\n"
+        "{\"event\":\"done\",\"progress\":1,\"samples\":9,\"seconds\":2,\"train\":{\"loss\":1},"
+        "\"valid\":{\"loss\":2,\"accuracy\":0.75}}\n",
+        "{\"event\":\"settings\",\"model\":\"logreg\"}\n"
+        "{\"event\":\"look\",\"progress\":0.5,\"rows\":9,\"seconds\":2,\"loss\":1,"
+        "\"valid_loss\":0.4,\"held\":{\"log_loss\":0.4,\"auc\":0.8}}\n"};
+    char *page = report_of(texts, 2, NULL);
+
+    (void)state;
+    assert_non_null(strstr(page, "Quality (accuracy, AUC) against examples"));
+    assert_non_null(strstr(page, "Training loss against examples"));
+    assert_non_null(strstr(page, "examples per second"));
+    assert_null(strstr(page, "against samples"));
+    free(page);
+}
+
 static void a_loss_that_was_reported_once_went_nowhere(void **state)
 {
     const char *texts[] = {SETTINGS WORDS("epoch", "1", "1000", "2", "3", "2.5")
@@ -515,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_single_value_has_an_axis_too),
         cmocka_unit_test(workers_double_along_a_logarithmic_axis),
         cmocka_unit_test(a_report_draws_what_was_measured),
+        cmocka_unit_test(runs_of_other_models_share_charts_of_examples),
         cmocka_unit_test(a_loss_that_was_reported_once_went_nowhere),
         cmocka_unit_test(a_report_asks_for_nothing_else),
         cmocka_unit_test(words_of_others_cannot_become_markup),
