@@ -288,16 +288,18 @@ static struct command command_of(const struct launch *l, bool resume)
 
 /* ---- Tries ----------------------------------------------------------------------------------- */
 
-/* MPICH gives the bare number of the signal by which a rank ended. Where ranks
- * said why they fail, that signal was only the launcher's way to end the rest.
- * Open MPI has numbers beyond all signals for hosts out of reach. */
+/* What the ranks said goes before what the launcher gives: the code of whichever rank it saw
+ * end first, the signal by which it ended the rest, or that by which we ended it. MPICH gives
+ * the bare number of a signal; Open MPI has numbers beyond all signals for hosts out of reach. */
 static int code_of(int code, const struct said *said)
 {
+    int told = said_code(said);
+
+    if (code != EXIT_DONE && told != EXIT_DONE)
+        return told;
     if (is_mpich(launcher()) && code > EXIT_PEER && code < 32)
-        code += EXIT_SIGNAL;
-    if (code > EXIT_SIGNAL && (said->failures.len > 0 || code > EXIT_SIGNAL + SIGRTMAX))
-        code = EXIT_PEER;
-    return code;
+        return code + EXIT_SIGNAL;
+    return code > EXIT_SIGNAL + SIGRTMAX ? EXIT_PEER : code;
 }
 
 /* A failure that the ranks agreed on would only come again. */

@@ -99,6 +99,9 @@ void said_read(struct said_stream *s);
 void said_flush(struct said_stream *s);
 /* Closes the pipe and leaves no line unfinished. */
 void said_close(struct said_stream *s);
+/* The exit code that goes with what the ranks said; EXIT_DONE: they said nothing. A failure of
+ * their own goes before that of another, which the rest have only lost. */
+int said_code(const struct said *said);
 /* What became of the job, in half a sentence without a full stop. */
 void said_reason(char reason[OPT_TEXT], const struct said *said, int code);
 /* Prints what was kept: the failures, or else what the launcher said. */

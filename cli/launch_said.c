@@ -204,6 +204,45 @@ static bool were_stopped(const struct said *said)
     return begins(said->failures.at, "shoal: stopped ");
 }
 
+/* By the sentences that go with SHOAL_EPEER. */
+static bool is_of_another(const char *line)
+{
+    static const char *const known[] = {
+        "shoal: stopped ",
+        "shoal: mpi: sending to rank ",
+        "shoal: mpi: receiving from rank ",
+        "shoal: mpi: looking for messages: ",
+    };
+    double seconds;
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (begins(line, known[i]))
+            return true;
+    return sscanf(line, "shoal: rank %*u on %*s silent for %lf s", &seconds) == 1;
+}
+
+static int code_of_line(const char *line)
+{
+    if (begins(line, "shoal: the last good checkpoint is "))
+        return EXIT_DONE; /* what is left, whatever it was */
+    if (is_of_another(line))
+        return EXIT_PEER;
+    return begins(line, "shoal: ") ? EXIT_FAILED : EXIT_USAGE;
+}
+
+int said_code(const struct said *said)
+{
+    int code = EXIT_DONE;
+
+    for (const char *line = said->failures.at; *line; line += strcspn(line, "\n") + 1) {
+        int own = code_of_line(line);
+
+        if (code == EXIT_DONE || (code == EXIT_PEER && own != EXIT_DONE))
+            code = own;
+    }
+    return code;
+}
+
 void said_reason(char reason[OPT_TEXT], const struct said *said, int code)
 {
     const char *ours = find(&said->failures, "shoal: ");

@@ -110,6 +110,27 @@ exit 3
 END
 SHOAL_MPIRUN=./late.openmpi
 try shoal train cbow world.shoal --ranks 2 -o x.bin
+echo "what they said goes before how the launcher ended, and a failure of one's own before the rest:"
+fake said.openmpi <<'END'
+cat said.txt >&2
+exit "$(cat code.txt)"
+END
+SHOAL_MPIRUN=./said.openmpi
+# says CODE LINE...: a launcher that ends so after ranks said this
+says()
+{
+    echo "$1" >code.txt
+    shift
+    printf 'shoal%s\n' "$@" >said.txt
+    try shoal train cbow world.shoal --ranks 2 -q --checkpoint three --restarts 1 -o x.bin
+}
+says 137 ": in.txt: no such file"
+says 3 ": rank 1 on n1: in.txt: no such file"
+says 143 " train cbow: --ranks is 3, found 2 launched"
+says 3 ": rank 1 on n1 silent for 10 s (its last round was 5)" ": disk full"
+says 1 ": rank 1 on n1 silent for 2.5 s (its last round was 5)" ": the last good checkpoint is c, at 5.0 %"
+says 143 ": mpi: sending to rank 1: broken"
+rm said.txt code.txt
 fake die.openmpi <<'END'
 rule=--------------------------------------------------------------------------
 printf '%s\n' $rule "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 9 \
