@@ -10,7 +10,7 @@
 
 enum {
     STALE_MOST = 1000000,
-    HEAR_OUT_S = 3, /* for the rank that speaks to say its sentence */
+    HEAR_OUT_S = 15, /* for the rank that speaks to say its sentence, on a busy machine too */
 };
 
 /* ---- Values of its own ------------------------------------------------------------- */
