@@ -95,7 +95,7 @@ echo "a slow pipe is answered line by line:"
 ask()
 {
     mkfifo rows answers
-    timeout 60 shoal predict "$1" - <rows >answers &
+    timeout 600 shoal predict "$1" - <rows >answers &
     exec 3>rows 4<answers
     while IFS= read -r row; do
         printf '%s\n' "$row" >&3

@@ -43,21 +43,22 @@ rank()
 }
 
 # upset SIGNAL RANK COMMAND...: once the run is at work and has a checkpoint. The
-# rank `all` is the command itself.
+# rank `all` is the command itself. A run that was over before is begun again.
 upset()
 {
     signal=$1 who=$2
     shift 2
-    rm -rf run m.jsonl
-    "$@" &
-    until ls run/checkpoint-*.shoal >/dev/null 2>&1 || ! kill -0 $! 2>/dev/null; do
-        sleep 0.05
+    for again in $(seq 20); do
+        rm -rf run m.jsonl
+        "$@" &
+        until ls run/checkpoint-*.shoal >/dev/null 2>&1 || ! kill -0 $! 2>/dev/null; do
+            sleep 0.05
+        done
+        target=$!
+        [ "$who" = all ] || target=$(rank "$who")
+        [ -n "$target" ] && kill -"$signal" "$target" 2>/dev/null && break
+        wait $!
     done
-    if [ "$who" = all ]; then
-        kill -"$signal" $!
-    else
-        kill -"$signal" "$(rank "$who")"
-    fi
     wait $!
 }
 
@@ -90,10 +91,10 @@ echo "a rank is killed:"
 try calm upset KILL 1 shoal train cbow world.shoal --ranks 3 $long -o x.bin
 left
 echo "and started again:"
-try calm upset KILL 1 shoal train cbow world.shoal --ranks 3 $long --checkpoint-every 1% --epochs 400 \
+try calm upset KILL 1 shoal train cbow world.shoal --ranks 3 $long --checkpoint-every 4% --epochs 50 \
     --restarts 1 -o y.bin
 left
 ls y.bin
 echo "a rank falls silent:"
-try calm upset STOP 1 shoal train cbow world.shoal --ranks 3 $long --silent-after 2s -o x.bin
+try calm upset STOP 1 shoal train cbow world.shoal --ranks 3 $long --silent-after 8s -o x.bin
 left

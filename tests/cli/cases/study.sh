@@ -63,14 +63,9 @@ while [ ! -e half/runs/cell-002-001/log.txt ]; do sleep 0.05; done
 run=$(pgrep -P $study)
 kill -KILL $study
 wait $study 2>/dev/null
-for i in $(seq 100); do # its run is killed with it, which needs a moment
-    [ -z "$(readlink "/proc/$run/cwd")" ] && break
-    sleep 0.1
-done
-readlink "/proc/$run/cwd" && kill -KILL "$run"
+while [ -n "$(readlink "/proc/$run/cwd")" ]; do sleep 0.05; done # its run is killed with it
 rm held.txt
 cp world.txt held.txt
-sleep 0.1
 shoal study cbow held.txt --kind threads --workers 1,2 --repeat 1 --epochs 1 -q -o half -- $quick \
     --deterministic
 losses() { sed -n 's/^ *"\(loss\|units\)": \([0-9.]*\),*$/\1 \2/p' "$1/study.json" | sort -u; }
@@ -114,11 +109,7 @@ kill -TERM $study
 wait $study
 echo "[exit $?]"
 trainer=$(cat trainer.pid)
-for i in 1 2 3 4 5 6 7 8 9 10; do # what was killed needs a moment to be gone
-    [ -z "$(readlink "/proc/$trainer/cwd")" ] && break
-    sleep 0.1
-done
-readlink "/proc/$trainer/cwd" && kill -KILL "$trainer"
+while [ -n "$(readlink "/proc/$trainer/cwd")" ]; do sleep 0.05; done # killed, it needs a moment
 
 echo "usage:"
 try shoal study cbow world.txt --workers 2,1 -o u

@@ -45,11 +45,11 @@ stopped()
     ls "$name.shoal.metrics.jsonl"
 }
 
-watched words cbow world.txt --dim 4 --epochs 10000
+watched words cbow world.txt --dim 4 --epochs 100000
 stopped
-watched clicks logreg clicks.tsv --epochs 10000
+watched clicks logreg clicks.tsv --epochs 100000
 stopped
-watched net mlp spiral.csv --epochs 60000
+watched net mlp spiral.csv --epochs 1000000
 ask "${url}other"
 ask "$url" POST
 ask "$url" HEAD
