@@ -311,11 +311,9 @@ static void every_rank_is_timed_from_its_own_beginning(void)
     CHECK(b.all.bytes_out + 4096 > a.all.bytes_out / 2);
 }
 
-/* Whoever sleeps is waited for, and rank 0, which all waits go through, sees it. The
- * others may themselves be late by most of the time that it sleeps. */
-static void the_rank_that_is_late_is_the_one_waited_for(void)
+/* Whoever sleeps is waited for, and rank 0, which all waits go through, sees it. */
+static bool last_was_waited_for(struct comm *c)
 {
-    struct comm *c = ranks_comm(ranks);
     struct comm_peer_stats before = comm_peer_stats(c, size - 1);
     struct comm_stats from = comm_stats(c), to;
 
@@ -326,11 +324,23 @@ static void the_rank_that_is_late_is_the_one_waited_for(void)
     to = comm_stats(c);
     CHECK(to.handled - from.handled <= to.waited - from.waited);
     if (rank == size - 1)
-        return;
+        return true;
     CHECK(to.waits > from.waits);
-    CHECK(to.waited - to.handled - (from.waited - from.handled) > 0.05);
-    if (rank == 0)
-        CHECK(comm_peer_stats(c, size - 1).awaited - before.awaited > 0.05);
+    return to.waited - to.handled - (from.waited - from.handled) > 0.05 &&
+           (rank > 0 || comm_peer_stats(c, size - 1).awaited - before.awaited > 0.05);
+}
+
+/* Where a busy machine made the others as late, once more. */
+static void the_rank_that_is_late_is_the_one_waited_for(void)
+{
+    struct comm *c = ranks_comm(ranks);
+    double missed = 1;
+
+    for (unsigned i = 0; i < 20 && missed > 0; i++) {
+        missed = !last_was_waited_for(c);
+        CHECK_OK(comm_max(c, &missed, 1));
+    }
+    CHECK(missed <= 0);
 }
 
 /* ---- TAP ------------------------------------------------------------------------------- */
