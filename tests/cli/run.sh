@@ -28,10 +28,13 @@ trap 'exit 130' INT TERM
 mkdir "$room/bin"
 ln -s "$binary" "$room/bin/shoal"
 
-# What no two runs share: the time taken, the rate, what the machine has free.
+# What no two runs share: the time taken, the rate, what the machine has free, and the line by
+# which work that takes ten seconds says how far it is.
 normalise()
 {
     sed -E \
+        -e '/^[a-z]+  +[0-9]+%(  .*\/s(  [0-9:]+ left)?)?$/d' \
+        -e '/^took /!{ /^[a-z]+  +[0-9][0-9.,]* [A-Za-z]+  [0-9.]+ .*\/s$/d; }' \
         -e '/^took /s/[0-9.]+ [KMGT]?i?B\/s/RATE/' \
         -e '/^took /s/ *[0-9][0-9.:]*( s)?/ TIME/g' \
         -e '/^(memory|disk) /s/[0-9.]+ [KMGTPE]?i?B free/SOME free/'
