@@ -550,7 +550,8 @@ shoal_status push_due(struct store *s)
     shoal_status st;
 
     s->held = false;
-    s->first = s->first_row = 0;
+    s->first = 0;
+    s->first_row = 0;
     st = push_stage(s, first, row, ALWAYS);
     for (size_t i = 1; i < all && st == SHOAL_OK; i++)
         st = push_stage(s, (first + i) % all, 0, ALWAYS);

@@ -166,7 +166,8 @@ struct store {
     struct store_times times; /* but held */
     bool held;                /* rows stayed behind in this step, */
     uint32_t held_row;        /* this one first */
-    uint32_t first, first_row; /* the stage that the next step begins with, and where */
+    size_t first;             /* the stage that the next step begins with, */
+    uint32_t first_row;       /* and the row */
     uint64_t steps, held_steps;
 };
 
