@@ -243,7 +243,7 @@ static shoal_status show(struct console *c, const shoal_study *study, const stru
                          const struct shoal_cluster *cluster)
 {
     char *table = NULL, *predicted = NULL;
-    shoal_status st = shoal_study_table(&table, study);
+    shoal_status st = shoal_study_table(&table, study, console_columns(c));
 
     if (st == SHOAL_OK)
         st = shoal_study_report(study, cmd->plots, cluster);

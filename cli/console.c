@@ -221,14 +221,25 @@ struct number number_rate(double per_second, const char *unit)
 
 /* ---- Progress ------------------------------------------------------------------------ */
 
+static size_t columns_of(FILE *screen)
+{
+    struct winsize size;
+
+    return ioctl(fileno(screen), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 size_t screen_columns(void)
 {
     const char *given = getenv(SCREEN_VARIABLE);
-    struct winsize size;
 
     if (!is_screen(stderr))
         return given ? (size_t)strtoul(given, NULL, 10) : 0;
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    return columns_of(stderr);
+}
+
+size_t console_columns(const struct console *c)
+{
+    return c->reports && is_screen(c->reports) ? columns_of(c->reports) : 0;
 }
 
 /* " 42%  118 MiB/s  0:12 left" */

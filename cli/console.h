@@ -68,6 +68,9 @@ void console_log(struct console *c, enum style style, const char *fmt, ...)
  * exit code. */
 int console_finish(struct console *c, shoal_status status);
 
+/* Columns of the screen that reports go to; 0: they go elsewhere. */
+size_t console_columns(const struct console *c);
+
 /* Seconds since console_init. */
 double console_seconds(const struct console *c);
 

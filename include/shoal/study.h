@@ -154,8 +154,9 @@ struct shoal_study_cell {
 SHOAL_API size_t shoal_study_cells(const shoal_study *study);
 /* False when there is no such cell; strings live as long as the study. */
 SHOAL_API bool shoal_study_cell(const shoal_study *study, size_t i, struct shoal_study_cell *cell);
-/* The table for a terminal, for free(). */
-SHOAL_API shoal_status shoal_study_table(char **text, const shoal_study *study);
+/* The table for a terminal, for free(); one of `width` characters gets it in several
+ * parts where a row is longer. 0: whole. */
+SHOAL_API shoal_status shoal_study_table(char **text, const shoal_study *study, size_t width);
 
 /* ---- Beyond this machine ----------------------------------------------------------
  * What a study measured on one worker and on several, carried over to more of them on

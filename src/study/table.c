@@ -104,7 +104,10 @@ static const struct column columns[] = {
     {"limit", true, show_limit},
 };
 
-enum { COLUMNS = sizeof columns / sizeof *columns };
+enum {
+    COLUMNS = sizeof columns / sizeof *columns,
+    KEYS = 4, /* the first say which cell it is */
+};
 
 /* The first cell that came to something tells how things are called. */
 static struct shoal_measures example_of(const shoal_study *s)
@@ -148,9 +151,9 @@ static bool column_seen(const shoal_study *s, const struct column *column)
 /* What identifies a cell is shown of one that failed too. */
 static struct field cell_field(const struct column *column, const struct shoal_study_cell *cell)
 {
-    if (cell->done > 0 || column < &columns[4])
+    if (cell->done > 0 || column < &columns[KEYS])
         return column->show(cell);
-    return field_of(cell->failed > 0 && column == &columns[4] ? "failed" : "-");
+    return field_of(cell->failed > 0 && column == &columns[KEYS] ? "failed" : "-");
 }
 
 /* ---- for a terminal ---- */
@@ -174,17 +177,63 @@ static void add_padded(struct prose *t, const char *word, size_t width, bool lef
     prose_add(t, left ? "%-*s  " : "%*s  ", (int)width, word);
 }
 
+/* A block of the table: what a cell is, and the columns that are as many as fit. */
+struct part {
+    size_t from, to;
+};
+
+static bool in_part(const shoal_study *s, const struct part *p, size_t k)
+{
+    return (k < KEYS || (k >= p->from && k < p->to)) && column_seen(s, &columns[k]);
+}
+
+/* One at least. */
+static struct part part_from(const shoal_study *s, const struct shoal_measures *m, size_t from,
+                             size_t room)
+{
+    struct part p = {.from = from, .to = from};
+    size_t width = 0;
+
+    for (size_t k = 0; k < KEYS; k++)
+        width += in_part(s, &p, k) ? width_of(s, &columns[k], m) + 2 : 0;
+    for (bool any = false; p.to < COLUMNS; p.to++) {
+        size_t more = column_seen(s, &columns[p.to]) ? width_of(s, &columns[p.to], m) : 0;
+
+        if (any && room > 0 && width + more > room)
+            break;
+        any |= more > 0;
+        width += more > 0 ? more + 2 : 0;
+    }
+    return p;
+}
+
 /* cell NULL: the heads. */
 static void text_row(struct prose *t, const shoal_study *s, const struct shoal_measures *m,
-                     const struct shoal_study_cell *cell)
+                     const struct part *p, const struct shoal_study_cell *cell)
 {
     for (size_t k = 0; k < COLUMNS; k++)
-        if (column_seen(s, &columns[k]))
+        if (in_part(s, p, k))
             add_padded(t, (cell ? cell_field(&columns[k], cell) : head_of(&columns[k], m)).text,
                        width_of(s, &columns[k], m), columns[k].word);
     while (t->bytes.len > 0 && t->bytes.at[t->bytes.len - 1] == ' ')
         t->bytes.len--;
     prose_add(t, "\n");
+}
+
+static void text_rows(struct prose *t, const shoal_study *s, size_t room)
+{
+    struct shoal_measures m = example_of(s);
+    struct shoal_study_cell cell;
+    struct part p = {.to = KEYS};
+
+    while (p.to < COLUMNS) {
+        p = part_from(s, &m, p.to, room);
+        if (p.from > KEYS)
+            prose_add(t, "\n");
+        text_row(t, s, &m, &p, NULL);
+        for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
+            text_row(t, s, &m, &p, &cell);
+    }
 }
 
 static void text_failures(struct prose *t, const shoal_study *s)
@@ -201,16 +250,12 @@ static void text_failures(struct prose *t, const shoal_study *s)
     }
 }
 
-shoal_status shoal_study_table(char **text, const shoal_study *s)
+shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
 {
-    struct shoal_measures m = example_of(s);
-    struct shoal_study_cell cell;
     struct prose t = {0};
 
     *text = NULL;
-    text_row(&t, s, &m, NULL);
-    for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
-        text_row(&t, s, &m, &cell);
+    text_rows(&t, s, width);
     text_failures(&t, s);
     prose_add(&t, "\n");
     findings_say(&t, s, false);

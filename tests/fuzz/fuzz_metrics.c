@@ -39,7 +39,7 @@ static void check_study(const char *text, size_t size)
         require(shoal_study_cells(study) > 0);
         for (size_t i = 0; shoal_study_cell(study, i, &cell); i++)
             require(cell.done + cell.failed <= study->opts.repeat);
-        require(shoal_study_table(&table, study) == SHOAL_OK);
+        require(shoal_study_table(&table, study, 0) == SHOAL_OK);
     } else {
         require(study == NULL && *shoal_error() != '\0');
     }

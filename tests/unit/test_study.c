@@ -257,9 +257,38 @@ static void a_cell_that_failed_says_why_and_the_rest_go_on(void **state)
     assert_int_equal(cell_at(s, 2).failed, 1);
     assert_non_null(strstr(cell_at(s, 2).failure, "metrics.jsonl"));
     assert_true(isnan(cell_at(s, 1).speedup));
-    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
     assert_non_null(strstr(table, "failed: 2 ranks, async, 1 of 2: no memory"));
     free(table);
+    shoal_study_close(s);
+}
+
+/* Every line up to the empty one behind the last part of the table. */
+static void a_narrow_screen_gets_the_table_in_parts(void **state)
+{
+    struct shoal_study_opts o = small();
+    shoal_study *s = open_study("narrow", &o);
+    char *whole = NULL, *parts = NULL;
+    size_t heads = 0;
+
+    (void)state;
+    pass(s, 8);
+    pass(s, 4);
+    assert_int_equal(shoal_study_table(&whole, s, 0), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&parts, s, 44), SHOAL_OK);
+    assert_true(strcspn(whole, "\n") > 44);
+    for (const char *at = parts; strncmp(at, "workers", 7) == 0; at += strspn(at, "\n")) {
+        heads++;
+        for (; *at != '\n'; at += strcspn(at, "\n") + 1)
+            assert_true(strcspn(at, "\n") <= 44);
+    }
+    assert_true(heads > 1);
+    /* nothing is left out: every head of the whole stands in some part */
+    for (char *save, *word = strtok_r(whole, " \n", &save); word && strcmp(word, "1") != 0;
+         word = strtok_r(NULL, " \n", &save))
+        assert_non_null(strstr(parts, word));
+    free(whole);
+    free(parts);
     shoal_study_close(s);
 }
 
@@ -283,7 +312,7 @@ static void only_workers_that_ran_are_said_to_share_cores(void **state)
     pass(s, 4);
     assert_true(shoal_study_next(s, &run, &st));
     assert_int_equal(shoal_study_ended(s, run.number, 1, "no memory"), SHOAL_OK);
-    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
     assert_non_null(strstr(table, "100000 workers shared"));
     assert_null(strstr(table, "200000 workers shared"));
     free(table);
@@ -314,7 +343,7 @@ static void runs_too_short_to_judge_are_said_to_be(void **state)
     s = open_study("short", &o);
     pass_limited(s, 0.5, "short", "1 rank: 0.50 s are too short to tell");
     pass_limited(s, 0.4, "short", "async, 2 ranks: 0.40 s are too short to tell");
-    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
     assert_non_null(strstr(table, "too short\n"));
     assert_non_null(strstr(table, "2 ranks: 0.40 s are too short to tell what limits it: give it "
                                   "more data or --epochs."));
@@ -340,7 +369,7 @@ static void of_many_series_the_limit_of_the_worst_is_told(void **state)
         pass_limited(s, 8, "processor", "it computes");
         pass_limited(s, i == 3 ? 16 : 4, "link", i == 3 ? "the link is full" : "the link is busy");
     }
-    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
     assert_non_null(strstr(table, "What limits it: the link is full"));
     assert_null(strstr(table, "the link is busy"));
     free(table);
@@ -362,7 +391,7 @@ static void a_table_of_nothing_but_failures_has_its_cells(void **state)
     s = open_study("nothing", &o);
     assert_true(shoal_study_next(s, &run, &st));
     assert_int_equal(shoal_study_ended(s, run.number, 1, "no memory"), SHOAL_OK);
-    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
     assert_string_equal(table, "workers    time\n      1  failed\n"
                                "failed: 1 rank, 1 of 1: no memory\n\n");
     free(table);
@@ -515,7 +544,7 @@ static void the_table_leaves_out_what_nobody_measured(void **state)
     (void)state;
     for (size_t i = 0; i < 12; i++)
         pass(s, i % 3 == 0 ? 8 : 4);
-    assert_int_equal(shoal_study_table(&table, s), SHOAL_OK);
+    assert_int_equal(shoal_study_table(&table, s, 0), SHOAL_OK);
     assert_memory_equal(table, "workers  sync      time  spread  words/s  speedup  efficiency", 61);
     assert_null(strstr(table, "batch "));
     assert_null(strstr(table, "quality"));
@@ -732,6 +761,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(the_quickest_run_of_a_cell_counts),
         cmocka_unit_test(a_cell_that_failed_says_why_and_the_rest_go_on),
+        cmocka_unit_test(a_narrow_screen_gets_the_table_in_parts),
         cmocka_unit_test(only_workers_that_ran_are_said_to_share_cores),
         cmocka_unit_test(runs_too_short_to_judge_are_said_to_be),
         cmocka_unit_test(of_many_series_the_limit_of_the_worst_is_told),
