@@ -48,6 +48,10 @@ static bool read_sync(void *field, const char *text)
         if (strncmp(text, syncs[i].name, len) != 0)
             continue;
         how->sync = i;
+        if (i == SHOAL_BOUNDED && strcmp(text + len, ":0") == 0) {
+            how->sync = SHOAL_SYNC; /* nobody is ahead */
+            return true;
+        }
         return syncs[i].counted ? read_rounds(&how->staleness, text + len) : text[len] == '\0';
     }
     return false;

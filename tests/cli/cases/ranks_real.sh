@@ -73,6 +73,12 @@ echo "three ranks, one voice:"
 try calm shoal train cbow world.txt --ranks 3 --dim 20 --epochs 2 -o x.bin --metrics m.jsonl
 grep -c '"event":"epoch"' m.jsonl
 shoal info x.bin --top 0
+echo "a bound of 0 is in step:"
+for sync in bounded:0 sync; do
+    try shoal train cbow world.shoal --ranks 2 --threads 1 --dim 4 --epochs 1 --sync $sync -q -o $sync.bin
+done
+cmp bounded:0.bin sync.bin
+rm bounded:0.bin sync.bin
 echo "one failure:"
 try shoal train cbow nowhere.txt --ranks 3 -o x.bin
 try shoal train cbow world.shoal --ranks 3 -o nowhere/x.bin
