@@ -14,7 +14,8 @@ enum { IN, OUT, BIAS };
 enum {
     HOT_ROWS = 128,     /* of which each thread has copies */
     ROUND_WORDS = 4096, /* of a thread between rounds of ranks that wait for each other */
-    ROUND_WHOLE = 512,  /* of all threads where a batch changes every row, and nobody waits */
+    ROUND_SHARED = 8192, /* of all of them where every batch changes every row */
+    ROUND_LEAST = 512,   /* and of each where nobody waits there */
     BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
     LOOK_WORDS = 32768, /* between looks at other ranks, over the square of the ranks */
     LOOK_LEAST = 1024,
@@ -169,13 +170,19 @@ static size_t look_of(const struct shoal_train_opts *o)
     return look > LOOK_LEAST ? look : LOOK_LEAST;
 }
 
+/* With an exact softmax replicas part quickly: all rows change in every batch. */
 static size_t round_of(const struct run *r)
 {
-    bool waits = r->opts->sync == SHOAL_SYNC || r->opts->sync == SHOAL_AVERAGE;
+    const struct shoal_train_opts *o = r->opts;
+    size_t workers = shoal_ranks_size(o->ranks) - o->servers, each = ROUND_SHARED / workers;
 
     if (r->blocks)
         return BLOCK_WORDS;
-    return r->opts->loss == SHOAL_SOFTMAX && !waits ? ROUND_WHOLE : ROUND_WORDS;
+    if (o->loss != SHOAL_SOFTMAX || o->sync == SHOAL_AVERAGE)
+        return ROUND_WORDS;
+    if (o->sync != SHOAL_SYNC || each < ROUND_LEAST)
+        return ROUND_LEAST;
+    return each < ROUND_WORDS ? each : ROUND_WORDS;
 }
 
 static shoal_status hold_out(struct run *r)
