@@ -58,10 +58,10 @@ end_at_work()
     wait $!
 }
 
-# Writes `noted`, a script that runs a command and leaves its number in pid: for
-# signals to one in the foreground, since background jobs ignore interrupts.
+# Writes `noted`, a script that runs a command, leaves its number in pid, and lets it be
+# ended by signals that background jobs and nohup ignore.
 write_noted()
 {
     # shellcheck disable=SC2016
-    printf 'echo $$ >pid\nexec "$@"\n' >noted
+    printf 'echo $$ >pid\nexec env --default-signal "$@"\n' >noted
 }
