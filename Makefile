@@ -56,7 +56,8 @@ asan:
 tsan:
 	$(setup) build test
 	$(build) build-tsan $(checked) -Db_sanitize=thread $(MESON_ARGS)
-	$(test) build-tsan --timeout-multiplier 8
+	@TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp $$TSAN_OPTIONS" \
+	    $(test:@%=%) build-tsan --timeout-multiplier 8
 
 fuzz:
 	$(setup) build fuzz

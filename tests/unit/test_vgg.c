@@ -498,7 +498,10 @@ static void the_memory_of_a_worker_is_what_was_planned(void **state)
     loss_at(&t, t.params, t.grads);
     held = mem_held() - before;
     plan = t.net->ops->worker_bytes(t.net, 48, 2) + 2 * t.net->size * sizeof(float);
-    assert_true(held > plan / 2 && held < plan + plan / 10 + (24 << 20));
+    assert_true(held > plan / 2);
+#ifndef __SANITIZE_THREAD__ /* which keeps notes of all that is touched */
+    assert_true(held < plan + plan / 10 + (24 << 20));
+#endif
     trial_fini(&t);
 }
 
