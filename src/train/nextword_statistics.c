@@ -2,8 +2,8 @@
 #include "file/file.h"
 #include "train/nextword.h"
 
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct column {
@@ -63,23 +63,40 @@ shoal_status statistics_open(struct nextword *n, bool more)
     return journal_open(&n->statistics, n->opts->statistics, more);
 }
 
-static void write_csv(FILE *f, const struct column *c, size_t n, bool head)
+/* Text that grows; what had no memory is missing, which `status` tells. */
+struct text {
+    struct bytes bytes;
+    shoal_status status;
+};
+
+static void put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct text *t, const char *format, ...)
 {
-    for (size_t i = 0; i < n && head; i++)
-        fprintf(f, "%s%s", i ? "," : "", c[i].name);
-    if (head)
-        fputc('\n', f);
-    for (size_t i = 0; i < n; i++)
-        fprintf(f, "%s%.9g", i ? "," : "", c[i].value);
-    fputc('\n', f);
+    char piece[64];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    if (t->status == SHOAL_OK)
+        t->status = bytes_add(&t->bytes, piece, strlen(piece));
 }
 
-static void write_text(FILE *f, const struct column *c, size_t n)
+static void put_csv(struct text *t, const struct column *c, size_t n, bool head)
 {
-    fprintf(f, "epoch %.0f\n", c[0].value);
+    for (size_t i = 0; i < n && head; i++)
+        put(t, "%s%s", c[i].name, i + 1 < n ? "," : "\n");
+    for (size_t i = 0; i < n; i++)
+        put(t, "%.9g%s", c[i].value, i + 1 < n ? "," : "\n");
+}
+
+static void put_lines(struct text *t, const struct column *c, size_t n)
+{
+    put(t, "epoch %.0f\n", c[0].value);
     for (size_t i = 1; i < n; i++)
-        fprintf(f, "  %-20s %.6g\n", c[i].name, c[i].value);
-    fputc('\n', f);
+        put(t, "  %-20s %.6g\n", c[i].name, c[i].value);
+    put(t, "\n");
 }
 
 /* A run that was killed may have told of epochs behind its last checkpoint, which come
@@ -105,20 +122,15 @@ static shoal_status forget(struct nextword *n, unsigned epoch)
 
 static shoal_status add(struct nextword *n, const struct column *c, size_t count)
 {
-    char *text = NULL;
-    size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
-    shoal_status st = SHOAL_OK;
+    struct text t = {0};
+    shoal_status st;
 
-    if (f && is_csv(n->opts->statistics))
-        write_csv(f, c, count, journal_size(n->statistics) == 0);
-    else if (f)
-        write_text(f, c, count);
-    if (!f || fclose(f) != 0)
-        st = shoal_fail(SHOAL_ENOMEM, "%s: no memory for its lines", n->opts->statistics);
-    if (st == SHOAL_OK)
-        st = journal_add(n->statistics, text, len);
-    free(text);
+    if (is_csv(n->opts->statistics))
+        put_csv(&t, c, count, journal_size(n->statistics) == 0);
+    else
+        put_lines(&t, c, count);
+    st = t.status == SHOAL_OK ? journal_add(n->statistics, t.bytes.at, t.bytes.len) : t.status;
+    bytes_fini(&t.bytes);
     return st;
 }
 
