@@ -14,6 +14,17 @@ static char folder[64]; /* of all */
 
 #define PASSES(fn) (fn(), end_case(ranks_comm(ranks), #fn))
 
+/* One of many buffers, used in turn. */
+static inline const char *in_folder(const char *name)
+{
+    static char paths[64][128];
+    static unsigned turn;
+    char *path = paths[turn++ % 64];
+
+    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    return path;
+}
+
 static bool begin_ranks(void)
 {
     if (shoal_ranks_join(&ranks) != SHOAL_OK) {

@@ -19,16 +19,6 @@ enum { RARE = 30000, RARE_COUNT = 2 };
 static shoal_corpus *corpus;
 static shoal_eval *questions;
 
-static const char *path_of(const char *name)
-{
-    static char paths[8][128];
-    static unsigned turn;
-    char *path = paths[turn++ % 8];
-
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
 static void write_rare(const char *path)
 {
     FILE *f = fopen(path, "w");
@@ -45,18 +35,18 @@ static void make_corpus(void)
 {
     struct shoal_world_opts world = shoal_world_default();
     struct shoal_encode_opts encode = shoal_encode_default();
-    const char *inputs[] = {path_of("world"), path_of("rare")}, *out = path_of("corpus");
+    const char *inputs[] = {in_folder("world"), in_folder("rare")}, *out = in_folder("corpus");
 
     world.words = 200000;
     encode.vocab.min_count = 1;
     if (rank == 0) {
-        CHECK_OK(shoal_world_write(inputs[0], path_of("questions"), &world, NULL));
+        CHECK_OK(shoal_world_write(inputs[0], in_folder("questions"), &world, NULL));
         write_rare(inputs[1]);
         CHECK_OK(shoal_encode(out, inputs, 2, &encode, NULL));
     }
     CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
     CHECK_OK(shoal_corpus_open(&corpus, out));
-    CHECK_OK(shoal_eval_open(&questions, path_of("questions")));
+    CHECK_OK(shoal_eval_open(&questions, in_folder("questions")));
 }
 
 static struct shoal_train_opts opts_of(enum shoal_replica replica)
@@ -68,7 +58,7 @@ static struct shoal_train_opts opts_of(enum shoal_replica replica)
     o.threads = 1;
     o.ranks = size > 1 ? ranks : NULL;
     o.replica = replica;
-    o.output = path_of("vectors.bin");
+    o.output = in_folder("vectors.bin");
     return o;
 }
 
@@ -203,7 +193,7 @@ static void what_blocks_began_one_rank_ends(void)
     struct shoal_train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
     struct shoal_train_stats stats = {0};
 
-    o.checkpoint = path_of("run");
+    o.checkpoint = in_folder("run");
     o.report = stop_in_the_middle;
     o.epochs = 2;
     CHECK(shoal_train(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
@@ -226,7 +216,7 @@ static void what_replicas_began_blocks_end(void)
     struct shoal_train_opts o = opts_of(SHOAL_REPLICA_FULL);
     struct shoal_train_stats stats = {0};
 
-    o.checkpoint = path_of("run2");
+    o.checkpoint = in_folder("run2");
     o.report = stop_in_the_middle;
     o.epochs = 2;
     CHECK(shoal_train(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);

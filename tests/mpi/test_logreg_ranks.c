@@ -17,17 +17,6 @@ static shoal_clicks *data, *held;
 static bool enough;  /* the last run of all stopped early */
 static double alone, batched; /* held-out log-loss of one process, row by row and in batches */
 
-/* One of many buffers, used in turn. */
-static const char *path_of(const char *name)
-{
-    static char paths[64][128];
-    static unsigned turn;
-    char *path = paths[turn++ % 64];
-
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
 static struct shoal_train_opts usual(enum shoal_linear optimizer)
 {
     struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
@@ -198,9 +187,9 @@ static void deterministic_ranks_give_the_bytes_of_one(void)
 {
     struct shoal_train_opts o = repeatable();
 
-    train_alone(path_of("one"), &o);
-    train_to(path_of("all"), o);
-    CHECK(rank != 0 || same_files(path_of("one"), path_of("all")));
+    train_alone(in_folder("one"), &o);
+    train_to(in_folder("all"), o);
+    CHECK(rank != 0 || same_files(in_folder("one"), in_folder("all")));
 }
 
 /* They would wait for lanes that never come. */
@@ -225,10 +214,10 @@ static void deterministic_ranks_look_where_one_does(void)
     o.epochs = 20;
     o.logreg.eval_every = ROWS / 3;
     o.logreg.early_stop = 2;
-    train_alone(path_of("one"), &o);
-    train_to(path_of("all"), o);
+    train_alone(in_folder("one"), &o);
+    train_to(in_folder("all"), o);
     CHECK(enough);
-    CHECK(rank != 0 || same_files(path_of("one"), path_of("all")));
+    CHECK(rank != 0 || same_files(in_folder("one"), in_folder("all")));
 }
 
 static bool stop_at_look(void *user, const struct shoal_report *r)
@@ -245,8 +234,8 @@ static void fewer_ranks_go_on_with_what_all_wrote(void)
     shoal_status st;
 
     o.logreg.eval_every = ROWS / 2;
-    train_alone(path_of("whole"), &o);
-    o.checkpoint = path_of("run");
+    train_alone(in_folder("whole"), &o);
+    o.checkpoint = in_folder("run");
     o.report = stop_at_look, o.user = &stop;
     o.ranks = ranks;
     st = shoal_train_logreg(&model, data, &o, NULL);
@@ -255,8 +244,8 @@ static void fewer_ranks_go_on_with_what_all_wrote(void)
     o.resume = true;
     o.ranks = NULL;
     stop = false;
-    train_alone(path_of("resumed"), &o);
-    CHECK(rank != 0 || same_files(path_of("whole"), path_of("resumed")));
+    train_alone(in_folder("resumed"), &o);
+    CHECK(rank != 0 || same_files(in_folder("whole"), in_folder("resumed")));
 }
 
 static void held_out_rows_say_when_it_is_enough(void)
@@ -295,12 +284,12 @@ static void make_rows(const char *name, uint64_t first, uint64_t rows)
 {
     struct shoal_gen_clicks_opts gen = shoal_gen_clicks_default();
     struct shoal_clicks_opts read = shoal_clicks_default();
-    const char *text = path_of("text.tsv");
+    const char *text = in_folder("text.tsv");
 
     gen.first = first, gen.rows = rows, gen.seed = 7;
     read.bits = 18;
     CHECK_OK(shoal_gen_clicks(text, &gen, NULL));
-    CHECK_OK(shoal_clicks_encode(path_of(name), &text, 1, &read, NULL));
+    CHECK_OK(shoal_clicks_encode(in_folder(name), &text, 1, &read, NULL));
 }
 
 static void begin(void)
@@ -312,8 +301,8 @@ static void begin(void)
         make_rows("held.shoal", ROWS, HELD);
     }
     CHECK_OK(comm_barrier(comm));
-    CHECK_OK(shoal_clicks_open(&data, path_of("data.shoal")));
-    CHECK_OK(shoal_clicks_open(&held, path_of("held.shoal")));
+    CHECK_OK(shoal_clicks_open(&data, in_folder("data.shoal")));
+    CHECK_OK(shoal_clicks_open(&held, in_folder("held.shoal")));
     o = usual(SHOAL_FTRL);
     alone = train_alone(NULL, &o);
     o = in_batches();

@@ -14,17 +14,6 @@ enum { WORDS = 3600000, DIM = 4 };
 
 static shoal_corpus *corpus;
 
-/* One of several buffers, used in turn. */
-static const char *path_of(const char *name)
-{
-    static char paths[16][128];
-    static unsigned turn;
-    char *path = paths[turn++ % 16];
-
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
-    return path;
-}
-
 static void meet(void)
 {
     CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
@@ -34,7 +23,7 @@ static void make_corpus(void)
 {
     struct shoal_world_opts world = shoal_world_default();
     struct shoal_encode_opts encode = shoal_encode_default();
-    const char *text = path_of("world.txt"), *path = path_of("world.shoal");
+    const char *text = in_folder("world.txt"), *path = in_folder("world.shoal");
 
     world.words = WORDS;
     if (rank == 0) {
@@ -115,10 +104,10 @@ static void a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables(void
     float *through, *apart, *gathered;
 
     through = train(&o);
-    o.checkpoint = path_of("gathered");
+    o.checkpoint = in_folder("gathered");
     o.every = SHOAL_EVERY_EPOCH;
     gathered = train_in_two(o, SHOAL_EVENT_CHECKPOINT);
-    o.checkpoint = path_of("apart");
+    o.checkpoint = in_folder("apart");
     o.every = SHOAL_EVERY_SECONDS;
     o.every_value = 1e6;
     apart = train_in_two(o, SHOAL_EVENT_EPOCH);
@@ -141,13 +130,13 @@ static shoal_corpus *own_corpus(const char *name, const char *prefix)
     const char *path;
     shoal_corpus *own = NULL;
     char file[64];
-    const char *text = path_of((snprintf(file, sizeof file, "%s%u", name, rank), file));
+    const char *text = in_folder((snprintf(file, sizeof file, "%s%u", name, rank), file));
     FILE *f = fopen(text, "w");
 
     for (unsigned i = 0; f && i < 4000; i++)
         fprintf(f, "%s%u%c", prefix, i % 40, i % 20 ? ' ' : '\n');
     CHECK(f && fclose(f) == 0);
-    path = path_of((snprintf(file, sizeof file, "%s%u.shoal", name, rank), file));
+    path = in_folder((snprintf(file, sizeof file, "%s%u.shoal", name, rank), file));
     CHECK_OK(shoal_encode(path, &text, 1, &encode, NULL));
     CHECK_OK(shoal_corpus_open(&own, path));
     return own;
