@@ -176,7 +176,7 @@ static struct job *take_batch(struct batcher *b, size_t *samples, struct job **l
     while (b->head) {
         struct job *job = b->head;
 
-        if (job->deadline < now) {
+        if (job->deadline < now || atomic_load_explicit(&job->abandoned, memory_order_relaxed)) {
             job = pop(b);
             job->next = *late;
             *late = job;

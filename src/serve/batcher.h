@@ -33,7 +33,8 @@ struct job {
     struct generation *generation;
     char *samples; /* [n][generation->kind->sample_size] */
     size_t n;
-    double deadline; /* clock_now() at which nobody waits any more */
+    double deadline;       /* clock_now() at which nobody waits any more */
+    atomic_bool abandoned; /* set by any thread: the client has gone, the answer is for nobody */
     void (*finished)(struct job *job);
 
     /* For the submitter, when finished. */

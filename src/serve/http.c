@@ -36,7 +36,7 @@ struct exchange {
     struct MHD_Connection *connection;
     struct connection *client;
     char *address;
-    size_t received, held;
+    size_t received;
     bool crowded; /* the bodies of others leave no room for this one */
     enum { FRESH, READING, WAITING } stage;
 };
@@ -276,19 +276,10 @@ static enum MHD_Result on_headers(struct http *h, struct exchange *e, const char
 }
 
 /* What is not kept is not counted. */
-static void let_go(struct http *h, struct exchange *e)
+static void let_go(struct exchange *e)
 {
     bytes_fini(&e->request.body);
-    atomic_fetch_sub(&h->server->held, e->held);
-    e->held = 0;
-}
-
-static bool keep(struct http *h, struct exchange *e, size_t size)
-{
-    uint64_t all = atomic_fetch_add(&h->server->held, size) + size;
-
-    e->held += size;
-    return all <= h->server->http.max_held;
+    request_refund(&e->request, SIZE_MAX);
 }
 
 static enum MHD_Result on_body(struct http *h, struct exchange *e, const char *data, size_t *size)
@@ -296,9 +287,9 @@ static enum MHD_Result on_body(struct http *h, struct exchange *e, const char *d
     uint64_t most = h->server->http.max_body;
 
     e->received += *size;
-    e->crowded = e->crowded || !keep(h, e, *size);
+    e->crowded = e->crowded || request_charge(&e->request, *size) != SHOAL_OK;
     if (e->received > most || e->crowded) {
-        let_go(h, e);
+        let_go(e);
         *size = 0;
         return e->received / OVER_TIMES > most ? MHD_NO : MHD_YES;
     }
@@ -367,7 +358,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     if (e->client)
         client_turn(h, e->client);
     route_end(&e->request);
-    let_go(h, e);
+    if (e->request.server)
+        let_go(e);
     bytes_fini(&e->request.answer.body.out);
     free(e->address);
     free(e);

@@ -50,6 +50,8 @@ struct request {
     struct query query;
     struct answer answer;
     double began;
+    size_t held; /* bytes charged to the server's account: budget.c */
+    int over;    /* 413 or 503: which of the limits of that account was met; 0: none */
 
     /* Of a model's request. */
     struct lease lease;
@@ -68,6 +70,14 @@ enum route route_begin(struct request *q);
 void route_submit(struct request *q);
 void route_finish(struct request *q);
 void route_end(struct request *q);
+
+/* ---- budget.c: what a request may become ---- */
+
+/* Before q takes so much memory. Fails with SHOAL_ELIMIT, and q->over says whose
+ * limit it was: this request's own (413) or that of all together (503). */
+shoal_status request_charge(struct request *q, size_t bytes);
+/* Gives back some of it; SIZE_MAX: all. */
+void request_refund(struct request *q, size_t bytes);
 
 /* ---- answers ---- */
 

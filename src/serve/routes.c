@@ -55,6 +55,11 @@ void answer_failure(struct request *q, shoal_status st)
         answer_error(q, 400, "BadRequestException", shoal_error());
         break;
     case SHOAL_ELIMIT:
+        if (q->over == 413) {
+            answer_error(q, 413, "RequestEntityTooLargeException", shoal_error());
+            break;
+        }
+        /* fall through */
     case SHOAL_ESTOP:
         answer_error(q, 503, "ServiceUnavailableException", shoal_error());
         q->answer.retry_after = 1;

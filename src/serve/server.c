@@ -15,7 +15,7 @@
 #define TICK 0.25 /* seconds between looks at the clients, at most */
 #define SHOWN 1.0 /* and between numbers for the page */
 enum { SPARE_FILES = 64 };
-#define BODIES_HELD ((uint64_t)256 << 20) /* bytes of bodies at once, or four of the largest */
+#define HELD_MAX ((uint64_t)256 << 20) /* bytes of requests at once, or 16 of the largest body */
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -88,7 +88,8 @@ static void settings_of(struct shoal_server *s, const struct shoal_serve_opts *o
     s->http.threads = o->threads ? o->threads : (pool_threads(0) + 1) / 2;
     s->http.max_body = o->max_body;
     s->http.max_header = o->max_header;
-    s->http.max_held = BODIES_HELD > 4 * o->max_body ? BODIES_HELD : 4 * o->max_body;
+    s->http.max_held = HELD_MAX > 16 * o->max_body ? HELD_MAX : 16 * o->max_body;
+    s->http.max_request = s->http.max_held / 4;
     s->http.max_connections = o->max_connections;
     s->http.max_per_client = o->max_per_client;
     s->http.timeout = o->timeout;

@@ -26,13 +26,13 @@ struct shoal_server {
     uint64_t seed; /* of request ids */
     _Atomic uint64_t ids;
     _Atomic uint64_t under_way;
-    _Atomic uint64_t held; /* bytes of bodies */
+    _Atomic uint64_t held; /* bytes that requests hold: budget.c */
     atomic_bool draining;
 
     struct http_settings {
         unsigned threads;
         uint64_t max_body, max_header;
-        uint64_t max_held; /* bodies of all requests together */
+        uint64_t max_held, max_request; /* bytes of all requests together, and of one */
         unsigned max_connections, max_per_client;
         double timeout;
         char *cert, *key; /* PEM, or NULL */
