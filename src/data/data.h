@@ -366,9 +366,8 @@ struct click_stream;
 
 /* Holds one block of text, whatever the inputs' size; pipes are read as they come.
  * With `unlabelled` a row may lack its label. */
-shoal_status click_stream_open(struct click_stream **out, const char *const *inputs,
-                               size_t ninputs, const struct shoal_clicks_opts *opts,
-                               bool unlabelled);
+shoal_status click_stream_open(struct click_stream **out, const char *const *inputs, size_t ninputs,
+                               const struct shoal_clicks_opts *opts, bool unlabelled);
 /* rows->rows is 0 at the end. */
 shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows);
 /* What was read so far; features, file_bytes and the seconds are 0. */
@@ -426,6 +425,9 @@ struct picture {
  * limits are refused by the file's head, before memory is taken for them. */
 shoal_status picture_decode(struct picture *out, const char *name, const void *data, size_t len,
                             unsigned channels);
+/* What its head says, within the limits of decoding, without decoding it. */
+shoal_status picture_size(const char *name, const void *data, size_t len, unsigned *width,
+                          unsigned *height);
 shoal_status picture_read(struct picture *out, const char *path, unsigned channels);
 void picture_fini(struct picture *p);
 
@@ -454,8 +456,7 @@ struct shoal_images {
 shoal_status images_get(const shoal_images *set, size_t i, uint8_t *out);
 size_t images_pixels(const shoal_images *set); /* channels x height x width */
 /* Mean and standard deviation of each channel, of pixels from 0 to 1. */
-shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3],
-                            float std[3]);
+shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3], float std[3]);
 /* Gives the classes the numbers they have in `names`, to which all must belong. */
 shoal_status images_match(shoal_images *set, const char *path, char *const *names, size_t n);
 /* A number that stands for pixels (or paths), labels and shape. */

@@ -12,12 +12,13 @@
 #include <jerror.h>
 #include <png.h>
 
-/* A progressive JPEG of a few bytes may ask for any number of passes over the
- * whole picture; real ones have about ten. */
-enum { SCANS_MAX = 500 };
+/* A progressive JPEG of a few bytes may ask for any number of passes, and each
+ * costs a walk over the whole picture. Real ones have about ten; the largest
+ * picture may have 16, small ones 64. */
+enum { SCANS_MAX = 64 };
+#define SCANS_MAX_PIXELS (16 * PICTURE_MAX_PIXELS)
 
-static shoal_status picture_new(struct picture *p, const char *name, uint64_t width,
-                                uint64_t height, unsigned channels)
+static shoal_status picture_check(const char *name, uint64_t width, uint64_t height)
 {
     if (width == 0 || height == 0 || width > PICTURE_MAX_SIDE || height > PICTURE_MAX_SIDE ||
         width * height > PICTURE_MAX_PIXELS)
@@ -27,6 +28,16 @@ static shoal_status picture_new(struct picture *p, const char *name, uint64_t wi
                           name, (unsigned long long)width, (unsigned long long)height,
                           (unsigned)PICTURE_MAX_SIDE,
                           (unsigned long long)(PICTURE_MAX_PIXELS / 1000000));
+    return SHOAL_OK;
+}
+
+static shoal_status picture_new(struct picture *p, const char *name, uint64_t width,
+                                uint64_t height, unsigned channels)
+{
+    shoal_status st = picture_check(name, width, height);
+
+    if (st != SHOAL_OK)
+        return st;
     *p = (struct picture){
         .width = (unsigned)width, .height = (unsigned)height, .channels = channels};
     p->at = mem_array((size_t)(width * height), channels);
@@ -74,8 +85,9 @@ static void jpeg_ignore(j_common_ptr d)
 static void jpeg_watch(j_common_ptr d)
 {
     struct jpeg *j = (struct jpeg *)(void *)d;
+    uint64_t passes = (uint64_t)j->d.input_scan_number;
 
-    if (j->d.input_scan_number <= SCANS_MAX)
+    if (passes <= SCANS_MAX && passes * j->d.image_width * j->d.image_height <= SCANS_MAX_PIXELS)
         return;
     j->found = "more passes than a JPEG needs";
     jpeg_leave(d);
@@ -91,13 +103,18 @@ static shoal_status jpeg_refuse(struct jpeg *j)
                       j->found ? j->found : reason);
 }
 
-/* What can fail without a jump, between two that cannot. */
+/* What can fail without a jump, between two that cannot. No channels: the size alone. */
 static shoal_status jpeg_head(struct jpeg *j, struct picture *out, unsigned channels)
 {
     jpeg_read_header(&j->d, TRUE);
     if (j->d.jpeg_color_space == JCS_CMYK || j->d.jpeg_color_space == JCS_YCCK)
         return shoal_fail(SHOAL_EFORMAT, "%s: its colours are those of print (CMYK), want RGB",
                           j->name);
+    if (channels == 0) {
+        out->width = j->d.image_width;
+        out->height = j->d.image_height;
+        return picture_check(j->name, out->width, out->height);
+    }
     j->d.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     return picture_new(out, j->name, j->d.image_width, j->d.image_height, channels);
 }
@@ -138,7 +155,7 @@ static shoal_status jpeg_decode(struct picture *out, const char *name, const voi
         j->d.progress = &j->progress;
         jpeg_mem_src(&j->d, data, (unsigned long)len);
         st = jpeg_head(j, out, channels);
-        if (st == SHOAL_OK)
+        if (st == SHOAL_OK && channels > 0)
             st = jpeg_rows(j, out);
     }
     jpeg_destroy_decompress(&j->d);
@@ -158,8 +175,14 @@ static shoal_status png_decode(struct picture *out, const char *name, const void
 
     if (png_image_begin_read_from_memory(&image, data, len)) {
         image.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-        st = picture_new(out, name, image.width, image.height, channels);
-        if (st == SHOAL_OK)
+        if (channels == 0) {
+            out->width = image.width;
+            out->height = image.height;
+            st = picture_check(name, image.width, image.height);
+        } else {
+            st = picture_new(out, name, image.width, image.height, channels);
+        }
+        if (st == SHOAL_OK && channels > 0)
             png_image_finish_read(&image, &white, out->at, 0, NULL);
     }
     if (st == SHOAL_OK && PNG_IMAGE_FAILED(image))
@@ -170,8 +193,8 @@ static shoal_status png_decode(struct picture *out, const char *name, const void
 
 /* ---- either ---- */
 
-shoal_status picture_decode(struct picture *out, const char *name, const void *data, size_t len,
-                            unsigned channels)
+static shoal_status picture_open(struct picture *out, const char *name, const void *data,
+                                 size_t len, unsigned channels)
 {
     const unsigned char *at = data;
     shoal_status st;
@@ -186,6 +209,27 @@ shoal_status picture_decode(struct picture *out, const char *name, const void *d
                         name);
     if (st != SHOAL_OK)
         picture_fini(out);
+    return st;
+}
+
+shoal_status picture_decode(struct picture *out, const char *name, const void *data, size_t len,
+                            unsigned channels)
+{
+    *out = (struct picture){0};
+    if (channels != 1 && channels != 3)
+        return shoal_fail(SHOAL_EINVAL, "%s: asked for %u channels a pixel, want 1 or 3", name,
+                          channels);
+    return picture_open(out, name, data, len, channels);
+}
+
+shoal_status picture_size(const char *name, const void *data, size_t len, unsigned *width,
+                          unsigned *height)
+{
+    struct picture p;
+    shoal_status st = picture_open(&p, name, data, len, 0);
+
+    *width = p.width;
+    *height = p.height;
     return st;
 }
 

@@ -1,0 +1,146 @@
+/* One picture from a stranger's bytes: what decoding it may cost. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "data/data.h"
+#include "folder.h"
+
+#include <jpeglib.h>
+#include <png.h>
+
+/* ---- pictures ---- */
+
+/* A grey progressive JPEG that comes in so many passes: the mean of each block,
+ * then its 63 other coefficients one at a time, four times with a bit more. */
+static char *jpeg_of(size_t *len, unsigned width, unsigned height, int passes)
+{
+    jpeg_scan_info scans[1 + 4 * 63] = {{.comps_in_scan = 1}};
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    unsigned char *data = NULL;
+    unsigned long bytes = 0;
+    uint8_t *row = calloc(width, 1);
+
+    for (int i = 1; i < passes; i++)
+        scans[i] = (jpeg_scan_info){.comps_in_scan = 1,
+                                    .Ss = 1 + (i - 1) % 63,
+                                    .Se = 1 + (i - 1) % 63,
+                                    .Ah = i <= 63 ? 0 : 4 - (i - 1) / 63,
+                                    .Al = 3 - (i - 1) / 63};
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &data, &bytes);
+    c.image_width = width;
+    c.image_height = height;
+    c.input_components = 1;
+    c.in_color_space = JCS_GRAYSCALE;
+    jpeg_set_defaults(&c);
+    c.scan_info = scans;
+    c.num_scans = passes;
+    jpeg_start_compress(&c, TRUE);
+    while (c.next_scanline < height)
+        jpeg_write_scanlines(&c, &row, 1);
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    free(row);
+    *len = bytes;
+    return (char *)data;
+}
+
+static char *png_of(size_t *len, unsigned width, unsigned height)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION, .width = width, .height = height};
+    uint8_t *at = calloc((size_t)width * height, 3);
+    char *data;
+
+    image.format = PNG_FORMAT_RGB;
+    memset(at, 77, (size_t)width * height * 3);
+    *len = PNG_IMAGE_PNG_SIZE_MAX(image);
+    data = malloc(*len);
+    assert_true(png_image_write_to_memory(&image, data, len, 0, at, 0, NULL));
+    free(at);
+    return data;
+}
+
+/* ---- what their heads say ---- */
+
+static void a_head_says_the_size_without_the_rest(void **state)
+{
+    unsigned width, height;
+    size_t len;
+    char *data = png_of(&len, 31, 17);
+
+    (void)state;
+    assert_int_equal(picture_size("x.png", data, len - 20, &width, &height), SHOAL_OK);
+    assert_int_equal(width, 31);
+    assert_int_equal(height, 17);
+    free(data);
+    data = jpeg_of(&len, 19, 45, 10);
+    assert_int_equal(picture_size("x.jpg", data, len - 20, &width, &height), SHOAL_OK);
+    assert_int_equal(width, 19);
+    assert_int_equal(height, 45);
+    assert_int_equal(picture_size("x.jpg", data, 20, &width, &height), SHOAL_EFORMAT);
+    assert_int_equal(picture_size("x.txt", "no picture", 10, &width, &height), SHOAL_EFORMAT);
+    assert_int_equal(width + height, 0);
+    free(data);
+}
+
+static void the_head_of_a_picture_too_large_is_refused(void **state)
+{
+    unsigned width, height;
+    size_t len;
+    char *data = png_of(&len, 1, (unsigned)PICTURE_MAX_SIDE + 1);
+
+    (void)state;
+    assert_int_equal(picture_size("x.png", data, len, &width, &height), SHOAL_ELIMIT);
+    assert_error_has("x.png: a picture of 1 x ");
+    free(data);
+}
+
+/* ---- what they cost ---- */
+
+static shoal_status decoded(unsigned width, unsigned height, int passes)
+{
+    struct picture p;
+    size_t len;
+    char *data = jpeg_of(&len, width, height, passes);
+    shoal_status st = picture_decode(&p, "x.jpg", data, len, 1);
+
+    picture_fini(&p);
+    free(data);
+    return st;
+}
+
+static void a_jpeg_has_at_most_64_passes(void **state)
+{
+    (void)state;
+    assert_int_equal(decoded(16, 16, 10), SHOAL_OK);
+    assert_int_equal(decoded(16, 16, 64), SHOAL_OK);
+    assert_int_equal(decoded(16, 16, 65), SHOAL_EFORMAT);
+    assert_error_has("more passes than a JPEG needs");
+    assert_int_equal(decoded(16, 16, 1 + 4 * 63), SHOAL_EFORMAT);
+}
+
+static void a_huge_jpeg_has_fewer_passes(void **state)
+{
+    (void)state;
+    assert_int_equal(decoded(4096, 4096, 32), SHOAL_OK);
+    assert_int_equal(decoded(4096, 4096, 33), SHOAL_EFORMAT);
+    assert_error_has("more passes than a JPEG needs");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HERE(a_head_says_the_size_without_the_rest),
+        HERE(the_head_of_a_picture_too_large_is_refused),
+        HERE(a_jpeg_has_at_most_64_passes),
+        HERE(a_huge_jpeg_has_fewer_passes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
