@@ -57,6 +57,8 @@ static inline uint64_t click_seed(enum click_seed kind)
     return rng_mix((uint64_t)kind * RNG_STEP);
 }
 
+#define CLICK_INDEX_DIGITS 18 /* of libsvm, at most; more might not fit 64 bits */
+
 /* ---- sixteen bytes at a time ----------------------------------------------------------- */
 
 #define CLICK_PAD 64u /* bytes that may be read behind the text of a block */

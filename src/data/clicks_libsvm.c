@@ -4,8 +4,6 @@
  * the length of the one before. */
 #include "data/clicks.h"
 
-#define INDEX_DIGITS 18 /* at most; more might not fit 64 bits */
-
 static inline bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -99,11 +97,11 @@ static const char *long_index(struct click_batch *b, const char *at, const char 
         click_bad(b, "index \"%s\" is negative, want 0 or more", click_quote(word, len).text);
         return NULL;
     }
-    for (*index = 0; at < end && *at >= '0' && *at <= '9' && at - word < INDEX_DIGITS; at++)
+    for (*index = 0; at < end && *at >= '0' && *at <= '9' && at - word < CLICK_INDEX_DIGITS; at++)
         *index = *index * 10 + (uint64_t)(*at - '0');
-    if (at - word == INDEX_DIGITS && at < end && *at >= '0' && *at <= '9') {
+    if (at - word == CLICK_INDEX_DIGITS && at < end && *at >= '0' && *at <= '9') {
         click_bad(b, "index \"%s\" has over %d digits, want fewer", click_quote(word, len).text,
-                  INDEX_DIGITS);
+                  CLICK_INDEX_DIGITS);
         return NULL;
     }
     if (at == word || at == end || *at != ':') {

@@ -61,11 +61,11 @@ static bool is_live(const struct click_text *t)
 static shoal_status read_more(struct click_text *t, struct bytes *to)
 {
     bool live = is_live(t);
-    size_t got = 0;
-    shoal_status st = bytes_reserve(to, CLICK_BLOCK + CLICK_PAD);
+    size_t got = 0, left = stream_left(t->stream), want = left < CLICK_BLOCK ? left : CLICK_BLOCK;
+    shoal_status st = bytes_reserve(to, want + CLICK_PAD);
 
     if (st == SHOAL_OK)
-        st = (live ? stream_some : stream_read)(t->stream, to->at + to->len, CLICK_BLOCK, &got);
+        st = (live ? stream_some : stream_read)(t->stream, to->at + to->len, want, &got);
     to->len += got;
     t->bytes += got;
     t->ended = got < (live ? 1 : CLICK_BLOCK);
@@ -102,7 +102,7 @@ static void drop_mark(struct bytes *b)
 
 static shoal_status open_input(struct click_text *t)
 {
-    shoal_status st = stream_open(&t->stream, t->inputs->at[t->input].path);
+    shoal_status st = stream_open_input(&t->stream, &t->inputs->at[t->input]);
 
     t->first = true;
     t->carry.len = 0;

@@ -368,11 +368,25 @@ struct click_stream;
  * With `unlabelled` a row may lack its label. */
 shoal_status click_stream_open(struct click_stream **out, const char *const *inputs, size_t ninputs,
                                const struct shoal_clicks_opts *opts, bool unlabelled);
+/* The same of bytes in memory, borrowed until click_stream_close and read as they are;
+ * failures call them `name`. */
+shoal_status click_stream_open_memory(struct click_stream **out, const char *name, const void *data,
+                                      size_t len, const struct shoal_clicks_opts *opts,
+                                      bool unlabelled);
 /* rows->rows is 0 at the end. */
 shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows);
 /* What was read so far; features, file_bytes and the seconds are 0. */
 void click_stream_stats(const struct click_stream *s, struct shoal_clicks_stats *stats);
 void click_stream_close(struct click_stream *s);
+
+/* ---- clicks_slot.c: features by name -----------------------------------------------------------
+ */
+
+/* The slot that the reader of a format gives a feature without a namespace: of libsvm by
+ * its index, of Vowpal Wabbit by its name. Fails for a name that could not stand in text
+ * of that format, and for the other formats. */
+shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, const char *name,
+                        size_t len);
 
 /* ---- tensors.c: safetensors, named tensors in a file ------------------------------------ */
 

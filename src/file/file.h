@@ -1,11 +1,10 @@
 /* file: bytes in and out of the world.
  *
  * What this is: input lists, streams that decompress by content, outputs that
- * appear whole or not at all, files that grow by lines, and our container of named, checksummed sections.
- * Who owns what: _open gives a resource that _close ends. A section read from
- * a container points into its mapping and lives until container_close.
- * Threads: one thread at a time per object; a container that was opened may be
- * read by all. */
+ * appear whole or not at all, files that grow by lines, and our container of named, checksummed
+ * sections. Who owns what: _open gives a resource that _close ends. A section read from a container
+ * points into its mapping and lives until container_close. Threads: one thread at a time per
+ * object; a container that was opened may be read by all. */
 #ifndef SHOAL_FILE_H
 #define SHOAL_FILE_H
 
@@ -14,9 +13,10 @@
 /* ---- inputs.c: what to read --------------------------------------------------- */
 
 struct input {
-    char *path;    /* "-" is standard input */
-    uint64_t size; /* on disk; 0 for what is not a regular file */
-    bool regular;  /* may be read again */
+    char *path;       /* "-" is standard input; of memory a name for sentences */
+    uint64_t size;    /* on disk or in memory; 0 for what is not a regular file */
+    bool regular;     /* may be read again */
+    const void *data; /* [size] bytes of memory, borrowed, instead of a file; or NULL */
 };
 
 struct inputs {
@@ -29,6 +29,8 @@ struct inputs {
  * order. What exists is never a glob. A path that is not there, or a folder or
  * glob without a file, is an error, and then *out is empty. */
 shoal_status inputs_expand(struct inputs *out, const char *const *paths, size_t n);
+/* One input, of bytes in memory. */
+shoal_status inputs_memory(struct inputs *out, const char *name, const void *data, size_t len);
 void inputs_fini(struct inputs *in);
 
 /* ---- stream.c: reading, decompressed by content --------------------------------- */
@@ -38,6 +40,11 @@ struct stream;
 /* gzip and zstd are recognised by their first bytes, joined members and frames
  * are read as one; "-" is standard input. A zstd window may be 128 MiB. */
 shoal_status stream_open(struct stream **out, const char *path);
+/* Bytes in memory, borrowed until stream_close, as they are: never decompressed. */
+shoal_status stream_open_memory(struct stream **out, const char *name, const void *data,
+                                size_t len);
+/* Whichever of the two the input is. */
+shoal_status stream_open_input(struct stream **out, const struct input *in);
 /* Fills up to cap bytes; *got < cap only at the end. Truncated or corrupt
  * compressed data fails. */
 shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got);
@@ -51,6 +58,8 @@ shoal_status stream_seek(struct stream *s, uint64_t offset);
 /* Bytes taken from the file so far, or since stream_seek, before decompression:
  * for progress. */
 uint64_t stream_consumed(const struct stream *s);
+/* The most that stream_read can still give, where that is known; else SIZE_MAX. */
+size_t stream_left(const struct stream *s);
 void stream_close(struct stream *s);
 
 /* Reads a whole file of at most max bytes, NUL-terminated; free(*out). */

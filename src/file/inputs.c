@@ -200,6 +200,22 @@ shoal_status inputs_expand(struct inputs *out, const char *const *paths, size_t 
     return st;
 }
 
+shoal_status inputs_memory(struct inputs *out, const char *name, const void *data, size_t len)
+{
+    shoal_status st;
+
+    *out = (struct inputs){0};
+    st = input_add(out, name, NULL);
+    if (st == SHOAL_OK) {
+        out->at[0].size = len;
+        out->at[0].regular = true;
+        out->at[0].data = data ? data : "";
+    } else {
+        inputs_fini(out);
+    }
+    return st;
+}
+
 void inputs_fini(struct inputs *in)
 {
     if (!in)

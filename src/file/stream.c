@@ -30,13 +30,14 @@ struct stream {
     bool standard; /* fd is standard input: not ours to close */
     /* Gives 1..cap bytes, or 0 at the end. */
     shoal_status (*fill)(struct stream *s, void *buf, size_t cap, size_t *got);
-    uint64_t taken;    /* bytes read from fd */
-    bool ended;        /* fd has no more */
-    bool inside;       /* within a gzip member or zstd frame */
-    unsigned char *in; /* [IN_CAP] */
-    size_t at, len;    /* unread bytes: in[at..len) */
-    z_stream *gzip;    /* NULL unless gzip */
-    ZSTD_DCtx *zstd;   /* NULL unless zstd */
+    uint64_t taken;          /* bytes read from fd */
+    bool ended;              /* fd has no more */
+    bool inside;             /* within a gzip member or zstd frame */
+    const unsigned char *in; /* unread bytes: in[at..len) */
+    size_t at, len;
+    unsigned char *room; /* [IN_CAP] that `in` is, unless it is memory of others */
+    z_stream *gzip;      /* NULL unless gzip */
+    ZSTD_DCtx *zstd;     /* NULL unless zstd */
 };
 
 /* ---- The file below --------------------------------------------------------- */
@@ -62,7 +63,7 @@ static shoal_status stream_refill(struct stream *s)
     if (s->at < s->len || s->ended)
         return SHOAL_OK;
     s->at = s->len = 0;
-    return stream_take(s, s->in, IN_CAP, &s->len);
+    return stream_take(s, s->room, IN_CAP, &s->len);
 }
 
 /* Where in the file the decoder stands. */
@@ -98,6 +99,21 @@ static shoal_status plain_fill(struct stream *s, void *buf, size_t cap, size_t *
     return SHOAL_OK;
 }
 
+/* ---- Memory ------------------------------------------------------------------ */
+
+/* All of it is "held" from the beginning: in[at..len). */
+static shoal_status memory_fill(struct stream *s, void *buf, size_t cap, size_t *got)
+{
+    size_t held = s->len - s->at;
+
+    *got = held < cap ? held : cap;
+    if (*got > 0)
+        memcpy(buf, s->in + s->at, *got);
+    s->at += *got;
+    s->taken += *got;
+    return SHOAL_OK;
+}
+
 /* ---- gzip --------------------------------------------------------------------- */
 
 /* Between members zeros are padding, as tapes leave it and gzip(1) forgives. */
@@ -119,7 +135,7 @@ static shoal_status gzip_step(struct stream *s, void *buf, size_t cap, size_t *g
     z_stream *z = s->gzip;
     int rc;
 
-    z->next_in = s->in + s->at;
+    z->next_in = (unsigned char *)(uintptr_t)(s->in + s->at); /* read only */
     z->avail_in = (uInt)(s->len - s->at);
     z->next_out = buf;
     z->avail_out = (uInt)cap;
@@ -263,7 +279,7 @@ static shoal_status stream_sniff(struct stream *s)
     size_t got;
 
     while (s->len < 4 && !s->ended && st == SHOAL_OK) {
-        st = stream_take(s, s->in + s->len, SNIFF_CAP - s->len, &got);
+        st = stream_take(s, s->room + s->len, SNIFF_CAP - s->len, &got);
         s->len += got;
     }
     if (st != SHOAL_OK)
@@ -283,8 +299,8 @@ static shoal_status stream_init(struct stream *s, const char *path)
     s->fd = -1;
     s->standard = strcmp(path, "-") == 0;
     s->name = strdup(s->standard ? "standard input" : path);
-    s->in = mem_array(IN_CAP, 1);
-    if (!s->name || !s->in)
+    s->in = s->room = mem_array(IN_CAP, 1);
+    if (!s->name || !s->room)
         return shoal_fail(SHOAL_ENOMEM, "%s: no memory to read it", path);
     s->fd = s->standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (s->fd < 0)
@@ -308,6 +324,30 @@ shoal_status stream_open(struct stream **out, const char *path)
     else
         stream_close(s);
     return st;
+}
+
+shoal_status stream_open_memory(struct stream **out, const char *name, const void *data, size_t len)
+{
+    struct stream *s = mem_array(1, sizeof *s);
+
+    *out = NULL;
+    if (!s)
+        return SHOAL_ENOMEM;
+    *s = (struct stream){
+        .name = strdup(name), .fd = -1, .fill = memory_fill, .in = data, .len = len};
+    if (!s->name) {
+        stream_close(s);
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to read it", name);
+    }
+    *out = s;
+    return SHOAL_OK;
+}
+
+shoal_status stream_open_input(struct stream **out, const struct input *in)
+{
+    if (in->data)
+        return stream_open_memory(out, in->path, in->data, (size_t)in->size);
+    return stream_open(out, in->path);
 }
 
 shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got)
@@ -350,6 +390,11 @@ uint64_t stream_consumed(const struct stream *s)
     return s->taken;
 }
 
+size_t stream_left(const struct stream *s)
+{
+    return s->fill == memory_fill ? s->len - s->at : SIZE_MAX;
+}
+
 void stream_close(struct stream *s)
 {
     if (!s)
@@ -358,7 +403,7 @@ void stream_close(struct stream *s)
     ZSTD_freeDCtx(s->zstd);
     if (s->fd >= 0 && !s->standard)
         close(s->fd);
-    free(s->in);
+    free(s->room);
     free(s->name);
     free(s);
 }

@@ -784,6 +784,121 @@ static void a_stream_and_a_file_agree_on_slots(void **state)
     shoal_clicks_close(c);
 }
 
+static void memory_is_read_as_files_are(void **state)
+{
+    struct shoal_gen_clicks_opts gen = shoal_gen_clicks_default();
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+    const char *path = scratch_path("made");
+    struct click_stream *s, *m;
+    struct click_rows rows, same;
+    struct bytes text;
+
+    (void)state;
+    gen.rows = 5000; /* several blocks */
+    assert_int_equal(shoal_gen_clicks(path, &gen, NULL), SHOAL_OK);
+    text = scratch_get(path);
+    assert_int_equal(click_stream_open(&s, &path, 1, &opts, false), SHOAL_OK);
+    assert_int_equal(click_stream_open_memory(&m, "body", text.at, text.len, &opts, false),
+                     SHOAL_OK);
+    do {
+        assert_int_equal(click_stream_next(s, &rows), SHOAL_OK);
+        assert_int_equal(click_stream_next(m, &same), SHOAL_OK);
+        assert_int_equal(same.rows, rows.rows);
+        assert_int_equal(same.values, rows.values);
+        if (rows.rows > 0) {
+            assert_memory_equal(same.slot, rows.slot, rows.values * sizeof *rows.slot);
+            assert_memory_equal(same.start, rows.start, (rows.rows + 1) * sizeof *rows.start);
+            assert_memory_equal(same.line, rows.line, rows.rows * sizeof *rows.line);
+            assert_string_equal(same.input, "body");
+        }
+    } while (rows.rows > 0);
+    click_stream_close(s);
+    click_stream_close(m);
+    bytes_fini(&text);
+}
+
+/* At every length, of a copy that ends where the text does: a sanitizer sees more. */
+static void memory_is_read_to_its_end_and_no_further(void **state)
+{
+    static const char text[] = "1 2:1 3:0.5\n0 17:1 4:1\n1 4:1\n";
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
+
+    (void)state;
+    for (size_t len = 0; len < sizeof text; len++) {
+        char *copy = malloc(len ? len : 1);
+        struct click_stream *s;
+        struct click_rows rows = {0};
+        shoal_status st;
+
+        memcpy(copy, text, len);
+        st = click_stream_open_memory(&s, "body", copy, len, &opts, true);
+        if (st == SHOAL_OK)
+            st = click_stream_next(s, &rows);
+        if (st != SHOAL_OK)
+            assert_true(strncmp(shoal_error(), len ? "body:" : "clicks: found nothing", 5) == 0);
+        if (len == 12)
+            assert_int_equal(rows.rows, 1);
+        click_stream_close(s);
+        free(copy);
+    }
+}
+
+static void compressed_memory_is_not_decompressed(void **state)
+{
+    static const char gzip[] = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x33\xb6\x32\x04\x00";
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
+    struct click_stream *s;
+    struct click_rows rows;
+
+    (void)state;
+    assert_int_equal(click_stream_open_memory(&s, "body", gzip, sizeof gzip - 1, &opts, true),
+                     SHOAL_OK);
+    assert_int_equal(click_stream_next(s, &rows), SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "body:1: byte 4 is NUL"));
+    click_stream_close(s);
+}
+
+static void a_feature_by_name_has_the_slot_of_text(void **state)
+{
+    static const char *const names[] = {"0", "7",   "17",       "123456789012345678",
+                                        "x", "a^b", "eight888", "a_longer_name_of_several_parts"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        for (int vw = i < 4 ? 0 : 1; vw <= 1; vw++) {
+            struct shoal_clicks_opts opts = clicks_opts(vw ? SHOAL_CLICKS_VW : SHOAL_CLICKS_LIBSVM);
+            char line[80];
+            int len = snprintf(line, sizeof line, vw ? "| %s:2\n" : "%s:2\n", names[i]);
+            struct click_stream *s;
+            struct click_rows rows;
+            uint32_t slot;
+
+            assert_int_equal(click_stream_open_memory(&s, "body", line, (size_t)len, &opts, true),
+                             SHOAL_OK);
+            assert_int_equal(click_stream_next(s, &rows), SHOAL_OK);
+            assert_int_equal(click_slot(&slot, &opts, names[i], strlen(names[i])), SHOAL_OK);
+            assert_int_equal(slot, rows.slot[0]);
+            click_stream_close(s);
+        }
+    }
+}
+
+static void a_name_that_text_could_not_have_is_refused(void **state)
+{
+    static const char *const names[] = {"", "a b", "a:b", "a|b", "a\tb", "a\nb"};
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_VW);
+    uint32_t slot;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(click_slot(&slot, &opts, names[i], strlen(names[i])), SHOAL_EINVAL);
+    opts.format = SHOAL_CLICKS_LIBSVM;
+    assert_int_equal(click_slot(&slot, &opts, "-1", 2), SHOAL_EINVAL);
+    assert_int_equal(click_slot(&slot, &opts, "1234567890123456789", 19), SHOAL_EINVAL);
+    opts.format = SHOAL_CLICKS_CSV;
+    assert_int_equal(click_slot(&slot, &opts, "1", 1), SHOAL_EINVAL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -819,6 +934,11 @@ int main(void)
         cmocka_unit_test(a_stream_gives_rows_with_their_lines),
         cmocka_unit_test(a_row_to_be_predicted_needs_no_label),
         cmocka_unit_test(a_stream_and_a_file_agree_on_slots),
+        cmocka_unit_test(memory_is_read_as_files_are),
+        cmocka_unit_test(memory_is_read_to_its_end_and_no_further),
+        cmocka_unit_test(compressed_memory_is_not_decompressed),
+        cmocka_unit_test(a_feature_by_name_has_the_slot_of_text),
+        cmocka_unit_test(a_name_that_text_could_not_have_is_refused),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

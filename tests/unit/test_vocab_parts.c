@@ -428,7 +428,8 @@ static void compressed_files_go_whole_and_are_spread(void **state)
 
 static void what_can_be_read_only_once_is_read_by_the_first(void **state)
 {
-    struct input list[] = {{(char *)"file", 1000, true}, {(char *)"-", 0, false}};
+    struct input list[] = {{.path = (char *)"file", .size = 1000, .regular = true},
+                           {.path = (char *)"-"}};
     struct inputs in = {.at = list, .len = 2};
     struct cut c;
 
