@@ -445,6 +445,12 @@ shoal_status picture_size(const char *name, const void *data, size_t len, unsign
 shoal_status picture_read(struct picture *out, const char *path, unsigned channels);
 void picture_fini(struct picture *p);
 
+/* ---- image_head.c ---- */
+
+/* The bytes that picture_decode takes for a picture of that size, its pixels included. */
+uint64_t picture_cost(const void *data, size_t len, unsigned width, unsigned height,
+                      unsigned channels);
+
 /* ---- image_fit.c: the size that a model sees --------------------------------------- */
 
 /* Scales so that the picture just covers height x width, and takes its middle:
