@@ -43,32 +43,80 @@ void put_key(struct writer *w, const char *key)
     w->comma = false;
 }
 
-/* Bytes that must not stand in a JSON string as they are; not UTF-8 is the
- * caller's affair, for words were checked when they were read. */
+/* ASCII that stands in a JSON string as it is. */
 static bool plain(unsigned char c)
 {
-    return c >= 0x20 && c != '"' && c != '\\';
+    return c >= 0x20 && c != '"' && c != '\\' && c < 0x80;
+}
+
+/* The bytes at `at`, the first of them beyond ASCII, that are one character of UTF-8; or,
+ * with *whole false, the longest beginning of one, which U+FFFD stands for: Unicode calls
+ * it a maximal subpart, and browsers count so. A NUL ends the text and is neither. */
+static size_t sequence(const unsigned char *at, bool *whole)
+{
+    unsigned char c = at[0], low = 0x80, high = 0xbf;
+    size_t need = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2, n = 1;
+
+    *whole = false;
+    if (c < 0xc2 || c > 0xf4)
+        return 1;
+    /* Neither longer than need be, nor a surrogate, nor beyond U+10FFFF. */
+    low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : low;
+    high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : high;
+    for (; n < need && at[n] >= low && at[n] <= high; n++)
+        low = 0x80, high = 0xbf;
+    *whole = n == need;
+    return n;
+}
+
+/* As many bytes as stand in a JSON string as they are. */
+static size_t plain_run(const char *text)
+{
+    size_t n = 0;
+
+    for (;;) {
+        bool whole;
+        size_t more;
+
+        while (plain((unsigned char)text[n]))
+            n++;
+        if ((unsigned char)text[n] < 0x80)
+            return n;
+        more = sequence((const unsigned char *)text + n, &whole);
+        if (!whole)
+            return n;
+        n += more;
+    }
+}
+
+/* The first character, which cannot stand as it is; gives its bytes. */
+static size_t put_escaped(struct writer *w, const char *text)
+{
+    unsigned char c = (unsigned char)*text;
+    char escape[8];
+    bool whole;
+
+    if (c >= 0x80) {
+        add(w, "\xef\xbf\xbd", 3);
+        return sequence((const unsigned char *)text, &whole);
+    }
+    if (c == '"' || c == '\\')
+        add(w, escape, (size_t)snprintf(escape, sizeof escape, "\\%c", c));
+    else
+        add(w, escape, (size_t)snprintf(escape, sizeof escape, "\\u%04x", c));
+    return 1;
 }
 
 void put_text(struct writer *w, const char *text)
 {
     value(w, "\"", 1);
     while (*text) {
-        size_t n = 0;
-        char escape[8];
+        size_t n = plain_run(text);
 
-        while (text[n] && plain((unsigned char)text[n]))
-            n++;
         add(w, text, n);
         text += n;
-        if (*text) {
-            int len = *text == '"' || *text == '\\'
-                          ? snprintf(escape, sizeof escape, "\\%c", *text)
-                          : snprintf(escape, sizeof escape, "\\u%04x", (unsigned char)*text);
-
-            add(w, escape, (size_t)len);
-            text++;
-        }
+        if (*text)
+            text += put_escaped(w, text);
     }
     add(w, "\"", 1);
 }

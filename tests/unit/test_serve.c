@@ -416,6 +416,37 @@ static void options_out_of_range_are_named(void **state)
     assert_non_null(strstr(shoal_error(), "tls_key"));
 }
 
+static void assert_text(const char *text, const char *want)
+{
+    struct writer w = {0};
+
+    put_text(&w, text);
+    assert_int_equal(bytes_add(&w.out, "", 1), SHOAL_OK);
+    assert_string_equal(w.out.at, want);
+    bytes_fini(&w.out);
+}
+
+#define GONE "\xef\xbf\xbd" /* U+FFFD */
+
+/* The examples of the Unicode standard, chapter 3.9. */
+static void what_is_not_utf8_becomes_replacement_characters(void **state)
+{
+    (void)state;
+    assert_text("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\x9f",
+                "\"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x90\x9f\"");
+    assert_text("\xff", "\"" GONE "\"");
+    assert_text("a\xc3", "\"a" GONE "\"");
+    assert_text("\xc3\"\n", "\"" GONE "\\\"\\u000a\"");
+    assert_text("\xf0\x9f\x90", "\"" GONE "\"");
+    assert_text("\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41",
+                "\"" GONE GONE GONE GONE GONE GONE GONE GONE "A\"");
+    assert_text("\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41",
+                "\"" GONE GONE GONE GONE GONE GONE GONE GONE "A\"");
+    assert_text("\xf4\x91\x92\x93\xff\x41\x80\xbf\x42",
+                "\"" GONE GONE GONE GONE GONE "A" GONE GONE "B\"");
+    assert_text("\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41", "\"" GONE GONE GONE GONE "A\"");
+}
+
 /* ---- maps ------------------------------------------------------------------------------------------------ */
 
 static void a_map_shows_the_two_directions_in_which_rows_differ(void **state)
@@ -445,6 +476,7 @@ int main(void)
         cmocka_unit_test(a_tree_gives_what_is_there_and_nothing_else),
         cmocka_unit_test(a_float_is_written_so_that_it_reads_back),
         cmocka_unit_test(text_is_escaped_and_commas_come_by_themselves),
+        cmocka_unit_test(what_is_not_utf8_becomes_replacement_characters),
         cmocka_unit_test(each_token_opens_its_own_door),
         cmocka_unit_test(a_token_file_needs_two_long_tokens),
         cmocka_unit_test(a_client_has_so_many_requests_a_second),
