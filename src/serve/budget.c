@@ -4,22 +4,30 @@
  * the memory is taken, and a request that would go beyond is refused. */
 #include "serve/server.h"
 
+/* A request that holds no more than this may use the quarter that is kept. */
+enum { LITTLE = 64 << 10 };
+
+static shoal_status over(struct request *q, int status, const char *fmt, uint64_t most)
+{
+    q->over = status;
+    return shoal_fail(SHOAL_ELIMIT, fmt, (unsigned long long)most);
+}
+
 shoal_status request_charge(struct request *q, size_t bytes)
 {
-    struct shoal_server *s = q->server;
-    uint64_t all;
+    struct shoal_server *s = q ? q->server : NULL;
+    uint64_t all, most;
 
-    if (bytes > s->http.max_request || q->held > s->http.max_request - bytes) {
-        q->over = 413;
-        return shoal_fail(SHOAL_ELIMIT,
-                          "The request becomes more than the %llu bytes that one may hold.",
-                          (unsigned long long)s->http.max_request);
-    }
+    if (!q || bytes == 0)
+        return SHOAL_OK;
+    if (bytes > s->http.max_request || q->held > s->http.max_request - bytes)
+        return over(q, 413, "The request becomes more than the %llu bytes that one may hold.",
+                    s->http.max_request);
+    most = s->http.max_held - (q->held + bytes > LITTLE ? s->http.max_held / 4 : 0);
     all = atomic_fetch_add_explicit(&s->held, bytes, memory_order_relaxed) + bytes;
-    if (all > s->http.max_held) {
+    if (all > most) {
         atomic_fetch_sub_explicit(&s->held, bytes, memory_order_relaxed);
-        q->over = 503;
-        return shoal_fail(SHOAL_ELIMIT, "Other requests fill the memory for them.");
+        return over(q, 503, "Other requests fill the %llu bytes of memory for them.", most);
     }
     q->held += bytes;
     return SHOAL_OK;
@@ -27,7 +35,64 @@ shoal_status request_charge(struct request *q, size_t bytes)
 
 void request_refund(struct request *q, size_t bytes)
 {
+    if (!q || q->held == 0)
+        return;
     bytes = bytes < q->held ? bytes : q->held;
     q->held -= bytes;
     atomic_fetch_sub_explicit(&q->server->held, bytes, memory_order_relaxed);
+}
+
+shoal_status request_charge_sample(struct request *q, size_t bytes, size_t answer)
+{
+    shoal_status st = request_charge(q, bytes + answer);
+
+    if (q && st == SHOAL_OK)
+        q->expected += answer;
+    return st;
+}
+
+shoal_status request_charge_pixels(struct request *q, uint64_t pixels)
+{
+    if (!q)
+        return SHOAL_OK;
+    q->pixels += pixels;
+    if (q->pixels <= REQUEST_PIXELS)
+        return SHOAL_OK;
+    return over(q, 413, "The request has pictures of more than %llu pixels together.",
+                REQUEST_PIXELS);
+}
+
+shoal_status request_heavy(struct request *q)
+{
+    if (!q || !q->on_loop)
+        return SHOAL_OK;
+    q->heavy = true;
+    return shoal_fail(SHOAL_ESTOP, "The request is read by a worker.");
+}
+
+shoal_status request_awaited(const struct request *q)
+{
+    if (!q || (clock_now() < q->job.deadline &&
+               !atomic_load_explicit(&q->job.abandoned, memory_order_relaxed)))
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_ESTOP, "The request waited too long.");
+}
+
+shoal_status request_parse(struct request *q, struct tree **out, const char *at, size_t len,
+                           size_t *cost)
+{
+    shoal_status st;
+
+    *out = NULL;
+    *cost = tree_cost(at, len);
+    st = request_charge(q, *cost);
+    if (st != SHOAL_OK)
+        *cost = 0;
+    return st == SHOAL_OK ? tree_parse(out, at, len) : st;
+}
+
+void request_parsed(struct request *q, struct tree *t, size_t cost)
+{
+    tree_free(t);
+    request_refund(q, cost);
 }

@@ -94,9 +94,12 @@ static void add(struct request *q)
     enum registry_why why = WHY_BAD;
     shoal_status st = SHOAL_OK;
     bool json = q->content_type && strncasecmp(q->content_type, "application/json", 16) == 0;
+    size_t cost = 0;
 
     if (json && q->body.len > 0)
-        st = tree_parse(&t, q->body.at, q->body.len);
+        st = request_parse(q, &t, q->body.at, q->body.len, &cost);
+    if (q->over)
+        why = WHY_NONE;
     if (st == SHOAL_OK)
         st = register_model(q, t, &lease, &why);
     if (st == SHOAL_OK)
@@ -106,7 +109,7 @@ static void add(struct request *q)
     else
         answer_registry(q, st, why);
     lease_end(&lease);
-    tree_free(t);
+    request_parsed(q, t, cost);
 }
 
 /* ---- listing ------------------------------------------------------------------------------------
@@ -327,7 +330,7 @@ static void end(struct request *q, const char *name, const char *version)
         answer_status(q, 200, "Model \"%s\" unregistered", name);
 }
 
-void manage(struct request *q)
+static void manage_now(struct request *q)
 {
     size_t n = q->query.nsegments;
     const char *name = segment(q, 1), *version = n > 2 ? segment(q, 2) : NULL;
@@ -354,4 +357,22 @@ void manage(struct request *q)
         describe_api(q, ROLE_MANAGEMENT);
     else
         answer_not_allowed(q, "GET, PUT, DELETE, OPTIONS");
+}
+
+static void manage_by_worker(struct request *q)
+{
+    manage_now(q);
+    q->wake(q);
+}
+
+/* Registering opens files and scaling waits for workers: predictions that come by the
+ * same listener do not wait for that. */
+enum route manage(struct request *q)
+{
+    if (q->roles & ROLE_INFERENCE && strcmp(q->method, "GET") != 0) {
+        q->work = manage_by_worker;
+        return ROUTE_WAITS;
+    }
+    manage_now(q);
+    return ROUTE_ANSWERED;
 }

@@ -77,6 +77,8 @@ struct tree;
 enum tree_kind { TREE_NULL, TREE_FLAG, TREE_NUMBER, TREE_TEXT, TREE_LIST, TREE_OBJECT };
 
 shoal_status tree_parse(struct tree **out, const char *at, size_t len);
+/* The most memory that tree_parse can take for these bytes, found by counting them. */
+size_t tree_cost(const char *at, size_t len);
 void tree_free(struct tree *t);
 enum tree_kind tree_kind(const struct tree *t);
 const struct tree *tree_get(const struct tree *t, const char *key); /* or NULL */
@@ -91,18 +93,23 @@ double tree_number(const struct tree *t);    /* NaN when it is none */
 bool tree_true(const struct tree *t);
 
 /* ---- write.c: JSON out ------------------------------------------------------------------
- * Appends to bytes; commas between values come by themselves. When memory runs out
- * nothing more is added and `failed` says so. */
+ * Appends to bytes; commas between values come by themselves. When memory runs out, or
+ * the payer's account, nothing more is added and `failed` says so. */
+
+struct request;
 
 struct writer {
     struct bytes out;
     bool comma, failed;
+    struct request *payer; /* whose account grows with the bytes, or NULL */
+    size_t paid;           /* bytes that were charged, or are free */
 };
 
 void put_raw(struct writer *w, const char *text); /* as it stands, and no comma */
 void put_open(struct writer *w, char bracket);
 void put_close(struct writer *w, char bracket);
 void put_key(struct writer *w, const char *key);
+/* What is not UTF-8 becomes U+FFFD. */
 void put_text(struct writer *w, const char *text);
 void put_flag(struct writer *w, bool on);
 void put_u64(struct writer *w, uint64_t n);

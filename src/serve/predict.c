@@ -6,53 +6,74 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INSTANCES_MAX = 4096 };
+enum {
+    INSTANCES_MAX = 4096,
+    /* What the event loop reads itself, in less time than a thread takes to wake several
+     * times over: bodies of so many bytes and inputs. */
+    LIGHT_BYTES = 4096,
+    LIGHT_INPUTS = 64,
+    LIGHT_ANSWER = 16384, /* and bytes of an answer that it writes */
+    ANSWER_FREE = 4096,   /* that are not charged */
+    COST_FIGURE_BYTE = 3, /* floats for a byte of text, "1,", in memory that grows by half */
+    COST_NUMBER = 6,      /* a float in such memory */
+};
 
 /* ---- samples ----------------------------------------------------------------------------------
  */
 
-/* Room for one more sample, zeroed; one alone lies in the request. */
-static void *sample_new(struct request *q)
+/* Room for one more sample, zeroed; one alone lies in the request. It doubles at powers
+ * of two. */
+static shoal_status sample_new(struct request *q, void **out)
 {
     size_t size = q->lease.generation->kind->sample_size;
     struct job *job = &q->job;
-    char *at;
+    char *at = job->samples;
 
+    *out = job->n == 0 ? q->sample : NULL;
     if (job->n == 0) {
         job->samples = q->sample;
         memset(q->sample, 0, size);
-        return job->samples;
+        return SHOAL_OK;
     }
-    if (job->n & (job->n - 1)) /* room doubles at powers of two */
-        at = job->samples;
-    else
-        at = realloc(job->samples == q->sample ? NULL : job->samples, 2 * job->n * size);
-    if (!at) {
-        shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu samples", 2 * job->n);
-        return NULL;
+    if (!(job->n & (job->n - 1))) {
+        if (request_charge(q, (job->n == 1 ? 2 : job->n) * size) != SHOAL_OK)
+            return SHOAL_ELIMIT;
+        at = realloc(at == q->sample ? NULL : at, 2 * job->n * size);
+        if (!at)
+            return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu samples", 2 * job->n);
     }
     if (job->samples == q->sample)
         memcpy(at, q->sample, size);
     job->samples = at;
-    memset(at + job->n * size, 0, size);
-    return at + job->n * size;
+    *out = at + job->n * size;
+    memset(*out, 0, size);
+    return SHOAL_OK;
+}
+
+/* Between two inputs whoever reads gives up what nobody waits for. */
+static shoal_status may_go_on(struct request *q)
+{
+    if (q->job.n == INSTANCES_MAX)
+        return shoal_fail(SHOAL_EINVAL, "found more than %d inputs in one request", INSTANCES_MAX);
+    if (q->on_loop)
+        return q->job.n < LIGHT_INPUTS ? SHOAL_OK : request_heavy(q);
+    return request_awaited(q);
 }
 
 static shoal_status add(struct request *q, struct instance *in)
 {
     const struct generation *g = q->lease.generation;
-    void *sample;
-    shoal_status st;
+    void *sample = NULL;
+    shoal_status st = may_go_on(q);
 
-    if (q->job.n == INSTANCES_MAX)
-        return shoal_fail(SHOAL_EINVAL, "found more than %d inputs in one request", INSTANCES_MAX);
-    sample = sample_new(q);
-    if (!sample)
-        return SHOAL_ENOMEM;
+    if (st == SHOAL_OK)
+        st = sample_new(q, &sample);
+    if (st != SHOAL_OK)
+        return st;
     q->job.n++; /* so that what it holds is forgotten whatever happens */
     in->query = &q->query;
-    st = g->kind->read(g->model, in, sample);
-    return st;
+    in->request = q;
+    return g->kind->read(g->model, in, sample);
 }
 
 /* ---- bodies -----------------------------------------------------------------------------------
@@ -118,22 +139,33 @@ static shoal_status read_numbers(struct request *q, const struct figures *n)
     return st;
 }
 
+static shoal_status read_other_json(struct request *q, const char *at, size_t len)
+{
+    struct tree *t;
+    size_t cost;
+    shoal_status st = request_parse(q, &t, at, len, &cost);
+
+    if (st == SHOAL_OK)
+        st = read_tree(q, t);
+    request_parsed(q, t, cost);
+    return st;
+}
+
 static shoal_status read_json(struct request *q, const char *at, size_t len)
 {
+    size_t cost = len > LIGHT_BYTES ? COST_FIGURE_BYTE * len : 0;
     struct figures numbers = {0};
-    struct tree *t;
-    shoal_status st;
+    shoal_status st = request_charge(q, cost);
+    bool found;
 
-    if (figures_scan(&numbers, at, len)) {
+    if (st != SHOAL_OK)
+        return st;
+    found = figures_scan(&numbers, at, len);
+    if (found)
         st = read_numbers(q, &numbers);
-    } else {
-        st = tree_parse(&t, at, len);
-        if (st == SHOAL_OK)
-            st = read_tree(q, t);
-        tree_free(t);
-    }
     figures_fini(&numbers);
-    return st;
+    request_refund(q, cost);
+    return found ? st : read_other_json(q, at, len);
 }
 
 static bool looks_json(const char *at, size_t len)
@@ -193,6 +225,9 @@ static shoal_status read_form(struct request *q)
 
     if (looks_json(q->body.at, q->body.len) || !memchr(q->body.at, '=', q->body.len))
         return read_bytes(q, NULL, q->body.at, q->body.len);
+    st = request_charge(q, q->body.len);
+    if (st != SHOAL_OK)
+        return st;
     st = query_init_form(&form, q->body.at, q->body.len);
     data = st == SHOAL_OK ? query_get(&form, "data") : NULL;
     if (st == SHOAL_OK && !data)
@@ -200,6 +235,7 @@ static shoal_status read_form(struct request *q)
     if (st == SHOAL_OK)
         st = read_bytes(q, NULL, data, strlen(data));
     query_fini(&form);
+    request_refund(q, q->body.len);
     return st;
 }
 
@@ -215,13 +251,21 @@ static shoal_status read_body(struct request *q)
 /* ---- tensors ------------------------------------------------------------------------------------
  */
 
-/* Numbers of a list, however deep it is nested. */
-static shoal_status flatten(struct figures *n, const struct tree *t, unsigned depth)
+static shoal_status wrong_numbers(size_t found, size_t want)
+{
+    return shoal_fail(SHOAL_EINVAL, "data: found %zu numbers, want the %zu of the shape", found,
+                      want);
+}
+
+/* Numbers of a list, however deep it is nested; `most` of them. */
+static shoal_status flatten(struct figures *n, const struct tree *t, size_t most, unsigned depth)
 {
     shoal_status st = SHOAL_OK;
     void *at = n->at;
 
     if (tree_kind(t) == TREE_NUMBER) {
+        if (n->len == most)
+            return wrong_numbers(n->len + 1, most);
         st = mem_grow(&at, &n->cap, n->len + 1, sizeof *n->at);
         n->at = at;
         if (st == SHOAL_OK)
@@ -231,7 +275,7 @@ static shoal_status flatten(struct figures *n, const struct tree *t, unsigned de
     if (tree_kind(t) != TREE_LIST || depth > 8)
         return shoal_fail(SHOAL_EINVAL, "data: found no number, want a list of numbers");
     for (size_t i = 0; i < tree_len(t) && st == SHOAL_OK; i++)
-        st = flatten(n, tree_at(t, i), depth + 1);
+        st = flatten(n, tree_at(t, i), most, depth + 1);
     return st;
 }
 
@@ -244,7 +288,7 @@ static shoal_status read_shape(const struct tree *shape, size_t *rows, size_t *w
     for (size_t i = 0; i < tree_len(shape); i++) {
         double x = tree_number(tree_at(shape, i));
 
-        if (!(x >= 1 && x <= 1e8) || x != floor(x) || (double)*width * x > 1e9)
+        if (!(x >= 1 && x <= 1e8) || x != floor(x) || (double)*width * (double)*rows * x > 1e9)
             return shoal_fail(SHOAL_EINVAL, "shape: found a dimension that cannot be");
         if (i == 0)
             *rows = (size_t)x;
@@ -258,11 +302,14 @@ static shoal_status read_number_tensor(struct request *q, const struct tree *dat
                                        size_t width)
 {
     struct figures n = {0};
-    shoal_status st = flatten(&n, data, 0);
+    size_t cost = COST_NUMBER * rows * width;
+    shoal_status st = request_charge(q, cost);
 
+    if (st != SHOAL_OK)
+        return st;
+    st = flatten(&n, data, rows * width, 0);
     if (st == SHOAL_OK && n.len != rows * width)
-        st = shoal_fail(SHOAL_EINVAL, "data: found %zu numbers, want the %zu of the shape", n.len,
-                        rows * width);
+        st = wrong_numbers(n.len, rows * width);
     for (size_t i = 0; i < rows && st == SHOAL_OK; i++) {
         struct instance in = {
             .verb = "predict", .numbers = n.at + i * width, .count = width, .tensor = true};
@@ -270,6 +317,7 @@ static shoal_status read_number_tensor(struct request *q, const struct tree *dat
         st = add(q, &in);
     }
     figures_fini(&n);
+    request_refund(q, cost);
     return st;
 }
 
@@ -308,15 +356,21 @@ static shoal_status read_tensor(struct request *q, const struct tree *t)
     return read_number_tensor(q, tree_get(input, "data"), rows, width);
 }
 
+static shoal_status read_tensor_body(struct request *q)
+{
+    struct tree *t;
+    size_t cost;
+    shoal_status st = request_parse(q, &t, q->body.at ? q->body.at : "", q->body.len, &cost);
+
+    q->shape = SHAPE_TENSOR;
+    if (st == SHOAL_OK)
+        st = read_tensor(q, t);
+    request_parsed(q, t, cost);
+    return st;
+}
+
 /* ---- the job
  * ------------------------------------------------------------------------------------- */
-
-static void job_finished(struct job *job)
-{
-    struct request *q = (struct request *)(void *)((char *)job - offsetof(struct request, job));
-
-    q->wake(q);
-}
 
 static void forget_samples(struct request *q)
 {
@@ -359,14 +413,12 @@ static enum route job_begin(struct request *q)
     struct version *v = q->lease.version;
 
     atomic_fetch_add_explicit(&v->tally.requests, 1, memory_order_relaxed);
-    q->job.generation = q->lease.generation;
-    q->job.deadline = q->began + v->settings.response_timeout;
-    q->job.finished = job_finished;
     if (!batcher_open(v->batcher)) {
         no_worker(q);
         return ROUTE_ANSWERED;
     }
     histogram_add(&v->tally.stages[STAGE_READ], clock_now() - q->began);
+    q->work = NULL; /* the model's, now */
     if (!all_cheap(q))
         return ROUTE_WAITS;
     batcher_run_here(v->batcher, &q->job);
@@ -374,43 +426,53 @@ static enum route job_begin(struct request *q)
     return ROUTE_ANSWERED;
 }
 
-static enum route begin(struct request *q, shoal_status st)
+/* On the thread of a model's worker, who has others to serve than this one. */
+static void write_by_worker(struct request *q)
+{
+    route_finish(q);
+    q->wake(q);
+}
+
+static void job_finished(struct job *job)
+{
+    struct request *q = (struct request *)(void *)((char *)job - offsetof(struct request, job));
+
+    q->work = write_by_worker;
+    if (job->st != SHOAL_OK || q->expected <= LIGHT_ANSWER ||
+        readers_add_first(q->server->readers, q) != SHOAL_OK)
+        q->wake(q);
+}
+
+/* With the body read, or not. */
+static enum route read_done(struct request *q, shoal_status st)
 {
     if (st == SHOAL_OK)
         return job_begin(q);
     atomic_fetch_add_explicit(&q->lease.version->tally.failures, 1, memory_order_relaxed);
-    answer_failure(q, st);
+    if (st == SHOAL_ESTOP)
+        answer_error(q, 408, "RequestTimeoutException", shoal_error());
+    else
+        answer_failure(q, st);
     return ROUTE_ANSWERED;
 }
 
-enum route predict_begin(struct request *q, const char *verb)
+static shoal_status read_request(struct request *q)
 {
-    struct instance in = {.verb = verb};
+    struct instance in = {.verb = q->verb};
+    shoal_status st;
 
-    q->job.generation = q->lease.generation;
-    if (strcmp(verb, "predict") == 0)
-        return begin(q, read_body(q));
-    for (const char *const *own = q->lease.generation->kind->verbs; own && *own; own++)
-        if (strcmp(verb, *own) == 0)
-            return begin(q, add(q, &in));
-    answer_not_found(q); /* another kind's */
-    return ROUTE_ANSWERED;
+    if (strcmp(q->verb, "predict") == 0)
+        st = read_body(q);
+    else if (strcmp(q->verb, "infer") == 0)
+        st = read_tensor_body(q);
+    else
+        st = add(q, &in);
+    if (st == SHOAL_ELIMIT && q->over == 0)
+        q->over = 413; /* a limit of a reader's */
+    return st;
 }
 
-enum route infer_begin(struct request *q)
-{
-    struct tree *t = NULL;
-    shoal_status st = tree_parse(&t, q->body.at ? q->body.at : "", q->body.len);
-
-    q->job.generation = q->lease.generation;
-    q->shape = SHAPE_TENSOR;
-    if (st == SHOAL_OK)
-        st = read_tensor(q, t);
-    tree_free(t);
-    return begin(q, st);
-}
-
-void route_submit(struct request *q)
+static void submit_job(struct request *q)
 {
     struct version *v = q->lease.version;
     shoal_status st = batcher_submit(v->batcher, &q->job);
@@ -422,6 +484,80 @@ void route_submit(struct request *q)
         no_worker(q);
     else
         answer_failure(q, st);
+    q->wake(q);
+}
+
+static void read_by_worker(struct request *q)
+{
+    if (read_done(q, read_request(q)) == ROUTE_ANSWERED)
+        q->wake(q);
+    else
+        submit_job(q);
+}
+
+/* What was found on the event loop to take too long begins anew. */
+static void read_undo(struct request *q)
+{
+    forget_samples(q);
+    free(q->tensor_id);
+    q->tensor_id = NULL;
+    request_refund(q, q->held - q->held_before);
+    q->expected = 0;
+    q->pixels = 0;
+    q->over = 0;
+}
+
+static enum route read_begin(struct request *q, const char *verb)
+{
+    shoal_status st;
+
+    q->verb = verb;
+    q->held_before = q->held;
+    q->job.generation = q->lease.generation;
+    q->job.deadline = q->began + q->lease.version->settings.response_timeout;
+    q->job.finished = job_finished;
+    if (q->body.len <= LIGHT_BYTES) {
+        q->on_loop = true;
+        st = read_request(q);
+        q->on_loop = false;
+        if (!q->heavy)
+            return read_done(q, st);
+        read_undo(q);
+    }
+    q->work = read_by_worker;
+    return ROUTE_WAITS;
+}
+
+enum route predict_begin(struct request *q, const char *verb)
+{
+    if (strcmp(verb, "predict") == 0)
+        return read_begin(q, verb);
+    for (const char *const *own = q->lease.generation->kind->verbs; own && *own; own++)
+        if (strcmp(verb, *own) == 0)
+            return read_begin(q, verb);
+    answer_not_found(q); /* another kind's */
+    return ROUTE_ANSWERED;
+}
+
+enum route infer_begin(struct request *q)
+{
+    return read_begin(q, "infer");
+}
+
+void route_submit(struct request *q)
+{
+    shoal_status st;
+
+    if (!q->work) {
+        submit_job(q);
+        return;
+    }
+    st = readers_add(q->server->readers, q);
+    if (st == SHOAL_OK)
+        return;
+    if (q->lease.version)
+        atomic_fetch_add_explicit(&q->lease.version->tally.refused, 1, memory_order_relaxed);
+    answer_failure(q, st);
     q->wake(q);
 }
 
@@ -498,6 +634,8 @@ static void write_answer(struct request *q)
     struct writer *w = &q->answer.body;
 
     q->answer.status = 200;
+    w->payer = q;
+    w->paid = ANSWER_FREE + q->expected;
     switch (q->shape) {
     case SHAPE_ONE:
         write_samples(q, w);
@@ -520,6 +658,22 @@ static void write_answer(struct request *q)
         break;
     }
     put_raw(w, "\n");
+    w->payer = NULL;
+    if (w->failed && q->over) {
+        bytes_fini(&w->out);
+        *w = (struct writer){0};
+        answer_failure(q, SHOAL_ELIMIT);
+    }
+}
+
+/* A client that does not read holds its answer, and no more. */
+static void hold_answer_only(struct request *q)
+{
+    size_t keep = q->held_before + q->answer.body.out.cap;
+
+    forget_samples(q);
+    if (q->held > keep)
+        request_refund(q, q->held - keep);
 }
 
 static void answer_job_failure(struct request *q)
@@ -536,17 +690,19 @@ static void answer_job_failure(struct request *q)
 
 void route_finish(struct request *q)
 {
-    struct model_tally *tally = &q->lease.version->tally;
+    struct model_tally *tally;
     double now;
 
-    if (q->answer.status != 0) /* route_submit has answered */
+    if (q->answer.status != 0) /* answered where it was read, submitted or written */
         return;
+    tally = &q->lease.version->tally;
     if (q->job.st == SHOAL_OK) {
         write_answer(q);
     } else {
         atomic_fetch_add_explicit(&tally->failures, 1, memory_order_relaxed);
         answer_job_failure(q);
     }
+    hold_answer_only(q);
     now = clock_now();
     histogram_add(&tally->stages[STAGE_WRITE], now - q->job.ended);
     histogram_add(&tally->stages[STAGE_ALL], now - q->began);
@@ -558,4 +714,5 @@ void route_end(struct request *q)
     lease_end(&q->lease);
     query_fini(&q->query);
     free(q->tensor_id);
+    request_refund(q, SIZE_MAX);
 }

@@ -5,7 +5,7 @@
  *     http.c                       routes
  *     headers are there     -->    route_admit    may refuse before a body is sent
  *     the body is there     -->    route_begin    answers, or says ROUTE_WAITS
- *     ... suspends          -->    route_submit   gives the job to the model
+ *     ... suspends          -->    route_submit   gives it to who reads or to the model
  *     `wake` from a worker  <--
  *     ... resumes           -->    route_finish   answers
  *     the answer is sent    -->    route_end
@@ -15,6 +15,7 @@
 #ifndef SHOAL_SERVE_REQUEST_H
 #define SHOAL_SERVE_REQUEST_H
 
+#include "serve/budget.h"
 #include "serve/limits.h"
 #include "serve/registry.h"
 
@@ -50,13 +51,23 @@ struct request {
     struct query query;
     struct answer answer;
     double began;
-    size_t held; /* bytes charged to the server's account: budget.c */
-    int over;    /* 413 or 503: which of the limits of that account was met; 0: none */
+    size_t held;        /* bytes charged to the server's account: budget.c */
+    int over;           /* 413 or 503: which of the limits of that account was met; 0: none */
+    size_t held_before; /* it was read: its body */
+    size_t expected;    /* bytes of the answer that were charged before it is written */
+    uint64_t pixels;    /* of its pictures so far */
+
+    /* Of what the event loop hands on: reader.h. */
+    void (*work)(struct request *q); /* on a reading worker, who then has the request */
+    struct request *next;
+    bool on_loop; /* it is being read by the event loop */
+    bool heavy;   /* which is not to: request_heavy */
 
     /* Of a model's request. */
     struct lease lease;
-    bool versioned; /* the address names the version */
-    bool v2;        /* errors are the Open Inference Protocol's */
+    bool versioned;   /* the address names the version */
+    bool v2;          /* errors are the Open Inference Protocol's */
+    const char *verb; /* "predict", one of the kind's own, or "infer" */
     enum shape shape;
     char *tensor_id; /* to be given back; or NULL */
     struct job job;
@@ -70,14 +81,6 @@ enum route route_begin(struct request *q);
 void route_submit(struct request *q);
 void route_finish(struct request *q);
 void route_end(struct request *q);
-
-/* ---- budget.c: what a request may become ---- */
-
-/* Before q takes so much memory. Fails with SHOAL_ELIMIT, and q->over says whose
- * limit it was: this request's own (413) or that of all together (503). */
-shoal_status request_charge(struct request *q, size_t bytes);
-/* Gives back some of it; SIZE_MAX: all. */
-void request_refund(struct request *q, size_t bytes);
 
 /* ---- answers ---- */
 
@@ -96,14 +99,14 @@ void answer_registry(struct request *q, shoal_status st, enum registry_why why);
 /* ---- predict.c: asking models ---- */
 
 /* Of a lease that has a generation: reads the body, or for another verb than
- * "predict" the address, into the job. */
+ * "predict" the address, into the job; what is small at once. */
 enum route predict_begin(struct request *q, const char *verb);
 /* The same of {"inputs":[{"name":...,"shape":[...],"datatype":"FP32","data":[...]}]} */
 enum route infer_begin(struct request *q);
 
-/* ---- manage.c, oip.c, describe.c: the other routes; each answers ---- */
+/* ---- manage.c, oip.c, describe.c: the other routes ---- */
 
-void manage(struct request *q);                       /* /models... */
+enum route manage(struct request *q);                 /* /models... */
 enum route oip(struct request *q);                    /* /v1, /v2 */
 void describe_api(struct request *q, unsigned roles); /* OPTIONS / */
 void describe_metrics(struct request *q);             /* /metrics */

@@ -335,8 +335,8 @@ enum route route_begin(struct request *q)
     if (strcmp(first, "models") == 0 && role_of(q) == ROLE_INFERENCE)
         return model_verb(q);
     if (strcmp(first, "models") == 0)
-        manage(q);
-    else if (n == 1 && method_is(q, "GET") && page_find(first))
+        return manage(q);
+    if (n == 1 && method_is(q, "GET") && page_find(first))
         answer_page(q, page_find(first));
     else
         answer_not_found(q);

@@ -9,7 +9,7 @@
 #ifndef SHOAL_SERVABLE_H
 #define SHOAL_SERVABLE_H
 
-#include "serve/parse.h"
+#include "serve/budget.h"
 
 /* One thing asked of a model, in the form that it came. */
 struct instance {
@@ -17,6 +17,7 @@ struct instance {
     const struct query *query; /* of the address */
     const struct tree *object; /* the JSON object that stands around, or NULL */
     bool tensor;               /* floats are wanted, if the kind has them */
+    struct request *request;   /* whom memory and time are charged to: budget.h */
 
     /* One of these is not NULL, or none where the query says all. */
     const char *bytes; /* [len] text, a picture */
@@ -57,7 +58,8 @@ struct servable_kind {
     void (*close)(void *model);
     void (*describe)(const void *model, struct description *out);
 
-    /* SHOAL_ENOENT: what is asked about is not there; other failures: a bad request. */
+    /* SHOAL_ENOENT: what is asked about is not there; other failures: a bad request. Asks
+     * before it takes memory or much time: budget.h. */
     shoal_status (*read)(const void *model, const struct instance *in, void *sample);
     /* Whether it takes less time than handing it to another thread. */
     bool (*cheap)(const void *model, const void *sample);

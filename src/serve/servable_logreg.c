@@ -2,15 +2,17 @@
 #include "data/data.h"
 #include "serve/servable.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-enum { ROWS_MAX = 4096 }; /* of one input */
+enum {
+    ROWS_MAX = 4096,              /* of one input */
+    FLOAT_TEXT = 14,              /* bytes of a probability in an answer, about */
+    CLICK_BLOCK_TEXT = 512 << 10, /* text that the reader of rows holds, lines but the longest */
+    BLOCK_COST = 16,              /* bytes for one of such text, with the rows made of it */
+};
 
 struct click_sample {
     uint32_t *slots;
@@ -62,111 +64,130 @@ static void clicks_describe(const void *model, struct description *out)
 
 /* ---- reading ------------------------------------------------------------------------- */
 
-static shoal_status keep_row(struct click_sample *s, const struct click_rows *b, size_t row)
+/* Room for a row of n features; what it takes grows by half. */
+static shoal_status row_room(struct click_sample *s, struct request *q, size_t n)
 {
-    uint32_t from = b->start[row], to = b->start[row + 1];
-    size_t n = to - from;
-    shoal_status st = mem_grow((void **)&s->slots, &s->slots_cap, s->len + n, sizeof *s->slots);
+    size_t bytes = n * (sizeof *s->slots + sizeof *s->values) + sizeof *s->ends + sizeof *s->p;
+    shoal_status st;
 
     if (s->rows == ROWS_MAX)
         return shoal_fail(SHOAL_EINVAL, "found more than %d rows in one input", ROWS_MAX);
+    st = request_charge_sample(q, bytes + bytes / 2, FLOAT_TEXT);
+    if (st == SHOAL_OK)
+        st = mem_grow((void **)&s->slots, &s->slots_cap, s->len + n, sizeof *s->slots);
     if (st == SHOAL_OK)
         st = mem_grow((void **)&s->values, &s->values_cap, s->len + n, sizeof *s->values);
     if (st == SHOAL_OK)
         st = mem_grow((void **)&s->ends, &s->ends_cap, s->rows + 1, sizeof *s->ends);
     if (st == SHOAL_OK)
         st = mem_grow((void **)&s->p, &s->p_cap, s->rows + 1, sizeof *s->p);
+    return st;
+}
+
+static shoal_status keep_row(struct click_sample *s, struct request *q, const struct click_rows *b,
+                             size_t row)
+{
+    uint32_t from = b->start[row], to = b->start[row + 1];
+    shoal_status st = row_room(s, q, to - from);
+
     if (st != SHOAL_OK)
         return st;
-    for (size_t i = 0; i < n; i++) {
-        s->slots[s->len] = b->slot[from + i];
-        s->values[s->len++] = b->value ? b->value[from + i] : 1;
+    for (uint32_t i = from; i < to; i++) {
+        s->slots[s->len] = b->slot[i];
+        s->values[s->len++] = b->value ? b->value[i] : 1;
     }
     s->ends[s->rows++] = s->len;
     return SHOAL_OK;
 }
 
-static shoal_status keep_rows(struct click_sample *s, const char *path,
+static shoal_status keep_rows(struct click_sample *s, struct request *q, const char *at, size_t len,
                               const struct shoal_clicks_opts *way)
 {
     struct click_stream *stream = NULL;
     struct click_rows block = {0};
-    shoal_status st = click_stream_open(&stream, &path, 1, way, true);
+    shoal_status st = click_stream_open_memory(&stream, "body", at, len, way, true);
 
     while (st == SHOAL_OK) {
         st = click_stream_next(stream, &block);
         if (st != SHOAL_OK || block.rows == 0)
             break;
         for (size_t i = 0; i < block.rows && st == SHOAL_OK; i++)
-            st = keep_row(s, &block, i);
+            st = keep_row(s, q, &block, i);
     }
     click_stream_close(stream);
     return st;
 }
 
-/* The sentence of a failure, in which the file is the body. */
-static shoal_status of_body(shoal_status st, const char *path)
+/* What the reader of rows takes, which works on a block of whole lines. */
+static size_t reading_cost(const struct shoal_clicks_opts *way, const char *at, size_t len)
 {
-    const char *at = strstr(shoal_error(), path);
+    const char *end = at + len, *line;
+    size_t longest = 0;
 
-    return at ? shoal_fail(st, "body%s", at + strlen(path)) : st;
+    if (len <= CLICK_BLOCK_TEXT || way->format == SHOAL_CLICKS_CSV)
+        return len * BLOCK_COST;
+    for (; at < end; at = line + 1) {
+        line = memchr(at, '\n', (size_t)(end - at));
+        line = line ? line : end;
+        longest = (size_t)(line - at) > longest ? (size_t)(line - at) : longest;
+    }
+    longest += CLICK_BLOCK_TEXT;
+    return (longest < len ? longest : len) * BLOCK_COST;
 }
 
-/* Text is read from a file by the readers of click data, so it becomes one, in memory. */
-static shoal_status read_text(const void *model, struct click_sample *s, const char *at, size_t len)
+static shoal_status read_text(const void *model, struct request *q, struct click_sample *s,
+                              const char *at, size_t len)
 {
     struct shoal_clicks_opts way = shoal_logreg_reading(model);
-    char path[48];
-    int fd = memfd_create("rows", MFD_CLOEXEC);
-    shoal_status st;
+    size_t cost = reading_cost(&way, at, len);
+    shoal_status st = request_charge(q, cost);
 
-    if (fd < 0)
-        return shoal_fail_errno(SHOAL_EIO, "memory for a body");
+    if (st != SHOAL_OK)
+        return st;
     way.threads = 1;
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (write(fd, at, len) != (ssize_t)len)
-        st = shoal_fail_errno(SHOAL_EIO, "memory for a body");
-    else
-        st = of_body(keep_rows(s, path, &way), path);
-    close(fd);
+    /* The others begin with tables of columns or numbers. */
+    if (way.format != SHOAL_CLICKS_LIBSVM && way.format != SHOAL_CLICKS_VW)
+        st = request_heavy(q);
+    if (st == SHOAL_OK)
+        st = keep_rows(s, q, at, len, &way);
+    request_refund(q, cost);
     if (st == SHOAL_OK && s->rows == 0)
         st = shoal_fail(SHOAL_EINVAL, "found no row, want one");
     return st;
 }
 
-static shoal_status put_feature(void *ctx, const char *key, const struct tree *value)
-{
-    struct writer *w = ctx;
-    double x = tree_number(value);
-    char text[32];
+struct features {
+    struct shoal_clicks_opts way;
+    struct click_sample *sample;
+};
 
-    if (!*key || strpbrk(key, " \t\r\n:|'\"") || !isfinite(x))
-        return shoal_fail(SHOAL_EINVAL, "found '%.32s', want the name of a feature and a number",
+/* As a row of text would have it: a feature of value 0 is none. */
+static shoal_status take_feature(void *ctx, const char *key, const struct tree *value)
+{
+    struct features *f = ctx;
+    struct click_sample *s = f->sample;
+    float x = (float)tree_number(value);
+    shoal_status st = click_slot(&s->slots[s->len], &f->way, key, strlen(key));
+
+    if (st == SHOAL_OK && !isfinite(x))
+        return shoal_fail(SHOAL_EINVAL, "found no number for '%.32s', want one that a float holds",
                           key);
-    snprintf(text, sizeof text, ":%.9g", x);
-    put_raw(w, " ");
-    put_raw(w, key);
-    put_raw(w, text);
-    return SHOAL_OK;
+    s->values[s->len] = x;
+    s->len += st == SHOAL_OK && x != 0;
+    return st;
 }
 
-/* {"17": 0.5, "3": 1} as a line of libsvm or of Vowpal Wabbit. */
-static shoal_status read_features(const void *model, const struct tree *t, struct click_sample *s)
+/* {"17": 0.5, "3": 1}: the features of a row of libsvm or of Vowpal Wabbit. */
+static shoal_status read_features(const void *model, struct request *q, const struct tree *t,
+                                  struct click_sample *s)
 {
-    enum shoal_clicks_format format = shoal_logreg_reading(model).format;
-    struct writer w = {0};
-    shoal_status st;
+    struct features f = {shoal_logreg_reading(model), s};
+    shoal_status st = row_room(s, q, tree_len(t));
 
-    if (format != SHOAL_CLICKS_LIBSVM && format != SHOAL_CLICKS_VW)
-        return shoal_fail(SHOAL_EINVAL,
-                          "found features as JSON, want text as the model's rows (%s)",
-                          shoal_clicks_format_name(format));
-    put_raw(&w, format == SHOAL_CLICKS_VW ? "|" : "0");
-    st = tree_each(t, put_feature, &w);
-    put_raw(&w, "\n");
     if (st == SHOAL_OK)
-        st = w.failed ? SHOAL_ENOMEM : read_text(model, s, w.out.at, w.out.len);
-    bytes_fini(&w.out);
+        st = tree_each(t, take_feature, &f);
+    if (st == SHOAL_OK)
+        s->ends[s->rows++] = s->len;
     return st;
 }
 
@@ -175,13 +196,13 @@ static shoal_status clicks_read(const void *model, const struct instance *in, vo
     const struct tree *t = in->json;
 
     if (in->bytes)
-        return read_text(model, sample, in->bytes, in->len);
+        return read_text(model, in->request, sample, in->bytes, in->len);
     if (tree_kind(t) == TREE_TEXT)
-        return read_text(model, sample, tree_text(t), tree_len(t));
+        return read_text(model, in->request, sample, tree_text(t), tree_len(t));
     if (tree_kind(t) == TREE_OBJECT && tree_kind(tree_get(t, "features")) == TREE_OBJECT)
         t = tree_get(t, "features");
     if (tree_kind(t) == TREE_OBJECT)
-        return read_features(model, t, sample);
+        return read_features(model, in->request, t, sample);
     return shoal_fail(SHOAL_EINVAL, "found neither text nor features, want a row");
 }
 

@@ -11,9 +11,11 @@
 #include <string.h>
 
 enum {
-    AT_ONCE = 64,   /* samples that one asks about in a call */
-    LIKELIEST = 5,  /* classes of an answer */
-    ASKERS = 64,    /* kept for the next */
+    AT_ONCE = 64,    /* samples that one asks about in a call */
+    LIKELIEST = 5,   /* classes of an answer */
+    ASKERS = 64,     /* kept for the next */
+    FLOAT_TEXT = 14, /* bytes of a number in an answer, about, and of a class with its own */
+    CLASS_TEXT = 64,
     CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
 };
 
@@ -169,14 +171,41 @@ static bool is_picture(const char *at, size_t len)
            (memcmp(at, "\xff\xd8\xff", 3) == 0 || memcmp(at, "\x89PNG\r\n\x1a\n", 8) == 0);
 }
 
+/* All that a picture takes until it is a sample: its pixels, its rows as they are scaled
+ * (image_fit.c), and the result. */
+static shoal_status charge_picture(const struct net_model *m, struct request *q, const char *at,
+                                   size_t len, size_t *cost)
+{
+    unsigned width, height;
+    shoal_status st = request_heavy(q);
+
+    *cost = 0;
+    if (st == SHOAL_OK)
+        st = picture_size("picture", at, len, &width, &height);
+    if (st == SHOAL_OK)
+        st = request_charge_pixels(q, (uint64_t)width * height);
+    if (st != SHOAL_OK)
+        return st;
+    *cost = (size_t)picture_cost(at, len, width, height, m->channels) + m->in +
+            ((size_t)height * m->channels * m->width + width + height) * sizeof(float);
+    st = request_charge(q, *cost);
+    *cost = st == SHOAL_OK ? *cost : 0;
+    return st;
+}
+
 /* Scaled and cut as in training. */
-static shoal_status take_picture(const struct net_model *m, const char *at, size_t len, float *x,
-                                 size_t *n)
+static shoal_status take_picture(const struct net_model *m, struct request *q, const char *at,
+                                 size_t len, float *x, size_t *n)
 {
     struct picture p = {0};
-    uint8_t *pixels = mem_array(m->in, 1);
-    shoal_status st = pixels ? picture_decode(&p, "picture", at, len, m->channels) : SHOAL_ENOMEM;
+    uint8_t *pixels = NULL;
+    size_t cost;
+    shoal_status st = charge_picture(m, q, at, len, &cost);
 
+    if (st == SHOAL_OK && !(pixels = mem_array(m->in, 1)))
+        st = SHOAL_ENOMEM;
+    if (st == SHOAL_OK)
+        st = picture_decode(&p, "picture", at, len, m->channels);
     if (st == SHOAL_OK)
         st = picture_fit(pixels, &p, m->height, m->width);
     for (size_t i = 0; i < m->in && st == SHOAL_OK; i++)
@@ -184,15 +213,19 @@ static shoal_status take_picture(const struct net_model *m, const char *at, size
     *n = m->in;
     picture_fini(&p);
     free(pixels);
+    request_refund(q, cost);
     return st;
 }
 
 static int base64_digit(char c)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-
-    return at ? (int)(at - digits) : -1;
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
 /* Base64 (RFC 4648) into out, which has room for 3/4 of it; bytes, or 0. */
@@ -219,21 +252,47 @@ static size_t base64_decode(const char *text, size_t len, char *out)
 }
 
 /* A picture within JSON, as KServe's examples send it. */
-static shoal_status take_text(const struct net_model *m, const struct tree *t, float *x, size_t *n)
+static shoal_status take_text(const struct net_model *m, struct request *q, const struct tree *t,
+                              float *x, size_t *n)
 {
-    size_t len = tree_len(t);
-    char *bytes = mem_array(len, 1);
-    shoal_status st;
+    size_t room = tree_len(t), len;
+    shoal_status st = request_heavy(q);
+    char *bytes;
 
+    if (st == SHOAL_OK)
+        st = request_charge(q, room);
+    if (st != SHOAL_OK)
+        return st;
+    bytes = mem_array(room, 1);
+    len = bytes ? base64_decode(tree_text(t), room, bytes) : 0;
     if (!bytes)
-        return SHOAL_ENOMEM;
-    len = base64_decode(tree_text(t), len, bytes);
-    if (is_picture(bytes, len))
-        st = take_picture(m, bytes, len, x, n);
+        st = SHOAL_ENOMEM;
+    else if (is_picture(bytes, len))
+        st = take_picture(m, q, bytes, len, x, n);
     else
         st = shoal_fail(SHOAL_EINVAL, "found text, want a JPEG or PNG picture in base64");
     free(bytes);
+    request_refund(q, room);
     return st;
+}
+
+/* Room for what is asked and answered; the answer's text is that of all numbers, or of
+ * the likeliest classes. */
+static shoal_status sample_init(const struct net_model *m, const struct instance *in,
+                                struct net_sample *s)
+{
+    bool likeliest = m->pictures && shoal_net_classes(m->net) && !in->tensor;
+    shoal_status st =
+        request_charge_sample(in->request, (m->in + m->out) * sizeof *s->x,
+                              likeliest ? LIKELIEST * CLASS_TEXT : m->out * FLOAT_TEXT);
+
+    if (st != SHOAL_OK)
+        return st;
+    s->x = mem_array(m->in + m->out, sizeof *s->x);
+    if (!s->x)
+        return SHOAL_ENOMEM;
+    s->y = s->x + m->in;
+    return SHOAL_OK;
 }
 
 static shoal_status net_read(const void *model, const struct instance *in, void *sample)
@@ -242,14 +301,13 @@ static shoal_status net_read(const void *model, const struct instance *in, void 
     struct net_sample *s = sample;
     const struct tree *t = in->json;
     size_t n = 0;
-    shoal_status st = SHOAL_OK;
+    shoal_status st;
 
     if (in->numbers && in->count != m->in)
         return wrong_count(m, in->count);
-    s->x = mem_array(m->in + m->out, sizeof *s->x);
-    if (!s->x)
-        return SHOAL_ENOMEM;
-    s->y = s->x + m->in;
+    st = sample_init(m, in, s);
+    if (st != SHOAL_OK)
+        return st;
     if (in->numbers) {
         memcpy(s->x, in->numbers, m->in * sizeof *s->x);
         return SHOAL_OK;
@@ -257,11 +315,11 @@ static shoal_status net_read(const void *model, const struct instance *in, void 
     if (tree_kind(t) == TREE_OBJECT)
         t = tree_get(t, tree_get(t, "b64") ? "b64" : "data");
     if (in->bytes && m->pictures && is_picture(in->bytes, in->len))
-        st = take_picture(m, in->bytes, in->len, s->x, &n);
+        st = take_picture(m, in->request, in->bytes, in->len, s->x, &n);
     else if (in->bytes)
         st = take_bytes(m, in->bytes, in->len, s->x, &n);
     else if (m->pictures && tree_kind(t) == TREE_TEXT)
-        st = take_text(m, t, s->x, &n);
+        st = take_text(m, in->request, t, s->x, &n);
     else
         st = take_json(m, t, s->x, &n);
     return st == SHOAL_OK && n != m->in ? wrong_count(m, n) : st;

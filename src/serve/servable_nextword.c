@@ -12,7 +12,8 @@ enum {
     WORDS = 10,
     WORDS_MAX = 1000,
     TEXT_MAX = 1 << 16,
-    KEPT = 8, /* continuers, for the next */
+    HIT_TEXT = 32, /* bytes of a word and its score in an answer, about */
+    KEPT = 8,      /* continuers, for the next */
 };
 
 struct text_model {
@@ -88,10 +89,14 @@ static void nextword_describe(const void *model, struct description *out)
              (unsigned long long)shoal_net_parameters(m->net));
 }
 
-static shoal_status keep_text(struct text_sample *s, const char *text, size_t len)
+static shoal_status keep_text(struct request *q, struct text_sample *s, const char *text,
+                              size_t len)
 {
     if (len == 0 || len > TEXT_MAX || memchr(text, '\0', len))
         return shoal_fail(SHOAL_EINVAL, "found %zu bytes of text, want 1 to %d", len, TEXT_MAX);
+    if (request_charge_sample(q, len + s->asked.k * sizeof *s->asked.hits, s->asked.k * HIT_TEXT) !=
+        SHOAL_OK)
+        return SHOAL_ELIMIT;
     s->text = mem_array(len + 1, 1);
     s->asked.hits = mem_array(s->asked.k, sizeof *s->asked.hits);
     if (!s->text || !s->asked.hits)
@@ -114,10 +119,10 @@ static shoal_status nextword_read(const void *model, const struct instance *in, 
     if (st != SHOAL_OK)
         return st;
     if (in->bytes)
-        return keep_text(s, in->bytes, in->len);
+        return keep_text(in->request, s, in->bytes, in->len);
     if (!text)
         return shoal_fail(SHOAL_EINVAL, "found no text, want some to go on from");
-    return keep_text(s, text, strlen(text));
+    return keep_text(in->request, s, text, strlen(text));
 }
 
 static void nextword_forget(void *sample)

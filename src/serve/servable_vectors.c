@@ -10,6 +10,9 @@
 
 enum { GUESSES = 3, NEAREST = 5, NEAREST_MAX = 1000, MAP = 40, MAP_MAX = 200, BATCH = 256 };
 
+/* Bytes of an answer, about: a number; a word with its score, in detail, with a place. */
+enum { FLOAT_TEXT = 14, HIT_TEXT = 32, DETAIL_TEXT = 48, PLACE_TEXT = 80 };
+
 /* Rows times numbers that are looked through in the time that a thread takes to
  * wake. */
 #define CHEAP 100000u
@@ -83,12 +86,15 @@ static void words_describe(const void *model, struct description *out)
 /* ---- reading ------------------------------------------------------------------------- */
 
 /* "'kign' is not among the 14644 words; did you mean king, kin?" */
-static shoal_status unknown(const struct words *w, const char *word)
+static shoal_status unknown(const struct words *w, struct request *q, const char *word)
 {
     uint32_t near[GUESSES];
     char text[256] = "";
     size_t n = 0, len = 0;
+    shoal_status st = request_heavy(q); /* all words are looked at */
 
+    if (st != SHOAL_OK)
+        return st;
     if (strlen(word) < 64)
         shoal_spellings(w->v, word, near, GUESSES, &n);
     for (size_t i = 0; i < n && len < sizeof text; i++)
@@ -99,16 +105,18 @@ static shoal_status unknown(const struct words *w, const char *word)
                       shoal_vectors_size(w->v), text, n > 0 ? "?" : "");
 }
 
-static shoal_status find_word(const struct words *w, const char *word, uint32_t *id)
+static shoal_status find_word(const struct words *w, struct request *q, const char *word,
+                              uint32_t *id)
 {
     if (!word || !*word)
         return shoal_fail(SHOAL_EINVAL, "found no word, want one");
     *id = shoal_vectors_find(w->v, word, strlen(word));
-    return *id == SHOAL_NO_ID ? unknown(w, word) : SHOAL_OK;
+    return *id == SHOAL_NO_ID ? unknown(w, q, word) : SHOAL_OK;
 }
 
 /* A word as bytes: without the white space around. */
-static shoal_status find_bytes(const struct words *w, const char *at, size_t len, uint32_t *id)
+static shoal_status find_bytes(const struct words *w, struct request *q, const char *at, size_t len,
+                               uint32_t *id)
 {
     char word[512];
 
@@ -120,7 +128,7 @@ static shoal_status find_bytes(const struct words *w, const char *at, size_t len
         return shoal_fail(SHOAL_EINVAL, "found %zu bytes, want a word", len);
     memcpy(word, at, len);
     word[len] = '\0';
-    return find_word(w, word, id);
+    return find_word(w, q, word, id);
 }
 
 static shoal_status read_analogy(const struct words *w, const struct instance *in,
@@ -138,7 +146,7 @@ static shoal_status read_analogy(const struct words *w, const struct instance *i
 
         if (!word)
             return shoal_fail(SHOAL_EINVAL, "found no parameter %s, want a, b and c", keys[i]);
-        st = find_word(w, word, &s->ask.ids[i]);
+        st = find_word(w, in->request, word, &s->ask.ids[i]);
     }
     return st;
 }
@@ -147,21 +155,35 @@ static shoal_status read_word(const struct words *w, const struct instance *in,
                               struct word_sample *s)
 {
     if (in->bytes)
-        return find_bytes(w, in->bytes, in->len, &s->ask.ids[0]);
+        return find_bytes(w, in->request, in->bytes, in->len, &s->ask.ids[0]);
     if (tree_kind(in->json) == TREE_TEXT)
-        return find_word(w, tree_text(in->json), &s->ask.ids[0]);
+        return find_word(w, in->request, tree_text(in->json), &s->ask.ids[0]);
     if (in->json && tree_kind(in->json) != TREE_OBJECT)
         return shoal_fail(SHOAL_EINVAL, "found no text, want a word");
-    return find_word(w, instance_text(in, "word"), &s->ask.ids[0]);
+    return find_word(w, in->request, instance_text(in, "word"), &s->ask.ids[0]);
+}
+
+/* What the answer takes, as it is computed and as text. */
+static shoal_status charge_answer(const struct words *w, const struct word_sample *s,
+                                  struct request *q)
+{
+    size_t dim = shoal_vectors_dim(w->v), k = s->ask.k;
+
+    if (s->what == ASK_VECTOR)
+        return request_charge_sample(q, dim * sizeof *s->vector, dim * FLOAT_TEXT);
+    if (s->what == ASK_MAP)
+        return request_charge_sample(q, k * (sizeof *s->ask.hits + 2 * sizeof *s->places),
+                                     k * PLACE_TEXT);
+    return request_charge_sample(q, k * sizeof *s->ask.hits,
+                                 k * (s->detailed ? DETAIL_TEXT : HIT_TEXT));
 }
 
 static shoal_status room_for_answer(const struct words *w, struct word_sample *s)
 {
-    size_t dim = shoal_vectors_dim(w->v), size = shoal_vectors_size(w->v);
+    size_t dim = shoal_vectors_dim(w->v);
 
     if (s->what == ASK_VECTOR)
         return (s->vector = mem_array(dim, sizeof *s->vector)) ? SHOAL_OK : SHOAL_ENOMEM;
-    s->ask.k = s->ask.k < size ? s->ask.k : size;
     s->ask.hits = mem_array(s->ask.k, sizeof *s->ask.hits);
     if (s->what == ASK_MAP && !(s->places = mem_array(2 * (s->ask.k + 1), sizeof *s->places)))
         return SHOAL_ENOMEM;
@@ -183,12 +205,14 @@ static shoal_status words_read(const void *model, const struct instance *in, voi
         s->what = ASK_VECTOR;
     if (st != SHOAL_OK)
         return st;
-    s->ask.k = (size_t)k;
+    s->ask.k = k < shoal_vectors_size(w->v) ? (size_t)k : shoal_vectors_size(w->v);
     if (strcmp(in->verb, "analogy") == 0 ||
         (tree_kind(in->json) == TREE_OBJECT && tree_get(in->json, "a")))
         st = read_analogy(w, in, s);
     else
         st = read_word(w, in, s);
+    if (st == SHOAL_OK)
+        st = charge_answer(w, s, in->request);
     return st == SHOAL_OK ? room_for_answer(w, s) : st;
 }
 

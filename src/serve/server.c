@@ -89,7 +89,7 @@ static void settings_of(struct shoal_server *s, const struct shoal_serve_opts *o
     s->http.max_body = o->max_body;
     s->http.max_header = o->max_header;
     s->http.max_held = HELD_MAX > 16 * o->max_body ? HELD_MAX : 16 * o->max_body;
-    s->http.max_request = s->http.max_held / 4;
+    s->http.max_request = s->http.max_held / 2;
     s->http.max_connections = o->max_connections;
     s->http.max_per_client = o->max_per_client;
     s->http.timeout = o->timeout;
@@ -274,6 +274,14 @@ static void locks_init(struct shoal_server *s)
 /* ---- the server
  * ------------------------------------------------------------------------------------ */
 
+/* One core is left to the event loops: reading takes as long as strangers like. */
+static unsigned reading_threads(void)
+{
+    unsigned cores = pool_threads(0);
+
+    return cores > 1 ? cores - 1 : 1;
+}
+
 static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
     shoal_status st = open_registry(s, o); /* first: a stop at any point ends it */
@@ -291,6 +299,8 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
         st = sandbox_enter();
     if (st == SHOAL_OK)
         st = open_models(s, o);
+    if (st == SHOAL_OK)
+        st = readers_new(&s->readers, reading_threads());
     raise_files(s);
     for (size_t i = 0; i < s->nlisteners && st == SHOAL_OK; i++)
         st = http_start(&s->listeners[i].http, s, &s->listeners[i]);
@@ -361,12 +371,14 @@ void shoal_serve_stop(shoal_server *s)
     if (s->ticking)
         drain(s);
     stop_ticker(s);
+    readers_close(s->readers);
     registry_close(&s->registry); /* wakes whoever still waits */
     for (size_t i = 0; i < s->nlisteners; i++) {
         http_stop(s->listeners[i].http);
         if (s->listeners[i].fd >= 0 && !s->listeners[i].http)
             close(s->listeners[i].fd);
     }
+    readers_free(s->readers);
     registry_fini(&s->registry);
     limiter_fini(&s->limiter);
     pthread_mutex_destroy(&s->tick_lock);

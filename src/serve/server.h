@@ -2,7 +2,7 @@
 #ifndef SHOAL_SERVE_SERVER_H
 #define SHOAL_SERVE_SERVER_H
 
-#include "serve/request.h"
+#include "serve/reader.h"
 
 enum { LISTENERS = 3 };
 
@@ -21,6 +21,7 @@ struct shoal_server {
     struct server_tally tally;
     struct tokens tokens;
     struct limiter limiter;
+    struct readers *readers;
     char hostname[65];
     bool local;    /* nobody but this machine can reach it */
     uint64_t seed; /* of request ids */

@@ -1,12 +1,28 @@
+#include "serve/budget.h"
 #include "serve/parse.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+/* What a writer's account allows, or a good deal more where it must grow: bytes grow by
+ * half, and each time they are asked for is one time the account is. */
+static bool may_grow(struct writer *w, size_t len)
+{
+    size_t want = w->out.len + len, more;
+
+    if (!w->payer || want <= w->paid)
+        return true;
+    more = want + want / 2 - w->paid;
+    if (request_charge(w->payer, more) != SHOAL_OK)
+        return false;
+    w->paid += more;
+    return true;
+}
+
 static void add(struct writer *w, const char *data, size_t len)
 {
-    if (w->failed || bytes_add(&w->out, data, len) != SHOAL_OK)
+    if (w->failed || !may_grow(w, len) || bytes_add(&w->out, data, len) != SHOAL_OK)
         w->failed = true;
 }
 
