@@ -337,6 +337,61 @@ static void the_shorter_side_is_scaled_and_the_middle_kept(void **state)
     picture_fini(&p);
 }
 
+/* A small JPEG in colour: 0: in one pass, 1: progressive, 2: one colour after the other. */
+static unsigned char *jpeg_as(int kind, unsigned long *len)
+{
+    jpeg_scan_info apart[3] = {{.comps_in_scan = 1, .component_index = {0}, .Se = 63},
+                               {.comps_in_scan = 1, .component_index = {1}, .Se = 63},
+                               {.comps_in_scan = 1, .component_index = {2}, .Se = 63}};
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr errors;
+    unsigned char *data = NULL;
+    uint8_t pixels[16 * 3] = {0};
+    JSAMPROW row = pixels;
+
+    *len = 0;
+    c.err = jpeg_std_error(&errors);
+    jpeg_create_compress(&c);
+    jpeg_mem_dest(&c, &data, len);
+    c.image_width = 16;
+    c.image_height = 8;
+    c.input_components = 3;
+    c.in_color_space = JCS_RGB;
+    jpeg_set_defaults(&c);
+    if (kind == 1)
+        jpeg_simple_progression(&c);
+    if (kind == 2) {
+        c.scan_info = apart;
+        c.num_scans = 3;
+    }
+    jpeg_start_compress(&c, TRUE);
+    while (c.next_scanline < 8)
+        jpeg_write_scanlines(&c, &row, 1);
+    jpeg_finish_compress(&c);
+    jpeg_destroy_compress(&c);
+    return data;
+}
+
+static void a_jpeg_in_passes_takes_its_coefficients_too(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        unsigned long len;
+        unsigned char *data = jpeg_as(kind, &len);
+
+        assert_int_equal(picture_cost(data, len, 16, 8, 3), 16 * 8 * (kind == 0 ? 3 : 9));
+        for (unsigned long cut = 0; cut < len; cut++) { /* a copy, for sanitizers */
+            unsigned char *copy = malloc(cut ? cut : 1);
+
+            memcpy(copy, data, cut);
+            assert_true(picture_cost(copy, cut, 16, 8, 3) >= 16 * 8 * 3);
+            free(copy);
+        }
+        free(data);
+    }
+    assert_int_equal(picture_cost("\x89PNG\r\n\x1a\n", 8, 16, 8, 1), 16 * 8);
+}
+
 static void a_picture_of_one_colour_keeps_it_at_every_size(void **state)
 {
     static uint8_t out[3 * 40 * 56];
@@ -571,6 +626,7 @@ int main(void)
         HERE(a_picture_too_large_is_refused_before_memory_is_taken),
         HERE(a_folder_of_nothing_is_refused),
         HERE(the_shorter_side_is_scaled_and_the_middle_kept),
+        HERE(a_jpeg_in_passes_takes_its_coefficients_too),
         HERE(a_picture_of_one_colour_keeps_it_at_every_size),
         HERE(moments_are_those_of_all_pixels),
         HERE(what_was_prepared_ahead_is_what_is_prepared_when_asked),
