@@ -303,8 +303,12 @@ static shoal_status read_number_tensor(struct request *q, const struct tree *dat
 {
     struct figures n = {0};
     size_t cost = COST_NUMBER * rows * width;
-    shoal_status st = request_charge(q, cost);
+    shoal_status st;
 
+    if (rows * width > q->body.len)
+        return shoal_fail(SHOAL_EINVAL, "data: found fewer numbers than the %zu of the shape",
+                          rows * width);
+    st = request_charge(q, cost);
     if (st != SHOAL_OK)
         return st;
     st = flatten(&n, data, rows * width, 0);

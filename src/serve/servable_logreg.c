@@ -12,6 +12,7 @@ enum {
     FLOAT_TEXT = 14,              /* bytes of a probability in an answer, about */
     CLICK_BLOCK_TEXT = 512 << 10, /* text that the reader of rows holds, lines but the longest */
     BLOCK_COST = 16,              /* bytes for one of such text, with the rows made of it */
+    COLUMN_COST = 48,             /* and for one of names of columns */
 };
 
 struct click_sample {
@@ -124,7 +125,9 @@ static size_t reading_cost(const struct shoal_clicks_opts *way, const char *at, 
     const char *end = at + len, *line;
     size_t longest = 0;
 
-    if (len <= CLICK_BLOCK_TEXT || way->format == SHOAL_CLICKS_CSV)
+    if (way->format == SHOAL_CLICKS_CSV) /* its records may have many lines */
+        return len * BLOCK_COST + (len < CLICK_BLOCK_TEXT ? len : CLICK_BLOCK_TEXT) * COLUMN_COST;
+    if (len <= CLICK_BLOCK_TEXT)
         return len * BLOCK_COST;
     for (; at < end; at = line + 1) {
         line = memchr(at, '\n', (size_t)(end - at));

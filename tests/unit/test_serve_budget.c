@@ -303,6 +303,8 @@ static void what_a_request_held_is_given_back_whatever_became_of_it(void **state
         {"/v2/models/mlp/infer",
          "{\"inputs\": [{\"shape\": [2, 2], \"datatype\": \"FP32\", \"data\": [1, 2, 3, 4, 5]}]}",
          400},
+        {"/v2/models/mlp/infer",
+         "{\"inputs\": [{\"shape\": [50000000, 2], \"datatype\": \"FP32\", \"data\": [1]}]}", 400},
         {"/v2/models/words/infer",
          "{\"inputs\": [{\"shape\": [2], \"datatype\": \"BYTES\", \"data\": [\"w1\", \"w2\"]}]}",
          200},
