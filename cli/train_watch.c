@@ -70,7 +70,7 @@ shoal_status job_watch(struct job *job, const char **metrics)
     if (st == SHOAL_OK)
         st = shoal_show_open(&w->show, job->watch, watch_page, w);
     if (st == SHOAL_OK)
-        console_log(&job->console, STYLE_PLAIN, "watch  http://%s/", shoal_show_address(w->show));
+        console_log(&job->console, STYLE_PLAIN, "watch  %s", shoal_show_url(w->show));
     return st;
 }
 

@@ -41,7 +41,7 @@ mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c
 jansson.h      train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c
-microhttpd.h   serve/http.c serve/show.c
+gnutls/        serve/tls.c
 editline/      cli/prompt.c
 '
 

@@ -75,11 +75,14 @@ typedef struct shoal_show shoal_show;
 
 /* Shows the page that `page` makes at http://ADDRESS/, anew for whoever asks, from a thread
  * of its own; *text is for free(). An address is HOST:PORT, or :PORT for this machine
- * alone; port 0 is any that is free. */
+ * alone; port 0 is any that is free. On this machine alone the host must be asked for by
+ * a number, localhost or the name in ADDRESS; beyond it by the token in the URL. */
 SHOAL_API shoal_status shoal_show_open(shoal_show **out, const char *address,
                                        shoal_status (*page)(void *user, char **text, size_t *len),
                                        void *user);
 SHOAL_API const char *shoal_show_address(const shoal_show *s); /* as bound */
+/* "http://127.0.0.1:8090/", or "http://HOST:PORT/?token=..." where others can reach it. */
+SHOAL_API const char *shoal_show_url(const shoal_show *s);
 SHOAL_API void shoal_show_close(shoal_show *s);
 
 #ifdef __cplusplus

@@ -1,211 +1,276 @@
-/* HTTP by libmicrohttpd: threads with an epoll each, bodies gathered in memory up
- * to a limit, connections suspended while a model works, and a list of them from
- * which those are ended whose client takes too long: libmicrohttpd's own time-out
- * is reset by every byte, so a client that sends one now and then would stay. */
+/* HTTP between the connections of loop.c and the routes: what http1.c reads becomes
+ * requests, one at a time for each connection, and their answers are sent.
+ *
+ *                    head            body              a worker
+ *     idle --> HEAD ------> BODY ----------> (route) ----------> WAITING
+ *      ^        |             |                 |                   | wake
+ *      |        | refused     | refused         v                   v
+ *      |        '-------------+------------> SENDING <--------------'
+ *      |                                        |
+ *      '------ the client may ask again --------+-------> linger, closed
+ *
+ * A connection without a request holds no more than its struct: the bytes go through
+ * the loop's buffer, and a request is taken from the loop's spare ones.
+ *
+ * A client that sends no more while a worker has its request is taken to have left,
+ * although it might only have closed its own half: most that wait no longer look just
+ * like it, and their work is to be given up. */
+#include "serve/http1.h"
+#include "serve/loop.h"
 #include "serve/server.h"
 
-#include <math.h>
-#include <microhttpd.h>
-#include <stdio.h>
+#include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
-enum { OVER_TIMES = 8 }; /* a body that goes on so many times beyond its limit is cut off */
-
-/* The least that libmicrohttpd can work with, and what it needs for an answer. */
-#define POOL_EXTRA ((size_t)2048)
-
-struct connection {
-    int fd;
-    _Atomic int64_t until; /* milliseconds of clock_now(); INT64_MAX: not the client's turn */
-    struct connection *next, **link;
+enum {
+    SPARE_EXCHANGES = 128, /* of a loop */
+    SPARE_TEXT = 4 << 10,  /* bytes of a head that a spare one keeps */
+    READS = 8,             /* of a connection before others have their turn */
+    PROGRESS = 64 << 10,   /* bytes that a client must read of an answer in its time */
 };
 
 struct http {
     struct shoal_server *server;
     struct listener *listener;
-    struct MHD_Daemon *daemon;
-    int quiesced; /* the socket given back; -1: none */
-    pthread_mutex_t lock;
-    struct connection *connections;
+    const struct http_handler *handler;
+    struct loops *loops;
 };
 
 struct exchange {
+    struct waiting waiting; /* first */
+    struct http_conn *conn;
+    enum { FRESH, HEAD, BODY, WAITING, SENDING } stage;
+    int timed; /* the stage whose clock runs */
+    struct http1 reader;
+    bool begun;     /* the routes know of it */
+    bool running;   /* whole, and not answered yet */
+    bool body_less; /* HEAD: the answer has no body */
+    bool last;      /* the connection ends with it */
+    size_t stored;  /* bytes charged for the request's body */
+    size_t head_len, sent, checked;
     struct request request;
-    struct MHD_Connection *connection;
-    struct connection *client;
-    char *address;
-    size_t received;
-    bool crowded; /* the bodies of others leave no room for this one */
-    enum { FRESH, READING, WAITING } stage;
+    char head[HTTP1_ANSWER_MAX];
 };
 
-/* ---- the clients' clocks -------------------------------------------------------------------- */
+struct http_conn {
+    struct conn conn; /* first */
+    struct exchange *exchange;
+    struct bytes rest; /* what came behind the request that is being answered */
+    size_t rest_at;
+};
 
-static void client_turn(const struct http *h, struct connection *c)
+/* Of a loop. */
+struct http_loop {
+    struct exchange *spare;
+    size_t spares;
+    int64_t second;
+    char date[HTTP1_DATE];
+};
+
+static struct http *http_of(const struct http_conn *c)
 {
-    double until = (clock_now() + h->server->http.timeout) * 1e3;
-
-    atomic_store_explicit(&c->until, (int64_t)until, memory_order_relaxed);
+    return loop_user(c->conn.loop);
 }
 
-static void our_turn(struct connection *c)
-{
-    atomic_store_explicit(&c->until, INT64_MAX, memory_order_relaxed);
-}
-
-static void connection_begin(struct http *h, struct MHD_Connection *connection, void **context)
-{
-    const union MHD_ConnectionInfo *fd =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    struct connection *c = calloc(1, sizeof *c);
-
-    *context = c;
-    if (!c || !fd)
-        return;
-    c->fd = fd->connect_fd;
-    client_turn(h, c);
-    pthread_mutex_lock(&h->lock);
-    c->next = h->connections;
-    c->link = &h->connections;
-    if (c->next)
-        c->next->link = &c->next;
-    h->connections = c;
-    pthread_mutex_unlock(&h->lock);
-}
-
-static void connection_end(struct http *h, void **context)
-{
-    struct connection *c = *context;
-
-    *context = NULL;
-    if (!c)
-        return;
-    pthread_mutex_lock(&h->lock);
-    if (c->link) {
-        *c->link = c->next;
-        if (c->next)
-            c->next->link = c->link;
-    }
-    pthread_mutex_unlock(&h->lock);
-    free(c);
-}
-
-static void on_connection(void *cls, struct MHD_Connection *connection, void **context,
-                          enum MHD_ConnectionNotificationCode code)
-{
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        connection_begin(cls, connection, context);
-    else
-        connection_end(cls, context);
-}
-
-/* A descriptor in the list is open: it is closed only after on_connection. */
-void http_sweep(struct http *h, double now)
-{
-    int64_t at = (int64_t)(now * 1e3);
-
-    pthread_mutex_lock(&h->lock);
-    for (struct connection *c = h->connections; c; c = c->next)
-        if (atomic_load_explicit(&c->until, memory_order_relaxed) < at)
-            shutdown(c->fd, SHUT_RDWR);
-    pthread_mutex_unlock(&h->lock);
-}
-
-/* ---- answers ----------------------------------------------------------------------------------
+/* ---- exchanges --------------------------------------------------------------------------------
  */
 
-static void add_headers(struct MHD_Response *r, const struct request *q)
+static struct exchange *exchange_new(struct http_conn *c)
 {
-    const struct answer *a = &q->answer;
-    char text[16];
+    struct http *h = http_of(c);
+    struct http_loop *l = loop_data(c->conn.loop);
+    struct exchange *e = l->spare;
+    struct http1 reader;
 
-    MHD_add_response_header(r, "Content-Type", a->type ? a->type : "application/json");
-    MHD_add_response_header(r, "x-request-id", q->id);
-    MHD_add_response_header(r, "Cache-Control", "no-store");
-    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-    if (a->retry_after > 0) {
-        snprintf(text, sizeof text, "%u", a->retry_after);
-        MHD_add_response_header(r, "Retry-After", text);
+    if (e) {
+        l->spare = (struct exchange *)e->waiting.next;
+        l->spares--;
+        reader = e->reader;
+        http1_next(&reader);
+    } else {
+        e = malloc(sizeof *e);
+        http1_init(&reader, h->server->http.max_header);
     }
-    if (a->allow)
-        MHD_add_response_header(r, "Allow", a->allow);
-    if (a->challenge)
-        MHD_add_response_header(r, "WWW-Authenticate", "Bearer");
-    if (a->page)
-        MHD_add_response_header(r, "Content-Security-Policy",
-                                "default-src 'none'; script-src 'self'; style-src 'self'; "
-                                "connect-src 'self'; img-src 'self' data: blob:; "
-                                "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
-    if (a->close || atomic_load_explicit(&q->server->draining, memory_order_relaxed))
-        MHD_add_response_header(r, "Connection", "close");
-}
-
-/* The body becomes libmicrohttpd's. */
-static struct MHD_Response *response_of(struct answer *a)
-{
-    struct bytes body = a->body.out;
-
-    if (a->constant)
-        return MHD_create_response_from_buffer(a->constant_len, (void *)(uintptr_t)a->constant,
-                                               MHD_RESPMEM_PERSISTENT);
-    a->body.out = (struct bytes){0};
-    if (body.len > 0)
-        return MHD_create_response_from_buffer(body.len, body.at, MHD_RESPMEM_MUST_FREE);
-    bytes_fini(&body);
-    return MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-}
-
-static enum MHD_Result respond(struct http *h, struct exchange *e)
-{
-    struct request *q = &e->request;
-    struct MHD_Response *r;
-    enum MHD_Result sent;
-    int status = q->answer.body.failed ? 507 : q->answer.status;
-
-    if (q->answer.body.failed)
-        bytes_fini(&q->answer.body.out);
-    r = response_of(&q->answer);
-    if (!r)
-        return MHD_NO;
-    add_headers(r, q);
-    atomic_fetch_add_explicit(&q->server->tally.answers[status / 100 % 6], 1, memory_order_relaxed);
-    if (e->client)
-        client_turn(h, e->client);
-    sent = MHD_queue_response(e->connection, (unsigned)status, r);
-    MHD_destroy_response(r);
-    return sent;
-}
-
-/* ---- requests -----------------------------------------------------------------------------------
- */
-
-/* The address as it was sent; the first that is known of a request. */
-static void *on_address(void *cls, const char *address, struct MHD_Connection *connection)
-{
-    struct http *h = cls;
-    struct exchange *e = calloc(1, sizeof *e);
-    const union MHD_ConnectionInfo *info;
-
     if (!e)
         return NULL;
-    e->address = strdup(address);
-    e->connection = connection;
-    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    e->client = info ? info->socket_context : NULL;
-    atomic_fetch_add(&h->server->under_way, 1);
+    memset(e, 0, offsetof(struct exchange, head)); /* the head is written before it is read */
+    e->reader = reader;
+    e->conn = c;
+    e->stage = HEAD;
+    e->request.server = h->server;
     return e;
 }
 
-static const char *header(struct MHD_Connection *connection, const char *name)
+static void exchange_free(struct http_loop *l, struct exchange *e)
 {
-    return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+    if (e->reader.text.cap > SPARE_TEXT || l->spares >= SPARE_EXCHANGES) {
+        http1_fini(&e->reader);
+        free(e);
+        return;
+    }
+    e->waiting.next = (struct waiting *)l->spare;
+    l->spare = e;
+    l->spares++;
 }
+
+static void http_loop_fini(void *data)
+{
+    struct http_loop *l = data;
+
+    while (l->spare) {
+        struct exchange *e = l->spare;
+
+        l->spare = (struct exchange *)e->waiting.next;
+        http1_fini(&e->reader);
+        free(e);
+    }
+}
+
+/* What is not kept is not counted. */
+static void drop_body(struct exchange *e)
+{
+    bytes_fini(&e->request.body);
+    request_refund(&e->request, e->stored);
+    e->stored = 0;
+}
+
+static void exchange_end(struct http_conn *c)
+{
+    struct exchange *e = c->exchange;
+    struct http *h = http_of(c);
+
+    c->exchange = NULL;
+    if (e->begun) {
+        h->handler->end(&e->request);
+        atomic_fetch_sub_explicit(&h->server->under_way, 1, memory_order_relaxed);
+    }
+    drop_body(e);
+    request_refund(&e->request, SIZE_MAX);
+    bytes_fini(&e->request.answer.body.out);
+    if (e->running)
+        atomic_fetch_sub(&h->server->running, 1);
+    exchange_free(loop_data(c->conn.loop), e);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------
+ */
+
+static const char *date_now(struct http_loop *l)
+{
+    int64_t now = (int64_t)time(NULL);
+
+    if (now != l->second) {
+        http1_date(l->date, now);
+        l->second = now;
+    }
+    return l->date;
+}
+
+static size_t body_len(const struct answer *a)
+{
+    return a->constant ? a->constant_len : a->body.out.len;
+}
+
+/* All of it is sent: the end, or the next request. */
+static void answered(struct http_conn *c)
+{
+    bool last = c->exchange->last;
+
+    exchange_end(c);
+    if (last)
+        conn_linger(&c->conn);
+    else
+        conn_clock(&c->conn, CLOCK_CLIENT);
+}
+
+/* As much as the socket takes. */
+static void send_on(struct http_conn *c)
+{
+    struct exchange *e = c->exchange;
+    const struct answer *a = &e->request.answer;
+    size_t len = e->body_less ? 0 : body_len(a), all = e->head_len + len;
+    const char *body = a->constant ? a->constant : a->body.out.at;
+    struct iovec parts[2];
+    size_t from = e->sent < e->head_len ? 0 : e->sent - e->head_len;
+    int n = 0;
+    ssize_t sent;
+
+    if (e->sent < e->head_len)
+        parts[n++] = (struct iovec){e->head + e->sent, e->head_len - e->sent};
+    if (len > from)
+        parts[n++] = (struct iovec){(char *)(uintptr_t)body + from, len - from};
+    sent = conn_send(&c->conn, parts, n);
+    if (sent < 0 && errno != EAGAIN) {
+        conn_close(&c->conn);
+        return;
+    }
+    e->sent += sent > 0 ? (size_t)sent : 0;
+    if (e->sent == all) {
+        answered(c);
+    } else if (e->stage != SENDING) {
+        e->stage = SENDING;
+        conn_clock(&c->conn, CLOCK_CLIENT);
+    }
+}
+
+/* An answer is charged while it waits to be read; constant pages are there anyway. */
+static void charge_answer(struct exchange *e)
+{
+    struct request *q = &e->request;
+
+    if (q->answer.body.failed) {
+        bytes_fini(&q->answer.body.out);
+        q->answer.status = 507;
+    }
+    if (q->answer.constant || q->answer.body.paid > 0 || /* charged as it was written */
+        request_charge(q, q->answer.body.out.len) == SHOAL_OK)
+        return;
+    bytes_fini(&q->answer.body.out);
+    answer_error(q, 503, "ServiceUnavailableException",
+                 "The answer is larger than the memory that is left for answers.");
+    q->answer.retry_after = 1;
+}
+
+static void respond(struct http_conn *c)
+{
+    struct http *h = http_of(c);
+    struct exchange *e = c->exchange;
+    struct request *q = &e->request;
+    const struct answer *a = &q->answer;
+
+    drop_body(e);
+    charge_answer(e);
+    e->last |= a->close || !e->reader.head.keep ||
+               atomic_load_explicit(&h->server->draining, memory_order_relaxed);
+    e->head_len = http1_answer(e->head, &(struct http1_answer){
+                                            .status = a->status,
+                                            .length = body_len(a),
+                                            .type = a->type ? a->type : "application/json",
+                                            .id = q->id,
+                                            .date = date_now(loop_data(c->conn.loop)),
+                                            .retry_after = a->retry_after,
+                                            .allow = a->allow,
+                                            .policy = a->page ? h->handler->policy : NULL,
+                                            .challenge = a->challenge,
+                                            .keep = !e->last,
+                                            .minor_0 = e->reader.head.minor == 0,
+                                        });
+    atomic_fetch_add_explicit(&h->server->tally.answers[a->status / 100 % 6], 1,
+                              memory_order_relaxed);
+    send_on(c);
+}
+
+/* ---- requests
+ * ------------------------------------------------------------------------------------- */
 
 static void on_wake(struct request *q)
 {
-    MHD_resume_connection(((struct exchange *)q->http)->connection);
+    struct exchange *e = q->http;
+
+    loop_wake(e->conn->conn.loop, &e->waiting);
 }
 
 /* A random UUID (RFC 9562, version 4), by hand: printf takes longer than a model. */
@@ -225,224 +290,395 @@ static void request_id(struct shoal_server *s, char id[37])
     id[36] = '\0';
 }
 
-static void request_begin(struct http *h, struct exchange *e, const char *method)
+static void request_begin(struct http_conn *c)
 {
-    const union MHD_ConnectionInfo *peer =
-        MHD_get_connection_info(e->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct http *h = http_of(c);
+    struct exchange *e = c->exchange;
+    const struct http1_head *head = &e->reader.head;
     struct request *q = &e->request;
 
-    q->server = h->server;
+    e->begun = true;
+    e->body_less = strcmp(head->method, "HEAD") == 0;
     q->roles = h->listener->roles;
-    q->method = strcmp(method, "HEAD") == 0 ? "GET" : method;
-    q->address = e->address ? e->address : "/";
-    q->content_type = header(e->connection, "Content-Type");
-    q->authorization = header(e->connection, "Authorization");
-    q->origin = header(e->connection, "Origin");
-    q->host = header(e->connection, "Host");
-    q->client = peer ? peer->client_addr : NULL;
+    q->method = e->body_less ? "GET" : head->method;
+    q->address = *head->target == '*' ? "/" : head->target;
+    q->content_type = head->field[HTTP1_CONTENT_TYPE];
+    q->authorization = head->field[HTTP1_AUTHORIZATION];
+    q->origin = head->field[HTTP1_ORIGIN];
+    q->host = head->field[HTTP1_HOST];
+    q->client = &c->conn.peer.any;
     q->wake = on_wake;
     q->http = e;
     q->began = clock_now();
     request_id(h->server, q->id);
-    if (e->client)
-        client_turn(h, e->client);
+    atomic_fetch_add_explicit(&h->server->under_way, 1, memory_order_relaxed);
 }
 
-static void too_large(struct request *q)
+/* Before the request is whole: what still comes of it is dropped with the connection. */
+static void refuse(struct http_conn *c, int status, const char *type, const char *why)
 {
-    answer_error(q, 413, "RequestEntityTooLargeException",
-                 "The body is larger than this server takes.");
-    q->answer.close = true;
+    struct exchange *e = c->exchange;
+
+    if (!e->request.id[0])
+        request_id(http_of(c)->server, e->request.id);
+    answer_error(&e->request, status, type, why);
+    e->last = true;
+    respond(c);
+}
+
+static void refuse_large(struct http_conn *c)
+{
+    refuse(c, 413, "RequestEntityTooLargeException", "The body is larger than this server takes.");
+}
+
+static void on_refused(struct http_conn *c)
+{
+    const struct http1 *r = &c->exchange->reader;
+
+    refuse(c, r->status, r->status >= 500 ? "NotImplementedException" : "BadRequestException",
+           r->why);
+}
+
+static void go_on(struct http_conn *c)
+{
+    static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+    struct iovec part = {(char *)(uintptr_t)text, sizeof text - 1};
+
+    /* The answer before is with the client, so there is room for a line. */
+    if (conn_send(&c->conn, &part, 1) != (ssize_t)part.iov_len)
+        conn_close(&c->conn);
 }
 
 /* What is known before the body is sent. */
-static enum MHD_Result on_headers(struct http *h, struct exchange *e, const char *method)
+static void on_head(struct http_conn *c, bool body_is_here)
 {
+    struct http *h = http_of(c);
+    struct exchange *e = c->exchange;
+    const struct http1_head *head = &e->reader.head;
+
+    e->stage = BODY;
+    request_begin(c);
+    if (!h->handler->admit(&e->request)) {
+        e->last |= head->chunked || head->length > 0;
+        respond(c);
+    } else if (head->encoded) {
+        refuse(c, 415, "UnsupportedMediaTypeException",
+               "The body has a Content-Encoding, want it as it is.");
+    } else if (head->length > h->server->http.max_body) {
+        refuse_large(c);
+    } else if (head->expects && !body_is_here) {
+        go_on(c);
+    }
+}
+
+static void on_body(struct http_conn *c)
+{
+    struct exchange *e = c->exchange;
     struct request *q = &e->request;
-    const char *length;
+    size_t len = e->reader.piece_len;
+    shoal_status st;
 
-    request_begin(h, e, method);
-    e->stage = READING;
-    length = header(e->connection, "Content-Length");
-    if (!route_admit(q)) {
-        q->answer.close = length && strcmp(length, "0") != 0;
-        return respond(h, e);
-    }
-    if (length && strtoull(length, NULL, 10) > h->server->http.max_body) {
-        too_large(q);
-        return respond(h, e);
-    }
-    return MHD_YES;
-}
-
-/* What is not kept is not counted. */
-static void let_go(struct exchange *e)
-{
-    bytes_fini(&e->request.body);
-    request_refund(&e->request, SIZE_MAX);
-}
-
-static enum MHD_Result on_body(struct http *h, struct exchange *e, const char *data, size_t *size)
-{
-    uint64_t most = h->server->http.max_body;
-
-    e->received += *size;
-    e->crowded = e->crowded || request_charge(&e->request, *size) != SHOAL_OK;
-    if (e->received > most || e->crowded) {
-        let_go(e);
-        *size = 0;
-        return e->received / OVER_TIMES > most ? MHD_NO : MHD_YES;
-    }
-    if (bytes_add(&e->request.body, data, *size) != SHOAL_OK)
-        return MHD_NO;
-    *size = 0;
-    return MHD_YES;
-}
-
-static enum MHD_Result on_whole(struct http *h, struct exchange *e)
-{
-    struct request *q = &e->request;
-
-    if (e->client)
-        our_turn(e->client);
-    if (e->received > h->server->http.max_body) {
-        too_large(q);
-        return respond(h, e);
-    }
-    if (e->crowded) {
-        answer_error(q, 503, "ServiceUnavailableException",
-                     "Other requests' bodies fill the memory for them.");
-        q->answer.retry_after = 1;
-        return respond(h, e);
-    }
-    if (route_begin(q) == ROUTE_ANSWERED)
-        return respond(h, e);
-    e->stage = WAITING;
-    MHD_suspend_connection(e->connection);
-    route_submit(q); /* from here on a worker may wake it */
-    return MHD_YES;
-}
-
-static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
-                                  const char *method, const char *version, const char *data,
-                                  size_t *size, void **context)
-{
-    struct exchange *e = *context;
-
-    (void)connection;
-    (void)url;
-    (void)version;
-    if (!e)
-        return MHD_NO;
-    if (e->stage == FRESH)
-        return on_headers(cls, e, method);
-    if (*size > 0)
-        return on_body(cls, e, data, size);
-    if (e->stage == READING)
-        return on_whole(cls, e);
-    route_finish(&e->request);
-    return respond(cls, e);
-}
-
-static void on_completed(void *cls, struct MHD_Connection *connection, void **context,
-                         enum MHD_RequestTerminationCode code)
-{
-    struct http *h = cls;
-    struct exchange *e = *context;
-
-    (void)connection;
-    (void)code;
-    *context = NULL;
-    if (!e)
+    if (len > http_of(c)->server->http.max_body - q->body.len) {
+        refuse_large(c);
         return;
-    if (e->client)
-        client_turn(h, e->client);
-    route_end(&e->request);
-    if (e->request.server)
-        let_go(e);
-    bytes_fini(&e->request.answer.body.out);
-    free(e->address);
-    free(e);
-    atomic_fetch_sub(&h->server->under_way, 1);
+    }
+    st = request_charge(q, len);
+    if (st == SHOAL_OK) {
+        e->stored += len;
+        st = bytes_add(&q->body, e->reader.piece, len);
+    }
+    if (st != SHOAL_OK) {
+        answer_failure(q, st);
+        e->last = true;
+        respond(c);
+    }
 }
 
-/* Addresses are decoded by query.c, which checks them. */
-static size_t keep_escapes(void *cls, struct MHD_Connection *connection, char *text)
+/* The client of a request that waits has gone. The worker that has it, or will have it,
+ * still says so: only then does it end. */
+static void abandon(struct http_conn *c)
 {
-    (void)cls;
-    (void)connection;
-    return strlen(text);
+    atomic_store(&c->exchange->request.job.abandoned, true);
+    conn_hang_up(&c->conn);
 }
 
-/* ---- the daemon
+static void on_whole(struct http_conn *c)
+{
+    struct http *h = http_of(c);
+    struct exchange *e = c->exchange;
+    struct request *q = &e->request;
+
+    e->running = true;
+    atomic_fetch_add(&h->server->running, 1);
+    if (h->handler->begin(q) == ROUTE_ANSWERED) {
+        respond(c);
+        return;
+    }
+    e->stage = WAITING;
+    conn_clock(&c->conn, CLOCK_NONE);
+    h->handler->submit(q); /* from here on a worker may wake it */
+    if (c->conn.left)
+        abandon(c);
+}
+
+/* ---- bytes
+ * ------------------------------------------------------------------------------------------ */
+
+/* What a client sent ahead stays until the request before is answered. */
+static void keep_rest(struct http_conn *c, const char *at, size_t len)
+{
+    struct exchange *e = c->exchange;
+    bool kept = c->rest.len > 0; /* it comes from there */
+
+    if (kept)
+        c->rest_at = c->rest.len - len;
+    if (len > 0 && request_charge(&e->request, len) == SHOAL_OK &&
+        (kept || bytes_add(&c->rest, at, len) == SHOAL_OK))
+        return;
+    e->last |= len > 0;
+    bytes_fini(&c->rest);
+    c->rest_at = 0;
+}
+
+/* The head and the body have the client's time each, however they come. */
+static void set_clock(struct http_conn *c)
+{
+    struct exchange *e = c->exchange;
+
+    if (http1_idle(&e->reader) || e->timed == (int)e->stage)
+        return;
+    conn_clock(&c->conn, CLOCK_CLIENT);
+    e->timed = (int)e->stage;
+}
+
+static void on_event(struct http_conn *c, enum http1_event event, bool more)
+{
+    if (event == HTTP1_HEAD)
+        on_head(c, more);
+    else if (event == HTTP1_BODY)
+        on_body(c);
+    else if (event == HTTP1_WHOLE)
+        on_whole(c);
+    else if (event == HTTP1_REFUSED)
+        on_refused(c);
+}
+
+/* Whether more bytes may be read now. */
+static bool take_bytes(struct http_conn *c, const char *at, size_t len)
+{
+    for (;;) {
+        enum http1_event event;
+
+        if (!c->exchange && len == 0)
+            return true;
+        if (!c->exchange && !(c->exchange = exchange_new(c))) {
+            conn_close(&c->conn);
+            return false;
+        }
+        event = http1_read(&c->exchange->reader, &at, &len);
+        if (event == HTTP1_MORE) {
+            set_clock(c);
+            return true;
+        }
+        on_event(c, event, len > 0);
+        if (c->conn.dead || c->conn.lingering)
+            return false;
+        if (c->exchange && c->exchange->stage >= WAITING) {
+            keep_rest(c, at, len);
+            return false;
+        }
+    }
+}
+
+/* What was sent ahead, before anything new. */
+static bool take_rest(struct http_conn *c)
+{
+    size_t len = c->rest.len - c->rest_at;
+    bool more;
+
+    if (c->rest.len == 0)
+        return true;
+    more = take_bytes(c, c->rest.at + c->rest_at, len);
+    if (more && !c->conn.dead) { /* all used up */
+        bytes_fini(&c->rest);
+        c->rest_at = 0;
+    }
+    return more;
+}
+
+static void read_on(struct http_conn *c)
+{
+    char *buffer = loop_buffer(c->conn.loop);
+
+    if (!take_rest(c))
+        return;
+    for (int i = 0; i < READS; i++) {
+        ssize_t n = conn_recv(&c->conn, buffer, LOOP_BUFFER);
+
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0) {
+            conn_close(&c->conn);
+            return;
+        }
+        if (!take_bytes(c, buffer, (size_t)n))
+            return;
+    }
+    conn_again(&c->conn);
+}
+
+/* ---- what the loop says
+ * -------------------------------------------------------------------------------- */
+
+static void when_ready(struct conn *conn)
+{
+    struct http_conn *c = (struct http_conn *)conn;
+
+    if (c->exchange && c->exchange->stage == WAITING) {
+        if (conn->left)
+            abandon(c);
+        return;
+    }
+    if (c->exchange && c->exchange->stage == SENDING) {
+        if (conn->writable)
+            send_on(c);
+        if (conn->dead || conn->lingering || c->exchange)
+            return;
+    }
+    read_on(c);
+}
+
+static void when_woken(struct waiting *w)
+{
+    struct exchange *e = (struct exchange *)w;
+    struct http_conn *c = e->conn;
+
+    if (c->conn.fd < 0) {
+        conn_close(&c->conn);
+        return;
+    }
+    http_of(c)->handler->finish(&e->request);
+    e->stage = BODY;
+    respond(c);
+    if (!c->conn.dead && !c->conn.lingering && !c->exchange &&
+        (c->conn.readable || c->rest.len > 0))
+        conn_again(&c->conn);
+}
+
+static void when_expired(struct conn *conn)
+{
+    struct http_conn *c = (struct http_conn *)conn;
+    struct exchange *e = c->exchange;
+
+    if (!e || http1_idle(&e->reader)) {
+        conn_close(conn);
+    } else if (e->stage < WAITING) {
+        refuse(c, 408, "RequestTimeoutException", "The request did not come in time.");
+    } else if (e->sent - e->checked >= PROGRESS) {
+        e->checked = e->sent;
+        conn_clock(conn, CLOCK_CLIENT);
+    } else {
+        conn_close(conn);
+    }
+}
+
+/* What has come by now is still read. */
+static void when_drain(struct conn *conn)
+{
+    struct http_conn *c = (struct http_conn *)conn;
+
+    if (!c->exchange || c->exchange->stage < WAITING) {
+        conn->readable = true;
+        read_on(c);
+    }
+    if (!conn->dead && !conn->lingering && !c->exchange)
+        conn_close(conn);
+}
+
+static void when_stop(struct conn *conn)
+{
+    struct http_conn *c = (struct http_conn *)conn;
+
+    if (c->exchange && c->exchange->stage < WAITING)
+        refuse(c, 503, "ServiceUnavailableException", "The server is ending.");
+}
+
+static void when_closed(struct conn *conn)
+{
+    struct http_conn *c = (struct http_conn *)conn;
+
+    if (c->exchange)
+        exchange_end(c);
+    bytes_fini(&c->rest);
+}
+
+static const struct codec codec = {
+    .size = sizeof(struct http_conn),
+    .loop_size = sizeof(struct http_loop),
+    .ready = when_ready,
+    .expired = when_expired,
+    .woken = when_woken,
+    .drain = when_drain,
+    .stop = when_stop,
+    .closed = when_closed,
+    .loop_fini = http_loop_fini,
+};
+
+/* ---- a listener at work
  * ----------------------------------------------------------------------------------- */
 
-static unsigned flags_of(const struct http_settings *s)
-{
-    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ITC;
+static const char busy[] =
+    "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 94\r\n"
+    "Retry-After: 1\r\nConnection: close\r\n\r\n"
+    "{\"code\":503,\"type\":\"ServiceUnavailableException\",\"message\":\"There are too many "
+    "connections.\"}\n";
 
-    return s->cert ? flags | MHD_USE_TLS : flags;
-}
-
-static struct MHD_Daemon *daemon_start(struct http *h)
-{
-    const struct http_settings *s = &h->server->http;
-    bool many = h->listener->roles & ROLE_INFERENCE && s->threads > 1;
-    struct MHD_OptionItem more[5] = {
-        {MHD_OPTION_PER_IP_CONNECTION_LIMIT, s->max_per_client, NULL},
-    };
-    size_t n = 1;
-
-    if (many)
-        more[n++] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, s->threads, NULL};
-    if (s->cert) {
-        more[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, s->cert};
-        more[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, s->key};
-    }
-    more[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
-    return MHD_start_daemon(
-        flags_of(s), 0, NULL, NULL, on_request, h, MHD_OPTION_LISTEN_SOCKET, h->listener->fd,
-        MHD_OPTION_CONNECTION_LIMIT, s->max_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)s->max_header + POOL_EXTRA, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)ceil(s->timeout), MHD_OPTION_URI_LOG_CALLBACK, on_address, h,
-        MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-        h, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_ARRAY, more, MHD_OPTION_END);
-}
-
-shoal_status http_start(struct http **out, struct shoal_server *s, struct listener *l)
+shoal_status http_start(struct http **out, struct shoal_server *s, struct listener *l,
+                        const struct http_handler *handler)
 {
     struct http *h = mem_array(1, sizeof *h);
+    int fd = l->fd;
+    shoal_status st;
 
     *out = NULL;
     if (!h)
         return SHOAL_ENOMEM;
-    *h = (struct http){.server = s, .listener = l, .quiesced = -1};
-    pthread_mutex_init(&h->lock, NULL);
-    h->daemon = daemon_start(h);
-    if (!h->daemon) {
+    *h = (struct http){.server = s, .listener = l, .handler = handler};
+    l->fd = -1; /* the loops' */
+    st = loops_start(&h->loops, fd,
+                     &(struct loop_settings){
+                         .threads = l->roles & ROLE_INFERENCE ? s->http.threads : 1,
+                         .max_connections = s->http.max_connections,
+                         .max_per_client = s->http.max_per_client,
+                         .timeout = s->http.timeout,
+                         .tls = s->http.tls,
+                         .busy = busy,
+                         .codec = &codec,
+                         .user = h,
+                     });
+    if (st != SHOAL_OK) {
         free(h);
-        return shoal_fail(SHOAL_EIO, "serve: found no way to serve %s%s", l->address,
-                          s->http.cert ? ", want a PEM certificate and its key" : "");
+        return st;
     }
-    l->fd = -1; /* the daemon's */
     *out = h;
     return SHOAL_OK;
 }
 
-void http_quiesce(struct http *h)
+void http_drain(struct http *h)
 {
-    if (h && h->quiesced < 0)
-        h->quiesced = MHD_quiesce_daemon(h->daemon);
+    if (h)
+        loops_drain(h->loops);
+}
+
+bool http_drained(const struct http *h)
+{
+    return !h || loops_drained(h->loops);
 }
 
 void http_stop(struct http *h)
 {
     if (!h)
         return;
-    MHD_stop_daemon(h->daemon);
-    if (h->quiesced >= 0)
-        close(h->quiesced);
-    pthread_mutex_destroy(&h->lock);
+    loops_stop(h->loops);
     free(h);
 }

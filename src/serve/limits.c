@@ -84,7 +84,7 @@ shoal_status tokens_read(struct tokens *t, const char *path)
 }
 
 /* Every byte of a token is compared, whatever was found before. */
-static bool same(const char *token, const char *said, size_t len)
+bool token_is(const char *token, const char *said, size_t len)
 {
     size_t n = strlen(token);
     unsigned char differ = n == 0 || n != len;
@@ -105,9 +105,9 @@ bool tokens_allow(const struct tokens *t, unsigned roles, const char *header)
         return false;
     header += 7;
     len = strlen(header);
-    inference = same(t->inference, header, len);
-    management = same(t->management, header, len);
-    metrics = same(t->metrics, header, len) || management || (inference && !t->metrics[0]);
+    inference = token_is(t->inference, header, len);
+    management = token_is(t->management, header, len);
+    metrics = token_is(t->metrics, header, len) || management || (inference && !t->metrics[0]);
     return (inference && (roles & ROLE_INFERENCE)) || (management && (roles & ROLE_MANAGEMENT)) ||
            (metrics && (roles & ROLE_METRICS));
 }
@@ -125,8 +125,7 @@ void limiter_fini(struct limiter *l)
     pthread_mutex_destroy(&l->lock);
 }
 
-/* An IPv4 address, or the half of an IPv6 one that belongs to one network. */
-static uint64_t client_number(const struct sockaddr *client)
+uint64_t client_number(const struct sockaddr *client)
 {
     uint64_t n = 0;
 

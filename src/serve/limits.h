@@ -30,6 +30,8 @@ shoal_status tokens_parse(struct tokens *t, const char *path, const char *text);
  * metrics too, and inference's where metrics has none of its own. In the same time
  * however much of a token is right. */
 bool tokens_allow(const struct tokens *t, unsigned roles, const char *header);
+/* In the same time however much of it is right; an empty token is nobody's. */
+bool token_is(const char *token, const char *said, size_t len);
 
 /* ---- rate ---- */
 
@@ -50,6 +52,9 @@ void limiter_init(struct limiter *l, double rate, uint64_t seed);
 void limiter_fini(struct limiter *l);
 /* False when this client has asked too often; at is clock_now(). */
 bool limiter_take(struct limiter *l, const struct sockaddr *client, double at);
+
+/* An IPv4 address, or the half of an IPv6 one that belongs to one network. */
+uint64_t client_number(const struct sockaddr *client);
 
 /* ---- browsers ---- */
 

@@ -1,6 +1,5 @@
 /* A server from its options to its end. */
 #include "serve/server.h"
-#include "file/file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -159,14 +158,9 @@ static shoal_status open_listeners(struct shoal_server *s, const struct shoal_se
 
 static shoal_status read_secrets(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
-    size_t len;
     shoal_status st = o->token_file ? tokens_read(&s->tokens, o->token_file) : SHOAL_OK;
 
-    if (st == SHOAL_OK && o->tls_cert)
-        st = stream_slurp(&s->http.cert, &len, o->tls_cert, 1 << 20);
-    if (st == SHOAL_OK && o->tls_key)
-        st = stream_slurp(&s->http.key, &len, o->tls_key, 1 << 20);
-    return st;
+    return st == SHOAL_OK && o->tls_cert ? tls_open(&s->http.tls, o->tls_cert, o->tls_key) : st;
 }
 
 static shoal_status open_registry(struct shoal_server *s, const struct shoal_serve_opts *o)
@@ -224,8 +218,6 @@ static void *ticker(void *arg)
         wait_for_tick(s, s->reload_every < TICK ? s->reload_every : TICK);
         pthread_mutex_unlock(&s->tick_lock);
         now = clock_now();
-        for (size_t i = 0; i < s->nlisteners; i++)
-            http_sweep(s->listeners[i].http, now);
         if (now >= reload) {
             registry_reload(&s->registry);
             reload = now + s->reload_every;
@@ -282,6 +274,25 @@ static unsigned reading_threads(void)
     return cores > 1 ? cores - 1 : 1;
 }
 
+static const struct http_handler routes = {
+    .admit = route_admit,
+    .begin = route_begin,
+    .submit = route_submit,
+    .finish = route_finish,
+    .end = route_end,
+    .policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+              "img-src 'self' data: blob:; base-uri 'none'; form-action 'none'; "
+              "frame-ancestors 'none'",
+};
+
+/* What reaches beyond this machine is read on its way. */
+static void warn_of_plain_tokens(struct shoal_server *s)
+{
+    if (s->tokens.on && !s->local && !s->http.tls)
+        registry_say(&s->registry, "tokens travel in the clear beyond this machine: want tls_cert "
+                                   "and tls_key, or a proxy that encrypts");
+}
+
 static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
     shoal_status st = open_registry(s, o); /* first: a stop at any point ends it */
@@ -293,6 +304,8 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
     if (st == SHOAL_OK && !s->local && !s->tokens.on)
         st = shoal_fail(SHOAL_EINVAL, "serve: an address reaches beyond this machine, want a "
                                       "token_file too");
+    if (st == SHOAL_OK)
+        warn_of_plain_tokens(s);
     if (st == SHOAL_OK && o->user)
         st = privileges_drop(o->user);
     if (st == SHOAL_OK && o->sandbox)
@@ -303,7 +316,7 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
         st = readers_new(&s->readers, reading_threads());
     raise_files(s);
     for (size_t i = 0; i < s->nlisteners && st == SHOAL_OK; i++)
-        st = http_start(&s->listeners[i].http, s, &s->listeners[i]);
+        st = http_start(&s->listeners[i].http, s, &s->listeners[i], &routes);
     return st == SHOAL_OK ? start_ticker(s) : st;
 }
 
@@ -348,16 +361,21 @@ size_t shoal_serve_models(const shoal_server *s)
     return n;
 }
 
-/* Until nothing is under way, and then a moment more: what a client sent just
- * before may still be on the wire. */
+/* Until the requests that are here whole are answered. One that has come in part may
+ * never come whole: nobody waits for it. */
 static void drain(struct shoal_server *s)
 {
-    double end = clock_now() + s->drain, quiet = 0;
-    struct timespec nap = {0, 5000000};
+    double end = clock_now() + s->drain;
+    struct timespec nap = {0, 2000000};
+    bool over = false;
 
-    while (clock_now() < end && quiet < 0.05) {
-        quiet = atomic_load(&s->under_way) == 0 ? quiet + 0.005 : 0;
-        nanosleep(&nap, NULL);
+    while (!over && clock_now() < end) {
+        over = true;
+        for (size_t i = 0; i < s->nlisteners; i++)
+            over = over && http_drained(s->listeners[i].http);
+        over = over && atomic_load(&s->running) == 0;
+        if (!over)
+            nanosleep(&nap, NULL);
     }
 }
 
@@ -367,7 +385,7 @@ void shoal_serve_stop(shoal_server *s)
         return;
     atomic_store(&s->draining, true);
     for (size_t i = 0; i < s->nlisteners; i++)
-        http_quiesce(s->listeners[i].http);
+        http_drain(s->listeners[i].http);
     if (s->ticking)
         drain(s);
     stop_ticker(s);
@@ -375,7 +393,7 @@ void shoal_serve_stop(shoal_server *s)
     registry_close(&s->registry); /* wakes whoever still waits */
     for (size_t i = 0; i < s->nlisteners; i++) {
         http_stop(s->listeners[i].http);
-        if (s->listeners[i].fd >= 0 && !s->listeners[i].http)
+        if (s->listeners[i].fd >= 0)
             close(s->listeners[i].fd);
     }
     readers_free(s->readers);
@@ -383,10 +401,7 @@ void shoal_serve_stop(shoal_server *s)
     limiter_fini(&s->limiter);
     pthread_mutex_destroy(&s->tick_lock);
     pthread_cond_destroy(&s->tick);
-    if (s->http.key)
-        explicit_bzero(s->http.key, strlen(s->http.key));
     explicit_bzero(&s->tokens, sizeof s->tokens);
-    free(s->http.key);
-    free(s->http.cert);
+    tls_close(s->http.tls);
     free(s);
 }

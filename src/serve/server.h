@@ -3,6 +3,7 @@
 #define SHOAL_SERVE_SERVER_H
 
 #include "serve/reader.h"
+#include "serve/tls.h"
 
 enum { LISTENERS = 3 };
 
@@ -26,8 +27,9 @@ struct shoal_server {
     bool local;    /* nobody but this machine can reach it */
     uint64_t seed; /* of request ids */
     _Atomic uint64_t ids;
-    _Atomic uint64_t under_way;
-    _Atomic uint64_t held; /* bytes that requests hold: budget.c */
+    _Atomic uint64_t under_way; /* requests whose head is here */
+    _Atomic uint64_t running;   /* those that are here whole, and not answered yet */
+    _Atomic uint64_t held;      /* bytes that requests hold: budget.c */
     atomic_bool draining;
 
     struct http_settings {
@@ -36,7 +38,7 @@ struct shoal_server {
         uint64_t max_held, max_request; /* bytes of all requests together, and of one */
         unsigned max_connections, max_per_client;
         double timeout;
-        char *cert, *key; /* PEM, or NULL */
+        struct tls *tls; /* or NULL */
     } http;
 
     struct listener listeners[LISTENERS];
@@ -53,12 +55,25 @@ struct shoal_server {
 
 /* ---- http.c ---- */
 
-shoal_status http_start(struct http **out, struct shoal_server *s, struct listener *l);
-/* Accepts nothing more. */
-void http_quiesce(struct http *h);
+/* Who answers: the routes of request.h, or one that shows a page. */
+struct http_handler {
+    bool (*admit)(struct request *q);
+    enum route (*begin)(struct request *q);
+    void (*submit)(struct request *q); /* the rest: of what waits */
+    void (*finish)(struct request *q);
+    void (*end)(struct request *q);
+    const char *policy; /* what a page may load: Content-Security-Policy */
+};
+
+/* Takes the listener's socket, also upon failure. */
+shoal_status http_start(struct http **out, struct shoal_server *s, struct listener *l,
+                        const struct http_handler *handler);
+/* The kernel refuses new clients from now on, and idle ones are sent away. */
+void http_drain(struct http *h);
+/* That is done: who is still here has a request, whole or in part. */
+bool http_drained(const struct http *h);
+/* Ends what is left, after the last `wake`. */
 void http_stop(struct http *h);
-/* Ends connections whose client takes too long; now and then. */
-void http_sweep(struct http *h, double now);
 
 /* ---- listen.c ---- */
 

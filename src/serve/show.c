@@ -1,104 +1,138 @@
-/* One page at an address, made anew for whoever asks: for looking at a run. */
+/* One page at an address, made anew for whoever asks: for looking at a run. On this
+ * machine alone everybody may look who names it by its own name; beyond it a token,
+ * made when the page is opened, is part of the address. */
 #include "serve/server.h"
 
-#include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-enum { SHOW_CONNECTIONS = 32, SHOW_SECONDS = 10, SHOW_HEADER = 16 << 10 };
+enum { SHOW_CONNECTIONS = 32, SHOW_SECONDS = 10, SHOW_HEADER = 16 << 10, SHOW_TOKEN = 32 };
 
 struct shoal_show {
-    struct listener listener;
-    struct MHD_Daemon *daemon;
+    struct shoal_server server; /* without models: its limits, counts and one listener */
+    char name[64];              /* the host that was asked for */
+    char token[SHOW_TOKEN + 1]; /* "" on this machine alone */
+    char url[160];
     shoal_status (*page)(void *user, char **text, size_t *len);
     void *user;
 };
 
-static enum MHD_Result send_text(struct MHD_Connection *connection, unsigned status, char *text,
-                                 size_t len, const char *type)
+static void answer_sentence(struct request *q, int status, const char *sentence)
 {
-    struct MHD_Response *r = MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE);
-    enum MHD_Result sent;
+    q->answer.status = status;
+    q->answer.type = "text/plain; charset=utf-8";
+    q->answer.page = true;
+    put_raw(&q->answer.body, sentence);
+    put_raw(&q->answer.body, "\n");
+}
 
-    if (!r) {
-        free(text);
-        return MHD_NO;
+/* ---- who may look ---- */
+
+static bool host_fits(const struct shoal_show *s, const char *host)
+{
+    size_t len = host ? strcspn(host, ":") : 0;
+
+    return host_is_local(host) ||
+           (len > 0 && len == strlen(s->name) && strncasecmp(host, s->name, len) == 0);
+}
+
+static bool may_look(const struct shoal_show *s, const struct request *q)
+{
+    const char *said = query_get(&q->query, "token");
+
+    if (!s->token[0])
+        return host_fits(s, q->host);
+    return said && token_is(s->token, said, strlen(said));
+}
+
+static bool show_admit(struct request *q)
+{
+    struct shoal_show *s = (struct shoal_show *)q->server;
+
+    if (query_init(&q->query, q->address) != SHOAL_OK) {
+        answer_sentence(q, 400, "The address is malformed.");
+        return false;
     }
-    MHD_add_response_header(r, "Content-Type", type);
-    MHD_add_response_header(r, "Cache-Control", "no-store");
-    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
-    MHD_add_response_header(r, "Content-Security-Policy",
-                            "default-src 'none'; style-src 'unsafe-inline'; script-src "
-                            "'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action "
-                            "'none'; frame-ancestors 'none'");
-    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(r, "Allow", "GET, HEAD");
-    sent = MHD_queue_response(connection, status, r);
-    MHD_destroy_response(r);
-    return sent;
+    if (may_look(s, q) && origin_fits(q->origin, q->host))
+        return true;
+    answer_sentence(q, 403,
+                    s->token[0] ? "The address has no token, or not the right one."
+                                : "Another name of this machine may not ask here.");
+    return false;
 }
 
-static enum MHD_Result send_sentence(struct MHD_Connection *connection, unsigned status,
-                                     const char *sentence)
-{
-    char *text = NULL;
-    int len = asprintf(&text, "%s\n", sentence);
+/* ---- the page ---- */
 
-    return len > 0 ? send_text(connection, status, text, (size_t)len, "text/plain; charset=utf-8")
-                   : MHD_NO;
-}
-
-static enum MHD_Result send_page(struct shoal_show *s, struct MHD_Connection *connection)
+static enum route show_begin(struct request *q)
 {
+    struct shoal_show *s = (struct shoal_show *)q->server;
     char *text = NULL;
     size_t len = 0;
 
-    if (s->page(s->user, &text, &len) != SHOAL_OK)
-        return send_sentence(connection, MHD_HTTP_SERVICE_UNAVAILABLE, shoal_error());
-    return send_text(connection, MHD_HTTP_OK, text, len, "text/html; charset=utf-8");
+    if (strcmp(q->method, "GET") != 0) {
+        answer_sentence(q, 405, "This page is for looking.");
+        q->answer.allow = "GET, HEAD";
+    } else if (q->query.nsegments > 0) {
+        answer_sentence(q, 404, "There is one page only: /");
+    } else if (s->page(s->user, &text, &len) != SHOAL_OK) {
+        answer_sentence(q, 503, shoal_error());
+    } else {
+        q->answer.status = 200;
+        q->answer.type = "text/html; charset=utf-8";
+        q->answer.page = true;
+        q->answer.body.out = (struct bytes){.at = text, .len = len, .cap = len};
+    }
+    return ROUTE_ANSWERED;
 }
 
-static enum MHD_Result on_show(void *cls, struct MHD_Connection *connection, const char *url,
-                               const char *method, const char *version, const char *data,
-                               size_t *size, void **context)
+static void show_end(struct request *q)
 {
-    static const char begun;
-
-    (void)version;
-    (void)data;
-    if (!*context) { /* the headers; what follows is its body, which is dropped */
-        *context = (void *)(uintptr_t)&begun;
-        return MHD_YES;
-    }
-    if (*size > 0) {
-        *size = 0;
-        return MHD_YES;
-    }
-    if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-        return send_sentence(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "This page is for looking.");
-    if (strcmp(url, "/") != 0)
-        return send_sentence(connection, MHD_HTTP_NOT_FOUND, "There is one page only: /");
-    return send_page(cls, connection);
+    query_fini(&q->query);
 }
 
-static struct MHD_Daemon *show_start(struct shoal_show *s)
+static const struct http_handler looking = {
+    .admit = show_admit,
+    .begin = show_begin,
+    .end = show_end,
+    .policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+              "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+};
+
+/* ---- opening ---- */
+
+static shoal_status make_token(struct shoal_show *s)
 {
-    return MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, on_show, s,
-                            MHD_OPTION_LISTEN_SOCKET, s->listener.fd, MHD_OPTION_CONNECTION_LIMIT,
-                            (unsigned)SHOW_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-                            (unsigned)SHOW_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)SHOW_HEADER, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    unsigned char bytes[SHOW_TOKEN / 2];
+
+    if (s->server.listeners[0].loopback)
+        return SHOAL_OK;
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return shoal_fail_errno(SHOAL_EIO, "watch: no random token");
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(s->token + 2 * i, 3, "%02x", bytes[i]);
+    return SHOAL_OK;
 }
 
 /* ":8090" is of this machine alone. */
 static shoal_status show_listen(struct shoal_show *s, const char *address)
 {
-    char text[128];
+    struct listener *l = &s->server.listeners[0];
+    char text[128], port[8];
+    shoal_status st;
 
     snprintf(text, sizeof text, "%s%s", *address == ':' ? "127.0.0.1" : "", address);
-    return listener_open(&s->listener, text);
+    st = listener_open(l, text);
+    if (st == SHOAL_OK && !address_parse(text, s->name, port))
+        s->name[0] = '\0';
+    if (st == SHOAL_OK)
+        st = make_token(s);
+    snprintf(s->url, sizeof s->url, "http://%s/%s%s", l->address, s->token[0] ? "?token=" : "",
+             s->token);
+    return st;
 }
 
 shoal_status shoal_show_open(shoal_show **out, const char *address,
@@ -112,12 +146,22 @@ shoal_status shoal_show_open(shoal_show **out, const char *address,
         return SHOAL_ENOMEM;
     s->page = page;
     s->user = user;
+    s->server.http = (struct http_settings){
+        .threads = 1,
+        .max_header = SHOW_HEADER,
+        .max_held = SIZE_MAX / 2, /* of one's own run */
+        .max_request = SIZE_MAX / 2,
+        .max_connections = SHOW_CONNECTIONS,
+        .timeout = SHOW_SECONDS,
+    };
+    s->server.listeners[0].fd = -1;
     st = show_listen(s, address);
-    if (st == SHOAL_OK && !(s->daemon = show_start(s))) {
-        close(s->listener.fd);
-        st = shoal_fail(SHOAL_EIO, "%s: found no way to show a page there", address);
-    }
+    if (st == SHOAL_OK)
+        st =
+            http_start(&s->server.listeners[0].http, &s->server, &s->server.listeners[0], &looking);
     if (st != SHOAL_OK) {
+        if (s->server.listeners[0].fd >= 0)
+            close(s->server.listeners[0].fd);
         free(s);
         return st;
     }
@@ -127,13 +171,18 @@ shoal_status shoal_show_open(shoal_show **out, const char *address,
 
 const char *shoal_show_address(const shoal_show *s)
 {
-    return s->listener.address;
+    return s->server.listeners[0].address;
+}
+
+const char *shoal_show_url(const shoal_show *s)
+{
+    return s->url;
 }
 
 void shoal_show_close(shoal_show *s)
 {
     if (!s)
         return;
-    MHD_stop_daemon(s->daemon); /* closes the socket */
+    http_stop(s->server.listeners[0].http);
     free(s);
 }

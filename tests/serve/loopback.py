@@ -495,28 +495,46 @@ def restart(work):
 
 
 def drained(work):
-    s = Server("words=words.vec", *ANY, cwd=work)
+    """A client that does not read holds an answer, and with it the end, for as long as is needed."""
+    vectors(os.path.join(work, "many.vec"), [f"w{i}" for i in range(3000)])
+    s = Server("many=many.vec", *ANY, "--drain", "3600", "--timeout", "3600", cwd=work)
     host, port = s.address["inference"].rsplit(":", 1)
-    c = socket.create_connection((host, int(port)), timeout=PATIENCE)
-    c.sendall(b"POST /predictions/words HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nfi")
-    # One connection, on which a request is over before the next begins, tells how many are under
-    # way, itself among them, and by its last answer that the server is about to end.
-    host, port = s.address["metrics"].rsplit(":", 1)
-    meter = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
-    began, signalled, ending = time.time(), False, False
-    while not ending and time.time() - began < PATIENCE:
-        meter.request("GET", "/metrics?name[]=shoal_requests_under_way")
-        answer = meter.getresponse()
-        n = float(answer.read().split()[-1])
-        ending = answer.headers["Connection"] == "close"
-        if n >= 2 and not signalled:
-            s.process.send_signal(signal.SIGTERM)
-            signalled = True
-    meter.close()
-    c.sendall(b"sh")
-    back = c.recv(65536)
-    check("a request under way is answered after SIGTERM", b" 200 " in back.split(b"\r\n")[0], back[:80])
-    check("and then the server ends", s.process.wait(PATIENCE) == 0)
+    place = (host, int(port))
+    half, part, idle, slow = [socket.create_connection(place, timeout=PATIENCE) for _ in range(4)]
+    half.sendall(b"POST /predictions/many HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nw")
+    part.sendall(b"GET /ping HTT")
+    idle.sendall(b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    idle.recv(65536)
+    body = json.dumps({"words": [f"w{i}" for i in range(1000)], "k": 1000}).encode()
+    slow.sendall(b"POST /predictions/many HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                 b"Content-Length: %d\r\n\r\n%sGET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n" % (len(body), body))
+    back = slow.recv(1)
+    s.process.send_signal(signal.SIGTERM)
+    idle_end = idle.recv(65536)
+    check("upon SIGTERM idle connections are closed", idle_end == b"", idle_end)
+    try:
+        socket.create_connection(place, timeout=PATIENCE).close()
+        refused = False
+    except ConnectionRefusedError:
+        refused = True
+    check("new clients are refused", refused)
+    with socket.socket() as successor:
+        successor.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        successor.bind(place)
+        successor.listen()
+        check("and a successor may listen, while the server still answers", s.process.poll() is None)
+    while data := slow.recv(1 << 20):
+        back += data
+    head, rest = back.split(b"\r\n\r\n", 1)
+    length = int(re.search(rb"Content-Length: (\d+)", head)[1])
+    check("a request under way is answered after SIGTERM", b" 200 " in head and len(json.loads(rest[:length])) == 1000)
+    last = rest[length:]
+    check("so is one that came behind it, and its connection ends", last.startswith(b"HTTP/1.1 200 ")
+          and b"\r\nConnection: close\r\n" in last and last.endswith(b"}\n"), last[:400])
+    check("and then the server ends, whatever has come in part", s.process.wait(PATIENCE) == 0)
+    check("of which it says 503", half.recv(65536).startswith(b"HTTP/1.1 503 "))
+    for c in (half, part, idle, slow):
+        c.close()
 
 
 def tokens(work):

@@ -1,0 +1,734 @@
+#include "serve/loop.h"
+#include "serve/limits.h"
+
+#include <errno.h>
+#include <math.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    EVENTS = 256,        /* of one epoll_wait */
+    CLIENT_SLOTS = 1024, /* lists of connections by client */
+    REFUSED_MAX = 64,    /* of a loop: clients too many that are being told so */
+};
+
+#define ACCEPT_PAUSE 0.1 /* seconds, when there are no descriptors */
+
+struct deadlines {
+    struct conn *soonest, *latest;
+    double seconds;
+};
+
+struct loop {
+    struct loops *all;
+    pthread_t thread;
+    bool running;
+    int epoll, event; /* the event wakes it */
+    char *buffer;
+    void *data;
+    double now, accept_at; /* 0: it accepts; infinite: never again */
+    unsigned refused;
+    struct conn *conns;
+    struct deadlines clocks[CLOCKS];
+    struct conn *again, *dead;
+
+    _Atomic(struct waiting *) woken; /* the last first */
+    atomic_bool asleep;              /* an event is needed to make it look */
+    atomic_bool drain, drained, stop;
+};
+
+struct loops {
+    struct loop_settings settings;
+    int fd;
+    unsigned n;
+    atomic_uint connections;
+    pthread_mutex_t lock;  /* of clients */
+    struct conn **clients; /* [CLIENT_SLOTS], or NULL when nobody counts them */
+    struct loop at[];
+};
+
+void *loop_user(const struct loop *l)
+{
+    return l->all->settings.user;
+}
+
+void *loop_data(const struct loop *l)
+{
+    return l->data;
+}
+
+char *loop_buffer(const struct loop *l)
+{
+    return l->buffer;
+}
+
+/* ---- being woken ------------------------------------------------------------------------------
+ */
+
+static void loop_poke(struct loop *l)
+{
+    uint64_t one = 1;
+    ssize_t done;
+
+    do
+        done = write(l->event, &one, sizeof one);
+    while (done < 0 && errno == EINTR);
+}
+
+/* Whoever finds the list empty and the loop asleep sends the event; the loop says that
+ * it sleeps before it looks at the list for the last time, so one of the two sees the
+ * other. */
+void loop_wake(struct loop *l, struct waiting *w)
+{
+    struct waiting *first = atomic_load_explicit(&l->woken, memory_order_relaxed);
+
+    do
+        w->next = first;
+    while (!atomic_compare_exchange_weak(&l->woken, &first, w));
+    if (!first && atomic_load(&l->asleep))
+        loop_poke(l);
+}
+
+static void take_woken(struct loop *l)
+{
+    struct waiting *w = atomic_exchange(&l->woken, NULL), *first = NULL;
+
+    while (w) { /* the first first */
+        struct waiting *next = w->next;
+
+        w->next = first;
+        first = w;
+        w = next;
+    }
+    while (first) {
+        w = first;
+        first = first->next;
+        l->all->settings.codec->woken(w);
+    }
+}
+
+/* ---- deadlines ---------------------------------------------------------------------------------
+ */
+
+/* All of a list have the same time, so the latest to begin is the last to end. */
+static void clock_leave(struct conn *c)
+{
+    struct deadlines *d = &c->loop->clocks[c->clock];
+
+    if (c->clock == CLOCK_NONE)
+        return;
+    *(c->sooner ? &c->sooner->later : &d->soonest) = c->later;
+    *(c->later ? &c->later->sooner : &d->latest) = c->sooner;
+    c->clock = CLOCK_NONE;
+}
+
+void conn_clock(struct conn *c, enum conn_clock clock)
+{
+    struct deadlines *d = &c->loop->clocks[clock];
+
+    clock_leave(c);
+    if (clock == CLOCK_NONE)
+        return;
+    c->clock = clock;
+    c->until = c->loop->now + d->seconds;
+    c->later = NULL;
+    c->sooner = d->latest;
+    *(d->latest ? &d->latest->later : &d->soonest) = c;
+    d->latest = c;
+}
+
+static void take_expired(struct loop *l)
+{
+    for (enum conn_clock k = CLOCK_CLIENT; k < CLOCKS; k++) {
+        struct conn *c;
+
+        while ((c = l->clocks[k].soonest) && c->until <= l->now) {
+            clock_leave(c);
+            if (c->lingering || c->shaking)
+                conn_close(c);
+            else
+                l->all->settings.codec->expired(c);
+        }
+    }
+}
+
+/* Milliseconds until something has to be done; -1: nothing. */
+static int next_deadline(const struct loop *l)
+{
+    double until = l->accept_at > 0 ? l->accept_at : INFINITY;
+
+    for (enum conn_clock k = CLOCK_CLIENT; k < CLOCKS; k++)
+        if (l->clocks[k].soonest)
+            until = fmin(until, l->clocks[k].soonest->until);
+    if (!isfinite(until))
+        return -1;
+    until = ceil(fmax(until - l->now, 0) * 1e3);
+    return until < 60e3 ? (int)until : 60000;
+}
+
+/* ---- clients ------------------------------------------------------------------------------------
+ */
+
+/* False: this client has as many connections as it may. */
+static bool client_join(struct loops *ls, struct conn *c)
+{
+    struct conn **slot = &ls->clients[rng_mix(c->client) % CLIENT_SLOTS];
+    unsigned n = 0;
+
+    pthread_mutex_lock(&ls->lock);
+    for (const struct conn *k = *slot; k; k = k->other)
+        n += k->client == c->client;
+    if (n < ls->settings.max_per_client) {
+        c->other = *slot;
+        c->other_link = slot;
+        if (c->other)
+            c->other->other_link = &c->other;
+        *slot = c;
+    }
+    pthread_mutex_unlock(&ls->lock);
+    return n < ls->settings.max_per_client;
+}
+
+static void client_leave(struct loops *ls, struct conn *c)
+{
+    if (!c->other_link)
+        return;
+    pthread_mutex_lock(&ls->lock);
+    *c->other_link = c->other;
+    if (c->other)
+        c->other->other_link = c->other_link;
+    pthread_mutex_unlock(&ls->lock);
+    c->other_link = NULL;
+}
+
+/* ---- connections
+ * ---------------------------------------------------------------------------------- */
+
+void conn_hang_up(struct conn *c)
+{
+    tls_end(c->tls);
+    c->tls = NULL;
+    if (c->fd >= 0)
+        close(c->fd);
+    c->fd = -1;
+    c->readable = c->writable = false;
+}
+
+void conn_close(struct conn *c)
+{
+    struct loop *l = c->loop;
+
+    if (c->dead)
+        return;
+    c->dead = true;
+    if (!c->shaking && !c->refused)
+        l->all->settings.codec->closed(c);
+    conn_hang_up(c);
+    clock_leave(c);
+    client_leave(l->all, c);
+    *c->link = c->next;
+    if (c->next)
+        c->next->link = c->link;
+    l->refused -= c->refused;
+    atomic_fetch_sub_explicit(&l->all->connections, 1, memory_order_relaxed);
+    if (c->queued) /* freed from there */
+        return;
+    c->behind = l->dead;
+    l->dead = c;
+}
+
+void conn_again(struct conn *c)
+{
+    if (c->queued || c->dead)
+        return;
+    c->queued = true;
+    c->behind = c->loop->again;
+    c->loop->again = c;
+}
+
+static void bury(struct loop *l)
+{
+    while (l->dead) {
+        struct conn *c = l->dead;
+
+        l->dead = c->behind;
+        free(c);
+    }
+}
+
+static ssize_t recv_plain(struct conn *c, void *at, size_t len)
+{
+    ssize_t n;
+
+    do
+        n = recv(c->fd, at, len, 0);
+    while (n < 0 && errno == EINTR);
+    /* Less than there was room for: it was all, and what comes next is another edge. The
+     * end has already been one. */
+    if (n > 0 && (size_t)n < len && !c->left)
+        c->readable = false;
+    return n;
+}
+
+ssize_t conn_recv(struct conn *c, void *at, size_t len)
+{
+    ssize_t n;
+
+    if (!c->readable) {
+        errno = EAGAIN;
+        return -1;
+    }
+    n = c->tls ? tls_recv(c->tls, at, len) : recv_plain(c, at, len);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        errno = EAGAIN;
+        c->readable = false;
+    }
+    return n;
+}
+
+/* Small parts go as one record: the same bytes again when it did not fit. */
+static ssize_t send_tls(struct conn *c, const struct iovec *parts, int n)
+{
+    char joined[4096];
+    size_t len = 0;
+    ssize_t sent = 0, done = 0;
+
+    for (int i = 0; i < n; i++) {
+        if (parts[i].iov_len > sizeof joined - len)
+            break;
+        memcpy(joined + len, parts[i].iov_base, parts[i].iov_len);
+        len += parts[i].iov_len;
+        if (i + 1 == n)
+            return tls_send(c->tls, joined, len);
+    }
+    for (int i = 0; i < n; i++) {
+        for (size_t at = 0; at < parts[i].iov_len; at += (size_t)done) {
+            done = tls_send(c->tls, (const char *)parts[i].iov_base + at, parts[i].iov_len - at);
+            if (done <= 0)
+                return sent > 0 ? sent : -1;
+            sent += done;
+        }
+    }
+    return sent;
+}
+
+static ssize_t send_plain(const struct conn *c, const struct iovec *parts, int n)
+{
+    struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts, .msg_iovlen = (size_t)n};
+    ssize_t sent;
+
+    do
+        sent = sendmsg(c->fd, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent;
+}
+
+ssize_t conn_send(struct conn *c, const struct iovec *parts, int n)
+{
+    size_t all = 0;
+    ssize_t sent;
+
+    for (int i = 0; i < n; i++)
+        all += parts[i].iov_len;
+    if (c->fd < 0) {
+        errno = EPIPE;
+        return -1;
+    }
+    sent = c->tls ? send_tls(c, parts, n) : send_plain(c, parts, n);
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+        errno = EAGAIN;
+    c->writable = sent >= 0 && (size_t)sent == all;
+    return sent;
+}
+
+/* ---- lingering
+ * --------------------------------------------------------------------------------------- A socket
+ * that is closed with bytes unread is reset, and the client may lose the answer that was on its
+ * way. So the answer is ended, and what still comes is dropped until the client has seen that end
+ * (RFC 9112, 9.6), but neither for long nor without limit. */
+
+static void linger_on(struct conn *c)
+{
+    ssize_t n = 1;
+
+    for (int i = 0; i < 16 && n > 0; i++) {
+        n = recv_plain(c, c->loop->buffer, LOOP_BUFFER);
+        c->dropped += n > 0 ? (size_t)n : 0;
+    }
+    if (n > 0 && c->dropped < LINGER_BYTES)
+        conn_again(c);
+    else if (n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
+        conn_close(c);
+}
+
+void conn_linger(struct conn *c)
+{
+    if (c->fd < 0 || atomic_load_explicit(&c->loop->stop, memory_order_relaxed)) {
+        conn_close(c);
+        return;
+    }
+    c->lingering = true;
+    conn_clock(c, CLOCK_LINGER);
+    tls_end(c->tls);
+    c->tls = NULL;
+    shutdown(c->fd, SHUT_WR);
+    conn_again(c);
+}
+
+/* ---- accepting
+ * ------------------------------------------------------------------------------------------ */
+
+static bool watch_fd(const struct loop *l, int fd, uint32_t events, void *what)
+{
+    struct epoll_event e = {.events = events, .data.ptr = what};
+
+    return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+/* A loop that waits is woken, one of them. */
+static bool accept_begin(struct loop *l)
+{
+    l->accept_at = 0;
+    return watch_fd(l, l->all->fd, EPOLLIN | (l->all->n > 1 ? EPOLLEXCLUSIVE : 0), &l->all->fd);
+}
+
+static void accept_end(struct loop *l, double until)
+{
+    if (l->accept_at == 0)
+        epoll_ctl(l->epoll, EPOLL_CTL_DEL, l->all->fd, NULL);
+    l->accept_at = until;
+}
+
+/* The client is one too many. */
+static void conn_refuse(struct conn *c)
+{
+    const char *busy = c->loop->all->settings.busy;
+
+    c->refused = true;
+    c->loop->refused++;
+    if (c->loop->refused > REFUSED_MAX || c->loop->all->settings.tls || !busy ||
+        send(c->fd, busy, strlen(busy), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        conn_close(c);
+    else
+        conn_linger(c);
+}
+
+static void conn_begin(struct conn *c)
+{
+    struct loops *ls = c->loop->all;
+    unsigned n = atomic_fetch_add_explicit(&ls->connections, 1, memory_order_relaxed);
+
+    c->next = c->loop->conns;
+    c->link = &c->loop->conns;
+    if (c->next)
+        c->next->link = &c->next;
+    c->loop->conns = c;
+    if (n >= ls->settings.max_connections || (ls->clients && !client_join(ls, c))) {
+        conn_refuse(c);
+        return;
+    }
+    if (ls->settings.tls) {
+        c->shaking = true;
+        c->tls = tls_begin(ls->settings.tls, c->fd);
+        if (!c->tls) {
+            conn_close(c);
+            return;
+        }
+    }
+    conn_clock(c, CLOCK_CLIENT);
+}
+
+static void take_client(struct loop *l, int fd, const struct conn *peer)
+{
+    struct conn *c = calloc(1, l->all->settings.codec->size);
+    int on = 1;
+
+    if (!c || !watch_fd(l, fd, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, c)) {
+        close(fd);
+        free(c);
+        return;
+    }
+    c->loop = l;
+    c->fd = fd;
+    c->peer = peer->peer;
+    c->client = client_number(&c->peer.any);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    conn_begin(c);
+}
+
+/* One at a time: the next may be for a loop that has less to do. */
+static void accept_one(struct loop *l)
+{
+    struct conn peer = {0};
+    socklen_t len = sizeof peer.peer;
+    int fd = accept4(l->all->fd, &peer.peer.any, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+    if (fd >= 0)
+        take_client(l, fd, &peer);
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+        accept_end(l, l->now + ACCEPT_PAUSE);
+    else if (errno == EINVAL || errno == EBADF || errno == ENOTSOCK)
+        accept_end(l, INFINITY); /* it listens no more */
+}
+
+/* ---- a loop
+ * ------------------------------------------------------------------------------------------------
+ */
+
+static void conn_shake(struct conn *c)
+{
+    int done = tls_handshake(c->tls);
+
+    if (done < 0 && errno == EAGAIN)
+        return;
+    if (done <= 0) {
+        conn_close(c);
+        return;
+    }
+    c->shaking = false;
+    conn_clock(c, CLOCK_CLIENT);
+    c->loop->all->settings.codec->ready(c);
+}
+
+static void conn_ready(struct conn *c)
+{
+    if (c->dead || c->fd < 0)
+        return;
+    if (c->lingering)
+        linger_on(c);
+    else if (c->shaking)
+        conn_shake(c);
+    else
+        c->loop->all->settings.codec->ready(c);
+}
+
+static void conn_event(struct conn *c, uint32_t events)
+{
+    c->readable |= (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+    c->writable |= (events & EPOLLOUT) != 0;
+    c->left |= (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+    conn_ready(c);
+}
+
+static void take_events(struct loop *l, const struct epoll_event *events, int n)
+{
+    uint64_t count;
+
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.ptr == l) {
+            ssize_t done = read(l->event, &count, sizeof count);
+
+            (void)done; /* it says only that there is something to be looked at */
+        } else if (events[i].data.ptr == &l->all->fd) {
+            accept_one(l);
+        } else {
+            conn_event(events[i].data.ptr, events[i].events);
+        }
+    }
+}
+
+static void take_again(struct loop *l)
+{
+    struct conn *c = l->again;
+
+    l->again = NULL;
+    while (c) {
+        struct conn *next = c->behind;
+
+        c->queued = false;
+        if (c->dead) {
+            c->behind = l->dead;
+            l->dead = c;
+        } else {
+            conn_ready(c);
+        }
+        c = next;
+    }
+}
+
+static void for_each(struct loop *l, void (*fn)(struct conn *c))
+{
+    for (struct conn *c = l->conns, *next; c; c = next) {
+        next = c->next;
+        if (!c->dead && !c->shaking && !c->lingering)
+            fn(c);
+    }
+}
+
+static void take_drain(struct loop *l)
+{
+    accept_end(l, INFINITY);
+    for_each(l, l->all->settings.codec->drain);
+    for (struct conn *c = l->conns, *next; c; c = next) {
+        next = c->next;
+        if (c->shaking)
+            conn_close(c);
+    }
+    atomic_store(&l->drained, true);
+}
+
+/* What is left: said in one try or not at all. Workers wake nobody any more. */
+static void loop_finish(struct loop *l)
+{
+    take_woken(l);
+    for_each(l, l->all->settings.codec->stop);
+    while (l->conns)
+        conn_close(l->conns);
+    take_again(l);
+    bury(l);
+}
+
+static int loop_wait(struct loop *l, struct epoll_event *events)
+{
+    int timeout = l->again ? 0 : next_deadline(l), n;
+
+    atomic_store(&l->asleep, true);
+    if (atomic_load(&l->woken))
+        timeout = 0;
+    n = epoll_wait(l->epoll, events, EVENTS, timeout);
+    atomic_store(&l->asleep, false);
+    l->now = clock_now();
+    return n;
+}
+
+static void *loop_run(void *arg)
+{
+    struct loop *l = arg;
+    struct epoll_event events[EVENTS];
+
+    l->now = clock_now();
+    while (!atomic_load(&l->stop)) {
+        int n = loop_wait(l, events);
+
+        take_events(l, events, n);
+        take_woken(l);
+        take_again(l);
+        take_expired(l);
+        if (l->accept_at > 0 && l->accept_at <= l->now)
+            accept_begin(l);
+        if (atomic_load(&l->drain) && !atomic_load(&l->drained))
+            take_drain(l);
+        bury(l);
+    }
+    loop_finish(l);
+    return NULL;
+}
+
+/* ---- all loops of a socket
+ * ---------------------------------------------------------------------------------- */
+
+static shoal_status loop_start(struct loop *l, struct loops *ls)
+{
+    const struct codec *codec = ls->settings.codec;
+
+    l->all = ls;
+    l->clocks[CLOCK_CLIENT].seconds = ls->settings.timeout;
+    l->clocks[CLOCK_LINGER].seconds = LINGER_SECONDS;
+    l->epoll = epoll_create1(EPOLL_CLOEXEC);
+    l->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    l->buffer = malloc(LOOP_BUFFER);
+    l->data = calloc(1, codec->loop_size ? codec->loop_size : 1);
+    if (!l->buffer || !l->data)
+        return shoal_fail(SHOAL_ENOMEM, "serve: no memory for a loop");
+    if (l->epoll < 0 || l->event < 0 || !watch_fd(l, l->event, EPOLLIN, l) || !accept_begin(l))
+        return shoal_fail_errno(SHOAL_EIO, "serve: a loop");
+    if (pthread_create(&l->thread, NULL, loop_run, l) != 0)
+        return shoal_fail(SHOAL_ELIMIT, "serve: the system gives no thread");
+    l->running = true;
+    return SHOAL_OK;
+}
+
+static void loop_fini(struct loop *l)
+{
+    if (l->data && l->all->settings.codec->loop_fini)
+        l->all->settings.codec->loop_fini(l->data);
+    free(l->data);
+    free(l->buffer);
+    if (l->epoll >= 0)
+        close(l->epoll);
+    if (l->event >= 0)
+        close(l->event);
+}
+
+static struct loops *loops_new(int fd, const struct loop_settings *settings)
+{
+    struct loops *ls = mem_array(1, sizeof *ls + settings->threads * sizeof *ls->at);
+
+    if (!ls)
+        return NULL;
+    ls->settings = *settings;
+    ls->fd = fd;
+    ls->n = settings->threads;
+    for (unsigned i = 0; i < ls->n; i++)
+        ls->at[i].epoll = ls->at[i].event = -1;
+    pthread_mutex_init(&ls->lock, NULL);
+    return ls;
+}
+
+shoal_status loops_start(struct loops **out, int fd, const struct loop_settings *settings)
+{
+    struct loops *ls = loops_new(fd, settings);
+    shoal_status st = SHOAL_OK;
+
+    *out = NULL;
+    if (!ls) {
+        close(fd);
+        return SHOAL_ENOMEM;
+    }
+    if (settings->max_per_client > 0) {
+        ls->clients = mem_array(CLIENT_SLOTS, sizeof *ls->clients);
+        st = ls->clients ? SHOAL_OK : SHOAL_ENOMEM;
+    }
+    for (unsigned i = 0; i < ls->n && st == SHOAL_OK; i++)
+        st = loop_start(&ls->at[i], ls);
+    if (st != SHOAL_OK) {
+        loops_stop(ls);
+        return st;
+    }
+    *out = ls;
+    return SHOAL_OK;
+}
+
+void loops_drain(struct loops *ls)
+{
+    shutdown(ls->fd, SHUT_RDWR); /* whoever waits to be accepted is refused too */
+    for (unsigned i = 0; i < ls->n; i++) {
+        atomic_store(&ls->at[i].drain, true);
+        loop_poke(&ls->at[i]);
+    }
+}
+
+bool loops_drained(const struct loops *ls)
+{
+    for (unsigned i = 0; i < ls->n; i++)
+        if (!atomic_load(&ls->at[i].drained))
+            return false;
+    return true;
+}
+
+void loops_stop(struct loops *ls)
+{
+    if (!ls)
+        return;
+    for (unsigned i = 0; i < ls->n; i++) {
+        atomic_store(&ls->at[i].stop, true);
+        if (ls->at[i].running)
+            loop_poke(&ls->at[i]);
+    }
+    for (unsigned i = 0; i < ls->n; i++)
+        if (ls->at[i].running)
+            pthread_join(ls->at[i].thread, NULL);
+    close(ls->fd);
+    for (unsigned i = 0; i < ls->n; i++)
+        if (ls->at[i].all)
+            loop_fini(&ls->at[i]);
+    pthread_mutex_destroy(&ls->lock);
+    free(ls->clients);
+    free(ls);
+}
