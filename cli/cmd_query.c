@@ -16,7 +16,7 @@
 
 struct query_cmd {
     uint64_t k;
-    bool cosmul, json;
+    bool cosmul, json, map;
     unsigned threads;
 };
 
@@ -415,6 +415,7 @@ static int query(const struct kind *kind, const struct query_cmd *cmd, const cha
 {
     size_t n = nargs - 1;
     struct asker *a;
+    shoal_status st;
     int code;
 
     if (n > 0 && (n < kind->least || n > kind->most))
@@ -425,7 +426,8 @@ static int query(const struct kind *kind, const struct query_cmd *cmd, const cha
     signals_release();
     a = console_alloc(sizeof *a);
     *a = (struct asker){.kind = kind, .cmd = cmd, .json.to = stdout};
-    if (shoal_vectors_open(&a->v, args[0]) == SHOAL_OK) {
+    st = cmd->map ? shoal_vectors_map(&a->v, args[0]) : shoal_vectors_open(&a->v, args[0]);
+    if (st == SHOAL_OK) {
         a->k = cmd->k < shoal_vectors_size(a->v) ? cmd->k : shoal_vectors_size(a->v);
         a->hits = console_alloc((a->k + 1) * sizeof *a->hits);
         code = ask_all(a, args + 1, n);
@@ -487,6 +489,13 @@ static const struct opt analogy_opts[] = {
     {0},
 };
 
+static const struct opt file_opts[] = {
+    {"mmap", .kind = OPT_FLAG, ON(map),
+     .help = "map a file of shoal's own instead of reading all of it; it must not be written to "
+             "meanwhile"},
+    {0},
+};
+
 static const struct opt output_opts[] = {
     {"json", .kind = OPT_FLAG, ON(json), .help = "print one JSON object a line"},
     {0},
@@ -514,6 +523,7 @@ const struct verb cmd_similar = {
     .groups =
         (const struct opt_group[]){
             {"Answers", hits_opts, .at = 0},
+            {"File", file_opts, .at = 0},
             {"Output", output_opts, .at = 0},
             {"General", help_opts, .at = 0},
             {0},
@@ -543,6 +553,7 @@ const struct verb cmd_analogy = {
         (const struct opt_group[]){
             {"Answers", hits_opts, .at = 0},
             {"Analogies", analogy_opts, .at = 0},
+            {"File", file_opts, .at = 0},
             {"Output", output_opts, .at = 0},
             {"General", help_opts, .at = 0},
             {0},
@@ -570,6 +581,7 @@ const struct verb cmd_distance = {
                                          {0}},
     .groups =
         (const struct opt_group[]){
+            {"File", file_opts, .at = 0},
             {"Output", output_opts, .at = 0},
             {"General", help_opts, .at = 0},
             {0},
@@ -593,6 +605,7 @@ const struct verb cmd_odd = {
             FILE_OPERAND, {"WORD", "three words or more", .optional = true, .many = true}, {0}},
     .groups =
         (const struct opt_group[]){
+            {"File", file_opts, .at = 0},
             {"Output", output_opts, .at = 0},
             {"General", help_opts, .at = 0},
             {0},

@@ -272,7 +272,7 @@ enum shoal_format {
     SHOAL_FORMAT_WORD2VEC,    /* binary: "V D\n", then word, space, D floats */
     SHOAL_FORMAT_TEXT,        /* the same as text; also fastText's .vec */
     SHOAL_FORMAT_GLOVE,       /* text without the first line */
-    SHOAL_FORMAT_SHOAL,       /* our container, mapped */
+    SHOAL_FORMAT_SHOAL,       /* our container */
     SHOAL_FORMAT_NPY,         /* NumPy .npy, with the words in FILE.vocab */
     SHOAL_FORMAT_SAFETENSORS, /* tensor "vectors", with the words in its metadata */
 };
@@ -294,9 +294,12 @@ SHOAL_API shoal_status shoal_save_check(const char *path, const struct shoal_sav
                                         enum shoal_format *format);
 /* Recognised by content, gzip and zstd too. Every count and length is checked before
  * it is used; values that are no finite numbers and words that stand there twice are
- * refused. Our own container is mapped and opens at once: what it holds is looked at
- * when it is used, and all of it by shoal_vectors_verify. */
+ * refused. The file is read into memory: what happens to it afterwards does not matter. */
 SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path);
+/* The same, but our own container is mapped and opens at once: what it holds is looked
+ * at when it is used, and all of it by shoal_vectors_verify. Who writes into the file or
+ * shortens it meanwhile ends this process (SIGBUS); replacing it by rename is safe. */
+SHOAL_API shoal_status shoal_vectors_map(shoal_vectors **out, const char *path);
 SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v); /* every byte */
 /* float32 and the words are kept exactly; a word that the format cannot carry
  * (docs/formats.md) fails by name. On failure nothing is left at `path`. */

@@ -188,7 +188,7 @@ static shoal_status check_all(shoal_clicks *c)
 
 static shoal_status load(shoal_clicks *c, const char *path)
 {
-    shoal_status st = container_open(&c->file, path);
+    shoal_status st = container_map(&c->file, path);
 
     if (st == SHOAL_OK)
         st = check_kind(c->file);

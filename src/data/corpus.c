@@ -464,7 +464,7 @@ static shoal_status check_kind(const struct container *file)
 static shoal_status load_corpus(struct shoal_corpus *c, const char *path)
 {
     struct section ids = {0};
-    shoal_status st = container_open(&c->file, path);
+    shoal_status st = container_map(&c->file, path);
 
     if (st == SHOAL_OK)
         st = container_verify(c->file, pool_threads(0));

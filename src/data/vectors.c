@@ -169,7 +169,10 @@ struct fill {
     const char *path, *base;
     const uint64_t *at;
     unsigned threads;
+    bool spare; /* the bytes at base are not needed again */
 };
+
+#define SPARE ((size_t)4 << 20) /* so much at once is given back */
 
 static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size_t row)
 {
@@ -178,25 +181,35 @@ static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size
                       path, row + 1, v->vocab ? shoal_vectors_word(v, (uint32_t)row) : "");
 }
 
+/* Rows lie one behind the other, so what was copied goes as the rows come: both
+ * together never take much more than one of them. */
 static shoal_status fill_thread(void *ctx, unsigned index)
 {
     const struct fill *f = ctx;
     const shoal_vectors *v = f->v;
     size_t bytes = v->dim * dtype_size(v->dtype);
+    const char *used = NULL;
 
     for (size_t i = v->size * index / f->threads; i < v->size * (index + 1) / f->threads; i++) {
+        const char *from = f->base + (f->at ? (size_t)f->at[i] : i * bytes);
         char *row = v->own_rows + i * v->stride;
 
-        memcpy(row, f->base + (f->at ? (size_t)f->at[i] : i * bytes), bytes);
+        memcpy(row, from, bytes);
         if (!dtype_all_finite(v->dtype, row, v->dim))
             return fail_infinite(f->path, v, i);
+        used = used ? used : from;
+        if (f->spare && (size_t)(from - used) >= SPARE) {
+            mem_put_away((void *)(uintptr_t)used, (size_t)(from - used));
+            used = from;
+        }
     }
     return SHOAL_OK;
 }
 
-shoal_status vectors_fill(shoal_vectors *v, const char *path, const char *base, const uint64_t *at)
+shoal_status vectors_fill(shoal_vectors *v, const struct source *src, const char *base,
+                          const uint64_t *at)
 {
-    struct fill f = {v, path, base, at, vectors_threads(v->size * v->stride)};
+    struct fill f = {v, src->path, base, at, vectors_threads(v->size * v->stride), src->spare};
 
     return pool_run(f.threads, fill_thread, &f);
 }
@@ -304,37 +317,54 @@ static bool is_compressed(const unsigned char *at, size_t len)
     return len >= 4 && ((at[0] == 0x1f && at[1] == 0x8b) || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
 }
 
-/* Maps a regular file that is not compressed; what cannot be mapped is read as
- * a stream, which also says what is wrong with it. */
-static void source_map(struct source *src)
+static bool fd_compressed(int fd)
 {
-    int fd = open(src->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    struct stat info;
-    void *at = MAP_FAILED;
+    unsigned char start[4];
+    ssize_t n = pread(fd, start, sizeof start, 0);
 
-    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0)
-        at = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (fd >= 0)
-        close(fd);
-    if (at == MAP_FAILED)
-        return;
-    src->len = (size_t)info.st_size;
-    if (is_compressed(at, src->len)) {
-        munmap(at, src->len);
-        return;
-    }
-    madvise(at, src->len, MADV_WILLNEED);
-    src->at = src->mapped = at;
+    return n > 0 && is_compressed(start, (size_t)n);
 }
 
-static shoal_status source_open(struct source *src, const char *path)
+/* Where the rows of a file are converted nobody looks at it again afterwards, so that
+ * a mapping is asked for only where there is no room for both. */
+static shoal_status source_take(struct source *src, int fd, const struct stat *info, bool map)
 {
-    shoal_status st;
+    void *at;
+    shoal_status st = SHOAL_OK;
+
+    if (map) {
+        at = mmap(NULL, (size_t)info->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (at == MAP_FAILED)
+            return shoal_fail_errno(SHOAL_EIO, "%s", src->path);
+        madvise(at, (size_t)info->st_size, MADV_WILLNEED);
+    } else {
+        st = whole_read(&at, src->path, fd, info);
+    }
+    if (st != SHOAL_OK)
+        return st;
+    src->at = src->ours = at;
+    src->len = (size_t)info->st_size;
+    src->spare = !map;
+    return SHOAL_OK;
+}
+
+/* A regular file that is not compressed is taken as it is; all else is read as a
+ * stream, which also says what is wrong with it. */
+static shoal_status source_open(struct source *src, const char *path, bool map)
+{
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat info;
+    bool plain = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
+                 !fd_compressed(fd);
+    shoal_status st = SHOAL_OK;
 
     *src = (struct source){.path = path};
-    source_map(src);
-    if (src->mapped)
-        return SHOAL_OK;
+    if (plain)
+        st = source_take(src, fd, &info, map);
+    if (fd >= 0)
+        close(fd);
+    if (plain)
+        return st;
     st = stream_slurp(&src->slurped, &src->len, path, SLURP_MAX);
     src->at = src->slurped;
     return st;
@@ -342,8 +372,7 @@ static shoal_status source_open(struct source *src, const char *path)
 
 static void source_close(struct source *src)
 {
-    if (src->mapped)
-        munmap(src->mapped, src->len);
+    mem_unmap(src->ours, src->len);
     free(src->slurped);
 }
 
@@ -387,27 +416,37 @@ static shoal_status read_source(shoal_vectors **out, const struct source *src)
     return lines_sniff(src, 0, 0) ? lines_read(out, src, false) : fail_unknown(src);
 }
 
-static shoal_status open_container(shoal_vectors **out, const char *path)
+static shoal_status open_container(shoal_vectors **out, const char *path, bool map)
 {
     struct container *c;
-    shoal_status st = container_open(&c, path);
+    shoal_status st = map ? container_map(&c, path) : container_open(&c, path);
 
     return st == SHOAL_OK ? mapped_read(out, c) : st;
 }
 
-shoal_status shoal_vectors_open(shoal_vectors **out, const char *path)
+static shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
 {
     struct source src;
     shoal_status st;
 
     *out = NULL;
     if (container_sniff(path))
-        return open_container(out, path);
-    st = source_open(&src, path);
+        return open_container(out, path, map);
+    st = source_open(&src, path, map);
     if (st == SHOAL_OK)
         st = read_source(out, &src);
     source_close(&src);
     return st;
+}
+
+shoal_status shoal_vectors_open(shoal_vectors **out, const char *path)
+{
+    return vectors_open(out, path, false);
+}
+
+shoal_status shoal_vectors_map(shoal_vectors **out, const char *path)
+{
+    return vectors_open(out, path, true);
 }
 
 shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,

@@ -39,7 +39,8 @@ struct source {
     size_t len;
     const char *words; /* given with the bytes; NULL: look for the file */
     size_t words_len;
-    void *mapped;  /* ours to munmap, of len bytes */
+    void *ours;    /* at, when it is ours to unmap */
+    bool spare;    /* memory of our own: what was used of it may go at once */
     char *slurped; /* ours to free */
 };
 
@@ -49,8 +50,10 @@ shoal_status vectors_new(shoal_vectors **out, size_t size, size_t dim, enum shoa
 /* "dim is 0, want 1 to ...": the limits that every format shares. */
 shoal_status vectors_check_shape(const char *path, size_t size, size_t dim);
 /* Copies row i from base + at[i], or from row to row when at is NULL, with all
- * threads; fails with the first row that holds a NaN or an infinity. */
-shoal_status vectors_fill(shoal_vectors *v, const char *path, const char *base, const uint64_t *at);
+ * threads; fails with the first row that holds a NaN or an infinity. The last that is
+ * done with the source: what is spare is given back on the way. */
+shoal_status vectors_fill(shoal_vectors *v, const struct source *src, const char *base,
+                          const uint64_t *at);
 /* The words of lines, as many as v has rows. */
 shoal_status vectors_name(shoal_vectors *v, const char *path, const char *lines, size_t len);
 /* The same from FILE.vocab. */

@@ -128,7 +128,7 @@ shoal_status numpy_read(shoal_vectors **out, const struct source *src)
     if (st == SHOAL_OK)
         st = vectors_name_beside(*out, src);
     if (st == SHOAL_OK)
-        st = vectors_fill(*out, src->path, h.end, NULL);
+        st = vectors_fill(*out, src, h.end, NULL);
     if (st == SHOAL_OK) {
         (*out)->format = SHOAL_FORMAT_NPY;
         return SHOAL_OK;

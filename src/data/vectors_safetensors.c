@@ -87,7 +87,7 @@ shoal_status safetensors_read(shoal_vectors **out, const struct source *src)
     if (st == SHOAL_OK)
         st = name_rows(*out, src, &all);
     if (st == SHOAL_OK)
-        st = vectors_fill(*out, src->path, all.data + t->begin, NULL);
+        st = vectors_fill(*out, src, all.data + t->begin, NULL);
     tensors_fini(&all);
     if (st == SHOAL_OK) {
         (*out)->format = SHOAL_FORMAT_SAFETENSORS;

@@ -115,7 +115,7 @@ static shoal_status read_rows(shoal_vectors **out, const struct source *src, con
     if (st == SHOAL_OK)
         st = vocab_from_words(&(*out)->vocab, src->path, words, s->size);
     if (st == SHOAL_OK)
-        st = vectors_fill(*out, src->path, src->at, at);
+        st = vectors_fill(*out, src, src->at, at);
     if (st == SHOAL_OK) {
         (*out)->format = SHOAL_FORMAT_WORD2VEC;
         return SHOAL_OK;

@@ -263,23 +263,58 @@ void container_abandon(struct container_writer *w)
 
 struct container {
     char *path;
-    const unsigned char *at; /* [size] */
+    const unsigned char *at; /* [size]; NULL: only the table and `meta` were read */
     size_t size;
-    void *mapped;          /* at, when it is ours to unmap */
+    void *ours;            /* at, when it is ours to unmap */
+    bool checked;          /* every byte was, and nobody else can change them */
+    char *meta;            /* that section, when `at` is NULL */
     struct entry *entries; /* [count], copied: later changes on disk cannot move them */
     size_t count;
 };
 
-static shoal_status check_magic(const struct container *c, struct header *h)
+/* Where a container's bytes are: in memory, or still in the file. */
+struct origin {
+    const unsigned char *at; /* or NULL */
+    int fd;
+};
+
+static shoal_status fetch(const struct container *c, const struct origin *from, uint64_t offset,
+                          void *to, size_t len)
+{
+    char *at = to;
+
+    if (from->at && len > 0)
+        memcpy(to, from->at + offset, len);
+    while (!from->at && len > 0) {
+        ssize_t n = pread(from->fd, at, len, (off_t)offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return shoal_fail_errno(SHOAL_EIO, "%s", c->path);
+        if (n == 0)
+            return shoal_fail(SHOAL_EFORMAT, "%s: ends after %" PRIu64 " bytes, want %zu", c->path,
+                              offset, c->size);
+        at += n;
+        offset += (uint64_t)n;
+        len -= (size_t)n;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status check_magic(const struct container *c, const struct origin *from,
+                                struct header *h)
 {
     size_t n = c->size < sizeof MAGIC ? c->size : sizeof MAGIC;
+    shoal_status st = fetch(c, from, 0, h, c->size < sizeof *h ? c->size : sizeof *h);
 
-    if (n == 0 || memcmp(c->at, MAGIC, n) != 0)
+    if (st != SHOAL_OK)
+        return st;
+    if (n == 0 || memcmp(h->magic, MAGIC, n) != 0)
         return shoal_fail(SHOAL_EFORMAT, "%s: not a shoal file", c->path);
     if (c->size < sizeof *h)
         return shoal_fail(SHOAL_EFORMAT, "%s: ends after %zu bytes, want %zu or more", c->path,
                           c->size, sizeof *h);
-    memcpy(h, c->at, sizeof *h);
     return SHOAL_OK;
 }
 
@@ -304,9 +339,10 @@ static shoal_status check_header(const struct container *c, const struct header 
 }
 
 /* The table ends the file, so its place and length must agree. */
-static shoal_status check_toc(const struct container *c, const struct header *h)
+static shoal_status take_toc(struct container *c, const struct origin *from, const struct header *h)
 {
     uint64_t sum;
+    shoal_status st;
 
     if (h->count > SECTIONS_MAX)
         return shoal_fail(SHOAL_EFORMAT, "%s: has %" PRIu64 " sections, want at most %u", c->path,
@@ -316,7 +352,13 @@ static shoal_status check_toc(const struct container *c, const struct header *h)
                           "%s: its table of %" PRIu64 " sections is at byte %" PRIu64 " of %" PRIu64
                           ", want it to end the file",
                           c->path, h->count, h->toc, h->size);
-    sum = XXH3_64bits(c->at + h->toc, (size_t)(h->size - h->toc));
+    c->count = (size_t)h->count;
+    c->entries = mem_array(c->count, sizeof *c->entries);
+    st = c->entries ? fetch(c, from, h->toc, c->entries, c->count * sizeof *c->entries)
+                    : SHOAL_ENOMEM;
+    if (st != SHOAL_OK)
+        return st;
+    sum = XXH3_64bits(c->entries, c->count * sizeof *c->entries);
     if (sum != h->toc_sum)
         return shoal_fail(SHOAL_EFORMAT,
                           "%s: the table of sections is damaged (checksum 0x%016" PRIx64
@@ -376,61 +418,78 @@ static shoal_status check_entries(const struct container *c, uint64_t toc)
     return SHOAL_OK;
 }
 
-static shoal_status container_parse(struct container *c)
+static shoal_status container_parse(struct container *c, const struct origin *from)
 {
     struct header h = {0};
-    shoal_status st = check_magic(c, &h);
+    shoal_status st = check_magic(c, from, &h);
 
     if (st == SHOAL_OK)
         st = check_header(c, &h);
     if (st == SHOAL_OK)
-        st = check_toc(c, &h);
-    if (st != SHOAL_OK)
-        return st;
-    c->count = (size_t)h.count;
-    c->entries = mem_array(c->count, sizeof *c->entries);
-    if (!c->entries)
-        return SHOAL_ENOMEM;
-    memcpy(c->entries, c->at + h.toc, c->count * sizeof *c->entries);
-    return check_entries(c, h.toc);
+        st = take_toc(c, from, &h);
+    return st == SHOAL_OK ? check_entries(c, h.toc) : st;
 }
 
-static shoal_status fail_map(const char *path)
+static shoal_status fail_open(const char *path)
 {
     return shoal_fail_errno(errno == ENOENT ? SHOAL_ENOENT : SHOAL_EIO, "%s", path);
 }
 
-static shoal_status map_fd(struct container *c, int fd)
-{
-    struct stat info;
-    void *at;
+/* How much of a file is brought into memory, and how. */
+enum manner { READ_ALL, READ_META, MAP_ALL };
 
-    if (fstat(fd, &info) != 0)
-        return fail_map(c->path);
-    if (!S_ISREG(info.st_mode))
-        return shoal_fail(SHOAL_EFORMAT, "%s: not a regular file", c->path);
-    c->size = (size_t)info.st_size;
-    if (c->size == 0)
-        return SHOAL_OK;
-    at = mmap(NULL, c->size, PROT_READ, MAP_SHARED, fd, 0);
-    if (at == MAP_FAILED)
-        return fail_map(c->path);
-    c->at = at;
-    c->mapped = at;
+static shoal_status take_all(struct container *c, int fd, const struct stat *before)
+{
+    shoal_status st = whole_read(&c->ours, c->path, fd, before);
+
+    c->at = c->ours;
+    if (st == SHOAL_OK)
+        st = container_verify(c, 0);
+    c->checked = st == SHOAL_OK;
+    return st;
+}
+
+static shoal_status take_meta(struct container *c, const struct origin *from)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        const struct entry *e = &c->entries[i];
+
+        if (strcmp(e->name, "meta") != 0)
+            continue;
+        c->meta = mem_array((size_t)e->size, 1);
+        return c->meta ? fetch(c, from, e->offset, c->meta, (size_t)e->size) : SHOAL_ENOMEM;
+    }
     return SHOAL_OK;
 }
 
-/* Not waiting: a pipe is refused, not read. */
-static shoal_status map_path(struct container *c)
+static shoal_status map_all(struct container *c, int fd)
 {
-    int fd = open(c->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    void *at = c->size ? mmap(NULL, c->size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
+
+    if (at == MAP_FAILED)
+        return fail_open(c->path);
+    c->at = c->ours = at;
+    return SHOAL_OK;
+}
+
+/* Header and table first: what is no container, or none of this length, is not read. */
+static shoal_status take_fd(struct container *c, int fd, enum manner manner)
+{
+    struct origin from = {.fd = fd};
+    struct stat info;
     shoal_status st;
 
-    if (fd < 0)
-        return fail_map(c->path);
-    st = map_fd(c, fd);
-    close(fd);
-    return st;
+    if (fstat(fd, &info) != 0)
+        return fail_open(c->path);
+    if (!S_ISREG(info.st_mode))
+        return shoal_fail(SHOAL_EFORMAT, "%s: not a regular file", c->path);
+    c->size = (size_t)info.st_size;
+    st = container_parse(c, &from);
+    if (st != SHOAL_OK)
+        return st;
+    return manner == READ_ALL    ? take_all(c, fd, &info)
+           : manner == READ_META ? take_meta(c, &from)
+                                 : map_all(c, fd);
 }
 
 static struct container *container_new(const char *path)
@@ -448,41 +507,64 @@ static struct container *container_new(const char *path)
 static shoal_status container_settle(struct container **out, struct container *c, shoal_status st)
 {
     if (st == SHOAL_OK)
-        st = container_parse(c);
-    if (st == SHOAL_OK)
         *out = c;
     else
         container_close(c);
     return st;
 }
 
-shoal_status container_open(struct container **out, const char *path)
+/* Not waiting: a pipe is refused, not read. */
+static shoal_status open_as(struct container **out, const char *path, enum manner manner)
 {
     struct container *c = container_new(path);
+    shoal_status st;
+    int fd;
 
     *out = NULL;
-    return c ? container_settle(out, c, map_path(c)) : SHOAL_ENOMEM;
+    if (!c)
+        return SHOAL_ENOMEM;
+    fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    st = fd < 0 ? fail_open(path) : take_fd(c, fd, manner);
+    if (fd >= 0)
+        close(fd);
+    return container_settle(out, c, st);
+}
+
+shoal_status container_open(struct container **out, const char *path)
+{
+    return open_as(out, path, READ_ALL);
+}
+
+shoal_status container_map(struct container **out, const char *path)
+{
+    return open_as(out, path, MAP_ALL);
+}
+
+shoal_status container_peek(struct container **out, const char *path)
+{
+    return open_as(out, path, READ_META);
 }
 
 shoal_status container_open_memory(struct container **out, const char *path, const void *data,
                                    size_t size)
 {
     struct container *c = container_new(path);
+    struct origin from = {.at = data};
 
     *out = NULL;
     if (!c)
         return SHOAL_ENOMEM;
     c->at = data;
     c->size = size;
-    return container_settle(out, c, SHOAL_OK);
+    return container_settle(out, c, container_parse(c, &from));
 }
 
 void container_close(struct container *c)
 {
     if (!c)
         return;
-    if (c->mapped)
-        munmap(c->mapped, c->size);
+    mem_unmap(c->ours, c->size);
+    free(c->meta);
     free(c->entries);
     free(c->path);
     free(c);
@@ -556,8 +638,12 @@ static shoal_status verify_section(const struct verify *v, size_t i)
 shoal_status container_verify(const struct container *c, unsigned threads)
 {
     struct verify v;
-    shoal_status st = verify_init(&v, c);
+    shoal_status st;
 
+    if (c->checked)
+        return SHOAL_OK;
+    assert(c->at || c->size == 0);
+    st = verify_init(&v, c);
     threads = pool_threads(threads);
     if (st == SHOAL_OK && threads > v.first[c->count])
         threads = (unsigned)v.first[c->count];
@@ -585,9 +671,12 @@ size_t container_count(const struct container *c)
 struct section container_at(const struct container *c, size_t i)
 {
     const struct entry *e = &c->entries[i];
+    const void *data = c->at ? c->at + e->offset : NULL;
 
     assert(i < c->count);
-    return (struct section){e->name, c->at + e->offset, (size_t)e->size, e->sum};
+    if (!c->at && strcmp(e->name, "meta") == 0)
+        data = c->meta;
+    return (struct section){e->name, data, (size_t)e->size, e->sum};
 }
 
 static bool section_lookup(const struct container *c, const char *name, struct section *out)
@@ -707,7 +796,7 @@ bool shoal_kind(const char *path, char kind[32])
     kind[0] = '\0';
     if (!container_sniff(path))
         return false;
-    if (container_open(&c, path) != SHOAL_OK || container_meta(c, "kind", kind, 32) != SHOAL_OK)
+    if (container_peek(&c, path) != SHOAL_OK || container_meta(c, "kind", kind, 32) != SHOAL_OK)
         kind[0] = '\0';
     container_close(c);
     return true;

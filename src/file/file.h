@@ -1,10 +1,12 @@
 /* file: bytes in and out of the world.
  *
  * What this is: input lists, streams that decompress by content, outputs that
- * appear whole or not at all, files that grow by lines, and our container of named, checksummed
- * sections. Who owns what: _open gives a resource that _close ends. A section read from a container
- * points into its mapping and lives until container_close. Threads: one thread at a time per
- * object; a container that was opened may be read by all. */
+ * appear whole or not at all, files that grow by lines, and our container of
+ * named, checksummed sections.
+ * Who owns what: _open gives a resource that _close ends. A section read from
+ * a container points into its memory and lives until container_close.
+ * Threads: one thread at a time per object; a container that was opened may be
+ * read by all. */
 #ifndef SHOAL_FILE_H
 #define SHOAL_FILE_H
 
@@ -64,6 +66,14 @@ void stream_close(struct stream *s);
 
 /* Reads a whole file of at most max bytes, NUL-terminated; free(*out). */
 shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max);
+
+/* ---- whole.c: a file as it is, in memory of our own ------------------------------- */
+
+/* The bytes of a regular file that is open as `fd`, and of which fstat said
+ * `before`, by all threads; mem_unmap ends them. Fails when they become fewer or
+ * are written to meanwhile. */
+struct stat;
+shoal_status whole_read(void **out, const char *path, int fd, const struct stat *before);
 
 /* ---- output.c: whole or not at all ------------------------------------------------ */
 
@@ -131,11 +141,18 @@ void container_abandon(struct container_writer *w);
 
 struct container;
 
-/* Maps the file and checks header and table of sections, in milliseconds
- * however long the file. While it is open nobody may shorten the file: reading
- * what is gone kills the process (SIGBUS). Files that output.c replaces are
- * safe, for the old one lives on until it is closed. */
+/* Reads the file into memory of our own and checks every byte of it: whatever
+ * happens to the file afterwards, the container stays as it was. A file that is
+ * written to meanwhile fails. */
 shoal_status container_open(struct container **out, const char *path);
+/* Maps the file and checks header and table of sections, in milliseconds
+ * however long the file. While it is open nobody may write into the file or
+ * shorten it: reading what is gone kills the process (SIGBUS). Files that
+ * output.c replaces are safe, for the old one lives on until it is closed. For
+ * data that need not fit into memory. */
+shoal_status container_map(struct container **out, const char *path);
+/* Reads the table and the section "meta" alone; the data of others is NULL. */
+shoal_status container_peek(struct container **out, const char *path);
 /* The same for bytes in memory, borrowed until container_close; `path` is for
  * sentences. Sections are aligned as far as data is. */
 shoal_status container_open_memory(struct container **out, const char *path, const void *data,

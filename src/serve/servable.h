@@ -54,7 +54,10 @@ struct servable_kind {
 
     /* Whether the file is one: `kind` is shoal_kind's, or "" where it is not ours. */
     bool (*matches)(const char *path, const char *kind);
+    /* Reads the file: what happens to it afterwards does not matter. */
     shoal_status (*open)(void **model, const char *path);
+    /* The same, but by mapping what is large; NULL: as `open`. */
+    shoal_status (*map)(void **model, const char *path);
     void (*close)(void *model);
     void (*describe)(const void *model, struct description *out);
 

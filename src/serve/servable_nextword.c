@@ -35,7 +35,7 @@ static bool matches(const char *path, const char *kind)
     struct container *c = NULL;
     bool words;
 
-    if (strcmp(kind, "net") != 0 || container_open(&c, path) != SHOAL_OK)
+    if (strcmp(kind, "net") != 0 || container_peek(&c, path) != SHOAL_OK)
         return false;
     words = container_has(c, "vectors");
     container_close(c);

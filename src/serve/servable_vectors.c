@@ -41,10 +41,11 @@ static bool matches(const char *path, const char *kind)
     return strcmp(kind, "vectors") == 0 || *kind == '\0';
 }
 
-static shoal_status words_open(void **model, const char *path)
+static shoal_status open_by(shoal_status (*open)(shoal_vectors **out, const char *path),
+                            void **model, const char *path)
 {
     struct words *w = mem_array(1, sizeof *w);
-    shoal_status st = w ? shoal_vectors_open(&w->v, path) : SHOAL_ENOMEM;
+    shoal_status st = w ? open(&w->v, path) : SHOAL_ENOMEM;
 
     /* A replaced file may be half of one that was copied there: every byte first. */
     if (st == SHOAL_OK)
@@ -57,6 +58,16 @@ static shoal_status words_open(void **model, const char *path)
     }
     *model = w;
     return SHOAL_OK;
+}
+
+static shoal_status words_open(void **model, const char *path)
+{
+    return open_by(shoal_vectors_open, model, path);
+}
+
+static shoal_status words_map(void **model, const char *path)
+{
+    return open_by(shoal_vectors_map, model, path);
 }
 
 static void words_close(void *model)
@@ -390,6 +401,7 @@ const struct servable_kind servable_vectors = {
     .sample_size = sizeof(struct word_sample),
     .matches = matches,
     .open = words_open,
+    .map = words_map,
     .close = words_close,
     .describe = words_describe,
     .read = words_read,

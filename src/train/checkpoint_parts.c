@@ -155,7 +155,7 @@ shoal_status seals_read(struct seals *s, const char *head, unsigned long number,
             st = shoal_fail(SHOAL_EIO, "%s: rank 0 does not see what rank %u wrote; want a folder "
                             "that all ranks share", path, i);
         if (st == SHOAL_OK)
-            st = container_open(&c, path);
+            st = container_map(&c, path);
         if (st == SHOAL_OK)
             st = read_seal(s, c, number, i);
         container_close(c);
@@ -167,7 +167,7 @@ shoal_status seals_read(struct seals *s, const char *head, unsigned long number,
 
 static shoal_status open_checked(struct container **out, const char *path, const char *kind)
 {
-    shoal_status st = container_open(out, path);
+    shoal_status st = container_map(out, path);
 
     if (st == SHOAL_OK)
         st = container_verify(*out, 0);

@@ -1,6 +1,9 @@
 /* file: container.c. docs/formats.md says what is tested here. */
 #include "file/file.h"
 
+#include "base/base.h"
+
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -336,6 +339,95 @@ static void meta_that_is_not_as_wanted_is_named(void **state)
     container_close(c);
 }
 
+/* ---- files that others write to ------------------------------------------------------ */
+
+static void a_container_stays_as_it_was_when_its_file_is_overwritten(void **state)
+{
+    static const uint32_t ids[5] = {1, 2, 3, 4, 5};
+    struct container *c;
+    struct section s;
+
+    (void)state;
+    write_small("x");
+    assert_int_equal(container_open(&c, "x"), SHOAL_OK);
+    assert_int_equal(truncate("x", 0), 0); /* a mapping would now fault */
+    assert_int_equal(container_verify(c, 0), SHOAL_OK);
+    assert_int_equal(container_find(c, "ids", 4, &s), SHOAL_OK);
+    assert_memory_equal(s.data, ids, 20);
+    container_close(c);
+}
+
+/* What whole_read says of "x" when fstat had said `before`. */
+static shoal_status read_as(const struct stat *before)
+{
+    int fd = open("x", O_RDONLY);
+    void *at;
+    shoal_status st = whole_read(&at, "x", fd, before);
+
+    mem_unmap(at, (size_t)before->st_size);
+    close(fd);
+    return st;
+}
+
+static void a_file_that_changes_while_it_is_read_is_refused(void **state)
+{
+    struct stat before;
+
+    (void)state;
+    write_small("x");
+    assert_int_equal(stat("x", &before), 0);
+    assert_int_equal(read_as(&before), SHOAL_OK);
+    before.st_size += 10;
+    assert_int_equal(read_as(&before), SHOAL_EIO);
+    assert_non_null(strstr(shoal_error(), "x: ends after"));
+    assert_non_null(strstr(shoal_error(), "it was shortened while it was read"));
+    before.st_size -= 20; /* it has grown since */
+    assert_int_equal(read_as(&before), SHOAL_EIO);
+    assert_string_equal(shoal_error(),
+                        "x: was written to while it was read, want a file that is whole");
+    before.st_size += 10;
+    before.st_mtim.tv_nsec ^= 1; /* as long, but not the same */
+    assert_int_equal(read_as(&before), SHOAL_EIO);
+}
+
+static void a_container_whose_middle_was_overwritten_is_not_opened(void **state)
+{
+    struct container *c;
+    FILE *f;
+
+    (void)state;
+    write_small("x");
+    f = fopen("x", "r+");
+    fseek(f, 64 + 8, SEEK_SET); /* in meta */
+    fputc('?', f);
+    fclose(f);
+    assert_int_equal(container_open(&c, "x"), SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "section \"meta\" is damaged"));
+    assert_null(c);
+    assert_int_equal(container_map(&c, "x"), SHOAL_OK); /* looks at the table alone */
+    assert_int_equal(container_verify(c, 0), SHOAL_EFORMAT);
+    container_close(c);
+}
+
+static void a_peek_knows_the_table_and_meta_alone(void **state)
+{
+    struct container *c;
+    struct section s;
+    char value[16];
+
+    (void)state;
+    write_small("x");
+    assert_int_equal(container_peek(&c, "x"), SHOAL_OK);
+    assert_int_equal(truncate("x", 0), 0);
+    assert_int_equal(container_meta(c, "kind", value, sizeof value), SHOAL_OK);
+    assert_string_equal(value, "corpus");
+    assert_true(container_has(c, "ids"));
+    assert_int_equal(container_find(c, "ids", 4, &s), SHOAL_OK);
+    assert_int_equal(s.size, 20);
+    assert_null(s.data);
+    container_close(c);
+}
+
 static void bad_section_names_are_refused(void **state)
 {
     struct container_writer *w;
@@ -416,6 +508,10 @@ int main(void)
         HERE(sniffing_knows_containers_and_never_complains),
         HERE(meta_lines_are_read_by_key),
         HERE(meta_that_is_not_as_wanted_is_named),
+        HERE(a_container_stays_as_it_was_when_its_file_is_overwritten),
+        HERE(a_file_that_changes_while_it_is_read_is_refused),
+        HERE(a_container_whose_middle_was_overwritten_is_not_opened),
+        HERE(a_peek_knows_the_table_and_meta_alone),
         HERE(bad_section_names_are_refused),
         HERE(sections_are_bounded_in_number),
         HERE(a_container_cannot_be_written_to_a_device),

@@ -28,6 +28,25 @@ static void every_pair_of_formats_keeps_words_and_floats_exactly(void **state)
     shoal_vectors_close(v);
 }
 
+static void vectors_stay_as_they_were_when_their_file_is_cut(void **state)
+{
+    shoal_vectors *v = make_many(), *back;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(all); i++) {
+        ok(shoal_vectors_save(v, all[i].file, &(struct shoal_save_opts){.format = all[i].format}));
+        ok(shoal_vectors_map(&back, all[i].file));
+        assert_same(v, back);
+        shoal_vectors_close(back);
+        ok(shoal_vectors_open(&back, all[i].file));
+        assert_int_equal(truncate(all[i].file, 0), 0); /* a mapping would now fault */
+        assert_same(v, back);
+        ok(shoal_vectors_verify(back));
+        shoal_vectors_close(back);
+    }
+    shoal_vectors_close(v);
+}
+
 static void one_word_and_one_number_pass_every_format(void **state)
 {
     shoal_vectors *v = make((const char *[]){"x"}, 1, 1, (float[]){7});
@@ -547,6 +566,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HERE(every_pair_of_formats_keeps_words_and_floats_exactly),
+        HERE(vectors_stay_as_they_were_when_their_file_is_cut),
         HERE(one_word_and_one_number_pass_every_format),
         HERE(large_files_are_the_same_for_all_threads),
         HERE(a_word_with_a_space_goes_where_it_can),

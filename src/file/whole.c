@@ -1,0 +1,90 @@
+#include "file/file.h"
+
+#include "base/base.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* What one thread asks the system for at once: large enough that the call costs nothing. */
+#define BLOCK ((size_t)8 << 20)
+
+struct whole {
+    int fd;
+    const char *path;
+    char *at; /* [size] */
+    size_t size;
+    atomic_size_t next; /* the first block that nobody has taken */
+};
+
+static shoal_status read_block(const struct whole *w, size_t begin, size_t end)
+{
+    while (begin < end) {
+        ssize_t n = pread(w->fd, w->at + begin, end - begin, (off_t)begin);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return shoal_fail_errno(SHOAL_EIO, "%s", w->path);
+        if (n == 0)
+            return shoal_fail(SHOAL_EIO,
+                              "%s: ends after %zu bytes and had %zu: it was shortened "
+                              "while it was read",
+                              w->path, begin, w->size);
+        begin += (size_t)n;
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status read_thread(void *ctx, unsigned index)
+{
+    struct whole *w = ctx;
+    shoal_status st = SHOAL_OK;
+
+    (void)index;
+    while (st == SHOAL_OK) {
+        size_t begin = atomic_fetch_add(&w->next, 1) * BLOCK;
+
+        if (begin >= w->size)
+            break;
+        st = read_block(w, begin, w->size - begin < BLOCK ? w->size : begin + BLOCK);
+    }
+    return st;
+}
+
+/* A writer that comes and goes between two reads leaves its time behind. */
+static shoal_status check_unchanged(const struct whole *w, const struct stat *before)
+{
+    struct stat now;
+
+    if (fstat(w->fd, &now) != 0)
+        return shoal_fail_errno(SHOAL_EIO, "%s", w->path);
+    if (now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+        now.st_mtim.tv_nsec == before->st_mtim.tv_nsec)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EIO, "%s: was written to while it was read, want a file that is whole",
+                      w->path);
+}
+
+shoal_status whole_read(void **out, const char *path, int fd, const struct stat *before)
+{
+    struct whole w = {.fd = fd, .path = path, .size = (size_t)before->st_size};
+    size_t blocks = w.size / BLOCK + 1;
+    unsigned threads = pool_threads(0);
+    shoal_status st;
+
+    *out = NULL;
+    w.at = mem_map(w.size);
+    if (!w.at)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory for its %zu bytes", path, w.size);
+    st = pool_run(threads < blocks ? threads : (unsigned)blocks, read_thread, &w);
+    if (st == SHOAL_OK)
+        st = check_unchanged(&w, before);
+    if (st != SHOAL_OK) {
+        mem_unmap(w.at, w.size);
+        return st;
+    }
+    *out = w.at;
+    return SHOAL_OK;
+}
