@@ -31,7 +31,7 @@ struct batcher {
 /* ---- generations ------------------------------------------------------------------------- */
 
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
-                             const char *path)
+                             const char *path, bool map)
 {
     const struct servable_kind *kind = servable_find(kinds, path);
     struct generation *g;
@@ -45,7 +45,7 @@ shoal_status generation_open(struct generation **out, const struct servable_kind
         return SHOAL_ENOMEM;
     g->kind = kind;
     atomic_init(&g->refs, 1);
-    st = kind->open(&g->model, path);
+    st = (map && kind->map ? kind->map : kind->open)(&g->model, path);
     if (st != SHOAL_OK) {
         free(g);
         return st;
@@ -76,26 +76,29 @@ static void tally_batch(struct batcher *b, size_t inputs, double seconds)
     atomic_store_explicit(&b->tally->last_run_ns, (uint64_t)(seconds * 1e9), memory_order_relaxed);
 }
 
-static void tally_job(struct batcher *b, const struct job *job)
+/* What never ran counts for the queue alone. */
+static void tally_job(struct batcher *b, const struct job *job, bool ran_at_all)
 {
     double queued = job->started - job->submitted, ran = job->ended - job->started;
 
     histogram_add(&b->tally->stages[STAGE_QUEUE], queued);
-    histogram_add(&b->tally->stages[STAGE_RUN], ran);
     atomic_fetch_add_explicit(&b->tally->queue_ns, (uint64_t)(queued * 1e9), memory_order_relaxed);
+    if (!ran_at_all)
+        return;
+    histogram_add(&b->tally->stages[STAGE_RUN], ran);
     atomic_fetch_add_explicit(&b->tally->run_ns, (uint64_t)(ran * 1e9), memory_order_relaxed);
     atomic_store_explicit(&b->tally->last_queue_ns, (uint64_t)(queued * 1e9), memory_order_relaxed);
 }
 
 static void job_end(struct batcher *b, struct job *job, shoal_status st, double started,
-                    double ended)
+                    double ended, bool ran)
 {
     job->st = st;
     job->started = started;
     job->ended = ended;
     if (st != SHOAL_OK)
         snprintf(job->sentence, sizeof job->sentence, "%s", shoal_error());
-    tally_job(b, job);
+    tally_job(b, job, ran);
 }
 
 /* All samples of the jobs in one call. */
@@ -127,7 +130,7 @@ void batcher_run_here(struct batcher *b, struct job *job)
     st = run_jobs(job, job->n);
     ended = clock_now();
     tally_batch(b, job->n, ended - now);
-    job_end(b, job, st, now, ended);
+    job_end(b, job, st, now, ended, true);
 }
 
 static void run_batch(struct batcher *b, struct job *jobs, size_t samples)
@@ -140,7 +143,7 @@ static void run_batch(struct batcher *b, struct job *jobs, size_t samples)
     tally_batch(b, samples, ended - started);
     for (struct job *next; jobs; jobs = next, n++) {
         next = jobs->next; /* a finished job is no longer ours */
-        job_end(b, jobs, st, started, ended);
+        job_end(b, jobs, st, started, ended, true);
         jobs->finished(jobs);
     }
     pthread_mutex_lock(&b->lock);
@@ -164,8 +167,13 @@ static struct job *pop(struct batcher *b)
     return job;
 }
 
+static bool is_abandoned(const struct job *job)
+{
+    return atomic_load_explicit(&job->abandoned, memory_order_relaxed);
+}
+
 /* Jobs from the head on: of one generation, batch_size samples at most but one job
- * at least. What came too late goes to *late. */
+ * at least. What came too late, or for nobody, goes to *late. */
 static struct job *take_batch(struct batcher *b, size_t *samples, struct job **late)
 {
     struct job *first = NULL, **end = &first;
@@ -176,7 +184,7 @@ static struct job *take_batch(struct batcher *b, size_t *samples, struct job **l
     while (b->head) {
         struct job *job = b->head;
 
-        if (job->deadline < now || atomic_load_explicit(&job->abandoned, memory_order_relaxed)) {
+        if (job->deadline < now || is_abandoned(job)) {
             job = pop(b);
             job->next = *late;
             *late = job;
@@ -218,34 +226,40 @@ static void let_gather(struct batcher *b)
             break;
 }
 
-static void refuse_late(struct batcher *b, struct job *late)
+/* Answers jobs that nobody will compute. */
+static void refuse(struct batcher *b, struct job *jobs)
 {
-    for (struct job *next; late; late = next) {
+    for (struct job *next; jobs; jobs = next) {
         double now = clock_now();
 
-        next = late->next;
-        shoal_fail(SHOAL_ESTOP, "the request waited longer than its time-out");
-        job_end(b, late, SHOAL_ESTOP, now, now);
-        late->finished(late);
+        next = jobs->next;
+        if (is_abandoned(jobs)) {
+            atomic_fetch_add_explicit(&b->tally->abandoned, 1, memory_order_relaxed);
+            shoal_fail(SHOAL_ESTOP, "the client has gone");
+        } else if (jobs->deadline < now) {
+            shoal_fail(SHOAL_ESTOP, "the request waited longer than its time-out");
+        } else {
+            shoal_fail(SHOAL_ESTOP, "the model has no worker any more");
+        }
+        job_end(b, jobs, SHOAL_ESTOP, now, now, false);
+        jobs->finished(jobs);
     }
 }
 
 /* ---- workers ----------------------------------------------------------------------------------
  */
 
-/* Nobody is left to compute them. Gives the lock away for a while. */
+/* Nobody is left to compute them. Gives the lock away for a while, in which anything may
+ * happen: the caller looks again. */
 static void answer_rest(struct batcher *b)
 {
-    struct job *late = NULL;
+    struct job *rest = b->head;
 
-    while (b->head) {
-        struct job *job = pop(b);
-
-        job->next = late;
-        late = job;
-    }
+    b->head = NULL;
+    b->tail = &b->head;
+    b->waiting = 0;
     pthread_mutex_unlock(&b->lock);
-    refuse_late(b, late);
+    refuse(b, rest);
     pthread_mutex_lock(&b->lock);
 }
 
@@ -257,32 +271,44 @@ static bool may_stay(const struct batcher *b)
     return b->alive <= b->min || (b->alive <= b->max && b->head);
 }
 
+/* One batch, with the lock given away while it is computed. */
+static void work(struct batcher *b)
+{
+    struct job *late = NULL, *jobs;
+    size_t samples;
+
+    let_gather(b);
+    jobs = take_batch(b, &samples, &late);
+    if (b->head)
+        pthread_cond_signal(&b->news); /* more than one batch: for another worker */
+    b->busy++;
+    pthread_mutex_unlock(&b->lock);
+    refuse(b, late);
+    if (jobs)
+        run_batch(b, jobs, samples);
+    pthread_mutex_lock(&b->lock);
+    b->busy--;
+}
+
+/* Between the last look at the queue and `alive--` the lock is held: whoever submits or scales
+ * sees this worker either at work or gone. */
 static void *worker(void *arg)
 {
     struct batcher *b = arg;
 
     pthread_mutex_lock(&b->lock);
     for (;;) {
-        struct job *late = NULL, *jobs;
-        size_t samples;
-
         while (!b->head && may_stay(b))
             pthread_cond_wait(&b->news, &b->lock);
-        if (!may_stay(b))
+        if (may_stay(b))
+            work(b);
+        else if (b->alive == 1 && b->head) /* nobody else would */
+            answer_rest(b);
+        else
             break;
-        let_gather(b);
-        jobs = take_batch(b, &samples, &late);
-        b->busy++;
-        pthread_mutex_unlock(&b->lock);
-        refuse_late(b, late);
-        if (jobs)
-            run_batch(b, jobs, samples);
-        pthread_mutex_lock(&b->lock);
-        b->busy--;
     }
-    if (b->alive == 1) /* nobody else would */
-        answer_rest(b);
     b->alive--;
+    pthread_cond_signal(&b->news); /* what woke this one may have been meant for another */
     pthread_cond_broadcast(&b->left);
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -326,20 +352,30 @@ shoal_status batcher_new(struct batcher **out, const struct batch_settings *sett
     return SHOAL_OK;
 }
 
-shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max, bool wait)
+shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max)
 {
     shoal_status st = SHOAL_OK;
 
     pthread_mutex_lock(&b->lock);
-    b->min = min;
-    b->max = max > min ? max : min;
+    if (b->closed) {
+        st = shoal_fail(SHOAL_ESTOP, "the model is being ended");
+    } else {
+        b->min = min;
+        b->max = max > min ? max : min;
+    }
     while (st == SHOAL_OK && b->alive < min)
         st = start_worker(b);
     pthread_cond_broadcast(&b->news);
-    while (wait && b->alive > b->max)
-        pthread_cond_wait(&b->left, &b->lock);
     pthread_mutex_unlock(&b->lock);
     return st;
+}
+
+void batcher_settle(struct batcher *b)
+{
+    pthread_mutex_lock(&b->lock);
+    while (b->alive > b->max)
+        pthread_cond_wait(&b->left, &b->lock);
+    pthread_mutex_unlock(&b->lock);
 }
 
 shoal_status batcher_submit(struct batcher *b, struct job *job)

@@ -24,8 +24,9 @@ struct generation {
     atomic_uint refs;
 };
 
+/* With `map`, by mapping what is large: servable_kind.map. */
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
-                             const char *path);
+                             const char *path, bool map);
 void generation_keep(struct generation *g);
 void generation_drop(struct generation *g); /* accepts NULL */
 
@@ -38,7 +39,7 @@ struct job {
     void (*finished)(struct job *job);
 
     /* For the submitter, when finished. */
-    shoal_status st; /* SHOAL_ESTOP: too late, or the model is going */
+    shoal_status st; /* SHOAL_ESTOP: too late, abandoned, or no worker is left */
     char sentence[160];
     double submitted, started, ended;
 
@@ -59,9 +60,11 @@ struct batcher;
 
 shoal_status batcher_new(struct batcher **out, const struct batch_settings *settings,
                          struct model_tally *tally);
-/* So many workers from now on, between min and max as the queue asks for; with
- * `wait` returns when those who go are gone. */
-shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max, bool wait);
+/* So many workers from now on, between min and max as the queue asks for. Fails with
+ * SHOAL_ESTOP once it is closed. */
+shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max);
+/* Returns when those who are too many have gone. */
+void batcher_settle(struct batcher *b);
 /* Fails with SHOAL_ELIMIT when the queue is full, with SHOAL_ESTOP when there is no
  * worker; then `finished` is not called. */
 shoal_status batcher_submit(struct batcher *b, struct job *job);
@@ -76,8 +79,8 @@ struct batcher_state {
     double began; /* clock_now() of the oldest worker's start */
 };
 struct batcher_state batcher_look(struct batcher *b);
-/* Answers what waits, then ends the workers. Accepts NULL. */
+/* Answers what waits, then ends the workers; none is started any more. Accepts NULL. */
 void batcher_close(struct batcher *b);
-void batcher_free(struct batcher *b);
+void batcher_free(struct batcher *b); /* after batcher_close, or before any worker */
 
 #endif

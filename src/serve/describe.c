@@ -196,6 +196,11 @@ static double batches(const struct version *v)
     return (double)atomic_load(&v->tally.batches);
 }
 
+static double abandoned(const struct version *v)
+{
+    return (double)atomic_load(&v->tally.abandoned);
+}
+
 static double reloads(const struct version *v)
 {
     return (double)atomic_load(&v->tally.reloads);
@@ -219,6 +224,7 @@ static const struct per_model per_model[] = {
     {"PredictionTime", "gauge", "ms", last_run_ms, true},
     {"shoal_failed_requests_total", "counter", "Count", failures, false},
     {"shoal_refused_requests_total", "counter", "Count", refused, false},
+    {"shoal_abandoned_requests_total", "counter", "Count", abandoned, false},
     {"shoal_inputs_total", "counter", "Count", inputs, false},
     {"shoal_batches_total", "counter", "Count", batches, false},
     {"shoal_reloads_total", "counter", "Count", reloads, false},
@@ -239,14 +245,13 @@ static void put_per_model(struct request *q, const struct per_model *m)
 {
     struct writer *w = &q->answer.body;
     char labels[320];
-    struct lease lease;
+    struct lease lease = {0};
 
     if (!metric_begin(w, &q->query, m->name, m->type, m->unit))
         return;
-    for (size_t i = 0; registry_lease_at(&q->server->registry, NULL, i, &lease); i++) {
+    while (registry_next(&q->server->registry, NULL, &lease)) {
         model_labels(labels, lease.version, q->server->hostname, m->camel);
         metric_line(w, m->name, labels, m->value(lease.version));
-        lease_end(&lease);
     }
 }
 
@@ -255,34 +260,32 @@ static void put_stages(struct request *q)
     static const char *const stages[STAGES] = {"read", "queue", "run", "write", "all"};
     struct writer *w = &q->answer.body;
     char labels[400];
-    struct lease lease;
+    struct lease lease = {0};
 
     if (!metric_begin(w, &q->query, "shoal_stage_seconds", "histogram", "Seconds"))
         return;
-    for (size_t i = 0; registry_lease_at(&q->server->registry, NULL, i, &lease); i++) {
+    while (registry_next(&q->server->registry, NULL, &lease)) {
         for (int stage = 0; stage < STAGES; stage++) {
             snprintf(labels, sizeof labels, "model_name=\"%s\",model_version=\"%s\",stage=\"%s\"",
                      lease.version->name, lease.version->version, stages[stage]);
             metric_histogram(w, "shoal_stage_seconds", labels, &lease.version->tally.stages[stage]);
         }
-        lease_end(&lease);
     }
 }
 
 static void put_load_times(struct request *q)
 {
     char labels[400];
-    struct lease lease;
+    struct lease lease = {0};
 
     if (!metric_begin(&q->answer.body, &q->query, "WorkerLoadTime", "gauge", "Milliseconds"))
         return;
-    for (size_t i = 0; registry_lease_at(&q->server->registry, NULL, i, &lease); i++) {
+    while (registry_next(&q->server->registry, NULL, &lease)) {
         snprintf(labels, sizeof labels,
                  "WorkerName=\"W-9000-%s_%s\",Level=\"Host\",Hostname=\"%s\",", lease.version->name,
                  lease.version->version, q->server->hostname);
         metric_line(&q->answer.body, "WorkerLoadTime", labels,
                     (double)atomic_load(&lease.version->tally.load_ns) * 1e-6);
-        lease_end(&lease);
     }
 }
 
@@ -318,12 +321,11 @@ static void put_last_times(struct request *q)
 {
     double queue = 0, run = 0;
     char labels[128];
-    struct lease lease;
+    struct lease lease = {0};
 
-    for (size_t i = 0; registry_lease_at(&q->server->registry, NULL, i, &lease); i++) {
+    while (registry_next(&q->server->registry, NULL, &lease)) {
         queue = (double)atomic_load(&lease.version->tally.last_queue_ns) * 1e-6;
         run = (double)atomic_load(&lease.version->tally.last_run_ns) * 1e-6;
-        lease_end(&lease);
     }
     snprintf(labels, sizeof labels, "Level=\"Host\",Hostname=\"%s\",", q->server->hostname);
     if (metric_begin(&q->answer.body, &q->query, "QueueTime", "gauge", "Milliseconds"))
@@ -401,7 +403,7 @@ static void put_model_stats(struct registry *r, struct writer *w, const struct l
 void describe_stats(struct request *q)
 {
     struct writer *w = &q->answer.body;
-    struct lease lease;
+    struct lease lease = {0};
 
     q->answer.status = 200;
     put_open(w, '{');
@@ -413,9 +415,8 @@ void describe_stats(struct request *q)
     put_flag(w, registry_healthy(&q->server->registry));
     put_key(w, "models");
     put_open(w, '[');
-    for (size_t i = 0; registry_lease_at(&q->server->registry, NULL, i, &lease); i++) {
+    while (registry_next(&q->server->registry, NULL, &lease)) {
         put_model_stats(&q->server->registry, w, &lease);
-        lease_end(&lease);
     }
     put_close(w, ']');
     put_close(w, '}');

@@ -52,10 +52,9 @@ static shoal_status settings_of(const struct request *q, const struct tree *t,
     return st;
 }
 
-static void answer_registered(struct request *q, const struct version *v, bool synchronous)
+static void answer_registered(struct request *q, const struct version *v, unsigned workers,
+                              bool synchronous)
 {
-    unsigned workers = v->settings.min_workers;
-
     if (workers == 0)
         answer_status(q, 200,
                       "Model \"%s\" Version: %s registered with 0 initial workers. Use scale "
@@ -69,12 +68,13 @@ static void answer_registered(struct request *q, const struct version *v, bool s
 }
 
 static shoal_status register_model(struct request *q, const struct tree *t, struct lease *lease,
-                                   enum registry_why *why)
+                                   unsigned *workers, enum registry_why *why)
 {
     struct model_settings settings = q->server->registry.defaults;
     const char *url = text_of(q, t, "url"), *version = text_of(q, t, "model_version");
     shoal_status st = settings_of(q, t, &settings);
 
+    *workers = settings.min_workers;
     *why = WHY_BAD;
     if (!url)
         return shoal_fail(SHOAL_EINVAL, "Parameter url is required.");
@@ -93,6 +93,7 @@ static void add(struct request *q)
     struct tree *t = NULL;
     enum registry_why why = WHY_BAD;
     shoal_status st = SHOAL_OK;
+    unsigned workers = 0;
     bool json = q->content_type && strncasecmp(q->content_type, "application/json", 16) == 0;
     size_t cost = 0;
 
@@ -101,9 +102,9 @@ static void add(struct request *q)
     if (q->over)
         why = WHY_NONE;
     if (st == SHOAL_OK)
-        st = register_model(q, t, &lease, &why);
+        st = register_model(q, t, &lease, &workers, &why);
     if (st == SHOAL_OK)
-        answer_registered(q, lease.version,
+        answer_registered(q, lease.version, workers,
                           query_true(&q->query, "synchronous") ||
                               (t && tree_true(tree_get(t, "synchronous"))));
     else
@@ -119,7 +120,7 @@ static void list(struct request *q)
 {
     struct writer *w = &q->answer.body;
     uint64_t limit = PAGE_MAX, from = 0, at = 0;
-    struct lease lease;
+    struct lease lease = {0};
     shoal_status st = query_u64(&q->query, "limit", 0, UINT32_MAX, &limit);
 
     if (st == SHOAL_OK)
@@ -133,7 +134,7 @@ static void list(struct request *q)
     put_open(w, '{');
     put_key(w, "models");
     put_open(w, '[');
-    for (size_t i = 0; registry_lease_at(&q->server->registry, NULL, i, &lease); i++) {
+    while (registry_next(&q->server->registry, NULL, &lease)) {
         if (lease.version->is_default && at++ >= from && at <= from + limit) {
             put_open(w, '{');
             put_key(w, "modelName");
@@ -142,7 +143,6 @@ static void list(struct request *q)
             put_text(w, lease.version->file);
             put_close(w, '}');
         }
-        lease_end(&lease);
     }
     put_close(w, ']');
     if (from + limit <= at && at > 0 && limit > 0) {
@@ -270,10 +270,8 @@ static void describe(struct request *q, const char *name, const char *version)
     if (!all)
         put_version(q, &lease, metadata);
     lease_end(&lease);
-    for (size_t i = 0; all && registry_lease_at(&q->server->registry, name, i, &lease); i++) {
+    while (all && registry_next(&q->server->registry, name, &lease))
         put_version(q, &lease, metadata);
-        lease_end(&lease);
-    }
     put_close(&q->answer.body, ']');
     put_raw(&q->answer.body, "\n");
 }

@@ -31,7 +31,7 @@ double histogram_bound(size_t bucket); /* seconds */
 
 /* Of one version of a model. */
 struct model_tally {
-    _Atomic uint64_t requests, failures, inputs, batches, reloads, refused;
+    _Atomic uint64_t requests, failures, inputs, batches, reloads, refused, abandoned;
     _Atomic uint64_t queue_ns, run_ns; /* of all requests */
     _Atomic uint64_t last_queue_ns, last_run_ns, load_ns;
     struct histogram stages[STAGES];

@@ -65,15 +65,12 @@ static void put_tensor_shape(struct writer *w, const struct tensor_shape *t)
 
 static void put_versions(struct request *q, struct writer *w)
 {
-    struct lease other;
+    struct lease other = {0};
 
     put_key(w, "versions");
     put_open(w, '[');
-    for (size_t i = 0; registry_lease_at(&q->server->registry, q->lease.version->name, i, &other);
-         i++) {
+    while (registry_next(&q->server->registry, q->lease.version->name, &other))
         put_text(w, other.version->version);
-        lease_end(&other);
-    }
     put_close(w, ']');
 }
 

@@ -702,6 +702,8 @@ void route_finish(struct request *q)
     tally = &q->lease.version->tally;
     if (q->job.st == SHOAL_OK) {
         write_answer(q);
+    } else if (atomic_load(&q->job.abandoned)) { /* counted there; the answer is for nobody */
+        answer_error(q, 499, "ClientClosedRequest", "The client has gone.");
     } else {
         atomic_fetch_add_explicit(&tally->failures, 1, memory_order_relaxed);
         answer_job_failure(q);

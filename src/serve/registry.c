@@ -25,15 +25,23 @@ bool name_fits(const char *name)
     return true;
 }
 
+bool word_is_verb(const char *word)
+{
+    for (size_t k = 0; servable_kinds[k]; k++)
+        for (const char *const *verb = servable_kinds[k]->verbs; verb && *verb; verb++)
+            if (strcmp(word, *verb) == 0)
+                return true;
+    return strcmp(word, "invoke") == 0;
+}
+
 bool version_fits(const char *version)
 {
-    static const char *const taken[] = {"all",     "set-default", "ready", "infer",   "similar",
-                                        "analogy", "vector",      "map",   "versions"};
+    static const char *const taken[] = {"all", "set-default", "ready", "infer", "versions"};
 
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(version, taken[i]) == 0)
             return false;
-    return name_fits(version);
+    return name_fits(version) && !word_is_verb(version);
 }
 
 bool file_fits(const char *file)
@@ -123,7 +131,7 @@ static shoal_status version_open(const struct registry *r, const struct version 
     if (st == SHOAL_OK) {
         fstat(fd, seen);
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        st = generation_open(out, r->kinds, shown);
+        st = generation_open(out, r->kinds, shown, r->map);
         close(fd);
     }
     trouble[0] = '\0';
@@ -248,21 +256,25 @@ static void changed(struct registry *r)
 static shoal_status enter(struct registry *r, struct version *v, enum registry_why *why)
 {
     enum registry_why none;
-    shoal_status st = SHOAL_OK;
+    shoal_status st = batcher_scale(v->batcher, v->settings.min_workers, v->settings.max_workers);
 
+    *why = WHY_NONE;
     pthread_rwlock_wrlock(&r->lock);
-    if (find_version(r, v->name, v->version, &none)) {
+    if (st == SHOAL_OK && r->closed) {
+        st = shoal_fail(SHOAL_ESTOP, "the server is being stopped");
+    } else if (st == SHOAL_OK && find_version(r, v->name, v->version, &none)) {
         *why = WHY_TAKEN;
         st = shoal_fail(SHOAL_EINVAL, "Model version %s is already registered for model %s",
                         v->version, v->name);
-    } else {
+    } else if (st == SHOAL_OK) {
         v->is_default = !find_default(r, v->name);
         st = list_insert(r, v);
     }
     pthread_rwlock_unlock(&r->lock);
-    if (st == SHOAL_OK)
-        return batcher_scale(v->batcher, v->settings.min_workers, v->settings.max_workers, true);
-    version_drop(v);
+    if (st != SHOAL_OK) {
+        batcher_close(v->batcher); /* nobody else knows it: at once */
+        version_drop(v);
+    }
     return st;
 }
 
@@ -450,8 +462,10 @@ static struct version *take_off(struct registry *r, const char *name, const char
         *why = WHY_DEFAULT;
         v = NULL;
     }
-    if (v)
+    if (v) {
         list_remove(r, v);
+        v->gone = true;
+    }
     pthread_rwlock_unlock(&r->lock);
     return v;
 }
@@ -492,18 +506,22 @@ shoal_status registry_scale(struct registry *r, const char *name, const char *ve
                             unsigned max, bool wait, enum registry_why *why)
 {
     struct lease lease;
-    shoal_status st = registry_lease(r, name, version, &lease, why);
+    shoal_status st;
 
-    if (st != SHOAL_OK)
-        return st;
-    pthread_mutex_lock(&r->change);
-    pthread_rwlock_wrlock(&r->lock);
-    lease.version->settings.min_workers = min;
-    lease.version->settings.max_workers = max;
-    pthread_rwlock_unlock(&r->lock);
-    changed(r);
+    pthread_mutex_lock(&r->change); /* first: nobody ends the version in between */
+    st = registry_lease(r, name, version, &lease, why);
+    if (st == SHOAL_OK)
+        st = batcher_scale(lease.version->batcher, min, max);
+    if (st == SHOAL_OK) {
+        pthread_rwlock_wrlock(&r->lock);
+        lease.version->settings.min_workers = min;
+        lease.version->settings.max_workers = max;
+        pthread_rwlock_unlock(&r->lock);
+        changed(r);
+    }
     pthread_mutex_unlock(&r->change);
-    st = batcher_scale(lease.version->batcher, min, max, wait);
+    if (st == SHOAL_OK && wait)
+        batcher_settle(lease.version->batcher);
     lease_end(&lease);
     return st;
 }
@@ -533,21 +551,24 @@ shoal_status registry_lease(struct registry *r, const char *name, const char *ve
     return v ? SHOAL_OK : not_found(name, version, *why);
 }
 
-bool registry_lease_at(struct registry *r, const char *name, size_t i, struct lease *out)
+/* By what comes behind the last one in the order, not by a place in the list, which
+ * changes meanwhile. */
+bool registry_next(struct registry *r, const char *name, struct lease *l)
 {
-    bool found = false;
+    struct lease last = *l;
 
-    *out = (struct lease){0};
+    *l = (struct lease){0};
     pthread_rwlock_rdlock(&r->lock);
-    for (size_t at = 0; at < r->len && !found; at++) {
-        if (name && strcmp(r->at[at]->name, name) != 0)
-            continue;
-        found = i-- == 0;
-        if (found)
-            lease_begin(out, r->at[at]);
+    for (size_t i = 0; i < r->len && !l->version; i++) {
+        struct version *v = r->at[i];
+
+        if ((!name || strcmp(v->name, name) == 0) &&
+            (!last.version || version_order(v, last.version->name, last.version->version) > 0))
+            lease_begin(l, v);
     }
     pthread_rwlock_unlock(&r->lock);
-    return found;
+    lease_end(&last);
+    return l->version != NULL;
 }
 
 void lease_end(struct lease *l)
@@ -589,13 +610,19 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static bool was_replaced(const struct registry *r, const struct version *v)
+/* A file that was renamed into place is whole. One that is written to in place is not, until
+ * nobody writes any more: it must look the same twice. */
+static bool was_replaced(const struct registry *r, struct version *v)
 {
-    struct stat st;
+    struct stat st, before = v->writing;
     int gone = v->path ? stat(v->path, &st) : fstatat(r->store, v->file, &st, AT_SYMLINK_NOFOLLOW);
 
+    v->writing = (struct stat){0};
     /* What is gone is still served: it may be on its way back. */
-    return !gone && S_ISREG(st.st_mode) && !same_file(&st, &v->seen);
+    if (gone || !S_ISREG(st.st_mode) || same_file(&st, &v->seen))
+        return false;
+    v->writing = st;
+    return st.st_ino != v->seen.st_ino || st.st_dev != v->seen.st_dev || same_file(&st, &before);
 }
 
 static void reload(struct registry *r, struct version *v)
@@ -625,14 +652,11 @@ static void reload(struct registry *r, struct version *v)
 
 void registry_reload(struct registry *r)
 {
-    struct lease lease;
-
-    for (size_t i = 0; registry_lease_at(r, NULL, i, &lease); i++) {
-        pthread_mutex_lock(&r->change);
-        if (was_replaced(r, lease.version))
+    for (struct lease lease = {0}; registry_next(r, NULL, &lease);) {
+        pthread_mutex_lock(&r->change); /* nobody ends the version in between */
+        if (!lease.version->gone && was_replaced(r, lease.version))
             reload(r, lease.version);
         pthread_mutex_unlock(&r->change);
-        lease_end(&lease);
     }
 }
 
@@ -654,6 +678,18 @@ void registry_shown(struct registry *r, double seconds)
     pthread_rwlock_unlock(&r->lock);
 }
 
+/* Every request takes a lease: whoever changes the list goes before those who come later,
+ * or a busy server would never be changed. Nobody takes the lock twice. */
+static void lock_init(pthread_rwlock_t *lock)
+{
+    pthread_rwlockattr_t attr;
+
+    pthread_rwlockattr_init(&attr);
+    pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(lock, &attr);
+    pthread_rwlockattr_destroy(&attr);
+}
+
 shoal_status registry_init(struct registry *r, const struct servable_kind *const *kinds,
                            const char *store, const char *state,
                            const struct model_settings *defaults)
@@ -661,7 +697,7 @@ shoal_status registry_init(struct registry *r, const struct servable_kind *const
     int len;
 
     *r = (struct registry){.kinds = kinds, .store = -1, .defaults = *defaults};
-    pthread_rwlock_init(&r->lock, NULL);
+    lock_init(&r->lock);
     pthread_mutex_init(&r->change, NULL);
     if (store) {
         r->store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -677,12 +713,11 @@ shoal_status registry_init(struct registry *r, const struct servable_kind *const
 
 void registry_close(struct registry *r)
 {
-    struct lease lease;
-
-    for (size_t i = 0; registry_lease_at(r, NULL, i, &lease); i++) {
+    pthread_rwlock_wrlock(&r->lock);
+    r->closed = true;
+    pthread_rwlock_unlock(&r->lock);
+    for (struct lease lease = {0}; registry_next(r, NULL, &lease);)
         batcher_close(lease.version->batcher);
-        lease_end(&lease);
-    }
 }
 
 void registry_fini(struct registry *r)

@@ -22,6 +22,8 @@ enum { NAME_MAX_LEN = 80, FILE_MAX_LEN = 255, WORKERS_MAX = 64, TROUBLE_MAX = 20
  * none that the addresses need: "all", "set-default", "ready", "similar", ... */
 bool name_fits(const char *name);
 bool version_fits(const char *version);
+/* Whether /models/NAME/WORD asks a model: "invoke", or a verb of some kind. */
+bool word_is_verb(const char *word);
 /* A name that stands in a folder itself: no separator, not hidden, printable. */
 bool file_fits(const char *file);
 
@@ -41,7 +43,9 @@ struct version {
     struct model_tally tally;
     struct generation *now;    /* NULL: the file is not there, or is no model */
     char trouble[TROUBLE_MAX]; /* why the file as it is now was not opened; "" else */
-    struct stat seen;
+    struct stat seen;          /* the file that was opened last, with or without success */
+    struct stat writing;       /* as the last look found it, when that was another */
+    bool gone;                 /* it is no longer in the list */
     time_t began;
     uint64_t shown[BUCKETS], shown_requests; /* at the last look of registry_shown */
     _Atomic double rate, p50, p99;           /* since the look before */
@@ -55,8 +59,10 @@ struct registry {
     struct model_settings defaults;
     void (*log)(void *user, const char *sentence);
     void *user;
+    bool map; /* files are mapped, not read */
 
     pthread_rwlock_t lock; /* of the list and of what its versions point at */
+    bool closed;           /* for good: no version enters any more */
     struct version **at;   /* by name, then by version */
     size_t len, cap;
     pthread_mutex_t change; /* held by whoever registers, scales, ends or reloads */
@@ -81,6 +87,7 @@ shoal_status registry_remove(struct registry *r, const char *name, const char *v
                              enum registry_why *why);
 shoal_status registry_set_default(struct registry *r, const char *name, const char *version,
                                   enum registry_why *why);
+/* With `wait` returns when the workers who go are gone. */
 shoal_status registry_scale(struct registry *r, const char *name, const char *version, unsigned min,
                             unsigned max, bool wait, enum registry_why *why);
 
@@ -94,8 +101,10 @@ struct lease {
 /* The version of that name, or the default of NULL. */
 shoal_status registry_lease(struct registry *r, const char *name, const char *version,
                             struct lease *out, enum registry_why *why);
-/* The i-th of all, or of one name; false behind the last. */
-bool registry_lease_at(struct registry *r, const char *name, size_t i, struct lease *out);
+/* The next of all, or of one name, by name and version; the first for a lease of zeros.
+ * Ends *l, also behind the last, where it is false. A walk meets every version that is
+ * there all the while exactly once, whatever comes and goes. */
+bool registry_next(struct registry *r, const char *name, struct lease *l);
 void lease_end(struct lease *l);
 
 /* Why the version's file, as it is now, is not served; "" when it is. */
@@ -106,11 +115,12 @@ bool registry_healthy(struct registry *r);
 
 /* ---- now and then ---- */
 
-/* Opens what was replaced. A file that is no model leaves the old one in place. */
+/* Opens what was replaced. A file that is no model leaves the old one in place; one that
+ * is written to in place is opened once two looks have found it the same. */
 void registry_reload(struct registry *r);
 /* Rates and latencies since the call before. */
 void registry_shown(struct registry *r, double seconds);
-/* Ends all workers after their last jobs. */
+/* Ends all workers after their last jobs; from then on nothing is registered. */
 void registry_close(struct registry *r);
 
 /* ---- state.c ---- */
