@@ -64,6 +64,8 @@ static int serve(const struct serve_cmd *cmd, const char *const *args, size_t na
     sigset_t signals;
     shoal_status st;
 
+    if (opts.no_tokens && opts.token_file)
+        return usage(&cmd_serve, "found --no-tokens and --token-file, want one of them");
     opts.models = args;
     opts.nmodels = nargs;
     opts.log = cmd->work.quiet ? NULL : say;
@@ -78,6 +80,9 @@ static int serve(const struct serve_cmd *cmd, const char *const *args, size_t na
     st = shoal_serve_start(&server, &opts);
     if (st == SHOAL_OK) {
         report(&console, server, &opts);
+        if (opts.no_tokens)
+            say(NULL, "WARNING: --no-tokens: whoever reaches these addresses may ask, register "
+                      "and end models");
         wait_for_signal(&signals);
         if (!cmd->work.quiet)
             say(NULL, "stopping: what is under way is answered first");
@@ -141,6 +146,9 @@ static const struct opt model_opts[] = {
      .help = "where registered models survive a restart; by itself in the store"},
     {"reload-every", .kind = OPT_DOUBLE, ON(serve.reload_every), .arg = "SECONDS",
      .d = {0.01, 86400}, .help = "how often to look for replaced files"},
+    {"mmap", .kind = OPT_FLAG, ON(serve.mmap),
+     .help = "map vectors of shoal's own format instead of reading them; whoever then writes into "
+             "such a file ends the server"},
     {"workers", .kind = OPT_U64, ON(serve.workers), .arg = "N", .u = {0, 64},
      .help = "threads for each model served from the start"},
     {"batch-size", .kind = OPT_U64, ON(serve.batch_size), .arg = "N", .u = {1, 4096},
@@ -157,7 +165,10 @@ static const struct opt model_opts[] = {
 static const struct opt safety_opts[] = {
     {"token-file", .kind = OPT_PATH, ON(serve.token_file), .arg = "FILE",
      .help = "lines `inference TOKEN` and `management TOKEN`, which clients must then send; "
-             "required beyond this machine"},
+             "required beyond this machine, unless --no-tokens"},
+    {"no-tokens", .kind = OPT_FLAG, ON(serve.no_tokens),
+     .help = "want none, even beyond this machine: for a server behind a gateway or mesh that "
+             "lets nobody else through"},
     {"tls-cert", .kind = OPT_PATH, ON(serve.tls_cert), .arg = "FILE",
      .help = "certificate for HTTPS (PEM)"},
     {"tls-key", .kind = OPT_PATH, ON(serve.tls_key), .arg = "FILE",
@@ -165,7 +176,8 @@ static const struct opt safety_opts[] = {
     {"user", .kind = OPT_STRING, ON(serve.user), .arg = "NAME",
      .help = "whom to become once the addresses are bound"},
     {"sandbox", .kind = OPT_FLAG, ON(serve.sandbox),
-     .help = "let the kernel refuse to start programs, to mount and the like"},
+     .help = "let the kernel refuse all but what a server needs: no programs, no connections "
+             "of its own"},
     {"max-body", .kind = OPT_SIZE, ON(serve.max_body), .arg = "SIZE", .u = {1, (uint64_t)1 << 32},
      .help = "the largest body"},
     {"max-header", .kind = OPT_SIZE, ON(serve.max_header), .arg = "SIZE", .u = {1024, 1 << 20},

@@ -28,10 +28,14 @@ struct shoal_serve_opts {
     bool load_all;           /* every model of the store from the start */
     const char *state;       /* where the registry survives a restart; NULL: in the store */
 
+    bool mmap;               /* map vectors instead of reading them: what is not asked about takes
+                              * no memory, but who writes into such a file ends the server */
+
     const char *token_file; /* lines "inference TOKEN", "management TOKEN"; NULL: none */
+    bool no_tokens;         /* none are wanted, whoever can reach the addresses; never by itself */
     const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */
     const char *user;       /* to run as, once the addresses are bound; NULL: as started */
-    bool sandbox;           /* the process may start no other program from then on, for good */
+    bool sandbox;           /* the process gives up all but what a server needs, for good */
 
     unsigned threads;         /* that speak HTTP; 0: one for every two cores */
     unsigned workers;         /* of a model served from the start */

@@ -2,20 +2,13 @@
 #include "serve/server.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <grp.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pwd.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /* ---- addresses --------------------------------------------------------------------------------
@@ -116,77 +109,5 @@ shoal_status privileges_drop(const char *user)
     if (initgroups(user, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 ||
         setuid(found->pw_uid) != 0 || setuid(0) == 0)
         return shoal_fail_errno(SHOAL_EINVAL, "user '%s' cannot be become", user);
-    return SHOAL_OK;
-}
-
-#if defined(__x86_64__)
-#define ARCHITECTURE AUDIT_ARCH_X86_64
-#elif defined(__aarch64__)
-#define ARCHITECTURE AUDIT_ARCH_AARCH64
-#endif
-
-/* What lets a broken-into server take over more than itself: other programs, other
- * processes, the kernel and its mounts. */
-static const unsigned refused[] = {
-    SYS_execve,
-    SYS_execveat,
-    SYS_ptrace,
-    SYS_process_vm_readv,
-    SYS_process_vm_writev,
-    SYS_mount,
-    SYS_umount2,
-    SYS_pivot_root,
-    SYS_chroot,
-    SYS_setns,
-    SYS_unshare,
-    SYS_init_module,
-    SYS_finit_module,
-    SYS_delete_module,
-    SYS_kexec_load,
-    SYS_kexec_file_load,
-    SYS_bpf,
-    SYS_perf_event_open,
-    SYS_keyctl,
-    SYS_add_key,
-    SYS_request_key,
-    SYS_userfaultfd,
-    SYS_open_by_handle_at,
-    SYS_reboot,
-    SYS_swapon,
-    SYS_swapoff,
-    SYS_acct,
-    SYS_personality,
-    SYS_setdomainname,
-    SYS_sethostname,
-    SYS_settimeofday,
-    SYS_clock_settime,
-};
-
-shoal_status sandbox_enter(void)
-{
-#ifdef ARCHITECTURE
-    enum { N = sizeof refused / sizeof *refused };
-    struct sock_filter code[N + 7];
-    struct sock_fprog program = {.len = N + 7, .filter = code};
-    unsigned short at = 0;
-
-    code[at++] =
-        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-    /* Another architecture's calls have other numbers: none of them. */
-    code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 0, N + 3);
-    code[at++] =
-        (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-    code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, 0x40000000, N + 1, 0);
-    for (unsigned i = 0; i < N; i++)
-        code[at++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i],
-                                                  (unsigned char)(N - i), 0);
-    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-    code[at++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-                                              SECCOMP_RET_ERRNO | (EPERM & SECCOMP_RET_DATA));
-    program.len = at;
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
-        return shoal_fail_errno(SHOAL_EIO, "sandbox");
-#endif
     return SHOAL_OK;
 }

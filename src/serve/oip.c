@@ -13,11 +13,14 @@ static bool method_is(const struct request *q, const char *method)
     return strcmp(q->method, method) == 0;
 }
 
+/* Who probes judges by the status; people read the body. */
 static void put_flag_answer(struct request *q, const char *name, const char *key, bool on)
 {
     struct writer *w = &q->answer.body;
 
-    q->answer.status = 200;
+    q->answer.status = on ? 200 : 503;
+    if (!on)
+        q->answer.retry_after = 1;
     put_open(w, '{');
     if (name) {
         put_key(w, "name");
@@ -96,6 +99,25 @@ static void model_metadata(struct request *q)
     put_raw(w, "\n");
 }
 
+static bool server_is_ready(const struct request *q)
+{
+    return !atomic_load(&q->server->draining) && registry_healthy(&q->server->registry);
+}
+
+/* Of a model that is registered: whether a request would be computed now. */
+static void model_ready(struct request *q, const char *name, const char *version)
+{
+    enum registry_why why = WHY_NONE;
+    shoal_status st = registry_lease(&q->server->registry, name, version, &q->lease, &why);
+
+    if (st != SHOAL_OK)
+        answer_registry(q, st, why);
+    else
+        put_flag_answer(q, q->lease.version->name, "ready",
+                        q->lease.generation && batcher_open(q->lease.version->batcher) &&
+                            !atomic_load(&q->server->draining));
+}
+
 /* /v2/models/NAME[/versions/VERSION][/ready|/infer] */
 static enum route model(struct request *q)
 {
@@ -111,6 +133,10 @@ static enum route model(struct request *q)
         answer_not_found(q);
         return ROUTE_ANSWERED;
     }
+    if (strcmp(verb, "ready") == 0 && method_is(q, "GET")) {
+        model_ready(q, segment(q, 2), version);
+        return ROUTE_ANSWERED;
+    }
     if (!lease_model(q, segment(q, 2), version))
         return ROUTE_ANSWERED;
     if (strcmp(verb, "infer") == 0) {
@@ -119,9 +145,6 @@ static enum route model(struct request *q)
         answer_not_allowed(q, "POST");
     } else if (!method_is(q, "GET")) {
         answer_not_allowed(q, "GET");
-    } else if (strcmp(verb, "ready") == 0) {
-        put_flag_answer(q, q->lease.version->name, "ready",
-                        batcher_open(q->lease.version->batcher));
     } else if (!*verb) {
         model_metadata(q);
     } else {
@@ -143,7 +166,7 @@ static enum route v2(struct request *q)
     else if (n == 3 && strcmp(segment(q, 1), "health") == 0 && strcmp(segment(q, 2), "live") == 0)
         put_flag_answer(q, NULL, "live", true);
     else if (n == 3 && strcmp(segment(q, 1), "health") == 0 && strcmp(segment(q, 2), "ready") == 0)
-        put_flag_answer(q, NULL, "ready", registry_healthy(&q->server->registry));
+        put_flag_answer(q, NULL, "ready", server_is_ready(q));
     else
         answer_not_found(q);
     return ROUTE_ANSWERED;
@@ -167,11 +190,10 @@ static enum route v1(struct request *q)
         answer_not_allowed(q, colon ? "POST" : "GET");
         return ROUTE_ANSWERED;
     }
-    if (!lease_model(q, name, NULL))
-        return ROUTE_ANSWERED;
-    if (colon)
+    if (!colon)
+        model_ready(q, name, NULL);
+    else if (lease_model(q, name, NULL))
         return predict_begin(q, "predict");
-    put_flag_answer(q, name, "ready", batcher_open(q->lease.version->batcher));
     return ROUTE_ANSWERED;
 }
 

@@ -121,26 +121,19 @@ static const char *segment(const struct request *q, size_t i)
     return i < q->query.nsegments ? q->query.segments[i] : "";
 }
 
-static bool is_verb(const char *word)
-{
-    for (size_t k = 0; servable_kinds[k]; k++)
-        for (const char *const *verb = servable_kinds[k]->verbs; verb && *verb; verb++)
-            if (strcmp(word, *verb) == 0)
-                return true;
-    return strcmp(word, "invoke") == 0;
-}
-
-/* What an address belongs to; 0: to all listeners. */
+/* What an address belongs to; 0: to all listeners, each of which says there what it
+ * answers. tests/serve/scopes.py has the table. */
 static unsigned role_of(const struct request *q)
 {
     const char *first = segment(q, 0);
+    size_t n = q->query.nsegments;
 
+    if (n == 0 || strcmp(first, "api-description") == 0)
+        return 0;
     if (strcmp(first, "metrics") == 0)
         return ROLE_METRICS;
     if (strcmp(first, "models") == 0)
-        return q->query.nsegments == 3 && is_verb(segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
-    if (strcmp(first, "") == 0 || strcmp(first, "api-description") == 0 || strcmp(first, "v1") == 0)
-        return 0;
+        return n == 3 && word_is_verb(segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
     return ROLE_INFERENCE;
 }
 
@@ -148,9 +141,12 @@ static unsigned role_of(const struct request *q)
 static bool is_open(const struct request *q)
 {
     const char *first = segment(q, 0);
+    size_t n = q->query.nsegments;
 
-    return (method_is(q, "GET") && page_find(first)) || strcmp(first, "ping") == 0 ||
-           (strcmp(first, "v2") == 0 && strcmp(segment(q, 1), "health") == 0);
+    if (!method_is(q, "GET") || !(q->roles & ROLE_INFERENCE))
+        return false;
+    return (n <= 1 && (page_find(first) || strcmp(first, "ping") == 0)) ||
+           (n == 3 && strcmp(first, "v2") == 0 && strcmp(segment(q, 1), "health") == 0);
 }
 
 static bool admit_client(struct request *q)

@@ -1,5 +1,6 @@
 /* A server from its options to its end. */
 #include "serve/server.h"
+#include "serve/sandbox.h"
 
 #include <errno.h>
 #include <math.h>
@@ -77,6 +78,9 @@ shoal_status shoal_serve_check(const struct shoal_serve_opts *o)
         return bad("reload_every", o->reload_every, "0.01 or more, and a drain of 0 to 3600");
     if (o->load_all && !o->model_store)
         return shoal_fail(SHOAL_EINVAL, "serve: load_all is on, want a model_store too");
+    if (o->no_tokens && o->token_file)
+        return shoal_fail(SHOAL_EINVAL, "serve: found no_tokens and a token_file, want one of "
+                                        "them");
     return check_tls(o);
 }
 
@@ -178,6 +182,7 @@ static shoal_status open_registry(struct shoal_server *s, const struct shoal_ser
 
     s->registry.log = o->log;
     s->registry.user = o->user_data;
+    s->registry.map = o->mmap;
     return st;
 }
 
@@ -293,6 +298,17 @@ static void warn_of_plain_tokens(struct shoal_server *s)
                                    "and tls_key, or a proxy that encrypts");
 }
 
+static shoal_status enter_sandbox(struct shoal_server *s)
+{
+    bool files;
+    shoal_status st = sandbox_enter(s->registry.state, &files);
+
+    if (st == SHOAL_OK && !files)
+        registry_say(&s->registry, "sandbox: this kernel has no Landlock, so that what may be "
+                                   "written is left to file permissions");
+    return st;
+}
+
 static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
     shoal_status st = open_registry(s, o); /* first: a stop at any point ends it */
@@ -301,15 +317,16 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
         st = read_secrets(s, o);
     if (st == SHOAL_OK)
         st = open_listeners(s, o);
-    if (st == SHOAL_OK && !s->local && !s->tokens.on)
+    if (st == SHOAL_OK && !s->local && !s->tokens.on && !o->no_tokens)
         st = shoal_fail(SHOAL_EINVAL, "serve: an address reaches beyond this machine, want a "
-                                      "token_file too");
+                                      "token_file, or no_tokens behind a gateway that asks for "
+                                      "its own");
     if (st == SHOAL_OK)
         warn_of_plain_tokens(s);
     if (st == SHOAL_OK && o->user)
         st = privileges_drop(o->user);
     if (st == SHOAL_OK && o->sandbox)
-        st = sandbox_enter();
+        st = enter_sandbox(s);
     if (st == SHOAL_OK)
         st = open_models(s, o);
     if (st == SHOAL_OK)

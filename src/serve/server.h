@@ -81,8 +81,7 @@ void http_stop(struct http *h);
 bool address_parse(const char *text, char host[64], char port[8]);
 /* Binds and listens; the address as bound and whether it is loopback go to *l. */
 shoal_status listener_open(struct listener *l, const char *text);
-/* Gives up being root, and what no server needs (sandbox). */
+/* Gives up being root. */
 shoal_status privileges_drop(const char *user);
-shoal_status sandbox_enter(void);
 
 #endif

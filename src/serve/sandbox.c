@@ -1,0 +1,513 @@
+/* What is not on the list is refused with an error, not by killing the process: a call that
+ * a newer libc tries first must fail so that it falls back, and a crash would hide which call
+ * it was. ENOSYS says so as an older kernel would. Calls that no server has any business with
+ * say EPERM. */
+#include "serve/sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#define ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define ARCHITECTURE AUDIT_ARCH_AARCH64
+#endif
+
+#if defined(__has_include) && __has_include(<linux/landlock.h>)
+#include <linux/landlock.h>
+#define LANDLOCK 1
+#endif
+
+#ifdef ARCHITECTURE
+
+/* ---- the lists -------------------------------------------------------------------------- */
+
+/* The busiest first: the kernel walks the list unless it remembers the answer (5.11 does). */
+static const unsigned allowed[] = {
+    SYS_futex,
+    SYS_epoll_pwait,
+    SYS_epoll_ctl,
+    SYS_read,
+    SYS_write,
+    SYS_readv,
+    SYS_writev,
+    SYS_recvfrom,
+    SYS_recvmsg,
+    SYS_accept4,
+    SYS_accept,
+    SYS_close,
+    SYS_shutdown,
+    SYS_clock_gettime,
+    SYS_clock_nanosleep,
+    SYS_clock_getres,
+    SYS_nanosleep,
+    SYS_gettimeofday,
+    SYS_ppoll,
+    SYS_pselect6,
+    SYS_epoll_create1,
+    SYS_eventfd2,
+    SYS_timerfd_create,
+    SYS_timerfd_settime,
+    SYS_timerfd_gettime,
+    SYS_signalfd4,
+    SYS_pipe2,
+    SYS_getsockname,
+    SYS_getpeername,
+    SYS_setsockopt,
+    SYS_getsockopt,
+    SYS_fcntl,
+    SYS_dup,
+    SYS_dup3,
+    /* memory */
+    SYS_munmap,
+    SYS_mremap,
+    SYS_madvise,
+    SYS_brk,
+    SYS_mincore,
+    SYS_membarrier,
+    /* Code that oneDNN makes for nets becomes executable by mprotect; mmap may not. */
+    SYS_mprotect,
+    /* threads */
+    SYS_set_robust_list,
+    SYS_set_tid_address,
+    SYS_rseq,
+    SYS_gettid,
+    SYS_getpid,
+    SYS_getppid,
+    SYS_exit,
+    SYS_exit_group,
+    SYS_sched_yield,
+    SYS_sched_getaffinity,
+    SYS_sched_setaffinity,
+    SYS_sched_getparam,
+    SYS_sched_setparam,
+    SYS_sched_getscheduler,
+    SYS_sched_setscheduler,
+    SYS_sched_get_priority_max,
+    SYS_sched_get_priority_min,
+    SYS_getpriority,
+    SYS_setpriority,
+    SYS_getcpu,
+    /* signals */
+    SYS_rt_sigaction,
+    SYS_rt_sigprocmask,
+    SYS_rt_sigreturn,
+    SYS_rt_sigtimedwait,
+    SYS_rt_sigsuspend,
+    SYS_rt_sigpending,
+    SYS_sigaltstack,
+    SYS_restart_syscall,
+    /* files, to read */
+    SYS_pread64,
+    SYS_preadv,
+    SYS_lseek,
+    SYS_fstat,
+    SYS_newfstatat,
+    SYS_statx,
+    SYS_statfs,
+    SYS_fstatfs,
+    SYS_faccessat,
+    SYS_readlinkat,
+    SYS_getdents64,
+    SYS_getcwd,
+    SYS_fadvise64,
+    /* about the machine and the process */
+    SYS_uname,
+    SYS_sysinfo,
+    SYS_getrusage,
+    SYS_times,
+    SYS_getrandom,
+    SYS_getuid,
+    SYS_geteuid,
+    SYS_getgid,
+    SYS_getegid,
+#ifdef SYS_faccessat2
+    SYS_faccessat2,
+#endif
+#ifdef SYS_close_range
+    SYS_close_range,
+#endif
+#ifdef SYS_epoll_pwait2
+    SYS_epoll_pwait2,
+#endif
+#ifdef SYS_futex_waitv
+    SYS_futex_waitv,
+#endif
+#ifdef __x86_64__ /* older calls for some of the above */
+    SYS_epoll_wait,
+    SYS_epoll_create,
+    SYS_eventfd,
+    SYS_poll,
+    SYS_select,
+    SYS_pipe,
+    SYS_dup2,
+    SYS_stat,
+    SYS_lstat,
+    SYS_access,
+    SYS_readlink,
+    SYS_getdents,
+    SYS_time,
+    SYS_getrlimit,
+    SYS_pause,
+#endif
+};
+
+/* Where a state is kept: a file beside it, renamed into place. */
+static const unsigned for_state[] = {
+    SYS_pwrite64, SYS_fsync,     SYS_fdatasync, SYS_fchmod,
+    SYS_fchown,   SYS_ftruncate, SYS_unlinkat,  SYS_renameat2,
+#ifdef SYS_renameat
+    SYS_renameat,
+#endif
+#ifdef __x86_64__
+    SYS_rename,   SYS_unlink,
+#endif
+};
+
+/* Not for a server: other programs and processes, the kernel, its mounts and names, new
+ * connections. All else that is not allowed is unknown here, and looks like it. */
+static const unsigned refused[] = {
+    SYS_execve,
+    SYS_execveat,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_kexec_load,
+    SYS_bpf,
+    SYS_perf_event_open,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_userfaultfd,
+    SYS_open_by_handle_at,
+    SYS_name_to_handle_at,
+    SYS_reboot,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_acct,
+    SYS_personality,
+    SYS_setdomainname,
+    SYS_sethostname,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_adjtimex,
+    SYS_clock_adjtime,
+    SYS_socket,
+    SYS_socketpair,
+    SYS_connect,
+    SYS_bind,
+    SYS_listen,
+    SYS_setuid,
+    SYS_setgid,
+    SYS_setreuid,
+    SYS_setregid,
+    SYS_setresuid,
+    SYS_setresgid,
+    SYS_setgroups,
+    SYS_setfsuid,
+    SYS_setfsgid,
+    SYS_capset,
+    SYS_seccomp,
+    SYS_io_uring_setup,
+    SYS_io_uring_enter,
+    SYS_io_uring_register,
+    SYS_pidfd_open,
+    SYS_pidfd_getfd,
+    SYS_pidfd_send_signal,
+    SYS_rt_sigqueueinfo,
+    SYS_rt_tgsigqueueinfo,
+    SYS_syslog,
+    SYS_memfd_create,
+    SYS_mknodat,
+    SYS_linkat,
+    SYS_symlinkat,
+    SYS_mkdirat,
+    SYS_fchownat,
+    SYS_fchmodat,
+    SYS_truncate,
+    SYS_setxattr,
+    SYS_sendmmsg,
+#ifdef __x86_64__
+    SYS_fork,
+    SYS_vfork,
+    SYS_modify_ldt,
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_creat,
+    SYS_mkdir,
+    SYS_rmdir,
+    SYS_link,
+    SYS_symlink,
+    SYS_mknod,
+    SYS_chmod,
+    SYS_chown,
+    SYS_uselib,
+#endif
+};
+
+#define NAMESPACES                                                                                 \
+    (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
+     CLONE_NEWNET)
+
+/* ---- the program ---------------------------------------------------------------------------
+ *
+ * The number of the call stays in the accumulator; every branch that looks at an argument
+ * instead ends with a decision. */
+
+enum { ROOM = 1024 }; /* instructions */
+
+struct program {
+    struct sock_filter at[ROOM];
+    unsigned short len;
+};
+
+static void emit(struct program *p, unsigned code, uint32_t k, unsigned yes, unsigned no)
+{
+    if (p->len < ROOM) /* checked at the end */
+        p->at[p->len] = (struct sock_filter){(uint16_t)code, (uint8_t)yes, (uint8_t)no, k};
+    p->len++;
+}
+
+static void emit_load(struct program *p, size_t offset)
+{
+    emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static void emit_return(struct program *p, int error)
+{
+    uint32_t what =
+        error ? SECCOMP_RET_ERRNO | ((unsigned)error & SECCOMP_RET_DATA) : SECCOMP_RET_ALLOW;
+
+    emit(p, BPF_RET | BPF_K, what, 0, 0);
+}
+
+/* The call of that number: 0 allows it, else the error. */
+static void decide(struct program *p, unsigned nr, int error)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1);
+    emit_return(p, error);
+}
+
+/* Half of an argument; the lower one holds all of an int, in which alone the kernel looks. */
+static void emit_argument(struct program *p, unsigned i, bool upper)
+{
+    emit_load(p, offsetof(struct seccomp_data, args) + 8 * i + (upper ? 4 : 0));
+}
+
+/* Allowed when argument i, under the mask, is the value. */
+static void allow_masked(struct program *p, unsigned nr, unsigned i, uint32_t mask, uint32_t value)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 5);
+    emit_argument(p, i, false);
+    emit(p, BPF_ALU | BPF_AND | BPF_K, mask, 0, 0);
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
+    emit_return(p, 0);
+    emit_return(p, EPERM);
+}
+
+/* Allowed when argument i is one of the values. */
+static void allow_one_of(struct program *p, unsigned nr, unsigned i, const uint32_t *values,
+                         unsigned n)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 2 * n + 2);
+    emit_argument(p, i, false);
+    for (unsigned k = 0; k < n; k++)
+        decide(p, values[k], 0);
+    emit_return(p, EPERM);
+}
+
+/* sendto: no address, and no connection made on the way. */
+static void allow_sendto(struct program *p)
+{
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 0, 8);
+    emit_argument(p, 3, false);
+    emit(p, BPF_JMP | BPF_JSET | BPF_K, MSG_FASTOPEN, 5, 0);
+    emit_argument(p, 4, false);
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3);
+    emit_argument(p, 4, true);
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1);
+    emit_return(p, 0);
+    emit_return(p, EPERM);
+}
+
+static void allow_by_arguments(struct program *p, bool writes)
+{
+    static const uint32_t asked[] = {FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ};
+    static const uint32_t names[] = {PR_SET_NAME, PR_GET_NAME};
+    uint32_t writing = writes ? 0 : O_ACCMODE | O_CREAT | O_TRUNC;
+
+    /* Threads of this process, in the namespaces it has. What clone3 is asked for lies
+     * in memory, where nobody can look: without it libc takes clone. */
+    allow_masked(p, SYS_clone, 0, NAMESPACES | CLONE_VM | CLONE_THREAD, CLONE_VM | CLONE_THREAD);
+    decide(p, SYS_clone3, ENOSYS);
+    allow_masked(p, SYS_openat, 2, writing, 0);
+#ifdef __x86_64__
+    static const uint32_t tiles[] = {0x1021, 0x1022, 0x1023}; /* ARCH_*_XCOMP_*: AMX */
+
+    allow_masked(p, SYS_open, 1, writing, 0);
+    allow_one_of(p, SYS_arch_prctl, 0, tiles, 3);
+#endif
+    allow_masked(p, SYS_mmap, 2, PROT_EXEC, 0);
+    allow_masked(p, SYS_sendmsg, 2, MSG_FASTOPEN, 0); /* an address in it: there is no socket for
+                                                       * that */
+    allow_sendto(p);
+    allow_one_of(p, SYS_ioctl, 1, asked, sizeof asked / sizeof *asked);
+    allow_one_of(p, SYS_prctl, 0, names, 2);
+    allow_masked(p, SYS_prlimit64, 0, UINT32_MAX, 0);
+    allow_masked(p, SYS_tgkill, 0, UINT32_MAX, (uint32_t)getpid()); /* abort() */
+    allow_masked(p, SYS_kill, 0, UINT32_MAX, (uint32_t)getpid());
+}
+
+static void decide_all(struct program *p, const unsigned *calls, size_t n, int error)
+{
+    for (size_t i = 0; i < n; i++)
+        decide(p, calls[i], error);
+}
+
+#define ALL(list) (list), sizeof(list) / sizeof *(list)
+
+static void program_make(struct program *p, bool writes)
+{
+    p->len = 0;
+    emit_load(p, offsetof(struct seccomp_data, arch));
+    /* Another architecture's calls have other numbers: none of them. */
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
+    emit_return(p, EPERM);
+    emit_load(p, offsetof(struct seccomp_data, nr));
+#ifdef __x86_64__
+    emit(p, BPF_JMP | BPF_JGE | BPF_K, 0x40000000, 0, 1); /* x32's */
+    emit_return(p, EPERM);
+#endif
+    decide_all(p, ALL(allowed), 0);
+    allow_by_arguments(p, writes);
+    if (writes)
+        decide_all(p, ALL(for_state), 0);
+    decide_all(p, ALL(refused), EPERM);
+    decide_all(p, ALL(for_state), EPERM);
+    emit_return(p, ENOSYS);
+}
+
+static shoal_status enter_list(bool writes)
+{
+    struct program *p = mem_array(1, sizeof *p);
+    struct sock_fprog code;
+    shoal_status st = SHOAL_OK;
+
+    if (!p)
+        return SHOAL_ENOMEM;
+    program_make(p, writes);
+    code = (struct sock_fprog){.len = p->len, .filter = p->at};
+    if (p->len > ROOM)
+        st = shoal_fail(SHOAL_ELIMIT, "sandbox: its list is too long");
+    else if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &code) != 0)
+        st = shoal_fail_errno(SHOAL_EIO, "sandbox: the kernel does not take a list of system "
+                                         "calls (seccomp); --no-sandbox serves without");
+    free(p);
+    return st;
+}
+
+#endif
+
+/* ---- files --------------------------------------------------------------------------------
+ */
+
+#ifdef LANDLOCK
+
+/* What changes a file system, of the first version of Landlock. */
+#define WRITING                                                                                    \
+    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |                               \
+     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | \
+     LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |   \
+     LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM)
+#define FOR_STATE                                                                                  \
+    (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG)
+
+/* An open folder: that of the state, links resolved. */
+static int state_folder(const char *state)
+{
+    char *real = realpath(state, NULL), *path = real ? real : strdup(state), *slash;
+    int fd = -1;
+
+    slash = path ? strrchr(path, '/') : NULL;
+    if (slash)
+        slash[slash == path] = '\0';
+    if (path)
+        fd = open(slash ? path : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    free(path);
+    return fd;
+}
+
+static bool allow_state(int rules, const char *state)
+{
+    struct landlock_path_beneath_attr beneath = {.allowed_access = FOR_STATE,
+                                                 .parent_fd = state_folder(state)};
+    bool done = beneath.parent_fd >= 0 &&
+                syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+
+    if (beneath.parent_fd >= 0)
+        close(beneath.parent_fd);
+    return done;
+}
+
+static bool enter_files(const char *state)
+{
+    struct landlock_ruleset_attr attr = {.handled_access_fs = WRITING};
+    int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr.handled_access_fs, 0);
+    bool done;
+
+    if (rules < 0)
+        return false;
+    done =
+        (!state || allow_state(rules, state)) && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+    close(rules);
+    return done;
+}
+
+#else
+
+static bool enter_files(const char *state)
+{
+    (void)state;
+    return false;
+}
+
+#endif
+
+shoal_status sandbox_enter(const char *state, bool *files)
+{
+    *files = false;
+#ifdef ARCHITECTURE
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return shoal_fail_errno(SHOAL_EIO, "sandbox");
+    *files = enter_files(state);
+    return enter_list(state != NULL);
+#else
+    (void)state, (void)enter_files;
+    return shoal_fail(SHOAL_EINVAL, "sandbox: this processor's system calls are not known to it, "
+                                    "want x86-64 or 64-bit ARM; --no-sandbox serves without");
+#endif
+}
