@@ -233,6 +233,8 @@ def protocols(s):
     check("GET /v2/models/NAME gives inputs and outputs", a["inputs"][0]["datatype"] == "BYTES"
           and a["outputs"] == [{"name": "vectors", "datatype": "FP32", "shape": [-1, 4]}] and a["versions"] == ["1.0"], a)
     check("the same of a version", s.ask("GET", "/v2/models/words/versions/1.0").json() == a)
+    check("a model that is not there is not ready", s.ask("GET", "/v2/models/none/ready").status == 404
+          and s.ask("GET", "/v1/models/none").status == 404)
     check("GET .../ready", s.ask("GET", "/v2/models/words/ready").json() == {"name": "words", "ready": True})
     infer = {"id": "42", "inputs": [{"name": "words", "shape": [2], "datatype": "BYTES", "data": ["sea", "fish"]}]}
     a = s.ask("POST", "/v2/models/words/infer", json.dumps(infer)).json()
@@ -262,6 +264,11 @@ def management(s):
     a = s.ask("POST", "/predictions/noop", b"sea")
     check("a model without workers is 503 with Retry-After", a.error() == (503, "ServiceUnavailableException")
           and a.headers["Retry-After"] and "has no worker to serve inference request" in a.json()["message"], a)
+    ready = [s.ask("GET", x) for x in ("/v2/models/noop/ready", "/v2/models/noop/versions/1.0/ready", "/v1/models/noop")]
+    check("and not ready is 503 with the answer", all(x.status == 503 and x.json() == {"name": "noop", "ready": False}
+                                                    for x in ready), ready)
+    a = m("POST", "/models?url=words.vec&model_name=noop&model_version=invoke")
+    check("a version that addresses take for a verb is refused", a.error() == (400, "BadRequestException"), a)
     a = m("POST", "/models?url=words.vec&model_name=noop&model_version=2.0&initial_workers=1&synchronous=true")
     check("registering with workers, synchronously, is 200", a.status == 200 and a.json()["status"] ==
           'Model "noop" Version: 2.0 registered with 1 initial workers', a)
@@ -550,6 +557,12 @@ def tokens(work):
                               "--management-address", "none", "--metrics-address", "none"], cwd=work,
                              capture_output=True, text=True, timeout=PATIENCE)
     check("beyond loopback tokens are required", refused.returncode == 1 and "token_file" in refused.stderr, refused)
+    s = Server("words=words.vec", *ANY, "--no-tokens", cwd=work)
+    began = time.time()
+    while not any("WARNING: --no-tokens" in x for x in s.said) and time.time() - began < PATIENCE:
+        time.sleep(0.02)
+    check("--no-tokens is said loudly", any("WARNING: --no-tokens" in x for x in s.said), s.said)
+    s.stop()
     s = Server("words=words.vec", *ANY, "--token-file", "tokens", cwd=work)
     a = s.ask("POST", "/predictions/words", b"fish")
     check("without a token it is 400, as TorchServe says", a.error() == (400, "InvalidKeyException")

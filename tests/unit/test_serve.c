@@ -367,6 +367,19 @@ static void names_of_models_and_files_cannot_climb(void **state)
     assert_false(file_fits("a\nb"));
 }
 
+static void a_version_is_no_word_that_an_address_needs(void **state)
+{
+    static const char *const verbs[] = {"invoke", "similar",     "analogy", "vector", "map",
+                                        "all",    "set-default", "ready",   "infer",  "versions"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        assert_false(version_fits(verbs[i]));
+    assert_true(word_is_verb("invoke"));
+    assert_false(word_is_verb("all"));
+    assert_true(version_fits("invoked"));
+}
+
 /* ---- options ------------------------------------------------------------------------------------------ */
 
 static void a_configuration_names_fields_as_torchserve_does(void **state)
@@ -414,6 +427,13 @@ static void options_out_of_range_are_named(void **state)
     o.tls_cert = "x";
     assert_int_equal(shoal_serve_check(&o), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "tls_key"));
+    o = shoal_serve_default();
+    assert_false(o.no_tokens);
+    o.no_tokens = true;
+    assert_int_equal(shoal_serve_check(&o), SHOAL_OK);
+    o.token_file = "x";
+    assert_int_equal(shoal_serve_check(&o), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "no_tokens"));
 }
 
 static void assert_text(const char *text, const char *want)
@@ -483,6 +503,7 @@ int main(void)
         cmocka_unit_test(a_browser_may_ask_only_for_the_host_of_its_page),
         cmocka_unit_test(an_address_to_listen_at_has_a_host_and_a_port),
         cmocka_unit_test(names_of_models_and_files_cannot_climb),
+        cmocka_unit_test(a_version_is_no_word_that_an_address_needs),
         cmocka_unit_test(a_configuration_names_fields_as_torchserve_does),
         cmocka_unit_test(a_line_that_is_no_option_is_named),
         cmocka_unit_test(options_out_of_range_are_named),

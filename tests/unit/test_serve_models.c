@@ -1,6 +1,6 @@
 /* Models that are registered, replaced and asked, of a kind of our own: a file with
  * a number in it, which is added to what is asked. */
-#include "serve/registry.h"
+#include "serve/server.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -495,6 +495,92 @@ static void a_hundred_replacements_under_load_lose_no_request(void **state)
     assert_int_equal(atomic_load(&opened), 0);
 }
 
+/* ---- readiness ---------------------------------------------------------------------------------- */
+
+/* The status of a GET; the answer must hold `want`. */
+static int get(struct shoal_server *s, const char *address, const char *want)
+{
+    struct request q = {.server = s, .method = "GET", .address = address};
+    int status;
+
+    ok(query_init(&q.query, address));
+    q.v2 = strncmp(address, "/v2", 3) == 0;
+    assert_int_equal(oip(&q), ROUTE_ANSWERED);
+    ok(bytes_add(&q.answer.body.out, "", 1));
+    if (!strstr(q.answer.body.out.at, want))
+        fail_msg("%s says %s, want %s", address, q.answer.body.out.at, want);
+    status = q.answer.status;
+    bytes_fini(&q.answer.body.out);
+    lease_end(&q.lease);
+    query_fini(&q.query);
+    return status;
+}
+
+static void readiness_is_said_by_the_status(void **state)
+{
+    static const char *const of_model[] = {"/v2/models/m/ready", "/v2/models/m/versions/1.0/ready",
+                                           "/v1/models/m"};
+    struct shoal_server *s = calloc(1, sizeof *s);
+    enum registry_why why;
+
+    (void)state;
+    put("one", "1");
+    registry_of_scratch(&s->registry);
+    add(&s->registry, "one", "m", "1.0");
+    assert_int_equal(get(s, "/v2/health/ready", "\"ready\":true"), 200);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(get(s, of_model[i], "\"name\":\"m\",\"ready\":true"), 200);
+    ok(registry_scale(&s->registry, "m", NULL, 0, 0, true, &why));
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(get(s, of_model[i], "\"name\":\"m\",\"ready\":false"), 503);
+    ok(registry_scale(&s->registry, "m", NULL, 1, 1, true, &why));
+    atomic_store(&s->draining, true);
+    assert_int_equal(get(s, "/v2/health/ready", "\"ready\":false"), 503);
+    assert_int_equal(get(s, "/v2/health/live", "\"live\":true"), 200);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(get(s, of_model[i], "\"ready\":false"), 503);
+    atomic_store(&s->draining, false);
+    assert_int_equal(get(s, "/v2/models/none/ready", "Model not found: none"), 404);
+    assert_int_equal(get(s, "/v2/models/m/versions/7/ready", "does not exist"), 404);
+    assert_int_equal(get(s, "/v1/models/none", "Model not found: none"), 404);
+    registry_fini(&s->registry);
+    unlink(scratch_path(".shoal-serve.state"));
+    free(s);
+}
+
+static void a_model_whose_file_is_missing_is_not_ready(void **state)
+{
+    struct shoal_server *s = calloc(1, sizeof *s);
+
+    (void)state;
+    registry_of_scratch(&s->registry);
+    ok(registry_restore(&s->registry, "missing", "m", "1.0", &settings, true));
+    assert_int_equal(get(s, "/v2/models/m/ready", "\"name\":\"m\",\"ready\":false"), 503);
+    assert_int_equal(get(s, "/v2/health/ready", "\"ready\":false"), 503);
+    registry_fini(&s->registry);
+    free(s);
+}
+
+static void a_file_written_in_place_is_served_once_two_looks_find_it_the_same(void **state)
+{
+    struct registry r;
+
+    (void)state;
+    put("one", "1");
+    registry_of_scratch(&r);
+    add(&r, "one", "m", "1.0");
+    scratch_put("one", "20", 2); /* the same file */
+    registry_reload(&r);
+    assert_int_equal(answer_of(&r, "m", 0), 1);
+    scratch_put("one", "300", 3); /* still being written to */
+    registry_reload(&r);
+    assert_int_equal(answer_of(&r, "m", 0), 1);
+    registry_reload(&r);
+    assert_int_equal(answer_of(&r, "m", 0), 300);
+    registry_fini(&r);
+    unlink(scratch_path(".shoal-serve.state"));
+}
+
 static void histograms_count_what_they_are_given(void **state)
 {
     struct histogram h = {0};
@@ -528,6 +614,9 @@ int main(void)
         cmocka_unit_test(a_request_that_waited_too_long_is_not_computed),
         cmocka_unit_test(workers_come_and_go_and_none_means_refusal),
         cmocka_unit_test(a_hundred_replacements_under_load_lose_no_request),
+        cmocka_unit_test(readiness_is_said_by_the_status),
+        cmocka_unit_test(a_model_whose_file_is_missing_is_not_ready),
+        cmocka_unit_test(a_file_written_in_place_is_served_once_two_looks_find_it_the_same),
         cmocka_unit_test(histograms_count_what_they_are_given),
     };
 

@@ -12,3 +12,7 @@ try shoal serve $alone --user nobody-of-that-name
 echo 'workers = many' >serve.conf
 try shoal serve --config serve.conf
 try shoal serve --batch-size 0
+# Tokens, or none by a word of its own.
+try shoal serve --no-sandbox --inference-address 0.0.0.0:0 --management-address none --metrics-address none
+try shoal serve --no-sandbox --inference-address 0.0.0.0:0 --management-address none --metrics-address none --no-tokens nowhere.bin
+try shoal serve $alone --no-tokens --token-file tokens
