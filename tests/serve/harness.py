@@ -19,6 +19,7 @@ import zlib
 
 SHOAL = os.path.abspath(sys.argv[1])
 PATIENCE = 240  # seconds for anything that must happen
+counting = threading.Lock()
 cases = 0
 failed = 0
 
@@ -26,15 +27,21 @@ failed = 0
 def check(name, truth, detail=""):
     """One TAP line."""
     global cases, failed
-    cases += 1
-    failed += not truth
-    print(("ok" if truth else "not ok") + f" {cases} - {name}", flush=True)
-    if not truth and detail != "":
-        print("# " + str(detail)[:1000].replace("\n", "\n# "))
+    with counting:
+        cases += 1
+        failed += not truth
+        said = ("ok" if truth else "not ok") + f" {cases} - {name}\n"
+        if not truth and detail != "":
+            said += "# " + str(detail)[:1000].replace("\n", "\n# ") + "\n"
+        sys.stdout.write(said)
+        sys.stdout.flush()
 
 
 def finish():
-    """The last line of TAP; what the program returns."""
+    """The last line of TAP; what the program returns. No server outlives it."""
+    for s in Server.started:
+        if s.process.poll() is None:
+            s.process.kill()
     print(f"1..{cases}")
     return failed > 0
 
@@ -42,11 +49,14 @@ def finish():
 class Server:
     """A server of its own and its three addresses."""
 
+    started = []
+
     def __init__(self, *args, cwd, sandbox=False):
         # A leak checker traces the process at its end, which the sandbox would refuse.
         self.process = subprocess.Popen(
             [SHOAL, "serve", *args, "--sandbox" if sandbox else "--no-sandbox"], cwd=cwd, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
+        Server.started.append(self)
         self.address = {}
         self.said = []
         for line in self.process.stdout:
