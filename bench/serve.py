@@ -2,6 +2,7 @@
 """The server under load: requests a second, latency, processor time and memory.
 
     bench/serve.py BUILD [--seconds 5] [--clients 64] [--repeat 3] [--port 18480]
+    bench/serve.py BUILD --against OTHER [--seconds 3] [--repeat 7]
 
   ping      GET /ping: what HTTP itself costs
   vector    POST /predictions, JSON in, the vector of a word out: a model that costs next to nothing
@@ -12,8 +13,12 @@
   vgg       PUT of PNG pictures of 32 x 32 to a vgg-11, 128 clients, beside `shoal predict` of the same
             files, taking turns; its rate is that of 1,536 more files
 
-Needs wrk (Debian) on the same machine; server and load share its cores. The best of the repeats
-counts. Results go to bench/results/serve.json.
+Needs wrk (Debian; scripts/setup.sh bench) on the same machine; server and load share its cores. The
+best of the repeats counts. Results go to bench/results/serve.json.
+
+--against compares with another build, or program: both serve the same files, ping, mlp, similar and
+vgg are asked of one and of the other, taking turns, who begins changing from turn to turn; the best of
+the repeats of each, and their ratio.
 """
 import argparse
 import array
@@ -21,6 +26,7 @@ import atexit
 import json
 import os
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -30,9 +36,9 @@ import time
 import urllib.request
 import zlib
 
+from machine import PYTHON, has_modules, program, tuned
+
 TICK = os.sysconf('SC_CLK_TCK')
-with open('/proc/cpuinfo') as cpuinfo:
-    HAS_AVX512 = 'avx512f' in cpuinfo.read()
 TORCH = '''
 import asyncio, sys, torch
 from aiohttp import web
@@ -86,9 +92,7 @@ def predict_rate(shoal, work, paths):
 class Program:
     def __init__(self, command, port, cwd):
         self.port = port
-        # Debian's OpenBLAS takes kernels of 2004 on recent processors, unless told.
-        fair = {'OPENBLAS_CORETYPE': 'SkylakeX', 'ATEN_CPU_CAPABILITY': 'avx512'} if HAS_AVX512 else {}
-        self.process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, env={**os.environ, **fair})
+        self.process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.DEVNULL, env=tuned())
         atexit.register(self.stop)  # whatever goes wrong later
         for _ in range(300):
             try:
@@ -157,68 +161,91 @@ end
 '''
 
 
-def has_torch():
-    return subprocess.run([sys.executable, '-c', 'import aiohttp, torch'], stderr=subprocess.DEVNULL).returncode == 0
+def prepare(shoal, work):
+    """The models; what `shoal serve` is given, and the pictures."""
+    def run(*args):
+        subprocess.run([shoal, *args, '-q'], cwd=work, check=True)
+
+    vectors(os.path.join(work, 'words.bin'))
+    run('convert', 'words.bin', 'words.shoal')
+    run('gen', 'spiral', '--classes', '4', '-o', 'spiral.csv')
+    run('train', 'mlp', 'spiral.csv', '--layers', '64', '--epochs', '3', '-o', 'mlp.shoal')
+    paths = pictures(os.path.join(work, 'set'))
+    run('train', 'vgg', 'set', '--epochs', '1', '-o', 'vgg.shoal')
+    with open(os.path.join(work, 'list'), 'w') as f:
+        f.writelines(os.path.join(work, 'set', p) + '\n' for p in paths)
+    return ['words=words.shoal', 'mlp=mlp.shoal', 'vgg=vgg.shoal'], paths
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument('build')
-    parser.add_argument('--seconds', type=int, default=5)
-    parser.add_argument('--clients', type=int, default=64)
-    parser.add_argument('--repeat', type=int, default=3)
-    parser.add_argument('--port', type=int, default=18480)
-    args = parser.parse_args()
-    shoal = os.path.abspath(os.path.join(args.build, 'cli', 'shoal'))
-    results = {}
+def serve(shoal, models, port, work):
+    return Program([shoal, 'serve', *models, '-q', '--inference-address', f'127.0.0.1:{port}', '--management-address', 'none',
+                    '--metrics-address', 'none'], port, work)
 
-    with tempfile.TemporaryDirectory() as work:
-        vectors(os.path.join(work, 'words.bin'))
-        subprocess.run([shoal, 'convert', '-q', 'words.bin', 'words.shoal'], cwd=work, check=True)
-        models = ['words=words.shoal']
-        trained = subprocess.run([shoal, 'gen', 'spiral', '--classes', '4', '-o', 'spiral.csv'], cwd=work,
-                                 stderr=subprocess.DEVNULL).returncode == 0 and \
-            subprocess.run([shoal, 'train', 'mlp', 'spiral.csv', '--layers', '64', '--epochs', '3', '-q', '-o',
-                            'mlp.shoal'], cwd=work).returncode == 0
-        if trained:
-            models.append('mlp=mlp.shoal')
-        paths = pictures(os.path.join(work, 'set'))
-        subprocess.run([shoal, 'train', 'vgg', 'set', '-q', '--epochs', '1', '-o', 'vgg.shoal'], cwd=work, check=True)
-        with open(os.path.join(work, 'list'), 'w') as f:
-            f.writelines(os.path.join(work, 'set', p) + '\n' for p in paths)
-        models.append('vgg=vgg.shoal')
-        server = Program([shoal, 'serve', *models, '-q', '--inference-address', f'127.0.0.1:{args.port}',
-                          '--management-address', 'none', '--metrics-address', 'none'], args.port, work)
-        runs = [('ping', '/ping', '', args.clients),
-                ('vector', '/predictions/words', post('{"words":["w17"],"vectors":true}'), args.clients),
-                ('similar', '/', SIMILAR, args.clients), ('similar alone', '/', SIMILAR, 1)]
-        if trained:
-            runs += [('mlp', '/predictions/mlp', post('[0.5,-0.25]'), args.clients),
-                     ('mlp alone', '/predictions/mlp', post('[0.5,-0.25]'), 1)]
-        torch = None
-        if trained and has_torch():
-            with open(os.path.join(work, 'baseline.py'), 'w') as f:
-                f.write(TORCH)
-            torch = Program([sys.executable, 'baseline.py', str(args.port + 1)], args.port + 1, work)
-        results['memory_before_mb'] = server.memory()
-        for turn in range(args.repeat):
-            for name, path, script, clients in runs:
-                got = load(server, path, script, clients, args.seconds, work)
-                if got['per_second'] > results.get(name, {'per_second': 0})['per_second']:
-                    results[name] = got
-            got = load(server, '/', VGG % os.path.join(work, 'list'), 128, args.seconds, work)
-            if got['per_second'] > results.get('vgg', {'per_second': 0})['per_second']:
-                results['vgg'] = got
-            results['predict_per_second'] = max(results.get('predict_per_second', 0), predict_rate(shoal, work, paths))
-            if torch:
-                got = load(torch, '/predictions/mlp', post('[0.5,-0.25]'), args.clients, args.seconds, work)
-                if got['per_second'] > results.get('torch', {'per_second': 0})['per_second']:
-                    results['torch'] = got
-        results['memory_after_mb'] = server.memory()
+
+def runs_of(clients, work):
+    """Name: path, script and clients."""
+    return {'ping': ('/ping', '', clients),
+            'vector': ('/predictions/words', post('{"words":["w17"],"vectors":true}'), clients),
+            'similar': ('/', SIMILAR, clients), 'similar alone': ('/', SIMILAR, 1),
+            'mlp': ('/predictions/mlp', post('[0.5,-0.25]'), clients),
+            'mlp alone': ('/predictions/mlp', post('[0.5,-0.25]'), 1),
+            'vgg': ('/', VGG % os.path.join(work, 'list'), 128)}
+
+
+def keep_best(results, name, got):
+    if got['per_second'] > results.get(name, {'per_second': -1})['per_second']:
+        results[name] = got
+
+
+def save(name, results):
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'results')
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), 'w') as f:
+        json.dump(results, f, indent=2)
+
+
+def compare(args, work):
+    """This program and the other, taking turns. The other trains: the newer reads what the older wrote."""
+    ours, other = program(args.build), program(args.against)
+    models, _ = prepare(other, work)
+    servers = {'this': serve(ours, models, args.port, work), 'other': serve(other, models, args.port + 1, work)}
+    best = {'this': {}, 'other': {}}
+    chosen = {name: run for name, run in runs_of(args.clients, work).items() if name in ('ping', 'mlp', 'similar', 'vgg')}
+    for turn in range(args.repeat):
+        for name, (path, script, clients) in chosen.items():
+            for who in sorted(servers, reverse=turn % 2 == 0):
+                keep_best(best[who], name, load(servers[who], path, script, clients, args.seconds, work))
+    for server in servers.values():
         server.stop()
-        if torch:
-            torch.stop()
+    print(f'{"":10}{"this/s":>12}{"other/s":>12}{"ratio":>8}{"p99 ms":>10}{"other":>10}{"CPU us":>10}{"other":>10}{"failed":>8}')
+    for name in chosen:
+        a, b = best['this'][name], best['other'][name]
+        print(f'{name:10}{a["per_second"]:12,.0f}{b["per_second"]:12,.0f}{a["per_second"] / max(1, b["per_second"]):8.3f}'
+              f'{a["p99_ms"]:10.3f}{b["p99_ms"]:10.3f}{a["cpu_us"]:10.1f}{b["cpu_us"]:10.1f}{a["failed"] + b["failed"]:8}')
+    save('serve_against.json', best)
 
+
+def measure(args, work):
+    shoal, results = program(args.build), {}
+    models, paths = prepare(shoal, work)
+    server, torch = serve(shoal, models, args.port, work), None
+    if has_modules('aiohttp', 'torch'):
+        with open(os.path.join(work, 'baseline.py'), 'w') as f:
+            f.write(TORCH)
+        torch = Program([PYTHON, 'baseline.py', str(args.port + 1)], args.port + 1, work)
+    else:
+        print('serve: no aiohttp and torch of Debian here (python3-aiohttp, python3-torch), left out')
+    results['memory_before_mb'] = server.memory()
+    for _ in range(args.repeat):
+        for name, (path, script, clients) in runs_of(args.clients, work).items():
+            keep_best(results, name, load(server, path, script, clients, args.seconds, work))
+        results['predict_per_second'] = max(results.get('predict_per_second', 0), predict_rate(shoal, work, paths))
+        if torch:
+            keep_best(results, 'torch', load(torch, '/predictions/mlp', post('[0.5,-0.25]'), args.clients, args.seconds, work))
+    results['memory_after_mb'] = server.memory()
+    server.stop()
+    if torch:
+        torch.stop()
     print(f'{"":16}{"per second":>12}{"p50 ms":>10}{"p99 ms":>10}{"CPU us":>10}{"failed":>8}')
     for name, got in results.items():
         if isinstance(got, dict):
@@ -227,10 +254,29 @@ def main():
     print(f'shoal predict of the pictures{results["predict_per_second"]:11,.0f}')
     if torch:
         print(f'mlp against torch{results["mlp"]["per_second"] / results["torch"]["per_second"]:11.1f} times')
-    print(f'memory of its own {results["memory_before_mb"]:.1f} MB before, {results["memory_after_mb"]:.1f} MB after (with what a vgg-11 needs)')
-    os.makedirs('bench/results', exist_ok=True)
-    with open('bench/results/serve.json', 'w') as f:
-        json.dump(results, f, indent=2)
+    print(f'memory of its own {results["memory_before_mb"]:.1f} MB before, {results["memory_after_mb"]:.1f} MB after '
+          '(with what a vgg-11 needs)')
+    save('serve.json', results)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('build', help='a build folder, or a program')
+    parser.add_argument('--against', metavar='OTHER', help='another build folder, or program')
+    parser.add_argument('--seconds', type=int)
+    parser.add_argument('--clients', type=int, default=64)
+    parser.add_argument('--repeat', type=int)
+    parser.add_argument('--port', type=int, default=18480)
+    args = parser.parse_args()
+    args.seconds = args.seconds or (3 if args.against else 5)
+    args.repeat = args.repeat or (7 if args.against else 3)
+    if not shutil.which('wrk'):
+        sys.exit('serve: wrk is missing; `scripts/setup.sh bench` installs it')
+    for path in filter(None, (args.build, args.against)):
+        if not os.access(program(path), os.X_OK):
+            sys.exit(f'serve: found no program {program(path)}; `make` builds one')
+    with tempfile.TemporaryDirectory() as work:
+        (compare if args.against else measure)(args, work)
 
 
 if __name__ == '__main__':

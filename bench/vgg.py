@@ -2,14 +2,13 @@
 """VGG-11 with batch norm against PyTorch: seconds of a step, and the losses of the
 first 50 steps from the same weights and batches.
 
-    OPENBLAS_CORETYPE=SkylakeX ATEN_CPU_CAPABILITY=avx512 \\
-        bench/vgg.py BUILD CIFAR [--threads 2] [--batch 256] [--rounds 3] [--steps 8]
-                     [--lr 0.002] [--warm] [--control] [--dtype bf16]
+    bench/vgg.py BUILD CIFAR [--threads 2] [--batch 256] [--rounds 3] [--steps 8]
+                 [--lr 0.002] [--warm] [--control] [--dtype bf16]
 
 CIFAR is the folder of CIFAR-10's binary files. Both programs run in turn, several
 rounds, and the best and the middle of each are compared: the machine's moods then
-meet both alike. The variables make PyTorch's libraries use what the machine has
-(Debian's OpenBLAS would take SSE3 on new processors). Needs python3-torch.
+meet both alike. PyTorch's libraries are told what the machine has (bench/machine.py).
+Needs Debian's python3-torch.
 
 Two programs that differ in the last bit of a sum part ways on single batches, the further
 the higher the rate: --control shows how far PyTorch parts from itself when it has one
@@ -26,6 +25,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from machine import PYTHON, tuned
 
 RECORD = 3073
 LAYERS = [64, "M", 128, "M", 256, 256, "M", 512, 512, "M", 512, 512, "M"]
@@ -119,11 +120,11 @@ def run_torch(args):
 
 
 def torch_of(args, data, steps, weights=None, more=()):
-    command = [sys.executable, __file__, "--torch", args.build, data, "--threads",
+    command = [PYTHON, __file__, "--torch", args.build, data, "--threads",
                str(args.threads), "--batch", str(args.batch), "--steps", str(steps), "--lr",
                str(args.lr), *more] + ["--warm"] * args.warm
     out = subprocess.run(command + (["--weights", weights] if weights else []), check=True,
-                         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
+                         stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, env=tuned())
     return json.loads(out.stdout)
 
 
