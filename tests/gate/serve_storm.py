@@ -116,8 +116,9 @@ class Server:
 
     def __init__(self, shoal, work, *args):
         self.process = subprocess.Popen(
-            [shoal, 'serve', *args, '-q', '--token-file', 'tokens', '--inference-address', '127.0.0.1:0', '--management-address',
-             '127.0.0.1:0', '--metrics-address', '127.0.0.1:0'], cwd=work, stdout=subprocess.PIPE, text=True)
+            [shoal, 'serve', *args, '--token-file', 'tokens', '--inference-address', '127.0.0.1:0', '--management-address',
+             '127.0.0.1:0', '--metrics-address', '127.0.0.1:0'], cwd=work, stdout=subprocess.PIPE,
+            stderr=open(os.path.join(work, 'said'), 'w'), text=True)
         self.ports = {}
         for line in self.process.stdout:
             fields = line.split()
@@ -125,7 +126,8 @@ class Server:
                 break
             self.ports[fields[0]] = int(fields[1].rsplit(':', 1)[1])
         if 'inference' not in self.ports:
-            sys.exit('storm: the server does not start')
+            with open(os.path.join(work, 'said')) as f:
+                sys.exit('storm: the server does not start: ' + f.read())
 
     def memory(self, key):
         with open(f'/proc/{self.process.pid}/status') as f:
@@ -247,8 +249,9 @@ def models():
             'many=many.shoal']
 
 
-def ask_good(port, count, seed, right, stop, results):
-    """Asks on several connections at once; a request is right, or it is lost."""
+def ask_good(port, count, seed, right, pace, stop, results):
+    """Asks on several connections at once; a request is right, or it is lost. Keeps pace with the
+    hostile: nine for one of theirs."""
     os.nice(5)
     chance, known = random.Random(seed), [{} for _ in GOOD]
     connections = [Connection(port) for _ in range(GOOD_CONNECTIONS)]
@@ -273,6 +276,9 @@ def ask_good(port, count, seed, right, stop, results):
 
     left = count
     while left > 0 and not stop.is_set():
+        if tally['good'] > 100 + 9 * pace.value // GOOD_PROCESSES:
+            time.sleep(0.001)
+            continue
         batch = []
         for c in connections[:left]:
             i = chance.randrange(len(GOOD))
@@ -405,12 +411,12 @@ def hostile_kinds(ports):
     add('picture: 30 of 32 million pixels', 0, request('POST', '/v1/models/vgg:predict', JSON, bodies.instances_of([flat] * 30)))
     add('picture: one of 32 million pixels', 0, request('PUT', '/predictions/vgg', 'image/png', flat))
     add('picture: 450 passes', 0, request('PUT', '/predictions/vgg', 'image/jpeg', scans))
-    rows = b''.join(b'%d 1:%d 2:0.25 3:3.5\n' % (i % 2, i % 7) for i in range(200000))
-    add('rows: 4 MB', 0, request('POST', '/predictions/clicks', None, rows))
+    rows = (b'1 ' + b' '.join(b'%d:0.25' % i for i in range(1, 150)) + b'\n') * 4096
+    add('rows: 5 MB', 0, request('POST', '/predictions/clicks', None, rows))
     return found
 
 
-def ask_hostile(ports, count, dear, seed, stop, results):
+def ask_hostile(ports, count, dear, seed, pace, stop, results):
     os.nice(5)
     kinds, chance = hostile_kinds(ports), random.Random(seed)
     jobs = [name for name, (weight, _) in kinds.items() if weight == 0 for _ in range(dear)]
@@ -432,12 +438,17 @@ def ask_hostile(ports, count, dear, seed, stop, results):
             with lock:
                 tally.setdefault(name, {}).setdefault(outcome, 0)
                 tally[name][outcome] += 1
+            with pace.get_lock():
+                pace.value += 1
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(HOSTILE_THREADS)]
     for t in threads:
         t.start()
     while any(t.is_alive() for t in threads) and not stop.is_set():
         time.sleep(0.1)
+    if not stop.is_set():
+        with pace.get_lock():
+            pace.value += GOOD_PROCESSES  # who divides by nine may have a rest
     with lock:
         results.put(('hostile', {name: dict(outcomes) for name, outcomes in tally.items()}))
 
@@ -470,13 +481,13 @@ def ask_pings(port, stop, results):
 def storm(args, shoal, work, right):
     install(work, 0)
     s = Server(shoal, work, *models(), '--reload-every', '0.2', '--sandbox' if not args.no_sandbox else '--no-sandbox')
-    results, stop = multiprocessing.Queue(), multiprocessing.Event()
+    results, stop, pace = multiprocessing.Queue(), multiprocessing.Event(), multiprocessing.Value('Q', 0)
     hostile = args.requests // 10
     good = args.requests - hostile
     dear = max(1, hostile // 1500 // HOSTILE_PROCESSES)
-    crowd = [multiprocessing.Process(target=ask_good, args=(s.ports['inference'], good // GOOD_PROCESSES, i, right, stop, results))
+    crowd = [multiprocessing.Process(target=ask_good, args=(s.ports['inference'], good // GOOD_PROCESSES, i, right, pace, stop, results))
              for i in range(GOOD_PROCESSES)]
-    crowd += [multiprocessing.Process(target=ask_hostile, args=(s.ports, hostile // HOSTILE_PROCESSES, dear, 100 + i, stop, results))
+    crowd += [multiprocessing.Process(target=ask_hostile, args=(s.ports, hostile // HOSTILE_PROCESSES, dear, 100 + i, pace, stop, results))
               for i in range(HOSTILE_PROCESSES)]
     pings = multiprocessing.Process(target=ask_pings, args=(s.ports['inference'], stop, results))
     before = s.memory('VmHWM')

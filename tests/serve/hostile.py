@@ -131,9 +131,9 @@ def beside(s, name, statuses, *calls):
     found = [getattr(a, "status", a) for a in answers]
     grown = peak(s) - before
     check(name, all(x in statuses for x in found) and s.process.poll() is None, (found[:8], pings))
-    check(f"meanwhile: {name}: others are answered", answered, pings)
+    check(f"{name}, and others are answered meanwhile", answered, pings)
     if not SANITIZED:
-        check(f"meanwhile: {name}: memory is within the budget", grown < BUDGET + BESIDE, f"{grown / MIB:.0f} MiB")
+        check(f"{name}, and memory is within the budget", grown < BUDGET + BESIDE, f"{grown / MIB:.0f} MiB")
 
 
 def run(work, *args, **more):
@@ -251,7 +251,7 @@ def bombs(work):
         a = s.ask("POST", "/predictions/clicks", body)
         check(f"a {kind} row that does not say so is no row", a.status == 400, a)
         a = s.ask("POST", "/predictions/clicks", body, {"Content-Encoding": kind})
-        check("one that says so is read as that, or refused with 415", a.status in (200, 415), a)
+        check("one that says so is read as that, or refused", a.status in (200, 400, 415), a)
     large = {"zstd": bodies.zstd_bomb(8 << 30), "gzip": bodies.gzip_bomb(6 << 30)}
     for kind, body in large.items():
         for said in ({}, {"Content-Encoding": kind}):
@@ -326,7 +326,7 @@ def expensive(work):
            lambda: s.ask("POST", "/predictions/vgg", body, headers))
     one = s.ask("PUT", "/predictions/vgg", bodies.scans_jpeg(64, 10))
     check("a picture of ten passes is answered", one.status == 200, one)
-    rows = b"".join(b"%d %d:1 %d:0.25 %d:3.5\n" % (i % 2, 1 + i % 2, 3 + i % 5, 9 + i % 1000) for i in range(250000))
+    rows = (b"1 " + b" ".join(b"%d:0.25" % i for i in range(1, 150)) + b"\n") * 4096
     beside(s, "5 MB of click rows are answered or refused", done,
            *[lambda: s.ask("POST", "/predictions/clicks", rows)] * 4)
     unknown = json.dumps([f"wordd{i:05}" for i in range(4096)]).encode()
