@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """A storm: good requests among hostile ones while models are replaced; no good one may be lost.
 
-    tests/gate/serve_storm.py SHOAL [--requests 300000] [--ping-limit MS] [--memory MIB] [--seconds S]
+    tests/gate/serve_storm.py SHOAL [--requests 300000] [--idle 1000] [--ping-limit MS] [--memory MIB]
+                               [--seconds S] [--verbose]
 
 A model of every kind is served, with tokens; two of them are replaced every second, each by turns by
 one of two versions. Good clients ask on connections that stay open and hold every answer against what
 a quiet server said. A tenth of the requests is hostile: lying lengths, wrong tokens, bombs, bodies
-that become too much, pictures of many pixels and passes, clients that leave or do not read. One more
-client, on a connection of its own, asks /ping every five milliseconds throughout.
+that become too much, pictures of many pixels and passes, clients that leave or do not read. Others
+hold connections open and say nothing. One more client, on a connection of its own, asks /ping every
+five milliseconds throughout.
 
 Wants every good request answered rightly at the first try, every hostile one refused or answered but
 never two answers for one, memory within --memory MiB of what the server had before the first request
@@ -491,6 +493,7 @@ def storm(args, shoal, work, right):
               for i in range(HOSTILE_PROCESSES)]
     pings = multiprocessing.Process(target=ask_pings, args=(s.ports['inference'], stop, results))
     before = s.memory('VmHWM')
+    idle = [socket.create_connection(('127.0.0.1', s.ports['inference'])) for _ in range(args.idle)]
     began, replaced, heard, most = time.time(), 0, [], 0
     for p in [pings, *crowd]:
         p.start()
@@ -515,6 +518,8 @@ def storm(args, shoal, work, right):
     for p in [pings, *crowd]:
         p.terminate()
         p.join()
+    for c in idle:
+        c.close()
     there = s.process.poll() is None
     peak = s.memory('VmHWM') if there else 0
     code = s.stop() if there else s.process.returncode
@@ -575,6 +580,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument('shoal')
     parser.add_argument('--requests', type=int, default=300000)
+    parser.add_argument('--idle', type=int, default=1000)
     parser.add_argument('--ping-limit', type=float, default=50)
     parser.add_argument('--memory', type=float, default=320)
     parser.add_argument('--seconds', type=float, default=1800, help='after which it is over, whatever was asked')
