@@ -307,6 +307,7 @@ static void request_begin(struct http_conn *c)
     q->origin = head->field[HTTP1_ORIGIN];
     q->host = head->field[HTTP1_HOST];
     q->client = &c->conn.peer.any;
+    q->asks_first = head->expects;
     q->wake = on_wake;
     q->http = e;
     q->began = clock_now();

@@ -515,6 +515,8 @@ static enum route read_begin(struct request *q, const char *verb)
 {
     shoal_status st;
 
+    if (q->trial)
+        return ROUTE_WAITS;
     q->verb = verb;
     q->held_before = q->held;
     q->job.generation = q->lease.generation;

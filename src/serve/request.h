@@ -43,6 +43,8 @@ struct request {
     const char *method, *address;
     const char *content_type, *authorization, *origin, *host; /* or NULL */
     const struct sockaddr *client;
+    bool asks_first; /* Expect: 100-continue: the body is sent when it would be taken */
+    bool trial;      /* the routes only say whether it would be: route_admit */
     struct bytes body;
     char id[37];
     void (*wake)(struct request *q); /* set by http.c */

@@ -183,6 +183,26 @@ static bool admit_token(struct request *q, unsigned role)
     return false;
 }
 
+/* Whether the address, the method and the model are there, found as for the request
+ * itself, up to where its body would be read. What can be answered without one is not
+ * answered yet. */
+static bool admit_body(struct request *q)
+{
+    enum route route;
+
+    if (!q->asks_first)
+        return true;
+    q->trial = true;
+    route = route_begin(q);
+    q->trial = false;
+    if (route == ROUTE_ANSWERED && q->answer.status >= 400)
+        return false;
+    lease_end(&q->lease);
+    bytes_fini(&q->answer.body.out);
+    q->answer = (struct answer){0};
+    return true;
+}
+
 bool route_admit(struct request *q)
 {
     shoal_status st = query_init(&q->query, q->address);
@@ -200,7 +220,7 @@ bool route_admit(struct request *q)
         answer_not_found(q);
         return false;
     }
-    return admit_token(q, role);
+    return admit_token(q, role) && admit_body(q);
 }
 
 /* ---- inference
@@ -331,7 +351,7 @@ enum route route_begin(struct request *q)
     if (strcmp(first, "models") == 0 && role_of(q) == ROLE_INFERENCE)
         return model_verb(q);
     if (strcmp(first, "models") == 0)
-        return manage(q);
+        return q->trial ? ROUTE_WAITS : manage(q);
     if (n == 1 && method_is(q, "GET") && page_find(first))
         answer_page(q, page_find(first));
     else

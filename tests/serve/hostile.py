@@ -12,6 +12,7 @@ measures it. Memory is not looked at in a build for a sanitizer, which needs its
 
 import http.client
 import json
+import math
 import os
 import re
 import shutil
@@ -444,6 +445,17 @@ class Asker:
             t.join()
 
 
+def alike(a, b):
+    """Two answers of one model: products of one row and of several are rounded differently."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(alike(a[k], b[k]) for k in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-6)
+    return a == b
+
+
 def overwritten(work):
     """As `cp` does it: the file keeps its inode and changes under whoever has mapped it."""
     def path(name):
@@ -468,7 +480,7 @@ def overwritten(work):
     right = {}
     for name, request in requests.items():
         a = s.ask(*request)
-        right[request] = {(200, a.body)} if a.status == 200 else {a.status}
+        right[request] = json.loads(a.body) if a.status == 200 else None
     asker = Asker(s, *requests.values())
     asker.some()
     names = {"a shorter file": lambda whole: whole[:len(whole) // 3], "garbage": lambda whole: os.urandom(len(whole)),
@@ -488,8 +500,9 @@ def overwritten(work):
     asker.stop()
     for name, request in requests.items():
         heard = asker.heard.get(request, set())
-        odd = [h for h in heard if h not in right[request] and h[0] != 503]
-        check(f"meanwhile {name.split('.')[0]} gives its right answer or 503", heard and not odd,
+        odd = [h for h in heard
+               if h[0] != 503 and not (h[0] == 200 and alike(json.loads(h[1]), right[request]))]
+        check(f"meanwhile {name.split('.')[0]} gives its right answer or 503", right[request] and heard and not odd,
               (right[request], odd[:3]))
     ended = s.process.poll() is None and all(s.ask(*r).status == 200 for r in requests.values())
     check("whole files put in their place are served again", ended)
