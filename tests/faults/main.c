@@ -1,0 +1,138 @@
+/* The program with a fault in it: shoal's own main, once for each line on standard input, in a
+ * process of its own.
+ *
+ * A line holds, with tabs between: the class, N, `once` or `lasting`, `traced` or `plain`, the
+ * folder, then the files for standard input, output and error, and the arguments. The answer is
+ * `PID number`, then when it ended `ENDED status calls failed where left-open`, and with `traced`
+ * a line with the number of each call's stack. */
+#include "inject.h"
+
+#include <dirent.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int shoal_main(int argc, char **argv);
+extern const char __executable_start; /* of the linker's */
+
+/* Our own calls are wrapped too: only the child knows it as `inject`. */
+static struct inject *shared;
+
+static const char *const class_names[INJECT_CLASSES] = {
+    "none", "alloc", "thread", "open", "read", "write", "sync", "rename", "short", "signal",
+};
+
+enum { WORDS_MOST = 128 };
+
+static int descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int n = 0;
+
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+static void descriptor_set(int to, const char *path, int flags)
+{
+    int fd = open(path, flags, 0666);
+
+    if (fd < 0 || dup2(fd, to) != to) {
+        perror(path);
+        _exit(99);
+    }
+    close(fd);
+}
+
+static void child(char **word, int argc)
+{
+    int before, code;
+
+    if (chdir(word[0]) != 0)
+        _exit(99);
+    descriptor_set(0, word[1], O_RDONLY);
+    descriptor_set(1, word[2], O_WRONLY | O_CREAT | O_APPEND);
+    descriptor_set(2, word[3], O_WRONLY | O_CREAT | O_APPEND);
+    before = descriptors();
+    word[3] = (char *)"shoal";
+    inject = shared;
+    atomic_store(&inject->armed, true);
+    code = shoal_main(argc - 3, word + 3);
+    atomic_store(&inject->armed, false);
+    inject->left_open = descriptors() - (before - 1); /* main closed standard output */
+    exit(code);
+}
+
+static void inject_set(char **word)
+{
+    memset(shared, 0, offsetof(struct inject, trace));
+    for (int i = 0; i < INJECT_CLASSES; i++)
+        if (strcmp(word[0], class_names[i]) == 0)
+            shared->class = i;
+    shared->nth = (uint32_t)strtoul(word[1], NULL, 10);
+    shared->lasting = strcmp(word[2], "lasting") == 0;
+    shared->traced = strcmp(word[3], "traced") == 0;
+}
+
+static void answer(int status)
+{
+    uint32_t calls = shared->calls;
+
+    printf("ENDED %d %u %u %#lx %d\n", status, calls, shared->failed,
+           shared->where ? shared->where - (uintptr_t)&__executable_start : 0, shared->left_open);
+    if (shared->traced) {
+        for (uint32_t i = 0; i < calls && i < INJECT_TRACE; i++)
+            printf("%lx ", shared->trace[i]);
+        printf("\n");
+    }
+    fflush(stdout);
+}
+
+static void run(char **word, int n)
+{
+    int status;
+    pid_t pid;
+
+    inject_set(word);
+    pid = fork();
+    if (pid == 0)
+        child(word + 4, n - 4);
+    printf("PID %d\n", (int)pid);
+    fflush(stdout);
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        exit(1);
+    answer(status);
+}
+
+int main(void)
+{
+    char *line = NULL;
+    size_t room = 0;
+    void *frame[2];
+
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 1;
+    backtrace(frame, 2); /* loads what it needs, now rather than in the middle of a run */
+    while (getline(&line, &room, stdin) > 0) {
+        char *word[WORDS_MOST + 1], *rest = line;
+        int n = 0;
+
+        line[strcspn(line, "\n")] = '\0';
+        while (n < WORDS_MOST && (word[n] = strsep(&rest, "\t")))
+            n++;
+        word[n] = NULL;
+        if (n >= 8)
+            run(word, n);
+    }
+    free(line);
+    return 0;
+}

@@ -1,0 +1,501 @@
+#!/usr/bin/env python3
+"""Every call of the system fails once: what is left then, and what is said.
+
+    tests/faults/run.py PROGRAM [--every] [--only SCENARIO[:CLASS]] [--jobs N] [--report FILE]
+
+PROGRAM is tests/faults/main.c: shoal with an Nth call that fails. Each scenario is run once as it
+should be, which counts the calls of a class, then again for N = 1, 2, ...: the Nth call alone
+fails, and in a second round all from the Nth on. Without --every, only the first call of each
+place in the program (by its stack), at most POINTS of a class, spread evenly.
+
+After each run:
+- it ended with 1 and a sentence, or with 0 and the very result it should have; never by a signal;
+- every file is as it was or whole as it should be, nothing lies beside it or in TMPDIR;
+- no descriptor is left open; under the sanitizers nothing leaks;
+- from the checkpoints that are there, a resumed run comes to the same bytes.
+Prints TAP, a line for each scenario and class.
+"""
+
+import argparse
+import concurrent.futures
+import itertools
+import os
+import queue
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import zlib
+
+FAILING = ["alloc", "thread", "open", "read", "write", "sync", "rename"]
+HARMLESS = ["short", "signal"]  # less than all, EINTR: nobody notices
+POINTS = 24  # of a class in a scenario, when not all
+HANGS = 300  # seconds
+OLD = b"what was here before\n"
+
+
+class Scenario:
+    """A command, and what it may leave.
+
+    words: the command. old: files that lie there before. after: a run whose folder lacks its last
+    checkpoint, in which this one begins. grows: prefixes of what may be there in part (checkpoints,
+    metrics). resume: a command that goes on after a failure. stdout: the answers go there."""
+
+    def __init__(self, name, words, old=(), after=None, grows=(), resume=None, stdin=None,
+                 stdout=False):
+        self.name, self.words, self.old, self.after = name, words.split(), old, after
+        self.grows, self.resume, self.stdin = tuple(grows), resume, stdin
+        self.stdout, self.classes = stdout, FAILING + HARMLESS
+
+
+STAGE = [
+    "gen world --words 30000 --seed 1 -q -o text.txt --questions questions.txt",
+    "encode -q text.txt --min-count 2 -o text.shoal",
+    "vocab -q text.txt --min-count 2 -o vocab.txt",
+    "train cbow text.shoal -q --dim 8 --epochs 1 --deterministic --threads 1 -o vectors.bin",
+    "convert -q vectors.bin vectors.shoal",
+    "convert -q vectors.bin vectors.vec",
+    "convert -q vectors.bin vectors.npy",
+    "convert -q vectors.bin vectors.safetensors",
+    "gen clicks --rows 600 --seed 1 -q -o clicks.txt",
+    "encode --as clicks -q clicks.txt --bits 12 -o clicks.shoal",
+    "train logreg clicks.shoal -q --deterministic --threads 1 -o logreg.shoal",
+    "gen spiral --samples 200 -q -o spiral.csv",
+    "train mlp spiral.csv --layers 8 --epochs 2 -q -o mlp.shoal",
+    "train vgg set -q --size 8 --base 16 --batch 8 --epochs 1 --warmup 0 -o vgg.shoal",
+    "train nextword text.shoal --vectors vectors.bin --length 3 --hidden 8 --epochs 1 -q -o next.shoal",
+    "convert -q vgg.shoal vgg.safetensors",
+]
+
+CBOW = ("train cbow ../stage/text.shoal -q --dim 8 --epochs 2 --deterministic --threads {} "
+        "--checkpoint run --checkpoint-every 40% --metrics run.jsonl -o out.bin")
+LOGREG = ("train logreg ../stage/clicks.shoal -q --epochs 2 --deterministic --threads {} "
+          "--checkpoint run --checkpoint-every epoch --metrics run.jsonl -o out.shoal")
+MLP = ("train mlp ../stage/spiral.csv -q --layers 8 --epochs 3 --threads {} "
+       "--checkpoint run --checkpoint-every epoch --metrics run.jsonl -o out.shoal")
+VGG = ("train vgg ../stage/set -q --size 8 --base 16 --batch 8 --epochs 2 --warmup 0 --threads {} "
+       "--checkpoint run --checkpoint-every epoch -o out.shoal")
+NEXT = ("train nextword ../stage/text.shoal --vectors ../stage/vectors.bin --length 3 --hidden 8 "
+        "--epochs 2 --threads {} -q --checkpoint run --checkpoint-every epoch "
+        "--statistics statistics.csv -o out.shoal")
+RUN = ("run/", "run.jsonl")
+
+SCENARIOS = [
+    Scenario("vocab", "vocab -q ../stage/text.txt --threads 2 -o out.txt", old=["out.txt"]),
+    Scenario("vocab_spilled", "vocab -q ../stage/many.txt --min-count 1 --threads 2 "
+             "--vocab-memory 1M -o out.txt", old=["out.txt"]),
+    Scenario("encode", "encode ../stage/text.txt --min-count 2 --threads 2 -o out.shoal",
+             old=["out.shoal"]),
+    Scenario("encode_gzip", "encode -q ../stage/text.gz --vocab ../stage/vocab.txt --threads 2 "
+             "-o out.shoal", old=["out.shoal"]),
+    Scenario("encode_zstd", "encode -q ../stage/text.zst --threads 1 -o out.shoal",
+             old=["out.shoal"]),
+    Scenario("encode_pipe", "encode -q - --threads 2 -o out.shoal", old=["out.shoal"],
+             stdin="text.txt"),
+    Scenario("encode_clicks", "encode --as clicks ../stage/clicks.txt --bits 12 --threads 2 "
+             "-o out.shoal", old=["out.shoal"]),
+    Scenario("phrases", "phrases -q ../stage/text.txt --passes 2 --threshold 10 --threads 2 "
+             "-o out.txt", old=["out.txt"]),
+    Scenario("gen_world", "gen world --words 3000 -q -o out.txt --questions questions.txt",
+             old=["out.txt", "questions.txt"]),
+    Scenario("gen_clicks", "gen clicks --rows 300 -q -o out.txt", old=["out.txt"]),
+    Scenario("train_cbow", CBOW.format(2), old=["out.bin"], grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("train_skipgram", "train skipgram ../stage/text.txt -q --loss hs --dim 4 --epochs 1 "
+             "--threads 1 -o out.shoal", old=["out.shoal"]),
+    Scenario("train_logreg", LOGREG.format(2), old=["out.shoal"], grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("train_logreg_text", "train logreg ../stage/clicks.txt -q --bits 12 --deterministic "
+             "--threads 2 --valid ../stage/clicks.txt -o out.shoal", old=["out.shoal"]),
+    Scenario("train_mlp", MLP.format(2), old=["out.shoal"], grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("train_vgg", VGG.format(2), old=["out.shoal"], grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("train_nextword", NEXT.format(2), old=["out.shoal"],
+             grows=RUN + ("statistics.csv",), resume="train --resume run -q"),
+    Scenario("resume_cbow", "train --resume run -q", old=["out.bin"], after=CBOW.format(1), grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("resume_logreg", "train --resume run -q", old=["out.shoal"], after=LOGREG.format(1),
+             grows=RUN, resume="train --resume run -q"),
+    Scenario("resume_mlp", "train --resume run -q", old=["out.shoal"], after=MLP.format(1), grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("resume_vgg", "train --resume run -q", old=["out.shoal"], after=VGG.format(1), grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("convert_bin_shoal", "convert ../stage/vectors.bin out.shoal", old=["out.shoal"]),
+    Scenario("convert_shoal_npy", "convert -q ../stage/vectors.shoal out.npy --dtype f16",
+             old=["out.npy", "out.npy.vocab"]),
+    Scenario("convert_npy_safetensors", "convert -q ../stage/vectors.npy out.safetensors",
+             old=["out.safetensors"]),
+    Scenario("convert_safetensors_text", "convert -q ../stage/vectors.safetensors out.vec",
+             old=["out.vec"]),
+    Scenario("convert_text_int8", "convert -q ../stage/vectors.vec out.shoal --dtype int8 "
+             "--normalize", old=["out.shoal"]),
+    Scenario("convert_stdout", "convert -q ../stage/vectors.shoal - --format glove", stdout=True),
+    Scenario("convert_net", "convert -q ../stage/vgg.shoal out.safetensors",
+             old=["out.safetensors"]),
+    Scenario("convert_net_back", "convert -q ../stage/vgg.safetensors out.shoal",
+             old=["out.shoal"]),
+    Scenario("similar", "similar ../stage/vectors.bin the --json --threads 2", stdout=True),
+    Scenario("similar_lines", "similar ../stage/vectors.shoal --threads 1", stdout=True,
+             stdin="words.txt"),
+    Scenario("eval_words", "eval ../stage/vectors.shoal ../stage/questions.txt --threads 2 --json",
+             stdout=True),
+    Scenario("eval_clicks", "eval ../stage/logreg.shoal ../stage/clicks.txt --json", stdout=True),
+    Scenario("eval_mlp", "eval ../stage/mlp.shoal ../stage/spiral.csv --json --threads 2",
+             stdout=True),
+    Scenario("eval_vgg", "eval ../stage/vgg.shoal ../stage/set --json --threads 2", stdout=True),
+    Scenario("predict_clicks", "predict ../stage/logreg.shoal ../stage/clicks.txt", stdout=True),
+    Scenario("predict_file", "predict ../stage/logreg.shoal ../stage/clicks.txt -o out.txt",
+             old=["out.txt"]),
+    Scenario("predict_mlp", "predict ../stage/mlp.shoal ../stage/spiral.csv", stdout=True),
+    Scenario("predict_vgg", "predict ../stage/vgg.shoal ../stage/new.png", stdout=True),
+    Scenario("predict_next", "predict ../stage/next.shoal the", stdout=True),
+    Scenario("info_corpus", "info ../stage/text.shoal", stdout=True),
+    Scenario("info_net", "info ../stage/vgg.shoal", stdout=True),
+    Scenario("info_run", "info run", after=CBOW.format(1), stdout=True),
+]
+
+
+# ---- The program ------------------------------------------------------------------------------
+
+
+class Program:
+    """One process that runs commands, a folder to run them in, and what came of the last."""
+
+    def __init__(self, path, root, number):
+        self.folder = os.path.join(root, f"work{number}")
+        self.tmp = os.path.join(root, f"tmp{number}")
+        self.said = os.path.join(root, f"said{number}")
+        self.shown = os.path.join(root, f"shown{number}")
+        os.makedirs(self.tmp)
+        env = dict(os.environ, TMPDIR=self.tmp, SHOAL_ISA="scalar", NO_COLOR="1", LC_ALL="C",
+                   OMP_NUM_THREADS="1",
+                   ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1:exitcode=77",
+                   LSAN_OPTIONS="print_suppressions=0",
+                   UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:exitcode=77")
+        self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env=env)
+        self.pid = None
+
+    def start(self, words, fault=("none", 0, "once"), traced=False, stdin="/dev/null",
+              folder=None):
+        for path in (self.said, self.shown):
+            open(path, "wb").close()
+        line = [fault[0], str(fault[1]), fault[2], "traced" if traced else "plain",
+                folder or self.folder, stdin, self.shown, self.said, *words]
+        self.process.stdin.write("\t".join(line) + "\n")
+        self.process.stdin.flush()
+        word, pid = self.process.stdout.readline().split()
+        assert word == "PID" and int(pid) > 1
+        self.pid = int(pid)
+        self.traced = traced
+
+    def wait(self):
+        """(exit code or -signal, calls, failed, where, left open, stacks)"""
+        hang = threading.Timer(HANGS, os.kill, (self.pid, signal.SIGKILL))
+        hang.start()
+        fields = self.process.stdout.readline().split()
+        hang.cancel()
+        stacks = self.process.stdout.readline().split() if self.traced else []
+        status = int(fields[1])
+        code = os.waitstatus_to_exitcode(status)
+        return Outcome(code, int(fields[2]), int(fields[3]), fields[4], int(fields[5]), stacks,
+                       read(self.said).decode(errors="replace"), read(self.shown))
+
+    def run(self, *args, **kwargs):
+        self.start(*args, **kwargs)
+        return self.wait()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Outcome:
+    def __init__(self, code, calls, failed, where, left_open, stacks, said, shown):
+        self.code, self.calls, self.failed, self.where = code, calls, failed, where
+        self.left_open, self.stacks, self.said, self.shown = left_open, stacks, said, shown
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def tree(folder):
+    """{path within: bytes} of all files below."""
+    found = {}
+    for at, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(at, name)
+            found[os.path.relpath(path, folder)] = read(path)
+    return found
+
+
+# ---- The stage ----------------------------------------------------------------------------------
+
+
+def png(path, colour, noise):
+    def chunk(kind, data):
+        return (struct.pack(">I", len(data)) + kind + data +
+                struct.pack(">I", zlib.crc32(kind + data) & 0xFFFFFFFF))
+
+    rows = b"".join(
+        b"\0" + bytes(60 + (x * 7 + y * 11 + noise * 13) % 90 + (100 if c == colour else 0)
+                      for x in range(8) for c in range(3)) for y in range(8))
+    with open(path, "wb") as f:
+        f.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)) +
+                chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+def stage_pictures(stage):
+    for colour, name in enumerate(("red", "green", "blue")):
+        for part, n in ("train", 4), ("test", 2):
+            folder = os.path.join(stage, "set", part, name)
+            os.makedirs(folder)
+            for i in range(n):
+                png(os.path.join(folder, f"{i}.png"), colour, i)
+    png(os.path.join(stage, "new.png"), 1, 99)
+
+
+def stage_make(program, stage):
+    """Everything that scenarios read, made by good runs."""
+    os.makedirs(stage)
+    stage_pictures(stage)
+    with open(os.path.join(stage, "words.txt"), "w") as f:
+        f.write("the\na\nof the\n")
+    with open(os.path.join(stage, "many.txt"), "w") as f:
+        for i in range(60000):
+            f.write(f"word-number-{i * 7919 % 60000} ")
+    for words in STAGE:
+        good(program.run(words.split(), folder=stage), words)
+    subprocess.run("gzip -k text.txt && mv text.txt.gz text.gz && zstd -q text.txt -o text.zst",
+                   shell=True, check=True, cwd=stage)
+
+
+def good(outcome, words):
+    if outcome.code != 0:
+        sys.exit(f"faults: `{words}` ended with {outcome.code} where nothing fails: {outcome.said}")
+    return outcome
+
+
+# ---- One run ----------------------------------------------------------------------------------------
+
+
+class Bench:
+    """A scenario on one program: what was there before, what a good run leaves."""
+
+    def __init__(self, program, scenario, stage):
+        self.program, self.scenario, self.stage = program, scenario, stage
+        self.stdin = os.path.join(stage, scenario.stdin) if scenario.stdin else "/dev/null"
+        self.before = self.begin()
+        self.good = good(self.run(("none", 0, "once")), scenario.words)
+        self.after = tree(program.folder)
+
+    def begin(self):
+        """What lies in the folder before each run."""
+        folder, words = self.program.folder, self.scenario.after
+        before = {}
+        shutil.rmtree(folder, ignore_errors=True)
+        if words:
+            os.makedirs(folder)
+            good(self.program.run(words.split()), words)
+            before = tree(folder)
+            del before[max(path for path in before if path.startswith("run/checkpoint-"))]
+        before.update((name, OLD) for name in self.scenario.old)
+        return before
+
+    def reset(self):
+        folder = self.program.folder
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        for name, data in self.before.items():
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as f:
+                f.write(data)
+
+    def run(self, fault, traced=False):
+        self.reset()
+        return self.program.run(self.scenario.words, fault, traced, self.stdin)
+
+    def grows(self, path):
+        return path.startswith(self.scenario.grows) if self.scenario.grows else False
+
+    # What is wrong with a run; None: nothing.
+    def judge(self, fault, out):
+        left = os.listdir(self.program.tmp)
+        for name in left:
+            os.unlink(os.path.join(self.program.tmp, name))
+        if out.code not in (0, 1):
+            return f"ended with {out.code}"
+        if re.search(r"AddressSanitizer|LeakSanitizer|runtime error:", out.said):
+            return "the sanitizer found something"
+        if left:
+            return f"left {left} in TMPDIR"
+        if out.left_open > 0:
+            return f"left {out.left_open} descriptors open"
+        if out.code == 0:
+            return self.judge_success(out)
+        if out.failed == 0 or fault[0] in HARMLESS:
+            return "failed though nothing did"
+        return self.judge_sentence(out) or self.judge_files() or self.judge_resume()
+
+    def judge_success(self, out):
+        now = tree(self.program.folder)
+        for path in {*now, *self.after}:
+            if not self.grows(path) and now.get(path) != self.after.get(path):
+                return f"ended with 0 and another {path}"
+        if self.scenario.stdout and out.shown != self.good.shown:
+            return "ended with 0 and another answer"
+        return None
+
+    def judge_sentence(self, out):
+        lines = [s for s in out.said.splitlines() if not s.startswith("shoal: warning")]
+        if not lines:
+            return "ended with 1 and no sentence"
+        if not re.match(r"shoal( \w+)?: .*\w", lines[-1]):
+            return "ended with 1 and no sentence of ours"
+        return None
+
+    def judge_files(self):
+        now = tree(self.program.folder)
+        for path, data in now.items():
+            if ".tmp-" in path or re.search(r"\.\w{6}$", path) and path not in self.after:
+                return f"left {path}"
+            if not self.grows(path) and data not in (self.before.get(path), self.after.get(path)):
+                return f"left {path} neither old nor whole"
+        gone = [path for path in self.before if path not in now and not self.grows(path)]
+        return f"removed {gone}" if gone else None
+
+    def judge_resume(self):
+        run = os.path.join(self.program.folder, "run")
+        if not self.scenario.resume or not os.path.isdir(run):
+            return None
+        if not any(name.startswith("checkpoint-") for name in os.listdir(run)):
+            return None
+        out = self.program.run(self.scenario.resume.split())
+        if out.code != 0:
+            return f"could not be resumed: {out.code}, {out.said.strip()}"
+        now = tree(self.program.folder)
+        for path in self.after:
+            if not self.grows(path) and now.get(path) != self.after[path]:
+                return f"resumed to another {path}"
+        return None
+
+    def points(self, name, every):
+        """The N to try, and how many calls and places there are."""
+        out = good(self.run((name, 0, "once"), traced=True), self.scenario.words)
+        first = {}
+        for i, stack in enumerate(out.stacks):
+            first.setdefault(stack, i + 1)
+        chosen = sorted(first.values())
+        if every:
+            return range(1, out.calls + 1), out.calls, len(chosen)
+        step = max(1, -(-len(chosen) // POINTS))
+        return chosen[::step], out.calls, len(chosen)
+
+
+# ---- All of them --------------------------------------------------------------------------------------
+
+
+class Tally:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.cases = self.failed = 0
+        self.points = {}  # (scenario, class): [tried, with a sentence, calls, places]
+
+    def case(self, name, wrong, row):
+        with self.lock:
+            self.cases += 1
+            self.failed += bool(wrong)
+            self.points[name] = row
+            print(f"{'not ok' if wrong else 'ok'} {self.cases} - {' '.join(name)}: "
+                  f"{row[0]} points of {row[2]} calls, {row[1]} sentences", flush=True)
+            for text in wrong[:20]:
+                print("# " + text.replace("\n", "\n# "), flush=True)
+            if len(wrong) > 20:
+                print(f"# and {len(wrong) - 20} more", flush=True)
+
+
+def try_class(bench, name, every, tally, where):
+    points, calls, places = bench.points(name, every)
+    modes = ["once"] if name in HARMLESS else ["once", "lasting"]
+    tried = sentences = 0
+    wrong = []
+    for mode, n in itertools.product(modes, points):
+        fault = (name, n, mode)
+        out = bench.run(fault)
+        said = bench.judge(fault, out)
+        tried += 1
+        sentences += out.code == 1 and not said
+        if said:
+            wrong.append(f"{name} {n} {mode}, at {where(out.where)}: {said}\n{out.said.strip()[-1500:]}")
+    tally.case((bench.scenario.name, name), wrong, [tried, sentences, calls, places])
+
+
+def placer(program):
+    """Where an address is, for those who read the report."""
+    def where(address):
+        if shutil.which("addr2line") is None or address == "0":
+            return address
+        said = subprocess.run(["addr2line", "-fpse", program, address], capture_output=True,
+                              text=True)
+        return said.stdout.strip() or address
+    return where
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("program")
+    parser.add_argument("--every", action="store_true")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+    root = tempfile.mkdtemp(prefix="shoal-faults-")
+    path = os.path.abspath(args.program)
+    programs = queue.Queue()
+    tally = Tally()
+    try:
+        everyone = [Program(path, root, i) for i in range(args.jobs)]
+        stage = os.path.join(root, "stage")
+        stage_make(everyone[0], stage)
+        for program in everyone:
+            programs.put(program)
+
+        def work(scenario, only):
+            program = programs.get()
+            try:
+                bench = Bench(program, scenario, stage)
+                for name in scenario.classes:
+                    if not only or name == only:
+                        try_class(bench, name, args.every, tally, placer(path))
+            finally:
+                programs.put(program)
+
+        chosen = []
+        for scenario in SCENARIOS:
+            for only in args.only or [""]:
+                name, _, kind = only.partition(":")
+                if not name or re.fullmatch(name, scenario.name):
+                    chosen.append((scenario, kind))
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            for done in [pool.submit(work, *each) for each in chosen]:
+                done.result()
+        for program in everyone:
+            program.close()
+    finally:
+        shutil.rmtree(root, ignore_errors=True)
+    rows = tally.points.values()
+    print(f"1..{tally.cases}")
+    print(f"# {sum(r[0] for r in rows)} failure points, {sum(r[1] for r in rows)} with a sentence, "
+          f"the others without effect")
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
