@@ -249,7 +249,7 @@ static int run_again(const struct shoal_net_resume *r, const char *folder, char 
 {
     enum { MOST = 1024 };
     char **old = console_alloc(MOST * sizeof *old);
-    char **words = console_alloc((MOST + nmore + 4) * sizeof *words), *path;
+    char **words = console_alloc((MOST + nmore + 5) * sizeof *words), *path;
     size_t nold = split_words(r, old, MOST), n = 0, rest;
     int code = EXIT_FAILED;
 
@@ -258,6 +258,7 @@ static int run_again(const struct shoal_net_resume *r, const char *folder, char 
         code = console_fail("%s: the folder it was started in is gone: %s", folder,
                             nold > 0 ? old[0] : "");
     } else {
+        words[n++] = "shoal";
         words[n++] = old[1]; /* train */
         words[n++] = old[2]; /* mlp */
         words[n++] = "--resume";
@@ -268,7 +269,9 @@ static int run_again(const struct shoal_net_resume *r, const char *folder, char 
             words[n++] = more[i];
         for (; rest < nold; rest++)
             words[n++] = old[rest];
-        code = shoal_words(words, n);
+        /* Its checkpoints remember this command, not the one that found them. */
+        command_note((int)n, words);
+        code = shoal_words(words + 1, n - 1);
     }
     free(path);
     free(words);
