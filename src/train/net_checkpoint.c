@@ -19,6 +19,7 @@ struct net_checkpoints {
     unsigned states;
     uint64_t steps;
     struct net_position at;
+    struct shoal_net_figures train, valid; /* of the last whole epoch */
     unsigned long next;
     unsigned written;
     struct errand writer;
@@ -57,6 +58,19 @@ struct net_checkpoints {
     X(norms, u64)                                                                                  \
     X(best_loss, real)                                                                             \
     X(progress, real)
+
+/* Of a run that is at its end, only here: nothing more is measured. */
+#define FIGURE_FIELDS(X)                                                                           \
+    X(loss)                                                                                        \
+    X(accuracy)                                                                                    \
+    X(top5)                                                                                        \
+    X(mse)                                                                                         \
+    X(mae)                                                                                         \
+    X(rmse)                                                                                        \
+    X(cosine)                                                                                      \
+    X(word1)                                                                                       \
+    X(word5)                                                                                       \
+    X(word10)
 
 uint64_t net_checkpoint_bytes(const struct net *net, const struct shoal_net_opts *o)
 {
@@ -109,6 +123,13 @@ static shoal_status write_meta(struct bytes *b, const struct net_checkpoints *c)
         st = add_##type(b, "at." #field, at->field);
     POSITION_FIELDS(X)
 #undef X
+#define X(field)                                                                                   \
+    if (st == SHOAL_OK)                                                                            \
+        st = add_real(b, "train." #field, c->train.field);                                         \
+    if (st == SHOAL_OK)                                                                            \
+        st = add_real(b, "valid." #field, c->valid.field);
+    FIGURE_FIELDS(X)
+#undef X
     return st;
 }
 
@@ -149,6 +170,19 @@ static shoal_status read_position(const struct container *c, struct net_position
     POSITION_FIELDS(X)
 #undef X
     return st;
+}
+
+/* They decide nothing: what an older checkpoint lacks is not known. */
+static void read_figures(const struct container *c, struct shoal_net_figures *train,
+                         struct shoal_net_figures *valid)
+{
+#define X(field)                                                                                   \
+    if (get_real(c, "train." #field, &train->field) != SHOAL_OK)                                   \
+        train->field = NAN;                                                                        \
+    if (get_real(c, "valid." #field, &valid->field) != SHOAL_OK)                                   \
+        valid->field = NAN;
+    FIGURE_FIELDS(X)
+#undef X
 }
 
 static shoal_status check_same(const struct container *c, const struct shoal_net_opts *o)
@@ -239,6 +273,8 @@ shoal_status net_checkpoints_write(struct net_checkpoints *c, struct net_run *r)
     memcpy(c->params, r->params, c->net->size * sizeof *c->params);
     c->at = r->at;
     c->at.progress = net_progress(r);
+    c->train = r->last;
+    c->valid = r->valid;
     c->steps = steps;
     c->writing = true;
     errand_begin(&c->writer, write_file, c);
@@ -397,6 +433,7 @@ static shoal_status read_block(const struct container *c, const char *name, floa
 
 struct loaded {
     struct net_position at;
+    struct shoal_net_figures train, valid;
     uint64_t steps;
 };
 
@@ -409,6 +446,8 @@ static shoal_status read_all(struct net_run *r, struct net_checkpoints *copies, 
         st = check_run(c, r);
     if (st == SHOAL_OK)
         st = read_position(c, &l->at);
+    if (st == SHOAL_OK)
+        read_figures(c, &l->train, &l->valid);
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "steps", &l->steps);
     if (st == SHOAL_OK && (l->at.epoch > r->opts->epochs || l->at.step > r->steps))
@@ -437,6 +476,8 @@ shoal_status net_checkpoint_load(struct net_run *r)
     if (st == SHOAL_OK)
         st = dense_load(r->dense, r->leads ? r->checkpoints->state : none, l.steps);
     r->at = l.at;
+    r->last = l.train;
+    r->valid = l.valid;
     return st;
 }
 
@@ -461,6 +502,8 @@ static shoal_status read_resume(struct shoal_net_resume *out, const struct conta
     out->seconds = at.seconds;
     out->samples = at.samples;
     out->path = strdup(container_path(c));
+    if (!out->path)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory for its name", container_path(c));
     if (!container_has(c, "command"))
         return SHOAL_OK;
     st = container_find(c, "command", 1, &s);
