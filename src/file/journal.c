@@ -21,19 +21,36 @@ static shoal_status fail_journal(const struct journal *j)
     return shoal_fail_errno(SHOAL_EIO, "%s: cannot be written", j->name);
 }
 
+/* All `len` bytes: a part of them would be taken for the end of the file. */
+static bool read_back(int fd, char *to, size_t len, off_t offset)
+{
+    while (len > 0) {
+        ssize_t n = pread(fd, to, len, offset);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        to += n;
+        len -= (size_t)n;
+        offset += n;
+    }
+    return true;
+}
+
 /* The bytes of a file up to its last end of a line, looking at no more than it takes. */
 static shoal_status whole_lines(struct journal *j)
 {
     int fd = open(j->name, O_RDONLY | O_CLOEXEC);
     char buf[4096];
-    ssize_t got = 0;
+    bool read = fd >= 0;
 
-    while (fd >= 0 && j->len > 0 && got >= 0) {
+    while (read && j->len > 0) {
         size_t len = j->len < (off_t)sizeof buf ? (size_t)j->len : sizeof buf;
         const char *end;
 
-        got = pread(fd, buf, len, j->len - (off_t)len);
-        end = got == (ssize_t)len ? memrchr(buf, '\n', len) : NULL;
+        read = read_back(fd, buf, len, j->len - (off_t)len);
+        end = read ? memrchr(buf, '\n', len) : NULL;
         if (end) {
             j->len -= (off_t)len - (end + 1 - buf);
             break;
@@ -42,7 +59,7 @@ static shoal_status whole_lines(struct journal *j)
     }
     if (fd >= 0)
         close(fd);
-    return fd >= 0 && got >= 0 ? SHOAL_OK : fail_journal(j);
+    return read ? SHOAL_OK : fail_journal(j);
 }
 
 /* What a writer that was killed, or had no room left, did not end is dropped. */
