@@ -805,8 +805,9 @@ bool shoal_kind(const char *path, char kind[32])
 bool container_sniff(const char *path)
 {
     unsigned char start[sizeof MAGIC];
+    size_t got = 0;
     struct stat info;
-    bool same = false;
+    ssize_t n;
     int fd;
 
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
@@ -814,8 +815,10 @@ bool container_sniff(const char *path)
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    same = read(fd, start, sizeof start) == (ssize_t)sizeof start &&
-           memcmp(start, MAGIC, sizeof MAGIC) == 0;
+    do {
+        n = read(fd, start + got, sizeof start - got);
+        got += n > 0 ? (size_t)n : 0;
+    } while (got < sizeof start && (n > 0 || (n < 0 && errno == EINTR)));
     close(fd);
-    return same;
+    return got == sizeof start && memcmp(start, MAGIC, sizeof MAGIC) == 0;
 }
