@@ -145,8 +145,11 @@ static void describe(struct file_tensor *f, const struct tensor *t, size_t *at)
 static shoal_status add_meta(struct bytes *b, const char *key, const char *value, size_t len)
 {
     char *text = strndup(value, len);
-    shoal_status st = text ? bytes_add(b, b->len ? ",\"" : "\"", b->len ? 2 : 1) : SHOAL_ENOMEM;
+    shoal_status st;
 
+    if (!text)
+        return shoal_fail(SHOAL_ENOMEM, "net: no memory for its %s", key);
+    st = bytes_add(b, b->len ? ",\"" : "\"", b->len ? 2 : 1);
     if (st == SHOAL_OK)
         st = tensors_escape(b, key);
     if (st == SHOAL_OK)
