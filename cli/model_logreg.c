@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* ---- predict ------------------------------------------------------------------------- */
 
@@ -62,6 +63,8 @@ static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_l
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
     else
         st = predict(cmd, model, to, inputs, ninputs, c);
+    if (!to && fd >= 0)
+        close(fd);
     if (to && fclose(to) != 0 && st == SHOAL_OK)
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
     if (st == SHOAL_OK && rename(path, cmd->output) != 0)
