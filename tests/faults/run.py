@@ -270,7 +270,7 @@ def stage_make(program, stage):
         f.write("the\na\nof the\n")
     with open(os.path.join(stage, "many.txt"), "w") as f:
         for i in range(60000):
-            f.write(f"word-number-{i * 7919 % 60000} ")
+            f.write(f"word-number-{i * 7919 % 15000} ")
     for words in STAGE:
         good(program.run(words.split(), folder=stage), words)
     subprocess.run("gzip -k text.txt && mv text.txt.gz text.gz && zstd -q text.txt -o text.zst",
