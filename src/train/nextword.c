@@ -490,6 +490,8 @@ shoal_status shoal_nextword_train(shoal_net **out, const shoal_corpus *corpus,
     st = shoal_ranks_agree(opts->train.ranks, st);
     if (st == SHOAL_OK)
         st = net_train(n.net, &n.source, &opts->train, &extra, params, false, stats);
+    if (st == SHOAL_OK && leads && stats->steps == 0) /* resumed at its end: no epoch did it */
+        st = fit(&n, params, opts->train.epochs);
     if (st == SHOAL_OK && leads) {
         st = give(out, &n, params, stats);
         params = NULL;
