@@ -221,10 +221,8 @@ static void charge_answer(struct exchange *e)
 {
     struct request *q = &e->request;
 
-    if (q->answer.body.failed) {
-        bytes_fini(&q->answer.body.out);
-        q->answer.status = 507;
-    }
+    if (q->answer.body.failed)
+        answer_no_memory(q);
     if (q->answer.constant || q->answer.body.paid > 0 || /* charged as it was written */
         request_charge(q, q->answer.body.out.len) == SHOAL_OK)
         return;

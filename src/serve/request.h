@@ -91,6 +91,8 @@ void route_end(struct request *q);
 void answer_error(struct request *q, int status, const char *type, const char *message);
 /* That of shoal_error(), by its status. */
 void answer_failure(struct request *q, shoal_status st);
+/* Instead of a body that could not be put together; takes no memory itself. */
+void answer_no_memory(struct request *q);
 void answer_not_found(struct request *q);
 void answer_not_allowed(struct request *q, const char *allow);
 /* {"status":"..."} */

@@ -31,6 +31,18 @@ void answer_error(struct request *q, int status, const char *type, const char *m
     put_raw(w, "\n");
 }
 
+void answer_no_memory(struct request *q)
+{
+    static const char text[] = "{\"code\":507,\"type\":\"OutOfMemoryError\","
+                               "\"message\":\"Out of memory\"}\n";
+    static const char v2[] = "{\"error\":\"Out of memory\"}\n";
+
+    bytes_fini(&q->answer.body.out);
+    q->answer.status = 507;
+    q->answer.constant = q->v2 ? v2 : text;
+    q->answer.constant_len = (q->v2 ? sizeof v2 : sizeof text) - 1;
+}
+
 void answer_not_found(struct request *q)
 {
     answer_error(q, 404, "ResourceNotFoundException",
