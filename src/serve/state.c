@@ -8,9 +8,11 @@
 #include "file/file.h"
 #include "serve/registry.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define STATE_MAX ((size_t)1 << 20)
 static const char head[] = "shoal-serve 1\n";
@@ -82,11 +84,9 @@ shoal_status state_load(struct registry *r)
     char *text = NULL, *line, *next;
     size_t len;
     shoal_status st;
-    FILE *there = r->state ? fopen(r->state, "r") : NULL;
 
-    if (!there)
+    if (!r->state || (access(r->state, F_OK) != 0 && errno == ENOENT))
         return SHOAL_OK; /* the first start */
-    fclose(there);
     st = stream_slurp(&text, &len, r->state, STATE_MAX);
     if (st == SHOAL_OK && strncmp(text, head, strlen(head)) != 0)
         st = shoal_fail(SHOAL_EFORMAT, "%s: found no first line 'shoal-serve 1', want a state",
