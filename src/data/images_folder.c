@@ -76,7 +76,10 @@ static shoal_status add_path(shoal_images *set, size_t *room, const char *path, 
     set->paths[set->count] = strdup(path);
     if (!set->paths[set->count])
         return shoal_fail(SHOAL_ENOMEM, "images: no room for the names of the pictures");
-    return images_add(set, NULL, label);
+    st = images_add(set, NULL, label);
+    if (st != SHOAL_OK)
+        free(set->paths[set->count]); /* which was not counted */
+    return st;
 }
 
 static shoal_status add_class(shoal_images *set, size_t *room, const char *folder, uint32_t label)
