@@ -18,10 +18,13 @@ Prints TAP, a line for each scenario and class.
 
 import argparse
 import concurrent.futures
+import http.client
 import itertools
+import json
 import os
 import queue
 import re
+import select
 import shutil
 import signal
 import struct
@@ -29,12 +32,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zlib
 
 FAILING = ["alloc", "thread", "open", "read", "write", "sync", "rename"]
 HARMLESS = ["short", "signal"]  # less than all, EINTR: nobody notices
 POINTS = 24  # of a class in a scenario, when not all
-HANGS = 300  # seconds
+HANGS = int(os.environ.get("HANGS", 300))  # seconds
 OLD = b"what was here before\n"
 
 
@@ -273,7 +277,7 @@ def stage_make(program, stage):
             f.write(f"word-number-{i * 7919 % 15000} ")
     for words in STAGE:
         good(program.run(words.split(), folder=stage), words)
-    subprocess.run("gzip -k text.txt && mv text.txt.gz text.gz && zstd -q text.txt -o text.zst",
+    subprocess.run("head -n 2 clicks.txt >clicks-rows && gzip -k text.txt && mv text.txt.gz text.gz && zstd -q text.txt -o text.zst",
                    shell=True, check=True, cwd=stage)
 
 
@@ -295,6 +299,10 @@ class Bench:
         self.before = self.begin()
         self.good = good(self.run(("none", 0, "once")), scenario.words)
         self.after = tree(program.folder)
+        self.remember()
+
+    def remember(self):
+        """What else a good run gives."""
 
     def begin(self):
         """What lies in the folder before each run."""
@@ -400,6 +408,138 @@ class Bench:
         return chosen[::step], out.calls, len(chosen)
 
 
+# ---- The server -------------------------------------------------------------------------------------
+
+SERVE = Scenario(
+    "serve",
+    "serve words=../stage/vectors.shoal clicks=../stage/logreg.shoal mlp=../stage/mlp.shoal "
+    "vgg=../stage/vgg.shoal next=../stage/next.shoal --model-store store --no-sandbox --threads 1 "
+    "--reload-every 0.05 --inference-address 127.0.0.1:0 --management-address 127.0.0.2:0 "
+    "--metrics-address 127.0.0.3:0", old=["store/more.vec", "store/.shoal-serve.state"])
+HIDDEN = 2  # seconds to wait for addresses that a failing write may have swallowed
+JSON = {"Content-Type": "application/json"}
+
+# (where, method, path, body, headers, whether the answer is always the same)
+REQUESTS = [
+    ("inference", "GET", "/ping", None, {}, True),
+    ("inference", "POST", "/predictions/words", b"the", {}, True),
+    ("inference", "POST", "/predictions/words", b'{"words":["the","of"],"k":2}', JSON, True),
+    ("inference", "GET", "/models/words/similar?word=the&k=3", None, {}, True),
+    ("inference", "GET", "/models/words/similar?word=theee", None, {}, True),
+    ("inference", "GET", "/models/words/analogy?a=the&b=of&c=a&k=2", None, {}, True),
+    ("inference", "GET", "/models/words/vector?word=the", None, {}, True),
+    ("inference", "GET", "/models/words/map?word=the&k=4", None, {}, True),
+    ("inference", "POST", "/predictions/clicks", "clicks-rows", {}, True),
+    ("inference", "POST", "/predictions/mlp", b"[[0.1,0.2],[0.3,0.4]]", JSON, True),
+    ("inference", "POST", "/predictions/vgg", "new.png", {}, True),
+    ("inference", "POST", "/predictions/next", b"the capital of", {}, True),
+    ("inference", "POST", "/v2/models/words/infer",
+     b'{"id":"7","inputs":[{"name":"words","shape":[1],"datatype":"BYTES","data":["the"]}]}', JSON, True),
+    ("inference", "POST", "/v1/models/words:predict", b'{"instances":["the"]}', JSON, True),
+    ("inference", "GET", "/v2/models/words", None, {}, True),
+    ("metrics", "GET", "/metrics", None, {}, False),
+    ("management", "POST", "/models?url=more.vec&initial_workers=1&synchronous=true", None, {}, False),
+    ("management", "GET", "/models/more", None, {}, False),
+    ("management", "PUT", "/models/more?min_worker=2&synchronous=true", None, {}, False),
+    ("management", "GET", "/models", None, {}, False),
+    ("inference", "POST", "/predictions/more", b"b", {}, False),
+    ("management", "DELETE", "/models/more", None, {}, False),
+]
+
+
+class Serving(Bench):
+    """A server, a request of each kind, a model replaced, and a stop."""
+
+    def begin(self):
+        first = b"3 2\na 1 0\nb 0.9 0.1\nc 0 1\n"
+        self.second = b"3 2\na 0 1\nb 0.1 0.9\nc 1 0\n"
+        return {"store/more.vec": first}
+
+    def addresses(self):
+        """Where it listens, as far as it says so; {}: it ended."""
+        pipe, began = self.program.process.stdout.fileno(), time.monotonic()
+        while True:
+            shown = read(self.program.shown).decode()
+            found = dict(re.findall(r"^(\w+) +http://(\S+)$", shown, re.MULTILINE))
+            if re.search("^models ", shown, re.MULTILINE) or select.select([pipe], [], [], 0.01)[0]:
+                return found
+            if self.fault[0] in ("write", "alloc") and time.monotonic() - began > HIDDEN:
+                return found
+            if time.monotonic() - began > HANGS:
+                return found
+
+    def ask(self, where, method, path, body, headers):
+        host, port = self.where[where].rsplit(":", 1)
+        connection = http.client.HTTPConnection(host, int(port), timeout=HANGS)
+        if isinstance(body, str):
+            body = read(os.path.join(self.stage, body))
+        try:
+            connection.request(method, path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+        except (OSError, http.client.HTTPException) as e:
+            return 0, repr(e).encode()
+        finally:
+            connection.close()
+
+    def run(self, fault, traced=False):
+        self.reset()
+        self.fault, self.answers, self.alive = fault, [], None
+        self.program.start(self.scenario.words, fault, traced)
+        self.where = self.addresses()
+        if len(self.where) == 3:
+            for request in REQUESTS:
+                self.answers.append(self.ask(*request[:5]))
+                if request[2].startswith("/predictions/more"):
+                    self.replace()
+            self.alive = self.ask("inference", "GET", "/ping", None, {})
+        try:
+            os.kill(self.program.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+        return self.program.wait()
+
+    def remember(self):
+        self.right = self.answers
+        for request, answer in zip(REQUESTS, self.right):
+            if not answer[0] or answer[0] >= 500:
+                sys.exit(f"faults: {request[1]} {request[2]}: {answer} where nothing fails")
+
+    def replace(self):
+        """Another file in its place, which is looked for every 50 ms."""
+        path = os.path.join(self.program.folder, "store", "more.vec")
+        with open(path + ".new", "wb") as f:
+            f.write(self.second)
+        os.replace(path + ".new", path)
+        time.sleep(0.1)
+
+    def judge_answers(self):
+        for request, answer, right in zip(REQUESTS, self.answers, self.right):
+            if answer[0] == right[0] and (answer[1] == right[1] or not request[5]):
+                continue
+            what = f"{request[1]} {request[2]}: {answer}"
+            if 0 < answer[0] < 400:
+                return f"another answer to {what}"
+            if answer[0] >= 400 and not re.search(rb'"(message|error)": ?"\w', answer[1]):
+                return f"no sentence in the answer to {what}"
+            if answer[0] == 0 and self.fault[0] in HARMLESS:
+                return f"no answer to {what}"
+        if self.fault[2] == "once" and self.alive and self.alive[0] != 200:
+            return f"not alive after it: {self.alive}"
+        return None
+
+    def judge_files(self):
+        for path, data in tree(self.program.folder).items():
+            if path == "store/more.vec":
+                continue
+            if path != "store/.shoal-serve.state" or not re.fullmatch(rb"shoal-serve 1\n(model .*\n)*", data):
+                return f"left {path}: {data[:200]}"
+        return None
+
+    def judge_success(self, out):
+        return self.judge_answers() or self.judge_files()
+
+
 # ---- All of them --------------------------------------------------------------------------------------
 
 
@@ -470,7 +610,7 @@ def main():
         def work(scenario, only):
             program = programs.get()
             try:
-                bench = Bench(program, scenario, stage)
+                bench = (Serving if scenario is SERVE else Bench)(program, scenario, stage)
                 for name in scenario.classes:
                     if not only or name == only:
                         try_class(bench, name, args.every, tally, placer(path))
@@ -478,7 +618,7 @@ def main():
                 programs.put(program)
 
         chosen = []
-        for scenario in SCENARIOS:
+        for scenario in [SERVE] + SCENARIOS:
             for only in args.only or [""]:
                 name, _, kind = only.partition(":")
                 if not name or re.fullmatch(name, scenario.name):
