@@ -29,6 +29,24 @@ static shoal_status put(struct metrics *m, json_t *line)
     return st;
 }
 
+/* Into an object or a list. Without memory *to becomes NULL, and stays it: a line is
+ * written whole or not at all. */
+static void set(json_t **to, const char *name, json_t *value)
+{
+    if (json_object_set_new(*to, name, value) == 0)
+        return;
+    json_decref(*to);
+    *to = NULL;
+}
+
+static void append(json_t **to, json_t *value)
+{
+    if (json_array_append_new(*to, value) == 0)
+        return;
+    json_decref(*to);
+    *to = NULL;
+}
+
 /* JSON has no number for "not measured". */
 static json_t *real(double x)
 {
@@ -72,8 +90,10 @@ static json_t *settings(const struct shoal_train_opts *o, struct source from, co
                             shoal_version());
     json_t *own = o->model == SHOAL_LOGREG ? logreg_settings(o, from) : words_settings(o, from);
 
-    if (all && own)
-        json_object_update(all, own);
+    if (!own || json_object_update(all, own) != 0) {
+        json_decref(all);
+        all = NULL;
+    }
     json_decref(own);
     return all;
 }
@@ -114,7 +134,7 @@ static json_t *scores(const struct metrics *m, const struct shoal_report *r)
     json_t *list = json_array();
 
     for (size_t i = 0; i < r->nscores; i++)
-        json_array_append_new(list, score(&r->scores[i], shoal_eval_kind(m->evals[i])));
+        append(&list, score(&r->scores[i], shoal_eval_kind(m->evals[i])));
     return list;
 }
 
@@ -136,10 +156,10 @@ shoal_status metrics_write(struct metrics *m, const struct shoal_report *r)
                   "loss", real(r->loss), "valid_loss", real(r->valid_loss), "lr", real(r->lr),
                   "memory", integer(r->memory));
 
-    if (line && r->nscores > 0)
-        json_object_set_new(line, "eval", scores(m, r));
-    if (line && r->held)
-        json_object_set_new(line, "held", held(r->held));
+    if (r->nscores > 0)
+        set(&line, "eval", scores(m, r));
+    if (r->held)
+        set(&line, "held", held(r->held));
     return put(m, line);
 }
 
@@ -148,7 +168,7 @@ static json_t *counts(const uint64_t *x, size_t n)
     json_t *list = json_array();
 
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, integer(x[i]));
+        append(&list, integer(x[i]));
     return list;
 }
 
@@ -205,26 +225,26 @@ shoal_status metrics_open_net(struct metrics **out, const struct shoal_net_opts 
 }
 
 /* What was not measured is left out. */
-static void set_real(json_t *line, const char *name, double x)
+static void set_real(json_t **line, const char *name, double x)
 {
-    if (line && isfinite(x))
-        json_object_set_new(line, name, json_real(x));
+    if (isfinite(x))
+        set(line, name, json_real(x));
 }
 
 static json_t *figures(const struct shoal_net_figures *f)
 {
     json_t *line = json_object();
 
-    set_real(line, "loss", f->loss);
-    set_real(line, "accuracy", f->accuracy);
-    set_real(line, "top5", f->top5);
-    set_real(line, "mse", f->mse);
-    set_real(line, "mae", f->mae);
-    set_real(line, "rmse", f->rmse);
-    set_real(line, "cosine", f->cosine);
-    set_real(line, "word_top1", f->word1);
-    set_real(line, "word_top5", f->word5);
-    set_real(line, "word_top10", f->word10);
+    set_real(&line, "loss", f->loss);
+    set_real(&line, "accuracy", f->accuracy);
+    set_real(&line, "top5", f->top5);
+    set_real(&line, "mse", f->mse);
+    set_real(&line, "mae", f->mae);
+    set_real(&line, "rmse", f->rmse);
+    set_real(&line, "cosine", f->cosine);
+    set_real(&line, "word_top1", f->word1);
+    set_real(&line, "word_top5", f->word5);
+    set_real(&line, "word_top10", f->word10);
     return line;
 }
 
@@ -238,16 +258,16 @@ shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *r)
                   "samples_per_second", real(r->samples_per_second), "train", figures(&r->train),
                   "valid", figures(&r->valid), "lr", real(r->lr), "memory", integer(r->memory));
 
-    set_real(line, "gradient", r->gradient);
-    set_real(line, "compute_seconds", r->compute);
-    set_real(line, "wait_seconds", r->wait);
-    set_real(line, "communicate_seconds", r->communicate);
+    set_real(&line, "gradient", r->gradient);
+    set_real(&line, "compute_seconds", r->compute);
+    set_real(&line, "wait_seconds", r->wait);
+    set_real(&line, "communicate_seconds", r->communicate);
     if (r->event == SHOAL_EVENT_EPOCH) {
-        set_real(line, "epoch_seconds", r->epoch_seconds);
-        set_real(line, "step_seconds", r->step_seconds);
-        set_real(line, "part_least", (double)r->part_least);
-        set_real(line, "part_most", (double)r->part_most);
-        set_real(line, "shuffled", r->shuffled);
+        set_real(&line, "epoch_seconds", r->epoch_seconds);
+        set_real(&line, "step_seconds", r->step_seconds);
+        set_real(&line, "part_least", (double)r->part_least);
+        set_real(&line, "part_most", (double)r->part_most);
+        set_real(&line, "shuffled", r->shuffled);
     }
     return put(m, line);
 }
@@ -289,7 +309,7 @@ static json_t *profile_ranks(const struct shoal_profile *p)
     json_t *list = json_array();
 
     for (unsigned i = 0; i < p->nrows; i++)
-        json_array_append_new(list, profile_rank(&p->rows[i]));
+        append(&list, profile_rank(&p->rows[i]));
     return list;
 }
 
@@ -319,9 +339,9 @@ static shoal_status put_profile(struct metrics *m, const struct shoal_profile *p
 }
 
 /* To the microsecond. */
-static void add_seconds(json_t *list, double x)
+static void add_seconds(json_t **list, double x)
 {
-    json_array_append_new(list, json_real(fmax(0, round(x * 1e6) / 1e6)));
+    append(list, json_real(fmax(0, round(x * 1e6) / 1e6)));
 }
 
 /* Spans of a rank: when each ended, and what was done in it, in seconds. */
@@ -333,10 +353,10 @@ static json_t *timeline(unsigned rank, const char *host, const struct mark *mark
     for (size_t i = 1; i < n; i++) {
         const struct mark *from = &marks[i - 1], *to = &marks[i];
 
-        add_seconds(ends, to->at);
-        add_seconds(computing, to->computing - from->computing);
-        add_seconds(communicating, to->communicating - from->communicating);
-        add_seconds(waiting, to->waiting - from->waiting);
+        add_seconds(&ends, to->at);
+        add_seconds(&computing, to->computing - from->computing);
+        add_seconds(&communicating, to->communicating - from->communicating);
+        add_seconds(&waiting, to->waiting - from->waiting);
     }
     return json_pack("{ss si so so so so so}", "event", "timeline", "rank", (int)rank, "host",
                      words(host), "seconds", ends, "computing", computing, "communicating",
