@@ -190,7 +190,8 @@ static shoal_status match_classes(const shoal_net *t, shoal_images *set)
 
         shoal_net_class(t, i, name, sizeof name);
         names[i] = strdup(name);
-        st = names[i] ? SHOAL_OK : SHOAL_ENOMEM;
+        if (!names[i])
+            st = shoal_fail(SHOAL_ENOMEM, "images: no memory for the names of classes");
     }
     if (st == SHOAL_OK)
         st = images_match(set, "images", names, n);
