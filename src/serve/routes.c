@@ -39,6 +39,7 @@ void answer_no_memory(struct request *q)
 
     bytes_fini(&q->answer.body.out);
     q->answer.status = 507;
+    q->answer.type = NULL;
     q->answer.constant = q->v2 ? v2 : text;
     q->answer.constant_len = (q->v2 ? sizeof v2 : sizeof text) - 1;
 }

@@ -30,17 +30,22 @@ struct inject *inject;
 
 /* ---- Whose turn it is ------------------------------------------------------------- */
 
-enum { FRAMES = 12 };
+enum { FRAMES_MOST = 32, FRAMES_OURS = 3 };
 
-/* The same stack, the same number: FNV-1a over where each frame returns to. */
-static uint64_t stack_number(void)
+extern const char __executable_start, etext; /* of the linker's */
+
+/* The same place, the same number, in every process: FNV-1a over where the first frames
+ * behind the wrapper return to, as far as they are of the program. */
+static uint64_t place_number(void)
 {
-    void *frame[FRAMES];
-    int n = backtrace(frame, FRAMES);
+    uintptr_t begin = (uintptr_t)&__executable_start, end = (uintptr_t)&etext;
+    void *frame[FRAMES_MOST];
+    int n = backtrace(frame, FRAMES_MOST), most = FRAMES_OURS + inject->depth;
     uint64_t sum = 0xcbf29ce484222325u;
 
-    for (int i = 0; i < n; i++)
-        sum = (sum ^ (uintptr_t)frame[i]) * 0x100000001b3u;
+    for (int i = 0; i < n && i < most; i++)
+        if ((uintptr_t)frame[i] >= begin && (uintptr_t)frame[i] < end)
+            sum = (sum ^ ((uintptr_t)frame[i] - begin)) * 0x100000001b3u;
     return sum;
 }
 
@@ -52,8 +57,8 @@ static bool fails(enum inject_class class, void *from)
     if (!inject || inject->class != (int)class || !atomic_load(&inject->armed))
         return false;
     call = atomic_fetch_add(&inject->calls, 1) + 1;
-    if (inject->traced && call <= INJECT_TRACE)
-        inject->trace[call - 1] = stack_number();
+    if (inject->depth > 0 && call <= INJECT_TRACE)
+        inject->trace[call - 1] = place_number();
     if (inject->nth == 0 || call < inject->nth || (call > inject->nth && !inject->lasting))
         return false;
     if (atomic_fetch_add(&inject->failed, 1) == 0)

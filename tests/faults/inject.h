@@ -31,13 +31,13 @@ enum { INJECT_TRACE = 1 << 16 };
 struct inject {
     int class;
     bool lasting;       /* all calls from the Nth on fail, not that one alone */
-    bool traced;        /* remember who called */
+    int depth;          /* frames by which a call's place is known; 0: not asked for */
     uint32_t nth;       /* from 1; 0: none fails */
     _Atomic bool armed; /* nothing is counted before and after */
     _Atomic uint32_t calls, failed;
     _Atomic uintptr_t where;      /* the first that failed returns to */
     int left_open;                /* descriptors more at the end than at the start */
-    uint64_t trace[INJECT_TRACE]; /* of call i: a number that stands for its stack */
+    uint64_t trace[INJECT_TRACE]; /* of call i: a number that stands for its place */
 };
 
 extern struct inject *inject; /* NULL: nothing fails */

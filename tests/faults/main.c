@@ -1,10 +1,12 @@
 /* The program with a fault in it: shoal's own main, once for each line on standard input, in a
  * process of its own.
  *
- * A line holds, with tabs between: the class, N, `once` or `lasting`, `traced` or `plain`, the
- * folder, then the files for standard input, output and error, and the arguments. The answer is
- * `PID number`, then when it ended `ENDED status calls failed where left-open`, and with `traced`
- * a line with the number of each call's stack. */
+ * A line holds, with tabs between: the class, N, `once` or `lasting`, how many frames make a
+ * place or 0, the folder, then the files for standard input, output and error, and the arguments.
+ * The answer is `PID number`, then when it ended `ENDED status calls failed where left-open`, and
+ * where places are asked for a line with the number of each call's.
+ *
+ * The command `planted WHAT` does wrong on purpose: who runs this must notice. */
 #include "inject.h"
 
 #include <dirent.h>
@@ -52,6 +54,26 @@ static void descriptor_set(int to, const char *path, int flags)
     close(fd);
 }
 
+/* Each is what a program must not do when a call fails. */
+static int planted(const char *what)
+{
+    FILE *f;
+
+    if (strcmp(what, "crash") == 0)
+        abort();
+    if (strcmp(what, "leak") == 0)
+        return malloc(1000) ? 0 : 1;
+    if (strcmp(what, "descriptor") == 0)
+        return open("/dev/null", O_RDONLY) < 0;
+    if (strcmp(what, "silence") == 0)
+        return 1;
+    f = fopen(strcmp(what, "half") == 0 ? "out.txt" : ".out.txt.tmp-123456", "w");
+    if (f)
+        fclose(f);
+    fprintf(stderr, "shoal: planted: %s\n", what);
+    return 1;
+}
+
 static void child(char **word, int argc)
 {
     int before, code;
@@ -65,7 +87,12 @@ static void child(char **word, int argc)
     word[3] = (char *)"shoal";
     inject = shared;
     atomic_store(&inject->armed, true);
-    code = shoal_main(argc - 3, word + 3);
+    if (strcmp(word[4], "planted") == 0) {
+        code = planted(word[5]);
+        fclose(stdout); /* as main does */
+    } else {
+        code = shoal_main(argc - 3, word + 3);
+    }
     atomic_store(&inject->armed, false);
     inject->left_open = descriptors() - (before - 1); /* main closed standard output */
     exit(code);
@@ -79,7 +106,7 @@ static void inject_set(char **word)
             shared->class = i;
     shared->nth = (uint32_t)strtoul(word[1], NULL, 10);
     shared->lasting = strcmp(word[2], "lasting") == 0;
-    shared->traced = strcmp(word[3], "traced") == 0;
+    shared->depth = atoi(word[3]);
 }
 
 static void answer(int status)
@@ -88,7 +115,7 @@ static void answer(int status)
 
     printf("ENDED %d %u %u %#lx %d\n", status, calls, shared->failed,
            shared->where ? shared->where - (uintptr_t)&__executable_start : 0, shared->left_open);
-    if (shared->traced) {
+    if (shared->depth > 0) {
         for (uint32_t i = 0; i < calls && i < INJECT_TRACE; i++)
             printf("%lx ", shared->trace[i]);
         printf("\n");
@@ -130,7 +157,7 @@ int main(void)
         while (n < WORDS_MOST && (word[n] = strsep(&rest, "\t")))
             n++;
         word[n] = NULL;
-        if (n >= 8)
+        if (n > 8)
             run(word, n);
     }
     free(line);

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Every call of the system fails once: what is left then, and what is said.
 
-    tests/faults/run.py PROGRAM [--every] [--only SCENARIO[:CLASS]] [--jobs N] [--report FILE]
+    tests/faults/run.py PROGRAM [--every | --places] [--only SCENARIO[:CLASS]] [--jobs N]
 
 PROGRAM is tests/faults/main.c: shoal with an Nth call that fails. Each scenario is run once as it
-should be, which counts the calls of a class, then again for N = 1, 2, ...: the Nth call alone
-fails, and in a second round all from the Nth on. Without --every, only the first call of each
-place in the program (by its stack), at most POINTS of a class, spread evenly.
+should be, which counts the calls of a class, then again with a call that fails:
+--every    each of them, N = 1, 2, ...; once the Nth alone, once all from the Nth on
+--places   the same for the first call of each place, which is known by its stack
+otherwise  each place of the program once, in the first scenario that comes to it; a place is then
+           known by a few frames, and every fourth failure lasts
 
 After each run:
 - it ended with 1 and a sentence, or with 0 and the very result it should have; never by a signal;
@@ -37,8 +39,10 @@ import zlib
 
 FAILING = ["alloc", "thread", "open", "read", "write", "sync", "rename"]
 HARMLESS = ["short", "signal"]  # less than all, EINTR: nobody notices
-POINTS = 24  # of a class in a scenario, when not all
-HANGS = int(os.environ.get("HANGS", 300))  # seconds
+DEPTH, NEAR = 24, 4  # frames by which places are told apart
+LASTS = 4  # every such one lasts, when each place is tried once
+SLOW = 3  # at most so many places of a class, when each is tried once and runs are slow
+HANGS = 300  # seconds
 OLD = b"what was here before\n"
 
 
@@ -47,13 +51,13 @@ class Scenario:
 
     words: the command. old: files that lie there before. after: a run whose folder lacks its last
     checkpoint, in which this one begins. grows: prefixes of what may be there in part (checkpoints,
-    metrics). resume: a command that goes on after a failure. stdout: the answers go there."""
+    metrics). resume: a command that goes on after a failure. stdout: the answers go there. slow: a run takes long."""
 
     def __init__(self, name, words, old=(), after=None, grows=(), resume=None, stdin=None,
-                 stdout=False):
+                 stdout=False, slow=False):
         self.name, self.words, self.old, self.after = name, words.split(), old, after
         self.grows, self.resume, self.stdin = tuple(grows), resume, stdin
-        self.stdout, self.classes = stdout, FAILING + HARMLESS
+        self.stdout, self.slow = stdout, slow
 
 
 STAGE = [
@@ -171,6 +175,7 @@ class Program:
     """One process that runs commands, a folder to run them in, and what came of the last."""
 
     def __init__(self, path, root, number):
+        self.path = path
         self.folder = os.path.join(root, f"work{number}")
         self.tmp = os.path.join(root, f"tmp{number}")
         self.said = os.path.join(root, f"said{number}")
@@ -185,29 +190,29 @@ class Program:
                                         text=True, env=env)
         self.pid = None
 
-    def start(self, words, fault=("none", 0, "once"), traced=False, stdin="/dev/null",
+    def start(self, words, fault=("none", 0, "once"), depth=0, stdin="/dev/null",
               folder=None):
         for path in (self.said, self.shown):
             open(path, "wb").close()
-        line = [fault[0], str(fault[1]), fault[2], "traced" if traced else "plain",
+        line = [fault[0], str(fault[1]), fault[2], str(depth),
                 folder or self.folder, stdin, self.shown, self.said, *words]
         self.process.stdin.write("\t".join(line) + "\n")
         self.process.stdin.flush()
         word, pid = self.process.stdout.readline().split()
         assert word == "PID" and int(pid) > 1
         self.pid = int(pid)
-        self.traced = traced
+        self.depth = depth
 
     def wait(self):
-        """(exit code or -signal, calls, failed, where, left open, stacks)"""
+        """(exit code or -signal, calls, failed, where, left open, places)"""
         hang = threading.Timer(HANGS, os.kill, (self.pid, signal.SIGKILL))
         hang.start()
         fields = self.process.stdout.readline().split()
         hang.cancel()
-        stacks = self.process.stdout.readline().split() if self.traced else []
+        places = self.process.stdout.readline().split() if self.depth else []
         status = int(fields[1])
         code = os.waitstatus_to_exitcode(status)
-        return Outcome(code, int(fields[2]), int(fields[3]), fields[4], int(fields[5]), stacks,
+        return Outcome(code, int(fields[2]), int(fields[3]), fields[4], int(fields[5]), places,
                        read(self.said).decode(errors="replace"), read(self.shown))
 
     def run(self, *args, **kwargs):
@@ -220,9 +225,9 @@ class Program:
 
 
 class Outcome:
-    def __init__(self, code, calls, failed, where, left_open, stacks, said, shown):
+    def __init__(self, code, calls, failed, where, left_open, places, said, shown):
         self.code, self.calls, self.failed, self.where = code, calls, failed, where
-        self.left_open, self.stacks, self.said, self.shown = left_open, stacks, said, shown
+        self.left_open, self.places, self.said, self.shown = left_open, places, said, shown
 
 
 def read(path):
@@ -238,6 +243,13 @@ def tree(folder):
             path = os.path.join(at, name)
             found[os.path.relpath(path, folder)] = read(path)
     return found
+
+
+def shapes(lines):
+    """What events there are in metrics, and what is said of each; not how often, for that is a
+    matter of time."""
+    found = [json.loads(line) for line in (lines or b"").splitlines()]
+    return {(one["event"], *sorted(one)) for one in found if one["event"] != "interval"}
 
 
 # ---- The stage ----------------------------------------------------------------------------------
@@ -327,9 +339,9 @@ class Bench:
             with open(path, "wb") as f:
                 f.write(data)
 
-    def run(self, fault, traced=False):
+    def run(self, fault, depth=0):
         self.reset()
-        return self.program.run(self.scenario.words, fault, traced, self.stdin)
+        return self.program.run(self.scenario.words, fault, depth, self.stdin)
 
     def grows(self, path):
         return path.startswith(self.scenario.grows) if self.scenario.grows else False
@@ -358,6 +370,8 @@ class Bench:
         for path in {*now, *self.after}:
             if not self.grows(path) and now.get(path) != self.after.get(path):
                 return f"ended with 0 and another {path}"
+            if path.endswith(".jsonl") and shapes(now.get(path)) != shapes(self.after[path]):
+                return f"ended with 0 and less in {path}: {shapes(now.get(path)) ^ shapes(self.after[path])}"
         if self.scenario.stdout and out.shown != self.good.shown:
             return "ended with 0 and another answer"
         return None
@@ -395,17 +409,23 @@ class Bench:
                 return f"resumed to another {path}"
         return None
 
-    def points(self, name, every):
-        """The N to try, and how many calls and places there are."""
-        out = good(self.run((name, 0, "once"), traced=True), self.scenario.words)
+    def points(self, name, plan):
+        """What to let fail, as (N, how long), and how many calls there are."""
+        out = good(self.run((name, 0, "once"), NEAR if plan.once else DEPTH), self.scenario.words)
+        modes = ["once"] if name in HARMLESS else ["once", "lasting"]
         first = {}
-        for i, stack in enumerate(out.stacks):
-            first.setdefault(stack, i + 1)
-        chosen = sorted(first.values())
-        if every:
-            return range(1, out.calls + 1), out.calls, len(chosen)
-        step = max(1, -(-len(chosen) // POINTS))
-        return chosen[::step], out.calls, len(chosen)
+        for i, place in enumerate(out.places):
+            first.setdefault(place, i + 1)
+        if plan.every:
+            return itertools.product(range(1, out.calls + 1), modes), out.calls
+        if not plan.once:
+            return itertools.product(first.values(), modes), out.calls
+        new = plan.new(name, first, SLOW if self.scenario.slow else None)
+        return [(n, modes[-1] if i % LASTS == 1 else "once") for i, n in enumerate(new)], out.calls
+
+    def told(self, out):
+        """Whether somebody was told what failed."""
+        return out.code == 1
 
 
 # ---- The server -------------------------------------------------------------------------------------
@@ -415,7 +435,7 @@ SERVE = Scenario(
     "serve words=../stage/vectors.shoal clicks=../stage/logreg.shoal mlp=../stage/mlp.shoal "
     "vgg=../stage/vgg.shoal next=../stage/next.shoal --model-store store --no-sandbox --threads 1 "
     "--reload-every 0.05 --inference-address 127.0.0.1:0 --management-address 127.0.0.2:0 "
-    "--metrics-address 127.0.0.3:0", old=["store/more.vec", "store/.shoal-serve.state"])
+    "--metrics-address 127.0.0.3:0", slow=True)
 HIDDEN = 2  # seconds to wait for addresses that a failing write may have swallowed
 JSON = {"Content-Type": "application/json"}
 
@@ -482,10 +502,10 @@ class Serving(Bench):
         finally:
             connection.close()
 
-    def run(self, fault, traced=False):
+    def run(self, fault, depth=0):
         self.reset()
         self.fault, self.answers, self.alive = fault, [], None
-        self.program.start(self.scenario.words, fault, traced)
+        self.program.start(self.scenario.words, fault, depth)
         self.where = self.addresses()
         if len(self.where) == 3:
             for request in REQUESTS:
@@ -498,6 +518,10 @@ class Serving(Bench):
         except ProcessLookupError:
             pass
         return self.program.wait()
+
+    def told(self, out):
+        return out.code == 1 or "fail" in out.said or "no " in out.said or any(
+            a[0] >= 400 and a[0] != b[0] for a, b in zip(self.answers, self.right))
 
     def remember(self):
         self.right = self.answers
@@ -543,39 +567,85 @@ class Serving(Bench):
 # ---- All of them --------------------------------------------------------------------------------------
 
 
+class Plan:
+    """Which calls fail."""
+
+    def __init__(self, every, places):
+        self.every, self.once = every, not every and not places
+        self.lock, self.seen = threading.Lock(), set()
+
+    def new(self, name, first, most):
+        """The N of the places that nobody tried."""
+        with self.lock:
+            new = [place for place in first if (name, place) not in self.seen]
+            if most is not None:
+                new = new[::max(1, -(-len(new) // most))]
+            self.seen.update((name, place) for place in new)
+        return [first[place] for place in new]
+
+
 class Tally:
+    """TAP, and the sums."""
+
     def __init__(self):
         self.lock = threading.Lock()
         self.cases = self.failed = 0
-        self.points = {}  # (scenario, class): [tried, with a sentence, calls, places]
+        self.sums = {}  # class: [tried, with a sentence]
 
-    def case(self, name, wrong, row):
+    def case(self, name, wrong):
         with self.lock:
             self.cases += 1
             self.failed += bool(wrong)
-            self.points[name] = row
-            print(f"{'not ok' if wrong else 'ok'} {self.cases} - {' '.join(name)}: "
-                  f"{row[0]} points of {row[2]} calls, {row[1]} sentences", flush=True)
+            print(f"{'not ok' if wrong else 'ok'} {self.cases} - {name}", flush=True)
             for text in wrong[:20]:
                 print("# " + text.replace("\n", "\n# "), flush=True)
             if len(wrong) > 20:
                 print(f"# and {len(wrong) - 20} more", flush=True)
 
+    def count(self, name, tried, told):
+        with self.lock:
+            sums = self.sums.setdefault(name, [0, 0])
+            sums[0] += tried
+            sums[1] += told
 
-def try_class(bench, name, every, tally, where):
-    points, calls, places = bench.points(name, every)
-    modes = ["once"] if name in HARMLESS else ["once", "lasting"]
-    tried = sentences = 0
+
+def try_class(bench, name, plan, tally, where):
+    points, calls = bench.points(name, plan)
+    tried = told = 0
     wrong = []
-    for mode, n in itertools.product(modes, points):
+    for n, mode in points:
         fault = (name, n, mode)
         out = bench.run(fault)
-        said = bench.judge(fault, out)
+        why = bench.judge(fault, out)
         tried += 1
-        sentences += out.code == 1 and not said
-        if said:
-            wrong.append(f"{name} {n} {mode}, at {where(out.where)}: {said}\n{out.said.strip()[-1500:]}")
-    tally.case((bench.scenario.name, name), wrong, [tried, sentences, calls, places])
+        told += not why and bench.told(out)
+        if why:
+            wrong.append(f"{name} {n} {mode}, at {where(out.where)}: {why}\n"
+                         f"{out.said.strip()[-3000:]}")
+    tally.count(name, tried, told)
+    return [f"{name} {told}/{tried} of {calls}"] if tried else [], wrong
+
+
+def try_scenario(bench, only, plan, tally, where):
+    rows, wrong = [], []
+    for name in [only] if only else FAILING + HARMLESS:
+        row, bad = try_class(bench, name, plan, tally, where)
+        rows += row
+        wrong += bad
+    tally.case(f"{bench.scenario.name} survives: {', '.join(rows)}", wrong)
+
+
+def try_planted(program, tally, stage):
+    """What must not be is seen: a judge who stopped looking would be noticed."""
+    checked = "LeakSanitizer" in read(program.path).decode(errors="replace")
+    for what in ["crash", "descriptor", "silence", "half", "beside"] + ["leak"] * checked:
+        bench = Bench(program, Scenario("planted", "vocab -q ../stage/text.txt -o out.txt",
+                                        old=["out.txt"]), stage)
+        bench.scenario.words = ["planted", what]
+        out = bench.run(("alloc", 0, "once"))
+        out.failed = 1
+        why = bench.judge(("alloc", 1, "once"), out)
+        tally.case(f"a planted {what} is seen", [] if why else ["nobody noticed"])
 
 
 def placer(program):
@@ -589,51 +659,55 @@ def placer(program):
     return where
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--every", action="store_true")
-    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--places", action="store_true")
+    parser.add_argument("--only", default="")
     parser.add_argument("--jobs", type=int, default=2)
-    args = parser.parse_args()
+    return parser.parse_args()
+
+
+def run_all(args, root, tally):
+    path, stage = os.path.abspath(args.program), os.path.join(root, "stage")
+    everyone = [Program(path, root, i) for i in range(args.jobs)]
+    idle = queue.Queue()
+    plan = Plan(args.every, args.places)
+    name, _, kind = args.only.partition(":")
+    stage_make(everyone[0], stage)
+    try_planted(everyone[0], tally, stage)
+    for program in everyone:
+        idle.put(program)
+
+    def work(scenario):
+        program = idle.get()
+        try:
+            bench = (Serving if scenario is SERVE else Bench)(program, scenario, stage)
+            try_scenario(bench, kind, plan, tally, placer(path))
+        finally:
+            idle.put(program)
+
+    chosen = [s for s in [SERVE] + SCENARIOS if not name or re.fullmatch(name, s.name)]
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for done in [pool.submit(work, scenario) for scenario in chosen]:
+            done.result()
+    for program in everyone:
+        program.close()
+
+
+def main():
     root = tempfile.mkdtemp(prefix="shoal-faults-")
-    path = os.path.abspath(args.program)
-    programs = queue.Queue()
     tally = Tally()
     try:
-        everyone = [Program(path, root, i) for i in range(args.jobs)]
-        stage = os.path.join(root, "stage")
-        stage_make(everyone[0], stage)
-        for program in everyone:
-            programs.put(program)
-
-        def work(scenario, only):
-            program = programs.get()
-            try:
-                bench = (Serving if scenario is SERVE else Bench)(program, scenario, stage)
-                for name in scenario.classes:
-                    if not only or name == only:
-                        try_class(bench, name, args.every, tally, placer(path))
-            finally:
-                programs.put(program)
-
-        chosen = []
-        for scenario in [SERVE] + SCENARIOS:
-            for only in args.only or [""]:
-                name, _, kind = only.partition(":")
-                if not name or re.fullmatch(name, scenario.name):
-                    chosen.append((scenario, kind))
-        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            for done in [pool.submit(work, *each) for each in chosen]:
-                done.result()
-        for program in everyone:
-            program.close()
+        run_all(arguments(), root, tally)
     finally:
         shutil.rmtree(root, ignore_errors=True)
-    rows = tally.points.values()
     print(f"1..{tally.cases}")
-    print(f"# {sum(r[0] for r in rows)} failure points, {sum(r[1] for r in rows)} with a sentence, "
-          f"the others without effect")
+    for name, (tried, told) in tally.sums.items():
+        print(f"# {name:8} {tried:7} failure points, {told:7} ended with a sentence")
+    tried, told = (sum(row[i] for row in tally.sums.values()) for i in (0, 1))
+    print(f"# {tried} failure points, {told} with a sentence, the others without effect")
     return 1 if tally.failed else 0
 
 
