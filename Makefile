@@ -8,6 +8,7 @@
 #   make bench      measurements, into bench/results (SHOAL_DATA=folder for real text)
 #   make asan tsan  the tests under the sanitizers
 #   make fuzz       every fuzz target for FUZZ_SECONDS each
+#   make faults     every call of the system fails, one at a time; then every place under asan
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make format tidy clean
 #
@@ -65,6 +66,11 @@ fuzz:
 	    -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link $(MESON_ARGS)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 
+faults: all
+	$(build) build-asan $(checked) -Db_sanitize=address,undefined $(MESON_ARGS)
+	@python3 tests/faults/run.py $(BUILD)/tests/faults --every
+	@python3 tests/faults/run.py build-asan/tests/faults --places
+
 install: PREFIX ?= /usr/local
 install: all
 	@meson install -C $(BUILD) --no-rebuild --quiet
@@ -81,4 +87,4 @@ tidy: all
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz build-mpich build-alone demo bench/results
 
-.PHONY: all demo test test-mpi bench asan tsan fuzz install format tidy clean
+.PHONY: all demo test test-mpi bench asan tsan fuzz faults install format tidy clean

@@ -109,8 +109,7 @@ static bool fills(size_t *len, void *from)
 
 /* ---- Memory ------------------------------------------------------------------------ */
 
-#define MEMORY(type, name, params, args)                                                           \
-    WRAP(INJECT_ALLOC, ENOMEM, NULL, type, name, params, args)
+#define MEMORY(type, name, params, args) WRAP(INJECT_ALLOC, ENOMEM, NULL, type, name, params, args)
 
 MEMORY(void *, malloc, (size_t size), (size))
 MEMORY(void *, calloc, (size_t n, size_t size), (n, size))
@@ -369,7 +368,8 @@ WRAP(INJECT_READ, EIO, -1, int, fstat64, (int fd, struct stat *info), (fd, info)
 WRAP(INJECT_READ, EIO, -1, ssize_t, getrandom, (void *to, size_t len, unsigned flags),
      (to, len, flags))
 
-/* ---- Writing ---------------------------------------------------------------------------------- */
+/* ---- Writing ----------------------------------------------------------------------------------
+ */
 
 ssize_t __real_write(int fd, const void *from, size_t len);
 ssize_t __wrap_write(int fd, const void *from, size_t len);

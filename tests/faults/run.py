@@ -61,7 +61,7 @@ class Scenario:
 
 
 STAGE = [
-    "gen world --words 30000 --seed 1 -q -o text.txt --questions questions.txt",
+    "gen world --words 8000 --seed 1 -q -o text.txt --questions questions.txt",
     "encode -q text.txt --min-count 2 -o text.shoal",
     "vocab -q text.txt --min-count 2 -o vocab.txt",
     "train cbow text.shoal -q --dim 8 --epochs 1 --deterministic --threads 1 -o vectors.bin",
@@ -637,7 +637,7 @@ def try_scenario(bench, only, plan, tally, where):
 
 def try_planted(program, tally, stage):
     """What must not be is seen: a judge who stopped looking would be noticed."""
-    checked = "LeakSanitizer" in read(program.path).decode(errors="replace")
+    checked = b"__asan_init" in read(program.path)
     for what in ["crash", "descriptor", "silence", "half", "beside"] + ["leak"] * checked:
         bench = Bench(program, Scenario("planted", "vocab -q ../stage/text.txt -o out.txt",
                                         old=["out.txt"]), stage)

@@ -43,6 +43,16 @@ try shoal train mlp spiral.csv --layers 32 --epochs 1000000 --checkpoint run -q 
 try shoal train mlp spiral.csv --layers 32 --epochs 2001 --resume run -q -o c.shoal 2>&1 |
     sed 's/checkpoint-[0-9]*/checkpoint/'
 
+echo "resumed, and resumed again when it is at its end: the same bytes"
+shoal train mlp spiral.csv --layers 8 --epochs 3 --checkpoint ended --checkpoint-every epoch -q -o d.shoal
+cp d.shoal whole.shoal
+rm ended/checkpoint-000003.shoal
+for i in 1 2; do
+    rm d.shoal
+    try shoal train --resume ended -q
+    cmp d.shoal whole.shoal && echo same
+done
+
 echo "what cannot be:"
 printf '1,2,0\n3,4\n' >short.csv
 try shoal train mlp short.csv -o x.shoal
