@@ -41,7 +41,6 @@ FAILING = ["alloc", "thread", "open", "read", "write", "sync", "rename"]
 HARMLESS = ["short", "signal"]  # less than all, EINTR: nobody notices
 DEPTH, NEAR = 24, 4  # frames by which places are told apart
 LASTS = 4  # every such one lasts, when each place is tried once
-SLOW = 3  # at most so many places of a class, when each is tried once and runs are slow
 HANGS = 300  # seconds
 OLD = b"what was here before\n"
 
@@ -51,13 +50,14 @@ class Scenario:
 
     words: the command. old: files that lie there before. after: a run whose folder lacks its last
     checkpoint, in which this one begins. grows: prefixes of what may be there in part (checkpoints,
-    metrics). resume: a command that goes on after a failure. stdout: the answers go there. slow: a run takes long."""
+    metrics). resume: a command that goes on after a failure. stdout: the answers go there. most: places of a class to try, where a run takes long
+    and each place is tried once."""
 
     def __init__(self, name, words, old=(), after=None, grows=(), resume=None, stdin=None,
-                 stdout=False, slow=False):
+                 stdout=False, most=None):
         self.name, self.words, self.old, self.after = name, words.split(), old, after
         self.grows, self.resume, self.stdin = tuple(grows), resume, stdin
-        self.stdout, self.slow = stdout, slow
+        self.stdout, self.most = stdout, most
 
 
 STAGE = [
@@ -74,7 +74,7 @@ STAGE = [
     "train logreg clicks.shoal -q --deterministic --threads 1 -o logreg.shoal",
     "gen spiral --samples 200 -q -o spiral.csv",
     "train mlp spiral.csv --layers 8 --epochs 2 -q -o mlp.shoal",
-    "train vgg set -q --size 8 --base 16 --batch 8 --epochs 1 --warmup 0 -o vgg.shoal",
+    "train vgg set -q --depth 11 --size 8 --base 16 --batch 3 --epochs 1 --warmup 0 -o vgg.shoal",
     "train nextword text.shoal --vectors vectors.bin --length 3 --hidden 8 --epochs 1 -q -o next.shoal",
     "convert -q vgg.shoal vgg.safetensors",
 ]
@@ -85,10 +85,10 @@ LOGREG = ("train logreg ../stage/clicks.shoal -q --epochs 2 --deterministic --th
           "--checkpoint run --checkpoint-every epoch --metrics run.jsonl -o out.shoal")
 MLP = ("train mlp ../stage/spiral.csv -q --layers 8 --epochs 3 --threads {} "
        "--checkpoint run --checkpoint-every epoch --metrics run.jsonl -o out.shoal")
-VGG = ("train vgg ../stage/set -q --size 8 --base 16 --batch 8 --epochs 2 --warmup 0 --threads {} "
+VGG = ("train vgg ../stage/set -q --depth 11 --size 8 --base 16 --batch 3 --epochs 2 --warmup 0 --threads {} "
        "--checkpoint run --checkpoint-every epoch -o out.shoal")
 NEXT = ("train nextword ../stage/text.shoal --vectors ../stage/vectors.bin --length 3 --hidden 8 "
-        "--epochs 2 --threads {} -q --checkpoint run --checkpoint-every epoch "
+        "--asked 64 --epochs 2 --threads {} -q --checkpoint run --checkpoint-every epoch "
         "--statistics statistics.csv -o out.shoal")
 RUN = ("run/", "run.jsonl")
 
@@ -122,7 +122,7 @@ SCENARIOS = [
     Scenario("train_mlp", MLP.format(2), old=["out.shoal"], grows=RUN,
              resume="train --resume run -q"),
     Scenario("train_vgg", VGG.format(2), old=["out.shoal"], grows=RUN,
-             resume="train --resume run -q"),
+             resume="train --resume run -q", most=16),
     Scenario("train_nextword", NEXT.format(2), old=["out.shoal"],
              grows=RUN + ("statistics.csv",), resume="train --resume run -q"),
     Scenario("resume_cbow", "train --resume run -q", old=["out.bin"], after=CBOW.format(1), grows=RUN,
@@ -132,7 +132,7 @@ SCENARIOS = [
     Scenario("resume_mlp", "train --resume run -q", old=["out.shoal"], after=MLP.format(1), grows=RUN,
              resume="train --resume run -q"),
     Scenario("resume_vgg", "train --resume run -q", old=["out.shoal"], after=VGG.format(1), grows=RUN,
-             resume="train --resume run -q"),
+             resume="train --resume run -q", most=8),
     Scenario("convert_bin_shoal", "convert ../stage/vectors.bin out.shoal", old=["out.shoal"]),
     Scenario("convert_shoal_npy", "convert -q ../stage/vectors.shoal out.npy --dtype f16",
              old=["out.npy", "out.npy.vocab"]),
@@ -270,7 +270,7 @@ def png(path, colour, noise):
 
 def stage_pictures(stage):
     for colour, name in enumerate(("red", "green", "blue")):
-        for part, n in ("train", 4), ("test", 2):
+        for part, n in ("train", 2), ("test", 1):
             folder = os.path.join(stage, "set", part, name)
             os.makedirs(folder)
             for i in range(n):
@@ -420,7 +420,7 @@ class Bench:
             return itertools.product(range(1, out.calls + 1), modes), out.calls
         if not plan.once:
             return itertools.product(first.values(), modes), out.calls
-        new = plan.new(name, first, SLOW if self.scenario.slow else None)
+        new = plan.new(name, first, self.scenario.most)
         return [(n, modes[-1] if i % LASTS == 1 else "once") for i, n in enumerate(new)], out.calls
 
     def told(self, out):
@@ -435,7 +435,7 @@ SERVE = Scenario(
     "serve words=../stage/vectors.shoal clicks=../stage/logreg.shoal mlp=../stage/mlp.shoal "
     "vgg=../stage/vgg.shoal next=../stage/next.shoal --model-store store --no-sandbox --threads 1 "
     "--reload-every 0.05 --inference-address 127.0.0.1:0 --management-address 127.0.0.2:0 "
-    "--metrics-address 127.0.0.3:0", slow=True)
+    "--metrics-address 127.0.0.3:0", most=4)
 HIDDEN = 2  # seconds to wait for addresses that a failing write may have swallowed
 JSON = {"Content-Type": "application/json"}
 
