@@ -50,8 +50,8 @@ class Scenario:
 
     words: the command. old: files that lie there before. after: a run whose folder lacks its last
     checkpoint, in which this one begins. grows: prefixes of what may be there in part (checkpoints,
-    metrics). resume: a command that goes on after a failure. stdout: the answers go there. most: places of a class to try, where a run takes long
-    and each place is tried once."""
+    metrics). resume: a command that goes on after a failure. stdout: the answers go there. most:
+    places of a class to try, where a run takes long and each place is tried once."""
 
     def __init__(self, name, words, old=(), after=None, grows=(), resume=None, stdin=None,
                  stdout=False, most=None):
@@ -245,10 +245,11 @@ def tree(folder):
     return found
 
 
-def shapes(lines):
+def shapes(path, files):
     """What events there are in metrics, and what is said of each; not how often, for that is a
     matter of time."""
-    found = [json.loads(line) for line in (lines or b"").splitlines()]
+    lines = files.get(path, b"").splitlines() if path.endswith(".jsonl") else []
+    found = [json.loads(line) for line in lines]
     return {(one["event"], *sorted(one)) for one in found if one["event"] != "interval"}
 
 
@@ -289,8 +290,8 @@ def stage_make(program, stage):
             f.write(f"word-number-{i * 7919 % 15000} ")
     for words in STAGE:
         good(program.run(words.split(), folder=stage), words)
-    subprocess.run("head -n 2 clicks.txt >clicks-rows && gzip -k text.txt && mv text.txt.gz text.gz && zstd -q text.txt -o text.zst",
-                   shell=True, check=True, cwd=stage)
+    subprocess.run("head -n 2 clicks.txt >clicks-rows && gzip -c text.txt >text.gz && "
+                   "zstd -qc text.txt >text.zst", shell=True, check=True, cwd=stage)
 
 
 def good(outcome, words):
@@ -370,8 +371,9 @@ class Bench:
         for path in {*now, *self.after}:
             if not self.grows(path) and now.get(path) != self.after.get(path):
                 return f"ended with 0 and another {path}"
-            if path.endswith(".jsonl") and shapes(now.get(path)) != shapes(self.after[path]):
-                return f"ended with 0 and less in {path}: {shapes(now.get(path)) ^ shapes(self.after[path])}"
+            other = shapes(path, now) ^ shapes(path, self.after)
+            if other:
+                return f"ended with 0 and another {path}: {other}"
         if self.scenario.stdout and out.shown != self.good.shown:
             return "ended with 0 and another answer"
         return None
@@ -556,7 +558,8 @@ class Serving(Bench):
         for path, data in tree(self.program.folder).items():
             if path == "store/more.vec":
                 continue
-            if path != "store/.shoal-serve.state" or not re.fullmatch(rb"shoal-serve 1\n(model .*\n)*", data):
+            whole = re.fullmatch(rb"shoal-serve 1\n(model .*\n)*", data)
+            if path != "store/.shoal-serve.state" or not whole:
                 return f"left {path}: {data[:200]}"
         return None
 
