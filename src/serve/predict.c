@@ -350,8 +350,11 @@ static shoal_status read_tensor(struct request *q, const struct tree *t)
     if (tree_kind(inputs) != TREE_LIST || tree_len(inputs) != 1 || tree_kind(input) != TREE_OBJECT)
         return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor",
                           tree_len(inputs));
-    if (tree_kind(id) == TREE_TEXT && tree_len(id) <= 256)
+    if (tree_kind(id) == TREE_TEXT && tree_len(id) <= 256) {
         q->tensor_id = strdup(tree_text(id));
+        if (!q->tensor_id)
+            return shoal_fail(SHOAL_ENOMEM, "id: no memory for it");
+    }
     st = read_shape(tree_get(input, "shape"), &rows, &width);
     if (st != SHOAL_OK)
         return st;
