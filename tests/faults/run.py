@@ -551,7 +551,7 @@ class Serving(Bench):
             what = f"{request[1]} {request[2]}: {answer}"
             if 0 < answer[0] < 400:
                 return f"another answer to {what}"
-            if answer[0] >= 400 and not re.search(rb'"(message|error)": ?"\w', answer[1]):
+            if answer[0] >= 400 and not re.search(rb'"(message|error)": ?"[^"]{4}', answer[1]):
                 return f"no sentence in the answer to {what}"
             if self.fault[0] in HARMLESS:
                 return f"failed though nothing did: {what}"
