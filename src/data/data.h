@@ -476,7 +476,8 @@ struct shoal_images {
 shoal_status images_get(const shoal_images *set, size_t i, uint8_t *out);
 size_t images_pixels(const shoal_images *set); /* channels x height x width */
 /* Mean and standard deviation of each channel, of pixels from 0 to 1. */
-shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3], float std[3]);
+shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3],
+                            float std[3]);
 /* Gives the classes the numbers they have in `names`, to which all must belong. */
 shoal_status images_match(shoal_images *set, const char *path, char *const *names, size_t n);
 /* A number that stands for pixels (or paths), labels and shape. */

@@ -227,7 +227,9 @@ static shoal_status read_net(shoal_net *t, const struct container *c)
         st = get_scaling(c, "out.mean", "out.inverse", t->net->outputs, &t->out);
     if (st == SHOAL_OK)
         st = get_words(c, t);
-    return st == SHOAL_OK ? get_facts(c, t) : st;
+    if (st == SHOAL_OK)
+        st = get_facts(c, t);
+    return st == SHOAL_OK ? trained_check_pictures(t, container_path(c)) : st;
 }
 
 shoal_status shoal_net_open(shoal_net **out, const char *path)

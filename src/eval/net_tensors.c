@@ -358,7 +358,9 @@ static shoal_status import(shoal_net **out, const struct tensors *file, unsigned
         st = load_all(file, net, params);
     if (st == SHOAL_OK)
         st = read_scaling(file, *out);
-    return st == SHOAL_OK ? read_facts(file, *out) : st;
+    if (st == SHOAL_OK)
+        st = read_facts(file, *out);
+    return st == SHOAL_OK ? trained_check_pictures(*out, file->path) : st;
 }
 
 shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size)

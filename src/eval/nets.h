@@ -28,6 +28,9 @@ struct shoal_net {
 shoal_status trained_new(shoal_net **out, struct net *net, float *params);
 shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* A file may say what it likes of its inputs; no picture is decoded to 2 channels, or
+ * to 1,000. */
+shoal_status trained_check_pictures(const shoal_net *t, const char *path);
 /* How words are ranked behind a predicted vector x: by
  *
  *     p(w) = count(w) exp(weight x . v(w)) / sum over all words

@@ -25,7 +25,8 @@ static bool side_of(const shoal_net *t, const char *key, unsigned *out)
     return value >= 1 && value <= IMAGES_MAX_SIDE;
 }
 
-static bool shape_of(const shoal_net *t, unsigned shape[3])
+/* Whether its inputs are said to be pictures, of any number of channels. */
+static bool says_pictures(const shoal_net *t, unsigned shape[3])
 {
     static const char *const keys[] = {"channels", "height", "width"};
 
@@ -33,6 +34,22 @@ static bool shape_of(const shoal_net *t, unsigned shape[3])
         if (!side_of(t, keys[i], &shape[i]))
             return false;
     return (size_t)shape[0] * shape[1] * shape[2] == t->net->inputs;
+}
+
+static bool shape_of(const shoal_net *t, unsigned shape[3])
+{
+    return says_pictures(t, shape) && (shape[0] == 1 || shape[0] == 3);
+}
+
+shoal_status trained_check_pictures(const shoal_net *t, const char *path)
+{
+    unsigned shape[3];
+
+    if (says_pictures(t, shape) && !shape_of(t, shape))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: a net of pictures with %u channels, want 1 (grey) or 3 (colours)",
+                          path, shape[0]);
+    return SHOAL_OK;
 }
 
 bool shoal_net_pictures(const shoal_net *t, unsigned *channels, unsigned *height, unsigned *width)

@@ -63,6 +63,8 @@ static shoal_status read_shape(struct shape *s, const char *spec)
     if (st == SHOAL_OK && s->base % KERNEL_LANES != 0)
         st = shoal_fail(SHOAL_EINVAL, "vgg: base is %zu channels, want a multiple of %d", s->base,
                         KERNEL_LANES);
+    if (st == SHOAL_OK && s->channels == 2)
+        st = shoal_fail(SHOAL_EINVAL, "vgg: channels is 2, want 1 (grey) or 3 (colours)");
     return st == SHOAL_OK ? read_dropout(spec, &s->dropout) : st;
 }
 

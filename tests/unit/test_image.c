@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "data/data.h"
+#include "eval/eval.h"
 #include "folder.h"
 
 #include <jpeglib.h>
@@ -133,9 +133,81 @@ static void a_huge_jpeg_has_fewer_passes(void **state)
     assert_error_has("more passes than a JPEG needs");
 }
 
+/* ---- channels ---- */
+
+static void pixels_have_1_or_3_channels(void **state)
+{
+    size_t len[2];
+    char *data[] = {png_of(&len[0], 40, 30), jpeg_of(&len[1], 40, 30, 1)};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        for (unsigned channels = 0; channels < 6; channels++) {
+            bool fine = channels == 1 || channels == 3;
+            struct picture p;
+
+            assert_int_equal(picture_decode(&p, "x", data[i], len[i], channels),
+                             fine ? SHOAL_OK : SHOAL_EINVAL);
+            assert_int_equal(p.channels, fine ? channels : 0);
+            picture_fini(&p);
+        }
+    free(data[0]);
+    free(data[1]);
+}
+
+/* A perceptron that says what its inputs are, as a file. */
+static void put_net(const char *path, size_t inputs, const char *channels, const char *side)
+{
+    struct net *net;
+    shoal_net *t;
+    char spec[NET_SPEC];
+
+    snprintf(spec, sizeof spec, "mlp inputs=%zu layers= outputs=2 activation=relu loss=softmax",
+             inputs);
+    assert_int_equal(net_new(&net, spec), SHOAL_OK);
+    assert_int_equal(trained_new(&t, net, mem_map(net->size * sizeof(float))), SHOAL_OK);
+    assert_int_equal(trained_fact(t, "channels", "%s", channels), SHOAL_OK);
+    assert_int_equal(trained_fact(t, "height", "%s", side), SHOAL_OK);
+    assert_int_equal(trained_fact(t, "width", "%s", side), SHOAL_OK);
+    assert_int_equal(shoal_net_save(t, path), SHOAL_OK);
+    shoal_net_close(t);
+}
+
+static shoal_status asked(const char *path)
+{
+    shoal_net *t;
+    float y[2];
+    shoal_status st = shoal_net_open(&t, path);
+
+    if (st == SHOAL_OK)
+        st = shoal_net_predict_picture(t, "x.png", y);
+    shoal_net_close(t);
+    return st;
+}
+
+static void a_net_of_pictures_with_other_channels_is_refused_where_it_is_opened(void **state)
+{
+    size_t len;
+    char *data = png_of(&len, 400, 300);
+
+    (void)state;
+    put_file("x.png", data, len);
+    put_net("3.shoal", 3 * 16, "3", "4");
+    assert_int_equal(asked("3.shoal"), SHOAL_OK);
+    put_net("2.shoal", 2 * 16, "2", "4");
+    assert_int_equal(asked("2.shoal"), SHOAL_EFORMAT);
+    assert_error_has("2.shoal: a net of pictures with 2 channels, want 1 (grey) or 3 (colours)");
+    put_net("1000.shoal", 1000, "1000", "1");
+    assert_int_equal(asked("1000.shoal"), SHOAL_EFORMAT);
+    assert_error_has("1000.shoal: a net of pictures with 1000 channels");
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        HERE(pixels_have_1_or_3_channels),
+        HERE(a_net_of_pictures_with_other_channels_is_refused_where_it_is_opened),
         HERE(a_head_says_the_size_without_the_rest),
         HERE(the_head_of_a_picture_too_large_is_refused),
         HERE(a_jpeg_has_at_most_64_passes),
