@@ -3,6 +3,7 @@
 #include "json.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,29 +37,33 @@ static shoal_status predict(const struct predict_cmd *cmd, const shoal_logreg *m
     return st;
 }
 
-/* mkstemp's file is its owner's alone; others may read answers as the umask says. */
-static void open_to_others(int fd)
+/* The temporary file is its owner's alone; others may read answers as they could
+ * those it replaces, or as the umask says. */
+static FILE *open_temporary(char *path, const struct stat *old)
 {
     mode_t mask = umask(0);
+    int fd = mkostemp(path, O_CLOEXEC);
 
     umask(mask);
-    fchmod(fd, 0666 & ~mask);
+    if (fd < 0)
+        return NULL;
+    fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~mask);
+    return fdopen(fd, "w");
 }
 
-/* A file appears when all answers are in it. */
+/* A file appears when all answers are in it; a pipe or device is written as we go. */
 static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_logreg *model,
                                     const char *const *inputs, size_t ninputs, struct console *c)
 {
-    char *path = console_alloc(strlen(cmd->output) + 8);
+    size_t room = strlen(cmd->output) + sizeof ".XXXXXX";
+    char *path = console_alloc(room);
+    struct stat old;
+    bool there = stat(cmd->output, &old) == 0, straight = there && !S_ISREG(old.st_mode);
     FILE *to;
     shoal_status st;
-    int fd;
 
-    sprintf(path, "%s.XXXXXX", cmd->output);
-    fd = mkstemp(path);
-    if (fd >= 0)
-        open_to_others(fd);
-    to = fd >= 0 ? fdopen(fd, "w") : NULL;
+    snprintf(path, room, "%s.XXXXXX", cmd->output);
+    to = straight ? fopen(cmd->output, "we") : open_temporary(path, there ? &old : NULL);
     if (!to)
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
     else
@@ -67,9 +72,9 @@ static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_l
         close(fd);
     if (to && fclose(to) != 0 && st == SHOAL_OK)
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
-    if (st == SHOAL_OK && rename(path, cmd->output) != 0)
+    if (st == SHOAL_OK && !straight && rename(path, cmd->output) != 0)
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
-    if (st != SHOAL_OK && fd >= 0)
+    if (st != SHOAL_OK && !straight && to)
         remove(path);
     free(path);
     return st;

@@ -66,14 +66,14 @@ static char *temp_name(const struct output *o)
 /* Not mkostemp: open(2) gives the mode that the umask allows, while mkostemp's
  * 0600 could be widened only by reading the umask, which no thread can do
  * without changing it for all. */
-static shoal_status temp_open(struct output *o)
+static shoal_status temp_open(struct output *o, mode_t mode)
 {
     for (int i = 0; i < TEMP_TRIES; i++) {
         char *path = temp_name(o);
 
         if (!path)
             return SHOAL_EIO;
-        o->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        o->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (o->fd >= 0) {
             o->temp = path;
             return SHOAL_OK;
@@ -83,6 +83,21 @@ static shoal_status temp_open(struct output *o)
             break;
     }
     return fail_output(o);
+}
+
+/* The new file is as open as the one it replaces, and as root its owner's; where
+ * the group cannot be kept, ours gets what everyone gets. A file system without
+ * modes keeps its own. */
+static shoal_status temp_replace(struct output *o, const struct stat *old)
+{
+    mode_t mode = old->st_mode & 0777;
+    shoal_status st = temp_open(o, 0600);
+
+    if (st == SHOAL_OK && fchown(o->fd, geteuid() == 0 ? old->st_uid : (uid_t)-1, old->st_gid) != 0)
+        mode &= 0707 | (mode & 07) << 3;
+    if (st == SHOAL_OK)
+        (void)fchmod(o->fd, mode);
+    return st;
 }
 
 /* A link is followed, so that renaming replaces the file and not the link. */
@@ -107,6 +122,7 @@ static shoal_status output_init(struct output *o, const char *path)
 {
     shoal_status st;
     struct stat info;
+    bool there;
 
     o->fd = -1;
     o->standard = strcmp(path, "-") == 0;
@@ -116,10 +132,13 @@ static shoal_status output_init(struct output *o, const char *path)
         return shoal_fail(SHOAL_ENOMEM, "%s: no memory to write it", path);
     if (!*path)
         return shoal_fail(SHOAL_EINVAL, "output: \"\" is no path");
-    if (o->standard || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+    there = !o->standard && stat(path, &info) == 0;
+    if (o->standard || (there && !S_ISREG(info.st_mode)))
         return straight_open(o, path);
     st = target_resolve(o, path);
-    return st == SHOAL_OK ? temp_open(o) : st;
+    if (st != SHOAL_OK)
+        return st;
+    return there ? temp_replace(o, &info) : temp_open(o, 0666);
 }
 
 shoal_status output_open(struct output **out, const char *path)

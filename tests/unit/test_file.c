@@ -580,6 +580,43 @@ static void the_umask_decides_the_mode(void **state)
     assert_int_equal(info.st_mode & 0777, 0640);
 }
 
+static void a_file_that_is_replaced_keeps_its_mode(void **state)
+{
+    static const mode_t modes[] = {0600, 0640, 0666, 0755, 0400};
+    mode_t old = umask(022);
+
+    (void)state;
+    put_text("x", "old");
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        struct output *o;
+        struct stat info;
+
+        assert_int_equal(chmod("x", modes[i]), 0);
+        assert_int_equal(output_open(&o, "x"), SHOAL_OK);
+        assert_int_equal(output_commit(o), SHOAL_OK);
+        assert_int_equal(stat("x", &info), 0);
+        assert_int_equal(info.st_mode & 07777, modes[i]);
+    }
+    umask(old);
+}
+
+static void as_root_a_file_that_is_replaced_keeps_its_owner(void **state)
+{
+    struct output *o;
+    struct stat info;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    put_text("x", "old");
+    assert_int_equal(chown("x", 12345, 54321), 0);
+    assert_int_equal(output_open(&o, "x"), SHOAL_OK);
+    assert_int_equal(output_commit(o), SHOAL_OK);
+    assert_int_equal(stat("x", &info), 0);
+    assert_int_equal(info.st_uid, 12345);
+    assert_int_equal(info.st_gid, 54321);
+}
+
 static void a_link_is_kept_and_its_file_replaced(void **state)
 {
     struct output *o;
@@ -735,6 +772,8 @@ int main(void)
         HERE(a_reader_of_the_old_file_keeps_it),
         HERE(large_and_small_writes_keep_their_order),
         HERE(the_umask_decides_the_mode),
+        HERE(a_file_that_is_replaced_keeps_its_mode),
+        HERE(as_root_a_file_that_is_replaced_keeps_its_owner),
         HERE(a_link_is_kept_and_its_file_replaced),
         HERE(a_device_is_written_straight_and_not_replaced),
         HERE(a_full_disk_is_one_sentence),

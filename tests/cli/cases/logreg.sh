@@ -33,6 +33,9 @@ $(shoal predict model.shoal test.svm)
 END
 printf '1:1\n2:1\n2:1 9:4\n3:1\n' | try shoal predict model.shoal -
 shoal predict model.shoal test.svm -o answers.txt && wc -l <answers.txt && stat -c %a answers.txt
+chmod 600 answers.txt && shoal predict model.shoal test.svm -o answers.txt && stat -c %a answers.txt
+mkfifo pipe && { wc -l <pipe & } && shoal predict model.shoal test.svm -o pipe
+wait && stat -c %F pipe && rm pipe
 gzip -c test.svm | shoal predict model.shoal - | cmp - answers.txt && echo "the same from gzip"
 
 echo "how well:"
