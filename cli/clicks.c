@@ -126,7 +126,7 @@ shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
 
     if (st != SHOAL_OK)
         return st;
-    printf("%s: click data\n", path);
+    print_line(stdout, "%s: click data\n", path);
     if (stat(path, &file) == 0)
         console_row(c, "size", number_size((uint64_t)file.st_size).text, NULL);
     report_rows(c, shoal_clicks_rows(clicks), shoal_clicks_positives(clicks),

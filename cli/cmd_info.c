@@ -44,7 +44,7 @@ static void report_head(struct console *c, const char *path, const char *holds)
 {
     struct stat file;
 
-    printf("%s: %s\n", path, holds);
+    print_line(stdout, "%s: %s\n", path, holds);
     if (stat(path, &file) == 0)
         console_row(c, "size", number_size((uint64_t)file.st_size).text, NULL);
 }

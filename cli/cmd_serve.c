@@ -26,7 +26,7 @@ static void serve_defaults(void *at)
 static void say(void *user, const char *sentence)
 {
     (void)user;
-    fprintf(stderr, "shoal serve: %s\n", sentence);
+    print_line(stderr, "shoal serve: %s\n", sentence);
 }
 
 static void report(struct console *c, const shoal_server *s, const struct shoal_serve_opts *o)

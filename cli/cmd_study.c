@@ -254,7 +254,7 @@ static shoal_status show(struct console *c, const shoal_study *study, const stru
         print_lines(c->reports, table);
         if (cluster)
             print_predictions(c, cluster, predicted);
-        fprintf(c->reports, "\n%s: study.json, study.csv, report.html\n", cmd->output);
+        print_line(c->reports, "\n%s: study.json, study.csv, report.html\n", cmd->output);
         if (cmd->plots)
             report_plots(c, cmd->plots);
     }

@@ -3,7 +3,6 @@
 #include "launch.h"
 #include "opts.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -105,20 +104,54 @@ const char *style_on(FILE *to, enum style style)
 
 /* ---- Words from anybody's text ------------------------------------------------------ */
 
-/* U+0080 to U+009F, which a terminal may take for escape sequences. */
-static bool is_wide_control(const unsigned char *at)
+/* Bytes of the character at `at` if it is one that a terminal obeys: U+0080 to 9F,
+ * and those that turn the direction of what follows (U+202A to 2E, U+2066 to 69). */
+static size_t wide_control(const unsigned char *at)
 {
-    return at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0;
+    if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
+        return 2;
+    if (at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) ||
+                          (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)))
+        return 3;
+    return 0;
+}
+
+static void print_but(FILE *to, const char *text, const char *kept)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        size_t wide = wide_control(at);
+        bool control = wide || *at < 0x20 || *at == 0x7f;
+
+        fputc(control && !strchr(kept, *at) ? '?' : *at, to);
+        at += wide ? wide - 1 : 0;
+    }
 }
 
 void print_safely(FILE *to, const char *word)
 {
-    for (const unsigned char *at = (const unsigned char *)word; *at; at++) {
-        bool wide = is_wide_control(at);
+    print_but(to, word, "");
+}
 
-        fputc(wide || iscntrl(*at) ? '?' : *at, to);
-        at += wide;
-    }
+/* Whole, whatever other threads say. */
+static void vprint_line(FILE *to, const char *fmt, va_list args)
+{
+    char *text;
+
+    if (vasprintf(&text, fmt, args) < 0)
+        return;
+    flockfile(to);
+    print_but(to, text, "\n\t");
+    funlockfile(to);
+    free(text);
+}
+
+void print_line(FILE *to, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vprint_line(to, fmt, args);
+    va_end(args);
 }
 
 size_t text_columns(const char *word)
@@ -367,9 +400,11 @@ double console_seconds(const struct console *c)
 void console_heading(struct console *c, const char *text)
 {
     progress_erase(c);
-    if (c->reports)
-        fprintf(c->reports, "%s%s%s\n", style_on(c->reports, STYLE_BOLD), text,
-                style_on(c->reports, STYLE_PLAIN));
+    if (c->reports) {
+        fputs(style_on(c->reports, STYLE_BOLD), c->reports);
+        print_line(c->reports, "%s", text);
+        fprintf(c->reports, "%s\n", style_on(c->reports, STYLE_PLAIN));
+    }
 }
 
 void console_row(struct console *c, const char *label, const char *value, const char *note, ...)
@@ -379,11 +414,11 @@ void console_row(struct console *c, const char *label, const char *value, const 
     progress_erase(c);
     if (!c->reports)
         return;
-    fprintf(c->reports, "%-10s  %15s", label, value);
+    print_line(c->reports, "%-10s  %15s", label, value);
     if (note) {
         fprintf(c->reports, "  %s", style_on(c->reports, STYLE_DIM));
         va_start(args, note);
-        vfprintf(c->reports, note, args);
+        vprint_line(c->reports, note, args);
         va_end(args);
         fputs(style_on(c->reports, STYLE_PLAIN), c->reports);
     }
@@ -400,7 +435,7 @@ void console_log(struct console *c, enum style style, const char *fmt, ...)
     fflush(stdout);
     fputs(style_on(stderr, style), stderr);
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vprint_line(stderr, fmt, args);
     va_end(args);
     fprintf(stderr, "%s\n", style_on(stderr, STYLE_PLAIN));
 }
@@ -415,7 +450,7 @@ void console_warn(struct console *c, const char *fmt, ...)
     fflush(stdout);
     fprintf(stderr, "%swarning:%s ", style_on(stderr, STYLE_YELLOW), style_on(stderr, STYLE_PLAIN));
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vprint_line(stderr, fmt, args);
     va_end(args);
     fputc('\n', stderr);
 }
@@ -426,7 +461,7 @@ void console_complain(const char *who, const char *fmt, va_list args)
         return;
     fflush(stdout);
     fprintf(stderr, "%s%s:%s ", style_on(stderr, STYLE_RED), who, style_on(stderr, STYLE_PLAIN));
-    vfprintf(stderr, fmt, args);
+    vprint_line(stderr, fmt, args);
     fputc('\n', stderr);
 }
 

@@ -35,6 +35,8 @@ size_t screen_columns(void);
 
 /* Control characters, of one byte or of two, become question marks. */
 void print_safely(FILE *to, const char *word);
+/* fprintf of a line with such words; newlines and tabs stay. */
+void print_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The columns that it then takes; a character counts one. */
 size_t text_columns(const char *word);
 

@@ -198,7 +198,7 @@ shoal_status info_logreg(struct console *c, const char *path, uint64_t top)
     if (st == SHOAL_OK) {
         struct shoal_clicks_opts read = shoal_logreg_reading(model);
 
-        printf("%s: a click model, logistic regression\n", path);
+        print_line(stdout, "%s: a click model, logistic regression\n", path);
         console_row(c, "weights", number_count(shoal_logreg_weights(model)).text,
                     "not 0, of 2^%u slots", shoal_logreg_bits(model));
         console_row(c, "bias", number_four(shoal_logreg_bias(model)).text, NULL);

@@ -239,14 +239,14 @@ static void report_confusion(FILE *to, const struct scored *s)
     fprintf(to, "\n%s%-10s", style_on(to, STYLE_DIM), "class");
     for (size_t j = 0; j < s->classes; j++) {
         shoal_net_class(s->net, j, name, sizeof name);
-        fprintf(to, "  %8.8s", name);
+        print_line(to, "  %8.8s", name);
     }
     fprintf(to, "  %8s%s\n", "found", style_on(to, STYLE_PLAIN));
     for (size_t i = 0; i < s->classes; i++) {
         uint64_t all = 0, right = s->confusion[i * s->classes + i];
 
         shoal_net_class(s->net, i, name, sizeof name);
-        fprintf(to, "%-10.10s", name);
+        print_line(to, "%-10.10s", name);
         for (size_t j = 0; j < s->classes; j++) {
             all += s->confusion[i * s->classes + j];
             fprintf(to, "  %8s", number_count(s->confusion[i * s->classes + j]).text);
@@ -369,7 +369,7 @@ shoal_status info_net(struct console *c, const char *path)
 
     if (st != SHOAL_OK)
         return st;
-    printf("%s: a net\n%s\n", path, shoal_net_spec(net));
+    print_line(stdout, "%s: a net\n%s\n", path, shoal_net_spec(net));
     console_row(c, "parameters", number_count(shoal_net_parameters(net)).text, NULL);
     for (size_t i = 0; shoal_net_tensor(net, i, &name, dims); i++) {
         char shape[64];
@@ -399,7 +399,7 @@ shoal_status info_net_checkpoint(struct console *c, const char *path)
     shoal_status st = shoal_net_resume_read(&r, path);
 
     if (st == SHOAL_OK) {
-        printf("%s: a checkpoint of a net\n%s\n", r.path, r.spec);
+        print_line(stdout, "%s: a checkpoint of a net\n%s\n", r.path, r.spec);
         console_row(c, "progress", number_percent(r.progress, 1).text, "%u of %u epochs done",
                     r.epoch, r.epochs);
         console_row(c, "samples", number_count(r.samples).text, "trained");

@@ -64,9 +64,9 @@ static void view_nodes(struct net_job *job, const struct shoal_net_stats *s)
     for (unsigned i = 0; i < s->nnodes; i++) {
         const struct shoal_net_node *n = &s->nodes[i];
 
-        fprintf(to, "%-6u  %-16s  %9s  %12.4f  %9.4f  %9.4f  %12.4f\n", n->rank,
-                n->host[0] ? n->host : "this one", number_count(n->steps).text,
-                n->compute + n->wait + n->communicate, n->compute, n->wait, n->communicate);
+        print_line(to, "%-6u  %-16s  %9s  %12.4f  %9.4f  %9.4f  %12.4f\n", n->rank,
+                   n->host[0] ? n->host : "this one", number_count(n->steps).text,
+                   n->compute + n->wait + n->communicate, n->compute, n->wait, n->communicate);
     }
 }
 

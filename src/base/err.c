@@ -29,6 +29,46 @@ const char *shoal_version(void)
     return SHOAL_VERSION;
 }
 
+/* Neither a control (U+0000 to 1F, 7F to 9F) nor one that turns the direction of
+ * what follows (U+202A to 2E, U+2066 to 69). */
+static bool shows(uint32_t c)
+{
+    return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !(c >= 0x202a && c <= 0x202e) &&
+           !(c >= 0x2066 && c <= 0x2069);
+}
+
+/* The bytes of the character at `at`, 1 where it is no UTF-8. */
+static size_t character(const unsigned char *at, bool *good)
+{
+    size_t more = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 1 : at[0] < 0xf0 ? 2 : 3;
+    uint32_t c = more == 0 ? at[0] : at[0] & (0x3fu >> more);
+
+    *good = at[0] < 0x80 || (at[0] >= 0xc2 && at[0] < 0xf5);
+    for (size_t i = 1; i <= more && *good; i++) {
+        *good = (at[i] & 0xc0) == 0x80; /* which the NUL at the end is not */
+        c = c << 6 | (at[i] & 0x3f);
+    }
+    if (!*good)
+        return 1;
+    *good = shows(c);
+    return more + 1;
+}
+
+/* Names and words in a sentence are a stranger's: what a terminal would obey, and
+ * what is no UTF-8, becomes question marks. */
+static void disarm(char *out, const char *text)
+{
+    while (*text) {
+        bool good;
+        size_t n = character((const unsigned char *)text, &good);
+
+        memcpy(out, good ? text : "?", good ? n : 1);
+        out += good ? n : 1;
+        text += n;
+    }
+    *out = '\0';
+}
+
 /* Callers may pass shoal_error() itself as an argument, so the sentence is
  * composed aside first. */
 static void remember(const char *fmt, va_list args, const char *tail)
@@ -40,7 +80,7 @@ static void remember(const char *fmt, va_list args, const char *tail)
     text[len] = '\0';
     if (tail)
         snprintf(text + len, sizeof text - len, ": %s", tail);
-    memcpy(sentence, text, sizeof text);
+    disarm(sentence, text);
 }
 
 shoal_status shoal_fail(shoal_status code, const char *fmt, ...)

@@ -23,6 +23,7 @@ struct output {
     char *temp;   /* where it grows; NULL: written straight, or renamed already */
     int fd;
     bool standard; /* fd is standard output: not ours to close */
+    bool screen;   /* and that is a terminal, which obeys what it should show */
     bool broken;   /* a write failed: may only be abandoned */
     uint64_t size; /* bytes given to us, the last `fill` of them in buf */
     size_t fill;
@@ -133,6 +134,7 @@ static shoal_status output_init(struct output *o, const char *path)
     if (!*path)
         return shoal_fail(SHOAL_EINVAL, "output: \"\" is no path");
     there = !o->standard && stat(path, &info) == 0;
+    o->screen = o->standard && isatty(STDOUT_FILENO) == 1;
     if (o->standard || (there && !S_ISREG(info.st_mode)))
         return straight_open(o, path);
     st = target_resolve(o, path);
@@ -180,10 +182,25 @@ static shoal_status put_all(struct output *o, const char *data, size_t len, uint
     return SHOAL_OK;
 }
 
+/* Control characters of anybody's text, of one byte or of two. */
+static void disarm(char *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)at[i], next = i + 1 < len ? (unsigned char)at[i + 1] : 0;
+
+        if (c == 0xc2 && next >= 0x80 && next < 0xa0)
+            at[i] = at[i + 1] = '?';
+        else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
+            at[i] = '?';
+    }
+}
+
 static shoal_status output_flush(struct output *o)
 {
     size_t fill = o->fill;
 
+    if (o->screen)
+        disarm(o->buf, fill);
     if (o->broken)
         return shoal_fail(SHOAL_EIO, "%s: cannot be written after a write that failed", o->name);
     o->fill = 0;
@@ -194,6 +211,10 @@ shoal_status output_write(struct output *o, const void *data, size_t len)
 {
     shoal_status st = SHOAL_OK;
 
+    for (; o->screen && len > BUFFER_CAP && st == SHOAL_OK; len -= BUFFER_CAP) {
+        st = output_write(o, data, BUFFER_CAP);
+        data = (const char *)data + BUFFER_CAP;
+    }
     if (len > BUFFER_CAP - o->fill)
         st = output_flush(o);
     if (st != SHOAL_OK || len == 0)

@@ -56,6 +56,17 @@ static void a_failure_of_the_system_ends_in_errnos_words(void **state)
     assert_string_equal(shoal_error(), "x: Permission denied");
 }
 
+static void a_sentence_has_nothing_that_a_terminal_obeys(void **state)
+{
+    (void)state;
+    shoal_fail(SHOAL_EINVAL, "a\033[2Jb\nc\x7f\xc2\x9b d\xe2\x80\xae\xe2\x81\xa6 e");
+    assert_string_equal(shoal_error(), "a?[2Jb?c?? d?? e");
+    shoal_fail(SHOAL_EINVAL, "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\x9f \xc2\xa0");
+    assert_string_equal(shoal_error(), "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x90\x9f \xc2\xa0");
+    shoal_fail(SHOAL_EINVAL, "\xff\x80 \xc3 \xe2\x82 \xc0\x80 \xf0\x9f");
+    assert_string_equal(shoal_error(), "?? ? ?? ?? ??");
+}
+
 static void an_endless_sentence_is_cut(void **state)
 {
     char *words = malloc(5000);
@@ -505,6 +516,7 @@ int main(void)
         cmocka_unit_test(a_failure_keeps_its_code_and_sentence),
         cmocka_unit_test(a_failure_may_quote_the_one_before),
         cmocka_unit_test(a_failure_of_the_system_ends_in_errnos_words),
+        cmocka_unit_test(a_sentence_has_nothing_that_a_terminal_obeys),
         cmocka_unit_test(an_endless_sentence_is_cut),
         cmocka_unit_test(every_status_has_a_name),
         cmocka_unit_test(an_array_is_zeroed_and_never_null_for_nothing),
