@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <jpeglib.h>
 
@@ -165,8 +166,59 @@ static shoal_status jpeg_decode(struct picture *out, const char *name, const voi
 
 /* ---- PNG ---- */
 
-/* libpng's own simple reader does the jumps; what is transparent becomes white. */
-static shoal_status png_decode(struct picture *out, const char *name, const void *data, size_t len,
+/* Chunks that say nothing of the pixels. libpng unpacks and keeps a thousand of
+ * them, 8 MB each, and its simple reader takes no other limits: a picture of some
+ * kilobytes could ask for gigabytes. */
+static bool png_spare(const unsigned char *chunk)
+{
+    static const char *const spare[] = {"tEXt", "zTXt", "iTXt", "sPLT", "eXIf", "pCAL", "sCAL"};
+
+    for (size_t i = 0; i < sizeof spare / sizeof *spare; i++)
+        if (memcmp(chunk + 4, spare[i], 4) == 0)
+            return true;
+    return false;
+}
+
+/* The bytes of a chunk with its length, name and sum, or what is left of a file
+ * that is damaged, which libpng will find. */
+static size_t png_chunk(const unsigned char *at, size_t left)
+{
+    size_t size = left < 12 ? 0 : 12 + ((size_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3]);
+
+    return size < 12 || size > left ? left : size;
+}
+
+/* Without them; *len shrinks. NULL after shoal_fail. */
+static unsigned char *png_bare(const unsigned char *data, size_t *len)
+{
+    unsigned char *out = mem_array(*len, 1);
+    size_t to = 8, size;
+
+    if (!out)
+        return NULL;
+    memcpy(out, data, 8);
+    for (size_t at = 8; at < *len; at += size) {
+        size = png_chunk(data + at, *len - at);
+        if (size >= 12 && png_spare(data + at))
+            continue;
+        memcpy(out + to, data + at, size);
+        to += size;
+    }
+    *len = to;
+    return out;
+}
+
+static bool png_has_spare(const unsigned char *data, size_t len)
+{
+    for (size_t at = 8; len - at >= 12; at += png_chunk(data + at, len - at))
+        if (png_spare(data + at))
+            return true;
+    return false;
+}
+
+/* libpng's own simple reader does the jumps; what is transparent becomes white.
+ * No channels: the size alone. */
+static shoal_status png_unpack(struct picture *out, const char *name, const void *data, size_t len,
                                unsigned channels)
 {
     const png_color white = {255, 255, 255};
@@ -188,6 +240,20 @@ static shoal_status png_decode(struct picture *out, const char *name, const void
     if (st == SHOAL_OK && PNG_IMAGE_FAILED(image))
         st = shoal_fail(SHOAL_EFORMAT, "%s: found %s, want a PNG picture", name, image.message);
     png_image_free(&image);
+    return st;
+}
+
+static shoal_status png_decode(struct picture *out, const char *name, const void *data, size_t len,
+                               unsigned channels)
+{
+    unsigned char *bare;
+    shoal_status st;
+
+    if (!png_has_spare(data, len))
+        return png_unpack(out, name, data, len, channels);
+    bare = png_bare(data, &len);
+    st = bare ? png_unpack(out, name, bare, len, channels) : SHOAL_ENOMEM;
+    free(bare);
     return st;
 }
 

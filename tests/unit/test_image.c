@@ -9,8 +9,11 @@
 #include "eval/eval.h"
 #include "folder.h"
 
+#include <sys/wait.h>
+
 #include <jpeglib.h>
 #include <png.h>
+#include <zlib.h>
 
 /* ---- pictures ---- */
 
@@ -203,6 +206,85 @@ static void a_net_of_pictures_with_other_channels_is_refused_where_it_is_opened(
     free(data);
 }
 
+/* ---- chunks beside the pixels ---- */
+
+static void put_number(unsigned char *at, size_t x)
+{
+    for (size_t i = 0; i < 4; i++)
+        at[i] = (unsigned char)(x >> (24 - 8 * i));
+}
+
+/* A text chunk of many megabytes, in few bytes; for free(). */
+static unsigned char *text_chunk(size_t *len)
+{
+    enum { TEXT = 7 << 20 };
+    uLongf packed = compressBound(TEXT);
+    unsigned char *text = malloc(TEXT), *chunk = malloc(packed + 17);
+
+    memset(text, 'a', TEXT);
+    assert_int_equal(compress2(chunk + 13, &packed, text, TEXT, 9), Z_OK);
+    put_number(chunk, packed + 5);
+    memcpy(chunk + 4, "zTXtkey\0\0", 9);
+    put_number(chunk + 13 + packed, crc32(0, chunk + 4, (uInt)(packed + 9)));
+    *len = packed + 17;
+    free(text);
+    return chunk;
+}
+
+/* In a process of its own, whose peak is no other test's. */
+static void decode_within(const unsigned char *data, size_t len, uint64_t bytes)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        uint64_t before = mem_peak();
+        struct picture p;
+        bool good =
+            picture_decode(&p, "x.png", data, len, 3) == SHOAL_OK && p.width == 31 && p.at[0] == 77;
+
+        _exit(good && mem_peak() - before < bytes ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static void texts_in_a_png_are_not_unpacked(void **state)
+{
+    enum { HEAD = 33, TEXTS = 100 };
+    size_t len, each;
+    char *png = png_of(&len, 31, 17);
+    unsigned char *text = text_chunk(&each), *all = malloc(len + TEXTS * each), *to = all;
+
+    (void)state;
+    memcpy(to, png, HEAD);
+    to += HEAD;
+    for (size_t i = 0; i < TEXTS; i++, to += each)
+        memcpy(to, text, each);
+    memcpy(to, png + HEAD, len - HEAD);
+    decode_within(all, len + TEXTS * each, (uint64_t)64 << 20);
+    free(all);
+    free(text);
+    free(png);
+}
+
+static void a_png_that_is_cut_off_is_refused_at_every_byte(void **state)
+{
+    size_t len;
+    char *png = png_of(&len, 31, 17), *part;
+    struct picture p;
+
+    (void)state;
+    for (size_t n = 0; n < len - 12; n++) { /* libpng needs no end chunk */
+        part = malloc(n + !n);
+        memcpy(part, png, n);
+        assert_int_equal(picture_decode(&p, "x.png", part, n, 3), SHOAL_EFORMAT);
+        assert_null(p.at);
+        free(part);
+    }
+    free(png);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +294,8 @@ int main(void)
         HERE(the_head_of_a_picture_too_large_is_refused),
         HERE(a_jpeg_has_at_most_64_passes),
         HERE(a_huge_jpeg_has_fewer_passes),
+        HERE(texts_in_a_png_are_not_unpacked),
+        HERE(a_png_that_is_cut_off_is_refused_at_every_byte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
