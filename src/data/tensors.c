@@ -13,6 +13,7 @@
 
 #define DEPTH_MAX 64
 #define TENSORS_MAX ((size_t)1 << 16)
+#define HEADER_MAX ((size_t)100000000) /* of the format */
 
 /* ---- a little JSON ---- */
 
@@ -254,6 +255,8 @@ static shoal_status read_member(struct tensors *t, struct json *j)
     if (!json_key(j, one.name, sizeof one.name) || !json_take(j, ':'))
         return SHOAL_OK; /* the caller looks at j->bad */
     if (strcmp(one.name, "__metadata__") == 0) {
+        if (t->meta)
+            return shoal_fail(SHOAL_EFORMAT, "%s: has two __metadata__, want one", t->path);
         json_peek(j);
         t->meta = j->at;
         json_skip(j);
@@ -290,6 +293,108 @@ static shoal_status read_header(struct tensors *t, const char *at, size_t len)
     return SHOAL_OK;
 }
 
+/* ---- what the format promises ---- */
+
+/* Bytes of a number; 0: a type that is not known here, or of less than a byte. */
+static size_t number_size(const char *dtype)
+{
+    static const struct {
+        const char *name;
+        size_t size;
+    } types[] = {{"F32", 4},  {"F16", 2},     {"BF16", 2},    {"F64", 8}, {"I64", 8}, {"U64", 8},
+                 {"I32", 4},  {"U32", 4},     {"I16", 2},     {"U16", 2}, {"I8", 1},  {"U8", 1},
+                 {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"C64", 8}};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(dtype, types[i].name) == 0)
+            return types[i].size;
+    return 0;
+}
+
+static shoal_status check_size(const struct tensors *all, const struct file_tensor *t)
+{
+    size_t bytes = number_size(t->dtype), known = bytes;
+
+    if (t->ndims > FILE_TENSOR_DIMS)
+        return shoal_fail(SHOAL_EFORMAT, "%s: %s has %zu dimensions, want at most %d", all->path,
+                          t->name, t->ndims, FILE_TENSOR_DIMS);
+    for (size_t i = 0; i < t->ndims; i++)
+        if (__builtin_mul_overflow(bytes, t->dims[i], &bytes))
+            return shoal_fail(SHOAL_EFORMAT, "%s: the shape of %s is beyond any memory", all->path,
+                              t->name);
+    if (t->begin > t->end || t->end > all->size || (known && t->end - t->begin != bytes))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: %s, %zu bytes by its shape, lies at bytes %zu to %zu of %zu, which "
+                          "do not fit",
+                          all->path, t->name, bytes, t->begin, t->end, all->size);
+    return SHOAL_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct file_tensor *const *x = a, *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct file_tensor *x = *(const struct file_tensor *const *)a;
+    const struct file_tensor *y = *(const struct file_tensor *const *)b;
+
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->end > y->end) - (x->end < y->end);
+}
+
+/* A name that was too long to keep is nobody's. */
+static shoal_status check_names(const struct tensors *t, const struct file_tensor **list)
+{
+    qsort(list, t->n, sizeof *list, by_name);
+    for (size_t i = 1; i < t->n; i++)
+        if (list[i]->name[0] && strcmp(list[i]->name, list[i - 1]->name) == 0)
+            return shoal_fail(SHOAL_EFORMAT, "%s: has two tensors named %s, want one", t->path,
+                              list[i]->name);
+    return SHOAL_OK;
+}
+
+/* One behind the other, from the first byte to the last. */
+static shoal_status check_places(const struct tensors *t, const struct file_tensor **list)
+{
+    size_t at = 0;
+
+    qsort(list, t->n, sizeof *list, by_place);
+    for (size_t i = 0; i < t->n; at = list[i++]->end)
+        if (list[i]->begin != at)
+            return shoal_fail(SHOAL_EFORMAT,
+                              "%s: %s begins at byte %zu of the data, want it at %zu: no %s",
+                              t->path, list[i]->name, list[i]->begin, at,
+                              list[i]->begin < at ? "overlaps" : "gaps");
+    if (at != t->size)
+        return shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes of data, want the %zu of its tensors",
+                          t->path, t->size, at);
+    return SHOAL_OK;
+}
+
+static shoal_status check_all(const struct tensors *t)
+{
+    const struct file_tensor **list = mem_array(t->n + 1, sizeof *list);
+    shoal_status st = list ? SHOAL_OK : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < t->n && st == SHOAL_OK; i++) {
+        list[i] = &t->at[i];
+        st = check_size(t, list[i]);
+    }
+    if (st == SHOAL_OK)
+        st = check_names(t, list);
+    if (st == SHOAL_OK)
+        st = check_places(t, list);
+    free(list);
+    return st;
+}
+
+/* ---- a file ---- */
+
 static size_t header_len(const char *at)
 {
     uint64_t len;
@@ -312,9 +417,14 @@ shoal_status tensors_read(struct tensors *t, const char *path, const char *at, s
     if (len < 8 || header > len - 8)
         return shoal_fail(SHOAL_EFORMAT, "%s: its header of %zu bytes is cut off after %zu", path,
                           header, len < 8 ? 0 : len - 8);
-    st = read_header(t, at, header);
+    if (header > HEADER_MAX)
+        return shoal_fail(SHOAL_ELIMIT, "%s: a header of %zu bytes, want at most %zu", path, header,
+                          HEADER_MAX);
     t->data = at + 8 + header;
     t->size = len - 8 - header;
+    st = read_header(t, at, header);
+    if (st == SHOAL_OK)
+        st = check_all(t);
     if (st != SHOAL_OK)
         tensors_fini(t);
     return st;

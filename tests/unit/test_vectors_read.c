@@ -241,12 +241,13 @@ static void put_safetensors(const char *json, const char *data, size_t len)
     bytes_fini(&b);
 }
 
-static void assert_tensor(const char *json, const char *word)
+/* With so many bytes of data: 1, 2, 1, 2. */
+static void assert_tensor(const char *json, size_t bytes, const char *word)
 {
     float row[2];
     shoal_vectors *v;
 
-    put_safetensors(json, ONE TWO, 8);
+    put_safetensors(json, ONE TWO ONE TWO, bytes);
     v = reopen("v.safetensors");
     ok(shoal_vectors_row(v, 0, row));
     assert_true(row[0] == 1 && row[1] == 2);
@@ -255,22 +256,80 @@ static void assert_tensor(const char *json, const char *word)
 }
 
 #define TENSOR "{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}"
+#define BEHIND "{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[8,16]}"
 #define WORDS "\"__metadata__\":{\"format\":\"pt\",\"words\":\"w\"}"
 
 static void safetensors_of_other_programs_are_read(void **state)
 {
     (void)state;
-    assert_tensor("{" WORDS ",\"vectors\":" TENSOR "}", "w");
-    assert_tensor("{\"embedding.weight\":" TENSOR "," WORDS "}  \n", "w");
-    assert_tensor("{ \"other\" : " TENSOR " , \"vectors\" : " TENSOR " , " WORDS " } ", "w");
+    assert_tensor("{" WORDS ",\"vectors\":" TENSOR "}", 8, "w");
+    assert_tensor("{\"embedding.weight\":" TENSOR "," WORDS "}  \n", 8, "w");
+    assert_tensor("{ \"other\" : " BEHIND " , \"vectors\" : " TENSOR " , " WORDS " } ", 16, "w");
+    assert_tensor("{\"other\":" TENSOR ",\"vectors\":" BEHIND "," WORDS "}", 16, "w");
     assert_tensor("{\"bias\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,8],\"x\":[{\"y\":"
-                  "[1,-2.5e3,null,\"]\"]}]},\"w\":" TENSOR "," WORDS "}",
-                  "w");
+                  "[1,-2.5e3,null,\"]\"]}]},\"w\":" BEHIND "," WORDS "}",
+                  16, "w");
     assert_tensor(
         "{\"__metadata__\":{\"words\":\"\\u00e9\\ud83d\\ude00\\\"\\\\\\/\\t\"},\"v\":" TENSOR "}",
-        "é😀\"\\/\t");
+        8, "é😀\"\\/\t");
     put_text("v.safetensors.vocab", "beside\n");
-    assert_tensor("{\"v\":" TENSOR "}", "beside");
+    assert_tensor("{\"v\":" TENSOR "}", 8, "beside");
+}
+
+static void safetensors_that_break_a_promise_of_the_format_are_refused(void **state)
+{
+#define AT(from, to) "{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[" #from "," #to "]}"
+    static const struct {
+        const char *json, *sentence;
+    } cases[] = {
+        {"{\"v\":" TENSOR ",\"u\":" BEHIND "," WORDS "}", "2 tensors of two dimensions"},
+        {"{\"v\":" TENSOR ",\"v\":" BEHIND "," WORDS "}", "two tensors named v"},
+        {"{\"v\":" TENSOR ",\"\\u0076\":" BEHIND "," WORDS "}", "two tensors named v"},
+        {"{" WORDS ",\"v\":" TENSOR ",\"u\":" BEHIND "," WORDS "}", "two __metadata__"},
+        {"{\"v\":" TENSOR ",\"u\":" TENSOR "," WORDS "}", "no overlaps"},
+        {"{\"v\":" BEHIND ",\"u\":" AT(0, 4) ",\"w\":" AT(0, 4) "}", "no overlaps"},
+        {"{\"v\":" BEHIND ",\"u\":" AT(6, 10) "}", "no gaps"},
+        {"{\"v\":" TENSOR ",\"u\":" AT(12, 16) "," WORDS "}", "no gaps"},
+        {"{\"v\":" BEHIND "," WORDS "}", "no gaps"},
+        {"{\"v\":" TENSOR ",\"u\":" AT(8, 12) "," WORDS "}", "want the 12 of its tensors"},
+        {"{\"v\":" TENSOR "," WORDS "}", "16 bytes of data, want the 8"},
+        {"{\"v\":" TENSOR ",\"u\":" AT(8, 16) "}", "do not fit"},
+        {"{\"v\":" TENSOR ",\"u\":" AT(16, 20) "}", "do not fit"},
+        {"{\"v\":" TENSOR ",\"u\":" AT(8, 18446744073709551615) "}", "do not fit"},
+        {"{\"v\":" TENSOR ",\"u\":{\"dtype\":\"F64\",\"shape\":[2],\"data_offsets\":[8,16]}}",
+         "do not fit"},
+        {"{\"v\":" TENSOR ",\"u\":{\"dtype\":\"I8\",\"shape\":[4294967296,4294967296,2],"
+         "\"data_offsets\":[8,16]}}",
+         "beyond any memory"},
+        {"{\"v\":" TENSOR ",\"u\":{\"dtype\":\"I8\",\"shape\":[1,1,1,1,1,1,1,1,8],"
+         "\"data_offsets\":[8,16]}}",
+         "9 dimensions"},
+        {"{\"v\":" TENSOR ",\"u\":{\"dtype\":\"F32\",\"shape\":[2]}}", "do not fit"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        put_safetensors(cases[i].json, ONE TWO ONE TWO, 16);
+        assert_refused("v.safetensors", cases[i].sentence);
+    }
+}
+
+static void a_header_of_safetensors_has_100_mb_at_most(void **state)
+{
+    enum { LEN = 100000001 };
+    char *json = malloc(LEN + 1);
+
+    (void)state;
+    memset(json, ' ', LEN);
+    json[LEN] = '\0';
+    memcpy(json, "{" WORDS ",\"v\":" TENSOR, strlen("{" WORDS ",\"v\":" TENSOR));
+    json[LEN - 1] = '}';
+    put_safetensors(json, ONE TWO, 8);
+    assert_refused("v.safetensors", "a header of 100000001 bytes, want at most 100000000");
+    json[LEN - 2] = '}';
+    json[LEN - 1] = '\0';
+    assert_tensor(json, 8, "w");
+    free(json);
 }
 
 static void malformed_safetensors_are_refused(void **state)
@@ -279,16 +338,19 @@ static void malformed_safetensors_are_refused(void **state)
         const char *json, *sentence;
     } cases[] = {
         {"{", "no JSON"},
-        {"{}", "0 tensors of two dimensions"},
+        {"{}", "8 bytes of data, want the 0 of its tensors"},
         {"{}x", "no JSON"},
         {"{\"v\":" TENSOR "," WORDS, "no JSON"},
         {"{\"v\":" TENSOR " " WORDS "}", "no JSON"},
-        {"{\"v\":" TENSOR ",\"u\":" TENSOR "," WORDS "}", "2 tensors of two dimensions"},
+        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}," WORDS "}",
+         "0 tensors of two dimensions"},
         {"{\"v\":{\"dtype\":\"F64\",\"shape\":[1,1],\"data_offsets\":[0,8]}}", "\"F64\""},
         {"{\"v\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,7]}}", "do not fit"},
         {"{\"v\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[8,0]}}", "do not fit"},
         {"{\"v\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[4,12]}}", "do not fit"},
-        {"{\"v\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]}}", "holds 0 words"},
+        {"{\"vectors\":{\"dtype\":\"F32\",\"shape\":[0,2],\"data_offsets\":[0,0]},\"u\":" TENSOR
+         "}",
+         "holds 0 words"},
         {"{\"v\":{\"dtype\":\"F32\",\"shape\":[4000000000,1000000],\"data_offsets\":[0,8]}}",
          "do not fit"},
         {"{\"v\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999,1],\"data_offsets\":[0,8]}}",
@@ -324,6 +386,8 @@ int main(void)
         HERE(words_beside_must_be_as_many_as_rows),
         HERE(safetensors_of_other_programs_are_read),
         HERE(malformed_safetensors_are_refused),
+        HERE(safetensors_that_break_a_promise_of_the_format_are_refused),
+        HERE(a_header_of_safetensors_has_100_mb_at_most),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
