@@ -64,7 +64,8 @@ uint64_t stream_consumed(const struct stream *s);
 size_t stream_left(const struct stream *s);
 void stream_close(struct stream *s);
 
-/* Reads a whole file of at most max bytes, NUL-terminated; free(*out). */
+/* Reads a whole file of at most max bytes, NUL-terminated; free(*out). What it is
+ * when it was compressed must fit into memory, and 1,000 times its size and 64 MiB. */
 shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max);
 
 /* ---- whole.c: a file as it is, in memory of our own ------------------------------- */

@@ -23,6 +23,10 @@
 /* 128 MiB, what zstd itself accepts unless told otherwise: a frame may not
  * make us take more. */
 #define WINDOW_LOG_MAX 27
+/* What a compressed file that is read whole may become: so many times its size,
+ * and some bytes more, for small ones. */
+#define EXPAND_MOST 1000
+#define EXPAND_FREE ((size_t)64 << 20)
 
 struct stream {
     char *name; /* for sentences */
@@ -410,6 +414,20 @@ void stream_close(struct stream *s)
 
 /* ---- A whole file at once ------------------------------------------------------------ */
 
+/* What is held whole may not be a bomb: tables of numbers compress to a third, and
+ * what becomes more than EXPAND_MOST times as much is none. */
+static shoal_status slurp_check(const struct stream *s, size_t len, size_t max)
+{
+    if (len > max)
+        return shoal_fail(SHOAL_ELIMIT, "%s: over %zu bytes, want at most that", s->name, max);
+    if (!stream_plain(s) && len > EXPAND_FREE && (len - EXPAND_FREE) / EXPAND_MOST > s->taken)
+        return shoal_fail(
+            SHOAL_ELIMIT,
+            "%s: %llu compressed bytes became over %zu, want at most %d times as many", s->name,
+            (unsigned long long)s->taken, len, EXPAND_MOST);
+    return SHOAL_OK;
+}
+
 /* Reads on to the end, one byte beyond max at most. */
 static shoal_status slurp_into(struct bytes *b, struct stream *s, size_t max)
 {
@@ -420,6 +438,9 @@ static shoal_status slurp_into(struct bytes *b, struct stream *s, size_t max)
         want = b->len < IN_CAP ? IN_CAP : b->len;
         if (want > max - b->len)
             want = max - b->len + 1;
+        if (!stream_plain(s) && want > EXPAND_FREE && want > mem_available())
+            return shoal_fail(SHOAL_ENOMEM, "%s: over %zu bytes, more than there is memory for",
+                              s->name, b->len);
         st = bytes_reserve(b, want + 1);
         if (st != SHOAL_OK)
             return st;
@@ -427,8 +448,9 @@ static shoal_status slurp_into(struct bytes *b, struct stream *s, size_t max)
         if (st != SHOAL_OK)
             return st;
         b->len += got;
-        if (b->len > max)
-            return shoal_fail(SHOAL_ELIMIT, "%s: over %zu bytes, want at most that", s->name, max);
+        st = slurp_check(s, b->len, max);
+        if (st != SHOAL_OK)
+            return st;
     } while (got == want);
     b->at[b->len] = '\0';
     return SHOAL_OK;

@@ -490,6 +490,39 @@ static void slurp_gives_the_whole_text_or_says_its_limit(void **state)
     free(text);
 }
 
+/* So many zeros as zstd, a frame for each MiB. */
+static void put_bomb(const char *path, size_t mib)
+{
+    char *zeros = calloc(1, 1 << 20);
+    struct bytes one = zst_of(zeros, 1 << 20), all = {0};
+
+    for (size_t i = 0; i < mib; i++)
+        bytes_add(&all, one.at, one.len);
+    put_file(path, all.at, all.len);
+    bytes_fini(&one);
+    bytes_fini(&all);
+    free(zeros);
+}
+
+static void what_is_read_whole_may_not_be_a_bomb(void **state)
+{
+    uint64_t before = mem_peak();
+    char *all;
+    size_t len;
+
+    (void)state;
+    put_bomb("large", 60);
+    assert_int_equal(stream_slurp(&all, &len, "large", SIZE_MAX), SHOAL_OK);
+    assert_int_equal(len, 60 << 20);
+    free(all);
+    put_bomb("bomb", 2048);
+    assert_int_equal(stream_slurp(&all, &len, "bomb", SIZE_MAX), SHOAL_ELIMIT);
+    assert_error_has("bomb: ");
+    assert_error_has("want at most 1000 times as many");
+    assert_null(all);
+    assert_true(mem_peak() - before < (uint64_t)1 << 30);
+}
+
 /* ---- output.c ------------------------------------------------------------------------------ */
 
 static void an_output_appears_only_when_committed(void **state)
@@ -767,6 +800,7 @@ int main(void)
         HERE(consumed_counts_the_files_bytes),
         HERE(a_pipe_that_trickles_is_read_whole),
         HERE(slurp_gives_the_whole_text_or_says_its_limit),
+        HERE(what_is_read_whole_may_not_be_a_bomb),
         HERE(an_output_appears_only_when_committed),
         HERE(an_abandoned_output_leaves_nothing),
         HERE(a_reader_of_the_old_file_keeps_it),

@@ -98,6 +98,13 @@ static void compressed_text_is_read(void **state)
     shoal_vectors_close(v);
 }
 
+static void vectors_that_are_a_bomb_are_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(system("{ echo '9 9'; head -c 1G /dev/zero; } | zstd -q >v.vec.zst"), 0);
+    assert_refused("v.vec.zst", "want at most 1000 times as many");
+}
+
 /* ---- reading binary ------------------------------------------------------------------- */
 
 #define ONE "\0\0\x80\x3f"
@@ -379,6 +386,7 @@ int main(void)
         HERE(malformed_text_is_told_by_its_line),
         HERE(a_long_first_line_does_not_take_memory_for_all),
         HERE(compressed_text_is_read),
+        HERE(vectors_that_are_a_bomb_are_refused),
         HERE(word2vec_is_read_with_newlines_and_without),
         HERE(malformed_word2vec_is_told_by_its_word),
         HERE(every_version_of_numpy_is_read),
