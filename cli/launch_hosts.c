@@ -55,7 +55,7 @@ static unsigned line_room(const char *line)
 /* False when it cannot be read. */
 static bool file_room(const char *path, unsigned *room)
 {
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(path, "re");
     char line[1024];
 
     *room = 0;
@@ -77,11 +77,21 @@ unsigned hosts_room(const char *hosts)
 
 /* ---- What is wrong with them -------------------------------------------------------------- */
 
+/* To a launcher and to ssh, a name that begins with a dash is an option. */
+static bool is_option(const char *name)
+{
+    const char *at = strpbrk(name, "@ \t,");
+
+    return *name == '-' || (at && *at == '@' && at[1] == '-');
+}
+
 /* "a" or "a:2", `len` bytes of it. */
 static bool is_host(const char *at, size_t len)
 {
     size_t name = 0, digits;
 
+    if (is_option(at))
+        return false;
     while (name < len && at[name] != ':' && !isspace((unsigned char)at[name]))
         name++;
     if (name == len || name == 0 || at[name] != ':')
@@ -115,11 +125,31 @@ static bool check_list(const struct launch_opts *opts, char why[OPT_TEXT])
     return true;
 }
 
+/* The number of the first line whose host is an option; 0: there is none. */
+static unsigned find_option(const char *path)
+{
+    FILE *f = fopen(path, "re");
+    char line[1024];
+    unsigned number = 0, found = 0;
+
+    while (f && !found && fgets(line, sizeof line, f)) {
+        number++;
+        if (is_option(line + strspn(line, " \t")))
+            found = number;
+    }
+    if (f)
+        fclose(f);
+    return found;
+}
+
 static bool check_file(const char *path, char why[OPT_TEXT])
 {
-    unsigned room;
+    unsigned room, bad = find_option(path);
 
-    if (!file_room(path, &room))
+    if (bad)
+        snprintf(why, OPT_TEXT, "--hosts: %s: the host of line %u begins with '-', want a name",
+                 path, bad);
+    else if (!file_room(path, &room))
         snprintf(why, OPT_TEXT, "--hosts: %s: %s", path, strerror(errno));
     else if (room == 0 || room > SLOTS_MOST)
         snprintf(why, OPT_TEXT, "--hosts: %s: found %s ranks to start, want 1 to %d", path,

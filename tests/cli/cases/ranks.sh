@@ -43,6 +43,8 @@ export SHOAL_MPIRUN=./show.openmpi
 
 printf '# two machines\n\na\nb slots=3\n' >hosts
 printf 'a:2\nb:1\n' >hosts.mpich
+printf 'a\n  -oProxyCommand=x slots=2\n' >dashed
+printf 'a\nb\nme@-x\n' >dashed.user
 : >none
 echo "the same words, less what is the launcher's:"
 try shoal train cbow world.shoal --ranks 1000 -o x.bin
@@ -75,7 +77,8 @@ try shoal train cbow world.shoal --silent-after 5% -o x.bin
 try shoal train cbow world.shoal --ranks 2 --min-count 3 -o x.bin
 try shoal train --ranks 2
 try shoal train cbow world.shoal --hosts a:2 --ranks 3 -o x.bin
-for hosts in '' a,,b 'a b' a:0 a:x :2 a, ./nowhere ./none; do
+for hosts in '' a,,b 'a b' a:0 a:x :2 a, ./nowhere ./none \
+    -oProxyCommand=x a,-x me@-x ./dashed ./dashed.user; do
     try shoal train cbow world.shoal --hosts "$hosts" --ranks 2 -o x.bin
 done
 
