@@ -4,8 +4,8 @@
 #     scripts/build.sh FOLDER [MESON OPTION...]
 #
 # Options already configured stay; options that differ from those of the last
-# call are applied. A folder that was configured elsewhere, or for another CC,
-# is made anew.
+# call are applied. A build that was configured elsewhere, or for another CC, is
+# made anew; a folder of anything else is left alone.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -24,7 +24,16 @@ quietly() {
     }
 }
 
+# Meson's, or nothing in it.
+may_remove() {
+    [ ! -e "$dir" ] || [ -d "$dir/meson-private" ] || { [ -d "$dir" ] && [ -z "$(ls -A "$dir")" ]; }
+}
+
 if [ ! -f "$dir/build.ninja" ] || [ "$(head -n 1 "$stamp" 2>/dev/null)" != "$place" ]; then
+    may_remove || {
+        echo "build: $dir: is no build of Meson and not empty, want another folder" >&2
+        exit 1
+    }
     rm -rf "$dir"
     quietly meson setup "$dir" "$@"
 elif [ $# -gt 0 ] && [ "$(tail -n +2 "$stamp")" != "$*" ]; then
