@@ -232,7 +232,7 @@ static bool is_vocab(const char *path)
 {
     char head[8192];
     struct stat file;
-    FILE *f = stat(path, &file) == 0 && S_ISREG(file.st_mode) ? fopen(path, "rb") : NULL;
+    FILE *f = stat(path, &file) == 0 && S_ISREG(file.st_mode) ? fopen(path, "rbe") : NULL;
     const char *at = head;
 
     if (!f)

@@ -22,7 +22,7 @@ bool sees_pictures_only(const shoal_net *net)
 bool holds_picture(const char *path)
 {
     unsigned char first[8] = {0};
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(path, "rbe");
     size_t n = f ? fread(first, 1, sizeof first, f) : 0;
 
     if (f)

@@ -19,8 +19,8 @@ enum { SECONDS_TO_HEED = 3 }; /* a signal */
  * that goes on runs it again, in the same folder. */
 static void child_become(const struct child *c, char **words, bool self, pid_t study)
 {
-    int nothing = open("/dev/null", O_RDONLY);
-    int log = open(c->log, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int log = open(c->log, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -60,7 +60,7 @@ bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
 static void child_said(struct child *c)
 {
     char line[256], last[256] = "";
-    FILE *f = fopen(c->log, "r");
+    FILE *f = fopen(c->log, "re");
 
     while (f && fgets(line, sizeof line, f)) {
         line[strcspn(line, "\r\n")] = '\0';

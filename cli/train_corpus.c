@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -194,7 +195,7 @@ static shoal_status make_temporary(const struct job *job, char path[PATH_MAX])
     bool beside = strcmp(job->output, "-") != 0 && !job->train.local_input;
     char *folder = beside ? folder_of(job->output) : text_of("%s", tmp && *tmp ? tmp : "/tmp");
     int len = snprintf(path, PATH_MAX, "%s/.corpus-XXXXXX", folder);
-    int fd = len < PATH_MAX ? mkstemp(path) : -1;
+    int fd = len < PATH_MAX ? mkostemp(path, O_CLOEXEC) : -1;
     shoal_status st = SHOAL_OK;
 
     if (fd < 0)

@@ -42,7 +42,7 @@ static char *metrics_beside(const struct job *job)
 /* An empty file is read as a run without reports yet. A run that goes on appends. */
 static shoal_status begin_metrics(const char *path)
 {
-    FILE *f = access(path, F_OK) == 0 ? NULL : fopen(path, "w");
+    FILE *f = access(path, F_OK) == 0 ? NULL : fopen(path, "we");
 
     if (!f)
         return access(path, R_OK) == 0

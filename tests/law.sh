@@ -61,6 +61,14 @@ exit _exit _Exit quick_exit abort
 '
 words='stdout stderr'
 
+# Descriptors that another program would inherit: never made, and never without the
+# flag (or the "e" of a mode) by which they end with this one.
+bare='dup pipe accept mkstemp tmpfile creat popen epoll_create inotify_init'
+flagged='
+open openat fopen socket socketpair accept4 pipe2 dup3 mkostemp memfd_create eventfd signalfd
+timerfd_create epoll_create1 inotify_init1
+'
+
 max_lines=1000
 max_header_lines=600
 nameless='util utils common helper helpers misc'
@@ -69,7 +77,7 @@ nameless='util utils common helper helpers misc'
 
 check() (
     cd "$1"
-    export rooms foreign libc calls words nameless max_lines max_header_lines
+    export rooms foreign libc calls words bare flagged nameless max_lines max_header_lines
     find src cli include -type f ! -name meson.build | LC_ALL=C sort | xargs awk "$law"
 )
 
@@ -100,6 +108,8 @@ BEGIN {
         open_to_all[f[i]] = 1
     ncalls = split(ENVIRON["calls"], call, " ")
     nwords = split(ENVIRON["words"], word, " ")
+    nbare = split(ENVIRON["bare"], bare_call, " ")
+    nflagged = split(ENVIRON["flagged"], flagged_call, " ")
     n = split(ENVIRON["nameless"], f, " ")
     for (i = 1; i <= n; i++)
         banned[f[i]] = 1
@@ -117,6 +127,7 @@ function finish(  limit) {
 function start(  part, n, base) {
     file = FILENAME
     in_comment = 0
+    statement = ""
     n = split(file, part, "/")
     base = part[n]
     sub(/\.[a-z]+$/, "", base)
@@ -226,6 +237,28 @@ function check_words(text,  i) {
             report("PRINTS", "found " word[i] ", want a status: the library never prints")
 }
 
+# The flag may stand some lines below the call.
+function check_inherited(text,  i) {
+    text = " " text
+    for (i = 1; i <= nbare; i++)
+        if (text ~ ("[^A-Za-z0-9_.>]" bare_call[i] "[ \t]*\\("))
+            report("INHERITS", "found " bare_call[i] "(), want a call that takes CLOEXEC")
+    if (statement == "")
+        for (i = 1; i <= nflagged; i++)
+            if (text ~ ("[^A-Za-z0-9_.>]" flagged_call[i] "[ \t]*\\(")) {
+                asked = flagged_call[i]
+                statement = " "
+            }
+    if (statement == "")
+        return
+    statement = statement text
+    if (text !~ /[;{]/)
+        return
+    if (statement !~ /CLOEXEC/ && statement !~ /"[rwa][b+]*e[b+]*"/)
+        report("INHERITS", "found " asked "() without CLOEXEC, want it to end with the program")
+    statement = ""
+}
+
 FNR == 1 { finish(); start() }
 {
     lines = FNR
@@ -233,6 +266,8 @@ FNR == 1 { finish(); start() }
     bare = code($0, 0)
     if (bare ~ /^[ \t]*#[ \t]*include/)
         check_include(bare)
+    else if (where != "include")
+        check_inherited(bare)
     commented = in_comment
     bare = code($0, 1)
     in_comment = commented
@@ -297,6 +332,7 @@ holds DOOR 'a room opens only doors of lower rooms'
 holds FOREIGN 'a foreign library stays in its named file'
 holds CLI 'the program knows shoal.h only'
 holds PRINTS 'the library never prints or exits'
+holds INHERITS 'descriptors end with the program'
 holds LENGTH 'no file is too long'
 holds NAME 'every file says what it does'
 
@@ -320,6 +356,15 @@ copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R "$root/src" "$root/cli" "$root/include" "$copy"
 
+planted INHERITS 'the law sees an open without CLOEXEC' src/file/planted.c \
+    'int f(void) { return open("x",' '    O_RDONLY); }'
+planted INHERITS 'the law sees a stream that is inherited' cli/planted.c 'FILE *f = fopen(x, "r");'
+planted INHERITS 'the law sees a socket that is inherited' src/serve/planted.c \
+    'int s = socket(AF_INET, SOCK_STREAM, 0);'
+planted INHERITS 'the law sees dup' src/serve/planted.c 'int d = dup(s);'
+planted none 'the law lets CLOEXEC stand a line below' src/file/planted.c \
+    'int a = open("x",' '    O_RDONLY | O_CLOEXEC);' 'FILE *f = fopen("x", "rbe");' \
+    'int d = x->open(y), e = my_dup(d); /* dup(d) */'
 planted DOOR 'the law sees a higher room opened' src/base/planted.c '#include "data/data.h"'
 planted DOOR 'the law sees a room of the same level opened' src/file/planted.c \
     '#include "kernel/kernel.h"'

@@ -106,7 +106,7 @@ static int open_nameless(const char *folder, size_t bytes)
     if (!folder)
         folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     snprintf(path, sizeof path, "%s/shoal-XXXXXX", folder);
-    fd = mkstemp(path);
+    fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) {
         shoal_fail_errno(SHOAL_EIO, "%s: no temporary file", folder);
         return -1;
@@ -158,7 +158,7 @@ static uint64_t kernel_number(const char *path, const char *key)
 {
     char line[256];
     uint64_t value = UINT64_MAX;
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(path, "re");
 
     if (!f)
         return value;

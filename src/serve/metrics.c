@@ -121,7 +121,7 @@ static double kib_of(const char *text, const char *key)
 
 static double load_percent(void)
 {
-    FILE *f = fopen("/proc/loadavg", "r");
+    FILE *f = fopen("/proc/loadavg", "re");
     double load = 0;
 
     if (f) {
@@ -143,7 +143,7 @@ static void gauge(struct writer *w, const struct query *q, const char *name, con
 void metrics_host(struct writer *w, const struct query *q, const char *host)
 {
     char labels[160], text[4096] = "";
-    FILE *f = fopen("/proc/meminfo", "r");
+    FILE *f = fopen("/proc/meminfo", "re");
     struct statvfs disk = {0};
     double total, free_mb, gib = 1 << 30, size, left;
 

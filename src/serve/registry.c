@@ -422,7 +422,7 @@ shoal_status registry_add_path(struct registry *r, const char *spec)
 /* What is no model is passed over, what is already there too. */
 shoal_status registry_add_all(struct registry *r)
 {
-    int fd = dup(r->store);
+    int fd = fcntl(r->store, F_DUPFD_CLOEXEC, 0);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct dirent *entry;
 

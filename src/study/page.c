@@ -117,7 +117,7 @@ void page_section(struct prose *t, const char *title)
 static void field_of(const char *path, const char *name, char *value, size_t cap)
 {
     char line[256];
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(path, "re");
 
     while (f && fgets(line, sizeof line, f)) {
         const char *colon = strchr(line, ':');

@@ -105,7 +105,7 @@ static shoal_status forget(struct nextword *n, unsigned epoch)
 {
     const char *path = n->opts->statistics;
     uint64_t at = 0, size = journal_size(n->statistics);
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(path, "re");
     char line[2048];
     unsigned seen;
 

@@ -32,7 +32,7 @@ static double seconds_of(struct timeval t)
 static double read_queued(void)
 {
     unsigned long long ran = 0, stood = 0;
-    FILE *f = fopen("/proc/thread-self/schedstat", "r");
+    FILE *f = fopen("/proc/thread-self/schedstat", "re");
     bool found = f && fscanf(f, "%llu %llu", &ran, &stood) == 2 && ran > 0;
 
     if (f)
@@ -43,7 +43,7 @@ static double read_queued(void)
 static void read_io(uint64_t *in, uint64_t *out)
 {
     char line[128];
-    FILE *f = fopen("/proc/self/io", "r");
+    FILE *f = fopen("/proc/self/io", "re");
 
     *in = *out = SHOAL_UNKNOWN;
     while (f && fgets(line, sizeof line, f)) {
@@ -77,7 +77,7 @@ static struct meter meter_read(struct comm *comm)
 static double read_quota(void)
 {
     unsigned long long quota = 0, period = 0;
-    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "r");
+    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
     bool found = f && fscanf(f, "%llu %llu", &quota, &period) == 2 && period > 0;
 
     if (f)
