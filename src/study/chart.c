@@ -256,8 +256,9 @@ static void draw_answers(struct prose *t, const struct frame *f, const struct li
         prose_add(t, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
                   px(f, line->x[i]), py(f, line->y[i]));
         prose_safe(t, line->name);
-        prose_add(t, "%s%s %s, ", *line->name ? ": " : "", c->x_label,
-                  axis_value(c->x_axis, line->x[i]).text);
+        prose_add(t, *line->name ? ": " : "");
+        prose_safe(t, c->x_label);
+        prose_add(t, " %s, ", axis_value(c->x_axis, line->x[i]).text);
         prose_safe(t, c->y_label);
         prose_add(t, " %s</title></circle>\n", axis_value(c->y_axis, line->y[i]).text);
     }

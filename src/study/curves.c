@@ -353,7 +353,9 @@ static void say_failures(struct prose *t, const shoal_study *s)
         if (cell.failed == 0)
             continue;
         cell_name(name, s, &s->cells[i]);
-        prose_add(t, "<p>Failed: %s, %u of %u: ", name, cell.failed, s->opts.repeat);
+        prose_add(t, "<p>Failed: ");
+        prose_safe(t, name);
+        prose_add(t, ", %u of %u: ", cell.failed, s->opts.repeat);
         prose_safe(t, cell.failure);
         prose_add(t, "</p>\n");
     }
@@ -385,7 +387,9 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
         if (cell.done == 0 || !*cell.best.verdict)
             continue;
         cell_name(name, s, &s->cells[i]);
-        prose_add(t, "<tr><td class=\"w\">%s</td><td class=\"v\">", name);
+        prose_add(t, "<tr><td class=\"w\">");
+        prose_safe(t, name);
+        prose_add(t, "</td><td class=\"v\">");
         prose_safe(t, cell.best.verdict);
         prose_add(t, "</td></tr>\n");
     }

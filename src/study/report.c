@@ -341,10 +341,11 @@ static void say_ranks(struct prose *t, const struct shoal_measures *m)
     if (m->ranks < 2)
         return;
     prose_add(t, "<p>The %u ranks sent %s to each other", m->ranks, number_bytes(m->bytes).text);
-    if (m->seconds > 0 && m->units > 0)
-        prose_add(t, ", %s a second and %s for each of the %s",
-                  number_bytes(m->bytes / m->seconds).text, number_bytes(m->bytes / m->units).text,
-                  m->unit);
+    if (m->seconds > 0 && m->units > 0) {
+        prose_add(t, ", %s a second and %s for each of the ",
+                  number_bytes(m->bytes / m->seconds).text, number_bytes(m->bytes / m->units).text);
+        prose_safe(t, m->unit);
+    }
     if (isfinite(m->waiting))
         prose_add(t, ", and waited %s of their time", number_share(m->waiting).text);
     if (isfinite(m->stale))
@@ -358,10 +359,11 @@ void report_summary(struct prose *t, const shoal_run *run)
 
     prose_add(t, "<div class=\"said\"><p>");
     prose_safe(t, run->model);
-    prose_add(t, "%s learned from %s %s in %s, %s a second, on %u %s.",
-              m->done ? "" : ", which did not come to its end,", number_short(m->units).text,
-              m->unit, number_time(m->seconds).text, number_short(m->rate).text, m->ranks,
-              m->ranks == 1 ? "rank" : "ranks");
+    prose_add(t, "%s learned from %s ", m->done ? "" : ", which did not come to its end,",
+              number_short(m->units).text);
+    prose_safe(t, m->unit);
+    prose_add(t, " in %s, %s a second, on %u %s.", number_time(m->seconds).text,
+              number_short(m->rate).text, m->ranks, m->ranks == 1 ? "rank" : "ranks");
     say_loss(t, run);
     prose_add(t, "</p>\n");
     say_ranks(t, m);

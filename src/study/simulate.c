@@ -429,22 +429,27 @@ static void table_row(struct prose *t, unsigned workers, const char *name,
     }
     prose_add(t,
               "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>"
-              "<td>%s</td><td>%s</td><td class=\"w\">%s</td><td class=\"w\">%s</td></tr>\n",
+              "<td>%s</td><td>%s</td><td class=\"w\">",
               number_time(p->seconds).text, number_plain(p->speedup).text,
               number_share(p->efficiency).text, number_plain(p->held).text,
               number_plain(p->quality).text, number_time(p->computing).text,
               number_time(p->exchanging).text, number_time(p->wire).text,
-              number_time(p->latency).text, p->limit, p->by);
+              number_time(p->latency).text);
+    prose_safe(t, p->limit);
+    prose_add(t, "</td><td class=\"w\">");
+    prose_safe(t, p->by);
+    prose_add(t, "</td></tr>\n");
 }
 
 static void draw_table(struct prose *t, const shoal_study *s, const struct shoal_cluster *c)
 {
+    prose_add(t, "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th><th>time</th>"
+                 "<th>speedup</th><th>efficiency</th><th>held out</th><th>");
+    prose_safe(t, quality_of(s));
     prose_add(t,
-              "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th><th>time</th>"
-              "<th>speedup</th><th>efficiency</th><th>held out</th><th>%s</th><th>computing</th>"
-              "<th>exchanging</th><th>%s</th><th>latency</th><th class=\"w\">largest</th>"
-              "<th class=\"w\">by</th></tr>\n",
-              quality_of(s), wire_name(s));
+              "</th><th>computing</th><th>exchanging</th><th>%s</th><th>latency</th>"
+              "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n",
+              wire_name(s));
     for (size_t i = 0; i < s->ncells; i++) {
         struct shoal_prediction p;
         char name[CHART_NAME];

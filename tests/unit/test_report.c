@@ -386,6 +386,55 @@ static void words_of_others_cannot_become_markup(void **state)
     free(page);
 }
 
+#define HOSTILE(field) snprintf(field, sizeof(field), "<x>")
+
+/* Every string that a run has. */
+static void poison(shoal_run *run)
+{
+    HOSTILE(run->path);
+    HOSTILE(run->model);
+    HOSTILE(run->end.unit);
+    HOSTILE(run->end.quality_name);
+    HOSTILE(run->end.limit);
+    HOSTILE(run->end.verdict);
+    run->end.quality = 1;
+    for (size_t i = 0; i < run->nsettings; i++) {
+        HOSTILE(run->settings[i].key);
+        HOSTILE(run->settings[i].value);
+    }
+    for (size_t i = 0; i < run->nranks; i++)
+        snprintf(run->ranks[i].host, sizeof run->ranks[i].host, "<x>%zu", i);
+    for (size_t i = 0; i < run->nlanes; i++)
+        snprintf(run->lanes[i].host, sizeof run->lanes[i].host, "<x>%zu", i);
+}
+
+static void no_string_of_a_run_can_become_markup(void **state)
+{
+    struct shoal_report_opts opts = {.title = "<x>"};
+    shoal_run *runs[2];
+    char *page;
+    size_t len;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        runs[i] = parse(SETTINGS TIMELINE("0", "a", SPANS) TIMELINE("1", "b", SPANS)
+                            WORDS("epoch", "0.5", "1000", "2", "3", "2.5")
+                                RANKS PROFILE WORDS("done", "1", "2000", "4", "2", "1.5"));
+        assert_true(runs[i]->nlanes == 2 && runs[i]->nranks == 2 && runs[i]->nsettings > 0);
+        poison(runs[i]);
+    }
+    for (size_t n = 1; n <= 2; n++) {
+        assert_int_equal(shoal_report_text(&page, &len, (const shoal_run *const *)runs, n, &opts),
+                         SHOAL_OK);
+        page[len - 1] = '\0';
+        assert_null(strstr(page, "<x>"));
+        assert_true(count(page, "&lt;x&gt;") > 40);
+        free(page);
+    }
+    for (size_t i = 0; i < 2; i++)
+        shoal_run_free(runs[i]);
+}
+
 static void several_runs_share_their_charts(void **state)
 {
     const char *texts[] = {two_ranks, two_ranks};
@@ -540,6 +589,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_was_reported_once_went_nowhere),
         cmocka_unit_test(a_report_asks_for_nothing_else),
         cmocka_unit_test(words_of_others_cannot_become_markup),
+        cmocka_unit_test(no_string_of_a_run_can_become_markup),
         cmocka_unit_test(several_runs_share_their_charts),
         cmocka_unit_test(each_chart_can_be_a_file_of_its_own),
         cmocka_unit_test(a_report_of_no_run_is_refused),

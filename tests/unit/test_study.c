@@ -752,6 +752,54 @@ static void what_is_predicted_is_said_to_be(void **state)
     shoal_study_close(s);
 }
 
+#define HOSTILE(field) snprintf(field, sizeof(field), "<x>")
+
+/* Every string that a study has read from its files. */
+static void poison(shoal_study *s)
+{
+    HOSTILE(s->machine);
+    for (size_t i = 0; i < s->ncells * s->opts.repeat; i++) {
+        struct study_run *run = &s->runs[i];
+
+        HOSTILE(run->m.unit);
+        HOSTILE(run->m.quality_name);
+        HOSTILE(run->m.limit);
+        HOSTILE(run->m.verdict);
+        HOSTILE(run->failure);
+        run->m.quality = 0.5;
+    }
+}
+
+static void no_string_of_a_study_can_become_markup(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_cluster c = cluster_of("1");
+    const char *more[] = {"--name", "<x>"}, *hostile[] = {"<x>"};
+    shoal_study *s;
+    char *page;
+
+    (void)state;
+    o.model = "<x>";
+    o.data = hostile;
+    o.more = more;
+    o.nmore = 2;
+    o.sync[1] = "<x>";
+    s = open_study("hostile", &o);
+    for (size_t i = 0; i < 11; i++)
+        pass(s, i % 3 == 0 ? 8 : 4);
+    poison(s);
+    s->runs[11].state = RUN_FAILED;
+    HOSTILE(c.name);
+    assert_int_equal(shoal_study_report(s, scratch_path("hostileplots"), &c), SHOAL_OK);
+    page = get(scratch_path("hostile/report.html"));
+    assert_null(strstr(page, "<x>"));
+    assert_non_null(strstr(page, "Failed: 4 ranks, &lt;x&gt;"));
+    assert_non_null(strstr(page, "<th>&lt;x&gt;</th>"));
+    assert_non_null(strstr(page, "<td class=\"w\">4 ranks, &lt;x&gt;</td><td class=\"v\">"));
+    free(page);
+    shoal_study_close(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -779,6 +827,7 @@ int main(void)
         cmocka_unit_test(a_simulation_runs_once_and_its_end_is_the_prediction),
         cmocka_unit_test(a_simulation_that_failed_is_shown_with_its_reason),
         cmocka_unit_test(what_is_predicted_is_said_to_be),
+        cmocka_unit_test(no_string_of_a_study_can_become_markup),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
