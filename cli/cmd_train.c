@@ -503,7 +503,7 @@ struct resume_cmd {
     struct shoal_save_opts save;
     unsigned threads;
     uint64_t memory;
-    bool profile;
+    bool profile, trust;
     struct ranks_opts ranks;
     struct work_opts work;
 };
@@ -524,6 +524,17 @@ static int resume_check(const struct resume_cmd *cmd)
     return ranks_check(&cmd_train, &cmd->ranks, cmd->resume);
 }
 
+/* By the one rank that writes them. */
+static shoal_status allow_old(struct job *job, const struct resume_cmd *cmd)
+{
+    struct writes w = {.n = 0};
+
+    writes_add(&w, "output", job->output, cmd->output);
+    writes_add(&w, "metrics", job->train.metrics, cmd->metrics);
+    writes_add(&w, NULL, job->train.publish, false);
+    return job_first(job) ? writes_allow(&w, &job->console, cmd->resume, cmd->trust) : SHOAL_OK;
+}
+
 static shoal_status read_old(struct job *job, const struct resume_cmd *cmd,
                              struct shoal_resume *last)
 {
@@ -542,7 +553,7 @@ static shoal_status read_old(struct job *job, const struct resume_cmd *cmd,
     ranks_apply(&job->train, &cmd->ranks);
     if (!job->output)
         st = shoal_fail(SHOAL_EINVAL, "%s remembers no output, want --output FILE", cmd->resume);
-    return st;
+    return st == SHOAL_OK ? allow_old(job, cmd) : st;
 }
 
 static shoal_status resume(struct job *job, const struct resume_cmd *cmd, struct shoal_resume *last)
@@ -562,34 +573,14 @@ static shoal_status resume(struct job *job, const struct resume_cmd *cmd, struct
 /* A run of a net is its own command again, with what was said anew. */
 static bool resume_net(const struct resume_cmd *cmd, int *code)
 {
-    char threads[24], *more[10], *at[] = {job_absolute_copy(cmd->output),
-                                         job_absolute_copy(cmd->metrics)};
-    size_t n = 0;
-    bool done;
-
-    if (cmd->output) {
-        more[n++] = "--output";
-        more[n++] = at[0];
-    }
-    if (cmd->metrics) {
-        more[n++] = "--metrics";
-        more[n++] = at[1];
-    }
-    if (cmd->watch) {
-        more[n++] = "--watch";
-        more[n++] = (char *)(uintptr_t)cmd->watch;
-    }
-    if (cmd->threads > 0) {
-        snprintf(threads, sizeof threads, "%u", cmd->threads);
-        more[n++] = "--threads";
-        more[n++] = threads;
-    }
-    if (cmd->work.quiet)
-        more[n++] = "--quiet";
-    done = net_resume(cmd->resume, more, n, code);
-    free(at[0]);
-    free(at[1]);
-    return done;
+    return net_resume(&(struct net_again){.folder = cmd->resume,
+                                          .output = cmd->output,
+                                          .metrics = cmd->metrics,
+                                          .watch = cmd->watch,
+                                          .threads = cmd->threads,
+                                          .quiet = cmd->work.quiet,
+                                          .trust = cmd->trust},
+                      code);
 }
 
 static int resume_run(const void *at, const char *const *args, size_t nargs)
@@ -648,6 +639,9 @@ static const struct opt resume_opts[] = {
      .help = "after each epoch score the vectors on these questions"},
     {"metrics", .kind = OPT_PATH, ON(metrics), .arg = "FILE",
      .help = "append what is reported to this file, not to the one before"},
+    {"trust", .kind = OPT_FLAG, ON(trust),
+     .help = "write the files that the checkpoint names wherever they are, not only below this "
+             "folder"},
     {"watch", .kind = OPT_STRING, ON(watch), .arg = "HOST:PORT",
      .help = "show the report of the run, as `shoal report` draws it, in a browser while it "
              "runs; :PORT is for this machine alone"},
@@ -661,7 +655,8 @@ const struct verb cmd_train = {
     .summary = "learn a model",
     .about = "Trains a model, with all cores and in memory that is known before the start. Without "
              "a MODEL a run that was stopped goes on from its last checkpoint, with the options, "
-             "the corpus and the output that it had.",
+             "the corpus and the output that it had. It says which files it will write; those "
+             "outside of the folder it is started in must be named again, or be trusted.",
     .operands =
         (const struct operand[]){{.name = "MODEL", .help = "a model, below", .optional = true},
                                  {0}},

@@ -264,6 +264,7 @@ static void add_resumed(struct command *c, const struct launch *l)
 {
     add_program(c, l->resumed);
     add(c, "--resume=%s", l->folder);
+    add(c, "--trust"); /* the checkpoint is this run's own */
     for (size_t i = 0; i < l->parsed->ngiven; i++) {
         const struct given *given = &l->parsed->given[i];
 

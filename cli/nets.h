@@ -54,9 +54,16 @@ bool net_view_report(void *user, const struct shoal_net_report *report);
 void net_view_result(struct net_job *job, const struct shoal_net_plan *plan,
                      const struct shoal_net_stats *stats);
 
-/* Whether the folder holds a run of a net; it then went on, and *code is its exit code.
- * `more` are words to be added to the command that it remembers. */
-bool net_resume(const char *folder, char *const *more, size_t nmore, int *code);
+/* What is said anew of a run that goes on; NULL and 0: as its checkpoint remembers. */
+struct net_again {
+    const char *folder; /* of the checkpoint */
+    const char *output, *metrics, *watch;
+    unsigned threads;
+    bool quiet, trust;
+};
+
+/* Whether the folder holds a run of a net; it then went on, and *code is its exit code. */
+bool net_resume(const struct net_again *again, int *code);
 /* The words of this very command, for net_job_begin. */
 void command_note(int argc, char **argv);
 

@@ -22,6 +22,7 @@ struct job {
     struct shoal_save_opts save;
     const char *vocab_path; /* or NULL */
     const char *output;
+    const char *statistics;       /* of nextword, or NULL */
     shoal_corpus *corpus;         /* or, of click models, */
     shoal_clicks *clicks, *valid; /* what to learn from, what is held out */
     bool profile;                 /* is to be shown */
@@ -103,6 +104,30 @@ const char *job_absolute(struct job *job, const char *path);
 char *job_absolute_copy(const char *path);
 void job_fini(struct job *job);
 
+/* ---- train_resume.c: where a run that goes on may write ------------------------------- */
+
+enum { WRITES_MOST = 8 };
+
+/* The files that a checkpoint remembers, or that were named again. */
+struct writes {
+    struct write {
+        const char *option; /* by which `shoal train --resume` takes it; or NULL */
+        const char *path;
+        bool again; /* on this command line */
+    } at[WRITES_MOST];
+    size_t n;
+};
+
+/* A path that is NULL or "" is none. */
+void writes_add(struct writes *w, const char *option, const char *path, bool again);
+/* Whether any that was not named again is outside of the current folder. */
+bool writes_elsewhere(const struct writes *w);
+/* Says what will be written, or fails with what to type. */
+shoal_status writes_allow(const struct writes *w, struct console *c, const char *folder,
+                          bool trust);
+/* The same of what this job would leave behind in its checkpoint. */
+bool job_writes_elsewhere(const struct job *job);
+
 /* ---- train_watch.c -------------------------------------------------------------------- */
 
 /* Shows the report of the run at job->watch, if there is one, by rank 0. *metrics is the
@@ -145,6 +170,8 @@ void view_plan(struct job *job, const struct shoal_train_plan *plan);
 bool view_report(void *user, const struct shoal_report *report);
 void view_result(struct job *job, const struct shoal_train_plan *plan,
                  const struct shoal_train_stats *stats);
+/* A word as a shell would take it, for free(). */
+char *shell_word(const char *word);
 /* A job that did not end: what happened, and what is left of it. Both give the
  * exit code. */
 int view_stopped(struct job *job);

@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -235,61 +236,186 @@ static void remember(struct net_job *job)
     job->train.command_len = job->command_len;
 }
 
-static size_t split_words(const struct shoal_net_resume *r, char **words, size_t most)
-{
-    size_t n = 0;
+/* ---- The command, again --------------------------------------------------------------- */
 
-    for (char *at = r->command; at < r->command + r->command_len && n < most; at += strlen(at) + 1)
-        words[n++] = at;
-    return n;
+static const struct verb *net_verb(const char *word)
+{
+    static const struct verb *const nets[] = {&train_mlp, &train_nextword, &train_vgg};
+
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++)
+        if (strcmp(verb_word(nets[i]), word) == 0)
+            return nets[i];
+    return NULL;
 }
 
-static int run_again(const struct shoal_net_resume *r, const char *folder, char *const *more,
-                     size_t nmore)
+/* Words that are made one by one. */
+struct words {
+    char **at; /* [n] */
+    size_t n, cap;
+};
+
+static char *words_add(struct words *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static char *words_add(struct words *w, const char *fmt, ...)
 {
-    enum { MOST = 1024 };
-    char **old = console_alloc(MOST * sizeof *old);
-    char **words = console_alloc((MOST + nmore + 5) * sizeof *words), *path;
-    size_t nold = split_words(r, old, MOST), n = 0, rest;
+    va_list args;
+
+    if (w->n == w->cap) {
+        w->cap = 2 * w->cap + 16;
+        w->at = realloc(w->at, w->cap * sizeof *w->at);
+    }
+    va_start(args, fmt);
+    if (!w->at || vasprintf(&w->at[w->n], fmt, args) < 0)
+        exit(console_fail("out of memory"));
+    va_end(args);
+    return w->at[w->n++];
+}
+
+static void words_fini(struct words *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        free(w->at[i]);
+    free(w->at);
+}
+
+static struct words split_words(const struct shoal_net_resume *r)
+{
+    struct words w = {0};
+
+    for (char *at = r->command; at < r->command + r->command_len; at += strlen(at) + 1)
+        words_add(&w, "%s", at);
+    return w;
+}
+
+/* `from` is the folder that the words were given in: no other is ever changed to. */
+static bool is_elsewhere(const char *path, const char *from)
+{
+    char *here = getcwd(NULL, 0);
+    bool other = path[0] != '/' && strcmp(path, "-") != 0 && (!here || strcmp(here, from) != 0);
+
+    free(here);
+    return other;
+}
+
+static char *add_path(struct words *w, const char *option, const char *path, const char *from)
+{
+    bool other = is_elsewhere(path, from);
+    char *word = words_add(w, "%s%s%s%s", option, other ? from : "", other ? "/" : "", path);
+
+    return word + strlen(option);
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* What a checkpoint may not decide: who is launched, and who may look. */
+static const char *const ours[] = {"ranks",      "hosts", "restarts", "resume",
+                                   "checkpoint", "watch", NULL};
+static const char *const written[] = {"output", "metrics", "statistics", NULL};
+
+static void add_given(struct words *w, const struct given *g, const char *from,
+                      const struct net_again *again, struct writes *files)
+{
+    const char *name = g->opt->name;
+    bool anew = (again->output && strcmp(name, "output") == 0) ||
+                (again->metrics && strcmp(name, "metrics") == 0);
+    char option[OPT_VALUE], *path;
+
+    if (anew || is_one_of(name, ours))
+        return;
+    snprintf(option, sizeof option, "--%s=", name);
+    if (!g->value) {
+        words_add(w, "--%s%s", g->on ? "" : "no-", name);
+    } else if (g->opt->kind != OPT_PATH) {
+        words_add(w, "%s%s", option, g->value);
+    } else {
+        path = add_path(w, option, g->value, from);
+        if (is_one_of(name, written))
+            writes_add(files, strcmp(name, "statistics") ? name : NULL, path, false);
+    }
+}
+
+static void add_again(struct words *w, const struct net_again *again, struct writes *files)
+{
+    writes_add(files, "output", again->output, true);
+    writes_add(files, "metrics", again->metrics, true);
+    if (again->output)
+        words_add(w, "--output=%s", again->output);
+    if (again->metrics)
+        words_add(w, "--metrics=%s", again->metrics);
+    if (again->watch)
+        words_add(w, "--watch=%s", again->watch);
+    if (again->threads > 0)
+        words_add(w, "--threads=%u", again->threads);
+    if (again->quiet)
+        words_add(w, "--quiet");
+}
+
+/* The command of old, whose words are options and operands of `verb` and nothing else. */
+static void compose(struct words *w, const struct verb *verb, const struct parsed *old,
+                    const char *from, const struct net_again *again, struct writes *files)
+{
+    words_add(w, "shoal");
+    words_add(w, "train");
+    words_add(w, "%s", verb_word(verb));
+    words_add(w, "--resume=%s", again->folder);
+    for (size_t i = 0; i < old->ngiven; i++)
+        add_given(w, &old->given[i], from, again, files);
+    add_again(w, again, files);
+    words_add(w, "--");
+    for (size_t i = 0; i < old->nargs; i++)
+        add_path(w, "", old->args[i], from);
+}
+
+static int run_again(const struct words *old, const struct verb *verb,
+                     const struct net_again *again)
+{
+    void *opts = verb_defaults(verb);
+    struct console console;
+    struct parsed parsed;
+    struct words w = {0};
+    struct writes files = {.n = 0};
     int code = EXIT_FAILED;
 
-    path = realpath(folder, NULL);
-    if (nold < 3 || !path || chdir(old[0]) != 0) {
-        code = console_fail("%s: the folder it was started in is gone: %s", folder,
-                            nold > 0 ? old[0] : "");
-    } else {
-        words[n++] = "shoal";
-        words[n++] = old[1]; /* train */
-        words[n++] = old[2]; /* mlp */
-        words[n++] = "--resume";
-        words[n++] = path;
-        for (rest = 3; rest < nold && strcmp(old[rest], "--") != 0; rest++)
-            words[n++] = old[rest];
-        for (size_t i = 0; i < nmore; i++)
-            words[n++] = more[i];
-        for (; rest < nold; rest++)
-            words[n++] = old[rest];
-        /* Its checkpoints remember this command, not the one that found them. */
-        command_note((int)n, words);
-        code = shoal_words(words + 1, n - 1);
+    console_init(&console, again->quiet, NULL);
+    if (opts_parse(verb, old->at + 3, old->n - 3, opts, &parsed)) {
+        compose(&w, verb, &parsed, old->at[0], again, &files);
+        command_note((int)w.n, w.at);
+        if (launched_rank() > 0 ||
+            writes_allow(&files, &console, again->folder, again->trust) == SHOAL_OK)
+            code = shoal_words(w.at + 1, w.n - 1);
+        else
+            code = console_fail("%s", shoal_error());
     }
-    free(path);
-    free(words);
-    free(old);
+    parsed_fini(&parsed);
+    words_fini(&w);
+    free(opts);
     return code;
 }
 
-bool net_resume(const char *folder, char *const *more, size_t nmore, int *code)
+bool net_resume(const struct net_again *again, int *code)
 {
+    const struct verb *verb = NULL;
     struct shoal_net_resume r;
+    struct words old = {0};
 
-    if (shoal_net_resume_read(&r, folder) != SHOAL_OK)
+    if (shoal_net_resume_read(&r, again->folder) != SHOAL_OK)
         return false;
     if (r.command)
-        *code = run_again(&r, folder, more, nmore);
+        old = split_words(&r);
+    if (old.n > 2 && strcmp(old.at[1], "train") == 0)
+        verb = net_verb(old.at[2]);
+    if (verb)
+        *code = run_again(&old, verb, again);
     else
         *code = console_fail("%s: does not say how it was started; give the whole command with "
-                             "--resume %s", folder, folder);
+                             "--resume %s",
+                             again->folder, again->folder);
+    words_fini(&old);
     shoal_net_resume_free(&r);
     return true;
 }
@@ -322,6 +448,7 @@ shoal_status net_job_begin(struct net_job *job, const struct net_cmd *cmd, const
     job->job.save = shoal_save_default();
     apply_ranks(&job->train, &cmd->ranks);
     job->train.checkpoint = job->job.train.checkpoint = folder_of(cmd);
+    job->job.train.metrics = cmd->train.metrics;
     job->train.resume = cmd->resume != NULL;
     job->train.report = net_view_report;
     job->train.user = job;

@@ -93,6 +93,7 @@ static int nextword_run(const void *at, const char *const *args, size_t nargs)
     if (code != EXIT_DONE)
         return code;
     st = net_job_begin(&job, &cmd->net, "windows");
+    job.job.statistics = cmd->opts.statistics;
     if (st == SHOAL_OK)
         st = run_job(&job, cmd, args, nargs);
     return net_job_leave(&job, st);

@@ -270,7 +270,7 @@ void view_result(struct job *job, const struct shoal_train_plan *plan,
 /* ---- When it does not end well -------------------------------------------------------------- */
 
 /* The word as a shell reads it, for free(). */
-static char *shell_word(const char *word)
+char *shell_word(const char *word)
 {
     char *out = console_alloc(4 * strlen(word) + 3), *to = out;
     bool plain = *word != '\0';
@@ -300,7 +300,9 @@ static void options_again(char text[OPT_TEXT], const struct job *job)
     if (format != SHOAL_FORMAT_AUTO)
         len = snprintf(text, OPT_TEXT, " --format %s", format_choices[format].name);
     if (ranks > 1)
-        snprintf(text + len, OPT_TEXT - (size_t)len, " --ranks %u", ranks);
+        len += snprintf(text + len, OPT_TEXT - (size_t)len, " --ranks %u", ranks);
+    if (job_writes_elsewhere(job))
+        snprintf(text + len, OPT_TEXT - (size_t)len, " --trust");
 }
 
 static void say_stopped(const struct job *job)

@@ -19,7 +19,7 @@ shoal train cbow world.txt -q --dim 20 --epochs 1 --checkpoint run \
     --checkpoint-every epoch --publish live.shoal -o final.bin
 rm live.shoal
 mkdir elsewhere
-(cd elsewhere && shoal train --resume ../run -q)
+(cd elsewhere && shoal train --resume ../run --trust -q)
 shoal convert -q live.shoal live.vec
 shoal convert -q final.bin final.vec
 cmp live.vec final.vec && echo "the same vectors again"

@@ -1,0 +1,65 @@
+# A checkpoint may be a stranger's: what it remembers is written only below the folder
+# that going on is started in, or where this command says so.
+top=$PWD
+room()
+{
+    sed "s|$top|ROOM|g"
+}
+# The run that ended becomes one that was stopped at its last checkpoint but one.
+stopped()
+{
+    rm "$(printf '%s\n' "$1"/checkpoint-*.shoal | tail -n 1)"
+}
+same='--threads 1 --epochs 3 --checkpoint-every epoch -q'
+mkdir home outside theirs
+small_text >home/text.txt
+printf '1 1:1\n0 2:1\n1 1:1 2:2\n0 3:1\n' >home/rows.svm
+shoal gen spiral --seed 1 -q -o home/spiral.csv
+
+# going NAME COMMAND...: a run that is started in home and writes outside of it.
+going()
+{
+    name=$1
+    shift
+    echo "$name:"
+    # shellcheck disable=SC2086
+    (cd home && shoal train "$@" $same --checkpoint "$name" --metrics "../outside/$name.jsonl" \
+        -o "../outside/$name.shoal")
+    stopped "home/$name"
+    rm -r outside && mkdir outside
+    cp -R "home/$name" theirs/run
+    cd theirs || exit
+    shoal train --resume run 2>&1 | room | tail -n 1
+    ls ../outside
+    shoal train --resume run --output mine.shoal 2>&1 | room | tail -n 1
+    ls ../outside
+    shoal train --resume run -q --output mine.shoal --metrics mine.jsonl && ls
+    cd .. && stopped theirs/run
+    (cd theirs && shoal train --resume run --trust 2>&1 | room | sed -n 1p)
+    ls outside
+    rm -r theirs outside && mkdir theirs outside
+}
+going cbow cbow text.txt --min-count 1 --dim 4
+going logreg logreg rows.svm
+going mlp mlp spiral.csv --layers 4
+
+echo "a link leads outside too, and .. does:"
+ln -s "$PWD/outside" home/link
+cd home || exit
+# shellcheck disable=SC2086
+shoal train cbow text.txt --min-count 1 --dim 4 $same --checkpoint linked -o link/x.bin
+stopped linked
+shoal train --resume linked 2>&1 | room
+rm link && mkdir link
+shoal train --resume linked -q && ls link
+# shellcheck disable=SC2086
+shoal train cbow text.txt --min-count 1 --dim 4 $same --checkpoint up -o ../home/up.bin
+stopped up
+shoal train --resume up 2>&1 | room | sed -n 1p
+
+echo "what is published too:"
+# shellcheck disable=SC2086
+shoal train logreg rows.svm $same --checkpoint published --publish ../outside/p.shoal -o p.shoal
+stopped published
+shoal train --resume published 2>&1 | room
+shoal train --resume published --trust -q && ls ../outside
