@@ -69,6 +69,10 @@ open openat fopen socket socketpair accept4 pipe2 dup3 mkostemp memfd_create eve
 timerfd_create epoll_create1 inotify_init1
 '
 
+# what reads a number as the program's locale would, and the only file that may
+local='strtod strtof strtold atof'
+local_file=base/number.c
+
 max_lines=1000
 max_header_lines=600
 nameless='util utils common helper helpers misc'
@@ -77,7 +81,7 @@ nameless='util utils common helper helpers misc'
 
 check() (
     cd "$1"
-    export rooms foreign libc calls words bare flagged nameless max_lines max_header_lines
+    export rooms foreign libc calls words bare flagged local local_file nameless max_lines max_header_lines
     find src cli include -type f ! -name meson.build | LC_ALL=C sort | xargs awk "$law"
 )
 
@@ -108,6 +112,7 @@ BEGIN {
         open_to_all[f[i]] = 1
     ncalls = split(ENVIRON["calls"], call, " ")
     nwords = split(ENVIRON["words"], word, " ")
+    nlocal = split(ENVIRON["local"], local_call, " ")
     nbare = split(ENVIRON["bare"], bare_call, " ")
     nflagged = split(ENVIRON["flagged"], flagged_call, " ")
     n = split(ENVIRON["nameless"], f, " ")
@@ -237,6 +242,12 @@ function check_words(text,  i) {
             report("PRINTS", "found " word[i] ", want a status: the library never prints")
 }
 
+function check_local(text,  i) {
+    for (i = 1; i <= nlocal && inside != ENVIRON["local_file"]; i++)
+        if ((" " text) ~ ("[^A-Za-z0-9_.>]" local_call[i] "[ \t]*\\("))
+            report("LOCALE", "found " local_call[i] "(), want number_read: a comma may be a point")
+}
+
 # The flag may stand some lines below the call.
 function check_inherited(text,  i) {
     text = " " text
@@ -271,8 +282,10 @@ FNR == 1 { finish(); start() }
     commented = in_comment
     bare = code($0, 1)
     in_comment = commented
-    if (where == "src")
+    if (where == "src") {
         check_words(bare)
+        check_local(bare)
+    }
 }
 END { finish() }
 '
@@ -333,6 +346,7 @@ holds FOREIGN 'a foreign library stays in its named file'
 holds CLI 'the program knows shoal.h only'
 holds PRINTS 'the library never prints or exits'
 holds INHERITS 'descriptors end with the program'
+holds LOCALE 'numbers are read as they are written, in any locale'
 holds LENGTH 'no file is too long'
 holds NAME 'every file says what it does'
 
@@ -361,6 +375,7 @@ planted INHERITS 'the law sees an open without CLOEXEC' src/file/planted.c \
 planted INHERITS 'the law sees a stream that is inherited' cli/planted.c 'FILE *f = fopen(x, "r");'
 planted INHERITS 'the law sees a socket that is inherited' src/serve/planted.c \
     'int s = socket(AF_INET, SOCK_STREAM, 0);'
+planted LOCALE 'the law sees strtod' src/data/planted.c 'double x = strtod(text, &end);'
 planted INHERITS 'the law sees dup' src/serve/planted.c 'int d = dup(s);'
 planted none 'the law lets CLOEXEC stand a line below' src/file/planted.c \
     'int a = open("x",' '    O_RDONLY | O_CLOEXEC);' 'FILE *f = fopen("x", "rbe");' \

@@ -22,6 +22,15 @@ shoal_status shoal_fail(shoal_status code, const char *fmt, ...)
 shoal_status shoal_fail_errno(shoal_status code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* ---- number.c: numbers as text, whatever the locale --------------------------- */
+
+/* As strtod, strtof, snprintf and vsnprintf, with a point. */
+double number_read(const char *text, char **end);
+float number_read_float(const char *text, char **end);
+int number_print(char *out, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int number_vprint(char *out, size_t cap, const char *fmt, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
 /* ---- mem.c: memory -------------------------------------------------------- */
 
 /* n zeroed elements, or NULL after shoal_fail; n * size may not overflow. */

@@ -74,7 +74,7 @@ static void disarm(char *out, const char *text)
 static void remember(const char *fmt, va_list args, const char *tail)
 {
     char text[sizeof sentence];
-    int n = vsnprintf(text, sizeof text, fmt, args);
+    int n = number_vprint(text, sizeof text, fmt, args);
     size_t len = n < 0 ? 0 : (size_t)n < sizeof text ? (size_t)n : sizeof text - 1;
 
     text[len] = '\0';

@@ -175,6 +175,21 @@ static void post_receive(struct mpi *w, unsigned from)
               MPI_ANY_TAG, w->comm, &w->posted[from]);
 }
 
+/* "2.5e-3 1e-9 0.1 0 8"; false: it is none. */
+static bool simulation_read(struct mpi *w, const char *text)
+{
+    double *const to[] = {&w->seconds, &w->each, &w->jitter, &w->latency};
+    char *end;
+
+    for (size_t i = 0; i < sizeof to / sizeof *to; i++, text = end) {
+        *to[i] = number_read(text, &end);
+        if (end == text)
+            return false;
+    }
+    w->cores = (unsigned)strtoul(text, &end, 10);
+    return end != text && w->cores > 0;
+}
+
 /* Halls are of the longest message each; the system gives memory to what was used. */
 static shoal_status simulate(struct mpi *w, int rank, int size)
 {
@@ -183,10 +198,7 @@ static shoal_status simulate(struct mpi *w, int rank, int size)
     w->rank = (uint64_t)rank;
     w->ranks = (unsigned)size;
     w->last = &w->first;
-    if (!text ||
-        sscanf(text, "%lf %lf %lf %lf %u", &w->seconds, &w->each, &w->jitter, &w->latency,
-               &w->cores) != 5 ||
-        w->cores == 0) {
+    if (!text || !simulation_read(w, text)) {
         w->seconds = w->each = w->jitter = w->latency = 0;
         w->cores = 1;
     }

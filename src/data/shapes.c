@@ -56,7 +56,7 @@ static shoal_status write_samples(struct output *out, const struct shoal_shapes_
         int len;
 
         (o->shape == SHOAL_SPIRAL ? spiral : blob)(&r, o, c, xy);
-        len = snprintf(line, sizeof line, "%.6f,%.6f,%u\n", xy[0], xy[1], c);
+        len = number_print(line, sizeof line, "%.6f,%.6f,%u\n", xy[0], xy[1], c);
         st = output_write(out, line, (size_t)len);
     }
     return st;

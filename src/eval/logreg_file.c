@@ -18,7 +18,7 @@
 static shoal_status make_meta(const shoal_logreg *m, struct bytes *meta)
 {
     char text[128];
-    int n = snprintf(text, sizeof text, "kind logreg\nbias %a\n", (double)m->bias);
+    int n = number_print(text, sizeof text, "kind logreg\nbias %a\n", (double)m->bias);
     shoal_status st = bytes_add(meta, text, (size_t)n);
 
     return st == SHOAL_OK ? clicks_way_put(meta, &m->way) : st;
@@ -71,7 +71,7 @@ static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
         st = container_meta(c, "bias", text, sizeof text);
     if (st != SHOAL_OK)
         return st;
-    m->bias = strtof(text, &end);
+    m->bias = number_read_float(text, &end);
     if (end == text || *end || !isfinite(m->bias))
         return shoal_fail(SHOAL_EFORMAT, "%s: the bias is `%s`, want a number", container_path(c),
                           text);

@@ -16,7 +16,7 @@ shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
     shoal_status st;
 
     va_start(args, fmt);
-    vsnprintf(value, sizeof value, fmt, args);
+    number_vprint(value, sizeof value, fmt, args);
     va_end(args);
     for (char *c = value; *c; c++)
         if (*c == '\n')

@@ -167,8 +167,8 @@ static shoal_status scaling_text(struct bytes *b, const struct scaling *s)
 
     for (size_t i = 0; i < 2 * s->n && st == SHOAL_OK; i++) {
         char number[32];
-        int len =
-            snprintf(number, sizeof number, "%.9g ", (double)(i % 2 ? s->inverse : s->mean)[i / 2]);
+        int len = number_print(number, sizeof number, "%.9g ",
+                               (double)(i % 2 ? s->inverse : s->mean)[i / 2]);
 
         st = bytes_add(b, number, (size_t)len);
     }
@@ -311,8 +311,8 @@ static shoal_status read_scaling(const struct tensors *file, shoal_net *t)
     for (size_t i = 0; i < t->net->inputs && st == SHOAL_OK; i++) {
         size_t channel = area > 0 && i / area < 3 ? i / area : 0;
 
-        t->in.mean[i] = text ? strtof(at, &at) : 255 * mean[channel];
-        t->in.inverse[i] = text ? strtof(at, &at) : 1 / (255 * std[channel]);
+        t->in.mean[i] = text ? number_read_float(at, &at) : 255 * mean[channel];
+        t->in.inverse[i] = text ? number_read_float(at, &at) : 1 / (255 * std[channel]);
         if (!isfinite(t->in.mean[i]) || !isfinite(t->in.inverse[i]))
             st = shoal_fail(SHOAL_EFORMAT, "%s: the scaling of its metadata is no numbers",
                             file->path);

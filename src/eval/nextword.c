@@ -219,7 +219,7 @@ static shoal_status continuer_init(struct continuer *c)
     const char *weight = shoal_net_fact(c->net, "weight");
     shoal_status st;
 
-    c->weight = weight ? strtof(weight, NULL) : 1;
+    c->weight = weight ? number_read_float(weight, NULL) : 1;
     if (!(c->weight >= 0 && isfinite(c->weight)) || net->inputs % net->outputs != 0)
         return shoal_fail(SHOAL_EFORMAT, "net: the weight of its vectors is %g, want 0 or more",
                           (double)c->weight);

@@ -34,7 +34,7 @@ static shoal_status read_dropout(const char *spec, double *out)
 
     if (st != SHOAL_OK)
         return st;
-    *out = strtod(text, &end);
+    *out = number_read(text, &end);
     if (*end || !(*out >= 0 && *out < 1))
         return shoal_fail(SHOAL_EINVAL, "vgg: dropout is %s, want 0 to below 1", text);
     return SHOAL_OK;

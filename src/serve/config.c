@@ -1,5 +1,6 @@
 /* Lines `key = value`, as TorchServe's config.properties has them, under its names
  * where it has the same thing and under those of struct shoal_serve_opts. */
+#include "base/base.h"
 #include "file/file.h"
 #include "serve/serve.h"
 
@@ -69,7 +70,7 @@ static bool set(void *field, enum kind kind, const char *value)
         *(bool *)field = strcmp(value, "all") == 0;
         return *(bool *)field || strcmp(value, "none") == 0;
     case REAL:
-        *(double *)field = strtod(value, &end);
+        *(double *)field = number_read(value, &end);
         return end != value && !*end;
     case COUNT:
     case AMOUNT:

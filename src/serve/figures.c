@@ -80,7 +80,7 @@ static bool scale(const char *from, const char *to, uint64_t mantissa, unsigned 
         return false;
     memcpy(text, from, (size_t)(to - from));
     text[to - from] = '\0';
-    *out = strtod(text, NULL);
+    *out = number_read(text, NULL);
     return true;
 }
 

@@ -82,9 +82,9 @@ void metric_line(struct writer *w, const char *name, const char *labels, double 
     char text[512];
 
     /* Whole numbers of any size with all their digits. */
-    snprintf(text, sizeof text,
-             value == floor(value) && fabs(value) < 1e15 ? "%s{%s} %.1f\n" : "%s{%s} %.9g\n", name,
-             labels, value);
+    number_print(text, sizeof text,
+                 value == floor(value) && fabs(value) < 1e15 ? "%s{%s} %.1f\n" : "%s{%s} %.9g\n",
+                 name, labels, value);
     put_raw(w, text);
 }
 
@@ -98,7 +98,7 @@ void metric_histogram(struct writer *w, const char *name, const char *labels,
     for (size_t i = 0; i < BUCKETS; i++) {
         below += atomic_load_explicit(&h->buckets[i], memory_order_relaxed);
         if (i + 1 < BUCKETS)
-            snprintf(text, sizeof text, "%s,le=\"%.6g\"", labels, histogram_bound(i));
+            number_print(text, sizeof text, "%s,le=\"%.6g\"", labels, histogram_bound(i));
         else
             snprintf(text, sizeof text, "%s,le=\"+Inf\"", labels);
         metric_line(w, full, text, (double)below);
@@ -112,21 +112,19 @@ void metric_histogram(struct writer *w, const char *name, const char *labels,
 static double kib_of(const char *text, const char *key)
 {
     const char *at = strstr(text, key);
-    double kib = 0;
 
-    if (at)
-        sscanf(at + strlen(key), "%lf", &kib);
-    return kib;
+    return at ? number_read(at + strlen(key), NULL) : 0;
 }
 
 static double load_percent(void)
 {
     FILE *f = fopen("/proc/loadavg", "re");
+    char line[64] = "";
     double load = 0;
 
     if (f) {
-        if (fscanf(f, "%lf", &load) != 1)
-            load = 0;
+        if (fgets(line, sizeof line, f))
+            load = number_read(line, NULL);
         fclose(f);
     }
     load = 100 * load / (double)pool_threads(0);

@@ -156,7 +156,7 @@ static shoal_status take_bytes(const struct net_model *m, const char *at, size_t
             return wrong_count(m, *n + 1);
         memcpy(text, at, size);
         text[size] = '\0';
-        x[*n] = strtof(text, &stop);
+        x[*n] = number_read_float(text, &stop);
         if (*stop || !isfinite(x[*n]))
             return shoal_fail(SHOAL_EINVAL, "found '%.20s', want a number", text);
         ++*n;

@@ -205,7 +205,7 @@ void put_float(struct writer *w, float x)
             }
         }
     }
-    value(w, text, (size_t)snprintf(text, sizeof text, "%.9g", (double)x));
+    value(w, text, (size_t)number_print(text, sizeof text, "%.9g", (double)x));
 }
 
 void put_double(struct writer *w, double x)
@@ -213,7 +213,7 @@ void put_double(struct writer *w, double x)
     char text[40];
 
     if (isfinite(x))
-        value(w, text, (size_t)snprintf(text, sizeof text, "%.6g", x));
+        value(w, text, (size_t)number_print(text, sizeof text, "%.6g", x));
     else
         value(w, "null", 4);
 }

@@ -130,20 +130,20 @@ struct short_number scale_tick(const struct scale *s, double x)
     double shown = x / s->by;
 
     if (fabs(shown) >= 1e6 || (shown != 0 && fabs(shown) < 1e-5))
-        snprintf(n.text, sizeof n.text, "%.3g", shown);
+        number_print(n.text, sizeof n.text, "%.3g", shown);
     else if (s->log)
-        snprintf(n.text, sizeof n.text, "%.7g", shown);
+        number_print(n.text, sizeof n.text, "%.7g", shown);
     else
-        snprintf(n.text, sizeof n.text, "%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
+        number_print(n.text, sizeof n.text, "%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
     return n;
 }
 
 void scale_label(char label[96], const char *name, const struct scale *s)
 {
     if (*s->unit)
-        snprintf(label, 96, "%.60s (%s)", name, s->unit);
+        number_print(label, 96, "%.60s (%s)", name, s->unit);
     else
-        snprintf(label, 96, "%.60s", name);
+        number_print(label, 96, "%.60s", name);
 }
 
 struct short_number axis_value(enum axis axis, double x)
@@ -158,7 +158,7 @@ struct short_number axis_value(enum axis axis, double x)
     case AXIS_BYTES:
         return number_bytes(x);
     case AXIS_SHARE:
-        snprintf(n.text, sizeof n.text, "%.4g %%", 100 * x);
+        number_print(n.text, sizeof n.text, "%.4g %%", 100 * x);
         return n;
     case AXIS_PLAIN:
         break;

@@ -14,7 +14,7 @@ void prose_add(struct prose *t, const char *fmt, ...)
     if (t->status != SHOAL_OK)
         return;
     va_start(args, fmt);
-    len = vsnprintf(NULL, 0, fmt, args);
+    len = number_vprint(NULL, 0, fmt, args);
     va_end(args);
     if (len < 0) {
         t->status = shoal_fail(SHOAL_EINVAL, "text: found a format that cannot be printed");
@@ -24,7 +24,7 @@ void prose_add(struct prose *t, const char *fmt, ...)
     if (t->status != SHOAL_OK)
         return;
     va_start(args, fmt);
-    vsnprintf(t->bytes.at + t->bytes.len, (size_t)len + 1, fmt, args);
+    number_vprint(t->bytes.at + t->bytes.len, (size_t)len + 1, fmt, args);
     va_end(args);
     t->bytes.len += (size_t)len;
 }
@@ -105,8 +105,8 @@ struct short_number number_short(double x)
         x /= 1000;
         i++;
     }
-    snprintf(n.text, sizeof n.text, "%.*f%s", i == 0 && x == floor(x) ? 0 : digits_of(x), x,
-             names[i]);
+    number_print(n.text, sizeof n.text, "%.*f%s", i == 0 && x == floor(x) ? 0 : digits_of(x), x,
+                 names[i]);
     return n;
 }
 
@@ -122,8 +122,8 @@ struct short_number number_bytes(double bytes)
         bytes /= 1024;
         i++;
     }
-    snprintf(n.text, sizeof n.text, "%.*f %s",
-             i == 0 && bytes == floor(bytes) ? 0 : digits_of(bytes), bytes, names[i]);
+    number_print(n.text, sizeof n.text, "%.*f %s",
+                 i == 0 && bytes == floor(bytes) ? 0 : digits_of(bytes), bytes, names[i]);
     return n;
 }
 
@@ -133,8 +133,8 @@ struct short_number number_share(double share)
 
     if (!isfinite(share))
         return unknown();
-    snprintf(n.text, sizeof n.text, "%.*f %%", fabs(share) < 0.0995 && share != 0 ? 1 : 0,
-             100 * share);
+    number_print(n.text, sizeof n.text, "%.*f %%", fabs(share) < 0.0995 && share != 0 ? 1 : 0,
+                 100 * share);
     return n;
 }
 
@@ -147,21 +147,21 @@ struct short_number number_time(double seconds)
     if (isnan(seconds))
         return unknown();
     if (seconds >= 3600)
-        snprintf(n.text, sizeof n.text, "%.2f h", seconds / 3600);
+        number_print(n.text, sizeof n.text, "%.2f h", seconds / 3600);
     else if (seconds >= 600)
-        snprintf(n.text, sizeof n.text, "%.1f min", seconds / 60);
+        number_print(n.text, sizeof n.text, "%.1f min", seconds / 60);
     else if (seconds >= 0.1 || seconds == 0)
-        snprintf(n.text, sizeof n.text, "%.*f s",
-                 seconds >= 99.95   ? 1
-                 : seconds >= 9.995 ? 2
-                                    : 3,
-                 seconds);
+        number_print(n.text, sizeof n.text, "%.*f s",
+                     seconds >= 99.95   ? 1
+                     : seconds >= 9.995 ? 2
+                                        : 3,
+                     seconds);
     else
-        snprintf(n.text, sizeof n.text, "%.*f ms",
-                 seconds >= 9.995e-3 ? 1
-                 : seconds >= 1e-3   ? 2
-                                     : 4,
-                 seconds * 1000);
+        number_print(n.text, sizeof n.text, "%.*f ms",
+                     seconds >= 9.995e-3 ? 1
+                     : seconds >= 1e-3   ? 2
+                                         : 4,
+                     seconds * 1000);
     return n;
 }
 
@@ -171,6 +171,6 @@ struct short_number number_plain(double x)
 
     if (!isfinite(x))
         return unknown();
-    snprintf(n.text, sizeof n.text, x == floor(x) && fabs(x) < 1e7 ? "%.0f" : "%.4g", x);
+    number_print(n.text, sizeof n.text, x == floor(x) && fabs(x) < 1e7 ? "%.0f" : "%.4g", x);
     return n;
 }

@@ -81,7 +81,7 @@ static void value_text(char *text, size_t cap, const json_t *value)
     else if (json_is_integer(value))
         snprintf(text, cap, "%lld", (long long)json_integer_value(value));
     else if (json_is_real(value))
-        snprintf(text, cap, "%.6g", json_real_value(value));
+        number_print(text, cap, "%.6g", json_real_value(value));
     else
         snprintf(text, cap, "-");
 }

@@ -179,7 +179,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(w->at[w->n], WORD, fmt, args);
+    number_vprint(w->at[w->n], WORD, fmt, args);
     va_end(args);
     w->list[w->n] = w->at[w->n];
     w->n++;

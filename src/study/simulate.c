@@ -123,7 +123,7 @@ bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
     const char *sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : "";
 
     *k = (struct calibration){
-        .every = strncmp(sync, "average:", 8) == 0 ? fmax(1, strtod(sync + 8, NULL)) : 1};
+        .every = strncmp(sync, "average:", 8) == 0 ? fmax(1, number_read(sync + 8, NULL)) : 1};
     if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK || !cell_best(s, cell))
         return false;
     k->one = &cell_best(s, cell)->m;

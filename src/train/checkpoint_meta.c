@@ -93,7 +93,7 @@ static shoal_status add_real(struct bytes *b, const char *key, double value)
 {
     char text[64];
 
-    snprintf(text, sizeof text, "%a", value);
+    number_print(text, sizeof text, "%a", value);
     return add_line(b, key, text);
 }
 
@@ -170,7 +170,7 @@ static shoal_status get_real(const struct container *c, const char *key, double 
 
     if (st != SHOAL_OK)
         return st;
-    *value = strtod(text, &end);
+    *value = number_read(text, &end);
     if (end == text || *end)
         return shoal_fail(SHOAL_EFORMAT, "%s: %s is `%s`, want a number", container_path(c), key,
                           text);

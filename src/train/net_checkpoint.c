@@ -94,7 +94,7 @@ static shoal_status add_u64(struct bytes *b, const char *key, uint64_t value)
 static shoal_status add_real(struct bytes *b, const char *key, double value)
 {
     char text[128];
-    int len = snprintf(text, sizeof text, "%s %a\n", key, value);
+    int len = number_print(text, sizeof text, "%s %a\n", key, value);
 
     return bytes_add(b, text, (size_t)len);
 }
@@ -145,7 +145,7 @@ static shoal_status get_real(const struct container *c, const char *key, double 
 
     if (st != SHOAL_OK)
         return st;
-    *value = strtod(text, &end);
+    *value = number_read(text, &end);
     if (end == text || *end)
         return shoal_fail(SHOAL_EFORMAT, "%s: %s is `%s`, want a number", container_path(c), key,
                           text);

@@ -77,7 +77,7 @@ static void put(struct text *t, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    vsnprintf(piece, sizeof piece, format, args);
+    number_vprint(piece, sizeof piece, format, args);
     va_end(args);
     if (t->status == SHOAL_OK)
         t->status = bytes_add(&t->bytes, piece, strlen(piece));

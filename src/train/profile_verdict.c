@@ -100,7 +100,7 @@ static void say(struct shoal_profile *p, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    vsnprintf(p->verdict + len, sizeof p->verdict - len, fmt, args);
+    number_vprint(p->verdict + len, sizeof p->verdict - len, fmt, args);
     va_end(args);
 }
 

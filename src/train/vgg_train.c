@@ -163,11 +163,11 @@ static shoal_status make_net(struct vgg_run *v)
     char spec[NET_SPEC];
     shoal_status st;
 
-    snprintf(spec, sizeof spec,
-             "vgg depth=%u bn=%d base=%u channels=%u height=%u width=%u hidden=%u dropout=%g "
-             "outputs=%zu sync=%d",
-             o->depth, o->batch_norm, o->base, d->channels, d->height, d->width, o->hidden,
-             o->dropout, d->classes, o->sync_bn);
+    number_print(spec, sizeof spec,
+                 "vgg depth=%u bn=%d base=%u channels=%u height=%u width=%u hidden=%u dropout=%g "
+                 "outputs=%zu sync=%d",
+                 o->depth, o->batch_norm, o->base, d->channels, d->height, d->width, o->hidden,
+                 o->dropout, d->classes, o->sync_bn);
     st = net_new(&v->net, spec);
     if (st == SHOAL_OK)
         v->net->bf16 = o->dtype == SHOAL_BF16;
