@@ -366,6 +366,7 @@ shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max)
     while (st == SHOAL_OK && b->alive < min)
         st = start_worker(b);
     pthread_cond_broadcast(&b->news);
+    pthread_cond_broadcast(&b->left); /* who waits for fewer may have enough now */
     pthread_mutex_unlock(&b->lock);
     return st;
 }

@@ -225,6 +225,7 @@ static void workers_that_are_wanted_again_while_the_last_one_leaves_are_there(vo
     gated.run = gated_run;
     f.g.kind = &gated;
     pthread_mutex_lock(&gate);
+    atomic_store(&within, false);
     ok(batcher_scale(f.b, 1, 1));
     ok(submit(&first, f.b, &f.g));
     while (!atomic_load(&within))
@@ -247,6 +248,41 @@ static void workers_that_are_wanted_again_while_the_last_one_leaves_are_there(vo
     ok(second.taken);
     assert_true(await(&second.next));
     ok(second.next.job.st);
+    batcher_free(f.b);
+}
+
+static void *settle(void *arg)
+{
+    batcher_settle(((struct batch_fixture *)arg)->b);
+    return NULL;
+}
+
+static void who_waits_for_fewer_workers_is_woken_when_more_are_wanted(void **state)
+{
+    struct servable_kind gated = echo;
+    struct timespec nap = {0, 20000000};
+    struct batch_fixture f;
+    struct asked first;
+    pthread_t waits;
+
+    (void)state;
+    fixture_init(&f);
+    gated.run = gated_run;
+    f.g.kind = &gated;
+    pthread_mutex_lock(&gate);
+    atomic_store(&within, false);
+    ok(batcher_scale(f.b, 1, 1));
+    ok(submit(&first, f.b, &f.g));
+    while (!atomic_load(&within))
+        nanosleep(&nap, NULL);
+    ok(batcher_scale(f.b, 0, 0));
+    assert_int_equal(pthread_create(&waits, NULL, settle, &f), 0);
+    nanosleep(&nap, NULL); /* so that it waits, most likely */
+    ok(batcher_scale(f.b, 1, 1));
+    assert_int_equal(pthread_join(waits, NULL), 0); /* although the worker is still there */
+    pthread_mutex_unlock(&gate);
+    assert_true(await(&first));
+    batcher_close(f.b);
     batcher_free(f.b);
 }
 
@@ -450,6 +486,7 @@ int main(void)
         cmocka_unit_test(a_closed_batcher_starts_no_worker),
         cmocka_unit_test(a_job_that_comes_while_the_last_worker_leaves_is_computed),
         cmocka_unit_test(workers_that_are_wanted_again_while_the_last_one_leaves_are_there),
+        cmocka_unit_test(who_waits_for_fewer_workers_is_woken_when_more_are_wanted),
         cmocka_unit_test(a_job_of_a_client_that_left_is_not_computed),
         cmocka_unit_test(scaling_against_deleting_leaves_no_worker_behind),
         cmocka_unit_test(a_walk_meets_every_model_that_stays_once),
