@@ -63,7 +63,8 @@ tsan:
 fuzz:
 	$(setup) build fuzz
 	@CC=clang scripts/build.sh build-fuzz $(checked) -Dfuzz=true \
-	    -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link $(MESON_ARGS)
+	    -Db_sanitize=address,undefined \
+	    '-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined' $(MESON_ARGS)
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 
 faults: all

@@ -1,0 +1,78 @@
+/* What a launcher prints, and the hosts it is given: any bytes go on or are kept, and none
+ * are lost but those beyond what is kept; lists and files of hosts are refused with a
+ * sentence or have room for a number of ranks. The first byte says which it is. */
+#include "fuzz.h"
+
+#include "launch.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* Of launch.c: this program was started by no launcher. */
+unsigned launched_size(void)
+{
+    return 0;
+}
+
+static void check_kept(const struct said_text *text)
+{
+    require(text->len < sizeof text->at && strlen(text->at) <= text->len);
+}
+
+static void read_output(const uint8_t *data, size_t size)
+{
+    struct said *said = calloc(1, sizeof *said);
+    struct said_stream *s = calloc(1, sizeof *s);
+    char reason[OPT_TEXT];
+    int from = memfd_create("said", MFD_CLOEXEC), to = memfd_create("passed", MFD_CLOEXEC);
+
+    require(said && s && from >= 0 && to >= 0);
+    require(write(from, data, size) == (ssize_t)size && lseek(from, 0, SEEK_SET) == 0);
+    said->launcher = "mpirun";
+    *s = (struct said_stream){.said = said, .from = from, .to = to};
+    while (s->from >= 0) {
+        said_read(s);
+        if (size % 3 == 0)
+            said_flush(s);
+    }
+    said_close(s);
+    check_kept(&said->failures);
+    check_kept(&said->chatter);
+    fuzz_output((size_t)lseek(to, 0, SEEK_END), size, 16, 1);
+    require(said_code(said) >= 0);
+    said_reason(reason, said, 1);
+    require(memchr(reason, '\0', sizeof reason) != NULL);
+    close(to);
+    free(said);
+    free(s);
+}
+
+static void read_hosts(const char *text)
+{
+    struct launch_opts opts = {.ranks = 3, .hosts = text};
+    char why[OPT_TEXT];
+
+    if (hosts_check(&opts, why)) {
+        require(hosts_room(text) > 0);
+        if (!hosts_in_file(text))
+            free(hosts_with_slots(text, 3));
+    } else {
+        require(memchr(why, '\0', sizeof why) != NULL && why[0] != '\0');
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    fuzz_begin(size, MIB, 64);
+    if (data[0] % 3 == 0)
+        read_output(data + 1, size - 1);
+    else if (data[0] % 3 == 1)
+        read_hosts(fuzz_file(data + 1, size - 1));
+    else
+        read_hosts(fuzz_text(data + 1, size - 1));
+    fuzz_end();
+    return 0;
+}

@@ -1,0 +1,87 @@
+/* Nets: any sections, in a container whose sums are right, are refused with a sentence, or
+ * make a net that answers with numbers, in probabilities where it knows classes, and that
+ * is the same when it was saved and opened again. */
+#include "fuzz.h"
+
+#include "eval/eval.h"
+
+#include <math.h>
+
+enum { WORK = 1 << 13 }; /* inputs and outputs that are computed for */
+
+static void ask_numbers(const shoal_net *net)
+{
+    size_t in = shoal_net_inputs(net), out = shoal_net_outputs(net);
+    float *x = calloc(in, sizeof *x), *y = calloc(out, sizeof *y);
+
+    require(x && y);
+    if (shoal_net_predict(net, x, 1, y) == SHOAL_OK && shoal_net_classes(net))
+        for (size_t i = 0; i < out; i++)
+            require(isnan(y[i]) || (y[i] >= 0 && y[i] <= 1));
+    free(x);
+    free(y);
+}
+
+static void ask_words(const shoal_net *net)
+{
+    struct shoal_hit hits[5];
+    size_t found = 0;
+
+    if (shoal_nextword_predict(net, "one two three one two", hits, 5, &found) == SHOAL_OK)
+        for (size_t i = 0; i < found; i++)
+            require(shoal_nextword_word(net, hits[i].id) != NULL);
+}
+
+static void ask_names(const shoal_net *net)
+{
+    unsigned channels, height, width;
+    const char *tensor;
+    char name[64];
+    size_t dims[4];
+
+    for (size_t i = 0; i < shoal_net_outputs(net) && i < 64; i++)
+        shoal_net_class(net, i, name, sizeof name);
+    for (size_t i = 0; shoal_net_tensor(net, i, &tensor, dims); i++)
+        require(tensor[0] != '\0' && dims[0] > 0);
+    if (shoal_net_pictures(net, &channels, &height, &width))
+        require((size_t)channels * height * width == shoal_net_inputs(net));
+    require(shoal_net_fact(net, "") == NULL || shoal_net_parameters(net) > 0);
+}
+
+static void open_again(const shoal_net *net)
+{
+    char path[256];
+    shoal_net *again = NULL;
+
+    snprintf(path, sizeof path, "%s/again.shoal", fuzz_folder());
+    require(shoal_net_save(net, path) == SHOAL_OK);
+    require(shoal_net_open(&again, path) == SHOAL_OK);
+    require(strcmp(shoal_net_spec(net), shoal_net_spec(again)) == 0);
+    shoal_net_close(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    shoal_net *net = NULL;
+    size_t len;
+    const char *file, *path;
+
+    fuzz_begin(size, 64 * MIB, 0);
+    file = fuzz_container(data, size, &len);
+    path = fuzz_file(file, len);
+    fuzz_begin(len, MIB, 16);
+    if (shoal_net_open(&net, path) == SHOAL_OK) {
+        fuzz_begin(len, 512 * MIB, 64);
+        ask_names(net);
+        open_again(net);
+        if (shoal_net_inputs(net) <= WORK && shoal_net_outputs(net) <= WORK)
+            ask_numbers(net);
+        if (shoal_net_continues(net))
+            ask_words(net);
+    } else {
+        require(net == NULL && *shoal_error() != '\0');
+    }
+    shoal_net_close(net);
+    fuzz_end();
+    return 0;
+}

@@ -1,0 +1,94 @@
+/* What a server is told: tokens, a configuration, its state and addresses. Any text is
+ * refused with a sentence, or makes settings that are as they must be. The first byte says
+ * which it is. */
+#include "fuzz.h"
+
+#include "serve/serve.h"
+#include "serve/server.h"
+
+#include <stdio.h>
+
+static void read_tokens(const char *text, size_t size)
+{
+    struct tokens t;
+    char header[TOKEN_MAX + 16];
+
+    if (tokens_parse(&t, "fuzz", text) != SHOAL_OK) {
+        require(!t.on && strncmp(shoal_error(), "fuzz: ", 6) == 0);
+        return;
+    }
+    require(t.on && strlen(t.inference) >= TOKEN_MIN && strlen(t.management) >= TOKEN_MIN);
+    require(strcmp(t.inference, t.management) != 0);
+    snprintf(header, sizeof header, "Bearer %s", t.inference);
+    require(tokens_allow(&t, ROLE_INFERENCE, header));
+    require(!tokens_allow(&t, ROLE_MANAGEMENT, header));
+    snprintf(header, sizeof header, "Bearer %s", t.management);
+    require(tokens_allow(&t, ROLE_MANAGEMENT, header));
+    require(!tokens_allow(&t, ROLE_INFERENCE, header));
+    require(!tokens_allow(&t, ROLE_INFERENCE | ROLE_MANAGEMENT | ROLE_METRICS, text) || size > 0);
+}
+
+static void read_config(char *text)
+{
+    struct shoal_serve_opts opts = shoal_serve_default();
+
+    if (config_parse(&opts, "fuzz", text) != SHOAL_OK)
+        require(strncmp(shoal_error(), "fuzz: ", 6) == 0);
+    else if (shoal_serve_check(&opts) != SHOAL_OK)
+        require(*shoal_error() != '\0');
+}
+
+/* Of a store without files: what it names is remembered and not there. */
+static void read_state(const char *text, size_t size)
+{
+    static const struct model_settings settings = {.batch_size = 1, .queue_size = 1,
+                                                   .min_workers = 1, .max_workers = 1,
+                                                   .response_timeout = 1};
+    const char *folder = fuzz_folder();
+    struct registry r;
+
+    require(registry_init(&r, servable_kinds, folder, NULL, &settings) == SHOAL_OK);
+    fuzz_put(strrchr(r.state, '/') + 1, text, size);
+    if (state_load(&r) != SHOAL_OK)
+        require(*shoal_error() != '\0');
+    for (size_t i = 0; i < r.len; i++) {
+        require(name_fits(r.at[i]->name) && version_fits(r.at[i]->version));
+        require(file_fits(r.at[i]->file) && r.at[i]->settings.max_workers <= WORKERS_MAX);
+    }
+    registry_fini(&r);
+}
+
+static void read_address(const char *text)
+{
+    char host[64], port[8];
+
+    if (address_parse(text, host, port))
+        require(strlen(host) < sizeof host && strlen(port) < sizeof port);
+    (void)host_is_local(text);
+    (void)origin_fits(text, text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text;
+
+    if (size == 0)
+        return 0;
+    fuzz_begin(size, 16 * MIB, 64);
+    text = fuzz_text(data + 1, size - 1);
+    switch (data[0] % 4) {
+    case 0:
+        read_tokens(text, size - 1);
+        break;
+    case 1:
+        read_config(text);
+        break;
+    case 2:
+        read_state(text, size - 1);
+        break;
+    default:
+        read_address(text);
+    }
+    fuzz_end();
+    return 0;
+}

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""Makes the first inputs of fuzz targets from files that the program itself wrote.
+
+    tests/fuzz/seeds.py BUILD OUT      OUT/TARGET/NAME
+
+Containers are taken apart into `%%NAME` and contents, as tests/fuzz/fuzz.h has them; long
+runs of numbers are cut, the target puts zeros in their place.
+"""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import zlib
+
+SHOAL = os.path.abspath(os.path.join(sys.argv[1], "cli", "shoal"))
+OUT = os.path.abspath(sys.argv[2])
+KEEP = 2048
+
+
+def put(target, name, data):
+    folder = os.path.join(OUT, target)
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "wb") as f:
+        f.write(data.encode() if isinstance(data, str) else data)
+
+
+def get(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def shoal(*words, ok=True):
+    done = subprocess.run([SHOAL, *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE, check=False)
+    if ok and done.returncode != 0:
+        sys.exit(f"seeds: shoal {' '.join(words)}: {done.stderr.decode()}")
+
+
+def piece(mark, name, data):
+    """A piece of an input, its zeros cut off when it is long."""
+    if len(data) > KEEP:
+        return f"{mark}{name}={len(data)}\n".encode() + data[:KEEP].rstrip(b"\0")
+    return f"{mark}{name}\n".encode() + data
+
+
+def sections(path):
+    data = get(path)
+    toc, count = struct.unpack_from("<QQ", data, 24)
+    parts = []
+    for i in range(count):
+        name, offset, size = struct.unpack_from("<24sQQ", data, toc + 64 * i)
+        name = name.rstrip(b"\0").decode()
+        parts.append(piece("%%", name, data[offset:offset + size]))
+    return b"\n".join(parts)
+
+
+def newest(folder):
+    return os.path.join(folder, sorted(f for f in os.listdir(folder) if "part" not in f)[-1])
+
+
+def words():
+    with open("text", "w", encoding="utf-8") as f:
+        f.write("one two three one two\nfour one five two six seven\n" * 8)
+    shoal("encode", "text", "-o", "corpus.shoal", "--min-count", "1", "-q")
+    put("encoded", "corpus", sections("corpus.shoal"))
+    for loss in "ns", "hs", "softmax":
+        shoal("train", "cbow", "corpus.shoal", "-o", f"{loss}.shoal", "--dim", "4", "--loss", loss,
+              "--epochs", "1", "--threads", "1", "--checkpoint", f"{loss}.d", "--checkpoint-every", "epoch", "-q")
+        put("checkpoint", loss, sections(newest(f"{loss}.d")))
+    put("vectors", "mended", b"\0" + sections("ns.shoal"))
+    for dtype in "f16", "bf16", "int8":
+        shoal("convert", "ns.shoal", f"{dtype}.shoal", "--dtype", dtype, "-q")
+        put("vectors", f"mended-{dtype}", b"\0" + sections(f"{dtype}.shoal"))
+    for cell in "lstm", "dense":
+        shoal("train", "nextword", "corpus.shoal", "--vectors", "ns.shoal", "-o", "next.shoal", "--hidden", "4",
+              "--length", "2", "--epochs", "1", "--cell", cell, "-q")
+        put("net", "next-" + cell, sections("next.shoal"))
+    head = sections(newest("ns.d"))
+    tables = {}
+    for line in head.split(b"\n%%")[1:]:
+        name, _, data = line.partition(b"\n")
+        tables[name] = data
+    rows = [b"\n".join([b"kind checkpoint-part", b"number 1", b"part %d" % i, b"parts 2", b""])
+            for i in range(2)]
+    halves = []
+    for i in range(2):
+        ids = [n for n in range(7) if n % 2 == i]
+        part = [b"%%meta\n" + rows[i], b"%%corpus\n" + tables[b"corpus"]]
+        for name in b"in", b"out":
+            width = len(tables[name]) // 7
+            part.append(b"%%" + name + b".rows\n" + struct.pack(f"<{len(ids)}I", *ids))
+            part.append(b"%%" + name + b"\n" +
+                        b"".join(tables[name][n * width:(n + 1) * width] for n in ids))
+        halves.append(b"##part\n" + b"\n".join(part))
+    whole = head.split(b"\n%%in\n")[0] + b"\n%%parts\n" + bytes(16)
+    put("checkpoint", "parts", b"\n".join([whole, *halves]))
+
+
+def clicks():
+    with open("clicks", "w", encoding="utf-8") as f:
+        f.write("1 1:1 2:0.5\n0 3:1\n1 1:1 4:2\n0 2:1 3:1\n" * 4)
+    shoal("encode", "--as", "clicks", "clicks", "-o", "clicks.shoal", "--bits", "10", "-q")
+    put("encoded", "clicks", sections("clicks.shoal"))
+    for optimizer in "ftrl", "adagrad":
+        shoal("train", "logreg", "clicks.shoal", "-o", "logreg.shoal", "--optimizer", optimizer,
+              "--checkpoint", f"{optimizer}.d", "--checkpoint-every", "epoch", "--epochs", "1", "-q")
+        put("checkpoint", optimizer, sections(newest(f"{optimizer}.d")))
+    put("logreg", "trained", sections("logreg.shoal"))
+
+
+def png(width, height, grey):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(
+            ">I", zlib.crc32(kind + data))
+    row = b"\0" + bytes(range(width)) * (1 if grey else 3)
+    return (b"\x89PNG\r\n\x1a\n" +
+            chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0 if grey else 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(row * height)) + chunk(b"IEND", b""))
+
+
+def pictures():
+    for part in "train/a", "train/b", "test/a", "test/b":
+        os.makedirs(os.path.join("set", part))
+        with open(os.path.join("set", part, "1.png"), "wb") as f:
+            f.write(png(8, 8, False))
+    put("image", "grey", b"\1" + png(3, 5, True))
+    put("image", "colours", b"\0" + png(5, 3, False))
+    put("images", "folders", b"\x20" + b"\n".join(
+        piece("##", f"{part}/1.png", png(4, 4, False)) for part in ("train/a", "train/b", "test/a")))
+    put("images", "flat", b"\x11" + b"\n".join(
+        piece("##", f"{name}/x.png", png(4, 4, True)) for name in ("cat", "dog")))
+    record = b"\3" + bytes(3072)
+    put("images", "cifar", b"\0" + piece("##", "data_batch_1.bin", record) + b"\n" +
+        piece("##", "test_batch.bin", record) + b"\n##batches.meta.txt\n" +
+        b"\n".join(b"class%d" % i for i in range(10)))
+    put("images", "cifar100", b"\2" + piece("##", "train.bin", b"\1\2" + bytes(3072)))
+    idx = struct.pack(">IIII", 0x803, 2, 2, 2) + bytes(range(8))
+    labels = struct.pack(">II", 0x801, 2) + b"\0\1"
+    put("images", "idx", b"\0" + piece("##", "train-images-idx3-ubyte", idx) + b"\n" +
+        piece("##", "train-labels-idx1-ubyte", labels) + b"\n##classes.txt\nzero\none\n")
+    put("images", "idx-file", b"\2" + piece("##", "x-images-idx3-ubyte", idx) + b"\n" +
+        piece("##", "x-labels-idx1-ubyte", labels))
+    put("samples", "idx", b"\0" + idx)
+    put("samples", "npy", b"\1" + npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 0)))
+    put("samples", "npy8", b"\0" + npy("|u1", "(3, 2)", bytes([1, 0, 2, 1, 3, 1])))
+    put("samples", "labels", b"\x80" + npy("<f8", "(2, 1)", struct.pack("<2d", 1, 2)) +
+        b"\n##\n" + npy("<i8", "(2,)", struct.pack("<2q", 0, 1)))
+    put("samples", "csv", b"\0a,b,label\n1,2,0\n3,4.5,1\n")
+
+
+def npy(kind, shape, data):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    head = head.ljust(117) + "\n"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + data
+
+
+def safetensors(path):
+    data = get(path)
+    length = struct.unpack_from("<Q", data)[0]
+    head = json.loads(data[8:8 + length])
+    head["__metadata__"] = {k: v for k, v in head["__metadata__"].items() if len(v) < KEEP}
+    return json.dumps(head, separators=(",", ":")).encode() + b"\n" + piece("%%", "data", data[8 + length:])
+
+
+def nets():
+    with open("xor.csv", "w", encoding="utf-8") as f:
+        f.write("0,0,0\n0,1,1\n1,0,1\n1,1,0\n")  # fuzz_netcheckpoint.c has the same
+    shoal("train", "mlp", "xor.csv", "-o", "mlp.shoal", "--layers", "3", "--epochs", "2",
+          "--valid-share", "0", "--threads", "1", "--checkpoint", "mlp.d",
+          "--checkpoint-every", "epoch", "-q")
+    put("net", "mlp", sections("mlp.shoal"))
+    for name in os.listdir("mlp.d"):
+        put("netcheckpoint", name, sections(os.path.join("mlp.d", name)))
+    shoal("train", "mlp", "xor.csv", "-o", "numbers.shoal", "--layers", "3,2", "--epochs", "1",
+          "--valid-share", "0", "--regression", "-q")
+    put("net", "numbers", sections("numbers.shoal"))
+    shoal("convert", "mlp.shoal", "mlp.safetensors", "-q")
+    put("tensors", "mlp", b"\0" + safetensors("mlp.safetensors"))
+    put("tensors", "mlp-raw", b"\1" + get("mlp.safetensors"))
+    for extra in ["--no-batch-norm", "--hidden", "0"], ["--batch-norm", "--hidden", "16"]:
+        shoal("train", "vgg", "set", "-o", "vgg.shoal", "--base", "16", "--depth", "11", "--epochs",
+              "1", "--size", "32", *extra, "-q", ok=False)
+        if os.path.exists("vgg.shoal"):
+            put("net", "vgg" + extra[0], sections("vgg.shoal"))
+            shoal("convert", "vgg.shoal", "vgg.safetensors", "-q")
+            put("tensors", "vgg" + extra[0], b"\x0a" + safetensors("vgg.safetensors"))
+            os.remove("vgg.shoal")
+    for i, spec in enumerate([
+            "mlp inputs=2 layers=64,32 outputs=4 activation=relu loss=softmax",
+            "mlp inputs=1 layers= outputs=1 activation=gelu loss=squared",
+            "lstm length=5 width=100 hidden=64 outputs=100",
+            "vgg depth=11 bn=1 base=16 channels=3 height=32 width=32 hidden=0 dropout=0 outputs=10 "
+            "sync=0",
+            "vgg depth=19 bn=0 base=64 channels=1 height=224 width=224 hidden=4096 dropout=0.5 "
+            "outputs=1000 sync=1"]):
+        put("spec", f"spec{i}", spec)
+
+
+def requests():
+    def request(name, role, head, body=b"", kind=None):
+        lines = [head] + ([f"Content-Type: {kind}"] if kind else []) + ["Host: localhost", "", ""]
+        body = body.encode() if isinstance(body, str) else body
+        put("request", name, bytes([role]) + "\n".join(lines).encode() + body)
+    multipart = (b"--B\r\nContent-Disposition: form-data; name=\"data\"\r\n\r\nking\r\n--B--\r\n")
+    tensor = {"id": "x", "inputs": [{"name": "in", "shape": [1, 2], "datatype": "FP32",
+                                     "data": [1, 2]}]}
+    texts = {"inputs": [{"name": "in", "shape": [2], "datatype": "BYTES", "data": ["king", "man"]}]}
+    for name in "words", "net", "pictures", "clicks", "next":
+        request(f"{name}-infer", 1, f"POST /v2/models/{name}/infer", json.dumps(tensor))
+        request(f"{name}-meta", 1, f"GET /v2/models/{name}")
+        request(f"{name}-ready", 1, f"GET /v2/models/{name}/ready")
+        request(f"{name}-kserve", 1, f"POST /v1/models/{name}:predict", '{"instances":[[1,2]]}')
+        request(f"{name}-text", 1, f"POST /predictions/{name}", "king")
+    request("words-list", 1, "POST /predictions/words?k=3", '{"words":["king","man"],"k":2}')
+    request("words-analogy", 1, "GET /models/words/analogy?a=man&b=king&c=woman&k=2")
+    request("words-similar", 1, "GET /models/words/similar?word=kin&k=5")
+    request("words-vector", 1, "GET /models/words/vector?word=caf%C3%A9")
+    request("words-map", 1, "GET /models/words/map?k=4")
+    request("words-multipart", 1, "POST /predictions/words", multipart,
+            "multipart/form-data; boundary=B")
+    request("words-form", 1, "POST /predictions/words", "data=king",
+            "application/x-www-form-urlencoded")
+    request("words-bytes", 1, "POST /v2/models/words/infer", json.dumps(texts))
+    request("net-numbers", 1, "POST /predictions/net", "[[1,2],[3,4]]", "application/json")
+    request("net-instances", 1, "PUT /predictions/net/1.0", '{"instances":[[1,2.5]]}')
+    request("net-invoke", 1, "POST /models/net/invoke", "[1, 2]")
+    request("pictures-png", 1, "POST /predictions/pictures", png(9, 9, True), "image/png")
+    request("pictures-b64", 1, "POST /predictions/pictures",
+            '{"instances":[{"b64":"iVBORw0KGgo="}]}')
+    request("clicks-libsvm", 1, "POST /predictions/clicks", "1 1:1 2:0.5\n0 3:1\n")
+    request("clicks-json", 1, "POST /predictions/clicks", '{"rows":["1:1 2:0.5",{"3":1}]}')
+    request("next-texts", 1, "POST /predictions/next?k=2", '{"texts":["a b c","d e"],"k":3}')
+    for i, (role, head) in enumerate([
+            (1, "GET /ping"), (1, "GET /"), (1, "OPTIONS /"), (1, "GET /stats"), (1, "HEAD /page.js"),
+            (4, "GET /metrics?name[]=shoal"), (2, "GET /models?limit=2"), (2, "GET /models/net/all"),
+            (2, "GET /models/net"), (2, "PUT /models/net?min_worker=1&max_worker=2"),
+            (2, "PUT /models/net/1.0/set-default"), (2, "DELETE /models/net/1.0"),
+            (2, "POST /models?url=net.shoal&model_name=n&initial_workers=1&batch_size=2"),
+            (7, "GET /api-description"), (1, "GET /v2"), (1, "GET /v2/health/ready"),
+            (1, "OPTIONS /predictions/net"), (7, "GET /v1/models/net"),
+            (7, "GET /v2/models/net/versions/1.0")]):
+        request(f"route{i:02}", role, head)
+
+
+def others():
+    token = "0123456789abcdef"
+    put("settings", "tokens", f"0# ours\ninference {token}\nmanagement {token}x\nmetrics {token}y\n")
+    put("settings", "config", "1# as TorchServe\ninference_address = http://127.0.0.1:8080\n"
+        "load_models=all\nmodel_store=/srv\nmax_request_size=65536\nrate=1.5\nsandbox=true\n")
+    put("settings", "state", "2shoal-serve 1\nmodel net 1.0 8 1 20 1 2 60 1 net.shoal\n"
+        "model net 2.0 8 1 20 0 0 60 0 other file\n")
+    for i, address in enumerate(["127.0.0.1:8080", "[::1]:0", "http://localhost:8080/", "none"]):
+        put("settings", f"address{i}", "3" + address)
+    put("launcher", "openmpi", "0epoch 1\r\x1b[Kepoch 2\n" + "-" * 60 + "\nmpirun noticed that process "
+        "rank 1 with PID 12 on node a exited on signal 9 (Killed).\n" + "-" * 60 +
+        "\nshoal: rank 0 on a: silent for 5 s\nshoal: found no corpus, want one\n[a:12] x\n")
+    put("launcher", "mpich", "0" + "=" * 60 + "\n=   BAD TERMINATION\n=   PID 5 RUNNING AT b\n"
+        "=   EXIT CODE: 9\n" + "=" * 60 + "\nYOUR APPLICATION TERMINATED WITH x\n")
+    put("launcher", "lost", "0Remote daemon:\n  [x] on node c\nshoal: stopped by a signal\n"
+        "shoal: the last good checkpoint is d\n")
+    put("launcher", "hosts-file", "1# hosts\na slots=2\nb:3\nc\n")
+    put("launcher", "hosts-list", "2a:2,b:6,c:1")
+    put("launcher", "hosts-plain", "2a,b,c")
+    cluster = {"name": "x", "nodes": 4, "cores": 8, "gigabits": 10, "microseconds": 20, "speed": 1,
+               "jitter": 0.1, "workers": [1, 2, 4, 8]}
+    put("cluster", "cluster", json.dumps(cluster))
+    study = os.path.join(os.path.dirname(os.path.abspath(__file__)), "corpus", "metrics")
+    for name in os.listdir(study):
+        if name.startswith("study"):
+            put("cluster", name, json.dumps(cluster).encode() + b"\n##study\n" +
+                get(os.path.join(study, name)))
+    text = "New York is big\nNew York is old, new\n\nyork caf\u00e9 New York\n" * 3
+    for how in range(12):
+        put("encode", f"text{how}", bytes([how, how]) + text.encode())
+    record = b"".join(struct.pack("<QI", n, len(w)) + w for n, w in [(3, b"one"), (2, b"two")])
+    settled = struct.pack("<17Q", 0, 0, 0, 1, 0, 0, 1, 8, 9, 1, 1, 0, 0, 2, 1, 0, 2) + record
+    put("ranks", "counts", b"0" + record + b"\n##\n" + settled + b"\n##\n" + settled)
+    put("ranks", "classes", b"3" + struct.pack("<13Q", *range(13)))
+    put("ranks", "scores", b"1" + struct.pack("<Q", 0) + struct.pack("<60d", *[1.0] * 60))
+    put("ranks", "logits", b"2" + struct.pack("<Q", 1) + struct.pack("<60d", *[1.0] * 60))
+    put("stream", "gzip", b"\7" + zlib.compress(b"one two three\n" * 9, 9, 31))
+    put("stream", "plain", b"\1one two three\n")
+    put("suite", "analogies", ": capitals\na b c d\na c b d\n: plurals\none two three four\n")
+    put("suite", "pairs", "a\tb\t7.5\nc\td\t1.25\n")
+    put("vocab", "plain", "one 3\ntwo 2\n<UNK> 1\n")
+    put("vocab", "eos", "</s> 4\none 3\ntwo 3\n")
+    put("words", "letters", b"\1\7New York, caf\xc3\xa9.\nA\xffb 12\n")
+    put("words", "space", b"\0\3New  York\tcaf\xc3\xa9\r\n\n x")
+    put("messages", "some", bytes(range(1, 200)))
+    put("messages", "blocks", bytes([16, 1, 0, 3, 0, 2, 1, 1, 4, 4, 1, 0, 0, 0] * 8))
+    put("container", "empty", b"\x89SHL\r\n\x1a\n\1\0\0\0\0\0\0\0" + struct.pack("<5Q", 64, 64, 0, 0, 0)
+        + bytes(8))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        words()
+        clicks()
+        pictures()
+        nets()
+        requests()
+        others()
+        put("container", "corpus", get("corpus.shoal"))
+
+
+main()
