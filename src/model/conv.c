@@ -374,12 +374,13 @@ static void make_columns(const struct conv *c, const float *x, size_t from, size
         for (size_t tap = 0; tap < 9; tap++)
             for (size_t y = from; y < to; y++, out += c->width) {
                 size_t row = y + tap / 3 - 1, left = tap % 3 == 0, right = tap % 3 == 2;
-                const float *in = x + (i * c->height + row) * c->width;
+                const float *in;
 
-                if (row >= c->height) {
+                if (row >= c->height) { /* above the first it is SIZE_MAX */
                     memset(out, 0, c->width * sizeof *out);
                     continue;
                 }
+                in = x + (i * c->height + row) * c->width;
                 out[0] = out[c->width - 1] = 0;
                 memcpy(out + left, in + right, (c->width - left - right) * sizeof *out);
             }
