@@ -1,8 +1,8 @@
 #include "fuzz.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -121,6 +121,8 @@ void fuzz_begin(size_t size, size_t base, size_t times)
 void fuzz_end(void)
 {
     atomic_store(&most, INT64_MAX);
+    if (getenv("FUZZ_SAY"))
+        fprintf(stderr, "the last failure: %s\n", shoal_error());
     while (ncopies > 0)
         free(copies[--ncopies]);
     while (nfiles > 0)
@@ -310,7 +312,8 @@ char *fuzz_container(const uint8_t *data, size_t size, size_t *len)
     return keep(file);
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------
+ */
 
 const char *fuzz_file(const void *data, size_t size)
 {

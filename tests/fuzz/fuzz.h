@@ -41,7 +41,8 @@ static inline void require(bool truth)
 
 /* From here until fuzz_end, whoever takes more than `base` and `times` the input's bytes
  * is ended at that call: what a few bytes blow up is a finding. Counted are malloc under the
- * address sanitizer, that of foreign libraries too, and what the library maps. */
+ * address sanitizer, that of foreign libraries too, and what the library maps. With FUZZ_SAY in
+ * the environment fuzz_end prints the last sentence, to see how far an input got. */
 void fuzz_begin(size_t size, size_t base, size_t times);
 void fuzz_end(void);
 /* The same for what was put out. */
@@ -87,7 +88,8 @@ char *fuzz_container(const uint8_t *data, size_t size, size_t *len);
 /* Makes the sums right again after its sections were changed. */
 void fuzz_seal(char *file);
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ------------------------------------------------------------------------------------
+ */
 
 /* A file of these bytes without a name on disk; its path, until fuzz_end; eight at most. */
 const char *fuzz_file(const void *data, size_t size);

@@ -1,6 +1,8 @@
 /* What strangers send: any bytes as an address, a form, a multipart body or JSON are
  * refused with a sentence or give parts that lie within them. The quick reader of
  * numbers agrees with jansson wherever it has an opinion. */
+#include "fuzz.h"
+
 #include "serve/parse.h"
 #include "serve/registry.h"
 
@@ -8,14 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void check_query(const struct query *q)
 {
@@ -82,13 +76,13 @@ static void try_json(const char *body, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = malloc(size + 1);
+    char *text;
 
-    memcpy(text, data, size);
-    text[size] = '\0';
+    fuzz_begin(size, 16 * MIB, 512);
+    text = fuzz_text(data, size);
     try_addresses(text, data, size);
     try_multipart((const char *)data, size);
     try_json((const char *)data, size);
-    free(text);
+    fuzz_end();
     return 0;
 }

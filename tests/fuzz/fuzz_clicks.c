@@ -1,20 +1,14 @@
 /* Click data: any bytes are refused with a sentence, or make rows that are as they must be;
  * block by block or all at once, with names or without. The first byte says which format it
  * is and whether labels may lack. */
+#include "fuzz.h"
+
 #include "data/clicks.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void check_batch(const struct click_way *w, const struct click_batch *b)
 {
@@ -104,25 +98,18 @@ static void parse_block(const struct shoal_clicks_opts *opts, bool unlabelled, c
 /* The whole way: what is encoded can be opened. */
 static void encode_file(const struct shoal_clicks_opts *opts, const char *text, size_t len)
 {
-    const char *dir = getenv("TMPDIR");
-    char in[256], out[256];
-    const char *input = in;
+    const char *input = fuzz_file(text, len);
     shoal_clicks *c = NULL;
-    FILE *f;
+    char out[256];
 
-    snprintf(in, sizeof in, "%s/clicks-%d", dir ? dir : "/tmp", (int)getpid());
-    snprintf(out, sizeof out, "%s.shoal", in);
-    f = fopen(in, "wb");
-    require(f && fwrite(text, 1, len, f) == len && fclose(f) == 0);
+    snprintf(out, sizeof out, "%s/clicks.shoal", fuzz_folder());
     if (shoal_clicks_encode(out, &input, 1, opts, NULL) == SHOAL_OK) {
         require(shoal_clicks_open(&c, out) == SHOAL_OK);
         require(shoal_clicks_rows(c) > 0);
         shoal_clicks_close(c);
-        unlink(out);
     } else {
         require(shoal_error()[0] != '\0' && access(out, F_OK) != 0);
     }
-    unlink(in);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -132,6 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size == 0)
         return 0;
+    fuzz_begin(size, 96 * MIB, 64);
     opts.format = (enum shoal_clicks_format)(data[0] % 5);
     opts.bits = 10;
     opts.threads = 1;
@@ -140,5 +128,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     parse_block(&opts, data[0] & 0x80, text, size - 1);
     if (data[0] & 0x20)
         encode_file(&opts, text, size - 1);
+    fuzz_end();
     return 0;
 }

@@ -2,6 +2,8 @@
  * must end in a status. Checksums would stop nearly all of it at the header, so
  * each input is tried as it is and then with the sums of header and table made
  * right. */
+#include "fuzz.h"
+
 #include "base/base.h"
 #include "file/file.h"
 
@@ -9,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_section(struct section s)
 {
@@ -74,16 +74,13 @@ static void seal(unsigned char *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    unsigned char *copy = NULL;
+    unsigned char *copy;
 
-    /* Not rounded up: the sanitizer guards the byte behind the last. */
-    if (posix_memalign((void **)&copy, 64, size ? size : 1) != 0)
-        return 0;
-    if (size > 0)
-        memcpy(copy, data, size);
+    fuzz_begin(size, MIB, 64);
+    copy = (unsigned char *)fuzz_copy(data, size);
     try_bytes(copy, size);
     seal(copy, size);
     try_bytes(copy, size);
-    free(copy);
+    fuzz_end();
     return 0;
 }

@@ -1,18 +1,12 @@
 /* Metrics and records of studies: any bytes are refused with a sentence that names the
  * file, or make a run whose points are in order of time, or a study whose cells can be
  * asked. */
+#include "fuzz.h"
+
 #include "study/study.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void check_run(const char *text, size_t size)
 {
@@ -49,13 +43,12 @@ static void check_study(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *copy = malloc(size ? size : 1); /* of its own size: no byte behind it */
+    const char *copy;
 
-    require(copy != NULL);
-    if (size > 0)
-        memcpy(copy, data, size);
+    fuzz_begin(size, 64 * MIB, 1024);
+    copy = fuzz_copy(data, size);
     check_run(copy, size);
     check_study(copy, size);
-    free(copy);
+    fuzz_end();
     return 0;
 }

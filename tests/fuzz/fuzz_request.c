@@ -103,8 +103,8 @@ static void server_start(void)
     for (o.nmodels = 0; o.nmodels < sizeof models / sizeof *models; o.nmodels++) {
         const char *equals = strchr(models[o.nmodels], '=');
 
-        snprintf(specs[o.nmodels], sizeof specs[0], "%.*s=%s/%s",
-                 (int)(equals - models[o.nmodels]), models[o.nmodels], store, equals + 1);
+        snprintf(specs[o.nmodels], sizeof specs[0], "%.*s=%s/%s", (int)(equals - models[o.nmodels]),
+                 models[o.nmodels], store, equals + 1);
         paths[o.nmodels] = specs[o.nmodels];
     }
     o.models = paths;

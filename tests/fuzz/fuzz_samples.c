@@ -1,19 +1,13 @@
 /* Samples: any bytes are refused with a sentence, or are a table of finite numbers
- * whose classes are below their count. The first byte chooses the options. */
+ * whose classes are below their count. The first byte chooses the options; answers of
+ * their own stand behind a line `##`. */
+#include "fuzz.h"
+
 #include "data/data.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void walk(const shoal_samples *s)
 {
@@ -29,24 +23,27 @@ static void walk(const shoal_samples *s)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct shoal_samples_opts opts = shoal_samples_default();
-    char path[] = "/tmp/fuzz-samples-XXXXXX";
+    struct fuzz_piece rows, answers;
+    struct fuzz_cut cut;
     shoal_samples *s = NULL;
-    int fd;
 
     if (size == 0)
         return 0;
+    fuzz_begin(size, 192 * MIB, 64);
     opts.task = data[0] % 3;
     opts.header = data[0] / 3 % 3;
     opts.label = data[0] & 64 ? data[0] / 128 : SHOAL_LAST_COLUMN;
     opts.memory_limit = 64 << 20;
-    fd = mkstemp(path);
-    require(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)size - 1);
-    close(fd);
-    if (shoal_samples_open(&s, path, &opts) == SHOAL_OK)
+    opts.targets = 1 + data[0] / 16 % 3;
+    cut = fuzz_cut("##", data + 1, size - 1);
+    fuzz_next(&cut, &rows);
+    if (fuzz_next(&cut, &answers))
+        opts.labels = fuzz_file(fuzz_whole(&answers), answers.padded);
+    if (shoal_samples_open(&s, fuzz_file(fuzz_whole(&rows), rows.padded), &opts) == SHOAL_OK)
         walk(s);
     else
         require(s == NULL);
     shoal_samples_close(s);
-    unlink(path);
+    fuzz_end();
     return 0;
 }

@@ -41,8 +41,10 @@ static void read_config(char *text)
 /* Of a store without files: what it names is remembered and not there. */
 static void read_state(const char *text, size_t size)
 {
-    static const struct model_settings settings = {.batch_size = 1, .queue_size = 1,
-                                                   .min_workers = 1, .max_workers = 1,
+    static const struct model_settings settings = {.batch_size = 1,
+                                                   .queue_size = 1,
+                                                   .min_workers = 1,
+                                                   .max_workers = 1,
                                                    .response_timeout = 1};
     const char *folder = fuzz_folder();
     struct registry r;

@@ -1,6 +1,8 @@
 /* Any bytes may be given as a stream: reading them must end, in pieces of any
  * length, and must give the same bytes whatever the pieces. The first byte
  * chooses the length of the pieces. */
+#include "fuzz.h"
+
 #include "base/base.h"
 #include "file/file.h"
 
@@ -13,8 +15,6 @@
 
 /* Few bytes may decompress to very many; so many are looked at. */
 #define OUTPUT_MAX ((size_t)1 << 20)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Up to OUTPUT_MAX bytes into out, in pieces of `step`. */
 static shoal_status read_pieces(const char *path, size_t step, char *out, size_t *len)
@@ -54,16 +54,10 @@ static void compare(const char *path, size_t step)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
-    int fd;
-
     if (size < 1)
         return 0;
-    fd = memfd_create("fuzz", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, data + 1, size - 1) != (ssize_t)(size - 1))
-        abort();
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    compare(path, data[0] == 0 ? 1 : (size_t)data[0] * 37);
-    close(fd);
+    fuzz_begin(size, 192 * MIB, 64);
+    compare(fuzz_file(data + 1, size - 1), data[0] == 0 ? 1 : (size_t)data[0] * 37);
+    fuzz_end();
     return 0;
 }

@@ -1,18 +1,12 @@
 /* Questions: any bytes are refused with a sentence that names the file, or make
  * a suite whose words are all there and whose run gives scores that add up. */
+#include "fuzz.h"
+
 #include "eval/suite.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void check_names(const struct names *t)
 {
@@ -81,12 +75,11 @@ static void check_run(const shoal_eval *e, bool keep_case)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *copy = malloc(size ? size : 1); /* of its own size: no byte behind it */
+    const char *copy;
     shoal_eval *e = NULL;
 
-    require(copy != NULL);
-    if (size > 0)
-        memcpy(copy, data, size);
+    fuzz_begin(size, 4 * MIB, 256);
+    copy = fuzz_copy(data, size);
     if (eval_open_memory(&e, "fuzz", copy, size) == SHOAL_OK) {
         check_suite(e);
         check_run(e, size % 2 == 0);
@@ -94,6 +87,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(e == NULL && strncmp(shoal_error(), "fuzz: ", 6) == 0);
     }
     shoal_eval_close(e);
-    free(copy);
+    fuzz_end();
     return 0;
 }

@@ -1,19 +1,14 @@
 /* Word vectors: any bytes are refused with a sentence, or make vectors that can
  * be walked through, whose rows are finite once they are verified, and which
  * come back the same through text. The first byte says how many of the next
- * bytes are the lines of FILE.vocab. */
+ * bytes are the lines of FILE.vocab; sections of a container stand behind it as fuzz.h has
+ * them. */
+#include "fuzz.h"
+
 #include "data/vectors.h"
 
 #include <math.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void walk(const shoal_vectors *v, bool verified)
 {
@@ -50,25 +45,20 @@ static void check_decimals(const shoal_vectors *v)
     free(row);
 }
 
-static void *aligned_copy(const uint8_t *data, size_t size)
-{
-    void *copy = NULL;
-
-    require(posix_memalign(&copy, 64, size ? size : 1) == 0);
-    if (size > 0)
-        memcpy(copy, data, size);
-    return copy;
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t lines = size > 0 && data[0] < size ? data[0] : 0, skip = size > 0 ? 1 + lines : 0;
     shoal_vectors *v = NULL;
+    size_t len = size - skip;
     char *words, *copy;
 
-    words = aligned_copy(data + (size > 0), lines);
-    copy = aligned_copy(data + skip, size - skip);
-    if (vectors_open_memory(&v, "fuzz", copy, size - skip, words, lines) == SHOAL_OK) {
+    fuzz_begin(size, 64 * MIB, 64);
+    words = fuzz_copy(data + (size > 0), lines);
+    copy = len >= 2 && memcmp(data + skip, "%%", 2) == 0 ? fuzz_container(data + skip, len, &len)
+                                                         : fuzz_copy(data + skip, len);
+    /* A zstd frame may ask for its window. */
+    fuzz_begin(len, 160 * MIB, 64);
+    if (vectors_open_memory(&v, "fuzz", copy, len, words, lines) == SHOAL_OK) {
         bool verified = shoal_vectors_verify(v) == SHOAL_OK;
 
         walk(v, verified);
@@ -77,7 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(v == NULL && strncmp(shoal_error(), "fuzz", 4) == 0);
     }
     shoal_vectors_close(v);
-    free(copy);
-    free(words);
+    fuzz_end();
     return 0;
 }

@@ -1,17 +1,11 @@
 /* The lines of a vocabulary: any bytes are refused with a sentence, or make a
  * vocabulary in order, whose words are found and whose lines read back. */
+#include "fuzz.h"
+
 #include "data/data.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 static void check_order(const shoal_vocab *v)
 {
@@ -69,12 +63,11 @@ static void check_reads_back(const shoal_vocab *v)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *copy = malloc(size ? size : 1); /* of its own size: no byte behind it */
+    const char *copy;
     shoal_vocab *v = NULL;
 
-    require(copy != NULL);
-    if (size > 0)
-        memcpy(copy, data, size);
+    fuzz_begin(size, MIB, 256);
+    copy = fuzz_copy(data, size);
     if (vocab_parse(&v, "fuzz", copy, size) == SHOAL_OK) {
         check_order(v);
         check_reads_back(v);
@@ -82,6 +75,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(v == NULL && strncmp(shoal_error(), "fuzz: ", 6) == 0);
     }
     shoal_vocab_free(v);
-    free(copy);
+    fuzz_end();
     return 0;
 }

@@ -1,18 +1,12 @@
 /* The words of any bytes: what clean.c and words.c find, 64 bytes and one block
  * at a time, is what a splitter finds that looks at one character after the
  * other. The first two bytes of the input choose tokens and blocks. */
+#include "fuzz.h"
+
 #include "data/data.h"
 
 #include <stdlib.h>
 #include <utf8proc.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 /* ---- the plain reading ---- */
 
@@ -150,17 +144,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct bytes plain = {0}, whole = {0}, split = {0};
     enum shoal_tokens tokens;
     size_t step;
-    char *text;
+    const char *text;
 
     if (size < 2)
         return 0;
+    fuzz_begin(size, MIB, 64);
     tokens = data[0] & 1 ? SHOAL_TOKENS_WORDS : SHOAL_TOKENS_SPACE;
     step = 1 + data[1];
     data += 2, size -= 2;
-    /* A copy of its own size, so that nothing is read behind it unseen. */
-    text = malloc(size ? size : 1);
-    require(text != NULL);
-    memcpy(text, data, size);
+    text = fuzz_copy(data, size);
     require(clean_find_bad(text, size) == plain_find_bad(data, size));
     plain_words(data, size, tokens, &plain);
     block_words(text, size, tokens, SIZE_MAX, &whole);
@@ -170,6 +162,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bytes_fini(&plain);
     bytes_fini(&whole);
     bytes_fini(&split);
-    free(text);
+    fuzz_end();
     return 0;
 }

@@ -1,6 +1,7 @@
 /* Runs a fuzz target over the inputs of a folder, without libFuzzer: any compiler will do.
  *
- *     TARGET CORPUS      TAP on standard output; the last name on standard error is the culprit's */
+ *     TARGET CORPUS      TAP on standard output; the last name on standard error is the culprit's
+ */
 #include "fuzz.h"
 
 #include <dirent.h>

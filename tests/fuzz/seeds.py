@@ -94,6 +94,8 @@ def words():
             part.append(b"%%" + name + b"\n" +
                         b"".join(tables[name][n * width:(n + 1) * width] for n in ids))
         halves.append(b"##part\n" + b"\n".join(part))
+    ranks = b"opt.sync 0\nopt.staleness 0\nopt.wire 0\nopt.servers 0\nopt.local_input 0\n"
+    head = head.replace(b"opt.model", ranks + b"opt.patience 0x1p+0\nopt.model", 1)
     whole = head.split(b"\n%%in\n")[0] + b"\n%%parts\n" + bytes(16)
     put("checkpoint", "parts", b"\n".join([whole, *halves]))
 
@@ -189,7 +191,7 @@ def nets():
             os.remove("vgg.shoal")
     for i, spec in enumerate([
             "mlp inputs=2 layers=64,32 outputs=4 activation=relu loss=softmax",
-            "mlp inputs=1 layers= outputs=1 activation=gelu loss=squared",
+            "mlp inputs=1 layers= outputs=1 activation=gelu loss=mse",
             "lstm length=5 width=100 hidden=64 outputs=100",
             "vgg depth=11 bn=1 base=16 channels=3 height=32 width=32 hidden=0 dropout=0 outputs=10 "
             "sync=0",
@@ -217,7 +219,7 @@ def requests():
     request("words-analogy", 1, "GET /models/words/analogy?a=man&b=king&c=woman&k=2")
     request("words-similar", 1, "GET /models/words/similar?word=kin&k=5")
     request("words-vector", 1, "GET /models/words/vector?word=caf%C3%A9")
-    request("words-map", 1, "GET /models/words/map?k=4")
+    request("words-map", 1, "GET /models/words/map?words=king,queen,man")
     request("words-multipart", 1, "POST /predictions/words", multipart,
             "multipart/form-data; boundary=B")
     request("words-form", 1, "POST /predictions/words", "data=king",
@@ -234,7 +236,7 @@ def requests():
     request("next-texts", 1, "POST /predictions/next?k=2", '{"texts":["a b c","d e"],"k":3}')
     for i, (role, head) in enumerate([
             (1, "GET /ping"), (1, "GET /"), (1, "OPTIONS /"), (1, "GET /stats"), (1, "HEAD /page.js"),
-            (4, "GET /metrics?name[]=shoal"), (2, "GET /models?limit=2"), (2, "GET /models/net/all"),
+            (4, "GET /metrics"), (2, "GET /models?limit=2"), (2, "GET /models/net/all"),
             (2, "GET /models/net"), (2, "PUT /models/net?min_worker=1&max_worker=2"),
             (2, "PUT /models/net/1.0/set-default"), (2, "DELETE /models/net/1.0"),
             (2, "POST /models?url=net.shoal&model_name=n&initial_workers=1&batch_size=2"),
@@ -276,7 +278,8 @@ def others():
         put("encode", f"text{how}", bytes([how, how]) + text.encode())
     record = b"".join(struct.pack("<QI", n, len(w)) + w for n, w in [(3, b"one"), (2, b"two")])
     settled = struct.pack("<17Q", 0, 0, 0, 1, 0, 0, 1, 8, 9, 1, 1, 0, 0, 2, 1, 0, 2) + record
-    put("ranks", "counts", b"0" + record + b"\n##\n" + settled + b"\n##\n" + settled)
+    put("ranks", "counts", b"0" + record + b"\n##\n" + settled + b"\n##\n" +
+        settled[:17 * 8] + record.replace(b"one", b"six").replace(b"two", b"ten"))
     put("ranks", "classes", b"3" + struct.pack("<13Q", *range(13)))
     put("ranks", "scores", b"1" + struct.pack("<Q", 0) + struct.pack("<60d", *[1.0] * 60))
     put("ranks", "logits", b"2" + struct.pack("<Q", 1) + struct.pack("<60d", *[1.0] * 60))
