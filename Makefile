@@ -7,7 +7,9 @@
 #   make test-mpi   tests of several ranks under Open MPI, MPICH and none, and on hosts of its own
 #   make bench      measurements, into bench/results (SHOAL_DATA=folder for real text)
 #   make asan tsan  the tests under the sanitizers
-#   make fuzz       every fuzz target for FUZZ_SECONDS each
+#   make test-asan  of them the unit tests and the fuzz targets' kept inputs, as .ci/run does
+#   make fuzz       every fuzz target for FUZZ_SECONDS each, one on each core
+#   make fuzz-merge keep the inputs it found that reach new code, in tests/fuzz/corpus
 #   make faults     every call of the system fails, one at a time; then every place under asan
 #   make install    PREFIX=/usr/local DESTDIR=
 #   make format tidy clean
@@ -49,10 +51,15 @@ bench: all
 	@python3 bench/serve.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
-asan:
+build-asan:
 	$(setup) build test
 	$(build) build-asan $(checked) -Db_sanitize=address,undefined $(MESON_ARGS)
+
+asan: build-asan
 	$(test) build-asan --timeout-multiplier 4
+
+test-asan: build-asan
+	$(test) build-asan --timeout-multiplier 4 --suite unit --suite fuzz
 
 tsan:
 	$(setup) build test
@@ -60,15 +67,19 @@ tsan:
 	@TSAN_OPTIONS="suppressions=$(CURDIR)/tests/tsan.supp $$TSAN_OPTIONS" \
 	    $(test:@%=%) build-tsan --timeout-multiplier 8
 
-fuzz:
+build-fuzz:
 	$(setup) build fuzz
 	@CC=clang scripts/build.sh build-fuzz $(checked) -Dfuzz=true \
 	    -Db_sanitize=address,undefined \
 	    '-Dc_args=-fsanitize=fuzzer-no-link -fno-sanitize-recover=undefined' $(MESON_ARGS)
+
+fuzz: build-fuzz
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz.sh build-fuzz
 
-faults: all
-	$(build) build-asan $(checked) -Db_sanitize=address,undefined $(MESON_ARGS)
+fuzz-merge: build-fuzz
+	@scripts/fuzz.sh build-fuzz merge
+
+faults: all build-asan
 	@python3 tests/faults/run.py $(BUILD)/tests/faults --every
 	@python3 tests/faults/run.py build-asan/tests/faults --places
 
@@ -88,4 +99,5 @@ tidy: all
 clean:
 	@rm -rf build build-asan build-tsan build-fuzz build-mpich build-alone demo bench/results
 
-.PHONY: all demo test test-mpi bench asan tsan fuzz faults install format tidy clean
+.PHONY: all demo test test-mpi bench build-asan asan test-asan tsan build-fuzz fuzz fuzz-merge \
+    faults install format tidy clean

@@ -66,7 +66,9 @@ static shoal_status make_table(struct table *t, const char *name, bool clicks, e
         return table_init_packed(t, name, bias ? 1 : WEIGHTS, 2);
     if (bias)
         return table_init(t, name, 1, WORDS);
-    return table_init(t, name, WORDS - (loss == SHOAL_HS && strcmp(name, "out") == 0), DIM);
+    if (loss == SHOAL_HS && strcmp(name, "out") == 0)
+        return table_init(t, name, WORDS - 1, DIM);
+    return table_init(t, name, WORDS, DIM);
 }
 
 static void load(const struct shoal_resume *r)
