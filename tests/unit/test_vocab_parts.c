@@ -296,7 +296,7 @@ static void several_files_are_counted_as_by_one(void **state)
         opts.tokens = BOTH[i % 2];
         for (size_t k = 0; k < n; k++) {
             struct bytes b = random_text(&r, (size_t)rng_below(&r, 200));
-            char name[16];
+            char name[32];
 
             snprintf(name, sizeof name, "file%zu", k);
             paths[k] = b.len && rng_below(&r, 3) == 0 ? put_gz(name, b.at, b.len)
