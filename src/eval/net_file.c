@@ -138,14 +138,23 @@ shoal_status shoal_net_save(const shoal_net *t, const char *path)
 
 /* ---- reading ---- */
 
+/* The section, if it has n numbers: to be asked before memory is taken for them. */
+static shoal_status find_floats(const struct container *c, const char *name, size_t n,
+                                struct section *s)
+{
+    shoal_status st = container_find(c, name, sizeof(float), s);
+
+    if (st == SHOAL_OK && s->size / sizeof(float) != n)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: %s has %zu numbers, want %zu", container_path(c), name,
+                        s->size / sizeof(float), n);
+    return st;
+}
+
 static shoal_status get_floats(const struct container *c, const char *name, float *out, size_t n)
 {
     struct section s;
-    shoal_status st = container_find(c, name, sizeof *out, &s);
+    shoal_status st = find_floats(c, name, n, &s);
 
-    if (st == SHOAL_OK && s.size != n * sizeof *out)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: %s has %zu numbers, want %zu", container_path(c), name,
-                        s.size / sizeof *out, n);
     if (st != SHOAL_OK)
         return st;
     memcpy(out, s.data, s.size);
@@ -159,11 +168,14 @@ static shoal_status get_floats(const struct container *c, const char *name, floa
 static shoal_status get_scaling(const struct container *c, const char *mean, const char *inverse,
                                 size_t n, struct scaling *s)
 {
+    struct section there;
     shoal_status st;
 
     if (!container_has(c, mean))
         return SHOAL_OK;
-    st = scaling_init(s, n);
+    st = find_floats(c, mean, n, &there);
+    if (st == SHOAL_OK)
+        st = scaling_init(s, n);
     if (st == SHOAL_OK)
         st = get_floats(c, mean, s->mean, n);
     return st == SHOAL_OK ? get_floats(c, inverse, s->inverse, n) : st;
@@ -171,11 +183,15 @@ static shoal_status get_scaling(const struct container *c, const char *mean, con
 
 static shoal_status get_words(const struct container *c, shoal_net *t)
 {
+    struct section there;
     shoal_status st;
 
     if (!container_has(c, "vectors"))
         return SHOAL_OK;
     st = vocab_load(&t->words, c);
+    if (st == SHOAL_OK)
+        st = find_floats(c, "vectors", shoal_vocab_size(t->words) * table_stride(t->net->outputs),
+                         &there);
     if (st == SHOAL_OK)
         st = table_init(&t->vectors, "vectors", shoal_vocab_size(t->words), t->net->outputs);
     if (st == SHOAL_OK)
@@ -209,6 +225,7 @@ static shoal_status get_facts(const struct container *c, shoal_net *t)
 static shoal_status read_net(shoal_net *t, const struct container *c)
 {
     char kind[32], spec[NET_SPEC];
+    struct section there;
     shoal_status st = container_meta(c, "kind", kind, sizeof kind);
 
     if (st == SHOAL_OK && strcmp(kind, "net") != 0)
@@ -217,6 +234,8 @@ static shoal_status read_net(shoal_net *t, const struct container *c)
         st = container_meta(c, "spec", spec, sizeof spec);
     if (st == SHOAL_OK)
         st = net_new(&t->net, spec);
+    if (st == SHOAL_OK)
+        st = find_floats(c, "params", t->net->size, &there);
     if (st != SHOAL_OK)
         return st;
     t->params = mem_map(t->net->size * sizeof *t->params);

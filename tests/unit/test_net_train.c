@@ -332,6 +332,25 @@ static void samples_that_do_not_fit_the_net_are_refused(void **state)
     shoal_net_close(net);
 }
 
+/* Four terabytes are promised; memory for them would be refused, or taken in vain. */
+static void a_file_that_promises_more_than_it_holds_is_refused_by_its_sizes(void **state)
+{
+    static const char meta[] = "kind net\nspec mlp inputs=1000000 layers=1000000 outputs=2 "
+                               "activation=relu loss=softmax\n";
+    struct container_writer *w;
+    float one = 1;
+    shoal_net *net;
+
+    (void)state;
+    assert_int_equal(container_create(&w, scratch_path("promise.shoal")), SHOAL_OK);
+    assert_int_equal(container_put(w, "meta", meta, sizeof meta - 1), SHOAL_OK);
+    assert_int_equal(container_put(w, "params", &one, sizeof one), SHOAL_OK);
+    assert_int_equal(container_commit(w), SHOAL_OK);
+    assert_int_equal(shoal_net_open(&net, scratch_path("promise.shoal")), SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "params has 1 numbers, want 1000003"));
+    assert_null(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +365,7 @@ int main(void)
         cmocka_unit_test(what_needs_too_much_memory_is_refused),
         cmocka_unit_test(a_net_comes_back_from_its_file),
         cmocka_unit_test(a_damaged_file_is_no_net),
+        cmocka_unit_test(a_file_that_promises_more_than_it_holds_is_refused_by_its_sizes),
         cmocka_unit_test(samples_that_do_not_fit_the_net_are_refused),
     };
 
