@@ -52,7 +52,7 @@ static bool same_shape(const struct tensor *t, const struct file_tensor *f)
     return true;
 }
 
-static shoal_status load_one(const struct tensors *file, const struct tensor *t, float *params)
+static shoal_status check_one(const struct tensors *file, const struct tensor *t)
 {
     const struct file_tensor *f = tensors_find(file, t->name);
     enum shoal_dtype dtype;
@@ -70,6 +70,16 @@ static shoal_status load_one(const struct tensors *file, const struct tensor *t,
         f->end - f->begin != t->size * (dtype == SHOAL_F32 ? 4 : 2))
         return shoal_fail(SHOAL_EFORMAT, "%s: %s lies at bytes %zu to %zu of %zu, which do not fit",
                           file->path, t->name, f->begin, f->end, file->size);
+    return SHOAL_OK;
+}
+
+/* Of a tensor that was checked. */
+static shoal_status load_one(const struct tensors *file, const struct tensor *t, float *params)
+{
+    const struct file_tensor *f = tensors_find(file, t->name);
+    enum shoal_dtype dtype = SHOAL_F32;
+
+    tensors_dtype(f, &dtype);
     for (size_t i = 0; i < t->size; i++) {
         params[t->at + i] = number_at(file->data + f->begin, dtype, i);
         if (!isfinite(params[t->at + i]))
@@ -79,9 +89,19 @@ static shoal_status load_one(const struct tensors *file, const struct tensor *t,
     return SHOAL_OK;
 }
 
-static shoal_status load_all(const struct tensors *file, const struct net *net, float *params)
+/* That every tensor of the net is there: to be asked before memory is taken for them. */
+static shoal_status check_all(const struct tensors *file, const struct net *net)
 {
     shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < net->ntensors && st == SHOAL_OK; i++)
+        st = check_one(file, &net->tensors[i]);
+    return st;
+}
+
+static shoal_status load_all(const struct tensors *file, const struct net *net, float *params)
+{
+    shoal_status st = check_all(file, net);
 
     for (size_t i = 0; i < net->ntensors && st == SHOAL_OK; i++)
         st = load_one(file, &net->tensors[i], params);
@@ -346,12 +366,12 @@ static shoal_status import(shoal_net **out, const struct tensors *file, unsigned
 
     if (st == SHOAL_OK)
         st = net_new(&net, spec);
-    if (st != SHOAL_OK)
-        return st;
-    params = mem_map(net->size * sizeof *params);
+    if (st == SHOAL_OK)
+        st = check_all(file, net);
+    params = st == SHOAL_OK ? mem_map(net->size * sizeof *params) : NULL;
     if (!params) {
         net_free(net);
-        return SHOAL_ENOMEM;
+        return st == SHOAL_OK ? SHOAL_ENOMEM : st;
     }
     st = trained_new(out, net, params);
     if (st == SHOAL_OK)

@@ -351,6 +351,24 @@ static void a_file_that_promises_more_than_it_holds_is_refused_by_its_sizes(void
     assert_null(net);
 }
 
+static void weights_that_promise_more_than_they_hold_are_refused_by_their_sizes(void **state)
+{
+    static const char header[] = "{\"__metadata__\":{\"spec\":\"mlp inputs=1000000 layers=1000000 "
+                                 "outputs=2 activation=relu loss=softmax\"}}";
+    char file[512];
+    uint64_t len = sizeof header - 1;
+    shoal_net *net;
+
+    (void)state;
+    memcpy(file, &len, sizeof len);
+    memcpy(file + sizeof len, header, len);
+    scratch_put("promise.safetensors", file, sizeof len + len);
+    assert_int_equal(shoal_net_import(&net, scratch_path("promise.safetensors"), 32),
+                     SHOAL_EFORMAT);
+    assert_non_null(strstr(shoal_error(), "no tensor"));
+    assert_null(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +384,7 @@ int main(void)
         cmocka_unit_test(a_net_comes_back_from_its_file),
         cmocka_unit_test(a_damaged_file_is_no_net),
         cmocka_unit_test(a_file_that_promises_more_than_it_holds_is_refused_by_its_sizes),
+        cmocka_unit_test(weights_that_promise_more_than_they_hold_are_refused_by_their_sizes),
         cmocka_unit_test(samples_that_do_not_fit_the_net_are_refused),
     };
 
