@@ -365,6 +365,19 @@ status=0
 [ -z "$unlisted" ] || status=1
 verdict $status 'every test is listed' "$unlisted"
 
+# A reader that no fuzz target knows of is read by strangers first.
+unread=$(
+    cd "$root"
+    grep -lE '(^|[^a-z_>.])(stream_slurp|stream_open|container_open|container_open_memory|json_loadb|fopen|opendir|fdopendir|fgets|getline|read)\(' \
+        -r src cli --include='*.c' | LC_ALL=C sort | while read -r file; do
+        grep -qsF "\`$file\`" tests/fuzz/README.md ||
+            echo "$file reads, and is not in tests/fuzz/README.md"
+    done
+)
+status=0
+[ -z "$unread" ] || status=1
+verdict $status 'every reader has a fuzz target' "$unread"
+
 plants=0
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

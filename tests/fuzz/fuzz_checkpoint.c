@@ -1,6 +1,7 @@
 /* Checkpoints of word vectors and click models: any sections, in containers whose sums are
  * right and whose parts are those that the head names, are refused with a sentence, or can
- * be gone on with. Parts stand behind lines `##part`, after the head. */
+ * be gone on with. Parts stand behind lines `##part`, after the head; a line `##checkpoint-...` is
+ * a name of its own. */
 #include "fuzz.h"
 
 #include "train/checkpoint.h"
@@ -29,6 +30,8 @@ static size_t put_all(const uint8_t *data, size_t size)
 
         file = fuzz_container(pieces[i].at, pieces[i].size, &len);
         snprintf(name, sizeof name, "checkpoint-000001.part-%02zu-of-%02zu.shoal", i, n);
+        if (strncmp(pieces[i].name, "checkpoint-", 11) == 0 && !strchr(pieces[i].name, '/'))
+            snprintf(name, sizeof name, "%s", pieces[i].name);
         fuzz_put(name, file, len);
         if (container_open_memory(&c, "fuzz", file, len) == SHOAL_OK)
             seals[i] = container_fingerprint(c);

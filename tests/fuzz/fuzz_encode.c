@@ -22,6 +22,22 @@ static void check_corpus(const char *path, uint64_t words)
     shoal_corpus_close(c);
 }
 
+/* Where three readers would part the text: one behind the other. */
+static void cut(const char *input, enum shoal_tokens tokens)
+{
+    struct inputs inputs = {0};
+    struct cut at, before = {0};
+
+    require(inputs_expand(&inputs, &input, 1) == SHOAL_OK);
+    for (unsigned i = 0; i <= 3; i++) {
+        if (text_cut(&at, &inputs, tokens, i, 3) != SHOAL_OK)
+            break;
+        require(at.input > before.input || at.offset >= before.offset);
+        before = at;
+    }
+    inputs_fini(&inputs);
+}
+
 static void encode(const char *input, const struct shoal_vocab_opts *vocab, const char *folder)
 {
     struct shoal_encode_opts opts = shoal_encode_default();
@@ -72,6 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     opts.memory = MIB;
     input = fuzz_put("text", data + 2, size - 2);
     fuzz_begin(size, 64 * MIB, 256);
+    cut(input, opts.tokens);
     if (data[0] & 8)
         join(input, &opts, folder, data[1], size);
     else

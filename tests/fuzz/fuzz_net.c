@@ -8,7 +8,7 @@
 #include <math.h>
 
 enum {
-    WORK = 1 << 13,  /* inputs and outputs that are computed for */
+    WORK = 1 << 10,  /* inputs and outputs that are computed for */
     SMALL = 1 << 16, /* bytes of a file that is written again */
 };
 
