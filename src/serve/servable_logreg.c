@@ -232,9 +232,12 @@ static shoal_status clicks_run(const void *model, void *const *samples, size_t n
     for (size_t i = 0; i < n; i++) {
         struct click_sample *s = samples[i];
 
-        for (size_t r = 0, from = 0; r < s->rows; from = s->ends[r++])
-            s->p[r] = (float)shoal_logreg_one(model, s->slots + from, s->values + from,
-                                              s->ends[r] - from);
+        for (size_t r = 0, from = 0; r < s->rows; from = s->ends[r++]) {
+            size_t len = s->ends[r] - from; /* without a feature in any row there are no slots */
+
+            s->p[r] = (float)shoal_logreg_one(model, len ? s->slots + from : NULL,
+                                              len ? s->values + from : NULL, len);
+        }
     }
     return SHOAL_OK;
 }
