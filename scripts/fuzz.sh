@@ -7,8 +7,7 @@
 # It starts from the kept inputs, tests/fuzz/corpus/TARGET, and from what runs before found,
 # FOLDER/found/TARGET, with the words of tests/fuzz/dict/TARGET.dict. What crashed, hung, leaked
 # or took too much memory is kept in FOLDER/crashes.
-# `merge` brings those found inputs that reach new code into the kept ones, each at its
-# smallest.
+# `merge` brings those found inputs that reach new code into the kept ones.
 set -eu
 
 cd "$(dirname "$0")/.."
@@ -53,20 +52,22 @@ run() {
     rm -rf "${tmp:?}/$1"
 }
 
-# merge NAME: what is kept afterwards reaches all that was reached before.
+# merge NAME: inputs with a name of their own, seeds and findings, stay; to them come the fewest
+# that reach all the rest.
 merge() {
     mkdir -p "$tmp/$1" "$tmp/$1.kept"
-    set -- "$1" "$kept/$1" "$dir/found/$1"
-    if TMPDIR=$tmp/$1 "$dir/tests/fuzz/fuzz_$1" -merge=1 -timeout=10 -max_len=$most \
-        "$tmp/$1.kept" "$2" "$3" >"$tmp/$1.log" 2>&1 </dev/null; then
-        rm -rf "${2:?}"
-        mv "$tmp/$1.kept" "$2"
-        echo "$1: $(find "$2" -type f | wc -l) inputs, $(du -sb "$2" | cut -f 1) bytes" \
-            >"$tmp/$1.said"
+    find "$kept/$1" -type f | grep -vE '/[0-9a-f]{40}$' | xargs -r -I{} cp {} "$tmp/$1.kept"
+    if TMPDIR=$tmp/$1 "$dir/tests/fuzz/fuzz_$1" -set_cover_merge=1 -use_counters=0 -timeout=10 \
+        -max_len=$most "$tmp/$1.kept" "$kept/$1" "$dir/found/$1" >"$tmp/$1.log" 2>&1 </dev/null; then
+        rm -rf "${kept:?}/$1"
+        cp -R "$tmp/$1.kept" "$kept/$1"
+        echo "$1: $(find "$kept/$1" -type f | wc -l) inputs," \
+            "$(du -sb "$kept/$1" | cut -f 1) bytes" >"$tmp/$1.said"
     else
         { tail -n 60 "$tmp/$1.log"; echo "$1: FAILED to merge"; } >"$tmp/$1.said"
         touch "$tmp/$1.failed"
     fi
+    rm -rf "${tmp:?}/$1" "$tmp/$1.kept"
 }
 
 if [ $# = 0 ]; then
