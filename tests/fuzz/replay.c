@@ -13,23 +13,24 @@ static int is_input(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
+/* Plain bytes: an input may look like a compressed file. */
 static void run_file(const char *folder, const char *name)
 {
     char path[4096];
-    char *data = NULL;
-    size_t len = 0;
+    long len;
+    char *data;
+    FILE *f;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     fprintf(stderr, "%s\n", path);
-    /* Plain bytes: an input may look like a compressed file. */
-    FILE *f = fopen(path, "rb");
+    f = fopen(path, "rb");
     require(f && fseek(f, 0, SEEK_END) == 0);
-    len = (size_t)ftell(f);
+    len = ftell(f);
     rewind(f);
-    data = malloc(len ? len : 1);
-    require(data && fread(data, 1, len, f) == len);
+    data = malloc(len > 0 ? (size_t)len : 1);
+    require(data && fread(data, 1, (size_t)len, f) == (size_t)len);
     fclose(f);
-    LLVMFuzzerTestOneInput((const uint8_t *)data, len);
+    LLVMFuzzerTestOneInput((const uint8_t *)data, (size_t)len);
     free(data);
 }
 
