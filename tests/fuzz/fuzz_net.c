@@ -8,7 +8,7 @@
 #include <math.h>
 
 enum {
-    WORK = 1 << 10,  /* inputs and outputs that are computed for */
+    WORK = 1 << 11,  /* inputs and outputs that are computed for */
     SMALL = 1 << 16, /* bytes of a file that is written again */
 };
 
@@ -23,6 +23,30 @@ static void ask_numbers(const shoal_net *net)
             require(isnan(y[i]) || (y[i] >= 0 && y[i] <= 1));
     free(x);
     free(y);
+}
+
+/* A picture of two times two pixels in colours, whatever the net says it sees. */
+static void ask_picture(const shoal_net *net)
+{
+    static const unsigned char png[] = {
+        0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44,
+        0x52, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x02, 0x08, 0x02, 0x00, 0x00, 0x00, 0xfd,
+        0xd4, 0x9a, 0x73, 0x00, 0x00, 0x00, 0x11, 0x49, 0x44, 0x41, 0x54, 0x78, 0xda, 0x63, 0xe0,
+        0x3a, 0x21, 0xa7, 0x61, 0x64, 0xc3, 0x00, 0xa1, 0x00, 0x16, 0x20, 0x03, 0x0d, 0xa8, 0x7e,
+        0x60, 0x22, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
+    };
+    float *y = calloc(shoal_net_outputs(net), sizeof *y);
+
+    require(y != NULL);
+    if (shoal_net_predict_picture(net, fuzz_file(png, sizeof png), y) != SHOAL_OK)
+        require(*shoal_error() != '\0');
+    free(y);
+}
+
+static void ask_both(const shoal_net *net)
+{
+    ask_numbers(net);
+    ask_picture(net);
 }
 
 static void ask_words(const shoal_net *net)
@@ -79,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (len < SMALL)
             open_again(net);
         if (shoal_net_inputs(net) <= WORK && shoal_net_outputs(net) <= WORK)
-            ask_numbers(net);
+            ask_both(net);
         if (shoal_net_continues(net))
             ask_words(net);
     } else {
