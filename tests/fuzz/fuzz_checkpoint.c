@@ -26,12 +26,12 @@ static size_t put_all(const uint8_t *data, size_t size)
     while (n < PARTS && fuzz_next(&cut, &pieces[n]))
         n++;
     for (size_t i = 0; i < n; i++) {
-        char name[64];
+        char name[FUZZ_NAME];
 
         file = fuzz_container(pieces[i].at, pieces[i].size, &len);
         snprintf(name, sizeof name, "checkpoint-000001.part-%02zu-of-%02zu.shoal", i, n);
         if (strncmp(pieces[i].name, "checkpoint-", 11) == 0 && !strchr(pieces[i].name, '/'))
-            snprintf(name, sizeof name, "%s", pieces[i].name);
+            memcpy(name, pieces[i].name, sizeof name);
         fuzz_put(name, file, len);
         if (container_open_memory(&c, "fuzz", file, len) == SHOAL_OK)
             seals[i] = container_fingerprint(c);
