@@ -1,6 +1,6 @@
 /* Click models: their answers, their scores, and what is in them. */
-#include "model.h"
 #include "json.h"
+#include "model.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -43,12 +43,18 @@ static FILE *open_temporary(char *path, const struct stat *old)
 {
     mode_t mask = umask(0);
     int fd = mkostemp(path, O_CLOEXEC);
+    FILE *to;
 
     umask(mask);
     if (fd < 0)
         return NULL;
     fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~mask);
-    return fdopen(fd, "w");
+    to = fdopen(fd, "w");
+    if (!to) {
+        close(fd);
+        remove(path);
+    }
+    return to;
 }
 
 /* A file appears when all answers are in it; a pipe or device is written as we go. */
@@ -68,8 +74,6 @@ static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_l
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
     else
         st = predict(cmd, model, to, inputs, ninputs, c);
-    if (!to && fd >= 0)
-        close(fd);
     if (to && fclose(to) != 0 && st == SHOAL_OK)
         st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
     if (st == SHOAL_OK && !straight && rename(path, cmd->output) != 0)

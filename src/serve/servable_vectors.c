@@ -41,11 +41,11 @@ static bool matches(const char *path, const char *kind)
     return strcmp(kind, "vectors") == 0 || *kind == '\0';
 }
 
-static shoal_status open_by(shoal_status (*open)(shoal_vectors **out, const char *path),
+static shoal_status open_by(shoal_status (*way)(shoal_vectors **out, const char *path),
                             void **model, const char *path)
 {
     struct words *w = mem_array(1, sizeof *w);
-    shoal_status st = w ? open(&w->v, path) : SHOAL_ENOMEM;
+    shoal_status st = w ? way(&w->v, path) : SHOAL_ENOMEM;
 
     /* A replaced file may be half of one that was copied there: every byte first. */
     if (st == SHOAL_OK)
