@@ -37,7 +37,7 @@ static bool shows(uint32_t c)
            !(c >= 0x2066 && c <= 0x2069);
 }
 
-/* The bytes of the character at `at`, 1 where it is no UTF-8. */
+/* The bytes of the character at `at`, 0 where it is no UTF-8; and whether it shows. */
 static size_t character(const unsigned char *at, bool *good)
 {
     size_t more = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 1 : at[0] < 0xf0 ? 2 : 3;
@@ -49,24 +49,31 @@ static size_t character(const unsigned char *at, bool *good)
         c = c << 6 | (at[i] & 0x3f);
     }
     if (!*good)
-        return 1;
+        return 0;
     *good = shows(c);
     return more + 1;
 }
 
-/* Names and words in a sentence are a stranger's: what a terminal would obey, and
- * what is no UTF-8, becomes question marks. */
-static void disarm(char *out, const char *text)
+/* Names and words in a sentence are a stranger's: what a terminal would obey becomes
+ * question marks, what is no UTF-8 U+FFFD. Cut where it does not fit. */
+static void disarm(char *out, size_t room, const char *text)
 {
+    static const char unknown[] = "\xef\xbf\xbd";
+    size_t at = 0;
+
     while (*text) {
         bool good;
         size_t n = character((const unsigned char *)text, &good);
+        const char *piece = good ? text : n > 0 ? "?" : unknown;
+        size_t len = good ? n : strlen(piece);
 
-        memcpy(out, good ? text : "?", good ? n : 1);
-        out += good ? n : 1;
-        text += n;
+        if (at + len >= room)
+            break;
+        memcpy(out + at, piece, len);
+        at += len;
+        text += n > 0 ? n : 1;
     }
-    *out = '\0';
+    out[at] = '\0';
 }
 
 /* Callers may pass shoal_error() itself as an argument, so the sentence is
@@ -80,7 +87,7 @@ static void remember(const char *fmt, va_list args, const char *tail)
     text[len] = '\0';
     if (tail)
         snprintf(text + len, sizeof text - len, ": %s", tail);
-    disarm(sentence, text);
+    disarm(sentence, sizeof sentence, text);
 }
 
 shoal_status shoal_fail(shoal_status code, const char *fmt, ...)

@@ -16,6 +16,7 @@ enum {
     EVENTS = 256,        /* of one epoll_wait */
     CLIENT_SLOTS = 1024, /* lists of connections by client */
     REFUSED_MAX = 64,    /* of a loop: clients too many that are being told so */
+    LOOK_UP = 1000,      /* milliseconds */
 };
 
 #define ACCEPT_PAUSE 0.1 /* seconds, when there are no descriptors */
@@ -159,6 +160,8 @@ static void take_expired(struct loop *l)
 }
 
 /* Milliseconds until something has to be done; -1: nothing. */
+/* Milliseconds until there is something to do. A loop looks up once a second, whatever
+ * happens: should an event be lost, it is late and no more. */
 static int next_deadline(const struct loop *l)
 {
     double until = l->accept_at > 0 ? l->accept_at : INFINITY;
@@ -166,10 +169,8 @@ static int next_deadline(const struct loop *l)
     for (enum conn_clock k = CLOCK_CLIENT; k < CLOCKS; k++)
         if (l->clocks[k].soonest)
             until = fmin(until, l->clocks[k].soonest->until);
-    if (!isfinite(until))
-        return -1;
     until = ceil(fmax(until - l->now, 0) * 1e3);
-    return until < 60e3 ? (int)until : 60000;
+    return until < LOOK_UP ? (int)until : LOOK_UP;
 }
 
 /* ---- clients ------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import shutil
 import sys
 import tempfile
 
+import harness
 import loopback
 from loopback import ANY, WORDS, Server, check, vectors
 
@@ -45,12 +46,11 @@ def main():
         check("the state was written", os.path.exists(os.path.join(work, "store", ".shoal-serve.state")))
         check("and the server ends well", s.stop() == 0)
         for part in (loopback.replacement, loopback.restart, loopback.drained, loopback.tokens, loopback.encrypted,
-                     loopback.nets, loopback.pictures, loopback.next_words):
+                     loopback.nets, loopback.clicks, loopback.pictures, loopback.next_words):
             part(work)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"1..{loopback.cases}")
-    return loopback.failed > 0
+    return harness.finish()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import shutil
 import sys
 import tempfile
 
+import harness
 import loopback
 from loopback import ANY, PATIENCE, WORDS, Server, check, vectors
 
@@ -148,8 +149,7 @@ def main():
         compare(work, "two tokens", ["inference", "management"], {**WITH, **WITHOUT})
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"1..{loopback.cases}")
-    return loopback.failed > 0
+    return harness.finish()
 
 
 if __name__ == "__main__":
