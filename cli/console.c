@@ -132,17 +132,21 @@ void print_safely(FILE *to, const char *word)
     print_but(to, word, "");
 }
 
-/* Whole, whatever other threads say. */
+/* Whole, whatever other threads say; cut when there is no memory for a long one, for it
+ * may be the line that says so. */
 static void vprint_line(FILE *to, const char *fmt, va_list args)
 {
-    char *text;
+    char few[1200] = "", *all = NULL;
+    va_list again;
 
-    if (vasprintf(&text, fmt, args) < 0)
-        return;
+    va_copy(again, args);
+    if (vsnprintf(few, sizeof few, fmt, args) >= (int)sizeof few && vasprintf(&all, fmt, again) < 0)
+        all = NULL;
+    va_end(again);
     flockfile(to);
-    print_but(to, text, "\n\t");
+    print_but(to, all ? all : few, "\n\t");
     funlockfile(to);
-    free(text);
+    free(all);
 }
 
 void print_line(FILE *to, const char *fmt, ...)

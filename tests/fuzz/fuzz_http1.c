@@ -1,19 +1,10 @@
 /* A stream of bytes is read as HTTP/1.1 in the same events however it is split; no
  * event says more than was sent, and what is kept of a head stays within its limit. */
+#include "fuzz.h"
+
 #include "serve/http1.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { MAX = 1024, REQUESTS = 64 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool truth)
-{
-    if (!truth)
-        abort();
-}
 
 /* What became of the bytes, as one text. */
 struct outcome {
@@ -115,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct outcome whole, split;
     uint64_t seed = size ? data[size - 1] : 0;
 
+    fuzz_begin(size, 64 << 10, 16);
     run(&whole, data, size, SIZE_MAX, seed);
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         run(&split, data, size, most[i], seed);
@@ -123,5 +115,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         end(&split);
     }
     end(&whole);
+    fuzz_end();
     return 0;
 }
