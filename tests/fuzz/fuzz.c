@@ -295,11 +295,16 @@ char *fuzz_container(const uint8_t *data, size_t size, size_t *len)
 {
     struct fuzz_cut cut = fuzz_cut("%%", data, size);
     struct fuzz_piece parts[SECTIONS];
-    size_t n = 0, toc = LINE;
+    size_t n = 0, toc = LINE, room = FUZZ_PADDED; /* for padding, of all sections */
     void *file = NULL;
 
-    while (n < SECTIONS && fuzz_next(&cut, &parts[n]))
-        toc += up(parts[n++].padded);
+    for (; n < SECTIONS && fuzz_next(&cut, &parts[n]); n++) {
+        size_t zeros = parts[n].padded - parts[n].size;
+
+        parts[n].padded -= zeros > room ? zeros : 0;
+        room -= zeros > room ? 0 : zeros;
+        toc += up(parts[n].padded);
+    }
     *len = toc + n * LINE;
     require(posix_memalign(&file, LINE, *len) == 0);
     memset(file, 0, *len);
