@@ -116,11 +116,13 @@ struct writes {
         bool again; /* on this command line */
     } at[WRITES_MOST];
     size_t n;
+    bool over; /* there were more */
 };
 
 /* A path that is NULL or "" is none. */
 void writes_add(struct writes *w, const char *option, const char *path, bool again);
-/* Whether any that was not named again is outside of the current folder. */
+/* Whether any that was not named again may not be written without a word: it is outside
+ * of the current folder, hidden, or leads elsewhere. */
 bool writes_elsewhere(const struct writes *w);
 /* Says what will be written, or fails with what to type. */
 shoal_status writes_allow(const struct writes *w, struct console *c, const char *folder,

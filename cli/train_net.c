@@ -355,6 +355,15 @@ static void add_again(struct words *w, const struct net_again *again, struct wri
         words_add(w, "--quiet");
 }
 
+/* Of an option that was given several times the last counts. */
+static bool is_last(const struct parsed *p, size_t i)
+{
+    for (size_t k = i + 1; k < p->ngiven; k++)
+        if (p->given[k].opt == p->given[i].opt)
+            return false;
+    return true;
+}
+
 /* The command of old, whose words are options and operands of `verb` and nothing else. */
 static void compose(struct words *w, const struct verb *verb, const struct parsed *old,
                     const char *from, const struct net_again *again, struct writes *files)
@@ -364,7 +373,8 @@ static void compose(struct words *w, const struct verb *verb, const struct parse
     words_add(w, "%s", verb_word(verb));
     words_add(w, "--resume=%s", again->folder);
     for (size_t i = 0; i < old->ngiven; i++)
-        add_given(w, &old->given[i], from, again, files);
+        if (is_last(old, i))
+            add_given(w, &old->given[i], from, again, files);
     add_again(w, again, files);
     words_add(w, "--");
     for (size_t i = 0; i < old->nargs; i++)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- Paths ---------------------------------------------------------------------------- */
@@ -43,29 +44,75 @@ static char *below_here(const char *path)
     return out;
 }
 
-static bool stays_here(const char *path)
+/* A file with other names is written under all of them. */
+static bool has_other_names(const char *path)
 {
-    char *below = strcmp(path, "-") == 0 ? strdup(path) : below_here(path);
-    bool stays = below != NULL;
+    struct stat there;
 
+    return lstat(path, &there) == 0 && S_ISREG(there.st_mode) && there.st_nlink > 1;
+}
+
+/* Some outputs have a second file: words, or metrics that nobody named. It must not
+ * lead elsewhere either. */
+static bool leads_away(const char *path)
+{
+    static const char *const endings[] = {".vocab", ".metrics.jsonl"};
+    bool away = false;
+
+    for (size_t i = 0; i < sizeof endings / sizeof *endings && !away; i++) {
+        struct stat there;
+        char *beside = NULL;
+
+        if (asprintf(&beside, "%s%s", path, endings[i]) < 0)
+            return true;
+        away = lstat(beside, &there) == 0 && (!S_ISREG(there.st_mode) || there.st_nlink > 1);
+        free(beside);
+    }
+    return away;
+}
+
+/* Why a stranger may not write there, or NULL. Hidden files are what shells and other
+ * programs obey. */
+static const char *refusal(const char *path)
+{
+    char *real = strcmp(path, "-") ? resolve(path) : NULL, *below = real ? below_here(path) : NULL;
+    const char *why = NULL;
+
+    if (strcmp(path, "-") == 0)
+        return NULL;
+    if (!real)
+        why = "whose folder is not there";
+    else if (!below)
+        why = "outside of the folder you are in";
+    else if (*below == '.' || strstr(below, "/."))
+        why = "which is hidden";
+    else if (has_other_names(real))
+        why = "which has other names";
+    else if (leads_away(real))
+        why = "beside which a link leads elsewhere";
+    free(real);
     free(below);
-    return stays;
+    return why;
 }
 
 /* ---- What is written -------------------------------------------------------------------- */
 
 void writes_add(struct writes *w, const char *option, const char *path, bool again)
 {
-    if (path && *path && w->n < WRITES_MOST)
+    if (!path || !*path)
+        return;
+    if (w->n < WRITES_MOST)
         w->at[w->n++] = (struct write){option, path, again};
+    else
+        w->over = true;
 }
 
 bool writes_elsewhere(const struct writes *w)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (!w->at[i].again && !stays_here(w->at[i].path))
+        if (!w->at[i].again && refusal(w->at[i].path))
             return true;
-    return false;
+    return w->over;
 }
 
 bool job_writes_elsewhere(const struct job *job)
@@ -109,13 +156,13 @@ static char *words_needed(const struct writes *w)
     for (size_t i = 0; to && i < w->n; i++) {
         char *word = shell_word(w->at[i].path);
 
-        if (w->at[i].again || !stays_here(w->at[i].path)) {
+        if (w->at[i].again || refusal(w->at[i].path)) {
             all = all && w->at[i].option;
             fprintf(to, " --%s %s", w->at[i].option ? w->at[i].option : "", word);
         }
         free(word);
     }
-    if (to && fclose(to) == 0 && all)
+    if (to && fclose(to) == 0 && all && !w->over)
         return text;
     free(text);
     return strdup(" --trust");
@@ -125,10 +172,10 @@ shoal_status writes_allow(const struct writes *w, struct console *c, const char 
 {
     char *words, *run;
     shoal_status st;
-    const char *path = NULL;
+    const char *path = w->over ? "more files than a run has" : NULL, *why = "of all kinds";
 
     for (size_t i = 0; i < w->n && !path; i++)
-        if (!w->at[i].again && !stays_here(w->at[i].path))
+        if (!w->at[i].again && (why = refusal(w->at[i].path)))
             path = w->at[i].path;
     if (trust || !path) {
         say(c, w, folder);
@@ -137,9 +184,9 @@ shoal_status writes_allow(const struct writes *w, struct console *c, const char 
     words = words_needed(w);
     run = shell_word(folder);
     st = shoal_fail(SHOAL_EINVAL,
-                    "%s: would write %s, outside of the folder you are in; if you trust this "
-                    "checkpoint, go on with: shoal train --resume %s%s",
-                    folder, path, run, words ? words : " --trust");
+                    "%s: would write %s, %s; if you trust this checkpoint, go on with: shoal "
+                    "train --resume %s%s",
+                    folder, path, why, run, words ? words : " --trust");
     free(words);
     free(run);
     return st;

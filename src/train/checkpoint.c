@@ -32,29 +32,6 @@ struct checkpoints {
 /* ---- opening ---- */
 
 /* A new run may not mix its checkpoints with those of another. */
-static shoal_status check_empty(const struct shoal_train_opts *o, size_t found)
-{
-    if (o->resume || found == 0)
-        return SHOAL_OK;
-    return shoal_fail(SHOAL_EINVAL,
-                      "%s: holds checkpoints of another run; resume it, or name another folder",
-                      o->checkpoint);
-}
-
-static shoal_status open_folder(struct checkpoints *c)
-{
-    struct numbers found = {0};
-    shoal_status st = folder_make(c->opts->checkpoint);
-
-    if (st == SHOAL_OK)
-        st = folder_list(&found, c->opts->checkpoint);
-    if (st == SHOAL_OK)
-        st = check_empty(c->opts, found.len);
-    c->next = found.last + 1;
-    numbers_fini(&found);
-    return st;
-}
-
 static shoal_status open_rows(struct checkpoints *c, const uint16_t *const *owner)
 {
     shoal_status st = SHOAL_OK;
@@ -85,7 +62,7 @@ shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train
         c->alone = share->place != NULL;
     }
     if (c->rank == 0 || !c->comm)
-        st = open_folder(c);
+        st = folder_open(c->opts->checkpoint, c->opts->resume, &c->next);
     if (st == SHOAL_OK)
         st = open_rows(c, share ? share->owner : NULL);
     if (st != SHOAL_OK) {

@@ -41,6 +41,9 @@ struct numbers {
 shoal_status folder_list(struct numbers *out, const char *folder);
 void numbers_fini(struct numbers *n);
 shoal_status folder_make(const char *folder);
+/* For writing: made if it is not there, and empty unless the run goes on; *next is the
+ * number of its next checkpoint. */
+shoal_status folder_open(const char *folder, bool resume, unsigned long *next);
 /* Leaves the newest two checkpoints, and parts that are newer: one is being
  * written. */
 void folder_drop_old(const char *folder);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define ENDING ".shoal"
+#define NUMBER_MOST 999999999ul /* the next one never comes round to a name that is there */
 
 void folder_path(char path[CHECKPOINT_PATH], const char *folder, unsigned long number)
 {
@@ -90,6 +91,9 @@ shoal_status folder_list(struct numbers *out, const char *folder)
             st = numbers_add(out, &cap, number);
         else if (!is_part(entry->d_name, &number))
             continue;
+        if (st == SHOAL_OK && number >= NUMBER_MOST)
+            st = shoal_fail(SHOAL_EFORMAT, "%s: found a checkpoint numbered %lu, want less than %lu",
+                            folder, number, NUMBER_MOST);
         out->last = number > out->last ? number : out->last;
     }
     closedir(dir);
@@ -105,6 +109,22 @@ shoal_status folder_make(const char *folder)
     if (mkdir(folder, 0777) == 0 || errno == EEXIST)
         return SHOAL_OK;
     return shoal_fail_errno(SHOAL_EIO, "%s: cannot make this folder", folder);
+}
+
+shoal_status folder_open(const char *folder, bool resume, unsigned long *next)
+{
+    struct numbers found = {0};
+    shoal_status st = folder_make(folder);
+
+    if (st == SHOAL_OK)
+        st = folder_list(&found, folder);
+    if (st == SHOAL_OK && !resume && found.len > 0)
+        st = shoal_fail(SHOAL_EINVAL,
+                        "%s: holds checkpoints of another run; resume it, or name another folder",
+                        folder);
+    *next = found.last + 1;
+    numbers_fini(&found);
+    return st;
 }
 
 /* Parts without a head that counts any more, and what never became one. Whatever

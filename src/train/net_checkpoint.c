@@ -300,22 +300,6 @@ void net_checkpoints_close(struct net_checkpoints *c)
 
 /* ---- opening ---- */
 
-static shoal_status open_folder(struct net_checkpoints *c)
-{
-    struct numbers found = {0};
-    shoal_status st = folder_make(c->opts->checkpoint);
-
-    if (st == SHOAL_OK)
-        st = folder_list(&found, c->opts->checkpoint);
-    if (st == SHOAL_OK && !c->opts->resume && found.len > 0)
-        st = shoal_fail(SHOAL_EINVAL,
-                        "%s: holds checkpoints of another run; resume it, or name another folder",
-                        c->opts->checkpoint);
-    c->next = found.last + 1;
-    numbers_fini(&found);
-    return st;
-}
-
 static shoal_status make_copies(struct net_checkpoints *c)
 {
     struct dense_opts d = net_dense_opts(c->opts);
@@ -342,7 +326,7 @@ shoal_status net_checkpoints_open(struct net_checkpoints **out, const struct net
     if (!c)
         return SHOAL_ENOMEM;
     *c = (struct net_checkpoints){.net = r->net, .source = r->source, .opts = r->opts};
-    st = open_folder(c);
+    st = folder_open(c->opts->checkpoint, c->opts->resume, &c->next);
     if (st == SHOAL_OK)
         st = make_copies(c);
     if (st != SHOAL_OK) {

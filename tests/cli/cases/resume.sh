@@ -63,3 +63,39 @@ shoal train logreg rows.svm $same --checkpoint published --publish ../outside/p.
 stopped published
 shoal train --resume published 2>&1 | room
 shoal train --resume published --trust -q && ls ../outside
+
+echo "so are files beside it, hidden ones, and those with other names:"
+# shellcheck disable=SC2086
+shoal train cbow text.txt --min-count 1 --dim 4 $same --checkpoint beside -o v.npy
+stopped beside
+rm v.npy v.npy.vocab
+ln -s ../outside/profile v.npy.vocab
+shoal train --resume beside 2>&1 | room
+rm v.npy.vocab
+# shellcheck disable=SC2086
+shoal train mlp spiral.csv --layers 4 $same --checkpoint hidden --metrics .profile -o h.shoal
+stopped hidden
+shoal train --resume hidden 2>&1 | room
+cp .profile m.jsonl && rm .profile
+# shellcheck disable=SC2086
+shoal train mlp spiral.csv --layers 4 $same --checkpoint names --metrics n.jsonl -o n.shoal
+stopped names
+ln n.jsonl ../outside/n.jsonl
+shoal train --resume names 2>&1 | room
+
+echo "an option that was repeated counts once, as it did:"
+# shellcheck disable=SC2086
+shoal train mlp spiral.csv --layers 4 $same --checkpoint often -o o.shoal --metrics a.jsonl \
+    --metrics b.jsonl --metrics c.jsonl --metrics d.jsonl --metrics e.jsonl --metrics f.jsonl \
+    --metrics g.jsonl --metrics h.jsonl --metrics ../outside/evil.jsonl
+stopped often
+rm ../outside/*
+shoal train --resume often 2>&1 | room
+ls ../outside
+
+echo "a number never comes round to a name that is there:"
+set -- often/checkpoint-*.shoal
+cp "$1" often/checkpoint-18446744073709551615.shoal
+ln -s ../../outside/profile often/checkpoint-000000.shoal
+shoal train --resume often --trust 2>&1 | room
+ls ../outside
