@@ -415,7 +415,12 @@ static void on_whole(struct http_conn *c)
     }
     e->stage = WAITING;
     conn_clock(&c->conn, CLOCK_NONE);
-    h->handler->submit(q); /* from here on a worker may wake it */
+}
+
+/* Last of all: from here on the request is a worker's, and its account too. */
+static void hand_on(struct http_conn *c)
+{
+    http_of(c)->handler->submit(&c->exchange->request);
     if (c->conn.left)
         abandon(c);
 }
@@ -432,8 +437,10 @@ static void keep_rest(struct http_conn *c, const char *at, size_t len)
     if (kept)
         c->rest_at = c->rest.len - len;
     if (len > 0 && request_charge(&e->request, len) == SHOAL_OK &&
-        (kept || bytes_add(&c->rest, at, len) == SHOAL_OK))
+        (kept || bytes_add(&c->rest, at, len) == SHOAL_OK)) {
+        e->request.held_before += len; /* held until the answer is sent */
         return;
+    }
     e->last |= len > 0;
     bytes_fini(&c->rest);
     c->rest_at = 0;
@@ -484,6 +491,8 @@ static bool take_bytes(struct http_conn *c, const char *at, size_t len)
             return false;
         if (c->exchange && c->exchange->stage >= WAITING) {
             keep_rest(c, at, len);
+            if (c->exchange->stage == WAITING)
+                hand_on(c);
             return false;
         }
     }

@@ -131,8 +131,14 @@ uint64_t client_number(const struct sockaddr *client)
 
     if (client && client->sa_family == AF_INET)
         n = ((const struct sockaddr_in *)(const void *)client)->sin_addr.s_addr;
-    else if (client && client->sa_family == AF_INET6)
-        memcpy(&n, &((const struct sockaddr_in6 *)(const void *)client)->sin6_addr, sizeof n);
+    else if (client && client->sa_family == AF_INET6) {
+        const struct in6_addr *at = &((const struct sockaddr_in6 *)(const void *)client)->sin6_addr;
+
+        if (IN6_IS_ADDR_V4MAPPED(at)) /* one of IPv4 that came to a [::] */
+            memcpy(&n, at->s6_addr + 12, 4);
+        else
+            memcpy(&n, at, sizeof n);
+    }
     return n;
 }
 

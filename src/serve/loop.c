@@ -236,8 +236,10 @@ void conn_close(struct conn *c)
     *c->link = c->next;
     if (c->next)
         c->next->link = c->link;
-    l->refused -= c->refused;
-    atomic_fetch_sub_explicit(&l->all->connections, 1, memory_order_relaxed);
+    if (c->refused) /* it never counted */
+        l->refused--;
+    else
+        atomic_fetch_sub_explicit(&l->all->connections, 1, memory_order_relaxed);
     if (c->queued) /* freed from there */
         return;
     c->behind = l->dead;
@@ -277,6 +279,15 @@ static ssize_t recv_plain(struct conn *c, void *at, size_t len)
     return n;
 }
 
+/* TLS also says EAGAIN behind a record that held no data (a new key), with others still
+ * in the socket; no edge would come for those. */
+static bool holds_more(const struct conn *c)
+{
+    char byte;
+
+    return c->tls && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 ssize_t conn_recv(struct conn *c, void *at, size_t len)
 {
     ssize_t n;
@@ -287,8 +298,10 @@ ssize_t conn_recv(struct conn *c, void *at, size_t len)
     }
     n = c->tls ? tls_recv(c->tls, at, len) : recv_plain(c, at, len);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+        c->readable = holds_more(c);
+        if (c->readable)
+            conn_again(c);
         errno = EAGAIN;
-        c->readable = false;
     }
     return n;
 }
@@ -413,6 +426,7 @@ static void conn_refuse(struct conn *c)
 
     c->refused = true;
     c->loop->refused++;
+    atomic_fetch_sub_explicit(&c->loop->all->connections, 1, memory_order_relaxed);
     if (c->loop->refused > REFUSED_MAX || c->loop->all->settings.tls || !busy ||
         send(c->fd, busy, strlen(busy), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         conn_close(c);
@@ -611,8 +625,8 @@ static void *loop_run(void *arg)
         take_woken(l);
         take_again(l);
         take_expired(l);
-        if (l->accept_at > 0 && l->accept_at <= l->now)
-            accept_begin(l);
+        if (l->accept_at > 0 && l->accept_at <= l->now && !accept_begin(l))
+            l->accept_at = l->now + ACCEPT_PAUSE;
         if (atomic_load(&l->drain) && !atomic_load(&l->drained))
             take_drain(l);
         bury(l);

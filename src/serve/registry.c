@@ -477,8 +477,10 @@ shoal_status registry_remove(struct registry *r, const char *name, const char *v
 
     pthread_mutex_lock(&r->change);
     v = take_off(r, name, version, why);
-    if (v)
+    if (v) {
+        r->leaving++;
         changed(r);
+    }
     pthread_mutex_unlock(&r->change);
     if (!v && *why == WHY_DEFAULT)
         return shoal_fail(SHOAL_EINVAL, "Cannot remove default version for model %s", name);
@@ -486,6 +488,10 @@ shoal_status registry_remove(struct registry *r, const char *name, const char *v
         return not_found(name, version, *why);
     batcher_close(v->batcher);
     version_drop(v);
+    pthread_mutex_lock(&r->change);
+    r->leaving--;
+    pthread_cond_broadcast(&r->left);
+    pthread_mutex_unlock(&r->change);
     return SHOAL_OK;
 }
 
@@ -699,6 +705,7 @@ shoal_status registry_init(struct registry *r, const struct servable_kind *const
     *r = (struct registry){.kinds = kinds, .store = -1, .defaults = *defaults};
     lock_init(&r->lock);
     pthread_mutex_init(&r->change, NULL);
+    pthread_cond_init(&r->left, NULL);
     if (store) {
         r->store = open(store, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (r->store < 0)
@@ -718,6 +725,11 @@ void registry_close(struct registry *r)
     pthread_rwlock_unlock(&r->lock);
     for (struct lease lease = {0}; registry_next(r, NULL, &lease);)
         batcher_close(lease.version->batcher);
+    /* Those that were on their way out compute for clients too. */
+    pthread_mutex_lock(&r->change);
+    while (r->leaving > 0)
+        pthread_cond_wait(&r->left, &r->change);
+    pthread_mutex_unlock(&r->change);
 }
 
 void registry_fini(struct registry *r)
@@ -731,4 +743,5 @@ void registry_fini(struct registry *r)
         close(r->store);
     pthread_rwlock_destroy(&r->lock);
     pthread_mutex_destroy(&r->change);
+    pthread_cond_destroy(&r->left);
 }

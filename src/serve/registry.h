@@ -66,6 +66,8 @@ struct registry {
     struct version **at;   /* by name, then by version */
     size_t len, cap;
     pthread_mutex_t change; /* held by whoever registers, scales, ends or reloads */
+    unsigned leaving;       /* versions off the list whose workers have not ended; `change` */
+    pthread_cond_t left;    /* one of them has */
     _Atomic uint64_t state_failures;
 };
 

@@ -144,7 +144,7 @@ int tls_handshake(struct tls_session *s)
 
     do
         code = gnutls_handshake(s->session);
-    while (code == GNUTLS_E_INTERRUPTED || code == GNUTLS_E_WARNING_ALERT_RECEIVED);
+    while (code == GNUTLS_E_INTERRUPTED);
     s->shaken = code == GNUTLS_E_SUCCESS;
     return s->shaken ? 1 : failed(code);
 }
@@ -155,7 +155,7 @@ ssize_t tls_recv(struct tls_session *s, void *at, size_t len)
 
     do
         code = gnutls_record_recv(s->session, at, len);
-    while (code == GNUTLS_E_INTERRUPTED || code == GNUTLS_E_WARNING_ALERT_RECEIVED);
+    while (code == GNUTLS_E_INTERRUPTED);
     if (code == GNUTLS_E_PREMATURE_TERMINATION) /* an end without a last record */
         return 0;
     return code >= 0 ? code : failed(code);

@@ -259,10 +259,14 @@ def pipelined(s):
     sent = b""
     want = []
     for i in range(300):
-        if i % 3 == 0:
+        if i % 4 == 0:
             sent += NEXT
             want.append(b"Healthy")
-        elif i % 3 == 1:
+        elif i % 4 == 3:  # read by a worker, while what is behind it waits
+            body = b'{"words":["reef"],' + 5000 * b" " + b'"vectors":true}'
+            sent += POST + b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+            want.append(b"0.1667")
+        elif i % 4 == 1:
             sent += POST + b"Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
             sent += b'd\r\n{"words":["re\r\n11;x=y\r\nef"],"vectors":tr\r\n3\r\nue}\r\n0\r\nX: y\r\n\r\n'
             want.append(b"0.1667")

@@ -292,6 +292,24 @@ static void a_token_file_needs_two_long_tokens(void **state)
     }
 }
 
+static void clients_of_ipv4_are_told_apart_at_an_address_of_ipv6(void **state)
+{
+    struct sockaddr_in6 a = {.sin6_family = AF_INET6}, b = a;
+    struct sockaddr_in plain = {.sin_family = AF_INET};
+
+    (void)state;
+    assert_int_equal(inet_pton(AF_INET6, "::ffff:127.0.0.1", &a.sin6_addr), 1);
+    assert_int_equal(inet_pton(AF_INET6, "::ffff:127.0.0.2", &b.sin6_addr), 1);
+    assert_int_equal(inet_pton(AF_INET, "127.0.0.1", &plain.sin_addr), 1);
+    assert_int_not_equal(client_number((struct sockaddr *)&a),
+                         client_number((struct sockaddr *)&b));
+    assert_int_equal(client_number((struct sockaddr *)&a),
+                     client_number((struct sockaddr *)&plain));
+    assert_int_equal(inet_pton(AF_INET6, "2001:db8::1", &a.sin6_addr), 1);
+    assert_int_equal(inet_pton(AF_INET6, "2001:db8::2", &b.sin6_addr), 1);
+    assert_int_equal(client_number((struct sockaddr *)&a), client_number((struct sockaddr *)&b));
+}
+
 static void a_client_has_so_many_requests_a_second(void **state)
 {
     struct sockaddr_in a = {.sin_family = AF_INET}, b = a;
@@ -499,6 +517,7 @@ int main(void)
         cmocka_unit_test(what_is_not_utf8_becomes_replacement_characters),
         cmocka_unit_test(each_token_opens_its_own_door),
         cmocka_unit_test(a_token_file_needs_two_long_tokens),
+        cmocka_unit_test(clients_of_ipv4_are_told_apart_at_an_address_of_ipv6),
         cmocka_unit_test(a_client_has_so_many_requests_a_second),
         cmocka_unit_test(a_browser_may_ask_only_for_the_host_of_its_page),
         cmocka_unit_test(an_address_to_listen_at_has_a_host_and_a_port),

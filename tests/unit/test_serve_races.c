@@ -480,6 +480,80 @@ static void a_registry_that_was_closed_takes_no_model(void **state)
     registry_fini(&r);
 }
 
+struct removal {
+    struct registry *r;
+    shoal_status st;
+    atomic_bool closed;
+};
+
+static void *remove_model(void *arg)
+{
+    struct removal *x = arg;
+    enum registry_why why;
+
+    x->st = registry_remove(x->r, "m", NULL, &why);
+    return NULL;
+}
+
+static void *close_registry(void *arg)
+{
+    struct removal *x = arg;
+
+    registry_close(x->r);
+    atomic_store(&x->closed, true);
+    return NULL;
+}
+
+/* What the workers of a model compute is in their clients' memory, which ends with the
+ * server: nobody may go before them. */
+static void closing_waits_for_a_model_that_is_being_removed(void **state)
+{
+    static const struct servable_kind gated = {.name = "gated",
+                                               .sample_size = sizeof(int),
+                                               .matches = echo_matches,
+                                               .open = echo_open,
+                                               .close = free,
+                                               .run = gated_run};
+    static const struct servable_kind *const only[] = {&gated, NULL};
+    struct timespec nap = {0, 20000000};
+    struct registry r;
+    struct removal x = {.r = &r};
+    struct lease lease;
+    struct asked first;
+    enum registry_why why;
+    pthread_t removes, closes;
+    struct version *v;
+
+    (void)state;
+    scratch_put("m", "1", 1);
+    ok(registry_init(&r, only, scratch_dir, NULL, &settings));
+    ok(registry_add(&r, "m", "m", "1.0", &settings, &v, &why));
+    lease_end(&(struct lease){.version = v});
+    pthread_mutex_lock(&gate);
+    atomic_store(&within, false);
+    ok(registry_lease(&r, "m", NULL, &lease, &why));
+    ok(submit(&first, lease.version->batcher, lease.generation));
+    while (!atomic_load(&within))
+        nanosleep(&nap, NULL);
+    assert_int_equal(pthread_create(&removes, NULL, remove_model, &x), 0);
+    for (size_t n = 1; n > 0; nanosleep(&nap, NULL)) { /* until it is off the list */
+        pthread_rwlock_rdlock(&r.lock);
+        n = r.len;
+        pthread_rwlock_unlock(&r.lock);
+    }
+    assert_int_equal(pthread_create(&closes, NULL, close_registry, &x), 0);
+    for (int i = 0; i < 5; i++)
+        nanosleep(&nap, NULL);
+    assert_false(atomic_load(&x.closed));
+    pthread_mutex_unlock(&gate);
+    assert_true(await(&first));
+    assert_int_equal(pthread_join(removes, NULL), 0);
+    assert_int_equal(pthread_join(closes, NULL), 0);
+    ok(x.st);
+    lease_end(&lease);
+    registry_fini(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -491,6 +565,7 @@ int main(void)
         cmocka_unit_test(scaling_against_deleting_leaves_no_worker_behind),
         cmocka_unit_test(a_walk_meets_every_model_that_stays_once),
         cmocka_unit_test(a_registry_that_was_closed_takes_no_model),
+        cmocka_unit_test(closing_waits_for_a_model_that_is_being_removed),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
