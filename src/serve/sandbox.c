@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,7 +71,6 @@ static const unsigned allowed[] = {
     SYS_getpeername,
     SYS_setsockopt,
     SYS_getsockopt,
-    SYS_fcntl,
     SYS_dup,
     SYS_dup3,
     /* memory */
@@ -93,15 +93,11 @@ static const unsigned allowed[] = {
     SYS_exit_group,
     SYS_sched_yield,
     SYS_sched_getaffinity,
-    SYS_sched_setaffinity,
     SYS_sched_getparam,
-    SYS_sched_setparam,
     SYS_sched_getscheduler,
-    SYS_sched_setscheduler,
     SYS_sched_get_priority_max,
     SYS_sched_get_priority_min,
     SYS_getpriority,
-    SYS_setpriority,
     SYS_getcpu,
     /* signals */
     SYS_rt_sigaction,
@@ -169,8 +165,7 @@ static const unsigned allowed[] = {
 
 /* Where a state is kept: a file beside it, renamed into place. */
 static const unsigned for_state[] = {
-    SYS_pwrite64, SYS_fsync,     SYS_fdatasync, SYS_fchmod,
-    SYS_fchown,   SYS_ftruncate, SYS_unlinkat,  SYS_renameat2,
+    SYS_pwrite64, SYS_fsync,  SYS_fdatasync, SYS_unlinkat, SYS_renameat2,
 #ifdef SYS_renameat
     SYS_renameat,
 #endif
@@ -240,15 +235,23 @@ static const unsigned refused[] = {
     SYS_pidfd_send_signal,
     SYS_rt_sigqueueinfo,
     SYS_rt_tgsigqueueinfo,
+    SYS_sched_setaffinity,
+    SYS_sched_setparam,
+    SYS_sched_setscheduler,
+    SYS_sched_setattr,
+    SYS_setpriority,
     SYS_syslog,
     SYS_memfd_create,
     SYS_mknodat,
     SYS_linkat,
     SYS_symlinkat,
     SYS_mkdirat,
+    SYS_fchown,
     SYS_fchownat,
+    SYS_fchmod,
     SYS_fchmodat,
     SYS_truncate,
+    SYS_ftruncate,
     SYS_setxattr,
     SYS_sendmmsg,
 #ifdef __x86_64__
@@ -354,11 +357,41 @@ static void allow_sendto(struct program *p)
     emit_return(p, EPERM);
 }
 
+/* fcntl: nothing that has the kernel send a signal of somebody's choice to a process of
+ * somebody's choice (F_SETOWN, F_SETSIG, O_ASYNC). */
+static void allow_fcntl(struct program *p)
+{
+    static const uint32_t asked[] = {F_GETFL, F_GETFD, F_SETFD, F_DUPFD, F_DUPFD_CLOEXEC};
+    unsigned n = sizeof asked / sizeof *asked;
+
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 2 * n + 6);
+    emit_argument(p, 1, false);
+    for (unsigned k = 0; k < n; k++)
+        decide(p, asked[k], 0);
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, F_SETFL, 0, 3);
+    emit_argument(p, 2, false);
+    emit(p, BPF_JMP | BPF_JSET | BPF_K, O_ASYNC, 1, 0);
+    emit_return(p, 0);
+    emit_return(p, EPERM);
+}
+
+/* Landlock knows nothing of owners and modes, so that these calls reach every file that can
+ * be read. A new state takes the mode and group of the old one: no file is given away or runs
+ * as its owner. Another's state becomes root's when root writes it. */
+static void allow_owner_and_mode(struct program *p)
+{
+    const uint32_t owners[] = {(uint32_t)-1, geteuid()};
+
+    allow_one_of(p, SYS_fchown, 1, owners, 2);
+    allow_masked(p, SYS_fchmod, 1, S_ISUID | S_ISGID | S_ISVTX, 0);
+}
+
 static void allow_by_arguments(struct program *p, bool writes)
 {
     static const uint32_t asked[] = {FIONBIO, FIONREAD, TCGETS, TIOCGWINSZ};
     static const uint32_t names[] = {PR_SET_NAME, PR_GET_NAME};
-    uint32_t writing = writes ? 0 : O_ACCMODE | O_CREAT | O_TRUNC;
+    /* A file opened to be read can be emptied too; a new state needs no O_TRUNC. */
+    uint32_t writing = O_TRUNC | (writes ? 0 : O_ACCMODE | O_CREAT);
 
     /* Threads of this process, in the namespaces it has. What clone3 is asked for lies
      * in memory, where nobody can look: without it libc takes clone. */
@@ -375,6 +408,7 @@ static void allow_by_arguments(struct program *p, bool writes)
     allow_masked(p, SYS_sendmsg, 2, MSG_FASTOPEN, 0); /* an address in it: there is no socket for
                                                        * that */
     allow_sendto(p);
+    allow_fcntl(p);
     allow_one_of(p, SYS_ioctl, 1, asked, sizeof asked / sizeof *asked);
     allow_one_of(p, SYS_prctl, 0, names, 2);
     allow_masked(p, SYS_prlimit64, 0, UINT32_MAX, 0);
@@ -404,8 +438,10 @@ static void program_make(struct program *p, bool writes)
 #endif
     decide_all(p, ALL(allowed), 0);
     allow_by_arguments(p, writes);
-    if (writes)
+    if (writes) {
         decide_all(p, ALL(for_state), 0);
+        allow_owner_and_mode(p);
+    }
     decide_all(p, ALL(refused), EPERM);
     decide_all(p, ALL(for_state), EPERM);
     emit_return(p, ENOSYS);

@@ -21,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -253,6 +254,16 @@ static long try_chmod(void)
     return chmod(outside, 0777);
 }
 
+static long try_fchmod(void)
+{
+    return fchmod(open(outside, O_RDONLY), 0600);
+}
+
+static long try_fchown(void)
+{
+    return fchown(open(outside, O_RDONLY), (uid_t)-1, getegid());
+}
+
 static long try_typing_for_others(void)
 {
     return ioctl(0, TIOCSTI, "x");
@@ -273,16 +284,88 @@ static long try_limit_of_another(void)
     return syscall(SYS_prlimit64, getppid(), 7, NULL, NULL);
 }
 
+/* What is asked of another process changes nothing, were it granted. */
+
+static long try_cores_of_another(void)
+{
+    cpu_set_t cores;
+
+    if (sched_getaffinity(getppid(), sizeof cores, &cores) != 0)
+        return 0;
+    return sched_setaffinity(getppid(), sizeof cores, &cores);
+}
+
+static long try_scheduling_another(void)
+{
+    struct sched_param none = {0};
+
+    return sched_setscheduler(getppid(), SCHED_OTHER, &none);
+}
+
+static long try_priority_of_another(void)
+{
+    id_t parent = (id_t)getppid();
+
+    return setpriority(PRIO_PROCESS, parent, getpriority(PRIO_PROCESS, parent));
+}
+
+static long try_signals_to_another(void)
+{
+    return fcntl(tcp, F_SETOWN, getppid());
+}
+
+static long try_choosing_the_signal(void)
+{
+    return fcntl(tcp, F_SETSIG, SIGKILL);
+}
+
+static long try_signals_of_a_socket(void)
+{
+    return fcntl(tcp, F_SETFL, O_NONBLOCK | O_ASYNC);
+}
+
+static long try_emptying_open(void)
+{
+    return open(outside, O_RDONLY | O_TRUNC);
+}
+
+static long try_emptying_openat(void)
+{
+    return openat(AT_FDCWD, outside, O_RDONLY | O_TRUNC);
+}
+
+static long try_ftruncate(void)
+{
+    return syscall(SYS_ftruncate, open(outside, O_RDONLY), 0);
+}
+
+static long try_running_as_the_owner(void)
+{
+    return fchmod(open(outside, O_RDONLY), 04777);
+}
+
+static long try_running_as_the_group(void)
+{
+    return fchmod(open(outside, O_RDONLY), 02777);
+}
+
+static long try_giving_away(void)
+{
+    return fchown(open(outside, O_RDONLY), geteuid() + 1, (gid_t)-1);
+}
+
 static long try_what_nobody_knows(void)
 {
     return syscall(999);
 }
 
 #define TRY(name) {#name, try_##name}
-static const struct attempt {
+struct attempt {
     const char *name;
     long (*does)(void);
-} attempts[] = {
+};
+
+static const struct attempt attempts[] = {
     TRY(execve),
     TRY(fork),
     TRY(namespace_by_clone),
@@ -297,8 +380,6 @@ static const struct attempt {
     TRY(connecting_sendmsg),
     TRY(bind),
     TRY(listen),
-    TRY(write_open),
-    TRY(create),
     TRY(openat2),
     TRY(code_mapping),
     TRY(ptrace),
@@ -312,15 +393,37 @@ static const struct attempt {
     TRY(setuid),
     TRY(mkdir),
     TRY(symlink),
-    TRY(unlink),
-    TRY(rename),
     TRY(truncate),
     TRY(chmod),
     TRY(typing_for_others),
     TRY(keys),
     TRY(dumpable),
     TRY(limit_of_another),
+    TRY(cores_of_another),
+    TRY(scheduling_another),
+    TRY(priority_of_another),
+    TRY(signals_to_another),
+    TRY(choosing_the_signal),
+    TRY(signals_of_a_socket),
+    TRY(emptying_open),
+    TRY(emptying_openat),
+    TRY(ftruncate),
+    TRY(running_as_the_owner),
+    TRY(running_as_the_group),
+    TRY(giving_away),
     TRY(what_nobody_knows),
+    {0},
+};
+
+/* Refused where no state is kept. */
+static const struct attempt writing[] = {
+    TRY(write_open),
+    TRY(create),
+    TRY(unlink),
+    TRY(rename),
+    TRY(fchmod),
+    TRY(fchown),
+    {0},
 };
 
 /* ---- a child -------------------------------------------------------------------------------- */
@@ -367,15 +470,21 @@ static bool enter(FILE *out, const char *state, bool *files)
     return false;
 }
 
+static void try_each(FILE *out, const struct attempt *at)
+{
+    for (; at->name; at++) {
+        errno = 0;
+        if (at->does() >= 0 || (errno != EPERM && errno != ENOSYS))
+            fprintf(out, "%s: was not refused (%s)\n", at->name, strerror(errno));
+    }
+}
+
 static void try_all(FILE *out)
 {
     if (!enter(out, NULL, NULL))
         return;
-    for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
-        errno = 0;
-        if (attempts[i].does() >= 0 || (errno != EPERM && errno != ENOSYS))
-            fprintf(out, "%s: was not refused (%s)\n", attempts[i].name, strerror(errno));
-    }
+    try_each(out, attempts);
+    try_each(out, writing);
 }
 
 static void what_takes_more_than_the_server_needs_is_refused(void **state)
@@ -384,6 +493,28 @@ static void what_takes_more_than_the_server_needs_is_refused(void **state)
     scratch_put("outside", "x", 1);
     assert_string_equal(in_child(try_all), "");
     assert_int_equal(access(outside, F_OK), 0);
+}
+
+static void try_with_a_state(FILE *out)
+{
+    char state[80];
+
+    snprintf(state, sizeof state, "%s/state", scratch_dir);
+    if (enter(out, state, NULL))
+        try_each(out, attempts);
+}
+
+static void a_state_opens_nothing_else(void **state)
+{
+    struct stat info;
+
+    (void)state;
+    scratch_put("outside", "x", 1);
+    assert_string_equal(in_child(try_with_a_state), "");
+    assert_int_equal(stat(outside, &info), 0);
+    assert_int_equal(info.st_size, 1);
+    assert_int_equal(info.st_mode & 07000, 0);
+    assert_int_equal(info.st_uid, geteuid());
 }
 
 /* ---- what a server needs --------------------------------------------------------------------- */
@@ -414,6 +545,9 @@ static void serve_files(FILE *out)
     fd = open(scratch_dir, O_RDONLY | O_DIRECTORY);
     need(out, "open a folder", fd >= 0);
     need(out, "openat", openat(fd, "outside", O_RDONLY | O_NOFOLLOW) >= 0);
+    need(out, "another descriptor of it", fcntl(fd, F_DUPFD_CLOEXEC, 0) >= 0);
+    need(out, "its flags", fcntl(fd, F_GETFL) >= 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+    need(out, "closing it on exec", fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_GETFD) == 1);
 }
 
 static void serve_clients(FILE *out)
@@ -479,6 +613,8 @@ static void keep_state(FILE *out)
         return;
     fd = open(beside, O_RDWR | O_CREAT | O_EXCL, 0600);
     need(out, "a file beside the state", fd >= 0 && pwrite(fd, "x", 1, 0) == 1 && fsync(fd) == 0);
+    need(out, "its mode", fchmod(fd, 0640) == 0);
+    need(out, "its group", fchown(fd, (uid_t)-1, getegid()) == 0);
     need(out, "renaming it to the state", rename(beside, state) == 0);
     if (files && open(outside, O_WRONLY) >= 0)
         fprintf(out, "a file of another folder was opened for writing\n");
@@ -527,6 +663,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_takes_more_than_the_server_needs_is_refused),
+        cmocka_unit_test(a_state_opens_nothing_else),
         cmocka_unit_test(what_a_server_needs_is_allowed),
         cmocka_unit_test(a_state_is_written_in_its_own_folder_alone),
         cmocka_unit_test(a_sandbox_that_cannot_be_had_is_an_error),
