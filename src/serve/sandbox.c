@@ -482,6 +482,15 @@ static shoal_status enter_list(bool writes)
 #define FOR_STATE                                                                                  \
     (LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG)
 
+/* Of the third version, which the headers may not know; not needed for the state. */
+#define TRUNCATING (1ULL << 14)
+
+static shoal_status fail_files(void)
+{
+    return shoal_fail_errno(SHOAL_EIO, "sandbox: the kernel does not take a rule for files "
+                                       "(Landlock); --no-sandbox serves without");
+}
+
 /* An open folder: that of the state, links resolved. */
 static int state_folder(const char *state)
 {
@@ -497,38 +506,58 @@ static int state_folder(const char *state)
     return fd;
 }
 
-static bool allow_state(int rules, const char *state)
+static shoal_status allow_state(int rules, const char *state)
 {
     struct landlock_path_beneath_attr beneath = {.allowed_access = FOR_STATE,
                                                  .parent_fd = state_folder(state)};
-    bool done = beneath.parent_fd >= 0 &&
-                syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+    shoal_status st = SHOAL_OK;
 
-    if (beneath.parent_fd >= 0)
-        close(beneath.parent_fd);
-    return done;
+    if (beneath.parent_fd < 0)
+        return shoal_fail_errno(SHOAL_EIO, "sandbox: the folder of the state '%s' cannot be opened",
+                                state);
+    if (syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) != 0)
+        st = fail_files();
+    close(beneath.parent_fd);
+    return st;
 }
 
-static bool enter_files(const char *state)
+/* -1 and errno: there is none, or none that can be had. */
+static int rules_make(void)
 {
     struct landlock_ruleset_attr attr = {.handled_access_fs = WRITING};
-    int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr.handled_access_fs, 0);
-    bool done;
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 
+    if (abi < 0)
+        return -1;
+    if (abi >= 3)
+        attr.handled_access_fs |= TRUNCATING;
+    return (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr.handled_access_fs, 0);
+}
+
+/* Only a kernel without Landlock is done without it. */
+static shoal_status enter_files(const char *state, bool *files)
+{
+    int rules = rules_make();
+    shoal_status st = SHOAL_OK;
+
+    *files = rules >= 0;
     if (rules < 0)
-        return false;
-    done =
-        (!state || allow_state(rules, state)) && syscall(SYS_landlock_restrict_self, rules, 0) == 0;
+        return errno == ENOSYS || errno == EOPNOTSUPP ? SHOAL_OK : fail_files();
+    if (state)
+        st = allow_state(rules, state);
+    if (st == SHOAL_OK && syscall(SYS_landlock_restrict_self, rules, 0) != 0)
+        st = fail_files();
     close(rules);
-    return done;
+    return st;
 }
 
 #else
 
-static bool enter_files(const char *state)
+static shoal_status enter_files(const char *state, bool *files)
 {
     (void)state;
-    return false;
+    *files = false;
+    return SHOAL_OK;
 }
 
 #endif
@@ -537,10 +566,12 @@ shoal_status sandbox_enter(const char *state, bool *files)
 {
     *files = false;
 #ifdef ARCHITECTURE
+    shoal_status st;
+
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return shoal_fail_errno(SHOAL_EIO, "sandbox");
-    *files = enter_files(state);
-    return enter_list(state != NULL);
+    st = enter_files(state, files);
+    return st == SHOAL_OK ? enter_list(state != NULL) : st;
 #else
     (void)state, (void)enter_files;
     return shoal_fail(SHOAL_EINVAL, "sandbox: this processor's system calls are not known to it, "

@@ -304,7 +304,7 @@ static shoal_status enter_sandbox(struct shoal_server *s)
     shoal_status st = sandbox_enter(s->registry.state, &files);
 
     if (st == SHOAL_OK && !files)
-        registry_say(&s->registry, "sandbox: this kernel has no Landlock, so that what may be "
+        registry_say(&s->registry, "sandbox: there is no Landlock here, so that what may be "
                                    "written is left to file permissions");
     return st;
 }

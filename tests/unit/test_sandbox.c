@@ -650,6 +650,26 @@ static void a_sandbox_that_cannot_be_had_is_an_error(void **state)
     assert_string_equal(in_child(enter_again), "");
 }
 
+static void enter_for_a_state_nowhere(FILE *out)
+{
+    char state[80];
+    bool files;
+
+    snprintf(state, sizeof state, "%s/nowhere/state", scratch_dir);
+    if (sandbox_enter(state, &files) == SHOAL_OK)
+        fprintf(out, "it was entered, %s files\n", files ? "with" : "without a rule for");
+    else if (!strstr(shoal_error(), "nowhere"))
+        fprintf(out, "it says: %s\n", shoal_error());
+}
+
+static void a_rule_for_files_that_cannot_be_had_is_an_error(void **state)
+{
+    (void)state;
+    if (syscall(SYS_landlock_create_ruleset, NULL, 0, 1) < 0) /* its version */
+        skip();                                               /* the kernel has no such rules */
+    assert_string_equal(in_child(enter_for_a_state_nowhere), "");
+}
+
 static int begin(void **state)
 {
     if (scratch_setup(state) != 0)
@@ -667,6 +687,7 @@ int main(void)
         cmocka_unit_test(what_a_server_needs_is_allowed),
         cmocka_unit_test(a_state_is_written_in_its_own_folder_alone),
         cmocka_unit_test(a_sandbox_that_cannot_be_had_is_an_error),
+        cmocka_unit_test(a_rule_for_files_that_cannot_be_had_is_an_error),
     };
 
     return cmocka_run_group_tests(tests, begin, scratch_teardown);
