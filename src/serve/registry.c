@@ -83,6 +83,13 @@ void registry_say(struct registry *r, const char *fmt, ...)
 
 /* ---- files --------------------------------------------------------------------------------- */
 
+static shoal_status open_code(int error)
+{
+    if (error == EMFILE || error == ENFILE || error == ENOMEM)
+        return SHOAL_ELIMIT; /* not the file's fault */
+    return error == ENOENT ? SHOAL_ENOENT : SHOAL_EIO;
+}
+
 /* The file of a version. Of the store only what lies in it itself is opened, no link
  * and nothing that is not a regular file. */
 static shoal_status version_file(const struct registry *r, const struct version *v, int *fd)
@@ -92,7 +99,7 @@ static shoal_status version_file(const struct registry *r, const struct version 
     *fd = v->path ? open(v->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
                   : openat(r->store, v->file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     if (*fd < 0)
-        return shoal_fail(errno == ENOENT ? SHOAL_ENOENT : SHOAL_EIO, "%s: %s", v->file,
+        return shoal_fail(open_code(errno), "%s: %s", v->file,
                           errno == ELOOP ? "found a link, want a file" : strerror(errno));
     if (fstat(*fd, &st) == 0 && S_ISREG(st.st_mode))
         return SHOAL_OK;
@@ -610,10 +617,21 @@ bool registry_healthy(struct registry *r)
 /* ---- now and then
  * ----------------------------------------------------------------------------------- */
 
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+           same_time(a->st_mtim, b->st_mtim);
+}
+
+/* What could not be opened may be once its rights are others. Clocks of files are coarse. */
+static bool same_rights(const struct stat *a, const struct stat *b)
+{
+    return a->st_mode == b->st_mode && same_time(a->st_ctim, b->st_ctim);
 }
 
 /* A file that was renamed into place is whole. One that is written to in place is not, until
@@ -625,7 +643,9 @@ static bool was_replaced(const struct registry *r, struct version *v)
 
     v->writing = (struct stat){0};
     /* What is gone is still served: it may be on its way back. */
-    if (gone || !S_ISREG(st.st_mode) || same_file(&st, &v->seen))
+    if (gone || !S_ISREG(st.st_mode))
+        return false;
+    if (same_file(&st, &v->seen) && (!v->trouble[0] || same_rights(&st, &v->seen)))
         return false;
     v->writing = st;
     return st.st_ino != v->seen.st_ino || st.st_dev != v->seen.st_dev || same_file(&st, &before);
@@ -639,7 +659,9 @@ static void reload(struct registry *r, struct version *v)
     shoal_status st = version_open(r, v, &fresh, &seen, trouble);
 
     pthread_rwlock_wrlock(&r->lock);
-    v->seen = seen;
+    /* Also a file that cannot be opened was seen, or every look would try it and say so
+     * again; unless it is the system that gives none just now. */
+    v->seen = seen.st_ino || st == SHOAL_ELIMIT ? seen : v->writing;
     memcpy(v->trouble, trouble, sizeof trouble);
     if (st == SHOAL_OK) {
         old = v->now;

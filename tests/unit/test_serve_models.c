@@ -338,6 +338,51 @@ static void a_replaced_file_is_served_and_the_old_one_ends_with_its_last_request
     registry_fini(&r);
 }
 
+static void count_sentence(void *user, const char *sentence)
+{
+    (void)sentence;
+    ++*(int *)user;
+}
+
+/* Root may open anything: it is somebody else who looks. */
+static void look_as_somebody(struct registry *r, int times)
+{
+    bool root = geteuid() == 0;
+
+    assert_int_equal(chmod(scratch_dir, 0755), 0);
+    if (root)
+        assert_int_equal(seteuid(65534), 0);
+    while (times-- > 0)
+        registry_reload(r);
+    if (root)
+        assert_int_equal(seteuid(0), 0);
+}
+
+static void a_file_that_cannot_be_opened_is_tried_again_once_it_changed(void **state)
+{
+    struct registry r;
+    int said = 0;
+
+    (void)state;
+    put("m", "1");
+    registry_of_scratch(&r);
+    add(&r, "m", NULL, "1.0");
+    r.log = count_sentence;
+    r.user = &said;
+    scratch_put("shut", "20", 2);
+    assert_int_equal(chmod(scratch_path("shut"), 0), 0);
+    assert_int_equal(rename(scratch_path("shut"), scratch_path("m")), 0);
+    look_as_somebody(&r, 5);
+    assert_int_equal(said, 1);
+    assert_int_equal(answer_of(&r, "m", 0), 1);
+    assert_int_equal(chmod(scratch_path("m"), 0644), 0);
+    look_as_somebody(&r, 5);
+    assert_int_equal(said, 2);
+    assert_int_equal(answer_of(&r, "m", 0), 20);
+    registry_fini(&r);
+    unlink(scratch_path(".shoal-serve.state"));
+}
+
 /* ---- batches ------------------------------------------------------------------------------------------ */
 
 static void requests_that_wait_are_computed_together(void **state)
@@ -609,6 +654,7 @@ int main(void)
         cmocka_unit_test(a_model_whose_file_is_missing_is_served_once_it_is_there),
         cmocka_unit_test(a_state_that_was_tampered_with_is_refused),
         cmocka_unit_test(a_replaced_file_is_served_and_the_old_one_ends_with_its_last_request),
+        cmocka_unit_test(a_file_that_cannot_be_opened_is_tried_again_once_it_changed),
         cmocka_unit_test(requests_that_wait_are_computed_together),
         cmocka_unit_test(a_full_queue_refuses_and_loses_nothing),
         cmocka_unit_test(a_request_that_waited_too_long_is_not_computed),
