@@ -35,7 +35,10 @@ struct shoal_serve_opts {
     bool no_tokens;         /* none are wanted, whoever can reach the addresses; never by itself */
     const char *tls_cert, *tls_key; /* PEM files; NULL: no TLS */
     const char *user;       /* to run as, once the addresses are bound; NULL: as started */
-    bool sandbox;           /* the process gives up all but what a server needs, for good */
+    /* The process gives up all but what a server needs, for good. The list of system calls
+     * (seccomp) holds all its threads, the rule about which files may be written (Landlock) the
+     * one that calls shoal_serve_start and those that it starts: start others after it. */
+    bool sandbox;
 
     unsigned threads;         /* that speak HTTP; 0: one for every two cores */
     unsigned workers;         /* of a model served from the start */
