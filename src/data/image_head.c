@@ -5,7 +5,14 @@ struct head {
     const unsigned char *at, *end;
 };
 
-/* The next marker of a JPEG with the bytes of its segment; 0 when there is none. */
+/* Markers that have no segment: what stands behind one is the next, not a length. */
+static bool is_bare(unsigned marker)
+{
+    return marker <= 0x01 || (marker >= 0xd0 && marker <= 0xd9);
+}
+
+/* The next marker of a JPEG with the bytes of its segment; 0 when there is none, or
+ * one that no head needs. */
 static unsigned next_marker(struct head *h, const unsigned char **segment, size_t *len)
 {
     unsigned marker;
@@ -17,7 +24,7 @@ static unsigned next_marker(struct head *h, const unsigned char **segment, size_
     marker = h->at[1];
     *len = (size_t)h->at[2] << 8 | h->at[3];
     *segment = h->at + 4;
-    if (*len < 2 || *len > (size_t)(h->end - h->at) - 2)
+    if (is_bare(marker) || *len < 2 || *len > (size_t)(h->end - h->at) - 2)
         return 0;
     h->at += 2 + *len;
     *len -= 2;

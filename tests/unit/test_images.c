@@ -392,6 +392,31 @@ static void a_jpeg_in_passes_takes_its_coefficients_too(void **state)
     assert_int_equal(picture_cost("\x89PNG\r\n\x1a\n", 8, 16, 8, 1), 16 * 8);
 }
 
+/* Behind a marker without a length: who takes what follows for one lands, within a comment
+ * of the most bytes, at the head of a picture in one pass. */
+static void a_marker_without_a_length_hides_no_passes(void **state)
+{
+    static const unsigned char fake[] = {0xff, 0xc0, 0, 8, 8, 0, 8, 0, 16, 1, 0xff, 0xda, 0, 3, 1};
+    static const unsigned char bare[] = {0x01, 0xd0, 0xd7};
+    enum { LAND = 2 + 2 + 0xffef, REST = 4 + 2 + 0xffff };
+    unsigned long len;
+    unsigned char *data = jpeg_as(1, &len), *all = calloc(1, REST + len);
+    unsigned width, height;
+
+    (void)state;
+    memcpy(all, "\xff\xd8\xff\x01\xff\xef\xff\xff", 8);
+    memcpy(all + LAND, fake, sizeof fake);
+    memcpy(all + REST, data + 2, len - 2);
+    for (size_t i = 0; i < sizeof bare; i++) {
+        all[3] = bare[i];
+        assert_int_equal(picture_size("x.jpg", all, REST + len - 2, &width, &height), SHOAL_OK);
+        assert_int_equal(width * 100 + height, 1608);
+        assert_int_equal(picture_cost(all, REST + len - 2, width, height, 3), 16 * 8 * 9);
+    }
+    free(all);
+    free(data);
+}
+
 static void a_picture_of_one_colour_keeps_it_at_every_size(void **state)
 {
     static uint8_t out[3 * 40 * 56];
@@ -627,6 +652,7 @@ int main(void)
         HERE(a_folder_of_nothing_is_refused),
         HERE(the_shorter_side_is_scaled_and_the_middle_kept),
         HERE(a_jpeg_in_passes_takes_its_coefficients_too),
+        HERE(a_marker_without_a_length_hides_no_passes),
         HERE(a_picture_of_one_colour_keeps_it_at_every_size),
         HERE(moments_are_those_of_all_pixels),
         HERE(what_was_prepared_ahead_is_what_is_prepared_when_asked),
