@@ -348,11 +348,22 @@ static shoal_status source_take(struct source *src, int fd, const struct stat *i
     return SHOAL_OK;
 }
 
+/* -1 for all else: whoever writes to a pipe has a reader when one opens it, and none
+ * when that closes it again. */
+static int open_regular(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode)
+               ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+               : -1;
+}
+
 /* A regular file that is not compressed is taken as it is; all else is read as a
  * stream, which also says what is wrong with it. */
 static shoal_status source_open(struct source *src, const char *path, bool map)
 {
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    int fd = open_regular(path);
     struct stat info;
     bool plain = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
                  !fd_compressed(fd);

@@ -1,6 +1,12 @@
 /* data: vectors_*.c, what other programs write, and what nobody should. */
 #include "vectors.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 /* ---- reading text --------------------------------------------------------------------- */
 
 static void assert_holds(const char *text, enum shoal_format format, const char *words,
@@ -45,6 +51,42 @@ static void text_of_other_programs_is_read(void **state)
                  "a\xc2\xa0"
                  "b|\xe2\x80\xa8|",
                  abc);
+}
+
+static void *feed_pipe(void *path)
+{
+    int fd = open(path, O_WRONLY);
+    ssize_t n = write(fd, "2 2\na 1 2\nb 3 4\n", 16);
+
+    close(fd);
+    return n == 16 ? path : NULL;
+}
+
+/* Who opens it twice may take from the writer its reader: then one of them waits for ever. */
+static void a_pipe_is_opened_once(void **state)
+{
+    char events[sizeof(struct inotify_event)]; /* one at a time: a file's have no name */
+    pthread_t writer;
+    int watch = inotify_init1(IN_NONBLOCK);
+
+    (void)state;
+    alarm(120);
+    assert_int_equal(mkfifo("p", 0600), 0);
+    assert_true(inotify_add_watch(watch, "p", IN_CLOSE) >= 0);
+    for (int i = 0; i < 10; i++) {
+        size_t closed = 0;
+        void *written;
+
+        pthread_create(&writer, NULL, feed_pipe, "p");
+        shoal_vectors_close(reopen("p"));
+        pthread_join(writer, &written);
+        assert_non_null(written);
+        while (read(watch, events, sizeof events) > 0)
+            closed++;
+        assert_int_equal(closed, 2); /* by the writer and then by us */
+    }
+    alarm(0);
+    close(watch);
 }
 
 static void malformed_text_is_told_by_its_line(void **state)
@@ -383,6 +425,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HERE(text_of_other_programs_is_read),
+        HERE(a_pipe_is_opened_once),
         HERE(malformed_text_is_told_by_its_line),
         HERE(a_long_first_line_does_not_take_memory_for_all),
         HERE(compressed_text_is_read),
