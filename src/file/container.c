@@ -24,6 +24,9 @@
 #define ALIGN 64u
 #define SECTIONS_MAX 1024u
 #define NAME_CAP 24u
+/* Lines that are looked at before anything else of a file: the longest that we write
+ * name columns or classes, a few MiB. */
+#define META_MAX ((uint64_t)64 << 20)
 /* A section's sum is made from the sums of its slices, so that many threads
  * can check one long section. */
 #define SLICE ((size_t)1 << 20)
@@ -197,9 +200,25 @@ shoal_status container_begin(struct container_writer *w, const char *name)
     return SHOAL_OK;
 }
 
+/* What no reader would take is not written. */
+static shoal_status writer_check_meta(const struct container_writer *w, size_t more)
+{
+    const struct entry *e;
+
+    assert(w->count > 0);
+    e = &w->entries[w->count - 1];
+    if (strcmp(e->name, "meta") == 0 && more > META_MAX - (output_size(w->out) - e->offset))
+        return shoal_fail(SHOAL_ELIMIT, "section \"meta\": want at most %" PRIu64 " bytes",
+                          META_MAX);
+    return SHOAL_OK;
+}
+
 shoal_status container_write(struct container_writer *w, const void *data, size_t len)
 {
-    assert(w->count > 0);
+    shoal_status st = writer_check_meta(w, len);
+
+    if (st != SHOAL_OK)
+        return st;
     sum_add(w, data, len);
     return output_write(w->out, data, len);
 }
@@ -392,6 +411,15 @@ static shoal_status check_name(const struct container *c, size_t i)
     return SHOAL_OK;
 }
 
+static shoal_status check_meta(const struct container *c, const struct entry *e)
+{
+    if (strcmp(e->name, "meta") == 0 && e->size > META_MAX)
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: its meta has %" PRIu64 " bytes, want at most %" PRIu64, c->path,
+                          e->size, META_MAX);
+    return SHOAL_OK;
+}
+
 /* Sections fill the file from the header to the table, each at the next
  * multiple of 64: there is one right place for everything. */
 static shoal_status check_entries(const struct container *c, uint64_t toc)
@@ -402,6 +430,8 @@ static shoal_status check_entries(const struct container *c, uint64_t toc)
         const struct entry *e = &c->entries[i];
         shoal_status st = check_name(c, i);
 
+        if (st == SHOAL_OK)
+            st = check_meta(c, e);
         if (st != SHOAL_OK)
             return st;
         if (at > toc || e->offset != at || e->size > toc - at)

@@ -181,8 +181,8 @@ bool container_has(const struct container *c, const char *name);
 /* A number that stands for the contents of all sections, as the table says. */
 uint64_t container_fingerprint(const struct container *c);
 
-/* The section "meta" holds lines `key value`; the first of a key counts. A
- * value of cap bytes or more fails. */
+/* The section "meta" holds lines `key value`, of 64 MiB at most; the first of a key
+ * counts. A value of cap bytes or more fails. */
 shoal_status container_meta(const struct container *c, const char *key, char *value, size_t cap);
 shoal_status container_meta_u64(const struct container *c, const char *key, uint64_t *value);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <xxhash.h>
 
 #include "folder.h"
 
@@ -271,6 +272,72 @@ static void what_is_no_container_is_said_to_be_none(void **state)
     assert_null(c);
 }
 
+static void a_meta_of_the_most_bytes_can_be_written_and_read(void **state)
+{
+    size_t most = (size_t)64 << 20;
+    char *text = calloc(1, most), kind[32];
+    struct container_writer *w;
+
+    (void)state;
+    memcpy(text, "kind x\n", 7);
+    assert_int_equal(container_create(&w, "x"), SHOAL_OK);
+    assert_int_equal(container_put(w, "meta", text, most), SHOAL_OK);
+    assert_int_equal(container_write(w, "x", 1), SHOAL_ELIMIT);
+    assert_string_equal(shoal_error(), "section \"meta\": want at most 67108864 bytes");
+    container_abandon(w);
+    assert_int_equal(container_create(&w, "x"), SHOAL_OK);
+    assert_int_equal(container_put(w, "meta", text, most), SHOAL_OK);
+    assert_int_equal(container_put(w, "more", text, most + 1), SHOAL_OK);
+    assert_int_equal(container_commit(w), SHOAL_OK);
+    assert_true(shoal_kind("x", kind));
+    assert_string_equal(kind, "x");
+    free(text);
+}
+
+/* A container of a meta of so many bytes, with right sums of its header and table, but
+ * without a byte of it on the disk. */
+static void put_sparse(const char *path, uint64_t len)
+{
+    uint64_t toc = 64 + ((len + 63) & ~(uint64_t)63), head[8] = {0}, entry[8] = {0};
+    FILE *to = fopen(path, "wb");
+
+    memcpy(entry, "meta", 4);
+    entry[3] = 64;
+    entry[4] = len;
+    memcpy(head, "\x89SHL\r\n\x1a\n\1", 9);
+    head[2] = toc + sizeof entry;
+    head[3] = toc;
+    head[4] = 1;
+    head[5] = XXH3_64bits(entry, sizeof entry);
+    head[7] = XXH3_64bits(head, 56);
+    fwrite(head, sizeof head, 1, to);
+    fseek(to, (long)toc, SEEK_SET);
+    fwrite(entry, sizeof entry, 1, to);
+    assert_int_equal(fclose(to), 0);
+}
+
+static void a_meta_beyond_its_limit_is_refused_before_it_is_read(void **state)
+{
+    struct container *c;
+    char kind[32];
+
+    (void)state;
+    put_sparse("x", (uint64_t)64 << 20);
+    assert_int_equal(container_peek(&c, "x"), SHOAL_OK);
+    container_close(c);
+    put_sparse("x", ((uint64_t)64 << 20) + 1);
+    assert_int_equal(container_peek(&c, "x"), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "x: its meta has 67108865 bytes, want at most 67108864");
+    put_sparse("x", (uint64_t)100 << 30);
+    assert_int_equal(container_peek(&c, "x"), SHOAL_EFORMAT);
+    assert_error_has("x: its meta has 107374182400 bytes");
+    assert_int_equal(container_open(&c, "x"), SHOAL_EFORMAT);
+    assert_error_has("x: its meta has");
+    assert_int_equal(container_map(&c, "x"), SHOAL_EFORMAT);
+    assert_true(shoal_kind("x", kind));
+    assert_string_equal(kind, "");
+}
+
 static void another_version_is_said_to_be_another(void **state)
 {
     size_t len;
@@ -504,6 +571,8 @@ int main(void)
         HERE(every_changed_byte_is_found),
         HERE(a_damaged_section_is_named_with_both_checksums),
         HERE(what_is_no_container_is_said_to_be_none),
+        HERE(a_meta_of_the_most_bytes_can_be_written_and_read),
+        HERE(a_meta_beyond_its_limit_is_refused_before_it_is_read),
         HERE(another_version_is_said_to_be_another),
         HERE(sniffing_knows_containers_and_never_complains),
         HERE(meta_lines_are_read_by_key),
