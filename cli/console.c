@@ -104,26 +104,41 @@ const char *style_on(FILE *to, enum style style)
 
 /* ---- Words from anybody's text ------------------------------------------------------ */
 
-/* Bytes of the character at `at` if it is one that a terminal obeys: U+0080 to 9F,
- * and those that turn the direction of what follows (U+202A to 2E, U+2066 to 69). */
-static size_t wide_control(const unsigned char *at)
+/* The rule of src/base/character.c: neither a control (U+0000 to 1F, 7F to 9F) nor one
+ * that turns the direction of what follows (U+202A to 2E, U+2066 to 69). */
+static bool shows(uint32_t c)
 {
-    if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
-        return 2;
-    if (at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae) ||
-                          (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)))
-        return 3;
-    return 0;
+    return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !(c >= 0x202a && c <= 0x202e) &&
+           !(c >= 0x2066 && c <= 0x2069);
+}
+
+/* The bytes of the character at `at`; where that is no UTF-8 its byte, as a character. */
+static size_t character(const unsigned char *at, uint32_t *c)
+{
+    size_t more = at[0] < 0xc2 || at[0] >= 0xf5 ? 0 : at[0] < 0xe0 ? 1 : at[0] < 0xf0 ? 2 : 3;
+
+    *c = more == 0 ? at[0] : at[0] & (0x3fu >> more);
+    for (size_t i = 1; i <= more; i++) {
+        if ((at[i] & 0xc0) != 0x80) { /* which the NUL at the end is not */
+            *c = at[0];
+            return 1;
+        }
+        *c = *c << 6 | (at[i] & 0x3f);
+    }
+    return more + 1;
 }
 
 static void print_but(FILE *to, const char *text, const char *kept)
 {
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
-        size_t wide = wide_control(at);
-        bool control = wide || *at < 0x20 || *at == 0x7f;
+    const unsigned char *at = (const unsigned char *)text;
+    uint32_t c;
 
-        fputc(control && !strchr(kept, *at) ? '?' : *at, to);
-        at += wide ? wide - 1 : 0;
+    for (size_t n; *at; at += n) {
+        n = character(at, &c);
+        if (shows(c) || strchr(kept, *at))
+            fwrite(at, 1, n, to);
+        else
+            fputc('?', to);
     }
 }
 

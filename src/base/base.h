@@ -22,6 +22,14 @@ shoal_status shoal_fail(shoal_status code, const char *fmt, ...)
 shoal_status shoal_fail_errno(shoal_status code, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* ---- character.c: what a terminal shows, and what it would obey ------------------ */
+
+/* The bytes of the character that `len` > 0 bytes begin with, 0 where that is no UTF-8;
+ * good: it is shown, being neither a control nor one that turns the direction of text. */
+size_t character_len(const void *text, size_t len, bool *good);
+/* The bytes at the end of a text that begin a character and do not end it, 0 to 3. */
+size_t character_cut(const void *text, size_t len);
+
 /* ---- number.c: numbers as text, whatever the locale --------------------------- */
 
 /* As strtod, strtof, snprintf and vsnprintf, with a point. */

@@ -29,41 +29,17 @@ const char *shoal_version(void)
     return SHOAL_VERSION;
 }
 
-/* Neither a control (U+0000 to 1F, 7F to 9F) nor one that turns the direction of
- * what follows (U+202A to 2E, U+2066 to 69). */
-static bool shows(uint32_t c)
-{
-    return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !(c >= 0x202a && c <= 0x202e) &&
-           !(c >= 0x2066 && c <= 0x2069);
-}
-
-/* The bytes of the character at `at`, 0 where it is no UTF-8; and whether it shows. */
-static size_t character(const unsigned char *at, bool *good)
-{
-    size_t more = at[0] < 0xc2 ? 0 : at[0] < 0xe0 ? 1 : at[0] < 0xf0 ? 2 : 3;
-    uint32_t c = more == 0 ? at[0] : at[0] & (0x3fu >> more);
-
-    *good = at[0] < 0x80 || (at[0] >= 0xc2 && at[0] < 0xf5);
-    for (size_t i = 1; i <= more && *good; i++) {
-        *good = (at[i] & 0xc0) == 0x80; /* which the NUL at the end is not */
-        c = c << 6 | (at[i] & 0x3f);
-    }
-    if (!*good)
-        return 0;
-    *good = shows(c);
-    return more + 1;
-}
-
 /* Names and words in a sentence are a stranger's: what a terminal would obey becomes
  * question marks, what is no UTF-8 U+FFFD. Cut where it does not fit. */
 static void disarm(char *out, size_t room, const char *text)
 {
     static const char unknown[] = "\xef\xbf\xbd";
+    const char *end = text + strlen(text);
     size_t at = 0;
 
-    while (*text) {
+    while (text < end) {
         bool good;
-        size_t n = character((const unsigned char *)text, &good);
+        size_t n = character_len(text, (size_t)(end - text), &good);
         const char *piece = good ? text : n > 0 ? "?" : unknown;
         size_t len = good ? n : strlen(piece);
 

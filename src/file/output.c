@@ -13,6 +13,8 @@
 #include <unistd.h>
 
 #define BUFFER_CAP ((size_t)256 << 10)
+/* At once to a terminal: beside what may stay in the buffer. */
+#define SCREEN_CAP (BUFFER_CAP - 3)
 #define TEMP_TRIES 100
 /* Of NAME in .NAME.tmp-XXXXXX: file names end at 255 bytes. */
 #define TEMP_NAME_MAX 200
@@ -182,41 +184,58 @@ static shoal_status put_all(struct output *o, const char *data, size_t len, uint
     return SHOAL_OK;
 }
 
-/* Control characters of anybody's text, of one byte or of two. */
+/* What a terminal would obey becomes question marks, lone bytes that some take for
+ * controls too. */
 static void disarm(char *at, size_t len)
 {
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)at[i], next = i + 1 < len ? (unsigned char)at[i + 1] : 0;
+    bool good;
 
-        if (c == 0xc2 && next >= 0x80 && next < 0xa0)
-            at[i] = at[i + 1] = '?';
-        else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f)
-            at[i] = '?';
+    for (size_t i = 0, n; i < len; i += n ? n : 1) {
+        unsigned char c = (unsigned char)at[i];
+
+        n = character_len(at + i, len - i, &good);
+        if (n == 0 ? c < 0xa0 : !good && c != '\n' && c != '\t')
+            memset(at + i, '?', n ? n : 1);
     }
+}
+
+/* All but the last `keep` bytes of the buffer, which stay. */
+static shoal_status flush_but(struct output *o, size_t keep)
+{
+    size_t len = o->fill - keep;
+    shoal_status st;
+
+    if (o->screen)
+        disarm(o->buf, len);
+    if (o->broken)
+        return shoal_fail(SHOAL_EIO, "%s: cannot be written after a write that failed", o->name);
+    st = put_all(o, o->buf, len, o->size - o->fill);
+    memmove(o->buf, o->buf + len, keep);
+    o->fill = keep;
+    return st;
 }
 
 static shoal_status output_flush(struct output *o)
 {
-    size_t fill = o->fill;
+    return flush_but(o, 0);
+}
 
-    if (o->screen)
-        disarm(o->buf, fill);
-    if (o->broken)
-        return shoal_fail(SHOAL_EIO, "%s: cannot be written after a write that failed", o->name);
-    o->fill = 0;
-    return put_all(o, o->buf, fill, o->size - fill);
+/* A character that is only begun waits for its end, for it is judged whole. */
+static shoal_status make_room(struct output *o)
+{
+    return flush_but(o, o->screen ? character_cut(o->buf, o->fill) : 0);
 }
 
 shoal_status output_write(struct output *o, const void *data, size_t len)
 {
     shoal_status st = SHOAL_OK;
 
-    for (; o->screen && len > BUFFER_CAP && st == SHOAL_OK; len -= BUFFER_CAP) {
-        st = output_write(o, data, BUFFER_CAP);
-        data = (const char *)data + BUFFER_CAP;
+    for (; o->screen && len > SCREEN_CAP && st == SHOAL_OK; len -= SCREEN_CAP) {
+        st = output_write(o, data, SCREEN_CAP);
+        data = (const char *)data + SCREEN_CAP;
     }
-    if (len > BUFFER_CAP - o->fill)
-        st = output_flush(o);
+    if (st == SHOAL_OK && len > BUFFER_CAP - o->fill)
+        st = make_room(o);
     if (st != SHOAL_OK || len == 0)
         return st;
     if (len > BUFFER_CAP) {

@@ -2,6 +2,7 @@
 #include "file/file.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -756,6 +757,89 @@ static void dash_writes_to_standard_output(void **state)
     assert_file_is("out", "hello");
 }
 
+struct terminal {
+    int fd;    /* the end that gets what is said */
+    char *got; /* [len], with room for all that will come */
+    size_t len;
+};
+
+/* Until nobody writes to it any more. */
+static void *read_terminal(void *arg)
+{
+    struct terminal *t = arg;
+    ssize_t n;
+
+    while ((n = read(t->fd, t->got + t->len, 4096)) > 0)
+        t->len += (size_t)n;
+    return NULL;
+}
+
+/* `skip` times x and then the text, in pieces of `step` bytes. */
+static shoal_status say(size_t skip, const char *text, size_t step)
+{
+    char *all = malloc(skip + strlen(text) + 1);
+    size_t len = skip + strlen(text);
+    struct output *o;
+    shoal_status st = output_open(&o, "-");
+
+    memset(all, 'x', skip);
+    strcpy(all + skip, text);
+    for (size_t at = 0; at < len && st == SHOAL_OK; at += step)
+        st = output_write(o, all + at, len - at < step ? len - at : step);
+    st = st == SHOAL_OK ? output_commit(o) : st;
+    free(all);
+    return st;
+}
+
+/* Of what was said, the text behind the x. */
+static char *said_on_terminal(size_t skip, const char *text, size_t step)
+{
+    struct terminal t = {posix_openpt(O_RDWR | O_NOCTTY), calloc(1, skip + 8192), 0};
+    int saved = dup(STDOUT_FILENO), fd;
+    pthread_t reader;
+    shoal_status st;
+
+    assert_int_equal(grantpt(t.fd) | unlockpt(t.fd), 0);
+    fd = open(ptsname(t.fd), O_RDWR | O_NOCTTY);
+    assert_true(fd >= 0);
+    pthread_create(&reader, NULL, read_terminal, &t);
+    fflush(stdout);
+    dup2(fd, STDOUT_FILENO);
+    close(fd);
+    st = say(skip, text, step);
+    dup2(saved, STDOUT_FILENO);
+    close(saved);
+    pthread_join(reader, NULL);
+    close(t.fd);
+    assert_int_equal(st, SHOAL_OK);
+    assert_true(t.len >= skip);
+    memmove(t.got, t.got + skip, t.len - skip + 1);
+    return t.got;
+}
+
+static void a_terminal_is_told_nothing_it_would_obey(void **state)
+{
+    static const char text[] = "\033[2J\xc2\x9b \x9b"
+                               "a \xe2\x80\xae\xe2\x81\xa6 "
+                               "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x9f\xc2\xa0 \xe4 \t\xe2\x80";
+    static const char want[] = "?[2J?? ?"
+                               "a ?????? "
+                               "\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x9f\xc2\xa0 \xe4 \t\xe2?";
+    enum { CAP = 256 << 10 }; /* wherever a piece of the buffer ends */
+
+    (void)state;
+    for (size_t skip = CAP - sizeof text - 4; skip <= CAP; skip++) {
+        static const size_t steps[] = {1, 1000, CAP, 2 * CAP};
+
+        for (size_t i = 0; i < 4; i++) {
+            char *said = said_on_terminal(skip, text, steps[i]);
+
+            assert_string_equal(said, want);
+            free(said);
+        }
+    }
+}
+
 static void a_spool_has_no_name(void **state)
 {
     char buf[3];
@@ -815,6 +899,7 @@ int main(void)
         HERE(where_nothing_can_be_written_says_so_at_once),
         HERE(a_very_long_name_can_be_written),
         HERE(dash_writes_to_standard_output),
+        HERE(a_terminal_is_told_nothing_it_would_obey),
         HERE(a_spool_has_no_name),
     };
 

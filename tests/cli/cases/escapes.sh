@@ -3,9 +3,10 @@
 esc=$(printf '\033')
 c1=$(printf '\302\233')
 turn=$(printf '\342\200\256')
+lone=$(printf '\233')
 raw()
 {
-    grep -c "$esc\\[[0-9]*[HJi]\|$c1\|$turn"
+    LC_ALL=C grep -ac "$esc\\[[0-9]*[HJi]\|$lone\|$turn"
 }
 name="no${esc}[2Jwhere${c1}2J${turn}x"
 echo "a sentence:"
@@ -14,6 +15,7 @@ shoal info "$name"
 shoal similar "$name" x
 shoal vocab x --min-count "$name"
 shoal train "$name" -o "$name"
+shoal vocab x --min-count "a${lone}2J $(printf '\303\244\342\202\254')"
 
 echo "words, on a terminal and in a pipe:"
 printf '2 2\na%s[2Jb 1 2\nc%s2Jd 2 1\n' "$esc" "$c1" >words.vec
