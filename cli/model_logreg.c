@@ -37,8 +37,19 @@ static shoal_status predict(const struct predict_cmd *cmd, const shoal_logreg *m
     return st;
 }
 
-/* The temporary file is its owner's alone; others may read answers as they could
- * those it replaces, or as the umask says. */
+/* Others may read answers as they could those that are replaced, and as root these stay
+ * their owner's; where the group cannot be kept, ours gets what everyone gets. */
+static void keep_access(int fd, const struct stat *old)
+{
+    mode_t mode = old->st_mode & 0777;
+
+    if (fchown(fd, geteuid() == 0 ? old->st_uid : (uid_t)-1, old->st_gid) != 0)
+        mode &= 0707 | (mode & 07) << 3;
+    fchmod(fd, mode);
+}
+
+/* The temporary file is its owner's alone until it is as open as the one it replaces, or
+ * as the umask says. */
 static FILE *open_temporary(char *path, const struct stat *old)
 {
     mode_t mask = umask(0);
@@ -48,7 +59,10 @@ static FILE *open_temporary(char *path, const struct stat *old)
     umask(mask);
     if (fd < 0)
         return NULL;
-    fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~mask);
+    if (old)
+        keep_access(fd, old);
+    else
+        fchmod(fd, 0666 & ~mask);
     to = fdopen(fd, "w");
     if (!to) {
         close(fd);
@@ -57,30 +71,63 @@ static FILE *open_temporary(char *path, const struct stat *old)
     return to;
 }
 
-/* A file appears when all answers are in it; a pipe or device is written as we go. */
-static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_logreg *model,
-                                    const char *const *inputs, size_t ninputs, struct console *c)
+static shoal_status fail_output(const struct predict_cmd *cmd)
 {
-    size_t room = strlen(cmd->output) + sizeof ".XXXXXX";
+    return shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
+}
+
+/* Beside `target` until all answers are in it. */
+static shoal_status predict_beside(const struct predict_cmd *cmd, const char *target,
+                                   const struct stat *old, const shoal_logreg *model,
+                                   const char *const *inputs, size_t ninputs, struct console *c)
+{
+    size_t room = strlen(target) + sizeof ".XXXXXX";
     char *path = console_alloc(room);
-    struct stat old;
-    bool there = stat(cmd->output, &old) == 0, straight = there && !S_ISREG(old.st_mode);
     FILE *to;
     shoal_status st;
 
-    snprintf(path, room, "%s.XXXXXX", cmd->output);
-    to = straight ? fopen(cmd->output, "we") : open_temporary(path, there ? &old : NULL);
-    if (!to)
-        st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
-    else
-        st = predict(cmd, model, to, inputs, ninputs, c);
+    snprintf(path, room, "%s.XXXXXX", target);
+    to = open_temporary(path, old);
+    st = to ? predict(cmd, model, to, inputs, ninputs, c) : fail_output(cmd);
     if (to && fclose(to) != 0 && st == SHOAL_OK)
-        st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
-    if (st == SHOAL_OK && !straight && rename(path, cmd->output) != 0)
-        st = shoal_fail(SHOAL_EIO, "%s: %s", cmd->output, strerror(errno));
-    if (st != SHOAL_OK && !straight && to)
+        st = fail_output(cmd);
+    if (st == SHOAL_OK && rename(path, target) != 0)
+        st = fail_output(cmd);
+    if (st != SHOAL_OK && to)
         remove(path);
     free(path);
+    return st;
+}
+
+static shoal_status predict_straight(const struct predict_cmd *cmd, const shoal_logreg *model,
+                                     const char *const *inputs, size_t ninputs, struct console *c)
+{
+    FILE *to = fopen(cmd->output, "we");
+    shoal_status st = to ? predict(cmd, model, to, inputs, ninputs, c) : fail_output(cmd);
+
+    if (to && fclose(to) != 0 && st == SHOAL_OK)
+        st = fail_output(cmd);
+    return st;
+}
+
+/* A file appears when all answers are in it, and a link to one stays a link; a pipe or
+ * device is written as we go. */
+static shoal_status predict_to_file(const struct predict_cmd *cmd, const shoal_logreg *model,
+                                    const char *const *inputs, size_t ninputs, struct console *c)
+{
+    struct stat old;
+    bool there = stat(cmd->output, &old) == 0;
+    char *real;
+    shoal_status st;
+
+    if (there && !S_ISREG(old.st_mode))
+        return predict_straight(cmd, model, inputs, ninputs, c);
+    real = realpath(cmd->output, NULL);
+    if (!real && errno != ENOENT)
+        return fail_output(cmd);
+    st = predict_beside(cmd, real ? real : cmd->output, there ? &old : NULL, model, inputs, ninputs,
+                        c);
+    free(real);
     return st;
 }
 

@@ -34,6 +34,17 @@ END
 printf '1:1\n2:1\n2:1 9:4\n3:1\n' | try shoal predict model.shoal -
 shoal predict model.shoal test.svm -o answers.txt && wc -l <answers.txt && stat -c %a answers.txt
 chmod 600 answers.txt && shoal predict model.shoal test.svm -o answers.txt && stat -c %a answers.txt
+mkdir far && touch far/real && ln -s far/real link && chmod 640 far/real
+shoal predict model.shoal test.svm -o link && cmp answers.txt far/real && stat -c '%F %a' link far/real
+ls -A far
+: >far/real
+ln -s /proc/self/fd/1 far/stdout # as /dev/stdout is, which no failure may touch
+shoal predict model.shoal test.svm -o far/stdout >far/real && cmp answers.txt far/real
+stat -c %F far/stdout
+[ "$(id -u)" = 0 ] && chown 12345:54321 far/real && chmod 600 far/real
+was=$(stat -c '%u %g %a' far/real) && shoal predict model.shoal test.svm -o far/real &&
+    [ "$was" = "$(stat -c '%u %g %a' far/real)" ] && echo "as it was"
+rm -r far link
 mkfifo pipe && { wc -l <pipe & } && shoal predict model.shoal test.svm -o pipe
 wait && stat -c %F pipe && rm pipe
 gzip -c test.svm | shoal predict model.shoal - | cmp - answers.txt && echo "the same from gzip"
