@@ -37,6 +37,7 @@ struct stream {
     uint64_t taken;          /* bytes read from fd */
     bool ended;              /* fd has no more */
     bool inside;             /* within a gzip member or zstd frame */
+    uint64_t promised, given; /* zstd: bytes that the frame's head says it holds; so far */
     const unsigned char *in; /* unread bytes: in[at..len) */
     size_t at, len;
     unsigned char *room; /* [IN_CAP] that `in` is, unless it is memory of others */
@@ -215,13 +216,22 @@ static shoal_status zstd_step(struct stream *s, void *buf, size_t cap, size_t *g
 {
     ZSTD_inBuffer in = {s->in, s->len, s->at};
     ZSTD_outBuffer out = {buf, cap, 0};
-    size_t rc = ZSTD_decompressStream(s->zstd, &out, &in);
+    size_t rc;
 
+    if (!s->inside) {
+        s->promised = ZSTD_getFrameContentSize(s->in + s->at, s->len - s->at);
+        s->given = 0;
+    }
+    rc = ZSTD_decompressStream(s->zstd, &out, &in);
     s->at = in.pos;
     *got = out.pos;
+    s->given += out.pos;
     if (ZSTD_isError(rc))
         return zstd_fail(s, rc);
     s->inside = rc != 0;
+    /* The library looks at it too, but not behind an empty last block in pieces. */
+    if (!s->inside && s->promised < ZSTD_CONTENTSIZE_ERROR && s->given != s->promised)
+        return fail_corrupt(s, "zstd", "it holds less than its head says");
     return SHOAL_OK;
 }
 
