@@ -196,39 +196,24 @@ unsigned pool_threads(unsigned n);
  * included. */
 shoal_status pool_run(unsigned n, shoal_status (*fn)(void *ctx, unsigned index), void *ctx);
 
-/* ---- team.c: threads that work through phases together -------------------------- */
+/* ---- workers.c: threads that stay ---------------------------------------------------- */
 
-enum { TEAM_MOST_ITEMS = 256 };
+/* For work that comes in short pieces, one after the other. Each item is done once, by
+ * whichever thread comes first; the thread that calls is one of them, and all take
+ * small numbers as it does (floats.c). What is done for an item may depend on the item
+ * alone; `thread`, below workers_count, is for scratch. */
+struct workers;
 
-/* Work in phases. A phase has items, each done once by whichever thread comes
- * first; when all are done `turn` runs, alone, and says how many items the next
- * phase has: 0 when all is over. So the result depends on the number of threads
- * only if an item's work does. */
-struct team_work {
-    shoal_status (*item)(void *ctx, size_t item);
-    size_t (*turn)(void *ctx); /* 0 .. TEAM_MOST_ITEMS */
-    void *ctx;
-};
-
-/* Begins with a turn. A phase ends with its items, not with the threads'
- * arrival: a thread that the system holds back delays nobody unless it holds an
- * item. The first failure ends the work. */
-shoal_status team_run(unsigned threads, const struct team_work *work);
-
-/* ---- hands.c: threads that stay ---------------------------------------------------- */
-
-/* For work that comes in short pieces, one after the other: the thread that calls
- * hands_do is one of them, and all take small numbers as it does (floats.c). What is
- * done for an item may depend on the item alone; `thread`, below hands_count, is for
- * scratch. */
-struct hands;
-
-shoal_status hands_new(struct hands **out, unsigned threads); /* 0: one for each core */
-void hands_free(struct hands *c);
-unsigned hands_count(const struct hands *c);
+shoal_status workers_new(struct workers **out, unsigned threads); /* 0: one for each core */
+void workers_free(struct workers *w);
+unsigned workers_count(const struct workers *w);
 /* fn(ctx, 0 .. items - 1, thread), and waits for all. One caller at a time. */
-void hands_do(struct hands *c, size_t items, void (*fn)(void *ctx, size_t item, unsigned thread),
-             void *ctx);
+void workers_do(struct workers *w, size_t items,
+                void (*fn)(void *ctx, size_t item, unsigned thread), void *ctx);
+/* The same for items that may fail: gives the failure of the lowest one that did,
+ * sentence included. */
+shoal_status workers_run(struct workers *w, size_t items,
+                         shoal_status (*fn)(void *ctx, size_t item, unsigned thread), void *ctx);
 
 /* ---- floats.c: numbers that are almost 0 ------------------------------------------ */
 

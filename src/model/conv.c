@@ -60,7 +60,7 @@ struct conv_sizes conv_sizes(const struct conv *c, size_t batch, bool bf16)
                                .columns = column_rows(c) * c->width * 9 * c->in};
 }
 
-/* ---- one pass, as the hands see it ---- */
+/* ---- one pass, as the workers see it ---- */
 
 struct pass {
     struct conv_work *k;
@@ -94,7 +94,7 @@ static shoal_status pass_end(struct conv_work *k)
 
 static void run(struct pass *p, size_t items, void (*fn)(void *ctx, size_t item, unsigned thread))
 {
-    hands_do(p->k->hands, items, fn, p);
+    workers_do(p->k->workers, items, fn, p);
 }
 
 static struct kernel_map map_of(const struct conv *c, const float *maps, size_t i, size_t channels)

@@ -4,7 +4,7 @@
  * a batch of maps, by the way that suits its size. The products of matrices are
  * the kernel room's gemm.
  * Who owns what: all memory is the caller's; conv_sizes says how much.
- * Threads: a pass uses all hands; its result does not depend on how many
+ * Threads: a pass uses all workers; its result does not depend on how many
  * they are. */
 #ifndef SHOAL_CONV_H
 #define SHOAL_CONV_H
@@ -36,7 +36,7 @@ struct conv_sizes {
 };
 
 struct conv_work {
-    struct hands *hands;
+    struct workers *workers;
     const struct kernel_maps *maps;
     const struct kernel_tiles *tiles; /* NULL, or: products are of bfloat16, but not COLUMNS' */
     float *v, *m, *du, *columns; /* the most that any convolution wants */

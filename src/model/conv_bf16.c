@@ -81,7 +81,7 @@ static void pack(struct conv_work *k, const struct conv *c, packer fn, const flo
 {
     struct pack p = {c, fn, from, (uint16_t *)to, n, channels};
 
-    hands_do(k->hands, up(n, GROUP) * c->height, pack_item, &p);
+    workers_do(k->workers, up(n, GROUP) * c->height, pack_item, &p);
 }
 
 /* ---- weights ---- */
@@ -117,8 +117,8 @@ void conv_bf16_prepare(struct conv_work *k, const struct conv *c, const float *w
     struct weights forward = {k, w, to, c->in, c->out, 9, 9 * c->in};
     struct weights back = {k, w, to + weights_size(c->in, c->out), c->out, c->in, 9 * c->in, 9};
 
-    hands_do(k->hands, up(c->out, BLOCK), weights_item, &forward);
-    hands_do(k->hands, up(c->in, BLOCK), weights_item, &back);
+    workers_do(k->workers, up(c->out, BLOCK), weights_item, &forward);
+    workers_do(k->workers, up(c->in, BLOCK), weights_item, &back);
 }
 
 /* ---- outputs of inputs, and inputs' gradients of outputs' ---- */
@@ -189,7 +189,7 @@ static void apply_item(void *ctx, size_t item, unsigned thread)
 
 static void apply(const struct conv_work *k, struct apply *p)
 {
-    hands_do(k->hands, up(p->n, GROUP) * up(p->columns, BLOCK) * p->c->height, apply_item, p);
+    workers_do(k->workers, up(p->n, GROUP) * up(p->columns, BLOCK) * p->c->height, apply_item, p);
 }
 
 struct moments {
@@ -218,7 +218,7 @@ void conv_bf16_forward(struct conv_work *k, const struct conv *c, const float *u
     pack(k, c, k->tiles->pack_rows, x, n, c->in, k->v);
     apply(k, &p);
     if (moments)
-        hands_do(k->hands, n, moments_item, &m);
+        workers_do(k->workers, n, moments_item, &m);
 }
 
 /* ---- weights' gradients ---- */
@@ -315,12 +315,12 @@ static void learn(struct conv_work *k, const struct conv *c, const float *x, siz
     struct learn p = {k, c, (uint16_t *)k->v, (uint16_t *)k->m, up(n, GROUP), PANEL, dw};
     size_t outs = up(c->out, BLOCK), ins = up(c->in, BLOCK);
 
-    while (p.panel > 1 && up(outs, p.panel) * ins < 2 * hands_count(k->hands))
+    while (p.panel > 1 && up(outs, p.panel) * ins < 2 * workers_count(k->workers))
         p.panel /= 2;
     pack(k, c, k->tiles->pack_pairs, x, n, c->in, k->v);
     pack(k, c, k->tiles->pack_turned, dy, n, c->out, k->m);
-    hands_do(k->hands, up(outs, p.panel) * ins, learn_item, &p);
-    hands_do(k->hands, c->out, give_item, &p);
+    workers_do(k->workers, up(outs, p.panel) * ins, learn_item, &p);
+    workers_do(k->workers, c->out, give_item, &p);
 }
 
 /* x is read before it becomes its gradient. */

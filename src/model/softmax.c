@@ -40,7 +40,7 @@ enum {
     MOST_BLOCKS = 64, /* bounds the parts of dloss/dh; larger tables have larger blocks */
     SLICE = 16,       /* columns: a cache line, so that threads share none */
     MOST_IN = 2 * W2V_MAX_WINDOW,
-    MOST_DIM = SLICE * TEAM_MOST_ITEMS,
+    MOST_DIM = 4096,
 };
 
 /* Prediction i has target[i] and the input rows ids[first[i]] .. ids[first[i + 1] - 1]. */
@@ -66,7 +66,7 @@ enum phase { COLUMNS, SCORE, LEARN };
 struct softmax {
     const struct w2v *w;
     struct table *in, *out, *bias; /* borrowed */
-    unsigned threads;
+    struct workers *workers;
     size_t cap;           /* predictions of a batch */
     size_t block, blocks; /* rows of each but the last; how many */
     size_t pitch;         /* floats from one prediction's scores to the next's */
@@ -202,15 +202,21 @@ shoal_status softmax_new(struct softmax **out, const struct w2v *w, unsigned bat
     if (!*out)
         return SHOAL_ENOMEM;
     **out = (struct softmax){.w = w, .in = in, .out = out_rows, .bias = bias, .cap = batch};
-    (*out)->threads = threads > TEAM_MOST_ITEMS ? TEAM_MOST_ITEMS : threads;
     place(*out, &l);
-    return SHOAL_OK;
+    st = workers_new(&(*out)->workers, threads ? threads : 1);
+    if (st != SHOAL_OK) {
+        softmax_free(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 void softmax_free(struct softmax *s)
 {
-    if (s)
-        mem_unmap(s, s->bytes);
+    if (!s)
+        return;
+    workers_free(s->workers);
+    mem_unmap(s, s->bytes);
 }
 
 /* ---- batches, cut from the corpus in its order ---- */
@@ -442,10 +448,9 @@ static size_t begin_phase(struct softmax *s, enum phase phase)
     return phase == COLUMNS ? s->in->stride / SLICE : s->blocks;
 }
 
-static size_t turn(void *ctx)
+/* What is done between phases, by one thread. Gives the items of the next; 0: the end. */
+static size_t next_phase(struct softmax *s)
 {
-    struct softmax *s = ctx;
-
     if (s->phase == COLUMNS)
         return s->now.len > 0 ? begin_phase(s, SCORE) : 0;
     if (s->phase == SCORE) {
@@ -457,7 +462,7 @@ static size_t turn(void *ctx)
     return begin_phase(s, COLUMNS);
 }
 
-static shoal_status item(void *ctx, size_t i)
+static shoal_status phase_item(void *ctx, size_t i, unsigned thread)
 {
     struct softmax *s = ctx;
     struct rows k;
@@ -474,14 +479,18 @@ static shoal_status item(void *ctx, size_t i)
 static shoal_status run(struct softmax *s, unsigned epoch, size_t begin, size_t end)
 {
     struct cursor *c = &s->cursor;
+    shoal_status st = SHOAL_OK;
+    size_t items;
 
     c->epoch = epoch;
     c->at = begin;
     c->end = end;
     c->window = c->windows.len = 0;
     s->now.len = s->before.len = 0;
-    s->phase = LEARN; /* whose turn cuts a batch: here the first */
-    return team_run(s->threads, &(struct team_work){.item = item, .turn = turn, .ctx = s});
+    s->phase = LEARN; /* after which a batch is cut: here the first */
+    while (st == SHOAL_OK && (items = next_phase(s)) > 0)
+        st = workers_run(s->workers, items, phase_item, s);
+    return st;
 }
 
 shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,

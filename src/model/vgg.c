@@ -338,7 +338,7 @@ static void vgg_worker_free(void *worker)
 
     if (!w)
         return;
-    hands_free(w->work.hands);
+    workers_free(w->work.workers);
     mem_unmap(w->mapping, w->bytes);
     free(w);
 }
@@ -347,7 +347,7 @@ static shoal_status vgg_worker_new(void **out, const struct net *net, size_t bat
                                    unsigned threads)
 {
     struct vgg_worker *w = mem_array(1, sizeof *w);
-    shoal_status st = w ? hands_new(&w->work.hands, threads) : SHOAL_ENOMEM;
+    shoal_status st = w ? workers_new(&w->work.workers, threads) : SHOAL_ENOMEM;
 
     *out = NULL;
     if (st == SHOAL_OK && net->bf16)
@@ -357,7 +357,7 @@ static shoal_status vgg_worker_new(void **out, const struct net *net, size_t bat
         w->vgg = net->impl;
         w->batch = batch;
         w->work.maps = w->vgg->maps;
-        w->bytes = carve_worker(w, NULL, hands_count(w->work.hands));
+        w->bytes = carve_worker(w, NULL, workers_count(w->work.workers));
         w->mapping = mem_map(w->bytes);
         st = w->mapping ? SHOAL_OK : SHOAL_ENOMEM;
     }
@@ -365,7 +365,7 @@ static shoal_status vgg_worker_new(void **out, const struct net *net, size_t bat
         vgg_worker_free(w);
         return st;
     }
-    carve_worker(w, w->mapping, hands_count(w->work.hands));
+    carve_worker(w, w->mapping, workers_count(w->work.workers));
     *out = w;
     return SHOAL_OK;
 }

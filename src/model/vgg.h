@@ -9,7 +9,7 @@
  * first, as PyTorch has them. In the backward pass the gradient by y takes the
  * place of y, and that by a the place of a: there are no other maps.
  * Who owns what: a worker owns one mapping that holds all of its arrays.
- * Threads: a worker brings hands of its own; it belongs to the thread that calls it. */
+ * Threads: a worker brings workers of its own; it belongs to the thread that calls it. */
 #ifndef SHOAL_VGG_H
 #define SHOAL_VGG_H
 

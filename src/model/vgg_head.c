@@ -70,7 +70,7 @@ static void note(struct product *p, shoal_status st)
 static void share(struct product *p, size_t columns,
                   void (*fn)(void *ctx, size_t item, unsigned thread))
 {
-    hands_do(p->w->work.hands, (columns + BLOCK - 1) / BLOCK, fn, p);
+    workers_do(p->w->work.workers, (columns + BLOCK - 1) / BLOCK, fn, p);
 }
 
 static shoal_status product_end(const struct product *p)

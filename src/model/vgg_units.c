@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* One unit's phase, as the hands see it. */
+/* One unit's phase, as the workers see it. */
 struct phase {
     struct vgg_worker *w;
     size_t unit;
@@ -146,7 +146,7 @@ static shoal_status unit_forward(struct vgg_worker *w, const float *params, size
         norm_by_running(w, params, i);
     else
         norm_by_bias(w, params, i);
-    hands_do(w->work.hands, b->n, rectify, &p);
+    workers_do(w->work.workers, b->n, rectify, &p);
     return SHOAL_OK;
 }
 
@@ -228,14 +228,14 @@ static shoal_status unit_backward(struct vgg_worker *w, const float *params, siz
     struct phase p = phase_of(w, i);
     shoal_status st;
 
-    hands_do(w->work.hands, b->n, sum_back, &p);
+    workers_do(w->work.workers, b->n, sum_back, &p);
     add_parts(w, b->n, &u->conv);
     learn_norm(w, i, grads);
     st = add_ranks(w, hooks, 2 * u->conv.out);
     if (st != SHOAL_OK)
         return st;
     slope_norm(w, i);
-    hands_do(w->work.hands, b->n, apply_back, &p);
+    workers_do(w->work.workers, b->n, apply_back, &p);
     return conv_backward(&w->work, &u->conv, first ? params + u->weight : w->u[i],
                          i == 0 ? (float *)b->x : w->a[i - 1], b->n, w->y[i], grads + u->weight);
 }

@@ -2,7 +2,6 @@
 #ifndef SHOAL_NET_RUN_H
 #define SHOAL_NET_RUN_H
 
-#include "train/crew.h"
 #include "train/net.h"
 #include "train/profile.h"
 
@@ -43,7 +42,7 @@ struct net_run {
     struct comm *comm; /* NULL: alone */
     struct net_ranks *with;
     struct dense *dense;
-    struct crew *crew;
+    struct workers *pool; /* this rank's threads */
     unsigned threads;
     unsigned worker, workers;
     bool leads;
@@ -58,7 +57,7 @@ struct net_run {
     struct slice *slices;
     size_t nslices;
 
-    /* the step under way, for the crew */
+    /* the step under way, for the threads */
     struct net_take take;
     float scale;
     struct net_hooks hooks;

@@ -77,7 +77,7 @@ static shoal_status fill_slice(struct net_run *r, struct slice *s, const struct 
     return t->n > 0 ? r->source->fill(r->source->ctx, t, s->x, s->label, s->y) : SHOAL_OK;
 }
 
-static shoal_status gradient_slice(void *ctx, size_t i)
+static shoal_status gradient_slice(void *ctx, size_t i, unsigned thread)
 {
     struct net_run *r = ctx;
     struct slice *s = &r->slices[i];
@@ -94,7 +94,7 @@ static shoal_status gradient_slice(void *ctx, size_t i)
 }
 
 /* Adds up a part of the block, in the order of the slices. */
-static shoal_status add_part(void *ctx, size_t i)
+static shoal_status add_part(void *ctx, size_t i, unsigned thread)
 {
     struct net_run *r = ctx;
     size_t blocks = r->net->size / NET_ALIGN;
@@ -193,9 +193,9 @@ shoal_status net_step(struct net_run *r)
     r->norms += measure;
     st = dense_begin(r->dense, r->grads, net_lr(r->opts, done, step));
     if (st == SHOAL_OK)
-        st = crew_run(r->crew, r->nslices, gradient_slice, r);
+        st = workers_run(r->pool, r->nslices, gradient_slice, r);
     if (st == SHOAL_OK && r->nslices > 1) {
-        st = crew_run(r->crew, r->nslices, add_part, r);
+        st = workers_run(r->pool, r->nslices, add_part, r);
         if (st == SHOAL_OK)
             st = on_ready(r, 0, r->net->size);
     }
@@ -217,7 +217,7 @@ struct valid {
     size_t n, part; /* in all; of one slice */
 };
 
-static shoal_status measure_slice(void *ctx, size_t i)
+static shoal_status measure_slice(void *ctx, size_t i, unsigned thread)
 {
     struct valid *v = ctx;
     struct net_run *r = v->r;
@@ -248,7 +248,7 @@ shoal_status net_measure_valid(struct net_run *r, struct net_sums *sums)
 
         for (size_t i = 0; i < v.n; i++)
             ids[i] = (uint32_t)(from + i);
-        st = crew_run(r->crew, r->nslices, measure_slice, &v);
+        st = workers_run(r->pool, r->nslices, measure_slice, &v);
         from += v.n;
         if (st == SHOAL_OK)
             st = dense_poll(r->dense);
@@ -293,14 +293,14 @@ shoal_status net_steps_init(struct net_run *r)
     r->hooks = (struct net_hooks){.ready = on_ready, .ctx = r};
     if (r->comm && r->opts->sync == SHOAL_SYNC)
         r->hooks.sum = on_sum;
-    return st == SHOAL_OK ? crew_new(&r->crew, r->net->alone ? 1 : r->threads) : st;
+    return st == SHOAL_OK ? workers_new(&r->pool, r->net->alone ? 1 : r->threads) : st;
 }
 
 void net_steps_fini(struct net_run *r)
 {
     size_t n = r->nslices ? (r->share + r->nslices - 1) / r->nslices : 0;
 
-    crew_free(r->crew);
+    workers_free(r->pool);
     for (size_t i = 0; r->slices && i < r->nslices; i++) {
         struct slice *s = &r->slices[i];
 

@@ -417,7 +417,7 @@ static void nobody_need_watch(void **state)
     assert_int_equal(pulse_end(&p, 2), SHOAL_OK);
 }
 
-/* ---- hands ---- */
+/* ---- workers ---- */
 
 enum { TICKED = 100 };
 
@@ -429,20 +429,75 @@ static void tick(void *ctx, size_t item, unsigned thread)
     marks[item]++;
 }
 
-static void hands_do_every_item_once_again_and_again(void **state)
+static void workers_do_every_item_once_again_and_again(void **state)
 {
-    struct hands *h;
+    struct workers *h;
     unsigned char marks[TICKED] = {0};
 
     (void)state;
-    assert_int_equal(hands_new(&h, 3), SHOAL_OK);
-    assert_int_equal(hands_count(h), 3);
+    assert_int_equal(workers_new(&h, 3), SHOAL_OK);
+    assert_int_equal(workers_count(h), 3);
     for (size_t n = 0; n <= TICKED; n++)
-        hands_do(h, n, tick, marks);
+        workers_do(h, n, tick, marks);
     for (size_t i = 0; i < TICKED; i++)
         assert_int_equal(marks[i], TICKED - i);
-    hands_free(h);
-    hands_free(NULL);
+    workers_free(h);
+    workers_free(NULL);
+}
+
+struct counts {
+    size_t round, items, failing;
+    atomic_size_t cells[256];
+};
+
+static shoal_status count_item(void *ctx, size_t item, unsigned thread)
+{
+    struct counts *s = ctx;
+
+    (void)thread;
+    if (s->round == s->failing && item % 7 == 3)
+        return shoal_fail(SHOAL_EIO, "item %zu", item);
+    atomic_fetch_add(&s->cells[item], 1);
+    return SHOAL_OK;
+}
+
+static void each_item_of_each_round_is_done_once(void **state)
+{
+    static const unsigned threads[] = {1, 2, 3, 9};
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct counts s = {0};
+        struct workers *w;
+        size_t want = 0;
+
+        assert_int_equal(workers_new(&w, threads[i]), SHOAL_OK);
+        for (s.round = 1; s.round <= 1000; s.round++) {
+            size_t items = 1 + s.round * 37 % 256;
+
+            assert_int_equal(workers_run(w, items, count_item, &s), SHOAL_OK);
+            want += items > 100;
+            assert_int_equal(s.cells[0], s.round);
+            assert_int_equal(s.cells[100], want);
+        }
+        workers_free(w);
+    }
+}
+
+static void the_lowest_failing_item_is_told(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads < 5; threads++) {
+        struct counts s = {.failing = 5};
+        struct workers *w;
+
+        assert_int_equal(workers_new(&w, threads), SHOAL_OK);
+        for (s.round = 1; s.round < 10; s.round++)
+            assert_int_equal(workers_run(w, 200, count_item, &s),
+                             s.round == 5 ? SHOAL_EIO : SHOAL_OK);
+        assert_string_equal(shoal_error(), "item 3");
+        workers_free(w);
+    }
 }
 
 /* ---- floats ---- */
@@ -490,24 +545,24 @@ static void tiny_numbers_are_0_until_the_mode_is_given_back(void **state)
     assert_false(halves_to_nothing());
 }
 
-static void hands_take_tiny_numbers_as_their_caller_does(void **state)
+static void workers_take_tiny_numbers_as_their_caller_does(void **state)
 {
     bool nothing[TICKED];
-    struct hands *h;
+    struct workers *h;
     unsigned mode;
 
     (void)state;
     if (!flushes())
         skip();
-    assert_int_equal(hands_new(&h, 3), SHOAL_OK);
+    assert_int_equal(workers_new(&h, 3), SHOAL_OK);
     for (unsigned flush = 0; flush < 4; flush++) {
         mode = flush % 2 ? floats_flush() : floats_mode();
-        hands_do(h, TICKED, note_nothing, nothing);
+        workers_do(h, TICKED, note_nothing, nothing);
         floats_set(mode);
         for (size_t i = 0; i < TICKED; i++)
             assert_int_equal(nothing[i], flush % 2);
     }
-    hands_free(h);
+    workers_free(h);
 }
 
 int main(void)
@@ -541,9 +596,11 @@ int main(void)
         cmocka_unit_test(a_watch_is_called_seldom_but_always_at_the_end),
         cmocka_unit_test(a_watch_that_says_no_stops_the_work),
         cmocka_unit_test(nobody_need_watch),
-        cmocka_unit_test(hands_do_every_item_once_again_and_again),
+        cmocka_unit_test(workers_do_every_item_once_again_and_again),
+        cmocka_unit_test(each_item_of_each_round_is_done_once),
+        cmocka_unit_test(the_lowest_failing_item_is_told),
         cmocka_unit_test(tiny_numbers_are_0_until_the_mode_is_given_back),
-        cmocka_unit_test(hands_take_tiny_numbers_as_their_caller_does),
+        cmocka_unit_test(workers_take_tiny_numbers_as_their_caller_does),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

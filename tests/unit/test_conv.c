@@ -94,7 +94,7 @@ static void fixture_init(struct fixture *f, size_t in, size_t out, size_t height
     assert_int_equal(kernel_choose(&kernel), SHOAL_OK);
     conv_init(&f->conv, in, out, height, width);
     s = conv_sizes(&f->conv, n, tiles != NULL);
-    assert_int_equal(hands_new(&f->work.hands, threads), SHOAL_OK);
+    assert_int_equal(workers_new(&f->work.workers, threads), SHOAL_OK);
     f->work.maps = kernel_maps_of(kernel);
     f->work.tiles = tiles;
     f->work.v = zeros(s.v);
@@ -126,7 +126,7 @@ static void fixture_fini(struct fixture *f)
     free(f->want_y);
     free(f->want_dx);
     free(f->want_dw);
-    hands_free(f->work.hands);
+    workers_free(f->work.workers);
 }
 
 static const float *passed_weights(const struct fixture *f)

@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,65 +141,6 @@ static void exps_of_every_table_agree_with_double(void **state)
     }
 }
 
-/* ---- the team ----------------------------------------------------------------------- */
-
-struct sums {
-    size_t phase, items;
-    atomic_size_t cells[TEAM_MOST_ITEMS], failing;
-};
-
-static shoal_status add_one(void *ctx, size_t item)
-{
-    struct sums *s = ctx;
-
-    if (s->phase == s->failing && item == s->items - 1)
-        return shoal_fail(SHOAL_EIO, "item %zu", item);
-    atomic_fetch_add(&s->cells[item], 1);
-    return SHOAL_OK;
-}
-
-/* A thousand phases of 1 to 256 items. */
-static size_t next_phase(void *ctx)
-{
-    struct sums *s = ctx;
-
-    if (s->phase++ == 1000)
-        return 0;
-    s->items = 1 + s->phase * 37 % TEAM_MOST_ITEMS;
-    return s->items;
-}
-
-static void each_item_of_each_phase_is_done_once(void **state)
-{
-    static const unsigned threads[] = {1, 2, 3, 9};
-
-    (void)state;
-    for (size_t i = 0; i < 4; i++) {
-        struct sums s = {0};
-        struct team_work work = {add_one, next_phase, &s};
-        size_t want = 0;
-
-        assert_int_equal(team_run(threads[i], &work), SHOAL_OK);
-        for (size_t p = 1; p <= 1000; p++)
-            want += 1 + p * 37 % TEAM_MOST_ITEMS > 100;
-        assert_int_equal(s.cells[100], want);
-        assert_int_equal(s.cells[0], 1000);
-    }
-}
-
-static void a_failing_item_ends_the_team(void **state)
-{
-    (void)state;
-    for (unsigned threads = 1; threads < 5; threads++) {
-        struct sums s = {.failing = 500};
-        struct team_work work = {add_one, next_phase, &s};
-
-        assert_int_equal(team_run(threads, &work), SHOAL_EIO);
-        assert_int_equal(s.phase, 500);
-        assert_int_equal(strncmp(shoal_error(), "item ", 5), 0);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,8 +149,6 @@ int main(void)
         cmocka_unit_test(rows_too_short_are_refused),
         cmocka_unit_test(openmp_keeps_its_callers_number_of_threads),
         cmocka_unit_test(exps_of_every_table_agree_with_double),
-        cmocka_unit_test(each_item_of_each_phase_is_done_once),
-        cmocka_unit_test(a_failing_item_ends_the_team),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
