@@ -97,6 +97,7 @@ const struct choice schedule_choices[] = {
     [SHOAL_LINEAR] = {"linear", "falls evenly to a 10,000th"},
     [SHOAL_CONSTANT] = {"constant", "stays"},
     [SHOAL_INVERSE_TIME] = {"inverse-time", "lr / (1 + decay * epochs done)"},
+    [SHOAL_COSINE] = {"cosine", "falls to 0, slowly at both ends"},
     {0},
 };
 

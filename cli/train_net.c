@@ -20,14 +20,6 @@ static const struct choice optimizer_choices[] = {
     {0},
 };
 
-static const struct choice net_schedule_choices[] = {
-    [SHOAL_NET_CONSTANT] = {"constant", "stays as it is"},
-    [SHOAL_NET_LINEAR] = {"linear", "falls evenly to 0"},
-    [SHOAL_NET_INVERSE_TIME] = {"inverse-time", "lr / (1 + decay * epochs done)"},
-    [SHOAL_NET_COSINE] = {"cosine", "falls to 0, slowly at both ends"},
-    {0},
-};
-
 /* "60s", "5m", "2h", "5%" or "epoch"; the field is the whole struct */
 static bool read_every(void *field, const char *text)
 {
@@ -81,7 +73,7 @@ const struct opt net_training_opts[] = {
     {"lr", .kind = OPT_DOUBLE, ON(train.lr), .arg = "RATE", .d = {0, 1000},
      .help = "the learning rate", .zero = "0.1 for sgd, 0.05 for momentum, 0.002 for adam"},
     {"schedule", .kind = OPT_CHOICE, ON(train.schedule), .arg = "NAME",
-     .choices = net_schedule_choices, .help = "how the rate goes on"},
+     .choices = schedule_choices, .help = "how the rate goes on"},
     {"decay", .kind = OPT_DOUBLE, ON(train.decay), .arg = "X", .d = {0, 1e6},
      .help = "how fast it falls (inverse-time)"},
     {"warmup", .kind = OPT_DOUBLE, ON(train.warmup), .arg = "EPOCHS", .d = {0, 1e6},

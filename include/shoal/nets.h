@@ -74,12 +74,6 @@ SHOAL_API shoal_status shoal_shapes_write(const char *path, const struct shoal_s
 
 enum shoal_activation { SHOAL_RELU, SHOAL_TANH, SHOAL_SIGMOID, SHOAL_GELU };
 enum shoal_net_optimizer { SHOAL_NET_SGD, SHOAL_NET_MOMENTUM, SHOAL_NET_ADAM };
-enum shoal_net_schedule {
-    SHOAL_NET_CONSTANT,
-    SHOAL_NET_LINEAR,       /* to 0 at the end */
-    SHOAL_NET_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
-    SHOAL_NET_COSINE,       /* to 0, slowly at both ends */
-};
 
 /* Numbers of an epoch, or of what was seen since the last report; NaN: not measured. */
 struct shoal_net_figures {
@@ -114,7 +108,7 @@ struct shoal_net_opts {
     unsigned global_batch;     /* of all ranks together, instead; 0: batch * ranks */
     enum shoal_net_optimizer optimizer;
     double lr;                 /* 0: by the optimizer */
-    enum shoal_net_schedule schedule;
+    enum shoal_schedule schedule;
     double decay;              /* of SHOAL_NET_INVERSE_TIME */
     double warmup;             /* epochs in which the rate rises evenly from 0 */
     double momentum;           /* of SHOAL_NET_MOMENTUM, and Adam's beta1 is 0.9 */

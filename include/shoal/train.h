@@ -26,6 +26,7 @@ enum shoal_schedule {
     SHOAL_LINEAR,       /* lr falls evenly to lr/10,000 */
     SHOAL_CONSTANT,
     SHOAL_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
+    SHOAL_COSINE,       /* to 0, slowly at both ends */
 };
 
 /* How often: every so many seconds, every share of the run, or after each epoch. */

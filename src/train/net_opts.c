@@ -15,8 +15,9 @@ enum {
 struct shoal_net_opts shoal_net_default(void)
 {
     return (struct shoal_net_opts){
-        .epochs = 20, .batch = 64, .optimizer = SHOAL_NET_ADAM, .decay = 0.01, .momentum = 0.9,
-        .seed = 1, .valid = 0.1, .sync = SHOAL_SYNC, .patience = 10, .every_value = 60,
+        .epochs = 20, .batch = 64, .optimizer = SHOAL_NET_ADAM, .schedule = SHOAL_CONSTANT,
+        .decay = 0.01, .momentum = 0.9, .seed = 1, .valid = 0.1, .sync = SHOAL_SYNC,
+        .patience = 10, .every_value = 60,
     };
 }
 
@@ -39,7 +40,7 @@ static shoal_status check_numbers(const struct shoal_net_opts *o)
         {o->global_batch <= 1 << 24, "global-batch", o->global_batch, "0 to 16777216"},
         {o->optimizer <= SHOAL_NET_ADAM, "optimizer", o->optimizer, "one of enum shoal_net_optimizer"},
         {o->lr >= 0 && o->lr <= 1000, "lr", o->lr, "above 0 to 1000"},
-        {o->schedule <= SHOAL_NET_COSINE, "schedule", o->schedule, "one of enum shoal_net_schedule"},
+        {o->schedule <= SHOAL_COSINE, "schedule", o->schedule, "one of enum shoal_schedule"},
         {o->decay >= 0 && isfinite(o->decay), "decay", o->decay, "0 or more"},
         {o->warmup >= 0 && isfinite(o->warmup), "warmup", o->warmup, "0 or more epochs"},
         {o->momentum >= 0 && o->momentum < 1, "momentum", o->momentum, "0 to below 1"},
@@ -83,24 +84,11 @@ double net_first_lr(const struct shoal_net_opts *o)
 
 float net_lr(const struct shoal_net_opts *o, double done, double step)
 {
-    double lr = net_first_lr(o), left = 1 - done / o->epochs;
+    double lr = net_first_lr(o);
 
     if (done + step < o->warmup)
         lr *= (done + step) / o->warmup;
-    switch (o->schedule) {
-    case SHOAL_NET_LINEAR:
-        lr *= left;
-        break;
-    case SHOAL_NET_INVERSE_TIME:
-        lr /= 1 + o->decay * floor(done);
-        break;
-    case SHOAL_NET_COSINE:
-        lr *= 0.5 * (1 + cos(3.14159265358979 * (1 - left)));
-        break;
-    case SHOAL_NET_CONSTANT:
-        break;
-    }
-    return (float)lr;
+    return schedule_at(o->schedule, lr, o->decay, done, o->epochs);
 }
 
 /* ---- how the work is shared ---- */

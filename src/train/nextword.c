@@ -28,7 +28,7 @@ struct shoal_nextword_opts shoal_nextword_default(void)
 
     o.train.epochs = 5;
     o.train.batch = 256;
-    o.train.schedule = SHOAL_NET_INVERSE_TIME;
+    o.train.schedule = SHOAL_INVERSE_TIME;
     o.train.decay = 0.01;
     o.train.valid = 0.005;
     return o;

@@ -59,7 +59,7 @@ shoal_status shoal_train_check(const struct shoal_train_opts *o)
     if (st == SHOAL_OK)
         st = want(o->loss <= SHOAL_SOFTMAX, "loss", o->loss, "one of enum shoal_loss");
     if (st == SHOAL_OK)
-        st = want(o->schedule <= SHOAL_INVERSE_TIME, "schedule", o->schedule,
+        st = want(o->schedule <= SHOAL_COSINE, "schedule", o->schedule,
                   "one of enum shoal_schedule");
     if (st == SHOAL_OK)
         st = want(o->window >= 1 && o->window <= W2V_MAX_WINDOW, "window", o->window, "1 to 50");
@@ -138,19 +138,12 @@ static double first_lr(const struct shoal_train_opts *o)
 /* The rate at a point of the run, counted in epochs. */
 float lr_at(const struct shoal_train_opts *o, double epochs_done)
 {
-    double lr = first_lr(o), left = 1 - epochs_done / o->epochs;
+    double lr = first_lr(o);
 
+    /* What ftrl sums up is of one rate, and falls by itself. */
     if (o->model == SHOAL_LOGREG && o->logreg.optimizer == SHOAL_FTRL)
-        return (float)lr; /* what it sums up is of one rate, and falls by itself */
-    switch (o->schedule) {
-    case SHOAL_LINEAR:
-        return (float)(lr * (left > 1e-4 ? left : 1e-4));
-    case SHOAL_INVERSE_TIME:
-        return (float)(lr / (1 + o->decay * epochs_done));
-    case SHOAL_CONSTANT:
-        break;
-    }
-    return (float)lr;
+        return (float)lr;
+    return schedule_at(o->schedule, lr, o->decay, epochs_done, o->epochs);
 }
 
 /* ---- the plan ---- */

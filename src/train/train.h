@@ -31,6 +31,13 @@ struct position {
     double held_best;
 };
 
+/* ---- schedule.c ------------------------------------------------------------------- */
+
+/* The rate after `done` of so many epochs, when it began with lr; decay is
+ * SHOAL_INVERSE_TIME's. */
+float schedule_at(enum shoal_schedule schedule, double lr, double decay, double done,
+                  double epochs);
+
 /* ---- ranks.c --------------------------------------------------------------------- */
 
 /* Borrowed; NULL for NULL. */

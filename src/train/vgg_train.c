@@ -33,7 +33,7 @@ struct shoal_vgg_opts shoal_vgg_default(void)
     o.train.batch = 128;
     o.train.optimizer = SHOAL_NET_MOMENTUM;
     o.train.lr = 0.1;
-    o.train.schedule = SHOAL_NET_COSINE;
+    o.train.schedule = SHOAL_COSINE;
     o.train.weight_decay = 5e-4;
     o.train.warmup = 1;
     o.train.sync = SHOAL_SYNC;

@@ -93,7 +93,7 @@ static void accuracy_stays(enum shoal_sync sync, unsigned servers, const char *n
     shoal_net *net;
 
     o.train.servers = size > 1 ? servers : 0;
-    o.train.schedule = SHOAL_NET_COSINE;
+    o.train.schedule = SHOAL_COSINE;
     CHECK_OK(shoal_mlp_train(&net, samples, NULL, &o, &stats));
     CHECK(stats.valid.accuracy > 0.95);
     CHECK(stats.samples == EPOCHS * 1800);

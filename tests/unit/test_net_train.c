@@ -57,7 +57,7 @@ static void the_spiral_is_learned_by_every_optimizer(void **state)
         opts.train.optimizer = o;
         opts.train.lr = rates[o];
         opts.train.epochs = 60;
-        opts.train.schedule = SHOAL_NET_COSINE;
+        opts.train.schedule = SHOAL_COSINE;
         shoal_net_close(train_as(s, &opts, &stats));
         if (!(stats.valid.accuracy > 0.95))
             fail_msg("optimizer %u: held-out accuracy %g", o, stats.valid.accuracy);
@@ -107,7 +107,7 @@ static void numbers_are_learned_and_answered_in_their_units(void **state)
     assert_int_equal(shoal_samples_open(&s, scratch_path("numbers.csv"), &read), SHOAL_OK);
     opts.train.epochs = 60;
     opts.train.lr = 0.01;
-    opts.train.schedule = SHOAL_NET_COSINE;
+    opts.train.schedule = SHOAL_COSINE;
     opts.activation = SHOAL_TANH;
     net = train_as(s, &opts, NULL);
     assert_int_equal(shoal_net_eval(net, s, &f, NULL), SHOAL_OK);
