@@ -275,7 +275,7 @@ static void what_is_no_container_is_said_to_be_none(void **state)
 static void a_meta_of_the_most_bytes_can_be_written_and_read(void **state)
 {
     size_t most = (size_t)64 << 20;
-    char *text = calloc(1, most), kind[32];
+    char *text = calloc(1, most + 1), kind[32];
     struct container_writer *w;
 
     (void)state;
