@@ -53,9 +53,11 @@ class Server:
 
     def __init__(self, *args, cwd, sandbox=False):
         # A leak checker traces the process at its end, which the sandbox would refuse.
+        leaks = ":detect_leaks=0" if sandbox else ""
         self.process = subprocess.Popen(
             [SHOAL, "serve", *args, "--sandbox" if sandbox else "--no-sandbox"], cwd=cwd, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True)
+            stderr=subprocess.PIPE, text=True,
+            env=dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + leaks))
         Server.started.append(self)
         self.address = {}
         self.said = []
