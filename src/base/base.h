@@ -9,6 +9,7 @@
 
 #include <shoal.h>
 
+#include <pthread.h>
 #include <stdarg.h>
 
 /* ---- err.c: failures ------------------------------------------------------ */
@@ -195,6 +196,28 @@ unsigned pool_threads(unsigned n);
  * first), and waits for all. Gives the failure of the lowest index, sentence
  * included. */
 shoal_status pool_run(unsigned n, shoal_status (*fn)(void *ctx, unsigned index), void *ctx);
+
+/* ---- ordered.c: work done in any order, finished in its own ------------------------- */
+
+/* Threads take pieces numbered from 0, and do what must keep the order, as writing to a
+ * file, between ordered_begin and ordered_end: one after the other, by number. */
+struct ordered {
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    uint64_t next, claimed;
+    bool failed;
+};
+
+void ordered_init(struct ordered *o);
+/* The next number that nobody has, for pieces that no reader numbers. */
+uint64_t ordered_claim(struct ordered *o);
+/* Waits until all pieces before `seq` have ended; then others wait until ordered_end.
+ * False when there will be no turn, for another piece has failed. */
+bool ordered_begin(struct ordered *o, uint64_t seq);
+void ordered_end(struct ordered *o, shoal_status st);
+/* After a failure outside of the two: nobody waits any more. */
+void ordered_stop(struct ordered *o);
+void ordered_fini(struct ordered *o);
 
 /* ---- workers.c: threads that stay ---------------------------------------------------- */
 

@@ -15,8 +15,6 @@
 
 #include "data/data.h"
 
-#include <pthread.h>
-
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -326,26 +324,6 @@ uint64_t column_size(const struct click_column *c);
 const void *column_part(const struct click_column *c, uint64_t at, size_t len, void *room);
 void column_init(struct click_column *c);
 void column_fini(struct click_column *c);
-
-/* ---- turns.c: in the order of the input ------------------------------------------------------ */
-
-struct turns {
-    pthread_mutex_t lock;
-    pthread_cond_t moved;
-    uint64_t next, claimed;
-    bool failed;
-};
-
-void turns_init(struct turns *t);
-/* The next number that nobody has: from 0. */
-uint64_t turns_claim(struct turns *t);
-/* Waits for turn `seq`, which it holds until turns_pass; false when there will be none, for
- * another has failed. */
-bool turns_take(struct turns *t, uint64_t seq);
-void turns_pass(struct turns *t, shoal_status st);
-/* After a failure outside of a turn: nobody waits any more. */
-void turns_stop(struct turns *t);
-void turns_fini(struct turns *t);
 
 /* ---- clicks.c: the object ---- */
 

@@ -100,7 +100,7 @@ struct reading {
     char *folder; /* of the output; NULL: into memory */
     struct inputs inputs;
     struct click_text *text;
-    struct turns turns;
+    struct ordered ordered;
     struct click_judge judge;
     struct click_census census;
     struct click_columns all;
@@ -207,13 +207,13 @@ static shoal_status read_block(struct reading *e, struct reader *r, bool *more)
             st = census_propose(&e->census, w, &r->block, &r->batch, &r->names);
     }
     if (st != SHOAL_OK) {
-        turns_stop(&e->turns);
+        ordered_stop(&e->ordered);
         return st;
     }
-    *more = turns_take(&e->turns, r->block.seq);
+    *more = ordered_begin(&e->ordered, r->block.seq);
     if (*more) {
         st = take_batch(e, r);
-        turns_pass(&e->turns, st);
+        ordered_end(&e->ordered, st);
     }
     return st;
 }
@@ -227,7 +227,7 @@ static shoal_status read_thread(void *ctx, unsigned index)
 
     (void)index;
     if (!r) {
-        turns_stop(&e->turns);
+        ordered_stop(&e->ordered);
         return SHOAL_ENOMEM;
     }
     while (st == SHOAL_OK && more && click_text_next(e->text, &r->block))
@@ -241,9 +241,9 @@ static shoal_status read_all(struct reading *e)
     uint64_t values;
     shoal_status st;
 
-    turns_init(&e->turns);
+    ordered_init(&e->ordered);
     st = pool_run(pool_threads(e->opts.threads), read_thread, e);
-    turns_fini(&e->turns);
+    ordered_fini(&e->ordered);
     if (st == SHOAL_OK)
         st = click_text_end(e->text);
     click_text_stats(e->text, &e->judge.stats);
@@ -341,15 +341,15 @@ static shoal_status write_thread(void *ctx, unsigned index)
     uint64_t chunk;
 
     (void)index;
-    while (st == SHOAL_OK && (chunk = turns_claim(&e->turns)) < chunks_of(e)) {
+    while (st == SHOAL_OK && (chunk = ordered_claim(&e->ordered)) < chunks_of(e)) {
         st = map_chunk(e, chunk, room);
-        if (st != SHOAL_OK || !turns_take(&e->turns, chunk))
+        if (st != SHOAL_OK || !ordered_begin(&e->ordered, chunk))
             break;
         st = write_chunk(e, chunk, room);
-        turns_pass(&e->turns, st);
+        ordered_end(&e->ordered, st);
     }
     if (st != SHOAL_OK)
-        turns_stop(&e->turns);
+        ordered_stop(&e->ordered);
     free(room);
     return st;
 }
@@ -359,10 +359,10 @@ static shoal_status write_ids(struct reading *e)
     shoal_status st = container_begin(e->out, "ids");
 
     pulse_begin(&e->pulse, &e->opts.watch, "write", "values", e->judge.stats.values);
-    turns_init(&e->turns);
+    ordered_init(&e->ordered);
     if (st == SHOAL_OK)
         st = pool_run(pool_threads(e->opts.threads), write_thread, e);
-    turns_fini(&e->turns);
+    ordered_fini(&e->ordered);
     return st == SHOAL_OK ? pulse_end(&e->pulse, e->judge.stats.values) : st;
 }
 

@@ -423,7 +423,7 @@ struct writing {
     const struct shoal_gen_clicks_opts *opts;
     struct world world;
     struct output *out;
-    struct turns turns;
+    struct ordered ordered;
     struct pulse pulse;
     struct shoal_gen_clicks_stats stats; /* sums, until the end */
 };
@@ -495,19 +495,19 @@ static shoal_status write_thread(void *ctx, unsigned index)
     uint64_t total = w->opts->rows, k;
 
     (void)index;
-    while (st == SHOAL_OK && (k = turns_claim(&w->turns)) * CHUNK_ROWS < total) {
+    while (st == SHOAL_OK && (k = ordered_claim(&w->ordered)) * CHUNK_ROWS < total) {
         uint64_t left = total - k * CHUNK_ROWS;
 
         make_chunk(w, w->opts->first + k * CHUNK_ROWS, left < CHUNK_ROWS ? left : CHUNK_ROWS, &c);
-        if (!turns_take(&w->turns, k))
+        if (!ordered_begin(&w->ordered, k))
             break;
         st = put_chunk(w, &c);
         if (st == SHOAL_OK)
             st = pulse_at(&w->pulse, w->stats.rows);
-        turns_pass(&w->turns, st);
+        ordered_end(&w->ordered, st);
     }
     if (st != SHOAL_OK)
-        turns_stop(&w->turns);
+        ordered_stop(&w->ordered);
     free(c.text);
     return st;
 }
@@ -519,10 +519,10 @@ static shoal_status write_rows(struct writing *w)
     if (w->opts->format == SHOAL_CLICKS_CSV)
         st = put_csv_names(w->out, &w->stats.bytes);
     pulse_begin(&w->pulse, &w->opts->watch, "clicks", "rows", w->opts->rows);
-    turns_init(&w->turns);
+    ordered_init(&w->ordered);
     if (st == SHOAL_OK)
         st = pool_run(pool_threads(w->opts->threads), write_thread, w);
-    turns_fini(&w->turns);
+    ordered_fini(&w->ordered);
     w->stats.entropy /= (double)w->opts->rows;
     w->stats.logloss /= (double)w->opts->rows;
     w->stats.weights = w->world.weights;

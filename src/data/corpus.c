@@ -4,7 +4,6 @@
 #include "data/data.h"
 
 #include <libgen.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -120,10 +119,7 @@ struct encoder {
     const shoal_vocab *vocab;
     struct container_writer *out;
 
-    pthread_mutex_t lock;
-    pthread_cond_t turn;
-    uint64_t next; /* the block to be written next */
-    bool failed;
+    struct ordered ordered;
     bool open; /* the last id written is a word */
     uint64_t words, sentences, unknown; /* <UNK> among the words */
 };
@@ -168,10 +164,11 @@ static shoal_status encode_block(const shoal_vocab *vocab, struct scanner *scan,
     return st;
 }
 
-static shoal_status append(struct encoder *e, const uint32_t *ids, size_t n)
+static shoal_status append(struct encoder *e, const struct bytes *block)
 {
+    const uint32_t *ids = (const uint32_t *)(const void *)block->at;
     uint32_t unk = shoal_vocab_unk(e->vocab);
-    size_t ends = 0, unknown = 0;
+    size_t n = block->len / sizeof *ids, ends = 0, unknown = 0;
 
     if (n > 0 && ids[0] == SHOAL_SENTENCE_END && !e->open)
         ids++, n--; /* ends a sentence of which nothing was kept */
@@ -188,32 +185,6 @@ static shoal_status append(struct encoder *e, const uint32_t *ids, size_t n)
     return container_write(e->out, ids, n * sizeof *ids);
 }
 
-/* Waits for the block's turn. After a failure anywhere nobody waits. */
-static shoal_status write_in_turn(struct encoder *e, uint64_t seq, const struct bytes *ids)
-{
-    shoal_status st = SHOAL_OK;
-
-    pthread_mutex_lock(&e->lock);
-    while (e->next != seq && !e->failed)
-        pthread_cond_wait(&e->turn, &e->lock);
-    if (!e->failed) {
-        st = append(e, (const uint32_t *)(const void *)ids->at, ids->len / sizeof(uint32_t));
-        e->failed = st != SHOAL_OK;
-        e->next++;
-        pthread_cond_broadcast(&e->turn);
-    }
-    pthread_mutex_unlock(&e->lock);
-    return st;
-}
-
-static void give_up(struct encoder *e)
-{
-    pthread_mutex_lock(&e->lock);
-    e->failed = true;
-    pthread_cond_broadcast(&e->turn);
-    pthread_mutex_unlock(&e->lock);
-}
-
 static shoal_status encode_thread(void *ctx, unsigned index)
 {
     struct encoder *e = ctx;
@@ -226,13 +197,15 @@ static shoal_status encode_thread(void *ctx, unsigned index)
     (void)index;
     while ((st = text_next(e->text, &block, &more)) == SHOAL_OK && more) {
         st = encode_block(e->vocab, &scan, &block, &ids);
-        if (st == SHOAL_OK)
-            st = write_in_turn(e, block.seq, &ids);
+        if (st != SHOAL_OK || !ordered_begin(&e->ordered, block.seq))
+            break;
+        st = append(e, &ids);
+        ordered_end(&e->ordered, st);
         if (st != SHOAL_OK)
             break;
     }
     if (st != SHOAL_OK)
-        give_up(e);
+        ordered_stop(&e->ordered);
     text_add(e->text, &(struct shoal_text_stats){.words = scan.words,
                                                  .sentences = scan.sentences,
                                                  .long_words = scan.long_words});
@@ -255,8 +228,7 @@ static shoal_status encode_to(struct encoder *e, unsigned threads, struct shoal_
 {
     shoal_status st;
 
-    pthread_mutex_init(&e->lock, NULL);
-    pthread_cond_init(&e->turn, NULL);
+    ordered_init(&e->ordered);
     st = container_begin(e->out, "ids");
     if (st == SHOAL_OK)
         st = text_end(e->text, pool_run(threads, encode_thread, e), text);
@@ -267,8 +239,7 @@ static shoal_status encode_to(struct encoder *e, unsigned threads, struct shoal_
         st = vocab_save(e->vocab, e->out);
     if (st == SHOAL_OK)
         st = write_meta(e);
-    pthread_cond_destroy(&e->turn);
-    pthread_mutex_destroy(&e->lock);
+    ordered_fini(&e->ordered);
     return st;
 }
 

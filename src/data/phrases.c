@@ -59,47 +59,6 @@ shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts)
     return SHOAL_OK;
 }
 
-/* ---- blocks in their order ---- */
-
-void turn_init(struct turn *t)
-{
-    *t = (struct turn){0};
-    pthread_mutex_init(&t->lock, NULL);
-    pthread_cond_init(&t->moved, NULL);
-}
-
-void turn_fini(struct turn *t)
-{
-    pthread_cond_destroy(&t->moved);
-    pthread_mutex_destroy(&t->lock);
-}
-
-bool turn_begin(struct turn *t, uint64_t seq)
-{
-    pthread_mutex_lock(&t->lock);
-    while (t->next != seq && !t->failed)
-        pthread_cond_wait(&t->moved, &t->lock);
-    if (t->failed)
-        pthread_mutex_unlock(&t->lock);
-    return t->next == seq && !t->failed;
-}
-
-void turn_end(struct turn *t, shoal_status st)
-{
-    t->next++;
-    t->failed |= st != SHOAL_OK;
-    pthread_cond_broadcast(&t->moved);
-    pthread_mutex_unlock(&t->lock);
-}
-
-void turn_fail(struct turn *t)
-{
-    pthread_mutex_lock(&t->lock);
-    t->failed = true;
-    pthread_cond_broadcast(&t->moved);
-    pthread_mutex_unlock(&t->lock);
-}
-
 /* ---- what a pass writes ---- */
 
 static shoal_status spool_write(struct sink *s, const char *at, size_t len)

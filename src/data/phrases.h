@@ -8,25 +8,7 @@
 
 #include "data/data.h"
 
-#include <pthread.h>
-
-/* ---- phrases.c: blocks in their order -------------------------------------------- */
-
-/* Threads take blocks as they come and finish them one after the other. */
-struct turn {
-    pthread_mutex_t lock;
-    pthread_cond_t moved;
-    uint64_t next; /* the block whose turn it is */
-    bool failed;   /* nobody waits any more */
-};
-
-void turn_init(struct turn *t);
-void turn_fini(struct turn *t);
-/* Waits for block seq and holds the lock until turn_end; false, without the
- * lock, after a failure anywhere. */
-bool turn_begin(struct turn *t, uint64_t seq);
-void turn_end(struct turn *t, shoal_status st);
-void turn_fail(struct turn *t);
+/* ---- phrases.c: what a pass writes ------------------------------------------------ */
 
 /* Where a pass writes to: the output, or a spool that the next pass reads. */
 struct sink {

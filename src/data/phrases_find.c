@@ -15,7 +15,7 @@ struct counting {
     struct text *text;
     struct counter **counters; /* [threads] */
     struct span joiner;
-    struct turn turn;
+    struct ordered ordered;
     struct bytes last; /* the last word of the blocks whose turn is over */
 };
 
@@ -111,12 +111,12 @@ static shoal_status count_seam(struct counting *job, struct counter *c, struct p
     shoal_status st = SHOAL_OK;
     struct bytes before = {0};
 
-    *on = turn_begin(&job->turn, seq);
+    *on = ordered_begin(&job->ordered, seq);
     if (!*on)
         return SHOAL_OK;
     if (first.len > 0)
         st = swap_last(job, p, &before);
-    turn_end(&job->turn, st);
+    ordered_end(&job->ordered, st);
 
     bytes_fini(&p->line);
     p->line = before;
@@ -163,7 +163,7 @@ static shoal_status count_thread(void *ctx, unsigned index)
             break;
     }
     if (st != SHOAL_OK)
-        turn_fail(&job->turn);
+        ordered_stop(&job->ordered);
     text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
                                                    .sentences = scan.sentences,
                                                    .long_words = scan.long_words});
@@ -209,7 +209,7 @@ static shoal_status count_pairs(struct tallies *out, struct text *text,
     job.counters = mem_array(threads, sizeof(struct counter *));
     if (!job.counters)
         return SHOAL_ENOMEM;
-    turn_init(&job.turn);
+    ordered_init(&job.ordered);
     st = count_text(&job, threads, &opts->vocab, stats);
     if (st == SHOAL_OK)
         st = counter_merge(out, job.counters, threads, opts->vocab.min_count, opts->vocab.memory);
@@ -217,7 +217,7 @@ static shoal_status count_pairs(struct tallies *out, struct text *text,
         counter_free(job.counters[i]);
     free(job.counters);
     bytes_fini(&job.last);
-    turn_fini(&job.turn);
+    ordered_fini(&job.ordered);
     return st;
 }
 

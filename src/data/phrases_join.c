@@ -10,7 +10,7 @@ struct joining {
     struct text *text;
     struct phrases *phrases;
     struct span joiner;
-    struct turn turn;
+    struct ordered ordered;
     struct sink *sink;
     struct bytes last; /* the last word written, within a sentence */
     bool last_joined;  /* to the word before it */
@@ -198,15 +198,15 @@ static shoal_status join_thread(void *ctx, unsigned index)
     (void)index;
     while ((st = text_next(j->text, &block, &more)) == SHOAL_OK && more) {
         st = part_make(&p, j, &scan, &block);
-        if (st != SHOAL_OK || !turn_begin(&j->turn, block.seq))
+        if (st != SHOAL_OK || !ordered_begin(&j->ordered, block.seq))
             break;
         st = part_write(j, &p);
-        turn_end(&j->turn, st);
+        ordered_end(&j->ordered, st);
         if (st != SHOAL_OK)
             break;
     }
     if (st != SHOAL_OK)
-        turn_fail(&j->turn);
+        ordered_stop(&j->ordered);
     block_fini(&block);
     bytes_fini(&p.head[0]);
     bytes_fini(&p.head[1]);
@@ -223,10 +223,10 @@ shoal_status phrases_join(struct sink *sink, struct text *text, struct phrases *
                         .sink = sink};
     shoal_status st;
 
-    turn_init(&j.turn);
+    ordered_init(&j.ordered);
     st = text_end(text, pool_run(pool_threads(opts->vocab.threads), join_thread, &j), NULL);
     *joined = j.joined;
-    turn_fini(&j.turn);
+    ordered_fini(&j.ordered);
     bytes_fini(&j.last);
     return st;
 }
