@@ -306,8 +306,7 @@ void click_names_fini(struct click_names *n);
 struct click_column {
     char *at; /* [len] of cap, by mem_map */
     size_t len, cap;
-    int fd; /* -1: nothing is on disk */
-    uint64_t spilled;
+    struct spool spool;
 };
 
 struct click_columns {

@@ -2,43 +2,23 @@
  * byte, then on disk. */
 #include "data/clicks.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #define FIRST_ROOM ((size_t)1 << 16)
 
 void column_init(struct click_column *c)
 {
-    *c = (struct click_column){.fd = -1};
+    *c = (struct click_column){.spool = SPOOL_NONE};
 }
 
 void column_fini(struct click_column *c)
 {
     mem_unmap(c->at, c->cap);
-    if (c->fd >= 0)
-        close(c->fd);
+    spool_close(&c->spool);
     column_init(c);
 }
 
 uint64_t column_size(const struct click_column *c)
 {
-    return c->len + c->spilled;
-}
-
-static shoal_status spill(struct click_column *c, const char *at, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = pwrite(c->fd, at, len, (off_t)c->spilled);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return shoal_fail_errno(SHOAL_EIO, "spool: writing %zu bytes of rows", len);
-        c->spilled += (uint64_t)n;
-        at += n;
-        len -= (size_t)n;
-    }
-    return SHOAL_OK;
+    return c->len + c->spool.size;
 }
 
 static shoal_status keep(struct click_column *c, const void *data, size_t len)
@@ -64,16 +44,16 @@ shoal_status column_add(struct click_columns *all, struct click_column *c, const
 {
     shoal_status st = SHOAL_OK;
 
-    if (c->fd < 0 && len <= all->left) {
+    if (c->spool.fd < 0 && len <= all->left) {
         all->left -= len;
         return keep(c, data, len);
     }
     if (!all->tmp_dir)
         return shoal_fail(SHOAL_ELIMIT, "clicks: the rows take more memory than is free; encode "
                                         "them into a file, or raise the limit");
-    if (c->fd < 0)
-        st = spool_open(&c->fd, all->tmp_dir);
-    return st == SHOAL_OK ? spill(c, data, len) : st;
+    if (c->spool.fd < 0)
+        st = spool_open(&c->spool, all->tmp_dir);
+    return st == SHOAL_OK ? spool_add(&c->spool, data, len, "rows") : st;
 }
 
 shoal_status column_add_ones(struct click_columns *all, struct click_column *c, uint64_t n)
@@ -92,31 +72,15 @@ shoal_status column_add_ones(struct click_columns *all, struct click_column *c, 
     return st;
 }
 
-static bool unspill(const struct click_column *c, uint64_t at, char *to, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = pread(c->fd, to, len, (off_t)at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0) {
-            shoal_fail_errno(SHOAL_EIO, "spool: reading back %zu bytes of rows", len);
-            return false;
-        }
-        at += (uint64_t)n;
-        to += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 const void *column_part(const struct click_column *c, uint64_t at, size_t len, void *room)
 {
     size_t kept = at < c->len ? c->len - (size_t)at : 0;
+    shoal_status st;
 
     if (len <= kept)
         return c->at + at;
     if (kept > 0)
         memcpy(room, c->at + at, kept);
-    return unspill(c, at + kept - c->len, (char *)room + kept, len - kept) ? room : NULL;
+    st = spool_read(&c->spool, at + kept - c->len, (char *)room + kept, len - kept, "rows");
+    return st == SHOAL_OK ? room : NULL;
 }

@@ -265,7 +265,7 @@ static void reading_fini(struct reading *e)
     inputs_fini(&e->inputs);
     census_fini(&e->census);
     for (int i = 0; i < CLICK_COLUMNS; i++) {
-        e->judge.stats.spilled += e->columns[i].spilled;
+        e->judge.stats.spilled += e->columns[i].spool.size;
         column_fini(&e->columns[i]);
     }
     free(e->folder);

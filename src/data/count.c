@@ -10,9 +10,7 @@
  * is in memory, or merges all the runs, so the sums are exact either way. */
 #include "data/data.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct slot {
     uint64_t head, rest, count; /* struct key */
@@ -29,8 +27,7 @@ struct counter {
     struct bytes arena;
     uint64_t memory;
     const char *tmp_dir;
-    int spool; /* -1: nothing spilled */
-    uint64_t spooled;
+    struct spool spool;
     struct run *runs;
     size_t nruns, runs_cap;
 };
@@ -44,7 +41,7 @@ shoal_status counter_new(struct counter **out, uint64_t memory, const char *tmp_
     *out = NULL;
     if (!c)
         return SHOAL_ENOMEM;
-    *c = (struct counter){.size = SLOTS_FIRST, .tmp_dir = tmp_dir, .spool = -1};
+    *c = (struct counter){.size = SLOTS_FIRST, .tmp_dir = tmp_dir, .spool = SPOOL_NONE};
     c->memory = memory < UINT32_MAX ? memory : UINT32_MAX; /* arena offsets are 32 bits */
     c->slots = mem_array(c->size, sizeof *c->slots);
     if (!c->slots) {
@@ -59,8 +56,7 @@ void counter_free(struct counter *c)
 {
     if (!c)
         return;
-    if (c->spool >= 0)
-        close(c->spool);
+    spool_close(&c->spool);
     free(c->slots);
     bytes_fini(&c->arena);
     free(c->runs);
@@ -69,7 +65,7 @@ void counter_free(struct counter *c)
 
 uint64_t counter_spilled(const struct counter *c)
 {
-    return c->spooled;
+    return c->spool.size;
 }
 
 static const char *slot_word(const struct counter *c, const struct slot *s)
@@ -146,20 +142,10 @@ struct record {
 
 static shoal_status spool_flush(struct counter *c, struct bytes *out)
 {
-    size_t done = 0;
+    shoal_status st = spool_add(&c->spool, out->at, out->len, "counts");
 
-    while (done < out->len) {
-        ssize_t n = pwrite(c->spool, out->at + done, out->len - done, (off_t)c->spooled);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return shoal_fail_errno(SHOAL_EIO, "vocab: writing counts to a temporary file");
-        done += (size_t)n;
-        c->spooled += (uint64_t)n;
-    }
     out->len = 0;
-    return SHOAL_OK;
+    return st;
 }
 
 static shoal_status write_run(struct counter *c, const struct slot *slots, size_t n)
@@ -186,12 +172,12 @@ static shoal_status write_run(struct counter *c, const struct slot *slots, size_
 static shoal_status spill(struct counter *c)
 {
     void *runs = c->runs;
-    uint64_t begin = c->spooled;
+    uint64_t begin = c->spool.size;
     size_t n = 0;
     shoal_status st = mem_grow(&runs, &c->runs_cap, c->nruns + 1, sizeof *c->runs);
 
     c->runs = runs;
-    if (st == SHOAL_OK && c->spool < 0)
+    if (st == SHOAL_OK && c->spool.fd < 0)
         st = spool_open(&c->spool, c->tmp_dir);
     if (st != SHOAL_OK)
         return st;
@@ -200,7 +186,7 @@ static shoal_status spill(struct counter *c)
             c->slots[n++] = c->slots[i];
     qsort_r(c->slots, n, sizeof *c->slots, compare_slots, c);
     st = write_run(c, c->slots, n);
-    c->runs[c->nruns++] = (struct run){begin, c->spooled};
+    c->runs[c->nruns++] = (struct run){begin, c->spool.size};
     memset(c->slots, 0, c->size * sizeof *c->slots);
     c->used = 0;
     c->arena.len = 0;
@@ -349,18 +335,16 @@ static shoal_status cursor_need(struct cursor *u, size_t need)
     u->buf.len -= u->pos;
     u->pos = 0;
     st = bytes_reserve(&u->buf, need > u->chunk ? need : u->chunk);
-    while (st == SHOAL_OK && u->buf.len < need) {
+    if (st == SHOAL_OK) {
         uint64_t left = u->end - u->at, room = u->buf.cap - u->buf.len;
-        ssize_t n = pread(u->counter->spool, u->buf.at + u->buf.len, left < room ? left : room,
-                          (off_t)u->at);
+        size_t want = (size_t)(left < room ? left : room);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return shoal_fail_errno(SHOAL_EIO, "vocab: reading counts back");
-        u->at += (uint64_t)n;
-        u->buf.len += (size_t)n;
+        st = spool_read(&u->counter->spool, u->at, u->buf.at + u->buf.len, want, "counts");
+        u->at += want;
+        u->buf.len += want;
     }
+    if (st == SHOAL_OK && u->buf.len < need)
+        st = shoal_fail(SHOAL_EIO, "spool: counts end within one");
     return st;
 }
 
@@ -475,7 +459,7 @@ static shoal_status merge_runs(struct tallies *out, struct counter **counters, s
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
         st = spill(counters[i]);
         runs += counters[i]->nruns;
-        out->spilled += counters[i]->spooled;
+        out->spilled += counters[i]->spool.size;
     }
     if (st == SHOAL_OK) {
         cursors = mem_array(runs, sizeof *cursors);

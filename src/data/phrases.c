@@ -13,10 +13,8 @@
  * text that reads like a joined pair counts as that pair. */
 #include "data/phrases.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #define JOINER_MAX 16u
 #define PASSES_MAX 100u
@@ -61,35 +59,10 @@ shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts)
 
 /* ---- what a pass writes ---- */
 
-static shoal_status spool_write(struct sink *s, const char *at, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = pwrite(s->spool, at, len, (off_t)s->size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return shoal_fail_errno(SHOAL_EIO, "phrases: writing text to a temporary file");
-        s->size += (uint64_t)n;
-        at += n;
-        len -= (size_t)n;
-    }
-    return SHOAL_OK;
-}
-
 shoal_status sink_write(struct sink *s, const void *data, size_t len)
 {
-    if (!s->out)
-        return spool_write(s, data, len);
     s->size += len;
-    return output_write(s->out, data, len);
-}
-
-static void sink_close(struct sink *s)
-{
-    if (s->spool >= 0)
-        close(s->spool);
-    s->spool = -1;
+    return s->out ? output_write(s->out, data, len) : spool_add(&s->spool, data, len, "text");
 }
 
 /* ---- the passes ---- */
@@ -131,31 +104,31 @@ static shoal_status run_pass(struct sink *sink, const struct inputs *inputs,
 }
 
 /* The spool has no name of its own, but the system's for the open file. */
-static shoal_status spool_inputs(struct inputs *inputs, const struct sink *spool)
+static shoal_status spool_inputs(struct inputs *inputs, const struct spool *spool)
 {
     char name[48];
     const char *path = name;
 
-    snprintf(name, sizeof name, "/proc/self/fd/%d", spool->spool);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", spool->fd);
     inputs_fini(inputs);
     return inputs_expand(inputs, &path, 1);
 }
 
 /* All passes but the last, each from what the one before wrote. On return
  * *inputs is what the last one reads, perhaps *from. */
-static shoal_status early_passes(struct inputs *inputs, struct sink *from,
+static shoal_status early_passes(struct inputs *inputs, struct spool *from,
                                  struct shoal_phrases_opts *opts, struct shoal_phrases_stats *stats)
 {
     shoal_status st = SHOAL_OK;
 
     for (unsigned i = 1; i < opts->passes && st == SHOAL_OK; i++) {
-        struct sink to = {.spool = -1};
+        struct sink to = {.spool = SPOOL_NONE};
 
         st = spool_open(&to.spool, opts->vocab.tmp_dir);
         if (st == SHOAL_OK)
             st = run_pass(&to, inputs, opts, stats);
-        sink_close(from);
-        *from = to;
+        spool_close(from);
+        *from = to.spool;
         if (st == SHOAL_OK)
             st = spool_inputs(inputs, from);
         opts->vocab.tokens = SHOAL_TOKENS_SPACE; /* what we wrote is words already */
@@ -168,7 +141,8 @@ shoal_status shoal_phrases(const char *path, const char *const *paths, size_t np
 {
     struct shoal_phrases_stats own = {0};
     struct shoal_phrases_opts now = *opts;
-    struct sink spool = {.spool = -1}, sink = {.spool = -1};
+    struct spool spool = SPOOL_NONE;
+    struct sink sink = {0};
     struct inputs inputs = {0};
     shoal_status st = shoal_phrases_check(opts);
 
@@ -187,7 +161,7 @@ shoal_status shoal_phrases(const char *path, const char *const *paths, size_t np
     own.bytes = sink.size;
     if (stats)
         *stats = own;
-    sink_close(&spool);
+    spool_close(&spool);
     inputs_fini(&inputs);
     return st;
 }

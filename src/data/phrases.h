@@ -13,8 +13,8 @@
 /* Where a pass writes to: the output, or a spool that the next pass reads. */
 struct sink {
     struct output *out; /* NULL: the spool */
-    int spool;
-    uint64_t size;
+    struct spool spool;
+    uint64_t size; /* bytes written */
 };
 
 shoal_status sink_write(struct sink *s, const void *data, size_t len);

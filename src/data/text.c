@@ -3,10 +3,8 @@
  * lower-casing and finding its words. */
 #include "data/data.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 struct bad {
     bool found;
@@ -32,10 +30,10 @@ struct text {
     bool inside;           /* the last cut was within a line */
     bool skipping;         /* within a word that is too long */
 
-    int spool;             /* -1: none */
+    struct spool spool;
     bool replay;           /* read the spool instead of what it holds */
     uint64_t *spool_size;  /* [inputs] bytes in the spool */
-    uint64_t spool_at;     /* reading or writing position */
+    uint64_t spool_at;     /* where it is read */
     uint64_t spool_left;   /* of the input being replayed */
 
     uint64_t seq, consumed, first_bytes;
@@ -81,7 +79,7 @@ shoal_status text_open(struct text **out, const struct inputs *inputs,
     t->tokens = opts->tokens;
     t->bad_bytes = opts->bad_bytes;
     t->watch = opts->watch;
-    t->spool = -1;
+    t->spool = SPOOL_NONE;
     t->to.input = inputs->len;
     for (size_t i = 0; i < inputs->len; i++)
         once |= !inputs->at[i].regular;
@@ -111,8 +109,7 @@ void text_close(struct text *t)
     if (!t)
         return;
     stream_close(t->stream);
-    if (t->spool >= 0)
-        close(t->spool);
+    spool_close(&t->spool);
     bytes_fini(&t->carry);
     free(t->spool_size);
     pthread_mutex_destroy(&t->lock);
@@ -141,7 +138,7 @@ shoal_status text_rewind(struct text *t, const char *phase)
     t->from = (struct cut){0};
     t->to = (struct cut){.input = t->inputs->len};
     t->carry.len = 0;
-    t->replay = t->spool >= 0;
+    t->replay = t->spool.fd >= 0;
     t->spool_at = t->seq = t->consumed = 0;
     t->first_bytes = t->stats.bytes;
     t->stats = (struct shoal_text_stats){0};
@@ -208,41 +205,21 @@ static void close_input(struct text *t)
     t->input++;
 }
 
-static shoal_status spool_write(struct text *t, const char *at, size_t len)
+/* What can be read only once, for the second reading. */
+static shoal_status keep(struct text *t, const char *at, size_t len)
 {
-    while (len > 0) {
-        ssize_t n = pwrite(t->spool, at, len, (off_t)t->spool_at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return shoal_fail_errno(SHOAL_EIO, "spool: writing %zu bytes of %s", len,
-                                    text_input(t, t->input));
-        t->spool_at += (uint64_t)n;
-        t->spool_size[t->input] += (uint64_t)n;
-        at += n;
-        len -= (size_t)n;
-    }
-    return SHOAL_OK;
+    t->spool_size[t->input] += len;
+    return spool_add(&t->spool, at, len, text_input(t, t->input));
 }
 
-static shoal_status spool_read(struct text *t, char *at, size_t cap, size_t *got)
+static shoal_status read_kept(struct text *t, char *at, size_t cap, size_t *got)
 {
-    size_t want = t->spool_left < cap ? (size_t)t->spool_left : cap;
+    uint64_t from = t->spool_at;
 
-    *got = 0;
-    while (*got < want) {
-        ssize_t n = pread(t->spool, at + *got, want - *got, (off_t)t->spool_at);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return shoal_fail_errno(SHOAL_EIO, "spool: reading back %s", text_input(t, t->input));
-        *got += (size_t)n;
-        t->spool_at += (uint64_t)n;
-        t->spool_left -= (uint64_t)n;
-    }
-    return SHOAL_OK;
+    *got = t->spool_left < cap ? (size_t)t->spool_left : cap;
+    t->spool_at += *got;
+    t->spool_left -= *got;
+    return spool_read(&t->spool, from, at, *got, text_input(t, t->input));
 }
 
 /* Appends up to a block of new bytes to raw; *end when the input is through. */
@@ -253,10 +230,10 @@ static shoal_status read_more(struct text *t, struct bytes *raw, bool *end)
 
     if (st != SHOAL_OK)
         return st;
-    st = from_spool(t) ? spool_read(t, raw->at + raw->len, cap, &got)
+    st = from_spool(t) ? read_kept(t, raw->at + raw->len, cap, &got)
                        : stream_read(t->stream, raw->at + raw->len, cap, &got);
-    if (st == SHOAL_OK && t->spool >= 0 && !t->replay && !t->inputs->at[t->input].regular)
-        st = spool_write(t, raw->at + raw->len, got);
+    if (st == SHOAL_OK && t->spool.fd >= 0 && !t->replay && !t->inputs->at[t->input].regular)
+        st = keep(t, raw->at + raw->len, got);
     if (st != SHOAL_OK)
         return st;
     t->left -= t->left == UINT64_MAX ? 0 : got;

@@ -300,25 +300,18 @@ struct origin {
 static shoal_status fetch(const struct container *c, const struct origin *from, uint64_t offset,
                           void *to, size_t len)
 {
-    char *at = to;
+    size_t got = len;
 
     if (from->at && len > 0)
         memcpy(to, from->at + offset, len);
-    while (!from->at && len > 0) {
-        ssize_t n = pread(from->fd, at, len, (off_t)offset);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return shoal_fail_errno(SHOAL_EIO, "%s", c->path);
-        if (n == 0)
-            return shoal_fail(SHOAL_EFORMAT, "%s: ends after %" PRIu64 " bytes, want %zu", c->path,
-                              offset, c->size);
-        at += n;
-        offset += (uint64_t)n;
-        len -= (size_t)n;
-    }
-    return SHOAL_OK;
+    else if (len > 0)
+        got = read_at(from->fd, to, len, offset);
+    if (got == len)
+        return SHOAL_OK;
+    if (errno)
+        return shoal_fail_errno(SHOAL_EIO, "%s", c->path);
+    return shoal_fail(SHOAL_EFORMAT, "%s: ends after %" PRIu64 " bytes, want %zu", c->path,
+                      offset + got, c->size);
 }
 
 static shoal_status check_magic(const struct container *c, const struct origin *from,

@@ -75,6 +75,8 @@ shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max)
  * are written to meanwhile. */
 struct stat;
 shoal_status whole_read(void **out, const char *path, int fd, const struct stat *before);
+/* So many bytes of an open file: fewer at its end, errno then being 0, or after a failure. */
+size_t read_at(int fd, void *to, size_t len, uint64_t offset);
 
 /* ---- output.c: whole or not at all ------------------------------------------------ */
 
@@ -94,8 +96,22 @@ shoal_status output_commit(struct output *o);
 /* Ends o and leaves nothing behind. */
 void output_abandon(struct output *o);
 
-/* An unnamed temporary file in dir (NULL: TMPDIR or /tmp), for spooling. */
-shoal_status spool_open(int *fd, const char *dir);
+/* ---- spool.c: put aside on disk ------------------------------------------------------ */
+
+/* An unnamed temporary file, that grows at its end and is read anywhere. */
+struct spool {
+    int fd; /* -1: none */
+    uint64_t size;
+};
+#define SPOOL_NONE ((struct spool){.fd = -1})
+
+/* In dir; NULL: in TMPDIR or /tmp. */
+shoal_status spool_open(struct spool *s, const char *dir);
+/* `what` the bytes are is for sentences. */
+shoal_status spool_add(struct spool *s, const void *data, size_t len, const char *what);
+shoal_status spool_read(const struct spool *s, uint64_t offset, void *to, size_t len,
+                        const char *what);
+void spool_close(struct spool *s);
 
 /* ---- journal.c: line by line, to be looked at meanwhile ------------------------------ */
 

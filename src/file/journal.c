@@ -21,23 +21,6 @@ static shoal_status fail_journal(const struct journal *j)
     return shoal_fail_errno(SHOAL_EIO, "%s: cannot be written", j->name);
 }
 
-/* All `len` bytes: a part of them would be taken for the end of the file. */
-static bool read_back(int fd, char *to, size_t len, off_t offset)
-{
-    while (len > 0) {
-        ssize_t n = pread(fd, to, len, offset);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        to += n;
-        len -= (size_t)n;
-        offset += n;
-    }
-    return true;
-}
-
 /* The bytes of a file up to its last end of a line, looking at no more than it takes. */
 static shoal_status whole_lines(struct journal *j)
 {
@@ -49,7 +32,7 @@ static shoal_status whole_lines(struct journal *j)
         size_t len = j->len < (off_t)sizeof buf ? (size_t)j->len : sizeof buf;
         const char *end;
 
-        read = read_back(fd, buf, len, j->len - (off_t)len);
+        read = read_at(fd, buf, len, (uint64_t)j->len - len) == len;
         end = read ? memrchr(buf, '\n', len) : NULL;
         if (end) {
             j->len -= (off_t)len - (end + 1 - buf);

@@ -336,34 +336,3 @@ void output_abandon(struct output *o)
     free(o->buf);
     free(o);
 }
-
-/* ---- Spooling ----------------------------------------------------------------------- */
-
-/* For file systems without O_TMPFILE: a named file, unnamed at once. */
-static int spool_named(const char *dir)
-{
-    char *path;
-    int fd;
-
-    if (asprintf(&path, "%s/shoal-XXXXXX", dir) < 0)
-        return -1;
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    free(path);
-    return fd;
-}
-
-shoal_status spool_open(int *fd, const char *dir)
-{
-    const char *env = getenv("TMPDIR");
-
-    if (!dir)
-        dir = env && *env ? env : "/tmp";
-    *fd = open(dir, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
-    if (*fd < 0)
-        *fd = spool_named(dir);
-    if (*fd < 0)
-        return shoal_fail_errno(SHOAL_EIO, "%s: cannot hold temporary files", dir);
-    return SHOAL_OK;
-}

@@ -18,23 +18,33 @@ struct whole {
     atomic_size_t next; /* the first block that nobody has taken */
 };
 
+size_t read_at(int fd, void *to, size_t len, uint64_t offset)
+{
+    size_t done = 0;
+    ssize_t n = 1;
+
+    errno = 0;
+    while (done < len && n != 0) {
+        n = pread(fd, (char *)to + done, len - done, (off_t)(offset + done));
+        if (n < 0 && errno != EINTR)
+            return done;
+        errno = 0;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return done;
+}
+
 static shoal_status read_block(const struct whole *w, size_t begin, size_t end)
 {
-    while (begin < end) {
-        ssize_t n = pread(w->fd, w->at + begin, end - begin, (off_t)begin);
+    size_t got = read_at(w->fd, w->at + begin, end - begin, begin);
 
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return shoal_fail_errno(SHOAL_EIO, "%s", w->path);
-        if (n == 0)
-            return shoal_fail(SHOAL_EIO,
-                              "%s: ends after %zu bytes and had %zu: it was shortened "
-                              "while it was read",
-                              w->path, begin, w->size);
-        begin += (size_t)n;
-    }
-    return SHOAL_OK;
+    if (got == end - begin)
+        return SHOAL_OK;
+    if (errno)
+        return shoal_fail_errno(SHOAL_EIO, "%s", w->path);
+    return shoal_fail(SHOAL_EIO,
+                      "%s: ends after %zu bytes and had %zu: it was shortened while it was read",
+                      w->path, begin + got, w->size);
 }
 
 static shoal_status read_thread(void *ctx, unsigned index)

@@ -842,20 +842,22 @@ static void a_terminal_is_told_nothing_it_would_obey(void **state)
 
 static void a_spool_has_no_name(void **state)
 {
+    struct spool s;
     char buf[3];
-    int fd;
 
     (void)state;
-    assert_int_equal(spool_open(&fd, "."), SHOAL_OK);
-    assert_int_equal(write(fd, "abc", 3), 3);
-    assert_int_equal(pread(fd, buf, 3, 0), 3);
+    assert_int_equal(spool_open(&s, "."), SHOAL_OK);
+    assert_int_equal(spool_add(&s, "abcd", 4, "letters"), SHOAL_OK);
+    assert_int_equal(spool_read(&s, 1, buf, 3, "letters"), SHOAL_OK);
+    assert_memory_equal(buf, "bcd", 3);
+    assert_int_equal(spool_read(&s, 2, buf, 3, "letters"), SHOAL_EIO);
     assert_int_equal(files_here(), 0);
-    close(fd);
-    assert_int_equal(spool_open(&fd, "none"), SHOAL_EIO);
+    spool_close(&s);
+    assert_int_equal(spool_open(&s, "none"), SHOAL_EIO);
     assert_string_equal(shoal_error(),
                         "none: cannot hold temporary files: No such file or directory");
-    assert_int_equal(spool_open(&fd, NULL), SHOAL_OK);
-    close(fd);
+    assert_int_equal(spool_open(&s, NULL), SHOAL_OK);
+    spool_close(&s);
 }
 
 int main(void)
