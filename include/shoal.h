@@ -91,6 +91,14 @@ struct shoal_watch {
  * Inputs are files, folders (all files below them, by name), quoted globs and
  * "-" for standard input; gzip and zstd are recognised by content. */
 
+/* Bytes in memory, for the readers whose names end with _memory: borrowed for the
+ * call, and read as they are, never decompressed. */
+struct shoal_memory {
+    const char *name; /* for sentences */
+    const void *data; /* [size] */
+    size_t size;
+};
+
 enum shoal_tokens {
     SHOAL_TOKENS_SPACE, /* split at white space, as word2vec.c and fastText do */
     SHOAL_TOKENS_WORDS, /* Unicode letters and digits, lower-cased */
@@ -151,9 +159,14 @@ SHOAL_API shoal_status shoal_vocab_check(const struct shoal_vocab_opts *opts);
 SHOAL_API shoal_status shoal_vocab_build(shoal_vocab **out, const char *const *inputs,
                                          size_t ninputs, const struct shoal_vocab_opts *opts,
                                          struct shoal_vocab_stats *stats);
+SHOAL_API shoal_status shoal_vocab_build_memory(shoal_vocab **out,
+                                                const struct shoal_memory *inputs, size_t ninputs,
+                                                const struct shoal_vocab_opts *opts,
+                                                struct shoal_vocab_stats *stats);
 /* Lines `word count`, as word2vec.c's -save-vocab writes them; a first line of
  * </s> is its sentence end and no word of ours. */
 SHOAL_API shoal_status shoal_vocab_read(shoal_vocab **out, const char *path);
+SHOAL_API shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memory *lines);
 /* The same lines; with `eos`, or when </s> is itself the commonest word, a first
  * line `</s> SENTENCES`, as word2vec.c's -read-vocab expects. "-": standard output. */
 SHOAL_API shoal_status shoal_vocab_write(const shoal_vocab *vocab, const char *path, bool eos);
@@ -242,9 +255,15 @@ SHOAL_API shoal_status shoal_encode_plan(struct shoal_encode_plan *plan, const c
 SHOAL_API shoal_status shoal_encode(const char *path, const char *const *inputs, size_t ninputs,
                                     const struct shoal_encode_opts *opts,
                                     struct shoal_encode_stats *stats);
+SHOAL_API shoal_status shoal_encode_memory(const char *path, const struct shoal_memory *inputs,
+                                           size_t ninputs, const struct shoal_encode_opts *opts,
+                                           struct shoal_encode_stats *stats);
 
 /* Maps the file and checks every byte of it. */
 SHOAL_API shoal_status shoal_corpus_open(shoal_corpus **out, const char *path);
+/* The same of a copy of the file's bytes. */
+SHOAL_API shoal_status shoal_corpus_open_memory(shoal_corpus **out,
+                                                const struct shoal_memory *file);
 SHOAL_API void shoal_corpus_close(shoal_corpus *corpus);
 SHOAL_API const shoal_vocab *shoal_corpus_vocab(const shoal_corpus *corpus);
 SHOAL_API uint64_t shoal_corpus_words(const shoal_corpus *corpus);
@@ -374,6 +393,7 @@ SHOAL_API struct shoal_eval_opts shoal_eval_default(void);
 SHOAL_API shoal_status shoal_eval_check(const struct shoal_eval_opts *opts);
 /* Reads the questions; their kind is recognised by shape. */
 SHOAL_API shoal_status shoal_eval_open(shoal_eval **out, const char *path);
+SHOAL_API shoal_status shoal_eval_open_memory(shoal_eval **out, const struct shoal_memory *file);
 SHOAL_API enum shoal_suite shoal_eval_kind(const shoal_eval *e);
 SHOAL_API const char *shoal_eval_name(const shoal_eval *e); /* of its file: "questions-words" */
 /* Sections in the order of the file, then "semantic", "syntactic" (sections

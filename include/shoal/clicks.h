@@ -93,11 +93,18 @@ typedef struct shoal_clicks shoal_clicks;
 
 /* Maps the file and checks every byte of it. */
 SHOAL_API shoal_status shoal_clicks_open(shoal_clicks **out, const char *path);
+/* The same of a copy of the file's bytes. */
+SHOAL_API shoal_status shoal_clicks_open_memory(shoal_clicks **out,
+                                                const struct shoal_memory *file);
 /* The same rows, ids and names as through a file, in memory; rows that take more
  * than memory_limit are refused. */
 SHOAL_API shoal_status shoal_clicks_read(shoal_clicks **out, const char *const *inputs,
                                          size_t ninputs, const struct shoal_clicks_opts *opts,
                                          struct shoal_clicks_stats *stats);
+SHOAL_API shoal_status shoal_clicks_read_memory(shoal_clicks **out,
+                                                const struct shoal_memory *inputs, size_t ninputs,
+                                                const struct shoal_clicks_opts *opts,
+                                                struct shoal_clicks_stats *stats);
 SHOAL_API void shoal_clicks_close(shoal_clicks *clicks);
 SHOAL_API uint64_t shoal_clicks_rows(const shoal_clicks *clicks);
 SHOAL_API uint64_t shoal_clicks_positives(const shoal_clicks *clicks);

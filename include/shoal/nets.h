@@ -48,6 +48,17 @@ SHOAL_API struct shoal_samples_opts shoal_samples_default(void);
  * file and row. */
 SHOAL_API shoal_status shoal_samples_open(shoal_samples **out, const char *path,
                                           const struct shoal_samples_opts *opts);
+/* The same of bytes of those formats; `labels` instead of opts->labels, NULL: columns of
+ * the table. */
+SHOAL_API shoal_status shoal_samples_open_memory(shoal_samples **out,
+                                                 const struct shoal_memory *table,
+                                                 const struct shoal_memory *labels,
+                                                 const struct shoal_samples_opts *opts);
+/* Of arrays, which are copied and checked: x [n][inputs], and label [n] or
+ * y [n][targets], both NULL for samples to predict for. */
+SHOAL_API shoal_status shoal_samples_new(shoal_samples **out, const float *x, size_t n,
+                                         size_t inputs, const uint32_t *label, const float *y,
+                                         size_t targets);
 SHOAL_API void shoal_samples_close(shoal_samples *s);
 SHOAL_API size_t shoal_samples_size(const shoal_samples *s);
 SHOAL_API size_t shoal_samples_inputs(const shoal_samples *s);

@@ -5,16 +5,6 @@
 
 /* ---- from a file ---- */
 
-static shoal_status check_kind(const struct container *file)
-{
-    char kind[32];
-    shoal_status st = container_meta(file, "kind", kind, sizeof kind);
-
-    if (st == SHOAL_OK && strcmp(kind, "clicks") != 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want clicks", container_path(file), kind);
-    return st;
-}
-
 static shoal_status fail_file(const shoal_clicks *c, const char *what, uint64_t place)
 {
     return shoal_fail(SHOAL_EFORMAT, "%s: %s at place %llu", container_path(c->file), what,
@@ -186,12 +176,10 @@ static shoal_status check_all(shoal_clicks *c)
     return st == SHOAL_OK ? pool_run(values.threads, check_values_part, &values) : st;
 }
 
-static shoal_status load(shoal_clicks *c, const char *path)
+static shoal_status load(shoal_clicks *c)
 {
-    shoal_status st = container_map(&c->file, path);
+    shoal_status st = container_check_kind(c->file, "clicks", "clicks");
 
-    if (st == SHOAL_OK)
-        st = check_kind(c->file);
     if (st == SHOAL_OK)
         st = container_verify(c->file, pool_threads(0));
     if (st == SHOAL_OK)
@@ -210,17 +198,41 @@ static shoal_clicks *clicks_new(void)
     return c;
 }
 
-shoal_status shoal_clicks_open(shoal_clicks **out, const char *path)
+/* The file is then the clicks'. */
+static shoal_status clicks_of(shoal_clicks **out, struct container *file)
 {
     shoal_clicks *c = clicks_new();
-    shoal_status st = c ? load(c, path) : SHOAL_ENOMEM;
+    shoal_status st;
 
-    *out = NULL;
+    if (!c) {
+        container_close(file);
+        return SHOAL_ENOMEM;
+    }
+    c->file = file;
+    st = load(c);
     if (st == SHOAL_OK)
         *out = c;
     else
         shoal_clicks_close(c);
     return st;
+}
+
+shoal_status shoal_clicks_open(shoal_clicks **out, const char *path)
+{
+    struct container *file;
+    shoal_status st = container_map(&file, path);
+
+    *out = NULL;
+    return st == SHOAL_OK ? clicks_of(out, file) : st;
+}
+
+shoal_status shoal_clicks_open_memory(shoal_clicks **out, const struct shoal_memory *bytes)
+{
+    struct container *file;
+    shoal_status st = container_open_copy(&file, bytes);
+
+    *out = NULL;
+    return st == SHOAL_OK ? clicks_of(out, file) : st;
 }
 
 /* ---- from memory ---- */
@@ -380,40 +392,17 @@ struct shoal_clicks_opts shoal_clicks_like(const shoal_clicks *c)
     return c->way;
 }
 
-/* ---- fingerprint ---- */
-
-#define LANES 4u
-
-/* Four sums side by side, so that one need not wait for the other. */
-static uint64_t mix_bytes(uint64_t sum, const void *data, uint64_t len)
-{
-    uint64_t lane[LANES] = {sum, sum + 1, sum + 2, sum + 3}, word[LANES];
-    const char *at = data;
-
-    for (; len >= sizeof word; at += sizeof word, len -= sizeof word) {
-        memcpy(word, at, sizeof word);
-        for (unsigned i = 0; i < LANES; i++)
-            lane[i] = click_fold(lane[i] ^ word[i]) + RNG_STEP;
-    }
-    memset(word, 0, sizeof word);
-    if (len > 0)
-        memcpy(word, at, (size_t)len);
-    for (unsigned i = 0; i < LANES; i++)
-        sum = rng_mix(sum + RNG_STEP) ^ lane[i] ^ word[i];
-    return sum;
-}
-
 uint64_t shoal_clicks_fingerprint(const shoal_clicks *c)
 {
     const struct clicks_view *v = &c->view;
     uint64_t sum = rng_mix(v->rows ^ v->values << 1 ^ (uint64_t)v->bits << 60);
 
-    sum = mix_bytes(sum, v->id, v->values * sizeof *v->id);
-    sum = mix_bytes(sum, v->label, v->rows);
-    sum = mix_bytes(sum, v->start, (v->rows + 1) * sizeof *v->start);
+    sum = hash_bytes(sum, v->id, v->values * sizeof *v->id);
+    sum = hash_bytes(sum, v->label, v->rows);
+    sum = hash_bytes(sum, v->start, (v->rows + 1) * sizeof *v->start);
     if (v->value)
-        sum = mix_bytes(sum + 1, v->value, v->values * sizeof *v->value);
+        sum = hash_bytes(sum + 1, v->value, v->values * sizeof *v->value);
     if (v->weight)
-        sum = mix_bytes(sum + 2, v->weight, v->rows * sizeof *v->weight);
-    return mix_bytes(sum, v->slot, v->features * sizeof *v->slot);
+        sum = hash_bytes(sum + 2, v->weight, v->rows * sizeof *v->weight);
+    return hash_bytes(sum, v->slot, v->features * sizeof *v->slot);
 }

@@ -8,11 +8,8 @@
  * same for any number of threads. */
 #include "data/clicks.h"
 
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
 /* ---- the plan ---- */
 
@@ -21,21 +18,11 @@
 #define BLOCK_MOST (SHOAL_CLICKS_LINE_MAX + 2 * CLICK_BLOCK)
 #define THREAD_BYTES (2 * BLOCK_MOST + BLOCK_MOST / 2 * (1 + 6 * 4))
 
-static uint64_t disk_free(const char *folder)
-{
-    struct statvfs fs;
-
-    return statvfs(folder, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
-}
-
 static void make_plan(struct shoal_clicks_plan *plan, const char *folder,
                       const struct inputs *inputs, const struct shoal_clicks_opts *opts)
 {
     *plan = (struct shoal_clicks_plan){0};
-    for (size_t i = 0; i < inputs->len; i++) {
-        plan->input_bytes += inputs->at[i].size;
-        plan->streamed |= !inputs->at[i].regular;
-    }
+    plan->input_bytes = inputs_bytes(inputs, 0, inputs->len, &plan->streamed);
     plan->buffer_bytes = (uint64_t)pool_threads(opts->threads) * THREAD_BYTES;
     plan->table_bytes = census_bytes(opts->bits);
     plan->row_bytes = opts->memory;
@@ -46,7 +33,7 @@ static void make_plan(struct shoal_clicks_plan *plan, const char *folder,
     plan->memory_bytes = plan->buffer_bytes + plan->table_bytes + plan->row_bytes;
     plan->memory_free = opts->memory_limit ? opts->memory_limit : mem_available();
     plan->disk_bytes = plan->streamed ? 0 : plan->input_bytes;
-    plan->disk_free = folder ? disk_free(folder) : UINT64_MAX;
+    plan->disk_free = folder ? folder_free(folder) : UINT64_MAX;
 }
 
 static shoal_status check_plan(const struct shoal_clicks_plan *plan)
@@ -65,22 +52,11 @@ static shoal_status check_plan(const struct shoal_clicks_plan *plan)
     return SHOAL_OK;
 }
 
-/* The folder a file goes to; free() it. */
-static char *folder_of(const char *path)
-{
-    char *copy = strdup(path), *folder = copy ? strdup(dirname(copy)) : NULL;
-
-    free(copy);
-    if (!folder)
-        shoal_fail(SHOAL_ENOMEM, "memory: no room for a path");
-    return folder;
-}
-
 shoal_status shoal_clicks_plan(struct shoal_clicks_plan *plan, const char *path,
                                const char *const *paths, size_t npaths,
                                const struct shoal_clicks_opts *opts)
 {
-    char *folder = folder_of(path);
+    char *folder = path_folder(path);
     struct inputs inputs = {0};
     shoal_status st = folder ? shoal_clicks_check(opts) : SHOAL_ENOMEM;
 
@@ -272,8 +248,8 @@ static void reading_fini(struct reading *e)
 }
 
 /* `path`: where the rows go; NULL into memory, of which they may take what is left. */
-static shoal_status reading_open(struct reading *e, const char *path, const char *const *paths,
-                                 size_t npaths, const struct shoal_clicks_opts *opts)
+static shoal_status reading_open(struct reading *e, const char *path, const struct sources *from,
+                                 const struct shoal_clicks_opts *opts)
 {
     struct shoal_clicks_plan plan;
     shoal_status st = shoal_clicks_check(opts);
@@ -282,9 +258,9 @@ static shoal_status reading_open(struct reading *e, const char *path, const char
     for (int i = 0; i < CLICK_COLUMNS; i++)
         column_init(&e->columns[i]);
     if (st == SHOAL_OK && path)
-        st = (e->folder = folder_of(path)) ? SHOAL_OK : SHOAL_ENOMEM;
+        st = (e->folder = path_folder(path)) ? SHOAL_OK : SHOAL_ENOMEM;
     if (st == SHOAL_OK)
-        st = inputs_expand(&e->inputs, paths, npaths);
+        st = inputs_open(&e->inputs, from);
     if (st != SHOAL_OK)
         return st;
     if (!path)
@@ -459,13 +435,6 @@ static shoal_status write_file(struct reading *e)
     return st == SHOAL_OK ? write_meta(e) : st;
 }
 
-static uint64_t file_size(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
-}
-
 static shoal_status write_to(struct reading *e, const char *path)
 {
     shoal_status st = write_file(e);
@@ -475,7 +444,7 @@ static shoal_status write_to(struct reading *e, const char *path)
         return st;
     }
     st = container_commit(e->out);
-    e->judge.stats.file_bytes = st == SHOAL_OK ? file_size(path) : 0;
+    e->judge.stats.file_bytes = st == SHOAL_OK ? path_size(path) : 0;
     return st;
 }
 
@@ -483,9 +452,10 @@ shoal_status shoal_clicks_encode(const char *path, const char *const *paths, siz
                                  const struct shoal_clicks_opts *opts,
                                  struct shoal_clicks_stats *stats)
 {
+    struct sources from = {.paths = paths, .n = npaths};
     struct reading e;
     double began = clock_now(), read = began;
-    shoal_status st = reading_open(&e, path, paths, npaths, opts);
+    shoal_status st = reading_open(&e, path, &from, opts);
 
     /* What cannot be written is refused before hours of reading. */
     if (st == SHOAL_OK)
@@ -506,13 +476,13 @@ shoal_status shoal_clicks_encode(const char *path, const char *const *paths, siz
     return st;
 }
 
-shoal_status shoal_clicks_read(shoal_clicks **out, const char *const *paths, size_t npaths,
-                               const struct shoal_clicks_opts *opts,
-                               struct shoal_clicks_stats *stats)
+static shoal_status read_clicks(shoal_clicks **out, const struct sources *from,
+                                const struct shoal_clicks_opts *opts,
+                                struct shoal_clicks_stats *stats)
 {
     struct reading e;
     double began = clock_now(), read;
-    shoal_status st = reading_open(&e, NULL, paths, npaths, opts);
+    shoal_status st = reading_open(&e, NULL, from, opts);
 
     *out = NULL;
     if (st == SHOAL_OK)
@@ -528,4 +498,18 @@ shoal_status shoal_clicks_read(shoal_clicks **out, const char *const *paths, siz
     if (stats)
         *stats = e.judge.stats;
     return st;
+}
+
+shoal_status shoal_clicks_read(shoal_clicks **out, const char *const *paths, size_t npaths,
+                               const struct shoal_clicks_opts *opts,
+                               struct shoal_clicks_stats *stats)
+{
+    return read_clicks(out, &(struct sources){.paths = paths, .n = npaths}, opts, stats);
+}
+
+shoal_status shoal_clicks_read_memory(shoal_clicks **out, const struct shoal_memory *blocks,
+                                      size_t n, const struct shoal_clicks_opts *opts,
+                                      struct shoal_clicks_stats *stats)
+{
+    return read_clicks(out, &(struct sources){.blocks = blocks, .n = n}, opts, stats);
 }

@@ -12,51 +12,24 @@ struct click_stream {
     size_t line_cap;
 };
 
-/* Of inputs that are then the stream's. */
-static shoal_status open_inputs(struct click_stream **out, struct inputs inputs,
-                                const struct shoal_clicks_opts *opts, bool unlabelled)
+shoal_status click_stream_open(struct click_stream **out, const struct sources *from,
+                               const struct shoal_clicks_opts *opts, bool unlabelled)
 {
     struct click_stream *s = mem_array(1, sizeof *s);
-    shoal_status st;
+    shoal_status st = s ? shoal_clicks_check(opts) : SHOAL_ENOMEM;
 
     *out = NULL;
-    if (!s) {
-        inputs_fini(&inputs);
-        return SHOAL_ENOMEM;
+    if (st == SHOAL_OK)
+        st = inputs_open(&s->inputs, from);
+    if (st == SHOAL_OK) {
+        s->judge.skip_bad = opts->skip_bad;
+        st = click_text_open(&s->text, &s->inputs, opts, unlabelled, true);
     }
-    s->inputs = inputs;
-    s->judge.skip_bad = opts->skip_bad;
-    st = click_text_open(&s->text, &s->inputs, opts, unlabelled, true);
     if (st == SHOAL_OK)
         *out = s;
     else
         click_stream_close(s);
     return st;
-}
-
-shoal_status click_stream_open(struct click_stream **out, const char *const *paths, size_t npaths,
-                               const struct shoal_clicks_opts *opts, bool unlabelled)
-{
-    struct inputs inputs = {0};
-    shoal_status st = shoal_clicks_check(opts);
-
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = inputs_expand(&inputs, paths, npaths);
-    return st == SHOAL_OK ? open_inputs(out, inputs, opts, unlabelled) : st;
-}
-
-shoal_status click_stream_open_memory(struct click_stream **out, const char *name, const void *data,
-                                      size_t len, const struct shoal_clicks_opts *opts,
-                                      bool unlabelled)
-{
-    struct inputs inputs = {0};
-    shoal_status st = shoal_clicks_check(opts);
-
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = inputs_memory(&inputs, name, data, len);
-    return st == SHOAL_OK ? open_inputs(out, inputs, opts, unlabelled) : st;
 }
 
 /* The lines of the rows, counted from the input's beginning. */

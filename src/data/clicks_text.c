@@ -9,26 +9,21 @@
 
 struct click_text {
     pthread_mutex_t lock;
-    const struct inputs *inputs;
+    struct input_reader in;
     struct click_way way;
     bool csv, live;
 
-    size_t input;          /* the one being read */
-    struct stream *stream; /* NULL between inputs */
-    bool ended;            /* the stream has no more */
-    bool first;            /* nothing of the input was given out yet */
-    struct bytes carry;    /* read, but behind the last cut */
+    bool ended;         /* the input has no more */
+    bool first;         /* nothing of it was given out yet */
+    struct bytes carry; /* read, but behind the last cut */
 
-    uint64_t seq, consumed, bytes, files;
-    struct pulse pulse;
+    uint64_t seq, bytes;
     bool stop; /* after a failure: hand out no more */
 };
 
 const char *click_text_input(const struct click_text *t, size_t i)
 {
-    const char *path = t->inputs->at[i].path;
-
-    return strcmp(path, "-") == 0 ? "standard input" : path;
+    return input_name(&t->in.inputs->at[i]);
 }
 
 const struct click_way *click_text_way(const struct click_text *t)
@@ -36,36 +31,24 @@ const struct click_way *click_text_way(const struct click_text *t)
     return &t->way;
 }
 
-/* Bytes on disk; 0 when unknown. */
-static uint64_t total_size(const struct inputs *in)
-{
-    uint64_t total = 0;
-
-    for (size_t i = 0; i < in->len; i++) {
-        if (!in->at[i].regular)
-            return 0;
-        total += in->at[i].size;
-    }
-    return total;
-}
-
 /* ---- reading ---- */
 
 /* Whether what comes is given out as it comes. */
 static bool is_live(const struct click_text *t)
 {
-    return t->live && !t->inputs->at[t->input].regular;
+    return t->live && !t->in.inputs->at[t->in.at].regular;
 }
 
 /* Appends up to a block of new bytes. */
 static shoal_status read_more(struct click_text *t, struct bytes *to)
 {
     bool live = is_live(t);
-    size_t got = 0, left = stream_left(t->stream), want = left < CLICK_BLOCK ? left : CLICK_BLOCK;
+    size_t got = 0, left = stream_left(t->in.stream),
+           want = left < CLICK_BLOCK ? left : CLICK_BLOCK;
     shoal_status st = bytes_reserve(to, want + CLICK_PAD);
 
     if (st == SHOAL_OK)
-        st = (live ? stream_some : stream_read)(t->stream, to->at + to->len, want, &got);
+        st = (live ? stream_some : stream_read)(t->in.stream, to->at + to->len, want, &got);
     to->len += got;
     t->bytes += got;
     t->ended = got < (live ? 1 : CLICK_BLOCK);
@@ -91,35 +74,17 @@ static shoal_status read_head(struct click_text *t)
     return st;
 }
 
-/* A byte-order mark is no text. */
-static void drop_mark(struct bytes *b)
-{
-    if (b->len >= 3 && memcmp(b->at, "\xef\xbb\xbf", 3) == 0) {
-        memmove(b->at, b->at + 3, b->len - 3);
-        b->len -= 3;
-    }
-}
-
 static shoal_status open_input(struct click_text *t)
 {
-    shoal_status st = stream_open_input(&t->stream, &t->inputs->at[t->input]);
+    shoal_status st = input_reader_open(&t->in);
 
     t->first = true;
     t->carry.len = 0;
     if (st == SHOAL_OK)
         st = read_head(t);
     if (st == SHOAL_OK)
-        drop_mark(&t->carry);
+        input_drop_mark(&t->carry);
     return st;
-}
-
-static void close_input(struct click_text *t)
-{
-    t->consumed += stream_consumed(t->stream);
-    stream_close(t->stream);
-    t->stream = NULL;
-    t->files++;
-    t->input++;
 }
 
 /* ---- cutting ---- */
@@ -225,7 +190,7 @@ static shoal_status take_block(struct click_text *t, struct click_block *b)
 {
     shoal_status st = SHOAL_OK;
 
-    if (!t->stream)
+    if (!t->in.stream)
         st = open_input(t);
     if (st != SHOAL_OK)
         return st;
@@ -233,12 +198,10 @@ static shoal_status take_block(struct click_text *t, struct click_block *b)
     t->first = false;
     st = fill_block(t, b);
     if (st == SHOAL_OK && t->ended && t->carry.len == 0)
-        close_input(t);
+        input_reader_next(&t->in);
     if (st == SHOAL_OK)
         st = bytes_reserve(&b->text, CLICK_PAD);
-    return st == SHOAL_OK
-               ? pulse_at(&t->pulse, t->consumed + (t->stream ? stream_consumed(t->stream) : 0))
-               : st;
+    return st == SHOAL_OK ? input_reader_pulse(&t->in) : st;
 }
 
 bool click_text_next(struct click_text *t, struct click_block *b)
@@ -246,11 +209,11 @@ bool click_text_next(struct click_text *t, struct click_block *b)
     bool more;
 
     pthread_mutex_lock(&t->lock);
-    more = !t->stop && t->input < t->inputs->len;
+    more = !t->stop && t->in.at < t->in.inputs->len;
     if (more) {
         b->text.len = 0;
         b->dropped = 0;
-        b->input = t->input;
+        b->input = t->in.at;
         b->seq = t->seq++;
         b->status = take_block(t, b);
         t->stop = b->status != SHOAL_OK;
@@ -267,18 +230,19 @@ bool click_text_next(struct click_text *t, struct click_block *b)
 static shoal_status look(struct click_text *t, const struct shoal_clicks_opts *opts,
                          bool unlabelled)
 {
-    shoal_status st =
-        t->inputs->len > 0 ? open_input(t) : shoal_fail(SHOAL_EINVAL, "clicks: no input, want one");
+    shoal_status st = t->in.inputs->len > 0
+                          ? open_input(t)
+                          : shoal_fail(SHOAL_EINVAL, "clicks: no input, want one");
 
     while (st == SHOAL_OK && t->carry.len == 0) {
-        close_input(t);
-        if (t->input == t->inputs->len)
+        input_reader_next(&t->in);
+        if (t->in.at == t->in.inputs->len)
             return shoal_fail(SHOAL_EINVAL, "clicks: found nothing in %zu inputs, want rows",
-                              t->inputs->len);
+                              t->in.inputs->len);
         st = open_input(t);
     }
     if (st == SHOAL_OK)
-        st = click_way_init(&t->way, opts, unlabelled, click_text_input(t, t->input), t->carry.at,
+        st = click_way_init(&t->way, opts, unlabelled, click_text_input(t, t->in.at), t->carry.at,
                             t->carry.len, t->ended);
     t->csv = t->way.format == SHOAL_CLICKS_CSV;
     return st;
@@ -288,17 +252,20 @@ shoal_status click_text_open(struct click_text **out, const struct inputs *input
                              const struct shoal_clicks_opts *opts, bool unlabelled, bool live)
 {
     struct click_text *t = mem_array(1, sizeof *t);
+    uint64_t bytes;
     shoal_status st;
+    bool once;
 
     *out = NULL;
     if (!t)
         return SHOAL_ENOMEM;
     pthread_mutex_init(&t->lock, NULL);
-    t->inputs = inputs;
+    t->in.inputs = inputs;
     t->csv = opts->format == SHOAL_CLICKS_CSV;
     /* How rows look may take more than a line to say. */
     t->live = live && opts->format != SHOAL_CLICKS_AUTO && (!t->csv || opts->numeric);
-    pulse_begin(&t->pulse, &opts->watch, "read", "bytes", total_size(inputs));
+    bytes = inputs_bytes(inputs, 0, inputs->len, &once);
+    input_reader_begin(&t->in, &opts->watch, "read", once ? 0 : bytes);
     st = look(t, opts, unlabelled);
     if (st == SHOAL_OK)
         *out = t;
@@ -311,19 +278,19 @@ void click_text_stats(const struct click_text *t, struct shoal_clicks_stats *sta
 {
     stats->format = t->way.format;
     stats->bytes = t->bytes;
-    stats->files = t->files;
+    stats->files = t->in.at;
 }
 
 shoal_status click_text_end(struct click_text *t)
 {
-    return pulse_end(&t->pulse, t->consumed);
+    return pulse_end(&t->in.pulse, t->in.consumed);
 }
 
 void click_text_close(struct click_text *t)
 {
     if (!t)
         return;
-    stream_close(t->stream);
+    stream_close(t->in.stream);
     bytes_fini(&t->carry);
     click_way_fini(&t->way);
     pthread_mutex_destroy(&t->lock);

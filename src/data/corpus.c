@@ -3,11 +3,8 @@
  * so the file is the same for any number of threads. */
 #include "data/data.h"
 
-#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
 
 struct shoal_corpus {
     struct container *file;
@@ -28,46 +25,13 @@ struct shoal_encode_opts shoal_encode_default(void)
  * the most. */
 #define THREAD_BYTES (2 * BLOCK_BYTES + BLOCK_BYTES * 3 / 2 + BLOCK_BYTES * 2)
 
-/* The folder a file goes to; free() it. */
-static char *folder_of(const char *path)
-{
-    char *copy = strdup(path), *folder = NULL;
-
-    if (copy)
-        folder = strdup(dirname(copy));
-    free(copy);
-    if (!folder)
-        shoal_fail(SHOAL_ENOMEM, "memory: no room for a path");
-    return folder;
-}
-
-static uint64_t disk_free(const char *path)
-{
-    char *folder = folder_of(path);
-    struct statvfs fs;
-    uint64_t room = UINT64_MAX;
-
-    if (folder && statvfs(folder, &fs) == 0)
-        room = (uint64_t)fs.f_bavail * fs.f_frsize;
-    free(folder);
-    return room;
-}
-
-static void plan_inputs(struct shoal_encode_plan *plan, const struct inputs *inputs)
-{
-    for (size_t i = 0; i < inputs->len; i++) {
-        plan->input_bytes += inputs->at[i].size;
-        plan->streamed |= !inputs->at[i].regular;
-    }
-}
-
-static void make_plan(struct shoal_encode_plan *plan, const char *path,
+static void make_plan(struct shoal_encode_plan *plan, const char *folder,
                       const struct inputs *inputs, const struct shoal_encode_opts *opts)
 {
     uint64_t vocab = opts->vocab.memory, words;
 
     *plan = (struct shoal_encode_plan){0};
-    plan_inputs(plan, inputs);
+    plan->input_bytes = inputs_bytes(inputs, 0, inputs->len, &plan->streamed);
     /* Text has at most one new word for each six bytes or so, of 64 bytes in
      * the tables; compressed text has four times its size. */
     words = plan->input_bytes * 4 / 6;
@@ -78,7 +42,7 @@ static void make_plan(struct shoal_encode_plan *plan, const char *path,
     plan->memory_bytes = plan->buffer_bytes + plan->vocab_bytes;
     plan->memory_free = opts->memory_limit ? opts->memory_limit : mem_available();
     plan->disk_bytes = plan->streamed ? 0 : plan->input_bytes * 7 / 10;
-    plan->disk_free = disk_free(path);
+    plan->disk_free = folder_free(folder);
 }
 
 static shoal_status check_plan(const struct shoal_encode_plan *plan)
@@ -101,14 +65,16 @@ shoal_status shoal_encode_plan(struct shoal_encode_plan *plan, const char *path,
                                const char *const *paths, size_t npaths,
                                const struct shoal_encode_opts *opts)
 {
+    char *folder = path_folder(path);
     struct inputs inputs = {0};
-    shoal_status st = shoal_vocab_check(&opts->vocab);
+    shoal_status st = folder ? shoal_vocab_check(&opts->vocab) : SHOAL_ENOMEM;
 
     if (st == SHOAL_OK)
         st = inputs_expand(&inputs, paths, npaths);
     if (st == SHOAL_OK)
-        make_plan(plan, path, &inputs, opts);
+        make_plan(plan, folder, &inputs, opts);
     inputs_fini(&inputs);
+    free(folder);
     return st;
 }
 
@@ -243,13 +209,6 @@ static shoal_status encode_to(struct encoder *e, unsigned threads, struct shoal_
     return st;
 }
 
-static uint64_t file_size(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
-}
-
 /* ---- the whole of it, in steps ---- */
 
 struct encoding {
@@ -274,7 +233,7 @@ void encoding_close(struct encoding *e)
 static shoal_status choose_folder(struct encoding *e, const char *path)
 {
     e->path = strdup(path);
-    e->folder = folder_of(path);
+    e->folder = path_folder(path);
     if (!e->opts.vocab.tmp_dir)
         e->opts.vocab.tmp_dir = e->folder;
     return e->path && e->folder ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "memory: no room for a path");
@@ -284,12 +243,12 @@ static shoal_status encoding_check(const struct encoding *e)
 {
     struct shoal_encode_plan plan;
 
-    make_plan(&plan, e->path, &e->inputs, &e->opts);
+    make_plan(&plan, e->folder, &e->inputs, &e->opts);
     return check_plan(&plan);
 }
 
-shoal_status encoding_open(struct encoding **out, const char *path, const char *const *paths,
-                           size_t npaths, const struct shoal_encode_opts *opts)
+shoal_status encoding_open(struct encoding **out, const char *path, const struct sources *from,
+                           const struct shoal_encode_opts *opts)
 {
     struct encoding *e = mem_array(1, sizeof *e);
     shoal_status st = e ? shoal_vocab_check(&opts->vocab) : SHOAL_ENOMEM;
@@ -300,7 +259,7 @@ shoal_status encoding_open(struct encoding **out, const char *path, const char *
         st = choose_folder(e, path);
     }
     if (st == SHOAL_OK)
-        st = inputs_expand(&e->inputs, paths, npaths);
+        st = inputs_open(&e->inputs, from);
     if (st == SHOAL_OK)
         st = encoding_check(e);
     if (st == SHOAL_OK)
@@ -355,7 +314,7 @@ shoal_status encoding_write(struct encoding *e, const shoal_vocab *vocab,
     stats->sentences = to.sentences;
     if (st == SHOAL_OK) {
         st = container_commit(to.out);
-        stats->file_bytes = st == SHOAL_OK ? file_size(e->path) : 0;
+        stats->file_bytes = st == SHOAL_OK ? path_size(e->path) : 0;
     } else {
         container_abandon(to.out);
     }
@@ -383,13 +342,13 @@ static shoal_status count_first(struct encoding *e, shoal_vocab **made,
     return st == SHOAL_OK ? encoding_rewind(e, NULL) : st;
 }
 
-shoal_status shoal_encode(const char *path, const char *const *paths, size_t npaths,
-                          const struct shoal_encode_opts *opts, struct shoal_encode_stats *stats)
+static shoal_status encode(const char *path, const struct sources *from,
+                           const struct shoal_encode_opts *opts, struct shoal_encode_stats *stats)
 {
     struct shoal_encode_stats own = {0};
     struct encoding *e = NULL;
     shoal_vocab *made = NULL;
-    shoal_status st = encoding_open(&e, path, paths, npaths, opts);
+    shoal_status st = encoding_open(&e, path, from, opts);
 
     if (st == SHOAL_OK && !opts->given)
         st = count_first(e, &made, &own);
@@ -400,6 +359,19 @@ shoal_status shoal_encode(const char *path, const char *const *paths, size_t npa
     shoal_vocab_free(made);
     encoding_close(e);
     return st;
+}
+
+shoal_status shoal_encode(const char *path, const char *const *paths, size_t npaths,
+                          const struct shoal_encode_opts *opts, struct shoal_encode_stats *stats)
+{
+    return encode(path, &(struct sources){.paths = paths, .n = npaths}, opts, stats);
+}
+
+shoal_status shoal_encode_memory(const char *path, const struct shoal_memory *blocks, size_t n,
+                                 const struct shoal_encode_opts *opts,
+                                 struct shoal_encode_stats *stats)
+{
+    return encode(path, &(struct sources){.blocks = blocks, .n = n}, opts, stats);
 }
 
 /* ---- reading it back ---- */
@@ -421,26 +393,13 @@ static shoal_status check_ids(struct shoal_corpus *c)
     return SHOAL_OK;
 }
 
-static shoal_status check_kind(const struct container *file)
-{
-    char kind[32];
-    shoal_status st = container_meta(file, "kind", kind, sizeof kind);
-
-    if (st == SHOAL_OK && strcmp(kind, "corpus") != 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a corpus", container_path(file),
-                        kind);
-    return st;
-}
-
-static shoal_status load_corpus(struct shoal_corpus *c, const char *path)
+static shoal_status load_corpus(struct shoal_corpus *c)
 {
     struct section ids = {0};
-    shoal_status st = container_map(&c->file, path);
+    shoal_status st = container_verify(c->file, pool_threads(0));
 
     if (st == SHOAL_OK)
-        st = container_verify(c->file, pool_threads(0));
-    if (st == SHOAL_OK)
-        st = check_kind(c->file);
+        st = container_check_kind(c->file, "corpus", "a corpus");
     if (st == SHOAL_OK)
         st = vocab_load(&c->vocab, c->file);
     if (st == SHOAL_OK)
@@ -450,21 +409,41 @@ static shoal_status load_corpus(struct shoal_corpus *c, const char *path)
     return st == SHOAL_OK ? check_ids(c) : st;
 }
 
-shoal_status shoal_corpus_open(shoal_corpus **out, const char *path)
+/* The file is then the corpus's. */
+static shoal_status corpus_of(shoal_corpus **out, struct container *file)
 {
     struct shoal_corpus *c = mem_array(1, sizeof *c);
     shoal_status st;
 
-    *out = NULL;
-    if (!c)
+    if (!c) {
+        container_close(file);
         return SHOAL_ENOMEM;
-    st = load_corpus(c, path);
-    if (st != SHOAL_OK) {
-        shoal_corpus_close(c);
-        return st;
     }
-    *out = c;
-    return SHOAL_OK;
+    c->file = file;
+    st = load_corpus(c);
+    if (st == SHOAL_OK)
+        *out = c;
+    else
+        shoal_corpus_close(c);
+    return st;
+}
+
+shoal_status shoal_corpus_open(shoal_corpus **out, const char *path)
+{
+    struct container *file;
+    shoal_status st = container_map(&file, path);
+
+    *out = NULL;
+    return st == SHOAL_OK ? corpus_of(out, file) : st;
+}
+
+shoal_status shoal_corpus_open_memory(shoal_corpus **out, const struct shoal_memory *bytes)
+{
+    struct container *file;
+    shoal_status st = container_open_copy(&file, bytes);
+
+    *out = NULL;
+    return st == SHOAL_OK ? corpus_of(out, file) : st;
 }
 
 void shoal_corpus_close(shoal_corpus *c)

@@ -91,7 +91,7 @@ static shoal_status cut_input(struct cut *out, const struct input *in, enum shoa
 {
     struct window w = {.tokens = tokens};
     struct stream *s = NULL;
-    shoal_status st = stream_open(&s, in->path);
+    shoal_status st = stream_open_input(&s, in);
 
     *found = true;
     if (st == SHOAL_OK && !stream_plain(s)) {
@@ -108,19 +108,10 @@ static shoal_status cut_input(struct cut *out, const struct input *in, enum shoa
     return st;
 }
 
-static uint64_t size_of(const struct inputs *in)
-{
-    uint64_t size = 0;
-
-    for (size_t i = 0; i < in->len; i++)
-        size += in->at[i].size;
-    return size;
-}
-
 /* Part i of n by bytes alone. */
-static struct cut nominal(const struct inputs *in, unsigned i, unsigned n)
+static struct cut nominal(const struct inputs *in, uint64_t bytes, unsigned i, unsigned n)
 {
-    uint64_t at = (uint64_t)((unsigned __int128)size_of(in) * i / n);
+    uint64_t at = (uint64_t)((unsigned __int128)bytes * i / n);
     size_t input = 0;
 
     while (input < in->len && at >= in->at[input].size)
@@ -128,25 +119,18 @@ static struct cut nominal(const struct inputs *in, unsigned i, unsigned n)
     return (struct cut){.input = input, .offset = at};
 }
 
-static bool all_regular(const struct inputs *in)
-{
-    for (size_t i = 0; i < in->len; i++)
-        if (!in->at[i].regular)
-            return false;
-    return true;
-}
-
 shoal_status text_cut(struct cut *out, const struct inputs *in, enum shoal_tokens tokens,
                       unsigned i, unsigned n)
 {
-    bool found = false;
+    bool found = false, once;
+    uint64_t bytes = inputs_bytes(in, 0, in->len, &once);
     shoal_status st = SHOAL_OK;
 
     *out = (struct cut){.input = in->len};
-    if (i > 0 && (i == n || !all_regular(in)))
+    if (i > 0 && (i == n || once))
         return SHOAL_OK;
     for (; i > 0 && st == SHOAL_OK && !found; i--) {
-        *out = nominal(in, i, n);
+        *out = nominal(in, bytes, i, n);
         found = out->offset == 0;
         if (!found)
             st = cut_input(out, &in->at[out->input], tokens, &found);

@@ -218,10 +218,6 @@ shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoa
  * 7 bytes behind each word may be read. */
 void vocab_find_all(const shoal_vocab *v, const struct span *words, size_t n, uint32_t *ids);
 
-/* The `word count` lines of shoal_vocab_read, already in memory; `path` names
- * them in a failure. */
-shoal_status vocab_parse(shoal_vocab **out, const char *path, const char *at, size_t len);
-
 /* ---- vocab_parts.c: a vocabulary that several processes count ---------------------------------
  *
  *     open                each of n
@@ -280,8 +276,8 @@ shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct s
 struct encoding;
 
 /* Makes the plan and refuses what cannot fit. Borrows what opts points at. */
-shoal_status encoding_open(struct encoding **out, const char *path, const char *const *paths,
-                           size_t npaths, const struct shoal_encode_opts *opts);
+shoal_status encoding_open(struct encoding **out, const char *path, const struct sources *from,
+                           const struct shoal_encode_opts *opts);
 /* Only part i of n is to be counted. */
 shoal_status encoding_part(struct encoding *e, unsigned i, unsigned n);
 /* To be counted; borrowed, as its options are, in which a folder for spools is chosen. */
@@ -366,13 +362,8 @@ struct click_stream;
 
 /* Holds one block of text, whatever the inputs' size; pipes are read as they come.
  * With `unlabelled` a row may lack its label. */
-shoal_status click_stream_open(struct click_stream **out, const char *const *inputs, size_t ninputs,
+shoal_status click_stream_open(struct click_stream **out, const struct sources *from,
                                const struct shoal_clicks_opts *opts, bool unlabelled);
-/* The same of bytes in memory, borrowed until click_stream_close and read as they are;
- * failures call them `name`. */
-shoal_status click_stream_open_memory(struct click_stream **out, const char *name, const void *data,
-                                      size_t len, const struct shoal_clicks_opts *opts,
-                                      bool unlabelled);
 /* rows->rows is 0 at the end. */
 shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows);
 /* What was read so far; features, file_bytes and the seconds are 0. */

@@ -398,18 +398,10 @@ shoal_status images_match(shoal_images *set, const char *path, char *const *name
 uint64_t images_fingerprint(const shoal_images *set)
 {
     uint64_t h = rng_at(images_pixels(set), set->classes, set->count);
-    size_t bytes = set->pixels ? set->count * images_pixels(set) : 0;
 
-    for (size_t i = 0; i < bytes; i += 8) {
-        uint64_t word = 0;
-
-        memcpy(&word, set->pixels + i, bytes - i < 8 ? bytes - i : 8);
-        h = rng_mix(h ^ word) + RNG_STEP;
-    }
-    for (size_t i = 0; i < set->count; i++) {
-        h = rng_mix(h ^ set->labels[i]) + RNG_STEP;
-        for (const char *p = set->paths ? set->paths[i] : ""; *p; p++)
-            h = rng_mix(h ^ (unsigned char)*p) + RNG_STEP;
-    }
-    return h;
+    if (set->pixels)
+        h = hash_bytes(h, set->pixels, set->count * images_pixels(set));
+    for (size_t i = 0; set->paths && i < set->count; i++)
+        h = hash_bytes(h, set->paths[i], strlen(set->paths[i]));
+    return hash_bytes(h, set->labels, set->count * sizeof *set->labels);
 }

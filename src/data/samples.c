@@ -14,7 +14,7 @@ struct shoal_samples_opts shoal_samples_default(void)
 
 struct numbers {
     const char *path;
-    char *text; /* the file */
+    char *text;         /* the file, unless it was in memory already */
     struct array array; /* of .npy and IDX; unused for CSV */
     float *rows;        /* of CSV: [n][width]; NULL for arrays */
     size_t n, width;
@@ -28,22 +28,28 @@ static size_t limit_of(const struct shoal_samples_opts *o)
     return free_bytes / 2 < SIZE_MAX / 4 ? (size_t)(free_bytes / 2) : SIZE_MAX / 4;
 }
 
-static shoal_status numbers_open(struct numbers *f, const char *path,
+/* A file, or what is in memory. */
+static shoal_status numbers_open(struct numbers *f, const struct shoal_memory *from,
                                  const struct shoal_samples_opts *o)
 {
-    size_t len;
-    shoal_status st = stream_slurp(&f->text, &len, path, limit_of(o));
+    const char *at = from->data;
+    size_t len = from->size;
+    shoal_status st = SHOAL_OK;
 
-    f->path = path;
+    f->path = from->name;
+    if (!at) {
+        st = stream_slurp(&f->text, &len, f->path, limit_of(o));
+        at = f->text;
+    }
     if (st != SHOAL_OK)
         return st;
-    if (!npy_sniff(f->text, len) && !idx_sniff(f->text, len)) {
-        st = csv_read(&f->rows, &f->n, &f->width, &f->first, path, f->text, len, o->header);
+    if (!npy_sniff(at, len) && !idx_sniff(at, len)) {
+        st = csv_read(&f->rows, &f->n, &f->width, &f->first, f->path, at, len, o->header);
         free(f->text);
         f->text = NULL;
         return st;
     }
-    st = (npy_sniff(f->text, len) ? npy_open : idx_open)(&f->array, path, f->text, len);
+    st = (npy_sniff(at, len) ? npy_open : idx_open)(&f->array, f->path, at, len);
     f->n = f->array.n;
     f->width = f->array.width;
     return st;
@@ -117,11 +123,12 @@ static shoal_status take_answers(shoal_samples *s, const struct numbers *f, size
 }
 
 /* From a file of their own. */
-static shoal_status read_answers(shoal_samples *s, const char *path,
+static shoal_status read_answers(shoal_samples *s, const struct shoal_memory *from,
                                  const struct shoal_samples_opts *o)
 {
+    const char *path = from->name;
     struct numbers f = {0};
-    shoal_status st = numbers_open(&f, path, o);
+    shoal_status st = numbers_open(&f, from, o);
 
     if (st == SHOAL_OK && f.n != s->n)
         st = shoal_fail(SHOAL_EFORMAT, "%s: %zu rows, want %zu as there are samples", path, f.n,
@@ -199,8 +206,8 @@ static shoal_status find_answers(const struct numbers *f, const struct shoal_sam
     return SHOAL_OK;
 }
 
-static shoal_status read_all(shoal_samples *s, const struct numbers *f, const char *labels,
-                             const struct shoal_samples_opts *o)
+static shoal_status read_all(shoal_samples *s, const struct numbers *f,
+                             const struct shoal_memory *labels, const struct shoal_samples_opts *o)
 {
     size_t column = f->width, count = 0;
     shoal_status st = labels ? SHOAL_OK : find_answers(f, o, &column, &count);
@@ -216,27 +223,95 @@ static shoal_status read_all(shoal_samples *s, const struct numbers *f, const ch
     return st;
 }
 
-shoal_status shoal_samples_open(shoal_samples **out, const char *path,
-                                const struct shoal_samples_opts *opts)
+/* `labels` NULL: they are columns of the table. */
+static shoal_status samples_of(shoal_samples **out, const struct shoal_memory *table,
+                               const struct shoal_memory *labels,
+                               const struct shoal_samples_opts *opts)
 {
     shoal_samples *s = mem_array(1, sizeof *s);
     struct numbers f = {0};
-    char *pair = opts->task == SHOAL_INPUTS || opts->labels ? NULL : pair_of(path);
-    shoal_status st = SHOAL_ENOMEM;
+    shoal_status st = s ? numbers_open(&f, table, opts) : SHOAL_ENOMEM;
 
     *out = NULL;
-    if (s)
-        st = numbers_open(&f, path, opts);
     if (st == SHOAL_OK)
-        st = read_all(s, &f, opts->labels ? opts->labels : pair, opts);
+        st = read_all(s, &f, labels, opts);
     numbers_fini(&f);
-    free(pair);
-    if (st != SHOAL_OK) {
+    if (st == SHOAL_OK)
+        *out = s;
+    else
         shoal_samples_close(s);
-        return st;
-    }
-    *out = s;
-    return SHOAL_OK;
+    return st;
+}
+
+shoal_status shoal_samples_open(shoal_samples **out, const char *path,
+                                const struct shoal_samples_opts *opts)
+{
+    char *pair = opts->task == SHOAL_INPUTS || opts->labels ? NULL : pair_of(path);
+    struct shoal_memory table = {.name = path},
+                        labels = {.name = opts->labels ? opts->labels : pair};
+    shoal_status st = samples_of(out, &table, labels.name ? &labels : NULL, opts);
+
+    free(pair);
+    return st;
+}
+
+shoal_status shoal_samples_open_memory(shoal_samples **out, const struct shoal_memory *table,
+                                       const struct shoal_memory *labels,
+                                       const struct shoal_samples_opts *opts)
+{
+    struct shoal_memory from[2] = {*table, labels ? *labels : (struct shoal_memory){0}};
+
+    for (int i = 0; i < 2; i++)
+        from[i].data = from[i].data ? from[i].data : "";
+    return samples_of(out, &from[0], labels ? &from[1] : NULL, opts);
+}
+
+/* An array of the caller's, as if it had been read. */
+static struct numbers numbers_of(const void *at, enum array_type type, size_t n, size_t width)
+{
+    return (struct numbers){.path = "samples",
+                            .array = {.n = n, .width = width, .type = type, .at = at},
+                            .n = n,
+                            .width = width};
+}
+
+static shoal_status take_arrays(shoal_samples *s, const float *x, const uint32_t *label,
+                                const float *y, size_t targets)
+{
+    struct numbers rows = numbers_of(x, ARRAY_F32, s->n, s->inputs);
+    struct numbers classes = numbers_of(label, ARRAY_U32, s->n, 1);
+    struct numbers numbers = numbers_of(y, ARRAY_F32, s->n, targets);
+    shoal_status st = take_inputs(s, &rows, s->inputs, 0);
+
+    if (st == SHOAL_OK && label)
+        st = take_labels(s, &classes, 0);
+    return st == SHOAL_OK && y ? take_targets(s, &numbers, 0, targets) : st;
+}
+
+shoal_status shoal_samples_new(shoal_samples **out, const float *x, size_t n, size_t inputs,
+                               const uint32_t *label, const float *y, size_t targets)
+{
+    shoal_samples *s;
+    shoal_status st;
+
+    *out = NULL;
+    if (n == 0 || n > UINT32_MAX - 1 || inputs == 0 || inputs > SAMPLES_MAX_INPUTS)
+        return shoal_fail(SHOAL_EINVAL, "samples: %zu of %zu numbers, want 1 to %u of 1 to %d", n,
+                          inputs, UINT32_MAX - 1, SAMPLES_MAX_INPUTS);
+    if ((label && y) || (y && (targets == 0 || targets > SAMPLES_MAX_INPUTS)))
+        return shoal_fail(SHOAL_EINVAL, "samples: classes %s and %zu targets, want one of both",
+                          label ? "given" : "none", targets);
+    s = mem_array(1, sizeof *s);
+    if (!s)
+        return SHOAL_ENOMEM;
+    s->n = n;
+    s->inputs = inputs;
+    st = take_arrays(s, x, label, y, targets);
+    if (st == SHOAL_OK)
+        *out = s;
+    else
+        shoal_samples_close(s);
+    return st;
 }
 
 void shoal_samples_close(shoal_samples *s)
@@ -272,33 +347,47 @@ size_t shoal_samples_targets(const shoal_samples *s)
 
 /* ---- what stands for them ---- */
 
-uint64_t samples_hash(uint64_t seed, const void *data, size_t len)
-{
-    const char *at = data;
-    uint64_t h = seed + len;
-
-    for (; len >= 8; at += 8, len -= 8) {
-        uint64_t x;
-
-        memcpy(&x, at, 8);
-        h = (h ^ (h >> 29) ^ x) * 0xd1342543de82ef95u + RNG_STEP;
-    }
-    for (; len > 0; at++, len--)
-        h = (h ^ (h >> 29) ^ (unsigned char)*at) * 0xd1342543de82ef95u + RNG_STEP;
-    return rng_mix(h);
-}
-
 uint64_t samples_fingerprint(const shoal_samples *s)
 {
     size_t cells = s->n * s->inputs;
-    uint64_t h = samples_hash(s->n, &s->inputs, sizeof s->inputs);
+    uint64_t h = hash_bytes(s->n, &s->inputs, sizeof s->inputs);
 
-    h = s->x ? samples_hash(h, s->x, cells * sizeof *s->x) : samples_hash(h, s->bytes, cells);
+    h = s->x ? hash_bytes(h, s->x, cells * sizeof *s->x) : hash_bytes(h, s->bytes, cells);
     if (s->label)
-        h = samples_hash(h, s->label, s->n * sizeof *s->label);
+        h = hash_bytes(h, s->label, s->n * sizeof *s->label);
     if (s->y)
-        h = samples_hash(h, s->y, s->n * s->targets * sizeof *s->y);
+        h = hash_bytes(h, s->y, s->n * s->targets * sizeof *s->y);
     return h;
+}
+
+/* ---- held out ---- */
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+shoal_status samples_split(uint32_t **ids, size_t n, size_t held, uint64_t seed, uint64_t stream)
+{
+    struct rng rng = {.seed = seed, .stream = stream};
+    uint32_t *at = *ids = mem_array(n, sizeof *at);
+
+    if (!at)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        at[i] = (uint32_t)i;
+    for (size_t i = n; held > 0 && i > 1; i--) {
+        size_t j = (size_t)rng_below(&rng, i);
+        uint32_t swap = at[i - 1];
+
+        at[i - 1] = at[j];
+        at[j] = swap;
+    }
+    qsort(at, n - held, sizeof *at, by_number);
+    qsort(at + (n - held), held, sizeof *at, by_number);
+    return SHOAL_OK;
 }
 
 /* ---- scaling ---- */

@@ -22,8 +22,10 @@ enum { SAMPLES_MAX_CLASSES = 1 << 20, SAMPLES_MAX_INPUTS = 1 << 24 };
 
 /* A number that stands for what they hold. */
 uint64_t samples_fingerprint(const shoal_samples *s);
-/* Of several kinds of samples together, or of any bytes: keyed by `seed`. */
-uint64_t samples_hash(uint64_t seed, const void *data, size_t len);
+
+/* The numbers below n, of which the last `held` are to be held out: drawn by (seed,
+ * stream), both parts in order. free(*ids). */
+shoal_status samples_split(uint32_t **ids, size_t n, size_t held, uint64_t seed, uint64_t stream);
 
 /* What numbers are before a net sees them: (x - mean) inverse, for each column. */
 struct scaling {
@@ -45,14 +47,22 @@ void samples_row(const shoal_samples *s, uint32_t id, const struct scaling *scal
 /* x [n] in place. */
 void scaling_apply(const struct scaling *s, float *x);
 
-/* ---- samples_read.c, samples_csv.c, samples_arrays.c ---------------------------------- */
+/* ---- samples.c, samples_csv.c, samples_arrays.c ---------------------------------- */
 
 /* An array as it lies in a file: n rows of `width` numbers of one type. */
 struct array {
     const char *path;
     size_t n, width;
     size_t sides[3]; /* behind the first dimension; 0 when there are none */
-    enum array_type { ARRAY_U8, ARRAY_I8, ARRAY_I32, ARRAY_I64, ARRAY_F32, ARRAY_F64 } type;
+    enum array_type {
+        ARRAY_U8,
+        ARRAY_I8,
+        ARRAY_I32,
+        ARRAY_U32,
+        ARRAY_I64,
+        ARRAY_F32,
+        ARRAY_F64
+    } type;
     bool big;        /* endian */
     const char *at;
 };

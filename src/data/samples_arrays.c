@@ -8,8 +8,8 @@
 enum { MAX_DIMS = 4 };
 
 static const size_t type_size[] = {
-    [ARRAY_U8] = 1, [ARRAY_I8] = 1, [ARRAY_I32] = 4, [ARRAY_I64] = 8, [ARRAY_F32] = 4,
-    [ARRAY_F64] = 8,
+    [ARRAY_U8] = 1,  [ARRAY_I8] = 1,  [ARRAY_I32] = 4, [ARRAY_U32] = 4,
+    [ARRAY_I64] = 8, [ARRAY_F32] = 4, [ARRAY_F64] = 8,
 };
 
 /* ---- what both have ---- */
@@ -57,6 +57,7 @@ double array_number(const struct array *a, size_t row, size_t i)
 
     switch (a->type) {
     case ARRAY_U8:
+    case ARRAY_U32:
         return (double)bits;
     case ARRAY_I8:
         return (int8_t)bits;

@@ -15,16 +15,14 @@ struct bad {
 
 struct text {
     pthread_mutex_t lock;
-    const struct inputs *inputs;
+    struct input_reader in;
     enum shoal_tokens tokens;
     enum shoal_bad_bytes bad_bytes;
     struct shoal_watch watch;
 
     struct cut from, to; /* what is to be read */
     uint64_t left;         /* of the input being read, before its cut */
-    size_t input;          /* the one being read */
-    struct stream *stream; /* NULL between inputs, and while reading the spool */
-    bool reading;          /* an input is open */
+    bool reading;          /* an input is open, or its copy in the spool */
     uint64_t offset;       /* in the input, of the first byte of carry */
     struct bytes carry;    /* read, but behind the last cut */
     bool inside;           /* the last cut was within a line */
@@ -36,9 +34,8 @@ struct text {
     uint64_t spool_at;     /* where it is read */
     uint64_t spool_left;   /* of the input being replayed */
 
-    uint64_t seq, consumed, first_bytes;
+    uint64_t seq, first_bytes;
     struct shoal_text_stats stats;
-    struct pulse pulse;
     struct bad bad;
     bool stop; /* after any failure: hand out no more */
 };
@@ -46,22 +43,20 @@ struct text {
 /* Bytes on disk to be read; 0 when unknown. */
 static uint64_t total_size(const struct text *t)
 {
-    const struct inputs *in = t->inputs;
-    uint64_t total = t->to.offset - t->from.offset;
+    bool once;
+    uint64_t whole = inputs_bytes(t->in.inputs, t->from.input, t->to.input, &once);
 
-    for (size_t i = t->from.input; i < t->to.input; i++) {
-        if (!in->at[i].regular)
-            return 0;
-        total += in->at[i].size;
-    }
-    return total;
+    return once ? 0 : whole + t->to.offset - t->from.offset;
+}
+
+static const struct input *current(const struct text *t)
+{
+    return &t->in.inputs->at[t->in.at];
 }
 
 const char *text_input(const struct text *t, size_t i)
 {
-    const char *path = t->inputs->at[i].path;
-
-    return strcmp(path, "-") == 0 ? "standard input" : path;
+    return input_name(&t->in.inputs->at[i]);
 }
 
 shoal_status text_open(struct text **out, const struct inputs *inputs,
@@ -69,20 +64,19 @@ shoal_status text_open(struct text **out, const struct inputs *inputs,
 {
     struct text *t = mem_array(1, sizeof *t);
     shoal_status st = SHOAL_OK;
-    bool once = false;
+    bool once;
 
     *out = NULL;
     if (!t)
         return SHOAL_ENOMEM;
     pthread_mutex_init(&t->lock, NULL);
-    t->inputs = inputs;
+    t->in.inputs = inputs;
     t->tokens = opts->tokens;
     t->bad_bytes = opts->bad_bytes;
     t->watch = opts->watch;
     t->spool = SPOOL_NONE;
     t->to.input = inputs->len;
-    for (size_t i = 0; i < inputs->len; i++)
-        once |= !inputs->at[i].regular;
+    inputs_bytes(inputs, 0, inputs->len, &once);
     if (again && once) {
         t->spool_size = mem_array(inputs->len, sizeof *t->spool_size);
         st = t->spool_size ? spool_open(&t->spool, opts->tmp_dir) : SHOAL_ENOMEM;
@@ -91,7 +85,7 @@ shoal_status text_open(struct text **out, const struct inputs *inputs,
         text_close(t);
         return st;
     }
-    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(t));
+    input_reader_begin(&t->in, &t->watch, phase, total_size(t));
     *out = t;
     return SHOAL_OK;
 }
@@ -100,15 +94,15 @@ void text_between(struct text *t, const struct cut *from, const struct cut *to)
 {
     t->from = *from;
     t->to = *to;
-    t->input = from->input;
-    t->pulse.total = total_size(t);
+    t->in.at = from->input;
+    t->in.pulse.total = total_size(t);
 }
 
 void text_close(struct text *t)
 {
     if (!t)
         return;
-    stream_close(t->stream);
+    stream_close(t->in.stream);
     spool_close(&t->spool);
     bytes_fini(&t->carry);
     free(t->spool_size);
@@ -126,23 +120,20 @@ void text_range(const struct text *t, struct cut *from, struct cut *to, size_t *
 {
     *from = t->from;
     *to = t->to;
-    *inputs = t->inputs->len;
+    *inputs = t->in.inputs->len;
 }
 
 shoal_status text_rewind(struct text *t, const char *phase)
 {
-    stream_close(t->stream);
-    t->stream = NULL;
     t->reading = t->inside = t->skipping = t->stop = false;
-    t->input = 0;
     t->from = (struct cut){0};
-    t->to = (struct cut){.input = t->inputs->len};
+    t->to = (struct cut){.input = t->in.inputs->len};
     t->carry.len = 0;
     t->replay = t->spool.fd >= 0;
-    t->spool_at = t->seq = t->consumed = 0;
+    t->spool_at = t->seq = 0;
     t->first_bytes = t->stats.bytes;
     t->stats = (struct shoal_text_stats){0};
-    pulse_begin(&t->pulse, &t->watch, phase, "bytes", total_size(t));
+    input_reader_begin(&t->in, &t->watch, phase, total_size(t));
     return SHOAL_OK;
 }
 
@@ -155,23 +146,23 @@ void text_expect(struct text *t, uint64_t bytes)
 
 static bool from_spool(const struct text *t)
 {
-    return t->replay && !t->inputs->at[t->input].regular;
+    return t->replay && !current(t)->regular;
 }
 
 /* The first input may begin, and the last one end, within. */
 static struct cut begin_of(const struct text *t)
 {
-    return t->input == t->from.input ? t->from : (struct cut){.input = t->input};
+    return t->in.at == t->from.input ? t->from : (struct cut){.input = t->in.at};
 }
 
 static bool is_cut(const struct text *t)
 {
-    return t->input == t->to.input;
+    return t->in.at == t->to.input;
 }
 
 static bool any_left(const struct text *t)
 {
-    return t->input < t->to.input || (is_cut(t) && begin_of(t).offset < t->to.offset);
+    return t->in.at < t->to.input || (is_cut(t) && begin_of(t).offset < t->to.offset);
 }
 
 static shoal_status open_input(struct text *t)
@@ -180,11 +171,11 @@ static shoal_status open_input(struct text *t)
     shoal_status st = SHOAL_OK;
 
     if (from_spool(t))
-        t->spool_left = t->spool_size[t->input];
+        t->spool_left = t->spool_size[t->in.at];
     else
-        st = stream_open(&t->stream, t->inputs->at[t->input].path);
+        st = input_reader_open(&t->in);
     if (st == SHOAL_OK && begin.offset > 0)
-        st = stream_seek(t->stream, begin.offset);
+        st = stream_seek(t->in.stream, begin.offset);
     t->reading = st == SHOAL_OK;
     t->offset = begin.offset;
     t->left = is_cut(t) ? t->to.offset - begin.offset : UINT64_MAX;
@@ -196,20 +187,16 @@ static shoal_status open_input(struct text *t)
 
 static void close_input(struct text *t)
 {
-    if (t->stream)
-        t->consumed += stream_consumed(t->stream);
-    stream_close(t->stream);
-    t->stream = NULL;
     t->reading = false;
     t->stats.files += !is_cut(t);
-    t->input++;
+    input_reader_next(&t->in);
 }
 
 /* What can be read only once, for the second reading. */
 static shoal_status keep(struct text *t, const char *at, size_t len)
 {
-    t->spool_size[t->input] += len;
-    return spool_add(&t->spool, at, len, text_input(t, t->input));
+    t->spool_size[t->in.at] += len;
+    return spool_add(&t->spool, at, len, input_name(current(t)));
 }
 
 static shoal_status read_kept(struct text *t, char *at, size_t cap, size_t *got)
@@ -219,7 +206,7 @@ static shoal_status read_kept(struct text *t, char *at, size_t cap, size_t *got)
     *got = t->spool_left < cap ? (size_t)t->spool_left : cap;
     t->spool_at += *got;
     t->spool_left -= *got;
-    return spool_read(&t->spool, from, at, *got, text_input(t, t->input));
+    return spool_read(&t->spool, from, at, *got, input_name(current(t)));
 }
 
 /* Appends up to a block of new bytes to raw; *end when the input is through. */
@@ -231,8 +218,8 @@ static shoal_status read_more(struct text *t, struct bytes *raw, bool *end)
     if (st != SHOAL_OK)
         return st;
     st = from_spool(t) ? read_kept(t, raw->at + raw->len, cap, &got)
-                       : stream_read(t->stream, raw->at + raw->len, cap, &got);
-    if (st == SHOAL_OK && t->spool.fd >= 0 && !t->replay && !t->inputs->at[t->input].regular)
+                       : stream_read(t->in.stream, raw->at + raw->len, cap, &got);
+    if (st == SHOAL_OK && t->spool.fd >= 0 && !t->replay && !current(t)->regular)
         st = keep(t, raw->at + raw->len, got);
     if (st != SHOAL_OK)
         return st;
@@ -241,16 +228,6 @@ static shoal_status read_more(struct text *t, struct bytes *raw, bool *end)
     t->stats.bytes += got;
     raw->len += got;
     return SHOAL_OK;
-}
-
-/* A byte-order mark is no text. */
-static void drop_mark(struct text *t, struct bytes *raw)
-{
-    if (t->offset == 0 && raw->len >= 3 && memcmp(raw->at, "\xef\xbb\xbf", 3) == 0) {
-        memmove(raw->at, raw->at + 3, raw->len - 3);
-        raw->len -= 3;
-        t->offset = 3;
-    }
 }
 
 static void note_bad(struct text *t, const struct bad *bad)
@@ -312,7 +289,7 @@ static size_t whole_chars(const char *at, size_t len)
  * here; bad bytes that became spaces may offer a place to cut after all. */
 static shoal_status pass_long_word(struct text *t, struct bytes *raw, bool last)
 {
-    struct bad where = {.seq = t->seq, .offset = t->offset, .input = t->input};
+    struct bad where = {.seq = t->seq, .offset = t->offset, .input = t->in.at};
     size_t len = last ? raw->len : whole_chars(raw->at, raw->len), end;
     shoal_status st = clean_block(t, raw->at, len, &where, &t->stats.bad_bytes);
 
@@ -345,7 +322,8 @@ static shoal_status fill_block(struct text *t, struct block *b, bool *end)
         st = read_more(t, raw, end);
         if (st != SHOAL_OK)
             return st;
-        drop_mark(t, raw);
+        if (t->offset == 0)
+            t->offset = input_drop_mark(raw);
         cut = *end ? raw->len : find_cut(t, raw);
         if (t->skipping || (cut == 0 && raw->len > SHOAL_WORD_MAX)) {
             st = pass_long_word(t, raw, *end);
@@ -417,7 +395,7 @@ static shoal_status take_block(struct text *t, struct block *b, struct bad *wher
         st = fill_block(t, b, &end);
     if (st != SHOAL_OK)
         return st;
-    *where = (struct bad){.seq = t->seq, .offset = t->offset, .input = t->input};
+    *where = (struct bad){.seq = t->seq, .offset = t->offset, .input = t->in.at};
     t->offset += b->raw.len;
     b->seq = t->seq++;
     b->inside = t->inside;
@@ -427,7 +405,7 @@ static shoal_status take_block(struct text *t, struct block *b, struct bad *wher
         return st;
     if (end)
         close_input(t);
-    return pulse_at(&t->pulse, t->consumed + (t->stream ? stream_consumed(t->stream) : 0));
+    return input_reader_pulse(&t->in);
 }
 
 shoal_status text_next(struct text *t, struct block *b, bool *more)
@@ -472,7 +450,7 @@ shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *
         st = shoal_fail(SHOAL_EIO, "input: %llu bytes when first read, %llu now: it changed",
                         (unsigned long long)t->first_bytes, (unsigned long long)t->stats.bytes);
     if (st == SHOAL_OK)
-        st = pulse_end(&t->pulse, t->consumed);
+        st = pulse_end(&t->in.pulse, t->in.consumed);
     if (stats)
         *stats = t->stats;
     return st;

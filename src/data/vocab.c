@@ -365,9 +365,8 @@ shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoa
     return st;
 }
 
-shoal_status shoal_vocab_build(shoal_vocab **out, const char *const *paths, size_t npaths,
-                               const struct shoal_vocab_opts *opts,
-                               struct shoal_vocab_stats *stats)
+static shoal_status build(shoal_vocab **out, const struct sources *from,
+                          const struct shoal_vocab_opts *opts, struct shoal_vocab_stats *stats)
 {
     struct shoal_vocab_stats own = {0};
     struct inputs inputs = {0};
@@ -376,7 +375,7 @@ shoal_status shoal_vocab_build(shoal_vocab **out, const char *const *paths, size
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = inputs_expand(&inputs, paths, npaths);
+        st = inputs_open(&inputs, from);
     if (st == SHOAL_OK)
         st = text_open(&text, &inputs, opts, false, "count");
     if (st == SHOAL_OK)
@@ -386,6 +385,19 @@ shoal_status shoal_vocab_build(shoal_vocab **out, const char *const *paths, size
     text_close(text);
     inputs_fini(&inputs);
     return st;
+}
+
+shoal_status shoal_vocab_build(shoal_vocab **out, const char *const *paths, size_t npaths,
+                               const struct shoal_vocab_opts *opts, struct shoal_vocab_stats *stats)
+{
+    return build(out, &(struct sources){.paths = paths, .n = npaths}, opts, stats);
+}
+
+shoal_status shoal_vocab_build_memory(shoal_vocab **out, const struct shoal_memory *blocks,
+                                      size_t n, const struct shoal_vocab_opts *opts,
+                                      struct shoal_vocab_stats *stats)
+{
+    return build(out, &(struct sources){.blocks = blocks, .n = n}, opts, stats);
 }
 
 /* ---- `word count` lines ---- */
@@ -482,8 +494,10 @@ static shoal_status read_entries(struct tallies *t, struct line_reader *r, uint6
     return st;
 }
 
-shoal_status vocab_parse(shoal_vocab **out, const char *path, const char *at, size_t len)
+shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memory *lines)
 {
+    const char *path = lines->name, *at = lines->data;
+    size_t len = lines->size;
     struct line_reader r = {path, at, at + len, 1};
     struct tallies t = {0};
     uint64_t sentences = 0;
@@ -518,7 +532,7 @@ shoal_status shoal_vocab_read(shoal_vocab **out, const char *path)
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = vocab_parse(out, path, data, len);
+        st = shoal_vocab_read_memory(out, &(struct shoal_memory){path, data, len});
     free(data);
     return st;
 }

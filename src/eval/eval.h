@@ -40,9 +40,6 @@ struct near_ask {
 shoal_status nearest_many(const shoal_vectors *v, struct near_ask *asks, size_t n,
                           unsigned threads);
 
-/* Reads a suite that is in memory already; `path` is for sentences. */
-shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len);
-
 /* ---- classify.c, classify_auc.c: two classes ------------------------------------- */
 
 /* Examples added up to a shoal_binary_score. For an exact AUC each is kept, 16

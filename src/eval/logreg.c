@@ -294,7 +294,8 @@ static shoal_status predict_text(const shoal_logreg *m, const char *const *input
     struct shoal_clicks_opts way = reading(m, opts);
     struct click_stream *s = NULL;
     struct click_rows block = {0};
-    shoal_status st = click_stream_open(&s, inputs, ninputs, &way, true);
+    shoal_status st =
+        click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &way, true);
 
     while (st == SHOAL_OK) {
         st = click_stream_next(s, &block);
@@ -361,7 +362,8 @@ static shoal_status score_text(const shoal_logreg *m, const char *const *inputs,
     struct shoal_clicks_opts way = reading(m, opts);
     struct click_stream *s = NULL;
     struct click_rows block = {0};
-    shoal_status st = click_stream_open(&s, inputs, ninputs, &way, false);
+    shoal_status st =
+        click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &way, false);
 
     while (st == SHOAL_OK) {
         st = click_stream_next(s, &block);

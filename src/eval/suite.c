@@ -32,7 +32,7 @@ static void name_of(char name[64], const char *path)
     snprintf(name, 64, "%.*s", (int)(len < 63 ? len : 63), base);
 }
 
-shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len)
+shoal_status shoal_eval_open_memory(shoal_eval **out, const struct shoal_memory *file)
 {
     shoal_eval *e = mem_array(1, sizeof *e);
     shoal_status st;
@@ -40,8 +40,8 @@ shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at
     *out = NULL;
     if (!e)
         return SHOAL_ENOMEM;
-    name_of(e->name, path);
-    st = questions_read(e, path, at, len);
+    name_of(e->name, file->name);
+    st = questions_read(e, file->name, file->data, file->size);
     if (st != SHOAL_OK) {
         shoal_eval_close(e);
         return st;
@@ -58,7 +58,7 @@ shoal_status shoal_eval_open(shoal_eval **out, const char *path)
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = eval_open_memory(out, path, data, len);
+        st = shoal_eval_open_memory(out, &(struct shoal_memory){path, data, len});
     free(data);
     return st;
 }

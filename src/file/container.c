@@ -582,6 +582,24 @@ shoal_status container_open_memory(struct container **out, const char *path, con
     return container_settle(out, c, container_parse(c, &from));
 }
 
+shoal_status container_open_copy(struct container **out, const struct shoal_memory *file)
+{
+    void *copy = mem_map(file->size);
+    shoal_status st;
+
+    *out = NULL;
+    if (!copy)
+        return SHOAL_ENOMEM;
+    if (file->size > 0)
+        memcpy(copy, file->data, file->size);
+    st = container_open_memory(out, file->name, copy, file->size);
+    if (st == SHOAL_OK)
+        (*out)->ours = copy;
+    else
+        mem_unmap(copy, file->size);
+    return st;
+}
+
 void container_close(struct container *c)
 {
     if (!c)
@@ -732,6 +750,11 @@ bool container_has(const struct container *c, const char *name)
     return section_lookup(c, name, &ignored);
 }
 
+uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
+{
+    return XXH3_64bits_withSeed(data, len, seed);
+}
+
 uint64_t container_fingerprint(const struct container *c)
 {
     uint64_t sum = 0;
@@ -794,6 +817,16 @@ static bool parse_u64(const char *text, uint64_t *value)
             __builtin_add_overflow(*value, (unsigned)(*text - '0'), value))
             return false;
     return true;
+}
+
+shoal_status container_check_kind(const struct container *c, const char *kind, const char *want)
+{
+    char found[32];
+    shoal_status st = container_meta(c, "kind", found, sizeof found);
+
+    if (st == SHOAL_OK && strcmp(found, kind) != 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want %s", c->path, found, want);
+    return st;
 }
 
 shoal_status container_meta_u64(const struct container *c, const char *key, uint64_t *value)

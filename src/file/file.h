@@ -10,7 +10,7 @@
 #ifndef SHOAL_FILE_H
 #define SHOAL_FILE_H
 
-#include <shoal.h>
+#include "base/base.h"
 
 /* ---- inputs.c: what to read --------------------------------------------------- */
 
@@ -31,9 +31,21 @@ struct inputs {
  * order. What exists is never a glob. A path that is not there, or a folder or
  * glob without a file, is an error, and then *out is empty. */
 shoal_status inputs_expand(struct inputs *out, const char *const *paths, size_t n);
-/* One input, of bytes in memory. */
-shoal_status inputs_memory(struct inputs *out, const char *name, const void *data, size_t len);
+
+/* What a caller asks for: paths, or blocks of memory. */
+struct sources {
+    const char *const *paths;          /* [n], to be expanded; or NULL */
+    const struct shoal_memory *blocks; /* [n], borrowed as long as the inputs are */
+    size_t n;
+};
+
+shoal_status inputs_open(struct inputs *out, const struct sources *from);
 void inputs_fini(struct inputs *in);
+/* How a failure names an input: its path, or "standard input". */
+const char *input_name(const struct input *in);
+/* Bytes, on disk and in memory, of the inputs from `first` to before `last`; *once: some
+ * of them can be read only once, and their size is not known. */
+uint64_t inputs_bytes(const struct inputs *in, size_t first, size_t last, bool *once);
 
 /* ---- stream.c: reading, decompressed by content --------------------------------- */
 
@@ -42,10 +54,8 @@ struct stream;
 /* gzip and zstd are recognised by their first bytes, joined members and frames
  * are read as one; "-" is standard input. A zstd window may be 128 MiB. */
 shoal_status stream_open(struct stream **out, const char *path);
-/* Bytes in memory, borrowed until stream_close, as they are: never decompressed. */
-shoal_status stream_open_memory(struct stream **out, const char *name, const void *data,
-                                size_t len);
-/* Whichever of the two the input is. */
+/* A path so, or bytes in memory, borrowed until stream_close, as they are: never
+ * decompressed. */
 shoal_status stream_open_input(struct stream **out, const struct input *in);
 /* Fills up to cap bytes; *got < cap only at the end. Truncated or corrupt
  * compressed data fails. */
@@ -55,7 +65,7 @@ shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got);
 shoal_status stream_some(struct stream *s, void *buf, size_t cap, size_t *got);
 /* Whether the bytes are read as they lie in the file. */
 bool stream_plain(const struct stream *s);
-/* Goes on from a byte of a plain file; pipes decline. */
+/* Goes on from a byte of a plain file, or of memory; pipes decline. */
 shoal_status stream_seek(struct stream *s, uint64_t offset);
 /* Bytes taken from the file so far, or since stream_seek, before decompression:
  * for progress. */
@@ -63,6 +73,27 @@ uint64_t stream_consumed(const struct stream *s);
 /* The most that stream_read can still give, where that is known; else SIZE_MAX. */
 size_t stream_left(const struct stream *s);
 void stream_close(struct stream *s);
+
+/* What readers of text share: inputs one after the other, and how far they are. */
+struct input_reader {
+    const struct inputs *inputs; /* borrowed */
+    size_t at;                   /* the input being read, or the next */
+    struct stream *stream;       /* of it; NULL between inputs */
+    uint64_t consumed;           /* of those before, as stream_consumed has it */
+    struct pulse pulse;
+};
+
+/* From the first input on; so many bytes are said to the watch, 0: unknown. */
+void input_reader_begin(struct input_reader *r, const struct shoal_watch *watch, const char *phase,
+                        uint64_t bytes);
+shoal_status input_reader_open(struct input_reader *r);
+/* Ends the input and goes on to the next. */
+void input_reader_next(struct input_reader *r);
+/* SHOAL_ESTOP when the watcher said to stop. */
+shoal_status input_reader_pulse(struct input_reader *r);
+/* Takes a byte-order mark, which is no text, from the beginning of an input; gives its
+ * bytes, 0 when there is none. */
+size_t input_drop_mark(struct bytes *head);
 
 /* Reads a whole file of at most max bytes, NUL-terminated; free(*out). What it is
  * when it was compressed must fit into memory, and 1,000 times its size and 64 MiB. */
@@ -95,6 +126,11 @@ uint64_t output_size(const struct output *o);
 shoal_status output_commit(struct output *o);
 /* Ends o and leaves nothing behind. */
 void output_abandon(struct output *o);
+
+/* The folder that a file goes to, for free(); NULL after shoal_fail. */
+char *path_folder(const char *path);
+uint64_t folder_free(const char *folder); /* bytes of disk; UINT64_MAX: unknown */
+uint64_t path_size(const char *path);     /* 0 when it is not there */
 
 /* ---- spool.c: put aside on disk ------------------------------------------------------ */
 
@@ -174,6 +210,10 @@ shoal_status container_peek(struct container **out, const char *path);
  * sentences. Sections are aligned as far as data is. */
 shoal_status container_open_memory(struct container **out, const char *path, const void *data,
                                    size_t size);
+/* The same of a copy, which is the container's. */
+shoal_status container_open_copy(struct container **out, const struct shoal_memory *file);
+/* Fails unless its meta says that it is of that kind; `want` is for the sentence. */
+shoal_status container_check_kind(const struct container *c, const char *kind, const char *want);
 /* Checks every byte: sections against their checksums, gaps for zeros. Open
  * and verify together leave no byte of the file unchecked. threads 0: one for
  * each core. */
@@ -194,6 +234,8 @@ struct section container_at(const struct container *c, size_t i);
 shoal_status container_find(const struct container *c, const char *name, size_t unit,
                             struct section *out);
 bool container_has(const struct container *c, const char *name);
+/* A number that stands for bytes, keyed by `seed`, for which another's may do: XXH3. */
+uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
 /* A number that stands for the contents of all sections, as the table says. */
 uint64_t container_fingerprint(const struct container *c);
 

@@ -200,20 +200,40 @@ shoal_status inputs_expand(struct inputs *out, const char *const *paths, size_t 
     return st;
 }
 
-shoal_status inputs_memory(struct inputs *out, const char *name, const void *data, size_t len)
+shoal_status inputs_open(struct inputs *out, const struct sources *from)
 {
-    shoal_status st;
+    shoal_status st = SHOAL_OK;
 
+    if (!from->blocks)
+        return inputs_expand(out, from->paths, from->n);
     *out = (struct inputs){0};
-    st = input_add(out, name, NULL);
-    if (st == SHOAL_OK) {
-        out->at[0].size = len;
-        out->at[0].regular = true;
-        out->at[0].data = data ? data : "";
-    } else {
-        inputs_fini(out);
+    for (size_t i = 0; i < from->n && st == SHOAL_OK; i++) {
+        const struct shoal_memory *m = &from->blocks[i];
+
+        st = input_add(out, m->name, NULL);
+        if (st == SHOAL_OK)
+            out->at[i] = (struct input){out->at[i].path, m->size, true, m->data ? m->data : ""};
     }
+    if (st != SHOAL_OK)
+        inputs_fini(out);
     return st;
+}
+
+const char *input_name(const struct input *in)
+{
+    return !in->data && strcmp(in->path, "-") == 0 ? "standard input" : in->path;
+}
+
+uint64_t inputs_bytes(const struct inputs *in, size_t first, size_t last, bool *once)
+{
+    uint64_t bytes = 0;
+
+    *once = false;
+    for (size_t i = first; i < last; i++) {
+        bytes += in->at[i].size;
+        *once |= !in->at[i].regular;
+    }
+    return bytes;
 }
 
 void inputs_fini(struct inputs *in)

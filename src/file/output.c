@@ -5,11 +5,13 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define BUFFER_CAP ((size_t)256 << 10)
@@ -335,4 +337,30 @@ void output_abandon(struct output *o)
     free(o->name);
     free(o->buf);
     free(o);
+}
+
+/* ---- Where it goes ------------------------------------------------------------------ */
+
+char *path_folder(const char *path)
+{
+    char *copy = strdup(path), *folder = copy ? strdup(dirname(copy)) : NULL;
+
+    free(copy);
+    if (!folder)
+        shoal_fail(SHOAL_ENOMEM, "memory: no room for a path");
+    return folder;
+}
+
+uint64_t folder_free(const char *folder)
+{
+    struct statvfs fs;
+
+    return statvfs(folder, &fs) == 0 ? (uint64_t)fs.f_bavail * fs.f_frsize : UINT64_MAX;
+}
+
+uint64_t path_size(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
 }

@@ -340,18 +340,21 @@ shoal_status stream_open(struct stream **out, const char *path)
     return st;
 }
 
-shoal_status stream_open_memory(struct stream **out, const char *name, const void *data, size_t len)
+static shoal_status open_memory(struct stream **out, const struct input *in)
 {
     struct stream *s = mem_array(1, sizeof *s);
 
     *out = NULL;
     if (!s)
         return SHOAL_ENOMEM;
-    *s = (struct stream){
-        .name = strdup(name), .fd = -1, .fill = memory_fill, .in = data, .len = len};
+    *s = (struct stream){.name = strdup(in->path),
+                         .fd = -1,
+                         .fill = memory_fill,
+                         .in = in->data,
+                         .len = (size_t)in->size};
     if (!s->name) {
         stream_close(s);
-        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to read it", name);
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to read it", in->path);
     }
     *out = s;
     return SHOAL_OK;
@@ -359,9 +362,7 @@ shoal_status stream_open_memory(struct stream **out, const char *name, const voi
 
 shoal_status stream_open_input(struct stream **out, const struct input *in)
 {
-    if (in->data)
-        return stream_open_memory(out, in->path, in->data, (size_t)in->size);
-    return stream_open(out, in->path);
+    return in->data ? open_memory(out, in) : stream_open(out, in->path);
 }
 
 shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got)
@@ -385,11 +386,16 @@ shoal_status stream_some(struct stream *s, void *buf, size_t cap, size_t *got)
 
 bool stream_plain(const struct stream *s)
 {
-    return s->fill == plain_fill;
+    return s->fill == plain_fill || s->fill == memory_fill;
 }
 
 shoal_status stream_seek(struct stream *s, uint64_t offset)
 {
+    if (s->fill == memory_fill && offset <= s->len) {
+        s->at = (size_t)offset;
+        s->taken = 0;
+        return SHOAL_OK;
+    }
     if (!stream_plain(s) || lseek(s->fd, (off_t)offset, SEEK_SET) < 0)
         return shoal_fail(SHOAL_EIO, "%s: cannot be read from byte %llu on, want a plain file",
                           s->name, (unsigned long long)offset);
@@ -420,6 +426,44 @@ void stream_close(struct stream *s)
     free(s->room);
     free(s->name);
     free(s);
+}
+
+/* ---- Inputs one after the other ------------------------------------------------------ */
+
+void input_reader_begin(struct input_reader *r, const struct shoal_watch *watch, const char *phase,
+                        uint64_t bytes)
+{
+    stream_close(r->stream);
+    *r = (struct input_reader){.inputs = r->inputs};
+    pulse_begin(&r->pulse, watch, phase, "bytes", bytes);
+}
+
+shoal_status input_reader_open(struct input_reader *r)
+{
+    return stream_open_input(&r->stream, &r->inputs->at[r->at]);
+}
+
+void input_reader_next(struct input_reader *r)
+{
+    if (r->stream)
+        r->consumed += stream_consumed(r->stream);
+    stream_close(r->stream);
+    r->stream = NULL;
+    r->at++;
+}
+
+shoal_status input_reader_pulse(struct input_reader *r)
+{
+    return pulse_at(&r->pulse, r->consumed + (r->stream ? stream_consumed(r->stream) : 0));
+}
+
+size_t input_drop_mark(struct bytes *head)
+{
+    if (head->len < 3 || memcmp(head->at, "\xef\xbb\xbf", 3) != 0)
+        return 0;
+    head->len -= 3;
+    memmove(head->at, head->at + 3, head->len);
+    return 3;
 }
 
 /* ---- A whole file at once ------------------------------------------------------------ */

@@ -104,9 +104,11 @@ static shoal_status keep_row(struct click_sample *s, struct request *q, const st
 static shoal_status keep_rows(struct click_sample *s, struct request *q, const char *at, size_t len,
                               const struct shoal_clicks_opts *way)
 {
+    struct shoal_memory body = {"body", at, len};
     struct click_stream *stream = NULL;
     struct click_rows block = {0};
-    shoal_status st = click_stream_open_memory(&stream, "body", at, len, way, true);
+    shoal_status st =
+        click_stream_open(&stream, &(struct sources){.blocks = &body, .n = 1}, way, true);
 
     while (st == SHOAL_OK) {
         st = click_stream_next(stream, &block);

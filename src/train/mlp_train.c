@@ -54,43 +54,15 @@ static shoal_status fill(void *ctx, const struct net_take *take, float *x, uint3
 
 /* ---- opening ---- */
 
-static void shuffle(uint32_t *ids, size_t n, uint64_t seed)
-{
-    struct rng rng = {.seed = seed, .stream = SPLIT_STREAM};
-
-    for (size_t i = 0; i < n; i++)
-        ids[i] = (uint32_t)i;
-    for (size_t i = n; i > 1; i--) {
-        size_t j = (size_t)rng_below(&rng, i);
-        uint32_t swap = ids[i - 1];
-
-        ids[i - 1] = ids[j];
-        ids[j] = swap;
-    }
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* The held-out ones are drawn, both parts keep the order of the file. */
 static shoal_status split(struct mlp_run *m)
 {
     const struct shoal_net_opts *o = &m->opts->train;
     size_t n = m->data->n, held = m->other ? 0 : (size_t)(o->valid * (double)n);
 
-    m->ids = mem_array(n, sizeof *m->ids);
-    if (!m->ids)
-        return SHOAL_ENOMEM;
-    shuffle(m->ids, n, o->seed);
     m->source.train = n - held;
     m->source.valid = m->other ? m->other->n : held;
-    qsort(m->ids, n - held, sizeof *m->ids, by_number);
-    qsort(m->ids + (n - held), held, sizeof *m->ids, by_number);
-    return SHOAL_OK;
+    return samples_split(&m->ids, n, held, o->seed, SPLIT_STREAM);
 }
 
 static shoal_status scale(struct mlp_run *m)

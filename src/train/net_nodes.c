@@ -136,7 +136,7 @@ shoal_status net_check_same(struct net_run *r)
 
     if (!r->comm)
         return SHOAL_OK;
-    first = mine = samples_hash(1, r->params, r->net->size * sizeof *r->params);
+    first = mine = hash_bytes(1, r->params, r->net->size * sizeof *r->params);
     st = comm_broadcast(r->comm, 0, &first, sizeof first);
     if (st == SHOAL_OK && first != mine)
         st = shoal_fail(SHOAL_EIO,

@@ -79,7 +79,8 @@ static shoal_status match_words(struct nextword *n, const shoal_vocab *vocab,
         st = shoal_fail(SHOAL_EINVAL, "nextword: %zu words of the corpus have a vector, want two "
                         "or more", words);
     if (st == SHOAL_OK)
-        st = vocab_parse(&n->words, "nextword", lines.at, lines.len);
+        st = shoal_vocab_read_memory(&n->words,
+                                     &(struct shoal_memory){"nextword", lines.at, lines.len});
     if (st == SHOAL_OK && shoal_vocab_size(n->words) != words)
         st = shoal_fail(SHOAL_EINVAL, "nextword: found %zu words, want %zu: some hold white space",
                         shoal_vocab_size(n->words), words);
@@ -251,9 +252,9 @@ shoal_status nextword_open(struct nextword *n, const shoal_corpus *corpus,
     n->source = (struct net_source){.fill = fill, .ctx = n};
     n->source.valid = (size_t)(o->train.valid * (double)n->windows);
     n->source.train = n->windows - n->source.valid;
-    n->source.fingerprint = shoal_corpus_fingerprint(corpus) ^
-                            samples_hash(n->length, n->vectors.at,
-                                         table_bytes(n->vectors.rows, n->vectors.width));
+    n->source.fingerprint =
+        shoal_corpus_fingerprint(corpus) ^
+        hash_bytes(n->length, n->vectors.at, table_bytes(n->vectors.rows, n->vectors.width));
     n->prior = words_prior(n->words);
     return n->prior ? SHOAL_OK : SHOAL_ENOMEM;
 }

@@ -135,7 +135,7 @@ static shoal_status job_open(struct job *j, const char *path, const char *const 
     own.vocab.watch = (struct shoal_watch){job_watch, j};
     j->watch = opts->vocab.watch;
     j->given = opts->given;
-    st = encoding_open(&j->encoding, path, inputs, n, &own);
+    st = encoding_open(&j->encoding, path, &(struct sources){.paths = inputs, .n = n}, &own);
     return st == SHOAL_OK && !j->local && !j->given
                ? encoding_part(j->encoding, j->rank, j->size) : st;
 }

@@ -102,37 +102,15 @@ static void ahead(void *ctx, const struct net_take *take)
 
 /* ---- opening ---- */
 
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* Those held out, if there is no set for testing, are drawn by the seed. */
 static shoal_status split(struct vgg_run *v)
 {
     const struct shoal_net_opts *o = &v->opts->train;
     size_t n = v->data->count, held = v->test ? 0 : (size_t)(o->valid * (double)n);
-    struct rng rng = {.seed = o->seed, .stream = SPLIT_STREAM};
 
-    v->ids = mem_array(n, sizeof *v->ids);
-    if (!v->ids)
-        return SHOAL_ENOMEM;
-    for (size_t i = 0; i < n; i++)
-        v->ids[i] = (uint32_t)i;
-    for (size_t i = n; held > 0 && i > 1; i--) {
-        size_t j = (size_t)rng_below(&rng, i);
-        uint32_t swap = v->ids[i - 1];
-
-        v->ids[i - 1] = v->ids[j];
-        v->ids[j] = swap;
-    }
     v->source.train = n - held;
     v->source.valid = v->test ? v->test->count : held;
-    qsort(v->ids, n - held, sizeof *v->ids, by_number);
-    qsort(v->ids + (n - held), held, sizeof *v->ids, by_number);
-    return SHOAL_OK;
+    return samples_split(&v->ids, n, held, o->seed, SPLIT_STREAM);
 }
 
 static shoal_status check_test(const struct vgg_run *v)

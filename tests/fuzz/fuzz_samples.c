@@ -44,6 +44,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     else
         require(s == NULL);
     shoal_samples_close(s);
+    if (shoal_samples_open_memory(&s,
+                                  &(struct shoal_memory){"rows", fuzz_whole(&rows), rows.padded},
+                                  NULL, &opts) == SHOAL_OK)
+        walk(s);
+    shoal_samples_close(s);
     fuzz_end();
     return 0;
 }

@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_begin(size, 4 * MIB, 256);
     copy = fuzz_copy(data, size);
-    if (eval_open_memory(&e, "fuzz", copy, size) == SHOAL_OK) {
+    if (shoal_eval_open_memory(&e, &(struct shoal_memory){"fuzz", copy, size}) == SHOAL_OK) {
         check_suite(e);
         check_run(e, size % 2 == 0);
     } else {

@@ -51,7 +51,8 @@ static void check_reads_back(const shoal_vocab *v)
     struct bytes lines = lines_of(v);
     shoal_vocab *back = NULL;
 
-    require(vocab_parse(&back, "back", lines.at, lines.len) == SHOAL_OK);
+    require(shoal_vocab_read_memory(&back, &(struct shoal_memory){"back", lines.at, lines.len}) ==
+            SHOAL_OK);
     require(shoal_vocab_size(back) == shoal_vocab_size(v));
     require(shoal_vocab_sentences(back) == shoal_vocab_sentences(v));
     for (uint32_t id = 0; id < shoal_vocab_size(v); id++)
@@ -68,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_begin(size, MIB, 256);
     copy = fuzz_copy(data, size);
-    if (vocab_parse(&v, "fuzz", copy, size) == SHOAL_OK) {
+    if (shoal_vocab_read_memory(&v, &(struct shoal_memory){"fuzz", copy, size}) == SHOAL_OK) {
         check_order(v);
         check_reads_back(v);
     } else {

@@ -340,6 +340,43 @@ static void the_failure_of_the_lowest_index_is_forwarded_with_its_sentence(void 
     assert_string_equal(shoal_error(), "worker 0: found 0");
 }
 
+struct in_order {
+    struct ordered ordered;
+    uint64_t done[256], ndone, fails;
+};
+
+static shoal_status note_in_order(void *ctx, unsigned index)
+{
+    struct in_order *o = ctx;
+    uint64_t seq;
+    shoal_status st = SHOAL_OK;
+
+    (void)index;
+    while (st == SHOAL_OK && (seq = ordered_claim(&o->ordered)) < 256) {
+        if (!ordered_begin(&o->ordered, seq))
+            break;
+        o->done[o->ndone++] = seq;
+        st = seq == o->fails ? shoal_fail(SHOAL_EIO, "x") : SHOAL_OK;
+        ordered_end(&o->ordered, st);
+    }
+    return st;
+}
+
+static void what_threads_finish_keeps_its_order_and_ends_at_a_failure(void **state)
+{
+    (void)state;
+    for (uint64_t fails = 100; fails <= 300; fails += 200) {
+        struct in_order o = {.fails = fails};
+
+        ordered_init(&o.ordered);
+        assert_int_equal(pool_run(4, note_in_order, &o), fails < 256 ? SHOAL_EIO : SHOAL_OK);
+        ordered_fini(&o.ordered);
+        assert_int_equal(o.ndone, fails < 256 ? fails + 1 : 256);
+        for (uint64_t i = 0; i < o.ndone; i++)
+            assert_int_equal(o.done[i], i);
+    }
+}
+
 static void no_count_means_every_core(void **state)
 {
     (void)state;
@@ -591,6 +628,7 @@ int main(void)
         cmocka_unit_test(neighbouring_seeds_streams_and_indices_are_unrelated),
         cmocka_unit_test(every_index_runs_once),
         cmocka_unit_test(the_failure_of_the_lowest_index_is_forwarded_with_its_sentence),
+        cmocka_unit_test(what_threads_finish_keeps_its_order_and_ends_at_a_failure),
         cmocka_unit_test(no_count_means_every_core),
         cmocka_unit_test(the_clock_never_goes_back),
         cmocka_unit_test(a_watch_is_called_seldom_but_always_at_the_end),

@@ -699,7 +699,8 @@ static void a_stream_gives_rows_with_their_lines(void **state)
 
     (void)state;
     opts.skip_bad = 1;
-    assert_int_equal(click_stream_open(&s, inputs, 2, &opts, false), SHOAL_OK);
+    assert_int_equal(
+        click_stream_open(&s, &(struct sources){.paths = inputs, .n = 2}, &opts, false), SHOAL_OK);
     assert_int_equal(click_stream_next(s, &rows), SHOAL_OK);
     assert_int_equal(rows.rows, 2);
     assert_int_equal(rows.values, 3);
@@ -733,7 +734,7 @@ static void assert_unlabelled(const char *text, size_t values)
     struct click_stream *s;
     struct click_rows rows;
 
-    if (click_stream_open(&s, &path, 1, &opts, true) != SHOAL_OK ||
+    if (click_stream_open(&s, &(struct sources){.paths = &path, .n = 1}, &opts, true) != SHOAL_OK ||
         click_stream_next(s, &rows) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     assert_int_equal(rows.rows, 1);
@@ -769,7 +770,8 @@ static void a_stream_and_a_file_agree_on_slots(void **state)
     assert_int_equal(shoal_gen_clicks(path, &gen, NULL), SHOAL_OK);
     c = read_clicks(path, &opts, NULL);
     v = clicks_view(c);
-    assert_int_equal(click_stream_open(&s, &path, 1, &opts, false), SHOAL_OK);
+    assert_int_equal(click_stream_open(&s, &(struct sources){.paths = &path, .n = 1}, &opts, false),
+                     SHOAL_OK);
     while (click_stream_next(s, &rows) == SHOAL_OK && rows.rows > 0) {
         for (size_t r = 0; r < rows.rows; r++, row++) {
             assert_int_equal(rows.label[r], v->label[row]);
@@ -782,6 +784,15 @@ static void a_stream_and_a_file_agree_on_slots(void **state)
     assert_int_equal(row, 5000);
     click_stream_close(s);
     shoal_clicks_close(c);
+}
+
+static shoal_status stream_memory(struct click_stream **out, const char *name, const void *data,
+                                  size_t size, const struct shoal_clicks_opts *opts,
+                                  bool unlabelled)
+{
+    struct shoal_memory block = {name, data, size};
+
+    return click_stream_open(out, &(struct sources){.blocks = &block, .n = 1}, opts, unlabelled);
 }
 
 static void memory_is_read_as_files_are(void **state)
@@ -797,9 +808,9 @@ static void memory_is_read_as_files_are(void **state)
     gen.rows = 5000; /* several blocks */
     assert_int_equal(shoal_gen_clicks(path, &gen, NULL), SHOAL_OK);
     text = scratch_get(path);
-    assert_int_equal(click_stream_open(&s, &path, 1, &opts, false), SHOAL_OK);
-    assert_int_equal(click_stream_open_memory(&m, "body", text.at, text.len, &opts, false),
+    assert_int_equal(click_stream_open(&s, &(struct sources){.paths = &path, .n = 1}, &opts, false),
                      SHOAL_OK);
+    assert_int_equal(stream_memory(&m, "body", text.at, text.len, &opts, false), SHOAL_OK);
     do {
         assert_int_equal(click_stream_next(s, &rows), SHOAL_OK);
         assert_int_equal(click_stream_next(m, &same), SHOAL_OK);
@@ -831,7 +842,7 @@ static void memory_is_read_to_its_end_and_no_further(void **state)
         shoal_status st;
 
         memcpy(copy, text, len);
-        st = click_stream_open_memory(&s, "body", copy, len, &opts, true);
+        st = stream_memory(&s, "body", copy, len, &opts, true);
         if (st == SHOAL_OK)
             st = click_stream_next(s, &rows);
         if (st != SHOAL_OK)
@@ -851,8 +862,7 @@ static void compressed_memory_is_not_decompressed(void **state)
     struct click_rows rows;
 
     (void)state;
-    assert_int_equal(click_stream_open_memory(&s, "body", gzip, sizeof gzip - 1, &opts, true),
-                     SHOAL_OK);
+    assert_int_equal(stream_memory(&s, "body", gzip, sizeof gzip - 1, &opts, true), SHOAL_OK);
     assert_int_equal(click_stream_next(s, &rows), SHOAL_EFORMAT);
     assert_non_null(strstr(shoal_error(), "body:1: byte 4 is NUL"));
     click_stream_close(s);
@@ -873,8 +883,7 @@ static void a_feature_by_name_has_the_slot_of_text(void **state)
             struct click_rows rows;
             uint32_t slot;
 
-            assert_int_equal(click_stream_open_memory(&s, "body", line, (size_t)len, &opts, true),
-                             SHOAL_OK);
+            assert_int_equal(stream_memory(&s, "body", line, (size_t)len, &opts, true), SHOAL_OK);
             assert_int_equal(click_stream_next(s, &rows), SHOAL_OK);
             assert_int_equal(click_slot(&slot, &opts, names[i], strlen(names[i])), SHOAL_OK);
             assert_int_equal(slot, rows.slot[0]);

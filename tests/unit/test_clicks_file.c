@@ -79,6 +79,37 @@ static void a_file_holds_the_rows_that_memory_holds(void **state)
     shoal_clicks_close(memory);
 }
 
+static void bytes_are_read_and_opened_as_files_are(void **state)
+{
+    const char *text = "1 2 |a x y:2 |b z\n-1 |a x\n1 |b z:0.5\n", *path = scratch_path("c");
+    struct shoal_memory blocks[] = {{"one", text, 18}, {"two", text + 18, strlen(text) - 18}},
+                        bytes;
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_VW);
+    const char *in = scratch_put("rows", text, strlen(text));
+    shoal_clicks *rows, *copy, *file;
+    struct bytes whole;
+
+    (void)state;
+    encode(path, in, &opts, NULL);
+    file = open_clicks(path);
+    whole = scratch_get(path);
+    bytes = (struct shoal_memory){"bytes", whole.at, whole.len};
+    assert_int_equal(shoal_clicks_read_memory(&rows, blocks, 2, &opts, NULL), SHOAL_OK);
+    assert_int_equal(shoal_clicks_open_memory(&copy, &bytes), SHOAL_OK);
+    memset(whole.at, 0, whole.len); /* it was copied */
+    assert_true(shoal_clicks_fingerprint(rows) == shoal_clicks_fingerprint(file));
+    assert_true(shoal_clicks_fingerprint(copy) == shoal_clicks_fingerprint(file));
+    shoal_clicks_close(copy);
+    assert_int_equal(shoal_clicks_open_memory(&copy, &bytes), SHOAL_EFORMAT);
+    assert_null(copy);
+    shoal_clicks_close(rows);
+    blocks[1] = (struct shoal_memory){"two", "2 |a x\n", 7};
+    assert_int_equal(shoal_clicks_read_memory(&rows, blocks, 2, &opts, NULL), SHOAL_EFORMAT);
+    assert_int_equal(strncmp(shoal_error(), "two:1: ", 7), 0);
+    bytes_fini(&whole);
+    shoal_clicks_close(file);
+}
+
 static void values_and_weights_are_kept_only_where_some_is_not_1(void **state)
 {
     static const struct {
@@ -538,6 +569,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_holds_the_rows_that_memory_holds),
+        cmocka_unit_test(bytes_are_read_and_opened_as_files_are),
         cmocka_unit_test(values_and_weights_are_kept_only_where_some_is_not_1),
         cmocka_unit_test(values_and_weights_may_begin_late),
         cmocka_unit_test(ids_are_numbered_hottest_first),

@@ -140,7 +140,8 @@ static double pass(const char *path, float *w, float *g2, bool learn)
     double loss = 0, n = 0;
     float *bias = &w[1 << 20], *bias_g2 = &g2[1 << 20];
 
-    assert_int_equal(click_stream_open(&s, &path, 1, &opts, false), SHOAL_OK);
+    assert_int_equal(click_stream_open(&s, &(struct sources){.paths = &path, .n = 1}, &opts, false),
+                     SHOAL_OK);
     while (click_stream_next(s, &rows) == SHOAL_OK && rows.rows > 0) {
         for (size_t r = 0; r < rows.rows; r++, n++) {
             const uint32_t *slot = rows.slot + rows.start[r];

@@ -102,6 +102,45 @@ static void a_corpus_holds_the_words_of_the_text_in_order(void **state)
     assert_encodes("The CAT.\nthe cat!", &opts, "the cat | the cat | ");
 }
 
+static void memory_is_encoded_as_files_are(void **state)
+{
+    const char *out[] = {scratch_path("a"), scratch_path("b")};
+    struct bytes text = make_text((size_t)5 << 20, false), file, other; /* several blocks */
+    struct shoal_memory blocks[] = {{"-", text.at, 1000},
+                                    {"rest", text.at + 1000, text.len - 1000}};
+    struct shoal_encode_opts opts = small_opts();
+    const char *in[] = {scratch_put("one", text.at, 1000),
+                        scratch_put("two", text.at + 1000, text.len - 1000)};
+    shoal_corpus *a, *b;
+
+    (void)state;
+    encode(out[0], in, 2, &opts, NULL);
+    assert_int_equal(shoal_encode_memory(out[1], blocks, 2, &opts, NULL), SHOAL_OK);
+    file = scratch_get(out[0]);
+    other = scratch_get(out[1]);
+    assert_int_equal(file.len, other.len);
+    assert_memory_equal(file.at, other.at, file.len);
+    a = open_corpus(out[0]);
+    assert_int_equal(shoal_corpus_open_memory(&b, &(struct shoal_memory){"m", file.at, file.len}),
+                     SHOAL_OK);
+    memset(file.at, 0, file.len); /* it was copied */
+    assert_true(shoal_corpus_fingerprint(a) == shoal_corpus_fingerprint(b));
+    assert_int_equal(shoal_corpus_words(a), shoal_corpus_words(b));
+    shoal_corpus_close(a);
+    shoal_corpus_close(b);
+    assert_int_equal(shoal_corpus_open_memory(&b, &(struct shoal_memory){"m", file.at, file.len}),
+                     SHOAL_EFORMAT);
+    assert_null(b);
+    assert_int_equal(shoal_corpus_open_memory(&b, &(struct shoal_memory){.name = "m"}),
+                     SHOAL_EFORMAT);
+    blocks[0] = (struct shoal_memory){"bad", "a b \xff c", 7};
+    assert_int_equal(shoal_encode_memory(out[1], blocks, 1, &opts, NULL), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "bad: byte 0xff at offset 4 is not UTF-8 text");
+    bytes_fini(&text);
+    bytes_fini(&file);
+    bytes_fini(&other);
+}
+
 static void sentences_of_which_nothing_is_kept_have_no_end(void **state)
 {
     struct shoal_encode_opts opts = small_opts();
@@ -121,13 +160,15 @@ static void a_given_vocabulary_decides_what_is_kept(void **state)
     const char *in = scratch_put("other", "nothing of it\n", 14);
 
     (void)state;
-    assert_int_equal(vocab_parse(&v, "v", "b 9\na 3\n", 8), SHOAL_OK);
+    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"v", "b 9\na 3\n", 8}),
+                     SHOAL_OK);
     opts.given = v;
     assert_encodes("a b c\nc\nb", &opts, "a b | b | ");
     assert_int_equal(shoal_encode(scratch_path("none"), &in, 1, &opts, NULL), SHOAL_EINVAL);
     assert_int_equal(access(scratch_path("none"), F_OK), -1);
     shoal_vocab_free(v);
-    assert_int_equal(vocab_parse(&v, "v", "b 9\n<UNK> 3\n", 12), SHOAL_OK);
+    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"v", "b 9\n<UNK> 3\n", 12}),
+                     SHOAL_OK);
     opts.given = v;
     assert_encodes("a b c\nc\nb", &opts, "<UNK> b <UNK> | <UNK> | b | ");
     shoal_vocab_free(v);
@@ -354,7 +395,8 @@ static void with_a_given_vocabulary_the_first_bad_byte_is_named_too(void **state
     for (size_t at = 1500000; at < text.len; at += 700000)
         text.at[at] = '\xff';
     in = scratch_put("text", text.at, text.len);
-    assert_int_equal(vocab_parse(&v, "v", "w1 9\n", 5), SHOAL_OK);
+    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"v", "w1 9\n", 5}),
+                     SHOAL_OK);
     opts.given = v;
     snprintf(want, sizeof want, "%s: byte 0xff at offset 1500000 is not UTF-8 text", in);
     for (opts.vocab.threads = 1; opts.vocab.threads < 9; opts.vocab.threads++) {
@@ -495,6 +537,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_corpus_holds_the_words_of_the_text_in_order),
+        cmocka_unit_test(memory_is_encoded_as_files_are),
         cmocka_unit_test(sentences_of_which_nothing_is_kept_have_no_end),
         cmocka_unit_test(a_given_vocabulary_decides_what_is_kept),
         cmocka_unit_test(the_numbers_told_are_those_of_the_file),

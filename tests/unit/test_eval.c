@@ -522,7 +522,7 @@ static shoal_eval *suite_of(const char *text)
 {
     shoal_eval *e = NULL;
 
-    if (eval_open_memory(&e, "file", text, strlen(text)) != SHOAL_OK)
+    if (shoal_eval_open_memory(&e, &(struct shoal_memory){"file", text, strlen(text)}) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return e;
 }
@@ -531,7 +531,8 @@ static void assert_refused(const char *text, size_t len, const char *sentence)
 {
     shoal_eval *e = (shoal_eval *)1;
 
-    assert_int_equal(eval_open_memory(&e, "file", text, len), SHOAL_EFORMAT);
+    assert_int_equal(shoal_eval_open_memory(&e, &(struct shoal_memory){"file", text, len}),
+                     SHOAL_EFORMAT);
     assert_null(e);
     assert_string_equal(shoal_error(), sentence);
 }

@@ -268,6 +268,83 @@ static void shapes_have_all_classes_and_depend_on_the_seed_alone(void **state)
     assert_int_equal(shoal_shapes_write(b, &opts), SHOAL_EINVAL);
 }
 
+/* ---- memory ---- */
+
+static void memory_is_read_as_files_are(void **state)
+{
+    struct shoal_samples_opts opts = shoal_samples_default();
+    struct shoal_memory table = {"x", "x,y,class\n1,2,0\n3,4,2\n", 22},
+                        rows = {"rows", "1,2\n3,4\n", 8}, labels = {"labels", "0\n2\n", 4},
+                        bad = {"bad", "1,2\n3\n", 6};
+    shoal_samples *file = open_text(table.data), *one, *two;
+
+    (void)state;
+    assert_int_equal(shoal_samples_open_memory(&one, &table, NULL, &opts), SHOAL_OK);
+    assert_int_equal(shoal_samples_open_memory(&two, &rows, &labels, &opts), SHOAL_OK);
+    assert_true(samples_fingerprint(one) == samples_fingerprint(file));
+    assert_true(samples_fingerprint(two) == samples_fingerprint(file));
+    shoal_samples_close(two);
+    assert_int_equal(shoal_samples_open_memory(&two, &bad, NULL, &opts), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "bad: line 2: found 1 columns, want 2 as before");
+    assert_int_equal(
+        shoal_samples_open_memory(&two, &(struct shoal_memory){.name = "none"}, NULL, &opts),
+        SHOAL_EFORMAT);
+    assert_null(two);
+    shoal_samples_close(one);
+    shoal_samples_close(file);
+}
+
+static void arrays_become_samples(void **state)
+{
+    float x[] = {1, 2, 3, 4}, y[] = {5, 6, 7, 8}, nan[] = {1, NAN, 3, 4};
+    uint32_t label[] = {0, 2}, high[] = {0, UINT32_MAX};
+    shoal_samples *file = open_text("1,2,0\n3,4,2\n"), *s;
+
+    (void)state;
+    assert_int_equal(shoal_samples_new(&s, x, 2, 2, label, NULL, 0), SHOAL_OK);
+    assert_true(samples_fingerprint(s) == samples_fingerprint(file));
+    assert_int_equal(shoal_samples_classes(s), 3);
+    shoal_samples_close(s);
+    shoal_samples_close(file);
+    assert_int_equal(shoal_samples_new(&s, x, 1, 4, NULL, y, 4), SHOAL_OK);
+    assert_memory_equal(s->y, y, sizeof y);
+    shoal_samples_close(s);
+    assert_int_equal(shoal_samples_new(&s, x, 2, 2, NULL, NULL, 0), SHOAL_OK);
+    assert_int_equal(shoal_samples_inputs(s), 2);
+    shoal_samples_close(s);
+    assert_int_equal(shoal_samples_new(&s, nan, 2, 2, label, NULL, 0), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "samples: row 0, column 1 (from 0): found nan, want a "
+                                       "finite number");
+    assert_int_equal(shoal_samples_new(&s, x, 2, 2, high, NULL, 0), SHOAL_EFORMAT);
+    assert_int_equal(shoal_samples_new(&s, x, 2, 2, label, y, 2), SHOAL_EINVAL);
+    assert_int_equal(shoal_samples_new(&s, x, 2, 2, NULL, y, 0), SHOAL_EINVAL);
+    assert_int_equal(shoal_samples_new(&s, x, 0, 2, label, NULL, 0), SHOAL_EINVAL);
+    assert_null(s);
+}
+
+static void those_held_out_are_drawn_and_all_stay_in_order(void **state)
+{
+    uint32_t *a, *b, *c;
+
+    (void)state;
+    assert_int_equal(samples_split(&a, 100, 30, 1, 7), SHOAL_OK);
+    assert_int_equal(samples_split(&b, 100, 30, 2, 7), SHOAL_OK);
+    assert_int_equal(samples_split(&c, 100, 0, 1, 7), SHOAL_OK);
+    assert_true(memcmp(a, b, 100 * sizeof *a) != 0);
+    for (uint32_t i = 0; i < 100; i++) {
+        size_t times = 0;
+
+        for (size_t k = 0; k < 100; k++)
+            times += a[k] == i;
+        assert_int_equal(times, 1);
+        assert_int_equal(c[i], i);
+        assert_true(i == 0 || i == 70 || a[i] > a[i - 1]);
+    }
+    free(a);
+    free(b);
+    free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +356,9 @@ int main(void)
         cmocka_unit_test(broken_arrays_are_refused),
         cmocka_unit_test(a_pair_of_idx_files_is_found_by_its_name),
         cmocka_unit_test(scaled_columns_have_mean_0_and_variance_1),
+        cmocka_unit_test(memory_is_read_as_files_are),
+        cmocka_unit_test(arrays_become_samples),
+        cmocka_unit_test(those_held_out_are_drawn_and_all_stay_in_order),
         cmocka_unit_test(shapes_have_all_classes_and_depend_on_the_seed_alone),
     };
 

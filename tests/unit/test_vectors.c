@@ -295,7 +295,8 @@ static void counts_and_hidden_rows_are_kept(void **state)
     size_t n;
 
     (void)state;
-    ok(vocab_parse(&vocab, "f", "</s> 9\nthe 5\n<UNK> 3\ncat 2\n", 27));
+    ok(shoal_vocab_read_memory(&vocab,
+                               &(struct shoal_memory){"f", "</s> 9\nthe 5\n<UNK> 3\ncat 2\n", 27}));
     ok(table_init(&rows, "rows", 3, 2));
     ok(table_init(&hidden, "hidden", 2, 2));
     hidden.at[hidden.stride] = 7;

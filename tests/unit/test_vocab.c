@@ -57,6 +57,21 @@ static void assert_builds(const char *text, const struct shoal_vocab_opts *opts,
     shoal_vocab_free(v);
 }
 
+static void memory_is_counted_as_files_are(void **state)
+{
+    struct shoal_memory blocks[] = {{"one", "a b\n", 4}, {"two", "a c a", 5}, {.name = "none"}};
+    struct shoal_vocab_opts opts = small_opts();
+    struct shoal_vocab_stats stats;
+    shoal_vocab *v;
+
+    (void)state;
+    assert_int_equal(shoal_vocab_build_memory(&v, blocks, 3, &opts, &stats), SHOAL_OK);
+    assert_spelled(v, "a 3, b 1, c 1, ");
+    assert_int_equal(stats.text.files, 3);
+    assert_int_equal(stats.text.bytes, 9);
+    shoal_vocab_free(v);
+}
+
 static void assert_same_vocab(const shoal_vocab *a, const shoal_vocab *b)
 {
     assert_int_equal(shoal_vocab_size(a), shoal_vocab_size(b));
@@ -385,7 +400,7 @@ static shoal_vocab *parse(const char *text)
 {
     shoal_vocab *v = NULL;
 
-    if (vocab_parse(&v, "f", text, strlen(text)) != SHOAL_OK)
+    if (shoal_vocab_read_memory(&v, &(struct shoal_memory){"f", text, strlen(text)}) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return v;
 }
@@ -394,7 +409,8 @@ static void assert_malformed(const char *text, size_t len, const char *want)
 {
     shoal_vocab *v = (shoal_vocab *)&len;
 
-    assert_int_equal(vocab_parse(&v, "f", text, len), SHOAL_EFORMAT);
+    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"f", text, len}),
+                     SHOAL_EFORMAT);
     assert_null(v);
     if (!strstr(shoal_error(), want))
         fail_msg("found %s, want %s", shoal_error(), want);
@@ -543,7 +559,8 @@ static void a_word_too_long_is_told_by_its_line(void **state)
     memset(text, 'w', 65536);
     memcpy(text + 65536, " 5\n", 3);
     assert_malformed(text, 65536 + 3, "f: line 1");
-    assert_int_equal(vocab_parse(&v, "f", text + 1, 65535 + 3), SHOAL_OK);
+    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"f", text + 1, 65535 + 3}),
+                     SHOAL_OK);
     assert_int_equal(shoal_vocab_find(v, text + 1, 65535), 0);
     shoal_vocab_free(v);
     free(text);
@@ -562,6 +579,7 @@ static void a_vocabulary_that_is_not_there_is_told_by_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_is_counted_as_files_are),
         cmocka_unit_test(words_are_ordered_by_count_then_bytes),
         cmocka_unit_test(every_word_is_found_and_no_other),
         cmocka_unit_test(the_longest_words_are_words_like_any_other),
