@@ -31,6 +31,11 @@ size_t character_len(const void *text, size_t len, bool *good);
 /* The bytes at the end of a text that begin a character and do not end it, 0 to 3. */
 size_t character_cut(const void *text, size_t len);
 
+static inline bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
 /* ---- number.c: numbers as text, whatever the locale --------------------------- */
 
 /* As strtod, strtof, snprintf and vsnprintf, with a point. */

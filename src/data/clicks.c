@@ -40,8 +40,8 @@ static shoal_status load_meta(shoal_clicks *c)
     if (st == SHOAL_OK)
         st = container_meta_u64(c->file, "bad_lines", &c->bad_lines);
     if (st == SHOAL_OK)
-        st = clicks_way_get(&c->way, &c->strings, c->file);
-    v->bits = c->way.bits;
+        st = clicks_format_get(&c->reading, &c->strings, c->file);
+    v->bits = c->reading.bits;
     v->features = (uint32_t)features;
     if (st == SHOAL_OK && (features > (uint64_t)1 << v->bits || v->rows >= UINT64_MAX / 8))
         st = shoal_fail(SHOAL_EFORMAT, "%s: has %llu features and %llu rows, want fewer",
@@ -194,7 +194,7 @@ static shoal_clicks *clicks_new(void)
     shoal_clicks *c = mem_array(1, sizeof *c);
 
     for (int i = 0; c && i < CLICK_COLUMNS; i++)
-        column_init(&c->own[i]);
+        spill_init(&c->own[i]);
     return c;
 }
 
@@ -237,8 +237,8 @@ shoal_status shoal_clicks_open_memory(shoal_clicks **out, const struct shoal_mem
 
 /* ---- from memory ---- */
 
-shoal_status clicks_way_opts(struct shoal_clicks_opts *opts, char **strings,
-                             const struct click_way *w)
+shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
+                             const struct click_format *w)
 {
     size_t label = w->label ? strlen(w->label) + 1 : 0;
     size_t numeric = w->numeric ? strlen(w->numeric) + 1 : 0;
@@ -257,13 +257,13 @@ shoal_status clicks_way_opts(struct shoal_clicks_opts *opts, char **strings,
     return SHOAL_OK;
 }
 
-static void take_columns(shoal_clicks *c, struct click_column *columns)
+static void take_columns(shoal_clicks *c, struct spill_buffer *columns)
 {
     struct clicks_view *v = &c->view;
 
     for (int i = 0; i < CLICK_COLUMNS; i++) {
         c->own[i] = columns[i];
-        column_init(&columns[i]);
+        spill_init(&columns[i]);
     }
     v->label = (const uint8_t *)c->own[COLUMN_LABEL].at;
     v->start = (const uint64_t *)(const void *)c->own[COLUMN_START].at;
@@ -294,12 +294,12 @@ static shoal_status take_census(shoal_clicks *c, struct click_census *census)
     return st;
 }
 
-shoal_status clicks_take(shoal_clicks **out, struct click_column *columns,
-                         struct click_census *census, const struct click_way *w,
+shoal_status clicks_take(shoal_clicks **out, struct spill_buffer *columns,
+                         struct click_census *census, const struct click_format *w,
                          const struct shoal_clicks_stats *stats)
 {
     shoal_clicks *c = clicks_new();
-    shoal_status st = c ? clicks_way_opts(&c->way, &c->strings, w) : SHOAL_ENOMEM;
+    shoal_status st = c ? clicks_format_opts(&c->reading, &c->strings, w) : SHOAL_ENOMEM;
 
     *out = NULL;
     if (st == SHOAL_OK) {
@@ -313,7 +313,7 @@ shoal_status clicks_take(shoal_clicks **out, struct click_column *columns,
     c->view.rows = stats->rows;
     c->view.positives = stats->positives;
     c->view.values = stats->values;
-    c->view.bits = c->way.bits;
+    c->view.bits = c->reading.bits;
     c->bad_lines = stats->bad_lines;
     *out = c;
     return SHOAL_OK;
@@ -325,7 +325,7 @@ void shoal_clicks_close(shoal_clicks *c)
         return;
     container_close(c->file);
     for (int i = 0; i < CLICK_COLUMNS; i++)
-        column_fini(&c->own[i]);
+        spill_fini(&c->own[i]);
     census_fini(&c->census);
     bytes_fini(&c->own_names);
     free(c->own_begin);
@@ -389,7 +389,7 @@ const char *shoal_clicks_name(const shoal_clicks *c, uint32_t id)
 
 struct shoal_clicks_opts shoal_clicks_like(const shoal_clicks *c)
 {
-    return c->way;
+    return c->reading;
 }
 
 uint64_t shoal_clicks_fingerprint(const shoal_clicks *c)

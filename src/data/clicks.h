@@ -8,7 +8,7 @@
  *
  * Who owns what: a block and a batch belong to the thread that works on them; a batch
  * borrows nothing from its block but what is said.
- * Threads: a click_text is shared (click_text_next locks), and so is a click_way, which
+ * Threads: a click_text is shared (click_text_next locks), and so is a click_format, which
  * is constant once it was opened. */
 #ifndef SHOAL_CLICKS_H
 #define SHOAL_CLICKS_H
@@ -93,19 +93,19 @@ static inline unsigned click_upto(const char *at, unsigned char c)
 #endif
 }
 
-/* ---- clicks_way.c: how rows are read --------------------------------------------------- */
+/* ---- clicks_format.c: how rows are read --------------------------------------------------- */
 
 #define CRITEO_NUMBERS 13u
 #define CRITEO_COLUMNS 39u /* without the label */
 
-struct criteo_way;
+struct criteo_format;
 struct csv_column;
 
-struct click_way {
+struct click_format {
     enum shoal_clicks_format format; /* not AUTO */
     unsigned shift;                  /* slot = hash >> shift */
     bool unlabelled;                 /* a row may lack its label */
-    struct criteo_way *criteo;
+    struct criteo_format *criteo;
 
     struct csv_column *columns; /* [ncolumns] CSV, the label's among them */
     size_t ncolumns;
@@ -115,10 +115,10 @@ struct click_way {
 };
 
 /* From the beginning of the first input that has any; `whole` when that is all of it. */
-shoal_status click_way_init(struct click_way *w, const struct shoal_clicks_opts *opts,
+shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
                             bool unlabelled, const char *path, const char *head, size_t len,
                             bool whole);
-void click_way_fini(struct click_way *w);
+void click_format_fini(struct click_format *w);
 
 /* ---- clicks_text.c: whole lines from many inputs ------------------------------------------- */
 
@@ -137,12 +137,12 @@ struct click_block {
 
 struct click_text;
 
-/* Borrows inputs until click_text_close. Looks into the first of them: *way is then
+/* Borrows inputs until click_text_close. Looks into the first of them: *format is then
  * owned by the text. `live`: what a pipe has so far is a block, as soon as a line ends;
  * else blocks do not depend on how it came. */
 shoal_status click_text_open(struct click_text **out, const struct inputs *inputs,
                              const struct shoal_clicks_opts *opts, bool unlabelled, bool live);
-const struct click_way *click_text_way(const struct click_text *t);
+const struct click_format *click_text_format(const struct click_text *t);
 /* The next block; false when there is none left. */
 bool click_text_next(struct click_text *t, struct click_block *b);
 const char *click_text_input(const struct click_text *t, size_t i);
@@ -193,10 +193,10 @@ struct click_batch {
 
 /* Makes rows of all lines. Bad ones are counted; of those from number shown_from on the
  * first few are described. Fails for want of memory only. */
-shoal_status click_parse(const struct click_way *w, const struct click_block *b,
+shoal_status click_parse(const struct click_format *w, const struct click_block *b,
                          struct click_batch *out, uint64_t shown_from);
 /* Parses row r of a parsed block again, with its names into names[values]. */
-void click_parse_names(const struct click_way *w, const struct click_block *b,
+void click_parse_names(const struct click_format *w, const struct click_block *b,
                        struct click_batch *batch, size_t r, struct click_name *names);
 void click_batch_fini(struct click_batch *b);
 
@@ -219,7 +219,7 @@ static inline struct click_name *click_name_of(const struct click_batch *b)
 }
 
 /* Another feature of the row; one of value 0 is none. */
-static inline void click_push(const struct click_way *w, struct click_batch *b, uint64_t hash,
+static inline void click_push(const struct click_format *w, struct click_batch *b, uint64_t hash,
                               float value)
 {
     b->slot[b->values] = (uint32_t)(hash >> w->shift);
@@ -231,16 +231,16 @@ static inline void click_push(const struct click_way *w, struct click_batch *b, 
 /* One row each: its label, weight and features behind what the batch has. `end` is
  * before the newline (and a carriage return there). False after click_bad; what was
  * pushed then is taken back by the caller. */
-bool libsvm_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end);
-bool vw_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end);
-bool criteo_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end);
-bool csv_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end);
+bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 
-/* ---- clicks_judge.c: what is tolerated ------------------------------------------------------ */
+/* ---- clicks_errors.c: which errors are tolerated ------------------------------------------------------ */
 
 /* Blocks come here one after the other, in the order of the input, so that what is said
  * does not depend on who parsed them. */
-struct click_judge {
+struct click_errors {
     uint64_t skip_bad;
     struct shoal_clicks_stats stats; /* lines, rows, positives, values and bad lines so far */
     size_t input;
@@ -250,7 +250,7 @@ struct click_judge {
 
 /* Fails for what may not be skipped, else adds the batch to the stats. Parses the block
  * again if a sentence is wanted that was not kept. */
-shoal_status click_judge(struct click_judge *j, const struct click_text *t,
+shoal_status click_errors_add(struct click_errors *j, const struct click_text *t,
                          const struct click_block *b, struct click_batch *batch);
 
 /* ---- clicks_census.c: which slots occur, how often, and as what ---------------------------- */
@@ -287,7 +287,7 @@ bool census_counts(uint64_t seq); /* whether a block is counted */
 bool census_asks(uint64_t seq);   /* and named */
 void census_mark(struct click_census *c, const uint32_t *slot, size_t n);
 /* Any thread, for a block to be named. */
-shoal_status census_propose(const struct click_census *c, const struct click_way *w,
+shoal_status census_propose(const struct click_census *c, const struct click_format *w,
                             const struct click_block *block, struct click_batch *b,
                             struct click_names *names);
 /* In turn. */
@@ -300,29 +300,29 @@ void census_map(const struct click_census *c, const uint32_t *slot, uint32_t *id
 shoal_status census_names(const struct click_census *c, struct bytes *text, uint32_t *begin);
 void click_names_fini(struct click_names *n);
 
-/* ---- clicks_column.c: what grows beside each other ----------------------------------------- */
+/* ---- clicks_spill.c: spill buffers ----------------------------------------- */
 
 /* Bytes in their order, in memory as long as there is any left, then on disk. */
-struct click_column {
+struct spill_buffer {
     char *at; /* [len] of cap, by mem_map */
     size_t len, cap;
     struct spool spool;
 };
 
-struct click_columns {
+struct spill_limit {
     uint64_t left;       /* bytes that may still be kept */
     const char *tmp_dir; /* NULL: what is too much fails */
 };
 
-shoal_status column_add(struct click_columns *all, struct click_column *c, const void *data,
+shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
                         size_t len);
 /* n floats of 1. */
-shoal_status column_add_ones(struct click_columns *all, struct click_column *c, uint64_t n);
-uint64_t column_size(const struct click_column *c);
+shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n);
+uint64_t spill_size(const struct spill_buffer *c);
 /* len bytes from `at` on, where they lie or in `room` [len]; NULL after shoal_fail. */
-const void *column_part(const struct click_column *c, uint64_t at, size_t len, void *room);
-void column_init(struct click_column *c);
-void column_fini(struct click_column *c);
+const void *spill_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room);
+void spill_init(struct spill_buffer *c);
+void spill_fini(struct spill_buffer *c);
 
 /* ---- clicks.c: the object ---- */
 
@@ -330,43 +330,43 @@ enum { COLUMN_LABEL, COLUMN_START, COLUMN_ID, COLUMN_VALUE, COLUMN_WEIGHT, CLICK
 
 struct shoal_clicks {
     struct clicks_view view;
-    struct shoal_clicks_opts way; /* format, bits, label, numeric */
+    struct shoal_clicks_opts reading; /* format, bits, label, numeric */
     uint64_t bad_lines;
     const char *names; /* each ended by a NUL, the first of them "" */
     size_t names_len;
     const uint32_t *begin; /* [features] into names; 0: unknown */
 
     struct container *file; /* where all of these lie; NULL: ours, as follows */
-    struct click_column own[CLICK_COLUMNS];
+    struct spill_buffer own[CLICK_COLUMNS];
     struct click_census census;
     struct bytes own_names;
     uint32_t *own_begin;
-    char *strings; /* of way */
+    char *strings; /* of reading */
 };
 
 /* Takes what is in the columns, by ids, and the census with its names; they are empty
  * afterwards. */
-shoal_status clicks_take(shoal_clicks **out, struct click_column *columns,
-                         struct click_census *census, const struct click_way *w,
+shoal_status clicks_take(shoal_clicks **out, struct spill_buffer *columns,
+                         struct click_census *census, const struct click_format *w,
                          const struct shoal_clicks_stats *stats);
-/* The strings of a way as options, copied to *strings. */
-shoal_status clicks_way_opts(struct shoal_clicks_opts *opts, char **strings,
-                             const struct click_way *w);
+/* The strings of a format as options, copied to *strings. */
+shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
+                             const struct click_format *w);
 
 /* ---- clicks_criteo.c ---- */
 
-shoal_status criteo_way_init(struct click_way *w);
+shoal_status criteo_format_init(struct click_format *w);
 /* Rows of the usual shape from `at` on, as many as there are one after the other;
  * gives where the first other line begins. */
-const char *criteo_rows(const struct click_way *w, struct click_batch *b, const char *text,
+const char *criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
                         const char *at, const char *end);
 
 /* ---- clicks_csv.c ---- */
 
 /* Reads the line of names and, unless they are given, which columns are numbers. */
-shoal_status csv_way_init(struct click_way *w, const struct shoal_clicks_opts *opts,
+shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
                           const char *path, const char *head, size_t len, bool whole);
-void csv_way_fini(struct click_way *w);
+void csv_format_fini(struct click_format *w);
 /* A record ends at the first newline outside of quotes: there, or at `end` when there
  * is none. *inside says whether `at` is within quotes, and then whether the result is. */
 const char *csv_record_end(const char *at, const char *end, bool *inside);

@@ -116,7 +116,7 @@ static bool row_is_named(const struct click_census *c, const uint32_t *slot, siz
     return true;
 }
 
-static shoal_status propose_row(const struct click_census *c, const struct click_way *w,
+static shoal_status propose_row(const struct click_census *c, const struct click_format *w,
                                 const struct click_block *block, struct click_batch *b, size_t r,
                                 struct click_names *names)
 {
@@ -141,7 +141,7 @@ static shoal_status propose_row(const struct click_census *c, const struct click
     return st;
 }
 
-shoal_status census_propose(const struct click_census *c, const struct click_way *w,
+shoal_status census_propose(const struct click_census *c, const struct click_format *w,
                             const struct click_block *block, struct click_batch *b,
                             struct click_names *names)
 {

@@ -25,7 +25,7 @@
 
 /* A cell is the integers of one power of two and the same CELL_BITS bits below: so few of
  * them that at most one bucket begins inside. */
-struct criteo_way {
+struct criteo_format {
     uint64_t seed[CRITEO_COLUMNS];
     uint16_t key[1u << 12];  /* of an integer of 3 digits, 4 bits each; or NO_KEY */
     uint16_t cell[CELLS];    /* the bucket of the least integer in it */
@@ -59,14 +59,14 @@ static uint64_t bucket_begin(unsigned bucket)
     return x;
 }
 
-static inline unsigned bucket_of(const struct criteo_way *c, uint64_t x)
+static inline unsigned bucket_of(const struct criteo_format *c, uint64_t x)
 {
     unsigned bucket = c->cell[cell_of(x)];
 
     return bucket + (x >= c->above[bucket]);
 }
 
-static uint64_t number_key(const struct criteo_way *c, int64_t x)
+static uint64_t number_key(const struct criteo_format *c, int64_t x)
 {
     return x > 2 ? BUCKET_KEY + bucket_of(c, (uint64_t)x) : (uint64_t)x;
 }
@@ -80,9 +80,9 @@ static uint64_t cell_begin(unsigned cell)
     return (uint64_t)1 << power | (uint64_t)low << (power - CELL_BITS);
 }
 
-shoal_status criteo_way_init(struct click_way *w)
+shoal_status criteo_format_init(struct click_format *w)
 {
-    struct criteo_way *c = mem_array(1, sizeof *c);
+    struct criteo_format *c = mem_array(1, sizeof *c);
     unsigned bucket = 0;
 
     if (!c)
@@ -139,7 +139,7 @@ static struct click_name name_of(unsigned column, const char *at, size_t len)
 }
 
 /* Of a bucket its range, unless that is one integer. */
-static void name_range(const struct criteo_way *c, struct click_name *name, uint64_t x)
+static void name_range(const struct criteo_format *c, struct click_name *name, uint64_t x)
 {
     unsigned bucket = bucket_of(c, x);
 
@@ -149,7 +149,7 @@ static void name_range(const struct criteo_way *c, struct click_name *name, uint
         name->at = NULL;
 }
 
-static void push_number(const struct click_way *w, struct click_batch *b, unsigned column,
+static void push_number(const struct click_format *w, struct click_batch *b, unsigned column,
                         int64_t x, const char *at, size_t len)
 {
     if (b->names) {
@@ -160,7 +160,7 @@ static void push_number(const struct click_way *w, struct click_batch *b, unsign
     click_push(w, b, click_fold(w->criteo->seed[column] ^ number_key(w->criteo, x)), 1);
 }
 
-static void push_category(const struct click_way *w, struct click_batch *b, unsigned column,
+static void push_category(const struct click_format *w, struct click_batch *b, unsigned column,
                           const char *at, size_t len)
 {
     if (b->names)
@@ -177,14 +177,14 @@ static size_t count_tabs(const char *at, const char *end)
     return n;
 }
 
-static bool take_label(const struct click_way *w, struct click_batch *b, const char *at, size_t len)
+static bool take_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len)
 {
     if (len > 0)
         return click_label(b, at, len);
     return w->unlabelled || click_bad(b, "found no label, want 0 or 1, or -1 or 1");
 }
 
-bool criteo_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end)
+bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     size_t tabs = count_tabs(at, end);
     bool label = tabs == CRITEO_COLUMNS;
@@ -228,7 +228,7 @@ static inline uint64_t tabs_in(const char *at)
 }
 
 /* Up to 8 digits and a minus. */
-static uint64_t long_key(const struct criteo_way *c, const char *at, size_t len, uint64_t *wrong)
+static uint64_t long_key(const struct criteo_format *c, const char *at, size_t len, uint64_t *wrong)
 {
     int64_t x = 0, sign = *at == '-' ? -1 : 1;
     const char *end = at + len;
@@ -243,7 +243,7 @@ static uint64_t long_key(const struct criteo_way *c, const char *at, size_t len,
 }
 
 /* Up to 3 digits, or none: then the key is that of 0. */
-static inline uint64_t short_key(const struct criteo_way *c, const char *at, size_t len,
+static inline uint64_t short_key(const struct criteo_format *c, const char *at, size_t len,
                                  uint64_t *wrong)
 {
     uint32_t four, digits;
@@ -257,9 +257,9 @@ static inline uint64_t short_key(const struct criteo_way *c, const char *at, siz
 }
 
 /* The integers, all of them and the label within 64 bytes; gives what follows, or NULL. */
-static inline const char *usual_numbers(const struct click_way *w, const char *at, uint32_t **slots)
+static inline const char *usual_numbers(const struct click_format *w, const char *at, uint32_t **slots)
 {
-    const struct criteo_way *c = w->criteo;
+    const struct criteo_format *c = w->criteo;
     uint64_t tabs = tabs_in(at), wrong = 0;
     uint32_t *slot = *slots;
     const char *field = at + 2, *tab;
@@ -287,7 +287,7 @@ static inline const char *usual_numbers(const struct click_way *w, const char *a
 
 /* The row at `at` if it has the usual shape: gives the end of its line, or NULL. Every
  * byte is looked at before the ones behind it are, so that the line's end stops it. */
-static inline const char *usual_row(const struct click_way *w, struct click_batch *b,
+static inline const char *usual_row(const struct click_format *w, struct click_batch *b,
                                     const char *at)
 {
     const uint64_t *seed = w->criteo->seed;
@@ -321,7 +321,7 @@ static inline const char *usual_row(const struct click_way *w, struct click_batc
     return at;
 }
 
-const char *criteo_rows(const struct click_way *w, struct click_batch *b, const char *text,
+const char *criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
                         const char *at, const char *end)
 {
     while (at < end) {

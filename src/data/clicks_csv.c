@@ -72,11 +72,6 @@ struct field {
     size_t len;
 };
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* The field between quotes that begins at `at`, without them; NULL when what follows it
  * is no comma. A doubled quote is one. */
 static const char *quoted_field(struct bytes *room, const char *at, const char *end,
@@ -135,7 +130,7 @@ static inline const char *next_field(struct bytes *room, const char *at, const c
 
 /* ---- rows ---- */
 
-static void take_field(const struct click_way *w, struct click_batch *b, const struct csv_column *c,
+static void take_field(const struct click_format *w, struct click_batch *b, const struct csv_column *c,
                        struct field f)
 {
     float x;
@@ -157,14 +152,14 @@ static void take_field(const struct click_way *w, struct click_batch *b, const s
     click_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
 }
 
-static bool take_label(const struct click_way *w, struct click_batch *b, struct field f)
+static bool take_label(const struct click_format *w, struct click_batch *b, struct field f)
 {
     if (f.len > 0)
         return click_label(b, f.at, f.len);
     return w->unlabelled || click_bad(b, "found no label, want 0 or 1, or -1 or 1");
 }
 
-bool csv_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end)
+bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     struct field f;
 
@@ -188,7 +183,7 @@ bool csv_row(const struct click_way *w, struct click_batch *b, const char *at, c
 
 /* ---- the line of names ---- */
 
-void csv_way_fini(struct click_way *w)
+void csv_format_fini(struct click_format *w)
 {
     for (size_t i = 0; i < w->ncolumns; i++)
         free(w->columns[i].name);
@@ -198,7 +193,7 @@ void csv_way_fini(struct click_way *w)
     free(w->numeric);
 }
 
-static shoal_status add_column(struct click_way *w, size_t *cap, const char *path, struct field f)
+static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct field f)
 {
     void *at = w->columns;
     struct csv_column *c;
@@ -232,7 +227,7 @@ static int by_name(const void *a, const void *b)
                   (*(const struct csv_column *const *)b)->name);
 }
 
-static shoal_status check_once(const struct click_way *w, const char *path)
+static shoal_status check_once(const struct click_format *w, const char *path)
 {
     const struct csv_column **order = mem_array(w->ncolumns, sizeof *order);
     shoal_status st = order ? SHOAL_OK : SHOAL_ENOMEM;
@@ -251,7 +246,7 @@ static shoal_status check_once(const struct click_way *w, const char *path)
 
 /* Looks at column `from` first and at those before it last: lists mostly have the order of
  * the columns. */
-static struct csv_column *find_column(const struct click_way *w, size_t from, const char *name,
+static struct csv_column *find_column(const struct click_format *w, size_t from, const char *name,
                                       size_t len)
 {
     for (size_t i = 0; i < w->ncolumns; i++) {
@@ -263,7 +258,7 @@ static struct csv_column *find_column(const struct click_way *w, size_t from, co
     return NULL;
 }
 
-static shoal_status read_names(struct click_way *w, const char *path, const char *at,
+static shoal_status read_names(struct click_format *w, const char *path, const char *at,
                                const char *end)
 {
     struct bytes room = {0};
@@ -288,7 +283,7 @@ static shoal_status read_names(struct click_way *w, const char *path, const char
 
 /* ---- which column is what ---- */
 
-static shoal_status choose_label(struct click_way *w, const char *given, const char *path)
+static shoal_status choose_label(struct click_format *w, const char *given, const char *path)
 {
     static const char *const usual[] = {"label", "click", "target", "y"};
     struct csv_column *c = NULL;
@@ -311,7 +306,7 @@ static shoal_status choose_label(struct click_way *w, const char *given, const c
     return w->label ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "memory: no room for a name");
 }
 
-static shoal_status given_numeric(struct click_way *w, const char *names, const char *path)
+static shoal_status given_numeric(struct click_format *w, const char *names, const char *path)
 {
     size_t from = 0;
 
@@ -335,7 +330,7 @@ struct tally_column {
     uint32_t fields, numbers;
 };
 
-static void count_numbers(const struct click_way *w, struct bytes *room, const char *at,
+static void count_numbers(const struct click_format *w, struct bytes *room, const char *at,
                           const char *end, struct tally_column *tally)
 {
     struct field f;
@@ -354,7 +349,7 @@ static void count_numbers(const struct click_way *w, struct bytes *room, const c
 
 /* A column is of numbers when most of its fields in the first rows are; so a few words for
  * what is missing do not matter, nor a few categories that look like numbers. */
-static shoal_status guess_numeric(struct click_way *w, const char *at, const char *end)
+static shoal_status guess_numeric(struct click_format *w, const char *at, const char *end)
 {
     struct tally_column *tally = mem_array(w->ncolumns, sizeof *tally);
     struct bytes room = {0};
@@ -375,7 +370,7 @@ static shoal_status guess_numeric(struct click_way *w, const char *at, const cha
     return st;
 }
 
-static shoal_status join_numeric(struct click_way *w)
+static shoal_status join_numeric(struct click_format *w)
 {
     struct bytes list = {0};
     shoal_status st = SHOAL_OK;
@@ -394,7 +389,7 @@ static shoal_status join_numeric(struct click_way *w)
     return st;
 }
 
-shoal_status csv_way_init(struct click_way *w, const struct shoal_clicks_opts *opts,
+shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
                           const char *path, const char *head, size_t len, bool whole)
 {
     const char *end = head + len;

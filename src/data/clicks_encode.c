@@ -77,10 +77,10 @@ struct reading {
     struct inputs inputs;
     struct click_text *text;
     struct ordered ordered;
-    struct click_judge judge;
+    struct click_errors errors;
     struct click_census census;
-    struct click_columns all;
-    struct click_column columns[CLICK_COLUMNS];
+    struct spill_limit all;
+    struct spill_buffer columns[CLICK_COLUMNS];
     bool valued, weighted;
     struct container_writer *out; /* while ids are written */
     struct pulse pulse;
@@ -109,16 +109,16 @@ static void reader_free(struct reader *r)
 static shoal_status add_floats(struct reading *e, int column, const float *data, size_t n, bool any,
                                bool *begun, uint64_t before)
 {
-    struct click_column *c = &e->columns[column];
+    struct spill_buffer *c = &e->columns[column];
     shoal_status st = SHOAL_OK;
 
     if (any && !*begun)
-        st = column_add_ones(&e->all, c, before);
+        st = spill_add_ones(&e->all, c, before);
     *begun |= any;
     if (st == SHOAL_OK && *begun && any)
-        st = column_add(&e->all, c, data, n * sizeof *data);
+        st = spill_add(&e->all, c, data, n * sizeof *data);
     else if (st == SHOAL_OK && *begun)
-        st = column_add_ones(&e->all, c, n);
+        st = spill_add_ones(&e->all, c, n);
     return st;
 }
 
@@ -135,19 +135,19 @@ static shoal_status add_starts(struct reading *e, struct reader *r, uint64_t bef
     for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
         starts[i] = before + b->start[i];
     return st == SHOAL_OK
-               ? column_add(&e->all, &e->columns[COLUMN_START], starts, b->rows * sizeof *starts)
+               ? spill_add(&e->all, &e->columns[COLUMN_START], starts, b->rows * sizeof *starts)
                : st;
 }
 
 static shoal_status add_rows(struct reading *e, struct reader *r, uint64_t rows, uint64_t values)
 {
     const struct click_batch *b = &r->batch;
-    shoal_status st = column_add(&e->all, &e->columns[COLUMN_LABEL], b->label, b->rows);
+    shoal_status st = spill_add(&e->all, &e->columns[COLUMN_LABEL], b->label, b->rows);
 
     if (st == SHOAL_OK)
         st = add_starts(e, r, values);
     if (st == SHOAL_OK)
-        st = column_add(&e->all, &e->columns[COLUMN_ID], b->slot, b->values * sizeof *b->slot);
+        st = spill_add(&e->all, &e->columns[COLUMN_ID], b->slot, b->values * sizeof *b->slot);
     if (st == SHOAL_OK)
         st = add_floats(e, COLUMN_VALUE, b->value, b->values, b->valued, &e->valued, values);
     if (st == SHOAL_OK)
@@ -157,8 +157,8 @@ static shoal_status add_rows(struct reading *e, struct reader *r, uint64_t rows,
 
 static shoal_status take_batch(struct reading *e, struct reader *r)
 {
-    uint64_t rows = e->judge.stats.rows, values = e->judge.stats.values;
-    shoal_status st = click_judge(&e->judge, e->text, &r->block, &r->batch);
+    uint64_t rows = e->errors.stats.rows, values = e->errors.stats.values;
+    shoal_status st = click_errors_add(&e->errors, e->text, &r->block, &r->batch);
 
     if (st == SHOAL_OK)
         st = add_rows(e, r, rows, values);
@@ -172,7 +172,7 @@ static shoal_status take_batch(struct reading *e, struct reader *r)
 /* *more is false when another thread has failed. */
 static shoal_status read_block(struct reading *e, struct reader *r, bool *more)
 {
-    const struct click_way *w = click_text_way(e->text);
+    const struct click_format *w = click_text_format(e->text);
     shoal_status st = SHOAL_OK;
 
     if (r->block.status == SHOAL_OK)
@@ -222,16 +222,16 @@ static shoal_status read_all(struct reading *e)
     ordered_fini(&e->ordered);
     if (st == SHOAL_OK)
         st = click_text_end(e->text);
-    click_text_stats(e->text, &e->judge.stats);
-    values = e->judge.stats.values;
-    if (st == SHOAL_OK && e->judge.stats.rows == 0)
+    click_text_stats(e->text, &e->errors.stats);
+    values = e->errors.stats.values;
+    if (st == SHOAL_OK && e->errors.stats.rows == 0)
         st = shoal_fail(SHOAL_EINVAL, "clicks: found no row in %llu lines, want one or more",
-                        (unsigned long long)e->judge.stats.lines);
+                        (unsigned long long)e->errors.stats.lines);
     if (st == SHOAL_OK)
-        st = column_add(&e->all, &e->columns[COLUMN_START], &values, sizeof values);
+        st = spill_add(&e->all, &e->columns[COLUMN_START], &values, sizeof values);
     if (st == SHOAL_OK)
         st = census_number(&e->census);
-    e->judge.stats.features = e->census.features;
+    e->errors.stats.features = e->census.features;
     return st;
 }
 
@@ -241,8 +241,8 @@ static void reading_fini(struct reading *e)
     inputs_fini(&e->inputs);
     census_fini(&e->census);
     for (int i = 0; i < CLICK_COLUMNS; i++) {
-        e->judge.stats.spilled += e->columns[i].spool.size;
-        column_fini(&e->columns[i]);
+        e->errors.stats.spilled += e->columns[i].spool.size;
+        spill_fini(&e->columns[i]);
     }
     free(e->folder);
 }
@@ -254,9 +254,9 @@ static shoal_status reading_open(struct reading *e, const char *path, const stru
     struct shoal_clicks_plan plan;
     shoal_status st = shoal_clicks_check(opts);
 
-    *e = (struct reading){.opts = *opts, .judge = {.skip_bad = opts->skip_bad}};
+    *e = (struct reading){.opts = *opts, .errors = {.skip_bad = opts->skip_bad}};
     for (int i = 0; i < CLICK_COLUMNS; i++)
-        column_init(&e->columns[i]);
+        spill_init(&e->columns[i]);
     if (st == SHOAL_OK && path)
         st = (e->folder = path_folder(path)) ? SHOAL_OK : SHOAL_ENOMEM;
     if (st == SHOAL_OK)
@@ -280,14 +280,14 @@ static shoal_status reading_open(struct reading *e, const char *path, const stru
 
 static size_t chunk_len(const struct reading *e, uint64_t chunk)
 {
-    uint64_t left = e->judge.stats.values - chunk * CHUNK;
+    uint64_t left = e->errors.stats.values - chunk * CHUNK;
 
     return left < CHUNK ? (size_t)left : CHUNK;
 }
 
 static uint64_t chunks_of(const struct reading *e)
 {
-    return (e->judge.stats.values + CHUNK - 1) / CHUNK;
+    return (e->errors.stats.values + CHUNK - 1) / CHUNK;
 }
 
 /* Chunk number `chunk` as ids, into room [CHUNK]. */
@@ -295,7 +295,7 @@ static shoal_status map_chunk(struct reading *e, uint64_t chunk, uint32_t *room)
 {
     size_t n = chunk_len(e, chunk);
     const uint32_t *slot =
-        column_part(&e->columns[COLUMN_ID], chunk * CHUNK * sizeof *slot, n * sizeof *slot, room);
+        spill_part(&e->columns[COLUMN_ID], chunk * CHUNK * sizeof *slot, n * sizeof *slot, room);
 
     if (slot)
         census_map(&e->census, slot, room, n);
@@ -334,12 +334,12 @@ static shoal_status write_ids(struct reading *e)
 {
     shoal_status st = container_begin(e->out, "ids");
 
-    pulse_begin(&e->pulse, &e->opts.watch, "write", "values", e->judge.stats.values);
+    pulse_begin(&e->pulse, &e->opts.watch, "write", "values", e->errors.stats.values);
     ordered_init(&e->ordered);
     if (st == SHOAL_OK)
         st = pool_run(pool_threads(e->opts.threads), write_thread, e);
     ordered_fini(&e->ordered);
-    return st == SHOAL_OK ? pulse_end(&e->pulse, e->judge.stats.values) : st;
+    return st == SHOAL_OK ? pulse_end(&e->pulse, e->errors.stats.values) : st;
 }
 
 static shoal_status map_thread(void *ctx, unsigned index)
@@ -357,15 +357,15 @@ static shoal_status map_thread(void *ctx, unsigned index)
 
 static shoal_status write_column(struct reading *e, const char *name, int column)
 {
-    const struct click_column *c = &e->columns[column];
-    uint64_t size = column_size(c);
+    const struct spill_buffer *c = &e->columns[column];
+    uint64_t size = spill_size(c);
     size_t most = CHUNK * sizeof(uint32_t);
     char *room = mem_array(most, 1);
     shoal_status st = room ? container_begin(e->out, name) : SHOAL_ENOMEM;
 
     for (uint64_t at = 0; at < size && st == SHOAL_OK; at += most) {
         size_t len = size - at < most ? (size_t)(size - at) : most;
-        const void *part = column_part(c, at, len, room);
+        const void *part = spill_part(c, at, len, room);
 
         st = part ? container_write(e->out, part, len) : SHOAL_EIO;
     }
@@ -390,8 +390,8 @@ static shoal_status write_names(struct reading *e)
 
 static shoal_status write_meta(struct reading *e)
 {
-    const struct shoal_clicks_stats *s = &e->judge.stats;
-    struct shoal_clicks_opts way;
+    const struct shoal_clicks_stats *s = &e->errors.stats;
+    struct shoal_clicks_opts opts;
     struct bytes meta = {0};
     char *strings = NULL, head[256];
     int n = snprintf(head, sizeof head,
@@ -403,9 +403,9 @@ static shoal_status write_meta(struct reading *e)
     shoal_status st = bytes_add(&meta, head, (size_t)n);
 
     if (st == SHOAL_OK)
-        st = clicks_way_opts(&way, &strings, click_text_way(e->text));
+        st = clicks_format_opts(&opts, &strings, click_text_format(e->text));
     if (st == SHOAL_OK)
-        st = clicks_way_put(&meta, &way);
+        st = clicks_format_put(&meta, &opts);
     if (st == SHOAL_OK)
         st = container_put(e->out, "meta", meta.at, meta.len);
     free(strings);
@@ -444,7 +444,7 @@ static shoal_status write_to(struct reading *e, const char *path)
         return st;
     }
     st = container_commit(e->out);
-    e->judge.stats.file_bytes = st == SHOAL_OK ? path_size(path) : 0;
+    e->errors.stats.file_bytes = st == SHOAL_OK ? path_size(path) : 0;
     return st;
 }
 
@@ -469,10 +469,10 @@ shoal_status shoal_clicks_encode(const char *path, const char *const *paths, siz
             container_abandon(e.out);
     }
     reading_fini(&e);
-    e.judge.stats.read_seconds = read - began;
-    e.judge.stats.write_seconds = clock_now() - read;
+    e.errors.stats.read_seconds = read - began;
+    e.errors.stats.write_seconds = clock_now() - read;
     if (stats)
-        *stats = e.judge.stats;
+        *stats = e.errors.stats;
     return st;
 }
 
@@ -491,12 +491,12 @@ static shoal_status read_clicks(shoal_clicks **out, const struct sources *from,
     if (st == SHOAL_OK)
         st = pool_run(pool_threads(e.opts.threads), map_thread, &e);
     if (st == SHOAL_OK)
-        st = clicks_take(out, e.columns, &e.census, click_text_way(e.text), &e.judge.stats);
+        st = clicks_take(out, e.columns, &e.census, click_text_format(e.text), &e.errors.stats);
     reading_fini(&e);
-    e.judge.stats.read_seconds = read - began;
-    e.judge.stats.write_seconds = clock_now() - read;
+    e.errors.stats.read_seconds = read - began;
+    e.errors.stats.write_seconds = clock_now() - read;
     if (stats)
-        *stats = e.judge.stats;
+        *stats = e.errors.stats;
     return st;
 }
 

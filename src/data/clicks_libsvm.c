@@ -4,11 +4,6 @@
  * the length of the one before. */
 #include "data/clicks.h"
 
-static inline bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* The length of what stands before the next space. */
 static size_t word_len(const char *at, const char *end)
 {
@@ -55,7 +50,7 @@ static inline uint64_t spaces_in(const char *at)
 
 /* Features ` index:1` of up to 8 digits, from the space at `at` on, as long as there are
  * such; gives where it stopped. */
-static const char *usual_features(const struct click_way *w, struct click_batch *b, const char *at,
+static const char *usual_features(const struct click_format *w, struct click_batch *b, const char *at,
                                   const char *end, uint64_t seed, uint64_t *least)
 {
     const char *window = at, *stop;
@@ -112,7 +107,7 @@ static const char *long_index(struct click_batch *b, const char *at, const char 
 }
 
 /* The feature at `at`; gives what follows it, or NULL. */
-static inline const char *feature(const struct click_way *w, struct click_batch *b, const char *at,
+static inline const char *feature(const struct click_format *w, struct click_batch *b, const char *at,
                                   const char *end, uint64_t seed, uint64_t *least)
 {
     const char *word = at;
@@ -149,7 +144,7 @@ static inline const char *feature(const struct click_way *w, struct click_batch 
     return at;
 }
 
-bool libsvm_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end)
+bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     uint64_t seed = click_seed(CLICK_SEED_LIBSVM), least = 0;
     size_t len;

@@ -129,7 +129,7 @@ static void note_bad(struct click_batch *b)
     memcpy(b->shown[i].why, b->why, sizeof b->why);
 }
 
-static bool parse_row(const struct click_way *w, struct click_batch *b, const char *at,
+static bool parse_row(const struct click_format *w, struct click_batch *b, const char *at,
                       const char *end)
 {
     switch (w->format) {
@@ -144,7 +144,7 @@ static bool parse_row(const struct click_way *w, struct click_batch *b, const ch
     }
 }
 
-static bool parse_line(const struct click_way *w, struct click_batch *b, const char *at,
+static bool parse_line(const struct click_format *w, struct click_batch *b, const char *at,
                        const char *end)
 {
     const char *nul = memchr(at, '\0', (size_t)(end - at));
@@ -159,7 +159,7 @@ static bool parse_line(const struct click_way *w, struct click_batch *b, const c
     return parse_row(w, b, at, end);
 }
 
-static void take_line(const struct click_way *w, struct click_batch *b, const char *text,
+static void take_line(const struct click_format *w, struct click_batch *b, const char *text,
                       const char *at, const char *end)
 {
     struct mark mark = {b->values, b->zero, b->minus, b->valued, b->weighted};
@@ -182,7 +182,7 @@ static void take_line(const struct click_way *w, struct click_batch *b, const ch
 }
 
 /* The end of a line or record; its newline is the block's last byte at the latest. */
-static const char *line_end(const struct click_way *w, const char *at, const char *end)
+static const char *line_end(const struct click_format *w, const char *at, const char *end)
 {
     bool inside = false;
     const char *stop;
@@ -200,7 +200,7 @@ static const char *without_return(const char *at, const char *end)
     return end > at && end[-1] == '\r' ? end - 1 : end;
 }
 
-static uint64_t lines_within(const struct click_way *w, const char *at, const char *end)
+static uint64_t lines_within(const struct click_format *w, const char *at, const char *end)
 {
     uint64_t n = 1;
 
@@ -211,7 +211,7 @@ static uint64_t lines_within(const struct click_way *w, const char *at, const ch
 }
 
 /* Every input of CSV begins with the same names. */
-static const char *pass_header(const struct click_way *w, struct click_batch *b, const char *at,
+static const char *pass_header(const struct click_format *w, struct click_batch *b, const char *at,
                                const char *end)
 {
     const char *line = line_end(w, at, end), *stop = without_return(at, line);
@@ -229,7 +229,7 @@ static const char *pass_header(const struct click_way *w, struct click_batch *b,
     return line + 1;
 }
 
-static void parse_text(const struct click_way *w, struct click_batch *b, const char *text,
+static void parse_text(const struct click_format *w, struct click_batch *b, const char *text,
                        const char *at, const char *end)
 {
     while (at < end) {
@@ -249,7 +249,7 @@ static void parse_text(const struct click_way *w, struct click_batch *b, const c
     }
 }
 
-shoal_status click_parse(const struct click_way *w, const struct click_block *block,
+shoal_status click_parse(const struct click_format *w, const struct click_block *block,
                          struct click_batch *b, uint64_t shown_from)
 {
     const char *at = block->text.at, *end = at + block->text.len;
@@ -270,7 +270,7 @@ shoal_status click_parse(const struct click_way *w, const struct click_block *bl
     return SHOAL_OK;
 }
 
-void click_parse_names(const struct click_way *w, const struct click_block *block,
+void click_parse_names(const struct click_format *w, const struct click_block *block,
                        struct click_batch *b, size_t r, struct click_name *names)
 {
     const char *at = block->text.at + b->at[r], *end = block->text.at + block->text.len;

@@ -7,7 +7,7 @@ struct click_stream {
     struct click_text *text;
     struct click_block block;
     struct click_batch batch;
-    struct click_judge judge;
+    struct click_errors errors;
     uint64_t *line; /* [line_cap] of the block's rows */
     size_t line_cap;
 };
@@ -22,7 +22,7 @@ shoal_status click_stream_open(struct click_stream **out, const struct sources *
     if (st == SHOAL_OK)
         st = inputs_open(&s->inputs, from);
     if (st == SHOAL_OK) {
-        s->judge.skip_bad = opts->skip_bad;
+        s->errors.skip_bad = opts->skip_bad;
         st = click_text_open(&s->text, &s->inputs, opts, unlabelled, true);
     }
     if (st == SHOAL_OK)
@@ -50,11 +50,11 @@ static shoal_status next_block(struct click_stream *s, struct click_rows *rows)
     shoal_status st = SHOAL_OK;
 
     if (s->block.status == SHOAL_OK)
-        st = click_parse(click_text_way(s->text), &s->block, b, 0);
+        st = click_parse(click_text_format(s->text), &s->block, b, 0);
     if (st == SHOAL_OK)
-        st = click_judge(&s->judge, s->text, &s->block, b);
+        st = click_errors_add(&s->errors, s->text, &s->block, b);
     if (st == SHOAL_OK)
-        st = number_lines(s, s->judge.line - b->lines);
+        st = number_lines(s, s->errors.line - b->lines);
     if (st == SHOAL_OK)
         *rows = (struct click_rows){.rows = b->rows,
                                     .values = b->values,
@@ -83,7 +83,7 @@ shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows)
 
 void click_stream_stats(const struct click_stream *s, struct shoal_clicks_stats *stats)
 {
-    *stats = s->judge.stats;
+    *stats = s->errors.stats;
     click_text_stats(s->text, stats);
 }
 

@@ -10,7 +10,7 @@
 struct click_text {
     pthread_mutex_t lock;
     struct input_reader in;
-    struct click_way way;
+    struct click_format format;
     bool csv, live;
 
     bool ended;         /* the input has no more */
@@ -26,9 +26,9 @@ const char *click_text_input(const struct click_text *t, size_t i)
     return input_name(&t->in.inputs->at[i]);
 }
 
-const struct click_way *click_text_way(const struct click_text *t)
+const struct click_format *click_text_format(const struct click_text *t)
 {
-    return &t->way;
+    return &t->format;
 }
 
 /* ---- reading ---- */
@@ -242,9 +242,9 @@ static shoal_status look(struct click_text *t, const struct shoal_clicks_opts *o
         st = open_input(t);
     }
     if (st == SHOAL_OK)
-        st = click_way_init(&t->way, opts, unlabelled, click_text_input(t, t->in.at), t->carry.at,
+        st = click_format_init(&t->format, opts, unlabelled, click_text_input(t, t->in.at), t->carry.at,
                             t->carry.len, t->ended);
-    t->csv = t->way.format == SHOAL_CLICKS_CSV;
+    t->csv = t->format.format == SHOAL_CLICKS_CSV;
     return st;
 }
 
@@ -276,7 +276,7 @@ shoal_status click_text_open(struct click_text **out, const struct inputs *input
 
 void click_text_stats(const struct click_text *t, struct shoal_clicks_stats *stats)
 {
-    stats->format = t->way.format;
+    stats->format = t->format.format;
     stats->bytes = t->bytes;
     stats->files = t->in.at;
 }
@@ -292,7 +292,7 @@ void click_text_close(struct click_text *t)
         return;
     stream_close(t->in.stream);
     bytes_fini(&t->carry);
-    click_way_fini(&t->way);
+    click_format_fini(&t->format);
     pthread_mutex_destroy(&t->lock);
     free(t);
 }

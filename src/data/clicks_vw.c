@@ -2,11 +2,6 @@
  * touches the first bar is the tag, as Vowpal Wabbit has it. */
 #include "data/clicks.h"
 
-static inline bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static const char *skip_blanks(const char *at, const char *end)
 {
     while (at < end && is_blank(*at))
@@ -47,7 +42,7 @@ static bool take_weight(struct click_batch *b, const char *at, size_t len)
 }
 
 /* A word that begins with ' or touches the bar is a tag. */
-static bool take_head(const struct click_way *w, struct click_batch *b, const char *at,
+static bool take_head(const struct click_format *w, struct click_batch *b, const char *at,
                       const char *bar)
 {
     unsigned words = 0;
@@ -104,7 +99,7 @@ static const char *take_space(struct click_batch *b, struct space *s, const char
     return stop;
 }
 
-static const char *take_feature(const struct click_way *w, struct click_batch *b,
+static const char *take_feature(const struct click_format *w, struct click_batch *b,
                                 const struct space *s, const char *at, const char *end)
 {
     const char *stop = name_end(at);
@@ -140,7 +135,7 @@ static const char *take_feature(const struct click_way *w, struct click_batch *b
 }
 
 /* The features of one space, up to the next bar. */
-static const char *take_features(const struct click_way *w, struct click_batch *b, const char *at,
+static const char *take_features(const struct click_format *w, struct click_batch *b, const char *at,
                                  const char *end)
 {
     struct space s;
@@ -155,7 +150,7 @@ static const char *take_features(const struct click_way *w, struct click_batch *
     return NULL;
 }
 
-bool vw_row(const struct click_way *w, struct click_batch *b, const char *at, const char *end)
+bool vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     const char *bar = memchr(at, '|', (size_t)(end - at));
 

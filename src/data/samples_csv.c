@@ -13,11 +13,6 @@ struct csv {
     size_t width, n, cap; /* cap in numbers */
 };
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 /* The field up to a comma or the end of the line; *at moves behind it. */
 static struct span next_field(const char **at, const char *end)
 {

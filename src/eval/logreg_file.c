@@ -21,7 +21,7 @@ static shoal_status make_meta(const shoal_logreg *m, struct bytes *meta)
     int n = number_print(text, sizeof text, "kind logreg\nbias %a\n", (double)m->bias);
     shoal_status st = bytes_add(meta, text, (size_t)n);
 
-    return st == SHOAL_OK ? clicks_way_put(meta, &m->way) : st;
+    return st == SHOAL_OK ? clicks_format_put(meta, &m->way) : st;
 }
 
 static shoal_status put_all(const shoal_logreg *m, struct container_writer *w,
@@ -75,7 +75,7 @@ static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
     if (end == text || *end || !isfinite(m->bias))
         return shoal_fail(SHOAL_EFORMAT, "%s: the bias is `%s`, want a number", container_path(c),
                           text);
-    st = clicks_way_get(&m->way, &m->strings, c);
+    st = clicks_format_get(&m->way, &m->strings, c);
     m->bits = m->way.bits;
     return st;
 }

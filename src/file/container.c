@@ -231,11 +231,6 @@ shoal_status container_put(struct container_writer *w, const char *name, const v
     return st == SHOAL_OK ? container_write(w, data, len) : st;
 }
 
-uint64_t container_size(const struct container_writer *w)
-{
-    return output_size(w->out);
-}
-
 static shoal_status writer_finish(struct container_writer *w)
 {
     struct header h = {.version = VERSION, .count = w->count};

@@ -186,7 +186,6 @@ shoal_status container_write(struct container_writer *w, const void *data, size_
 /* begin and write in one. */
 shoal_status container_put(struct container_writer *w, const char *name, const void *data,
                            size_t len);
-uint64_t container_size(const struct container_writer *w);
 /* Writes table and header and lets the file appear; w is ended whether or not
  * it succeeds. */
 shoal_status container_commit(struct container_writer *w);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void check_batch(const struct click_way *w, const struct click_batch *b)
+static void check_batch(const struct click_format *w, const struct click_batch *b)
 {
     uint64_t positives = 0;
 
@@ -30,7 +30,7 @@ static void check_batch(const struct click_way *w, const struct click_batch *b)
 }
 
 /* Reading a row again for its names changes nothing. */
-static void check_names(const struct click_way *w, const struct click_block *block,
+static void check_names(const struct click_format *w, const struct click_block *block,
                         struct click_batch *b)
 {
     struct click_name *names = calloc(b->values + 2, sizeof *names);
@@ -50,7 +50,7 @@ static void check_names(const struct click_way *w, const struct click_block *blo
 }
 
 /* Lines one by one through the careful parser are the rows of the fast one. */
-static void check_slowly(const struct click_way *w, const struct click_block *block,
+static void check_slowly(const struct click_format *w, const struct click_block *block,
                          const struct click_batch *b)
 {
     struct click_batch slow = {0};
@@ -73,14 +73,14 @@ static void parse_block(const struct shoal_clicks_opts *opts, bool unlabelled, c
 {
     struct click_block block = {.first = true};
     struct click_batch batch = {0};
-    struct click_way w = {0};
+    struct click_format w = {0};
 
     require(bytes_add(&block.text, text, len) == SHOAL_OK);
     if (len > 0 && text[len - 1] != '\n')
         require(bytes_add(&block.text, "\n", 1) == SHOAL_OK);
     require(bytes_reserve(&block.text, CLICK_PAD) == SHOAL_OK);
     memset(block.text.at + block.text.len, '\t', CLICK_PAD); /* what may be read, never used */
-    if (len > 0 && click_way_init(&w, opts, unlabelled, "fuzz", block.text.at, block.text.len,
+    if (len > 0 && click_format_init(&w, opts, unlabelled, "fuzz", block.text.at, block.text.len,
                                   true) == SHOAL_OK) {
         require(click_parse(&w, &block, &batch, 0) == SHOAL_OK);
         check_batch(&w, &batch);
@@ -90,7 +90,7 @@ static void parse_block(const struct shoal_clicks_opts *opts, bool unlabelled, c
     } else if (len > 0) {
         require(strncmp(shoal_error(), "fuzz:", 5) == 0);
     }
-    click_way_fini(&w);
+    click_format_fini(&w);
     click_batch_fini(&batch);
     click_block_fini(&block);
 }

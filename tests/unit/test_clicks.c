@@ -165,14 +165,14 @@ static void an_integer_over_2_is_one_of_its_bucket(void **state)
 /* The bucket of x by the slot it gets, and by the formula. */
 static void buckets_are_the_squares_of_logarithms(void **state)
 {
-    struct click_way w = {.format = SHOAL_CLICKS_CRITEO, .shift = 34};
+    struct click_format w = {.format = SHOAL_CLICKS_CRITEO, .shift = 34};
     struct click_block block = {0};
     struct click_batch b = {0};
     uint32_t slots[2000] = {0};
     uint64_t x = 3;
 
     (void)state;
-    assert_int_equal(criteo_way_init(&w), SHOAL_OK);
+    assert_int_equal(criteo_format_init(&w), SHOAL_OK);
     for (int i = 0; i < 20000; i++, x += 1 + (i > 3000) * (x / 1000)) {
         unsigned bucket = (unsigned)(log((double)x) * log((double)x));
         char text[128];
@@ -191,7 +191,7 @@ static void buckets_are_the_squares_of_logarithms(void **state)
     }
     for (unsigned i = 2; i < 2000; i++)
         assert_true(slots[i] == 0 || slots[i] != slots[i - 1]);
-    click_way_fini(&w);
+    click_format_fini(&w);
     click_batch_fini(&b);
     click_block_fini(&block);
 }
@@ -240,12 +240,12 @@ static struct bytes random_criteo(uint64_t seed, size_t lines)
 /* Lines of the usual shape take a way of their own: each line again, by the other one. */
 static void the_fast_way_reads_what_the_slow_one_reads(void **state)
 {
-    struct click_way w = {.format = SHOAL_CLICKS_CRITEO, .shift = 44};
+    struct click_format w = {.format = SHOAL_CLICKS_CRITEO, .shift = 44};
     struct click_batch fast = {0}, slow = {0};
     size_t r = 0, bad = 0;
 
     (void)state;
-    assert_int_equal(criteo_way_init(&w), SHOAL_OK);
+    assert_int_equal(criteo_format_init(&w), SHOAL_OK);
     for (uint64_t seed = 0; seed < 20; seed++, r = bad = 0) {
         struct click_block block = {.text = random_criteo(seed, 300)};
         const char *at = block.text.at, *end = at + block.text.len, *line;
@@ -273,7 +273,7 @@ static void the_fast_way_reads_what_the_slow_one_reads(void **state)
         assert_true(bad > 0 && r > 200);
         click_block_fini(&block);
     }
-    click_way_fini(&w);
+    click_format_fini(&w);
     click_batch_fini(&fast);
     click_batch_fini(&slow);
 }
@@ -525,13 +525,13 @@ static void a_row_read_for_its_names_is_the_same_row(void **state)
         struct click_block block = {.first = true};
         struct click_batch b = {0}, again = {0};
         struct click_name names[CRITEO_COLUMNS + 1];
-        struct click_way w;
+        struct click_format w;
 
         assert_int_equal(shoal_gen_clicks(path, &gen, NULL), SHOAL_OK);
         block.text = scratch_get(path);
         assert_int_equal(bytes_reserve(&block.text, CLICK_PAD), SHOAL_OK);
         assert_int_equal(
-            click_way_init(&w, &opts, false, path, block.text.at, block.text.len, true), SHOAL_OK);
+            click_format_init(&w, &opts, false, path, block.text.at, block.text.len, true), SHOAL_OK);
         assert_int_equal(click_parse(&w, &block, &b, 0), SHOAL_OK);
         assert_int_equal(click_parse(&w, &block, &again, 0), SHOAL_OK);
         assert_int_equal(b.rows, 500);
@@ -540,7 +540,7 @@ static void a_row_read_for_its_names_is_the_same_row(void **state)
             click_parse_names(&w, &block, &again, r, names);
         assert_int_equal(again.values, b.values);
         assert_memory_equal(again.slot, b.slot, b.values * sizeof *b.slot);
-        click_way_fini(&w);
+        click_format_fini(&w);
         click_batch_fini(&b);
         click_batch_fini(&again);
         click_block_fini(&block);

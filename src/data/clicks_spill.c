@@ -4,24 +4,24 @@
 
 #define FIRST_ROOM ((size_t)1 << 16)
 
-void column_init(struct click_column *c)
+void spill_init(struct spill_buffer *c)
 {
-    *c = (struct click_column){.spool = SPOOL_NONE};
+    *c = (struct spill_buffer){.spool = SPOOL_NONE};
 }
 
-void column_fini(struct click_column *c)
+void spill_fini(struct spill_buffer *c)
 {
     mem_unmap(c->at, c->cap);
     spool_close(&c->spool);
-    column_init(c);
+    spill_init(c);
 }
 
-uint64_t column_size(const struct click_column *c)
+uint64_t spill_size(const struct spill_buffer *c)
 {
     return c->len + c->spool.size;
 }
 
-static shoal_status keep(struct click_column *c, const void *data, size_t len)
+static shoal_status keep(struct spill_buffer *c, const void *data, size_t len)
 {
     if (len > c->cap - c->len) {
         size_t want = c->len + len + c->len / 2 + FIRST_ROOM;
@@ -39,7 +39,7 @@ static shoal_status keep(struct click_column *c, const void *data, size_t len)
 }
 
 /* Once a column has begun to go to disk, all that follows does. */
-shoal_status column_add(struct click_columns *all, struct click_column *c, const void *data,
+shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
                         size_t len)
 {
     shoal_status st = SHOAL_OK;
@@ -56,7 +56,7 @@ shoal_status column_add(struct click_columns *all, struct click_column *c, const
     return st == SHOAL_OK ? spool_add(&c->spool, data, len, "rows") : st;
 }
 
-shoal_status column_add_ones(struct click_columns *all, struct click_column *c, uint64_t n)
+shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n)
 {
     float ones[1024];
     shoal_status st = SHOAL_OK;
@@ -66,13 +66,13 @@ shoal_status column_add_ones(struct click_columns *all, struct click_column *c, 
     while (n > 0 && st == SHOAL_OK) {
         size_t some = n < 1024 ? (size_t)n : 1024;
 
-        st = column_add(all, c, ones, some * sizeof *ones);
+        st = spill_add(all, c, ones, some * sizeof *ones);
         n -= some;
     }
     return st;
 }
 
-const void *column_part(const struct click_column *c, uint64_t at, size_t len, void *room)
+const void *spill_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room)
 {
     size_t kept = at < c->len ? c->len - (size_t)at : 0;
     shoal_status st;

@@ -33,11 +33,6 @@ shoal_status shoal_clicks_check(const struct shoal_clicks_opts *opts)
 
 /* ---- recognition ---- */
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
 static size_t count_of(const char *at, const char *end, char c)
 {
     size_t n = 0;
@@ -153,28 +148,28 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
     return SHOAL_OK;
 }
 
-shoal_status click_way_init(struct click_way *w, const struct shoal_clicks_opts *opts,
+shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
                             bool unlabelled, const char *path, const char *head, size_t len,
                             bool whole)
 {
     shoal_status st = SHOAL_OK;
 
-    *w = (struct click_way){
+    *w = (struct click_format){
         .format = opts->format, .shift = 64 - opts->bits, .unlabelled = unlabelled};
     if (w->format == SHOAL_CLICKS_AUTO)
         st = recognise(&w->format, path, head, len);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CRITEO)
-        st = criteo_way_init(w);
+        st = criteo_format_init(w);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CSV)
-        st = csv_way_init(w, opts, path, head, len, whole);
+        st = csv_format_init(w, opts, path, head, len, whole);
     return st;
 }
 
-void click_way_fini(struct click_way *w)
+void click_format_fini(struct click_format *w)
 {
-    csv_way_fini(w);
+    csv_format_fini(w);
     free(w->criteo);
-    *w = (struct click_way){0};
+    *w = (struct click_format){0};
 }
 
 /* ---- remembering ---- */
@@ -188,7 +183,7 @@ static shoal_status put_line(struct bytes *meta, const char *key, const char *va
     return st == SHOAL_OK ? bytes_add(meta, "\n", 1) : st;
 }
 
-shoal_status clicks_way_put(struct bytes *meta, const struct shoal_clicks_opts *opts)
+shoal_status clicks_format_put(struct bytes *meta, const struct shoal_clicks_opts *opts)
 {
     char bits[16];
     shoal_status st = put_line(meta, "way.format ", shoal_clicks_format_name(opts->format));
@@ -241,7 +236,7 @@ static char *get_string(const struct container *c, const char *key, char **rest,
     return at;
 }
 
-shoal_status clicks_way_get(struct shoal_clicks_opts *opts, char **strings,
+shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
                             const struct container *c)
 {
     struct section meta;
