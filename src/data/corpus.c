@@ -172,9 +172,7 @@ static shoal_status encode_thread(void *ctx, unsigned index)
     }
     if (st != SHOAL_OK)
         ordered_stop(&e->ordered);
-    text_add(e->text, &(struct shoal_text_stats){.words = scan.words,
-                                                 .sentences = scan.sentences,
-                                                 .long_words = scan.long_words});
+    text_add(e->text, &scan);
     block_fini(&block);
     bytes_fini(&ids);
     return st;

@@ -66,8 +66,9 @@ void text_expect(struct text *t, uint64_t bytes);
 shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *stats);
 /* How a failure names an input: its path, or "standard input". */
 const char *text_input(const struct text *t, size_t i);
-/* Adds one thread's counts (words, sentences, long_words). */
-void text_add(struct text *t, const struct shoal_text_stats *part);
+/* Adds what one thread's scanner has counted. */
+struct scanner;
+void text_add(struct text *t, const struct scanner *part);
 void text_close(struct text *t);
 void block_fini(struct block *b);
 
@@ -340,7 +341,7 @@ const struct clicks_view *clicks_view(const shoal_clicks *c);
  * of *opts are then owned by *strings, for free(). */
 shoal_status clicks_format_put(struct bytes *meta, const struct shoal_clicks_opts *opts);
 shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
-                            const struct container *c);
+                               const struct container *c);
 
 /* ---- clicks_stream.c: the same rows from text, block by block -------------------------------- */
 

@@ -297,9 +297,7 @@ static shoal_status count_thread(void *ctx, unsigned index)
         if (st != SHOAL_OK)
             break;
     }
-    text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
-                                                   .sentences = scan.sentences,
-                                                   .long_words = scan.long_words});
+    text_add(job->text, &scan);
     block_fini(&block);
     return st;
 }
@@ -329,20 +327,24 @@ void counters_free(struct counter **counters, unsigned n)
     free(counters);
 }
 
+shoal_status counters_new(struct counter ***out, unsigned *n, const struct shoal_vocab_opts *opts)
+{
+    struct counter **c = mem_array(*n = counting_threads(opts), sizeof(struct counter *));
+    shoal_status st = c ? SHOAL_OK : SHOAL_ENOMEM;
+
+    *out = c;
+    for (unsigned i = 0; i < *n && st == SHOAL_OK; i++)
+        st = counter_new(&c[i], opts->memory / *n, opts->tmp_dir);
+    return st;
+}
+
 shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text,
                            const struct shoal_vocab_opts *opts, struct shoal_text_stats *stats)
 {
-    unsigned threads = counting_threads(opts);
-    struct counting job = {.text = text};
-    shoal_status st = SHOAL_OK;
+    shoal_status st = counters_new(out, n, opts);
+    struct counting job = {text, *out};
 
-    *n = threads;
-    *out = job.counters = mem_array(threads, sizeof(struct counter *));
-    if (!job.counters)
-        return SHOAL_ENOMEM;
-    for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
-        st = counter_new(&job.counters[i], opts->memory / threads, opts->tmp_dir);
-    return st == SHOAL_OK ? text_end(text, pool_run(threads, count_thread, &job), stats) : st;
+    return st == SHOAL_OK ? text_end(text, pool_run(*n, count_thread, &job), stats) : st;
 }
 
 shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoal_vocab_opts *opts,
