@@ -96,6 +96,8 @@ shoal_status deferred_add(struct deferrals *list, unsigned from, uint64_t of, co
                           size_t len);
 /* Takes out the one that *at points to; free() it. */
 struct deferred *deferred_take(struct deferrals *list, struct deferred **at);
+/* The oldest of that rank and kind, or NULL. */
+struct deferred *deferred_find(struct deferrals *list, unsigned from, uint64_t of);
 void deferred_fini(struct deferrals *list);
 
 /* ---- collectives -----------------------------------------------------------------

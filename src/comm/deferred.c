@@ -31,6 +31,14 @@ struct deferred *deferred_take(struct deferrals *list, struct deferred **at)
     return d;
 }
 
+struct deferred *deferred_find(struct deferrals *list, unsigned from, uint64_t of)
+{
+    for (struct deferred **at = &list->first; *at; at = &(*at)->next)
+        if ((*at)->from == from && (*at)->of == of)
+            return deferred_take(list, at);
+    return NULL;
+}
+
 void deferred_fini(struct deferrals *list)
 {
     while (list->first)

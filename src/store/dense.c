@@ -1,4 +1,4 @@
-/* A dense block: opening it, its steps as a worker sees them, and mail. */
+/* A dense block: opening it, and its steps as a worker sees them. */
 #include "store/piece.h"
 
 #include <stdlib.h>
@@ -120,7 +120,8 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
     *out = NULL;
     if (d) {
         *d = (struct dense){.comm = alone ? NULL : comm, .kernel = kernel, .opts = *opts,
-                            .ranks = 1, .params = params, .n = n};
+                            .ranks = 1, .params = params, .n = n,
+                            .outbox = {.comm = comm}};
         if (!alone) {
             d->rank = comm_rank(comm);
             d->ranks = comm_size(comm);
@@ -139,53 +140,10 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
     return SHOAL_OK;
 }
 
-/* Mail that is still on its way, because a rank is gone, stays where it is. */
-static void mails_free(struct mail *m)
-{
-    while (m) {
-        struct mail *next = m->next;
-
-        free(m->tickets);
-        free(m->message);
-        free(m);
-        m = next;
-    }
-}
-
-static shoal_status mails_return(struct dense *d)
-{
-    struct mail **at = &d->mails;
-
-    while (*at) {
-        struct mail *m = *at;
-        bool done = true;
-
-        for (unsigned r = 0; r < m->sent && done; r++) {
-            shoal_status st = comm_test(d->comm, &m->tickets[r], &done);
-
-            if (st != SHOAL_OK)
-                return st;
-        }
-        if (!done) {
-            at = &m->next;
-            continue;
-        }
-        *at = m->next;
-        m->next = d->idle;
-        d->idle = m;
-    }
-    return SHOAL_OK;
-}
-
 static void pieces_free(struct dense *d)
 {
     for (size_t i = 0; d->pieces && i < d->npieces; i++)
-        while (d->pieces[i].early) {
-            struct early *e = d->pieces[i].early;
-
-            d->pieces[i].early = e->next;
-            free(e);
-        }
+        deferred_fini(&d->pieces[i].early);
     free(d->pieces);
 }
 
@@ -193,12 +151,9 @@ void dense_close(struct dense *d)
 {
     if (!d)
         return;
-    if (d->comm) {
-        for (unsigned tag = TAG_GRADIENT; tag <= TAG_ARRIVED; tag++)
-            comm_on(d->comm, tag, NULL, NULL);
-        (void)mails_return(d);
-    }
-    mails_free(d->idle);
+    for (unsigned tag = TAG_GRADIENT; d->comm && tag <= TAG_ARRIVED; tag++)
+        comm_on(d->comm, tag, NULL, NULL);
+    outbox_fini(&d->outbox);
     pieces_free(d);
     for (unsigned i = 0; i < DENSE_STATES; i++)
         mem_unmap(d->state[i], d->n * sizeof(float));
@@ -216,7 +171,7 @@ uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *o)
 
     if (ranks == 1 || o->policy == SHOAL_AVERAGE)
         return whole * states + packed_floats(n, ranks, o) * sizeof(float);
-    return whole * (states + 1) / owners + whole; /* the last is mail */
+    return whole * (states + 1) / owners + whole; /* the last is on its way */
 }
 
 /* ---- asking ---- */
@@ -365,48 +320,4 @@ shoal_status dense_finish(struct dense *d)
 shoal_status dense_poll(struct dense *d)
 {
     return d->comm ? comm_poll(d->comm, NULL) : SHOAL_OK;
-}
-
-/* ---- mail ---- */
-
-static shoal_status mail_fit(struct dense *d, struct mail *m, size_t bytes)
-{
-    if (!m->tickets)
-        m->tickets = mem_array(d->ranks, sizeof *m->tickets);
-    if (bytes > m->cap) {
-        free(m->message);
-        m->message = mem_array(bytes, 1);
-        m->cap = m->message ? bytes : 0;
-    }
-    return m->tickets && m->message ? SHOAL_OK : SHOAL_ENOMEM;
-}
-
-shoal_status mail_take(struct dense *d, struct mail **out, size_t bytes)
-{
-    shoal_status st = d->idle ? SHOAL_OK : mails_return(d);
-    struct mail *m = d->idle;
-
-    *out = NULL;
-    if (st != SHOAL_OK)
-        return st;
-    if (m)
-        d->idle = m->next;
-    else if (!(m = mem_array(1, sizeof *m)))
-        return SHOAL_ENOMEM;
-    st = mail_fit(d, m, bytes);
-    if (st != SHOAL_OK) {
-        m->next = NULL;
-        mails_free(m);
-        return st;
-    }
-    m->sent = 0;
-    m->next = d->mails;
-    d->mails = m;
-    *out = m;
-    return SHOAL_OK;
-}
-
-shoal_status mail_send(struct dense *d, struct mail *m, unsigned to, unsigned tag, size_t len)
-{
-    return comm_send(d->comm, to, tag, m->message, len, &m->tickets[m->sent++]);
 }

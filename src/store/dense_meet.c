@@ -34,15 +34,16 @@ static bool near_enough(void *ctx)
 
 static shoal_status tell(struct dense *d, unsigned tag, unsigned to)
 {
-    struct mail *m;
-    shoal_status st = mail_take(d, &m, 1);
+    struct outgoing *o;
+    shoal_status st = outbox_take(&d->outbox, &o, 1);
 
     for (unsigned i = 1; i < d->ranks && st == SHOAL_OK; i++) {
         unsigned r = (d->rank + i) % d->ranks;
 
         if (r < to)
-            st = mail_send(d, m, r, tag, 0);
+            st = outbox_send(&d->outbox, o, r, tag, 0);
     }
+    outbox_release(&d->outbox, o);
     return st;
 }
 

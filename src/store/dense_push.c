@@ -21,16 +21,17 @@ static const float *const_floats_of(const struct piece_head *h)
 
 /* ---- the owner ---- */
 
-/* Mail with the piece as it is now. */
-static shoal_status write_piece(struct dense *d, const struct piece *p, struct mail **out)
+/* A message with the piece as it is now. */
+static shoal_status write_piece(struct dense *d, const struct piece *p, struct outgoing **out)
 {
-    shoal_status st = mail_take(d, out, message_len(p->len));
+    shoal_status st = outbox_take(&d->outbox, out, message_len(p->len));
 
     if (st != SHOAL_OK)
         return st;
-    *(*out)->message = (struct piece_head){.piece = (uint32_t)(p - d->pieces),
-                                           .count = (uint32_t)p->len, .version = p->gradients};
-    memcpy(floats_of((*out)->message), d->params + p->from, p->len * sizeof(float));
+    *(struct piece_head *)(*out)->data =
+        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .count = (uint32_t)p->len,
+                            .version = p->gradients};
+    memcpy(floats_of((*out)->data), d->params + p->from, p->len * sizeof(float));
     return SHOAL_OK;
 }
 
@@ -90,76 +91,51 @@ static void note_stale(struct dense *d, uint64_t behind)
     d->stats.rows_pushed++;
 }
 
-/* sync: the next worker's, and then those that came before their turn. */
-static shoal_status keep_early(struct piece *p, unsigned from, float lr, const float *g)
-{
-    struct early *e = mem_array(1, sizeof *e + p->len * sizeof *g);
-
-    if (!e)
-        return SHOAL_ENOMEM;
-    e->from = from;
-    e->lr = lr;
-    memcpy(e->at, g, p->len * sizeof *g);
-    e->next = p->early;
-    p->early = e;
-    return SHOAL_OK;
-}
-
-static struct early *take_early(struct piece *p, unsigned from)
-{
-    for (struct early **at = &p->early; *at; at = &(*at)->next)
-        if ((*at)->from == from) {
-            struct early *e = *at;
-
-            *at = e->next;
-            return e;
-        }
-    return NULL;
-}
-
-/* All workers', this rank's own piece included, which needs no mail. */
+/* All workers', this rank's own piece included, which needs no message. */
 static shoal_status send_stepped(struct dense *d, struct piece *p)
 {
-    struct mail *m;
+    struct outgoing *o;
     shoal_status st = SHOAL_OK;
 
     if (dense_works(d))
         d->waiting--;
     if (d->workers == 1 && dense_works(d))
         return SHOAL_OK;
-    st = write_piece(d, p, &m);
+    st = write_piece(d, p, &o);
     for (unsigned i = 1; i <= d->ranks && st == SHOAL_OK; i++) {
         unsigned to = (d->rank + i) % d->ranks;
 
         if (to != d->rank && to < d->workers)
-            st = mail_send(d, m, to, TAG_PIECE, message_len(p->len));
+            st = outbox_send(&d->outbox, o, to, TAG_PIECE, message_len(p->len));
     }
+    outbox_release(&d->outbox, o);
     return st;
 }
 
 static shoal_status take_in_order(struct dense *d, struct piece *p, unsigned from, float lr,
                                   const float *g)
 {
-    struct early *e;
+    struct deferred *e;
 
     if (from != p->got)
-        return keep_early(p, from, lr, g);
+        return deferred_add(&p->early, from, 0, g, p->len * sizeof *g);
+    if (from == 0)
+        p->lr = lr;
     add_gradient(d, p, g);
-    while (p->got < d->workers && (e = take_early(p, p->got)) != NULL) {
-        add_gradient(d, p, e->at);
-        lr = e->lr;
+    while (p->got < d->workers && (e = deferred_find(&p->early, p->got, 0)) != NULL) {
+        add_gradient(d, p, (const float *)e->data);
         free(e);
     }
     if (p->got < d->workers)
         return SHOAL_OK;
-    step_piece(d, p, lr);
+    step_piece(d, p, p->lr);
     return send_stepped(d, p);
 }
 
 static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from, float lr,
                                  uint64_t version, const float *g)
 {
-    struct mail *m;
+    struct outgoing *o;
     shoal_status st;
 
     note_stale(d, p->gradients - version);
@@ -172,8 +148,8 @@ static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from
         p->version = p->gradients;
         return SHOAL_OK;
     }
-    st = write_piece(d, p, &m);
-    return st == SHOAL_OK ? mail_send(d, m, from, TAG_PIECE, message_len(p->len)) : st;
+    st = write_piece(d, p, &o);
+    return st == SHOAL_OK ? outbox_post(&d->outbox, o, from, TAG_PIECE, message_len(p->len)) : st;
 }
 
 void piece_flush(struct dense *d, struct piece *p)
@@ -243,19 +219,20 @@ static bool has_credit(void *ctx)
 shoal_status push_piece(struct dense *d, struct piece *p)
 {
     const float *g = d->grads + p->from;
-    struct mail *m;
+    struct outgoing *o;
     shoal_status st;
 
     if (owns(d, p))
         return take(d, p, d->rank, d->lr, p->version, g);
     st = comm_until(d->comm, has_credit, p);
     if (st == SHOAL_OK)
-        st = mail_take(d, &m, message_len(p->len));
+        st = outbox_take(&d->outbox, &o, message_len(p->len));
     if (st != SHOAL_OK)
         return st;
-    *m->message = (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr,
-                                      .count = (uint32_t)p->len, .version = p->version};
-    memcpy(floats_of(m->message), g, p->len * sizeof *g);
+    *(struct piece_head *)o->data =
+        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr,
+                            .count = (uint32_t)p->len, .version = p->version};
+    memcpy(floats_of(o->data), g, p->len * sizeof *g);
     p->out++;
-    return mail_send(d, m, p->owner, TAG_GRADIENT, message_len(p->len));
+    return outbox_post(&d->outbox, o, p->owner, TAG_GRADIENT, message_len(p->len));
 }

@@ -2,6 +2,7 @@
 #ifndef SHOAL_PIECE_H
 #define SHOAL_PIECE_H
 
+#include "store/outbox.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -20,14 +21,6 @@ struct piece_head {
     uint64_t version; /* gradients that the piece had got: as the worker knew, or now */
 };
 
-/* A share that came before its turn. */
-struct early {
-    struct early *next;
-    unsigned from;
-    float lr;
-    float at[];
-};
-
 struct piece {
     size_t from, len;
     unsigned owner;
@@ -40,16 +33,8 @@ struct piece {
     uint64_t behind;   /* gradients that theirs did not know of, summed */
     uint64_t steps;    /* made so far */
     uint64_t gradients;
-    struct early *early;
-};
-
-/* Sent to one rank or several; it comes back when all have it. */
-struct mail {
-    struct mail *next;
-    comm_ticket *tickets; /* [ranks] */
-    unsigned sent;        /* of them */
-    struct piece_head *message;
-    size_t cap;
+    float lr;               /* sync: of the first worker's gradient */
+    struct deferrals early; /* sync: gradients before those of lower workers */
 };
 
 struct dense {
@@ -79,7 +64,7 @@ struct dense {
     uint64_t averaged; /* steps when models were averaged last */
     bool measure;
     double norm2;
-    struct mail *mails, *idle;
+    struct outbox outbox;
     struct shoal_rank_stats stats;
 };
 
@@ -92,9 +77,6 @@ static inline bool owns(const struct dense *d, const struct piece *p)
 
 /* Steps on [from, to) with the gradients g, which are of that range. */
 void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t);
-shoal_status mail_take(struct dense *d, struct mail **out, size_t bytes);
-/* After the last mail_send the mail returns by itself. */
-shoal_status mail_send(struct dense *d, struct mail *m, unsigned to, unsigned tag, size_t len);
 
 /* ---- dense_push.c ---- */
 
