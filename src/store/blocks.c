@@ -81,7 +81,7 @@ static shoal_status check_pull(const struct store *s, unsigned from, const void 
     const struct shard *h;
 
     if (len < sizeof *m || m->table >= s->n || m->count == 0 ||
-        len != message_bytes(0, m->count) || from >= s->workers)
+        len != message_bytes(0, m->count) || from >= s->policy.workers)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u asks for rows in %zu bytes that say "
                           "nothing", from, len);
     h = &s->shards[m->table];
@@ -105,7 +105,7 @@ shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len)
 
     if (st != SHOAL_OK)
         return st;
-    if (s->opts.policy == SHOAL_SYNC && least_ends(s) < m->after)
+    if (s->opts.policy == SHOAL_SYNC && policy_ends(&s->policy) < m->after)
         return deferred_add(&s->pulls, from, m->after, data, len);
     return lend(s, from, m);
 }
@@ -118,7 +118,7 @@ shoal_status pulls_answer(struct store *s)
     while (st == SHOAL_OK && *at) {
         struct deferred *d;
 
-        if ((*at)->of > least_ends(s)) {
+        if ((*at)->of > policy_ends(&s->policy)) {
             at = &(*at)->next;
             continue;
         }
@@ -203,7 +203,7 @@ shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u gives back rows in %zu bytes that are "
                           "none", from, len);
     if (s->opts.policy == SHOAL_SYNC)
-        return deferred_add(&s->deferred, from, s->peers[from].ends + 1, data, len);
+        return deferred_add(&s->deferred, from, s->policy.peers[from].ends + 1, data, len);
     return back_merge(s, from, m);
 }
 
@@ -263,7 +263,7 @@ static shoal_status loan_send(struct store *s, struct block *b, unsigned to)
     if (st != SHOAL_OK)
         return st;
     *(struct head *)o->data = (struct head){.table = loan->table, .count = loan->count, .reads = b->reads,
-                                .after = (uint32_t)s->rounds + (s->now->asked && !s->now->reads)};
+                                .after = (uint32_t)s->policy.rounds + (s->now->asked && !s->now->reads)};
     for (uint32_t i = 0; i < loan->count; i++)
         memcpy(message_rows(o->data) + i * sizeof(uint32_t),
                &h->place[b->parts[loan->table].rows[loan->at[i]]], sizeof(uint32_t));
@@ -443,34 +443,11 @@ struct view store_view(const struct store *s, size_t t)
 
 /* ---- meeting ---- */
 
-shoal_status met_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    struct store *s = ctx;
-
-    (void)data;
-    (void)len;
-    s->peers[from].met++;
-    return SHOAL_OK;
-}
-
-static bool all_met(void *ctx)
-{
-    const struct store *s = ctx;
-
-    for (unsigned r = 0; r < s->workers; r++)
-        if (s->peers[r].met < s->meetings)
-            return false;
-    return true;
-}
-
-/* Behind what a worker gave back it says so; when all have, all is merged. */
+/* Gone back is not merged yet: when all have come, all is. */
 shoal_status blocks_meet(struct store *s)
 {
-    shoal_status st = store_works(s) ? tell_all(s, TAG_MET) : SHOAL_OK;
+    shoal_status st = policy_meet(&s->policy);
 
-    s->meetings++;
-    if (st == SHOAL_OK)
-        st = comm_until(s->comm, all_met, s);
     return st == SHOAL_OK ? comm_barrier(s->comm) : st;
 }
 

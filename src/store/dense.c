@@ -18,14 +18,9 @@ static size_t piece_len(size_t n, unsigned owners)
     return len < PIECE_LEAST ? PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
 }
 
-static unsigned owners_of(const struct dense *d)
-{
-    return d->opts.servers ? d->opts.servers : d->ranks;
-}
-
 static shoal_status make_pieces(struct dense *d)
 {
-    unsigned owners = owners_of(d), first = d->opts.servers ? d->workers : 0;
+    unsigned first = d->policy.owner, owners = d->ranks - first;
 
     d->piece_len = piece_len(d->n, owners);
     d->npieces = (d->n + d->piece_len - 1) / d->piece_len;
@@ -68,31 +63,19 @@ static shoal_status make_blocks(struct dense *d)
 
 /* ---- opening ---- */
 
-static shoal_status check_opts(unsigned ranks, const struct dense_opts *o)
-{
-    if (o->servers >= ranks && o->servers > 0)
-        return shoal_fail(SHOAL_EINVAL, "store: %u servers among %u ranks, want at least one rank "
-                          "that trains", o->servers, ranks);
-    if (o->policy == SHOAL_AVERAGE && o->servers > 0)
-        return shoal_fail(SHOAL_EINVAL, "store: %u servers with average, want none: every rank "
-                          "steps by itself", o->servers);
-    if ((o->policy == SHOAL_BOUNDED || o->policy == SHOAL_AVERAGE) && o->staleness == 0)
-        return shoal_fail(SHOAL_EINVAL, "store: staleness is 0, want 1 or more steps");
-    return SHOAL_OK;
-}
-
 static shoal_status make(struct dense *d, const struct dense_range *ranges, size_t nranges)
 {
-    shoal_status st = check_opts(d->ranks, &d->opts);
+    const struct dense_opts *o = &d->opts;
+    shoal_status st = policy_init(&d->policy, &d->outbox, o->policy, o->staleness, o->servers);
 
+    if (st == SHOAL_OK && o->policy == SHOAL_BOUNDED && o->staleness == 0)
+        st = shoal_fail(SHOAL_EINVAL, "store: staleness is 0, want 1 or more steps");
     if (st != SHOAL_OK)
         return st;
-    d->workers = d->ranks - d->opts.servers;
-    d->quorum = d->opts.quorum && d->opts.quorum < d->workers ? d->opts.quorum : d->workers;
-    d->shares = d->ranks > 1 && d->opts.policy != SHOAL_AVERAGE;
+    d->quorum = o->quorum && o->quorum < d->policy.workers ? o->quorum : d->policy.workers;
+    d->shares = d->ranks > 1 && o->policy != SHOAL_AVERAGE;
     d->ranges = mem_array(nranges, sizeof *d->ranges);
-    d->clocks = mem_array(d->ranks, sizeof *d->clocks);
-    if (!d->ranges || !d->clocks)
+    if (!d->ranges)
         return SHOAL_ENOMEM;
     memcpy(d->ranges, ranges, nranges * sizeof *ranges);
     d->nranges = nranges;
@@ -104,8 +87,7 @@ static shoal_status listen(struct dense *d)
 {
     comm_on(d->comm, TAG_GRADIENT, gradient_handle, d);
     comm_on(d->comm, TAG_PIECE, piece_handle, d);
-    comm_on(d->comm, TAG_STEPPED, stepped_handle, d);
-    comm_on(d->comm, TAG_ARRIVED, arrived_handle, d);
+    policy_listen(&d->policy);
     return comm_barrier(d->comm);
 }
 
@@ -121,7 +103,7 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
     if (d) {
         *d = (struct dense){.comm = alone ? NULL : comm, .kernel = kernel, .opts = *opts,
                             .ranks = 1, .params = params, .n = n,
-                            .outbox = {.comm = comm}};
+                            .outbox = {.comm = alone ? NULL : comm}};
         if (!alone) {
             d->rank = comm_rank(comm);
             d->ranks = comm_size(comm);
@@ -151,8 +133,11 @@ void dense_close(struct dense *d)
 {
     if (!d)
         return;
-    for (unsigned tag = TAG_GRADIENT; d->comm && tag <= TAG_ARRIVED; tag++)
-        comm_on(d->comm, tag, NULL, NULL);
+    if (d->comm) {
+        comm_on(d->comm, TAG_GRADIENT, NULL, NULL);
+        comm_on(d->comm, TAG_PIECE, NULL, NULL);
+    }
+    policy_fini(&d->policy);
     outbox_fini(&d->outbox);
     pieces_free(d);
     for (unsigned i = 0; i < DENSE_STATES; i++)
@@ -160,7 +145,6 @@ void dense_close(struct dense *d)
     mem_unmap(d->sum, d->n * sizeof(float));
     free(d->packed);
     free(d->ranges);
-    free(d->clocks);
     free(d);
 }
 
@@ -178,7 +162,7 @@ uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *o)
 
 bool dense_works(const struct dense *d)
 {
-    return d->rank < d->workers;
+    return policy_works(&d->policy);
 }
 
 unsigned dense_worker(const struct dense *d)
@@ -188,7 +172,7 @@ unsigned dense_worker(const struct dense *d)
 
 unsigned dense_workers(const struct dense *d)
 {
-    return d->workers;
+    return d->policy.workers;
 }
 
 struct shoal_rank_stats dense_stats(const struct dense *d)
@@ -212,7 +196,7 @@ uint64_t dense_applied(const struct dense *d)
 
 uint64_t dense_lead(const struct dense *d)
 {
-    return d->lead;
+    return d->policy.lead;
 }
 
 void dense_measure(struct dense *d, bool measure)
@@ -295,25 +279,24 @@ static bool all_fresh(void *ctx)
 static shoal_status finish_alone(struct dense *d)
 {
     dense_step(d, d->grads, 0, d->n, d->lr, ++d->steps);
-    if (d->opts.policy != SHOAL_AVERAGE || d->ranks == 1)
+    if (!d->comm)
         return SHOAL_OK;
-    return d->steps - d->averaged >= d->opts.staleness ? average(d) : comm_poll(d->comm, NULL);
+    return policy_mean_due(&d->policy) ? average(d) : comm_poll(d->comm, NULL);
 }
 
 shoal_status dense_finish(struct dense *d)
 {
     shoal_status st = SHOAL_OK;
 
+    policy_tick(&d->policy);
     if (!d->shares)
         return finish_alone(d);
-    d->clock++;
-    comm_round(d->comm, d->clock);
     if (d->opts.policy == SHOAL_SYNC)
         return comm_until(d->comm, all_fresh, d);
     for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
         st = push_piece(d, &d->pieces[i]);
-    if (st == SHOAL_OK && d->opts.policy == SHOAL_BOUNDED)
-        st = tell_step(d);
+    if (st == SHOAL_OK)
+        st = policy_pace(&d->policy);
     return st == SHOAL_OK ? comm_poll(d->comm, NULL) : st;
 }
 

@@ -1,63 +1,8 @@
-/* Where all ranks meet: at a bound, at a mean, and when a stretch of work is over. */
+/* Where all ranks meet: at a mean, and when a slice of work is over; and what is saved
+ * then. */
 #include "store/piece.h"
 
 #include <stdlib.h>
-
-/* ---- nobody far ahead ---- */
-
-shoal_status stepped_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    struct dense *d = ctx;
-
-    (void)data;
-    (void)len;
-    d->clocks[from]++;
-    return SHOAL_OK;
-}
-
-static uint64_t slowest(const struct dense *d)
-{
-    uint64_t least = d->clock;
-
-    for (unsigned r = 0; r < d->workers; r++)
-        if (r != d->rank && d->clocks[r] < least)
-            least = d->clocks[r];
-    return least;
-}
-
-static bool near_enough(void *ctx)
-{
-    const struct dense *d = ctx;
-
-    return d->clock - slowest(d) <= d->opts.staleness;
-}
-
-static shoal_status tell(struct dense *d, unsigned tag, unsigned to)
-{
-    struct outgoing *o;
-    shoal_status st = outbox_take(&d->outbox, &o, 1);
-
-    for (unsigned i = 1; i < d->ranks && st == SHOAL_OK; i++) {
-        unsigned r = (d->rank + i) % d->ranks;
-
-        if (r < to)
-            st = outbox_send(&d->outbox, o, r, tag, 0);
-    }
-    outbox_release(&d->outbox, o);
-    return st;
-}
-
-shoal_status tell_step(struct dense *d)
-{
-    uint64_t lead;
-    shoal_status st = tell(d, TAG_STEPPED, d->workers);
-
-    if (st == SHOAL_OK)
-        st = comm_until(d->comm, near_enough, d);
-    lead = d->clock - slowest(d);
-    d->lead = lead > d->lead ? lead : d->lead;
-    return st;
-}
 
 /* ---- means ---- */
 
@@ -101,9 +46,9 @@ shoal_status average(struct dense *d)
     unsigned count = blocks_of(d, blocks);
     shoal_status st = SHOAL_OK;
 
-    if (d->averaged == d->steps) /* the mean of equal ones may differ in the last bit */
+    if (d->policy.met == d->policy.clock) /* the mean of equal ones may differ in the last bit */
         return SHOAL_OK;
-    d->averaged = d->steps;
+    d->policy.met = d->policy.clock;
     if (d->packed)
         return mean_packed(d, blocks, count);
     for (unsigned i = 0; i < count && st == SHOAL_OK; i++)
@@ -112,17 +57,6 @@ shoal_status average(struct dense *d)
 }
 
 /* ---- meeting ---- */
-
-shoal_status arrived_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    struct dense *d = ctx;
-
-    (void)from;
-    (void)data;
-    (void)len;
-    d->arrived++;
-    return SHOAL_OK;
-}
 
 static bool all_answered(void *ctx)
 {
@@ -134,13 +68,6 @@ static bool all_answered(void *ctx)
     return true;
 }
 
-static bool all_arrived(void *ctx)
-{
-    const struct dense *d = ctx;
-
-    return d->arrived == d->workers;
-}
-
 /* What others own is taken from them: 0 and their sum is theirs. */
 static shoal_status collect(struct dense *d, float *x)
 {
@@ -148,20 +75,6 @@ static shoal_status collect(struct dense *d, float *x)
         if (!owns(d, &d->pieces[i]))
             memset(x + d->pieces[i].from, 0, d->pieces[i].len * sizeof *x);
     return comm_sum_floats(d->comm, x, d->n);
-}
-
-static shoal_status arrive(struct dense *d)
-{
-    shoal_status st = dense_works(d) ? comm_until(d->comm, all_answered, d) : SHOAL_OK;
-
-    if (st == SHOAL_OK && dense_works(d)) {
-        d->arrived++;
-        st = tell(d, TAG_ARRIVED, d->ranks);
-    }
-    if (st == SHOAL_OK)
-        st = comm_until(d->comm, all_arrived, d);
-    d->arrived = 0;
-    return st;
 }
 
 shoal_status dense_meet(struct dense *d)
@@ -172,14 +85,14 @@ shoal_status dense_meet(struct dense *d)
         return SHOAL_OK;
     if (!d->shares)
         return average(d);
-    st = arrive(d);
+    st = comm_until(d->comm, all_answered, d);
+    if (st == SHOAL_OK)
+        st = policy_meet(&d->policy);
     if (st != SHOAL_OK)
         return st;
     for (size_t i = 0; i < d->npieces; i++)
         if (owns(d, &d->pieces[i]))
             piece_flush(d, &d->pieces[i]);
-    memset(d->clocks, 0, d->ranks * sizeof *d->clocks);
-    d->clock = 0;
     /* Under SHOAL_SYNC workers have the same parameters already, bit for bit. */
     if (d->opts.policy == SHOAL_SYNC && d->opts.servers == 0)
         return comm_barrier(d->comm);
@@ -245,7 +158,7 @@ shoal_status dense_load(struct dense *d, float *const in[DENSE_STATES], uint64_t
 
     if (d->comm)
         st = comm_broadcast(d->comm, 0, &steps, sizeof steps);
-    d->steps = d->averaged = steps;
+    d->steps = steps;
     for (size_t i = 0; i < d->npieces; i++)
         d->pieces[i].steps = steps;
     for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++) {

@@ -99,13 +99,13 @@ static shoal_status send_stepped(struct dense *d, struct piece *p)
 
     if (dense_works(d))
         d->waiting--;
-    if (d->workers == 1 && dense_works(d))
+    if (d->policy.workers == 1 && dense_works(d))
         return SHOAL_OK;
     st = write_piece(d, p, &o);
     for (unsigned i = 1; i <= d->ranks && st == SHOAL_OK; i++) {
         unsigned to = (d->rank + i) % d->ranks;
 
-        if (to != d->rank && to < d->workers)
+        if (to != d->rank && to < d->policy.workers)
             st = outbox_send(&d->outbox, o, to, TAG_PIECE, message_len(p->len));
     }
     outbox_release(&d->outbox, o);
@@ -122,11 +122,11 @@ static shoal_status take_in_order(struct dense *d, struct piece *p, unsigned fro
     if (from == 0)
         p->lr = lr;
     add_gradient(d, p, g);
-    while (p->got < d->workers && (e = deferred_find(&p->early, p->got, 0)) != NULL) {
+    while (p->got < d->policy.workers && (e = deferred_find(&p->early, p->got, 0)) != NULL) {
         add_gradient(d, p, (const float *)e->data);
         free(e);
     }
-    if (p->got < d->workers)
+    if (p->got < d->policy.workers)
         return SHOAL_OK;
     step_piece(d, p, p->lr);
     return send_stepped(d, p);

@@ -189,23 +189,6 @@ shoal_status changed_handle(void *ctx, unsigned from, const void *data, size_t l
     return SHOAL_OK;
 }
 
-static bool lanes_here(void *ctx)
-{
-    const struct store *s = ctx;
-
-    return least_ends(s) >= s->rounds;
-}
-
-static bool changes_here(void *ctx)
-{
-    const struct store *s = ctx;
-
-    for (unsigned r = 0; r < s->ranks; r++)
-        if (s->peers[r].clock < s->rounds)
-            return false;
-    return true;
-}
-
 /* Two waits: for all lanes' rows, and for all that changed. In between an owner
  * reads its own rows alone, as they were: what others changed may arrive
  * meanwhile. */
@@ -213,20 +196,15 @@ static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, s
 {
     shoal_status st = SHOAL_OK;
 
-    s->rounds++;
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = send_lane(s, t, &views[i], (uint32_t)(i * s->workers + s->rank));
-    if (st == SHOAL_OK && store_works(s))
-        st = tell_all(s, TAG_END);
+        st = send_lane(s, t, &views[i], (uint32_t)(i * s->policy.workers + s->rank));
     if (st == SHOAL_OK)
-        st = comm_until(s->comm, lanes_here, s);
+        st = policy_end(&s->policy);
+    if (st == SHOAL_OK)
+        st = comm_until(s->comm, policy_whole, &s->policy);
     if (st == SHOAL_OK)
         st = merge_here(s, t);
-    if (st == SHOAL_OK)
-        st = tell_all(s, TAG_CLOCK);
-    if (st == SHOAL_OK)
-        st = comm_until(s->comm, changes_here, s);
-    return st;
+    return st == SHOAL_OK ? policy_meet(&s->policy) : st;
 }
 
 shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)

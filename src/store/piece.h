@@ -2,7 +2,7 @@
 #ifndef SHOAL_PIECE_H
 #define SHOAL_PIECE_H
 
-#include "store/outbox.h"
+#include "store/policy.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -10,8 +10,6 @@
 enum {
     TAG_GRADIENT = 1, /* struct piece_head, floats */
     TAG_PIECE,        /* the same: fresh parameters */
-    TAG_STEPPED,      /* nothing: the sender has ended a step */
-    TAG_ARRIVED,      /* nothing: all gradients of the sender were answered */
 };
 
 struct piece_head {
@@ -41,7 +39,7 @@ struct dense {
     struct comm *comm; /* NULL: alone */
     const struct kernel *kernel;
     struct dense_opts opts;
-    unsigned rank, ranks, workers, quorum;
+    unsigned rank, ranks, quorum;
     float *params; /* [n] */
     size_t n;
     struct dense_range *ranges;
@@ -57,14 +55,12 @@ struct dense {
     float lr;
     float last_lr; /* of the last gradient that came: for a flush */
     size_t waiting; /* pieces of this step whose fresh parameters are not here (sync) */
-    uint64_t *clocks; /* [ranks] steps that each worker ended */
-    unsigned arrived; /* workers that meet */
-    uint64_t clock, lead, applied;
+    uint64_t applied;
     uint64_t steps; /* alone, or averaging */
-    uint64_t averaged; /* steps when models were averaged last */
     bool measure;
     double norm2;
     struct outbox outbox;
+    struct policy policy;
     struct shoal_rank_stats stats;
 };
 
@@ -88,10 +84,6 @@ void piece_flush(struct dense *d, struct piece *p);
 
 /* ---- dense_meet.c ---- */
 
-shoal_status stepped_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status arrived_handle(void *ctx, unsigned from, const void *data, size_t len);
-/* SHOAL_BOUNDED: this worker ended a step, and waits for the slowest. */
-shoal_status tell_step(struct dense *d);
 /* SHOAL_AVERAGE: parameters and state become their means. */
 shoal_status average(struct dense *d);
 

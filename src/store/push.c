@@ -186,7 +186,7 @@ static shoal_status check_places(const struct store *s, unsigned from, const str
 {
     const struct shard *h = &s->shards[m->table];
 
-    if (from >= s->workers)
+    if (from >= s->policy.workers)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u pushes rows but does not work", from);
     for (uint32_t i = 0; i < m->count; i++)
         if (message_place(m, h->row_bytes, i) >= h->owned)
@@ -205,16 +205,17 @@ shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len)
     if (st != SHOAL_OK)
         return st;
     if (s->opts.policy == SHOAL_SYNC)
-        return deferred_add(&s->deferred, from, s->peers[from].ends + 1, data, len);
+        return deferred_add(&s->deferred, from, s->policy.peers[from].ends + 1, data, len);
     return merge_message(s, from, data);
 }
 
-shoal_status push_answer(struct store *s, uint64_t round)
+shoal_status push_answer(void *store, uint64_t round)
 {
+    struct store *s = store;
     shoal_status st = SHOAL_OK;
     struct deferred *d;
 
-    for (unsigned from = 0; from < s->workers; from++)
+    for (unsigned from = 0; from < s->policy.workers; from++)
         while (st == SHOAL_OK && (d = deferred_find(&s->deferred, from, round))) {
             const struct head *m = (const struct head *)d->data;
 

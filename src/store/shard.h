@@ -1,4 +1,4 @@
-/* The inside of a store, for store.c, push.c, meet.c, blocks.c and lanes.c; not a
+/* The inside of a store, for store.c, push.c, rounds.c, blocks.c and lanes.c; not a
  * door.
  *
  * Rows are dealt out to owners; an owner keeps those of table t one after the
@@ -10,7 +10,7 @@
 #ifndef SHOAL_SHARD_H
 #define SHOAL_SHARD_H
 
-#include "store/outbox.h"
+#include "store/policy.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -18,9 +18,7 @@
 enum {
     TAG_PUSH = 1, /* rows: what a worker made of them */
     TAG_FRESH,    /* rows: the answer, in the order of the push, without places */
-    TAG_CLOCK,    /* nothing: the sender has ended a round, or sent all that changed */
-    TAG_END,      /* nothing: all pushes of the sender's round came before */
-    TAG_LANE,     /* rows: of one lane */
+    TAG_LANE = 5, /* rows: of one lane; those between are policy.h's */
     TAG_CHANGED,  /* rows: what all lanes made of them */
 };
 
@@ -29,7 +27,6 @@ enum {
     TAG_PULL = 16, /* places: of the rows that a block needs */
     TAG_LENT,      /* rows: the answer, as TAG_FRESH */
     TAG_BACK,      /* rows: what the block made of them, message for message as they were lent */
-    TAG_MET,       /* nothing: the sender has given back all */
 };
 
 enum {
@@ -112,9 +109,6 @@ struct peer {
     struct outgoing *open;            /* a batch that is being filled */
     struct outgoing *first, **behind; /* those without an answer, oldest first */
     unsigned out;                  /* of them */
-    uint64_t clock;                /* rounds it has ended */
-    uint64_t ends;                 /* rounds whose pushes are all here */
-    uint64_t met;                  /* meetings to which all of it is here */
     struct loan *asked, **later;   /* of blocks: not yet answered, oldest first */
     struct loan *filling;          /* the one to be sent next */
     struct lent *lent, **lent_end; /* not yet given back, oldest first */
@@ -124,21 +118,19 @@ struct store {
     struct comm *comm;
     const struct kernel *kernel;
     struct store_opts opts;
-    unsigned rank, ranks, workers;
+    unsigned rank, ranks;
     struct shard *shards; /* [n] */
     size_t n;
     struct peer *peers; /* [ranks] */
     struct outbox outbox;
+    struct policy policy;
     struct deferrals deferred; /* messages until their round is whole, or all lanes are here */
     float *mine, *fresh, *was; /* [scratch] a padded row each */
     size_t scratch;
-    uint64_t clock, lead, met; /* rounds; at most ahead by; when all last met */
-    uint64_t rounds; /* whose end this rank awaits: of SHOAL_SYNC, or merges of lanes */
     uint64_t merged;
     bool again; /* what is pushed now stays touched */
     struct block *now, *next;        /* worked on; asked for. Blocks alone, as is what follows */
     struct deferrals pulls;          /* until their round is over */
-    uint64_t meetings;
     struct shoal_rank_stats stats;
     struct store_times times; /* but held */
     bool held;                /* rows stayed behind in this step, */
@@ -208,9 +200,6 @@ static inline uint32_t message_place(const struct head *h, size_t row_bytes, siz
 
 /* ---- store.c ---- */
 
-/* A message without content to all ranks, this one too, behind what was sent
- * before. */
-shoal_status tell_all(struct store *s, unsigned tag);
 /* A call of the store from its beginning to its end, which adds to *seconds. */
 struct spell {
     double began, waited;
@@ -255,21 +244,13 @@ struct outgoing *answered_take(struct peer *p);
 /* Nothing is waiting for an answer. */
 bool push_settled(void *store);
 /* SHOAL_SYNC: the pushes of a round are all here; in the order of the ranks. */
-shoal_status push_answer(struct store *s, uint64_t round);
-
-/* ---- meet.c ---- */
-
-/* Rounds whose pushes are here from all workers. */
-uint64_t least_ends(const struct store *s);
-shoal_status clock_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status end_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status push_answer(void *store, uint64_t round);
 
 /* ---- blocks.c ---- */
 
 shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status lent_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status met_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* What a block gave back is merged. */
 shoal_status back_merge(struct store *s, unsigned from, const struct head *m);
 /* The pulls for which enough rounds are over. */

@@ -35,7 +35,7 @@ static void sink(struct pile *heap, size_t n)
  * first, so the cold ones even out what the hot ones left uneven. */
 static shoal_status deal(struct store *s, struct shard *h, const float *traffic)
 {
-    unsigned first = s->opts.servers ? s->workers : 0, n = s->ranks - first;
+    unsigned first = s->policy.owner, n = s->ranks - first;
     struct pile *heap = mem_array(n, sizeof *heap);
     uint32_t *count = mem_array(s->ranks, sizeof *count);
 
@@ -219,18 +219,12 @@ static shoal_status check(const struct store *s)
     if (s->ranks > COMM_MAX_RANKS)
         return shoal_fail(SHOAL_ELIMIT, "store: found %u ranks, want at most %d", s->ranks,
                           COMM_MAX_RANKS);
-    if (o->servers >= s->ranks)
-        return shoal_fail(SHOAL_EINVAL, "store: %u of %u ranks are servers, want at least one that "
-                          "works", o->servers, s->ranks);
     if (o->blocks && (o->policy == SHOAL_AVERAGE || o->lanes))
         return shoal_fail(SHOAL_EINVAL, "store: blocks of rows where whole models are averaged or "
                           "lanes merged, want replicas");
     if (s->n > STORE_TABLES)
         return shoal_fail(SHOAL_EINVAL, "store: found %zu tables, want at most %d", s->n,
                           STORE_TABLES);
-    if (o->policy == SHOAL_AVERAGE && (o->servers > 0 || o->staleness == 0))
-        return shoal_fail(SHOAL_EINVAL, "store: averaging every %u rounds with %u servers, want 1 "
-                          "round or more and no servers", o->staleness, o->servers);
     return SHOAL_OK;
 }
 
@@ -252,13 +246,11 @@ static shoal_status make_scratch(struct store *s, const struct table *tables)
 /* What does not belong to how rows travel here is not listened to. */
 static void listen(struct store *s)
 {
-    comm_on(s->comm, TAG_CLOCK, clock_handle, s);
-    comm_on(s->comm, TAG_END, end_handle, s);
+    policy_listen(&s->policy);
     if (s->opts.blocks) {
         comm_on(s->comm, TAG_PULL, pull_handle, s);
         comm_on(s->comm, TAG_LENT, lent_handle, s);
         comm_on(s->comm, TAG_BACK, back_handle, s);
-        comm_on(s->comm, TAG_MET, met_handle, s);
     } else if (s->opts.lanes) {
         comm_on(s->comm, TAG_LANE, lane_handle, s);
         comm_on(s->comm, TAG_CHANGED, changed_handle, s);
@@ -272,6 +264,13 @@ static shoal_status open_all(struct store *s, struct table *tables, const float 
 {
     shoal_status st = check(s);
 
+    if (st == SHOAL_OK)
+        st = policy_init(&s->policy, &s->outbox, s->opts.policy, s->opts.staleness,
+                         s->opts.servers);
+    if (s->opts.policy == SHOAL_SYNC && !s->opts.lanes) {
+        s->policy.merge = push_answer;
+        s->policy.ctx = s;
+    }
     if (st == SHOAL_OK)
         st = make_scratch(s, tables);
     for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
@@ -293,7 +292,6 @@ shoal_status store_open(struct store **out, struct comm *comm, struct table *tab
         *s = (struct store){.comm = comm, .kernel = kernel, .opts = *opts, .n = n,
                             .outbox = {.comm = comm},
                             .rank = comm_rank(comm), .ranks = comm_size(comm)};
-        s->workers = s->ranks - (opts->servers < s->ranks ? opts->servers : 0);
         st = open_all(s, tables, traffic);
     }
     st = comm_agree(comm, st);
@@ -308,13 +306,15 @@ shoal_status store_open(struct store **out, struct comm *comm, struct table *tab
 
 void store_close(struct store *s)
 {
+    static const unsigned tags[] = {TAG_PUSH, TAG_FRESH, TAG_LANE, TAG_CHANGED,
+                                    TAG_PULL, TAG_LENT, TAG_BACK};
+
     if (!s)
         return;
     /* after a failure others still send; nobody may answer while what follows waits */
-    for (unsigned tag = TAG_PUSH; tag <= TAG_CHANGED; tag++)
-        comm_on(s->comm, tag, NULL, NULL);
-    for (unsigned tag = TAG_PULL; tag <= TAG_MET; tag++)
-        comm_on(s->comm, tag, NULL, NULL);
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        comm_on(s->comm, tags[i], NULL, NULL);
+    policy_fini(&s->policy);
     for (unsigned r = 0; s->peers && r < s->ranks; r++) {
         outbox_release(&s->outbox, s->peers[r].open);
         while (s->peers[r].first)
@@ -363,7 +363,7 @@ struct table store_owned(const struct store *s, size_t t, const uint32_t **rows)
 
 bool store_works(const struct store *s)
 {
-    return s->rank < s->workers;
+    return policy_works(&s->policy);
 }
 
 unsigned store_worker(const struct store *s)
@@ -373,7 +373,7 @@ unsigned store_worker(const struct store *s)
 
 unsigned store_workers(const struct store *s)
 {
-    return s->workers;
+    return s->policy.workers;
 }
 
 uint64_t store_merged(const struct store *s)
@@ -383,7 +383,7 @@ uint64_t store_merged(const struct store *s)
 
 uint64_t store_lead(const struct store *s)
 {
-    return s->lead;
+    return s->policy.lead;
 }
 
 struct shoal_rank_stats store_stats(const struct store *s)
@@ -418,20 +418,6 @@ void spell_end(struct store *s, const struct spell *spell, double *seconds)
 }
 
 /* ---- messages ---- */
-
-shoal_status tell_all(struct store *s, unsigned tag)
-{
-    shoal_status st = SHOAL_OK;
-
-    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++) {
-        struct outgoing *o;
-
-        st = outbox_take(&s->outbox, &o, 1);
-        if (st == SHOAL_OK)
-            st = outbox_post(&s->outbox, o, r, tag, 0);
-    }
-    return st;
-}
 
 shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len)
 {

@@ -48,7 +48,7 @@ void view_sync(struct view *v, const struct kernel *kernel);
 shoal_status views_merge(struct view *views, size_t n, const struct kernel *kernel,
                          unsigned threads);
 
-/* ---- store.c, push.c, meet.c, lanes.c: rows between ranks -------------------------
+/* ---- store.c, push.c, rounds.c, lanes.c: rows between ranks -------------------------
  *
  *   worker                                     owner of the row
  *   replica   trained on by all threads        master   the row itself: that of its own
@@ -80,7 +80,7 @@ struct store_opts {
     bool blocks;        /* no replicas: rows come for each block of work (below) */
     size_t needed[STORE_TABLES]; /* blocks: rows of each table that one needs at most, about */
     bool lanes;         /* store_merge_lanes alone brings rows together */
-    bool crowded;       /* more threads than cores: let the owners of rows run in between */
+    bool oversubscribed; /* more threads than cores: let the owners of rows run in between */
 };
 
 struct store;
@@ -165,7 +165,7 @@ struct store_times {
     double steps;  /* store_step, store_round and store_merge_lanes: between pieces of work */
     double meets;  /* store_meet */
     double waited; /* of both, as comm_stats counts it */
-    double yielded; /* of the steps: others had the core (store_opts.crowded) */
+    double yielded; /* of the steps: others had the core (store_opts.oversubscribed) */
     double held;   /* the share of steps that left rows behind, since their owners had not
                       answered for earlier ones */
 };

@@ -220,7 +220,7 @@ static shoal_status open_store(struct together *w, const struct shoal_train_opts
     double most = plan->threads;
     shoal_status st;
 
-    w->crowded = so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
+    w->crowded = so.oversubscribed = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
     if (ranks_here(opts->ranks) < w->ranks)
         so.due = so.due * FAR < DUE ? so.due * FAR : DUE;
     comm_silence_timeout(w->comm, opts->patience);

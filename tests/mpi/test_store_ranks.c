@@ -222,6 +222,7 @@ static void try_blocks(const struct store_opts *opts, const char *name)
         memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
         CHECK_OK(comm_sum(c, all, ROWS * WIDTH));
         check_owned(s, all);
+        CHECK_OK(comm_barrier(c));
     }
     CHECK(store_lead(s) <= o.staleness);
     CHECK_OK(comm_barrier(c));
