@@ -10,30 +10,64 @@ enum {
 
 /* ---- pieces ---- */
 
-/* Some for each owner, so that the first travel while the last are computed. */
-static size_t piece_len(size_t n, unsigned owners)
+/* The widest that fills the block, whoever owns it: a checkpoint's rows are the same for
+ * any number of ranks. */
+static size_t row_width(size_t n)
 {
-    size_t len = (n / (4 * (size_t)owners) + 15) / 16 * 16;
+    size_t width = PIECE_LEAST;
 
-    return len < PIECE_LEAST ? PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
+    if (n % 16 != 0)
+        return n;
+    while (n % width != 0)
+        width -= 16;
+    return width;
+}
+
+/* Some for each owner, so that the first travel while the last are computed. */
+static size_t piece_len(size_t n, size_t width, unsigned owners)
+{
+    size_t len = n / (4 * (size_t)owners);
+
+    len = len < PIECE_LEAST ? PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
+    return len < width ? width : len / width * width;
+}
+
+/* Rows follow their pieces. */
+static void piece_deal(struct dense *d, struct piece *p, size_t *owned)
+{
+    p->home = owned[p->owner];
+    owned[p->owner] += p->len;
+    for (size_t at = 0; at < p->len; at += d->width) {
+        d->owner[(p->from + at) / d->width] = (uint16_t)p->owner;
+        d->place[(p->from + at) / d->width] = (uint32_t)((p->home + at) / d->width);
+    }
 }
 
 static shoal_status make_pieces(struct dense *d)
 {
     unsigned first = d->policy.owner, owners = d->ranks - first;
+    size_t *owned = mem_array(d->ranks, sizeof *owned);
 
-    d->piece_len = piece_len(d->n, owners);
+    d->width = row_width(d->n);
+    d->piece_len = piece_len(d->n, d->width, owners);
     d->npieces = (d->n + d->piece_len - 1) / d->piece_len;
     d->pieces = mem_array(d->npieces, sizeof *d->pieces);
-    if (!d->pieces)
+    d->owner = mem_array(d->n / d->width, sizeof *d->owner);
+    d->place = mem_array(d->n / d->width, sizeof *d->place);
+    if (!owned || !d->pieces || !d->owner || !d->place) {
+        free(owned);
         return SHOAL_ENOMEM;
+    }
     for (size_t i = 0; i < d->npieces; i++) {
         struct piece *p = &d->pieces[i];
 
         p->from = i * d->piece_len;
         p->len = d->n - p->from < d->piece_len ? d->n - p->from : d->piece_len;
         p->owner = first + (unsigned)(i % owners);
+        piece_deal(d, p, owned);
     }
+    d->held = d->shares ? owned[d->rank] : d->n;
+    free(owned);
     return SHOAL_OK;
 }
 
@@ -44,10 +78,9 @@ static size_t packed_floats(size_t n, unsigned ranks, const struct dense_opts *o
     return ranks > 1 && o->policy == SHOAL_AVERAGE && floats <= PACKED_MOST ? floats : 0;
 }
 
-/* Only pages that are used are ever there, so what others own costs nothing. */
 static shoal_status make_blocks(struct dense *d)
 {
-    size_t bytes = d->n * sizeof(float), packed = packed_floats(d->n, d->ranks, &d->opts);
+    size_t bytes = d->held * sizeof(float), packed = packed_floats(d->n, d->ranks, &d->opts);
 
     for (unsigned i = 0; i < optim_states(&d->opts.optim); i++) {
         d->state[i] = mem_map(bytes);
@@ -141,10 +174,12 @@ void dense_close(struct dense *d)
     outbox_fini(&d->outbox);
     pieces_free(d);
     for (unsigned i = 0; i < DENSE_STATES; i++)
-        mem_unmap(d->state[i], d->n * sizeof(float));
-    mem_unmap(d->sum, d->n * sizeof(float));
+        mem_unmap(d->state[i], d->held * sizeof(float));
+    mem_unmap(d->sum, d->held * sizeof(float));
     free(d->packed);
     free(d->ranges);
+    free(d->owner);
+    free(d->place);
     free(d);
 }
 
@@ -212,7 +247,8 @@ double dense_norm2(const struct dense *d)
 /* ---- steps ---- */
 
 /* A piece may lie across ranges of several rules. */
-void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t)
+void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t home, float lr,
+                uint64_t t)
 {
     unsigned mode = floats_flush();
 
@@ -224,7 +260,7 @@ void dense_step(struct dense *d, const float *g, size_t from, size_t to, float l
         if (a >= b)
             continue;
         for (unsigned k = 0; k < DENSE_STATES; k++)
-            state[k] = d->state[k] ? d->state[k] + a : NULL;
+            state[k] = d->state[k] ? d->state[k] + home + (a - from) : NULL;
         if (r->rule == DENSE_KEEP)
             memcpy(d->params + a, g + (a - from), (b - a) * sizeof *g);
         else
@@ -278,7 +314,7 @@ static bool all_fresh(void *ctx)
 
 static shoal_status finish_alone(struct dense *d)
 {
-    dense_step(d, d->grads, 0, d->n, d->lr, ++d->steps);
+    dense_step(d, d->grads, 0, d->n, 0, d->lr, ++d->steps);
     if (!d->comm)
         return SHOAL_OK;
     return policy_mean_due(&d->policy) ? average(d) : comm_poll(d->comm, NULL);

@@ -108,6 +108,18 @@ shoal_status dense_poll(struct dense *d);
  * gradient is applied, and the parameters are the same on every rank. */
 shoal_status dense_meet(struct dense *d);
 
+/* ---- checkpoints by owners, after a meeting: dense_meet.c
+ *
+ * The parameters and each block of state as tables of the same rows, whose width depends
+ * on n alone: written by their owners, they can be read by any number of ranks. Every
+ * rank has all rows of the parameters, but of the state only its own, at their places. */
+size_t dense_tables(const struct dense *d, struct table out[1 + DENSE_STATES]);
+const uint16_t *dense_owners(const struct dense *d); /* [rows] the rank that writes it */
+/* [rows] of the state, on the owner; NULL: every rank has, and needs, all of it. */
+const uint32_t *dense_places(const struct dense *d);
+uint64_t dense_steps(const struct dense *d);         /* made by all, at the last meeting */
+void dense_set_steps(struct dense *d, uint64_t steps); /* before the first step */
+
 /* Collective, after a meeting: the whole state on rank 0 (on the others out is
  * left alone), and how many steps were made. out[i] is [n]. */
 shoal_status dense_save(struct dense *d, float *const out[DENSE_STATES], uint64_t *steps);

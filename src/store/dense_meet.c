@@ -77,6 +77,18 @@ static shoal_status collect(struct dense *d, float *x)
     return comm_sum_floats(d->comm, x, d->n);
 }
 
+static shoal_status agree_steps(struct dense *d)
+{
+    double most = (double)d->steps;
+    shoal_status st;
+
+    for (size_t i = 0; i < d->npieces; i++)
+        most = (double)d->pieces[i].steps > most ? (double)d->pieces[i].steps : most;
+    st = comm_max(d->comm, &most, 1);
+    d->steps = (uint64_t)most;
+    return st;
+}
+
 shoal_status dense_meet(struct dense *d)
 {
     shoal_status st;
@@ -94,46 +106,86 @@ shoal_status dense_meet(struct dense *d)
         if (owns(d, &d->pieces[i]))
             piece_flush(d, &d->pieces[i]);
     /* Under SHOAL_SYNC workers have the same parameters already, bit for bit. */
-    if (d->opts.policy == SHOAL_SYNC && d->opts.servers == 0)
-        return comm_barrier(d->comm);
-    st = collect(d, d->params);
-    for (size_t i = 0; i < d->npieces; i++)
-        d->pieces[i].version = d->pieces[i].gradients = 0;
-    /* Nobody may push while others still collect. */
-    return st == SHOAL_OK ? comm_barrier(d->comm) : st;
+    if (d->opts.policy != SHOAL_SYNC || d->opts.servers > 0) {
+        st = collect(d, d->params);
+        for (size_t i = 0; i < d->npieces; i++)
+            d->pieces[i].version = d->pieces[i].gradients = 0;
+    }
+    /* Nobody may push while others still collect: all wait here. */
+    return st == SHOAL_OK ? agree_steps(d) : st;
 }
 
-/* ---- state ---- */
+/* ---- what is saved ---- */
 
-static uint64_t steps_made(const struct dense *d)
+size_t dense_tables(const struct dense *d, struct table out[1 + DENSE_STATES])
 {
-    uint64_t most = d->steps;
+    static const char *const names[] = {"params", "state.0", "state.1"};
+    float *blocks[1 + DENSE_STATES];
+    unsigned n = blocks_of(d, blocks);
 
+    for (unsigned i = 0; i < n; i++)
+        out[i] = (struct table){.name = names[i], .rows = d->n / d->width, .width = d->width,
+                                .stride = d->width, .at = blocks[i]};
+    return n;
+}
+
+const uint16_t *dense_owners(const struct dense *d)
+{
+    return d->owner;
+}
+
+const uint32_t *dense_places(const struct dense *d)
+{
+    return d->shares ? d->place : NULL;
+}
+
+uint64_t dense_steps(const struct dense *d)
+{
+    return d->steps;
+}
+
+void dense_set_steps(struct dense *d, uint64_t steps)
+{
+    d->steps = steps;
     for (size_t i = 0; i < d->npieces; i++)
-        most = d->pieces[i].steps > most ? d->pieces[i].steps : most;
-    return most;
+        d->pieces[i].steps = steps;
+}
+
+/* Between a state that has a place for all pieces and the one held here. */
+static void move_state(struct dense *d, float *state, float *whole, bool out)
+{
+    for (size_t i = 0; i < d->npieces; i++) {
+        const struct piece *p = &d->pieces[i];
+        float *here = state + (d->shares ? p->home : p->from), *there = whole + p->from;
+
+        if (!d->shares || owns(d, p))
+            memcpy(out ? there : here, out ? here : there, p->len * sizeof *whole);
+    }
+}
+
+static shoal_status make_whole(struct dense *d, float **whole)
+{
+    shoal_status st;
+
+    *whole = mem_map(d->n * sizeof **whole);
+    st = *whole ? SHOAL_OK : SHOAL_ENOMEM;
+    return d->comm ? comm_agree(d->comm, st) : st;
 }
 
 shoal_status dense_save(struct dense *d, float *const out[DENSE_STATES], uint64_t *steps)
 {
-    double most = (double)steps_made(d);
-    float *whole = d->shares ? mem_map(d->n * sizeof *whole) : NULL;
-    shoal_status st = d->shares && !whole ? SHOAL_ENOMEM : SHOAL_OK;
+    float *whole;
+    shoal_status st = make_whole(d, &whole);
 
-    if (d->comm)
-        st = comm_agree(d->comm, st);
-    if (st == SHOAL_OK && d->comm)
-        st = comm_max(d->comm, &most, 1);
-    *steps = (uint64_t)most;
+    *steps = d->steps;
     for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++) {
         if (!d->state[i])
             continue;
-        if (whole) {
-            memcpy(whole, d->state[i], d->n * sizeof *whole);
+        move_state(d, d->state[i], whole, true);
+        if (d->shares)
             st = collect(d, whole);
-        }
         if (st == SHOAL_OK && d->rank == 0)
-            memcpy(out[i], whole ? whole : d->state[i], d->n * sizeof *whole);
+            memcpy(out[i], whole, d->n * sizeof *whole);
     }
     mem_unmap(whole, d->n * sizeof *whole);
     return st == SHOAL_OK && d->comm ? comm_barrier(d->comm) : st;
@@ -154,19 +206,21 @@ static shoal_status broadcast(struct dense *d, float *x)
 
 shoal_status dense_load(struct dense *d, float *const in[DENSE_STATES], uint64_t steps)
 {
-    shoal_status st = SHOAL_OK;
+    float *whole;
+    shoal_status st = make_whole(d, &whole);
 
-    if (d->comm)
+    if (st == SHOAL_OK && d->comm)
         st = comm_broadcast(d->comm, 0, &steps, sizeof steps);
-    d->steps = steps;
-    for (size_t i = 0; i < d->npieces; i++)
-        d->pieces[i].steps = steps;
+    dense_set_steps(d, steps);
     for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++) {
         if (!d->state[i])
             continue;
         if (d->rank == 0)
-            memcpy(d->state[i], in[i], d->n * sizeof(float));
-        st = broadcast(d, d->state[i]);
+            memcpy(whole, in[i], d->n * sizeof *whole);
+        st = broadcast(d, whole);
+        if (st == SHOAL_OK)
+            move_state(d, d->state[i], whole, false);
     }
+    mem_unmap(whole, d->n * sizeof *whole);
     return st == SHOAL_OK && d->comm ? comm_barrier(d->comm) : st;
 }

@@ -48,7 +48,7 @@ static void scale_sum(struct dense *d, const struct piece *p)
         unsigned of = r->rule == DENSE_KEEP ? p->got : sync ? 1 : d->quorum;
 
         if (a < b && of > 1)
-            d->kernel->scale(d->sum + a, 1 / (float)of, b - a);
+            d->kernel->scale(d->sum + p->home + (a - p->from), 1 / (float)of, b - a);
     }
 }
 
@@ -62,14 +62,15 @@ static float rate_of(const struct dense *d, const struct piece *p, float lr)
 static void step_piece(struct dense *d, struct piece *p, float lr)
 {
     scale_sum(d, p);
-    dense_step(d, d->sum + p->from, p->from, p->from + p->len, rate_of(d, p, lr), ++p->steps);
+    dense_step(d, d->sum + p->home, p->from, p->from + p->len, p->home, rate_of(d, p, lr),
+               ++p->steps);
     p->got = 0;
     p->behind = 0;
 }
 
 static void add_gradient(struct dense *d, struct piece *p, const float *g)
 {
-    float *sum = d->sum + p->from;
+    float *sum = d->sum + p->home;
 
     if (p->got == 0)
         memcpy(sum, g, p->len * sizeof *g);

@@ -22,6 +22,7 @@ struct piece_head {
 struct piece {
     size_t from, len;
     unsigned owner;
+    size_t home; /* where its sum and state begin, among those of its owner */
     /* on a worker */
     size_t unready;   /* floats of this step */
     unsigned out;     /* gradients without an answer */
@@ -46,8 +47,12 @@ struct dense {
     size_t nranges;
     struct piece *pieces;
     size_t npieces, piece_len;
-    float *sum;                 /* [n] of what came, where owned */
-    float *state[DENSE_STATES]; /* [n] where owned, or all of it */
+    size_t width;               /* of a row: no piece ends within one */
+    uint16_t *owner;            /* [n / width] */
+    uint32_t *place;            /* [n / width] of the row among its owner's */
+    size_t held;                /* floats of state that this rank has: its pieces', or n */
+    float *sum;                 /* [held] of what came */
+    float *state[DENSE_STATES]; /* [held] */
     float *packed;              /* parameters and state on their way to a mean, or NULL */
     bool shares;                /* gradients travel to owners: not alone, not averaging */
 
@@ -56,7 +61,7 @@ struct dense {
     float last_lr; /* of the last gradient that came: for a flush */
     size_t waiting; /* pieces of this step whose fresh parameters are not here (sync) */
     uint64_t applied;
-    uint64_t steps; /* alone, or averaging */
+    uint64_t steps; /* made so far; of pieces, as the last meeting knew */
     bool measure;
     double norm2;
     struct outbox outbox;
@@ -71,8 +76,9 @@ static inline bool owns(const struct dense *d, const struct piece *p)
 
 /* ---- dense.c ---- */
 
-/* Steps on [from, to) with the gradients g, which are of that range. */
-void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t);
+/* Steps on [from, to), whose state begins at home, with the gradients g of that range. */
+void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t home, float lr,
+                uint64_t t);
 
 /* ---- dense_push.c ---- */
 
