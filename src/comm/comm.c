@@ -79,7 +79,7 @@ static shoal_status meet(struct comm *c)
         snprintf(c->peers[r].host, sizeof host, "%.*s", (int)lens[r], at);
     free(hosts);
     free(lens);
-    c->oversubscribed = ranks_on(c, host) > pool_threads(0);
+    c->per_core = (double)ranks_on(c, host) / pool_threads(0);
     return st;
 }
 
@@ -167,6 +167,11 @@ const char *comm_host(const struct comm *c, unsigned rank)
 {
     assert(rank < c->size);
     return c->peers[rank].host;
+}
+
+double comm_ranks_per_core(const struct comm *c)
+{
+    return c->per_core;
 }
 
 const char *comm_library(const struct comm *c)
@@ -476,9 +481,9 @@ static void rest(const struct comm *c, unsigned empty)
 {
     if (c->others.kind && c->others.kind->rest)
         c->others.kind->rest(c->others.at, empty);
-    else if (empty > (c->oversubscribed ? POLLS_SHARED : POLLS_YIELD))
+    else if (empty > (c->per_core > 1 ? POLLS_SHARED : POLLS_YIELD))
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-    else if (empty > (c->oversubscribed ? 0 : POLLS_BUSY))
+    else if (empty > (c->per_core > 1 ? 0 : POLLS_BUSY))
         sched_yield();
 }
 

@@ -41,6 +41,8 @@ void comm_close(struct comm *c, bool ok);
 unsigned comm_rank(const struct comm *c);
 unsigned comm_size(const struct comm *c);
 const char *comm_host(const struct comm *c, unsigned rank);
+/* Of this host; above 1 it is oversubscribed: others need the core while we wait. */
+double comm_ranks_per_core(const struct comm *c);
 const char *comm_library(const struct comm *c); /* "self", "Open MPI 4.1.4", ... */
 /* Says what this rank is about to compute, in words, rows or samples. Where time is
  * simulated (docs/studies.md) that takes its time here; elsewhere it is nothing. */

@@ -8,6 +8,8 @@ enum {
     PACKED_MOST = 1 << 18, /* floats: of more the line is what a mean costs, not its latency */
 };
 
+#define WAIT_SECONDS 1e-3 /* of a step at most for owners that do not answer, by ranks per core */
+
 /* ---- pieces ---- */
 
 /* The widest that fills the block, whoever owns it: a checkpoint's rows are the same for
@@ -176,6 +178,7 @@ void dense_close(struct dense *d)
     for (unsigned i = 0; i < DENSE_STATES; i++)
         mem_unmap(d->state[i], d->held * sizeof(float));
     mem_unmap(d->sum, d->held * sizeof(float));
+    mem_unmap(d->backlog, d->n * sizeof(float));
     free(d->packed);
     free(d->ranges);
     free(d->owner);
@@ -190,7 +193,8 @@ uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *o)
 
     if (ranks == 1 || o->policy == SHOAL_AVERAGE)
         return whole * states + packed_floats(n, ranks, o) * sizeof(float);
-    return whole * (states + 1) / owners + whole; /* the last is on its way */
+    /* a block on its way, and where steps go on without answers one that waits */
+    return whole * (states + 1) / owners + whole * (o->policy == SHOAL_SYNC ? 1 : 2);
 }
 
 /* ---- asking ---- */
@@ -329,6 +333,7 @@ shoal_status dense_finish(struct dense *d)
         return finish_alone(d);
     if (d->opts.policy == SHOAL_SYNC)
         return comm_until(d->comm, all_fresh, d);
+    d->wait_until = clock_now() + WAIT_SECONDS * comm_ranks_per_core(d->comm);
     for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
         st = push_piece(d, &d->pieces[i]);
     if (st == SHOAL_OK)

@@ -13,8 +13,9 @@
  *   sync       the owner adds one gradient of each worker, in their order, steps, and
  *              sends the piece to all: the bits do not depend on who was quicker
  *   async      the owner answers each gradient at once; it steps, by their mean, when
- *              `quorum` of them have come (Gupta et al. 2016: softsync). A worker has at
- *              most DENSE_CREDITS gradients without an answer, else waits for nobody
+ *              `quorum` of them have come (Gupta et al. 2016: softsync). A worker waits for
+ *              nobody: while DENSE_CREDITS messages of a piece are without an answer, its
+ *              gradients are summed, and go as one with the next, or to the meeting.
  *              When `cautious`, the rate is lr / sqrt(1 + t), where t is how many steps
  *              old the parameters of its gradients were, in the mean
  *   bounded:S  the same, and nobody is more than S steps ahead of the slowest
@@ -85,7 +86,7 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
                         const struct dense_range *ranges, size_t nranges,
                         const struct kernel *kernel, const struct dense_opts *opts);
 void dense_close(struct dense *d);
-/* What dense_open will take beside the parameters. */
+/* What it will take at most beside the parameters. */
 uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *opts);
 
 bool dense_works(const struct dense *d);      /* this rank computes gradients */

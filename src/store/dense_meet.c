@@ -91,13 +91,16 @@ static shoal_status agree_steps(struct dense *d)
 
 shoal_status dense_meet(struct dense *d)
 {
-    shoal_status st;
+    shoal_status st = SHOAL_OK;
 
     if (!d->comm)
         return SHOAL_OK;
     if (!d->shares)
         return average(d);
-    st = comm_until(d->comm, all_answered, d);
+    for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
+        st = push_backlog(d, &d->pieces[i]);
+    if (st == SHOAL_OK)
+        st = comm_until(d->comm, all_answered, d);
     if (st == SHOAL_OK)
         st = policy_meet(&d->policy);
     if (st != SHOAL_OK)

@@ -68,7 +68,7 @@ static void step_piece(struct dense *d, struct piece *p, float lr)
     p->behind = 0;
 }
 
-static void add_gradient(struct dense *d, struct piece *p, const float *g)
+static void add_gradient(struct dense *d, struct piece *p, const float *g, uint32_t sums)
 {
     float *sum = d->sum + p->home;
 
@@ -76,11 +76,11 @@ static void add_gradient(struct dense *d, struct piece *p, const float *g)
         memcpy(sum, g, p->len * sizeof *g);
     else
         d->kernel->axpy(sum, 1, g, p->len);
-    p->got++;
-    p->gradients++;
+    p->got += sums;
+    p->gradients += sums;
 }
 
-static void note_stale(struct dense *d, uint64_t behind)
+static void note_stale(struct dense *d, uint64_t behind, uint32_t sums)
 {
     unsigned bin = 0;
 
@@ -88,8 +88,8 @@ static void note_stale(struct dense *d, uint64_t behind)
         bin++;
         most = bin == 1 ? 2 : (most - 1) * 2 + 1;
     }
-    d->stats.stale[bin]++;
-    d->stats.rows_pushed++;
+    d->stats.stale[bin] += sums;
+    d->stats.rows_pushed += sums;
 }
 
 /* All workers', this rank's own piece included, which needs no message. */
@@ -122,9 +122,9 @@ static shoal_status take_in_order(struct dense *d, struct piece *p, unsigned fro
         return deferred_add(&p->early, from, 0, g, p->len * sizeof *g);
     if (from == 0)
         p->lr = lr;
-    add_gradient(d, p, g);
+    add_gradient(d, p, g, 1);
     while (p->got < d->policy.workers && (e = deferred_find(&p->early, p->got, 0)) != NULL) {
-        add_gradient(d, p, (const float *)e->data);
+        add_gradient(d, p, (const float *)e->data, 1);
         free(e);
     }
     if (p->got < d->policy.workers)
@@ -133,18 +133,18 @@ static shoal_status take_in_order(struct dense *d, struct piece *p, unsigned fro
     return send_stepped(d, p);
 }
 
-static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from, float lr,
-                                 uint64_t version, const float *g)
+static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from,
+                                 const struct piece_head *h, const float *g)
 {
     struct outgoing *o;
     shoal_status st;
 
-    note_stale(d, p->gradients - version);
-    p->behind += p->gradients - version;
-    add_gradient(d, p, g);
+    note_stale(d, p->gradients - h->version, h->sums);
+    p->behind += (p->gradients - h->version) * h->sums;
+    add_gradient(d, p, g, h->sums);
     if (p->got >= d->quorum)
-        step_piece(d, p, lr);
-    d->last_lr = lr;
+        step_piece(d, p, h->lr);
+    d->last_lr = h->lr;
     if (from == d->rank) {
         p->version = p->gradients;
         return SHOAL_OK;
@@ -159,12 +159,12 @@ void piece_flush(struct dense *d, struct piece *p)
         step_piece(d, p, d->last_lr);
 }
 
-static shoal_status take(struct dense *d, struct piece *p, unsigned from, float lr,
-                         uint64_t version, const float *g)
+static shoal_status take(struct dense *d, struct piece *p, unsigned from,
+                         const struct piece_head *h, const float *g)
 {
     if (d->opts.policy == SHOAL_SYNC)
-        return take_in_order(d, p, from, lr, g);
-    return take_at_once(d, p, from, lr, version, g);
+        return take_in_order(d, p, from, h->lr, g);
+    return take_at_once(d, p, from, h, g);
 }
 
 static shoal_status check(const struct dense *d, unsigned from, const void *data, size_t len)
@@ -183,12 +183,14 @@ shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t 
     const struct piece_head *h = data;
     shoal_status st = check(d, from, data, len);
 
+    if (st == SHOAL_OK && (h->sums == 0 || from >= d->policy.workers))
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %u gradients of a piece", from, h->sums);
     if (st == SHOAL_OK && !owns(d, &d->pieces[h->piece]))
         st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sent a gradient to rank %u that is not the "
                         "owner", from, d->rank);
     if (st != SHOAL_OK)
         return st;
-    return take(d, &d->pieces[h->piece], from, h->lr, h->version, const_floats_of(h));
+    return take(d, &d->pieces[h->piece], from, h, const_floats_of(h));
 }
 
 /* ---- the worker ---- */
@@ -210,30 +212,78 @@ shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len
     return SHOAL_OK;
 }
 
-static bool has_credit(void *ctx)
-{
-    const struct piece *p = ctx;
+struct credit {
+    const struct piece *piece;
+    double until; /* by the clock */
+};
 
+static bool has_credit(const struct piece *p)
+{
     return p->out < DENSE_CREDITS;
 }
 
-shoal_status push_piece(struct dense *d, struct piece *p)
+static bool has_credit_or_time_is_up(void *ctx)
 {
-    const float *g = d->grads + p->from;
-    struct outgoing *o;
-    shoal_status st;
+    const struct credit *w = ctx;
 
-    if (owns(d, p))
-        return take(d, p, d->rank, d->lr, p->version, g);
-    st = comm_until(d->comm, has_credit, p);
-    if (st == SHOAL_OK)
-        st = outbox_take(&d->outbox, &o, message_len(p->len));
+    return has_credit(w->piece) || clock_now() >= w->until;
+}
+
+static shoal_status send_gradient(struct dense *d, struct piece *p, const float *g, uint32_t sums)
+{
+    struct outgoing *o;
+    shoal_status st = outbox_take(&d->outbox, &o, message_len(p->len));
+
     if (st != SHOAL_OK)
         return st;
     *(struct piece_head *)o->data =
-        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr,
+        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr, .sums = sums,
                             .count = (uint32_t)p->len, .version = p->version};
     memcpy(floats_of(o->data), g, p->len * sizeof *g);
     p->out++;
     return outbox_post(&d->outbox, o, p->owner, TAG_GRADIENT, message_len(p->len));
+}
+
+static shoal_status add_backlog(struct dense *d, struct piece *p, const float *g)
+{
+    if (!d->backlog && !(d->backlog = mem_map(d->n * sizeof *g)))
+        return SHOAL_ENOMEM;
+    if (p->backlog++ == 0)
+        memcpy(d->backlog + p->from, g, p->len * sizeof *g);
+    else
+        d->kernel->axpy(d->backlog + p->from, 1, g, p->len);
+    return SHOAL_OK;
+}
+
+shoal_status push_backlog(struct dense *d, struct piece *p)
+{
+    struct credit w = {.piece = p, .until = INFINITY};
+    uint32_t sums = p->backlog;
+    shoal_status st;
+
+    if (sums == 0)
+        return SHOAL_OK;
+    st = comm_until(d->comm, has_credit_or_time_is_up, &w);
+    p->backlog = 0;
+    return st == SHOAL_OK ? send_gradient(d, p, d->backlog + p->from, sums) : st;
+}
+
+/* An owner that computes does not answer. It is waited for no longer than a moment, since it
+ * may lack the core that we have; what it cannot take yet goes with the next. */
+shoal_status push_piece(struct dense *d, struct piece *p)
+{
+    const struct piece_head head = {.lr = d->lr, .sums = 1, .version = p->version};
+    const float *g = d->grads + p->from;
+    struct credit w = {.piece = p, .until = d->wait_until};
+    shoal_status st = SHOAL_OK;
+
+    if (owns(d, p))
+        return take(d, p, d->rank, &head, g);
+    if (!has_credit(p))
+        st = comm_until(d->comm, has_credit_or_time_is_up, &w);
+    if (st == SHOAL_OK && p->backlog == 0 && has_credit(p))
+        return send_gradient(d, p, g, 1);
+    if (st == SHOAL_OK)
+        st = add_backlog(d, p, g);
+    return st == SHOAL_OK && has_credit(p) ? push_backlog(d, p) : st;
 }

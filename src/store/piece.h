@@ -15,7 +15,7 @@ enum {
 struct piece_head {
     uint32_t piece, count; /* count: floats */
     float lr;
-    uint32_t unused;
+    uint32_t sums;    /* gradients that are summed here; of fresh parameters 0 */
     uint64_t version; /* gradients that the piece had got: as the worker knew, or now */
 };
 
@@ -25,7 +25,8 @@ struct piece {
     size_t home; /* where its sum and state begin, among those of its owner */
     /* on a worker */
     size_t unready;   /* floats of this step */
-    unsigned out;     /* gradients without an answer */
+    unsigned out;     /* messages without an answer */
+    uint32_t backlog; /* gradients that wait, summed, for an answer */
     uint64_t version; /* as of the last answer */
     /* on the owner */
     unsigned got;      /* gradients in the sum */
@@ -53,12 +54,14 @@ struct dense {
     size_t held;                /* floats of state that this rank has: its pieces', or n */
     float *sum;                 /* [held] of what came */
     float *state[DENSE_STATES]; /* [held] */
+    float *backlog;             /* [n] of pieces whose owners are slow to answer, or NULL */
     float *packed;              /* parameters and state on their way to a mean, or NULL */
     bool shares;                /* gradients travel to owners: not alone, not averaging */
 
     float *grads;
     float lr;
     float last_lr; /* of the last gradient that came: for a flush */
+    double wait_until; /* by the clock: for answers, in this step */
     size_t waiting; /* pieces of this step whose fresh parameters are not here (sync) */
     uint64_t applied;
     uint64_t steps; /* made so far; of pieces, as the last meeting knew */
@@ -83,6 +86,8 @@ void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t 
 /* ---- dense_push.c ---- */
 
 shoal_status push_piece(struct dense *d, struct piece *p);
+/* Sends what its owner had not answered for. */
+shoal_status push_backlog(struct dense *d, struct piece *p);
 shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Steps on what came, though it be less than a quorum. */

@@ -270,6 +270,60 @@ static void rows_fit_other_owners(void)
     end_case(c, "what owners save row by row fits any number of owners");
 }
 
+enum { FAST = 2000, SLOW = 40, SLOW_US = 250000, SHORT = 16 * 1024 };
+
+/* Steps without a meeting, each 64 floats alike; gives the seconds they took. */
+static double hurry(struct dense *d, float *grads, unsigned steps, unsigned pause)
+{
+    double began = clock_now();
+
+    for (unsigned s = 0; s < steps; s++) {
+        for (size_t i = 0; i < 64; i++)
+            grads[i] = gradient(dense_worker(d), s, i);
+        for (size_t i = 64; i < SHORT; i += 64)
+            memcpy(grads + i, grads, 64 * sizeof *grads);
+        if (pause)
+            usleep(pause);
+        CHECK_OK(dense_begin(d, grads, 1));
+        CHECK_OK(dense_ready(d, 0, SHORT));
+        CHECK_OK(dense_finish(d));
+    }
+    return clock_now() - began;
+}
+
+/* One worker pauses in every step and answers nobody meanwhile. The others would be held to a
+ * few steps for each of its own; they make fifty, and nothing is lost. */
+static void nobody_waits_for_a_slow_rank(unsigned servers, const char *name)
+{
+    const struct dense_range range = {0, SHORT, DENSE_STEP};
+    struct dense_opts o = {.policy = SHOAL_ASYNC, .servers = servers, .quorum = 1};
+    float *params = block(), *grads = block();
+    double times[2] = {0}; /* of the slow one, and the most of the others */
+    struct dense *d;
+    unsigned slow;
+
+    CHECK_OK(dense_open(&d, c, params, SHORT, &range, 1, kernel, &o));
+    slow = dense_workers(d) - 1;
+    if (dense_works(d))
+        times[rank != slow] = rank == slow ? hurry(d, grads, SLOW, slow > 0 ? SLOW_US : 0)
+                                           : hurry(d, grads, FAST, 0);
+    CHECK_OK(dense_meet(d));
+    CHECK_OK(comm_max(c, times, 2));
+    CHECK(slow == 0 || times[1] < times[0]);
+    for (size_t i = 0; i < SHORT; i += 97) {
+        double want = 0;
+
+        for (unsigned w = 0; w <= slow; w++)
+            for (unsigned s = 0; s < (w == slow ? SLOW : FAST); s++)
+                want -= (double)gradient(w, s, i % 64);
+        CHECK((double)params[i] == want);
+    }
+    dense_close(d);
+    unblock(params);
+    unblock(grads);
+    end_case(c, name);
+}
+
 static void average_is_the_mean(void)
 {
     struct dense_opts o = {.policy = SHOAL_AVERAGE, .staleness = 4};
@@ -417,6 +471,9 @@ int main(void)
     state_survives(SHOAL_SYNC, "sync goes on from its saved state bit for bit");
     state_survives(SHOAL_AVERAGE, "average goes on from its saved state bit for bit");
     rows_fit_other_owners();
+    nobody_waits_for_a_slow_rank(0, "async: nobody waits for a slow rank, and nothing is lost");
+    if (size > 1)
+        nobody_waits_for_a_slow_rank(1, "the same with a server");
     average_is_the_mean();
     a_meeting_counts_as_a_mean();
     a_mean_has_the_same_bits_in_a_larger_block();
