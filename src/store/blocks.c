@@ -416,7 +416,7 @@ static void swap_blocks(struct store *s)
     s->next = done;
 }
 
-shoal_status store_turn(struct store *s)
+shoal_status store_swap(struct store *s)
 {
     bool gives = s->now->asked && !s->now->reads;
     shoal_status st = SHOAL_OK;

@@ -134,7 +134,7 @@ shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, si
  *   worker                                        owner of the row
  *   want    the next block's rows  -- places -->  lent = master, kept for each loan
  *   ... works on this one ...      <-- rows ----
- *   turn    mine, base = lent      -- mine ---->  master = fold(master, mine, lent)
+ *   swap    mine, base = lent      -- mine ---->  master = fold(master, mine, lent)
  *           next += mine - base                   later loans of that rank likewise
  *
  * So a worker sees what it did itself at once and what others did at its next pull
@@ -149,11 +149,11 @@ struct table store_owned(const struct store *s, size_t t, const uint32_t **rows)
  * cleared. With `reads` nothing of it goes back, and it is no round; only when no
  * block is worked on. */
 shoal_status store_want(struct store *s, uint64_t *const *bits, bool reads);
-/* What was worked on goes back, a round ends as the policy says, and the rows that
- * were wanted, if any, are here. */
-shoal_status store_turn(struct store *s);
-/* A view of the block that store_turn brought, for this worker; borrowed until the
- * next turn, and not to be ended. Only rows that were wanted may be asked for. */
+/* The block swap: what was worked on goes back, a round ends as the policy says, and the
+ * rows that were wanted, if any, are here. */
+shoal_status store_swap(struct store *s);
+/* A view of the block that store_swap brought, for this worker; borrowed until the
+ * next swap, and not to be ended. Only rows that were wanted may be asked for. */
 struct view store_view(const struct store *s, size_t t);
 /* The next block's rows are here: nobody would wait. */
 bool store_ready(const struct store *s);

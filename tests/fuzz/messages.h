@@ -135,7 +135,7 @@ static inline shoal_status messages_work(struct messages *m, const struct store_
         m->bits[1] = what / 4;
         return store_want(m->store, bits, false);
     }
-    return what & 2 ? store_turn(m->store) : store_step(m->store);
+    return what & 2 ? store_swap(m->store) : store_step(m->store);
 }
 
 /* Until the bytes are used up or a message is refused; gives whether one was. */

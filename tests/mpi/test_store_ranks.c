@@ -170,7 +170,7 @@ static void change_block(struct store *s, double *sum, uint64_t seed)
 static void work_blocks(struct store *s, uint64_t *bits, double *sum, uint64_t seed)
 {
     want(s, bits, seed);
-    CHECK_OK(store_turn(s));
+    CHECK_OK(store_swap(s));
     for (uint64_t k = 0; k < ROUNDS; k++) {
         uint64_t random = random_at(seed + 1, k);
 
@@ -181,10 +181,10 @@ static void work_blocks(struct store *s, uint64_t *bits, double *sum, uint64_t s
         if (random >> 40 & 1)
             CHECK_OK(store_step(s));
         change_block(s, sum, k ? seed + 9 + k : seed);
-        CHECK_OK(store_turn(s));
+        CHECK_OK(store_swap(s));
         if (k + 1 < ROUNDS && random % 5 == 0) {
             want(s, bits, seed + 10 + k);
-            CHECK_OK(store_turn(s));
+            CHECK_OK(store_swap(s));
         }
     }
 }
