@@ -1,5 +1,5 @@
 /* Messages between ranks, whoever carries them: handlers, tickets, waiting, and
- * signs of life. What all ranks do together is in turn.c and on. */
+ * signs of life. Collectives are in collective.c and on. */
 #include "comm/inner.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ enum {
     MOST_AT_ONCE = 64,  /* messages that one poll takes in */
     POLLS_BUSY = 200,   /* empty polls before the core is offered to others */
     POLLS_YIELD = 2000, /* and before we sleep */
-    POLLS_CROWDED = 20, /* the same where ranks share cores: others need them */
+    POLLS_SHARED = 20,  /* the same where ranks share cores: others need them */
     NAP_NS = 50 * 1000,
 };
 
@@ -47,8 +47,8 @@ static void release(struct comm *c)
     if (c->self.at)
         c->self.kind->close(c->self.at, true);
     for (size_t tag = 0; tag < COMM_TAGS; tag++)
-        parcels_fini(&c->inbox[tag].kept);
-    parcels_fini(&c->early);
+        deferred_fini(&c->inbox[tag].waiting);
+    deferred_fini(&c->early);
     free(c->peers);
     free(c);
 }
@@ -79,7 +79,7 @@ static shoal_status meet(struct comm *c)
         snprintf(c->peers[r].host, sizeof host, "%.*s", (int)lens[r], at);
     free(hosts);
     free(lens);
-    c->crowded = ranks_on(c, host) > pool_threads(0);
+    c->per_core = (double)ranks_on(c, host) / pool_threads(0);
     return st;
 }
 
@@ -169,6 +169,11 @@ const char *comm_host(const struct comm *c, unsigned rank)
     return c->peers[rank].host;
 }
 
+double comm_ranks_per_core(const struct comm *c)
+{
+    return c->per_core;
+}
+
 const char *comm_library(const struct comm *c)
 {
     return c->library;
@@ -249,19 +254,20 @@ static shoal_status hand_over(struct comm *c, const struct message *m)
 }
 
 /* A handler may have come since. */
-static shoal_status hand_over_kept(struct comm *c)
+static shoal_status hand_over_waiting(struct comm *c)
 {
     shoal_status st = SHOAL_OK;
 
     for (size_t tag = 0; tag < COMM_TAGS; tag++) {
         struct inbox *box = &c->inbox[tag];
 
-        while (st == SHOAL_OK && box->kept.first && box->handle) {
-            struct parcel *p = parcels_take(&box->kept, &box->kept.first);
+        while (st == SHOAL_OK && box->waiting.first && box->handle) {
+            struct deferred *d = deferred_take(&box->waiting, &box->waiting.first);
+            struct message m = message_of(d);
 
             c->came++;
-            st = hand_over(c, &p->m);
-            free(p);
+            st = hand_over(c, &m);
+            free(d);
         }
     }
     return st;
@@ -281,16 +287,16 @@ static shoal_status arrived_for_handler(struct comm *c, const struct message *m)
 {
     struct inbox *box = &c->inbox[m->tag];
 
-    if (!box->handle || box->kept.first)
-        return parcels_add(&box->kept, m);
+    if (!box->handle || box->waiting.first)
+        return deferred_add(&box->waiting, m->from, m->tag, m->data, m->len);
     return hand_over(c, m);
 }
 
-/* Signs of life end no wait. What all do together goes through rank 0, which says
+/* Signs of life end no wait. Collectives go through rank 0, which says
  * nothing about who was late; rank 0 itself sees it. */
 static void note_sender(struct comm *c, const struct message *m)
 {
-    bool telling = m->tag < COMM_TAGS || (m->tag >= TAG_TOGETHER && c->rank == 0);
+    bool telling = m->tag < COMM_TAGS || (m->tag >= TAG_COLLECTIVE && c->rank == 0);
 
     if (telling && c->sender == 0)
         c->sender = 1 + m->from;
@@ -318,7 +324,7 @@ static shoal_status arrived(struct comm *c, const struct message *m)
     else if (m->tag == TAG_LIFE)
         return heard_life(c, m);
     else if (!c->closing)
-        return m->tag < COMM_TAGS ? arrived_for_handler(c, m) : together_arrived(c, m);
+        return m->tag < COMM_TAGS ? arrived_for_handler(c, m) : collective_arrived(c, m);
     return SHOAL_OK;
 }
 
@@ -340,17 +346,19 @@ static shoal_status take_in(struct comm *c, const struct side *side, bool *drain
 
 /* ---- signs of life -------------------------------------------------------------------- */
 
-/* Several fit into anyone's patience. */
+/* Several fit into the timeout. */
 static double beat_seconds(const struct comm *c)
 {
-    return c->patience > 0 && c->patience < 4 * BEAT_SECONDS ? c->patience / 4 : BEAT_SECONDS;
+    double seconds = c->silence_timeout / 4;
+
+    return seconds > 0 && seconds < BEAT_SECONDS ? seconds : BEAT_SECONDS;
 }
 
 /* After a long absence there may be more on its way than one poll takes in, so
  * nobody is judged for a while. */
 static void attend(struct comm *c)
 {
-    double now = clock_now(), gap = now - c->polled, most = c->patience / 4;
+    double now = clock_now(), gap = now - c->polled, most = c->silence_timeout / 4;
 
     c->polled = now;
     if (gap > most) {
@@ -381,9 +389,9 @@ static shoal_status beat(struct comm *c)
 }
 
 /* Sets c->lost to the one that is silent the longest, if for too long. */
-static void look_for_silence(struct comm *c)
+static void check_silence(struct comm *c)
 {
-    double most = c->patience;
+    double most = c->silence_timeout;
 
     for (unsigned r = 0; r < c->size; r++) {
         const struct peer *p = &c->peers[r];
@@ -400,7 +408,7 @@ static shoal_status fail_lost(const struct comm *c)
     const struct peer *p = &c->peers[c->lost - 1];
 
     return shoal_fail(SHOAL_EPEER, "rank %u on %s silent for %g s (its last round was %llu)",
-                      c->lost - 1, p->host, c->patience, (unsigned long long)p->round);
+                      c->lost - 1, p->host, c->silence_timeout, (unsigned long long)p->round);
 }
 
 static shoal_status live(struct comm *c, bool drained)
@@ -411,22 +419,22 @@ static shoal_status live(struct comm *c, bool drained)
         c->next_beat = c->polled + beat_seconds(c);
         st = beat(c);
     }
-    if (st != SHOAL_OK || c->patience <= 0)
+    if (st != SHOAL_OK || c->silence_timeout <= 0)
         return st;
-    if (!c->lost && drained && c->polled >= c->next_look && c->polled >= c->judge_after) {
-        c->next_look = c->polled + beat_seconds(c) / 8;
-        look_for_silence(c);
+    if (!c->lost && drained && c->polled >= c->next_check && c->polled >= c->judge_after) {
+        c->next_check = c->polled + beat_seconds(c) / 8;
+        check_silence(c);
     }
     return c->lost ? fail_lost(c) : SHOAL_OK;
 }
 
-void comm_patience(struct comm *c, double seconds)
+void comm_silence_timeout(struct comm *c, double seconds)
 {
     bool simulated = c->others.kind && c->others.kind->rest; /* nobody falls silent there */
 
-    c->patience = simulated ? 0 : seconds;
+    c->silence_timeout = simulated ? 0 : seconds;
     c->lost = 0;
-    c->next_beat = c->next_look = 0;
+    c->next_beat = c->next_check = 0;
     for (unsigned r = 0; r < c->size; r++)
         c->peers[r].heard = c->attended;
 }
@@ -456,7 +464,7 @@ shoal_status comm_poll(struct comm *c, bool *any)
     if (c->others.kind)
         attend(c);
     if (!c->closing)
-        st = hand_over_kept(c);
+        st = hand_over_waiting(c);
     if (st == SHOAL_OK)
         st = take_in(c, &c->self, &drained);
     if (st == SHOAL_OK)
@@ -473,9 +481,9 @@ static void rest(const struct comm *c, unsigned empty)
 {
     if (c->others.kind && c->others.kind->rest)
         c->others.kind->rest(c->others.at, empty);
-    else if (empty > (c->crowded ? POLLS_CROWDED : POLLS_YIELD))
+    else if (empty > (c->per_core > 1 ? POLLS_SHARED : POLLS_YIELD))
         nanosleep(&(struct timespec){.tv_nsec = NAP_NS}, NULL);
-    else if (empty > (c->crowded ? 0 : POLLS_BUSY))
+    else if (empty > (c->per_core > 1 ? 0 : POLLS_BUSY))
         sched_yield();
 }
 

@@ -41,6 +41,8 @@ void comm_close(struct comm *c, bool ok);
 unsigned comm_rank(const struct comm *c);
 unsigned comm_size(const struct comm *c);
 const char *comm_host(const struct comm *c, unsigned rank);
+/* Of this host; above 1 it is oversubscribed: others need the core while we wait. */
+double comm_ranks_per_core(const struct comm *c);
 const char *comm_library(const struct comm *c); /* "self", "Open MPI 4.1.4", ... */
 /* Says what this rank is about to compute, in words, rows or samples. Where time is
  * simulated (docs/studies.md) that takes its time here; elsewhere it is nothing. */
@@ -78,7 +80,29 @@ shoal_status comm_wait(struct comm *c, comm_ticket *ticket);
 /* The same for a condition that handlers bring about. */
 shoal_status comm_until(struct comm *c, bool (*reached)(void *ctx), void *ctx);
 
-/* ---- all together ----------------------------------------------------------------
+/* ---- deferred.c: messages that wait, first in, first out -------------------------- */
+
+struct deferred {
+    struct deferred *next;
+    unsigned from;
+    uint64_t of; /* a tag, a round, ...: as its list has it */
+    size_t len;
+    _Alignas(16) char data[]; /* [len] a copy */
+};
+
+struct deferrals {
+    struct deferred *first, **end; /* NULL, NULL: none */
+};
+
+shoal_status deferred_add(struct deferrals *list, unsigned from, uint64_t of, const void *data,
+                          size_t len);
+/* Takes out the one that *at points to; free() it. */
+struct deferred *deferred_take(struct deferrals *list, struct deferred **at);
+/* The oldest of that rank and kind, or NULL. */
+struct deferred *deferred_find(struct deferrals *list, unsigned from, uint64_t of);
+void deferred_fini(struct deferrals *list);
+
+/* ---- collectives -----------------------------------------------------------------
  * Every rank calls the same one in the same order; handlers run while waiting.
  * Results are the same bits on every rank, whatever the MPI library: sums are
  * added in the order of the ranks. When one of these fails otherwise than it says
@@ -109,17 +133,17 @@ shoal_status comm_agree(struct comm *c, shoal_status st);
  * at first: never. The same on every rank, since it says how often to give signs
  * of life: four times in that time, or every second. Only time spent polling
  * counts: after a pause of our own the others have a quarter of it more. A rank
- * once found silent stays so, until patience is set again. */
-void comm_patience(struct comm *c, double seconds);
+ * once found silent stays so, until the timeout is set again. */
+void comm_silence_timeout(struct comm *c, double seconds);
 /* What signs of life tell the others about this rank. */
 void comm_round(struct comm *c, uint64_t round);
 /* The last round heard of. */
 uint64_t comm_round_of(const struct comm *c, unsigned rank);
 
 struct comm_stats {
-    /* to and from other ranks, signs of life and what all do together included */
+    /* to and from other ranks, signs of life and collectives included */
     uint64_t messages_out, messages_in, bytes_out, bytes_in;
-    double waited;  /* seconds in comm_wait, comm_until and what all do together */
+    double waited;  /* seconds in comm_wait, comm_until and collectives */
     double handled; /* of these, spent on messages that came */
     uint64_t waits; /* times that there was something to wait for */
 };
@@ -129,8 +153,8 @@ struct comm_stats comm_stats(const struct comm *c);
 /* The same with one other rank. */
 struct comm_peer_stats {
     uint64_t bytes_out, bytes_in;
-    double awaited; /* seconds of waiting that a message of its ended; of what all do together
-                       only rank 0 knows who was late */
+    double awaited; /* seconds of waiting that a message of its ended; of collectives only
+                       rank 0 knows who was late */
 };
 
 struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank);

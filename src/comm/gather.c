@@ -1,5 +1,5 @@
-/* What all ranks do together besides adding up: broadcast, gather, agree. */
-#include "comm/together.h"
+/* Collectives besides sums: broadcast, gather, agree. */
+#include "comm/collective.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static shoal_status send_down(struct tree *t)
 
     for (unsigned i = 0; st == SHOAL_OK && i < 2 && child + i < c->size; i++)
         st = tickets_send(&t->sent, c, (child + i + t->root) % c->size,
-                          call_tag(c, t->call, PHASE_GIVE), t->data + t->at, len);
+                          collective_tag(c, t->call, PHASE_GIVE), t->data + t->at, len);
     t->at += len;
     return st;
 }
@@ -46,7 +46,7 @@ static shoal_status tree_take(void *ctx, const struct message *m, unsigned phase
 {
     struct tree *t = ctx;
     unsigned parent = (tree_place(t, t->c->rank) - 1) / 2;
-    shoal_status st = call_check_len(t->c, m, least(CHUNK, t->len - t->at));
+    shoal_status st = collective_check_len(t->c, m, least(CHUNK, t->len - t->at));
 
     (void)phase;
     if (st != SHOAL_OK)
@@ -75,13 +75,13 @@ static shoal_status tree_step(void *ctx, bool *done)
 static shoal_status pass_down(struct comm *c, enum call call, unsigned root, void *data, size_t len)
 {
     struct tree tree = {.c = c, .call = call, .root = root, .data = data, .len = len};
-    const struct together t = {.call = call, .take = tree_take, .step = tree_step, .ctx = &tree};
+    const struct collective t = {.call = call, .take = tree_take, .step = tree_step, .ctx = &tree};
     shoal_status st;
 
     if (len == 0 || c->size == 1)
         return SHOAL_OK;
-    call_begin(c);
-    st = call_run(c, &t);
+    collective_begin(c);
+    st = collective_run(c, &t);
     free(tree.sent.at);
     return st;
 }
@@ -135,7 +135,7 @@ static shoal_status gather_take(void *ctx, const struct message *m, unsigned pha
 {
     struct gather *g = ctx;
     struct place *p = &g->places[m->from];
-    shoal_status st = call_check_len(g->c, m, least(CHUNK, p->left));
+    shoal_status st = collective_check_len(g->c, m, least(CHUNK, p->left));
 
     (void)phase;
     if (st != SHOAL_OK)
@@ -156,7 +156,7 @@ static shoal_status send_around(struct gather *g)
 
     for (unsigned i = 1; st == SHOAL_OK && i < c->size; i++)
         st = tickets_send(&g->sent, c, (c->rank + i) % c->size,
-                          call_tag(c, CALL_GATHER, PHASE_GIVE), g->mine + g->at, len);
+                          collective_tag(c, CALL_GATHER, PHASE_GIVE), g->mine + g->at, len);
     g->at += len;
     return st;
 }
@@ -177,7 +177,7 @@ static shoal_status gather_step(void *ctx, bool *done)
 static shoal_status gather_bytes(struct comm *c, const void *mine, char *data, const size_t *lens)
 {
     struct gather g = {.c = c, .mine = mine, .len = lens[c->rank]};
-    const struct together t = {
+    const struct collective t = {
         .call = CALL_GATHER, .take = gather_take, .step = gather_step, .ctx = &g};
     shoal_status st;
 
@@ -191,8 +191,8 @@ static shoal_status gather_bytes(struct comm *c, const void *mine, char *data, c
         else if (lens[r] > 0)
             memcpy(data, mine, lens[r]);
     }
-    call_begin(c);
-    st = c->size > 1 ? call_run(c, &t) : SHOAL_OK;
+    collective_begin(c);
+    st = c->size > 1 ? collective_run(c, &t) : SHOAL_OK;
     free(g.places);
     free(g.sent.at);
     return st;

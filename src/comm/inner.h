@@ -1,5 +1,4 @@
-/* What the files of this room share: the two kinds of world, copies of messages,
- * and a comm from inside. */
+/* What the files of this room share: the two kinds of world, and a comm from inside. */
 #ifndef SHOAL_COMM_INNER_H
 #define SHOAL_COMM_INNER_H
 
@@ -12,6 +11,13 @@ struct message {
     const void *data;
     size_t len;
 };
+
+/* One that waited, under its tag. */
+static inline struct message message_of(const struct deferred *d)
+{
+    return (struct message){.from = d->from, .tag = (unsigned)d->of, .data = d->data,
+                            .len = d->len};
+}
 
 struct comm_world {
     /* *at is the world, to be ended with close */
@@ -39,30 +45,13 @@ extern const struct comm_world comm_world_self;
 extern const struct comm_world comm_world_mpi;
 #endif
 
-/* ---- parcel.c: messages that wait, first in, first out ------------------------ */
-
-struct parcel {
-    struct parcel *next;
-    struct message m; /* its data is the copy below */
-    _Alignas(16) char copy[];
-};
-
-struct parcels {
-    struct parcel *first, **end; /* NULL, NULL is an empty one */
-};
-
-shoal_status parcels_add(struct parcels *list, const struct message *m);
-/* Takes out the parcel that *at points to; free() it. */
-struct parcel *parcels_take(struct parcels *list, struct parcel **at);
-void parcels_fini(struct parcels *list);
-
 /* ---- a comm from inside --------------------------------------------------------- */
 
 /* Tags of our own, behind those of the callers. MPI promises 32,767 of them. */
 enum {
     TAG_LIFE = COMM_TAGS, /* u64 round: its sender lives */
     TAG_BYE,              /* nothing follows */
-    TAG_TOGETHER,         /* and beyond: turn.c */
+    TAG_COLLECTIVE,       /* and beyond: collective.c */
 };
 
 struct side {
@@ -73,7 +62,7 @@ struct side {
 struct inbox {
     comm_handler handle;
     void *ctx;
-    struct parcels kept; /* came before there was a handler */
+    struct deferrals waiting; /* came before there was a handler */
 };
 
 struct peer {
@@ -93,7 +82,7 @@ struct comm {
     struct peer *peers; /* [size] */
     struct inbox inbox[COMM_TAGS];
     bool handling; /* a handler runs */
-    bool crowded; /* more ranks on this host than cores */
+    double per_core; /* ranks of this host: above 1 it is oversubscribed */
     bool closing;
     uint64_t came; /* messages so far, of any tag: whether a poll found some */
     unsigned sender; /* 1 + who sent the first one that ends a wait, of this poll */
@@ -101,14 +90,14 @@ struct comm {
     /* Signs of life. `attended` runs only while we poll: who computes for long
      * cannot blame others for what it did not listen to. */
     double polled, attended; /* seconds */
-    double patience, judge_after, next_look, next_beat;
+    double silence_timeout, judge_after, next_check, next_beat;
     uint64_t round;
     unsigned lost; /* 1 + the rank that fell silent */
 
-    /* turn.c */
-    const struct together *now; /* the call we are in */
-    uint64_t turn;              /* calls begun so far */
-    struct parcels early;       /* for calls we are not in yet, or parts not due */
+    /* collective.c */
+    const struct collective *now; /* the one we are in */
+    uint64_t begun;               /* so far */
+    struct deferrals early;       /* for those we are not in yet, or parts not due */
 
     struct comm_stats stats;
 };
@@ -118,7 +107,7 @@ shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *da
                        comm_ticket *ticket);
 /* Polls until `step`, called before each poll, says done. */
 shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *done), void *ctx);
-/* A message with a tag of TAG_TOGETHER or beyond. */
-shoal_status together_arrived(struct comm *c, const struct message *m);
+/* A message with a tag of TAG_COLLECTIVE or beyond. */
+shoal_status collective_arrived(struct comm *c, const struct message *m);
 
 #endif

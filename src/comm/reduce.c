@@ -4,7 +4,7 @@
  * share of a part to the owner, who adds them up beginning with rank 0's and
  * sends the result to all. Two parts are under way to each owner at a time, so
  * that a rank keeps at most two parts of each other rank. */
-#include "comm/together.h"
+#include "comm/collective.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static shoal_status give(struct reduce *r, unsigned to, size_t part)
 {
     if (part >= r->parts)
         return SHOAL_OK;
-    return comm_post(r->c, to, call_tag(r->c, r->call, PHASE_GIVE), part_at(r, part),
+    return comm_post(r->c, to, collective_tag(r->c, r->call, PHASE_GIVE), part_at(r, part),
                      part_len(r, part), given(r, to, part));
 }
 
@@ -109,8 +109,8 @@ static shoal_status send_result(struct reduce *r)
 
     memcpy(part_at(r, r->mine), r->sum, len);
     for (unsigned i = 1; st == SHOAL_OK && i < c->size; i++)
-        st = tickets_send(&r->sent, c, (c->rank + i) % c->size, call_tag(c, r->call, PHASE_RESULT),
-                          part_at(r, r->mine), len);
+        st = tickets_send(&r->sent, c, (c->rank + i) % c->size,
+                          collective_tag(c, r->call, PHASE_RESULT), part_at(r, r->mine), len);
     r->results++;
     r->mine += c->size;
     r->next = 0;
@@ -150,7 +150,7 @@ static shoal_status take_share(struct reduce *r, const struct message *m, bool *
 
     if (m->from != r->next || r->mine >= r->parts)
         return SHOAL_OK;
-    st = call_check_len(r->c, m, part_len(r, r->mine));
+    st = collective_check_len(r->c, m, part_len(r, r->mine));
     if (st != SHOAL_OK)
         return st;
     *taken = true;
@@ -164,7 +164,7 @@ static shoal_status take_result(struct reduce *r, const struct message *m, bool 
     struct owner *o = &r->owners[m->from];
     size_t part = o->part, want = part < r->parts ? part_len(r, part) : 0;
     bool gone = false;
-    shoal_status st = call_check_len(r->c, m, want);
+    shoal_status st = collective_check_len(r->c, m, want);
 
     if (st == SHOAL_OK)
         st = comm_test(r->c, given(r, m->from, part), &gone);
@@ -230,20 +230,20 @@ static void reduce_fini(struct reduce *r)
 shoal_status reduce_run(struct comm *c, enum call call, enum reduce_how how, void *x, size_t n)
 {
     struct reduce r;
-    const struct together t = {.call = call, .take = reduce_take, .step = reduce_step, .ctx = &r};
+    const struct collective t = {.call = call, .take = reduce_take, .step = reduce_step, .ctx = &r};
     shoal_status st;
 
     if (n == 0 || c->size == 1)
         return SHOAL_OK;
     st = reduce_init(&r, c, call, elements[how], x, n);
     if (st == SHOAL_OK) {
-        call_begin(c);
+        collective_begin(c);
         st = give_first(&r);
     }
     if (st == SHOAL_OK)
         st = add_own(&r);
     if (st == SHOAL_OK)
-        st = call_run(c, &t);
+        st = collective_run(c, &t);
     reduce_fini(&r);
     return st;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 struct self {
-    struct parcels sent;
-    struct parcel *handed; /* the one received last */
+    struct deferrals sent;
+    struct deferred *handed; /* the one received last */
 };
 
 static shoal_status self_open(void **at, unsigned *rank, unsigned *size, char library[64])
@@ -24,7 +24,7 @@ static void self_close(void *at, bool ok)
     struct self *self = at;
 
     (void)ok;
-    parcels_fini(&self->sent);
+    deferred_fini(&self->sent);
     free(self->handed);
     free(self);
 }
@@ -34,10 +34,9 @@ static shoal_status self_send(void *at, unsigned to, unsigned tag, const void *d
                               comm_ticket *ticket)
 {
     struct self *self = at;
-    const struct message m = {.from = to, .tag = tag, .data = data, .len = len};
 
     *ticket = 0;
-    return parcels_add(&self->sent, &m);
+    return deferred_add(&self->sent, to, tag, data, len);
 }
 
 static shoal_status self_test(void *at, comm_ticket ticket, bool *done)
@@ -52,10 +51,10 @@ static shoal_status self_receive(void *at, struct message *m, bool *any)
     struct self *self = at;
 
     free(self->handed);
-    self->handed = self->sent.first ? parcels_take(&self->sent, &self->sent.first) : NULL;
+    self->handed = self->sent.first ? deferred_take(&self->sent, &self->sent.first) : NULL;
     *any = self->handed != NULL;
     if (*any)
-        *m = self->handed->m;
+        *m = message_of(self->handed);
     return SHOAL_OK;
 }
 

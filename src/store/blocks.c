@@ -54,23 +54,24 @@ static void lent_add(struct peer *p, struct lent *l)
 static shoal_status lend(struct store *s, unsigned from, const struct head *m)
 {
     struct shard *h = &s->shards[m->table];
-    struct lent *kept = NULL;
-    struct letter *l;
-    shoal_status st = letter_take(s, &l, sizeof *m + m->count * float_bytes(h));
+    struct lent *lent = NULL;
+    struct outgoing *o;
+    shoal_status st = m->reads ? SHOAL_OK : lent_new(&lent, h, m);
 
-    if (st == SHOAL_OK && !m->reads)
-        st = lent_new(&kept, h, m);
     if (st != SHOAL_OK)
         return st;
-    *l->message = (struct head){.table = m->table, .count = m->count};
-    for (uint32_t i = 0; i < m->count; i++)
-        memcpy(message_rows(l->message) + i * float_bytes(h),
-               shard_row(h, h->master, message_place(m, 0, i)), float_bytes(h));
-    if (kept) {
-        lent_fill(kept, h, m);
-        lent_add(&s->peers[from], kept);
+    if (lent) {
+        lent_fill(lent, h, m);
+        lent_add(&s->peers[from], lent);
     }
-    return letter_send(s, l, from, TAG_LENT, sizeof *m + m->count * float_bytes(h));
+    st = outbox_take(&s->outbox, &o, sizeof *m + m->count * float_bytes(h));
+    if (st != SHOAL_OK)
+        return st;
+    *(struct head *)o->data = (struct head){.table = m->table, .count = m->count};
+    for (uint32_t i = 0; i < m->count; i++)
+        memcpy(message_rows(o->data) + i * float_bytes(h),
+               shard_row(h, h->master, message_place(m, 0, i)), float_bytes(h));
+    return outbox_post(&s->outbox, o, from, TAG_LENT, sizeof *m + m->count * float_bytes(h));
 }
 
 /* Places increase, so that a row is found and none stands twice. */
@@ -80,7 +81,7 @@ static shoal_status check_pull(const struct store *s, unsigned from, const void 
     const struct shard *h;
 
     if (len < sizeof *m || m->table >= s->n || m->count == 0 ||
-        len != message_bytes(0, m->count) || from >= s->workers)
+        len != message_bytes(0, m->count) || from >= s->policy.workers)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u asks for rows in %zu bytes that say "
                           "nothing", from, len);
     h = &s->shards[m->table];
@@ -104,28 +105,26 @@ shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len)
 
     if (st != SHOAL_OK)
         return st;
-    if (s->opts.policy == SHOAL_SYNC && least_ends(s) < m->after)
-        return keep_in(&s->pulls_end, from, m->after, data, len);
+    if (s->opts.policy == SHOAL_SYNC && policy_ends(&s->policy) < m->after)
+        return deferred_add(&s->pulls, from, m->after, data, len);
     return lend(s, from, m);
 }
 
 shoal_status pulls_answer(struct store *s)
 {
-    struct kept **at = &s->pulls;
+    struct deferred **at = &s->pulls.first;
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && *at) {
-        struct kept *k = *at;
+        struct deferred *d;
 
-        if (k->round > least_ends(s)) {
-            at = &k->next;
+        if ((*at)->of > policy_ends(&s->policy)) {
+            at = &(*at)->next;
             continue;
         }
-        *at = k->next;
-        if (s->pulls_end == &k->next)
-            s->pulls_end = at;
-        st = lend(s, k->from, (const struct head *)k->data);
-        free(k);
+        d = deferred_take(&s->pulls, at);
+        st = lend(s, d->from, (const struct head *)d->data);
+        free(d);
     }
     return st;
 }
@@ -204,7 +203,7 @@ shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u gives back rows in %zu bytes that are "
                           "none", from, len);
     if (s->opts.policy == SHOAL_SYNC)
-        return keep(s, from, s->peers[from].ends + 1, data, len);
+        return deferred_add(&s->deferred, from, s->policy.peers[from].ends + 1, data, len);
     return back_merge(s, from, m);
 }
 
@@ -248,7 +247,7 @@ static shoal_status loan_send(struct store *s, struct block *b, unsigned to)
     struct peer *p = &s->peers[to];
     struct loan *loan = p->filling;
     const struct shard *h;
-    struct letter *l;
+    struct outgoing *o;
     shoal_status st;
 
     if (!loan)
@@ -260,15 +259,15 @@ static shoal_status loan_send(struct store *s, struct block *b, unsigned to)
     *p->later = loan;
     p->later = &loan->later;
     b->missing++;
-    st = letter_take(s, &l, message_bytes(0, loan->count));
+    st = outbox_take(&s->outbox, &o, message_bytes(0, loan->count));
     if (st != SHOAL_OK)
         return st;
-    *l->message = (struct head){.table = loan->table, .count = loan->count, .reads = b->reads,
-                                .after = (uint32_t)s->rounds + (s->now->asked && !s->now->reads)};
+    *(struct head *)o->data = (struct head){.table = loan->table, .count = loan->count, .reads = b->reads,
+                                .after = (uint32_t)s->policy.rounds + (s->now->asked && !s->now->reads)};
     for (uint32_t i = 0; i < loan->count; i++)
-        memcpy(message_rows(l->message) + i * sizeof(uint32_t),
+        memcpy(message_rows(o->data) + i * sizeof(uint32_t),
                &h->place[b->parts[loan->table].rows[loan->at[i]]], sizeof(uint32_t));
-    return letter_send(s, l, to, TAG_PULL, message_bytes(0, loan->count));
+    return outbox_post(&s->outbox, o, to, TAG_PULL, message_bytes(0, loan->count));
 }
 
 static shoal_status loan_add(struct store *s, struct block *b, size_t t, uint32_t at)
@@ -346,18 +345,18 @@ static void loans_free(struct block *b)
 static shoal_status give_back(struct store *s, const struct block *b, const struct loan *loan)
 {
     struct shard *h = &s->shards[loan->table];
-    struct letter *l;
-    shoal_status st = letter_take(s, &l, sizeof(struct head) + loan->count * h->row_bytes);
+    struct outgoing *o;
+    shoal_status st = outbox_take(&s->outbox, &o, sizeof(struct head) + loan->count * h->row_bytes);
 
     if (st != SHOAL_OK)
         return st;
-    *l->message = (struct head){.table = loan->table, .count = loan->count};
+    *(struct head *)o->data = (struct head){.table = loan->table, .count = loan->count};
     for (uint32_t i = 0; i < loan->count; i++)
-        wire_write(s, h, message_rows(l->message) + i * h->row_bytes,
+        wire_write(s, h, message_rows(o->data) + i * h->row_bytes,
                    shard_row(h, b->parts[loan->table].mine, loan->at[i]),
                    shard_row(h, h->base, loan->at[i]));
     s->stats.rows_pushed += loan->count;
-    return letter_send(s, l, loan->owner, TAG_BACK,
+    return outbox_post(&s->outbox, o, loan->owner, TAG_BACK,
                        sizeof(struct head) + loan->count * h->row_bytes);
 }
 
@@ -417,7 +416,7 @@ static void swap_blocks(struct store *s)
     s->next = done;
 }
 
-shoal_status store_turn(struct store *s)
+shoal_status store_swap(struct store *s)
 {
     bool gives = s->now->asked && !s->now->reads;
     shoal_status st = SHOAL_OK;
@@ -444,34 +443,11 @@ struct view store_view(const struct store *s, size_t t)
 
 /* ---- meeting ---- */
 
-shoal_status met_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    struct store *s = ctx;
-
-    (void)data;
-    (void)len;
-    s->peers[from].met++;
-    return SHOAL_OK;
-}
-
-static bool all_met(void *ctx)
-{
-    const struct store *s = ctx;
-
-    for (unsigned r = 0; r < s->workers; r++)
-        if (s->peers[r].met < s->meetings)
-            return false;
-    return true;
-}
-
-/* Behind what a worker gave back it says so; when all have, all is merged. */
+/* Gone back is not merged yet: when all have come, all is. */
 shoal_status blocks_meet(struct store *s)
 {
-    shoal_status st = store_works(s) ? tell_all(s, TAG_MET) : SHOAL_OK;
+    shoal_status st = policy_meet(&s->policy);
 
-    s->meetings++;
-    if (st == SHOAL_OK)
-        st = comm_until(s->comm, all_met, s);
     return st == SHOAL_OK ? comm_barrier(s->comm) : st;
 }
 
@@ -509,7 +485,6 @@ static void block_free(const struct store *s, struct block *b)
 
 shoal_status blocks_init(struct store *s)
 {
-    s->pulls_end = &s->pulls;
     for (unsigned r = 0; r < s->ranks; r++) {
         s->peers[r].later = &s->peers[r].asked;
         s->peers[r].lent_end = &s->peers[r].lent;
@@ -532,7 +507,7 @@ void blocks_fini(struct store *s)
             p->lent = next;
         }
     }
-    kept_free(s->pulls);
+    deferred_fini(&s->pulls);
     block_free(s, s->now);
     block_free(s, s->next);
 }

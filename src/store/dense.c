@@ -1,4 +1,4 @@
-/* A dense block: opening it, its steps as a worker sees them, and mail. */
+/* A dense block: opening it, and its steps as a worker sees them. */
 #include "store/piece.h"
 
 #include <stdlib.h>
@@ -8,37 +8,68 @@ enum {
     PACKED_MOST = 1 << 18, /* floats: of more the line is what a mean costs, not its latency */
 };
 
+#define WAIT_SECONDS 1e-3 /* of a step at most for owners that do not answer, by ranks per core */
+
 /* ---- pieces ---- */
 
-/* Some for each owner, so that the first travel while the last are computed. */
-static size_t piece_len(size_t n, unsigned owners)
+/* The widest that fills the block, whoever owns it: a checkpoint's rows are the same for
+ * any number of ranks. */
+static size_t row_width(size_t n)
 {
-    size_t len = (n / (4 * (size_t)owners) + 15) / 16 * 16;
+    size_t width = PIECE_LEAST;
 
-    return len < PIECE_LEAST ? PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
+    if (n % 16 != 0)
+        return n;
+    while (n % width != 0)
+        width -= 16;
+    return width;
 }
 
-static unsigned owners_of(const struct dense *d)
+/* Some for each owner, so that the first travel while the last are computed. */
+static size_t piece_len(size_t n, size_t width, unsigned owners)
 {
-    return d->opts.servers ? d->opts.servers : d->ranks;
+    size_t len = n / (4 * (size_t)owners);
+
+    len = len < PIECE_LEAST ? PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
+    return len < width ? width : len / width * width;
+}
+
+/* Rows follow their pieces. */
+static void piece_deal(struct dense *d, struct piece *p, size_t *owned)
+{
+    p->home = owned[p->owner];
+    owned[p->owner] += p->len;
+    for (size_t at = 0; at < p->len; at += d->width) {
+        d->owner[(p->from + at) / d->width] = (uint16_t)p->owner;
+        d->place[(p->from + at) / d->width] = (uint32_t)((p->home + at) / d->width);
+    }
 }
 
 static shoal_status make_pieces(struct dense *d)
 {
-    unsigned owners = owners_of(d), first = d->opts.servers ? d->workers : 0;
+    unsigned first = d->policy.owner, owners = d->ranks - first;
+    size_t *owned = mem_array(d->ranks, sizeof *owned);
 
-    d->piece_len = piece_len(d->n, owners);
+    d->width = row_width(d->n);
+    d->piece_len = piece_len(d->n, d->width, owners);
     d->npieces = (d->n + d->piece_len - 1) / d->piece_len;
     d->pieces = mem_array(d->npieces, sizeof *d->pieces);
-    if (!d->pieces)
+    d->owner = mem_array(d->n / d->width, sizeof *d->owner);
+    d->place = mem_array(d->n / d->width, sizeof *d->place);
+    if (!owned || !d->pieces || !d->owner || !d->place) {
+        free(owned);
         return SHOAL_ENOMEM;
+    }
     for (size_t i = 0; i < d->npieces; i++) {
         struct piece *p = &d->pieces[i];
 
         p->from = i * d->piece_len;
         p->len = d->n - p->from < d->piece_len ? d->n - p->from : d->piece_len;
         p->owner = first + (unsigned)(i % owners);
+        piece_deal(d, p, owned);
     }
+    d->held = d->shares ? owned[d->rank] : d->n;
+    free(owned);
     return SHOAL_OK;
 }
 
@@ -49,10 +80,9 @@ static size_t packed_floats(size_t n, unsigned ranks, const struct dense_opts *o
     return ranks > 1 && o->policy == SHOAL_AVERAGE && floats <= PACKED_MOST ? floats : 0;
 }
 
-/* Only pages that are used are ever there, so what others own costs nothing. */
 static shoal_status make_blocks(struct dense *d)
 {
-    size_t bytes = d->n * sizeof(float), packed = packed_floats(d->n, d->ranks, &d->opts);
+    size_t bytes = d->held * sizeof(float), packed = packed_floats(d->n, d->ranks, &d->opts);
 
     for (unsigned i = 0; i < optim_states(&d->opts.optim); i++) {
         d->state[i] = mem_map(bytes);
@@ -68,31 +98,19 @@ static shoal_status make_blocks(struct dense *d)
 
 /* ---- opening ---- */
 
-static shoal_status check_opts(unsigned ranks, const struct dense_opts *o)
-{
-    if (o->servers >= ranks && o->servers > 0)
-        return shoal_fail(SHOAL_EINVAL, "store: %u servers among %u ranks, want at least one rank "
-                          "that trains", o->servers, ranks);
-    if (o->policy == SHOAL_AVERAGE && o->servers > 0)
-        return shoal_fail(SHOAL_EINVAL, "store: %u servers with average, want none: every rank "
-                          "steps by itself", o->servers);
-    if ((o->policy == SHOAL_BOUNDED || o->policy == SHOAL_AVERAGE) && o->staleness == 0)
-        return shoal_fail(SHOAL_EINVAL, "store: staleness is 0, want 1 or more steps");
-    return SHOAL_OK;
-}
-
 static shoal_status make(struct dense *d, const struct dense_range *ranges, size_t nranges)
 {
-    shoal_status st = check_opts(d->ranks, &d->opts);
+    const struct dense_opts *o = &d->opts;
+    shoal_status st = policy_init(&d->policy, &d->outbox, o->policy, o->staleness, o->servers);
 
+    if (st == SHOAL_OK && o->policy == SHOAL_BOUNDED && o->staleness == 0)
+        st = shoal_fail(SHOAL_EINVAL, "store: staleness is 0, want 1 or more steps");
     if (st != SHOAL_OK)
         return st;
-    d->workers = d->ranks - d->opts.servers;
-    d->quorum = d->opts.quorum && d->opts.quorum < d->workers ? d->opts.quorum : d->workers;
-    d->shares = d->ranks > 1 && d->opts.policy != SHOAL_AVERAGE;
+    d->quorum = o->quorum && o->quorum < d->policy.workers ? o->quorum : d->policy.workers;
+    d->shares = d->ranks > 1 && o->policy != SHOAL_AVERAGE;
     d->ranges = mem_array(nranges, sizeof *d->ranges);
-    d->clocks = mem_array(d->ranks, sizeof *d->clocks);
-    if (!d->ranges || !d->clocks)
+    if (!d->ranges)
         return SHOAL_ENOMEM;
     memcpy(d->ranges, ranges, nranges * sizeof *ranges);
     d->nranges = nranges;
@@ -104,8 +122,7 @@ static shoal_status listen(struct dense *d)
 {
     comm_on(d->comm, TAG_GRADIENT, gradient_handle, d);
     comm_on(d->comm, TAG_PIECE, piece_handle, d);
-    comm_on(d->comm, TAG_STEPPED, stepped_handle, d);
-    comm_on(d->comm, TAG_ARRIVED, arrived_handle, d);
+    policy_listen(&d->policy);
     return comm_barrier(d->comm);
 }
 
@@ -120,7 +137,8 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
     *out = NULL;
     if (d) {
         *d = (struct dense){.comm = alone ? NULL : comm, .kernel = kernel, .opts = *opts,
-                            .ranks = 1, .params = params, .n = n};
+                            .ranks = 1, .params = params, .n = n,
+                            .outbox = {.comm = alone ? NULL : comm}};
         if (!alone) {
             d->rank = comm_rank(comm);
             d->ranks = comm_size(comm);
@@ -139,53 +157,10 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
     return SHOAL_OK;
 }
 
-/* Mail that is still on its way, because a rank is gone, stays where it is. */
-static void mails_free(struct mail *m)
-{
-    while (m) {
-        struct mail *next = m->next;
-
-        free(m->tickets);
-        free(m->message);
-        free(m);
-        m = next;
-    }
-}
-
-static shoal_status mails_return(struct dense *d)
-{
-    struct mail **at = &d->mails;
-
-    while (*at) {
-        struct mail *m = *at;
-        bool done = true;
-
-        for (unsigned r = 0; r < m->sent && done; r++) {
-            shoal_status st = comm_test(d->comm, &m->tickets[r], &done);
-
-            if (st != SHOAL_OK)
-                return st;
-        }
-        if (!done) {
-            at = &m->next;
-            continue;
-        }
-        *at = m->next;
-        m->next = d->idle;
-        d->idle = m;
-    }
-    return SHOAL_OK;
-}
-
 static void pieces_free(struct dense *d)
 {
     for (size_t i = 0; d->pieces && i < d->npieces; i++)
-        while (d->pieces[i].early) {
-            struct early *e = d->pieces[i].early;
-
-            d->pieces[i].early = e->next;
-            free(e);
-        }
+        deferred_fini(&d->pieces[i].early);
     free(d->pieces);
 }
 
@@ -194,18 +169,20 @@ void dense_close(struct dense *d)
     if (!d)
         return;
     if (d->comm) {
-        for (unsigned tag = TAG_GRADIENT; tag <= TAG_ARRIVED; tag++)
-            comm_on(d->comm, tag, NULL, NULL);
-        (void)mails_return(d);
+        comm_on(d->comm, TAG_GRADIENT, NULL, NULL);
+        comm_on(d->comm, TAG_PIECE, NULL, NULL);
     }
-    mails_free(d->idle);
+    policy_fini(&d->policy);
+    outbox_fini(&d->outbox);
     pieces_free(d);
     for (unsigned i = 0; i < DENSE_STATES; i++)
-        mem_unmap(d->state[i], d->n * sizeof(float));
-    mem_unmap(d->sum, d->n * sizeof(float));
+        mem_unmap(d->state[i], d->held * sizeof(float));
+    mem_unmap(d->sum, d->held * sizeof(float));
+    mem_unmap(d->backlog, d->n * sizeof(float));
     free(d->packed);
     free(d->ranges);
-    free(d->clocks);
+    free(d->owner);
+    free(d->place);
     free(d);
 }
 
@@ -216,14 +193,15 @@ uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *o)
 
     if (ranks == 1 || o->policy == SHOAL_AVERAGE)
         return whole * states + packed_floats(n, ranks, o) * sizeof(float);
-    return whole * (states + 1) / owners + whole; /* the last is mail */
+    /* a block on its way, and where steps go on without answers one that waits */
+    return whole * (states + 1) / owners + whole * (o->policy == SHOAL_SYNC ? 1 : 2);
 }
 
 /* ---- asking ---- */
 
 bool dense_works(const struct dense *d)
 {
-    return d->rank < d->workers;
+    return policy_works(&d->policy);
 }
 
 unsigned dense_worker(const struct dense *d)
@@ -233,7 +211,7 @@ unsigned dense_worker(const struct dense *d)
 
 unsigned dense_workers(const struct dense *d)
 {
-    return d->workers;
+    return d->policy.workers;
 }
 
 struct shoal_rank_stats dense_stats(const struct dense *d)
@@ -257,7 +235,7 @@ uint64_t dense_applied(const struct dense *d)
 
 uint64_t dense_lead(const struct dense *d)
 {
-    return d->lead;
+    return d->policy.lead;
 }
 
 void dense_measure(struct dense *d, bool measure)
@@ -273,7 +251,8 @@ double dense_norm2(const struct dense *d)
 /* ---- steps ---- */
 
 /* A piece may lie across ranges of several rules. */
-void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t)
+void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t home, float lr,
+                uint64_t t)
 {
     unsigned mode = floats_flush();
 
@@ -285,7 +264,7 @@ void dense_step(struct dense *d, const float *g, size_t from, size_t to, float l
         if (a >= b)
             continue;
         for (unsigned k = 0; k < DENSE_STATES; k++)
-            state[k] = d->state[k] ? d->state[k] + a : NULL;
+            state[k] = d->state[k] ? d->state[k] + home + (a - from) : NULL;
         if (r->rule == DENSE_KEEP)
             memcpy(d->params + a, g + (a - from), (b - a) * sizeof *g);
         else
@@ -339,74 +318,30 @@ static bool all_fresh(void *ctx)
 
 static shoal_status finish_alone(struct dense *d)
 {
-    dense_step(d, d->grads, 0, d->n, d->lr, ++d->steps);
-    if (d->opts.policy != SHOAL_AVERAGE || d->ranks == 1)
+    dense_step(d, d->grads, 0, d->n, 0, d->lr, ++d->steps);
+    if (!d->comm)
         return SHOAL_OK;
-    return d->steps - d->averaged >= d->opts.staleness ? average(d) : comm_poll(d->comm, NULL);
+    return policy_mean_due(&d->policy) ? average(d) : comm_poll(d->comm, NULL);
 }
 
 shoal_status dense_finish(struct dense *d)
 {
     shoal_status st = SHOAL_OK;
 
+    policy_tick(&d->policy);
     if (!d->shares)
         return finish_alone(d);
-    d->clock++;
-    comm_round(d->comm, d->clock);
     if (d->opts.policy == SHOAL_SYNC)
         return comm_until(d->comm, all_fresh, d);
+    d->wait_until = clock_now() + WAIT_SECONDS * comm_ranks_per_core(d->comm);
     for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
         st = push_piece(d, &d->pieces[i]);
-    if (st == SHOAL_OK && d->opts.policy == SHOAL_BOUNDED)
-        st = tell_step(d);
+    if (st == SHOAL_OK)
+        st = policy_pace(&d->policy);
     return st == SHOAL_OK ? comm_poll(d->comm, NULL) : st;
 }
 
 shoal_status dense_poll(struct dense *d)
 {
     return d->comm ? comm_poll(d->comm, NULL) : SHOAL_OK;
-}
-
-/* ---- mail ---- */
-
-static shoal_status mail_fit(struct dense *d, struct mail *m, size_t bytes)
-{
-    if (!m->tickets)
-        m->tickets = mem_array(d->ranks, sizeof *m->tickets);
-    if (bytes > m->cap) {
-        free(m->message);
-        m->message = mem_array(bytes, 1);
-        m->cap = m->message ? bytes : 0;
-    }
-    return m->tickets && m->message ? SHOAL_OK : SHOAL_ENOMEM;
-}
-
-shoal_status mail_take(struct dense *d, struct mail **out, size_t bytes)
-{
-    shoal_status st = d->idle ? SHOAL_OK : mails_return(d);
-    struct mail *m = d->idle;
-
-    *out = NULL;
-    if (st != SHOAL_OK)
-        return st;
-    if (m)
-        d->idle = m->next;
-    else if (!(m = mem_array(1, sizeof *m)))
-        return SHOAL_ENOMEM;
-    st = mail_fit(d, m, bytes);
-    if (st != SHOAL_OK) {
-        m->next = NULL;
-        mails_free(m);
-        return st;
-    }
-    m->sent = 0;
-    m->next = d->mails;
-    d->mails = m;
-    *out = m;
-    return SHOAL_OK;
-}
-
-shoal_status mail_send(struct dense *d, struct mail *m, unsigned to, unsigned tag, size_t len)
-{
-    return comm_send(d->comm, to, tag, m->message, len, &m->tickets[m->sent++]);
 }

@@ -13,8 +13,9 @@
  *   sync       the owner adds one gradient of each worker, in their order, steps, and
  *              sends the piece to all: the bits do not depend on who was quicker
  *   async      the owner answers each gradient at once; it steps, by their mean, when
- *              `quorum` of them have come (Gupta et al. 2016: softsync). A worker has at
- *              most DENSE_CREDITS gradients without an answer, else waits for nobody
+ *              `quorum` of them have come (Gupta et al. 2016: softsync). A worker waits for
+ *              nobody: while DENSE_CREDITS messages of a piece are without an answer, its
+ *              gradients are summed, and go as one with the next, or to the meeting.
  *              When `cautious`, the rate is lr / sqrt(1 + t), where t is how many steps
  *              old the parameters of its gradients were, in the mean
  *   bounded:S  the same, and nobody is more than S steps ahead of the slowest
@@ -85,7 +86,7 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
                         const struct dense_range *ranges, size_t nranges,
                         const struct kernel *kernel, const struct dense_opts *opts);
 void dense_close(struct dense *d);
-/* What dense_open will take beside the parameters. */
+/* What it will take at most beside the parameters. */
 uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *opts);
 
 bool dense_works(const struct dense *d);      /* this rank computes gradients */
@@ -107,6 +108,18 @@ shoal_status dense_poll(struct dense *d);
 /* Collective, on servers too, which serve until all workers have come: every
  * gradient is applied, and the parameters are the same on every rank. */
 shoal_status dense_meet(struct dense *d);
+
+/* ---- checkpoints by owners, after a meeting: dense_meet.c
+ *
+ * The parameters and each block of state as tables of the same rows, whose width depends
+ * on n alone: written by their owners, they can be read by any number of ranks. Every
+ * rank has all rows of the parameters, but of the state only its own, at their places. */
+size_t dense_tables(const struct dense *d, struct table out[1 + DENSE_STATES]);
+const uint16_t *dense_owners(const struct dense *d); /* [rows] the rank that writes it */
+/* [rows] of the state, on the owner; NULL: every rank has, and needs, all of it. */
+const uint32_t *dense_places(const struct dense *d);
+uint64_t dense_steps(const struct dense *d);         /* made by all, at the last meeting */
+void dense_set_steps(struct dense *d, uint64_t steps); /* before the first step */
 
 /* Collective, after a meeting: the whole state on rank 0 (on the others out is
  * left alone), and how many steps were made. out[i] is [n]. */

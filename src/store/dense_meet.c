@@ -1,62 +1,8 @@
-/* Where all ranks meet: at a bound, at a mean, and when a stretch of work is over. */
+/* Where all ranks meet: at a mean, and when a slice of work is over; and what is saved
+ * then. */
 #include "store/piece.h"
 
 #include <stdlib.h>
-
-/* ---- nobody far ahead ---- */
-
-shoal_status stepped_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    struct dense *d = ctx;
-
-    (void)data;
-    (void)len;
-    d->clocks[from]++;
-    return SHOAL_OK;
-}
-
-static uint64_t slowest(const struct dense *d)
-{
-    uint64_t least = d->clock;
-
-    for (unsigned r = 0; r < d->workers; r++)
-        if (r != d->rank && d->clocks[r] < least)
-            least = d->clocks[r];
-    return least;
-}
-
-static bool near_enough(void *ctx)
-{
-    const struct dense *d = ctx;
-
-    return d->clock - slowest(d) <= d->opts.staleness;
-}
-
-static shoal_status tell(struct dense *d, unsigned tag, unsigned to)
-{
-    struct mail *m;
-    shoal_status st = mail_take(d, &m, 1);
-
-    for (unsigned i = 1; i < d->ranks && st == SHOAL_OK; i++) {
-        unsigned r = (d->rank + i) % d->ranks;
-
-        if (r < to)
-            st = mail_send(d, m, r, tag, 0);
-    }
-    return st;
-}
-
-shoal_status tell_step(struct dense *d)
-{
-    uint64_t lead;
-    shoal_status st = tell(d, TAG_STEPPED, d->workers);
-
-    if (st == SHOAL_OK)
-        st = comm_until(d->comm, near_enough, d);
-    lead = d->clock - slowest(d);
-    d->lead = lead > d->lead ? lead : d->lead;
-    return st;
-}
 
 /* ---- means ---- */
 
@@ -100,9 +46,9 @@ shoal_status average(struct dense *d)
     unsigned count = blocks_of(d, blocks);
     shoal_status st = SHOAL_OK;
 
-    if (d->averaged == d->steps) /* the mean of equal ones may differ in the last bit */
+    if (d->policy.met == d->policy.clock) /* the mean of equal ones may differ in the last bit */
         return SHOAL_OK;
-    d->averaged = d->steps;
+    d->policy.met = d->policy.clock;
     if (d->packed)
         return mean_packed(d, blocks, count);
     for (unsigned i = 0; i < count && st == SHOAL_OK; i++)
@@ -111,17 +57,6 @@ shoal_status average(struct dense *d)
 }
 
 /* ---- meeting ---- */
-
-shoal_status arrived_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    struct dense *d = ctx;
-
-    (void)from;
-    (void)data;
-    (void)len;
-    d->arrived++;
-    return SHOAL_OK;
-}
 
 static bool all_answered(void *ctx)
 {
@@ -133,13 +68,6 @@ static bool all_answered(void *ctx)
     return true;
 }
 
-static bool all_arrived(void *ctx)
-{
-    const struct dense *d = ctx;
-
-    return d->arrived == d->workers;
-}
-
 /* What others own is taken from them: 0 and their sum is theirs. */
 static shoal_status collect(struct dense *d, float *x)
 {
@@ -149,77 +77,118 @@ static shoal_status collect(struct dense *d, float *x)
     return comm_sum_floats(d->comm, x, d->n);
 }
 
-static shoal_status arrive(struct dense *d)
+static shoal_status agree_steps(struct dense *d)
 {
-    shoal_status st = dense_works(d) ? comm_until(d->comm, all_answered, d) : SHOAL_OK;
+    double most = (double)d->steps;
+    shoal_status st;
 
-    if (st == SHOAL_OK && dense_works(d)) {
-        d->arrived++;
-        st = tell(d, TAG_ARRIVED, d->ranks);
-    }
-    if (st == SHOAL_OK)
-        st = comm_until(d->comm, all_arrived, d);
-    d->arrived = 0;
+    for (size_t i = 0; i < d->npieces; i++)
+        most = (double)d->pieces[i].steps > most ? (double)d->pieces[i].steps : most;
+    st = comm_max(d->comm, &most, 1);
+    d->steps = (uint64_t)most;
     return st;
 }
 
 shoal_status dense_meet(struct dense *d)
 {
-    shoal_status st;
+    shoal_status st = SHOAL_OK;
 
     if (!d->comm)
         return SHOAL_OK;
     if (!d->shares)
         return average(d);
-    st = arrive(d);
+    for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
+        st = push_backlog(d, &d->pieces[i]);
+    if (st == SHOAL_OK)
+        st = comm_until(d->comm, all_answered, d);
+    if (st == SHOAL_OK)
+        st = policy_meet(&d->policy);
     if (st != SHOAL_OK)
         return st;
     for (size_t i = 0; i < d->npieces; i++)
         if (owns(d, &d->pieces[i]))
             piece_flush(d, &d->pieces[i]);
-    memset(d->clocks, 0, d->ranks * sizeof *d->clocks);
-    d->clock = 0;
     /* Under SHOAL_SYNC workers have the same parameters already, bit for bit. */
-    if (d->opts.policy == SHOAL_SYNC && d->opts.servers == 0)
-        return comm_barrier(d->comm);
-    st = collect(d, d->params);
-    for (size_t i = 0; i < d->npieces; i++)
-        d->pieces[i].version = d->pieces[i].gradients = 0;
-    /* Nobody may push while others still collect. */
-    return st == SHOAL_OK ? comm_barrier(d->comm) : st;
+    if (d->opts.policy != SHOAL_SYNC || d->opts.servers > 0) {
+        st = collect(d, d->params);
+        for (size_t i = 0; i < d->npieces; i++)
+            d->pieces[i].version = d->pieces[i].gradients = 0;
+    }
+    /* Nobody may push while others still collect: all wait here. */
+    return st == SHOAL_OK ? agree_steps(d) : st;
 }
 
-/* ---- state ---- */
+/* ---- what is saved ---- */
 
-static uint64_t steps_made(const struct dense *d)
+size_t dense_tables(const struct dense *d, struct table out[1 + DENSE_STATES])
 {
-    uint64_t most = d->steps;
+    static const char *const names[] = {"params", "state.0", "state.1"};
+    float *blocks[1 + DENSE_STATES];
+    unsigned n = blocks_of(d, blocks);
 
+    for (unsigned i = 0; i < n; i++)
+        out[i] = (struct table){.name = names[i], .rows = d->n / d->width, .width = d->width,
+                                .stride = d->width, .at = blocks[i]};
+    return n;
+}
+
+const uint16_t *dense_owners(const struct dense *d)
+{
+    return d->owner;
+}
+
+const uint32_t *dense_places(const struct dense *d)
+{
+    return d->shares ? d->place : NULL;
+}
+
+uint64_t dense_steps(const struct dense *d)
+{
+    return d->steps;
+}
+
+void dense_set_steps(struct dense *d, uint64_t steps)
+{
+    d->steps = steps;
     for (size_t i = 0; i < d->npieces; i++)
-        most = d->pieces[i].steps > most ? d->pieces[i].steps : most;
-    return most;
+        d->pieces[i].steps = steps;
+}
+
+/* Between a state that has a place for all pieces and the one held here. */
+static void move_state(struct dense *d, float *state, float *whole, bool out)
+{
+    for (size_t i = 0; i < d->npieces; i++) {
+        const struct piece *p = &d->pieces[i];
+        float *here = state + (d->shares ? p->home : p->from), *there = whole + p->from;
+
+        if (!d->shares || owns(d, p))
+            memcpy(out ? there : here, out ? here : there, p->len * sizeof *whole);
+    }
+}
+
+static shoal_status make_whole(struct dense *d, float **whole)
+{
+    shoal_status st;
+
+    *whole = mem_map(d->n * sizeof **whole);
+    st = *whole ? SHOAL_OK : SHOAL_ENOMEM;
+    return d->comm ? comm_agree(d->comm, st) : st;
 }
 
 shoal_status dense_save(struct dense *d, float *const out[DENSE_STATES], uint64_t *steps)
 {
-    double most = (double)steps_made(d);
-    float *whole = d->shares ? mem_map(d->n * sizeof *whole) : NULL;
-    shoal_status st = d->shares && !whole ? SHOAL_ENOMEM : SHOAL_OK;
+    float *whole;
+    shoal_status st = make_whole(d, &whole);
 
-    if (d->comm)
-        st = comm_agree(d->comm, st);
-    if (st == SHOAL_OK && d->comm)
-        st = comm_max(d->comm, &most, 1);
-    *steps = (uint64_t)most;
+    *steps = d->steps;
     for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++) {
         if (!d->state[i])
             continue;
-        if (whole) {
-            memcpy(whole, d->state[i], d->n * sizeof *whole);
+        move_state(d, d->state[i], whole, true);
+        if (d->shares)
             st = collect(d, whole);
-        }
         if (st == SHOAL_OK && d->rank == 0)
-            memcpy(out[i], whole ? whole : d->state[i], d->n * sizeof *whole);
+            memcpy(out[i], whole, d->n * sizeof *whole);
     }
     mem_unmap(whole, d->n * sizeof *whole);
     return st == SHOAL_OK && d->comm ? comm_barrier(d->comm) : st;
@@ -240,19 +209,21 @@ static shoal_status broadcast(struct dense *d, float *x)
 
 shoal_status dense_load(struct dense *d, float *const in[DENSE_STATES], uint64_t steps)
 {
-    shoal_status st = SHOAL_OK;
+    float *whole;
+    shoal_status st = make_whole(d, &whole);
 
-    if (d->comm)
+    if (st == SHOAL_OK && d->comm)
         st = comm_broadcast(d->comm, 0, &steps, sizeof steps);
-    d->steps = d->averaged = steps;
-    for (size_t i = 0; i < d->npieces; i++)
-        d->pieces[i].steps = steps;
+    dense_set_steps(d, steps);
     for (unsigned i = 0; i < DENSE_STATES && st == SHOAL_OK; i++) {
         if (!d->state[i])
             continue;
         if (d->rank == 0)
-            memcpy(d->state[i], in[i], d->n * sizeof(float));
-        st = broadcast(d, d->state[i]);
+            memcpy(whole, in[i], d->n * sizeof *whole);
+        st = broadcast(d, whole);
+        if (st == SHOAL_OK)
+            move_state(d, d->state[i], whole, false);
     }
+    mem_unmap(whole, d->n * sizeof *whole);
     return st == SHOAL_OK && d->comm ? comm_barrier(d->comm) : st;
 }

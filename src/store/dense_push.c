@@ -21,16 +21,17 @@ static const float *const_floats_of(const struct piece_head *h)
 
 /* ---- the owner ---- */
 
-/* Mail with the piece as it is now. */
-static shoal_status write_piece(struct dense *d, const struct piece *p, struct mail **out)
+/* A message with the piece as it is now. */
+static shoal_status write_piece(struct dense *d, const struct piece *p, struct outgoing **out)
 {
-    shoal_status st = mail_take(d, out, message_len(p->len));
+    shoal_status st = outbox_take(&d->outbox, out, message_len(p->len));
 
     if (st != SHOAL_OK)
         return st;
-    *(*out)->message = (struct piece_head){.piece = (uint32_t)(p - d->pieces),
-                                           .count = (uint32_t)p->len, .version = p->gradients};
-    memcpy(floats_of((*out)->message), d->params + p->from, p->len * sizeof(float));
+    *(struct piece_head *)(*out)->data =
+        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .count = (uint32_t)p->len,
+                            .version = p->gradients};
+    memcpy(floats_of((*out)->data), d->params + p->from, p->len * sizeof(float));
     return SHOAL_OK;
 }
 
@@ -47,7 +48,7 @@ static void scale_sum(struct dense *d, const struct piece *p)
         unsigned of = r->rule == DENSE_KEEP ? p->got : sync ? 1 : d->quorum;
 
         if (a < b && of > 1)
-            d->kernel->scale(d->sum + a, 1 / (float)of, b - a);
+            d->kernel->scale(d->sum + p->home + (a - p->from), 1 / (float)of, b - a);
     }
 }
 
@@ -61,24 +62,25 @@ static float rate_of(const struct dense *d, const struct piece *p, float lr)
 static void step_piece(struct dense *d, struct piece *p, float lr)
 {
     scale_sum(d, p);
-    dense_step(d, d->sum + p->from, p->from, p->from + p->len, rate_of(d, p, lr), ++p->steps);
+    dense_step(d, d->sum + p->home, p->from, p->from + p->len, p->home, rate_of(d, p, lr),
+               ++p->steps);
     p->got = 0;
     p->behind = 0;
 }
 
-static void add_gradient(struct dense *d, struct piece *p, const float *g)
+static void add_gradient(struct dense *d, struct piece *p, const float *g, uint32_t sums)
 {
-    float *sum = d->sum + p->from;
+    float *sum = d->sum + p->home;
 
     if (p->got == 0)
         memcpy(sum, g, p->len * sizeof *g);
     else
         d->kernel->axpy(sum, 1, g, p->len);
-    p->got++;
-    p->gradients++;
+    p->got += sums;
+    p->gradients += sums;
 }
 
-static void note_stale(struct dense *d, uint64_t behind)
+static void note_stale(struct dense *d, uint64_t behind, uint32_t sums)
 {
     unsigned bin = 0;
 
@@ -86,94 +88,69 @@ static void note_stale(struct dense *d, uint64_t behind)
         bin++;
         most = bin == 1 ? 2 : (most - 1) * 2 + 1;
     }
-    d->stats.stale[bin]++;
-    d->stats.rows_pushed++;
+    d->stats.stale[bin] += sums;
+    d->stats.rows_pushed += sums;
 }
 
-/* sync: the next worker's, and then those that came before their turn. */
-static shoal_status keep_early(struct piece *p, unsigned from, float lr, const float *g)
-{
-    struct early *e = mem_array(1, sizeof *e + p->len * sizeof *g);
-
-    if (!e)
-        return SHOAL_ENOMEM;
-    e->from = from;
-    e->lr = lr;
-    memcpy(e->at, g, p->len * sizeof *g);
-    e->next = p->early;
-    p->early = e;
-    return SHOAL_OK;
-}
-
-static struct early *take_early(struct piece *p, unsigned from)
-{
-    for (struct early **at = &p->early; *at; at = &(*at)->next)
-        if ((*at)->from == from) {
-            struct early *e = *at;
-
-            *at = e->next;
-            return e;
-        }
-    return NULL;
-}
-
-/* All workers', this rank's own piece included, which needs no mail. */
+/* All workers', this rank's own piece included, which needs no message. */
 static shoal_status send_stepped(struct dense *d, struct piece *p)
 {
-    struct mail *m;
+    struct outgoing *o;
     shoal_status st = SHOAL_OK;
 
     if (dense_works(d))
         d->waiting--;
-    if (d->workers == 1 && dense_works(d))
+    if (d->policy.workers == 1 && dense_works(d))
         return SHOAL_OK;
-    st = write_piece(d, p, &m);
+    st = write_piece(d, p, &o);
     for (unsigned i = 1; i <= d->ranks && st == SHOAL_OK; i++) {
         unsigned to = (d->rank + i) % d->ranks;
 
-        if (to != d->rank && to < d->workers)
-            st = mail_send(d, m, to, TAG_PIECE, message_len(p->len));
+        if (to != d->rank && to < d->policy.workers)
+            st = outbox_send(&d->outbox, o, to, TAG_PIECE, message_len(p->len));
     }
+    outbox_release(&d->outbox, o);
     return st;
 }
 
 static shoal_status take_in_order(struct dense *d, struct piece *p, unsigned from, float lr,
                                   const float *g)
 {
-    struct early *e;
+    struct deferred *e;
 
     if (from != p->got)
-        return keep_early(p, from, lr, g);
-    add_gradient(d, p, g);
-    while (p->got < d->workers && (e = take_early(p, p->got)) != NULL) {
-        add_gradient(d, p, e->at);
-        lr = e->lr;
+        return deferred_add(&p->early, from, 0, g, p->len * sizeof *g);
+    if (from == 0)
+        p->lr = lr;
+    add_gradient(d, p, g, 1);
+    while (p->got < d->policy.workers && (e = deferred_find(&p->early, p->got, 0)) != NULL) {
+        add_gradient(d, p, (const float *)e->data, 1);
         free(e);
     }
-    if (p->got < d->workers)
+    if (p->got < d->policy.workers)
         return SHOAL_OK;
-    step_piece(d, p, lr);
+    step_piece(d, p, p->lr);
     return send_stepped(d, p);
 }
 
-static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from, float lr,
-                                 uint64_t version, const float *g)
+static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from,
+                                 const struct piece_head *h, const float *g)
 {
-    struct mail *m;
+    struct outgoing *o;
     shoal_status st;
 
-    note_stale(d, p->gradients - version);
-    p->behind += p->gradients - version;
-    add_gradient(d, p, g);
+    note_stale(d, p->gradients - h->version, h->sums);
+    p->behind += (p->gradients - h->version) * h->sums;
+    add_gradient(d, p, g, h->sums);
     if (p->got >= d->quorum)
-        step_piece(d, p, lr);
-    d->last_lr = lr;
+        step_piece(d, p, h->lr);
+    d->last_lr = h->lr;
     if (from == d->rank) {
         p->version = p->gradients;
         return SHOAL_OK;
     }
-    st = write_piece(d, p, &m);
-    return st == SHOAL_OK ? mail_send(d, m, from, TAG_PIECE, message_len(p->len)) : st;
+    st = write_piece(d, p, &o);
+    return st == SHOAL_OK ? outbox_post(&d->outbox, o, from, TAG_PIECE, message_len(p->len)) : st;
 }
 
 void piece_flush(struct dense *d, struct piece *p)
@@ -182,12 +159,12 @@ void piece_flush(struct dense *d, struct piece *p)
         step_piece(d, p, d->last_lr);
 }
 
-static shoal_status take(struct dense *d, struct piece *p, unsigned from, float lr,
-                         uint64_t version, const float *g)
+static shoal_status take(struct dense *d, struct piece *p, unsigned from,
+                         const struct piece_head *h, const float *g)
 {
     if (d->opts.policy == SHOAL_SYNC)
-        return take_in_order(d, p, from, lr, g);
-    return take_at_once(d, p, from, lr, version, g);
+        return take_in_order(d, p, from, h->lr, g);
+    return take_at_once(d, p, from, h, g);
 }
 
 static shoal_status check(const struct dense *d, unsigned from, const void *data, size_t len)
@@ -206,12 +183,14 @@ shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t 
     const struct piece_head *h = data;
     shoal_status st = check(d, from, data, len);
 
+    if (st == SHOAL_OK && (h->sums == 0 || from >= d->policy.workers))
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %u gradients of a piece", from, h->sums);
     if (st == SHOAL_OK && !owns(d, &d->pieces[h->piece]))
         st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sent a gradient to rank %u that is not the "
                         "owner", from, d->rank);
     if (st != SHOAL_OK)
         return st;
-    return take(d, &d->pieces[h->piece], from, h->lr, h->version, const_floats_of(h));
+    return take(d, &d->pieces[h->piece], from, h, const_floats_of(h));
 }
 
 /* ---- the worker ---- */
@@ -233,29 +212,78 @@ shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len
     return SHOAL_OK;
 }
 
-static bool has_credit(void *ctx)
-{
-    const struct piece *p = ctx;
+struct credit {
+    const struct piece *piece;
+    double until; /* by the clock */
+};
 
+static bool has_credit(const struct piece *p)
+{
     return p->out < DENSE_CREDITS;
 }
 
-shoal_status push_piece(struct dense *d, struct piece *p)
+static bool has_credit_or_time_is_up(void *ctx)
 {
-    const float *g = d->grads + p->from;
-    struct mail *m;
-    shoal_status st;
+    const struct credit *w = ctx;
 
-    if (owns(d, p))
-        return take(d, p, d->rank, d->lr, p->version, g);
-    st = comm_until(d->comm, has_credit, p);
-    if (st == SHOAL_OK)
-        st = mail_take(d, &m, message_len(p->len));
+    return has_credit(w->piece) || clock_now() >= w->until;
+}
+
+static shoal_status send_gradient(struct dense *d, struct piece *p, const float *g, uint32_t sums)
+{
+    struct outgoing *o;
+    shoal_status st = outbox_take(&d->outbox, &o, message_len(p->len));
+
     if (st != SHOAL_OK)
         return st;
-    *m->message = (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr,
-                                      .count = (uint32_t)p->len, .version = p->version};
-    memcpy(floats_of(m->message), g, p->len * sizeof *g);
+    *(struct piece_head *)o->data =
+        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr, .sums = sums,
+                            .count = (uint32_t)p->len, .version = p->version};
+    memcpy(floats_of(o->data), g, p->len * sizeof *g);
     p->out++;
-    return mail_send(d, m, p->owner, TAG_GRADIENT, message_len(p->len));
+    return outbox_post(&d->outbox, o, p->owner, TAG_GRADIENT, message_len(p->len));
+}
+
+static shoal_status add_backlog(struct dense *d, struct piece *p, const float *g)
+{
+    if (!d->backlog && !(d->backlog = mem_map(d->n * sizeof *g)))
+        return SHOAL_ENOMEM;
+    if (p->backlog++ == 0)
+        memcpy(d->backlog + p->from, g, p->len * sizeof *g);
+    else
+        d->kernel->axpy(d->backlog + p->from, 1, g, p->len);
+    return SHOAL_OK;
+}
+
+shoal_status push_backlog(struct dense *d, struct piece *p)
+{
+    struct credit w = {.piece = p, .until = INFINITY};
+    uint32_t sums = p->backlog;
+    shoal_status st;
+
+    if (sums == 0)
+        return SHOAL_OK;
+    st = comm_until(d->comm, has_credit_or_time_is_up, &w);
+    p->backlog = 0;
+    return st == SHOAL_OK ? send_gradient(d, p, d->backlog + p->from, sums) : st;
+}
+
+/* An owner that computes does not answer. It is waited for no longer than a moment, since it
+ * may lack the core that we have; what it cannot take yet goes with the next. */
+shoal_status push_piece(struct dense *d, struct piece *p)
+{
+    const struct piece_head head = {.lr = d->lr, .sums = 1, .version = p->version};
+    const float *g = d->grads + p->from;
+    struct credit w = {.piece = p, .until = d->wait_until};
+    shoal_status st = SHOAL_OK;
+
+    if (owns(d, p))
+        return take(d, p, d->rank, &head, g);
+    if (!has_credit(p))
+        st = comm_until(d->comm, has_credit_or_time_is_up, &w);
+    if (st == SHOAL_OK && p->backlog == 0 && has_credit(p))
+        return send_gradient(d, p, g, 1);
+    if (st == SHOAL_OK)
+        st = add_backlog(d, p, g);
+    return st == SHOAL_OK && has_credit(p) ? push_backlog(d, p) : st;
 }

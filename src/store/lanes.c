@@ -7,69 +7,21 @@
 
 /* ---- sending rows in full ---- */
 
-struct parcel {
-    struct letter *letter;
-    uint32_t *places; /* [rows_fit] */
-};
-
-static shoal_status parcel_send(struct store *s, struct shard *h, struct parcel *p, unsigned to,
-                                unsigned tag)
+static shoal_status add_row(struct store *s, size_t t, unsigned to, unsigned tag, uint32_t lane,
+                            uint32_t place, const float *row)
 {
-    struct letter *l = p->letter;
-    size_t bytes = float_bytes(h);
+    const struct shard *h = &s->shards[t];
+    char *wire;
+    shoal_status st = batch_add(s, t, to, lane, place, place, &wire);
 
-    if (!l)
-        return SHOAL_OK;
-    p->letter = NULL;
-    memcpy(message_rows(l->message) + l->message->count * bytes, p->places,
-           l->message->count * sizeof *p->places);
-    return letter_send(s, l, to, tag, message_bytes(bytes, l->message->count));
-}
-
-static shoal_status parcel_add(struct store *s, size_t t, struct parcel *p, unsigned to,
-                               unsigned tag, uint32_t lane, uint32_t place, const float *row)
-{
-    struct shard *h = &s->shards[t];
-    size_t bytes = float_bytes(h);
-    shoal_status st = SHOAL_OK;
-    struct head *m;
-
-    if (!p->letter) {
-        st = letter_take(s, &p->letter, message_bytes(bytes, rows_fit(h)));
-        if (st != SHOAL_OK)
-            return st;
-        *p->letter->message = (struct head){.table = (uint32_t)t, .lane = lane};
-    }
-    m = p->letter->message;
-    p->places[m->count] = place;
-    memcpy(message_rows(m) + m->count++ * bytes, row, bytes);
-    return m->count == rows_fit(h) ? parcel_send(s, h, p, to, tag) : SHOAL_OK;
-}
-
-static void parcels_free(struct parcel *p, unsigned n)
-{
-    for (unsigned r = 0; p && r < n; r++)
-        free(p[r].places);
-    free(p);
-}
-
-static struct parcel *parcels_new(const struct store *s, const struct shard *h)
-{
-    struct parcel *p = mem_array(s->ranks, sizeof *p);
-
-    for (unsigned r = 0; p && r < s->ranks; r++) {
-        p[r].places = mem_array(rows_fit(h), sizeof *p[r].places);
-        if (!p[r].places) {
-            parcels_free(p, s->ranks);
-            return NULL;
-        }
-    }
-    return p;
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(wire, row, h->row_bytes);
+    return batch_full(s, h, to) ? batch_send(s, to, tag) : SHOAL_OK;
 }
 
 /* Everything a lane touched goes to its owners, and the view is empty. */
-static shoal_status send_lane(struct store *s, size_t t, struct parcel *parcels, struct view *v,
-                              uint32_t lane)
+static shoal_status send_lane(struct store *s, size_t t, struct view *v, uint32_t lane)
 {
     struct shard *h = &s->shards[t];
     shoal_status st = SHOAL_OK;
@@ -79,17 +31,15 @@ static shoal_status send_lane(struct store *s, size_t t, struct parcel *parcels,
             uint32_t row = (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(bits));
             unsigned to = h->owner[row];
 
-            st = parcel_add(s, t, &parcels[to], to, TAG_LANE, lane, h->place[row],
-                            v->mine + (v->slot[row] - 1) * v->stride);
+            st = add_row(s, t, to, TAG_LANE, lane, h->place[row],
+                         v->mine + (v->slot[row] - 1) * v->stride);
             v->slot[row] = 0;
             s->stats.rows_pushed++;
         }
         v->touched[w] = 0;
     }
     v->used = 0;
-    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
-        st = parcel_send(s, h, &parcels[r], r, TAG_LANE);
-    return st;
+    return st == SHOAL_OK ? batches_send(s, TAG_LANE) : st;
 }
 
 /* ---- the owner ---- */
@@ -98,7 +48,7 @@ shoal_status lane_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
     const struct head *m = data;
-    shoal_status st = message_check(s, from, data, len, true);
+    shoal_status st = message_check(s, from, data, len);
 
     if (st != SHOAL_OK)
         return st;
@@ -106,33 +56,32 @@ shoal_status lane_handle(void *ctx, unsigned from, const void *data, size_t len)
         if (message_place(m, float_bytes(&s->shards[m->table]), i) >= s->shards[m->table].owned)
             return shoal_fail(SHOAL_EFORMAT, "store: rank %u sends a row of table %s that is not "
                               "here", from, s->shards[m->table].table->name);
-    return keep(s, from, m->lane, data, len);
+    return deferred_add(&s->deferred, from, m->lane, data, len);
 }
 
 static int by_lane(const void *a, const void *b)
 {
-    const struct kept *x = *(struct kept *const *)a, *y = *(struct kept *const *)b;
+    const struct deferred *x = *(struct deferred *const *)a, *y = *(struct deferred *const *)b;
 
-    return (x->round > y->round) - (x->round < y->round);
+    return (x->of > y->of) - (x->of < y->of);
 }
 
-/* The kept messages, in the order of the lanes; within a lane no row stands
+/* What was deferred, in the order of the lanes; within a lane no row stands
  * twice. */
-static shoal_status list_kept(struct store *s, struct kept ***out, size_t *n)
+static shoal_status list_deferred(struct store *s, struct deferred ***out, size_t *n)
 {
-    struct kept **list;
+    struct deferred **list;
 
     *n = 0;
-    for (struct kept *k = s->kept; k; k = k->next)
+    for (struct deferred *d = s->deferred.first; d; d = d->next)
         ++*n;
     *out = list = mem_array(*n + 1, sizeof *list);
     if (!list)
         return SHOAL_ENOMEM;
-    for (struct kept *k = s->kept; k; k = k->next)
-        *list++ = k;
+    for (struct deferred *d = s->deferred.first; d; d = d->next)
+        *list++ = d;
     qsort(*out, *n, sizeof **out, by_lane);
-    s->kept = NULL;
-    s->behind = &s->kept;
+    s->deferred = (struct deferrals){0};
     return SHOAL_OK;
 }
 
@@ -168,11 +117,11 @@ static shoal_status fold_message(struct store *s, struct sums *sums, const struc
     return SHOAL_OK;
 }
 
-static shoal_status fold_kept(struct store *s, struct sums *sums)
+static shoal_status fold_deferred(struct store *s, struct sums *sums)
 {
-    struct kept **list;
+    struct deferred **list;
     size_t n;
-    shoal_status st = list_kept(s, &list, &n);
+    shoal_status st = list_deferred(s, &list, &n);
 
     for (size_t i = 0; st == SHOAL_OK && i < n; i++) {
         st = fold_message(s, sums, (const struct head *)list[i]->data);
@@ -182,8 +131,7 @@ static shoal_status fold_kept(struct store *s, struct sums *sums)
     return st;
 }
 
-static shoal_status send_sums(struct store *s, size_t t, struct parcel *parcels,
-                              const struct sums *sums)
+static shoal_status send_sums(struct store *s, size_t t, const struct sums *sums)
 {
     struct shard *h = &s->shards[t];
     shoal_status st = SHOAL_OK;
@@ -197,23 +145,21 @@ static shoal_status send_sums(struct store *s, size_t t, struct parcel *parcels,
         memcpy(shard_row(h, h->table->at, h->own[place]), row, float_bytes(h));
         for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
             if (r != s->rank)
-                st = parcel_add(s, t, &parcels[r], r, TAG_CHANGED, 0, h->own[place], row);
+                st = add_row(s, t, r, TAG_CHANGED, 0, h->own[place], row);
     }
-    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
-        st = parcel_send(s, h, &parcels[r], r, TAG_CHANGED);
-    return st;
+    return st == SHOAL_OK ? batches_send(s, TAG_CHANGED) : st;
 }
 
-static shoal_status merge_here(struct store *s, size_t t, struct parcel *parcels)
+static shoal_status merge_here(struct store *s, size_t t)
 {
     struct shard *h = &s->shards[t];
     size_t bytes = h->table->stride * sizeof(float) * (h->owned ? h->owned : 1);
     struct sums sums = {.slot = mem_array(h->owned ? h->owned : 1, sizeof *sums.slot),
                         .rows = mem_map(bytes)};
-    shoal_status st = sums.slot && sums.rows ? fold_kept(s, &sums) : SHOAL_ENOMEM;
+    shoal_status st = sums.slot && sums.rows ? fold_deferred(s, &sums) : SHOAL_ENOMEM;
 
     if (st == SHOAL_OK)
-        st = send_sums(s, t, parcels, &sums);
+        st = send_sums(s, t, &sums);
     mem_unmap(sums.rows, bytes);
     free(sums.slot);
     return st;
@@ -225,7 +171,7 @@ shoal_status changed_handle(void *ctx, unsigned from, const void *data, size_t l
 {
     struct store *s = ctx;
     const struct head *m = data;
-    shoal_status st = message_check(s, from, data, len, true);
+    shoal_status st = message_check(s, from, data, len);
     struct shard *h;
 
     if (st != SHOAL_OK)
@@ -243,46 +189,22 @@ shoal_status changed_handle(void *ctx, unsigned from, const void *data, size_t l
     return SHOAL_OK;
 }
 
-static bool lanes_here(void *ctx)
-{
-    const struct store *s = ctx;
-
-    return least_ends(s) >= s->rounds;
-}
-
-static bool changes_here(void *ctx)
-{
-    const struct store *s = ctx;
-
-    for (unsigned r = 0; r < s->ranks; r++)
-        if (s->peers[r].clock < s->rounds)
-            return false;
-    return true;
-}
-
 /* Two waits: for all lanes' rows, and for all that changed. In between an owner
  * reads its own rows alone, as they were: what others changed may arrive
  * meanwhile. */
 static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
 {
-    struct parcel *parcels = parcels_new(s, &s->shards[t]);
-    shoal_status st = parcels ? SHOAL_OK : SHOAL_ENOMEM;
+    shoal_status st = SHOAL_OK;
 
-    s->rounds++;
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = send_lane(s, t, parcels, &views[i], (uint32_t)(i * s->workers + s->rank));
-    if (st == SHOAL_OK && store_works(s))
-        st = tell_all(s, TAG_END);
+        st = send_lane(s, t, &views[i], (uint32_t)(i * s->policy.workers + s->rank));
     if (st == SHOAL_OK)
-        st = comm_until(s->comm, lanes_here, s);
+        st = policy_end(&s->policy);
     if (st == SHOAL_OK)
-        st = merge_here(s, t, parcels);
+        st = comm_until(s->comm, policy_whole, &s->policy);
     if (st == SHOAL_OK)
-        st = tell_all(s, TAG_CLOCK);
-    if (st == SHOAL_OK)
-        st = comm_until(s->comm, changes_here, s);
-    parcels_free(parcels, s->ranks);
-    return st;
+        st = merge_here(s, t);
+    return st == SHOAL_OK ? policy_meet(&s->policy) : st;
 }
 
 shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)

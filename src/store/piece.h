@@ -2,6 +2,7 @@
 #ifndef SHOAL_PIECE_H
 #define SHOAL_PIECE_H
 
+#include "store/policy.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -9,77 +10,65 @@
 enum {
     TAG_GRADIENT = 1, /* struct piece_head, floats */
     TAG_PIECE,        /* the same: fresh parameters */
-    TAG_STEPPED,      /* nothing: the sender has ended a step */
-    TAG_ARRIVED,      /* nothing: all gradients of the sender were answered */
 };
 
 struct piece_head {
     uint32_t piece, count; /* count: floats */
     float lr;
-    uint32_t unused;
+    uint32_t sums;    /* gradients that are summed here; of fresh parameters 0 */
     uint64_t version; /* gradients that the piece had got: as the worker knew, or now */
-};
-
-/* A share that came before its turn. */
-struct early {
-    struct early *next;
-    unsigned from;
-    float lr;
-    float at[];
 };
 
 struct piece {
     size_t from, len;
     unsigned owner;
+    size_t home; /* where its sum and state begin, among those of its owner */
     /* on a worker */
     size_t unready;   /* floats of this step */
-    unsigned out;     /* gradients without an answer */
+    unsigned out;     /* messages without an answer */
+    uint32_t backlog; /* gradients that wait, summed, for an answer */
     uint64_t version; /* as of the last answer */
     /* on the owner */
     unsigned got;      /* gradients in the sum */
     uint64_t behind;   /* gradients that theirs did not know of, summed */
     uint64_t steps;    /* made so far */
     uint64_t gradients;
-    struct early *early;
-};
-
-/* Sent to one rank or several; it comes back when all have it. */
-struct mail {
-    struct mail *next;
-    comm_ticket *tickets; /* [ranks] */
-    unsigned sent;        /* of them */
-    struct piece_head *message;
-    size_t cap;
+    float lr;               /* sync: of the first worker's gradient */
+    struct deferrals early; /* sync: gradients before those of lower workers */
 };
 
 struct dense {
     struct comm *comm; /* NULL: alone */
     const struct kernel *kernel;
     struct dense_opts opts;
-    unsigned rank, ranks, workers, quorum;
+    unsigned rank, ranks, quorum;
     float *params; /* [n] */
     size_t n;
     struct dense_range *ranges;
     size_t nranges;
     struct piece *pieces;
     size_t npieces, piece_len;
-    float *sum;                 /* [n] of what came, where owned */
-    float *state[DENSE_STATES]; /* [n] where owned, or all of it */
+    size_t width;               /* of a row: no piece ends within one */
+    uint16_t *owner;            /* [n / width] */
+    uint32_t *place;            /* [n / width] of the row among its owner's */
+    size_t held;                /* floats of state that this rank has: its pieces', or n */
+    float *sum;                 /* [held] of what came */
+    float *state[DENSE_STATES]; /* [held] */
+    float *backlog;             /* [n] of pieces whose owners are slow to answer, or NULL */
     float *packed;              /* parameters and state on their way to a mean, or NULL */
     bool shares;                /* gradients travel to owners: not alone, not averaging */
 
     float *grads;
     float lr;
     float last_lr; /* of the last gradient that came: for a flush */
+    double wait_until; /* by the clock: for answers, in this step */
     size_t waiting; /* pieces of this step whose fresh parameters are not here (sync) */
-    uint64_t *clocks; /* [ranks] steps that each worker ended */
-    unsigned arrived; /* workers that meet */
-    uint64_t clock, lead, applied;
-    uint64_t steps; /* alone, or averaging */
-    uint64_t averaged; /* steps when models were averaged last */
+    uint64_t applied;
+    uint64_t steps; /* made so far; of pieces, as the last meeting knew */
     bool measure;
     double norm2;
-    struct mail *mails, *idle;
+    struct outbox outbox;
+    struct policy policy;
     struct shoal_rank_stats stats;
 };
 
@@ -90,15 +79,15 @@ static inline bool owns(const struct dense *d, const struct piece *p)
 
 /* ---- dense.c ---- */
 
-/* Steps on [from, to) with the gradients g, which are of that range. */
-void dense_step(struct dense *d, const float *g, size_t from, size_t to, float lr, uint64_t t);
-shoal_status mail_take(struct dense *d, struct mail **out, size_t bytes);
-/* After the last mail_send the mail returns by itself. */
-shoal_status mail_send(struct dense *d, struct mail *m, unsigned to, unsigned tag, size_t len);
+/* Steps on [from, to), whose state begins at home, with the gradients g of that range. */
+void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t home, float lr,
+                uint64_t t);
 
 /* ---- dense_push.c ---- */
 
 shoal_status push_piece(struct dense *d, struct piece *p);
+/* Sends what its owner had not answered for. */
+shoal_status push_backlog(struct dense *d, struct piece *p);
 shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Steps on what came, though it be less than a quorum. */
@@ -106,10 +95,6 @@ void piece_flush(struct dense *d, struct piece *p);
 
 /* ---- dense_meet.c ---- */
 
-shoal_status stepped_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status arrived_handle(void *ctx, unsigned from, const void *data, size_t len);
-/* SHOAL_BOUNDED: this worker ended a step, and waits for the slowest. */
-shoal_status tell_step(struct dense *d);
 /* SHOAL_AVERAGE: parameters and state become their means. */
 shoal_status average(struct dense *d);
 

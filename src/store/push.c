@@ -157,14 +157,14 @@ static void answer_row(struct store *s, struct shard *h, char *out, uint32_t pla
 static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)
 {
     struct shard *h = &s->shards[m->table];
-    struct letter *l;
-    shoal_status st = letter_take(s, &l, message_bytes(h->row_bytes, m->count));
+    struct outgoing *o;
+    shoal_status st = outbox_take(&s->outbox, &o, message_bytes(h->row_bytes, m->count));
     char *out;
 
     if (st != SHOAL_OK)
         return st;
-    *l->message = (struct head){.table = m->table};
-    out = message_rows(l->message);
+    *(struct head *)o->data = (struct head){.table = m->table, .count = m->count};
+    out = message_rows(o->data);
     for (uint32_t i = 0; i < m->count; i++, out += h->row_bytes) {
         uint32_t place = message_place(m, h->row_bytes, i);
         float *seen = shard_seen(h, from, place);
@@ -179,15 +179,14 @@ static shoal_status merge_message(struct store *s, unsigned from, const struct h
         merge(s, h, from, place, s->mine, seen);
         answer_row(s, h, out, place, seen);
     }
-    l->message->count = m->count;
-    return letter_send(s, l, from, TAG_FRESH, sizeof *m + m->count * h->row_bytes);
+    return outbox_post(&s->outbox, o, from, TAG_FRESH, sizeof *m + m->count * h->row_bytes);
 }
 
 static shoal_status check_places(const struct store *s, unsigned from, const struct head *m)
 {
     const struct shard *h = &s->shards[m->table];
 
-    if (from >= s->workers)
+    if (from >= s->policy.workers)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u pushes rows but does not work", from);
     for (uint32_t i = 0; i < m->count; i++)
         if (message_place(m, h->row_bytes, i) >= h->owned)
@@ -199,43 +198,29 @@ static shoal_status check_places(const struct store *s, unsigned from, const str
 shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
-    shoal_status st = message_check(s, from, data, len, false);
+    shoal_status st = message_check(s, from, data, len);
 
     if (st == SHOAL_OK)
         st = check_places(s, from, data);
     if (st != SHOAL_OK)
         return st;
     if (s->opts.policy == SHOAL_SYNC)
-        return keep(s, from, s->peers[from].ends + 1, data, len);
+        return deferred_add(&s->deferred, from, s->policy.peers[from].ends + 1, data, len);
     return merge_message(s, from, data);
 }
 
-/* Takes the kept messages of `from` and the round out of the list, one a call. */
-static struct kept *take_kept(struct store *s, unsigned from, uint64_t round)
+shoal_status push_answer(void *store, uint64_t round)
 {
-    for (struct kept **at = &s->kept; *at; at = &(*at)->next)
-        if ((*at)->from == from && (*at)->round == round) {
-            struct kept *k = *at;
-
-            *at = k->next;
-            if (s->behind == &k->next)
-                s->behind = at;
-            return k;
-        }
-    return NULL;
-}
-
-shoal_status push_answer(struct store *s, uint64_t round)
-{
+    struct store *s = store;
     shoal_status st = SHOAL_OK;
-    struct kept *k;
+    struct deferred *d;
 
-    for (unsigned from = 0; from < s->workers; from++)
-        while (st == SHOAL_OK && (k = take_kept(s, from, round))) {
-            const struct head *m = (const struct head *)k->data;
+    for (unsigned from = 0; from < s->policy.workers; from++)
+        while (st == SHOAL_OK && (d = deferred_find(&s->deferred, from, round))) {
+            const struct head *m = (const struct head *)d->data;
 
             st = s->opts.blocks ? back_merge(s, from, m) : merge_message(s, from, m);
-            free(k);
+            free(d);
         }
     return st == SHOAL_OK && s->opts.blocks ? pulls_answer(s) : st;
 }
@@ -262,124 +247,117 @@ static void refresh(struct store *s, struct shard *h, uint32_t row, const char *
     }
 }
 
-static struct batch *take_answered(struct store *s, struct peer *p)
+struct outgoing *answered_take(struct peer *p)
 {
-    struct batch *b = p->first;
+    struct outgoing *o = p->first;
 
-    if (!b)
+    if (!o)
         return NULL;
-    p->first = b->next;
+    p->first = o->next;
     if (!p->first)
         p->behind = &p->first;
     p->out--;
-    b->next = s->spare;
-    s->spare = b;
-    return b;
+    return o;
+}
+
+static uint32_t *batch_places(const struct shard *h, const struct outgoing *o)
+{
+    return (uint32_t *)((char *)o->data + message_bytes(h->row_bytes, h->batch));
+}
+
+static uint32_t *batch_rows(const struct shard *h, const struct outgoing *o)
+{
+    return batch_places(h, o) + h->batch;
+}
+
+static void take_answer(struct store *s, const struct outgoing *asked, const struct head *m)
+{
+    struct shard *h = &s->shards[m->table];
+    const uint32_t *rows = batch_rows(h, asked);
+
+    for (uint32_t i = 0; i < m->count; i++) {
+        if (i + AHEAD < m->count)
+            fetch_row(h, rows[i + AHEAD]);
+        refresh(s, h, rows[i], message_rows(asked->data) + i * h->row_bytes,
+                message_rows(m) + i * h->row_bytes);
+    }
 }
 
 shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
-    const struct head *m = data;
-    struct batch *b = take_answered(s, &s->peers[from]);
-    struct shard *h;
-
-    if (!b || len < sizeof *m || m->table != b->message->table || m->count != b->message->count)
-        return shoal_fail(SHOAL_EFORMAT, "store: rank %u answers what was not asked", from);
-    h = &s->shards[m->table];
-    if (len != sizeof *m + m->count * h->row_bytes)
-        return shoal_fail(SHOAL_EFORMAT, "store: rank %u answers %u rows in %zu bytes", from,
-                          m->count, len);
-    for (uint32_t i = 0; i < m->count; i++) {
-        if (i + AHEAD < m->count)
-            fetch_row(h, b->rows[i + AHEAD]);
-        refresh(s, h, b->rows[i], message_rows(b->message) + i * h->row_bytes,
-                message_rows(m) + i * h->row_bytes);
-    }
-    return SHOAL_OK;
-}
-
-void batch_free(struct batch *b)
-{
-    if (!b)
-        return;
-    free(b->rows);
-    free(b->places);
-    free(b->message);
-    free(b);
-}
-
-/* Room for a batch of any table. The old message may still be on its way when
- * its answer has come; it is only tested, which costs nothing then. */
-static shoal_status batch_new(struct store *s, struct batch **out)
-{
-    size_t bytes = 0, rows = 0;
-    struct batch *b = mem_array(1, sizeof *b);
-
-    for (size_t t = 0; t < s->n; t++) {
-        size_t need = message_bytes(s->shards[t].row_bytes, s->shards[t].batch);
-
-        bytes = need > bytes ? need : bytes;
-        rows = s->shards[t].batch > rows ? s->shards[t].batch : rows;
-    }
-    *out = b;
-    if (!b)
-        return SHOAL_ENOMEM;
-    b->rows = mem_array(rows, sizeof *b->rows);
-    b->places = mem_array(rows, sizeof *b->places);
-    b->message = mem_array(bytes, 1);
-    return b->rows && b->places && b->message ? SHOAL_OK : SHOAL_ENOMEM;
-}
-
-static shoal_status batch_take(struct store *s, struct peer *p, size_t table)
-{
-    struct batch **at = &s->spare;
+    const struct head *m = data, *was;
+    struct outgoing *asked = answered_take(&s->peers[from]);
     shoal_status st = SHOAL_OK;
 
-    for (; *at; at = &(*at)->next) {
-        bool sent = false;
-
-        st = comm_test(s->comm, &(*at)->ticket, &sent);
-        if (st != SHOAL_OK || sent)
-            break;
-    }
-    if (st == SHOAL_OK && *at) {
-        p->open = *at;
-        *at = p->open->next;
-    } else if (st == SHOAL_OK) {
-        st = batch_new(s, &p->open);
-    }
-    if (st == SHOAL_OK) {
-        p->open->next = NULL;
-        *p->open->message = (struct head){.table = (uint32_t)table};
-    }
+    was = asked ? asked->data : NULL;
+    if (!was || len < sizeof *m || m->table != was->table || m->count != was->count)
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u answers what was not asked", from);
+    else if (len != sizeof *m + m->count * s->shards[m->table].row_bytes)
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u answers %u rows in %zu bytes", from,
+                        m->count, len);
+    else
+        take_answer(s, asked, m);
+    outbox_release(&s->outbox, asked);
     return st;
 }
 
-static shoal_status batch_send(struct store *s, unsigned to)
+static shoal_status batch_open(struct store *s, struct peer *p, size_t t, uint32_t lane)
 {
-    struct peer *p = &s->peers[to];
-    struct batch *b = p->open;
-    size_t bytes, count;
+    const struct shard *h = &s->shards[t];
+    size_t bytes = message_bytes(h->row_bytes, h->batch) + 2 * h->batch * sizeof(uint32_t);
+    shoal_status st = outbox_take(&s->outbox, &p->open, bytes);
 
-    if (!b)
-        return SHOAL_OK;
-    p->open = NULL;
-    *p->behind = b;
-    p->behind = &b->next;
-    p->out++;
-    bytes = s->shards[b->message->table].row_bytes;
-    count = b->message->count;
-    memcpy(message_rows(b->message) + count * bytes, b->places, count * sizeof *b->places);
-    return comm_send(s->comm, to, TAG_PUSH, b->message, message_bytes(bytes, count), &b->ticket);
+    if (st == SHOAL_OK)
+        *(struct head *)p->open->data = (struct head){.table = (uint32_t)t, .lane = lane};
+    return st;
 }
 
-static shoal_status send_open(struct store *s)
+shoal_status batch_add(struct store *s, size_t t, unsigned to, uint32_t lane, uint32_t row,
+                       uint32_t place, char **wire)
+{
+    const struct shard *h = &s->shards[t];
+    struct peer *p = &s->peers[to];
+    shoal_status st = p->open ? SHOAL_OK : batch_open(s, p, t, lane);
+    struct head *m;
+
+    if (st != SHOAL_OK)
+        return st;
+    m = p->open->data;
+    batch_places(h, p->open)[m->count] = place;
+    batch_rows(h, p->open)[m->count] = row;
+    *wire = message_rows(m) + m->count++ * h->row_bytes;
+    return SHOAL_OK;
+}
+
+shoal_status batch_send(struct store *s, unsigned to, unsigned tag)
+{
+    struct peer *p = &s->peers[to];
+    struct outgoing *o = p->open;
+    const struct shard *h;
+    const struct head *m;
+
+    if (!o)
+        return SHOAL_OK;
+    p->open = NULL;
+    m = o->data;
+    h = &s->shards[m->table];
+    memcpy(message_rows(m) + m->count * h->row_bytes, batch_places(h, o),
+           m->count * sizeof(uint32_t));
+    if (tag != TAG_PUSH)
+        return outbox_post(&s->outbox, o, to, tag, message_bytes(h->row_bytes, m->count));
+    *p->behind = o;
+    p->behind = &o->next;
+    p->out++;
+    return outbox_send(&s->outbox, o, to, tag, message_bytes(h->row_bytes, m->count));
+}
+
+shoal_status batches_send(struct store *s, unsigned tag)
 {
     shoal_status st = SHOAL_OK;
 
     for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
-        st = batch_send(s, r);
+        st = batch_send(s, r, tag);
     return st;
 }
 
@@ -404,9 +382,8 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
 {
     struct shard *h = &s->shards[t];
     unsigned to = h->owner[row];
-    struct peer *p = &s->peers[to];
-    shoal_status st = SHOAL_OK;
-    uint32_t at;
+    shoal_status st;
+    char *wire;
 
     __atomic_store_n(&h->touches[row], s->again, __ATOMIC_RELAXED);
     if (to == s->rank && !h->master) { /* it is home: others have missed that */
@@ -414,16 +391,12 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
         return SHOAL_OK;
     }
     s->stats.rows_pushed++;
-    if (!p->open)
-        st = batch_take(s, p, t);
+    st = batch_add(s, t, to, 0, row, h->place[row], &wire);
     if (st != SHOAL_OK)
         return st;
-    at = p->open->message->count++;
-    p->open->rows[at] = row;
-    p->open->places[at] = h->place[row];
     h->flight[row] = 1;
-    write_row(s, h, message_rows(p->open->message) + at * h->row_bytes, row);
-    return at + 1 == h->batch ? batch_send(s, to) : SHOAL_OK;
+    write_row(s, h, wire, row);
+    return batch_full(s, h, to) ? batch_send(s, to, TAG_PUSH) : SHOAL_OK;
 }
 
 /* Whether a row may travel now; only SHOAL_SYNC sends without limit. */
@@ -537,7 +510,7 @@ static shoal_status push_stage(struct store *s, size_t stage, uint32_t at, uint3
         s->first = stage;
         s->first_row = stage % STAGES == HOT ? s->held_row : 0;
     }
-    return st == SHOAL_OK ? send_open(s) : st;
+    return st == SHOAL_OK ? batches_send(s, TAG_PUSH) : st;
 }
 
 /* What is due among the hottest rows and a slice of the rest, and what the slow sweep
@@ -595,14 +568,14 @@ shoal_status push_round(struct store *s, bool everything)
         while (st == SHOAL_OK && at < rows) {
             st = push_range(s, t, &at, rows, everything ? 1 : s->opts.due, true);
             if (st == SHOAL_OK)
-                st = send_open(s);
+                st = batches_send(s, TAG_PUSH);
             if (st == SHOAL_OK && at < rows)
                 st = comm_until(s->comm, has_credit, s);
         }
         if (st == SHOAL_OK && !everything)
             st = push_range(s, t, &h->slow, h->goal, 1, true);
         if (st == SHOAL_OK)
-            st = send_open(s);
+            st = batches_send(s, TAG_PUSH);
     }
     return st;
 }

@@ -1,4 +1,4 @@
-/* The inside of a store, for store.c, push.c, meet.c, blocks.c and lanes.c; not a
+/* The inside of a store, for store.c, push.c, rounds.c, blocks.c and lanes.c; not a
  * door.
  *
  * Rows are dealt out to owners; an owner keeps those of table t one after the
@@ -10,6 +10,7 @@
 #ifndef SHOAL_SHARD_H
 #define SHOAL_SHARD_H
 
+#include "store/policy.h"
 #include "store/store.h"
 
 #include <string.h>
@@ -17,9 +18,7 @@
 enum {
     TAG_PUSH = 1, /* rows: what a worker made of them */
     TAG_FRESH,    /* rows: the answer, in the order of the push, without places */
-    TAG_CLOCK,    /* nothing: the sender has ended a round, or sent all that changed */
-    TAG_END,      /* nothing: all pushes of the sender's round came before */
-    TAG_LANE,     /* rows: of one lane */
+    TAG_LANE = 5, /* rows: of one lane; those between are policy.h's */
     TAG_CHANGED,  /* rows: what all lanes made of them */
 };
 
@@ -28,7 +27,6 @@ enum {
     TAG_PULL = 16, /* places: of the rows that a block needs */
     TAG_LENT,      /* rows: the answer, as TAG_FRESH */
     TAG_BACK,      /* rows: what the block made of them, message for message as they were lent */
-    TAG_MET,       /* nothing: the sender has given back all */
 };
 
 enum {
@@ -41,7 +39,10 @@ enum {
  *     head | count rows of row_bytes | count places of the owner, uint32_t
  *
  * A pull has no rows, but says after how many rounds they are wanted and whether
- * they are only read; answers have no places, since these are known. */
+ * they are only read; answers have no places, since these are known. While one is
+ * gathered, places and rows stand behind the longest that it can become:
+ *
+ *     head | batch rows, batch places | places [batch] | rows [batch], ids that do not travel */
 struct head {
     uint32_t table, count;
     union {
@@ -104,64 +105,32 @@ struct lent {
     float *rows;               /* [count][width] */
 };
 
-/* A push: being filled, on its way, or waiting for its answer. */
-struct batch {
-    struct batch *next;
-    uint32_t *rows, *places; /* [batch] of the table and of the owner */
-    struct head *message;
-    size_t cap;
-    comm_ticket ticket;
-};
-
 struct peer {
-    struct batch *open;            /* being filled */
-    struct batch *first, **behind; /* those without an answer, oldest first */
+    struct outgoing *open;            /* a batch that is being filled */
+    struct outgoing *first, **behind; /* those without an answer, oldest first */
     unsigned out;                  /* of them */
-    uint64_t clock;                /* rounds it has ended */
-    uint64_t ends;                 /* rounds whose pushes are all here */
-    uint64_t met;                  /* meetings to which all of it is here */
     struct loan *asked, **later;   /* of blocks: not yet answered, oldest first */
     struct loan *filling;          /* the one to be sent next */
     struct lent *lent, **lent_end; /* not yet given back, oldest first */
-};
-
-/* An answer on its way; the buffers are used again. */
-struct letter {
-    struct letter *next;
-    comm_ticket ticket;
-    size_t cap;
-    struct head *message;
-};
-
-/* A push kept until all workers' pushes of the round are here. */
-struct kept {
-    struct kept *next;
-    unsigned from;
-    uint64_t round;
-    size_t len;
-    char data[];
 };
 
 struct store {
     struct comm *comm;
     const struct kernel *kernel;
     struct store_opts opts;
-    unsigned rank, ranks, workers;
+    unsigned rank, ranks;
     struct shard *shards; /* [n] */
     size_t n;
     struct peer *peers; /* [ranks] */
-    struct batch *spare;
-    struct letter *letters, *idle;
-    struct kept *kept, **behind; /* in the order they came */
+    struct outbox outbox;
+    struct policy policy;
+    struct deferrals deferred; /* messages until their round is whole, or all lanes are here */
     float *mine, *fresh, *was; /* [scratch] a padded row each */
     size_t scratch;
-    uint64_t clock, lead, met; /* rounds; at most ahead by; when all last met */
-    uint64_t rounds; /* whose end this rank awaits: of SHOAL_SYNC, or merges of lanes */
     uint64_t merged;
     bool again; /* what is pushed now stays touched */
     struct block *now, *next;        /* worked on; asked for. Blocks alone, as is what follows */
-    struct kept *pulls, **pulls_end; /* that wait for a round to be over */
-    uint64_t meetings;
+    struct deferrals pulls;          /* until their round is over */
     struct shoal_rank_stats stats;
     struct store_times times; /* but held */
     bool held;                /* rows stayed behind in this step, */
@@ -216,6 +185,11 @@ static inline char *message_rows(const struct head *h)
     return (char *)(h + 1);
 }
 
+static inline bool batch_full(const struct store *s, const struct shard *h, unsigned to)
+{
+    return ((const struct head *)s->peers[to].open->data)->count == h->batch;
+}
+
 static inline uint32_t message_place(const struct head *h, size_t row_bytes, size_t i)
 {
     uint32_t place;
@@ -226,12 +200,6 @@ static inline uint32_t message_place(const struct head *h, size_t row_bytes, siz
 
 /* ---- store.c ---- */
 
-/* A buffer to send from; it comes back by itself when it was sent. */
-shoal_status letter_take(struct store *s, struct letter **out, size_t bytes);
-shoal_status letter_send(struct store *s, struct letter *l, unsigned to, unsigned tag, size_t len);
-/* A message without content to all ranks, this one too, behind what was sent
- * before. */
-shoal_status tell_all(struct store *s, unsigned tag);
 /* A call of the store from its beginning to its end, which adds to *seconds. */
 struct spell {
     double began, waited;
@@ -239,14 +207,8 @@ struct spell {
 
 struct spell spell_begin(const struct store *s);
 void spell_end(struct store *s, const struct spell *spell, double *seconds);
-/* Takes a copy, to the end of s->kept or of another list. */
-shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *data, size_t len);
-shoal_status keep_in(struct kept ***behind, unsigned from, uint64_t round, const void *data,
-                     size_t len);
-void kept_free(struct kept *k);
 /* Whether a message has the length that its head asks for. */
-shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len,
-                           bool float_rows);
+shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len);
 
 /* The rank knows what this one owns as it is now. */
 void note_seen(struct store *s, struct shard *h, unsigned rank);
@@ -263,31 +225,32 @@ void wire_read(const struct store *s, const struct shard *h, float *x, const cha
 void merge_home(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
                 const float *mine, const float *seen);
 
+/* Room for one more row of table t in what is gathered for the rank: *wire is where it
+ * goes. The batch is of the lane, if it is new. */
+shoal_status batch_add(struct store *s, size_t t, unsigned to, uint32_t lane, uint32_t row,
+                       uint32_t place, char **wire);
+/* Sends what was gathered, if anything. */
+shoal_status batch_send(struct store *s, unsigned to, unsigned tag);
+shoal_status batches_send(struct store *s, unsigned tag); /* to all */
+
 shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Sends what is due, as far as credit goes. */
 shoal_status push_due(struct store *s);
 /* Sends all that was touched, or of SHOAL_SYNC's rounds all that is due. */
 shoal_status push_round(struct store *s, bool everything);
+/* Takes out the oldest batch without an answer, or gives NULL. */
+struct outgoing *answered_take(struct peer *p);
 /* Nothing is waiting for an answer. */
 bool push_settled(void *store);
 /* SHOAL_SYNC: the pushes of a round are all here; in the order of the ranks. */
-shoal_status push_answer(struct store *s, uint64_t round);
-void batch_free(struct batch *b);
-
-/* ---- meet.c ---- */
-
-/* Rounds whose pushes are here from all workers. */
-uint64_t least_ends(const struct store *s);
-shoal_status clock_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status end_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status push_answer(void *store, uint64_t round);
 
 /* ---- blocks.c ---- */
 
 shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status lent_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status met_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* What a block gave back is merged. */
 shoal_status back_merge(struct store *s, unsigned from, const struct head *m);
 /* The pulls for which enough rounds are over. */

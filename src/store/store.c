@@ -35,7 +35,7 @@ static void sink(struct pile *heap, size_t n)
  * first, so the cold ones even out what the hot ones left uneven. */
 static shoal_status deal(struct store *s, struct shard *h, const float *traffic)
 {
-    unsigned first = s->opts.servers ? s->workers : 0, n = s->ranks - first;
+    unsigned first = s->policy.owner, n = s->ranks - first;
     struct pile *heap = mem_array(n, sizeof *heap);
     uint32_t *count = mem_array(s->ranks, sizeof *count);
 
@@ -134,7 +134,8 @@ static shoal_status make_copies(struct store *s, struct shard *h)
 static shoal_status shard_init(struct store *s, struct shard *h, struct table *t,
                                const float *traffic)
 {
-    size_t bytes = row_bytes(t, s->opts.wire), fit = BATCH_BYTES / bytes;
+    size_t bytes = row_bytes(t, s->opts.lanes ? SHOAL_WIRE_F32 : s->opts.wire);
+    size_t fit = BATCH_BYTES / bytes;
     shoal_status st;
 
     *h = (struct shard){.table = t, .row_bytes = bytes, .batch = (uint32_t)(fit ? fit : 1)};
@@ -218,18 +219,12 @@ static shoal_status check(const struct store *s)
     if (s->ranks > COMM_MAX_RANKS)
         return shoal_fail(SHOAL_ELIMIT, "store: found %u ranks, want at most %d", s->ranks,
                           COMM_MAX_RANKS);
-    if (o->servers >= s->ranks)
-        return shoal_fail(SHOAL_EINVAL, "store: %u of %u ranks are servers, want at least one that "
-                          "works", o->servers, s->ranks);
     if (o->blocks && (o->policy == SHOAL_AVERAGE || o->lanes))
         return shoal_fail(SHOAL_EINVAL, "store: blocks of rows where whole models are averaged or "
                           "lanes merged, want replicas");
     if (s->n > STORE_TABLES)
         return shoal_fail(SHOAL_EINVAL, "store: found %zu tables, want at most %d", s->n,
                           STORE_TABLES);
-    if (o->policy == SHOAL_AVERAGE && (o->servers > 0 || o->staleness == 0))
-        return shoal_fail(SHOAL_EINVAL, "store: averaging every %u rounds with %u servers, want 1 "
-                          "round or more and no servers", o->staleness, o->servers);
     return SHOAL_OK;
 }
 
@@ -251,13 +246,11 @@ static shoal_status make_scratch(struct store *s, const struct table *tables)
 /* What does not belong to how rows travel here is not listened to. */
 static void listen(struct store *s)
 {
-    comm_on(s->comm, TAG_CLOCK, clock_handle, s);
-    comm_on(s->comm, TAG_END, end_handle, s);
+    policy_listen(&s->policy);
     if (s->opts.blocks) {
         comm_on(s->comm, TAG_PULL, pull_handle, s);
         comm_on(s->comm, TAG_LENT, lent_handle, s);
         comm_on(s->comm, TAG_BACK, back_handle, s);
-        comm_on(s->comm, TAG_MET, met_handle, s);
     } else if (s->opts.lanes) {
         comm_on(s->comm, TAG_LANE, lane_handle, s);
         comm_on(s->comm, TAG_CHANGED, changed_handle, s);
@@ -271,6 +264,13 @@ static shoal_status open_all(struct store *s, struct table *tables, const float 
 {
     shoal_status st = check(s);
 
+    if (st == SHOAL_OK)
+        st = policy_init(&s->policy, &s->outbox, s->opts.policy, s->opts.staleness,
+                         s->opts.servers);
+    if (s->opts.policy == SHOAL_SYNC && !s->opts.lanes) {
+        s->policy.merge = push_answer;
+        s->policy.ctx = s;
+    }
     if (st == SHOAL_OK)
         st = make_scratch(s, tables);
     for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
@@ -290,9 +290,8 @@ shoal_status store_open(struct store **out, struct comm *comm, struct table *tab
     *out = NULL;
     if (s) {
         *s = (struct store){.comm = comm, .kernel = kernel, .opts = *opts, .n = n,
+                            .outbox = {.comm = comm},
                             .rank = comm_rank(comm), .ranks = comm_size(comm)};
-        s->workers = s->ranks - (opts->servers < s->ranks ? opts->servers : 0);
-        s->behind = &s->kept;
         st = open_all(s, tables, traffic);
     }
     st = comm_agree(comm, st);
@@ -305,49 +304,24 @@ shoal_status store_open(struct store **out, struct comm *comm, struct table *tab
     return comm_barrier(comm);
 }
 
-/* What could not be sent, because a rank is gone, may still be looked at by
- * whoever was to send it: it is left. */
-static void free_letters(struct store *s, struct letter *l)
-{
-    while (l) {
-        struct letter *next = l->next;
-
-        if (comm_wait(s->comm, &l->ticket) == SHOAL_OK) {
-            free(l->message);
-            free(l);
-        }
-        l = next;
-    }
-}
-
-static void free_batches(struct store *s, struct batch *b)
-{
-    while (b) {
-        struct batch *next = b->next;
-
-        if (comm_wait(s->comm, &b->ticket) == SHOAL_OK)
-            batch_free(b);
-        b = next;
-    }
-}
-
 void store_close(struct store *s)
 {
+    static const unsigned tags[] = {TAG_PUSH, TAG_FRESH, TAG_LANE, TAG_CHANGED,
+                                    TAG_PULL, TAG_LENT, TAG_BACK};
+
     if (!s)
         return;
     /* after a failure others still send; nobody may answer while what follows waits */
-    for (unsigned tag = TAG_PUSH; tag <= TAG_CHANGED; tag++)
-        comm_on(s->comm, tag, NULL, NULL);
-    for (unsigned tag = TAG_PULL; tag <= TAG_MET; tag++)
-        comm_on(s->comm, tag, NULL, NULL);
-    free_letters(s, s->letters);
-    free_letters(s, s->idle);
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        comm_on(s->comm, tags[i], NULL, NULL);
+    policy_fini(&s->policy);
     for (unsigned r = 0; s->peers && r < s->ranks; r++) {
-        batch_free(s->peers[r].open);
-        free_batches(s, s->peers[r].first);
+        outbox_release(&s->outbox, s->peers[r].open);
+        while (s->peers[r].first)
+            outbox_release(&s->outbox, answered_take(&s->peers[r]));
     }
-    free_batches(s, s->spare);
-    kept_free(s->kept);
+    outbox_fini(&s->outbox);
+    deferred_fini(&s->deferred);
     blocks_fini(s);
     for (size_t t = 0; s->shards && t < s->n; t++)
         shard_fini(s, &s->shards[t]);
@@ -389,7 +363,7 @@ struct table store_owned(const struct store *s, size_t t, const uint32_t **rows)
 
 bool store_works(const struct store *s)
 {
-    return s->rank < s->workers;
+    return policy_works(&s->policy);
 }
 
 unsigned store_worker(const struct store *s)
@@ -399,7 +373,7 @@ unsigned store_worker(const struct store *s)
 
 unsigned store_workers(const struct store *s)
 {
-    return s->workers;
+    return s->policy.workers;
 }
 
 uint64_t store_merged(const struct store *s)
@@ -409,7 +383,7 @@ uint64_t store_merged(const struct store *s)
 
 uint64_t store_lead(const struct store *s)
 {
-    return s->lead;
+    return s->policy.lead;
 }
 
 struct shoal_rank_stats store_stats(const struct store *s)
@@ -445,121 +419,17 @@ void spell_end(struct store *s, const struct spell *spell, double *seconds)
 
 /* ---- messages ---- */
 
-/* Those that were sent are idle again. */
-static shoal_status letters_return(struct store *s)
-{
-    struct letter **at = &s->letters;
-
-    while (*at) {
-        struct letter *l = *at;
-        bool done = false;
-        shoal_status st = comm_test(s->comm, &l->ticket, &done);
-
-        if (st != SHOAL_OK)
-            return st;
-        if (!done) {
-            at = &l->next;
-            continue;
-        }
-        *at = l->next;
-        l->next = s->idle;
-        s->idle = l;
-    }
-    return SHOAL_OK;
-}
-
-shoal_status letter_take(struct store *s, struct letter **out, size_t bytes)
-{
-    shoal_status st = s->idle ? SHOAL_OK : letters_return(s);
-    struct letter *l = s->idle;
-
-    *out = NULL;
-    if (st != SHOAL_OK)
-        return st;
-    if (l)
-        s->idle = l->next;
-    else if (!(l = mem_array(1, sizeof *l)))
-        return SHOAL_ENOMEM;
-    l->next = NULL;
-    if (bytes > l->cap) {
-        free(l->message);
-        l->message = mem_array(bytes, 1);
-        l->cap = l->message ? bytes : 0;
-    }
-    if (!l->message) {
-        free(l);
-        return SHOAL_ENOMEM;
-    }
-    *out = l;
-    return SHOAL_OK;
-}
-
-shoal_status letter_send(struct store *s, struct letter *l, unsigned to, unsigned tag, size_t len)
-{
-    l->next = s->letters;
-    s->letters = l;
-    return comm_send(s->comm, to, tag, l->message, len, &l->ticket);
-}
-
-shoal_status tell_all(struct store *s, unsigned tag)
-{
-    shoal_status st = SHOAL_OK;
-
-    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++) {
-        struct letter *l;
-
-        st = letter_take(s, &l, 1);
-        if (st == SHOAL_OK)
-            st = letter_send(s, l, r, tag, 0);
-    }
-    return st;
-}
-
-shoal_status keep_in(struct kept ***behind, unsigned from, uint64_t round, const void *data,
-                     size_t len)
-{
-    struct kept *k = mem_array(1, sizeof *k + len);
-
-    if (!k)
-        return SHOAL_ENOMEM;
-    k->from = from;
-    k->round = round;
-    k->len = len;
-    memcpy(k->data, data, len);
-    **behind = k;
-    *behind = &k->next;
-    return SHOAL_OK;
-}
-
-shoal_status keep(struct store *s, unsigned from, uint64_t round, const void *data, size_t len)
-{
-    return keep_in(&s->behind, from, round, data, len);
-}
-
-void kept_free(struct kept *k)
-{
-    while (k) {
-        struct kept *next = k->next;
-
-        free(k);
-        k = next;
-    }
-}
-
-shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len,
-                           bool float_rows)
+shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len)
 {
     const struct head *h = data;
     const struct shard *shard;
-    size_t bytes;
 
     if (len < sizeof *h || h->table >= s->n || h->count > len)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes that are no rows", from, len);
     shard = &s->shards[h->table];
-    bytes = float_rows ? shard->table->width * sizeof(float) : shard->row_bytes;
-    if (len != message_bytes(bytes, h->count))
+    if (len != message_bytes(shard->row_bytes, h->count))
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes for %u rows of table %s, "
                           "want %zu", from, len, h->count, shard->table->name,
-                          message_bytes(bytes, h->count));
+                          message_bytes(shard->row_bytes, h->count));
     return SHOAL_OK;
 }

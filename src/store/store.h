@@ -48,7 +48,7 @@ void view_sync(struct view *v, const struct kernel *kernel);
 shoal_status views_merge(struct view *views, size_t n, const struct kernel *kernel,
                          unsigned threads);
 
-/* ---- store.c, push.c, meet.c, lanes.c: rows between ranks -------------------------
+/* ---- store.c, push.c, rounds.c, lanes.c: rows between ranks -------------------------
  *
  *   worker                                     owner of the row
  *   replica   trained on by all threads        master   the row itself: that of its own
@@ -80,7 +80,7 @@ struct store_opts {
     bool blocks;        /* no replicas: rows come for each block of work (below) */
     size_t needed[STORE_TABLES]; /* blocks: rows of each table that one needs at most, about */
     bool lanes;         /* store_merge_lanes alone brings rows together */
-    bool crowded;       /* more threads than cores: let the owners of rows run in between */
+    bool oversubscribed; /* more threads than cores: let the owners of rows run in between */
 };
 
 struct store;
@@ -134,7 +134,7 @@ shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, si
  *   worker                                        owner of the row
  *   want    the next block's rows  -- places -->  lent = master, kept for each loan
  *   ... works on this one ...      <-- rows ----
- *   turn    mine, base = lent      -- mine ---->  master = fold(master, mine, lent)
+ *   swap    mine, base = lent      -- mine ---->  master = fold(master, mine, lent)
  *           next += mine - base                   later loans of that rank likewise
  *
  * So a worker sees what it did itself at once and what others did at its next pull
@@ -149,11 +149,11 @@ struct table store_owned(const struct store *s, size_t t, const uint32_t **rows)
  * cleared. With `reads` nothing of it goes back, and it is no round; only when no
  * block is worked on. */
 shoal_status store_want(struct store *s, uint64_t *const *bits, bool reads);
-/* What was worked on goes back, a round ends as the policy says, and the rows that
- * were wanted, if any, are here. */
-shoal_status store_turn(struct store *s);
-/* A view of the block that store_turn brought, for this worker; borrowed until the
- * next turn, and not to be ended. Only rows that were wanted may be asked for. */
+/* The block swap: what was worked on goes back, a round ends as the policy says, and the
+ * rows that were wanted, if any, are here. */
+shoal_status store_swap(struct store *s);
+/* A view of the block that store_swap brought, for this worker; borrowed until the
+ * next swap, and not to be ended. Only rows that were wanted may be asked for. */
 struct view store_view(const struct store *s, size_t t);
 /* The next block's rows are here: nobody would wait. */
 bool store_ready(const struct store *s);
@@ -165,7 +165,7 @@ struct store_times {
     double steps;  /* store_step, store_round and store_merge_lanes: between pieces of work */
     double meets;  /* store_meet */
     double waited; /* of both, as comm_stats counts it */
-    double yielded; /* of the steps: others had the core (store_opts.crowded) */
+    double yielded; /* of the steps: others had the core (store_opts.oversubscribed) */
     double held;   /* the share of steps that left rows behind, since their owners had not
                       answered for earlier ones */
 };

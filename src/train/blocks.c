@@ -119,7 +119,7 @@ static shoal_status want(struct run *r, bool reads)
 
 static shoal_status turn(struct run *r)
 {
-    shoal_status st = store_turn(store_of(r));
+    shoal_status st = store_swap(store_of(r));
 
     set_views(r);
     return st;

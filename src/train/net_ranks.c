@@ -50,7 +50,7 @@ shoal_status net_ranks_open(struct net_ranks **out, struct comm *comm, double pa
     st = comm_agree(comm, st);
     if (st != SHOAL_OK)
         return st;
-    comm_patience(comm, patience);
+    comm_silence_timeout(comm, patience);
     comm_on(comm, TAG_FAIL, on_fail, w);
     return SHOAL_OK;
 }
@@ -64,7 +64,7 @@ void net_ranks_close(struct net_ranks *w)
         return;
     for (unsigned r = 0; w->tickets && sent && r < comm_size(w->comm); r++)
         sent = comm_wait(w->comm, &w->tickets[r]) == SHOAL_OK;
-    comm_patience(w->comm, 0); /* writing the result may take long */
+    comm_silence_timeout(w->comm, 0); /* writing the result may take long */
     comm_on(w->comm, TAG_FAIL, NULL, NULL);
     if (!sent)
         return;

@@ -220,10 +220,10 @@ static shoal_status open_store(struct together *w, const struct shoal_train_opts
     double most = plan->threads;
     shoal_status st;
 
-    w->crowded = so.crowded = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
+    w->crowded = so.oversubscribed = ranks_here(opts->ranks) * plan->threads > pool_threads(0);
     if (ranks_here(opts->ranks) < w->ranks)
         so.due = so.due * FAR < DUE ? so.due * FAR : DUE;
-    comm_patience(w->comm, opts->patience);
+    comm_silence_timeout(w->comm, opts->patience);
     st = store_open(&w->store, w->comm, plan->tables, plan->n, plan->traffic, plan->kernel, &so);
     if (st != SHOAL_OK)
         return st;
@@ -274,7 +274,7 @@ void together_close(struct together *w)
         return;
     store_close(w->store);
     sent = all_sent(w);
-    comm_patience(w->comm, 0); /* writing the result may take long */
+    comm_silence_timeout(w->comm, 0); /* writing the result may take long */
     for (unsigned tag = TAG_CALL; tag <= TAG_FAIL; tag++)
         comm_on(w->comm, tag, NULL, NULL);
     if (!sent)

@@ -71,13 +71,22 @@ static inline void messages_close(struct messages *m)
 /* The handlers of the way, as store.c listens to them. */
 static inline comm_handler messages_handler(const struct store_opts *o, unsigned which)
 {
-    static const comm_handler block[] = {pull_handle, lent_handle, back_handle, met_handle};
+    static const comm_handler block[] = {pull_handle, lent_handle, back_handle,
+                                         policy_met_handle};
     static const comm_handler lane[] = {lane_handle, changed_handle, lane_handle, changed_handle};
     static const comm_handler push[] = {push_handle, fresh_handle, push_handle, fresh_handle};
 
     if (which % 6 < 4)
         return (o->blocks ? block : o->lanes ? lane : push)[which % 6];
-    return which % 6 == 4 ? clock_handle : end_handle;
+    return which % 6 == 4 ? policy_clock_handle : policy_end_handle;
+}
+
+static inline void *messages_context(struct messages *m, comm_handler handle)
+{
+    bool policy = handle == policy_clock_handle || handle == policy_end_handle ||
+                  handle == policy_met_handle;
+
+    return policy ? (void *)&m->store->policy : m->store;
 }
 
 /* Of the length that the head asks for, in one of the shapes messages have, or near it;
@@ -104,7 +113,7 @@ static inline shoal_status messages_give(struct messages *m, const struct store_
     memcpy(data, &head, len < sizeof head ? len : sizeof head);
     for (size_t i = sizeof head; i < len; i++) /* small numbers are places */
         data[i] = (char)(i % 4 == 0 || shape & 16 ? tape_next(t) % (shape & 32 ? 256 : 9) : 0);
-    st = handle(m->store, 0, data, len);
+    st = handle(messages_context(m, handle), 0, data, len);
     free(data);
     return st;
 }
@@ -126,7 +135,7 @@ static inline shoal_status messages_work(struct messages *m, const struct store_
         m->bits[1] = what / 4;
         return store_want(m->store, bits, false);
     }
-    return what & 2 ? store_turn(m->store) : store_step(m->store);
+    return what & 2 ? store_swap(m->store) : store_step(m->store);
 }
 
 /* Until the bytes are used up or a message is refused; gives whether one was. */

@@ -529,7 +529,7 @@ static void a_silent_rank_is_named_and_blames_nobody_itself(void)
     comm_round(c, 17 + rank);
     CHECK_OK(comm_barrier(c));
     began = clock_now();
-    comm_patience(c, 6);
+    comm_silence_timeout(c, 6);
     CHECK_OK(comm_until(c, rounds_are_known, NULL)); /* by signs of life */
     CHECK_OK(comm_barrier(c));
     if (rank == sleeper) {
@@ -546,7 +546,7 @@ static void a_silent_rank_is_named_and_blames_nobody_itself(void)
         CHECK(comm_round_of(c, sleeper) == 17 + sleeper);
         tell();
     }
-    comm_patience(c, 0);
+    comm_silence_timeout(c, 0);
     CHECK_OK(comm_barrier(c));
     if (rank == 0)
         remove_folder();
@@ -566,7 +566,7 @@ static void name_the_dead(void)
     float *x = calloc(n, sizeof *x);
 
     make_folder();
-    comm_patience(c, 6);
+    comm_silence_timeout(c, 6);
     for (uint64_t i = 0; i < 10; i++) {
         comm_round(c, i);
         CHECK_OK(comm_barrier(c));

@@ -157,34 +157,170 @@ static void sync_is_one_rank(enum optim_kind kind, unsigned servers, const char 
     end_case(c, name);
 }
 
+/* As a writer of checkpoints does that knows only tables, owners and places: each row by
+ * its owner, here into a block that all ranks get. */
+static size_t save_rows(struct dense *d, float *const blocks[1 + DENSE_STATES])
+{
+    const uint16_t *owner = dense_owners(d);
+    const uint32_t *place = dense_places(d);
+    struct table t[1 + DENSE_STATES];
+    size_t n = dense_tables(d, t);
+
+    for (size_t k = 0; k < n; k++) {
+        size_t bytes = t[k].stride * sizeof(float);
+
+        CHECK(t[k].rows * t[k].width == LENGTH && t[k].width == t[k].stride);
+        memset(blocks[k], 0, LENGTH * sizeof(float));
+        for (size_t row = 0; row < t[k].rows; row++)
+            if (owner[row] == rank)
+                memcpy(blocks[k] + row * t[k].width,
+                       t[k].at + (k > 0 && place ? place[row] : row) * t[k].stride, bytes);
+        CHECK_OK(comm_sum_floats(c, blocks[k], LENGTH));
+    }
+    return n;
+}
+
+/* All parameters, and of the state what this rank has a place for. */
+static void load_rows(struct dense *d, float *const blocks[1 + DENSE_STATES])
+{
+    const uint16_t *owner = dense_owners(d);
+    const uint32_t *place = dense_places(d);
+    struct table t[1 + DENSE_STATES];
+    size_t n = dense_tables(d, t);
+
+    for (size_t k = 0; k < n; k++)
+        for (size_t row = 0; row < t[k].rows; row++)
+            if (k == 0 || !place || owner[row] == rank)
+                memcpy(t[k].at + (k > 0 && place ? place[row] : row) * t[k].stride,
+                       blocks[k] + row * t[k].width, t[k].stride * sizeof(float));
+    CHECK_OK(comm_barrier(c));
+}
+
+static struct dense_opts adam_opts(enum shoal_sync policy)
+{
+    return (struct dense_opts){.policy = policy, .staleness = 3,
+                               .optim = {.kind = OPTIM_ADAM, .beta1 = 0.9f, .beta2 = 0.99f,
+                                         .epsilon = 1e-3f}};
+}
+
 /* Saved halfway and loaded into a new block, it goes on as if nothing had been. */
 static void state_survives(enum shoal_sync policy, const char *name)
 {
-    struct dense_opts o = {.policy = policy, .staleness = 3,
-                           .optim = {.kind = OPTIM_ADAM, .beta1 = 0.9f, .beta2 = 0.99f,
-                                     .epsilon = 1e-3f}};
+    struct dense_opts o = adam_opts(policy);
     float *a = block(), *b = block(), *grads = block();
-    float *state[DENSE_STATES] = {block(), block()};
+    float *saved[] = {block(), block(), block()};
     struct dense *d;
-    uint64_t steps = 0;
 
     CHECK_OK(dense_open(&d, c, a, LENGTH, whole, 1, kernel, &o));
     train(d, grads, 0, STEPS / 2, 0.01f);
-    CHECK_OK(dense_save(d, state, &steps));
-    CHECK(steps == STEPS / 2);
-    memcpy(b, a, LENGTH * sizeof *b);
+    CHECK(dense_steps(d) == STEPS / 2);
+    CHECK(save_rows(d, saved) == 3);
+    CHECK(memcmp(saved[0], a, LENGTH * sizeof *a) == 0);
     train(d, grads, STEPS / 2, STEPS, 0.01f);
     dense_close(d);
     CHECK_OK(dense_open(&d, c, b, LENGTH, whole, 1, kernel, &o));
-    CHECK_OK(dense_load(d, state, steps));
+    load_rows(d, saved);
+    dense_set_steps(d, STEPS / 2);
     train(d, grads, STEPS / 2, STEPS, 0.01f);
     CHECK(memcmp(a, b, LENGTH * sizeof *a) == 0);
     dense_close(d);
     unblock(a);
     unblock(b);
     unblock(grads);
-    unblock(state[0]);
-    unblock(state[1]);
+    for (size_t k = 0; k < 3; k++)
+        unblock(saved[k]);
+    end_case(c, name);
+}
+
+/* From all ranks to some of them, and to one alone. */
+static void rows_fit_other_owners(void)
+{
+    struct dense_opts o = adam_opts(SHOAL_ASYNC);
+    float *a = block(), *b = block(), *grads = block();
+    float *saved[] = {block(), block(), block()}, *again[] = {block(), block(), block()};
+    struct table t[1 + DENSE_STATES];
+    struct dense *d;
+
+    CHECK_OK(dense_open(&d, c, a, LENGTH, whole, 1, kernel, &o));
+    train(d, grads, 0, STEPS, 0.01f);
+    CHECK(save_rows(d, saved) == 3);
+    CHECK_OK(comm_barrier(c));
+    dense_close(d);
+    o.servers = size / 2;
+    CHECK_OK(dense_open(&d, c, b, LENGTH, whole, 1, kernel, &o));
+    load_rows(d, saved);
+    CHECK(save_rows(d, again) == 3);
+    for (size_t k = 0; k < 3; k++)
+        CHECK(memcmp(saved[k], again[k], LENGTH * sizeof(float)) == 0);
+    dense_close(d);
+    o.servers = 0;
+    CHECK_OK(dense_open(&d, NULL, b, LENGTH, whole, 1, kernel, &o));
+    load_rows(d, saved);
+    CHECK(dense_tables(d, t) == 3 && !dense_places(d));
+    for (size_t k = 0; k < 3; k++)
+        CHECK(memcmp(t[k].at, saved[k], LENGTH * sizeof(float)) == 0);
+    dense_close(d);
+    unblock(a);
+    unblock(b);
+    unblock(grads);
+    for (size_t k = 0; k < 3; k++) {
+        unblock(saved[k]);
+        unblock(again[k]);
+    }
+    end_case(c, "what owners save row by row fits any number of owners");
+}
+
+enum { FAST = 2000, SLOW = 40, SLOW_US = 250000, SHORT = 16 * 1024 };
+
+/* Steps without a meeting, each 64 floats alike; gives the seconds they took. */
+static double hurry(struct dense *d, float *grads, unsigned steps, unsigned pause)
+{
+    double began = clock_now();
+
+    for (unsigned s = 0; s < steps; s++) {
+        for (size_t i = 0; i < 64; i++)
+            grads[i] = gradient(dense_worker(d), s, i);
+        for (size_t i = 64; i < SHORT; i += 64)
+            memcpy(grads + i, grads, 64 * sizeof *grads);
+        if (pause)
+            usleep(pause);
+        CHECK_OK(dense_begin(d, grads, 1));
+        CHECK_OK(dense_ready(d, 0, SHORT));
+        CHECK_OK(dense_finish(d));
+    }
+    return clock_now() - began;
+}
+
+/* One worker pauses in every step and answers nobody meanwhile. The others would be held to a
+ * few steps for each of its own; they make fifty, and nothing is lost. */
+static void nobody_waits_for_a_slow_rank(unsigned servers, const char *name)
+{
+    const struct dense_range range = {0, SHORT, DENSE_STEP};
+    struct dense_opts o = {.policy = SHOAL_ASYNC, .servers = servers, .quorum = 1};
+    float *params = block(), *grads = block();
+    double times[2] = {0}; /* of the slow one, and the most of the others */
+    struct dense *d;
+    unsigned slow;
+
+    CHECK_OK(dense_open(&d, c, params, SHORT, &range, 1, kernel, &o));
+    slow = dense_workers(d) - 1;
+    if (dense_works(d))
+        times[rank != slow] = rank == slow ? hurry(d, grads, SLOW, slow > 0 ? SLOW_US : 0)
+                                           : hurry(d, grads, FAST, 0);
+    CHECK_OK(dense_meet(d));
+    CHECK_OK(comm_max(c, times, 2));
+    CHECK(slow == 0 || times[1] < times[0]);
+    for (size_t i = 0; i < SHORT; i += 97) {
+        double want = 0;
+
+        for (unsigned w = 0; w <= slow; w++)
+            for (unsigned s = 0; s < (w == slow ? SLOW : FAST); s++)
+                want -= (double)gradient(w, s, i % 64);
+        CHECK((double)params[i] == want);
+    }
+    dense_close(d);
+    unblock(params);
+    unblock(grads);
     end_case(c, name);
 }
 
@@ -334,6 +470,10 @@ int main(void)
     sync_is_one_rank(OPTIM_ADAM, 0, "the same with Adam");
     state_survives(SHOAL_SYNC, "sync goes on from its saved state bit for bit");
     state_survives(SHOAL_AVERAGE, "average goes on from its saved state bit for bit");
+    rows_fit_other_owners();
+    nobody_waits_for_a_slow_rank(0, "async: nobody waits for a slow rank, and nothing is lost");
+    if (size > 1)
+        nobody_waits_for_a_slow_rank(1, "the same with a server");
     average_is_the_mean();
     a_meeting_counts_as_a_mean();
     a_mean_has_the_same_bits_in_a_larger_block();

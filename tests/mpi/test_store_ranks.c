@@ -170,7 +170,7 @@ static void change_block(struct store *s, double *sum, uint64_t seed)
 static void work_blocks(struct store *s, uint64_t *bits, double *sum, uint64_t seed)
 {
     want(s, bits, seed);
-    CHECK_OK(store_turn(s));
+    CHECK_OK(store_swap(s));
     for (uint64_t k = 0; k < ROUNDS; k++) {
         uint64_t random = random_at(seed + 1, k);
 
@@ -181,10 +181,10 @@ static void work_blocks(struct store *s, uint64_t *bits, double *sum, uint64_t s
         if (random >> 40 & 1)
             CHECK_OK(store_step(s));
         change_block(s, sum, k ? seed + 9 + k : seed);
-        CHECK_OK(store_turn(s));
+        CHECK_OK(store_swap(s));
         if (k + 1 < ROUNDS && random % 5 == 0) {
             want(s, bits, seed + 10 + k);
-            CHECK_OK(store_turn(s));
+            CHECK_OK(store_swap(s));
         }
     }
 }
@@ -222,6 +222,7 @@ static void try_blocks(const struct store_opts *opts, const char *name)
         memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
         CHECK_OK(comm_sum(c, all, ROWS * WIDTH));
         check_owned(s, all);
+        CHECK_OK(comm_barrier(c));
     }
     CHECK(store_lead(s) <= o.staleness);
     CHECK_OK(comm_barrier(c));

@@ -269,7 +269,7 @@ static void alone_nobody_is_silent(void **state)
     double until = clock_now() + 0.05;
 
     (void)state;
-    comm_patience(c, 0.01);
+    comm_silence_timeout(c, 0.01);
     while (clock_now() < until)
         assert_int_equal(comm_poll(c, NULL), SHOAL_OK);
     comm_round(c, 12);

@@ -1,14 +1,14 @@
-/* What all ranks do together, built on messages alone: so the bits are the same
+/* Collectives, built on messages alone: so the bits are the same
  * under any MPI library, handlers run while we wait, and a rank that is gone is
  * noticed.
  *
- * Each call is a turn. A turn is over for a rank only after all have begun it,
- * or it follows one for which that is so (a broadcast begins with a comparison
- * of lengths, a gather with theirs), so nobody is ever more than a few turns
- * ahead, and a turn's number modulo TURNS tells its messages from all others:
+ * They are numbered. One is over for a rank only after all have begun it, or it
+ * follows one for which that is so (a broadcast begins with a comparison of
+ * lengths, a gather with theirs), so nobody is ever more than a few ahead, and a
+ * number modulo NUMBERS tells its messages from all others:
  *
- *     tag = TAG_TOGETHER + ((turn % TURNS) * PHASES + phase) * CALLS + call     */
-#include "comm/together.h"
+ *     tag = TAG_COLLECTIVE + ((number % NUMBERS) * PHASES + phase) * CALLS + call  */
+#include "comm/collective.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,55 +20,56 @@ static const char *const call_names[] = {
 };
 
 enum {
-    TURNS = 1024,
-    TURNS_AHEAD = 4,
+    NUMBERS = 1024,
+    MOST_AHEAD = 4,
 };
 
-static_assert(TAG_TOGETHER + TURNS * PHASES * CALLS <= 32767, "more than MPI promises");
+static_assert(TAG_COLLECTIVE + NUMBERS * PHASES * CALLS <= 32767, "more than MPI promises");
 
-/* ---- turns --------------------------------------------------------------------- */
+/* ---- numbers ------------------------------------------------------------------- */
 
-unsigned call_tag(const struct comm *c, enum call call, unsigned phase)
+unsigned collective_tag(const struct comm *c, enum call call, unsigned phase)
 {
-    unsigned turn = (unsigned)(c->turn % TURNS);
+    unsigned number = (unsigned)(c->begun % NUMBERS);
 
-    return TAG_TOGETHER + (turn * PHASES + phase) * CALLS + (unsigned)call;
+    return TAG_COLLECTIVE + (number * PHASES + phase) * CALLS + (unsigned)call;
 }
 
-/* How many turns later than ours the message belongs; one of an earlier turn is
- * a great many later. */
-static unsigned turns_ahead(const struct comm *c, const struct message *m)
+/* How many after ours the message belongs; one of an earlier collective is a great
+ * many later. */
+static unsigned numbers_ahead(const struct comm *c, const struct message *m)
 {
-    unsigned turn = (m->tag - TAG_TOGETHER) / (PHASES * CALLS);
+    unsigned number = (m->tag - TAG_COLLECTIVE) / (PHASES * CALLS);
 
-    return (turn + TURNS - (unsigned)(c->turn % TURNS)) % TURNS;
+    return (number + NUMBERS - (unsigned)(c->begun % NUMBERS)) % NUMBERS;
 }
 
 static shoal_status offer(struct comm *c, const struct message *m, bool *taken)
 {
-    unsigned call = (m->tag - TAG_TOGETHER) % CALLS;
+    unsigned call = (m->tag - TAG_COLLECTIVE) % CALLS;
 
     *taken = false;
     if (call != c->now->call)
         return shoal_fail(SHOAL_EINVAL, "comm: rank %u is in a %s, this one in a %s", m->from,
                           call_names[call], call_names[c->now->call]);
-    return c->now->take(c->now->ctx, m, (m->tag - TAG_TOGETHER) / CALLS % PHASES, taken);
+    return c->now->take(c->now->ctx, m, (m->tag - TAG_COLLECTIVE) / CALLS % PHASES, taken);
 }
 
 /* After each one taken it begins anew, so that those of one rank and phase are
  * taken in order. */
 static shoal_status offer_early(struct comm *c)
 {
-    struct parcel **at = &c->early.first;
+    struct deferred **at = &c->early.first;
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && *at) {
+        struct message m = message_of(*at);
         bool taken = false;
 
-        if (turns_ahead(c, &(*at)->m) == 0)
-            st = offer(c, &(*at)->m, &taken);
+        if (numbers_ahead(c, &m) == 0)
+            st = offer(c, &m, &taken);
         if (taken) {
-            free(parcels_take(&c->early, at));
+            free(deferred_take(&c->early, at));
             at = &c->early.first;
         } else {
             at = &(*at)->next;
@@ -79,28 +80,28 @@ static shoal_status offer_early(struct comm *c)
 
 static bool waits_already(const struct comm *c, const struct message *m)
 {
-    for (const struct parcel *p = c->early.first; p; p = p->next)
-        if (p->m.from == m->from && p->m.tag == m->tag)
+    for (const struct deferred *d = c->early.first; d; d = d->next)
+        if (d->from == m->from && d->of == m->tag)
             return true;
     return false;
 }
 
-shoal_status together_arrived(struct comm *c, const struct message *m)
+shoal_status collective_arrived(struct comm *c, const struct message *m)
 {
-    unsigned ahead = turns_ahead(c, m);
+    unsigned ahead = numbers_ahead(c, m);
     bool taken = false;
     shoal_status st = SHOAL_OK;
 
-    if (ahead > TURNS_AHEAD || (ahead == 0 && !c->now))
+    if (ahead > MOST_AHEAD || (ahead == 0 && !c->now))
         return shoal_fail(SHOAL_EFORMAT, "comm: rank %u is out of step with this one", m->from);
     if (ahead == 0 && !waits_already(c, m))
         st = offer(c, m, &taken);
     if (st != SHOAL_OK)
         return st;
-    return taken ? offer_early(c) : parcels_add(&c->early, m);
+    return taken ? offer_early(c) : deferred_add(&c->early, m->from, m->tag, m->data, m->len);
 }
 
-static shoal_status together_step(void *ctx, bool *done)
+static shoal_status collective_step(void *ctx, bool *done)
 {
     struct comm *c = ctx;
     shoal_status st = offer_early(c);
@@ -108,35 +109,38 @@ static shoal_status together_step(void *ctx, bool *done)
     return st == SHOAL_OK ? c->now->step(c->now->ctx, done) : st;
 }
 
-void call_begin(struct comm *c)
+void collective_begin(struct comm *c)
 {
-    c->turn++;
+    c->begun++;
 }
 
-/* What is left of a turn that is done, nobody will ever take. */
+/* What is left of one that is done, nobody will ever take. */
 static shoal_status check_nothing_left(const struct comm *c)
 {
-    for (const struct parcel *p = c->early.first; p; p = p->next)
-        if (turns_ahead(c, &p->m) == 0)
+    for (const struct deferred *d = c->early.first; d; d = d->next) {
+        struct message m = message_of(d);
+
+        if (numbers_ahead(c, &m) == 0)
             return shoal_fail(SHOAL_EINVAL, "comm: rank %u gave more to a %s than this one",
-                              p->m.from, call_names[c->now->call]);
+                              m.from, call_names[c->now->call]);
+    }
     return SHOAL_OK;
 }
 
-shoal_status call_run(struct comm *c, const struct together *t)
+shoal_status collective_run(struct comm *c, const struct collective *t)
 {
     shoal_status st;
 
     assert(!c->handling && !c->now);
     c->now = t;
-    st = comm_loop(c, together_step, c);
+    st = comm_loop(c, collective_step, c);
     if (st == SHOAL_OK)
         st = check_nothing_left(c);
     c->now = NULL;
     return st;
 }
 
-shoal_status call_check_len(const struct comm *c, const struct message *m, size_t want)
+shoal_status collective_check_len(const struct comm *c, const struct message *m, size_t want)
 {
     if (m->len == want)
         return SHOAL_OK;
@@ -144,7 +148,7 @@ shoal_status call_check_len(const struct comm *c, const struct message *m, size_
                       m->len, call_names[c->now->call], want);
 }
 
-/* ---- tickets: sends that must be done before a call ends -------------------------- */
+/* ---- tickets: sends that must be done before a collective ends -------------------------- */
 
 static shoal_status tickets_add(struct tickets *t, comm_ticket ticket)
 {

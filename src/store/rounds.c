@@ -1,45 +1,8 @@
-/* How long workers wait for one another, and how all come to the same rows. */
+/* Rounds of rows, and the meeting where all come to the same rows. */
 #include "store/shard.h"
 
 #include <sched.h>
 #include <stdlib.h>
-
-/* ---- clocks ---- */
-
-shoal_status clock_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    struct store *s = ctx;
-
-    (void)data;
-    (void)len;
-    s->peers[from].clock++;
-    return SHOAL_OK;
-}
-
-/* Rounds that every worker has ended, as far as is known here. */
-static uint64_t slowest(const struct store *s)
-{
-    uint64_t least = s->clock;
-
-    for (unsigned r = 0; r < s->workers; r++)
-        if (r != s->rank && s->peers[r].clock < least)
-            least = s->peers[r].clock;
-    return least;
-}
-
-static bool within_bound(void *ctx)
-{
-    const struct store *s = ctx;
-
-    return slowest(s) + s->opts.staleness >= s->clock;
-}
-
-static void note_lead(struct store *s)
-{
-    uint64_t lead = s->clock - slowest(s);
-
-    s->lead = lead > s->lead ? lead : s->lead;
-}
 
 /* ---- rounds ---- */
 
@@ -56,38 +19,11 @@ static void sweep_on(struct store *s)
     }
 }
 
-uint64_t least_ends(const struct store *s)
-{
-    uint64_t least = UINT64_MAX;
-
-    for (unsigned r = 0; r < s->workers; r++)
-        least = s->peers[r].ends < least ? s->peers[r].ends : least;
-    return least;
-}
-
-/* The pushes of a round are merged when the last worker has sent its own. */
-static shoal_status note_end(struct store *s, unsigned from)
-{
-    uint64_t before = least_ends(s);
-
-    s->peers[from].ends++;
-    if (s->opts.policy != SHOAL_SYNC || s->opts.lanes || least_ends(s) == before)
-        return SHOAL_OK;
-    return push_answer(s, before + 1);
-}
-
-shoal_status end_handle(void *ctx, unsigned from, const void *data, size_t len)
-{
-    (void)data;
-    (void)len;
-    return note_end(ctx, from);
-}
-
 static bool round_over(void *ctx)
 {
     struct store *s = ctx;
 
-    return least_ends(s) >= s->rounds && push_settled(s);
+    return policy_whole(&s->policy) && push_settled(s);
 }
 
 /* Everybody's pushes, then everybody's answers; of a block the answers are the next
@@ -96,9 +32,8 @@ static shoal_status sync_round(struct store *s, bool everything)
 {
     shoal_status st = s->opts.blocks ? SHOAL_OK : push_round(s, everything);
 
-    s->rounds++;
     if (st == SHOAL_OK)
-        st = tell_all(s, TAG_END);
+        st = policy_end(&s->policy);
     if (st != SHOAL_OK || (s->opts.blocks && s->next->asked))
         return st;
     return comm_until(s->comm, round_over, s);
@@ -113,8 +48,9 @@ static shoal_status average(struct store *s)
         size_t n = table->rows * table->stride;
 
         st = comm_sum_floats(s->comm, table->at, n);
-        s->kernel->scale(table->at, 1.0f / (float)s->workers, n);
+        s->kernel->scale(table->at, 1.0f / (float)s->policy.workers, n);
     }
+    s->policy.met = s->policy.clock;
     return st;
 }
 
@@ -133,35 +69,25 @@ static shoal_status step(struct store *s)
     if (st == SHOAL_OK && !s->opts.blocks &&
         (s->opts.policy == SHOAL_ASYNC || s->opts.policy == SHOAL_BOUNDED))
         st = push_due(s);
-    if (s->opts.crowded)
+    if (s->opts.oversubscribed)
         stand_aside(s);
     return st;
 }
 
 static shoal_status end_round(struct store *s)
 {
-    shoal_status st = SHOAL_OK;
+    shoal_status st;
 
-    s->clock++;
-    comm_round(s->comm, s->clock);
+    policy_tick(&s->policy);
     if (s->opts.lanes)
         return comm_poll(s->comm, NULL);
     if (!s->opts.blocks)
         sweep_on(s);
-    switch (s->opts.policy) {
-    case SHOAL_ASYNC:
-        break;
-    case SHOAL_BOUNDED:
-        st = tell_all(s, TAG_CLOCK);
-        if (st == SHOAL_OK)
-            st = comm_until(s->comm, within_bound, s);
-        note_lead(s);
-        break;
-    case SHOAL_SYNC:
+    if (s->opts.policy == SHOAL_SYNC)
         return sync_round(s, false);
-    case SHOAL_AVERAGE:
-        return s->clock % s->opts.staleness == 0 ? average(s) : comm_poll(s->comm, NULL);
-    }
+    if (s->opts.policy == SHOAL_AVERAGE)
+        return policy_mean_due(&s->policy) ? average(s) : comm_poll(s->comm, NULL);
+    st = policy_pace(&s->policy);
     return st == SHOAL_OK ? step(s) : st;
 }
 
@@ -329,7 +255,7 @@ static shoal_status meet(struct store *s)
 
 bool store_swept(const struct store *s)
 {
-    return exchanges(&s->opts) && 2 * (s->clock - s->met) >= s->opts.sweep;
+    return exchanges(&s->opts) && 2 * (s->policy.clock - s->policy.met) >= s->opts.sweep;
 }
 
 shoal_status store_meet(struct store *s)
@@ -337,7 +263,7 @@ shoal_status store_meet(struct store *s)
     struct spell spell = spell_begin(s);
     shoal_status st = meet(s);
 
-    s->met = s->clock;
+    s->policy.met = s->policy.clock;
     spell_end(s, &spell, &s->times.meets);
     return st;
 }

@@ -1,6 +1,6 @@
-/* What the calls that all ranks make together share: turn.c, reduce.c, gather.c. */
-#ifndef SHOAL_COMM_TOGETHER_H
-#define SHOAL_COMM_TOGETHER_H
+/* What collectives share: collective.c, reduce.c, gather.c. */
+#ifndef SHOAL_COMM_COLLECTIVE_H
+#define SHOAL_COMM_COLLECTIVE_H
 
 #include "comm/inner.h"
 
@@ -33,26 +33,26 @@ static inline size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* ---- turn.c ----------------------------------------------------------------------- */
+/* ---- collective.c ----------------------------------------------------------------- */
 
-/* A call on its way. `take` is offered each message of the turn, in the order
- * they were sent; those it does not take yet are offered again later. */
-struct together {
+/* One on its way. `take` is offered each message of it, in the order they were
+ * sent; those it does not take yet are offered again later. */
+struct collective {
     enum call call;
     shoal_status (*take)(void *ctx, const struct message *m, unsigned phase, bool *taken);
     shoal_status (*step)(void *ctx, bool *done);
     void *ctx;
 };
 
-/* Begins the next turn: messages sent with call_tag from now on belong to it. */
-void call_begin(struct comm *c);
-unsigned call_tag(const struct comm *c, enum call call, unsigned phase);
-/* Goes through the turn until `step` says done. */
-shoal_status call_run(struct comm *c, const struct together *t);
+/* Begins the next one: messages sent with collective_tag from now on belong to it. */
+void collective_begin(struct comm *c);
+unsigned collective_tag(const struct comm *c, enum call call, unsigned phase);
+/* Goes on until `step` says done. */
+shoal_status collective_run(struct comm *c, const struct collective *t);
 /* Another length is the sign of other arguments there. */
-shoal_status call_check_len(const struct comm *c, const struct message *m, size_t want);
+shoal_status collective_check_len(const struct comm *c, const struct message *m, size_t want);
 
-/* Sends that must be done before a call ends. */
+/* Sends that must be done before a collective ends. */
 struct tickets {
     comm_ticket *at; /* free() it */
     size_t first, n, cap;
