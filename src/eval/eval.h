@@ -1,9 +1,9 @@
-/* eval: what do vectors know?
+/* eval: how well is it known?
  *
- * What this is: nearest words, analogies, odd ones out and spellings of
- * vectors, suites of questions with their scores, and the scores of classifiers.
- * The public functions are described in shoal.h; here is what training and the
- * tests need besides.
+ * What this is: nearest rows, analogies, odd ones out and spellings, suites of
+ * questions with their scores, and the scores of classifiers: over rows, words and
+ * answers, wherever they come from. The room knows no model and no file of one. The
+ * public functions that ask vectors are saved's, and described in shoal.h.
  * Who owns what: a suite owns its words; vocabulary and rows are borrowed for
  * the length of a call.
  * Threads: a suite is immutable once open, and any number may run it. A sum of
@@ -16,14 +16,31 @@
 
 #include "base/base.h"
 #include "data/data.h"
-#include "eval/nets.h"
+#include "eval/rows.h"
 
-/* shoal_eval_run on rows that are being trained: row i of `rows`, which has as
- * many as the vocabulary, is word i's. Nothing of them is copied but the rows
- * of the words that questions name. */
+/* shoal_eval_run: row i of `rows`, which has as many as the vocabulary, is word i's.
+ * Nothing of them is copied but the rows of the words that questions name. */
+shoal_status eval_run(const shoal_eval *e, const shoal_vocab *vocab, const struct rows *rows,
+                      const struct shoal_eval_opts *opts, struct shoal_score **scores, size_t *n);
+/* The same of rows that are being trained. */
 shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
-                            const struct table *rows, const struct shoal_eval_opts *opts,
+                            const struct table *table, const struct shoal_eval_opts *opts,
                             struct shoal_score **scores, size_t *n);
+
+/* Reads a suite that is in memory already; `path` is for sentences. */
+shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len);
+
+/* ---- nearest.c, spelling.c: as shoal_nearest, shoal_analogy and so on ------------- */
+
+shoal_status nearest_to(const struct rows *rows, const float *query, const uint32_t *skip,
+                        size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
+                        size_t *found);
+shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum shoal_analogy how,
+                             unsigned threads, struct shoal_hit *hits, size_t k, size_t *found);
+shoal_status nearest_cosine(const struct rows *rows, uint32_t a, uint32_t b, double *out);
+shoal_status nearest_odd(const struct rows *rows, const uint32_t *ids, size_t n, size_t *odd);
+shoal_status spelling_near(const shoal_vocab *vocab, const char *word, uint32_t *ids, size_t k,
+                           size_t *found);
 
 /* One of several questions that share passes over the rows. */
 struct near_ask {
@@ -37,11 +54,8 @@ struct near_ask {
 
 /* Each as shoal_nearest of the word's own row, which does not answer, or as
  * shoal_analogy. Memory's pace is that of one: the rows are read once for dozens. */
-shoal_status nearest_many(const shoal_vectors *v, struct near_ask *asks, size_t n,
+shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t n,
                           unsigned threads);
-
-/* Reads a suite that is in memory already; `path` is for sentences. */
-shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len);
 
 /* ---- classify.c, classify_auc.c: two classes ------------------------------------- */
 
@@ -71,12 +85,6 @@ shoal_status binary_pack(const struct binary *b, struct bytes *out);
 shoal_status binary_merge_packed(struct binary *b, const void *data, size_t len);
 /* Of all so far; more may be added after it. */
 shoal_status binary_score(struct binary *b, struct shoal_binary_score *out);
-
-/* ---- logreg.c, logreg_file.c: click models ------------------------------------------ */
-
-/* weights [features] by the ids of `data`; those that are 0 are left out. */
-shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, const float *weights,
-                        float bias);
 
 /* ---- classes.c: many classes ------------------------------------------------------- */
 

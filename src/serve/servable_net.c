@@ -1,7 +1,7 @@
 /* Nets: rows of numbers in, probabilities of classes or values out; of nets that see
  * pictures, pictures in and the likeliest classes out. */
 #include "data/data.h"
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "serve/servable.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Nets that continue text: words in, the likeliest next words out. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "file/file.h"
 #include "serve/servable.h"
 

@@ -1,5 +1,5 @@
 /* Word vectors: words in, the nearest words or the vectors out. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "serve/map.h"
 #include "serve/servable.h"
 
@@ -264,8 +264,9 @@ static shoal_status answer_map(const struct words *w, struct word_sample *s)
 static shoal_status run_some(const struct words *w, struct word_sample *const *samples, size_t n)
 {
     struct near_ask asks[BATCH];
+    struct rows rows;
     size_t nasks = 0;
-    shoal_status st = SHOAL_OK;
+    shoal_status st = vectors_rows(&rows, w->v);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
         if (samples[i]->what == ASK_VECTOR)
@@ -274,7 +275,7 @@ static shoal_status run_some(const struct words *w, struct word_sample *const *s
             asks[nasks++] = samples[i]->ask;
     }
     if (st == SHOAL_OK && nasks > 0)
-        st = nearest_many(w->v, asks, nasks, 1);
+        st = nearest_many(&rows, asks, nasks, 1);
     for (size_t i = 0, j = 0; i < n && st == SHOAL_OK; i++) {
         if (samples[i]->what == ASK_VECTOR)
             continue;

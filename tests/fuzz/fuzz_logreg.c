@@ -3,7 +3,7 @@
  * weights. */
 #include "fuzz.h"
 
-#include "eval/logreg.h"
+#include "saved/linear/logreg.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* nets: a trained net and its file; a part of the door eval.h. The public side is in
+/* nets: a trained net and its file; a part of the door saved.h. The public side is in
  * shoal/nets.h.
  *
  * Our container, kind "net":
@@ -8,8 +8,8 @@
  *     in.mean    [inputs], and in.inverse: what inputs become is (x - mean) inverse
  *     out.mean   [outputs], and out.inverse: the same of targets; absent for classes
  *     and what a kind of net adds (words.* and vectors of nextword)                 */
-#ifndef SHOAL_EVAL_NETS_H
-#define SHOAL_EVAL_NETS_H
+#ifndef SHOAL_SAVED_NET_H
+#define SHOAL_SAVED_NET_H
 
 #include "data/data.h"
 #include "file/file.h"
@@ -59,7 +59,7 @@ float *words_prior(const shoal_vocab *words);
 /* Inputs in the units of the data, in place. */
 void trained_scale(const shoal_net *t, float *x, size_t n);
 
-/* ---- net_tensors.c ---- */
+/* ---- tensors.c ---- */
 
 /* Parameters from safetensors, or from another net, by the names of the tensors. */
 shoal_status net_load_tensors(const struct net *net, float *params, const char *path);

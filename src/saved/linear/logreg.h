@@ -2,10 +2,10 @@
  *
  * A model is a bias and the weights that are not 0, by slot; `at` is the same again
  * as a table of all 2^bits slots, of which only pages that hold a weight are there. */
-#ifndef SHOAL_EVAL_LOGREG_H
-#define SHOAL_EVAL_LOGREG_H
+#ifndef SHOAL_SAVED_LOGREG_H
+#define SHOAL_SAVED_LOGREG_H
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 struct shoal_logreg {
     unsigned bits;

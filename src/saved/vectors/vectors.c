@@ -1,4 +1,4 @@
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -71,13 +71,6 @@ shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out)
         return shoal_fail(SHOAL_EINVAL, "vectors: row %u, want less than %zu", id, v->size);
     dtype_decode(v->dtype, v->rows + id * v->stride, v->scales ? v->scales[id] : 1, v->dim, out);
     return SHOAL_OK;
-}
-
-const void *vectors_data(const shoal_vectors *v, enum shoal_dtype *dtype, size_t *stride)
-{
-    *dtype = v->dtype;
-    *stride = v->stride;
-    return v->rows;
 }
 
 const float *vectors_scales(const shoal_vectors *v)

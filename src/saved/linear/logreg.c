@@ -1,5 +1,5 @@
 /* Click models: made from what was trained, asked, and scored. */
-#include "eval/logreg.h"
+#include "saved/linear/logreg.h"
 
 #include <math.h>
 #include <stdlib.h>

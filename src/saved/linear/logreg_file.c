@@ -5,7 +5,7 @@
  *     weights  float [n]
  *     names    strings, each with its 0, the first empty
  *     name     uint32_t [n] offsets into names; 0: not known                       */
-#include "eval/logreg.h"
+#include "saved/linear/logreg.h"
 #include "file/file.h"
 
 #include <math.h>

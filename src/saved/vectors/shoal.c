@@ -1,6 +1,6 @@
 /* Vectors in our container, used where they lie. Only sizes are checked at
  * opening; words, ids and offsets when they are used (vocab_file.c). */
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

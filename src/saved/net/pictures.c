@@ -1,5 +1,5 @@
 /* What a net of pictures answers for them. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 #include <math.h>
 #include <stdatomic.h>

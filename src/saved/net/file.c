@@ -1,5 +1,5 @@
 /* Nets in files. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 #include <math.h>
 #include <stdio.h>

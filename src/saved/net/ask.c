@@ -1,5 +1,5 @@
 /* What a trained net answers, and how well. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 #include <assert.h>
 #include <math.h>
