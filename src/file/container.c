@@ -536,9 +536,8 @@ static struct container *container_new(const char *path)
 
 static shoal_status container_settle(struct container **out, struct container *c, shoal_status st)
 {
-    if (st == SHOAL_OK)
-        *out = c;
-    else
+    *out = st == SHOAL_OK ? c : NULL;
+    if (st != SHOAL_OK)
         container_close(c);
     return st;
 }
@@ -587,6 +586,28 @@ shoal_status container_open_memory(struct container **out, const char *path, con
     c->at = data;
     c->size = size;
     return container_settle(out, c, container_parse(c, &from));
+}
+
+shoal_status container_open_copy(struct container **out, const char *path, const void *data,
+                                 size_t size)
+{
+    void *at = size > 0 ? mem_map(size) : NULL;
+    shoal_status st;
+
+    *out = NULL;
+    if (size > 0 && !at)
+        return SHOAL_ENOMEM;
+    if (size > 0)
+        memcpy(at, data, size);
+    st = container_open_memory(out, path, at, size);
+    if (st != SHOAL_OK) {
+        mem_unmap(at, size);
+        return st;
+    }
+    (*out)->ours = at;
+    st = container_verify(*out, 0);
+    (*out)->checked = st == SHOAL_OK;
+    return container_settle(out, *out, st);
 }
 
 void container_close(struct container *c)
@@ -832,6 +853,11 @@ bool shoal_kind(const char *path, char kind[32])
     return true;
 }
 
+bool container_sniff_memory(const void *data, size_t size)
+{
+    return size >= sizeof MAGIC && memcmp(data, MAGIC, sizeof MAGIC) == 0;
+}
+
 bool container_sniff(const char *path)
 {
     unsigned char start[sizeof MAGIC];
@@ -850,5 +876,5 @@ bool container_sniff(const char *path)
         got += n > 0 ? (size_t)n : 0;
     } while (got < sizeof start && (n > 0 || (n < 0 && errno == EINTR)));
     close(fd);
-    return got == sizeof start && memcmp(start, MAGIC, sizeof MAGIC) == 0;
+    return container_sniff_memory(start, got);
 }

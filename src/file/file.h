@@ -158,6 +158,9 @@ shoal_status container_peek(struct container **out, const char *path);
  * sentences. Sections are aligned as far as data is. */
 shoal_status container_open_memory(struct container **out, const char *path, const void *data,
                                    size_t size);
+/* The same of a copy of the bytes, which lie anywhere, and every one is checked. */
+shoal_status container_open_copy(struct container **out, const char *path, const void *data,
+                                 size_t size);
 /* Checks every byte: sections against their checksums, gaps for zeros. Open
  * and verify together leave no byte of the file unchecked. threads 0: one for
  * each core. */
@@ -188,5 +191,6 @@ shoal_status container_meta_u64(const struct container *c, const char *key, uint
 
 /* Whether the file starts like a container, without complaint if not. */
 bool container_sniff(const char *path);
+bool container_sniff_memory(const void *data, size_t size);
 
 #endif

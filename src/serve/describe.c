@@ -350,12 +350,36 @@ void describe_metrics(struct request *q)
 /* ---- for the page
  * ----------------------------------------------------------------------------------- */
 
+void put_platform(struct writer *w, const struct generation *g)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "shoal_%s", g->kind->name);
+    put_key(w, "platform");
+    put_text(w, text);
+}
+
+void put_facts(struct writer *w, const struct generation *g)
+{
+    const struct shoal_model_report *about = shoal_model_reports_at(g->about, 0);
+
+    for (size_t i = 0; i < about->nfacts; i++) {
+        const struct shoal_fact *f = &about->facts[i];
+        char count[24];
+
+        if (!f->key)
+            continue;
+        snprintf(count, sizeof count, "%llu", (unsigned long long)f->value.count);
+        put_key(w, f->key);
+        put_text(w, f->value.type == SHOAL_TEXT ? f->value.text : count);
+    }
+}
+
 static void put_model_stats(struct registry *r, struct writer *w, const struct lease *lease)
 {
     const struct version *v = lease->version;
     struct batcher_state state = batcher_look(v->batcher);
     char trouble[TROUBLE_MAX];
-    struct description d;
 
     registry_trouble(r, v, trouble);
     put_open(w, '{');
@@ -389,13 +413,8 @@ static void put_model_stats(struct registry *r, struct writer *w, const struct l
     put_double(w, v->p99);
     put_key(w, "facts");
     put_open(w, '{');
-    if (lease->generation) {
-        lease->generation->kind->describe(lease->generation->model, &d);
-        for (size_t i = 0; i < d.nfacts; i++) {
-            put_key(w, d.facts[i].key);
-            put_text(w, d.facts[i].value);
-        }
-    }
+    if (lease->generation)
+        put_facts(w, lease->generation);
     put_close(w, '}');
     put_close(w, '}');
 }

@@ -1,10 +1,7 @@
 /* Nets that continue text: words in, the likeliest next words out. */
-#include "saved/saved.h"
-#include "file/file.h"
 #include "serve/servable.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +14,7 @@ enum {
 };
 
 struct text_model {
-    shoal_net *net;
+    const shoal_net *net;
     pthread_mutex_t lock;
     struct continuer *kept[KEPT]; /* nobody uses them now */
     size_t n;
@@ -29,64 +26,34 @@ struct text_sample {
 };
 _Static_assert(sizeof(struct text_sample) <= SAMPLE_MAX, "a sample fits");
 
-/* A net whose file holds the vectors of words. */
-static bool matches(const char *path, const char *kind)
+static void nextword_close(const void *model)
 {
-    struct container *c = NULL;
-    bool words;
-
-    if (strcmp(kind, "net") != 0 || container_peek(&c, path) != SHOAL_OK)
-        return false;
-    words = container_has(c, "vectors");
-    container_close(c);
-    return words;
-}
-
-static void nextword_close(void *model)
-{
-    struct text_model *m = model;
+    struct text_model *m = (struct text_model *)(uintptr_t)model;
 
     while (m->n > 0)
         continuer_free(m->kept[--m->n]);
     pthread_mutex_destroy(&m->lock);
-    shoal_net_close(m->net);
     free(m);
 }
 
-static shoal_status nextword_open(void **model, const char *path)
+static shoal_status nextword_open(const void **out, const shoal_model *model)
 {
     struct text_model *m = mem_array(1, sizeof *m);
-    shoal_status st = m ? shoal_net_open(&m->net, path) : SHOAL_ENOMEM;
 
-    if (st != SHOAL_OK) {
-        free(m);
-        return st;
-    }
+    if (!m)
+        return SHOAL_ENOMEM;
     pthread_mutex_init(&m->lock, NULL);
-    if (!shoal_net_continues(m->net)) {
-        nextword_close(m);
-        return shoal_fail(SHOAL_EFORMAT,
-                          "%s: found a net without words, want one that continues "
-                          "text",
-                          path);
-    }
-    *model = m;
+    m->net = shoal_model_net(model);
+    *out = m;
     return SHOAL_OK;
 }
 
-static void nextword_describe(const void *model, struct description *out)
+static void nextword_shapes(const void *model, struct tensor_shape *input,
+                            struct tensor_shape *output)
 {
-    const struct text_model *m = model;
-
-    *out = (struct description){
-        .platform = "shoal_nextword",
-        .input = {"text", "BYTES", {-1}, 1},
-        .output = {"words", "BYTES", {-1}, 1},
-        .nfacts = 1,
-    };
-    out->facts[0].key = "parameters";
-    snprintf(out->facts[0].value, sizeof out->facts[0].value, "%llu",
-             (unsigned long long)shoal_net_parameters(m->net));
+    (void)model;
+    *input = (struct tensor_shape){"text", "BYTES", {-1}, 1};
+    *output = (struct tensor_shape){"words", "BYTES", {-1}, 1};
 }
 
 static shoal_status keep_text(struct request *q, struct text_sample *s, const char *text,
@@ -209,10 +176,9 @@ const struct servable_kind servable_nextword = {
     .name = "nextword",
     .list_key = "texts",
     .sample_size = sizeof(struct text_sample),
-    .matches = matches,
     .open = nextword_open,
     .close = nextword_close,
-    .describe = nextword_describe,
+    .shapes = nextword_shapes,
     .read = nextword_read,
     .cheap = nextword_cheap,
     .run = nextword_run,

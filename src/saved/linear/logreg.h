@@ -27,8 +27,7 @@ static inline size_t logreg_slots(const struct shoal_logreg *m)
 
 /* Makes `at` of the rest. */
 shoal_status logreg_spread(struct shoal_logreg *m);
-/* shoal_logreg_open of a file that is in memory, 64-byte aligned, called `path`. */
-shoal_status logreg_open_memory(shoal_logreg **out, const char *path, const void *data,
-                                size_t size);
+/* Takes c, whose bytes were checked, also on failure. */
+shoal_status logreg_read(shoal_logreg **out, struct container *c);
 
 #endif

@@ -28,9 +28,15 @@ struct shoal_net {
 shoal_status trained_new(shoal_net **out, struct net *net, float *params);
 shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Takes c, whose bytes were checked, also on failure. */
+shoal_status trained_read(shoal_net **out, struct container *c);
 /* A file may say what it likes of its inputs; no picture is decoded to 2 channels, or
  * to 1,000. */
 shoal_status trained_check_pictures(const shoal_net *t, const char *path);
+/* Whether it takes pictures alone, not tables of numbers: its description has their shape. */
+bool trained_sees_only_pictures(const shoal_net *t);
+/* Whether bytes begin as those of a JPEG or PNG file. */
+bool picture_begins(const void *at, size_t len);
 /* How words are ranked behind a predicted vector x: by
  *
  *     p(w) = count(w) exp(weight x . v(w)) / sum over all words

@@ -73,6 +73,17 @@ shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out)
     return SHOAL_OK;
 }
 
+shoal_status shoal_vectors_matrix(const shoal_vectors *v, struct shoal_matrix *out)
+{
+    *out = (struct shoal_matrix){0};
+    if (v->dtype != SHOAL_F32)
+        return shoal_fail(SHOAL_EINVAL, "vectors: their numbers are %s, want f32",
+                          dtype_name(v->dtype));
+    *out = (struct shoal_matrix){(const float *)(const void *)v->rows, v->size, v->dim,
+                                 v->stride / sizeof(float), v->vocab};
+    return SHOAL_OK;
+}
+
 const float *vectors_scales(const shoal_vectors *v)
 {
     return v->scales;
@@ -428,7 +439,7 @@ static shoal_status open_container(shoal_vectors **out, const char *path, bool m
     return st == SHOAL_OK ? mapped_read(out, c) : st;
 }
 
-static shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
+shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
 {
     struct source src;
     shoal_status st;
@@ -451,6 +462,20 @@ shoal_status shoal_vectors_open(shoal_vectors **out, const char *path)
 shoal_status shoal_vectors_map(shoal_vectors **out, const char *path)
 {
     return vectors_open(out, path, true);
+}
+
+shoal_status shoal_vectors_open_memory(shoal_vectors **out, const char *name, const void *data,
+                                       size_t size)
+{
+    struct source src = {.path = name, .at = data, .len = size, .words = ""};
+    struct container *c;
+    shoal_status st;
+
+    *out = NULL;
+    if (!container_sniff_memory(data, size))
+        return read_source(out, &src);
+    st = container_open_copy(&c, name, data, size);
+    return st == SHOAL_OK ? mapped_read(out, c) : st;
 }
 
 shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,

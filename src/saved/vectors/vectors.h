@@ -45,6 +45,7 @@ struct source {
     char *slurped; /* ours to free */
 };
 
+shoal_status vectors_open(shoal_vectors **out, const char *path, bool map);
 /* Rows of zeros for size x dim, which must be checked against the source
  * before: this allocates. The vocabulary is still missing. */
 shoal_status vectors_new(shoal_vectors **out, size_t size, size_t dim, enum shoal_dtype dtype);
