@@ -1,21 +1,13 @@
-/* model: what the verbs that use a trained model share: predict, eval, info. */
+/* model: what is said of a trained model of any kind, by info and eval. */
 #ifndef CLI_MODEL_H
 #define CLI_MODEL_H
 
 #include "cmd.h"
 
-struct predict_cmd {
-    struct shoal_clicks_opts read;
-    struct work_opts work;
-    const char *output; /* NULL: standard output */
-};
-
-/* ---- model_logreg.c ------------------------------------------------------------------ */
-
-int predict_logreg(const struct predict_cmd *cmd, const char *path, const char *const *inputs,
-                   size_t ninputs);
-int eval_logreg(const struct shoal_clicks_opts *read, bool json, bool quiet, const char *path,
-                const char *const *inputs, size_t ninputs);
-shoal_status info_logreg(struct console *c, const char *path, uint64_t top);
+/* For people: facts, then the table; a warning goes to stderr. */
+void model_print(struct console *c, const struct shoal_model_report *r);
+/* For programs: a line of JSON for each report, or one for all. */
+void model_print_json(const char *path, const shoal_model_reports *all);
+void model_warn(struct console *c, const struct shoal_model_report *r);
 
 #endif

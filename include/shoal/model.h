@@ -29,6 +29,9 @@ SHOAL_API shoal_status shoal_model_map(shoal_model **out, const char *path);
 /* The same of the bytes of a file, which are copied; `name` is for sentences. */
 SHOAL_API shoal_status shoal_model_open_memory(shoal_model **out, const char *name,
                                                const void *data, size_t size);
+/* The same, but weights of a net of another program (shoal_net_weights), which saw pictures
+ * of size x size, become a net. */
+SHOAL_API shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned size);
 /* Looks at every byte of what shoal_model_map has not. */
 SHOAL_API shoal_status shoal_model_verify(const shoal_model *m);
 /* The format is opts', or by the ending of the path; NULL: shoal_save_default. What a kind

@@ -132,6 +132,24 @@ shoal_status shoal_model_map(shoal_model **out, const char *path)
     return model_open(out, path, true);
 }
 
+shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned size)
+{
+    shoal_net *net;
+    shoal_model *m;
+    shoal_status st;
+
+    if (container_sniff(path) || !shoal_net_weights(path))
+        return shoal_model_open(out, path);
+    st = model_new(&m, path);
+    if (st == SHOAL_OK)
+        st = shoal_net_import(&net, path, size);
+    if (st == SHOAL_OK) {
+        m->kind = &kind_net;
+        m->is = net;
+    }
+    return model_settle(out, m, st);
+}
+
 static shoal_status model_read_memory(shoal_model *m, const void *data, size_t size)
 {
     struct container *c;
