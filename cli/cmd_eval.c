@@ -2,6 +2,8 @@
 #include "model.h"
 #include "nets.h"
 
+#include <stdlib.h>
+
 struct eval_cmd {
     struct shoal_ask_opts ask;
     bool cosmul, json;
@@ -15,56 +17,58 @@ static void eval_defaults(void *at)
     samples_defaults(&((struct eval_cmd *)at)->samples);
 }
 
-static void print_all(struct console *c, const shoal_model_reports *all)
+static shoal_status eval(const struct eval_cmd *cmd, const char *const *args, size_t nargs,
+                         const struct shoal_reporter *to, struct shoal_clicks_stats *stats)
 {
-    for (size_t i = 0; i < shoal_model_reports_size(all); i++) {
-        const struct shoal_model_report *r = shoal_model_reports_at(all, i);
+    struct shoal_ask_opts ask = cmd->ask;
+    shoal_model *model = NULL;
+    shoal_status st = shoal_model_open(&model, args[0]);
 
-        if (i > 0 && c->reports)
-            fputc('\n', c->reports);
-        if (r->title)
-            console_heading(c, r->title);
-        model_print(c, r);
-        model_warn(c, r);
-    }
+    ask.words.how = cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD;
+    ask.samples = samples_reading(&cmd->samples, SHOAL_CLASSIFY);
+    if (st == SHOAL_OK)
+        st = shoal_model_eval(model, args + 1, nargs - 1, &ask, to, stats);
+    shoal_model_close(model);
+    return st;
 }
 
 /* Half a list is none. */
-static void print_all_json(struct console *c, const char *path, const shoal_model_reports *all,
-                           shoal_status st)
+static shoal_status eval_json(const struct eval_cmd *cmd, const char *const *args, size_t nargs,
+                              struct model_view *view, struct shoal_clicks_stats *stats)
 {
-    const char *model, *list;
+    struct shoal_reporter to = model_json_reporter(view);
+    char *text = NULL;
+    size_t len;
+    shoal_status st;
 
-    for (size_t i = 0; i < shoal_model_reports_size(all); i++)
-        model_warn(c, shoal_model_reports_at(all, i));
-    if (st == SHOAL_OK || !shoal_model_reports_list(all, &model, &list))
-        model_print_json(path, all);
+    view->path = args[0];
+    view->json.to = open_memstream(&text, &len);
+    if (!view->json.to)
+        return shoal_fail(SHOAL_ENOMEM, "eval: no memory for what it found");
+    st = eval(cmd, args, nargs, &to, stats);
+    model_json_end(view);
+    if (fclose(view->json.to) != 0)
+        st = shoal_fail(SHOAL_ENOMEM, "eval: no memory for what it found");
+    else if (st == SHOAL_OK || !view->list)
+        fputs(text, stdout);
+    free(text);
+    return st;
 }
 
 static int eval_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct eval_cmd *cmd = at;
-    struct shoal_ask_opts ask = cmd->ask;
     struct shoal_clicks_stats stats = {0};
-    shoal_model_reports *all = NULL;
-    shoal_model *model = NULL;
     struct console console;
+    struct model_view view = {.console = &console};
+    struct shoal_reporter to = model_reporter(&view);
     shoal_status st;
 
     signals_release();
     console_init(&console, cmd->work.quiet, NULL);
-    ask.words.how = cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD;
-    ask.samples = samples_reading(&cmd->samples, SHOAL_CLASSIFY);
-    st = shoal_model_open(&model, args[0]);
-    if (st == SHOAL_OK)
-        st = shoal_model_eval(model, args + 1, nargs - 1, &ask, &all, &stats);
-    if (all && cmd->json)
-        print_all_json(&console, args[0], all, st);
-    else if (all)
-        print_all(&console, all);
+    st = cmd->json ? eval_json(cmd, args, nargs, &view, &stats)
+                   : eval(cmd, args, nargs, &to, &stats);
     warn_clicks(&console, &stats);
-    shoal_model_reports_free(all);
-    shoal_model_close(model);
     return console_finish(&console, st);
 }
 

@@ -97,19 +97,15 @@ static shoal_status info_vocab(struct console *c, const char *path, uint64_t top
 
 static shoal_status info_model(struct console *c, const char *path, uint64_t top)
 {
-    shoal_model_reports *about = NULL;
+    struct model_view view = {.console = c, .path = path};
+    struct shoal_reporter to = model_reporter(&view);
     shoal_model *model = NULL;
     shoal_status st = shoal_model_open(&model, path);
 
     if (st == SHOAL_OK)
         st = shoal_model_verify(model);
     if (st == SHOAL_OK)
-        st = shoal_model_describe(model, top, &about);
-    if (st == SHOAL_OK) {
-        print_line(stdout, "%s: %s\n", path, shoal_model_reports_at(about, 0)->title);
-        model_print(c, shoal_model_reports_at(about, 0));
-    }
-    shoal_model_reports_free(about);
+        st = shoal_model_describe(model, top, &to);
     shoal_model_close(model);
     return st;
 }

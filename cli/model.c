@@ -1,6 +1,5 @@
 /* What a model says of itself, printed. */
 #include "model.h"
-#include "json.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -68,63 +67,83 @@ static void print_cell(FILE *to, const char *text, int width, bool first)
     fprintf(to, "%*s", width < 0 && pad > 0 ? pad : 0, "");
 }
 
-/* Row i, or the head. */
-static void print_row(FILE *to, const struct shoal_model_report *r, const struct shoal_value *cells,
-                      enum style style)
+/* Cells, or the head. */
+static void print_cells(FILE *to, const struct shoal_grid *g, const struct shoal_value *cells,
+                        enum style style)
 {
     bool first = true;
 
     fputs(style_on(to, style), to);
-    for (size_t i = 0; i < r->ncolumns; i++) {
+    for (size_t i = 0; i < g->n; i++) {
+        const struct shoal_column *col = &g->columns[i];
         struct number room;
 
-        if (!r->columns[i].label)
+        if (!col->label)
             continue;
-        print_cell(to, cells ? value_text(&cells[i], &room) : r->columns[i].label,
-                   r->columns[i].width, first);
+        print_cell(to, cells ? value_text(&cells[i], &room) : col->label, col->width, first);
         first = false;
     }
     fprintf(to, "%s\n", style_on(to, STYLE_PLAIN));
 }
 
-static bool has_table(const struct shoal_model_report *r)
+static bool is_shown(const struct shoal_grid *g)
 {
-    for (size_t i = 0; i < r->ncolumns && r->nrows > 0; i++)
-        if (r->columns[i].label)
+    for (size_t i = 0; i < g->n; i++)
+        if (g->columns[i].label)
             return true;
     return false;
 }
 
-static void print_table(FILE *to, const struct shoal_model_report *r, bool apart)
+static void view_begin(void *user, const char *title)
 {
-    fputs(apart ? "\n" : "", to);
-    print_row(to, r, NULL, STYLE_DIM);
-    for (size_t i = 0; i < r->nrows; i++)
-        if (!(r->marks[i] & SHOAL_ROW_HIDDEN))
-            print_row(to, r, r->cells + i * r->ncolumns,
-                      r->marks[i] & SHOAL_ROW_SUM ? STYLE_BOLD : STYLE_PLAIN);
+    struct model_view *v = user;
+
+    if (v->reports++ > 0 && v->console->reports)
+        fputc('\n', v->console->reports);
+    v->facts = v->rows = 0;
+    if (v->path)
+        print_line(stdout, "%s: %s\n", v->path, title);
+    else if (title)
+        console_heading(v->console, title);
 }
 
-void model_print(struct console *c, const struct shoal_model_report *r)
+static void view_fact(void *user, const struct shoal_fact *f)
 {
-    bool facts = false;
+    struct model_view *v = user;
 
-    for (size_t i = 0; i < r->nfacts; i++)
-        if (r->facts[i].label) {
-            print_fact(c, &r->facts[i]);
-            facts = true;
-        }
-    if (c->reports && has_table(r))
-        print_table(c->reports, r, facts);
+    if (f->label)
+        print_fact(v->console, f);
+    v->facts += f->label != NULL;
 }
 
-void model_warn(struct console *c, const struct shoal_model_report *r)
+static void view_row(void *user, const struct shoal_grid *g, const struct shoal_value *cells,
+                     unsigned marks)
 {
-    char *text = r->warning ? note_text(r->warning, r->warning_with) : NULL;
+    struct model_view *v = user;
+    FILE *to = v->console->reports;
 
-    if (text)
-        console_warn(c, "%s", text);
+    if (!to || marks & SHOAL_ROW_HIDDEN || !is_shown(g))
+        return;
+    if (v->rows++ == 0) {
+        fputs(v->facts > 0 ? "\n" : "", to);
+        print_cells(to, g, NULL, STYLE_DIM);
+    }
+    print_cells(to, g, cells, marks & SHOAL_ROW_SUM ? STYLE_BOLD : STYLE_PLAIN);
+}
+
+static void view_warn(void *user, const struct shoal_fact *f)
+{
+    struct model_view *v = user;
+    char *text = note_text(f->note, f->with);
+
+    console_warn(v->console, "%s", text);
     free(text);
+}
+
+struct shoal_reporter model_reporter(struct model_view *view)
+{
+    return (struct shoal_reporter){
+        .begin = view_begin, .fact = view_fact, .row = view_row, .warn = view_warn, .user = view};
 }
 
 /* ---- For programs -------------------------------------------------------------------- */
@@ -139,63 +158,97 @@ static void put_value(struct json *j, const struct shoal_value *v)
         out_real(j, v->real);
 }
 
+static void json_list(void *user, const char *model, const char *list)
+{
+    struct model_view *v = user;
+
+    v->list = true;
+    out_open(&v->json, '{');
+    out_put_string(&v->json, model, v->path);
+    out_key(&v->json, list);
+    out_open(&v->json, '[');
+}
+
+static void end_report(struct model_view *v)
+{
+    if (v->rows > 0)
+        out_close(&v->json, ']');
+    if (v->reports > 0)
+        out_close(&v->json, '}');
+    if (v->reports > 0 && !v->list)
+        out_line(&v->json);
+    v->rows = 0;
+}
+
+static void json_begin(void *user, const char *title)
+{
+    struct model_view *v = user;
+
+    (void)title;
+    end_report(v);
+    v->reports++;
+    out_open(&v->json, '{');
+}
+
+static void json_fact(void *user, const struct shoal_fact *f)
+{
+    struct model_view *v = user;
+
+    if (!f->key)
+        return;
+    out_key(&v->json, f->key);
+    put_value(&v->json, &f->value);
+}
+
 /* An object, or a list where the columns have no names. */
-static void put_row(struct json *j, const struct shoal_model_report *r,
-                    const struct shoal_value *cells)
+static void put_row(struct json *j, const struct shoal_grid *g, const struct shoal_value *cells)
 {
     bool list = false;
 
-    for (size_t i = 0; i < r->ncolumns; i++)
-        list = list || (r->columns[i].key && !*r->columns[i].key);
+    for (size_t i = 0; i < g->n; i++)
+        list = list || (g->columns[i].key && !*g->columns[i].key);
     out_open(j, list ? '[' : '{');
-    for (size_t i = 0; i < r->ncolumns; i++) {
-        if (!r->columns[i].key)
+    for (size_t i = 0; i < g->n; i++) {
+        if (!g->columns[i].key)
             continue;
         if (!list)
-            out_key(j, r->columns[i].key);
+            out_key(j, g->columns[i].key);
         put_value(j, &cells[i]);
     }
     out_close(j, list ? ']' : '}');
 }
 
-static void put_report(struct json *j, const struct shoal_model_report *r)
+static void json_row(void *user, const struct shoal_grid *g, const struct shoal_value *cells,
+                     unsigned marks)
 {
-    out_open(j, '{');
-    for (size_t i = 0; i < r->nfacts; i++)
-        if (r->facts[i].key) {
-            out_key(j, r->facts[i].key);
-            put_value(j, &r->facts[i].value);
-        }
-    if (r->grid) {
-        out_key(j, r->grid);
-        out_open(j, '[');
-        for (size_t i = 0; i < r->nrows; i++)
-            put_row(j, r, r->cells + i * r->ncolumns);
-        out_close(j, ']');
+    struct model_view *v = user;
+
+    (void)marks;
+    if (!g->key)
+        return;
+    if (v->rows++ == 0) {
+        out_key(&v->json, g->key);
+        out_open(&v->json, '[');
     }
-    out_close(j, '}');
+    put_row(&v->json, g, cells);
 }
 
-void model_print_json(const char *path, const shoal_model_reports *all)
+struct shoal_reporter model_json_reporter(struct model_view *view)
 {
-    struct json j = {.to = stdout};
-    const char *model, *list;
-    bool one = shoal_model_reports_list(all, &model, &list);
+    return (struct shoal_reporter){.list = json_list,
+                                   .begin = json_begin,
+                                   .fact = json_fact,
+                                   .row = json_row,
+                                   .warn = view_warn,
+                                   .user = view};
+}
 
-    if (one) {
-        out_open(&j, '{');
-        out_put_string(&j, model, path);
-        out_key(&j, list);
-        out_open(&j, '[');
-    }
-    for (size_t i = 0; i < shoal_model_reports_size(all); i++) {
-        put_report(&j, shoal_model_reports_at(all, i));
-        if (!one)
-            out_line(&j);
-    }
-    if (one) {
-        out_close(&j, ']');
-        out_close(&j, '}');
-        out_line(&j);
+void model_json_end(struct model_view *v)
+{
+    end_report(v);
+    if (v->list) {
+        out_close(&v->json, ']');
+        out_close(&v->json, '}');
+        out_line(&v->json);
     }
 }

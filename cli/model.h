@@ -3,11 +3,21 @@
 #define CLI_MODEL_H
 
 #include "cmd.h"
+#include "json.h"
 
-/* For people: facts, then the table; a warning goes to stderr. */
-void model_print(struct console *c, const struct shoal_model_report *r);
-/* For programs: a line of JSON for each report, or one for all. */
-void model_print_json(const char *path, const shoal_model_reports *all);
-void model_warn(struct console *c, const struct shoal_model_report *r);
+struct model_view {
+    struct console *console;
+    struct json json; /* of model_json_reporter: where it goes */
+    const char *path; /* of the model; NULL: titles are headings */
+    size_t reports, facts, rows; /* seen so far; facts and rows of the last report */
+    bool list;
+};
+
+/* For people, on the console. */
+struct shoal_reporter model_reporter(struct model_view *view);
+/* For programs: a line of JSON for each report, or one for all; warnings are for people.
+ * Ended by model_json_end. */
+struct shoal_reporter model_json_reporter(struct model_view *view);
+void model_json_end(struct model_view *view);
 
 #endif

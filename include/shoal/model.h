@@ -4,9 +4,10 @@
  * and scored without knowing which it is, and what it says of itself. The questions of
  * one kind are the functions of that kind: shoal_nearest, shoal_logreg_one,
  * shoal_net_predict.
- * Who owns what: a model owns what shoal_model_vectors and the like give; reports own
- * all their texts, and live on when the model is closed.
- * Threads: a model is immutable, and any number may use it; reports too. */
+ * Who owns what: a model owns what shoal_model_vectors and the like give; what a
+ * reporter is told lives as long as the call.
+ * Threads: a model is immutable, and any number may use it. A reporter is called by the
+ * thread that asked. */
 #ifndef SHOAL_MODEL_PART_H
 #define SHOAL_MODEL_PART_H
 
@@ -80,35 +81,31 @@ struct shoal_column {
     int width;         /* below 0: to the left; 0: as long as it is */
 };
 
-enum { SHOAL_ROW_SUM = 1, SHOAL_ROW_HIDDEN = 2 /* from people */ };
-
-struct shoal_model_report {
-    const char *title;   /* "word vectors", or the file that was scored; NULL: none */
-    const char *warning; /* as a fact's note; NULL: none */
-    struct shoal_value warning_with[2];
-    const struct shoal_fact *facts;
-    size_t nfacts;
-    const char *grid; /* the key of a table of values; NULL: for people only */
+struct shoal_grid { /* a table of values */
+    const char *key; /* NULL: for people only */
     const struct shoal_column *columns;
-    const struct shoal_value *cells; /* [nrows][ncolumns] */
-    const unsigned char *marks;      /* [nrows] */
-    size_t ncolumns, nrows;
+    size_t n; /* of them */
 };
 
-typedef struct shoal_model_reports shoal_model_reports;
+enum { SHOAL_ROW_SUM = 1, SHOAL_ROW_HIDDEN = 2 /* from people */ };
 
-SHOAL_API size_t shoal_model_reports_size(const shoal_model_reports *r);
-SHOAL_API const struct shoal_model_report *shoal_model_reports_at(const shoal_model_reports *r,
-                                                                  size_t i);
-/* For programs: the key of the model's path and that of the list, where all reports are
- * one object; false where each is one. */
-SHOAL_API bool shoal_model_reports_list(const shoal_model_reports *r, const char **model,
-                                        const char **list);
-SHOAL_API void shoal_model_reports_free(shoal_model_reports *r);
+/* Who is told, report by report; what is NULL is not called. All texts live as long as
+ * the call. */
+struct shoal_reporter {
+    /* Before the first, where all reports are to be one object: {MODEL: path, LIST: [...]} */
+    void (*list)(void *user, const char *model, const char *list);
+    void (*begin)(void *user, const char *title); /* NULL: it has none */
+    void (*fact)(void *user, const struct shoal_fact *fact);
+    /* cells [grid->n], row by row and behind the facts. */
+    void (*row)(void *user, const struct shoal_grid *grid, const struct shoal_value *cells,
+                unsigned marks);
+    void (*warn)(void *user, const struct shoal_fact *fact); /* by its note */
+    void *user;
+};
 
 /* One report: what the model is, with `top` of its commonest words or largest weights. */
 SHOAL_API shoal_status shoal_model_describe(const shoal_model *m, uint64_t top,
-                                            shoal_model_reports **out);
+                                            const struct shoal_reporter *to);
 
 /* ---- Asking and scoring --------------------------------------------------------- */
 
@@ -132,11 +129,11 @@ SHOAL_API shoal_status shoal_model_predict(const shoal_model *m, const char *con
                                            size_t ninputs, const struct shoal_ask_opts *opts,
                                            bool (*lines)(void *user, const char *text, size_t len),
                                            void *user, struct shoal_clicks_stats *stats);
-/* On files of questions, rows, samples or pictures with their answers. *out holds what was
- * scored before a failure too; end it in any case. */
+/* On files of questions, rows, samples or pictures with their answers. What was scored
+ * before a failure is told too. */
 SHOAL_API shoal_status shoal_model_eval(const shoal_model *m, const char *const *inputs,
                                         size_t ninputs, const struct shoal_ask_opts *opts,
-                                        shoal_model_reports **out,
+                                        const struct shoal_reporter *to,
                                         struct shoal_clicks_stats *stats);
 
 #ifdef __cplusplus

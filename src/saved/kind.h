@@ -39,13 +39,12 @@ struct kind {
     shoal_status (*foreign_memory)(void **model, const char *name, const void *data, size_t size);
     shoal_status (*verify)(const void *model); /* NULL: opening has */
     shoal_status (*save)(const void *model, const char *path, const struct shoal_save_opts *opts);
-    /* One report; failures are the reports' (reports_end). */
-    void (*describe)(const void *model, const char *path, uint64_t top,
-                     struct shoal_model_reports *out);
+    shoal_status (*describe)(const void *model, uint64_t bytes, uint64_t top,
+                             const struct shoal_reporter *to);
     shoal_status (*ask)(const void *model, const struct asked_of *q,
                         struct answers *a); /* or NULL */
     shoal_status (*score)(const void *model, const char *path, const struct asked_of *q,
-                          struct shoal_model_reports *out); /* or NULL */
+                          const struct shoal_reporter *to);
     void (*close)(void *model);
 };
 
@@ -70,34 +69,22 @@ shoal_status answer_name(struct answers *a, const char *name);
 /* Gives what there is. */
 shoal_status answer_flush(struct answers *a);
 
-/* ---- report.c: what describe and score fill in ------------------------------------
- * After the first failure, which reports_end gives, nothing is added. */
-
-shoal_status reports_new(struct shoal_model_reports **out);
-shoal_status reports_end(const struct shoal_model_reports *r);
-/* Begins one; texts are copied. */
-void report_begin(struct shoal_model_reports *r, const char *title);
-void report_warn(struct shoal_model_reports *r, const char *note, struct shoal_value first,
-                 struct shoal_value second);
-/* For what could not be found out. */
-void reports_fail(struct shoal_model_reports *r, shoal_status st);
-void reports_set_list(struct shoal_model_reports *r, const char *model, const char *list);
-
+/* What describe and score say. */
 #define VALUE_TEXT(x) ((struct shoal_value){.type = SHOAL_TEXT, .text = (x)})
 #define VALUE_COUNT(n) ((struct shoal_value){.type = SHOAL_COUNT, .count = (n)})
 #define VALUE_REAL(x) ((struct shoal_value){.type = SHOAL_REAL, .real = (x)})
 #define VALUE_SHARE(x) ((struct shoal_value){.type = SHOAL_SHARE, .real = (x)})
+#define NO_VALUE VALUE_TEXT(NULL)
 
-/* key and note are literals; label and texts are copied. */
-void report_fact(struct shoal_model_reports *r, struct shoal_fact fact);
-/* The same without a note, and of a text. */
-void report_value(struct shoal_model_reports *r, const char *key, const char *label,
+void report_begin(const struct shoal_reporter *to, const char *title);
+void report_value(const struct shoal_reporter *to, const char *key, const char *label,
                   struct shoal_value value);
-void report_text(struct shoal_model_reports *r, const char *key, const char *label,
-                 const char *text);
-/* The table of the report: labels are copied; then its cells, row by row. */
-void report_grid(struct shoal_model_reports *r, const char *key, const struct shoal_column *columns,
-                 size_t n);
-void report_row(struct shoal_model_reports *r, const struct shoal_value *cells, unsigned char mark);
+void report_noted(const struct shoal_reporter *to, const char *key, const char *label,
+                  struct shoal_value value, const char *note, struct shoal_value first,
+                  struct shoal_value second);
+void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
+                const struct shoal_value *cells, unsigned marks);
+void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
+                 struct shoal_value second);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 /* The first that recognises a file has it. */
 const struct kind *const saved_kinds[] = {
@@ -13,6 +14,7 @@ struct shoal_model {
     const struct kind *kind;
     void *is;   /* the kind's */
     char *path; /* or name */
+    uint64_t bytes; /* of the file; 0: not known */
 };
 
 /* ---- which kind ---- */
@@ -101,8 +103,11 @@ static shoal_status model_settle(shoal_model **out, shoal_model *m, shoal_status
 static shoal_status model_read(shoal_model *m, const char *path, bool map)
 {
     struct container *c;
+    struct stat file;
     shoal_status st;
 
+    if (stat(path, &file) == 0)
+        m->bytes = (uint64_t)file.st_size;
     m->kind = kind_recognise(path);
     if (!m->kind)
         return SHOAL_EFORMAT;
@@ -175,8 +180,10 @@ shoal_status shoal_model_open_memory(shoal_model **out, const char *name, const 
     shoal_model *m;
     shoal_status st = model_new(&m, name);
 
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK) {
+        m->bytes = size;
         st = model_read_memory(m, data, size);
+    }
     return model_settle(out, m, st);
 }
 
@@ -223,19 +230,46 @@ const shoal_net *shoal_model_net(const shoal_model *m)
     return m->kind == &kind_net || m->kind == &kind_nextword ? m->is : NULL;
 }
 
-shoal_status shoal_model_describe(const shoal_model *m, uint64_t top, shoal_model_reports **out)
-{
-    shoal_status st = reports_new(out);
+/* ---- what it says ---- */
 
-    if (st != SHOAL_OK)
-        return st;
-    m->kind->describe(m->is, m->path, top, *out);
-    st = reports_end(*out);
-    if (st != SHOAL_OK) {
-        shoal_model_reports_free(*out);
-        *out = NULL;
-    }
-    return st;
+void report_begin(const struct shoal_reporter *to, const char *title)
+{
+    if (to->begin)
+        to->begin(to->user, title);
+}
+
+void report_noted(const struct shoal_reporter *to, const char *key, const char *label,
+                  struct shoal_value value, const char *note, struct shoal_value first,
+                  struct shoal_value second)
+{
+    if (to->fact)
+        to->fact(to->user, &(struct shoal_fact){key, label, value, note, {first, second}});
+}
+
+void report_value(const struct shoal_reporter *to, const char *key, const char *label,
+                  struct shoal_value value)
+{
+    report_noted(to, key, label, value, NULL, NO_VALUE, NO_VALUE);
+}
+
+void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
+                const struct shoal_value *cells, unsigned marks)
+{
+    if (to->row)
+        to->row(to->user, grid, cells, marks);
+}
+
+void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
+                 struct shoal_value second)
+{
+    if (to->warn)
+        to->warn(to->user, &(struct shoal_fact){.note = note, .with = {first, second}});
+}
+
+shoal_status shoal_model_describe(const shoal_model *m, uint64_t top,
+                                  const struct shoal_reporter *to)
+{
+    return m->kind->describe(m->is, m->bytes, top, to);
 }
 
 /* ---- asking ---- */
@@ -294,13 +328,6 @@ shoal_status answer_flush(struct answers *a)
     return more ? SHOAL_OK : shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
 }
 
-/* What asks for no answers of a kind, as vectors of rows, is the caller's mistake. */
-static shoal_status fail_unable(const shoal_model *m, const char *what)
-{
-    return shoal_fail(SHOAL_EINVAL, "%s: is a model of kind %s, which %s nothing", m->path,
-                      m->kind->name, what);
-}
-
 shoal_status shoal_model_predict(const shoal_model *m, const char *const *inputs, size_t ninputs,
                                  const struct shoal_ask_opts *opts,
                                  bool (*lines)(void *user, const char *text, size_t len),
@@ -313,7 +340,8 @@ shoal_status shoal_model_predict(const shoal_model *m, const char *const *inputs
 
     *q.stats = (struct shoal_clicks_stats){0};
     if (!m->kind->ask)
-        return fail_unable(m, "predicts");
+        return shoal_fail(SHOAL_EINVAL, "%s: is a model of kind %s, which predicts nothing",
+                          m->path, m->kind->name);
     st = m->kind->ask(m->is, &q, &a);
     flushed = st == SHOAL_OK ? answer_flush(&a) : SHOAL_OK;
     bytes_fini(&a.text);
@@ -321,17 +349,12 @@ shoal_status shoal_model_predict(const shoal_model *m, const char *const *inputs
 }
 
 shoal_status shoal_model_eval(const shoal_model *m, const char *const *inputs, size_t ninputs,
-                              const struct shoal_ask_opts *opts, shoal_model_reports **out,
+                              const struct shoal_ask_opts *opts, const struct shoal_reporter *to,
                               struct shoal_clicks_stats *stats)
 {
     struct shoal_clicks_stats ignored;
     struct asked_of q = {inputs, ninputs, opts, stats ? stats : &ignored};
-    shoal_status st = reports_new(out);
 
     *q.stats = (struct shoal_clicks_stats){0};
-    if (st == SHOAL_OK && !m->kind->score)
-        st = fail_unable(m, "is scored on");
-    if (st == SHOAL_OK)
-        st = m->kind->score(m->is, m->path, &q, *out);
-    return st == SHOAL_OK ? reports_end(*out) : st;
+    return m->kind->score(m->is, m->path, &q, to);
 }

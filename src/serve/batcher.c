@@ -38,8 +38,6 @@ static shoal_status generation_read(struct generation *g, const struct servable_
 
     if (st == SHOAL_OK)
         st = shoal_model_verify(g->saved);
-    if (st == SHOAL_OK)
-        st = shoal_model_describe(g->saved, 0, &g->about);
     if (st != SHOAL_OK)
         return st;
     g->kind = servable_find(kinds, g->saved);
@@ -50,7 +48,6 @@ static void generation_free(struct generation *g)
 {
     if (g->model && g->kind->close)
         g->kind->close(g->model);
-    shoal_model_reports_free(g->about);
     shoal_model_close(g->saved);
     free(g);
 }

@@ -21,8 +21,7 @@
 struct generation {
     const struct servable_kind *kind;
     shoal_model *saved;
-    const void *model;          /* of it, what the kind is asked with */
-    shoal_model_reports *about; /* its description */
+    const void *model; /* of it, what the kind is asked with */
     atomic_uint refs;
 };
 

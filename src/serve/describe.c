@@ -359,20 +359,22 @@ void put_platform(struct writer *w, const struct generation *g)
     put_text(w, text);
 }
 
+static void put_fact(void *writer, const struct shoal_fact *f)
+{
+    char count[24];
+
+    if (!f->key)
+        return;
+    snprintf(count, sizeof count, "%llu", (unsigned long long)f->value.count);
+    put_key(writer, f->key);
+    put_text(writer, f->value.type == SHOAL_TEXT ? f->value.text : count);
+}
+
 void put_facts(struct writer *w, const struct generation *g)
 {
-    const struct shoal_model_report *about = shoal_model_reports_at(g->about, 0);
+    struct shoal_reporter to = {.fact = put_fact, .user = w};
 
-    for (size_t i = 0; i < about->nfacts; i++) {
-        const struct shoal_fact *f = &about->facts[i];
-        char count[24];
-
-        if (!f->key)
-            continue;
-        snprintf(count, sizeof count, "%llu", (unsigned long long)f->value.count);
-        put_key(w, f->key);
-        put_text(w, f->value.type == SHOAL_TEXT ? f->value.text : count);
-    }
+    w->failed |= shoal_model_describe(g->saved, 0, &to) != SHOAL_OK;
 }
 
 static void put_model_stats(struct registry *r, struct writer *w, const struct lease *lease)

@@ -36,7 +36,7 @@ static void net_close(void *model)
 
 /* ---- what it is ---- */
 
-static void describe_tensors(const shoal_net *t, struct shoal_model_reports *out)
+static void describe_tensors(const shoal_net *t, const struct shoal_reporter *to)
 {
     for (size_t i = 0; i < t->net->ntensors; i++) {
         const struct tensor *e = &t->net->tensors[i];
@@ -45,26 +45,26 @@ static void describe_tensors(const shoal_net *t, struct shoal_model_reports *out
 
         for (size_t k = 1; k < 4 && e->dims[k] && len < (int)sizeof shape; k++)
             len += snprintf(shape + len, sizeof shape - (size_t)len, " x %zu", e->dims[k]);
-        report_text(out, NULL, e->name, shape);
+        report_value(to, NULL, e->name, VALUE_TEXT(shape));
     }
 }
 
-static void describe_training(const shoal_net *t, struct shoal_model_reports *out)
+static void describe_training(const shoal_net *t, const struct shoal_reporter *to)
 {
     static const char *const facts[][2] = {
-        {"samples", "samples"},        {"pictures", "pictures"},
-        {"augmented", "augmented"},    {"held_out", "held out"},
-        {"epochs", "epochs"},          {"loss", "loss"},
-        {"valid_loss", "valid loss"},  {"valid_accuracy", "valid acc."},
+        {"samples", "samples"},       {"pictures", "pictures"},
+        {"augmented", "augmented"},   {"held_out", "held out"},
+        {"epochs", "epochs"},         {"loss", "loss"},
+        {"valid_loss", "valid loss"}, {"valid_accuracy", "valid acc."},
         {"test_accuracy", "test acc."}};
 
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (shoal_net_fact(t, facts[i][0]))
-            report_text(out, NULL, facts[i][1], shoal_net_fact(t, facts[i][0]));
+            report_value(to, NULL, facts[i][1], VALUE_TEXT(shoal_net_fact(t, facts[i][0])));
 }
 
 /* Their names, as far as a line goes, if they have any. */
-static void describe_classes(const shoal_net *t, struct shoal_model_reports *out)
+static void describe_classes(const shoal_net *t, const struct shoal_reporter *to)
 {
     char name[256], text[512] = "";
     size_t len = 0;
@@ -75,61 +75,48 @@ static void describe_classes(const shoal_net *t, struct shoal_model_reports *out
         shoal_net_class(t, i, name, sizeof name);
         len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? ", " : "", name);
     }
-    report_fact(out, (struct shoal_fact){
-                         NULL, "classes", VALUE_COUNT(t->net->outputs), "%", {VALUE_TEXT(text)}});
+    report_noted(to, NULL, "classes", VALUE_COUNT(t->net->outputs), "%", VALUE_TEXT(text),
+                 NO_VALUE);
 }
 
-static void describe(const shoal_net *t, struct shoal_model_reports *out)
-{
-    report_value(out, "parameters", "parameters", VALUE_COUNT(shoal_net_parameters(t)));
-    describe_tensors(t, out);
-    describe_training(t, out);
-    describe_classes(t, out);
-}
-
-static void describe_shape(const shoal_net *t, struct shoal_model_reports *out)
+static void describe_shape(const shoal_net *t, const struct shoal_reporter *to)
 {
     char text[64];
 
     snprintf(text, sizeof text, "%.*s", (int)strcspn(t->net->spec, " "), t->net->spec);
-    report_text(out, "net", NULL, text);
-    report_value(out, "inputs", NULL, VALUE_COUNT(t->net->inputs));
-    report_value(out, t->net->classes ? "classes" : "outputs", NULL, VALUE_COUNT(t->net->outputs));
+    report_value(to, "net", NULL, VALUE_TEXT(text));
+    report_value(to, "inputs", NULL, VALUE_COUNT(t->net->inputs));
+    report_value(to, t->net->classes ? "classes" : "outputs", NULL, VALUE_COUNT(t->net->outputs));
 }
 
-static void describe_pictures(const shoal_net *t, struct shoal_model_reports *out)
+static void describe_pictures(const shoal_net *t, const struct shoal_reporter *to)
 {
     unsigned channels, height, width;
     char text[64];
 
-    if (shoal_net_pictures(t, &channels, &height, &width)) {
-        snprintf(text, sizeof text, "%u x %u x %u", width, height, channels);
-        report_text(out, "images", NULL, text);
-    }
+    if (!shoal_net_pictures(t, &channels, &height, &width))
+        return;
+    snprintf(text, sizeof text, "%u x %u x %u", width, height, channels);
+    report_value(to, "images", NULL, VALUE_TEXT(text));
 }
 
-static void net_describe(const void *model, const char *path, uint64_t top,
-                         struct shoal_model_reports *out)
+/* Those on words have words for their shape. */
+static shoal_status net_describe(const void *model, uint64_t bytes, uint64_t top,
+                                 const struct shoal_reporter *to)
 {
     const shoal_net *t = model;
 
-    (void)path, (void)top;
-    report_begin(out, "a net");
-    report_text(out, NULL, "", t->net->spec);
-    describe_shape(t, out);
-    describe(t, out);
-    describe_pictures(t, out);
-}
-
-static void nextword_describe(const void *model, const char *path, uint64_t top,
-                              struct shoal_model_reports *out)
-{
-    const shoal_net *t = model;
-
-    (void)path, (void)top;
-    report_begin(out, "a net");
-    report_text(out, NULL, "", t->net->spec);
-    describe(t, out);
+    (void)bytes, (void)top;
+    report_begin(to, "a net");
+    report_value(to, NULL, "", VALUE_TEXT(t->net->spec));
+    if (!t->words)
+        describe_shape(t, to);
+    report_value(to, "parameters", "parameters", VALUE_COUNT(shoal_net_parameters(t)));
+    describe_tensors(t, to);
+    describe_training(t, to);
+    describe_classes(t, to);
+    describe_pictures(t, to);
+    return SHOAL_OK;
 }
 
 /* ---- what it answers: samples ---- */
@@ -353,69 +340,60 @@ static shoal_status nextword_ask(const void *model, const struct asked_of *q, st
 
 /* ---- how well ---- */
 
-static void report_figures(struct shoal_model_reports *out, const struct shoal_net_figures *f,
+static void report_figures(const struct shoal_reporter *to, const struct shoal_net_figures *f,
                            size_t classes)
 {
-    report_fact(out, (struct shoal_fact){"loss",
-                                         "loss",
-                                         VALUE_REAL(f->loss),
-                                         classes ? "cross-entropy" : "squared error",
-                                         {{0}}});
+    report_noted(to, "loss", "loss", VALUE_REAL(f->loss),
+                 classes ? "cross-entropy" : "squared error", NO_VALUE, NO_VALUE);
     if (classes) {
-        report_value(out, "accuracy", isfinite(f->accuracy) ? "accuracy" : NULL,
-                     VALUE_SHARE(f->accuracy));
-        report_value(out, "top5", classes > 5 && isfinite(f->top5) ? "top-5" : NULL,
-                     VALUE_SHARE(f->top5));
+        report_value(to, "accuracy", "accuracy", VALUE_SHARE(f->accuracy));
+        report_value(to, "top5", classes > 5 ? "top-5" : NULL, VALUE_SHARE(f->top5));
     } else {
-        report_value(out, "mae", isfinite(f->mae) ? "MAE" : NULL, VALUE_REAL(f->mae));
-        report_value(out, "rmse", isfinite(f->rmse) ? "RMSE" : NULL, VALUE_REAL(f->rmse));
+        report_value(to, "mae", "MAE", VALUE_REAL(f->mae));
+        report_value(to, "rmse", "RMSE", VALUE_REAL(f->rmse));
     }
 }
 
-/* For people as long as it fits a screen. */
-static void confusion_columns(struct shoal_model_reports *out, const shoal_net *t)
+/* [n + 2] columns, for people as long as they fit a screen; names [n]. */
+static void confusion_columns(struct shoal_column *columns, char (*names)[9], const shoal_net *t)
 {
-    enum { SHOWN = 30 };
     size_t n = t->net->outputs;
-    struct shoal_column *columns = mem_array(n + 2, sizeof *columns);
-    char(*names)[12] = mem_array(n, sizeof *names);
+    bool shown = n <= 30;
 
-    if (columns && names) {
-        columns[0] = (struct shoal_column){NULL, n <= SHOWN ? "class" : NULL, -10};
-        columns[n + 1] = (struct shoal_column){NULL, n <= SHOWN ? "found" : NULL, 8};
-        for (size_t i = 0; i < n; i++) {
-            shoal_net_class(t, i, names[i], 9);
-            columns[i + 1] = (struct shoal_column){"", n <= SHOWN ? names[i] : NULL, 8};
-        }
-        report_grid(out, "confusion", columns, n + 2);
-    } else {
-        reports_fail(out, SHOAL_ENOMEM);
+    columns[0] = (struct shoal_column){NULL, shown ? "class" : NULL, -10};
+    columns[n + 1] = (struct shoal_column){NULL, shown ? "found" : NULL, 8};
+    for (size_t i = 0; i < n; i++) {
+        shoal_net_class(t, i, names[i], sizeof names[i]);
+        columns[i + 1] = (struct shoal_column){"", shown ? names[i] : NULL, 8};
     }
-    free(columns);
-    free(names);
 }
 
-static void report_confusion(struct shoal_model_reports *out, const shoal_net *t,
-                             const struct classes *c)
+static shoal_status report_confusion(const struct shoal_reporter *to, const shoal_net *t,
+                                     const struct classes *c)
 {
     const uint64_t *matrix = classes_matrix(c);
     size_t n = t->net->outputs;
-    struct shoal_value *row = matrix ? mem_array(n + 2, sizeof *row) : NULL;
+    struct shoal_column *columns = mem_array(n + 2, sizeof *columns);
+    char(*names)[9] = mem_array(n, sizeof *names), name[11];
+    struct shoal_value *row = mem_array(n + 2, sizeof *row);
+    bool room = columns && names && row;
 
-    if (row)
-        confusion_columns(out, t);
-    for (size_t i = 0; row && i < n; i++) {
+    if (room)
+        confusion_columns(columns, names, t);
+    for (size_t i = 0; room && matrix && i < n; i++) {
         const struct class_counts *k = &classes_counts(c)[i];
-        char name[11];
 
         shoal_net_class(t, i, name, sizeof name);
         row[0] = VALUE_TEXT(name);
         for (size_t j = 0; j < n; j++)
             row[j + 1] = VALUE_COUNT(matrix[i * n + j]);
         row[n + 1] = VALUE_SHARE(k->there > 0 ? class_recall(k) : 0);
-        report_row(out, row, 0);
+        report_row(to, &(struct shoal_grid){"confusion", columns, n + 2}, row, 0);
     }
+    free(columns);
+    free(names);
     free(row);
+    return room ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
 static shoal_status score_pictures(struct net_score *s, const shoal_net *t, const char *path,
@@ -458,7 +436,7 @@ static shoal_status score_samples(struct net_score *s, const shoal_net *t, const
 }
 
 static shoal_status score_file(const shoal_net *t, const char *path, const struct asked_of *q,
-                               struct shoal_model_reports *out)
+                               const struct shoal_reporter *to)
 {
     size_t classes = t->net->classes ? t->net->outputs : 0, n = 0;
     struct shoal_classes_score all;
@@ -470,28 +448,28 @@ static shoal_status score_file(const shoal_net *t, const char *path, const struc
         st = trained_sees_only_pictures(t) ? score_pictures(&s, t, path, &n, &f)
                                            : score_samples(&s, t, path, q, &n, &f);
     if (st == SHOAL_OK) {
-        report_begin(out, path);
-        report_text(out, "file", NULL, path);
-        report_value(out, "samples", "samples", VALUE_COUNT(n));
-        report_figures(out, &f, classes);
+        report_begin(to, path);
+        report_value(to, "file", NULL, VALUE_TEXT(path));
+        report_value(to, "samples", "samples", VALUE_COUNT(n));
+        report_figures(to, &f, classes);
     }
     if (st == SHOAL_OK && s.classes) {
         classes_score(s.classes, &all);
-        report_value(out, "macro_f1", NULL, VALUE_SHARE(all.macro_f1));
-        report_confusion(out, t, s.classes);
+        report_value(to, "macro_f1", NULL, VALUE_SHARE(all.macro_f1));
+        st = report_confusion(to, t, s.classes);
     }
     classes_free(s.classes);
     return st;
 }
 
 static shoal_status net_score(const void *model, const char *path, const struct asked_of *q,
-                              struct shoal_model_reports *out)
+                              const struct shoal_reporter *to)
 {
     shoal_status st = SHOAL_OK;
 
     (void)path;
     for (size_t i = 0; i < q->n && st == SHOAL_OK; i++)
-        st = score_file(model, q->inputs[i], q, out);
+        st = score_file(model, q->inputs[i], q, to);
     return st;
 }
 
@@ -513,7 +491,7 @@ const struct kind kind_nextword = {
     .section = "vectors",
     .read = net_read,
     .save = net_save,
-    .describe = nextword_describe,
+    .describe = net_describe,
     .ask = nextword_ask,
     .score = net_score,
     .close = net_close,
