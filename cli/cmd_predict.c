@@ -187,7 +187,7 @@ static const struct opt continue_opts[] = {
 
 static const struct opt output_opts[] = {
     {"output", 'o', OPT_PATH, ON(output), .arg = "FILE",
-     .help = "write the answers of a click model here, not to standard output"},
+     .help = "write the answers here, not to standard output"},
     {0},
 };
 

@@ -1,8 +1,17 @@
 /* saved: trained models, from their files and back.
  *
  * What this is: word vectors (vectors/), click models (linear/) and nets (net/), each
- * opened, saved, asked and scored. The public functions are described in shoal.h and
- * its parts; here is what training, serving and the tests need besides.
+ * opened, saved, described, asked and scored, and one handle for any of them. The public
+ * functions are described in shoal.h and its parts; here is what training, serving and the
+ * tests need besides.
+ *
+ * A new kind of model is
+ *   1. a file kind.c in a folder here, or beside its relatives: a struct kind (kind.h) with
+ *      its name, the word that its container's meta says, and what it can do;
+ *   2. a line in saved_kinds[] (saved.c): predict, eval, info and convert then know it;
+ *   3. to be served, a servable of the same name (serve/servable.h), and a line there;
+ *   4. a fuzz target for its reader (tests/fuzz/README.md).
+ *
  * Who owns what: what makes a model of trained tables takes their memory where it says
  * so; all else is copied.
  * Threads: a model is immutable once made, and any number may use it. */
