@@ -7,8 +7,7 @@
  * Who owns what: a suite owns its words; vocabulary and rows are borrowed for
  * the length of a call.
  * Threads: a suite is immutable once open, and any number may run it. A sum of
- * examples (binary, classes) is one thread's at a time; threads and ranks have one
- * each, and merge. */
+ * examples (binary, classes) is one thread's at a time. */
 #ifndef SHOAL_EVAL_H
 #define SHOAL_EVAL_H
 
@@ -78,11 +77,6 @@ void binary_clear(struct binary *b);
 /* weight 1: an example as any other; 0: it is but counted. A score that is no
  * number, and a weight that is none or less than 0, are refused. */
 shoal_status binary_add(struct binary *b, double score, bool label, double weight);
-/* Adds the examples of `other`, which must be of the same scale. */
-shoal_status binary_merge(struct binary *b, const struct binary *other);
-/* The same for another rank's: its bytes, appended to *out there, merged here. */
-shoal_status binary_pack(const struct binary *b, struct bytes *out);
-shoal_status binary_merge_packed(struct binary *b, const void *data, size_t len);
 /* Of all so far; more may be added after it. */
 shoal_status binary_score(struct binary *b, struct shoal_binary_score *out);
 
@@ -98,12 +92,8 @@ enum {
 
 shoal_status classes_new(struct classes **out, unsigned n);
 void classes_free(struct classes *c);
-void classes_clear(struct classes *c);
 /* scores [n], higher is likelier, the first of equals. */
 shoal_status classes_add(struct classes *c, const float *scores, uint32_t label);
-shoal_status classes_merge(struct classes *c, const struct classes *other);
-shoal_status classes_pack(const struct classes *c, struct bytes *out);
-shoal_status classes_merge_packed(struct classes *c, const void *data, size_t len);
 void classes_score(const struct classes *c, struct shoal_classes_score *out);
 
 /* One class: examples of it, those said to be of it, and those both. */
@@ -114,8 +104,7 @@ struct class_counts {
 const struct class_counts *classes_counts(const struct classes *c); /* [n] */
 /* [n][n]: of class i, said to be of class j. NULL beyond CLASSES_MATRIX. */
 const uint64_t *classes_matrix(const struct classes *c);
-double class_precision(const struct class_counts *k); /* right / said; NaN when nothing was */
-double class_recall(const struct class_counts *k);
+double class_recall(const struct class_counts *k); /* right / there; NaN when nothing was */
 double class_f1(const struct class_counts *k);
 
 #endif

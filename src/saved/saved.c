@@ -38,33 +38,36 @@ static const struct kind *kind_foreign(void)
     return *k;
 }
 
-/* NULL after shoal_fail. */
-static const struct kind *kind_of(const struct container *c)
+static shoal_status kind_of(const struct kind **out, const struct container *c)
 {
     char word[32];
+    shoal_status st = container_meta(c, "kind", word, sizeof word);
 
-    if (container_meta(c, "kind", word, sizeof word) != SHOAL_OK)
-        return NULL;
-    for (const struct kind *const *k = saved_kinds; *k; k++)
-        if (strcmp(word, (*k)->word) == 0 && (!(*k)->section || container_has(c, (*k)->section)))
-            return *k;
-    shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a model", container_path(c), word);
-    return NULL;
+    for (const struct kind *const *k = saved_kinds; st == SHOAL_OK && *k; k++)
+        if (strcmp(word, (*k)->word) == 0 && (!(*k)->section || container_has(c, (*k)->section))) {
+            *out = *k;
+            return SHOAL_OK;
+        }
+    return st == SHOAL_OK ? shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a model",
+                                       container_path(c), word)
+                          : st;
 }
 
 /* By the table of sections alone; a head that is damaged says so. */
-static const struct kind *kind_recognise(const char *path)
+static shoal_status kind_recognise(const struct kind **out, const char *path, bool *ours)
 {
-    const struct kind *kind;
     struct container *c;
+    shoal_status st;
 
-    if (!container_sniff(path))
-        return kind_foreign();
-    if (container_peek(&c, path) != SHOAL_OK)
-        return NULL;
-    kind = kind_of(c);
+    *out = kind_foreign();
+    *ours = container_sniff(path);
+    if (!*ours)
+        return SHOAL_OK;
+    st = container_peek(&c, path);
+    if (st == SHOAL_OK)
+        st = kind_of(out, c);
     container_close(c);
-    return kind;
+    return st;
 }
 
 shoal_status kind_format(enum shoal_format *out, const char *path,
@@ -105,13 +108,14 @@ static shoal_status model_read(shoal_model *m, const char *path, bool map)
     struct container *c;
     struct stat file;
     shoal_status st;
+    bool ours;
 
     if (stat(path, &file) == 0)
         m->bytes = (uint64_t)file.st_size;
-    m->kind = kind_recognise(path);
-    if (!m->kind)
-        return SHOAL_EFORMAT;
-    if (!container_sniff(path))
+    st = kind_recognise(&m->kind, path, &ours);
+    if (st != SHOAL_OK)
+        return st;
+    if (!ours)
         return m->kind->foreign(&m->is, path, map);
     st = map && m->kind->maps ? container_map(&c, path) : container_open(&c, path);
     return st == SHOAL_OK ? m->kind->read(&m->is, c) : st;
@@ -167,11 +171,11 @@ static shoal_status model_read_memory(shoal_model *m, const void *data, size_t s
     st = container_open_copy(&c, m->path, data, size);
     if (st != SHOAL_OK)
         return st;
-    m->kind = kind_of(c);
-    if (m->kind)
+    st = kind_of(&m->kind, c);
+    if (st == SHOAL_OK)
         return m->kind->read(&m->is, c);
     container_close(c);
-    return SHOAL_EFORMAT;
+    return st;
 }
 
 shoal_status shoal_model_open_memory(shoal_model **out, const char *name, const void *data,
@@ -286,9 +290,10 @@ struct shoal_ask_opts shoal_ask_default(void)
 
 bool shoal_model_predicts(const char *path)
 {
-    const struct kind *kind = kind_recognise(path);
+    const struct kind *kind;
+    bool ours;
 
-    return kind && kind->ask;
+    return kind_recognise(&kind, path, &ours) == SHOAL_OK && kind->ask;
 }
 
 shoal_status answer_print(struct answers *a, const char *fmt, ...)

@@ -18,6 +18,27 @@ const struct servable_kind *servable_find(const struct servable_kind *const *kin
     return NULL;
 }
 
+void *spares_take(struct spares *s)
+{
+    void *one;
+
+    pthread_mutex_lock(&s->lock);
+    one = s->n > 0 ? s->at[--s->n] : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return one;
+}
+
+void *spares_give(struct spares *s, void *one)
+{
+    pthread_mutex_lock(&s->lock);
+    if (one && s->n < s->most) {
+        s->at[s->n++] = one;
+        one = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return one;
+}
+
 static const struct tree *find(const struct instance *in, const char *key)
 {
     const struct tree *t = tree_kind(in->json) == TREE_OBJECT ? tree_get(in->json, key) : NULL;

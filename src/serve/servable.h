@@ -12,6 +12,8 @@
 #include "saved/saved.h"
 #include "serve/budget.h"
 
+#include <pthread.h>
+
 /* One thing asked of a model, in the form that it came. */
 struct instance {
     const char *verb;          /* "predict", or one of the kind's own: "similar" */
@@ -71,6 +73,20 @@ extern const struct servable_kind *const servable_kinds[];
 /* The one that asks such a model, or NULL after shoal_fail. */
 const struct servable_kind *servable_find(const struct servable_kind *const *kinds,
                                           const shoal_model *model);
+
+/* ---- scratch ---------------------------------------------------------------------------- */
+
+/* What computing needs, `most` of it kept for the next while nobody uses it. */
+enum { SPARES = 64 };
+struct spares {
+    pthread_mutex_t lock;
+    void *at[SPARES];
+    size_t n, most;
+};
+
+void *spares_take(struct spares *s); /* NULL: there is none */
+/* Gives back what is too much, or NULL. */
+void *spares_give(struct spares *s, void *one);
 
 /* ---- what an instance says besides ------------------------------------------------------ */
 

@@ -3,14 +3,12 @@
 #include "serve/servable.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     AT_ONCE = 64,    /* samples that one asks about in a call */
     LIKELIEST = 5,   /* classes of an answer */
-    ASKERS = 64,     /* kept for the next */
     FLOAT_TEXT = 14, /* bytes of a number in an answer, about, and of a class with its own */
     CLASS_TEXT = 64,
     CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
@@ -21,9 +19,7 @@ struct net_model {
     size_t in, out, at_once;
     bool pictures;
     unsigned channels, height, width; /* of them */
-    pthread_mutex_t lock;
-    struct asker *askers[ASKERS]; /* nobody uses them now */
-    size_t n;
+    struct spares askers;
 };
 
 struct net_sample {
@@ -36,9 +32,9 @@ static void net_close(const void *model)
 {
     struct net_model *m = (struct net_model *)(uintptr_t)model;
 
-    while (m->n > 0)
-        asker_free(m->askers[--m->n]);
-    pthread_mutex_destroy(&m->lock);
+    while (m->askers.n > 0)
+        asker_free(spares_take(&m->askers));
+    pthread_mutex_destroy(&m->askers.lock);
     free(m);
 }
 
@@ -48,7 +44,8 @@ static shoal_status net_open(const void **out, const shoal_model *model)
 
     if (!m)
         return SHOAL_ENOMEM;
-    pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->askers.lock, NULL);
+    m->askers.most = SPARES;
     m->net = shoal_model_net(model);
     m->in = shoal_net_inputs(m->net);
     m->out = shoal_net_outputs(m->net);
@@ -301,32 +298,11 @@ static bool net_cheap(const void *model, const void *sample)
     return !m->net->net->alone && shoal_net_parameters(m->net) < CHEAP;
 }
 
-static shoal_status asker_take(struct net_model *m, struct asker **out)
-{
-    *out = NULL;
-    pthread_mutex_lock(&m->lock);
-    if (m->n > 0)
-        *out = m->askers[--m->n];
-    pthread_mutex_unlock(&m->lock);
-    return *out ? SHOAL_OK : asker_new(out, m->net, m->at_once);
-}
-
-static void asker_give(struct net_model *m, struct asker *asker)
-{
-    pthread_mutex_lock(&m->lock);
-    if (m->n < ASKERS) {
-        m->askers[m->n++] = asker;
-        asker = NULL;
-    }
-    pthread_mutex_unlock(&m->lock);
-    asker_free(asker);
-}
-
 static shoal_status net_run(const void *model, void *const *samples, size_t n)
 {
     struct net_model *m = (struct net_model *)(uintptr_t)model; /* its scratch alone changes */
-    struct asker *asker;
-    shoal_status st = asker_take(m, &asker);
+    struct asker *asker = spares_take(&m->askers);
+    shoal_status st = asker ? SHOAL_OK : asker_new(&asker, m->net, m->at_once);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += m->at_once) {
         size_t some = n - i < m->at_once ? n - i : m->at_once;
@@ -339,8 +315,7 @@ static shoal_status net_run(const void *model, void *const *samples, size_t n)
         }
         st = asker_ask(asker, x, some, y);
     }
-    if (asker)
-        asker_give(m, asker);
+    asker_free(spares_give(&m->askers, asker));
     return st;
 }
 

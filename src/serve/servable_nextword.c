@@ -1,7 +1,6 @@
 /* Nets that continue text: words in, the likeliest next words out. */
 #include "serve/servable.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,9 +14,7 @@ enum {
 
 struct text_model {
     const shoal_net *net;
-    pthread_mutex_t lock;
-    struct continuer *kept[KEPT]; /* nobody uses them now */
-    size_t n;
+    struct spares continuers;
 };
 
 struct text_sample {
@@ -30,9 +27,9 @@ static void nextword_close(const void *model)
 {
     struct text_model *m = (struct text_model *)(uintptr_t)model;
 
-    while (m->n > 0)
-        continuer_free(m->kept[--m->n]);
-    pthread_mutex_destroy(&m->lock);
+    while (m->continuers.n > 0)
+        continuer_free(spares_take(&m->continuers));
+    pthread_mutex_destroy(&m->continuers.lock);
     free(m);
 }
 
@@ -42,7 +39,8 @@ static shoal_status nextword_open(const void **out, const shoal_model *model)
 
     if (!m)
         return SHOAL_ENOMEM;
-    pthread_mutex_init(&m->lock, NULL);
+    pthread_mutex_init(&m->continuers.lock, NULL);
+    m->continuers.most = KEPT;
     m->net = shoal_model_net(model);
     *out = m;
     return SHOAL_OK;
@@ -108,33 +106,12 @@ static bool nextword_cheap(const void *model, const void *sample)
     return false;
 }
 
-static shoal_status continuer_take(struct text_model *m, struct continuer **out)
-{
-    *out = NULL;
-    pthread_mutex_lock(&m->lock);
-    if (m->n > 0)
-        *out = m->kept[--m->n];
-    pthread_mutex_unlock(&m->lock);
-    return *out ? SHOAL_OK : continuer_new(out, m->net, CONTINUED);
-}
-
-static void continuer_give(struct text_model *m, struct continuer *c)
-{
-    pthread_mutex_lock(&m->lock);
-    if (m->n < KEPT) {
-        m->kept[m->n++] = c;
-        c = NULL;
-    }
-    pthread_mutex_unlock(&m->lock);
-    continuer_free(c);
-}
-
 /* Texts that wait go through the net, and past all words, together. */
 static shoal_status nextword_run(const void *model, void *const *samples, size_t n)
 {
     struct text_model *m = (struct text_model *)(uintptr_t)model; /* its scratch alone changes */
-    struct continuer *c;
-    shoal_status st = continuer_take(m, &c);
+    struct continuer *c = spares_take(&m->continuers);
+    shoal_status st = c ? SHOAL_OK : continuer_new(&c, m->net, CONTINUED);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += CONTINUED) {
         size_t some = n - i < CONTINUED ? n - i : CONTINUED;
@@ -144,8 +121,7 @@ static shoal_status nextword_run(const void *model, void *const *samples, size_t
             asks[k] = &((struct text_sample *)samples[i + k])->asked;
         st = continuer_ask(c, asks, some);
     }
-    if (c)
-        continuer_give(m, c);
+    continuer_free(spares_give(&m->continuers, c));
     return st;
 }
 
