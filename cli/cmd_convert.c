@@ -1,5 +1,5 @@
 /* shoal convert: word vectors from one format to another. */
-#include "nets.h"
+#include "cmd.h"
 
 #include <sys/stat.h>
 
@@ -39,50 +39,36 @@ static void report_read(struct console *c, const char *path, const shoal_vectors
     console_row(c, "from", number_size(size_of(path)).text, "%s", path);
 }
 
-static void report_written(struct console *c, const char *path, uint64_t written)
+static void report_written(struct console *c, const char *path, const shoal_vectors *v, uint64_t top)
 {
-    console_row(c, "written", number_count(written).text, NULL);
+    uint64_t n = v ? shoal_vectors_size(v) : 0;
+
+    if (v)
+        console_row(c, "written", number_count(top > 0 && top < n ? top : n).text, NULL);
     if (size_of(path) > 0) /* standard output has none */
         console_row(c, "file", number_size(size_of(path)).text, "%s", path);
-    console_row(c, "took", number_seconds(console_seconds(c)).text, NULL);
-}
-
-/* Weights have no options of vectors. */
-static int convert_weights(const struct convert_cmd *cmd, const char *from, const char *to)
-{
-    struct console console;
-    shoal_status st;
-
-    console_init(&console, cmd->work.quiet, to);
-    st = convert_net(from, to, cmd->size);
-    if (st == SHOAL_OK)
-        console_row(&console, "file", number_size(size_of(to)).text, "%s", to);
-    return console_finish(&console, st);
+    if (v)
+        console_row(c, "took", number_seconds(console_seconds(c)).text, NULL);
 }
 
 static int convert_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct convert_cmd *cmd = at;
     struct console console;
-    shoal_vectors *v;
-    uint64_t n;
-    shoal_status st;
+    shoal_model *model = NULL;
+    const shoal_vectors *v;
+    shoal_status st = shoal_model_import(&model, args[0], cmd->size);
 
     (void)nargs;
-    if (holds_net(args[0]))
-        return convert_weights(cmd, args[0], args[1]);
     console_init(&console, cmd->work.quiet, args[1]);
-    st = shoal_vectors_open(&v, args[0]);
-    if (st == SHOAL_OK) {
+    v = st == SHOAL_OK ? shoal_model_vectors(model) : NULL;
+    if (v)
         report_read(&console, args[0], v);
-        st = shoal_vectors_save(v, args[1], &cmd->save);
-    }
-    if (st == SHOAL_OK) {
-        n = shoal_vectors_size(v);
-        report_written(&console, args[1],
-                       cmd->save.top > 0 && cmd->save.top < n ? cmd->save.top : n);
-    }
-    shoal_vectors_close(v);
+    if (st == SHOAL_OK)
+        st = shoal_model_save(model, args[1], &cmd->save);
+    if (st == SHOAL_OK)
+        report_written(&console, args[1], v, cmd->save.top);
+    shoal_model_close(model);
     return console_finish(&console, st);
 }
 

@@ -1,236 +1,87 @@
 /* shoal eval: what do vectors, or models, know? */
-#include "json.h"
 #include "model.h"
 #include "nets.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 struct eval_cmd {
-    struct shoal_eval_opts eval;
-    struct shoal_clicks_opts read;
+    struct shoal_ask_opts ask;
     bool cosmul, json;
     struct samples_cmd samples; /* of nets */
     struct work_opts work;
 };
 
-/* A file of questions, and how they were answered. */
-struct suite {
-    const char *path;
-    shoal_eval *questions;
-    struct shoal_score *scores;
-    size_t n;
-};
-
 static void eval_defaults(void *at)
 {
-    *(struct eval_cmd *)at = (struct eval_cmd){.eval = shoal_eval_default(),
-                                              .read = shoal_clicks_default()};
+    *(struct eval_cmd *)at = (struct eval_cmd){.ask = shoal_ask_default()};
     samples_defaults(&((struct eval_cmd *)at)->samples);
 }
 
-static bool is_pairs(const struct suite *s)
+static shoal_status eval(const struct eval_cmd *cmd, const char *const *args, size_t nargs,
+                         const struct shoal_reporter *to, struct shoal_clicks_stats *stats)
 {
-    return shoal_eval_kind(s->questions) == SHOAL_PAIRS;
-}
+    struct shoal_ask_opts ask = cmd->ask;
+    shoal_model *model = NULL;
+    shoal_status st = shoal_model_open(&model, args[0]);
 
-/* ---- For people ------------------------------------------------------------------- */
-
-static struct number number_real(double x)
-{
-    struct number out;
-
-    snprintf(out.text, sizeof out.text, isfinite(x) ? "%.4f" : "unknown", x);
-    return out;
-}
-
-static void report_pairs(struct console *c, const struct shoal_score *s)
-{
-    console_row(c, "spearman", number_real(s->spearman).text, NULL);
-    console_row(c, "pearson", number_real(s->pearson).text, NULL);
-    console_row(c, "found", number_count(s->seen).text, "of %s pairs", number_count(s->total).text);
-}
-
-static void section_row(FILE *to, const struct shoal_score *s, bool sum)
-{
-    int pad = 28 - (int)text_columns(s->name);
-
-    fputs(style_on(to, sum ? STYLE_BOLD : STYLE_PLAIN), to);
-    print_safely(to, s->name);
-    fprintf(to, "%*s  %9s  %9s  %9s  %8s%s\n", pad > 0 ? pad : 0, "", number_count(s->right).text,
-            number_count(s->seen).text, number_count(s->total).text,
-            s->seen > 0 ? number_percent((double)s->right, (double)s->seen).text : "-",
-            style_on(to, STYLE_PLAIN));
-}
-
-/* The last three are sums; one without any section is left out. */
-static void report_sections(struct console *c, const struct suite *s)
-{
-    if (!c->reports)
-        return;
-    fprintf(c->reports, "%s%-28s  %9s  %9s  %9s  %8s%s\n", style_on(c->reports, STYLE_DIM),
-            "section", "right", "seen", "total", "accuracy", style_on(c->reports, STYLE_PLAIN));
-    for (size_t i = 0; i < s->n; i++)
-        if (s->scores[i].total > 0)
-            section_row(c->reports, &s->scores[i], i + 3 >= s->n);
-}
-
-static void report_suite(struct console *c, const struct suite *s, bool first)
-{
-    const struct shoal_score *all = &s->scores[s->n - 1];
-
-    if (c->reports && !first)
-        fputc('\n', c->reports);
-    console_heading(c, s->path);
-    if (is_pairs(s))
-        report_pairs(c, all);
-    else
-        report_sections(c, s);
-}
-
-/* No score at all is worth a word even where nobody reads the table. */
-static void warn_suite(struct console *c, const struct suite *s)
-{
-    const struct shoal_score *all = &s->scores[s->n - 1];
-
-    if (all->seen == 0)
-        console_warn(c, "%s: of %s %s none has all its words among the vectors", s->path,
-                     number_count(all->total).text, is_pairs(s) ? "pairs" : "questions");
-}
-
-/* ---- For programs -------------------------------------------------------------------- */
-
-static void put_score(struct json *j, const struct shoal_score *s, bool pairs)
-{
-    out_open(j, '{');
-    out_put_string(j, "name", s->name);
-    out_put_count(j, "seen", s->seen);
-    out_put_count(j, "total", s->total);
-    if (pairs) {
-        out_put_real(j, "spearman", s->spearman);
-        out_put_real(j, "pearson", s->pearson);
-    } else {
-        out_put_count(j, "right", s->right);
-        out_put_real(j, "accuracy", s->accuracy);
-    }
-    out_close(j, '}');
-}
-
-static void put_suite(struct json *j, const struct suite *s)
-{
-    out_open(j, '{');
-    out_put_string(j, "file", s->path);
-    out_put_string(j, "kind", is_pairs(s) ? "pairs" : "analogies");
-    out_key(j, "scores");
-    out_open(j, '[');
-    for (size_t i = 0; i < s->n; i++)
-        put_score(j, &s->scores[i], is_pairs(s));
-    out_close(j, ']');
-    out_close(j, '}');
-}
-
-static void put_all(const char *vectors, const struct suite *suites, size_t n)
-{
-    struct json j = {.to = stdout};
-
-    out_open(&j, '{');
-    out_put_string(&j, "vectors", vectors);
-    out_key(&j, "suites");
-    out_open(&j, '[');
-    for (size_t i = 0; i < n; i++)
-        put_suite(&j, &suites[i]);
-    out_close(&j, ']');
-    out_close(&j, '}');
-    out_line(&j);
-}
-
-/* ---- The verb -------------------------------------------------------------------------- */
-
-/* All files first: a name mistyped should not cost the work on those before. */
-static shoal_status open_suites(struct suite *suites, size_t n)
-{
-    shoal_status st = SHOAL_OK;
-
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = shoal_eval_open(&suites[i].questions, suites[i].path);
+    ask.words.how = cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD;
+    ask.samples = samples_reading(&cmd->samples, SHOAL_CLASSIFY);
+    if (st == SHOAL_OK)
+        st = shoal_model_eval(model, args + 1, nargs - 1, &ask, to, stats);
+    shoal_model_close(model);
     return st;
 }
 
-static shoal_status run_suites(struct console *c, const struct eval_cmd *cmd,
-                               const shoal_vectors *v, struct suite *suites, size_t n)
+/* Half a list is none. */
+static shoal_status eval_json(const struct eval_cmd *cmd, const char *const *args, size_t nargs,
+                              struct model_view *view, struct shoal_clicks_stats *stats)
 {
-    shoal_status st = SHOAL_OK;
-
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        st = shoal_eval_run(suites[i].questions, v, &cmd->eval, &suites[i].scores, &suites[i].n);
-        if (st != SHOAL_OK)
-            break;
-        if (!cmd->json)
-            report_suite(c, &suites[i], i == 0);
-        warn_suite(c, &suites[i]);
-    }
-    return st;
-}
-
-static void close_suites(struct suite *suites, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        shoal_scores_free(suites[i].scores);
-        shoal_eval_close(suites[i].questions);
-    }
-    free(suites);
-}
-
-static int eval_vectors(const void *at, const char *const *args, size_t nargs)
-{
-    struct eval_cmd cmd = *(const struct eval_cmd *)at;
-    size_t n = nargs - 1;
-    struct suite *suites = console_alloc(n * sizeof *suites);
-    struct console console;
-    shoal_vectors *v = NULL;
+    struct shoal_reporter to = model_json_reporter(view);
+    char *text = NULL;
+    size_t len;
     shoal_status st;
 
-    console_init(&console, cmd.work.quiet, NULL);
-    cmd.eval.how = cmd.cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD;
-    for (size_t i = 0; i < n; i++)
-        suites[i].path = args[i + 1];
-    st = open_suites(suites, n);
-    if (st == SHOAL_OK)
-        st = shoal_vectors_open(&v, args[0]);
-    if (st == SHOAL_OK)
-        st = run_suites(&console, &cmd, v, suites, n);
-    if (st == SHOAL_OK && cmd.json)
-        put_all(args[0], suites, n);
-    shoal_vectors_close(v);
-    close_suites(suites, n);
-    return console_finish(&console, st);
+    view->path = args[0];
+    view->json.to = open_memstream(&text, &len);
+    if (!view->json.to)
+        return shoal_fail(SHOAL_ENOMEM, "eval: no memory for what it found");
+    st = eval(cmd, args, nargs, &to, stats);
+    model_json_end(view);
+    if (fclose(view->json.to) != 0)
+        st = shoal_fail(SHOAL_ENOMEM, "eval: no memory for what it found");
+    else if (st == SHOAL_OK || !view->list)
+        fputs(text, stdout);
+    free(text);
+    return st;
 }
 
 static int eval_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct eval_cmd *cmd = at;
-    char kind[32] = "";
+    struct shoal_clicks_stats stats = {0};
+    struct console console;
+    struct model_view view = {.console = &console};
+    struct shoal_reporter to = model_reporter(&view);
+    shoal_status st;
 
     signals_release();
-    shoal_kind(args[0], kind);
-    if (strcmp(kind, "logreg") == 0)
-        return eval_logreg(&cmd->read, cmd->json, cmd->work.quiet, args[0], args + 1, nargs - 1);
-    if (strcmp(kind, "net") == 0)
-        return eval_net(&cmd->samples, cmd->json, cmd->work.quiet, args[0], args + 1, nargs - 1);
-    return eval_vectors(at, args, nargs);
+    console_init(&console, cmd->work.quiet, NULL);
+    st = cmd->json ? eval_json(cmd, args, nargs, &view, &stats)
+                   : eval(cmd, args, nargs, &to, &stats);
+    warn_clicks(&console, &stats);
+    return console_finish(&console, st);
 }
 
 #define ON(member) FIELD(struct eval_cmd, member)
 
 static const struct opt eval_opts[] = {
-    {"top-words", .kind = OPT_U64, ON(eval.top_words), .arg = "N", .u = {0, UINT32_MAX - 1},
+    {"top-words", .kind = OPT_U64, ON(ask.words.top_words), .arg = "N", .u = {0, UINT32_MAX - 1},
      .help = "ask and answer with the first so many words, by custom the commonest", .zero = "all"},
     {"cosmul", .kind = OPT_FLAG, ON(cosmul),
      .help = "multiply the three cosines of an analogy (3CosMul) instead of adding"},
-    {"keep-case", .kind = OPT_FLAG, ON(eval.keep_case),
+    {"keep-case", .kind = OPT_FLAG, ON(ask.words.keep_case),
      .help = "take words as they stand; otherwise Paris and paris are the same"},
-    {"threads", .kind = OPT_U64, ON(eval.threads), .arg = "N", .u = {0, 1024},
+    {"threads", .kind = OPT_U64, ON(ask.words.threads), .arg = "N", .u = {0, 1024},
      .help = "threads to work with", .zero = "one for each core"},
     {0},
 };
@@ -268,7 +119,7 @@ const struct verb cmd_eval = {
             {"Samples for nets", samples_opts, .at = offsetof(struct eval_cmd, samples)},
             {"Output", output_opts, .at = 0},
             {"Reading rows, as the model does unless given", clicks_again_opts,
-             .at = offsetof(struct eval_cmd, read)},
+             .at = offsetof(struct eval_cmd, ask.rows)},
             {"General", work_opts, .at = offsetof(struct eval_cmd, work)},
             {0},
         },

@@ -1,6 +1,5 @@
 /* shoal info: say what a file holds. */
 #include "model.h"
-#include "nets.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -94,46 +93,20 @@ static shoal_status info_vocab(struct console *c, const char *path, uint64_t top
     return st;
 }
 
-/* ---- Vectors --------------------------------------------------------------------- */
+/* ---- Models ---------------------------------------------------------------------- */
 
-static void report_first(const shoal_vectors *v, uint64_t top)
+static shoal_status info_model(struct console *c, const char *path, uint64_t top)
 {
-    bool counted = shoal_vectors_count(v, 0) > 0;
-
-    if (top > shoal_vectors_size(v))
-        top = shoal_vectors_size(v);
-    if (top > 0)
-        printf("\n%15s  word\n", counted ? "count" : "");
-    for (uint32_t id = 0; id < top; id++) {
-        printf("%15s  ", counted ? number_count(shoal_vectors_count(v, id)).text : "");
-        print_safely(stdout, shoal_vectors_word(v, id));
-        putchar('\n');
-    }
-}
-
-static void report_vectors(struct console *c, const char *path, const shoal_vectors *v,
-                           uint64_t top)
-{
-    static const char *const dtypes[] = {"float32", "float16", "bfloat16", "int8"};
-
-    report_head(c, path, "word vectors");
-    console_row(c, "format", format_choices[shoal_vectors_format(v)].name, NULL);
-    console_row(c, "words", number_count(shoal_vectors_size(v)).text, NULL);
-    console_row(c, "dimensions", number_count(shoal_vectors_dim(v)).text, "%s",
-                dtypes[shoal_vectors_dtype(v)]);
-    report_first(v, top);
-}
-
-static shoal_status info_vectors(struct console *c, const char *path, uint64_t top)
-{
-    shoal_vectors *vectors;
-    shoal_status st = shoal_vectors_open(&vectors, path);
+    struct model_view view = {.console = c, .path = path};
+    struct shoal_reporter to = model_reporter(&view);
+    shoal_model *model = NULL;
+    shoal_status st = shoal_model_open(&model, path);
 
     if (st == SHOAL_OK)
-        st = shoal_vectors_verify(vectors);
+        st = shoal_model_verify(model);
     if (st == SHOAL_OK)
-        report_vectors(c, path, vectors, top);
-    shoal_vectors_close(vectors);
+        st = shoal_model_describe(model, top, &to);
+    shoal_model_close(model);
     return st;
 }
 
@@ -195,11 +168,12 @@ static void report_training(struct console *c, const struct shoal_train_opts *o)
         console_row(c, "metrics", "", "%s", o->metrics);
 }
 
-static shoal_status info_checkpoint(struct console *c, const char *path)
+static shoal_status info_checkpoint(struct console *c, const char *path, uint64_t top)
 {
     struct shoal_resume resume;
     shoal_status st = shoal_resume_read(&resume, path);
 
+    (void)top;
     if (st == SHOAL_OK) {
         report_head(c, resume.path, "a checkpoint");
         console_row(c, "progress", number_percent(resume.progress, 1).text, "%u of %u epochs done",
@@ -211,6 +185,22 @@ static shoal_status info_checkpoint(struct console *c, const char *path)
         report_training(c, &resume.opts);
     }
     shoal_resume_free(&resume);
+    return st;
+}
+
+static shoal_status info_net_checkpoint(struct console *c, const char *path)
+{
+    struct shoal_net_resume r;
+    shoal_status st = shoal_net_resume_read(&r, path);
+
+    if (st == SHOAL_OK) {
+        print_line(stdout, "%s: a checkpoint of a net\n%s\n", r.path, r.spec);
+        console_row(c, "progress", number_percent(r.progress, 1).text, "%u of %u epochs done",
+                    r.epoch, r.epochs);
+        console_row(c, "samples", number_count(r.samples).text, "trained");
+        console_row(c, "took", number_seconds(r.seconds).text, NULL);
+    }
+    shoal_net_resume_free(&r);
     return st;
 }
 
@@ -249,25 +239,24 @@ static bool is_folder(const char *path)
     return stat(path, &file) == 0 && S_ISDIR(file.st_mode);
 }
 
+static const struct {
+    const char *kind; /* of our files that hold no model */
+    shoal_status (*info)(struct console *c, const char *path, uint64_t top);
+} others[] = {
+    {"corpus", info_corpus}, {"clicks", info_clicks}, {"checkpoint", info_checkpoint}};
+
 static shoal_status info(struct console *c, const char *path, uint64_t top)
 {
     char kind[32];
 
     if (is_folder(path))
-        return info_net_checkpoint(c, path) == SHOAL_OK ? SHOAL_OK : info_checkpoint(c, path);
+        return info_net_checkpoint(c, path) == SHOAL_OK ? SHOAL_OK : info_checkpoint(c, path, top);
     if (is_vocab(path))
         return info_vocab(c, path, top);
-    if (!shoal_kind(path, kind) || strcmp(kind, "vectors") == 0)
-        return info_vectors(c, path, top);
-    if (strcmp(kind, "net") == 0)
-        return info_net(c, path);
-    if (strcmp(kind, "checkpoint") == 0)
-        return info_checkpoint(c, path);
-    if (strcmp(kind, "clicks") == 0)
-        return info_clicks(c, path, top);
-    if (strcmp(kind, "logreg") == 0)
-        return info_logreg(c, path, top);
-    return info_corpus(c, path, top);
+    for (size_t i = 0; shoal_kind(path, kind) && i < sizeof others / sizeof *others; i++)
+        if (strcmp(kind, others[i].kind) == 0)
+            return others[i].info(c, path, top);
+    return info_model(c, path, top);
 }
 
 static int info_run(const void *at, const char *const *args, size_t nargs)

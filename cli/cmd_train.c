@@ -187,7 +187,7 @@ static shoal_status prepare(struct job *job, const char *evals)
 
 /* ---- A model from its beginning, or with all its options repeated ------------------------ */
 
-static void train_defaults(struct train_cmd *cmd, enum shoal_model model)
+static void train_defaults(struct train_cmd *cmd, enum shoal_train_model model)
 {
     *cmd = (struct train_cmd){.train = shoal_train_default(model),
                               .encode = shoal_encode_default(),

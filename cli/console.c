@@ -133,13 +133,23 @@ static void print_but(FILE *to, const char *text, const char *kept)
     const unsigned char *at = (const unsigned char *)text;
     uint32_t c;
 
-    for (size_t n; *at; at += n) {
-        n = character(at, &c);
-        if (shows(c) || strchr(kept, *at))
-            fwrite(at, 1, n, to);
-        else
+    for (size_t n, run; *at; at += n) {
+        for (run = 0; at[run]; run += n) {
+            n = character(at + run, &c);
+            if (!shows(c) && !strchr(kept, at[run]))
+                break;
+        }
+        fwrite(at, 1, run, to);
+        at += run;
+        n = *at ? character(at, &c) : 0;
+        if (n > 0)
             fputc('?', to);
     }
+}
+
+void print_text(FILE *to, const char *text)
+{
+    print_but(to, text, "\n\t");
 }
 
 void print_safely(FILE *to, const char *word)

@@ -35,6 +35,8 @@ size_t screen_columns(void);
 
 /* Control characters, of one byte or of two, become question marks. */
 void print_safely(FILE *to, const char *word);
+/* The same of lines: newlines and tabs stay. */
+void print_text(FILE *to, const char *text);
 /* fprintf of a line with such words; newlines and tabs stay. */
 void print_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The columns that it then takes; a character counts one. */

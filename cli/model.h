@@ -1,21 +1,23 @@
-/* model: what the verbs that use a trained model share: predict, eval, info. */
+/* model: what is said of a trained model of any kind, by info and eval. */
 #ifndef CLI_MODEL_H
 #define CLI_MODEL_H
 
 #include "cmd.h"
+#include "json.h"
 
-struct predict_cmd {
-    struct shoal_clicks_opts read;
-    struct work_opts work;
-    const char *output; /* NULL: standard output */
+struct model_view {
+    struct console *console;
+    struct json json; /* of model_json_reporter: where it goes */
+    const char *path; /* of the model; NULL: titles are headings */
+    size_t reports, facts, rows; /* seen so far; facts and rows of the last report */
+    bool list;
 };
 
-/* ---- model_logreg.c ------------------------------------------------------------------ */
-
-int predict_logreg(const struct predict_cmd *cmd, const char *path, const char *const *inputs,
-                   size_t ninputs);
-int eval_logreg(const struct shoal_clicks_opts *read, bool json, bool quiet, const char *path,
-                const char *const *inputs, size_t ninputs);
-shoal_status info_logreg(struct console *c, const char *path, uint64_t top);
+/* For people, on the console. */
+struct shoal_reporter model_reporter(struct model_view *view);
+/* For programs: a line of JSON for each report, or one for all; warnings are for people.
+ * Ended by model_json_end. */
+struct shoal_reporter model_json_reporter(struct model_view *view);
+void model_json_end(struct model_view *view);
 
 #endif

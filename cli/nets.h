@@ -2,7 +2,7 @@
  *
  * What this is: the options that every net is trained with, what the user sees of it,
  * and how a run that was stopped goes on (train_net.c); the options by which samples
- * are read and the verbs that ask a trained net (model_net.c).
+ * are read (samples.c).
  * Who owns what: a net_job is a job (train.h); the rest is borrowed from the command
  * line. */
 #ifndef CLI_NETS_H
@@ -69,7 +69,7 @@ void command_note(int argc, char **argv);
 
 extern const struct verb train_mlp, train_nextword, train_vgg;
 
-/* ---- model_net.c: asking ----------------------------------------------------------------- */
+/* ---- samples.c: how they are read --------------------------------------------------- */
 
 struct samples_cmd {
     enum shoal_header header;
@@ -81,43 +81,5 @@ extern const struct opt samples_opts[]; /* on struct samples_cmd */
 
 void samples_defaults(struct samples_cmd *cmd);
 struct shoal_samples_opts samples_reading(const struct samples_cmd *cmd, enum shoal_task task);
-
-/* How text is continued. */
-struct continue_cmd {
-    uint64_t top;      /* words to show */
-    uint64_t generate; /* words to add; 0: show the likeliest instead */
-    double temperature; /* 0: always the likeliest */
-    uint64_t seed;
-};
-
-extern const struct opt continue_opts[]; /* on struct continue_cmd */
-
-void continue_defaults(struct continue_cmd *cmd);
-/* Inputs are files of samples, or texts when the net continues text. */
-int predict_net(const struct samples_cmd *read, const struct continue_cmd *how, const char *path,
-                const char *const *inputs, size_t ninputs);
-int eval_net(const struct samples_cmd *read, bool json, bool quiet, const char *path,
-             const char *const *inputs, size_t ninputs);
-shoal_status info_net(struct console *c, const char *path);
-/* Of a folder or a file; SHOAL_ENOENT when it is none of a net. */
-shoal_status info_net_checkpoint(struct console *c, const char *path);
-
-/* ---- model_pictures.c: nets of pictures -------------------------------------------------- */
-
-/* Takes JPEG and PNG files; only: takes no tables of numbers. */
-bool sees_pictures(const shoal_net *net);
-bool sees_pictures_only(const shoal_net *net);
-bool holds_picture(const char *path); /* by its first bytes */
-/* Prints the likeliest classes of JPEG or PNG files. */
-shoal_status predict_pictures(const shoal_net *net, const char *const *paths, size_t n,
-                              bool several);
-/* The names of its classes, if they have any. */
-void info_classes(struct console *c, const shoal_net *net);
-/* confusion is [classes][classes], zeroed. */
-shoal_status score_pictures(const shoal_net *net, const char *path, size_t *pictures,
-                            struct shoal_net_figures *figures, uint64_t *confusion);
-/* A net in our format or as safetensors, to the other. */
-bool holds_net(const char *path);
-shoal_status convert_net(const char *from, const char *to, unsigned size);
 
 #endif

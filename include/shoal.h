@@ -70,6 +70,8 @@ SHOAL_API shoal_status shoal_fail(shoal_status status, const char *fmt, ...)
 /* "EFORMAT" for SHOAL_EFORMAT; "?" for a number that is no status. */
 SHOAL_API const char *shoal_status_name(shoal_status status);
 SHOAL_API const char *shoal_version(void); /* "0.1.0" */
+/* free() of what the library says is for free(), where the caller has another one. */
+SHOAL_API void shoal_free(void *memory);
 
 /* ---- Watching long work -------------------------------------------------- */
 
@@ -319,6 +321,10 @@ SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path)
  * at when it is used, and all of it by shoal_vectors_verify. Who writes into the file or
  * shortens it meanwhile ends this process (SIGBUS); replacing it by rename is safe. */
 SHOAL_API shoal_status shoal_vectors_map(shoal_vectors **out, const char *path);
+/* The same of the bytes of a file, not compressed, which are copied; `name` is for
+ * sentences. NumPy's .npy, whose words lie beside it, is refused. */
+SHOAL_API shoal_status shoal_vectors_open_memory(shoal_vectors **out, const char *name,
+                                                 const void *data, size_t size);
 SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v); /* every byte */
 /* float32 and the words are kept exactly; a word that the format cannot carry
  * (docs/formats.md) fails by name. On failure nothing is left at `path`. */
@@ -335,6 +341,15 @@ SHOAL_API uint64_t shoal_vectors_count(const shoal_vectors *v, uint32_t id); /* 
 SHOAL_API uint32_t shoal_vectors_find(const shoal_vectors *v, const char *word, size_t len);
 /* Copies row id as floats into out [dim]. */
 SHOAL_API shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out);
+
+struct shoal_matrix {
+    const float *data;        /* [rows][stride], of which each row's first `dim` count */
+    size_t rows, dim, stride; /* stride: floats from row to row */
+    const shoal_vocab *words; /* of row i the word i */
+};
+/* All rows where they lie, as long as the vectors do; fails for other dtypes than
+ * SHOAL_F32. */
+SHOAL_API shoal_status shoal_vectors_matrix(const shoal_vectors *v, struct shoal_matrix *out);
 
 /* ---- Asking vectors -------------------------------------------------------- */
 
@@ -479,5 +494,6 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #include <shoal/logreg.h>
 #include <shoal/nets.h>
 #include <shoal/images.h>
+#include <shoal/model.h>
 
 #endif

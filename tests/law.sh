@@ -19,10 +19,11 @@ rooms='
 2 data    base file
 2 store   base kernel file comm
 3 model   base kernel data
-4 eval    base kernel file data model
-5 train   base kernel file comm data store model eval
-5 serve   base kernel file data model eval
-6 study   base kernel file comm data store model eval train
+3 eval    base kernel file data
+4 saved   base kernel file data model eval
+5 train   base kernel file comm data store model eval saved
+5 serve   base kernel file data model eval saved
+6 study   base kernel file comm data store model eval saved train
 7 cli
 '
 
@@ -140,6 +141,9 @@ function start(  part, n, base) {
     room = where == "src" ? part[2] : where
     inside = file
     sub(/^src\//, "", inside)
+    tenant = where == "src" && n > 3 ? part[3] : ""
+    if (n > 4 && where == "src")
+        report("DOOR", "found a folder in a folder of a room, want src/ROOM/TENANT/ at most")
     if (base in banned)
         report("NAME", "found a file named " part[n] ", want a name that says what it does")
     if (where == "src" && (n < 3 || !(room in level) || room == "cli")) {
@@ -208,8 +212,10 @@ function check_quoted(header,  part, n) {
     else if (where == "cli") {
         if ((n > 1 && part[1] != "cli") || header in fenced)
             report("CLI", "found \"" header "\", want shoal.h and files of cli/ only")
-    } else if (part[1] == room || (n == 1 && !(header in fenced)))
-        return
+    } else if (part[1] == room || (n == 1 && !(header in fenced))) {
+        if (n > 2 && tenant != "" && part[2] != tenant)
+            report("DOOR", "found \"" header "\", want no header of " part[2] " in " tenant)
+    }
     else if (!(part[1] in level))
         check_angle(header)
     else if (!((room, part[1]) in opens))
@@ -399,6 +405,17 @@ planted DOOR 'the law sees a room of the same level opened' src/file/planted.c \
 planted DOOR 'the law sees a lower room that the table keeps shut' src/model/planted.c \
     '#include "file/file.h"'
 planted DOOR 'the law sees a window used for a door' src/data/planted.c '#include "file/stream.h"'
+planted DOOR "the law sees a tenant's header used for a door" src/train/planted.c \
+    '#include "saved/net/net.h"'
+planted DOOR 'the law sees a tenant looking into another' src/saved/net/planted.c \
+    '#include "saved/vectors/vectors.h"'
+planted DOOR 'the law sees a tenant opening a higher room' src/saved/net/planted.c \
+    '#include "serve/serve.h"'
+planted DOOR 'the law sees a folder within a tenant' src/saved/net/deep/planted.c 'int x;'
+planted none 'the law lets a tenant know its room and itself' src/saved/net/planted.c \
+    '#include "eval/eval.h"' '#include "saved/saved.h"' '#include "saved/net/net.h"'
+planted none 'the law lets a room know its tenants' src/saved/planted.c \
+    '#include "saved/net/net.h"' '#include "saved/vectors/vectors.h"'
 planted DOOR 'the law sees a path that climbs' src/data/planted.c '#include "../file/file.h"'
 planted DOOR 'the law sees a spaced and commented include' src/base/planted.c \
     '/* why */ #  include /* not */ "file/file.h"'

@@ -16,7 +16,7 @@ extern "C" {
 
 /* ---- Training ------------------------------------------------------------------ */
 
-enum shoal_model { SHOAL_CBOW, SHOAL_SKIPGRAM, SHOAL_LOGREG };
+enum shoal_train_model { SHOAL_CBOW, SHOAL_SKIPGRAM, SHOAL_LOGREG };
 enum shoal_loss {
     SHOAL_NS,      /* negative sampling (Mikolov et al. 2013) */
     SHOAL_HS,      /* hierarchical softmax over a Huffman tree */
@@ -81,7 +81,7 @@ struct shoal_logreg_opts {
 };
 
 struct shoal_train_opts {
-    enum shoal_model model;
+    enum shoal_train_model model;
     enum shoal_loss loss;
     unsigned dim;
     unsigned window;   /* words on each side, shrunk evenly at random */
@@ -160,7 +160,7 @@ struct shoal_train_stats {
     struct shoal_profile profile; /* where the time went; ranks is 0 when it did not end well */
 };
 
-SHOAL_API struct shoal_train_opts shoal_train_default(enum shoal_model model);
+SHOAL_API struct shoal_train_opts shoal_train_default(enum shoal_train_model model);
 SHOAL_API shoal_status shoal_train_check(const struct shoal_train_opts *opts);
 SHOAL_API shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
                                         const struct shoal_train_opts *opts);

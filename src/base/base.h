@@ -45,6 +45,16 @@ int number_print(char *out, size_t cap, const char *fmt, ...) __attribute__((for
 int number_vprint(char *out, size_t cap, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
 
+/* ---- decimal.c: floats as decimal text, both ways exact ------------------------ */
+
+/* Reads a number that ends at `end` or before a space or tab, exactly as strtof
+ * does in the C locale, but no hexadecimal, infinity or NaN. Gives where it
+ * ended, or NULL. What is too large is infinite. */
+const char *decimal_parse(const char *at, const char *end, float *out);
+/* The shortest of up to nine digits that reads back as the same float. */
+#define DECIMAL_MAX 16
+size_t decimal_format(char out[DECIMAL_MAX], float value);
+
 /* ---- mem.c: memory -------------------------------------------------------- */
 
 /* n zeroed elements, or NULL after shoal_fail; n * size may not overflow. */

@@ -20,6 +20,11 @@ void *mem_array(size_t n, size_t size)
     return at;
 }
 
+void shoal_free(void *memory)
+{
+    free(memory);
+}
+
 shoal_status mem_grow(void **ptr, size_t *cap, size_t need, size_t size)
 {
     size_t want = *cap + *cap / 2;

@@ -2,7 +2,6 @@
  * ends at the first newline outside of quotes, so a quote that stands alone takes the next
  * lines with it, up to the next one. */
 #include "data/clicks.h"
-#include "data/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

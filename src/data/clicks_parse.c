@@ -1,7 +1,6 @@
 /* A block becomes rows: line by line through the parser of its format. A bad line leaves
  * nothing in the batch but its count, and a sentence if it is one of those wanted. */
 #include "data/clicks.h"
-#include "data/vectors.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -291,29 +291,6 @@ shoal_status encoding_write(struct encoding *e, const shoal_vocab *vocab,
                             struct shoal_encode_stats *stats);
 void encoding_close(struct encoding *e);
 
-/* ---- vectors.c ---------------------------------------------------------------------------- */
-
-/* Makes vectors of a copy of the vocabulary and of tables, whose memory it
- * takes: they are empty afterwards. `hidden`, the output rows that training
- * used, may be NULL; our container keeps it. */
-shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
-                          struct table *hidden);
-
-/* Row i, [dim] of dtype, begins at data + i * stride bytes, a multiple of 64;
- * what lies behind its last value is 0. */
-const void *vectors_data(const shoal_vectors *v, enum shoal_dtype *dtype, size_t *stride);
-/* What an int8 of row i is multiplied by, [size]; NULL for other dtypes. */
-const float *vectors_scales(const shoal_vectors *v);
-/* [*rows][table_stride(dim)], or NULL. */
-const float *vectors_hidden(const shoal_vectors *v, size_t *rows);
-const shoal_vocab *vectors_vocab(const shoal_vectors *v);
-
-/* Reads any format from memory that is 64-byte aligned and stays there until
- * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
- * NULL; `path` is for sentences. */
-shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,
-                                 size_t size, const char *words, size_t words_len);
-
 /* ---- clicks.c: rows of clicks, as training sees them --------------------------------------- */
 
 /* Row r has the features id[start[r]] .. id[start[r + 1] - 1], in the order of the text; an

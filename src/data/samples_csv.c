@@ -1,7 +1,6 @@
 /* Comma-separated numbers, as RFC 4180 has them: lines end with LF or CR LF, a
  * field may stand in quotes, spaces around a number do not count. */
-#include "data/samples.h"
-#include "data/vectors.h"
+#include "data/data.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 enum { TOP = 5 };
 
-/* One array, so that it is merged and packed as it is:
+/* One array:
  *
  *     examples, top1, top5 | there, said, right of each class | the matrix, if any */
 struct classes {
@@ -49,11 +49,6 @@ void classes_free(struct classes *c)
     if (c)
         free(c->counts);
     free(c);
-}
-
-void classes_clear(struct classes *c)
-{
-    memset(c->counts, 0, c->len * sizeof *c->counts);
 }
 
 const struct class_counts *classes_counts(const struct classes *c)
@@ -111,45 +106,12 @@ shoal_status classes_add(struct classes *c, const float *scores, uint32_t label)
     return SHOAL_OK;
 }
 
-/* ---- merging ---- */
-
-shoal_status classes_merge(struct classes *c, const struct classes *other)
-{
-    return classes_merge_packed(c, other->counts, other->len * sizeof *other->counts);
-}
-
-shoal_status classes_pack(const struct classes *c, struct bytes *out)
-{
-    return bytes_add(out, c->counts, c->len * sizeof *c->counts);
-}
-
-shoal_status classes_merge_packed(struct classes *c, const void *data, size_t len)
-{
-    const char *at = data;
-
-    if (len != c->len * sizeof *c->counts)
-        return shoal_fail(SHOAL_EFORMAT, "classes: found counts of %zu bytes, want %zu", len,
-                          c->len * sizeof *c->counts);
-    for (size_t i = 0; i < c->len; i++) {
-        uint64_t count;
-
-        memcpy(&count, at + i * sizeof count, sizeof count);
-        c->counts[i] += count;
-    }
-    return SHOAL_OK;
-}
-
 /* ---- the score ---- */
 
 /* NaN for 0 / 0. */
 static double share(uint64_t some, uint64_t all)
 {
     return (double)some / (double)all;
-}
-
-double class_precision(const struct class_counts *k)
-{
-    return share(k->right, k->said);
 }
 
 double class_recall(const struct class_counts *k)

@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Plain sums, so that two are merged by adding. */
 struct sums {
     double examples; /* a whole number */
     double weight;
     double loss, right, brier;
     double bins[SHOAL_RELIABILITY_BINS][3]; /* weight, and of p and y */
 };
-
-enum { SUMS = sizeof(struct sums) / sizeof(double) };
 
 struct binary {
     enum binary_scale scale;
@@ -109,67 +106,6 @@ shoal_status binary_add(struct binary *b, double score, bool label, double weigh
         return SHOAL_OK;
     sums_add(&b->sums, judge(b, score, label), label, weight);
     return ranking_add(&b->ranking, score, label, weight);
-}
-
-/* ---- merging ---- */
-
-static void sums_merge(struct sums *s, const struct sums *other)
-{
-    double mine[SUMS], theirs[SUMS];
-
-    memcpy(mine, s, sizeof mine);
-    memcpy(theirs, other, sizeof theirs);
-    for (size_t i = 0; i < SUMS; i++)
-        mine[i] += theirs[i];
-    memcpy(s, mine, sizeof mine);
-}
-
-static_assert(sizeof(struct sums) == SUMS * sizeof(double), "sums are doubles alone");
-
-shoal_status binary_merge(struct binary *b, const struct binary *other)
-{
-    assert(b->scale == other->scale);
-    sums_merge(&b->sums, &other->sums);
-    return ranking_merge(&b->ranking, &other->ranking);
-}
-
-/* The scale, as 64 bits; the sums; the ranking. */
-shoal_status binary_pack(const struct binary *b, struct bytes *out)
-{
-    uint64_t scale = b->scale;
-    shoal_status st = bytes_add(out, &scale, sizeof scale);
-
-    if (st == SHOAL_OK)
-        st = bytes_add(out, &b->sums, sizeof b->sums);
-    return st == SHOAL_OK ? ranking_pack(&b->ranking, out) : st;
-}
-
-static bool are_sums(const struct sums *s)
-{
-    double each[SUMS];
-    bool good = true;
-
-    memcpy(each, s, sizeof each);
-    for (size_t i = 0; i < SUMS; i++)
-        good = good && isfinite(each[i]) && each[i] >= 0;
-    return good;
-}
-
-shoal_status binary_merge_packed(struct binary *b, const void *data, size_t len)
-{
-    struct sums sums;
-    uint64_t scale = 0;
-    size_t head = sizeof scale + sizeof sums;
-    const char *at = data;
-
-    if (len >= head) {
-        memcpy(&scale, at, sizeof scale);
-        memcpy(&sums, at + sizeof scale, sizeof sums);
-    }
-    if (len < head || scale != b->scale || !are_sums(&sums))
-        return shoal_fail(SHOAL_EFORMAT, "classify: found sums of another rank that are malformed");
-    sums_merge(&b->sums, &sums);
-    return ranking_merge_packed(&b->ranking, at + head, len - head);
 }
 
 /* ---- the score ---- */

@@ -1,14 +1,13 @@
-/* eval: what do vectors know?
+/* eval: how well is it known?
  *
- * What this is: nearest words, analogies, odd ones out and spellings of
- * vectors, suites of questions with their scores, and the scores of classifiers.
- * The public functions are described in shoal.h; here is what training and the
- * tests need besides.
+ * What this is: nearest rows, analogies, odd ones out and spellings, suites of
+ * questions with their scores, and the scores of classifiers: over rows, words and
+ * answers, wherever they come from. The room knows no model and no file of one. The
+ * public functions that ask vectors are saved's, and described in shoal.h.
  * Who owns what: a suite owns its words; vocabulary and rows are borrowed for
  * the length of a call.
  * Threads: a suite is immutable once open, and any number may run it. A sum of
- * examples (binary, classes) is one thread's at a time; threads and ranks have one
- * each, and merge. */
+ * examples (binary, classes) is one thread's at a time. */
 #ifndef SHOAL_EVAL_H
 #define SHOAL_EVAL_H
 
@@ -16,14 +15,31 @@
 
 #include "base/base.h"
 #include "data/data.h"
-#include "eval/nets.h"
+#include "eval/rows.h"
 
-/* shoal_eval_run on rows that are being trained: row i of `rows`, which has as
- * many as the vocabulary, is word i's. Nothing of them is copied but the rows
- * of the words that questions name. */
+/* shoal_eval_run: row i of `rows`, which has as many as the vocabulary, is word i's.
+ * Nothing of them is copied but the rows of the words that questions name. */
+shoal_status eval_run(const shoal_eval *e, const shoal_vocab *vocab, const struct rows *rows,
+                      const struct shoal_eval_opts *opts, struct shoal_score **scores, size_t *n);
+/* The same of rows that are being trained. */
 shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
-                            const struct table *rows, const struct shoal_eval_opts *opts,
+                            const struct table *table, const struct shoal_eval_opts *opts,
                             struct shoal_score **scores, size_t *n);
+
+/* Reads a suite that is in memory already; `path` is for sentences. */
+shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len);
+
+/* ---- nearest.c, spelling.c: as shoal_nearest, shoal_analogy and so on ------------- */
+
+shoal_status nearest_to(const struct rows *rows, const float *query, const uint32_t *skip,
+                        size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
+                        size_t *found);
+shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum shoal_analogy how,
+                             unsigned threads, struct shoal_hit *hits, size_t k, size_t *found);
+shoal_status nearest_cosine(const struct rows *rows, uint32_t a, uint32_t b, double *out);
+shoal_status nearest_odd(const struct rows *rows, const uint32_t *ids, size_t n, size_t *odd);
+shoal_status spelling_near(const shoal_vocab *vocab, const char *word, uint32_t *ids, size_t k,
+                           size_t *found);
 
 /* One of several questions that share passes over the rows. */
 struct near_ask {
@@ -37,7 +53,7 @@ struct near_ask {
 
 /* Each as shoal_nearest of the word's own row, which does not answer, or as
  * shoal_analogy. Memory's pace is that of one: the rows are read once for dozens. */
-shoal_status nearest_many(const shoal_vectors *v, struct near_ask *asks, size_t n,
+shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t n,
                           unsigned threads);
 
 /* ---- classify.c, classify_auc.c: two classes ------------------------------------- */
@@ -61,19 +77,8 @@ void binary_clear(struct binary *b);
 /* weight 1: an example as any other; 0: it is but counted. A score that is no
  * number, and a weight that is none or less than 0, are refused. */
 shoal_status binary_add(struct binary *b, double score, bool label, double weight);
-/* Adds the examples of `other`, which must be of the same scale. */
-shoal_status binary_merge(struct binary *b, const struct binary *other);
-/* The same for another rank's: its bytes, appended to *out there, merged here. */
-shoal_status binary_pack(const struct binary *b, struct bytes *out);
-shoal_status binary_merge_packed(struct binary *b, const void *data, size_t len);
 /* Of all so far; more may be added after it. */
 shoal_status binary_score(struct binary *b, struct shoal_binary_score *out);
-
-/* ---- logreg.c, logreg_file.c: click models ------------------------------------------ */
-
-/* weights [features] by the ids of `data`; those that are 0 are left out. */
-shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, const float *weights,
-                        float bias);
 
 /* ---- classes.c: many classes ------------------------------------------------------- */
 
@@ -87,12 +92,8 @@ enum {
 
 shoal_status classes_new(struct classes **out, unsigned n);
 void classes_free(struct classes *c);
-void classes_clear(struct classes *c);
 /* scores [n], higher is likelier, the first of equals. */
 shoal_status classes_add(struct classes *c, const float *scores, uint32_t label);
-shoal_status classes_merge(struct classes *c, const struct classes *other);
-shoal_status classes_pack(const struct classes *c, struct bytes *out);
-shoal_status classes_merge_packed(struct classes *c, const void *data, size_t len);
 void classes_score(const struct classes *c, struct shoal_classes_score *out);
 
 /* One class: examples of it, those said to be of it, and those both. */
@@ -103,8 +104,7 @@ struct class_counts {
 const struct class_counts *classes_counts(const struct classes *c); /* [n] */
 /* [n][n]: of class i, said to be of class j. NULL beyond CLASSES_MATRIX. */
 const uint64_t *classes_matrix(const struct classes *c);
-double class_precision(const struct class_counts *k); /* right / said; NaN when nothing was */
-double class_recall(const struct class_counts *k);
+double class_recall(const struct class_counts *k); /* right / there; NaN when nothing was */
 double class_f1(const struct class_counts *k);
 
 #endif

@@ -2,7 +2,6 @@
  * pass over all rows: at a few operations for each byte read, it is memory that
  * sets the pace, so the rows' lengths are computed on the way, not kept. */
 #include "eval/eval.h"
-#include "eval/rows.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -290,30 +289,27 @@ static shoal_status check_ids(const char *who, const struct rows *r, const uint3
     return SHOAL_OK;
 }
 
-shoal_status shoal_nearest(const shoal_vectors *v, const float *query, const uint32_t *skip,
-                           size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
-                           size_t *found)
+shoal_status nearest_to(const struct rows *rows, const float *query, const uint32_t *skip,
+                        size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
+                        size_t *found)
 {
-    struct rows rows;
-    struct search s = {.rows = &rows, .quests = {{0, 1, skip, nskip}}};
+    struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip}}};
     shoal_status st = check_threads("nearest", threads);
     float *x;
 
     *found = 0;
-    if (st == SHOAL_OK)
-        st = rows_of_vectors(&rows, v);
-    if (st != SHOAL_OK || k == 0 || rows.n == 0)
+    if (st != SHOAL_OK || k == 0 || rows->n == 0)
         return st;
-    s.in[0] = x = units_new(&rows, 1);
+    s.in[0] = x = units_new(rows, 1);
     if (!x)
         return SHOAL_ENOMEM;
-    memcpy(x, query, rows.dim * sizeof *x);
-    if (unit(x, rows.dim))
+    memcpy(x, query, rows->dim * sizeof *x);
+    if (unit(x, rows->dim))
         st = search_one(&s, threads, hits, k, found);
     else
         st = shoal_fail(SHOAL_EINVAL, "nearest: the query is zero or not finite, "
                                       "want a direction");
-    units_free(x, &rows, 1);
+    units_free(x, rows, 1);
     return st;
 }
 
@@ -356,48 +352,40 @@ static shoal_status analogy(const struct rows *rows, const uint32_t *abc, float 
     return st == SHOAL_OK ? search_one(&s, threads, hits, k, found) : st;
 }
 
-shoal_status shoal_analogy(const shoal_vectors *v, uint32_t a, uint32_t b, uint32_t c,
-                           enum shoal_analogy how, unsigned threads, struct shoal_hit *hits,
-                           size_t k, size_t *found)
+shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum shoal_analogy how,
+                             unsigned threads, struct shoal_hit *hits, size_t k, size_t *found)
 {
-    uint32_t abc[3] = {a, b, c};
     shoal_status st = check_threads("analogy", threads);
-    struct rows rows;
     float *units;
 
     *found = 0;
     if (how != SHOAL_3COSADD && how != SHOAL_3COSMUL)
         return shoal_fail(SHOAL_EINVAL, "analogy: how is %d, want 0 or 1", (int)how);
     if (st == SHOAL_OK)
-        st = rows_of_vectors(&rows, v);
-    if (st == SHOAL_OK)
-        st = check_ids("analogy", &rows, abc, 3);
+        st = check_ids("analogy", rows, abc, 3);
     if (st != SHOAL_OK || k == 0)
         return st;
-    units = units_new(&rows, 3);
+    units = units_new(rows, 3);
     if (!units)
         return SHOAL_ENOMEM;
-    st = analogy(&rows, abc, units, how, threads, hits, k, found);
-    units_free(units, &rows, 3);
+    st = analogy(rows, abc, units, how, threads, hits, k, found);
+    units_free(units, rows, 3);
     return st;
 }
 
-shoal_status shoal_cosine(const shoal_vectors *v, uint32_t a, uint32_t b, double *out)
+shoal_status nearest_cosine(const struct rows *rows, uint32_t a, uint32_t b, double *out)
 {
-    struct rows rows;
-    shoal_status st = rows_of_vectors(&rows, v);
+    shoal_status st = check_ids("cosine", rows, (uint32_t[]){a, b}, 2);
     float *units;
 
     *out = 0;
-    if (st == SHOAL_OK)
-        st = check_ids("cosine", &rows, (uint32_t[]){a, b}, 2);
     if (st != SHOAL_OK)
         return st;
-    units = units_new(&rows, 2);
+    units = units_new(rows, 2);
     if (!units)
         return SHOAL_ENOMEM;
-    *out = rows_cosine(&rows, a, b, units);
-    units_free(units, &rows, 2);
+    *out = rows_cosine(rows, a, b, units);
+    units_free(units, rows, 2);
     return SHOAL_OK;
 }
 
@@ -425,24 +413,21 @@ static size_t odd_one(const struct rows *r, const uint32_t *ids, size_t n, float
     return odd;
 }
 
-shoal_status shoal_odd(const shoal_vectors *v, const uint32_t *ids, size_t n, size_t *odd)
+shoal_status nearest_odd(const struct rows *rows, const uint32_t *ids, size_t n, size_t *odd)
 {
-    struct rows rows;
-    shoal_status st = rows_of_vectors(&rows, v);
+    shoal_status st = check_ids("odd", rows, ids, n);
     float *units;
 
     *odd = 0;
-    if (st == SHOAL_OK && n == 0)
+    if (n == 0)
         return shoal_fail(SHOAL_EINVAL, "odd: found no word, want at least one");
-    if (st == SHOAL_OK)
-        st = check_ids("odd", &rows, ids, n);
     if (st != SHOAL_OK)
         return st;
-    units = units_new(&rows, 2);
+    units = units_new(rows, 2);
     if (!units)
         return SHOAL_ENOMEM;
-    *odd = odd_one(&rows, ids, n, units);
-    units_free(units, &rows, 2);
+    *odd = odd_one(rows, ids, n, units);
+    units_free(units, rows, 2);
     return SHOAL_OK;
 }
 
@@ -476,23 +461,19 @@ static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t 
     }
 }
 
-shoal_status nearest_many(const shoal_vectors *v, struct near_ask *asks, size_t n,
+shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t n,
                           unsigned threads)
 {
     struct found found[MAX_IN];
     size_t which[MAX_IN], next = 0;
-    struct rows rows;
-    shoal_status st = rows_of_vectors(&rows, v);
-    float *units;
-
-    if (st != SHOAL_OK)
-        return st;
     /* Not from mem_map: a question over few rows takes less time than a mapping. */
-    units = aligned_alloc(64, table_bytes(MAX_IN, rows.dim));
+    float *units = aligned_alloc(64, table_bytes(MAX_IN, rows->dim));
+    shoal_status st = SHOAL_OK;
+
     if (!units)
         return shoal_fail(SHOAL_ENOMEM, "memory: no room for %d rows", MAX_IN);
     while (next < n && st == SHOAL_OK) {
-        struct search s = {.rows = &rows};
+        struct search s = {.rows = rows};
 
         many_take(&s, asks, n, &next, units, found, which);
         if (s.n > 0)

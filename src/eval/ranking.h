@@ -5,7 +5,7 @@
  *
  * A bin holds the scores, as logits in single precision, that have the same sign,
  * exponent and first eleven bits: scores of one bin differ by less than 1/2048 of
- * themselves, whatever the data, so any two rankings can be merged. */
+ * themselves, whatever the data. */
 #ifndef SHOAL_RANKING_H
 #define SHOAL_RANKING_H
 
@@ -29,9 +29,6 @@ void ranking_init(struct ranking *r, enum binary_scale scale, size_t keep);
 void ranking_fini(struct ranking *r);
 /* score is a number, weight finite and above 0. */
 shoal_status ranking_add(struct ranking *r, double score, bool label, double weight);
-shoal_status ranking_merge(struct ranking *r, const struct ranking *other);
-shoal_status ranking_pack(const struct ranking *r, struct bytes *out);
-shoal_status ranking_merge_packed(struct ranking *r, const char *data, size_t len);
 /* Sorts what is kept. Both are NaN when a class is missing. */
 shoal_status ranking_auc(struct ranking *r, double *auc, double *within);
 

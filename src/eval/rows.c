@@ -3,14 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-shoal_status rows_of_vectors(struct rows *out, const shoal_vectors *v)
-{
-    out->at = vectors_data(v, &out->dtype, &out->stride);
-    out->n = shoal_vectors_size(v);
-    out->dim = shoal_vectors_dim(v);
-    return kernel_choose(&out->kernel);
-}
-
 shoal_status rows_of_table(struct rows *out, const struct table *t)
 {
     out->at = (const char *)t->at;

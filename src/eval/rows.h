@@ -1,4 +1,4 @@
-/* rows: what eval computes on; not a door.
+/* rows: what eval computes on; a part of the door eval.h.
  *
  * What this is: the rows of vectors or of a table, read in blocks as floats
  * with the inverse of their lengths, whatever their numbers are stored as.
@@ -17,7 +17,6 @@ struct rows {
     const struct kernel *kernel;
 };
 
-shoal_status rows_of_vectors(struct rows *out, const shoal_vectors *v);
 shoal_status rows_of_table(struct rows *out, const struct table *t);
 
 /* Row id as floats of length 1 into out [table_stride(dim)], padded; false, and

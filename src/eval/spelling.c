@@ -173,11 +173,11 @@ static shoal_status spelling_run(struct spelling *s, uint32_t *ids, size_t k, si
     return st;
 }
 
-shoal_status shoal_spellings(const shoal_vectors *v, const char *word, uint32_t *ids, size_t k,
-                             size_t *found)
+shoal_status spelling_near(const shoal_vocab *vocab, const char *word, uint32_t *ids, size_t k,
+                           size_t *found)
 {
-    struct spelling s = {.vocab = vectors_vocab(v), .word = word, .len = strlen(word)};
-    size_t size = shoal_vectors_size(v), worth = size / WORDS_A_THREAD + 1;
+    struct spelling s = {.vocab = vocab, .word = word, .len = strlen(word)};
+    size_t size = shoal_vocab_size(vocab), worth = size / WORDS_A_THREAD + 1;
 
     *found = 0;
     if (k == 0 || !letters_of(&s.letters, word, s.len))

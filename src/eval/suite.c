@@ -259,26 +259,25 @@ static shoal_status run_pairs(const struct asked *a, struct shoal_score *score)
 
 /* ---- a run ----------------------------------------------------------------------- */
 
-static shoal_status run(struct asked *a, struct shoal_score **scores, size_t *n)
+shoal_status eval_run(const shoal_eval *e, const shoal_vocab *vocab, const struct rows *rows,
+                      const struct shoal_eval_opts *opts, struct shoal_score **scores, size_t *n)
 {
-    const shoal_eval *e = a->suite;
+    struct asked a = {.suite = e, .vocab = vocab, .rows = *rows, .opts = *opts};
     size_t count = e->kind == SHOAL_PAIRS ? 1 : e->ntopics + SUMS;
     struct shoal_score *out = NULL;
-    shoal_status st = shoal_eval_check(&a->opts);
+    shoal_status st = shoal_eval_check(opts);
 
-    if (a->opts.top_words > 0 && a->opts.top_words < a->rows.n)
-        a->rows.n = a->opts.top_words;
+    *scores = NULL;
+    *n = 0;
+    if (opts->top_words > 0 && opts->top_words < a.rows.n)
+        a.rows.n = opts->top_words;
     if (st == SHOAL_OK)
-        st = find_words(a);
-    if (st != SHOAL_OK)
-        goto done;
-    out = mem_array(count, sizeof *out);
-    if (!out)
+        st = find_words(&a);
+    if (st == SHOAL_OK && !(out = mem_array(count, sizeof *out)))
         st = SHOAL_ENOMEM;
-    else
-        st = e->kind == SHOAL_PAIRS ? run_pairs(a, out) : run_analogies(a, out);
-done:
-    free(a->ids);
+    if (st == SHOAL_OK)
+        st = e->kind == SHOAL_PAIRS ? run_pairs(&a, out) : run_analogies(&a, out);
+    free(a.ids);
     if (st != SHOAL_OK) {
         free(out);
         return st;
@@ -288,29 +287,17 @@ done:
     return SHOAL_OK;
 }
 
-shoal_status shoal_eval_run(const shoal_eval *e, const shoal_vectors *v,
-                            const struct shoal_eval_opts *opts, struct shoal_score **scores,
-                            size_t *n)
-{
-    struct asked a = {.suite = e, .vocab = vectors_vocab(v), .opts = *opts};
-    shoal_status st = rows_of_vectors(&a.rows, v);
-
-    *scores = NULL;
-    *n = 0;
-    return st == SHOAL_OK ? run(&a, scores, n) : st;
-}
-
 shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
-                            const struct table *rows, const struct shoal_eval_opts *opts,
+                            const struct table *table, const struct shoal_eval_opts *opts,
                             struct shoal_score **scores, size_t *n)
 {
-    struct asked a = {.suite = e, .vocab = vocab, .opts = *opts};
-    shoal_status st = rows_of_table(&a.rows, rows);
+    struct rows rows;
+    shoal_status st = rows_of_table(&rows, table);
 
     *scores = NULL;
     *n = 0;
-    if (st == SHOAL_OK && rows->rows != shoal_vocab_size(vocab))
+    if (st == SHOAL_OK && rows.n != shoal_vocab_size(vocab))
         return shoal_fail(SHOAL_EINVAL, "eval: found %zu rows, want one for each of %zu words",
-                          rows->rows, shoal_vocab_size(vocab));
-    return st == SHOAL_OK ? run(&a, scores, n) : st;
+                          rows.n, shoal_vocab_size(vocab));
+    return st == SHOAL_OK ? eval_run(e, vocab, &rows, opts, scores, n) : st;
 }

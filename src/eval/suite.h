@@ -9,7 +9,6 @@
 #define SHOAL_SUITE_H
 
 #include "eval/eval.h"
-#include "eval/rows.h"
 
 /* Different strings, numbered from 0 as they came. */
 struct names {

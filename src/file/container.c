@@ -524,9 +524,8 @@ static struct container *container_new(const char *path)
 
 static shoal_status container_settle(struct container **out, struct container *c, shoal_status st)
 {
-    if (st == SHOAL_OK)
-        *out = c;
-    else
+    *out = st == SHOAL_OK ? c : NULL;
+    if (st != SHOAL_OK)
         container_close(c);
     return st;
 }
@@ -579,20 +578,23 @@ shoal_status container_open_memory(struct container **out, const char *path, con
 
 shoal_status container_open_copy(struct container **out, const struct shoal_memory *file)
 {
-    void *copy = mem_map(file->size);
+    void *copy = file->size > 0 ? mem_map(file->size) : NULL;
     shoal_status st;
 
     *out = NULL;
-    if (!copy)
+    if (file->size > 0 && !copy)
         return SHOAL_ENOMEM;
     if (file->size > 0)
         memcpy(copy, file->data, file->size);
     st = container_open_memory(out, file->name, copy, file->size);
-    if (st == SHOAL_OK)
-        (*out)->ours = copy;
-    else
+    if (st != SHOAL_OK) {
         mem_unmap(copy, file->size);
-    return st;
+        return st;
+    }
+    (*out)->ours = copy;
+    st = container_verify(*out, 0);
+    (*out)->checked = st == SHOAL_OK;
+    return container_settle(out, *out, st);
 }
 
 void container_close(struct container *c)
@@ -853,6 +855,11 @@ bool shoal_kind(const char *path, char kind[32])
     return true;
 }
 
+bool container_sniff_memory(const void *data, size_t size)
+{
+    return size >= sizeof MAGIC && memcmp(data, MAGIC, sizeof MAGIC) == 0;
+}
+
 bool container_sniff(const char *path)
 {
     unsigned char start[sizeof MAGIC];
@@ -871,5 +878,5 @@ bool container_sniff(const char *path)
         got += n > 0 ? (size_t)n : 0;
     } while (got < sizeof start && (n > 0 || (n < 0 && errno == EINTR)));
     close(fd);
-    return got == sizeof start && memcmp(start, MAGIC, sizeof MAGIC) == 0;
+    return container_sniff_memory(start, got);
 }

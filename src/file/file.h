@@ -96,7 +96,7 @@ shoal_status input_reader_pulse(struct input_reader *r);
 size_t input_drop_mark(struct bytes *head);
 
 /* Reads a whole file of at most max bytes, NUL-terminated; free(*out). What it is
- * when it was compressed must fit into memory, and 1,000 times its size and 64 MiB. */
+ * when it was compressed must fit into memory, and 100 times its size and 64 MiB. */
 shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max);
 
 /* ---- whole.c: a file as it is, in memory of our own ------------------------------- */
@@ -209,7 +209,7 @@ shoal_status container_peek(struct container **out, const char *path);
  * sentences. Sections are aligned as far as data is. */
 shoal_status container_open_memory(struct container **out, const char *path, const void *data,
                                    size_t size);
-/* The same of a copy, which is the container's. */
+/* The same of a copy, which is the container's; every byte is checked. */
 shoal_status container_open_copy(struct container **out, const struct shoal_memory *file);
 /* Fails unless its meta says that it is of that kind; `want` is for the sentence. */
 shoal_status container_check_kind(const struct container *c, const char *kind, const char *want);
@@ -245,5 +245,6 @@ shoal_status container_meta_u64(const struct container *c, const char *key, uint
 
 /* Whether the file starts like a container, without complaint if not. */
 bool container_sniff(const char *path);
+bool container_sniff_memory(const void *data, size_t size);
 
 #endif

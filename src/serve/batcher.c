@@ -30,28 +30,40 @@ struct batcher {
 
 /* ---- generations ------------------------------------------------------------------------- */
 
+/* A replaced file may be half of one that was copied there: every byte first. */
+static shoal_status generation_read(struct generation *g, const struct servable_kind *const *kinds,
+                                    const char *path, bool map)
+{
+    shoal_status st = (map ? shoal_model_map : shoal_model_open)(&g->saved, path);
+
+    if (st == SHOAL_OK)
+        st = shoal_model_verify(g->saved);
+    if (st != SHOAL_OK)
+        return st;
+    g->kind = servable_find(kinds, g->saved);
+    return g->kind ? g->kind->open(&g->model, g->saved) : SHOAL_EFORMAT;
+}
+
+static void generation_free(struct generation *g)
+{
+    if (g->model && g->kind->close)
+        g->kind->close(g->model);
+    shoal_model_close(g->saved);
+    free(g);
+}
+
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
                              const char *path, bool map)
 {
-    const struct servable_kind *kind = servable_find(kinds, path);
-    struct generation *g;
-    shoal_status st;
+    struct generation *g = mem_array(1, sizeof *g);
+    shoal_status st = g ? generation_read(g, kinds, path, map) : SHOAL_ENOMEM;
 
-    *out = NULL;
-    if (!kind)
-        return SHOAL_EFORMAT;
-    g = mem_array(1, sizeof *g);
-    if (!g)
-        return SHOAL_ENOMEM;
-    g->kind = kind;
-    atomic_init(&g->refs, 1);
-    st = (map && kind->map ? kind->map : kind->open)(&g->model, path);
-    if (st != SHOAL_OK) {
-        free(g);
-        return st;
-    }
-    *out = g;
-    return SHOAL_OK;
+    *out = st == SHOAL_OK ? g : NULL;
+    if (g)
+        atomic_init(&g->refs, 1);
+    if (g && st != SHOAL_OK)
+        generation_free(g);
+    return st;
 }
 
 void generation_keep(struct generation *g)
@@ -63,8 +75,7 @@ void generation_drop(struct generation *g)
 {
     if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1)
         return;
-    g->kind->close(g->model);
-    free(g);
+    generation_free(g);
 }
 
 /* ---- a batch ------------------------------------------------------------------------------- */

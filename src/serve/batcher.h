@@ -20,15 +20,20 @@
  * lives until the last request that began with it is answered. */
 struct generation {
     const struct servable_kind *kind;
-    void *model;
+    shoal_model *saved;
+    const void *model; /* of it, what the kind is asked with */
     atomic_uint refs;
 };
 
-/* With `map`, by mapping what is large: servable_kind.map. */
+/* With `map`, by mapping what can be. */
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
                              const char *path, bool map);
 void generation_keep(struct generation *g);
 void generation_drop(struct generation *g); /* accepts NULL */
+
+/* Of a JSON object: "shoal_vectors", and what programs are told of the model. */
+void put_platform(struct writer *w, const struct generation *g);
+void put_facts(struct writer *w, const struct generation *g);
 
 struct job {
     struct generation *generation;

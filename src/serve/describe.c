@@ -350,12 +350,38 @@ void describe_metrics(struct request *q)
 /* ---- for the page
  * ----------------------------------------------------------------------------------- */
 
+void put_platform(struct writer *w, const struct generation *g)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "shoal_%s", g->kind->name);
+    put_key(w, "platform");
+    put_text(w, text);
+}
+
+static void put_fact(void *writer, const struct shoal_fact *f)
+{
+    char count[24];
+
+    if (!f->key)
+        return;
+    snprintf(count, sizeof count, "%llu", (unsigned long long)f->value.count);
+    put_key(writer, f->key);
+    put_text(writer, f->value.type == SHOAL_TEXT ? f->value.text : count);
+}
+
+void put_facts(struct writer *w, const struct generation *g)
+{
+    struct shoal_reporter to = {.fact = put_fact, .user = w};
+
+    w->failed |= shoal_model_describe(g->saved, 0, &to) != SHOAL_OK;
+}
+
 static void put_model_stats(struct registry *r, struct writer *w, const struct lease *lease)
 {
     const struct version *v = lease->version;
     struct batcher_state state = batcher_look(v->batcher);
     char trouble[TROUBLE_MAX];
-    struct description d;
 
     registry_trouble(r, v, trouble);
     put_open(w, '{');
@@ -389,13 +415,8 @@ static void put_model_stats(struct registry *r, struct writer *w, const struct l
     put_double(w, v->p99);
     put_key(w, "facts");
     put_open(w, '{');
-    if (lease->generation) {
-        lease->generation->kind->describe(lease->generation->model, &d);
-        for (size_t i = 0; i < d.nfacts; i++) {
-            put_key(w, d.facts[i].key);
-            put_text(w, d.facts[i].value);
-        }
-    }
+    if (lease->generation)
+        put_facts(w, lease->generation);
     put_close(w, '}');
     put_close(w, '}');
 }

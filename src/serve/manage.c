@@ -204,16 +204,10 @@ static void put_workers(struct writer *w, const struct lease *lease,
 static void put_metadata(struct writer *w, const struct generation *g)
 {
     struct writer text = {0};
-    struct description d;
 
-    g->kind->describe(g->model, &d);
     put_open(&text, '{');
-    put_key(&text, "platform");
-    put_text(&text, d.platform);
-    for (size_t i = 0; i < d.nfacts; i++) {
-        put_key(&text, d.facts[i].key);
-        put_text(&text, d.facts[i].value);
-    }
+    put_platform(&text, g);
+    put_facts(&text, g);
     put_close(&text, '}');
     if (!text.failed && bytes_add(&text.out, "", 1) == SHOAL_OK) {
         put_key(w, "customizedMetadata");

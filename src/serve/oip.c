@@ -81,20 +81,19 @@ static void model_metadata(struct request *q)
 {
     const struct generation *g = q->lease.generation;
     struct writer *w = &q->answer.body;
-    struct description d;
+    struct tensor_shape input, output;
 
-    g->kind->describe(g->model, &d);
+    g->kind->shapes(g->model, &input, &output);
     q->answer.status = 200;
     put_open(w, '{');
     put_key(w, "name");
     put_text(w, q->lease.version->name);
     put_versions(q, w);
-    put_key(w, "platform");
-    put_text(w, d.platform);
+    put_platform(w, g);
     put_key(w, "inputs");
-    put_tensor_shape(w, &d.input);
+    put_tensor_shape(w, &input);
     put_key(w, "outputs");
-    put_tensor_shape(w, &d.output);
+    put_tensor_shape(w, &output);
     put_close(w, '}');
     put_raw(w, "\n");
 }

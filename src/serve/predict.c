@@ -619,9 +619,9 @@ static void write_output(struct request *q, struct writer *w, const char *name)
 static void write_tensor(struct request *q, struct writer *w)
 {
     const struct generation *g = q->job.generation;
-    struct description d;
+    struct tensor_shape input, output;
 
-    g->kind->describe(g->model, &d);
+    g->kind->shapes(g->model, &input, &output);
     put_open(w, '{');
     put_key(w, "model_name");
     put_text(w, q->lease.version->name);
@@ -632,7 +632,7 @@ static void write_tensor(struct request *q, struct writer *w)
     put_key(w, "outputs");
     put_open(w, '[');
     put_open(w, '{');
-    write_output(q, w, d.output.name);
+    write_output(q, w, output.name);
     put_close(w, '}');
     put_close(w, ']');
     put_close(w, '}');

@@ -3,25 +3,40 @@
 #include <math.h>
 #include <string.h>
 
-/* Vectors last: they take what is nobody's. */
 const struct servable_kind *const servable_kinds[] = {
-    &servable_logreg, &servable_nextword, /* before net, which takes every other */
-    &servable_net,    &servable_vectors,  NULL,
+    &servable_logreg, &servable_net, &servable_nextword, &servable_vectors, NULL,
 };
 
 const struct servable_kind *servable_find(const struct servable_kind *const *kinds,
-                                          const char *path)
+                                          const shoal_model *model)
 {
-    char kind[32] = "";
-
-    if (!shoal_kind(path, kind))
-        kind[0] = '\0';
     for (; *kinds; kinds++)
-        if ((*kinds)->matches(path, kind))
+        if (strcmp((*kinds)->name, shoal_model_kind(model)) == 0)
             return *kinds;
-    shoal_fail(SHOAL_EFORMAT, "found %s%s, want a model that can be served",
-               *kind ? "a file of kind " : "no model", kind);
+    shoal_fail(SHOAL_EFORMAT, "found a model of kind %s, want one that can be served",
+               shoal_model_kind(model));
     return NULL;
+}
+
+void *spares_take(struct spares *s)
+{
+    void *one;
+
+    pthread_mutex_lock(&s->lock);
+    one = s->n > 0 ? s->at[--s->n] : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return one;
+}
+
+void *spares_give(struct spares *s, void *one)
+{
+    pthread_mutex_lock(&s->lock);
+    if (one && s->n < s->most) {
+        s->at[s->n++] = one;
+        one = NULL;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return one;
 }
 
 static const struct tree *find(const struct instance *in, const char *key)

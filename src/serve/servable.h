@@ -1,15 +1,18 @@
-/* servable: a kind of model as the server sees it; not a door.
+/* servable: a kind of model as the server asks it; not a door.
  *
- * What this is: one table of functions for each kind: open a file, read what a
- * request holds into a sample, compute many samples at once, write the answer of
- * one. A new kind is a new table in servable.c.
- * Who owns what: a model is its kind's; a sample's memory is the caller's, what it
- * points at its kind's, ended by `forget`.
- * Threads: a model is immutable once open. A sample belongs to one thread at a time. */
+ * What this is: one table of functions for each kind of the room saved, which opens,
+ * recognises and describes: read what a request holds into a sample, compute many samples
+ * at once, write the answer of one. A new kind is a new table in servable.c.
+ * Who owns what: what is open is its kind's, and borrows the model; a sample's memory is
+ * the caller's, what it points at its kind's, ended by `forget`.
+ * Threads: what is open is immutable. A sample belongs to one thread at a time. */
 #ifndef SHOAL_SERVABLE_H
 #define SHOAL_SERVABLE_H
 
+#include "saved/saved.h"
 #include "serve/budget.h"
+
+#include <pthread.h>
 
 /* One thing asked of a model, in the form that it came. */
 struct instance {
@@ -34,42 +37,28 @@ struct tensor_shape {
     size_t dims;
 };
 
-struct description {
-    const char *platform; /* "shoal_vectors" */
-    struct tensor_shape input, output;
-    struct {
-        const char *key;
-        char value[48];
-    } facts[8];
-    size_t nfacts;
-};
-
 #define SAMPLE_MAX 256 /* bytes, aligned as malloc does */
 
 struct servable_kind {
-    const char *name;         /* "vectors" */
+    const char *name;         /* as shoal_model_kind has it: "vectors" */
     const char *list_key;     /* of a JSON object, whose elements are asked about; or NULL */
     const char *const *verbs; /* besides predict, for GET; ends with NULL */
     size_t sample_size;       /* at most SAMPLE_MAX; samples begin as zeros */
 
-    /* Whether the file is one: `kind` is shoal_kind's, or "" where it is not ours. */
-    bool (*matches)(const char *path, const char *kind);
-    /* Reads the file: what happens to it afterwards does not matter. */
-    shoal_status (*open)(void **model, const char *path);
-    /* The same, but by mapping what is large; NULL: as `open`. */
-    shoal_status (*map)(void **model, const char *path);
-    void (*close)(void *model);
-    void (*describe)(const void *model, struct description *out);
+    /* What all below is asked with: the model's typed self, or more. */
+    shoal_status (*open)(const void **out, const shoal_model *model);
+    void (*close)(const void *open); /* NULL: nothing to end */
+    void (*shapes)(const void *open, struct tensor_shape *input, struct tensor_shape *output);
 
     /* SHOAL_ENOENT: what is asked about is not there; other failures: a bad request. Asks
      * before it takes memory or much time: budget.h. */
-    shoal_status (*read)(const void *model, const struct instance *in, void *sample);
+    shoal_status (*read)(const void *open, const struct instance *in, void *sample);
     /* Whether it takes less time than handing it to another thread. */
-    bool (*cheap)(const void *model, const void *sample);
-    shoal_status (*run)(const void *model, void *const *samples, size_t n);
-    void (*write)(const void *model, const void *sample, struct writer *w);
+    bool (*cheap)(const void *open, const void *sample);
+    shoal_status (*run)(const void *open, void *const *samples, size_t n);
+    void (*write)(const void *open, const void *sample, struct writer *w);
     /* The answer as floats, *n of them; NULL when it is none. */
-    const float *(*floats)(const void *model, const void *sample, size_t *n);
+    const float *(*floats)(const void *open, const void *sample, size_t *n);
     void (*forget)(void *sample);
 };
 
@@ -81,9 +70,23 @@ extern const struct servable_kind servable_vectors;
 /* All of them; ends with NULL. */
 extern const struct servable_kind *const servable_kinds[];
 
-/* The kind of a file, or NULL after shoal_fail, which names no path. */
+/* The one that asks such a model, or NULL after shoal_fail. */
 const struct servable_kind *servable_find(const struct servable_kind *const *kinds,
-                                          const char *path);
+                                          const shoal_model *model);
+
+/* ---- scratch ---------------------------------------------------------------------------- */
+
+/* What computing needs, `most` of it kept for the next while nobody uses it. */
+enum { SPARES = 64 };
+struct spares {
+    pthread_mutex_t lock;
+    void *at[SPARES];
+    size_t n, most;
+};
+
+void *spares_take(struct spares *s); /* NULL: there is none */
+/* Gives back what is too much, or NULL. */
+void *spares_give(struct spares *s, void *one);
 
 /* ---- what an instance says besides ------------------------------------------------------ */
 

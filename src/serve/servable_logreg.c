@@ -1,9 +1,7 @@
 /* Click models: rows of sparse features in, probabilities of a click out. */
-#include "data/data.h"
 #include "serve/servable.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,42 +23,18 @@ struct click_sample {
 };
 _Static_assert(sizeof(struct click_sample) <= SAMPLE_MAX, "a sample fits");
 
-static bool matches(const char *path, const char *kind)
+static shoal_status clicks_open(const void **out, const shoal_model *model)
 {
-    (void)path;
-    return strcmp(kind, "logreg") == 0;
+    *out = shoal_model_linear(model);
+    return SHOAL_OK;
 }
 
-static shoal_status clicks_open(void **model, const char *path)
+static void clicks_shapes(const void *model, struct tensor_shape *input,
+                          struct tensor_shape *output)
 {
-    shoal_logreg *m = NULL;
-    shoal_status st = shoal_logreg_open(&m, path);
-
-    *model = m;
-    return st;
-}
-
-static void clicks_close(void *model)
-{
-    shoal_logreg_close(model);
-}
-
-static void clicks_describe(const void *model, struct description *out)
-{
-    struct shoal_clicks_opts way = shoal_logreg_reading(model);
-
-    *out = (struct description){
-        .platform = "shoal_logreg",
-        .input = {"rows", "BYTES", {-1}, 1},
-        .output = {"probability", "FP32", {-1, 1}, 2},
-        .nfacts = 2,
-    };
-    out->facts[0].key = "weights";
-    out->facts[1].key = "format";
-    snprintf(out->facts[0].value, sizeof out->facts[0].value, "%llu",
-             (unsigned long long)shoal_logreg_weights(model));
-    snprintf(out->facts[1].value, sizeof out->facts[1].value, "%s",
-             shoal_clicks_format_name(way.format));
+    (void)model;
+    *input = (struct tensor_shape){"rows", "BYTES", {-1}, 1};
+    *output = (struct tensor_shape){"probability", "FP32", {-1, 1}, 2};
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
@@ -271,10 +245,8 @@ const struct servable_kind servable_logreg = {
     .name = "logreg",
     .list_key = "rows",
     .sample_size = sizeof(struct click_sample),
-    .matches = matches,
     .open = clicks_open,
-    .close = clicks_close,
-    .describe = clicks_describe,
+    .shapes = clicks_shapes,
     .read = clicks_read,
     .cheap = clicks_cheap,
     .run = clicks_run,

@@ -1,32 +1,25 @@
 /* Nets: rows of numbers in, probabilities of classes or values out; of nets that see
  * pictures, pictures in and the likeliest classes out. */
-#include "data/data.h"
-#include "eval/eval.h"
 #include "serve/servable.h"
 
 #include <math.h>
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     AT_ONCE = 64,    /* samples that one asks about in a call */
     LIKELIEST = 5,   /* classes of an answer */
-    ASKERS = 64,     /* kept for the next */
     FLOAT_TEXT = 14, /* bytes of a number in an answer, about, and of a class with its own */
     CLASS_TEXT = 64,
     CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
 };
 
 struct net_model {
-    shoal_net *net;
+    const shoal_net *net;
     size_t in, out, at_once;
     bool pictures;
     unsigned channels, height, width; /* of them */
-    pthread_mutex_t lock;
-    struct asker *askers[ASKERS]; /* nobody uses them now */
-    size_t n;
+    struct spares askers;
 };
 
 struct net_sample {
@@ -35,68 +28,39 @@ struct net_sample {
 };
 _Static_assert(sizeof(struct net_sample) <= SAMPLE_MAX, "a sample fits");
 
-static bool matches(const char *path, const char *kind)
+static void net_close(const void *model)
 {
-    (void)path;
-    return strcmp(kind, "net") == 0;
-}
+    struct net_model *m = (struct net_model *)(uintptr_t)model;
 
-static void net_close(void *model)
-{
-    struct net_model *m = model;
-
-    while (m->n > 0)
-        asker_free(m->askers[--m->n]);
-    pthread_mutex_destroy(&m->lock);
-    shoal_net_close(m->net);
+    while (m->askers.n > 0)
+        asker_free(spares_take(&m->askers));
+    pthread_mutex_destroy(&m->askers.lock);
     free(m);
 }
 
-static shoal_status net_open(void **model, const char *path)
+static shoal_status net_open(const void **out, const shoal_model *model)
 {
     struct net_model *m = mem_array(1, sizeof *m);
-    shoal_status st = m ? shoal_net_open(&m->net, path) : SHOAL_ENOMEM;
 
-    if (st != SHOAL_OK) {
-        free(m);
-        return st;
-    }
-    pthread_mutex_init(&m->lock, NULL);
+    if (!m)
+        return SHOAL_ENOMEM;
+    pthread_mutex_init(&m->askers.lock, NULL);
+    m->askers.most = SPARES;
+    m->net = shoal_model_net(model);
     m->in = shoal_net_inputs(m->net);
     m->out = shoal_net_outputs(m->net);
     m->pictures = shoal_net_pictures(m->net, &m->channels, &m->height, &m->width);
     m->at_once = asker_fit(m->net, AT_ONCE);
-    *model = m;
+    *out = m;
     return SHOAL_OK;
 }
 
-static void net_describe(const void *model, struct description *out)
+static void net_shapes(const void *model, struct tensor_shape *input, struct tensor_shape *output)
 {
     const struct net_model *m = model;
-    const char *spec = shoal_net_spec(m->net);
 
-    *out = (struct description){
-        .platform = "shoal_net",
-        .input = {"input", "FP32", {-1, (int64_t)m->in}, 2},
-        .output = {"output", "FP32", {-1, (int64_t)m->out}, 2},
-        .nfacts = 4,
-    };
-    out->facts[0].key = "net";
-    out->facts[1].key = "inputs";
-    out->facts[2].key = shoal_net_classes(m->net) ? "classes" : "outputs";
-    out->facts[3].key = "parameters";
-    snprintf(out->facts[0].value, sizeof out->facts[0].value, "%.*s", (int)strcspn(spec, " "),
-             spec);
-    snprintf(out->facts[1].value, sizeof out->facts[1].value, "%zu", m->in);
-    snprintf(out->facts[2].value, sizeof out->facts[2].value, "%zu", m->out);
-    snprintf(out->facts[3].value, sizeof out->facts[3].value, "%llu",
-             (unsigned long long)shoal_net_parameters(m->net));
-    if (m->pictures) {
-        out->facts[4].key = "images";
-        snprintf(out->facts[4].value, sizeof out->facts[4].value, "%u x %u x %u", m->width,
-                 m->height, m->channels);
-        out->nfacts++;
-    }
+    *input = (struct tensor_shape){"input", "FP32", {-1, (int64_t)m->in}, 2};
+    *output = (struct tensor_shape){"output", "FP32", {-1, (int64_t)m->out}, 2};
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
@@ -163,12 +127,6 @@ static shoal_status take_bytes(const struct net_model *m, const char *at, size_t
         at += size;
     }
     return SHOAL_OK;
-}
-
-static bool is_picture(const char *at, size_t len)
-{
-    return len > 8 &&
-           (memcmp(at, "\xff\xd8\xff", 3) == 0 || memcmp(at, "\x89PNG\r\n\x1a\n", 8) == 0);
 }
 
 /* All that a picture takes until it is a sample: its pixels, its rows as they are scaled
@@ -267,7 +225,7 @@ static shoal_status take_text(const struct net_model *m, struct request *q, cons
     len = bytes ? base64_decode(tree_text(t), room, bytes) : 0;
     if (!bytes)
         st = SHOAL_ENOMEM;
-    else if (is_picture(bytes, len))
+    else if (picture_begins(bytes, len))
         st = take_picture(m, q, bytes, len, x, n);
     else
         st = shoal_fail(SHOAL_EINVAL, "found text, want a JPEG or PNG picture in base64");
@@ -314,7 +272,7 @@ static shoal_status net_read(const void *model, const struct instance *in, void 
     }
     if (tree_kind(t) == TREE_OBJECT)
         t = tree_get(t, tree_get(t, "b64") ? "b64" : "data");
-    if (in->bytes && m->pictures && is_picture(in->bytes, in->len))
+    if (in->bytes && m->pictures && picture_begins(in->bytes, in->len))
         st = take_picture(m, in->request, in->bytes, in->len, s->x, &n);
     else if (in->bytes)
         st = take_bytes(m, in->bytes, in->len, s->x, &n);
@@ -340,32 +298,11 @@ static bool net_cheap(const void *model, const void *sample)
     return !m->net->net->alone && shoal_net_parameters(m->net) < CHEAP;
 }
 
-static shoal_status asker_take(struct net_model *m, struct asker **out)
-{
-    *out = NULL;
-    pthread_mutex_lock(&m->lock);
-    if (m->n > 0)
-        *out = m->askers[--m->n];
-    pthread_mutex_unlock(&m->lock);
-    return *out ? SHOAL_OK : asker_new(out, m->net, m->at_once);
-}
-
-static void asker_give(struct net_model *m, struct asker *asker)
-{
-    pthread_mutex_lock(&m->lock);
-    if (m->n < ASKERS) {
-        m->askers[m->n++] = asker;
-        asker = NULL;
-    }
-    pthread_mutex_unlock(&m->lock);
-    asker_free(asker);
-}
-
 static shoal_status net_run(const void *model, void *const *samples, size_t n)
 {
     struct net_model *m = (struct net_model *)(uintptr_t)model; /* its scratch alone changes */
-    struct asker *asker;
-    shoal_status st = asker_take(m, &asker);
+    struct asker *asker = spares_take(&m->askers);
+    shoal_status st = asker ? SHOAL_OK : asker_new(&asker, m->net, m->at_once);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += m->at_once) {
         size_t some = n - i < m->at_once ? n - i : m->at_once;
@@ -378,8 +315,7 @@ static shoal_status net_run(const void *model, void *const *samples, size_t n)
         }
         st = asker_ask(asker, x, some, y);
     }
-    if (asker)
-        asker_give(m, asker);
+    asker_free(spares_give(&m->askers, asker));
     return st;
 }
 
@@ -433,10 +369,9 @@ static const float *net_floats(const void *model, const void *sample, size_t *n)
 const struct servable_kind servable_net = {
     .name = "net",
     .sample_size = sizeof(struct net_sample),
-    .matches = matches,
     .open = net_open,
     .close = net_close,
-    .describe = net_describe,
+    .shapes = net_shapes,
     .read = net_read,
     .cheap = net_cheap,
     .run = net_run,

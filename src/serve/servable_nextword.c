@@ -1,10 +1,6 @@
 /* Nets that continue text: words in, the likeliest next words out. */
-#include "eval/eval.h"
-#include "file/file.h"
 #include "serve/servable.h"
 
-#include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +13,8 @@ enum {
 };
 
 struct text_model {
-    shoal_net *net;
-    pthread_mutex_t lock;
-    struct continuer *kept[KEPT]; /* nobody uses them now */
-    size_t n;
+    const shoal_net *net;
+    struct spares continuers;
 };
 
 struct text_sample {
@@ -29,64 +23,35 @@ struct text_sample {
 };
 _Static_assert(sizeof(struct text_sample) <= SAMPLE_MAX, "a sample fits");
 
-/* A net whose file holds the vectors of words. */
-static bool matches(const char *path, const char *kind)
+static void nextword_close(const void *model)
 {
-    struct container *c = NULL;
-    bool words;
+    struct text_model *m = (struct text_model *)(uintptr_t)model;
 
-    if (strcmp(kind, "net") != 0 || container_peek(&c, path) != SHOAL_OK)
-        return false;
-    words = container_has(c, "vectors");
-    container_close(c);
-    return words;
-}
-
-static void nextword_close(void *model)
-{
-    struct text_model *m = model;
-
-    while (m->n > 0)
-        continuer_free(m->kept[--m->n]);
-    pthread_mutex_destroy(&m->lock);
-    shoal_net_close(m->net);
+    while (m->continuers.n > 0)
+        continuer_free(spares_take(&m->continuers));
+    pthread_mutex_destroy(&m->continuers.lock);
     free(m);
 }
 
-static shoal_status nextword_open(void **model, const char *path)
+static shoal_status nextword_open(const void **out, const shoal_model *model)
 {
     struct text_model *m = mem_array(1, sizeof *m);
-    shoal_status st = m ? shoal_net_open(&m->net, path) : SHOAL_ENOMEM;
 
-    if (st != SHOAL_OK) {
-        free(m);
-        return st;
-    }
-    pthread_mutex_init(&m->lock, NULL);
-    if (!shoal_net_continues(m->net)) {
-        nextword_close(m);
-        return shoal_fail(SHOAL_EFORMAT,
-                          "%s: found a net without words, want one that continues "
-                          "text",
-                          path);
-    }
-    *model = m;
+    if (!m)
+        return SHOAL_ENOMEM;
+    pthread_mutex_init(&m->continuers.lock, NULL);
+    m->continuers.most = KEPT;
+    m->net = shoal_model_net(model);
+    *out = m;
     return SHOAL_OK;
 }
 
-static void nextword_describe(const void *model, struct description *out)
+static void nextword_shapes(const void *model, struct tensor_shape *input,
+                            struct tensor_shape *output)
 {
-    const struct text_model *m = model;
-
-    *out = (struct description){
-        .platform = "shoal_nextword",
-        .input = {"text", "BYTES", {-1}, 1},
-        .output = {"words", "BYTES", {-1}, 1},
-        .nfacts = 1,
-    };
-    out->facts[0].key = "parameters";
-    snprintf(out->facts[0].value, sizeof out->facts[0].value, "%llu",
-             (unsigned long long)shoal_net_parameters(m->net));
+    (void)model;
+    *input = (struct tensor_shape){"text", "BYTES", {-1}, 1};
+    *output = (struct tensor_shape){"words", "BYTES", {-1}, 1};
 }
 
 static shoal_status keep_text(struct request *q, struct text_sample *s, const char *text,
@@ -141,33 +106,12 @@ static bool nextword_cheap(const void *model, const void *sample)
     return false;
 }
 
-static shoal_status continuer_take(struct text_model *m, struct continuer **out)
-{
-    *out = NULL;
-    pthread_mutex_lock(&m->lock);
-    if (m->n > 0)
-        *out = m->kept[--m->n];
-    pthread_mutex_unlock(&m->lock);
-    return *out ? SHOAL_OK : continuer_new(out, m->net, CONTINUED);
-}
-
-static void continuer_give(struct text_model *m, struct continuer *c)
-{
-    pthread_mutex_lock(&m->lock);
-    if (m->n < KEPT) {
-        m->kept[m->n++] = c;
-        c = NULL;
-    }
-    pthread_mutex_unlock(&m->lock);
-    continuer_free(c);
-}
-
 /* Texts that wait go through the net, and past all words, together. */
 static shoal_status nextword_run(const void *model, void *const *samples, size_t n)
 {
     struct text_model *m = (struct text_model *)(uintptr_t)model; /* its scratch alone changes */
-    struct continuer *c;
-    shoal_status st = continuer_take(m, &c);
+    struct continuer *c = spares_take(&m->continuers);
+    shoal_status st = c ? SHOAL_OK : continuer_new(&c, m->net, CONTINUED);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += CONTINUED) {
         size_t some = n - i < CONTINUED ? n - i : CONTINUED;
@@ -177,8 +121,7 @@ static shoal_status nextword_run(const void *model, void *const *samples, size_t
             asks[k] = &((struct text_sample *)samples[i + k])->asked;
         st = continuer_ask(c, asks, some);
     }
-    if (c)
-        continuer_give(m, c);
+    continuer_free(spares_give(&m->continuers, c));
     return st;
 }
 
@@ -209,10 +152,9 @@ const struct servable_kind servable_nextword = {
     .name = "nextword",
     .list_key = "texts",
     .sample_size = sizeof(struct text_sample),
-    .matches = matches,
     .open = nextword_open,
     .close = nextword_close,
-    .describe = nextword_describe,
+    .shapes = nextword_shapes,
     .read = nextword_read,
     .cheap = nextword_cheap,
     .run = nextword_run,

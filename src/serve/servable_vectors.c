@@ -1,5 +1,4 @@
 /* Word vectors: words in, the nearest words or the vectors out. */
-#include "eval/eval.h"
 #include "serve/map.h"
 #include "serve/servable.h"
 
@@ -17,10 +16,6 @@ enum { FLOAT_TEXT = 14, HIT_TEXT = 32, DETAIL_TEXT = 48, PLACE_TEXT = 80 };
  * wake. */
 #define CHEAP 100000u
 
-struct words {
-    shoal_vectors *v;
-};
-
 enum what { ASK_NEAREST, ASK_ANALOGY, ASK_VECTOR, ASK_MAP };
 
 struct word_sample {
@@ -34,70 +29,23 @@ _Static_assert(sizeof(struct word_sample) <= SAMPLE_MAX, "a sample fits");
 
 static const char *const verbs[] = {"similar", "analogy", "vector", "map", NULL};
 
-static bool matches(const char *path, const char *kind)
+static shoal_status words_open(const void **out, const shoal_model *model)
 {
-    (void)path;
-    /* What is not ours may be vectors in another format: opening tells. */
-    return strcmp(kind, "vectors") == 0 || *kind == '\0';
-}
-
-static shoal_status open_by(shoal_status (*way)(shoal_vectors **out, const char *path),
-                            void **model, const char *path)
-{
-    struct words *w = mem_array(1, sizeof *w);
-    shoal_status st = w ? way(&w->v, path) : SHOAL_ENOMEM;
-
-    /* A replaced file may be half of one that was copied there: every byte first. */
-    if (st == SHOAL_OK)
-        st = shoal_vectors_verify(w->v);
-    if (st != SHOAL_OK) {
-        if (w)
-            shoal_vectors_close(w->v);
-        free(w);
-        return st;
-    }
-    *model = w;
+    *out = shoal_model_vectors(model);
     return SHOAL_OK;
 }
 
-static shoal_status words_open(void **model, const char *path)
+static void words_shapes(const void *model, struct tensor_shape *input, struct tensor_shape *output)
 {
-    return open_by(shoal_vectors_open, model, path);
-}
-
-static shoal_status words_map(void **model, const char *path)
-{
-    return open_by(shoal_vectors_map, model, path);
-}
-
-static void words_close(void *model)
-{
-    struct words *w = model;
-
-    shoal_vectors_close(w->v);
-    free(w);
-}
-
-static void words_describe(const void *model, struct description *out)
-{
-    const struct words *w = model;
-
-    *out = (struct description){
-        .platform = "shoal_vectors",
-        .input = {"words", "BYTES", {-1}, 1},
-        .output = {"vectors", "FP32", {-1, (int64_t)shoal_vectors_dim(w->v)}, 2},
-        .nfacts = 2,
-    };
-    out->facts[0].key = "words";
-    out->facts[1].key = "dimensions";
-    snprintf(out->facts[0].value, sizeof out->facts[0].value, "%zu", shoal_vectors_size(w->v));
-    snprintf(out->facts[1].value, sizeof out->facts[1].value, "%zu", shoal_vectors_dim(w->v));
+    *input = (struct tensor_shape){"words", "BYTES", {-1}, 1};
+    *output =
+        (struct tensor_shape){"vectors", "FP32", {-1, (int64_t)shoal_vectors_dim(model)}, 2};
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
 
 /* "'kign' is not among the 14644 words; did you mean king, kin?" */
-static shoal_status unknown(const struct words *w, struct request *q, const char *word)
+static shoal_status unknown(const shoal_vectors *v, struct request *q, const char *word)
 {
     uint32_t near[GUESSES];
     char text[256] = "";
@@ -107,26 +55,26 @@ static shoal_status unknown(const struct words *w, struct request *q, const char
     if (st != SHOAL_OK)
         return st;
     if (strlen(word) < 64)
-        shoal_spellings(w->v, word, near, GUESSES, &n);
+        shoal_spellings(v, word, near, GUESSES, &n);
     for (size_t i = 0; i < n && len < sizeof text; i++)
         len +=
             (size_t)snprintf(text + len, sizeof text - len, "%s%.60s",
-                             i > 0 ? ", " : "; did you mean ", shoal_vectors_word(w->v, near[i]));
+                             i > 0 ? ", " : "; did you mean ", shoal_vectors_word(v, near[i]));
     return shoal_fail(SHOAL_ENOENT, "'%.60s' is not among the %zu words%s%s", word,
-                      shoal_vectors_size(w->v), text, n > 0 ? "?" : "");
+                      shoal_vectors_size(v), text, n > 0 ? "?" : "");
 }
 
-static shoal_status find_word(const struct words *w, struct request *q, const char *word,
+static shoal_status find_word(const shoal_vectors *v, struct request *q, const char *word,
                               uint32_t *id)
 {
     if (!word || !*word)
         return shoal_fail(SHOAL_EINVAL, "found no word, want one");
-    *id = shoal_vectors_find(w->v, word, strlen(word));
-    return *id == SHOAL_NO_ID ? unknown(w, q, word) : SHOAL_OK;
+    *id = shoal_vectors_find(v, word, strlen(word));
+    return *id == SHOAL_NO_ID ? unknown(v, q, word) : SHOAL_OK;
 }
 
 /* A word as bytes: without the white space around. */
-static shoal_status find_bytes(const struct words *w, struct request *q, const char *at, size_t len,
+static shoal_status find_bytes(const shoal_vectors *v, struct request *q, const char *at, size_t len,
                                uint32_t *id)
 {
     char word[512];
@@ -139,10 +87,10 @@ static shoal_status find_bytes(const struct words *w, struct request *q, const c
         return shoal_fail(SHOAL_EINVAL, "found %zu bytes, want a word", len);
     memcpy(word, at, len);
     word[len] = '\0';
-    return find_word(w, q, word, id);
+    return find_word(v, q, word, id);
 }
 
-static shoal_status read_analogy(const struct words *w, const struct instance *in,
+static shoal_status read_analogy(const shoal_vectors *v, const struct instance *in,
                                  struct word_sample *s)
 {
     static const char *const keys[] = {"a", "b", "c"};
@@ -157,28 +105,28 @@ static shoal_status read_analogy(const struct words *w, const struct instance *i
 
         if (!word)
             return shoal_fail(SHOAL_EINVAL, "found no parameter %s, want a, b and c", keys[i]);
-        st = find_word(w, in->request, word, &s->ask.ids[i]);
+        st = find_word(v, in->request, word, &s->ask.ids[i]);
     }
     return st;
 }
 
-static shoal_status read_word(const struct words *w, const struct instance *in,
+static shoal_status read_word(const shoal_vectors *v, const struct instance *in,
                               struct word_sample *s)
 {
     if (in->bytes)
-        return find_bytes(w, in->request, in->bytes, in->len, &s->ask.ids[0]);
+        return find_bytes(v, in->request, in->bytes, in->len, &s->ask.ids[0]);
     if (tree_kind(in->json) == TREE_TEXT)
-        return find_word(w, in->request, tree_text(in->json), &s->ask.ids[0]);
+        return find_word(v, in->request, tree_text(in->json), &s->ask.ids[0]);
     if (in->json && tree_kind(in->json) != TREE_OBJECT)
         return shoal_fail(SHOAL_EINVAL, "found no text, want a word");
-    return find_word(w, in->request, instance_text(in, "word"), &s->ask.ids[0]);
+    return find_word(v, in->request, instance_text(in, "word"), &s->ask.ids[0]);
 }
 
 /* What the answer takes, as it is computed and as text. */
-static shoal_status charge_answer(const struct words *w, const struct word_sample *s,
+static shoal_status charge_answer(const shoal_vectors *v, const struct word_sample *s,
                                   struct request *q)
 {
-    size_t dim = shoal_vectors_dim(w->v), k = s->ask.k;
+    size_t dim = shoal_vectors_dim(v), k = s->ask.k;
 
     if (s->what == ASK_VECTOR)
         return request_charge_sample(q, dim * sizeof *s->vector, dim * FLOAT_TEXT);
@@ -189,9 +137,9 @@ static shoal_status charge_answer(const struct words *w, const struct word_sampl
                                  k * (s->detailed ? DETAIL_TEXT : HIT_TEXT));
 }
 
-static shoal_status room_for_answer(const struct words *w, struct word_sample *s)
+static shoal_status room_for_answer(const shoal_vectors *v, struct word_sample *s)
 {
-    size_t dim = shoal_vectors_dim(w->v);
+    size_t dim = shoal_vectors_dim(v);
 
     if (s->what == ASK_VECTOR)
         return (s->vector = mem_array(dim, sizeof *s->vector)) ? SHOAL_OK : SHOAL_ENOMEM;
@@ -203,7 +151,7 @@ static shoal_status room_for_answer(const struct words *w, struct word_sample *s
 
 static shoal_status words_read(const void *model, const struct instance *in, void *sample)
 {
-    const struct words *w = model;
+    const shoal_vectors *v = model;
     struct word_sample *s = sample;
     bool map = strcmp(in->verb, "map") == 0;
     uint64_t k = map ? MAP : NEAREST;
@@ -216,15 +164,15 @@ static shoal_status words_read(const void *model, const struct instance *in, voi
         s->what = ASK_VECTOR;
     if (st != SHOAL_OK)
         return st;
-    s->ask.k = k < shoal_vectors_size(w->v) ? (size_t)k : shoal_vectors_size(w->v);
+    s->ask.k = k < shoal_vectors_size(v) ? (size_t)k : shoal_vectors_size(v);
     if (strcmp(in->verb, "analogy") == 0 ||
         (tree_kind(in->json) == TREE_OBJECT && tree_get(in->json, "a")))
-        st = read_analogy(w, in, s);
+        st = read_analogy(v, in, s);
     else
-        st = read_word(w, in, s);
+        st = read_word(v, in, s);
     if (st == SHOAL_OK)
-        st = charge_answer(w, s, in->request);
-    return st == SHOAL_OK ? room_for_answer(w, s) : st;
+        st = charge_answer(v, s, in->request);
+    return st == SHOAL_OK ? room_for_answer(v, s) : st;
 }
 
 static void words_forget(void *sample)
@@ -240,20 +188,20 @@ static void words_forget(void *sample)
 
 static bool words_cheap(const void *model, const void *sample)
 {
-    const struct words *w = model;
+    const shoal_vectors *v = model;
     const struct word_sample *s = sample;
 
-    return s->what == ASK_VECTOR || shoal_vectors_size(w->v) * shoal_vectors_dim(w->v) < CHEAP;
+    return s->what == ASK_VECTOR || shoal_vectors_size(v) * shoal_vectors_dim(v) < CHEAP;
 }
 
-static shoal_status answer_map(const struct words *w, struct word_sample *s)
+static shoal_status answer_map(const shoal_vectors *v, struct word_sample *s)
 {
-    size_t dim = shoal_vectors_dim(w->v), n = s->ask.found + 1;
+    size_t dim = shoal_vectors_dim(v), n = s->ask.found + 1;
     float *rows = mem_array(n * dim, sizeof *rows);
-    shoal_status st = rows ? shoal_vectors_row(w->v, s->ask.ids[0], rows) : SHOAL_ENOMEM;
+    shoal_status st = rows ? shoal_vectors_row(v, s->ask.ids[0], rows) : SHOAL_ENOMEM;
 
     for (size_t i = 1; i < n && st == SHOAL_OK; i++)
-        st = shoal_vectors_row(w->v, s->ask.hits[i - 1].id, rows + i * dim);
+        st = shoal_vectors_row(v, s->ask.hits[i - 1].id, rows + i * dim);
     if (st == SHOAL_OK)
         st = map_places(rows, n, dim, s->places);
     free(rows);
@@ -261,26 +209,27 @@ static shoal_status answer_map(const struct words *w, struct word_sample *s)
 }
 
 /* What is asked of the rows goes through them together, the rest by itself. */
-static shoal_status run_some(const struct words *w, struct word_sample *const *samples, size_t n)
+static shoal_status run_some(const shoal_vectors *v, struct word_sample *const *samples, size_t n)
 {
     struct near_ask asks[BATCH];
+    struct rows rows;
     size_t nasks = 0;
-    shoal_status st = SHOAL_OK;
+    shoal_status st = vectors_rows(&rows, v);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
         if (samples[i]->what == ASK_VECTOR)
-            st = shoal_vectors_row(w->v, samples[i]->ask.ids[0], samples[i]->vector);
+            st = shoal_vectors_row(v, samples[i]->ask.ids[0], samples[i]->vector);
         else
             asks[nasks++] = samples[i]->ask;
     }
     if (st == SHOAL_OK && nasks > 0)
-        st = nearest_many(w->v, asks, nasks, 1);
+        st = nearest_many(&rows, asks, nasks, 1);
     for (size_t i = 0, j = 0; i < n && st == SHOAL_OK; i++) {
         if (samples[i]->what == ASK_VECTOR)
             continue;
         samples[i]->ask = asks[j++];
         if (samples[i]->what == ASK_MAP)
-            st = answer_map(w, samples[i]);
+            st = answer_map(v, samples[i]);
     }
     return st;
 }
@@ -297,34 +246,34 @@ static shoal_status words_run(const void *model, void *const *samples, size_t n)
 
 /* ---- writing ----------------------------------------------------------------------------- */
 
-static void put_hit(struct writer *out, const struct words *w, const struct shoal_hit *hit)
+static void put_hit(struct writer *out, const shoal_vectors *v, const struct shoal_hit *hit)
 {
     put_open(out, '{');
     put_key(out, "word");
-    put_text(out, shoal_vectors_word(w->v, hit->id));
+    put_text(out, shoal_vectors_word(v, hit->id));
     put_key(out, "score");
     put_float(out, hit->score);
 }
 
-static void write_list(struct writer *out, const struct words *w, const struct word_sample *s)
+static void write_list(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     put_key(out, s->what == ASK_ANALOGY ? "answers" : "similar");
     put_open(out, '[');
     for (size_t i = 0; i < s->ask.found; i++) {
-        put_hit(out, w, &s->ask.hits[i]);
+        put_hit(out, v, &s->ask.hits[i]);
         put_close(out, '}');
     }
     put_close(out, ']');
 }
 
-static void write_map(struct writer *out, const struct words *w, const struct word_sample *s)
+static void write_map(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     struct shoal_hit self = {s->ask.ids[0], 1};
 
     put_key(out, "map");
     put_open(out, '[');
     for (size_t i = 0; i <= s->ask.found; i++) {
-        put_hit(out, w, i == 0 ? &self : &s->ask.hits[i - 1]);
+        put_hit(out, v, i == 0 ? &self : &s->ask.hits[i - 1]);
         put_key(out, "x");
         put_float(out, s->places[2 * i]);
         put_key(out, "y");
@@ -334,41 +283,41 @@ static void write_map(struct writer *out, const struct words *w, const struct wo
     put_close(out, ']');
 }
 
-static void write_vector(struct writer *out, const struct words *w, const struct word_sample *s)
+static void write_vector(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     put_open(out, '[');
-    for (size_t j = 0; j < shoal_vectors_dim(w->v); j++)
+    for (size_t j = 0; j < shoal_vectors_dim(v); j++)
         put_float(out, s->vector[j]);
     put_close(out, ']');
 }
 
 /* The words with their scores, as TorchServe's classifiers answer. */
-static void write_classes(struct writer *out, const struct words *w, const struct word_sample *s)
+static void write_classes(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     put_open(out, '{');
     for (size_t i = 0; i < s->ask.found; i++) {
-        put_key(out, shoal_vectors_word(w->v, s->ask.hits[i].id));
+        put_key(out, shoal_vectors_word(v, s->ask.hits[i].id));
         put_float(out, s->ask.hits[i].score);
     }
     put_close(out, '}');
 }
 
-static void write_detailed(struct writer *out, const struct words *w, const struct word_sample *s)
+static void write_detailed(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     static const char *const names[] = {"a", "b", "c"};
 
     put_open(out, '{');
     for (size_t i = 0; i < s->ask.n; i++) {
         put_key(out, s->ask.n == 3 ? names[i] : "word");
-        put_text(out, shoal_vectors_word(w->v, s->ask.ids[i]));
+        put_text(out, shoal_vectors_word(v, s->ask.ids[i]));
     }
     if (s->what == ASK_VECTOR) {
         put_key(out, "vector");
-        write_vector(out, w, s);
+        write_vector(out, v, s);
     } else if (s->what == ASK_MAP) {
-        write_map(out, w, s);
+        write_map(out, v, s);
     } else {
-        write_list(out, w, s);
+        write_list(out, v, s);
     }
     put_close(out, '}');
 }
@@ -387,10 +336,10 @@ static void words_write(const void *model, const void *sample, struct writer *ou
 
 static const float *words_floats(const void *model, const void *sample, size_t *n)
 {
-    const struct words *w = model;
+    const shoal_vectors *v = model;
     const struct word_sample *s = sample;
 
-    *n = shoal_vectors_dim(w->v);
+    *n = shoal_vectors_dim(v);
     return s->vector;
 }
 
@@ -399,11 +348,8 @@ const struct servable_kind servable_vectors = {
     .list_key = "words",
     .verbs = verbs,
     .sample_size = sizeof(struct word_sample),
-    .matches = matches,
     .open = words_open,
-    .map = words_map,
-    .close = words_close,
-    .describe = words_describe,
+    .shapes = words_shapes,
     .read = words_read,
     .cheap = words_cheap,
     .run = words_run,

@@ -3,7 +3,7 @@
  * bias. */
 #include "train/run.h"
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Perceptrons on samples: what is held out, how numbers are scaled, and the net that
  * fits the data. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "train/net_run.h"
 
 #include <math.h>

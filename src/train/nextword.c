@@ -6,7 +6,7 @@
  *
  * Window i is found through the sentence it is in: firsts[s] is the first window of
  * sentence s. Those at the end of the corpus are held out. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "train/nextword.h"
 
 #include <math.h>

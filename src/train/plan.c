@@ -9,7 +9,7 @@
 
 /* ---- options ---- */
 
-struct shoal_train_opts shoal_train_default(enum shoal_model model)
+struct shoal_train_opts shoal_train_default(enum shoal_train_model model)
 {
     struct shoal_train_opts o = {
         .model = model, .dim = 100, .window = 5, .negative = 5, .sample = 1e-3, .epochs = 5,
@@ -55,7 +55,7 @@ shoal_status shoal_train_check(const struct shoal_train_opts *o)
     shoal_status st = want(o->dim >= 1 && o->dim <= KERNEL_MAX_DIM, "dim", o->dim, "1 to 4096");
 
     if (st == SHOAL_OK)
-        st = want(o->model <= SHOAL_LOGREG, "model", o->model, "one of enum shoal_model");
+        st = want(o->model <= SHOAL_LOGREG, "model", o->model, "one of enum shoal_train_model");
     if (st == SHOAL_OK)
         st = want(o->loss <= SHOAL_SOFTMAX, "loss", o->loss, "one of enum shoal_loss");
     if (st == SHOAL_OK)

@@ -1,5 +1,5 @@
 /* VGGs on pictures: the net that fits them, what it is given, and what it gives. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "train/net_run.h"
 
 #include <math.h>

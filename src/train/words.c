@@ -2,7 +2,7 @@
  * output rows, and with the exact softmax a bias. */
 #include "train/run.h"
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 #include <math.h>
 #include <stdio.h>

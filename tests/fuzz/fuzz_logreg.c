@@ -3,7 +3,7 @@
  * weights. */
 #include "fuzz.h"
 
-#include "eval/logreg.h"
+#include "saved/linear/logreg.h"
 
 #include <math.h>
 
@@ -31,13 +31,14 @@ static void ask(const shoal_logreg *m)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     shoal_logreg *m = NULL;
+    struct container *c;
     const char *file;
     size_t len;
 
     fuzz_begin(size, 64 * MIB, 64);
     file = fuzz_container(data, size, &len);
     fuzz_begin(len, 4096 * MIB + 16 * MIB, 64); /* 2^30 slots, touched only where weights are */
-    if (logreg_open_memory(&m, "fuzz", file, len) == SHOAL_OK)
+    if (container_open_copy(&c, &(struct shoal_memory){"fuzz", file, len}) == SHOAL_OK && logreg_read(&m, c) == SHOAL_OK)
         ask(m);
     else
         require(m == NULL && strncmp(shoal_error(), "fuzz", 4) == 0);

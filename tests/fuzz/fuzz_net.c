@@ -3,7 +3,7 @@
  * is the same when it was saved and opened again. */
 #include "fuzz.h"
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 #include <math.h>
 

@@ -1,9 +1,8 @@
-/* What another rank sends besides rows: counts of words, what it settles for, and sums of
- * scores. Any bytes are refused with a sentence, or are added. The first byte says which. */
+/* What another rank sends besides rows: counts of words, and what it settles for. Any bytes
+ * behind the first are refused with a sentence, or are added. */
 #include "fuzz.h"
 
 #include "data/data.h"
-#include "eval/eval.h"
 
 #include <stdio.h>
 
@@ -68,50 +67,12 @@ static void join(const uint8_t *data, size_t size)
     inputs_fini(&inputs);
 }
 
-static void add_scores(const uint8_t *data, size_t size, enum binary_scale scale)
-{
-    struct shoal_binary_score score;
-    struct binary *b = NULL;
-
-    require(binary_new(&b, scale, 64) == SHOAL_OK);
-    if (binary_merge_packed(b, fuzz_copy(data, size), size) == SHOAL_OK)
-        (void)binary_score(b, &score);
-    else
-        require(*shoal_error() != '\0');
-    binary_free(b);
-}
-
-static void add_classes(const uint8_t *data, size_t size)
-{
-    struct shoal_classes_score score;
-    struct classes *c = NULL;
-
-    require(classes_new(&c, 2) == SHOAL_OK);
-    if (classes_merge_packed(c, fuzz_copy(data, size), size) == SHOAL_OK)
-        classes_score(c, &score);
-    else
-        require(*shoal_error() != '\0');
-    classes_free(c);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
     fuzz_begin(size, 64 * MIB, 64);
-    switch (data[0] % 4) {
-    case 0:
-        join(data + 1, size - 1);
-        break;
-    case 1:
-        add_scores(data + 1, size - 1, BINARY_PROBABILITY);
-        break;
-    case 2:
-        add_scores(data + 1, size - 1, BINARY_LOGIT);
-        break;
-    default:
-        add_classes(data + 1, size - 1);
-    }
+    join(data + 1, size - 1);
     fuzz_end();
     return 0;
 }

@@ -4,7 +4,7 @@
  * and the numbers behind `%%data`. */
 #include "fuzz.h"
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 enum { SMALL = 1 << 16 }; /* bytes of a file that is written again */
 

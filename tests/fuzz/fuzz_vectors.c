@@ -5,7 +5,7 @@
  * them. */
 #include "fuzz.h"
 
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Nets that ranks train together: run.sh starts this program several times over.
  * Rank 0 prints TAP. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "train/train.h"
 
 #include "check.h"

@@ -261,43 +261,6 @@ static void assert_same_score(const struct shoal_binary_score *a,
         assert_close(a->bins[i].weight, b->bins[i].weight, 0);
 }
 
-/* Three parts, the keeps of the sum and of the parts being what they are. */
-static void check_merge(const struct example *all, size_t n, size_t keep, size_t keep_parts,
-                        bool packed)
-{
-    struct shoal_binary_score whole, sum;
-    struct binary *b = binary_of(BINARY_LOGIT, keep, all, n / 3);
-
-    whole = score_of(BINARY_LOGIT, keep < n || keep_parts < n / 3 ? 0 : n, all, n);
-    for (size_t part = 1; part < 3; part++) {
-        size_t from = part * (n / 3), to = part == 2 ? n : 2 * (n / 3);
-        struct binary *other = binary_of(BINARY_LOGIT, keep_parts, all + from, to - from);
-        struct bytes bytes = {0};
-
-        assert_ok(binary_pack(other, &bytes));
-        assert_ok(packed ? binary_merge_packed(b, bytes.at, bytes.len) : binary_merge(b, other));
-        bytes_fini(&bytes);
-        binary_free(other);
-    }
-    assert_ok(binary_score(b, &sum));
-    assert_same_score(&sum, &whole);
-    binary_free(b);
-}
-
-static void merged_parts_score_as_the_whole(void **state)
-{
-    struct example *all = random_examples(1000, 9, 50, true);
-
-    (void)state;
-    for (int packed = 0; packed < 2; packed++) {
-        check_merge(all, 1000, 1000, 1000, packed);
-        check_merge(all, 1000, 500, 1000, packed); /* overflows while merging */
-        check_merge(all, 1000, 1000, 10, packed);  /* parts in bins */
-        check_merge(all, 1000, 0, 0, packed);
-    }
-    free(all);
-}
-
 static void a_score_can_be_asked_for_in_between(void **state)
 {
     struct example *all = random_examples(300, 2, 20, false);
@@ -362,39 +325,6 @@ static void what_is_no_score_is_refused(void **state)
     binary_free(z);
 }
 
-/* Every length cut short, and every word of it turned into a number that cannot be. */
-static void malformed_sums_of_another_rank_are_refused(void **state)
-{
-    static const size_t keeps[] = {9, 0};
-    struct shoal_binary_score s;
-
-    (void)state;
-    for (size_t k = 0; k < 2; k++) {
-        struct binary *b = binary_of(BINARY_PROBABILITY, keeps[k], FIVE, 5), *into;
-        struct bytes bytes = {0};
-
-        assert_ok(binary_pack(b, &bytes));
-        assert_ok(binary_new(&into, BINARY_PROBABILITY, 9));
-        for (size_t len = 0; len < bytes.len; len++)
-            assert_int_equal(binary_merge_packed(into, bytes.at, len), SHOAL_EFORMAT);
-        for (size_t at = 0; at < bytes.len; at += 8) {
-            char was[8];
-
-            memcpy(was, bytes.at + at, 8);
-            memset(bytes.at + at, 0xff, 8);
-            assert_int_equal(binary_merge_packed(into, bytes.at, bytes.len), SHOAL_EFORMAT);
-            memcpy(bytes.at + at, was, 8);
-        }
-        binary_clear(into);
-        assert_ok(binary_merge_packed(into, bytes.at, bytes.len));
-        assert_ok(binary_score(into, &s));
-        assert_int_equal(s.examples, 5);
-        bytes_fini(&bytes);
-        binary_free(into);
-        binary_free(b);
-    }
-}
-
 /* ---- many classes ------------------------------------------------------------------ */
 
 /* Of three: two 0s right, a 0 said to be 1, a 1 right, a 1 said to be 0, a 2 said
@@ -429,10 +359,8 @@ static void the_scores_of_three_classes_are_those_worked_out_by_hand(void **stat
     assert_close(s.top1, 0.5, 1e-15);
     assert_close(s.top5, 1, 0);
     assert_memory_equal(classes_matrix(c), matrix, sizeof matrix);
-    assert_close(class_precision(&classes_counts(c)[0]), 0.5, 1e-15);
     assert_close(class_recall(&classes_counts(c)[0]), 2.0 / 3, 1e-15);
     assert_close(class_f1(&classes_counts(c)[0]), 4.0 / 7, 1e-15);
-    assert_true(isnan(class_precision(&classes_counts(c)[2])));
     assert_close(s.macro_f1, (4.0 / 7 + 2.0 / 4 + 0) / 3, 1e-15);
     assert_close(s.weighted_f1, (3 * 4.0 / 7 + 2 * 2.0 / 4 + 0) / 6, 1e-15);
     classes_free(c);
@@ -474,36 +402,6 @@ static void the_first_five_are_those_with_the_highest_scores(void **state)
     }
 }
 
-static void merged_classes_score_as_the_whole(void **state)
-{
-    struct classes *a = classes_of(0, 2), *b = classes_of(2, 5), *rest = classes_of(5, 6);
-    struct classes *whole = classes_of(0, 6);
-    struct shoal_classes_score s, want;
-    struct bytes bytes = {0};
-
-    (void)state;
-    assert_ok(classes_merge(a, b));
-    assert_ok(classes_pack(rest, &bytes));
-    assert_ok(classes_merge_packed(a, bytes.at, bytes.len));
-    classes_score(a, &s);
-    classes_score(whole, &want);
-    assert_int_equal(s.examples, 6);
-    assert_close(s.top1, want.top1, 0);
-    assert_close(s.top5, want.top5, 0);
-    assert_close(s.macro_f1, want.macro_f1, 0);
-    assert_close(s.weighted_f1, want.weighted_f1, 0);
-    assert_memory_equal(classes_matrix(a), classes_matrix(whole), 9 * sizeof(uint64_t));
-    assert_int_equal(classes_merge_packed(a, bytes.at, bytes.len - 1), SHOAL_EFORMAT);
-    classes_clear(a);
-    classes_score(a, &s);
-    assert_int_equal(s.examples, 0);
-    bytes_fini(&bytes);
-    classes_free(a);
-    classes_free(b);
-    classes_free(rest);
-    classes_free(whole);
-}
-
 static void classes_out_of_range_are_refused(void **state)
 {
     static const float bad[] = {0, NAN, 0};
@@ -534,15 +432,12 @@ int main(void)
         cmocka_unit_test(scores_of_any_size_and_sign_are_ranked),
         cmocka_unit_test(beyond_what_is_kept_the_auc_is_within_its_bound),
         cmocka_unit_test(binned_probabilities_are_told_apart_near_0_and_1),
-        cmocka_unit_test(merged_parts_score_as_the_whole),
         cmocka_unit_test(a_score_can_be_asked_for_in_between),
         cmocka_unit_test(the_scores_of_nothing_and_of_one_class_are_no_numbers),
         cmocka_unit_test(what_is_no_score_is_refused),
-        cmocka_unit_test(malformed_sums_of_another_rank_are_refused),
         cmocka_unit_test(the_scores_of_three_classes_are_those_worked_out_by_hand),
         cmocka_unit_test(classes_that_never_occur_do_not_count),
         cmocka_unit_test(the_first_five_are_those_with_the_highest_scores),
-        cmocka_unit_test(merged_classes_score_as_the_whole),
         cmocka_unit_test(classes_out_of_range_are_refused),
     };
 

@@ -1,6 +1,6 @@
 /* eval: nearest words, analogies, spellings and suites, against plain loops that
  * share no code with them. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "eval/suite.h"
 
 #include <math.h>
@@ -196,6 +196,7 @@ static void questions_that_share_a_pass_are_answered_as_if_alone(void **state)
     shoal_vectors *v = random_vectors(700, 20, 5);
     struct shoal_hit hits[ASKS][K], alone[K];
     struct near_ask asks[ASKS] = {0};
+    struct rows rows;
     float query[20];
     size_t found;
 
@@ -205,7 +206,8 @@ static void questions_that_share_a_pass_are_answered_as_if_alone(void **state)
                                     .how = i % 2 ? SHOAL_3COSMUL : SHOAL_3COSADD,
                                     .hits = hits[i], .k = i % K + 1};
     asks[33].ids[0] = 700;
-    assert_int_equal(nearest_many(v, asks, ASKS, 2), SHOAL_OK);
+    assert_int_equal(vectors_rows(&rows, v), SHOAL_OK);
+    assert_int_equal(nearest_many(&rows, asks, ASKS, 2), SHOAL_OK);
     for (uint32_t i = 0; i < ASKS; i++) {
         const uint32_t *ids = asks[i].ids;
 

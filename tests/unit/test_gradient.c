@@ -24,7 +24,7 @@ struct world {
     uint32_t m; /* neighbours of the centre */
 };
 
-static void world_new(struct world *x, enum shoal_model model, enum shoal_loss loss, bool sum)
+static void world_new(struct world *x, enum shoal_train_model model, enum shoal_loss loss, bool sum)
 {
     struct shoal_encode_opts encode = shoal_encode_default();
     struct shoal_train_opts o = shoal_train_default(model);
@@ -109,7 +109,7 @@ static void assert_moved(const struct table *t, const float *before, const doubl
 /* With a rate of 1 a step is the negative gradient itself. word2vec lets every
  * word of a mean take the whole gradient of the mean, which is m times its own
  * share; the sum and skip-gram take exactly theirs. */
-static void check(enum shoal_model model, enum shoal_loss loss, bool sum)
+static void check(enum shoal_train_model model, enum shoal_loss loss, bool sum)
 {
     struct world x;
     double din[32 * DIM], dout[32 * DIM];

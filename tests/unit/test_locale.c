@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "folder.h"
 #include "study/study.h"
 

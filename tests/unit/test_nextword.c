@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "scratch.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Models that are registered, replaced and asked, of a kind of our own: a file with
- * a number in it, which is added to what is asked. */
+/* Models that are registered, replaced and asked, of a kind of our own: vectors of one word,
+ * whose first number is added to what is asked. */
 #include "serve/server.h"
 
 #include <math.h>
@@ -29,33 +29,23 @@ struct sum {
 static atomic_int opened, batches, largest;
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER; /* held: models stand still */
 
-static bool adder_matches(const char *path, const char *kind)
-{
-    (void)path, (void)kind;
-    return true;
-}
-
-static shoal_status adder_open(void **model, const char *path)
+static shoal_status adder_open(const void **out, const shoal_model *model)
 {
     struct adder *a = calloc(1, sizeof *a);
-    FILE *f = fopen(path, "r");
+    float numbers[2] = {0};
 
-    if (!f || fscanf(f, "%d", &a->plus) != 1) {
-        if (f)
-            fclose(f);
-        free(a);
-        return shoal_fail(SHOAL_EFORMAT, "%s: found no number, want one", path);
-    }
-    fclose(f);
+    assert_in_range(shoal_vectors_dim(shoal_model_vectors(model)), 1, 2);
+    assert_int_equal(shoal_vectors_row(shoal_model_vectors(model), 0, numbers), SHOAL_OK);
+    a->plus = (int)numbers[0];
     atomic_fetch_add(&opened, 1);
-    *model = a;
+    *out = a;
     return SHOAL_OK;
 }
 
-static void adder_close(void *model)
+static void adder_close(const void *model)
 {
     atomic_fetch_sub(&opened, 1);
-    free(model);
+    free((void *)(uintptr_t)model);
 }
 
 static shoal_status adder_run(const void *model, void *const *samples, size_t n)
@@ -73,9 +63,8 @@ static shoal_status adder_run(const void *model, void *const *samples, size_t n)
 }
 
 static const struct servable_kind adder = {
-    .name = "adder",
+    .name = "vectors",
     .sample_size = sizeof(struct sum),
-    .matches = adder_matches,
     .open = adder_open,
     .close = adder_close,
     .run = adder_run,
@@ -92,12 +81,23 @@ static void ok(shoal_status st)
         fail_msg("%s", shoal_error());
 }
 
+/* Numbers become vectors; other text is no model. */
+static void put_in_place(const char *name, const char *text)
+{
+    char vectors[64];
+
+    snprintf(vectors, sizeof vectors, "x %.32s\n", text);
+    if (strspn(text, "0123456789 ") == strlen(text))
+        text = vectors;
+    scratch_put(name, text, strlen(text));
+}
+
 static void put(const char *name, const char *text)
 {
     char fresh[64];
 
     snprintf(fresh, sizeof fresh, "%s.new", name);
-    scratch_put(fresh, text, strlen(text));
+    put_in_place(fresh, text);
     assert_int_equal(rename(scratch_path(fresh), scratch_path(name)), 0);
 }
 
@@ -209,7 +209,8 @@ static void a_failure_names_the_file_and_no_path(void **state)
     put("bad", "no number");
     registry_of_scratch(&r);
     assert_int_not_equal(registry_add(&r, "bad", NULL, "1.0", &settings, &v, &why), SHOAL_OK);
-    assert_string_equal(shoal_error(), "bad: found no number, want one");
+    assert_string_equal(shoal_error(), "bad: 9 bytes that are no vectors, want word2vec, "
+                                       "fastText, GloVe, NumPy, safetensors or our own");
     registry_fini(&r);
 }
 
@@ -326,7 +327,7 @@ static void a_replaced_file_is_served_and_the_old_one_ends_with_its_last_request
     registry_reload(&r);
     assert_int_equal(answer_of(&r, "m", 0), 1000);
     assert_int_equal(atomic_load(&opened), 2);
-    assert_int_equal(((struct adder *)old.generation->model)->plus, 1);
+    assert_int_equal(((const struct adder *)old.generation->model)->plus, 1);
     lease_end(&old);
     assert_int_equal(atomic_load(&opened), 1);
     put("m", "broken");
@@ -369,7 +370,7 @@ static void a_file_that_cannot_be_opened_is_tried_again_once_it_changed(void **s
     add(&r, "m", NULL, "1.0");
     r.log = count_sentence;
     r.user = &said;
-    scratch_put("shut", "20", 2);
+    put_in_place("shut", "20");
     assert_int_equal(chmod(scratch_path("shut"), 0), 0);
     assert_int_equal(rename(scratch_path("shut"), scratch_path("m")), 0);
     look_as_somebody(&r, 5);
@@ -614,10 +615,10 @@ static void a_file_written_in_place_is_served_once_two_looks_find_it_the_same(vo
     put("one", "1");
     registry_of_scratch(&r);
     add(&r, "one", "m", "1.0");
-    scratch_put("one", "20", 2); /* the same file */
+    put_in_place("one", "20"); /* the same file */
     registry_reload(&r);
     assert_int_equal(answer_of(&r, "m", 0), 1);
-    scratch_put("one", "300", 3); /* still being written to */
+    put_in_place("one", "300"); /* still being written to */
     registry_reload(&r);
     assert_int_equal(answer_of(&r, "m", 0), 1);
     registry_reload(&r);

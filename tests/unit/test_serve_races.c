@@ -20,16 +20,9 @@ enum { ROUNDS = 100, MEMBERS = 4, WAIT = 120 /* seconds for anything that must h
 
 /* ---- a model that answers at once ------------------------------------------------------ */
 
-static bool echo_matches(const char *path, const char *kind)
+static shoal_status echo_open(const void **out, const shoal_model *model)
 {
-    (void)path, (void)kind;
-    return true;
-}
-
-static shoal_status echo_open(void **model, const char *path)
-{
-    (void)path;
-    *model = malloc(1);
+    *out = shoal_model_vectors(model);
     return SHOAL_OK;
 }
 
@@ -42,11 +35,9 @@ static shoal_status echo_run(const void *model, void *const *samples, size_t n)
 }
 
 static const struct servable_kind echo = {
-    .name = "echo",
+    .name = "vectors",
     .sample_size = sizeof(int),
-    .matches = echo_matches,
     .open = echo_open,
-    .close = free,
     .run = echo_run,
 };
 static const struct servable_kind *const kinds[] = {&echo, NULL};
@@ -394,14 +385,14 @@ static void scaling_against_deleting_leaves_no_worker_behind(void **state)
     enum registry_why why;
 
     (void)state;
-    scratch_put("m", "1", 1);
+    scratch_put("m", "x 1\n", 4);
     ok(registry_init(&c.r, kinds, scratch_dir, NULL, &settings));
     for (int i = 0; i < N; i++)
         assert_int_equal(pthread_create(&members[i], NULL, doing[i], &c), 0);
     for (int i = 0; i < ROUNDS; i++) {
         char text[16];
 
-        scratch_put("m", text, (size_t)snprintf(text, sizeof text, "%d", i));
+        scratch_put("m", text, (size_t)snprintf(text, sizeof text, "x %d\n", i));
         for (int k = 0; k < 2; k++) {
             ok(registry_add(&c.r, "m", "m", k ? "2.0" : "1.0", &settings, &v, &why));
             lease_end(&(struct lease){.version = v});
@@ -443,7 +434,7 @@ static void a_walk_meets_every_model_that_stays_once(void **state)
     enum registry_why why;
 
     (void)state;
-    scratch_put("m", "1", 1);
+    scratch_put("m", "x 1\n", 4);
     ok(registry_init(&c.r, kinds, scratch_dir, NULL, &settings));
     for (size_t i = 0; i < 3; i++) {
         ok(registry_add(&c.r, "m", stay[i], "1.0", &settings, &v, &why));
@@ -470,7 +461,7 @@ static void a_registry_that_was_closed_takes_no_model(void **state)
     enum registry_why why;
 
     (void)state;
-    scratch_put("m", "1", 1);
+    scratch_put("m", "x 1\n", 4);
     ok(registry_init(&r, kinds, scratch_dir, NULL, &settings));
     ok(registry_add(&r, "m", "m", "1.0", &settings, &v, &why));
     lease_end(&(struct lease){.version = v});
@@ -508,11 +499,9 @@ static void *close_registry(void *arg)
  * server: nobody may go before them. */
 static void closing_waits_for_a_model_that_is_being_removed(void **state)
 {
-    static const struct servable_kind gated = {.name = "gated",
+    static const struct servable_kind gated = {.name = "vectors",
                                                .sample_size = sizeof(int),
-                                               .matches = echo_matches,
                                                .open = echo_open,
-                                               .close = free,
                                                .run = gated_run};
     static const struct servable_kind *const only[] = {&gated, NULL};
     struct timespec nap = {0, 20000000};
@@ -525,7 +514,7 @@ static void closing_waits_for_a_model_that_is_being_removed(void **state)
     struct version *v;
 
     (void)state;
-    scratch_put("m", "1", 1);
+    scratch_put("m", "x 1\n", 4);
     ok(registry_init(&r, only, scratch_dir, NULL, &settings));
     ok(registry_add(&r, "m", "m", "1.0", &settings, &v, &why));
     lease_end(&(struct lease){.version = v});

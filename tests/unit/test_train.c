@@ -33,7 +33,7 @@ static int teardown(void **state)
     return scratch_teardown(state);
 }
 
-static struct shoal_train_opts small(enum shoal_model model)
+static struct shoal_train_opts small(enum shoal_train_model model)
 {
     struct shoal_train_opts o = shoal_train_default(model);
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "data/data.h"
-#include "eval/eval.h"
+#include "saved/saved.h"
 #include "folder.h"
 
 #include <png.h>

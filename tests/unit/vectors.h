@@ -2,7 +2,7 @@
 #ifndef SHOAL_TEST_VECTORS_H
 #define SHOAL_TEST_VECTORS_H
 
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <float.h>
 #include <math.h>

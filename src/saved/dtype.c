@@ -1,8 +1,9 @@
 /* Numbers of one row, from and to float. The loops have no branch that depends
  * on a value, so the compiler may use whatever vectors the machine has. */
-#include "data/vectors.h"
+#include "saved/dtype.h"
 
 #include <math.h>
+#include <string.h>
 
 size_t dtype_size(enum shoal_dtype dtype)
 {

@@ -1,6 +1,7 @@
 /* Vectors in our container, used where they lie. Only sizes are checked at
  * opening; words, ids and offsets when they are used (vocab_file.c). */
-#include "data/vectors.h"
+#include "saved/kind.h"
+#include "saved/vectors/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,16 +27,6 @@ static shoal_status read_dtype(const struct container *c, enum shoal_dtype *out)
         }
     return shoal_fail(SHOAL_EFORMAT, "%s: its numbers are \"%s\", want f32, f16, bf16 or int8",
                       container_path(c), name);
-}
-
-static shoal_status check_kind(const struct container *c)
-{
-    char kind[32];
-    shoal_status st = container_meta(c, "kind", kind, sizeof kind);
-
-    if (st == SHOAL_OK && strcmp(kind, "vectors") != 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want vectors", container_path(c), kind);
-    return st;
 }
 
 /* A section of n rows of `stride` bytes. */
@@ -69,7 +60,7 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
 {
     const void *at = NULL;
     uint64_t dim = 0;
-    shoal_status st = check_kind(c);
+    shoal_status st = kind_check(c, &kind_vectors, "vectors");
 
     if (st == SHOAL_OK)
         st = read_dtype(c, &v->dtype);

@@ -1,4 +1,4 @@
-/* nets: a trained net and its file; a part of the door eval.h. The public side is in
+/* nets: a trained net and its file; a part of the door saved.h. The public side is in
  * shoal/nets.h.
  *
  * Our container, kind "net":
@@ -8,8 +8,8 @@
  *     in.mean    [inputs], and in.inverse: what inputs become is (x - mean) inverse
  *     out.mean   [outputs], and out.inverse: the same of targets; absent for classes
  *     and what a kind of net adds (words.* and vectors of nextword)                 */
-#ifndef SHOAL_EVAL_NETS_H
-#define SHOAL_EVAL_NETS_H
+#ifndef SHOAL_SAVED_NET_H
+#define SHOAL_SAVED_NET_H
 
 #include "data/data.h"
 #include "file/file.h"
@@ -28,9 +28,15 @@ struct shoal_net {
 shoal_status trained_new(shoal_net **out, struct net *net, float *params);
 shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Takes c, whose bytes were checked, also on failure. */
+shoal_status trained_read(shoal_net **out, struct container *c);
 /* A file may say what it likes of its inputs; no picture is decoded to 2 channels, or
  * to 1,000. */
 shoal_status trained_check_pictures(const shoal_net *t, const char *path);
+/* Whether it takes pictures alone, not tables of numbers: its description has their shape. */
+bool trained_sees_only_pictures(const shoal_net *t);
+/* Whether bytes begin as those of a JPEG or PNG file. */
+bool picture_begins(const void *at, size_t len);
 /* How words are ranked behind a predicted vector x: by
  *
  *     p(w) = count(w) exp(weight x . v(w)) / sum over all words
@@ -59,7 +65,7 @@ float *words_prior(const shoal_vocab *words);
 /* Inputs in the units of the data, in place. */
 void trained_scale(const shoal_net *t, float *x, size_t n);
 
-/* ---- net_tensors.c ---- */
+/* ---- tensors.c ---- */
 
 /* Parameters from safetensors, or from another net, by the names of the tensors. */
 shoal_status net_load_tensors(const struct net *net, float *params, const char *path);

@@ -5,7 +5,7 @@
  * word2vec.c writes the newline, gensim does not; so newlines before a word
  * are passed over. The places of the words are found in one walk, the numbers
  * copied by all threads. */
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Nets in files. */
-#include "eval/eval.h"
+#include "saved/kind.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -224,12 +224,10 @@ static shoal_status get_facts(const struct container *c, shoal_net *t)
 
 static shoal_status read_net(shoal_net *t, const struct container *c)
 {
-    char kind[32], spec[NET_SPEC];
+    char spec[NET_SPEC];
     struct section there;
-    shoal_status st = container_meta(c, "kind", kind, sizeof kind);
+    shoal_status st = kind_check(c, &kind_net, "a net");
 
-    if (st == SHOAL_OK && strcmp(kind, "net") != 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds %s, want a net", container_path(c), kind);
     if (st == SHOAL_OK)
         st = container_meta(c, "spec", spec, sizeof spec);
     if (st == SHOAL_OK)
@@ -251,24 +249,25 @@ static shoal_status read_net(shoal_net *t, const struct container *c)
     return st == SHOAL_OK ? trained_check_pictures(t, container_path(c)) : st;
 }
 
-shoal_status shoal_net_open(shoal_net **out, const char *path)
+shoal_status trained_read(shoal_net **out, struct container *c)
 {
     shoal_net *t = mem_array(1, sizeof *t);
-    struct container *c = NULL;
-    shoal_status st = t ? container_open(&c, path) : SHOAL_ENOMEM;
+    shoal_status st = t ? read_net(t, c) : SHOAL_ENOMEM;
+
+    container_close(c);
+    *out = st == SHOAL_OK ? t : NULL;
+    if (st != SHOAL_OK)
+        shoal_net_close(t);
+    return st;
+}
+
+shoal_status shoal_net_open(shoal_net **out, const char *path)
+{
+    struct container *c;
+    shoal_status st = container_open(&c, path);
 
     *out = NULL;
-    if (st == SHOAL_OK)
-        st = container_verify(c, 0);
-    if (st == SHOAL_OK)
-        st = read_net(t, c);
-    container_close(c);
-    if (st != SHOAL_OK) {
-        shoal_net_close(t);
-        return st;
-    }
-    *out = t;
-    return SHOAL_OK;
+    return st == SHOAL_OK ? trained_read(out, c) : st;
 }
 
 /* ---- asking ---- */

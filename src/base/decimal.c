@@ -6,12 +6,13 @@
  * then, and beyond the powers that are exact, strtof decides.
  * Writing: nine digits always suffice; the fewest of six to nine that read
  * back as the same float are taken, less the zeros at their end. */
-#include "data/vectors.h"
+#include "base/base.h"
 
 #include <float.h>
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXACT_POWER 22 /* 10^22 is the last power of ten that is a double */
 

@@ -5,7 +5,8 @@
  *     weights  float [n]
  *     names    strings, each with its 0, the first empty
  *     name     uint32_t [n] offsets into names; 0: not known                       */
-#include "eval/logreg.h"
+#include "saved/kind.h"
+#include "saved/linear/logreg.h"
 #include "file/file.h"
 
 #include <math.h>
@@ -62,11 +63,8 @@ shoal_status shoal_logreg_save(const shoal_logreg *m, const char *path)
 static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
 {
     char text[64], *end;
-    shoal_status st = container_meta(c, "kind", text, sizeof text);
+    shoal_status st = kind_check(c, &kind_logreg, "a logreg model");
 
-    if (st == SHOAL_OK && strcmp(text, "logreg") != 0)
-        return shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a logreg model", container_path(c),
-                          text);
     if (st == SHOAL_OK)
         st = container_meta(c, "bias", text, sizeof text);
     if (st != SHOAL_OK)
@@ -152,41 +150,23 @@ static shoal_status read_all(struct shoal_logreg *m, const struct container *c)
     return st == SHOAL_OK ? logreg_spread(m) : st;
 }
 
-static shoal_status read_model(shoal_logreg **out, const struct container *c)
+shoal_status logreg_read(shoal_logreg **out, struct container *c)
 {
-    struct shoal_logreg *m = NULL;
-    shoal_status st = container_verify(c, 0);
+    struct shoal_logreg *m = mem_array(1, sizeof *m);
+    shoal_status st = m ? read_all(m, c) : SHOAL_ENOMEM;
 
-    if (st == SHOAL_OK)
-        st = (m = mem_array(1, sizeof *m)) ? read_all(m, c) : SHOAL_ENOMEM;
-    if (st != SHOAL_OK) {
-        shoal_logreg_close(m);
-        return st;
-    }
-    *out = m;
-    return SHOAL_OK;
-}
-
-shoal_status logreg_open_memory(shoal_logreg **out, const char *path, const void *data, size_t size)
-{
-    struct container *c = NULL;
-    shoal_status st = container_open_memory(&c, path, data, size);
-
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = read_model(out, c);
     container_close(c);
+    *out = st == SHOAL_OK ? m : NULL;
+    if (st != SHOAL_OK)
+        shoal_logreg_close(m);
     return st;
 }
 
 shoal_status shoal_logreg_open(shoal_logreg **out, const char *path)
 {
-    struct container *c = NULL;
+    struct container *c;
     shoal_status st = container_open(&c, path);
 
     *out = NULL;
-    if (st == SHOAL_OK)
-        st = read_model(out, c);
-    container_close(c);
-    return st;
+    return st == SHOAL_OK ? logreg_read(out, c) : st;
 }

@@ -1,5 +1,5 @@
 /* What a net of pictures answers for them. */
-#include "eval/eval.h"
+#include "saved/net/score.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -50,6 +50,19 @@ shoal_status trained_check_pictures(const shoal_net *t, const char *path)
                           "%s: a net of pictures with %u channels, want 1 (grey) or 3 (colours)",
                           path, shape[0]);
     return SHOAL_OK;
+}
+
+bool trained_sees_only_pictures(const shoal_net *t)
+{
+    unsigned shape[3];
+
+    return shape_of(t, shape) && net_spec_has(t->net->spec, "channels");
+}
+
+bool picture_begins(const void *at, size_t len)
+{
+    return len >= 8 &&
+           (memcmp(at, "\xff\xd8\xff", 3) == 0 || memcmp(at, "\x89PNG\r\n\x1a\n", 8) == 0);
 }
 
 bool shoal_net_pictures(const shoal_net *t, unsigned *channels, unsigned *height, unsigned *width)
@@ -218,27 +231,6 @@ static shoal_status match_classes(const shoal_net *t, shoal_images *set)
     return st;
 }
 
-struct scored {
-    double loss;
-    uint64_t right, right5;
-};
-
-static void count_one(struct scored *s, const float *y, size_t n, uint32_t label,
-                      uint64_t *confusion)
-{
-    size_t best = 0, above = 0;
-
-    for (size_t o = 0; o < n; o++) {
-        best = y[o] > y[best] ? o : best;
-        above += y[o] > y[label];
-    }
-    s->loss -= log(fmax((double)y[label], 1e-38));
-    s->right += best == label;
-    s->right5 += above < 5;
-    if (confusion)
-        confusion[label * n + best]++;
-}
-
 /* Pictures [from, from + n) as the net sees them. */
 static shoal_status take(const shoal_net *t, const shoal_images *set, size_t from, size_t n,
                          uint8_t *raw, float *x)
@@ -257,7 +249,7 @@ static shoal_status take(const shoal_net *t, const shoal_images *set, size_t fro
 }
 
 static shoal_status count_all(const shoal_net *t, const shoal_images *set, void *worker,
-                              struct scored *sum, uint64_t *confusion)
+                              struct net_score *sum)
 {
     size_t in = t->net->inputs, out = t->net->outputs;
     float *x = mem_array(AT_ONCE * in, sizeof *x), *y = mem_array(AT_ONCE * out, sizeof *y);
@@ -271,7 +263,7 @@ static shoal_status count_all(const shoal_net *t, const shoal_images *set, void 
         if (st == SHOAL_OK)
             st = t->net->ops->predict(worker, t->params, x, n, y);
         for (size_t k = 0; k < n && st == SHOAL_OK; k++)
-            count_one(sum, y + k * out, out, set->labels[i + k], confusion);
+            st = net_score_class(sum, y + k * out, out, set->labels[i + k]);
     }
     free(x);
     free(y);
@@ -292,11 +284,9 @@ static shoal_status check_shape(const shoal_net *t, const shoal_images *set)
     return st;
 }
 
-shoal_status shoal_net_eval_images(const shoal_net *t, shoal_images *set, unsigned threads,
-                                   struct shoal_net_figures *out, uint64_t *confusion)
+shoal_status net_score_images(struct net_score *score, const shoal_net *t, shoal_images *set,
+                              unsigned threads, struct shoal_net_figures *out)
 {
-    struct scored sum = {0};
-    double n = (double)set->count;
     void *worker = NULL;
     shoal_status st = check_shape(t, set);
 
@@ -305,18 +295,15 @@ shoal_status shoal_net_eval_images(const shoal_net *t, shoal_images *set, unsign
     if (st == SHOAL_OK)
         st = t->net->ops->worker_new(&worker, t->net, AT_ONCE, pool_threads(threads));
     if (st == SHOAL_OK)
-        st = count_all(t, set, worker, &sum, confusion);
+        st = count_all(t, set, worker, score);
     if (worker)
         t->net->ops->worker_free(worker);
-    *out = (struct shoal_net_figures){.loss = sum.loss / n,
-                                      .accuracy = (double)sum.right / n,
-                                      .top5 = (double)sum.right5 / n,
-                                      .mse = NAN,
-                                      .mae = NAN,
-                                      .rmse = NAN,
-                                      .cosine = NAN,
-                                      .word1 = NAN,
-                                      .word5 = NAN,
-                                      .word10 = NAN};
+    net_score_sum(score, set->count, true, out);
     return st;
+}
+
+shoal_status shoal_net_eval_images(const shoal_net *t, shoal_images *set, unsigned threads,
+                                   struct shoal_net_figures *out, uint64_t *confusion)
+{
+    return net_score_images(&(struct net_score){.confusion = confusion}, t, set, threads, out);
 }

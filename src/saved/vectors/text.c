@@ -6,7 +6,7 @@
  * spaces (GloVe's 840B has some): the last D fields are the numbers, and what
  * stands before them the word, which may not itself end in a number: that is a
  * line with too many. */
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <math.h>
 #include <stdio.h>

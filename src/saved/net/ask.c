@@ -1,5 +1,5 @@
 /* What a trained net answers, and how well. */
-#include "eval/eval.h"
+#include "saved/net/score.h"
 
 #include <assert.h>
 #include <math.h>
@@ -180,12 +180,7 @@ static size_t likeliest(const float *y, size_t n)
     return best;
 }
 
-struct score {
-    double loss, right, right5, squared, absolute;
-};
-
-static void score_class(struct score *s, const float *y, size_t n, uint32_t label,
-                        uint64_t *confusion)
+shoal_status net_score_class(struct net_score *s, const float *y, size_t n, uint32_t label)
 {
     size_t best = likeliest(y, n), above = 0;
 
@@ -194,11 +189,12 @@ static void score_class(struct score *s, const float *y, size_t n, uint32_t labe
     s->loss -= log(fmax((double)y[label], 1e-38));
     s->right += best == label;
     s->right5 += above < 5;
-    if (confusion)
-        confusion[label * n + best]++;
+    if (s->confusion)
+        s->confusion[label * n + best]++;
+    return s->classes ? classes_add(s->classes, y, label) : SHOAL_OK;
 }
 
-static void score_targets(struct score *s, const float *y, const float *want, size_t n)
+static void score_targets(struct net_score *s, const float *y, const float *want, size_t n)
 {
     double squared = 0, absolute = 0;
 
@@ -228,7 +224,7 @@ static shoal_status check_answers(const shoal_net *net, const shoal_samples *s)
     return SHOAL_OK;
 }
 
-static void sum_up(struct shoal_net_figures *f, const struct score *s, size_t n, bool classes)
+void net_score_sum(const struct net_score *s, size_t n, bool classes, struct shoal_net_figures *f)
 {
     double by = 1 / (double)n;
 
@@ -241,12 +237,11 @@ static void sum_up(struct shoal_net_figures *f, const struct score *s, size_t n,
                                     .cosine = NAN, .word1 = NAN, .word5 = NAN, .word10 = NAN};
 }
 
-shoal_status shoal_net_eval(const shoal_net *net, const shoal_samples *s,
-                            struct shoal_net_figures *out, uint64_t *confusion)
+shoal_status net_score_samples(struct net_score *score, const shoal_net *net,
+                               const shoal_samples *s, struct shoal_net_figures *out)
 {
     size_t outputs = net->net->outputs;
     float *y = mem_array(AT_ONCE * outputs, sizeof *y);
-    struct score score = {0};
     shoal_status st = y ? check_answers(net, s) : SHOAL_ENOMEM;
 
     for (size_t i = 0; i < s->n && st == SHOAL_OK; i += AT_ONCE) {
@@ -255,12 +250,18 @@ shoal_status shoal_net_eval(const shoal_net *net, const shoal_samples *s,
         st = shoal_net_predict_samples(net, s, i, some, y);
         for (size_t k = 0; k < some && st == SHOAL_OK; k++) {
             if (net->net->classes)
-                score_class(&score, y + k * outputs, outputs, s->label[i + k], confusion);
+                st = net_score_class(score, y + k * outputs, outputs, s->label[i + k]);
             else
-                score_targets(&score, y + k * outputs, s->y + (i + k) * outputs, outputs);
+                score_targets(score, y + k * outputs, s->y + (i + k) * outputs, outputs);
         }
     }
-    sum_up(out, &score, s->n, net->net->classes);
+    net_score_sum(score, s->n, net->net->classes, out);
     free(y);
     return st;
+}
+
+shoal_status shoal_net_eval(const shoal_net *net, const shoal_samples *s,
+                            struct shoal_net_figures *out, uint64_t *confusion)
+{
+    return net_score_samples(&(struct net_score){.confusion = confusion}, net, s, out);
 }

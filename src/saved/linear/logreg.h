@@ -2,10 +2,10 @@
  *
  * A model is a bias and the weights that are not 0, by slot; `at` is the same again
  * as a table of all 2^bits slots, of which only pages that hold a weight are there. */
-#ifndef SHOAL_EVAL_LOGREG_H
-#define SHOAL_EVAL_LOGREG_H
+#ifndef SHOAL_SAVED_LOGREG_H
+#define SHOAL_SAVED_LOGREG_H
 
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 struct shoal_logreg {
     unsigned bits;
@@ -27,8 +27,7 @@ static inline size_t logreg_slots(const struct shoal_logreg *m)
 
 /* Makes `at` of the rest. */
 shoal_status logreg_spread(struct shoal_logreg *m);
-/* shoal_logreg_open of a file that is in memory, 64-byte aligned, called `path`. */
-shoal_status logreg_open_memory(shoal_logreg **out, const char *path, const void *data,
-                                size_t size);
+/* Takes c, whose bytes were checked, also on failure. */
+shoal_status logreg_read(shoal_logreg **out, struct container *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* Click models: made from what was trained, asked, and scored. */
-#include "eval/logreg.h"
+#include "saved/linear/logreg.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -217,27 +217,7 @@ static double row_margin(const shoal_logreg *m, const struct click_rows *b, size
     return margin(m, b->slot + at, b->value ? b->value + at : NULL, b->start[row + 1] - at);
 }
 
-struct answers {
-    double *p; /* [cap] */
-    size_t cap;
-    bool (*row)(void *user, const double *p, size_t n);
-    void *user;
-};
-
-static shoal_status answer(const shoal_logreg *m, const struct click_rows *b, struct answers *a)
-{
-    shoal_status st = mem_grow((void **)&a->p, &a->cap, b->rows, sizeof *a->p);
-
-    if (st != SHOAL_OK)
-        return st;
-    for (size_t i = 0; i < b->rows; i++)
-        a->p[i] = 1 / (1 + exp(-row_margin(m, b, i)));
-    if (!a->row(a->user, a->p, b->rows))
-        return shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
-    return SHOAL_OK;
-}
-
-/* ---- encoded rows, which know their slots too ---- */
+/* ---- going through rows ---- */
 
 static shoal_status open_encoded(const shoal_logreg *m, shoal_clicks **out, const char *path)
 {
@@ -265,21 +245,30 @@ static void encoded_stats(const struct clicks_view *v, struct shoal_clicks_stats
                                              .values = v->values, .files = 1};
 }
 
-static shoal_status predict_encoded(const shoal_logreg *m, const char *path, struct answers *a,
-                                    struct shoal_clicks_stats *stats)
+/* What is done with rows: their margins [n], labels, and weights or NULL. */
+struct each {
+    shoal_status (*rows)(struct each *e, double *margin, const uint8_t *label, const float *weight,
+                         size_t n);
+    double *margin; /* [cap] */
+    size_t cap;
+    struct binary *sum;                                  /* of scoring */
+    bool (*row)(void *user, const double *p, size_t n); /* of predicting */
+    void *user;
+};
+
+/* Encoded rows know their slots too. */
+static shoal_status each_encoded(const shoal_logreg *m, const char *path, struct each *e,
+                                 struct shoal_clicks_stats *stats)
 {
     shoal_clicks *data = NULL;
-    double p[ENCODED_BLOCK];
+    double margin[ENCODED_BLOCK];
     shoal_status st = open_encoded(m, &data, path);
     const struct clicks_view *v = st == SHOAL_OK ? clicks_view(data) : NULL;
 
-    for (uint64_t row = 0; st == SHOAL_OK && row < v->rows;) {
-        size_t n = 0;
-
-        while (n < ENCODED_BLOCK && row < v->rows)
-            p[n++] = 1 / (1 + exp(-encoded_margin(m, v, row++)));
-        if (!a->row(a->user, p, n))
-            st = shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
+    for (uint64_t from = 0, n; st == SHOAL_OK && from < v->rows; from += n) {
+        for (n = 0; n < ENCODED_BLOCK && from + n < v->rows; n++)
+            margin[n] = encoded_margin(m, v, from + n);
+        st = e->rows(e, margin, v->label + from, v->weight ? v->weight + from : NULL, n);
     }
     if (st == SHOAL_OK)
         encoded_stats(v, stats);
@@ -287,26 +276,59 @@ static shoal_status predict_encoded(const shoal_logreg *m, const char *path, str
     return st;
 }
 
-static shoal_status predict_text(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
-                                 const struct shoal_clicks_opts *opts, struct answers *a,
-                                 struct shoal_clicks_stats *stats)
+static shoal_status each_block(const shoal_logreg *m, const struct click_rows *b, struct each *e)
+{
+    shoal_status st = mem_grow((void **)&e->margin, &e->cap, b->rows, sizeof *e->margin);
+
+    for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
+        e->margin[i] = row_margin(m, b, i);
+    return st == SHOAL_OK ? e->rows(e, e->margin, b->label, b->weight, b->rows) : st;
+}
+
+static shoal_status each_text(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                              const struct shoal_clicks_opts *opts, struct each *e,
+                              struct shoal_clicks_stats *stats)
 {
     struct shoal_clicks_opts way = reading(m, opts);
     struct click_stream *s = NULL;
     struct click_rows block = {0};
-    shoal_status st =
-        click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &way, true);
+    shoal_status st = click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &way,
+                                        e->row != NULL);
 
     while (st == SHOAL_OK) {
         st = click_stream_next(s, &block);
         if (st != SHOAL_OK || block.rows == 0)
             break;
-        st = answer(m, &block, a);
+        st = each_block(m, &block, e);
     }
     if (s && stats)
         click_stream_stats(s, stats);
     click_stream_close(s);
+    free(e->margin);
     return st;
+}
+
+static shoal_status each_row(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                             const struct shoal_clicks_opts *opts, struct each *e,
+                             struct shoal_clicks_stats *stats)
+{
+    char kind[32];
+
+    return ninputs == 1 && shoal_kind(inputs[0], kind)
+               ? each_encoded(m, inputs[0], e, stats)
+               : each_text(m, inputs, ninputs, opts, e, stats);
+}
+
+/* ---- predicting and scoring ---- */
+
+static shoal_status answer_rows(struct each *e, double *margin, const uint8_t *label,
+                                const float *weight, size_t n)
+{
+    (void)label, (void)weight;
+    for (size_t i = 0; i < n; i++)
+        margin[i] = 1 / (1 + exp(-margin[i]));
+    return e->row(e->user, margin, n) ? SHOAL_OK
+                                      : shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
 }
 
 shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
@@ -314,66 +336,18 @@ shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inpu
                                   bool (*row)(void *user, const double *p, size_t n), void *user,
                                   struct shoal_clicks_stats *stats)
 {
-    struct answers answers = {.row = row, .user = user};
-    char kind[32];
-    shoal_status st;
+    struct each e = {.rows = answer_rows, .row = row, .user = user};
 
-    if (ninputs == 1 && shoal_kind(inputs[0], kind))
-        st = predict_encoded(m, inputs[0], &answers, stats);
-    else
-        st = predict_text(m, inputs, ninputs, opts, &answers, stats);
-    free(answers.p);
-    return st;
+    return each_row(m, inputs, ninputs, opts, &e, stats);
 }
 
-/* ---- scoring it ---- */
-
-static shoal_status score_block(const shoal_logreg *m, const struct click_rows *b,
-                                struct binary *sum)
+static shoal_status score_rows(struct each *e, double *margin, const uint8_t *label,
+                               const float *weight, size_t n)
 {
     shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
-        st = binary_add(sum, row_margin(m, b, i), b->label[i] == 1,
-                        b->weight ? (double)b->weight[i] : 1);
-    return st;
-}
-
-static shoal_status score_encoded(const shoal_logreg *m, const char *path, struct binary *sum,
-                                  struct shoal_clicks_stats *stats)
-{
-    shoal_clicks *data = NULL;
-    shoal_status st = open_encoded(m, &data, path);
-    const struct clicks_view *v = st == SHOAL_OK ? clicks_view(data) : NULL;
-
-    for (uint64_t row = 0; st == SHOAL_OK && row < v->rows; row++)
-        st = binary_add(sum, encoded_margin(m, v, row), v->label[row],
-                        v->weight ? (double)v->weight[row] : 1);
-    if (st == SHOAL_OK)
-        encoded_stats(v, stats);
-    shoal_clicks_close(data);
-    return st;
-}
-
-static shoal_status score_text(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
-                               const struct shoal_clicks_opts *opts, struct binary *sum,
-                               struct shoal_clicks_stats *stats)
-{
-    struct shoal_clicks_opts way = reading(m, opts);
-    struct click_stream *s = NULL;
-    struct click_rows block = {0};
-    shoal_status st =
-        click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &way, false);
-
-    while (st == SHOAL_OK) {
-        st = click_stream_next(s, &block);
-        if (st != SHOAL_OK || block.rows == 0)
-            break;
-        st = score_block(m, &block, sum);
-    }
-    if (s && stats)
-        click_stream_stats(s, stats);
-    click_stream_close(s);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = binary_add(e->sum, margin[i], label[i] == 1, weight ? (double)weight[i] : 1);
     return st;
 }
 
@@ -381,16 +355,13 @@ shoal_status shoal_logreg_eval(const shoal_logreg *m, const char *const *inputs,
                                const struct shoal_clicks_opts *opts,
                                struct shoal_binary_score *score, struct shoal_clicks_stats *stats)
 {
-    struct binary *sum = NULL;
-    char kind[32];
-    shoal_status st = binary_new(&sum, BINARY_LOGIT, BINARY_KEEP);
+    struct each e = {.rows = score_rows};
+    shoal_status st = binary_new(&e.sum, BINARY_LOGIT, BINARY_KEEP);
 
-    if (st == SHOAL_OK && ninputs == 1 && shoal_kind(inputs[0], kind))
-        st = score_encoded(m, inputs[0], sum, stats);
-    else if (st == SHOAL_OK)
-        st = score_text(m, inputs, ninputs, opts, sum, stats);
     if (st == SHOAL_OK)
-        st = binary_score(sum, score);
-    binary_free(sum);
+        st = each_row(m, inputs, ninputs, opts, &e, stats);
+    if (st == SHOAL_OK)
+        st = binary_score(e.sum, score);
+    binary_free(e.sum);
     return st;
 }

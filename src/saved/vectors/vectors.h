@@ -5,10 +5,11 @@
  * Who owns what: a reader borrows its source until it returns, but for the
  * container, which the vectors keep open.
  * Threads: a reader starts its own; the object is immutable once made. */
-#ifndef SHOAL_VECTORS_H
-#define SHOAL_VECTORS_H
+#ifndef SHOAL_SAVED_VECTORS_H
+#define SHOAL_SAVED_VECTORS_H
 
-#include "data/data.h"
+#include "saved/dtype.h"
+#include "saved/saved.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "every format here is little-endian");
 
@@ -44,6 +45,7 @@ struct source {
     char *slurped; /* ours to free */
 };
 
+shoal_status vectors_open(shoal_vectors **out, const char *path, bool map);
 /* Rows of zeros for size x dim, which must be checked against the source
  * before: this allocates. The vocabulary is still missing. */
 shoal_status vectors_new(shoal_vectors **out, size_t size, size_t dim, enum shoal_dtype dtype);
@@ -88,51 +90,29 @@ shoal_status saving_check_words(const struct saving *s, const char *bytes, const
 /* Ends an output well or not at all. */
 shoal_status saving_end(struct output *o, shoal_status st);
 
-/* ---- vectors_dtype.c ---- */
-
-size_t dtype_size(enum shoal_dtype dtype);
-const char *dtype_name(enum shoal_dtype dtype);
-size_t dtype_stride(enum shoal_dtype dtype, size_t dim);
-/* n numbers as floats; `scale` is int8's. */
-void dtype_decode(enum shoal_dtype dtype, const void *in, float scale, size_t n, float *out);
-/* Finite floats, rounded to nearest, ties to even. False when one of them is
- * too large for it. */
-bool dtype_encode(enum shoal_dtype dtype, const float *in, size_t n, void *out, float *scale);
-bool dtype_all_finite(enum shoal_dtype dtype, const void *in, size_t n);
-
-/* ---- vectors_decimal.c ---- */
-
-/* Reads a number that ends at `end` or before a space or tab, exactly as strtof
- * does in the C locale, but no hexadecimal, infinity or NaN. Gives where it
- * ended, or NULL. What is too large is infinite. */
-const char *decimal_parse(const char *at, const char *end, float *out);
-/* The shortest of up to nine digits that reads back as the same float. */
-#define DECIMAL_MAX 16
-size_t decimal_format(char out[DECIMAL_MAX], float value);
-
 /* ---- one pair for each format ---- */
 
-/* vectors_text.c: also without the first line, as GloVe's */
+/* text.c: also without the first line, as GloVe's */
 bool lines_header(const struct source *src, size_t *size, size_t *dim, size_t *len);
 bool lines_sniff(const struct source *src, size_t begin, size_t dim);
 shoal_status lines_read(shoal_vectors **out, const struct source *src, bool header);
 shoal_status lines_save(const struct saving *s, bool header);
 
-/* vectors_word2vec.c */
+/* word2vec.c */
 bool word2vec_sniff(const struct source *src);
 shoal_status word2vec_read(shoal_vectors **out, const struct source *src);
 shoal_status word2vec_save(const struct saving *s);
 
-/* vectors_shoal.c; takes c, also on failure */
+/* shoal.c; takes c, also on failure */
 shoal_status mapped_read(shoal_vectors **out, struct container *c);
 shoal_status mapped_save(const struct saving *s);
 
-/* vectors_numpy.c */
+/* numpy.c */
 bool numpy_sniff(const struct source *src);
 shoal_status numpy_read(shoal_vectors **out, const struct source *src);
 shoal_status numpy_save(const struct saving *s);
 
-/* vectors_safetensors.c */
+/* safetensors.c */
 bool safetensors_sniff(const struct source *src);
 shoal_status safetensors_read(shoal_vectors **out, const struct source *src);
 shoal_status safetensors_save(const struct saving *s);

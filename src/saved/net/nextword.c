@@ -1,5 +1,5 @@
 /* Next words: their ranks behind a predicted vector, and the continuation of text. */
-#include "eval/eval.h"
+#include "saved/saved.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,7 +4,7 @@
  * are lines of one string of the metadata or, where that cannot be (they are
  * no UTF-8 text, or over the 100 MB that readers allow a header), of
  * FILE.vocab. */
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static bool is_text(const char *word)
 }
 
 /* Whether they may go into the header. */
-static bool words_fit(const struct saving *s)
+static bool words_fit_header(const struct saving *s)
 {
     size_t bytes = 1024; /* for all but the words */
 
@@ -179,7 +179,7 @@ static shoal_status write_all(const struct saving *s, const struct bytes *header
 shoal_status safetensors_save(const struct saving *s)
 {
     struct bytes header = {0};
-    bool words = words_fit(s);
+    bool words = words_fit_header(s);
     shoal_status st = saving_check_words(s, "\n", "a line of words");
 
     if (st == SHOAL_OK)

@@ -1,4 +1,4 @@
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -73,11 +73,15 @@ shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out)
     return SHOAL_OK;
 }
 
-const void *vectors_data(const shoal_vectors *v, enum shoal_dtype *dtype, size_t *stride)
+shoal_status shoal_vectors_matrix(const shoal_vectors *v, struct shoal_matrix *out)
 {
-    *dtype = v->dtype;
-    *stride = v->stride;
-    return v->rows;
+    *out = (struct shoal_matrix){0};
+    if (v->dtype != SHOAL_F32)
+        return shoal_fail(SHOAL_EINVAL, "vectors: their numbers are %s, want f32",
+                          dtype_name(v->dtype));
+    *out = (struct shoal_matrix){(const float *)(const void *)v->rows, v->size, v->dim,
+                                 v->stride / sizeof(float), v->vocab};
+    return SHOAL_OK;
 }
 
 const float *vectors_scales(const shoal_vectors *v)
@@ -435,7 +439,7 @@ static shoal_status open_container(shoal_vectors **out, const char *path, bool m
     return st == SHOAL_OK ? mapped_read(out, c) : st;
 }
 
-static shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
+shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
 {
     struct source src;
     shoal_status st;
@@ -458,6 +462,20 @@ shoal_status shoal_vectors_open(shoal_vectors **out, const char *path)
 shoal_status shoal_vectors_map(shoal_vectors **out, const char *path)
 {
     return vectors_open(out, path, true);
+}
+
+shoal_status shoal_vectors_open_memory(shoal_vectors **out, const char *name, const void *data,
+                                       size_t size)
+{
+    struct source src = {.path = name, .at = data, .len = size, .words = ""};
+    struct container *c;
+    shoal_status st;
+
+    *out = NULL;
+    if (!container_sniff_memory(data, size))
+        return read_source(out, &src);
+    st = container_open_copy(&c, &(struct shoal_memory){name, data, size});
+    return st == SHOAL_OK ? mapped_read(out, c) : st;
 }
 
 shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,

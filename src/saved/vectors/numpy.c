@@ -1,6 +1,6 @@
 /* NumPy's .npy: "\x93NUMPY", version, the length of a header, the header as a
  * Python dict, then the numbers. The words are lines of FILE.vocab. */
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Nets and safetensors: weights from other programs, and for them. */
-#include "eval/eval.h"
+#include "saved/dtype.h"
+#include "saved/saved.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,32 +10,13 @@
 
 /* ---- one tensor ---- */
 
-static float from_half(uint16_t h)
-{
-    unsigned exponent = h >> 10 & 31, fraction = h & 1023;
-    float x = exponent == 0 ? ldexpf((float)fraction, -24)
-                            : ldexpf((float)(1024 + fraction), (int)exponent - 25);
-
-    if (exponent == 31)
-        x = fraction ? NAN : INFINITY;
-    return h >> 15 ? -x : x;
-}
-
+/* Which may lie at any byte. */
 static float number_at(const char *at, enum shoal_dtype dtype, size_t i)
 {
-    uint16_t half;
-    uint32_t word;
-    float x;
+    float raw = 0, x;
 
-    if (dtype == SHOAL_F32) {
-        memcpy(&x, at + 4 * i, sizeof x);
-        return x;
-    }
-    memcpy(&half, at + 2 * i, sizeof half);
-    if (dtype == SHOAL_F16)
-        return from_half(half);
-    word = (uint32_t)half << 16;
-    memcpy(&x, &word, sizeof x);
+    memcpy(&raw, at + dtype_size(dtype) * i, dtype_size(dtype));
+    dtype_decode(dtype, &raw, 1, 1, &x);
     return x;
 }
 
@@ -67,7 +49,7 @@ static shoal_status check_one(const struct tensors *file, const struct tensor *t
         return shoal_fail(SHOAL_EFORMAT, "%s: numbers of %s are \"%s\", want F32, F16 or BF16",
                           file->path, t->name, f->dtype);
     if (f->begin > f->end || f->end > file->size ||
-        f->end - f->begin != t->size * (dtype == SHOAL_F32 ? 4 : 2))
+        f->end - f->begin != t->size * dtype_size(dtype))
         return shoal_fail(SHOAL_EFORMAT, "%s: %s lies at bytes %zu to %zu of %zu, which do not fit",
                           file->path, t->name, f->begin, f->end, file->size);
     return SHOAL_OK;

@@ -1,6 +1,6 @@
 /* What all writers share: rows in the dtype asked for, words that a format can
  * carry, and the choice among the writers. */
-#include "data/vectors.h"
+#include "saved/vectors/vectors.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,0 +1,90 @@
+/* kind: a kind of trained model, as this room sees it; not a door.
+ *
+ * What this is: one table of functions for each kind. saved.c walks saved_kinds[], and
+ * with it predict, eval, info, convert and serve. A new kind is such a table in a folder
+ * or file of its own, and a line in saved.c; saved.h says how.
+ * Who owns what: a model is its kind's, ended by `close`.
+ * Threads: a model is immutable once open. */
+#ifndef SHOAL_SAVED_KIND_H
+#define SHOAL_SAVED_KIND_H
+
+#include "saved/saved.h"
+
+/* Where answers go, as lines. */
+struct answers {
+    bool (*lines)(void *user, const char *text, size_t len);
+    void *user;
+    struct bytes text; /* not given yet */
+};
+
+enum { ANSWER_PRINT = 256 };
+
+struct asked_of {
+    const char *const *inputs;
+    size_t n;
+    const struct shoal_ask_opts *opts;
+    struct shoal_clicks_stats *stats; /* never NULL */
+};
+
+struct kind {
+    const char *name;    /* "nextword" */
+    const char *word;    /* the file is our container whose meta says `kind WORD` */
+    const char *section; /* and which has such a section; NULL: whatever it has */
+    bool maps;           /* the container may be mapped, and stays open */
+
+    /* Takes c, whose bytes were checked unless it is mapped, also on failure. */
+    shoal_status (*read)(void **model, struct container *c);
+    /* What is no container of ours may be one too: opening tells; or NULL. */
+    shoal_status (*foreign)(void **model, const char *path, bool map);
+    shoal_status (*foreign_memory)(void **model, const char *name, const void *data, size_t size);
+    shoal_status (*verify)(const void *model); /* NULL: opening has */
+    shoal_status (*save)(const void *model, const char *path, const struct shoal_save_opts *opts);
+    shoal_status (*describe)(const void *model, uint64_t bytes, uint64_t top,
+                             const struct shoal_reporter *to);
+    shoal_status (*ask)(const void *model, const struct asked_of *q,
+                        struct answers *a); /* or NULL */
+    shoal_status (*score)(const void *model, const char *path, const struct asked_of *q,
+                          const struct shoal_reporter *to);
+    void (*close)(void *model);
+};
+
+extern const struct kind kind_logreg, kind_net, kind_nextword, kind_vectors;
+
+/* ---- saved.c ---- */
+
+/* "FILE: holds a clicks, want a net" */
+shoal_status kind_check(const struct container *c, const struct kind *kind, const char *want);
+
+/* The format that is asked for, one of the bits 1 << FORMAT of `can`; ours where the ending of
+ * the path names none. */
+shoal_status kind_format(enum shoal_format *out, const char *path,
+                         const struct shoal_save_opts *opts, unsigned can, const char *want);
+
+/* Text of the answer, ANSWER_PRINT bytes at most, by printf, with a point in numbers whatever the
+ * locale. */
+shoal_status answer_print(struct answers *a, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A name or word: what would end a field or a line in it becomes a question mark. */
+shoal_status answer_name(struct answers *a, const char *name);
+/* Gives what there is. */
+shoal_status answer_flush(struct answers *a);
+
+/* What describe and score say. */
+#define VALUE_TEXT(x) ((struct shoal_value){.type = SHOAL_TEXT, .text = (x)})
+#define VALUE_COUNT(n) ((struct shoal_value){.type = SHOAL_COUNT, .count = (n)})
+#define VALUE_REAL(x) ((struct shoal_value){.type = SHOAL_REAL, .real = (x)})
+#define VALUE_SHARE(x) ((struct shoal_value){.type = SHOAL_SHARE, .real = (x)})
+#define NO_VALUE VALUE_TEXT(NULL)
+
+void report_begin(const struct shoal_reporter *to, const char *title);
+void report_value(const struct shoal_reporter *to, const char *key, const char *label,
+                  struct shoal_value value);
+void report_noted(const struct shoal_reporter *to, const char *key, const char *label,
+                  struct shoal_value value, const char *note, struct shoal_value first,
+                  struct shoal_value second);
+void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
+                const struct shoal_value *cells, unsigned marks);
+void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
+                 struct shoal_value second);
+
+#endif

@@ -1,0 +1,160 @@
+/* Click models as a kind of model. */
+#include "saved/kind.h"
+#include "saved/linear/logreg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static shoal_status clicks_read(void **model, struct container *c)
+{
+    shoal_logreg *m;
+    shoal_status st = logreg_read(&m, c);
+
+    *model = m;
+    return st;
+}
+
+static shoal_status clicks_save(const void *model, const char *path,
+                                const struct shoal_save_opts *opts)
+{
+    enum shoal_format format;
+    shoal_status st = kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL,
+                                  "shoal, the one of click models");
+
+    return st == SHOAL_OK ? shoal_logreg_save(model, path) : st;
+}
+
+static void clicks_close(void *model)
+{
+    shoal_logreg_close(model);
+}
+
+/* ---- what it is ---- */
+
+static shoal_status describe_largest(const shoal_logreg *m, uint64_t top,
+                                     const struct shoal_reporter *to)
+{
+    static const struct shoal_column columns[] = {
+        {NULL, "weight", 15}, {NULL, "slot", 10}, {NULL, "feature", 0}};
+    static const struct shoal_grid grid = {NULL, columns, 3};
+    size_t k = (size_t)(top < m->n ? top : m->n), found = 0;
+    struct shoal_weight *w = mem_array(k + 1, sizeof *w);
+    shoal_status st = w ? shoal_logreg_largest(m, w, k, &found) : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < found; i++) {
+        const char *name = w[i].name ? w[i].name : "?";
+        char weight[32], slot[16];
+
+        number_print(weight, sizeof weight, "%.6g", (double)w[i].weight);
+        snprintf(slot, sizeof slot, "%u", w[i].slot);
+        report_row(to, &grid,
+                   (struct shoal_value[]){VALUE_TEXT(weight), VALUE_TEXT(slot), VALUE_TEXT(name)},
+                   0);
+    }
+    free(w);
+    return st;
+}
+
+static shoal_status clicks_describe(const void *model, uint64_t bytes, uint64_t top,
+                                    const struct shoal_reporter *to)
+{
+    const shoal_logreg *m = model;
+    char slots[16];
+
+    (void)bytes;
+    snprintf(slots, sizeof slots, "2^%u", m->bits);
+    report_begin(to, "a click model, logistic regression");
+    report_noted(to, "weights", "weights", VALUE_COUNT(m->n), "not 0, of % slots",
+                 VALUE_TEXT(slots), NO_VALUE);
+    report_value(to, NULL, "bias", VALUE_REAL((double)m->bias));
+    report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->way.format)));
+    return describe_largest(m, top, to);
+}
+
+/* ---- what it answers ---- */
+
+/* A line of at most nine digits says all that a float knew. Whoever reads a pipe wants
+ * each block's answers before the next block. */
+static bool say_rows(void *user, const double *p, size_t n)
+{
+    struct answers *a = user;
+
+    for (size_t i = 0; i < n; i++)
+        if (answer_print(a, "%.7g\n", p[i]) != SHOAL_OK)
+            return false;
+    return answer_flush(a) == SHOAL_OK;
+}
+
+static shoal_status clicks_ask(const void *model, const struct asked_of *q, struct answers *a)
+{
+    return shoal_logreg_predict(model, q->inputs, q->n, &q->opts->rows, say_rows, a, q->stats);
+}
+
+/* ---- how well ---- */
+
+static void score_bins(const struct shoal_reporter *to, const struct shoal_binary_score *s)
+{
+    static const struct shoal_column columns[] = {
+        {NULL, "probability", -16}, {NULL, "rows", 12}, {NULL, "promised", 10},
+        {NULL, "came true", 10}};
+    static const struct shoal_grid grid = {NULL, columns, 4};
+
+    for (unsigned i = 0; i < SHOAL_RELIABILITY_BINS; i++) {
+        const struct shoal_reliability *b = &s->bins[i];
+        char bin[32];
+
+        number_print(bin, sizeof bin, "%.1f to %.1f", i / 10.0, (i + 1) / 10.0);
+        if (b->weight > 0)
+            report_row(to, &grid,
+                       (struct shoal_value[]){VALUE_TEXT(bin),
+                                              VALUE_COUNT((uint64_t)llround(b->weight)),
+                                              VALUE_REAL(b->predicted), VALUE_REAL(b->observed)},
+                       0);
+    }
+}
+
+static void score_facts(const struct shoal_reporter *to, const struct shoal_binary_score *s)
+{
+    report_value(to, "rows", NULL, VALUE_COUNT(s->examples));
+    report_noted(to, "log_loss", "log-loss", VALUE_REAL(s->log_loss), "% by the base rate alone",
+                 VALUE_REAL(s->base_log_loss), NO_VALUE);
+    report_value(to, "base_log_loss", NULL, VALUE_REAL(s->base_log_loss));
+    report_value(to, "accuracy", NULL, VALUE_SHARE(s->accuracy));
+    report_noted(to, "auc", "auc", VALUE_REAL(s->auc), "on % rows, % of them of class 1",
+                 VALUE_COUNT(s->examples), VALUE_SHARE(s->base_rate));
+    report_noted(to, NULL, "accuracy", VALUE_SHARE(s->accuracy), "% by the commoner class alone",
+                 VALUE_SHARE(fmax(s->base_rate, 1 - s->base_rate)), NO_VALUE);
+    report_noted(to, NULL, "calibrated", VALUE_REAL(s->calibration),
+                 "promised for each that came true", NO_VALUE, NO_VALUE);
+    report_value(to, "brier", "brier", VALUE_REAL(s->brier));
+    report_value(to, "base_rate", NULL, VALUE_SHARE(s->base_rate));
+    report_value(to, "predicted", NULL, VALUE_SHARE(s->predicted));
+    report_value(to, "calibration", NULL, VALUE_REAL(s->calibration));
+}
+
+static shoal_status clicks_score(const void *model, const char *path, const struct asked_of *q,
+                                 const struct shoal_reporter *to)
+{
+    struct shoal_binary_score s = {0};
+    shoal_status st = shoal_logreg_eval(model, q->inputs, q->n, &q->opts->rows, &s, q->stats);
+
+    if (st != SHOAL_OK)
+        return st;
+    report_begin(to, NULL);
+    report_value(to, "model", NULL, VALUE_TEXT(path));
+    score_facts(to, &s);
+    score_bins(to, &s);
+    return SHOAL_OK;
+}
+
+const struct kind kind_logreg = {
+    .name = "logreg",
+    .word = "logreg",
+    .read = clicks_read,
+    .save = clicks_save,
+    .describe = clicks_describe,
+    .ask = clicks_ask,
+    .score = clicks_score,
+    .close = clicks_close,
+};

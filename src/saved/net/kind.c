@@ -1,0 +1,498 @@
+/* Nets as kinds of models: those on numbers and pictures, and those on words. */
+#include "saved/kind.h"
+#include "saved/net/score.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static shoal_status net_read(void **model, struct container *c)
+{
+    shoal_net *t;
+    shoal_status st = trained_read(&t, c);
+
+    *model = t;
+    return st;
+}
+
+static shoal_status net_save(const void *model, const char *path,
+                             const struct shoal_save_opts *opts)
+{
+    enum shoal_format format;
+    shoal_status st =
+        kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
+                    "shoal or safetensors, those of nets");
+
+    if (st != SHOAL_OK)
+        return st;
+    return format == SHOAL_FORMAT_SHOAL ? shoal_net_save(model, path)
+                                        : shoal_net_export(model, path);
+}
+
+static void net_close(void *model)
+{
+    shoal_net_close(model);
+}
+
+/* ---- what it is ---- */
+
+static void describe_tensors(const shoal_net *t, const struct shoal_reporter *to)
+{
+    for (size_t i = 0; i < t->net->ntensors; i++) {
+        const struct tensor *e = &t->net->tensors[i];
+        char shape[96];
+        int len = snprintf(shape, sizeof shape, "%zu", e->dims[0]);
+
+        for (size_t k = 1; k < 4 && e->dims[k] && len < (int)sizeof shape; k++)
+            len += snprintf(shape + len, sizeof shape - (size_t)len, " x %zu", e->dims[k]);
+        report_value(to, NULL, e->name, VALUE_TEXT(shape));
+    }
+}
+
+static void describe_training(const shoal_net *t, const struct shoal_reporter *to)
+{
+    static const char *const facts[][2] = {
+        {"samples", "samples"},       {"pictures", "pictures"},
+        {"augmented", "augmented"},   {"held_out", "held out"},
+        {"epochs", "epochs"},         {"loss", "loss"},
+        {"valid_loss", "valid loss"}, {"valid_accuracy", "valid acc."},
+        {"test_accuracy", "test acc."}};
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (shoal_net_fact(t, facts[i][0]))
+            report_value(to, NULL, facts[i][1], VALUE_TEXT(shoal_net_fact(t, facts[i][0])));
+}
+
+/* Their names, as far as a line goes, if they have any. */
+static void describe_classes(const shoal_net *t, const struct shoal_reporter *to)
+{
+    char name[256], text[512] = "";
+    size_t len = 0;
+
+    if (!shoal_net_fact(t, "class.0"))
+        return;
+    for (size_t i = 0; i < t->net->outputs && len < sizeof text; i++) {
+        shoal_net_class(t, i, name, sizeof name);
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s", i > 0 ? ", " : "", name);
+    }
+    report_noted(to, NULL, "classes", VALUE_COUNT(t->net->outputs), "%", VALUE_TEXT(text),
+                 NO_VALUE);
+}
+
+static void describe_shape(const shoal_net *t, const struct shoal_reporter *to)
+{
+    char text[64];
+
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(t->net->spec, " "), t->net->spec);
+    report_value(to, "net", NULL, VALUE_TEXT(text));
+    report_value(to, "inputs", NULL, VALUE_COUNT(t->net->inputs));
+    report_value(to, t->net->classes ? "classes" : "outputs", NULL, VALUE_COUNT(t->net->outputs));
+}
+
+static void describe_pictures(const shoal_net *t, const struct shoal_reporter *to)
+{
+    unsigned channels, height, width;
+    char text[64];
+
+    if (!shoal_net_pictures(t, &channels, &height, &width))
+        return;
+    snprintf(text, sizeof text, "%u x %u x %u", width, height, channels);
+    report_value(to, "images", NULL, VALUE_TEXT(text));
+}
+
+/* Those on words have words for their shape. */
+static shoal_status net_describe(const void *model, uint64_t bytes, uint64_t top,
+                                 const struct shoal_reporter *to)
+{
+    const shoal_net *t = model;
+
+    (void)bytes, (void)top;
+    report_begin(to, "a net");
+    report_value(to, NULL, "", VALUE_TEXT(t->net->spec));
+    if (!t->words)
+        describe_shape(t, to);
+    report_value(to, "parameters", "parameters", VALUE_COUNT(shoal_net_parameters(t)));
+    describe_tensors(t, to);
+    describe_training(t, to);
+    describe_classes(t, to);
+    describe_pictures(t, to);
+    return SHOAL_OK;
+}
+
+/* ---- what it answers: samples ---- */
+
+static shoal_status say_row(struct answers *a, const float *y, size_t n, bool classes)
+{
+    size_t best = 0;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t o = 1; o < n; o++)
+        best = y[o] > y[best] ? o : best;
+    if (classes)
+        st = answer_print(a, "%zu", best);
+    for (size_t o = 0; o < n && st == SHOAL_OK; o++)
+        st = answer_print(a, "%s%.6g", classes || o > 0 ? "\t" : "", (double)y[o]);
+    return st == SHOAL_OK ? answer_print(a, "\n") : st;
+}
+
+/* A file of samples that also holds the answers has columns too many. */
+static shoal_status open_inputs(shoal_samples **s, const shoal_net *t, const struct asked_of *q,
+                                const char *path)
+{
+    struct shoal_samples_opts o = q->opts->samples;
+
+    o.task = SHOAL_INPUTS;
+    o.expect = (uint32_t)t->net->inputs;
+    return shoal_samples_open(s, path, &o);
+}
+
+static shoal_status ask_samples(const shoal_net *t, const struct asked_of *q, const char *path,
+                                struct answers *a)
+{
+    enum { SOME = 1024 };
+    size_t outputs = t->net->outputs;
+    float *y = mem_array(SOME * outputs, sizeof *y);
+    shoal_samples *s = NULL;
+    shoal_status st = y ? open_inputs(&s, t, q, path) : SHOAL_ENOMEM;
+
+    for (size_t i = 0; st == SHOAL_OK && i < s->n; i += SOME) {
+        size_t some = s->n - i < SOME ? s->n - i : SOME;
+
+        st = shoal_net_predict_samples(t, s, i, some, y);
+        for (size_t k = 0; k < some && st == SHOAL_OK; k++)
+            st = say_row(a, y + k * outputs, outputs, t->net->classes);
+        if (st == SHOAL_OK)
+            st = answer_flush(a);
+    }
+    shoal_samples_close(s);
+    free(y);
+    return st;
+}
+
+/* ---- pictures ---- */
+
+/* Lines of a probability and a class, likeliest first and with the file before them if
+ * there are several; y [n] is spoilt. */
+static shoal_status say_likeliest(struct answers *a, const shoal_net *t, const char *path, float *y)
+{
+    enum { LIKELIEST = 5 };
+    size_t n = t->net->outputs;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < LIKELIEST && i < n && st == SHOAL_OK; i++) {
+        size_t best = 0;
+        char name[256];
+
+        for (size_t o = 1; o < n; o++)
+            best = y[o] > y[best] ? o : best;
+        shoal_net_class(t, best, name, sizeof name);
+        if (path)
+            st = answer_name(a, path);
+        if (st == SHOAL_OK)
+            st = answer_print(a, "%s%.4f\t", path ? "\t" : "", (double)y[best]);
+        if (st == SHOAL_OK)
+            st = answer_name(a, name);
+        if (st == SHOAL_OK)
+            st = answer_print(a, "\n");
+        y[best] = -1;
+    }
+    return st;
+}
+
+/* Those before the first that cannot be read are answered. */
+static shoal_status ask_pictures(const shoal_net *t, const char *const *paths, size_t n,
+                                 bool several, struct answers *a)
+{
+    enum { SOME = 1024 };
+    size_t outputs = t->net->outputs;
+    float *y = mem_array((n < SOME ? n : SOME) * outputs, sizeof *y);
+    shoal_status st = y ? SHOAL_OK : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += SOME) {
+        size_t done;
+        shoal_status said = SHOAL_OK;
+
+        st = shoal_net_predict_pictures(t, paths + i, n - i < SOME ? n - i : SOME, y, &done);
+        for (size_t k = 0; k < done && said == SHOAL_OK; k++)
+            said = say_likeliest(a, t, several ? paths[i + k] : NULL, y + k * outputs);
+        if (said == SHOAL_OK)
+            said = answer_flush(a);
+        st = st == SHOAL_OK ? said : st;
+    }
+    free(y);
+    return st;
+}
+
+static bool holds_picture(const char *path)
+{
+    unsigned char first[8];
+    FILE *f = fopen(path, "rbe");
+    size_t n = f ? fread(first, 1, sizeof first, f) : 0;
+
+    if (f)
+        fclose(f);
+    return picture_begins(first, n);
+}
+
+static shoal_status net_ask(const void *model, const struct asked_of *q, struct answers *a)
+{
+    const shoal_net *t = model;
+    unsigned channels, height, width;
+    bool sees = shoal_net_pictures(t, &channels, &height, &width);
+    shoal_status st = SHOAL_OK;
+
+    if (trained_sees_only_pictures(t))
+        return ask_pictures(t, q->inputs, q->n, q->n > 1, a);
+    for (size_t i = 0; i < q->n && st == SHOAL_OK; i++)
+        st = sees && holds_picture(q->inputs[i]) ? ask_pictures(t, q->inputs + i, 1, q->n > 1, a)
+                                                 : ask_samples(t, q, q->inputs[i], a);
+    return st;
+}
+
+/* ---- next words ---- */
+
+enum { LIKELY = 40 }; /* words that a next one is drawn from */
+
+static shoal_status show_next(const shoal_net *t, const struct asked_of *q, const char *text,
+                              struct answers *a)
+{
+    struct shoal_hit *hits = mem_array((size_t)q->opts->top + 1, sizeof *hits);
+    size_t found = 0;
+    shoal_status st =
+        hits ? shoal_nextword_predict(t, text, hits, (size_t)q->opts->top, &found) : SHOAL_ENOMEM;
+
+    for (size_t i = 0; i < found && st == SHOAL_OK; i++) {
+        st = answer_print(a, "%8.4f  ", (double)hits[i].score);
+        if (st == SHOAL_OK)
+            st = answer_name(a, shoal_nextword_word(t, hits[i].id));
+        if (st == SHOAL_OK)
+            st = answer_print(a, "\n");
+    }
+    free(hits);
+    return st;
+}
+
+/* By seed and place. */
+static uint32_t draw(const struct shoal_hit *hits, size_t n, double temperature, uint64_t seed,
+                     uint64_t place)
+{
+    double unit = (double)(rng_mix(seed + (place + 1) * RNG_STEP) >> 11) * 0x1p-53;
+    double weight[LIKELY], sum = 0;
+
+    if (temperature <= 0)
+        return hits[0].id;
+    for (size_t i = 0; i < n; i++)
+        sum += weight[i] = pow((double)hits[i].score, 1 / temperature);
+    unit *= sum;
+    for (size_t i = 0; i < n; i++)
+        if ((unit -= weight[i]) < 0)
+            return hits[i].id;
+    return hits[0].id;
+}
+
+/* The text, each word drawn after all before it. */
+static shoal_status generate(const shoal_net *t, const struct shoal_ask_opts *o, struct bytes *text)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (uint64_t i = 0; i < o->generate && st == SHOAL_OK; i++) {
+        struct shoal_hit hits[LIKELY];
+        const char *word;
+        size_t found;
+
+        st = shoal_nextword_predict(t, text->at, hits, LIKELY, &found);
+        if (st != SHOAL_OK || found == 0)
+            break;
+        word = shoal_nextword_word(t, draw(hits, found, o->temperature, o->seed, i));
+        text->at[text->len - 1] = ' ';
+        st = bytes_add(text, word, strlen(word) + 1);
+    }
+    return st;
+}
+
+static shoal_status say_generated(const shoal_net *t, const struct asked_of *q, const char *text,
+                                  struct answers *a)
+{
+    struct bytes all = {0};
+    shoal_status st = bytes_add(&all, text, strlen(text) + 1);
+
+    if (st == SHOAL_OK)
+        st = generate(t, q->opts, &all);
+    if (st == SHOAL_OK)
+        st = answer_name(a, all.at);
+    if (st == SHOAL_OK)
+        st = answer_print(a, "\n");
+    bytes_fini(&all);
+    return st;
+}
+
+static shoal_status nextword_ask(const void *model, const struct asked_of *q, struct answers *a)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < q->n && st == SHOAL_OK; i++) {
+        st = (q->opts->generate > 0 ? say_generated : show_next)(model, q, q->inputs[i], a);
+        if (st == SHOAL_OK)
+            st = answer_flush(a);
+    }
+    return st;
+}
+
+/* ---- how well ---- */
+
+static void report_figures(const struct shoal_reporter *to, const struct shoal_net_figures *f,
+                           size_t classes)
+{
+    report_noted(to, "loss", "loss", VALUE_REAL(f->loss),
+                 classes ? "cross-entropy" : "squared error", NO_VALUE, NO_VALUE);
+    if (classes) {
+        report_value(to, "accuracy", "accuracy", VALUE_SHARE(f->accuracy));
+        report_value(to, "top5", classes > 5 ? "top-5" : NULL, VALUE_SHARE(f->top5));
+    } else {
+        report_value(to, "mae", "MAE", VALUE_REAL(f->mae));
+        report_value(to, "rmse", "RMSE", VALUE_REAL(f->rmse));
+    }
+}
+
+/* [n + 2] columns, for people as long as they fit a screen; names [n]. */
+static void confusion_columns(struct shoal_column *columns, char (*names)[9], const shoal_net *t)
+{
+    size_t n = t->net->outputs;
+    bool shown = n <= 30;
+
+    columns[0] = (struct shoal_column){NULL, shown ? "class" : NULL, -10};
+    columns[n + 1] = (struct shoal_column){NULL, shown ? "found" : NULL, 8};
+    for (size_t i = 0; i < n; i++) {
+        shoal_net_class(t, i, names[i], sizeof names[i]);
+        columns[i + 1] = (struct shoal_column){"", shown ? names[i] : NULL, 8};
+    }
+}
+
+static shoal_status report_confusion(const struct shoal_reporter *to, const shoal_net *t,
+                                     const struct classes *c)
+{
+    const uint64_t *matrix = classes_matrix(c);
+    size_t n = t->net->outputs;
+    struct shoal_column *columns = mem_array(n + 2, sizeof *columns);
+    char(*names)[9] = mem_array(n, sizeof *names), name[11];
+    struct shoal_value *row = mem_array(n + 2, sizeof *row);
+    bool room = columns && names && row;
+
+    if (room)
+        confusion_columns(columns, names, t);
+    for (size_t i = 0; room && matrix && i < n; i++) {
+        const struct class_counts *k = &classes_counts(c)[i];
+
+        shoal_net_class(t, i, name, sizeof name);
+        row[0] = VALUE_TEXT(name);
+        for (size_t j = 0; j < n; j++)
+            row[j + 1] = VALUE_COUNT(matrix[i * n + j]);
+        row[n + 1] = VALUE_SHARE(k->there > 0 ? class_recall(k) : 0);
+        report_row(to, &(struct shoal_grid){"confusion", columns, n + 2}, row, 0);
+    }
+    free(columns);
+    free(names);
+    free(row);
+    return room ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static shoal_status score_pictures(struct net_score *s, const shoal_net *t, const char *path,
+                                   size_t *n, struct shoal_net_figures *f)
+{
+    struct shoal_images_opts read = shoal_images_default();
+    unsigned channels, height, width;
+    shoal_images *set = NULL;
+    shoal_status st;
+
+    shoal_net_pictures(t, &channels, &height, &width);
+    read.test = true;
+    read.size = height;
+    st = shoal_images_open(&set, path, &read);
+    if (st == SHOAL_OK) {
+        *n = set->count;
+        st = net_score_images(s, t, set, 0, f);
+    }
+    shoal_images_close(set);
+    return st;
+}
+
+static shoal_status score_samples(struct net_score *s, const shoal_net *t, const char *path,
+                                  const struct asked_of *q, size_t *n, struct shoal_net_figures *f)
+{
+    struct shoal_samples_opts o = q->opts->samples;
+    shoal_samples *data = NULL;
+    shoal_status st;
+
+    o.task = t->net->classes ? SHOAL_CLASSIFY : SHOAL_REGRESS;
+    if (!t->net->classes)
+        o.targets = (uint32_t)t->net->outputs;
+    st = shoal_samples_open(&data, path, &o);
+    if (st == SHOAL_OK) {
+        *n = data->n;
+        st = net_score_samples(s, t, data, f);
+    }
+    shoal_samples_close(data);
+    return st;
+}
+
+static shoal_status score_file(const shoal_net *t, const char *path, const struct asked_of *q,
+                               const struct shoal_reporter *to)
+{
+    size_t classes = t->net->classes ? t->net->outputs : 0, n = 0;
+    struct shoal_classes_score all;
+    struct shoal_net_figures f;
+    struct net_score s = {0};
+    shoal_status st = classes > 1 ? classes_new(&s.classes, (unsigned)classes) : SHOAL_OK;
+
+    if (st == SHOAL_OK)
+        st = trained_sees_only_pictures(t) ? score_pictures(&s, t, path, &n, &f)
+                                           : score_samples(&s, t, path, q, &n, &f);
+    if (st == SHOAL_OK) {
+        report_begin(to, path);
+        report_value(to, "file", NULL, VALUE_TEXT(path));
+        report_value(to, "samples", "samples", VALUE_COUNT(n));
+        report_figures(to, &f, classes);
+    }
+    if (st == SHOAL_OK && s.classes) {
+        classes_score(s.classes, &all);
+        report_value(to, "macro_f1", NULL, VALUE_SHARE(all.macro_f1));
+        st = report_confusion(to, t, s.classes);
+    }
+    classes_free(s.classes);
+    return st;
+}
+
+static shoal_status net_score(const void *model, const char *path, const struct asked_of *q,
+                              const struct shoal_reporter *to)
+{
+    shoal_status st = SHOAL_OK;
+
+    (void)path;
+    for (size_t i = 0; i < q->n && st == SHOAL_OK; i++)
+        st = score_file(model, q->inputs[i], q, to);
+    return st;
+}
+
+const struct kind kind_net = {
+    .name = "net",
+    .word = "net",
+    .read = net_read,
+    .save = net_save,
+    .describe = net_describe,
+    .ask = net_ask,
+    .score = net_score,
+    .close = net_close,
+};
+
+/* A net whose file holds the vectors of words. */
+const struct kind kind_nextword = {
+    .name = "nextword",
+    .word = "net",
+    .section = "vectors",
+    .read = net_read,
+    .save = net_save,
+    .describe = net_describe,
+    .ask = nextword_ask,
+    .score = net_score,
+    .close = net_close,
+};

@@ -1,0 +1,365 @@
+/* The kinds of models there are, and the handle for any of them. */
+#include "saved/kind.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* The first that recognises a file has it. */
+const struct kind *const saved_kinds[] = {
+    &kind_logreg, &kind_nextword, &kind_net, &kind_vectors, NULL,
+};
+
+struct shoal_model {
+    const struct kind *kind;
+    void *is;   /* the kind's */
+    char *path; /* or name */
+    uint64_t bytes; /* of the file; 0: not known */
+};
+
+/* ---- which kind ---- */
+
+shoal_status kind_check(const struct container *c, const struct kind *kind, const char *want)
+{
+    char word[32];
+    shoal_status st = container_meta(c, "kind", word, sizeof word);
+
+    if (st == SHOAL_OK && strcmp(word, kind->word) != 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want %s", container_path(c), word, want);
+    return st;
+}
+
+static const struct kind *kind_foreign(void)
+{
+    const struct kind *const *k = saved_kinds;
+
+    while (*k && !(*k)->foreign)
+        k++;
+    return *k;
+}
+
+static shoal_status kind_of(const struct kind **out, const struct container *c)
+{
+    char word[32];
+    shoal_status st = container_meta(c, "kind", word, sizeof word);
+
+    for (const struct kind *const *k = saved_kinds; st == SHOAL_OK && *k; k++)
+        if (strcmp(word, (*k)->word) == 0 && (!(*k)->section || container_has(c, (*k)->section))) {
+            *out = *k;
+            return SHOAL_OK;
+        }
+    return st == SHOAL_OK ? shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a model",
+                                       container_path(c), word)
+                          : st;
+}
+
+/* By the table of sections alone; a head that is damaged says so. */
+static shoal_status kind_recognise(const struct kind **out, const char *path, bool *ours)
+{
+    struct container *c;
+    shoal_status st;
+
+    *out = kind_foreign();
+    *ours = container_sniff(path);
+    if (!*ours)
+        return SHOAL_OK;
+    st = container_peek(&c, path);
+    if (st == SHOAL_OK)
+        st = kind_of(out, c);
+    container_close(c);
+    return st;
+}
+
+shoal_status kind_format(enum shoal_format *out, const char *path,
+                         const struct shoal_save_opts *opts, unsigned can, const char *want)
+{
+    if (shoal_save_check(path, opts, out) != SHOAL_OK && opts->format == SHOAL_FORMAT_AUTO)
+        *out = SHOAL_FORMAT_SHOAL;
+    if (!(can >> *out & 1))
+        return shoal_fail(SHOAL_EINVAL, "%s: found another format, want %s", path, want);
+    return SHOAL_OK;
+}
+
+/* ---- the handle ---- */
+
+static shoal_status model_new(shoal_model **out, const char *path)
+{
+    shoal_model *m = mem_array(1, sizeof *m);
+
+    *out = m;
+    if (m && !(m->path = strdup(path))) {
+        shoal_model_close(m);
+        *out = NULL;
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory to open it", path);
+    }
+    return m ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static shoal_status model_settle(shoal_model **out, shoal_model *m, shoal_status st)
+{
+    *out = st == SHOAL_OK ? m : NULL;
+    if (st != SHOAL_OK)
+        shoal_model_close(m);
+    return st;
+}
+
+static shoal_status model_read(shoal_model *m, const char *path, bool map)
+{
+    struct container *c;
+    struct stat file;
+    shoal_status st;
+    bool ours;
+
+    if (stat(path, &file) == 0)
+        m->bytes = (uint64_t)file.st_size;
+    st = kind_recognise(&m->kind, path, &ours);
+    if (st != SHOAL_OK)
+        return st;
+    if (!ours)
+        return m->kind->foreign(&m->is, path, map);
+    st = map && m->kind->maps ? container_map(&c, path) : container_open(&c, path);
+    return st == SHOAL_OK ? m->kind->read(&m->is, c) : st;
+}
+
+static shoal_status model_open(shoal_model **out, const char *path, bool map)
+{
+    shoal_model *m;
+    shoal_status st = model_new(&m, path);
+
+    if (st == SHOAL_OK)
+        st = model_read(m, path, map);
+    return model_settle(out, m, st);
+}
+
+shoal_status shoal_model_open(shoal_model **out, const char *path)
+{
+    return model_open(out, path, false);
+}
+
+shoal_status shoal_model_map(shoal_model **out, const char *path)
+{
+    return model_open(out, path, true);
+}
+
+shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned size)
+{
+    shoal_net *net;
+    shoal_model *m;
+    shoal_status st;
+
+    if (container_sniff(path) || !shoal_net_weights(path))
+        return shoal_model_open(out, path);
+    st = model_new(&m, path);
+    if (st == SHOAL_OK)
+        st = shoal_net_import(&net, path, size);
+    if (st == SHOAL_OK) {
+        m->kind = &kind_net;
+        m->is = net;
+    }
+    return model_settle(out, m, st);
+}
+
+static shoal_status model_read_memory(shoal_model *m, const void *data, size_t size)
+{
+    struct container *c;
+    shoal_status st;
+
+    if (!container_sniff_memory(data, size)) {
+        m->kind = kind_foreign();
+        return m->kind->foreign_memory(&m->is, m->path, data, size);
+    }
+    st = container_open_copy(&c, &(struct shoal_memory){m->path, data, size});
+    if (st != SHOAL_OK)
+        return st;
+    st = kind_of(&m->kind, c);
+    if (st == SHOAL_OK)
+        return m->kind->read(&m->is, c);
+    container_close(c);
+    return st;
+}
+
+shoal_status shoal_model_open_memory(shoal_model **out, const char *name, const void *data,
+                                     size_t size)
+{
+    shoal_model *m;
+    shoal_status st = model_new(&m, name);
+
+    if (st == SHOAL_OK) {
+        m->bytes = size;
+        st = model_read_memory(m, data, size);
+    }
+    return model_settle(out, m, st);
+}
+
+void shoal_model_close(shoal_model *m)
+{
+    if (!m)
+        return;
+    if (m->is)
+        m->kind->close(m->is);
+    free(m->path);
+    free(m);
+}
+
+shoal_status shoal_model_verify(const shoal_model *m)
+{
+    return m->kind->verify ? m->kind->verify(m->is) : SHOAL_OK;
+}
+
+shoal_status shoal_model_save(const shoal_model *m, const char *path,
+                              const struct shoal_save_opts *opts)
+{
+    struct shoal_save_opts plain = shoal_save_default();
+
+    return m->kind->save(m->is, path, opts ? opts : &plain);
+}
+
+const char *shoal_model_kind(const shoal_model *m)
+{
+    return m->kind->name;
+}
+
+const shoal_vectors *shoal_model_vectors(const shoal_model *m)
+{
+    return m->kind == &kind_vectors ? m->is : NULL;
+}
+
+const shoal_logreg *shoal_model_linear(const shoal_model *m)
+{
+    return m->kind == &kind_logreg ? m->is : NULL;
+}
+
+const shoal_net *shoal_model_net(const shoal_model *m)
+{
+    return m->kind == &kind_net || m->kind == &kind_nextword ? m->is : NULL;
+}
+
+/* ---- what it says ---- */
+
+void report_begin(const struct shoal_reporter *to, const char *title)
+{
+    if (to->begin)
+        to->begin(to->user, title);
+}
+
+void report_noted(const struct shoal_reporter *to, const char *key, const char *label,
+                  struct shoal_value value, const char *note, struct shoal_value first,
+                  struct shoal_value second)
+{
+    if (to->fact)
+        to->fact(to->user, &(struct shoal_fact){key, label, value, note, {first, second}});
+}
+
+void report_value(const struct shoal_reporter *to, const char *key, const char *label,
+                  struct shoal_value value)
+{
+    report_noted(to, key, label, value, NULL, NO_VALUE, NO_VALUE);
+}
+
+void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
+                const struct shoal_value *cells, unsigned marks)
+{
+    if (to->row)
+        to->row(to->user, grid, cells, marks);
+}
+
+void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
+                 struct shoal_value second)
+{
+    if (to->warn)
+        to->warn(to->user, &(struct shoal_fact){.note = note, .with = {first, second}});
+}
+
+shoal_status shoal_model_describe(const shoal_model *m, uint64_t top,
+                                  const struct shoal_reporter *to)
+{
+    return m->kind->describe(m->is, m->bytes, top, to);
+}
+
+/* ---- asking ---- */
+
+struct shoal_ask_opts shoal_ask_default(void)
+{
+    return (struct shoal_ask_opts){.rows = shoal_clicks_default(),
+                                   .samples = shoal_samples_default(),
+                                   .words = shoal_eval_default(),
+                                   .top = 10,
+                                   .temperature = 0.8,
+                                   .seed = 1};
+}
+
+bool shoal_model_predicts(const char *path)
+{
+    const struct kind *kind;
+    bool ours;
+
+    return kind_recognise(&kind, path, &ours) == SHOAL_OK && kind->ask;
+}
+
+shoal_status answer_print(struct answers *a, const char *fmt, ...)
+{
+    char text[ANSWER_PRINT];
+    va_list args;
+    int len;
+
+    va_start(args, fmt);
+    len = number_vprint(text, sizeof text, fmt, args);
+    va_end(args);
+    assert(len >= 0 && len < ANSWER_PRINT);
+    return bytes_add(&a->text, text, (size_t)len);
+}
+
+shoal_status answer_name(struct answers *a, const char *name)
+{
+    size_t from = a->text.len;
+    shoal_status st = bytes_add(&a->text, name, strlen(name));
+
+    for (size_t i = from; i < a->text.len; i++)
+        if (strchr("\t\n", a->text.at[i]))
+            a->text.at[i] = '?';
+    return st;
+}
+
+shoal_status answer_flush(struct answers *a)
+{
+    bool more;
+
+    if (a->text.len == 0)
+        return SHOAL_OK;
+    if (bytes_add(&a->text, "", 1) != SHOAL_OK)
+        return SHOAL_ENOMEM;
+    more = a->lines(a->user, a->text.at, a->text.len - 1);
+    a->text.len = 0;
+    return more ? SHOAL_OK : shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
+}
+
+shoal_status shoal_model_predict(const shoal_model *m, const char *const *inputs, size_t ninputs,
+                                 const struct shoal_ask_opts *opts,
+                                 bool (*lines)(void *user, const char *text, size_t len),
+                                 void *user, struct shoal_clicks_stats *stats)
+{
+    struct shoal_clicks_stats ignored;
+    struct asked_of q = {inputs, ninputs, opts, stats ? stats : &ignored};
+    struct answers a = {.lines = lines, .user = user};
+    shoal_status st, flushed;
+
+    *q.stats = (struct shoal_clicks_stats){0};
+    if (!m->kind->ask)
+        return shoal_fail(SHOAL_EINVAL, "%s: is a model of kind %s, which predicts nothing",
+                          m->path, m->kind->name);
+    st = m->kind->ask(m->is, &q, &a);
+    flushed = st == SHOAL_OK ? answer_flush(&a) : SHOAL_OK;
+    bytes_fini(&a.text);
+    return st == SHOAL_OK ? flushed : st;
+}
+
+shoal_status shoal_model_eval(const shoal_model *m, const char *const *inputs, size_t ninputs,
+                              const struct shoal_ask_opts *opts, const struct shoal_reporter *to,
+                              struct shoal_clicks_stats *stats)
+{
+    struct shoal_clicks_stats ignored;
+    struct asked_of q = {inputs, ninputs, opts, stats ? stats : &ignored};
+
+    *q.stats = (struct shoal_clicks_stats){0};
+    return m->kind->score(m->is, m->path, &q, to);
+}

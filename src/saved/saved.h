@@ -1,0 +1,53 @@
+/* saved: trained models, from their files and back.
+ *
+ * What this is: word vectors (vectors/), click models (linear/) and nets (net/), each
+ * opened, saved, described, asked and scored, and one handle for any of them. The public
+ * functions are described in shoal.h and its parts; here is what training, serving and the
+ * tests need besides.
+ *
+ * A new kind of model is
+ *   1. a file kind.c in a folder here, or beside its relatives: a struct kind (kind.h) with
+ *      its name, the word that its container's meta says, and what it can do;
+ *   2. a line in saved_kinds[] (saved.c): predict, eval, info and convert then know it;
+ *   3. to be served, a servable of the same name (serve/servable.h), and a line there;
+ *   4. a fuzz target for its reader (tests/fuzz/README.md).
+ *
+ * Who owns what: what makes a model of trained tables takes their memory where it says
+ * so; all else is copied.
+ * Threads: a model is immutable once made, and any number may use it. */
+#ifndef SHOAL_SAVED_H
+#define SHOAL_SAVED_H
+
+#include <shoal.h>
+
+#include "eval/eval.h"
+#include "saved/net/net.h"
+
+/* ---- vectors/: word vectors ------------------------------------------------------------ */
+
+/* Makes vectors of a copy of the vocabulary and of tables, whose memory it
+ * takes: they are empty afterwards. `hidden`, the output rows that training
+ * used, may be NULL; our container keeps it. */
+shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
+                          struct table *hidden);
+/* For eval; v is borrowed. */
+shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
+/* What an int8 of row i is multiplied by, [size]; NULL for other dtypes. */
+const float *vectors_scales(const shoal_vectors *v);
+/* [*rows][table_stride(dim)], or NULL. */
+const float *vectors_hidden(const shoal_vectors *v, size_t *rows);
+const shoal_vocab *vectors_vocab(const shoal_vectors *v);
+
+/* Reads any format from memory that is 64-byte aligned and stays there until
+ * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
+ * NULL; `path` is for sentences. */
+shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,
+                                 size_t size, const char *words, size_t words_len);
+
+/* ---- linear/: click models ------------------------------------------------------------- */
+
+/* weights [features] by the ids of `data`; those that are 0 are left out. */
+shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, const float *weights,
+                        float bias);
+
+#endif
