@@ -23,6 +23,8 @@ MESON_ARGS = $(if $(WERROR),-Dwerror=true) $(if $(PREFIX),-Dprefix=$(abspath $(P
 setup = @scripts/setup.sh
 build = @scripts/build.sh
 test = @scripts/test.sh
+# Debian's modules belong to Debian's interpreter, whatever else `python3` may be.
+python = $(firstword $(wildcard /usr/bin/python3) python3)
 checked = --buildtype=debugoptimized -Db_lundef=false
 
 all:
@@ -45,10 +47,10 @@ test-mpi: all
 bench: all
 	$(setup) bench
 	@bench/encode.sh $(BUILD)
-	@python3 bench/train.py $(BUILD)
-	@python3 bench/ranks.py $(BUILD)
-	@python3 bench/logreg.py $(BUILD)
-	@python3 bench/serve.py $(BUILD)
+	@$(python) bench/train.py $(BUILD)
+	@$(python) bench/ranks.py $(BUILD)
+	@$(python) bench/logreg.py $(BUILD)
+	@$(python) bench/serve.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
 build-asan:

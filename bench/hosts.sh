@@ -29,7 +29,7 @@ else
 fi
 
 rate_of() { # metrics: words a second of the whole run
-    tail -1 "$1" | sed 's/.*"words":\([0-9]*\).*"seconds":\([0-9.]*\).*/\1 \2/' | awk '{ print $1 / $2 }'
+    tail -1 "$1" | sed 's/.*"examples":\([0-9]*\).*"seconds":\([0-9.]*\).*/\1 \2/' | awk '{ print $1 / $2 }'
 }
 
 cores=$(nproc)

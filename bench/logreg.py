@@ -114,7 +114,7 @@ class Bench:
         rate = 0
         for i in range(2):
             with open(self.path(f'metrics{i}.json')) as f:
-                rate += next(x['rows_per_second'] for x in map(json.loads, f) if x['event'] == 'done')
+                rate += next(x['rate'] for x in map(json.loads, f) if x['event'] == 'done')
         return rate, 2 * self.args.rows / wall
 
     # ---- speed ----
@@ -132,8 +132,8 @@ class Bench:
                 for threads in ('1', '2'):
                     done, _ = self.train(self.path('train.shoal'), '--optimizer', optimizer,
                                          '--threads', threads, held='held.shoal')
-                    note(f'{optimizer}, encoded, {threads} thread(s)', done['rows_per_second'],
-                         done['held']['log_loss'])
+                    note(f'{optimizer}, encoded, {threads} thread(s)', done['rate'],
+                         done['valid']['loss'])
             for fmt in ('tsv', 'svm'):
                 for threads in ('1', '2'):
                     _, wall = self.train(self.path(f'train.{fmt}'), '--optimizer', 'sgd',
@@ -194,9 +194,9 @@ class Bench:
     def a9a(self, train, test):
         done, _ = self.train(train, '--epochs', '10', '--threads', '1', '--lr', '0.02', '--bits',
                              '16', '--valid', test)
-        accuracy = 100 * done['held']['accuracy']
-        out = {'accuracy': accuracy, 'auc': done['held']['auc']}
-        print(f'a9a: accuracy {accuracy:.2f} %, auc {done["held"]["auc"]:.4f}')
+        accuracy = 100 * done['valid']['accuracy']
+        out = {'accuracy': accuracy, 'auc': done['valid']['auc']}
+        print(f'a9a: accuracy {accuracy:.2f} %, auc {done["valid"]["auc"]:.4f}')
         if shutil.which('liblinear-train'):
             model = self.path('a9a.model')
             run(['liblinear-train', '-q', '-s', '0', train, model])
@@ -212,10 +212,10 @@ class Bench:
             with open(self.path(name), 'w') as f:
                 f.writelines(part)
         done, _ = self.train(self.path('c8.tsv'), '--threads', '1', '--epochs', '2', held='c2.tsv')
-        held = done['held']
+        held = done['valid']
         print(f'criteo-10k, learned from 8,000 rows: auc {held["auc"]:.4f}, log-loss '
-              f'{held["log_loss"]:.4f} on the last 2,000')
-        self.results['criteo'] = {'auc': held['auc'], 'log_loss': held['log_loss']}
+              f'{held["loss"]:.4f} on the last 2,000')
+        self.results['criteo'] = {'auc': held['auc'], 'log_loss': held['loss']}
 
     # ---- batches ----
 
@@ -247,12 +247,12 @@ class Bench:
                                  held='held.shoal')
             if best is None or done['seconds'] < best['seconds']:
                 best = done
-        held = best['held']
+        held = best['valid']
         sent = (best['traffic'] or {}).get('bytes_out', 0)  # of all ranks
         row = {'batch': batch, 'sync': sync if ranks > 1 else 'alone', 'ranks': ranks,
-               'seconds': best['seconds'] * scale, 'scaled': scale, 'log_loss': held['log_loss'],
+               'seconds': best['seconds'] * scale, 'scaled': scale, 'log_loss': held['loss'],
                'accuracy': held['accuracy'], 'auc': held['auc'],
-               'bytes_per_row': sent / best['rows']}
+               'bytes_per_row': sent / best['examples']}
         print(f'{batch:6} {row["sync"]:>7} {ranks:5} {row["seconds"]:8.2f} {row["log_loss"]:9.4f} '
               f'{100 * row["accuracy"]:7.2f}% {row["auc"]:7.4f} {row["bytes_per_row"]:9.0f}'
               f'{f"  (of 1/{scale} of the rows, times {scale})" if scale > 1 else ""}', flush=True)

@@ -11,21 +11,23 @@ import sys
 PYTHON = '/usr/bin/python3' if os.path.exists('/usr/bin/python3') else sys.executable
 
 
-def flags():
+def cpu():
+    """What /proc/cpuinfo says of the first processor, word by word: its maker and its flags."""
     try:
         with open('/proc/cpuinfo') as f:
-            return set(next((line for line in f if line.startswith('flags')), '').split())
+            return set(f.read().split('\n\n')[0].split())
     except OSError:
         return set()
 
 
 def tuned():
     """The environment for a program that uses PyTorch; what is set already stays."""
-    has, best = flags(), {}
-    if 'avx512f' in has:
+    has, best = cpu(), {}
+    if {'avx512f', 'GenuineIntel'} <= has:
         best = {'OPENBLAS_CORETYPE': 'SkylakeX', 'ATEN_CPU_CAPABILITY': 'avx512'}
     elif 'avx2' in has:
-        best = {'OPENBLAS_CORETYPE': 'Haswell', 'ATEN_CPU_CAPABILITY': 'avx2'}
+        amd = 'AuthenticAMD' in has
+        best = {'OPENBLAS_CORETYPE': 'Zen' if amd else 'Haswell', 'ATEN_CPU_CAPABILITY': 'avx2'}
     return {**best, **os.environ}
 
 

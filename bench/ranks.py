@@ -93,7 +93,7 @@ class Bench:
                 for name, (ranks, threads) in ways.items():
                     done = self.train(model, corpus, ranks, '--threads', threads, '--epochs',
                                       str(self.args.epochs))['done']
-                    best[name] = max(best[name], done['words'] / done['seconds'])
+                    best[name] = max(best[name], done['examples'] / done['seconds'])
             one, two = best.values()
             print(f'{model:10}{one / 1e3:8.0f} k words/s with 1 rank x 2 threads,'
                   f'{two / 1e3:8.0f} with 2 ranks x 1 thread: {two / one:.2f}')
@@ -114,7 +114,7 @@ class Bench:
 
     def row(self, name, run, scores):
         done, r = run['done'], run['ranks']
-        words = done['words']
+        words = done['examples']
         self.results[name] = {'words_per_second': words / done['seconds'], 'ranks': r, **scores}
         line = f'{name:26}{words / done["seconds"] / 1e3:10.0f}'
         if r:
@@ -156,17 +156,17 @@ class Bench:
                             f.write(t.read())
                 run = self.train('cbow', inputs, ranks, *options)
                 done, r = run['done'], run['ranks']
-                rate = done['words'] / done['seconds']
+                rate = done['examples'] / done['seconds']
                 epochs = [x for x in run['reports'] if x['event'] == 'epoch']
                 first = first or rate
-                target = target or epochs[-3]['loss']
-                reached = next((x['seconds'] for x in epochs if x['loss'] <= target), None)
+                target = target or epochs[-3]['train']['loss']
+                reached = next((x['seconds'] for x in epochs if x['train']['loss'] <= target), None)
                 wire = r['bytes_out'] / done['seconds'] if r else 0
                 print(f'{ranks:8}{done["seconds"]:9.2f}{rate:10.0f}{rate / first:9.2f}{wire:12.0f}'
-                      f'{done["loss"]:8.3f}' + (f'{reached:10.2f}s' if reached else f'{"never":>11}'))
+                      f'{done["train"]["loss"]:8.3f}' + (f'{reached:10.2f}s' if reached else f'{"never":>11}'))
                 self.results[f'classic {kind} {ranks}'] = {
                     'seconds': done['seconds'], 'words_per_second': rate,
-                    'speedup': rate / first, 'bytes_per_second': wire, 'loss': done['loss'],
+                    'speedup': rate / first, 'bytes_per_second': wire, 'loss': done['train']['loss'],
                     'target': target, 'seconds_to_target': reached}
             print(f'target loss {target:.3f}, what one worker had after epoch 8 of 10')
 

@@ -142,8 +142,8 @@ def shoal_of(args, data, work, weights=None):
                    stdin=subprocess.DEVNULL)
     lines = [json.loads(line) for line in open(metrics)]
     steps = [line for line in lines if line.get("event") == "interval"]
-    return {"seconds": [s["compute_seconds"] + s["wait_seconds"] + s["communicate_seconds"]
-                        for s in steps],
+    ends = [0] + [s["seconds"] for s in steps]  # of training so far, after each step
+    return {"seconds": [b - a for a, b in zip(ends, ends[1:])],
             "losses": [s["train"]["loss"] for s in steps]}
 
 

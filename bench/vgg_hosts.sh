@@ -36,15 +36,17 @@ part "$work/three" $((3 * batch * steps))
 # By the command given; of data to out, with more options.
 vgg() {
     "$@" "$binary" train vgg "$data" -o "$work/$out.shoal" --threads 1 --batch "$batch" --epochs 1 \
-        --valid-share 0 --dtype "$dtype" ${more:+$more} >"$work/$out.out" 2>"$work/$out.err" ||
+        --valid-share 0 --dtype "$dtype" --metrics "$work/$out.jsonl" ${more:+$more} >"$work/$out.out" 2>"$work/$out.err" ||
         { cat "$work/$out.err"; return 1; }
 }
 
-# The mean over ranks of columns 4 to 7 of the summary's last lines: a step, and of it
-# computing, waiting, communicating.
+# The mean over ranks of the seconds of a step, and of them computing, waiting and
+# communicating: from the profiles of runs.
 steps_of() {
-    cat "$@" | awk '$1 ~ /^[0-9]+$/ && NF >= 7 { n++; for (i = 0; i < 4; i++) s[i] += $(NF - 3 + i) }
-                    END { for (i = 0; i < 4; i++) printf "%.4f ", s[i] / n; print "" }'
+    sed -n 's/.*"per_rank":\[//p' "$@" | tr '{' '\n' |
+        sed -n 's/.*"steps":\([0-9]*\).*"computing":\([^,]*\),"communicating":\([^,]*\),"waiting":\([^,]*\).*/\1 \2 \4 \3/p' | awk '{
+        n++; for (i = 2; i <= 4; i++) { s[i] += $i / $1; s[1] += $i / $1 } }
+        END { for (i = 1; i <= 4; i++) printf "%.4f ", s[i] / n; print "" }'
 }
 
 apart() {
@@ -55,13 +57,13 @@ apart() {
         pids="$pids $!"
     done
     for i in $pids; do wait "$i"; done
-    steps_of "$work"/one?.out
+    steps_of "$work"/one?.jsonl
 }
 
 together() {
     local data=$work/three out=all more="--ranks 3 --hosts 10.77.0.1,10.77.0.2,10.77.0.3"
     vgg on_first
-    steps_of "$work/all.out"
+    steps_of "$work/all.jsonl"
 }
 
 apart >/dev/null

@@ -15,27 +15,14 @@ extern const struct verb gen_spiral, gen_blobs; /* kinds of gen */
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
 extern const struct verb cmd_serve;
 
-/* Runs the command that these words make, without the program's name: main.c. */
-int shoal_words(char *const *words, size_t nwords);
-
 /* ---- groups.c: option groups --------------------------------------------------- */
-
-extern const struct opt text_opts[];   /* on struct shoal_vocab_opts */
-extern const struct opt token_opts[];  /* the same without --threads */
-extern const struct opt vocab_opts[];  /* on struct shoal_vocab_opts */
-extern const struct opt clicks_opts[]; /* on struct shoal_clicks_opts */
-extern const struct opt clicks_again_opts[]; /* those that a model's rows may be read with */
-
-/* By the enums of shoal.h. */
-extern const struct choice format_choices[], loss_choices[], schedule_choices[];
-extern const struct choice clicks_choices[];
 
 struct work_opts {
     bool quiet;
 };
 
-extern const struct opt work_opts[]; /* on struct work_opts: for verbs that report */
-extern const struct opt help_opts[]; /* no struct: for verbs that do not */
+extern const struct shoal_option work_opts[]; /* on struct work_opts: for verbs that report */
+extern const struct shoal_option help_opts[]; /* no struct: for verbs that do not */
 
 #define INPUT_HELP                                                                                 \
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
@@ -71,6 +58,8 @@ void report_plots(struct console *c, const char *folder);
 
 void help_print(const struct verb *verb);
 void man_print(const struct verb *root);
-void completion_print(const struct verb *root);
+void completion_bash(const struct verb *root);
+void completion_zsh(const struct verb *root);
+void completion_fish(const struct verb *root);
 
 #endif

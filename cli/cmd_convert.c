@@ -9,7 +9,7 @@ struct convert_cmd {
     struct work_opts work;
 };
 
-static const struct choice dtype_choices[] = {
+static const struct shoal_choice dtype_choices[] = {
     [SHOAL_F32] = {"f32", "exact; every format"},
     [SHOAL_F16] = {"f16", "shoal, npy, safetensors"},
     [SHOAL_BF16] = {"bf16", "shoal, safetensors"},
@@ -34,7 +34,7 @@ static void report_read(struct console *c, const char *path, const shoal_vectors
 {
     console_row(c, "read", number_count(shoal_vectors_size(v)).text,
                 "vectors of %s numbers (%s, %s)", number_count(shoal_vectors_dim(v)).text,
-                format_choices[shoal_vectors_format(v)].name,
+                shoal_format_choices[shoal_vectors_format(v)].name,
                 dtype_choices[shoal_vectors_dtype(v)].name);
     console_row(c, "from", number_size(size_of(path)).text, "%s", path);
 }
@@ -72,24 +72,24 @@ static int convert_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define ON(member) FIELD(struct shoal_save_opts, member)
+#define ON(member) SHOAL_FIELD(struct shoal_save_opts, member)
 
-static const struct opt save_opts[] = {
-    {"format", 'f', OPT_CHOICE, ON(format), .arg = "HOW", .choices = format_choices,
+static const struct shoal_option save_opts[] = {
+    {"format", 'f', SHOAL_TYPE_CHOICE, ON(format), .arg = "HOW", .choices = shoal_format_choices,
      .help = "what to write"},
-    {"dtype", .kind = OPT_CHOICE, ON(dtype), .arg = "TYPE", .choices = dtype_choices,
+    {"dtype", .type = SHOAL_TYPE_CHOICE, ON(dtype), .arg = "TYPE", .choices = dtype_choices,
      .help = "the numbers to write"},
-    {"normalize", .kind = OPT_FLAG, ON(normalize), .help = "make every vector's length 1"},
-    {"top", .kind = OPT_U64, ON(top), .arg = "N", .u = {0, UINT32_MAX - 1},
+    {"normalize", .type = SHOAL_TYPE_FLAG, ON(normalize), .help = "make every vector's length 1"},
+    {"top", .type = SHOAL_TYPE_COUNT, ON(top), .arg = "N", .u = {0, UINT32_MAX - 1},
      .help = "keep the first so many words, by custom the commonest", .zero = "all"},
     {0},
 };
 
 #undef ON
-#define ON(member) FIELD(struct convert_cmd, member)
+#define ON(member) SHOAL_FIELD(struct convert_cmd, member)
 
-static const struct opt net_opts[] = {
-    {"size", .kind = OPT_U64, ON(size), .arg = "N", .u = {1, 1024},
+static const struct shoal_option net_opts[] = {
+    {"size", .type = SHOAL_TYPE_COUNT, ON(size), .arg = "N", .u = {1, 1024},
      .help = "pixels of a side of the pictures that a net from elsewhere was trained with"},
     {0},
 };
@@ -110,14 +110,14 @@ const struct verb cmd_convert = {
             {0},
         },
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", save_opts, .at = offsetof(struct convert_cmd, save)},
             {"Nets", net_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct convert_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal convert wiki.vec wiki.shoal", "text once, so that it opens at once"},
             {"shoal convert wiki.shoal small.safetensors --dtype f16 --top 100000",
              "the commonest words in half the space"},

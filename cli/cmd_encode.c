@@ -71,23 +71,23 @@ static shoal_status encode(struct console *c, const struct encode_cmd *cmd,
     return st;
 }
 
-static const struct opt row_opts[];
+static const struct shoal_option row_opts[];
 
 /* What is said about text says nothing about clicks, and the other way round. */
 static int check_kind(const struct encode_cmd *cmd)
 {
     struct shoal_vocab_opts text = shoal_vocab_default();
     struct shoal_clicks_opts clicks = shoal_clicks_default();
-    const struct opt *changed = NULL;
+    const struct shoal_option *changed = NULL;
 
     if (cmd->as == AS_TEXT) {
-        changed = opts_changed(clicks_opts, &cmd->clicks, &clicks);
+        changed = opts_changed(shoal_rows_options, &cmd->clicks, &clicks);
         if (!changed)
             changed = opts_changed(row_opts, &cmd->clicks, &clicks);
     } else {
-        changed = opts_changed(token_opts, &cmd->encode.vocab, &text);
+        changed = opts_changed(shoal_token_options, &cmd->encode.vocab, &text);
         if (!changed)
-            changed = opts_changed(vocab_opts, &cmd->encode.vocab, &text);
+            changed = opts_changed(shoal_vocab_options, &cmd->encode.vocab, &text);
     }
     if (changed || (cmd->as == AS_CLICKS && cmd->vocab_path))
         return usage(&cmd_encode, "--%s does not go with --as %s",
@@ -134,27 +134,28 @@ static int encode_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, encode_clicks(&console, &cmd.clicks, cmd.output, args, nargs));
 }
 
-static const struct choice as_choices[] = {
+static const struct shoal_choice as_choices[] = {
     [AS_TEXT] = {"text", "a corpus of word ids"},
     [AS_CLICKS] = {"clicks", "rows of hashed features with labels"},
     {0},
 };
 
-static const struct opt row_opts[] = {
-    {"row-memory", .kind = OPT_SIZE, FIELD(struct shoal_clicks_opts, memory), .arg = "SIZE",
-     .u = {1 << 20, UINT64_MAX}, .help = "memory for rows; beyond it they go through the disk"},
+static const struct shoal_option row_opts[] = {
+    {"row-memory", .type = SHOAL_TYPE_SIZE, SHOAL_FIELD(struct shoal_clicks_opts, memory),
+     .arg = "SIZE", .u = {1 << 20, UINT64_MAX},
+     .help = "memory for rows; beyond it they go through the disk"},
     {0},
 };
 
-static const struct opt own_opts[] = {
-    {"output", 'o', OPT_PATH, FIELD(struct encode_cmd, output), .arg = "FILE", .required = true,
-     .help = "write the corpus or the rows here"},
-    {"as", .kind = OPT_CHOICE, FIELD(struct encode_cmd, as), .arg = "KIND", .choices = as_choices,
-     .help = "what the inputs are"},
-    {"vocab", .kind = OPT_PATH, FIELD(struct encode_cmd, vocab_path), .arg = "FILE",
+static const struct shoal_option own_opts[] = {
+    {"output", 'o', SHOAL_TYPE_PATH, SHOAL_FIELD(struct encode_cmd, output), .arg = "FILE",
+     .required = true, .help = "write the corpus or the rows here"},
+    {"as", .type = SHOAL_TYPE_CHOICE, SHOAL_FIELD(struct encode_cmd, as), .arg = "KIND",
+     .choices = as_choices, .help = "what the inputs are"},
+    {"vocab", .type = SHOAL_TYPE_PATH, SHOAL_FIELD(struct encode_cmd, vocab_path), .arg = "FILE",
      .help = "use this vocabulary, from `shoal vocab`, instead of counting one"},
-    {"memory", .kind = OPT_SIZE, FIELD(struct encode_cmd, encode.memory_limit), .arg = "LIMIT",
-     .u = {0, UINT64_MAX}, .help = "refuse to need more memory",
+    {"memory", .type = SHOAL_TYPE_SIZE, SHOAL_FIELD(struct encode_cmd, encode.memory_limit),
+     .arg = "LIMIT", .u = {0, UINT64_MAX}, .help = "refuse to need more memory",
      .zero = "what the machine has free"},
     {0},
 };
@@ -170,18 +171,18 @@ const struct verb cmd_encode = {
              "formats; their features are hashed, and numbered with the commonest first.",
     .operands = (const struct operand[]){{"INPUT", INPUT_HELP, .many = true}, {0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", own_opts, .at = 0},
-            {"Reading text", text_opts, .at = offsetof(struct encode_cmd, encode.vocab)},
-            {"Vocabulary", vocab_opts, .at = offsetof(struct encode_cmd, encode.vocab),
+            {"Reading text", shoal_text_options, .at = offsetof(struct encode_cmd, encode.vocab)},
+            {"Vocabulary", shoal_vocab_options, .at = offsetof(struct encode_cmd, encode.vocab),
              .unless = "vocab"},
-            {"Reading clicks", clicks_opts, .at = offsetof(struct encode_cmd, clicks)},
+            {"Reading clicks", shoal_rows_options, .at = offsetof(struct encode_cmd, clicks)},
             {"Encoding clicks", row_opts, .at = offsetof(struct encode_cmd, clicks)},
             {"General", work_opts, .at = offsetof(struct encode_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal encode text.txt -o text.shoal", "count and encode one file"},
             {"shoal encode 'news/*.zst' --vocab vocab.txt -o news.shoal",
              "encode with a vocabulary made before"},

@@ -1,20 +1,18 @@
 /* shoal eval: what do vectors, or models, know? */
 #include "model.h"
-#include "nets.h"
+#include "cmd.h"
 
 #include <stdlib.h>
 
 struct eval_cmd {
     struct shoal_ask_opts ask;
     bool cosmul, json;
-    struct samples_cmd samples; /* of nets */
-    struct work_opts work;
+        struct work_opts work;
 };
 
 static void eval_defaults(void *at)
 {
     *(struct eval_cmd *)at = (struct eval_cmd){.ask = shoal_ask_default()};
-    samples_defaults(&((struct eval_cmd *)at)->samples);
 }
 
 static shoal_status eval(const struct eval_cmd *cmd, const char *const *args, size_t nargs,
@@ -25,7 +23,7 @@ static shoal_status eval(const struct eval_cmd *cmd, const char *const *args, si
     shoal_status st = shoal_model_open(&model, args[0]);
 
     ask.words.how = cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD;
-    ask.samples = samples_reading(&cmd->samples, SHOAL_CLASSIFY);
+    ask.samples.task = SHOAL_CLASSIFY;
     if (st == SHOAL_OK)
         st = shoal_model_eval(model, args + 1, nargs - 1, &ask, to, stats);
     shoal_model_close(model);
@@ -72,22 +70,22 @@ static int eval_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define ON(member) FIELD(struct eval_cmd, member)
+#define ON(member) SHOAL_FIELD(struct eval_cmd, member)
 
-static const struct opt eval_opts[] = {
-    {"top-words", .kind = OPT_U64, ON(ask.words.top_words), .arg = "N", .u = {0, UINT32_MAX - 1},
+static const struct shoal_option eval_opts[] = {
+    {"top-words", .type = SHOAL_TYPE_COUNT, ON(ask.words.top_words), .arg = "N", .u = {0, UINT32_MAX - 1},
      .help = "ask and answer with the first so many words, by custom the commonest", .zero = "all"},
-    {"cosmul", .kind = OPT_FLAG, ON(cosmul),
+    {"cosmul", .type = SHOAL_TYPE_FLAG, ON(cosmul),
      .help = "multiply the three cosines of an analogy (3CosMul) instead of adding"},
-    {"keep-case", .kind = OPT_FLAG, ON(ask.words.keep_case),
+    {"keep-case", .type = SHOAL_TYPE_FLAG, ON(ask.words.keep_case),
      .help = "take words as they stand; otherwise Paris and paris are the same"},
-    {"threads", .kind = OPT_U64, ON(ask.words.threads), .arg = "N", .u = {0, 1024},
+    {"threads", .type = SHOAL_TYPE_COUNT, ON(ask.words.threads), .arg = "N", .u = {0, 1024},
      .help = "threads to work with", .zero = "one for each core"},
     {0},
 };
 
-static const struct opt output_opts[] = {
-    {"json", .kind = OPT_FLAG, ON(json), .help = "print one JSON object"},
+static const struct shoal_option output_opts[] = {
+    {"json", .type = SHOAL_TYPE_FLAG, ON(json), .help = "print one JSON object"},
     {0},
 };
 
@@ -114,17 +112,17 @@ const struct verb cmd_eval = {
             {0},
         },
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Asking vectors", eval_opts, .at = 0},
-            {"Samples for nets", samples_opts, .at = offsetof(struct eval_cmd, samples)},
+            {"Samples for nets", shoal_samples_options, .at = offsetof(struct eval_cmd, ask.samples)},
             {"Output", output_opts, .at = 0},
-            {"Reading rows, as the model does unless given", clicks_again_opts,
+            {"Reading rows, as the model does unless given", shoal_rows_again_options,
              .at = offsetof(struct eval_cmd, ask.rows)},
             {"General", work_opts, .at = offsetof(struct eval_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal eval vectors.bin questions-words.txt ws353.txt", "one table for each file"},
             {"shoal eval vectors.bin questions-words.txt --top-words 0 --json",
              "of all words, for a program"},

@@ -51,14 +51,14 @@ static int world_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-static const struct opt world_opts[] = {
-    {"words", .kind = OPT_U64, FIELD(struct world_cmd, world.words), .arg = "N",
+static const struct shoal_option world_opts[] = {
+    {"words", .type = SHOAL_TYPE_COUNT, SHOAL_FIELD(struct world_cmd, world.words), .arg = "N",
      .u = {1, UINT64_MAX}, .help = "write about so many words"},
-    {"seed", .kind = OPT_U64, FIELD(struct world_cmd, world.seed), .arg = "N", .u = {0, UINT64_MAX},
-     .help = "the same seed gives the same bytes"},
-    {"output", 'o', OPT_PATH, FIELD(struct world_cmd, output), .arg = "FILE",
+    {"seed", .type = SHOAL_TYPE_COUNT, SHOAL_FIELD(struct world_cmd, world.seed), .arg = "N",
+     .u = {0, UINT64_MAX}, .help = "the same seed gives the same bytes"},
+    {"output", 'o', SHOAL_TYPE_PATH, SHOAL_FIELD(struct world_cmd, output), .arg = "FILE",
      .help = "write the text here, - for standard output"},
-    {"questions", .kind = OPT_PATH, FIELD(struct world_cmd, questions), .arg = "FILE",
+    {"questions", .type = SHOAL_TYPE_PATH, SHOAL_FIELD(struct world_cmd, questions), .arg = "FILE",
      .help = "write analogy questions about it here"},
     {0},
 };
@@ -70,13 +70,13 @@ static const struct verb gen_world = {
              "that good word vectors of it answer.",
     .operands = (const struct operand[]){{0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"The world", world_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct world_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal gen world --words 3000000 --seed 1 -o text.txt --questions analogies.txt",
              "text and questions"},
             {"shoal gen world --words 50 -q", "look at a few sentences"},
@@ -138,9 +138,9 @@ static int clicks_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define CLICKS(member) FIELD(struct clicks_cmd, clicks.member)
+#define CLICKS(member) SHOAL_FIELD(struct clicks_cmd, clicks.member)
 
-static const struct choice clicks_formats[] = {
+static const struct shoal_choice clicks_formats[] = {
     [SHOAL_CLICKS_AUTO] = {"auto", "Criteo's"},
     [SHOAL_CLICKS_LIBSVM] = {"libsvm", "label index:value ..."},
     [SHOAL_CLICKS_VW] = {"vw", "Vowpal Wabbit's"},
@@ -149,19 +149,19 @@ static const struct choice clicks_formats[] = {
     {0},
 };
 
-static const struct opt gen_clicks_opts[] = {
-    {"rows", .kind = OPT_U64, CLICKS(rows), .arg = "N", .u = {1, UINT64_MAX},
+static const struct shoal_option gen_clicks_opts[] = {
+    {"rows", .type = SHOAL_TYPE_COUNT, CLICKS(rows), .arg = "N", .u = {1, UINT64_MAX},
      .help = "write so many rows"},
-    {"first", .kind = OPT_U64, CLICKS(first), .arg = "N", .u = {0, UINT64_MAX},
+    {"first", .type = SHOAL_TYPE_COUNT, CLICKS(first), .arg = "N", .u = {0, UINT64_MAX},
      .help = "begin with row N of the world: rows behind those of a training file test what was "
              "learnt from it"},
-    {"seed", .kind = OPT_U64, CLICKS(seed), .arg = "N", .u = {0, UINT64_MAX},
+    {"seed", .type = SHOAL_TYPE_COUNT, CLICKS(seed), .arg = "N", .u = {0, UINT64_MAX},
      .help = "the same seed gives the same weights and rows"},
-    {"format", .kind = OPT_CHOICE, CLICKS(format), .arg = "FORMAT", .choices = clicks_formats,
-     .help = "how to write them"},
-    {"threads", .kind = OPT_U64, CLICKS(threads), .arg = "N", .u = {0, 1024},
+    {"format", .type = SHOAL_TYPE_CHOICE, CLICKS(format), .arg = "FORMAT",
+     .choices = clicks_formats, .help = "how to write them"},
+    {"threads", .type = SHOAL_TYPE_COUNT, CLICKS(threads), .arg = "N", .u = {0, 1024},
      .help = "threads to work with", .zero = "one for each core"},
-    {"output", 'o', OPT_PATH, FIELD(struct clicks_cmd, output), .arg = "FILE",
+    {"output", 'o', SHOAL_TYPE_PATH, SHOAL_FIELD(struct clicks_cmd, output), .arg = "FILE",
      .help = "write the rows here, - for standard output"},
     {0},
 };
@@ -174,13 +174,13 @@ static const struct verb gen_clicks = {
              "four being 1, and so the best log-loss that can be reached is known: it is printed.",
     .operands = (const struct operand[]){{0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Clicks", gen_clicks_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct clicks_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal gen clicks --rows 1000000 -o train.tsv", "rows to learn from"},
             {"shoal gen clicks --first 1000000 --rows 100000 -o test.tsv",
              "and others of the same world"},
@@ -198,7 +198,7 @@ const struct verb cmd_gen = {
     .summary = "make data to learn from",
     .about = "Data whose right answers are known, the same for the same seed.",
     .operands = (const struct operand[]){{.name = "KIND", .help = "a kind of data, below"}, {0}},
-    .groups = (const struct opt_group[]){{"General", help_opts, .at = 0}, {0}},
+    .groups = (const struct shoal_option_group[]){{"General", help_opts, .at = 0}, {0}},
     .kind_word = "kind",
     .kinds = (const struct verb *const[]){&gen_world, &gen_clicks, &gen_spiral, &gen_blobs, NULL},
 };

@@ -9,7 +9,7 @@
 #define LEFT 28 /* where the explanations of options begin */
 
 struct help_cmd {
-    bool man, bash_completion;
+    bool man, bash, zsh, fish;
 };
 
 /* ---- Text in columns ------------------------------------------------------------ */
@@ -69,7 +69,7 @@ static void heading(const char *title)
 
 static void print_usage(const struct verb *verb)
 {
-    char text[OPT_TEXT];
+    char text[SHOAL_SENTENCE];
 
     verb_usage(text, verb);
     printf("%sUsage:%s %s\n", style_on(stdout, STYLE_BOLD), style_on(stdout, STYLE_PLAIN), text);
@@ -103,7 +103,7 @@ static void print_kinds(const struct verb *verb)
 }
 
 /* "  -o, --output FILE" */
-static void option_left(char left[64], const struct opt *opt)
+static void option_left(char left[64], const struct shoal_option *opt)
 {
     const char letter[] = {'-', opt->letter, ',', '\0'};
 
@@ -112,26 +112,26 @@ static void option_left(char left[64], const struct opt *opt)
 }
 
 /* Of the names of choices, and what is around them. */
-static size_t choice_width(const struct choice *choices)
+static size_t choice_width(const struct shoal_choice *choices)
 {
     size_t width = 6;
 
-    for (const struct choice *choice = choices; choice && choice->name; choice++)
+    for (const struct shoal_choice *choice = choices; choice && choice->name; choice++)
         if (strlen(choice->name) > width)
             width = strlen(choice->name);
     return width + 4;
 }
 
-static void print_option(const struct opt *opt, const void *base)
+static void print_option(const struct shoal_option *opt, const void *base)
 {
-    char left[64], facts[OPT_TEXT], text[2 * OPT_TEXT];
+    char left[64], facts[SHOAL_SENTENCE], text[2 * SHOAL_SENTENCE];
     size_t column = LEFT + choice_width(opt->choices);
 
     option_left(left, opt);
-    opt_facts(facts, opt, base);
-    snprintf(text, sizeof text, *facts ? "%.*s (%s)" : "%.*s", OPT_TEXT, opt->help, facts);
+    shoal_option_facts(facts, opt, base);
+    snprintf(text, sizeof text, *facts ? "%.*s (%s)" : "%.*s", SHOAL_SENTENCE, opt->help, facts);
     entry(left, text, LEFT);
-    for (const struct choice *choice = opt->choices; choice && choice->name; choice++) {
+    for (const struct shoal_choice *choice = opt->choices; choice && choice->name; choice++) {
         snprintf(left, sizeof left, "%*s  %s", LEFT, "", choice->name);
         entry(left, choice->help, column);
     }
@@ -141,9 +141,11 @@ static void print_options(const struct verb *verb)
 {
     void *defaults = verb_defaults(verb);
 
-    for (const struct opt_group *group = verb->groups; group->opts; group++) {
+    for (const struct shoal_option_group *group = verb->groups; group->options; group++) {
+        if (!group->title)
+            continue;
         heading(group->title);
-        for (const struct opt *opt = group->opts; opt->name; opt++)
+        for (const struct shoal_option *opt = group->options; opt->name; opt++)
             print_option(opt, (const char *)defaults + group->at);
     }
     free(defaults);
@@ -154,7 +156,7 @@ static void print_examples(const struct verb *verb)
     if (!verb->examples)
         return;
     heading("Examples");
-    for (const struct example *example = verb->examples; example->line; example++)
+    for (const struct shoal_example *example = verb->examples; example->line; example++)
         printf("  %s# %s%s\n  %s\n", style_on(stdout, STYLE_DIM), example->what,
                style_on(stdout, STYLE_PLAIN), example->line);
 }
@@ -181,12 +183,11 @@ static int help_run(const void *at, const char *const *args, size_t nargs)
     const struct help_cmd *cmd = at;
     const struct verb *verb = &cmd_shoal;
 
-    if (cmd->man) {
-        man_print(&cmd_shoal);
-        return EXIT_DONE;
-    }
-    if (cmd->bash_completion) {
-        completion_print(&cmd_shoal);
+    if (cmd->man || cmd->bash || cmd->zsh || cmd->fish) {
+        (cmd->man    ? man_print
+         : cmd->bash ? completion_bash
+         : cmd->zsh  ? completion_zsh
+                     : completion_fish)(verb);
         return EXIT_DONE;
     }
     for (size_t i = 0; i < nargs; i++) {
@@ -200,11 +201,15 @@ static int help_run(const void *at, const char *const *args, size_t nargs)
     return EXIT_DONE;
 }
 
-static const struct opt own_opts[] = {
-    {"man", .kind = OPT_FLAG, FIELD(struct help_cmd, man),
+static const struct shoal_option own_opts[] = {
+    {"man", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct help_cmd, man),
      .help = "print the manual page shoal(1), for man -l"},
-    {"bash-completion", .kind = OPT_FLAG, FIELD(struct help_cmd, bash_completion),
+    {"bash-completion", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct help_cmd, bash),
      .help = "print the completion script, for source"},
+    {"zsh-completion", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct help_cmd, zsh),
+     .help = "the same for zsh: _shoal in a folder of fpath, or source"},
+    {"fish-completion", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct help_cmd, fish),
+     .help = "the same for fish"},
     {0},
 };
 
@@ -217,13 +222,13 @@ const struct verb cmd_help = {
                                           .optional = true, .many = true},
                                          {0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", own_opts, .at = 0},
             {"General", help_opts, .at = 0},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal help gen world", "explain one kind of a verb"},
             {"shoal help --man | man -l -", "read the manual without installing it"},
             {0},

@@ -1,5 +1,6 @@
 /* shoal info: say what a file holds. */
 #include "model.h"
+#include "train.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -112,95 +113,45 @@ static shoal_status info_model(struct console *c, const char *path, uint64_t top
 
 /* ---- Checkpoints ------------------------------------------------------------------- */
 
-static void row_real(struct console *c, const char *label, double value, const char *note)
+static void row_option(struct console *c, shoal_options *o, const struct shoal_option *option)
 {
-    char text[32];
+    const char *value = shoal_options_get(o, option->name);
+    bool text = option->type == SHOAL_TYPE_PATH || option->type == SHOAL_TYPE_TEXT;
+    const char *note = text ? value : value && strcmp(value, "0") == 0 ? option->zero : NULL;
 
-    snprintf(text, sizeof text, "%g", value);
-    console_row(c, label, text, note ? "%s" : NULL, note);
+    if (value && (option->decides || shoal_options_given(o, option->name)))
+        console_row(c, option->name, text ? "" : value, note ? "%s" : NULL, note);
 }
 
-static void report_logreg(struct console *c, const struct shoal_train_opts *o)
+static void report_options(struct console *c, shoal_options *o)
 {
-    static const char *const optimizers[] = {"sgd", "adagrad", "ftrl"};
+    const struct shoal_option_group *group = NULL;
+    const struct shoal_option *option = NULL;
 
-    console_row(c, "model", "logreg", "%s", optimizers[o->logreg.optimizer]);
-    console_row(c, "batch", number_count(o->batch).text, NULL);
-    row_real(c, "l1", o->logreg.l1, NULL);
-    row_real(c, "l2", o->logreg.l2, NULL);
+    while ((option = task_option(shoal_options_task(o), &group, option)))
+        row_option(c, o, option);
 }
 
-static void report_model(struct console *c, const struct shoal_train_opts *o)
-{
-    if (o->model == SHOAL_LOGREG) {
-        report_logreg(c, o);
-        return;
-    }
-    console_row(c, "model", o->model == SHOAL_CBOW ? "cbow" : "skipgram",
-                o->model != SHOAL_CBOW ? NULL
-                : o->sum               ? "the sum of the window"
-                                       : "the mean of the window");
-    console_row(c, "dimensions", number_count(o->dim).text, NULL);
-    console_row(c, "window", number_count(o->window).text, NULL);
-    console_row(c, "loss", loss_choices[o->loss].name,
-                o->loss == SHOAL_NS        ? "%u noise words"
-                : o->loss == SHOAL_SOFTMAX ? "%u predictions of a step"
-                                           : NULL,
-                o->loss == SHOAL_NS ? o->negative : o->batch);
-    row_real(c, "sample", o->sample, NULL);
-}
-
-static void report_training(struct console *c, const struct shoal_train_opts *o)
-{
-    if (o->lr > 0)
-        row_real(c, "lr", o->lr, schedule_choices[o->schedule].name);
-    else
-        console_row(c, "lr", "default", "%s", schedule_choices[o->schedule].name);
-    console_row(c, "seed", number_count(o->seed).text, NULL);
-    console_row(c, "held out", number_percent(o->valid, 1).text, NULL);
-    if (o->deterministic)
-        console_row(c, "lanes", number_count(o->lanes).text, "deterministic");
-    if (o->corpus)
-        console_row(c, "corpus", "", "%s", o->corpus);
-    if (o->output)
-        console_row(c, "output", "", "%s", o->output);
-    if (o->metrics)
-        console_row(c, "metrics", "", "%s", o->metrics);
-}
-
+/* Of a folder or a file. */
 static shoal_status info_checkpoint(struct console *c, const char *path, uint64_t top)
 {
-    struct shoal_resume resume;
-    shoal_status st = shoal_resume_read(&resume, path);
+    struct shoal_checkpoint last;
+    shoal_options *o = NULL;
+    shoal_status st = shoal_checkpoint_read(&last, path);
 
     (void)top;
+    if (st == SHOAL_OK)
+        st = shoal_options_resume(&o, path);
     if (st == SHOAL_OK) {
-        report_head(c, resume.path, "a checkpoint");
-        console_row(c, "progress", number_percent(resume.progress, 1).text, "%u of %u epochs done",
-                    resume.epoch, resume.opts.epochs);
-        console_row(c, resume.opts.model == SHOAL_LOGREG ? "rows" : "words",
-                    number_count(resume.words).text, "trained");
-        console_row(c, "took", number_seconds(resume.seconds).text, NULL);
-        report_model(c, &resume.opts);
-        report_training(c, &resume.opts);
+        report_head(c, last.path, "a checkpoint");
+        console_row(c, "progress", number_percent(last.progress, 1).text, "%u of %s epochs done",
+                    last.epoch, shoal_options_get(o, "epochs"));
+        console_row(c, shoal_options_task(o)->unit, number_count(last.examples).text, "trained");
+        console_row(c, "took", number_seconds(last.seconds).text, NULL);
+        console_row(c, "model", last.task, NULL);
+        report_options(c, o);
     }
-    shoal_resume_free(&resume);
-    return st;
-}
-
-static shoal_status info_net_checkpoint(struct console *c, const char *path)
-{
-    struct shoal_net_resume r;
-    shoal_status st = shoal_net_resume_read(&r, path);
-
-    if (st == SHOAL_OK) {
-        print_line(stdout, "%s: a checkpoint of a net\n%s\n", r.path, r.spec);
-        console_row(c, "progress", number_percent(r.progress, 1).text, "%u of %u epochs done",
-                    r.epoch, r.epochs);
-        console_row(c, "samples", number_count(r.samples).text, "trained");
-        console_row(c, "took", number_seconds(r.seconds).text, NULL);
-    }
-    shoal_net_resume_free(&r);
+    shoal_options_free(o);
     return st;
 }
 
@@ -250,7 +201,7 @@ static shoal_status info(struct console *c, const char *path, uint64_t top)
     char kind[32];
 
     if (is_folder(path))
-        return info_net_checkpoint(c, path) == SHOAL_OK ? SHOAL_OK : info_checkpoint(c, path, top);
+        return info_checkpoint(c, path, top);
     if (is_vocab(path))
         return info_vocab(c, path, top);
     for (size_t i = 0; shoal_kind(path, kind) && i < sizeof others / sizeof *others; i++)
@@ -269,8 +220,9 @@ static int info_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, info(&console, args[0], cmd->top));
 }
 
-static const struct opt own_opts[] = {
-    {"top", .kind = OPT_U64, FIELD(struct info_cmd, top), .arg = "N", .u = {0, UINT32_MAX - 1},
+static const struct shoal_option own_opts[] = {
+    {"top", .type = SHOAL_TYPE_COUNT, SHOAL_FIELD(struct info_cmd, top), .arg = "N",
+     .u = {0, UINT32_MAX - 1},
      .help = "show so many of the commonest words or features, or of the largest weights"},
     {0},
 };
@@ -278,20 +230,20 @@ static const struct opt own_opts[] = {
 const struct verb cmd_info = {
     .name = "shoal info",
     .summary = "say what a file holds",
-    .about =
-        "Reads an encoded corpus, encoded clicks, a vocabulary, word vectors in any format, a click "
-        "model, a net or a checkpoint, checks every byte of it, and says what is in it.",
+    .about = "Reads an encoded corpus, encoded clicks, a vocabulary, word vectors in any format, a "
+             "click "
+             "model, a net or a checkpoint, checks every byte of it, and says what is in it.",
     .operands =
         (const struct operand[]){{.name = "FILE", .help = "such a file, or a checkpoint folder"},
                                  {0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", own_opts, .at = 0},
             {"General", help_opts, .at = 0},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal info text.shoal", "words, sentences and the commonest words"},
             {"shoal info run", "how far a run is, and with what options"},
             {0},

@@ -47,24 +47,25 @@ static int phrases_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define ON(member) FIELD(struct phrases_cmd, member)
+#define ON(member) SHOAL_FIELD(struct phrases_cmd, member)
 
-static const struct opt output_opts[] = {
-    {"output", 'o', OPT_PATH, ON(output), .arg = "FILE", .required = true,
+static const struct shoal_option output_opts[] = {
+    {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "FILE", .required = true,
      .help = "write the text here, - for standard output"},
     {0},
 };
 
-static const struct opt phrases_opts[] = {
-    {"threshold", .kind = OPT_DOUBLE, ON(phrases.threshold), .arg = "X", .d = {0, 1e12},
+static const struct shoal_option phrases_opts[] = {
+    {"threshold", .type = SHOAL_TYPE_REAL, ON(phrases.threshold), .arg = "X", .d = {0, 1e12},
      .help = "join pairs that score more; higher means fewer phrases"},
-    {"min-count", .kind = OPT_U64, ON(phrases.vocab.min_count), .arg = "N", .u = {1, UINT64_MAX},
+    {"min-count", .type = SHOAL_TYPE_COUNT, ON(phrases.vocab.min_count), .arg = "N",
+     .u = {1, UINT64_MAX},
      .help = "leave apart words and pairs seen less often; the score is lowered by it too"},
-    {"passes", .kind = OPT_U64, ON(phrases.passes), .arg = "N", .u = {1, 100},
+    {"passes", .type = SHOAL_TYPE_COUNT, ON(phrases.passes), .arg = "N", .u = {1, 100},
      .help = "go over the text so often; phrases of N passes have up to 2^N words"},
-    {"joiner", .kind = OPT_STRING, ON(phrases.joiner), .arg = "TEXT",
+    {"joiner", .type = SHOAL_TYPE_TEXT, ON(phrases.joiner), .arg = "TEXT",
      .help = "what stands between the words of a phrase"},
-    {"vocab-memory", .kind = OPT_SIZE, ON(phrases.vocab.memory), .arg = "SIZE",
+    {"vocab-memory", .type = SHOAL_TYPE_SIZE, ON(phrases.vocab.memory), .arg = "SIZE",
      .u = {1 << 20, UINT64_MAX},
      .help = "memory for counting; beyond it counts go through the disk"},
     {0},
@@ -83,15 +84,15 @@ const struct verb cmd_phrases = {
              "to temporary files in TMPDIR.",
     .operands = (const struct operand[]){{"INPUT", INPUT_HELP, .many = true}, {0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", output_opts, .at = 0},
             {"Phrases", phrases_opts, .at = 0},
-            {"Reading text", text_opts, .at = offsetof(struct phrases_cmd, phrases.vocab)},
+            {"Reading text", shoal_text_options, .at = offsetof(struct phrases_cmd, phrases.vocab)},
             {"General", work_opts, .at = offsetof(struct phrases_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal phrases text.txt -o phrases.txt", "join pairs"},
             {"shoal phrases text.txt --passes 2 --threshold 200 -o phrases.txt",
              "join up to four words"},

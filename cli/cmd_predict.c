@@ -1,6 +1,6 @@
 /* shoal predict: what does a model say of this? The model's file says which kind it
  * is, and so what the inputs are. */
-#include "nets.h"
+#include "cmd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,7 @@
 
 struct predict_cmd {
     struct shoal_ask_opts ask;
-    struct samples_cmd samples; /* of nets */
-    struct work_opts work;
+        struct work_opts work;
     const char *output; /* NULL: standard output */
 };
 
@@ -21,7 +20,6 @@ static void predict_defaults(void *at)
     struct predict_cmd *cmd = at;
 
     *cmd = (struct predict_cmd){.ask = shoal_ask_default()};
-    samples_defaults(&cmd->samples);
 }
 
 /* What is asked of whom, and where the answers go. */
@@ -48,7 +46,7 @@ static shoal_status predict(const struct prediction *p, FILE *to)
     struct shoal_clicks_stats stats = {0};
     shoal_status st;
 
-    ask.samples = samples_reading(&p->cmd->samples, SHOAL_INPUTS);
+    ask.samples.task = SHOAL_INPUTS;
     st = shoal_model_predict(p->model, p->inputs, p->ninputs, &ask, put_lines, to, &stats);
     if (ferror(to))
         st = shoal_fail(SHOAL_EIO, "%s: %s", p->cmd->output ? p->cmd->output : "standard output",
@@ -171,22 +169,22 @@ static int predict_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define ON(member) FIELD(struct predict_cmd, member)
+#define ON(member) SHOAL_FIELD(struct predict_cmd, member)
 
-static const struct opt continue_opts[] = {
-    {"top", .kind = OPT_U64, ON(ask.top), .arg = "N", .u = {1, 1000},
+static const struct shoal_option continue_opts[] = {
+    {"top", .type = SHOAL_TYPE_COUNT, ON(ask.top), .arg = "N", .u = {1, 1000},
      .help = "show so many of the likeliest next words"},
-    {"generate", .kind = OPT_U64, ON(ask.generate), .arg = "N", .u = {0, 100000},
+    {"generate", .type = SHOAL_TYPE_COUNT, ON(ask.generate), .arg = "N", .u = {0, 100000},
      .help = "continue the text by so many words instead", .zero = "only show the next"},
-    {"temperature", .kind = OPT_DOUBLE, ON(ask.temperature), .arg = "X", .d = {0, 100},
+    {"temperature", .type = SHOAL_TYPE_REAL, ON(ask.temperature), .arg = "X", .d = {0, 100},
      .help = "how daring: 1 draws words as likely as they are", .zero = "always the likeliest"},
-    {"seed", .kind = OPT_U64, ON(ask.seed), .arg = "N", .u = {0, UINT64_MAX},
+    {"seed", .type = SHOAL_TYPE_COUNT, ON(ask.seed), .arg = "N", .u = {0, UINT64_MAX},
      .help = "of what is drawn"},
     {0},
 };
 
-static const struct opt output_opts[] = {
-    {"output", 'o', OPT_PATH, ON(output), .arg = "FILE",
+static const struct shoal_option output_opts[] = {
+    {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "FILE",
      .help = "write the answers here, not to standard output"},
     {0},
 };
@@ -214,17 +212,17 @@ const struct verb cmd_predict = {
             {0},
         },
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", output_opts, .at = 0},
-            {"Reading rows, as the model does unless given", clicks_again_opts,
+            {"Reading rows, as the model does unless given", shoal_rows_again_options,
              .at = offsetof(struct predict_cmd, ask.rows)},
-            {"Samples for nets", samples_opts, .at = offsetof(struct predict_cmd, samples)},
+            {"Samples for nets", shoal_samples_options, .at = offsetof(struct predict_cmd, ask.samples)},
             {"Continuing text", continue_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct predict_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal predict model.shoal new.tsv > probabilities.txt", "one line for each row"},
             {"tail -f clicks.tsv | shoal predict model.shoal -", "rows as they come"},
             {"shoal predict net.shoal new.csv > answers.tsv", "the classes of samples"},

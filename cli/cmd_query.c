@@ -14,12 +14,6 @@
 #define WORDS_MAX 1024 /* of one question */
 #define GUESSES 3      /* for a word that is not there */
 
-struct query_cmd {
-    uint64_t k;
-    bool cosmul, json, map;
-    unsigned threads;
-};
-
 struct asker;
 
 /* What can be asked. */
@@ -28,6 +22,13 @@ struct kind {
     size_t least, most; /* words */
     const char *want;   /* "one word or more" */
     shoal_status (*ask)(struct asker *a);
+};
+
+struct query_cmd {
+    const struct kind *kind;
+    uint64_t k;
+    bool cosmul, json, map;
+    unsigned threads;
 };
 
 struct asker {
@@ -85,7 +86,7 @@ static void say_unknown(const struct asker *a, const char *word)
 
 static void say_count(const struct asker *a)
 {
-    char text[OPT_TEXT];
+    char text[SHOAL_SENTENCE];
 
     snprintf(text, sizeof text, "found %zu word%s, want %s", a->n, a->n == 1 ? "" : "s",
              a->kind->want);
@@ -167,13 +168,6 @@ static void print_hits(const struct asker *a, size_t n)
     }
 }
 
-/* Tables are kept apart by a blank line. */
-static void separate(const struct asker *a)
-{
-    if (a->many && a->answered > 0)
-        putchar('\n');
-}
-
 static void bold_begin(void)
 {
     fputs(style_on(stdout, STYLE_BOLD), stdout);
@@ -182,6 +176,19 @@ static void bold_begin(void)
 static void bold_end(void)
 {
     printf("%s\n", style_on(stdout, STYLE_PLAIN));
+}
+
+/* Hits below what `title` prints; tables are kept apart by a blank line. */
+static void answer_hits(struct asker *a, size_t found, void (*title)(const struct asker *, size_t))
+{
+    if (a->cmd->json) {
+        put_hits(a, found);
+        return;
+    }
+    if (a->many && a->answered > 0)
+        putchar('\n');
+    title(a, found);
+    print_hits(a, found);
 }
 
 /* ---- Questions ------------------------------------------------------------------------- */
@@ -200,16 +207,15 @@ static shoal_status add_unit(const struct asker *a, uint32_t id, float *row, flo
     return st;
 }
 
-static void print_similar(const struct asker *a, size_t found)
+static void similar_title(const struct asker *a, size_t found)
 {
-    separate(a);
-    if (a->many) {
-        bold_begin();
-        fputs("similar to ", stdout);
-        print_words(a);
-        bold_end();
-    }
-    print_hits(a, found);
+    (void)found;
+    if (!a->many)
+        return;
+    bold_begin();
+    fputs("similar to ", stdout);
+    print_words(a);
+    bold_end();
 }
 
 static shoal_status ask_similar(struct asker *a)
@@ -223,19 +229,16 @@ static shoal_status ask_similar(struct asker *a)
     if (st == SHOAL_OK)
         st = shoal_nearest(a->v, query, a->ids, a->n, a->cmd->threads, a->hits, a->k, &found);
     free(query);
-    if (st == SHOAL_OK && a->cmd->json)
-        put_hits(a, found);
-    else if (st == SHOAL_OK)
-        print_similar(a, found);
+    if (st == SHOAL_OK)
+        answer_hits(a, found, similar_title);
     return st;
 }
 
 /* "paris is to france as rome is to italy" */
-static void print_analogy(const struct asker *a, size_t found)
+static void analogy_title(const struct asker *a, size_t found)
 {
     static const char *const then[] = {" is to ", " as ", " is to "};
 
-    separate(a);
     bold_begin();
     for (size_t i = 0; i < 3; i++) {
         print_safely(stdout, a->words[i]);
@@ -243,7 +246,6 @@ static void print_analogy(const struct asker *a, size_t found)
     }
     print_safely(stdout, found > 0 ? shoal_vectors_word(a->v, a->hits[0].id) : "nothing");
     bold_end();
-    print_hits(a, found);
 }
 
 static shoal_status ask_analogy(struct asker *a)
@@ -253,10 +255,8 @@ static shoal_status ask_analogy(struct asker *a)
                                     a->cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD, a->cmd->threads,
                                     a->hits, a->k, &found);
 
-    if (st == SHOAL_OK && a->cmd->json)
-        put_hits(a, found);
-    else if (st == SHOAL_OK)
-        print_analogy(a, found);
+    if (st == SHOAL_OK)
+        answer_hits(a, found, analogy_title);
     return st;
 }
 
@@ -376,7 +376,7 @@ static const char *word_at(const void *vectors, size_t i)
 /* What a person got wrong was said at once: no failure of the program. */
 static int ask_person(struct asker *a)
 {
-    char text[OPT_VALUE];
+    char text[SHOAL_VALUE];
     struct prompt *prompt;
     const char *typed;
 
@@ -410,9 +410,10 @@ static int ask_all(struct asker *a, const char *const *words, size_t n)
     return ask_batch(a);
 }
 
-static int query(const struct kind *kind, const struct query_cmd *cmd, const char *const *args,
-                 size_t nargs)
+static int query_run(const void *opts, const char *const *args, size_t nargs)
 {
+    const struct query_cmd *cmd = opts;
+    const struct kind *kind = cmd->kind;
     size_t n = nargs - 1;
     struct asker *a;
     shoal_status st;
@@ -443,61 +444,43 @@ static int query(const struct kind *kind, const struct query_cmd *cmd, const cha
 /* ---- The verbs
  * ------------------------------------------------------------------------------------ */
 
-static void query_defaults(void *at)
-{
-    *(struct query_cmd *)at = (struct query_cmd){.k = 10};
-}
-
 static const struct kind similar = {&cmd_similar, 1, WORDS_MAX, "one word or more", ask_similar};
 static const struct kind analogy = {&cmd_analogy, 3, 3, "three words, A B C", ask_analogy};
 static const struct kind distance = {&cmd_distance, 2, 2, "two words, A B", ask_distance};
 static const struct kind odd = {&cmd_odd, 3, WORDS_MAX, "three words or more", ask_odd};
 
-static int similar_run(const void *opts, const char *const *args, size_t nargs)
-{
-    return query(&similar, opts, args, nargs);
-}
+#define ON(member) SHOAL_FIELD(struct query_cmd, member)
 
-static int analogy_run(const void *opts, const char *const *args, size_t nargs)
-{
-    return query(&analogy, opts, args, nargs);
-}
-
-static int distance_run(const void *opts, const char *const *args, size_t nargs)
-{
-    return query(&distance, opts, args, nargs);
-}
-
-static int odd_run(const void *opts, const char *const *args, size_t nargs)
-{
-    return query(&odd, opts, args, nargs);
-}
-
-#define ON(member) FIELD(struct query_cmd, member)
-
-static const struct opt hits_opts[] = {
-    {"count", 'k', OPT_U64, ON(k), .arg = "N", .u = {1, UINT32_MAX - 1},
+static const struct shoal_option hits_opts[] = {
+    {"count", 'k', SHOAL_TYPE_COUNT, ON(k), .arg = "N", .u = {1, UINT32_MAX - 1},
      .help = "answer with so many words"},
-    {"threads", .kind = OPT_U64, ON(threads), .arg = "N", .u = {0, 1024},
+    {"threads", .type = SHOAL_TYPE_COUNT, ON(threads), .arg = "N", .u = {0, 1024},
      .help = "threads to work with", .zero = "one for each core"},
     {0},
 };
 
-static const struct opt analogy_opts[] = {
-    {"cosmul", .kind = OPT_FLAG, ON(cosmul),
+static const struct shoal_option analogy_opts[] = {
+    {"cosmul", .type = SHOAL_TYPE_FLAG, ON(cosmul),
      .help = "multiply the three cosines (3CosMul) instead of adding"},
     {0},
 };
 
-static const struct opt file_opts[] = {
-    {"mmap", .kind = OPT_FLAG, ON(map),
+static const struct shoal_option file_opts[] = {
+    {"mmap", .type = SHOAL_TYPE_FLAG, ON(map),
      .help = "map a file of shoal's own instead of reading all of it; it must not be written to "
              "meanwhile"},
     {0},
 };
 
-static const struct opt output_opts[] = {
-    {"json", .kind = OPT_FLAG, ON(json), .help = "print one JSON object a line"},
+static const struct shoal_option output_opts[] = {
+    {"json", .type = SHOAL_TYPE_FLAG, ON(json), .help = "print one JSON object a line"},
+    {0},
+};
+
+static const struct shoal_option_group plain_groups[] = {
+    {"File", file_opts, .at = 0},
+    {"Output", output_opts, .at = 0},
+    {"General", help_opts, .at = 0},
     {0},
 };
 
@@ -521,7 +504,7 @@ const struct verb cmd_similar = {
                                          {"WORD", "the words", .optional = true, .many = true},
                                          {0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Answers", hits_opts, .at = 0},
             {"File", file_opts, .at = 0},
             {"Output", output_opts, .at = 0},
@@ -529,14 +512,14 @@ const struct verb cmd_similar = {
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal similar vectors.bin king", "ten words like king"},
             {"shoal similar vectors.bin -k 3 --json <words.txt", "of many, for a program"},
             {0},
         },
     .opts_size = sizeof(struct query_cmd),
-    .defaults = query_defaults,
-    .run = similar_run,
+    .initial = &(const struct query_cmd){.kind = &similar, .k = 10},
+    .run = query_run,
 };
 
 const struct verb cmd_analogy = {
@@ -550,7 +533,7 @@ const struct verb cmd_analogy = {
                                          {"C", "is to whom?", .optional = true},
                                          {0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Answers", hits_opts, .at = 0},
             {"Analogies", analogy_opts, .at = 0},
             {"File", file_opts, .at = 0},
@@ -559,15 +542,15 @@ const struct verb cmd_analogy = {
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal analogy vectors.bin paris france rome", "paris is to france as rome is to ..."},
             {"shoal analogy vectors.bin man king woman -k 1 --cosmul",
              "one answer, the cosines multiplied (Levy and Goldberg 2014)"},
             {0},
         },
     .opts_size = sizeof(struct query_cmd),
-    .defaults = query_defaults,
-    .run = analogy_run,
+    .initial = &(const struct query_cmd){.kind = &analogy, .k = 10},
+    .run = query_run,
 };
 
 const struct verb cmd_distance = {
@@ -579,21 +562,15 @@ const struct verb cmd_distance = {
                                          {"A", "a word", .optional = true},
                                          {"B", "another", .optional = true},
                                          {0}},
-    .groups =
-        (const struct opt_group[]){
-            {"File", file_opts, .at = 0},
-            {"Output", output_opts, .at = 0},
-            {"General", help_opts, .at = 0},
-            {0},
-        },
+    .groups = plain_groups,
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal distance vectors.bin king queen", "their cosine"},
             {0},
         },
     .opts_size = sizeof(struct query_cmd),
-    .defaults = query_defaults,
-    .run = distance_run,
+    .initial = &(const struct query_cmd){.kind = &distance, .k = 10},
+    .run = query_run,
 };
 
 const struct verb cmd_odd = {
@@ -603,19 +580,13 @@ const struct verb cmd_odd = {
     .operands =
         (const struct operand[]){
             FILE_OPERAND, {"WORD", "three words or more", .optional = true, .many = true}, {0}},
-    .groups =
-        (const struct opt_group[]){
-            {"File", file_opts, .at = 0},
-            {"Output", output_opts, .at = 0},
-            {"General", help_opts, .at = 0},
-            {0},
-        },
+    .groups = plain_groups,
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal odd vectors.bin breakfast cereal dinner lunch", "the one that is no meal"},
             {0},
         },
     .opts_size = sizeof(struct query_cmd),
-    .defaults = query_defaults,
-    .run = odd_run,
+    .initial = &(const struct query_cmd){.kind = &odd, .k = 10},
+    .run = query_run,
 };

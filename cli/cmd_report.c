@@ -8,11 +8,6 @@ struct report_cmd {
     struct work_opts work;
 };
 
-static void report_defaults(void *at)
-{
-    *(struct report_cmd *)at = (struct report_cmd){0};
-}
-
 static shoal_status write_report(const struct report_cmd *cmd, const char *const *args,
                                  size_t nargs)
 {
@@ -50,15 +45,15 @@ static int report_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define ON(member) FIELD(struct report_cmd, member)
+#define ON(member) SHOAL_FIELD(struct report_cmd, member)
 
-static const struct opt report_opts[] = {
-    {"output", 'o', OPT_PATH, ON(output), .arg = "FILE", .required = true,
+static const struct shoal_option report_opts[] = {
+    {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "FILE", .required = true,
      .help = "write the page here"},
-    {"plots", .kind = OPT_PATH, ON(plots), .arg = "DIR",
+    {"plots", .type = SHOAL_TYPE_PATH, ON(plots), .arg = "DIR",
      .help = "also each chart as an SVG file in this folder, and as PNG where rsvg-convert is "
              "installed"},
-    {"title", .kind = OPT_STRING, ON(title), .arg = "TEXT", .help = "what the page is called"},
+    {"title", .type = SHOAL_TYPE_TEXT, ON(title), .arg = "TEXT", .help = "what the page is called"},
     {0},
 };
 
@@ -75,19 +70,18 @@ const struct verb cmd_report = {
             {0},
         },
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", report_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct report_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal report metrics.jsonl -o report.html", "one run"},
             {"shoal report a.jsonl b.jsonl -o both.html --plots figures",
              "two runs in one chart, and the charts as files"},
             {0},
         },
     .opts_size = sizeof(struct report_cmd),
-    .defaults = report_defaults,
     .run = report_run,
 };

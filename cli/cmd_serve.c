@@ -56,8 +56,9 @@ static void wait_for_signal(const sigset_t *signals)
         ;
 }
 
-static int serve(const struct serve_cmd *cmd, const char *const *args, size_t nargs)
+static int serve_run(const void *at, const char *const *args, size_t nargs)
 {
+    const struct serve_cmd *cmd = at;
     struct shoal_serve_opts opts = cmd->serve;
     struct console console;
     shoal_server *server;
@@ -93,11 +94,6 @@ static int serve(const struct serve_cmd *cmd, const char *const *args, size_t na
     return console_finish(&console, st);
 }
 
-static int serve_run(const void *at, const char *const *args, size_t nargs)
-{
-    return serve(at, args, nargs);
-}
-
 /* With a file of options: they first, then those of the command line. */
 static bool serve_configured(const void *at, const struct parsed *parsed, int *code)
 {
@@ -112,12 +108,12 @@ static bool serve_configured(const void *at, const struct parsed *parsed, int *c
         *code = console_fail("%s", shoal_error());
     } else {
         for (size_t i = 0; i < parsed->ngiven; i++) {
-            const struct opt *opt = parsed->given[i].opt;
+            const struct shoal_option *opt = parsed->given[i].opt;
 
             memcpy((char *)&cmd + opt->at, (const char *)given + opt->at, opt->size);
         }
         cmd.work = given->work;
-        *code = serve(&cmd, parsed->args, parsed->nargs);
+        *code = serve_run(&cmd, parsed->args, parsed->nargs);
     }
     free(strings);
     return true;
@@ -125,80 +121,81 @@ static bool serve_configured(const void *at, const struct parsed *parsed, int *c
 
 /* ---- The verb ------------------------------------------------------------------------- */
 
-#define ON(member) FIELD(struct serve_cmd, member)
+#define ON(member) SHOAL_FIELD(struct serve_cmd, member)
 
-static const struct opt address_opts[] = {
-    {"inference-address", .kind = OPT_STRING, ON(serve.inference), .arg = "HOST:PORT",
+static const struct shoal_option address_opts[] = {
+    {"inference-address", .type = SHOAL_TYPE_TEXT, ON(serve.inference), .arg = "HOST:PORT",
      .help = "where predictions are asked for; none: nowhere"},
-    {"management-address", .kind = OPT_STRING, ON(serve.management), .arg = "HOST:PORT",
+    {"management-address", .type = SHOAL_TYPE_TEXT, ON(serve.management), .arg = "HOST:PORT",
      .help = "where models are managed; may be the same"},
-    {"metrics-address", .kind = OPT_STRING, ON(serve.metrics), .arg = "HOST:PORT",
+    {"metrics-address", .type = SHOAL_TYPE_TEXT, ON(serve.metrics), .arg = "HOST:PORT",
      .help = "where Prometheus asks; may be the same"},
     {0},
 };
 
-static const struct opt model_opts[] = {
-    {"model-store", .kind = OPT_PATH, ON(serve.model_store), .arg = "DIR",
+static const struct shoal_option model_opts[] = {
+    {"model-store", .type = SHOAL_TYPE_PATH, ON(serve.model_store), .arg = "DIR",
      .help = "the folder whose files, and no others, management may register"},
-    {"load-all", .kind = OPT_FLAG, ON(serve.load_all),
+    {"load-all", .type = SHOAL_TYPE_FLAG, ON(serve.load_all),
      .help = "serve every model of the store from the start"},
-    {"state", .kind = OPT_PATH, ON(serve.state), .arg = "FILE",
+    {"state", .type = SHOAL_TYPE_PATH, ON(serve.state), .arg = "FILE",
      .help = "where registered models survive a restart; by itself in the store"},
-    {"reload-every", .kind = OPT_DOUBLE, ON(serve.reload_every), .arg = "SECONDS",
+    {"reload-every", .type = SHOAL_TYPE_REAL, ON(serve.reload_every), .arg = "SECONDS",
      .d = {0.01, 86400}, .help = "how often to look for replaced files"},
-    {"mmap", .kind = OPT_FLAG, ON(serve.mmap),
+    {"mmap", .type = SHOAL_TYPE_FLAG, ON(serve.mmap),
      .help = "map vectors of shoal's own format instead of reading them; whoever then writes into "
              "such a file ends the server"},
-    {"workers", .kind = OPT_U64, ON(serve.workers), .arg = "N", .u = {0, 64},
+    {"workers", .type = SHOAL_TYPE_COUNT, ON(serve.workers), .arg = "N", .u = {0, 64},
      .help = "threads for each model served from the start"},
-    {"batch-size", .kind = OPT_U64, ON(serve.batch_size), .arg = "N", .u = {1, 4096},
+    {"batch-size", .type = SHOAL_TYPE_COUNT, ON(serve.batch_size), .arg = "N", .u = {1, 4096},
      .help = "inputs that are computed at once, at most"},
-    {"max-batch-delay", .kind = OPT_U64, ON(serve.max_batch_delay), .arg = "MS", .u = {0, 10000},
+    {"max-batch-delay", .type = SHOAL_TYPE_COUNT, ON(serve.max_batch_delay), .arg = "MS",
+     .u = {0, 10000},
      .help = "milliseconds that several requests may wait for more; one alone never waits"},
-    {"queue-size", .kind = OPT_U64, ON(serve.queue_size), .arg = "N", .u = {1, 1000000},
+    {"queue-size", .type = SHOAL_TYPE_COUNT, ON(serve.queue_size), .arg = "N", .u = {1, 1000000},
      .help = "requests of a model that may wait; more are refused with 503"},
-    {"response-timeout", .kind = OPT_U64, ON(serve.response_timeout), .arg = "SECONDS",
+    {"response-timeout", .type = SHOAL_TYPE_COUNT, ON(serve.response_timeout), .arg = "SECONDS",
      .u = {1, 86400}, .help = "how long a request may wait for its model"},
     {0},
 };
 
-static const struct opt safety_opts[] = {
-    {"token-file", .kind = OPT_PATH, ON(serve.token_file), .arg = "FILE",
+static const struct shoal_option safety_opts[] = {
+    {"token-file", .type = SHOAL_TYPE_PATH, ON(serve.token_file), .arg = "FILE",
      .help = "lines `inference TOKEN` and `management TOKEN`, which clients must then send; "
              "required beyond this machine, unless --no-tokens"},
-    {"no-tokens", .kind = OPT_FLAG, ON(serve.no_tokens),
+    {"no-tokens", .type = SHOAL_TYPE_FLAG, ON(serve.no_tokens),
      .help = "want none, even beyond this machine: for a server behind a gateway or mesh that "
              "lets nobody else through"},
-    {"tls-cert", .kind = OPT_PATH, ON(serve.tls_cert), .arg = "FILE",
+    {"tls-cert", .type = SHOAL_TYPE_PATH, ON(serve.tls_cert), .arg = "FILE",
      .help = "certificate for HTTPS (PEM)"},
-    {"tls-key", .kind = OPT_PATH, ON(serve.tls_key), .arg = "FILE",
+    {"tls-key", .type = SHOAL_TYPE_PATH, ON(serve.tls_key), .arg = "FILE",
      .help = "its private key (PEM)"},
-    {"user", .kind = OPT_STRING, ON(serve.user), .arg = "NAME",
+    {"user", .type = SHOAL_TYPE_TEXT, ON(serve.user), .arg = "NAME",
      .help = "whom to become once the addresses are bound"},
-    {"sandbox", .kind = OPT_FLAG, ON(serve.sandbox),
+    {"sandbox", .type = SHOAL_TYPE_FLAG, ON(serve.sandbox),
      .help = "let the kernel refuse all but what a server needs: no programs, no connections "
              "of its own"},
-    {"max-body", .kind = OPT_SIZE, ON(serve.max_body), .arg = "SIZE", .u = {1, (uint64_t)1 << 32},
-     .help = "the largest body"},
-    {"max-header", .kind = OPT_SIZE, ON(serve.max_header), .arg = "SIZE", .u = {1024, 1 << 20},
-     .help = "the most for an address and its headers"},
-    {"max-connections", .kind = OPT_U64, ON(serve.max_connections), .arg = "N", .u = {1, 1000000},
-     .help = "at once, of each address"},
-    {"max-per-client", .kind = OPT_U64, ON(serve.max_per_client), .arg = "N", .u = {0, 1000000},
-     .help = "connections of one client", .zero = "no limit of its own"},
-    {"rate", .kind = OPT_DOUBLE, ON(serve.rate), .arg = "N", .d = {0, 1e9},
+    {"max-body", .type = SHOAL_TYPE_SIZE, ON(serve.max_body), .arg = "SIZE",
+     .u = {1, (uint64_t)1 << 32}, .help = "the largest body"},
+    {"max-header", .type = SHOAL_TYPE_SIZE, ON(serve.max_header), .arg = "SIZE",
+     .u = {1024, 1 << 20}, .help = "the most for an address and its headers"},
+    {"max-connections", .type = SHOAL_TYPE_COUNT, ON(serve.max_connections), .arg = "N",
+     .u = {1, 1000000}, .help = "at once, of each address"},
+    {"max-per-client", .type = SHOAL_TYPE_COUNT, ON(serve.max_per_client), .arg = "N",
+     .u = {0, 1000000}, .help = "connections of one client", .zero = "no limit of its own"},
+    {"rate", .type = SHOAL_TYPE_REAL, ON(serve.rate), .arg = "N", .d = {0, 1e9},
      .help = "requests a second of one client; more are refused with 429", .zero = "any number"},
-    {"timeout", .kind = OPT_DOUBLE, ON(serve.timeout), .arg = "SECONDS", .d = {0.1, 3600},
+    {"timeout", .type = SHOAL_TYPE_REAL, ON(serve.timeout), .arg = "SECONDS", .d = {0.1, 3600},
      .help = "how long a client may take to send a request or to read an answer, and may idle"},
-    {"drain", .kind = OPT_DOUBLE, ON(serve.drain), .arg = "SECONDS", .d = {0, 3600},
+    {"drain", .type = SHOAL_TYPE_REAL, ON(serve.drain), .arg = "SECONDS", .d = {0, 3600},
      .help = "how long a stop waits for what is under way"},
     {0},
 };
 
-static const struct opt other_opts[] = {
-    {"config", .kind = OPT_PATH, ON(config), .arg = "FILE",
+static const struct shoal_option other_opts[] = {
+    {"config", .type = SHOAL_TYPE_PATH, ON(config), .arg = "FILE",
      .help = "lines `key = value` (docs/serving.md); options given here go before"},
-    {"threads", .kind = OPT_U64, ON(serve.threads), .arg = "N", .u = {0, 256},
+    {"threads", .type = SHOAL_TYPE_COUNT, ON(serve.threads), .arg = "N", .u = {0, 256},
      .help = "threads that speak HTTP", .zero = "one for every two cores"},
     {0},
 };
@@ -222,7 +219,7 @@ const struct verb cmd_serve = {
             {0},
         },
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Addresses", address_opts, .at = 0},
             {"Models", model_opts, .at = 0},
             {"Safety", safety_opts, .at = 0},
@@ -231,7 +228,7 @@ const struct verb cmd_serve = {
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal serve words=vectors.shoal", "then open http://127.0.0.1:8080"},
             {"curl 'http://127.0.0.1:8080/models/words/similar?word=king&k=5'",
              "ask it for the nearest words"},

@@ -21,26 +21,23 @@ struct names {
 };
 
 struct study_cmd {
+    struct shoal_study_opts grid; /* but for what comes next */
+    struct counts workers, batch;
+    struct names sync;
     const char *output;
     const char *plots;
     const char *simulate;
-    struct counts workers, batch;
-    struct names sync;
-    enum shoal_worker kind;
-    enum shoal_scaling scaling;
-    unsigned epochs, repeat;
-    double target;
     struct work_opts work;
 };
 
 static void study_defaults(void *at)
 {
-    struct shoal_study_opts o = shoal_study_default();
     struct study_cmd *cmd = at;
+    struct counts *workers = &cmd->workers;
 
-    *cmd = (struct study_cmd){.repeat = o.repeat, .target = (double)NAN};
-    for (; cmd->workers.n < o.nworkers; cmd->workers.n++)
-        cmd->workers.at[cmd->workers.n] = o.workers[cmd->workers.n];
+    *cmd = (struct study_cmd){.grid = shoal_study_default()};
+    for (; workers->n < cmd->grid.nworkers; workers->n++)
+        workers->at[workers->n] = cmd->grid.workers[workers->n];
 }
 
 /* ---- Values of its own ------------------------------------------------------------- */
@@ -67,53 +64,45 @@ static bool read_counts(void *field, const char *text)
     return true;
 }
 
-static void show_counts(char text[OPT_VALUE], const void *field)
+static void show_counts(char text[SHOAL_VALUE], const void *field)
 {
     const struct counts *list = field;
     size_t len = 0;
 
-    snprintf(text, OPT_VALUE, "the model's own");
-    for (size_t i = 0; i < list->n && len < OPT_VALUE; i++)
-        len += (size_t)snprintf(text + len, OPT_VALUE - len, "%s%llu", i ? "," : "",
+    snprintf(text, SHOAL_VALUE, "the model's own");
+    for (size_t i = 0; i < list->n && len < SHOAL_VALUE; i++)
+        len += (size_t)snprintf(text + len, SHOAL_VALUE - len, "%s%llu", i ? "," : "",
                                 (unsigned long long)list->at[i]);
 }
 
-static const struct opt_custom counts_custom = {read_counts, show_counts,
-                                                "whole numbers with commas between, such as 1,2,4"};
+static const struct shoal_own_type counts_custom = {
+    read_counts, show_counts, "whole numbers with commas between, such as 1,2,4"};
 
 static bool read_names(void *field, const char *text)
 {
     struct names list = {.n = 0};
-    size_t from = 0;
+    char *rest = list.text, *word;
 
     if (strlen(text) >= sizeof list.text)
         return false;
     snprintf(list.text, sizeof list.text, "%s", text);
-    for (size_t i = 0;; i++) {
-        bool end = list.text[i] == '\0';
-
-        if (!end && list.text[i] != ',')
-            continue;
-        if (i == from || list.n == SHOAL_STUDY_AXIS)
+    while ((word = strsep(&rest, ",")) != NULL) {
+        if (!*word || list.n == SHOAL_STUDY_AXIS)
             return false;
-        list.text[i] = '\0';
-        list.at[list.n++] = from;
-        from = i + 1;
-        if (end)
-            break;
+        list.at[list.n++] = (size_t)(word - list.text);
     }
     *(struct names *)field = list;
     return true;
 }
 
-static void show_names(char text[OPT_VALUE], const void *field)
+static void show_names(char text[SHOAL_VALUE], const void *field)
 {
     (void)field;
-    snprintf(text, OPT_VALUE, "the model's own");
+    snprintf(text, SHOAL_VALUE, "the model's own");
 }
 
-static const struct opt_custom names_custom = {read_names, show_names,
-                                               "policies with commas between, such as async,sync"};
+static const struct shoal_own_type names_custom = {
+    read_names, show_names, "policies with commas between, such as async,sync"};
 
 static bool read_loss(void *field, const char *text)
 {
@@ -126,15 +115,15 @@ static bool read_loss(void *field, const char *text)
     return true;
 }
 
-static void show_loss(char text[OPT_VALUE], const void *field)
+static void show_loss(char text[SHOAL_VALUE], const void *field)
 {
     if (isnan(*(const double *)field))
-        snprintf(text, OPT_VALUE, "none");
+        snprintf(text, SHOAL_VALUE, "none");
     else
-        snprintf(text, OPT_VALUE, "%g", *(const double *)field);
+        snprintf(text, SHOAL_VALUE, "%g", *(const double *)field);
 }
 
-static const struct opt_custom loss_custom = {read_loss, show_loss, "a number"};
+static const struct shoal_own_type loss_custom = {read_loss, show_loss, "a number"};
 
 /* ---- The grid ------------------------------------------------------------------------ */
 
@@ -152,7 +141,7 @@ static size_t data_end(const char *const *args, size_t nargs)
 static struct shoal_study_opts grid_of(const struct study_cmd *cmd, const char *const *args,
                                        size_t nargs)
 {
-    struct shoal_study_opts o = shoal_study_default();
+    struct shoal_study_opts o = cmd->grid;
     size_t end = data_end(args, nargs);
 
     o.model = args[0];
@@ -160,11 +149,6 @@ static struct shoal_study_opts grid_of(const struct study_cmd *cmd, const char *
     o.ndata = end - 1;
     o.more = args + end;
     o.nmore = nargs - end;
-    o.worker = cmd->kind;
-    o.scaling = cmd->scaling;
-    o.epochs = cmd->epochs;
-    o.repeat = cmd->repeat;
-    o.target_loss = cmd->target;
     o.nworkers = cmd->workers.n;
     o.nbatch = cmd->batch.n;
     o.nsync = cmd->sync.n;
@@ -183,24 +167,18 @@ static struct shoal_study_opts grid_of(const struct study_cmd *cmd, const char *
 static shoal_status run_one(struct console *c, shoal_study *study,
                             const struct shoal_study_run *run)
 {
-    struct child child = {.why = ""};
-    double began = study_now();
-    char text[192];
+    double began = clock_seconds();
+    char text[192], why[CHILD_WHY];
     shoal_status st;
 
     snprintf(text, sizeof text, "%zu of %zu: %s, run %u", shoal_study_finished(study) + 1,
              shoal_study_runs(study), run->name, run->repeat);
     console_progress(c, "study", text);
-    if (snprintf(child.log, sizeof child.log, "%s/log.txt", run->folder) >= (int)sizeof child.log)
-        return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run->folder);
-    if (child_start(&child, run, true))
-        child_wait(&child);
-    if (child.stopped)
-        return shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on");
-    st =
-        shoal_study_ended(study, run->number, study_now() - began, child.why[0] ? child.why : NULL);
-    if (st == SHOAL_OK && child.why[0])
-        console_log(c, STYLE_YELLOW, "%s: failed: %s", text, child.why);
+    st = child_run(run, true, why);
+    if (st == SHOAL_OK)
+        st = shoal_study_ended(study, run->number, clock_seconds() - began, why[0] ? why : NULL);
+    if (st == SHOAL_OK && why[0])
+        console_log(c, STYLE_YELLOW, "%s: failed: %s", text, why);
     return st;
 }
 
@@ -216,25 +194,14 @@ static shoal_status run_all(struct console *c, shoal_study *study)
     return st;
 }
 
-/* What a run said, and the names of files, may hold anything. */
-static void print_lines(FILE *to, char *text)
-{
-    char *line;
-
-    while ((line = strsep(&text, "\n")) != NULL) {
-        print_safely(to, line);
-        if (text)
-            fputc('\n', to);
-    }
-}
-
-static void print_predictions(struct console *c, const struct shoal_cluster *cluster, char *text)
+static void print_predictions(struct console *c, const struct shoal_cluster *cluster,
+                              const char *text)
 {
     fprintf(c->reports, "\nPredicted for ");
     print_safely(c->reports, cluster->name);
     fprintf(c->reports, ":\n");
     if (*text)
-        print_lines(c->reports, text);
+        print_text(c->reports, text);
     else
         fprintf(c->reports, "nothing: that needs runs of 1 rank, and without SimGrid of several\n");
 }
@@ -251,7 +218,7 @@ static shoal_status show(struct console *c, const shoal_study *study, const stru
         st = shoal_study_predictions(&predicted, study, cluster);
     if (st == SHOAL_OK && c->reports) {
         console_heading(c, "Study");
-        print_lines(c->reports, table);
+        print_text(c->reports, table); /* what a run said may hold anything */
         if (cluster)
             print_predictions(c, cluster, predicted);
         print_line(c->reports, "\n%s: study.json, study.csv, report.html\n", cmd->output);
@@ -304,52 +271,53 @@ static int study_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define ON(member) FIELD(struct study_cmd, member)
+#define ON(member) SHOAL_FIELD(struct study_cmd, member)
 
-static const struct choice kind_choices[] = {
+static const struct shoal_choice kind_choices[] = {
     {"ranks", "a process, as `shoal train --ranks` starts them, with one thread"},
     {"threads", "a thread of one process"},
     {NULL, NULL},
 };
 
-static const struct choice scaling_choices[] = {
+static const struct shoal_choice scaling_choices[] = {
     {"strong", "the same work for any number of workers"},
     {"weak", "n workers do n times the epochs"},
     {"both", "one after the other"},
     {NULL, NULL},
 };
 
-static const struct opt output_opts[] = {
-    {"output", 'o', OPT_PATH, ON(output), .arg = "DIR", .required = true,
+static const struct shoal_option output_opts[] = {
+    {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "DIR", .required = true,
      .help = "the folder of the study; one that was interrupted goes on"},
-    {"plots", .kind = OPT_PATH, ON(plots), .arg = "DIR",
+    {"plots", .type = SHOAL_TYPE_PATH, ON(plots), .arg = "DIR",
      .help = "also each chart as an SVG file in this folder, and as PNG where rsvg-convert is "
              "installed"},
     {0},
 };
 
-static const struct opt grid_opts[] = {
-    {"workers", .kind = OPT_CUSTOM, ON(workers), .arg = "N,...", .custom = &counts_custom,
+static const struct shoal_option grid_opts[] = {
+    {"workers", .type = SHOAL_TYPE_OWN, ON(workers), .arg = "N,...", .own = &counts_custom,
      .help = "numbers of workers, rising"},
-    {"kind", .kind = OPT_CHOICE, ON(kind), .arg = "NAME", .choices = kind_choices,
+    {"kind", .type = SHOAL_TYPE_CHOICE, ON(grid.worker), .arg = "NAME", .choices = kind_choices,
      .help = "what a worker is"},
-    {"sync", .kind = OPT_CUSTOM, ON(sync), .arg = "HOW,...", .custom = &names_custom,
+    {"sync", .type = SHOAL_TYPE_OWN, ON(sync), .arg = "HOW,...", .own = &names_custom,
      .help = "policies of `shoal train --sync`"},
-    {"batch", .kind = OPT_CUSTOM, ON(batch), .arg = "N,...", .custom = &counts_custom,
+    {"batch", .type = SHOAL_TYPE_OWN, ON(batch), .arg = "N,...", .own = &counts_custom,
      .help = "batches of a step"},
-    {"scaling", .kind = OPT_CHOICE, ON(scaling), .arg = "NAME", .choices = scaling_choices,
-     .help = "what more workers do"},
-    {"epochs", .kind = OPT_U64, ON(epochs), .arg = "N", .u = {0, 100000},
+    {"scaling", .type = SHOAL_TYPE_CHOICE, ON(grid.scaling), .arg = "NAME",
+     .choices = scaling_choices, .help = "what more workers do"},
+    {"epochs", .type = SHOAL_TYPE_COUNT, ON(grid.epochs), .arg = "N", .u = {0, 100000},
      .help = "times through the data, for one worker", .zero = "the model's own"},
-    {"repeat", .kind = OPT_U64, ON(repeat), .arg = "N", .u = {1, SHOAL_STUDY_REPEATS},
+    {"repeat", .type = SHOAL_TYPE_COUNT, ON(grid.repeat), .arg = "N",
+     .u = {1, SHOAL_STUDY_REPEATS},
      .help = "runs of each cell, one round of the grid after the other; the quickest counts"},
-    {"target-loss", .kind = OPT_CUSTOM, ON(target), .arg = "X", .custom = &loss_custom,
+    {"target-loss", .type = SHOAL_TYPE_OWN, ON(grid.target_loss), .arg = "X", .own = &loss_custom,
      .help = "tell when each cell came to this loss, held-out where that is measured"},
     {0},
 };
 
-static const struct opt beyond_opts[] = {
-    {"simulate", .kind = OPT_PATH, ON(simulate), .arg = "FILE",
+static const struct shoal_option beyond_opts[] = {
+    {"simulate", .type = SHOAL_TYPE_PATH, ON(simulate), .arg = "FILE",
      .help = "predict time, speedup and quality on the cluster that this JSON file describes: by "
              "training under SimGrid with simulated time where it is installed, else by a "
              "formula; runs of 1 rank, and of several for the formula, calibrate both"},
@@ -373,7 +341,7 @@ const struct verb cmd_study = {
             {0},
         },
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", output_opts, .at = 0},
             {"The grid", grid_opts, .at = 0},
             {"Beyond this machine", beyond_opts, .at = 0},
@@ -381,7 +349,7 @@ const struct verb cmd_study = {
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal study cbow text.shoal --workers 1,2,4 --sync async,sync -o study",
              "three numbers of ranks, two policies"},
             {"shoal study logreg clicks.shoal --workers 2 --sync async,sync --batch "

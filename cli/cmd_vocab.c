@@ -72,10 +72,10 @@ static int vocab_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-static const struct opt own_opts[] = {
-    {"output", 'o', OPT_PATH, FIELD(struct vocab_cmd, output), .arg = "FILE",
+static const struct shoal_option own_opts[] = {
+    {"output", 'o', SHOAL_TYPE_PATH, SHOAL_FIELD(struct vocab_cmd, output), .arg = "FILE",
      .help = "write the vocabulary here, - for standard output"},
-    {"eos", .kind = OPT_FLAG, FIELD(struct vocab_cmd, eos),
+    {"eos", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct vocab_cmd, eos),
      .help = "begin with a line `" SHOAL_EOS " SENTENCES`, which word2vec.c's -read-vocab wants"},
     {0},
 };
@@ -88,15 +88,15 @@ const struct verb cmd_vocab = {
              "of threads.",
     .operands = (const struct operand[]){{"INPUT", INPUT_HELP, .many = true}, {0}},
     .groups =
-        (const struct opt_group[]){
+        (const struct shoal_option_group[]){
             {"Output", own_opts, .at = 0},
-            {"Reading text", text_opts, .at = offsetof(struct vocab_cmd, vocab)},
-            {"Vocabulary", vocab_opts, .at = offsetof(struct vocab_cmd, vocab)},
+            {"Reading text", shoal_text_options, .at = offsetof(struct vocab_cmd, vocab)},
+            {"Vocabulary", shoal_vocab_options, .at = offsetof(struct vocab_cmd, vocab)},
             {"General", work_opts, .at = offsetof(struct vocab_cmd, work)},
             {0},
         },
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal vocab text.txt -o vocab.txt", "count one file"},
             {"shoal vocab --tokens words --max-vocab 50000 news/ > vocab.txt",
              "count all files below a folder, keep the commonest words"},

@@ -15,7 +15,7 @@
 
 #define LOG_EVERY 10.0 /* seconds between lines when stderr is no terminal */
 
-static double clock_seconds(void)
+double clock_seconds(void)
 {
     struct timespec now;
 
@@ -469,29 +469,30 @@ void console_log(struct console *c, enum style style, const char *fmt, ...)
     fprintf(stderr, "%s\n", style_on(stderr, STYLE_PLAIN));
 }
 
+__attribute__((format(printf, 3, 0))) static void say(enum style style, const char *who,
+                                                      const char *fmt, va_list args)
+{
+    if (muted)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "%s%s:%s ", style_on(stderr, style), who, style_on(stderr, STYLE_PLAIN));
+    vprint_line(stderr, fmt, args);
+    fputc('\n', stderr);
+}
+
 void console_warn(struct console *c, const char *fmt, ...)
 {
     va_list args;
 
     progress_erase(c);
-    if (muted)
-        return;
-    fflush(stdout);
-    fprintf(stderr, "%swarning:%s ", style_on(stderr, STYLE_YELLOW), style_on(stderr, STYLE_PLAIN));
     va_start(args, fmt);
-    vprint_line(stderr, fmt, args);
+    say(STYLE_YELLOW, "warning", fmt, args);
     va_end(args);
-    fputc('\n', stderr);
 }
 
 void console_complain(const char *who, const char *fmt, va_list args)
 {
-    if (muted)
-        return;
-    fflush(stdout);
-    fprintf(stderr, "%s%s:%s ", style_on(stderr, STYLE_RED), who, style_on(stderr, STYLE_PLAIN));
-    vprint_line(stderr, fmt, args);
-    fputc('\n', stderr);
+    say(STYLE_RED, who, fmt, args);
 }
 
 int console_fail(const char *fmt, ...)

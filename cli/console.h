@@ -48,7 +48,7 @@ struct console {
     FILE *reports; /* NULL: quiet */
     bool quiet;
     bool drawn;       /* a progress line stands on the terminal */
-    double began;     /* console_clock() at console_init */
+    double began;     /* clock_seconds() at console_init */
     double next_line; /* of the log, when there is no terminal */
 };
 
@@ -75,6 +75,8 @@ int console_finish(struct console *c, shoal_status status);
 /* Columns of the screen that reports go to; 0: they go elsewhere. */
 size_t console_columns(const struct console *c);
 
+/* Seconds of a clock that nobody sets. */
+double clock_seconds(void);
 /* Seconds since console_init. */
 double console_seconds(const struct console *c);
 

@@ -37,30 +37,30 @@ static int shapes_run(const void *at, const char *const *args, size_t nargs)
     return console_finish(&console, st);
 }
 
-#define ON(member) FIELD(struct shapes_cmd, member)
+#define ON(member) SHOAL_FIELD(struct shapes_cmd, member)
 
 #define SHAPE_OPTS(noise_help)                                                                     \
-    {"samples", .kind = OPT_U64, ON(shapes.samples), .arg = "N", .u = {2, 4000000000},             \
-     .help = "write so many, the classes in turn"},                                                \
-        {"classes", .kind = OPT_U64, ON(shapes.classes), .arg = "N", .u = {2, 1000},               \
-         .help = "of so many classes"},                                                            \
-        {"noise", .kind = OPT_DOUBLE, ON(shapes.noise), .arg = "X", .d = {0, 100},                 \
-         .help = noise_help},                                                                      \
-        {"seed", .kind = OPT_U64, ON(shapes.seed), .arg = "N", .u = {0, UINT64_MAX},               \
-         .help = "the same seed gives the same bytes"},                                            \
-        {"output", 'o', OPT_PATH, ON(output), .arg = "FILE",                                       \
-         .help = "write the samples here, - for standard output"},                                 \
+    {"samples",  .type = SHOAL_TYPE_COUNT, ON(shapes.samples),                                     \
+     .arg = "N", .u = {2, 4000000000},     .help = "write so many, the classes in turn"},          \
+        {"classes",  .type = SHOAL_TYPE_COUNT, ON(shapes.classes),                                 \
+         .arg = "N", .u = {2, 1000},           .help = "of so many classes"},                      \
+        {"noise",    .type = SHOAL_TYPE_REAL, ON(shapes.noise),                                    \
+         .arg = "X", .d = {0, 100},           .help = noise_help},                                 \
+        {"seed",     .type = SHOAL_TYPE_COUNT, ON(shapes.seed),                                    \
+         .arg = "N", .u = {0, UINT64_MAX},     .help = "the same seed gives the same bytes"},      \
+        {"output",   'o',           SHOAL_TYPE_PATH,                                               \
+         ON(output), .arg = "FILE", .help = "write the samples here, - for standard output"},      \
     {                                                                                              \
         0                                                                                          \
     }
 
-static const struct opt spiral_opts[] = {
+static const struct shoal_option spiral_opts[] = {
     SHAPE_OPTS("how far the angle of a point strays, in radians")};
-static const struct opt blobs_opts[] = {
+static const struct shoal_option blobs_opts[] = {
     SHAPE_OPTS("how far points stray from the middle of their blob")};
 
 #define SHAPE_GROUPS(opts)                                                                         \
-    (const struct opt_group[])                                                                     \
+    (const struct shoal_option_group[])                                                            \
     {                                                                                              \
         {"The samples", opts, .at = 0},                                                            \
             {"General", work_opts, .at = offsetof(struct shapes_cmd, work)}, {0},                  \
@@ -74,7 +74,7 @@ const struct verb gen_spiral = {
     .operands = (const struct operand[]){{0}},
     .groups = SHAPE_GROUPS(spiral_opts),
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal gen spiral --samples 40000 --classes 4 -o spiral.csv", "four arms"},
             {0},
         },
@@ -91,7 +91,7 @@ const struct verb gen_blobs = {
     .operands = (const struct operand[]){{0}},
     .groups = SHAPE_GROUPS(blobs_opts),
     .examples =
-        (const struct example[]){
+        (const struct shoal_example[]){
             {"shoal gen blobs --samples 40000 --classes 4 -o blobs.csv", "four blobs"},
             {0},
         },

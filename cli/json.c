@@ -95,12 +95,6 @@ void out_put_string(struct json *j, const char *key, const char *text)
     out_string(j, text);
 }
 
-void out_put_count(struct json *j, const char *key, uint64_t n)
-{
-    out_key(j, key);
-    out_count(j, n);
-}
-
 void out_put_real(struct json *j, const char *key, double x)
 {
     out_key(j, key);

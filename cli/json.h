@@ -27,7 +27,6 @@ void out_count(struct json *j, uint64_t n);
 void out_real(struct json *j, double x);
 /* A key and its value. */
 void out_put_string(struct json *j, const char *key, const char *text);
-void out_put_count(struct json *j, const char *key, uint64_t n);
 void out_put_real(struct json *j, const char *key, double x);
 /* Ends the line after a whole value, ready for another. */
 void out_line(struct json *j);

@@ -259,7 +259,7 @@ static void add_first(struct command *c, const struct launch *l)
         add(c, "%s", l->parsed->args[i]);
 }
 
-/* The checkpoint knows the model and the corpus; the rest is said again. */
+/* The checkpoint knows what decides the result; the rest is said again. */
 static void add_resumed(struct command *c, const struct launch *l)
 {
     add_program(c, l->resumed);
@@ -268,8 +268,8 @@ static void add_resumed(struct command *c, const struct launch *l)
     for (size_t i = 0; i < l->parsed->ngiven; i++) {
         const struct given *given = &l->parsed->given[i];
 
-        if (!is_ours(given) && strcmp(given->opt->name, "resume") != 0 &&
-            verb_takes(l->resumed, given))
+        if (!is_ours(given) && !given->opt->decides && strcmp(given->opt->name, "resume") != 0 &&
+            strcmp(given->opt->name, "checkpoint") != 0)
             add_given(c, given);
     }
 }
@@ -313,18 +313,9 @@ static bool was_lost(const struct launch_end *end, const struct said *said)
 
 static bool has_checkpoint(const char *folder)
 {
-    struct shoal_resume last;
-    struct shoal_net_resume net;
-    bool found = folder && shoal_resume_read(&last, folder) == SHOAL_OK;
+    struct shoal_checkpoint last;
 
-    if (folder && !found && shoal_net_resume_read(&net, folder) == SHOAL_OK) {
-        shoal_net_resume_free(&net);
-        return true;
-    }
-
-    if (found)
-        shoal_resume_free(&last);
-    return found;
+    return folder && shoal_checkpoint_read(&last, folder) == SHOAL_OK;
 }
 
 static struct launch_end try_once(const struct launch *l, struct said *said, bool resume)
@@ -353,10 +344,9 @@ static void wait_longer(unsigned *pause, double lasted)
 /* A new run refuses a folder that holds another; nor may a restart take that up. */
 static unsigned restarts_of(const struct launch *l)
 {
-    for (size_t i = 0; i < l->parsed->ngiven; i++)
-        if (strcmp(l->parsed->given[i].opt->name, "resume") == 0)
-            return l->opts->restarts;
-    return has_checkpoint(l->folder) ? 0 : l->opts->restarts;
+    bool other = !opts_given(l->parsed, "resume") && has_checkpoint(l->folder);
+
+    return other ? 0 : l->opts->restarts;
 }
 
 /* Tries until one does not lose a rank, or there were enough. */
@@ -368,7 +358,7 @@ static struct launch_end tries(const struct launch *l, struct said *said)
     bool resume = false;
 
     for (unsigned i = 1;; i++) {
-        char reason[OPT_TEXT];
+        char reason[SHOAL_SENTENCE];
 
         console_init(&console, false, NULL);
         end = try_once(l, said, resume);

@@ -63,7 +63,7 @@ unsigned hosts_room(const char *hosts);
  * itself how many it takes, so do all. For free(). */
 char *hosts_with_slots(const char *hosts, unsigned ranks);
 /* False: `why` says what is wrong with them. */
-bool hosts_check(const struct launch_opts *opts, char why[OPT_TEXT]);
+bool hosts_check(const struct launch_opts *opts, char why[SHOAL_SENTENCE]);
 
 /* ---- launch_said.c ------------------------------------------------------------------ */
 
@@ -103,7 +103,7 @@ void said_close(struct said_stream *s);
  * their own goes before that of another, which the rest have only lost. */
 int said_code(const struct said *said);
 /* What became of the job, in half a sentence without a full stop. */
-void said_reason(char reason[OPT_TEXT], const struct said *said, int code);
+void said_reason(char reason[SHOAL_SENTENCE], const struct said *said, int code);
 /* Prints what was kept: the failures, or else what the launcher said. */
 void said_print(const struct said *said, int code);
 

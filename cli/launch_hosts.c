@@ -52,31 +52,6 @@ static unsigned line_room(const char *line)
     return sscanf(line, "%*[^: \t]:%u", &n) == 1 ? n : 1;
 }
 
-/* False when it cannot be read. */
-static bool file_room(const char *path, unsigned *room)
-{
-    FILE *f = fopen(path, "re");
-    char line[1024];
-
-    *room = 0;
-    while (f && fgets(line, sizeof line, f) && *room <= SLOTS_MOST)
-        *room += line_room(line);
-    if (f)
-        fclose(f);
-    return f != NULL;
-}
-
-unsigned hosts_room(const char *hosts)
-{
-    unsigned n;
-
-    if (!hosts_in_file(hosts))
-        return list_room(hosts);
-    return file_room(hosts, &n) && n > 0 ? n : 1;
-}
-
-/* ---- What is wrong with them -------------------------------------------------------------- */
-
 /* To a launcher and to ssh, a name that begins with a dash is an option. */
 static bool is_option(const char *name)
 {
@@ -84,6 +59,35 @@ static bool is_option(const char *name)
 
     return *name == '-' || (at && *at == '@' && at[1] == '-');
 }
+
+/* False when it cannot be read. *bad: the number of the first line whose host is an option;
+ * 0: there is none. */
+static bool file_room(const char *path, unsigned *room, unsigned *bad)
+{
+    FILE *f = fopen(path, "re");
+    char line[1024];
+
+    *room = *bad = 0;
+    for (unsigned i = 1; f && !*bad && fgets(line, sizeof line, f) && *room <= SLOTS_MOST; i++) {
+        *room += line_room(line);
+        if (is_option(line + strspn(line, " \t")))
+            *bad = i;
+    }
+    if (f)
+        fclose(f);
+    return f != NULL;
+}
+
+unsigned hosts_room(const char *hosts)
+{
+    unsigned n, bad;
+
+    if (!hosts_in_file(hosts))
+        return list_room(hosts);
+    return file_room(hosts, &n, &bad) && n > 0 ? n : 1;
+}
+
+/* ---- What is wrong with them -------------------------------------------------------------- */
 
 /* "a" or "a:2", `len` bytes of it. */
 static bool is_host(const char *at, size_t len)
@@ -100,7 +104,7 @@ static bool is_host(const char *at, size_t len)
     return digits > 0 && digits <= 4 && name + 1 + digits == len && atoi(at + name + 1) > 0;
 }
 
-static bool check_list(const struct launch_opts *opts, char why[OPT_TEXT])
+static bool check_list(const struct launch_opts *opts, char why[SHOAL_SENTENCE])
 {
     const char *at = opts->hosts;
     bool said = strchr(at, ':') != NULL;
@@ -109,8 +113,10 @@ static bool check_list(const struct launch_opts *opts, char why[OPT_TEXT])
         size_t len = strcspn(at, ",");
 
         if (!is_host(at, len)) {
-            snprintf(why, OPT_TEXT, "--hosts is '%s', want hosts such as a,b or a:2,b:6, or a path "
-                     "such as ./hosts", opts->hosts);
+            snprintf(why, SHOAL_SENTENCE,
+                     "--hosts is '%s', want hosts such as a,b or a:2,b:6, or a path "
+                     "such as ./hosts",
+                     opts->hosts);
             return false;
         }
         at += len;
@@ -118,48 +124,31 @@ static bool check_list(const struct launch_opts *opts, char why[OPT_TEXT])
             break;
     }
     if (said && opts->ranks > list_room(opts->hosts)) {
-        snprintf(why, OPT_TEXT, "--ranks is %u, but --hosts '%s' takes %u", opts->ranks,
+        snprintf(why, SHOAL_SENTENCE, "--ranks is %u, but --hosts '%s' takes %u", opts->ranks,
                  opts->hosts, list_room(opts->hosts));
         return false;
     }
     return true;
 }
 
-/* The number of the first line whose host is an option; 0: there is none. */
-static unsigned find_option(const char *path)
+static bool check_file(const char *path, char why[SHOAL_SENTENCE])
 {
-    FILE *f = fopen(path, "re");
-    char line[1024];
-    unsigned number = 0, found = 0;
+    unsigned room, bad;
 
-    while (f && !found && fgets(line, sizeof line, f)) {
-        number++;
-        if (is_option(line + strspn(line, " \t")))
-            found = number;
-    }
-    if (f)
-        fclose(f);
-    return found;
-}
-
-static bool check_file(const char *path, char why[OPT_TEXT])
-{
-    unsigned room, bad = find_option(path);
-
-    if (bad)
-        snprintf(why, OPT_TEXT, "--hosts: %s: the host of line %u begins with '-', want a name",
-                 path, bad);
-    else if (!file_room(path, &room))
-        snprintf(why, OPT_TEXT, "--hosts: %s: %s", path, strerror(errno));
+    if (!file_room(path, &room, &bad))
+        snprintf(why, SHOAL_SENTENCE, "--hosts: %s: %s", path, strerror(errno));
+    else if (bad)
+        snprintf(why, SHOAL_SENTENCE,
+                 "--hosts: %s: the host of line %u begins with '-', want a name", path, bad);
     else if (room == 0 || room > SLOTS_MOST)
-        snprintf(why, OPT_TEXT, "--hosts: %s: found %s ranks to start, want 1 to %d", path,
+        snprintf(why, SHOAL_SENTENCE, "--hosts: %s: found %s ranks to start, want 1 to %d", path,
                  room ? "too many" : "no", SLOTS_MOST);
     else
         return true;
     return false;
 }
 
-bool hosts_check(const struct launch_opts *opts, char why[OPT_TEXT])
+bool hosts_check(const struct launch_opts *opts, char why[SHOAL_SENTENCE])
 {
     return hosts_in_file(opts->hosts) ? check_file(opts->hosts, why) : check_list(opts, why);
 }

@@ -156,7 +156,7 @@ static const char *find(const struct said_text *text, const char *after)
     return at ? at + strlen(after) : NULL;
 }
 
-static bool reason_openmpi(char reason[OPT_TEXT], const struct said_text *chatter)
+static bool reason_openmpi(char reason[SHOAL_SENTENCE], const struct said_text *chatter)
 {
     const char *died = find(chatter, "noticed that process rank ");
     const char *lost = find(chatter, "Remote daemon:");
@@ -166,18 +166,18 @@ static bool reason_openmpi(char reason[OPT_TEXT], const struct said_text *chatte
 
     if (died &&
         sscanf(died, "%u with PID %*u on node %127s exited on %63[^.]", &rank, host, how) == 3)
-        snprintf(reason, OPT_TEXT, "rank %u on %s ended on %s", rank, host, how);
+        snprintf(reason, SHOAL_SENTENCE, "rank %u on %s ended on %s", rank, host, how);
     else if (lost && sscanf(lost, "%*s on node %127s", host) == 1)
-        snprintf(reason, OPT_TEXT, "the host %s is out of reach", host);
+        snprintf(reason, SHOAL_SENTENCE, "the host %s is out of reach", host);
     else if (unmet)
-        snprintf(reason, OPT_TEXT, "not all hosts could be reached");
+        snprintf(reason, SHOAL_SENTENCE, "not all hosts could be reached");
     else
         return false;
     return true;
 }
 
 /* Its exit codes below 32 are signals. */
-static bool reason_mpich(char reason[OPT_TEXT], const struct said_text *chatter)
+static bool reason_mpich(char reason[SHOAL_SENTENCE], const struct said_text *chatter)
 {
     const char *where = find(chatter, "RUNNING AT "), *how = find(chatter, "EXIT CODE: ");
     char host[128];
@@ -186,14 +186,14 @@ static bool reason_mpich(char reason[OPT_TEXT], const struct said_text *chatter)
     if (!where || !how || sscanf(where, "%127s", host) != 1 || sscanf(how, "%d", &code) != 1)
         return false;
     if (code > EXIT_PEER && code < 32)
-        snprintf(reason, OPT_TEXT, "a rank on %s ended on signal %d (%s)", host, code,
+        snprintf(reason, SHOAL_SENTENCE, "a rank on %s ended on signal %d (%s)", host, code,
                  strsignal(code));
     else
-        snprintf(reason, OPT_TEXT, "a rank on %s ended with exit code %d", host, code);
+        snprintf(reason, SHOAL_SENTENCE, "a rank on %s ended with exit code %d", host, code);
     return true;
 }
 
-static bool reason_known(char reason[OPT_TEXT], const struct said *said)
+static bool reason_known(char reason[SHOAL_SENTENCE], const struct said *said)
 {
     return reason_openmpi(reason, &said->chatter) || reason_mpich(reason, &said->chatter);
 }
@@ -243,14 +243,14 @@ int said_code(const struct said *said)
     return code;
 }
 
-void said_reason(char reason[OPT_TEXT], const struct said *said, int code)
+void said_reason(char reason[SHOAL_SENTENCE], const struct said *said, int code)
 {
     const char *ours = find(&said->failures, "shoal: ");
 
     if (ours && !were_stopped(said))
-        snprintf(reason, OPT_TEXT, "%.*s", (int)strcspn(ours, "\n"), ours);
+        snprintf(reason, SHOAL_SENTENCE, "%.*s", (int)strcspn(ours, "\n"), ours);
     else if (!reason_known(reason, said))
-        snprintf(reason, OPT_TEXT, "%s ended with exit code %d", said->launcher, code);
+        snprintf(reason, SHOAL_SENTENCE, "%s ended with exit code %d", said->launcher, code);
 }
 
 static void print_failures(const struct said_text *failures)
@@ -267,7 +267,7 @@ static void print_failures(const struct said_text *failures)
 
 void said_print(const struct said *said, int code)
 {
-    char reason[OPT_TEXT];
+    char reason[SHOAL_SENTENCE];
     bool known = reason_known(reason, said);
 
     if (known && were_stopped(said))

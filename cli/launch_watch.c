@@ -32,17 +32,9 @@ struct watch {
     struct said_stream streams[2];
     size_t nstreams;
     int stopped;    /* the first signal that came */
-    time_t told;    /* when it was told to end; 0: it was not */
-    time_t failing; /* when its ranks began to say why they fail; 0: they did not */
+    double told;    /* when it was told to end; 0: it was not */
+    double failing; /* when its ranks began to say why they fail; 0: they did not */
 };
-
-static time_t now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec;
-}
 
 /* ---- What it started ------------------------------------------------------------------ */
 
@@ -239,7 +231,7 @@ static void on_signal(struct watch *w, int number)
         kill(w->launcher, SIGUSR1);
     } else {
         kill(w->launcher, w->told ? SIGKILL : SIGTERM);
-        w->told = now();
+        w->told = clock_seconds();
     }
 }
 
@@ -255,11 +247,11 @@ static void take_signals(struct watch *w)
 static void take_time(struct watch *w, const struct said *said)
 {
     if (!w->failing && said->failures.len > 0)
-        w->failing = now();
-    if (!w->told && w->failing && now() - w->failing > FAILED_S && !w->stopped) {
+        w->failing = clock_seconds();
+    if (!w->told && w->failing && clock_seconds() - w->failing > FAILED_S && !w->stopped) {
         kill(w->launcher, SIGTERM);
-        w->told = now();
-    } else if (w->told && now() - w->told > ASKED_S) {
+        w->told = clock_seconds();
+    } else if (w->told && clock_seconds() - w->told > ASKED_S) {
         kill(w->launcher, SIGKILL);
     }
 }

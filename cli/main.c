@@ -1,15 +1,14 @@
 /* shoal: the program. Finds the verb, reads its options, runs it. */
 #include "cmd.h"
-#include "launch.h"
-#include "nets.h"
+#include "train.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct opt root_opts[] = {
-    {"version", .kind = OPT_VERSION, .help = "print the version"},
-    {"help", 'h', OPT_HELP, .help = "explain shoal, or the verb that follows"},
+static const struct shoal_option root_opts[] = {
+    {"version", .type = SHOAL_TYPE_VERSION, .help = "print the version"},
+    {"help", 'h', SHOAL_TYPE_HELP, .help = "explain shoal, or the verb that follows"},
     {0},
 };
 
@@ -22,13 +21,13 @@ const struct verb cmd_shoal = {
              "next word or follows a =. Of a repeated option the last counts. A flag `--name` is "
              "undone by `--no-name`.",
     .operands = (const struct operand[]){{.name = "VERB", .help = "what to do, below"}, {0}},
-    .groups = (const struct opt_group[]){{"Options", root_opts, .at = 0}, {0}},
+    .groups = (const struct shoal_option_group[]){{"Options", root_opts, .at = 0}, {0}},
     .kind_word = "verb",
-    .kinds = (const struct verb *const[]){&cmd_phrases, &cmd_vocab, &cmd_encode, &cmd_train,
-                                          &cmd_eval, &cmd_predict, &cmd_similar, &cmd_analogy,
-                                          &cmd_distance,
-                                          &cmd_odd, &cmd_serve, &cmd_convert, &cmd_study, &cmd_report,
-                                          &cmd_gen, &cmd_info, &cmd_help, NULL},
+    .kinds =
+        (const struct verb *const[]){&cmd_phrases, &cmd_vocab, &cmd_encode, &cmd_train, &cmd_eval,
+                                     &cmd_predict, &cmd_similar, &cmd_analogy, &cmd_distance,
+                                     &cmd_odd, &cmd_serve, &cmd_convert, &cmd_study, &cmd_report,
+                                     &cmd_gen, &cmd_info, &cmd_help, NULL},
 };
 
 static int dispatch(const struct verb *verb, char *const *words, size_t nwords, bool help);
@@ -63,7 +62,7 @@ static int dispatch_parsed(const struct verb *verb, const void *opts, const stru
         help_print(verb);
         return EXIT_DONE;
     }
-    if (!opts_complete(verb, opts, parsed))
+    if (!verb->completes && !opts_complete(verb, opts, parsed))
         return EXIT_USAGE;
     if (verb->elsewhere && verb->elsewhere(opts, parsed, &code))
         return code;
@@ -86,11 +85,6 @@ static int dispatch(const struct verb *verb, char *const *words, size_t nwords, 
     return code;
 }
 
-int shoal_words(char *const *words, size_t nwords)
-{
-    return dispatch(&cmd_shoal, words, nwords, false);
-}
-
 /* What stdio still holds may fail to be written: a full disk must not look
  * like success. */
 static int close_stdout(int code)
@@ -111,7 +105,7 @@ int main(int argc, char **argv)
     size_t nwords = argc > 0 ? (size_t)argc - 1 : 0;
 
     signals_catch();
-    command_note(argc, argv);
+    train_verbs();
     console_mute(launched_rank() > 0);
     return close_stdout(dispatch(&cmd_shoal, argv + 1, nwords, false));
 }

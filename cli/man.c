@@ -46,7 +46,7 @@ static void synopsis(const struct verb *verb)
     putchar('\n');
 }
 
-static void option_tag(const struct opt *opt)
+static void option_tag(const struct shoal_option *opt)
 {
     fputs(".TP\n", stdout);
     if (opt->letter)
@@ -59,19 +59,19 @@ static void option_tag(const struct opt *opt)
     putchar('\n');
 }
 
-static void option(const struct opt *opt, const void *base)
+static void option(const struct shoal_option *opt, const void *base)
 {
-    char facts[OPT_TEXT];
+    char facts[SHOAL_SENTENCE];
 
     option_tag(opt);
     line(opt->help);
-    opt_facts(facts, opt, base);
+    shoal_option_facts(facts, opt, base);
     if (*facts) {
         fputs("(", stdout);
         text(facts);
         fputs(")\n", stdout);
     }
-    for (const struct choice *choice = opt->choices; choice && choice->name; choice++) {
+    for (const struct shoal_choice *choice = opt->choices; choice && choice->name; choice++) {
         printf(".br\n\\fB%s\\fR: ", choice->name);
         line(choice->help);
     }
@@ -81,9 +81,11 @@ static void options(const struct verb *verb)
 {
     void *defaults = verb_defaults(verb);
 
-    for (const struct opt_group *group = verb->groups; group->opts; group++) {
+    for (const struct shoal_option_group *group = verb->groups; group->options; group++) {
+        if (!group->title)
+            continue;
         printf(".PP\n\\fI%s\\fR\n", group->title);
-        for (const struct opt *opt = group->opts; opt->name; opt++)
+        for (const struct shoal_option *opt = group->options; opt->name; opt++)
             option(opt, (const char *)defaults + group->at);
     }
     free(defaults);
@@ -105,7 +107,8 @@ static void section(const struct verb *verb)
 
 static void examples(const struct verb *verb)
 {
-    for (const struct example *example = verb->examples; example && example->line; example++) {
+    for (const struct shoal_example *example = verb->examples; example && example->line;
+         example++) {
         fputs(".TP\n", stdout);
         line(example->what);
         fputs(".nf\n\\fB", stdout);

@@ -9,21 +9,12 @@
 
 #include "console.h"
 
-#include <sys/types.h>
+enum { CHILD_WHY = 256 };
 
-struct child {
-    pid_t pid;
-    char log[4096]; /* what it said */
-    char why[256];  /* why it failed; "" when it did not */
-    bool stopped;   /* by a signal that came to this program */
-};
-
-/* What it says goes to c->log. `self`: this very program with these words; otherwise the
- * first of them names it. */
-bool child_start(struct child *c, const struct shoal_study_run *run, bool self);
-/* A signal that comes meanwhile is passed on, to all that it started. */
-void child_wait(struct child *c);
-double study_now(void); /* seconds */
+/* Runs a command until it ends; why[0] != 0 says how it failed. What it says goes to log.txt in
+ * the run's folder. `self`: this very program with these words; otherwise the first of them names
+ * it. A signal that comes meanwhile is passed on, to all that it started, and the study stops. */
+shoal_status child_run(const struct shoal_study_run *run, bool self, char why[CHILD_WHY]);
 
 /* Runs what predictions for the cluster ask for; where SimGrid is not installed it says so
  * and runs nothing. */

@@ -14,6 +14,13 @@
 
 enum { SECONDS_TO_HEED = 3 }; /* a signal */
 
+struct child {
+    pid_t pid;
+    char log[4096]; /* what it said */
+    char *why;      /* [CHILD_WHY] why it failed; "" when it did not */
+    bool stopped;   /* by a signal that came to this program */
+};
+
 /* In a group of its own, by which whatever it starts can be ended with it: a simulation
  * is a script whose trainer would go on without it. It is killed when we are, since the study
  * that goes on runs it again, in the same folder. */
@@ -36,7 +43,7 @@ static void child_become(const struct child *c, char **words, bool self, pid_t s
     _exit(127);
 }
 
-bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
+static bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
 {
     char **words = console_alloc((run->nwords + 2) * sizeof *words);
     pid_t study = getpid();
@@ -51,7 +58,7 @@ bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
     if (c->pid > 0)
         setpgid(c->pid, c->pid);
     else
-        snprintf(c->why, sizeof c->why, "it could not be started: %s", strerror(errno));
+        snprintf(c->why, CHILD_WHY, "it could not be started: %s", strerror(errno));
     free(words);
     return c->pid > 0;
 }
@@ -70,7 +77,7 @@ static void child_said(struct child *c)
     if (f)
         fclose(f);
     if (last[0])
-        snprintf(c->why, sizeof c->why, "%s", last);
+        snprintf(c->why, CHILD_WHY, "%s", last);
 }
 
 static void child_judge(struct child *c, int status)
@@ -78,18 +85,10 @@ static void child_judge(struct child *c, int status)
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return;
     if (WIFSIGNALED(status))
-        snprintf(c->why, sizeof c->why, "it was ended by signal %d", WTERMSIG(status));
+        snprintf(c->why, CHILD_WHY, "it was ended by signal %d", WTERMSIG(status));
     else
-        snprintf(c->why, sizeof c->why, "exit code %d", WEXITSTATUS(status));
+        snprintf(c->why, CHILD_WHY, "exit code %d", WEXITSTATUS(status));
     child_said(c);
-}
-
-double study_now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 /* Whether it has ended; it is not collected yet, so that its number stays its own. */
@@ -104,17 +103,17 @@ static bool child_ended(const struct child *c)
 
 /* A signal that comes meanwhile is passed on to the whole group, and again while the run
  * does not heed it: a second one ends it at once. What the run leaves behind is killed. */
-void child_wait(struct child *c)
+static void child_wait(struct child *c)
 {
     const struct timespec nap = {.tv_nsec = 10000000};
     double next = 0;
     int status = 0;
 
     while (!child_ended(c)) {
-        if (signal_came() && study_now() >= next) {
+        if (signal_came() && clock_seconds() >= next) {
             kill(-c->pid, signal_came());
             c->stopped = true;
-            next = study_now() + SECONDS_TO_HEED;
+            next = clock_seconds() + SECONDS_TO_HEED;
         }
         nanosleep(&nap, NULL);
     }
@@ -122,4 +121,17 @@ void child_wait(struct child *c)
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
         ;
     child_judge(c, status);
+}
+
+shoal_status child_run(const struct shoal_study_run *run, bool self, char why[CHILD_WHY])
+{
+    struct child c = {.why = why};
+
+    why[0] = '\0';
+    if (snprintf(c.log, sizeof c.log, "%s/log.txt", run->folder) >= (int)sizeof c.log)
+        return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run->folder);
+    if (child_start(&c, run, self))
+        child_wait(&c);
+    return c.stopped ? shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on")
+                     : SHOAL_OK;
 }

@@ -54,9 +54,8 @@ static shoal_status simulate_one(struct console *c, shoal_study *study,
                                  const struct shoal_cluster *cluster, size_t number,
                                  const char *module)
 {
-    struct child child = {.why = ""};
     struct shoal_study_run run;
-    char text[192];
+    char text[192], why[CHILD_WHY];
     shoal_status st = shoal_study_simulate(study, cluster, number, module, &run);
 
     if (st != SHOAL_OK || run.nwords == 0)
@@ -64,15 +63,12 @@ static shoal_status simulate_one(struct console *c, shoal_study *study,
     snprintf(text, sizeof text, "%zu of %zu: %s", number + 1,
              shoal_study_simulations(study, cluster), run.name);
     console_progress(c, "simulate", text);
-    if (snprintf(child.log, sizeof child.log, "%s/log.txt", run.folder) >= (int)sizeof child.log)
-        return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run.folder);
-    if (child_start(&child, &run, false))
-        child_wait(&child);
-    if (child.stopped)
-        return shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on");
-    if (child.why[0])
-        console_log(c, STYLE_YELLOW, "%s: failed: %s", text, child.why);
-    return shoal_study_simulated(study, cluster, number, child.why[0] ? child.why : NULL);
+    st = child_run(&run, false, why);
+    if (st != SHOAL_OK)
+        return st;
+    if (why[0])
+        console_log(c, STYLE_YELLOW, "%s: failed: %s", text, why);
+    return shoal_study_simulated(study, cluster, number, why[0] ? why : NULL);
 }
 
 shoal_status study_simulate(struct console *c, shoal_study *study,

@@ -125,7 +125,7 @@ static void put_traffic(FILE *to, const struct shoal_profile *p, double units)
 void view_profile(struct console *c, const struct shoal_profile *p)
 {
     double units = p->units > 0 ? p->units : 1;
-    char text[OPT_TEXT];
+    char text[SHOAL_SENTENCE];
 
     snprintf(text, sizeof text, "profile: seconds and bytes per %s, of which there were %s",
              p->unit, number_time(p->units).text);
@@ -138,4 +138,22 @@ void view_profile(struct console *c, const struct shoal_profile *p)
         fprintf(c->reports, "and %u ranks more, which the sums hold\n", p->ranks - p->nrows);
     fprintf(c->reports, "%sverdict%s: %s\n", style_on(c->reports, STYLE_BOLD),
             style_on(c->reports, STYLE_PLAIN), p->verdict);
+}
+
+void view_steps(struct console *c, const struct shoal_profile *p, uint64_t steps)
+{
+    double n = (double)steps;
+
+    if (!c->reports || steps == 0)
+        return;
+    fputc('\n', c->reports);
+    put_head(c->reports, "    s a step   compute      wait  communicate");
+    for (unsigned i = 0; i < p->nrows; i++) {
+        const struct shoal_profile_rank *r = &p->rows[i];
+
+        put_name(c->reports, rank_name(r).text, r->host[0] ? r->host : "this one");
+        fprintf(c->reports, "  %10.4f  %8.4f  %8.4f  %11.4f\n",
+                (r->computing + r->waiting + r->communicating) / n, r->computing / n,
+                r->waiting / n, r->communicating / n);
+    }
 }

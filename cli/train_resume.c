@@ -3,13 +3,14 @@
  * in, or where this command line says so again. */
 #include "train.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- Paths ---------------------------------------------------------------------------- */
+/* ---- Paths ------------------------------------------------------------------------------ */
 
 /* The path that writing to this one comes to, links and .. resolved, of a file that
  * need not be there; for free(). NULL: its folder is not there, or it is a link to
@@ -97,33 +98,64 @@ static const char *refusal(const char *path)
 
 /* ---- What is written -------------------------------------------------------------------- */
 
-void writes_add(struct writes *w, const char *option, const char *path, bool again)
+void writes_note(struct writes *w, const struct job *job)
 {
-    if (!path || !*path)
-        return;
-    if (w->n < WRITES_MOST)
-        w->at[w->n++] = (struct write){option, path, again};
-    else
-        w->over = true;
+    const struct shoal_option_group *group = NULL;
+    const struct shoal_option *option = NULL;
+
+    while ((option = task_option(job->task, &group, option))) {
+        const char *path = option->written ? job_value(job, option->name) : NULL;
+
+        if (!option->written || strcmp(option->name, "checkpoint") == 0)
+            continue;
+        assert(w->n < WRITES_MOST);
+        w->at[w->n++] = (struct write){.option = option->name, .path = path ? strdup(path) : NULL};
+    }
+}
+
+/* Whether --config names it, be it the same as before. */
+static bool named_in_file(const struct job *job, const char *option)
+{
+    const char *path = job->cmd->config;
+    shoal_options *file = NULL;
+    bool named = path && shoal_options_new(&file, job->task->name) == SHOAL_OK &&
+                 shoal_options_read(file, path) == SHOAL_OK && shoal_options_given(file, option);
+
+    shoal_options_free(file);
+    return named;
+}
+
+void writes_again(struct writes *w, const struct job *job)
+{
+    for (struct write *at = w->at; at < w->at + w->n; at++) {
+        const char *path = job_value(job, at->option);
+        bool same = path && at->path && strcmp(path, at->path) == 0;
+
+        at->again = !same || opts_given(job->cmd->parsed, at->option) ||
+                    named_in_file(job, at->option);
+        free(at->path);
+        at->path = path ? strdup(path) : NULL;
+    }
+}
+
+void writes_fini(struct writes *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        free(w->at[i].path);
+}
+
+/* Why this one may not be written without a word, or NULL. */
+static const char *why_not(const struct write *w)
+{
+    return w->path && !w->again ? refusal(w->path) : NULL;
 }
 
 bool writes_elsewhere(const struct writes *w)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (!w->at[i].again && refusal(w->at[i].path))
+        if (why_not(&w->at[i]))
             return true;
-    return w->over;
-}
-
-bool job_writes_elsewhere(const struct job *job)
-{
-    struct writes w = {.n = 0};
-
-    writes_add(&w, "output", job->output, false);
-    writes_add(&w, "metrics", job->train.metrics, false);
-    writes_add(&w, NULL, job->train.publish, false);
-    writes_add(&w, NULL, job->statistics, false);
-    return writes_elsewhere(&w);
+    return false;
 }
 
 /* "it writes x.bin, m.jsonl, and its checkpoints in run" */
@@ -134,9 +166,11 @@ static void say(struct console *c, const struct writes *w, const char *folder)
     FILE *to = open_memstream(&text, &len);
 
     for (size_t i = 0; to && i < w->n; i++) {
-        char *below = strcmp(w->at[i].path, "-") == 0 ? NULL : below_here(w->at[i].path);
+        const char *path = w->at[i].path;
+        char *below = path && strcmp(path, "-") ? below_here(path) : NULL;
 
-        fprintf(to, "%s, ", below ? below : w->at[i].path);
+        if (path)
+            fprintf(to, "%s, ", below ? below : path);
         free(below);
     }
     if (to && fclose(to) == 0)
@@ -144,41 +178,39 @@ static void say(struct console *c, const struct writes *w, const char *folder)
     free(text);
 }
 
-/* " --output /data/x.bin --metrics /data/m.jsonl": what was named again and what must
- * be; or " --trust" where there is no such option. */
+/* " --output /data/x.bin --metrics /data/m.jsonl": what was named again and what must be. */
 static char *words_needed(const struct writes *w)
 {
     char *text = NULL;
     size_t len;
     FILE *to = open_memstream(&text, &len);
-    bool all = true;
 
     for (size_t i = 0; to && i < w->n; i++) {
-        char *word = shell_word(w->at[i].path);
+        const struct write *at = &w->at[i];
+        char *word = at->path && (at->again || why_not(at)) ? shell_word(at->path) : NULL;
 
-        if (w->at[i].again || refusal(w->at[i].path)) {
-            all = all && w->at[i].option;
-            fprintf(to, " --%s %s", w->at[i].option ? w->at[i].option : "", word);
-        }
+        if (word)
+            fprintf(to, " --%s %s", at->option, word);
         free(word);
     }
-    if (to && fclose(to) == 0 && all && !w->over)
+    if (to && fclose(to) == 0)
         return text;
     free(text);
-    return strdup(" --trust");
+    return NULL;
 }
 
-shoal_status writes_allow(const struct writes *w, struct console *c, const char *folder, bool trust)
+shoal_status writes_allow(const struct writes *w, struct job *job)
 {
+    const char *folder = job->folder, *path = NULL, *why = NULL;
     char *words, *run;
     shoal_status st;
-    const char *path = w->over ? "more files than a run has" : NULL, *why = "of all kinds";
 
-    for (size_t i = 0; i < w->n && !path; i++)
-        if (!w->at[i].again && (why = refusal(w->at[i].path)))
-            path = w->at[i].path;
-    if (trust || !path) {
-        say(c, w, folder);
+    for (size_t i = 0; i < w->n && !why; i++) {
+        why = why_not(&w->at[i]);
+        path = w->at[i].path;
+    }
+    if (job->cmd->trust || !why) {
+        say(&job->console, w, folder);
         return SHOAL_OK;
     }
     words = words_needed(w);

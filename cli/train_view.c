@@ -1,4 +1,4 @@
-/* What the user sees of training: the plan before, how far it is, the result. */
+/* What the user sees of training: the data and the plan before, how far it is, the result. */
 #include "train.h"
 
 #include <ctype.h>
@@ -8,6 +8,32 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* ---- Figures ---------------------------------------------------------------------------- */
+
+/* How people see those whose names are for programs; NULL: not there. */
+static const struct seen {
+    const char *name, *row, *line;
+} seen[] = {
+    {"mse", NULL, NULL},
+    {"mae", "MAE", NULL},
+    {"rmse", "RMSE", NULL},
+    {"top5", "top-5", NULL},
+    {"brier", NULL, NULL},
+    {"base_rate", NULL, NULL},
+    {"examples", NULL, NULL},
+    {"word_top1", "next word", "word"},
+    {"word_top5", "among 5", NULL},
+    {"word_top10", "among 10", "word-10"},
+};
+
+static const char *seen_as(const char *name, bool line)
+{
+    for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
+        if (strcmp(seen[i].name, name) == 0)
+            return line ? seen[i].line : seen[i].row;
+    return name;
+}
+
 static struct number number_loss(double loss)
 {
     struct number out;
@@ -16,36 +42,118 @@ static struct number number_loss(double loss)
     return out;
 }
 
-static const char *unit(const struct job *job)
+static struct number number_figure(const struct shoal_figure *f)
 {
-    return job_clicks(job) ? "rows" : "words";
+    return f->share && isfinite(f->value) ? number_percent(f->value, 1) : number_loss(f->value);
 }
 
-/* ---- Before ------------------------------------------------------------------------ */
+/* Whether it must be told from one of the same name. */
+static bool has_double(const struct shoal_figures *all, const struct shoal_figure *valid)
+{
+    for (const struct shoal_figure *f = all->at; f < all->at + all->n; f++)
+        if (f->of == SHOAL_OF_TRAINING && strcmp(f->name, valid->name) == 0)
+            return valid->of == SHOAL_OF_VALIDATION;
+    return false;
+}
+
+/* "  loss 0.1234  accuracy 95.2%  valid loss 0.1300" */
+static void figures_text(char *text, size_t size, const struct shoal_figures *all)
+{
+    size_t len = 0;
+
+    text[0] = '\0';
+    for (const struct shoal_figure *f = all->at; f < all->at + all->n && len < size; f++) {
+        const char *name = seen_as(f->name, true);
+
+        if (name && f->of != SHOAL_OF_RUN)
+            len +=
+                (size_t)snprintf(text + len, size - len, "  %s%s %s",
+                                 has_double(all, f) ? "valid " : "", name, number_figure(f).text);
+    }
+}
+
+/* ---- Before ----------------------------------------------------------------------------- */
+
+static void view_pictures(struct console *c, const shoal_images *images)
+{
+    unsigned channels, height, width;
+
+    shoal_images_shape(images, &channels, &height, &width);
+    console_heading(c, "pictures");
+    console_row(c, "classes", number_count(shoal_images_classes(images)).text,
+                "of %u x %u pixels, %s", width, height, channels == 1 ? "grey" : "in colours");
+}
+
+/* What was read on the way to the data. */
+void view_data(struct job *job)
+{
+    struct console *c = &job->console;
+    struct shoal_found found = shoal_data_found(job->data);
+
+    if (found.text) {
+        const char *least = job_value(job, "min-count");
+        struct shoal_vocab_opts how = {.min_count = least ? strtoull(least, NULL, 10) : 0};
+
+        console_heading(c, "text");
+        report_vocab(c, found.text, found.unk);
+        warn_vocab(c, found.text, &how);
+    }
+    if (found.rows) {
+        console_heading(c, "clicks");
+        report_clicks(c, found.rows);
+        warn_clicks(c, found.rows);
+    }
+    if (found.valid_rows)
+        warn_clicks(c, found.valid_rows);
+    if (found.images)
+        view_pictures(c, found.images);
+}
+
+/* "in 5 epochs" */
+static struct number number_epochs(const struct job *job)
+{
+    const char *epochs = job_value(job, "epochs");
+    struct number out;
+
+    snprintf(out.text, sizeof out.text, "%.12s epoch%s", epochs ? epochs : "?",
+             epochs && strcmp(epochs, "1") == 0 ? "" : "s");
+    return out;
+}
+
+static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
+{
+    struct console *c = &job->console;
+    const char *unit = job->task->unit;
+    uint64_t examples = plan->examples + plan->held_out;
+
+    if (plan->types > 0) {
+        console_row(c, unit, number_count(plan->examples).text, "%s %s, in %s",
+                    number_count(plan->types).text, plan->types_note, number_epochs(job).text);
+        return;
+    }
+    console_row(c, unit, number_count(plan->examples).text, "to learn from, %s held out",
+                number_count(plan->held_out).text);
+    console_row(c, "parameters", number_count(plan->parameters).text, "for %s",
+                number_epochs(job).text);
+    if (plan->shape[0] > 0)
+        console_row(c, "tensor", number_count(examples).text,
+                    "x %s x %s numbers would be %s; none of it is kept",
+                    number_count(plan->shape[0]).text, number_count(plan->shape[1]).text,
+                    number_size(examples * plan->shape[0] * plan->shape[1] * sizeof(float)).text);
+}
 
 void view_plan(struct job *job, const struct shoal_train_plan *plan)
 {
     struct console *c = &job->console;
-    bool clicks = job_clicks(job);
 
     console_heading(c, "plan");
-    console_row(c, unit(job), number_count(plan->words).text, "%s %s, in %u epoch%s",
-                number_count(plan->vocab).text, clicks ? "features" : "different",
-                job->train.epochs, job->train.epochs == 1 ? "" : "s");
-    if (clicks)
-        console_row(c, "model", number_size(plan->model_bytes).text,
-                    "a weight of each feature%s", job->train.logreg.optimizer == SHOAL_SGD
-                                                      ? "" : ", and its optimizer's state");
-    else
-        console_row(c, "model", number_size(plan->model_bytes).text, "%u dimensions of each word",
-                    job->train.dim);
+    plan_examples(job, plan);
+    console_row(c, "model", number_size(plan->model_bytes).text, "%s", plan->model_note);
     if (plan->blocks)
         console_row(c, "kept", number_size(plan->rank_bytes).text,
                     "of it on each rank, the rest comes in blocks");
-    console_row(c, "work", number_size(plan->work_bytes).text,
-                clicks ? "private copies, buffers" : "private copies, samplers, buffers");
-    console_row(c, "held", number_size(plan->held_bytes).text,
-                clicks ? "program, mapped clicks" : "program, vocabulary, mapped corpus");
+    console_row(c, "work", number_size(plan->work_bytes).text, "private copies, batches, buffers");
+    console_row(c, "held", number_size(plan->held_bytes).text, "program and data");
     if (plan->checkpoint_bytes > 0)
         console_row(c, "checkpoint", number_size(plan->checkpoint_bytes).text,
                     "the copy that is being written");
@@ -53,74 +161,43 @@ void view_plan(struct job *job, const struct shoal_train_plan *plan)
                 number_size(plan->memory_free).text);
     if (plan->blocks && plan->replica_bytes > plan->memory_bytes)
         console_row(c, "saved", number_size(plan->replica_bytes - plan->memory_bytes).text,
-                    "of the %s that a whole replica takes",
-                    number_size(plan->replica_bytes).text);
+                    "of the %s that a whole replica takes", number_size(plan->replica_bytes).text);
 }
 
-/* ---- While it runs -------------------------------------------------------------------- */
+/* ---- While it runs ---------------------------------------------------------------------- */
+
+enum { LINE = 2048 };
 
 static void draw(struct job *job, const struct shoal_report *r)
 {
-    char text[160];
-    int len =
-        snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s  loss %s  lr %.3g", 100 * r->progress,
-                 r->epoch, r->epochs, number_rate(r->words_per_second, unit(job)).text,
-                 number_loss(r->loss).text, r->lr);
+    char text[LINE + 160], figures[LINE];
+    int len;
 
+    figures_text(figures, sizeof figures, &r->figures);
+    len = snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s%s  lr %.3g", 100 * r->progress,
+                   r->epoch, r->epochs, number_rate(r->rate, r->unit).text, figures, r->lr);
     if (isfinite(r->eta) && len > 0 && (size_t)len < sizeof text)
         snprintf(text + len, sizeof text - (size_t)len, "  %s left", number_clock(r->eta).text);
     console_progress(&job->console, "train", text);
 }
 
-static struct number number_score(const struct shoal_score *s, enum shoal_suite kind)
+static void log_epoch(struct job *job, const struct shoal_report *r)
 {
-    if (kind == SHOAL_PAIRS)
-        return number_loss(s->spearman);
-    return s->seen > 0 ? number_percent((double)s->right, (double)s->seen) : number_loss(NAN);
-}
+    char figures[LINE];
 
-/* "  questions-words 45.2%  ws353 0.6120" */
-static void scores_text(char *text, size_t size, const struct job *job,
-                        const struct shoal_report *r)
-{
-    size_t len = 0;
-
-    text[0] = '\0';
-    for (size_t i = 0; i < r->nscores && len < size; i++)
-        len += (size_t)snprintf(
-            text + len, size - len, "  %s %s", r->scores[i].name,
-            number_score(&r->scores[i], shoal_eval_kind(job->train.evals[i])).text);
-}
-
-static void held_text(char *text, size_t size, const struct shoal_binary_score *s)
-{
-    snprintf(text, size, "  auc %s  accuracy %s  calibration %s", number_loss(s->auc).text,
-             number_percent(s->accuracy, 1).text, number_loss(s->calibration).text);
+    figures_text(figures, sizeof figures, &r->figures);
+    console_log(&job->console, STYLE_PLAIN, "epoch %u/%u%s%s%s", r->epoch, r->epochs, figures,
+                r->rate > 0 ? "  " : "", r->rate > 0 ? number_rate(r->rate, r->unit).text : "");
 }
 
 /* What is held out, within an epoch. */
-static void log_look(struct job *job, const struct shoal_report *r)
+static void log_evaluation(struct job *job, const struct shoal_report *r)
 {
-    char scores[128];
+    char figures[LINE];
 
-    held_text(scores, sizeof scores, r->held);
-    console_log(&job->console, STYLE_PLAIN, "%s rows  loss %s  valid %s%s",
-                number_count(r->words).text, number_loss(r->loss).text,
-                number_loss(r->valid_loss).text, scores);
-}
-
-static void log_epoch(struct job *job, const struct shoal_report *r)
-{
-    bool valid = isfinite(r->valid_loss), fast = r->words_per_second > 0;
-    char scores[JOB_EVALS * 100];
-
-    scores_text(scores, sizeof scores, job, r);
-    if (r->held)
-        held_text(scores, sizeof scores, r->held);
-    console_log(&job->console, STYLE_PLAIN, "epoch %u/%u  loss %s%s%s%s%s%s", r->epoch, r->epochs,
-                number_loss(r->loss).text, valid ? "  valid " : "",
-                valid ? number_loss(r->valid_loss).text : "", scores, fast ? "  " : "",
-                fast ? number_rate(r->words_per_second, unit(job)).text : "");
+    figures_text(figures, sizeof figures, &r->figures);
+    console_log(&job->console, STYLE_PLAIN, "%s %s%s", number_count(r->examples).text, r->unit,
+                figures);
 }
 
 bool view_report(void *user, const struct shoal_report *report)
@@ -135,9 +212,8 @@ bool view_report(void *user, const struct shoal_report *report)
     case SHOAL_EVENT_EPOCH:
         log_epoch(job, report);
         break;
-    case SHOAL_EVENT_LOOK:
-        if (report->held)
-            log_look(job, report);
+    case SHOAL_EVENT_EVALUATION:
+        log_evaluation(job, report);
         break;
     case SHOAL_EVENT_CHECKPOINT:
         console_log(&job->console, STYLE_DIM, "checkpoint at %s",
@@ -149,20 +225,7 @@ bool view_report(void *user, const struct shoal_report *report)
     return !signal_came();
 }
 
-/* ---- After ------------------------------------------------------------------------------- */
-
-static void row_file(struct job *job)
-{
-    struct stat file;
-    enum shoal_format format = SHOAL_FORMAT_SHOAL;
-
-    if (!job_clicks(job) && shoal_save_check(job->output, &job->save, &format) != SHOAL_OK)
-        return;
-    if (strcmp(job->output, "-") == 0 || stat(job->output, &file) != 0)
-        return;
-    console_row(&job->console, "file", number_size((uint64_t)file.st_size).text, "%s, %s",
-                job->output, format_choices[format].name);
-}
+/* ---- After ------------------------------------------------------------------------------ */
 
 static struct number number_plain(const char *fmt, double x) __attribute__((format(printf, 1, 0)));
 
@@ -176,27 +239,28 @@ static struct number number_plain(const char *fmt, double x)
 
 /* "; behind by 1: 20.2%, 3-4: 5.1%": of rows that others had pushed 3 or 4 times
  * meanwhile; what would be 0.0% is left out. */
-static void stale_text(char text[OPT_TEXT], const struct shoal_rank_stats *r, uint64_t all)
+static void stale_text(char text[SHOAL_SENTENCE], const struct shoal_rank_stats *r, uint64_t all)
 {
     size_t len = 0;
 
     text[0] = '\0';
-    for (unsigned i = 1; i < SHOAL_STALE_BINS && len < OPT_TEXT; i++) {
+    for (unsigned i = 1; i < SHOAL_STALE_BINS && len < SHOAL_SENTENCE; i++) {
         unsigned long last = i == 1 ? 1 : 1ul << (i - 1), first = i < 3 ? last : last / 2 + 1;
         char bin[48];
 
         if ((double)r->stale[i] < 0.0005 * (double)all)
             continue;
         snprintf(bin, sizeof bin, first == last ? "%lu" : "%lu-%lu", first, last);
-        len += (size_t)snprintf(text + len, OPT_TEXT - len, "%s %s: %s", len ? "," : "; behind by",
-                                bin, number_percent((double)r->stale[i], (double)all).text);
+        len += (size_t)snprintf(text + len, SHOAL_SENTENCE - len, "%s %s: %s",
+                                len ? "," : "; behind by", bin,
+                                number_percent((double)r->stale[i], (double)all).text);
     }
 }
 
 static void view_stale(struct console *c, const struct shoal_rank_stats *r)
 {
     uint64_t all = 0;
-    char text[OPT_TEXT];
+    char text[SHOAL_SENTENCE];
 
     for (unsigned i = 0; i < SHOAL_STALE_BINS; i++)
         all += r->stale[i];
@@ -204,24 +268,28 @@ static void view_stale(struct console *c, const struct shoal_rank_stats *r)
         return;
     stale_text(text, r, all);
     console_row(c, "fresh", number_percent((double)r->stale[0], (double)all).text,
-                "of rows when they were pushed%s", text);
+                "of updates when they were pushed%s", text);
 }
 
 /* What it cost to train with others. */
-static void view_ranks(struct console *c, const struct shoal_rank_stats *r, uint64_t words,
-                       const char *one)
+static void view_ranks(struct console *c, const struct shoal_train_stats *s)
 {
-    double each = words > 0 ? (double)words : 1;
+    const struct shoal_rank_stats *r = &s->ranks;
+    double each = s->examples > 0 ? (double)s->examples : 1;
+    int one = (int)strlen(s->unit) - 1; /* "word" of "words" */
 
     console_row(c, "ranks", number_count(r->ranks).text,
-                r->servers ? "%u of them only keep rows" : "all keep rows and train", r->servers);
+                r->servers ? "%u of them only keep parameters" : "all keep parameters and train",
+                r->servers);
     console_row(c, "traffic", number_plain("%.1f B", (double)r->bytes_out / each).text,
-                "sent and %.1f B received a %s; naively %.0f B", (double)r->bytes_in / each, one,
-                (double)r->naive_bytes / each);
+                r->naive_bytes > 0 ? "sent and %.1f B received a %.*s; naively %.0f B"
+                                   : "sent and %.1f B received a %.*s",
+                (double)r->bytes_in / each, one, s->unit, (double)r->naive_bytes / each);
     console_row(c, "waited", number_percent(r->waited, r->waited + r->computed).text,
                 "of the time of all ranks");
-    console_row(c, "busiest", number_plain("%.2f", r->load_most).text,
-                "times the even share of rows");
+    if (r->load_most > 0)
+        console_row(c, "busiest", number_plain("%.2f", r->load_most).text,
+                    "times the even share of rows");
     view_stale(c, r);
 }
 
@@ -229,45 +297,83 @@ void view_held(struct console *c, const struct shoal_binary_score *s)
 {
     console_row(c, "auc", number_loss(s->auc).text, "on %s rows, %s of them of class 1",
                 number_count(s->examples).text, number_percent(s->base_rate, 1).text);
-    console_row(c, "accuracy", number_percent(s->accuracy, 1).text, "%s by the commoner class alone",
+    console_row(c, "accuracy", number_percent(s->accuracy, 1).text,
+                "%s by the commoner class alone",
                 number_percent(fmax(s->base_rate, 1 - s->base_rate), 1).text);
     console_row(c, "calibrated", number_loss(s->calibration).text,
                 "promised for each that came true");
+}
+
+static void row_figure(struct console *c, const struct shoal_figure *f)
+{
+    bool valid = f->of == SHOAL_OF_VALIDATION;
+    const char *name = seen_as(f->name, false);
+
+    if (!name || f->of == SHOAL_OF_RUN || !isfinite(f->value))
+        return;
+    console_row(c, valid && strcmp(name, "loss") == 0 ? "valid loss" : name, number_figure(f).text,
+                valid ? "on what was held out" : "in the last epoch");
+}
+
+/* Where two classes are told apart by a probability, more is to be said of it. */
+static void view_figures(struct console *c, const struct shoal_figures *all)
+{
+    double examples = shoal_figure(all, SHOAL_OF_VALIDATION, "examples");
+    struct shoal_binary_score score = {
+        .examples = examples > 0 ? (uint64_t)examples : 0,
+        .auc = shoal_figure(all, SHOAL_OF_VALIDATION, "auc"),
+        .accuracy = shoal_figure(all, SHOAL_OF_VALIDATION, "accuracy"),
+        .base_rate = shoal_figure(all, SHOAL_OF_VALIDATION, "base_rate"),
+        .calibration = shoal_figure(all, SHOAL_OF_VALIDATION, "calibration"),
+    };
+    bool binary = isfinite(score.auc) && isfinite(score.base_rate);
+
+    for (const struct shoal_figure *f = all->at; f < all->at + all->n; f++)
+        if (!binary || f->of != SHOAL_OF_VALIDATION || strcmp(f->name, "loss") == 0)
+            row_figure(c, f);
+    if (binary)
+        view_held(c, &score);
+}
+
+static void row_file(struct job *job)
+{
+    struct stat file;
+
+    if (strcmp(job->output, "-") != 0 && stat(job->output, &file) == 0)
+        console_row(&job->console, "file", number_size((uint64_t)file.st_size).text, "%s",
+                    job->output);
 }
 
 void view_result(struct job *job, const struct shoal_train_plan *plan,
                  const struct shoal_train_stats *stats)
 {
     struct console *c = &job->console;
-    double rate = stats->seconds > 0 ? (double)stats->words / stats->seconds : 0;
+    double rate = stats->seconds > 0 ? (double)stats->examples / stats->seconds : 0;
+    const char *profile = job_value(job, "profile");
 
     console_heading(c, "result");
-    console_row(c, "trained", number_count(stats->words).text, "%s%s%s", unit(job),
+    console_row(c, "trained", number_count(stats->examples).text, "%s%s%s", stats->unit,
                 stats->resumed ? " since the checkpoint" : "",
                 stats->enough ? "; more would not help what is held out" : "");
-    console_row(c, "loss", number_loss(stats->loss).text,
-                job_clicks(job) ? "in the last epoch, of each row before it was learned"
-                                : "in the last epoch");
-    if (isfinite(stats->valid_loss))
-        console_row(c, "valid loss", number_loss(stats->valid_loss).text, "on what was held out");
-    if (stats->held.examples > 0)
-        view_held(c, &stats->held);
+    view_figures(c, &stats->figures);
     console_row(c, "took", number_seconds(stats->seconds).text, "%s; %s to the first update",
-                number_rate(rate, unit(job)).text, number_seconds(stats->startup).text);
+                number_rate(rate, stats->unit).text, number_seconds(stats->startup).text);
     console_row(c, "peak", number_size(stats->memory).text, "of memory, the plan said %s",
                 number_size(plan->memory_bytes).text);
     console_row(c, "kernel", stats->kernel, NULL);
     if (stats->ranks.ranks > 1)
-        view_ranks(c, &stats->ranks, stats->words, job_clicks(job) ? "row" : "word");
+        view_ranks(c, stats);
     if (stats->checkpoints > 0)
         console_row(c, "checkpoint", number_count(stats->checkpoints).text,
-                    "written, the last two kept in %s", job->train.checkpoint);
+                    "written, the last two kept in %s", job->folder);
     row_file(job);
-    if (job->profile)
+    if (stats->ranks.ranks > 1)
+        view_steps(c, &stats->profile, stats->steps);
+    if (profile && strcmp(profile, "true") == 0)
         view_profile(c, &stats->profile);
 }
 
-/* ---- When it does not end well -------------------------------------------------------------- */
+/* ---- When it does not end well ---------------------------------------------------------- */
 
 /* The word as a shell reads it, for free(). */
 char *shell_word(const char *word)
@@ -289,36 +395,25 @@ char *shell_word(const char *word)
     return out;
 }
 
-/* How to go on: " --format text --ranks 4" */
-static void options_again(char text[OPT_TEXT], const struct job *job)
-{
-    enum shoal_format format = job->save.format;
-    unsigned ranks = shoal_ranks_size(job->ranks);
-    int len = 0;
-
-    text[0] = '\0';
-    if (format != SHOAL_FORMAT_AUTO)
-        len = snprintf(text, OPT_TEXT, " --format %s", format_choices[format].name);
-    if (ranks > 1)
-        len += snprintf(text + len, OPT_TEXT - (size_t)len, " --ranks %u", ranks);
-    if (job_writes_elsewhere(job))
-        snprintf(text + len, OPT_TEXT - (size_t)len, " --trust");
-}
-
 static void say_stopped(const struct job *job)
 {
     double percent = 100 * job->last.progress;
-    char options[OPT_TEXT], *folder;
+    unsigned ranks = shoal_ranks_size(job->ranks);
+    struct writes w = {.n = 0};
+    char again[32] = "", *folder;
 
-    if (!job->train.checkpoint) {
+    if (!job->folder) {
         console_fail("stopped at %.1f %%; nothing was kept, for no --checkpoint folder was named",
                      percent);
         return;
     }
-    folder = shell_word(job->train.checkpoint);
-    options_again(options, job);
-    console_fail("stopped at %.1f %%; go on with: shoal train --resume %s%s", percent, folder,
-                 options);
+    if (ranks > 1)
+        snprintf(again, sizeof again, " --ranks %u", ranks);
+    folder = shell_word(job->folder);
+    writes_note(&w, job);
+    console_fail("stopped at %.1f %%; go on with: shoal train --resume %s%s%s", percent, folder,
+                 again, writes_elsewhere(&w) ? " --trust" : "");
+    writes_fini(&w);
     free(folder);
 }
 
@@ -337,13 +432,11 @@ int view_stopped(struct job *job)
 
 int view_failed(struct job *job, shoal_status status)
 {
-    struct shoal_resume last;
+    struct shoal_checkpoint last;
     int code = console_finish(&job->console, status);
 
-    if (!job->train.checkpoint || job->last.epochs == 0)
-        return code;
-    if (shoal_resume_read(&last, job->train.checkpoint) == SHOAL_OK)
+    if (job->folder && job->last.epochs > 0 &&
+        shoal_checkpoint_read(&last, job->folder) == SHOAL_OK)
         console_fail("the last good checkpoint is %s, at %.1f %%", last.path, 100 * last.progress);
-    shoal_resume_free(&last);
     return code;
 }

@@ -30,13 +30,21 @@ static shoal_status watch_page(void *user, char **text, size_t *len)
 }
 
 /* Beside the output, where nobody named a file. */
-static char *metrics_beside(const struct job *job)
+static shoal_status metrics_beside(struct job *job)
 {
     size_t cap = strlen(job->output) + sizeof ".metrics.jsonl";
-    char *path = console_alloc(cap);
+    char *path;
+    shoal_status st;
 
+    if (strcmp(job->output, "-") == 0)
+        return shoal_fail(SHOAL_EINVAL,
+                          "watch: found no file of metrics, want --metrics FILE where "
+                          "the output is '-'");
+    path = console_alloc(cap);
     snprintf(path, cap, "%s.metrics.jsonl", job->output);
-    return path;
+    st = shoal_options_set(job->options, "metrics", path);
+    free(path);
+    return st;
 }
 
 /* An empty file is read as a run without reports yet. A run that goes on appends. */
@@ -51,26 +59,25 @@ static shoal_status begin_metrics(const char *path)
     return fclose(f) == 0 ? SHOAL_OK : shoal_fail(SHOAL_EIO, "%s: it cannot be written", path);
 }
 
-shoal_status job_watch(struct job *job, const char **metrics)
+shoal_status job_watch(struct job *job)
 {
-    struct watching *w;
-    shoal_status st;
+    const char *address = job_value(job, "watch");
+    char *where = address && job_first(job) ? strdup(address) : NULL;
+    struct watching *w = where ? console_alloc(sizeof *w) : NULL;
+    shoal_status st = SHOAL_OK;
 
-    if (!job->watch || !job_first(job))
-        return SHOAL_OK;
-    if (!*metrics && strcmp(job->output, "-") == 0)
-        return shoal_fail(SHOAL_EINVAL,
-                          "watch: found no file of metrics, want --metrics FILE where "
-                          "the output is '-'");
-    w = console_alloc(sizeof *w);
-    w->metrics = *metrics ? job_absolute_copy(*metrics) : metrics_beside(job);
-    *metrics = w->metrics;
     job->watching = w;
-    st = begin_metrics(w->metrics);
-    if (st == SHOAL_OK)
-        st = shoal_show_open(&w->show, job->watch, watch_page, w);
-    if (st == SHOAL_OK)
+    if (w && !job_value(job, "metrics"))
+        st = metrics_beside(job);
+    if (w && st == SHOAL_OK) {
+        w->metrics = strdup(job_value(job, "metrics"));
+        st = w->metrics ? begin_metrics(w->metrics) : shoal_fail(SHOAL_ENOMEM, "out of memory");
+    }
+    if (w && st == SHOAL_OK)
+        st = shoal_show_open(&w->show, where, watch_page, w);
+    if (w && st == SHOAL_OK)
         console_log(&job->console, STYLE_PLAIN, "watch  %s", shoal_show_url(w->show));
+    free(where);
     return st;
 }
 

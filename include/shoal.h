@@ -69,7 +69,11 @@ SHOAL_API shoal_status shoal_fail(shoal_status status, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* "EFORMAT" for SHOAL_EFORMAT; "?" for a number that is no status. */
 SHOAL_API const char *shoal_status_name(shoal_status status);
-SHOAL_API const char *shoal_version(void); /* "0.1.0" */
+/* The version: of this header as a number, 10,000 major + 100 minor + patch; of the library
+ * that is loaded as text and as such a number, which may be higher. */
+#define SHOAL_VERSION_NUM 200
+SHOAL_API const char *shoal_version(void); /* "0.2.0" */
+SHOAL_API unsigned shoal_version_num(void);
 /* free() of what the library says is for free(), where the caller has another one. */
 SHOAL_API void shoal_free(void *memory);
 
@@ -321,10 +325,6 @@ SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path)
  * at when it is used, and all of it by shoal_vectors_verify. Who writes into the file or
  * shortens it meanwhile ends this process (SIGBUS); replacing it by rename is safe. */
 SHOAL_API shoal_status shoal_vectors_map(shoal_vectors **out, const char *path);
-/* The same of the bytes of a file, not compressed, which are copied; `name` is for
- * sentences. NumPy's .npy, whose words lie beside it, is refused. */
-SHOAL_API shoal_status shoal_vectors_open_memory(shoal_vectors **out, const char *name,
-                                                 const void *data, size_t size);
 SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v); /* every byte */
 /* float32 and the words are kept exactly; a word that the format cannot carry
  * (docs/formats.md) fails by name. On failure nothing is left at `path`. */
@@ -431,7 +431,8 @@ SHOAL_API shoal_status shoal_ranks_join(shoal_ranks **out);
 SHOAL_API void shoal_ranks_leave(shoal_ranks *r, shoal_status st);
 SHOAL_API unsigned shoal_ranks_rank(const shoal_ranks *r); /* 0 for NULL */
 SHOAL_API unsigned shoal_ranks_size(const shoal_ranks *r); /* 1 for NULL */
-/* SHOAL_OK when all ranks say so, else the first failure, on every rank. */
+/* SHOAL_OK when all ranks say so, else the first failure, on every rank. Who lost a rank can ask
+ * nobody: SHOAL_EPEER comes back at once. */
 SHOAL_API shoal_status shoal_ranks_agree(shoal_ranks *r, shoal_status st);
 /* Everybody gets the `len` bytes that rank 0 has at `data`. */
 SHOAL_API shoal_status shoal_ranks_share(shoal_ranks *r, void *data, size_t len);
@@ -487,13 +488,15 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 /* The rest of the interface, part by part. */
 #include <shoal/clicks.h>
 #include <shoal/eval.h>
+#include <shoal/options.h>
 #include <shoal/profile.h>
 #include <shoal/serve.h>
 #include <shoal/study.h>
-#include <shoal/train.h>
 #include <shoal/logreg.h>
 #include <shoal/nets.h>
 #include <shoal/images.h>
 #include <shoal/model.h>
+#include <shoal/options.h>
+#include <shoal/train.h>
 
 #endif

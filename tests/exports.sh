@@ -11,8 +11,8 @@ trap 'rm -rf "$tmp"' EXIT
 
 # Sanitizers add their own names, which start with two underscores.
 nm -D --defined-only "$library" | awk '$3 !~ /^__/ && $2 != "A" { print $3 }' | sort >"$tmp/shown"
-cat "$@" | grep -v '^#' | tr '\n' ' ' | grep -o 'SHOAL_API [^(;]*(' |
-    sed 's/.*[ *]\(shoal_[a-z0-9_]*\)(/\1/' | sort >"$tmp/marked"
+cat "$@" | grep -v '^#' | tr '\n' ' ' | grep -oE 'SHOAL_API [^(;]*(\(|\[\];)' |
+    sed 's/.*[ *]\(shoal_[a-z0-9_]*\)[[(].*/\1/' | sort >"$tmp/marked"
 
 if [ -s "$tmp/marked" ] && diff "$tmp/marked" "$tmp/shown" >"$tmp/diff"; then
     echo "ok 1 - the shared library shows shoal.h and nothing else"

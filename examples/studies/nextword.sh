@@ -14,8 +14,8 @@ name=nextword
 "$shoal" study nextword text.shoal --workers "${WORKERS:-1,2}" --epochs "$(size 3 1)" \
     --repeat "$(size 2 1)" --output study --plots figures -- --vectors vectors.bin --length 10
 echo
-echo "Each epoch of one rank (loss, cosine, top-10 word accuracy, norm of the gradient, memory):"
-sed -n 's/.*"event":"epoch","epoch":\([0-9]*\).*"train":{\([^}]*\)}.*"lr":\([0-9.e-]*\).*/  \1: lr \3, \2/p' \
+echo "Each epoch of one rank (loss, cosine, word accuracies, norm of the gradient, memory):"
+sed -n 's/.*"event":"epoch","epoch":\([0-9]*\).*"memory":\([0-9]*\),"train":{\([^}]*\)}.*"gradient":\([^,}]*\).*/  \1: \3, gradient \4, memory \2/p' \
     study/runs/cell-001-001/metrics.jsonl
 original <<'END'
 10.6 windows a second; its accuracy was never defined

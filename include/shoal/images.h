@@ -1,10 +1,9 @@
 /* shoal/images.h: pictures and the nets that see them, a part of shoal.h, which
  * includes it.
  *
- * What this is: sets of pictures with classes, VGGs that learn from them, and what
- * a trained one answers.
- * Who owns what: as in shoal.h. A run borrows its pictures for the length of the
- * call.
+ * What this is: sets of pictures with classes, and what a net that learned from them
+ * answers.
+ * Who owns what: as in shoal.h.
  * Threads: as in shoal/nets.h. */
 #ifndef SHOAL_IMAGES_PART_H
 #define SHOAL_IMAGES_PART_H
@@ -42,34 +41,6 @@ SHOAL_API size_t shoal_images_classes(const shoal_images *set);
 SHOAL_API const char *shoal_images_class(const shoal_images *set, size_t i); /* NULL: no such */
 SHOAL_API void shoal_images_shape(const shoal_images *set, unsigned *channels, unsigned *height,
                                   unsigned *width);
-
-/* ---- VGGs: `shoal train vgg` ----------------------------------------------------------- */
-
-struct shoal_vgg_opts {
-    struct shoal_net_opts train;
-    enum shoal_dtype dtype; /* of what convolutions multiply: SHOAL_F32; or SHOAL_BF16, which
-                               wants AMX. Sums, parameters and all else are f32 */
-    unsigned depth;    /* 11, 13, 16 or 19 */
-    bool batch_norm;
-    bool sync_bn;      /* its statistics over all ranks */
-    unsigned base;     /* channels of the first stage, a multiple of 16; the last has 8 times */
-    unsigned hidden;   /* units of the head's two hidden layers; 0: none */
-    double dropout;    /* of the head's inputs */
-    unsigned crop;     /* random crops of a picture with so many black pixels around; 0: none */
-    bool flip;         /* left and right, every other time */
-    const char *start; /* a model, or safetensors, to begin with; NULL: at random */
-};
-
-SHOAL_API struct shoal_vgg_opts shoal_vgg_default(void);
-SHOAL_API shoal_status shoal_vgg_check(const struct shoal_vgg_opts *opts);
-SHOAL_API shoal_status shoal_vgg_plan(struct shoal_net_plan *plan, const shoal_images *data,
-                                      const shoal_images *test, const struct shoal_vgg_opts *opts);
-/* Learns from `data`; what is measured after each epoch is `test`, or a share of the
- * data when that is NULL. *out is NULL on ranks other than 0. */
-SHOAL_API shoal_status shoal_vgg_train(shoal_net **out, const shoal_images *data,
-                                       const shoal_images *test,
-                                       const struct shoal_vgg_opts *opts,
-                                       struct shoal_net_stats *stats);
 
 /* ---- What a net of pictures answers ------------------------------------------------------ */
 

@@ -3,8 +3,8 @@
  *
  * What this is: a weight for each feature and a bias; the probability of a click is
  * 1 / (1 + e^-(bias + sum of weights times values)).
- * Who owns what: shoal_train_logreg and shoal_logreg_open give a model that
- * shoal_logreg_close ends; click data is borrowed for the length of the call.
+ * Who owns what: shoal_logreg_open gives a model that shoal_logreg_close ends; click data is
+ * borrowed for the length of the call.
  * Threads: a model is immutable, and any number may use it. */
 #ifndef SHOAL_LOGREG_PART_H
 #define SHOAL_LOGREG_PART_H
@@ -16,13 +16,6 @@ extern "C" {
 #endif
 
 typedef struct shoal_logreg shoal_logreg;
-
-SHOAL_API shoal_status shoal_logreg_plan(struct shoal_train_plan *plan, const shoal_clicks *data,
-                                         const struct shoal_train_opts *opts);
-/* opts->model is SHOAL_LOGREG. *out is NULL on ranks other than 0. */
-SHOAL_API shoal_status shoal_train_logreg(shoal_logreg **out, const shoal_clicks *data,
-                                          const struct shoal_train_opts *opts,
-                                          struct shoal_train_stats *stats);
 
 /* On failure nothing is left at `path`. */
 SHOAL_API shoal_status shoal_logreg_save(const shoal_logreg *model, const char *path);

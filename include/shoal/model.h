@@ -7,7 +7,27 @@
  * Who owns what: a model owns what shoal_model_vectors and the like give; what a
  * reporter is told lives as long as the call.
  * Threads: a model is immutable, and any number may use it. A reporter is called by the
- * thread that asked. */
+ * thread that asked.
+ *
+ * What a model of any kind says of an input, an example (compiled and run by the tests):
+ *
+ *     static bool print(void *to, const char *lines, size_t len)
+ *     {
+ *         return fwrite(lines, 1, len, to) == len;
+ *     }
+ *
+ *     static shoal_status predict(const char *path, const char *input)
+ *     {
+ *         struct shoal_ask_opts opts = shoal_ask_default();
+ *         shoal_model *model = NULL;
+ *         shoal_status st = shoal_model_open(&model, path);
+ *
+ *         if (st == SHOAL_OK)
+ *             st = shoal_model_predict(model, &input, 1, &opts, print, stdout, NULL);
+ *         shoal_model_close(model);
+ *         return st;
+ *     }
+ */
 #ifndef SHOAL_MODEL_PART_H
 #define SHOAL_MODEL_PART_H
 
@@ -27,7 +47,8 @@ typedef struct shoal_model shoal_model;
 SHOAL_API shoal_status shoal_model_open(shoal_model **out, const char *path);
 /* The same, but what can be mapped is: see shoal_vectors_map. */
 SHOAL_API shoal_status shoal_model_map(shoal_model **out, const char *path);
-/* The same of the bytes of a file, which are copied; `name` is for sentences. */
+/* The same of the bytes of a file, not compressed, which are copied; `name` is for
+ * sentences. NumPy's .npy, whose words lie beside it, is refused. */
 SHOAL_API shoal_status shoal_model_open_memory(shoal_model **out, const char *name,
                                                const void *data, size_t size);
 /* The same, but weights of a net of another program (shoal_net_weights), which saw pictures

@@ -22,6 +22,7 @@ struct shoal_profile_rank {
     char host[64];
     bool works;          /* it trains; else it only keeps rows */
     unsigned threads;
+    uint64_t steps;      /* of the optimizer, by this rank; 0: not counted */
     unsigned cores;      /* that its threads may run on, and those of other ranks on this host */
     double seconds;      /* of the call: what follows adds up to it */
     double computing;
@@ -39,8 +40,8 @@ struct shoal_profile_rank {
     uint64_t waits;      /* times it waited */
     unsigned awaited;    /* the rank it waited for longest; itself when for none */
     double awaited_seconds;
-    double held;         /* the share of its looks that left rows behind, since earlier ones were
-                            still on their way; in a sum the mean */
+    double held;         /* the share of its exchanges that left rows behind, since earlier ones
+                            were still on their way; in a sum the mean */
 };
 
 /* What limits a run: a name, for programs. */

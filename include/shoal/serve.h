@@ -87,7 +87,6 @@ typedef struct shoal_show shoal_show;
 SHOAL_API shoal_status shoal_show_open(shoal_show **out, const char *address,
                                        shoal_status (*page)(void *user, char **text, size_t *len),
                                        void *user);
-SHOAL_API const char *shoal_show_address(const shoal_show *s); /* as bound */
 /* "http://127.0.0.1:8090/", or "http://HOST:PORT/?token=..." where others can reach it. */
 SHOAL_API const char *shoal_show_url(const shoal_show *s);
 SHOAL_API void shoal_show_close(shoal_show *s);

@@ -1,22 +1,55 @@
 /* shoal/train.h: training, a part of shoal.h, which includes it.
  *
- * What this is: the options, reports and results of a run, and the training of
- * word vectors.
- * Who owns what: a run borrows its data and options for the length of the call.
- * Threads: one call is driven by one thread, which starts and joins the others. */
+ * What this is: one way to train every task: options by name, data, a callback, a model.
+ * Who owns what: shoal_data_open gives data that shoal_data_close ends, shoal_train a model
+ * for shoal_model_close; options and data are borrowed for the length of the call.
+ * Threads: one call is driven by one thread, which starts and joins the others.
+ *
+ * Vectors that are never written, an example (compiled and run by the tests):
+ *
+ *     const char *inputs[] = {"text.txt"};
+ *     shoal_options *options = NULL;
+ *     shoal_data *data = NULL;
+ *     shoal_model *model = NULL;
+ *     bool trained = shoal_options_new(&options, "skipgram") == SHOAL_OK &&
+ *                    shoal_options_set(options, "dim", "16") == SHOAL_OK &&
+ *                    shoal_options_set(options, "min-count", "1") == SHOAL_OK &&
+ *                    shoal_data_open(&data, options, inputs, 1, NULL, NULL) == SHOAL_OK &&
+ *                    shoal_train(&model, options, data, NULL, NULL) == SHOAL_OK;
+ *
+ *     if (trained) {
+ *         const shoal_vectors *vectors = shoal_model_vectors(model);
+ *         uint32_t cat = shoal_vectors_find(vectors, "cat", 3);
+ *         struct shoal_hit nearest;
+ *         size_t found = 0;
+ *         float row[16];
+ *
+ *         if (shoal_vectors_row(vectors, cat, row) == SHOAL_OK &&
+ *             shoal_nearest(vectors, row, &cat, 1, 0, &nearest, 1, &found) == SHOAL_OK && found)
+ *             printf("nearest to cat: %s\n", shoal_vectors_word(vectors, nearest.id));
+ *     } else {
+ *         fprintf(stderr, "%s\n", shoal_error());
+ *     }
+ *     shoal_model_close(model);
+ *     shoal_data_close(data);
+ *     shoal_options_free(options);
+ */
 #ifndef SHOAL_TRAIN_PART_H
 #define SHOAL_TRAIN_PART_H
 
 #include <shoal.h>
+#include <shoal/clicks.h>
+#include <shoal/images.h>
+#include <shoal/model.h>
+#include <shoal/options.h>
 #include <shoal/profile.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- Training ------------------------------------------------------------------ */
+/* ---- Words of the options ------------------------------------------------------- */
 
-enum shoal_train_model { SHOAL_CBOW, SHOAL_SKIPGRAM, SHOAL_LOGREG };
 enum shoal_loss {
     SHOAL_NS,      /* negative sampling (Mikolov et al. 2013) */
     SHOAL_HS,      /* hierarchical softmax over a Huffman tree */
@@ -28,142 +61,98 @@ enum shoal_schedule {
     SHOAL_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
     SHOAL_COSINE,       /* to 0, slowly at both ends */
 };
-
 /* How often: every so many seconds, every share of the run, or after each epoch. */
 enum shoal_every { SHOAL_EVERY_SECONDS, SHOAL_EVERY_SHARE, SHOAL_EVERY_EPOCH };
-
-enum shoal_event {
-    SHOAL_EVENT_INTERVAL,   /* some time has passed */
-    SHOAL_EVENT_EPOCH,      /* an epoch is through: loss is the epoch's */
-    SHOAL_EVENT_CHECKPOINT, /* one was started; loss is the last interval's */
-    SHOAL_EVENT_DONE,       /* the last report; loss is the last epoch's */
-    SHOAL_EVENT_LOOK,       /* what is held out was looked at within an epoch; loss is its own
-                             * so far */
-};
-
 /* What a rank holds of the tables. */
 enum shoal_replica {
     SHOAL_REPLICA_AUTO,   /* all of them if that fits into memory, else blocks */
     SHOAL_REPLICA_FULL,   /* all of them, what others know of them, and its own */
     SHOAL_REPLICA_BLOCKS, /* the rows it owns, and those that a block of work needs */
 };
+enum shoal_activation { SHOAL_RELU, SHOAL_TANH, SHOAL_SIGMOID, SHOAL_GELU };
+
+/* ---- What a run tells ------------------------------------------------------------- */
+
+/* A number by its name. */
+enum shoal_figure_of {
+    SHOAL_OF_TRAINING,   /* the examples learned from: "loss", "accuracy", ... */
+    SHOAL_OF_VALIDATION, /* what is held out: "loss", "auc", "questions-words", ... */
+    SHOAL_OF_RUN,        /* the run itself: "gradient", "compute_seconds", ... */
+};
+
+struct shoal_figure {
+    char name[48];
+    enum shoal_figure_of of;
+    bool share; /* of 1: people see a percentage */
+    double value;
+};
+
+#define SHOAL_FIGURES 48
+struct shoal_figures {
+    struct shoal_figure at[SHOAL_FIGURES];
+    size_t n;
+};
+
+/* NaN: not measured. */
+SHOAL_API double shoal_figure(const struct shoal_figures *f, enum shoal_figure_of of,
+                              const char *name);
+
+enum shoal_event {
+    SHOAL_EVENT_INTERVAL,   /* some time has passed */
+    SHOAL_EVENT_EPOCH,      /* an epoch is through: figures are the epoch's */
+    SHOAL_EVENT_CHECKPOINT, /* one was started; figures are the last interval's */
+    SHOAL_EVENT_DONE,       /* the last report; figures are the last epoch's */
+    SHOAL_EVENT_EVALUATION, /* what is held out was evaluated within an epoch */
+};
 
 struct shoal_report {
     enum shoal_event event;
+    const char *unit;        /* of examples: "words" */
     unsigned epoch, epochs;  /* begun, or through (SHOAL_EVENT_EPOCH), from 1; in all */
     double progress;         /* 0 .. 1 */
-    uint64_t words;          /* or rows, trained so far, every epoch's counted */
+    uint64_t examples;       /* trained so far, every epoch's counted */
+    uint64_t steps;          /* of the optimizer, where a task counts them; else 0 */
     double seconds;          /* of training, those before a resume included */
-    double words_per_second; /* over the interval, the epoch or the run */
-    double loss;             /* mean over predictions; NaN: not measured */
-    double valid_loss;       /* on what is held out; NaN: not measured */
+    double rate;             /* examples a second, over the interval, the epoch or the run */
     double lr;
-    double eta;              /* seconds */
+    double eta;              /* seconds; NaN: not known */
     uint64_t memory;         /* peak, bytes */
-    /* SHOAL_EVENT_EPOCH: of each suite of `evals` the last score, under the
-     * suite's name; borrowed for the call. Otherwise NULL and 0. */
-    const struct shoal_score *scores;
-    size_t nscores;
-    const struct shoal_binary_score *held; /* logreg, on what is held out; NULL: not measured */
+    struct shoal_figures figures;
 };
 
-enum shoal_linear { SHOAL_SGD, SHOAL_ADAGRAD, SHOAL_FTRL }; /* kernel/kernel.h has the formulas */
+/* ---- What to learn from --------------------------------------------------------------- */
 
-struct shoal_logreg_opts {
-    enum shoal_linear optimizer;
-    double l1, l2;         /* of the features of each row, as they are met */
-    double beta;           /* adagrad, ftrl: what is added to the root of squared gradients */
-    double positive;       /* how much a row of class 1 counts beside one of class 0 */
-    uint64_t eval_every;   /* rows between two looks at what is held out; 0: an epoch */
-    unsigned early_stop;   /* looks without a better log-loss until it is enough; 0: never */
-    const shoal_clicks *valid; /* what is held out; NULL: the share `valid` of the data */
-    const char *valid_path;    /* remembered in the checkpoint for whoever resumes */
+typedef struct shoal_data shoal_data;
+
+/* Opens, and encodes where need be, what the task of the options learns from. Inputs are
+ * files, folders, globs, "-"; none: those that the options remember (shoal_options_resume).
+ * ranks may be NULL; watch may be NULL. Collective. */
+SHOAL_API shoal_status shoal_data_open(shoal_data **out, const shoal_options *o,
+                                       const char *const *inputs, size_t ninputs,
+                                       shoal_ranks *ranks, const struct shoal_watch *watch);
+/* Of objects that are there already and outlive it; those that a task does not take are NULL. */
+struct shoal_sources {
+    const shoal_corpus *corpus;   /* cbow, skipgram, nextword */
+    const shoal_vectors *vectors; /* nextword */
+    const shoal_clicks *rows, *valid_rows;
+    const shoal_samples *samples, *valid_samples;
+    const shoal_images *images, *test_images;
 };
+SHOAL_API shoal_status shoal_data_new(shoal_data **out, const struct shoal_sources *sources);
+SHOAL_API void shoal_data_close(shoal_data *data);
 
-struct shoal_train_opts {
-    enum shoal_train_model model;
-    enum shoal_loss loss;
-    unsigned dim;
-    unsigned window;   /* words on each side, shrunk evenly at random */
-    unsigned negative; /* noise words of a prediction (ns) */
-    double sample;     /* the share of a word above which it is thinned out; 0: never */
-    unsigned epochs;
-    double lr;         /* 0: 0.05 for CBOW, 0.025 for skip-gram, for logreg see docs/logreg.md */
-    enum shoal_schedule schedule;
-    double decay;      /* of SHOAL_INVERSE_TIME */
-    bool sum;          /* CBOW: the sum of the window, not its mean */
-    unsigned batch;    /* predictions of a step (softmax), rows of one (logreg) */
-    uint64_t seed;
-    double valid;      /* the share of the data, at its end, that is held out */
-    struct shoal_logreg_opts logreg;
-
-    unsigned threads;  /* 0: one for each core */
-    bool deterministic; /* the same bytes for any number of threads */
-    unsigned lanes;    /* deterministic: workers whose changes are merged */
-    uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
-
-    shoal_ranks *ranks;    /* NULL: alone */
-    enum shoal_sync sync;
-    unsigned staleness;    /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
-    enum shoal_wire wire;
-    unsigned servers;      /* the last so many ranks keep rows and do not train; 0: all do both */
-    enum shoal_replica replica;
-    bool local_input;      /* the corpus is this rank's own part */
-    double patience;       /* seconds until a silent rank is given up */
-
-    const char *checkpoint; /* a folder; NULL: none */
-    enum shoal_every every;
-    double every_value;     /* seconds, or a share of the run */
-    bool resume;            /* go on from the folder's last checkpoint */
-    const char *corpus;     /* remembered in the checkpoint for whoever resumes */
-    const char *output;
-
-    const shoal_eval *const *evals; /* [nevals] asked after each epoch, as by default; borrowed */
-    size_t nevals;
-
-    const char *metrics; /* a file for JSON lines, one a report; NULL: none */
-    /* What was learned so far is written here every so many seconds, and at the end, for
-     * a server to pick up; the file appears whole. NULL: not before the end. */
-    const char *publish;
-    double publish_every;
-    /* Called about once a second from the calling thread. Returning false stops
-     * the run, with a checkpoint if there is a folder, as SHOAL_ESTOP. */
-    bool (*report)(void *user, const struct shoal_report *report);
-    void *user;
+/* Do the options go with these inputs? How text is read says nothing about what is encoded. */
+SHOAL_API shoal_status shoal_data_check(const shoal_options *o, const char *const *inputs,
+                                        size_t ninputs);
+/* What was found on the way, for people; NULL where nothing was read. Lives as long as `data`. */
+struct shoal_found {
+    const struct shoal_vocab_stats *text; /* that was encoded, */
+    bool unk;                             /* with a word for what was left out */
+    const struct shoal_clicks_stats *rows, *valid_rows;
+    const shoal_images *images;
 };
+SHOAL_API struct shoal_found shoal_data_found(const shoal_data *data);
 
-struct shoal_train_plan {
-    uint64_t words, vocab;     /* or rows, features */
-    uint64_t model_bytes;      /* the tables */
-    uint64_t rank_bytes;       /* of them, what this rank holds: all, or with blocks its own rows */
-    bool blocks;               /* no replicas: see SHOAL_REPLICA_BLOCKS */
-    uint64_t replica_bytes;    /* what a rank would need with replicas, all in all */
-    uint64_t work_bytes;       /* private copies, samplers, buffers */
-    uint64_t held_bytes;       /* before training: program, vocabulary, the mapped corpus */
-    uint64_t checkpoint_bytes; /* the copy that is written in the background */
-    uint64_t memory_bytes;     /* the sum */
-    uint64_t memory_free;
-};
-
-struct shoal_train_stats {
-    uint64_t words;       /* or rows, trained in this call */
-    double seconds;       /* of this call's training */
-    double startup;       /* seconds to the first update */
-    double loss, valid_loss;
-    uint64_t memory;      /* peak, bytes */
-    const char *kernel;   /* "avx2" */
-    unsigned checkpoints; /* written */
-    bool resumed;
-    bool enough;          /* stopped early: what is held out got no better */
-    struct shoal_binary_score held; /* logreg; examples is 0 when not measured */
-    struct shoal_rank_stats ranks;
-    struct shoal_profile profile; /* where the time went; ranks is 0 when it did not end well */
-};
-
-SHOAL_API struct shoal_train_opts shoal_train_default(enum shoal_train_model model);
-SHOAL_API shoal_status shoal_train_check(const struct shoal_train_opts *opts);
-SHOAL_API shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_corpus *corpus,
-                                        const struct shoal_train_opts *opts);
 /* As shoal_encode, the words counted by all ranks, each its part of the inputs.
  * Rank 0 writes `path`, which the others must be able to open; or each rank its
  * own inputs to its own path, over the words of all, when `local`. */
@@ -171,26 +160,70 @@ SHOAL_API shoal_status shoal_ranks_encode(shoal_ranks *r, const char *path,
                                           const char *const *inputs, size_t n,
                                           const struct shoal_encode_opts *opts, bool local,
                                           struct shoal_encode_stats *stats);
-/* *out is NULL on ranks other than 0. */
-SHOAL_API shoal_status shoal_train(shoal_vectors **out, const shoal_corpus *corpus,
-                                   const struct shoal_train_opts *opts,
-                                   struct shoal_train_stats *stats);
 
-/* What a checkpoint was made with: the last of a folder, or a file. shoal_resume_free
- * ends the strings of opts; opts.checkpoint is borrowed. */
-struct shoal_resume {
-    struct shoal_train_opts opts;
-    const char *path;  /* of the checkpoint */
-    unsigned epoch;    /* epochs done */
-    double progress;   /* 0 .. 1 */
-    uint64_t words;    /* trained so far, every epoch's counted */
-    double seconds;    /* of training so far */
-    char *strings;
+/* ---- The plan ---------------------------------------------------------------------- */
+
+struct shoal_train_plan {
+    uint64_t examples, held_out; /* to learn from; held out */
+    uint64_t parameters;         /* numbers that are learned */
+    uint64_t types;              /* different words, features; 0: there is no such thing */
+    char types_note[16];         /* what they are: "different", "features" */
+    uint64_t shape[2];           /* of an example made on the fly: words, dimensions; or 0 */
+    uint64_t model_bytes;        /* what is trained */
+    uint64_t rank_bytes;         /* of it, what this rank holds: all, or with blocks its own rows */
+    bool blocks;                 /* no replicas: see SHOAL_REPLICA_BLOCKS */
+    uint64_t replica_bytes;      /* what a rank would need with replicas, all in all */
+    uint64_t work_bytes;         /* private copies, samplers, batches, buffers */
+    uint64_t held_bytes;         /* before training: the program and the data */
+    uint64_t checkpoint_bytes;   /* the copy that is written in the background */
+    uint64_t memory_bytes;       /* the sum of what this rank holds */
+    uint64_t memory_free;
+    char model_note[96];         /* "100 dimensions of each word" */
+    const char *advice;          /* what to lower where it does not fit: "--dim" */
 };
 
-/* A folder that is not there or holds no checkpoint is SHOAL_ENOENT. */
-SHOAL_API shoal_status shoal_resume_read(struct shoal_resume *out, const char *path);
-SHOAL_API void shoal_resume_free(struct shoal_resume *r);
+struct shoal_train_stats {
+    const char *unit;             /* of examples: "words" */
+    uint64_t examples, steps;     /* trained in this call */
+    double seconds;               /* of this call's training */
+    double startup;               /* seconds to the first update */
+    struct shoal_figures figures; /* of the last epoch */
+    uint64_t memory;              /* peak, bytes */
+    const char *kernel;           /* "avx2" */
+    unsigned checkpoints;         /* written */
+    bool resumed;
+    bool enough;                  /* stopped early: what is held out got no better */
+    struct shoal_rank_stats ranks;
+    struct shoal_profile profile; /* its rows have each rank's seconds of a step */
+};
+
+SHOAL_API shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_options *o,
+                                        const shoal_data *data, shoal_ranks *ranks);
+
+struct shoal_train_how {
+    shoal_ranks *ranks; /* NULL: alone */
+    /* Called about once a second from the calling thread. Returning false stops the run,
+     * with a checkpoint if there is a folder, as SHOAL_ESTOP. NULL: nobody is told. */
+    bool (*report)(void *user, const struct shoal_report *report);
+    void *user;
+};
+
+/* Trains, and saves the model where the option `output` says, if it does. *out is NULL on
+ * ranks other than 0; out may be NULL. how and stats may be NULL. Collective. */
+SHOAL_API shoal_status shoal_train(shoal_model **out, const shoal_options *o,
+                                   const shoal_data *data, const struct shoal_train_how *how,
+                                   struct shoal_train_stats *stats);
+
+/* What the last checkpoint of a folder says, or a file. */
+struct shoal_checkpoint {
+    char path[4096];
+    char task[32];
+    unsigned epoch;   /* epochs done */
+    double progress;  /* 0 .. 1 */
+    uint64_t examples;
+    double seconds;
+};
+SHOAL_API shoal_status shoal_checkpoint_read(struct shoal_checkpoint *out, const char *path);
 
 #ifdef __cplusplus
 }

@@ -44,6 +44,8 @@ float number_read_float(const char *text, char **end);
 int number_print(char *out, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int number_vprint(char *out, size_t cap, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
+/* The shortest text of at least %g that reads back as x. */
+void number_exact(char *out, size_t cap, double x);
 
 /* ---- decimal.c: floats as decimal text, both ways exact ------------------------ */
 
@@ -59,6 +61,9 @@ size_t decimal_format(char out[DECIMAL_MAX], float value);
 
 /* n zeroed elements, or NULL after shoal_fail; n * size may not overflow. */
 void *mem_array(size_t n, size_t size);
+
+/* A text as printf makes it, for free(), or NULL after shoal_fail. */
+char *mem_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* Makes *ptr hold at least `need` elements, growing by half; *cap is its size.
  * On failure *ptr stays as it was. */
@@ -85,6 +90,10 @@ void mem_unmap(void *at, size_t bytes);
 void *mem_map_file(const char *folder, size_t bytes);
 /* Of such a map: these bytes will not be needed soon. */
 void mem_put_away(void *at, size_t bytes);
+
+/* The first number behind `key`, which begins a line of a small file of the system's; UINT64_MAX
+ * when there is none ("max" in a cgroup). */
+uint64_t system_number(const char *path, const char *key);
 
 /* What this process may still take: the least of free memory and its cgroup's
  * limit. */

@@ -29,6 +29,11 @@ const char *shoal_version(void)
     return SHOAL_VERSION;
 }
 
+unsigned shoal_version_num(void)
+{
+    return SHOAL_VERSION_NUM;
+}
+
 /* Names and words in a sentence are a stranger's: what a terminal would obey becomes
  * question marks, what is no UTF-8 U+FFFD. Cut where it does not fit. */
 static void disarm(char *out, size_t room, const char *text)

@@ -20,6 +20,21 @@ void *mem_array(size_t n, size_t size)
     return at;
 }
 
+char *mem_text(const char *fmt, ...)
+{
+    va_list args;
+    char *text;
+    int len;
+
+    va_start(args, fmt);
+    len = vasprintf(&text, fmt, args);
+    va_end(args);
+    if (len >= 0)
+        return text;
+    shoal_fail(SHOAL_ENOMEM, "memory: no room for a text");
+    return NULL;
+}
+
 void shoal_free(void *memory)
 {
     free(memory);
@@ -157,9 +172,7 @@ void mem_unmap(void *at, size_t bytes)
         munmap(at, bytes ? bytes : 1);
 }
 
-/* The first number behind `key` in a small file of the kernel's; UINT64_MAX
- * when there is none ("max" in a cgroup). */
-static uint64_t kernel_number(const char *path, const char *key)
+uint64_t system_number(const char *path, const char *key)
 {
     char line[256];
     uint64_t value = UINT64_MAX;
@@ -181,10 +194,10 @@ static uint64_t kernel_number(const char *path, const char *key)
 
 uint64_t mem_available(void)
 {
-    uint64_t kib = kernel_number("/proc/meminfo", "MemAvailable:");
+    uint64_t kib = system_number("/proc/meminfo", "MemAvailable:");
     uint64_t room = kib > UINT64_MAX / 1024 ? UINT64_MAX : kib * 1024;
-    uint64_t limit = kernel_number("/sys/fs/cgroup/memory.max", "");
-    uint64_t used = kernel_number("/sys/fs/cgroup/memory.current", "");
+    uint64_t limit = system_number("/sys/fs/cgroup/memory.max", "");
+    uint64_t used = system_number("/sys/fs/cgroup/memory.current", "");
 
     if (limit != UINT64_MAX && used != UINT64_MAX) {
         uint64_t left = limit > used ? limit - used : 0;
@@ -196,7 +209,7 @@ uint64_t mem_available(void)
 
 uint64_t mem_held(void)
 {
-    uint64_t kib = kernel_number("/proc/self/status", "VmRSS:");
+    uint64_t kib = system_number("/proc/self/status", "VmRSS:");
 
     return kib > UINT64_MAX / 1024 ? 0 : kib * 1024;
 }

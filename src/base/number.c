@@ -58,3 +58,13 @@ int number_print(char *out, size_t cap, const char *fmt, ...)
     va_end(args);
     return len;
 }
+
+void number_exact(char *out, size_t cap, double x)
+{
+    /* 17 digits tell any two doubles apart. */
+    for (int digits = 6; digits <= 17; digits++) {
+        number_print(out, cap, "%.*g", digits, x);
+        if (number_read(out, NULL) == x)
+            break;
+    }
+}

@@ -124,7 +124,8 @@ shoal_status comm_gather(struct comm *c, const void *mine, size_t len, char **da
 
 /* No rank leaves alone: gives SHOAL_OK when all ranks say so, else on every rank
  * the failure of the lowest one that failed, with its sentence (preceded by
- * "rank 2 on n1: " elsewhere than there). */
+ * "rank 2 on n1: " elsewhere than there). Who lost a rank can ask nobody: SHOAL_EPEER
+ * comes back at once. */
 shoal_status comm_agree(struct comm *c, shoal_status st);
 
 /* ---- who is there --------------------------------------------------------------- */

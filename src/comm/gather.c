@@ -267,6 +267,8 @@ shoal_status comm_agree(struct comm *c, shoal_status st)
     double failed = st == SHOAL_OK ? 0 : c->size - c->rank; /* the lowest has the most */
     shoal_status heard;
 
+    if (st == SHOAL_EPEER)
+        return st;
     snprintf(v.sentence, sizeof v.sentence, "%s", shoal_error());
     heard = reduce_run(c, CALL_AGREE, MAX_DOUBLES, &failed, 1);
     if (heard != SHOAL_OK || failed <= 0)

@@ -238,7 +238,7 @@ shoal_status shoal_clicks_open_memory(shoal_clicks **out, const struct shoal_mem
 /* ---- from memory ---- */
 
 shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
-                                const struct click_format *w)
+                             const struct click_format *w)
 {
     size_t label = w->label ? strlen(w->label) + 1 : 0;
     size_t numeric = w->numeric ? strlen(w->numeric) + 1 : 0;

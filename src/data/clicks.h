@@ -116,8 +116,8 @@ struct click_format {
 
 /* From the beginning of the first input that has any; `whole` when that is all of it. */
 shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                               bool unlabelled, const char *path, const char *head, size_t len,
-                               bool whole);
+                            bool unlabelled, const char *path, const char *head, size_t len,
+                            bool whole);
 void click_format_fini(struct click_format *w);
 
 /* ---- clicks_text.c: whole lines from many inputs ------------------------------------------- */
@@ -231,15 +231,12 @@ static inline void click_push(const struct click_format *w, struct click_batch *
 /* One row each: its label, weight and features behind what the batch has. `end` is
  * before the newline (and a carriage return there). False after click_bad; what was
  * pushed then is taken back by the caller. */
-bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at,
-                const char *end);
+bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 bool vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
-bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at,
-                const char *end);
+bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 
-/* ---- clicks_errors.c: which errors are tolerated
- * ------------------------------------------------------ */
+/* ---- clicks_errors.c: which errors are tolerated ------------------------------------------------------ */
 
 /* Blocks come here one after the other, in the order of the input, so that what is said
  * does not depend on who parsed them. */
@@ -254,7 +251,7 @@ struct click_errors {
 /* Fails for what may not be skipped, else adds the batch to the stats. Parses the block
  * again if a sentence is wanted that was not kept. */
 shoal_status click_errors_add(struct click_errors *j, const struct click_text *t,
-                              const struct click_block *b, struct click_batch *batch);
+                         const struct click_block *b, struct click_batch *batch);
 
 /* ---- clicks_census.c: which slots occur, how often, and as what ---------------------------- */
 
@@ -318,7 +315,7 @@ struct spill_limit {
 };
 
 shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
-                       size_t len);
+                        size_t len);
 /* n floats of 1. */
 shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n);
 uint64_t spill_size(const struct spill_buffer *c);
@@ -354,7 +351,7 @@ shoal_status clicks_take(shoal_clicks **out, struct spill_buffer *columns,
                          const struct shoal_clicks_stats *stats);
 /* The strings of a format as options, copied to *strings. */
 shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
-                                const struct click_format *w);
+                             const struct click_format *w);
 
 /* ---- clicks_criteo.c ---- */
 
@@ -368,7 +365,7 @@ const char *criteo_rows(const struct click_format *w, struct click_batch *b, con
 
 /* Reads the line of names and, unless they are given, which columns are numbers. */
 shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                             const char *path, const char *head, size_t len, bool whole);
+                          const char *path, const char *head, size_t len, bool whole);
 void csv_format_fini(struct click_format *w);
 /* A record ends at the first newline outside of quotes: there, or at `end` when there
  * is none. *inside says whether `at` is within quotes, and then whether the result is. */

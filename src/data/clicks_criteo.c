@@ -177,16 +177,14 @@ static size_t count_tabs(const char *at, const char *end)
     return n;
 }
 
-static bool take_label(const struct click_format *w, struct click_batch *b, const char *at,
-                       size_t len)
+static bool take_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len)
 {
     if (len > 0)
         return click_label(b, at, len);
     return w->unlabelled || click_bad(b, "found no label, want 0 or 1, or -1 or 1");
 }
 
-bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at,
-                const char *end)
+bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     size_t tabs = count_tabs(at, end);
     bool label = tabs == CRITEO_COLUMNS;
@@ -259,8 +257,7 @@ static inline uint64_t short_key(const struct criteo_format *c, const char *at, 
 }
 
 /* The integers, all of them and the label within 64 bytes; gives what follows, or NULL. */
-static inline const char *usual_numbers(const struct click_format *w, const char *at,
-                                        uint32_t **slots)
+static inline const char *usual_numbers(const struct click_format *w, const char *at, uint32_t **slots)
 {
     const struct criteo_format *c = w->criteo;
     uint64_t tabs = tabs_in(at), wrong = 0;

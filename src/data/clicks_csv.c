@@ -129,8 +129,8 @@ static inline const char *next_field(struct bytes *room, const char *at, const c
 
 /* ---- rows ---- */
 
-static void take_field(const struct click_format *w, struct click_batch *b,
-                       const struct csv_column *c, struct field f)
+static void take_field(const struct click_format *w, struct click_batch *b, const struct csv_column *c,
+                       struct field f)
 {
     float x;
 
@@ -192,8 +192,7 @@ void csv_format_fini(struct click_format *w)
     free(w->numeric);
 }
 
-static shoal_status add_column(struct click_format *w, size_t *cap, const char *path,
-                               struct field f)
+static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct field f)
 {
     void *at = w->columns;
     struct csv_column *c;
@@ -390,7 +389,7 @@ static shoal_status join_numeric(struct click_format *w)
 }
 
 shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                             const char *path, const char *head, size_t len, bool whole)
+                          const char *path, const char *head, size_t len, bool whole)
 {
     const char *end = head + len;
     bool inside = false;

@@ -437,13 +437,8 @@ static shoal_status write_file(struct reading *e)
 
 static shoal_status write_to(struct reading *e, const char *path)
 {
-    shoal_status st = write_file(e);
+    shoal_status st = container_end(e->out, write_file(e));
 
-    if (st != SHOAL_OK) {
-        container_abandon(e->out);
-        return st;
-    }
-    st = container_commit(e->out);
     e->errors.stats.file_bytes = st == SHOAL_OK ? path_size(path) : 0;
     return st;
 }

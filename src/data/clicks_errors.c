@@ -70,7 +70,7 @@ static void begin_input(struct click_errors *e, const struct click_block *block)
 }
 
 shoal_status click_errors_add(struct click_errors *e, const struct click_text *t,
-                              const struct click_block *block, struct click_batch *b)
+                         const struct click_block *block, struct click_batch *b)
 {
     uint64_t third;
 

@@ -149,8 +149,8 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
 }
 
 shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                               bool unlabelled, const char *path, const char *head, size_t len,
-                               bool whole)
+                            bool unlabelled, const char *path, const char *head, size_t len,
+                            bool whole)
 {
     shoal_status st = SHOAL_OK;
 
@@ -237,7 +237,7 @@ static char *get_string(const struct container *c, const char *key, char **rest,
 }
 
 shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
-                               const struct container *c)
+                            const struct container *c)
 {
     struct section meta;
     shoal_status st = container_find(c, "meta", 1, &meta);

@@ -562,13 +562,8 @@ shoal_status shoal_gen_clicks(const char *path, const struct shoal_gen_clicks_op
         st = world_init(&w.world, opts->seed);
     if (st == SHOAL_OK)
         st = output_open(&w.out, path);
-    if (st == SHOAL_OK) {
-        st = write_rows(&w);
-        if (st == SHOAL_OK)
-            st = output_commit(w.out);
-        else
-            output_abandon(w.out);
-    }
+    if (st == SHOAL_OK)
+        st = output_end(w.out, write_rows(&w));
     if (st == SHOAL_OK && stats)
         *stats = w.stats;
     world_fini(&w.world);

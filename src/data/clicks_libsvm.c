@@ -50,8 +50,8 @@ static inline uint64_t spaces_in(const char *at)
 
 /* Features ` index:1` of up to 8 digits, from the space at `at` on, as long as there are
  * such; gives where it stopped. */
-static const char *usual_features(const struct click_format *w, struct click_batch *b,
-                                  const char *at, const char *end, uint64_t seed, uint64_t *least)
+static const char *usual_features(const struct click_format *w, struct click_batch *b, const char *at,
+                                  const char *end, uint64_t seed, uint64_t *least)
 {
     const char *window = at, *stop;
     uint64_t spaces = at < end ? spaces_in(at) : 0;
@@ -107,8 +107,8 @@ static const char *long_index(struct click_batch *b, const char *at, const char 
 }
 
 /* The feature at `at`; gives what follows it, or NULL. */
-static inline const char *feature(const struct click_format *w, struct click_batch *b,
-                                  const char *at, const char *end, uint64_t seed, uint64_t *least)
+static inline const char *feature(const struct click_format *w, struct click_batch *b, const char *at,
+                                  const char *end, uint64_t seed, uint64_t *least)
 {
     const char *word = at;
     uint64_t index;
@@ -144,8 +144,7 @@ static inline const char *feature(const struct click_format *w, struct click_bat
     return at;
 }
 
-bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at,
-                const char *end)
+bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     uint64_t seed = click_seed(CLICK_SEED_LIBSVM), least = 0;
     size_t len;

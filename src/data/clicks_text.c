@@ -242,8 +242,8 @@ static shoal_status look(struct click_text *t, const struct shoal_clicks_opts *o
         st = open_input(t);
     }
     if (st == SHOAL_OK)
-        st = click_format_init(&t->format, opts, unlabelled, click_text_input(t, t->in.at),
-                               t->carry.at, t->carry.len, t->ended);
+        st = click_format_init(&t->format, opts, unlabelled, click_text_input(t, t->in.at), t->carry.at,
+                            t->carry.len, t->ended);
     t->csv = t->format.format == SHOAL_CLICKS_CSV;
     return st;
 }

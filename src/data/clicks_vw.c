@@ -135,8 +135,8 @@ static const char *take_feature(const struct click_format *w, struct click_batch
 }
 
 /* The features of one space, up to the next bar. */
-static const char *take_features(const struct click_format *w, struct click_batch *b,
-                                 const char *at, const char *end)
+static const char *take_features(const struct click_format *w, struct click_batch *b, const char *at,
+                                 const char *end)
 {
     struct space s;
 

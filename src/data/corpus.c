@@ -172,7 +172,9 @@ static shoal_status encode_thread(void *ctx, unsigned index)
     }
     if (st != SHOAL_OK)
         ordered_stop(&e->ordered);
-    text_add(e->text, &scan);
+    text_add(e->text, &(struct shoal_text_stats){.words = scan.words,
+                                                 .sentences = scan.sentences,
+                                                 .long_words = scan.long_words});
     block_fini(&block);
     bytes_fini(&ids);
     return st;
@@ -310,12 +312,9 @@ shoal_status encoding_write(struct encoding *e, const shoal_vocab *vocab,
     }
     stats->ids = to.words;
     stats->sentences = to.sentences;
-    if (st == SHOAL_OK) {
-        st = container_commit(to.out);
-        stats->file_bytes = st == SHOAL_OK ? path_size(e->path) : 0;
-    } else {
-        container_abandon(to.out);
-    }
+    st = container_end(to.out, st);
+    if (st == SHOAL_OK)
+        stats->file_bytes = path_size(e->path);
     stats->encode_seconds = clock_now() - began;
     return st;
 }

@@ -66,9 +66,8 @@ void text_expect(struct text *t, uint64_t bytes);
 shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *stats);
 /* How a failure names an input: its path, or "standard input". */
 const char *text_input(const struct text *t, size_t i);
-/* Adds what one thread's scanner has counted. */
-struct scanner;
-void text_add(struct text *t, const struct scanner *part);
+/* Adds one thread's counts (words, sentences, long_words). */
+void text_add(struct text *t, const struct shoal_text_stats *part);
 void text_close(struct text *t);
 void block_fini(struct block *b);
 
@@ -255,6 +254,8 @@ void vocab_part_close(struct vocab_part *p);
 shoal_status vocab_save(const shoal_vocab *vocab, struct container_writer *w);
 shoal_status vocab_load(shoal_vocab **out, const struct container *c);
 shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *vocab);
+/* A number that stands for the words and their order. */
+uint64_t vocab_fingerprint(const shoal_vocab *vocab);
 
 /* The same sections for the first n words and one more, the index that finds
  * them where they lie; fails when one of them is malformed or stands there
@@ -318,7 +319,7 @@ const struct clicks_view *clicks_view(const shoal_clicks *c);
  * of *opts are then owned by *strings, for free(). */
 shoal_status clicks_format_put(struct bytes *meta, const struct shoal_clicks_opts *opts);
 shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
-                               const struct container *c);
+                            const struct container *c);
 
 /* ---- clicks_stream.c: the same rows from text, block by block -------------------------------- */
 

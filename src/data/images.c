@@ -395,13 +395,29 @@ shoal_status images_match(shoal_images *set, const char *path, char *const *name
     return st;
 }
 
+/* "cat/7.jpg": where the folder lies does not matter. */
+static const char *below_folder(const char *path)
+{
+    const char *name = path, *class = path;
+
+    for (const char *at = path; *at; at++)
+        if (*at == '/') {
+            class = name;
+            name = at + 1;
+        }
+    return class;
+}
+
 uint64_t images_fingerprint(const shoal_images *set)
 {
     uint64_t h = rng_at(images_pixels(set), set->classes, set->count);
 
     if (set->pixels)
         h = hash_bytes(h, set->pixels, set->count * images_pixels(set));
-    for (size_t i = 0; set->paths && i < set->count; i++)
-        h = hash_bytes(h, set->paths[i], strlen(set->paths[i]));
+    for (size_t i = 0; set->paths && i < set->count; i++) {
+        const char *name = below_folder(set->paths[i]);
+
+        h = hash_bytes(h, name, strlen(name));
+    }
     return hash_bytes(h, set->labels, set->count * sizeof *set->labels);
 }

@@ -154,10 +154,7 @@ shoal_status shoal_phrases(const char *path, const char *const *paths, size_t np
         st = early_passes(&inputs, &spool, &now, &own);
     if (st == SHOAL_OK)
         st = run_pass(&sink, &inputs, &now, &own);
-    if (st == SHOAL_OK)
-        st = output_commit(sink.out);
-    else
-        output_abandon(sink.out);
+    st = output_end(sink.out, st);
     own.bytes = sink.size;
     if (stats)
         *stats = own;

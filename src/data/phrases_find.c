@@ -4,7 +4,6 @@
  * between. The sums do not tell where a joiner came from, so each is then split
  * at every joiner in it, and the two sides are scored if both are words. */
 #include "data/phrases.h"
-#include "data/vocab.h"
 
 #include <stdlib.h>
 
@@ -165,9 +164,36 @@ static shoal_status count_thread(void *ctx, unsigned index)
     }
     if (st != SHOAL_OK)
         ordered_stop(&job->ordered);
-    text_add(job->text, &scan);
+    text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
+                                                   .sentences = scan.sentences,
+                                                   .long_words = scan.long_words});
     block_fini(&block);
     bytes_fini(&p.line);
+    return st;
+}
+
+/* As many as asked for, while each has the memory that a counter needs. */
+static unsigned counting_threads(const struct shoal_vocab_opts *opts)
+{
+    unsigned threads = pool_threads(opts->threads);
+    uint64_t most = opts->memory / COUNTER_MIN;
+
+    return threads < most ? threads : (unsigned)most;
+}
+
+static shoal_status count_text(struct counting *job, unsigned threads,
+                               const struct shoal_vocab_opts *opts, struct shoal_text_stats *text)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
+        st = counter_new(&job->counters[i], opts->memory / threads, opts->tmp_dir);
+    if (st == SHOAL_OK)
+        st = text_end(job->text, pool_run(threads, count_thread, job), text);
+    if (st == SHOAL_OK && text->words == 0)
+        st = shoal_fail(SHOAL_EINVAL, "input: no word in %llu file%s of %llu bytes",
+                        (unsigned long long)text->files, text->files == 1 ? "" : "s",
+                        (unsigned long long)text->bytes);
     return st;
 }
 
@@ -176,18 +202,20 @@ static shoal_status count_pairs(struct tallies *out, struct text *text,
                                 const struct shoal_phrases_opts *opts,
                                 struct shoal_text_stats *stats)
 {
+    unsigned threads = counting_threads(&opts->vocab);
     struct counting job = {.text = text, .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
-    unsigned threads;
-    shoal_status st = counters_new(&job.counters, &threads, &opts->vocab);
+    shoal_status st;
 
+    job.counters = mem_array(threads, sizeof(struct counter *));
+    if (!job.counters)
+        return SHOAL_ENOMEM;
     ordered_init(&job.ordered);
-    if (st == SHOAL_OK)
-        st = text_end(text, pool_run(threads, count_thread, &job), stats);
-    if (st == SHOAL_OK && stats->words == 0)
-        st = vocab_no_words(text_input(text, 0), stats);
+    st = count_text(&job, threads, &opts->vocab, stats);
     if (st == SHOAL_OK)
         st = counter_merge(out, job.counters, threads, opts->vocab.min_count, opts->vocab.memory);
-    counters_free(job.counters, threads);
+    for (unsigned i = 0; i < threads; i++)
+        counter_free(job.counters[i]);
+    free(job.counters);
     bytes_fini(&job.last);
     ordered_fini(&job.ordered);
     return st;

@@ -67,7 +67,19 @@ struct array {
     const char *at;
 };
 
+enum { ARRAY_DIMS = 4 };
+
+/* What the head of a .npy file says of the numbers behind it. */
+struct npy {
+    char type[8];                   /* "'<f4'" */
+    bool by_rows;                   /* C's order, not Fortran's */
+    size_t dims[ARRAY_DIMS], ndims; /* 0: not of 1 to ARRAY_DIMS dimensions */
+    const char *at;                 /* the numbers */
+    size_t bytes;
+};
+
 bool npy_sniff(const char *at, size_t len);
+shoal_status npy_head(struct npy *out, const char *path, const char *at, size_t len);
 shoal_status npy_open(struct array *a, const char *path, const char *at, size_t len);
 bool idx_sniff(const char *at, size_t len);
 shoal_status idx_open(struct array *a, const char *path, const char *at, size_t len);

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_DIMS = 4 };
-
 static const size_t type_size[] = {
     [ARRAY_U8] = 1,  [ARRAY_I8] = 1,  [ARRAY_I32] = 4, [ARRAY_U32] = 4,
     [ARRAY_I64] = 8, [ARRAY_F32] = 4, [ARRAY_F64] = 8,
@@ -77,23 +75,29 @@ double array_number(const struct array *a, size_t row, size_t i)
 
 /* ---- .npy: "\x93NUMPY", version, length of a Python dict, the dict, the numbers ---- */
 
+#define NPY_MAGIC "\x93NUMPY"
+enum { NPY_MAGIC_LEN = 6 };
+
 bool npy_sniff(const char *at, size_t len)
 {
-    return len >= 10 && memcmp(at, "\x93NUMPY", 6) == 0;
+    return len >= NPY_MAGIC_LEN && memcmp(at, NPY_MAGIC, NPY_MAGIC_LEN) == 0;
 }
 
 struct dict {
     const char *at, *end;
 };
 
+/* Its length has 2 bytes in version 1, 4 in 2 and 3. */
 static shoal_status find_dict(struct dict *d, const char *path, const char *at, size_t len)
 {
     const unsigned char *u = (const unsigned char *)at;
-    unsigned version = u[6];
+    unsigned version = len > NPY_MAGIC_LEN ? u[NPY_MAGIC_LEN] : 0;
     size_t begin = version == 1 ? 10 : 12, size;
 
-    if (version < 1 || version > 3 || len < begin)
+    if (version < 1 || version > 3)
         return shoal_fail(SHOAL_EFORMAT, "%s: NumPy's version %u, want 1 to 3", path, version);
+    if (len < begin)
+        return shoal_fail(SHOAL_EFORMAT, "%s: ends after %zu bytes, within its header", path, len);
     size = u[8] | (size_t)u[9] << 8;
     if (version > 1)
         size |= (size_t)u[10] << 16 | (size_t)u[11] << 24;
@@ -104,16 +108,19 @@ static shoal_status find_dict(struct dict *d, const char *path, const char *at, 
     return SHOAL_OK;
 }
 
+static const char *skip_spaces(const struct dict *d, const char *at)
+{
+    while (at < d->end && *at == ' ')
+        at++;
+    return at;
+}
+
 /* What stands behind 'key': or NULL. */
 static const char *dict_value(const struct dict *d, const char *key)
 {
     const char *at = memmem(d->at, (size_t)(d->end - d->at), key, strlen(key));
 
-    if (!at)
-        return NULL;
-    for (at += strlen(key); at < d->end && *at == ' ';)
-        at++;
-    return at;
+    return at ? skip_spaces(d, at + strlen(key)) : NULL;
 }
 
 static bool starts(const struct dict *d, const char *at, const char *with)
@@ -121,66 +128,90 @@ static bool starts(const struct dict *d, const char *at, const char *with)
     return at && (size_t)(d->end - at) >= strlen(with) && memcmp(at, with, strlen(with)) == 0;
 }
 
-static bool read_type(struct array *a, const struct dict *d)
+static const char *read_size(const struct dict *d, const char *at, size_t *out)
 {
-    static const struct {
-        const char *name;
-        enum array_type type;
-    } types[] = {{"'|u1'", ARRAY_U8},  {"'|i1'", ARRAY_I8},  {"'<i4'", ARRAY_I32},
-                 {"'<i8'", ARRAY_I64}, {"'<f4'", ARRAY_F32}, {"'<f8'", ARRAY_F64}};
-    const char *at = dict_value(d, "'descr':");
+    const char *begin = at;
 
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (starts(d, at, types[i].name)) {
-            a->type = types[i].type;
-            return true;
-        }
-    return false;
+    for (*out = 0; at < d->end && *at >= '0' && *at <= '9'; at++)
+        if (__builtin_mul_overflow(*out, (size_t)10, out) ||
+            __builtin_add_overflow(*out, (size_t)(*at - '0'), out))
+            return NULL;
+    return at > begin ? at : NULL;
 }
 
-/* "(3,)", "(3, 4)", ... */
-static size_t read_dims(const struct dict *d, size_t dims[MAX_DIMS])
+/* "(3,)", "(3, 4)", ...; 0: none of these. */
+static size_t read_dims(const struct dict *d, size_t dims[ARRAY_DIMS])
 {
     const char *at = dict_value(d, "'shape':");
     size_t n = 0;
 
     if (!starts(d, at, "("))
         return 0;
-    for (at++; at < d->end && *at != ')'; at++) {
-        if (*at == ' ' || *at == ',')
-            continue;
-        if (*at < '0' || *at > '9' || n == MAX_DIMS)
+    for (at = skip_spaces(d, at + 1); !starts(d, at, ")"); at = skip_spaces(d, at)) {
+        if (n == ARRAY_DIMS || !(at = read_size(d, at, &dims[n++])))
             return 0;
-        for (dims[n] = 0; at < d->end && *at >= '0' && *at <= '9'; at++)
-            if (__builtin_mul_overflow(dims[n], (size_t)10, &dims[n]) ||
-                __builtin_add_overflow(dims[n], (size_t)(*at - '0'), &dims[n]))
-                return 0;
-        n++;
-        at--;
+        at = skip_spaces(d, at);
+        if (starts(d, at, ","))
+            at++;
+        else if (!starts(d, at, ")"))
+            return 0;
     }
     return n;
 }
 
-shoal_status npy_open(struct array *a, const char *path, const char *at, size_t len)
+shoal_status npy_head(struct npy *out, const char *path, const char *at, size_t len)
 {
     struct dict d = {0};
-    size_t dims[MAX_DIMS], n;
+    const char *type;
     shoal_status st = find_dict(&d, path, at, len);
 
-    *a = (struct array){.path = path};
+    *out = (struct npy){.type = "unknown"};
     if (st != SHOAL_OK)
         return st;
-    if (!read_type(a, &d))
+    type = dict_value(&d, "'descr':");
+    if (type)
+        snprintf(out->type, sizeof out->type, "%.*s", d.end - type < 5 ? (int)(d.end - type) : 5,
+                 type);
+    out->by_rows = starts(&d, dict_value(&d, "'fortran_order':"), "False");
+    out->ndims = read_dims(&d, out->dims);
+    out->at = d.end;
+    out->bytes = (size_t)(at + len - d.end);
+    return SHOAL_OK;
+}
+
+static bool type_of(struct array *a, const char *name)
+{
+    static const struct {
+        const char *name;
+        enum array_type type;
+    } types[] = {{"'|u1'", ARRAY_U8},  {"'|i1'", ARRAY_I8},  {"'<i4'", ARRAY_I32},
+                 {"'<i8'", ARRAY_I64}, {"'<f4'", ARRAY_F32}, {"'<f8'", ARRAY_F64}};
+
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(name, types[i].name) == 0) {
+            a->type = types[i].type;
+            return true;
+        }
+    return false;
+}
+
+shoal_status npy_open(struct array *a, const char *path, const char *at, size_t len)
+{
+    struct npy head;
+    shoal_status st = npy_head(&head, path, at, len);
+
+    *a = (struct array){.path = path, .at = head.at};
+    if (st != SHOAL_OK)
+        return st;
+    if (!type_of(a, head.type))
         return shoal_fail(SHOAL_EFORMAT,
                           "%s: numbers of another type than f4, f8, i4, i8, i1 or u1", path);
-    if (!starts(&d, dict_value(&d, "'fortran_order':"), "False"))
+    if (!head.by_rows)
         return shoal_fail(SHOAL_EFORMAT, "%s: its order is not C's, row by row", path);
-    n = read_dims(&d, dims);
-    if (n == 0)
+    if (head.ndims == 0)
         return shoal_fail(SHOAL_EFORMAT, "%s: its shape is not that of 1 to %d dimensions", path,
-                          MAX_DIMS);
-    a->at = d.end;
-    return set_shape(a, dims, n, (size_t)(at + len - d.end));
+                          ARRAY_DIMS);
+    return set_shape(a, head.dims, head.ndims, head.bytes);
 }
 
 /* ---- IDX: 0 0 type dims, each dimension as 4 bytes, the numbers; big-endian ---- */
@@ -213,13 +244,13 @@ bool idx_sniff(const char *at, size_t len)
     enum array_type type;
 
     return len >= 8 && at[0] == 0 && at[1] == 0 && idx_type((unsigned char)at[2], &type) &&
-           at[3] >= 1 && at[3] <= MAX_DIMS;
+           at[3] >= 1 && at[3] <= ARRAY_DIMS;
 }
 
 shoal_status idx_open(struct array *a, const char *path, const char *at, size_t len)
 {
     const unsigned char *u = (const unsigned char *)at;
-    size_t ndims = u[3], head = 4 + 4 * ndims, dims[MAX_DIMS];
+    size_t ndims = u[3], head = 4 + 4 * ndims, dims[ARRAY_DIMS];
 
     *a = (struct array){.path = path, .big = true, .at = at + head};
     idx_type(u[2], &a->type);

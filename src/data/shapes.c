@@ -77,9 +77,5 @@ shoal_status shoal_shapes_write(const char *path, const struct shoal_shapes_opts
     st = output_open(&out, path);
     if (st != SHOAL_OK)
         return st;
-    st = write_samples(out, o);
-    if (st == SHOAL_OK)
-        return output_commit(out);
-    output_abandon(out);
-    return st;
+    return output_end(out, write_samples(out, o));
 }

@@ -433,7 +433,7 @@ shoal_status text_next(struct text *t, struct block *b, bool *more)
     return st;
 }
 
-void text_add(struct text *t, const struct scanner *part)
+void text_add(struct text *t, const struct shoal_text_stats *part)
 {
     pthread_mutex_lock(&t->lock);
     t->stats.words += part->words;

@@ -297,7 +297,9 @@ static shoal_status count_thread(void *ctx, unsigned index)
         if (st != SHOAL_OK)
             break;
     }
-    text_add(job->text, &scan);
+    text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
+                                                   .sentences = scan.sentences,
+                                                   .long_words = scan.long_words});
     block_fini(&block);
     return st;
 }
@@ -327,24 +329,20 @@ void counters_free(struct counter **counters, unsigned n)
     free(counters);
 }
 
-shoal_status counters_new(struct counter ***out, unsigned *n, const struct shoal_vocab_opts *opts)
-{
-    struct counter **c = mem_array(*n = counting_threads(opts), sizeof(struct counter *));
-    shoal_status st = c ? SHOAL_OK : SHOAL_ENOMEM;
-
-    *out = c;
-    for (unsigned i = 0; i < *n && st == SHOAL_OK; i++)
-        st = counter_new(&c[i], opts->memory / *n, opts->tmp_dir);
-    return st;
-}
-
 shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text,
                            const struct shoal_vocab_opts *opts, struct shoal_text_stats *stats)
 {
-    shoal_status st = counters_new(out, n, opts);
-    struct counting job = {text, *out};
+    unsigned threads = counting_threads(opts);
+    struct counting job = {.text = text};
+    shoal_status st = SHOAL_OK;
 
-    return st == SHOAL_OK ? text_end(text, pool_run(*n, count_thread, &job), stats) : st;
+    *n = threads;
+    *out = job.counters = mem_array(threads, sizeof(struct counter *));
+    if (!job.counters)
+        return SHOAL_ENOMEM;
+    for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
+        st = counter_new(&job.counters[i], opts->memory / threads, opts->tmp_dir);
+    return st == SHOAL_OK ? text_end(text, pool_run(threads, count_thread, &job), stats) : st;
 }
 
 shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoal_vocab_opts *opts,
@@ -568,10 +566,19 @@ shoal_status shoal_vocab_write(const shoal_vocab *v, const char *path, bool eos)
         st = output_open(&o, path);
     if (st == SHOAL_OK)
         st = output_write(o, b.at, b.len);
-    if (st == SHOAL_OK)
-        st = output_commit(o);
-    else
-        output_abandon(o);
+    st = output_end(o, st);
     bytes_fini(&b);
     return st;
+}
+
+uint64_t vocab_fingerprint(const shoal_vocab *vocab)
+{
+    uint64_t mark = shoal_vocab_size(vocab);
+
+    for (uint32_t id = 0; id < shoal_vocab_size(vocab); id++) {
+        for (const char *at = shoal_vocab_word(vocab, id); *at; at++)
+            mark = rng_mix(mark ^ (unsigned char)*at);
+        mark = rng_mix(mark + RNG_STEP);
+    }
+    return mark;
 }

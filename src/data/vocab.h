@@ -40,10 +40,7 @@ shoal_status vocab_new(shoal_vocab **out, size_t size, size_t bytes);
  * it is there already. */
 bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count);
 
-/* One for each thread, within the memory of all; counters_free ends them, also after a
- * failure. */
-shoal_status counters_new(struct counter ***out, unsigned *n, const struct shoal_vocab_opts *opts);
-/* The same, and counts a text with them. */
+/* Counts a text with a counter for each thread; free each and the list. */
 shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text,
                            const struct shoal_vocab_opts *opts, struct shoal_text_stats *stats);
 void counters_free(struct counter **counters, unsigned n);

@@ -273,6 +273,14 @@ void container_abandon(struct container_writer *w)
     free(w);
 }
 
+shoal_status container_end(struct container_writer *w, shoal_status st)
+{
+    if (st == SHOAL_OK)
+        return container_commit(w);
+    container_abandon(w);
+    return st;
+}
+
 /* ---- Opening ------------------------------------------------------------------- */
 
 struct container {

@@ -126,6 +126,8 @@ uint64_t output_size(const struct output *o);
 shoal_status output_commit(struct output *o);
 /* Ends o and leaves nothing behind. */
 void output_abandon(struct output *o);
+/* Commits what went well, abandons what did not; o may then be NULL. */
+shoal_status output_end(struct output *o, shoal_status st);
 
 /* The folder that a file goes to, for free(); NULL after shoal_fail. */
 char *path_folder(const char *path);
@@ -190,6 +192,8 @@ shoal_status container_put(struct container_writer *w, const char *name, const v
  * it succeeds. */
 shoal_status container_commit(struct container_writer *w);
 void container_abandon(struct container_writer *w);
+/* As output_end. */
+shoal_status container_end(struct container_writer *w, shoal_status st);
 
 struct container;
 

@@ -339,6 +339,14 @@ void output_abandon(struct output *o)
     free(o);
 }
 
+shoal_status output_end(struct output *o, shoal_status st)
+{
+    if (st == SHOAL_OK)
+        return output_commit(o);
+    output_abandon(o);
+    return st;
+}
+
 /* ---- Where it goes ------------------------------------------------------------------ */
 
 char *path_folder(const char *path)

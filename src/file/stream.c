@@ -23,9 +23,10 @@
 /* 128 MiB, what zstd itself accepts unless told otherwise: a frame may not
  * make us take more. */
 #define WINDOW_LOG_MAX 27
-/* What a compressed file that is read whole may become: so many times its size,
+/* What a compressed file that is read whole may become: so many times its size (text of numbers
+ * or words shrinks to a third, tables of zeros to a fiftieth; deflate goes to a 1,030th at most),
  * and some bytes more, for small ones. */
-#define EXPAND_MOST 1000
+#define EXPAND_MOST 100
 #define EXPAND_FREE ((size_t)64 << 20)
 
 struct stream {

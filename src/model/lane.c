@@ -300,7 +300,7 @@ static void draw_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t
 }
 
 static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
-                         bool measure, struct done *done)
+                         bool measure, struct sums *done)
 {
     double loss = 0;
     uint64_t made;
@@ -311,7 +311,7 @@ static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t
     made = step_windows(lane, lr, measure ? &loss : NULL);
     done->rows += (uint64_t)(lane->windows.last - lane->windows.first) +
                   lane->windows.len * (lane->w->negatives + 1);
-    done->words += lane->windows.words;
+    done->examples += lane->windows.words;
     if (measure) {
         done->loss += loss;
         done->predictions += made;
@@ -326,7 +326,7 @@ static size_t stretch_end(size_t begin, size_t end)
 }
 
 void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
-                struct done *done)
+                struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = stretch_end(begin, end);
@@ -373,7 +373,7 @@ void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint
 
 /* A rate of zero changes nothing; an epoch of its own keeps the noise the same
  * each time. */
-void lane_loss(struct lane *lane, size_t begin, size_t end, struct done *done)
+void lane_loss(struct lane *lane, size_t begin, size_t end, struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = stretch_end(begin, end);

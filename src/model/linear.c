@@ -29,31 +29,30 @@ struct linear_worker {
 
 /* ---- opening ---- */
 
-void linear_init(struct linear_model *l, const struct shoal_train_opts *o,
+void linear_init(struct linear_model *l, const struct train_opts *o,
                  const struct clicks_view *rows, const struct kernel *kernel)
 {
-    const struct shoal_logreg_opts *lo = &o->logreg;
     double weight = 0;
 
     *l = (struct linear_model){.kernel = kernel, .rows = rows, .batch = o->batch,
-                         .positive = (float)lo->positive, .scale = 1};
-    l->rule = (struct kernel_rule){.l1 = (float)lo->l1, .l2 = (float)lo->l2,
-                                   .beta = (float)lo->beta};
-    l->rule.kind = lo->optimizer == SHOAL_SGD       ? KERNEL_SGD
-                   : lo->optimizer == SHOAL_ADAGRAD ? KERNEL_ADAGRAD
-                                                    : KERNEL_FTRL;
+                         .positive = (float)o->positive, .scale = 1};
+    l->rule = (struct kernel_rule){.l1 = (float)o->l1, .l2 = (float)o->l2,
+                                   .beta = (float)o->beta};
+    l->rule.kind = o->optimizer == OPTIMIZER_SGD       ? KERNEL_SGD
+                   : o->optimizer == OPTIMIZER_ADAGRAD ? KERNEL_ADAGRAD
+                                                       : KERNEL_FTRL;
     for (uint64_t r = 0; rows->weight && r < rows->rows; r++)
         weight += (double)rows->weight[r];
     if (weight > 0)
         l->scale = (float)((double)rows->rows / weight);
 }
 
-size_t linear_width(enum shoal_linear optimizer)
+size_t linear_width(enum shoal_optimizer optimizer)
 {
-    return optimizer == SHOAL_SGD ? 1 : 2;
+    return optimizer == OPTIMIZER_SGD ? 1 : 2;
 }
 
-size_t linear_worker_bytes(const struct shoal_train_opts *o, size_t features)
+size_t linear_worker_bytes(const struct train_opts *o, size_t features)
 {
     return o->batch > 1 ? features * (2 * sizeof(float) + 2 * sizeof(uint32_t)) : 0;
 }
@@ -158,7 +157,7 @@ static void fetch_row(const struct linear_worker *w, uint64_t row)
 
 /* ---- the loss ---- */
 
-static void add_losses(struct linear_worker *w, struct done *done)
+static void add_losses(struct linear_worker *w, struct sums *done)
 {
     w->l->kernel->logsigmoid(w->margin, w->margin, w->margins);
     for (size_t i = 0; i < w->margins; i++)
@@ -170,7 +169,7 @@ static void add_losses(struct linear_worker *w, struct done *done)
 /* Of class `label` with this margin; before the step, so that it is what a row that
  * was never seen costs. */
 static void note_loss(struct linear_worker *w, float margin, bool label, float weight,
-                      struct done *done)
+                      struct sums *done)
 {
     w->margin[w->margins] = label ? margin : -margin;
     w->weight[w->margins++] = weight;
@@ -181,7 +180,7 @@ static void note_loss(struct linear_worker *w, float margin, bool label, float w
 /* ---- training ---- */
 
 /* d loss / d margin of a row, times how much the row counts. */
-static float slope(struct linear_worker *w, uint64_t row, float margin, struct done *done)
+static float slope(struct linear_worker *w, uint64_t row, float margin, struct sums *done)
 {
     const struct clicks_view *v = w->l->rows;
     bool label = v->label[row];
@@ -194,7 +193,7 @@ static float slope(struct linear_worker *w, uint64_t row, float margin, struct d
 
 /* In a private view, whose rows stand where their first touch put them. */
 static void train_private(struct linear_worker *w, uint64_t from, uint64_t to,
-                          const struct kernel_rule *rule, struct done *done)
+                          const struct kernel_rule *rule, struct sums *done)
 {
     const struct kernel *k = w->l->kernel;
     struct kernel_rule plain = *rule;
@@ -211,7 +210,7 @@ static void train_private(struct linear_worker *w, uint64_t from, uint64_t to,
     }
 }
 
-static void note_losses(struct linear_worker *w, uint64_t from, size_t n, struct done *done)
+static void note_losses(struct linear_worker *w, uint64_t from, size_t n, struct sums *done)
 {
     const struct clicks_view *v = w->l->rows;
 
@@ -224,7 +223,7 @@ static void note_losses(struct linear_worker *w, uint64_t from, size_t n, struct
 }
 
 static void train_rows(struct linear_worker *w, uint64_t from, uint64_t to,
-                       const struct kernel_rule *rule, struct done *done)
+                       const struct kernel_rule *rule, struct sums *done)
 {
     const struct linear_model *l = w->l;
     const struct clicks_view *v = l->rows;
@@ -265,7 +264,7 @@ static void gather(struct linear_worker *w, const struct clicks_view *v, uint64_
 
 /* The mean gradient of the rows at the weights before, then one step. */
 static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
-                        const struct kernel_rule *rule, struct done *done)
+                        const struct kernel_rule *rule, struct sums *done)
 {
     const struct kernel *k = w->l->kernel;
     struct kernel_rule plain = *rule;
@@ -298,10 +297,10 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
     done->rows += w->listed + 1;
 }
 
-void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr, struct done *done)
+void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr, struct sums *done)
 {
     struct kernel_rule rule = w->l->rule;
-    struct done here = {.words = to - from}; /* a neighbour of other workers' sums is not near */
+    struct sums here = {.examples = to - from}; /* a neighbour of other workers' sums is not near */
     uint64_t batch = w->l->batch;
 
     rule.lr = lr;
@@ -312,7 +311,7 @@ void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
     for (uint64_t row = from; batch > 1 && row < to; row += batch)
         train_batch(w, row, to - row < batch ? to : row + batch, &rule, &here);
     add_losses(w, &here);
-    done_add(done, &here);
+    sums_add(done, &here);
 }
 
 /* ---- asking ---- */

@@ -277,7 +277,7 @@ static shoal_status top_back(struct lstm_worker *w, const float *params, size_t 
 
 static shoal_status lstm_gradient(void *worker, const float *params, const struct net_batch *b,
                                   float scale, float *grads, const struct net_hooks *hooks,
-                                  struct net_sums *sums)
+                                  struct sums *sums)
 {
     struct lstm_worker *w = worker;
     const struct lstm *m = w->lstm;
@@ -299,7 +299,7 @@ static shoal_status lstm_gradient(void *worker, const float *params, const struc
 }
 
 static shoal_status lstm_measure(void *worker, const float *params, const struct net_batch *b,
-                                 struct net_sums *sums)
+                                 struct sums *sums)
 {
     struct lstm_worker *w = worker;
     shoal_status st = forward(w, params, b->x, b->n);

@@ -337,7 +337,7 @@ static shoal_status wide_back(struct mlp_worker *w, const float *params, const f
 
 static shoal_status wide_gradient(struct mlp_worker *w, const float *params,
                                   const struct net_batch *b, float scale, float *grads,
-                                  const struct net_hooks *hooks, struct net_sums *sums)
+                                  const struct net_hooks *hooks, struct sums *sums)
 {
     const struct mlp *m = w->mlp;
     float *d = w->d[m->layers % 2];
@@ -359,7 +359,7 @@ static shoal_status wide_gradient(struct mlp_worker *w, const float *params,
 
 static shoal_status mlp_gradient(void *worker, const float *params, const struct net_batch *b,
                                  float scale, float *grads, const struct net_hooks *hooks,
-                                 struct net_sums *sums)
+                                 struct sums *sums)
 {
     struct mlp_worker *w = worker;
     shoal_status st;
@@ -372,7 +372,7 @@ static shoal_status mlp_gradient(void *worker, const float *params, const struct
 }
 
 static shoal_status mlp_measure(void *worker, const float *params, const struct net_batch *b,
-                                struct net_sums *sums)
+                                struct sums *sums)
 {
     struct mlp_worker *w = worker;
     shoal_status st;
@@ -392,7 +392,7 @@ static shoal_status mlp_predict(void *worker, const float *params, const float *
 {
     struct mlp_worker *w = worker;
     struct net_batch b = {.n = n, .x = x};
-    struct net_sums sums = {0};
+    struct sums sums = {0};
     shoal_status st;
 
     if (w->mlp->narrow) {

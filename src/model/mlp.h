@@ -48,9 +48,9 @@ bool activation_needs_z(enum shoal_activation f);
 size_t narrow_floats(const struct mlp *m);
 void narrow_place(struct mlp_worker *w);
 shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                             float scale, float *grads, struct net_sums *sums);
+                             float scale, float *grads, struct sums *sums);
 void narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                    struct net_sums *sums);
+                    struct sums *sums);
 void narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n, float *y);
 
 #endif

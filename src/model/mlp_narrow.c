@@ -78,7 +78,7 @@ static void forward(struct mlp_worker *w, const float *params, const float *x, s
 
 /* The loss of a tile; d becomes its gradient by the outputs. */
 static void classes_tile(const struct net *net, float *z, const struct net_batch *b, float scale,
-                         struct net_sums *sums)
+                         struct sums *sums)
 {
     struct kernel_softmax_sums done = {0};
 
@@ -88,12 +88,13 @@ static void classes_tile(const struct net *net, float *z, const struct net_batch
                                  &done);
     sums->loss += done.loss;
     sums->right += (uint64_t)done.right;
-    sums->samples += b->n;
+    sums->examples += b->n;
+    sums->predictions += b->n;
 }
 
 /* Through rows and back: squared errors are of nets that are small and rare. */
 static void targets_tile(const struct net *net, float *z, const struct net_batch *b, float scale,
-                         struct net_sums *sums)
+                         struct sums *sums)
 {
     float row[MLP_NARROW];
 
@@ -112,7 +113,7 @@ static void targets_tile(const struct net *net, float *z, const struct net_batch
 }
 
 static void loss_tile(const struct net *net, float *z, const struct net_batch *b, float scale,
-                      struct net_sums *sums)
+                      struct sums *sums)
 {
     (b->label ? classes_tile : targets_tile)(net, z, b, scale, sums);
 }
@@ -154,7 +155,7 @@ static struct net_batch tile_of(const struct net *net, const struct net_batch *b
 }
 
 shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                             float scale, float *grads, struct net_sums *sums)
+                             float scale, float *grads, struct sums *sums)
 {
     const struct mlp *m = w->mlp;
 
@@ -172,7 +173,7 @@ shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const st
 }
 
 void narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                    struct net_sums *sums)
+                    struct sums *sums)
 {
     for (size_t from = 0; from < b->n; from += MLP_TILE) {
         struct net_batch tile = tile_of(w->net, b, from);

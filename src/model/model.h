@@ -12,6 +12,8 @@
 #include "data/data.h"
 #include "kernel/kernel.h"
 #include "model/net.h"
+#include "model/opts.h"
+#include "model/sums.h"
 
 /* ---- word2vec.c: what all workers share -------------------------------------- */
 
@@ -52,13 +54,13 @@ struct w2v {
 
 /* `train` ids come from the front of the corpus; the samplers from the
  * vocabulary's counts. */
-shoal_status w2v_init(struct w2v *w, const struct shoal_train_opts *opts, const shoal_vocab *vocab,
+shoal_status w2v_init(struct w2v *w, const struct train_opts *opts, const shoal_vocab *vocab,
                       const uint32_t *ids, size_t count, const struct kernel *kernel);
 void w2v_fini(struct w2v *w);
 /* Rows of the output table: one a word, or one an inner node. */
-size_t w2v_out_rows(const struct shoal_train_opts *opts, size_t words);
+size_t w2v_out_rows(const struct train_opts *opts, size_t words);
 /* What w2v_init will take. */
-size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab);
+size_t w2v_bytes(const struct train_opts *opts, const shoal_vocab *vocab);
 /* How often a row of each table changes, for each word of the corpus; out is zero before. */
 void w2v_traffic_in(const struct w2v *w, const shoal_vocab *vocab, float *in);
 void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out);
@@ -93,23 +95,6 @@ void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_
 
 /* ---- lane.c: one worker's way through a corpus --------------------------------- */
 
-/* What was done. The loss is the negative log-likelihood summed over
- * `predictions`, a sample of all when training. */
-struct done {
-    uint64_t words;
-    uint64_t rows; /* that its windows needed, each counted once for each window it is new to */
-    uint64_t predictions;
-    double loss;
-};
-
-static inline void done_add(struct done *sum, const struct done *d)
-{
-    sum->words += d->words;
-    sum->rows += d->rows;
-    sum->predictions += d->predictions;
-    sum->loss += d->loss;
-}
-
 struct lane;
 
 shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in, struct view *out_rows);
@@ -118,14 +103,14 @@ void lane_free(struct lane *lane);
  * to *done. Everything random is keyed by (seed, epoch, position), so a lane
  * keeps no state: it may stop anywhere and another go on. */
 void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
-                struct done *done);
+                struct sums *done);
 /* Sets the bits of the rows that lane_train would look at there. */
 void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint64_t *in,
                uint64_t *out);
 /* As which epoch lane_loss sees the text. */
 #define LANE_LOSS_EPOCH UINT32_MAX
 /* Adds the loss of every window, changing nothing. */
-void lane_loss(struct lane *lane, size_t begin, size_t end, struct done *done);
+void lane_loss(struct lane *lane, size_t begin, size_t end, struct sums *done);
 
 /* ---- softmax.c: the exact softmax, in mini-batches ------------------------------- */
 
@@ -140,8 +125,8 @@ shoal_status softmax_new(struct softmax **out, const struct w2v *w, unsigned bat
                          unsigned threads);
 void softmax_free(struct softmax *s);
 shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
-                           struct done *done);
-shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct done *done);
+                           struct sums *done);
+shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct sums *done);
 size_t softmax_bytes(unsigned batch, size_t words, size_t dim);
 
 /* ---- linear.c: logistic regression on sparse rows --------------------------------- */
@@ -157,8 +142,8 @@ struct linear_model {
 
 /* The tables are packed: weights [features + 1][width], the last row being that of
  * features nobody has seen, which stays zero; bias [1][width]. */
-size_t linear_width(enum shoal_linear optimizer);
-void linear_init(struct linear_model *l, const struct shoal_train_opts *opts,
+size_t linear_width(enum shoal_optimizer optimizer);
+void linear_init(struct linear_model *l, const struct train_opts *opts,
                  const struct clicks_view *rows, const struct kernel *kernel);
 
 struct linear_worker;
@@ -166,10 +151,10 @@ struct linear_worker;
 shoal_status linear_join(struct linear_worker **out, const struct linear_model *l, struct view *weights,
                          struct view *bias);
 void linear_leave(struct linear_worker *w);
-size_t linear_worker_bytes(const struct shoal_train_opts *opts, size_t features);
+size_t linear_worker_bytes(const struct train_opts *opts, size_t features);
 /* Trains the rows from <= row < to, in batches that begin at `from`. */
 void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
-                  struct done *done);
+                  struct sums *done);
 
 /* The weight of a row of parameters as it stands, and the margin of a row of clicks. */
 float linear_weight(const struct linear_model *l, const struct table *t, uint32_t row, float lr,

@@ -151,9 +151,11 @@ void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t a
 
 /* ---- sums and losses ---- */
 
-void net_sums_add(struct net_sums *sum, const struct net_sums *more)
+void sums_add(struct sums *sum, const struct sums *more)
 {
-    sum->samples += more->samples;
+    sum->examples += more->examples;
+    sum->rows += more->rows;
+    sum->predictions += more->predictions;
     sum->right += more->right;
     sum->right5 += more->right5;
     sum->loss += more->loss;
@@ -184,7 +186,7 @@ static double softmax_row(float *z, size_t n, uint32_t label)
 }
 
 static void classes_row(float *z, size_t n, uint32_t label, float scale, bool keep,
-                        struct net_sums *sums)
+                        struct sums *sums)
 {
     size_t above = 0;
 
@@ -202,7 +204,7 @@ static void classes_row(float *z, size_t n, uint32_t label, float scale, bool ke
 
 /* The loss of a sample is |z - y|^2 / n. */
 static void targets_row(float *z, const float *y, size_t n, float scale, bool keep,
-                        struct net_sums *sums)
+                        struct sums *sums)
 {
     double squared = 0, absolute = 0, zz = 0, yy = 0, zy = 0;
     float by = 2 * scale / (float)n;
@@ -225,7 +227,7 @@ static void targets_row(float *z, const float *y, size_t n, float scale, bool ke
 }
 
 void net_loss_rows(const struct net *net, const struct net_batch *b, float scale, bool keep,
-                   float *z, struct net_sums *sums)
+                   float *z, struct sums *sums)
 {
     for (size_t i = 0; i < b->n; i++) {
         float *row = z + i * net->outputs;
@@ -237,5 +239,6 @@ void net_loss_rows(const struct net *net, const struct net_batch *b, float scale
         else if (net->classes)
             softmax_row(row, net->outputs, UINT32_MAX);
     }
-    sums->samples += b->n;
+    sums->examples += b->n;
+    sums->predictions += b->n;
 }

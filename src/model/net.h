@@ -18,6 +18,7 @@
 
 #include "base/base.h"
 #include "kernel/kernel.h"
+#include "model/sums.h"
 
 enum {
     NET_ALIGN = 16,      /* floats */
@@ -49,17 +50,6 @@ struct net_batch {
     const float *y;        /* [n][outputs] targets; NULL when there are labels */
     uint64_t key;          /* of whatever is random in this batch */
 };
-
-/* Over samples; the loss of one is -log p(label), or the mean over the outputs of
- * the squared error. What a net does not measure stays 0. */
-struct net_sums {
-    uint64_t samples;
-    uint64_t right, right5;            /* labels: the likeliest class, one of the five likeliest */
-    double loss;
-    double squared, absolute, cosine;  /* targets: the mean over outputs; the cosine with y */
-};
-
-void net_sums_add(struct net_sums *sum, const struct net_sums *more);
 
 /* What happens meanwhile; either may be NULL. */
 struct net_hooks {
@@ -93,10 +83,10 @@ struct net_ops {
      * be 0: then grads are zeros, and ready is called all the same. */
     shoal_status (*gradient)(void *worker, const float *params, const struct net_batch *b,
                              float scale, float *grads, const struct net_hooks *hooks,
-                             struct net_sums *sums);
+                             struct sums *sums);
     /* The same sums without a gradient, as the trained net would answer. */
     shoal_status (*measure)(void *worker, const float *params, const struct net_batch *b,
-                            struct net_sums *sums);
+                            struct sums *sums);
     /* y [n][outputs]: probabilities of classes, or values. From one predict of a worker
      * to its next the numbers at params stay. */
     shoal_status (*predict)(void *worker, const float *params, const float *x, size_t n, float *y);
@@ -148,6 +138,6 @@ void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t a
  * scale x the gradient of the loss by z, sums is added to. With `keep`, z becomes
  * the outputs themselves instead (probabilities, or unchanged values). */
 void net_loss_rows(const struct net *net, const struct net_batch *b, float scale, bool keep,
-                   float *z, struct net_sums *sums);
+                   float *z, struct sums *sums);
 
 #endif

@@ -75,7 +75,7 @@ struct softmax {
     enum phase phase;
     bool train;
     float lr;
-    struct done *done;
+    struct sums *done;
     struct cursor cursor;
     struct batch now, before; /* being computed; its input rows still to step */
 
@@ -232,7 +232,7 @@ static bool cursor_ready(struct softmax *s)
         if (c->at == c->end)
             return false;
         windows_cut(&c->windows, s->w, c->epoch, c->at, stop);
-        s->done->words += c->windows.words;
+        s->done->examples += c->windows.words;
         c->at = stop;
         c->window = 0;
         c->next = 0;
@@ -494,7 +494,7 @@ static shoal_status run(struct softmax *s, unsigned epoch, size_t begin, size_t 
 }
 
 shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
-                           struct done *done)
+                           struct sums *done)
 {
     s->train = true;
     s->lr = lr;
@@ -503,7 +503,7 @@ shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size
 }
 
 /* Always the windows of the first epoch, so that two losses may be compared. */
-shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct done *done)
+shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct sums *done)
 {
     s->train = false;
     s->done = done;

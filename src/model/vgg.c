@@ -382,7 +382,7 @@ static shoal_status forward(struct vgg_worker *w, const float *params, const str
 
 static shoal_status vgg_gradient(void *worker, const float *params, const struct net_batch *b,
                                  float scale, float *grads, const struct net_hooks *hooks,
-                                 struct net_sums *sums)
+                                 struct sums *sums)
 {
     struct vgg_worker *w = worker;
     shoal_status st;
@@ -397,7 +397,7 @@ static shoal_status vgg_gradient(void *worker, const float *params, const struct
 }
 
 static shoal_status vgg_measure(void *worker, const float *params, const struct net_batch *b,
-                                struct net_sums *sums)
+                                struct sums *sums)
 {
     struct vgg_worker *w = worker;
     shoal_status st;
@@ -428,7 +428,7 @@ static shoal_status vgg_predict(void *worker, const float *params, const float *
         if (st != SHOAL_OK)
             break;
         w->kept = params;
-        net_loss_rows(net, &b, 1, true, z, &(struct net_sums){0});
+        net_loss_rows(net, &b, 1, true, z, &(struct sums){0});
         memcpy(y + i * net->outputs, z, b.n * net->outputs * sizeof *y);
     }
     return st;

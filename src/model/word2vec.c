@@ -8,7 +8,7 @@
 
 enum { STREAM_START = 1 }; /* of the random numbers; windows and lanes have others */
 
-size_t w2v_out_rows(const struct shoal_train_opts *opts, size_t words)
+size_t w2v_out_rows(const struct train_opts *opts, size_t words)
 {
     return opts->loss == SHOAL_HS && words > 1 ? words - 1 : words;
 }
@@ -201,7 +201,7 @@ static shoal_status make_tree(struct w2v *w, const shoal_vocab *vocab)
 
 /* ---- all of it ---- */
 
-size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab)
+size_t w2v_bytes(const struct train_opts *opts, const shoal_vocab *vocab)
 {
     size_t words = shoal_vocab_size(vocab);
     size_t hs = opts->loss == SHOAL_HS ? words * (26 + 20 * 8) : 0; /* paths of about 20 nodes */
@@ -211,7 +211,7 @@ size_t w2v_bytes(const struct shoal_train_opts *opts, const shoal_vocab *vocab)
 }
 
 /* Noise must find words other than the target and one another. */
-static shoal_status check_words(const struct shoal_train_opts *opts, size_t words)
+static shoal_status check_words(const struct train_opts *opts, size_t words)
 {
     size_t want = opts->loss == SHOAL_NS ? opts->negative + 2 : 2;
 
@@ -221,7 +221,7 @@ static shoal_status check_words(const struct shoal_train_opts *opts, size_t word
                       want);
 }
 
-shoal_status w2v_init(struct w2v *w, const struct shoal_train_opts *opts, const shoal_vocab *vocab,
+shoal_status w2v_init(struct w2v *w, const struct train_opts *opts, const shoal_vocab *vocab,
                       const uint32_t *ids, size_t count, const struct kernel *kernel)
 {
     shoal_status st = check_words(opts, shoal_vocab_size(vocab));
@@ -230,7 +230,7 @@ shoal_status w2v_init(struct w2v *w, const struct shoal_train_opts *opts, const 
         .kernel = kernel, .ids = ids, .count = count, .words = (uint32_t)shoal_vocab_size(vocab),
         .dim = opts->dim, .window = opts->window,
         .negatives = opts->loss == SHOAL_NS ? opts->negative : 0,
-        .bag = opts->model == SHOAL_CBOW, .sum = opts->sum, .seed = opts->seed,
+        .bag = opts->bag, .sum = opts->sum, .seed = opts->seed,
     };
     if (st == SHOAL_OK)
         st = make_keep(w, vocab, opts->sample);

@@ -48,8 +48,6 @@ struct kind {
     void (*close)(void *model);
 };
 
-extern const struct kind kind_logreg, kind_net, kind_nextword, kind_vectors;
-
 /* ---- saved.c ---- */
 
 /* "FILE: holds a clicks, want a net" */

@@ -191,6 +191,22 @@ shoal_status shoal_model_open_memory(shoal_model **out, const char *name, const 
     return model_settle(out, m, st);
 }
 
+shoal_status model_take(shoal_model **out, const struct kind *kind, void *is)
+{
+    shoal_model *m;
+    shoal_status st = model_new(&m, kind->name);
+
+    *out = NULL;
+    if (st != SHOAL_OK) {
+        kind->close(is);
+        return st;
+    }
+    m->kind = kind;
+    m->is = is;
+    *out = m;
+    return SHOAL_OK;
+}
+
 void shoal_model_close(shoal_model *m)
 {
     if (!m)

@@ -23,6 +23,14 @@
 #include "eval/eval.h"
 #include "saved/net/net.h"
 
+/* ---- saved.c ------------------------------------------------------------------------- */
+
+struct kind;
+extern const struct kind kind_logreg, kind_net, kind_nextword, kind_vectors;
+
+/* A handle for what was trained, which it takes, also on failure. */
+shoal_status model_take(shoal_model **out, const struct kind *kind, void *is);
+
 /* ---- vectors/: word vectors ------------------------------------------------------------ */
 
 /* Makes vectors of a copy of the vocabulary and of tables, whose memory it

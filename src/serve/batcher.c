@@ -22,7 +22,6 @@ struct batcher {
     _Atomic unsigned max; /* read without the lock too */
     unsigned alive, busy;
     bool closed;
-    double began;
 
     size_t last_n; /* jobs of the last batch, and what it took */
     double last_seconds;
@@ -337,8 +336,7 @@ static shoal_status start_worker(struct batcher *b)
     pthread_attr_destroy(&attr);
     if (failed)
         return shoal_fail(SHOAL_ELIMIT, "worker: the system gives no thread");
-    if (b->alive++ == 0)
-        b->began = clock_now();
+    b->alive++;
     return SHOAL_OK;
 }
 
@@ -429,8 +427,7 @@ struct batcher_state batcher_look(struct batcher *b)
                                .min = b->min,
                                .max = b->max,
                                .waiting = b->waiting,
-                               .room = b->settings.queue_size - b->waiting,
-                               .began = b->began};
+                               .room = b->settings.queue_size - b->waiting};
     pthread_mutex_unlock(&b->lock);
     return s;
 }

@@ -81,7 +81,6 @@ void batcher_run_here(struct batcher *b, struct job *job);
 struct batcher_state {
     unsigned workers, min, max;
     size_t waiting, room;
-    double began; /* clock_now() of the oldest worker's start */
 };
 struct batcher_state batcher_look(struct batcher *b);
 /* Answers what waits, then ends the workers; none is started any more. Accepts NULL. */

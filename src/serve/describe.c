@@ -63,8 +63,7 @@ static const struct operation operations[] = {
 
 static void put_parameters(struct writer *w, const char *at)
 {
-    put_key(w, "parameters");
-    put_open(w, '[');
+    member_open(w, "parameters", '[');
     while (*at) {
         size_t len = strcspn(at, " ");
         bool path = *at == 'p';
@@ -72,12 +71,9 @@ static void put_parameters(struct writer *w, const char *at)
 
         snprintf(name, sizeof name, "%.*s", (int)len - (path ? 5 : 6), at + (path ? 5 : 6));
         put_open(w, '{');
-        put_key(w, "name");
-        put_text(w, name);
-        put_key(w, "in");
-        put_text(w, path ? "path" : "query");
-        put_key(w, "required");
-        put_flag(w, path);
+        member_text(w, "name", name);
+        member_text(w, "in", path ? "path" : "query");
+        member_flag(w, "required", path);
         put_key(w, "schema");
         put_raw(w, "{\"type\":\"string\"}");
         w->comma = true;
@@ -89,12 +85,9 @@ static void put_parameters(struct writer *w, const char *at)
 
 static void put_operation(struct writer *w, const struct operation *o)
 {
-    put_key(w, o->method);
-    put_open(w, '{');
-    put_key(w, "operationId");
-    put_text(w, o->id);
-    put_key(w, "description");
-    put_text(w, o->what);
+    member_open(w, o->method, '{');
+    member_text(w, "operationId", o->id);
+    member_text(w, "description", o->what);
     put_parameters(w, o->parameters);
     put_key(w, "responses");
     put_raw(w, "{\"200\":{\"description\":\"Done\"},\"default\":{\"description\":\"An error\","
@@ -112,19 +105,13 @@ void describe_api(struct request *q, unsigned roles)
 
     q->answer.status = 200;
     put_open(w, '{');
-    put_key(w, "openapi");
-    put_text(w, "3.0.1");
-    put_key(w, "info");
-    put_open(w, '{');
-    put_key(w, "title");
-    put_text(w, "shoal APIs");
-    put_key(w, "description");
-    put_text(w, "shoal serves models with TorchServe's REST interface");
-    put_key(w, "version");
-    put_text(w, shoal_version());
+    member_text(w, "openapi", "3.0.1");
+    member_open(w, "info", '{');
+    member_text(w, "title", "shoal APIs");
+    member_text(w, "description", "shoal serves models with TorchServe's REST interface");
+    member_text(w, "version", shoal_version());
     put_close(w, '}');
-    put_key(w, "paths");
-    put_open(w, '{');
+    member_open(w, "paths", '{');
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
         const struct operation *o = &operations[i];
 
@@ -133,8 +120,7 @@ void describe_api(struct request *q, unsigned roles)
         if (!open || strcmp(open->path, o->path) != 0) {
             if (open)
                 put_close(w, '}');
-            put_key(w, o->path);
-            put_open(w, '{');
+            member_open(w, o->path, '{');
         }
         put_operation(w, o);
         open = o;
@@ -149,109 +135,96 @@ void describe_api(struct request *q, unsigned roles)
 /* ---- metrics
  * -------------------------------------------------------------------------------------- */
 
+enum figure {
+    REQUESTS,
+    FAILURES,
+    REFUSED,
+    ABANDONED,
+    INPUTS,
+    BATCHES,
+    RELOADS,
+    WAITING,
+    WORKERS,
+    RUN_US,
+    QUEUE_US,
+    LAST_RUN_MS,
+    LAST_QUEUE_MS,
+    LOAD_MS,
+    FIGURES,
+};
+
+static double figure_of(const struct version *v, enum figure which)
+{
+    const struct model_tally *t = &v->tally;
+    struct batcher_state state = batcher_look(v->batcher);
+    const double all[FIGURES] = {
+        [REQUESTS] = (double)t->requests,
+        [FAILURES] = (double)t->failures,
+        [REFUSED] = (double)t->refused,
+        [ABANDONED] = (double)t->abandoned,
+        [INPUTS] = (double)t->inputs,
+        [BATCHES] = (double)t->batches,
+        [RELOADS] = (double)t->reloads,
+        [WAITING] = (double)state.waiting,
+        [WORKERS] = (double)state.workers,
+        [RUN_US] = (double)t->run_ns * 1e-3,
+        [QUEUE_US] = (double)t->queue_ns * 1e-3,
+        [LAST_RUN_MS] = (double)t->last_run_ns * 1e-6,
+        [LAST_QUEUE_MS] = (double)t->last_queue_ns * 1e-6,
+        [LOAD_MS] = (double)t->load_ns * 1e-6,
+    };
+
+    return all[which];
+}
+
 /* A number of every version, under one name. */
 struct per_model {
     const char *name, *type, *unit;
-    double (*value)(const struct version *v);
-    bool camel; /* labels as TorchServe's backend writes them */
+    enum figure figure;
+    enum { OF_VERSION, OF_MODEL, OF_WORKER } labels; /* as TorchServe writes them */
 };
-
-static double requests(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.requests);
-}
-
-static double run_us(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.run_ns) * 1e-3;
-}
-
-static double queue_us(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.queue_ns) * 1e-3;
-}
-
-static double last_run_ms(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.last_run_ns) * 1e-6;
-}
-
-static double failures(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.failures);
-}
-
-static double refused(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.refused);
-}
-
-static double inputs(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.inputs);
-}
-
-static double batches(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.batches);
-}
-
-static double abandoned(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.abandoned);
-}
-
-static double reloads(const struct version *v)
-{
-    return (double)atomic_load(&v->tally.reloads);
-}
-
-static double waiting(const struct version *v)
-{
-    return (double)batcher_look(v->batcher).waiting;
-}
-
-static double workers(const struct version *v)
-{
-    return (double)batcher_look(v->batcher).workers;
-}
 
 static const struct per_model per_model[] = {
-    {"ts_inference_requests_total", "counter", "Count", requests, false},
-    {"ts_inference_latency_microseconds", "counter", "Microseconds", run_us, false},
-    {"ts_queue_latency_microseconds", "counter", "Microseconds", queue_us, false},
-    {"HandlerTime", "gauge", "ms", last_run_ms, true},
-    {"PredictionTime", "gauge", "ms", last_run_ms, true},
-    {"shoal_failed_requests_total", "counter", "Count", failures, false},
-    {"shoal_refused_requests_total", "counter", "Count", refused, false},
-    {"shoal_abandoned_requests_total", "counter", "Count", abandoned, false},
-    {"shoal_inputs_total", "counter", "Count", inputs, false},
-    {"shoal_batches_total", "counter", "Count", batches, false},
-    {"shoal_reloads_total", "counter", "Count", reloads, false},
-    {"shoal_queue_length", "gauge", "Count", waiting, false},
-    {"shoal_workers", "gauge", "Count", workers, false},
+    {"ts_inference_requests_total", "counter", "Count", REQUESTS, OF_VERSION},
+    {"ts_inference_latency_microseconds", "counter", "Microseconds", RUN_US, OF_VERSION},
+    {"ts_queue_latency_microseconds", "counter", "Microseconds", QUEUE_US, OF_VERSION},
+    {"HandlerTime", "gauge", "ms", LAST_RUN_MS, OF_MODEL},
+    {"PredictionTime", "gauge", "ms", LAST_RUN_MS, OF_MODEL},
+    {"shoal_failed_requests_total", "counter", "Count", FAILURES, OF_VERSION},
+    {"shoal_refused_requests_total", "counter", "Count", REFUSED, OF_VERSION},
+    {"shoal_abandoned_requests_total", "counter", "Count", ABANDONED, OF_VERSION},
+    {"shoal_inputs_total", "counter", "Count", INPUTS, OF_VERSION},
+    {"shoal_batches_total", "counter", "Count", BATCHES, OF_VERSION},
+    {"shoal_reloads_total", "counter", "Count", RELOADS, OF_VERSION},
+    {"shoal_queue_length", "gauge", "Count", WAITING, OF_VERSION},
+    {"shoal_workers", "gauge", "Count", WORKERS, OF_VERSION},
+    {"WorkerLoadTime", "gauge", "Milliseconds", LOAD_MS, OF_WORKER},
 };
-
-static void model_labels(char labels[320], const struct version *v, const char *host, bool camel)
-{
-    if (camel)
-        snprintf(labels, 320, "ModelName=\"%s\",Level=\"Model\",Hostname=\"%s\",", v->name, host);
-    else
-        snprintf(labels, 320, "model_name=\"%s\",model_version=\"%s\",hostname=\"%s\",", v->name,
-                 v->is_default ? "default" : v->version, host);
-}
 
 static void put_per_model(struct request *q, const struct per_model *m)
 {
     struct writer *w = &q->answer.body;
-    char labels[320];
+    const char *host = q->server->hostname;
+    char labels[400];
     struct lease lease = {0};
 
     if (!metric_begin(w, &q->query, m->name, m->type, m->unit))
         return;
     while (registry_next(&q->server->registry, NULL, &lease)) {
-        model_labels(labels, lease.version, q->server->hostname, m->camel);
-        metric_line(w, m->name, labels, m->value(lease.version));
+        const struct version *v = lease.version;
+
+        if (m->labels == OF_MODEL)
+            snprintf(labels, sizeof labels, "ModelName=\"%s\",Level=\"Model\",Hostname=\"%s\",",
+                     v->name, host);
+        else if (m->labels == OF_WORKER)
+            snprintf(labels, sizeof labels,
+                     "WorkerName=\"W-9000-%s_%s\",Level=\"Host\",Hostname=\"%s\",", v->name,
+                     v->version, host);
+        else
+            snprintf(labels, sizeof labels,
+                     "model_name=\"%s\",model_version=\"%s\",hostname=\"%s\",", v->name,
+                     v->is_default ? "default" : v->version, host);
+        metric_line(w, m->name, labels, figure_of(v, m->figure));
     }
 }
 
@@ -273,20 +246,15 @@ static void put_stages(struct request *q)
     }
 }
 
-static void put_load_times(struct request *q)
+/* TorchServe gives the last request's, of whichever model. */
+static double last_figure(struct registry *r, enum figure which)
 {
-    char labels[400];
     struct lease lease = {0};
+    double last = 0;
 
-    if (!metric_begin(&q->answer.body, &q->query, "WorkerLoadTime", "gauge", "Milliseconds"))
-        return;
-    while (registry_next(&q->server->registry, NULL, &lease)) {
-        snprintf(labels, sizeof labels,
-                 "WorkerName=\"W-9000-%s_%s\",Level=\"Host\",Hostname=\"%s\",", lease.version->name,
-                 lease.version->version, q->server->hostname);
-        metric_line(&q->answer.body, "WorkerLoadTime", labels,
-                    (double)atomic_load(&lease.version->tally.load_ns) * 1e-6);
-    }
+    while (registry_next(r, NULL, &lease))
+        last = figure_of(lease.version, which);
+    return last;
 }
 
 static void put_host_wide(struct request *q)
@@ -307,6 +275,8 @@ static void put_host_wide(struct request *q)
          (double)atomic_load(&s->registry.state_failures)},
         {"shoal_requests_under_way", "gauge", "Count", (double)atomic_load(&s->under_way)},
         {"shoal_uptime_seconds", "gauge", "Seconds", clock_now() - s->tally.began},
+        {"QueueTime", "gauge", "Milliseconds", last_figure(&s->registry, LAST_QUEUE_MS)},
+        {"WorkerThreadTime", "gauge", "Milliseconds", last_figure(&s->registry, LAST_RUN_MS)},
     };
     char labels[128];
 
@@ -316,34 +286,14 @@ static void put_host_wide(struct request *q)
             metric_line(w, lines[i].name, labels, lines[i].value);
 }
 
-/* TorchServe gives the last request's, of whichever model. */
-static void put_last_times(struct request *q)
-{
-    double queue = 0, run = 0;
-    char labels[128];
-    struct lease lease = {0};
-
-    while (registry_next(&q->server->registry, NULL, &lease)) {
-        queue = (double)atomic_load(&lease.version->tally.last_queue_ns) * 1e-6;
-        run = (double)atomic_load(&lease.version->tally.last_run_ns) * 1e-6;
-    }
-    snprintf(labels, sizeof labels, "Level=\"Host\",Hostname=\"%s\",", q->server->hostname);
-    if (metric_begin(&q->answer.body, &q->query, "QueueTime", "gauge", "Milliseconds"))
-        metric_line(&q->answer.body, "QueueTime", labels, queue);
-    if (metric_begin(&q->answer.body, &q->query, "WorkerThreadTime", "gauge", "Milliseconds"))
-        metric_line(&q->answer.body, "WorkerThreadTime", labels, run);
-}
-
 void describe_metrics(struct request *q)
 {
     q->answer.status = 200;
     q->answer.type = "text/plain; version=0.0.4; charset=utf-8";
     put_host_wide(q);
-    put_last_times(q);
     metrics_host(&q->answer.body, &q->query, q->server->hostname);
     for (size_t i = 0; i < sizeof per_model / sizeof *per_model; i++)
         put_per_model(q, &per_model[i]);
-    put_load_times(q);
     put_stages(q);
 }
 
@@ -355,8 +305,7 @@ void put_platform(struct writer *w, const struct generation *g)
     char text[64];
 
     snprintf(text, sizeof text, "shoal_%s", g->kind->name);
-    put_key(w, "platform");
-    put_text(w, text);
+    member_text(w, "platform", text);
 }
 
 static void put_fact(void *writer, const struct shoal_fact *f)
@@ -366,8 +315,7 @@ static void put_fact(void *writer, const struct shoal_fact *f)
     if (!f->key)
         return;
     snprintf(count, sizeof count, "%llu", (unsigned long long)f->value.count);
-    put_key(writer, f->key);
-    put_text(writer, f->value.type == SHOAL_TEXT ? f->value.text : count);
+    member_text(writer, f->key, f->value.type == SHOAL_TEXT ? f->value.text : count);
 }
 
 void put_facts(struct writer *w, const struct generation *g)
@@ -385,36 +333,21 @@ static void put_model_stats(struct registry *r, struct writer *w, const struct l
 
     registry_trouble(r, v, trouble);
     put_open(w, '{');
-    put_key(w, "name");
-    put_text(w, v->name);
-    put_key(w, "version");
-    put_text(w, v->version);
-    put_key(w, "default");
-    put_flag(w, v->is_default);
-    put_key(w, "kind");
-    put_text(w, lease->generation ? lease->generation->kind->name : "");
-    put_key(w, "ready");
-    put_flag(w, lease->generation && state.workers > 0);
-    put_key(w, "trouble");
-    put_text(w, trouble);
-    put_key(w, "workers");
-    put_u64(w, state.workers);
-    put_key(w, "waiting");
-    put_u64(w, state.waiting);
-    put_key(w, "requests");
-    put_u64(w, atomic_load(&v->tally.requests));
-    put_key(w, "failures");
-    put_u64(w, atomic_load(&v->tally.failures) + atomic_load(&v->tally.refused));
-    put_key(w, "reloads");
-    put_u64(w, atomic_load(&v->tally.reloads));
-    put_key(w, "rate");
-    put_double(w, v->rate);
-    put_key(w, "p50");
-    put_double(w, v->p50);
-    put_key(w, "p99");
-    put_double(w, v->p99);
-    put_key(w, "facts");
-    put_open(w, '{');
+    member_text(w, "name", v->name);
+    member_text(w, "version", v->version);
+    member_flag(w, "default", v->is_default);
+    member_text(w, "kind", lease->generation ? lease->generation->kind->name : "");
+    member_flag(w, "ready", lease->generation && state.workers > 0);
+    member_text(w, "trouble", trouble);
+    member_u64(w, "workers", state.workers);
+    member_u64(w, "waiting", state.waiting);
+    member_u64(w, "requests", atomic_load(&v->tally.requests));
+    member_u64(w, "failures", atomic_load(&v->tally.failures) + atomic_load(&v->tally.refused));
+    member_u64(w, "reloads", atomic_load(&v->tally.reloads));
+    member_double(w, "rate", v->rate);
+    member_double(w, "p50", v->p50);
+    member_double(w, "p99", v->p99);
+    member_open(w, "facts", '{');
     if (lease->generation)
         put_facts(w, lease->generation);
     put_close(w, '}');
@@ -428,17 +361,12 @@ void describe_stats(struct request *q)
 
     q->answer.status = 200;
     put_open(w, '{');
-    put_key(w, "version");
-    put_text(w, shoal_version());
-    put_key(w, "uptime");
-    put_double(w, clock_now() - q->server->tally.began);
-    put_key(w, "healthy");
-    put_flag(w, registry_healthy(&q->server->registry));
-    put_key(w, "models");
-    put_open(w, '[');
-    while (registry_next(&q->server->registry, NULL, &lease)) {
+    member_text(w, "version", shoal_version());
+    member_double(w, "uptime", clock_now() - q->server->tally.began);
+    member_flag(w, "healthy", registry_healthy(&q->server->registry));
+    member_open(w, "models", '[');
+    while (registry_next(&q->server->registry, NULL, &lease))
         put_model_stats(&q->server->registry, w, &lease);
-    }
     put_close(w, ']');
     put_close(w, '}');
     put_raw(w, "\n");

@@ -9,11 +9,6 @@
 
 enum { PAGE_MAX = 100, FIRST_WORKER = 9000 };
 
-static const char *segment(const struct request *q, size_t i)
-{
-    return i < q->query.nsegments ? q->query.segments[i] : "";
-}
-
 /* ---- registering ----------------------------------------------------------------------------- */
 
 /* Parameters of the address, or of a JSON body. */
@@ -132,15 +127,12 @@ static void list(struct request *q)
     limit = limit < PAGE_MAX ? limit : PAGE_MAX;
     q->answer.status = 200;
     put_open(w, '{');
-    put_key(w, "models");
-    put_open(w, '[');
+    member_open(w, "models", '[');
     while (registry_next(&q->server->registry, NULL, &lease)) {
         if (lease.version->is_default && at++ >= from && at <= from + limit) {
             put_open(w, '{');
-            put_key(w, "modelName");
-            put_text(w, lease.version->name);
-            put_key(w, "modelUrl");
-            put_text(w, lease.version->file);
+            member_text(w, "modelName", lease.version->name);
+            member_text(w, "modelUrl", lease.version->file);
             put_close(w, '}');
         }
     }
@@ -149,8 +141,7 @@ static void list(struct request *q)
         char token[24];
 
         snprintf(token, sizeof token, "%llu", (unsigned long long)(from + limit));
-        put_key(w, "nextPageToken");
-        put_text(w, token);
+        member_text(w, "nextPageToken", token);
     }
     put_close(w, '}');
     put_raw(w, "\n");
@@ -158,12 +149,6 @@ static void list(struct request *q)
 
 /* ---- describing
  * ----------------------------------------------------------------------------------- */
-
-static void put_named(struct writer *w, const char *key, uint64_t n)
-{
-    put_key(w, key);
-    put_u64(w, n);
-}
 
 static void put_workers(struct writer *w, const struct lease *lease,
                         const struct batcher_state *state)
@@ -173,30 +158,23 @@ static void put_workers(struct writer *w, const struct lease *lease,
 
     gmtime_r(&lease->version->began, &tm);
     strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%S.000Z", &tm);
-    put_key(w, "workers");
-    put_open(w, '[');
+    member_open(w, "workers", '[');
     for (unsigned i = 0; i < state->workers; i++) {
         snprintf(id, sizeof id, "%u", FIRST_WORKER + i);
         put_open(w, '{');
-        put_key(w, "id");
-        put_text(w, id);
-        put_key(w, "startTime");
-        put_text(w, when);
-        put_key(w, "status");
-        put_text(w, lease->generation ? "READY" : "UNLOADING");
-        put_named(w, "memoryUsage", mem_held());
-        put_named(w, "pid", (uint64_t)getpid());
-        put_key(w, "gpu");
-        put_flag(w, false);
-        put_key(w, "gpuUsage");
-        put_text(w, "N/A");
+        member_text(w, "id", id);
+        member_text(w, "startTime", when);
+        member_text(w, "status", lease->generation ? "READY" : "UNLOADING");
+        member_u64(w, "memoryUsage", mem_held());
+        member_u64(w, "pid", (uint64_t)getpid());
+        member_flag(w, "gpu", false);
+        member_text(w, "gpuUsage", "N/A");
         put_close(w, '}');
     }
     put_close(w, ']');
-    put_key(w, "jobQueueStatus");
-    put_open(w, '{');
-    put_named(w, "remainingCapacity", state->room);
-    put_named(w, "pendingRequests", state->waiting);
+    member_open(w, "jobQueueStatus", '{');
+    member_u64(w, "remainingCapacity", state->room);
+    member_u64(w, "pendingRequests", state->waiting);
     put_close(w, '}');
 }
 
@@ -210,8 +188,7 @@ static void put_metadata(struct writer *w, const struct generation *g)
     put_facts(&text, g);
     put_close(&text, '}');
     if (!text.failed && bytes_add(&text.out, "", 1) == SHOAL_OK) {
-        put_key(w, "customizedMetadata");
-        put_text(w, text.out.at);
+        member_text(w, "customizedMetadata", text.out.at);
     }
     bytes_fini(&text.out);
 }
@@ -223,23 +200,17 @@ static void put_version(struct request *q, const struct lease *lease, bool metad
     struct writer *w = &q->answer.body;
 
     put_open(w, '{');
-    put_key(w, "modelName");
-    put_text(w, v->name);
-    put_key(w, "modelVersion");
-    put_text(w, v->version);
-    put_key(w, "modelUrl");
-    put_text(w, v->file);
-    put_key(w, "engine");
-    put_text(w, "shoal");
-    put_key(w, "runtime");
-    put_text(w, "native");
-    put_named(w, "minWorkers", state.min);
-    put_named(w, "maxWorkers", state.max);
-    put_named(w, "batchSize", v->settings.batch_size);
-    put_named(w, "maxBatchDelay", v->settings.max_batch_delay);
-    put_named(w, "responseTimeout", v->settings.response_timeout);
-    put_key(w, "loadedAtStartup");
-    put_flag(w, v->path != NULL);
+    member_text(w, "modelName", v->name);
+    member_text(w, "modelVersion", v->version);
+    member_text(w, "modelUrl", v->file);
+    member_text(w, "engine", "shoal");
+    member_text(w, "runtime", "native");
+    member_u64(w, "minWorkers", state.min);
+    member_u64(w, "maxWorkers", state.max);
+    member_u64(w, "batchSize", v->settings.batch_size);
+    member_u64(w, "maxBatchDelay", v->settings.max_batch_delay);
+    member_u64(w, "responseTimeout", v->settings.response_timeout);
+    member_flag(w, "loadedAtStartup", v->path != NULL);
     put_workers(w, lease, &state);
     if (metadata && lease->generation)
         put_metadata(w, lease->generation);
@@ -325,27 +296,27 @@ static void end(struct request *q, const char *name, const char *version)
 static void manage_now(struct request *q)
 {
     size_t n = q->query.nsegments;
-    const char *name = segment(q, 1), *version = n > 2 ? segment(q, 2) : NULL;
+    const char *name = request_segment(q, 1), *version = n > 2 ? request_segment(q, 2) : NULL;
 
-    if (n > 4 || (n == 4 && strcmp(segment(q, 3), "set-default") != 0))
+    if (n > 4 || (n == 4 && strcmp(request_segment(q, 3), "set-default") != 0))
         answer_not_found(q);
-    else if (n == 1 && strcmp(q->method, "GET") == 0)
+    else if (n == 1 && request_is(q, "GET"))
         list(q);
-    else if (n == 1 && strcmp(q->method, "POST") == 0)
+    else if (n == 1 && request_is(q, "POST"))
         add(q);
     else if (n == 1)
         answer_not_allowed(q, "GET, POST");
-    else if (n == 4 && strcmp(q->method, "PUT") == 0)
+    else if (n == 4 && request_is(q, "PUT"))
         set_default(q, name, version);
     else if (n == 4)
         answer_not_allowed(q, "PUT");
-    else if (strcmp(q->method, "GET") == 0)
+    else if (request_is(q, "GET"))
         describe(q, name, version);
-    else if (strcmp(q->method, "PUT") == 0)
+    else if (request_is(q, "PUT"))
         scale(q, name, version ? version : query_get(&q->query, "model_version"));
-    else if (strcmp(q->method, "DELETE") == 0)
+    else if (request_is(q, "DELETE"))
         end(q, name, version);
-    else if (strcmp(q->method, "OPTIONS") == 0)
+    else if (request_is(q, "OPTIONS"))
         describe_api(q, ROLE_MANAGEMENT);
     else
         answer_not_allowed(q, "GET, PUT, DELETE, OPTIONS");
@@ -361,7 +332,7 @@ static void manage_by_worker(struct request *q)
  * same listener do not wait for that. */
 enum route manage(struct request *q)
 {
-    if (q->roles & ROLE_INFERENCE && strcmp(q->method, "GET") != 0) {
+    if (q->roles & ROLE_INFERENCE && !request_is(q, "GET")) {
         q->work = manage_by_worker;
         return ROUTE_WAITS;
     }

@@ -40,7 +40,7 @@ struct model_tally {
 /* Of the whole server. */
 struct server_tally {
     _Atomic uint64_t answers[6]; /* by the first digit of the status */
-    _Atomic uint64_t limited, unauthorized, state_failures;
+    _Atomic uint64_t limited, unauthorized;
     double began;
 };
 

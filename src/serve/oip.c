@@ -3,16 +3,6 @@
 
 #include <string.h>
 
-static const char *segment(const struct request *q, size_t i)
-{
-    return i < q->query.nsegments ? q->query.segments[i] : "";
-}
-
-static bool method_is(const struct request *q, const char *method)
-{
-    return strcmp(q->method, method) == 0;
-}
-
 /* Who probes judges by the status; people read the body. */
 static void put_flag_answer(struct request *q, const char *name, const char *key, bool on)
 {
@@ -22,12 +12,9 @@ static void put_flag_answer(struct request *q, const char *name, const char *key
     if (!on)
         q->answer.retry_after = 1;
     put_open(w, '{');
-    if (name) {
-        put_key(w, "name");
-        put_text(w, name);
-    }
-    put_key(w, key);
-    put_flag(w, on);
+    if (name)
+        member_text(w, "name", name);
+    member_flag(w, key, on);
     put_close(w, '}');
     put_raw(w, "\n");
 }
@@ -38,12 +25,9 @@ static void server_metadata(struct request *q)
 
     q->answer.status = 200;
     put_open(w, '{');
-    put_key(w, "name");
-    put_text(w, "shoal");
-    put_key(w, "version");
-    put_text(w, shoal_version());
-    put_key(w, "extensions");
-    put_open(w, '[');
+    member_text(w, "name", "shoal");
+    member_text(w, "version", shoal_version());
+    member_open(w, "extensions", '[');
     put_close(w, ']');
     put_close(w, '}');
     put_raw(w, "\n");
@@ -53,12 +37,9 @@ static void put_tensor_shape(struct writer *w, const struct tensor_shape *t)
 {
     put_open(w, '[');
     put_open(w, '{');
-    put_key(w, "name");
-    put_text(w, t->name);
-    put_key(w, "datatype");
-    put_text(w, t->datatype);
-    put_key(w, "shape");
-    put_open(w, '[');
+    member_text(w, "name", t->name);
+    member_text(w, "datatype", t->datatype);
+    member_open(w, "shape", '[');
     for (size_t i = 0; i < t->dims; i++)
         put_double(w, (double)t->shape[i]);
     put_close(w, ']');
@@ -70,8 +51,7 @@ static void put_versions(struct request *q, struct writer *w)
 {
     struct lease other = {0};
 
-    put_key(w, "versions");
-    put_open(w, '[');
+    member_open(w, "versions", '[');
     while (registry_next(&q->server->registry, q->lease.version->name, &other))
         put_text(w, other.version->version);
     put_close(w, ']');
@@ -86,8 +66,7 @@ static void model_metadata(struct request *q)
     g->kind->shapes(g->model, &input, &output);
     q->answer.status = 200;
     put_open(w, '{');
-    put_key(w, "name");
-    put_text(w, q->lease.version->name);
+    member_text(w, "name", q->lease.version->name);
     put_versions(q, w);
     put_platform(w, g);
     put_key(w, "inputs");
@@ -123,32 +102,26 @@ static enum route model(struct request *q)
     size_t n = q->query.nsegments, at = 3;
     const char *version = NULL, *verb;
 
-    if (strcmp(segment(q, 3), "versions") == 0) {
-        version = segment(q, 4);
+    if (strcmp(request_segment(q, 3), "versions") == 0) {
+        version = request_segment(q, 4);
         at = 5;
     }
-    verb = segment(q, at);
-    if (n < 3 || n > at + 1 || (version && !*version)) {
-        answer_not_found(q);
+    verb = request_segment(q, at);
+    if (n < 3 || n > at + 1 || (version && !*version))
+        return answer_not_found(q);
+    if (strcmp(verb, "ready") == 0 && request_is(q, "GET")) {
+        model_ready(q, request_segment(q, 2), version);
         return ROUTE_ANSWERED;
     }
-    if (strcmp(verb, "ready") == 0 && method_is(q, "GET")) {
-        model_ready(q, segment(q, 2), version);
+    if (!lease_model(q, request_segment(q, 2), version))
         return ROUTE_ANSWERED;
-    }
-    if (!lease_model(q, segment(q, 2), version))
-        return ROUTE_ANSWERED;
-    if (strcmp(verb, "infer") == 0) {
-        if (method_is(q, "POST"))
-            return infer_begin(q);
-        answer_not_allowed(q, "POST");
-    } else if (!method_is(q, "GET")) {
-        answer_not_allowed(q, "GET");
-    } else if (!*verb) {
-        model_metadata(q);
-    } else {
-        answer_not_found(q);
-    }
+    if (strcmp(verb, "infer") == 0)
+        return request_is(q, "POST") ? infer_begin(q) : answer_not_allowed(q, "POST");
+    if (!request_is(q, "GET"))
+        return answer_not_allowed(q, "GET");
+    if (*verb)
+        return answer_not_found(q);
+    model_metadata(q);
     return ROUTE_ANSWERED;
 }
 
@@ -156,15 +129,17 @@ static enum route v2(struct request *q)
 {
     size_t n = q->query.nsegments;
 
-    if (n >= 3 && strcmp(segment(q, 1), "models") == 0)
+    if (n >= 3 && strcmp(request_segment(q, 1), "models") == 0)
         return model(q);
-    if (!method_is(q, "GET"))
+    if (!request_is(q, "GET"))
         answer_not_allowed(q, "GET");
     else if (n == 1)
         server_metadata(q);
-    else if (n == 3 && strcmp(segment(q, 1), "health") == 0 && strcmp(segment(q, 2), "live") == 0)
+    else if (n == 3 && strcmp(request_segment(q, 1), "health") == 0 &&
+             strcmp(request_segment(q, 2), "live") == 0)
         put_flag_answer(q, NULL, "live", true);
-    else if (n == 3 && strcmp(segment(q, 1), "health") == 0 && strcmp(segment(q, 2), "ready") == 0)
+    else if (n == 3 && strcmp(request_segment(q, 1), "health") == 0 &&
+             strcmp(request_segment(q, 2), "ready") == 0)
         put_flag_answer(q, NULL, "ready", server_is_ready(q));
     else
         answer_not_found(q);
@@ -175,20 +150,16 @@ static enum route v2(struct request *q)
 static enum route v1(struct request *q)
 {
     char name[NAME_MAX_LEN + 1];
-    const char *at = segment(q, 2), *colon = strrchr(at, ':');
+    const char *at = request_segment(q, 2), *colon = strrchr(at, ':');
     size_t len = colon ? (size_t)(colon - at) : strlen(at);
 
-    if (q->query.nsegments != 3 || strcmp(segment(q, 1), "models") != 0 || len > NAME_MAX_LEN ||
-        (colon && strcmp(colon, ":predict") != 0)) {
-        answer_not_found(q);
-        return ROUTE_ANSWERED;
-    }
+    if (q->query.nsegments != 3 || strcmp(request_segment(q, 1), "models") != 0 ||
+        len > NAME_MAX_LEN || (colon && strcmp(colon, ":predict") != 0))
+        return answer_not_found(q);
     memcpy(name, at, len);
     name[len] = '\0';
-    if (!method_is(q, colon ? "POST" : "GET")) {
-        answer_not_allowed(q, colon ? "POST" : "GET");
-        return ROUTE_ANSWERED;
-    }
+    if (!request_is(q, colon ? "POST" : "GET"))
+        return answer_not_allowed(q, colon ? "POST" : "GET");
     if (!colon)
         model_ready(q, name, NULL);
     else if (lease_model(q, name, NULL))

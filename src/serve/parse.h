@@ -117,4 +117,12 @@ void put_u64(struct writer *w, uint64_t n);
 void put_float(struct writer *w, float x);
 void put_double(struct writer *w, double x); /* six digits */
 
+/* The key and its value; of an object or a list, its bracket. */
+void member_open(struct writer *w, const char *key, char bracket);
+void member_text(struct writer *w, const char *key, const char *text);
+void member_flag(struct writer *w, const char *key, bool on);
+void member_u64(struct writer *w, const char *key, uint64_t n);
+void member_float(struct writer *w, const char *key, float x);
+void member_double(struct writer *w, const char *key, double x);
+
 #endif

@@ -79,14 +79,31 @@ static shoal_status add(struct request *q, struct instance *in)
 /* ---- bodies -----------------------------------------------------------------------------------
  */
 
-static shoal_status add_list(struct request *q, const struct tree *list, const struct tree *object)
+static shoal_status add_list(struct request *q, const struct tree *list, const struct tree *object,
+                             bool tensor)
 {
     shoal_status st = SHOAL_OK;
 
     if (tree_len(list) == 0)
         return shoal_fail(SHOAL_EINVAL, "found an empty list, want an input");
     for (size_t i = 0; i < tree_len(list) && st == SHOAL_OK; i++) {
-        struct instance in = {.verb = "predict", .json = tree_at(list, i), .object = object};
+        struct instance in = {
+            .verb = "predict", .json = tree_at(list, i), .object = object, .tensor = tensor};
+
+        st = add(q, &in);
+    }
+    return st;
+}
+
+/* numbers [rows][width] */
+static shoal_status add_rows(struct request *q, const float *numbers, size_t rows, size_t width,
+                             bool tensor)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < rows && st == SHOAL_OK; i++) {
+        struct instance in = {
+            .verb = "predict", .numbers = numbers + i * width, .count = width, .tensor = tensor};
 
         st = add(q, &in);
     }
@@ -114,7 +131,7 @@ static shoal_status read_tree(struct request *q, const struct tree *t)
 
     if (list) {
         q->shape = SHAPE_PREDICTIONS;
-        return add_list(q, list, t);
+        return add_list(q, list, t, false);
     }
     list = list_of(t, q->lease.generation->kind->list_key);
     if (!list && is_one(t)) {
@@ -122,21 +139,13 @@ static shoal_status read_tree(struct request *q, const struct tree *t)
         return add(q, &in);
     }
     q->shape = SHAPE_LIST;
-    return add_list(q, list ? list : t, list ? t : NULL);
+    return add_list(q, list ? list : t, list ? t : NULL, false);
 }
 
 static shoal_status read_numbers(struct request *q, const struct figures *n)
 {
-    shoal_status st = SHOAL_OK;
-
     q->shape = n->instances ? SHAPE_PREDICTIONS : n->nested ? SHAPE_LIST : SHAPE_ONE;
-    for (size_t i = 0; i < n->rows && st == SHOAL_OK; i++) {
-        struct instance in = {
-            .verb = "predict", .numbers = n->at + i * n->width, .count = n->width};
-
-        st = add(q, &in);
-    }
-    return st;
+    return add_rows(q, n->at, n->rows, n->width, false);
 }
 
 static shoal_status read_other_json(struct request *q, const char *at, size_t len)
@@ -314,12 +323,8 @@ static shoal_status read_number_tensor(struct request *q, const struct tree *dat
     st = flatten(&n, data, rows * width, 0);
     if (st == SHOAL_OK && n.len != rows * width)
         st = wrong_numbers(n.len, rows * width);
-    for (size_t i = 0; i < rows && st == SHOAL_OK; i++) {
-        struct instance in = {
-            .verb = "predict", .numbers = n.at + i * width, .count = width, .tensor = true};
-
-        st = add(q, &in);
-    }
+    if (st == SHOAL_OK)
+        st = add_rows(q, n.at, rows, width, true);
     figures_fini(&n);
     request_refund(q, cost);
     return st;
@@ -327,17 +332,10 @@ static shoal_status read_number_tensor(struct request *q, const struct tree *dat
 
 static shoal_status read_text_tensor(struct request *q, const struct tree *data, size_t rows)
 {
-    shoal_status st = SHOAL_OK;
-
     if (tree_kind(data) != TREE_LIST || tree_len(data) != rows)
         return shoal_fail(SHOAL_EINVAL, "data: found %zu strings, want the %zu of the shape",
                           tree_len(data), rows);
-    for (size_t i = 0; i < rows && st == SHOAL_OK; i++) {
-        struct instance in = {.verb = "predict", .json = tree_at(data, i), .tensor = true};
-
-        st = add(q, &in);
-    }
-    return st;
+    return add_list(q, data, NULL, true);
 }
 
 static shoal_status read_tensor(struct request *q, const struct tree *t)
@@ -544,8 +542,7 @@ enum route predict_begin(struct request *q, const char *verb)
     for (const char *const *own = q->lease.generation->kind->verbs; own && *own; own++)
         if (strcmp(verb, *own) == 0)
             return read_begin(q, verb);
-    answer_not_found(q); /* another kind's */
-    return ROUTE_ANSWERED;
+    return answer_not_found(q); /* another kind's */
 }
 
 enum route infer_begin(struct request *q)
@@ -588,18 +585,14 @@ static void write_output(struct request *q, struct writer *w, const char *name)
     size_t width = 0;
     bool floats = g->kind->floats(g->model, job_sample(&q->job, 0), &width) != NULL;
 
-    put_key(w, "name");
-    put_text(w, name);
-    put_key(w, "datatype");
-    put_text(w, floats ? "FP32" : "BYTES");
-    put_key(w, "shape");
-    put_open(w, '[');
+    member_text(w, "name", name);
+    member_text(w, "datatype", floats ? "FP32" : "BYTES");
+    member_open(w, "shape", '[');
     put_u64(w, q->job.n);
     if (floats)
         put_u64(w, width);
     put_close(w, ']');
-    put_key(w, "data");
-    put_open(w, '[');
+    member_open(w, "data", '[');
     for (size_t i = 0; i < q->job.n; i++) {
         const float *x = g->kind->floats(g->model, job_sample(&q->job, i), &width);
         struct writer text = {0};
@@ -623,14 +616,10 @@ static void write_tensor(struct request *q, struct writer *w)
 
     g->kind->shapes(g->model, &input, &output);
     put_open(w, '{');
-    put_key(w, "model_name");
-    put_text(w, q->lease.version->name);
-    put_key(w, "model_version");
-    put_text(w, q->lease.version->version);
-    put_key(w, "id");
-    put_text(w, q->tensor_id ? q->tensor_id : q->id);
-    put_key(w, "outputs");
-    put_open(w, '[');
+    member_text(w, "model_name", q->lease.version->name);
+    member_text(w, "model_version", q->lease.version->version);
+    member_text(w, "id", q->tensor_id ? q->tensor_id : q->id);
+    member_open(w, "outputs", '[');
     put_open(w, '{');
     write_output(q, w, output.name);
     put_close(w, '}');
@@ -656,8 +645,7 @@ static void write_answer(struct request *q)
         break;
     case SHAPE_PREDICTIONS:
         put_open(w, '{');
-        put_key(w, "predictions");
-        put_open(w, '[');
+        member_open(w, "predictions", '[');
         write_samples(q, w);
         put_close(w, ']');
         put_close(w, '}');

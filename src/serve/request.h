@@ -84,6 +84,11 @@ void route_submit(struct request *q);
 void route_finish(struct request *q);
 void route_end(struct request *q);
 
+/* Of the address, from 0; "" behind the last. */
+const char *request_segment(const struct request *q, size_t i);
+/* Whether that is its method. */
+bool request_is(const struct request *q, const char *method);
+
 /* ---- answers ---- */
 
 /* {"code":404,"type":"ModelNotFoundException","message":"..."}; or, for the Open
@@ -93,8 +98,9 @@ void answer_error(struct request *q, int status, const char *type, const char *m
 void answer_failure(struct request *q, shoal_status st);
 /* Instead of a body that could not be put together; takes no memory itself. */
 void answer_no_memory(struct request *q);
-void answer_not_found(struct request *q);
-void answer_not_allowed(struct request *q, const char *allow);
+/* Both give ROUTE_ANSWERED. */
+enum route answer_not_found(struct request *q);
+enum route answer_not_allowed(struct request *q, const char *allow);
 /* {"status":"..."} */
 void answer_status(struct request *q, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

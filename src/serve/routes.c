@@ -17,15 +17,11 @@ void answer_error(struct request *q, int status, const char *type, const char *m
     w->comma = false;
     put_open(w, '{');
     if (q->v2) {
-        put_key(w, "error");
-        put_text(w, message);
+        member_text(w, "error", message);
     } else {
-        put_key(w, "code");
-        put_u64(w, (uint64_t)status);
-        put_key(w, "type");
-        put_text(w, type);
-        put_key(w, "message");
-        put_text(w, message);
+        member_u64(w, "code", (uint64_t)status);
+        member_text(w, "type", type);
+        member_text(w, "message", message);
     }
     put_close(w, '}');
     put_raw(w, "\n");
@@ -44,17 +40,19 @@ void answer_no_memory(struct request *q)
     q->answer.constant_len = (q->v2 ? sizeof v2 : sizeof text) - 1;
 }
 
-void answer_not_found(struct request *q)
+enum route answer_not_found(struct request *q)
 {
     answer_error(q, 404, "ResourceNotFoundException",
                  "Requested resource is not found, please refer to API document.");
+    return ROUTE_ANSWERED;
 }
 
-void answer_not_allowed(struct request *q, const char *allow)
+enum route answer_not_allowed(struct request *q, const char *allow)
 {
     answer_error(q, 405, "MethodNotAllowedException",
                  "Requested method is not allowed, please refer to API document.");
     q->answer.allow = allow;
+    return ROUTE_ANSWERED;
 }
 
 void answer_failure(struct request *q, shoal_status st)
@@ -124,12 +122,12 @@ void answer_status(struct request *q, int status, const char *fmt, ...)
 /* ---- who may ask ------------------------------------------------------------------------------
  */
 
-static bool method_is(const struct request *q, const char *method)
+bool request_is(const struct request *q, const char *method)
 {
     return strcmp(q->method, method) == 0;
 }
 
-static const char *segment(const struct request *q, size_t i)
+const char *request_segment(const struct request *q, size_t i)
 {
     return i < q->query.nsegments ? q->query.segments[i] : "";
 }
@@ -138,7 +136,7 @@ static const char *segment(const struct request *q, size_t i)
  * answers. tests/serve/scopes.py has the table. */
 static unsigned role_of(const struct request *q)
 {
-    const char *first = segment(q, 0);
+    const char *first = request_segment(q, 0);
     size_t n = q->query.nsegments;
 
     if (n == 0 || strcmp(first, "api-description") == 0)
@@ -146,20 +144,20 @@ static unsigned role_of(const struct request *q)
     if (strcmp(first, "metrics") == 0)
         return ROLE_METRICS;
     if (strcmp(first, "models") == 0)
-        return n == 3 && word_is_verb(segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
+        return n == 3 && word_is_verb(request_segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
     return ROLE_INFERENCE;
 }
 
 /* The page and health are for those without a token: they say nothing of a model. */
 static bool is_open(const struct request *q)
 {
-    const char *first = segment(q, 0);
+    const char *first = request_segment(q, 0);
     size_t n = q->query.nsegments;
 
-    if (!method_is(q, "GET") || !(q->roles & ROLE_INFERENCE))
+    if (!request_is(q, "GET") || !(q->roles & ROLE_INFERENCE))
         return false;
     return (n <= 1 && (page_find(first) || strcmp(first, "ping") == 0)) ||
-           (n == 3 && strcmp(first, "v2") == 0 && strcmp(segment(q, 1), "health") == 0);
+           (n == 3 && strcmp(first, "v2") == 0 && strcmp(request_segment(q, 1), "health") == 0);
 }
 
 static bool admit_client(struct request *q)
@@ -225,7 +223,7 @@ bool route_admit(struct request *q)
         answer_failure(q, st);
         return false;
     }
-    q->v2 = strcmp(segment(q, 0), "v2") == 0;
+    q->v2 = strcmp(request_segment(q, 0), "v2") == 0;
     role = role_of(q);
     if (!admit_client(q) || !admit_browser(q))
         return false;
@@ -276,56 +274,42 @@ static enum route predictions(struct request *q)
 {
     size_t n = q->query.nsegments;
 
-    if (n < 2 || n > 3) {
-        answer_not_found(q);
+    if (n < 2 || n > 3)
+        return answer_not_found(q);
+    if (!lease_model(q, request_segment(q, 1), n == 3 ? request_segment(q, 2) : NULL))
         return ROUTE_ANSWERED;
-    }
-    if (!lease_model(q, segment(q, 1), n == 3 ? segment(q, 2) : NULL))
-        return ROUTE_ANSWERED;
-    if (method_is(q, "OPTIONS")) {
+    if (request_is(q, "OPTIONS")) {
         describe_api(q, ROLE_INFERENCE);
         return ROUTE_ANSWERED;
     }
-    if (!method_is(q, "POST") && !method_is(q, "PUT")) {
-        answer_not_allowed(q, "POST, PUT, OPTIONS");
-        return ROUTE_ANSWERED;
-    }
+    if (!request_is(q, "POST") && !request_is(q, "PUT"))
+        return answer_not_allowed(q, "POST, PUT, OPTIONS");
     return predict_begin(q, "predict");
 }
 
 /* GET /models/NAME/similar?word=..., POST /models/NAME/invoke */
 static enum route model_verb(struct request *q)
 {
-    const char *verb = segment(q, 2);
+    const char *verb = request_segment(q, 2);
     bool invoke = strcmp(verb, "invoke") == 0;
 
-    if (!method_is(q, "GET") && !(invoke && (method_is(q, "POST") || method_is(q, "PUT")))) {
-        answer_not_allowed(q, invoke ? "POST, PUT" : "GET");
-        return ROUTE_ANSWERED;
-    }
-    if (!lease_model(q, segment(q, 1), NULL))
+    if (!request_is(q, "GET") && !(invoke && (request_is(q, "POST") || request_is(q, "PUT"))))
+        return answer_not_allowed(q, invoke ? "POST, PUT" : "GET");
+    if (!lease_model(q, request_segment(q, 1), NULL))
         return ROUTE_ANSWERED;
     return predict_begin(q, invoke ? "predict" : verb);
 }
 
 static void root(struct request *q)
 {
-    if (method_is(q, "OPTIONS"))
+    if (request_is(q, "OPTIONS"))
         describe_api(q, q->roles);
-    else if (!method_is(q, "GET"))
+    else if (!request_is(q, "GET"))
         answer_not_allowed(q, "GET, OPTIONS");
     else if (q->roles & ROLE_INFERENCE)
         answer_page(q, page_find(""));
     else
         describe_api(q, q->roles);
-}
-
-static void only_get(struct request *q, void (*then)(struct request *q))
-{
-    if (method_is(q, "GET"))
-        then(q);
-    else
-        answer_not_allowed(q, "GET");
 }
 
 static void api_description(struct request *q)
@@ -344,7 +328,7 @@ enum route route_begin(struct request *q)
         {"stats", describe_stats},
         {"api-description", api_description},
     };
-    const char *first = segment(q, 0);
+    const char *first = request_segment(q, 0);
     size_t n = q->query.nsegments;
 
     if (n == 0) {
@@ -353,7 +337,9 @@ enum route route_begin(struct request *q)
     }
     for (size_t i = 0; i < sizeof simple / sizeof *simple; i++) {
         if (n == 1 && strcmp(first, simple[i].name) == 0) {
-            only_get(q, simple[i].get);
+            if (!request_is(q, "GET"))
+                return answer_not_allowed(q, "GET");
+            simple[i].get(q);
             return ROUTE_ANSWERED;
         }
     }
@@ -365,9 +351,8 @@ enum route route_begin(struct request *q)
         return model_verb(q);
     if (strcmp(first, "models") == 0)
         return q->trial ? ROUTE_WAITS : manage(q);
-    if (n == 1 && method_is(q, "GET") && page_find(first))
-        answer_page(q, page_find(first));
-    else
-        answer_not_found(q);
+    if (n != 1 || !request_is(q, "GET") || !page_find(first))
+        return answer_not_found(q);
+    answer_page(q, page_find(first));
     return ROUTE_ANSWERED;
 }

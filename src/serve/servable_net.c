@@ -338,8 +338,7 @@ static void write_likeliest(const struct net_model *m, const float *y, struct wr
         if (best == m->out)
             break;
         shoal_net_class(m->net, best, name, sizeof name);
-        put_key(w, name);
-        put_float(w, y[best]);
+        member_float(w, name, y[best]);
         before = best;
     }
     put_close(w, '}');

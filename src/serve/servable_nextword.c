@@ -134,8 +134,7 @@ static void nextword_write(const void *model, const void *sample, struct writer 
     for (size_t i = 0; i < s->asked.found; i++) {
         const char *word = shoal_nextword_word(m->net, s->asked.hits[i].id);
 
-        put_key(w, word ? word : "");
-        put_float(w, s->asked.hits[i].score);
+        member_float(w, word ? word : "", s->asked.hits[i].score);
     }
     put_close(w, '}');
 }

@@ -249,16 +249,13 @@ static shoal_status words_run(const void *model, void *const *samples, size_t n)
 static void put_hit(struct writer *out, const shoal_vectors *v, const struct shoal_hit *hit)
 {
     put_open(out, '{');
-    put_key(out, "word");
-    put_text(out, shoal_vectors_word(v, hit->id));
-    put_key(out, "score");
-    put_float(out, hit->score);
+    member_text(out, "word", shoal_vectors_word(v, hit->id));
+    member_float(out, "score", hit->score);
 }
 
 static void write_list(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
-    put_key(out, s->what == ASK_ANALOGY ? "answers" : "similar");
-    put_open(out, '[');
+    member_open(out, s->what == ASK_ANALOGY ? "answers" : "similar", '[');
     for (size_t i = 0; i < s->ask.found; i++) {
         put_hit(out, v, &s->ask.hits[i]);
         put_close(out, '}');
@@ -270,14 +267,11 @@ static void write_map(struct writer *out, const shoal_vectors *v, const struct w
 {
     struct shoal_hit self = {s->ask.ids[0], 1};
 
-    put_key(out, "map");
-    put_open(out, '[');
+    member_open(out, "map", '[');
     for (size_t i = 0; i <= s->ask.found; i++) {
         put_hit(out, v, i == 0 ? &self : &s->ask.hits[i - 1]);
-        put_key(out, "x");
-        put_float(out, s->places[2 * i]);
-        put_key(out, "y");
-        put_float(out, s->places[2 * i + 1]);
+        member_float(out, "x", s->places[2 * i]);
+        member_float(out, "y", s->places[2 * i + 1]);
         put_close(out, '}');
     }
     put_close(out, ']');
@@ -295,10 +289,8 @@ static void write_vector(struct writer *out, const shoal_vectors *v, const struc
 static void write_classes(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     put_open(out, '{');
-    for (size_t i = 0; i < s->ask.found; i++) {
-        put_key(out, shoal_vectors_word(v, s->ask.hits[i].id));
-        put_float(out, s->ask.hits[i].score);
-    }
+    for (size_t i = 0; i < s->ask.found; i++)
+        member_float(out, shoal_vectors_word(v, s->ask.hits[i].id), s->ask.hits[i].score);
     put_close(out, '}');
 }
 
@@ -307,10 +299,8 @@ static void write_detailed(struct writer *out, const shoal_vectors *v, const str
     static const char *const names[] = {"a", "b", "c"};
 
     put_open(out, '{');
-    for (size_t i = 0; i < s->ask.n; i++) {
-        put_key(out, s->ask.n == 3 ? names[i] : "word");
-        put_text(out, shoal_vectors_word(v, s->ask.ids[i]));
-    }
+    for (size_t i = 0; i < s->ask.n; i++)
+        member_text(out, s->ask.n == 3 ? names[i] : "word", shoal_vectors_word(v, s->ask.ids[i]));
     if (s->what == ASK_VECTOR) {
         put_key(out, "vector");
         write_vector(out, v, s);

@@ -169,11 +169,6 @@ shoal_status shoal_show_open(shoal_show **out, const char *address,
     return SHOAL_OK;
 }
 
-const char *shoal_show_address(const shoal_show *s)
-{
-    return s->server.listeners[0].address;
-}
-
 const char *shoal_show_url(const shoal_show *s)
 {
     return s->url;

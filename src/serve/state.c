@@ -53,10 +53,7 @@ shoal_status state_save(struct registry *r)
         st = output_open(&o, r->state);
     if (st == SHOAL_OK)
         st = output_write(o, text.at, text.len);
-    if (st == SHOAL_OK)
-        st = output_commit(o);
-    else if (o)
-        output_abandon(o);
+    st = output_end(o, st);
     bytes_fini(&text);
     return st;
 }

@@ -217,3 +217,39 @@ void put_double(struct writer *w, double x)
     else
         value(w, "null", 4);
 }
+
+void member_open(struct writer *w, const char *key, char bracket)
+{
+    put_key(w, key);
+    put_open(w, bracket);
+}
+
+void member_text(struct writer *w, const char *key, const char *text)
+{
+    put_key(w, key);
+    put_text(w, text);
+}
+
+void member_flag(struct writer *w, const char *key, bool on)
+{
+    put_key(w, key);
+    put_flag(w, on);
+}
+
+void member_u64(struct writer *w, const char *key, uint64_t n)
+{
+    put_key(w, key);
+    put_u64(w, n);
+}
+
+void member_float(struct writer *w, const char *key, float x)
+{
+    put_key(w, key);
+    put_float(w, x);
+}
+
+void member_double(struct writer *w, const char *key, double x)
+{
+    put_key(w, key);
+    put_double(w, x);
+}

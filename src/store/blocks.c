@@ -367,11 +367,6 @@ static bool is_here(void *ctx)
     return s->next->missing == 0;
 }
 
-bool store_ready(const struct store *s)
-{
-    return s->next->missing == 0;
-}
-
 /* What this worker did since the rows were asked for comes to them, unless they were
  * lent after it was merged; then they are what their changes will be measured by. */
 static shoal_status take_part(struct store *s, size_t t)

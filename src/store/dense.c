@@ -8,7 +8,10 @@ enum {
     PACKED_MOST = 1 << 18, /* floats: of more the line is what a mean costs, not its latency */
 };
 
-#define WAIT_SECONDS 1e-3 /* of a step at most for owners that do not answer, by ranks per core */
+/* Of a step at most for owners that do not answer, times the square of the ranks on a core:
+ * where many take turns, an owner that has not answered had no turn yet, and gradients that are
+ * summed up for it meanwhile are stale before they leave. */
+#define WAIT_SECONDS 1e-3
 
 /* ---- pieces ---- */
 
@@ -216,16 +219,7 @@ unsigned dense_workers(const struct dense *d)
 
 struct shoal_rank_stats dense_stats(const struct dense *d)
 {
-    struct shoal_rank_stats stats = d->stats;
-    struct comm_stats c = {0};
-
-    if (d->comm)
-        c = comm_stats(d->comm);
-    stats.bytes_in = c.bytes_in;
-    stats.bytes_out = c.bytes_out;
-    stats.messages = c.messages_out;
-    stats.waited = c.waited;
-    return stats;
+    return d->stats;
 }
 
 uint64_t dense_applied(const struct dense *d)
@@ -326,6 +320,7 @@ static shoal_status finish_alone(struct dense *d)
 
 shoal_status dense_finish(struct dense *d)
 {
+    double shared = d->comm ? comm_ranks_per_core(d->comm) : 1;
     shoal_status st = SHOAL_OK;
 
     policy_tick(&d->policy);
@@ -333,7 +328,7 @@ shoal_status dense_finish(struct dense *d)
         return finish_alone(d);
     if (d->opts.policy == SHOAL_SYNC)
         return comm_until(d->comm, all_fresh, d);
-    d->wait_until = clock_now() + WAIT_SECONDS * comm_ranks_per_core(d->comm);
+    d->wait_until = clock_now() + WAIT_SECONDS * shared * shared;
     for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
         st = push_piece(d, &d->pieces[i]);
     if (st == SHOAL_OK)

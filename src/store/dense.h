@@ -121,14 +121,8 @@ const uint32_t *dense_places(const struct dense *d);
 uint64_t dense_steps(const struct dense *d);         /* made by all, at the last meeting */
 void dense_set_steps(struct dense *d, uint64_t steps); /* before the first step */
 
-/* Collective, after a meeting: the whole state on rank 0 (on the others out is
- * left alone), and how many steps were made. out[i] is [n]. */
-shoal_status dense_save(struct dense *d, float *const out[DENSE_STATES], uint64_t *steps);
-/* Collective: rank 0's state for all, before the first step. */
-shoal_status dense_load(struct dense *d, float *const in[DENSE_STATES], uint64_t steps);
-
-/* Of this rank alone; ranks, servers and load_most are left 0; a gradient of a
- * piece counts as a row, its staleness is in gradients that the piece got since. */
+/* Of this rank alone; ranks, servers, load_most and what comm counts are left 0; a gradient
+ * of a piece counts as a row, its staleness is in gradients that the piece got since. */
 struct shoal_rank_stats dense_stats(const struct dense *d);
 uint64_t dense_applied(const struct dense *d); /* pieces that this rank stepped on */
 uint64_t dense_lead(const struct dense *d);    /* steps ahead of the slowest, at most */

@@ -366,16 +366,6 @@ bool store_works(const struct store *s)
     return policy_works(&s->policy);
 }
 
-unsigned store_worker(const struct store *s)
-{
-    return s->rank;
-}
-
-unsigned store_workers(const struct store *s)
-{
-    return s->policy.workers;
-}
-
 uint64_t store_merged(const struct store *s)
 {
     return s->merged;
@@ -388,14 +378,7 @@ uint64_t store_lead(const struct store *s)
 
 struct shoal_rank_stats store_stats(const struct store *s)
 {
-    struct shoal_rank_stats stats = s->stats;
-    struct comm_stats comm = comm_stats(s->comm);
-
-    stats.bytes_in = comm.bytes_in;
-    stats.bytes_out = comm.bytes_out;
-    stats.messages = comm.messages_out;
-    stats.waited = comm.waited;
-    return stats;
+    return s->stats;
 }
 
 struct store_times store_times(const struct store *s)

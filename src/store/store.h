@@ -101,10 +101,8 @@ uint8_t *store_touches(struct store *s, size_t t);
 /* The rank that owns each row of table t, and which of its rows it is there. */
 const uint16_t *store_owners(const struct store *s, size_t t);
 const uint32_t *store_places(const struct store *s, size_t t);
-/* Whether this rank trains, and which of how many workers it is. */
+/* Whether this rank trains. */
 bool store_works(const struct store *s);
-unsigned store_worker(const struct store *s);
-unsigned store_workers(const struct store *s);
 
 /* Lets rows travel, never waiting. Between pieces of work of about a
  * millisecond. */
@@ -155,10 +153,8 @@ shoal_status store_swap(struct store *s);
 /* A view of the block that store_swap brought, for this worker; borrowed until the
  * next swap, and not to be ended. Only rows that were wanted may be asked for. */
 struct view store_view(const struct store *s, size_t t);
-/* The next block's rows are here: nobody would wait. */
-bool store_ready(const struct store *s);
 
-/* Of this rank alone; ranks, servers and load_most are left 0. */
+/* Of this rank alone; ranks, servers, load_most and what comm counts are left 0. */
 struct shoal_rank_stats store_stats(const struct store *s);
 /* Where the time of this rank's calls went, in seconds. */
 struct store_times {

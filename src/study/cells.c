@@ -31,6 +31,21 @@ const struct study_run *cell_best(const shoal_study *s, size_t cell)
     return best;
 }
 
+double cell_number(const struct shoal_study_cell *c, size_t of, size_t per)
+{
+    double x = *(const double *)(const void *)((const char *)c + of);
+
+    return per ? x / *(const double *)(const void *)((const char *)c + per) : x;
+}
+
+const struct shoal_measures *study_example(const shoal_study *s)
+{
+    for (size_t i = 0; i < s->ncells; i++)
+        if (cell_best(s, i))
+            return &cell_best(s, i)->m;
+    return NULL;
+}
+
 static void count_runs(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
 {
     double most = 0;

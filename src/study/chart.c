@@ -9,7 +9,6 @@
 enum {
     TOP = 34,     /* of the plot, below the title */
     HEIGHT = 210, /* of the plot */
-    RIGHT = 18,
     SIGNS = 24,    /* lines of so many points have a sign at each */
     SHOWN = 400,   /* points of a line that are drawn */
     HOVERED = 120, /* and of those that can be asked */
@@ -32,10 +31,8 @@ void chart_free(struct chart *c)
 {
     if (!c)
         return;
-    for (size_t i = 0; i < c->nlines; i++) {
-        free(c->lines[i].x);
-        free(c->lines[i].y);
-    }
+    for (size_t i = 0; i < c->nlines; i++)
+        free(c->lines[i].at);
     free(c);
 }
 
@@ -52,19 +49,15 @@ struct line *chart_line(struct chart *c, const char *name)
 
 void line_add(struct chart *c, struct line *line, double x, double y)
 {
-    size_t cap = line ? line->cap : 0;
-
     if (!line || c->status != SHOAL_OK || !isfinite(x) || !isfinite(y))
         return;
     if ((c->x_log && x <= 0) || (c->y_log && y <= 0))
         return;
-    c->status = mem_grow((void **)&line->x, &cap, line->n + 1, sizeof *line->x);
-    if (c->status == SHOAL_OK)
-        c->status = mem_grow((void **)&line->y, &line->cap, line->n + 1, sizeof *line->y);
+    c->status = mem_grow((void **)&line->at, &line->cap, line->n + 1, sizeof *line->at);
     if (c->status != SHOAL_OK)
         return;
-    line->x[line->n] = x;
-    line->y[line->n++] = y;
+    line->at[line->n].x = x;
+    line->at[line->n++].y = y;
 }
 
 bool chart_seen(const struct chart *c, size_t least)
@@ -80,7 +73,7 @@ bool chart_seen(const struct chart *c, size_t least)
 struct frame {
     const struct chart *chart;
     struct scale x, y;
-    double left; /* of the plot; its right is FIGURE_WIDTH - RIGHT */
+    double left; /* of the plot; its right is FIGURE_WIDTH - FIGURE_RIGHT */
 };
 
 static struct scale scale_over(const struct chart *c, bool y)
@@ -89,7 +82,7 @@ static struct scale scale_over(const struct chart *c, bool y)
 
     for (size_t i = 0; i < c->nlines; i++)
         for (size_t k = 0; k < c->lines[i].n; k++) {
-            double v = y ? c->lines[i].y[k] : c->lines[i].x[k];
+            double v = y ? c->lines[i].at[k].y : c->lines[i].at[k].x;
 
             least = fmin(least, v);
             most = fmax(most, v);
@@ -103,7 +96,7 @@ static struct scale scale_over(const struct chart *c, bool y)
 
 static double px(const struct frame *f, double x)
 {
-    return f->left + scale_at(&f->x, x) * (FIGURE_WIDTH - RIGHT - f->left);
+    return figure_x(&f->x, f->left, x);
 }
 
 static double py(const struct frame *f, double y)
@@ -141,7 +134,7 @@ static struct frame frame_of(const struct chart *c)
 
 static void draw_axes(struct prose *t, const struct frame *f)
 {
-    double right = FIGURE_WIDTH - RIGHT, bottom = TOP + HEIGHT, next = -INFINITY;
+    double right = FIGURE_WIDTH - FIGURE_RIGHT, bottom = TOP + HEIGHT, next = -INFINITY;
 
     for (size_t i = 0; i < f->y.nticks; i++) {
         double y = py(f, f->y.ticks[i]);
@@ -172,7 +165,7 @@ static void draw_labels(struct prose *t, const struct frame *f)
 
     scale_label(label, f->chart->x_label, &f->x);
     prose_add(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
-              (f->left + FIGURE_WIDTH - RIGHT) / 2, TOP + HEIGHT + 38);
+              (f->left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, TOP + HEIGHT + 38);
     prose_safe(t, label);
     scale_label(label, f->chart->y_label, &f->y);
     prose_add(t,
@@ -207,7 +200,7 @@ static void draw_sign(struct prose *t, size_t colour, double x, double y)
 /* The look of a line: colour, and dashes when colours are used up. */
 static void look(char class[32], const struct line *line, size_t colour)
 {
-    size_t dashes = line->faint ? 1 : colour / FIGURE_COLOURS % 3;
+    size_t dashes = colour / FIGURE_COLOURS % 3;
 
     if (line->ideal)
         snprintf(class, 32, "i");
@@ -236,12 +229,12 @@ static void draw_line(struct prose *t, const struct frame *f, const struct line 
     for (size_t i = 0; i < line->n; i++) {
         if (!kept(i, line->n, SHOWN))
             continue;
-        prose_add(t, "%c%.1f %.1f", pen, px(f, line->x[i]), py(f, line->y[i]));
+        prose_add(t, "%c%.1f %.1f", pen, px(f, line->at[i].x), py(f, line->at[i].y));
         pen = 'L';
     }
     prose_add(t, "\"/>\n");
     for (size_t i = 0; i < line->n && line->n <= SIGNS && !line->ideal; i++)
-        draw_sign(t, colour, px(f, line->x[i]), py(f, line->y[i]));
+        draw_sign(t, colour, px(f, line->at[i].x), py(f, line->at[i].y));
     prose_add(t, "\n");
 }
 
@@ -254,23 +247,23 @@ static void draw_answers(struct prose *t, const struct frame *f, const struct li
         if (!kept(i, line->n, HOVERED))
             continue;
         prose_add(t, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
-                  px(f, line->x[i]), py(f, line->y[i]));
+                  px(f, line->at[i].x), py(f, line->at[i].y));
         prose_safe(t, line->name);
         prose_add(t, *line->name ? ": " : "");
         prose_safe(t, c->x_label);
-        prose_add(t, " %s, ", axis_value(c->x_axis, line->x[i]).text);
+        prose_add(t, " %s, ", axis_value(c->x_axis, line->at[i].x).text);
         prose_safe(t, c->y_label);
-        prose_add(t, " %s</title></circle>\n", axis_value(c->y_axis, line->y[i]).text);
+        prose_add(t, " %s</title></circle>\n", axis_value(c->y_axis, line->at[i].y).text);
     }
 }
 
-/* Companions share the colour of the line before them, what is ideal has none. */
+/* What is ideal has none. */
 static size_t colour_of(const struct chart *c, size_t line)
 {
     size_t n = 0;
 
     for (size_t i = 0; i <= line; i++)
-        n += !c->lines[i].faint && !c->lines[i].ideal;
+        n += !c->lines[i].ideal;
     return n > 0 ? n - 1 : 0;
 }
 

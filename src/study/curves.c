@@ -10,77 +10,15 @@
 
 _Static_assert((int)TICKS >= SHOAL_STUDY_AXIS, "each worker count has a tick");
 
-/* What of a cell a curve shows. */
-typedef double measure(const struct shoal_study_cell *c);
-
 struct curve {
     const char *name, *title, *label;
     enum axis axis;
-    measure *of;
+    size_t of; /* which number of a cell */
     bool from_zero;
     enum { ANY, STRONG_ONLY, WEAK_ONLY } which;
     enum { NO_IDEAL, IDEAL_SPEEDUP, IDEAL_ONE } ideal;
+    size_t per; /* divided by this one; 0: by none */
 };
-
-static double speedup(const struct shoal_study_cell *c)
-{
-    return c->speedup;
-}
-
-static double efficiency(const struct shoal_study_cell *c)
-{
-    return c->efficiency;
-}
-
-static double rate(const struct shoal_study_cell *c)
-{
-    return c->best.rate;
-}
-
-static double loss(const struct shoal_study_cell *c)
-{
-    return c->best.loss;
-}
-
-static double held(const struct shoal_study_cell *c)
-{
-    return c->best.held;
-}
-
-static double quality(const struct shoal_study_cell *c)
-{
-    return c->best.quality;
-}
-
-static double target(const struct shoal_study_cell *c)
-{
-    return c->best.target;
-}
-
-static double bytes_each(const struct shoal_study_cell *c)
-{
-    return c->best.bytes / c->best.units;
-}
-
-static double bytes_rate(const struct shoal_study_cell *c)
-{
-    return c->best.bytes / c->best.seconds;
-}
-
-static double stale(const struct shoal_study_cell *c)
-{
-    return c->best.stale;
-}
-
-static double waiting(const struct shoal_study_cell *c)
-{
-    return c->best.waiting;
-}
-
-static double memory(const struct shoal_study_cell *c)
-{
-    return c->best.memory;
-}
 
 static bool wanted(const struct curve *curve, const struct cell *cell)
 {
@@ -102,26 +40,6 @@ static bool first_of_line(const shoal_study *s, size_t cell, bool by_batch)
     return true;
 }
 
-void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch)
-{
-    const struct shoal_study_opts *o = &s->opts;
-    struct prose t = {0};
-
-    if (by_batch)
-        prose_add(&t, "%u %s%s", cell->workers,
-                  o->worker == SHOAL_WORKER_THREAD ? "thread" : "rank",
-                  cell->workers == 1 ? "" : "s");
-    if (o->nsync > 0)
-        prose_add(&t, "%s%.40s", t.bytes.len ? ", " : "", o->sync[cell->sync]);
-    if (o->nbatch > 0 && !by_batch)
-        prose_add(&t, "%sbatch %llu", t.bytes.len ? ", " : "",
-                  (unsigned long long)o->batch[cell->batch]);
-    if (o->scaling == SHOAL_STRONG_AND_WEAK)
-        prose_add(&t, "%s%s", t.bytes.len ? ", " : "", cell->weak ? "weak" : "strong");
-    snprintf(name, CHART_NAME, "%s", t.bytes.len ? t.bytes.at : "measured");
-    prose_fini(&t);
-}
-
 static void trace(struct chart *c, const shoal_study *s, const struct curve *curve, size_t first,
                   bool by_batch)
 {
@@ -133,7 +51,8 @@ static void trace(struct chart *c, const shoal_study *s, const struct curve *cur
     line = chart_line(c, name);
     for (size_t i = first; shoal_study_cell(s, i, &cell); i++)
         if (same_line(&s->cells[i], &s->cells[first], by_batch) && cell.done > 0)
-            line_add(c, line, by_batch ? (double)cell.batch : cell.workers, curve->of(&cell));
+            line_add(c, line, by_batch ? (double)cell.batch : cell.workers,
+                     cell_number(&cell, curve->of, curve->per));
 }
 
 static void trace_ideal(struct chart *c, const struct curve *curve,
@@ -178,41 +97,33 @@ static void draw(struct album *a, const shoal_study *s, const struct curve *curv
     album_chart(a, c, o->nworkers > 1 || by_batch ? 2 : 1);
 }
 
-/* What things are called in this study. */
-static const struct shoal_measures *example_of(const shoal_study *s)
-{
-    for (size_t i = 0; i < s->ncells; i++)
-        if (cell_best(s, i))
-            return &cell_best(s, i)->m;
-    return NULL;
-}
-
 static void draw_by_workers(struct album *a, const shoal_study *s, const char *unit,
                             const char *good)
 {
     const struct curve curves[] = {
-        {"speedup", "Speedup, strong scaling", "speedup", AXIS_PLAIN, speedup, true, STRONG_ONLY,
-         IDEAL_SPEEDUP},
-        {"efficiency", "Efficiency, strong scaling", "efficiency", AXIS_SHARE, efficiency, true,
-         STRONG_ONLY, IDEAL_ONE},
-        {"weak-speedup", "Speedup, weak scaling (the work grows)", "speedup", AXIS_PLAIN, speedup,
-         true, WEAK_ONLY, IDEAL_SPEEDUP},
+        {"speedup", "Speedup, strong scaling", "speedup", AXIS_PLAIN, CELL(speedup), true,
+         STRONG_ONLY, IDEAL_SPEEDUP, 0},
+        {"efficiency", "Efficiency, strong scaling", "efficiency", AXIS_SHARE, CELL(efficiency),
+         true, STRONG_ONLY, IDEAL_ONE, 0},
+        {"weak-speedup", "Speedup, weak scaling (the work grows)", "speedup", AXIS_PLAIN,
+         CELL(speedup), true, WEAK_ONLY, IDEAL_SPEEDUP, 0},
         {"weak-efficiency", "Efficiency, weak scaling (the work grows)", "efficiency", AXIS_SHARE,
-         efficiency, true, WEAK_ONLY, IDEAL_ONE},
-        {"rate", "Speed", unit, AXIS_COUNT, rate, true, ANY, NO_IDEAL},
-        {"target", "Time to the target loss", "time", AXIS_SECONDS, target, true, ANY, NO_IDEAL},
-        {"loss", "Training loss at the end", "loss", AXIS_PLAIN, loss, false, ANY, NO_IDEAL},
-        {"held", "Held-out loss at the end", "loss", AXIS_PLAIN, held, false, ANY, NO_IDEAL},
-        {"quality", "Quality at the end", good, AXIS_PLAIN, quality, false, ANY, NO_IDEAL},
-        {"bytes-each", "Sent between ranks, for each example", "bytes", AXIS_BYTES, bytes_each,
-         true, ANY, NO_IDEAL},
+         CELL(efficiency), true, WEAK_ONLY, IDEAL_ONE, 0},
+        {"rate", "Speed", unit, AXIS_COUNT, CELL(best.rate), .from_zero = true},
+        {"target", "Time to the target loss", "time", AXIS_SECONDS, CELL(best.target),
+         .from_zero = true},
+        {"loss", "Training loss at the end", "loss", AXIS_PLAIN, .of = CELL(best.loss)},
+        {"held", "Held-out loss at the end", "loss", AXIS_PLAIN, .of = CELL(best.held)},
+        {"quality", "Quality at the end", good, AXIS_PLAIN, .of = CELL(best.quality)},
+        {"bytes-each", "Sent between ranks, for each example", "bytes", AXIS_BYTES,
+         CELL(best.bytes), .from_zero = true, .per = CELL(best.units)},
         {"bytes-rate", "Sent between ranks, each second", "bytes per second", AXIS_BYTES,
-         bytes_rate, true, ANY, NO_IDEAL},
-        {"waiting", "Time that ranks waited", "share of the time", AXIS_SHARE, waiting, true, ANY,
-         NO_IDEAL},
-        {"stale", "Staleness", "rounds late", AXIS_PLAIN, stale, true, ANY, NO_IDEAL},
-        {"memory-workers", "Memory of all workers", "memory", AXIS_BYTES, memory, true, ANY,
-         NO_IDEAL},
+         CELL(best.bytes), .from_zero = true, .per = CELL(best.seconds)},
+        {"waiting", "Time that ranks waited", "share of the time", AXIS_SHARE, CELL(best.waiting),
+         .from_zero = true},
+        {"stale", "Staleness", "rounds late", AXIS_PLAIN, CELL(best.stale), .from_zero = true},
+        {"memory-workers", "Memory of all workers", "memory", AXIS_BYTES, CELL(best.memory),
+         .from_zero = true},
     };
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
@@ -222,15 +133,16 @@ static void draw_by_workers(struct album *a, const shoal_study *s, const char *u
 static void draw_by_batch(struct album *a, const shoal_study *s, const char *unit, const char *good)
 {
     const struct curve curves[] = {
-        {"rate-batch", "Speed against the batch", unit, AXIS_COUNT, rate, true, ANY, NO_IDEAL},
-        {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN, loss, false, ANY,
-         NO_IDEAL},
-        {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN, held, false, ANY,
-         NO_IDEAL},
-        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN, quality, false, ANY,
-         NO_IDEAL},
-        {"waiting-batch", "Waiting against the batch", "share of the time", AXIS_SHARE, waiting,
-         true, ANY, NO_IDEAL},
+        {"rate-batch", "Speed against the batch", unit, AXIS_COUNT, CELL(best.rate),
+         .from_zero = true},
+        {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN,
+         .of = CELL(best.loss)},
+        {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN,
+         .of = CELL(best.held)},
+        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN,
+         .of = CELL(best.quality)},
+        {"waiting-batch", "Waiting against the batch", "share of the time", AXIS_SHARE,
+         CELL(best.waiting), .from_zero = true},
     };
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
@@ -263,9 +175,9 @@ static void draw_shares(struct album *a, const shoal_study *s)
         album_bars(a, &b);
 }
 
-void curves_draw(struct album *a, const shoal_study *s)
+static void draw_curves(struct album *a, const shoal_study *s)
 {
-    const struct shoal_measures *m = example_of(s);
+    const struct shoal_measures *m = study_example(s);
     char unit[64];
 
     if (!m)
@@ -291,15 +203,15 @@ static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
 {
     const struct study_run *best = cell_best(s, cell);
     char *folder = best ? run_folder_of(s, (size_t)(best - s->runs)) : NULL;
-    char path[4096];
+    char *path = folder ? mem_text("%s/metrics.jsonl", folder) : NULL;
 
-    if (folder && all->n < SHOAL_REPORT_RUNS &&
-        snprintf(path, sizeof path, "%s/metrics.jsonl", folder) < (int)sizeof path &&
+    if (path && all->n < SHOAL_REPORT_RUNS &&
         shoal_run_read(&all->runs[all->n], path) == SHOAL_OK) {
         cell_name(all->names[all->n], s, &s->cells[cell]);
         all->named[all->n] = all->names[all->n];
         all->n++;
     }
+    free(path);
     free(folder);
 }
 
@@ -353,11 +265,9 @@ static void say_failures(struct prose *t, const shoal_study *s)
         if (cell.failed == 0)
             continue;
         cell_name(name, s, &s->cells[i]);
-        prose_add(t, "<p>Failed: ");
-        prose_safe(t, name);
-        prose_add(t, ", %u of %u: ", cell.failed, s->opts.repeat);
-        prose_safe(t, cell.failure);
-        prose_add(t, "</p>\n");
+        prose_between(t, "<p>Failed: ", name, "");
+        prose_add(t, ", %u of %u", cell.failed, s->opts.repeat);
+        prose_between(t, ": ", cell.failure, "</p>\n");
     }
 }
 
@@ -365,14 +275,10 @@ static void say_command(struct prose *t, const struct shoal_study_opts *o)
 {
     prose_add(t, "<p class=\"under\">shoal train ");
     prose_safe(t, o->model);
-    for (size_t i = 0; i < o->ndata; i++) {
-        prose_add(t, " ");
-        prose_safe(t, o->data[i]);
-    }
-    for (size_t i = 0; i < o->nmore; i++) {
-        prose_add(t, " ");
-        prose_safe(t, o->more[i]);
-    }
+    for (size_t i = 0; i < o->ndata; i++)
+        prose_between(t, " ", o->data[i], "");
+    for (size_t i = 0; i < o->nmore; i++)
+        prose_between(t, " ", o->more[i], "");
     prose_add(t, "; the quickest of %u run%s of each cell</p>\n", o->repeat,
               o->repeat == 1 ? "" : "s");
 }
@@ -387,11 +293,8 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
         if (cell.done == 0 || !*cell.best.verdict)
             continue;
         cell_name(name, s, &s->cells[i]);
-        prose_add(t, "<tr><td class=\"w\">");
-        prose_safe(t, name);
-        prose_add(t, "</td><td class=\"v\">");
-        prose_safe(t, cell.best.verdict);
-        prose_add(t, "</td></tr>\n");
+        prose_between(t, "<tr><td class=\"w\">", name, "</td>");
+        prose_between(t, "<td class=\"v\">", cell.best.verdict, "</td></tr>\n");
     }
 }
 
@@ -412,7 +315,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     table_html(t, s);
     page_section(t, "Workers");
     album_begin(&a);
-    curves_draw(&a, s);
+    draw_curves(&a, s);
     album_end(&a);
     if (cluster)
         predict_draw(&a, s, cluster);
@@ -425,20 +328,6 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     return a.status;
 }
 
-static shoal_status write_beside(const shoal_study *s, const char *name, const struct prose *t)
-{
-    size_t cap = strlen(s->folder) + strlen(name) + 2;
-    char *path = mem_array(cap, 1);
-    shoal_status st = path ? SHOAL_OK : SHOAL_ENOMEM;
-
-    if (st == SHOAL_OK) {
-        snprintf(path, cap, "%s/%s", s->folder, name);
-        st = prose_write(t, path);
-    }
-    free(path);
-    return st;
-}
-
 shoal_status shoal_study_report(const shoal_study *s, const char *plots,
                                 const struct shoal_cluster *cluster)
 {
@@ -446,10 +335,10 @@ shoal_status shoal_study_report(const shoal_study *s, const char *plots,
     shoal_status st = compose(&page, s, plots, cluster);
 
     if (st == SHOAL_OK)
-        st = write_beside(s, "report.html", &page);
+        st = prose_write_in(&page, s->folder, "report.html");
     if (st == SHOAL_OK) {
         table_csv(&csv, s);
-        st = write_beside(s, "study.csv", &csv);
+        st = prose_write_in(&csv, s->folder, "study.csv");
     }
     prose_fini(&page);
     prose_fini(&csv);

@@ -62,9 +62,7 @@ void figure_begin(struct prose *t, const char *title, double height, bool alone)
     prose_add(t, "\">\n");
     if (alone)
         alone_style(t);
-    prose_add(t, "<text class=\"t\" x=\"8\" y=\"20\">");
-    prose_safe(t, title);
-    prose_add(t, "</text>\n");
+    prose_between(t, "<text class=\"t\" x=\"8\" y=\"20\">", title, "</text>\n");
 }
 
 void figure_end(struct prose *t)
@@ -111,7 +109,7 @@ void figure_x_axis(struct prose *t, const struct scale *s, const char *name, dou
 
 struct legend legend_begin(double top)
 {
-    return (struct legend){.x = 8, .y = top, .top = top};
+    return (struct legend){.x = 8, .y = top};
 }
 
 void legend_name(struct legend *l, struct prose *t, const char *name)

@@ -123,15 +123,6 @@ static void say_limit(const struct teller *t, size_t at)
     close_line(t);
 }
 
-/* Several hosts have cores that are not counted here. */
-static bool elsewhere(const struct shoal_study_opts *o)
-{
-    for (size_t i = 0; i < o->nmore; i++)
-        if (strncmp(o->more[i], "--hosts", 7) == 0)
-            return true;
-    return false;
-}
-
 /* The most workers of those that ran. */
 static unsigned most_workers(const shoal_study *s)
 {
@@ -147,7 +138,8 @@ static void say_cores(const struct teller *t)
 {
     unsigned most = most_workers(t->study), cores = t->study->cores;
 
-    if (elsewhere(&t->study->opts) || most <= cores || cores == 0)
+    /* Several hosts have cores that are not counted here. */
+    if (study_says(&t->study->opts, "--hosts") || most <= cores || cores == 0)
         return;
     open_line(t);
     prose_add(t->to,

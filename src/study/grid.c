@@ -94,11 +94,9 @@ shoal_status shoal_study_check(const struct shoal_study_opts *o)
 
 static char *copy_word(const char *word, shoal_status *st)
 {
-    char *copy = *st == SHOAL_OK ? mem_array(strlen(word) + 1, 1) : NULL;
+    char *copy = *st == SHOAL_OK ? mem_text("%s", word) : NULL;
 
-    if (copy)
-        memcpy(copy, word, strlen(word) + 1);
-    else
+    if (!copy)
         *st = SHOAL_ENOMEM;
     return copy;
 }
@@ -324,47 +322,52 @@ size_t shoal_study_finished(const shoal_study *s)
     return n;
 }
 
-void cell_name(char name[96], const shoal_study *s, const struct cell *cell)
+/* Of what varies from cell to cell; without its workers or its batch, where these vary along
+ * a line. */
+static void name_of(char name[CHART_NAME], const shoal_study *s, const struct cell *cell,
+                    bool workers, bool batch)
 {
     const struct shoal_study_opts *o = &s->opts;
-    size_t len;
+    struct prose t = {0};
 
-    snprintf(name, 96, "%u %s%s", cell->workers,
-             o->worker == SHOAL_WORKER_THREAD ? "thread" : "rank", cell->workers == 1 ? "" : "s");
-    len = strlen(name);
+    if (workers)
+        prose_add(&t, ", %u %s%s", cell->workers,
+                  o->worker == SHOAL_WORKER_THREAD ? "thread" : "rank",
+                  cell->workers == 1 ? "" : "s");
     if (o->nsync > 0)
-        snprintf(name + len, 96 - len, ", %.20s", o->sync[cell->sync]);
-    len = strlen(name);
-    if (o->nbatch > 0)
-        snprintf(name + len, 96 - len, ", batch %llu", (unsigned long long)o->batch[cell->batch]);
-    len = strlen(name);
+        prose_add(&t, ", %.40s", o->sync[cell->sync]);
+    if (o->nbatch > 0 && batch)
+        prose_add(&t, ", batch %llu", (unsigned long long)o->batch[cell->batch]);
     if (o->scaling == SHOAL_STRONG_AND_WEAK)
-        snprintf(name + len, 96 - len, ", %s", cell->weak ? "weak" : "strong");
+        prose_add(&t, ", %s", cell->weak ? "weak" : "strong");
+    snprintf(name, CHART_NAME, "%s", t.bytes.len > 0 ? t.bytes.at + strlen(", ") : "measured");
+    prose_fini(&t);
+}
+
+void cell_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell)
+{
+    name_of(name, s, cell, true, true);
+}
+
+void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch)
+{
+    name_of(name, s, cell, by_batch, !by_batch);
 }
 
 char *run_folder_of(const shoal_study *s, size_t number)
 {
-    size_t cap = strlen(s->folder) + 64;
-    char *path = mem_array(cap, 1);
-
-    if (path)
-        snprintf(path, cap, "%s/runs/cell-%03zu-%03zu", s->folder, number % s->ncells + 1,
-                 number / s->ncells + 1);
-    return path;
+    return mem_text("%s/runs/cell-%03zu-%03zu", s->folder, number % s->ncells + 1,
+                    number / s->ncells + 1);
 }
 
 static shoal_status make_folder(const shoal_study *s, const char *folder)
 {
-    size_t cap = strlen(s->folder) + 8;
-    char *runs = mem_array(cap, 1);
+    char *runs = mem_text("%s/runs", s->folder);
     shoal_status st = runs ? SHOAL_OK : SHOAL_ENOMEM;
 
-    if (st == SHOAL_OK) {
-        snprintf(runs, cap, "%s/runs", s->folder);
-        if ((mkdir(runs, 0777) != 0 && errno != EEXIST) ||
-            (mkdir(folder, 0777) != 0 && errno != EEXIST))
-            st = shoal_fail_errno(SHOAL_EIO, "%s", folder);
-    }
+    if (runs && ((mkdir(runs, 0777) != 0 && errno != EEXIST) ||
+                 (mkdir(folder, 0777) != 0 && errno != EEXIST)))
+        st = shoal_fail_errno(SHOAL_EIO, "%s", folder);
     free(runs);
     return st;
 }
@@ -395,20 +398,17 @@ static void add_count(struct command *c, const char *option, uint64_t n)
 
 static void add_file(struct command *c, const char *option, const char *name)
 {
-    size_t cap = strlen(c->study->run_folder) + strlen(name) + 2;
-    char *path = mem_array(cap, 1);
+    char *path = mem_text("%s/%s", c->study->run_folder, name);
 
     add_word(c, option);
-    if (path) {
-        snprintf(path, cap, "%s/%s", c->study->run_folder, name);
+    if (path)
         add_word(c, path);
-    } else {
+    else
         c->status = SHOAL_ENOMEM;
-    }
     free(path);
 }
 
-static bool says(const struct shoal_study_opts *o, const char *option)
+bool study_says(const struct shoal_study_opts *o, const char *option)
 {
     for (size_t i = 0; i < o->nmore; i++)
         if (strncmp(o->more[i], option, strlen(option)) == 0)
@@ -427,7 +427,7 @@ static void add_axes(struct command *c, const struct cell *cell, bool launched)
     } else {
         if (!launched)
             add_count(c, "--ranks", cell->workers);
-        if (!says(o, "--threads"))
+        if (!study_says(o, "--threads"))
             add_count(c, "--threads", 1);
     }
     if (o->nsync > 0) {
@@ -473,13 +473,10 @@ shoal_status study_words(shoal_study *s, char *folder, const struct cell *cell,
  * be among what the next one does. */
 static void forget_metrics(const char *folder)
 {
-    size_t cap = strlen(folder) + 32;
-    char *path = mem_array(cap, 1);
+    char *path = mem_text("%s/metrics.jsonl", folder);
 
-    if (!path)
-        return;
-    snprintf(path, cap, "%s/metrics.jsonl", folder);
-    unlink(path);
+    if (path)
+        unlink(path);
     free(path);
 }
 
@@ -516,24 +513,21 @@ void run_failed(struct study_run *run, const char *why)
 /* The model has done its service; its size would be that of the whole study. */
 void run_take(const shoal_study *s, struct study_run *run, const char *folder)
 {
-    size_t cap = strlen(folder) + 32;
-    char *path = mem_array(cap, 1);
+    char *path = mem_text("%s/metrics.jsonl", folder), *model = mem_text("%s/model.shoal", folder);
     shoal_run *read = NULL;
 
-    if (path)
-        snprintf(path, cap, "%s/metrics.jsonl", folder);
-    if (!path || shoal_run_read(&read, path) != SHOAL_OK) {
+    if (!path || !model || shoal_run_read(&read, path) != SHOAL_OK) {
         run_failed(run, shoal_error());
     } else if (!read->end.done) {
         run_failed(run, "its metrics do not come to an end");
     } else {
         run->state = RUN_DONE;
         run->m = shoal_run_measures(read, s->opts.target_loss);
-        snprintf(path, cap, "%s/model.shoal", folder);
-        unlink(path);
+        unlink(model);
     }
     shoal_run_free(read);
     free(path);
+    free(model);
 }
 
 shoal_status shoal_study_ended(shoal_study *s, size_t number, double whole_seconds,

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 /* A table wider than the page is scrolled; a shadow shows on which side there is more. */
 static const char style[] =
@@ -83,11 +84,8 @@ void page_begin(struct prose *t, const char *title, const char *under)
     prose_safe(t, title);
     prose_add(t, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s", style);
     figure_style(t);
-    prose_add(t, "</style>\n</head>\n<body>\n<h1>");
-    prose_safe(t, title);
-    prose_add(t, "</h1>\n<p class=\"under\">");
-    prose_safe(t, under);
-    prose_add(t, "</p>\n");
+    prose_between(t, "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n");
+    prose_between(t, "<p class=\"under\">", under, "</p>\n");
 }
 
 void page_end(struct prose *t)
@@ -106,44 +104,34 @@ void page_end(struct prose *t)
 
 void page_section(struct prose *t, const char *title)
 {
-    prose_add(t, "<h2>");
-    prose_safe(t, title);
-    prose_add(t, "</h2>\n");
+    prose_between(t, "<h2>", title, "</h2>\n");
 }
 
 /* ---- the machine ---- */
 
-/* What stands behind the colon of the first line that begins so. */
-static void field_of(const char *path, const char *name, char *value, size_t cap)
+static void processor_name(char name[96])
 {
     char line[256];
-    FILE *f = fopen(path, "re");
+    FILE *f = fopen("/proc/cpuinfo", "re");
 
-    while (f && fgets(line, sizeof line, f)) {
-        const char *colon = strchr(line, ':');
-
-        if (strncmp(line, name, strlen(name)) != 0 || !colon)
-            continue;
-        colon += 1 + strspn(colon + 1, " \t");
-        snprintf(value, cap, "%.*s", (int)strcspn(colon, "\n"), colon);
-        break;
-    }
+    snprintf(name, 96, "unknown processor");
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "model name : %95[^\n]", name) == 1)
+            break;
     if (f)
         fclose(f);
 }
 
 void machine_describe(char text[256])
 {
-    char processor[96] = "unknown processor", memory[32] = "0";
-    unsigned long long kib = 0;
+    char processor[96];
+    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     struct utsname name = {.sysname = "?"};
 
-    field_of("/proc/cpuinfo", "model name", processor, sizeof processor);
-    field_of("/proc/meminfo", "MemTotal", memory, sizeof memory);
-    sscanf(memory, "%llu", &kib);
+    processor_name(processor);
     uname(&name);
     snprintf(text, 256, "%.80s, %u cores for this process, %s of memory, %.30s %.40s", processor,
-             pool_threads(0), number_bytes((double)kib * 1024).text, name.sysname, name.release);
+             pool_threads(0), number_bytes(bytes).text, name.sysname, name.release);
 }
 
 /* ---- album ---- */
@@ -158,15 +146,11 @@ void album_begin(struct album *a)
 /* One figure as a file: `alone` holds it. */
 static void keep_file(struct album *a, const char *name, struct prose *alone)
 {
-    char path[4096];
+    char file[64];
 
-    if (a->status == SHOAL_OK && a->plots) {
-        int len = snprintf(path, sizeof path, "%s/%s.svg", a->plots, name);
-
-        a->status = len < (int)sizeof path
-                        ? prose_write(alone, path)
-                        : shoal_fail(SHOAL_EINVAL, "%s: the path is too long", a->plots);
-    }
+    snprintf(file, sizeof file, "%s.svg", name);
+    if (a->status == SHOAL_OK && a->plots)
+        a->status = prose_write_in(alone, a->plots, file);
     prose_fini(alone);
 }
 

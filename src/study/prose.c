@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void prose_add(struct prose *t, const char *fmt, ...)
@@ -58,9 +59,24 @@ void prose_safe(struct prose *t, const char *words)
     }
 }
 
+void prose_between(struct prose *t, const char *before, const char *words, const char *after)
+{
+    prose_add(t, "%s", before);
+    prose_safe(t, words);
+    prose_add(t, "%s", after);
+}
+
 void prose_fini(struct prose *t)
 {
     bytes_fini(&t->bytes);
+}
+
+shoal_status prose_take(struct prose *t, char **text)
+{
+    if (t->status != SHOAL_OK)
+        prose_fini(t);
+    *text = t->bytes.at;
+    return t->status;
 }
 
 shoal_status prose_write(const struct prose *t, const char *path)
@@ -70,12 +86,17 @@ shoal_status prose_write(const struct prose *t, const char *path)
 
     if (st == SHOAL_OK)
         st = output_open(&o, path);
-    if (st == SHOAL_OK) {
+    if (st == SHOAL_OK)
         st = output_write(o, t->bytes.at, t->bytes.len);
-        if (st == SHOAL_OK)
-            return output_commit(o);
-        output_abandon(o);
-    }
+    return output_end(o, st);
+}
+
+shoal_status prose_write_in(const struct prose *t, const char *folder, const char *name)
+{
+    char *path = mem_text("%s/%s", folder, name);
+    shoal_status st = path ? prose_write(t, path) : SHOAL_ENOMEM;
+
+    free(path);
     return st;
 }
 
@@ -93,38 +114,29 @@ static int digits_of(double x)
     return x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2;
 }
 
-struct short_number number_short(double x)
+/* In the unit, each `by` times the one before, that leaves three digits before the point. */
+static struct short_number scaled(double x, double by, const char *const units[5])
 {
-    static const char *const names[] = {"", " k", " M", " G", " T"};
     struct short_number n;
     size_t i = 0;
 
     if (!isfinite(x))
         return unknown();
-    while (fabs(x) >= 999.5 && i < 4) {
-        x /= 1000;
-        i++;
-    }
+    for (; fabs(x) >= 999.5 && i < 4; i++)
+        x /= by;
     number_print(n.text, sizeof n.text, "%.*f%s", i == 0 && x == floor(x) ? 0 : digits_of(x), x,
-                 names[i]);
+                 units[i]);
     return n;
+}
+
+struct short_number number_short(double x)
+{
+    return scaled(x, 1000, (const char *const[]){"", " k", " M", " G", " T"});
 }
 
 struct short_number number_bytes(double bytes)
 {
-    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-    struct short_number n;
-    size_t i = 0;
-
-    if (!isfinite(bytes))
-        return unknown();
-    while (fabs(bytes) >= 999.5 && i < 4) {
-        bytes /= 1024;
-        i++;
-    }
-    number_print(n.text, sizeof n.text, "%.*f %s",
-                 i == 0 && bytes == floor(bytes) ? 0 : digits_of(bytes), bytes, names[i]);
-    return n;
+    return scaled(bytes, 1024, (const char *const[]){" B", " KiB", " MiB", " GiB", " TiB"});
 }
 
 struct short_number number_share(double share)

@@ -38,6 +38,15 @@ static double *figure_of(struct shoal_measures *m, size_t i)
     return (double *)(void *)((char *)m + figures[i].at);
 }
 
+struct shoal_measures measures_unknown(void)
+{
+    struct shoal_measures m = {.done = false};
+
+    for (size_t i = 0; i < FIGURES; i++)
+        *figure_of(&m, i) = (double)NAN;
+    return m;
+}
+
 /* ---- writing ---- */
 
 /* JSON has no number for what was never reached, nor for what was not measured. */
@@ -134,34 +143,21 @@ static json_t *cells_of(const shoal_study *s)
     return list;
 }
 
-static char *record_path(const char *folder)
-{
-    size_t cap = strlen(folder) + 16;
-    char *path = mem_array(cap, 1);
-
-    if (path)
-        snprintf(path, cap, "%s/study.json", folder);
-    return path;
-}
-
 shoal_status record_write(const shoal_study *s)
 {
     json_t *all = json_pack("{si ss so si so so so}", "study", RECORD_VERSION, "version",
                             shoal_version(), "machine", words(s->machine), "cores", (int)s->cores,
                             "grid", grid_of(&s->opts), "cells", cells_of(s), "runs", runs_of(s));
     char *text = all ? json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
-    char *path = record_path(s->folder);
     struct prose t = {0};
-    shoal_status st = SHOAL_ENOMEM;
+    shoal_status st;
 
-    if (text && path) {
+    if (text)
         prose_add(&t, "%s\n", text);
-        st = prose_write(&t, path);
-    } else if (path) {
-        st = shoal_fail(SHOAL_ENOMEM, "%s: no memory to write it", path);
-    }
+    else
+        t.status = shoal_fail(SHOAL_ENOMEM, "%s/study.json: no memory to write it", s->folder);
+    st = prose_write_in(&t, s->folder, "study.json");
     prose_fini(&t);
-    free(path);
     free(text);
     json_decref(all);
     return st;
@@ -362,7 +358,7 @@ shoal_status record_parse(shoal_study **out, const char *folder, const char *tex
 
 shoal_status record_read(shoal_study **out, const char *folder)
 {
-    char *path = record_path(folder), *text = NULL;
+    char *path = mem_text("%s/study.json", folder), *text = NULL;
     size_t len = 0;
     shoal_status st = path ? SHOAL_OK : SHOAL_ENOMEM;
 

@@ -7,29 +7,10 @@
 
 /* ---- charts of what runs did ---- */
 
-/* Which number of a point a chart is about. */
-enum what { WHAT_LOSS, WHAT_HELD, WHAT_QUALITY, WHAT_LR, WHAT_MEMORY, WHAT_GRADIENT };
+/* Which number of a point a chart is about: POINT(loss). */
+#define POINT(member) offsetof(struct point, member)
 
-static double value_of(const struct point *p, enum what what)
-{
-    switch (what) {
-    case WHAT_LOSS:
-        return p->loss;
-    case WHAT_HELD:
-        return p->held;
-    case WHAT_QUALITY:
-        return p->quality;
-    case WHAT_LR:
-        return p->lr;
-    case WHAT_MEMORY:
-        return p->memory;
-    case WHAT_GRADIENT:
-        return p->gradient;
-    }
-    return (double)NAN;
-}
-
-static void trace(struct chart *c, const shoal_run *run, enum what what, bool by_time,
+static void trace(struct chart *c, const shoal_run *run, size_t what, bool by_time,
                   const char *name)
 {
     struct line *line = chart_line(c, name);
@@ -37,7 +18,8 @@ static void trace(struct chart *c, const shoal_run *run, enum what what, bool by
     for (size_t i = 0; i < run->npoints && line; i++) {
         const struct point *p = &run->points[i];
 
-        line_add(c, line, by_time ? p->seconds : p->units, value_of(p, what));
+        line_add(c, line, by_time ? p->seconds : p->units,
+                 *(const double *)(const void *)((const char *)p + what));
     }
 }
 
@@ -64,7 +46,7 @@ static void label_x(struct chart *c, const char *unit, bool by_time)
 
 /* One number of every run; a line of a single run needs no name. */
 static struct chart *draw(struct runs runs, const char *name, const char *title, const char *label,
-                          enum what what, bool by_time)
+                          size_t what, bool by_time)
 {
     struct chart *c = chart_new(name, title);
 
@@ -72,8 +54,8 @@ static struct chart *draw(struct runs runs, const char *name, const char *title,
         return NULL;
     label_x(c, unit_of(runs), by_time);
     snprintf(c->y_label, sizeof c->y_label, "%s", label);
-    c->from_zero = what == WHAT_MEMORY || what == WHAT_LR;
-    if (what == WHAT_MEMORY)
+    c->from_zero = what == POINT(memory) || what == POINT(lr);
+    if (what == POINT(memory))
         c->y_axis = AXIS_BYTES;
     for (size_t i = 0; i < runs.n; i++)
         trace(c, runs.at[i], what, by_time, runs.n > 1 ? runs.names[i] : "");
@@ -90,8 +72,8 @@ static struct chart *draw_losses(const shoal_run *run, const char *name, const c
         return NULL;
     label_x(c, run->end.unit, by_time);
     snprintf(c->y_label, sizeof c->y_label, "loss");
-    trace(c, run, WHAT_LOSS, by_time, "training");
-    trace(c, run, WHAT_HELD, by_time, "held out");
+    trace(c, run, POINT(loss), by_time, "training");
+    trace(c, run, POINT(held), by_time, "held out");
     return c;
 }
 
@@ -105,14 +87,14 @@ static void draw_loss(struct album *a, struct runs runs)
         album_chart(a, draw_losses(runs.at[0], "loss-units", against, false), 1);
         return;
     }
-    album_chart(a, draw(runs, "loss-time", "Training loss against time", "loss", WHAT_LOSS, true),
+    album_chart(a, draw(runs, "loss-time", "Training loss against time", "loss", POINT(loss), true),
                 1);
-    album_chart(a, draw(runs, "held-time", "Held-out loss against time", "loss", WHAT_HELD, true),
+    album_chart(a, draw(runs, "held-time", "Held-out loss against time", "loss", POINT(held), true),
                 1);
     snprintf(against, sizeof against, "Training loss against %s", unit_of(runs));
-    album_chart(a, draw(runs, "loss-units", against, "loss", WHAT_LOSS, false), 1);
+    album_chart(a, draw(runs, "loss-units", against, "loss", POINT(loss), false), 1);
     snprintf(against, sizeof against, "Held-out loss against %s", unit_of(runs));
-    album_chart(a, draw(runs, "held-units", against, "loss", WHAT_HELD, false), 1);
+    album_chart(a, draw(runs, "held-units", against, "loss", POINT(held), false), 1);
 }
 
 /* Where each measures its own, both are named. */
@@ -139,9 +121,9 @@ static void draw_quality(struct album *a, struct runs runs)
     const char *name = quality_name(names, runs);
 
     snprintf(title, sizeof title, "Quality (%s) against time", name);
-    album_chart(a, draw(runs, "quality-time", title, name, WHAT_QUALITY, true), 1);
+    album_chart(a, draw(runs, "quality-time", title, name, POINT(quality), true), 1);
     snprintf(title, sizeof title, "Quality (%s) against %s", name, unit_of(runs));
-    album_chart(a, draw(runs, "quality-units", title, name, WHAT_QUALITY, false), 1);
+    album_chart(a, draw(runs, "quality-units", title, name, POINT(quality), false), 1);
 }
 
 /* From report to report, over a hundredth of the run at least: what is shorter is
@@ -187,10 +169,10 @@ void report_runs(struct album *a, const shoal_run *const *runs, const char *cons
     draw_quality(a, all);
     album_chart(a, draw_rate(all), 1);
     snprintf(title, sizeof title, "Learning rate against %s", unit_of(all));
-    album_chart(a, draw(all, "lr", title, "learning rate", WHAT_LR, false), 1);
+    album_chart(a, draw(all, "lr", title, "learning rate", POINT(lr), false), 1);
     snprintf(title, sizeof title, "Norm of the gradient against %s", unit_of(all));
-    album_chart(a, draw(all, "gradient", title, "norm", WHAT_GRADIENT, false), 1);
-    album_chart(a, draw(all, "memory", "Memory against time", "memory", WHAT_MEMORY, true), 2);
+    album_chart(a, draw(all, "gradient", title, "norm", POINT(gradient), false), 1);
+    album_chart(a, draw(all, "memory", "Memory against time", "memory", POINT(memory), true), 2);
 }
 
 /* ---- charts of ranks ---- */
@@ -215,13 +197,15 @@ static void name_rank(char name[CHART_NAME], const shoal_run *run, size_t i)
              strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0);
 }
 
-/* Of several runs each has files of its own. */
-static void name_file(char name[32], const char *what, size_t number)
+/* What a run's figure and its file are called; of several runs each has files of its own. */
+static void name_figure(char file[32], char title[96], const char *what, const char *says,
+                        const char *run, size_t number)
 {
     if (number > 0)
-        snprintf(name, 32, "%.20s-%zu", what, number % 1000);
+        snprintf(file, 32, "%.20s-%zu", what, number % 1000);
     else
-        snprintf(name, 32, "%s", what);
+        snprintf(file, 32, "%s", what);
+    snprintf(title, 96, "%s%s%.40s", says, *run ? ": " : "", run);
 }
 
 static void draw_shares(struct album *a, const shoal_run *run, const char *name, size_t number)
@@ -231,9 +215,7 @@ static void draw_shares(struct album *a, const shoal_run *run, const char *name,
                      .nparts = 4,
                      .n = run->nranks};
 
-    name_file(b.name, "rank-shares", number);
-    snprintf(b.title, sizeof b.title, "Where the time of each rank went%s%.40s", *name ? ": " : "",
-             name);
+    name_figure(b.name, b.title, "rank-shares", "Where the time of each rank went", name, number);
     snprintf(b.x_label, sizeof b.x_label, "share of the time");
     for (size_t i = 0; i < run->nranks; i++) {
         const struct run_rank *r = &run->ranks[i];
@@ -253,9 +235,7 @@ static void draw_traffic(struct album *a, const shoal_run *run, const char *name
     struct bars b = {
         .axis = AXIS_BYTES, .parts = {"sent", "received"}, .nparts = 2, .n = run->nranks};
 
-    name_file(b.name, "rank-bytes", number);
-    snprintf(b.title, sizeof b.title, "What each rank sent and received%s%.40s", *name ? ": " : "",
-             name);
+    name_figure(b.name, b.title, "rank-bytes", "What each rank sent and received", name, number);
     snprintf(b.x_label, sizeof b.x_label, "bytes");
     for (size_t i = 0; i < run->nranks; i++) {
         name_rank(b.at[i].name, run, i);
@@ -270,9 +250,7 @@ static void draw_stale(struct album *a, const shoal_run *run, const char *name, 
     struct bars b = {.axis = AXIS_SHARE, .parts = {"changes"}, .nparts = 1};
     double sum = 0;
 
-    name_file(b.name, "staleness", number);
-    snprintf(b.title, sizeof b.title, "Rounds that changes were late%s%.40s", *name ? ": " : "",
-             name);
+    name_figure(b.name, b.title, "staleness", "Rounds that changes were late", name, number);
     snprintf(b.x_label, sizeof b.x_label, "share of the changes");
     for (size_t i = 0; i < RUN_STALE; i++) {
         sum += run->stale[i];
@@ -292,9 +270,7 @@ static void draw_lanes(struct album *a, const shoal_run *run, const char *name, 
     struct lanes l = {.at = run->lanes, .n = run->nlanes};
     bool hosts = strcmp(run->lanes[0].host, run->lanes[run->nlanes - 1].host) != 0;
 
-    name_file(l.name, "timeline", number);
-    snprintf(l.title, sizeof l.title, "What each rank did over time%s%.40s", *name ? ": " : "",
-             name);
+    name_figure(l.name, l.title, "timeline", "What each rank did over time", name, number);
     for (size_t i = 0; i < run->nlanes; i++)
         put_rank(l.names[i], run->lanes[i].rank, run->lanes[i].host, hosts);
     album_lanes(a, &l);
@@ -353,7 +329,7 @@ static void say_ranks(struct prose *t, const struct shoal_measures *m)
     prose_add(t, ".</p>\n");
 }
 
-void report_summary(struct prose *t, const shoal_run *run)
+static void say_run(struct prose *t, const shoal_run *run)
 {
     const struct shoal_measures *m = &run->end;
 
@@ -367,11 +343,8 @@ void report_summary(struct prose *t, const shoal_run *run)
     say_loss(t, run);
     prose_add(t, "</p>\n");
     say_ranks(t, m);
-    if (*m->verdict) {
-        prose_add(t, "<p><b>What limits it:</b> ");
-        prose_safe(t, m->verdict);
-        prose_add(t, "</p>\n");
-    }
+    if (*m->verdict)
+        prose_between(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
     prose_add(t, "</div>\n");
 }
 
@@ -398,11 +371,8 @@ static bool said_before(const shoal_run *const *runs, size_t run, const char *ke
 static void settings_table(struct prose *t, struct runs runs)
 {
     prose_add(t, "<div class=\"wide\"><table>\n<tr><th class=\"w\">setting</th>");
-    for (size_t i = 0; i < runs.n; i++) {
-        prose_add(t, "<th>");
-        prose_safe(t, runs.names[i]);
-        prose_add(t, "</th>");
-    }
+    for (size_t i = 0; i < runs.n; i++)
+        prose_between(t, "<th>", runs.names[i], "</th>");
     prose_add(t, "</tr>\n");
     for (size_t i = 0; i < runs.n; i++)
         for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
@@ -410,14 +380,9 @@ static void settings_table(struct prose *t, struct runs runs)
 
             if (said_before(runs.at, i, key))
                 continue;
-            prose_add(t, "<tr><td class=\"w\">");
-            prose_safe(t, key);
-            prose_add(t, "</td>");
-            for (size_t n = 0; n < runs.n; n++) {
-                prose_add(t, "<td>");
-                prose_safe(t, setting_of(runs.at[n], key));
-                prose_add(t, "</td>");
-            }
+            prose_between(t, "<tr><td class=\"w\">", key, "</td>");
+            for (size_t n = 0; n < runs.n; n++)
+                prose_between(t, "<td>", setting_of(runs.at[n], key), "</td>");
             prose_add(t, "</tr>\n");
         }
     prose_add(t, "</table></div>\n");
@@ -433,12 +398,9 @@ struct shoal_report_opts shoal_report_default(void)
 static void say_runs(struct prose *t, struct runs runs)
 {
     for (size_t i = 0; i < runs.n; i++) {
-        if (runs.n > 1) {
-            prose_add(t, "<h3>");
-            prose_safe(t, runs.names[i]);
-            prose_add(t, "</h3>\n");
-        }
-        report_summary(t, runs.at[i]);
+        if (runs.n > 1)
+            prose_between(t, "<h3>", runs.names[i], "</h3>\n");
+        say_run(t, runs.at[i]);
     }
 }
 
@@ -542,15 +504,9 @@ shoal_status shoal_report_text(char **text, size_t *len, const shoal_run *const 
     struct prose t = {0};
     shoal_status st = make_page(&t, runs, n, opts);
 
-    *text = NULL;
-    *len = 0;
-    if (st == SHOAL_OK)
-        st = t.status;
-    if (st != SHOAL_OK) {
-        prose_fini(&t);
-        return st;
-    }
-    *text = t.bytes.at;
+    if (st != SHOAL_OK)
+        t.status = st;
+    st = prose_take(&t, text);
     *len = t.bytes.len;
-    return SHOAL_OK;
+    return st;
 }

@@ -34,15 +34,6 @@ static double real_of(const json_t *object, const char *key)
     return json_is_number(value) ? json_number_value(value) : (double)NAN;
 }
 
-/* The first of the names that is there. */
-static double first_of(const json_t *object, const char *const *keys)
-{
-    for (; *keys; keys++)
-        if (json_is_number(json_object_get(object, *keys)))
-            return real_of(object, *keys);
-    return (double)NAN;
-}
-
 static const char *string_of(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -86,16 +77,6 @@ static void value_text(char *text, size_t cap, const json_t *value)
         snprintf(text, cap, "-");
 }
 
-/* A net's description begins with its kind: "mlp inputs=2 ...". */
-static void note_model(shoal_run *run, const json_t *line)
-{
-    const char *name = string_of(line, "model");
-
-    if (!*name)
-        name = string_of(line, "net");
-    snprintf(run->model, sizeof run->model, "%.*s", (int)strcspn(name, " "), name);
-}
-
 static void take_settings(struct reader *r, json_t *line)
 {
     shoal_run *run = r->run;
@@ -105,7 +86,7 @@ static void take_settings(struct reader *r, json_t *line)
     r->again = run->npoints > 0;
     forget_lanes(run); /* time began anew */
     run->nsettings = 0;
-    note_model(run, line);
+    snprintf(run->model, sizeof run->model, "%s", string_of(line, "task"));
     json_object_foreach(line, key, value)
     {
         struct setting *s = &run->settings[run->nsettings];
@@ -122,80 +103,53 @@ static void take_settings(struct reader *r, json_t *line)
 
 /* ---- reports ---- */
 
-/* The name of what the model learns from, as the keys of its reports have it. */
-static const char *unit_of_line(const json_t *line)
-{
-    static const char *const units[] = {"words", "rows", "samples", "windows", "images"};
+/* The figures that say how good a model is, the telling ones first. */
+static const struct {
+    const char *key, *name;
+} qualities[] = {{"auc", "AUC"},
+                 {"accuracy", "accuracy"},
+                 {"word_top10", "top-10 accuracy"},
+                 {"cosine", "cosine similarity"}};
 
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (json_is_number(json_object_get(line, units[i])))
-            return units[i];
-    return NULL;
-}
-
-static void note_quality(shoal_run *run, const char *name)
+static double note_quality(shoal_run *run, const char *name, double value)
 {
     snprintf(run->end.quality_name, sizeof run->end.quality_name, "%s", name);
+    return value;
 }
 
-/* The first suite counts: where there are several, the user put it first. */
-static double words_quality(shoal_run *run, const json_t *line)
+/* A score of questions has the name of their file; the first counts: where there are several,
+ * the user put it first. */
+static double quality_of(shoal_run *run, const json_t *line)
 {
-    const json_t *score = json_array_get(json_object_get(line, "eval"), 0);
-    double x = real_of(score, "accuracy");
+    json_t *valid = json_object_get(line, "valid");
+    const json_t *train = json_object_get(line, "train");
+    const char *key;
+    json_t *value;
 
-    if (!score)
-        return (double)NAN;
-    note_quality(run, isnan(x) ? "similarity" : "analogies");
-    return isnan(x) ? real_of(score, "spearman") : x;
-}
+    for (size_t i = 0; i < sizeof qualities / sizeof *qualities; i++) {
+        double held = real_of(valid, qualities[i].key), seen = real_of(train, qualities[i].key);
 
-static double net_quality(shoal_run *run, const json_t *line)
-{
-    static const char *const keys[] = {"accuracy", "word_top10", "cosine"};
-    static const char *const names[] = {"accuracy", "top-10 accuracy", "cosine similarity"};
-    const json_t *valid = json_object_get(line, "valid"), *train = json_object_get(line, "train");
-
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        double held = real_of(valid, keys[i]), seen = real_of(train, keys[i]);
-
-        if (isnan(held) && isnan(seen))
-            continue;
-        note_quality(run, names[i]);
-        return isnan(held) ? seen : held;
+        if (!isnan(held) || !isnan(seen))
+            return note_quality(run, qualities[i].name, isnan(held) ? seen : held);
+    }
+    json_object_foreach(valid, key, value)
+    {
+        if (strcmp(key, "loss") != 0 && strcmp(key, "mse") != 0)
+            return note_quality(run, key, json_number_value(value));
     }
     return (double)NAN;
 }
 
-static double quality_of(shoal_run *run, const json_t *line)
+static struct point point_of(struct reader *r, const json_t *line)
 {
-    double auc = real_of(json_object_get(line, "held"), "auc");
-
-    if (json_object_get(line, "eval"))
-        return words_quality(run, line);
-    if (!isnan(auc)) {
-        note_quality(run, "AUC");
-        return auc;
-    }
-    return net_quality(run, line);
-}
-
-static struct point point_of(struct reader *r, const json_t *line, const char *unit)
-{
-    static const char *const losses[] = {"loss", "mse", NULL};
-    const json_t *train = json_object_get(line, "train"), *valid = json_object_get(line, "valid");
-    struct point p = {.seconds = real_of(line, "seconds") + r->before,
-                      .units = real_of(line, unit),
-                      .loss = train ? first_of(train, losses) : real_of(line, "loss"),
-                      .held = valid ? first_of(valid, losses) : real_of(line, "valid_loss"),
-                      .quality = quality_of(r->run, line),
-                      .lr = real_of(line, "lr"),
-                      .memory = real_of(line, "memory"),
-                      .gradient = real_of(line, "gradient")};
-
-    if (isnan(p.held))
-        p.held = real_of(json_object_get(line, "held"), "log_loss");
-    return p;
+    return (struct point){.seconds = real_of(line, "seconds") + r->before,
+                          .units = real_of(line, "examples"),
+                          .loss = real_of(json_object_get(line, "train"), "loss"),
+                          .held = real_of(json_object_get(line, "valid"), "loss"),
+                          .quality = quality_of(r->run, line),
+                          .lr = real_of(line, "lr"),
+                          .memory = real_of(line, "memory"),
+                          .gradient = real_of(json_object_get(line, "run"), "gradient")};
 }
 
 /* After a crash the run went on from its checkpoint: what came behind that is void. */
@@ -253,7 +207,8 @@ static void note_end(struct reader *r, const struct point *p, const json_t *line
 
     later(&end->seconds, p->seconds);
     later(&end->units, p->units);
-    later(&end->steps, real_of(line, "steps"));
+    if (real_of(line, "steps") > 0)
+        end->steps = real_of(line, "steps");
     later(&end->loss, p->loss);
     later(&end->held, p->held);
     later(&end->quality, p->quality);
@@ -268,14 +223,15 @@ static void note_end(struct reader *r, const struct point *p, const json_t *line
  * so a point's units become its progress here and are multiplied at the end. */
 static shoal_status take_report(struct reader *r, const json_t *line)
 {
-    const char *unit = unit_of_line(line), *event = string_of(line, "event");
+    const char *unit = string_of(line, "unit"), *event = string_of(line, "event");
     double progress = real_of(line, "progress");
     struct point p;
 
-    if (!unit || isnan(real_of(line, "seconds")) || !(progress >= 0 && progress <= 1.000001))
+    if (!*unit || isnan(real_of(line, "examples")) || isnan(real_of(line, "seconds")) ||
+        !(progress >= 0 && progress <= 1.000001))
         return bad_line(r, "a report without its units, seconds or progress");
     snprintf(r->run->end.unit, sizeof r->run->end.unit, "%s", unit);
-    p = point_of(r, line, unit);
+    p = point_of(r, line);
     if (r->again)
         forget_lost(r, &p, progress);
     note_end(r, &p, line);
@@ -404,7 +360,7 @@ static shoal_status take_timeline(struct reader *r, const json_t *line)
 
 static shoal_status take_line(struct reader *r, json_t *line)
 {
-    static const char *const reports[] = {"interval", "epoch", "look", "checkpoint", "done"};
+    static const char *const reports[] = {"interval", "epoch", "evaluation", "checkpoint", "done"};
     const char *event = string_of(line, "event");
 
     if (!*event)
@@ -480,33 +436,6 @@ static void finish(struct reader *r)
             r->waited / fmax(fmax(r->trained, r->waited), run->end.ranks * run->end.seconds);
 }
 
-static struct shoal_measures unmeasured(void)
-{
-    double nan = (double)NAN;
-
-    return (struct shoal_measures){.seconds = nan,
-                                   .whole = nan,
-                                   .units = nan,
-                                   .rate = nan,
-                                   .steps = nan,
-                                   .loss = nan,
-                                   .held = nan,
-                                   .quality = nan,
-                                   .target = nan,
-                                   .bytes = nan,
-                                   .messages = nan,
-                                   .stale = nan,
-                                   .computing = nan,
-                                   .communicating = nan,
-                                   .waiting = nan,
-                                   .other = nan,
-                                   .cpu = nan,
-                                   .read = nan,
-                                   .memory = nan,
-                                   .gradient = nan,
-                                   .lr = nan};
-}
-
 /* Long paths keep their end, which tells them apart. */
 static void note_path(shoal_run *run, const char *path)
 {
@@ -530,7 +459,7 @@ shoal_status run_parse(shoal_run **out, const char *path, const char *text, size
 
     *out = NULL;
     if (st == SHOAL_OK) {
-        r.run->end = unmeasured();
+        r.run->end = measures_unknown();
         note_path(r.run, path);
         st = read_lines(&r, text, len);
     }

@@ -110,12 +110,7 @@ static struct cost cost_of(const struct calibration *k, double speed)
 
 static char *folder_of(const shoal_study *s, const struct simulated *w)
 {
-    size_t cap = strlen(s->folder) + 64;
-    char *path = mem_array(cap, 1);
-
-    if (path)
-        snprintf(path, cap, "%s/runs/sim-%03zu-%04u", s->folder, w->cell + 1, w->workers);
-    return path;
+    return mem_text("%s/runs/sim-%03zu-%04u", s->folder, w->cell + 1, w->workers);
 }
 
 /* Links have no latency: the ranks see to it, since messages that follow each other have it
@@ -139,31 +134,19 @@ static void add_hosts(struct prose *t, const struct shoal_cluster *c, unsigned w
         prose_add(t, "n%u\n", r / c->cores);
 }
 
-static shoal_status write_in(const char *folder, const char *name, struct prose *t)
-{
-    size_t cap = strlen(folder) + strlen(name) + 2;
-    char *path = mem_array(cap, 1);
-    shoal_status st = SHOAL_ENOMEM;
-
-    if (path) {
-        snprintf(path, cap, "%s/%s", folder, name);
-        st = prose_write(t, path);
-    }
-    free(path);
-    prose_fini(t);
-    return st;
-}
-
 static shoal_status write_files(const char *folder, const struct shoal_cluster *c, unsigned workers)
 {
     struct prose platform = {0}, hosts = {0};
-    shoal_status st, more;
+    shoal_status st;
 
     add_platform(&platform, c);
     add_hosts(&hosts, c, workers);
-    st = write_in(folder, "platform.xml", &platform);
-    more = write_in(folder, "hosts", &hosts);
-    return st == SHOAL_OK ? more : st;
+    st = prose_write_in(&platform, folder, "platform.xml");
+    if (st == SHOAL_OK)
+        st = prose_write_in(&hosts, folder, "hosts");
+    prose_fini(&platform);
+    prose_fini(&hosts);
+    return st;
 }
 
 /* ---- its command ---- */
@@ -255,13 +238,12 @@ static void add_setup(struct prose *t, const shoal_study *s, const struct shoal_
 /* Whether the folder holds the end of a run that was asked the same. */
 static bool ran_before(const shoal_study *s, const struct prose *setup, struct study_run *run)
 {
-    size_t cap = strlen(s->run_folder) + 16, len = 0;
-    char *path = mem_array(cap, 1), *text = NULL;
+    char *path = mem_text("%s/setup.txt", s->run_folder), *text = NULL;
+    size_t len = 0;
     bool same;
 
     if (!path)
         return false;
-    snprintf(path, cap, "%s/setup.txt", s->run_folder);
     same = access(path, R_OK) == 0 && stream_slurp(&text, &len, path, SETUP_MOST) == SHOAL_OK &&
            len == setup->bytes.len && memcmp(text, setup->bytes.at, len) == 0;
     if (same)
@@ -301,9 +283,8 @@ shoal_status shoal_study_simulate(shoal_study *s, const struct shoal_cluster *c,
     if (st == SHOAL_OK)
         st = write_files(s->run_folder, c, w.workers);
     if (st == SHOAL_OK)
-        st = write_in(s->run_folder, "setup.txt", &setup);
-    else
-        prose_fini(&setup);
+        st = prose_write_in(&setup, s->run_folder, "setup.txt");
+    prose_fini(&setup);
     run->words = s->words;
     run->nwords = s->nwords;
     run->folder = s->run_folder;

@@ -276,30 +276,43 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
 
 /* ---- shown ---- */
 
-static void add_row(struct prose *t, unsigned workers, const char *name,
-                    const struct shoal_prediction *p)
+/* Predictions one after the other: of each series, for each number of workers. */
+struct walk {
+    const shoal_study *study;
+    const struct shoal_cluster *cluster;
+    size_t cell, next; /* the place of the next workers */
+    unsigned workers;
+    char name[CHART_NAME]; /* of the series */
+    struct shoal_prediction p;
+};
+
+static bool walk_on(struct walk *w)
 {
+    const struct shoal_cluster *c = w->cluster;
+
+    for (; w->cell < w->study->ncells; w->cell++, w->next = 0)
+        while (cell_base(w->study, w->cell) == w->cell && w->next < c->nworkers) {
+            w->workers = c->workers[w->next++];
+            line_name(w->name, w->study, &w->study->cells[w->cell], false);
+            if (shoal_study_predict(w->study, w->cell, c, w->workers, &w->p))
+                return true;
+        }
+    return false;
+}
+
+static void add_row(struct prose *t, const struct walk *w)
+{
+    const struct shoal_prediction *p = &w->p;
+
     if (p->failure)
-        prose_add(t, "%7u  %-24.24s  failed: %s\n", workers, name, p->failure);
+        prose_add(t, "%7u  %-24.24s  failed: %s\n", w->workers, w->name, p->failure);
     else
         prose_add(t, "%7u  %-24.24s  %9s  %7s  %10s  %8s  %8s  %9s  %10s  %9s  %9s  %-10s  %s\n",
-                  workers, name, number_time(p->seconds).text, number_plain(p->speedup).text,
+                  w->workers, w->name, number_time(p->seconds).text, number_plain(p->speedup).text,
                   number_share(p->efficiency).text, number_plain(p->held).text,
                   number_plain(p->quality).text, number_time(p->computing).text,
                   number_time(p->exchanging).text, number_time(p->wire).text,
                   number_time(p->latency).text, p->limit, p->by);
-}
-
-static void add_rows(struct prose *t, const shoal_study *s, const struct shoal_cluster *c,
-                     size_t cell)
-{
-    struct shoal_prediction p;
-    char name[CHART_NAME];
-
-    line_name(name, s, &s->cells[cell], false);
-    for (size_t i = 0; i < c->nworkers; i++)
-        if (shoal_study_predict(s, cell, c, c->workers[i], &p))
-            add_row(t, c->workers[i], name, &p);
 }
 
 /* What the column of struct shoal_prediction's wire is called. */
@@ -319,12 +332,11 @@ static const char *quality_of(const shoal_study *s)
 shoal_status shoal_study_predictions(char **text, const shoal_study *s,
                                      const struct shoal_cluster *c)
 {
+    struct walk w = {.study = s, .cluster = c};
     struct prose t = {0}, rows = {0};
 
-    *text = NULL;
-    for (size_t i = 0; i < s->ncells; i++)
-        if (cell_base(s, i) == i)
-            add_rows(&rows, s, c, i);
+    while (walk_on(&w))
+        add_row(&rows, &w);
     prose_add(&t, "%s", "");
     if (rows.bytes.len > 0)
         prose_add(&t,
@@ -335,27 +347,27 @@ shoal_status shoal_study_predictions(char **text, const shoal_study *s,
     if (rows.status != SHOAL_OK)
         t.status = rows.status;
     prose_fini(&rows);
-    if (t.status == SHOAL_OK)
-        *text = t.bytes.at;
-    else
-        prose_fini(&t);
-    return t.status;
+    return prose_take(&t, text);
 }
 
+/* A line for each series, of one of its predictions: of its speedup, or else its quality. */
 static void trace(struct chart *chart, const shoal_study *s, const struct shoal_cluster *c,
-                  size_t cell)
+                  bool speedup)
 {
-    struct shoal_prediction p;
-    char name[CHART_NAME];
-    struct line *line;
+    struct walk w = {.study = s, .cluster = c};
+    size_t series = s->ncells;
+    struct line *line = NULL;
 
-    if (!shoal_study_predict(s, cell, c, 1, &p))
-        return;
-    line_name(name, s, &s->cells[cell], false);
-    line = chart_line(chart, strcmp(name, "measured") == 0 ? "predicted" : name);
-    for (size_t i = 0; i < c->nworkers; i++)
-        if (shoal_study_predict(s, cell, c, c->workers[i], &p) && !p.failure)
-            line_add(chart, line, c->workers[i], p.speedup);
+    while (walk_on(&w)) {
+        double y = speedup ? w.p.speedup : w.p.quality;
+
+        if (!isfinite(y))
+            continue;
+        if (w.cell != series)
+            line = chart_line(chart, strcmp(w.name, "measured") == 0 ? "predicted" : w.name);
+        series = w.cell;
+        line_add(chart, line, w.workers, y);
+    }
 }
 
 static struct chart *chart_by_workers(const char *name, const char *title, const char *y_label,
@@ -387,9 +399,7 @@ static struct chart *draw(const shoal_study *s, const struct shoal_cluster *c)
     ideal->ideal = true;
     for (size_t i = 0; i < c->nworkers; i++)
         line_add(chart, ideal, c->workers[i], c->workers[i]);
-    for (size_t i = 0; i < s->ncells; i++)
-        if (cell_base(s, i) == i)
-            trace(chart, s, c, i);
+    trace(chart, s, c, true);
     return chart;
 }
 
@@ -401,48 +411,37 @@ static struct chart *draw_quality(const shoal_study *s, const struct shoal_clust
 
     snprintf(title, sizeof title, "Quality (%.40s), predicted", quality_of(s));
     chart = chart_by_workers("predicted-quality", title, quality_of(s), c);
-    for (size_t i = 0; chart && i < s->ncells; i++) {
-        struct line *line = NULL;
-        struct shoal_prediction p;
-        char name[CHART_NAME];
-
-        line_name(name, s, &s->cells[i], false);
-        for (size_t k = 0; k < c->nworkers && cell_base(s, i) == i; k++)
-            if (shoal_study_predict(s, i, c, c->workers[k], &p) && isfinite(p.quality)) {
-                line = line ? line : chart_line(chart, name);
-                line_add(chart, line, c->workers[k], p.quality);
-            }
-    }
+    if (chart)
+        trace(chart, s, c, false);
     return chart;
 }
 
-static void table_row(struct prose *t, unsigned workers, const char *name,
-                      const struct shoal_prediction *p)
+static void table_row(struct prose *t, const struct walk *w)
 {
-    prose_add(t, "<tr%s><td>%u</td><td class=\"w\">", p->failure ? " class=\"bad\"" : "", workers);
-    prose_safe(t, name);
+    const struct shoal_prediction *p = &w->p;
+
+    prose_add(t, "<tr%s><td>%u</td>", p->failure ? " class=\"bad\"" : "", w->workers);
+    prose_between(t, "<td class=\"w\">", w->name, "</td>");
     if (p->failure) {
-        prose_add(t, "</td><td class=\"v\" colspan=\"11\">failed: ");
-        prose_safe(t, p->failure);
-        prose_add(t, "</td></tr>\n");
+        prose_between(t, "<td class=\"v\" colspan=\"11\">failed: ", p->failure, "</td></tr>\n");
         return;
     }
     prose_add(t,
-              "</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>"
-              "<td>%s</td><td>%s</td><td class=\"w\">",
+              "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>"
+              "<td>%s</td><td>%s</td>",
               number_time(p->seconds).text, number_plain(p->speedup).text,
               number_share(p->efficiency).text, number_plain(p->held).text,
               number_plain(p->quality).text, number_time(p->computing).text,
               number_time(p->exchanging).text, number_time(p->wire).text,
               number_time(p->latency).text);
-    prose_safe(t, p->limit);
-    prose_add(t, "</td><td class=\"w\">");
-    prose_safe(t, p->by);
-    prose_add(t, "</td></tr>\n");
+    prose_between(t, "<td class=\"w\">", p->limit, "</td>");
+    prose_between(t, "<td class=\"w\">", p->by, "</td></tr>\n");
 }
 
 static void draw_table(struct prose *t, const shoal_study *s, const struct shoal_cluster *c)
 {
+    struct walk w = {.study = s, .cluster = c};
+
     prose_add(t, "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th><th>time</th>"
                  "<th>speedup</th><th>efficiency</th><th>held out</th><th>");
     prose_safe(t, quality_of(s));
@@ -450,15 +449,8 @@ static void draw_table(struct prose *t, const shoal_study *s, const struct shoal
               "</th><th>computing</th><th>exchanging</th><th>%s</th><th>latency</th>"
               "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n",
               wire_name(s));
-    for (size_t i = 0; i < s->ncells; i++) {
-        struct shoal_prediction p;
-        char name[CHART_NAME];
-
-        line_name(name, s, &s->cells[i], false);
-        for (size_t k = 0; k < c->nworkers && cell_base(s, i) == i; k++)
-            if (shoal_study_predict(s, i, c, c->workers[k], &p))
-                table_row(t, c->workers[k], name, &p);
-    }
+    while (walk_on(&w))
+        table_row(t, &w);
     prose_add(t, "</table></div>\n");
 }
 

@@ -18,7 +18,7 @@
 
 enum {
     RUN_POINTS = 1 << 20, /* of a run, at most */
-    RUN_SETTINGS = 64,    /* and settings, */
+    RUN_SETTINGS = 128,   /* and settings, */
     RUN_RANKS = 64,       /* ranks whose times are shown, */
     RUN_SPANS = 1024,     /* spans of a rank's timeline, */
     RUN_STALE = 16,       /* bins of staleness: SHOAL_STALE_BINS */
@@ -84,9 +84,14 @@ struct prose {
 void prose_add(struct prose *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* With <, >, & and quotes as entities, and without control characters. */
 void prose_safe(struct prose *t, const char *words);
+/* Such words between two marks, which are as they are. */
+void prose_between(struct prose *t, const char *before, const char *words, const char *after);
 void prose_fini(struct prose *t);
+/* Ends it: the text for free(), or NULL and the failure that it met. */
+shoal_status prose_take(struct prose *t, char **text);
 /* Lets it appear at path, or gives the failure that it met. */
 shoal_status prose_write(const struct prose *t, const char *path);
+shoal_status prose_write_in(const struct prose *t, const char *folder, const char *name);
 
 struct short_number {
     char text[32];
@@ -108,10 +113,11 @@ enum axis { AXIS_PLAIN, AXIS_SECONDS, AXIS_COUNT, AXIS_BYTES, AXIS_SHARE };
 
 struct line {
     char name[CHART_NAME];
-    double *x, *y; /* [n]; the chart's own; NaN is a gap */
+    struct {
+        double x, y;
+    } *at; /* [n]; the chart's own */
     size_t n, cap;
     bool ideal; /* dashed and grey: what would be best */
-    bool faint; /* dashed, of the colour of the line before: its companion */
 };
 
 struct chart {
@@ -210,8 +216,7 @@ double figure_x(const struct scale *s, double left, double x);
 
 /* Names below a figure, as many in a row as fit. */
 struct legend {
-    double x, y, top;
-    size_t rows;
+    double x, y;
 };
 
 struct legend legend_begin(double top);
@@ -251,8 +256,6 @@ void report_runs(struct album *a, const shoal_run *const *runs, const char *cons
 /* Where the time of a run's ranks went. `name` may be empty; `number` is for the names
  * of files: 0 for the only one. */
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number);
-/* What happened, in words. */
-void report_summary(struct prose *t, const shoal_run *run);
 
 /* ---- grid.c: a study ---------------------------------------------------------------------- */
 
@@ -293,11 +296,21 @@ struct shoal_study {
     char *run_folder;
 };
 
-void cell_name(char name[96], const shoal_study *s, const struct cell *cell);
+/* "4 ranks, async, batch 100" */
+void cell_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell);
+/* What the cells of a line have in common, those that differ in workers or in batch. */
+void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch);
+/* Whether an option is among those for `shoal train`. */
+bool study_says(const struct shoal_study_opts *o, const char *option);
+/* The first cell that came to something tells how things are called; NULL: none did. */
+const struct shoal_measures *study_example(const shoal_study *s);
 /* The cell that this one's speedup is against: fewest workers, the rest alike. */
 size_t cell_base(const shoal_study *s, size_t cell);
 /* The quickest run of the cell that is done; NULL: none. */
 const struct study_run *cell_best(const shoal_study *s, size_t cell);
+/* The number that lies at `of` in it, CELL(best.rate); divided by that at `per`, unless 0. */
+#define CELL(member) offsetof(struct shoal_study_cell, member)
+double cell_number(const struct shoal_study_cell *c, size_t of, size_t per);
 /* Where its files are; for free(). */
 char *run_folder_of(const shoal_study *s, size_t number);
 /* Makes s->words, the command of a run whose files are in `folder`, which becomes the
@@ -312,6 +325,8 @@ shoal_status study_new(shoal_study **out, const char *folder, const struct shoal
 
 /* ---- record.c: study.json ------------------------------------------------------------------ */
 
+/* Not one number of it was measured. */
+struct shoal_measures measures_unknown(void);
 shoal_status record_write(const shoal_study *s);
 /* *out NULL: there is none. */
 shoal_status record_read(shoal_study **out, const char *folder);
@@ -326,13 +341,6 @@ void table_html(struct prose *t, const shoal_study *s);
 
 /* What the study found, in words: paragraphs of HTML, or lines. */
 void findings_say(struct prose *t, const shoal_study *s, bool html);
-
-/* ---- curves.c ---------------------------------------------------------------------------------
- */
-
-void curves_draw(struct album *a, const shoal_study *s);
-/* What the cells of a line have in common, those that differ in workers or in batch. */
-void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch);
 
 /* ---- simulate.c -------------------------------------------------------------------------------
  */

@@ -16,7 +16,9 @@ struct field {
 struct column {
     const char *head; /* "%s" stands for the unit */
     bool word;        /* to the left */
-    struct field (*show)(const struct shoal_study_cell *c);
+    struct field (*show)(const struct shoal_study_cell *c); /* NULL: a number, */
+    struct short_number (*number)(double x);
+    size_t of, per; /* which of the cell, and by which it is divided; 0: by none */
 };
 
 static struct field field_of(const char *text)
@@ -27,32 +29,10 @@ static struct field field_of(const char *text)
     return f;
 }
 
-#define SHOWS(name, call)                                                                          \
-    static struct field name(const struct shoal_study_cell *c)                                     \
-    {                                                                                              \
-        return field_of(call.text);                                                                \
-    }
-
-SHOWS(show_time, number_time(c->best.seconds))
-SHOWS(show_spread, number_share(c->done > 1 ? c->spread : (double)NAN))
-SHOWS(show_rate, number_short(c->best.rate))
-SHOWS(show_step, number_time(c->best.seconds / c->best.steps))
-SHOWS(show_speedup, number_plain(c->speedup))
-SHOWS(show_efficiency, number_share(c->efficiency))
-SHOWS(show_loss, number_plain(c->best.loss))
-SHOWS(show_held, number_plain(c->best.held))
-SHOWS(show_quality, number_plain(c->best.quality))
-SHOWS(show_target, number_time(c->best.target))
-SHOWS(show_bytes_rate, number_bytes(c->best.bytes / c->best.seconds))
-SHOWS(show_bytes_unit, number_bytes(c->best.bytes / c->best.units))
-SHOWS(show_stale, number_plain(c->best.stale))
-SHOWS(show_cpu, number_share(c->best.cpu))
-SHOWS(show_computing, number_share(c->best.computing))
-SHOWS(show_communicating, number_share(c->best.communicating))
-SHOWS(show_waiting, number_share(c->best.waiting))
-SHOWS(show_read, number_bytes(c->best.read))
-SHOWS(show_memory, number_bytes(c->best.memory))
-SHOWS(show_gradient, number_plain(c->best.gradient))
+static struct field show_spread(const struct shoal_study_cell *c)
+{
+    return field_of(number_share(c->done > 1 ? c->spread : (double)NAN).text);
+}
 
 static struct field show_workers(const struct shoal_study_cell *c)
 {
@@ -89,35 +69,50 @@ static struct field show_limit(const struct shoal_study_cell *c)
 }
 
 static const struct column columns[] = {
-    {"workers", false, show_workers},   {"sync", true, show_sync},
-    {"batch", false, show_batch},       {"scaling", true, show_scaling},
-    {"time", false, show_time},         {"spread", false, show_spread},
-    {"%s/s", false, show_rate},         {"each step", false, show_step},
-    {"speedup", false, show_speedup},   {"efficiency", false, show_efficiency},
-    {"loss", false, show_loss},         {"held out", false, show_held},
-    {"%q", false, show_quality},        {"to target", false, show_target},
-    {"sent/s", false, show_bytes_rate}, {"sent each", false, show_bytes_unit},
-    {"stale", false, show_stale},       {"cpu", false, show_cpu},
-    {"compute", false, show_computing}, {"exchange", false, show_communicating},
-    {"wait", false, show_waiting},      {"read", false, show_read},
-    {"memory", false, show_memory},     {"gradient", false, show_gradient},
-    {"limit", true, show_limit},
+    {"workers", .show = show_workers},
+    {"sync", .word = true, .show = show_sync},
+    {"batch", .show = show_batch},
+    {"scaling", .word = true, .show = show_scaling},
+    {"time", .number = number_time, .of = CELL(best.seconds)},
+    {"spread", .show = show_spread},
+    {"%s/s", .number = number_short, .of = CELL(best.rate)},
+    {"each step", .number = number_time, .of = CELL(best.seconds), .per = CELL(best.steps)},
+    {"speedup", .number = number_plain, .of = CELL(speedup)},
+    {"efficiency", .number = number_share, .of = CELL(efficiency)},
+    {"loss", .number = number_plain, .of = CELL(best.loss)},
+    {"held out", .number = number_plain, .of = CELL(best.held)},
+    {"%q", .number = number_plain, .of = CELL(best.quality)},
+    {"to target", .number = number_time, .of = CELL(best.target)},
+    {"sent/s", .number = number_bytes, .of = CELL(best.bytes), .per = CELL(best.seconds)},
+    {"sent each", .number = number_bytes, .of = CELL(best.bytes), .per = CELL(best.units)},
+    {"stale", .number = number_plain, .of = CELL(best.stale)},
+    {"cpu", .number = number_share, .of = CELL(best.cpu)},
+    {"compute", .number = number_share, .of = CELL(best.computing)},
+    {"exchange", .number = number_share, .of = CELL(best.communicating)},
+    {"wait", .number = number_share, .of = CELL(best.waiting)},
+    {"read", .number = number_bytes, .of = CELL(best.read)},
+    {"memory", .number = number_bytes, .of = CELL(best.memory)},
+    {"gradient", .number = number_plain, .of = CELL(best.gradient)},
+    {"limit", .word = true, .show = show_limit},
 };
 
 enum {
     COLUMNS = sizeof columns / sizeof *columns,
-    KEYS = 4, /* the first say which cell it is */
+    KEYS = 4, /* the first say which cell it is; then its time */
 };
 
-/* The first cell that came to something tells how things are called. */
-static struct shoal_measures example_of(const shoal_study *s)
+static struct field show(const struct column *column, const struct shoal_study_cell *c)
 {
-    struct shoal_study_cell cell;
+    return column->show ? column->show(c)
+                        : field_of(column->number(cell_number(c, column->of, column->per)).text);
+}
 
-    for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
-        if (cell.done > 0)
-            return cell.best;
-    return (struct shoal_measures){.unit = "units", .quality_name = "quality"};
+/* Where no cell came to anything, of nothing. */
+static const struct shoal_measures *example_of(const shoal_study *s)
+{
+    static const struct shoal_measures nothing = {.unit = "units", .quality_name = "quality"};
+
+    return study_example(s) ? study_example(s) : &nothing;
 }
 
 static struct field head_of(const struct column *column, const struct shoal_measures *m)
@@ -139,11 +134,11 @@ static bool column_seen(const shoal_study *s, const struct column *column)
 
     if (column->show == show_scaling)
         return s->opts.scaling == SHOAL_STRONG_AND_WEAK;
-    if (column->show == show_workers || column->show == show_time)
+    if (column->show == show_workers || column == &columns[KEYS])
         return true; /* of what failed, too */
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
         if ((cell.done > 0 || column->show == show_sync || column->show == show_batch) &&
-            strcmp(column->show(&cell).text, "-") != 0)
+            strcmp(show(column, &cell).text, "-") != 0)
             return true;
     return false;
 }
@@ -152,7 +147,7 @@ static bool column_seen(const shoal_study *s, const struct column *column)
 static struct field cell_field(const struct column *column, const struct shoal_study_cell *cell)
 {
     if (cell->done > 0 || column < &columns[KEYS])
-        return column->show(cell);
+        return show(column, cell);
     return field_of(cell->failed > 0 && column == &columns[KEYS] ? "failed" : "-");
 }
 
@@ -222,17 +217,17 @@ static void text_row(struct prose *t, const shoal_study *s, const struct shoal_m
 
 static void text_rows(struct prose *t, const shoal_study *s, size_t room)
 {
-    struct shoal_measures m = example_of(s);
+    const struct shoal_measures *m = example_of(s);
     struct shoal_study_cell cell;
     struct part p = {.to = KEYS};
 
     while (p.to < COLUMNS) {
-        p = part_from(s, &m, p.to, room);
+        p = part_from(s, m, p.to, room);
         if (p.from > KEYS)
             prose_add(t, "\n");
-        text_row(t, s, &m, &p, NULL);
+        text_row(t, s, m, &p, NULL);
         for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
-            text_row(t, s, &m, &p, &cell);
+            text_row(t, s, m, &p, &cell);
     }
 }
 
@@ -254,16 +249,11 @@ shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
 {
     struct prose t = {0};
 
-    *text = NULL;
     text_rows(&t, s, width);
     text_failures(&t, s);
     prose_add(&t, "\n");
     findings_say(&t, s, false);
-    if (t.status == SHOAL_OK)
-        *text = t.bytes.at;
-    else
-        prose_fini(&t);
-    return t.status;
+    return prose_take(&t, text);
 }
 
 /* ---- for the page ---- */
@@ -271,29 +261,23 @@ shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
 static void html_row(struct prose *t, const shoal_study *s, const struct shoal_study_cell *cell)
 {
     prose_add(t, cell->done == 0 && cell->failed > 0 ? "<tr class=\"bad\">" : "<tr>");
-    for (size_t k = 0; k < COLUMNS; k++) {
-        if (!column_seen(s, &columns[k]))
-            continue;
-        prose_add(t, columns[k].word ? "<td class=\"w\">" : "<td>");
-        prose_safe(t, cell_field(&columns[k], cell).text);
-        prose_add(t, "</td>");
-    }
+    for (size_t k = 0; k < COLUMNS; k++)
+        if (column_seen(s, &columns[k]))
+            prose_between(t, columns[k].word ? "<td class=\"w\">" : "<td>",
+                          cell_field(&columns[k], cell).text, "</td>");
     prose_add(t, "</tr>\n");
 }
 
 void table_html(struct prose *t, const shoal_study *s)
 {
-    struct shoal_measures m = example_of(s);
+    const struct shoal_measures *m = example_of(s);
     struct shoal_study_cell cell;
 
     prose_add(t, "<div class=\"wide\"><table>\n<tr>");
-    for (size_t k = 0; k < COLUMNS; k++) {
-        if (!column_seen(s, &columns[k]))
-            continue;
-        prose_add(t, columns[k].word ? "<th class=\"w\">" : "<th>");
-        prose_safe(t, head_of(&columns[k], &m).text);
-        prose_add(t, "</th>");
-    }
+    for (size_t k = 0; k < COLUMNS; k++)
+        if (column_seen(s, &columns[k]))
+            prose_between(t, columns[k].word ? "<th class=\"w\">" : "<th>",
+                          head_of(&columns[k], m).text, "</th>");
     prose_add(t, "</tr>\n");
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
         html_row(t, s, &cell);
@@ -321,51 +305,56 @@ static void csv_number(struct prose *t, double x)
         prose_add(t, ",%.9g", x);
 }
 
+/* The numbers of a cell, by the names of their columns. */
+static const struct {
+    const char *name;
+    size_t of, per;
+} numbers[] = {
+    {"seconds", CELL(best.seconds), 0},
+    {"spread", CELL(spread), 0},
+    {"whole_seconds", CELL(best.whole), 0},
+    {"units", CELL(best.units), 0},
+    {"units_per_second", CELL(best.rate), 0},
+    {"steps", CELL(best.steps), 0},
+    {"speedup", CELL(speedup), 0},
+    {"efficiency", CELL(efficiency), 0},
+    {"loss", CELL(best.loss), 0},
+    {"held_out_loss", CELL(best.held), 0},
+    {"quality", CELL(best.quality), 0},
+    {"target_seconds", CELL(best.target), 0},
+    {"bytes", CELL(best.bytes), 0},
+    {"bytes_per_second", CELL(best.bytes), CELL(best.seconds)},
+    {"bytes_per_unit", CELL(best.bytes), CELL(best.units)},
+    {"staleness", CELL(best.stale), 0},
+    {"computing", CELL(best.computing), 0},
+    {"communicating", CELL(best.communicating), 0},
+    {"waiting", CELL(best.waiting), 0},
+    {"other", CELL(best.other), 0},
+    {"cpu", CELL(best.cpu), 0},
+    {"disk_read", CELL(best.read), 0},
+    {"memory", CELL(best.memory), 0},
+    {"gradient", CELL(best.gradient), 0},
+    {"lr", CELL(best.lr), 0},
+};
+
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
 static void csv_row(struct prose *t, const struct shoal_study_cell *c)
 {
     const struct shoal_measures *m = &c->best;
-    double numbers[] = {m->seconds,
-                        c->spread,
-                        m->whole,
-                        m->units,
-                        m->rate,
-                        m->steps,
-                        c->speedup,
-                        c->efficiency,
-                        m->loss,
-                        m->held,
-                        m->quality,
-                        m->target,
-                        m->bytes,
-                        m->bytes / m->seconds,
-                        m->bytes / m->units,
-                        m->stale,
-                        m->computing,
-                        m->communicating,
-                        m->waiting,
-                        m->other,
-                        m->cpu,
-                        m->read,
-                        m->memory,
-                        m->gradient,
-                        m->lr};
+    const char *const words[] = {m->unit, m->quality_name, m->limit, m->verdict,
+                                 c->failure ? c->failure : ""};
 
     prose_add(t, "%u,", c->workers);
     csv_word(t, c->sync ? c->sync : "");
     prose_add(t, ",%llu,%s,%u,%u", (unsigned long long)c->batch, c->weak ? "weak" : "strong",
               c->done, c->failed);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        csv_number(t, c->done > 0 ? numbers[i] : (double)NAN);
-    prose_add(t, ",");
-    csv_word(t, m->unit);
-    prose_add(t, ",");
-    csv_word(t, m->quality_name);
-    prose_add(t, ",");
-    csv_word(t, m->limit);
-    prose_add(t, ",");
-    csv_word(t, m->verdict);
-    prose_add(t, ",");
-    csv_word(t, c->failure ? c->failure : "");
+    for (size_t i = 0; i < NUMBERS; i++)
+        csv_number(t, c->done > 0 ? cell_number(c, numbers[i].of, numbers[i].per) : (double)NAN);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        prose_add(t, ",");
+        csv_word(t, words[i]);
+    }
     prose_add(t, "\n");
 }
 
@@ -373,11 +362,10 @@ void table_csv(struct prose *t, const shoal_study *s)
 {
     struct shoal_study_cell cell;
 
-    prose_add(t,
-              "workers,sync,batch,scaling,done,failed,seconds,spread,whole_seconds,units,"
-              "units_per_second,steps,speedup,efficiency,loss,held_out_loss,quality,target_seconds,"
-              "bytes,bytes_per_second,bytes_per_unit,staleness,computing,communicating,waiting,"
-              "other,cpu,disk_read,memory,gradient,lr,unit,quality_name,limit,verdict,failure\n");
+    prose_add(t, "workers,sync,batch,scaling,done,failed");
+    for (size_t i = 0; i < NUMBERS; i++)
+        prose_add(t, ",%s", numbers[i].name);
+    prose_add(t, ",unit,quality_name,limit,verdict,failure\n");
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
         csv_row(t, &cell);
 }

@@ -8,45 +8,45 @@
  * on disk does rank 0 write the head, and only the head makes it a checkpoint. */
 #include "train/checkpoint.h"
 
+#include "train/options.h"
+#include "train/run.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 struct checkpoints {
-    const struct shoal_train_opts *opts;
-    struct source from;
-    const struct table *tables; /* [n] those of the run */
-    struct rows *rows;          /* [n] what is being written */
-    size_t n;
-    struct comm *comm;   /* NULL: nobody to agree with */
-    unsigned rank, size;
-    struct position at;  /* of what is being written */
-    unsigned long next;  /* number of the next file; 0: only rank 0 knows it yet */
+    const struct train_opts *opts;
+    const struct task *task;
+    struct identity from;
+    struct sections sections;
+    struct part_rows rows[SECTIONS_MOST]; /* what is being written */
+    struct position at;                   /* of it */
+    struct shoal_figures figures;
+    unsigned long next; /* number of the next file; 0: only rank 0 knows it yet */
     unsigned written;
-    struct errand writer;
+    struct background writer;
     bool writing; /* begun and not yet finished */
-    bool alone;   /* tables have only the rows that are written */
 };
 
 /* ---- opening ---- */
 
-/* A new run may not mix its checkpoints with those of another. */
-static shoal_status open_rows(struct checkpoints *c, const uint16_t *const *owner)
+static shoal_status open_rows(struct checkpoints *c)
 {
+    const struct sections *s = &c->sections;
     shoal_status st = SHOAL_OK;
 
-    c->rows = mem_array(c->n, sizeof *c->rows);
-    if (!c->rows)
-        return SHOAL_ENOMEM;
-    for (size_t i = 0; i < c->n && st == SHOAL_OK; i++)
-        st = rows_init(&c->rows[i], &c->tables[i], c->size > 1 ? owner[i] : NULL, c->rank);
+    for (size_t i = 0; i < s->n && st == SHOAL_OK; i++)
+        st = part_rows_init(&c->rows[i], s->at[i].table, s->size > 1 ? s->at[i].owner : NULL,
+                            s->rank);
     return st;
 }
 
-shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train_opts *opts,
-                              struct source from, const struct table *tables, size_t n,
-                              const struct checkpoint_share *share)
+/* A new run may not mix its checkpoints with those of another. */
+shoal_status checkpoints_open(struct checkpoints **out, const struct train_opts *opts,
+                              const struct task *task, const struct identity *from,
+                              const struct sections *sections)
 {
     struct checkpoints *c = mem_array(1, sizeof *c);
     shoal_status st = SHOAL_OK;
@@ -54,17 +54,14 @@ shoal_status checkpoints_open(struct checkpoints **out, const struct shoal_train
     *out = NULL;
     if (!c)
         return SHOAL_ENOMEM;
-    *c = (struct checkpoints){.opts = opts, .from = from, .tables = tables, .n = n, .size = 1};
-    if (share) {
-        c->comm = share->comm;
-        c->rank = share->rank;
-        c->size = share->size;
-        c->alone = share->place != NULL;
-    }
-    if (c->rank == 0 || !c->comm)
-        st = folder_open(c->opts->checkpoint, c->opts->resume, &c->next);
+    c->opts = opts;
+    c->task = task;
+    c->from = *from;
+    c->sections = *sections;
+    if (sections->rank == 0 || !sections->comm)
+        st = folder_open(opts->checkpoint, opts->resume, &c->next);
     if (st == SHOAL_OK)
-        st = open_rows(c, share ? share->owner : NULL);
+        st = open_rows(c);
     if (st != SHOAL_OK) {
         checkpoints_close(c);
         return st;
@@ -83,10 +80,9 @@ void checkpoints_close(struct checkpoints *c)
     if (!c)
         return;
     if (c->writing)
-        errand_end(&c->writer, NULL);
-    for (size_t i = 0; c->rows && i < c->n; i++)
-        rows_fini(&c->rows[i]);
-    free(c->rows);
+        background_end(&c->writer, NULL);
+    for (size_t i = 0; i < c->sections.n; i++)
+        part_rows_fini(&c->rows[i]);
     free(c);
 }
 
@@ -96,11 +92,22 @@ static shoal_status put_tables(struct container_writer *w, const struct checkpoi
 {
     shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < c->n && st == SHOAL_OK; i++) {
+    for (size_t i = 0; i < c->sections.n && st == SHOAL_OK; i++) {
         const struct table *t = &c->rows[i].copy;
 
         st = container_put(w, t->name, t->at, table_size(t));
     }
+    return st;
+}
+
+static shoal_status put_figures(struct container_writer *w, const struct checkpoints *c)
+{
+    struct bytes text = {0};
+    shoal_status st = meta_figures(&text, &c->figures);
+
+    if (st == SHOAL_OK)
+        st = container_put(w, "figures", text.at, text.len);
+    bytes_fini(&text);
     return st;
 }
 
@@ -116,6 +123,10 @@ static shoal_status put_sections(struct container_writer *w, const struct checkp
         st = container_put(w, "corpus", each ? s->corpora : &c->from.fingerprint,
                            (each ? s->n : 1) * sizeof c->from.fingerprint);
     if (st == SHOAL_OK)
+        st = put_figures(w, c);
+    if (st == SHOAL_OK && c->opts->inputs)
+        st = container_put(w, "inputs", c->opts->inputs, strlen(c->opts->inputs) + 1);
+    if (st == SHOAL_OK)
         st = s ? container_put(w, "parts", s->parts, s->n * sizeof *s->parts) : put_tables(w, c);
     return st == SHOAL_OK && c->from.vocab ? vocab_save(c->from.vocab, w) : st;
 }
@@ -125,18 +136,14 @@ static shoal_status write_file(const struct checkpoints *c, const char *path,
 {
     struct container_writer *w = NULL;
     struct bytes meta = {0};
-    shoal_status st = meta_write(&meta, c->opts, &c->at, c->size);
+    shoal_status st = meta_write(&meta, c->task, c->opts, &c->at);
 
     if (st == SHOAL_OK)
         st = container_create(&w, path);
     if (st == SHOAL_OK)
         st = put_sections(w, c, &meta, seals);
-    if (st == SHOAL_OK)
-        st = container_commit(w);
-    else
-        container_abandon(w);
     bytes_fini(&meta);
-    return st;
+    return container_end(w, st);
 }
 
 /* Aside: the whole of it, or this rank's part. */
@@ -147,9 +154,9 @@ static shoal_status write_rows(void *ctx)
     shoal_status st;
 
     folder_path(path, c->opts->checkpoint, c->next);
-    if (c->size > 1)
-        return part_write(&(struct part){.head = path, .number = c->next, .part = c->rank,
-                                         .parts = c->size, .rows = c->rows, .n = c->n,
+    if (c->sections.size > 1)
+        return part_write(&(struct part){.head = path, .number = c->next, .part = c->sections.rank,
+                                         .parts = c->sections.size, .rows = c->rows, .n = c->sections.n,
                                          .corpus = c->from.fingerprint});
     st = write_file(c, path, NULL);
     if (st == SHOAL_OK)
@@ -166,7 +173,7 @@ static shoal_status write_head(void *ctx)
     shoal_status st;
 
     folder_path(path, c->opts->checkpoint, c->next);
-    st = seals_read(&seals, path, c->next, c->size);
+    st = seals_read(&seals, path, c->next, c->sections.size);
     if (st == SHOAL_OK)
         st = write_file(c, path, &seals);
     if (st == SHOAL_OK)
@@ -175,18 +182,17 @@ static shoal_status write_head(void *ctx)
     return st;
 }
 
-/* Who lost a rank can ask nobody. */
 static shoal_status agree(struct comm *comm, shoal_status st)
 {
-    return comm && st != SHOAL_EPEER ? comm_agree(comm, st) : st;
+    return comm ? comm_agree(comm, st) : st;
 }
 
 static shoal_status seal(struct checkpoints *c)
 {
-    if (c->rank > 0)
+    if (c->sections.rank > 0)
         return SHOAL_OK;
-    errand_begin(&c->writer, write_head, c);
-    return errand_end(&c->writer, c->comm);
+    background_begin(&c->writer, write_head, c);
+    return background_end(&c->writer, c->sections.comm);
 }
 
 shoal_status checkpoints_finish(struct checkpoints *c)
@@ -195,10 +201,10 @@ shoal_status checkpoints_finish(struct checkpoints *c)
 
     if (!c->writing)
         return SHOAL_OK;
-    st = agree(c->comm, errand_end(&c->writer, c->comm));
+    st = agree(c->sections.comm, background_end(&c->writer, c->sections.comm));
     c->writing = false;
-    if (st == SHOAL_OK && c->size > 1)
-        st = agree(c->comm, seal(c));
+    if (st == SHOAL_OK && c->sections.size > 1)
+        st = agree(c->sections.comm, seal(c));
     if (st != SHOAL_OK)
         return st;
     c->next++;
@@ -210,15 +216,17 @@ shoal_status checkpoints_finish(struct checkpoints *c)
 static shoal_status learn_number(struct checkpoints *c)
 {
     uint64_t next = c->next;
-    shoal_status st = c->comm && c->written == 0 ? comm_broadcast(c->comm, 0, &next, sizeof next)
+    shoal_status st = c->sections.comm && c->written == 0 ? comm_broadcast(c->sections.comm, 0, &next, sizeof next)
                                                  : SHOAL_OK;
 
     c->next = (unsigned long)next;
     return st;
 }
 
-shoal_status checkpoints_write(struct checkpoints *c, const struct position *at)
+shoal_status checkpoints_write(struct checkpoints *c, const struct position *at,
+                               const struct shoal_figures *figures)
 {
+    const struct sections *s = &c->sections;
     shoal_status st = checkpoints_finish(c);
 
     if (st == SHOAL_OK)
@@ -226,10 +234,11 @@ shoal_status checkpoints_write(struct checkpoints *c, const struct position *at)
     if (st != SHOAL_OK)
         return st;
     c->at = *at;
-    for (size_t i = 0; i < c->n; i++)
-        rows_copy(&c->rows[i], &c->tables[i], c->alone);
+    c->figures = *figures;
+    for (size_t i = 0; i < s->n; i++)
+        part_rows_copy(&c->rows[i], s->at[i].table, s->at[i].place != NULL);
     c->writing = true;
-    errand_begin(&c->writer, write_rows, c);
+    background_begin(&c->writer, write_rows, c);
     return SHOAL_OK;
 }
 
@@ -265,7 +274,7 @@ struct choice {
 };
 
 static shoal_status open_choice(struct opened *o, const char *folder,
-                                const struct checkpoint_share *s, const struct choice *choice)
+                                const struct sections *s, const struct choice *choice)
 {
     char path[CHECKPOINT_PATH];
     shoal_status st = SHOAL_OK;
@@ -283,7 +292,7 @@ static shoal_status open_choice(struct opened *o, const char *folder,
 /* The newest that is whole for all ranks: rank 0 chooses, and chooses again when
  * others find it wanting. */
 static shoal_status open_agreed(struct opened *o, const char *folder,
-                                const struct checkpoint_share *s)
+                                const struct sections *s)
 {
     bool leads = s->rank == 0 || !s->comm;
     struct numbers n = {0};
@@ -310,79 +319,55 @@ static shoal_status open_agreed(struct opened *o, const char *folder,
     return st;
 }
 
-static shoal_status read_all(const struct opened *o, const struct shoal_train_opts *opts,
-                             struct source from, const struct checkpoint_share *s,
-                             struct table *tables, size_t n, struct position *at)
+/* Whether it is of this task, with the same options where they decide the result. */
+static shoal_status check_run(const struct container *head, const struct task *task,
+                              const struct train_opts *opts)
 {
-    struct shoal_train_opts there = *opts;
-    shoal_status st = meta_options(o->head, &there);
+    const struct task *there;
+    shoal_status st = meta_task(head, &there);
+
+    if (st == SHOAL_OK && there != task)
+        st = shoal_fail(SHOAL_EINVAL, "%s: trains %s there, %s here: that is another run",
+                        container_path(head), there->is.name, task->is.name);
+    return st == SHOAL_OK ? options_check_same(task, head, opts) : st;
+}
+
+static shoal_status read_all(const struct opened *o, const struct train_opts *opts,
+                             const struct task *task, const struct identity *from,
+                             const struct sections *s, struct position *at,
+                             struct shoal_figures *figures)
+{
+    shoal_status st = check_run(o->head, task, opts);
 
     if (st == SHOAL_OK)
-        st = meta_same(o->head, &there, opts);
-    if (st == SHOAL_OK)
-        st = opened_corpus(o, from.fingerprint, opts->local_input, s->rank, s->size);
+        st = opened_corpus(o, from->fingerprint, opts->local_input, s->rank, s->size);
     if (st == SHOAL_OK)
         st = meta_position(o->head, at);
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        struct seats seats = {.rank = s->rank};
+    if (st == SHOAL_OK)
+        st = meta_read_figures(o->head, figures);
+    for (size_t i = 0; i < s->n && st == SHOAL_OK; i++) {
+        struct seats seats = {.rank = s->rank, .owner = s->at[i].owner, .place = s->at[i].place};
 
-        if (s->place) {
-            seats.owner = s->owner[i];
-            seats.place = s->place[i];
-        }
-        st = opened_table(o, &tables[i], &seats);
+        st = opened_table(o, s->at[i].table, &seats);
     }
     return st;
 }
 
-shoal_status checkpoint_load(const struct shoal_train_opts *opts, struct source from,
-                             struct table *tables, size_t n, struct position *at,
-                             const struct checkpoint_share *share)
+shoal_status checkpoint_load(const struct train_opts *opts, const struct task *task,
+                             const struct identity *from, const struct sections *sections,
+                             struct position *at, struct shoal_figures *figures)
 {
-    static const struct checkpoint_share alone = {.size = 1};
-    const struct checkpoint_share *s = share ? share : &alone;
     struct opened o;
-    shoal_status st = open_agreed(&o, opts->checkpoint, s);
+    shoal_status st = open_agreed(&o, opts->checkpoint, sections);
 
     if (st != SHOAL_OK)
         return st;
-    st = agree(s->comm, read_all(&o, opts, from, s, tables, n, at));
+    st = agree(sections->comm, read_all(&o, opts, task, from, sections, at, figures));
     opened_close(&o);
     return st;
 }
 
-/* ---- for whoever resumes ---- */
-
-static shoal_status read_string(const struct container *c, const char *key, char *at,
-                                const char **out)
-{
-    shoal_status st = container_meta(c, key, at, CHECKPOINT_PATH);
-
-    *out = st == SHOAL_OK && *at ? at : NULL;
-    return st;
-}
-
-static shoal_status read_strings(const struct container *c, struct shoal_resume *out)
-{
-    char *at = out->strings = mem_array(6, CHECKPOINT_PATH);
-    const char *path;
-    shoal_status st;
-
-    if (!at)
-        return SHOAL_ENOMEM;
-    out->path = at;
-    snprintf(at, CHECKPOINT_PATH, "%s", container_path(c));
-    st = read_string(c, "corpus", at += CHECKPOINT_PATH, &out->opts.corpus);
-    if (st == SHOAL_OK)
-        st = read_string(c, "output", at += CHECKPOINT_PATH, &out->opts.output);
-    if (st == SHOAL_OK)
-        st = read_string(c, "metrics", at += CHECKPOINT_PATH, &out->opts.metrics);
-    if (st == SHOAL_OK && out->opts.model == SHOAL_LOGREG)
-        st = read_string(c, "valid", at += CHECKPOINT_PATH, &out->opts.logreg.valid_path);
-    if (st == SHOAL_OK && read_string(c, "publish", at += CHECKPOINT_PATH, &path) == SHOAL_OK)
-        out->opts.publish = path; /* of runs that do */
-    return st;
-}
+/* ---- for whoever looks ---- */
 
 static bool is_folder(const char *path)
 {
@@ -391,41 +376,33 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-static shoal_status open_any(struct opened *o, const char *path)
+shoal_status opened_newest(struct opened *o, const char *path)
 {
-    static const struct checkpoint_share alone = {.size = 1};
+    static const struct sections alone = {.size = 1};
 
     return is_folder(path) ? open_agreed(o, path, &alone) : opened_open(o, path);
 }
 
-shoal_status shoal_resume_read(struct shoal_resume *out, const char *path)
+shoal_status shoal_checkpoint_read(struct shoal_checkpoint *out, const char *path)
 {
-    struct opened o;
+    const struct task *task;
     struct position at = {0};
-    shoal_status st = open_any(&o, path);
+    struct opened o;
+    shoal_status st;
 
-    *out = (struct shoal_resume){.opts = shoal_train_default(SHOAL_CBOW)};
+    *out = (struct shoal_checkpoint){0};
+    st = opened_newest(&o, path);
     if (st != SHOAL_OK)
         return st;
-    st = meta_options(o.head, &out->opts);
+    st = meta_task(o.head, &task);
     if (st == SHOAL_OK)
         st = meta_position(o.head, &at);
-    if (st == SHOAL_OK)
-        st = read_strings(o.head, out);
-    out->opts.checkpoint = path;
-    out->opts.resume = true;
-    out->epoch = at.epoch;
-    out->progress = at.progress;
-    out->words = at.words;
-    out->seconds = at.seconds;
+    if (st == SHOAL_OK) {
+        *out = (struct shoal_checkpoint){.epoch = at.epoch, .progress = at.progress,
+                                         .examples = at.examples, .seconds = at.seconds};
+        snprintf(out->path, sizeof out->path, "%s", container_path(o.head));
+        snprintf(out->task, sizeof out->task, "%s", task->is.name);
+    }
     opened_close(&o);
-    if (st != SHOAL_OK)
-        shoal_resume_free(out);
     return st;
-}
-
-void shoal_resume_free(struct shoal_resume *r)
-{
-    free(r->strings);
-    r->strings = NULL;
 }

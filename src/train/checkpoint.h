@@ -10,21 +10,89 @@
 #ifndef SHOAL_CHECKPOINT_H
 #define SHOAL_CHECKPOINT_H
 
-#include "train/train.h"
+#include "comm/comm.h"
+#include "file/file.h"
+#include "model/model.h"
 
-enum { CHECKPOINT_PATH = 4096 };
+enum { CHECKPOINT_PATH = 4096, SECTIONS_MOST = 4 };
+
+struct task;
+struct identity;
+
+/* Where a run is: everything but the tables that a checkpoint must hold. */
+struct position {
+    unsigned epoch;    /* from 0 */
+    uint64_t place;    /* next unit of the epoch */
+    uint64_t examples; /* trained so far */
+    double seconds;    /* of training so far */
+    struct sums sums;  /* of the epoch so far */
+    double norm;       /* of gradients, squared, over the `norms` steps where it was measured */
+    uint64_t norms;
+    uint64_t steps;    /* that an optimizer has made, where it counts them */
+    uint64_t workers;  /* ranks that trained */
+    double best_loss;  /* the lowest interval loss, for noticing divergence */
+    double progress;   /* 0 .. 1, for people */
+    /* Evaluations of what is held out: how many, since how many none was better, the
+     * best, and the examples passed before the last. */
+    uint64_t evaluations, no_better, evaluated;
+    double held_best;
+};
+
+/* What a rank has of a run, and who writes which rows of it when several ranks write a
+ * checkpoint together. Borrowed while opening; the tables until the end. */
+struct sections {
+    struct section_of {
+        struct table *table;   /* .rows counts all of them */
+        const uint16_t *owner; /* [rows] the rank that writes the row; NULL: not known, or one
+                                  rank writes all */
+        const uint32_t *place; /* [rows] the table holds only the rows that this rank owns, each
+                                  at its place, in their order; NULL: all rows */
+    } at[SECTIONS_MOST];
+    size_t n;
+    struct comm *comm; /* NULL: nobody to agree with */
+    unsigned rank, size;
+};
+
+/* ---- checkpoint.c ---- */
+
+/* A folder of checkpoint-NNNNNN.shoal, the last two kept. Writing happens on a
+ * thread of its own, from a copy of the rows. */
+struct checkpoints;
+
+/* Not collective: rank 0 makes the folder and looks what is there. */
+shoal_status checkpoints_open(struct checkpoints **out, const struct train_opts *opts,
+                              const struct task *task, const struct identity *from,
+                              const struct sections *sections);
+/* Collective. Copies this rank's rows and starts writing, after finishing the one
+ * before. Rank 0's position and figures (of the last epoch) count. */
+shoal_status checkpoints_write(struct checkpoints *c, const struct position *at,
+                               const struct shoal_figures *figures);
+/* Collective. Waits for the writers and gives their status; of several ranks the
+ * checkpoint is one only now, as rank 0 writes its head. */
+shoal_status checkpoints_finish(struct checkpoints *c);
+unsigned checkpoints_written(const struct checkpoints *c);
+/* Not collective. A checkpoint of several ranks that was not finished is none. */
+void checkpoints_close(struct checkpoints *c);
+
+/* Collective. Reads the newest checkpoint that is whole for all ranks, however
+ * many wrote it, into the tables, *at and *figures, after checking that it belongs to these
+ * options and this data. All ranks succeed or none. */
+shoal_status checkpoint_load(const struct train_opts *opts, const struct task *task,
+                             const struct identity *from, const struct sections *sections,
+                             struct position *at, struct shoal_figures *figures);
 
 /* ---- checkpoint_meta.c: lines `key value` ---- */
 
-/* Of a head; `ranks` is how many wrote it. */
-shoal_status meta_write(struct bytes *b, const struct shoal_train_opts *o,
-                        const struct position *at, unsigned ranks);
+/* Of a head: the task, its options and the position. */
+shoal_status meta_write(struct bytes *b, const struct task *task, const struct train_opts *o,
+                        const struct position *at);
 shoal_status meta_write_part(struct bytes *b, unsigned long number, unsigned part, unsigned parts);
-shoal_status meta_options(const struct container *c, struct shoal_train_opts *o);
+/* Unknown ones are refused; SHOAL_EFORMAT. */
+shoal_status meta_task(const struct container *c, const struct task **task);
 shoal_status meta_position(const struct container *c, struct position *at);
-/* Whether a run with `here` is the one that has the options `there`. */
-shoal_status meta_same(const struct container *c, const struct shoal_train_opts *there,
-                       const struct shoal_train_opts *here);
+/* Figures, as text of their own. */
+shoal_status meta_figures(struct bytes *b, const struct shoal_figures *f);
+shoal_status meta_read_figures(const struct container *c, struct shoal_figures *f);
 
 /* ---- checkpoint_folder.c: names ---- */
 
@@ -40,7 +108,8 @@ struct numbers {
 
 shoal_status folder_list(struct numbers *out, const char *folder);
 void numbers_fini(struct numbers *n);
-shoal_status folder_make(const char *folder);
+/* Unless it is there; `made` tells. */
+shoal_status folder_make(const char *folder, bool *made);
 /* For writing: made if it is not there, and empty unless the run goes on; *next is the
  * number of its next checkpoint. */
 shoal_status folder_open(const char *folder, bool resume, unsigned long *next);
@@ -51,22 +120,23 @@ void folder_drop_old(const char *folder);
 /* ---- checkpoint_parts.c: heads and parts ---- */
 
 /* The rows of one rank, or all: a table's copy and which rows they are. */
-struct rows {
+struct part_rows {
     struct table copy; /* [n][width] under the table's name */
     uint32_t *ids;     /* [n] increasing; NULL: all, in order */
 };
 
 /* Those that `owner` gives to the rank; owner NULL: all. */
-shoal_status rows_init(struct rows *r, const struct table *t, const uint16_t *owner, unsigned rank);
+shoal_status part_rows_init(struct part_rows *r, const struct table *t, const uint16_t *owner,
+                            unsigned rank);
 /* From all rows; or, when they are `alone`, from a table that has no others. */
-void rows_copy(struct rows *r, const struct table *t, bool alone);
-void rows_fini(struct rows *r);
+void part_rows_copy(struct part_rows *r, const struct table *t, bool alone);
+void part_rows_fini(struct part_rows *r);
 
 struct part {
     const char *head; /* its path */
     unsigned long number;
     unsigned part, parts;
-    const struct rows *rows; /* [n] */
+    const struct part_rows *rows; /* [n] */
     size_t n;
     uint64_t corpus; /* fingerprint */
 };
@@ -92,6 +162,9 @@ struct opened {
 };
 
 shoal_status opened_open(struct opened *o, const char *path);
+/* The newest of a folder that is whole, or a file. A folder that is not there or holds none
+ * is SHOAL_ENOENT. */
+shoal_status opened_newest(struct opened *o, const char *path);
 void opened_close(struct opened *o);
 /* Where rows go: all, or those of one rank to their places. */
 struct seats {

@@ -104,9 +104,10 @@ shoal_status folder_list(struct numbers *out, const char *folder)
     return st;
 }
 
-shoal_status folder_make(const char *folder)
+shoal_status folder_make(const char *folder, bool *made)
 {
-    if (mkdir(folder, 0777) == 0 || errno == EEXIST)
+    *made = mkdir(folder, 0777) == 0;
+    if (*made || errno == EEXIST)
         return SHOAL_OK;
     return shoal_fail_errno(SHOAL_EIO, "%s: cannot make this folder", folder);
 }
@@ -114,7 +115,8 @@ shoal_status folder_make(const char *folder)
 shoal_status folder_open(const char *folder, bool resume, unsigned long *next)
 {
     struct numbers found = {0};
-    shoal_status st = folder_make(folder);
+    bool made;
+    shoal_status st = folder_make(folder, &made);
 
     if (st == SHOAL_OK)
         st = folder_list(&found, folder);

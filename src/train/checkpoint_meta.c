@@ -1,78 +1,43 @@
-/* What a checkpoint says in words: the options and the position of its run. */
-#include "train/checkpoint.h"
+/* What a checkpoint says in words: the task, its options, the position and the figures. */
+#include "train/options.h"
+#include "train/run.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The options that decide the result: X(field, kind). A run resumed with others
- * would be another run. */
-#define RESULT_FIELDS(X)                                                                           \
-    X(model, u64)                                                                                  \
-    X(loss, u64)                                                                                   \
-    X(dim, u64)                                                                                    \
-    X(window, u64)                                                                                 \
-    X(negative, u64)                                                                               \
-    X(sample, real)                                                                                \
-    X(epochs, u64)                                                                                 \
-    X(lr, real)                                                                                    \
-    X(schedule, u64)                                                                               \
-    X(decay, real)                                                                                 \
-    X(sum, u64)                                                                                    \
-    X(batch, u64)                                                                                  \
-    X(seed, u64)                                                                                   \
-    X(valid, real)                                                                                 \
-    X(deterministic, u64)                                                                          \
-    X(lanes, u64)
-
-/* And those that do not, but that a resumed run should go on with. */
-#define HABIT_FIELDS(X)                                                                            \
-    X(threads, u64)                                                                                \
-    X(every, u64)                                                                                  \
-    X(every_value, real)
-
-/* The same, of runs with several ranks. */
-#define RANK_FIELDS(X)                                                                             \
-    X(sync, u64)                                                                                   \
-    X(staleness, u64)                                                                              \
-    X(wire, u64)                                                                                   \
-    X(servers, u64)                                                                                \
-    X(local_input, u64)                                                                            \
-    X(patience, real)
-
-/* The same, of click models. */
-#define LOGREG_FIELDS(X)                                                                           \
-    X(logreg.optimizer, u64)                                                                       \
-    X(logreg.l1, real)                                                                             \
-    X(logreg.l2, real)                                                                             \
-    X(logreg.beta, real)                                                                           \
-    X(logreg.positive, real)                                                                       \
-    X(logreg.eval_every, u64)                                                                      \
-    X(logreg.early_stop, u64)
-
-#define LOOK_FIELDS(X)                                                                             \
-    X(looks, u64)                                                                                  \
-    X(looks_since, u64)                                                                            \
-    X(looked, u64)                                                                                 \
-    X(held_best, real)
+#define FORMAT 2 /* of checkpoints: 1 had two kinds, of words and of nets */
 
 #define POSITION_FIELDS(X)                                                                         \
     X(epoch, u64)                                                                                  \
-    X(chunk, u64)                                                                                  \
-    X(words, u64)                                                                                  \
+    X(place, u64)                                                                                  \
+    X(examples, u64)                                                                               \
     X(seconds, real)                                                                               \
-    X(epoch_loss, real)                                                                            \
-    X(epoch_predictions, u64)                                                                      \
+    X(sums.examples, u64)                                                                          \
+    X(sums.rows, u64)                                                                              \
+    X(sums.predictions, u64)                                                                       \
+    X(sums.loss, real)                                                                             \
+    X(sums.right, u64)                                                                             \
+    X(sums.right5, u64)                                                                            \
+    X(sums.squared, real)                                                                          \
+    X(sums.absolute, real)                                                                         \
+    X(sums.cosine, real)                                                                           \
+    X(norm, real)                                                                                  \
+    X(norms, u64)                                                                                  \
+    X(steps, u64)                                                                                  \
+    X(workers, u64)                                                                                \
     X(best_loss, real)                                                                             \
-    X(progress, real)
+    X(progress, real)                                                                              \
+    X(evaluations, u64)                                                                            \
+    X(no_better, u64)                                                                              \
+    X(evaluated, u64)                                                                              \
+    X(held_best, real)
 
 static shoal_status add_line(struct bytes *b, const char *key, const char *value)
 {
-    shoal_status st;
+    shoal_status st = bytes_add(b, key, strlen(key));
 
-    if (strchr(value, '\n'))
-        return shoal_fail(SHOAL_EINVAL, "checkpoint: %s holds a newline", key);
-    st = bytes_add(b, key, strlen(key));
     if (st == SHOAL_OK)
         st = bytes_add(b, " ", 1);
     if (st == SHOAL_OK)
@@ -97,70 +62,56 @@ static shoal_status add_real(struct bytes *b, const char *key, double value)
     return add_line(b, key, text);
 }
 
-#define X(field, type)                                                                             \
-    if (st == SHOAL_OK)                                                                            \
-        st = add_##type(b, "opt." #field, o->field);
-
-static shoal_status write_rank_options(struct bytes *b, const struct shoal_train_opts *o)
-{
-    shoal_status st = SHOAL_OK;
-
-    RANK_FIELDS(X)
-    return st;
-}
-
-static shoal_status write_logreg_options(struct bytes *b, const struct shoal_train_opts *o)
-{
-    shoal_status st = SHOAL_OK;
-
-    LOGREG_FIELDS(X)
-    return st;
-}
-
-static shoal_status write_publish(struct bytes *b, const struct shoal_train_opts *o)
-{
-    shoal_status st = add_line(b, "publish", o->publish);
-
-    return st == SHOAL_OK ? add_real(b, "opt.publish_every", o->publish_every) : st;
-}
-
-static shoal_status write_options(struct bytes *b, const struct shoal_train_opts *o,
-                                  unsigned ranks)
+shoal_status meta_write(struct bytes *b, const struct task *task, const struct train_opts *o,
+                        const struct position *at)
 {
     shoal_status st = add_line(b, "kind", "checkpoint");
 
-    RESULT_FIELDS(X)
-    HABIT_FIELDS(X)
-    if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
-        st = write_logreg_options(b, o);
-    if (st == SHOAL_OK && ranks > 1)
-        st = write_rank_options(b, o);
     if (st == SHOAL_OK)
-        st = add_line(b, "corpus", o->corpus ? o->corpus : "");
+        st = add_u64(b, "format", FORMAT);
     if (st == SHOAL_OK)
-        st = add_line(b, "output", o->output ? o->output : "");
-    if (st == SHOAL_OK)
-        st = add_line(b, "metrics", o->metrics ? o->metrics : "");
-    if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
-        st = add_line(b, "valid", o->logreg.valid_path ? o->logreg.valid_path : "");
-    return st == SHOAL_OK && o->publish ? write_publish(b, o) : st;
-}
-
-#undef X
-
-static shoal_status write_position(struct bytes *b, const struct position *at)
-{
-    shoal_status st = SHOAL_OK;
-
+        st = options_write_values(task, o, b);
 #define X(field, type)                                                                             \
     if (st == SHOAL_OK)                                                                            \
         st = add_##type(b, "at." #field, at->field);
     POSITION_FIELDS(X)
-    if (at->looks > 0) {
-        LOOK_FIELDS(X)
-    }
 #undef X
     return st;
+}
+
+shoal_status meta_write_part(struct bytes *b, unsigned long number, unsigned part, unsigned parts)
+{
+    shoal_status st = add_line(b, "kind", "checkpoint-part");
+
+    if (st == SHOAL_OK)
+        st = add_u64(b, "number", number);
+    if (st == SHOAL_OK)
+        st = add_u64(b, "part", part);
+    return st == SHOAL_OK ? add_u64(b, "parts", parts) : st;
+}
+
+shoal_status meta_task(const struct container *c, const struct task **task)
+{
+    char name[32];
+    uint64_t format = 0;
+    shoal_status st = container_meta_u64(c, "format", &format);
+
+    if (st != SHOAL_OK || format != FORMAT)
+        return shoal_fail(SHOAL_EFORMAT, "%s: is a checkpoint of format %llu, want %d",
+                          container_path(c), (unsigned long long)(st == SHOAL_OK ? format : 1),
+                          FORMAT);
+    st = container_meta(c, "task", name, sizeof name);
+    if (st != SHOAL_OK)
+        return st;
+    *task = task_find(name);
+    return *task ? SHOAL_OK
+                 : shoal_fail(SHOAL_EFORMAT, "%s: trains '%s', want a task that is known",
+                              container_path(c), name);
+}
+
+static shoal_status get_u64(const struct container *c, const char *key, uint64_t *value)
+{
+    return container_meta_u64(c, key, value);
 }
 
 static shoal_status get_real(const struct container *c, const char *key, double *value)
@@ -177,56 +128,8 @@ static shoal_status get_real(const struct container *c, const char *key, double 
     return SHOAL_OK;
 }
 
-static shoal_status get_u64(const struct container *c, const char *key, uint64_t *value)
-{
-    return container_meta_u64(c, key, value);
-}
-
 typedef uint64_t field_u64;
 typedef double field_real;
-
-#define X(field, type)                                                                             \
-    if (st == SHOAL_OK) {                                                                          \
-        field_##type value;                                                                        \
-                                                                                                   \
-        st = get_##type(c, "opt." #field, &value);                                                 \
-        if (st == SHOAL_OK)                                                                        \
-            o->field = (__typeof__(o->field))value;                                                \
-    }
-
-static shoal_status read_rank_options(const struct container *c, struct shoal_train_opts *o)
-{
-    shoal_status st = SHOAL_OK;
-
-    RANK_FIELDS(X)
-    return st;
-}
-
-static shoal_status read_logreg_options(const struct container *c, struct shoal_train_opts *o)
-{
-    shoal_status st = SHOAL_OK;
-
-    LOGREG_FIELDS(X)
-    return st;
-}
-
-shoal_status meta_options(const struct container *c, struct shoal_train_opts *o)
-{
-    double every; /* of runs that publish */
-    shoal_status st = SHOAL_OK;
-
-    RESULT_FIELDS(X)
-    HABIT_FIELDS(X)
-    if (st == SHOAL_OK && o->model == SHOAL_LOGREG)
-        st = read_logreg_options(c, o);
-    if (st == SHOAL_OK && container_has(c, "parts"))
-        st = read_rank_options(c, o);
-    if (st == SHOAL_OK && get_real(c, "opt.publish_every", &every) == SHOAL_OK)
-        o->publish_every = every;
-    return st == SHOAL_OK ? shoal_train_check(o) : st;
-}
-
-#undef X
 
 shoal_status meta_position(const struct container *c, struct position *at)
 {
@@ -241,43 +144,59 @@ shoal_status meta_position(const struct container *c, struct position *at)
             at->field = (__typeof__(at->field))value;                                              \
     }
     POSITION_FIELDS(X)
-    if (container_meta_u64(c, "at.looks", &at->looks) == SHOAL_OK) {
-        LOOK_FIELDS(X)
-    }
 #undef X
     return st;
 }
 
-shoal_status meta_same(const struct container *c, const struct shoal_train_opts *there,
-                       const struct shoal_train_opts *here)
+/* ---- figures: lines `of share name value` ---- */
+
+shoal_status meta_figures(struct bytes *b, const struct shoal_figures *f)
 {
-#define X(field, type)                                                                             \
-    if (there->field != here->field)                                                               \
-        return shoal_fail(SHOAL_EINVAL, "%s: " #field " is %g there, %g here: that is another run", \
-                          container_path(c), (double)there->field, (double)here->field);
-    RESULT_FIELDS(X)
-    if (there->model == SHOAL_LOGREG) {
-        LOGREG_FIELDS(X)
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < f->n && st == SHOAL_OK; i++) {
+        const struct shoal_figure *at = &f->at[i];
+        char line[160];
+        int len = number_print(line, sizeof line, "%u %d %a %s\n", at->of, at->share, at->value,
+                               at->name);
+
+        st = bytes_add(b, line, (size_t)len);
     }
-#undef X
+    return st;
+}
+
+static shoal_status read_figure(const struct container *c, const char *line, size_t len,
+                                struct shoal_figures *f)
+{
+    char text[160] = "", *at = text, *end;
+    unsigned long of, share;
+    double value;
+
+    if (len < sizeof text)
+        memcpy(text, line, len);
+    of = strtoul(at, &end, 10);
+    share = end > at ? strtoul(at = end, &end, 10) : 2;
+    value = end > at ? number_read(at = end, &end) : NAN;
+    if (end == at || *end != ' ' || of > SHOAL_OF_RUN || share > 1)
+        return shoal_fail(SHOAL_EFORMAT, "%s: found a figure `%s`, want: of share value name",
+                          container_path(c), text);
+    figures_add(f, (enum shoal_figure_of)of, end + 1, share == 1, value);
     return SHOAL_OK;
 }
 
-shoal_status meta_write(struct bytes *b, const struct shoal_train_opts *o,
-                        const struct position *at, unsigned ranks)
+shoal_status meta_read_figures(const struct container *c, struct shoal_figures *f)
 {
-    shoal_status st = write_options(b, o, ranks);
+    struct section s;
+    shoal_status st = container_find(c, "figures", 1, &s);
+    const char *at = s.data, *stop = at + s.size;
 
-    return st == SHOAL_OK ? write_position(b, at) : st;
-}
+    f->n = 0;
+    while (st == SHOAL_OK && at < stop) {
+        const char *end = memchr(at, '\n', (size_t)(stop - at));
 
-shoal_status meta_write_part(struct bytes *b, unsigned long number, unsigned part, unsigned parts)
-{
-    shoal_status st = add_line(b, "kind", "checkpoint-part");
-
-    if (st == SHOAL_OK)
-        st = add_u64(b, "number", number);
-    if (st == SHOAL_OK)
-        st = add_u64(b, "part", part);
-    return st == SHOAL_OK ? add_u64(b, "parts", parts) : st;
+        end = end ? end : stop;
+        st = read_figure(c, at, (size_t)(end - at), f);
+        at = end + 1;
+    }
+    return st;
 }

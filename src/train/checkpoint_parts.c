@@ -17,7 +17,8 @@ static size_t count_rows(const struct table *t, const uint16_t *owner, unsigned 
     return n;
 }
 
-shoal_status rows_init(struct rows *r, const struct table *t, const uint16_t *owner, unsigned rank)
+shoal_status part_rows_init(struct part_rows *r, const struct table *t, const uint16_t *owner,
+                            unsigned rank)
 {
     size_t n = owner ? count_rows(t, owner, rank) : t->rows;
     shoal_status st = table_init_like(&r->copy, t, n);
@@ -33,7 +34,7 @@ shoal_status rows_init(struct rows *r, const struct table *t, const uint16_t *ow
     return SHOAL_OK;
 }
 
-void rows_copy(struct rows *r, const struct table *t, bool alone)
+void part_rows_copy(struct part_rows *r, const struct table *t, bool alone)
 {
     struct table *c = &r->copy;
 
@@ -45,7 +46,7 @@ void rows_copy(struct rows *r, const struct table *t, bool alone)
         memcpy(c->at + i * c->stride, t->at + r->ids[i] * t->stride, t->stride * sizeof *t->at);
 }
 
-void rows_fini(struct rows *r)
+void part_rows_fini(struct part_rows *r)
 {
     table_fini(&r->copy);
     free(r->ids);
@@ -59,7 +60,7 @@ static void rows_name(char name[32], const char *table)
     snprintf(name, 32, "%s.rows", table);
 }
 
-static shoal_status put_rows(struct container_writer *w, const struct rows *r)
+static shoal_status put_rows(struct container_writer *w, const struct part_rows *r)
 {
     const struct table *c = &r->copy;
     char name[32];
@@ -87,11 +88,7 @@ shoal_status part_write(const struct part *p)
     for (size_t i = 0; i < p->n && st == SHOAL_OK; i++)
         st = put_rows(w, &p->rows[i]);
     bytes_fini(&meta);
-    if (st != SHOAL_OK) {
-        container_abandon(w);
-        return st;
-    }
-    return container_commit(w);
+    return container_end(w, st);
 }
 
 /* ---- what a head says of its parts ---- */
@@ -103,23 +100,13 @@ void seals_fini(struct seals *s)
     *s = (struct seals){0};
 }
 
-static shoal_status check_kind(const struct container *c, const char *want)
-{
-    char kind[32];
-    shoal_status st = container_meta(c, "kind", kind, sizeof kind);
-
-    if (st == SHOAL_OK && strcmp(kind, want) != 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a %s", container_path(c), kind, want);
-    return st;
-}
-
 /* A part that is there already, in time and under its name. */
 static shoal_status read_seal(struct seals *s, const struct container *c, unsigned long number,
                               unsigned part)
 {
     uint64_t there = 0;
     struct section corpus;
-    shoal_status st = check_kind(c, "checkpoint-part");
+    shoal_status st = container_check_kind(c, "checkpoint-part", "a checkpoint-part");
 
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "number", &there);
@@ -165,13 +152,14 @@ shoal_status seals_read(struct seals *s, const char *head, unsigned long number,
 
 /* ---- the whole of it ---- */
 
-static shoal_status open_checked(struct container **out, const char *path, const char *kind)
+static shoal_status open_checked(struct container **out, const char *path, const char *kind,
+                                 const char *want)
 {
     shoal_status st = container_map(out, path);
 
     if (st == SHOAL_OK)
         st = container_verify(*out, 0);
-    return st == SHOAL_OK ? check_kind(*out, kind) : st;
+    return st == SHOAL_OK ? container_check_kind(*out, kind, want) : st;
 }
 
 static shoal_status open_part(struct opened *o, unsigned i, uint64_t seal)
@@ -184,7 +172,7 @@ static shoal_status open_part(struct opened *o, unsigned i, uint64_t seal)
     if (access(path, F_OK) != 0)
         return shoal_fail(SHOAL_EFORMAT, "%s: its part %u of %u is not there, want %s", head, i + 1,
                           o->n, path);
-    st = open_checked(&o->parts[i], path, "checkpoint-part");
+    st = open_checked(&o->parts[i], path, "checkpoint-part", "a checkpoint-part");
     if (st == SHOAL_OK && container_fingerprint(o->parts[i]) != seal)
         st = shoal_fail(SHOAL_EFORMAT, "%s: is part of another checkpoint than %s", path, head);
     return st;
@@ -218,7 +206,7 @@ shoal_status opened_open(struct opened *o, const char *path)
     shoal_status st;
 
     *o = (struct opened){0};
-    st = open_checked(&o->head, path, "checkpoint");
+    st = open_checked(&o->head, path, "checkpoint", "a checkpoint");
     if (st == SHOAL_OK && container_has(o->head, "parts"))
         st = open_parts(o);
     if (st != SHOAL_OK)
@@ -330,6 +318,6 @@ shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, 
                           "each", path);
     if (n == 0 || (memcpy(&there, (const char *)s.data + (n > 1 ? rank : 0) * sizeof there,
                           sizeof there), there != corpus))
-        return shoal_fail(SHOAL_EINVAL, "%s: was made with another corpus than this", path);
+        return shoal_fail(SHOAL_EINVAL, "%s: was made with other data than this", path);
     return SHOAL_OK;
 }

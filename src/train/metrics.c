@@ -1,7 +1,7 @@
 /* One JSON object a line: first the settings, then one for each report. */
 #include "file/file.h"
-#include "train/profile.h"
-#include "train/train.h"
+#include "train/options.h"
+#include "train/run.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -10,8 +10,6 @@
 
 struct metrics {
     struct journal *file;
-    const shoal_eval *const *evals; /* whose scores come; borrowed */
-    bool rows; /* not words */
 };
 
 static shoal_status put(struct metrics *m, json_t *line)
@@ -58,48 +56,61 @@ static json_t *integer(uint64_t x)
     return json_integer((json_int_t)x);
 }
 
-static json_t *words_settings(const struct shoal_train_opts *o, struct source from)
-{
-    static const char *const losses[] = {"ns", "hs", "softmax"};
+/* ---- settings ---- */
 
-    return json_pack("{ss ss si si si sf sb sI sI}", "model",
-                     o->model == SHOAL_CBOW ? "cbow" : "skipgram", "loss", losses[o->loss], "dim",
-                     (int)o->dim, "window", (int)o->window, "negative", (int)o->negative, "sample",
-                     o->sample, "sum", (int)o->sum, "words", (json_int_t)from.units, "vocab",
-                     (json_int_t)shoal_vocab_size(from.vocab));
+/* "checkpoint-every" becomes "checkpoint_every". */
+static void set_option(json_t **to, const char *name, json_t *value)
+{
+    char key[64];
+    size_t i = 0;
+
+    for (; name[i] && i + 1 < sizeof key; i++)
+        key[i] = name[i] == '-' ? '_' : name[i];
+    key[i] = '\0';
+    set(to, key, value);
 }
 
-static json_t *logreg_settings(const struct shoal_train_opts *o, struct source from)
+/* Names of files need not be UTF-8. */
+static json_t *words(const char *text)
 {
-    static const char *const optimizers[] = {"sgd", "adagrad", "ftrl"};
-    const struct shoal_logreg_opts *l = &o->logreg;
+    json_t *string = json_string(text);
 
-    return json_pack("{ss ss sf sf sf sf sI}", "model", "logreg", "optimizer",
-                     optimizers[l->optimizer], "l1", l->l1, "l2", l->l2, "beta", l->beta,
-                     "positive", l->positive, "rows", (json_int_t)from.units);
+    return string ? string : json_string("?");
 }
 
-static json_t *settings(const struct shoal_train_opts *o, struct source from, const char *kernel)
+/* A number stays one. */
+static shoal_status add_option(void *ctx, const struct shoal_option *o, const char *value)
 {
-    static const char *const schedules[] = {"linear", "constant", "inverse-time"};
-    json_t *all = json_pack("{ss si sf ss si sf sb si sI ss ss}", "event", "settings", "epochs",
-                            (int)o->epochs, "lr", o->lr, "schedule", schedules[o->schedule],
-                            "batch", (int)o->batch, "valid", o->valid, "deterministic",
-                            (int)o->deterministic, "threads", (int)pool_threads(o->threads),
-                            "seed", (json_int_t)o->seed, "kernel", kernel, "version",
-                            shoal_version());
-    json_t *own = o->model == SHOAL_LOGREG ? logreg_settings(o, from) : words_settings(o, from);
+    bool number = o->type == SHOAL_TYPE_REAL || o->type == SHOAL_TYPE_COUNT;
+    json_t **to = ctx, *json;
 
-    if (!own || json_object_update(all, own) != 0) {
-        json_decref(all);
-        all = NULL;
-    }
-    json_decref(own);
-    return all;
+    if (!value)
+        return SHOAL_OK;
+    if (o->type == SHOAL_TYPE_FLAG)
+        json = json_boolean(strcmp(value, "true") == 0);
+    else
+        json = number ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
+    set_option(to, o->name, json ? json : words(value));
+    return SHOAL_OK;
 }
 
-shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *opts,
-                          struct source from, const char *kernel, bool more)
+static json_t *settings(const struct train_opts *o, const struct task *task,
+                        const struct shoal_train_plan *plan, const char *kernel)
+{
+    json_t *line = json_pack("{ss ss ss so so so so si ss ss}", "event", "settings", "task",
+                             task->is.name, "unit", task->is.unit, "examples",
+                             integer(plan->examples), "held_out", integer(plan->held_out),
+                             "parameters", integer(plan->parameters), "types",
+                             integer(plan->types), "ranks", (int)shoal_ranks_size(o->ranks),
+                             "kernel", kernel, "version", shoal_version());
+
+    options_each_value(task, o, add_option, &line);
+    return line;
+}
+
+shoal_status metrics_open(struct metrics **out, const struct train_opts *opts,
+                          const struct task *task, const struct shoal_train_plan *plan,
+                          const char *kernel)
 {
     struct metrics *m = mem_array(1, sizeof *m);
     shoal_status st;
@@ -107,11 +118,9 @@ shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *o
     *out = NULL;
     if (!m)
         return SHOAL_ENOMEM;
-    m->evals = opts->evals;
-    m->rows = opts->model == SHOAL_LOGREG;
-    st = journal_open(&m->file, opts->metrics, more);
+    st = journal_open(&m->file, opts->metrics, opts->resume);
     if (st == SHOAL_OK)
-        st = put(m, settings(opts, from, kernel));
+        st = put(m, settings(opts, task, plan, kernel));
     if (st != SHOAL_OK) {
         metrics_close(m);
         return st;
@@ -120,47 +129,35 @@ shoal_status metrics_open(struct metrics **out, const struct shoal_train_opts *o
     return SHOAL_OK;
 }
 
-static json_t *score(const struct shoal_score *s, enum shoal_suite kind)
+/* ---- reports ---- */
+
+/* What was not measured is not there. */
+static json_t *figures(const struct shoal_figures *f, enum shoal_figure_of of)
 {
-    bool pairs = kind == SHOAL_PAIRS;
-    json_t *name = json_string(s->name); /* NULL: a file's name need not be UTF-8 */
+    json_t *line = json_object();
 
-    return json_pack("{so so}", "name", name ? name : json_string("?"), pairs ? "spearman" : "accuracy",
-                     real(pairs ? s->spearman : s->accuracy));
-}
+    for (size_t i = 0; i < f->n; i++)
+        if (f->at[i].of == of && isfinite(f->at[i].value)) {
+            json_t *value = json_real(f->at[i].value);
 
-static json_t *scores(const struct metrics *m, const struct shoal_report *r)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < r->nscores; i++)
-        append(&list, score(&r->scores[i], shoal_eval_kind(m->evals[i])));
-    return list;
-}
-
-static json_t *held(const struct shoal_binary_score *s)
-{
-    return json_pack("{so so so so so so}", "rows", integer(s->examples), "log_loss",
-                     real(s->log_loss), "accuracy", real(s->accuracy), "auc", real(s->auc),
-                     "brier", real(s->brier), "calibration", real(s->calibration));
+            if (json_object_set_new(line, f->at[i].name, value) != 0)
+                set(&line, "?", json_real(f->at[i].value));
+        }
+    return line;
 }
 
 shoal_status metrics_write(struct metrics *m, const struct shoal_report *r)
 {
-    static const char *const events[] = {"interval", "epoch", "checkpoint", "done", "look"};
-    json_t *line =
-        json_pack("{ss si si so so so so so so so so}", "event", events[r->event], "epoch",
-                  (int)r->epoch, "epochs", (int)r->epochs, "progress", real(r->progress),
-                  m->rows ? "rows" : "words", integer(r->words), "seconds", real(r->seconds),
-                  m->rows ? "rows_per_second" : "words_per_second", real(r->words_per_second),
-                  "loss", real(r->loss), "valid_loss", real(r->valid_loss), "lr", real(r->lr),
-                  "memory", integer(r->memory));
+    static const char *const events[] = {"interval", "epoch", "checkpoint", "done", "evaluation"};
+    const struct shoal_figures *f = &r->figures;
 
-    if (r->nscores > 0)
-        set(&line, "eval", scores(m, r));
-    if (r->held)
-        set(&line, "held", held(r->held));
-    return put(m, line);
+    return put(m, json_pack("{ss si si so ss so so so so so so so so so}", "event",
+                            events[r->event], "epoch", (int)r->epoch, "epochs", (int)r->epochs,
+                            "progress", real(r->progress), "unit", r->unit, "examples",
+                            integer(r->examples), "steps", integer(r->steps), "seconds",
+                            real(r->seconds), "rate", real(r->rate), "lr", real(r->lr), "memory",
+                            integer(r->memory), "train", figures(f, SHOAL_OF_TRAINING), "valid",
+                            figures(f, SHOAL_OF_VALIDATION), "run", figures(f, SHOAL_OF_RUN)));
 }
 
 static json_t *counts(const uint64_t *x, size_t n)
@@ -183,95 +180,6 @@ shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *s)
                             real(s->load_most), "stale", counts(s->stale, SHOAL_STALE_BINS)));
 }
 
-/* ---- nets ---- */
-
-static json_t *net_settings(const struct shoal_net_opts *o, const char *spec,
-                            const struct shoal_net_plan *plan, const char *kernel)
-{
-    static const char *const optimizers[] = {"sgd", "momentum", "adam"};
-    static const char *const schedules[] = {"constant", "linear", "inverse-time", "cosine"};
-    static const char *const syncs[] = {"async", "bounded", "sync", "average"};
-
-    return json_pack("{ss ss si si si ss sf ss sf sf sI sI sI sI ss si si ss ss}", "event",
-                     "settings", "net", spec, "epochs", (int)o->epochs, "batch", (int)o->batch,
-                     "global_batch", (int)o->global_batch, "optimizer", optimizers[o->optimizer],
-                     "lr", o->lr, "schedule", schedules[o->schedule], "warmup", o->warmup,
-                     "weight_decay", o->weight_decay, "seed", (json_int_t)o->seed, "samples",
-                     (json_int_t)plan->samples, "held_out", (json_int_t)plan->valid, "parameters",
-                     (json_int_t)plan->parameters, "sync", syncs[o->sync], "staleness",
-                     (int)o->staleness, "ranks", (int)shoal_ranks_size(o->ranks), "kernel", kernel,
-                     "version", shoal_version());
-}
-
-shoal_status metrics_open_net(struct metrics **out, const struct shoal_net_opts *opts,
-                              const char *spec, const struct shoal_net_plan *plan,
-                              const char *kernel)
-{
-    struct metrics *m = mem_array(1, sizeof *m);
-    shoal_status st;
-
-    *out = NULL;
-    if (!m)
-        return SHOAL_ENOMEM;
-    st = journal_open(&m->file, opts->metrics, opts->resume);
-    if (st == SHOAL_OK)
-        st = put(m, net_settings(opts, spec, plan, kernel));
-    if (st != SHOAL_OK) {
-        metrics_close(m);
-        return st;
-    }
-    *out = m;
-    return SHOAL_OK;
-}
-
-/* What was not measured is left out. */
-static void set_real(json_t **line, const char *name, double x)
-{
-    if (isfinite(x))
-        set(line, name, json_real(x));
-}
-
-static json_t *figures(const struct shoal_net_figures *f)
-{
-    json_t *line = json_object();
-
-    set_real(&line, "loss", f->loss);
-    set_real(&line, "accuracy", f->accuracy);
-    set_real(&line, "top5", f->top5);
-    set_real(&line, "mse", f->mse);
-    set_real(&line, "mae", f->mae);
-    set_real(&line, "rmse", f->rmse);
-    set_real(&line, "cosine", f->cosine);
-    set_real(&line, "word_top1", f->word1);
-    set_real(&line, "word_top5", f->word5);
-    set_real(&line, "word_top10", f->word10);
-    return line;
-}
-
-shoal_status metrics_net(struct metrics *m, const struct shoal_net_report *r)
-{
-    static const char *const events[] = {"interval", "epoch", "checkpoint", "done"};
-    json_t *line =
-        json_pack("{ss si si so so so so so so so so so}", "event", events[r->event], "epoch",
-                  (int)r->epoch, "epochs", (int)r->epochs, "progress", real(r->progress), "samples",
-                  integer(r->samples), "steps", integer(r->steps), "seconds", real(r->seconds),
-                  "samples_per_second", real(r->samples_per_second), "train", figures(&r->train),
-                  "valid", figures(&r->valid), "lr", real(r->lr), "memory", integer(r->memory));
-
-    set_real(&line, "gradient", r->gradient);
-    set_real(&line, "compute_seconds", r->compute);
-    set_real(&line, "wait_seconds", r->wait);
-    set_real(&line, "communicate_seconds", r->communicate);
-    if (r->event == SHOAL_EVENT_EPOCH) {
-        set_real(&line, "epoch_seconds", r->epoch_seconds);
-        set_real(&line, "step_seconds", r->step_seconds);
-        set_real(&line, "part_least", (double)r->part_least);
-        set_real(&line, "part_most", (double)r->part_most);
-        set_real(&line, "shuffled", r->shuffled);
-    }
-    return put(m, line);
-}
-
 /* ---- where the time went ---- */
 
 /* JSON has no number for "unknown" either. */
@@ -280,20 +188,12 @@ static json_t *known(uint64_t x)
     return x == SHOAL_UNKNOWN ? json_null() : integer(x);
 }
 
-/* Names of hosts need not be UTF-8. */
-static json_t *words(const char *text)
-{
-    json_t *string = json_string(text);
-
-    return string ? string : json_string("?");
-}
-
 static json_t *profile_rank(const struct shoal_profile_rank *r)
 {
     return json_pack(
-        "{si so sb si si so so so so so so so so so so so so so so so so so so si so so}", "rank",
+        "{si so sb si si so so so so so so so so so so so so so so so so so so so si so so}", "rank",
         (int)r->rank, "host", words(r->host), "works", (int)r->works, "threads",
-        (int)r->threads, "cores", (int)r->cores, "seconds", real(r->seconds), "computing",
+        (int)r->threads, "cores", (int)r->cores, "steps", integer(r->steps), "seconds", real(r->seconds), "computing",
         real(r->computing), "communicating", real(r->communicating), "waiting", real(r->waiting),
         "other", real(r->other), "user", real(r->user), "system", real(r->system), "cpu",
         real((r->user + r->system) / r->thread_seconds), "queued", real(r->queued), "bytes_out",

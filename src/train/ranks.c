@@ -73,6 +73,15 @@ unsigned ranks_here(const shoal_ranks *r)
     return here ? here : 1;
 }
 
+unsigned ranks_threads(const shoal_ranks *r, unsigned asked)
+{
+    unsigned cores = pool_threads(0), here = ranks_here(r);
+
+    if (asked > 0)
+        return asked;
+    return cores > here ? cores / here : 1;
+}
+
 shoal_status ranks_same(shoal_ranks *r, uint64_t mark, const char *what)
 {
     uint64_t first = mark;
@@ -81,8 +90,6 @@ shoal_status ranks_same(shoal_ranks *r, uint64_t mark, const char *what)
     if (shoal_ranks_size(r) == 1)
         return SHOAL_OK;
     st = comm_broadcast(r->comm, 0, &first, sizeof first);
-    if (st == SHOAL_EPEER)
-        return st;
     if (st == SHOAL_OK && first != mark)
         st = shoal_fail(SHOAL_EINVAL, "train: found %s other than rank 0's, want the same for all",
                         what);
@@ -97,7 +104,7 @@ struct job {
     unsigned threads; /* when all ranks work at once */
     bool local;
     struct shoal_watch watch; /* the caller's */
-    struct errand errand;
+    struct background work;
     struct encoding *encoding;
     const shoal_vocab *given;
     shoal_vocab *made;
@@ -119,7 +126,7 @@ static bool job_watch(void *user, const struct shoal_progress *progress)
 {
     struct job *j = user;
 
-    if (atomic_load(&j->errand.stop))
+    if (atomic_load(&j->work.stop))
         return false;
     return j->rank != 0 || !j->watch.fn || j->watch.fn(j->watch.user, progress);
 }
@@ -155,14 +162,11 @@ static void job_close(struct job *j)
     free(j->lens);
 }
 
-/* Runs fn aside and agrees on its outcome. Who lost a rank can ask nobody. */
+/* Runs fn aside and agrees on its outcome. */
 static shoal_status job_run(struct job *j, shoal_status (*fn)(void *ctx))
 {
-    shoal_status st;
-
-    errand_begin(&j->errand, fn, j);
-    st = errand_end(&j->errand, j->comm);
-    return st == SHOAL_EPEER ? st : comm_agree(j->comm, st);
+    background_begin(&j->work, fn, j);
+    return comm_agree(j->comm, background_end(&j->work, j->comm));
 }
 
 /* ---- counting ---- */
@@ -319,21 +323,13 @@ static shoal_status encode_together(struct job *j, const char *path, const char 
     return st;
 }
 
-/* Ranks on one machine share its cores. */
-static unsigned threads_of(const shoal_ranks *r, unsigned asked)
-{
-    unsigned cores = pool_threads(asked), here = ranks_here(r);
-
-    return asked > 0 ? asked : cores > here ? cores / here : 1;
-}
-
 shoal_status shoal_ranks_encode(shoal_ranks *r, const char *path, const char *const *inputs,
                                 size_t n, const struct shoal_encode_opts *opts, bool local,
                                 struct shoal_encode_stats *stats)
 {
     struct job j = {.comm = ranks_comm(r), .rank = shoal_ranks_rank(r),
                     .size = shoal_ranks_size(r), .local = local,
-                    .threads = threads_of(r, opts->vocab.threads)};
+                    .threads = ranks_threads(r, opts->vocab.threads)};
     shoal_status st;
 
     if (j.size == 1)

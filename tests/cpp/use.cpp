@@ -25,6 +25,9 @@ void expect(bool holds, const char *sentence)
 
 using vocab_ptr = std::unique_ptr<shoal_vocab, void (*)(shoal_vocab *)>;
 using corpus_ptr = std::unique_ptr<shoal_corpus, void (*)(shoal_corpus *)>;
+using options_ptr = std::unique_ptr<shoal_options, void (*)(shoal_options *)>;
+using data_ptr = std::unique_ptr<shoal_data, void (*)(shoal_data *)>;
+using model_ptr = std::unique_ptr<shoal_model, void (*)(shoal_model *)>;
 
 void count_and_look_up(const std::string &text)
 {
@@ -64,6 +67,40 @@ void encode_and_map(const std::string &text, const std::string &path)
                ids[0] == 0 && ids[n - 1] == SHOAL_SENTENCE_END,
            "C++ reads the ids in place");
 }
+
+bool count_epochs(void *user, const shoal_report *report)
+{
+    *static_cast<int *>(user) += report->event == SHOAL_EVENT_EPOCH;
+    return true;
+}
+
+void train_by_name(const std::string &path)
+{
+    const char *values[][2] = {{"dim", "4"}, {"epochs", "2"}, {"loss", "hs"}};
+    const char *inputs[] = {path.c_str()};
+    shoal_options *made = nullptr;
+    shoal_data *opened = nullptr;
+    shoal_model *trained = nullptr;
+    shoal_train_how how = {};
+    int epochs = 0;
+
+    shoal_status st = shoal_options_new(&made, "skipgram");
+    options_ptr options(made, shoal_options_free);
+    for (const auto &value : values)
+        if (st == SHOAL_OK)
+            st = shoal_options_set(options.get(), value[0], value[1]);
+    expect(st == SHOAL_OK, "C++ names options");
+    st = shoal_data_open(&opened, options.get(), inputs, 1, nullptr, nullptr);
+    data_ptr data(opened, shoal_data_close);
+    expect(st == SHOAL_OK, "C++ opens what to learn from");
+    how.report = count_epochs;
+    how.user = &epochs;
+    st = data ? shoal_train(&trained, options.get(), data.get(), &how, nullptr) : SHOAL_EINVAL;
+    model_ptr model(trained, shoal_model_close);
+    expect(st == SHOAL_OK && epochs == 2, "C++ trains, and is told of each epoch");
+    expect(model && shoal_vectors_size(shoal_model_vectors(model.get())) == 5,
+           "C++ has a vector of each word");
+}
 } // namespace
 
 int main()
@@ -78,6 +115,7 @@ int main()
 
     count_and_look_up(text);
     encode_and_map(text, path);
+    train_by_name(path);
     std::remove(text.c_str());
     std::remove(path.c_str());
     expect(rmdir(folder) == 0, "nothing else is left behind");

@@ -1,15 +1,18 @@
-/* Checkpoints of word vectors and click models: any sections, in containers whose sums are
- * right and whose parts are those that the head names, are refused with a sentence, or can
- * be gone on with. Parts stand behind lines `##part`, after the head; a line `##checkpoint-...` is
- * a name of its own. */
+/* Checkpoints of every task: any sections, in containers whose sums are right and whose parts
+ * are those that the head names, are refused with a sentence, or can be gone on with: words and
+ * clicks by whoever has such tables, a net by a run of the same samples. Parts stand behind lines
+ * `##part`, after the head; a line `##checkpoint-...` is a name of its own. */
 #include "fuzz.h"
 
-#include "train/checkpoint.h"
+#include "saved/saved.h"
+#include "train/options.h"
+#include "train/run.h"
 
 #include <stdio.h>
 
 /* As seeds.py makes them. */
 enum { PARTS = 4, TABLES = 3, WORDS = 7, DIM = 4, WEIGHTS = 5 };
+static const char samples[] = "0,0,0\n0,1,1\n1,0,1\n1,1,0\n";
 
 /* Writes the parts beside the head and what they are into it. */
 static size_t put_all(const uint8_t *data, size_t size)
@@ -47,6 +50,8 @@ static size_t put_all(const uint8_t *data, size_t size)
     return all;
 }
 
+/* ---- words and clicks ---- */
+
 /* What a run would have that fits the checkpoint: the corpus that it names. */
 static uint64_t corpus_of(const char *path)
 {
@@ -74,27 +79,73 @@ static shoal_status make_table(struct table *t, const char *name, bool clicks, e
     return table_init(t, name, WORDS, DIM);
 }
 
-static void load(const struct shoal_resume *r)
+static void load(const char *path, const char *task, const struct train_opts *o)
 {
     static const char *const names[][TABLES] = {{"in", "out", "bias"}, {"weights", "bias", NULL}};
-    bool clicks = r->opts.model == SHOAL_LOGREG;
-    struct source from = {.fingerprint = corpus_of(r->path)};
+    bool clicks = strcmp(task, "logreg") == 0;
+    struct identity from = {.fingerprint = corpus_of(path)};
+    struct sections s = {.n = clicks || o->loss != SHOAL_SOFTMAX ? 2 : TABLES, .size = 1};
     struct table tables[TABLES] = {0};
+    struct shoal_figures figures;
     struct position at = {0};
-    size_t n = 0;
 
-    for (; n < TABLES && names[clicks][n]; n++)
-        require(make_table(&tables[n], names[clicks][n], clicks, r->opts.loss) == SHOAL_OK);
-    if (checkpoint_load(&r->opts, from, tables, r->opts.loss == SHOAL_SOFTMAX ? n : 2, &at, NULL) !=
-        SHOAL_OK)
+    for (size_t i = 0; i < s.n; i++) {
+        require(make_table(&tables[i], names[clicks][i], clicks, o->loss) == SHOAL_OK);
+        s.at[i].table = &tables[i];
+    }
+    if (checkpoint_load(o, task_find(task), &from, &s, &at, &figures) != SHOAL_OK)
         require(*shoal_error() != '\0');
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < s.n; i++)
         table_fini(&tables[i]);
+}
+
+/* ---- nets ---- */
+
+static void go_on(const char *folder)
+{
+    struct train_opts o = task_defaults("mlp");
+    struct shoal_samples_opts read = shoal_samples_default();
+    struct shoal_sources data = {0};
+    shoal_samples *s = NULL;
+    shoal_model *model = NULL;
+
+    require(shoal_samples_open(&s, fuzz_file(samples, sizeof samples - 1), &read) == SHOAL_OK);
+    data.samples = s;
+    o.layers = "3";
+    o.epochs = 2;
+    o.valid = 0;
+    o.threads = 1;
+    o.checkpoint = folder;
+    o.resume = true;
+    if (run_task(task_find("mlp"), &o, &data, &model, NULL) != SHOAL_OK)
+        require(model == NULL && *shoal_error() != '\0');
+    shoal_model_close(model);
+    shoal_samples_close(s);
+}
+
+/* ---- any ---- */
+
+static void take(const char *folder, const struct shoal_checkpoint *c, size_t size)
+{
+    shoal_options *o = NULL;
+
+    if (shoal_options_resume(&o, folder) != SHOAL_OK) {
+        require(o == NULL && *shoal_error() != '\0');
+        return;
+    }
+    (void)shoal_options_check(o);
+    if (strcmp(c->task, "mlp") == 0) {
+        fuzz_begin(size, 64 * MIB, 64);
+        go_on(folder);
+    } else if (strcmp(c->task, "nextword") != 0 && strcmp(c->task, "vgg") != 0) {
+        load(c->path, c->task, options_values(o));
+    }
+    shoal_options_free(o);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct shoal_resume r = {0}, file = {0};
+    struct shoal_checkpoint c = {0}, file = {0};
     const char *folder;
     char path[256];
 
@@ -104,15 +155,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_begin(size, 16 * MIB + PARTS * FUZZ_PADDED, 64);
     put_all(data, size);
     snprintf(path, sizeof path, "%s/checkpoint-000001.shoal", folder);
-    if (shoal_resume_read(&r, folder) == SHOAL_OK) {
-        require(shoal_resume_read(&file, path) == SHOAL_OK);
-        (void)shoal_train_check(&r.opts);
-        load(&r);
+    if (shoal_checkpoint_read(&c, folder) == SHOAL_OK) {
+        require(shoal_checkpoint_read(&file, path) == SHOAL_OK);
+        require(c.path[0] != '\0' && task_find(c.task));
+        take(folder, &c, size);
     } else {
-        require(r.strings == NULL && *shoal_error() != '\0');
+        require(c.path[0] == '\0' && *shoal_error() != '\0');
     }
-    shoal_resume_free(&r);
-    shoal_resume_free(&file);
     fuzz_end();
     return 0;
 }

@@ -81,7 +81,7 @@ static void parse_block(const struct shoal_clicks_opts *opts, bool unlabelled, c
     require(bytes_reserve(&block.text, CLICK_PAD) == SHOAL_OK);
     memset(block.text.at + block.text.len, '\t', CLICK_PAD); /* what may be read, never used */
     if (len > 0 && click_format_init(&w, opts, unlabelled, "fuzz", block.text.at, block.text.len,
-                                     true) == SHOAL_OK) {
+                                  true) == SHOAL_OK) {
         require(click_parse(&w, &block, &batch, 0) == SHOAL_OK);
         check_batch(&w, &batch);
         check_names(&w, &block, &batch);

@@ -24,7 +24,7 @@ static void read_output(const uint8_t *data, size_t size)
 {
     struct said *said = calloc(1, sizeof *said);
     struct said_stream *s = calloc(1, sizeof *s);
-    char reason[OPT_TEXT];
+    char reason[SHOAL_SENTENCE];
     int from = memfd_create("said", MFD_CLOEXEC), to = memfd_create("passed", MFD_CLOEXEC);
 
     require(said && s && from >= 0 && to >= 0);
@@ -51,7 +51,7 @@ static void read_output(const uint8_t *data, size_t size)
 static void read_hosts(const char *text)
 {
     struct launch_opts opts = {.ranks = 3, .hosts = text};
-    char why[OPT_TEXT];
+    char why[SHOAL_SENTENCE];
 
     if (hosts_check(&opts, why)) {
         require(hosts_room(text) > 0);

@@ -94,8 +94,6 @@ def words():
             part.append(b"%%" + name + b"\n" +
                         b"".join(tables[name][n * width:(n + 1) * width] for n in ids))
         halves.append(b"##part\n" + b"\n".join(part))
-    ranks = b"opt.sync 0\nopt.staleness 0\nopt.wire 0\nopt.servers 0\nopt.local_input 0\n"
-    head = head.replace(b"opt.model", ranks + b"opt.patience 0x1p+0\nopt.model", 1)
     whole = head.split(b"\n%%in\n")[0] + b"\n%%parts\n" + bytes(16)
     put("checkpoint", "parts", b"\n".join([whole, *halves]))
 
@@ -168,13 +166,13 @@ def safetensors(path):
 
 def nets():
     with open("xor.csv", "w", encoding="utf-8") as f:
-        f.write("0,0,0\n0,1,1\n1,0,1\n1,1,0\n")  # fuzz_netcheckpoint.c has the same
+        f.write("0,0,0\n0,1,1\n1,0,1\n1,1,0\n")  # fuzz_checkpoint.c has the same
     shoal("train", "mlp", "xor.csv", "-o", "mlp.shoal", "--layers", "3", "--epochs", "2",
           "--valid-share", "0", "--threads", "1", "--checkpoint", "mlp.d",
           "--checkpoint-every", "epoch", "-q")
     put("net", "mlp", sections("mlp.shoal"))
     for name in os.listdir("mlp.d"):
-        put("netcheckpoint", name, sections(os.path.join("mlp.d", name)))
+        put("checkpoint", "mlp-" + name[11:17], sections(os.path.join("mlp.d", name)))
     shoal("train", "mlp", "xor.csv", "-o", "numbers.shoal", "--layers", "3,2", "--epochs", "1",
           "--valid-share", "0", "--regression", "-q")
     put("net", "numbers", sections("numbers.shoal"))
@@ -248,6 +246,9 @@ def requests():
 
 def others():
     token = "0123456789abcdef"
+    put("options", "lines", "1# larger\ndim 300\nlr = 0.05\noutput=my vectors.bin\nvalid 1%\n")
+    put("options", "json", '4{"layers": "64,64", "lr": 0.05, "nesterov": true, "epochs": 3}')
+    put("options", "meta", "0kind checkpoint\ntask vgg\nopt.depth 16\nopt.sync bounded:4\n")
     put("settings", "tokens", f"0# ours\ninference {token}\nmanagement {token}x\nmetrics {token}y\n")
     put("settings", "config", "1# as TorchServe\ninference_address = http://127.0.0.1:8080\n"
         "load_models=all\nmodel_store=/srv\nmax_request_size=65536\nrate=1.5\nsandbox=true\n")

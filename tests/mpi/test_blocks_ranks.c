@@ -1,7 +1,7 @@
 /* Training where no rank holds all rows: run.sh starts this program several times
  * over; rank 0 prints TAP. The text is the generated world and many rare words, so
  * that a block needs few of all rows. */
-#include "train/train.h"
+#include "../unit/training.h"
 
 #include "folder.h"
 
@@ -49,9 +49,9 @@ static void make_corpus(void)
     CHECK_OK(shoal_eval_open(&questions, in_folder("questions")));
 }
 
-static struct shoal_train_opts opts_of(enum shoal_replica replica)
+static struct train_opts opts_of(enum shoal_replica replica)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_SKIPGRAM);
+    struct train_opts o = task_defaults("skipgram");
 
     o.dim = 20;
     o.epochs = 5;
@@ -77,12 +77,12 @@ static double accuracy_of(const shoal_vectors *v)
     return accuracy;
 }
 
-static double train(const struct shoal_train_opts *o, struct shoal_train_stats *stats)
+static double train(const struct train_opts *o, struct shoal_train_stats *stats)
 {
     shoal_vectors *v = NULL;
     double accuracy = 0;
 
-    CHECK_OK(shoal_train(&v, corpus, o, stats));
+    CHECK_OK(train_words(&v, corpus, o, stats));
     CHECK((v != NULL) == (rank == 0 || !o->ranks));
     if (v)
         accuracy = accuracy_of(v);
@@ -98,12 +98,12 @@ static uint64_t needs(const struct shoal_train_plan *p)
 /* Between what blocks need and what a replica does. */
 static uint64_t tight(void)
 {
-    struct shoal_train_opts full = opts_of(SHOAL_REPLICA_FULL);
-    struct shoal_train_opts blocks = opts_of(SHOAL_REPLICA_BLOCKS);
+    struct train_opts full = opts_of(SHOAL_REPLICA_FULL);
+    struct train_opts blocks = opts_of(SHOAL_REPLICA_BLOCKS);
     struct shoal_train_plan with, without;
 
-    CHECK_OK(shoal_train_plan(&with, corpus, &full));
-    CHECK_OK(shoal_train_plan(&without, corpus, &blocks));
+    CHECK_OK(plan_words(&with, corpus, &full));
+    CHECK_OK(plan_words(&without, corpus, &blocks));
     CHECK(!with.blocks && without.blocks);
     CHECK(needs(&without) < needs(&with));
     CHECK(without.rank_bytes == with.model_bytes / size);
@@ -112,25 +112,25 @@ static uint64_t tight(void)
 
 static void what_does_not_fit_is_planned_in_blocks(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_REPLICA_AUTO);
+    struct train_opts o = opts_of(SHOAL_REPLICA_AUTO);
     struct shoal_train_plan p;
 
     o.memory_limit = tight();
-    CHECK_OK(shoal_train_plan(&p, corpus, &o));
+    CHECK_OK(plan_words(&p, corpus, &o));
     CHECK(p.blocks && needs(&p) <= o.memory_limit);
     CHECK(p.replica_bytes - p.held_bytes > o.memory_limit);
     o.memory_limit = 0;
-    CHECK_OK(shoal_train_plan(&p, corpus, &o));
+    CHECK_OK(plan_words(&p, corpus, &o));
     CHECK(!p.blocks);
     o.memory_limit = tight();
     o.replica = SHOAL_REPLICA_FULL;
-    CHECK(shoal_train(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ELIMIT);
+    CHECK(train_words(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ELIMIT);
 }
 
 static void blocks_learn_what_replicas_learn(void)
 {
-    struct shoal_train_opts full = opts_of(SHOAL_REPLICA_FULL);
-    struct shoal_train_opts blocks = opts_of(SHOAL_REPLICA_AUTO);
+    struct train_opts full = opts_of(SHOAL_REPLICA_FULL);
+    struct train_opts blocks = opts_of(SHOAL_REPLICA_AUTO);
     struct shoal_train_stats stats = {0};
     double with = train(&full, NULL), without;
 
@@ -146,29 +146,29 @@ static void blocks_learn_what_replicas_learn(void)
 
 static void servers_alone_may_own_the_rows(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
+    struct train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
     struct shoal_train_stats stats = {0};
 
     o.servers = 1;
-    o.sync = SHOAL_BOUNDED;
-    o.staleness = 2;
+    o.sync.policy = SHOAL_BOUNDED;
+    o.sync.staleness = 2;
     o.epochs = 2;
     train(&o, &stats);
-    CHECK(rank > 0 || stats.valid_loss < LESS);
+    CHECK(rank > 0 || validation(&stats.figures, "loss") < LESS);
 }
 
 /* One thread a rank, and everything in the order of the ranks. */
 static void sync_blocks_give_the_same_bytes_each_time(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
+    struct train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
     shoal_vectors *v[2] = {NULL, NULL};
     float a[20], b[20];
     size_t wrong = 0;
 
-    o.sync = SHOAL_SYNC;
+    o.sync.policy = SHOAL_SYNC;
     o.epochs = 1;
     for (size_t i = 0; i < 2; i++)
-        CHECK_OK(shoal_train(&v[i], corpus, &o, NULL));
+        CHECK_OK(train_words(&v[i], corpus, &o, NULL));
     for (uint32_t row = 0; rank == 0 && v[0] && v[1] && row < shoal_vectors_size(v[0]); row++) {
         CHECK_OK(shoal_vectors_row(v[0], row, a));
         CHECK_OK(shoal_vectors_row(v[1], row, b));
@@ -190,13 +190,13 @@ static bool stop_in_the_middle(void *user, const struct shoal_report *report)
 /* Each rank writes the rows it owns; one rank alone, with all rows, goes on. */
 static void what_blocks_began_one_rank_ends(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
+    struct train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
     struct shoal_train_stats stats = {0};
 
     o.checkpoint = in_folder("run");
     o.report = stop_in_the_middle;
     o.epochs = 2;
-    CHECK(shoal_train(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
+    CHECK(train_words(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
     CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
     o.report = NULL;
     o.resume = true;
@@ -204,8 +204,8 @@ static void what_blocks_began_one_rank_ends(void)
         o.ranks = NULL;
         o.replica = SHOAL_REPLICA_AUTO;
         train(&o, &stats);
-        CHECK(stats.resumed && stats.words > 0 && stats.words < 2 * shoal_corpus_words(corpus));
-        CHECK(stats.valid_loss < LESS);
+        CHECK(stats.resumed && stats.examples > 0 && stats.examples < 2 * shoal_corpus_words(corpus));
+        CHECK(validation(&stats.figures, "loss") < LESS);
     }
     CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
 }
@@ -213,27 +213,27 @@ static void what_blocks_began_one_rank_ends(void)
 /* What replicas wrote is dealt out again; going on ends in a whole model. */
 static void what_replicas_began_blocks_end(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_REPLICA_FULL);
+    struct train_opts o = opts_of(SHOAL_REPLICA_FULL);
     struct shoal_train_stats stats = {0};
 
     o.checkpoint = in_folder("run2");
     o.report = stop_in_the_middle;
     o.epochs = 2;
-    CHECK(shoal_train(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
+    CHECK(train_words(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
     o.report = NULL;
     o.resume = true;
     o.replica = SHOAL_REPLICA_BLOCKS;
     train(&o, &stats);
-    CHECK(rank > 0 || (stats.resumed && stats.valid_loss < LESS));
+    CHECK(rank > 0 || (stats.resumed && validation(&stats.figures, "loss") < LESS));
 }
 
 static void one_rank_has_no_blocks(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
+    struct train_opts o = opts_of(SHOAL_REPLICA_BLOCKS);
     struct shoal_train_plan p;
 
     o.ranks = NULL;
-    CHECK(shoal_train_plan(&p, corpus, &o) == SHOAL_EINVAL);
+    CHECK(plan_words(&p, corpus, &o) == SHOAL_EINVAL);
     CHECK(strstr(shoal_error(), "--replica blocks with 1 rank, want several") != NULL);
 }
 

@@ -1,6 +1,6 @@
 /* Checkpoints that ranks write and choose together: run.sh starts this program
  * several times over; rank 0 prints TAP. */
-#include "train/train.h"
+#include "train/run.h"
 
 #include "folder.h"
 
@@ -56,9 +56,9 @@ static bool holds(uint64_t seed)
     return same;
 }
 
-static struct shoal_train_opts opts_in(const char *where)
+static struct train_opts opts_in(const char *where)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_CBOW);
+    struct train_opts o = task_defaults("cbow");
 
     o.checkpoint = where;
     o.resume = true;
@@ -66,22 +66,51 @@ static struct shoal_train_opts opts_in(const char *where)
     return o;
 }
 
-static struct checkpoint_share share(const uint16_t *const *owners)
+static struct sections share(const uint16_t *owners)
 {
-    return (struct checkpoint_share){.comm = comm, .rank = rank, .size = size, .owner = owners};
+    return (struct sections){.at = {{.table = &table, .owner = owners}}, .n = 1, .comm = comm,
+                             .rank = rank, .size = size};
+}
+
+/* Of one process that has nobody to agree with. */
+static struct sections all(void)
+{
+    return (struct sections){.at = {{.table = &table}}, .n = 1, .size = 1};
+}
+
+static shoal_status open_as(struct checkpoints **out, const struct train_opts *o,
+                            const shoal_corpus *with, struct sections s)
+{
+    struct identity from = {shoal_corpus_fingerprint(with), shoal_corpus_vocab(with)};
+
+    return checkpoints_open(out, o, task_find("cbow"), &from, &s);
+}
+
+static shoal_status load_as(const struct train_opts *o, const shoal_corpus *with,
+                            struct sections s, struct position *at)
+{
+    struct identity from = {shoal_corpus_fingerprint(with), shoal_corpus_vocab(with)};
+    struct shoal_figures figures;
+
+    return checkpoint_load(o, task_find("cbow"), &from, &s, at, &figures);
+}
+
+static shoal_status write_at(struct checkpoints *c, uint64_t place)
+{
+    struct position at = {.place = place, .best_loss = 1};
+
+    return checkpoints_write(c, &at, &(struct shoal_figures){.n = 0});
 }
 
 static void write_some(const char *where, uint64_t from, uint64_t to)
 {
-    const uint16_t *owners[] = {owner};
-    struct checkpoint_share s = share(owners);
-    struct shoal_train_opts o = opts_in(where);
+    struct train_opts o = opts_in(where);
     struct checkpoints *c = NULL;
 
-    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, source_of(corpus), &table, 1, &s)));
+    CHECK_OK(comm_agree(comm, open_as(&c, &o, corpus, share(owner))));
     for (uint64_t i = from; c && i < to; i++) {
         fill(i);
-        CHECK_OK(checkpoints_write(c, &(struct position){.chunk = i, .best_loss = 1}));
+        CHECK_OK(write_at(c, i));
         fill(1000); /* training goes on */
     }
     if (c)
@@ -90,26 +119,25 @@ static void write_some(const char *where, uint64_t from, uint64_t to)
     checkpoints_close(c);
 }
 
-static shoal_status load(const char *where, const shoal_corpus *with, bool local, uint64_t *chunk)
+static shoal_status load(const char *where, const shoal_corpus *with, bool local, uint64_t *place)
 {
-    struct checkpoint_share s = share(NULL);
-    struct shoal_train_opts o = opts_in(where);
+    struct train_opts o = opts_in(where);
     struct position at = {0};
     shoal_status st;
 
     o.local_input = local;
     fill(1001);
-    st = checkpoint_load(&o, source_of(with), &table, 1, &at, &s);
-    *chunk = at.chunk;
+    st = load_as(&o, with, share(NULL), &at);
+    *place = at.place;
     return st;
 }
 
-static void check_loads(const char *where, uint64_t chunk)
+static void check_loads(const char *where, uint64_t place)
 {
     uint64_t found;
 
     CHECK_OK(load(where, corpus, false, &found));
-    CHECK(found == chunk && holds(chunk));
+    CHECK(found == place && holds(place));
     meet();
 }
 
@@ -143,18 +171,17 @@ static void what_all_write_all_read(void)
 static void one_process_goes_on_with_what_all_wrote(void)
 {
     const char *where = path_of("%s", "alone");
-    struct shoal_train_opts o = opts_in(where);
+    struct train_opts o = opts_in(where);
     struct checkpoints *c = NULL;
-    struct position at = {.chunk = 7};
+    struct position at = {.place = 7};
 
     write_some(where, 1, 3);
     if (rank == 0) {
-        CHECK_OK(checkpoint_load(&o, source_of(corpus), &table, 1, &at, NULL));
-        CHECK(holds(2) && at.chunk == 2);
+        CHECK_OK(load_as(&o, corpus, all(), &at));
+        CHECK(holds(2) && at.place == 2);
         fill(7);
-        at.chunk = 7;
-        CHECK_OK(checkpoints_open(&c, &o, source_of(corpus), &table, 1, NULL));
-        CHECK_OK(checkpoints_write(c, &at));
+        CHECK_OK(open_as(&c, &o, corpus, all()));
+        CHECK_OK(write_at(c, 7));
         CHECK_OK(checkpoints_finish(c));
         checkpoints_close(c);
     }
@@ -197,10 +224,8 @@ static void a_folder_without_a_checkpoint_is_told_to_all(void)
 
 static void each_has_its_own_corpus_and_finds_it_again(void)
 {
-    const uint16_t *owners[] = {owner};
     const char *where = path_of("%s", "local");
-    struct checkpoint_share s = share(owners);
-    struct shoal_train_opts o = opts_in(where);
+    struct train_opts o = opts_in(where);
     struct shoal_encode_opts encode = shoal_encode_default();
     char name[32];
     const char *text;
@@ -217,16 +242,16 @@ static void each_has_its_own_corpus_and_finds_it_again(void)
     CHECK_OK(shoal_encode(path_of("%s.shoal", name), &text, 1, &encode, NULL));
     CHECK_OK(shoal_corpus_open(&own, path_of("%s.shoal", name)));
     o.local_input = true;
-    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, source_of(own), &table, 1, &s)));
+    CHECK_OK(comm_agree(comm, open_as(&c, &o, own, share(owner))));
     fill(3);
-    CHECK_OK(checkpoints_write(c, &(struct position){.chunk = 3}));
+    CHECK_OK(write_at(c, 3));
     CHECK_OK(checkpoints_finish(c));
     checkpoints_close(c);
     CHECK_OK(load(where, own, true, &found));
     CHECK(found == 3 && holds(3));
     if (size > 1) {
         CHECK(load(where, rank == 1 ? corpus : own, true, &found) == SHOAL_EINVAL);
-        CHECK(strstr(shoal_error(), "another corpus"));
+        CHECK(strstr(shoal_error(), "made with other data"));
     }
     shoal_corpus_close(own);
     meet();
@@ -235,16 +260,14 @@ static void each_has_its_own_corpus_and_finds_it_again(void)
 /* The others' disks may be full as well; here a folder has gone. */
 static void no_rank_fails_alone(void)
 {
-    const uint16_t *owners[] = {owner};
     const char *where = path_of("%s", "full"), *gone = path_of("%s", "gone");
-    struct checkpoint_share s = share(owners);
-    struct shoal_train_opts o = opts_in(where);
+    struct train_opts o = opts_in(where);
     struct checkpoints *c = NULL;
 
-    CHECK_OK(comm_agree(comm, checkpoints_open(&c, &o, source_of(corpus), &table, 1, &s)));
+    CHECK_OK(comm_agree(comm, open_as(&c, &o, corpus, share(owner))));
     if (size > 1 && rank == size - 1)
         o.checkpoint = gone;
-    CHECK_OK(checkpoints_write(c, &(struct position){.chunk = 1}));
+    CHECK_OK(write_at(c, 1));
     if (size > 1) {
         CHECK(checkpoints_finish(c) == SHOAL_EIO || strstr(shoal_error(), "gone"));
         CHECK(checkpoints_written(c) == 0);

@@ -1,7 +1,7 @@
 /* Click models learned by several ranks: as good as one rank's, the same bytes where
  * that is promised, and resumed by fewer. run.sh starts this program several times
  * over; rank 0 prints TAP. */
-#include "train/train.h"
+#include "../unit/training.h"
 
 #include "folder.h"
 
@@ -17,49 +17,48 @@ static shoal_clicks *data, *held;
 static bool enough;  /* the last run of all stopped early */
 static double alone, batched; /* held-out log-loss of one process, row by row and in batches */
 
-static struct shoal_train_opts usual(enum shoal_linear optimizer)
+static struct train_opts usual(enum shoal_optimizer optimizer)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+    struct train_opts o = task_defaults("logreg");
 
-    o.logreg.optimizer = optimizer;
-    o.logreg.valid = held;
+    o.optimizer = optimizer;
     o.threads = 1;
     return o;
 }
 
 /* By all ranks, to a file of rank 0 unless path is NULL; gives rank 0's log-loss on
  * what is held out. */
-static double train_to(const char *path, struct shoal_train_opts o)
+static double train_to(const char *path, struct train_opts o)
 {
     struct shoal_train_stats stats = {0};
     shoal_logreg *model = NULL;
 
     o.ranks = ranks;
-    CHECK_OK(shoal_train_logreg(&model, data, &o, &stats));
+    CHECK_OK(train_logreg(&model, data, held, &o, &stats));
     CHECK((model != NULL) == (rank == 0));
     if (path && model)
         CHECK_OK(shoal_logreg_save(model, path));
-    CHECK(rank != 0 || stats.held.examples == HELD);
+    CHECK(rank != 0 || validation(&stats.figures, "examples") == HELD);
     CHECK(rank != 0 || size == 1 || stats.ranks.ranks == size);
     enough = stats.enough;
     shoal_logreg_close(model);
     CHECK_OK(comm_barrier(comm));
-    return stats.held.log_loss;
+    return validation(&stats.figures, "loss");
 }
 
-static double train_alone(const char *path, const struct shoal_train_opts *o)
+static double train_alone(const char *path, const struct train_opts *o)
 {
     struct shoal_train_stats stats = {0};
     shoal_logreg *model = NULL;
 
     if (rank == 0) {
-        CHECK_OK(shoal_train_logreg(&model, data, o, &stats));
+        CHECK_OK(train_logreg(&model, data, held, o, &stats));
         if (path && model)
             CHECK_OK(shoal_logreg_save(model, path));
     }
     shoal_logreg_close(model);
     CHECK_OK(comm_barrier(comm));
-    return stats.held.log_loss;
+    return validation(&stats.figures, "loss");
 }
 
 static bool same_files(const char *a, const char *b)
@@ -80,7 +79,7 @@ static bool same_files(const char *a, const char *b)
 
 /* ---- cases ---- */
 
-static void check_within(const char *name, struct shoal_train_opts o, double want, double within)
+static void check_within(const char *name, struct train_opts o, double want, double within)
 {
     double loss = train_to(NULL, o);
 
@@ -89,7 +88,7 @@ static void check_within(const char *name, struct shoal_train_opts o, double wan
     CHECK(rank != 0 || loss < want + within);
 }
 
-static void check_good(const char *name, struct shoal_train_opts o, double want)
+static void check_good(const char *name, struct train_opts o, double want)
 {
     check_within(name, o, want, 0.002);
 }
@@ -98,16 +97,16 @@ static void check_good(const char *name, struct shoal_train_opts o, double want)
  * bench/logreg.py has more, and 0.002. */
 static void async_learns_as_well_as_one_rank(void)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
 
-    o.sync = SHOAL_ASYNC;
+    o.sync.policy = SHOAL_ASYNC;
     check_within("async", o, alone, 0.03);
 }
 
 /* Rounds are batches: of one row they would take long. */
-static struct shoal_train_opts in_batches(void)
+static struct train_opts in_batches(void)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
 
     o.batch = 20;
     o.lr = 0.2;
@@ -116,76 +115,76 @@ static struct shoal_train_opts in_batches(void)
 
 static void bounded_learns_as_well_as_one_rank(void)
 {
-    struct shoal_train_opts o = in_batches();
+    struct train_opts o = in_batches();
 
-    o.sync = SHOAL_BOUNDED;
-    o.staleness = 2;
+    o.sync.policy = SHOAL_BOUNDED;
+    o.sync.staleness = 2;
     check_good("bounded:2", o, batched);
 }
 
 static void sync_learns_as_well_as_one_rank(void)
 {
-    struct shoal_train_opts o = in_batches();
+    struct train_opts o = in_batches();
 
-    o.sync = SHOAL_SYNC;
+    o.sync.policy = SHOAL_SYNC;
     check_good("sync", o, batched);
 }
 
 /* The mean of replicas learns rare features more slowly the more there are. */
 static void average_learns_a_little_less_than_one_rank(void)
 {
-    struct shoal_train_opts o = in_batches();
+    struct train_opts o = in_batches();
 
-    o.sync = SHOAL_AVERAGE;
-    o.staleness = 4;
+    o.sync.policy = SHOAL_AVERAGE;
+    o.sync.staleness = 4;
     check_within("average:4", o, batched, 0.03);
 }
 
 static void averaged_sgd_learns_as_well_as_one_rank(void)
 {
-    struct shoal_train_opts o = usual(SHOAL_SGD);
+    struct train_opts o = usual(OPTIMIZER_SGD);
     double want = train_alone(NULL, &o);
 
-    o.sync = SHOAL_AVERAGE;
-    o.staleness = 4;
+    o.sync.policy = SHOAL_AVERAGE;
+    o.sync.staleness = 4;
     check_good("average:4 of sgd", o, want);
 }
 
 static void sgd_and_adagrad_do_too(void)
 {
-    struct shoal_train_opts o = in_batches();
+    struct train_opts o = in_batches();
     double want;
 
     for (int i = 0; i < 2; i++) {
-        o.logreg.optimizer = i == 0 ? SHOAL_SGD : SHOAL_ADAGRAD;
-        o.sync = SHOAL_ASYNC;
+        o.optimizer = i == 0 ? OPTIMIZER_SGD : OPTIMIZER_ADAGRAD;
+        o.sync.policy = SHOAL_ASYNC;
         want = train_alone(NULL, &o);
-        o.sync = SHOAL_SYNC;
+        o.sync.policy = SHOAL_SYNC;
         check_good(i == 0 ? "sgd" : "adagrad", o, want);
     }
 }
 
 static void with_servers_as_well(void)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
 
     o.servers = size > 2 ? 2 : 1;
     check_within("servers", o, alone, 0.03);
 }
 
-static struct shoal_train_opts repeatable(void)
+static struct train_opts repeatable(void)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
 
     o.batch = 10;
     o.deterministic = true;
-    o.sync = SHOAL_SYNC;
+    o.sync.policy = SHOAL_SYNC;
     return o;
 }
 
 static void deterministic_ranks_give_the_bytes_of_one(void)
 {
-    struct shoal_train_opts o = repeatable();
+    struct train_opts o = repeatable();
 
     train_alone(in_folder("one"), &o);
     train_to(in_folder("all"), o);
@@ -195,12 +194,12 @@ static void deterministic_ranks_give_the_bytes_of_one(void)
 /* They would wait for lanes that never come. */
 static void deterministic_runs_have_no_servers(void)
 {
-    struct shoal_train_opts o = repeatable();
+    struct train_opts o = repeatable();
     shoal_logreg *model = NULL;
 
     o.ranks = ranks;
     o.servers = 1;
-    CHECK(shoal_train_logreg(&model, data, &o, NULL) == SHOAL_EINVAL);
+    CHECK(train_logreg(&model, data, held, &o, NULL) == SHOAL_EINVAL);
     CHECK(strstr(shoal_error(), "--deterministic with --servers 1"));
     CHECK_OK(comm_barrier(comm));
 }
@@ -208,12 +207,12 @@ static void deterministic_runs_have_no_servers(void)
 /* Where they look, and so when it is enough, does not depend on the ranks either. */
 static void deterministic_ranks_look_where_one_does(void)
 {
-    struct shoal_train_opts o = repeatable();
+    struct train_opts o = repeatable();
 
     o.lr = 2; /* learns by heart soon */
     o.epochs = 20;
-    o.logreg.eval_every = ROWS / 3;
-    o.logreg.early_stop = 2;
+    o.eval_every = ROWS / 3;
+    o.early_stop = 2;
     train_alone(in_folder("one"), &o);
     train_to(in_folder("all"), o);
     CHECK(enough);
@@ -222,23 +221,23 @@ static void deterministic_ranks_look_where_one_does(void)
 
 static bool stop_at_look(void *user, const struct shoal_report *r)
 {
-    return !(*(bool *)user && r->event == SHOAL_EVENT_LOOK);
+    return !(*(bool *)user && r->event == SHOAL_EVENT_EVALUATION);
 }
 
 /* All ranks stop in the middle; half of them, or one process, go on. */
 static void fewer_ranks_go_on_with_what_all_wrote(void)
 {
-    struct shoal_train_opts o = repeatable();
+    struct train_opts o = repeatable();
     shoal_logreg *model = NULL;
     bool stop = true;
     shoal_status st;
 
-    o.logreg.eval_every = ROWS / 2;
+    o.eval_every = ROWS / 2;
     train_alone(in_folder("whole"), &o);
     o.checkpoint = in_folder("run");
     o.report = stop_at_look, o.user = &stop;
     o.ranks = ranks;
-    st = shoal_train_logreg(&model, data, &o, NULL);
+    st = train_logreg(&model, data, held, &o, NULL);
     CHECK(st == SHOAL_ESTOP && model == NULL);
     CHECK_OK(comm_barrier(comm));
     o.resume = true;
@@ -250,16 +249,16 @@ static void fewer_ranks_go_on_with_what_all_wrote(void)
 
 static void held_out_rows_say_when_it_is_enough(void)
 {
-    struct shoal_train_opts o = usual(SHOAL_SGD);
+    struct train_opts o = usual(OPTIMIZER_SGD);
     struct shoal_train_stats stats = {0};
     shoal_logreg *model = NULL;
 
     o.epochs = 60; /* learns by heart long before */
     o.lr = 0.2;
     o.schedule = SHOAL_CONSTANT;
-    o.logreg.early_stop = 2;
+    o.early_stop = 2;
     o.ranks = ranks;
-    CHECK_OK(shoal_train_logreg(&model, data, &o, &stats));
+    CHECK_OK(train_logreg(&model, data, held, &o, &stats));
     CHECK(stats.enough);
     shoal_logreg_close(model);
     CHECK_OK(comm_barrier(comm));
@@ -267,14 +266,14 @@ static void held_out_rows_say_when_it_is_enough(void)
 
 static void no_rank_trains_alone_on_what_another_refuses(void)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
     shoal_logreg *model = NULL;
 
     o.ranks = ranks;
     if (rank == size - 1)
-        o.logreg.l1 = -1;
-    CHECK(shoal_train_logreg(&model, data, &o, NULL) == SHOAL_EINVAL);
-    CHECK(strstr(shoal_error(), "l1 is -1"));
+        o.servers = size;
+    CHECK(train_logreg(&model, data, held, &o, NULL) == SHOAL_EINVAL);
+    CHECK(strstr(shoal_error(), "want at least one that trains"));
     CHECK_OK(comm_barrier(comm));
 }
 
@@ -294,7 +293,7 @@ static void make_rows(const char *name, uint64_t first, uint64_t rows)
 
 static void begin(void)
 {
-    struct shoal_train_opts o;
+    struct train_opts o;
 
     if (rank == 0) {
         make_rows("data.shoal", 0, ROWS);
@@ -303,7 +302,7 @@ static void begin(void)
     CHECK_OK(comm_barrier(comm));
     CHECK_OK(shoal_clicks_open(&data, in_folder("data.shoal")));
     CHECK_OK(shoal_clicks_open(&held, in_folder("held.shoal")));
-    o = usual(SHOAL_FTRL);
+    o = usual(OPTIMIZER_FTRL);
     alone = train_alone(NULL, &o);
     o = in_batches();
     batched = train_alone(NULL, &o);

@@ -1,7 +1,6 @@
 /* Nets that ranks train together: run.sh starts this program several times over.
  * Rank 0 prints TAP. */
-#include "saved/saved.h"
-#include "train/train.h"
+#include "../unit/training.h"
 
 #include "check.h"
 
@@ -33,47 +32,47 @@ struct curve {
     double loss[EPOCHS], valid[EPOCHS];
 };
 
-static bool note(void *user, const struct shoal_net_report *r)
+static bool note(void *user, const struct shoal_report *r)
 {
     struct curve *c = user;
 
     if (r->event == SHOAL_EVENT_EPOCH) {
-        c->loss[r->epoch - 1] = r->train.loss;
-        c->valid[r->epoch - 1] = r->valid.loss;
+        c->loss[r->epoch - 1] = training(&r->figures, "loss");
+        c->valid[r->epoch - 1] = validation(&r->figures, "loss");
     }
     return true;
 }
 
-static struct shoal_mlp_opts opts_of(enum shoal_sync sync, struct curve *curve)
+static struct train_opts opts_of(enum shoal_sync sync, struct curve *curve)
 {
-    struct shoal_mlp_opts o = shoal_mlp_default();
+    struct train_opts o = task_defaults("mlp");
 
     o.layers = "16";
-    o.train.epochs = EPOCHS;
-    o.train.global_batch = 64;
-    o.train.lr = 0.01;
-    o.train.sync = sync;
-    o.train.staleness = 4;
-    o.train.ranks = size > 1 ? ranks : NULL;
-    o.train.report = note;
-    o.train.user = curve;
+    o.epochs = EPOCHS;
+    o.global_batch = 64;
+    o.lr = 0.01;
+    o.sync.policy = sync;
+    o.sync.staleness = 4;
+    o.ranks = size > 1 ? ranks : NULL;
+    o.report = note;
+    o.user = curve;
     return o;
 }
 
 static void sync_is_one_rank(unsigned servers, const char *name)
 {
     struct curve together = {0}, alone = {0};
-    struct shoal_mlp_opts o = opts_of(SHOAL_SYNC, &together);
+    struct train_opts o = opts_of(SHOAL_SYNC, &together);
     shoal_net *net = NULL, *one = NULL;
 
-    o.train.servers = size > 1 ? servers : 0;
-    CHECK_OK(shoal_mlp_train(&net, samples, NULL, &o, NULL));
+    o.servers = size > 1 ? servers : 0;
+    CHECK_OK(train_mlp(&net, samples, NULL, &o, NULL));
     CHECK((net != NULL) == (rank == 0));
     if (rank == 0) {
-        o.train.ranks = NULL;
-        o.train.servers = 0;
-        o.train.user = &alone;
-        CHECK_OK(shoal_mlp_train(&one, samples, NULL, &o, NULL));
+        o.ranks = NULL;
+        o.servers = 0;
+        o.user = &alone;
+        CHECK_OK(train_mlp(&one, samples, NULL, &o, NULL));
         for (unsigned e = 0; e < EPOCHS; e++) {
             CHECK(fabs(together.loss[e] - alone.loss[e]) < 1e-4);
             CHECK(fabs(together.valid[e] - alone.valid[e]) < 1e-4);
@@ -88,20 +87,20 @@ static void sync_is_one_rank(unsigned servers, const char *name)
 static void accuracy_stays(enum shoal_sync sync, unsigned servers, const char *name)
 {
     struct curve curve;
-    struct shoal_mlp_opts o = opts_of(sync, &curve);
-    struct shoal_net_stats stats;
+    struct train_opts o = opts_of(sync, &curve);
+    struct shoal_train_stats stats;
     shoal_net *net;
 
-    o.train.servers = size > 1 ? servers : 0;
-    o.train.schedule = SHOAL_COSINE;
-    CHECK_OK(shoal_mlp_train(&net, samples, NULL, &o, &stats));
-    CHECK(stats.valid.accuracy > 0.95);
-    CHECK(stats.samples == EPOCHS * 1800);
+    o.servers = size > 1 ? servers : 0;
+    o.schedule = SHOAL_COSINE;
+    CHECK_OK(train_mlp(&net, samples, NULL, &o, &stats));
+    CHECK(validation(&stats.figures, "accuracy") > 0.95);
+    CHECK(stats.examples == EPOCHS * 1800);
     shoal_net_close(net);
     end_case(ranks_comm(ranks), name);
 }
 
-static bool stop_halfway(void *user, const struct shoal_net_report *r)
+static bool stop_halfway(void *user, const struct shoal_report *r)
 {
     (void)user;
     return r->progress < 0.4;
@@ -110,7 +109,7 @@ static bool stop_halfway(void *user, const struct shoal_net_report *r)
 static void it_goes_on_bit_for_bit(enum shoal_sync sync, const char *name)
 {
     struct curve curve;
-    struct shoal_mlp_opts o = opts_of(sync, &curve);
+    struct train_opts o = opts_of(sync, &curve);
     char folder[64] = "", command[128];
     shoal_net *straight = NULL, *net = NULL;
 
@@ -119,15 +118,15 @@ static void it_goes_on_bit_for_bit(enum shoal_sync sync, const char *name)
         CHECK(mkdtemp(folder) != NULL);
     }
     CHECK_OK(shoal_ranks_share(ranks, folder, sizeof folder));
-    o.train.report_steps = 5;
-    o.train.report = NULL;
-    CHECK_OK(shoal_mlp_train(&straight, samples, NULL, &o, NULL));
-    o.train.checkpoint = folder;
-    o.train.report = stop_halfway;
-    CHECK(shoal_mlp_train(&net, samples, NULL, &o, NULL) == SHOAL_ESTOP);
-    o.train.resume = true;
-    o.train.report = NULL;
-    CHECK_OK(shoal_mlp_train(&net, samples, NULL, &o, NULL));
+    o.report_steps = 5;
+    o.report = NULL;
+    CHECK_OK(train_mlp(&straight, samples, NULL, &o, NULL));
+    o.checkpoint = folder;
+    o.report = stop_halfway;
+    CHECK(train_mlp(&net, samples, NULL, &o, NULL) == SHOAL_ESTOP);
+    o.resume = true;
+    o.report = NULL;
+    CHECK_OK(train_mlp(&net, samples, NULL, &o, NULL));
     if (rank == 0 && net && straight)
         CHECK(memcmp(net->params, straight->params, net->net->size * sizeof(float)) == 0);
     shoal_net_close(net);
@@ -142,13 +141,13 @@ static void it_goes_on_bit_for_bit(enum shoal_sync sync, const char *name)
 static void all_hear_of_a_failure(void)
 {
     struct curve curve;
-    struct shoal_mlp_opts o = opts_of(SHOAL_SYNC, &curve);
+    struct train_opts o = opts_of(SHOAL_SYNC, &curve);
     shoal_net *net = NULL;
 
     if (rank == size - 1)
-        o.train.lr = -1;
-    CHECK(shoal_mlp_train(&net, samples, NULL, &o, NULL) == SHOAL_EINVAL);
-    CHECK(strstr(shoal_error(), "lr is -1") != NULL);
+        o.servers = size;
+    CHECK(train_mlp(&net, samples, NULL, &o, NULL) == SHOAL_EINVAL);
+    CHECK(strstr(shoal_error(), "want at least one that trains") != NULL);
     end_case(ranks_comm(ranks), "what one rank finds wrong, all hear");
 }
 

@@ -1,7 +1,8 @@
 /* The profile of a run on several ranks: figures that must add up, on every rank the
  * same. run.sh starts this program several times over; rank 0 prints TAP. */
-#include "train/profile.h"
-#include "train/train.h"
+#include "train/profile/profile.h"
+
+#include "../unit/training.h"
 
 #include "folder.h"
 
@@ -31,25 +32,25 @@ static void make_corpus(void)
     CHECK_OK(shoal_corpus_open(&corpus, path));
 }
 
-static struct shoal_profile profile_of(const struct shoal_train_opts *o)
+static struct shoal_profile profile_of(const struct train_opts *o)
 {
     struct shoal_train_stats stats = {0};
     shoal_vectors *v = NULL;
 
-    CHECK_OK(shoal_train(&v, corpus, o, &stats));
+    CHECK_OK(train_words(&v, corpus, o, &stats));
     shoal_vectors_close(v);
     return stats.profile;
 }
 
-static struct shoal_train_opts small(enum shoal_sync sync)
+static struct train_opts small(enum shoal_sync sync)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_SKIPGRAM);
+    struct train_opts o = task_defaults("skipgram");
 
     o.dim = 24;
     o.epochs = 2;
     o.threads = 1;
-    o.sync = sync;
-    o.staleness = 2;
+    o.sync.policy = sync;
+    o.sync.staleness = 2;
     o.ranks = size > 1 ? ranks : NULL;
     return o;
 }
@@ -132,7 +133,7 @@ static void check_profile(const struct shoal_profile *p, enum shoal_sync sync)
 
 static void check_sync(enum shoal_sync sync)
 {
-    struct shoal_train_opts o = small(sync);
+    struct train_opts o = small(sync);
     struct shoal_profile p = profile_of(&o);
 
     check_profile(&p, sync);
@@ -165,7 +166,7 @@ static void the_profile_of_averaging_ranks_adds_up(void)
 
 static void the_profile_of_lanes_adds_up(void)
 {
-    struct shoal_train_opts o = small(SHOAL_SYNC);
+    struct train_opts o = small(SHOAL_SYNC);
     struct shoal_profile p;
 
     o.deterministic = true;
@@ -177,7 +178,7 @@ static void the_profile_of_lanes_adds_up(void)
 
 static void a_server_merges_and_waits(void)
 {
-    struct shoal_train_opts o = small(SHOAL_SYNC);
+    struct train_opts o = small(SHOAL_SYNC);
     struct shoal_profile p;
     const struct shoal_profile_rank *last;
 
@@ -197,9 +198,9 @@ static void a_server_merges_and_waits(void)
 
 static void check_net(enum shoal_sync sync, unsigned servers)
 {
-    struct shoal_mlp_opts o = shoal_mlp_default();
+    struct train_opts o = task_defaults("mlp");
     struct shoal_samples_opts read = shoal_samples_default();
-    struct shoal_net_stats stats = {0};
+    struct shoal_train_stats stats = {0};
     shoal_samples *samples = NULL;
     shoal_net *net = NULL;
     char path[96];
@@ -207,14 +208,14 @@ static void check_net(enum shoal_sync sync, unsigned servers)
     snprintf(path, sizeof path, "%s/spiral.csv", folder);
     CHECK_OK(shoal_samples_open(&samples, path, &read));
     o.layers = "32";
-    o.train.epochs = 3;
-    o.train.batch = 50;
-    o.train.threads = 1;
-    o.train.sync = sync;
-    o.train.staleness = 2;
-    o.train.servers = size > 1 ? servers : 0;
-    o.train.ranks = size > 1 ? ranks : NULL;
-    CHECK_OK(shoal_mlp_train(&net, samples, NULL, &o, &stats));
+    o.epochs = 3;
+    o.batch = 50;
+    o.threads = 1;
+    o.sync.policy = sync;
+    o.sync.staleness = 2;
+    o.servers = size > 1 ? servers : 0;
+    o.ranks = size > 1 ? ranks : NULL;
+    CHECK_OK(train_mlp(&net, samples, NULL, &o, &stats));
     check_profile(&stats.profile, sync);
     check_traffic(&stats.profile, 1000);
     CHECK(strcmp(stats.profile.unit, "1,000 batches") == 0);
@@ -255,19 +256,19 @@ static void the_profile_of_a_click_model_adds_up(void)
     CHECK_OK(shoal_ranks_agree(ranks, SHOAL_OK));
     CHECK_OK(shoal_clicks_read(&clicks, &input, 1, &read, NULL));
     for (size_t i = 0; i < 2; i++) {
-        struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+        struct train_opts o = task_defaults("logreg");
         struct shoal_train_stats stats = {0};
         shoal_logreg *model = NULL;
 
         o.batch = 10;
         o.threads = 1;
-        o.sync = syncs[i];
+        o.sync.policy = syncs[i];
         o.ranks = size > 1 ? ranks : NULL;
-        CHECK_OK(shoal_train_logreg(&model, clicks, &o, &stats));
+        CHECK_OK(train_logreg(&model, clicks, NULL, &o, &stats));
         check_profile(&stats.profile, syncs[i]);
         check_traffic(&stats.profile, 1000);
         CHECK(strcmp(stats.profile.unit, "1,000 batches") == 0);
-        CHECK(close_to(stats.profile.units * 1000, (double)stats.words / 10, 1));
+        CHECK(close_to(stats.profile.units * 1000, (double)stats.examples / 10, 1));
         shoal_logreg_close(model);
     }
     shoal_clicks_close(clicks);
@@ -284,7 +285,7 @@ static void a_timeline_is_short_and_tells_of_all_the_time(void)
     timeline_begin(&p, &facts);
     CHECK(size > 1 || !timeline_due(&p));
     for (unsigned i = 1; i <= MARKS && size > 1; i++) {
-        facts.stretches = i * (rank + 1) * 1e-3;
+        facts.slices = i * (rank + 1) * 1e-3;
         timeline_mark(&p, &facts);
     }
     CHECK_OK(profile_end(&p, &facts));
@@ -303,7 +304,7 @@ static void a_timeline_is_short_and_tells_of_all_the_time(void)
 
 static void every_rank_is_timed_from_its_own_beginning(void)
 {
-    struct shoal_train_opts o = small(SHOAL_SYNC);
+    struct train_opts o = small(SHOAL_SYNC);
     struct shoal_profile a = profile_of(&o), b = profile_of(&o);
 
     /* of the second run alone, not of both */

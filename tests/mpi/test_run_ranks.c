@@ -1,6 +1,6 @@
 /* A run of word vectors on several ranks: what they learn from, and where they stop.
  * run.sh starts this program several times over; rank 0 prints TAP. */
-#include "train/train.h"
+#include "../unit/training.h"
 
 #include "folder.h"
 
@@ -34,14 +34,14 @@ static void make_corpus(void)
     CHECK_OK(shoal_corpus_open(&corpus, path));
 }
 
-static struct shoal_train_opts opts_of(enum shoal_sync sync)
+static struct train_opts opts_of(enum shoal_sync sync)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_CBOW);
+    struct train_opts o = task_defaults("cbow");
 
     o.dim = DIM;
     o.epochs = 2;
     o.threads = 1;
-    o.sync = sync;
+    o.sync.policy = sync;
     o.valid = 0;
     o.ranks = size > 1 ? ranks : NULL;
     return o;
@@ -60,12 +60,12 @@ static float *rows_of(const shoal_vectors *v)
 }
 
 /* The rows of the result, for free(); of rank 0, elsewhere NULL. */
-static float *train(const struct shoal_train_opts *o)
+static float *train(const struct train_opts *o)
 {
     shoal_vectors *v = NULL;
     float *rows;
 
-    CHECK_OK(shoal_train(&v, corpus, o, NULL));
+    CHECK_OK(train_words(&v, corpus, o, NULL));
     rows = v && rank == 0 ? rows_of(v) : NULL;
     shoal_vectors_close(v);
     return rows;
@@ -82,16 +82,16 @@ static bool stop_at(void *user, const struct shoal_report *report)
 }
 
 /* Stops at the first report of this event, and goes on from there. */
-static float *train_in_two(struct shoal_train_opts o, enum shoal_event event)
+static float *train_in_two(struct train_opts o, enum shoal_event event)
 {
     o.report = stop_at;
     o.user = &event;
-    CHECK(shoal_train(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
+    CHECK(train_words(&(shoal_vectors *){NULL}, corpus, &o, NULL) == SHOAL_ESTOP);
     meet();
     o.report = NULL;
     o.resume = true;
-    o.every = SHOAL_EVERY_SECONDS;
-    o.every_value = 1e6;
+    o.every.unit = SHOAL_EVERY_SECONDS;
+    o.every.value = 1e6;
     return train(&o);
 }
 
@@ -100,16 +100,16 @@ static float *train_in_two(struct shoal_train_opts o, enum shoal_event event)
  * goes on from a checkpoint for which all gathered beforehand. */
 static void a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_SYNC);
+    struct train_opts o = opts_of(SHOAL_SYNC);
     float *through, *apart, *gathered;
 
     through = train(&o);
     o.checkpoint = in_folder("gathered");
-    o.every = SHOAL_EVERY_EPOCH;
+    o.every.unit = SHOAL_EVERY_EPOCH;
     gathered = train_in_two(o, SHOAL_EVENT_CHECKPOINT);
     o.checkpoint = in_folder("apart");
-    o.every = SHOAL_EVERY_SECONDS;
-    o.every_value = 1e6;
+    o.every.unit = SHOAL_EVERY_SECONDS;
+    o.every.value = 1e6;
     apart = train_in_two(o, SHOAL_EVENT_EPOCH);
     CHECK(rank > 0 || (through && apart && gathered));
     if (through && apart && gathered) {
@@ -144,14 +144,14 @@ static shoal_corpus *own_corpus(const char *name, const char *prefix)
 
 static void ranks_whose_rows_are_other_words_are_refused(void)
 {
-    struct shoal_train_opts o = opts_of(SHOAL_ASYNC);
+    struct train_opts o = opts_of(SHOAL_ASYNC);
     shoal_corpus *own = own_corpus("own", rank == 1 ? "b" : "a");
 
     o.sample = 0;
-    CHECK(shoal_train(&(shoal_vectors *){NULL}, own, &o, NULL) == SHOAL_EINVAL);
+    CHECK(train_words(&(shoal_vectors *){NULL}, own, &o, NULL) == SHOAL_EINVAL);
     CHECK(strstr(shoal_error(), "found data other than rank 0's"));
     o.local_input = true;
-    CHECK(shoal_train(&(shoal_vectors *){NULL}, own, &o, NULL) == SHOAL_EINVAL);
+    CHECK(train_words(&(shoal_vectors *){NULL}, own, &o, NULL) == SHOAL_EINVAL);
     CHECK(strstr(shoal_error(), "found a vocabulary other than rank 0's"));
     CHECK(rank == 1 || strstr(shoal_error(), "rank 1 on "));
     shoal_corpus_close(own);

@@ -299,7 +299,7 @@ static bool fast_ones_waited(unsigned staleness)
         CHECK(store_lead(s) <= staleness);
     }
     lead = (double)store_lead(s);
-    hasty = rank + 1 != size && store_stats(s).waited <= 0.02;
+    hasty = rank + 1 != size && comm_stats(c).waited <= 0.02;
     CHECK_OK(store_meet(s));
     CHECK_OK(comm_max(c, &lead, 1));
     CHECK_OK(comm_max(c, &hasty, 1));

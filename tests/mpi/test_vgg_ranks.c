@@ -1,6 +1,6 @@
 /* A VGG that ranks train together: run.sh starts this program several times over.
  * Rank 0 prints TAP. */
-#include "train/train.h"
+#include "../unit/training.h"
 
 #include "check.h"
 
@@ -77,32 +77,31 @@ struct curve {
     size_t n;
 };
 
-static bool note(void *user, const struct shoal_net_report *r)
+static bool note(void *user, const struct shoal_report *r)
 {
     struct curve *c = user;
 
-    if (r->event == SHOAL_EVENT_INTERVAL && c->n < 32)
-        c->loss[c->n++] = r->train.loss;
+    if (r->event == SHOAL_EVENT_EPOCH && c->n < 32) /* of all ranks */
+        c->loss[c->n++] = training(&r->figures, "loss");
     return true;
 }
 
-static struct shoal_vgg_opts opts_of(struct curve *c, bool together)
+static struct train_opts opts_of(struct curve *c, bool together)
 {
-    struct shoal_vgg_opts o = shoal_vgg_default();
+    struct train_opts o = task_defaults("vgg");
 
     o.base = 16;
     o.sync_bn = true;
     o.crop = 1;
-    o.train.lr = 0.02;
-    o.train.warmup = 0;
-    o.train.epochs = 3;
-    o.train.global_batch = BATCH;
-    o.train.valid = 0;
-    o.train.threads = 1;
-    o.train.report_steps = 1;
-    o.train.report = note;
-    o.train.user = c;
-    o.train.ranks = together && size > 1 ? ranks : NULL;
+    o.lr = 0.02;
+    o.warmup = 0;
+    o.epochs = 6;
+    o.global_batch = BATCH;
+    o.valid = 0;
+    o.threads = 1;
+    o.report = note;
+    o.user = c;
+    o.ranks = together && size > 1 ? ranks : NULL;
     return o;
 }
 
@@ -111,17 +110,17 @@ static struct shoal_vgg_opts opts_of(struct curve *c, bool together)
 static void follows_one_rank(const shoal_images *set, struct comm *c)
 {
     struct curve apart = {0}, one = {0};
-    struct shoal_vgg_opts o = opts_of(&apart, true), alone = opts_of(&one, false);
-    struct shoal_net_stats stats;
+    struct train_opts o = opts_of(&apart, true), alone = opts_of(&one, false);
+    struct shoal_train_stats stats;
+    const struct shoal_profile_rank *last = &stats.profile.rows[size - 1];
     shoal_net *net = NULL;
 
-    CHECK_OK(shoal_vgg_train(&net, set, NULL, &o, &stats));
+    CHECK_OK(train_vgg(&net, set, NULL, &o, &stats));
     CHECK((net != NULL) == (rank == 0));
-    CHECK(rank > 0 || stats.nnodes == size);
-    CHECK(rank > 0 || (stats.nodes[size - 1].rank == size - 1 && stats.nodes[size - 1].steps == 6 &&
-                       stats.nodes[size - 1].compute > 0));
+    CHECK(rank > 0 || stats.profile.nrows == size);
+    CHECK(rank > 0 || (last->rank == size - 1 && last->steps == 12 && last->computing > 0));
     shoal_net_close(net);
-    CHECK_OK(shoal_vgg_train(&net, set, NULL, &alone, NULL));
+    CHECK_OK(train_vgg(&net, set, NULL, &alone, NULL));
     shoal_net_close(net);
     CHECK(rank > 0 || (apart.n == one.n && one.n == 6));
     for (size_t i = 0; rank == 0 && i < one.n; i++)
@@ -132,12 +131,11 @@ static void follows_one_rank(const shoal_images *set, struct comm *c)
 static void own_statistics_train_too(const shoal_images *set, struct comm *c)
 {
     struct curve curve = {0};
-    struct shoal_vgg_opts o = opts_of(&curve, true);
+    struct train_opts o = opts_of(&curve, true);
     shoal_net *net = NULL;
 
     o.sync_bn = false;
-    o.train.epochs = 6;
-    CHECK_OK(shoal_vgg_train(&net, set, NULL, &o, NULL));
+    CHECK_OK(train_vgg(&net, set, NULL, &o, NULL));
     CHECK(rank > 0 || curve.loss[curve.n - 1] < curve.loss[0]);
     shoal_net_close(net);
     end_case(c, "with statistics of their own they learn, and all hold the same model");

@@ -1,5 +1,5 @@
 /* What the programs that test click models share: rows, options, runs. Included
- * after scratch.h. */
+ * after scratch.h and training.h. */
 #ifndef SHOAL_TEST_LOGREG_H
 #define SHOAL_TEST_LOGREG_H
 
@@ -31,22 +31,22 @@ static inline shoal_clicks *read_rows(const char *text, unsigned bits)
     return rows;
 }
 
-static inline struct shoal_train_opts logreg_opts(enum shoal_linear optimizer)
+static inline struct train_opts logreg_opts(enum shoal_optimizer optimizer)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+    struct train_opts o = task_defaults("logreg");
 
-    o.logreg.optimizer = optimizer;
+    o.optimizer = optimizer;
     o.threads = 1;
     return o;
 }
 
-static inline shoal_logreg *train_rows(const shoal_clicks *rows, const struct shoal_train_opts *o,
+static inline shoal_logreg *train_rows(const shoal_clicks *rows, const shoal_clicks *held,
+                                       const struct train_opts *o,
                                        struct shoal_train_stats *stats)
 {
-    struct shoal_train_stats own;
     shoal_logreg *model = NULL;
 
-    if (shoal_train_logreg(&model, rows, o, stats ? stats : &own) != SHOAL_OK)
+    if (train_logreg(&model, rows, held, o, stats) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return model;
 }

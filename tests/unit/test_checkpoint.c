@@ -1,15 +1,17 @@
 /* train: checkpoints in parts, as several ranks write them. One process plays all
  * ranks, one after the other. */
-#include "train/train.h"
+#include "train/run.h"
 
 #include <setjmp.h>
 #include <sys/stat.h>
 
 #include "scratch.h"
+#include "training.h"
 
 enum { TABLES = 3, MOST = 7 };
 
 static shoal_corpus *corpus, *other;
+static const struct shoal_figures no_figures;
 
 static shoal_corpus *make_corpus(const char *name, const char *line)
 {
@@ -94,30 +96,67 @@ static void assert_same_tables(const struct model *a, const struct model *b)
                             table_bytes(a->tables[i].rows, a->tables[i].width));
 }
 
-static struct checkpoint_share share_of(const struct model *m, unsigned rank, unsigned ranks)
+/* What a rank has of the model, of whose rows it owns a part. */
+static struct sections sections_of(struct model *m, unsigned rank, unsigned ranks)
 {
-    return (struct checkpoint_share){.rank = rank, .size = ranks,
-                                     .owner = (const uint16_t *const *)m->owner};
+    struct sections s = {.n = TABLES, .rank = rank, .size = ranks};
+
+    for (size_t i = 0; i < TABLES; i++)
+        s.at[i] = (struct section_of){.table = &m->tables[i], .owner = m->owner[i]};
+    return s;
 }
 
-static struct shoal_train_opts opts_in(const char *folder)
+/* The same of whoever wants all of it. */
+static struct sections whole_of(struct model *m, unsigned rank, unsigned ranks)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_CBOW);
+    struct sections s = sections_of(m, rank, ranks);
+
+    for (size_t i = 0; i < TABLES; i++)
+        s.at[i].owner = NULL;
+    return s;
+}
+
+static struct identity source_of(const shoal_corpus *c)
+{
+    return (struct identity){shoal_corpus_fingerprint(c), shoal_corpus_vocab(c)};
+}
+
+static shoal_status open_as(struct checkpoints **out, const struct train_opts *o,
+                            const shoal_corpus *with, const struct sections *s)
+{
+    struct identity from = source_of(with);
+
+    return checkpoints_open(out, o, task_find("cbow"), &from, s);
+}
+
+static shoal_status load_as(const struct train_opts *o, const shoal_corpus *with,
+                            const struct sections *s, struct position *at)
+{
+    struct identity from = source_of(with);
+    struct shoal_figures figures;
+
+    return checkpoint_load(o, task_find("cbow"), &from, s, at, &figures);
+}
+
+static struct train_opts opts_in(const char *folder)
+{
+    struct train_opts o = task_defaults("cbow");
 
     o.checkpoint = folder;
     o.resume = true;
     return o;
 }
 
-static struct position position_of(uint64_t chunk)
+static struct position position_of(uint64_t place)
 {
-    return (struct position){.epoch = 1, .chunk = chunk, .words = 1000 + chunk, .seconds = 0.1,
-                             .epoch_loss = 1.0 / 3, .best_loss = 2.5, .progress = 0.25};
+    return (struct position){.epoch = 1, .place = place, .examples = 1000 + place, .seconds = 0.1,
+                             .sums = {.predictions = 17, .loss = 1.0 / 3}, .best_loss = 2.5,
+                             .progress = 0.25};
 }
 
 struct ranks {
     unsigned n;
-    struct shoal_train_opts opts;
+    struct train_opts opts;
     struct checkpoints *at[MOST];
 };
 
@@ -126,20 +165,19 @@ static void ranks_open(struct ranks *r, unsigned n, const char *folder, struct m
     *r = (struct ranks){.n = n, .opts = opts_in(folder)};
     deal(m, n);
     for (unsigned i = 0; i < n; i++) {
-        struct checkpoint_share share = share_of(m, i, n);
+        struct sections s = sections_of(m, i, n);
 
-        assert_int_equal(checkpoints_open(&r->at[i], &r->opts, source_of(corpus), m->tables, TABLES,
-                                                 &share), SHOAL_OK);
+        assert_int_equal(open_as(&r->at[i], &r->opts, corpus, &s), SHOAL_OK);
     }
 }
 
 /* Every rank begins; rank 0 finishes last, when the others' parts are there. */
-static void ranks_write(struct ranks *r, uint64_t chunk)
+static void ranks_write(struct ranks *r, uint64_t place)
 {
-    struct position at = position_of(chunk);
+    struct position at = position_of(place);
 
     for (unsigned i = 0; i < r->n; i++)
-        assert_int_equal(checkpoints_write(r->at[i], &at), SHOAL_OK);
+        assert_int_equal(checkpoints_write(r->at[i], &at, &no_figures), SHOAL_OK);
     for (unsigned i = r->n; i-- > 0;)
         if (checkpoints_finish(r->at[i]) != SHOAL_OK)
             fail_msg("%s", shoal_error());
@@ -151,35 +189,36 @@ static void ranks_close(struct ranks *r)
         checkpoints_close(r->at[i]);
 }
 
-static void write_one(const char *folder, unsigned ranks, struct model *m, uint64_t chunk)
+static void write_one(const char *folder, unsigned ranks, struct model *m, uint64_t place)
 {
     struct ranks r;
 
     ranks_open(&r, ranks, folder, m);
-    ranks_write(&r, chunk);
+    ranks_write(&r, place);
     ranks_close(&r);
 }
 
 static shoal_status load(const char *folder, struct model *m, struct position *at)
 {
-    struct shoal_train_opts o = opts_in(folder);
+    struct train_opts o = opts_in(folder);
+    struct sections s = whole_of(m, 0, 1);
 
     *at = (struct position){0};
-    return checkpoint_load(&o, source_of(corpus), m->tables, TABLES, at, NULL);
+    return load_as(&o, corpus, &s, at);
 }
 
-static void assert_loads(const char *folder, const struct model *want, uint64_t chunk)
+static void assert_loads(const char *folder, const struct model *want, uint64_t place)
 {
     struct model got = model_new(99);
-    struct position at, should = position_of(chunk);
+    struct position at, should = position_of(place);
 
     if (load(folder, &got, &at) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     assert_int_equal(at.epoch, should.epoch);
-    assert_int_equal(at.chunk, should.chunk);
-    assert_int_equal(at.words, should.words);
-    assert_int_equal(at.epoch_predictions, should.epoch_predictions);
-    assert_true(at.seconds == should.seconds && at.epoch_loss == should.epoch_loss);
+    assert_int_equal(at.place, should.place);
+    assert_int_equal(at.examples, should.examples);
+    assert_int_equal(at.sums.predictions, should.sums.predictions);
+    assert_true(at.seconds == should.seconds && at.sums.loss == should.sums.loss);
     assert_true(at.best_loss == should.best_loss && at.progress == should.progress);
     assert_same_tables(&got, want);
     model_free(&got);
@@ -227,13 +266,12 @@ static void any_number_of_ranks_reads_what_any_number_wrote(void **state)
         assert_int_equal(scratch_count(folder), counts[i] > 1 ? counts[i] + 1 : 1);
         assert_loads(folder, &m, 5);
         for (unsigned rank = 0; rank < 3; rank++) {
-            struct checkpoint_share share = {.rank = rank, .size = 3};
-            struct shoal_train_opts o = opts_in(folder);
+            struct train_opts o = opts_in(folder);
             struct model got = model_new(2);
+            struct sections s = whole_of(&got, rank, 3);
             struct position at;
 
-            assert_int_equal(checkpoint_load(&o, source_of(corpus), got.tables, TABLES, &at, &share),
-                             SHOAL_OK);
+            assert_int_equal(load_as(&o, corpus, &s, &at), SHOAL_OK);
             assert_same_tables(&got, &m);
             model_free(&got);
         }
@@ -286,7 +324,7 @@ static void what_is_written_is_the_copy_of_that_moment(void **state)
     (void)state;
     ranks_open(&r, 2, folder, &m);
     for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(checkpoints_write(r.at[i], &at), SHOAL_OK);
+        assert_int_equal(checkpoints_write(r.at[i], &at, &no_figures), SHOAL_OK);
     for (size_t i = 0; i < TABLES; i++)
         m.tables[i].at[0] += 1;
     for (unsigned i = 2; i-- > 0;)
@@ -301,7 +339,8 @@ static void what_is_written_is_the_copy_of_that_moment(void **state)
 
 static void one_rank_writes_one_file_that_knows_no_ranks(void **state)
 {
-    static const char *const names[] = {"meta", "corpus", "in", "out", "bias", "vocab.words"};
+    static const char *const names[] = {"meta", "corpus", "figures", "in", "out", "bias",
+                                        "vocab.words"};
     const char *folder = scratch_path("one");
     struct model m = model_new(5);
     struct container *c;
@@ -311,13 +350,12 @@ static void one_rank_writes_one_file_that_knows_no_ranks(void **state)
     (void)state;
     write_one(folder, 1, &m, 5);
     assert_int_equal(container_open(&c, in_folder(folder, "checkpoint-000001.shoal")), SHOAL_OK);
-    for (size_t i = 0; i < 6; i++)
+    for (size_t i = 0; i < 7; i++)
         assert_string_equal(container_at(c, i).name, names[i]);
     assert_int_equal(container_find(c, "meta", 1, &meta), SHOAL_OK);
     snprintf(text, sizeof text, "%.*s", (int)meta.size, (const char *)meta.data);
-    assert_memory_equal(text, "kind checkpoint\nopt.model 0\n", 28);
-    assert_null(strstr(text, "sync"));
-    assert_null(strstr(text, "patience"));
+    assert_memory_equal(text, "kind checkpoint\nformat 2\ntask cbow\n", 35);
+    assert_null(strstr(text, "parts"));
     container_close(c);
     model_free(&m);
 }
@@ -326,33 +364,31 @@ static void a_head_tells_how_the_ranks_trained(void **state)
 {
     const char *folder = scratch_path("habits");
     struct model m = model_new(6);
-    struct shoal_resume resume;
+    struct shoal_checkpoint c;
     struct ranks r;
 
     (void)state;
     ranks_open(&r, 3, folder, &m);
-    r.opts.sync = SHOAL_BOUNDED;
-    r.opts.staleness = 4;
+    r.opts.sync.policy = SHOAL_BOUNDED;
+    r.opts.sync.staleness = 4;
     r.opts.wire = SHOAL_WIRE_BF16;
     r.opts.servers = 1;
-    r.opts.patience = 33.5;
-    r.opts.corpus = "text.shoal";
+    r.opts.silence = 33.5;
+    r.opts.output = "/there/text.bin";
     ranks_write(&r, 1);
     ranks_close(&r);
-    assert_int_equal(shoal_resume_read(&resume, folder), SHOAL_OK);
-    assert_int_equal(resume.opts.sync, SHOAL_BOUNDED);
-    assert_int_equal(resume.opts.staleness, 4);
-    assert_int_equal(resume.opts.wire, SHOAL_WIRE_BF16);
-    assert_int_equal(resume.opts.servers, 1);
-    assert_true(resume.opts.patience == 33.5 && !resume.opts.local_input);
-    assert_string_equal(resume.opts.corpus, "text.shoal");
-    assert_string_equal(resume.path, in_folder(folder, "checkpoint-000001.shoal"));
-    shoal_resume_free(&resume);
-    assert_int_equal(shoal_resume_read(&resume, in_folder(folder, "checkpoint-000001.shoal")),
+    assert_string_equal(option_kept(folder, "sync"), "bounded:4");
+    assert_string_equal(option_kept(folder, "wire"), "bf16");
+    assert_string_equal(option_kept(folder, "servers"), "1");
+    assert_string_equal(option_kept(folder, "silent-after"), "33.5s");
+    assert_string_equal(option_kept(folder, "local-input"), "false");
+    assert_string_equal(option_kept(folder, "output"), "/there/text.bin");
+    assert_int_equal(shoal_checkpoint_read(&c, folder), SHOAL_OK);
+    assert_string_equal(c.path, in_folder(folder, "checkpoint-000001.shoal"));
+    assert_int_equal(shoal_checkpoint_read(&c, in_folder(folder, "checkpoint-000001.shoal")),
                      SHOAL_OK);
-    shoal_resume_free(&resume);
     assert_int_equal(
-        shoal_resume_read(&resume, in_folder(folder, "checkpoint-000001.part-01-of-03.shoal")),
+        shoal_checkpoint_read(&c, in_folder(folder, "checkpoint-000001.part-01-of-03.shoal")),
         SHOAL_EFORMAT);
     assert_loads(folder, &m, 1); /* with habits of its own */
     model_free(&m);
@@ -379,7 +415,7 @@ static void parts_without_a_head_are_nothing_and_go(void **state)
     write_one(folder, 3, &m, 1);
     ranks_open(&r, 3, folder, &newer);
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(checkpoints_write(r.at[i], &at), SHOAL_OK);
+        assert_int_equal(checkpoints_write(r.at[i], &at, &no_figures), SHOAL_OK);
     ranks_close(&r); /* as if all had died now */
     put_leftover(folder, ".checkpoint-000002.shoal.tmp-123456");
     put_leftover(folder, ".checkpoint-000002.part-02-of-03.shoal.tmp-abcdef");
@@ -405,7 +441,7 @@ static void a_part_that_rank_0_does_not_see_is_told(void **state)
 
     (void)state;
     ranks_open(&r, 2, folder, &m);
-    assert_int_equal(checkpoints_write(r.at[0], &at), SHOAL_OK);
+    assert_int_equal(checkpoints_write(r.at[0], &at, &no_figures), SHOAL_OK);
     assert_int_equal(checkpoints_finish(r.at[0]), SHOAL_EIO);
     assert_non_null(strstr(shoal_error(), "that all ranks share"));
     assert_false(is_there(folder, "checkpoint-000001.shoal"));
@@ -526,16 +562,15 @@ static void a_damaged_checkpoint_is_refused_or_an_older_one_used(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
         const char *folder = two_checkpoints(damages[i].name, &old, &m);
-        struct shoal_resume resume;
+        struct shoal_checkpoint c;
 
         damages[i].do_it(folder);
         assert_loads(folder, &old, 1);
-        assert_int_equal(shoal_resume_read(&resume, folder), SHOAL_OK);
-        assert_string_equal(resume.path, in_folder(folder, "checkpoint-000001.shoal"));
-        shoal_resume_free(&resume);
+        assert_int_equal(shoal_checkpoint_read(&c, folder), SHOAL_OK);
+        assert_string_equal(c.path, in_folder(folder, "checkpoint-000001.shoal"));
         assert_int_equal(unlink(in_folder(folder, "checkpoint-000001.shoal")), 0);
         assert_refuses(folder, damages[i].why);
-        assert_int_equal(shoal_resume_read(&resume, folder), SHOAL_EFORMAT);
+        assert_int_equal(shoal_checkpoint_read(&c, folder), SHOAL_EFORMAT);
     }
     model_free(&old);
     model_free(&m);
@@ -552,11 +587,10 @@ static void assert_rows_refused(const char *name, uint16_t owner_for_0, uint16_t
     r = (struct ranks){.n = 2, .opts = opts_in(folder)};
     deal(&m, 2);
     for (unsigned i = 0; i < 2; i++) {
-        struct checkpoint_share share = share_of(&m, i, 2);
+        struct sections s = sections_of(&m, i, 2);
 
         m.owner[1][17] = i == 0 ? owner_for_0 : owner_for_1;
-        assert_int_equal(checkpoints_open(&r.at[i], &r.opts, source_of(corpus), m.tables, TABLES,
-                                                 &share), SHOAL_OK);
+        assert_int_equal(open_as(&r.at[i], &r.opts, corpus, &s), SHOAL_OK);
     }
     ranks_write(&r, 1);
     ranks_close(&r);
@@ -574,7 +608,7 @@ static void every_row_must_be_there_once(void **state)
 static void tables_of_another_shape_are_refused(void **state)
 {
     const char *folder = scratch_path("shape");
-    struct shoal_train_opts o = opts_in(folder);
+    struct train_opts o = opts_in(folder);
     struct model m = model_new(13);
     struct table narrow, few;
     struct position at;
@@ -582,9 +616,11 @@ static void tables_of_another_shape_are_refused(void **state)
     (void)state;
     write_one(folder, 2, &m, 1);
     assert_int_equal(table_init(&narrow, "in", 101, 10), SHOAL_OK);
-    assert_int_equal(checkpoint_load(&o, source_of(corpus), &narrow, 1, &at, NULL), SHOAL_EFORMAT);
+    assert_int_equal(load_as(&o, corpus, &(struct sections){{{&narrow, NULL, NULL}}, .n = 1,
+                                                            .size = 1}, &at), SHOAL_EFORMAT);
     assert_int_equal(table_init(&few, "in", 100, 20), SHOAL_OK);
-    assert_int_equal(checkpoint_load(&o, source_of(corpus), &few, 1, &at, NULL), SHOAL_EFORMAT);
+    assert_int_equal(load_as(&o, corpus, &(struct sections){{{&few, NULL, NULL}}, .n = 1,
+                                                            .size = 1}, &at), SHOAL_EFORMAT);
     assert_non_null(strstr(shoal_error(), "row 100 of table `in`, want a lower number"));
     table_fini(&narrow);
     table_fini(&few);
@@ -596,14 +632,14 @@ static void tables_of_another_shape_are_refused(void **state)
 static shoal_status load_with(const char *folder, const shoal_corpus *with, bool local,
                               unsigned rank, unsigned ranks)
 {
-    struct checkpoint_share share = {.rank = rank, .size = ranks};
-    struct shoal_train_opts o = opts_in(folder);
+    struct train_opts o = opts_in(folder);
     struct model got = model_new(99);
+    struct sections s = whole_of(&got, rank, ranks);
     struct position at;
     shoal_status st;
 
     o.local_input = local;
-    st = checkpoint_load(&o, source_of(with), got.tables, TABLES, &at, &share);
+    st = load_as(&o, with, &s, &at);
     model_free(&got);
     return st;
 }
@@ -619,17 +655,16 @@ static void ranks_with_a_corpus_each_must_be_as_many(void **state)
     r.opts.local_input = true;
     deal(&m, 2);
     for (unsigned i = 0; i < 2; i++) {
-        struct checkpoint_share share = share_of(&m, i, 2);
+        struct sections s = sections_of(&m, i, 2);
 
-        assert_int_equal(checkpoints_open(&r.at[i], &r.opts, source_of(i ? other : corpus), m.tables,
-                                                 TABLES, &share), SHOAL_OK);
+        assert_int_equal(open_as(&r.at[i], &r.opts, i ? other : corpus, &s), SHOAL_OK);
     }
     ranks_write(&r, 1);
     ranks_close(&r);
     assert_int_equal(load_with(folder, corpus, true, 0, 2), SHOAL_OK);
     assert_int_equal(load_with(folder, other, true, 1, 2), SHOAL_OK);
     assert_int_equal(load_with(folder, other, true, 0, 2), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "another corpus"));
+    assert_non_null(strstr(shoal_error(), "made with other data"));
     assert_int_equal(load_with(folder, corpus, true, 0, 3), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "made by 2 ranks with a corpus each, found 3; want"));
     assert_int_equal(load_with(folder, corpus, false, 0, 2), SHOAL_EINVAL);
@@ -656,34 +691,34 @@ static void one_corpus_for_all_is_the_same_for_any_number(void **state)
 static void other_options_are_refused_by_name(void **state)
 {
     const char *folder = scratch_path("options");
-    struct shoal_train_opts o = opts_in(folder);
+    struct train_opts o = opts_in(folder);
     struct model m = model_new(16);
+    struct sections s = whole_of(&m, 0, 1);
     struct position at;
 
     (void)state;
     write_one(folder, 2, &m, 1);
     o.window = 6;
-    assert_int_equal(checkpoint_load(&o, source_of(corpus), m.tables, TABLES, &at, NULL), SHOAL_EINVAL);
+    assert_int_equal(load_as(&o, corpus, &s, &at), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "window is 5 there, 6 here"));
     o = opts_in(folder);
-    o.sync = SHOAL_SYNC, o.staleness = 9, o.wire = SHOAL_WIRE_BF16, o.servers = 1, o.patience = 1;
-    assert_int_equal(checkpoint_load(&o, source_of(corpus), m.tables, TABLES, &at, NULL), SHOAL_OK);
+    o.sync = (struct train_sync){SHOAL_SYNC, 9}, o.wire = SHOAL_WIRE_BF16, o.servers = 1, o.silence = 1;
+    assert_int_equal(load_as(&o, corpus, &s, &at), SHOAL_OK);
     model_free(&m);
 }
 
 static void a_new_run_wants_a_folder_of_its_own(void **state)
 {
     const char *folder = scratch_path("own");
-    struct shoal_train_opts o = opts_in(folder);
+    struct train_opts o = opts_in(folder);
     struct model m = model_new(17);
-    struct checkpoint_share share = share_of(&m, 0, 2);
+    struct sections s = sections_of(&m, 0, 2);
     struct checkpoints *c;
 
     (void)state;
     write_one(folder, 2, &m, 1);
     o.resume = false;
-    assert_int_equal(checkpoints_open(&c, &o, source_of(corpus), m.tables, TABLES, &share),
-                     SHOAL_EINVAL);
+    assert_int_equal(open_as(&c, &o, corpus, &s), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "another run"));
     assert_null(c);
     model_free(&m);

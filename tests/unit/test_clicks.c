@@ -531,8 +531,7 @@ static void a_row_read_for_its_names_is_the_same_row(void **state)
         block.text = scratch_get(path);
         assert_int_equal(bytes_reserve(&block.text, CLICK_PAD), SHOAL_OK);
         assert_int_equal(
-            click_format_init(&w, &opts, false, path, block.text.at, block.text.len, true),
-            SHOAL_OK);
+            click_format_init(&w, &opts, false, path, block.text.at, block.text.len, true), SHOAL_OK);
         assert_int_equal(click_parse(&w, &block, &b, 0), SHOAL_OK);
         assert_int_equal(click_parse(&w, &block, &again, 0), SHOAL_OK);
         assert_int_equal(b.rows, 500);

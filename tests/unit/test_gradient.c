@@ -7,6 +7,7 @@
 #include <stdarg.h>
 
 #include "scratch.h"
+#include "train/train.h"
 
 enum { DIM = 7, CENTRE = 9 };
 
@@ -24,10 +25,10 @@ struct world {
     uint32_t m; /* neighbours of the centre */
 };
 
-static void world_new(struct world *x, enum shoal_train_model model, enum shoal_loss loss, bool sum)
+static void world_new(struct world *x, const char *task, enum shoal_loss loss, bool sum)
 {
     struct shoal_encode_opts encode = shoal_encode_default();
-    struct shoal_train_opts o = shoal_train_default(model);
+    struct train_opts o = task_defaults(task);
     const char *text = scratch_put("gradient.txt", TEXT, sizeof TEXT - 1);
     const struct kernel *kernel;
     struct rng r = {5, 5, 0};
@@ -69,7 +70,7 @@ static void world_end(struct world *x)
 
 static double loss_of(struct world *x)
 {
-    struct done done = {0};
+    struct sums done = {0};
 
     lane_loss(x->lane, CENTRE, CENTRE + 1, &done);
     return done.loss;
@@ -109,20 +110,20 @@ static void assert_moved(const struct table *t, const float *before, const doubl
 /* With a rate of 1 a step is the negative gradient itself. word2vec lets every
  * word of a mean take the whole gradient of the mean, which is m times its own
  * share; the sum and skip-gram take exactly theirs. */
-static void check(enum shoal_train_model model, enum shoal_loss loss, bool sum)
+static void check(const char *task, enum shoal_loss loss, bool sum)
 {
     struct world x;
     double din[32 * DIM], dout[32 * DIM];
     float in[32 * 16], out[32 * 16];
-    struct done done = {0};
+    struct sums done = {0};
 
-    world_new(&x, model, loss, sum);
+    world_new(&x, task, loss, sum);
     slopes(&x, &x.in, din);
     slopes(&x, &x.out, dout);
     memcpy(in, x.in.at, table_bytes(x.in.rows, DIM));
     memcpy(out, x.out.at, table_bytes(x.out.rows, DIM));
     lane_train(x.lane, UINT32_MAX, CENTRE, CENTRE + 1, 1, &done);
-    assert_moved(&x.in, in, din, model == SHOAL_CBOW && !sum ? x.m : 1);
+    assert_moved(&x.in, in, din, x.w.bag && !sum ? x.m : 1);
     assert_moved(&x.out, out, dout, 1);
     world_end(&x);
 }
@@ -130,27 +131,27 @@ static void check(enum shoal_train_model model, enum shoal_loss loss, bool sum)
 static void cbow_with_negative_sampling_steps_down_its_loss(void **state)
 {
     (void)state;
-    check(SHOAL_CBOW, SHOAL_NS, false);
-    check(SHOAL_CBOW, SHOAL_NS, true);
+    check("cbow", SHOAL_NS, false);
+    check("cbow", SHOAL_NS, true);
 }
 
 static void cbow_with_hierarchical_softmax_steps_down_its_loss(void **state)
 {
     (void)state;
-    check(SHOAL_CBOW, SHOAL_HS, false);
-    check(SHOAL_CBOW, SHOAL_HS, true);
+    check("cbow", SHOAL_HS, false);
+    check("cbow", SHOAL_HS, true);
 }
 
 static void skipgram_with_negative_sampling_steps_down_its_loss(void **state)
 {
     (void)state;
-    check(SHOAL_SKIPGRAM, SHOAL_NS, false);
+    check("skipgram", SHOAL_NS, false);
 }
 
 static void skipgram_with_hierarchical_softmax_steps_down_its_loss(void **state)
 {
     (void)state;
-    check(SHOAL_SKIPGRAM, SHOAL_HS, false);
+    check("skipgram", SHOAL_HS, false);
 }
 
 /* Kraft: the leaves of a full binary tree fill it exactly. */
@@ -160,7 +161,7 @@ static void huffman_paths_are_a_code_and_shorter_for_commoner_words(void **state
     double sum = 0;
 
     (void)state;
-    world_new(&x, SHOAL_CBOW, SHOAL_HS, false);
+    world_new(&x, "cbow", SHOAL_HS, false);
     for (uint32_t w = 0; w < x.w.words; w++) {
         uint32_t len = x.w.path[w + 1] - x.w.path[w];
 
@@ -179,7 +180,7 @@ static void noise_is_drawn_by_the_three_quarter_power(void **state)
     double share[32] = {0}, sum = 0;
 
     (void)state;
-    world_new(&x, SHOAL_CBOW, SHOAL_NS, false);
+    world_new(&x, "cbow", SHOAL_NS, false);
     for (uint32_t i = 0; i < x.w.words; i++) {
         double keep = ((double)x.w.alias[i].keep + 1) * 0x1p-32;
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "folder.h"
+#include "train/train.h"
 
 enum { DIM = 12, BEGIN = 300, END = 5000 };
 
@@ -26,7 +27,7 @@ static void bench_open(struct bench *b, enum shoal_loss loss)
 {
     struct shoal_world_opts world = shoal_world_default();
     struct shoal_encode_opts encode = shoal_encode_default();
-    struct shoal_train_opts o = shoal_train_default(SHOAL_SKIPGRAM);
+    struct train_opts o = task_defaults("skipgram");
     const char *inputs[] = {"text"};
     const uint32_t *ids;
     size_t count, words;
@@ -71,7 +72,7 @@ static uint64_t *bits_of(const struct table *t)
 static void check_listed(enum shoal_loss loss)
 {
     struct bench b = {0};
-    struct done done = {0};
+    struct sums done = {0};
     uint64_t *in, *out;
     size_t missing = 0, idle = 0, listed = 0;
 
@@ -110,7 +111,7 @@ static void a_lane_lists_the_rows_that_it_will_look_at(void **state)
 static void check_counted(enum shoal_loss loss)
 {
     struct bench b = {0};
-    struct done done = {0};
+    struct sums done = {0};
     struct table before;
     size_t lost = 0, changed = 0;
 

@@ -2,6 +2,7 @@
  * against finite differences. */
 #include "model/model.h"
 #include "store/store.h"
+#include "train/train.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -241,10 +242,10 @@ struct model {
 
 static void model_open(struct model *m, unsigned batch, bool private)
 {
-    struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
+    struct train_opts o = task_defaults("logreg");
 
-    o.logreg.optimizer = SHOAL_SGD;
-    o.logreg.positive = 3;
+    o.optimizer = OPTIMIZER_SGD;
+    o.positive = 3;
     o.batch = batch;
     m->rows = (struct clicks_view){.rows = ROWS, .positives = 2, .values = 10, .features = 5,
                                    .bits = 4, .label = labels, .start = starts, .id = row_ids,
@@ -306,7 +307,7 @@ static void a_batch_moves_along_the_gradient(void **state)
     (void)state;
     for (int private = 0; private < 2; private++) {
         struct model m = {0};
-        struct done done = {0};
+        struct sums done = {0};
         double before[6], h = 1e-5;
 
         model_open(&m, ROWS, private);
@@ -326,7 +327,7 @@ static void a_batch_moves_along_the_gradient(void **state)
             found = (double)(i < 5 ? m.weights.at[i] : m.bias.at[0]) - before[i];
             assert_true(fabs(found + 0.01 * slope) < 1e-7);
         }
-        assert_int_equal(done.words, ROWS);
+        assert_int_equal(done.examples, ROWS);
         assert_int_equal(done.predictions, ROWS);
         model_close(&m);
     }
@@ -337,7 +338,7 @@ static void a_batch_moves_along_the_gradient(void **state)
 static void the_loss_is_that_before_the_step(void **state)
 {
     struct model m = {0};
-    struct done done = {0};
+    struct sums done = {0};
     double w[5], want = 0;
 
     (void)state;
@@ -362,7 +363,7 @@ static void the_loss_is_that_before_the_step(void **state)
 static void rows_one_by_one_are_batches_of_one(void **state)
 {
     struct model one = {0}, some = {0};
-    struct done done = {0};
+    struct sums done = {0};
 
     (void)state;
     model_open(&one, 1, false);

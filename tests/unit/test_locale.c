@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "saved/saved.h"
+#include "model/net.h"
 #include "folder.h"
 #include "study/study.h"
 
@@ -53,38 +53,57 @@ static void numbers_are_read_and_written_with_a_point(void **state)
     assert_string_equal(text, "1,5"); /* the program's is as it was */
 }
 
+/* Options of a small net whose run is kept in the folder. */
+static shoal_options *net_options(const char *folder)
+{
+    static const char *const values[][2] = {
+        {"layers", "4"}, {"epochs", "2"}, {"checkpoint-every", "epoch"}, {"momentum", "0.75"}};
+    shoal_options *o = NULL;
+
+    assert_int_equal(shoal_options_new(&o, "mlp"), SHOAL_OK);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        assert_int_equal(shoal_options_set(o, values[i][0], values[i][1]), SHOAL_OK);
+    assert_int_equal(shoal_options_set(o, "checkpoint", folder), SHOAL_OK);
+    return o;
+}
+
+static shoal_model *train(shoal_options *o, const shoal_samples *samples)
+{
+    struct shoal_sources sources = {.samples = samples};
+    shoal_model *model = NULL;
+    shoal_data *data = NULL;
+
+    assert_int_equal(shoal_data_new(&data, &sources), SHOAL_OK);
+    if (shoal_train(&model, o, data, NULL, NULL) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    shoal_data_close(data);
+    shoal_options_free(o);
+    return model;
+}
+
 /* Text files of all kinds, and a net that is trained from them; with `name` before. */
 static void make_files(const char *name)
 {
     struct shoal_shapes_opts shapes = shoal_shapes_default(SHOAL_SPIRAL);
     struct shoal_samples_opts read = shoal_samples_default();
-    struct shoal_mlp_opts o = shoal_mlp_default();
-    struct shoal_net_stats stats;
     shoal_samples *s = NULL;
-    shoal_net *net = NULL;
+    shoal_options *o = NULL;
+    shoal_model *model;
     char path[64];
 
     snprintf(path, sizeof path, "%s.csv", name);
     shapes.samples = 300;
     assert_int_equal(shoal_shapes_write(path, &shapes), SHOAL_OK);
     assert_int_equal(shoal_samples_open(&s, path, &read), SHOAL_OK);
-    o.layers = "4";
-    o.train.epochs = 2;
-    o.train.checkpoint = name;
-    o.train.every = SHOAL_EVERY_EPOCH;
-    if (shoal_mlp_train(&net, s, NULL, &o, &stats) != SHOAL_OK)
-        fail_msg("%s", shoal_error());
+    model = train(net_options(name), s);
     snprintf(path, sizeof path, "%s.shoal", name);
-    assert_int_equal(shoal_net_save(net, path), SHOAL_OK);
+    assert_int_equal(shoal_net_save(shoal_model_net(model), path), SHOAL_OK);
     snprintf(path, sizeof path, "%s.safetensors", name);
-    assert_int_equal(shoal_net_export(net, path), SHOAL_OK);
-    shoal_net_close(net);
-    net = NULL;
-    o.train.resume = true;
-    o.train.checkpoint = "plain"; /* made in the other locale, if this is one */
-    if (shoal_mlp_train(&net, s, NULL, &o, &stats) != SHOAL_OK)
-        fail_msg("%s", shoal_error());
-    shoal_net_close(net);
+    assert_int_equal(shoal_net_export(shoal_model_net(model), path), SHOAL_OK);
+    shoal_model_close(model);
+    /* made in the other locale, if this is one */
+    assert_int_equal(shoal_options_resume(&o, "plain"), SHOAL_OK);
+    shoal_model_close(train(o, s));
     shoal_samples_close(s);
 }
 
@@ -127,9 +146,11 @@ static void descriptions_have_a_point(void **state)
 static void reports_are_the_same_in_any_locale(void **state)
 {
     static const char metrics[] =
-        "{\"event\":\"settings\",\"model\":\"cbow\",\"lr\":0.025}\n"
-        "{\"event\":\"epoch\",\"progress\":0.5,\"words\":1000,\"seconds\":1.25,\"loss\":2.5}\n"
-        "{\"event\":\"done\",\"progress\":1,\"words\":2000,\"seconds\":2.5,\"loss\":1.5}\n";
+        "{\"event\":\"settings\",\"task\":\"cbow\",\"lr\":0.025}\n"
+        "{\"event\":\"epoch\",\"progress\":0.5,\"unit\":\"words\",\"examples\":1000,"
+        "\"seconds\":1.25,\"train\":{\"loss\":2.5}}\n"
+        "{\"event\":\"done\",\"progress\":1,\"unit\":\"words\",\"examples\":2000,"
+        "\"seconds\":2.5,\"train\":{\"loss\":1.5}}\n";
     struct shoal_report_opts opts = shoal_report_default();
     char *pages[2];
     size_t len[2];

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 
 #include "scratch.h"
+#include "training.h"
 #include "logreg.h"
 
 enum { ROWS = 60000, HELD = 15000, BITS = 18 };
@@ -14,7 +15,7 @@ enum { ROWS = 60000, HELD = 15000, BITS = 18 };
 static shoal_clicks *data, *held, *other;
 static struct shoal_gen_clicks_stats truth; /* of the rows in held */
 
-static const enum shoal_linear optimizers[] = {SHOAL_SGD, SHOAL_ADAGRAD, SHOAL_FTRL};
+static const enum shoal_optimizer optimizers[] = {OPTIMIZER_SGD, OPTIMIZER_ADAGRAD, OPTIMIZER_FTRL};
 
 static shoal_clicks *make_rows(const char *name, uint64_t seed, uint64_t first, uint64_t rows,
                                struct shoal_gen_clicks_stats *stats)
@@ -51,25 +52,38 @@ static int teardown(void **state)
     return scratch_teardown(state);
 }
 
-/* Two epochs over the made-up rows, with others held out. */
-static struct shoal_train_opts usual(enum shoal_linear optimizer)
+/* Two epochs over the made-up rows. */
+static struct train_opts usual(enum shoal_optimizer optimizer)
 {
-    struct shoal_train_opts o = logreg_opts(optimizer);
+    struct train_opts o = logreg_opts(optimizer);
 
     o.epochs = 2;
-    o.logreg.valid = held;
     return o;
 }
 
-static struct shoal_binary_score score_of(const struct shoal_train_opts *o, uint64_t *weights)
+/* What was told of the rows that are held out; no examples: nothing. */
+static struct shoal_binary_score held_in(const struct shoal_figures *f)
+{
+    struct shoal_binary_score s = {.log_loss = validation(f, "loss"), .auc = validation(f, "auc"),
+                                   .base_rate = validation(f, "base_rate"),
+                                   .calibration = validation(f, "calibration")};
+    double examples = validation(f, "examples"), p = s.base_rate;
+
+    s.examples = isnan(examples) ? 0 : (uint64_t)examples;
+    s.predicted = s.calibration * p;
+    s.base_log_loss = -p * log(p) - (1 - p) * log(1 - p);
+    return s;
+}
+
+static struct shoal_binary_score score_of(const struct train_opts *o, uint64_t *weights)
 {
     struct shoal_train_stats stats;
-    shoal_logreg *model = train_rows(data, o, &stats);
+    shoal_logreg *model = train_rows(data, held, o, &stats);
 
     if (weights)
         *weights = shoal_logreg_weights(model);
     shoal_logreg_close(model);
-    return stats.held;
+    return held_in(&stats.figures);
 }
 
 /* ---- what is learned ---- */
@@ -84,7 +98,7 @@ static void planted_weights_are_recovered_by_every_optimizer(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct shoal_train_opts o = usual(optimizers[i]);
+        struct train_opts o = usual(optimizers[i]);
         struct shoal_binary_score s = score_of(&o, NULL);
 
         print_message("optimizer %zu: log-loss %.4f, best %.4f, base %.4f, auc %.4f\n", i,
@@ -101,7 +115,7 @@ static void deterministic_lanes_learn_as_well(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct shoal_train_opts o = usual(optimizers[i]);
+        struct train_opts o = usual(optimizers[i]);
         struct shoal_binary_score alone = score_of(&o, NULL), lanes;
 
         o.deterministic = true;
@@ -116,7 +130,7 @@ static void two_threads_learn_nearly_as_well_as_one(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct shoal_train_opts o = usual(optimizers[i]);
+        struct train_opts o = usual(optimizers[i]);
         struct shoal_binary_score one = score_of(&o, NULL), two;
 
         o.threads = 2;
@@ -130,7 +144,7 @@ static void two_threads_learn_nearly_as_well_as_one(void **state)
 
 static void batches_learn_too(void **state)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
 
     (void)state;
     o.batch = 100;
@@ -144,12 +158,12 @@ static void batches_learn_too(void **state)
 
 static void l1_makes_weights_0_and_keeps_the_model_good(void **state)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
     uint64_t all, few;
     struct shoal_binary_score plain = score_of(&o, &all), sparse;
 
     (void)state;
-    o.logreg.l1 = 2;
+    o.l1 = 2;
     sparse = score_of(&o, &few);
     print_message("%llu weights, %.4f; with l1 %llu, %.4f\n", (unsigned long long)all,
                   plain.log_loss, (unsigned long long)few, sparse.log_loss);
@@ -157,9 +171,9 @@ static void l1_makes_weights_0_and_keeps_the_model_good(void **state)
     assert_true(sparse.log_loss < plain.log_loss + 0.003);
 }
 
-static double size_of(const struct shoal_train_opts *o)
+static double size_of(const struct train_opts *o)
 {
-    shoal_logreg *model = train_rows(data, o, NULL);
+    shoal_logreg *model = train_rows(data, held, o, NULL);
     struct shoal_weight top[100];
     size_t found;
     double sum = 0;
@@ -177,12 +191,12 @@ static void l1_and_l2_make_weights_smaller(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct shoal_train_opts o = usual(optimizers[i]);
+        struct train_opts o = usual(optimizers[i]);
         double plain = size_of(&o);
 
-        o.logreg.l2 = l2[i];
+        o.l2 = l2[i];
         assert_true(size_of(&o) < 0.8 * plain);
-        o.logreg.l2 = 0, o.logreg.l1 = l1[i];
+        o.l2 = 0, o.l1 = l1[i];
         assert_true(size_of(&o) < 0.8 * plain);
     }
 }
@@ -191,12 +205,12 @@ static void a_class_weight_shifts_what_is_promised(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct shoal_train_opts o = usual(optimizers[i]);
+        struct train_opts o = usual(optimizers[i]);
         struct shoal_binary_score plain = score_of(&o, NULL), more, less;
 
-        o.logreg.positive = 4;
+        o.positive = 4;
         more = score_of(&o, NULL);
-        o.logreg.positive = 0.25;
+        o.positive = 0.25;
         less = score_of(&o, NULL);
         assert_true(more.predicted > 1.5 * plain.predicted);
         assert_true(less.predicted < 0.7 * plain.predicted);
@@ -207,17 +221,17 @@ static void a_class_weight_shifts_what_is_promised(void **state)
 /* ---- by which rules: numbers from a sheet of paper ---- */
 
 /* The model of a row of one feature of value x and class 1, seen once. */
-static void check_one_row(const struct shoal_train_opts *o, const char *line, double weight,
+static void check_one_row(const struct train_opts *o, const char *line, double weight,
                           double bias)
 {
     shoal_clicks *rows = read_rows(line, 10);
     struct shoal_train_stats stats;
-    shoal_logreg *model = train_rows(rows, o, &stats);
+    shoal_logreg *model = train_rows(rows, NULL, o, &stats);
     struct shoal_weight top;
     size_t found;
 
-    assert_near(stats.loss, log(2), 1e-6); /* before the step */
-    assert_int_equal(stats.words, 1);
+    assert_near(training(&stats.figures, "loss"), log(2), 1e-6); /* before the step */
+    assert_int_equal(stats.examples, 1);
     assert_int_equal(shoal_logreg_largest(model, &top, 1, &found), SHOAL_OK);
     assert_int_equal(found, weight != 0);
     if (found)
@@ -229,7 +243,7 @@ static void check_one_row(const struct shoal_train_opts *o, const char *line, do
 
 static void one_step_is_what_the_formulas_say(void **state)
 {
-    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
 
     (void)state;
     o.schedule = SHOAL_CONSTANT;
@@ -237,47 +251,48 @@ static void one_step_is_what_the_formulas_say(void **state)
     check_one_row(&o, "1 3:1\n", 0.25, 0.25);
     check_one_row(&o, "0 3:1\n", -0.25, -0.25);
     check_one_row(&o, "1 3:2\n", 0.5, 0.25);
-    o.logreg.l1 = 0.1; /* of the features, not of the bias */
+    o.l1 = 0.1; /* of the features, not of the bias */
     check_one_row(&o, "1 3:1\n", 0.2, 0.25);
-    o.logreg.l1 = 1;
+    o.l1 = 1;
     check_one_row(&o, "1 3:1\n", 0, 0.25);
-    o.logreg.l1 = 0;
-    o.logreg.positive = 3;
+    o.l1 = 0;
+    o.positive = 3;
     check_one_row(&o, "1 3:1\n", 0.75, 0.75);
     check_one_row(&o, "0 3:1\n", -0.25, -0.25);
 
     /* g = -1/2, n = 1/4: lr / (sqrt n + beta) times 1/2 */
-    o = logreg_opts(SHOAL_ADAGRAD);
+    o = logreg_opts(OPTIMIZER_ADAGRAD);
     o.schedule = SHOAL_CONSTANT;
     o.lr = 0.3;
     check_one_row(&o, "1 3:1\n", 0.1, 0.1);
     check_one_row(&o, "1 3:2\n", 0.15, 0.1);
 
     /* z = -1/2, n = 1/4 */
-    o = logreg_opts(SHOAL_FTRL);
+    o = logreg_opts(OPTIMIZER_FTRL);
     o.lr = 0.3;
     check_one_row(&o, "1 3:1\n", 0.1, 0.1);
-    o.logreg.l1 = 0.2;
+    o.l1 = 0.2;
     check_one_row(&o, "1 3:1\n", 0.06, 0.1);
-    o.logreg.l2 = 5;
+    o.l2 = 5;
     check_one_row(&o, "1 3:1\n", 0.03, 0.1);
-    o.logreg.l1 = 0.5;
+    o.l1 = 0.5;
     check_one_row(&o, "1 3:1\n", 0, 0.1);
 }
 
 static void the_loss_of_an_epoch_is_that_before_each_step(void **state)
 {
     shoal_clicks *rows = read_rows("1 3:1\n", 10);
-    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
     struct shoal_train_stats stats;
 
     (void)state;
     o.schedule = SHOAL_CONSTANT;
     o.lr = 0.5;
     o.epochs = 2;
-    shoal_logreg_close(train_rows(rows, &o, &stats));
-    assert_near(stats.loss, log(1 + exp(-0.5)), 1e-6);
-    assert_true(isnan(stats.valid_loss) && stats.held.examples == 0);
+    shoal_logreg_close(train_rows(rows, NULL, &o, &stats));
+    assert_near(training(&stats.figures, "loss"), log(1 + exp(-0.5)), 1e-6);
+    assert_true(isnan(validation(&stats.figures, "loss")));
+    assert_int_equal(held_in(&stats.figures).examples, 0);
     shoal_clicks_close(rows);
 }
 
@@ -285,7 +300,7 @@ static void the_loss_of_an_epoch_is_that_before_each_step(void **state)
 static void weights_of(const char *lines, double w[3])
 {
     shoal_clicks *rows = read_rows(lines, 12);
-    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
     struct shoal_weight top[3];
     shoal_logreg *model;
     size_t found;
@@ -293,7 +308,7 @@ static void weights_of(const char *lines, double w[3])
     o.batch = 65536;
     o.epochs = 5;
     o.lr = 1;
-    model = train_rows(rows, &o, NULL);
+    model = train_rows(rows, NULL, &o, NULL);
     assert_int_equal(shoal_logreg_largest(model, top, 3, &found), SHOAL_OK);
     assert_int_equal(found, 3);
     for (size_t i = 0; i < 3; i++)
@@ -327,9 +342,9 @@ static void assert_same_files(const char *a, const char *b)
     bytes_fini(&y);
 }
 
-static void train_to(const char *path, const struct shoal_train_opts *o)
+static void train_to(const char *path, const struct train_opts *o)
 {
-    shoal_logreg *model = train_rows(data, o, NULL);
+    shoal_logreg *model = train_rows(data, held, o, NULL);
 
     assert_int_equal(shoal_logreg_save(model, path), SHOAL_OK);
     shoal_logreg_close(model);
@@ -339,7 +354,7 @@ static void any_number_of_threads_gives_the_same_bytes_when_deterministic(void *
 {
     (void)state;
     for (size_t i = 0; i < 6; i++) {
-        struct shoal_train_opts o = usual(optimizers[i % 3]);
+        struct train_opts o = usual(optimizers[i % 3]);
 
         o.deterministic = true;
         o.batch = i < 3 ? 1 : 100;
@@ -367,23 +382,23 @@ struct seen {
 static bool see(void *user, const struct shoal_report *r)
 {
     struct seen *seen = user;
-    bool look = r->event == SHOAL_EVENT_LOOK || r->event == SHOAL_EVENT_EPOCH;
+    bool look = r->event == SHOAL_EVENT_EVALUATION || r->event == SHOAL_EVENT_EPOCH;
+    double loss = validation(&r->figures, "loss");
 
-    seen->looks += r->event == SHOAL_EVENT_LOOK;
+    seen->looks += r->event == SHOAL_EVENT_EVALUATION;
     seen->epochs += r->event == SHOAL_EVENT_EPOCH;
     if (r->event == SHOAL_EVENT_INTERVAL || r->event == SHOAL_EVENT_CHECKPOINT)
-        assert_null(r->held);
-    if (look && r->held) {
-        assert_true(r->held->log_loss == r->valid_loss);
-        if (seen->n == 0 || r->valid_loss < seen->best) {
-            seen->best = r->valid_loss;
+        assert_true(isnan(loss));
+    if (look && !isnan(loss)) {
+        if (seen->n == 0 || loss < seen->best) {
+            seen->best = loss;
             seen->since = 0;
         } else {
             seen->since++;
         }
         if (seen->n < 64) {
-            seen->words[seen->n] = r->words;
-            seen->loss[seen->n] = r->valid_loss;
+            seen->words[seen->n] = r->examples;
+            seen->loss[seen->n] = loss;
         }
         seen->n++;
     }
@@ -395,7 +410,7 @@ static void a_stopped_run_goes_on_to_the_same_bytes(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct shoal_train_opts o = usual(optimizers[i]);
+        struct train_opts o = usual(optimizers[i]);
         struct seen seen = {.stop_at = 1};
         struct shoal_train_stats stats;
         const char *folder = scratch_path(i == 0 ? "run0" : i == 1 ? "run1" : "run2");
@@ -405,22 +420,22 @@ static void a_stopped_run_goes_on_to_the_same_bytes(void **state)
         shoal_status st;
 
         o.deterministic = true;
-        o.logreg.eval_every = 23000;
+        o.eval_every = 23000;
         train_to(scratch_path("whole"), &o);
         o.checkpoint = folder;
         o.report = see, o.user = &seen;
         /* Each time to the next look. */
-        while ((st = shoal_train_logreg(&model, data, &o, &stats)) == SHOAL_ESTOP) {
+        while ((st = train_logreg(&model, data, held, &o, &stats)) == SHOAL_ESTOP) {
             assert_null(model);
             assert_error_has("stopped on request");
-            rows += stats.words;
+            rows += stats.examples;
             stops++;
             o.resume = true;
             o.threads = 1 + stops % 3;
             seen = (struct seen){.stop_at = 1};
         }
         assert_int_equal(st, SHOAL_OK);
-        rows += stats.words;
+        rows += stats.examples;
         assert_true(stats.resumed);
         assert_int_equal(stops, 6); /* two looks within each epoch, and its end */
         assert_int_equal(rows, 2 * ROWS);
@@ -430,11 +445,11 @@ static void a_stopped_run_goes_on_to_the_same_bytes(void **state)
     }
 }
 
-static void refuse_to_resume(const shoal_clicks *rows, const struct shoal_train_opts *o,
+static void refuse_to_resume(const shoal_clicks *rows, const struct train_opts *o,
                              const char *name)
 {
     shoal_logreg *model = NULL;
-    shoal_status st = shoal_train_logreg(&model, rows, o, NULL);
+    shoal_status st = train_logreg(&model, rows, held, o, NULL);
 
     assert_null(model);
     assert_sentence(st, SHOAL_EINVAL, name);
@@ -442,32 +457,32 @@ static void refuse_to_resume(const shoal_clicks *rows, const struct shoal_train_
 
 static void only_the_same_run_goes_on(void **state)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL), x;
+    struct train_opts o = usual(OPTIMIZER_FTRL), x;
     struct seen seen = {.stop_at = 1};
     shoal_logreg *model = NULL;
 
     (void)state;
     o.checkpoint = scratch_path("kept");
     o.report = see, o.user = &seen;
-    assert_int_equal(shoal_train_logreg(&model, data, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(train_logreg(&model, data, held, &o, NULL), SHOAL_ESTOP);
     o.report = NULL;
     refuse_to_resume(data, &o, "another run"); /* without resume */
     o.resume = true;
-    refuse_to_resume(other, &o, "made with another");
-    x = o, x.logreg.optimizer = SHOAL_SGD;
+    refuse_to_resume(other, &o, "made with other data");
+    x = o, x.optimizer = OPTIMIZER_SGD;
     refuse_to_resume(data, &x, "optimizer");
-    x = o, x.logreg.l1 = 2;
+    x = o, x.l1 = 2;
     refuse_to_resume(data, &x, "l1 is 0 there, 2 here");
-    x = o, x.logreg.l2 = 2;
+    x = o, x.l2 = 2;
     refuse_to_resume(data, &x, "l2");
-    x = o, x.logreg.beta = 2;
+    x = o, x.beta = 2;
     refuse_to_resume(data, &x, "beta");
-    x = o, x.logreg.positive = 2;
-    refuse_to_resume(data, &x, "positive");
-    x = o, x.logreg.eval_every = 100;
-    refuse_to_resume(data, &x, "eval_every");
-    x = o, x.logreg.early_stop = 1;
-    refuse_to_resume(data, &x, "early_stop");
+    x = o, x.positive = 2;
+    refuse_to_resume(data, &x, "class-weight");
+    x = o, x.eval_every = 100;
+    refuse_to_resume(data, &x, "eval-every");
+    x = o, x.early_stop = 1;
+    refuse_to_resume(data, &x, "early-stop");
     x = o, x.batch = 7;
     refuse_to_resume(data, &x, "batch");
     x = o, x.lr = 0.7;
@@ -476,49 +491,49 @@ static void only_the_same_run_goes_on(void **state)
     refuse_to_resume(data, &x, "deterministic");
     x = o, x.epochs = 7;
     refuse_to_resume(data, &x, "epochs");
-    shoal_logreg_close(train_rows(data, &o, NULL));
+    shoal_logreg_close(train_rows(data, held, &o, NULL));
 }
 
 static void what_was_asked_for_is_found_in_the_checkpoint(void **state)
 {
-    struct shoal_train_opts o = usual(SHOAL_ADAGRAD);
+    struct train_opts o = usual(OPTIMIZER_ADAGRAD);
     struct seen seen = {.stop_at = 2};
-    struct shoal_resume r;
+    struct shoal_checkpoint c;
     shoal_logreg *model = NULL;
 
     (void)state;
     o.checkpoint = scratch_path("told");
-    o.logreg.eval_every = 23000;
-    o.logreg.l1 = 0.125;
-    o.logreg.positive = 2;
-    o.logreg.valid_path = "some where/held.tsv";
-    o.output = "model.shoal";
+    o.eval_every = 23000;
+    o.l1 = 0.125;
+    o.positive = 2;
+    o.valid_path = "/some where/held.tsv";
+    o.output = "/model.shoal";
     o.report = see, o.user = &seen;
-    assert_int_equal(shoal_train_logreg(&model, data, &o, NULL), SHOAL_ESTOP);
-    assert_int_equal(shoal_resume_read(&r, o.checkpoint), SHOAL_OK);
-    assert_int_equal(r.opts.model, SHOAL_LOGREG);
-    assert_int_equal(r.opts.logreg.optimizer, SHOAL_ADAGRAD);
-    assert_int_equal(r.opts.logreg.eval_every, 23000);
-    assert_true(r.opts.logreg.l1 == 0.125 && r.opts.logreg.positive == 2);
-    assert_string_equal(r.opts.logreg.valid_path, "some where/held.tsv");
-    assert_string_equal(r.opts.output, "model.shoal");
-    assert_int_equal(r.epoch, 0);
-    assert_true(r.words >= 45700 && r.words < ROWS && r.progress > 0.3 && r.progress < 0.5);
-    shoal_resume_free(&r);
+    assert_int_equal(train_logreg(&model, data, held, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(shoal_checkpoint_read(&c, o.checkpoint), SHOAL_OK);
+    assert_string_equal(c.task, "logreg");
+    assert_string_equal(option_kept(o.checkpoint, "optimizer"), "adagrad");
+    assert_string_equal(option_kept(o.checkpoint, "eval-every"), "23000");
+    assert_string_equal(option_kept(o.checkpoint, "l1"), "0.125");
+    assert_string_equal(option_kept(o.checkpoint, "class-weight"), "2");
+    assert_string_equal(option_kept(o.checkpoint, "valid"), "/some where/held.tsv");
+    assert_string_equal(option_kept(o.checkpoint, "output"), "/model.shoal");
+    assert_int_equal(c.epoch, 0);
+    assert_true(c.examples >= 45700 && c.examples < ROWS && c.progress > 0.3 && c.progress < 0.5);
 }
 
 /* ---- what is held out ---- */
 
 static void looks_come_as_often_as_asked(void **state)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
     struct seen seen = {0};
     struct shoal_train_stats stats;
 
     (void)state;
-    o.logreg.eval_every = 10000;
+    o.eval_every = 10000;
     o.report = see, o.user = &seen;
-    shoal_logreg_close(train_rows(data, &o, &stats));
+    shoal_logreg_close(train_rows(data, held, &o, &stats));
     assert_int_equal(seen.epochs, 2);
     assert_int_equal(seen.n, seen.looks + 2);
     assert_in_range(seen.looks, 8, 10);
@@ -531,13 +546,12 @@ static void looks_come_as_often_as_asked(void **state)
         assert_true(rows >= 9700 || seen.words[i] % ROWS == 0);
     }
     assert_true(seen.loss[0] > seen.loss[seen.n - 1]);
-    assert_true(stats.valid_loss == seen.loss[seen.n - 1]);
-    assert_true(stats.held.log_loss == stats.valid_loss && !stats.enough);
+    assert_true(validation(&stats.figures, "loss") == seen.loss[seen.n - 1] && !stats.enough);
 }
 
 static void a_run_that_gets_no_better_stops(void **state)
 {
-    struct shoal_train_opts o = usual(SHOAL_SGD);
+    struct train_opts o = usual(OPTIMIZER_SGD);
     struct seen seen = {0};
     struct shoal_train_stats stats;
 
@@ -545,65 +559,67 @@ static void a_run_that_gets_no_better_stops(void **state)
     o.epochs = 60; /* learns by heart long before */
     o.schedule = SHOAL_CONSTANT;
     o.lr = 0.1;
-    o.logreg.early_stop = 3;
+    o.early_stop = 3;
     o.report = see, o.user = &seen;
-    shoal_logreg_close(train_rows(data, &o, &stats));
+    shoal_logreg_close(train_rows(data, held, &o, &stats));
     assert_true(stats.enough);
     assert_int_equal(seen.since, 3);
     assert_int_equal(seen.looks, 0);
-    assert_int_equal(stats.words, (uint64_t)seen.epochs * ROWS);
+    assert_int_equal(stats.examples, (uint64_t)seen.epochs * ROWS);
     assert_true(seen.epochs < 60);
 
-    o.logreg.eval_every = 20000;
+    o.eval_every = 20000;
     seen = (struct seen){0};
-    shoal_logreg_close(train_rows(data, &o, &stats));
+    shoal_logreg_close(train_rows(data, held, &o, &stats));
     assert_true(stats.enough && seen.looks > 0);
     assert_int_equal(seen.since, 3);
 
-    o.logreg.early_stop = 0;
+    o.early_stop = 0;
     o.epochs = 3;
     seen = (struct seen){0};
-    shoal_logreg_close(train_rows(data, &o, &stats));
+    shoal_logreg_close(train_rows(data, held, &o, &stats));
     assert_true(!stats.enough);
     assert_int_equal(seen.epochs, 3);
 }
 
 static void what_is_held_out_is_a_share_at_the_end_or_other_rows(void **state)
 {
-    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+    struct train_opts o = logreg_opts(OPTIMIZER_FTRL);
     struct shoal_train_stats stats;
 
     (void)state;
-    shoal_logreg_close(train_rows(data, &o, &stats));
-    assert_int_equal(stats.held.examples, 0);
-    assert_int_equal(stats.words, ROWS);
+    shoal_logreg_close(train_rows(data, NULL, &o, &stats));
+    assert_int_equal(held_in(&stats.figures).examples, 0);
+    assert_int_equal(stats.examples, ROWS);
     o.valid = 0.25;
-    shoal_logreg_close(train_rows(data, &o, &stats));
-    assert_int_equal(stats.held.examples, ROWS / 4);
-    assert_int_equal(stats.words, ROWS - ROWS / 4);
-    assert_near(stats.held.base_rate, (double)truth.positives / HELD, 0.02);
-    o.logreg.valid = held; /* then nothing is taken away */
-    shoal_logreg_close(train_rows(data, &o, &stats));
-    assert_int_equal(stats.held.examples, HELD);
-    assert_int_equal(stats.words, ROWS);
-    assert_near(stats.held.base_rate, (double)truth.positives / HELD, 1e-12);
+    shoal_logreg_close(train_rows(data, NULL, &o, &stats));
+    assert_int_equal(held_in(&stats.figures).examples, ROWS / 4);
+    assert_int_equal(stats.examples, ROWS - ROWS / 4);
+    assert_near(held_in(&stats.figures).base_rate, (double)truth.positives / HELD, 0.02);
+    /* then nothing is taken away */
+    shoal_logreg_close(train_rows(data, held, &o, &stats));
+    assert_int_equal(held_in(&stats.figures).examples, HELD);
+    assert_int_equal(stats.examples, ROWS);
+    assert_near(held_in(&stats.figures).base_rate, (double)truth.positives / HELD, 1e-12);
 }
 
 static void what_is_held_out_is_not_learned(void **state)
 {
     shoal_clicks *rows = read_rows("1 1:1\n0 2:1\n1 1:1\n1 3:1\n", 10);
-    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
     struct shoal_train_stats stats;
+    struct shoal_binary_score one;
     shoal_logreg *model;
     struct shoal_weight top[4];
     size_t found;
 
     (void)state;
     o.valid = 0.25;
-    model = train_rows(rows, &o, &stats);
-    assert_int_equal(stats.held.examples, 1);
-    assert_near(stats.held.predicted, sigmoid(shoal_logreg_bias(model)), 1e-6);
-    assert_near(stats.held.log_loss, -log(stats.held.predicted), 1e-6);
+    model = train_rows(rows, NULL, &o, &stats);
+    one = held_in(&stats.figures);
+    assert_int_equal(one.examples, 1);
+    assert_near(one.predicted, sigmoid(shoal_logreg_bias(model)), 1e-6);
+    assert_near(one.log_loss, -log(one.predicted), 1e-6);
     assert_int_equal(shoal_logreg_largest(model, top, 4, &found), SHOAL_OK);
     assert_int_equal(found, 2);
     for (size_t i = 0; i < found; i++)
@@ -617,7 +633,7 @@ static void features_of_other_rows_are_found_by_their_slots(void **state)
 {
     shoal_clicks *rows = read_rows("1 1:1\n0 2:1\n1 1:1\n0 2:1\n1 1:1\n", 10);
     shoal_clicks *ask = read_rows("0 2:1\n0 2:1\n0 2:1\n1 1:1\n1 9:1\n", 10);
-    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
     struct shoal_train_stats stats;
     double w1 = 0, w2 = 0, b, want;
     struct shoal_weight top[2];
@@ -626,14 +642,13 @@ static void features_of_other_rows_are_found_by_their_slots(void **state)
 
     (void)state;
     o.lr = 1;
-    o.logreg.valid = ask;
-    model = train_rows(rows, &o, &stats);
+    model = train_rows(rows, ask, &o, &stats);
     b = shoal_logreg_bias(model);
     assert_int_equal(shoal_logreg_largest(model, top, 2, &found), SHOAL_OK);
     for (size_t i = 0; i < found; i++)
         *(strcmp(top[i].name, "1") == 0 ? &w1 : &w2) = (double)top[i].weight;
     want = -(3 * log(1 - sigmoid(b + w2)) + log(sigmoid(b + w1)) + log(sigmoid(b))) / 5;
-    assert_near(stats.held.log_loss, want, 1e-5);
+    assert_near(held_in(&stats.figures).log_loss, want, 1e-5);
     shoal_logreg_close(model);
     shoal_clicks_close(rows);
     shoal_clicks_close(ask);
@@ -641,83 +656,78 @@ static void features_of_other_rows_are_found_by_their_slots(void **state)
 
 /* ---- what is refused ---- */
 
-static void refused(const shoal_clicks *rows, struct shoal_train_opts o, const char *sentence)
+static void refused(const shoal_clicks *ask, struct train_opts o, const char *sentence)
 {
+    struct shoal_sources of = {.rows = data, .valid_rows = ask};
     struct shoal_train_plan plan;
     shoal_logreg *model = NULL;
 
-    assert_sentence(shoal_train_logreg(&model, rows, &o, NULL), SHOAL_EINVAL, sentence);
+    assert_sentence(train_logreg(&model, data, ask, &o, NULL), SHOAL_EINVAL, sentence);
     assert_null(model);
-    assert_sentence(shoal_logreg_plan(&plan, rows, &o), SHOAL_EINVAL, sentence);
+    assert_sentence(run_plan(task_find("logreg"), &o, &of, &plan), SHOAL_EINVAL, sentence);
 }
-
-#define REFUSED(member, value, sentence)                                                          \
-    do {                                                                                           \
-        struct shoal_train_opts o_ = usual(SHOAL_FTRL);                                            \
-        o_.member = value;                                                                         \
-        refused(data, o_, sentence);                                                               \
-    } while (0)
 
 static void options_out_of_range_are_named(void **state)
 {
+    static const struct {
+        const char *name, *value;
+    } wrong[] = {
+        {"optimizer", "adam"}, {"l1", "-1"}, {"l1", "nan"}, {"l2", "-0.5"}, {"l2", "inf"},
+        {"beta", "0"}, {"beta", "-1"}, {"class-weight", "0"}, {"class-weight", "inf"},
+        {"batch", "0"}, {"batch", "65537"}, {"epochs", "0"}, {"lr", "-1"}, {"lr", "nan"},
+        {"valid-share", "0.6"}, {"schedule", "9"},
+    };
+
     (void)state;
-    REFUSED(logreg.optimizer, (enum shoal_linear)3, "optimizer is 3, want");
-    REFUSED(logreg.l1, -1, "l1 is -1, want 0 or more");
-    REFUSED(logreg.l1, NAN, "l1 is");
-    REFUSED(logreg.l2, -0.5, "l2 is -0.5, want 0 or more");
-    REFUSED(logreg.l2, INFINITY, "l2 is inf");
-    REFUSED(logreg.beta, 0, "beta is 0, want above 0");
-    REFUSED(logreg.beta, -1, "beta is -1");
-    REFUSED(logreg.positive, 0, "positive is 0, want above 0");
-    REFUSED(logreg.positive, INFINITY, "positive is inf");
-    REFUSED(batch, 0, "batch is 0, want 1 to 65536");
-    REFUSED(batch, 65537, "batch is 65537");
-    REFUSED(epochs, 0, "epochs is 0");
-    REFUSED(lr, -1, "lr is -1");
-    REFUSED(lr, NAN, "lr is");
-    REFUSED(valid, 0.6, "valid is 0.6");
-    REFUSED(schedule, (enum shoal_schedule)9, "schedule is 9");
-    REFUSED(model, SHOAL_CBOW, "model is 0, want SHOAL_LOGREG for click data");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const char *told = option_refused("logreg", wrong[i].name, wrong[i].value);
+        char want[64], plain[64];
+
+        snprintf(want, sizeof want, "--%s is '%s', want ", wrong[i].name, wrong[i].value);
+        snprintf(plain, sizeof plain, "--%s is %s, want ", wrong[i].name, wrong[i].value);
+        if (strncmp(told, want, strlen(want)) != 0 && strncmp(told, plain, strlen(plain)) != 0)
+            fail_msg("found \"%s\", want \"%s...\"", told, want);
+    }
 }
 
 static void looks_at_nothing_are_refused(void **state)
 {
-    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+    struct train_opts o = logreg_opts(OPTIMIZER_FTRL);
 
     (void)state;
-    o.logreg.early_stop = 2;
-    refused(data, o, "early_stop is 2, but nothing is held out");
-    o.logreg.early_stop = 0;
-    o.logreg.eval_every = 1000;
-    refused(data, o, "eval_every is 1000, but nothing is held out");
+    o.early_stop = 2;
+    refused(NULL, o, "early_stop is 2, but nothing is held out");
+    o.early_stop = 0;
+    o.eval_every = 1000;
+    refused(NULL, o, "eval_every is 1000, but nothing is held out");
     o.valid = 0.1;
-    shoal_logreg_close(train_rows(data, &o, NULL));
+    shoal_logreg_close(train_rows(data, NULL, &o, NULL));
 }
 
 static void rows_of_other_bits_are_refused(void **state)
 {
     shoal_clicks *ask = read_rows("1 1:1\n", BITS - 1);
-    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+    struct train_opts o = logreg_opts(OPTIMIZER_FTRL);
 
     (void)state;
-    o.logreg.valid = ask;
-    refused(data, o, "what is held out has 2^17 slots, the data 2^18");
+    refused(ask, o, "what is held out has 2^17 slots, the data 2^18");
     shoal_clicks_close(ask);
 }
 
 static void what_takes_too_much_memory_is_refused_beforehand(void **state)
 {
-    struct shoal_train_opts o = usual(SHOAL_FTRL);
+    struct train_opts o = usual(OPTIMIZER_FTRL);
+    struct shoal_sources of = {.rows = data, .valid_rows = held};
     struct shoal_train_plan plan;
     shoal_logreg *model = NULL;
 
     (void)state;
-    assert_int_equal(shoal_logreg_plan(&plan, data, &o), SHOAL_OK);
-    assert_int_equal(plan.words, ROWS);
-    assert_int_equal(plan.vocab, shoal_clicks_features(data));
-    assert_true(plan.model_bytes >= 8 * (uint64_t)plan.vocab);
+    assert_int_equal(run_plan(task_find("logreg"), &o, &of, &plan), SHOAL_OK);
+    assert_int_equal(plan.examples, ROWS);
+    assert_int_equal(plan.types, shoal_clicks_features(data));
+    assert_true(plan.model_bytes >= 8 * plan.types);
     o.memory_limit = 1000;
-    assert_int_equal(shoal_train_logreg(&model, data, &o, NULL), SHOAL_ELIMIT);
+    assert_int_equal(train_logreg(&model, data, held, &o, NULL), SHOAL_ELIMIT);
     assert_error_has("memory");
 }
 
@@ -725,12 +735,12 @@ static void what_takes_too_much_memory_is_refused_beforehand(void **state)
 static void a_model_that_is_no_number_is_none(void **state)
 {
     shoal_clicks *rows = read_rows("1 1:3e38\n", 10);
-    struct shoal_train_opts o = logreg_opts(SHOAL_SGD);
+    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
     shoal_logreg *model = NULL;
 
     (void)state;
     o.lr = 10;
-    assert_sentence(shoal_train_logreg(&model, rows, &o, NULL), SHOAL_EINVAL, "diverged");
+    assert_sentence(train_logreg(&model, rows, NULL, &o, NULL), SHOAL_EINVAL, "diverged");
     assert_null(model);
     shoal_clicks_close(rows);
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 
 #include "scratch.h"
+#include "training.h"
 #include "logreg.h"
 
 enum { BITS = 10, MOST = 64 };
@@ -16,12 +17,12 @@ static const char lines[] = "1 1:1 2:0.5\n0 2:1\n1 1:2\n0 2:1 7:-3\n1 1:1\n0 7:1
 static shoal_logreg *small_model(const char *text)
 {
     shoal_clicks *rows = read_rows(text, BITS);
-    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+    struct train_opts o = logreg_opts(OPTIMIZER_FTRL);
     shoal_logreg *model;
 
     o.lr = 0.5;
     o.epochs = 3;
-    model = train_rows(rows, &o, NULL);
+    model = train_rows(rows, NULL, &o, NULL);
     shoal_clicks_close(rows);
     return model;
 }
@@ -328,7 +329,7 @@ static void a_saved_model_reads_other_rows_as_its_own(void **state)
     static const char csv[] = "age,clicked,city\n20,1,Rome\n30,0,Oslo\n40,1,Rome\n50,0,Bern\n";
     const char *path = scratch_put("people.csv", csv, strlen(csv));
     struct shoal_clicks_opts o = shoal_clicks_default();
-    struct shoal_train_opts train = logreg_opts(SHOAL_SGD);
+    struct train_opts train = logreg_opts(OPTIMIZER_SGD);
     shoal_clicks *rows = NULL;
     shoal_logreg *m, *again;
     struct answers a, b;
@@ -338,7 +339,7 @@ static void a_saved_model_reads_other_rows_as_its_own(void **state)
     o.numeric = "age";
     o.bits = BITS;
     assert_int_equal(shoal_clicks_read(&rows, &path, 1, &o, NULL), SHOAL_OK);
-    m = train_rows(rows, &train, NULL);
+    m = train_rows(rows, NULL, &train, NULL);
     shoal_clicks_close(rows);
     assert_int_equal(shoal_logreg_save(m, scratch_path("p.shoal")), SHOAL_OK);
     again = open_model(scratch_path("p.shoal"));
@@ -360,12 +361,12 @@ static void a_saved_model_reads_other_rows_as_its_own(void **state)
 static void a_model_without_weights_is_saved_too(void **state)
 {
     shoal_clicks *rows = read_rows("1 1:1\n0 1:1\n", BITS);
-    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+    struct train_opts o = logreg_opts(OPTIMIZER_FTRL);
     shoal_logreg *m, *again;
 
     (void)state;
-    o.logreg.l1 = 100;
-    m = train_rows(rows, &o, NULL);
+    o.l1 = 100;
+    m = train_rows(rows, NULL, &o, NULL);
     assert_int_equal(shoal_logreg_weights(m), 0);
     assert_int_equal(shoal_logreg_save(m, scratch_path("none.shoal")), SHOAL_OK);
     again = open_model(scratch_path("none.shoal"));

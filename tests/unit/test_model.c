@@ -10,7 +10,10 @@
 /* cmocka wants some of the above first. */
 #include <cmocka.h>
 
+#include "train/train.h"
+
 #include "scratch.h"
+#include "training.h"
 
 static void ok(shoal_status st)
 {
@@ -42,15 +45,15 @@ static shoal_model *small_net(void)
 {
     static const char csv[] = "0,0,0\n1,1,1\n0,1,1\n1,0,0\n";
     struct shoal_samples_opts read = shoal_samples_default();
-    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct train_opts opts = task_defaults("mlp");
     shoal_samples *s;
     shoal_model *m;
     shoal_net *net;
 
     ok(shoal_samples_open(&s, scratch_put("four.csv", csv, sizeof csv - 1), &read));
-    opts.train.epochs = 1;
+    opts.epochs = 1;
     opts.layers = "4";
-    ok(shoal_mlp_train(&net, s, NULL, &opts, NULL));
+    ok(train_mlp(&net, s, NULL, &opts, NULL));
     ok(shoal_net_save(net, scratch_path("net.shoal")));
     ok(shoal_model_open(&m, scratch_path("net.shoal")));
     shoal_net_close(net);

@@ -74,10 +74,10 @@ static void trial_end(struct trial *t)
 
 static double loss_of(struct trial *t)
 {
-    struct net_sums sums = {0};
+    struct sums sums = {0};
 
     assert_int_equal(t->net->ops->measure(t->worker, t->params, &t->batch, &sums), SHOAL_OK);
-    assert_int_equal(sums.samples, t->batch.n);
+    assert_int_equal(sums.examples, t->batch.n);
     return sums.loss;
 }
 
@@ -106,7 +106,7 @@ static bool agrees(struct trial *t, size_t at, double found)
 static void check_gradient(const char *spec, size_t n)
 {
     struct trial t;
-    struct net_sums sums = {0};
+    struct sums sums = {0};
     size_t stride;
 
     trial_begin(&t, spec, n);
@@ -160,7 +160,7 @@ static void narrow_layers_compute_what_wide_ones_do(void **state)
     for (size_t e = 0; e < 2; e++)
         for (size_t n = 1; n <= MOST; n += 23) {
             struct trial a, b;
-            struct net_sums one = {0}, two = {0};
+            struct sums one = {0}, two = {0};
             char spec[256];
 
             snprintf(spec, sizeof spec, "mlp inputs=6 layers=20 outputs=5 activation=relu loss=%s",
@@ -242,7 +242,7 @@ static void every_gradient_is_ready_once_even_of_no_samples(void **state)
             char spec[256];
             uint8_t seen[4096] = {0};
             struct net_hooks hooks = {.ready = note_ready, .ctx = seen};
-            struct net_sums sums = {0};
+            struct sums sums = {0};
 
             snprintf(spec, sizeof spec,
                      "mlp inputs=2 layers=%s outputs=3 activation=relu loss=softmax", layers[l]);

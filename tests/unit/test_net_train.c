@@ -9,6 +9,7 @@
 
 #include "saved/saved.h"
 #include "scratch.h"
+#include "training.h"
 
 #include <math.h>
 
@@ -24,11 +25,11 @@ static shoal_samples *make_spiral(uint64_t n)
     return s;
 }
 
-static shoal_net *train_as(const shoal_samples *s, const struct shoal_mlp_opts *opts,
-                           struct shoal_net_stats *stats)
+static shoal_net *train_as(const shoal_samples *s, const struct train_opts *opts,
+                           struct shoal_train_stats *stats)
 {
     shoal_net *net = NULL;
-    shoal_status st = shoal_mlp_train(&net, s, NULL, opts, stats);
+    shoal_status st = train_mlp(&net, s, NULL, opts, stats);
 
     if (st != SHOAL_OK)
         fail_msg("%s", shoal_error());
@@ -45,22 +46,27 @@ static void assert_same_params(const shoal_net *a, const shoal_net *b)
 
 static void the_spiral_is_learned_by_every_optimizer(void **state)
 {
-    static const double rates[] = {0.5, 0.05, 0.01};
+    static const struct {
+        enum shoal_optimizer optimizer;
+        double lr;
+    } by[] = {{OPTIMIZER_SGD, 0.5}, {OPTIMIZER_MOMENTUM, 0.05}, {OPTIMIZER_ADAM, 0.01}};
     shoal_samples *s = make_spiral(4000);
 
     (void)state;
     for (unsigned o = 0; o < 3; o++) {
-        struct shoal_mlp_opts opts = shoal_mlp_default();
-        struct shoal_net_stats stats;
+        struct train_opts opts = task_defaults("mlp");
+        struct shoal_train_stats stats;
+        double accuracy;
 
         opts.layers = "32,32";
-        opts.train.optimizer = o;
-        opts.train.lr = rates[o];
-        opts.train.epochs = 60;
-        opts.train.schedule = SHOAL_COSINE;
+        opts.optimizer = by[o].optimizer;
+        opts.lr = by[o].lr;
+        opts.epochs = 60;
+        opts.schedule = SHOAL_COSINE;
         shoal_net_close(train_as(s, &opts, &stats));
-        if (!(stats.valid.accuracy > 0.95))
-            fail_msg("optimizer %u: held-out accuracy %g", o, stats.valid.accuracy);
+        accuracy = validation(&stats.figures, "accuracy");
+        if (!(accuracy > 0.95))
+            fail_msg("optimizer %u: held-out accuracy %g", o, accuracy);
     }
     shoal_samples_close(s);
 }
@@ -68,13 +74,13 @@ static void the_spiral_is_learned_by_every_optimizer(void **state)
 static void training_leaves_its_caller_the_mode_of_floats(void **state)
 {
     shoal_samples *s = make_spiral(1000);
-    struct shoal_mlp_opts opts = shoal_mlp_default();
-    struct shoal_net_stats stats;
+    struct train_opts opts = task_defaults("mlp");
+    struct shoal_train_stats stats;
     unsigned before = floats_mode();
 
     (void)state;
-    opts.train.epochs = 2;
-    opts.train.threads = 2;
+    opts.epochs = 2;
+    opts.threads = 2;
     for (unsigned i = 0; i < 2; i++) {
         shoal_net_close(train_as(s, &opts, &stats));
         assert_int_equal(floats_mode(), i ? floats_flush() : before);
@@ -87,7 +93,7 @@ static void training_leaves_its_caller_the_mode_of_floats(void **state)
 static void numbers_are_learned_and_answered_in_their_units(void **state)
 {
     struct shoal_samples_opts read = {.task = SHOAL_REGRESS, .label = 2, .targets = 1};
-    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct train_opts opts = task_defaults("mlp");
     struct shoal_net_figures f;
     struct bytes text = {0};
     struct rng r = {.seed = 3};
@@ -105,9 +111,9 @@ static void numbers_are_learned_and_answered_in_their_units(void **state)
     scratch_put("numbers.csv", text.at, text.len);
     bytes_fini(&text);
     assert_int_equal(shoal_samples_open(&s, scratch_path("numbers.csv"), &read), SHOAL_OK);
-    opts.train.epochs = 60;
-    opts.train.lr = 0.01;
-    opts.train.schedule = SHOAL_COSINE;
+    opts.epochs = 60;
+    opts.lr = 0.01;
+    opts.schedule = SHOAL_COSINE;
     opts.activation = SHOAL_TANH;
     net = train_as(s, &opts, NULL);
     assert_int_equal(shoal_net_eval(net, s, &f, NULL), SHOAL_OK);
@@ -120,16 +126,16 @@ static void numbers_are_learned_and_answered_in_their_units(void **state)
 static void the_result_does_not_depend_on_threads(void **state)
 {
     shoal_samples *s = make_spiral(3000);
-    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct train_opts opts = task_defaults("mlp");
     shoal_net *one, *three;
 
     (void)state;
     opts.layers = "300,100"; /* wide enough for several slices */
-    opts.train.epochs = 2;
-    opts.train.batch = 512;
-    opts.train.threads = 1;
+    opts.epochs = 2;
+    opts.batch = 512;
+    opts.threads = 1;
     one = train_as(s, &opts, NULL);
-    opts.train.threads = 3;
+    opts.threads = 3;
     three = train_as(s, &opts, NULL);
     assert_same_params(one, three);
     shoal_net_close(one);
@@ -143,7 +149,7 @@ struct stopper {
     unsigned reports, after;
 };
 
-static bool stop_after(void *user, const struct shoal_net_report *r)
+static bool stop_after(void *user, const struct shoal_report *r)
 {
     struct stopper *s = user;
 
@@ -157,27 +163,27 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
 
     (void)state;
     for (unsigned after = 1; after < 40; after += 13) {
-        struct shoal_mlp_opts opts = shoal_mlp_default();
+        struct train_opts opts = task_defaults("mlp");
         struct stopper stopper = {.after = after};
-        struct shoal_net_stats whole, rest;
+        struct shoal_train_stats whole, rest;
         char folder[32];
         shoal_net *straight, *resumed, *none = NULL;
 
         snprintf(folder, sizeof folder, "run-%u", after);
-        opts.train.epochs = 6;
-        opts.train.report_steps = 4;
+        opts.epochs = 6;
+        opts.report_steps = 4;
         straight = train_as(s, &opts, &whole);
-        opts.train.checkpoint = scratch_path(folder);
-        opts.train.report = stop_after;
-        opts.train.user = &stopper;
-        assert_int_equal(shoal_mlp_train(&none, s, NULL, &opts, NULL), SHOAL_ESTOP);
+        opts.checkpoint = scratch_path(folder);
+        opts.report = stop_after;
+        opts.user = &stopper;
+        assert_int_equal(train_mlp(&none, s, NULL, &opts, NULL), SHOAL_ESTOP);
         assert_null(none);
-        opts.train.resume = true;
-        opts.train.report = NULL;
+        opts.resume = true;
+        opts.report = NULL;
         resumed = train_as(s, &opts, &rest);
-        assert_true(rest.resumed && rest.samples < whole.samples);
-        assert_true(whole.train.loss == rest.train.loss);
-        assert_true(whole.valid.loss == rest.valid.loss);
+        assert_true(rest.resumed && rest.examples < whole.examples);
+        assert_true(training(&whole.figures, "loss") == training(&rest.figures, "loss"));
+        assert_true(validation(&whole.figures, "loss") == validation(&rest.figures, "loss"));
         assert_same_params(straight, resumed);
         shoal_net_close(straight);
         shoal_net_close(resumed);
@@ -188,29 +194,29 @@ static void a_stopped_run_goes_on_bit_for_bit(void **state)
 static void a_run_goes_on_only_as_it_was(void **state)
 {
     shoal_samples *s = make_spiral(500), *other = make_spiral(501);
-    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct train_opts opts = task_defaults("mlp");
     struct stopper stopper = {.after = 1};
     shoal_net *net = NULL;
 
     (void)state;
-    opts.train.report_steps = 1;
-    opts.train.checkpoint = scratch_path("once");
-    opts.train.report = stop_after;
-    opts.train.user = &stopper;
-    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_ESTOP);
-    opts.train.report = NULL;
-    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    opts.report_steps = 1;
+    opts.checkpoint = scratch_path("once");
+    opts.report = stop_after;
+    opts.user = &stopper;
+    assert_int_equal(train_mlp(&net, s, NULL, &opts, NULL), SHOAL_ESTOP);
+    opts.report = NULL;
+    assert_int_equal(train_mlp(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "holds checkpoints"));
-    opts.train.resume = true;
-    opts.train.seed = 7;
-    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    opts.resume = true;
+    opts.seed = 7;
+    assert_int_equal(train_mlp(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "seed is 1 there, 7 here"));
-    opts.train.seed = 1;
+    opts.seed = 1;
     opts.layers = "65";
-    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_mlp(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
     opts.layers = "64";
-    assert_int_equal(shoal_mlp_train(&net, other, NULL, &opts, NULL), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "other data"));
+    assert_int_equal(train_mlp(&net, other, NULL, &opts, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "made with other data"));
     shoal_samples_close(s);
     shoal_samples_close(other);
 }
@@ -218,15 +224,15 @@ static void a_run_goes_on_only_as_it_was(void **state)
 static void a_loss_that_is_no_number_stops_the_run(void **state)
 {
     shoal_samples *s = make_spiral(1000);
-    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct train_opts opts = task_defaults("mlp");
     shoal_net *net = NULL;
 
     (void)state;
-    opts.train.optimizer = SHOAL_NET_SGD;
-    opts.train.lr = 1000;
-    opts.train.epochs = 50;
+    opts.optimizer = OPTIMIZER_SGD;
+    opts.lr = 1000;
+    opts.epochs = 50;
     opts.layers = "64,64,64";
-    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_mlp(&net, s, NULL, &opts, NULL), SHOAL_EINVAL);
     assert_null(net);
     assert_non_null(strstr(shoal_error(), "diverged"));
     shoal_samples_close(s);
@@ -234,30 +240,22 @@ static void a_loss_that_is_no_number_stops_the_run(void **state)
 
 static void options_out_of_range_are_named(void **state)
 {
-    struct shoal_net_opts o = shoal_net_default();
-
     (void)state;
-    assert_int_equal(shoal_net_check(&o), SHOAL_OK);
-    o.batch = 0;
-    assert_int_equal(shoal_net_check(&o), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "batch is 0"));
-    o = shoal_net_default();
-    o.momentum = 1;
-    assert_int_equal(shoal_net_check(&o), SHOAL_EINVAL);
-    o = shoal_net_default();
-    o.lr = NAN;
-    assert_int_equal(shoal_net_check(&o), SHOAL_EINVAL);
+    assert_string_equal(option_refused("mlp", "batch", "64"), "");
+    assert_non_null(strstr(option_refused("mlp", "batch", "0"), "--batch is '0', want"));
+    assert_non_null(strstr(option_refused("mlp", "momentum", "1"), "--momentum is '1', want"));
+    assert_non_null(strstr(option_refused("mlp", "lr", "nan"), "--lr is 'nan', want"));
 }
 
 static void what_needs_too_much_memory_is_refused(void **state)
 {
     shoal_samples *s = make_spiral(100);
-    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct train_opts opts = task_defaults("mlp");
     shoal_net *net;
 
     (void)state;
-    opts.train.memory_limit = 1000;
-    assert_int_equal(shoal_mlp_train(&net, s, NULL, &opts, NULL), SHOAL_ELIMIT);
+    opts.memory_limit = 1000;
+    assert_int_equal(train_mlp(&net, s, NULL, &opts, NULL), SHOAL_ELIMIT);
     shoal_samples_close(s);
 }
 
@@ -266,14 +264,14 @@ static void what_needs_too_much_memory_is_refused(void **state)
 static void a_net_comes_back_from_its_file(void **state)
 {
     shoal_samples *s = make_spiral(1000);
-    struct shoal_mlp_opts opts = shoal_mlp_default();
+    struct train_opts opts = task_defaults("mlp");
     const char *path = scratch_path("net.shoal");
     float x[] = {0.3f, -0.2f}, a[4], b[4];
     char kind[32];
     shoal_net *net, *back;
 
     (void)state;
-    opts.train.epochs = 2;
+    opts.epochs = 2;
     net = train_as(s, &opts, NULL);
     assert_int_equal(shoal_net_save(net, path), SHOAL_OK);
     assert_true(shoal_kind(path, kind));

@@ -8,6 +8,7 @@
 
 #include "saved/saved.h"
 #include "scratch.h"
+#include "training.h"
 
 #include <math.h>
 
@@ -19,7 +20,7 @@ static int make_data(void **state)
 {
     struct shoal_world_opts world = shoal_world_default();
     struct shoal_encode_opts encode = shoal_encode_default();
-    struct shoal_train_opts train = shoal_train_default(SHOAL_CBOW);
+    struct train_opts train = task_defaults("cbow");
     const char *text;
 
     if (scratch_setup(state) != 0)
@@ -32,7 +33,7 @@ static int make_data(void **state)
     return shoal_world_write(text, NULL, &world, NULL) == SHOAL_OK &&
                    shoal_encode(scratch_path("text.shoal"), &text, 1, &encode, NULL) == SHOAL_OK &&
                    shoal_corpus_open(&corpus, scratch_path("text.shoal")) == SHOAL_OK &&
-                   shoal_train(&vectors, corpus, &train, NULL) == SHOAL_OK
+                   train_words(&vectors, corpus, &train, NULL) == SHOAL_OK
                ? 0 : -1;
 }
 
@@ -43,24 +44,24 @@ static int end_data(void **state)
     return scratch_teardown(state);
 }
 
-static struct shoal_nextword_opts opts_of(void)
+static struct train_opts opts_of(void)
 {
-    struct shoal_nextword_opts o = shoal_nextword_default();
+    struct train_opts o = task_defaults("nextword");
 
     o.length = 3;
     o.hidden = 64;
     o.asked = 600;
-    o.train.epochs = 3;
-    o.train.batch = 64;
-    o.train.valid = 0.05;
+    o.epochs = 3;
+    o.batch = 64;
+    o.valid = 0.05;
     return o;
 }
 
-static shoal_net *train_as(const struct shoal_nextword_opts *o, struct shoal_net_stats *stats)
+static shoal_net *train_as(const struct train_opts *o, struct shoal_train_stats *stats)
 {
     shoal_net *net = NULL;
 
-    if (shoal_nextword_train(&net, corpus, vectors, o, stats) != SHOAL_OK)
+    if (train_nextword(&net, corpus, vectors, o, stats) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return net;
 }
@@ -76,39 +77,42 @@ static size_t count_char(const struct bytes *b, char c)
 
 static void both_cells_beat_the_commonest_words(void **state)
 {
+    static const char *const tops[] = {"word_top1", "word_top5", "word_top10"};
+
     (void)state;
     for (int lstm = 0; lstm < 2; lstm++) {
-        struct shoal_nextword_opts o = opts_of();
+        struct train_opts o = opts_of();
         const char *path = scratch_path(lstm ? "lstm.csv" : "dense.csv");
-        struct shoal_net_stats stats;
+        struct shoal_train_stats stats;
         struct bytes csv;
         const char *head = "epoch,loss,mse,mae,rmse,cosine,word_top1";
-        double base = 0;
+        double base = 0, top[3];
 
-        o.lstm = lstm;
+        o.cell = lstm ? CELL_LSTM : CELL_DENSE;
         o.statistics = path;
-        o.train.epochs = 6;
-        o.train.lr = lstm ? 0.01 : 0;
+        o.epochs = 6;
+        o.lr = lstm ? 0.01 : 0;
         shoal_net_close(train_as(&o, &stats));
         csv = scratch_get(path);
-        assert_int_equal(count_char(&csv, '\n'), 1 + o.train.epochs);
+        assert_int_equal(count_char(&csv, '\n'), 1 + o.epochs);
         assert_memory_equal(csv.at, head, strlen(head));
         for (uint32_t id = 0; id < 10; id++)
             base += (double)shoal_vocab_count(shoal_corpus_vocab(corpus), id) /
                        (double)shoal_corpus_words(corpus);
-        if (!(stats.valid.word10 > base + 0.05))
-            fail_msg("cell %d: top-10 %g, the commonest words %g", lstm, stats.valid.word10,
-                     base);
-        assert_true(stats.valid.word1 <= stats.valid.word5 &&
-                    stats.valid.word5 <= stats.valid.word10);
-        assert_true(stats.valid.cosine > 0.2 && stats.valid.mse < 1);
+        for (size_t i = 0; i < 3; i++)
+            top[i] = validation(&stats.figures, tops[i]);
+        if (!(top[2] > base + 0.05))
+            fail_msg("cell %d: top-10 %g, the commonest words %g", lstm, top[2], base);
+        assert_true(top[0] <= top[1] && top[1] <= top[2]);
+        assert_true(validation(&stats.figures, "cosine") > 0.2);
+        assert_true(validation(&stats.figures, "mse") < 1);
         bytes_fini(&csv);
     }
 }
 
 static void text_is_continued_by_a_net_from_its_file(void **state)
 {
-    struct shoal_nextword_opts o = opts_of();
+    struct train_opts o = opts_of();
     struct shoal_hit a[5], b[5];
     size_t found, again;
     char text[256];
@@ -116,7 +120,7 @@ static void text_is_continued_by_a_net_from_its_file(void **state)
     double sum = 0;
 
     (void)state;
-    o.train.epochs = 1;
+    o.epochs = 1;
     net = train_as(&o, NULL);
     assert_true(shoal_net_continues(net));
     assert_int_equal(shoal_net_save(net, scratch_path("next.shoal")), SHOAL_OK);
@@ -138,7 +142,7 @@ static void text_is_continued_by_a_net_from_its_file(void **state)
     shoal_net_close(back);
 }
 
-static bool stop_soon(void *user, const struct shoal_net_report *r)
+static bool stop_soon(void *user, const struct shoal_report *r)
 {
     (void)user;
     return r->progress < 0.3;
@@ -146,29 +150,29 @@ static bool stop_soon(void *user, const struct shoal_net_report *r)
 
 static void a_stopped_run_goes_on_bit_for_bit(void **state)
 {
-    struct shoal_nextword_opts o = opts_of();
+    struct train_opts o = opts_of();
     shoal_net *straight, *resumed, *none;
 
     (void)state;
     o.asked = 0;
-    o.train.epochs = 2;
-    o.train.report_steps = 50;
+    o.epochs = 2;
+    o.report_steps = 50;
     straight = train_as(&o, NULL);
-    o.train.checkpoint = scratch_path("run");
-    o.train.report = stop_soon;
-    assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_ESTOP);
-    o.train.resume = true;
-    o.train.report = NULL;
+    o.checkpoint = scratch_path("run");
+    o.report = stop_soon;
+    assert_int_equal(train_nextword(&none, corpus, vectors, &o, NULL), SHOAL_ESTOP);
+    o.resume = true;
+    o.report = NULL;
     resumed = train_as(&o, NULL);
     assert_memory_equal(straight->params, resumed->params,
                         straight->net->size * sizeof(float));
     o.length = 4; /* another net */
-    assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_nextword(&none, corpus, vectors, &o, NULL), SHOAL_EINVAL);
     shoal_net_close(straight);
     shoal_net_close(resumed);
 }
 
-static bool stop_after_an_epoch(void *user, const struct shoal_net_report *r)
+static bool stop_after_an_epoch(void *user, const struct shoal_report *r)
 {
     (void)user;
     return r->event != SHOAL_EVENT_EPOCH;
@@ -194,20 +198,20 @@ static void statistics_of_a_run_that_goes_on_have_each_epoch_once(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct shoal_nextword_opts o = opts_of();
+        struct train_opts o = opts_of();
         struct bytes told = {0};
         shoal_net *none;
         FILE *f;
 
         o.asked = 0;
-        o.train.report = stop_after_an_epoch;
-        o.train.checkpoint = scratch_path(i ? "told.text" : "told.csv");
+        o.report = stop_after_an_epoch;
+        o.checkpoint = scratch_path(i ? "told.text" : "told.csv");
         o.statistics = scratch_path(names[i]);
-        assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_ESTOP);
+        assert_int_equal(train_nextword(&none, corpus, vectors, &o, NULL), SHOAL_ESTOP);
         f = fopen(o.statistics, "a");
         assert_true(f && fputs(lost[i], f) >= 0 && fclose(f) == 0);
-        o.train.resume = true;
-        o.train.report = NULL;
+        o.resume = true;
+        o.report = NULL;
         shoal_net_close(train_as(&o, NULL));
         told = scratch_get(o.statistics);
         assert_int_equal(count_char(&told, '\n'), i ? 3 * lines_of_an_epoch(&told) : 4);
@@ -219,27 +223,26 @@ static void statistics_of_a_run_that_goes_on_have_each_epoch_once(void **state)
 
 static void statistics_that_cannot_be_written_end_the_run(void **state)
 {
-    struct shoal_nextword_opts o = opts_of();
+    struct train_opts o = opts_of();
     shoal_net *none;
 
     (void)state;
     o.asked = 0;
     o.statistics = "/dev/full";
-    assert_int_equal(shoal_nextword_train(&none, corpus, vectors, &o, NULL), SHOAL_EIO);
+    assert_int_equal(train_nextword(&none, corpus, vectors, &o, NULL), SHOAL_EIO);
     assert_string_equal(shoal_error(), "/dev/full: cannot be written: No space left on device");
 }
 
 static void windows_that_cannot_be_are_refused(void **state)
 {
-    struct shoal_nextword_opts o = opts_of();
+    struct train_opts o = opts_of();
     shoal_net *net;
 
     (void)state;
     o.length = 900; /* no sentence is so long */
-    assert_int_equal(shoal_nextword_train(&net, corpus, vectors, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_nextword(&net, corpus, vectors, &o, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "0 windows of 900 words"));
-    o.length = 0;
-    assert_int_equal(shoal_nextword_train(&net, corpus, vectors, &o, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(option_refused("nextword", "length", "0"), "--length is '0', want"));
 }
 
 int main(void)

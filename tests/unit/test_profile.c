@@ -1,6 +1,6 @@
 /* train: the profile of a run. Verdicts on made-up figures, each one reached and
  * each threshold from both sides; and the figures of a true run on one rank. */
-#include "train/profile.h"
+#include "train/profile/profile.h"
 
 #include "data/data.h"
 
@@ -8,6 +8,7 @@
 #include <setjmp.h>
 
 #include "scratch.h"
+#include "training.h"
 
 static void assert_close(double found, double want, double within)
 {
@@ -448,7 +449,7 @@ static void train_small(struct shoal_train_stats *stats, enum shoal_loss loss)
 {
     struct shoal_world_opts world = shoal_world_default();
     struct shoal_encode_opts encode = shoal_encode_default();
-    struct shoal_train_opts o = shoal_train_default(SHOAL_CBOW);
+    struct train_opts o = task_defaults("cbow");
     const char *text = scratch_path("world.txt");
     shoal_corpus *corpus = NULL;
     shoal_vectors *v = NULL;
@@ -464,7 +465,7 @@ static void train_small(struct shoal_train_stats *stats, enum shoal_loss loss)
     assert_int_equal(shoal_world_write(text, NULL, &world, NULL), SHOAL_OK);
     assert_int_equal(shoal_encode(scratch_path("world.shoal"), &text, 1, &encode, NULL), SHOAL_OK);
     assert_int_equal(shoal_corpus_open(&corpus, scratch_path("world.shoal")), SHOAL_OK);
-    assert_int_equal(shoal_train(&v, corpus, &o, stats), SHOAL_OK);
+    assert_int_equal(train_words(&v, corpus, &o, stats), SHOAL_OK);
     shoal_vectors_close(v);
     shoal_corpus_close(corpus);
 }
@@ -490,7 +491,7 @@ static void a_run_on_one_rank_computes_and_waits_for_nobody(void **state)
     assert_int_equal(r->bytes_in + r->bytes_out, 0);
     assert_true(r->memory > 1 << 20);
     assert_string_equal(p->unit, "1 M words");
-    assert_close(p->units * 1e6, (double)stats.words, 1e-3);
+    assert_close(p->units * 1e6, (double)stats.examples, 1e-3);
     assert_memory_equal(&p->rows[0].computing, &p->all.computing, sizeof(double));
 }
 
@@ -503,7 +504,7 @@ static void a_model_with_batches_counts_them(void **state)
     train_small(&stats, SHOAL_SOFTMAX);
     batches = stats.profile.units * 1000;
     assert_string_equal(stats.profile.unit, "1,000 batches");
-    assert_true(batches > 0.8 * (double)stats.words / 64 && batches <= (double)stats.words / 64);
+    assert_true(batches > 0.8 * (double)stats.examples / 64 && batches <= (double)stats.examples / 64);
 }
 
 int main(void)

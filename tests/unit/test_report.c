@@ -7,12 +7,13 @@
 #include "study/study.h"
 
 #define SETTINGS                                                                                   \
-    "{\"event\":\"settings\",\"epochs\":2,\"lr\":0.05,\"model\":\"cbow\",\"sum\":false,"           \
-    "\"words\":1000}\n"
+    "{\"event\":\"settings\",\"epochs\":2,\"lr\":0.05,\"task\":\"cbow\",\"sum\":false,"            \
+    "\"examples\":1000}\n"
 #define WORDS(event, progress, words, seconds, loss, valid)                                        \
-    "{\"event\":\"" event "\",\"epoch\":1,\"epochs\":2,\"progress\":" progress ",\"words\":" words \
-    ",\"seconds\":" seconds ",\"words_per_second\":9,\"loss\":" loss ",\"valid_loss\":" valid      \
-    ",\"lr\":0.02,\"memory\":4096}\n"
+    "{\"event\":\"" event "\",\"epoch\":1,\"epochs\":2,\"progress\":" progress                      \
+    ",\"unit\":\"words\",\"examples\":" words ",\"seconds\":" seconds                              \
+    ",\"rate\":9,\"train\":{\"loss\":" loss "},\"valid\":{\"loss\":" valid                           \
+    "},\"run\":{},\"lr\":0.02,\"memory\":4096}\n"
 #define PROFILE                                                                                    \
     "{\"event\":\"profile\",\"ranks\":2,\"limit\":\"link\",\"verdict\":\"the link is <full>\","    \
     "\"all\":{\"seconds\":20,\"computing\":8,\"communicating\":2,\"waiting\":9,\"other\":1,"       \
@@ -153,9 +154,10 @@ static void the_time_to_a_loss_lies_between_reports(void **state)
 static void nets_and_click_models_have_their_own_quality(void **state)
 {
     shoal_run *run = parse(
-        "{\"event\":\"settings\",\"net\":\"mlp inputs=2\",\"ranks\":3}\n"
-        "{\"event\":\"done\",\"progress\":1,\"samples\":9,\"seconds\":2,\"train\":{\"loss\":1,"
-        "\"accuracy\":0.5},\"valid\":{\"loss\":2,\"accuracy\":0.75},\"lr\":1,\"gradient\":7}\n");
+        "{\"event\":\"settings\",\"task\":\"mlp\",\"ranks\":3}\n"
+        "{\"event\":\"done\",\"progress\":1,\"unit\":\"samples\",\"examples\":9,\"seconds\":2,"
+        "\"train\":{\"loss\":1,\"accuracy\":0.5},\"valid\":{\"loss\":2,\"accuracy\":0.75},\"lr\":1,"
+        "\"run\":{\"gradient\":7}}\n");
 
     (void)state;
     assert_string_equal(run->model, "mlp");
@@ -164,18 +166,18 @@ static void nets_and_click_models_have_their_own_quality(void **state)
     near(run->end.gradient, 7);
     assert_int_equal(run->end.ranks, 3);
     shoal_run_free(run);
-    run = parse("{\"event\":\"settings\",\"model\":\"logreg\"}\n"
-                "{\"event\":\"look\",\"progress\":0.5,\"rows\":9,\"seconds\":2,\"loss\":1,"
-                "\"valid_loss\":null,\"held\":{\"log_loss\":0.4,\"auc\":0.8}}\n");
+    run = parse("{\"event\":\"settings\",\"task\":\"logreg\"}\n"
+                "{\"event\":\"evaluation\",\"progress\":0.5,\"unit\":\"rows\",\"examples\":9,"
+                "\"seconds\":2,\"train\":{\"loss\":1},\"valid\":{\"loss\":0.4,\"auc\":0.8}}\n");
     assert_string_equal(run->end.quality_name, "AUC");
     near(run->end.quality, 0.8);
     near(run->end.held, 0.4);
     assert_false(run->end.done);
     shoal_run_free(run);
-    run = parse("{\"event\":\"settings\",\"model\":\"cbow\"}\n"
-                "{\"event\":\"epoch\",\"progress\":0.5,\"words\":9,\"seconds\":2,\"loss\":1,"
-                "\"eval\":[{\"name\":\"q\",\"accuracy\":0.3},{\"name\":\"p\",\"spearman\":1}]}\n");
-    assert_string_equal(run->end.quality_name, "analogies");
+    run = parse("{\"event\":\"settings\",\"task\":\"cbow\"}\n"
+                "{\"event\":\"epoch\",\"progress\":0.5,\"unit\":\"words\",\"examples\":9,"
+                "\"seconds\":2,\"train\":{\"loss\":1},\"valid\":{\"loss\":2,\"q\":0.3,\"p\":1}}\n");
+    assert_string_equal(run->end.quality_name, "q");
     near(run->end.quality, 0.3);
     shoal_run_free(run);
 }
@@ -328,14 +330,14 @@ static void a_report_draws_what_was_measured(void **state)
 static void runs_of_other_models_share_charts_of_examples(void **state)
 {
     const char *texts[] = {
-        "{\"event\":\"settings\",\"net\":\"mlp inputs=2\"}\n"
-        "{\"event\":\"epoch\",\"progress\":0.5,\"samples\":4,\"seconds\":1,\"train\":{\"loss\":1},"
-        "\"valid\":{\"loss\":2,\"accuracy\":0.5}}\n"
-        "{\"event\":\"done\",\"progress\":1,\"samples\":9,\"seconds\":2,\"train\":{\"loss\":1},"
-        "\"valid\":{\"loss\":2,\"accuracy\":0.75}}\n",
-        "{\"event\":\"settings\",\"model\":\"logreg\"}\n"
-        "{\"event\":\"look\",\"progress\":0.5,\"rows\":9,\"seconds\":2,\"loss\":1,"
-        "\"valid_loss\":0.4,\"held\":{\"log_loss\":0.4,\"auc\":0.8}}\n"};
+        "{\"event\":\"settings\",\"task\":\"mlp\"}\n"
+        "{\"event\":\"epoch\",\"progress\":0.5,\"unit\":\"samples\",\"examples\":4,\"seconds\":1,"
+        "\"train\":{\"loss\":1},\"valid\":{\"loss\":2,\"accuracy\":0.5}}\n"
+        "{\"event\":\"done\",\"progress\":1,\"unit\":\"samples\",\"examples\":9,\"seconds\":2,"
+        "\"train\":{\"loss\":1},\"valid\":{\"loss\":2,\"accuracy\":0.75}}\n",
+        "{\"event\":\"settings\",\"task\":\"logreg\"}\n"
+        "{\"event\":\"evaluation\",\"progress\":0.5,\"unit\":\"rows\",\"examples\":9,"
+        "\"seconds\":2,\"train\":{\"loss\":1},\"valid\":{\"loss\":0.4,\"auc\":0.8}}\n"};
     char *page = report_of(texts, 2, NULL);
 
     (void)state;

@@ -21,6 +21,7 @@
 
 #include "scratch.h"
 
+#include "training.h"
 #include "logreg.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -51,9 +52,9 @@ static void put_words(void)
 
 static void put_clicks(const char *name, const char *rows)
 {
-    struct shoal_train_opts o = logreg_opts(SHOAL_FTRL);
+    struct train_opts o = logreg_opts(OPTIMIZER_FTRL);
     shoal_clicks *read = read_rows(rows, 12);
-    shoal_logreg *model = train_rows(read, &o, NULL);
+    shoal_logreg *model = train_rows(read, NULL, &o, NULL);
 
     ok(shoal_logreg_save(model, scratch_path(name)));
     shoal_logreg_close(model);
@@ -64,16 +65,16 @@ static void put_mlp(void)
 {
     static const char rows[] = "0.5,1,0\n-0.5,1,1\n0.25,2,0\n-1,2,1\n0.5,3,0\n-0.5,3,1\n";
     struct shoal_samples_opts read = shoal_samples_default();
-    struct shoal_mlp_opts o = shoal_mlp_default();
+    struct train_opts o = task_defaults("mlp");
     shoal_samples *samples;
     shoal_net *net;
 
     scratch_put("rows.csv", rows, sizeof rows - 1);
     ok(shoal_samples_open(&samples, scratch_path("rows.csv"), &read));
     o.layers = "4";
-    o.train.epochs = 1;
-    o.train.threads = 1;
-    ok(shoal_mlp_train(&net, samples, NULL, &o, NULL));
+    o.epochs = 1;
+    o.threads = 1;
+    ok(train_mlp(&net, samples, NULL, &o, NULL));
     ok(shoal_net_save(net, scratch_path("mlp.shoal")));
     shoal_net_close(net);
     shoal_samples_close(samples);
@@ -97,7 +98,7 @@ static char *png_of(size_t *len, unsigned width, unsigned height)
 static void put_vgg(void)
 {
     struct shoal_images_opts read = shoal_images_default();
-    struct shoal_vgg_opts o = shoal_vgg_default();
+    struct train_opts o = task_defaults("vgg");
     shoal_images *images;
     shoal_net *net;
 
@@ -116,9 +117,9 @@ static void put_vgg(void)
     read.size = 8;
     ok(shoal_images_open(&images, scratch_path("set"), &read));
     o.base = 16;
-    o.train.epochs = 1;
-    o.train.threads = 1;
-    ok(shoal_vgg_train(&net, images, NULL, &o, NULL));
+    o.epochs = 1;
+    o.threads = 1;
+    ok(train_vgg(&net, images, NULL, &o, NULL));
     ok(shoal_net_save(net, scratch_path("vgg.shoal")));
     shoal_net_close(net);
     shoal_images_close(images);

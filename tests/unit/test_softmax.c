@@ -71,11 +71,11 @@ static void world_fini(struct world *t)
     free(t->ids);
 }
 
-static struct done train(struct world *t, unsigned batch, unsigned threads, unsigned epoch,
+static struct sums train(struct world *t, unsigned batch, unsigned threads, unsigned epoch,
                          float lr)
 {
     struct softmax *s;
-    struct done done = {0};
+    struct sums done = {0};
 
     assert_int_equal(softmax_new(&s, &t->w, batch, &t->in, &t->out, &t->bias, threads), SHOAL_OK);
     assert_int_equal(softmax_train(s, epoch, 0, t->w.count, lr, &done), SHOAL_OK);
@@ -83,10 +83,10 @@ static struct done train(struct world *t, unsigned batch, unsigned threads, unsi
     return done;
 }
 
-static struct done loss(struct world *t, unsigned batch, unsigned threads)
+static struct sums loss(struct world *t, unsigned batch, unsigned threads)
 {
     struct softmax *s;
-    struct done done = {0};
+    struct sums done = {0};
 
     assert_int_equal(softmax_new(&s, &t->w, batch, &t->in, &t->out, &t->bias, threads), SHOAL_OK);
     assert_int_equal(softmax_loss(s, 0, t->w.count, &done), SHOAL_OK);
@@ -187,7 +187,7 @@ static void check_gradient(bool bag, bool sum)
 {
     struct world t;
     struct plain before, after;
-    struct done done;
+    struct sums done;
     double want;
 
     world_init(&t, SMALL_WORDS, SMALL_DIM, SMALL_COUNT, 0.7);
@@ -233,7 +233,7 @@ static void assert_same_bits(const struct table *x, const struct table *y)
 static void check_threads(bool bag, unsigned threads)
 {
     struct world one, many;
-    struct done a, b;
+    struct sums a, b;
 
     world_init(&one, 700, 37, 1500, 0.3);
     world_init(&many, 700, 37, 1500, 0.3);
@@ -272,7 +272,7 @@ static void check_learning(bool bag)
     world_init(&t, 200, 20, 4000, 0.05);
     t.w.bag = bag;
     for (unsigned epoch = 0; epoch < 5; epoch++) {
-        struct done done = train(&t, 64, 2, epoch, 0.05f);
+        struct sums done = train(&t, 64, 2, epoch, 0.05f);
         double now = done.loss / (double)done.predictions;
 
         assert_true(now < last - 0.02);
@@ -293,7 +293,7 @@ static void measuring_the_loss_changes_no_row(void **state)
 {
     struct world t, same;
     struct softmax *s;
-    struct done done = {0};
+    struct sums done = {0};
 
     (void)state;
     world_init(&t, 300, 20, 1000, 0.3);
@@ -313,14 +313,14 @@ static void measuring_the_loss_changes_no_row(void **state)
 static void the_loss_does_not_depend_on_the_batch(void **state)
 {
     struct world t;
-    struct done a, b;
+    struct sums a, b;
 
     (void)state;
     world_init(&t, 300, 20, 1000, 0.3);
     a = loss(&t, 1, 1);
     b = loss(&t, 999, 1);
     assert_int_equal(a.predictions, b.predictions);
-    assert_int_equal(a.words, b.words);
+    assert_int_equal(a.examples, b.examples);
     assert_true(fabs(a.loss - b.loss) < 1e-6 * a.loss);
     world_fini(&t);
 }
@@ -328,7 +328,7 @@ static void the_loss_does_not_depend_on_the_batch(void **state)
 static void scores_of_a_thousand_overflow_nothing(void **state)
 {
     struct world t;
-    struct done done;
+    struct sums done;
 
     (void)state;
     world_init(&t, 300, 20, 400, 20);
@@ -360,7 +360,7 @@ static void two_calls_of_whole_batches_are_one(void **state)
 {
     struct world t, u;
     struct softmax *s;
-    struct done a = {0}, b = {0};
+    struct sums a = {0}, b = {0};
 
     (void)state;
     world_init(&t, 50, 20, 640, 0.3);
@@ -385,7 +385,7 @@ static void two_calls_of_whole_batches_are_one(void **state)
 static void a_range_without_windows_does_nothing(void **state)
 {
     struct world t;
-    struct done done;
+    struct sums done;
 
     (void)state;
     world_init(&t, 10, 5, 20, 0.3);
@@ -393,16 +393,16 @@ static void a_range_without_windows_does_nothing(void **state)
         t.ids[i] = i % 2 ? SHOAL_SENTENCE_END : 3;
     done = train(&t, 64, 3, 0, 0.05f);
     assert_int_equal(done.predictions, 0);
-    assert_int_equal(done.words, 10);
+    assert_int_equal(done.examples, 10);
     t.w.count = 0;
-    assert_int_equal(train(&t, 64, 3, 0, 0.05f).words, 0);
+    assert_int_equal(train(&t, 64, 3, 0, 0.05f).examples, 0);
     world_fini(&t);
 }
 
 static void a_single_word_is_predicted_for_certain(void **state)
 {
     struct world t;
-    struct done done;
+    struct sums done;
 
     (void)state;
     world_init(&t, 1, 1, 20, 0.3);

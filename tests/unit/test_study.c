@@ -41,7 +41,7 @@ static void put_metrics(const char *folder, double seconds, const char *limit,
     snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
     f = fopen(path, "w");
     assert_non_null(f);
-    fprintf(f, "{\"event\":\"settings\",\"model\":\"cbow\"}\n");
+    fprintf(f, "{\"event\":\"settings\",\"task\":\"cbow\"}\n");
     fprintf(f,
             "{\"event\":\"ranks\",\"ranks\":2,\"bytes_out\":4000,\"seconds_waiting\":%g,"
             "\"seconds_training\":%g,\"stale\":[3,1]}\n",
@@ -53,8 +53,9 @@ static void put_metrics(const char *folder, double seconds, const char *limit,
                 "\"per_rank\":[]}\n",
                 limit, verdict);
     fprintf(f,
-            "{\"event\":\"done\",\"progress\":1,\"words\":1000,\"seconds\":%g,\"loss\":2.5,"
-            "\"valid_loss\":2.25,\"lr\":0.1,\"memory\":1048576}\n",
+            "{\"event\":\"done\",\"progress\":1,\"unit\":\"words\",\"examples\":1000,"
+            "\"seconds\":%g,\"train\":{\"loss\":2.5},\"valid\":{\"loss\":2.25},\"lr\":0.1,"
+            "\"memory\":1048576}\n",
             seconds);
     assert_int_equal(fclose(f), 0);
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 
 #include "scratch.h"
+#include "training.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -33,9 +34,9 @@ static int teardown(void **state)
     return scratch_teardown(state);
 }
 
-static struct shoal_train_opts small(enum shoal_train_model model)
+static struct train_opts small(const char *task)
 {
-    struct shoal_train_opts o = shoal_train_default(model);
+    struct train_opts o = task_defaults(task);
 
     o.dim = 24;
     o.epochs = 2;
@@ -44,12 +45,12 @@ static struct shoal_train_opts small(enum shoal_train_model model)
     return o;
 }
 
-static shoal_vectors *train(const struct shoal_train_opts *o, struct shoal_train_stats *stats)
+static shoal_vectors *train(const struct train_opts *o, struct shoal_train_stats *stats)
 {
     shoal_vectors *v;
     struct shoal_train_stats own;
 
-    if (shoal_train(&v, corpus, o, stats ? stats : &own) != SHOAL_OK)
+    if (train_words(&v, corpus, o, stats ? stats : &own) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return v;
 }
@@ -81,11 +82,11 @@ static bool see(void *user, const struct shoal_report *r)
     struct seen *seen = user;
 
     if (r->event == SHOAL_EVENT_EPOCH) {
-        seen->loss[seen->epochs] = r->loss;
-        seen->valid[seen->epochs++] = r->valid_loss;
+        seen->loss[seen->epochs] = training(&r->figures, "loss");
+        seen->valid[seen->epochs++] = validation(&r->figures, "loss");
     }
     seen->checkpoints += r->event == SHOAL_EVENT_CHECKPOINT;
-    seen->words = r->words;
+    seen->words = r->examples;
     if (seen->stop_after == 0 || seen->checkpoints < seen->stop_after)
         return true;
     if (seen->kill)
@@ -98,7 +99,7 @@ static void the_loss_falls_for_every_model_and_loss(void **state)
     (void)state;
     for (int model = 0; model < 2; model++)
         for (int loss = 0; loss < 3; loss++) {
-            struct shoal_train_opts o = small(model ? SHOAL_SKIPGRAM : SHOAL_CBOW);
+            struct train_opts o = small(model ? "skipgram" : "cbow");
             struct shoal_train_stats stats;
             struct seen seen = {0};
 
@@ -112,7 +113,8 @@ static void the_loss_falls_for_every_model_and_loss(void **state)
                           seen.loss[0], seen.loss[3], seen.valid[0], seen.valid[3]);
             assert_true(seen.loss[3] < 0.95 * seen.loss[0]);
             assert_true(seen.valid[3] < seen.valid[0]);
-            assert_true(stats.loss == seen.loss[3] && stats.valid_loss == seen.valid[3]);
+            assert_true(training(&stats.figures, "loss") == seen.loss[3]);
+            assert_true(validation(&stats.figures, "loss") == seen.valid[3]);
         }
 }
 
@@ -125,19 +127,18 @@ static bool hear(void *user, const struct shoal_report *r)
 {
     struct heard *heard = user;
 
-    if (r->event != SHOAL_EVENT_EPOCH) {
-        heard->others += r->nscores > 0 || r->scores;
-        return true;
-    }
-    assert_int_equal(r->nscores, 1);
-    assert_string_equal(r->scores[0].name, "asked");
-    heard->accuracy[heard->epochs++] = r->scores[0].accuracy;
+    double accuracy = validation(&r->figures, "asked");
+
+    if (r->event == SHOAL_EVENT_EPOCH)
+        heard->accuracy[heard->epochs++] = accuracy;
+    else
+        heard->others += r->event != SHOAL_EVENT_DONE && !isnan(accuracy);
     return true;
 }
 
 static void the_scores_of_the_last_epoch_are_those_of_the_vectors(void **state)
 {
-    struct shoal_train_opts o = small(SHOAL_CBOW);
+    struct train_opts o = small("cbow");
     struct shoal_eval_opts ask = shoal_eval_default();
     struct shoal_world_opts world = shoal_world_default();
     struct heard heard = {0};
@@ -151,7 +152,7 @@ static void the_scores_of_the_last_epoch_are_those_of_the_vectors(void **state)
     assert_int_equal(shoal_world_write(scratch_path("little.txt"), scratch_path("asked.txt"),
                                        &world, NULL), SHOAL_OK);
     assert_int_equal(shoal_eval_open(&suite, scratch_path("asked.txt")), SHOAL_OK);
-    o.evals = (const shoal_eval *const *)&suite, o.nevals = 1;
+    o.evals = scratch_path("asked.txt");
     o.report = hear, o.user = &heard;
     v = train(&o, NULL);
     assert_int_equal(heard.epochs, 2);
@@ -166,7 +167,7 @@ static void the_scores_of_the_last_epoch_are_those_of_the_vectors(void **state)
 
 static void every_word_is_trained_once_an_epoch(void **state)
 {
-    struct shoal_train_opts o = small(SHOAL_CBOW);
+    struct train_opts o = small("cbow");
     struct shoal_train_stats stats;
 
     (void)state;
@@ -174,7 +175,7 @@ static void every_word_is_trained_once_an_epoch(void **state)
     for (int deterministic = 0; deterministic < 2; deterministic++) {
         o.deterministic = deterministic;
         shoal_vectors_close(train(&o, &stats));
-        assert_int_equal(stats.words, 2 * shoal_corpus_words(corpus));
+        assert_int_equal(stats.examples, 2 * shoal_corpus_words(corpus));
     }
 }
 
@@ -184,7 +185,7 @@ static void deterministic_training_gives_the_same_bytes_for_any_number_of_thread
 {
     (void)state;
     for (int loss = 0; loss < 3; loss++) {
-        struct shoal_train_opts o = small(loss == 1 ? SHOAL_SKIPGRAM : SHOAL_CBOW);
+        struct train_opts o = small(loss == 1 ? "skipgram" : "cbow");
         shoal_vectors *first = NULL;
 
         o.loss = (enum shoal_loss)loss;
@@ -207,7 +208,7 @@ static void deterministic_training_gives_the_same_bytes_for_any_number_of_thread
 
 static void another_seed_gives_other_vectors(void **state)
 {
-    struct shoal_train_opts o = small(SHOAL_CBOW);
+    struct train_opts o = small("cbow");
     shoal_vectors *a, *b;
     float x[24], y[24];
 
@@ -224,20 +225,20 @@ static void another_seed_gives_other_vectors(void **state)
 
 /* ---- resuming ---- */
 
-static struct shoal_train_opts with_checkpoints(const char *folder, struct seen *seen)
+static struct train_opts with_checkpoints(const char *folder, struct seen *seen)
 {
-    struct shoal_train_opts o = small(SHOAL_SKIPGRAM);
+    struct train_opts o = small("skipgram");
 
     o.deterministic = true;
     o.checkpoint = folder;
-    o.every = SHOAL_EVERY_SHARE;
-    o.every_value = 0.05;
+    o.every.unit = SHOAL_EVERY_SHARE;
+    o.every.value = 0.05;
     o.report = see, o.user = seen;
     return o;
 }
 
 /* Resumes until the run is through, stopping again and again. */
-static shoal_vectors *resume_to_the_end(struct shoal_train_opts *o, struct seen *seen)
+static shoal_vectors *resume_to_the_end(struct train_opts *o, struct seen *seen)
 {
     shoal_vectors *v = NULL;
     shoal_status st;
@@ -245,7 +246,7 @@ static shoal_vectors *resume_to_the_end(struct shoal_train_opts *o, struct seen 
     o->resume = true;
     do {
         seen->checkpoints = 0;
-        st = shoal_train(&v, corpus, o, NULL);
+        st = train_words(&v, corpus, o, NULL);
         assert_true(st == SHOAL_OK || st == SHOAL_ESTOP);
     } while (st == SHOAL_ESTOP);
     return v;
@@ -254,12 +255,12 @@ static shoal_vectors *resume_to_the_end(struct shoal_train_opts *o, struct seen 
 static void a_run_stopped_again_and_again_ends_with_the_same_bytes(void **state)
 {
     struct seen whole = {0}, parts = {.stop_after = 2};
-    struct shoal_train_opts o = with_checkpoints(scratch_path("whole"), &whole);
-    struct shoal_train_opts p = with_checkpoints(scratch_path("parts"), &parts);
+    struct train_opts o = with_checkpoints(scratch_path("whole"), &whole);
+    struct train_opts p = with_checkpoints(scratch_path("parts"), &parts);
     shoal_vectors *a = train(&o, NULL), *b = NULL;
 
     (void)state;
-    assert_int_equal(shoal_train(&b, corpus, &p, NULL), SHOAL_ESTOP);
+    assert_int_equal(train_words(&b, corpus, &p, NULL), SHOAL_ESTOP);
     assert_null(b);
     b = resume_to_the_end(&p, &parts);
     assert_equal_rows(a, b);
@@ -271,7 +272,7 @@ static void a_run_stopped_again_and_again_ends_with_the_same_bytes(void **state)
 static void a_killed_run_resumes_to_the_same_bytes(void **state)
 {
     struct seen whole = {0}, killed = {.kill = true}, rest = {0};
-    struct shoal_train_opts o = with_checkpoints(scratch_path("calm"), &whole);
+    struct train_opts o = with_checkpoints(scratch_path("calm"), &whole);
     shoal_vectors *a = train(&o, NULL), *b;
 
     (void)state;
@@ -287,7 +288,7 @@ static void a_killed_run_resumes_to_the_same_bytes(void **state)
         if (child == 0) {
             shoal_vectors *v;
 
-            shoal_train(&v, corpus, &o, NULL);
+            train_words(&v, corpus, &o, NULL);
             _exit(0);
         }
         assert_int_equal(waitpid(child, NULL, 0), child);
@@ -302,64 +303,64 @@ static void a_killed_run_resumes_to_the_same_bytes(void **state)
 static void a_checkpoint_refuses_other_options_by_name(void **state)
 {
     struct seen seen = {.stop_after = 1};
-    struct shoal_train_opts o = with_checkpoints(scratch_path("other"), &seen);
+    struct train_opts o = with_checkpoints(scratch_path("other"), &seen);
     shoal_vectors *v;
 
     (void)state;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_ESTOP);
     o.resume = true;
     o.dim = 25;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "dim is 24 there, 25 here"));
     o.dim = 24;
     o.lr = 0.5;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "lr is"));
 }
 
 static void a_checkpoint_refuses_another_corpus(void **state)
 {
     struct seen seen = {.stop_after = 1};
-    struct shoal_train_opts o = with_checkpoints(scratch_path("elsewhere"), &seen);
+    struct train_opts o = with_checkpoints(scratch_path("elsewhere"), &seen);
     struct shoal_encode_opts encode = shoal_encode_default();
     const char *text = scratch_path("world.txt");
     shoal_corpus *other;
     shoal_vectors *v;
 
     (void)state;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_ESTOP);
     encode.vocab.min_count = 6;
     assert_int_equal(shoal_encode(scratch_path("other.shoal"), &text, 1, &encode, NULL), SHOAL_OK);
     assert_int_equal(shoal_corpus_open(&other, scratch_path("other.shoal")), SHOAL_OK);
     o.resume = true;
-    assert_int_equal(shoal_train(&v, other, &o, NULL), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "another corpus"));
+    assert_int_equal(train_words(&v, other, &o, NULL), SHOAL_EINVAL);
+    assert_non_null(strstr(shoal_error(), "made with other data"));
     shoal_corpus_close(other);
 }
 
 static void a_new_run_does_not_touch_the_checkpoints_of_another(void **state)
 {
     struct seen seen = {.stop_after = 1};
-    struct shoal_train_opts o = with_checkpoints(scratch_path("taken"), &seen);
+    struct train_opts o = with_checkpoints(scratch_path("taken"), &seen);
     shoal_vectors *v;
 
     (void)state;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_ESTOP);
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "another run"));
 }
 
 static void a_spoiled_checkpoint_falls_back_to_the_one_before(void **state)
 {
     struct seen whole = {0}, seen = {.stop_after = 3};
-    struct shoal_train_opts calm = with_checkpoints(scratch_path("unspoiled"), &whole);
-    struct shoal_train_opts o = with_checkpoints(scratch_path("spoiled"), &seen);
+    struct train_opts calm = with_checkpoints(scratch_path("unspoiled"), &whole);
+    struct train_opts o = with_checkpoints(scratch_path("spoiled"), &seen);
     char path[256];
     shoal_vectors *a = train(&calm, NULL), *b;
     FILE *f;
 
     (void)state;
-    assert_int_equal(shoal_train(&b, corpus, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(train_words(&b, corpus, &o, NULL), SHOAL_ESTOP);
     snprintf(path, sizeof path, "%s/checkpoint-000004.shoal", o.checkpoint);
     f = fopen(path, "r+b");
     assert_non_null(f);
@@ -376,64 +377,46 @@ static void a_spoiled_checkpoint_falls_back_to_the_one_before(void **state)
 static void a_checkpoint_tells_what_it_was_made_with(void **state)
 {
     struct seen seen = {.stop_after = 1};
-    struct shoal_train_opts o = with_checkpoints(scratch_path("told"), &seen);
-    struct shoal_resume r;
+    struct train_opts o = with_checkpoints(scratch_path("told"), &seen);
+    struct shoal_checkpoint c;
     shoal_vectors *v;
 
     (void)state;
-    o.corpus = "a corpus", o.output = "out.bin";
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_ESTOP);
-    assert_int_equal(shoal_resume_read(&r, o.checkpoint), SHOAL_OK);
-    assert_int_equal(r.opts.dim, 24);
-    assert_int_equal(r.opts.model, SHOAL_SKIPGRAM);
-    assert_string_equal(r.opts.corpus, "a corpus");
-    assert_string_equal(r.opts.output, "out.bin");
-    assert_true(r.progress > 0 && r.progress < 1);
-    shoal_resume_free(&r);
-    assert_int_equal(shoal_resume_read(&r, scratch_path("nowhere")), SHOAL_ENOENT);
+    o.inputs = "a corpus", o.output = "/there/out.bin";
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_ESTOP);
+    assert_int_equal(shoal_checkpoint_read(&c, o.checkpoint), SHOAL_OK);
+    assert_string_equal(c.task, "skipgram");
+    assert_true(c.progress > 0 && c.progress < 1);
+    assert_string_equal(option_kept(o.checkpoint, "dim"), "24");
+    assert_string_equal(option_kept(o.checkpoint, "output"), "/there/out.bin");
+    assert_int_equal(shoal_checkpoint_read(&c, scratch_path("nowhere")), SHOAL_ENOENT);
 }
 
 /* ---- refusing ---- */
 
 static void bad_options_are_named(void **state)
 {
-    struct shoal_train_opts o = small(SHOAL_CBOW);
+    struct train_opts o = small("cbow");
     shoal_vectors *v;
 
     (void)state;
-    o.window = 51;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "window is 51"));
-    o = small(SHOAL_CBOW);
-    o.dim = 0;
-    assert_int_equal(shoal_train_check(&o), SHOAL_EINVAL);
-    o = small(SHOAL_CBOW);
+    assert_non_null(strstr(option_refused("cbow", "window", "51"), "--window is '51', want"));
+    assert_non_null(strstr(option_refused("cbow", "dim", "0"), "--dim is '0', want"));
     o.memory_limit = 1000;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_ELIMIT);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_ELIMIT);
 }
 
 static void divergence_stops_the_run(void **state)
 {
-    struct shoal_train_opts o = small(SHOAL_SKIPGRAM);
+    struct train_opts o = small("skipgram");
     shoal_vectors *v = NULL;
 
     (void)state;
     o.lr = 10;
     o.epochs = 20;
     o.schedule = SHOAL_CONSTANT;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_EINVAL);
     assert_non_null(strstr(shoal_error(), "diverged"));
-    assert_null(v);
-}
-
-static void a_click_model_is_not_learned_from_words(void **state)
-{
-    struct shoal_train_opts o = shoal_train_default(SHOAL_LOGREG);
-    shoal_vectors *v = NULL;
-
-    (void)state;
-    assert_int_equal(shoal_train(&v, corpus, &o, NULL), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "model is 2, want SHOAL_CBOW or SHOAL_SKIPGRAM"));
     assert_null(v);
 }
 
@@ -454,7 +437,6 @@ int main(void)
         cmocka_unit_test(a_checkpoint_tells_what_it_was_made_with),
         cmocka_unit_test(bad_options_are_named),
         cmocka_unit_test(divergence_stops_the_run),
-        cmocka_unit_test(a_click_model_is_not_learned_from_words),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

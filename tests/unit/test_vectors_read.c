@@ -144,7 +144,9 @@ static void vectors_that_are_a_bomb_are_refused(void **state)
 {
     (void)state;
     assert_int_equal(system("{ echo '9 9'; head -c 1G /dev/zero; } | zstd -q >v.vec.zst"), 0);
-    assert_refused("v.vec.zst", "want at most 1000 times as many");
+    assert_refused("v.vec.zst", "want at most 100 times as many");
+    assert_int_equal(system("{ echo '9 9'; head -c 256M /dev/zero; } | gzip -1 >v.vec.gz"), 0);
+    assert_refused("v.vec.gz", "want at most 100 times as many");
 }
 
 /* ---- reading binary ------------------------------------------------------------------- */

@@ -75,12 +75,12 @@ static void trial_fini(struct trial *t)
 static double loss_at(struct trial *t, const float *params, float *grads)
 {
     struct net_batch b = {.n = t->n, .x = t->x, .label = t->label, .key = 9};
-    struct net_sums sums = {0};
+    struct sums sums = {0};
 
     assert_int_equal(
         t->net->ops->gradient(t->worker, params, &b, 1.0f / (float)t->n, grads, NULL, &sums),
         SHOAL_OK);
-    assert_int_equal(sums.samples, t->n);
+    assert_int_equal(sums.examples, t->n);
     return sums.loss / (double)t->n;
 }
 
@@ -274,7 +274,7 @@ static void running_statistics_move_by_a_tenth_and_serve_the_answer(void **state
 {
     struct trial t;
     const struct tensor *mean, *variance;
-    struct net_sums sums = {0};
+    struct sums sums = {0};
     struct net_batch b;
 
     (void)state;
@@ -401,7 +401,7 @@ static void gradients_are_ready_from_the_end_to_the_beginning(void **state)
     b = (struct net_batch){.n = 4, .x = t.x, .label = t.label};
     h.next = t.net->size;
     assert_int_equal(
-        t.net->ops->gradient(t.worker, t.params, &b, 1, t.grads, &hooks, &(struct net_sums){0}),
+        t.net->ops->gradient(t.worker, t.params, &b, 1, t.grads, &hooks, &(struct sums){0}),
         SHOAL_OK);
     assert_int_equal(h.next, 0);
     assert_int_equal(h.ranges, 8 + 3);
@@ -426,7 +426,7 @@ static void statistics_are_shared_when_wished(void **state)
     loss_at(&t, t.params, t.grads);
     b = (struct net_batch){.n = 8, .x = t.x, .label = t.label, .key = 9};
     assert_int_equal(
-        t.net->ops->gradient(t.worker, t.params, &b, 0.125f, shared, &hooks, &(struct net_sums){0}),
+        t.net->ops->gradient(t.worker, t.params, &b, 0.125f, shared, &hooks, &(struct sums){0}),
         SHOAL_OK);
     assert_int_equal(h.sums, 16);
     for (size_t i = 0; i < t.net->ntensors; i++) {
@@ -444,7 +444,7 @@ static void an_empty_batch_has_no_gradient(void **state)
 {
     struct trial t;
     struct net_batch b = {0};
-    struct net_sums sums = {0};
+    struct sums sums = {0};
 
     (void)state;
     trial_init(&t, true, 3, 8, 8, 0, "0", 4);
@@ -459,7 +459,7 @@ static void an_empty_batch_has_no_gradient(void **state)
         for (size_t k = e->at; k < e->at + e->size; k++)
             assert_true(t.grads[k] == (e->rule == TENSOR_STATE ? t.params[k] : 0));
     }
-    assert_int_equal(sums.samples, 0);
+    assert_int_equal(sums.examples, 0);
     trial_fini(&t);
 }
 

@@ -10,6 +10,7 @@
 #include "data/data.h"
 #include "saved/saved.h"
 #include "folder.h"
+#include "training.h"
 
 #include <png.h>
 
@@ -55,26 +56,26 @@ static shoal_images *opened(const char *path)
     return set;
 }
 
-static struct shoal_vgg_opts small(unsigned epochs)
+static struct train_opts small(unsigned epochs)
 {
-    struct shoal_vgg_opts o = shoal_vgg_default();
+    struct train_opts o = task_defaults("vgg");
 
     o.base = 16;
     o.crop = 1;
-    o.train.lr = 0.02;
-    o.train.warmup = 0;
-    o.train.batch = 20; /* which leaves a smaller one at the end */
-    o.train.epochs = epochs;
-    o.train.threads = 2;
+    o.lr = 0.02;
+    o.warmup = 0;
+    o.batch = 20; /* which leaves a smaller one at the end */
+    o.epochs = epochs;
+    o.threads = 2;
     return o;
 }
 
 static shoal_net *trained(const shoal_images *data, const shoal_images *test,
-                          const struct shoal_vgg_opts *o, struct shoal_net_stats *stats)
+                          const struct train_opts *o, struct shoal_train_stats *stats)
 {
     shoal_net *net;
 
-    if (shoal_vgg_train(&net, data, test, o, stats) != SHOAL_OK)
+    if (train_vgg(&net, data, test, o, stats) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return net;
 }
@@ -130,8 +131,8 @@ static void check_together(const shoal_net *net, const float *green)
 
 static void a_net_learns_colours_and_names_them(void **state)
 {
-    struct shoal_vgg_opts o = small(6);
-    struct shoal_net_stats stats;
+    struct train_opts o = small(6);
+    struct shoal_train_stats stats;
     struct shoal_net_figures figures;
     uint64_t confusion[CLASSES * CLASSES] = {0}, diagonal = 0, all = 0;
     shoal_images *data, *test;
@@ -145,14 +146,14 @@ static void a_net_learns_colours_and_names_them(void **state)
     data = opened("train");
     test = opened("test");
     net = trained(data, test, &o, &stats);
-    assert_true(stats.valid.accuracy > 0.9);
+    assert_true(validation(&stats.figures, "accuracy") > 0.9);
     assert_int_equal(shoal_net_save(net, "m.shoal"), SHOAL_OK);
     assert_int_equal(shoal_net_open(&again, "m.shoal"), SHOAL_OK);
     assert_same_net(net, again);
 
     assert_int_equal(shoal_net_eval_images(again, test, 2, &figures, confusion), SHOAL_OK);
-    assert_true(fabs(figures.accuracy - stats.valid.accuracy) < 1e-9);
-    assert_true(fabs(figures.loss - stats.valid.loss) < 1e-4);
+    assert_true(fabs(figures.accuracy - validation(&stats.figures, "accuracy")) < 1e-9);
+    assert_true(fabs(figures.loss - validation(&stats.figures, "loss")) < 1e-4);
     for (size_t i = 0; i < CLASSES * CLASSES; i++) {
         all += confusion[i];
         diagonal += i % (CLASSES + 1) == 0 ? confusion[i] : 0;
@@ -196,7 +197,7 @@ static void large_pictures_are_asked_about_in_smaller_parts(void **state)
 
 static void training_again_gives_the_same_bytes_on_any_threads(void **state)
 {
-    struct shoal_vgg_opts o = small(2);
+    struct train_opts o = small(2);
     shoal_images *data;
     shoal_net *a, *b;
 
@@ -205,7 +206,7 @@ static void training_again_gives_the_same_bytes_on_any_threads(void **state)
     data = opened("train");
     o.dropout = 0.3;
     a = trained(data, NULL, &o, NULL);
-    o.train.threads = 1;
+    o.threads = 1;
     b = trained(data, NULL, &o, NULL);
     assert_same_net(a, b);
     shoal_net_close(a);
@@ -217,15 +218,17 @@ static void training_again_gives_the_same_bytes_on_any_threads(void **state)
  * floats, so that no other machine needs AMX. */
 static void bf16_learns_the_same(void **state)
 {
-    struct shoal_vgg_opts o = small(6);
-    struct shoal_net_stats stats[3];
+    struct train_opts o = small(6);
+    struct shoal_train_stats stats[3];
     struct shoal_net_figures figures;
     shoal_images *data, *test;
     shoal_net *net[3];
+    double loss[2];
+    const struct kernel_tiles *tiles;
 
     (void)state;
     o.dtype = SHOAL_BF16;
-    if (shoal_vgg_check(&o) != SHOAL_OK) {
+    if (kernel_tiles_choose(&tiles) != SHOAL_OK) {
         print_message("%s\n", shoal_error());
         skip();
     }
@@ -234,14 +237,16 @@ static void bf16_learns_the_same(void **state)
     data = opened("train");
     test = opened("test");
     net[0] = trained(data, test, &o, &stats[0]);
-    o.train.threads = 1;
+    o.threads = 1;
     net[1] = trained(data, test, &o, &stats[1]);
     o.dtype = SHOAL_F32;
     net[2] = trained(data, test, &o, &stats[2]);
     assert_same_net(net[0], net[1]);
-    assert_true(stats[0].train.loss != stats[2].train.loss);
-    assert_true(fabs(stats[0].train.loss - stats[2].train.loss) < 0.1);
-    assert_true(stats[0].valid.accuracy > 0.9);
+    loss[0] = training(&stats[0].figures, "loss");
+    loss[1] = training(&stats[2].figures, "loss");
+    assert_true(loss[0] != loss[1]);
+    assert_true(fabs(loss[0] - loss[1]) < 0.1);
+    assert_true(validation(&stats[0].figures, "accuracy") > 0.9);
     setenv("SHOAL_ISA", "avx2", 1);
     assert_int_equal(shoal_net_eval_images(net[0], test, 1, &figures, NULL), SHOAL_OK);
     unsetenv("SHOAL_ISA");
@@ -252,7 +257,7 @@ static void bf16_learns_the_same(void **state)
     shoal_images_close(test);
 }
 
-static bool stop_late(void *user, const struct shoal_net_report *r)
+static bool stop_late(void *user, const struct shoal_report *r)
 {
     (void)user;
     return r->event != SHOAL_EVENT_CHECKPOINT || r->epoch < 2;
@@ -260,7 +265,7 @@ static bool stop_late(void *user, const struct shoal_net_report *r)
 
 static void a_run_that_was_stopped_goes_on_to_the_same_bytes(void **state)
 {
-    struct shoal_vgg_opts o = small(3);
+    struct train_opts o = small(3);
     shoal_images *data;
     shoal_net *whole, *rest;
 
@@ -268,12 +273,12 @@ static void a_run_that_was_stopped_goes_on_to_the_same_bytes(void **state)
     put_set("train", PICTURES, 1);
     data = opened("train");
     whole = trained(data, NULL, &o, NULL);
-    o.train.checkpoint = "saved";
-    o.train.every = SHOAL_EVERY_EPOCH;
-    o.train.report = stop_late;
-    assert_int_equal(shoal_vgg_train(&rest, data, NULL, &o, NULL), SHOAL_ESTOP);
-    o.train.report = NULL;
-    o.train.resume = true;
+    o.checkpoint = "saved";
+    o.every.unit = SHOAL_EVERY_EPOCH;
+    o.report = stop_late;
+    assert_int_equal(train_vgg(&rest, data, NULL, &o, NULL), SHOAL_ESTOP);
+    o.report = NULL;
+    o.resume = true;
     rest = trained(data, NULL, &o, NULL);
     assert_same_net(whole, rest);
     shoal_net_close(whole);
@@ -281,9 +286,33 @@ static void a_run_that_was_stopped_goes_on_to_the_same_bytes(void **state)
     shoal_images_close(data);
 }
 
+/* A checkpoint remembers where its pictures are from any folder; the run that goes on may
+ * have found them by a shorter path. */
+static void pictures_are_the_same_by_any_path_to_their_folder(void **state)
+{
+    struct train_opts o = small(3);
+    shoal_images *data, *again;
+    char path[256];
+    shoal_net *net;
+
+    put_set("train", PICTURES, 1);
+    data = opened("train");
+    snprintf(path, sizeof path, "%s/train", (const char *)*state);
+    again = opened(path);
+    o.checkpoint = "saved";
+    o.every.unit = SHOAL_EVERY_EPOCH;
+    o.report = stop_late;
+    assert_int_equal(train_vgg(&net, data, NULL, &o, NULL), SHOAL_ESTOP);
+    o.report = NULL;
+    o.resume = true;
+    shoal_net_close(trained(again, NULL, &o, NULL));
+    shoal_images_close(data);
+    shoal_images_close(again);
+}
+
 static void weights_travel_as_safetensors(void **state)
 {
-    struct shoal_vgg_opts o = small(1);
+    struct train_opts o = small(1);
     shoal_images *data;
     shoal_net *net, *back, *on;
     float a[CLASSES], b[CLASSES];
@@ -309,7 +338,7 @@ static void weights_travel_as_safetensors(void **state)
     on = trained(data, NULL, &o, NULL);
     shoal_net_close(on);
     o.base = 32;
-    assert_int_equal(shoal_vgg_train(&on, data, NULL, &o, NULL), SHOAL_EFORMAT);
+    assert_int_equal(train_vgg(&on, data, NULL, &o, NULL), SHOAL_EFORMAT);
     assert_error_has("the shape of features.0.weight is not that of the net");
     shoal_net_close(net);
     shoal_net_close(back);
@@ -319,7 +348,7 @@ static void weights_travel_as_safetensors(void **state)
 /* As another program writes them, without our metadata. */
 static void a_vgg_is_recognised_by_its_tensors(void **state)
 {
-    struct shoal_vgg_opts o = small(1);
+    struct train_opts o = small(1);
     shoal_images *data;
     shoal_net *net, *back;
     size_t len;
@@ -354,7 +383,7 @@ static void a_vgg_is_recognised_by_its_tensors(void **state)
 
 static void what_does_not_fit_is_refused(void **state)
 {
-    struct shoal_vgg_opts o = small(1);
+    struct train_opts o = small(1);
     shoal_images *data;
     shoal_net *net;
 
@@ -362,31 +391,27 @@ static void what_does_not_fit_is_refused(void **state)
     put_set("train", PICTURES, 1);
     data = opened("train");
     o.depth = 12;
-    assert_int_equal(shoal_vgg_train(&net, data, NULL, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_vgg(&net, data, NULL, &o, NULL), SHOAL_EINVAL);
     assert_error_has("vgg: depth is 12, want 11, 13, 16 or 19");
-    o = small(1);
-    o.dropout = 1;
-    assert_int_equal(shoal_vgg_check(&o), SHOAL_EINVAL);
-    o = small(1);
-    o.base = 24;
-    assert_int_equal(shoal_vgg_check(&o), SHOAL_EINVAL);
-    o = small(1);
-    o.dtype = SHOAL_F16;
-    assert_int_equal(shoal_vgg_check(&o), SHOAL_EINVAL);
+    assert_non_null(strstr(option_refused("vgg", "depth", "12"), "--depth is '12', want"));
+    assert_non_null(strstr(option_refused("vgg", "dropout", "1"), "--dropout is '1', want"));
+    assert_non_null(strstr(option_refused("vgg", "base", "24"), "--base is 24 channels, want"));
+    assert_non_null(strstr(option_refused("vgg", "dtype", "f16"), "--dtype is 'f16', want"));
     shoal_images_close(data);
 }
 
 static void the_plan_counts_what_will_be_used(void **state)
 {
-    struct shoal_vgg_opts o = small(1);
-    struct shoal_net_plan plan;
+    struct train_opts o = small(1);
+    struct shoal_train_plan plan;
     shoal_images *data;
 
     (void)state;
     put_set("train", PICTURES, 1);
     data = opened("train");
-    assert_int_equal(shoal_vgg_plan(&plan, data, NULL, &o), SHOAL_OK);
-    assert_int_equal(plan.samples + plan.valid, PICTURES);
+    assert_int_equal(run_plan(task_find("vgg"), &o, &(struct shoal_sources){.images = data}, &plan),
+                     SHOAL_OK);
+    assert_int_equal(plan.examples + plan.held_out, PICTURES);
     assert_true(plan.parameters > 500000 && plan.parameters < 700000);
     assert_true(plan.memory_bytes > plan.parameters * 12);
     shoal_images_close(data);
@@ -400,6 +425,7 @@ int main(void)
         HERE(training_again_gives_the_same_bytes_on_any_threads),
         HERE(bf16_learns_the_same),
         HERE(a_run_that_was_stopped_goes_on_to_the_same_bytes),
+        HERE(pictures_are_the_same_by_any_path_to_their_folder),
         HERE(weights_travel_as_safetensors),
         HERE(a_vgg_is_recognised_by_its_tensors),
         HERE(what_does_not_fit_is_refused),

@@ -130,10 +130,7 @@ shoal_status shoal_net_save(const shoal_net *t, const char *path)
         st = put_scaling(w, &t->out, "out.mean", "out.inverse");
     if (st == SHOAL_OK && t->words)
         st = put_words(w, t);
-    if (st == SHOAL_OK)
-        return container_commit(w);
-    container_abandon(w);
-    return st;
+    return container_end(w, st);
 }
 
 /* ---- reading ---- */

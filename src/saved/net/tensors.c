@@ -230,10 +230,7 @@ static shoal_status write_file(const char *path, const struct bytes *header, con
 
         st = output_write(o, t->params + e->at, e->size * sizeof *t->params);
     }
-    if (st == SHOAL_OK)
-        return output_commit(o);
-    output_abandon(o);
-    return st;
+    return output_end(o, st);
 }
 
 shoal_status shoal_net_export(const shoal_net *t, const char *path)

@@ -26,7 +26,7 @@ static shoal_status words_foreign_memory(void **model, const char *name, const v
                                          size_t size)
 {
     shoal_vectors *v;
-    shoal_status st = shoal_vectors_open_memory(&v, name, data, size);
+    shoal_status st = vectors_open_memory(&v, name, data, size, NULL, 0);
 
     *model = v;
     return st;

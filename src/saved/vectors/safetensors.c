@@ -66,11 +66,6 @@ static shoal_status name_rows(shoal_vectors *v, const struct source *src, const 
     return st;
 }
 
-bool safetensors_sniff(const struct source *src)
-{
-    return tensors_sniff(src->at, src->len);
-}
-
 shoal_status safetensors_read(shoal_vectors **out, const struct source *src)
 {
     enum shoal_dtype dtype = SHOAL_F32;
@@ -78,23 +73,16 @@ shoal_status safetensors_read(shoal_vectors **out, const struct source *src)
     struct tensors all;
     shoal_status st = tensors_read(&all, src->path, src->at, src->len);
 
-    *out = NULL;
     if (st != SHOAL_OK)
         return st;
     st = check_tensor(src, &all, &t, &dtype);
     if (st == SHOAL_OK)
-        st = vectors_new(out, t->dims[0], t->dims[1], dtype);
+        st = vectors_new(out, SHOAL_FORMAT_SAFETENSORS, t->dims[0], t->dims[1], dtype);
     if (st == SHOAL_OK)
         st = name_rows(*out, src, &all);
     if (st == SHOAL_OK)
         st = vectors_fill(*out, src, all.data + t->begin, NULL);
     tensors_fini(&all);
-    if (st == SHOAL_OK) {
-        (*out)->format = SHOAL_FORMAT_SAFETENSORS;
-        return SHOAL_OK;
-    }
-    shoal_vectors_close(*out);
-    *out = NULL;
     return st;
 }
 
@@ -173,7 +161,7 @@ static shoal_status write_all(const struct saving *s, const struct bytes *header
         st = output_write(o, header->at, header->len);
     if (st == SHOAL_OK)
         st = saving_rows(s, s->v->dim * dtype_size(s->dtype), NULL, put_output, o);
-    return saving_end(o, st);
+    return output_end(o, st);
 }
 
 shoal_status safetensors_save(const struct saving *s)

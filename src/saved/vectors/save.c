@@ -102,14 +102,6 @@ shoal_status saving_check_words(const struct saving *s, const char *bytes, const
     return SHOAL_OK;
 }
 
-shoal_status saving_end(struct output *o, shoal_status st)
-{
-    if (st == SHOAL_OK)
-        return output_commit(o);
-    output_abandon(o);
-    return st;
-}
-
 static shoal_status write_lines(const struct saving *s, struct output *o)
 {
     shoal_status st = SHOAL_OK;
@@ -139,7 +131,7 @@ shoal_status saving_words_beside(const struct saving *s)
         st = output_open(&o, path);
     }
     if (st == SHOAL_OK)
-        st = saving_end(o, write_lines(s, o));
+        st = output_end(o, write_lines(s, o));
     free(path);
     return st;
 }

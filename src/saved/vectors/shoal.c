@@ -163,8 +163,5 @@ shoal_status mapped_save(const struct saving *s)
         st = write_rows(s, w);
     if (st == SHOAL_OK)
         st = write_hidden(s, w);
-    if (st == SHOAL_OK)
-        return container_commit(w);
-    container_abandon(w);
-    return st;
+    return container_end(w, st);
 }

@@ -300,7 +300,8 @@ static shoal_status read_parts(struct reading *r, const struct shape *s, bool he
     cut(r->parts, threads, r->src->at + s->begin, r->src->at + r->src->len);
     st = count_rows(r, threads, s, header, &rows);
     if (st == SHOAL_OK)
-        st = vectors_new(&r->v, rows, s->dim, SHOAL_F32);
+        st = vectors_new(&r->v, header ? SHOAL_FORMAT_TEXT : SHOAL_FORMAT_GLOVE, rows, s->dim,
+                         SHOAL_F32);
     if (st == SHOAL_OK && !(r->words = mem_array(rows, sizeof *r->words)))
         st = SHOAL_ENOMEM;
     if (st == SHOAL_OK)
@@ -316,7 +317,6 @@ shoal_status lines_read(shoal_vectors **out, const struct source *src, bool head
     struct shape s;
     shoal_status st;
 
-    *out = NULL;
     if (header)
         lines_header(src, &s.size, &s.dim, &s.begin);
     else
@@ -325,13 +325,8 @@ shoal_status lines_read(shoal_vectors **out, const struct source *src, bool head
     st = read_parts(&r, &s, header);
     free(r.parts);
     free(r.words);
-    if (st != SHOAL_OK) {
-        shoal_vectors_close(r.v);
-        return st;
-    }
-    r.v->format = header ? SHOAL_FORMAT_TEXT : SHOAL_FORMAT_GLOVE;
     *out = r.v;
-    return SHOAL_OK;
+    return st;
 }
 
 /* ---- writing ---- */
@@ -438,5 +433,5 @@ shoal_status lines_save(const struct saving *s, bool header)
                           (size_t)snprintf(head, sizeof head, "%zu %zu\n", s->n, s->v->dim));
     if (st == SHOAL_OK)
         st = write_rows(s, o);
-    return saving_end(o, st);
+    return output_end(o, st);
 }

@@ -113,13 +113,15 @@ shoal_status vectors_check_shape(const char *path, size_t size, size_t dim)
     return SHOAL_OK;
 }
 
-shoal_status vectors_new(shoal_vectors **out, size_t size, size_t dim, enum shoal_dtype dtype)
+shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t size, size_t dim,
+                         enum shoal_dtype dtype)
 {
     shoal_vectors *v = mem_array(1, sizeof *v);
 
     *out = NULL;
     if (!v)
         return SHOAL_ENOMEM;
+    v->format = format;
     v->size = size;
     v->dim = dim;
     v->dtype = dtype;
@@ -419,16 +421,24 @@ static shoal_status fail_unknown(const struct source *src)
 static shoal_status read_source(shoal_vectors **out, const struct source *src)
 {
     size_t size, dim, begin;
+    shoal_status st;
 
-    if (numpy_sniff(src))
-        return numpy_read(out, src);
-    if (safetensors_sniff(src))
-        return safetensors_read(out, src);
-    if (!is_text(src))
-        return word2vec_read(out, src);
-    if (lines_header(src, &size, &dim, &begin))
-        return lines_read(out, src, true);
-    return lines_sniff(src, 0, 0) ? lines_read(out, src, false) : fail_unknown(src);
+    *out = NULL;
+    if (npy_sniff(src->at, src->len))
+        st = numpy_read(out, src);
+    else if (tensors_sniff(src->at, src->len))
+        st = safetensors_read(out, src);
+    else if (!is_text(src))
+        st = word2vec_read(out, src);
+    else if (lines_header(src, &size, &dim, &begin))
+        st = lines_read(out, src, true);
+    else
+        st = lines_sniff(src, 0, 0) ? lines_read(out, src, false) : fail_unknown(src);
+    if (st != SHOAL_OK) {
+        shoal_vectors_close(*out);
+        *out = NULL;
+    }
+    return st;
 }
 
 static shoal_status open_container(shoal_vectors **out, const char *path, bool map)
@@ -464,20 +474,6 @@ shoal_status shoal_vectors_map(shoal_vectors **out, const char *path)
     return vectors_open(out, path, true);
 }
 
-shoal_status shoal_vectors_open_memory(shoal_vectors **out, const char *name, const void *data,
-                                       size_t size)
-{
-    struct source src = {.path = name, .at = data, .len = size, .words = ""};
-    struct container *c;
-    shoal_status st;
-
-    *out = NULL;
-    if (!container_sniff_memory(data, size))
-        return read_source(out, &src);
-    st = container_open_copy(&c, &(struct shoal_memory){name, data, size});
-    return st == SHOAL_OK ? mapped_read(out, c) : st;
-}
-
 shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,
                                  size_t size, const char *words, size_t words_len)
 {
@@ -487,7 +483,7 @@ shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const vo
     shoal_status st;
 
     *out = NULL;
-    if (size < 4 || memcmp(data, "\x89SHL", 4) != 0)
+    if (!container_sniff_memory(data, size))
         return read_source(out, &src);
     st = container_open_memory(&c, path, data, size);
     return st == SHOAL_OK ? mapped_read(out, c) : st;

@@ -48,7 +48,8 @@ struct source {
 shoal_status vectors_open(shoal_vectors **out, const char *path, bool map);
 /* Rows of zeros for size x dim, which must be checked against the source
  * before: this allocates. The vocabulary is still missing. */
-shoal_status vectors_new(shoal_vectors **out, size_t size, size_t dim, enum shoal_dtype dtype);
+shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t size, size_t dim,
+                         enum shoal_dtype dtype);
 /* "dim is 0, want 1 to ...": the limits that every format shares. */
 shoal_status vectors_check_shape(const char *path, size_t size, size_t dim);
 /* Copies row i from base + at[i], or from row to row when at is NULL, with all
@@ -87,10 +88,9 @@ shoal_status put_output(void *output, const void *data, size_t len);
 shoal_status saving_words_beside(const struct saving *s);
 /* Fails when a word holds one of these bytes, which `format` cannot carry. */
 shoal_status saving_check_words(const struct saving *s, const char *bytes, const char *format);
-/* Ends an output well or not at all. */
-shoal_status saving_end(struct output *o, shoal_status st);
 
-/* ---- one pair for each format ---- */
+/* ---- one pair for each format ----
+ * What a reader that fails has made so far is in *out, or NULL: read_source ends it. */
 
 /* text.c: also without the first line, as GloVe's */
 bool lines_header(const struct source *src, size_t *size, size_t *dim, size_t *len);
@@ -108,12 +108,10 @@ shoal_status mapped_read(shoal_vectors **out, struct container *c);
 shoal_status mapped_save(const struct saving *s);
 
 /* numpy.c */
-bool numpy_sniff(const struct source *src);
 shoal_status numpy_read(shoal_vectors **out, const struct source *src);
 shoal_status numpy_save(const struct saving *s);
 
 /* safetensors.c */
-bool safetensors_sniff(const struct source *src);
 shoal_status safetensors_read(shoal_vectors **out, const struct source *src);
 shoal_status safetensors_save(const struct saving *s);
 

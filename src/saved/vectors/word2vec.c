@@ -110,19 +110,11 @@ static shoal_status walk_all(const struct source *src, const struct shape *s, st
 static shoal_status read_rows(shoal_vectors **out, const struct source *src, const struct shape *s,
                               const struct span *words, const uint64_t *at)
 {
-    shoal_status st = vectors_new(out, s->size, s->dim, SHOAL_F32);
+    shoal_status st = vectors_new(out, SHOAL_FORMAT_WORD2VEC, s->size, s->dim, SHOAL_F32);
 
     if (st == SHOAL_OK)
         st = vocab_from_words(&(*out)->vocab, src->path, words, s->size);
-    if (st == SHOAL_OK)
-        st = vectors_fill(*out, src, src->at, at);
-    if (st == SHOAL_OK) {
-        (*out)->format = SHOAL_FORMAT_WORD2VEC;
-        return SHOAL_OK;
-    }
-    shoal_vectors_close(*out);
-    *out = NULL;
-    return st;
+    return st == SHOAL_OK ? vectors_fill(*out, src, src->at, at) : st;
 }
 
 shoal_status word2vec_read(shoal_vectors **out, const struct source *src)
@@ -132,7 +124,6 @@ shoal_status word2vec_read(shoal_vectors **out, const struct source *src)
     struct shape s;
     shoal_status st = read_shape(&s, src);
 
-    *out = NULL;
     if (st != SHOAL_OK)
         return st;
     words = mem_array(s.size, sizeof *words);
@@ -181,5 +172,5 @@ shoal_status word2vec_save(const struct saving *s)
 
     if (st == SHOAL_OK)
         st = output_open(&o, s->path);
-    return st == SHOAL_OK ? saving_end(o, write_all(s, o)) : st;
+    return st == SHOAL_OK ? output_end(o, write_all(s, o)) : st;
 }

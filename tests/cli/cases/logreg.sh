@@ -76,7 +76,7 @@ try calm shoal train logreg rows.svm $same --valid-share 25% -o x.shoal
 shoal train logreg rows.svm -q --threads 1 --epochs 50 --lr 1 --optimizer sgd --schedule constant \
     --valid test.svm --early-stop 2 --metrics metrics.json -o x.shoal
 grep -c '"event":"epoch"' metrics.json
-tail -n 1 metrics.json | tr ',' '\n' | grep -c 'log_loss\|auc\|calibration'
+tail -n 1 metrics.json | tr ',' '\n' | grep -c '"valid":{"loss"\|auc\|calibration'
 
 echo "with checkpoints, and on from the last but one:"
 shoal train logreg rows.svm -q --epochs 3 --deterministic --threads 1 --valid test.svm \

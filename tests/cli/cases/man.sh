@@ -32,3 +32,46 @@ bash ask.bash shoal encode --threads ''
 bash ask.bash shoal gen ''
 bash ask.bash shoal gen world --
 bash ask.bash shoal help e
+
+# What zsh would show: its own functions print instead.
+echo "zsh:"
+shoal help --zsh-completion >_shoal
+grep '"shoal vocab --\(output\|bad-bytes\|threads\)"' _shoal
+grep -F '"shoal vocab:' _shoal
+cat >ask.zsh <<'END'
+compdef() { }
+compset() { }
+_files() { print files }
+_describe() { print -r -- ${(P)2%%:*} }
+source ./_shoal
+ask() { local words=("$@") CURRENT=$#; _shoal }
+[[ $(ask shoal vo) == *vocab* ]] || print "no verbs"
+[[ $(ask shoal vocab --tokens '') == 'space words' ]] || print "no choices"
+[[ $(ask shoal vocab --tokens=w) == 'space words' ]] || print "no choices behind ="
+[[ $(ask shoal encode text.txt -o fol) == files ]] || print "no files"
+[[ -z $(ask shoal encode --threads '') ]] || print "words for a number"
+[[ $(ask shoal gen world --) == *--questions* ]] || print "no options"
+END
+if command -v zsh >/dev/null; then
+    zsh -f ask.zsh
+fi
+
+echo "fish:"
+shoal help --fish-completion >shoal.fish
+grep -F '"shoal vocab"' shoal.fish
+cat >ask.fish <<'END'
+source ./shoal.fish
+function ask
+    set -l found (complete -C "$argv[1]" | string replace -r '\t.*' '')
+    test "$found" = "$argv[2]"; or echo "$argv[1]: $found"
+end
+ask 'shoal vo' vocab
+ask 'shoal vocab --tokens ' 'space words'
+ask 'shoal vocab --tokens=w' --tokens=words
+ask 'shoal encode text.txt -o fol' folder/
+ask 'shoal vocab fol' folder/
+ask 'shoal gen ' 'blobs clicks spiral world'
+END
+if command -v fish >/dev/null; then
+    HOME=$PWD fish --no-config ask.fish
+fi

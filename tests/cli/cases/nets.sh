@@ -17,7 +17,7 @@ shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 1 -q -o a.shoal
 shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 3 -q -o b.shoal
 cmp a.shoal b.shoal && echo same
 
-echo "stopped, and going on by the command it remembers:"
+echo "stopped, and going on with the options it remembers:"
 # lines N FILE: waits until the file has so many
 lines()
 {
@@ -31,7 +31,7 @@ lines 20 run.jsonl
 kill -TERM $!
 wait $! || echo "[exit $?]"
 sed 's/at [0-9.]* %/at SOME/' first
-shoal info run | sed -n 2p
+shoal info run | grep -E '^(model|layers) '
 before=$(wc -l <run.jsonl)
 (cd elsewhere && exec shoal train --resume ../run --trust -q) 2>second &
 lines $((before + 20)) run.jsonl

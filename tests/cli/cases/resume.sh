@@ -99,3 +99,16 @@ cp "$1" often/checkpoint-18446744073709551615.shoal
 ln -s ../../outside/profile often/checkpoint-000000.shoal
 shoal train --resume often --trust 2>&1 | room
 ls ../outside
+
+echo "a file of options names them as well, and no other folder:"
+# shellcheck disable=SC2086
+shoal train logreg rows.svm $same --checkpoint told -o ../outside/told.shoal
+stopped told
+rm ../outside/*
+printf 'output %s\ncheckpoint elsewhere\nl1 0\n' "$top/home/../outside/told.shoal" >told.conf
+shoal train --resume told 2>&1 | room
+shoal train --resume told --config told.conf 2>&1 | room | sed -n 1p
+ls ../outside told
+[ ! -e elsewhere ] && echo "nothing elsewhere"
+echo '{"l1": 1}' >told.json
+try shoal train --resume told --config told.json

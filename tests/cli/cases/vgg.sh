@@ -21,7 +21,7 @@ try shoal train vgg set -q --size 8 --base 16 --batch 16 --epochs 15 --lr 0.02 -
 shoal predict vgg.shoal new.png | head -n 1 | cut -f 2
 shoal predict vgg.shoal new.png set/test/blue/1.png | cut -f 1,3 | sed -n '1p;4p'
 shoal eval --json vgg.shoal set | sed 's/.*"accuracy":\([0-9.]*\).*/accuracy \1/'
-shoal info vgg.shoal | grep -E 'vgg|classes|pictures'
+shoal info vgg.shoal | grep -E 'vgg|classes|samples'
 try shoal convert -q vgg.shoal vgg.safetensors
 try shoal convert -q vgg.safetensors back.shoal
 cmp vgg.shoal back.shoal && echo "there and back: the same bytes"

@@ -1,0 +1,99 @@
+/* The account of a run: what it cost to train with others, where the time went, and what it
+ * came to. */
+#include "train/run.h"
+
+#include <string.h>
+
+/* Collective: sums over all ranks, the same on each. */
+static shoal_status sum_stats(struct run *r)
+{
+    struct shoal_rank_stats *s = &r->stats;
+    unsigned owners = r->opts->servers ? r->opts->servers : comm_size(r->comm);
+    double most = (double)r->engine->merged(r), all = most;
+    struct comm_stats c = comm_stats(r->comm);
+    double times[] = {c.waited, s->computed};
+    uint64_t counts[5 + SHOAL_STALE_BINS] = {c.bytes_in, c.bytes_out, c.messages_out,
+                                             s->rows_pushed, s->naive_bytes};
+    shoal_status st;
+
+    memcpy(counts + 5, s->stale, sizeof s->stale);
+    st = comm_sum_u64(r->comm, counts, 5 + SHOAL_STALE_BINS);
+    if (st == SHOAL_OK)
+        st = comm_sum(r->comm, times, 2);
+    if (st == SHOAL_OK)
+        st = comm_max(r->comm, &most, 1);
+    if (st == SHOAL_OK)
+        st = comm_sum(r->comm, &all, 1);
+    *s = (struct shoal_rank_stats){
+        .ranks = comm_size(r->comm), .servers = r->opts->servers, .bytes_in = counts[0],
+        .bytes_out = counts[1], .messages = counts[2], .rows_pushed = counts[3],
+        .naive_bytes = counts[4], .waited = times[0], .computed = times[1],
+        .load_most = all > 0 ? most / all * owners : 1,
+    };
+    memcpy(s->stale, counts + 5, sizeof s->stale);
+    return st;
+}
+
+static struct profile_facts facts_of(const struct run *r)
+{
+    struct profile_facts facts = {
+        .sync = r->opts->sync.policy, .works = !r->with || r->engine->works(r),
+        .slices = r->worked + (r->slice_began > 0 ? clock_now() - r->slice_began : 0),
+    };
+
+    facts.threads = facts.works ? r->threads : 1;
+    r->engine->facts(r, &facts);
+    return facts;
+}
+
+void run_timeline(struct run *r)
+{
+    struct profile_facts facts = facts_of(r);
+
+    timeline_begin(&r->profile, &facts);
+}
+
+void run_mark(struct run *r)
+{
+    struct profile_facts facts;
+
+    if (!timeline_due(&r->profile))
+        return;
+    facts = facts_of(r);
+    timeline_mark(&r->profile, &facts);
+}
+
+/* What several ranks cost, and where the time went. */
+shoal_status run_account(struct run *r)
+{
+    struct profile_facts facts;
+    shoal_status st = SHOAL_OK;
+
+    r->stats = r->engine->stats(r);
+    r->stats.computed = r->worked;
+    if (r->with)
+        st = sum_stats(r);
+    if (st == SHOAL_OK && r->with)
+        st = rendezvous_sum(r->with, &r->done); /* units of the profile are everybody's */
+    facts = facts_of(r);
+    if (st == SHOAL_OK && r->with && r->metrics)
+        st = metrics_ranks(r->metrics, &r->stats);
+    if (st == SHOAL_OK)
+        st = profile_end(&r->profile, &facts);
+    if (st == SHOAL_OK && r->metrics)
+        st = metrics_profile(r->metrics, &r->profile);
+    return st;
+}
+
+void run_stats(const struct run *r, struct shoal_train_stats *stats)
+{
+    *stats = (struct shoal_train_stats){
+        .unit = r->task->is.unit,
+        .examples = r->at.examples - r->first_examples,
+        .steps = r->batch > 0 ? run_units(r) - r->first_units : 0,
+        .seconds = r->at.seconds - r->first_seconds, .startup = r->startup, .figures = r->last,
+        .memory = mem_peak(), .kernel = r->kernel ? r->kernel->name : NULL,
+        .checkpoints = checkpoints_written(r->checkpoints), .resumed = r->opts->resume,
+        .enough = r->enough, .ranks = r->stats, .profile = r->profile.result,
+    };
+}

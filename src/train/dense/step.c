@@ -1,0 +1,366 @@
+/* One step: this worker's part of a batch, in shards, and what comes of them. */
+#include "train/dense/net.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { ORDER_STREAM = 0x04de4, MEASURED = 8 }; /* every so many steps the norm is measured */
+
+/* ---- the order of samples ---- */
+
+/* How far samples were moved, of every 16th. */
+static double moved(const struct run *r)
+{
+    double sum = 0, n = (double)r->dense->source.train;
+    size_t seen = 0;
+
+    for (size_t i = 0; i < r->dense->source.train; i += 16, seen++)
+        sum += fabs((double)r->dense->order[i] - (double)i);
+    return seen > 0 ? sum / (double)seen / n : 0;
+}
+
+/* Fisher and Yates, keyed by (seed, epoch). */
+static void shuffle(struct run *r, unsigned epoch)
+{
+    struct rng rng = {.seed = r->opts->seed, .stream = ORDER_STREAM + epoch};
+    uint32_t *order = r->dense->order;
+
+    for (size_t i = 0; i < r->dense->source.train; i++)
+        order[i] = (uint32_t)i;
+    for (size_t i = r->dense->source.train; !r->opts->in_order && i > 1; i--) {
+        size_t j = (size_t)(((rng_next(&rng) >> 32) * (uint64_t)i) >> 32);
+        uint32_t swap = order[i - 1];
+
+        order[i - 1] = order[j];
+        order[j] = swap;
+    }
+    r->dense->ordered = epoch + 1;
+    r->dense->shuffled = moved(r);
+}
+
+/* Which of the epoch's samples this worker takes in a step; *all is of all workers. */
+static struct net_take take_of(const struct run *r, uint64_t step, size_t *all)
+{
+    size_t from = (size_t)step * r->dense->batch, left = r->dense->source.train - from;
+    size_t some = left < r->dense->batch ? left : r->dense->batch;
+    size_t a = some * r->worker / r->sharing, b = some * (r->worker + 1) / r->sharing;
+
+    *all = some;
+    return (struct net_take){.ids = r->dense->order + from + a, .n = b - a, .epoch = r->at.epoch};
+}
+
+/* ---- where the time of a step goes ---- */
+
+struct net_clock {
+    double at, waited;
+};
+
+static double waited(const struct run *r)
+{
+    return r->comm ? comm_stats(r->comm).waited : 0;
+}
+
+static struct net_clock clock_begin(const struct run *r)
+{
+    return (struct net_clock){.at = clock_now(), .waited = waited(r)};
+}
+
+/* What began there was a meeting with others: its time is waiting or communicating. */
+static void clock_meeting(struct run *r, const struct net_clock *c)
+{
+    double wait = waited(r) - c->waited;
+
+    r->dense->times.wait += wait;
+    r->dense->times.communicate += clock_now() - c->at - wait;
+}
+
+/* What began there was a step; `before` are the times when it did. */
+static void clock_step(struct run *r, const struct net_clock *c, const struct net_times *before)
+{
+    struct net_times *t = &r->dense->times;
+
+    t->compute += clock_now() - c->at - (t->wait + t->communicate - before->wait -
+                                         before->communicate);
+    t->steps++;
+}
+
+/* ---- shards ---- */
+
+static struct net_take shard_take(const struct run *r, size_t i)
+{
+    size_t a = r->dense->take.n * i / r->dense->nshards, b = r->dense->take.n * (i + 1) / r->dense->nshards;
+    struct net_take t = r->dense->take;
+
+    t.ids += a;
+    t.n = b - a;
+    return t;
+}
+
+static uint64_t batch_key(const struct run *r, size_t i)
+{
+    return rng_at(r->opts->seed, r->at.epoch,
+                  (r->at.place * r->sharing + r->worker) * r->dense->nshards + i);
+}
+
+static shoal_status fill_shard(struct run *r, struct shard *s, const struct net_take *t,
+                               struct net_batch *b)
+{
+    bool classes = r->dense->net->classes;
+
+    *b = (struct net_batch){.n = t->n, .x = s->x, .label = classes ? s->label : NULL,
+                            .y = classes ? NULL : s->y};
+    return t->n > 0 ? r->dense->source.fill(r->dense->source.ctx, t, s->x, s->label, s->y) : SHOAL_OK;
+}
+
+static shoal_status gradient_shard(void *ctx, size_t i, unsigned thread)
+{
+    struct run *r = ctx;
+    struct shard *s = &r->dense->shards[i];
+    struct net_take t = shard_take(r, i);
+    struct net_batch b;
+    shoal_status st = fill_shard(r, s, &t, &b);
+
+    b.key = batch_key(r, i);
+    if (st == SHOAL_OK)
+        st = r->dense->net->ops->gradient(s->worker, r->dense->params, &b, r->dense->scale,
+                                   s->grads ? s->grads : r->dense->grads,
+                                   r->dense->nshards == 1 ? &r->dense->hooks : NULL, &s->sums);
+    return st;
+}
+
+/* Adds up a part of the block, in the order of the shards. */
+static shoal_status add_part(void *ctx, size_t i, unsigned thread)
+{
+    struct run *r = ctx;
+    size_t blocks = r->dense->net->size / NET_ALIGN;
+    size_t from = blocks * i / r->dense->nshards * NET_ALIGN;
+    size_t to = blocks * (i + 1) / r->dense->nshards * NET_ALIGN;
+
+    for (size_t k = 1; k < r->dense->nshards; k++)
+        r->kernel->axpy(r->dense->grads + from, 1, r->dense->shards[k].grads + from, to - from);
+    return SHOAL_OK;
+}
+
+static shoal_status on_ready(void *ctx, size_t from, size_t to)
+{
+    struct run *r = ctx;
+    struct net_clock clock = clock_begin(r);
+    shoal_status st;
+
+    st = dense_ready(r->dense->dense, from, to);
+    clock_meeting(r, &clock);
+    return st;
+}
+
+static shoal_status on_sum(void *ctx, double *x, size_t n)
+{
+    struct run *r = ctx;
+    struct net_clock clock = clock_begin(r);
+    shoal_status st;
+
+    st = comm_sum(r->comm, x, n);
+    clock_meeting(r, &clock);
+    return st;
+}
+
+static shoal_status finish(struct run *r)
+{
+    struct net_clock clock = clock_begin(r);
+    shoal_status st;
+
+    st = dense_finish(r->dense->dense);
+    clock_meeting(r, &clock);
+    return st;
+}
+
+static void collect_sums(struct run *r)
+{
+    for (size_t i = 0; i < r->dense->nshards; i++) {
+        run_count(r, &r->dense->shards[i].sums);
+        r->dense->shards[i].sums = (struct sums){0};
+    }
+}
+
+static void tell_ahead(struct run *r)
+{
+    size_t all;
+    struct net_take next;
+
+    if (!r->dense->source.ahead || r->at.place + 1 >= r->units)
+        return;
+    next = take_of(r, r->at.place + 1, &all);
+    r->dense->source.ahead(r->dense->source.ctx, &next);
+}
+
+/* Under async every worker's gradient is a mean of its own; under sync they are
+ * parts of one. */
+static float scale_of(const struct run *r, size_t all)
+{
+    bool apart = r->comm && r->opts->sync.policy != SHOAL_SYNC;
+    size_t n = apart ? r->dense->take.n : all;
+
+    return n > 0 ? 1 / (float)n : 0;
+}
+
+/* Gradients of samples that are sure, and through many layers, fade below FLT_MIN. */
+shoal_status net_step(struct run *r)
+{
+    bool measure = r->at.place % MEASURED == 0;
+    unsigned mode = floats_flush();
+    struct net_times before = r->dense->times;
+    struct net_clock clock = clock_begin(r);
+    size_t all;
+    shoal_status st;
+
+    if (r->dense->ordered != r->at.epoch + 1)
+        shuffle(r, r->at.epoch);
+    r->dense->take = take_of(r, r->at.place, &all);
+    r->dense->scale = scale_of(r, all);
+    tell_ahead(r);
+    if (r->comm)
+        comm_charge(r->comm, (double)r->dense->take.n);
+    dense_measure(r->dense->dense, measure);
+    r->dense->norms += measure;
+    st = dense_begin(r->dense->dense, r->dense->grads, run_lr(r, r->at.place));
+    if (st == SHOAL_OK)
+        st = workers_run(r->dense->pool, r->dense->nshards, gradient_shard, r);
+    if (st == SHOAL_OK && r->dense->nshards > 1) {
+        st = workers_run(r->dense->pool, r->dense->nshards, add_part, r);
+        if (st == SHOAL_OK)
+            st = on_ready(r, 0, r->dense->net->size);
+    }
+    if (st == SHOAL_OK)
+        st = finish(r);
+    collect_sums(r);
+    clock_step(r, &clock, &before);
+    run_mark(r);
+    r->at.place++;
+    floats_set(mode);
+    return st;
+}
+
+/* ---- what is held out ---- */
+
+struct valid {
+    struct run *r;
+    uint32_t *ids;
+    size_t n, part; /* in all; of one shard */
+};
+
+static shoal_status measure_shard(void *ctx, size_t i, unsigned thread)
+{
+    struct valid *v = ctx;
+    struct run *r = v->r;
+    size_t from = v->part * i, left = v->n > from ? v->n - from : 0;
+    struct net_take t = {.ids = v->ids + from, .n = left < v->part ? left : v->part, .valid = true,
+                         .epoch = r->at.epoch};
+    struct net_batch b;
+    shoal_status st = fill_shard(r, &r->dense->shards[i], &t, &b);
+
+    if (st == SHOAL_OK && t.n > 0)
+        st = r->dense->net->ops->measure(r->dense->shards[i].worker, r->dense->params, &b, &r->dense->shards[i].sums);
+    return st;
+}
+
+/* As much as the shards hold at a time; messages move in between. */
+shoal_status net_measure_valid(struct run *r, struct sums *sums)
+{
+    size_t from = r->dense->source.valid * r->worker / r->sharing;
+    size_t to = r->dense->source.valid * (r->worker + 1) / r->sharing;
+    size_t part = (r->dense->share + r->dense->nshards - 1) / r->dense->nshards, most = part * r->dense->nshards;
+    uint32_t *ids = mem_array(most, sizeof *ids);
+    unsigned mode = floats_flush();
+    shoal_status st = ids ? SHOAL_OK : SHOAL_ENOMEM;
+
+    while (st == SHOAL_OK && from < to && dense_works(r->dense->dense)) {
+        struct valid v = {.r = r, .ids = ids, .n = to - from < most ? to - from : most,
+                          .part = part};
+
+        for (size_t i = 0; i < v.n; i++)
+            ids[i] = (uint32_t)(from + i);
+        st = workers_run(r->dense->pool, r->dense->nshards, measure_shard, &v);
+        from += v.n;
+        if (st == SHOAL_OK)
+            st = dense_poll(r->dense->dense);
+    }
+    for (size_t i = 0; i < r->dense->nshards; i++) {
+        sums_add(sums, &r->dense->shards[i].sums);
+        r->dense->shards[i].sums = (struct sums){0};
+    }
+    floats_set(mode);
+    free(ids);
+    return st;
+}
+
+/* ---- memory ---- */
+
+enum {
+    SHARD_LEAST = 32,  /* samples of a shard */
+    SHARD_LARGE = 128, /* the same where adding up gradients takes a while */
+    LARGE = 1 << 15,   /* parameters from which it does */
+    SHARDS_MOST = 8,
+};
+
+#define SHARD_FLOPS 3e6 /* what is quicker than that is not worth a second thread */
+
+/* By the net and the batch alone, so that the result does not depend on threads. */
+size_t net_shards(const struct net *net, size_t share)
+{
+    size_t by_samples = share / (net->size > LARGE ? SHARD_LARGE : SHARD_LEAST);
+    double by_flops = net->flops * (double)share / SHARD_FLOPS;
+    size_t shards = (double)by_samples < by_flops ? by_samples : (size_t)by_flops;
+
+    if (net->alone || shards < 1)
+        return 1;
+    return shards > SHARDS_MOST ? SHARDS_MOST : shards;
+}
+
+static shoal_status shard_init(struct run *r, struct shard *s, size_t n, bool first)
+{
+    const struct net *net = r->dense->net;
+
+    s->x = mem_map(n * net->inputs * sizeof *s->x);
+    s->y = net->classes ? NULL : mem_map(n * net->outputs * sizeof *s->y);
+    s->label = mem_array(n, sizeof *s->label);
+    s->grads = first ? NULL : mem_map(net->size * sizeof *s->grads);
+    if (!s->x || (!net->classes && !s->y) || !s->label || (!first && !s->grads))
+        return SHOAL_ENOMEM;
+    return net->ops->worker_new(&s->worker, net, n, net->alone ? r->threads : 1);
+}
+
+shoal_status net_steps_init(struct run *r)
+{
+    size_t most = (r->dense->batch + r->sharing - 1) / r->sharing;
+    shoal_status st = SHOAL_OK;
+
+    r->dense->share = most < r->dense->source.train ? most : r->dense->source.train;
+    r->dense->nshards = net_shards(r->dense->net, r->dense->share);
+    r->dense->order = mem_array(r->dense->source.train, sizeof *r->dense->order);
+    r->dense->shards = mem_array(r->dense->nshards, sizeof *r->dense->shards);
+    if (!r->dense->order || !r->dense->shards)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < r->dense->nshards && st == SHOAL_OK; i++)
+        st = shard_init(r, &r->dense->shards[i], (r->dense->share + r->dense->nshards - 1) / r->dense->nshards, i == 0);
+    r->dense->hooks = (struct net_hooks){.ready = on_ready, .ctx = r};
+    if (r->comm && r->opts->sync.policy == SHOAL_SYNC)
+        r->dense->hooks.sum = on_sum;
+    return st == SHOAL_OK ? workers_new(&r->dense->pool, r->dense->net->alone ? 1 : r->threads) : st;
+}
+
+void net_steps_fini(struct run *r)
+{
+    size_t n = r->dense->nshards ? (r->dense->share + r->dense->nshards - 1) / r->dense->nshards : 0;
+
+    workers_free(r->dense->pool);
+    for (size_t i = 0; r->dense->shards && i < r->dense->nshards; i++) {
+        struct shard *s = &r->dense->shards[i];
+
+        r->dense->net->ops->worker_free(s->worker);
+        mem_unmap(s->x, n * r->dense->net->inputs * sizeof *s->x);
+        mem_unmap(s->y, n * r->dense->net->outputs * sizeof *s->y);
+        mem_unmap(s->grads, r->dense->net->size * sizeof *s->grads);
+        free(s->label);
+    }
+    free(r->dense->shards);
+    free(r->dense->order);
+}

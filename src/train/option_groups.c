@@ -1,0 +1,368 @@
+/* The options that several tasks have, and the types of their values. */
+#include "train/task.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Shares and times ---------------------------------------------------------------- */
+
+/* "7%" of 0.07, or "0.07" where no percentage reads back as the same number. */
+static void show_percent(char text[SHOAL_VALUE], double share)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        number_print(text, SHOAL_VALUE, "%.*g%%", digits, 100 * share);
+        if (number_read(text, NULL) / 100 == share)
+            return;
+    }
+    number_exact(text, SHOAL_VALUE, share);
+}
+
+/* "0.001" or "0.1%" */
+static bool read_share(void *field, const char *text)
+{
+    char *end;
+    double x = number_read(text, &end);
+
+    if (end != text && *end == '%') {
+        x /= 100;
+        end++;
+    }
+    *(double *)field = x;
+    return end != text && !*end && x >= 0 && x <= 0.5;
+}
+
+static void show_share(char text[SHOAL_VALUE], const void *field)
+{
+    show_percent(text, *(const double *)field);
+}
+
+const struct shoal_own_type share_type = {read_share, show_share,
+                                          "a share from 0 to 0.5, or a percent such as 0.1%"};
+
+/* "60s", "5m", "2h": above 0, and `most` at most. */
+static bool read_seconds(double *seconds, const char *text, double most)
+{
+    static const char units[] = "smh";
+    static const double values[] = {1, 60, 3600};
+    char *end;
+    double x = number_read(text, &end);
+    const char *unit = end != text && *end ? strchr(units, *end) : NULL;
+
+    if (!unit || end[1])
+        return false;
+    *seconds = x * values[unit - units];
+    return *seconds > 0 && *seconds <= most;
+}
+
+static void show_time(char text[SHOAL_VALUE], const void *field)
+{
+    number_exact(text, SHOAL_VALUE - 1, *(const double *)field);
+    strcat(text, "s");
+}
+
+static bool read_time(void *field, const char *text)
+{
+    return read_seconds(field, text, 1e9);
+}
+
+static const struct shoal_own_type time_type = {read_time, show_time,
+                                                "a time such as 60s, 5m or 2h"};
+
+/* The same, or "never", which is 0. */
+static bool read_silence(void *field, const char *text)
+{
+    *(double *)field = 0;
+    return strcmp(text, "never") == 0 || read_seconds(field, text, 1e6);
+}
+
+static void show_silence(char text[SHOAL_VALUE], const void *field)
+{
+    if (*(const double *)field > 0)
+        show_time(text, field);
+    else
+        snprintf(text, SHOAL_VALUE, "never");
+}
+
+static const struct shoal_own_type silence_type = {read_silence, show_silence,
+                                                   "a time such as 10s or 2m, or never"};
+
+/* A time, "5%" of the run (or "0.05", as show_percent may say), or "epoch". */
+static bool read_every(void *field, const char *text)
+{
+    struct train_every *every = field;
+    char *end;
+    double x = number_read(text, &end);
+
+    *every = (struct train_every){.unit = SHOAL_EVERY_EPOCH};
+    if (strcmp(text, "epoch") == 0)
+        return true;
+    every->unit = SHOAL_EVERY_SECONDS;
+    if (read_seconds(&every->value, text, 1e9))
+        return true;
+    *every = (struct train_every){SHOAL_EVERY_SHARE, *end == '%' ? x / 100 : x};
+    return end != text && (!*end || strcmp(end, "%") == 0) && every->value > 0 &&
+           every->value <= 1;
+}
+
+static void show_every(char text[SHOAL_VALUE], const void *field)
+{
+    const struct train_every *every = field;
+
+    if (every->unit == SHOAL_EVERY_EPOCH)
+        snprintf(text, SHOAL_VALUE, "epoch");
+    else if (every->unit == SHOAL_EVERY_SHARE)
+        show_percent(text, every->value);
+    else
+        show_time(text, &every->value);
+}
+
+static const struct shoal_own_type every_type = {
+    read_every, show_every, "a time such as 60s, 5m or 2h, a percent such as 5%, or epoch"};
+
+/* ---- Who waits for whom -------------------------------------------------------------- */
+
+enum { STALE_MOST = 1000000 };
+
+static const struct {
+    const char *name;
+    bool counted; /* by a number behind a colon */
+} policies[] = {
+    [SHOAL_ASYNC] = {"async", false},
+    [SHOAL_BOUNDED] = {"bounded", true},
+    [SHOAL_SYNC] = {"sync", false},
+    [SHOAL_AVERAGE] = {"average", true},
+};
+
+/* ":16" of "bounded:16" */
+static bool read_rounds(unsigned *n, const char *text)
+{
+    char *end;
+    unsigned long value;
+
+    if (text[0] != ':' || !isdigit((unsigned char)text[1]))
+        return false;
+    value = strtoul(text + 1, &end, 10);
+    *n = (unsigned)value;
+    return *end == '\0' && value >= 1 && value <= STALE_MOST;
+}
+
+static bool read_sync(void *field, const char *text)
+{
+    struct train_sync *sync = field;
+
+    *sync = (struct train_sync){.policy = SHOAL_SYNC};
+    if (strcmp(text, "bounded:0") == 0)
+        return true; /* nobody is ahead */
+    for (unsigned i = 0; i < sizeof policies / sizeof *policies; i++) {
+        size_t len = strlen(policies[i].name);
+
+        if (strncmp(text, policies[i].name, len) != 0)
+            continue;
+        sync->policy = i;
+        return policies[i].counted ? read_rounds(&sync->staleness, text + len) : !text[len];
+    }
+    return false;
+}
+
+static void show_sync(char text[SHOAL_VALUE], const void *field)
+{
+    const struct train_sync *sync = field;
+    int len = snprintf(text, SHOAL_VALUE, "%s", policies[sync->policy].name);
+
+    if (policies[sync->policy].counted)
+        snprintf(text + len, SHOAL_VALUE - (size_t)len, ":%u", sync->staleness);
+}
+
+static const struct shoal_own_type sync_type = {
+    read_sync, show_sync, "async, bounded:ROUNDS, sync or average:ROUNDS, with 1 to 1000000 rounds"};
+
+/* ---- Choices ------------------------------------------------------------------------------ */
+
+const struct shoal_choice rate_choices[] = {
+    [SHOAL_LINEAR] = {"linear", "falls evenly to a 10,000th"},
+    [SHOAL_CONSTANT] = {"constant", "stays"},
+    [SHOAL_INVERSE_TIME] = {"inverse-time", "lr / (1 + decay * epochs done)"},
+    [SHOAL_COSINE] = {"cosine", "falls to 0, slowly at both ends"},
+    {0},
+};
+
+/* From OPTIMIZER_SGD on. */
+static const struct shoal_choice net_optimizers[] = {
+    {"sgd", "plain steps"},
+    {"momentum", "steps with a memory (Polyak 1964)"},
+    {"adam", "each parameter at its own pace (Kingma and Ba 2015)"},
+    {0},
+};
+
+static const struct shoal_choice wire_choices[] = {
+    [SHOAL_WIRE_F32] = {"f32", "as they are"},
+    [SHOAL_WIRE_BF16] = {"bf16", "in half the bytes; what is lost travels next time"},
+    {0},
+};
+
+static const struct shoal_choice replica_choices[] = {
+    [SHOAL_REPLICA_AUTO] = {"auto", "all rows if they fit into memory"},
+    [SHOAL_REPLICA_FULL] = {"full", "all rows"},
+    [SHOAL_REPLICA_BLOCKS] = {"blocks",
+                              "its own rows, and of the others what a block of text needs"},
+    {0},
+};
+
+/* ---- Tables --------------------------------------------------------------------------------- */
+
+const struct shoal_option net_training_options[] = {
+    EPOCHS_OPTION,
+    BATCH_OPTION(1 << 20, "samples of a step, of each rank"),
+    {"global-batch", .type = SHOAL_TYPE_COUNT, ON(global_batch), .decides = true, .arg = "N",
+     .u = {0, 1 << 24}, .help = "samples of a step, of all ranks together",
+     .zero = "as --batch says"},
+    OPTIMIZER_OPTION(net_optimizers, OPTIMIZER_SGD, "how gradients become steps"),
+    LR_OPTION("0.1 for sgd, 0.05 for momentum, 0.002 for adam"),
+    SCHEDULE_OPTION("how the rate goes on"),
+    DECAY_OPTION,
+    {"warmup", .type = SHOAL_TYPE_REAL, ON(warmup), .decides = true, .arg = "EPOCHS",
+     .d = {0, 1e6}, .help = "let it rise evenly for so many epochs first"},
+    {"momentum", .type = SHOAL_TYPE_REAL, ON(momentum), .decides = true, .arg = "X",
+     .d = {0, 0.999999}, .help = "how much of the last step goes on (momentum)"},
+    {"nesterov", .type = SHOAL_TYPE_FLAG, ON(nesterov), .decides = true,
+     .help = "look ahead (momentum)"},
+    {"weight-decay", .type = SHOAL_TYPE_REAL, ON(weight_decay), .decides = true, .arg = "X",
+     .d = {0, 0.999999}, .help = "pull parameters to 0; with adam apart from the gradient"},
+    SEED_OPTION,
+    {"shuffle", .type = SHOAL_TYPE_FLAG, ON(in_order), .decides = true, .inverse = true,
+     .help = "take the samples in another order each epoch"},
+    {0},
+};
+
+/* clang-format off */
+#define THREADS_OPTION(said)                                                                       \
+    {"threads", .type = SHOAL_TYPE_COUNT, ON(threads), .arg = "N", .u = {0, 1024}, .help = said,   \
+     .zero = "one for each core"}
+#define MEMORY_OPTION                                                                              \
+    {"memory", .type = SHOAL_TYPE_SIZE, ON(memory_limit), .arg = "LIMIT", .u = {0, UINT64_MAX},    \
+     .help = "refuse to need more memory", .zero = "what the machine has free"}
+
+#define RUN_OPTIONS                                                                                \
+    {"checkpoint", .type = SHOAL_TYPE_PATH, ON(checkpoint), .arg = "DIR",                          \
+     .help = "save the whole state in this folder now and then, and when stopped"},                \
+    {"checkpoint-every", .type = SHOAL_TYPE_OWN, ON(every), .arg = "TIME", .own = &every_type,     \
+     .help = "how often: after a time (60s, 5m, 2h), a percent of the run, or each epoch"},        \
+    {"metrics", .type = SHOAL_TYPE_PATH, ON(metrics), .arg = "FILE", .written = true,              \
+     .help = "write what is reported as JSON, one object a line"},                                 \
+    {"watch", .type = SHOAL_TYPE_TEXT, ON(watch), .passing = true, .arg = "HOST:PORT",             \
+     .help = "show the report of the run, as `shoal report` draws it, in a browser while it "      \
+             "runs; :PORT is for this machine alone"},                                             \
+    {"profile", .type = SHOAL_TYPE_FLAG, ON(profile), .passing = true,                             \
+     .help = "say where the time went, rank by rank, and what limits the run"}
+
+#define PUBLISH_OPTIONS                                                                            \
+    {"publish", .type = SHOAL_TYPE_PATH, ON(publish), .arg = "FILE", .written = true,              \
+     .help = "write what was learned so far to this file now and then, for `shoal serve`"},        \
+    {"publish-every", .type = SHOAL_TYPE_OWN, ON(publish_every), .arg = "TIME",                    \
+     .own = &time_type, .help = "how often"}
+/* clang-format on */
+
+const struct shoal_option rows_machine_options[] = {
+    THREADS_OPTION("threads to work with"),
+    {"deterministic", .type = SHOAL_TYPE_FLAG, ON(deterministic), .decides = true,
+     .help = "the same bytes each time, for any number of threads; slower"},
+    {"lanes", .type = SHOAL_TYPE_COUNT, ON(lanes), .decides = true, .arg = "N", .u = {1, 64},
+     .help = "workers whose changes are merged (--deterministic)"},
+    MEMORY_OPTION,
+    {0},
+};
+
+const struct shoal_option net_machine_options[] = {
+    THREADS_OPTION("threads to work with; the result does not depend on them"),
+    MEMORY_OPTION,
+    {"quorum", .type = SHOAL_TYPE_COUNT, ON(quorum), .arg = "N", .u = {0, 1024},
+     .help = "gradients whose mean makes a step (async, bounded)",
+     .zero = "the root of half the ranks"},
+    {0},
+};
+
+const struct shoal_option words_run_options[] = {
+    RUN_OPTIONS,
+    {"eval", .type = SHOAL_TYPE_PATH, ON(evals), .list = true, .arg = "FILE,...",
+     .help = "after each epoch score the vectors on these questions, as `shoal eval` does"},
+    PUBLISH_OPTIONS,
+    {0},
+};
+
+const struct shoal_option rows_run_options[] = {RUN_OPTIONS, PUBLISH_OPTIONS, {0}};
+
+const struct shoal_option net_run_options[] = {
+    RUN_OPTIONS,
+    {"report-steps", .type = SHOAL_TYPE_COUNT, ON(report_steps), .arg = "N", .u = {0, UINT32_MAX},
+     .help = "report after each so many steps", .zero = "every second"},
+    {0},
+};
+
+const struct shoal_option ranks_options[] = {
+    {"sync", .type = SHOAL_TYPE_OWN, ON(sync), .arg = "HOW", .own = &sync_type,
+     .help = "who waits for whom: async nobody, bounded:S who is more than S rounds ahead, sync "
+             "all after each round; average:K averages whole models every K rounds"},
+    {"wire", .type = SHOAL_TYPE_CHOICE, ON(wire), .arg = "TYPE", .choices = wire_choices,
+     .help = "how rows travel"},
+    {"servers", .type = SHOAL_TYPE_COUNT, ON(servers), .arg = "N", .u = {0, 1023},
+     .help = "the last so many ranks only keep rows", .zero = "all keep rows and train"},
+    {"replica", .type = SHOAL_TYPE_CHOICE, ON(replica), .arg = "HOW", .choices = replica_choices,
+     .help = "what each rank holds of the model"},
+    {"local-input", .type = SHOAL_TYPE_FLAG, ON(local_input),
+     .help = "each rank reads inputs of its own, its part of the whole; {rank} in their names is "
+             "its number"},
+    {"silent-after", .type = SHOAL_TYPE_OWN, ON(silence), .arg = "TIME", .own = &silence_type,
+     .help = "give up a rank of which nothing was heard for so long"},
+    {0},
+};
+
+/* ---- Defaults and what does not go together ---------------------------------------------- */
+
+void task_common_defaults(struct train_opts *o)
+{
+    *o = (struct train_opts){
+        .epochs = 5, .decay = 0.01, .batch = 64, .seed = 1, .lanes = 8, .silence = 10,
+        .every = {SHOAL_EVERY_SECONDS, 60}, .publish_every = 60, .beta = 1, .positive = 1,
+        .momentum = 0.9, .encode = shoal_encode_default(), .rows = shoal_clicks_default(),
+        .samples = shoal_samples_default(), .images = shoal_images_default(),
+        .save = shoal_save_default(),
+    };
+}
+
+void task_net_defaults(struct train_opts *o)
+{
+    task_common_defaults(o);
+    o->epochs = 20;
+    o->optimizer = OPTIMIZER_ADAM;
+    o->schedule = SHOAL_CONSTANT;
+    o->valid = 0.1;
+    o->sync.policy = SHOAL_SYNC;
+}
+
+shoal_status task_file_check(const shoal_options *o)
+{
+    const char *output = options_values(o)->output;
+
+    if (output && strcmp(output, "-") == 0)
+        return shoal_fail(SHOAL_EINVAL, "--output is '-', want a file name: a model is mapped, "
+                                        "which standard output cannot be");
+    return SHOAL_OK;
+}
+
+shoal_status task_net_check(const shoal_options *o)
+{
+    const struct train_opts *at = options_values(o);
+
+    if (at->wire != SHOAL_WIRE_F32)
+        return shoal_fail(SHOAL_EINVAL, "--wire bf16 does not go with nets, whose gradients "
+                                        "travel as they are");
+    if (at->replica == SHOAL_REPLICA_BLOCKS)
+        return shoal_fail(SHOAL_EINVAL,
+                          "--replica blocks does not go with nets, which every rank holds whole");
+    if (at->local_input)
+        return shoal_fail(SHOAL_EINVAL,
+                          "--local-input does not go with nets: every rank reads all samples");
+    return task_file_check(o);
+}

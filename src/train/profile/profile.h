@@ -1,0 +1,103 @@
+/* Where the time goes; not a door.
+ *
+ * All of it is measured always: clocks around calls of the store, what the system
+ * counts anyway, and at the end some messages of all ranks. docs/profile.md says
+ * what each figure means and what the verdict is drawn from. */
+#ifndef SHOAL_TRAIN_PROFILE_H
+#define SHOAL_TRAIN_PROFILE_H
+
+#include "comm/comm.h"
+#include "store/store.h"
+
+/* What the system counts of this process and this thread, at one moment. */
+struct meter {
+    double clock, user, system;
+    double queued; /* NaN: unknown */
+    uint64_t disk_read, disk_written, faults;
+    struct comm_stats comm;
+};
+
+enum { TIMELINE_MARKS = 128 };
+
+/* Seconds of this rank in sum, up to a moment since the timeline began. */
+struct mark {
+    double at, computing, communicating, waiting;
+};
+
+/* Marks at their moments, of which every second one goes when there is room for no
+ * more: whatever the run's length, there are TIMELINE_MARKS / 2 at least once there
+ * were so many. */
+struct timeline {
+    double began;       /* clock; 0: not yet */
+    double apart, next; /* seconds between marks, at least; clock of the next */
+    struct mark marks[TIMELINE_MARKS];
+    size_t n;
+};
+
+struct profile {
+    struct comm *comm; /* NULL: alone */
+    struct meter from;
+    struct comm_peer_stats *peers; /* [ranks] then */
+    struct timeline timeline;      /* this rank's, */
+    struct mark *lanes;            /* and at the end those of the first ranks, [lane_ends[r]] */
+    size_t lane_ends[SHOAL_PROFILE_ROWS];
+    struct shoal_profile result;
+};
+
+/* In place. On the thread that calls the rest. `ranks` may be NULL. */
+shoal_status profile_init(struct profile *p, shoal_ranks *ranks);
+void profile_fini(struct profile *p);
+
+/* What only the run knows of itself, on this rank. */
+struct profile_facts {
+    enum shoal_sync sync;
+    bool wide; /* see shoal_profile */
+    bool works;
+    unsigned threads;
+    double slices; /* seconds of training, the store's steps among them */
+    uint64_t steps; /* of the optimizer, by this rank; 0: nobody counts them */
+    const char *unit;
+    double units; /* by all ranks */
+    struct store_times store;
+};
+
+/* Collective. Sets p->result, the same on every rank, and the lanes. */
+shoal_status profile_end(struct profile *p, const struct profile_facts *facts);
+
+/* Where this rank's time went since profile_init: the parts of a row, but seconds. */
+void profile_share(const struct profile *p, const struct profile_facts *facts,
+                   const struct comm_stats *now, struct shoal_profile_rank *row);
+
+/* ---- timeline.c: what each rank did over time, of several ranks ---- */
+
+/* Where ranks have just met, so that their clocks begin together. */
+void timeline_begin(struct profile *p, const struct profile_facts *facts);
+/* Whether it is time for a mark; cheap, since it is asked after every step. */
+bool timeline_due(const struct profile *p);
+void timeline_mark(struct profile *p, const struct profile_facts *facts);
+/* Collective: p->lanes. */
+shoal_status timeline_end(struct profile *p, const struct profile_facts *facts);
+/* The marks of a rank, of which there are *n; none of those that tell nothing. */
+const struct mark *timeline_of(const struct profile *p, unsigned rank, size_t *n);
+
+/* ---- profile_sum.c ---- */
+
+/* The shares that the verdict looks at. */
+double profile_waiting(const struct shoal_profile *p);
+/* Adds a rank to a sum. */
+void profile_add(struct shoal_profile_rank *sum, const struct shoal_profile_rank *r);
+/* Keeps the row, and adds it to all and work, slowest and busiest. */
+void profile_take(struct shoal_profile *p, const struct shoal_profile_rank *r);
+
+/* ---- profile_link.c ---- */
+
+/* Collective, for several hosts. *rate becomes the bytes a second that come to this
+ * rank's host from the one before it; 0 on all ranks of a host but its first. */
+shoal_status link_rate(struct comm *c, double *rate);
+
+/* ---- profile_verdict.c ---- */
+
+/* Sets limit and verdict from all the rest. */
+void profile_judge(struct shoal_profile *p);
+
+#endif

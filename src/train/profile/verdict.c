@@ -1,0 +1,398 @@
+/* The verdict: a sentence that says what limits a run, by which figures, and what
+ * to change. The rules are asked in the order of the table at the end; the first
+ * that applies speaks. Shares are of the time of the ranks that train. */
+#include "train/profile/profile.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The thresholds, as docs/profile.md has them. */
+#define SHORT 1.0      /* seconds: nothing to judge below */
+#define QUEUED 0.15    /* standing in line for a core is worth a word, where there are too few */
+#define CROWD_BUSY 0.8 /* or its cores were busy */
+#define STOLEN                                                                                     \
+    0.25               /* standing in line although there are enough; half of what is lost, if     \
+                          that is what ranks lose */
+#define ASIDE 0.5      /* start, evaluation, checkpoints */
+#define LOST 0.4       /* waiting and communicating: below, ranks are not the limit */
+#define OTHERS 0.3     /* of the time of all ranks but one, waiting */
+#define SLOW (1.0 / 3) /* of that: who waits less keeps them waiting */
+#define OWNING 0.7     /* of an owner's time, communicating */
+#define EXPLAINED 0.4  /* of the waiting, by a link's bytes or a message's way */
+#define IDLE 0.6       /* processor time by computing time: below, cores stood idle */
+#define DISK_RATE 4e6  /* bytes a second from disk */
+#define FAULTS 20.0    /* pages a second from disk */
+#define COMPUTING 0.6
+#define HELD 0.5   /* of looks, rows left behind */
+#define MOSTLY 0.5 /* of the waiting, for one rank: it is named */
+
+const char *shoal_limit_name(enum shoal_limit limit)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        SHOAL_LIMIT_MAP(X)
+#undef X
+    };
+
+    return (size_t)limit < sizeof names / sizeof *names ? names[limit] : "?";
+}
+
+/* ---- figures ---- */
+
+static double share(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+static double percent(double part, double whole)
+{
+    return 100 * share(part, whole);
+}
+
+/* 0 when it is unknown. */
+static double queued(const struct shoal_profile_rank *r)
+{
+    return isfinite(r->queued) ? share(r->queued, r->seconds) : 0;
+}
+
+static double lost(const struct shoal_profile *p)
+{
+    return share(p->work.waiting + p->work.communicating, p->work.seconds);
+}
+
+static double computing(const struct shoal_profile *p)
+{
+    return share(p->work.computing, p->work.seconds);
+}
+
+static double cpu(const struct shoal_profile_rank *r)
+{
+    return share(r->user + r->system, r->thread_seconds);
+}
+
+/* What all but the slowest waited. */
+static double others_waiting(const struct shoal_profile *p)
+{
+    return share(p->work.waiting - p->slowest.waiting, p->work.seconds - p->slowest.seconds);
+}
+
+/* The share of the waiting in which the link had to carry what it did. */
+static double link_explains(const struct shoal_profile *p)
+{
+    return share(share(p->link.carried, p->link.can), profile_waiting(p));
+}
+
+static double latency_explains(const struct shoal_profile *p)
+{
+    return share((double)p->work.waits * p->latency, p->work.waiting);
+}
+
+/* ---- sentences ---- */
+
+static void say(struct shoal_profile *p, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void say(struct shoal_profile *p, const char *fmt, ...)
+{
+    size_t len = strlen(p->verdict);
+    va_list args;
+
+    va_start(args, fmt);
+    number_vprint(p->verdict + len, sizeof p->verdict - len, fmt, args);
+    va_end(args);
+}
+
+/* "sync, 4 ranks on 2 hosts: " */
+static void say_who(struct shoal_profile *p)
+{
+    static const char *const syncs[] = {[SHOAL_ASYNC] = "async",
+                                        [SHOAL_BOUNDED] = "bounded",
+                                        [SHOAL_SYNC] = "sync",
+                                        [SHOAL_AVERAGE] = "average"};
+
+    if (p->ranks == 1)
+        say(p, "1 rank");
+    else
+        say(p, "%s, %u ranks", syncs[p->sync], p->ranks);
+    if (p->hosts > 1)
+        say(p, " on %u hosts", p->hosts);
+    say(p, ": ");
+}
+
+/* "64 % waiting, most of it for rank 2 on n1" */
+static void say_waiting(struct shoal_profile *p)
+{
+    say(p, "%.0f %% waiting", 100 * profile_waiting(p));
+    if (p->ranks > 2 && share(p->awaited_seconds, p->all.waiting) >= MOSTLY)
+        say(p, ", most of it for rank %u on %s", p->awaited, p->awaited_host);
+}
+
+/* ---- rules ---- */
+
+static bool is_short(const struct shoal_profile *p)
+{
+    return p->seconds < SHORT;
+}
+
+static void say_short(struct shoal_profile *p)
+{
+    say(p, "%.2f s are too short to tell", p->seconds);
+}
+
+static bool is_crowded(const struct shoal_profile *p)
+{
+    return p->crowd.threads > p->crowd.cores &&
+           (queued(&p->work) >= QUEUED || p->crowd.cpu >= CROWD_BUSY);
+}
+
+static void say_crowded(struct shoal_profile *p)
+{
+    say(p, "%u threads take turns on the %u core%s of %s", p->crowd.threads, p->crowd.cores,
+        p->crowd.cores == 1 ? "" : "s", p->crowd.name);
+    if (isfinite(p->work.queued))
+        say(p, " and stood in line for %.0f %% of the time", 100 * queued(&p->work));
+    say(p, ": the processor is the limit; use fewer --threads or --ranks, or add cores");
+}
+
+static bool is_aside(const struct shoal_profile *p)
+{
+    return share(p->work.other, p->work.seconds) >= ASIDE;
+}
+
+static void say_aside(struct shoal_profile *p)
+{
+    say(p,
+        "%.0f %% of the time went into the start, evaluation and checkpoints, not into "
+        "training; evaluate and save less often, or train longer",
+        percent(p->work.other, p->work.seconds));
+}
+
+static bool is_slow_rank(const struct shoal_profile *p)
+{
+    double others = others_waiting(p);
+
+    return p->ranks > 1 && others >= OTHERS &&
+           share(p->slowest.waiting, p->slowest.seconds) <= SLOW * others;
+}
+
+/* What it does instead of waiting, and what would help. */
+static void say_slow_rank(struct shoal_profile *p)
+{
+    const struct shoal_profile_rank *r = &p->slowest;
+    bool aside = r->other > r->computing && r->other > r->communicating;
+
+    say(p, "the others wait %.0f %% of the time, rank %u on %s only %.0f %%: ",
+        100 * others_waiting(p), r->rank, r->host, percent(r->waiting, r->seconds));
+    if (aside) {
+        say(p, "it spends %.0f %% on evaluation and checkpoints; do these less often",
+            percent(r->other, r->seconds));
+        return;
+    }
+    if (r->communicating > r->computing) {
+        say(p, "it merges rows for %.0f %% of the time; add servers",
+            percent(r->communicating, r->seconds));
+        return;
+    }
+    say(p, "it computes %.0f %% of the time", percent(r->computing, r->seconds));
+    if (queued(r) >= QUEUED)
+        say(p, ", in line for a core %.0f %%", 100 * queued(r));
+    say(p, ", and is the limit; give it a faster core or less work%s",
+        p->sync == SHOAL_ASYNC ? "" : ", or use --sync async");
+}
+
+static bool is_exchange(const struct shoal_profile *p)
+{
+    return p->ranks > 1 && lost(p) >= LOST;
+}
+
+static bool is_waiting(const struct shoal_profile *p)
+{
+    return is_exchange(p) && p->work.waiting >= p->work.communicating;
+}
+
+static bool is_owners(const struct shoal_profile *p)
+{
+    return is_waiting(p) && share(p->busiest.communicating, p->busiest.seconds) >= OWNING;
+}
+
+static void say_owners(struct shoal_profile *p)
+{
+    say(p,
+        "%.0f %% of the time waiting for rows; rank %u on %s, which %s, is busy with them for "
+        "%.0f %%: owners of rows are the limit; add servers, or raise --batch",
+        100 * profile_waiting(p), p->busiest.rank, p->busiest.host,
+        p->busiest.works ? "owns a shard and trains" : "owns a shard",
+        percent(p->busiest.communicating, p->busiest.seconds));
+}
+
+/* Who has no core is late for the others, and gives way where it looks for messages:
+ * the time in line counts as waiting or communicating then. */
+static bool is_stolen(const struct shoal_profile *p)
+{
+    return queued(&p->work) >= (is_exchange(p) ? lost(p) / 2 : STOLEN);
+}
+
+static void say_stolen(struct shoal_profile *p)
+{
+    say(p,
+        "threads stood in line for a core %.0f %% of the time although there are enough: other "
+        "programs use the cores, which are the limit; run them elsewhere",
+        100 * queued(&p->work));
+}
+
+static bool is_link(const struct shoal_profile *p)
+{
+    return is_waiting(p) && p->link.can > 0 && link_explains(p) >= EXPLAINED;
+}
+
+static void say_link(struct shoal_profile *p)
+{
+    static const char *const better[] = {[SHOAL_ASYNC] = "fewer meetings (epochs, checkpoints)",
+                                         [SHOAL_BOUNDED] = "--sync async",
+                                         [SHOAL_SYNC] = "--sync async, larger batches",
+                                         [SHOAL_AVERAGE] =
+                                             "a larger K of --sync average:K, --sync async"};
+
+    say_waiting(p);
+    say(p,
+        "; the link of %s carried %.1f MB/s of the %.1f it can: the network is the limit; use "
+        "%s%s, or a faster link",
+        p->link.name, p->link.carried / 1e6, p->link.can / 1e6, p->wide ? "--wire bf16, " : "",
+        better[p->sync]);
+}
+
+static bool is_latency(const struct shoal_profile *p)
+{
+    return is_waiting(p) && latency_explains(p) >= EXPLAINED;
+}
+
+static void say_latency(struct shoal_profile *p)
+{
+    say_waiting(p);
+    say(p,
+        ", %.0f times a second for messages that take %.2f ms: their way is the limit, not their "
+        "size; use larger batches, --sync bounded:S or async",
+        share((double)p->work.waits, p->work.seconds), 1e3 * p->latency);
+}
+
+static void say_rounds(struct shoal_profile *p)
+{
+    say_waiting(p);
+    say(p, ": ranks wait for each other by turns, no link and no rank is the slowest; use --sync "
+           "bounded:S or async, or longer rounds");
+}
+
+static void say_exchange(struct shoal_profile *p)
+{
+    say(p,
+        "%.0f %% of the time packing, sending and merging rows: the exchange is the limit; use "
+        "larger batches, --sync average:K%s, or fewer ranks with more threads",
+        percent(p->work.communicating, p->work.seconds),
+        p->sync == SHOAL_AVERAGE ? " with a larger K" : "");
+}
+
+static bool has_idle_cores(const struct shoal_profile *p)
+{
+    return computing(p) >= COMPUTING && cpu(&p->work) < IDLE * computing(p);
+}
+
+static bool is_disk(const struct shoal_profile *p)
+{
+    uint64_t read = p->all.disk_read == SHOAL_UNKNOWN ? 0 : p->all.disk_read;
+
+    return has_idle_cores(p) &&
+           ((double)read >= DISK_RATE * p->seconds || (double)p->all.faults >= FAULTS * p->seconds);
+}
+
+static void say_disk(struct shoal_profile *p)
+{
+    uint64_t read = p->all.disk_read == SHOAL_UNKNOWN ? 0 : p->all.disk_read;
+
+    say(p,
+        "the cores were busy for %.0f %% only, while %.1f MB/s came from disk and %.0f pages a "
+        "second had to be waited for: reading is the limit; encode the input beforehand, have "
+        "more memory for it, or a faster disk",
+        100 * cpu(&p->work), (double)read / p->seconds / 1e6, (double)p->all.faults / p->seconds);
+}
+
+static void say_threads(struct shoal_profile *p)
+{
+    say(p,
+        "%.0f %% computing, but %u threads kept their cores busy for %.0f %% only: they wait for "
+        "each other or for the machine; use fewer --threads or larger batches",
+        100 * computing(p), p->work.threads, 100 * cpu(&p->work));
+}
+
+static bool is_processor(const struct shoal_profile *p)
+{
+    return computing(p) >= COMPUTING;
+}
+
+static void say_processor(struct shoal_profile *p)
+{
+    bool more = p->work.threads < p->all.cores;
+
+    say(p, "%.0f %% computing with %u thread%s on %u core%s: the processor is the limit; %s",
+        100 * computing(p), p->work.threads, p->work.threads == 1 ? "" : "s", p->all.cores,
+        p->all.cores == 1 ? "" : "s", more ? "use more --threads or ranks" : "add cores or ranks");
+    if (p->hosts < 2 || p->work.held < HELD)
+        return;
+    say(p, ". Rows stay behind at %.0f %% of the looks, since their owners have not answered yet",
+        100 * p->work.held);
+    if (p->link.can > 0)
+        say(p, " (the link of %s carried %.1f MB/s of the %.1f it can)", p->link.name,
+            p->link.carried / 1e6, p->link.can / 1e6);
+    say(p, ": ranks know less of each other than they could; use %s",
+        p->wide ? "--wire bf16" : "a faster link");
+}
+
+static bool always(const struct shoal_profile *p)
+{
+    (void)p;
+    return true;
+}
+
+static void say_mixed(struct shoal_profile *p)
+{
+    const struct shoal_profile_rank *w = &p->work;
+
+    say(p,
+        "no single limit: %.0f %% computing, %.0f %% communicating, %.0f %% waiting, %.0f %% "
+        "start, evaluation and checkpoints",
+        percent(w->computing, w->seconds), percent(w->communicating, w->seconds),
+        percent(w->waiting, w->seconds), percent(w->other, w->seconds));
+}
+
+void profile_judge(struct shoal_profile *p)
+{
+    static const struct {
+        enum shoal_limit limit;
+        bool (*applies)(const struct shoal_profile *p);
+        void (*say)(struct shoal_profile *p);
+    } rules[] = {
+        {SHOAL_LIMIT_SHORT, is_short, say_short},
+        {SHOAL_LIMIT_CORES, is_crowded, say_crowded},
+        {SHOAL_LIMIT_ASIDE, is_aside, say_aside},
+        {SHOAL_LIMIT_RANK, is_slow_rank, say_slow_rank},
+        {SHOAL_LIMIT_LINK, is_link, say_link},
+        {SHOAL_LIMIT_CORES, is_stolen, say_stolen},
+        {SHOAL_LIMIT_OWNERS, is_owners, say_owners},
+        {SHOAL_LIMIT_LATENCY, is_latency, say_latency},
+        {SHOAL_LIMIT_ROUNDS, is_waiting, say_rounds},
+        {SHOAL_LIMIT_EXCHANGE, is_exchange, say_exchange},
+        {SHOAL_LIMIT_DISK, is_disk, say_disk},
+        {SHOAL_LIMIT_THREADS, has_idle_cores, say_threads},
+        {SHOAL_LIMIT_PROCESSOR, is_processor, say_processor},
+        {SHOAL_LIMIT_NONE, always, say_mixed},
+    };
+    size_t i = 0;
+
+    while (!rules[i].applies(p))
+        i++;
+    p->limit = rules[i].limit;
+    p->verdict[0] = '\0';
+    say_who(p);
+    rules[i].say(p);
+}

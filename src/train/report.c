@@ -1,0 +1,105 @@
+/* What a run tells: figures by name, reports, and when it has gone astray. */
+#include "train/run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A loss is far above the best one from RISEN times it on, and a little more, so that what
+ * is nearly perfect may stumble; after so many such intervals in a row the run is given up. */
+#define RISEN 5
+#define STUMBLE 5
+enum { RISING_MOST = 5 };
+
+/* ---- figures ---- */
+
+double mean_of(double sum, uint64_t n)
+{
+    return n ? sum / (double)n : NAN;
+}
+
+void figures_add(struct shoal_figures *f, enum shoal_figure_of of, const char *name, bool share,
+                 double value)
+{
+    struct shoal_figure *to = f->n < SHOAL_FIGURES ? &f->at[f->n] : NULL;
+
+    if (!to)
+        return;
+    *to = (struct shoal_figure){.of = of, .share = share, .value = value};
+    snprintf(to->name, sizeof to->name, "%s", name);
+    f->n++;
+}
+
+double shoal_figure(const struct shoal_figures *f, enum shoal_figure_of of, const char *name)
+{
+    for (size_t i = 0; i < f->n; i++)
+        if (f->at[i].of == of && strcmp(f->at[i].name, name) == 0)
+            return f->at[i].value;
+    return NAN;
+}
+
+void run_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
+                 struct shoal_figures *out)
+{
+    if (s->predictions == 0)
+        return;
+    figures_add(out, of, "loss", false, mean_of(s->loss, s->predictions));
+    if (r->task->figures)
+        r->task->figures(r, s, of, out);
+}
+
+/* ---- reports ---- */
+
+double run_progress(const struct run *r)
+{
+    return (r->at.epoch + (double)r->at.place / (double)r->units) / r->opts->epochs;
+}
+
+/* The last unit's, where one is over: behind the end there is no rate. */
+static double rate_now(const struct run *r)
+{
+    bool between = r->at.place == 0 && r->at.epoch > 0;
+    struct run then = {.opts = r->opts, .lr = r->lr, .schedule = r->schedule, .units = r->units,
+                       .at = {.epoch = r->at.epoch - between}};
+
+    return (double)run_lr(&then, between ? r->units - 1 : r->at.place);
+}
+
+shoal_status run_report(struct run *r, enum shoal_event event, const struct shoal_figures *figures,
+                        double rate)
+{
+    double progress = run_progress(r), seconds = r->at.seconds;
+    bool begun = event != SHOAL_EVENT_EPOCH && r->at.epoch < r->opts->epochs;
+    struct shoal_report report = {
+        .event = event, .unit = r->task->is.unit, .epoch = r->at.epoch + begun,
+        .epochs = r->opts->epochs, .progress = progress, .examples = r->at.examples,
+        .steps = r->batch > 0 ? run_units(r) : 0, .seconds = seconds, .rate = rate,
+        .lr = rate_now(r), .eta = progress > 0 ? seconds * (1 - progress) / progress : NAN,
+        .memory = mem_peak(), .figures = *figures,
+    };
+    shoal_status st;
+
+    if (!r->leads)
+        return SHOAL_OK;
+    st = r->metrics ? metrics_write(r->metrics, &report) : SHOAL_OK;
+    if (st == SHOAL_OK && r->opts->report && !r->opts->report(r->opts->user, &report))
+        st = shoal_fail(SHOAL_ESTOP, "train: stopped on request at %.1f %%", 100 * progress);
+    return st;
+}
+
+shoal_status run_check_loss(struct run *r)
+{
+    double loss = mean_of(r->interval.loss, r->interval.predictions);
+
+    if (r->interval.predictions == 0)
+        return SHOAL_OK;
+    if (isnan(loss))
+        return shoal_fail(SHOAL_EINVAL, "train: diverged: the loss is no number after %llu %s; "
+                          "lower --lr", (unsigned long long)r->at.examples, r->task->is.unit);
+    r->at.best_loss = fmin(r->at.best_loss, loss);
+    r->rising = loss > RISEN * r->at.best_loss + STUMBLE ? r->rising + 1 : 0;
+    if (isinf(loss) || r->rising >= RISING_MOST)
+        return shoal_fail(SHOAL_EINVAL, "train: diverged: the loss is %g, it was %g; lower --lr",
+                          loss, r->at.best_loss);
+    return SHOAL_OK;
+}

@@ -1,0 +1,297 @@
+/* A slice of the epoch, trained by all threads and lanes of this rank. */
+#include "train/rows/rows.h"
+
+enum {
+    EARLY = 64,       /* see apart_at */
+    APART_LEAST = 16,
+};
+
+static size_t chunk_at(const struct run *r, uint64_t i)
+{
+    return (size_t)((unsigned __int128)i * r->rows->stride % r->units);
+}
+
+static void sync_views(struct run *r, struct worker *w)
+{
+    for (size_t t = 0; t < r->rows->ntables; t++)
+        view_sync(&w->views[t], r->kernel);
+}
+
+/* How far a thread goes until its copies of hot rows meet the others': the less, the
+ * more threads there are, and at first, where steps are largest, a share of what was
+ * learned before. In whole rounds. */
+static size_t apart_at(const struct run *r, uint64_t i)
+{
+    size_t before = (size_t)(r->at.epoch * r->units + i) * r->rows->chunk / EARLY;
+    size_t most = r->rows->grain.apart / r->rows->nworkers;
+
+    most = before < most ? before : most;
+    most = most > APART_LEAST ? most : APART_LEAST;
+    return (most + r->rows->grain.round - 1) / r->rows->grain.round * r->rows->grain.round;
+}
+
+/* At its end they meet anyway. */
+void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
+{
+    bool meets = r->rows->grain.apart > 0 && r->rows->nworkers > 1 && !r->opts->deterministic;
+    size_t step = meets ? apart_at(r, i) : to - from;
+
+    for (size_t stop; from < to; from = stop) {
+        stop = to - from > step ? from + step : to;
+        r->rows->way->train(r, w, from, stop, run_lr(r, i));
+        if (stop < to)
+            sync_views(r, w);
+    }
+}
+
+static void chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
+{
+    *from = chunk_at(r, i) * r->rows->chunk;
+    *to = *from + r->rows->chunk < r->rows->train ? *from + r->rows->chunk : r->rows->train;
+}
+
+static void train_chunk(struct run *r, struct worker *w, uint64_t i)
+{
+    size_t from, to;
+
+    chunk_range(r, i, &from, &to);
+    train_range(r, w, i, from, to);
+}
+
+/* The same in pieces, looking between them at what other ranks sent. */
+shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
+{
+    size_t step = r->rows->busy ? r->rows->grain.look_busy : r->rows->grain.look;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t stop; from < to && st == SHOAL_OK; from = stop) {
+        stop = to - from > step ? from + step : to;
+        comm_charge(r->comm, (double)(stop - from));
+        train_range(r, w, i, from, stop);
+        st = store_step(r->rows->store);
+    }
+    return st;
+}
+
+/* Only the first thread may speak to other ranks. */
+static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
+{
+    size_t from, to;
+    shoal_status st;
+
+    if (!r->rows->store || w != r->rows->workers) {
+        train_chunk(r, w, i);
+        return SHOAL_OK;
+    }
+    chunk_range(r, i, &from, &to);
+    st = train_looking(r, w, i, from, to);
+    if (st == SHOAL_OK)
+        st = store_round(r->rows->store);
+    run_mark(r);
+    return st;
+}
+
+static shoal_status hogwild_thread(void *ctx, unsigned index)
+{
+    struct run *r = ctx;
+    struct worker *w = &r->rows->workers[index];
+    shoal_status st = SHOAL_OK;
+    uint64_t i;
+
+    while (st == SHOAL_OK && (i = atomic_fetch_add(&r->rows->next, r->sharing)) < r->stop) {
+        if (i + r->worker < r->units)
+            st = hogwild_chunk(r, w, i + r->worker);
+        sync_views(r, w);
+    }
+    return st;
+}
+
+/* ---- rounds of ranks that wait for each other ---- */
+
+void part_range(const struct run *r, uint64_t i, size_t part, size_t *from, size_t *to)
+{
+    size_t end, round = r->rows->grain.round;
+
+    chunk_range(r, i, from, &end);
+    *from = *from + part * round < end ? *from + part * round : end;
+    *to = end - *from > round ? *from + round : end;
+}
+
+static shoal_status part_thread(void *ctx, unsigned index)
+{
+    struct run *r = ctx;
+    struct worker *w = &r->rows->workers[index];
+    shoal_status st = SHOAL_OK;
+
+    for (uint64_t k = index; k < r->rows->most_threads && st == SHOAL_OK; k += r->rows->nworkers) {
+        uint64_t i = r->at.place + k * r->sharing + r->worker;
+        size_t from, to;
+
+        if (i >= r->units)
+            break;
+        part_range(r, i, r->rows->part, &from, &to);
+        if (index == 0)
+            st = train_looking(r, w, i, from, to);
+        else
+            train_range(r, w, i, from, to);
+    }
+    sync_views(r, w);
+    return st;
+}
+
+static shoal_status whole_part(struct run *r, uint64_t i, struct sums *done)
+{
+    size_t from, to;
+    shoal_status st;
+
+    part_range(r, i, r->rows->part, &from, &to);
+    comm_charge(r->comm, (double)(to - from));
+    st = r->rows->way->train_whole(r, from, to, run_lr(r, i), done);
+    r->rows->way->touch(r, from, to);
+    return st;
+}
+
+static shoal_status ranks_part(struct run *r)
+{
+    struct sums done = {0};
+    shoal_status st = SHOAL_OK;
+
+    if (!r->rows->whole)
+        st = pool_run((unsigned)r->rows->nworkers, part_thread, r);
+    else if (r->at.place + r->worker < r->units)
+        st = whole_part(r, r->at.place + r->worker, &done);
+    run_count(r, &done);
+    return st == SHOAL_OK ? store_round(r->rows->store) : st;
+}
+
+/* ---- lanes ---- */
+
+/* Lanes are taken by whatever thread is free; each has its own chunk. */
+static shoal_status lane_thread(void *ctx, unsigned index)
+{
+    struct run *r = ctx;
+    unsigned lane;
+
+    (void)index;
+    while ((lane = atomic_fetch_add(&r->rows->next_lane, 1)) < r->rows->nworkers) {
+        uint64_t i = r->at.place + lane * r->sharing + r->worker;
+
+        if (i < r->units)
+            train_chunk(r, &r->rows->workers[lane], i);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status merge_lanes(struct run *r)
+{
+    struct view views[64];
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < r->rows->ntables && st == SHOAL_OK; t++) {
+        for (size_t i = 0; i < r->rows->nworkers; i++)
+            views[i] = r->rows->workers[i].views[t];
+        if (r->rows->store)
+            st = store_merge_lanes(r->rows->store, t, views, r->rows->nworkers);
+        else
+            st = views_merge(views, r->rows->nworkers, r->kernel, r->threads);
+        for (size_t i = 0; i < r->rows->nworkers; i++)
+            r->rows->workers[i].views[t] = views[i];
+    }
+    return st;
+}
+
+/* One chunk for each lane, then all lanes meet. */
+static shoal_status lane_round(struct run *r)
+{
+    unsigned threads = r->threads < r->rows->nworkers ? r->threads : (unsigned)r->rows->nworkers;
+    shoal_status st = SHOAL_OK;
+
+    if (r->rows->store)
+        comm_charge(r->comm, (double)(r->rows->nworkers * r->rows->chunk));
+    atomic_store(&r->rows->next_lane, 0);
+    if (threads > 0)
+        st = pool_run(threads, lane_thread, r);
+    if (st == SHOAL_OK)
+        st = merge_lanes(r);
+    return st == SHOAL_OK && r->rows->store ? store_round(r->rows->store) : st;
+}
+
+static shoal_status whole_round(struct run *r, struct sums *done)
+{
+    size_t from, to;
+
+    chunk_range(r, r->at.place, &from, &to);
+    return r->rows->way->train_whole(r, from, to, run_lr(r, r->at.place), done);
+}
+
+/* ---- a slice ---- */
+
+void rows_count(struct run *r)
+{
+    for (size_t i = 0; i < r->rows->nworkers; i++) {
+        run_count(r, &r->rows->workers[i].done);
+        r->rows->workers[i].done = (struct sums){0};
+    }
+}
+
+uint64_t rows_group(const struct run *r)
+{
+    if (r->opts->deterministic && !r->rows->whole)
+        return r->opts->lanes;
+    if (r->rows->store && !r->rows->whole &&
+        (r->rows->blocks || r->opts->sync.policy != SHOAL_ASYNC))
+        return (uint64_t)r->rows->most_threads * r->sharing;
+    return r->sharing;
+}
+
+/* A group in as many rounds as a chunk has parts. */
+static shoal_status ranks_rounds(struct run *r)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (r->rows->part = 0; st == SHOAL_OK && r->rows->part < r->rows->parts; r->rows->part++)
+        st = ranks_part(r);
+    return st;
+}
+
+/* Rounds until the slice is over; the tables are whole after each. A round is
+ * never cut short by the clock, only by the epoch, or lanes would depend on it. */
+static shoal_status run_rounds(struct run *r)
+{
+    bool lanes = r->opts->deterministic && !r->rows->whole;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && r->at.place < r->stop) {
+        struct sums done = {0};
+
+        if (lanes)
+            st = lane_round(r);
+        else
+            st = r->rows->store ? ranks_rounds(r) : whole_round(r, &done);
+        r->at.place = r->at.place + r->group < r->units ? r->at.place + r->group : r->units;
+        run_count(r, &done);
+        rows_count(r);
+        run_mark(r);
+    }
+    return st;
+}
+
+static shoal_status run_hogwild(struct run *r)
+{
+    shoal_status st;
+
+    atomic_store(&r->rows->next, r->at.place);
+    st = pool_run((unsigned)r->rows->nworkers, hogwild_thread, r);
+    r->at.place = r->stop;
+    rows_count(r);
+    return st;
+}
+
+shoal_status rows_advance(struct run *r)
+{
+    bool rounds = r->opts->deterministic || r->rows->whole || (r->rows->store && r->opts->sync.policy != SHOAL_ASYNC);
+
+    if (r->rows->blocks)
+        return blocks_advance(r);
+    return rounds ? run_rounds(r) : run_hogwild(r);
+}

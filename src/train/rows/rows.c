@@ -1,0 +1,341 @@
+/* The engine of tables of rows: how an epoch is cut, who works on it, and how replicas of
+ * the tables come together. */
+#include "train/rows/rows.h"
+
+#include <stdlib.h>
+
+enum {
+    DUE_MOST = 128, /* touches, of at most 255 that are counted */
+    FAR = 4,        /* so many more touches rows take between hosts, where it costs more */
+};
+
+/* ---- what it will take ---- */
+
+size_t chunk_between(size_t positions, size_t parts, size_t least, size_t most)
+{
+    size_t chunk = positions / parts;
+
+    return chunk < least ? least : chunk > most ? most : chunk;
+}
+
+size_t rows_workers(const struct train_opts *o)
+{
+    unsigned rank = shoal_ranks_rank(o->ranks), sharing = opts_sharing(o);
+
+    if (rank >= sharing)
+        return 0;
+    if (!o->deterministic)
+        return ranks_threads(o->ranks, o->threads);
+    return rank < o->lanes ? (o->lanes - rank + sharing - 1) / sharing : 0;
+}
+
+static struct store_opts store_opts_of(const struct train_opts *o, const size_t *needed, size_t n)
+{
+    struct store_opts so = {
+        .policy = o->sync.policy, .staleness = o->sync.staleness, .wire = o->wire,
+        .servers = o->servers, .lanes = o->deterministic, .blocks = needed != NULL,
+    };
+
+    for (size_t t = 0; needed && t < n; t++)
+        so.needed[t] = needed[t];
+    return so;
+}
+
+uint64_t rows_bytes(const struct train_opts *o, const struct table *tables, size_t n,
+                    const size_t *needed)
+{
+    struct store_opts so = store_opts_of(o, needed, n);
+    unsigned ranks = shoal_ranks_size(o->ranks);
+
+    return ranks > 1 ? store_bytes(tables, n, ranks, &so) : 0;
+}
+
+/* ---- how an epoch is cut ---- */
+
+static size_t gcd(size_t a, size_t b)
+{
+    while (b) {
+        size_t rest = a % b;
+
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+static size_t parts_of(const struct row_run *w)
+{
+    return (w->chunk + w->grain.round - 1) / w->grain.round;
+}
+
+/* Parts of different sizes have the same number of chunks, each rank's own as
+ * large as it needs, and the same number of rounds, so that all are through at
+ * once. */
+static shoal_status even_out(struct run *r)
+{
+    struct row_run *w = r->rows;
+    double most = (double)r->units;
+    shoal_status st = comm_max(r->comm, &most, 1);
+
+    r->units = (uint64_t)most;
+    w->chunk = (w->train + r->units - 1) / r->units;
+    most = (double)parts_of(w);
+    if (st == SHOAL_OK)
+        st = comm_max(r->comm, &most, 1);
+    w->parts = (size_t)most;
+    return st;
+}
+
+/* Neighbours in the sequence lie far apart in the data, so that workers do
+ * not write the rows of one topic at the same time: i -> i * stride mod chunks,
+ * stride near the golden section and coprime with chunks. */
+static shoal_status lay_out(struct run *r)
+{
+    struct row_run *w = r->rows;
+    shoal_status st = SHOAL_OK;
+
+    w->chunk = w->grain.chunk;
+    r->units = (w->train + w->chunk - 1) / w->chunk;
+    w->parts = parts_of(w);
+    if (r->opts->local_input && r->comm)
+        st = even_out(r);
+    w->stride = (size_t)(0.618 * (double)r->units) + 1;
+    while (gcd(w->stride, r->units) != 1)
+        w->stride++;
+    r->unit_examples = (double)w->chunk;
+    return st;
+}
+
+/* ---- several ranks ---- */
+
+static shoal_status open_store(struct run *r, const float *const *traffic)
+{
+    struct row_run *w = r->rows;
+    struct cadence cadence = w->way->cadence(r->opts);
+    struct store_opts so = store_opts_of(r->opts, w->blocks ? w->needed : NULL, w->ntables);
+    unsigned here = ranks_here(r->opts->ranks);
+    double most = r->threads;
+    shoal_status st;
+
+    so.due = cadence.due;
+    so.sweep = cadence.sweep;
+    w->busy = so.oversubscribed = here * r->threads > pool_threads(0);
+    if (here < comm_size(r->comm))
+        so.due = so.due * FAR < DUE_MOST ? so.due * FAR : DUE_MOST;
+    st = store_open(&w->store, r->comm, w->tables, w->ntables, traffic, r->kernel, &so);
+    if (st == SHOAL_OK)
+        st = comm_max(r->comm, &most, 1);
+    w->most_threads = (unsigned)most;
+    return st;
+}
+
+static void take_owned(struct row_run *w)
+{
+    for (size_t t = 0; t < w->ntables; t++) {
+        const uint32_t *ids;
+
+        w->owners[t] = store_owners(w->store, t);
+        if (!w->blocks)
+            continue;
+        w->places[t] = store_places(w->store, t);
+        w->owned[t] = store_owned(w->store, t, &ids);
+        w->owned[t].rows = w->tables[t].rows; /* which of them are here, their owners say */
+    }
+}
+
+/* How often rows will travel, to deal them out evenly. */
+static shoal_status join_ranks(struct run *r)
+{
+    struct row_run *w = r->rows;
+    float *traffic[ROWS_TABLES] = {NULL};
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < w->ntables && st == SHOAL_OK; t++) {
+        traffic[t] = mem_array(w->tables[t].rows, sizeof *traffic[t]);
+        if (!traffic[t]) {
+            st = SHOAL_ENOMEM;
+        } else if (!w->way->traffic(r, t, traffic[t])) {
+            free(traffic[t]);
+            traffic[t] = NULL;
+        }
+    }
+    st = comm_agree(r->comm, st);
+    if (st == SHOAL_OK)
+        st = open_store(r, (const float *const *)traffic);
+    for (size_t t = 0; t < w->ntables; t++)
+        free(traffic[t]);
+    if (st == SHOAL_OK)
+        take_owned(w);
+    return st;
+}
+
+/* ---- workers ---- */
+
+static shoal_status init_views(struct run *r, struct worker *worker)
+{
+    struct row_run *w = r->rows;
+    /* One worker alone has nobody to share hot rows with. */
+    uint32_t hot = w->nworkers > 1 ? w->grain.hot : 0;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < w->ntables && st == SHOAL_OK && !w->blocks; t++) {
+        if (r->opts->deterministic)
+            st = view_init_private(&worker->views[t], &w->tables[t]);
+        else
+            st = view_init_shared(&worker->views[t], &w->tables[t], hot);
+        if (st == SHOAL_OK && w->store && !r->opts->deterministic)
+            worker->views[t].touches = store_touches(w->store, t);
+    }
+    return st;
+}
+
+static shoal_status make_workers(struct run *r)
+{
+    struct row_run *w = r->rows;
+    shoal_status st = SHOAL_OK;
+
+    if (w->whole)
+        return SHOAL_OK;
+    w->nworkers = rows_workers(r->opts);
+    w->workers = mem_array(w->nworkers + 1, sizeof *w->workers);
+    if (!w->workers)
+        return SHOAL_ENOMEM;
+    if (w->blocks)
+        st = blocks_begin(r);
+    for (size_t i = 0; i < w->nworkers && st == SHOAL_OK; i++) {
+        st = init_views(r, &w->workers[i]);
+        if (st == SHOAL_OK)
+            st = w->way->join(r, &w->workers[i]);
+    }
+    return st;
+}
+
+/* ---- the engine ---- */
+
+static shoal_status rows_begin(struct run *r)
+{
+    r->rows = mem_array(1, sizeof *r->rows);
+    return r->rows ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* With blocks who owns a row gives it its first value; else all have the same before they
+ * join. */
+static shoal_status rows_open(struct run *r)
+{
+    struct row_run *w = r->rows;
+    shoal_status st = lay_out(r);
+
+    if (st == SHOAL_OK && w->blocks)
+        st = join_ranks(r);
+    if (st == SHOAL_OK)
+        st = run_values(r, w->way->start);
+    if (st == SHOAL_OK && r->comm && !w->blocks)
+        st = join_ranks(r);
+    if (st == SHOAL_OK)
+        st = make_workers(r);
+    r->group = rows_group(r);
+    return st;
+}
+
+static void rows_close(struct run *r)
+{
+    struct row_run *w = r->rows;
+
+    if (!w)
+        return;
+    if (w->blocks && w->workers)
+        blocks_end(r);
+    for (size_t i = 0; i < w->nworkers && w->workers; i++) {
+        w->way->leave(&w->workers[i]);
+        for (size_t t = 0; t < ROWS_TABLES; t++)
+            view_fini(&w->workers[i].views[t]);
+    }
+    free(w->workers);
+    store_close(w->store);
+    for (size_t i = 0; i < ROWS_TABLES; i++)
+        table_fini(&w->tables[i]);
+    free(w);
+    r->rows = NULL;
+}
+
+/* Each rank writes the rows it owns. */
+static void rows_sections(struct run *r, struct sections *out)
+{
+    struct row_run *w = r->rows;
+
+    *out = (struct sections){.n = w->ntables};
+    for (size_t t = 0; t < w->ntables; t++)
+        out->at[t] = (struct section_of){.table = w->blocks ? &w->owned[t] : &w->tables[t],
+                                         .owner = w->owners[t], .place = w->places[t]};
+}
+
+static bool rows_works(const struct run *r)
+{
+    return store_works(r->rows->store);
+}
+
+static bool rows_swept(const struct run *r)
+{
+    return store_swept(r->rows->store);
+}
+
+static shoal_status rows_gather(struct run *r)
+{
+    return store_meet(r->rows->store);
+}
+
+/* With blocks rank 0 asks the others for rows, by the one thread that may. */
+static shoal_status rows_evaluate(struct run *r)
+{
+    if (!r->leads || !r->task->evaluate)
+        return SHOAL_OK;
+    return r->rows->blocks ? r->task->evaluate(r) : run_aside(r, r->task->evaluate);
+}
+
+enum { BATCHES = 1000, WORDS = 1000000 };
+
+static void rows_facts(const struct run *r, struct profile_facts *f)
+{
+    f->wide = r->opts->wire == SHOAL_WIRE_F32 && r->opts->sync.policy != SHOAL_AVERAGE;
+    f->unit = r->batch > 0 ? "1,000 batches" : "1 M words";
+    f->units = r->batch > 0 ? (double)r->done.predictions / r->batch / BATCHES
+                            : (double)r->done.examples / WORDS;
+    if (r->rows->store)
+        f->store = store_times(r->rows->store);
+}
+
+static struct shoal_rank_stats rows_stats(const struct run *r)
+{
+    struct shoal_rank_stats s = {0};
+
+    if (r->rows->store)
+        s = store_stats(r->rows->store);
+    s.naive_bytes = r->done.rows * r->rows->way->row_bytes(r);
+    return s;
+}
+
+static uint64_t rows_merged(const struct run *r)
+{
+    return store_merged(r->rows->store);
+}
+
+static shoal_status rows_collect(struct run *r)
+{
+    return r->rows->blocks ? blocks_collect(r) : SHOAL_OK;
+}
+
+const struct engine rows_engine = {
+    .begin = rows_begin,
+    .open = rows_open,
+    .close = rows_close,
+    .sections = rows_sections,
+    .works = rows_works,
+    .advance = rows_advance,
+    .swept = rows_swept,
+    .gather = rows_gather,
+    .evaluate = rows_evaluate,
+    .facts = rows_facts,
+    .stats = rows_stats,
+    .merged = rows_merged,
+    .collect = rows_collect,
+};

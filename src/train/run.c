@@ -1,0 +1,523 @@
+/* The driver, for every task and both engines:
+ *
+ *     plan -> open -> [ slice of work, report, evaluate, checkpoint, stop? ]* -> result
+ *
+ * An epoch is a sequence of units. Every half second or so the workers come home: then,
+ * and only then, are losses added, checkpoints begun, reports made.
+ *
+ * With several ranks each works on its share of the units at its own pace (rendezvous.h).
+ * All meet at the end of an epoch and where rank 0 calls them for a checkpoint; what is
+ * trained is gathered there only if somebody looks at it. */
+#include "train/run.h"
+
+#include "saved/saved.h"
+
+#include <math.h>
+
+#define SLICE_SECONDS 0.5
+#define REPORT_SECONDS 1.0
+enum { SLICE_GROWS = 4 }; /* times the last one, at most */
+
+/* ---- small questions ---- */
+
+uint64_t run_units(const struct run *r)
+{
+    return r->at.epoch * r->units + r->at.place;
+}
+
+float run_lr(const struct run *r, uint64_t place)
+{
+    double units = (double)r->units, done = r->at.epoch + (double)place / units;
+    double rise = r->opts->warmup > 0 ? fmin(1, (done + 1 / units) / r->opts->warmup) : 1;
+
+    return schedule_at(r->schedule, r->lr * rise, r->opts->decay, done, r->opts->epochs);
+}
+
+/* By all ranks that are at this place, as if every unit were whole. */
+static uint64_t passed(const struct run *r)
+{
+    return (uint64_t)((double)run_units(r) * r->unit_examples);
+}
+
+static bool epoch_over(const struct run *r)
+{
+    return r->at.place == r->units;
+}
+
+/* All ranks know without asking: it depends on the place alone. */
+static bool evaluation_due(const struct run *r)
+{
+    uint64_t every = r->opts->eval_every;
+
+    return every > 0 && passed(r) - r->at.evaluated >= every && !epoch_over(r);
+}
+
+static bool checkpoint_due(const struct run *r)
+{
+    const struct train_opts *o = r->opts;
+    uint64_t units = run_units(r) - r->saved_units;
+
+    if (!r->checkpoints)
+        return false;
+    switch (o->every.unit) {
+    case SHOAL_EVERY_SECONDS:
+        return clock_now() - r->saved >= o->every.value;
+    case SHOAL_EVERY_SHARE:
+        return (double)units >= o->every.value * (double)r->units * o->epochs;
+    case SHOAL_EVERY_EPOCH:
+        return r->at.place % r->units == 0 && units > 0;
+    }
+    return false;
+}
+
+/* ---- counting ---- */
+
+/* The position is what was when all met, and what was done since. */
+static void count_up(struct run *r, const struct sums *since)
+{
+    r->at.examples = r->met.examples + since->examples;
+    r->at.sums = r->met.sums;
+    sums_add(&r->at.sums, since);
+}
+
+void run_count(struct run *r, const struct sums *s)
+{
+    struct sums since;
+
+    sums_add(&r->since, s);
+    sums_add(&r->interval, s);
+    sums_add(&r->done, s);
+    since = r->since;
+    if (r->with) {
+        struct sums others = rendezvous_others(r->with);
+
+        sums_add(&since, &others);
+    }
+    count_up(r, &since);
+}
+
+/* ---- what is due between slices ---- */
+
+struct aside {
+    struct run *r;
+    shoal_status (*fn)(struct run *r);
+};
+
+static shoal_status run_fn(void *ctx)
+{
+    struct aside *a = ctx;
+
+    return a->fn(a->r);
+}
+
+shoal_status run_aside(struct run *r, shoal_status (*fn)(struct run *r))
+{
+    struct background work = {0};
+    struct aside a = {r, fn};
+
+    if (!r->with)
+        return fn(r);
+    background_begin(&work, run_fn, &a);
+    return background_end(&work, r->comm);
+}
+
+static shoal_status report_interval(struct run *r)
+{
+    double now = clock_now(), took = now - r->reported;
+    bool due = took >= REPORT_SECONDS || r->opts->report_steps > 0 || epoch_over(r);
+    struct shoal_figures f = {.n = 0};
+    shoal_status st = run_check_loss(r);
+
+    if (st == SHOAL_OK && r->with)
+        st = rendezvous_tell(r->with, &r->since);
+    if (st != SHOAL_OK || !due)
+        return st;
+    run_figures(r, &r->interval, SHOAL_OF_TRAINING, &f);
+    st = run_report(r, SHOAL_EVENT_INTERVAL, &f,
+                    (double)(r->at.examples - r->reported_examples) / took);
+    r->reported = now;
+    r->reported_examples = r->at.examples;
+    r->interval = (struct sums){0};
+    return st;
+}
+
+static shoal_status save(struct run *r)
+{
+    struct shoal_figures f = {.n = 0};
+    shoal_status st;
+
+    r->at.progress = run_progress(r);
+    st = checkpoints_write(r->checkpoints, &r->at, &r->last);
+    if (st == SHOAL_OK && r->with) /* it is none before all have written */
+        st = checkpoints_finish(r->checkpoints);
+    r->saved = clock_now();
+    r->saved_units = run_units(r);
+    run_figures(r, &r->interval, SHOAL_OF_TRAINING, &f);
+    return st == SHOAL_OK ? run_report(r, SHOAL_EVENT_CHECKPOINT, &f, NAN) : st;
+}
+
+/* Whether what is held out says that it is enough. */
+static void judge(struct run *r)
+{
+    struct position *at = &r->at;
+    double loss = shoal_figure(&r->held, SHOAL_OF_VALIDATION, "loss");
+
+    if (isnan(loss))
+        return;
+    if (at->evaluations == 0 || loss < at->held_best) {
+        at->held_best = loss;
+        at->no_better = 0;
+    } else {
+        at->no_better++;
+    }
+    at->evaluations++;
+    r->enough = r->opts->early_stop > 0 && at->no_better >= r->opts->early_stop;
+}
+
+static shoal_status evaluate(struct run *r)
+{
+    shoal_status st;
+
+    r->held.n = 0;
+    st = r->engine->evaluate(r);
+    if (st == SHOAL_OK && r->leads)
+        judge(r);
+    r->at.evaluated = passed(r);
+    r->reported = clock_now(); /* the next interval's rate is of training */
+    r->reported_examples = r->at.examples;
+    return st;
+}
+
+static void add_held(const struct run *r, struct shoal_figures *f)
+{
+    for (size_t i = 0; i < r->held.n && f->n < SHOAL_FIGURES; i++)
+        f->at[f->n++] = r->held.at[i];
+}
+
+static shoal_status evaluate_within(struct run *r)
+{
+    struct shoal_figures f = {.n = 0};
+    shoal_status st = evaluate(r);
+
+    run_figures(r, &r->at.sums, SHOAL_OF_TRAINING, &f);
+    add_held(r, &f);
+    return st == SHOAL_OK ? run_report(r, SHOAL_EVENT_EVALUATION, &f, NAN) : st;
+}
+
+static shoal_status end_epoch(struct run *r)
+{
+    double seconds = r->at.seconds - r->epoch_seconds;
+    double rate = (double)(r->at.examples - r->epoch_examples) / seconds;
+    shoal_status st;
+
+    r->last.n = 0;
+    run_figures(r, &r->at.sums, SHOAL_OF_TRAINING, &r->last);
+    st = evaluate(r);
+    add_held(r, &r->last);
+    r->epoch_examples = r->at.examples;
+    r->epoch_seconds = r->at.seconds;
+    r->at.epoch++;
+    r->at.place = 0;
+    r->at.sums = (struct sums){0};
+    r->met = r->at;
+    r->since = (struct sums){0};
+    return st == SHOAL_OK ? run_report(r, SHOAL_EVENT_EPOCH, &r->last, rate) : st;
+}
+
+static shoal_status publish_now(struct run *r)
+{
+    shoal_model *model = NULL;
+    shoal_status st = r->task->result(r, false, &model);
+
+    if (st == SHOAL_OK)
+        st = shoal_model_save(model, r->opts->publish, &r->opts->save);
+    shoal_model_close(model);
+    return st;
+}
+
+/* Lets others see what rank 0 has learned so far, when it is time or all is done. */
+static shoal_status publish(struct run *r, bool done)
+{
+    shoal_status st;
+
+    if (!r->leads || !r->opts->publish ||
+        (!done && clock_now() - r->published < r->opts->publish_every))
+        return SHOAL_OK;
+    st = run_aside(r, publish_now);
+    r->published = r->reported = clock_now(); /* the next interval's rate is of training */
+    return st;
+}
+
+/* ---- several ranks ---- */
+
+/* Rank 0 asks all to meet, for a checkpoint or because it is to stop. */
+static shoal_status call_all(struct run *r, shoal_status st)
+{
+    bool due = r->opts->every.unit != SHOAL_EVERY_EPOCH && checkpoint_due(r);
+
+    if (st == SHOAL_ESTOP && r->leads) {
+        r->stopping = true;
+        st = SHOAL_OK;
+    }
+    if (st == SHOAL_OK && r->leads && !epoch_over(r) && (r->stopping || due))
+        st = rendezvous_call(r->with);
+    return st;
+}
+
+/* Somebody will look at what is trained, or some of it has not travelled for long. Else an
+ * epoch's end is but a place where all count what they did. */
+static bool needs_all(const struct run *r)
+{
+    bool last = r->at.epoch + 1 == r->opts->epochs;
+
+    return !epoch_over(r) || last || r->stopping || r->gathers || r->due || !r->engine->swept(r);
+}
+
+/* All ranks are at one place: the position is the same, and what is trained, if it was
+ * gathered. */
+static shoal_status meet(struct run *r)
+{
+    struct sums all = r->since;
+    uint64_t place = r->at.place;
+    double began = clock_now(), seconds;
+    bool whole;
+    shoal_status st;
+
+    r->due = r->leads && checkpoint_due(r);
+    whole = needs_all(r);
+    st = comm_broadcast(r->comm, 0, &whole, sizeof whole);
+    if (st == SHOAL_OK && whole)
+        st = r->engine->gather(r);
+    r->apart = !whole;
+    if (st == SHOAL_OK)
+        st = rendezvous_meet(r->with, &place, &all);
+    r->at.place = place;
+    count_up(r, &all);
+    seconds = r->at.seconds + clock_now() - began;
+    if (st == SHOAL_OK)
+        st = comm_broadcast(r->comm, 0, &seconds, sizeof seconds);
+    r->at.seconds = seconds;
+    r->met = r->at;
+    r->since = (struct sums){0};
+    return st;
+}
+
+/* What follows a meeting is decided by rank 0 and done by all. */
+static shoal_status after_meeting(struct run *r)
+{
+    bool decisions[2];
+    shoal_status st = SHOAL_OK;
+
+    if (epoch_over(r))
+        st = end_epoch(r);
+    else if (evaluation_due(r))
+        st = evaluate_within(r);
+    if (st == SHOAL_OK && r->stopping)
+        st = shoal_fail(SHOAL_ESTOP, "train: stopped on request at %.1f %%",
+                        100 * run_progress(r));
+    st = comm_agree(r->comm, st);
+    decisions[0] = r->due;
+    decisions[1] = r->enough;
+    if (st == SHOAL_OK)
+        st = comm_broadcast(r->comm, 0, decisions, sizeof decisions);
+    r->due = decisions[0];
+    r->enough = decisions[1];
+    return st == SHOAL_OK && r->due ? comm_agree(r->comm, save(r)) : st;
+}
+
+static bool at_place(struct run *r)
+{
+    uint64_t place = UINT64_MAX;
+
+    return rendezvous_place(r->with, &place) == SHOAL_OK && r->at.place >= place;
+}
+
+/* ---- slices ---- */
+
+static uint64_t units_before_evaluation(const struct run *r)
+{
+    uint64_t next = r->at.evaluated + r->opts->eval_every;
+    double left = next > passed(r) ? (double)(next - passed(r)) : 1;
+
+    return (uint64_t)ceil(left / r->unit_examples);
+}
+
+/* As many units as about half a second takes, in whole groups, and no further than the
+ * next evaluation or the epoch. */
+static uint64_t slice_end(const struct run *r, uint64_t last, double took)
+{
+    uint64_t n = last ? last : (uint64_t)r->threads * r->sharing;
+
+    if (took > 0)
+        n = (uint64_t)((double)n * fmin(SLICE_SECONDS / took, SLICE_GROWS)) + 1;
+    if (r->opts->report_steps > 0)
+        n = r->opts->report_steps;
+    if (r->opts->eval_every > 0 && units_before_evaluation(r) < n)
+        n = units_before_evaluation(r);
+    n = (n + r->group - 1) / r->group * r->group;
+    return r->at.place + n < r->units ? r->at.place + n : r->units;
+}
+
+/* Where this slice ends: at the latest where all meet. */
+static shoal_status find_stop(struct run *r, uint64_t last, double took)
+{
+    uint64_t place;
+    shoal_status st;
+
+    r->stop = slice_end(r, last, took);
+    if (!r->with)
+        return SHOAL_OK;
+    rendezvous_limit(r->with, r->at.place); /* if a call comes while we wait for its place */
+    st = rendezvous_place(r->with, &place);
+    r->stop = r->stop < place ? r->stop : place;
+    rendezvous_limit(r->with, r->stop);
+    return st;
+}
+
+struct slice_size {
+    uint64_t units;
+    double took;
+};
+
+static shoal_status slice(struct run *r, struct slice_size *last)
+{
+    uint64_t from = r->at.place;
+    shoal_status st = find_stop(r, last->units, last->took);
+
+    if (st != SHOAL_OK)
+        return st;
+    r->slice_began = clock_now();
+    if (r->startup == 0)
+        r->startup = r->slice_began - r->began;
+    st = r->engine->advance(r);
+    *last = (struct slice_size){r->at.place - from, clock_now() - r->slice_began};
+    r->slice_began = 0;
+    r->at.seconds += last->took;
+    r->worked += last->took;
+    return st;
+}
+
+/* One slice of a run alone, and what is due after it. */
+static shoal_status go_on(struct run *r, struct slice_size *last)
+{
+    shoal_status st = slice(r, last);
+
+    if (st == SHOAL_OK)
+        st = report_interval(r);
+    if (st == SHOAL_OK)
+        st = publish(r, false);
+    if (st == SHOAL_OK && epoch_over(r))
+        st = end_epoch(r);
+    else if (st == SHOAL_OK && evaluation_due(r))
+        st = evaluate_within(r);
+    return st == SHOAL_OK && checkpoint_due(r) ? save(r) : st;
+}
+
+/* The same with others. A server has no slices: it keeps values while it waits for the
+ * others to meet. */
+static shoal_status go_on_together(struct run *r, struct slice_size *last)
+{
+    bool works = r->engine->works(r);
+    shoal_status st = SHOAL_OK;
+
+    if (works) {
+        st = slice(r, last);
+        if (st == SHOAL_OK)
+            st = call_all(r, report_interval(r));
+        if (st == SHOAL_OK)
+            st = publish(r, false);
+    }
+    if (st == SHOAL_OK && works && !epoch_over(r) && !evaluation_due(r) && !at_place(r))
+        return SHOAL_OK;
+    if (st == SHOAL_OK)
+        st = meet(r);
+    run_mark(r);
+    if (st == SHOAL_OK)
+        st = after_meeting(r);
+    run_mark(r);
+    return st;
+}
+
+static shoal_status loop(struct run *r)
+{
+    struct slice_size last = {0};
+    shoal_status st = SHOAL_OK;
+
+    r->reported = r->saved = r->published = clock_now();
+    r->reported_examples = r->first_examples = r->epoch_examples = r->at.examples;
+    r->first_seconds = r->epoch_seconds = r->at.seconds;
+    r->saved_units = r->first_units = run_units(r);
+    r->met = r->at;
+    run_timeline(r);
+    while (st == SHOAL_OK && r->at.epoch < r->opts->epochs && !r->enough)
+        st = r->with ? go_on_together(r, &last) : go_on(r, &last);
+    if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)
+        rendezvous_fail(r->with, st);
+    return st;
+}
+
+/* On request the run stops after a last checkpoint; its sentence is kept. */
+static shoal_status stop_cleanly(struct run *r, shoal_status st)
+{
+    shoal_status saved = SHOAL_OK;
+
+    r->at.progress = run_progress(r);
+    if (r->checkpoints && r->with && st == SHOAL_ESTOP && r->apart)
+        saved = r->engine->gather(r);
+    if (r->checkpoints && saved == SHOAL_OK && st == SHOAL_ESTOP)
+        saved = checkpoints_write(r->checkpoints, &r->at, &r->last);
+    if (r->checkpoints && saved == SHOAL_OK && (!r->with || st == SHOAL_OK || st == SHOAL_ESTOP))
+        saved = checkpoints_finish(r->checkpoints);
+    return saved != SHOAL_OK ? saved : st;
+}
+
+/* ---- from plan to result ---- */
+
+static shoal_status finish(struct run *r, shoal_model **out)
+{
+    double rate = (double)(r->at.examples - r->first_examples) / (r->at.seconds - r->first_seconds);
+    shoal_status st = publish(r, true);
+
+    if (st == SHOAL_OK)
+        st = run_account(r);
+    if (st == SHOAL_OK && r->engine->collect)
+        st = r->engine->collect(r);
+    if (st == SHOAL_OK)
+        st = run_report(r, SHOAL_EVENT_DONE, &r->last, rate);
+    return st == SHOAL_OK && r->leads && out ? r->task->result(r, true, out) : st;
+}
+
+shoal_status run_task(const struct task *task, const struct train_opts *opts,
+                      const struct shoal_sources *data, shoal_model **out,
+                      struct shoal_train_stats *stats)
+{
+    struct run r = {.task = task, .engine = task->engine, .opts = opts, .data = data};
+    shoal_status st = run_begin(&r);
+
+    if (out)
+        *out = NULL;
+    if (st == SHOAL_OK)
+        st = stop_cleanly(&r, loop(&r));
+    if (st == SHOAL_OK)
+        st = finish(&r, out);
+    if (stats)
+        run_stats(&r, stats);
+    run_end(&r);
+    return st;
+}
+
+shoal_status run_plan(const struct task *task, const struct train_opts *opts,
+                      const struct shoal_sources *data, struct shoal_train_plan *plan)
+{
+    struct run r = {.task = task, .engine = task->engine, .opts = opts, .data = data};
+    shoal_status st = opts_check_data(task, data);
+
+    *plan = (struct shoal_train_plan){0};
+    if (st == SHOAL_OK)
+        st = r.engine->begin(&r);
+    if (st == SHOAL_OK)
+        st = task->plan(&r, plan);
+    r.engine->close(&r);
+    task->close(&r);
+    return st;
+}

@@ -1,0 +1,119 @@
+/* task: one thing that can be trained.
+ *
+ * What this is: a task as the library knows it, tables of options that several tasks have,
+ * and single options that tasks put into tables of their own, each spelled here and nowhere
+ * else. A task is a file of tasks/ and a line in tasks.c.
+ * Who owns what: all of it is constant.
+ * Threads: none here. */
+#ifndef SHOAL_TASK_H
+#define SHOAL_TASK_H
+
+#include "train/data.h"
+#include "train/options.h"
+
+struct engine;
+struct run;
+
+struct task {
+    struct shoal_task is; /* what anybody may know: name, prose, options, unit */
+    void (*defaults)(struct train_opts *o); /* from all zeros */
+    /* Do they go together? What any task is asked was asked before. NULL: they always do. */
+    shoal_status (*check)(const shoal_options *o);
+
+    enum data_kind data;
+    const struct engine *engine;
+    /* What a run will take, into a plan of zeros; r->opts, r->data and the engine's part are
+     * there. It may open what it looks at, for the run that follows. */
+    shoal_status (*plan)(struct run *r, struct shoal_train_plan *plan);
+    /* Sets r->own, identity, lr and what the engine asks for (rows/rows.h, dense/net.h); if it
+     * likes, schedule and at.best_loss. `close` is called even when it, or the plan, failed. */
+    shoal_status (*open)(struct run *r);
+    void (*close)(struct run *r);
+    /* Figures of sums beside the loss; or NULL. */
+    void (*figures)(const struct run *r, const struct sums *s, enum shoal_figure_of of,
+                    struct shoal_figures *out);
+    /* By rank 0: what is held out into r->held, and whatever else there is to tell after an
+     * epoch; of nets beside what the engine measured. NULL: nothing. */
+    shoal_status (*evaluate)(struct run *r);
+    /* The model as it is now. `last`: the run is over, and may give away what it holds. */
+    shoal_status (*result)(struct run *r, bool last, shoal_model **out);
+};
+
+/* By the number or the name of shoal_task_at and shoal_task_find; or NULL. */
+const struct task *task_at(size_t i);
+const struct task *task_find(const char *name);
+
+extern const struct task task_cbow, task_skipgram, task_logreg, task_mlp, task_nextword, task_vgg;
+
+/* ---- option_groups.c ------------------------------------------------------------------ */
+
+/* Those of every task; and those of every net. */
+void task_common_defaults(struct train_opts *o);
+void task_net_defaults(struct train_opts *o);
+/* A model that is no vectors goes to a file. */
+shoal_status task_file_check(const shoal_options *o);
+/* What no net takes. */
+shoal_status task_net_check(const shoal_options *o);
+
+/* Tables of struct train_opts. */
+extern const struct shoal_option words_run_options[], rows_run_options[], net_run_options[];
+extern const struct shoal_option rows_machine_options[], net_machine_options[];
+extern const struct shoal_option net_training_options[], ranks_options[];
+
+extern const struct shoal_choice rate_choices[];
+extern const struct shoal_own_type share_type;
+
+#define ENCODED_TEXT_HELP                                                                          \
+    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
+    "and zstd are recognised by content; or one corpus from `shoal encode`"
+#define GOES_ON                                                                                    \
+    "\nWith --checkpoint a run that was stopped, by Ctrl-C or by a crash, goes on with `shoal "    \
+    "train --resume DIR`."
+
+/* ---- Options of several tables -------------------------------------------------------- */
+
+#define ON(member) SHOAL_FIELD(struct train_opts, member)
+
+/* clang-format off */
+#define OUTPUT_OPTION(said)                                                                        \
+    {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "FILE", .required = true, .written = true, \
+     .help = said}
+#define EPOCHS_OPTION                                                                              \
+    {"epochs", .type = SHOAL_TYPE_COUNT, ON(epochs), .decides = true, .arg = "N",                  \
+     .u = {1, 1000000}, .help = "times through the data"}
+#define BATCH_OPTION(most, said)                                                                   \
+    {"batch", .type = SHOAL_TYPE_COUNT, ON(batch), .decides = true, .arg = "N",                    \
+     .u = {1, most}, .help = said}
+#define OPTIMIZER_OPTION(list, first, said)                                                        \
+    {"optimizer", .type = SHOAL_TYPE_CHOICE, ON(optimizer), .decides = true, .arg = "NAME",        \
+     .choices = list, .u = {.min = first}, .help = said}
+#define LR_OPTION(usual)                                                                           \
+    {"lr", .type = SHOAL_TYPE_REAL, ON(lr), .decides = true, .arg = "RATE", .d = {0, 1000},        \
+     .help = "the learning rate at the start", .zero = usual}
+#define SCHEDULE_OPTION(said)                                                                      \
+    {"schedule", .type = SHOAL_TYPE_CHOICE, ON(schedule), .decides = true, .arg = "NAME",          \
+     .choices = rate_choices, .help = said}
+#define DECAY_OPTION                                                                               \
+    {"decay", .type = SHOAL_TYPE_REAL, ON(decay), .decides = true, .arg = "X", .d = {0, 1e6},      \
+     .help = "how fast it falls (inverse-time)"}
+#define SEED_OPTION                                                                                \
+    {"seed", .type = SHOAL_TYPE_COUNT, ON(seed), .decides = true, .arg = "N",                      \
+     .u = {0, UINT64_MAX}, .help = "of everything random"}
+
+/* What is held out: a share, under the name that the task has for it; or a file. */
+#define HELD_OPTION(called, said)                                                                  \
+    {called, .type = SHOAL_TYPE_OWN, ON(valid), .decides = true, .arg = "SHARE",                   \
+     .own = &share_type, .help = said}
+#define VALID_OF_TEXT_OPTION(said) HELD_OPTION("valid", said)
+#define VALID_SHARE_OPTION(said) HELD_OPTION("valid-share", said)
+#define VALID_FILE_OPTION(said)                                                                    \
+    {"valid", .type = SHOAL_TYPE_PATH, ON(valid_path), .arg = "FILE", .help = said}
+
+#define START_OPTION(said)                                                                         \
+    {"start-from", .type = SHOAL_TYPE_PATH, ON(start), .arg = "FILE", .help = said}
+#define HIDDEN_OPTION(least, most, said, none)                                                     \
+    {"hidden", .type = SHOAL_TYPE_COUNT, ON(hidden), .decides = true, .arg = "N",                  \
+     .u = {least, most}, .help = said, .zero = none}
+/* clang-format on */
+
+#endif

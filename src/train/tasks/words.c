@@ -1,0 +1,738 @@
+/* The task of word vectors: positions are words of a corpus. Tables: input rows,
+ * output rows, and with the exact softmax a bias. */
+#include "saved/saved.h"
+#include "train/rows/rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { IN, OUT, BIAS };
+
+enum {
+    HOT_ROWS = 128,     /* of which each thread has copies */
+    ROUND_WORDS = 4096, /* of a thread between rounds of ranks that wait for each other */
+    ROUND_SHARED = 8192, /* of all of them where every batch changes every row */
+    ROUND_LEAST = 512,   /* and of each where nobody waits there */
+    BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
+    LOOK_WORDS = 32768, /* between looks at other ranks, over the square of the ranks */
+    LOOK_LEAST = 1024,
+    CHUNK_LEAST = 512,
+    CHUNK_MOST = 16384,     /* Hogwild: small beside a stretch, large beside its overhead */
+    CHUNK_LANE = 5000,      /* between merges: longer loses accuracy, shorter speed */
+    CHUNKS_PER_EPOCH = 256, /* at least, so that the rate falls smoothly */
+    CHUNKS_SOFTMAX = 32,    /* fewer: each starts the threads anew and ends a batch */
+};
+
+enum { SUITES_MOST = 16 };
+
+struct words {
+    const shoal_corpus *corpus;
+    const uint32_t *ids;
+    struct w2v model;
+    struct softmax *softmax;
+    shoal_eval *suites[SUITES_MOST]; /* asked at each evaluation */
+    size_t nsuites;
+};
+
+/* ---- the plan ---- */
+
+static size_t chunk_of(const struct train_opts *o, size_t ids)
+{
+    size_t most = o->deterministic ? CHUNK_LANE : CHUNK_MOST;
+    size_t parts = o->loss == SHOAL_SOFTMAX ? CHUNKS_SOFTMAX : CHUNKS_PER_EPOCH;
+
+    return chunk_between(ids, parts, CHUNK_LEAST, most);
+}
+
+/* Output rows a lane may touch between two merges: each word's own and its
+ * share of noise, or the nodes of its path that others do not pass. */
+static size_t touched_of(const struct train_opts *o, size_t ids)
+{
+    size_t chunk = chunk_of(o, ids);
+
+    return o->loss == SHOAL_NS ? chunk + chunk * o->negative / W2V_REUSE : 4 * chunk;
+}
+
+static uint64_t views_bytes(const struct train_opts *o, size_t words, size_t ids)
+{
+    struct table t = {.rows = words, .width = o->dim, .stride = table_stride(o->dim)};
+    size_t hot = HOT_ROWS < words ? HOT_ROWS : words;
+
+    if (!o->deterministic)
+        return rows_workers(o) * 4 * table_bytes(hot, o->dim);
+    return rows_workers(o) * (view_bytes(&t, chunk_of(o, ids)) + view_bytes(&t, touched_of(o, ids)));
+}
+
+/* Of n words drawn by count^power, how many are different, on average. */
+static double different(const shoal_vocab *vocab, double n, double power)
+{
+    size_t words = shoal_vocab_size(vocab);
+    double sum = 0, found = 0;
+
+    for (uint32_t i = 0; i < words; i++)
+        sum += pow((double)shoal_vocab_count(vocab, i), power);
+    for (uint32_t i = 0; i < words && sum > 0; i++)
+        found -= expm1(-n / sum * pow((double)shoal_vocab_count(vocab, i), power));
+    return found;
+}
+
+/* Rows of each table that a block may need: a rank's threads train a round each. */
+static void needed_of(const struct train_opts *o, const shoal_vocab *vocab, size_t ids,
+                      size_t needed[2])
+{
+    size_t chunk = chunk_of(o, ids), round = chunk < BLOCK_WORDS ? chunk : BLOCK_WORDS;
+    double n = (double)round * ranks_threads(o->ranks, o->threads), in = different(vocab, n, 1);
+
+    needed[IN] = (size_t)in + 1;
+    if (o->loss == SHOAL_NS)
+        in += different(vocab, n * o->negative / W2V_REUSE, 0.75);
+    else
+        in *= 4;
+    needed[OUT] = (size_t)in + 1;
+}
+
+static uint64_t tables_bytes(const struct train_opts *o, size_t words, const size_t *needed)
+{
+    struct table tables[] = {
+        {.rows = words, .width = o->dim, .stride = table_stride(o->dim)},
+        {.rows = w2v_out_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
+    };
+
+    return rows_bytes(o, tables, 2, needed);
+}
+
+/* The rows a rank owns are counted with the tables, not with the work. */
+static void plan_without_replicas(struct shoal_train_plan *plan, const struct train_opts *o,
+                                  const shoal_vocab *vocab, size_t ids)
+{
+    unsigned owners = o->servers ? o->servers : shoal_ranks_size(o->ranks);
+    size_t words = shoal_vocab_size(vocab), needed[2];
+    uint64_t bytes;
+
+    needed_of(o, vocab, ids, needed);
+    bytes = tables_bytes(o, words, needed);
+    plan->blocks = true;
+    plan->rank_bytes = plan->model_bytes / owners;
+    plan->work_bytes = w2v_bytes(o, vocab) + rows_workers(o) * words / 4 +
+                       (bytes > plan->rank_bytes ? bytes - plan->rank_bytes : 0);
+    plan_sum(plan, o);
+}
+
+/* What needs whole tables at once, so that there cannot be blocks; NULL: nothing. */
+static const char *needs_whole(const struct train_opts *o)
+{
+    if (o->deterministic)
+        return "--deterministic";
+    if (o->sync.policy == SHOAL_AVERAGE)
+        return "--sync average";
+    if (o->loss == SHOAL_SOFTMAX)
+        return "--loss softmax";
+    return o->evals ? "--eval" : o->publish ? "--publish" : NULL;
+}
+
+/* Whether there are to be blocks, when with replicas a run is as planned. */
+static bool plan_blocks(const struct shoal_train_plan *p, const struct train_opts *o)
+{
+    if (o->replica != SHOAL_REPLICA_AUTO || shoal_ranks_size(o->ranks) == 1 || needs_whole(o))
+        return o->replica == SHOAL_REPLICA_BLOCKS;
+    return plan_needs(p) > p->memory_free;
+}
+
+static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
+{
+    const struct train_opts *o = r->opts;
+    const shoal_corpus *corpus = r->data->corpus;
+    const shoal_vocab *vocab = shoal_corpus_vocab(corpus);
+    size_t words = shoal_vocab_size(vocab), ids = 0;
+    const uint32_t *at;
+    shoal_status st = opts_check_ranks(o, needs_whole(o));
+
+    *plan = (struct shoal_train_plan){.examples = shoal_corpus_words(corpus), .types = words,
+                                      .types_note = "different",
+                                      .advice = "--dim or the vocabulary"};
+    snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of each word", o->dim);
+    if (st == SHOAL_OK)
+        st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
+    if (st != SHOAL_OK)
+        return st;
+    plan->parameters = (words + w2v_out_rows(o, words)) * o->dim;
+    plan->model_bytes = table_bytes(words, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
+    plan->work_bytes = w2v_bytes(o, vocab) + tables_bytes(o, words, NULL);
+    if (o->publish)
+        plan->work_bytes += table_bytes(words, o->dim);
+    if (o->loss == SHOAL_SOFTMAX) {
+        plan->model_bytes += table_bytes(1, words);
+        plan->work_bytes += softmax_bytes(o->batch, words, o->dim);
+    } else {
+        plan->work_bytes += views_bytes(o, words, ids);
+    }
+    plan->rank_bytes = plan->model_bytes;
+    plan->checkpoint_bytes = o->checkpoint ? plan->model_bytes / shoal_ranks_size(o->ranks) : 0;
+    plan_sum(plan, o);
+    plan->replica_bytes = plan->memory_bytes;
+    if (plan_blocks(plan, o))
+        plan_without_replicas(plan, o, vocab, ids);
+    return SHOAL_OK;
+}
+
+/* ---- what ranks change ---- */
+
+/* How often rows travel. Hot ones are seldom too late; what a replica misses of the
+ * others is in all the rows it seldom touches, so the more replicas, the sooner
+ * whatever was touched travels (docs/consistency.md). */
+enum {
+    DUE = 128,           /* touches */
+    FEW = 2,             /* ranks; beyond, rows are due after half of them or less */
+    SWEEP = 6144,        /* over the cube of the workers: rounds in which all travels */
+    SWEEP_CBOW = 3072,   /* the same beyond FEW: CBOW's rate is twice as high */
+    SWEEP_LEAST = 2,
+    SHORTER = 4,         /* rounds are so much shorter where ranks wait for each other */
+};
+
+static unsigned due_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o), due = DUE / 4;
+
+    if (sharing <= FEW)
+        return DUE;
+    if (!o->bag)
+        return DUE / 2;
+    while (o->sync.policy != SHOAL_SYNC && due > 1 && due * sharing > DUE)
+        due /= 2;
+    return due;
+}
+
+static unsigned sweep_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o);
+    bool sooner = o->bag && o->sync.policy != SHOAL_SYNC && sharing > FEW;
+    unsigned sweep = (sooner ? SWEEP_CBOW : SWEEP) / sharing / sharing / sharing;
+
+    sweep = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST;
+    /* in step owners do not train in place: what they know is older, and travels sooner */
+    return o->sync.policy == SHOAL_BOUNDED ? sweep * SHORTER : sweep;
+}
+
+static struct cadence words_cadence(const struct train_opts *o)
+{
+    return (struct cadence){.due = due_of(o), .sweep = sweep_of(o)};
+}
+
+#define BOOST 0.5            /* see boost_of */
+#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
+#define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
+
+/* Changes in which ranks agree are averaged, not added, so n ranks together move
+ * hot rows little further than one does in its n-th part of the corpus. A higher
+ * rate makes up for it; which, was measured (docs/consistency.md). */
+static double boost_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o);
+
+    if (o->deterministic || o->sync.policy == SHOAL_AVERAGE)
+        return 1;
+    if (!o->bag)
+        return pow(sharing, BOOST);
+    return fmin(pow(sharing, BOOST_CBOW), o->loss == SHOAL_SOFTMAX ? sharing : BOOST_CBOW_MOST);
+}
+
+/* ---- opening ---- */
+
+/* The more ranks there are, the sooner one's hot rows are behind the others'. */
+static size_t look_of(const struct train_opts *o)
+{
+    size_t workers = opts_sharing(o), look = LOOK_WORDS / workers / workers;
+
+    return look > LOOK_LEAST ? look : LOOK_LEAST;
+}
+
+/* With an exact softmax replicas part quickly: all rows change in every batch. */
+static size_t round_of(const struct run *r)
+{
+    const struct train_opts *o = r->opts;
+    size_t workers = opts_sharing(o), each = ROUND_SHARED / workers;
+
+    if (r->rows->blocks)
+        return BLOCK_WORDS;
+    if (o->loss != SHOAL_SOFTMAX || o->sync.policy == SHOAL_AVERAGE)
+        return ROUND_WORDS;
+    if (o->sync.policy != SHOAL_SYNC || each < ROUND_LEAST)
+        return ROUND_LEAST;
+    return each < ROUND_WORDS ? each : ROUND_WORDS;
+}
+
+static shoal_status hold_out(struct run *r)
+{
+    struct words *w = r->own;
+    shoal_status st = shoal_corpus_part(w->corpus, 0, 1, &w->ids, &r->rows->all);
+
+    r->rows->train = r->rows->all - (size_t)(r->opts->valid * (double)r->rows->all);
+    r->rows->grain = (struct grain){.chunk = chunk_of(r->opts, r->rows->train),
+                              .round = round_of(r),
+                              .look = look_of(r->opts), .look_busy = LOOK_LEAST, .hot = HOT_ROWS};
+    return st;
+}
+
+static shoal_status make_tables(struct run *r, size_t words)
+{
+    const struct words *w = r->own;
+    size_t dim = r->opts->dim, out = w2v_out_rows(r->opts, words);
+    shoal_status st = SHOAL_OK;
+
+    if (r->rows->blocks) {
+        r->rows->tables[IN] = (struct table){.name = "in", .rows = words};
+        r->rows->tables[OUT] = (struct table){.name = "out", .rows = out};
+        r->rows->tables[IN].width = r->rows->tables[OUT].width = dim;
+        r->rows->tables[IN].stride = r->rows->tables[OUT].stride = table_stride(dim);
+        needed_of(r->opts, shoal_corpus_vocab(w->corpus), r->rows->train, r->rows->needed);
+    } else {
+        st = table_init(&r->rows->tables[IN], "in", words, dim);
+        if (st == SHOAL_OK)
+            st = table_init(&r->rows->tables[OUT], "out", out, dim);
+    }
+    if (st == SHOAL_OK && r->rows->whole)
+        st = table_init(&r->rows->tables[BIAS], "bias", 1, words);
+    r->rows->ntables = r->rows->whole ? 3 : 2;
+    return st;
+}
+
+/* All is even: what a model that knows nothing loses on a prediction, or for a
+ * Huffman tree a little more. */
+static double untrained_loss(const struct train_opts *o, size_t words)
+{
+    return o->loss == SHOAL_NS ? (o->negative + 1) * log(2) : log((double)words) + log(2);
+}
+
+/* The suites of a list with commas between them. */
+static shoal_status open_suites(struct words *w, const char *list)
+{
+    char *names = list ? strdup(list) : NULL, *rest = names, *name;
+    shoal_status st = list && !names ? SHOAL_ENOMEM : SHOAL_OK;
+
+    while (st == SHOAL_OK && (name = strsep(&rest, ",")) != NULL) {
+        if (w->nsuites == SUITES_MOST)
+            st = shoal_fail(SHOAL_EINVAL, "--eval has too many files, want at most %d",
+                            SUITES_MOST);
+        else
+            st = shoal_eval_open(&w->suites[w->nsuites], name);
+        w->nsuites += st == SHOAL_OK;
+    }
+    free(names);
+    return st;
+}
+
+static shoal_status open_model(struct run *r, struct words *w)
+{
+    const struct train_opts *o = r->opts;
+    const shoal_vocab *vocab = shoal_corpus_vocab(w->corpus);
+    shoal_status st = w2v_init(&w->model, o, vocab, w->ids, r->rows->all, r->kernel);
+
+    if (st == SHOAL_OK)
+        st = make_tables(r, shoal_vocab_size(vocab));
+    if (st == SHOAL_OK && r->rows->whole)
+        st = softmax_new(&w->softmax, &w->model, o->batch, &r->rows->tables[IN],
+                         &r->rows->tables[OUT], &r->rows->tables[BIAS], r->threads);
+    return st == SHOAL_OK && r->leads ? open_suites(w, o->evals) : st;
+}
+
+static const struct row_task words_way;
+
+static shoal_status words_open(struct run *r)
+{
+    const struct train_opts *o = r->opts;
+    const shoal_vocab *vocab = shoal_corpus_vocab(r->data->corpus);
+    struct words *w = r->own = mem_array(1, sizeof *w);
+    shoal_status st;
+
+    if (!w)
+        return SHOAL_ENOMEM;
+    w->corpus = r->data->corpus;
+    r->identity = (struct identity){.fingerprint = shoal_corpus_fingerprint(w->corpus),
+                                    .vocab = vocab};
+    r->rows->way = &words_way;
+    r->rows->blocks = r->planned.blocks;
+    r->rows->whole = o->loss == SHOAL_SOFTMAX;
+    r->batch = r->rows->whole ? o->batch : 0;
+    r->lr = boost_of(o) * (o->lr > 0 ? o->lr : o->bag ? 0.05 : 0.025);
+    r->at.best_loss = untrained_loss(o, shoal_vocab_size(vocab));
+    r->gathers = o->evals != NULL; /* the held-out loss of a replica is near enough */
+    st = hold_out(r);
+    return st == SHOAL_OK ? open_model(r, w) : st;
+}
+
+static void words_close(struct run *r)
+{
+    struct words *w = r->own;
+
+    if (!w)
+        return;
+    softmax_free(w->softmax);
+    w2v_fini(&w->model);
+    for (size_t i = 0; i < w->nsuites; i++)
+        shoal_eval_close(w->suites[i]);
+    free(w);
+}
+
+static void words_start(struct run *r)
+{
+    const uint32_t *ids = NULL;
+    struct table in = r->rows->tables[IN];
+
+    if (r->rows->blocks)
+        in = store_owned(r->rows->store, IN, &ids);
+    w2v_start(&in, ids, r->opts->seed);
+}
+
+static bool words_traffic(const struct run *r, size_t table, float *out)
+{
+    const struct words *w = r->own;
+
+    if (table == IN)
+        w2v_traffic_in(&w->model, shoal_corpus_vocab(w->corpus), out);
+    if (table == OUT)
+        w2v_traffic_out(&w->model, shoal_corpus_vocab(w->corpus), out);
+    return table != BIAS;
+}
+
+/* ---- training ---- */
+
+static shoal_status words_join(struct run *r, struct worker *w)
+{
+    struct words *words = r->own;
+    struct lane *lane = NULL;
+    shoal_status st = lane_new(&lane, &words->model, &w->views[IN], &w->views[OUT]);
+
+    w->own = lane;
+    return st;
+}
+
+static void words_leave(struct worker *w)
+{
+    lane_free(w->own);
+}
+
+static void words_list(struct run *r, struct worker *w, size_t from, size_t to)
+{
+    lane_list(w->own, r->at.epoch, from, to, w->bits[IN], w->bits[OUT]);
+}
+
+static void words_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
+{
+    lane_train(w->own, r->at.epoch, from, to, lr, &w->done);
+}
+
+/* Every batch needs all output rows, and its words' input rows. */
+static shoal_status words_train_whole(struct run *r, size_t from, size_t to, float lr,
+                                      struct sums *done)
+{
+    struct words *w = r->own;
+    uint64_t before = done->predictions;
+    shoal_status st = softmax_train(w->softmax, r->at.epoch, from, to, lr, done);
+
+    done->rows += (done->predictions - before + r->opts->batch - 1) / r->opts->batch *
+                      r->rows->tables[OUT].rows + (to - from);
+    return st;
+}
+
+static void words_touch(struct run *r, size_t from, size_t to)
+{
+    const struct words *w = r->own;
+    struct store *s = r->rows->store;
+    uint8_t *in = store_touches(s, IN);
+    size_t halo = r->opts->window;
+
+    for (size_t i = from > halo ? from - halo : 0; i < to + halo && i < r->rows->all; i++)
+        if (w->ids[i] < r->rows->tables[IN].rows)
+            in[w->ids[i]] = UINT8_MAX;
+    memset(store_touches(s, OUT), UINT8_MAX, r->rows->tables[OUT].rows);
+    memset(store_touches(s, BIAS), UINT8_MAX, r->rows->tables[BIAS].rows);
+}
+
+/* ---- measuring ---- */
+
+/* The same where rows must be asked for. */
+static shoal_status loss_of_blocks(struct run *r, struct sums *done)
+{
+    struct worker *w = r->rows->workers;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t from = r->rows->train, to; from < r->rows->all && st == SHOAL_OK; from = to) {
+        to = r->rows->all - from > r->rows->grain.round ? from + r->rows->grain.round : r->rows->all;
+        lane_list(w->own, LANE_LOSS_EPOCH, from, to, w->bits[IN], w->bits[OUT]);
+        st = blocks_read(r);
+        if (st == SHOAL_OK)
+            lane_loss(w->own, from, to, done);
+    }
+    return st == SHOAL_OK ? blocks_read_end(r) : st;
+}
+
+static shoal_status measure_valid(struct run *r)
+{
+    struct words *words = r->own;
+    struct sums done = {0};
+    struct row_run *rows = r->rows;
+    struct worker *w = rows->workers;
+    shoal_status st = SHOAL_OK;
+
+    if (rows->train == rows->all)
+        return SHOAL_OK;
+    if (rows->whole)
+        st = softmax_loss(words->softmax, rows->train, rows->all, &done);
+    else if (rows->blocks)
+        st = loss_of_blocks(r, &done);
+    else
+        lane_loss(w->own, rows->train, rows->all, &done);
+    if (r->opts->deterministic && !rows->whole) {
+        st = views_merge(&w->views[IN], 1, r->kernel, 1);
+        if (st == SHOAL_OK)
+            st = views_merge(&w->views[OUT], 1, r->kernel, 1);
+    }
+    run_figures(r, &done, SHOAL_OF_VALIDATION, &r->held);
+    return st;
+}
+
+/* What the rows know by now: of each suite its last score, which sums it up. */
+static shoal_status measure_suite(struct run *r, const shoal_eval *suite)
+{
+    struct shoal_eval_opts opts = shoal_eval_default();
+    const struct words *w = r->own;
+    struct shoal_score *scores;
+    size_t n;
+    bool pairs = shoal_eval_kind(suite) == SHOAL_PAIRS;
+    shoal_status st;
+
+    opts.threads = r->threads;
+    st = eval_run_table(suite, shoal_corpus_vocab(w->corpus), &r->rows->tables[IN], &opts, &scores,
+                        &n);
+    if (st != SHOAL_OK)
+        return st;
+    figures_add(&r->held, SHOAL_OF_VALIDATION, shoal_eval_name(suite), !pairs,
+                pairs ? scores[n - 1].spearman : scores[n - 1].accuracy);
+    shoal_scores_free(scores);
+    return SHOAL_OK;
+}
+
+static shoal_status words_evaluate(struct run *r)
+{
+    const struct words *w = r->own;
+    shoal_status st = measure_valid(r);
+
+    for (size_t i = 0; i < w->nsuites && st == SHOAL_OK; i++)
+        st = measure_suite(r, w->suites[i]);
+    return st;
+}
+
+/* ---- the result ---- */
+
+static shoal_status copy_rows(struct table *out, const struct table *in)
+{
+    shoal_status st = table_init(out, in->name, in->rows, in->width);
+
+    if (st == SHOAL_OK)
+        memcpy(out->at, in->at, table_bytes(in->rows, in->width));
+    return st;
+}
+
+/* Vectors own their rows: while the run goes on, a copy of the input rows. */
+static shoal_status words_result(struct run *r, bool last, shoal_model **out)
+{
+    const struct words *w = r->own;
+    struct table copy = {0};
+    shoal_vectors *v = NULL;
+    shoal_status st = last ? SHOAL_OK : copy_rows(&copy, &r->rows->tables[IN]);
+
+    if (st == SHOAL_OK)
+        st = vectors_take(&v, shoal_corpus_vocab(w->corpus), last ? &r->rows->tables[IN] : &copy,
+                          last ? &r->rows->tables[OUT] : NULL);
+    table_fini(&copy);
+    return st == SHOAL_OK ? model_take(out, &kind_vectors, v) : st;
+}
+
+static size_t words_row_bytes(const struct run *r)
+{
+    return r->opts->dim * sizeof(float) * 2;
+}
+
+static const struct row_task words_way = {
+    .start = words_start,
+    .cadence = words_cadence,
+    .traffic = words_traffic,
+    .join = words_join,
+    .leave = words_leave,
+    .list = words_list,
+    .train = words_train,
+    .train_whole = words_train_whole,
+    .touch = words_touch,
+    .row_bytes = words_row_bytes,
+};
+
+/* ---- options ---- */
+
+static const struct shoal_choice losses[] = {
+    [SHOAL_NS] = {"ns", "negative sampling"},
+    [SHOAL_HS] = {"hs", "hierarchical softmax over a Huffman tree"},
+    [SHOAL_SOFTMAX] = {"softmax", "exact softmax, for small vocabularies"},
+    {0},
+};
+
+static const struct shoal_option output_options[] = {
+    OUTPUT_OPTION("write the vectors here"),
+    {"format", .type = SHOAL_TYPE_CHOICE, ON(save.format), .arg = "NAME",
+     .choices = shoal_format_choices, .help = "how to write them"},
+    {0},
+};
+
+static const struct shoal_option model_options[] = {
+    {"dim", .type = SHOAL_TYPE_COUNT, ON(dim), .decides = true, .arg = "N", .u = {1, 4096},
+     .help = "numbers of a vector"},
+    {"window", .type = SHOAL_TYPE_COUNT, ON(window), .decides = true, .arg = "N", .u = {1, 50},
+     .help = "words on each side at most, shrunk evenly at random"},
+    {"loss", .type = SHOAL_TYPE_CHOICE, ON(loss), .decides = true, .arg = "NAME", .choices = losses,
+     .help = "what is made small"},
+    {"negative", .type = SHOAL_TYPE_COUNT, ON(negative), .decides = true, .arg = "N", .u = {1, 64},
+     .help = "noise words of a prediction (ns)"},
+    {"sample", .type = SHOAL_TYPE_REAL, ON(sample), .decides = true, .arg = "SHARE", .d = {0, 1},
+     .help = "thin out words that make up more than this of the text", .zero = "none"},
+    {0},
+};
+
+/* Two names of one field. */
+static const struct shoal_option bag_options[] = {
+    {"cbow-mean", .type = SHOAL_TYPE_FLAG, ON(sum), .decides = true, .inverse = true,
+     .help = "predict from the mean of the window"},
+    {"cbow-sum", .type = SHOAL_TYPE_FLAG, ON(sum), .decides = true, .help = "predict from its sum"},
+    {0},
+};
+
+static const struct shoal_option training_options[] = {
+    EPOCHS_OPTION,
+    LR_OPTION("0.05 for CBOW, 0.025 for skip-gram"),
+    SCHEDULE_OPTION("how the rate goes on"),
+    DECAY_OPTION,
+    BATCH_OPTION(65536, "predictions of a step (softmax)"),
+    SEED_OPTION,
+    VALID_OF_TEXT_OPTION("hold out this share or percent of the text, at its end, and report its "
+                         "loss"),
+    {0},
+};
+
+static const struct shoal_option given_options[] = {
+    {"vocab", .type = SHOAL_TYPE_PATH, ON(vocab), .arg = "FILE",
+     .help = "use this vocabulary, from `shoal vocab`, instead of counting one"},
+    {0},
+};
+
+/* After what a model has of its own. */
+#define WORDS_GROUPS                                                                               \
+    {"Training", training_options, .at = 0}, {"Machine", rows_machine_options, .at = 0},           \
+        {"Checkpoints and metrics", words_run_options, .at = 0},                                   \
+        {"Several ranks", ranks_options, .at = 0},                                                 \
+        {"Reading text", shoal_token_options, .at = offsetof(struct train_opts, encode.vocab)},    \
+        {"A vocabulary made before", given_options, .at = 0},                                      \
+        {"Vocabulary", shoal_vocab_options, .at = offsetof(struct train_opts, encode.vocab),       \
+         .unless = "vocab"},                                                                       \
+    {                                                                                              \
+        0                                                                                          \
+    }
+
+static const struct shoal_option_group cbow_groups[] = {
+    {"Output", output_options, .at = 0},
+    {"Model", model_options, .at = 0},
+    {"CBOW", bag_options, .at = 0},
+    WORDS_GROUPS,
+};
+
+static const struct shoal_option_group skipgram_groups[] = {
+    {"Output", output_options, .at = 0}, {"Model", model_options, .at = 0}, WORDS_GROUPS};
+
+static void skipgram_defaults(struct train_opts *o)
+{
+    task_common_defaults(o);
+    o->dim = 100;
+    o->window = o->negative = 5;
+    o->sample = 1e-3;
+    o->valid = 0.001;
+}
+
+static void cbow_defaults(struct train_opts *o)
+{
+    skipgram_defaults(o);
+    o->bag = true;
+}
+
+static shoal_status words_check(const shoal_options *o)
+{
+    const struct train_opts *at = options_values(o);
+    enum shoal_format format;
+    shoal_status st = SHOAL_OK;
+
+    if (at->sample >= 1)
+        return shoal_fail(SHOAL_EINVAL, "--sample is 1, want 0 to below 1");
+    if (at->output)
+        st = shoal_save_check(at->output, &at->save, &format);
+    return st == SHOAL_OK && at->publish ? shoal_save_check(at->publish, &at->save, &format) : st;
+}
+
+#define ABOUT_WORDS                                                                                \
+    "The options mean what they mean to word2vec. Text is encoded first; a corpus from `shoal "    \
+    "encode` starts at once. The plan says before the start what memory the work needs; what "     \
+    "cannot fit is refused. The file appears when all is done." GOES_ON
+
+/* ---- the task ---- */
+
+/* Both are one model: which word predicts which is all that differs. */
+#define WORDS_TASK                                                                                 \
+    .data = DATA_TEXT, .engine = &rows_engine, .plan = words_plan, .open = words_open,             \
+    .close = words_close, .evaluate = words_evaluate, .result = words_result
+
+const struct task task_cbow = {
+    .is = {.name = "cbow",
+           .summary = "word vectors: a window of words predicts the one in its middle",
+           .about = "Continuous bag of words (Mikolov et al. 2013): fast, and good for common "
+                    "words.\n" ABOUT_WORDS,
+           .operand = "INPUT",
+           .operand_help = ENCODED_TEXT_HELP,
+           .many = true,
+           .groups = cbow_groups,
+           .examples =
+               (const struct shoal_example[]){
+                   {"shoal train cbow text.txt -o vectors.bin", "vectors of one file of text"},
+                   {"shoal train cbow text.shoal --dim 300 --epochs 10 --checkpoint run -o "
+                    "vectors.bin",
+                    "larger ones, of an encoded corpus, that may be interrupted"},
+                   {"shoal train --resume run", "go on after an interrupt"},
+                   {"shoal train cbow text.shoal --ranks 4 --hosts a,b --checkpoint run "
+                    "--restarts 3 -o vectors.bin",
+                    "by four processes on two machines, started again when one is lost"},
+                   {0},
+               },
+           .unit = "words"},
+    .defaults = cbow_defaults,
+    .check = words_check,
+    WORDS_TASK,
+};
+
+const struct task task_skipgram = {
+    .is = {.name = "skipgram",
+           .summary = "word vectors: a word predicts each of its neighbours",
+           .about = "Skip-gram (Mikolov et al. 2013): slower than CBOW, and better for rare "
+                    "words.\n" ABOUT_WORDS,
+           .operand = "INPUT",
+           .operand_help = ENCODED_TEXT_HELP,
+           .many = true,
+           .groups = skipgram_groups,
+           .examples =
+               (const struct shoal_example[]){
+                   {"shoal train skipgram text.txt --window 10 --negative 10 -o vectors.bin",
+                    "vectors of one file of text"},
+                   {"shoal train skipgram text.txt --deterministic --threads 4 -o vectors.bin",
+                    "the same bytes each time"},
+                   {0},
+               },
+           .unit = "words"},
+    .defaults = skipgram_defaults,
+    .check = words_check,
+    WORDS_TASK,
+};
