@@ -3,20 +3,24 @@
 
 #include <sys/stat.h>
 
-static void report_rows(struct console *c, uint64_t rows, uint64_t positives, uint64_t values)
+static void report_rows(struct console *c, uint64_t rows, unsigned classes, uint64_t positives,
+                        uint64_t values)
 {
     double per_row = rows > 0 ? (double)values / (double)rows : 0;
 
     console_row(c, "rows", number_count(rows).text, "of %.1f features", per_row);
-    console_row(c, "positive", number_count(positives).text, "%s",
-                number_percent((double)positives, (double)rows).text);
+    if (classes > 2)
+        console_row(c, "classes", number_count(classes).text, NULL);
+    else
+        console_row(c, "positive", number_count(positives).text, "%s",
+                    number_percent((double)positives, (double)rows).text);
 }
 
 void report_clicks(struct console *c, const struct shoal_clicks_stats *stats)
 {
     console_row(c, "format", shoal_clicks_format_name(stats->format), "%s of text",
                 number_size(stats->bytes).text);
-    report_rows(c, stats->rows, stats->positives, stats->values);
+    report_rows(c, stats->rows, stats->classes, stats->positives, stats->values);
     if (stats->features > 0)
         console_row(c, "features", number_count(stats->features).text, "different slots");
     if (stats->bad_lines > 0)
@@ -129,8 +133,8 @@ shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
     print_line(stdout, "%s: click data\n", path);
     if (stat(path, &file) == 0)
         console_row(c, "size", number_size((uint64_t)file.st_size).text, NULL);
-    report_rows(c, shoal_clicks_rows(clicks), shoal_clicks_positives(clicks),
-                shoal_clicks_values(clicks));
+    report_rows(c, shoal_clicks_rows(clicks), shoal_clicks_classes(clicks),
+                shoal_clicks_positives(clicks), shoal_clicks_values(clicks));
     console_row(c, "features", number_count(shoal_clicks_features(clicks)).text,
                 shoal_clicks_valued(clicks) ? "with values" : "all of value 1");
     console_row(c, "weights", shoal_clicks_weighted(clicks) ? "some" : "none",

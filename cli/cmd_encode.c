@@ -141,6 +141,8 @@ static const struct shoal_choice as_choices[] = {
 };
 
 static const struct shoal_option row_opts[] = {
+    {"classes", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct shoal_clicks_opts, classes),
+     .help = "labels are classes, whole numbers from 0 to 253"},
     {"row-memory", .type = SHOAL_TYPE_SIZE, SHOAL_FIELD(struct shoal_clicks_opts, memory),
      .arg = "SIZE", .u = {1 << 20, UINT64_MAX},
      .help = "memory for rows; beyond it they go through the disk"},
@@ -167,8 +169,8 @@ const struct verb cmd_encode = {
              "into one file that training maps. Words outside the vocabulary become " SHOAL_UNK
              ", or are left out when it has none. The plan says before the start what memory and "
              "disk the work needs; what cannot fit is refused.\n"
-             "With --as clicks the inputs are rows with labels of two values, in one of four "
-             "formats; their features are hashed, and numbered with the commonest first.",
+             "With --as clicks the inputs are rows with labels of two values, or of many with "
+             "--classes, in one of four formats; their features are hashed, and numbered with the commonest first.",
     .operands = (const struct operand[]){{"INPUT", INPUT_HELP, .many = true}, {0}},
     .groups =
         (const struct shoal_option_group[]){

@@ -1,6 +1,6 @@
 /* shoal/clicks.h: click data, a part of shoal.h, which includes it.
  *
- * What this is: rows of sparse features with a label of two values, read from
+ * What this is: rows of sparse features with a label, of two values or many, read from
  * text in four formats (docs/clicks.md), hashed into 2^bits slots and kept in a
  * mapped file, whose ids are numbered hottest first; and made-up clicks, of which
  * the best reachable log-loss is known.
@@ -28,6 +28,7 @@ enum shoal_clicks_format {
     SHOAL_CLICKS_CSV,    /* fields between commas below a line of names */
 };
 
+#define SHOAL_CLICKS_CLASSES 254 /* at most: labels are 0 .. 253 */
 #define SHOAL_CLICKS_LINE_MAX ((size_t)4 << 20) /* bytes; a longer line is a bad one */
 #define SHOAL_CLICKS_SHOWN 5                    /* of the bad lines that were skipped */
 #define SHOAL_CLICKS_SENTENCE 256
@@ -39,6 +40,7 @@ struct shoal_clicks_opts {
                             * target, y that is there, else the first column */
     const char *numeric;   /* CSV: the columns, between commas, whose fields are numbers, not
                             * categories; "" or "-": none; NULL: by the first rows */
+    bool classes;          /* labels are whole numbers from 0 to 253, the class; else two values */
     uint64_t skip_bad;     /* so many malformed lines are left out; one more fails */
     uint64_t memory;       /* bytes for rows on their way to the file; beyond, to disk */
     uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
@@ -63,7 +65,8 @@ struct shoal_clicks_stats {
     enum shoal_clicks_format format;
     uint64_t bytes; /* after decompression */
     uint64_t files, lines;
-    uint64_t rows, positives;
+    uint64_t rows, positives;                            /* positives: of class 1 */
+    unsigned classes;                                    /* the greatest label + 1, at least 2 */
     uint64_t values;                                     /* features of all rows */
     uint64_t features;                                   /* different ones: slots that occur */
     uint64_t bad_lines;                                  /* left out (skip_bad) */
@@ -107,7 +110,9 @@ SHOAL_API shoal_status shoal_clicks_read_memory(shoal_clicks **out,
                                                 struct shoal_clicks_stats *stats);
 SHOAL_API void shoal_clicks_close(shoal_clicks *clicks);
 SHOAL_API uint64_t shoal_clicks_rows(const shoal_clicks *clicks);
-SHOAL_API uint64_t shoal_clicks_positives(const shoal_clicks *clicks);
+SHOAL_API uint64_t shoal_clicks_positives(const shoal_clicks *clicks); /* rows of class 1 */
+/* The greatest label + 1, at least 2. */
+SHOAL_API unsigned shoal_clicks_classes(const shoal_clicks *clicks);
 SHOAL_API uint64_t shoal_clicks_values(const shoal_clicks *clicks);
 SHOAL_API uint64_t shoal_clicks_bad_lines(const shoal_clicks *clicks);
 SHOAL_API uint32_t shoal_clicks_features(const shoal_clicks *clicks);
@@ -122,7 +127,7 @@ SHOAL_API uint64_t shoal_clicks_count(const shoal_clicks *clicks, uint32_t id, u
 /* The name that the slot had when it was first seen: "C14=68fd1e64", "I3=5..6",
  * "space^feature", "17", "column=value"; NULL when it is not known. */
 SHOAL_API const char *shoal_clicks_name(const shoal_clicks *clicks, uint32_t id);
-/* Options that read other rows by the same rules: format, bits, label and numeric,
+/* Options that read other rows by the same rules: format, bits, label, numeric and classes,
  * whose strings live as long as `clicks`. */
 SHOAL_API struct shoal_clicks_opts shoal_clicks_like(const shoal_clicks *clicks);
 

@@ -75,11 +75,12 @@ static shoal_status load_sections(shoal_clicks *c)
 
 /* ---- checks ---- */
 
-static shoal_status check_rows(const shoal_clicks *c)
+static shoal_status check_rows(shoal_clicks *c)
 {
-    const struct clicks_view *v = &c->view;
+    struct clicks_view *v = &c->view;
     uint64_t positives = 0;
 
+    v->classes = 2;
     if (v->start[0] != 0 || v->start[v->rows] != v->values)
         return shoal_fail(SHOAL_EFORMAT,
                           "%s: its rows begin at %llu and end at %llu, want 0 and "
@@ -89,11 +90,13 @@ static shoal_status check_rows(const shoal_clicks *c)
     for (uint64_t i = 0; i < v->rows; i++) {
         if (v->start[i] > v->start[i + 1])
             return fail_file(c, "a row begins behind the next", i);
-        if (v->label[i] > 1)
-            return fail_file(c, "a label is neither 0 nor 1", i);
+        if (v->label[i] >= (c->reading.classes ? SHOAL_CLICKS_CLASSES : 2))
+            return fail_file(c, c->reading.classes ? "a label is above 253"
+                                                   : "a label is neither 0 nor 1", i);
         if (v->weight && !(v->weight[i] >= 0 && v->weight[i] - v->weight[i] == 0))
             return fail_file(c, "a weight is negative or no number", i);
-        positives += v->label[i];
+        positives += v->label[i] == 1;
+        v->classes = v->label[i] >= v->classes ? v->label[i] + 1u : v->classes;
     }
     if (positives != v->positives)
         return shoal_fail(SHOAL_EFORMAT, "%s: has %llu positive labels, want %llu",
@@ -247,6 +250,7 @@ shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
     *opts = shoal_clicks_default();
     opts->format = w->format;
     opts->bits = 64 - w->shift;
+    opts->classes = w->classes;
     *strings = at;
     if (!at)
         return SHOAL_ENOMEM;
@@ -312,6 +316,7 @@ shoal_status clicks_take(shoal_clicks **out, struct spill_buffer *columns,
     }
     c->view.rows = stats->rows;
     c->view.positives = stats->positives;
+    c->view.classes = stats->classes;
     c->view.values = stats->values;
     c->view.bits = c->reading.bits;
     c->bad_lines = stats->bad_lines;
@@ -348,6 +353,11 @@ uint64_t shoal_clicks_rows(const shoal_clicks *c)
 uint64_t shoal_clicks_positives(const shoal_clicks *c)
 {
     return c->view.positives;
+}
+
+unsigned shoal_clicks_classes(const shoal_clicks *c)
+{
+    return c->view.classes;
 }
 
 uint64_t shoal_clicks_values(const shoal_clicks *c)

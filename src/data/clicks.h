@@ -105,6 +105,7 @@ struct click_format {
     enum shoal_clicks_format format; /* not AUTO */
     unsigned shift;                  /* slot = hash >> shift */
     bool unlabelled;                 /* a row may lack its label */
+    bool classes;                    /* labels are of many classes */
     struct criteo_format *criteo;
 
     struct csv_column *columns; /* [ncolumns] CSV, the label's among them */
@@ -166,7 +167,7 @@ struct click_name {
 struct click_batch {
     size_t rows, values;
     uint64_t lines;
-    uint8_t *label;        /* [rows] 0, 1 or CLICKS_NO_LABEL */
+    uint8_t *label;        /* [rows] the class, or CLICKS_NO_LABEL */
     float *weight;         /* [rows] */
     uint32_t *start;       /* [rows + 1] */
     uint32_t *slot;        /* [values] */
@@ -175,6 +176,7 @@ struct click_batch {
     uint32_t *at;          /* [rows] where its text begins in the block */
     bool weighted, valued; /* some weight, some value is not 1 */
     uint64_t positives;
+    unsigned classes;     /* the greatest label + 1, at least 2 */
     uint64_t zero, minus; /* 1 + the first line of a label 0, of a label -1; else 0 */
 
     uint64_t bad; /* lines left out */
@@ -207,8 +209,9 @@ struct click_quote {
     char text[32];
 };
 struct click_quote click_quote(const char *at, size_t len);
-/* A label's text. */
-bool click_label(struct click_batch *b, const char *at, size_t len);
+/* A label's text; and that a row has none, which is bad unless it may. */
+bool click_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len);
+bool click_no_label(const struct click_format *w, struct click_batch *b, const char *where);
 /* A number's text; `what` is for the sentence. */
 bool click_number(struct click_batch *b, const char *what, const char *at, size_t len, float *out);
 
@@ -330,7 +333,7 @@ enum { COLUMN_LABEL, COLUMN_START, COLUMN_ID, COLUMN_VALUE, COLUMN_WEIGHT, CLICK
 
 struct shoal_clicks {
     struct clicks_view view;
-    struct shoal_clicks_opts reading; /* format, bits, label, numeric */
+    struct shoal_clicks_opts reading; /* format, bits, label, numeric, classes */
     uint64_t bad_lines;
     const char *names; /* each ended by a NUL, the first of them "" */
     size_t names_len;

@@ -180,8 +180,8 @@ static size_t count_tabs(const char *at, const char *end)
 static bool take_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len)
 {
     if (len > 0)
-        return click_label(b, at, len);
-    return w->unlabelled || click_bad(b, "found no label, want 0 or 1, or -1 or 1");
+        return click_label(w, b, at, len);
+    return click_no_label(w, b, "");
 }
 
 bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)

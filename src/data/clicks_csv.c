@@ -153,9 +153,7 @@ static void take_field(const struct click_format *w, struct click_batch *b, cons
 
 static bool take_label(const struct click_format *w, struct click_batch *b, struct field f)
 {
-    if (f.len > 0)
-        return click_label(b, f.at, f.len);
-    return w->unlabelled || click_bad(b, "found no label, want 0 or 1, or -1 or 1");
+    return f.len > 0 ? click_label(w, b, f.at, f.len) : click_no_label(w, b, "");
 }
 
 bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)

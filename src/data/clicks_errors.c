@@ -93,6 +93,7 @@ shoal_status click_errors_add(struct click_errors *e, const struct click_text *t
     e->stats.lines += b->lines;
     e->stats.rows += b->rows;
     e->stats.positives += b->positives;
+    e->stats.classes = b->classes > e->stats.classes ? b->classes : e->stats.classes;
     e->stats.values += b->values;
     return SHOAL_OK;
 }

@@ -155,7 +155,8 @@ shoal_status click_format_init(struct click_format *w, const struct shoal_clicks
     shoal_status st = SHOAL_OK;
 
     *w = (struct click_format){
-        .format = opts->format, .shift = 64 - opts->bits, .unlabelled = unlabelled};
+        .format = opts->format, .shift = 64 - opts->bits, .unlabelled = unlabelled,
+        .classes = opts->classes};
     if (w->format == SHOAL_CLICKS_AUTO)
         st = recognise(&w->format, path, head, len);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CRITEO)
@@ -195,6 +196,8 @@ shoal_status clicks_format_put(struct bytes *meta, const struct shoal_clicks_opt
         st = put_line(meta, "way.label ", opts->label);
     if (st == SHOAL_OK && opts->numeric)
         st = put_line(meta, "way.numeric ", opts->numeric);
+    if (st == SHOAL_OK && opts->classes)
+        st = put_line(meta, "way.classes ", "many");
     return st;
 }
 
@@ -241,7 +244,7 @@ shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
 {
     struct section meta;
     shoal_status st = container_find(c, "meta", 1, &meta);
-    size_t room = meta.size + 2;
+    size_t room = meta.size + 3;
     char *rest;
 
     *strings = NULL;
@@ -257,5 +260,6 @@ shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
         return SHOAL_ENOMEM;
     opts->label = get_string(c, "way.label", &rest, &room);
     opts->numeric = get_string(c, "way.numeric", &rest, &room);
+    opts->classes = get_string(c, "way.classes", &rest, &room) != NULL;
     return SHOAL_OK;
 }

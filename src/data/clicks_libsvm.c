@@ -153,11 +153,11 @@ bool libsvm_row(const struct click_format *w, struct click_batch *b, const char 
         at++;
     len = word_len(at, end);
     if (memchr(at, ':', len) || len == 0) {
-        if (!w->unlabelled)
-            return click_bad(b, "found no label, want 0 or 1, or -1 or 1");
+        if (!click_no_label(w, b, ""))
+            return false;
         len = 0;
     }
-    if (len > 0 && !click_label(b, at, len))
+    if (len > 0 && !click_label(w, b, at, len))
         return false;
     at += len;
     if (!b->names)

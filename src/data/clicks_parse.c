@@ -51,6 +51,7 @@ static void batch_clear(struct click_batch *b, uint64_t shown_from)
     b->rows = b->values = 0;
     b->lines = b->positives = b->bad = b->zero = b->minus = 0;
     b->weighted = b->valued = b->fatal = false;
+    b->classes = 2;
     b->shown_from = shown_from;
     b->names = NULL;
 }
@@ -90,10 +91,30 @@ bool click_number(struct click_batch *b, const char *what, const char *at, size_
     return true;
 }
 
-bool click_label(struct click_batch *b, const char *at, size_t len)
+static bool class_label(struct click_batch *b, const char *at, size_t len)
 {
     float x;
 
+    if (decimal_parse(at, at + len, &x) != at + len || !(x >= 0 && x < SHOAL_CLICKS_CLASSES) ||
+        x != floorf(x))
+        return click_bad(b, "its label is \"%s\", want a whole number from 0 to %d",
+                         click_quote(at, len).text, SHOAL_CLICKS_CLASSES - 1);
+    b->label[b->rows] = (uint8_t)x;
+    return true;
+}
+
+bool click_no_label(const struct click_format *w, struct click_batch *b, const char *where)
+{
+    return w->unlabelled || click_bad(b, "found no label%s, want %s", where,
+                                      w->classes ? "a class" : "0 or 1, or -1 or 1");
+}
+
+bool click_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len)
+{
+    float x;
+
+    if (w->classes)
+        return class_label(b, at, len);
     if (len == 1 && (*at == '0' || *at == '1'))
         x = (float)(*at - '0');
     else if (len == 2 && at[1] == '1' && (*at == '-' || *at == '+'))
@@ -176,6 +197,8 @@ static void take_line(const struct click_format *w, struct click_batch *b, const
     b->line[b->rows] = (uint32_t)b->lines;
     b->at[b->rows] = (uint32_t)(at - text);
     b->positives += b->label[b->rows] == 1;
+    if (b->label[b->rows] >= b->classes && b->label[b->rows] != CLICKS_NO_LABEL)
+        b->classes = b->label[b->rows] + 1u;
     b->weighted |= b->weight[b->rows] != 1;
     b->rows++;
 }

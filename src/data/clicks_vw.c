@@ -58,13 +58,11 @@ static bool take_head(const struct click_format *w, struct click_batch *b, const
         if (words == 2)
             return click_bad(b, "found \"%s\" behind label and importance, want a tag or a bar",
                              click_quote(word, len).text);
-        if (!(words == 0 ? click_label(b, word, len) : take_weight(b, word, len)))
+        if (!(words == 0 ? click_label(w, b, word, len) : take_weight(b, word, len)))
             return false;
         words++;
     }
-    if (words == 0 && !w->unlabelled)
-        return click_bad(b, "found no label before the bar, want 0 or 1, or -1 or 1");
-    return true;
+    return words > 0 || click_no_label(w, b, " before the bar");
 }
 
 /* ---- behind a bar ---- */

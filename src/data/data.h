@@ -304,7 +304,8 @@ struct clicks_view {
     uint64_t counted;                 /* the sum of count */
     uint32_t features;                /* ids are below */
     unsigned bits;
-    const uint8_t *label;  /* [rows] 0 or 1 */
+    unsigned classes;      /* 2 at least */
+    const uint8_t *label;  /* [rows] below classes */
     const uint64_t *start; /* [rows + 1] */
     const uint32_t *id;    /* [values] */
     const float *value;    /* [values] finite; NULL: all are 1 */
@@ -328,7 +329,7 @@ shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
 /* Rows in the order of the input, by slots, not ids. Borrowed until the next call. */
 struct click_rows {
     size_t rows, values;
-    const uint8_t *label;  /* [rows] 0, 1 or CLICKS_NO_LABEL */
+    const uint8_t *label;  /* [rows] the class, or CLICKS_NO_LABEL */
     const float *weight;   /* [rows]; NULL: all are 1 */
     const uint32_t *start; /* [rows + 1] into slot and value */
     const uint32_t *slot;  /* [values] */

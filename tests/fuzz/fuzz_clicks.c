@@ -1,6 +1,6 @@
 /* Click data: any bytes are refused with a sentence, or make rows that are as they must be;
  * block by block or all at once, with names or without. The first byte says which format it
- * is and whether labels may lack. */
+ * is, whether labels may lack and whether they are of many classes. */
 #include "fuzz.h"
 
 #include "data/clicks.h"
@@ -17,12 +17,13 @@ static void check_batch(const struct click_format *w, const struct click_batch *
     require(b->start[0] == 0 && b->start[b->rows] == b->values);
     for (size_t r = 0; r < b->rows; r++) {
         require(b->start[r] <= b->start[r + 1]);
-        require(b->label[r] <= 1 || (b->label[r] == CLICKS_NO_LABEL && w->unlabelled));
+        require(b->label[r] < b->classes || (b->label[r] == CLICKS_NO_LABEL && w->unlabelled));
         require(b->weight[r] >= 0 && isfinite(b->weight[r]));
         require(b->line[r] < b->lines && (r == 0 || b->line[r] > b->line[r - 1]));
         positives += b->label[r] == 1;
     }
     require(positives == b->positives);
+    require(b->classes >= 2 && b->classes <= (w->classes ? SHOAL_CLICKS_CLASSES : 2));
     for (size_t i = 0; i < b->values; i++) {
         require((uint64_t)b->slot[i] >> (64 - w->shift) == 0);
         require(!b->valued || (isfinite(b->value[i]) && b->value[i] != 0));
@@ -122,6 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_begin(size, 96 * MIB, 64);
     opts.format = (enum shoal_clicks_format)(data[0] % 5);
     opts.bits = 10;
+    opts.classes = data[0] & 0x10;
     opts.threads = 1;
     opts.memory = 64;
     opts.skip_bad = data[0] & 0x40 ? UINT64_MAX : 0;

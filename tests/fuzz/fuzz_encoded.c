@@ -39,10 +39,13 @@ static void walk_clicks(const shoal_clicks *c)
         (void)shoal_clicks_count(c, id, &values);
     }
     require(shoal_clicks_positives(c) <= shoal_clicks_rows(c));
-    for (uint64_t i = 0; i < c->view.rows; i++)
+    require(shoal_clicks_classes(c) >= 2 && shoal_clicks_classes(c) <= SHOAL_CLICKS_CLASSES);
+    for (uint64_t i = 0; i < c->view.rows; i++) {
+        require(c->view.label[i] < shoal_clicks_classes(c));
         for (uint64_t k = c->view.start[i]; k < c->view.start[i + 1]; k++)
             require(c->view.id[k] < c->view.features &&
                     (!c->view.value || isfinite(c->view.value[k])));
+    }
 }
 
 /* The vocabulary where it lies, which is not looked through before. */

@@ -612,6 +612,63 @@ static void labels_have_two_values_in_a_file(void **state)
     shoal_clicks_close(c);
 }
 
+static void labels_are_classes_when_asked(void **state)
+{
+    static const char *const cases[][2] = {
+        {"254 1:1\n", ":1: its label is \"254\", want a whole number from 0 to 253"},
+        {"3 1:1\n-1 1:1\n", ":2: its label is \"-1\", want a whole number from 0 to 253"},
+        {"2.5 1:1\n", ":1: its label is \"2.5\", want a whole number from 0 to 253"},
+        {"x 1:1\n", ":1: its label is \"x\", want a whole number from 0 to 253"},
+        {"1:1\n", ":1: found no label, want a class"},
+    };
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
+
+    (void)state;
+    opts.classes = true;
+    assert_reads("7 1:1\n0 2:1\n253\n+1 1:1\n2.0\n", &opts, "7 1 | 0 2 | 253 | 1 1 | 2");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_refuses(cases[i][0], &opts, cases[i][1]);
+    opts.format = SHOAL_CLICKS_VW;
+    assert_reads("12 2 | a\n3 | b\n", &opts, "12*2 a | 3 b");
+    assert_refuses("| a\n", &opts, ":1: found no label before the bar, want a class");
+    opts.format = SHOAL_CLICKS_CSV;
+    assert_reads("y,a\n4,x\n0,z\n", &opts, "4 a=x | 0 a=z");
+    assert_refuses("y,a\n,x\n", &opts, ":2: found no label, want a class");
+}
+
+static void criteo_may_have_classes(void **state)
+{
+    static const char text[] = "5" TABS13 TABS26 "\n1" TABS13 TABS26 "\n0" TABS13 TABS26 "\n";
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_CRITEO);
+
+    (void)state;
+    opts.classes = true;
+    assert_reads(text, &opts, "5 | 1 | 0");
+}
+
+static void classes_are_the_greatest_label_and_one(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
+    const char *paths[] = {scratch_put("many", "7 1:1\n1 1:1\n", 12),
+                           scratch_put("few", "0 1:1\n0 1:1\n", 12)};
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        struct shoal_clicks_stats stats;
+        shoal_clicks *c;
+
+        opts.classes = i < 2;
+        if (i == 2) /* of two classes, 7 is none */
+            continue;
+        c = read_clicks(paths[i % 2], &opts, &stats);
+        assert_int_equal(shoal_clicks_classes(c), i == 0 ? 8 : 2);
+        assert_int_equal(stats.classes, i == 0 ? 8 : 2);
+        assert_int_equal(shoal_clicks_positives(c), i == 0);
+        assert_int_equal(shoal_clicks_like(c).classes, i < 2);
+        shoal_clicks_close(c);
+    }
+}
+
 static void a_line_that_is_too_long_is_a_bad_one(void **state)
 {
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
@@ -937,6 +994,9 @@ int main(void)
         cmocka_unit_test(so_many_bad_lines_are_left_out_and_no_more),
         cmocka_unit_test(a_bad_line_leaves_nothing_in_the_rows),
         cmocka_unit_test(labels_have_two_values_in_a_file),
+        cmocka_unit_test(labels_are_classes_when_asked),
+        cmocka_unit_test(criteo_may_have_classes),
+        cmocka_unit_test(classes_are_the_greatest_label_and_one),
         cmocka_unit_test(a_line_that_is_too_long_is_a_bad_one),
         cmocka_unit_test(a_long_line_is_read_whole),
         cmocka_unit_test(an_open_quote_is_bounded_too),

@@ -528,6 +528,33 @@ static void assert_forged(const struct forged *f, const char *want)
         assert_forged(&f, want);                                                                   \
     } while (0)
 
+static void a_file_of_classes_says_so(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
+    const char *text = scratch_put("many.svm", "9 1:1\n1 2:1\n0 1:1\n", 18);
+    const char *path = scratch_path("many.shoal");
+    shoal_clicks *file, *memory;
+    struct forged f = good_file();
+
+    (void)state;
+    opts.classes = true;
+    assert_int_equal(shoal_clicks_encode(path, &text, 1, &opts, NULL), SHOAL_OK);
+    assert_int_equal(shoal_clicks_open(&file, path), SHOAL_OK);
+    memory = read_clicks(text, &opts, NULL);
+    assert_int_equal(shoal_clicks_classes(file), 10);
+    assert_int_equal(shoal_clicks_positives(file), 1);
+    assert_true(shoal_clicks_like(file).classes);
+    assert_int_equal(shoal_clicks_fingerprint(file), shoal_clicks_fingerprint(memory));
+    shoal_clicks_close(file);
+    shoal_clicks_close(memory);
+    f.meta = "kind clicks\nrows 2\npositives 1\nvalues 4\nfeatures 3\nbad_lines 0\n"
+             "way.format vw\nway.bits 3\nway.classes many\n";
+    f.label[1] = 253;
+    assert_int_equal(open_forged(&f), SHOAL_OK);
+    f.label[1] = 254;
+    assert_forged(&f, ": a label is above 253 at place 1");
+}
+
 static void what_a_file_says_is_checked(void **state)
 {
     struct forged good = good_file();
@@ -584,6 +611,7 @@ int main(void)
         cmocka_unit_test(rows_that_do_not_fit_memory_are_refused),
         cmocka_unit_test(work_that_fails_or_is_stopped_leaves_nothing),
         cmocka_unit_test(a_changed_byte_is_seen),
+        cmocka_unit_test(a_file_of_classes_says_so),
         cmocka_unit_test(what_a_file_says_is_checked),
     };
 

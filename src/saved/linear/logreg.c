@@ -226,6 +226,9 @@ static shoal_status open_encoded(const shoal_logreg *m, shoal_clicks **out, cons
     if (st == SHOAL_OK && clicks_view(*out)->bits != m->bits)
         st = shoal_fail(SHOAL_EINVAL, "%s: has 2^%u slots, the model has 2^%u", path,
                         clicks_view(*out)->bits, m->bits);
+    if (st == SHOAL_OK && clicks_view(*out)->classes > 2)
+        st = shoal_fail(SHOAL_EINVAL, "%s: has %u classes, the model has 2", path,
+                        clicks_view(*out)->classes);
     return st;
 }
 
@@ -242,7 +245,7 @@ static void encoded_stats(const struct clicks_view *v, struct shoal_clicks_stats
 {
     if (stats)
         *stats = (struct shoal_clicks_stats){.rows = v->rows, .positives = v->positives,
-                                             .values = v->values, .files = 1};
+                                             .classes = v->classes, .values = v->values, .files = 1};
 }
 
 /* What is done with rows: their margins [n], labels, and weights or NULL. */

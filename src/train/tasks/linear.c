@@ -73,6 +73,11 @@ static shoal_status check_data(const struct run *r)
 
     if (v->rows - held_share(r) == 0)
         return shoal_fail(SHOAL_EINVAL, "train: found no rows to learn from, want at least one");
+    if (v->classes > 2)
+        return shoal_fail(SHOAL_EINVAL, "train: found rows of %u classes, want two", v->classes);
+    if (r->data->valid_rows && clicks_view(r->data->valid_rows)->classes > v->classes)
+        return shoal_fail(SHOAL_EINVAL, "train: what is held out has %u classes, the data %u",
+                          clicks_view(r->data->valid_rows)->classes, v->classes);
     if (r->data->valid_rows && clicks_view(r->data->valid_rows)->bits != v->bits)
         return shoal_fail(SHOAL_EINVAL, "train: what is held out has 2^%u slots, the data 2^%u",
                           clicks_view(r->data->valid_rows)->bits, v->bits);

@@ -21,6 +21,14 @@ printf 'id,bought,age,city\n7,1,30,"rome, italy"\n8,0,NA,oslo\n9,0,41,\n' >rows.
 shoal encode --as clicks -q rows.csv -o csv.shoal --label bought --numeric age --bits 12
 try shoal info csv.shoal --top 4
 
+echo "many classes:"
+printf '7 1:1\n0 2:1\n1 1:1 2:1\n' >many.svm
+try shoal encode --as clicks -q many.svm -o many.shoal
+try shoal encode --as clicks -q --classes many.svm -o many.shoal
+try shoal info many.shoal --top 0
+try shoal train logreg -q many.shoal -o x.shoal
+try shoal encode -q --classes rows.csv -o x.shoal
+
 echo "bad lines:"
 printf '1 3:1\n0 5:1 4:1\n1 x\n0 7:1\n' >bad.svm
 try shoal encode --as clicks bad.svm -o bad.shoal -q
