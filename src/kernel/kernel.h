@@ -176,6 +176,9 @@ struct kernel {
      * changes count; but for sgd both begin at the value before the step. */
     float (*sparse_dot)(const struct kernel_sparse *s, const struct kernel_rule *r);
     void (*sparse_step)(const struct kernel_sparse *s, const struct kernel_rule *r, float g);
+    /* z [n] += x w, of the weights of n packed parameters side by side. */
+    void (*sparse_scores)(float *z, const float *row, size_t n, const struct kernel_rule *r,
+                          float x);
     /* For each row in its turn: dot, then a step along (sigmoid(margin) - label) times how
      * much the row counts. As the two above, but for rounding. */
     void (*sparse_learn)(const struct kernel_rows *rows, const struct kernel_rule *r);

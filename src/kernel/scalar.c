@@ -250,6 +250,7 @@ const struct kernel kernel_scalar = {
     .bag = bag,
     .sparse_dot = sparse_dot,
     .sparse_step = sparse_step,
+    .sparse_scores = sparse_scores,
     .sparse_learn = sparse_learn,
     .dots = dots,
     .squares = squares,

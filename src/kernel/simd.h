@@ -267,6 +267,7 @@ const struct kernel SIMD_KERNEL = {
     .bag = bag,
     .sparse_dot = sparse_dot,
     .sparse_step = sparse_step,
+    .sparse_scores = sparse_scores,
     .sparse_learn = sparse_learn,
     .dots = dots,
     .squares = squares,

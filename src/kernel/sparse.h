@@ -131,6 +131,19 @@ static float sparse_dot(const struct kernel_sparse *s, const struct kernel_rule 
     return sparse_sum(total);
 }
 
+static void sparse_scores(float *z, const float *row, size_t n, const struct kernel_rule *r, float x)
+{
+    if (r->kind == KERNEL_SGD)
+        for (size_t k = 0; k < n; k++)
+            z[k] += x * row[k];
+    else if (r->kind == KERNEL_ADAGRAD)
+        for (size_t k = 0; k < n; k++)
+            z[k] += x * row[2 * k];
+    else
+        for (size_t k = 0; k < n; k++)
+            z[k] += x * ftrl_weight(row[2 * k], row[2 * k + 1], r);
+}
+
 /* Takes `by` off the size of w, down to nothing. */
 static inline float shrink(float w, float by)
 {

@@ -173,8 +173,7 @@ static float largest(const float *z, size_t n)
     return top;
 }
 
-/* z becomes probabilities; gives -log of the label's. */
-static double softmax_row(float *z, size_t n, uint32_t label)
+double softmax_row(float *z, size_t n, uint32_t label)
 {
     float top = largest(z, n), own = label < n ? z[label] - top : 0, total = 0;
 

@@ -144,6 +144,26 @@ static void steps_follow_their_formulas_for_every_length(void **state)
             }
 }
 
+static void scores_add_the_weights_of_parameters_side_by_side(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < ntables; k++)
+        for (int kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
+            for (size_t n = 0; n <= LONGEST; n++) {
+                float z[LONGEST + 1];
+                struct trial t;
+
+                trial_make(&t, kind, 0, n * 5 + (size_t)kind);
+                for (size_t i = 0; i <= LONGEST; i++)
+                    z[i] = 0.5f;
+                tables[k]->sparse_scores(z, t.at, n, &t.rule, -0.7f);
+                for (size_t i = 0; i < n; i++)
+                    assert_true(fabs((double)z[i] - 0.5 +
+                                     0.7 * weight_of(&t.rule, t.at + i * t.width)) < 1e-5);
+                assert_true(z[n] == 0.5f);
+            }
+}
+
 /* One row after the other by the formulas, on t->want; the bias is never pulled to 0. */
 static void learn_slowly(struct trial *t, struct kernel_rows *rows, float *bias, double *margin)
 {
@@ -404,6 +424,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_follow_their_formulas_for_every_length),
+        cmocka_unit_test(scores_add_the_weights_of_parameters_side_by_side),
         cmocka_unit_test(rows_are_learned_each_by_a_dot_and_a_step),
         cmocka_unit_test(a_feature_that_stands_twice_moves_twice),
         cmocka_unit_test(a_batch_moves_along_the_gradient),
