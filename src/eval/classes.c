@@ -51,6 +51,11 @@ void classes_free(struct classes *c)
     free(c);
 }
 
+void classes_clear(struct classes *c)
+{
+    memset(c->counts, 0, c->len * sizeof *c->counts);
+}
+
 const struct class_counts *classes_counts(const struct classes *c)
 {
     return (const struct class_counts *)(c->counts + HEAD);
@@ -112,6 +117,11 @@ shoal_status classes_add(struct classes *c, const float *scores, uint32_t label)
 static double share(uint64_t some, uint64_t all)
 {
     return (double)some / (double)all;
+}
+
+double class_precision(const struct class_counts *k)
+{
+    return share(k->right, k->said);
 }
 
 double class_recall(const struct class_counts *k)

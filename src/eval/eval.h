@@ -92,6 +92,7 @@ enum {
 
 shoal_status classes_new(struct classes **out, unsigned n);
 void classes_free(struct classes *c);
+void classes_clear(struct classes *c); /* as it was when new */
 /* scores [n], higher is likelier, the first of equals. */
 shoal_status classes_add(struct classes *c, const float *scores, uint32_t label);
 void classes_score(const struct classes *c, struct shoal_classes_score *out);
@@ -104,7 +105,8 @@ struct class_counts {
 const struct class_counts *classes_counts(const struct classes *c); /* [n] */
 /* [n][n]: of class i, said to be of class j. NULL beyond CLASSES_MATRIX. */
 const uint64_t *classes_matrix(const struct classes *c);
-double class_recall(const struct class_counts *k); /* right / there; NaN when nothing was */
+double class_precision(const struct class_counts *k); /* right / said; NaN when nothing was */
+double class_recall(const struct class_counts *k);    /* right / there, likewise */
 double class_f1(const struct class_counts *k);
 
 #endif

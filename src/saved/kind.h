@@ -31,6 +31,7 @@ struct kind {
     const char *word;    /* the file is our container whose meta says `kind WORD` */
     const char *section; /* and which has such a section; NULL: whatever it has */
     bool maps;           /* the container may be mapped, and stays open */
+    bool linear;         /* a model is a shoal_logreg, of one output or many */
 
     /* Takes c, whose bytes were checked unless it is mapped, also on failure. */
     shoal_status (*read)(void **model, struct container *c);
@@ -84,5 +85,17 @@ void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
                 const struct shoal_value *cells, unsigned marks);
 void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
                  struct shoal_value second);
+
+/* ---- classes.c: how n classes were told apart ---- */
+
+/* Writes the name of class i. */
+typedef void class_namer(const void *ctx, size_t i, char *name, size_t cap);
+
+/* Of class i, said to be of class j. */
+shoal_status report_confusion(const struct shoal_reporter *to, const struct classes *c, size_t n,
+                              class_namer *name, const void *ctx);
+/* Precision, recall and F1 of each. */
+void report_classes(const struct shoal_reporter *to, const struct classes *c, size_t n,
+                    class_namer *name, const void *ctx);
 
 #endif

@@ -245,6 +245,11 @@ const shoal_logreg *shoal_model_linear(const shoal_model *m)
     return m->kind == &kind_logreg ? m->is : NULL;
 }
 
+const shoal_logreg *model_linear(const shoal_model *m)
+{
+    return m->kind->linear ? m->is : NULL;
+}
+
 const shoal_net *shoal_model_net(const shoal_model *m)
 {
     return m->kind == &kind_net || m->kind == &kind_nextword ? m->is : NULL;

@@ -54,8 +54,15 @@ shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const vo
 
 /* ---- linear/: click models ------------------------------------------------------------- */
 
-/* weights [features] by the ids of `data`; those that are 0 are left out. */
-shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, const float *weights,
-                        float bias);
+/* weights [features][outputs] by the ids of `data`; those that are 0 are left out.
+ * bias [outputs]; one output, or one for each class. */
+shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned outputs,
+                        const float *weights, const float *bias);
+unsigned logreg_outputs(const shoal_logreg *m);
+/* p [outputs] of one row: of class 1, or of each class. */
+void logreg_answer(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
+                   float *p);
+/* The model of any kind whose kind says that it is one of these (kind.h); or NULL. */
+const shoal_logreg *model_linear(const shoal_model *m);
 
 #endif

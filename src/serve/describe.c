@@ -304,7 +304,7 @@ void put_platform(struct writer *w, const struct generation *g)
 {
     char text[64];
 
-    snprintf(text, sizeof text, "shoal_%s", g->kind->name);
+    snprintf(text, sizeof text, "shoal_%s", shoal_model_kind(g->saved));
     member_text(w, "platform", text);
 }
 
@@ -336,7 +336,7 @@ static void put_model_stats(struct registry *r, struct writer *w, const struct l
     member_text(w, "name", v->name);
     member_text(w, "version", v->version);
     member_flag(w, "default", v->is_default);
-    member_text(w, "kind", lease->generation ? lease->generation->kind->name : "");
+    member_text(w, "kind", lease->generation ? shoal_model_kind(lease->generation->saved) : "");
     member_flag(w, "ready", lease->generation && state.workers > 0);
     member_text(w, "trouble", trouble);
     member_u64(w, "workers", state.workers);

@@ -11,7 +11,8 @@ const struct servable_kind *servable_find(const struct servable_kind *const *kin
                                           const shoal_model *model)
 {
     for (; *kinds; kinds++)
-        if (strcmp((*kinds)->name, shoal_model_kind(model)) == 0)
+        if (strcmp((*kinds)->name, shoal_model_kind(model)) == 0 ||
+            ((*kinds)->linear && model_linear(model)))
             return *kinds;
     shoal_fail(SHOAL_EFORMAT, "found a model of kind %s, want one that can be served",
                shoal_model_kind(model));

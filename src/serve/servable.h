@@ -41,6 +41,7 @@ struct tensor_shape {
 
 struct servable_kind {
     const char *name;         /* as shoal_model_kind has it: "vectors" */
+    bool linear;              /* and every other kind that is a linear model */
     const char *list_key;     /* of a JSON object, whose elements are asked about; or NULL */
     const char *const *verbs; /* besides predict, for GET; ends with NULL */
     size_t sample_size;       /* at most SAMPLE_MAX; samples begin as zeros */

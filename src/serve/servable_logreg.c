@@ -1,4 +1,5 @@
-/* Click models: rows of sparse features in, probabilities of a click out. */
+/* Linear models: rows of sparse features in; out of those of two classes the probability of
+ * class 1, of others that of each class, and the likeliest. */
 #include "serve/servable.h"
 
 #include <math.h>
@@ -18,36 +19,37 @@ struct click_sample {
     float *values;
     size_t len, slots_cap, values_cap;
     size_t *ends; /* [rows] into slots */
-    float *p;     /* [rows] */
+    float *p;     /* [rows][outputs] */
     size_t rows, ends_cap, p_cap;
 };
 _Static_assert(sizeof(struct click_sample) <= SAMPLE_MAX, "a sample fits");
 
 static shoal_status clicks_open(const void **out, const shoal_model *model)
 {
-    *out = shoal_model_linear(model);
+    *out = model_linear(model);
     return SHOAL_OK;
 }
 
 static void clicks_shapes(const void *model, struct tensor_shape *input,
                           struct tensor_shape *output)
 {
-    (void)model;
     *input = (struct tensor_shape){"rows", "BYTES", {-1}, 1};
-    *output = (struct tensor_shape){"probability", "FP32", {-1, 1}, 2};
+    *output = (struct tensor_shape){"probability", "FP32", {-1, logreg_outputs(model)}, 2};
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
 
 /* Room for a row of n features; what it takes grows by half. */
-static shoal_status row_room(struct click_sample *s, struct request *q, size_t n)
+static shoal_status row_room(const void *model, struct click_sample *s, struct request *q, size_t n)
 {
-    size_t bytes = n * (sizeof *s->slots + sizeof *s->values) + sizeof *s->ends + sizeof *s->p;
+    size_t outputs = logreg_outputs(model);
+    size_t bytes = n * (sizeof *s->slots + sizeof *s->values) + sizeof *s->ends +
+                   outputs * sizeof *s->p;
     shoal_status st;
 
     if (s->rows == ROWS_MAX)
         return shoal_fail(SHOAL_EINVAL, "found more than %d rows in one input", ROWS_MAX);
-    st = request_charge_sample(q, bytes + bytes / 2, FLOAT_TEXT);
+    st = request_charge_sample(q, bytes + bytes / 2, outputs * FLOAT_TEXT);
     if (st == SHOAL_OK)
         st = mem_grow((void **)&s->slots, &s->slots_cap, s->len + n, sizeof *s->slots);
     if (st == SHOAL_OK)
@@ -55,15 +57,15 @@ static shoal_status row_room(struct click_sample *s, struct request *q, size_t n
     if (st == SHOAL_OK)
         st = mem_grow((void **)&s->ends, &s->ends_cap, s->rows + 1, sizeof *s->ends);
     if (st == SHOAL_OK)
-        st = mem_grow((void **)&s->p, &s->p_cap, s->rows + 1, sizeof *s->p);
+        st = mem_grow((void **)&s->p, &s->p_cap, (s->rows + 1) * outputs, sizeof *s->p);
     return st;
 }
 
-static shoal_status keep_row(struct click_sample *s, struct request *q, const struct click_rows *b,
-                             size_t row)
+static shoal_status keep_row(const void *model, struct click_sample *s, struct request *q,
+                             const struct click_rows *b, size_t row)
 {
     uint32_t from = b->start[row], to = b->start[row + 1];
-    shoal_status st = row_room(s, q, to - from);
+    shoal_status st = row_room(model, s, q, to - from);
 
     if (st != SHOAL_OK)
         return st;
@@ -75,8 +77,8 @@ static shoal_status keep_row(struct click_sample *s, struct request *q, const st
     return SHOAL_OK;
 }
 
-static shoal_status keep_rows(struct click_sample *s, struct request *q, const char *at, size_t len,
-                              const struct shoal_clicks_opts *way)
+static shoal_status keep_rows(const void *model, struct click_sample *s, struct request *q,
+                              const char *at, size_t len, const struct shoal_clicks_opts *way)
 {
     struct shoal_memory body = {"body", at, len};
     struct click_stream *stream = NULL;
@@ -89,7 +91,7 @@ static shoal_status keep_rows(struct click_sample *s, struct request *q, const c
         if (st != SHOAL_OK || block.rows == 0)
             break;
         for (size_t i = 0; i < block.rows && st == SHOAL_OK; i++)
-            st = keep_row(s, q, &block, i);
+            st = keep_row(model, s, q, &block, i);
     }
     click_stream_close(stream);
     return st;
@@ -128,7 +130,7 @@ static shoal_status read_text(const void *model, struct request *q, struct click
     if (way.format != SHOAL_CLICKS_LIBSVM && way.format != SHOAL_CLICKS_VW)
         st = request_heavy(q);
     if (st == SHOAL_OK)
-        st = keep_rows(s, q, at, len, &way);
+        st = keep_rows(model, s, q, at, len, &way);
     request_refund(q, cost);
     if (st == SHOAL_OK && s->rows == 0)
         st = shoal_fail(SHOAL_EINVAL, "found no row, want one");
@@ -161,7 +163,7 @@ static shoal_status read_features(const void *model, struct request *q, const st
                                   struct click_sample *s)
 {
     struct features f = {shoal_logreg_reading(model), s};
-    shoal_status st = row_room(s, q, tree_len(t));
+    shoal_status st = row_room(model, s, q, tree_len(t));
 
     if (st == SHOAL_OK)
         st = tree_each(t, take_feature, &f);
@@ -211,23 +213,44 @@ static shoal_status clicks_run(const void *model, void *const *samples, size_t n
         for (size_t r = 0, from = 0; r < s->rows; from = s->ends[r++]) {
             size_t len = s->ends[r] - from; /* without a feature in any row there are no slots */
 
-            s->p[r] = (float)shoal_logreg_one(model, len ? s->slots + from : NULL,
-                                              len ? s->values + from : NULL, len);
+            logreg_answer(model, len ? s->slots + from : NULL, len ? s->values + from : NULL, len,
+                          s->p + r * logreg_outputs(model));
         }
     }
     return SHOAL_OK;
 }
 
-/* One row is a number, several are a list. */
+/* {"class": 2, "probabilities": [0.1, 0.2, 0.7]} */
+static void write_classes(struct writer *w, const float *p, size_t n)
+{
+    size_t best = 0;
+
+    for (size_t k = 1; k < n; k++)
+        best = p[k] > p[best] ? k : best;
+    put_open(w, '{');
+    put_key(w, "class");
+    put_u64(w, best);
+    put_key(w, "probabilities");
+    put_open(w, '[');
+    for (size_t k = 0; k < n; k++)
+        put_float(w, p[k]);
+    put_close(w, ']');
+    put_close(w, '}');
+}
+
+/* One row is a number or an object, several are a list of them. */
 static void clicks_write(const void *model, const void *sample, struct writer *w)
 {
     const struct click_sample *s = sample;
+    size_t outputs = logreg_outputs(model);
 
-    (void)model;
     if (s->rows != 1)
         put_open(w, '[');
     for (size_t r = 0; r < s->rows; r++)
-        put_float(w, s->p[r]);
+        if (outputs == 1)
+            put_float(w, s->p[r]);
+        else
+            write_classes(w, s->p + r * outputs, outputs);
     if (s->rows != 1)
         put_close(w, ']');
 }
@@ -236,13 +259,13 @@ static const float *clicks_floats(const void *model, const void *sample, size_t 
 {
     const struct click_sample *s = sample;
 
-    (void)model;
-    *n = 1;
+    *n = logreg_outputs(model);
     return s->rows == 1 ? s->p : NULL;
 }
 
 const struct servable_kind servable_logreg = {
     .name = "logreg",
+    .linear = true,
     .list_key = "rows",
     .sample_size = sizeof(struct click_sample),
     .open = clicks_open,

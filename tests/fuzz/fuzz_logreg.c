@@ -28,6 +28,21 @@ static void ask(const shoal_logreg *m)
     require(p >= 0 && p <= 1);
 }
 
+static void ask_many(const shoal_logreg *m)
+{
+    float p[SHOAL_CLICKS_CLASSES];
+    uint32_t slots[8];
+    size_t n = 0;
+    float all = 0;
+
+    for (; n < 8 && n < m->n; n++)
+        slots[n] = m->slot[n];
+    logreg_answer(m, slots, NULL, n, p);
+    for (unsigned k = 0; k < logreg_outputs(m); k++)
+        all += p[k];
+    require(isnan(all) || fabsf(all - 1) < 1e-3f);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     shoal_logreg *m = NULL;
@@ -39,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     file = fuzz_container(data, size, &len);
     fuzz_begin(len, 4096 * MIB + 16 * MIB, 64); /* 2^30 slots, touched only where weights are */
     if (container_open_copy(&c, &(struct shoal_memory){"fuzz", file, len}) == SHOAL_OK && logreg_read(&m, c) == SHOAL_OK)
-        ask(m);
+        (logreg_outputs(m) == 1 ? ask : ask_many)(m);
     else
         require(m == NULL && strncmp(shoal_error(), "fuzz", 4) == 0);
     shoal_logreg_close(m);

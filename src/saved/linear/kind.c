@@ -6,30 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static shoal_status clicks_read(void **model, struct container *c)
-{
-    shoal_logreg *m;
-    shoal_status st = logreg_read(&m, c);
-
-    *model = m;
-    return st;
-}
-
-static shoal_status clicks_save(const void *model, const char *path,
-                                const struct shoal_save_opts *opts)
-{
-    enum shoal_format format;
-    shoal_status st = kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL,
-                                  "shoal, the one of click models");
-
-    return st == SHOAL_OK ? shoal_logreg_save(model, path) : st;
-}
-
-static void clicks_close(void *model)
-{
-    shoal_logreg_close(model);
-}
-
 /* ---- what it is ---- */
 
 static shoal_status describe_largest(const shoal_logreg *m, uint64_t top,
@@ -67,7 +43,7 @@ static shoal_status clicks_describe(const void *model, uint64_t bytes, uint64_t 
     report_begin(to, "a click model, logistic regression");
     report_noted(to, "weights", "weights", VALUE_COUNT(m->n), "not 0, of % slots",
                  VALUE_TEXT(slots), NO_VALUE);
-    report_value(to, NULL, "bias", VALUE_REAL((double)m->bias));
+    report_value(to, NULL, "bias", VALUE_REAL((double)m->bias[0]));
     report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->way.format)));
     return describe_largest(m, top, to);
 }
@@ -151,10 +127,11 @@ static shoal_status clicks_score(const void *model, const char *path, const stru
 const struct kind kind_logreg = {
     .name = "logreg",
     .word = "logreg",
-    .read = clicks_read,
-    .save = clicks_save,
+    .linear = true,
+    .read = logreg_read_kind,
+    .save = logreg_save_kind,
     .describe = clicks_describe,
     .ask = clicks_ask,
     .score = clicks_score,
-    .close = clicks_close,
+    .close = logreg_close_kind,
 };

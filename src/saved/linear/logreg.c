@@ -15,7 +15,10 @@ shoal_status logreg_spread(struct shoal_logreg *m)
     if (!m->at)
         return SHOAL_ENOMEM;
     for (uint64_t i = 0; i < m->n; i++)
-        m->at[m->slot[i]] = m->weight[i];
+        if (m->outputs == 1)
+            m->at[m->slot[i]].weight = m->weight[i];
+        else
+            m->at[m->slot[i]].place = (uint32_t)i + 1;
     return SHOAL_OK;
 }
 
@@ -27,6 +30,7 @@ static shoal_status copy_way(struct shoal_logreg *m, const shoal_clicks *data)
 
     m->way = shoal_clicks_default();
     m->way.format = like.format;
+    m->way.classes = like.classes && m->outputs > 1;
     m->bits = m->way.bits = like.bits;
     m->strings = mem_array(label + numeric + 1, 1);
     if (!m->strings)
@@ -38,11 +42,11 @@ static shoal_status copy_way(struct shoal_logreg *m, const shoal_clicks *data)
     return SHOAL_OK;
 }
 
-static shoal_status add_weight(struct shoal_logreg *m, uint32_t slot, float weight,
+static shoal_status add_weight(struct shoal_logreg *m, uint32_t slot, const float *weights,
                                const char *name)
 {
     m->slot[m->n] = slot;
-    m->weight[m->n] = weight;
+    memcpy(m->weight + m->n * m->outputs, weights, m->outputs * sizeof *weights);
     m->name[m->n] = name ? (uint32_t)m->names.len : 0;
     m->n++;
     return name ? bytes_add(&m->names, name, strlen(name) + 1) : SHOAL_OK;
@@ -60,6 +64,13 @@ static int by_slot(const void *a, const void *b)
     return (x->slot > y->slot) - (x->slot < y->slot);
 }
 
+static bool any_weight(const float *weights, unsigned n)
+{
+    while (n > 0 && weights[n - 1] == 0)
+        n--;
+    return n > 0;
+}
+
 static shoal_status add_weights(struct shoal_logreg *m, const shoal_clicks *data,
                                 const float *weights)
 {
@@ -69,33 +80,46 @@ static shoal_status add_weights(struct shoal_logreg *m, const shoal_clicks *data
     size_t n = 0;
 
     m->slot = mem_array((size_t)v->features + 1, sizeof *m->slot);
-    m->weight = mem_array((size_t)v->features + 1, sizeof *m->weight);
+    m->weight = mem_array((size_t)v->features + 1, m->outputs * sizeof *m->weight);
     m->name = mem_array((size_t)v->features + 1, sizeof *m->name);
     if (!order || !m->slot || !m->weight || !m->name) {
         free(order);
         return SHOAL_ENOMEM;
     }
     for (uint32_t id = 0; id < v->features; id++)
-        if (weights[id] != 0)
+        if (any_weight(weights + (size_t)id * m->outputs, m->outputs))
             order[n++] = (struct numbered){v->slot[id], id};
     qsort(order, n, sizeof *order, by_slot);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = add_weight(m, order[i].slot, weights[order[i].id],
+        st = add_weight(m, order[i].slot, weights + (size_t)order[i].id * m->outputs,
                         shoal_clicks_name(data, order[i].id));
     free(order);
     return st;
 }
 
-shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, const float *weights,
-                        float bias)
+static shoal_status copy_all(struct shoal_logreg *m, const shoal_clicks *data,
+                             const float *weights, const float *bias)
+{
+    shoal_status st = copy_way(m, data);
+
+    if (st == SHOAL_OK)
+        st = (m->bias = mem_array(m->outputs, sizeof *m->bias)) ? SHOAL_OK : SHOAL_ENOMEM;
+    if (st != SHOAL_OK)
+        return st;
+    memcpy(m->bias, bias, m->outputs * sizeof *bias);
+    return add_weights(m, data, weights);
+}
+
+shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned outputs,
+                        const float *weights, const float *bias)
 {
     struct shoal_logreg *m = mem_array(1, sizeof *m);
-    shoal_status st = m ? copy_way(m, data) : SHOAL_ENOMEM;
+    shoal_status st = SHOAL_ENOMEM;
 
     *out = NULL;
-    if (st == SHOAL_OK) {
-        m->bias = bias;
-        st = add_weights(m, data, weights);
+    if (m) {
+        m->outputs = outputs;
+        st = copy_all(m, data, weights, bias);
     }
     if (st == SHOAL_OK)
         st = logreg_spread(m);
@@ -112,6 +136,7 @@ void shoal_logreg_close(shoal_logreg *m)
     if (!m)
         return;
     mem_unmap(m->at, logreg_slots(m) * sizeof *m->at);
+    free(m->bias);
     free(m->slot);
     free(m->weight);
     free(m->name);
@@ -129,7 +154,7 @@ unsigned shoal_logreg_bits(const shoal_logreg *m)
 
 double shoal_logreg_bias(const shoal_logreg *m)
 {
-    return (double)m->bias;
+    return (double)m->bias[0];
 }
 
 uint64_t shoal_logreg_weights(const shoal_logreg *m)
@@ -179,18 +204,72 @@ shoal_status shoal_logreg_largest(const shoal_logreg *m, struct shoal_weight *ou
 
 /* ---- asking it ---- */
 
-static double margin(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n)
+/* Adds what one feature says to z [outputs]. */
+static inline void add_feature(const shoal_logreg *m, uint32_t slot, double value, double *z)
 {
-    double sum = (double)m->bias;
+    uint32_t place;
 
+    if (m->outputs == 1) {
+        *z += (double)m->at[slot].weight * value;
+        return;
+    }
+    place = m->at[slot].place;
+    for (unsigned k = 0; place > 0 && k < m->outputs; k++)
+        z[k] += (double)m->weight[(size_t)(place - 1) * m->outputs + k] * value;
+}
+
+static inline void add_bias(const shoal_logreg *m, double *z)
+{
+    for (unsigned k = 0; k < m->outputs; k++)
+        z[k] = (double)m->bias[k];
+}
+
+void logreg_scores(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
+                   double *z)
+{
+    add_bias(m, z);
     for (size_t i = 0; i < n; i++)
-        sum += (double)m->at[slots[i]] * (values ? (double)values[i] : 1);
-    return sum;
+        add_feature(m, slots[i], values ? (double)values[i] : 1, z);
 }
 
 double shoal_logreg_one(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n)
 {
-    return 1 / (1 + exp(-margin(m, slots, values, n)));
+    double z;
+
+    logreg_scores(m, slots, values, n, &z);
+    return 1 / (1 + exp(-z));
+}
+
+unsigned logreg_outputs(const shoal_logreg *m)
+{
+    return m->outputs;
+}
+
+void logreg_softmax(double *z, size_t n)
+{
+    double top = z[0], total = 0;
+
+    for (size_t k = 1; k < n; k++)
+        top = fmax(top, z[k]);
+    for (size_t k = 0; k < n; k++)
+        total += z[k] = exp(z[k] - top);
+    for (size_t k = 0; k < n; k++)
+        z[k] /= total;
+}
+
+void logreg_answer(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
+                   float *p)
+{
+    double z[SHOAL_CLICKS_CLASSES];
+
+    if (m->outputs == 1) {
+        *p = (float)shoal_logreg_one(m, slots, values, n);
+        return;
+    }
+    logreg_scores(m, slots, values, n, z);
+    logreg_softmax(z, m->outputs);
+    for (unsigned k = 0; k < m->outputs; k++)
+        p[k] = (float)z[k];
 }
 
 /* As the model's rows were read, but for what the caller may choose. */
@@ -210,13 +289,6 @@ static struct shoal_clicks_opts reading(const shoal_logreg *m, const struct shoa
     return way;
 }
 
-static double row_margin(const shoal_logreg *m, const struct click_rows *b, size_t row)
-{
-    uint32_t at = b->start[row];
-
-    return margin(m, b->slot + at, b->value ? b->value + at : NULL, b->start[row + 1] - at);
-}
-
 /* ---- going through rows ---- */
 
 static shoal_status open_encoded(const shoal_logreg *m, shoal_clicks **out, const char *path)
@@ -226,19 +298,18 @@ static shoal_status open_encoded(const shoal_logreg *m, shoal_clicks **out, cons
     if (st == SHOAL_OK && clicks_view(*out)->bits != m->bits)
         st = shoal_fail(SHOAL_EINVAL, "%s: has 2^%u slots, the model has 2^%u", path,
                         clicks_view(*out)->bits, m->bits);
-    if (st == SHOAL_OK && clicks_view(*out)->classes > 2)
-        st = shoal_fail(SHOAL_EINVAL, "%s: has %u classes, the model has 2", path,
-                        clicks_view(*out)->classes);
+    if (st == SHOAL_OK && clicks_view(*out)->classes > (m->outputs == 1 ? 2 : m->outputs))
+        st = shoal_fail(SHOAL_EINVAL, "%s: has %u classes, the model has %u", path,
+                        clicks_view(*out)->classes, m->outputs == 1 ? 2 : m->outputs);
     return st;
 }
 
-static double encoded_margin(const shoal_logreg *m, const struct clicks_view *v, uint64_t row)
+static void encoded_scores(const shoal_logreg *m, const struct clicks_view *v, uint64_t row,
+                           double *z)
 {
-    double x = (double)m->bias;
-
+    add_bias(m, z);
     for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++)
-        x += (double)m->at[v->slot[v->id[i]]] * (v->value ? (double)v->value[i] : 1);
-    return x;
+        add_feature(m, v->slot[v->id[i]], v->value ? (double)v->value[i] : 1, z);
 }
 
 static void encoded_stats(const struct clicks_view *v, struct shoal_clicks_stats *stats)
@@ -248,30 +319,25 @@ static void encoded_stats(const struct clicks_view *v, struct shoal_clicks_stats
                                              .classes = v->classes, .values = v->values, .files = 1};
 }
 
-/* What is done with rows: their margins [n], labels, and weights or NULL. */
-struct each {
-    shoal_status (*rows)(struct each *e, double *margin, const uint8_t *label, const float *weight,
-                         size_t n);
-    double *margin; /* [cap] */
-    size_t cap;
-    struct binary *sum;                                  /* of scoring */
-    bool (*row)(void *user, const double *p, size_t n); /* of predicting */
-    void *user;
-};
+static shoal_status each_room(struct each *e, const shoal_logreg *m, size_t rows)
+{
+    return mem_grow((void **)&e->z, &e->cap, rows * m->outputs, sizeof *e->z);
+}
 
 /* Encoded rows know their slots too. */
 static shoal_status each_encoded(const shoal_logreg *m, const char *path, struct each *e,
                                  struct shoal_clicks_stats *stats)
 {
     shoal_clicks *data = NULL;
-    double margin[ENCODED_BLOCK];
     shoal_status st = open_encoded(m, &data, path);
     const struct clicks_view *v = st == SHOAL_OK ? clicks_view(data) : NULL;
 
+    if (st == SHOAL_OK)
+        st = each_room(e, m, ENCODED_BLOCK);
     for (uint64_t from = 0, n; st == SHOAL_OK && from < v->rows; from += n) {
         for (n = 0; n < ENCODED_BLOCK && from + n < v->rows; n++)
-            margin[n] = encoded_margin(m, v, from + n);
-        st = e->rows(e, margin, v->label + from, v->weight ? v->weight + from : NULL, n);
+            encoded_scores(m, v, from + n, e->z + n * m->outputs);
+        st = e->rows(e, e->z, v->label + from, v->weight ? v->weight + from : NULL, n);
     }
     if (st == SHOAL_OK)
         encoded_stats(v, stats);
@@ -281,11 +347,15 @@ static shoal_status each_encoded(const shoal_logreg *m, const char *path, struct
 
 static shoal_status each_block(const shoal_logreg *m, const struct click_rows *b, struct each *e)
 {
-    shoal_status st = mem_grow((void **)&e->margin, &e->cap, b->rows, sizeof *e->margin);
+    shoal_status st = each_room(e, m, b->rows);
 
-    for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
-        e->margin[i] = row_margin(m, b, i);
-    return st == SHOAL_OK ? e->rows(e, e->margin, b->label, b->weight, b->rows) : st;
+    for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++) {
+        uint32_t at = b->start[i];
+
+        logreg_scores(m, b->slot + at, b->value ? b->value + at : NULL, b->start[i + 1] - at,
+                      e->z + i * m->outputs);
+    }
+    return st == SHOAL_OK ? e->rows(e, e->z, b->label, b->weight, b->rows) : st;
 }
 
 static shoal_status each_text(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
@@ -296,7 +366,7 @@ static shoal_status each_text(const shoal_logreg *m, const char *const *inputs, 
     struct click_stream *s = NULL;
     struct click_rows block = {0};
     shoal_status st = click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &way,
-                                        e->row != NULL);
+                                        e->unlabelled);
 
     while (st == SHOAL_OK) {
         st = click_stream_next(s, &block);
@@ -307,31 +377,40 @@ static shoal_status each_text(const shoal_logreg *m, const char *const *inputs, 
     if (s && stats)
         click_stream_stats(s, stats);
     click_stream_close(s);
-    free(e->margin);
     return st;
 }
 
-static shoal_status each_row(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
-                             const struct shoal_clicks_opts *opts, struct each *e,
-                             struct shoal_clicks_stats *stats)
+shoal_status logreg_each(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                         const struct shoal_clicks_opts *opts, struct each *e,
+                         struct shoal_clicks_stats *stats)
 {
     char kind[32];
+    shoal_status st = ninputs == 1 && shoal_kind(inputs[0], kind)
+                          ? each_encoded(m, inputs[0], e, stats)
+                          : each_text(m, inputs, ninputs, opts, e, stats);
 
-    return ninputs == 1 && shoal_kind(inputs[0], kind)
-               ? each_encoded(m, inputs[0], e, stats)
-               : each_text(m, inputs, ninputs, opts, e, stats);
+    free(e->z);
+    return st;
 }
 
 /* ---- predicting and scoring ---- */
 
-static shoal_status answer_rows(struct each *e, double *margin, const uint8_t *label,
+struct answering {
+    struct each each;
+    bool (*row)(void *user, const double *p, size_t n);
+    void *user;
+};
+
+static shoal_status answer_rows(struct each *e, double *z, const uint8_t *label,
                                 const float *weight, size_t n)
 {
+    struct answering *a = (struct answering *)e;
+
     (void)label, (void)weight;
     for (size_t i = 0; i < n; i++)
-        margin[i] = 1 / (1 + exp(-margin[i]));
-    return e->row(e->user, margin, n) ? SHOAL_OK
-                                      : shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
+        z[i] = 1 / (1 + exp(-z[i]));
+    return a->row(a->user, z, n) ? SHOAL_OK
+                                 : shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
 }
 
 shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
@@ -339,18 +418,24 @@ shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inpu
                                   bool (*row)(void *user, const double *p, size_t n), void *user,
                                   struct shoal_clicks_stats *stats)
 {
-    struct each e = {.rows = answer_rows, .row = row, .user = user};
+    struct answering a = {{.rows = answer_rows, .unlabelled = true}, row, user};
 
-    return each_row(m, inputs, ninputs, opts, &e, stats);
+    return logreg_each(m, inputs, ninputs, opts, &a.each, stats);
 }
 
-static shoal_status score_rows(struct each *e, double *margin, const uint8_t *label,
+struct scoring {
+    struct each each;
+    struct binary *sum;
+};
+
+static shoal_status score_rows(struct each *e, double *z, const uint8_t *label,
                                const float *weight, size_t n)
 {
+    struct scoring *s = (struct scoring *)e;
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = binary_add(e->sum, margin[i], label[i] == 1, weight ? (double)weight[i] : 1);
+        st = binary_add(s->sum, z[i], label[i] == 1, weight ? (double)weight[i] : 1);
     return st;
 }
 
@@ -358,13 +443,13 @@ shoal_status shoal_logreg_eval(const shoal_logreg *m, const char *const *inputs,
                                const struct shoal_clicks_opts *opts,
                                struct shoal_binary_score *score, struct shoal_clicks_stats *stats)
 {
-    struct each e = {.rows = score_rows};
-    shoal_status st = binary_new(&e.sum, BINARY_LOGIT, BINARY_KEEP);
+    struct scoring s = {{.rows = score_rows}, NULL};
+    shoal_status st = binary_new(&s.sum, BINARY_LOGIT, BINARY_KEEP);
 
     if (st == SHOAL_OK)
-        st = each_row(m, inputs, ninputs, opts, &e, stats);
+        st = logreg_each(m, inputs, ninputs, opts, &s.each, stats);
     if (st == SHOAL_OK)
-        st = binary_score(e.sum, score);
-    binary_free(e.sum);
+        st = binary_score(s.sum, score);
+    binary_free(s.sum);
     return st;
 }

@@ -1,7 +1,8 @@
 /* The inside of a click model, for logreg.c and logreg_file.c; not a door.
  *
- * A model is a bias and the weights that are not 0, by slot; `at` is the same again
- * as a table of all 2^bits slots, of which only pages that hold a weight are there. */
+ * A model has one output (logreg), or one for each class. It is a bias and the weights that
+ * are not 0, by slot; `at` is the same again as a table of all 2^bits slots, of which only
+ * pages that hold a weight are there; with many outputs it says where the weights are. */
 #ifndef SHOAL_SAVED_LOGREG_H
 #define SHOAL_SAVED_LOGREG_H
 
@@ -9,13 +10,17 @@
 
 struct shoal_logreg {
     unsigned bits;
-    float bias;
+    unsigned outputs; /* 1, or the classes */
+    float *bias;     /* [outputs] */
     uint64_t n;
     uint32_t *slot;  /* [n] increasing */
-    float *weight;   /* [n] */
+    float *weight;   /* [n][outputs] */
     uint32_t *name;  /* [n] offsets into names; 0: not known */
     struct bytes names; /* strings, the first of them empty */
-    float *at;       /* [2^bits] */
+    union {
+        float weight;   /* of one output */
+        uint32_t place; /* of many: 1 + that in slot; 0: there is none */
+    } *at; /* [2^bits] */
     struct shoal_clicks_opts way;
     char *strings;   /* those of way */
 };
@@ -25,9 +30,36 @@ static inline size_t logreg_slots(const struct shoal_logreg *m)
     return (size_t)1 << m->bits;
 }
 
+/* z [outputs]: the bias and the weights of slots times their values; NULL: all 1. */
+void logreg_scores(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
+                   double *z);
+
+/* z [n] becomes the probabilities of classes. */
+void logreg_softmax(double *z, size_t n);
+
+/* What is done with rows: their scores [n][outputs], labels, and weights or NULL. */
+struct each {
+    shoal_status (*rows)(struct each *e, double *z, const uint8_t *label, const float *weight,
+                         size_t n);
+    bool unlabelled; /* labels may lack */
+    double *z;       /* [cap] the room for them */
+    size_t cap;
+};
+
+/* Of text, or of one encoded file. */
+shoal_status logreg_each(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                         const struct shoal_clicks_opts *opts, struct each *e,
+                         struct shoal_clicks_stats *stats);
+
+/* ---- logreg_file.c ---- */
+
 /* Makes `at` of the rest. */
 shoal_status logreg_spread(struct shoal_logreg *m);
-/* Takes c, whose bytes were checked, also on failure. */
+/* Takes c, whose bytes were checked, also on failure. The second is a struct kind's. */
 shoal_status logreg_read(shoal_logreg **out, struct container *c);
+shoal_status logreg_read_kind(void **model, struct container *c);
+shoal_status logreg_save_kind(const void *model, const char *path,
+                              const struct shoal_save_opts *opts);
+void logreg_close_kind(void *model);
 
 #endif

@@ -1,8 +1,10 @@
-/* Click models in our container:
+/* Linear models in our container:
  *
- *     meta     kind logreg, bias, and how rows are read
+ *     meta     kind logreg, bias, and how rows are read;
+ *              or of many outputs kind multinomial, and classes
+ *     bias     of many outputs: float [outputs]
  *     slots    uint32_t [n] increasing, below 2^bits
- *     weights  float [n]
+ *     weights  float [n][outputs]
  *     names    strings, each with its 0, the first empty
  *     name     uint32_t [n] offsets into names; 0: not known                       */
 #include "saved/kind.h"
@@ -19,7 +21,9 @@
 static shoal_status make_meta(const shoal_logreg *m, struct bytes *meta)
 {
     char text[128];
-    int n = number_print(text, sizeof text, "kind logreg\nbias %a\n", (double)m->bias);
+    int n = m->outputs == 1
+                ? number_print(text, sizeof text, "kind logreg\nbias %a\n", (double)m->bias[0])
+                : snprintf(text, sizeof text, "kind multinomial\nclasses %u\n", m->outputs);
     shoal_status st = bytes_add(meta, text, (size_t)n);
 
     return st == SHOAL_OK ? clicks_format_put(meta, &m->way) : st;
@@ -30,10 +34,12 @@ static shoal_status put_all(const shoal_logreg *m, struct container_writer *w,
 {
     shoal_status st = container_put(w, "meta", meta->at, meta->len);
 
+    if (st == SHOAL_OK && m->outputs > 1)
+        st = container_put(w, "bias", m->bias, m->outputs * sizeof *m->bias);
     if (st == SHOAL_OK)
         st = container_put(w, "slots", m->slot, m->n * sizeof *m->slot);
     if (st == SHOAL_OK)
-        st = container_put(w, "weights", m->weight, m->n * sizeof *m->weight);
+        st = container_put(w, "weights", m->weight, m->n * m->outputs * sizeof *m->weight);
     if (st == SHOAL_OK)
         st = container_put(w, "names", m->names.at, m->names.len);
     return st == SHOAL_OK ? container_put(w, "name", m->name, m->n * sizeof *m->name) : st;
@@ -60,25 +66,7 @@ shoal_status shoal_logreg_save(const shoal_logreg *m, const char *path)
 
 /* ---- reading ---- */
 
-static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
-{
-    char text[64], *end;
-    shoal_status st = kind_check(c, &kind_logreg, "a logreg model");
-
-    if (st == SHOAL_OK)
-        st = container_meta(c, "bias", text, sizeof text);
-    if (st != SHOAL_OK)
-        return st;
-    m->bias = number_read_float(text, &end);
-    if (end == text || *end || !isfinite(m->bias))
-        return shoal_fail(SHOAL_EFORMAT, "%s: the bias is `%s`, want a number", container_path(c),
-                          text);
-    st = clicks_format_get(&m->way, &m->strings, c);
-    m->bits = m->way.bits;
-    return st;
-}
-
-/* A copy of a section of n numbers; *n is UINT64_MAX before the first. */
+/* A copy of a section of n numbers; *n is UINT64_MAX where any number will do. */
 static shoal_status read_numbers(const struct container *c, const char *name, void **out,
                                  uint64_t *n)
 {
@@ -97,6 +85,61 @@ static shoal_status read_numbers(const struct container *c, const char *name, vo
         return SHOAL_ENOMEM;
     memcpy(*out, s.data, s.size);
     return SHOAL_OK;
+}
+
+static shoal_status read_bias(struct shoal_logreg *m, const struct container *c)
+{
+    char text[64], *end;
+    shoal_status st = container_meta(c, "bias", text, sizeof text);
+
+    m->outputs = 1;
+    if (st == SHOAL_OK)
+        st = (m->bias = mem_array(1, sizeof *m->bias)) ? SHOAL_OK : SHOAL_ENOMEM;
+    if (st != SHOAL_OK)
+        return st;
+    *m->bias = number_read_float(text, &end);
+    if (end == text || *end || !isfinite(*m->bias))
+        return shoal_fail(SHOAL_EFORMAT, "%s: the bias is `%s`, want a number", container_path(c),
+                          text);
+    return SHOAL_OK;
+}
+
+static shoal_status read_biases(struct shoal_logreg *m, const struct container *c)
+{
+    void *bias = NULL;
+    uint64_t classes;
+    shoal_status st = container_meta_u64(c, "classes", &classes);
+
+    if (st == SHOAL_OK && (classes < 2 || classes > SHOAL_CLICKS_CLASSES))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: has %llu classes, want 2 to %d", container_path(c),
+                        (unsigned long long)classes, SHOAL_CLICKS_CLASSES);
+    if (st == SHOAL_OK)
+        st = read_numbers(c, "bias", &bias, &classes);
+    m->bias = bias;
+    m->outputs = (unsigned)classes;
+    for (unsigned k = 0; k < m->outputs && st == SHOAL_OK; k++)
+        if (!isfinite(m->bias[k]))
+            st = shoal_fail(SHOAL_EFORMAT, "%s: the bias of class %u is no number",
+                            container_path(c), k);
+    return st;
+}
+
+static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
+{
+    char word[32];
+    shoal_status st = container_meta(c, "kind", word, sizeof word);
+
+    if (st == SHOAL_OK && strcmp(word, "multinomial") == 0) {
+        st = read_biases(m, c);
+    } else if (st == SHOAL_OK) {
+        st = kind_check(c, &kind_logreg, "a logreg model");
+        if (st == SHOAL_OK)
+            st = read_bias(m, c);
+    }
+    if (st == SHOAL_OK)
+        st = clicks_format_get(&m->way, &m->strings, c);
+    m->bits = m->way.bits;
+    return st;
 }
 
 static shoal_status read_names(struct shoal_logreg *m, const struct container *c)
@@ -118,9 +161,10 @@ static shoal_status check(const struct shoal_logreg *m, const struct container *
             return shoal_fail(SHOAL_EFORMAT, "%s: slot %u stands at %llu, want increasing ones "
                               "below 2^%u", container_path(c), m->slot[i], (unsigned long long)i,
                               m->bits);
-        if (!isfinite(m->weight[i]))
-            return shoal_fail(SHOAL_EFORMAT, "%s: the weight of slot %u is no number",
-                              container_path(c), m->slot[i]);
+        for (unsigned k = 0; k < m->outputs; k++)
+            if (!isfinite(m->weight[i * m->outputs + k]))
+                return shoal_fail(SHOAL_EFORMAT, "%s: the weight of slot %u is no number",
+                                  container_path(c), m->slot[i]);
         if (m->name[i] >= m->names.len)
             return shoal_fail(SHOAL_EFORMAT, "%s: the name of slot %u lies beyond the names",
                               container_path(c), m->slot[i]);
@@ -132,12 +176,14 @@ static shoal_status read_all(struct shoal_logreg *m, const struct container *c)
 {
     void *slot = NULL, *weight = NULL, *name = NULL;
     shoal_status st = read_meta(m, c);
+    uint64_t weights;
 
     m->n = UINT64_MAX;
     if (st == SHOAL_OK)
         st = read_numbers(c, "slots", &slot, &m->n);
+    weights = m->n * m->outputs;
     if (st == SHOAL_OK)
-        st = read_numbers(c, "weights", &weight, &m->n);
+        st = read_numbers(c, "weights", &weight, &weights);
     if (st == SHOAL_OK)
         st = read_numbers(c, "name", &name, &m->n);
     m->slot = slot;
@@ -168,5 +214,39 @@ shoal_status shoal_logreg_open(shoal_logreg **out, const char *path)
     shoal_status st = container_open(&c, path);
 
     *out = NULL;
-    return st == SHOAL_OK ? logreg_read(out, c) : st;
+    if (st == SHOAL_OK)
+        st = logreg_read(out, c);
+    if (st == SHOAL_OK && (*out)->outputs > 1) {
+        st = shoal_fail(SHOAL_EFORMAT, "%s: has %u classes, want a logreg model", path,
+                        (*out)->outputs);
+        shoal_logreg_close(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+/* ---- for a struct kind ---- */
+
+shoal_status logreg_read_kind(void **model, struct container *c)
+{
+    shoal_logreg *m;
+    shoal_status st = logreg_read(&m, c);
+
+    *model = m;
+    return st;
+}
+
+shoal_status logreg_save_kind(const void *model, const char *path,
+                              const struct shoal_save_opts *opts)
+{
+    enum shoal_format format;
+    shoal_status st = kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL,
+                                  "shoal, the one of click models");
+
+    return st == SHOAL_OK ? shoal_logreg_save(model, path) : st;
+}
+
+void logreg_close_kind(void *model)
+{
+    shoal_logreg_close(model);
 }

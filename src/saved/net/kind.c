@@ -354,46 +354,9 @@ static void report_figures(const struct shoal_reporter *to, const struct shoal_n
     }
 }
 
-/* [n + 2] columns, for people as long as they fit a screen; names [n]. */
-static void confusion_columns(struct shoal_column *columns, char (*names)[9], const shoal_net *t)
+static void class_name(const void *net, size_t i, char *name, size_t cap)
 {
-    size_t n = t->net->outputs;
-    bool shown = n <= 30;
-
-    columns[0] = (struct shoal_column){NULL, shown ? "class" : NULL, -10};
-    columns[n + 1] = (struct shoal_column){NULL, shown ? "found" : NULL, 8};
-    for (size_t i = 0; i < n; i++) {
-        shoal_net_class(t, i, names[i], sizeof names[i]);
-        columns[i + 1] = (struct shoal_column){"", shown ? names[i] : NULL, 8};
-    }
-}
-
-static shoal_status report_confusion(const struct shoal_reporter *to, const shoal_net *t,
-                                     const struct classes *c)
-{
-    const uint64_t *matrix = classes_matrix(c);
-    size_t n = t->net->outputs;
-    struct shoal_column *columns = mem_array(n + 2, sizeof *columns);
-    char(*names)[9] = mem_array(n, sizeof *names), name[11];
-    struct shoal_value *row = mem_array(n + 2, sizeof *row);
-    bool room = columns && names && row;
-
-    if (room)
-        confusion_columns(columns, names, t);
-    for (size_t i = 0; room && matrix && i < n; i++) {
-        const struct class_counts *k = &classes_counts(c)[i];
-
-        shoal_net_class(t, i, name, sizeof name);
-        row[0] = VALUE_TEXT(name);
-        for (size_t j = 0; j < n; j++)
-            row[j + 1] = VALUE_COUNT(matrix[i * n + j]);
-        row[n + 1] = VALUE_SHARE(k->there > 0 ? class_recall(k) : 0);
-        report_row(to, &(struct shoal_grid){"confusion", columns, n + 2}, row, 0);
-    }
-    free(columns);
-    free(names);
-    free(row);
-    return room ? SHOAL_OK : SHOAL_ENOMEM;
+    shoal_net_class(net, i, name, cap);
 }
 
 static shoal_status score_pictures(struct net_score *s, const shoal_net *t, const char *path,
@@ -456,7 +419,7 @@ static shoal_status score_file(const shoal_net *t, const char *path, const struc
     if (st == SHOAL_OK && s.classes) {
         classes_score(s.classes, &all);
         report_value(to, "macro_f1", NULL, VALUE_SHARE(all.macro_f1));
-        st = report_confusion(to, t, s.classes);
+        st = report_confusion(to, s.classes, classes, class_name, t);
     }
     classes_free(s.classes);
     return st;

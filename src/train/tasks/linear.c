@@ -131,7 +131,7 @@ static shoal_status make_model(shoal_logreg **out, const struct run *r)
     if (st == SHOAL_OK)
         st = sparse_check_weights(all, c->is.rows->features);
     if (st == SHOAL_OK)
-        st = logreg_new(out, c->is.data, all, b);
+        st = logreg_new(out, c->is.data, 1, all, &b);
     free(all);
     return st;
 }
