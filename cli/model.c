@@ -116,6 +116,17 @@ static void view_fact(void *user, const struct shoal_fact *f)
     v->facts += f->label != NULL;
 }
 
+/* Counts the row; whether it is the first of its table. */
+static bool begins_grid(struct model_view *v, const struct shoal_grid *g)
+{
+    const char *key = g->key ? g->key : "";
+    bool begins = v->rows++ == 0 || strcmp(v->grid, key) != 0;
+
+    if (begins)
+        snprintf(v->grid, sizeof v->grid, "%s", key);
+    return begins;
+}
+
 static void view_row(void *user, const struct shoal_grid *g, const struct shoal_value *cells,
                      unsigned marks)
 {
@@ -124,8 +135,8 @@ static void view_row(void *user, const struct shoal_grid *g, const struct shoal_
 
     if (!to || marks & SHOAL_ROW_HIDDEN || !is_shown(g))
         return;
-    if (v->rows++ == 0) {
-        fputs(v->facts > 0 ? "\n" : "", to);
+    if (begins_grid(v, g)) {
+        fputs(v->facts > 0 || v->rows > 1 ? "\n" : "", to);
         print_cells(to, g, NULL, STYLE_DIM);
     }
     print_cells(to, g, cells, marks & SHOAL_ROW_SUM ? STYLE_BOLD : STYLE_PLAIN);
@@ -226,7 +237,9 @@ static void json_row(void *user, const struct shoal_grid *g, const struct shoal_
     (void)marks;
     if (!g->key)
         return;
-    if (v->rows++ == 0) {
+    if (begins_grid(v, g)) {
+        if (v->rows > 1)
+            out_close(&v->json, ']');
         out_key(&v->json, g->key);
         out_open(&v->json, '[');
     }

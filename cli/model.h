@@ -10,6 +10,7 @@ struct model_view {
     struct json json; /* of model_json_reporter: where it goes */
     const char *path; /* of the model; NULL: titles are headings */
     size_t reports, facts, rows; /* seen so far; facts and rows of the last report */
+    char grid[32]; /* the key of the table they are of */
     bool list;
 };
 
