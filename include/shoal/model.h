@@ -62,7 +62,7 @@ SHOAL_API shoal_status shoal_model_save(const shoal_model *m, const char *path,
                                         const struct shoal_save_opts *opts);
 SHOAL_API void shoal_model_close(shoal_model *m);
 
-/* "vectors", "logreg", "net" or "nextword". */
+/* "vectors", "logreg", "multinomial", "net" or "nextword". */
 SHOAL_API const char *shoal_model_kind(const shoal_model *m);
 /* Its typed self; NULL when it is of another kind. */
 SHOAL_API const shoal_vectors *shoal_model_vectors(const shoal_model *m);

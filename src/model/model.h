@@ -162,4 +162,26 @@ float linear_weight(const struct linear_model *l, const struct table *t, uint32_
 float linear_margin(const struct linear_model *l, const struct table *weights, const struct table *bias,
                     float lr, const struct clicks_view *rows, uint64_t row);
 
+/* ---- multinomial.c: the same with many classes --------------------------------------- */
+
+/* Of the same tables, but a feature's row has a weight for each class, and each its state:
+ * weights [features + 1][classes * width], bias [1][classes * width], width being
+ * linear_width and classes those of l->rows. */
+struct multinomial_worker;
+
+shoal_status multinomial_join(struct multinomial_worker **out, const struct linear_model *l,
+                              struct view *weights, struct view *bias);
+void multinomial_leave(struct multinomial_worker *w);
+size_t multinomial_worker_bytes(const struct train_opts *opts, size_t features, unsigned classes);
+/* As linear_train. */
+void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to, float lr,
+                       struct sums *done);
+
+/* out [classes]: the weights of a row of parameters; z [classes]: the scores of a row. */
+void multinomial_weights(const struct linear_model *l, const struct table *t, uint32_t row,
+                         float lr, bool bias, float *out);
+void multinomial_scores(const struct linear_model *l, const struct table *weights,
+                        const struct table *bias, float lr, const struct clicks_view *rows,
+                        uint64_t row, float *z);
+
 #endif

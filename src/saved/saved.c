@@ -7,7 +7,7 @@
 
 /* The first that recognises a file has it. */
 const struct kind *const saved_kinds[] = {
-    &kind_logreg, &kind_nextword, &kind_net, &kind_vectors, NULL,
+    &kind_logreg, &kind_multinomial, &kind_nextword, &kind_net, &kind_vectors, NULL,
 };
 
 struct shoal_model {

@@ -26,7 +26,7 @@
 /* ---- saved.c ------------------------------------------------------------------------- */
 
 struct kind;
-extern const struct kind kind_logreg, kind_net, kind_nextword, kind_vectors;
+extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword, kind_vectors;
 
 /* A handle for what was trained, which it takes, also on failure. */
 shoal_status model_take(shoal_model **out, const struct kind *kind, void *is);

@@ -44,6 +44,7 @@ const struct task *task_at(size_t i);
 const struct task *task_find(const char *name);
 
 extern const struct task task_cbow, task_skipgram, task_logreg, task_mlp, task_nextword, task_vgg;
+extern const struct task task_multinomial;
 
 /* ---- option_groups.c ------------------------------------------------------------------ */
 

@@ -108,6 +108,12 @@ def clicks():
               "--checkpoint", f"{optimizer}.d", "--checkpoint-every", "epoch", "--epochs", "1", "-q")
         put("checkpoint", optimizer, sections(newest(f"{optimizer}.d")))
     put("logreg", "trained", sections("logreg.shoal"))
+    with open("many", "w", encoding="utf-8") as f:
+        f.write("2 1:1 2:0.5\n0 3:1\n1 1:1 4:2\n0 2:1 3:1\n" * 4)
+    shoal("encode", "--as", "clicks", "--classes", "many", "-o", "many.shoal", "--bits", "10", "-q")
+    put("encoded", "classes", sections("many.shoal"))
+    shoal("train", "multinomial", "many.shoal", "-o", "multinomial.shoal", "-q")
+    put("logreg", "multinomial", sections("multinomial.shoal"))
 
 
 def png(width, height, grey):

@@ -501,6 +501,17 @@ def clicks(work):
     subprocess.run([SHOAL, "train", "logreg", "rows.libsvm", "-q", "--epochs", "3", "-o", "clicks.shoal"], cwd=work,
                    check=True)
     said = subprocess.check_output([SHOAL, "predict", "clicks.shoal", "rows.libsvm"], cwd=work, text=True).split()
+    subprocess.run([SHOAL, "train", "multinomial", "rows.libsvm", "-q", "--epochs", "3", "-o", "many.shoal"], cwd=work,
+                   check=True)
+    many = subprocess.check_output([SHOAL, "predict", "many.shoal", "rows.libsvm"], cwd=work, text=True).split("\n")
+    s = Server("many.shoal", *ANY, cwd=work)
+    with open(os.path.join(work, "rows.libsvm"), "rb") as f:
+        a = s.ask("PUT", "/predictions/many", f.read()).json()
+    check("a model of many classes answers as predict does", all(
+        r["class"] == int(line.split()[0]) and all(abs(p - float(q)) < 1e-5 for p, q in
+                                                   zip(r["probabilities"], line.split()[1:]))
+        for r, line in zip(a, many)), a)
+    s.stop()
     s = Server("clicks.shoal", *ANY, cwd=work)
     a = s.ask("POST", "/predictions/clicks", b"0 1:1 3:0.5\n")
     check("a click model answers with a probability", isinstance(a.json(), float)

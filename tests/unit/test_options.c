@@ -371,7 +371,7 @@ static void lines_of_a_stranger_are_refused(void **state)
         {"kind checkpoint\n", "run: found no task"},
         {"opt.dim 5\n", "run: found options of no task"},
         {"task none\n",
-         "run: found no task 'none', want cbow, skipgram, logreg, mlp, nextword or vgg"},
+         "run: found no task 'none', want cbow, skipgram, logreg, multinomial, mlp, nextword or vgg"},
         {"task cbow\nopt.depth 11\n", "run: found an option 'depth', which cbow has not"},
         {"task cbow\nopt.watch :80\n", "run: found an option 'watch', which cbow has not"},
         {"task cbow\nopt.dim\n", "run: found an option 'dim', which cbow has not"},

@@ -1,0 +1,160 @@
+/* Models of many classes as a kind of model. */
+#include "saved/kind.h"
+#include "saved/linear/logreg.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- what it is ---- */
+
+static shoal_status many_describe(const void *model, uint64_t bytes, uint64_t top,
+                                  const struct shoal_reporter *to)
+{
+    const shoal_logreg *m = model;
+    char slots[16];
+
+    (void)bytes, (void)top;
+    snprintf(slots, sizeof slots, "2^%u", m->bits);
+    report_begin(to, "a model of many classes, logistic regression");
+    report_value(to, "classes", "classes", VALUE_COUNT(m->outputs));
+    report_noted(to, "features", "features", VALUE_COUNT(m->n), "with weights, of % slots",
+                 VALUE_TEXT(slots), NO_VALUE);
+    report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->way.format)));
+    return SHOAL_OK;
+}
+
+/* ---- what it answers ---- */
+
+struct many {
+    struct each each;
+    unsigned n;
+    struct answers *answers; /* of predicting */
+    struct classes *classes; /* of scoring, */
+    double loss, weight;
+};
+
+/* "2  0.1  0.2  0.7": the likeliest class, and the probability of each. */
+static shoal_status say_row(struct answers *a, const double *p, unsigned n)
+{
+    unsigned best = 0;
+    shoal_status st;
+
+    for (unsigned k = 1; k < n; k++)
+        best = p[k] > p[best] ? k : best;
+    st = answer_print(a, "%u", best);
+    for (unsigned k = 0; k < n && st == SHOAL_OK; k++)
+        st = answer_print(a, "\t%.7g", p[k]);
+    return st == SHOAL_OK ? answer_print(a, "\n") : st;
+}
+
+/* Whoever reads a pipe wants each block's answers before the next block. */
+static shoal_status say_rows(struct each *e, double *z, const uint8_t *label, const float *weight,
+                             size_t n)
+{
+    struct many *m = (struct many *)e;
+    shoal_status st = SHOAL_OK;
+
+    (void)label, (void)weight;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        logreg_softmax(z + i * m->n, m->n);
+        st = say_row(m->answers, z + i * m->n, m->n);
+    }
+    return st == SHOAL_OK ? answer_flush(m->answers) : st;
+}
+
+static shoal_status many_ask(const void *model, const struct asked_of *q, struct answers *a)
+{
+    struct many m = {.each = {.rows = say_rows, .unlabelled = true},
+                     .n = logreg_outputs(model), .answers = a};
+
+    return logreg_each(model, q->inputs, q->n, &q->opts->rows, &m.each, q->stats);
+}
+
+/* ---- how well ---- */
+
+static shoal_status score_rows(struct each *e, double *z, const uint8_t *label,
+                               const float *weight, size_t n)
+{
+    struct many *m = (struct many *)e;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        double *p = z + i * m->n, w = weight ? (double)weight[i] : 1;
+        float scores[SHOAL_CLICKS_CLASSES];
+
+        logreg_softmax(p, m->n);
+        for (unsigned k = 0; k < m->n; k++)
+            scores[k] = (float)p[k];
+        st = classes_add(m->classes, scores, label[i]);
+        if (st == SHOAL_OK)
+            m->loss -= w * log(fmax(p[label[i]], SHOAL_LOG_LOSS_CLIP));
+        m->weight += w;
+    }
+    return st;
+}
+
+static void class_name(const void *ctx, size_t i, char *name, size_t cap)
+{
+    (void)ctx;
+    snprintf(name, cap, "%zu", i);
+}
+
+/* Had each row been given the classes' shares, in nats. */
+static double base_loss(const struct many *m, uint64_t rows)
+{
+    double sum = 0;
+
+    for (unsigned k = 0; k < m->n; k++) {
+        double share = (double)classes_counts(m->classes)[k].there / (double)rows;
+
+        sum -= share > 0 ? share * log(share) : 0;
+    }
+    return sum;
+}
+
+static shoal_status report_score(const struct many *m, const char *path,
+                                 const struct shoal_reporter *to)
+{
+    struct shoal_classes_score s;
+
+    classes_score(m->classes, &s);
+    report_begin(to, NULL);
+    report_value(to, "model", NULL, VALUE_TEXT(path));
+    report_value(to, "rows", "rows", VALUE_COUNT(s.examples));
+    report_noted(to, "log_loss", "log-loss", VALUE_REAL(m->loss / m->weight),
+                 "% by the classes' shares alone", VALUE_REAL(base_loss(m, s.examples)), NO_VALUE);
+    report_value(to, "accuracy", "accuracy", VALUE_SHARE(s.top1));
+    report_value(to, "top5", m->n > 5 ? "top-5" : NULL, VALUE_SHARE(s.top5));
+    report_noted(to, "macro_f1", "macro F1", VALUE_SHARE(s.macro_f1), "% weighted by rows",
+                 VALUE_SHARE(s.weighted_f1), NO_VALUE);
+    report_value(to, "weighted_f1", NULL, VALUE_SHARE(s.weighted_f1));
+    report_classes(to, m->classes, m->n, class_name, NULL);
+    return report_confusion(to, m->classes, m->n, class_name, NULL);
+}
+
+static shoal_status many_score(const void *model, const char *path, const struct asked_of *q,
+                               const struct shoal_reporter *to)
+{
+    struct many m = {.each = {.rows = score_rows}, .n = logreg_outputs(model)};
+    shoal_status st = classes_new(&m.classes, m.n);
+
+    if (st == SHOAL_OK)
+        st = logreg_each(model, q->inputs, q->n, &q->opts->rows, &m.each, q->stats);
+    if (st == SHOAL_OK)
+        st = report_score(&m, path, to);
+    classes_free(m.classes);
+    return st;
+}
+
+const struct kind kind_multinomial = {
+    .name = "multinomial",
+    .word = "multinomial",
+    .linear = true,
+    .read = logreg_read_kind,
+    .save = logreg_save_kind,
+    .describe = many_describe,
+    .ask = many_ask,
+    .score = many_score,
+    .close = logreg_close_kind,
+};
