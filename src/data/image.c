@@ -188,6 +188,10 @@ static size_t png_chunk(const unsigned char *at, size_t left)
     return size < 12 || size > left ? left : size;
 }
 
+/* Its length and its name. One whose end is missing is spare too: libpng would take as much
+ * memory as it says. */
+enum { PNG_HEAD = 8 };
+
 /* Without them; *len shrinks. NULL after shoal_fail. */
 static unsigned char *png_bare(const unsigned char *data, size_t *len)
 {
@@ -199,7 +203,7 @@ static unsigned char *png_bare(const unsigned char *data, size_t *len)
     memcpy(out, data, 8);
     for (size_t at = 8; at < *len; at += size) {
         size = png_chunk(data + at, *len - at);
-        if (size >= 12 && png_spare(data + at))
+        if (*len - at >= PNG_HEAD && png_spare(data + at))
             continue;
         memcpy(out + to, data + at, size);
         to += size;
@@ -210,7 +214,7 @@ static unsigned char *png_bare(const unsigned char *data, size_t *len)
 
 static bool png_has_spare(const unsigned char *data, size_t len)
 {
-    for (size_t at = 8; len - at >= 12; at += png_chunk(data + at, len - at))
+    for (size_t at = 8; len - at >= PNG_HEAD; at += png_chunk(data + at, len - at))
         if (png_spare(data + at))
             return true;
     return false;
