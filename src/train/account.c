@@ -90,7 +90,7 @@ void run_stats(const struct run *r, struct shoal_train_stats *stats)
     *stats = (struct shoal_train_stats){
         .unit = r->task->is.unit,
         .examples = r->at.examples - r->first_examples,
-        .steps = r->batch > 0 ? run_units(r) - r->first_units : 0,
+        .steps = r->dense ? run_units(r) - r->first_units : 0,
         .seconds = r->at.seconds - r->first_seconds, .startup = r->startup, .figures = r->last,
         .memory = mem_peak(), .kernel = r->kernel ? r->kernel->name : NULL,
         .checkpoints = checkpoints_written(r->checkpoints), .resumed = r->opts->resume,

@@ -73,7 +73,7 @@ shoal_status run_report(struct run *r, enum shoal_event event, const struct shoa
     struct shoal_report report = {
         .event = event, .unit = r->task->is.unit, .epoch = r->at.epoch + begun,
         .epochs = r->opts->epochs, .progress = progress, .examples = r->at.examples,
-        .steps = r->batch > 0 ? run_units(r) : 0, .seconds = seconds, .rate = rate,
+        .steps = r->dense ? run_units(r) : 0, .seconds = seconds, .rate = rate,
         .lr = rate_now(r), .eta = progress > 0 ? seconds * (1 - progress) / progress : NAN,
         .memory = mem_peak(), .figures = *figures,
     };
