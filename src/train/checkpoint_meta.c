@@ -188,9 +188,13 @@ shoal_status meta_read_figures(const struct container *c, struct shoal_figures *
 {
     struct section s;
     shoal_status st = container_find(c, "figures", 1, &s);
-    const char *at = s.data, *stop = at + s.size;
+    const char *at, *stop;
 
     f->n = 0;
+    if (st != SHOAL_OK || s.size == 0)
+        return st;
+    at = s.data;
+    stop = at + s.size;
     while (st == SHOAL_OK && at < stop) {
         const char *end = memchr(at, '\n', (size_t)(stop - at));
 
