@@ -7,101 +7,21 @@
 /* ---- OpenAPI -----------------------------------------------------------------------------------
  */
 
-struct operation {
-    unsigned role;
-    const char *path, *method, *id, *what;
-    const char *parameters; /* "in:name ..." */
-};
-
-static const struct operation operations[] = {
-    {ROLE_INFERENCE, "/ping", "get", "ping", "Whether the server is healthy", ""},
-    {ROLE_INFERENCE, "/predictions/{model_name}", "post", "predictions",
-     "Ask the default version of a model", "path:model_name"},
-    {ROLE_INFERENCE, "/predictions/{model_name}/{model_version}", "post", "version_predictions",
-     "Ask a version of a model", "path:model_name path:model_version"},
-    {ROLE_INFERENCE, "/models/{model_name}/similar", "get", "similar",
-     "The words nearest to a word", "path:model_name query:word query:k"},
-    {ROLE_INFERENCE, "/models/{model_name}/analogy", "get", "analogy", "a is to b as c is to whom",
-     "path:model_name query:a query:b query:c query:k"},
-    {ROLE_INFERENCE, "/models/{model_name}/vector", "get", "vector", "The vector of a word",
-     "path:model_name query:word"},
-    {ROLE_INFERENCE, "/models/{model_name}/map", "get", "map",
-     "The nearest words and their places on a map", "path:model_name query:word query:k"},
-    {ROLE_INFERENCE, "/v1/models/{model_name}:predict", "post", "v1_predict",
-     "KServe's first protocol", "path:model_name"},
-    {ROLE_INFERENCE, "/v2", "get", "v2", "Open Inference Protocol: the server", ""},
-    {ROLE_INFERENCE, "/v2/health/live", "get", "v2_live", "Whether the server runs", ""},
-    {ROLE_INFERENCE, "/v2/health/ready", "get", "v2_ready", "Whether all models are ready", ""},
-    {ROLE_INFERENCE, "/v2/models/{model_name}", "get", "v2_model", "What a model takes and gives",
-     "path:model_name"},
-    {ROLE_INFERENCE, "/v2/models/{model_name}/ready", "get", "v2_model_ready",
-     "Whether a model is ready", "path:model_name"},
-    {ROLE_INFERENCE, "/v2/models/{model_name}/infer", "post", "v2_infer", "Tensors in and out",
-     "path:model_name"},
-    {ROLE_MANAGEMENT, "/models", "get", "listModels", "The models, page by page",
-     "query:limit query:next_page_token"},
-    {ROLE_MANAGEMENT, "/models", "post", "registerModel", "Serve a file of the model store",
-     "query:url query:model_name query:model_version query:batch_size query:max_batch_delay "
-     "query:initial_workers query:synchronous query:response_timeout"},
-    {ROLE_MANAGEMENT, "/models/{model_name}", "get", "describeModel", "The state of a model",
-     "path:model_name query:customized"},
-    {ROLE_MANAGEMENT, "/models/{model_name}", "put", "setAutoScale", "Set the number of workers",
-     "path:model_name query:min_worker query:max_worker query:synchronous"},
-    {ROLE_MANAGEMENT, "/models/{model_name}", "delete", "unregisterModel", "End a model",
-     "path:model_name"},
-    {ROLE_MANAGEMENT, "/models/{model_name}/{model_version}", "get", "describeVersion",
-     "The state of a version, or of all", "path:model_name path:model_version"},
-    {ROLE_MANAGEMENT, "/models/{model_name}/{model_version}", "put", "version_setAutoScale",
-     "Set the number of workers of a version",
-     "path:model_name path:model_version query:min_worker query:max_worker query:synchronous"},
-    {ROLE_MANAGEMENT, "/models/{model_name}/{model_version}", "delete", "unregisterVersion",
-     "End a version", "path:model_name path:model_version"},
-    {ROLE_MANAGEMENT, "/models/{model_name}/{model_version}/set-default", "put", "setDefault",
-     "Make a version the default", "path:model_name path:model_version"},
-    {ROLE_METRICS, "/metrics", "get", "metrics", "Prometheus' metrics", "query:name[]"},
-};
-
-static void put_parameters(struct writer *w, const char *at)
-{
-    member_open(w, "parameters", '[');
-    while (*at) {
-        size_t len = strcspn(at, " ");
-        bool path = *at == 'p';
-        char name[48];
-
-        snprintf(name, sizeof name, "%.*s", (int)len - (path ? 5 : 6), at + (path ? 5 : 6));
-        put_open(w, '{');
-        member_text(w, "name", name);
-        member_text(w, "in", path ? "path" : "query");
-        member_flag(w, "required", path);
-        put_key(w, "schema");
-        put_raw(w, "{\"type\":\"string\"}");
-        w->comma = true;
-        put_close(w, '}');
-        at += len + (at[len] == ' ');
-    }
-    put_close(w, ']');
-}
-
-static void put_operation(struct writer *w, const struct operation *o)
-{
-    member_open(w, o->method, '{');
-    member_text(w, "operationId", o->id);
-    member_text(w, "description", o->what);
-    put_parameters(w, o->parameters);
-    put_key(w, "responses");
-    put_raw(w, "{\"200\":{\"description\":\"Done\"},\"default\":{\"description\":\"An error\","
-               "\"content\":{\"application/json\":{\"schema\":{\"type\":\"object\",\"properties\":"
-               "{\"code\":{\"type\":\"integer\"},\"type\":{\"type\":\"string\"},\"message\":"
-               "{\"type\":\"string\"}}}}}}}");
-    w->comma = true;
-    put_close(w, '}');
-}
+/* The paths of each role: made from src/serve/api.txt by scripts/api.sh when the library is
+ * built. */
+#include "api.inc"
 
 void describe_api(struct request *q, unsigned roles)
 {
+    static const struct {
+        unsigned role;
+        const char *paths;
+    } parts[] = {
+        {ROLE_INFERENCE, api_inference},
+        {ROLE_MANAGEMENT, api_management},
+        {ROLE_METRICS, api_metrics},
+    };
     struct writer *w = &q->answer.body;
-    const struct operation *open = NULL;
 
     q->answer.status = 200;
     put_open(w, '{');
@@ -110,26 +30,12 @@ void describe_api(struct request *q, unsigned roles)
     member_text(w, "title", "shoal APIs");
     member_text(w, "description", "shoal serves models with TorchServe's REST interface");
     member_text(w, "version", shoal_version());
-    put_close(w, '}');
+    put_close(w, "}");
     member_open(w, "paths", '{');
-    for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
-        const struct operation *o = &operations[i];
-
-        if (!(o->role & roles))
-            continue;
-        if (!open || strcmp(open->path, o->path) != 0) {
-            if (open)
-                put_close(w, '}');
-            member_open(w, o->path, '{');
-        }
-        put_operation(w, o);
-        open = o;
-    }
-    if (open)
-        put_close(w, '}');
-    put_close(w, '}');
-    put_close(w, '}');
-    put_raw(w, "\n");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].role & roles)
+            put_json(w, parts[i].paths);
+    put_close(w, "}}\n");
 }
 
 /* ---- metrics
@@ -350,8 +256,7 @@ static void put_model_stats(struct registry *r, struct writer *w, const struct l
     member_open(w, "facts", '{');
     if (lease->generation)
         put_facts(w, lease->generation);
-    put_close(w, '}');
-    put_close(w, '}');
+    put_close(w, "}}");
 }
 
 void describe_stats(struct request *q)
@@ -367,7 +272,5 @@ void describe_stats(struct request *q)
     member_open(w, "models", '[');
     while (registry_next(&q->server->registry, NULL, &lease))
         put_model_stats(&q->server->registry, w, &lease);
-    put_close(w, ']');
-    put_close(w, '}');
-    put_raw(w, "\n");
+    put_close(w, "]}\n");
 }

@@ -133,18 +133,17 @@ static void list(struct request *q)
             put_open(w, '{');
             member_text(w, "modelName", lease.version->name);
             member_text(w, "modelUrl", lease.version->file);
-            put_close(w, '}');
+            put_close(w, "}");
         }
     }
-    put_close(w, ']');
+    put_close(w, "]");
     if (from + limit <= at && at > 0 && limit > 0) {
         char token[24];
 
         snprintf(token, sizeof token, "%llu", (unsigned long long)(from + limit));
         member_text(w, "nextPageToken", token);
     }
-    put_close(w, '}');
-    put_raw(w, "\n");
+    put_close(w, "}\n");
 }
 
 /* ---- describing
@@ -169,13 +168,13 @@ static void put_workers(struct writer *w, const struct lease *lease,
         member_u64(w, "pid", (uint64_t)getpid());
         member_flag(w, "gpu", false);
         member_text(w, "gpuUsage", "N/A");
-        put_close(w, '}');
+        put_close(w, "}");
     }
-    put_close(w, ']');
+    put_close(w, "]");
     member_open(w, "jobQueueStatus", '{');
     member_u64(w, "remainingCapacity", state->room);
     member_u64(w, "pendingRequests", state->waiting);
-    put_close(w, '}');
+    put_close(w, "}");
 }
 
 /* As TorchServe has it: an object, as text. */
@@ -186,7 +185,7 @@ static void put_metadata(struct writer *w, const struct generation *g)
     put_open(&text, '{');
     put_platform(&text, g);
     put_facts(&text, g);
-    put_close(&text, '}');
+    put_close(&text, "}");
     if (!text.failed && bytes_add(&text.out, "", 1) == SHOAL_OK) {
         member_text(w, "customizedMetadata", text.out.at);
     }
@@ -214,7 +213,7 @@ static void put_version(struct request *q, const struct lease *lease, bool metad
     put_workers(w, lease, &state);
     if (metadata && lease->generation)
         put_metadata(w, lease->generation);
-    put_close(w, '}');
+    put_close(w, "}");
 }
 
 static void describe(struct request *q, const char *name, const char *version)
@@ -237,8 +236,7 @@ static void describe(struct request *q, const char *name, const char *version)
     lease_end(&lease);
     while (all && registry_next(&q->server->registry, name, &lease))
         put_version(q, &lease, metadata);
-    put_close(&q->answer.body, ']');
-    put_raw(&q->answer.body, "\n");
+    put_close(&q->answer.body, "]\n");
 }
 
 /* ---- changing

@@ -15,8 +15,7 @@ static void put_flag_answer(struct request *q, const char *name, const char *key
     if (name)
         member_text(w, "name", name);
     member_flag(w, key, on);
-    put_close(w, '}');
-    put_raw(w, "\n");
+    put_close(w, "}\n");
 }
 
 static void server_metadata(struct request *q)
@@ -28,9 +27,7 @@ static void server_metadata(struct request *q)
     member_text(w, "name", "shoal");
     member_text(w, "version", shoal_version());
     member_open(w, "extensions", '[');
-    put_close(w, ']');
-    put_close(w, '}');
-    put_raw(w, "\n");
+    put_close(w, "]}\n");
 }
 
 static void put_tensor_shape(struct writer *w, const struct tensor_shape *t)
@@ -42,9 +39,7 @@ static void put_tensor_shape(struct writer *w, const struct tensor_shape *t)
     member_open(w, "shape", '[');
     for (size_t i = 0; i < t->dims; i++)
         put_double(w, (double)t->shape[i]);
-    put_close(w, ']');
-    put_close(w, '}');
-    put_close(w, ']');
+    put_close(w, "]}]");
 }
 
 static void put_versions(struct request *q, struct writer *w)
@@ -54,7 +49,7 @@ static void put_versions(struct request *q, struct writer *w)
     member_open(w, "versions", '[');
     while (registry_next(&q->server->registry, q->lease.version->name, &other))
         put_text(w, other.version->version);
-    put_close(w, ']');
+    put_close(w, "]");
 }
 
 static void model_metadata(struct request *q)
@@ -73,8 +68,7 @@ static void model_metadata(struct request *q)
     put_tensor_shape(w, &input);
     put_key(w, "outputs");
     put_tensor_shape(w, &output);
-    put_close(w, '}');
-    put_raw(w, "\n");
+    put_close(w, "}\n");
 }
 
 static bool server_is_ready(const struct request *q)

@@ -105,9 +105,10 @@ struct writer {
     size_t paid;           /* bytes that were charged, or are free */
 };
 
-void put_raw(struct writer *w, const char *text); /* as it stands, and no comma */
+void put_raw(struct writer *w, const char *text);  /* as it stands, and no comma */
+void put_json(struct writer *w, const char *text); /* the same as a value, or members */
 void put_open(struct writer *w, char bracket);
-void put_close(struct writer *w, char bracket);
+void put_close(struct writer *w, const char *brackets); /* and perhaps a line's end: "]}\n" */
 void put_key(struct writer *w, const char *key);
 /* What is not UTF-8 becomes U+FFFD. */
 void put_text(struct writer *w, const char *text);

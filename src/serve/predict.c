@@ -407,7 +407,7 @@ static bool all_cheap(const struct request *q)
     const struct generation *g = q->lease.generation;
 
     for (size_t i = 0; i < q->job.n; i++)
-        if (!g->kind->cheap(g->model, job_sample(&q->job, i)))
+        if (!g->kind->cheap || !g->kind->cheap(g->model, job_sample(&q->job, i)))
             return false;
     return q->job.n <= 16;
 }
@@ -444,7 +444,7 @@ static void job_finished(struct job *job)
 
     q->work = write_by_worker;
     if (job->st != SHOAL_OK || q->expected <= LIGHT_ANSWER ||
-        readers_add_first(q->server->readers, q) != SHOAL_OK)
+        readers_add(q->server->readers, q, true) != SHOAL_OK)
         q->wake(q);
 }
 
@@ -558,7 +558,7 @@ void route_submit(struct request *q)
         submit_job(q);
         return;
     }
-    st = readers_add(q->server->readers, q);
+    st = readers_add(q->server->readers, q, false);
     if (st == SHOAL_OK)
         return;
     if (q->lease.version)
@@ -583,7 +583,8 @@ static void write_output(struct request *q, struct writer *w, const char *name)
 {
     const struct generation *g = q->job.generation;
     size_t width = 0;
-    bool floats = g->kind->floats(g->model, job_sample(&q->job, 0), &width) != NULL;
+    bool floats =
+        g->kind->floats && g->kind->floats(g->model, job_sample(&q->job, 0), &width) != NULL;
 
     member_text(w, "name", name);
     member_text(w, "datatype", floats ? "FP32" : "BYTES");
@@ -591,22 +592,23 @@ static void write_output(struct request *q, struct writer *w, const char *name)
     put_u64(w, q->job.n);
     if (floats)
         put_u64(w, width);
-    put_close(w, ']');
+    put_close(w, "]");
     member_open(w, "data", '[');
     for (size_t i = 0; i < q->job.n; i++) {
-        const float *x = g->kind->floats(g->model, job_sample(&q->job, i), &width);
+        const void *sample = job_sample(&q->job, i);
+        const float *x = g->kind->floats ? g->kind->floats(g->model, sample, &width) : NULL;
         struct writer text = {0};
 
         for (size_t j = 0; x && j < width; j++)
             put_float(w, x[j]);
         if (x)
             continue;
-        g->kind->write(g->model, job_sample(&q->job, i), &text);
+        g->kind->write(g->model, sample, &text);
         w->failed |= text.failed || bytes_add(&text.out, "", 1) != SHOAL_OK;
         put_text(w, w->failed ? "" : text.out.at);
         bytes_fini(&text.out);
     }
-    put_close(w, ']');
+    put_close(w, "]");
 }
 
 static void write_tensor(struct request *q, struct writer *w)
@@ -615,46 +617,31 @@ static void write_tensor(struct request *q, struct writer *w)
     struct tensor_shape input, output;
 
     g->kind->shapes(g->model, &input, &output);
-    put_open(w, '{');
     member_text(w, "model_name", q->lease.version->name);
     member_text(w, "model_version", q->lease.version->version);
     member_text(w, "id", q->tensor_id ? q->tensor_id : q->id);
     member_open(w, "outputs", '[');
     put_open(w, '{');
     write_output(q, w, output.name);
-    put_close(w, '}');
-    put_close(w, ']');
-    put_close(w, '}');
+    put_close(w, "}]");
 }
 
 static void write_answer(struct request *q)
 {
+    static const char *const around[][2] = {
+        [SHAPE_ONE] = {"", "\n"},
+        [SHAPE_LIST] = {"[", "]\n"},
+        [SHAPE_PREDICTIONS] = {"{\"predictions\":[", "]}\n"},
+        [SHAPE_TENSOR] = {"{", "}\n"},
+    };
     struct writer *w = &q->answer.body;
 
     q->answer.status = 200;
     w->payer = q;
     w->paid = ANSWER_FREE + q->expected;
-    switch (q->shape) {
-    case SHAPE_ONE:
-        write_samples(q, w);
-        break;
-    case SHAPE_LIST:
-        put_open(w, '[');
-        write_samples(q, w);
-        put_close(w, ']');
-        break;
-    case SHAPE_PREDICTIONS:
-        put_open(w, '{');
-        member_open(w, "predictions", '[');
-        write_samples(q, w);
-        put_close(w, ']');
-        put_close(w, '}');
-        break;
-    case SHAPE_TENSOR:
-        write_tensor(q, w);
-        break;
-    }
-    put_raw(w, "\n");
+    put_raw(w, around[q->shape][0]);
+    (q->shape == SHAPE_TENSOR ? write_tensor : write_samples)(q, w);
+    put_raw(w, around[q->shape][1]);
     w->payer = NULL;
     if (w->failed && q->over) {
         bytes_fini(&w->out);

@@ -7,7 +7,7 @@ enum { WAITING_MAX = 1024 };
 struct readers {
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t news;
-    struct request *head, **tail;
+    STAILQ_HEAD(, request) queue;
     size_t waiting;
     bool closed;
 
@@ -17,13 +17,10 @@ struct readers {
 
 static struct request *pop(struct readers *r)
 {
-    struct request *q = r->head;
+    struct request *q = STAILQ_FIRST(&r->queue);
 
-    r->head = q->next;
-    if (!r->head)
-        r->tail = &r->head;
+    STAILQ_REMOVE_HEAD(&r->queue, next);
     r->waiting--;
-    q->next = NULL;
     return q;
 }
 
@@ -35,7 +32,7 @@ static void *reader(void *arg)
     for (;;) {
         struct request *q;
 
-        while (!r->head && !r->closed)
+        while (STAILQ_EMPTY(&r->queue) && !r->closed)
             pthread_cond_wait(&r->news, &r->lock);
         if (r->closed)
             break;
@@ -57,7 +54,7 @@ shoal_status readers_new(struct readers **out, unsigned threads)
         return shoal_fail(SHOAL_ENOMEM, "memory: no room for %u threads", threads);
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->news, NULL);
-    r->tail = &r->head;
+    STAILQ_INIT(&r->queue);
     while (r->n < threads && pthread_create(&r->threads[r->n], NULL, reader, r) == 0)
         r->n++;
     if (r->n == threads)
@@ -75,36 +72,18 @@ static shoal_status refuse(const struct readers *r)
     return shoal_fail(SHOAL_ELIMIT, "%zu requests wait to be read, and no more may.", r->waiting);
 }
 
-shoal_status readers_add(struct readers *r, struct request *q)
-{
-    shoal_status st = SHOAL_OK;
-
-    q->next = NULL;
-    pthread_mutex_lock(&r->lock);
-    if (r->closed || r->waiting >= WAITING_MAX) {
-        st = refuse(r);
-    } else {
-        *r->tail = q;
-        r->tail = &q->next;
-        r->waiting++;
-        pthread_cond_signal(&r->news);
-    }
-    pthread_mutex_unlock(&r->lock);
-    return st;
-}
-
-shoal_status readers_add_first(struct readers *r, struct request *q)
+shoal_status readers_add(struct readers *r, struct request *q, bool first)
 {
     shoal_status st = SHOAL_OK;
 
     pthread_mutex_lock(&r->lock);
-    if (r->closed) {
+    if (r->closed || (!first && r->waiting >= WAITING_MAX)) {
         st = refuse(r);
     } else {
-        q->next = r->head;
-        r->head = q;
-        if (!q->next)
-            r->tail = &q->next;
+        if (first)
+            STAILQ_INSERT_HEAD(&r->queue, q, next);
+        else
+            STAILQ_INSERT_TAIL(&r->queue, q, next);
         r->waiting++;
         pthread_cond_signal(&r->news);
     }
@@ -122,7 +101,7 @@ void readers_close(struct readers *r)
     pthread_mutex_unlock(&r->lock);
     for (; r->n > 0; r->n--)
         pthread_join(r->threads[r->n - 1], NULL);
-    while (r->head) {
+    while (!STAILQ_EMPTY(&r->queue)) {
         struct request *q = pop(r);
 
         if (q->job.ended == 0) { /* else its answer is written where it wakes */

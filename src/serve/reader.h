@@ -17,10 +17,9 @@ struct readers;
 
 shoal_status readers_new(struct readers **out, unsigned threads);
 /* Calls q->work on a thread of theirs. Fails with SHOAL_ELIMIT when the queue is full and
- * with SHOAL_ESTOP when it is closed. */
-shoal_status readers_add(struct readers *r, struct request *q);
-/* The same before all others and however long the queue: what was computed is not lost. */
-shoal_status readers_add_first(struct readers *r, struct request *q);
+ * with SHOAL_ESTOP when it is closed. With `first` before all others and however long the
+ * queue: what was computed is not lost. */
+shoal_status readers_add(struct readers *r, struct request *q, bool first);
 /* Ends the threads; what waits is refused. Accepts NULL. */
 void readers_close(struct readers *r);
 void readers_free(struct readers *r);

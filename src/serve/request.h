@@ -19,6 +19,8 @@
 #include "serve/limits.h"
 #include "serve/registry.h"
 
+#include <sys/queue.h>
+
 struct shoal_server;
 
 struct answer {
@@ -61,7 +63,7 @@ struct request {
 
     /* Of what the event loop hands on: reader.h. */
     void (*work)(struct request *q); /* on a reading worker, who then has the request */
-    struct request *next;
+    STAILQ_ENTRY(request) next;
     bool on_loop; /* it is being read by the event loop */
     bool heavy;   /* which is not to: request_heavy */
 

@@ -23,8 +23,7 @@ void answer_error(struct request *q, int status, const char *type, const char *m
         member_text(w, "type", type);
         member_text(w, "message", message);
     }
-    put_close(w, '}');
-    put_raw(w, "\n");
+    put_close(w, "}\n");
 }
 
 void answer_no_memory(struct request *q)

@@ -54,11 +54,11 @@ struct servable_kind {
     /* SHOAL_ENOENT: what is asked about is not there; other failures: a bad request. Asks
      * before it takes memory or much time: budget.h. */
     shoal_status (*read)(const void *open, const struct instance *in, void *sample);
-    /* Whether it takes less time than handing it to another thread. */
+    /* Whether it takes less time than handing it to another thread; NULL: never. */
     bool (*cheap)(const void *open, const void *sample);
     shoal_status (*run)(const void *open, void *const *samples, size_t n);
     void (*write)(const void *open, const void *sample, struct writer *w);
-    /* The answer as floats, *n of them; NULL when it is none. */
+    /* The answer as floats, *n of them; NULL when it is none, or never is. */
     const float *(*floats)(const void *open, const void *sample, size_t *n);
     void (*forget)(void *sample);
 };

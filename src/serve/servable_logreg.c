@@ -43,8 +43,8 @@ static void clicks_shapes(const void *model, struct tensor_shape *input,
 static shoal_status row_room(const void *model, struct click_sample *s, struct request *q, size_t n)
 {
     size_t outputs = logreg_outputs(model);
-    size_t bytes = n * (sizeof *s->slots + sizeof *s->values) + sizeof *s->ends +
-                   outputs * sizeof *s->p;
+    size_t bytes =
+        n * (sizeof *s->slots + sizeof *s->values) + sizeof *s->ends + outputs * sizeof *s->p;
     shoal_status st;
 
     if (s->rows == ROWS_MAX)
@@ -234,8 +234,7 @@ static void write_classes(struct writer *w, const float *p, size_t n)
     put_open(w, '[');
     for (size_t k = 0; k < n; k++)
         put_float(w, p[k]);
-    put_close(w, ']');
-    put_close(w, '}');
+    put_close(w, "]}");
 }
 
 /* One row is a number or an object, several are a list of them. */
@@ -252,7 +251,7 @@ static void clicks_write(const void *model, const void *sample, struct writer *w
         else
             write_classes(w, s->p + r * outputs, outputs);
     if (s->rows != 1)
-        put_close(w, ']');
+        put_close(w, "]");
 }
 
 static const float *clicks_floats(const void *model, const void *sample, size_t *n)

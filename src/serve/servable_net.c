@@ -341,7 +341,7 @@ static void write_likeliest(const struct net_model *m, const float *y, struct wr
         member_float(w, name, y[best]);
         before = best;
     }
-    put_close(w, '}');
+    put_close(w, "}");
 }
 
 static void net_write(const void *model, const void *sample, struct writer *w)
@@ -356,7 +356,7 @@ static void net_write(const void *model, const void *sample, struct writer *w)
     put_open(w, '[');
     for (size_t i = 0; i < m->out; i++)
         put_float(w, s->y[i]);
-    put_close(w, ']');
+    put_close(w, "]");
 }
 
 static const float *net_floats(const void *model, const void *sample, size_t *n)

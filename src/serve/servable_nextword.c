@@ -98,14 +98,6 @@ static void nextword_forget(void *sample)
     free(s->asked.hits);
 }
 
-/* All words of the vocabulary are looked at. */
-static bool nextword_cheap(const void *model, const void *sample)
-{
-    (void)model;
-    (void)sample;
-    return false;
-}
-
 /* Texts that wait go through the net, and past all words, together. */
 static shoal_status nextword_run(const void *model, void *const *samples, size_t n)
 {
@@ -136,15 +128,7 @@ static void nextword_write(const void *model, const void *sample, struct writer 
 
         member_float(w, word ? word : "", s->asked.hits[i].score);
     }
-    put_close(w, '}');
-}
-
-static const float *nextword_floats(const void *model, const void *sample, size_t *n)
-{
-    (void)model;
-    (void)sample;
-    *n = 0;
-    return NULL;
+    put_close(w, "}");
 }
 
 const struct servable_kind servable_nextword = {
@@ -155,9 +139,7 @@ const struct servable_kind servable_nextword = {
     .close = nextword_close,
     .shapes = nextword_shapes,
     .read = nextword_read,
-    .cheap = nextword_cheap,
     .run = nextword_run,
     .write = nextword_write,
-    .floats = nextword_floats,
     .forget = nextword_forget,
 };

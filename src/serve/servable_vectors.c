@@ -38,8 +38,7 @@ static shoal_status words_open(const void **out, const shoal_model *model)
 static void words_shapes(const void *model, struct tensor_shape *input, struct tensor_shape *output)
 {
     *input = (struct tensor_shape){"words", "BYTES", {-1}, 1};
-    *output =
-        (struct tensor_shape){"vectors", "FP32", {-1, (int64_t)shoal_vectors_dim(model)}, 2};
+    *output = (struct tensor_shape){"vectors", "FP32", {-1, (int64_t)shoal_vectors_dim(model)}, 2};
 }
 
 /* ---- reading ------------------------------------------------------------------------- */
@@ -57,9 +56,8 @@ static shoal_status unknown(const shoal_vectors *v, struct request *q, const cha
     if (strlen(word) < 64)
         shoal_spellings(v, word, near, GUESSES, &n);
     for (size_t i = 0; i < n && len < sizeof text; i++)
-        len +=
-            (size_t)snprintf(text + len, sizeof text - len, "%s%.60s",
-                             i > 0 ? ", " : "; did you mean ", shoal_vectors_word(v, near[i]));
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%.60s",
+                                i > 0 ? ", " : "; did you mean ", shoal_vectors_word(v, near[i]));
     return shoal_fail(SHOAL_ENOENT, "'%.60s' is not among the %zu words%s%s", word,
                       shoal_vectors_size(v), text, n > 0 ? "?" : "");
 }
@@ -74,8 +72,8 @@ static shoal_status find_word(const shoal_vectors *v, struct request *q, const c
 }
 
 /* A word as bytes: without the white space around. */
-static shoal_status find_bytes(const shoal_vectors *v, struct request *q, const char *at, size_t len,
-                               uint32_t *id)
+static shoal_status find_bytes(const shoal_vectors *v, struct request *q, const char *at,
+                               size_t len, uint32_t *id)
 {
     char word[512];
 
@@ -258,9 +256,9 @@ static void write_list(struct writer *out, const shoal_vectors *v, const struct 
     member_open(out, s->what == ASK_ANALOGY ? "answers" : "similar", '[');
     for (size_t i = 0; i < s->ask.found; i++) {
         put_hit(out, v, &s->ask.hits[i]);
-        put_close(out, '}');
+        put_close(out, "}");
     }
-    put_close(out, ']');
+    put_close(out, "]");
 }
 
 static void write_map(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
@@ -272,9 +270,9 @@ static void write_map(struct writer *out, const shoal_vectors *v, const struct w
         put_hit(out, v, i == 0 ? &self : &s->ask.hits[i - 1]);
         member_float(out, "x", s->places[2 * i]);
         member_float(out, "y", s->places[2 * i + 1]);
-        put_close(out, '}');
+        put_close(out, "}");
     }
-    put_close(out, ']');
+    put_close(out, "]");
 }
 
 static void write_vector(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
@@ -282,7 +280,7 @@ static void write_vector(struct writer *out, const shoal_vectors *v, const struc
     put_open(out, '[');
     for (size_t j = 0; j < shoal_vectors_dim(v); j++)
         put_float(out, s->vector[j]);
-    put_close(out, ']');
+    put_close(out, "]");
 }
 
 /* The words with their scores, as TorchServe's classifiers answer. */
@@ -291,7 +289,7 @@ static void write_classes(struct writer *out, const shoal_vectors *v, const stru
     put_open(out, '{');
     for (size_t i = 0; i < s->ask.found; i++)
         member_float(out, shoal_vectors_word(v, s->ask.hits[i].id), s->ask.hits[i].score);
-    put_close(out, '}');
+    put_close(out, "}");
 }
 
 static void write_detailed(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
@@ -309,7 +307,7 @@ static void write_detailed(struct writer *out, const shoal_vectors *v, const str
     } else {
         write_list(out, v, s);
     }
-    put_close(out, '}');
+    put_close(out, "}");
 }
 
 static void words_write(const void *model, const void *sample, struct writer *out)

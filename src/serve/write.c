@@ -40,15 +40,20 @@ void put_raw(struct writer *w, const char *text)
     add(w, text, strlen(text));
 }
 
+void put_json(struct writer *w, const char *text)
+{
+    value(w, text, strlen(text));
+}
+
 void put_open(struct writer *w, char bracket)
 {
     value(w, &bracket, 1);
     w->comma = false;
 }
 
-void put_close(struct writer *w, char bracket)
+void put_close(struct writer *w, const char *brackets)
 {
-    add(w, &bracket, 1);
+    put_raw(w, brackets);
     w->comma = true;
 }
 
@@ -142,70 +147,24 @@ void put_flag(struct writer *w, bool on)
     value(w, on ? "true" : "false", on ? 4 : 5);
 }
 
-/* Decimal digits before `end`; where they begin. */
-static char *digits_before(char *end, uint64_t n)
-{
-    do {
-        *--end = (char)('0' + n % 10);
-        n /= 10;
-    } while (n > 0);
-    return end;
-}
-
 void put_u64(struct writer *w, uint64_t n)
 {
-    char text[24], *from = digits_before(text + sizeof text, n);
+    char text[24], *from = text + sizeof text;
 
-    value(w, from, (size_t)(text + sizeof text - from));
-}
-
-/* x = n / 10^places, places from 0 to 12 or so. */
-static void put_places(struct writer *w, bool minus, uint64_t n, int places)
-{
-    char text[40], *end = text + sizeof text, *from = end;
-
-    while (places > 0 && n % 10 == 0) {
-        n /= 10;
-        places--;
-    }
-    for (int i = 0; i < places; i++) {
+    do
         *--from = (char)('0' + n % 10);
-        n /= 10;
-    }
-    if (places > 0)
-        *--from = '.';
-    from = digits_before(from, n);
-    if (minus)
-        *--from = '-';
-    value(w, from, (size_t)(end - from));
+    while ((n /= 10) > 0);
+    value(w, from, (size_t)(text + sizeof text - from));
 }
 
 void put_float(struct writer *w, float x)
 {
-    static const double tens[] = {1e0, 1e1, 1e2, 1e3,  1e4,  1e5, 1e6,
-                                  1e7, 1e8, 1e9, 1e10, 1e11, 1e12};
-    double size = fabs((double)x);
-    char text[32];
+    char text[DECIMAL_MAX];
 
-    if (!isfinite(x)) {
+    if (isfinite(x))
+        value(w, text, decimal_format(text, x));
+    else
         value(w, "null", 4);
-        return;
-    }
-    /* From as few places as six digits take to as many as nine do. */
-    if (size >= 1e-3 && size < 1e7) {
-        int before = size < 1e-2 ? -2 : size < 1e-1 ? -1 : size < 1 ? 0 : (int)log10(size) + 1;
-        int least = 6 - before > 0 ? 6 - before : 0;
-
-        for (int places = least; places <= 9 - before && places <= 12; places++) {
-            uint64_t n = (uint64_t)(size * tens[places] + 0.5);
-
-            if ((float)((double)n / tens[places]) == (float)size) {
-                put_places(w, x < 0, n, places);
-                return;
-            }
-        }
-    }
-    value(w, text, (size_t)number_print(text, sizeof text, "%.9g", (double)x));
 }
 
 void put_double(struct writer *w, double x)

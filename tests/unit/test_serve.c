@@ -242,10 +242,10 @@ static void text_is_escaped_and_commas_come_by_themselves(void **state)
     put_u64(&w, 10);
     put_flag(&w, false);
     put_float(&w, 0.5f);
-    put_close(&w, ']');
+    put_close(&w, "]");
     put_key(&w, "c");
     put_float(&w, -2);
-    put_close(&w, '}');
+    put_close(&w, "}");
     assert_int_equal(bytes_add(&w.out, "", 1), SHOAL_OK);
     assert_string_equal(w.out.at, "{\"a\\\"b\":[\"x\\\\\\u000a\\u0001\",10,false,0.5],\"c\":-2}");
     bytes_fini(&w.out);

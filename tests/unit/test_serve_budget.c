@@ -682,19 +682,19 @@ static void a_full_queue_refuses_and_its_end_wakes_all(void **state)
         asked_init(&all[i], "GET", "/", NULL, "", 0);
         all[i].q.work = i == 0 ? stand_at_gate : wake_only;
     }
-    ok(readers_add(r, &all[taken++].q));
+    ok(readers_add(r, &all[taken++].q, false));
     sem_wait(&begun);
-    while (taken < MANY && readers_add(r, &all[taken].q) == SHOAL_OK)
+    while (taken < MANY && readers_add(r, &all[taken].q, false) == SHOAL_OK)
         taken++;
     assert_int_equal(taken, 1 + 1024);
-    assert_int_equal(readers_add(r, &all[taken].q), SHOAL_ELIMIT);
-    ok(readers_add_first(r, &all[taken++].q)); /* what was computed is not lost */
+    assert_int_equal(readers_add(r, &all[taken].q, false), SHOAL_ELIMIT);
+    ok(readers_add(r, &all[taken++].q, true)); /* what was computed is not lost */
     assert_int_equal(pthread_create(&closing, NULL, close_readers, r), 0);
-    while (readers_add(r, &all[taken].q) != SHOAL_ESTOP)
+    while (readers_add(r, &all[taken].q, false) != SHOAL_ESTOP)
         sched_yield(); /* until it is closed, with the reader at the gate */
     sem_post(&gate);
     pthread_join(closing, NULL);
-    assert_int_equal(readers_add_first(r, &all[taken].q), SHOAL_ESTOP);
+    assert_int_equal(readers_add(r, &all[taken].q, true), SHOAL_ESTOP);
     for (size_t i = 0; i < taken; i++) {
         assert_int_equal(sem_trywait(&all[i].woken), 0);
         assert_int_not_equal(sem_trywait(&all[i].woken), 0);
