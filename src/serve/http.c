@@ -32,13 +32,6 @@ enum {
     PROGRESS = 64 << 10,   /* bytes that a client must read of an answer in its time */
 };
 
-struct http {
-    struct shoal_server *server;
-    struct listener *listener;
-    const struct http_handler *handler;
-    struct loops *loops;
-};
-
 struct exchange {
     struct waiting waiting; /* first */
     struct http_conn *conn;
@@ -70,7 +63,7 @@ struct http_loop {
     char date[HTTP1_DATE];
 };
 
-static struct http *http_of(const struct http_conn *c)
+static struct listener *listener_of(const struct http_conn *c)
 {
     return loop_user(c->conn.loop);
 }
@@ -80,7 +73,7 @@ static struct http *http_of(const struct http_conn *c)
 
 static struct exchange *exchange_new(struct http_conn *c)
 {
-    struct http *h = http_of(c);
+    const struct listener *at = listener_of(c);
     struct http_loop *l = loop_data(c->conn.loop);
     struct exchange *e = l->spare;
     struct http1 reader;
@@ -92,7 +85,7 @@ static struct exchange *exchange_new(struct http_conn *c)
         http1_next(&reader);
     } else {
         e = malloc(sizeof *e);
-        http1_init(&reader, h->server->http.max_header);
+        http1_init(&reader, at->server->http.max_header);
     }
     if (!e)
         return NULL;
@@ -100,7 +93,7 @@ static struct exchange *exchange_new(struct http_conn *c)
     e->reader = reader;
     e->conn = c;
     e->stage = HEAD;
-    e->request.server = h->server;
+    e->request.server = at->server;
     return e;
 }
 
@@ -140,18 +133,18 @@ static void drop_body(struct exchange *e)
 static void exchange_end(struct http_conn *c)
 {
     struct exchange *e = c->exchange;
-    struct http *h = http_of(c);
+    const struct listener *at = listener_of(c);
 
     c->exchange = NULL;
     if (e->begun) {
-        h->handler->end(&e->request);
-        atomic_fetch_sub_explicit(&h->server->under_way, 1, memory_order_relaxed);
+        at->handler->end(&e->request);
+        atomic_fetch_sub_explicit(&at->server->under_way, 1, memory_order_relaxed);
     }
     drop_body(e);
     request_refund(&e->request, SIZE_MAX);
     bytes_fini(&e->request.answer.body.out);
     if (e->running)
-        atomic_fetch_sub(&h->server->running, 1);
+        atomic_fetch_sub(&at->server->running, 1);
     exchange_free(loop_data(c->conn.loop), e);
 }
 
@@ -234,7 +227,7 @@ static void charge_answer(struct exchange *e)
 
 static void respond(struct http_conn *c)
 {
-    struct http *h = http_of(c);
+    const struct listener *at = listener_of(c);
     struct exchange *e = c->exchange;
     struct request *q = &e->request;
     const struct answer *a = &q->answer;
@@ -242,7 +235,7 @@ static void respond(struct http_conn *c)
     drop_body(e);
     charge_answer(e);
     e->last |= a->close || !e->reader.head.keep ||
-               atomic_load_explicit(&h->server->draining, memory_order_relaxed);
+               atomic_load_explicit(&at->server->draining, memory_order_relaxed);
     e->head_len = http1_answer(e->head, &(struct http1_answer){
                                             .status = a->status,
                                             .length = body_len(a),
@@ -251,12 +244,12 @@ static void respond(struct http_conn *c)
                                             .date = date_now(loop_data(c->conn.loop)),
                                             .retry_after = a->retry_after,
                                             .allow = a->allow,
-                                            .policy = a->page ? h->handler->policy : NULL,
+                                            .policy = a->page ? at->handler->policy : NULL,
                                             .challenge = a->challenge,
                                             .keep = !e->last,
                                             .minor_0 = e->reader.head.minor == 0,
                                         });
-    atomic_fetch_add_explicit(&h->server->tally.answers[a->status / 100 % 6], 1,
+    atomic_fetch_add_explicit(&at->server->tally.answers[a->status / 100 % 6], 1,
                               memory_order_relaxed);
     send_on(c);
 }
@@ -290,14 +283,14 @@ static void request_id(struct shoal_server *s, char id[37])
 
 static void request_begin(struct http_conn *c)
 {
-    struct http *h = http_of(c);
+    const struct listener *at = listener_of(c);
     struct exchange *e = c->exchange;
     const struct http1_head *head = &e->reader.head;
     struct request *q = &e->request;
 
     e->begun = true;
     e->body_less = strcmp(head->method, "HEAD") == 0;
-    q->roles = h->listener->roles;
+    q->roles = at->roles;
     q->method = e->body_less ? "GET" : head->method;
     q->address = *head->target == '*' ? "/" : head->target;
     q->content_type = head->field[HTTP1_CONTENT_TYPE];
@@ -309,8 +302,8 @@ static void request_begin(struct http_conn *c)
     q->wake = on_wake;
     q->http = e;
     q->began = clock_now();
-    request_id(h->server, q->id);
-    atomic_fetch_add_explicit(&h->server->under_way, 1, memory_order_relaxed);
+    request_id(at->server, q->id);
+    atomic_fetch_add_explicit(&at->server->under_way, 1, memory_order_relaxed);
 }
 
 /* Before the request is whole: what still comes of it is dropped with the connection. */
@@ -319,7 +312,7 @@ static void refuse(struct http_conn *c, int status, const char *type, const char
     struct exchange *e = c->exchange;
 
     if (!e->request.id[0])
-        request_id(http_of(c)->server, e->request.id);
+        request_id(listener_of(c)->server, e->request.id);
     answer_error(&e->request, status, type, why);
     e->last = true;
     respond(c);
@@ -351,19 +344,19 @@ static void go_on(struct http_conn *c)
 /* What is known before the body is sent. */
 static void on_head(struct http_conn *c, bool body_is_here)
 {
-    struct http *h = http_of(c);
+    const struct listener *at = listener_of(c);
     struct exchange *e = c->exchange;
     const struct http1_head *head = &e->reader.head;
 
     e->stage = BODY;
     request_begin(c);
-    if (!h->handler->admit(&e->request)) {
+    if (!at->handler->admit(&e->request)) {
         e->last |= head->chunked || head->length > 0;
         respond(c);
     } else if (head->encoded) {
         refuse(c, 415, "UnsupportedMediaTypeException",
                "The body has a Content-Encoding, want it as it is.");
-    } else if (head->length > h->server->http.max_body) {
+    } else if (head->length > at->server->http.max_body) {
         refuse_large(c);
     } else if (head->expects && !body_is_here) {
         go_on(c);
@@ -377,7 +370,7 @@ static void on_body(struct http_conn *c)
     size_t len = e->reader.piece_len;
     shoal_status st;
 
-    if (len > http_of(c)->server->http.max_body - q->body.len) {
+    if (len > listener_of(c)->server->http.max_body - q->body.len) {
         refuse_large(c);
         return;
     }
@@ -403,13 +396,13 @@ static void abandon(struct http_conn *c)
 
 static void on_whole(struct http_conn *c)
 {
-    struct http *h = http_of(c);
+    const struct listener *at = listener_of(c);
     struct exchange *e = c->exchange;
     struct request *q = &e->request;
 
     e->running = true;
-    atomic_fetch_add(&h->server->running, 1);
-    if (h->handler->begin(q) == ROUTE_ANSWERED) {
+    atomic_fetch_add(&at->server->running, 1);
+    if (at->handler->begin(q) == ROUTE_ANSWERED) {
         respond(c);
         return;
     }
@@ -420,7 +413,7 @@ static void on_whole(struct http_conn *c)
 /* Last of all: from here on the request is a worker's, and its account too. */
 static void hand_on(struct http_conn *c)
 {
-    http_of(c)->handler->submit(&c->exchange->request);
+    listener_of(c)->handler->submit(&c->exchange->request);
     if (c->conn.left)
         abandon(c);
 }
@@ -565,7 +558,7 @@ static void when_woken(struct waiting *w)
         conn_close(&c->conn);
         return;
     }
-    http_of(c)->handler->finish(&e->request);
+    listener_of(c)->handler->finish(&e->request);
     e->stage = BODY;
     respond(c);
     if (!c->conn.dead && !c->conn.lingering && !c->exchange &&
@@ -641,52 +634,23 @@ static const char busy[] =
     "{\"code\":503,\"type\":\"ServiceUnavailableException\",\"message\":\"There are too many "
     "connections.\"}\n";
 
-shoal_status http_start(struct http **out, struct shoal_server *s, struct listener *l,
+shoal_status http_start(struct listener *l, struct shoal_server *s,
                         const struct http_handler *handler)
 {
-    struct http *h = mem_array(1, sizeof *h);
     int fd = l->fd;
-    shoal_status st;
 
-    *out = NULL;
-    if (!h)
-        return SHOAL_ENOMEM;
-    *h = (struct http){.server = s, .listener = l, .handler = handler};
+    l->server = s;
+    l->handler = handler;
     l->fd = -1; /* the loops' */
-    st = loops_start(&h->loops, fd,
-                     &(struct loop_settings){
-                         .threads = l->roles & ROLE_INFERENCE ? s->http.threads : 1,
-                         .max_connections = s->http.max_connections,
-                         .max_per_client = s->http.max_per_client,
-                         .timeout = s->http.timeout,
-                         .tls = s->http.tls,
-                         .busy = busy,
-                         .codec = &codec,
-                         .user = h,
-                     });
-    if (st != SHOAL_OK) {
-        free(h);
-        return st;
-    }
-    *out = h;
-    return SHOAL_OK;
-}
-
-void http_drain(struct http *h)
-{
-    if (h)
-        loops_drain(h->loops);
-}
-
-bool http_drained(const struct http *h)
-{
-    return !h || loops_drained(h->loops);
-}
-
-void http_stop(struct http *h)
-{
-    if (!h)
-        return;
-    loops_stop(h->loops);
-    free(h);
+    return loops_start(&l->loops, fd,
+                       &(struct loop_settings){
+                           .threads = l->roles & ROLE_INFERENCE ? s->http.threads : 1,
+                           .max_connections = s->http.max_connections,
+                           .max_per_client = s->http.max_per_client,
+                           .timeout = s->http.timeout,
+                           .tls = s->http.tls,
+                           .busy = busy,
+                           .codec = &codec,
+                           .user = l,
+                       });
 }

@@ -93,10 +93,10 @@ void http1_next(struct http1 *r);
  * http1_next. Never keeps more than max bytes. */
 enum http1_event http1_read(struct http1 *r, const char **at, size_t *len);
 
+/* 0 to 15; -1: it is none. */
+int hex_digit(char c);
 /* No byte of a request has come. */
 bool http1_idle(const struct http1 *r);
-/* "Bad Request" */
-const char *http1_reason(int status);
 
 /* ---- the head of an answer ---- */
 

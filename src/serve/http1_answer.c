@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-const char *http1_reason(int status)
+static const char *http1_reason(int status)
 {
     static const struct {
         int status;

@@ -22,7 +22,7 @@ enum {
 #define ACCEPT_PAUSE 0.1 /* seconds, when there are no descriptors */
 
 struct deadlines {
-    struct conn *soonest, *latest;
+    TAILQ_HEAD(, conn) conns; /* the soonest first */
     double seconds;
 };
 
@@ -35,7 +35,7 @@ struct loop {
     void *data;
     double now, accept_at; /* 0: it accepts; infinite: never again */
     unsigned refused;
-    struct conn *conns;
+    struct conn_list conns;
     struct deadlines clocks[CLOCKS];
     struct conn *again, *dead;
 
@@ -49,8 +49,8 @@ struct loops {
     int fd;
     unsigned n;
     atomic_uint connections;
-    pthread_mutex_t lock;  /* of clients */
-    struct conn **clients; /* [CLIENT_SLOTS], or NULL when nobody counts them */
+    pthread_mutex_t lock;      /* of clients */
+    struct conn_list *clients; /* [CLIENT_SLOTS], or NULL when nobody counts them */
     struct loop at[];
 };
 
@@ -120,12 +120,9 @@ static void take_woken(struct loop *l)
 /* All of a list have the same time, so the latest to begin is the last to end. */
 static void clock_leave(struct conn *c)
 {
-    struct deadlines *d = &c->loop->clocks[c->clock];
-
     if (c->clock == CLOCK_NONE)
         return;
-    *(c->sooner ? &c->sooner->later : &d->soonest) = c->later;
-    *(c->later ? &c->later->sooner : &d->latest) = c->sooner;
+    TAILQ_REMOVE(&c->loop->clocks[c->clock].conns, c, of_clock);
     c->clock = CLOCK_NONE;
 }
 
@@ -138,10 +135,7 @@ void conn_clock(struct conn *c, enum conn_clock clock)
         return;
     c->clock = clock;
     c->until = c->loop->now + d->seconds;
-    c->later = NULL;
-    c->sooner = d->latest;
-    *(d->latest ? &d->latest->later : &d->soonest) = c;
-    d->latest = c;
+    TAILQ_INSERT_TAIL(&d->conns, c, of_clock);
 }
 
 static void take_expired(struct loop *l)
@@ -149,7 +143,7 @@ static void take_expired(struct loop *l)
     for (enum conn_clock k = CLOCK_CLIENT; k < CLOCKS; k++) {
         struct conn *c;
 
-        while ((c = l->clocks[k].soonest) && c->until <= l->now) {
+        while ((c = TAILQ_FIRST(&l->clocks[k].conns)) && c->until <= l->now) {
             clock_leave(c);
             if (c->lingering || c->shaking)
                 conn_close(c);
@@ -167,8 +161,8 @@ static int next_deadline(const struct loop *l)
     double until = l->accept_at > 0 ? l->accept_at : INFINITY;
 
     for (enum conn_clock k = CLOCK_CLIENT; k < CLOCKS; k++)
-        if (l->clocks[k].soonest)
-            until = fmin(until, l->clocks[k].soonest->until);
+        if (!TAILQ_EMPTY(&l->clocks[k].conns))
+            until = fmin(until, TAILQ_FIRST(&l->clocks[k].conns)->until);
     until = ceil(fmax(until - l->now, 0) * 1e3);
     return until < LOOK_UP ? (int)until : LOOK_UP;
 }
@@ -179,33 +173,28 @@ static int next_deadline(const struct loop *l)
 /* False: this client has as many connections as it may. */
 static bool client_join(struct loops *ls, struct conn *c)
 {
-    struct conn **slot = &ls->clients[rng_mix(c->client) % CLIENT_SLOTS];
+    struct conn_list *slot = &ls->clients[rng_mix(c->client) % CLIENT_SLOTS];
+    const struct conn *k;
     unsigned n = 0;
 
     pthread_mutex_lock(&ls->lock);
-    for (const struct conn *k = *slot; k; k = k->other)
-        n += k->client == c->client;
-    if (n < ls->settings.max_per_client) {
-        c->other = *slot;
-        c->other_link = slot;
-        if (c->other)
-            c->other->other_link = &c->other;
-        *slot = c;
-    }
+    LIST_FOREACH(k, slot, of_clients)
+    n += k->client == c->client;
+    c->counted = n < ls->settings.max_per_client;
+    if (c->counted)
+        LIST_INSERT_HEAD(slot, c, of_clients);
     pthread_mutex_unlock(&ls->lock);
-    return n < ls->settings.max_per_client;
+    return c->counted;
 }
 
 static void client_leave(struct loops *ls, struct conn *c)
 {
-    if (!c->other_link)
+    if (!c->counted)
         return;
     pthread_mutex_lock(&ls->lock);
-    *c->other_link = c->other;
-    if (c->other)
-        c->other->other_link = c->other_link;
+    LIST_REMOVE(c, of_clients);
     pthread_mutex_unlock(&ls->lock);
-    c->other_link = NULL;
+    c->counted = false;
 }
 
 /* ---- connections
@@ -233,9 +222,7 @@ void conn_close(struct conn *c)
     conn_hang_up(c);
     clock_leave(c);
     client_leave(l->all, c);
-    *c->link = c->next;
-    if (c->next)
-        c->next->link = c->link;
+    LIST_REMOVE(c, of_loop);
     if (c->refused) /* it never counted */
         l->refused--;
     else
@@ -439,11 +426,7 @@ static void conn_begin(struct conn *c)
     struct loops *ls = c->loop->all;
     unsigned n = atomic_fetch_add_explicit(&ls->connections, 1, memory_order_relaxed);
 
-    c->next = c->loop->conns;
-    c->link = &c->loop->conns;
-    if (c->next)
-        c->next->link = &c->next;
-    c->loop->conns = c;
+    LIST_INSERT_HEAD(&c->loop->conns, c, of_loop);
     if (n >= ls->settings.max_connections || (ls->clients && !client_join(ls, c))) {
         conn_refuse(c);
         return;
@@ -569,8 +552,8 @@ static void take_again(struct loop *l)
 
 static void for_each(struct loop *l, void (*fn)(struct conn *c))
 {
-    for (struct conn *c = l->conns, *next; c; c = next) {
-        next = c->next;
+    for (struct conn *c = LIST_FIRST(&l->conns), *next; c; c = next) {
+        next = LIST_NEXT(c, of_loop);
         if (!c->dead && !c->shaking && !c->lingering)
             fn(c);
     }
@@ -580,8 +563,8 @@ static void take_drain(struct loop *l)
 {
     accept_end(l, INFINITY);
     for_each(l, l->all->settings.codec->drain);
-    for (struct conn *c = l->conns, *next; c; c = next) {
-        next = c->next;
+    for (struct conn *c = LIST_FIRST(&l->conns), *next; c; c = next) {
+        next = LIST_NEXT(c, of_loop);
         if (c->shaking)
             conn_close(c);
     }
@@ -593,8 +576,8 @@ static void loop_finish(struct loop *l)
 {
     take_woken(l);
     for_each(l, l->all->settings.codec->stop);
-    while (l->conns)
-        conn_close(l->conns);
+    while (!LIST_EMPTY(&l->conns))
+        conn_close(LIST_FIRST(&l->conns));
     take_again(l);
     bury(l);
 }
@@ -643,6 +626,8 @@ static shoal_status loop_start(struct loop *l, struct loops *ls)
     const struct codec *codec = ls->settings.codec;
 
     l->all = ls;
+    for (enum conn_clock k = CLOCK_NONE; k < CLOCKS; k++)
+        TAILQ_INIT(&l->clocks[k].conns);
     l->clocks[CLOCK_CLIENT].seconds = ls->settings.timeout;
     l->clocks[CLOCK_LINGER].seconds = LINGER_SECONDS;
     l->epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -712,6 +697,8 @@ shoal_status loops_start(struct loops **out, int fd, const struct loop_settings 
 
 void loops_drain(struct loops *ls)
 {
+    if (!ls)
+        return;
     shutdown(ls->fd, SHUT_RDWR); /* whoever waits to be accepted is refused too */
     for (unsigned i = 0; i < ls->n; i++) {
         atomic_store(&ls->at[i].drain, true);
@@ -721,7 +708,7 @@ void loops_drain(struct loops *ls)
 
 bool loops_drained(const struct loops *ls)
 {
-    for (unsigned i = 0; i < ls->n; i++)
+    for (unsigned i = 0; ls && i < ls->n; i++)
         if (!atomic_load(&ls->at[i].drained))
             return false;
     return true;

@@ -32,10 +32,12 @@
 #include "serve/tls.h"
 
 #include <netinet/in.h>
+#include <sys/queue.h>
 #include <sys/uio.h>
 
 struct loop;
 struct loops;
+LIST_HEAD(conn_list, conn);
 
 /* Which deadline runs: none, that of whatever a client does, or that of its leaving. */
 enum conn_clock { CLOCK_NONE, CLOCK_CLIENT, CLOCK_LINGER, CLOCKS };
@@ -46,7 +48,7 @@ struct conn {
     int fd; /* -1 after conn_hang_up */
     bool readable, writable;
     bool left; /* the client sends no more, or is gone */
-    bool shaking, lingering, refused, dead, queued;
+    bool shaking, lingering, refused, counted, dead, queued;
     enum conn_clock clock;
     double until; /* clock_now() */
     union {
@@ -58,10 +60,10 @@ struct conn {
     size_t dropped;  /* bytes, while it lingers */
     struct tls_session *tls;
 
-    struct conn *next, **link;        /* all of the loop */
-    struct conn *later, *sooner;      /* those with the same clock, by deadline */
-    struct conn *other, **other_link; /* of the same clients */
-    struct conn *behind;              /* to be seen once more, or to be freed */
+    LIST_ENTRY(conn) of_loop;
+    TAILQ_ENTRY(conn) of_clock;  /* those with the same clock, by deadline */
+    LIST_ENTRY(conn) of_clients; /* while `counted`: those whose client has the same slot */
+    struct conn *behind;         /* to be seen once more, or to be freed */
 };
 
 /* Something that waits for another thread. */
@@ -97,11 +99,11 @@ enum { LOOP_BUFFER = 64 << 10 };
 /* fd listens and does not block; it is the loops' also upon failure. */
 shoal_status loops_start(struct loops **out, int fd, const struct loop_settings *settings);
 /* The kernel refuses clients from now on and another process may listen; each
- * connection is told to drain. */
+ * connection is told to drain. This and those below accept NULL. */
 void loops_drain(struct loops *ls);
 /* All connections have been told. */
 bool loops_drained(const struct loops *ls);
-/* Nobody may call loop_wake any more. Accepts NULL. */
+/* Ends what is left; nobody may call loop_wake any more. */
 void loops_stop(struct loops *ls);
 
 void *loop_user(const struct loop *l);

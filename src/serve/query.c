@@ -1,27 +1,19 @@
+#include "serve/http1.h"
 #include "serve/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int digit_of(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c = (char)(c | 0x20);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* In place, up to `end`, which becomes a NUL. What is decoded is never longer. */
-static bool decode(char *at, char *end, bool plus)
+/* In place. What is decoded is never longer. */
+static bool decode(char *at, bool plus)
 {
     char *to = at;
 
-    for (; at < end; at++) {
+    for (; *at; at++) {
         int c = (unsigned char)*at;
 
         if (c == '%') {
-            int high = end - at > 2 ? digit_of(at[1]) : -1;
-            int low = high >= 0 ? digit_of(at[2]) : -1;
+            int high = hex_digit(at[1]), low = high >= 0 ? hex_digit(at[2]) : -1;
 
             if (low < 0)
                 return false;
@@ -43,76 +35,63 @@ static shoal_status bad_escape(void)
     return shoal_fail(SHOAL_EINVAL, "address: found a bad escape or a control character");
 }
 
-static shoal_status read_segments(struct query *q, char *at)
+static shoal_status read_segments(struct query *q, char *rest)
 {
-    while (*at) {
-        char *end = at + strcspn(at, "/");
-        bool last = *end == '\0';
-
-        if (end > at) {
-            if (q->nsegments == QUERY_SEGMENTS)
-                return shoal_fail(SHOAL_EINVAL, "address: found more than %d segments",
-                                  QUERY_SEGMENTS);
-            if (!decode(at, end, false))
-                return bad_escape();
-            q->segments[q->nsegments++] = at;
-        }
-        at = last ? end : end + 1;
+    for (char *at; (at = strsep(&rest, "/"));) {
+        if (!*at)
+            continue;
+        if (q->nsegments == QUERY_SEGMENTS)
+            return shoal_fail(SHOAL_EINVAL, "address: found more than %d segments", QUERY_SEGMENTS);
+        if (!decode(at, false))
+            return bad_escape();
+        q->segments[q->nsegments++] = at;
     }
     return SHOAL_OK;
 }
 
-static shoal_status read_fields(struct query *q, char *at)
+static shoal_status read_fields(struct query *q, char *rest)
 {
-    while (*at) {
-        char *end = at + strcspn(at, "&");
-        bool last = *end == '\0';
-        char *equals = memchr(at, '=', (size_t)(end - at));
-        char *value = equals ? equals + 1 : end;
+    for (char *key; (key = strsep(&rest, "&"));) {
+        char *value = key;
 
-        if (end > at) {
-            if (q->nfields == QUERY_FIELDS)
-                return shoal_fail(SHOAL_EINVAL, "address: found more than %d parameters",
-                                  QUERY_FIELDS);
-            if (!decode(value, end, true) || (equals && !decode(at, equals, true)))
-                return bad_escape();
-            q->fields[q->nfields++] = (struct field){at, value};
-        }
-        at = last ? end : end + 1;
+        if (!*key)
+            continue;
+        if (q->nfields == QUERY_FIELDS)
+            return shoal_fail(SHOAL_EINVAL, "address: found more than %d parameters", QUERY_FIELDS);
+        strsep(&value, "=");
+        if (!decode(key, true) || (value && !decode(value, true)))
+            return bad_escape();
+        q->fields[q->nfields++] = (struct field){key, value ? value : ""};
     }
     return SHOAL_OK;
+}
+
+/* A copy to be cut into parts. */
+static shoal_status query_copy(struct query *q, const char *text, size_t len)
+{
+    *q = (struct query){.text = strndup(text, len)};
+    return q->text ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", len);
 }
 
 shoal_status query_init(struct query *q, const char *address)
 {
-    size_t len = strlen(address);
-    char *fields;
-    shoal_status st;
+    shoal_status st = query_copy(q, address, strcspn(address, "#"));
+    char *fields = q->text;
 
-    *q = (struct query){0};
-    q->text = malloc(len + 1);
-    if (!q->text)
-        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", len);
-    memcpy(q->text, address, len + 1);
-    q->text[strcspn(q->text, "#")] = '\0';
-    fields = q->text + strcspn(q->text, "?");
-    if (*fields)
-        *fields++ = '\0';
-    st = read_segments(q, q->text);
-    return st == SHOAL_OK ? read_fields(q, fields) : st;
+    if (st == SHOAL_OK)
+        st = read_segments(q, strsep(&fields, "?"));
+    return st == SHOAL_OK && fields ? read_fields(q, fields) : st;
 }
 
 shoal_status query_init_form(struct query *q, const char *body, size_t len)
 {
+    shoal_status st;
+
     *q = (struct query){0};
     if (memchr(body, '\0', len))
         return bad_escape();
-    q->text = malloc(len + 1);
-    if (!q->text)
-        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", len);
-    memcpy(q->text, body, len);
-    q->text[len] = '\0';
-    return read_fields(q, q->text);
+    st = query_copy(q, body, len);
+    return st == SHOAL_OK ? read_fields(q, q->text) : st;
 }
 
 void query_fini(struct query *q)

@@ -333,7 +333,7 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
         st = readers_new(&s->readers, reading_threads());
     raise_files(s);
     for (size_t i = 0; i < s->nlisteners && st == SHOAL_OK; i++)
-        st = http_start(&s->listeners[i].http, s, &s->listeners[i], &routes);
+        st = http_start(&s->listeners[i], s, &routes);
     return st == SHOAL_OK ? start_ticker(s) : st;
 }
 
@@ -389,7 +389,7 @@ static void drain(struct shoal_server *s)
     while (!over && clock_now() < end) {
         over = true;
         for (size_t i = 0; i < s->nlisteners; i++)
-            over = over && http_drained(s->listeners[i].http);
+            over = over && loops_drained(s->listeners[i].loops);
         over = over && atomic_load(&s->running) == 0;
         if (!over)
             nanosleep(&nap, NULL);
@@ -402,14 +402,14 @@ void shoal_serve_stop(shoal_server *s)
         return;
     atomic_store(&s->draining, true);
     for (size_t i = 0; i < s->nlisteners; i++)
-        http_drain(s->listeners[i].http);
+        loops_drain(s->listeners[i].loops);
     if (s->ticking)
         drain(s);
     stop_ticker(s);
     readers_close(s->readers);
     registry_close(&s->registry); /* wakes whoever still waits */
     for (size_t i = 0; i < s->nlisteners; i++) {
-        http_stop(s->listeners[i].http);
+        loops_stop(s->listeners[i].loops);
         if (s->listeners[i].fd >= 0)
             close(s->listeners[i].fd);
     }

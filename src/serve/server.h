@@ -2,19 +2,21 @@
 #ifndef SHOAL_SERVE_SERVER_H
 #define SHOAL_SERVE_SERVER_H
 
+#include "serve/loop.h"
 #include "serve/reader.h"
-#include "serve/tls.h"
 
 enum { LISTENERS = 3 };
 
-struct http; /* a listener at work: http.c */
+struct http_handler;
 
 struct listener {
     unsigned roles;
     char address[80]; /* as bound */
     bool loopback;
-    int fd;
-    struct http *http;
+    int fd; /* -1 from http_start on */
+    struct shoal_server *server;
+    const struct http_handler *handler;
+    struct loops *loops; /* at work; or NULL */
 };
 
 struct shoal_server {
@@ -65,15 +67,9 @@ struct http_handler {
     const char *policy; /* what a page may load: Content-Security-Policy */
 };
 
-/* Takes the listener's socket, also upon failure. */
-shoal_status http_start(struct http **out, struct shoal_server *s, struct listener *l,
+/* Answers clients from now on, by l->loops. Takes the listener's socket, also upon failure. */
+shoal_status http_start(struct listener *l, struct shoal_server *s,
                         const struct http_handler *handler);
-/* The kernel refuses new clients from now on, and idle ones are sent away. */
-void http_drain(struct http *h);
-/* That is done: who is still here has a request, whole or in part. */
-bool http_drained(const struct http *h);
-/* Ends what is left, after the last `wake`. */
-void http_stop(struct http *h);
 
 /* ---- listen.c ---- */
 

@@ -157,8 +157,7 @@ shoal_status shoal_show_open(shoal_show **out, const char *address,
     s->server.listeners[0].fd = -1;
     st = show_listen(s, address);
     if (st == SHOAL_OK)
-        st =
-            http_start(&s->server.listeners[0].http, &s->server, &s->server.listeners[0], &looking);
+        st = http_start(&s->server.listeners[0], &s->server, &looking);
     if (st != SHOAL_OK) {
         if (s->server.listeners[0].fd >= 0)
             close(s->server.listeners[0].fd);
@@ -178,6 +177,6 @@ void shoal_show_close(shoal_show *s)
 {
     if (!s)
         return;
-    http_stop(s->server.listeners[0].http);
+    loops_stop(s->server.listeners[0].loops);
     free(s);
 }
