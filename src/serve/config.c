@@ -138,12 +138,8 @@ shoal_status config_parse(struct shoal_serve_opts *opts, const char *path, char 
     shoal_status st = SHOAL_OK;
     size_t number = 0;
 
-    for (char *line = text, *next; line && *line && st == SHOAL_OK; line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        st = take_line(opts, path, ++number, line);
-    }
+    while (text && *text && st == SHOAL_OK)
+        st = take_line(opts, path, ++number, strsep(&text, "\n"));
     return st;
 }
 

@@ -1,6 +1,7 @@
 /* The server about itself: its interface, its metrics, and what the page shows. */
 #include "serve/server.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -41,70 +42,59 @@ void describe_api(struct request *q, unsigned roles)
 /* ---- metrics
  * -------------------------------------------------------------------------------------- */
 
-enum figure {
-    REQUESTS,
-    FAILURES,
-    REFUSED,
-    ABANDONED,
-    INPUTS,
-    BATCHES,
-    RELOADS,
-    WAITING,
-    WORKERS,
-    RUN_US,
-    QUEUE_US,
-    LAST_RUN_MS,
-    LAST_QUEUE_MS,
-    LOAD_MS,
-    FIGURES,
+struct model_figures {
+    double requests, failures, refused, abandoned, inputs, batches, reloads, waiting, workers;
+    double run_us, queue_us, last_run_ms, last_queue_ms, load_ms;
 };
 
-static double figure_of(const struct version *v, enum figure which)
+#define FIGURE(member) offsetof(struct model_figures, member)
+
+static double figure_of(const struct version *v, size_t figure)
 {
     const struct model_tally *t = &v->tally;
     struct batcher_state state = batcher_look(v->batcher);
-    const double all[FIGURES] = {
-        [REQUESTS] = (double)t->requests,
-        [FAILURES] = (double)t->failures,
-        [REFUSED] = (double)t->refused,
-        [ABANDONED] = (double)t->abandoned,
-        [INPUTS] = (double)t->inputs,
-        [BATCHES] = (double)t->batches,
-        [RELOADS] = (double)t->reloads,
-        [WAITING] = (double)state.waiting,
-        [WORKERS] = (double)state.workers,
-        [RUN_US] = (double)t->run_ns * 1e-3,
-        [QUEUE_US] = (double)t->queue_ns * 1e-3,
-        [LAST_RUN_MS] = (double)t->last_run_ns * 1e-6,
-        [LAST_QUEUE_MS] = (double)t->last_queue_ns * 1e-6,
-        [LOAD_MS] = (double)t->load_ns * 1e-6,
+    struct model_figures all = {
+        .requests = (double)t->requests,
+        .failures = (double)t->failures,
+        .refused = (double)t->refused,
+        .abandoned = (double)t->abandoned,
+        .inputs = (double)t->inputs,
+        .batches = (double)t->batches,
+        .reloads = (double)t->reloads,
+        .waiting = (double)state.waiting,
+        .workers = (double)state.workers,
+        .run_us = (double)t->run_ns * 1e-3,
+        .queue_us = (double)t->queue_ns * 1e-3,
+        .last_run_ms = (double)t->last_run_ns * 1e-6,
+        .last_queue_ms = (double)t->last_queue_ns * 1e-6,
+        .load_ms = (double)t->load_ns * 1e-6,
     };
 
-    return all[which];
+    return *(const double *)(const void *)((const char *)&all + figure);
 }
 
 /* A number of every version, under one name. */
 struct per_model {
     const char *name, *type, *unit;
-    enum figure figure;
+    size_t figure;
     enum { OF_VERSION, OF_MODEL, OF_WORKER } labels; /* as TorchServe writes them */
 };
 
 static const struct per_model per_model[] = {
-    {"ts_inference_requests_total", "counter", "Count", REQUESTS, OF_VERSION},
-    {"ts_inference_latency_microseconds", "counter", "Microseconds", RUN_US, OF_VERSION},
-    {"ts_queue_latency_microseconds", "counter", "Microseconds", QUEUE_US, OF_VERSION},
-    {"HandlerTime", "gauge", "ms", LAST_RUN_MS, OF_MODEL},
-    {"PredictionTime", "gauge", "ms", LAST_RUN_MS, OF_MODEL},
-    {"shoal_failed_requests_total", "counter", "Count", FAILURES, OF_VERSION},
-    {"shoal_refused_requests_total", "counter", "Count", REFUSED, OF_VERSION},
-    {"shoal_abandoned_requests_total", "counter", "Count", ABANDONED, OF_VERSION},
-    {"shoal_inputs_total", "counter", "Count", INPUTS, OF_VERSION},
-    {"shoal_batches_total", "counter", "Count", BATCHES, OF_VERSION},
-    {"shoal_reloads_total", "counter", "Count", RELOADS, OF_VERSION},
-    {"shoal_queue_length", "gauge", "Count", WAITING, OF_VERSION},
-    {"shoal_workers", "gauge", "Count", WORKERS, OF_VERSION},
-    {"WorkerLoadTime", "gauge", "Milliseconds", LOAD_MS, OF_WORKER},
+    {"ts_inference_requests_total", "counter", "Count", FIGURE(requests), OF_VERSION},
+    {"ts_inference_latency_microseconds", "counter", "Microseconds", FIGURE(run_us), OF_VERSION},
+    {"ts_queue_latency_microseconds", "counter", "Microseconds", FIGURE(queue_us), OF_VERSION},
+    {"HandlerTime", "gauge", "ms", FIGURE(last_run_ms), OF_MODEL},
+    {"PredictionTime", "gauge", "ms", FIGURE(last_run_ms), OF_MODEL},
+    {"shoal_failed_requests_total", "counter", "Count", FIGURE(failures), OF_VERSION},
+    {"shoal_refused_requests_total", "counter", "Count", FIGURE(refused), OF_VERSION},
+    {"shoal_abandoned_requests_total", "counter", "Count", FIGURE(abandoned), OF_VERSION},
+    {"shoal_inputs_total", "counter", "Count", FIGURE(inputs), OF_VERSION},
+    {"shoal_batches_total", "counter", "Count", FIGURE(batches), OF_VERSION},
+    {"shoal_reloads_total", "counter", "Count", FIGURE(reloads), OF_VERSION},
+    {"shoal_queue_length", "gauge", "Count", FIGURE(waiting), OF_VERSION},
+    {"shoal_workers", "gauge", "Count", FIGURE(workers), OF_VERSION},
+    {"WorkerLoadTime", "gauge", "Milliseconds", FIGURE(load_ms), OF_WORKER},
 };
 
 static void put_per_model(struct request *q, const struct per_model *m)
@@ -153,7 +143,7 @@ static void put_stages(struct request *q)
 }
 
 /* TorchServe gives the last request's, of whichever model. */
-static double last_figure(struct registry *r, enum figure which)
+static double last_figure(struct registry *r, size_t which)
 {
     struct lease lease = {0};
     double last = 0;
@@ -181,8 +171,9 @@ static void put_host_wide(struct request *q)
          (double)atomic_load(&s->registry.state_failures)},
         {"shoal_requests_under_way", "gauge", "Count", (double)atomic_load(&s->under_way)},
         {"shoal_uptime_seconds", "gauge", "Seconds", clock_now() - s->tally.began},
-        {"QueueTime", "gauge", "Milliseconds", last_figure(&s->registry, LAST_QUEUE_MS)},
-        {"WorkerThreadTime", "gauge", "Milliseconds", last_figure(&s->registry, LAST_RUN_MS)},
+        {"QueueTime", "gauge", "Milliseconds", last_figure(&s->registry, FIGURE(last_queue_ms))},
+        {"WorkerThreadTime", "gauge", "Milliseconds",
+         last_figure(&s->registry, FIGURE(last_run_ms))},
     };
     char labels[128];
 

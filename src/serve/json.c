@@ -2,6 +2,7 @@
 #include "serve/parse.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 
 /* A tree is jansson's value under a name of ours: it is never defined. */
@@ -50,31 +51,23 @@ static const char *text_end(const char *at, const char *end)
 
 size_t tree_cost(const char *at, size_t len)
 {
+    static const unsigned short costs[UCHAR_MAX + 1] = {
+        ['{'] = COST_OBJECT + COST_VALUE,
+        ['['] = COST_LIST + COST_VALUE,
+        [','] = COST_VALUE,
+        [':'] = COST_MEMBER,
+        ['"'] = COST_TEXT,
+    };
     const char *end = at + len;
     size_t cost = COST_VALUE;
 
     while (at < end) {
         const char *from = at++;
 
-        switch (*from) {
-        case '{':
-            cost += COST_OBJECT + COST_VALUE;
-            break;
-        case '[':
-            cost += COST_LIST + COST_VALUE;
-            break;
-        case ',':
-            cost += COST_VALUE;
-            break;
-        case ':':
-            cost += COST_MEMBER;
-            break;
-        case '"':
+        cost += costs[(unsigned char)*from];
+        if (*from == '"') {
             at = text_end(from, end);
-            cost += COST_TEXT + COST_BYTE * (size_t)(at - from);
-            break;
-        default:
-            break;
+            cost += COST_BYTE * (size_t)(at - from);
         }
     }
     return cost;
@@ -87,23 +80,13 @@ void tree_free(struct tree *t)
 
 enum tree_kind tree_kind(const struct tree *t)
 {
-    switch (t ? json_typeof(value_of(t)) : JSON_NULL) {
-    case JSON_OBJECT:
-        return TREE_OBJECT;
-    case JSON_ARRAY:
-        return TREE_LIST;
-    case JSON_STRING:
-        return TREE_TEXT;
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return TREE_NUMBER;
-    case JSON_TRUE:
-    case JSON_FALSE:
-        return TREE_FLAG;
-    case JSON_NULL:
-        break;
-    }
-    return TREE_NULL;
+    static const enum tree_kind kinds[] = {
+        [JSON_OBJECT] = TREE_OBJECT,  [JSON_ARRAY] = TREE_LIST,  [JSON_STRING] = TREE_TEXT,
+        [JSON_INTEGER] = TREE_NUMBER, [JSON_REAL] = TREE_NUMBER, [JSON_TRUE] = TREE_FLAG,
+        [JSON_FALSE] = TREE_FLAG,     [JSON_NULL] = TREE_NULL,
+    };
+
+    return t ? kinds[json_typeof(value_of(t))] : TREE_NULL;
 }
 
 const struct tree *tree_get(const struct tree *t, const char *key)
@@ -128,18 +111,12 @@ shoal_status tree_each(const struct tree *t,
     return st;
 }
 
+/* It is one of the three at most; the others say 0. */
 size_t tree_len(const struct tree *t)
 {
-    switch (tree_kind(t)) {
-    case TREE_LIST:
-        return json_array_size(value_of(t));
-    case TREE_TEXT:
-        return json_string_length(value_of(t));
-    case TREE_OBJECT:
-        return json_object_size(value_of(t));
-    default:
-        return 0;
-    }
+    const json_t *value = value_of(t);
+
+    return json_array_size(value) + json_string_length(value) + json_object_size(value);
 }
 
 const struct tree *tree_at(const struct tree *t, size_t i)

@@ -63,18 +63,23 @@ shoal_status tokens_parse(struct tokens *t, const char *path, const char *text)
     return st;
 }
 
-shoal_status tokens_read(struct tokens *t, const char *path)
+shoal_status secret_read(char **text, size_t *len, const char *path, size_t most)
 {
     struct stat file;
-    char *text;
-    size_t len;
-    shoal_status st;
 
-    *t = (struct tokens){0};
     if (stat(path, &file) == 0 && (file.st_mode & 077) != 0)
         return shoal_fail(SHOAL_EINVAL, "%s: its mode is %03o, want 600: nobody else may read it",
                           path, (unsigned)file.st_mode & 0777);
-    st = stream_slurp(&text, &len, path, 1 << 16);
+    return stream_slurp(text, len, path, most);
+}
+
+shoal_status tokens_read(struct tokens *t, const char *path)
+{
+    char *text;
+    size_t len;
+    shoal_status st = secret_read(&text, &len, path, 1 << 16);
+
+    *t = (struct tokens){0};
     if (st != SHOAL_OK)
         return st;
     st = tokens_parse(t, path, text);

@@ -22,6 +22,8 @@ struct tokens {
     bool on;
 };
 
+/* A file that nobody else may read, of `most` bytes; *text is for explicit_bzero and free. */
+shoal_status secret_read(char **text, size_t *len, const char *path, size_t most);
 /* Lines "inference TOKEN", "management TOKEN" and perhaps "metrics TOKEN"; empty ones
  * and those that begin with # are passed over. Nobody else may read the file. */
 shoal_status tokens_read(struct tokens *t, const char *path);

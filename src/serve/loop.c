@@ -153,7 +153,6 @@ static void take_expired(struct loop *l)
     }
 }
 
-/* Milliseconds until something has to be done; -1: nothing. */
 /* Milliseconds until there is something to do. A loop looks up once a second, whatever
  * happens: should an event be lost, it is late and no more. */
 static int next_deadline(const struct loop *l)
@@ -174,12 +173,11 @@ static int next_deadline(const struct loop *l)
 static bool client_join(struct loops *ls, struct conn *c)
 {
     struct conn_list *slot = &ls->clients[rng_mix(c->client) % CLIENT_SLOTS];
-    const struct conn *k;
     unsigned n = 0;
 
     pthread_mutex_lock(&ls->lock);
-    LIST_FOREACH(k, slot, of_clients)
-    n += k->client == c->client;
+    for (const struct conn *k = LIST_FIRST(slot); k; k = LIST_NEXT(k, of_clients))
+        n += k->client == c->client;
     c->counted = n < ls->settings.max_per_client;
     if (c->counted)
         LIST_INSERT_HEAD(slot, c, of_clients);

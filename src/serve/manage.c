@@ -11,38 +11,27 @@ enum { PAGE_MAX = 100, FIRST_WORKER = 9000 };
 
 /* ---- registering ----------------------------------------------------------------------------- */
 
-/* Parameters of the address, or of a JSON body. */
-static const char *text_of(const struct request *q, const struct tree *t, const char *key)
+static shoal_status amount(const struct instance *in, const char *key, uint64_t min, uint64_t max,
+                           unsigned *out)
 {
-    const char *text = query_get(&q->query, key);
-    const struct tree *value = text ? NULL : tree_kind(t) == TREE_OBJECT ? tree_get(t, key) : NULL;
-
-    return tree_kind(value) == TREE_TEXT ? tree_text(value) : text;
-}
-
-static shoal_status amount(const struct request *q, const struct tree *t, const char *key,
-                           uint64_t min, uint64_t max, unsigned *out)
-{
-    struct instance in = {.query = &q->query, .json = t};
     uint64_t n = *out;
-    shoal_status st = instance_u64(&in, key, min, max, &n);
+    shoal_status st = instance_u64(in, key, min, max, &n);
 
     *out = (unsigned)n;
     return st;
 }
 
-static shoal_status settings_of(const struct request *q, const struct tree *t,
-                                struct model_settings *s)
+static shoal_status settings_of(const struct instance *in, struct model_settings *s)
 {
     unsigned workers = 0;
-    shoal_status st = amount(q, t, "batch_size", 1, 4096, &s->batch_size);
+    shoal_status st = amount(in, "batch_size", 1, 4096, &s->batch_size);
 
     if (st == SHOAL_OK)
-        st = amount(q, t, "max_batch_delay", 0, 10000, &s->max_batch_delay);
+        st = amount(in, "max_batch_delay", 0, 10000, &s->max_batch_delay);
     if (st == SHOAL_OK)
-        st = amount(q, t, "response_timeout", 1, 86400, &s->response_timeout);
+        st = amount(in, "response_timeout", 1, 86400, &s->response_timeout);
     if (st == SHOAL_OK)
-        st = amount(q, t, "initial_workers", 0, WORKERS_MAX, &workers);
+        st = amount(in, "initial_workers", 0, WORKERS_MAX, &workers);
     s->min_workers = s->max_workers = workers;
     return st;
 }
@@ -62,12 +51,13 @@ static void answer_registered(struct request *q, const struct version *v, unsign
         answer_status(q, 202, "Processing worker updates...");
 }
 
-static shoal_status register_model(struct request *q, const struct tree *t, struct lease *lease,
-                                   unsigned *workers, enum registry_why *why)
+/* Parameters of the address, or of a JSON body. */
+static shoal_status register_model(struct registry *r, const struct instance *in,
+                                   struct lease *lease, unsigned *workers, enum registry_why *why)
 {
-    struct model_settings settings = q->server->registry.defaults;
-    const char *url = text_of(q, t, "url"), *version = text_of(q, t, "model_version");
-    shoal_status st = settings_of(q, t, &settings);
+    struct model_settings settings = r->defaults;
+    const char *url = instance_text(in, "url"), *version = instance_text(in, "model_version");
+    shoal_status st = settings_of(in, &settings);
 
     *workers = settings.min_workers;
     *why = WHY_BAD;
@@ -78,8 +68,8 @@ static shoal_status register_model(struct request *q, const struct tree *t, stru
                                         "file in the model store");
     if (st != SHOAL_OK)
         return st;
-    return registry_add(&q->server->registry, url, text_of(q, t, "model_name"),
-                        version ? version : "1.0", &settings, &lease->version, why);
+    return registry_add(r, url, instance_text(in, "model_name"), version ? version : "1.0",
+                        &settings, &lease->version, why);
 }
 
 static void add(struct request *q)
@@ -97,7 +87,8 @@ static void add(struct request *q)
     if (q->over)
         why = WHY_NONE;
     if (st == SHOAL_OK)
-        st = register_model(q, t, &lease, &workers, &why);
+        st = register_model(&q->server->registry, &(struct instance){.query = &q->query, .json = t},
+                            &lease, &workers, &why);
     if (st == SHOAL_OK)
         answer_registered(q, lease.version, workers,
                           query_true(&q->query, "synchronous") ||

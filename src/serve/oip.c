@@ -110,7 +110,7 @@ static enum route model(struct request *q)
     if (!lease_model(q, request_segment(q, 2), version))
         return ROUTE_ANSWERED;
     if (strcmp(verb, "infer") == 0)
-        return request_is(q, "POST") ? infer_begin(q) : answer_not_allowed(q, "POST");
+        return request_is(q, "POST") ? predict_begin(q, "infer") : answer_not_allowed(q, "POST");
     if (!request_is(q, "GET"))
         return answer_not_allowed(q, "GET");
     if (*verb)

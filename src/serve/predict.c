@@ -537,17 +537,12 @@ static enum route read_begin(struct request *q, const char *verb)
 
 enum route predict_begin(struct request *q, const char *verb)
 {
-    if (strcmp(verb, "predict") == 0)
+    if (strcmp(verb, "predict") == 0 || strcmp(verb, "infer") == 0)
         return read_begin(q, verb);
     for (const char *const *own = q->lease.generation->kind->verbs; own && *own; own++)
         if (strcmp(verb, *own) == 0)
             return read_begin(q, verb);
     return answer_not_found(q); /* another kind's */
-}
-
-enum route infer_begin(struct request *q)
-{
-    return read_begin(q, "infer");
 }
 
 void route_submit(struct request *q)

@@ -14,15 +14,9 @@
 
 bool name_fits(const char *name)
 {
-    size_t len = strlen(name);
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
-    if (len == 0 || len > NAME_MAX_LEN || strchr("._-", name[0]))
-        return false;
-    for (const char *at = name; *at; at++)
-        if (!((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') ||
-              (*at >= '0' && *at <= '9') || strchr("._-", *at)))
-            return false;
-    return true;
+    return len > 0 && len <= NAME_MAX_LEN && !name[len] && !strchr("._-", name[0]);
 }
 
 bool word_is_verb(const char *word)

@@ -110,11 +110,10 @@ void answer_registry(struct request *q, shoal_status st, enum registry_why why);
 
 /* ---- predict.c: asking models ---- */
 
-/* Of a lease that has a generation: reads the body, or for another verb than
- * "predict" the address, into the job; what is small at once. */
+/* Of a lease that has a generation: reads the body ("predict"; "infer" for
+ * {"inputs":[{"name":...,"shape":[...],"datatype":"FP32","data":[...]}]}) or, for a verb of
+ * the kind's own, the address into the job; what is small at once. */
 enum route predict_begin(struct request *q, const char *verb);
-/* The same of {"inputs":[{"name":...,"shape":[...],"datatype":"FP32","data":[...]}]} */
-enum route infer_begin(struct request *q);
 
 /* ---- manage.c, oip.c, describe.c: the other routes ---- */
 

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -202,27 +204,16 @@ static shoal_status open_models(struct shoal_server *s, const struct shoal_serve
 /* ---- now and then
  * -------------------------------------------------------------------------------- */
 
-static void wait_for_tick(struct shoal_server *s, double seconds)
-{
-    double until = clock_now() + seconds;
-    struct timespec end = {(time_t)until, (long)((until - floor(until)) * 1e9)};
-
-    while (!s->stop && clock_now() < until)
-        pthread_cond_timedwait(&s->tick, &s->tick_lock, &end);
-}
-
 static void *ticker(void *arg)
 {
     struct shoal_server *s = arg;
+    struct pollfd ending = {.fd = s->ending, .events = POLLIN};
+    int tick = (int)ceil(fmin(s->reload_every, TICK) * 1e3);
     double reload = clock_now() + s->reload_every, shown = clock_now();
 
-    pthread_mutex_lock(&s->tick_lock);
-    while (!s->stop) {
-        double now;
+    while (poll(&ending, 1, tick) <= 0) {
+        double now = clock_now();
 
-        wait_for_tick(s, s->reload_every < TICK ? s->reload_every : TICK);
-        pthread_mutex_unlock(&s->tick_lock);
-        now = clock_now();
         if (now >= reload) {
             registry_reload(&s->registry);
             reload = now + s->reload_every;
@@ -231,41 +222,30 @@ static void *ticker(void *arg)
             registry_shown(&s->registry, now - shown);
             shown = now;
         }
-        pthread_mutex_lock(&s->tick_lock);
     }
-    pthread_mutex_unlock(&s->tick_lock);
     return NULL;
 }
 
 static shoal_status start_ticker(struct shoal_server *s)
 {
-    if (pthread_create(&s->ticker, NULL, ticker, s) != 0)
-        return shoal_fail(SHOAL_ELIMIT, "serve: the system gives no thread");
-    s->ticking = true;
-    return SHOAL_OK;
+    s->ending = eventfd(0, EFD_CLOEXEC);
+    if (s->ending < 0)
+        return shoal_fail_errno(SHOAL_EIO, "serve: an event");
+    s->ticking = pthread_create(&s->ticker, NULL, ticker, s) == 0;
+    if (s->ticking)
+        return SHOAL_OK;
+    close(s->ending);
+    return shoal_fail(SHOAL_ELIMIT, "serve: the system gives no thread");
 }
 
 static void stop_ticker(struct shoal_server *s)
 {
     if (!s->ticking)
         return;
-    pthread_mutex_lock(&s->tick_lock);
-    s->stop = true;
-    pthread_cond_signal(&s->tick);
-    pthread_mutex_unlock(&s->tick_lock);
+    eventfd_write(s->ending, 1);
     pthread_join(s->ticker, NULL);
+    close(s->ending);
     s->ticking = false;
-}
-
-static void locks_init(struct shoal_server *s)
-{
-    pthread_condattr_t attr;
-
-    pthread_mutex_init(&s->tick_lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->tick, &attr);
-    pthread_condattr_destroy(&attr);
 }
 
 /* ---- the server
@@ -348,7 +328,6 @@ shoal_status shoal_serve_start(shoal_server **out, const struct shoal_serve_opts
     s = mem_array(1, sizeof *s);
     if (!s)
         return SHOAL_ENOMEM;
-    locks_init(s);
     settings_of(s, opts);
     st = start(s, opts);
     if (st != SHOAL_OK) {
@@ -416,8 +395,6 @@ void shoal_serve_stop(shoal_server *s)
     readers_free(s->readers);
     registry_fini(&s->registry);
     limiter_fini(&s->limiter);
-    pthread_mutex_destroy(&s->tick_lock);
-    pthread_cond_destroy(&s->tick);
     explicit_bzero(&s->tokens, sizeof s->tokens);
     tls_close(s->http.tls);
     free(s);

@@ -49,9 +49,7 @@ struct shoal_server {
 
     pthread_t ticker;
     bool ticking;
-    pthread_mutex_t tick_lock;
-    pthread_cond_t tick;
-    bool stop;
+    int ending; /* an event that ends the ticker, while it runs */
     double drain, reload_every;
 };
 

@@ -78,7 +78,7 @@ static shoal_status load_line(struct registry *r, const char *line)
 
 shoal_status state_load(struct registry *r)
 {
-    char *text = NULL, *line, *next;
+    char *text = NULL, *rest;
     size_t len;
     shoal_status st;
 
@@ -88,16 +88,11 @@ shoal_status state_load(struct registry *r)
     if (st == SHOAL_OK && strncmp(text, head, strlen(head)) != 0)
         st = shoal_fail(SHOAL_EFORMAT, "%s: found no first line 'shoal-serve 1', want a state",
                         r->state);
-    for (line = st == SHOAL_OK ? text + strlen(head) : NULL; line && *line && st == SHOAL_OK;
-         line = next) {
-        next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        if (r->store < 0)
-            st = shoal_fail(SHOAL_EINVAL, "state: it names models, want a model store too");
-        else
-            st = load_line(r, line);
-    }
+    if (st == SHOAL_OK && text[strlen(head)] && r->store < 0)
+        st = shoal_fail(SHOAL_EINVAL, "state: it names models, want a model store too");
+    rest = st == SHOAL_OK ? text + strlen(head) : NULL;
+    while (st == SHOAL_OK && rest && *rest)
+        st = load_line(r, strsep(&rest, "\n"));
     free(text);
     return st;
 }

@@ -1,12 +1,12 @@
 /* TLS by GnuTLS. */
 #include "serve/tls.h"
 #include "file/file.h"
+#include "serve/limits.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { PEM_MAX = 1 << 20 };
 
@@ -21,16 +21,6 @@ struct tls_session {
 };
 
 /* ---- the certificate --------------------------------------------------------------------- */
-
-static shoal_status read_key(char **text, size_t *len, const char *path)
-{
-    struct stat file;
-
-    if (stat(path, &file) == 0 && (file.st_mode & 077) != 0)
-        return shoal_fail(SHOAL_EINVAL, "%s: its mode is %03o, want 600: nobody else may read it",
-                          path, (unsigned)file.st_mode & 0777);
-    return stream_slurp(text, len, path, PEM_MAX);
-}
 
 static shoal_status fail_pair(const char *cert, const char *key, int code)
 {
@@ -50,7 +40,7 @@ static shoal_status open_pair(struct tls *t, const char *cert_path, const char *
     int code;
 
     if (st == SHOAL_OK)
-        st = read_key(&key, &key_len, key_path);
+        st = secret_read(&key, &key_len, key_path, PEM_MAX);
     if (st == SHOAL_OK) {
         gnutls_datum_t c = {(unsigned char *)cert, (unsigned)cert_len};
         gnutls_datum_t k = {(unsigned char *)key, (unsigned)key_len};
