@@ -10,7 +10,7 @@
 enum { SAMPLES_MAX = 4096 }; /* of one batch */
 
 struct batcher {
-    struct batch_settings settings;
+    struct model_settings settings;
     struct model_tally *tally;
 
     pthread_mutex_t lock; /* of all below */
@@ -340,7 +340,7 @@ static shoal_status start_worker(struct batcher *b)
     return SHOAL_OK;
 }
 
-shoal_status batcher_new(struct batcher **out, const struct batch_settings *settings,
+shoal_status batcher_new(struct batcher **out, const struct model_settings *settings,
                          struct model_tally *tally)
 {
     struct batcher *b = mem_array(1, sizeof *b);

@@ -56,14 +56,17 @@ static inline void *job_sample(const struct job *job, size_t i)
     return job->samples + i * job->generation->kind->sample_size;
 }
 
-struct batch_settings {
+struct model_settings {
     unsigned batch_size, max_batch_delay; /* inputs; milliseconds */
     unsigned queue_size;                  /* jobs */
+    unsigned min_workers, max_workers;
+    unsigned response_timeout; /* seconds */
 };
 
 struct batcher;
 
-shoal_status batcher_new(struct batcher **out, const struct batch_settings *settings,
+/* Of the settings, the sizes and the delay; workers are batcher_scale's. */
+shoal_status batcher_new(struct batcher **out, const struct model_settings *settings,
                          struct model_tally *tally);
 /* So many workers from now on, between min and max as the queue asks for. Fails with
  * SHOAL_ESTOP once it is closed. */

@@ -138,5 +138,5 @@ double tree_number(const struct tree *t)
 
 bool tree_true(const struct tree *t)
 {
-    return t && json_is_true(value_of(t));
+    return json_is_true(value_of(t));
 }

@@ -92,7 +92,7 @@ static void add(struct request *q)
     if (st == SHOAL_OK)
         answer_registered(q, lease.version, workers,
                           query_true(&q->query, "synchronous") ||
-                              (t && tree_true(tree_get(t, "synchronous"))));
+                              tree_true(tree_get(t, "synchronous")));
     else
         answer_registry(q, st, why);
     lease_end(&lease);

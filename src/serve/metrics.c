@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 
@@ -118,17 +119,10 @@ static double kib_of(const char *text, const char *key)
 
 static double load_percent(void)
 {
-    FILE *f = fopen("/proc/loadavg", "re");
-    char line[64] = "";
     double load = 0;
 
-    if (f) {
-        if (fgets(line, sizeof line, f))
-            load = number_read(line, NULL);
-        fclose(f);
-    }
-    load = 100 * load / (double)pool_threads(0);
-    return load < 100 ? load : 100;
+    getloadavg(&load, 1);
+    return fmin(100 * load / (double)pool_threads(0), 100);
 }
 
 static void gauge(struct writer *w, const struct query *q, const char *name, const char *unit,

@@ -81,7 +81,8 @@ shoal_status tree_parse(struct tree **out, const char *at, size_t len);
 size_t tree_cost(const char *at, size_t len);
 void tree_free(struct tree *t);
 enum tree_kind tree_kind(const struct tree *t);
-const struct tree *tree_get(const struct tree *t, const char *key); /* or NULL */
+/* Of an object; NULL when there is none, or t is no object. */
+const struct tree *tree_get(const struct tree *t, const char *key);
 /* fn for each member of an object, until it gives a failure, which is then given. */
 shoal_status tree_each(const struct tree *t,
                        shoal_status (*fn)(void *ctx, const char *key, const struct tree *value),

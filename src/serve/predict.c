@@ -119,7 +119,7 @@ static bool is_one(const struct tree *t)
 
 static const struct tree *list_of(const struct tree *t, const char *key)
 {
-    const struct tree *list = key && tree_kind(t) == TREE_OBJECT ? tree_get(t, key) : NULL;
+    const struct tree *list = tree_get(t, key);
 
     return tree_kind(list) == TREE_LIST ? list : NULL;
 }
@@ -340,7 +340,7 @@ static shoal_status read_text_tensor(struct request *q, const struct tree *data,
 
 static shoal_status read_tensor(struct request *q, const struct tree *t)
 {
-    const struct tree *inputs = tree_kind(t) == TREE_OBJECT ? tree_get(t, "inputs") : NULL;
+    const struct tree *inputs = tree_get(t, "inputs");
     const struct tree *input = tree_at(inputs, 0), *id = input ? tree_get(t, "id") : NULL;
     size_t rows, width;
     shoal_status st;

@@ -157,8 +157,6 @@ static void version_drop(struct version *v)
 static struct version *version_new(const char *file, const char *name, const char *version,
                                    const struct model_settings *settings)
 {
-    struct batch_settings batch = {settings->batch_size, settings->max_batch_delay,
-                                   settings->queue_size};
     struct version *v = mem_array(1, sizeof *v);
 
     if (!v)
@@ -169,7 +167,7 @@ static struct version *version_new(const char *file, const char *name, const cha
     snprintf(v->version, sizeof v->version, "%s", version);
     v->settings = *settings;
     v->began = time(NULL);
-    if (batcher_new(&v->batcher, &batch, &v->tally) != SHOAL_OK) {
+    if (batcher_new(&v->batcher, settings, &v->tally) != SHOAL_OK) {
         free(v);
         return NULL;
     }

@@ -27,12 +27,6 @@ bool word_is_verb(const char *word);
 /* A name that stands in a folder itself: no separator, not hidden, printable. */
 bool file_fits(const char *file);
 
-struct model_settings {
-    unsigned batch_size, max_batch_delay, queue_size;
-    unsigned min_workers, max_workers;
-    unsigned response_timeout; /* seconds */
-};
-
 struct version {
     char name[NAME_MAX_LEN + 1], version[NAME_MAX_LEN + 1];
     char file[FILE_MAX_LEN + 1]; /* of the store; of a model of the command line its last part */

@@ -1,5 +1,4 @@
 /* Which address is answered by whom, who may ask, and what an error looks like. */
-#include "serve/page.h"
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -129,6 +128,29 @@ bool request_is(const struct request *q, const char *method)
 const char *request_segment(const struct request *q, size_t i)
 {
     return i < q->query.nsegments ? q->query.segments[i] : "";
+}
+
+/* Made from src/serve/page by scripts/embed.sh when the library is built. */
+#include "page.inc"
+
+static const struct page_file {
+    const char *name; /* "" is the page itself */
+    const char *type;
+    const char *at;
+    size_t len;
+} page_files[] = {
+    {"", "text/html; charset=utf-8", page_html, sizeof page_html - 1},
+    {"page.css", "text/css; charset=utf-8", page_css, sizeof page_css - 1},
+    {"page.js", "text/javascript; charset=utf-8", page_js, sizeof page_js - 1},
+};
+
+/* What a browser is shown; NULL when there is no such file. */
+static const struct page_file *page_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof page_files / sizeof *page_files; i++)
+        if (strcmp(page_files[i].name, name) == 0)
+            return &page_files[i];
+    return NULL;
 }
 
 /* What an address belongs to; 0: to all listeners, each of which says there what it

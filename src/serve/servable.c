@@ -42,7 +42,7 @@ void *spares_give(struct spares *s, void *one)
 
 static const struct tree *find(const struct instance *in, const char *key)
 {
-    const struct tree *t = tree_kind(in->json) == TREE_OBJECT ? tree_get(in->json, key) : NULL;
+    const struct tree *t = tree_get(in->json, key);
 
     return t || !in->object ? t : tree_get(in->object, key);
 }

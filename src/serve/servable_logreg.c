@@ -180,7 +180,7 @@ static shoal_status clicks_read(const void *model, const struct instance *in, vo
         return read_text(model, in->request, sample, in->bytes, in->len);
     if (tree_kind(t) == TREE_TEXT)
         return read_text(model, in->request, sample, tree_text(t), tree_len(t));
-    if (tree_kind(t) == TREE_OBJECT && tree_kind(tree_get(t, "features")) == TREE_OBJECT)
+    if (tree_kind(tree_get(t, "features")) == TREE_OBJECT)
         t = tree_get(t, "features");
     if (tree_kind(t) == TREE_OBJECT)
         return read_features(model, in->request, t, sample);

@@ -163,8 +163,7 @@ static shoal_status words_read(const void *model, const struct instance *in, voi
     if (st != SHOAL_OK)
         return st;
     s->ask.k = k < shoal_vectors_size(v) ? (size_t)k : shoal_vectors_size(v);
-    if (strcmp(in->verb, "analogy") == 0 ||
-        (tree_kind(in->json) == TREE_OBJECT && tree_get(in->json, "a")))
+    if (strcmp(in->verb, "analogy") == 0 || tree_get(in->json, "a"))
         st = read_analogy(v, in, s);
     else
         st = read_word(v, in, s);

@@ -114,7 +114,7 @@ struct batch_fixture {
 
 static void fixture_init(struct batch_fixture *f)
 {
-    struct batch_settings batch = {4, 0, 1000};
+    struct model_settings batch = {4, 0, 1000, 0, 0, 0};
 
     memset(f, 0, sizeof *f);
     f->g.kind = &echo;
