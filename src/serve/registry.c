@@ -102,10 +102,10 @@ static shoal_status version_file(const struct registry *r, const struct version 
     return shoal_fail(SHOAL_EFORMAT, "%s: found no regular file, want a model", v->file);
 }
 
-/* The sentence of a failure, in which the path is the bare name. */
+/* The sentence of a failure, in which the path, unless it is "", is the bare name. */
 static void sentence_without(char *out, size_t cap, const char *path, const char *file)
 {
-    const char *said = shoal_error(), *at = strstr(said, path);
+    const char *said = shoal_error(), *at = *path ? strstr(said, path) : NULL;
 
     if (at)
         snprintf(out, cap, "%.*s%.60s%s", (int)(at - said), said, file, at + strlen(path));
@@ -122,7 +122,7 @@ static shoal_status version_open(const struct registry *r, const struct version 
                                  struct generation **out, struct stat *seen,
                                  char trouble[TROUBLE_MAX])
 {
-    char path[64];
+    char path[64] = "";
     const char *shown = v->path ? v->path : path;
     int fd;
     shoal_status st = version_file(r, v, &fd);
