@@ -27,7 +27,7 @@ struct batcher {
     double last_seconds;
 };
 
-/* ---- generations ------------------------------------------------------------------------- */
+/* ---- generations ---- */
 
 /* A replaced file may be half of one that was copied there: every byte first. */
 static shoal_status generation_read(struct generation *g, const struct servable_kind *const *kinds,
@@ -77,7 +77,7 @@ void generation_drop(struct generation *g)
     generation_free(g);
 }
 
-/* ---- a batch ------------------------------------------------------------------------------- */
+/* ---- a batch ---- */
 
 static void tally_batch(struct batcher *b, size_t inputs, double seconds)
 {
@@ -162,8 +162,7 @@ static void run_batch(struct batcher *b, struct job *jobs, size_t samples)
     pthread_mutex_unlock(&b->lock);
 }
 
-/* ---- the queue: with the lock held ------------------------------------------------------------
- */
+/* ---- the queue: with the lock held ---- */
 
 static struct job *pop(struct batcher *b)
 {
@@ -256,8 +255,7 @@ static void refuse(struct batcher *b, struct job *jobs)
     }
 }
 
-/* ---- workers ----------------------------------------------------------------------------------
- */
+/* ---- workers ---- */
 
 /* Nobody is left to compute them. Gives the lock away for a while, in which anything may
  * happen: the caller looks again. */

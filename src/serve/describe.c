@@ -5,8 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- OpenAPI -----------------------------------------------------------------------------------
- */
+/* ---- OpenAPI ---- */
 
 /* The paths of each role: made from src/serve/api.txt by scripts/api.sh when the library is
  * built. */
@@ -39,8 +38,7 @@ void describe_api(struct request *q, unsigned roles)
     put_close(w, "}}\n");
 }
 
-/* ---- metrics
- * -------------------------------------------------------------------------------------- */
+/* ---- metrics ---- */
 
 struct model_figures {
     double requests, failures, refused, abandoned, inputs, batches, reloads, waiting, workers;
@@ -194,8 +192,7 @@ void describe_metrics(struct request *q)
     put_stages(q);
 }
 
-/* ---- for the page
- * ----------------------------------------------------------------------------------- */
+/* ---- for the page ---- */
 
 void put_platform(struct writer *w, const struct generation *g)
 {

@@ -68,8 +68,7 @@ static struct listener *listener_of(const struct http_conn *c)
     return loop_user(c->conn.loop);
 }
 
-/* ---- exchanges --------------------------------------------------------------------------------
- */
+/* ---- exchanges ---- */
 
 static struct exchange *exchange_new(struct http_conn *c)
 {
@@ -148,8 +147,7 @@ static void exchange_end(struct http_conn *c)
     exchange_free(loop_data(c->conn.loop), e);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------
- */
+/* ---- answers ---- */
 
 static const char *date_now(struct http_loop *l)
 {
@@ -254,8 +252,7 @@ static void respond(struct http_conn *c)
     send_on(c);
 }
 
-/* ---- requests
- * ------------------------------------------------------------------------------------- */
+/* ---- requests ---- */
 
 static void on_wake(struct request *q)
 {
@@ -418,8 +415,7 @@ static void hand_on(struct http_conn *c)
         abandon(c);
 }
 
-/* ---- bytes
- * ------------------------------------------------------------------------------------------ */
+/* ---- bytes ---- */
 
 /* What a client sent ahead stays until the request before is answered. */
 static void keep_rest(struct http_conn *c, const char *at, size_t len)
@@ -528,8 +524,7 @@ static void read_on(struct http_conn *c)
     conn_again(&c->conn);
 }
 
-/* ---- what the loop says
- * -------------------------------------------------------------------------------- */
+/* ---- what the loop says ---- */
 
 static void when_ready(struct conn *conn)
 {
@@ -625,8 +620,7 @@ static const struct codec codec = {
     .loop_fini = http_loop_fini,
 };
 
-/* ---- a listener at work
- * ----------------------------------------------------------------------------------- */
+/* ---- a listener at work ---- */
 
 static const char busy[] =
     "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 94\r\n"

@@ -27,7 +27,7 @@ enum state {
     STATE_REFUSED,
 };
 
-/* ---- characters ------------------------------------------------------------------------------ */
+/* ---- characters ---- */
 
 /* Visible, a space, a tab, or beyond ASCII: what a line may hold. */
 static bool is_plain(unsigned char c)
@@ -65,8 +65,7 @@ static bool host_fits(const char *host)
                              "-._~!$&'()*+;=%:[]")] == '\0';
 }
 
-/* ---- a reader ---------------------------------------------------------------------------------
- */
+/* ---- a reader ---- */
 
 void http1_init(struct http1 *r, size_t max)
 {
@@ -114,8 +113,7 @@ static enum http1_event refuse_byte(struct http1 *r, unsigned char c)
     return refuse(r, 400, "A control character is in the header.");
 }
 
-/* ---- lines -------------------------------------------------------------------------------------
- */
+/* ---- lines ---- */
 
 /* Takes bytes up to the end of the line into text, where a NUL then ends it.
  * HTTP1_HEAD: the line is whole. */
@@ -153,8 +151,7 @@ static enum http1_event take_line(struct http1 *r, const char **at, size_t *len)
     return HTTP1_HEAD;
 }
 
-/* ---- the request line -------------------------------------------------------------------------
- */
+/* ---- the request line ---- */
 
 static bool is_version(const char *text)
 {
@@ -184,8 +181,7 @@ static enum http1_event read_request_line(struct http1 *r)
     return HTTP1_MORE;
 }
 
-/* ---- fields
- * --------------------------------------------------------------------------------------- */
+/* ---- fields ---- */
 
 static enum http1_field field_of(const char *name, size_t len)
 {
@@ -277,8 +273,7 @@ static enum http1_event read_field(struct http1 *r)
     return read_known(r, k, (size_t)(value - r->text.at));
 }
 
-/* ---- the head as a whole
- * --------------------------------------------------------------------------- */
+/* ---- the head as a whole ---- */
 
 /* "http://host:port/path": the host goes before the field Host (RFC 9112, 3.2.2). */
 static bool read_absolute(struct http1 *r, size_t scheme)
@@ -362,8 +357,7 @@ static enum http1_event read_line(struct http1 *r)
     return event;
 }
 
-/* ---- the body
- * --------------------------------------------------------------------------------------- */
+/* ---- the body ---- */
 
 static enum http1_event take_piece(struct http1 *r, const char **at, size_t *len)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- tokens ------------------------------------------------------------------------------- */
+/* ---- tokens ---- */
 
 static char *token_for(struct tokens *t, const char *who, size_t len)
 {
@@ -117,7 +117,7 @@ bool tokens_allow(const struct tokens *t, unsigned roles, const char *header)
            (metrics && (roles & ROLE_METRICS));
 }
 
-/* ---- rate ---------------------------------------------------------------------------------- */
+/* ---- rate ---- */
 
 void limiter_init(struct limiter *l, double rate, uint64_t seed)
 {
@@ -166,8 +166,7 @@ bool limiter_take(struct limiter *l, const struct sockaddr *client, double at)
     return allowed;
 }
 
-/* ---- browsers ---------------------------------------------------------------------------------
- */
+/* ---- browsers ---- */
 
 bool origin_fits(const char *origin, const char *host)
 {

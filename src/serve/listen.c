@@ -11,8 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- addresses --------------------------------------------------------------------------------
- */
+/* ---- addresses ---- */
 
 bool address_parse(const char *text, char host[64], char port[8])
 {
@@ -93,8 +92,7 @@ shoal_status listener_open(struct listener *l, const char *text)
     return st;
 }
 
-/* ---- privileges
- * ---------------------------------------------------------------------------------- */
+/* ---- privileges ---- */
 
 shoal_status privileges_drop(const char *user)
 {

@@ -69,8 +69,7 @@ char *loop_buffer(const struct loop *l)
     return l->buffer;
 }
 
-/* ---- being woken ------------------------------------------------------------------------------
- */
+/* ---- being woken ---- */
 
 static void loop_poke(struct loop *l)
 {
@@ -114,8 +113,7 @@ static void take_woken(struct loop *l)
     }
 }
 
-/* ---- deadlines ---------------------------------------------------------------------------------
- */
+/* ---- deadlines ---- */
 
 /* All of a list have the same time, so the latest to begin is the last to end. */
 static void clock_leave(struct conn *c)
@@ -166,8 +164,7 @@ static int next_deadline(const struct loop *l)
     return until < LOOK_UP ? (int)until : LOOK_UP;
 }
 
-/* ---- clients ------------------------------------------------------------------------------------
- */
+/* ---- clients ---- */
 
 /* False: this client has as many connections as it may. */
 static bool client_join(struct loops *ls, struct conn *c)
@@ -195,8 +192,7 @@ static void client_leave(struct loops *ls, struct conn *c)
     c->counted = false;
 }
 
-/* ---- connections
- * ---------------------------------------------------------------------------------- */
+/* ---- connections ---- */
 
 void conn_hang_up(struct conn *c)
 {
@@ -380,8 +376,7 @@ void conn_linger(struct conn *c)
     conn_again(c);
 }
 
-/* ---- accepting
- * ------------------------------------------------------------------------------------------ */
+/* ---- accepting ---- */
 
 static bool watch_fd(const struct loop *l, int fd, uint32_t events, void *what)
 {
@@ -616,8 +611,7 @@ static void *loop_run(void *arg)
     return NULL;
 }
 
-/* ---- all loops of a socket
- * ---------------------------------------------------------------------------------- */
+/* ---- all loops of a socket ---- */
 
 static shoal_status loop_start(struct loop *l, struct loops *ls)
 {

@@ -9,7 +9,7 @@
 
 enum { PAGE_MAX = 100, FIRST_WORKER = 9000 };
 
-/* ---- registering ----------------------------------------------------------------------------- */
+/* ---- registering ---- */
 
 static shoal_status amount(const struct instance *in, const char *key, uint64_t min, uint64_t max,
                            unsigned *out)
@@ -99,8 +99,7 @@ static void add(struct request *q)
     request_parsed(q, t, cost);
 }
 
-/* ---- listing ------------------------------------------------------------------------------------
- */
+/* ---- listing ---- */
 
 static void list(struct request *q)
 {
@@ -137,8 +136,7 @@ static void list(struct request *q)
     put_close(w, "}\n");
 }
 
-/* ---- describing
- * ----------------------------------------------------------------------------------- */
+/* ---- describing ---- */
 
 static void put_workers(struct writer *w, const struct lease *lease,
                         const struct batcher_state *state)
@@ -230,8 +228,7 @@ static void describe(struct request *q, const char *name, const char *version)
     put_close(&q->answer.body, "]\n");
 }
 
-/* ---- changing
- * -------------------------------------------------------------------------------------- */
+/* ---- changing ---- */
 
 static void scale(struct request *q, const char *name, const char *version)
 {

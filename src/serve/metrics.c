@@ -8,7 +8,7 @@
 
 #define FIRST_BOUND 1e-5
 
-/* ---- histograms ------------------------------------------------------------------------ */
+/* ---- histograms ---- */
 
 double histogram_bound(size_t bucket)
 {
@@ -48,7 +48,7 @@ double histogram_quantile(const struct histogram *h, double share, const uint64_
     return histogram_bound(BUCKETS - 1);
 }
 
-/* ---- Prometheus' text ----------------------------------------------------------------------- */
+/* ---- Prometheus' text ---- */
 
 static bool wanted(const struct query *q, const char *name)
 {

@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 
-/* ---- query.c: "/models/a%20b?k=5&word=x" ---------------------------------------- */
+/* ---- query.c: "/models/a%20b?k=5&word=x" ---- */
 
 enum { QUERY_SEGMENTS = 8, QUERY_FIELDS = 16 };
 
@@ -40,7 +40,7 @@ shoal_status query_u64(const struct query *q, const char *key, uint64_t min, uin
 /* "true" or "1". */
 bool query_true(const struct query *q, const char *key);
 
-/* ---- multipart.c ------------------------------------------------------------------ */
+/* ---- multipart.c ---- */
 
 enum { PARTS_MAX = 64 };
 
@@ -55,7 +55,7 @@ struct part {
 shoal_status multipart_parse(struct part parts[PARTS_MAX], size_t *n, const char *type,
                              const char *body, size_t len);
 
-/* ---- figures.c: arrays of numbers, quickly ------------------------------------------ */
+/* ---- figures.c: arrays of numbers, quickly ---- */
 
 /* What {"instances": [[1, 2], [3, 4]]}, [[1, 2], [3, 4]] or [1, 2] holds. */
 struct figures {
@@ -71,7 +71,7 @@ struct figures {
 bool figures_scan(struct figures *out, const char *at, size_t len);
 void figures_fini(struct figures *n);
 
-/* ---- json.c: any JSON ---------------------------------------------------------------- */
+/* ---- json.c: any JSON ---- */
 
 struct tree;
 enum tree_kind { TREE_NULL, TREE_FLAG, TREE_NUMBER, TREE_TEXT, TREE_LIST, TREE_OBJECT };

@@ -18,8 +18,7 @@ enum {
     COST_NUMBER = 6,      /* a float in such memory */
 };
 
-/* ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples ---- */
 
 /* Room for one more sample, zeroed; one alone lies in the request. It doubles at powers
  * of two. */
@@ -76,8 +75,7 @@ static shoal_status add(struct request *q, struct instance *in)
     return g->kind->read(g->model, in, sample);
 }
 
-/* ---- bodies -----------------------------------------------------------------------------------
- */
+/* ---- bodies ---- */
 
 static shoal_status add_list(struct request *q, const struct tree *list, const struct tree *object,
                              bool tensor)
@@ -257,8 +255,7 @@ static shoal_status read_body(struct request *q)
     return read_bytes(q, q->content_type, q->body.at, q->body.len);
 }
 
-/* ---- tensors ------------------------------------------------------------------------------------
- */
+/* ---- tensors ---- */
 
 static shoal_status wrong_numbers(size_t found, size_t want)
 {
@@ -374,8 +371,7 @@ static shoal_status read_tensor_body(struct request *q)
     return st;
 }
 
-/* ---- the job
- * ------------------------------------------------------------------------------------- */
+/* ---- the job ---- */
 
 static void forget_samples(struct request *q)
 {
@@ -562,8 +558,7 @@ void route_submit(struct request *q)
     q->wake(q);
 }
 
-/* ---- the answer
- * ----------------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static void write_samples(struct request *q, struct writer *w)
 {

@@ -10,7 +10,7 @@
 
 #include <dirent.h>
 
-/* ---- names ------------------------------------------------------------------------------- */
+/* ---- names ---- */
 
 bool name_fits(const char *name)
 {
@@ -75,7 +75,7 @@ void registry_say(struct registry *r, const char *fmt, ...)
     r->log(r->user, text);
 }
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* ---- files ---- */
 
 static shoal_status open_code(int error)
 {
@@ -141,8 +141,7 @@ static shoal_status version_open(const struct registry *r, const struct version 
     return st;
 }
 
-/* ---- versions ---------------------------------------------------------------------------------
- */
+/* ---- versions ---- */
 
 static void version_drop(struct version *v)
 {
@@ -181,8 +180,7 @@ static int version_order(const struct version *v, const char *name, const char *
     return by_name ? by_name : strcmp(v->version, version);
 }
 
-/* ---- the list: with the lock held
- * ---------------------------------------------------------------- */
+/* ---- the list: with the lock held ---- */
 
 static struct version *find_default(const struct registry *r, const char *name)
 {
@@ -240,8 +238,7 @@ static void list_remove(struct registry *r, const struct version *v)
     r->len--;
 }
 
-/* ---- changes
- * -------------------------------------------------------------------------------------- */
+/* ---- changes ---- */
 
 static void changed(struct registry *r)
 {
@@ -531,8 +528,7 @@ shoal_status registry_scale(struct registry *r, const char *name, const char *ve
     return st;
 }
 
-/* ---- leases
- * --------------------------------------------------------------------------------------- */
+/* ---- leases ---- */
 
 static void lease_begin(struct lease *out, struct version *v)
 {
@@ -606,8 +602,7 @@ bool registry_healthy(struct registry *r)
     return healthy;
 }
 
-/* ---- now and then
- * ----------------------------------------------------------------------------------- */
+/* ---- now and then ---- */
 
 static bool same_time(struct timespec a, struct timespec b)
 {

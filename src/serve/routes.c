@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- answers ------------------------------------------------------------------------------- */
+/* ---- answers ---- */
 
 void answer_error(struct request *q, int status, const char *type, const char *message)
 {
@@ -117,8 +117,7 @@ void answer_status(struct request *q, int status, const char *fmt, ...)
     put_raw(w, "\n}\n");
 }
 
-/* ---- who may ask ------------------------------------------------------------------------------
- */
+/* ---- who may ask ---- */
 
 bool request_is(const struct request *q, const char *method)
 {
@@ -255,8 +254,7 @@ bool route_admit(struct request *q)
     return admit_token(q, role) && admit_body(q);
 }
 
-/* ---- inference
- * ----------------------------------------------------------------------------------- */
+/* ---- inference ---- */
 
 bool lease_model(struct request *q, const char *name, const char *version)
 {

@@ -236,8 +236,7 @@ static shoal_status enter_list(bool writes)
 
 #endif
 
-/* ---- files --------------------------------------------------------------------------------
- */
+/* ---- files ---- */
 
 #ifdef LANDLOCK
 

@@ -75,7 +75,7 @@ extern const struct servable_kind *const servable_kinds[];
 const struct servable_kind *servable_find(const struct servable_kind *const *kinds,
                                           const shoal_model *model);
 
-/* ---- scratch ---------------------------------------------------------------------------- */
+/* ---- scratch ---- */
 
 /* What computing needs, `most` of it kept for the next while nobody uses it. */
 enum { SPARES = 64 };
@@ -89,7 +89,7 @@ void *spares_take(struct spares *s); /* NULL: there is none */
 /* Gives back what is too much, or NULL. */
 void *spares_give(struct spares *s, void *one);
 
-/* ---- what an instance says besides ------------------------------------------------------ */
+/* ---- what an instance says besides ---- */
 
 /* A whole number of the address, or of the object; *out stays when there is none. */
 shoal_status instance_u64(const struct instance *in, const char *key, uint64_t min, uint64_t max,

@@ -37,7 +37,7 @@ static void clicks_shapes(const void *model, struct tensor_shape *input,
     *output = (struct tensor_shape){"probability", "FP32", {-1, logreg_outputs(model)}, 2};
 }
 
-/* ---- reading ------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* Room for a row of n features; what it takes grows by half. */
 static shoal_status row_room(const void *model, struct click_sample *s, struct request *q, size_t n)
@@ -197,7 +197,7 @@ static void clicks_forget(void *sample)
     free(s->p);
 }
 
-/* ---- computing and writing ---------------------------------------------------------------- */
+/* ---- computing and writing ---- */
 
 static bool clicks_cheap(const void *model, const void *sample)
 {

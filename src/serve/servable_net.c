@@ -63,7 +63,7 @@ static void net_shapes(const void *model, struct tensor_shape *input, struct ten
     *output = (struct tensor_shape){"output", "FP32", {-1, (int64_t)m->out}, 2};
 }
 
-/* ---- reading ------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 static shoal_status wrong_count(const struct net_model *m, size_t found)
 {
@@ -288,7 +288,7 @@ static void net_forget(void *sample)
     free(((struct net_sample *)sample)->x);
 }
 
-/* ---- computing ------------------------------------------------------------------------- */
+/* ---- computing ---- */
 
 static bool net_cheap(const void *model, const void *sample)
 {
@@ -319,7 +319,7 @@ static shoal_status net_run(const void *model, void *const *samples, size_t n)
     return st;
 }
 
-/* ---- writing ----------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 /* {"cat": 0.9, ...}, likeliest first, as TorchServe's classifiers answer. */
 static void write_likeliest(const struct net_model *m, const float *y, struct writer *w)

@@ -41,7 +41,7 @@ static void words_shapes(const void *model, struct tensor_shape *input, struct t
     *output = (struct tensor_shape){"vectors", "FP32", {-1, (int64_t)shoal_vectors_dim(model)}, 2};
 }
 
-/* ---- reading ------------------------------------------------------------------------- */
+/* ---- reading ---- */
 
 /* "'kign' is not among the 14644 words; did you mean king, kin?" */
 static shoal_status unknown(const shoal_vectors *v, struct request *q, const char *word)
@@ -181,7 +181,7 @@ static void words_forget(void *sample)
     free(s->places);
 }
 
-/* ---- computing ------------------------------------------------------------------------- */
+/* ---- computing ---- */
 
 static bool words_cheap(const void *model, const void *sample)
 {
@@ -241,7 +241,7 @@ static shoal_status words_run(const void *model, void *const *samples, size_t n)
     return st;
 }
 
-/* ---- writing ----------------------------------------------------------------------------- */
+/* ---- writing ---- */
 
 static void put_hit(struct writer *out, const shoal_vectors *v, const struct shoal_hit *hit)
 {

@@ -19,7 +19,7 @@
 enum { SPARE_FILES = 64 };
 #define HELD_MAX ((uint64_t)256 << 20) /* bytes of requests at once, or 16 of the largest body */
 
-/* ---- options --------------------------------------------------------------------------------- */
+/* ---- options ---- */
 
 struct shoal_serve_opts shoal_serve_default(void)
 {
@@ -127,8 +127,7 @@ static void raise_files(struct shoal_server *s)
         s->http.max_connections = most;
 }
 
-/* ---- starting ----------------------------------------------------------------------------------
- */
+/* ---- starting ---- */
 
 static bool is_none(const char *address)
 {
@@ -201,8 +200,7 @@ static shoal_status open_models(struct shoal_server *s, const struct shoal_serve
     return st;
 }
 
-/* ---- now and then
- * -------------------------------------------------------------------------------- */
+/* ---- now and then ---- */
 
 static void *ticker(void *arg)
 {
@@ -248,8 +246,7 @@ static void stop_ticker(struct shoal_server *s)
     s->ticking = false;
 }
 
-/* ---- the server
- * ------------------------------------------------------------------------------------ */
+/* ---- the server ---- */
 
 /* One core is left to the event loops: reading takes as long as strangers like. */
 static unsigned reading_threads(void)

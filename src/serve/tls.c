@@ -20,7 +20,7 @@ struct tls_session {
     bool shaken;
 };
 
-/* ---- the certificate --------------------------------------------------------------------- */
+/* ---- the certificate ---- */
 
 static shoal_status fail_pair(const char *cert, const char *key, int code)
 {
@@ -88,7 +88,7 @@ void tls_close(struct tls *t)
     free(t);
 }
 
-/* ---- sessions ------------------------------------------------------------------------------- */
+/* ---- sessions ---- */
 
 struct tls_session *tls_begin(struct tls *t, int fd)
 {
