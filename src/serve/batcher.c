@@ -1,3 +1,21 @@
+/* Batching without a timer: a free worker takes what waits at once, so a lone request is
+ * never delayed. Batches form by themselves, as requests gather while all workers compute;
+ * the busier the model, the larger the batch.
+ *
+ *                      submit                take_batch            run_jobs
+ *     request --> job ---------> FIFO queue ------------> batch ------------> finished(job)
+ *                   full: ELIMIT     |  late, abandoned
+ *                   no worker: ESTOP '------> refuse --------------------> finished(job)
+ *
+ * A batch is a prefix of the queue: jobs are taken in order until the next is of another
+ * generation of the model or would make it too large. Every job that was accepted is
+ * finished exactly once: computed, or refused by who finds it late, or by the last worker
+ * that leaves, or by batcher_close.
+ *
+ * Workers are detached threads between `min` and `max`. submit starts one when all are busy
+ * and more are allowed; one above `min` leaves when the queue is empty. `alive` changes only
+ * under the lock, in the same critical section in which a worker last looks at the queue: so
+ * a job is never accepted for a worker that is already on its way out. */
 #include "serve/batcher.h"
 
 #include <math.h>
@@ -27,9 +45,20 @@ struct batcher {
     double last_seconds;
 };
 
-/* ---- generations ---- */
+/* ---- generations: hot reload ----
+ *
+ * A model file is opened once, as a generation, and counted by its users: the version that
+ * serves it and every request that leased it. Replacing the file swaps the version's pointer:
+ *
+ *     before    version.now --> G1 <-- requests A, B       refs of G1: 3
+ *     reload    version.now --> G2                          refs of G2: 1
+ *               G1 <-- A, B                                 refs of G1: 2
+ *     later     C leases G2; when B, the last, is answered, G1 is closed
+ *
+ * Nobody waits: new requests see G2 at once, old ones end with the model they began with,
+ * and no batch mixes the two. Both are in memory for that while. */
 
-/* A replaced file may be half of one that was copied there: every byte first. */
+/* A replaced file may be only half copied: all its checksums are verified first. */
 static shoal_status generation_read(struct generation *g, const struct servable_kind *const *kinds,
                                     const char *path, bool map)
 {
@@ -208,9 +237,12 @@ static struct job *take_batch(struct batcher *b, size_t *samples, struct job **l
     return first;
 }
 
-/* Seconds that two or more may wait for those who are likely to come: the last
- * batch had more, and a quarter of its time is cheap against a batch of their own. */
-static double patience(const struct batcher *b)
+/* Seconds to wait for more jobs before a batch is taken; 0: none. With one worker, clients
+ * that send their next request after each answer come in a burst behind a batch; taking the
+ * first two of them alone would split the burst into two batches for ever. So if fewer wait
+ * than the last batch had (but two at least), a quarter of what that batch took is waited,
+ * max_batch_delay at most. */
+static double gather_time(const struct batcher *b)
 {
     double most = (double)b->settings.max_batch_delay * 1e-3;
 
@@ -225,12 +257,12 @@ static struct timespec moment(double at)
     return (struct timespec){(time_t)at, (long)((at - floor(at)) * 1e9)};
 }
 
-static void let_gather(struct batcher *b)
+static void wait_to_gather(struct batcher *b)
 {
-    double until = clock_now() + patience(b);
+    double until = clock_now() + gather_time(b);
     struct timespec end = moment(until);
 
-    while (patience(b) > 0 && clock_now() < until)
+    while (gather_time(b) > 0 && clock_now() < until)
         if (pthread_cond_timedwait(&b->news, &b->lock, &end) != 0)
             break;
 }
@@ -257,8 +289,8 @@ static void refuse(struct batcher *b, struct job *jobs)
 
 /* ---- workers ---- */
 
-/* Nobody is left to compute them. Gives the lock away for a while, in which anything may
- * happen: the caller looks again. */
+/* Refuses all that waits, as nobody is left to compute it. Gives the lock away meanwhile:
+ * the caller must look at everything anew. */
 static void answer_rest(struct batcher *b)
 {
     struct job *rest = b->head;
@@ -271,7 +303,7 @@ static void answer_rest(struct batcher *b)
     pthread_mutex_lock(&b->lock);
 }
 
-/* Above the least that are wanted a worker stays only while there is work. */
+/* Up to `min` workers stay for ever, further ones up to `max` while there is work. */
 static bool may_stay(const struct batcher *b)
 {
     if (b->closed)
@@ -285,7 +317,7 @@ static void work(struct batcher *b)
     struct job *late = NULL, *jobs;
     size_t samples;
 
-    let_gather(b);
+    wait_to_gather(b);
     jobs = take_batch(b, &samples, &late);
     if (b->head)
         pthread_cond_signal(&b->news); /* more than one batch: for another worker */
@@ -298,8 +330,8 @@ static void work(struct batcher *b)
     b->busy--;
 }
 
-/* Between the last look at the queue and `alive--` the lock is held: whoever submits or scales
- * sees this worker either at work or gone. */
+/* From the last look at the queue to `alive--` the lock is held: who submits or scales sees
+ * this worker either alive and looking again, or gone. */
 static void *worker(void *arg)
 {
     struct batcher *b = arg;
@@ -316,7 +348,7 @@ static void *worker(void *arg)
             break;
     }
     b->alive--;
-    pthread_cond_signal(&b->news); /* what woke this one may have been meant for another */
+    pthread_cond_signal(&b->news); /* the signal that woke this one may be needed by another */
     pthread_cond_broadcast(&b->left);
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -373,7 +405,7 @@ shoal_status batcher_scale(struct batcher *b, unsigned min, unsigned max)
     while (st == SHOAL_OK && b->alive < min)
         st = start_worker(b);
     pthread_cond_broadcast(&b->news);
-    pthread_cond_broadcast(&b->left); /* who waits for fewer may have enough now */
+    pthread_cond_broadcast(&b->left); /* batcher_settle may have its wish by a larger `max` */
     pthread_mutex_unlock(&b->lock);
     return st;
 }

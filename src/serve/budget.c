@@ -1,11 +1,22 @@
 /* One account of what all requests together hold: their bodies, what those become
  * (parsed JSON, decoded pictures, samples) and the answers that wait to be read.
  * A few kilobytes can become gigabytes; so what a request becomes is charged before
- * the memory is taken, and a request that would go beyond is refused. */
+ * the memory is taken, and a request that would go beyond is refused.
+ *
+ *     max_held     |------------------- all requests ---------------|---- small only ----|
+ *                  0                                                3/4                   1
+ *     max_request  |--- one request ---|   half of max_held
+ *
+ * The invariant: server.held is the sum of q->held of all requests, and never stays above
+ * max_held. Charging adds first and takes back if that was too much: two threads at the
+ * limit may then both be refused, but both can never be let through, and no lock is needed.
+ * q->held itself belongs to whoever has the request. What is charged is an upper bound that
+ * is known beforehand (tree_cost, picture_cost, reading_cost), never what malloc then gave. */
 #include "serve/server.h"
 
-/* A request that holds no more than this may use the quarter that is kept. */
-enum { LITTLE = 64 << 10 };
+/* A request that holds no more than this may use the last quarter too: a few large requests
+ * do not turn the many small ones away. */
+enum { SMALL = 64 << 10 };
 
 static shoal_status over(struct request *q, int status, const char *fmt, uint64_t most)
 {
@@ -23,7 +34,7 @@ shoal_status request_charge(struct request *q, size_t bytes)
     if (bytes > s->http.max_request || q->held > s->http.max_request - bytes)
         return over(q, 413, "The request becomes more than the %llu bytes that one may hold.",
                     s->http.max_request);
-    most = s->http.max_held - (q->held + bytes > LITTLE ? s->http.max_held / 4 : 0);
+    most = s->http.max_held - (q->held + bytes > SMALL ? s->http.max_held / 4 : 0);
     all = atomic_fetch_add_explicit(&s->held, bytes, memory_order_relaxed) + bytes;
     if (all > most) {
         atomic_fetch_sub_explicit(&s->held, bytes, memory_order_relaxed);

@@ -10,11 +10,15 @@
  *      '------ the client may ask again --------+-------> linger, closed
  *
  * A connection without a request holds no more than its struct: the bytes go through
- * the loop's buffer, and a request is taken from the loop's spare ones.
+ * the loop's buffer, and a request (an exchange) comes from the loop's list of spare ones.
  *
- * A client that sends no more while a worker has its request is taken to have left,
- * although it might only have closed its own half: most that wait no longer look just
- * like it, and their work is to be given up. */
+ * While a request is WAITING it belongs to a worker: the loop touches nothing of it but
+ * `job.abandoned` until the worker wakes it. Bytes that the client sends meanwhile
+ * (pipelining) are kept in `rest`.
+ *
+ * A client that closes its sending half while a worker has its request is taken to have
+ * left. It might still read an answer, but it cannot be told from one that is gone, whose
+ * work is to be given up. */
 #include "serve/http1.h"
 #include "serve/loop.h"
 #include "serve/server.h"
@@ -28,8 +32,8 @@
 enum {
     SPARE_EXCHANGES = 128, /* of a loop */
     SPARE_TEXT = 4 << 10,  /* bytes of a head that a spare one keeps */
-    READS = 8,             /* of a connection before others have their turn */
-    PROGRESS = 64 << 10,   /* bytes that a client must read of an answer in its time */
+    READS = 8,             /* of a connection in one round of the loop */
+    PROGRESS = 64 << 10,   /* bytes of an answer that a client must read in each timeout */
 };
 
 struct exchange {
@@ -121,7 +125,6 @@ static void http_loop_fini(void *data)
     }
 }
 
-/* What is not kept is not counted. */
 static void drop_body(struct exchange *e)
 {
     bytes_fini(&e->request.body);
@@ -261,7 +264,7 @@ static void on_wake(struct request *q)
     loop_wake(e->conn->conn.loop, &e->waiting);
 }
 
-/* A random UUID (RFC 9562, version 4), by hand: printf takes longer than a model. */
+/* A random UUID (RFC 9562, version 4), by hand: printf takes longer than a small model. */
 static void request_id(struct shoal_server *s, char id[37])
 {
     static const char digits[] = "0123456789abcdef";
@@ -303,7 +306,7 @@ static void request_begin(struct http_conn *c)
     atomic_fetch_add_explicit(&at->server->under_way, 1, memory_order_relaxed);
 }
 
-/* Before the request is whole: what still comes of it is dropped with the connection. */
+/* Before the request is whole: the connection ends, as what still comes of it is unread. */
 static void refuse(struct http_conn *c, int status, const char *type, const char *why)
 {
     struct exchange *e = c->exchange;
@@ -333,12 +336,12 @@ static void go_on(struct http_conn *c)
     static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
     struct iovec part = {(char *)(uintptr_t)text, sizeof text - 1};
 
-    /* The answer before is with the client, so there is room for a line. */
+    /* The answer before has been sent, so the socket has room for a line. */
     if (conn_send(&c->conn, &part, 1) != (ssize_t)part.iov_len)
         conn_close(&c->conn);
 }
 
-/* What is known before the body is sent. */
+/* Refuses, before the body is sent, what can be refused by the head alone. */
 static void on_head(struct http_conn *c, bool body_is_here)
 {
     const struct listener *at = listener_of(c);
@@ -383,8 +386,8 @@ static void on_body(struct http_conn *c)
     }
 }
 
-/* The client of a request that waits has gone. The worker that has it, or will have it,
- * still says so: only then does it end. */
+/* The client of a request that waits has gone. A worker has it, or will have it, and wakes
+ * it as any other; only then is it freed. */
 static void abandon(struct http_conn *c)
 {
     atomic_store(&c->exchange->request.job.abandoned, true);
@@ -407,7 +410,7 @@ static void on_whole(struct http_conn *c)
     conn_clock(&c->conn, CLOCK_NONE);
 }
 
-/* Last of all: from here on the request is a worker's, and its account too. */
+/* Last of all: from here on the request, with its account, is a worker's. */
 static void hand_on(struct http_conn *c)
 {
     listener_of(c)->handler->submit(&c->exchange->request);
@@ -417,7 +420,7 @@ static void hand_on(struct http_conn *c)
 
 /* ---- bytes ---- */
 
-/* What a client sent ahead stays until the request before is answered. */
+/* What a client sent ahead (pipelining) waits until the request before is answered. */
 static void keep_rest(struct http_conn *c, const char *at, size_t len)
 {
     struct exchange *e = c->exchange;
@@ -435,7 +438,8 @@ static void keep_rest(struct http_conn *c, const char *at, size_t len)
     c->rest_at = 0;
 }
 
-/* The head and the body have the client's time each, however they come. */
+/* The head and the body have one timeout each. It is not started anew by every byte, so a
+ * client that sends a byte now and then (slowloris) is cut off. */
 static void set_clock(struct http_conn *c)
 {
     struct exchange *e = c->exchange;
@@ -561,6 +565,8 @@ static void when_woken(struct waiting *w)
         conn_again(&c->conn);
 }
 
+/* An idle client is sent away silently, one that was sending is told. One that reads slowly
+ * may go on as long as it takes PROGRESS bytes each time. */
 static void when_expired(struct conn *conn)
 {
     struct http_conn *c = (struct http_conn *)conn;
@@ -578,7 +584,7 @@ static void when_expired(struct conn *conn)
     }
 }
 
-/* What has come by now is still read. */
+/* A request that has already come is still read and answered. */
 static void when_drain(struct conn *conn)
 {
     struct http_conn *c = (struct http_conn *)conn;

@@ -1,5 +1,24 @@
-/* The reader takes lines of the head whole, so that each can be judged by itself, and
- * the framing of a body byte by byte. */
+/* An incremental reader: a state machine that may be stopped after any byte.
+ *
+ * The head is gathered line by line in `text`, and each line is checked as a whole when its
+ * CR LF has come; lines of fields that nobody asks for are checked and then cut off again, so
+ * that text holds no more than is needed. While text grows it may move, so until the head
+ * is whole its parts are known by their places (`method`, `target`, `at`), not by pointers.
+ *
+ * A body is not gathered: with a known length it is handed on as it comes, and of a chunked
+ * one the bytes between the chunks are read one by one:
+ *
+ *     1A     ;a=b      CR LF     26 bytes   CR        LF        0 ...        CR LF
+ *     SIZE   EXTENSION   SIZE_LF  DATA       DATA_CR   DATA_LF   SIZE ...
+ *
+ *     behind the last chunk, of size 0:
+ *     Name             :value CR       LF           CR        LF
+ *     TRAILER, _NAME   TRAILER_VALUE   TRAILER_LF   TRAILER   LAST_LF
+ *
+ * Whatever fits no state is refused and ends the connection: of a stream whose framing is
+ * in doubt no further byte can be trusted (request smuggling). All that a client can make
+ * longer is bounded: the head and a trailer by `max`, their fields by HTTP1_FIELDS, a
+ * chunk's size by 16 digits, its extensions by HTTP1_CHUNK_LINE and HTTP1_EXTENSIONS. */
 #include "serve/http1.h"
 
 #include <stdio.h>
@@ -22,8 +41,8 @@ enum state {
     STATE_TRAILER_VALUE,
     STATE_TRAILER_LF,
     STATE_LAST_LF, /* of the empty line that ends it all */
-    STATE_WHOLE,   /* still to be said */
-    STATE_OVER,    /* said */
+    STATE_WHOLE,   /* the event is still to be given */
+    STATE_OVER,    /* it was */
     STATE_REFUSED,
 };
 
@@ -146,7 +165,7 @@ static enum http1_event take_line(struct http1 *r, const char **at, size_t *len)
     (*len)--;
     r->cr = !r->cr;
     if (r->cr)
-        return take_line(r, at, len); /* once more, for the LF */
+        return take_line(r, at, len); /* once more, for the LF: never deeper */
     r->text.at[r->text.len++] = '\0';
     return HTTP1_HEAD;
 }
@@ -275,7 +294,8 @@ static enum http1_event read_field(struct http1 *r)
 
 /* ---- the head as a whole ---- */
 
-/* "http://host:port/path": the host goes before the field Host (RFC 9112, 3.2.2). */
+/* "http://host:port/path": the host in the address overrides the field Host (RFC 9112,
+ * 3.2.2). It is copied behind the text. */
 static bool read_absolute(struct http1 *r, size_t scheme)
 {
     size_t host = r->target + scheme, len = strcspn(r->text.at + host, "/?"), copy = r->text.len;

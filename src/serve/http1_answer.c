@@ -1,4 +1,4 @@
-/* The head of an answer, put together by hand: printf takes longer than a model. */
+/* The head of an answer, put together by hand: printf takes longer than a small model. */
 #include "serve/http1.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ struct head {
 
 static void add(struct head *h, const char *text)
 {
-    size_t len = strlen(text), room = HTTP1_ANSWER_MAX - 4 - h->len; /* the last lines end fits */
+    size_t len = strlen(text), room = HTTP1_ANSWER_MAX - 4 - h->len; /* the empty line fits */
 
     len = len < room ? len : room;
     memcpy(h->out + h->len, text, len);

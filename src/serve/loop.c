@@ -1,3 +1,25 @@
+/* One loop is one thread around one epoll. Each round does, in this order:
+ *
+ *     loop_wait     sleep until a socket, the event or the next deadline
+ *     take_events   sockets that became readable or writable; a new client
+ *     take_woken    answers that workers have finished
+ *     take_again    connections that stopped halfway to let others have their turn
+ *     take_expired  connections whose deadline has passed
+ *     bury          free what was closed meanwhile
+ *
+ * Sockets are edge-triggered: epoll reports each change once, and nobody is told again of
+ * bytes that were left in the socket. So `readable` and `writable` remember the edge until
+ * recv or send has said EAGAIN. The invariant: a connection with unread bytes either has
+ * `readable` set and is in the list `again`, or waits for something else (an answer, a
+ * deadline) after which it is read on; else it would hang.
+ *
+ * Any function may close any connection, also one that a later event of the same round
+ * names. conn_close therefore only marks it `dead` and takes it off its lists; the memory
+ * is freed by `bury`, when no event can name it any more.
+ *
+ * All connections of one clock are allowed the same time. The order in which clocks were
+ * started is then the order in which they end, so a plain queue replaces a heap or a timer
+ * wheel: starting and stopping a clock is O(1), and only its head can have expired. */
 #include "serve/loop.h"
 #include "serve/limits.h"
 
@@ -15,8 +37,8 @@
 enum {
     EVENTS = 256,        /* of one epoll_wait */
     CLIENT_SLOTS = 1024, /* lists of connections by client */
-    REFUSED_MAX = 64,    /* of a loop: clients too many that are being told so */
-    LOOK_UP = 1000,      /* milliseconds */
+    REFUSED_MAX = 64,    /* of a loop: clients beyond the limit that are being told so */
+    WAIT_MAX = 1000,     /* milliseconds */
 };
 
 #define ACCEPT_PAUSE 0.1 /* seconds, when there are no descriptors */
@@ -30,7 +52,7 @@ struct loop {
     struct loops *all;
     pthread_t thread;
     bool running;
-    int epoll, event; /* the event wakes it */
+    int epoll, event; /* an eventfd that wakes it */
     char *buffer;
     void *data;
     double now, accept_at; /* 0: it accepts; infinite: never again */
@@ -39,8 +61,8 @@ struct loop {
     struct deadlines clocks[CLOCKS];
     struct conn *again, *dead;
 
-    _Atomic(struct waiting *) woken; /* the last first */
-    atomic_bool asleep;              /* an event is needed to make it look */
+    _Atomic(struct waiting *) woken; /* a stack: the last first */
+    atomic_bool asleep;              /* it may wait in epoll: the event must wake it */
     atomic_bool drain, drained, stop;
 };
 
@@ -81,9 +103,14 @@ static void loop_poke(struct loop *l)
     while (done < 0 && errno == EINTR);
 }
 
-/* Whoever finds the list empty and the loop asleep sends the event; the loop says that
- * it sleeps before it looks at the list for the last time, so one of the two sees the
- * other. */
+/* A lock-free stack: any thread pushes, the loop takes all of it at once (so there is no ABA
+ * problem). No wake-up is lost, because each side first writes and then reads:
+ *
+ *     worker: push to woken, then read asleep      loop: set asleep, then read woken
+ *
+ * With sequentially consistent atomics at least one of the two sees what the other wrote:
+ * either the worker sends the event, or the loop does not sleep. Only who pushes to an
+ * empty stack needs to send it: many answers cost one event. */
 void loop_wake(struct loop *l, struct waiting *w)
 {
     struct waiting *first = atomic_load_explicit(&l->woken, memory_order_relaxed);
@@ -99,7 +126,7 @@ static void take_woken(struct loop *l)
 {
     struct waiting *w = atomic_exchange(&l->woken, NULL), *first = NULL;
 
-    while (w) { /* the first first */
+    while (w) { /* reversed: the first that was pushed comes first */
         struct waiting *next = w->next;
 
         w->next = first;
@@ -115,7 +142,6 @@ static void take_woken(struct loop *l)
 
 /* ---- deadlines ---- */
 
-/* All of a list have the same time, so the latest to begin is the last to end. */
 static void clock_leave(struct conn *c)
 {
     if (c->clock == CLOCK_NONE)
@@ -151,8 +177,8 @@ static void take_expired(struct loop *l)
     }
 }
 
-/* Milliseconds until there is something to do. A loop looks up once a second, whatever
- * happens: should an event be lost, it is late and no more. */
+/* Milliseconds until there is something to do; at most a second: should an event ever be
+ * lost, the answer is late and no more. */
 static int next_deadline(const struct loop *l)
 {
     double until = l->accept_at > 0 ? l->accept_at : INFINITY;
@@ -161,7 +187,7 @@ static int next_deadline(const struct loop *l)
         if (!TAILQ_EMPTY(&l->clocks[k].conns))
             until = fmin(until, TAILQ_FIRST(&l->clocks[k].conns)->until);
     until = ceil(fmax(until - l->now, 0) * 1e3);
-    return until < LOOK_UP ? (int)until : LOOK_UP;
+    return until < WAIT_MAX ? (int)until : WAIT_MAX;
 }
 
 /* ---- clients ---- */
@@ -217,7 +243,7 @@ void conn_close(struct conn *c)
     clock_leave(c);
     client_leave(l->all, c);
     LIST_REMOVE(c, of_loop);
-    if (c->refused) /* it never counted */
+    if (c->refused) /* conn_refuse has taken it off the count */
         l->refused--;
     else
         atomic_fetch_sub_explicit(&l->all->connections, 1, memory_order_relaxed);
@@ -253,15 +279,15 @@ static ssize_t recv_plain(struct conn *c, void *at, size_t len)
     do
         n = recv(c->fd, at, len, 0);
     while (n < 0 && errno == EINTR);
-    /* Less than there was room for: it was all, and what comes next is another edge. The
-     * end has already been one. */
+    /* A short read has emptied the socket; what comes next is a new edge. After the client's
+     * end (`left`) no edge would come for it any more, so one must go on reading. */
     if (n > 0 && (size_t)n < len && !c->left)
         c->readable = false;
     return n;
 }
 
-/* TLS also says EAGAIN behind a record that held no data (a new key), with others still
- * in the socket; no edge would come for those. */
+/* GnuTLS also says EAGAIN after a record without data (a key update), while further records
+ * are in the socket already; no edge would come for those. */
 static bool holds_more(const struct conn *c)
 {
     char byte;
@@ -287,7 +313,8 @@ ssize_t conn_recv(struct conn *c, void *at, size_t len)
     return n;
 }
 
-/* Small parts go as one record: the same bytes again when it did not fit. */
+/* Small parts (a head and a short body) go as one TLS record. If it did not fit, the caller
+ * offers the same bytes again, as GnuTLS requires. */
 static ssize_t send_tls(struct conn *c, const struct iovec *parts, int n)
 {
     char joined[4096];
@@ -342,11 +369,12 @@ ssize_t conn_send(struct conn *c, const struct iovec *parts, int n)
     return sent;
 }
 
-/* ---- lingering
- * --------------------------------------------------------------------------------------- A socket
- * that is closed with bytes unread is reset, and the client may lose the answer that was on its
- * way. So the answer is ended, and what still comes is dropped until the client has seen that end
- * (RFC 9112, 9.6), but neither for long nor without limit. */
+/* ---- lingering ----
+ *
+ * A socket that is closed with bytes unread is reset by the kernel, and the reset may
+ * overtake the answer on its way to the client. So the server closes its sending half only,
+ * and drops what still comes until the client closes too (RFC 9112, 9.6), for LINGER_SECONDS
+ * and LINGER_BYTES at most. */
 
 static void linger_on(struct conn *c)
 {
@@ -385,7 +413,7 @@ static bool watch_fd(const struct loop *l, int fd, uint32_t events, void *what)
     return epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
-/* A loop that waits is woken, one of them. */
+/* EPOLLEXCLUSIVE: of the loops that wait for clients the kernel wakes one, not all. */
 static bool accept_begin(struct loop *l)
 {
     l->accept_at = 0;
@@ -399,7 +427,7 @@ static void accept_end(struct loop *l, double until)
     l->accept_at = until;
 }
 
-/* The client is one too many. */
+/* The client is beyond the limit. It is told so and lingers, unless many others do. */
 static void conn_refuse(struct conn *c)
 {
     const char *busy = c->loop->all->settings.busy;
@@ -453,7 +481,8 @@ static void take_client(struct loop *l, int fd, const struct conn *peer)
     conn_begin(c);
 }
 
-/* One at a time: the next may be for a loop that has less to do. */
+/* One a round: the next client may go to a loop that has less to do. Without descriptors or
+ * memory it stops for a moment, else the same event would come at once, again and again. */
 static void accept_one(struct loop *l)
 {
     struct conn peer = {0};
@@ -468,9 +497,7 @@ static void accept_one(struct loop *l)
         accept_end(l, INFINITY); /* it listens no more */
 }
 
-/* ---- a loop
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- a loop ---- */
 
 static void conn_shake(struct conn *c)
 {
@@ -515,7 +542,7 @@ static void take_events(struct loop *l, const struct epoll_event *events, int n)
         if (events[i].data.ptr == l) {
             ssize_t done = read(l->event, &count, sizeof count);
 
-            (void)done; /* it says only that there is something to be looked at */
+            (void)done; /* the count says nothing: take_woken and the flags do */
         } else if (events[i].data.ptr == &l->all->fd) {
             accept_one(l);
         } else {
@@ -564,7 +591,7 @@ static void take_drain(struct loop *l)
     atomic_store(&l->drained, true);
 }
 
-/* What is left: said in one try or not at all. Workers wake nobody any more. */
+/* What is left is told so if that does not block. Workers wake nobody any more. */
 static void loop_finish(struct loop *l)
 {
     take_woken(l);
@@ -691,7 +718,7 @@ void loops_drain(struct loops *ls)
 {
     if (!ls)
         return;
-    shutdown(ls->fd, SHUT_RDWR); /* whoever waits to be accepted is refused too */
+    shutdown(ls->fd, SHUT_RDWR); /* who waits in the backlog is refused too */
     for (unsigned i = 0; i < ls->n; i++) {
         atomic_store(&ls->at[i].drain, true);
         loop_poke(&ls->at[i]);

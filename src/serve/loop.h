@@ -17,11 +17,11 @@
  *                                      |
  *        conn_close --> closed
  *
- * Sockets are registered once, for edges: `readable` and `writable` say what is known
- * of a socket, and conn_recv and conn_send take them back when it has no more.
+ * Sockets are registered once, edge-triggered: `readable` and `writable` remember an edge,
+ * and conn_recv and conn_send clear them when the socket says EAGAIN.
  *
  * Who owns what: loops own their connections and take over the listening socket. A
- * connection is freed when the turn of its loop is over, so that a codec may close it
+ * connection is freed at the end of its loop's round, so that a codec may close it
  * anywhere.
  * Threads: all functions of a codec are called on the thread of the connection's loop,
  * and call conn_* there. loop_wake may be called by any thread; loops_* by the one that
@@ -39,7 +39,8 @@ struct loop;
 struct loops;
 LIST_HEAD(conn_list, conn);
 
-/* Which deadline runs: none, that of whatever a client does, or that of its leaving. */
+/* Which deadline runs: none, that of a step of the client's (a handshake, a head, a body,
+ * reading an answer, idling), or that of lingering. */
 enum conn_clock { CLOCK_NONE, CLOCK_CLIENT, CLOCK_LINGER, CLOCKS };
 
 /* The beginning of what a codec keeps for a connection. */
@@ -87,7 +88,7 @@ struct loop_settings {
     unsigned threads, max_connections, max_per_client; /* 0 per client: no limit */
     double timeout;                                    /* seconds of CLOCK_CLIENT */
     struct tls *tls;                                   /* borrowed; or NULL */
-    const char *busy; /* what a client too many is told; nothing over TLS */
+    const char *busy; /* what a client beyond the limit is told; nothing over TLS */
     const struct codec *codec;
     void *user;
 };
@@ -118,7 +119,7 @@ ssize_t conn_recv(struct conn *c, void *at, size_t len);
 ssize_t conn_send(struct conn *c, const struct iovec *parts, int n);
 /* Starts the clock anew. */
 void conn_clock(struct conn *c, enum conn_clock clock);
-/* `ready` once more, after the others had their turn. */
+/* `ready` once more, after the other connections. */
 void conn_again(struct conn *c);
 /* Ends the socket, keeps the connection. */
 void conn_hang_up(struct conn *c);

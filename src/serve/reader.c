@@ -1,3 +1,8 @@
+/* A FIFO of requests and a fixed number of threads. Two kinds of work come here: bodies that
+ * would take the event loop too long to read (at the end of the queue, which is bounded), and
+ * answers that would take it too long to write (at its head, and however many there are: they
+ * are bounded by the models' queues, hold memory, and their client has waited longest).
+ * Threads are fewer than cores, so that reading cannot starve the loops. */
 #include "serve/reader.h"
 
 #include <stdlib.h>
@@ -104,7 +109,7 @@ void readers_close(struct readers *r)
     while (!STAILQ_EMPTY(&r->queue)) {
         struct request *q = pop(r);
 
-        if (q->job.ended == 0) { /* else its answer is written where it wakes */
+        if (q->job.ended == 0) { /* else it is computed: route_finish writes its answer */
             refuse(r);
             answer_failure(q, SHOAL_ESTOP);
         }

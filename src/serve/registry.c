@@ -1,3 +1,17 @@
+/* Two locks, so that requests never wait for a disk:
+ *
+ *     change  a mutex, held for as long as a change takes, files that are opened included.
+ *             Makes registering, scaling, ending and reloading happen one at a time.
+ *     lock    a reader-writer lock on the list and on what its versions point at. Requests
+ *             take it for reading for the few instructions of a lease; a change takes it for
+ *             writing only to swap pointers.
+ *
+ * Always in that order. A lease counts a reference to a version and to its generation under
+ * `lock`; from then on both stay alive without any lock, although the version may be taken
+ * off the list and the generation be replaced.
+ *
+ * Ending a version: off the list first (no new leases), then its batcher is closed, which
+ * computes what waits, then the list's reference is dropped. */
 #include "serve/registry.h"
 
 #include <errno.h>
@@ -84,8 +98,8 @@ static shoal_status open_code(int error)
     return error == ENOENT ? SHOAL_ENOENT : SHOAL_EIO;
 }
 
-/* The file of a version. Of the store only what lies in it itself is opened, no link
- * and nothing that is not a regular file. */
+/* The file of a version. Of the store only regular files that lie in the folder itself are
+ * opened, and no links: management cannot make the server read any other file. */
 static shoal_status version_file(const struct registry *r, const struct version *v, int *fd)
 {
     struct stat st;
@@ -115,9 +129,9 @@ static void sentence_without(char *out, size_t cap, const char *path, const char
         snprintf(out, cap, "%.60s: %.120s", file, said);
 }
 
-/* Opens the file by what was looked at, so that nobody can swap it in between:
- * the name is only that of a descriptor of ours. A command line's path is opened
- * as it is, for formats that keep their words in a file beside. */
+/* Opens the model through the descriptor that was checked (/proc/self/fd/N), so that nobody
+ * can swap the file between the check and the use. A path of the command line is opened as
+ * it is, for formats that keep their words in a file beside. */
 static shoal_status version_open(const struct registry *r, const struct version *v,
                                  struct generation **out, struct stat *seen,
                                  char trouble[TROUBLE_MAX])
@@ -268,7 +282,7 @@ static shoal_status enter(struct registry *r, struct version *v, enum registry_w
     }
     pthread_rwlock_unlock(&r->lock);
     if (st != SHOAL_OK) {
-        batcher_close(v->batcher); /* nobody else knows it: at once */
+        batcher_close(v->batcher); /* nobody else knows it: returns at once */
         version_drop(v);
     }
     return st;
@@ -415,7 +429,7 @@ shoal_status registry_add_path(struct registry *r, const char *spec)
     return st;
 }
 
-/* What is no model is passed over, what is already there too. */
+/* Files that are no model, or are served already, are passed over. */
 shoal_status registry_add_all(struct registry *r)
 {
     int fd = fcntl(r->store, F_DUPFD_CLOEXEC, 0);
@@ -552,8 +566,8 @@ shoal_status registry_lease(struct registry *r, const char *name, const char *ve
     return v ? SHOAL_OK : not_found(name, version, *why);
 }
 
-/* By what comes behind the last one in the order, not by a place in the list, which
- * changes meanwhile. */
+/* Goes on behind the name and version of the last one, not at an index, as the list may
+ * change between two calls. */
 bool registry_next(struct registry *r, const char *name, struct lease *l)
 {
     struct lease last = *l;
@@ -615,21 +629,23 @@ static bool same_file(const struct stat *a, const struct stat *b)
            same_time(a->st_mtim, b->st_mtim);
 }
 
-/* What could not be opened may be once its rights are others. Clocks of files are coarse. */
+/* A file that could not be opened may become readable by chmod, which changes st_ctim and the
+ * mode alone. Both are compared, as the clocks of file systems are coarse. */
 static bool same_rights(const struct stat *a, const struct stat *b)
 {
     return a->st_mode == b->st_mode && same_time(a->st_ctim, b->st_ctim);
 }
 
-/* A file that was renamed into place is whole. One that is written to in place is not, until
- * nobody writes any more: it must look the same twice. */
+/* Whether there is a new file to be opened. One that was renamed into place (another inode)
+ * is whole. One that is written to in place is taken only once two looks in a row have found
+ * it the same: before, it may still grow. */
 static bool was_replaced(const struct registry *r, struct version *v)
 {
     struct stat st, before = v->writing;
     int gone = v->path ? stat(v->path, &st) : fstatat(r->store, v->file, &st, AT_SYMLINK_NOFOLLOW);
 
     v->writing = (struct stat){0};
-    /* What is gone is still served: it may be on its way back. */
+    /* A file that is gone is still served: it may be about to be replaced. */
     if (gone || !S_ISREG(st.st_mode))
         return false;
     if (same_file(&st, &v->seen) && (!v->trouble[0] || same_rights(&st, &v->seen)))
@@ -646,8 +662,8 @@ static void reload(struct registry *r, struct version *v)
     shoal_status st = version_open(r, v, &fresh, &seen, trouble);
 
     pthread_rwlock_wrlock(&r->lock);
-    /* Also a file that cannot be opened was seen, or every look would try it and say so
-     * again; unless it is the system that gives none just now. */
+    /* A file that is no model counts as seen too, else every look would open it and log the
+     * failure again; but not where the system had no descriptor or memory just now. */
     v->seen = seen.st_ino || st == SHOAL_ELIMIT ? seen : v->writing;
     memcpy(v->trouble, trouble, sizeof trouble);
     if (st == SHOAL_OK) {
@@ -693,8 +709,8 @@ void registry_shown(struct registry *r, double seconds)
     pthread_rwlock_unlock(&r->lock);
 }
 
-/* Every request takes a lease: whoever changes the list goes before those who come later,
- * or a busy server would never be changed. Nobody takes the lock twice. */
+/* Writers go first: every request reads, so on a busy server a writer would starve under the
+ * default, which prefers readers. It requires that no thread takes the lock twice. */
 static void lock_init(pthread_rwlock_t *lock)
 {
     pthread_rwlockattr_t attr;
@@ -734,7 +750,7 @@ void registry_close(struct registry *r)
     pthread_rwlock_unlock(&r->lock);
     for (struct lease lease = {0}; registry_next(r, NULL, &lease);)
         batcher_close(lease.version->batcher);
-    /* Those that were on their way out compute for clients too. */
+    /* Versions that registry_remove has taken off still have workers and clients. */
     pthread_mutex_lock(&r->change);
     while (r->leaving > 0)
         pthread_cond_wait(&r->left, &r->change);

@@ -38,7 +38,7 @@ struct version {
     struct generation *now;    /* NULL: the file is not there, or is no model */
     char trouble[TROUBLE_MAX]; /* why the file as it is now was not opened; "" else */
     struct stat seen;          /* the file that was opened last, with or without success */
-    struct stat writing;       /* as the last look found it, when that was another */
+    struct stat writing;       /* as the last look found it, when it differed from `seen` */
     bool gone;                 /* it is no longer in the list */
     time_t began;
     uint64_t shown[BUCKETS], shown_requests; /* at the last look of registry_shown */
@@ -106,7 +106,7 @@ void lease_end(struct lease *l);
 /* Why the version's file, as it is now, is not served; "" when it is. */
 void registry_trouble(struct registry *r, const struct version *v, char out[TROUBLE_MAX]);
 
-/* Default versions that are not as many workers as they should be. */
+/* Every default version that should have workers has its model open and `min` of them. */
 bool registry_healthy(struct registry *r);
 
 /* ---- now and then ---- */

@@ -1,7 +1,17 @@
-/* What is not on the list is refused with an error, not by killing the process: a call that
- * a newer libc tries first must fail so that it falls back, and a crash would hide which call
- * it was. ENOSYS says so as an older kernel would. Calls that no server has any business with
- * say EPERM. */
+/* Two fences, both kept by the kernel and both for good:
+ *
+ *     seccomp    a classic BPF program that sees the number and the arguments of each system
+ *                call (numbers only: it cannot follow pointers, so no paths) and allows it or
+ *                gives an error. SECCOMP_FILTER_FLAG_TSYNC sets it for all threads at once.
+ *     Landlock   a rule by path: nothing may be written but in the folder of the state.
+ *
+ * Landlock is entered first, as the filter then refuses its calls. Both need
+ * PR_SET_NO_NEW_PRIVS, without which a set-user-id program could be fooled by the fence.
+ *
+ * What is not allowed gives an error and does not kill the process: a call that a newer libc
+ * tries first must fail so that it falls back, and a crash would hide which call it was.
+ * ENOSYS says so as an older kernel would. Calls that no server has any business with say
+ * EPERM. sandbox.calls has the lists. */
 #include "serve/sandbox.h"
 
 #include <errno.h>
@@ -44,10 +54,21 @@
     (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |  \
      CLONE_NEWNET)
 
-/* ---- the program ---------------------------------------------------------------------------
+/* ---- the program ----
  *
- * The number of the call stays in the accumulator; every branch that looks at an argument
- * instead ends with a decision. */
+ *     load the architecture; another one's calls have other numbers: EPERM
+ *     load the number of the call
+ *     is it futex?        allow            one pair of instructions (decide) for each
+ *     is it epoll_pwait?  allow            call of a list, in its order
+ *     ...
+ *     is it openat?       load its flags, mask, compare: allow or EPERM
+ *     ...
+ *     ENOSYS
+ *
+ * An instruction jumps forward only, over `yes` or `no` instructions behind it. The
+ * invariant: at the first instruction of every block the accumulator holds the number of
+ * the call. A block whose call it is not jumps over all of itself; one that loads an
+ * argument into the accumulator ends with a decision, so nobody behind it sees that. */
 
 enum { ROOM = 1024 }; /* instructions */
 
@@ -83,7 +104,8 @@ static void decide(struct program *p, unsigned nr, int error)
     emit_return(p, error);
 }
 
-/* Half of an argument; the lower one holds all of an int, in which alone the kernel looks. */
+/* BPF loads 32 bits: half of an argument. Of an int the kernel looks at the lower half alone;
+ * a pointer needs both. */
 static void emit_argument(struct program *p, unsigned i, bool upper)
 {
     emit_load(p, offsetof(struct seccomp_data, args) + 8 * i + (upper ? 4 : 0));
@@ -143,9 +165,9 @@ static void allow_fcntl(struct program *p)
     emit_return(p, EPERM);
 }
 
-/* Landlock knows nothing of owners and modes, so that these calls reach every file that can
- * be read. A new state takes the mode and group of the old one: no file is given away or runs
- * as its owner. Another's state becomes root's when root writes it. */
+/* A new state file takes the mode and group of the old one. Landlock has no rule for owners
+ * and modes, so these calls reach every file that can be opened: the owner may only stay or
+ * become this process's own, and no set-user-id, set-group-id or sticky bit may be set. */
 static void allow_owner_and_mode(struct program *p)
 {
     const uint32_t owners[] = {(uint32_t)-1, geteuid()};
@@ -161,8 +183,8 @@ static void allow_by_arguments(struct program *p, bool writes)
     /* A file opened to be read can be emptied too; a new state needs no O_TRUNC. */
     uint32_t writing = O_TRUNC | (writes ? 0 : O_ACCMODE | O_CREAT);
 
-    /* Threads of this process, in the namespaces it has. What clone3 is asked for lies
-     * in memory, where nobody can look: without it libc takes clone. */
+    /* Threads of this process, in the namespaces it has. The flags of clone3 lie in memory,
+     * where the filter cannot look: told ENOSYS, libc takes clone. */
     allow_masked(p, SYS_clone, 0, NAMESPACES | CLONE_VM | CLONE_THREAD, CLONE_VM | CLONE_THREAD);
     decide(p, SYS_clone3, ENOSYS);
     allow_masked(p, SYS_openat, 2, writing, 0);
@@ -173,8 +195,8 @@ static void allow_by_arguments(struct program *p, bool writes)
     allow_one_of(p, SYS_arch_prctl, 0, tiles, 3);
 #endif
     allow_masked(p, SYS_mmap, 2, PROT_EXEC, 0);
-    allow_masked(p, SYS_sendmsg, 2, MSG_FASTOPEN, 0); /* an address in it: there is no socket for
-                                                       * that */
+    /* An address in the message needs a socket that is not connected: there is none. */
+    allow_masked(p, SYS_sendmsg, 2, MSG_FASTOPEN, 0);
     allow_sendto(p);
     allow_fcntl(p);
     allow_one_of(p, SYS_ioctl, 1, asked, sizeof asked / sizeof *asked);
@@ -301,7 +323,7 @@ static int rules_make(void)
     return (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr.handled_access_fs, 0);
 }
 
-/* Only a kernel without Landlock is done without it. */
+/* A kernel without Landlock is served without it; any other failure is one. */
 static shoal_status enter_files(const char *state, bool *files)
 {
     int rules = rules_make();
