@@ -140,7 +140,7 @@ static void put_stages(struct request *q)
     }
 }
 
-/* TorchServe gives the last request's, of whichever model. */
+/* Without a model's name TorchServe gives the last request's, of whichever model. */
 static double last_figure(struct registry *r, size_t which)
 {
     struct lease lease = {0};

@@ -1,5 +1,6 @@
-/* The body that most requests have, read in one pass: a tree of jansson's costs an
- * allocation for each number. */
+/* Arrays of numbers, the body of most requests, read in one pass: jansson would allocate a
+ * value for each number. Whatever is not exactly such an array is left to jansson, which
+ * then also finds the words for what is wrong with it. */
 #include "serve/parse.h"
 
 #include <math.h>
@@ -62,8 +63,9 @@ static bool exponent(struct scan *s, int *out)
     return true;
 }
 
-/* A mantissa below 2^53 and a power of ten up to 10^22 are doubles without error,
- * and so one operation rounds correctly (Clinger 1990). The rest is strtod's. */
+/* A mantissa below 2^53 and a power of ten up to 10^22 are exact as doubles, so that one
+ * multiplication or division of them rounds correctly (Clinger 1990, "How to read floating
+ * point numbers accurately"). The rest is left to strtod. */
 static bool scale(const char *from, const char *to, uint64_t mantissa, unsigned n, int power,
                   double *out)
 {

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <math.h>
 
-/* A tree is jansson's value under a name of ours: it is never defined. */
+/* struct tree is never defined: it is jansson's json_t under a name of ours. */
 static const json_t *value_of(const struct tree *t)
 {
     return (const json_t *)(const void *)t;
@@ -28,9 +28,9 @@ shoal_status tree_parse(struct tree **out, const char *at, size_t len)
     return SHOAL_OK;
 }
 
-/* What jansson takes, with malloc's rounding, on a machine of 64 bits: its structures and
- * the first tables of its lists and objects, doubled tables while they are copied, and
- * the buffer in which a string is put together. */
+/* An upper bound, in bytes, of what jansson allocates on a machine of 64 bits, with malloc's
+ * rounding: its structures and the first tables of its lists and objects, tables that are
+ * doubled and copied, and the buffer in which a string is put together. */
 enum {
     COST_OBJECT = 256,
     COST_LIST = 144,

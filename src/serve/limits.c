@@ -88,7 +88,8 @@ shoal_status tokens_read(struct tokens *t, const char *path)
     return st;
 }
 
-/* Every byte of a token is compared, whatever was found before. */
+/* Constant time: every byte is compared, wherever the first difference is, so that the time
+ * tells nothing about the token. */
 bool token_is(const char *token, const char *said, size_t len)
 {
     size_t n = strlen(token);

@@ -166,7 +166,7 @@ static void put_workers(struct writer *w, const struct lease *lease,
     put_close(w, "}");
 }
 
-/* As TorchServe has it: an object, as text. */
+/* As TorchServe has it: an object, written as a string. */
 static void put_metadata(struct writer *w, const struct generation *g)
 {
     struct writer text = {0};

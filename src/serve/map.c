@@ -1,14 +1,15 @@
-/* Principal components of a few rows: the n x n matrix of their products has the
- * same eigenvalues as the covariance and n is small, so two vectors are found by
- * repeated multiplication, each from a fixed start and kept apart from the one
- * before. A place is then sqrt(eigenvalue) * its entry. */
+/* Principal components of n rows X [n][dim] about their mean. There are fewer rows than
+ * dimensions, so instead of the covariance X'X [dim][dim] the Gram matrix XX' [n][n] is taken,
+ * which has the same eigenvalues. Its two largest eigenvectors are found by power iteration
+ * from a fixed start, the second kept orthogonal to the first. The coordinate of row i along
+ * an axis is sqrt(eigenvalue) * the i-th entry of the eigenvector. */
 #include "serve/map.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURNS = 200 };
+enum { ITERATIONS = 200 };
 
 static void units_about_mean(float *rows, size_t n, size_t dim)
 {
@@ -52,8 +53,8 @@ static double dot(const double *x, const double *y, size_t n)
     return sum;
 }
 
-/* x of length 1 at right angles to `before`; its old length. */
-static double straighten(double *x, const double *before, size_t n)
+/* Makes x orthogonal to `before` and of length 1; gives the length it had. */
+static double orthonormalize(double *x, const double *before, size_t n)
 {
     double along = before ? dot(x, before, n) : 0, length;
 
@@ -65,24 +66,24 @@ static double straighten(double *x, const double *before, size_t n)
     return length;
 }
 
-/* The eigenvector of the largest eigenvalue, but for `before`; next is room. */
+/* The eigenvector of the largest eigenvalue, `before` excepted, and that; next is scratch. */
 static double direction(const double *gram, size_t n, const double *before, double *x, double *next)
 {
     double value = 0;
 
     for (size_t i = 0; i < n; i++)
         x[i] = 1 + 0.1 * (double)(i * 7 % 13) - 0.3 * (double)(i % 3);
-    straighten(x, before, n);
-    for (int turn = 0; turn < TURNS; turn++) {
+    orthonormalize(x, before, n);
+    for (int k = 0; k < ITERATIONS; k++) {
         for (size_t i = 0; i < n; i++)
             next[i] = dot(gram + i * n, x, n);
-        value = straighten(next, before, n);
+        value = orthonormalize(next, before, n);
         memcpy(x, next, n * sizeof *x);
     }
     return value;
 }
 
-static void turn_up(double *x, size_t n)
+static void make_largest_positive(double *x, size_t n)
 {
     size_t most = 0;
 
@@ -108,7 +109,7 @@ shoal_status map_places(float *rows, size_t n, size_t dim, float *places)
     for (int a = 0; a < 2; a++) {
         double value = direction(gram, n, a ? axis[0] : NULL, axis[a], room);
 
-        turn_up(axis[a], n);
+        make_largest_positive(axis[a], n);
         for (size_t i = 0; i < n; i++)
             places[2 * i + (size_t)a] = (float)(sqrt(value > 0 ? value : 0) * axis[a][i]);
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Who probes judges by the status; people read the body. */
+/* Probes look at the status, people at the body. */
 static void put_flag_answer(struct request *q, const char *name, const char *key, bool on)
 {
     struct writer *w = &q->answer.body;

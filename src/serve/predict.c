@@ -1,4 +1,17 @@
-/* From a request's body to a job of the model, and from there to its answer. */
+/* From a request's body to a job of the model, and from there to its answer.
+ *
+ *     event loop                      a reader                a worker of the model
+ *
+ *     small body: read_request --------------------------------.
+ *     large, or found heavy ------> read_by_worker ------------+--> run with others, as a
+ *                                                                   batch: job_finished
+ *     small answer: route_finish <------------ wake ----------------------------+
+ *     send it <------------ wake -- write_by_worker <-------- large answer -----'
+ *
+ * The loop serves many clients, so nothing on it may take long. It reads small bodies
+ * itself, as handing them on would take longer; while it does (`on_loop`), whoever is about
+ * to do much work calls request_heavy, which fails: what was read is then undone, and a
+ * reader's thread begins anew. A request belongs to one thread at a time all the while. */
 #include "serve/server.h"
 
 #include <math.h>
@@ -8,20 +21,21 @@
 
 enum {
     INSTANCES_MAX = 4096,
-    /* What the event loop reads itself, in less time than a thread takes to wake several
-     * times over: bodies of so many bytes and inputs. */
+    /* Bodies of so many bytes and inputs are read by the event loop itself: that takes less
+     * time than to wake another thread. */
     LIGHT_BYTES = 4096,
     LIGHT_INPUTS = 64,
     LIGHT_ANSWER = 16384, /* and bytes of an answer that it writes */
-    ANSWER_FREE = 4096,   /* that are not charged */
-    COST_FIGURE_BYTE = 3, /* floats for a byte of text, "1,", in memory that grows by half */
-    COST_NUMBER = 6,      /* a float in such memory */
+    ANSWER_FREE = 4096,   /* bytes of an answer that are not charged */
+    COST_FIGURE_BYTE = 3, /* for a byte of text: "1," becomes a float in memory that grows by
+                           * half, 4 * 1.5 / 2 */
+    COST_NUMBER = 6,      /* for a float in such memory */
 };
 
 /* ---- samples ---- */
 
-/* Room for one more sample, zeroed; one alone lies in the request. It doubles at powers
- * of two. */
+/* Room for one more sample, zeroed. The first lies in the request itself; with a second they
+ * move to an array, which doubles whenever their number is a power of two. */
 static shoal_status sample_new(struct request *q, void **out)
 {
     size_t size = q->lease.generation->kind->sample_size;
@@ -49,7 +63,7 @@ static shoal_status sample_new(struct request *q, void **out)
     return SHOAL_OK;
 }
 
-/* Between two inputs whoever reads gives up what nobody waits for. */
+/* Asked before each input: a client may have left, or its time be over. */
 static shoal_status may_go_on(struct request *q)
 {
     if (q->job.n == INSTANCES_MAX)
@@ -69,7 +83,7 @@ static shoal_status add(struct request *q, struct instance *in)
         st = sample_new(q, &sample);
     if (st != SHOAL_OK)
         return st;
-    q->job.n++; /* so that what it holds is forgotten whatever happens */
+    q->job.n++; /* before it is read: what it holds is freed also upon failure */
     in->query = &q->query;
     in->request = q;
     return g->kind->read(g->model, in, sample);
@@ -190,7 +204,7 @@ static bool type_is(const char *type, const char *want)
            (type[len] == '\0' || type[len] == ';' || type[len] == ' ');
 }
 
-/* Bytes that say themselves that they are no text are not taken for any. */
+/* Such bytes are never taken for JSON, whatever they begin with. */
 static bool is_binary(const char *type)
 {
     return type_is(type, "application/octet-stream") ||
@@ -223,7 +237,7 @@ static shoal_status read_multipart(struct request *q)
     return st;
 }
 
-/* curl's -d says that it sends a form, whatever it sends. */
+/* curl -d says that it sends a form, whatever it sends: JSON and plain text are taken too. */
 static shoal_status read_form(struct request *q)
 {
     struct query form = {0};
@@ -408,7 +422,7 @@ static bool all_cheap(const struct request *q)
     return q->job.n <= 16;
 }
 
-/* With its samples read: computed here when that is quicker than handing it on. */
+/* With the samples read: computed here when that is quicker than to hand them on. */
 static enum route job_begin(struct request *q)
 {
     struct version *v = q->lease.version;
@@ -419,7 +433,7 @@ static enum route job_begin(struct request *q)
         return ROUTE_ANSWERED;
     }
     histogram_add(&v->tally.stages[STAGE_READ], clock_now() - q->began);
-    q->work = NULL; /* the model's, now */
+    q->work = NULL; /* route_submit then gives it to the batcher */
     if (!all_cheap(q))
         return ROUTE_WAITS;
     batcher_run_here(v->batcher, &q->job);
@@ -427,13 +441,14 @@ static enum route job_begin(struct request *q)
     return ROUTE_ANSWERED;
 }
 
-/* On the thread of a model's worker, who has others to serve than this one. */
 static void write_by_worker(struct request *q)
 {
     route_finish(q);
     q->wake(q);
 }
 
+/* On the thread of a model's worker, which is to compute, not to write: small answers are
+ * written by the loop, large ones by a reader's thread. */
 static void job_finished(struct job *job)
 {
     struct request *q = (struct request *)(void *)((char *)job - offsetof(struct request, job));
@@ -444,7 +459,6 @@ static void job_finished(struct job *job)
         q->wake(q);
 }
 
-/* With the body read, or not. */
 static enum route read_done(struct request *q, shoal_status st)
 {
     if (st == SHOAL_OK)
@@ -469,7 +483,7 @@ static shoal_status read_request(struct request *q)
     else
         st = add(q, &in);
     if (st == SHOAL_ELIMIT && q->over == 0)
-        q->over = 413; /* a limit of a reader's */
+        q->over = 413; /* a limit of whoever read it, not of the account */
     return st;
 }
 
@@ -496,7 +510,7 @@ static void read_by_worker(struct request *q)
         submit_job(q);
 }
 
-/* What was found on the event loop to take too long begins anew. */
+/* Back to the state before it was read: a reader's thread begins anew. */
 static void read_undo(struct request *q)
 {
     forget_samples(q);
@@ -538,7 +552,7 @@ enum route predict_begin(struct request *q, const char *verb)
     for (const char *const *own = q->lease.generation->kind->verbs; own && *own; own++)
         if (strcmp(verb, *own) == 0)
             return read_begin(q, verb);
-    return answer_not_found(q); /* another kind's */
+    return answer_not_found(q); /* the verb of another kind of model */
 }
 
 void route_submit(struct request *q)
@@ -568,7 +582,7 @@ static void write_samples(struct request *q, struct writer *w)
         g->kind->write(g->model, job_sample(&q->job, i), w);
 }
 
-/* Floats as one tensor; answers that are none as strings of JSON. */
+/* Floats as a tensor of numbers; other answers as a tensor of strings, each of them JSON. */
 static void write_output(struct request *q, struct writer *w, const char *name)
 {
     const struct generation *g = q->job.generation;
@@ -640,7 +654,7 @@ static void write_answer(struct request *q)
     }
 }
 
-/* A client that does not read holds its answer, and no more. */
+/* While the client reads its answer, only that stays charged: samples are freed. */
 static void hold_answer_only(struct request *q)
 {
     size_t keep = q->held_before + q->answer.body.out.cap;
@@ -672,7 +686,7 @@ void route_finish(struct request *q)
     tally = &q->lease.version->tally;
     if (q->job.st == SHOAL_OK) {
         write_answer(q);
-    } else if (atomic_load(&q->job.abandoned)) { /* counted there; the answer is for nobody */
+    } else if (atomic_load(&q->job.abandoned)) { /* counted by the batcher; read by nobody */
         answer_error(q, 499, "ClientClosedRequest", "The client has gone.");
     } else {
         atomic_fetch_add_explicit(&tally->failures, 1, memory_order_relaxed);

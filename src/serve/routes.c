@@ -152,8 +152,8 @@ static const struct page_file *page_find(const char *name)
     return NULL;
 }
 
-/* What an address belongs to; 0: to all listeners, each of which says there what it
- * answers. tests/serve/scopes.py has the table. */
+/* Which token's scope an address belongs to; 0: to all, as each listener describes itself
+ * there. tests/serve/scopes.py has the table. */
 static unsigned role_of(const struct request *q)
 {
     const char *first = request_segment(q, 0);
@@ -168,7 +168,7 @@ static unsigned role_of(const struct request *q)
     return ROLE_INFERENCE;
 }
 
-/* The page and health are for those without a token: they say nothing of a model. */
+/* The page and the health checks need no token: they tell nothing about a model. */
 static bool is_open(const struct request *q)
 {
     const char *first = request_segment(q, 0);
@@ -214,9 +214,9 @@ static bool admit_token(struct request *q, unsigned role)
     return false;
 }
 
-/* Whether the address, the method and the model are there, found as for the request
- * itself, up to where its body would be read. What can be answered without one is not
- * answered yet. */
+/* Expect: 100-continue. A trial: the request is routed as it will be, up to where its body
+ * would be read, and refused if the address, the method or the model is wrong. Any other
+ * answer is thrown away; it is given again when the body has come. */
 static bool admit_body(struct request *q)
 {
     enum route route;

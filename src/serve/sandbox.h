@@ -1,8 +1,8 @@
 /* sandbox: what the process gives up before it reads a stranger's bytes; not a door.
  *
  * What this is: an allow-list of system calls (seccomp), and where the kernel has it a
- * rule about which files may be written (Landlock). Whoever takes over the server by a broken
- * model or request can start no program, open no connection, make no process or
+ * rule about which files may be written (Landlock). An attacker who takes over the server by
+ * a broken model or request can start no program, open no connection, make no process or
  * namespace, trace or signal nobody and write no file but in the folder of the state.
  * Who owns what: nothing; the kernel keeps it until the process ends.
  * Threads: the list holds for all threads of the process, Landlock for the calling

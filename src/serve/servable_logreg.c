@@ -9,9 +9,9 @@
 enum {
     ROWS_MAX = 4096,              /* of one input */
     FLOAT_TEXT = 14,              /* bytes of a probability in an answer, about */
-    CLICK_BLOCK_TEXT = 512 << 10, /* text that the reader of rows holds, lines but the longest */
-    BLOCK_COST = 16,              /* bytes for one of such text, with the rows made of it */
-    COLUMN_COST = 48,             /* and for one of names of columns */
+    CLICK_BLOCK_TEXT = 512 << 10, /* bytes of a block of the row reader, and its longest line */
+    BLOCK_COST = 16,              /* bytes of memory for a byte of a block and the rows of it */
+    COLUMN_COST = 48,             /* and for a byte of a CSV header's names of columns */
 };
 
 struct click_sample {
@@ -97,7 +97,7 @@ static shoal_status keep_rows(const void *model, struct click_sample *s, struct 
     return st;
 }
 
-/* What the reader of rows takes, which works on a block of whole lines. */
+/* What the row reader allocates; it works on blocks of whole lines. */
 static size_t reading_cost(const struct shoal_clicks_opts *way, const char *at, size_t len)
 {
     const char *end = at + len, *line;
@@ -126,7 +126,7 @@ static shoal_status read_text(const void *model, struct request *q, struct click
     if (st != SHOAL_OK)
         return st;
     way.threads = 1;
-    /* The others begin with tables of columns or numbers. */
+    /* The other formats begin with tables of columns or numbers, which take long. */
     if (way.format != SHOAL_CLICKS_LIBSVM && way.format != SHOAL_CLICKS_VW)
         st = request_heavy(q);
     if (st == SHOAL_OK)

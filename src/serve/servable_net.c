@@ -7,11 +7,11 @@
 #include <string.h>
 
 enum {
-    AT_ONCE = 64,    /* samples that one asks about in a call */
+    AT_ONCE = 64,    /* samples of a forward pass */
     LIKELIEST = 5,   /* classes of an answer */
-    FLOAT_TEXT = 14, /* bytes of a number in an answer, about, and of a class with its own */
-    CLASS_TEXT = 64,
-    CHEAP = 100000, /* parameters that are gone through in the time a thread takes to wake */
+    FLOAT_TEXT = 14, /* bytes of a number in an answer, about */
+    CLASS_TEXT = 64, /* and of a class with its probability */
+    CHEAP = 100000,  /* parameters whose forward pass takes less than to wake a thread */
 };
 
 struct net_model {

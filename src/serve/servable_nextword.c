@@ -98,7 +98,7 @@ static void nextword_forget(void *sample)
     free(s->asked.hits);
 }
 
-/* Texts that wait go through the net, and past all words, together. */
+/* All texts of a batch go through the net, and are compared to all words, together. */
 static shoal_status nextword_run(const void *model, void *const *samples, size_t n)
 {
     struct text_model *m = (struct text_model *)(uintptr_t)model; /* its scratch alone changes */

@@ -12,8 +12,7 @@ enum { GUESSES = 3, NEAREST = 5, NEAREST_MAX = 1000, MAP = 40, MAP_MAX = 200, BA
 /* Bytes of an answer, about: a number; a word with its score, in detail, with a place. */
 enum { FLOAT_TEXT = 14, HIT_TEXT = 32, DETAIL_TEXT = 48, PLACE_TEXT = 80 };
 
-/* Rows times numbers that are looked through in the time that a thread takes to
- * wake. */
+/* Numbers of a table that are searched in less time than to wake a thread. */
 #define CHEAP 100000u
 
 enum what { ASK_NEAREST, ASK_ANALOGY, ASK_VECTOR, ASK_MAP };
@@ -205,7 +204,7 @@ static shoal_status answer_map(const shoal_vectors *v, struct word_sample *s)
     return st;
 }
 
-/* What is asked of the rows goes through them together, the rest by itself. */
+/* All questions about nearest rows are answered in one pass over the table. */
 static shoal_status run_some(const shoal_vectors *v, struct word_sample *const *samples, size_t n)
 {
     struct near_ask asks[BATCH];

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TICK 0.25 /* seconds between looks at the clients, at most */
-#define SHOWN 1.0 /* and between numbers for the page */
+#define TICK 0.25 /* seconds that the ticker sleeps, at most */
+#define SHOWN 1.0 /* seconds between two computations of rates and latencies */
 enum { SPARE_FILES = 64 };
 #define HELD_MAX ((uint64_t)256 << 20) /* bytes of requests at once, or 16 of the largest body */
 
@@ -88,8 +88,7 @@ shoal_status shoal_serve_check(const struct shoal_serve_opts *o)
 
 static void settings_of(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
-    /* The other half is for models: a core with two busy threads lets requests wait for
-     * milliseconds. */
+    /* Half of the cores: on one that a model keeps busy a loop would wait for milliseconds. */
     s->http.threads = o->threads ? o->threads : (pool_threads(0) + 1) / 2;
     s->http.max_body = o->max_body;
     s->http.max_header = o->max_header;
@@ -267,7 +266,7 @@ static const struct http_handler routes = {
               "frame-ancestors 'none'",
 };
 
-/* What reaches beyond this machine is read on its way. */
+/* Without TLS others can read tokens on their way. */
 static void warn_of_plain_tokens(struct shoal_server *s)
 {
     if (s->tokens.on && !s->local && !s->http.tls)
@@ -288,7 +287,7 @@ static shoal_status enter_sandbox(struct shoal_server *s)
 
 static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
-    shoal_status st = open_registry(s, o); /* first: a stop at any point ends it */
+    shoal_status st = open_registry(s, o); /* first: shoal_serve_stop expects it */
 
     if (st == SHOAL_OK)
         st = read_secrets(s, o);
@@ -354,8 +353,8 @@ size_t shoal_serve_models(const shoal_server *s)
     return n;
 }
 
-/* Until the requests that are here whole are answered. One that has come in part may
- * never come whole: nobody waits for it. */
+/* Waits until all requests that have come whole are answered, s->drain seconds at most. One
+ * that has come in part is not waited for: the rest of it may never come. */
 static void drain(struct shoal_server *s)
 {
     double end = clock_now() + s->drain;

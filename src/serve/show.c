@@ -1,6 +1,6 @@
-/* One page at an address, made anew for whoever asks: for looking at a run. On this
- * machine alone everybody may look who names it by its own name; beyond it a token,
- * made when the page is opened, is part of the address. */
+/* One page at an address, made anew for each request: for looking at a run. At a loopback
+ * address no token is needed, but the Host must be a name of this machine (against DNS
+ * rebinding); elsewhere a random token, made when the page is opened, is part of the URL. */
 #include "serve/server.h"
 
 #include <stdio.h>
@@ -149,7 +149,7 @@ shoal_status shoal_show_open(shoal_show **out, const char *address,
     s->server.http = (struct http_settings){
         .threads = 1,
         .max_header = SHOW_HEADER,
-        .max_held = SIZE_MAX / 2, /* of one's own run */
+        .max_held = SIZE_MAX / 2, /* the page is one's own: no budget */
         .max_request = SIZE_MAX / 2,
         .max_connections = SHOW_CONNECTIONS,
         .timeout = SHOW_SECONDS,

@@ -146,7 +146,7 @@ ssize_t tls_recv(struct tls_session *s, void *at, size_t len)
     do
         code = gnutls_record_recv(s->session, at, len);
     while (code == GNUTLS_E_INTERRUPTED);
-    if (code == GNUTLS_E_PREMATURE_TERMINATION) /* an end without a last record */
+    if (code == GNUTLS_E_PREMATURE_TERMINATION) /* closed without close_notify */
         return 0;
     return code >= 0 ? code : failed(code);
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a writer's account allows, or a good deal more where it must grow: bytes grow by
- * half, and each time they are asked for is one time the account is. */
+/* Charges the payer before the buffer grows. The buffer grows by half each time, so half
+ * more than is needed now is charged: the account is asked as seldom as malloc. */
 static bool may_grow(struct writer *w, size_t len)
 {
     size_t want = w->out.len + len, more;
@@ -70,9 +70,10 @@ static bool plain(unsigned char c)
     return c >= 0x20 && c != '"' && c != '\\' && c < 0x80;
 }
 
-/* The bytes at `at`, the first of them beyond ASCII, that are one character of UTF-8; or,
- * with *whole false, the longest beginning of one, which U+FFFD stands for: Unicode calls
- * it a maximal subpart, and browsers count so. A NUL ends the text and is neither. */
+/* The length of the UTF-8 character at `at`, whose first byte is beyond ASCII. Where it is
+ * malformed *whole is false, and the length is that of the longest beginning of a character,
+ * which one U+FFFD replaces (Unicode's "maximal subpart", as browsers do it). The NUL at the
+ * end of the text continues no character. */
 static size_t sequence(const unsigned char *at, bool *whole)
 {
     unsigned char c = at[0], low = 0x80, high = 0xbf;
@@ -81,7 +82,7 @@ static size_t sequence(const unsigned char *at, bool *whole)
     *whole = false;
     if (c < 0xc2 || c > 0xf4)
         return 1;
-    /* Neither longer than need be, nor a surrogate, nor beyond U+10FFFF. */
+    /* No overlong form, no surrogate, nothing beyond U+10FFFF. */
     low = c == 0xe0 ? 0xa0 : c == 0xf0 ? 0x90 : low;
     high = c == 0xed ? 0x9f : c == 0xf4 ? 0x8f : high;
     for (; n < need && at[n] >= low && at[n] <= high; n++)
