@@ -316,7 +316,7 @@ static void manage_by_worker(struct request *q)
 
 /* Registering opens files and scaling waits for workers: predictions that come by the
  * same listener do not wait for that. */
-enum route manage(struct request *q)
+enum route route_manage(struct request *q)
 {
     if (q->roles & ROLE_INFERENCE && !request_is(q, "GET")) {
         q->work = manage_by_worker;

@@ -161,7 +161,7 @@ static enum route v1(struct request *q)
     return ROUTE_ANSWERED;
 }
 
-enum route oip(struct request *q)
+enum route route_oip(struct request *q)
 {
     return q->v2 ? v2(q) : v1(q);
 }

@@ -117,8 +117,8 @@ enum route predict_begin(struct request *q, const char *verb);
 
 /* ---- manage.c, oip.c, describe.c: the other routes ---- */
 
-enum route manage(struct request *q);                 /* /models... */
-enum route oip(struct request *q);                    /* /v1, /v2 */
+enum route route_manage(struct request *q);           /* /models... */
+enum route route_oip(struct request *q);              /* /v1, /v2 */
 void describe_api(struct request *q, unsigned roles); /* OPTIONS / */
 void describe_metrics(struct request *q);             /* /metrics */
 void describe_stats(struct request *q);               /* /stats, for the page */

@@ -365,11 +365,11 @@ enum route route_begin(struct request *q)
     if (strcmp(first, "predictions") == 0)
         return predictions(q);
     if (strcmp(first, "v1") == 0 || strcmp(first, "v2") == 0)
-        return oip(q);
+        return route_oip(q);
     if (strcmp(first, "models") == 0 && role_of(q) == ROLE_INFERENCE)
         return model_verb(q);
     if (strcmp(first, "models") == 0)
-        return q->trial ? ROUTE_WAITS : manage(q);
+        return q->trial ? ROUTE_WAITS : route_manage(q);
     if (n != 1 || !request_is(q, "GET") || !page_find(first))
         return answer_not_found(q);
     answer_page(q, page_find(first));

@@ -7,14 +7,14 @@
 #include <string.h>
 
 enum {
-    ROWS_MAX = 4096,              /* of one input */
-    FLOAT_TEXT = 14,              /* bytes of a probability in an answer, about */
-    CLICK_BLOCK_TEXT = 512 << 10, /* bytes of a block of the row reader, and its longest line */
-    BLOCK_COST = 16,              /* bytes of memory for a byte of a block and the rows of it */
-    COLUMN_COST = 48,             /* and for a byte of a CSV header's names of columns */
+    ROWS_MAX = 4096,            /* of one input */
+    FLOAT_TEXT = 14,            /* bytes of a probability in an answer, about */
+    ROW_BLOCK_TEXT = 512 << 10, /* bytes of a block of the row reader, and its longest line */
+    BLOCK_COST = 16,            /* bytes of memory for a byte of a block and the rows of it */
+    COLUMN_COST = 48,           /* and for a byte of a CSV header's names of columns */
 };
 
-struct click_sample {
+struct row_sample {
     uint32_t *slots;
     float *values;
     size_t len, slots_cap, values_cap;
@@ -22,15 +22,15 @@ struct click_sample {
     float *p;     /* [rows][outputs] */
     size_t rows, ends_cap, p_cap;
 };
-_Static_assert(sizeof(struct click_sample) <= SAMPLE_MAX, "a sample fits");
+_Static_assert(sizeof(struct row_sample) <= SAMPLE_MAX, "a sample fits");
 
-static shoal_status clicks_open(const void **out, const shoal_model *model)
+static shoal_status linear_open(const void **out, const shoal_model *model)
 {
     *out = model_linear(model);
     return SHOAL_OK;
 }
 
-static void clicks_shapes(const void *model, struct tensor_shape *input,
+static void linear_shapes(const void *model, struct tensor_shape *input,
                           struct tensor_shape *output)
 {
     *input = (struct tensor_shape){"rows", "BYTES", {-1}, 1};
@@ -40,7 +40,7 @@ static void clicks_shapes(const void *model, struct tensor_shape *input,
 /* ---- reading ---- */
 
 /* Room for a row of n features; what it takes grows by half. */
-static shoal_status row_room(const void *model, struct click_sample *s, struct request *q, size_t n)
+static shoal_status row_room(const void *model, struct row_sample *s, struct request *q, size_t n)
 {
     size_t outputs = logreg_outputs(model);
     size_t bytes =
@@ -61,7 +61,7 @@ static shoal_status row_room(const void *model, struct click_sample *s, struct r
     return st;
 }
 
-static shoal_status keep_row(const void *model, struct click_sample *s, struct request *q,
+static shoal_status keep_row(const void *model, struct row_sample *s, struct request *q,
                              const struct click_rows *b, size_t row)
 {
     uint32_t from = b->start[row], to = b->start[row + 1];
@@ -77,14 +77,14 @@ static shoal_status keep_row(const void *model, struct click_sample *s, struct r
     return SHOAL_OK;
 }
 
-static shoal_status keep_rows(const void *model, struct click_sample *s, struct request *q,
-                              const char *at, size_t len, const struct shoal_clicks_opts *way)
+static shoal_status keep_rows(const void *model, struct row_sample *s, struct request *q,
+                              const char *at, size_t len, const struct shoal_clicks_opts *opts)
 {
     struct shoal_memory body = {"body", at, len};
     struct click_stream *stream = NULL;
     struct click_rows block = {0};
     shoal_status st =
-        click_stream_open(&stream, &(struct sources){.blocks = &body, .n = 1}, way, true);
+        click_stream_open(&stream, &(struct sources){.blocks = &body, .n = 1}, opts, true);
 
     while (st == SHOAL_OK) {
         st = click_stream_next(stream, &block);
@@ -98,39 +98,39 @@ static shoal_status keep_rows(const void *model, struct click_sample *s, struct 
 }
 
 /* What the row reader allocates; it works on blocks of whole lines. */
-static size_t reading_cost(const struct shoal_clicks_opts *way, const char *at, size_t len)
+static size_t reading_cost(const struct shoal_clicks_opts *opts, const char *at, size_t len)
 {
     const char *end = at + len, *line;
     size_t longest = 0;
 
-    if (way->format == SHOAL_CLICKS_CSV) /* its records may have many lines */
-        return len * BLOCK_COST + (len < CLICK_BLOCK_TEXT ? len : CLICK_BLOCK_TEXT) * COLUMN_COST;
-    if (len <= CLICK_BLOCK_TEXT)
+    if (opts->format == SHOAL_CLICKS_CSV) /* its records may have many lines */
+        return len * BLOCK_COST + (len < ROW_BLOCK_TEXT ? len : ROW_BLOCK_TEXT) * COLUMN_COST;
+    if (len <= ROW_BLOCK_TEXT)
         return len * BLOCK_COST;
     for (; at < end; at = line + 1) {
         line = memchr(at, '\n', (size_t)(end - at));
         line = line ? line : end;
         longest = (size_t)(line - at) > longest ? (size_t)(line - at) : longest;
     }
-    longest += CLICK_BLOCK_TEXT;
+    longest += ROW_BLOCK_TEXT;
     return (longest < len ? longest : len) * BLOCK_COST;
 }
 
-static shoal_status read_text(const void *model, struct request *q, struct click_sample *s,
+static shoal_status read_text(const void *model, struct request *q, struct row_sample *s,
                               const char *at, size_t len)
 {
-    struct shoal_clicks_opts way = shoal_logreg_reading(model);
-    size_t cost = reading_cost(&way, at, len);
+    struct shoal_clicks_opts opts = shoal_logreg_reading(model);
+    size_t cost = reading_cost(&opts, at, len);
     shoal_status st = request_charge(q, cost);
 
     if (st != SHOAL_OK)
         return st;
-    way.threads = 1;
+    opts.threads = 1;
     /* The other formats begin with tables of columns or numbers, which take long. */
-    if (way.format != SHOAL_CLICKS_LIBSVM && way.format != SHOAL_CLICKS_VW)
+    if (opts.format != SHOAL_CLICKS_LIBSVM && opts.format != SHOAL_CLICKS_VW)
         st = request_heavy(q);
     if (st == SHOAL_OK)
-        st = keep_rows(model, s, q, at, len, &way);
+        st = keep_rows(model, s, q, at, len, &opts);
     request_refund(q, cost);
     if (st == SHOAL_OK && s->rows == 0)
         st = shoal_fail(SHOAL_EINVAL, "found no row, want one");
@@ -138,17 +138,17 @@ static shoal_status read_text(const void *model, struct request *q, struct click
 }
 
 struct features {
-    struct shoal_clicks_opts way;
-    struct click_sample *sample;
+    struct shoal_clicks_opts opts;
+    struct row_sample *sample;
 };
 
 /* As a row of text would have it: a feature of value 0 is none. */
 static shoal_status take_feature(void *ctx, const char *key, const struct tree *value)
 {
     struct features *f = ctx;
-    struct click_sample *s = f->sample;
+    struct row_sample *s = f->sample;
     float x = (float)tree_number(value);
-    shoal_status st = click_slot(&s->slots[s->len], &f->way, key, strlen(key));
+    shoal_status st = click_slot(&s->slots[s->len], &f->opts, key, strlen(key));
 
     if (st == SHOAL_OK && !isfinite(x))
         return shoal_fail(SHOAL_EINVAL, "found no number for '%.32s', want one that a float holds",
@@ -160,7 +160,7 @@ static shoal_status take_feature(void *ctx, const char *key, const struct tree *
 
 /* {"17": 0.5, "3": 1}: the features of a row of libsvm or of Vowpal Wabbit. */
 static shoal_status read_features(const void *model, struct request *q, const struct tree *t,
-                                  struct click_sample *s)
+                                  struct row_sample *s)
 {
     struct features f = {shoal_logreg_reading(model), s};
     shoal_status st = row_room(model, s, q, tree_len(t));
@@ -172,7 +172,7 @@ static shoal_status read_features(const void *model, struct request *q, const st
     return st;
 }
 
-static shoal_status clicks_read(const void *model, const struct instance *in, void *sample)
+static shoal_status linear_read(const void *model, const struct instance *in, void *sample)
 {
     const struct tree *t = in->json;
 
@@ -187,9 +187,9 @@ static shoal_status clicks_read(const void *model, const struct instance *in, vo
     return shoal_fail(SHOAL_EINVAL, "found neither text nor features, want a row");
 }
 
-static void clicks_forget(void *sample)
+static void linear_forget(void *sample)
 {
-    struct click_sample *s = sample;
+    struct row_sample *s = sample;
 
     free(s->slots);
     free(s->values);
@@ -199,16 +199,16 @@ static void clicks_forget(void *sample)
 
 /* ---- computing and writing ---- */
 
-static bool clicks_cheap(const void *model, const void *sample)
+static bool linear_cheap(const void *model, const void *sample)
 {
     (void)model;
-    return ((const struct click_sample *)sample)->len < 10000;
+    return ((const struct row_sample *)sample)->len < 10000;
 }
 
-static shoal_status clicks_run(const void *model, void *const *samples, size_t n)
+static shoal_status linear_run(const void *model, void *const *samples, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        struct click_sample *s = samples[i];
+        struct row_sample *s = samples[i];
 
         for (size_t r = 0, from = 0; r < s->rows; from = s->ends[r++]) {
             size_t len = s->ends[r] - from; /* without a feature in any row there are no slots */
@@ -238,9 +238,9 @@ static void write_classes(struct writer *w, const float *p, size_t n)
 }
 
 /* One row is a number or an object, several are a list of them. */
-static void clicks_write(const void *model, const void *sample, struct writer *w)
+static void linear_write(const void *model, const void *sample, struct writer *w)
 {
-    const struct click_sample *s = sample;
+    const struct row_sample *s = sample;
     size_t outputs = logreg_outputs(model);
 
     if (s->rows != 1)
@@ -254,9 +254,9 @@ static void clicks_write(const void *model, const void *sample, struct writer *w
         put_close(w, "]");
 }
 
-static const float *clicks_floats(const void *model, const void *sample, size_t *n)
+static const float *linear_floats(const void *model, const void *sample, size_t *n)
 {
-    const struct click_sample *s = sample;
+    const struct row_sample *s = sample;
 
     *n = logreg_outputs(model);
     return s->rows == 1 ? s->p : NULL;
@@ -266,13 +266,13 @@ const struct servable_kind servable_logreg = {
     .name = "logreg",
     .linear = true,
     .list_key = "rows",
-    .sample_size = sizeof(struct click_sample),
-    .open = clicks_open,
-    .shapes = clicks_shapes,
-    .read = clicks_read,
-    .cheap = clicks_cheap,
-    .run = clicks_run,
-    .write = clicks_write,
-    .floats = clicks_floats,
-    .forget = clicks_forget,
+    .sample_size = sizeof(struct row_sample),
+    .open = linear_open,
+    .shapes = linear_shapes,
+    .read = linear_read,
+    .cheap = linear_cheap,
+    .run = linear_run,
+    .write = linear_write,
+    .floats = linear_floats,
+    .forget = linear_forget,
 };

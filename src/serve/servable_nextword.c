@@ -9,7 +9,7 @@ enum {
     WORDS_MAX = 1000,
     TEXT_MAX = 1 << 16,
     HIT_TEXT = 32, /* bytes of a word and its score in an answer, about */
-    KEPT = 8,      /* continuers, for the next */
+    SPARE_CONTINUERS = 8,
 };
 
 struct text_model {
@@ -40,7 +40,7 @@ static shoal_status nextword_open(const void **out, const shoal_model *model)
     if (!m)
         return SHOAL_ENOMEM;
     pthread_mutex_init(&m->continuers.lock, NULL);
-    m->continuers.most = KEPT;
+    m->continuers.most = SPARE_CONTINUERS;
     m->net = shoal_model_net(model);
     *out = m;
     return SHOAL_OK;

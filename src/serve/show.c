@@ -30,7 +30,7 @@ static void answer_sentence(struct request *q, int status, const char *sentence)
     put_raw(&q->answer.body, "\n");
 }
 
-/* ---- who may look ---- */
+/* ---- who may see it ---- */
 
 static bool host_fits(const struct shoal_show *s, const char *host)
 {
@@ -40,7 +40,7 @@ static bool host_fits(const struct shoal_show *s, const char *host)
            (len > 0 && len == strlen(s->name) && strncasecmp(host, s->name, len) == 0);
 }
 
-static bool may_look(const struct shoal_show *s, const struct request *q)
+static bool may_see(const struct shoal_show *s, const struct request *q)
 {
     const char *said = query_get(&q->query, "token");
 
@@ -57,7 +57,7 @@ static bool show_admit(struct request *q)
         answer_sentence(q, 400, "The address is malformed.");
         return false;
     }
-    if (may_look(s, q) && origin_fits(q->origin, q->host))
+    if (may_see(s, q) && origin_fits(q->origin, q->host))
         return true;
     answer_sentence(q, 403,
                     s->token[0] ? "The address has no token, or not the right one."
@@ -94,7 +94,7 @@ static void show_end(struct request *q)
     query_fini(&q->query);
 }
 
-static const struct http_handler looking = {
+static const struct http_handler show_handler = {
     .admit = show_admit,
     .begin = show_begin,
     .end = show_end,
@@ -157,7 +157,7 @@ shoal_status shoal_show_open(shoal_show **out, const char *address,
     s->server.listeners[0].fd = -1;
     st = show_listen(s, address);
     if (st == SHOAL_OK)
-        st = http_start(&s->server.listeners[0], &s->server, &looking);
+        st = http_start(&s->server.listeners[0], &s->server, &show_handler);
     if (st != SHOAL_OK) {
         if (s->server.listeners[0].fd >= 0)
             close(s->server.listeners[0].fd);

@@ -551,7 +551,7 @@ static int get(struct shoal_server *s, const char *address, const char *want)
 
     ok(query_init(&q.query, address));
     q.v2 = strncmp(address, "/v2", 3) == 0;
-    assert_int_equal(oip(&q), ROUTE_ANSWERED);
+    assert_int_equal(route_oip(&q), ROUTE_ANSWERED);
     ok(bytes_add(&q.answer.body.out, "", 1));
     if (!strstr(q.answer.body.out.at, want))
         fail_msg("%s says %s, want %s", address, q.answer.body.out.at, want);
