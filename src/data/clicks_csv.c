@@ -192,7 +192,6 @@ void csv_format_fini(struct click_format *w)
 
 static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct field f)
 {
-    void *at = w->columns;
     struct csv_column *c;
     shoal_status st;
 
@@ -204,8 +203,7 @@ static shoal_status add_column(struct click_format *w, size_t *cap, const char *
     if (w->ncolumns == COLUMNS_MAX)
         return shoal_fail(SHOAL_ELIMIT, "%s:1: has over %zu columns, want fewer", path,
                           COLUMNS_MAX);
-    st = mem_grow(&at, cap, w->ncolumns + 1, sizeof *w->columns);
-    w->columns = at;
+    st = mem_grow(&w->columns, cap, w->ncolumns + 1, sizeof *w->columns);
     if (st != SHOAL_OK)
         return st;
     c = &w->columns[w->ncolumns];

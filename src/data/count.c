@@ -171,12 +171,10 @@ static shoal_status write_run(struct counter *c, const struct slot *slots, size_
 /* Sorts the table in place, writes it and leaves it empty. */
 static shoal_status spill(struct counter *c)
 {
-    void *runs = c->runs;
     uint64_t begin = c->spool.size;
     size_t n = 0;
-    shoal_status st = mem_grow(&runs, &c->runs_cap, c->nruns + 1, sizeof *c->runs);
+    shoal_status st = mem_grow(&c->runs, &c->runs_cap, c->nruns + 1, sizeof *c->runs);
 
-    c->runs = runs;
     if (st == SHOAL_OK && c->spool.fd < 0)
         st = spool_open(&c->spool, c->tmp_dir);
     if (st != SHOAL_OK)
@@ -301,14 +299,12 @@ void tallies_fit(struct tallies *t, uint64_t memory)
 
 shoal_status tallies_add(struct tallies *t, struct span word, uint64_t count)
 {
-    void *entries = t->at;
     shoal_status st;
 
     t->types++;
     if (count < t->floor)
         return SHOAL_OK;
-    st = mem_grow(&entries, &t->cap, t->len + 1, sizeof *t->at);
-    t->at = entries;
+    st = mem_grow(&t->at, &t->cap, t->len + 1, sizeof *t->at);
     if (st != SHOAL_OK)
         return st;
     t->at[t->len++] = (struct tally){count, t->arena.len, word.len};
