@@ -4,6 +4,7 @@
  * between. The sums do not tell where a joiner came from, so each is then split
  * at every joiner in it, and the two sides are scored if both are words. */
 #include "data/phrases.h"
+#include "data/vocab.h"
 
 #include <stdlib.h>
 
@@ -12,11 +13,10 @@
 /* ---- counting ---- */
 
 struct counting {
-    struct text *text;
     struct counter **counters; /* [threads] */
+    unsigned threads;
     struct span joiner;
-    struct ordered ordered;
-    struct bytes last; /* the last word of the blocks whose turn is over */
+    struct bytes last; /* the last word of the blocks before, in the order of the input */
 };
 
 /* One thread's words side by side, so that a pair is a stretch of the line:
@@ -92,108 +92,65 @@ static shoal_status count_batch(struct counter *c, struct pairing *p, const stru
     return st == SHOAL_OK ? counter_add(c, p->pairs, p->npairs) : st;
 }
 
-/* Swaps the last word of the blocks before for that of this one. */
-static shoal_status swap_last(struct counting *job, struct pairing *p, struct bytes *before)
+/* state: struct pairing. */
+static shoal_status count_block(void *ctx, void *state, unsigned thread, struct scanner *scan,
+                                const struct block *block)
 {
-    struct bytes *line = &p->line;
-    shoal_status st = bytes_add(before, job->last.at, job->last.len);
-
-    job->last.len = 0;
-    return st == SHOAL_OK ? bytes_add(&job->last, line->at + p->last, line->len - p->last) : st;
-}
-
-/* The pair that the beginning of the block makes with the block before. *on is
- * false when another thread has failed. */
-static shoal_status count_seam(struct counting *job, struct counter *c, struct pairing *p,
-                               uint64_t seq, bool *on)
-{
-    struct span first = p->first;
-    shoal_status st = SHOAL_OK;
-    struct bytes before = {0};
-
-    *on = ordered_begin(&job->ordered, seq);
-    if (!*on)
-        return SHOAL_OK;
-    if (first.len > 0)
-        st = swap_last(job, p, &before);
-    ordered_end(&job->ordered, st);
-
-    bytes_fini(&p->line);
-    p->line = before;
-    p->last = 0;
-    if (st == SHOAL_OK && before.len > 0)
-        st = line_begin(p, &first, 1, job->joiner);
-    if (st == SHOAL_OK && before.len > 0) {
-        line_word(p, first, job->joiner);
-        st = counter_add(c, p->pairs, p->npairs);
-    }
-    return st;
-}
-
-static shoal_status count_block(struct counting *job, struct counter *c, struct scanner *scan,
-                                const struct block *block, struct pairing *p)
-{
+    struct counting *job = ctx;
+    struct pairing *p = state;
     struct span words[BATCH];
     shoal_status st = SHOAL_OK;
     size_t n;
 
+    (void)block;
     p->line.len = p->last = 0;
     p->first.len = 0;
-    scanner_begin(scan, block);
     while (st == SHOAL_OK && (n = scanner_next(scan, words, BATCH)) > 0)
-        st = count_batch(c, p, words, n, job->joiner);
+        st = count_batch(job->counters[thread], p, words, n, job->joiner);
     return st;
 }
 
-static shoal_status count_thread(void *ctx, unsigned index)
+/* The pair that the first word of the block makes with the last one of the blocks before,
+ * whose place this block's last word then takes. */
+static shoal_status count_seam(void *ctx, void *state, unsigned thread)
 {
     struct counting *job = ctx;
-    struct counter *c = job->counters[index];
-    struct scanner scan = {0};
-    struct block block = {0};
-    struct pairing p = {0};
-    bool more = true, on = true;
-    shoal_status st = SHOAL_OK;
+    struct pairing *p = state;
+    struct bytes before = job->last;
+    shoal_status st;
 
-    while (on && (st = text_next(job->text, &block, &more)) == SHOAL_OK && more) {
-        st = count_block(job, c, &scan, &block, &p);
-        if (st == SHOAL_OK)
-            st = count_seam(job, c, &p, block.seq, &on);
-        if (st != SHOAL_OK)
-            break;
-    }
+    if (p->first.len == 0)
+        return SHOAL_OK;
+    job->last = p->line;
+    job->last.len -= p->last;
+    memmove(job->last.at, job->last.at + p->last, job->last.len);
+    p->line = before;
+    p->last = 0;
+    if (before.len == 0)
+        return SHOAL_OK;
+    st = line_begin(p, &p->first, 1, job->joiner);
     if (st != SHOAL_OK)
-        ordered_stop(&job->ordered);
-    text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
-                                                   .sentences = scan.sentences,
-                                                   .long_words = scan.long_words});
-    block_fini(&block);
-    bytes_fini(&p.line);
-    return st;
+        return st;
+    line_word(p, p->first, job->joiner);
+    return counter_add(job->counters[thread], p->pairs, p->npairs);
 }
 
-/* As many as asked for, while each has the memory that a counter needs. */
-static unsigned counting_threads(const struct shoal_vocab_opts *opts)
+static void pairing_fini(void *state)
 {
-    unsigned threads = pool_threads(opts->threads);
-    uint64_t most = opts->memory / COUNTER_MIN;
-
-    return threads < most ? threads : (unsigned)most;
+    bytes_fini(&((struct pairing *)state)->line);
 }
 
-static shoal_status count_text(struct counting *job, unsigned threads,
-                               const struct shoal_vocab_opts *opts, struct shoal_text_stats *text)
+static shoal_status count_text(struct counting *job, struct text *text,
+                               struct shoal_text_stats *stats)
 {
-    shoal_status st = SHOAL_OK;
+    static const struct text_work work = {sizeof(struct pairing), count_block, count_seam,
+                                          pairing_fini};
+    shoal_status st = text_run(text, job->threads, &work, job, stats);
 
-    for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
-        st = counter_new(&job->counters[i], opts->memory / threads, opts->tmp_dir);
-    if (st == SHOAL_OK)
-        st = text_end(job->text, pool_run(threads, count_thread, job), text);
-    if (st == SHOAL_OK && text->words == 0)
+    if (st == SHOAL_OK && stats->words == 0)
         st = shoal_fail(SHOAL_EINVAL, "input: no word in %llu file%s of %llu bytes",
-                        (unsigned long long)text->files, text->files == 1 ? "" : "s",
-                        (unsigned long long)text->bytes);
+                        (unsigned long long)stats->files, stats->files == 1 ? "" : "s",
+                        (unsigned long long)stats->bytes);
     return st;
 }
 
@@ -202,22 +159,16 @@ static shoal_status count_pairs(struct tallies *out, struct text *text,
                                 const struct shoal_phrases_opts *opts,
                                 struct shoal_text_stats *stats)
 {
-    unsigned threads = counting_threads(&opts->vocab);
-    struct counting job = {.text = text, .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
-    shoal_status st;
+    struct counting job = {.joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
+    shoal_status st = counters_new(&job.counters, &job.threads, &opts->vocab);
 
-    job.counters = mem_array(threads, sizeof(struct counter *));
-    if (!job.counters)
-        return SHOAL_ENOMEM;
-    ordered_init(&job.ordered);
-    st = count_text(&job, threads, &opts->vocab, stats);
     if (st == SHOAL_OK)
-        st = counter_merge(out, job.counters, threads, opts->vocab.min_count, opts->vocab.memory);
-    for (unsigned i = 0; i < threads; i++)
-        counter_free(job.counters[i]);
-    free(job.counters);
+        st = count_text(&job, text, stats);
+    if (st == SHOAL_OK)
+        st = counter_merge(out, job.counters, job.threads, opts->vocab.min_count,
+                           opts->vocab.memory);
+    counters_free(job.counters, job.threads);
     bytes_fini(&job.last);
-    ordered_fini(&job.ordered);
     return st;
 }
 
@@ -293,11 +244,9 @@ static bool scores(const struct shoal_phrases_opts *opts, uint64_t words, uint64
 
 static shoal_status keep_phrase(struct phrases *p, struct span left, struct span right)
 {
-    void *at = p->at;
     uint64_t offset = p->arena.len;
-    shoal_status st = mem_grow(&at, &p->cap, p->len + 1, sizeof *p->at);
+    shoal_status st = mem_grow(&p->at, &p->cap, p->len + 1, sizeof *p->at);
 
-    p->at = at;
     if (st == SHOAL_OK)
         st = bytes_add(&p->arena, left.at, left.len);
     if (st == SHOAL_OK)
