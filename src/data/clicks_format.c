@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[] = {"auto", "libsvm", "vw", "criteo", "csv"};
-
-#define FORMATS (sizeof names / sizeof *names)
+#define FORMATS ((size_t)SHOAL_CLICKS_CSV + 1)
 
 const char *shoal_clicks_format_name(enum shoal_clicks_format format)
 {
-    return (size_t)format < FORMATS ? names[format] : "?";
+    return (size_t)format < FORMATS ? shoal_rows_choices[format].name : "?";
 }
 
 struct shoal_clicks_opts shoal_clicks_default(void)
@@ -207,7 +205,7 @@ static shoal_status get_format(struct shoal_clicks_opts *opts, const struct cont
     shoal_status st = container_meta(c, "way.format", text, sizeof text);
 
     for (size_t i = 1; i < FORMATS && st == SHOAL_OK; i++)
-        if (strcmp(text, names[i]) == 0)
+        if (strcmp(text, shoal_rows_choices[i].name) == 0)
             opts->format = (enum shoal_clicks_format)i;
     if (st == SHOAL_OK && opts->format == SHOAL_CLICKS_AUTO)
         st = shoal_fail(SHOAL_EFORMAT, "%s: its meta \"way.format\" is \"%s\", want a format",

@@ -152,16 +152,15 @@ static void note_bad(struct click_batch *b)
 static bool parse_row(const struct click_format *w, struct click_batch *b, const char *at,
                       const char *end)
 {
-    switch (w->format) {
-    case SHOAL_CLICKS_LIBSVM:
-        return libsvm_row(w, b, at, end);
-    case SHOAL_CLICKS_VW:
-        return vw_row(w, b, at, end);
-    case SHOAL_CLICKS_CRITEO:
-        return criteo_row(w, b, at, end);
-    default:
-        return csv_row(w, b, at, end);
-    }
+    static bool (*const rows[])(const struct click_format *w, struct click_batch *b, const char *at,
+                                const char *end) = {
+        [SHOAL_CLICKS_LIBSVM] = libsvm_row,
+        [SHOAL_CLICKS_VW] = vw_row,
+        [SHOAL_CLICKS_CRITEO] = criteo_row,
+        [SHOAL_CLICKS_CSV] = csv_row,
+    };
+
+    return rows[w->format](w, b, at, end);
 }
 
 static bool parse_line(const struct click_format *w, struct click_batch *b, const char *at,
