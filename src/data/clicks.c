@@ -337,44 +337,16 @@ const struct clicks_view *clicks_view(const shoal_clicks *c)
     return &c->view;
 }
 
-uint64_t shoal_clicks_rows(const shoal_clicks *c)
+struct shoal_clicks_counts shoal_clicks_counts(const shoal_clicks *c)
 {
-    return c->view.rows;
-}
-
-uint64_t shoal_clicks_positives(const shoal_clicks *c)
-{
-    return c->view.positives;
-}
-
-unsigned shoal_clicks_classes(const shoal_clicks *c)
-{
-    return c->view.classes;
-}
-
-uint64_t shoal_clicks_values(const shoal_clicks *c)
-{
-    return c->view.values;
-}
-
-uint64_t shoal_clicks_bad_lines(const shoal_clicks *c)
-{
-    return c->bad_lines;
-}
-
-uint32_t shoal_clicks_features(const shoal_clicks *c)
-{
-    return c->view.features;
-}
-
-bool shoal_clicks_weighted(const shoal_clicks *c)
-{
-    return c->view.weight != NULL;
-}
-
-bool shoal_clicks_valued(const shoal_clicks *c)
-{
-    return c->view.value != NULL;
+    return (struct shoal_clicks_counts){.rows = c->view.rows,
+                                        .positives = c->view.positives,
+                                        .values = c->view.values,
+                                        .bad_lines = c->bad_lines,
+                                        .classes = c->view.classes,
+                                        .features = c->view.features,
+                                        .weighted = c->view.weight != NULL,
+                                        .valued = c->view.value != NULL};
 }
 
 uint64_t shoal_clicks_count(const shoal_clicks *c, uint32_t id, uint64_t *values)

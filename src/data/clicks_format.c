@@ -31,15 +31,6 @@ shoal_status shoal_clicks_check(const struct shoal_clicks_opts *opts)
 
 /* ---- recognition ---- */
 
-static size_t count_of(const char *at, const char *end, char c)
-{
-    size_t n = 0;
-
-    for (; at < end; at++)
-        n += *at == c;
-    return n;
-}
-
 /* The next word of a line; empty at its end. */
 static const char *next_word(const char **at, const char *end)
 {
@@ -102,7 +93,7 @@ static bool looks_vw(const char *at, const char *end)
 /* Whether the line tells; lines of labels alone do not. */
 static bool recognise_line(const char *at, const char *end, enum shoal_clicks_format *out)
 {
-    size_t tabs = count_of(at, end, '\t');
+    size_t tabs = click_count(at, end, '\t');
     bool features;
 
     if (tabs == CRITEO_COLUMNS || tabs == CRITEO_COLUMNS - 1)
@@ -130,7 +121,7 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
 
         line = memchr(at, '\n', (size_t)(end - at));
         line = line ? line : end;
-        stop = line > at && line[-1] == '\r' ? line - 1 : line;
+        stop = click_line_end(at, line);
         if (stop == at || *at == '#')
             continue;
         told = recognise_line(at, stop, out);
