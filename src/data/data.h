@@ -203,6 +203,16 @@ shoal_status counter_walk_new(struct counter_walk **out, const struct counter *c
 shoal_status counter_walk_next(struct counter_walk *w, struct span *word, uint64_t *count);
 void counter_walk_free(struct counter_walk *w);
 
+/* How a word and its count go to disk and to other processes: this, then the word. */
+struct count_record {
+    uint64_t count;
+    uint32_t len;
+} __attribute__((packed));
+
+shoal_status count_record_add(struct bytes *b, struct span word, uint64_t count);
+/* By bytes; of a word and a longer one that begins with it the shorter is first. */
+int span_compare(struct span a, struct span b);
+
 /* One word and its total over all threads. */
 struct tally {
     uint64_t count;
@@ -216,6 +226,11 @@ struct tallies {
     struct bytes arena;
     uint64_t floor, types, spilled;
 };
+
+static inline struct span tally_span(const struct tallies *t, size_t i)
+{
+    return (struct span){t->arena.at + t->at[i].offset, t->at[i].len};
+}
 
 /* The words seen at least min_count times over all counters, in no order, and
  * at most `memory` bytes of them: see shoal_vocab_stats.floor. */

@@ -172,62 +172,65 @@ static shoal_status count_pairs(struct tallies *out, struct text *text,
     return st;
 }
 
+/* ---- places ---- */
+
+/* Room for n, of which `what` is the plural; at most one of `sparse` slots is taken. */
+static shoal_status places_init(struct places *p, size_t n, size_t sparse, const char *what)
+{
+    if (n >= UINT32_MAX)
+        return shoal_fail(SHOAL_ELIMIT, "phrases: more than %u %s", UINT32_MAX, what);
+    for (p->size = 16; p->size < sparse * n;)
+        p->size *= 2;
+    p->slots = mem_array(p->size, sizeof *p->slots);
+    return p->slots ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static void places_put(struct places *p, uint64_t hash, size_t place)
+{
+    size_t i = hash & (p->size - 1);
+
+    while (p->slots[i] != 0)
+        i = (i + 1) & (p->size - 1);
+    p->slots[i] = (uint32_t)place + 1;
+}
+
 /* ---- the sum of a word ---- */
 
-/* slots hold 1 + the place of a tally; 0: empty. */
 struct sums {
     struct tallies tallies;
-    uint32_t *slots; /* [size], a power of two */
-    size_t size;
+    struct places places; /* of tallies, by the hash of the word */
 };
-
-static const char *tally_word(const struct sums *s, const struct tally *t)
-{
-    return s->tallies.arena.at + t->offset;
-}
 
 static shoal_status index_sums(struct sums *s)
 {
     shoal_status st = bytes_reserve(&s->tallies.arena, KEY_PAD);
 
-    if (st == SHOAL_OK && s->tallies.len >= UINT32_MAX)
-        st = shoal_fail(SHOAL_ELIMIT, "phrases: more than %u words and pairs", UINT32_MAX);
-    if (st != SHOAL_OK)
-        return st;
-    for (s->size = 16; s->size < 2 * s->tallies.len;)
-        s->size *= 2;
-    s->slots = mem_array(s->size, sizeof *s->slots);
-    if (!s->slots)
-        return SHOAL_ENOMEM;
-    for (size_t j = 0; j < s->tallies.len; j++) {
-        const struct tally *t = &s->tallies.at[j];
-        size_t i = key_of(tally_word(s, t), t->len).hash & (s->size - 1);
+    if (st == SHOAL_OK)
+        st = places_init(&s->places, s->tallies.len, 2, "words and pairs");
+    for (size_t j = 0; j < s->tallies.len && st == SHOAL_OK; j++) {
+        struct span word = tally_span(&s->tallies, j);
 
-        while (s->slots[i] != 0)
-            i = (i + 1) & (s->size - 1);
-        s->slots[i] = (uint32_t)j + 1;
+        places_put(&s->places, key_of(word.at, word.len).hash, j);
     }
-    return SHOAL_OK;
+    return st;
 }
 
 /* 0 for what was left out. */
 static uint64_t sum_of(const struct sums *s, struct span word)
 {
-    size_t i = key_of(word.at, word.len).hash & (s->size - 1);
+    const struct places *p = &s->places;
+    size_t i = key_of(word.at, word.len).hash & (p->size - 1);
 
-    for (; s->slots[i] != 0; i = (i + 1) & (s->size - 1)) {
-        const struct tally *t = &s->tallies.at[s->slots[i] - 1];
-
-        if (t->len == word.len && memcmp(tally_word(s, t), word.at, word.len) == 0)
-            return t->count;
-    }
+    for (; p->slots[i] != 0; i = (i + 1) & (p->size - 1))
+        if (span_compare(tally_span(&s->tallies, p->slots[i] - 1), word) == 0)
+            return s->tallies.at[p->slots[i] - 1].count;
     return 0;
 }
 
 static void sums_fini(struct sums *s)
 {
     tallies_fini(&s->tallies);
-    free(s->slots);
+    free(s->places.slots);
 }
 
 /* ---- scoring ---- */
@@ -257,19 +260,21 @@ static shoal_status keep_phrase(struct phrases *p, struct span left, struct span
 }
 
 /* Splits one sum at every joiner in it. */
-static shoal_status keep_splits(struct phrases *p, const struct sums *sums, const struct tally *t,
+static shoal_status keep_splits(struct phrases *p, const struct sums *sums, size_t tally,
                                 const struct shoal_phrases_opts *opts, uint64_t words)
 {
+    struct span pair = tally_span(&sums->tallies, tally);
     size_t joiner = strlen(opts->joiner);
-    const char *begin = tally_word(sums, t), *end = begin + t->len, *at = begin;
+    const char *end = pair.at + pair.len, *at = pair.at;
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && (at = memmem(at, (size_t)(end - at), opts->joiner, joiner))) {
-        struct span left = {begin, (uint32_t)(at - begin)};
+        struct span left = {pair.at, (uint32_t)(at - pair.at)};
         struct span right = {at + joiner, (uint32_t)(end - at - (ptrdiff_t)joiner)};
         uint64_t count = left.len && right.len ? sum_of(sums, left) : 0;
 
-        if (count > 0 && scores(opts, words, t->count, count, sum_of(sums, right)))
+        if (count > 0 &&
+            scores(opts, words, sums->tallies.at[tally].count, count, sum_of(sums, right)))
             st = keep_phrase(p, left, right);
         at++;
     }
@@ -278,31 +283,21 @@ static shoal_status keep_splits(struct phrases *p, const struct sums *sums, cons
 
 /* ---- the table ---- */
 
+/* Nearly all pairs that are asked for are none: mostly empty is fast. */
 static shoal_status index_phrases(struct phrases *p)
 {
     shoal_status st = bytes_reserve(&p->arena, KEY_PAD);
 
-    if (st == SHOAL_OK && p->len >= UINT32_MAX)
-        st = shoal_fail(SHOAL_ELIMIT, "phrases: more than %u pairs", UINT32_MAX);
-    if (st != SHOAL_OK)
-        return st;
-    /* Nearly all pairs that are asked for are none: mostly empty is fast. */
-    for (p->size = 16; p->size < 4 * p->len;)
-        p->size *= 2;
-    p->slots = mem_array(p->size, sizeof *p->slots);
-    if (!p->slots)
-        return SHOAL_ENOMEM;
-    for (size_t j = 0; j < p->len; j++) {
+    if (st == SHOAL_OK)
+        st = places_init(&p->places, p->len, 4, "pairs");
+    for (size_t j = 0; j < p->len && st == SHOAL_OK; j++) {
         const struct phrase *f = &p->at[j];
         const char *left = p->arena.at + f->offset, *right = left + f->left;
-        size_t i =
-            pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash) & (p->size - 1);
 
-        while (p->slots[i] != 0)
-            i = (i + 1) & (p->size - 1);
-        p->slots[i] = (uint32_t)j + 1;
+        places_put(&p->places, pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash),
+                   j);
     }
-    return SHOAL_OK;
+    return st;
 }
 
 static bool phrase_is(const struct phrases *p, const struct phrase *f, struct span left,
@@ -317,10 +312,10 @@ static bool phrase_is(const struct phrases *p, const struct phrase *f, struct sp
 bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struct span right,
                   uint64_t right_hash)
 {
-    size_t i = pair_hash(left_hash, right_hash) & (p->size - 1);
+    size_t mask = p->places.size - 1, i = pair_hash(left_hash, right_hash) & mask;
 
-    for (; p->slots[i] != 0; i = (i + 1) & (p->size - 1)) {
-        struct phrase *f = &p->at[p->slots[i] - 1];
+    for (; p->places.slots[i] != 0; i = (i + 1) & mask) {
+        struct phrase *f = &p->at[p->places.slots[i] - 1];
 
         if (phrase_is(p, f, left, right)) {
             if (!__atomic_load_n(&f->met, __ATOMIC_RELAXED))
@@ -334,7 +329,7 @@ bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struc
 void phrases_fini(struct phrases *p)
 {
     free(p->at);
-    free(p->slots);
+    free(p->places.slots);
     bytes_fini(&p->arena);
     *p = (struct phrases){0};
 }
@@ -349,7 +344,7 @@ shoal_status phrases_find(struct phrases *out, struct text *text,
     if (st == SHOAL_OK)
         st = index_sums(&sums);
     for (size_t i = 0; i < sums.tallies.len && st == SHOAL_OK; i++)
-        st = keep_splits(out, &sums, &sums.tallies.at[i], opts, stats->text.words);
+        st = keep_splits(out, &sums, i, opts, stats->text.words);
     if (st == SHOAL_OK)
         st = index_phrases(out);
     stats->types = sums.tallies.types;

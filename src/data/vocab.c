@@ -191,13 +191,11 @@ bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count)
 static int by_count_then_bytes(const void *a, const void *b, void *arena)
 {
     const struct tally *x = a, *y = b;
-    int order;
 
     if (x->count != y->count)
         return x->count < y->count ? 1 : -1;
-    order = memcmp((const char *)arena + x->offset, (const char *)arena + y->offset,
-                   x->len < y->len ? x->len : y->len);
-    return order ? order : (x->len > y->len) - (x->len < y->len);
+    return span_compare((struct span){(const char *)arena + x->offset, x->len},
+                        (struct span){(const char *)arena + y->offset, y->len});
 }
 
 static bool is_unk(const struct tallies *t, const struct tally *e)
@@ -486,8 +484,7 @@ shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memor
         st = vocab_new(out, t.len, t.arena.len);
     for (size_t i = 0; i < t.len && st == SHOAL_OK; i++)
         if (!vocab_append(*out, t.arena.at + t.at[i].offset, t.at[i].len, t.at[i].count))
-            st = fail_twice((struct line_reader){path, at, at + len, 1},
-                            (struct span){t.arena.at + t.at[i].offset, t.at[i].len});
+            st = fail_twice((struct line_reader){path, at, at + len, 1}, tally_span(&t, i));
     if (st == SHOAL_OK)
         (*out)->sentences = sentences;
     tallies_fini(&t);

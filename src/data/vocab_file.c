@@ -91,15 +91,20 @@ shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct s
     return vocab_settle(out, st);
 }
 
-shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *v)
+static shoal_status copy_checked(shoal_vocab **out, const char *who, const shoal_vocab *v)
 {
     shoal_status st = vocab_new(out, v->size, v->arena.len);
 
     for (uint32_t id = 0; id < v->size && st == SHOAL_OK; id++)
-        st = append_checked(*out, "vocab", vocab_span(v, id), v->counts[id]);
+        st = append_checked(*out, who, vocab_span(v, id), v->counts[id]);
     if (st == SHOAL_OK)
         (*out)->sentences = v->sentences;
     return vocab_settle(out, st);
+}
+
+shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *v)
+{
+    return copy_checked(out, "vocab", v);
 }
 
 /* ---- an index that lies in a file ---- */
@@ -294,12 +299,7 @@ shoal_status vocab_load(shoal_vocab **out, const struct container *c)
     if (st != SHOAL_OK)
         return st;
     there = borrowed(&s, none, 1);
-    st = vocab_new(out, s.n, s.words.size);
-    for (uint32_t id = 0; id < s.n && st == SHOAL_OK; id++)
-        st = append_checked(*out, container_path(c), vocab_span(&there, id), there.counts[id]);
-    if (st == SHOAL_OK)
-        (*out)->sentences = there.sentences;
-    return vocab_settle(out, st);
+    return copy_checked(out, container_path(c), &there);
 }
 
 shoal_status vocab_map(shoal_vocab **out, const struct container *c)
