@@ -148,15 +148,13 @@ static bool is_idx(const char *path)
 
 static shoal_status read_file(shoal_images *set, const char *path)
 {
-    char folder[4096];
-    char *slash;
     shoal_status st = is_idx(path) ? images_read_idx(set, path) : images_read_cifar(set, path);
+    char *folder = path_folder(path);
 
-    snprintf(folder, sizeof folder, "%s", path);
-    slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    return st == SHOAL_OK ? name_classes(set, slash ? folder : ".") : st;
+    if (st == SHOAL_OK)
+        st = folder ? name_classes(set, folder) : SHOAL_ENOMEM;
+    free(folder);
+    return st;
 }
 
 /* The names of the parts, in each of the formats. */
