@@ -94,8 +94,8 @@ static void report_top(const shoal_clicks *clicks, uint64_t top)
 {
     uint64_t values;
 
-    if (top > shoal_clicks_features(clicks))
-        top = shoal_clicks_features(clicks);
+    if (top > shoal_clicks_counts(clicks).features)
+        top = shoal_clicks_counts(clicks).features;
     if (top > 0)
         printf("\n%15s  %7s  feature\n", "count", "share");
     for (uint32_t id = 0; id < top; id++) {
@@ -126,6 +126,7 @@ shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
 {
     shoal_clicks *clicks;
     shoal_status st = shoal_clicks_open(&clicks, path);
+    struct shoal_clicks_counts n;
     struct stat file;
 
     if (st != SHOAL_OK)
@@ -133,14 +134,14 @@ shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
     print_line(stdout, "%s: click data\n", path);
     if (stat(path, &file) == 0)
         console_row(c, "size", number_size((uint64_t)file.st_size).text, NULL);
-    report_rows(c, shoal_clicks_rows(clicks), shoal_clicks_classes(clicks),
-                shoal_clicks_positives(clicks), shoal_clicks_values(clicks));
-    console_row(c, "features", number_count(shoal_clicks_features(clicks)).text,
-                shoal_clicks_valued(clicks) ? "with values" : "all of value 1");
-    console_row(c, "weights", shoal_clicks_weighted(clicks) ? "some" : "none",
-                shoal_clicks_weighted(clicks) ? NULL : "every row counts alike");
+    n = shoal_clicks_counts(clicks);
+    report_rows(c, n.rows, n.classes, n.positives, n.values);
+    console_row(c, "features", number_count(n.features).text,
+                n.valued ? "with values" : "all of value 1");
+    console_row(c, "weights", n.weighted ? "some" : "none",
+                n.weighted ? NULL : "every row counts alike");
     report_way(c, clicks);
-    console_row(c, "bad lines", number_count(shoal_clicks_bad_lines(clicks)).text, "left out");
+    console_row(c, "bad lines", number_count(n.bad_lines).text, "left out");
     report_top(clicks, top);
     shoal_clicks_close(clicks);
     return SHOAL_OK;

@@ -109,15 +109,16 @@ SHOAL_API shoal_status shoal_clicks_read_memory(shoal_clicks **out,
                                                 const struct shoal_clicks_opts *opts,
                                                 struct shoal_clicks_stats *stats);
 SHOAL_API void shoal_clicks_close(shoal_clicks *clicks);
-SHOAL_API uint64_t shoal_clicks_rows(const shoal_clicks *clicks);
-SHOAL_API uint64_t shoal_clicks_positives(const shoal_clicks *clicks); /* rows of class 1 */
-/* The greatest label + 1, at least 2. */
-SHOAL_API unsigned shoal_clicks_classes(const shoal_clicks *clicks);
-SHOAL_API uint64_t shoal_clicks_values(const shoal_clicks *clicks);
-SHOAL_API uint64_t shoal_clicks_bad_lines(const shoal_clicks *clicks);
-SHOAL_API uint32_t shoal_clicks_features(const shoal_clicks *clicks);
-SHOAL_API bool shoal_clicks_weighted(const shoal_clicks *clicks); /* some weight is not 1 */
-SHOAL_API bool shoal_clicks_valued(const shoal_clicks *clicks);   /* some value is not 1 */
+
+struct shoal_clicks_counts {
+    uint64_t rows, positives;   /* positives: of class 1 */
+    uint64_t values, bad_lines; /* features of all rows; lines left out */
+    unsigned classes;           /* the greatest label + 1, at least 2 */
+    uint32_t features;          /* different ones */
+    bool weighted, valued;      /* some weight, some value is not 1 */
+};
+
+SHOAL_API struct shoal_clicks_counts shoal_clicks_counts(const shoal_clicks *clicks);
 /* A number that stands for all of it: equal for equal rows and ids, read by the same way. */
 SHOAL_API uint64_t shoal_clicks_fingerprint(const shoal_clicks *clicks);
 /* How often feature id stood in the rows that were counted, which are all unless

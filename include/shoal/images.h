@@ -36,9 +36,7 @@ SHOAL_API shoal_status shoal_images_open(shoal_images **out, const char *path,
 SHOAL_API void shoal_images_close(shoal_images *set);
 /* Whether a folder has a part for testing. */
 SHOAL_API bool shoal_images_has_test(const char *path);
-SHOAL_API size_t shoal_images_size(const shoal_images *set);
 SHOAL_API size_t shoal_images_classes(const shoal_images *set);
-SHOAL_API const char *shoal_images_class(const shoal_images *set, size_t i); /* NULL: no such */
 SHOAL_API void shoal_images_shape(const shoal_images *set, unsigned *channels, unsigned *height,
                                   unsigned *width);
 

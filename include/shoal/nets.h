@@ -57,10 +57,6 @@ SHOAL_API shoal_status shoal_samples_new(shoal_samples **out, const float *x, si
                                          size_t inputs, const uint32_t *label, const float *y,
                                          size_t targets);
 SHOAL_API void shoal_samples_close(shoal_samples *s);
-SHOAL_API size_t shoal_samples_size(const shoal_samples *s);
-SHOAL_API size_t shoal_samples_inputs(const shoal_samples *s);
-SHOAL_API size_t shoal_samples_classes(const shoal_samples *s); /* 1 + the highest; or 0 */
-SHOAL_API size_t shoal_samples_targets(const shoal_samples *s); /* or 0 */
 
 /* ---- Samples to try things on ------------------------------------------------------- */
 

@@ -65,9 +65,10 @@ void *mem_array(size_t n, size_t size);
 /* A text as printf makes it, for free(), or NULL after shoal_fail. */
 char *mem_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Makes *ptr hold at least `need` elements, growing by half; *cap is its size.
- * On failure *ptr stays as it was. */
-shoal_status mem_grow(void **ptr, size_t *cap, size_t need, size_t size);
+/* Makes the array at *ptr, a pointer to elements of any type, hold at least
+ * `need` of them, growing by half; *cap is its size. On failure *ptr stays as it
+ * was. */
+shoal_status mem_grow(void *ptr, size_t *cap, size_t need, size_t size);
 
 /* Bytes that grow: a word arena, a line, a buffer to write. */
 struct bytes {

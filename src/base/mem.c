@@ -40,7 +40,7 @@ void shoal_free(void *memory)
     free(memory);
 }
 
-shoal_status mem_grow(void **ptr, size_t *cap, size_t need, size_t size)
+shoal_status mem_grow(void *ptr, size_t *cap, size_t need, size_t size)
 {
     size_t want = *cap + *cap / 2;
     size_t bytes;
@@ -50,23 +50,22 @@ shoal_status mem_grow(void **ptr, size_t *cap, size_t need, size_t size)
         return SHOAL_OK;
     if (want < need)
         want = need < 16 ? 16 : need;
-    if (__builtin_mul_overflow(want, size, &bytes) || !(at = realloc(*ptr, bytes)))
+    memcpy(&at, ptr, sizeof at);
+    if (__builtin_mul_overflow(want, size, &bytes) || !(at = realloc(at, bytes)))
         return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu elements of %zu bytes", want,
                           size);
-    *ptr = at;
+    memcpy(ptr, &at, sizeof at);
     *cap = want;
     return SHOAL_OK;
 }
 
 shoal_status bytes_reserve(struct bytes *b, size_t more)
 {
-    void *at = b->at;
     shoal_status st;
 
     if (more > SIZE_MAX - b->len)
         return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes more", more);
-    st = mem_grow(&at, &b->cap, b->len + more, 1);
-    b->at = at;
+    st = mem_grow(&b->at, &b->cap, b->len + more, 1);
     return st;
 }
 

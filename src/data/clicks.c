@@ -91,8 +91,8 @@ static shoal_status check_rows(shoal_clicks *c)
         if (v->start[i] > v->start[i + 1])
             return fail_file(c, "a row begins behind the next", i);
         if (v->label[i] >= (c->reading.classes ? SHOAL_CLICKS_CLASSES : 2))
-            return fail_file(c, c->reading.classes ? "a label is above 253"
-                                                   : "a label is neither 0 nor 1", i);
+            return fail_file(
+                c, c->reading.classes ? "a label is above 253" : "a label is neither 0 nor 1", i);
         if (v->weight && !(v->weight[i] >= 0 && v->weight[i] - v->weight[i] == 0))
             return fail_file(c, "a weight is negative or no number", i);
         positives += v->label[i] == 1;
@@ -201,18 +201,18 @@ static shoal_clicks *clicks_new(void)
     return c;
 }
 
-/* The file is then the clicks'. */
-static shoal_status clicks_of(shoal_clicks **out, struct container *file)
+/* From the file at `path`, or from a copy of `bytes`. */
+static shoal_status clicks_load(shoal_clicks **out, const char *path,
+                                const struct shoal_memory *bytes)
 {
     shoal_clicks *c = clicks_new();
-    shoal_status st;
+    shoal_status st = SHOAL_ENOMEM;
 
-    if (!c) {
-        container_close(file);
-        return SHOAL_ENOMEM;
-    }
-    c->file = file;
-    st = load(c);
+    *out = NULL;
+    if (c)
+        st = path ? container_map(&c->file, path) : container_open_copy(&c->file, bytes);
+    if (st == SHOAL_OK)
+        st = load(c);
     if (st == SHOAL_OK)
         *out = c;
     else
@@ -222,26 +222,18 @@ static shoal_status clicks_of(shoal_clicks **out, struct container *file)
 
 shoal_status shoal_clicks_open(shoal_clicks **out, const char *path)
 {
-    struct container *file;
-    shoal_status st = container_map(&file, path);
-
-    *out = NULL;
-    return st == SHOAL_OK ? clicks_of(out, file) : st;
+    return clicks_load(out, path, NULL);
 }
 
 shoal_status shoal_clicks_open_memory(shoal_clicks **out, const struct shoal_memory *bytes)
 {
-    struct container *file;
-    shoal_status st = container_open_copy(&file, bytes);
-
-    *out = NULL;
-    return st == SHOAL_OK ? clicks_of(out, file) : st;
+    return clicks_load(out, NULL, bytes);
 }
 
 /* ---- from memory ---- */
 
 shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
-                             const struct click_format *w)
+                                const struct click_format *w)
 {
     size_t label = w->label ? strlen(w->label) + 1 : 0;
     size_t numeric = w->numeric ? strlen(w->numeric) + 1 : 0;
@@ -345,44 +337,16 @@ const struct clicks_view *clicks_view(const shoal_clicks *c)
     return &c->view;
 }
 
-uint64_t shoal_clicks_rows(const shoal_clicks *c)
+struct shoal_clicks_counts shoal_clicks_counts(const shoal_clicks *c)
 {
-    return c->view.rows;
-}
-
-uint64_t shoal_clicks_positives(const shoal_clicks *c)
-{
-    return c->view.positives;
-}
-
-unsigned shoal_clicks_classes(const shoal_clicks *c)
-{
-    return c->view.classes;
-}
-
-uint64_t shoal_clicks_values(const shoal_clicks *c)
-{
-    return c->view.values;
-}
-
-uint64_t shoal_clicks_bad_lines(const shoal_clicks *c)
-{
-    return c->bad_lines;
-}
-
-uint32_t shoal_clicks_features(const shoal_clicks *c)
-{
-    return c->view.features;
-}
-
-bool shoal_clicks_weighted(const shoal_clicks *c)
-{
-    return c->view.weight != NULL;
-}
-
-bool shoal_clicks_valued(const shoal_clicks *c)
-{
-    return c->view.value != NULL;
+    return (struct shoal_clicks_counts){.rows = c->view.rows,
+                                        .positives = c->view.positives,
+                                        .values = c->view.values,
+                                        .bad_lines = c->bad_lines,
+                                        .classes = c->view.classes,
+                                        .features = c->view.features,
+                                        .weighted = c->view.weight != NULL,
+                                        .valued = c->view.value != NULL};
 }
 
 uint64_t shoal_clicks_count(const shoal_clicks *c, uint32_t id, uint64_t *values)

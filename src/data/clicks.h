@@ -93,6 +93,22 @@ static inline unsigned click_upto(const char *at, unsigned char c)
 #endif
 }
 
+/* How often c stands between. */
+static inline size_t click_count(const char *at, const char *end, char c)
+{
+    size_t n = 0;
+
+    for (; (at = memchr(at, c, (size_t)(end - at))) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* A line's end without the carriage return before it: lines end in "\n" or "\r\n". */
+static inline const char *click_line_end(const char *at, const char *end)
+{
+    return end > at && end[-1] == '\r' ? end - 1 : end;
+}
+
 /* ---- clicks_format.c: how rows are read --------------------------------------------------- */
 
 #define CRITEO_NUMBERS 13u
@@ -209,7 +225,7 @@ struct click_quote {
     char text[32];
 };
 struct click_quote click_quote(const char *at, size_t len);
-/* A label's text; and that a row has none, which is bad unless it may. */
+/* A label's text; and that a row has none, as one of no bytes, which is bad unless it may. */
 bool click_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len);
 bool click_no_label(const struct click_format *w, struct click_batch *b, const char *where);
 /* A number's text; `what` is for the sentence. */

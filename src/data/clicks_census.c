@@ -84,11 +84,9 @@ void click_names_fini(struct click_names *n)
 static shoal_status add_name(struct click_names *n, uint32_t slot, const struct click_name *name)
 {
     char text[NAME_MAX_LEN + 1];
-    void *at = n->slot;
     int len = 0, room = (int)sizeof text;
-    shoal_status st = mem_grow(&at, &n->cap, n->len + 1, sizeof *n->slot);
+    shoal_status st = mem_grow(&n->slot, &n->cap, n->len + 1, sizeof *n->slot);
 
-    n->slot = at;
     if (st != SHOAL_OK)
         return st;
     if (name->space)
@@ -122,11 +120,9 @@ static shoal_status propose_row(const struct click_census *c, const struct click
 {
     const uint32_t *slot = b->slot + b->start[r];
     size_t n = b->start[r + 1] - b->start[r];
-    void *row = names->row;
     /* A feature of value 0 is written to the room behind the last one. */
-    shoal_status st = mem_grow(&row, &names->row_cap, n + 1, sizeof *names->row);
+    shoal_status st = mem_grow(&names->row, &names->row_cap, n + 1, sizeof *names->row);
 
-    names->row = row;
     if (st != SHOAL_OK)
         return st;
     click_parse_names(w, block, b, r, names->row);

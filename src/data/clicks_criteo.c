@@ -168,25 +168,9 @@ static void push_category(const struct click_format *w, struct click_batch *b, u
     click_push(w, b, click_hash(w->criteo->seed[column], at, len), 1);
 }
 
-static size_t count_tabs(const char *at, const char *end)
-{
-    size_t n = 0;
-
-    for (; (at = memchr(at, '\t', (size_t)(end - at))) != NULL; at++)
-        n++;
-    return n;
-}
-
-static bool take_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len)
-{
-    if (len > 0)
-        return click_label(w, b, at, len);
-    return click_no_label(w, b, "");
-}
-
 bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
-    size_t tabs = count_tabs(at, end);
+    size_t tabs = click_count(at, end, '\t');
     bool label = tabs == CRITEO_COLUMNS;
 
     if (!label && !(w->unlabelled && tabs == CRITEO_COLUMNS - 1))
@@ -198,7 +182,7 @@ bool criteo_row(const struct click_format *w, struct click_batch *b, const char 
         int64_t x;
 
         if (label && i == 0) {
-            if (!take_label(w, b, at, len))
+            if (!click_label(w, b, at, len))
                 return false;
         } else if (len > 0 && column >= CRITEO_NUMBERS) {
             push_category(w, b, column, at, len);

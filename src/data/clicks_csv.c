@@ -151,11 +151,6 @@ static void take_field(const struct click_format *w, struct click_batch *b, cons
     click_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
 }
 
-static bool take_label(const struct click_format *w, struct click_batch *b, struct field f)
-{
-    return f.len > 0 ? click_label(w, b, f.at, f.len) : click_no_label(w, b, "");
-}
-
 bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     struct field f;
@@ -171,7 +166,7 @@ bool csv_row(const struct click_format *w, struct click_batch *b, const char *at
             return click_bad(b, "column %zu has a quote at a wrong place", i + 1);
         if (!c->label)
             take_field(w, b, c, f);
-        else if (!take_label(w, b, f))
+        else if (!click_label(w, b, f.at, f.len))
             return false;
         at++;
     }
@@ -192,7 +187,6 @@ void csv_format_fini(struct click_format *w)
 
 static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct field f)
 {
-    void *at = w->columns;
     struct csv_column *c;
     shoal_status st;
 
@@ -204,8 +198,7 @@ static shoal_status add_column(struct click_format *w, size_t *cap, const char *
     if (w->ncolumns == COLUMNS_MAX)
         return shoal_fail(SHOAL_ELIMIT, "%s:1: has over %zu columns, want fewer", path,
                           COLUMNS_MAX);
-    st = mem_grow(&at, cap, w->ncolumns + 1, sizeof *w->columns);
-    w->columns = at;
+    st = mem_grow(&w->columns, cap, w->ncolumns + 1, sizeof *w->columns);
     if (st != SHOAL_OK)
         return st;
     c = &w->columns[w->ncolumns];
@@ -357,7 +350,7 @@ static shoal_status guess_numeric(struct click_format *w, const char *at, const 
         const char *line = csv_record_end(at, end, &inside);
 
         if (line < end || rows == 0)
-            count_numbers(w, &room, at, line > at && line[-1] == '\r' ? line - 1 : line, tally);
+            count_numbers(w, &room, at, click_line_end(at, line), tally);
         at = line + 1;
     }
     for (size_t i = 0; i < w->ncolumns && st == SHOAL_OK; i++)
@@ -392,7 +385,7 @@ shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_o
     const char *end = head + len;
     bool inside = false;
     const char *line = csv_record_end(head, end, &inside);
-    const char *stop = line > head && line[-1] == '\r' ? line - 1 : line;
+    const char *stop = click_line_end(head, line);
     shoal_status st;
 
     if (line == end && !whole)

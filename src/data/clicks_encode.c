@@ -235,7 +235,9 @@ static shoal_status read_all(struct reading *e)
     return st;
 }
 
-static void reading_fini(struct reading *e)
+/* Gives what was read from `began` on, up to `read`, and written since then. */
+static void reading_end(struct reading *e, double began, double read,
+                        struct shoal_clicks_stats *stats)
 {
     click_text_close(e->text);
     inputs_fini(&e->inputs);
@@ -245,6 +247,10 @@ static void reading_fini(struct reading *e)
         spill_fini(&e->columns[i]);
     }
     free(e->folder);
+    e->errors.stats.read_seconds = read - began;
+    e->errors.stats.write_seconds = clock_now() - read;
+    if (stats)
+        *stats = e->errors.stats;
 }
 
 /* `path`: where the rows go; NULL into memory, of which they may take what is left. */
@@ -463,11 +469,7 @@ shoal_status shoal_clicks_encode(const char *path, const char *const *paths, siz
         else
             container_abandon(e.out);
     }
-    reading_fini(&e);
-    e.errors.stats.read_seconds = read - began;
-    e.errors.stats.write_seconds = clock_now() - read;
-    if (stats)
-        *stats = e.errors.stats;
+    reading_end(&e, began, read, stats);
     return st;
 }
 
@@ -487,11 +489,7 @@ static shoal_status read_clicks(shoal_clicks **out, const struct sources *from,
         st = pool_run(pool_threads(e.opts.threads), map_thread, &e);
     if (st == SHOAL_OK)
         st = clicks_take(out, e.columns, &e.census, click_text_format(e.text), &e.errors.stats);
-    reading_fini(&e);
-    e.errors.stats.read_seconds = read - began;
-    e.errors.stats.write_seconds = clock_now() - read;
-    if (stats)
-        *stats = e.errors.stats;
+    reading_end(&e, began, read, stats);
     return st;
 }
 

@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[] = {"auto", "libsvm", "vw", "criteo", "csv"};
-
-#define FORMATS (sizeof names / sizeof *names)
+#define FORMATS ((size_t)SHOAL_CLICKS_CSV + 1)
 
 const char *shoal_clicks_format_name(enum shoal_clicks_format format)
 {
-    return (size_t)format < FORMATS ? names[format] : "?";
+    return (size_t)format < FORMATS ? shoal_rows_choices[format].name : "?";
 }
 
 struct shoal_clicks_opts shoal_clicks_default(void)
@@ -32,15 +30,6 @@ shoal_status shoal_clicks_check(const struct shoal_clicks_opts *opts)
 }
 
 /* ---- recognition ---- */
-
-static size_t count_of(const char *at, const char *end, char c)
-{
-    size_t n = 0;
-
-    for (; at < end; at++)
-        n += *at == c;
-    return n;
-}
 
 /* The next word of a line; empty at its end. */
 static const char *next_word(const char **at, const char *end)
@@ -104,7 +93,7 @@ static bool looks_vw(const char *at, const char *end)
 /* Whether the line tells; lines of labels alone do not. */
 static bool recognise_line(const char *at, const char *end, enum shoal_clicks_format *out)
 {
-    size_t tabs = count_of(at, end, '\t');
+    size_t tabs = click_count(at, end, '\t');
     bool features;
 
     if (tabs == CRITEO_COLUMNS || tabs == CRITEO_COLUMNS - 1)
@@ -132,7 +121,7 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
 
         line = memchr(at, '\n', (size_t)(end - at));
         line = line ? line : end;
-        stop = line > at && line[-1] == '\r' ? line - 1 : line;
+        stop = click_line_end(at, line);
         if (stop == at || *at == '#')
             continue;
         told = recognise_line(at, stop, out);
@@ -207,7 +196,7 @@ static shoal_status get_format(struct shoal_clicks_opts *opts, const struct cont
     shoal_status st = container_meta(c, "way.format", text, sizeof text);
 
     for (size_t i = 1; i < FORMATS && st == SHOAL_OK; i++)
-        if (strcmp(text, names[i]) == 0)
+        if (strcmp(text, shoal_rows_choices[i].name) == 0)
             opts->format = (enum shoal_clicks_format)i;
     if (st == SHOAL_OK && opts->format == SHOAL_CLICKS_AUTO)
         st = shoal_fail(SHOAL_EFORMAT, "%s: its meta \"way.format\" is \"%s\", want a format",

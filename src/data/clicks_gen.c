@@ -330,24 +330,17 @@ static inline char *put_text(char *to, const struct text8 *text, uint8_t len)
     return to + len;
 }
 
-static char *criteo_line(char *to, const struct row *r, unsigned label)
+/* Criteo's with tabs between what it writes; CSV with commas between names. */
+static inline char *plain_line(char *to, const struct row *r, unsigned label, char between,
+                               bool names)
 {
     *to++ = (char)('0' + label);
     for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
-        *to++ = '\t';
-        if (r->values[i])
-            to = put_text(to, &r->values[i]->text, r->values[i]->len);
-    }
-    return to;
-}
+        const struct value *v = r->values[i];
 
-static char *csv_line(char *to, const struct row *r, unsigned label)
-{
-    *to++ = (char)('0' + label);
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
-        *to++ = ',';
-        if (r->values[i])
-            to = put_text(to, &r->values[i]->name, r->values[i]->name_len);
+        *to++ = between;
+        if (v)
+            to = names ? put_text(to, &v->name, v->name_len) : put_text(to, &v->text, v->len);
     }
     return to;
 }
@@ -466,10 +459,10 @@ static void make_chunk(const struct writing *w, uint64_t first, uint64_t rows, s
             to = vw_line(to, &row, label);
             break;
         case SHOAL_CLICKS_CSV:
-            to = csv_line(to, &row, label);
+            to = plain_line(to, &row, label, ',', true);
             break;
         default:
-            to = criteo_line(to, &row, label);
+            to = plain_line(to, &row, label, '\t', false);
         }
         *to++ = '\n';
     }

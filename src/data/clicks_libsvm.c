@@ -152,12 +152,9 @@ bool libsvm_row(const struct click_format *w, struct click_batch *b, const char 
     while (at < end && is_blank(*at))
         at++;
     len = word_len(at, end);
-    if (memchr(at, ':', len) || len == 0) {
-        if (!click_no_label(w, b, ""))
-            return false;
+    if (memchr(at, ':', len))
         len = 0;
-    }
-    if (len > 0 && !click_label(w, b, at, len))
+    if (!click_label(w, b, at, len))
         return false;
     at += len;
     if (!b->names)

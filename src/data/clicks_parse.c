@@ -113,6 +113,8 @@ bool click_label(const struct click_format *w, struct click_batch *b, const char
 {
     float x;
 
+    if (len == 0)
+        return click_no_label(w, b, "");
     if (w->classes)
         return class_label(b, at, len);
     if (len == 1 && (*at == '0' || *at == '1'))
@@ -152,16 +154,15 @@ static void note_bad(struct click_batch *b)
 static bool parse_row(const struct click_format *w, struct click_batch *b, const char *at,
                       const char *end)
 {
-    switch (w->format) {
-    case SHOAL_CLICKS_LIBSVM:
-        return libsvm_row(w, b, at, end);
-    case SHOAL_CLICKS_VW:
-        return vw_row(w, b, at, end);
-    case SHOAL_CLICKS_CRITEO:
-        return criteo_row(w, b, at, end);
-    default:
-        return csv_row(w, b, at, end);
-    }
+    static bool (*const rows[])(const struct click_format *w, struct click_batch *b, const char *at,
+                                const char *end) = {
+        [SHOAL_CLICKS_LIBSVM] = libsvm_row,
+        [SHOAL_CLICKS_VW] = vw_row,
+        [SHOAL_CLICKS_CRITEO] = criteo_row,
+        [SHOAL_CLICKS_CSV] = csv_row,
+    };
+
+    return rows[w->format](w, b, at, end);
 }
 
 static bool parse_line(const struct click_format *w, struct click_batch *b, const char *at,
@@ -216,27 +217,16 @@ static const char *line_end(const struct click_format *w, const char *at, const 
     return memchr(at, '\n', (size_t)(end - at));
 }
 
-/* Lines end in "\n" or "\r\n". */
-static const char *without_return(const char *at, const char *end)
-{
-    return end > at && end[-1] == '\r' ? end - 1 : end;
-}
-
 static uint64_t lines_within(const struct click_format *w, const char *at, const char *end)
 {
-    uint64_t n = 1;
-
-    if (w->format == SHOAL_CLICKS_CSV)
-        for (; (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
-            n++;
-    return n;
+    return 1 + (w->format == SHOAL_CLICKS_CSV ? click_count(at, end, '\n') : 0);
 }
 
 /* Every input of CSV begins with the same names. */
 static const char *pass_header(const struct click_format *w, struct click_batch *b, const char *at,
                                const char *end)
 {
-    const char *line = line_end(w, at, end), *stop = without_return(at, line);
+    const char *line = line_end(w, at, end), *stop = click_line_end(at, line);
 
     if ((size_t)(stop - at) != w->header.len || memcmp(at, w->header.at, w->header.len) != 0) {
         b->fatal = true;
@@ -263,7 +253,7 @@ static void parse_text(const struct click_format *w, struct click_batch *b, cons
                 return;
         }
         line = line_end(w, at, end);
-        stop = without_return(at, line);
+        stop = click_line_end(at, line);
         if (stop > at && !(w->format == SHOAL_CLICKS_LIBSVM && *at == '#'))
             take_line(w, b, text, at, stop);
         b->lines += lines_within(w, at, line);
@@ -303,7 +293,7 @@ void click_parse_names(const struct click_format *w, const struct click_block *b
     b->rows = r;
     b->values = b->start[r];
     b->names = names;
-    parse_row(w, b, at, without_return(at, line));
+    parse_row(w, b, at, click_line_end(at, line));
     b->names = NULL;
     b->rows = rows;
     b->values = values;

@@ -35,10 +35,8 @@ shoal_status click_stream_open(struct click_stream **out, const struct sources *
 /* The lines of the rows, counted from the input's beginning. */
 static shoal_status number_lines(struct click_stream *s, uint64_t before)
 {
-    void *at = s->line;
-    shoal_status st = mem_grow(&at, &s->line_cap, s->batch.rows, sizeof *s->line);
+    shoal_status st = mem_grow(&s->line, &s->line_cap, s->batch.rows, sizeof *s->line);
 
-    s->line = at;
     for (size_t i = 0; i < s->batch.rows && st == SHOAL_OK; i++)
         s->line[i] = before + s->batch.line[i] + 1;
     return st;

@@ -112,17 +112,6 @@ static const char *first_end(const struct click_text *t, const char *at, const c
     return line ? line : end;
 }
 
-static uint64_t newlines(const char *at, const char *end)
-{
-    uint64_t n = 0;
-
-    while ((at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        at++;
-        n++;
-    }
-    return n;
-}
-
 /* The block is one line that is too long and not yet at its end, which this finds;
  * what follows is carried. */
 static shoal_status drop_line(struct click_text *t, struct click_block *b, bool inside)
@@ -131,14 +120,14 @@ static shoal_status drop_line(struct click_text *t, struct click_block *b, bool 
     const char *end = text->at + text->len;
     shoal_status st = SHOAL_OK;
 
-    b->dropped = newlines(text->at, end);
+    b->dropped = click_count(text->at, end, '\n');
     while (st == SHOAL_OK && !t->ended) {
         text->len = 0;
         st = read_more(t, text);
         if (st != SHOAL_OK)
             return st;
         end = first_end(t, text->at, text->at + text->len, &inside);
-        b->dropped += newlines(text->at, end);
+        b->dropped += click_count(text->at, end, '\n');
         if (end < text->at + text->len) {
             st = bytes_add(&t->carry, end + 1, (size_t)(text->at + text->len - end - 1));
             break;

@@ -84,9 +84,7 @@ struct encoder {
     struct text *text;
     const shoal_vocab *vocab;
     struct container_writer *out;
-
-    struct ordered ordered;
-    bool open; /* the last id written is a word */
+    bool open;                          /* the last id written is a word */
     uint64_t words, sentences, unknown; /* <UNK> among the words */
 };
 
@@ -113,29 +111,36 @@ static void encode_batch(const shoal_vocab *vocab, const struct span *words, siz
     out->len = len * sizeof *ids;
 }
 
-static shoal_status encode_block(const shoal_vocab *vocab, struct scanner *scan,
-                                 const struct block *block, struct bytes *out)
+/* state: the ids of the block, struct bytes. */
+static shoal_status encode_block(void *ctx, void *state, unsigned thread, struct scanner *scan,
+                                 const struct block *block)
 {
+    const struct encoder *e = ctx;
+    struct bytes *out = state;
     struct span words[512];
     shoal_status st = SHOAL_OK;
     size_t n;
 
+    (void)thread;
+    (void)block;
     out->len = 0;
-    scanner_begin(scan, block);
     while (st == SHOAL_OK && (n = scanner_next(scan, words, 512)) > 0) {
         st = bytes_reserve(out, n * sizeof(uint32_t));
         if (st == SHOAL_OK)
-            encode_batch(vocab, words, n, out);
+            encode_batch(e->vocab, words, n, out);
     }
     return st;
 }
 
-static shoal_status append(struct encoder *e, const struct bytes *block)
+static shoal_status append(void *ctx, void *state, unsigned thread)
 {
+    struct encoder *e = ctx;
+    const struct bytes *block = state;
     const uint32_t *ids = (const uint32_t *)(const void *)block->at;
     uint32_t unk = shoal_vocab_unk(e->vocab);
     size_t n = block->len / sizeof *ids, ends = 0, unknown = 0;
 
+    (void)thread;
     if (n > 0 && ids[0] == SHOAL_SENTENCE_END && !e->open)
         ids++, n--; /* ends a sentence of which nothing was kept */
     if (n == 0)
@@ -151,33 +156,9 @@ static shoal_status append(struct encoder *e, const struct bytes *block)
     return container_write(e->out, ids, n * sizeof *ids);
 }
 
-static shoal_status encode_thread(void *ctx, unsigned index)
+static void ids_fini(void *state)
 {
-    struct encoder *e = ctx;
-    struct scanner scan = {0};
-    struct block block = {0};
-    struct bytes ids = {0};
-    bool more = true;
-    shoal_status st;
-
-    (void)index;
-    while ((st = text_next(e->text, &block, &more)) == SHOAL_OK && more) {
-        st = encode_block(e->vocab, &scan, &block, &ids);
-        if (st != SHOAL_OK || !ordered_begin(&e->ordered, block.seq))
-            break;
-        st = append(e, &ids);
-        ordered_end(&e->ordered, st);
-        if (st != SHOAL_OK)
-            break;
-    }
-    if (st != SHOAL_OK)
-        ordered_stop(&e->ordered);
-    text_add(e->text, &(struct shoal_text_stats){.words = scan.words,
-                                                 .sentences = scan.sentences,
-                                                 .long_words = scan.long_words});
-    block_fini(&block);
-    bytes_fini(&ids);
-    return st;
+    bytes_fini(state);
 }
 
 static shoal_status write_meta(struct encoder *e)
@@ -192,12 +173,11 @@ static shoal_status write_meta(struct encoder *e)
 
 static shoal_status encode_to(struct encoder *e, unsigned threads, struct shoal_text_stats *text)
 {
-    shoal_status st;
+    static const struct text_work work = {sizeof(struct bytes), encode_block, append, ids_fini};
+    shoal_status st = container_begin(e->out, "ids");
 
-    ordered_init(&e->ordered);
-    st = container_begin(e->out, "ids");
     if (st == SHOAL_OK)
-        st = text_end(e->text, pool_run(threads, encode_thread, e), text);
+        st = text_run(e->text, threads, &work, e, text);
     if (st == SHOAL_OK && e->words == 0)
         st = shoal_fail(SHOAL_EINVAL, "encode: none of %llu words is in the vocabulary of %zu",
                         (unsigned long long)text->words, shoal_vocab_size(e->vocab));
@@ -205,7 +185,6 @@ static shoal_status encode_to(struct encoder *e, unsigned threads, struct shoal_
         st = vocab_save(e->vocab, e->out);
     if (st == SHOAL_OK)
         st = write_meta(e);
-    ordered_fini(&e->ordered);
     return st;
 }
 
@@ -390,7 +369,7 @@ static shoal_status check_ids(struct shoal_corpus *c)
     return SHOAL_OK;
 }
 
-static shoal_status load_corpus(struct shoal_corpus *c)
+static shoal_status check_corpus(struct shoal_corpus *c)
 {
     struct section ids = {0};
     shoal_status st = container_verify(c->file, pool_threads(0));
@@ -406,18 +385,18 @@ static shoal_status load_corpus(struct shoal_corpus *c)
     return st == SHOAL_OK ? check_ids(c) : st;
 }
 
-/* The file is then the corpus's. */
-static shoal_status corpus_of(shoal_corpus **out, struct container *file)
+/* From the file at `path`, or from a copy of `bytes`. */
+static shoal_status corpus_load(shoal_corpus **out, const char *path,
+                                const struct shoal_memory *bytes)
 {
     struct shoal_corpus *c = mem_array(1, sizeof *c);
-    shoal_status st;
+    shoal_status st = SHOAL_ENOMEM;
 
-    if (!c) {
-        container_close(file);
-        return SHOAL_ENOMEM;
-    }
-    c->file = file;
-    st = load_corpus(c);
+    *out = NULL;
+    if (c)
+        st = path ? container_map(&c->file, path) : container_open_copy(&c->file, bytes);
+    if (st == SHOAL_OK)
+        st = check_corpus(c);
     if (st == SHOAL_OK)
         *out = c;
     else
@@ -427,20 +406,12 @@ static shoal_status corpus_of(shoal_corpus **out, struct container *file)
 
 shoal_status shoal_corpus_open(shoal_corpus **out, const char *path)
 {
-    struct container *file;
-    shoal_status st = container_map(&file, path);
-
-    *out = NULL;
-    return st == SHOAL_OK ? corpus_of(out, file) : st;
+    return corpus_load(out, path, NULL);
 }
 
 shoal_status shoal_corpus_open_memory(shoal_corpus **out, const struct shoal_memory *bytes)
 {
-    struct container *file;
-    shoal_status st = container_open_copy(&file, bytes);
-
-    *out = NULL;
-    return st == SHOAL_OK ? corpus_of(out, file) : st;
+    return corpus_load(out, NULL, bytes);
 }
 
 void shoal_corpus_close(shoal_corpus *c)

@@ -121,24 +121,25 @@ static shoal_status resize(struct counter *c, size_t size)
 
 /* ---- spilling ---- */
 
-static int compare_words(const char *a, size_t alen, const char *b, size_t blen)
+int span_compare(struct span a, struct span b)
 {
-    int order = memcmp(a, b, alen < blen ? alen : blen);
+    int order = memcmp(a.at, b.at, a.len < b.len ? a.len : b.len);
 
-    return order ? order : (alen > blen) - (alen < blen);
+    return order ? order : (a.len > b.len) - (a.len < b.len);
 }
 
 static int compare_slots(const void *a, const void *b, void *ctx)
 {
-    const struct slot *x = a, *y = b;
-
-    return compare_words(slot_word(ctx, x), x->len, slot_word(ctx, y), y->len);
+    return span_compare(slot_span(ctx, a), slot_span(ctx, b));
 }
 
-struct record {
-    uint64_t count;
-    uint32_t len;
-} __attribute__((packed));
+shoal_status count_record_add(struct bytes *b, struct span word, uint64_t count)
+{
+    struct count_record r = {count, word.len};
+    shoal_status st = bytes_add(b, &r, sizeof r);
+
+    return st == SHOAL_OK ? bytes_add(b, word.at, word.len) : st;
+}
 
 static shoal_status spool_flush(struct counter *c, struct bytes *out)
 {
@@ -154,11 +155,7 @@ static shoal_status write_run(struct counter *c, const struct slot *slots, size_
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        struct record r = {slots[i].count, slots[i].len};
-
-        st = bytes_add(&out, &r, sizeof r);
-        if (st == SHOAL_OK)
-            st = bytes_add(&out, slot_word(c, &slots[i]), slots[i].len);
+        st = count_record_add(&out, slot_span(c, &slots[i]), slots[i].count);
         if (st == SHOAL_OK && out.len >= ((size_t)1 << 16))
             st = spool_flush(c, &out);
     }
@@ -171,12 +168,10 @@ static shoal_status write_run(struct counter *c, const struct slot *slots, size_
 /* Sorts the table in place, writes it and leaves it empty. */
 static shoal_status spill(struct counter *c)
 {
-    void *runs = c->runs;
     uint64_t begin = c->spool.size;
     size_t n = 0;
-    shoal_status st = mem_grow(&runs, &c->runs_cap, c->nruns + 1, sizeof *c->runs);
+    shoal_status st = mem_grow(&c->runs, &c->runs_cap, c->nruns + 1, sizeof *c->runs);
 
-    c->runs = runs;
     if (st == SHOAL_OK && c->spool.fd < 0)
         st = spool_open(&c->spool, c->tmp_dir);
     if (st != SHOAL_OK)
@@ -301,14 +296,12 @@ void tallies_fit(struct tallies *t, uint64_t memory)
 
 shoal_status tallies_add(struct tallies *t, struct span word, uint64_t count)
 {
-    void *entries = t->at;
     shoal_status st;
 
     t->types++;
     if (count < t->floor)
         return SHOAL_OK;
-    st = mem_grow(&entries, &t->cap, t->len + 1, sizeof *t->at);
-    t->at = entries;
+    st = mem_grow(&t->at, &t->cap, t->len + 1, sizeof *t->at);
     if (st != SHOAL_OK)
         return st;
     t->at[t->len++] = (struct tally){count, t->arena.len, word.len};
@@ -321,7 +314,7 @@ struct cursor {
     uint64_t at, end; /* of what is still in the file */
     struct bytes buf;
     size_t pos, chunk;
-    struct record record;
+    struct count_record record;
 };
 
 static shoal_status cursor_need(struct cursor *u, size_t need)
@@ -353,9 +346,9 @@ static bool cursor_done(const struct cursor *u)
     return u->record.len == 0;
 }
 
-static const char *cursor_word(const struct cursor *u)
+static struct span cursor_word(const struct cursor *u)
 {
-    return u->buf.at + u->pos - u->record.len;
+    return (struct span){u->buf.at + u->pos - u->record.len, u->record.len};
 }
 
 static shoal_status cursor_next(struct cursor *u)
@@ -379,7 +372,7 @@ static bool cursor_before(const struct cursor *a, const struct cursor *b)
 {
     if (cursor_done(a) || cursor_done(b))
         return !cursor_done(a);
-    return compare_words(cursor_word(a), a->record.len, cursor_word(b), b->record.len) < 0;
+    return span_compare(cursor_word(a), cursor_word(b)) < 0;
 }
 
 /* heap[0] is the cursor with the first word. */
@@ -407,18 +400,20 @@ static shoal_status merge_heap(struct tallies *out, struct cursor **heap, size_t
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && !cursor_done(heap[0])) {
+        struct span next = cursor_word(heap[0]);
         uint64_t sum = 0;
 
         word.len = 0;
-        st = bytes_add(&word, cursor_word(heap[0]), heap[0]->record.len);
+        st = bytes_add(&word, next.at, next.len);
+        next.at = word.at;
         while (st == SHOAL_OK && !cursor_done(heap[0]) &&
-               compare_words(cursor_word(heap[0]), heap[0]->record.len, word.at, word.len) == 0) {
+               span_compare(cursor_word(heap[0]), next) == 0) {
             sum += heap[0]->record.count;
             st = cursor_next(heap[0]);
             sift(heap, n, 0);
         }
         if (st == SHOAL_OK)
-            st = tallies_add(out, (struct span){word.at, (uint32_t)word.len}, sum);
+            st = tallies_add(out, next, sum);
         if (st == SHOAL_OK)
             tallies_fit(out, memory);
     }
@@ -578,7 +573,7 @@ shoal_status counter_walk_next(struct counter_walk *w, struct span *word, uint64
     *word = (struct span){0};
     *count = 0;
     if (st == SHOAL_OK && !cursor_done(&w->cursor)) {
-        *word = (struct span){cursor_word(&w->cursor), w->cursor.record.len};
+        *word = cursor_word(&w->cursor);
         *count = w->cursor.record.count;
     }
     while (st == SHOAL_OK && word->len == 0 && w->seen < c->size) {

@@ -66,10 +66,25 @@ void text_expect(struct text *t, uint64_t bytes);
 shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *stats);
 /* How a failure names an input: its path, or "standard input". */
 const char *text_input(const struct text *t, size_t i);
-/* Adds one thread's counts (words, sentences, long_words). */
-void text_add(struct text *t, const struct shoal_text_stats *part);
 void text_close(struct text *t);
 void block_fini(struct block *b);
+
+struct scanner;
+
+/* What threads do with every block of a text. */
+struct text_work {
+    size_t state; /* bytes that each thread has for itself, zeroed */
+    /* What can be made of a block by itself; the scanner is at its beginning. */
+    shoal_status (*block)(void *ctx, void *state, unsigned thread, struct scanner *scan,
+                          const struct block *b);
+    /* Then what keeps the order of the input, one block at a time; or NULL. */
+    shoal_status (*ordered)(void *ctx, void *state, unsigned thread);
+    void (*fini)(void *state); /* or NULL */
+};
+
+/* From where the text is to its end; forwards a failure as text_end does. */
+shoal_status text_run(struct text *t, unsigned threads, const struct text_work *work, void *ctx,
+                      struct shoal_text_stats *stats);
 
 /* ---- cut.c: one text for several readers ------------------------------------------ */
 
@@ -124,6 +139,8 @@ void scanner_begin(struct scanner *s, const struct block *b);
 /* Fills out with the next words; 0 at the end of the block. */
 #define SPANS_MIN 72u /* the least cap */
 size_t scanner_next(struct scanner *s, struct span *out, size_t cap);
+/* Adds what one thread's scanner has counted to the text's statistics. */
+void text_add(struct text *t, const struct scanner *s);
 
 /* ---- a word's key, made once and compared everywhere ---------------------------------- */
 
@@ -186,6 +203,16 @@ shoal_status counter_walk_new(struct counter_walk **out, const struct counter *c
 shoal_status counter_walk_next(struct counter_walk *w, struct span *word, uint64_t *count);
 void counter_walk_free(struct counter_walk *w);
 
+/* How a word and its count go to disk and to other processes: this, then the word. */
+struct count_record {
+    uint64_t count;
+    uint32_t len;
+} __attribute__((packed));
+
+shoal_status count_record_add(struct bytes *b, struct span word, uint64_t count);
+/* By bytes; of a word and a longer one that begins with it the shorter is first. */
+int span_compare(struct span a, struct span b);
+
 /* One word and its total over all threads. */
 struct tally {
     uint64_t count;
@@ -199,6 +226,11 @@ struct tallies {
     struct bytes arena;
     uint64_t floor, types, spilled;
 };
+
+static inline struct span tally_span(const struct tallies *t, size_t i)
+{
+    return (struct span){t->arena.at + t->at[i].offset, t->at[i].len};
+}
 
 /* The words seen at least min_count times over all counters, in no order, and
  * at most `memory` bytes of them: see shoal_vocab_stats.floor. */
@@ -456,6 +488,8 @@ uint64_t images_fingerprint(const shoal_images *set);
 
 /* For images.c and the readers of its formats alone. */
 shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label);
+/* Names a class, which may have had a name. */
+shoal_status images_name(char **name, const char *text);
 shoal_status images_read_cifar(shoal_images *set, const char *path);
 shoal_status images_read_idx(shoal_images *set, const char *path);
 shoal_status images_read_folder(shoal_images *set, const char *path,
@@ -486,8 +520,5 @@ void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch);
  * ask. */
 shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
                        uint32_t *labels);
-/* One picture as a model sees it, neither cropped nor flipped. */
-void feed_normalise(float *out, const uint8_t *pixels, unsigned channels, size_t area,
-                    const float mean[3], const float std[3]);
 
 #endif

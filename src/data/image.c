@@ -32,6 +32,7 @@ static shoal_status picture_check(const char *name, uint64_t width, uint64_t hei
     return SHOAL_OK;
 }
 
+/* No channels: the size alone. */
 static shoal_status picture_new(struct picture *p, const char *name, uint64_t width,
                                 uint64_t height, unsigned channels)
 {
@@ -41,8 +42,9 @@ static shoal_status picture_new(struct picture *p, const char *name, uint64_t wi
         return st;
     *p = (struct picture){
         .width = (unsigned)width, .height = (unsigned)height, .channels = channels};
-    p->at = mem_array((size_t)(width * height), channels);
-    return p->at ? SHOAL_OK : SHOAL_ENOMEM;
+    if (channels > 0)
+        p->at = mem_array((size_t)(width * height), channels);
+    return p->at || channels == 0 ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
 void picture_fini(struct picture *p)
@@ -104,18 +106,13 @@ static shoal_status jpeg_refuse(struct jpeg *j)
                       j->found ? j->found : reason);
 }
 
-/* What can fail without a jump, between two that cannot. No channels: the size alone. */
+/* What can fail without a jump, between two that cannot. */
 static shoal_status jpeg_head(struct jpeg *j, struct picture *out, unsigned channels)
 {
     jpeg_read_header(&j->d, TRUE);
     if (j->d.jpeg_color_space == JCS_CMYK || j->d.jpeg_color_space == JCS_YCCK)
         return shoal_fail(SHOAL_EFORMAT, "%s: its colours are those of print (CMYK), want RGB",
                           j->name);
-    if (channels == 0) {
-        out->width = j->d.image_width;
-        out->height = j->d.image_height;
-        return picture_check(j->name, out->width, out->height);
-    }
     j->d.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
     return picture_new(out, j->name, j->d.image_width, j->d.image_height, channels);
 }
@@ -220,8 +217,7 @@ static bool png_has_spare(const unsigned char *data, size_t len)
     return false;
 }
 
-/* libpng's own simple reader does the jumps; what is transparent becomes white.
- * No channels: the size alone. */
+/* libpng's own simple reader does the jumps; what is transparent becomes white. */
 static shoal_status png_unpack(struct picture *out, const char *name, const void *data, size_t len,
                                unsigned channels)
 {
@@ -231,13 +227,7 @@ static shoal_status png_unpack(struct picture *out, const char *name, const void
 
     if (png_image_begin_read_from_memory(&image, data, len)) {
         image.format = channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
-        if (channels == 0) {
-            out->width = image.width;
-            out->height = image.height;
-            st = picture_check(name, image.width, image.height);
-        } else {
-            st = picture_new(out, name, image.width, image.height, channels);
-        }
+        st = picture_new(out, name, image.width, image.height, channels);
         if (st == SHOAL_OK && channels > 0)
             png_image_finish_read(&image, &white, out->at, 0, NULL);
     }

@@ -47,17 +47,6 @@ static void make_levels(float level[3][256], const float mean[3], const float st
             level[c][v] = ((float)v / 255 - mean[c]) / (std[c] > 0 ? std[c] : 1);
 }
 
-void feed_normalise(float *out, const uint8_t *pixels, unsigned channels, size_t area,
-                    const float mean[3], const float std[3])
-{
-    float level[3][256];
-
-    make_levels(level, mean, std);
-    for (size_t c = 0; c < channels; c++)
-        for (size_t i = 0; i < area; i++)
-            out[c * area + i] = level[c][pixels[c * area + i]];
-}
-
 /* Where a crop begins, in the padded picture, and whether it is mirrored. */
 struct cut_at {
     size_t top, left;

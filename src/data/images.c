@@ -33,16 +33,13 @@ size_t images_pixels(const shoal_images *set)
 shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label)
 {
     size_t each = images_pixels(set);
-    void *at = set->pixels, *labels = set->labels;
     shoal_status st;
 
     if (set->count >= UINT32_MAX)
         return shoal_fail(SHOAL_ELIMIT, "images: over %u pictures, want fewer", UINT32_MAX);
-    st = pixels ? mem_grow(&at, &set->room, set->count + 1, each) : SHOAL_OK;
-    set->pixels = at;
+    st = pixels ? mem_grow(&set->pixels, &set->room, set->count + 1, each) : SHOAL_OK;
     if (st == SHOAL_OK)
-        st = mem_grow(&labels, &set->label_room, set->count + 1, sizeof *set->labels);
-    set->labels = labels;
+        st = mem_grow(&set->labels, &set->label_room, set->count + 1, sizeof *set->labels);
     if (st != SHOAL_OK)
         return st;
     if (pixels)
@@ -51,19 +48,26 @@ shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label
     return SHOAL_OK;
 }
 
+shoal_status images_name(char **name, const char *text)
+{
+    free(*name);
+    *name = strdup(text);
+    return *name ? SHOAL_OK
+                 : shoal_fail(SHOAL_ENOMEM, "images: no room for the names of the classes");
+}
+
 /* Names that nobody gave: "0", "1", ... */
 static shoal_status number_classes(shoal_images *set)
 {
+    shoal_status st = SHOAL_OK;
     char name[24];
 
     set->names = mem_array(set->classes, sizeof *set->names);
-    for (size_t i = 0; set->names && i < set->classes; i++) {
+    for (size_t i = 0; set->names && i < set->classes && st == SHOAL_OK; i++) {
         snprintf(name, sizeof name, "%zu", i);
-        set->names[i] = strdup(name);
-        if (!set->names[i])
-            return shoal_fail(SHOAL_ENOMEM, "images: no room for the names of the classes");
+        st = images_name(&set->names[i], name);
     }
-    return set->names ? SHOAL_OK : SHOAL_ENOMEM;
+    return set->names ? st : SHOAL_ENOMEM;
 }
 
 /* The lines of a file, as many as there are classes; empty ones do not count. */
@@ -75,14 +79,9 @@ static shoal_status name_from(shoal_images *set, const char *path)
 
     if (st != SHOAL_OK)
         return st;
-    for (line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest), n++) {
-        if (n >= set->classes)
-            continue;
-        free(set->names[n]);
-        set->names[n] = strdup(line);
-        if (!set->names[n])
-            st = shoal_fail(SHOAL_ENOMEM, "images: no room for the names of the classes");
-    }
+    for (line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest), n++)
+        if (n < set->classes && st == SHOAL_OK)
+            st = images_name(&set->names[n], line);
     free(text);
     if (st == SHOAL_OK && n != set->classes)
         st = shoal_fail(SHOAL_EFORMAT, "%s: %zu names, want one for each of %zu classes", path, n,
@@ -94,14 +93,11 @@ static shoal_status name_cifar10(shoal_images *set)
 {
     static const char *const names[] = {"airplane", "automobile", "bird",  "cat",  "deer",
                                         "dog",      "frog",       "horse", "ship", "truck"};
+    shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < set->classes; i++) {
-        free(set->names[i]);
-        set->names[i] = strdup(names[i]);
-        if (!set->names[i])
-            return shoal_fail(SHOAL_ENOMEM, "images: no room for the names of the classes");
-    }
-    return SHOAL_OK;
+    for (size_t i = 0; i < set->classes && st == SHOAL_OK; i++)
+        st = images_name(&set->names[i], names[i]);
+    return st;
 }
 
 /* From a list beside the data, under the names that lists have. */
@@ -152,15 +148,13 @@ static bool is_idx(const char *path)
 
 static shoal_status read_file(shoal_images *set, const char *path)
 {
-    char folder[4096];
-    char *slash;
     shoal_status st = is_idx(path) ? images_read_idx(set, path) : images_read_cifar(set, path);
+    char *folder = path_folder(path);
 
-    snprintf(folder, sizeof folder, "%s", path);
-    slash = strrchr(folder, '/');
-    if (slash)
-        *slash = '\0';
-    return st == SHOAL_OK ? name_classes(set, slash ? folder : ".") : st;
+    if (st == SHOAL_OK)
+        st = folder ? name_classes(set, folder) : SHOAL_ENOMEM;
+    free(folder);
+    return st;
 }
 
 /* The names of the parts, in each of the formats. */
@@ -260,19 +254,9 @@ struct shoal_images_opts shoal_images_default(void)
 
 /* ---- asking ---- */
 
-size_t shoal_images_size(const shoal_images *set)
-{
-    return set->count;
-}
-
 size_t shoal_images_classes(const shoal_images *set)
 {
     return set->classes;
-}
-
-const char *shoal_images_class(const shoal_images *set, size_t i)
-{
-    return i < set->classes ? set->names[i] : NULL;
 }
 
 void shoal_images_shape(const shoal_images *set, unsigned *channels, unsigned *height,
@@ -375,8 +359,7 @@ shoal_status images_match(shoal_images *set, const char *path, char *const *name
                             path, set->names[i], n);
     }
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        if (!(own[i] = strdup(names[i])))
-            st = shoal_fail(SHOAL_ENOMEM, "images: no room for the names of the classes");
+        st = images_name(&own[i], names[i]);
     if (st == SHOAL_OK) {
         char **old = set->names;
         size_t olds = set->classes;

@@ -27,7 +27,6 @@ static bool is_class(const char *folder, const char *name)
 static shoal_status list_classes(shoal_images *set, const char *folder)
 {
     DIR *dir = opendir(folder);
-    void *names = NULL;
     size_t room = 0;
     shoal_status st = SHOAL_OK;
 
@@ -40,10 +39,11 @@ static shoal_status list_classes(shoal_images *set, const char *folder)
             st = shoal_fail(SHOAL_ELIMIT, "%s: over %d classes, want at most that", folder,
                             IMAGES_MAX_CLASSES);
         else
-            st = mem_grow(&names, &room, set->classes + 1, sizeof *set->names);
-        set->names = names;
-        if (st == SHOAL_OK && !(set->names[set->classes++] = strdup(e->d_name)))
-            st = shoal_fail(SHOAL_ENOMEM, "images: no room for the names of the classes");
+            st = mem_grow(&set->names, &room, set->classes + 1, sizeof *set->names);
+        if (st == SHOAL_OK) {
+            set->names[set->classes] = NULL;
+            st = images_name(&set->names[set->classes++], e->d_name);
+        }
     }
     closedir(dir);
     if (st == SHOAL_OK && set->classes == 0)
@@ -67,10 +67,8 @@ static bool is_picture(const char *path)
 
 static shoal_status add_path(shoal_images *set, size_t *room, const char *path, uint32_t label)
 {
-    void *paths = set->paths;
-    shoal_status st = mem_grow(&paths, room, set->count + 1, sizeof *set->paths);
+    shoal_status st = mem_grow(&set->paths, room, set->count + 1, sizeof *set->paths);
 
-    set->paths = paths;
     if (st != SHOAL_OK)
         return st;
     set->paths[set->count] = strdup(path);

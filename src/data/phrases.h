@@ -27,12 +27,16 @@ struct phrase {
     bool met;             /* stood side by side in a sentence; set by any thread */
 };
 
-/* slots hold 1 + the place in `at`, by the hash of both words; 0: empty. */
+/* Where things lie, by their hash: open addressing. */
+struct places {
+    uint32_t *slots; /* [size], a power of two: 1 + a place; 0: empty */
+    size_t size;
+};
+
 struct phrases {
     struct phrase *at;
     size_t len, cap;
-    uint32_t *slots; /* [size], a power of two */
-    size_t size;
+    struct places places; /* in `at`, by the hash of both words */
     struct bytes arena;
 };
 

@@ -4,6 +4,7 @@
  * between. The sums do not tell where a joiner came from, so each is then split
  * at every joiner in it, and the two sides are scored if both are words. */
 #include "data/phrases.h"
+#include "data/vocab.h"
 
 #include <stdlib.h>
 
@@ -12,11 +13,10 @@
 /* ---- counting ---- */
 
 struct counting {
-    struct text *text;
     struct counter **counters; /* [threads] */
+    unsigned threads;
     struct span joiner;
-    struct ordered ordered;
-    struct bytes last; /* the last word of the blocks whose turn is over */
+    struct bytes last; /* the last word of the blocks before, in the order of the input */
 };
 
 /* One thread's words side by side, so that a pair is a stretch of the line:
@@ -92,108 +92,65 @@ static shoal_status count_batch(struct counter *c, struct pairing *p, const stru
     return st == SHOAL_OK ? counter_add(c, p->pairs, p->npairs) : st;
 }
 
-/* Swaps the last word of the blocks before for that of this one. */
-static shoal_status swap_last(struct counting *job, struct pairing *p, struct bytes *before)
+/* state: struct pairing. */
+static shoal_status count_block(void *ctx, void *state, unsigned thread, struct scanner *scan,
+                                const struct block *block)
 {
-    struct bytes *line = &p->line;
-    shoal_status st = bytes_add(before, job->last.at, job->last.len);
-
-    job->last.len = 0;
-    return st == SHOAL_OK ? bytes_add(&job->last, line->at + p->last, line->len - p->last) : st;
-}
-
-/* The pair that the beginning of the block makes with the block before. *on is
- * false when another thread has failed. */
-static shoal_status count_seam(struct counting *job, struct counter *c, struct pairing *p,
-                               uint64_t seq, bool *on)
-{
-    struct span first = p->first;
-    shoal_status st = SHOAL_OK;
-    struct bytes before = {0};
-
-    *on = ordered_begin(&job->ordered, seq);
-    if (!*on)
-        return SHOAL_OK;
-    if (first.len > 0)
-        st = swap_last(job, p, &before);
-    ordered_end(&job->ordered, st);
-
-    bytes_fini(&p->line);
-    p->line = before;
-    p->last = 0;
-    if (st == SHOAL_OK && before.len > 0)
-        st = line_begin(p, &first, 1, job->joiner);
-    if (st == SHOAL_OK && before.len > 0) {
-        line_word(p, first, job->joiner);
-        st = counter_add(c, p->pairs, p->npairs);
-    }
-    return st;
-}
-
-static shoal_status count_block(struct counting *job, struct counter *c, struct scanner *scan,
-                                const struct block *block, struct pairing *p)
-{
+    struct counting *job = ctx;
+    struct pairing *p = state;
     struct span words[BATCH];
     shoal_status st = SHOAL_OK;
     size_t n;
 
+    (void)block;
     p->line.len = p->last = 0;
     p->first.len = 0;
-    scanner_begin(scan, block);
     while (st == SHOAL_OK && (n = scanner_next(scan, words, BATCH)) > 0)
-        st = count_batch(c, p, words, n, job->joiner);
+        st = count_batch(job->counters[thread], p, words, n, job->joiner);
     return st;
 }
 
-static shoal_status count_thread(void *ctx, unsigned index)
+/* The pair that the first word of the block makes with the last one of the blocks before,
+ * whose place this block's last word then takes. */
+static shoal_status count_seam(void *ctx, void *state, unsigned thread)
 {
     struct counting *job = ctx;
-    struct counter *c = job->counters[index];
-    struct scanner scan = {0};
-    struct block block = {0};
-    struct pairing p = {0};
-    bool more = true, on = true;
-    shoal_status st = SHOAL_OK;
+    struct pairing *p = state;
+    struct bytes before = job->last;
+    shoal_status st;
 
-    while (on && (st = text_next(job->text, &block, &more)) == SHOAL_OK && more) {
-        st = count_block(job, c, &scan, &block, &p);
-        if (st == SHOAL_OK)
-            st = count_seam(job, c, &p, block.seq, &on);
-        if (st != SHOAL_OK)
-            break;
-    }
+    if (p->first.len == 0)
+        return SHOAL_OK;
+    job->last = p->line;
+    job->last.len -= p->last;
+    memmove(job->last.at, job->last.at + p->last, job->last.len);
+    p->line = before;
+    p->last = 0;
+    if (before.len == 0)
+        return SHOAL_OK;
+    st = line_begin(p, &p->first, 1, job->joiner);
     if (st != SHOAL_OK)
-        ordered_stop(&job->ordered);
-    text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
-                                                   .sentences = scan.sentences,
-                                                   .long_words = scan.long_words});
-    block_fini(&block);
-    bytes_fini(&p.line);
-    return st;
+        return st;
+    line_word(p, p->first, job->joiner);
+    return counter_add(job->counters[thread], p->pairs, p->npairs);
 }
 
-/* As many as asked for, while each has the memory that a counter needs. */
-static unsigned counting_threads(const struct shoal_vocab_opts *opts)
+static void pairing_fini(void *state)
 {
-    unsigned threads = pool_threads(opts->threads);
-    uint64_t most = opts->memory / COUNTER_MIN;
-
-    return threads < most ? threads : (unsigned)most;
+    bytes_fini(&((struct pairing *)state)->line);
 }
 
-static shoal_status count_text(struct counting *job, unsigned threads,
-                               const struct shoal_vocab_opts *opts, struct shoal_text_stats *text)
+static shoal_status count_text(struct counting *job, struct text *text,
+                               struct shoal_text_stats *stats)
 {
-    shoal_status st = SHOAL_OK;
+    static const struct text_work work = {sizeof(struct pairing), count_block, count_seam,
+                                          pairing_fini};
+    shoal_status st = text_run(text, job->threads, &work, job, stats);
 
-    for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
-        st = counter_new(&job->counters[i], opts->memory / threads, opts->tmp_dir);
-    if (st == SHOAL_OK)
-        st = text_end(job->text, pool_run(threads, count_thread, job), text);
-    if (st == SHOAL_OK && text->words == 0)
+    if (st == SHOAL_OK && stats->words == 0)
         st = shoal_fail(SHOAL_EINVAL, "input: no word in %llu file%s of %llu bytes",
-                        (unsigned long long)text->files, text->files == 1 ? "" : "s",
-                        (unsigned long long)text->bytes);
+                        (unsigned long long)stats->files, stats->files == 1 ? "" : "s",
+                        (unsigned long long)stats->bytes);
     return st;
 }
 
@@ -202,81 +159,78 @@ static shoal_status count_pairs(struct tallies *out, struct text *text,
                                 const struct shoal_phrases_opts *opts,
                                 struct shoal_text_stats *stats)
 {
-    unsigned threads = counting_threads(&opts->vocab);
-    struct counting job = {.text = text, .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
-    shoal_status st;
+    struct counting job = {.joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}};
+    shoal_status st = counters_new(&job.counters, &job.threads, &opts->vocab);
 
-    job.counters = mem_array(threads, sizeof(struct counter *));
-    if (!job.counters)
-        return SHOAL_ENOMEM;
-    ordered_init(&job.ordered);
-    st = count_text(&job, threads, &opts->vocab, stats);
     if (st == SHOAL_OK)
-        st = counter_merge(out, job.counters, threads, opts->vocab.min_count, opts->vocab.memory);
-    for (unsigned i = 0; i < threads; i++)
-        counter_free(job.counters[i]);
-    free(job.counters);
+        st = count_text(&job, text, stats);
+    if (st == SHOAL_OK)
+        st = counter_merge(out, job.counters, job.threads, opts->vocab.min_count,
+                           opts->vocab.memory);
+    counters_free(job.counters, job.threads);
     bytes_fini(&job.last);
-    ordered_fini(&job.ordered);
     return st;
+}
+
+/* ---- places ---- */
+
+/* Room for n, of which `what` is the plural; at most one of `sparse` slots is taken. */
+static shoal_status places_init(struct places *p, size_t n, size_t sparse, const char *what)
+{
+    if (n >= UINT32_MAX)
+        return shoal_fail(SHOAL_ELIMIT, "phrases: more than %u %s", UINT32_MAX, what);
+    for (p->size = 16; p->size < sparse * n;)
+        p->size *= 2;
+    p->slots = mem_array(p->size, sizeof *p->slots);
+    return p->slots ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+static void places_put(struct places *p, uint64_t hash, size_t place)
+{
+    size_t i = hash & (p->size - 1);
+
+    while (p->slots[i] != 0)
+        i = (i + 1) & (p->size - 1);
+    p->slots[i] = (uint32_t)place + 1;
 }
 
 /* ---- the sum of a word ---- */
 
-/* slots hold 1 + the place of a tally; 0: empty. */
 struct sums {
     struct tallies tallies;
-    uint32_t *slots; /* [size], a power of two */
-    size_t size;
+    struct places places; /* of tallies, by the hash of the word */
 };
-
-static const char *tally_word(const struct sums *s, const struct tally *t)
-{
-    return s->tallies.arena.at + t->offset;
-}
 
 static shoal_status index_sums(struct sums *s)
 {
     shoal_status st = bytes_reserve(&s->tallies.arena, KEY_PAD);
 
-    if (st == SHOAL_OK && s->tallies.len >= UINT32_MAX)
-        st = shoal_fail(SHOAL_ELIMIT, "phrases: more than %u words and pairs", UINT32_MAX);
-    if (st != SHOAL_OK)
-        return st;
-    for (s->size = 16; s->size < 2 * s->tallies.len;)
-        s->size *= 2;
-    s->slots = mem_array(s->size, sizeof *s->slots);
-    if (!s->slots)
-        return SHOAL_ENOMEM;
-    for (size_t j = 0; j < s->tallies.len; j++) {
-        const struct tally *t = &s->tallies.at[j];
-        size_t i = key_of(tally_word(s, t), t->len).hash & (s->size - 1);
+    if (st == SHOAL_OK)
+        st = places_init(&s->places, s->tallies.len, 2, "words and pairs");
+    for (size_t j = 0; j < s->tallies.len && st == SHOAL_OK; j++) {
+        struct span word = tally_span(&s->tallies, j);
 
-        while (s->slots[i] != 0)
-            i = (i + 1) & (s->size - 1);
-        s->slots[i] = (uint32_t)j + 1;
+        places_put(&s->places, key_of(word.at, word.len).hash, j);
     }
-    return SHOAL_OK;
+    return st;
 }
 
 /* 0 for what was left out. */
 static uint64_t sum_of(const struct sums *s, struct span word)
 {
-    size_t i = key_of(word.at, word.len).hash & (s->size - 1);
+    const struct places *p = &s->places;
+    size_t i = key_of(word.at, word.len).hash & (p->size - 1);
 
-    for (; s->slots[i] != 0; i = (i + 1) & (s->size - 1)) {
-        const struct tally *t = &s->tallies.at[s->slots[i] - 1];
-
-        if (t->len == word.len && memcmp(tally_word(s, t), word.at, word.len) == 0)
-            return t->count;
-    }
+    for (; p->slots[i] != 0; i = (i + 1) & (p->size - 1))
+        if (span_compare(tally_span(&s->tallies, p->slots[i] - 1), word) == 0)
+            return s->tallies.at[p->slots[i] - 1].count;
     return 0;
 }
 
 static void sums_fini(struct sums *s)
 {
     tallies_fini(&s->tallies);
-    free(s->slots);
+    free(s->places.slots);
 }
 
 /* ---- scoring ---- */
@@ -293,11 +247,9 @@ static bool scores(const struct shoal_phrases_opts *opts, uint64_t words, uint64
 
 static shoal_status keep_phrase(struct phrases *p, struct span left, struct span right)
 {
-    void *at = p->at;
     uint64_t offset = p->arena.len;
-    shoal_status st = mem_grow(&at, &p->cap, p->len + 1, sizeof *p->at);
+    shoal_status st = mem_grow(&p->at, &p->cap, p->len + 1, sizeof *p->at);
 
-    p->at = at;
     if (st == SHOAL_OK)
         st = bytes_add(&p->arena, left.at, left.len);
     if (st == SHOAL_OK)
@@ -308,19 +260,21 @@ static shoal_status keep_phrase(struct phrases *p, struct span left, struct span
 }
 
 /* Splits one sum at every joiner in it. */
-static shoal_status keep_splits(struct phrases *p, const struct sums *sums, const struct tally *t,
+static shoal_status keep_splits(struct phrases *p, const struct sums *sums, size_t tally,
                                 const struct shoal_phrases_opts *opts, uint64_t words)
 {
+    struct span pair = tally_span(&sums->tallies, tally);
     size_t joiner = strlen(opts->joiner);
-    const char *begin = tally_word(sums, t), *end = begin + t->len, *at = begin;
+    const char *end = pair.at + pair.len, *at = pair.at;
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && (at = memmem(at, (size_t)(end - at), opts->joiner, joiner))) {
-        struct span left = {begin, (uint32_t)(at - begin)};
+        struct span left = {pair.at, (uint32_t)(at - pair.at)};
         struct span right = {at + joiner, (uint32_t)(end - at - (ptrdiff_t)joiner)};
         uint64_t count = left.len && right.len ? sum_of(sums, left) : 0;
 
-        if (count > 0 && scores(opts, words, t->count, count, sum_of(sums, right)))
+        if (count > 0 &&
+            scores(opts, words, sums->tallies.at[tally].count, count, sum_of(sums, right)))
             st = keep_phrase(p, left, right);
         at++;
     }
@@ -329,31 +283,21 @@ static shoal_status keep_splits(struct phrases *p, const struct sums *sums, cons
 
 /* ---- the table ---- */
 
+/* Nearly all pairs that are asked for are none: mostly empty is fast. */
 static shoal_status index_phrases(struct phrases *p)
 {
     shoal_status st = bytes_reserve(&p->arena, KEY_PAD);
 
-    if (st == SHOAL_OK && p->len >= UINT32_MAX)
-        st = shoal_fail(SHOAL_ELIMIT, "phrases: more than %u pairs", UINT32_MAX);
-    if (st != SHOAL_OK)
-        return st;
-    /* Nearly all pairs that are asked for are none: mostly empty is fast. */
-    for (p->size = 16; p->size < 4 * p->len;)
-        p->size *= 2;
-    p->slots = mem_array(p->size, sizeof *p->slots);
-    if (!p->slots)
-        return SHOAL_ENOMEM;
-    for (size_t j = 0; j < p->len; j++) {
+    if (st == SHOAL_OK)
+        st = places_init(&p->places, p->len, 4, "pairs");
+    for (size_t j = 0; j < p->len && st == SHOAL_OK; j++) {
         const struct phrase *f = &p->at[j];
         const char *left = p->arena.at + f->offset, *right = left + f->left;
-        size_t i =
-            pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash) & (p->size - 1);
 
-        while (p->slots[i] != 0)
-            i = (i + 1) & (p->size - 1);
-        p->slots[i] = (uint32_t)j + 1;
+        places_put(&p->places, pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash),
+                   j);
     }
-    return SHOAL_OK;
+    return st;
 }
 
 static bool phrase_is(const struct phrases *p, const struct phrase *f, struct span left,
@@ -368,10 +312,10 @@ static bool phrase_is(const struct phrases *p, const struct phrase *f, struct sp
 bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struct span right,
                   uint64_t right_hash)
 {
-    size_t i = pair_hash(left_hash, right_hash) & (p->size - 1);
+    size_t mask = p->places.size - 1, i = pair_hash(left_hash, right_hash) & mask;
 
-    for (; p->slots[i] != 0; i = (i + 1) & (p->size - 1)) {
-        struct phrase *f = &p->at[p->slots[i] - 1];
+    for (; p->places.slots[i] != 0; i = (i + 1) & mask) {
+        struct phrase *f = &p->at[p->places.slots[i] - 1];
 
         if (phrase_is(p, f, left, right)) {
             if (!__atomic_load_n(&f->met, __ATOMIC_RELAXED))
@@ -385,7 +329,7 @@ bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struc
 void phrases_fini(struct phrases *p)
 {
     free(p->at);
-    free(p->slots);
+    free(p->places.slots);
     bytes_fini(&p->arena);
     *p = (struct phrases){0};
 }
@@ -400,7 +344,7 @@ shoal_status phrases_find(struct phrases *out, struct text *text,
     if (st == SHOAL_OK)
         st = index_sums(&sums);
     for (size_t i = 0; i < sums.tallies.len && st == SHOAL_OK; i++)
-        st = keep_splits(out, &sums, &sums.tallies.at[i], opts, stats->text.words);
+        st = keep_splits(out, &sums, i, opts, stats->text.words);
     if (st == SHOAL_OK)
         st = index_phrases(out);
     stats->types = sums.tallies.types;

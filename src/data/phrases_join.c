@@ -7,10 +7,8 @@
 #define BATCH 512u
 
 struct joining {
-    struct text *text;
     struct phrases *phrases;
     struct span joiner;
-    struct ordered ordered;
     struct sink *sink;
     struct bytes last; /* the last word written, within a sentence */
     bool last_joined;  /* to the word before it */
@@ -127,15 +125,18 @@ static void part_clear(struct part *p, bool inside)
     p->head_joins[0] = p->head_joins[1] = p->joins = 0;
 }
 
-static shoal_status part_make(struct part *p, struct joining *j, struct scanner *scan,
+/* state: struct part. */
+static shoal_status part_make(void *ctx, void *state, unsigned thread, struct scanner *scan,
                               const struct block *block)
 {
+    struct joining *j = ctx;
+    struct part *p = state;
     struct span words[BATCH];
     shoal_status st = SHOAL_OK;
     size_t n;
 
+    (void)thread;
     part_clear(p, block->inside);
-    scanner_begin(scan, block);
     while (st == SHOAL_OK && (n = scanner_next(scan, words, BATCH)) > 0) {
         st = part_reserve(p, words, n, j->joiner);
         for (size_t i = 0; i < n && st == SHOAL_OK; i++)
@@ -144,7 +145,7 @@ static shoal_status part_make(struct part *p, struct joining *j, struct scanner 
     return st;
 }
 
-/* ---- in turn ---- */
+/* ---- in the order of the input ---- */
 
 static bool joins_last(struct joining *j, struct span word)
 {
@@ -173,11 +174,14 @@ static shoal_status keep_last(struct joining *j, const struct part *p, bool join
     return st == SHOAL_OK ? bytes_add(&j->last, p->prev.at, p->prev.len) : st;
 }
 
-static shoal_status part_write(struct joining *j, const struct part *p)
+static shoal_status part_write(void *ctx, void *state, unsigned thread)
 {
+    struct joining *j = ctx;
+    const struct part *p = state;
     bool join = p->first.len > 0 && joins_last(j, p->first);
     shoal_status st = p->first.len > 0 ? write_head(j, p, join) : SHOAL_OK;
 
+    (void)thread;
     j->joined += p->joins;
     if (st == SHOAL_OK)
         st = sink_write(j->sink, p->body.at, p->body.len);
@@ -186,47 +190,24 @@ static shoal_status part_write(struct joining *j, const struct part *p)
     return st;
 }
 
-static shoal_status join_thread(void *ctx, unsigned index)
+static void part_fini(void *state)
 {
-    struct joining *j = ctx;
-    struct scanner scan = {0};
-    struct block block = {0};
-    struct part p = {0};
-    bool more = true;
-    shoal_status st;
+    struct part *p = state;
 
-    (void)index;
-    while ((st = text_next(j->text, &block, &more)) == SHOAL_OK && more) {
-        st = part_make(&p, j, &scan, &block);
-        if (st != SHOAL_OK || !ordered_begin(&j->ordered, block.seq))
-            break;
-        st = part_write(j, &p);
-        ordered_end(&j->ordered, st);
-        if (st != SHOAL_OK)
-            break;
-    }
-    if (st != SHOAL_OK)
-        ordered_stop(&j->ordered);
-    block_fini(&block);
-    bytes_fini(&p.head[0]);
-    bytes_fini(&p.head[1]);
-    bytes_fini(&p.body);
-    return st;
+    bytes_fini(&p->head[0]);
+    bytes_fini(&p->head[1]);
+    bytes_fini(&p->body);
 }
 
 shoal_status phrases_join(struct sink *sink, struct text *text, struct phrases *phrases,
                           const struct shoal_phrases_opts *opts, uint64_t *joined)
 {
-    struct joining j = {.text = text,
-                        .phrases = phrases,
-                        .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)},
-                        .sink = sink};
-    shoal_status st;
+    static const struct text_work work = {sizeof(struct part), part_make, part_write, part_fini};
+    struct joining j = {
+        .phrases = phrases, .joiner = {opts->joiner, (uint32_t)strlen(opts->joiner)}, .sink = sink};
+    shoal_status st = text_run(text, pool_threads(opts->vocab.threads), &work, &j, NULL);
 
-    ordered_init(&j.ordered);
-    st = text_end(text, pool_run(pool_threads(opts->vocab.threads), join_thread, &j), NULL);
     *joined = j.joined;
-    ordered_fini(&j.ordered);
     bytes_fini(&j.last);
     return st;
 }

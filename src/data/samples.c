@@ -325,26 +325,6 @@ void shoal_samples_close(shoal_samples *s)
     free(s);
 }
 
-size_t shoal_samples_size(const shoal_samples *s)
-{
-    return s->n;
-}
-
-size_t shoal_samples_inputs(const shoal_samples *s)
-{
-    return s->inputs;
-}
-
-size_t shoal_samples_classes(const shoal_samples *s)
-{
-    return s->classes;
-}
-
-size_t shoal_samples_targets(const shoal_samples *s)
-{
-    return s->targets;
-}
-
 /* ---- what stands for them ---- */
 
 uint64_t samples_fingerprint(const shoal_samples *s)

@@ -5,10 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const size_t type_size[] = {
-    [ARRAY_U8] = 1,  [ARRAY_I8] = 1,  [ARRAY_I32] = 4, [ARRAY_U32] = 4,
-    [ARRAY_I64] = 8, [ARRAY_F32] = 4, [ARRAY_F64] = 8,
+static const struct {
+    size_t size;
+    const char *npy;   /* as NumPy names it, in quotes; NULL: not read */
+    unsigned char idx; /* as IDX numbers it; 0: not read */
+} types[] = {
+    [ARRAY_U8] = {1, "'|u1'", 0x08},  [ARRAY_I8] = {1, "'|i1'", 0x09},
+    [ARRAY_I32] = {4, "'<i4'", 0x0c}, [ARRAY_U32] = {4, NULL, 0},
+    [ARRAY_I64] = {8, "'<i8'", 0},    [ARRAY_F32] = {4, "'<f4'", 0x0d},
+    [ARRAY_F64] = {8, "'<f8'", 0x0e},
 };
+enum { TYPES = sizeof types / sizeof *types };
 
 /* ---- what both have ---- */
 
@@ -27,7 +34,7 @@ static shoal_status set_shape(struct array *a, const size_t *dims, size_t ndims,
     if (a->n == 0 || a->width == 0 || a->width > SAMPLES_MAX_INPUTS)
         return shoal_fail(SHOAL_EFORMAT, "%s: %zu rows of %zu numbers, want 1 or more of 1 to %d",
                           a->path, a->n, a->width, SAMPLES_MAX_INPUTS);
-    if (__builtin_mul_overflow(a->n, a->width * type_size[a->type], &want) || want != bytes)
+    if (__builtin_mul_overflow(a->n, a->width * types[a->type].size, &want) || want != bytes)
         return shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes of numbers, want %zu for %zu rows of %zu",
                           a->path, bytes, want, a->n, a->width);
     return SHOAL_OK;
@@ -35,7 +42,7 @@ static shoal_status set_shape(struct array *a, const size_t *dims, size_t ndims,
 
 static uint64_t bits_of(const struct array *a, const char *at)
 {
-    size_t size = type_size[a->type];
+    size_t size = types[a->type].size;
     uint64_t x = 0;
 
     for (size_t i = 0; i < size; i++) {
@@ -48,7 +55,7 @@ static uint64_t bits_of(const struct array *a, const char *at)
 
 double array_number(const struct array *a, size_t row, size_t i)
 {
-    uint64_t bits = bits_of(a, a->at + (row * a->width + i) * type_size[a->type]);
+    uint64_t bits = bits_of(a, a->at + (row * a->width + i) * types[a->type].size);
     uint32_t low = (uint32_t)bits;
     float f;
     double d;
@@ -179,17 +186,11 @@ shoal_status npy_head(struct npy *out, const char *path, const char *at, size_t 
     return SHOAL_OK;
 }
 
-static bool type_of(struct array *a, const char *name)
+static bool npy_type(const char *name, enum array_type *type)
 {
-    static const struct {
-        const char *name;
-        enum array_type type;
-    } types[] = {{"'|u1'", ARRAY_U8},  {"'|i1'", ARRAY_I8},  {"'<i4'", ARRAY_I32},
-                 {"'<i8'", ARRAY_I64}, {"'<f4'", ARRAY_F32}, {"'<f8'", ARRAY_F64}};
-
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(name, types[i].name) == 0) {
-            a->type = types[i].type;
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].npy && strcmp(name, types[i].npy) == 0) {
+            *type = (enum array_type)i;
             return true;
         }
     return false;
@@ -203,7 +204,7 @@ shoal_status npy_open(struct array *a, const char *path, const char *at, size_t 
     *a = (struct array){.path = path, .at = head.at};
     if (st != SHOAL_OK)
         return st;
-    if (!type_of(a, head.type))
+    if (!npy_type(head.type, &a->type))
         return shoal_fail(SHOAL_EFORMAT,
                           "%s: numbers of another type than f4, f8, i4, i8, i1 or u1", path);
     if (!head.by_rows)
@@ -218,25 +219,12 @@ shoal_status npy_open(struct array *a, const char *path, const char *at, size_t 
 
 static bool idx_type(unsigned char code, enum array_type *type)
 {
-    switch (code) {
-    case 0x08:
-        *type = ARRAY_U8;
-        return true;
-    case 0x09:
-        *type = ARRAY_I8;
-        return true;
-    case 0x0c:
-        *type = ARRAY_I32;
-        return true;
-    case 0x0d:
-        *type = ARRAY_F32;
-        return true;
-    case 0x0e:
-        *type = ARRAY_F64;
-        return true;
-    default:
-        return false;
-    }
+    for (size_t i = 0; i < TYPES; i++)
+        if (types[i].idx == code && code != 0) {
+            *type = (enum array_type)i;
+            return true;
+        }
+    return false;
 }
 
 bool idx_sniff(const char *at, size_t len)

@@ -90,14 +90,12 @@ static shoal_status read_row(struct csv *c, struct span line)
 {
     const char *at = line.at, *end = line.at + line.len;
     size_t found = count_fields(line), have = c->n * c->width;
-    void *rows = c->rows;
     shoal_status st;
 
     if (found != c->width)
         return shoal_fail(SHOAL_EFORMAT, "%s: line %zu: found %zu columns, want %zu as before",
                           c->path, c->line, found, c->width);
-    st = mem_grow(&rows, &c->cap, have + c->width, sizeof *c->rows);
-    c->rows = rows;
+    st = mem_grow(&c->rows, &c->cap, have + c->width, sizeof *c->rows);
     for (size_t i = 0; i < c->width && st == SHOAL_OK; i++) {
         struct span f = next_field(&at, end);
 

@@ -249,7 +249,6 @@ static bool read_tensor(struct json *j, struct file_tensor *t)
 static shoal_status read_member(struct tensors *t, struct json *j)
 {
     struct file_tensor one = {0};
-    void *at = t->at;
     shoal_status st;
 
     if (!json_key(j, one.name, sizeof one.name) || !json_take(j, ':'))
@@ -267,8 +266,7 @@ static shoal_status read_member(struct tensors *t, struct json *j)
     if (t->n == TENSORS_MAX)
         return shoal_fail(SHOAL_ELIMIT, "%s: over %zu tensors, want at most that", t->path,
                           TENSORS_MAX);
-    st = mem_grow(&at, &t->cap, t->n + 1, sizeof one);
-    t->at = at;
+    st = mem_grow(&t->at, &t->cap, t->n + 1, sizeof one);
     if (st == SHOAL_OK)
         t->at[t->n++] = one;
     return st;

@@ -21,18 +21,18 @@ struct text {
     struct shoal_watch watch;
 
     struct cut from, to; /* what is to be read */
-    uint64_t left;         /* of the input being read, before its cut */
-    bool reading;          /* an input is open, or its copy in the spool */
-    uint64_t offset;       /* in the input, of the first byte of carry */
-    struct bytes carry;    /* read, but behind the last cut */
-    bool inside;           /* the last cut was within a line */
-    bool skipping;         /* within a word that is too long */
+    uint64_t left;       /* of the input being read, before its cut */
+    bool reading;        /* an input is open, or its copy in the spool */
+    uint64_t offset;     /* in the input, of the first byte of carry */
+    struct bytes carry;  /* read, but behind the last cut */
+    bool inside;         /* the last cut was within a line */
+    bool skipping;       /* within a word that is too long */
 
     struct spool spool;
-    bool replay;           /* read the spool instead of what it holds */
-    uint64_t *spool_size;  /* [inputs] bytes in the spool */
-    uint64_t spool_at;     /* where it is read */
-    uint64_t spool_left;   /* of the input being replayed */
+    bool replay;          /* read the spool instead of what it holds */
+    uint64_t *spool_size; /* [inputs] bytes in the spool */
+    uint64_t spool_at;    /* where it is read */
+    uint64_t spool_left;  /* of the input being replayed */
 
     uint64_t seq, first_bytes;
     struct shoal_text_stats stats;
@@ -433,12 +433,12 @@ shoal_status text_next(struct text *t, struct block *b, bool *more)
     return st;
 }
 
-void text_add(struct text *t, const struct shoal_text_stats *part)
+void text_add(struct text *t, const struct scanner *s)
 {
     pthread_mutex_lock(&t->lock);
-    t->stats.words += part->words;
-    t->stats.sentences += part->sentences;
-    t->stats.long_words += part->long_words;
+    t->stats.words += s->words;
+    t->stats.sentences += s->sentences;
+    t->stats.long_words += s->long_words;
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -453,5 +453,68 @@ shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *
         st = pulse_end(&t->in.pulse, t->in.consumed);
     if (stats)
         *stats = t->stats;
+    return st;
+}
+
+/* ---- all blocks, by many threads ---- */
+
+struct text_job {
+    struct text *text;
+    const struct text_work *work;
+    void *ctx;
+    struct ordered ordered;
+};
+
+static shoal_status run_ordered(struct text_job *job, void *state, unsigned thread, uint64_t seq,
+                                bool *more)
+{
+    shoal_status st = SHOAL_OK;
+
+    *more = ordered_begin(&job->ordered, seq);
+    if (*more) {
+        st = job->work->ordered(job->ctx, state, thread);
+        ordered_end(&job->ordered, st);
+    }
+    return st;
+}
+
+static shoal_status run_thread(void *arg, unsigned thread)
+{
+    struct text_job *job = arg;
+    const struct text_work *work = job->work;
+    struct scanner scan = {0};
+    struct block block = {0};
+    void *state = mem_array(1, work->state);
+    shoal_status st = state ? SHOAL_OK : SHOAL_ENOMEM;
+    bool more = true;
+
+    while (st == SHOAL_OK && more) {
+        st = text_next(job->text, &block, &more);
+        if (st != SHOAL_OK || !more)
+            break;
+        scanner_begin(&scan, &block);
+        st = work->block(job->ctx, state, thread, &scan, &block);
+        if (st == SHOAL_OK && work->ordered)
+            st = run_ordered(job, state, thread, block.seq, &more);
+    }
+    if (st != SHOAL_OK)
+        ordered_stop(&job->ordered);
+    text_add(job->text, &scan);
+    block_fini(&block);
+    if (state && work->fini)
+        work->fini(state);
+    free(state);
+    return st;
+}
+
+shoal_status text_run(struct text *t, unsigned threads, const struct text_work *work, void *ctx,
+                      struct shoal_text_stats *stats)
+{
+    struct text_job job = {.text = t, .work = work, .ctx = ctx};
+    shoal_status st;
+
+    ordered_init(&job.ordered);
+    st = text_end(t, pool_run(threads, run_thread, &job), stats);
+    ordered_fini(&job.ordered);
     return st;
 }

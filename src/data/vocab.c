@@ -1,7 +1,6 @@
 #include "data/vocab.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #define VOCAB_FILE_MAX ((size_t)1 << 36)
 
@@ -192,13 +191,11 @@ bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count)
 static int by_count_then_bytes(const void *a, const void *b, void *arena)
 {
     const struct tally *x = a, *y = b;
-    int order;
 
     if (x->count != y->count)
         return x->count < y->count ? 1 : -1;
-    order = memcmp((const char *)arena + x->offset, (const char *)arena + y->offset,
-                   x->len < y->len ? x->len : y->len);
-    return order ? order : (x->len > y->len) - (x->len < y->len);
+    return span_compare((struct span){(const char *)arena + x->offset, x->len},
+                        (struct span){(const char *)arena + y->offset, y->len});
 }
 
 static bool is_unk(const struct tallies *t, const struct tally *e)
@@ -211,15 +208,13 @@ static bool is_unk(const struct tallies *t, const struct tally *e)
  * among the n kept entries; a word of the text that reads <UNK> is the same. */
 static shoal_status place_unk(struct tallies *t, size_t *n, size_t room, uint64_t words)
 {
-    void *entries = t->at;
     struct tally unk = {0, t->arena.len, sizeof SHOAL_UNK - 1};
     uint64_t kept = 0;
     size_t i;
     shoal_status st = bytes_add(&t->arena, SHOAL_UNK, unk.len);
 
     if (st == SHOAL_OK)
-        st = mem_grow(&entries, &t->cap, t->len + 1, sizeof *t->at);
-    t->at = entries;
+        st = mem_grow(&t->at, &t->cap, t->len + 1, sizeof *t->at);
     if (st != SHOAL_OK)
         return st;
     for (i = 0; i < *n && !is_unk(t, &t->at[i]); i++)
@@ -261,11 +256,8 @@ shoal_status vocab_make(shoal_vocab **out, struct tallies *t, const struct shoal
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         if (!vocab_append(*out, t->arena.at + t->at[i].offset, t->at[i].len, t->at[i].count))
             st = shoal_fail(SHOAL_EFORMAT, "vocab: word %zu was counted twice, want once", i);
-    if (st != SHOAL_OK) {
-        shoal_vocab_free(*out);
-        *out = NULL;
+    if (vocab_settle(out, st) != SHOAL_OK)
         return st;
-    }
     (*out)->sentences = stats->text.sentences;
     stats->size = shoal_vocab_size(*out);
     stats->kept_words = shoal_vocab_total(*out) - shoal_vocab_count(*out, (*out)->unk);
@@ -274,33 +266,19 @@ shoal_status vocab_make(shoal_vocab **out, struct tallies *t, const struct shoal
 
 /* ---- counting ---- */
 
-struct counting {
-    struct text *text;
-    struct counter **counters; /* [threads] */
-};
-
-static shoal_status count_thread(void *ctx, unsigned index)
+/* ctx: a counter for each thread. */
+static shoal_status count_block(void *ctx, void *state, unsigned thread, struct scanner *scan,
+                                const struct block *block)
 {
-    struct counting *job = ctx;
-    struct scanner scan = {0};
-    struct block block = {0};
+    struct counter *const *counters = ctx;
     struct span words[512];
-    bool more = true;
-    shoal_status st;
+    shoal_status st = SHOAL_OK;
+    size_t n;
 
-    while ((st = text_next(job->text, &block, &more)) == SHOAL_OK && more) {
-        size_t n;
-
-        scanner_begin(&scan, &block);
-        while (st == SHOAL_OK && (n = scanner_next(&scan, words, 512)) > 0)
-            st = counter_add(job->counters[index], words, n);
-        if (st != SHOAL_OK)
-            break;
-    }
-    text_add(job->text, &(struct shoal_text_stats){.words = scan.words,
-                                                   .sentences = scan.sentences,
-                                                   .long_words = scan.long_words});
-    block_fini(&block);
+    (void)state;
+    (void)block;
+    while (st == SHOAL_OK && (n = scanner_next(scan, words, 512)) > 0)
+        st = counter_add(counters[thread], words, n);
     return st;
 }
 
@@ -313,15 +291,6 @@ shoal_status vocab_no_words(const char *input, const struct shoal_text_stats *re
                       (unsigned long long)read->bytes, (unsigned long long)read->files);
 }
 
-/* As many as asked for, while each has the memory that a counter needs. */
-static unsigned counting_threads(const struct shoal_vocab_opts *opts)
-{
-    unsigned threads = pool_threads(opts->threads);
-    uint64_t most = opts->memory / COUNTER_MIN;
-
-    return threads < most ? threads : (unsigned)most;
-}
-
 void counters_free(struct counter **counters, unsigned n)
 {
     for (unsigned i = 0; counters && i < n; i++)
@@ -329,20 +298,29 @@ void counters_free(struct counter **counters, unsigned n)
     free(counters);
 }
 
+/* As many threads as asked for, while each has the memory that a counter needs. */
+shoal_status counters_new(struct counter ***out, unsigned *n, const struct shoal_vocab_opts *opts)
+{
+    unsigned threads = pool_threads(opts->threads);
+    uint64_t most = opts->memory / COUNTER_MIN;
+    shoal_status st = SHOAL_OK;
+
+    *n = threads < most ? threads : (unsigned)most;
+    *out = mem_array(*n, sizeof **out);
+    if (!*out)
+        return SHOAL_ENOMEM;
+    for (unsigned i = 0; i < *n && st == SHOAL_OK; i++)
+        st = counter_new(&(*out)[i], opts->memory / *n, opts->tmp_dir);
+    return st;
+}
+
 shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text,
                            const struct shoal_vocab_opts *opts, struct shoal_text_stats *stats)
 {
-    unsigned threads = counting_threads(opts);
-    struct counting job = {.text = text};
-    shoal_status st = SHOAL_OK;
+    static const struct text_work work = {.block = count_block};
+    shoal_status st = counters_new(out, n, opts);
 
-    *n = threads;
-    *out = job.counters = mem_array(threads, sizeof(struct counter *));
-    if (!job.counters)
-        return SHOAL_ENOMEM;
-    for (unsigned i = 0; i < threads && st == SHOAL_OK; i++)
-        st = counter_new(&job.counters[i], opts->memory / threads, opts->tmp_dir);
-    return st == SHOAL_OK ? text_end(text, pool_run(threads, count_thread, &job), stats) : st;
+    return st == SHOAL_OK ? text_run(text, *n, &work, *out, stats) : st;
 }
 
 shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoal_vocab_opts *opts,
@@ -464,16 +442,15 @@ static shoal_status read_entries(struct tallies *t, struct line_reader *r, uint6
 {
     struct span word;
     uint64_t count, total = 0;
+    bool eos = false;
     shoal_status st;
 
     while ((st = next_entry(r, &word, &count)) == SHOAL_OK && word.at) {
-        void *entries = t->at;
-
         st = check_entry(r, word);
-        if (st == SHOAL_OK && t->len == 0 && word.len == sizeof SHOAL_EOS - 1 &&
-            memcmp(word.at, SHOAL_EOS, word.len) == 0 && *sentences == 0 && t->types == 0) {
+        if (st == SHOAL_OK && t->len == 0 && !eos && word.len == sizeof SHOAL_EOS - 1 &&
+            memcmp(word.at, SHOAL_EOS, word.len) == 0) {
             *sentences = count;
-            t->types = 1; /* a second </s> is a word */
+            eos = true; /* a second </s> is a word */
             continue;
         }
         if (st == SHOAL_OK && __builtin_add_overflow(total, count, &total))
@@ -482,12 +459,7 @@ static shoal_status read_entries(struct tallies *t, struct line_reader *r, uint6
         if (st == SHOAL_OK && t->len >= VOCAB_MAX)
             st = shoal_fail(SHOAL_ELIMIT, "%s: more than %u words", r->path, VOCAB_MAX);
         if (st == SHOAL_OK)
-            st = mem_grow(&entries, &t->cap, t->len + 1, sizeof *t->at);
-        t->at = entries;
-        if (st != SHOAL_OK)
-            return st;
-        t->at[t->len++] = (struct tally){count, t->arena.len, word.len};
-        st = bytes_add(&t->arena, word.at, word.len);
+            st = tallies_add(t, word, count);
         if (st != SHOAL_OK)
             return st;
     }
@@ -512,16 +484,11 @@ shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memor
         st = vocab_new(out, t.len, t.arena.len);
     for (size_t i = 0; i < t.len && st == SHOAL_OK; i++)
         if (!vocab_append(*out, t.arena.at + t.at[i].offset, t.at[i].len, t.at[i].count))
-            st = fail_twice((struct line_reader){path, at, at + len, 1},
-                            (struct span){t.arena.at + t.at[i].offset, t.at[i].len});
+            st = fail_twice((struct line_reader){path, at, at + len, 1}, tally_span(&t, i));
     if (st == SHOAL_OK)
         (*out)->sentences = sentences;
-    else if (*out) {
-        shoal_vocab_free(*out);
-        *out = NULL;
-    }
     tallies_fini(&t);
-    return st;
+    return vocab_settle(out, st);
 }
 
 shoal_status shoal_vocab_read(shoal_vocab **out, const char *path)

@@ -40,7 +40,9 @@ shoal_status vocab_new(shoal_vocab **out, size_t size, size_t bytes);
  * it is there already. */
 bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count);
 
-/* Counts a text with a counter for each thread; free each and the list. */
+/* A counter for each thread, which share the memory; to be freed after a failure too. */
+shoal_status counters_new(struct counter ***out, unsigned *n, const struct shoal_vocab_opts *opts);
+/* The same with a text counted. */
 shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text,
                            const struct shoal_vocab_opts *opts, struct shoal_text_stats *stats);
 void counters_free(struct counter **counters, unsigned n);
@@ -52,6 +54,9 @@ shoal_status vocab_make(shoal_vocab **out, struct tallies *t, const struct shoal
 shoal_status vocab_no_words(const char *input, const struct shoal_text_stats *read);
 
 /* ---- vocab_file.c ---- */
+
+/* Forwards the status; after a failure there is no vocabulary. */
+shoal_status vocab_settle(shoal_vocab **out, shoal_status st);
 
 /* The word of id < size, NUL-terminated; "" where a mapped one is malformed. */
 struct span vocab_span(const shoal_vocab *v, uint32_t id);

@@ -63,7 +63,7 @@ static shoal_status append_checked(shoal_vocab *v, const char *who, struct span 
     return st;
 }
 
-static shoal_status settle(shoal_vocab **out, shoal_status st)
+shoal_status vocab_settle(shoal_vocab **out, shoal_status st)
 {
     if (st != SHOAL_OK) {
         shoal_vocab_free(*out);
@@ -88,18 +88,23 @@ shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct s
     st = vocab_new(out, n, bytes);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         st = append_checked(*out, who, words[i], 0);
-    return settle(out, st);
+    return vocab_settle(out, st);
 }
 
-shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *v)
+static shoal_status copy_checked(shoal_vocab **out, const char *who, const shoal_vocab *v)
 {
     shoal_status st = vocab_new(out, v->size, v->arena.len);
 
     for (uint32_t id = 0; id < v->size && st == SHOAL_OK; id++)
-        st = append_checked(*out, "vocab", vocab_span(v, id), v->counts[id]);
+        st = append_checked(*out, who, vocab_span(v, id), v->counts[id]);
     if (st == SHOAL_OK)
         (*out)->sentences = v->sentences;
-    return settle(out, st);
+    return vocab_settle(out, st);
+}
+
+shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *v)
+{
+    return copy_checked(out, "vocab", v);
 }
 
 /* ---- an index that lies in a file ---- */
@@ -294,12 +299,7 @@ shoal_status vocab_load(shoal_vocab **out, const struct container *c)
     if (st != SHOAL_OK)
         return st;
     there = borrowed(&s, none, 1);
-    st = vocab_new(out, s.n, s.words.size);
-    for (uint32_t id = 0; id < s.n && st == SHOAL_OK; id++)
-        st = append_checked(*out, container_path(c), vocab_span(&there, id), there.counts[id]);
-    if (st == SHOAL_OK)
-        (*out)->sentences = there.sentences;
-    return settle(out, st);
+    return copy_checked(out, container_path(c), &there);
 }
 
 shoal_status vocab_map(shoal_vocab **out, const struct container *c)

@@ -25,11 +25,6 @@ struct vocab_part {
     uint64_t own_words;
 };
 
-struct record {
-    uint64_t count;
-    uint32_t len;
-} __attribute__((packed));
-
 /* Numbers alone, so that any bytes are one. */
 struct mark {
     uint64_t input, offset, inside; /* struct cut */
@@ -87,14 +82,6 @@ static unsigned owner_of(const struct key *k, unsigned parts)
     return (unsigned)((k->hash >> 40) % parts);
 }
 
-static shoal_status add_record(struct bytes *b, struct span word, uint64_t count)
-{
-    struct record r = {count, word.len};
-    shoal_status st = bytes_add(b, &r, sizeof r);
-
-    return st == SHOAL_OK ? bytes_add(b, word.at, word.len) : st;
-}
-
 /* The next word of any counter; p->next.len is 0 behind the last. */
 static shoal_status next_word(struct vocab_part *p)
 {
@@ -142,9 +129,9 @@ shoal_status vocab_part_pack(struct vocab_part *p, struct bytes *out, size_t roo
         out[i].len = 0;
     while (st == SHOAL_OK && p->next.len > 0) {
         st = next_owner(p, &padded, &owner);
-        if (st != SHOAL_OK || out[owner].len + sizeof(struct record) + p->next.len > room)
+        if (st != SHOAL_OK || out[owner].len + sizeof(struct count_record) + p->next.len > room)
             break; /* the word waits for the next batch */
-        st = add_record(&out[owner], p->next, p->next_count);
+        st = count_record_add(&out[owner], p->next, p->next_count);
         if (st == SHOAL_OK)
             st = next_word(p);
     }
@@ -163,7 +150,7 @@ struct reader {
 static shoal_status read_record(struct reader *r, struct span *word, uint64_t *count)
 {
     size_t left = (size_t)(r->end - r->at);
-    struct record head;
+    struct count_record head;
 
     *word = (struct span){0};
     if (left == 0)
@@ -252,8 +239,7 @@ shoal_status vocab_part_settle(struct vocab_part *p, struct bytes *out)
     if (st == SHOAL_OK)
         st = bytes_add(out, &s, sizeof s);
     for (size_t i = 0; i < t.len && st == SHOAL_OK; i++)
-        st = add_record(out, (struct span){t.arena.at + t.at[i].offset, t.at[i].len},
-                        t.at[i].count);
+        st = count_record_add(out, tally_span(&t, i), t.at[i].count);
     tallies_fini(&t);
     return st;
 }

@@ -1,12 +1,12 @@
 /* A world to learn: sentences over planted facts, and the questions whose
- * answers the sentences hold. The tables say what is told and why it can be
+ * answers the sentences hold. world.txt says what is told and why it can be
  * learned; this file draws and spells. All randomness is keyed by the number
  * of the sentence and all arithmetic is of integers, so that the same options
  * give the same bytes on every machine. */
 #include "base/base.h"
-#include "data/world_facts.h"
-#include "data/world_filler.h"
 #include "file/file.h"
+
+#include "world.inc"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -23,9 +23,32 @@
 /* Streams of random numbers: sentence i is stream i. */
 #define STREAM_QUESTIONS UINT64_MAX
 
+/* Lists of facts, as world.txt names them, and the letters of holes for filler. */
+static const char *const kind_names[] = {"country", "person", "manner", "contrary",
+                                         "degree",  "verb",   "noun"};
+static const char pool_holes[] = "nvawp";
+
+#define KINDS LEN(kind_names)
+#define POOLS (LEN(pool_holes) - 1)
+#define LINES_MAX 1024
+#define LISTS_MAX 40
+
+/* What stands in world.txt below ":name number". */
+struct list {
+    const char *name;
+    uint64_t number;          /* 0: there is none */
+    const char *const *lines; /* [len] */
+    size_t len;
+};
+
 struct word {
     const char *at;
     size_t len; /* 0: there is none */
+};
+
+struct words {
+    struct word *at; /* [len] */
+    size_t len;
 };
 
 struct fact {
@@ -33,20 +56,26 @@ struct fact {
 };
 
 struct facts {
-    struct fact *at; /* [len] */
-    size_t len;
+    const struct list *list, *talk;
+    struct fact *at; /* [list->len] */
 };
 
 /* Words of one part of speech; word r is drawn about as 1 / (r + ZIPF_SHIFT). */
 struct pool {
-    struct word *words; /* [len] */
-    uint64_t *upto;     /* [len] the sum of the weights of words 0..i */
-    size_t len;
+    struct words words;
+    uint64_t *upto;       /* [words.len] the sum of the weights of words 0..i */
     struct bytes letters; /* of the made-up words */
 };
 
 struct world {
+    char *text; /* a copy of world.txt, each line ended by a NUL */
+    const char *lines[LINES_MAX];
+    struct list lists[LISTS_MAX];
+    size_t nlines, nlists;
+
     struct facts facts[KINDS];
+    const struct list *filler, *openings, *closings;
+    struct words onsets, vowels, middles, open_sounds;
     struct pool pools[POOLS];
 };
 
@@ -60,7 +89,54 @@ struct speech {
     char text[SENTENCE_MAX];
 };
 
-/* ---- Tables into words ---------------------------------------------------- */
+/* ---- world.txt into lists ----------------------------------------------------- */
+
+/* heading: ":name number" */
+static void list_begin(struct world *world, char *heading)
+{
+    char *number = heading + 1;
+    const char *name = strsep(&number, " ");
+
+    assert(world->nlists < LISTS_MAX);
+    world->lists[world->nlists++] = (struct list){.name = name,
+                                                  .number = number ? strtoull(number, NULL, 10) : 0,
+                                                  .lines = &world->lines[world->nlines]};
+}
+
+static void line_add(struct world *world, const char *line)
+{
+    assert(world->nlines < LINES_MAX && world->nlists > 0);
+    world->lines[world->nlines++] = line;
+    world->lists[world->nlists - 1].len++;
+}
+
+static shoal_status lists_read(struct world *world)
+{
+    char *line, *rest = world->text = mem_text("%s", world_txt);
+
+    if (!rest)
+        return SHOAL_ENOMEM;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        if (line[0] == ':')
+            list_begin(world, line);
+        else if (line[0] != '\0' && line[0] != '#')
+            line_add(world, line);
+    }
+    return SHOAL_OK;
+}
+
+static const struct list *list_of(const struct world *world, const char *name)
+{
+    const struct list *list = world->lists;
+
+    while (strcmp(list->name, name) != 0) {
+        list++;
+        assert(list < world->lists + world->nlists);
+    }
+    return list;
+}
+
+/* ---- Lists into words ----------------------------------------------------------- */
 
 /* The next word of *rest, len 0 at the end. */
 static struct word word_next(const char **rest)
@@ -85,14 +161,37 @@ static struct fact fact_of(const char *row)
     return fact;
 }
 
-static shoal_status facts_init(struct facts *facts, const struct kind *kind)
+static shoal_status facts_init(struct facts *facts, const struct list *list)
 {
-    facts->at = mem_array(kind->nfacts, sizeof *facts->at);
+    facts->at = mem_array(list->len, sizeof *facts->at);
     if (!facts->at)
         return SHOAL_ENOMEM;
-    facts->len = kind->nfacts;
-    for (size_t i = 0; i < facts->len; i++)
-        facts->at[i] = fact_of(kind->facts[i]);
+    facts->list = list;
+    facts->talk = list + 1;
+    for (size_t i = 0; i < list->len; i++)
+        facts->at[i] = fact_of(list->lines[i]);
+    return SHOAL_OK;
+}
+
+static size_t words_in(const struct list *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < list->len; i++)
+        for (const char *rest = list->lines[i]; word_next(&rest).len > 0;)
+            n++;
+    return n;
+}
+
+/* All words of a list, with room for `more`. */
+static shoal_status words_init(struct words *words, const struct list *list, size_t more)
+{
+    words->at = mem_array(words_in(list) + more, sizeof *words->at);
+    if (!words->at)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < list->len; i++)
+        for (const char *rest = list->lines[i]; *rest;)
+            words->at[words->len++] = word_next(&rest);
     return SHOAL_OK;
 }
 
@@ -101,87 +200,81 @@ static shoal_status facts_init(struct facts *facts, const struct kind *kind)
 #define ZIPF_SHIFT 16
 #define MADE_UP_MAX 16
 
-/* Different i below SPELLINGS give different words: i is spread over all
- * spellings by a step that has no divisor in common with their number, then
- * read as digits. */
-#define SPELLINGS (LEN(onsets) * LEN(vowels) * LEN(middles) * LEN(vowels) * ENDINGS)
+/* Word number i, an onset, a vowel, a middle, a vowel and an ending: i is spread
+ * over all n spellings and then read as digits, each of another base. The step is
+ * a prime that does not divide n, so different i below n give different words. */
 #define SPELLING_STEP 48271u
-_Static_assert(SPELLINGS % SPELLING_STEP != 0,
-               "the step is a prime; it may not divide the spellings");
 
-static size_t made_up_spell(char *out, size_t i, const char *const *endings)
+static size_t made_up_spell(char *out, size_t i, const struct world *world,
+                            const struct words *endings)
 {
-    size_t code = i * SPELLING_STEP % SPELLINGS;
+    const struct words *parts[] = {&world->onsets, &world->vowels, &world->middles, &world->vowels,
+                                   endings};
+    size_t spellings = 1, code;
     char *end = out;
 
-    end = stpcpy(end, onsets[code % LEN(onsets)]);
-    code /= LEN(onsets);
-    end = stpcpy(end, vowels[code % LEN(vowels)]);
-    code /= LEN(vowels);
-    end = stpcpy(end, middles[code % LEN(middles)]);
-    code /= LEN(middles);
-    end = stpcpy(end, vowels[code % LEN(vowels)]);
-    code /= LEN(vowels);
-    end = stpcpy(end, endings[code]);
+    for (size_t p = 0; p < LEN(parts); p++)
+        spellings *= parts[p]->len;
+    assert(spellings % SPELLING_STEP != 0);
+    code = i * SPELLING_STEP % spellings;
+    for (size_t p = 0; p < LEN(parts); p++) {
+        struct word part = parts[p]->at[code % parts[p]->len];
+
+        end = mempcpy(end, part.at, part.len);
+        code /= parts[p]->len;
+    }
     assert(end < out + MADE_UP_MAX);
     return (size_t)(end - out);
 }
 
-static size_t words_in(const char *list)
+static shoal_status made_up_add(struct pool *pool, const struct world *world,
+                                const struct list *list)
 {
-    size_t n = 0;
+    struct words endings = {0};
+    shoal_status st = words_init(&endings, list + 1, 0);
 
-    while (word_next(&list).len > 0)
-        n++;
-    return n;
+    if (st == SHOAL_OK)
+        st = bytes_reserve(&pool->letters, list->number * MADE_UP_MAX);
+    for (size_t i = 0; i < list->number && st == SHOAL_OK; i++) {
+        char *at = pool->letters.at + pool->letters.len;
+        size_t len = made_up_spell(at, i, world, &endings);
+
+        pool->words.at[pool->words.len++] = (struct word){at, len};
+        pool->letters.len += len;
+    }
+    free(endings.at);
+    return st;
 }
 
-static void pool_weigh(struct pool *pool)
+static shoal_status pool_init(struct pool *pool, const struct world *world, char hole)
 {
+    const struct list *list = list_of(world, (char[]){hole, '\0'});
     uint64_t sum = 0;
+    shoal_status st = words_init(&pool->words, list, list->number);
 
-    for (size_t r = 0; r < pool->len; r++) {
+    if (st == SHOAL_OK)
+        st = made_up_add(pool, world, list);
+    pool->upto = mem_array(pool->words.len, sizeof *pool->upto);
+    if (!pool->upto)
+        return SHOAL_ENOMEM;
+    for (size_t r = 0; r < pool->words.len; r++) {
         sum += ((uint64_t)1 << 32) / (r + ZIPF_SHIFT);
         pool->upto[r] = sum;
     }
-}
-
-static shoal_status pool_init(struct pool *pool, const struct pool_spec *spec)
-{
-    size_t given = words_in(spec->words);
-    const char *rest = spec->words;
-
-    pool->len = given + spec->made_up;
-    pool->words = mem_array(pool->len, sizeof *pool->words);
-    pool->upto = mem_array(pool->len, sizeof *pool->upto);
-    if (!pool->words || !pool->upto ||
-        bytes_reserve(&pool->letters, spec->made_up * MADE_UP_MAX) != SHOAL_OK)
-        return SHOAL_ENOMEM;
-
-    for (size_t i = 0; i < given; i++)
-        pool->words[i] = word_next(&rest);
-    for (size_t i = 0; i < spec->made_up; i++) {
-        char *at = pool->letters.at + pool->letters.len;
-        size_t len = made_up_spell(at, i, spec->endings);
-
-        pool->words[given + i] = (struct word){at, len};
-        pool->letters.len += len;
-    }
-    pool_weigh(pool);
-    return SHOAL_OK;
+    return st;
 }
 
 static void pool_fini(struct pool *pool)
 {
-    free(pool->words);
+    free(pool->words.at);
     free(pool->upto);
     bytes_fini(&pool->letters);
 }
 
 static struct word pool_draw(const struct pool *pool, struct rng *rng)
 {
-    uint64_t x = rng_below(rng, pool->upto[pool->len - 1]);
-    size_t low = 0, high = pool->len - 1;
+    size_t low = 0, high = pool->words.len - 1;
+    uint64_t x = rng_below(rng, pool->upto[high]);
 
     while (low < high) {
         size_t mid = (low + high) / 2;
@@ -191,18 +284,15 @@ static struct word pool_draw(const struct pool *pool, struct rng *rng)
         else
             low = mid + 1;
     }
-    return pool->words[low];
+    return pool->words.at[low];
 }
 
 static const struct pool *pool_of(const struct world *world, char hole)
 {
-    size_t i = 0;
+    const char *at = strchr(pool_holes, hole);
 
-    while (pool_specs[i].hole != hole) {
-        i++;
-        assert(i < POOLS);
-    }
-    return &world->pools[i];
+    assert(at);
+    return &world->pools[at - pool_holes];
 }
 
 static void world_fini(struct world *world)
@@ -211,28 +301,43 @@ static void world_fini(struct world *world)
         free(world->facts[i].at);
     for (size_t i = 0; i < POOLS; i++)
         pool_fini(&world->pools[i]);
+    free(world->onsets.at);
+    free(world->vowels.at);
+    free(world->middles.at);
+    free(world->open_sounds.at);
+    free(world->text);
 }
 
 static shoal_status world_init(struct world *world)
 {
-    shoal_status st = SHOAL_OK;
+    shoal_status st = lists_read(world);
 
-    *world = (struct world){0};
-    for (size_t i = 0; i < KINDS && st == SHOAL_OK; i++)
-        st = facts_init(&world->facts[i], &kinds[i]);
-    for (size_t i = 0; i < POOLS && st == SHOAL_OK; i++)
-        st = pool_init(&world->pools[i], &pool_specs[i]);
     if (st != SHOAL_OK)
-        world_fini(world);
+        return st;
+    world->filler = list_of(world, "filler");
+    world->openings = list_of(world, "openings");
+    world->closings = list_of(world, "closings");
+    for (size_t i = 0; i < KINDS && st == SHOAL_OK; i++)
+        st = facts_init(&world->facts[i], list_of(world, kind_names[i]));
+    if (st == SHOAL_OK)
+        st = words_init(&world->onsets, list_of(world, "onsets"), 0);
+    if (st == SHOAL_OK)
+        st = words_init(&world->vowels, list_of(world, "vowels"), 0);
+    if (st == SHOAL_OK)
+        st = words_init(&world->middles, list_of(world, "middles"), 0);
+    if (st == SHOAL_OK)
+        st = words_init(&world->open_sounds, list_of(world, "open-sounds"), 0);
+    for (size_t i = 0; i < POOLS && st == SHOAL_OK; i++)
+        st = pool_init(&world->pools[i], world, pool_holes[i]);
     return st;
 }
 
 /* ---- Lines into sentences ----------------------------------------------------- */
 
-static bool sounds_open(const char *word)
+static bool sounds_open(const struct words *sounds, const char *word)
 {
-    for (size_t i = 0; i < LEN(open_sounds); i++)
-        if (strncmp(word, open_sounds[i], strlen(open_sounds[i])) == 0)
+    for (size_t i = 0; i < sounds->len; i++)
+        if (strncmp(word, sounds->at[i].at, sounds->at[i].len) == 0)
             return true;
     return false;
 }
@@ -246,7 +351,7 @@ static bool said_a(const struct speech *s)
 static void say(struct speech *s, const char *at, size_t len)
 {
     assert(s->len + len + 2 < SENTENCE_MAX);
-    if (said_a(s) && sounds_open(at)) {
+    if (said_a(s) && sounds_open(&s->world->open_sounds, at)) {
         s->text[s->len - 1] = 'n';
         s->text[s->len++] = ' ';
     }
@@ -262,7 +367,7 @@ static const struct fact *fact_other(struct speech *s, size_t field)
     const struct fact *fact;
 
     do
-        fact = &s->facts->at[rng_below(&s->rng, s->facts->len)];
+        fact = &s->facts->at[rng_below(&s->rng, s->facts->list->len)];
     while (fact == s->fact || fact->field[field].len == 0);
     return fact;
 }
@@ -324,9 +429,9 @@ static void say_line(struct speech *s, const char *line)
     }
 }
 
-static const char *line_draw(struct speech *s, const char *const *lines, size_t n)
+static const char *line_draw(struct speech *s, const struct list *list)
 {
-    return lines[rng_below(&s->rng, n)];
+    return list->lines[rng_below(&s->rng, list->len)];
 }
 
 /* Whether the fact has every field that the line asks of it. */
@@ -341,35 +446,35 @@ static bool line_fits(const char *line, const struct fact *fact)
     return true;
 }
 
-static bool chance(struct speech *s, unsigned percent)
+/* Says a line of the list, in as many sentences of a hundred as it says. */
+static void say_perhaps(struct speech *s, const struct list *list)
 {
-    return rng_below(&s->rng, 100) < percent;
+    if (rng_below(&s->rng, 100) < list->number)
+        say_line(s, line_draw(s, list));
 }
 
-/* Rows that stand first in their table are told up to twice as often. */
+/* Rows that stand first in their list are told up to twice as often. */
 static const struct fact *fact_draw(struct speech *s)
 {
-    size_t n = s->facts->len;
+    size_t n = s->facts->list->len;
     size_t i = (size_t)rng_below(&s->rng, n + n / 2);
 
     return &s->facts->at[i < n ? i : i - n];
 }
 
-static void speak_of(struct speech *s, const struct kind *kind, const struct facts *facts)
+static void speak_of(struct speech *s, const struct facts *facts)
 {
     const char *line;
 
     s->facts = facts;
     s->fact = fact_draw(s);
     do
-        line = line_draw(s, kind->talk, kind->ntalk);
+        line = line_draw(s, facts->talk);
     while (!line_fits(line, s->fact));
 
-    if (chance(s, OPENING_SHARE))
-        say_line(s, line_draw(s, openings, LEN(openings)));
+    say_perhaps(s, s->world->openings);
     say_line(s, line);
-    if (chance(s, CLOSING_SHARE))
-        say_line(s, line_draw(s, closings, LEN(closings)));
+    say_perhaps(s, s->world->closings);
 }
 
 /* Sentence number `index`, ended by a newline. */
@@ -385,13 +490,15 @@ static void speak(struct speech *s, const struct world *world, uint64_t seed, ui
 
     draw = rng_below(&s->rng, 100);
     for (size_t i = 0; i < KINDS && !s->facts; i++) {
-        if (draw < kinds[i].share)
-            speak_of(s, &kinds[i], &world->facts[i]);
+        const struct facts *facts = &world->facts[i];
+
+        if (draw < facts->list->number)
+            speak_of(s, facts);
         else
-            draw -= kinds[i].share;
+            draw -= facts->list->number;
     }
     if (!s->facts)
-        say_line(s, line_draw(s, filler_talk, LEN(filler_talk)));
+        say_line(s, line_draw(s, world->filler));
     s->text[s->len - 1] = '\n';
 }
 
@@ -417,6 +524,30 @@ static shoal_status text_write(struct output *out, const struct world *world,
 
 /* ---- Questions ------------------------------------------------------------------- */
 
+/* A section of questions: which fields of which facts. */
+struct topic {
+    struct word name;
+    const struct facts *facts;
+    size_t from, to;
+};
+
+/* line: "name kind from to" */
+static struct topic topic_of(const struct world *world, const char *line)
+{
+    struct topic topic = {.name = word_next(&line)};
+    struct word kind = word_next(&line);
+    size_t i = 0;
+
+    while (strlen(kind_names[i]) != kind.len || strncmp(kind_names[i], kind.at, kind.len) != 0) {
+        i++;
+        assert(i < KINDS);
+    }
+    topic.facts = &world->facts[i];
+    topic.from = (size_t)(*word_next(&line).at - '0');
+    topic.to = (size_t)(*word_next(&line).at - '0');
+    return topic;
+}
+
 static shoal_status add_word(struct bytes *out, struct word word, char end)
 {
     shoal_status st = bytes_add(out, word.at, word.len);
@@ -438,13 +569,12 @@ static shoal_status question_add(struct bytes *out, const struct topic *topic,
 }
 
 /* The facts that have both fields, in random order; their number. */
-static size_t topic_facts(struct fact *out, const struct facts *facts, const struct topic *topic,
-                          struct rng *rng)
+static size_t topic_facts(struct fact *out, const struct topic *topic, struct rng *rng)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < facts->len; i++) {
-        const struct fact *fact = &facts->at[i];
+    for (size_t i = 0; i < topic->facts->list->len; i++) {
+        const struct fact *fact = &topic->facts->at[i];
         size_t at;
 
         if (fact->field[topic->from].len == 0 || fact->field[topic->to].len == 0)
@@ -458,20 +588,19 @@ static size_t topic_facts(struct fact *out, const struct facts *facts, const str
 
 /* Each fact meets the one behind it, then the second behind it, and so on, so
  * that all are asked equally often. */
-static shoal_status topic_add(struct bytes *out, const struct world *world,
-                              const struct topic *topic, struct rng *rng, uint64_t *questions)
+static shoal_status topic_add(struct bytes *out, const struct topic *topic, struct rng *rng,
+                              uint64_t *questions)
 {
-    const struct facts *facts = &world->facts[topic->kind];
-    struct fact *order = mem_array(facts->len, sizeof *order);
+    struct fact *order = mem_array(topic->facts->list->len, sizeof *order);
     shoal_status st;
     size_t n, asked = 0;
 
     if (!order)
         return SHOAL_ENOMEM;
-    n = topic_facts(order, facts, topic, rng);
+    n = topic_facts(order, topic, rng);
     st = bytes_add(out, ": ", 2);
     if (st == SHOAL_OK)
-        st = add_word(out, (struct word){topic->name, strlen(topic->name)}, '\n');
+        st = add_word(out, topic->name, '\n');
     for (size_t apart = 1; apart < n; apart++)
         for (size_t i = 0; i < n && asked < QUESTIONS_MAX && st == SHOAL_OK; i++, asked++)
             st = question_add(out, topic, &order[i], &order[(i + apart) % n]);
@@ -483,13 +612,17 @@ static shoal_status topic_add(struct bytes *out, const struct world *world,
 static shoal_status questions_write(struct output *out, const struct world *world, uint64_t seed,
                                     struct shoal_world_stats *stats)
 {
+    const struct list *topics = list_of(world, "topics");
     struct rng rng = {.seed = seed, .stream = STREAM_QUESTIONS};
     struct bytes lines = {0};
     shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < LEN(topics) && st == SHOAL_OK; i++)
-        st = topic_add(&lines, world, &topics[i], &rng, &stats->questions);
-    stats->sections = LEN(topics);
+    for (size_t i = 0; i < topics->len && st == SHOAL_OK; i++) {
+        struct topic topic = topic_of(world, topics->lines[i]);
+
+        st = topic_add(&lines, &topic, &rng, &stats->questions);
+    }
+    stats->sections = topics->len;
     if (st == SHOAL_OK)
         st = output_write(out, lines.at, lines.len);
     bytes_fini(&lines);
@@ -536,10 +669,10 @@ shoal_status shoal_world_write(const char *text, const char *questions,
 
     if (stats)
         *stats = count;
-    if (st != SHOAL_OK || (st = world_init(&world)) != SHOAL_OK)
+    if (st != SHOAL_OK)
         return st;
 
-    if ((st = output_open(&text_out, text)) != SHOAL_OK ||
+    if ((st = world_init(&world)) != SHOAL_OK || (st = output_open(&text_out, text)) != SHOAL_OK ||
         (questions && (st = output_open(&questions_out, questions)) != SHOAL_OK) ||
         (st = text_write(text_out, &world, opts, &count)) != SHOAL_OK ||
         (questions && (st = questions_write(questions_out, &world, opts->seed, &count))))

@@ -32,16 +32,17 @@ static void walk_clicks(const shoal_clicks *c)
     uint64_t values;
 
     require(shoal_clicks_check(&like) == SHOAL_OK || *shoal_error() != '\0');
-    for (uint32_t id = 0; id < shoal_clicks_features(c); id++) {
+    for (uint32_t id = 0; id < shoal_clicks_counts(c).features; id++) {
         const char *name = shoal_clicks_name(c, id);
 
         require(!name || strlen(name) < SIZE_MAX);
         (void)shoal_clicks_count(c, id, &values);
     }
-    require(shoal_clicks_positives(c) <= shoal_clicks_rows(c));
-    require(shoal_clicks_classes(c) >= 2 && shoal_clicks_classes(c) <= SHOAL_CLICKS_CLASSES);
+    require(shoal_clicks_counts(c).positives <= shoal_clicks_counts(c).rows);
+    require(shoal_clicks_counts(c).classes >= 2 &&
+            shoal_clicks_counts(c).classes <= SHOAL_CLICKS_CLASSES);
     for (uint64_t i = 0; i < c->view.rows; i++) {
-        require(c->view.label[i] < shoal_clicks_classes(c));
+        require(c->view.label[i] < shoal_clicks_counts(c).classes);
         for (uint64_t k = c->view.start[i]; k < c->view.start[i + 1]; k++)
             require(c->view.id[k] < c->view.features &&
                     (!c->view.value || isfinite(c->view.value[k])));

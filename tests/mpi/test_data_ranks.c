@@ -70,7 +70,7 @@ static void what_is_kept_is_found_again(void)
     o.resume = true;
     o.inputs = d ? d->inputs : NULL;
     CHECK_OK(open_all(&again, DATA_ROWS, &o, NULL));
-    CHECK(again && shoal_clicks_rows(again->at.rows) == 4);
+    CHECK(again && shoal_clicks_counts(again->at.rows).rows == 4);
     shoal_data_close(again);
     shoal_data_close(d);
 }

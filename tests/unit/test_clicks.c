@@ -96,8 +96,8 @@ static void the_same_name_in_two_spaces_is_two_features(void **state)
     shoal_clicks *c = read_clicks(scratch_put("rows", text, strlen(text)), &opts, NULL);
 
     (void)state;
-    assert_int_equal(shoal_clicks_values(c), 4);
-    assert_int_equal(shoal_clicks_features(c), 3);
+    assert_int_equal(shoal_clicks_counts(c).values, 4);
+    assert_int_equal(shoal_clicks_counts(c).features, 3);
     shoal_clicks_close(c);
 }
 
@@ -565,7 +565,7 @@ static void so_many_bad_lines_are_left_out_and_no_more(void **state)
     assert_int_equal(stats.bad_lines, 3);
     assert_int_equal(stats.lines, 6);
     assert_int_equal(stats.rows, 3);
-    assert_int_equal(shoal_clicks_bad_lines(c), 3);
+    assert_int_equal(shoal_clicks_counts(c).bad_lines, 3);
     snprintf(want, sizeof want, "%s:4: index 1 follows 2, want them to increase", path);
     assert_string_equal(stats.bad[1], want);
     shoal_clicks_close(c);
@@ -589,8 +589,8 @@ static void a_bad_line_leaves_nothing_in_the_rows(void **state)
     (void)state;
     opts.skip_bad = 9;
     c = read_clicks(scratch_put("rows", text, strlen(text)), &opts, NULL);
-    assert_false(shoal_clicks_valued(c));
-    assert_int_equal(shoal_clicks_features(c), 2);
+    assert_false(shoal_clicks_counts(c).valued);
+    assert_int_equal(shoal_clicks_counts(c).features, 2);
     shoal_clicks_close(c);
 }
 
@@ -608,7 +608,7 @@ static void labels_have_two_values_in_a_file(void **state)
                    ":3: its label is a third one, want two: 0 and 1, or -1 and 1");
     assert_refuses("-1 1:1\n1 x\n0 1:1\n", &opts, ":2: found \"x\", want index:value");
     assert_int_equal(shoal_clicks_read(&c, inputs, 2, &opts, NULL), SHOAL_OK);
-    assert_int_equal(shoal_clicks_positives(c), 2);
+    assert_int_equal(shoal_clicks_counts(c).positives, 2);
     shoal_clicks_close(c);
 }
 
@@ -661,9 +661,9 @@ static void classes_are_the_greatest_label_and_one(void **state)
         if (i == 2) /* of two classes, 7 is none */
             continue;
         c = read_clicks(paths[i % 2], &opts, &stats);
-        assert_int_equal(shoal_clicks_classes(c), i == 0 ? 8 : 2);
+        assert_int_equal(shoal_clicks_counts(c).classes, i == 0 ? 8 : 2);
         assert_int_equal(stats.classes, i == 0 ? 8 : 2);
-        assert_int_equal(shoal_clicks_positives(c), i == 0);
+        assert_int_equal(shoal_clicks_counts(c).positives, i == 0);
         assert_int_equal(shoal_clicks_like(c).classes, i < 2);
         shoal_clicks_close(c);
     }

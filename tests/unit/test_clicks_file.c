@@ -67,11 +67,11 @@ static void a_file_holds_the_rows_that_memory_holds(void **state)
     b = clicks_spelled(file);
     assert_string_equal(b.at, "1*2 a^x a^y:2 b^z | 0 a^x | 1 b^z:0.5");
     assert_true(shoal_clicks_fingerprint(file) == shoal_clicks_fingerprint(memory));
-    assert_int_equal(shoal_clicks_rows(file), 3);
-    assert_int_equal(shoal_clicks_positives(file), 2);
-    assert_int_equal(shoal_clicks_values(file), 5);
-    assert_int_equal(shoal_clicks_features(file), 3);
-    assert_true(shoal_clicks_valued(file) && shoal_clicks_weighted(file));
+    assert_int_equal(shoal_clicks_counts(file).rows, 3);
+    assert_int_equal(shoal_clicks_counts(file).positives, 2);
+    assert_int_equal(shoal_clicks_counts(file).values, 5);
+    assert_int_equal(shoal_clicks_counts(file).features, 3);
+    assert_true(shoal_clicks_counts(file).valued && shoal_clicks_counts(file).weighted);
     assert_int_equal(stat(path, &info), 0);
     assert_int_equal(stats.file_bytes, info.st_size);
     bytes_fini(&b);
@@ -132,8 +132,8 @@ static void values_and_weights_are_kept_only_where_some_is_not_1(void **state)
 
         encode(path, in, &opts, NULL);
         c = open_clicks(path);
-        assert_int_equal(shoal_clicks_valued(c), cases[i].valued);
-        assert_int_equal(shoal_clicks_weighted(c), cases[i].weighted);
+        assert_int_equal(shoal_clicks_counts(c).valued, cases[i].valued);
+        assert_int_equal(shoal_clicks_counts(c).weighted, cases[i].weighted);
         shoal_clicks_close(c);
         assert_int_equal(container_open(&file, path), SHOAL_OK);
         assert_int_equal(container_has(file, "values"), cases[i].valued);
@@ -250,7 +250,7 @@ static void names_stop_when_their_room_is_full(void **state)
         text_add_str(&b, name);
     }
     c = read_clicks(scratch_put("rows", b.at, b.len), &opts, NULL);
-    for (uint32_t id = 0; id < shoal_clicks_features(c); id++)
+    for (uint32_t id = 0; id < shoal_clicks_counts(c).features; id++)
         named += shoal_clicks_name(c, id) != NULL;
     /* Of blocks that are not asked there are none either. */
     assert_true(named > 10000 && named < 90000);
@@ -541,8 +541,8 @@ static void a_file_of_classes_says_so(void **state)
     assert_int_equal(shoal_clicks_encode(path, &text, 1, &opts, NULL), SHOAL_OK);
     assert_int_equal(shoal_clicks_open(&file, path), SHOAL_OK);
     memory = read_clicks(text, &opts, NULL);
-    assert_int_equal(shoal_clicks_classes(file), 10);
-    assert_int_equal(shoal_clicks_positives(file), 1);
+    assert_int_equal(shoal_clicks_counts(file).classes, 10);
+    assert_int_equal(shoal_clicks_counts(file).positives, 1);
     assert_true(shoal_clicks_like(file).classes);
     assert_int_equal(shoal_clicks_fingerprint(file), shoal_clicks_fingerprint(memory));
     shoal_clicks_close(file);

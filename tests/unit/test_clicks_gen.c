@@ -114,7 +114,7 @@ static void every_format_holds_the_same_rows(void **state)
         assert_in_range(got.features, features - 20, features + 20);
         assert_int_equal(stats.positives, first.positives);
         assert_true(memcmp(&stats.entropy, &first.entropy, sizeof stats.entropy) == 0);
-        assert_false(shoal_clicks_valued(c));
+        assert_false(shoal_clicks_counts(c).valued);
         shoal_clicks_close(c);
         bytes_fini(&b);
     }

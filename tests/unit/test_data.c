@@ -246,8 +246,8 @@ static void rows_are_read_into_memory_or_kept(void **state)
     put_text("valid", ROWS ROWS);
     o.valid_path = "valid";
     d = opened(DATA_ROWS, &o, "rows");
-    assert_int_equal(shoal_clicks_rows(d->at.rows), 4);
-    assert_int_equal(shoal_clicks_rows(d->at.valid_rows), 8);
+    assert_int_equal(shoal_clicks_counts(d->at.rows).rows, 4);
+    assert_int_equal(shoal_clicks_counts(d->at.valid_rows).rows, 8);
     assert_int_equal(shoal_data_found(d).rows->positives, 2);
     assert_int_equal(shoal_data_found(d).valid_rows->rows, 8);
     assert_int_equal(files_here(), 2);
@@ -269,13 +269,13 @@ static void samples_are_opened_with_what_is_held_out(void **state)
     put_text("v.csv", "1,2,0\n");
     o.valid_path = "v.csv";
     d = opened(DATA_SAMPLES, &o, "s.csv");
-    assert_int_equal(shoal_samples_size(d->at.samples), 3);
-    assert_int_equal(shoal_samples_size(d->at.valid_samples), 1);
+    assert_int_equal(d->at.samples->n, 3);
+    assert_int_equal(d->at.valid_samples->n, 1);
     assert_remembers(d, "s.csv");
 
     o.inputs = d->inputs;
     again = opened(DATA_SAMPLES, &o, NULL);
-    assert_int_equal(shoal_samples_size(again->at.samples), 3);
+    assert_int_equal(again->at.samples->n, 3);
     shoal_data_close(again);
     shoal_data_close(d);
 }

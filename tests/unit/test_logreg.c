@@ -724,7 +724,7 @@ static void what_takes_too_much_memory_is_refused_beforehand(void **state)
     (void)state;
     assert_int_equal(run_plan(task_find("logreg"), &o, &of, &plan), SHOAL_OK);
     assert_int_equal(plan.examples, ROWS);
-    assert_int_equal(plan.types, shoal_clicks_features(data));
+    assert_int_equal(plan.types, shoal_clicks_counts(data).features);
     assert_true(plan.model_bytes >= 8 * plan.types);
     o.memory_limit = 1000;
     assert_int_equal(train_logreg(&model, data, held, &o, NULL), SHOAL_ELIMIT);

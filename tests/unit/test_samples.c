@@ -303,14 +303,14 @@ static void arrays_become_samples(void **state)
     (void)state;
     assert_int_equal(shoal_samples_new(&s, x, 2, 2, label, NULL, 0), SHOAL_OK);
     assert_true(samples_fingerprint(s) == samples_fingerprint(file));
-    assert_int_equal(shoal_samples_classes(s), 3);
+    assert_int_equal(s->classes, 3);
     shoal_samples_close(s);
     shoal_samples_close(file);
     assert_int_equal(shoal_samples_new(&s, x, 1, 4, NULL, y, 4), SHOAL_OK);
     assert_memory_equal(s->y, y, sizeof y);
     shoal_samples_close(s);
     assert_int_equal(shoal_samples_new(&s, x, 2, 2, NULL, NULL, 0), SHOAL_OK);
-    assert_int_equal(shoal_samples_inputs(s), 2);
+    assert_int_equal(s->inputs, 2);
     shoal_samples_close(s);
     assert_int_equal(shoal_samples_new(&s, nan, 2, 2, label, NULL, 0), SHOAL_EFORMAT);
     assert_string_equal(shoal_error(), "samples: row 0, column 1 (from 0): found nan, want a "

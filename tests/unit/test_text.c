@@ -45,9 +45,7 @@ static shoal_status read_text(struct text *t, struct bytes *out, struct shoal_te
                 bytes_add(out, " ", 1);
             }
     }
-    text_add(t, &(struct shoal_text_stats){.words = scan.words,
-                                           .sentences = scan.sentences,
-                                           .long_words = scan.long_words});
+    text_add(t, &scan);
     block_fini(&block);
     return text_end(t, st, stats);
 }
