@@ -98,9 +98,9 @@ static shoal_status send_stepped(struct dense *d, struct piece *p)
     struct outgoing *o;
     shoal_status st = SHOAL_OK;
 
-    if (dense_works(d))
+    if (policy_works(&d->policy))
         d->waiting--;
-    if (d->policy.workers == 1 && dense_works(d))
+    if (d->policy.workers == 1 && policy_works(&d->policy))
         return SHOAL_OK;
     st = write_piece(d, p, &o);
     for (unsigned i = 1; i <= d->ranks && st == SHOAL_OK; i++) {

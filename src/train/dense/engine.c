@@ -234,11 +234,6 @@ static void net_sections(struct run *r, struct sections *out)
 
 /* ---- training ---- */
 
-static bool net_works(const struct run *r)
-{
-    return dense_works(r->dense->dense);
-}
-
 /* Collective: steps that were made, and the lengths of their gradients, summed over the pieces
  * of all ranks, and over their own of those that step by themselves. */
 static shoal_status count_steps(struct run *r)
@@ -263,12 +258,6 @@ static shoal_status net_advance(struct run *r)
     while (r->at.place < r->stop && st == SHOAL_OK)
         st = net_step(r);
     return st == SHOAL_OK && !r->comm ? count_steps(r) : st;
-}
-
-static bool net_swept(const struct run *r)
-{
-    (void)r;
-    return true;
 }
 
 /* After a meeting every rank has the same parameters, to the last bit; one that has
@@ -436,19 +425,14 @@ static void net_facts(const struct run *r, struct profile_facts *f)
 }
 
 /* Naively every parameter is pulled and every gradient pushed at every step. */
-static struct shoal_rank_stats net_stats(const struct run *r)
+static struct shoal_rank_stats net_stats(const struct run *r, uint64_t *merged)
 {
     struct shoal_rank_stats s = {0};
 
     if (r->comm)
-        s = dense_stats(r->dense->dense);
+        s = dense_stats(r->dense->dense, merged);
     s.naive_bytes = 2 * r->dense->net->size * sizeof(float) * r->dense->times.steps;
     return s;
-}
-
-static uint64_t net_merged(const struct run *r)
-{
-    return dense_applied(r->dense->dense);
 }
 
 const struct engine dense_engine = {
@@ -456,12 +440,9 @@ const struct engine dense_engine = {
     .open = net_open,
     .close = net_close,
     .sections = net_sections,
-    .works = net_works,
     .advance = net_advance,
-    .swept = net_swept,
     .gather = net_gather,
     .evaluate = net_evaluate,
     .facts = net_facts,
     .stats = net_stats,
-    .merged = net_merged,
 };

@@ -219,11 +219,9 @@ shoal_status net_step(struct run *r)
     tell_ahead(r);
     if (r->comm)
         comm_charge(r->comm, (double)r->dense->take.n);
-    dense_measure(r->dense->dense, measure);
     r->dense->norms += measure;
-    st = dense_begin(r->dense->dense, r->dense->grads, run_lr(r, r->at.place));
-    if (st == SHOAL_OK)
-        st = workers_run(r->dense->pool, r->dense->nshards, gradient_shard, r);
+    dense_begin(r->dense->dense, r->dense->grads, run_lr(r, r->at.place), measure);
+    st = workers_run(r->dense->pool, r->dense->nshards, gradient_shard, r);
     if (st == SHOAL_OK && r->dense->nshards > 1) {
         st = workers_run(r->dense->pool, r->dense->nshards, add_part, r);
         if (st == SHOAL_OK)
@@ -272,7 +270,7 @@ shoal_status net_measure_valid(struct run *r, struct sums *sums)
     unsigned mode = floats_flush();
     shoal_status st = ids ? SHOAL_OK : SHOAL_ENOMEM;
 
-    while (st == SHOAL_OK && from < to && dense_works(r->dense->dense)) {
+    while (st == SHOAL_OK && from < to && r->works) {
         struct valid v = {.r = r, .ids = ids, .n = to - from < most ? to - from : most,
                           .part = part};
 

@@ -38,7 +38,7 @@ void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_
 
     for (size_t stop; from < to; from = stop) {
         stop = to - from > step ? from + step : to;
-        r->rows->way->train(r, w, from, stop, run_lr(r, i));
+        r->task->rows->train(r, w, from, stop, run_lr(r, i));
         if (stop < to)
             sync_views(r, w);
     }
@@ -146,8 +146,8 @@ static shoal_status whole_part(struct run *r, uint64_t i, struct sums *done)
 
     part_range(r, i, r->rows->part, &from, &to);
     comm_charge(r->comm, (double)(to - from));
-    st = r->rows->way->train_whole(r, from, to, run_lr(r, i), done);
-    r->rows->way->touch(r, from, to);
+    st = r->task->rows->train_whole(r, from, to, run_lr(r, i), done);
+    r->task->rows->touch(r, from, to);
     return st;
 }
 
@@ -221,7 +221,7 @@ static shoal_status whole_round(struct run *r, struct sums *done)
     size_t from, to;
 
     chunk_range(r, r->at.place, &from, &to);
-    return r->rows->way->train_whole(r, from, to, run_lr(r, r->at.place), done);
+    return r->task->rows->train_whole(r, from, to, run_lr(r, r->at.place), done);
 }
 
 /* ---- a slice ---- */

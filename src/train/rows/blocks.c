@@ -83,7 +83,7 @@ static shoal_status each_part(const struct rounds *b, unsigned index, uint64_t r
 static shoal_status list_part(struct run *r, unsigned index, uint64_t chunk, size_t from, size_t to)
 {
     (void)chunk;
-    r->rows->way->list(r, &r->rows->workers[index], from, to);
+    r->task->rows->list(r, &r->rows->workers[index], from, to);
     return SHOAL_OK;
 }
 

@@ -69,7 +69,6 @@ struct row_task {
 
 struct row_run {
     /* set by the task when it opens */
-    const struct row_task *way;
     size_t train, all; /* positions to learn from; the rest is held out */
     struct grain grain;
     bool whole;        /* all threads work on one batch; there are no workers */

@@ -238,8 +238,6 @@ static const struct shoal_choice activations[] = {
     {0},
 };
 
-static const struct shoal_option output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
-
 static const struct shoal_option model_options[] = {
     {"layers", .type = SHOAL_TYPE_OWN, ON(layers), .decides = true, .arg = "WIDTHS",
      .own = &layers_type, .help = "units of each hidden layer, with commas between"},
@@ -260,7 +258,7 @@ static const struct shoal_option held_options[] = {
 };
 
 static const struct shoal_option_group mlp_groups[] = {
-    {"Output", output_options, .at = 0},
+    {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Samples", shoal_samples_options, .at = offsetof(struct train_opts, samples)},
     {"Held out", held_options, .at = 0},

@@ -465,8 +465,6 @@ static const struct shoal_choice cells[] = {
     {0},
 };
 
-static const struct shoal_option output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
-
 static const struct shoal_option model_options[] = {
     {"vectors", .type = SHOAL_TYPE_PATH, ON(vectors), .arg = "FILE", .required = true,
      .help = "word vectors in any format"},
@@ -489,7 +487,7 @@ static const struct shoal_option told_options[] = {
 };
 
 static const struct shoal_option_group nextword_groups[] = {
-    {"Output", output_options, .at = 0},
+    {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Statistics", told_options, .at = 0},
     {"Training", net_training_options, .at = 0},

@@ -281,8 +281,6 @@ static void show_dtype(char text[SHOAL_VALUE], const void *field)
 
 static const struct shoal_own_type dtype_type = {read_dtype, show_dtype, "f32 or bf16"};
 
-static const struct shoal_option output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
-
 static const struct shoal_option model_options[] = {
     {"depth", .type = SHOAL_TYPE_OWN, ON(depth), .decides = true, .arg = "N", .own = &depth_type,
      .help = "layers with weights, as in the paper: 11, 13, 16 or 19"},
@@ -319,7 +317,7 @@ static const struct shoal_option pictures_options[] = {
 };
 
 static const struct shoal_option_group vgg_groups[] = {
-    {"Output", output_options, .at = 0},
+    {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Pictures", pictures_options, .at = 0},
     {"Training", net_training_options, .at = 0},
