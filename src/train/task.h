@@ -12,6 +12,7 @@
 #include "train/options.h"
 
 struct engine;
+struct net_task;
 struct row_task;
 struct run;
 
@@ -24,6 +25,7 @@ struct task {
     enum data_kind data;
     const struct engine *engine;
     const struct row_task *rows; /* what rows/ asks of it (rows/rows.h); NULL: it is a net */
+    const struct net_task *net;  /* the same of dense/ (dense/net.h) */
     /* What a run will take, into a plan of zeros; r->opts, r->data and the engine's part are
      * there. It may open what it looks at, for the run that follows. */
     shoal_status (*plan)(struct run *r, struct shoal_train_plan *plan);
