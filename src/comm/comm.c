@@ -174,11 +174,6 @@ double comm_ranks_per_core(const struct comm *c)
     return c->per_core;
 }
 
-const char *comm_library(const struct comm *c)
-{
-    return c->library;
-}
-
 void comm_charge(struct comm *c, double units)
 {
     if (c->others.kind && c->others.kind->charge)
@@ -443,12 +438,6 @@ void comm_round(struct comm *c, uint64_t round)
 {
     c->round = round;
     c->peers[c->rank].round = round;
-}
-
-uint64_t comm_round_of(const struct comm *c, unsigned rank)
-{
-    assert(rank < c->size);
-    return c->peers[rank].round;
 }
 
 /* ---- polling and waiting ----------------------------------------------------------------- */

@@ -43,7 +43,6 @@ unsigned comm_size(const struct comm *c);
 const char *comm_host(const struct comm *c, unsigned rank);
 /* Of this host; above 1 it is oversubscribed: others need the core while we wait. */
 double comm_ranks_per_core(const struct comm *c);
-const char *comm_library(const struct comm *c); /* "self", "Open MPI 4.1.4", ... */
 /* Says what this rank is about to compute, in words, rows or samples. Where time is
  * simulated (docs/studies.md) that takes its time here; elsewhere it is nothing. */
 void comm_charge(struct comm *c, double units);
@@ -138,8 +137,6 @@ shoal_status comm_agree(struct comm *c, shoal_status st);
 void comm_silence_timeout(struct comm *c, double seconds);
 /* What signs of life tell the others about this rank. */
 void comm_round(struct comm *c, uint64_t round);
-/* The last round heard of. */
-uint64_t comm_round_of(const struct comm *c, unsigned rank);
 
 struct comm_stats {
     /* to and from other ranks, signs of life and collectives included */

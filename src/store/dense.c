@@ -202,39 +202,10 @@ uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *o)
 
 /* ---- asking ---- */
 
-bool dense_works(const struct dense *d)
+struct shoal_rank_stats dense_stats(const struct dense *d, uint64_t *applied)
 {
-    return policy_works(&d->policy);
-}
-
-unsigned dense_worker(const struct dense *d)
-{
-    return d->rank;
-}
-
-unsigned dense_workers(const struct dense *d)
-{
-    return d->policy.workers;
-}
-
-struct shoal_rank_stats dense_stats(const struct dense *d)
-{
+    *applied = d->applied;
     return d->stats;
-}
-
-uint64_t dense_applied(const struct dense *d)
-{
-    return d->applied;
-}
-
-uint64_t dense_lead(const struct dense *d)
-{
-    return d->policy.lead;
-}
-
-void dense_measure(struct dense *d, bool measure)
-{
-    d->measure = measure;
 }
 
 double dense_norm2(const struct dense *d)
@@ -271,14 +242,14 @@ void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t 
     floats_set(mode);
 }
 
-shoal_status dense_begin(struct dense *d, float *grads, float lr)
+void dense_begin(struct dense *d, float *grads, float lr, bool measure)
 {
     d->grads = grads;
     d->lr = lr;
+    d->measure = measure;
     d->waiting = d->npieces;
     for (size_t i = 0; d->shares && i < d->npieces; i++)
         d->pieces[i].unready = d->pieces[i].len;
-    return SHOAL_OK;
 }
 
 shoal_status dense_ready(struct dense *d, size_t from, size_t to)

@@ -89,18 +89,15 @@ void dense_close(struct dense *d);
 /* What it will take at most beside the parameters. */
 uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *opts);
 
-bool dense_works(const struct dense *d);      /* this rank computes gradients */
-unsigned dense_worker(const struct dense *d); /* which of how many */
-unsigned dense_workers(const struct dense *d);
-
 /* Steps take numbers below FLT_MIN for 0: moments of what no longer learns halve every
  * few steps, and would soon be such numbers all, each of them slow.
  *
  * A step of this worker, with gradients in grads [n]: begin, then ready for each
  * range as soon as it is final (each float once), then finish. Parameters of what
  * is ready may change from then on; between finish and begin they change only
- * within dense_poll. finish waits as the policy says. */
-shoal_status dense_begin(struct dense *d, float *grads, float lr);
+ * within dense_poll. finish waits as the policy says. From a begin with `measure` to one
+ * without, the lengths of gradients are measured (dense_norm2). */
+void dense_begin(struct dense *d, float *grads, float lr, bool measure);
 shoal_status dense_ready(struct dense *d, size_t from, size_t to);
 shoal_status dense_finish(struct dense *d);
 /* Lets messages move while there is nothing else to do. */
@@ -122,12 +119,9 @@ uint64_t dense_steps(const struct dense *d);         /* made by all, at the last
 void dense_set_steps(struct dense *d, uint64_t steps); /* before the first step */
 
 /* Of this rank alone; ranks, servers, load_most and what comm counts are left 0; a gradient
- * of a piece counts as a row, its staleness is in gradients that the piece got since. */
-struct shoal_rank_stats dense_stats(const struct dense *d);
-uint64_t dense_applied(const struct dense *d); /* pieces that this rank stepped on */
-uint64_t dense_lead(const struct dense *d);    /* steps ahead of the slowest, at most */
-/* Whether the lengths of gradients are measured from now on. */
-void dense_measure(struct dense *d, bool measure);
+ * of a piece counts as a row, its staleness is in gradients that the piece got since. *applied:
+ * pieces that it stepped on. */
+struct shoal_rank_stats dense_stats(const struct dense *d, uint64_t *applied);
 /* The squares of the lengths of the gradients that this rank stepped on while it was
  * asked to measure, summed; collective sums give those of whole gradients. */
 double dense_norm2(const struct dense *d);

@@ -80,27 +80,15 @@ static void add_gradient(struct dense *d, struct piece *p, const float *g, uint3
     p->gradients += sums;
 }
 
-static void note_stale(struct dense *d, uint64_t behind, uint32_t sums)
-{
-    unsigned bin = 0;
-
-    for (uint64_t most = 1; behind >= most && bin + 1 < SHOAL_STALE_BINS;) {
-        bin++;
-        most = bin == 1 ? 2 : (most - 1) * 2 + 1;
-    }
-    d->stats.stale[bin] += sums;
-    d->stats.rows_pushed += sums;
-}
-
 /* All workers', this rank's own piece included, which needs no message. */
 static shoal_status send_stepped(struct dense *d, struct piece *p)
 {
     struct outgoing *o;
     shoal_status st = SHOAL_OK;
 
-    if (dense_works(d))
+    if (policy_works(&d->policy))
         d->waiting--;
-    if (d->policy.workers == 1 && dense_works(d))
+    if (d->policy.workers == 1 && policy_works(&d->policy))
         return SHOAL_OK;
     st = write_piece(d, p, &o);
     for (unsigned i = 1; i <= d->ranks && st == SHOAL_OK; i++) {
@@ -139,7 +127,8 @@ static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from
     struct outgoing *o;
     shoal_status st;
 
-    note_stale(d, p->gradients - h->version, h->sums);
+    policy_count_stale(&d->stats, p->gradients - h->version, h->sums);
+    d->stats.rows_pushed += h->sums;
     p->behind += (p->gradients - h->version) * h->sums;
     add_gradient(d, p, g, h->sums);
     if (p->got >= d->quorum)

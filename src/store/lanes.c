@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { LANES_MOST = 1 << 20 }; /* of all ranks together: far more than anybody has */
+
 /* ---- sending rows in full ---- */
 
 static shoal_status add_row(struct store *s, size_t t, unsigned to, unsigned tag, uint32_t lane,
@@ -50,6 +52,9 @@ shoal_status lane_handle(void *ctx, unsigned from, const void *data, size_t len)
     const struct head *m = data;
     shoal_status st = message_check(s, from, data, len);
 
+    if (st == SHOAL_OK && (m->lane % s->policy.workers != from || m->lane >= LANES_MOST))
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sends rows of lane %u, not its own", from,
+                        m->lane);
     if (st != SHOAL_OK)
         return st;
     for (uint32_t i = 0; i < m->count; i++)
@@ -57,32 +62,6 @@ shoal_status lane_handle(void *ctx, unsigned from, const void *data, size_t len)
             return shoal_fail(SHOAL_EFORMAT, "store: rank %u sends a row of table %s that is not "
                               "here", from, s->shards[m->table].table->name);
     return deferred_add(&s->deferred, from, m->lane, data, len);
-}
-
-static int by_lane(const void *a, const void *b)
-{
-    const struct deferred *x = *(struct deferred *const *)a, *y = *(struct deferred *const *)b;
-
-    return (x->of > y->of) - (x->of < y->of);
-}
-
-/* What was deferred, in the order of the lanes; within a lane no row stands
- * twice. */
-static shoal_status list_deferred(struct store *s, struct deferred ***out, size_t *n)
-{
-    struct deferred **list;
-
-    *n = 0;
-    for (struct deferred *d = s->deferred.first; d; d = d->next)
-        ++*n;
-    *out = list = mem_array(*n + 1, sizeof *list);
-    if (!list)
-        return SHOAL_ENOMEM;
-    for (struct deferred *d = s->deferred.first; d; d = d->next)
-        *list++ = d;
-    qsort(*out, *n, sizeof **out, by_lane);
-    s->deferred = (struct deferrals){0};
-    return SHOAL_OK;
 }
 
 /* What all lanes made of the rows this rank owns: the first lane's row, then
@@ -94,7 +73,7 @@ struct sums {
     size_t cap;  /* floats */
 };
 
-static shoal_status fold_message(struct store *s, struct sums *sums, const struct head *m)
+static void fold_message(struct store *s, struct sums *sums, const struct head *m)
 {
     struct shard *h = &s->shards[m->table];
     size_t bytes = float_bytes(h), stride = h->table->stride;
@@ -114,21 +93,18 @@ static shoal_status fold_message(struct store *s, struct sums *sums, const struc
         sums->slot[place] = ++sums->used;
     }
     s->merged += m->count;
-    return SHOAL_OK;
 }
 
-static shoal_status fold_deferred(struct store *s, struct sums *sums)
+/* In the order of the lanes; within a lane no row stands twice. */
+static void fold_deferred(struct store *s, struct sums *sums)
 {
-    struct deferred **list;
-    size_t n;
-    shoal_status st = list_deferred(s, &list, &n);
+    struct deferred *d;
 
-    for (size_t i = 0; st == SHOAL_OK && i < n; i++) {
-        st = fold_message(s, sums, (const struct head *)list[i]->data);
-        free(list[i]);
-    }
-    free(list);
-    return st;
+    for (unsigned lane = 0; s->deferred.first; lane++)
+        while ((d = deferred_find(&s->deferred, lane % s->policy.workers, lane))) {
+            fold_message(s, sums, (const struct head *)d->data);
+            free(d);
+        }
 }
 
 static shoal_status send_sums(struct store *s, size_t t, const struct sums *sums)
@@ -156,10 +132,12 @@ static shoal_status merge_here(struct store *s, size_t t)
     size_t bytes = h->table->stride * sizeof(float) * (h->owned ? h->owned : 1);
     struct sums sums = {.slot = mem_array(h->owned ? h->owned : 1, sizeof *sums.slot),
                         .rows = mem_map(bytes)};
-    shoal_status st = sums.slot && sums.rows ? fold_deferred(s, &sums) : SHOAL_ENOMEM;
+    shoal_status st = SHOAL_ENOMEM;
 
-    if (st == SHOAL_OK)
+    if (sums.slot && sums.rows) {
+        fold_deferred(s, &sums);
         st = send_sums(s, t, &sums);
+    }
     mem_unmap(sums.rows, bytes);
     free(sums.slot);
     return st;

@@ -175,6 +175,13 @@ bool policy_whole(void *policy)
     return policy_ends(p) >= p->rounds;
 }
 
+void policy_count_stale(struct shoal_rank_stats *stats, uint64_t missed, uint64_t changes)
+{
+    unsigned bin = missed < 2 ? (unsigned)missed : 65 - (unsigned)__builtin_clzll(missed - 1);
+
+    stats->stale[bin < SHOAL_STALE_BINS ? bin : SHOAL_STALE_BINS - 1] += changes;
+}
+
 /* ---- meetings ---- */
 
 static bool all_met(void *ctx)

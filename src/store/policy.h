@@ -78,6 +78,9 @@ bool policy_whole(void *policy);
  * on, however many rounds each has ended; that holds if nobody goes on before all are here. */
 shoal_status policy_meet(struct policy *p);
 
+/* So many changes did not know of the last `missed` ones: bins of 0, 1, 2, 3 to 4, 5 to 8, ... */
+void policy_count_stale(struct shoal_rank_stats *stats, uint64_t missed, uint64_t changes);
+
 shoal_status policy_clock_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status policy_end_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status policy_met_handle(void *ctx, unsigned from, const void *data, size_t len);

@@ -72,14 +72,6 @@ void wire_read(const struct store *s, const struct shard *h, float *x, const cha
 
 /* ---- the owner ---- */
 
-/* 0, 1, 2, 3 to 4, 5 to 8, ... */
-static void count_stale(struct store *s, uint32_t missed)
-{
-    unsigned bin = missed < 2 ? missed : 33 - (unsigned)__builtin_clz(missed - 1);
-
-    s->stats.stale[bin < SHOAL_STALE_BINS ? bin : SHOAL_STALE_BINS - 1]++;
-}
-
 /* Threads train on the row meanwhile: it is read once, and changed by a difference. */
 static void merge_live(struct store *s, struct shard *h, float *home, uint32_t missed,
                        const float *mine, const float *seen)
@@ -104,7 +96,7 @@ void merge_home(struct store *s, struct shard *h, uint32_t place, uint32_t misse
 
     h->pushes[place]++;
     s->merged++;
-    count_stale(s, missed);
+    policy_count_stale(&s->stats, missed, 1);
     if (!h->master)
         merge_live(s, h, home, missed, mine, seen);
     else if (missed == 0 && s->opts.wire == SHOAL_WIRE_F32)

@@ -224,9 +224,9 @@ static shoal_status push_all(struct store *s)
 {
     shoal_status st = SHOAL_OK;
 
-    if (store_works(s) && s->opts.policy == SHOAL_SYNC)
+    if (policy_works(&s->policy) && s->opts.policy == SHOAL_SYNC)
         st = sync_round(s, true);
-    else if (store_works(s))
+    else if (policy_works(&s->policy))
         st = push_round(s, true);
     return st == SHOAL_OK ? comm_until(s->comm, push_settled, s) : st;
 }

@@ -361,23 +361,9 @@ struct table store_owned(const struct store *s, size_t t, const uint32_t **rows)
     return owned;
 }
 
-bool store_works(const struct store *s)
+struct shoal_rank_stats store_stats(const struct store *s, uint64_t *merged)
 {
-    return policy_works(&s->policy);
-}
-
-uint64_t store_merged(const struct store *s)
-{
-    return s->merged;
-}
-
-uint64_t store_lead(const struct store *s)
-{
-    return s->policy.lead;
-}
-
-struct shoal_rank_stats store_stats(const struct store *s)
-{
+    *merged = s->merged;
     return s->stats;
 }
 

@@ -101,8 +101,6 @@ uint8_t *store_touches(struct store *s, size_t t);
 /* The rank that owns each row of table t, and which of its rows it is there. */
 const uint16_t *store_owners(const struct store *s, size_t t);
 const uint32_t *store_places(const struct store *s, size_t t);
-/* Whether this rank trains. */
-bool store_works(const struct store *s);
 
 /* Lets rows travel, never waiting. Between pieces of work of about a
  * millisecond. */
@@ -154,8 +152,9 @@ shoal_status store_swap(struct store *s);
  * next swap, and not to be ended. Only rows that were wanted may be asked for. */
 struct view store_view(const struct store *s, size_t t);
 
-/* Of this rank alone; ranks, servers, load_most and what comm counts are left 0. */
-struct shoal_rank_stats store_stats(const struct store *s);
+/* Of this rank alone; ranks, servers, load_most and what comm counts are left 0. *merged: rows
+ * that it merged as their owner. */
+struct shoal_rank_stats store_stats(const struct store *s, uint64_t *merged);
 /* Where the time of this rank's calls went, in seconds. */
 struct store_times {
     double steps;  /* store_step, store_round and store_merge_lanes: between pieces of work */
@@ -167,9 +166,5 @@ struct store_times {
 };
 
 struct store_times store_times(const struct store *s);
-/* Rows that this rank merged as their owner. */
-uint64_t store_merged(const struct store *s);
-/* Rounds that this rank was ahead of the slowest worker at most, as it knew. */
-uint64_t store_lead(const struct store *s);
 
 #endif

@@ -5,11 +5,11 @@
 #include <string.h>
 
 /* Collective: sums over all ranks, the same on each. */
-static shoal_status sum_stats(struct run *r)
+static shoal_status sum_stats(struct run *r, uint64_t merged)
 {
     struct shoal_rank_stats *s = &r->stats;
     unsigned owners = r->opts->servers ? r->opts->servers : comm_size(r->comm);
-    double most = (double)r->engine->merged(r), all = most;
+    double most = (double)merged, all = most;
     struct comm_stats c = comm_stats(r->comm);
     double times[] = {c.waited, s->computed};
     uint64_t counts[5 + SHOAL_STALE_BINS] = {c.bytes_in, c.bytes_out, c.messages_out,
@@ -37,7 +37,7 @@ static shoal_status sum_stats(struct run *r)
 static struct profile_facts facts_of(const struct run *r)
 {
     struct profile_facts facts = {
-        .sync = r->opts->sync.policy, .works = !r->with || r->engine->works(r),
+        .sync = r->opts->sync.policy, .works = r->works,
         .slices = r->worked + (r->slice_began > 0 ? clock_now() - r->slice_began : 0),
     };
 
@@ -67,12 +67,13 @@ void run_mark(struct run *r)
 shoal_status run_account(struct run *r)
 {
     struct profile_facts facts;
+    uint64_t merged = 0;
     shoal_status st = SHOAL_OK;
 
-    r->stats = r->engine->stats(r);
+    r->stats = r->engine->stats(r, &merged);
     r->stats.computed = r->worked;
     if (r->with)
-        st = sum_stats(r);
+        st = sum_stats(r, merged);
     if (st == SHOAL_OK && r->with)
         st = rendezvous_sum(r->with, &r->done); /* units of the profile are everybody's */
     facts = facts_of(r);

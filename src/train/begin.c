@@ -50,6 +50,7 @@ static shoal_status prepare(struct run *r)
     r->threads = ranks_threads(o->ranks, o->threads);
     r->comm = shoal_ranks_size(o->ranks) > 1 ? ranks_comm(o->ranks) : NULL;
     r->leads = shoal_ranks_rank(o->ranks) == 0;
+    r->works = shoal_ranks_rank(o->ranks) < opts_sharing(o);
     r->worker = o->local_input ? 0 : shoal_ranks_rank(o->ranks);
     r->sharing = o->local_input ? 1 : opts_sharing(o);
     r->schedule = o->schedule;

@@ -319,25 +319,12 @@ static shoal_status open_agreed(struct opened *o, const char *folder,
     return st;
 }
 
-/* Whether it is of this task, with the same options where they decide the result. */
-static shoal_status check_run(const struct container *head, const struct task *task,
-                              const struct train_opts *opts)
-{
-    const struct task *there;
-    shoal_status st = meta_task(head, &there);
-
-    if (st == SHOAL_OK && there != task)
-        st = shoal_fail(SHOAL_EINVAL, "%s: trains %s there, %s here: that is another run",
-                        container_path(head), there->is.name, task->is.name);
-    return st == SHOAL_OK ? options_check_same(task, head, opts) : st;
-}
-
 static shoal_status read_all(const struct opened *o, const struct train_opts *opts,
                              const struct task *task, const struct identity *from,
                              const struct sections *s, struct position *at,
                              struct shoal_figures *figures)
 {
-    shoal_status st = check_run(o->head, task, opts);
+    shoal_status st = options_check_same(task, o->head, opts);
 
     if (st == SHOAL_OK)
         st = opened_corpus(o, from->fingerprint, opts->local_input, s->rank, s->size);
@@ -345,11 +332,8 @@ static shoal_status read_all(const struct opened *o, const struct train_opts *op
         st = meta_position(o->head, at);
     if (st == SHOAL_OK)
         st = meta_read_figures(o->head, figures);
-    for (size_t i = 0; i < s->n && st == SHOAL_OK; i++) {
-        struct seats seats = {.rank = s->rank, .owner = s->at[i].owner, .place = s->at[i].place};
-
-        st = opened_table(o, s->at[i].table, &seats);
-    }
+    for (size_t i = 0; i < s->n && st == SHOAL_OK; i++)
+        st = opened_table(o, &s->at[i], s->rank);
     return st;
 }
 

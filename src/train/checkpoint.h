@@ -166,15 +166,9 @@ shoal_status opened_open(struct opened *o, const char *path);
  * is SHOAL_ENOENT. */
 shoal_status opened_newest(struct opened *o, const char *path);
 void opened_close(struct opened *o);
-/* Where rows go: all, or those of one rank to their places. */
-struct seats {
-    const uint16_t *owner; /* [rows] */
-    const uint32_t *place; /* [rows]; NULL: all */
-    unsigned rank;
-};
-
-/* Every row of a table, each of them once; those that have a seat are copied. */
-shoal_status opened_table(const struct opened *o, struct table *t, const struct seats *seats);
+/* Every row of a table, each of them once; those that the rank holds are copied. */
+shoal_status opened_table(const struct opened *o, const struct section_of *of,
+                          unsigned rank);
 /* Whether `corpus` is what rank `rank` of `ranks` trained on; `local` when each
  * has one of its own. */
 shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,

@@ -70,7 +70,7 @@ shoal_status meta_write(struct bytes *b, const struct task *task, const struct t
     if (st == SHOAL_OK)
         st = add_u64(b, "format", FORMAT);
     if (st == SHOAL_OK)
-        st = options_write_values(task, o, b);
+        st = options_write(task, o, b);
 #define X(field, type)                                                                             \
     if (st == SHOAL_OK)                                                                            \
         st = add_##type(b, "at." #field, at->field);

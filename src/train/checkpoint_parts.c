@@ -225,17 +225,19 @@ void opened_close(struct opened *o)
 
 /* ---- reading it ---- */
 
-static void seat_row(struct table *t, const struct seats *seats, size_t id, const float *row)
+static void seat_row(const struct section_of *of, unsigned rank, size_t id, const float *row)
 {
-    if (seats->place && seats->owner[id] != seats->rank)
+    struct table *t = of->table;
+
+    if (of->place && of->owner[id] != rank)
         return;
-    memcpy(t->at + (seats->place ? seats->place[id] : id) * t->stride, row,
-           t->stride * sizeof *t->at);
+    memcpy(t->at + (of->place ? of->place[id] : id) * t->stride, row, t->stride * sizeof *t->at);
 }
 
-static shoal_status read_whole(const struct container *c, struct table *t,
-                               const struct seats *seats)
+static shoal_status read_whole(const struct container *c, const struct section_of *of,
+                               unsigned rank)
 {
+    const struct table *t = of->table;
     size_t want = table_size(t);
     struct section s;
     shoal_status st = container_find(c, t->name, sizeof(float), &s);
@@ -244,14 +246,15 @@ static shoal_status read_whole(const struct container *c, struct table *t,
         st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes, want %zu",
                         container_path(c), t->name, s.size, want);
     for (size_t id = 0; id < t->rows && st == SHOAL_OK; id++)
-        seat_row(t, seats, id, (const float *)s.data + id * t->stride);
+        seat_row(of, rank, id, (const float *)s.data + id * t->stride);
     return st;
 }
 
 /* seen [rows] tells which rows are there already. */
-static shoal_status read_part(const struct container *c, struct table *t,
-                              const struct seats *seats, bool *seen)
+static shoal_status read_part(const struct container *c, const struct section_of *of,
+                              unsigned rank, bool *seen)
 {
+    const struct table *t = of->table;
     struct section ids = {0}, rows = {0};
     char name[32];
     size_t n, row = t->stride * sizeof(float);
@@ -273,23 +276,24 @@ static shoal_status read_part(const struct container *c, struct table *t,
                               container_path(c), id, t->name,
                               id < t->rows ? "it in one part only" : "a lower number");
         seen[id] = true;
-        seat_row(t, seats, id, (const float *)rows.data + i * t->stride);
+        seat_row(of, rank, id, (const float *)rows.data + i * t->stride);
     }
     return st;
 }
 
-shoal_status opened_table(const struct opened *o, struct table *t, const struct seats *seats)
+shoal_status opened_table(const struct opened *o, const struct section_of *of, unsigned rank)
 {
+    const struct table *t = of->table;
     bool *seen;
     shoal_status st = SHOAL_OK;
 
     if (o->n == 0)
-        return read_whole(o->head, t, seats);
+        return read_whole(o->head, of, rank);
     seen = mem_array(t->rows, sizeof *seen);
     if (!seen)
         return SHOAL_ENOMEM;
     for (unsigned i = 0; i < o->n && st == SHOAL_OK; i++)
-        st = read_part(o->parts[i], t, seats, seen);
+        st = read_part(o->parts[i], of, rank, seen);
     for (size_t i = 0; i < t->rows && st == SHOAL_OK; i++)
         if (!seen[i])
             st = shoal_fail(SHOAL_EFORMAT, "%s: row %zu of table `%s` is in none of its %u parts",

@@ -104,7 +104,7 @@ static json_t *settings(const struct train_opts *o, const struct task *task,
                              integer(plan->types), "ranks", (int)shoal_ranks_size(o->ranks),
                              "kernel", kernel, "version", shoal_version());
 
-    options_each_value(task, o, add_option, &line);
+    options_each(task, o, add_option, &line);
     return line;
 }
 

@@ -212,6 +212,8 @@ static const struct shoal_choice replica_choices[] = {
 
 /* ---- Tables --------------------------------------------------------------------------------- */
 
+const struct shoal_option model_output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
+
 const struct shoal_option net_training_options[] = {
     EPOCHS_OPTION,
     BATCH_OPTION(1 << 20, "samples of a step, of each rank"),

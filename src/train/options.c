@@ -213,26 +213,19 @@ const struct task *options_run(const shoal_options *o)
     return o->task;
 }
 
-shoal_status options_each(const shoal_options *o,
+shoal_status options_each(const struct task *task, const struct train_opts *values,
                           shoal_status (*fn)(void *ctx, const struct shoal_option *option,
                                              const char *value),
                           void *ctx)
 {
+    const shoal_options o = {.task = task, .at = *values};
     char shown[SHOAL_VALUE];
     struct place p = {0};
     shoal_status st = SHOAL_OK;
 
-    while (st == SHOAL_OK && place_next(o, &p))
-        st = fn(ctx, p.option, value_of(o, &p, shown));
+    while (st == SHOAL_OK && place_next(&o, &p))
+        st = fn(ctx, p.option, value_of(&o, &p, shown));
     return st;
-}
-
-shoal_status options_each_value(const struct task *task, const struct train_opts *values,
-                                shoal_status (*fn)(void *ctx, const struct shoal_option *option,
-                                                   const char *value),
-                                void *ctx)
-{
-    return options_each(&(shoal_options){.task = task, .at = *values}, fn, ctx);
 }
 
 /* ---- Do they go together? --------------------------------------------------------------- */
@@ -315,17 +308,12 @@ static shoal_status write_option(void *ctx, const struct shoal_option *option, c
                                            : add_line(ctx, "opt.", option->name, value);
 }
 
-shoal_status options_write_values(const struct task *task, const struct train_opts *values,
-                                  struct bytes *meta)
+shoal_status options_write(const struct task *task, const struct train_opts *values,
+                           struct bytes *meta)
 {
-    return options_write(&(shoal_options){.task = task, .at = *values}, meta);
-}
+    shoal_status st = add_line(meta, "task", "", task->is.name);
 
-shoal_status options_write(const shoal_options *o, struct bytes *meta)
-{
-    shoal_status st = add_line(meta, "task", "", o->task->is.name);
-
-    return st == SHOAL_OK ? options_each(o, write_option, meta) : st;
+    return st == SHOAL_OK ? options_each(task, values, write_option, meta) : st;
 }
 
 /* The value of a line `KEY...`, with a NUL for its end; NULL: it is another's. */
@@ -427,8 +415,8 @@ shoal_status options_same(const char *who, const shoal_options *there, const sho
     struct place p = {0};
 
     if (there->task != here->task)
-        return shoal_fail(SHOAL_EINVAL, "%s: the task is %s there, %s here: that is another run",
-                          who, there->task->is.name, here->task->is.name);
+        return shoal_fail(SHOAL_EINVAL, "%s: trains %s there, %s here: that is another run", who,
+                          there->task->is.name, here->task->is.name);
     while (place_next(there, &p)) {
         const char *a = value_of(there, &p, shown[0]), *b = value_of(here, &p, shown[1]);
 

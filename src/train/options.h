@@ -27,31 +27,23 @@ struct task;
 const struct train_opts *options_values(const shoal_options *o);
 const struct task *options_run(const shoal_options *o);
 
-/* fn(ctx, option, value) for each option in the order of the tables; value is NULL where there
- * is none. Stops at the first failure and gives it. */
-shoal_status options_each(const shoal_options *o,
+/* fn(ctx, option, value) for each option of the task in the order of the tables; value is NULL
+ * where there is none. Stops at the first failure and gives it. */
+shoal_status options_each(const struct task *task, const struct train_opts *values,
                           shoal_status (*fn)(void *ctx, const struct shoal_option *option,
                                              const char *value),
                           void *ctx);
 
-/* The same of values without a handle. */
-shoal_status options_each_value(const struct task *task, const struct train_opts *values,
-                                shoal_status (*fn)(void *ctx, const struct shoal_option *option,
-                                                   const char *value),
-                                void *ctx);
-
 /* ---- What a checkpoint remembers: lines `task NAME` and `opt.NAME VALUE` ----------------- */
 
-shoal_status options_write(const shoal_options *o, struct bytes *meta);
+shoal_status options_write(const struct task *task, const struct train_opts *values,
+                           struct bytes *meta);
 /* From such lines among others; whoever wrote them, every value is checked as if it were set.
  * The options are then those of a run that goes on. `who` begins sentences. */
 shoal_status options_read(shoal_options **out, const char *who, const char *meta, size_t len);
 /* Whether these are one run: names the first option that decides the result and differs. */
 shoal_status options_same(const char *who, const shoal_options *there, const shoal_options *here);
 
-/* Of values without a handle. */
-shoal_status options_write_values(const struct task *task, const struct train_opts *values,
-                                  struct bytes *meta);
 /* What the head of a checkpoint says, */
 shoal_status options_of_head(shoal_options **out, const struct container *head);
 /* and whether that is this run. */

@@ -269,8 +269,9 @@ static shoal_status call_all(struct run *r, shoal_status st)
 static bool needs_all(const struct run *r)
 {
     bool last = r->at.epoch + 1 == r->opts->epochs;
+    bool swept = !r->engine->swept || r->engine->swept(r);
 
-    return !epoch_over(r) || last || r->stopping || r->gathers || r->due || !r->engine->swept(r);
+    return !epoch_over(r) || last || r->stopping || r->gathers || r->due || !swept;
 }
 
 /* All ranks are at one place: the position is the same, and what is trained, if it was
@@ -417,17 +418,16 @@ static shoal_status go_on(struct run *r, struct slice_size *last)
  * others to meet. */
 static shoal_status go_on_together(struct run *r, struct slice_size *last)
 {
-    bool works = r->engine->works(r);
     shoal_status st = SHOAL_OK;
 
-    if (works) {
+    if (r->works) {
         st = slice(r, last);
         if (st == SHOAL_OK)
             st = call_all(r, report_interval(r));
         if (st == SHOAL_OK)
             st = publish(r, false);
     }
-    if (st == SHOAL_OK && works && !epoch_over(r) && !evaluation_due(r) && !at_place(r))
+    if (st == SHOAL_OK && r->works && !epoch_over(r) && !evaluation_due(r) && !at_place(r))
         return SHOAL_OK;
     if (st == SHOAL_OK)
         st = meet(r);

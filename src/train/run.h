@@ -44,11 +44,11 @@ struct engine {
     void (*close)(struct run *r);
     /* What a checkpoint holds, after `open`: tables, and whose each row is. */
     void (*sections)(struct run *r, struct sections *out);
-    bool (*works)(const struct run *r); /* or is it a server, which only keeps values? */
     /* Trains this rank's share of the units from at.place to r->stop, and counts it
      * (run_count). */
     shoal_status (*advance)(struct run *r);
-    /* Whether whoever goes on needs no whole meeting now, where rows travel meanwhile. */
+    /* Whether whoever goes on needs no whole meeting now, where rows travel meanwhile; NULL:
+     * it never does. */
     bool (*swept)(const struct run *r);
     /* Collective: what is trained becomes the same on every rank. */
     shoal_status (*gather)(struct run *r);
@@ -56,8 +56,8 @@ struct engine {
     shoal_status (*evaluate)(struct run *r);
     /* Where this rank's time went, and what it cost to train with others. */
     void (*facts)(const struct run *r, struct profile_facts *facts);
-    struct shoal_rank_stats (*stats)(const struct run *r);
-    uint64_t (*merged)(const struct run *r); /* rows or pieces, as their owner */
+    /* *merged: rows or pieces, as their owner; left as it is by a rank alone. */
+    struct shoal_rank_stats (*stats)(const struct run *r, uint64_t *merged);
     /* Collective, at the end: rank 0 holds all of it. NULL: it does anyway. */
     shoal_status (*collect)(struct run *r);
 };
@@ -83,6 +83,7 @@ struct run {
     struct rendezvous *with;   /* NULL: alone */
     unsigned worker, sharing;  /* which of how many that share the units; 0 of 1 when alone */
     bool leads;                /* reports, evaluates and writes: rank 0 */
+    bool works;                /* trains; else it is a server, which only keeps values */
 
     /* set by the task or the engine when it opens */
     uint64_t units;       /* of an epoch */

@@ -12,6 +12,8 @@
 #include "train/options.h"
 
 struct engine;
+struct net_task;
+struct row_task;
 struct run;
 
 struct task {
@@ -22,6 +24,8 @@ struct task {
 
     enum data_kind data;
     const struct engine *engine;
+    const struct row_task *rows; /* what rows/ asks of it (rows/rows.h); NULL: it is a net */
+    const struct net_task *net;  /* the same of dense/ (dense/net.h) */
     /* What a run will take, into a plan of zeros; r->opts, r->data and the engine's part are
      * there. It may open what it looks at, for the run that follows. */
     shoal_status (*plan)(struct run *r, struct shoal_train_plan *plan);
@@ -59,7 +63,7 @@ shoal_status task_net_check(const shoal_options *o);
 /* Tables of struct train_opts. */
 extern const struct shoal_option words_run_options[], rows_run_options[], net_run_options[];
 extern const struct shoal_option rows_machine_options[], net_machine_options[];
-extern const struct shoal_option net_training_options[], ranks_options[];
+extern const struct shoal_option net_training_options[], ranks_options[], model_output_options[];
 
 extern const struct shoal_choice rate_choices[];
 extern const struct shoal_own_type share_type;

@@ -10,7 +10,7 @@ static shoal_options *again(const shoal_options *o, struct bytes *lines)
 {
     shoal_options *out;
 
-    require(options_write(o, lines) == SHOAL_OK);
+    require(options_write(options_run(o), options_values(o), lines) == SHOAL_OK);
     require(options_read(&out, "fuzz", lines->at, lines->len) == SHOAL_OK);
     return out;
 }
@@ -20,7 +20,7 @@ static void check(const shoal_options *o)
     struct bytes once = {0}, twice = {0};
     shoal_options *a, *b;
 
-    if (options_write(o, &once) != SHOAL_OK) { /* JSON may have put a newline into a path */
+    if (options_write(options_run(o), options_values(o), &once) != SHOAL_OK) { /* JSON may have put a newline into a path */
         require(strstr(shoal_error(), "holds a newline") != NULL);
         bytes_fini(&once);
         return;

@@ -1,6 +1,6 @@
 /* A dense block that ranks train together: run.sh starts this program several times
  * over. Rank 0 prints TAP. */
-#include "store/store.h"
+#include "store/piece.h"
 
 #include "check.h"
 
@@ -46,8 +46,8 @@ static void step(struct dense *d, float *grads, unsigned number, float lr)
 {
     static const size_t cuts[] = {0, 16, 4080, 9 * 1600, 30000, LENGTH};
 
-    fill(grads, dense_worker(d), number);
-    CHECK_OK(dense_begin(d, grads, lr));
+    fill(grads, d->rank, number);
+    dense_begin(d, grads, lr, false);
     for (size_t i = 5; i > 0; i--)
         CHECK_OK(dense_ready(d, cuts[i - 1], cuts[i]));
     CHECK_OK(dense_finish(d));
@@ -55,7 +55,7 @@ static void step(struct dense *d, float *grads, unsigned number, float lr)
 
 static void train(struct dense *d, float *grads, unsigned from, unsigned to, float lr)
 {
-    for (unsigned s = from; s < to && dense_works(d); s++) {
+    for (unsigned s = from; s < to && policy_works(&d->policy); s++) {
         if (rng_at(rank, s, 1) % 5 == 0)
             usleep((unsigned)(rng_at(rank, s, 2) % 2000));
         step(d, grads, s, lr);
@@ -106,7 +106,7 @@ static void applied_once(enum shoal_sync policy, unsigned staleness, unsigned se
     unsigned workers, of;
 
     CHECK_OK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o));
-    workers = dense_workers(d);
+    workers = d->policy.workers;
     of = policy == SHOAL_SYNC ? 1 : quorum && quorum < workers ? quorum : workers;
     train(d, grads, 0, STEPS / 2, (float)of);
     check_same(params);
@@ -114,7 +114,7 @@ static void applied_once(enum shoal_sync policy, unsigned staleness, unsigned se
     check_same(params);
     CHECK(count_wrong(params, workers, STEPS, 1) == 0);
     if (policy == SHOAL_BOUNDED)
-        CHECK(dense_lead(d) <= staleness);
+        CHECK(d->policy.lead <= staleness);
     dense_close(d);
     unblock(params);
     unblock(grads);
@@ -137,11 +137,11 @@ static void sync_is_one_rank(enum optim_kind kind, unsigned servers, const char 
     train(d, grads, 0, STEPS, 0.01f);
     for (unsigned s = 0; s < STEPS; s++) {
         memset(sum, 0, LENGTH * sizeof *sum);
-        for (unsigned w = 0; w < dense_workers(d); w++) {
+        for (unsigned w = 0; w < d->policy.workers; w++) {
             fill(grads, w, s);
             kernel->axpy(sum, 1, grads, LENGTH);
         }
-        CHECK_OK(dense_begin(one, sum, 0.01f));
+        dense_begin(one, sum, 0.01f, false);
         CHECK_OK(dense_finish(one));
     }
     for (size_t i = 0; i < LENGTH; i++)
@@ -277,10 +277,10 @@ static void hurry(struct dense *d, float *grads, unsigned from, unsigned to)
 {
     for (unsigned s = from; s < to; s++) {
         for (size_t i = 0; i < 64; i++)
-            grads[i] = gradient(dense_worker(d), s, i);
+            grads[i] = gradient(d->rank, s, i);
         for (size_t i = 64; i < SHORT; i += 64)
             memcpy(grads + i, grads, 64 * sizeof *grads);
-        CHECK_OK(dense_begin(d, grads, 1));
+        dense_begin(d, grads, 1, false);
         CHECK_OK(dense_ready(d, 0, SHORT));
         CHECK_OK(dense_finish(d));
     }
@@ -327,12 +327,12 @@ static void nobody_waits_for_a_slow_rank(unsigned servers, const char *name)
 
     CHECK_OK(comm_broadcast(c, 0, &job, sizeof job));
     CHECK_OK(dense_open(&d, c, params, SHORT, &range, 1, kernel, &o));
-    slow = dense_workers(d) - 1;
-    if (dense_works(d) && rank == slow) {
+    slow = d->policy.workers - 1;
+    if (policy_works(&d->policy) && rank == slow) {
         hurry(d, grads, 0, SLOW / 2);
         stand_still(slow, job);
         hurry(d, grads, SLOW / 2, SLOW);
-    } else if (dense_works(d)) {
+    } else if (policy_works(&d->policy)) {
         hurry(d, grads, 0, FAST);
         say_through(rank, job);
     }
@@ -386,7 +386,7 @@ static void a_meeting_counts_as_a_mean(void)
     CHECK_OK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o));
     for (unsigned s = 1; s <= 10; s++) {
         grads[0] = (float)(rank + 1);
-        CHECK_OK(dense_begin(d, grads, 1));
+        dense_begin(d, grads, 1, false);
         CHECK_OK(dense_ready(d, 0, LENGTH));
         CHECK_OK(dense_finish(d));
         CHECK(same_everywhere(params) == (size == 1 || s == 4 || s == 10));
@@ -413,7 +413,7 @@ static void average_adam(float *params, float *grads, size_t n)
     for (unsigned s = 0; s < 7; s++) {
         for (size_t i = 0; i < n; i++)
             grads[i] = gradient(rank, s, i);
-        CHECK_OK(dense_begin(d, grads, 0.01f));
+        dense_begin(d, grads, 0.01f, false);
         CHECK_OK(dense_ready(d, 0, n));
         CHECK_OK(dense_finish(d));
     }
@@ -450,7 +450,7 @@ static void kept_values_are_means(enum shoal_sync policy, const char *name)
     CHECK_OK(dense_open(&d, c, params, LENGTH, ranges, 3, kernel, &o));
     for (size_t i = 0; i < LENGTH; i++)
         grads[i] = (float)(rank + 1);
-    CHECK_OK(dense_begin(d, grads, 1));
+    dense_begin(d, grads, 1, false);
     CHECK_OK(dense_ready(d, 0, LENGTH));
     CHECK_OK(dense_finish(d));
     CHECK_OK(dense_meet(d));

@@ -1,6 +1,6 @@
 /* Rows that travel between ranks: run.sh starts this program several times over.
  * Rank 0 prints TAP. */
-#include "store/store.h"
+#include "store/shard.h"
 
 #include "check.h"
 
@@ -90,7 +90,7 @@ static void try_sums(const struct store_opts *opts, const char *name)
     start(&t);
     CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, opts));
     for (uint64_t segment = 0; segment < 3; segment++) {
-        if (store_works(s))
+        if (policy_works(&s->policy))
             work(s, &t, sum, segment);
         CHECK_OK(store_meet(s));
         memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
@@ -216,7 +216,7 @@ static void try_blocks(const struct store_opts *opts, const char *name)
     start_owned(s);
     CHECK_OK(comm_barrier(c));
     for (uint64_t segment = 0; segment < 3; segment++) {
-        if (store_works(s))
+        if (policy_works(&s->policy))
             work_blocks(s, bits, sum, segment * 1000);
         CHECK_OK(store_meet(s));
         memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
@@ -224,7 +224,7 @@ static void try_blocks(const struct store_opts *opts, const char *name)
         check_owned(s, all);
         CHECK_OK(comm_barrier(c));
     }
-    CHECK(store_lead(s) <= o.staleness);
+    CHECK(s->policy.lead <= o.staleness);
     CHECK_OK(comm_barrier(c));
     store_close(s);
     free(sum);
@@ -296,9 +296,9 @@ static bool fast_ones_waited(unsigned staleness)
         if (rank + 1 == size)
             usleep(5000);
         CHECK_OK(store_round(s));
-        CHECK(store_lead(s) <= staleness);
+        CHECK(s->policy.lead <= staleness);
     }
-    lead = (double)store_lead(s);
+    lead = (double)s->policy.lead;
     hasty = rank + 1 != size && comm_stats(c).waited <= 0.02;
     CHECK_OK(store_meet(s));
     CHECK_OK(comm_max(c, &lead, 1));
@@ -468,7 +468,7 @@ static void own_rows_stay(void)
         CHECK_OK(store_round(s));
     }
     CHECK_OK(store_meet(s));
-    CHECK(store_stats(s).rows_pushed == 0);
+    CHECK(s->stats.rows_pushed == 0);
     for (size_t i = 0; i < ROWS; i++)
         wrong += t.at[i * t.stride] != (float)(i % 50 + 20);
     CHECK(wrong == 0);

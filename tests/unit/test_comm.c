@@ -1,6 +1,6 @@
 /* A world of one: what a rank sends to itself, and what all do together when all
  * are one. Worlds of several are in tests/mpi. */
-#include "comm/comm.h"
+#include "comm/inner.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static void a_world_of_one_has_rank_0(void **state)
     (void)state;
     assert_int_equal(comm_rank(c), 0);
     assert_int_equal(comm_size(c), 1);
-    assert_string_equal(comm_library(c), "self");
+    assert_string_equal(c->library, "self");
     assert_true(strlen(comm_host(c, 0)) > 0);
 }
 
@@ -69,7 +69,7 @@ static void a_process_that_nobody_launched_is_alone(void **state)
         unsetenv(launchers[i]);
     assert_int_equal(comm_open(&world), SHOAL_OK);
     assert_int_equal(comm_size(world), 1);
-    assert_string_equal(comm_library(world), "self");
+    assert_string_equal(world->library, "self");
     comm_close(world, true);
 }
 
@@ -273,7 +273,7 @@ static void alone_nobody_is_silent(void **state)
     while (clock_now() < until)
         assert_int_equal(comm_poll(c, NULL), SHOAL_OK);
     comm_round(c, 12);
-    assert_int_equal(comm_round_of(c, 0), 12);
+    assert_int_equal(c->peers[0].round, 12);
 }
 
 /* Otherwise each of them would do the whole work. With MPI: tests/mpi/run.sh. */

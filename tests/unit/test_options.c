@@ -162,7 +162,7 @@ static struct bytes written(const shoal_options *o)
 {
     struct bytes b = {0};
 
-    if (options_write(o, &b) != SHOAL_OK)
+    if (options_write(options_run(o), options_values(o), &b) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return b;
 }
@@ -337,7 +337,7 @@ static void an_option_that_decides_the_result_is_refused_by_name(void **state)
     for_all(try_difference);
     assert_int_equal(options_same("run", a, b), SHOAL_EINVAL);
     assert_string_equal(shoal_error(),
-                        "run: the task is cbow there, skipgram here: that is another run");
+                        "run: trains cbow there, skipgram here: that is another run");
     shoal_options_free(a);
     shoal_options_free(b);
 }
@@ -418,7 +418,7 @@ static void a_newline_is_not_written(void **state)
 
     (void)state;
     set(o, "output", "a\nopt.dim 5");
-    assert_int_equal(options_write(o, &b), SHOAL_EINVAL);
+    assert_int_equal(options_write(options_run(o), options_values(o), &b), SHOAL_EINVAL);
     assert_string_equal(shoal_error(), "checkpoint: --output holds a newline");
     bytes_fini(&b);
     shoal_options_free(o);

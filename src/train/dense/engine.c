@@ -65,7 +65,7 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
 {
     const struct train_opts *o = r->opts;
     const struct net *net = r->dense->net;
-    const struct net_source *source = &r->dense->source;
+    size_t train = r->dense->train;
     struct dense_opts dense = dense_opts_of(o);
     size_t workers = opts_sharing(o), share = (net_batch_of(o) + workers - 1) / workers;
     unsigned ranks = shoal_ranks_size(o->ranks);
@@ -73,16 +73,16 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
 
     if (st != SHOAL_OK)
         return st;
-    plan->examples = source->train;
-    plan->held_out = source->valid;
+    plan->examples = train;
+    plan->held_out = r->dense->valid;
     plan->advice = "--batch or the layers";
     for (size_t i = 0; i < net->ntensors; i++)
         plan->parameters += net->tensors[i].rule == TENSOR_STATE ? 0 : net->tensors[i].size;
     plan->model_bytes = plan->rank_bytes =
         2 * net->size * sizeof(float) + dense_bytes(net->size, ranks, &dense);
-    plan->work_bytes += shards_bytes(net, share < source->train ? share : source->train,
+    plan->work_bytes += shards_bytes(net, share < train ? share : train,
                                      ranks_threads(o->ranks, o->threads)) +
-                        source->train * sizeof(uint32_t);
+                        train * sizeof(uint32_t);
     if (o->checkpoint)
         plan->checkpoint_bytes =
             net->size * sizeof(float) * (1 + optim_states(&dense.optim)) / ranks;
@@ -96,8 +96,8 @@ shoal_status net_split(struct run *r, uint32_t **ids, size_t n, size_t others, u
 {
     size_t held = others > 0 ? 0 : (size_t)(r->opts->valid * (double)n);
 
-    r->dense->source.train = n - held;
-    r->dense->source.valid = others > 0 ? others : held;
+    r->dense->train = n - held;
+    r->dense->valid = others > 0 ? others : held;
     return samples_split(ids, n, held, r->opts->seed, stream);
 }
 
@@ -152,14 +152,14 @@ static shoal_status open_memory(struct run *r)
     struct dense_run *d = r->dense;
     shoal_status st = SHOAL_OK;
 
-    if (d->source.train == 0)
+    if (d->train == 0)
         return shoal_fail(SHOAL_EINVAL, "train: no samples are left to learn from");
     d->params = mem_map(d->net->size * sizeof *d->params);
     d->grads = mem_map(d->net->size * sizeof *d->grads);
     if (!d->params || !d->grads)
         return SHOAL_ENOMEM;
-    if (d->start)
-        st = d->start(r, d->params);
+    if (r->opts->start)
+        st = r->task->net->start(r, d->params);
     else
         d->net->ops->start(d->net, d->params, r->opts->seed);
     return st == SHOAL_OK ? net_steps_init(r) : st;
@@ -184,7 +184,7 @@ static shoal_status net_open(struct run *r)
 
     d->batch = net_batch_of(r->opts);
     r->batch = (unsigned)d->batch;
-    r->units = (d->source.train + d->batch - 1) / d->batch;
+    r->units = (d->train + d->batch - 1) / d->batch;
     r->unit_examples = (double)d->batch;
     r->group = average ? r->opts->sync.staleness : 1; /* a slice ends where a mean is made */
     r->gathers = true;
@@ -234,11 +234,6 @@ static void net_sections(struct run *r, struct sections *out)
 
 /* ---- training ---- */
 
-static bool net_works(const struct run *r)
-{
-    return dense_works(r->dense->dense);
-}
-
 /* Collective: steps that were made, and the lengths of their gradients, summed over the pieces
  * of all ranks, and over their own of those that step by themselves. */
 static shoal_status count_steps(struct run *r)
@@ -263,12 +258,6 @@ static shoal_status net_advance(struct run *r)
     while (r->at.place < r->stop && st == SHOAL_OK)
         st = net_step(r);
     return st == SHOAL_OK && !r->comm ? count_steps(r) : st;
-}
-
-static bool net_swept(const struct run *r)
-{
-    (void)r;
-    return true;
 }
 
 /* After a meeting every rank has the same parameters, to the last bit; one that has
@@ -321,8 +310,8 @@ static void add_run_figures(struct run *r)
         {"compute_seconds", mean_step(t->compute, then->compute, steps)},
         {"wait_seconds", mean_step(t->wait, then->wait, steps)},
         {"communicate_seconds", mean_step(t->communicate, then->communicate, steps)},
-        {"part_least", (double)(d->source.train / r->sharing)},
-        {"part_most", (double)((d->source.train + r->sharing - 1) / r->sharing)},
+        {"part_least", (double)(d->train / r->sharing)},
+        {"part_most", (double)((d->train + r->sharing - 1) / r->sharing)},
         {"shuffled", d->shuffled},
     };
 
@@ -337,7 +326,7 @@ static shoal_status net_evaluate(struct run *r)
     struct sums sums = {0};
     shoal_status st = SHOAL_OK;
 
-    if (r->dense->source.valid > 0) {
+    if (r->dense->valid > 0) {
         st = shoal_ranks_agree(r->opts->ranks, net_measure_valid(r, &sums));
         if (st == SHOAL_OK && r->with)
             st = rendezvous_sum(r->with, &sums);
@@ -380,7 +369,7 @@ static float *copy_params(const struct dense_run *d)
 }
 
 /* What was learnt is f32, and answers so. */
-shoal_status net_task_result(struct run *r, bool last, shoal_net **out)
+static shoal_status trained_net(struct run *r, bool last, shoal_net **out)
 {
     struct dense_run *d = r->dense;
     float *params = last ? d->params : copy_params(d);
@@ -396,28 +385,39 @@ shoal_status net_task_result(struct run *r, bool last, shoal_net **out)
     return st;
 }
 
-static shoal_status figure_fact(shoal_net *t, const struct run *r, enum shoal_figure_of of,
-                                const char *name, const char *key)
+shoal_status net_task_result(struct run *r, bool last, shoal_model **out)
 {
-    double value = shoal_figure(&r->last, of, name);
+    shoal_net *t;
+    shoal_status st = trained_net(r, last, &t);
 
-    return isnan(value) ? SHOAL_OK : trained_fact(t, key, "%.6g", value);
+    if (st == SHOAL_OK)
+        st = r->task->net->give(r, t);
+    if (st == SHOAL_OK)
+        return model_take(out, r->task->net->kind, t);
+    shoal_net_close(t);
+    return st;
 }
 
 shoal_status net_task_facts(shoal_net *t, const struct run *r)
 {
-    shoal_status st = trained_fact(t, "samples", "%zu", r->dense->source.train);
+    const struct {
+        const char *key;
+        double value;
+    } figures[] = {
+        {"loss", shoal_figure(&r->last, SHOAL_OF_TRAINING, "loss")},
+        {"valid_loss", shoal_figure(&r->last, SHOAL_OF_VALIDATION, "loss")},
+        {"valid_accuracy", shoal_figure(&r->last, SHOAL_OF_VALIDATION, "accuracy")},
+    };
+    shoal_status st = trained_fact(t, "samples", "%zu", r->dense->train);
 
     if (st == SHOAL_OK)
-        st = trained_fact(t, "held_out", "%zu", r->dense->source.valid);
+        st = trained_fact(t, "held_out", "%zu", r->dense->valid);
     if (st == SHOAL_OK)
         st = trained_fact(t, "epochs", "%u", r->opts->epochs);
-    if (st == SHOAL_OK)
-        st = figure_fact(t, r, SHOAL_OF_TRAINING, "loss", "loss");
-    if (st == SHOAL_OK)
-        st = figure_fact(t, r, SHOAL_OF_VALIDATION, "loss", "valid_loss");
-    return st == SHOAL_OK ? figure_fact(t, r, SHOAL_OF_VALIDATION, "accuracy", "valid_accuracy")
-                          : st;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures && st == SHOAL_OK; i++)
+        if (!isnan(figures[i].value))
+            st = trained_fact(t, figures[i].key, "%.6g", figures[i].value);
+    return st;
 }
 
 /* ---- accounts ---- */
@@ -436,19 +436,14 @@ static void net_facts(const struct run *r, struct profile_facts *f)
 }
 
 /* Naively every parameter is pulled and every gradient pushed at every step. */
-static struct shoal_rank_stats net_stats(const struct run *r)
+static struct shoal_rank_stats net_stats(const struct run *r, uint64_t *merged)
 {
     struct shoal_rank_stats s = {0};
 
     if (r->comm)
-        s = dense_stats(r->dense->dense);
+        s = dense_stats(r->dense->dense, merged);
     s.naive_bytes = 2 * r->dense->net->size * sizeof(float) * r->dense->times.steps;
     return s;
-}
-
-static uint64_t net_merged(const struct run *r)
-{
-    return dense_applied(r->dense->dense);
 }
 
 const struct engine dense_engine = {
@@ -456,12 +451,9 @@ const struct engine dense_engine = {
     .open = net_open,
     .close = net_close,
     .sections = net_sections,
-    .works = net_works,
     .advance = net_advance,
-    .swept = net_swept,
     .gather = net_gather,
     .evaluate = net_evaluate,
     .facts = net_facts,
     .stats = net_stats,
-    .merged = net_merged,
 };

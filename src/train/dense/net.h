@@ -1,10 +1,10 @@
 /* dense: the engine of nets over one block of parameters, for dense/ and the tasks that use
  * it; not a door.
  *
- * A net knows batches; a source makes them; the store's dense block brings gradients
+ * A net knows batches; a task makes them; the store's dense block brings gradients
  * together and steps; this is the only place where the three meet.
  *
- *     source --batch--> net (workers) --grads--> dense --params-->
+ *     task --batch--> net (workers) --grads--> dense --params-->
  *
  * An epoch is a permutation of the samples, cut into steps of one batch of all ranks
  * together; worker w of n takes the w-th part of each. The part is cut into shards, each
@@ -24,14 +24,19 @@ struct net_take {
     unsigned epoch; /* from 0: what is random about a sample is keyed by it */
 };
 
-struct net_source {
-    size_t train, valid; /* samples of each kind */
+/* What the engine asks of a task. */
+struct net_task {
     /* Fills x [n][inputs] and label [n] or y [n][outputs]. Several threads at once. */
-    shoal_status (*fill)(void *ctx, const struct net_take *take, float *x, uint32_t *label,
-                         float *y);
+    shoal_status (*fill)(const struct run *r, const struct net_take *take, float *x,
+                         uint32_t *label, float *y);
     /* Or NULL: this will be asked for soon. */
-    void (*ahead)(void *ctx, const struct net_take *take);
-    void *ctx;
+    void (*ahead)(const struct run *r, const struct net_take *take);
+    /* Parameters to begin with, of the file opts->start, into params, zeroed before; NULL: it
+     * has no such option. */
+    shoal_status (*start)(struct run *r, float *params);
+    const struct kind *kind; /* of the result */
+    /* What the result has beside its net, facts of the training (net_task_facts) included. */
+    shoal_status (*give)(struct run *r, shoal_net *t);
 };
 
 /* What one thread computes of a batch. */
@@ -52,10 +57,7 @@ struct net_times {
 struct dense_run {
     /* set by the task when it plans */
     struct net *net;
-    struct net_source source;
-    /* Set when it opens: parameters to begin with into params, zeroed before; NULL: the net's
-     * own start. */
-    shoal_status (*start)(struct run *r, float *params);
+    size_t train, valid; /* samples to learn from; held out */
 
     struct dense *dense;
     struct table tables[1 + DENSE_STATES]; /* for checkpoints */
@@ -90,8 +92,8 @@ shoal_status net_split(struct run *r, uint32_t **ids, size_t n, size_t others, u
 /* For struct task: what sums of a net say. */
 void net_task_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
                       struct shoal_figures *out);
-/* The net with its parameters as they are now: taken out of the run when it is the last. */
-shoal_status net_task_result(struct run *r, bool last, shoal_net **out);
+/* The same: the net with its parameters, taken out of the run when it is the last. */
+shoal_status net_task_result(struct run *r, bool last, shoal_model **out);
 /* What its file says of the training. */
 shoal_status net_task_facts(shoal_net *t, const struct run *r);
 

@@ -11,10 +11,10 @@ enum { ORDER_STREAM = 0x04de4, MEASURED = 8 }; /* every so many steps the norm i
 /* How far samples were moved, of every 16th. */
 static double moved(const struct run *r)
 {
-    double sum = 0, n = (double)r->dense->source.train;
+    double sum = 0, n = (double)r->dense->train;
     size_t seen = 0;
 
-    for (size_t i = 0; i < r->dense->source.train; i += 16, seen++)
+    for (size_t i = 0; i < r->dense->train; i += 16, seen++)
         sum += fabs((double)r->dense->order[i] - (double)i);
     return seen > 0 ? sum / (double)seen / n : 0;
 }
@@ -25,9 +25,9 @@ static void shuffle(struct run *r, unsigned epoch)
     struct rng rng = {.seed = r->opts->seed, .stream = ORDER_STREAM + epoch};
     uint32_t *order = r->dense->order;
 
-    for (size_t i = 0; i < r->dense->source.train; i++)
+    for (size_t i = 0; i < r->dense->train; i++)
         order[i] = (uint32_t)i;
-    for (size_t i = r->dense->source.train; !r->opts->in_order && i > 1; i--) {
+    for (size_t i = r->dense->train; !r->opts->in_order && i > 1; i--) {
         size_t j = (size_t)(((rng_next(&rng) >> 32) * (uint64_t)i) >> 32);
         uint32_t swap = order[i - 1];
 
@@ -41,7 +41,7 @@ static void shuffle(struct run *r, unsigned epoch)
 /* Which of the epoch's samples this worker takes in a step; *all is of all workers. */
 static struct net_take take_of(const struct run *r, uint64_t step, size_t *all)
 {
-    size_t from = (size_t)step * r->dense->batch, left = r->dense->source.train - from;
+    size_t from = (size_t)step * r->dense->batch, left = r->dense->train - from;
     size_t some = left < r->dense->batch ? left : r->dense->batch;
     size_t a = some * r->worker / r->sharing, b = some * (r->worker + 1) / r->sharing;
 
@@ -109,7 +109,7 @@ static shoal_status fill_shard(struct run *r, struct shard *s, const struct net_
 
     *b = (struct net_batch){.n = t->n, .x = s->x, .label = classes ? s->label : NULL,
                             .y = classes ? NULL : s->y};
-    return t->n > 0 ? r->dense->source.fill(r->dense->source.ctx, t, s->x, s->label, s->y) : SHOAL_OK;
+    return t->n > 0 ? r->task->net->fill(r, t, s->x, s->label, s->y) : SHOAL_OK;
 }
 
 static shoal_status gradient_shard(void *ctx, size_t i, unsigned thread)
@@ -186,10 +186,10 @@ static void tell_ahead(struct run *r)
     size_t all;
     struct net_take next;
 
-    if (!r->dense->source.ahead || r->at.place + 1 >= r->units)
+    if (!r->task->net->ahead || r->at.place + 1 >= r->units)
         return;
     next = take_of(r, r->at.place + 1, &all);
-    r->dense->source.ahead(r->dense->source.ctx, &next);
+    r->task->net->ahead(r, &next);
 }
 
 /* Under async every worker's gradient is a mean of its own; under sync they are
@@ -219,11 +219,9 @@ shoal_status net_step(struct run *r)
     tell_ahead(r);
     if (r->comm)
         comm_charge(r->comm, (double)r->dense->take.n);
-    dense_measure(r->dense->dense, measure);
     r->dense->norms += measure;
-    st = dense_begin(r->dense->dense, r->dense->grads, run_lr(r, r->at.place));
-    if (st == SHOAL_OK)
-        st = workers_run(r->dense->pool, r->dense->nshards, gradient_shard, r);
+    dense_begin(r->dense->dense, r->dense->grads, run_lr(r, r->at.place), measure);
+    st = workers_run(r->dense->pool, r->dense->nshards, gradient_shard, r);
     if (st == SHOAL_OK && r->dense->nshards > 1) {
         st = workers_run(r->dense->pool, r->dense->nshards, add_part, r);
         if (st == SHOAL_OK)
@@ -265,14 +263,14 @@ static shoal_status measure_shard(void *ctx, size_t i, unsigned thread)
 /* As much as the shards hold at a time; messages move in between. */
 shoal_status net_measure_valid(struct run *r, struct sums *sums)
 {
-    size_t from = r->dense->source.valid * r->worker / r->sharing;
-    size_t to = r->dense->source.valid * (r->worker + 1) / r->sharing;
+    size_t from = r->dense->valid * r->worker / r->sharing;
+    size_t to = r->dense->valid * (r->worker + 1) / r->sharing;
     size_t part = (r->dense->share + r->dense->nshards - 1) / r->dense->nshards, most = part * r->dense->nshards;
     uint32_t *ids = mem_array(most, sizeof *ids);
     unsigned mode = floats_flush();
     shoal_status st = ids ? SHOAL_OK : SHOAL_ENOMEM;
 
-    while (st == SHOAL_OK && from < to && dense_works(r->dense->dense)) {
+    while (st == SHOAL_OK && from < to && r->works) {
         struct valid v = {.r = r, .ids = ids, .n = to - from < most ? to - from : most,
                           .part = part};
 
@@ -333,9 +331,9 @@ shoal_status net_steps_init(struct run *r)
     size_t most = (r->dense->batch + r->sharing - 1) / r->sharing;
     shoal_status st = SHOAL_OK;
 
-    r->dense->share = most < r->dense->source.train ? most : r->dense->source.train;
+    r->dense->share = most < r->dense->train ? most : r->dense->train;
     r->dense->nshards = net_shards(r->dense->net, r->dense->share);
-    r->dense->order = mem_array(r->dense->source.train, sizeof *r->dense->order);
+    r->dense->order = mem_array(r->dense->train, sizeof *r->dense->order);
     r->dense->shards = mem_array(r->dense->nshards, sizeof *r->dense->shards);
     if (!r->dense->order || !r->dense->shards)
         return SHOAL_ENOMEM;

@@ -131,11 +131,6 @@ static void say_waiting(struct shoal_profile *p)
 
 /* ---- rules ---- */
 
-static bool is_short(const struct shoal_profile *p)
-{
-    return p->seconds < SHORT;
-}
-
 static void say_short(struct shoal_profile *p)
 {
     say(p, "%.2f s are too short to tell", p->seconds);
@@ -154,11 +149,6 @@ static void say_crowded(struct shoal_profile *p)
     if (isfinite(p->work.queued))
         say(p, " and stood in line for %.0f %% of the time", 100 * queued(&p->work));
     say(p, ": the processor is the limit; use fewer --threads or --ranks, or add cores");
-}
-
-static bool is_aside(const struct shoal_profile *p)
-{
-    return share(p->work.other, p->work.seconds) >= ASIDE;
 }
 
 static void say_aside(struct shoal_profile *p)
@@ -202,21 +192,6 @@ static void say_slow_rank(struct shoal_profile *p)
         p->sync == SHOAL_ASYNC ? "" : ", or use --sync async");
 }
 
-static bool is_exchange(const struct shoal_profile *p)
-{
-    return p->ranks > 1 && lost(p) >= LOST;
-}
-
-static bool is_waiting(const struct shoal_profile *p)
-{
-    return is_exchange(p) && p->work.waiting >= p->work.communicating;
-}
-
-static bool is_owners(const struct shoal_profile *p)
-{
-    return is_waiting(p) && share(p->busiest.communicating, p->busiest.seconds) >= OWNING;
-}
-
 static void say_owners(struct shoal_profile *p)
 {
     say(p,
@@ -227,24 +202,12 @@ static void say_owners(struct shoal_profile *p)
         percent(p->busiest.communicating, p->busiest.seconds));
 }
 
-/* Who has no core is late for the others, and gives way where it looks for messages:
- * the time in line counts as waiting or communicating then. */
-static bool is_stolen(const struct shoal_profile *p)
-{
-    return queued(&p->work) >= (is_exchange(p) ? lost(p) / 2 : STOLEN);
-}
-
 static void say_stolen(struct shoal_profile *p)
 {
     say(p,
         "threads stood in line for a core %.0f %% of the time although there are enough: other "
         "programs use the cores, which are the limit; run them elsewhere",
         100 * queued(&p->work));
-}
-
-static bool is_link(const struct shoal_profile *p)
-{
-    return is_waiting(p) && p->link.can > 0 && link_explains(p) >= EXPLAINED;
 }
 
 static void say_link(struct shoal_profile *p)
@@ -261,11 +224,6 @@ static void say_link(struct shoal_profile *p)
         "%s%s, or a faster link",
         p->link.name, p->link.carried / 1e6, p->link.can / 1e6, p->wide ? "--wire bf16, " : "",
         better[p->sync]);
-}
-
-static bool is_latency(const struct shoal_profile *p)
-{
-    return is_waiting(p) && latency_explains(p) >= EXPLAINED;
 }
 
 static void say_latency(struct shoal_profile *p)
@@ -293,28 +251,19 @@ static void say_exchange(struct shoal_profile *p)
         p->sync == SHOAL_AVERAGE ? " with a larger K" : "");
 }
 
-static bool has_idle_cores(const struct shoal_profile *p)
+/* Bytes a second. */
+static double disk_rate(const struct shoal_profile *p)
 {
-    return computing(p) >= COMPUTING && cpu(&p->work) < IDLE * computing(p);
-}
-
-static bool is_disk(const struct shoal_profile *p)
-{
-    uint64_t read = p->all.disk_read == SHOAL_UNKNOWN ? 0 : p->all.disk_read;
-
-    return has_idle_cores(p) &&
-           ((double)read >= DISK_RATE * p->seconds || (double)p->all.faults >= FAULTS * p->seconds);
+    return p->all.disk_read == SHOAL_UNKNOWN ? 0 : (double)p->all.disk_read / p->seconds;
 }
 
 static void say_disk(struct shoal_profile *p)
 {
-    uint64_t read = p->all.disk_read == SHOAL_UNKNOWN ? 0 : p->all.disk_read;
-
     say(p,
         "the cores were busy for %.0f %% only, while %.1f MB/s came from disk and %.0f pages a "
         "second had to be waited for: reading is the limit; encode the input beforehand, have "
         "more memory for it, or a faster disk",
-        100 * cpu(&p->work), (double)read / p->seconds / 1e6, (double)p->all.faults / p->seconds);
+        100 * cpu(&p->work), disk_rate(p) / 1e6, (double)p->all.faults / p->seconds);
 }
 
 static void say_threads(struct shoal_profile *p)
@@ -323,11 +272,6 @@ static void say_threads(struct shoal_profile *p)
         "%.0f %% computing, but %u threads kept their cores busy for %.0f %% only: they wait for "
         "each other or for the machine; use fewer --threads or larger batches",
         100 * computing(p), p->work.threads, 100 * cpu(&p->work));
-}
-
-static bool is_processor(const struct shoal_profile *p)
-{
-    return computing(p) >= COMPUTING;
 }
 
 static void say_processor(struct shoal_profile *p)
@@ -348,12 +292,6 @@ static void say_processor(struct shoal_profile *p)
         p->wide ? "--wire bf16" : "a faster link");
 }
 
-static bool always(const struct shoal_profile *p)
-{
-    (void)p;
-    return true;
-}
-
 static void say_mixed(struct shoal_profile *p)
 {
     const struct shoal_profile_rank *w = &p->work;
@@ -365,31 +303,40 @@ static void say_mixed(struct shoal_profile *p)
         percent(w->waiting, w->seconds), percent(w->other, w->seconds));
 }
 
+/* Who has no core is late for the others, and gives way where it looks for messages: the time
+ * in line counts as waiting or communicating then, and is half of what is lost or more. */
 void profile_judge(struct shoal_profile *p)
 {
-    static const struct {
+    bool exchanges = p->ranks > 1 && lost(p) >= LOST;
+    bool waits = exchanges && p->work.waiting >= p->work.communicating;
+    bool computes = computing(p) >= COMPUTING;
+    bool idles = computes && cpu(&p->work) < IDLE * computing(p);
+    bool reads = disk_rate(p) >= DISK_RATE || (double)p->all.faults >= FAULTS * p->seconds;
+    bool queues = queued(&p->work) >= (exchanges ? lost(p) / 2 : STOLEN);
+    bool owners = share(p->busiest.communicating, p->busiest.seconds) >= OWNING;
+    const struct {
+        bool applies;
         enum shoal_limit limit;
-        bool (*applies)(const struct shoal_profile *p);
         void (*say)(struct shoal_profile *p);
     } rules[] = {
-        {SHOAL_LIMIT_SHORT, is_short, say_short},
-        {SHOAL_LIMIT_CORES, is_crowded, say_crowded},
-        {SHOAL_LIMIT_ASIDE, is_aside, say_aside},
-        {SHOAL_LIMIT_RANK, is_slow_rank, say_slow_rank},
-        {SHOAL_LIMIT_LINK, is_link, say_link},
-        {SHOAL_LIMIT_CORES, is_stolen, say_stolen},
-        {SHOAL_LIMIT_OWNERS, is_owners, say_owners},
-        {SHOAL_LIMIT_LATENCY, is_latency, say_latency},
-        {SHOAL_LIMIT_ROUNDS, is_waiting, say_rounds},
-        {SHOAL_LIMIT_EXCHANGE, is_exchange, say_exchange},
-        {SHOAL_LIMIT_DISK, is_disk, say_disk},
-        {SHOAL_LIMIT_THREADS, has_idle_cores, say_threads},
-        {SHOAL_LIMIT_PROCESSOR, is_processor, say_processor},
-        {SHOAL_LIMIT_NONE, always, say_mixed},
+        {p->seconds < SHORT, SHOAL_LIMIT_SHORT, say_short},
+        {is_crowded(p), SHOAL_LIMIT_CORES, say_crowded},
+        {share(p->work.other, p->work.seconds) >= ASIDE, SHOAL_LIMIT_ASIDE, say_aside},
+        {is_slow_rank(p), SHOAL_LIMIT_RANK, say_slow_rank},
+        {waits && p->link.can > 0 && link_explains(p) >= EXPLAINED, SHOAL_LIMIT_LINK, say_link},
+        {queues, SHOAL_LIMIT_CORES, say_stolen},
+        {waits && owners, SHOAL_LIMIT_OWNERS, say_owners},
+        {waits && latency_explains(p) >= EXPLAINED, SHOAL_LIMIT_LATENCY, say_latency},
+        {waits, SHOAL_LIMIT_ROUNDS, say_rounds},
+        {exchanges, SHOAL_LIMIT_EXCHANGE, say_exchange},
+        {idles && reads, SHOAL_LIMIT_DISK, say_disk},
+        {idles, SHOAL_LIMIT_THREADS, say_threads},
+        {computes, SHOAL_LIMIT_PROCESSOR, say_processor},
+        {true, SHOAL_LIMIT_NONE, say_mixed},
     };
     size_t i = 0;
 
-    while (!rules[i].applies(p))
+    while (!rules[i].applies)
         i++;
     p->limit = rules[i].limit;
     p->verdict[0] = '\0';

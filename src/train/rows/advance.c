@@ -31,14 +31,14 @@ static size_t apart_at(const struct run *r, uint64_t i)
 }
 
 /* At its end they meet anyway. */
-void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
+static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
 {
     bool meets = r->rows->grain.apart > 0 && r->rows->nworkers > 1 && !r->opts->deterministic;
     size_t step = meets ? apart_at(r, i) : to - from;
 
     for (size_t stop; from < to; from = stop) {
         stop = to - from > step ? from + step : to;
-        r->rows->way->train(r, w, from, stop, run_lr(r, i));
+        r->task->rows->train(r, w, from, stop, run_lr(r, i));
         if (stop < to)
             sync_views(r, w);
     }
@@ -59,7 +59,8 @@ static void train_chunk(struct run *r, struct worker *w, uint64_t i)
 }
 
 /* The same in pieces, looking between them at what other ranks sent. */
-shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
+static shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from,
+                                  size_t to)
 {
     size_t step = r->rows->busy ? r->rows->grain.look_busy : r->rows->grain.look;
     shoal_status st = SHOAL_OK;
@@ -108,7 +109,8 @@ static shoal_status hogwild_thread(void *ctx, unsigned index)
 
 /* ---- rounds of ranks that wait for each other ---- */
 
-void part_range(const struct run *r, uint64_t i, size_t part, size_t *from, size_t *to)
+/* In a round each thread trains a part of its chunk. */
+static void part_range(const struct run *r, uint64_t i, size_t part, size_t *from, size_t *to)
 {
     size_t end, round = r->rows->grain.round;
 
@@ -117,25 +119,38 @@ void part_range(const struct run *r, uint64_t i, size_t part, size_t *from, size
     *to = end - *from > round ? *from + round : end;
 }
 
-static shoal_status part_thread(void *ctx, unsigned index)
+shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t part,
+                        parts_fn *fn)
 {
-    struct run *r = ctx;
-    struct worker *w = &r->rows->workers[index];
     shoal_status st = SHOAL_OK;
 
     for (uint64_t k = index; k < r->rows->most_threads && st == SHOAL_OK; k += r->rows->nworkers) {
-        uint64_t i = r->at.place + k * r->sharing + r->worker;
+        uint64_t i = place + k * r->sharing + r->worker;
         size_t from, to;
 
         if (i >= r->units)
             break;
-        part_range(r, i, r->rows->part, &from, &to);
-        if (index == 0)
-            st = train_looking(r, w, i, from, to);
-        else
-            train_range(r, w, i, from, to);
+        part_range(r, i, part, &from, &to);
+        st = fn(r, index, i, from, to);
     }
-    sync_views(r, w);
+    return st;
+}
+
+/* Only the first thread may speak to other ranks. */
+shoal_status part_train(struct run *r, unsigned index, uint64_t i, size_t from, size_t to)
+{
+    if (index == 0)
+        return train_looking(r, &r->rows->workers[0], i, from, to);
+    train_range(r, &r->rows->workers[index], i, from, to);
+    return SHOAL_OK;
+}
+
+static shoal_status part_thread(void *ctx, unsigned index)
+{
+    struct run *r = ctx;
+    shoal_status st = parts_each(r, index, r->at.place, r->rows->part, part_train);
+
+    sync_views(r, &r->rows->workers[index]);
     return st;
 }
 
@@ -146,8 +161,8 @@ static shoal_status whole_part(struct run *r, uint64_t i, struct sums *done)
 
     part_range(r, i, r->rows->part, &from, &to);
     comm_charge(r->comm, (double)(to - from));
-    st = r->rows->way->train_whole(r, from, to, run_lr(r, i), done);
-    r->rows->way->touch(r, from, to);
+    st = r->task->rows->train_whole(r, from, to, run_lr(r, i), done);
+    r->task->rows->touch(r, from, to);
     return st;
 }
 
@@ -221,7 +236,7 @@ static shoal_status whole_round(struct run *r, struct sums *done)
     size_t from, to;
 
     chunk_range(r, r->at.place, &from, &to);
-    return r->rows->way->train_whole(r, from, to, run_lr(r, r->at.place), done);
+    return r->task->rows->train_whole(r, from, to, run_lr(r, r->at.place), done);
 }
 
 /* ---- a slice ---- */

@@ -6,6 +6,7 @@
  *     after it    turn: k goes back, k+1 is here                                  */
 #include "train/rows/rows.h"
 
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +20,13 @@ struct rounds {
     bool trains; /* or only lists what comes first */
 };
 
-static struct store *store_of(const struct run *r)
-{
-    return r->rows->store;
-}
-
 /* ---- beginning and end ---- */
 
 static void set_views(struct run *r)
 {
     for (size_t i = 0; i < r->rows->nworkers; i++)
         for (size_t t = 0; t < r->rows->ntables; t++)
-            r->rows->workers[i].views[t] = store_view(store_of(r), t);
+            r->rows->workers[i].views[t] = store_view(r->rows->store, t);
 }
 
 shoal_status blocks_begin(struct run *r)
@@ -58,52 +54,30 @@ void blocks_end(struct run *r)
 
 /* ---- rounds ---- */
 
-/* The chunks of a round that are this thread's: one each, or more where other ranks
- * have more threads. fn trains them or lists their rows. */
-static shoal_status each_part(const struct rounds *b, unsigned index, uint64_t round,
-                              shoal_status (*fn)(struct run *r, unsigned index, uint64_t chunk,
-                                                 size_t from, size_t to))
+static shoal_status part_list(struct run *r, unsigned index, uint64_t i, size_t from, size_t to)
+{
+    (void)i;
+    r->task->rows->list(r, &r->rows->workers[index], from, to);
+    return SHOAL_OK;
+}
+
+/* The parts of a chunk follow each other, then comes the next group of chunks. */
+static shoal_status round_parts(const struct rounds *b, unsigned index, uint64_t round,
+                                parts_fn *fn)
 {
     struct run *r = b->r;
-    uint64_t first = r->at.place + round / r->rows->parts * r->group + r->worker;
-    shoal_status st = SHOAL_OK;
 
-    for (uint64_t k = index; k < r->rows->most_threads && st == SHOAL_OK; k += r->rows->nworkers) {
-        uint64_t i = first + k * r->sharing;
-        size_t from, to;
-
-        if (i >= r->units)
-            break;
-        part_range(r, i, round % r->rows->parts, &from, &to);
-        st = fn(r, index, i, from, to);
-    }
-    return st;
-}
-
-static shoal_status list_part(struct run *r, unsigned index, uint64_t chunk, size_t from, size_t to)
-{
-    (void)chunk;
-    r->rows->way->list(r, &r->rows->workers[index], from, to);
-    return SHOAL_OK;
-}
-
-/* Only the first thread may speak to other ranks. */
-static shoal_status train_part(struct run *r, unsigned index, uint64_t chunk, size_t from,
-                               size_t to)
-{
-    if (index == 0)
-        return train_looking(r, &r->rows->workers[0], chunk, from, to);
-    train_range(r, &r->rows->workers[index], chunk, from, to);
-    return SHOAL_OK;
+    return parts_each(r, index, r->at.place + round / r->rows->parts * r->group,
+                      round % r->rows->parts, fn);
 }
 
 static shoal_status round_thread(void *ctx, unsigned index)
 {
     const struct rounds *b = ctx;
     uint64_t lists = b->trains ? b->at + 2 : b->at;
-    shoal_status st = lists < b->n ? each_part(b, index, lists, list_part) : SHOAL_OK;
+    shoal_status st = lists < b->n ? round_parts(b, index, lists, part_list) : SHOAL_OK;
 
-    return st == SHOAL_OK && b->trains ? each_part(b, index, b->at, train_part) : st;
+    return st == SHOAL_OK && b->trains ? round_parts(b, index, b->at, part_train) : st;
 }
 
 static shoal_status want(struct run *r, bool reads)
@@ -114,12 +88,12 @@ static shoal_status want(struct run *r, bool reads)
                 r->rows->workers[0].bits[t][w] |= r->rows->workers[i].bits[t][w];
                 r->rows->workers[i].bits[t][w] = 0;
             }
-    return store_want(store_of(r), r->rows->workers[0].bits, reads);
+    return store_want(r->rows->store, r->rows->workers[0].bits, reads);
 }
 
 static shoal_status turn(struct run *r)
 {
-    shoal_status st = store_swap(store_of(r));
+    shoal_status st = store_swap(r->rows->store);
 
     set_views(r);
     return st;
@@ -181,18 +155,12 @@ shoal_status blocks_read_end(struct run *r)
 /* ---- the result ---- */
 
 /* The folder of the output; NULL when there is none. */
-static const char *folder_of(char folder[4096], const char *output)
+static const char *folder_of(char path[4096], const char *output)
 {
-    char *slash;
-
     if (!output)
         return NULL;
-    snprintf(folder, 4096, "%s", output);
-    slash = strrchr(folder, '/');
-    if (!slash)
-        return ".";
-    slash[slash == folder] = '\0';
-    return folder;
+    snprintf(path, 4096, "%s", output);
+    return dirname(path);
 }
 
 static shoal_status collect_rows(struct run *r, size_t t, size_t from, size_t to)

@@ -111,7 +111,7 @@ static shoal_status lay_out(struct run *r)
 static shoal_status open_store(struct run *r, const float *const *traffic)
 {
     struct row_run *w = r->rows;
-    struct cadence cadence = w->way->cadence(r->opts);
+    struct cadence cadence = r->task->rows->cadence(r->opts);
     struct store_opts so = store_opts_of(r->opts, w->blocks ? w->needed : NULL, w->ntables);
     unsigned here = ranks_here(r->opts->ranks);
     double most = r->threads;
@@ -154,7 +154,7 @@ static shoal_status join_ranks(struct run *r)
         traffic[t] = mem_array(w->tables[t].rows, sizeof *traffic[t]);
         if (!traffic[t]) {
             st = SHOAL_ENOMEM;
-        } else if (!w->way->traffic(r, t, traffic[t])) {
+        } else if (!r->task->rows->traffic(r, t, traffic[t])) {
             free(traffic[t]);
             traffic[t] = NULL;
         }
@@ -205,7 +205,7 @@ static shoal_status make_workers(struct run *r)
     for (size_t i = 0; i < w->nworkers && st == SHOAL_OK; i++) {
         st = init_views(r, &w->workers[i]);
         if (st == SHOAL_OK)
-            st = w->way->join(r, &w->workers[i]);
+            st = r->task->rows->join(r, &w->workers[i]);
     }
     return st;
 }
@@ -228,7 +228,7 @@ static shoal_status rows_open(struct run *r)
     if (st == SHOAL_OK && w->blocks)
         st = join_ranks(r);
     if (st == SHOAL_OK)
-        st = run_values(r, w->way->start);
+        st = run_values(r, r->task->rows->start);
     if (st == SHOAL_OK && r->comm && !w->blocks)
         st = join_ranks(r);
     if (st == SHOAL_OK)
@@ -246,7 +246,7 @@ static void rows_close(struct run *r)
     if (w->blocks && w->workers)
         blocks_end(r);
     for (size_t i = 0; i < w->nworkers && w->workers; i++) {
-        w->way->leave(&w->workers[i]);
+        r->task->rows->leave(&w->workers[i]);
         for (size_t t = 0; t < ROWS_TABLES; t++)
             view_fini(&w->workers[i].views[t]);
     }
@@ -267,11 +267,6 @@ static void rows_sections(struct run *r, struct sections *out)
     for (size_t t = 0; t < w->ntables; t++)
         out->at[t] = (struct section_of){.table = w->blocks ? &w->owned[t] : &w->tables[t],
                                          .owner = w->owners[t], .place = w->places[t]};
-}
-
-static bool rows_works(const struct run *r)
-{
-    return store_works(r->rows->store);
 }
 
 static bool rows_swept(const struct run *r)
@@ -304,19 +299,14 @@ static void rows_facts(const struct run *r, struct profile_facts *f)
         f->store = store_times(r->rows->store);
 }
 
-static struct shoal_rank_stats rows_stats(const struct run *r)
+static struct shoal_rank_stats rows_stats(const struct run *r, uint64_t *merged)
 {
     struct shoal_rank_stats s = {0};
 
     if (r->rows->store)
-        s = store_stats(r->rows->store);
-    s.naive_bytes = r->done.rows * r->rows->way->row_bytes(r);
+        s = store_stats(r->rows->store, merged);
+    s.naive_bytes = r->done.rows * r->task->rows->row_bytes(r);
     return s;
-}
-
-static uint64_t rows_merged(const struct run *r)
-{
-    return store_merged(r->rows->store);
 }
 
 static shoal_status rows_collect(struct run *r)
@@ -329,13 +319,11 @@ const struct engine rows_engine = {
     .open = rows_open,
     .close = rows_close,
     .sections = rows_sections,
-    .works = rows_works,
     .advance = rows_advance,
     .swept = rows_swept,
     .gather = rows_gather,
     .evaluate = rows_evaluate,
     .facts = rows_facts,
     .stats = rows_stats,
-    .merged = rows_merged,
     .collect = rows_collect,
 };

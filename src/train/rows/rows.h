@@ -69,7 +69,6 @@ struct row_task {
 
 struct row_run {
     /* set by the task when it opens */
-    const struct row_task *way;
     size_t train, all; /* positions to learn from; the rest is held out */
     struct grain grain;
     bool whole;        /* all threads work on one batch; there are no workers */
@@ -120,12 +119,12 @@ shoal_status blocks_collect(struct run *r);
 
 /* ---- advance.c ---- */
 
-/* Trains a piece of the i-th chunk; the other one looks in between at what other
- * ranks sent. */
-void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to);
-shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to);
-/* In a round each thread trains a part of its chunk. */
-void part_range(const struct run *r, uint64_t i, size_t part, size_t *from, size_t *to);
+/* fn trains positions of the i-th chunk, or lists their rows. */
+typedef shoal_status parts_fn(struct run *r, unsigned index, uint64_t i, size_t from, size_t to);
+/* The part of each chunk of a round that is this thread's: one chunk, or more where other ranks
+ * have more threads. The round's chunks begin at `place`. */
+shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t part, parts_fn *fn);
+parts_fn part_train;
 void rows_count(struct run *r); /* what the workers did */
 shoal_status rows_advance(struct run *r);
 /* The chunks that are taken together: at least one for each worker's turn. */

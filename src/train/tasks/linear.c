@@ -2,81 +2,54 @@
 #include "saved/saved.h"
 #include "train/tasks/sparse.h"
 
-#include <stdlib.h>
-
-struct clicks {
-    struct sparse is;
-    struct binary *scores;
-};
-
 /* ---- training ---- */
 
-static shoal_status clicks_join(struct run *r, struct worker *w)
+static shoal_status logreg_join(struct run *r, struct worker *w)
 {
-    struct clicks *c = r->own;
+    const struct sparse *s = r->own;
     struct linear_worker *own = NULL;
-    shoal_status st = linear_join(&own, &c->is.linear, &w->views[SPARSE_WEIGHTS],
+    shoal_status st = linear_join(&own, &s->linear, &w->views[SPARSE_WEIGHTS],
                                   &w->views[SPARSE_BIAS]);
 
     w->own = own;
     return st;
 }
 
-static void clicks_leave(struct worker *w)
+static void logreg_leave(struct worker *w)
 {
     linear_leave(w->own);
 }
 
-static void clicks_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
+static void logreg_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
 {
     (void)r;
     linear_train(w->own, from, to, lr, &w->done);
 }
 
-static const struct row_task clicks_way = {
-    .cadence = sparse_cadence,
-    .traffic = sparse_traffic,
-    .join = clicks_join,
-    .leave = clicks_leave,
-    .train = clicks_train,
-    .row_bytes = sparse_row_bytes,
+static size_t worker_bytes(const struct train_opts *o, size_t features, unsigned classes)
+{
+    (void)classes;
+    return linear_worker_bytes(o, features);
+}
+
+static void weight_of(const struct linear_model *l, const struct table *t, uint32_t row, float lr,
+                      bool bias, float *out)
+{
+    *out = linear_weight(l, t, row, lr, bias);
+}
+
+static const struct sparse_model model = {
+    .rows = {.cadence = sparse_cadence,
+             .traffic = sparse_traffic,
+             .join = logreg_join,
+             .leave = logreg_leave,
+             .train = logreg_train,
+             .row_bytes = sparse_row_bytes},
+    .note = "a weight of each feature",
+    .kind = &kind_logreg,
+    .worker_bytes = worker_bytes,
+    .weights = weight_of,
 };
-
-/* ---- opening ---- */
-
-static shoal_status clicks_plan(struct run *r, struct shoal_train_plan *plan)
-{
-    const struct train_opts *o = r->opts;
-    const struct clicks_view *v = clicks_view(r->data->rows);
-
-    if (v->classes > 2)
-        return shoal_fail(SHOAL_EINVAL, "train: found rows of %u classes, want two", v->classes);
-    return sparse_plan(r,
-                       &(struct sparse_shape){1, linear_width(o->optimizer),
-                                              linear_worker_bytes(o, (size_t)v->features + 1),
-                                              "a weight of each feature"},
-                       plan);
-}
-
-static shoal_status clicks_open(struct run *r)
-{
-    struct clicks *c = r->own = mem_array(1, sizeof *c);
-    shoal_status st = c ? sparse_open(r, linear_width(r->opts->optimizer)) : SHOAL_ENOMEM;
-
-    r->rows->way = &clicks_way;
-    return st == SHOAL_OK ? binary_new(&c->scores, BINARY_LOGIT, BINARY_KEEP) : st;
-}
-
-static void clicks_close(struct run *r)
-{
-    struct clicks *c = r->own;
-
-    if (!c)
-        return;
-    sparse_close(&c->is);
-    binary_free(c->scores);
-    free(c);
-}
 
 /* ---- measuring ---- */
 
@@ -91,58 +64,27 @@ static void add_held(struct run *r, const struct shoal_binary_score *s)
     figures_add(&r->held, SHOAL_OF_VALIDATION, "examples", false, (double)s->examples);
 }
 
-static shoal_status clicks_evaluate(struct run *r)
+static shoal_status logreg_evaluate(struct run *r)
 {
-    struct clicks *c = r->own;
-    struct table *weights = &r->rows->tables[SPARSE_WEIGHTS];
-    struct table *bias = &r->rows->tables[SPARSE_BIAS];
+    const struct sparse *s = r->own;
+    const struct table *weights = &r->rows->tables[SPARSE_WEIGHTS];
+    const struct table *bias = &r->rows->tables[SPARSE_BIAS];
     struct shoal_binary_score score;
-    const struct clicks_view *held = &c->is.held;
+    const struct clicks_view *held = &s->held;
     float lr = sparse_lr(r);
     shoal_status st = SHOAL_OK;
 
-    if (c->is.held_from == held->rows)
+    if (s->held_from == held->rows)
         return SHOAL_OK;
-    binary_clear(c->scores);
-    for (uint64_t i = c->is.held_from; i < held->rows && st == SHOAL_OK; i++)
-        st = binary_add(c->scores,
-                        (double)linear_margin(&c->is.linear, weights, bias, lr, held, i),
+    binary_clear(s->binary);
+    for (uint64_t i = s->held_from; i < held->rows && st == SHOAL_OK; i++)
+        st = binary_add(s->binary, (double)linear_margin(&s->linear, weights, bias, lr, held, i),
                         held->label[i], held->weight ? (double)held->weight[i] : 1);
     if (st == SHOAL_OK)
-        st = binary_score(c->scores, &score);
+        st = binary_score(s->binary, &score);
     if (st == SHOAL_OK)
         add_held(r, &score);
     return st;
-}
-
-/* ---- the result ---- */
-
-static shoal_status make_model(shoal_logreg **out, const struct run *r)
-{
-    const struct clicks *c = r->own;
-    const struct table *weights = &r->rows->tables[SPARSE_WEIGHTS];
-    const struct table *bias = &r->rows->tables[SPARSE_BIAS];
-    float lr = sparse_lr(r), *all = mem_array((size_t)c->is.rows->features + 1, sizeof *all);
-    float b = linear_weight(&c->is.linear, bias, 0, lr, true);
-    shoal_status st = all ? sparse_check_weights(&b, 1) : SHOAL_ENOMEM;
-
-    for (uint32_t i = 0; i < c->is.rows->features && st == SHOAL_OK; i++)
-        all[i] = linear_weight(&c->is.linear, weights, i, lr, false);
-    if (st == SHOAL_OK)
-        st = sparse_check_weights(all, c->is.rows->features);
-    if (st == SHOAL_OK)
-        st = logreg_new(out, c->is.data, 1, all, &b);
-    free(all);
-    return st;
-}
-
-static shoal_status clicks_result(struct run *r, bool last, shoal_model **out)
-{
-    shoal_logreg *model = NULL;
-    shoal_status st = make_model(&model, r);
-
-    (void)last;
-    return st == SHOAL_OK ? model_take(out, &kind_logreg, model) : st;
 }
 
 /* ---- options ---- */
@@ -154,17 +96,7 @@ static const struct shoal_option model_options[] = {
     {0},
 };
 
-static const struct shoal_option_group logreg_groups[] = {
-    {"Output", sparse_output_options, .at = 0},
-    {"Model", model_options, .at = 0},
-    {"Training", sparse_training_options, .at = 0},
-    {"Held out", sparse_held_options, .at = 0},
-    {"Machine", rows_machine_options, .at = 0},
-    {"Checkpoints and metrics", rows_run_options, .at = 0},
-    {"Several ranks", ranks_options, .at = 0},
-    {"Reading rows", shoal_rows_options, .at = offsetof(struct train_opts, rows)},
-    {0},
-};
+static const struct shoal_option_group groups[] = {SPARSE_GROUPS(model_options)};
 
 static shoal_status logreg_check(const shoal_options *o)
 {
@@ -172,7 +104,7 @@ static shoal_status logreg_check(const shoal_options *o)
 
     if (!(at->positive > 0))
         return shoal_fail(SHOAL_EINVAL, "--class-weight is 0, want more");
-    return sparse_check(o, "logreg");
+    return sparse_check(o);
 }
 
 /* ---- the task ---- */
@@ -185,12 +117,8 @@ const struct task task_logreg = {
                "are libsvm, Vowpal Wabbit, Criteo's TSV or CSV, and are encoded first; a file from "
                "`shoal encode --as clicks` starts at once. The loss that is reported is that of "
                "each row before it was learned, as Vowpal Wabbit's." GOES_ON,
-           .operand = "INPUT",
-           .operand_help =
-               "rows: files, folders, quoted globs, or - for standard input; gzip and zstd are "
-               "recognised by content; or one file from `shoal encode --as clicks`",
-           .many = true,
-           .groups = logreg_groups,
+           SPARSE_OPERAND(""),
+           .groups = groups,
            .examples =
                (const struct shoal_example[]){
                    {"shoal train logreg clicks.tsv --valid test.tsv -o model.shoal",
@@ -202,15 +130,15 @@ const struct task task_logreg = {
                     "model.shoal",
                     "by four processes, in step"},
                    {0},
-               },
-           .unit = "rows"},
+               }},
     .defaults = sparse_defaults,
     .check = logreg_check,
     .data = DATA_ROWS,
     .engine = &rows_engine,
-    .plan = clicks_plan,
-    .open = clicks_open,
-    .close = clicks_close,
-    .evaluate = clicks_evaluate,
-    .result = clicks_result,
+    .rows = &model.rows,
+    .plan = sparse_plan,
+    .open = sparse_open,
+    .close = sparse_close,
+    .evaluate = logreg_evaluate,
+    .result = sparse_result,
 };

@@ -15,10 +15,9 @@ struct mlp {
     const struct train_opts *opts;
     uint32_t *ids; /* [data->n] those to learn from, then those held out */
     struct scaling in, out;
-    struct dense_run *dense;
 };
 
-/* ---- the source ---- */
+/* ---- samples ---- */
 
 static void fill_targets(const struct mlp *m, const shoal_samples *s, uint32_t id, float *y)
 {
@@ -27,12 +26,12 @@ static void fill_targets(const struct mlp *m, const shoal_samples *s, uint32_t i
         scaling_apply(&m->out, y);
 }
 
-static shoal_status fill(void *ctx, const struct net_take *take, float *x, uint32_t *label,
-                         float *y)
+static shoal_status fill(const struct run *r, const struct net_take *take, float *x,
+                         uint32_t *label, float *y)
 {
-    const struct mlp *m = ctx;
+    const struct mlp *m = r->own;
     const shoal_samples *s = take->valid && m->other ? m->other : m->data;
-    const uint32_t *ids = take->valid ? m->ids + m->dense->source.train : m->ids;
+    const uint32_t *ids = take->valid ? m->ids + r->dense->train : m->ids;
 
     for (size_t i = 0; i < take->n; i++) {
         uint32_t id = s == m->data ? ids[take->ids[i]] : take->ids[i];
@@ -48,9 +47,8 @@ static shoal_status fill(void *ctx, const struct net_take *take, float *x, uint3
 
 /* ---- opening ---- */
 
-static shoal_status scale(struct mlp *m)
+static shoal_status scale(struct mlp *m, size_t train)
 {
-    size_t train = m->dense->source.train;
     shoal_status st;
 
     if (m->opts->raw) {
@@ -84,7 +82,7 @@ static shoal_status check_data(const struct mlp *m)
     return SHOAL_OK;
 }
 
-static shoal_status make_net(struct mlp *m)
+static shoal_status make_net(const struct mlp *m, struct net **net)
 {
     static const char *const names[] = {"relu", "tanh", "sigmoid", "gelu"};
     const shoal_samples *d = m->data;
@@ -96,7 +94,7 @@ static shoal_status make_net(struct mlp *m)
     if (len >= NET_SPEC)
         return shoal_fail(SHOAL_EINVAL, "mlp: layers are too many, want at most %d",
                           NET_MAX_LAYERS);
-    return net_new(&m->dense->net, spec);
+    return net_new(net, spec);
 }
 
 static shoal_status mlp_plan(struct run *r, struct shoal_train_plan *plan)
@@ -106,12 +104,10 @@ static shoal_status mlp_plan(struct run *r, struct shoal_train_plan *plan)
 
     if (!m)
         return SHOAL_ENOMEM;
-    *m = (struct mlp){.data = r->data->samples, .other = r->data->valid_samples, .opts = r->opts,
-                      .dense = r->dense};
-    r->dense->source = (struct net_source){.fill = fill, .ctx = m};
+    *m = (struct mlp){.data = r->data->samples, .other = r->data->valid_samples, .opts = r->opts};
     st = check_data(m);
     if (st == SHOAL_OK)
-        st = make_net(m);
+        st = make_net(m, &r->dense->net);
     if (st == SHOAL_OK)
         st = net_split(r, &m->ids, m->data->n, m->other ? m->other->n : 0, SPLIT_STREAM);
     return st == SHOAL_OK ? net_plan(r, plan) : st;
@@ -147,8 +143,7 @@ static shoal_status mlp_open(struct run *r)
     struct mlp *m = r->own;
 
     r->identity.fingerprint = samples_fingerprint(m->data);
-    r->dense->start = r->opts->start ? mlp_start : NULL;
-    return scale(m);
+    return scale(m, r->dense->train);
 }
 
 static void mlp_close(struct run *r)
@@ -189,25 +184,20 @@ static shoal_status copy_scaling(struct scaling *to, const struct scaling *from)
     return st;
 }
 
-static shoal_status mlp_result(struct run *r, bool last, shoal_model **out)
+static shoal_status mlp_give(struct run *r, shoal_net *t)
 {
     const struct mlp *m = r->own;
-    shoal_net *t;
-    shoal_status st = net_task_result(r, last, &t);
+    shoal_status st = copy_scaling(&t->in, &m->in);
 
-    if (st == SHOAL_OK)
-        st = copy_scaling(&t->in, &m->in);
     if (st == SHOAL_OK)
         st = copy_scaling(&t->out, &m->out);
     if (st == SHOAL_OK)
         st = net_task_facts(t, r);
-    if (st == SHOAL_OK)
-        st = add_shape(t, m->data);
-    if (st == SHOAL_OK)
-        return model_take(out, &kind_net, t);
-    shoal_net_close(t);
-    return st;
+    return st == SHOAL_OK ? add_shape(t, m->data) : st;
 }
+
+static const struct net_task mlp_net = {
+    .fill = fill, .start = mlp_start, .kind = &kind_net, .give = mlp_give};
 
 /* ---- options ---- */
 
@@ -238,8 +228,6 @@ static const struct shoal_choice activations[] = {
     {0},
 };
 
-static const struct shoal_option output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
-
 static const struct shoal_option model_options[] = {
     {"layers", .type = SHOAL_TYPE_OWN, ON(layers), .decides = true, .arg = "WIDTHS",
      .own = &layers_type, .help = "units of each hidden layer, with commas between"},
@@ -260,7 +248,7 @@ static const struct shoal_option held_options[] = {
 };
 
 static const struct shoal_option_group mlp_groups[] = {
-    {"Output", output_options, .at = 0},
+    {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Samples", shoal_samples_options, .at = offsetof(struct train_opts, samples)},
     {"Held out", held_options, .at = 0},
@@ -307,9 +295,10 @@ const struct task task_mlp = {
     .check = task_net_check,
     .data = DATA_SAMPLES,
     .engine = &dense_engine,
+    .net = &mlp_net,
     .plan = mlp_plan,
     .open = mlp_open,
     .close = mlp_close,
     .figures = net_task_figures,
-    .result = mlp_result,
+    .result = net_task_result,
 };

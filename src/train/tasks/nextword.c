@@ -164,15 +164,15 @@ static size_t words_missing(const struct nextword *n, const struct net_take *tak
     return 1 + (size_t)(random / SHORT % (n->length - 1));
 }
 
-static shoal_status fill(void *ctx, const struct net_take *take, float *x, uint32_t *label,
-                         float *y)
+static shoal_status fill(const struct run *r, const struct net_take *take, float *x,
+                         uint32_t *label, float *y)
 {
-    const struct nextword *n = ctx;
+    const struct nextword *n = r->own;
     size_t dim = n->vectors.width;
 
     (void)label;
     for (size_t i = 0; i < take->n; i++) {
-        size_t id = take->ids[i] + (take->valid ? n->dense->source.train : 0);
+        size_t id = take->ids[i] + (take->valid ? n->dense->train : 0);
         const uint32_t *words = window_at(n, id);
         size_t missing = words_missing(n, take, take->ids[i]);
 
@@ -262,47 +262,51 @@ static shoal_status asked_init(struct asked *a, const struct nextword *n)
     return n->dense->net->ops->worker_new(&a->worker, n->dense->net, some, 1);
 }
 
-/* Windows drawn by the seed: always the same ones. */
-static void draw(struct asked *a, const struct nextword *n, size_t from, size_t some, bool valid)
+/* The net answers `some` windows drawn by the seed, always the same ones, from number `from` on:
+ * what it answers is in a->y, what the words are in a->target. */
+static shoal_status answer(struct asked *a, const struct run *r, const float *params,
+                           const struct net_take *take, size_t from)
 {
-    size_t of = valid ? n->dense->source.valid : n->dense->source.train;
+    const struct nextword *n = r->own;
+    size_t of = take->valid ? n->dense->valid : n->dense->train;
+    shoal_status st;
 
-    for (size_t i = 0; i < some; i++) {
-        a->ids[i] = (uint32_t)(rng_at(n->opts->seed, ASKED_STREAM + valid, from + i) % of);
-        a->target[i] = window_at(n, a->ids[i] + (valid ? n->dense->source.train : 0))[n->length];
+    for (size_t i = 0; i < take->n; i++) {
+        a->ids[i] = (uint32_t)(rng_at(n->opts->seed, ASKED_STREAM + take->valid, from + i) % of);
+        a->target[i] = window_at(n, a->ids[i] + (take->valid ? n->dense->train : 0))[n->length];
     }
+    st = fill(r, take, a->x, NULL, a->y);
+    return st == SHOAL_OK ? n->dense->net->ops->predict(a->worker, params, a->x, take->n, a->y)
+                          : st;
 }
 
 struct word_share {
-    double top1, top5, top10;
+    double top[WORD_TOPS];
 };
 
 static void count_ranks(struct word_share *s, struct word_share *base, const uint32_t *above,
                         const uint32_t *target, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        s->top1 += above[i] < 1;
-        s->top5 += above[i] < 5;
-        s->top10 += above[i] < 10;
-        base->top1 += target[i] < 1; /* the commonest word has id 0 */
-        base->top5 += target[i] < 5;
-        base->top10 += target[i] < 10;
-    }
+    static const uint32_t tops[WORD_TOPS] = {1, 5, 10};
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < WORD_TOPS; k++) {
+            s->top[k] += above[i] < tops[k];
+            base->top[k] += target[i] < tops[k]; /* the commonest word has id 0 */
+        }
 }
 
 /* How much the predicted vector says beside the counts, by windows that were learned. */
-static shoal_status fit(struct nextword *n, const float *params, unsigned epoch)
+static shoal_status fit(struct run *r, const float *params, unsigned epoch)
 {
+    struct nextword *n = r->own;
     struct word_ranks ranks = {&n->vectors, n->prior, 0};
     struct asked a;
     shoal_status st = asked_init(&a, n);
 
-    if (st == SHOAL_OK) {
-        draw(&a, n, FIT_FROM, RANKS_AT_ONCE, false);
-        st = fill(n, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch}, a.x, NULL, a.y);
-    }
     if (st == SHOAL_OK)
-        st = n->dense->net->ops->predict(a.worker, params, a.x, RANKS_AT_ONCE, a.y);
+        st = answer(&a, r, params, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch},
+                    FIT_FROM);
     if (st == SHOAL_OK)
         st = words_fit(&ranks, a.y, a.target, RANKS_AT_ONCE, a.scores);
     n->weight = ranks.weight;
@@ -310,20 +314,19 @@ static shoal_status fit(struct nextword *n, const float *params, unsigned epoch)
     return st;
 }
 
-static shoal_status ask(struct nextword *n, const float *params, unsigned epoch, bool valid,
-                        struct word_share *share, struct word_share *base)
+static shoal_status ask(struct run *r, bool valid, struct word_share *share,
+                        struct word_share *base)
 {
-    size_t all = valid && n->dense->source.valid == 0 ? 0 : (size_t)n->opts->asked;
+    const struct nextword *n = r->own;
+    size_t all = valid && n->dense->valid == 0 ? 0 : (size_t)n->opts->asked;
     struct asked a;
     shoal_status st = asked_init(&a, n);
 
     for (size_t i = 0; i < all && st == SHOAL_OK; i += RANKS_AT_ONCE) {
         size_t some = all - i < RANKS_AT_ONCE ? all - i : RANKS_AT_ONCE;
 
-        draw(&a, n, i, some, valid);
-        st = fill(n, &(struct net_take){a.ids, some, valid, epoch}, a.x, NULL, a.y);
-        if (st == SHOAL_OK)
-            st = n->dense->net->ops->predict(a.worker, params, a.x, some, a.y);
+        st = answer(&a, r, r->dense->params,
+                    &(struct net_take){a.ids, some, valid, r->at.epoch + 1}, i);
         if (st == SHOAL_OK)
             st = words_above(&(struct word_ranks){&n->vectors, n->prior, n->weight}, a.y,
                              a.target, some, a.scores, a.above);
@@ -336,30 +339,26 @@ static shoal_status ask(struct nextword *n, const float *params, unsigned epoch,
 
 static void add_words(struct run *r, enum shoal_figure_of of, const struct word_share *s)
 {
-    double n = (double)r->opts->asked;
+    static const char *const names[WORD_TOPS] = {"word_top1", "word_top5", "word_top10"};
 
-    figures_add(&r->held, of, "word_top1", true, s->top1 / n);
-    figures_add(&r->held, of, "word_top5", true, s->top5 / n);
-    figures_add(&r->held, of, "word_top10", true, s->top10 / n);
+    for (size_t k = 0; k < WORD_TOPS; k++)
+        figures_add(&r->held, of, names[k], true, s->top[k] / (double)r->opts->asked);
 }
 
 static shoal_status ask_all(struct run *r)
 {
     struct nextword *n = r->own;
     struct word_share train = {0}, valid = {0}, base = {0}, unused = {0};
-    const float *params = r->dense->params;
-    unsigned epoch = r->at.epoch + 1;
-    shoal_status st = ask(n, params, epoch, false, &train, &unused);
+    shoal_status st = ask(r, false, &train, &unused);
 
     if (st == SHOAL_OK)
-        st = ask(n, params, epoch, true, &valid, &base);
+        st = ask(r, true, &valid, &base);
     add_words(r, SHOAL_OF_TRAINING, &train);
-    if (n->dense->source.valid > 0)
+    if (n->dense->valid > 0)
         add_words(r, SHOAL_OF_VALIDATION, &valid);
-    base = n->dense->source.valid ? base : unused;
-    n->base1 = base.top1 / (double)n->opts->asked;
-    n->base5 = base.top5 / (double)n->opts->asked;
-    n->base10 = base.top10 / (double)n->opts->asked;
+    base = n->dense->valid ? base : unused;
+    for (size_t k = 0; k < WORD_TOPS; k++)
+        n->base[k] = base.top[k] / (double)n->opts->asked;
     return st;
 }
 
@@ -367,7 +366,7 @@ static shoal_status ask_all(struct run *r)
 static shoal_status nextword_evaluate(struct run *r)
 {
     struct nextword *n = r->own;
-    shoal_status st = fit(n, r->dense->params, r->at.epoch + 1);
+    shoal_status st = fit(r, r->dense->params, r->at.epoch + 1);
 
     if (st == SHOAL_OK && n->opts->asked > 0)
         st = ask_all(r);
@@ -391,8 +390,8 @@ static shoal_status nextword_plan(struct run *r, struct shoal_train_plan *plan)
     if (st != SHOAL_OK)
         return st;
     valid = (size_t)(r->opts->valid * (double)n->windows);
-    r->dense->source = (struct net_source){.train = n->windows - valid, .valid = valid,
-                                           .fill = fill, .ctx = n};
+    r->dense->train = n->windows - valid;
+    r->dense->valid = valid;
     plan->work_bytes = RANKS_AT_ONCE * n->vectors.rows * sizeof(float);
     plan->shape[0] = n->length;
     plan->shape[1] = n->vectors.width;
@@ -437,25 +436,20 @@ static shoal_status give_words(shoal_net *t, const struct nextword *n)
     return st == SHOAL_OK ? trained_fact(t, "weight", "%.9g", (double)n->weight) : st;
 }
 
-static shoal_status nextword_result(struct run *r, bool last, shoal_model **out)
+static shoal_status nextword_give(struct run *r, shoal_net *t)
 {
     struct nextword *n = r->own;
-    shoal_net *t = NULL;
     shoal_status st = SHOAL_OK;
 
     if (n->weight == 0) /* resumed at its end: no epoch did it */
-        st = fit(n, r->dense->params, r->opts->epochs);
-    if (st == SHOAL_OK)
-        st = net_task_result(r, last, &t);
+        st = fit(r, t->params, r->opts->epochs);
     if (st == SHOAL_OK)
         st = give_words(t, n);
-    if (st == SHOAL_OK)
-        st = net_task_facts(t, r);
-    if (st == SHOAL_OK)
-        return model_take(out, &kind_nextword, t);
-    shoal_net_close(t);
-    return st;
+    return st == SHOAL_OK ? net_task_facts(t, r) : st;
 }
+
+static const struct net_task nextword_net = {
+    .fill = fill, .kind = &kind_nextword, .give = nextword_give};
 
 /* ---- options ---- */
 
@@ -464,8 +458,6 @@ static const struct shoal_choice cells[] = {
     [CELL_LSTM] = {"lstm", "word by word, with a memory (Hochreiter and Schmidhuber 1997)"},
     {0},
 };
-
-static const struct shoal_option output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
 
 static const struct shoal_option model_options[] = {
     {"vectors", .type = SHOAL_TYPE_PATH, ON(vectors), .arg = "FILE", .required = true,
@@ -489,7 +481,7 @@ static const struct shoal_option told_options[] = {
 };
 
 static const struct shoal_option_group nextword_groups[] = {
-    {"Output", output_options, .at = 0},
+    {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Statistics", told_options, .at = 0},
     {"Training", net_training_options, .at = 0},
@@ -541,10 +533,11 @@ const struct task task_nextword = {
     .check = task_net_check,
     .data = DATA_TEXT_AND_VECTORS,
     .engine = &dense_engine,
+    .net = &nextword_net,
     .plan = nextword_plan,
     .open = nextword_open,
     .close = nextword_close,
     .figures = net_task_figures,
     .evaluate = nextword_evaluate,
-    .result = nextword_result,
+    .result = net_task_result,
 };

@@ -8,6 +8,8 @@ struct sentence {
     size_t window, word; /* the first of each */
 };
 
+enum { WORD_TOPS = 3 }; /* a word is among the first 1, 5 and 10 */
+
 struct nextword {
     const struct train_opts *opts;
     unsigned length;
@@ -21,7 +23,7 @@ struct nextword {
     size_t nsentences, cap, windows;
     struct dense_run *dense;
     float weight;                 /* of predicted vectors beside counts: words_fit */
-    double base1, base5, base10;  /* the commonest words as answers */
+    double base[WORD_TOPS];       /* the share that the commonest words as answers get right */
     struct journal *statistics;
     bool resumed; /* what the statistics hold may be of epochs that are to come */
 };

@@ -2,6 +2,8 @@
  * meet, what is held out, and options. */
 #include "train/tasks/sparse.h"
 
+#include "saved/saved.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,29 +69,44 @@ static shoal_status check_data(const struct run *r)
     return check_held(r);
 }
 
-shoal_status sparse_plan(struct run *r, const struct sparse_shape *shape,
-                         struct shoal_train_plan *plan)
+static const struct sparse_model *model_of(const struct run *r)
 {
+    return (const struct sparse_model *)r->task->rows;
+}
+
+/* Weights of a feature. */
+static size_t outputs_of(const struct run *r)
+{
+    return model_of(r)->classes ? clicks_view(r->data->rows)->classes : 1;
+}
+
+shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
+{
+    const struct sparse_model *m = model_of(r);
     const struct train_opts *o = r->opts;
     const struct clicks_view *v = clicks_view(r->data->rows);
-    size_t features = (size_t)v->features + 1, width = shape->width;
+    size_t features = (size_t)v->features + 1, outputs = outputs_of(r);
+    size_t width = outputs * linear_width(o->optimizer);
     struct table tables[] = {{.rows = features, .width = width, .stride = width},
                              {.rows = 1, .width = width, .stride = width}};
-    shoal_status st = opts_check_ranks(o, r->task->is.name);
+    shoal_status st;
 
+    if (!m->classes && v->classes > 2)
+        return shoal_fail(SHOAL_EINVAL, "train: found rows of %u classes, want two", v->classes);
+    st = opts_check_ranks(o, r->task->is.name);
     if (st == SHOAL_OK)
         st = check_data(r);
     if (st != SHOAL_OK)
         return st;
     *plan = (struct shoal_train_plan){.examples = v->rows, .types = v->features,
                                       .types_note = "features",
-                                      .parameters = features * shape->outputs,
+                                      .parameters = features * outputs,
                                       .advice = "--bits or the features"};
-    snprintf(plan->model_note, sizeof plan->model_note, "%s%s", shape->note,
+    snprintf(plan->model_note, sizeof plan->model_note, "%s%s", m->note,
              o->optimizer == OPTIMIZER_SGD ? "" : ", and its optimizer's state");
     plan->model_bytes = table_size(&tables[SPARSE_WEIGHTS]) + table_size(&tables[SPARSE_BIAS]);
-    plan->work_bytes = rows_workers(o) * shape->worker_bytes + rows_bytes(o, tables, 2, NULL) +
-                       features * shape->outputs * sizeof(float);
+    plan->work_bytes = rows_workers(o) * m->worker_bytes(o, features, v->classes) + rows_bytes(o, tables, 2, NULL) +
+                       features * outputs * sizeof(float);
     if (o->deterministic)
         plan->work_bytes += rows_workers(o) * view_bytes(&tables[SPARSE_WEIGHTS], features);
     else
@@ -215,11 +232,21 @@ static void set_run(struct run *r, const struct sparse *s)
         r->identity.fingerprint = shoal_clicks_fingerprint(s->data);
 }
 
-shoal_status sparse_open(struct run *r, size_t width)
+static shoal_status make_scores(struct sparse *s, bool classes)
 {
-    struct sparse *s = r->own;
+    if (classes)
+        return classes_new(&s->classes, s->rows->classes);
+    return binary_new(&s->binary, BINARY_LOGIT, BINARY_KEEP);
+}
+
+shoal_status sparse_open(struct run *r)
+{
+    size_t width = outputs_of(r) * linear_width(r->opts->optimizer);
+    struct sparse *s = r->own = mem_array(1, sizeof *s);
     shoal_status st;
 
+    if (!s)
+        return SHOAL_ENOMEM;
     s->data = r->data->rows;
     s->rows = clicks_view(s->data);
     set_run(r, s);
@@ -232,12 +259,19 @@ shoal_status sparse_open(struct run *r, size_t width)
     if (st == SHOAL_OK)
         st = table_init_packed(&r->rows->tables[SPARSE_BIAS], "bias", 1, width);
     r->rows->ntables = 2;
-    return st;
+    return st == SHOAL_OK ? make_scores(s, model_of(r)->classes) : st;
 }
 
-void sparse_close(struct sparse *s)
+void sparse_close(struct run *r)
 {
+    struct sparse *s = r->own;
+
+    if (!s)
+        return;
     free(s->held_ids);
+    binary_free(s->binary);
+    classes_free(s->classes);
+    free(s);
 }
 
 /* ---- what the engine asks of all of them ---- */
@@ -264,13 +298,35 @@ float sparse_lr(const struct run *r)
 }
 
 /* Losses show what diverges, but not the steps behind the last of them. */
-shoal_status sparse_check_weights(const float *weights, size_t n)
+static shoal_status check_weights(const float *weights, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(weights[i]))
             return shoal_fail(SHOAL_EINVAL, "train: diverged: a weight is no number any more; "
                               "lower --lr");
     return SHOAL_OK;
+}
+
+shoal_status sparse_result(struct run *r, bool last, shoal_model **out)
+{
+    const struct sparse *s = r->own;
+    const struct sparse_model *m = model_of(r);
+    size_t n = outputs_of(r), features = s->rows->features;
+    float *all = mem_array((features + 1) * n, sizeof *all), lr = sparse_lr(r);
+    shoal_logreg *model = NULL;
+    shoal_status st = SHOAL_ENOMEM;
+
+    (void)last;
+    for (uint32_t i = 0; all && i < features; i++)
+        m->weights(&s->linear, &r->rows->tables[SPARSE_WEIGHTS], i, lr, false, all + i * n);
+    if (all) {
+        m->weights(&s->linear, &r->rows->tables[SPARSE_BIAS], 0, lr, true, all + features * n);
+        st = check_weights(all, (features + 1) * n);
+    }
+    if (st == SHOAL_OK)
+        st = logreg_new(&model, s->data, (unsigned)n, all, all + features * n);
+    free(all);
+    return st == SHOAL_OK ? model_take(out, m->kind, model) : st;
 }
 
 /* ---- options ---- */
@@ -282,8 +338,6 @@ const struct shoal_choice sparse_optimizers[] = {
     {"sgd", "plain steps"},
     {0},
 };
-
-const struct shoal_option sparse_output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
 
 const struct shoal_option sparse_training_options[] = {
     EPOCHS_OPTION,
@@ -312,7 +366,7 @@ void sparse_defaults(struct train_opts *o)
     o->batch = o->epochs = 1;
 }
 
-shoal_status sparse_check(const shoal_options *o, const char *task)
+shoal_status sparse_check(const shoal_options *o)
 {
     const struct train_opts *at = options_values(o);
 
@@ -322,6 +376,6 @@ shoal_status sparse_check(const shoal_options *o, const char *task)
         return shoal_fail(SHOAL_EINVAL,
                           "--local-input does not go with %s, whose features are numbered over "
                           "all rows; want inputs that every rank can read",
-                          task);
+                          options_run(o)->is.name);
     return task_file_check(o);
 }

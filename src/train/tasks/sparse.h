@@ -3,8 +3,8 @@
  * What this is: such a task's positions are rows of features, and its tables a packed row of
  * weights and optimizer state for each feature, hottest first, and one for the bias. What
  * differs is the step, what is measured and what comes of it.
- * Who owns what: a task's own part of a run (r->own) begins with a struct sparse, which
- * sparse_open fills and sparse_close ends.
+ * Who owns what: a task's own part of a run (r->own) is a struct sparse, which sparse_open
+ * makes and sparse_close ends.
  * Threads: constant while workers are at work. */
 #ifndef SHOAL_TRAIN_SPARSE_H
 #define SHOAL_TRAIN_SPARSE_H
@@ -20,39 +20,43 @@ struct sparse {
     struct clicks_view held; /* rows that are not learned from, by the ids of `data` */
     uint64_t held_from;      /* the first of them */
     uint32_t *held_ids;      /* [held.values]; NULL: those of `data` itself */
+    struct binary *binary;   /* how well they are predicted, */
+    struct classes *classes; /* or this, of many classes */
 };
 
-/* What a plan has to know of a model. */
-struct sparse_shape {
-    size_t outputs;      /* weights of a feature */
-    size_t width;        /* of the tables: floats of these, and of their optimizer */
-    size_t worker_bytes; /* of a worker's own part */
-    const char *note;    /* "a weight of each feature" */
+/* What differs between such tasks. */
+struct sparse_model {
+    struct row_task rows;    /* the first, so that struct task can point to it */
+    bool classes;            /* a feature has a weight for each class, else one */
+    const char *note;        /* of the plan: "a weight of each feature" */
+    const struct kind *kind; /* of the result */
+    size_t (*worker_bytes)(const struct train_opts *o, size_t features, unsigned classes);
+    /* What a row of parameters says: out [weights of a feature]. */
+    void (*weights)(const struct linear_model *l, const struct table *t, uint32_t row, float lr,
+                    bool bias, float *out);
 };
 
-shoal_status sparse_plan(struct run *r, const struct sparse_shape *shape,
-                         struct shoal_train_plan *plan);
-shoal_status sparse_open(struct run *r, size_t width);
-void sparse_close(struct sparse *s);
+/* For a struct task. */
+shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan);
+shoal_status sparse_open(struct run *r);
+void sparse_close(struct run *r);
+shoal_status sparse_result(struct run *r, bool last, shoal_model **out);
 
-/* For a struct row_task. */
+/* For a struct row_task, beside join, leave and train. */
 struct cadence sparse_cadence(const struct train_opts *o);
 bool sparse_traffic(const struct run *r, size_t table, float *out);
 size_t sparse_row_bytes(const struct run *r);
 
 /* The rate by which parameters are to be understood now. */
 float sparse_lr(const struct run *r);
-/* Fails when one of n weights is no number. */
-shoal_status sparse_check_weights(const float *weights, size_t n);
 
 /* ---- options ---- */
 
 void sparse_defaults(struct train_opts *o);
-shoal_status sparse_check(const shoal_options *o, const char *task);
+shoal_status sparse_check(const shoal_options *o);
 
 extern const struct shoal_choice sparse_optimizers[];
-extern const struct shoal_option sparse_output_options[], sparse_training_options[];
-extern const struct shoal_option sparse_held_options[];
+extern const struct shoal_option sparse_training_options[], sparse_held_options[];
 
 /* clang-format off */
 #define SPARSE_MODEL_OPTIONS                                                                       \
@@ -63,6 +67,22 @@ extern const struct shoal_option sparse_held_options[];
      .help = "the same in proportion to their size"},                                              \
     {"beta", .type = SHOAL_TYPE_REAL, ON(beta), .decides = true, .arg = "X", .d = {0, 1e9},        \
      .help = "added to the root of summed squares (adagrad, ftrl): smooths the first steps"}
+
+#define SPARSE_GROUPS(model)                                                                       \
+    {"Output", model_output_options, .at = 0}, {"Model", model, .at = 0},                          \
+    {"Training", sparse_training_options, .at = 0}, {"Held out", sparse_held_options, .at = 0},    \
+    {"Machine", rows_machine_options, .at = 0},                                                    \
+    {"Checkpoints and metrics", rows_run_options, .at = 0},                                        \
+    {"Several ranks", ranks_options, .at = 0},                                                     \
+    {"Reading rows", shoal_rows_options, .at = offsetof(struct train_opts, rows)}, {0}
+
+/* What is read, and `with` what else a file that was encoded before was made. */
+#define SPARSE_OPERAND(with)                                                                       \
+    .operand = "INPUT",                                                                            \
+    .operand_help =                                                                                \
+        "rows: files, folders, quoted globs, or - for standard input; gzip and zstd are "          \
+        "recognised by content; or one file from `shoal encode --as clicks" with "`",              \
+    .many = true, .unit = "rows"
 /* clang-format on */
 
 #endif

@@ -37,13 +37,14 @@ static size_t columns_of(struct column c[COLUMNS], const struct nextword *n, con
                                          "valid_word_top10"};
     double seconds = figure_of(r, SHOAL_OF_RUN, "epoch_seconds");
     const struct column rest[] = {
-        {"baseline_top1", n->base1}, {"baseline_top5", n->base5}, {"baseline_top10", n->base10},
+        {"baseline_top1", n->base[0]}, {"baseline_top5", n->base[1]},
+        {"baseline_top10", n->base[2]},
         {"gradient_l2", figure_of(r, SHOAL_OF_RUN, "gradient")},
         {"lr", (double)run_lr(r, r->units - 1)}, {"peak_memory_bytes", (double)mem_peak()},
         {"epoch_seconds", seconds}, {"step_seconds", figure_of(r, SHOAL_OF_RUN, "step_seconds")},
         {"windows_per_second", (double)r->at.sums.examples / seconds},
-        {"windows", (double)n->dense->source.train},
-        {"valid_windows", (double)n->dense->source.valid},
+        {"windows", (double)n->dense->train},
+        {"valid_windows", (double)n->dense->valid},
         {"window_length", n->length}, {"window_width", (double)n->vectors.width},
         {"part_least", figure_of(r, SHOAL_OF_RUN, "part_least")},
         {"part_most", figure_of(r, SHOAL_OF_RUN, "part_most")},

@@ -17,15 +17,15 @@ struct vgg_task {
     struct feed *feed, *plain; /* augmented pictures to learn from; others to measure */
     uint32_t *next;            /* [batch] ids of the take that comes next */
     size_t batch;              /* pictures that this rank takes at once, at most */
-    struct dense_run *dense;
 };
 
-/* ---- the source ---- */
+/* ---- pictures ---- */
 
 /* Ids of the samples to learn from, or held out, as the data has them. */
-static void map_ids(const struct vgg_task *v, const struct net_take *take, uint32_t *ids)
+static void map_ids(const struct run *r, const struct net_take *take, uint32_t *ids)
 {
-    const uint32_t *from = take->valid ? v->ids + v->dense->source.train : v->ids;
+    const struct vgg_task *v = r->own;
+    const uint32_t *from = take->valid ? v->ids + r->dense->train : v->ids;
 
     for (size_t i = 0; i < take->n; i++)
         ids[i] = take->valid && v->test ? take->ids[i] : from[take->ids[i]];
@@ -36,23 +36,21 @@ static struct feed *feed_of(const struct vgg_task *v, const struct net_take *tak
     return take->valid ? v->plain : v->feed;
 }
 
-static shoal_status fill(void *ctx, const struct net_take *take, float *x, uint32_t *label,
-                         float *y)
+static shoal_status fill(const struct run *r, const struct net_take *take, float *x,
+                         uint32_t *label, float *y)
 {
-    const struct vgg_task *v = ctx;
-
     (void)y;
-    map_ids(v, take, label);
-    return feed_fill(feed_of(v, take), label, take->n, take->epoch, x, label);
+    map_ids(r, take, label);
+    return feed_fill(feed_of(r->own, take), label, take->n, take->epoch, x, label);
 }
 
-static void ahead(void *ctx, const struct net_take *take)
+static void ahead(const struct run *r, const struct net_take *take)
 {
-    const struct vgg_task *v = ctx;
+    const struct vgg_task *v = r->own;
 
     if (take->n > v->batch)
         return;
-    map_ids(v, take, v->next);
+    map_ids(r, take, v->next);
     feed_ahead(feed_of(v, take), v->next, take->n, take->epoch);
 }
 
@@ -79,7 +77,7 @@ static shoal_status check_test(const struct vgg_task *v)
     return SHOAL_OK;
 }
 
-static shoal_status make_net(struct vgg_task *v)
+static shoal_status make_net(const struct vgg_task *v, struct net **net)
 {
     const struct train_opts *o = v->opts;
     const shoal_images *d = v->data;
@@ -91,9 +89,9 @@ static shoal_status make_net(struct vgg_task *v)
                  "outputs=%zu sync=%d",
                  o->depth, o->batch_norm, o->base, d->channels, d->height, d->width, o->hidden,
                  o->dropout, d->classes, o->sync_bn);
-    st = net_new(&v->dense->net, spec);
+    st = net_new(net, spec);
     if (st == SHOAL_OK)
-        v->dense->net->bf16 = o->dtype == SHOAL_BF16;
+        (*net)->bf16 = o->dtype == SHOAL_BF16;
     return st;
 }
 
@@ -122,17 +120,15 @@ static shoal_status vgg_plan(struct run *r, struct shoal_train_plan *plan)
 
     if (!v)
         return SHOAL_ENOMEM;
-    *v = (struct vgg_task){.data = r->data->images, .test = r->data->test_images, .opts = r->opts,
-                           .dense = r->dense};
-    r->dense->source = (struct net_source){.fill = fill, .ahead = ahead, .ctx = v};
+    *v = (struct vgg_task){.data = r->data->images, .test = r->data->test_images, .opts = r->opts};
     st = check_test(v);
     if (st == SHOAL_OK)
-        st = make_net(v);
+        st = make_net(v, &r->dense->net);
     if (st == SHOAL_OK)
         st = net_split(r, &v->ids, v->data->count, v->test ? v->test->count : 0, SPLIT_STREAM);
     if (st != SHOAL_OK)
         return st;
-    train = r->dense->source.train;
+    train = r->dense->train;
     v->batch = workers > 0 ? (net_batch_of(r->opts) + workers - 1) / workers : 1;
     v->batch = v->batch < train ? v->batch : train;
     f = feed_opts_of(v, true);
@@ -180,7 +176,6 @@ static shoal_status vgg_open(struct run *r)
     struct vgg_task *v = r->own;
 
     r->identity.fingerprint = images_fingerprint(v->data);
-    r->dense->start = r->opts->start ? vgg_start : NULL;
     return open_feeds(v);
 }
 
@@ -228,23 +223,17 @@ static shoal_status add_facts(shoal_net *t, const struct vgg_task *v)
     return st;
 }
 
-static shoal_status vgg_result(struct run *r, bool last, shoal_model **out)
+static shoal_status vgg_give(struct run *r, shoal_net *t)
 {
-    const struct vgg_task *v = r->own;
-    shoal_net *t;
-    shoal_status st = net_task_result(r, last, &t);
+    shoal_status st = give_scaling(t, r->own);
 
     if (st == SHOAL_OK)
-        st = give_scaling(t, v);
-    if (st == SHOAL_OK)
         st = net_task_facts(t, r);
-    if (st == SHOAL_OK)
-        st = add_facts(t, v);
-    if (st == SHOAL_OK)
-        return model_take(out, &kind_net, t);
-    shoal_net_close(t);
-    return st;
+    return st == SHOAL_OK ? add_facts(t, r->own) : st;
 }
+
+static const struct net_task vgg_net = {
+    .fill = fill, .ahead = ahead, .start = vgg_start, .kind = &kind_net, .give = vgg_give};
 
 /* ---- options ---- */
 
@@ -280,8 +269,6 @@ static void show_dtype(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type dtype_type = {read_dtype, show_dtype, "f32 or bf16"};
-
-static const struct shoal_option output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
 
 static const struct shoal_option model_options[] = {
     {"depth", .type = SHOAL_TYPE_OWN, ON(depth), .decides = true, .arg = "N", .own = &depth_type,
@@ -319,7 +306,7 @@ static const struct shoal_option pictures_options[] = {
 };
 
 static const struct shoal_option_group vgg_groups[] = {
-    {"Output", output_options, .at = 0},
+    {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Pictures", pictures_options, .at = 0},
     {"Training", net_training_options, .at = 0},
@@ -385,9 +372,10 @@ const struct task task_vgg = {
     .check = vgg_check,
     .data = DATA_PICTURES,
     .engine = &dense_engine,
+    .net = &vgg_net,
     .plan = vgg_plan,
     .open = vgg_open,
     .close = vgg_close,
     .figures = net_task_figures,
-    .result = vgg_result,
+    .result = net_task_result,
 };

@@ -337,8 +337,6 @@ static shoal_status open_model(struct run *r, struct words *w)
     return st == SHOAL_OK && r->leads ? open_suites(w, o->evals) : st;
 }
 
-static const struct row_task words_way;
-
 static shoal_status words_open(struct run *r)
 {
     const struct train_opts *o = r->opts;
@@ -351,7 +349,6 @@ static shoal_status words_open(struct run *r)
     w->corpus = r->data->corpus;
     r->identity = (struct identity){.fingerprint = shoal_corpus_fingerprint(w->corpus),
                                     .vocab = vocab};
-    r->rows->way = &words_way;
     r->rows->blocks = r->planned.blocks;
     r->rows->whole = o->loss == SHOAL_SOFTMAX;
     r->batch = r->rows->whole ? o->batch : 0;
@@ -555,7 +552,7 @@ static size_t words_row_bytes(const struct run *r)
     return r->opts->dim * sizeof(float) * 2;
 }
 
-static const struct row_task words_way = {
+static const struct row_task words_rows = {
     .start = words_start,
     .cadence = words_cadence,
     .traffic = words_traffic,
@@ -684,7 +681,7 @@ static shoal_status words_check(const shoal_options *o)
 
 /* Both are one model: which word predicts which is all that differs. */
 #define WORDS_TASK                                                                                 \
-    .data = DATA_TEXT, .engine = &rows_engine, .plan = words_plan, .open = words_open,             \
+    .data = DATA_TEXT, .engine = &rows_engine, .rows = &words_rows, .plan = words_plan, .open = words_open,             \
     .close = words_close, .evaluate = words_evaluate, .result = words_result
 
 const struct task task_cbow = {
