@@ -63,8 +63,9 @@ static void draw_bar(struct prose *t, const struct bars *b, const struct frame *
     }
 }
 
-void bars_svg(struct prose *t, const struct bars *b, bool alone)
+void bars_svg(struct prose *t, const void *figure, bool alone)
 {
+    const struct bars *b = figure;
     struct frame f = frame_of(b);
 
     figure_begin(t, b->title, legend_parts(NULL, b->parts, b->nparts, f.bottom), alone);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    TOP = 34,     /* of the plot, below the title */
-    HEIGHT = 210, /* of the plot */
+    TOP = 34,      /* of the plot, below the title */
+    HEIGHT = 210,  /* of the plot */
     SIGNS = 24,    /* lines of so many points have a sign at each */
     SHOWN = 400,   /* points of a line that are drawn */
     HOVERED = 120, /* and of those that can be asked */
@@ -16,24 +16,10 @@ enum {
 
 /* ---- building ---- */
 
-struct chart *chart_new(const char *name, const char *title)
+void chart_fini(struct chart *c)
 {
-    struct chart *c = mem_array(1, sizeof *c);
-
-    if (!c)
-        return NULL;
-    snprintf(c->name, sizeof c->name, "%s", name);
-    snprintf(c->title, sizeof c->title, "%s", title);
-    return c;
-}
-
-void chart_free(struct chart *c)
-{
-    if (!c)
-        return;
     for (size_t i = 0; i < c->nlines; i++)
         free(c->lines[i].at);
-    free(c);
 }
 
 struct line *chart_line(struct chart *c, const char *name)
@@ -293,8 +279,9 @@ static double draw_legend(struct prose *t, const struct chart *c)
     return named ? legend_bottom(&l) : TOP + HEIGHT + 50;
 }
 
-void chart_svg(struct prose *t, const struct chart *c, bool alone)
+void chart_svg(struct prose *t, const void *figure, bool alone)
 {
+    const struct chart *c = figure;
     struct frame f = frame_of(c);
 
     if (t->status == SHOAL_OK)

@@ -56,45 +56,44 @@ static void trace(struct chart *c, const shoal_study *s, const struct curve *cur
 }
 
 static void trace_ideal(struct chart *c, const struct curve *curve,
-                        const struct shoal_study_opts *o)
+                        const struct shoal_axis *workers)
 {
     struct line *line = curve->ideal == NO_IDEAL ? NULL : chart_line(c, "ideal");
 
     if (!line)
         return;
     line->ideal = true;
-    for (size_t i = 0; i < o->nworkers; i++)
-        line_add(c, line, o->workers[i],
-                 curve->ideal == IDEAL_ONE ? 1 : (double)o->workers[i] / o->workers[0]);
+    for (size_t i = 0; i < workers->n; i++) {
+        double n = (double)workers->at[i];
+
+        line_add(c, line, n, curve->ideal == IDEAL_ONE ? 1 : n / (double)workers->at[0]);
+    }
 }
 
 static void draw(struct album *a, const shoal_study *s, const struct curve *curve, bool by_batch)
 {
     const struct shoal_study_opts *o = &s->opts;
-    struct chart *c = chart_new(curve->name, curve->title);
+    const struct shoal_axis *along = by_batch ? &o->batch : &o->workers;
+    struct chart c = {.name = curve->name,
+                      .x_label = by_batch                           ? "batch"
+                                 : o->worker == SHOAL_WORKER_THREAD ? "threads"
+                                                                    : "ranks",
+                      .y_label = curve->label,
+                      .y_axis = curve->axis,
+                      .from_zero = curve->from_zero,
+                      .x_log = by_batch || o->workers.at[o->workers.n - 1] >= 16 * o->workers.at[0],
+                      .nx_ticks = along->n};
 
-    if (!c) {
-        a->status = SHOAL_ENOMEM;
-        return;
-    }
-    snprintf(c->x_label, sizeof c->x_label, "%s",
-             by_batch                           ? "batch"
-             : o->worker == SHOAL_WORKER_THREAD ? "threads"
-                                                : "ranks");
-    snprintf(c->y_label, sizeof c->y_label, "%s", curve->label);
-    c->nx_ticks = by_batch ? o->nbatch : o->nworkers;
-    for (size_t i = 0; i < c->nx_ticks; i++)
-        c->x_ticks[i] = by_batch ? (double)o->batch[i] : o->workers[i];
-    c->y_axis = curve->axis;
-    c->from_zero = curve->from_zero;
-    c->x_log = by_batch || o->workers[o->nworkers - 1] >= 16 * o->workers[0];
-    c->y_log = curve->ideal == IDEAL_SPEEDUP && c->x_log;
+    snprintf(c.title, sizeof c.title, "%s", curve->title);
+    for (size_t i = 0; i < along->n; i++)
+        c.x_ticks[i] = (double)along->at[i];
+    c.y_log = curve->ideal == IDEAL_SPEEDUP && c.x_log;
     if (!by_batch)
-        trace_ideal(c, curve, o);
+        trace_ideal(&c, curve, &o->workers);
     for (size_t i = 0; i < s->ncells; i++)
         if (wanted(curve, &s->cells[i]) && first_of_line(s, i, by_batch))
-            trace(c, s, curve, i, by_batch);
-    album_chart(a, c, o->nworkers > 1 || by_batch ? 2 : 1);
+            trace(&c, s, curve, i, by_batch);
+    album_chart(a, &c, o->workers.n > 1 || by_batch ? 2 : 1);
 }
 
 static void draw_by_workers(struct album *a, const shoal_study *s, const char *unit,
@@ -139,8 +138,7 @@ static void draw_by_batch(struct album *a, const shoal_study *s, const char *uni
          .of = CELL(best.loss)},
         {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN,
          .of = CELL(best.held)},
-        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN,
-         .of = CELL(best.quality)},
+        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN, .of = CELL(best.quality)},
         {"waiting-batch", "Waiting against the batch", "share of the time", AXIS_SHARE,
          CELL(best.waiting), .from_zero = true},
     };
@@ -152,27 +150,27 @@ static void draw_by_batch(struct album *a, const shoal_study *s, const char *uni
 /* Where the time went, a bar for each cell. */
 static void draw_shares(struct album *a, const shoal_study *s)
 {
-    struct bars b = {.axis = AXIS_SHARE,
-                     .parts = {"computing", "communicating", "waiting", "other"},
-                     .nparts = 4};
+    struct bars b = {.name = "shares",
+                     .title = "Where the time went",
+                     .x_label = "share of the workers' time",
+                     .axis = AXIS_SHARE,
+                     .parts = time_parts,
+                     .nparts = TIME_PARTS};
     struct shoal_study_cell cell;
 
-    snprintf(b.name, sizeof b.name, "shares");
-    snprintf(b.title, sizeof b.title, "Where the time went");
-    snprintf(b.x_label, sizeof b.x_label, "share of the workers' time");
     for (size_t i = 0; shoal_study_cell(s, i, &cell) && b.n < BARS; i++) {
-        double parts[] = {cell.best.computing, cell.best.communicating, cell.best.waiting,
-                          cell.best.other};
+        double parts[TIME_PARTS] = {cell.best.computing, cell.best.communicating, cell.best.waiting,
+                                    cell.best.other};
 
         if (cell.done == 0 || isnan(cell.best.computing))
             continue;
         cell_name(b.at[b.n].name, s, &s->cells[i]);
-        for (size_t k = 0; k < 4; k++)
+        for (size_t k = 0; k < TIME_PARTS; k++)
             b.at[b.n].parts[k] = parts[k] > 0 ? parts[k] : 0;
         b.n++;
     }
     if (b.n > 0)
-        album_bars(a, &b);
+        album_figure(a, b.name, bars_svg, &b);
 }
 
 static void draw_curves(struct album *a, const shoal_study *s)
@@ -184,7 +182,7 @@ static void draw_curves(struct album *a, const shoal_study *s)
         return;
     snprintf(unit, sizeof unit, "%s per second", m->unit);
     draw_by_workers(a, s, unit, *m->quality_name ? m->quality_name : "quality");
-    if (s->opts.nbatch > 1)
+    if (s->opts.batch.n > 1)
         draw_by_batch(a, s, unit, *m->quality_name ? m->quality_name : "quality");
     draw_shares(a, s);
 }
@@ -308,7 +306,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     page_begin(t, title, s->machine);
     say_command(t, &s->opts);
     prose_add(t, "<div class=\"said\">\n");
-    findings_say(t, s, true);
+    findings_html(t, s);
     say_failures(t, s);
     prose_add(t, "</div>\n");
     page_section(t, "Table");

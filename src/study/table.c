@@ -14,8 +14,8 @@ struct field {
 };
 
 struct column {
-    const char *head; /* "%s" stands for the unit */
-    bool word;        /* to the left */
+    const char *head;                                       /* "%s" stands for the unit */
+    bool word;                                              /* to the left */
     struct field (*show)(const struct shoal_study_cell *c); /* NULL: a number, */
     struct short_number (*number)(double x);
     size_t of, per; /* which of the cell, and by which it is divided; 0: by none */
@@ -252,7 +252,7 @@ shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
     text_rows(&t, s, width);
     text_failures(&t, s);
     prose_add(&t, "\n");
-    findings_say(&t, s, false);
+    findings_say(&t, s);
     return prose_take(&t, text);
 }
 
