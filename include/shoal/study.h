@@ -117,8 +117,6 @@ SHOAL_API shoal_status shoal_study_check(const struct shoal_study_opts *opts);
  * same grid; what failed there is tried again. Fails when another has it open. */
 SHOAL_API shoal_status shoal_study_open(shoal_study **out, const char *folder,
                                         const struct shoal_study_opts *opts);
-/* The same without a grid, for looking at it only. */
-SHOAL_API shoal_status shoal_study_read(shoal_study **out, const char *folder);
 SHOAL_API void shoal_study_close(shoal_study *study);
 SHOAL_API size_t shoal_study_runs(const shoal_study *study);     /* in all: cells x repeats */
 SHOAL_API size_t shoal_study_finished(const shoal_study *study); /* of them, well or not */
@@ -155,7 +153,6 @@ struct shoal_study_cell {
     double speedup, efficiency;
 };
 
-SHOAL_API size_t shoal_study_cells(const shoal_study *study);
 /* False when there is no such cell; strings live as long as the study. */
 SHOAL_API bool shoal_study_cell(const shoal_study *study, size_t i, struct shoal_study_cell *cell);
 /* The table for a terminal, for free(); one of `width` characters gets it in several

@@ -79,11 +79,6 @@ static void compare(const shoal_study *s, size_t i, struct shoal_study_cell *cel
     cell->efficiency = cell->speedup / more;
 }
 
-size_t shoal_study_cells(const shoal_study *s)
-{
-    return s->ncells;
-}
-
 bool shoal_study_cell(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
 {
     const struct study_run *best;

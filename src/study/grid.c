@@ -313,15 +313,6 @@ shoal_status shoal_study_open(shoal_study **out, const char *folder,
     return st;
 }
 
-shoal_status shoal_study_read(shoal_study **out, const char *folder)
-{
-    shoal_status st = record_read(out, folder);
-
-    if (st == SHOAL_OK && !*out)
-        st = shoal_fail(SHOAL_ENOENT, "%s: found no study.json, want a study's folder", folder);
-    return st;
-}
-
 /* ---- runs ---- */
 
 size_t shoal_study_runs(const shoal_study *s)

@@ -25,7 +25,7 @@ static void carry_over(const shoal_study *study, const struct shoal_cluster *c, 
     struct stat page;
     char *text = NULL;
 
-    for (size_t i = 0; i < shoal_study_cells(study); i++)
+    for (size_t i = 0; i < study->ncells; i++)
         if (shoal_study_predict(study, i, c, c->workers.n ? (unsigned)c->workers.at[0] : 1, &p))
             require(p.limit && p.by);
     require(shoal_study_predictions(&text, study, c) == SHOAL_OK);

@@ -136,7 +136,7 @@ static void repeats_of_a_cell_are_apart(void **state)
     shoal_status st;
 
     (void)state;
-    assert_int_equal(shoal_study_cells(s), 6);
+    assert_int_equal(s->ncells, 6);
     assert_int_equal(shoal_study_runs(s), 12);
     for (size_t i = 0; i < 12; i++) {
         assert_true(shoal_study_next(s, &run, &st));
@@ -517,7 +517,7 @@ static void what_is_not_measured_survives_the_file(void **state)
     o.target_loss = 1; /* the runs come to 2.25 only */
     s = open_study("never", &o);
     pass(s, 8);
-    assert_int_equal(shoal_study_read(&again, scratch_path("never")), SHOAL_OK);
+    assert_int_equal(record_read(&again, scratch_path("never")), SHOAL_OK);
     assert_true(isinf(cell_at(again, 0).best.target));
     assert_true(isnan(cell_at(again, 0).best.quality));
     near(again->opts.target_loss, 1);
