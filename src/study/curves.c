@@ -17,7 +17,8 @@ struct curve {
     bool from_zero;
     enum { ANY, STRONG_ONLY, WEAK_ONLY } which;
     enum { NO_IDEAL, IDEAL_SPEEDUP, IDEAL_ONE } ideal;
-    size_t per; /* divided by this one; 0: by none */
+    size_t per;    /* divided by this one; 0: by none */
+    bool by_batch; /* against batches, not workers */
 };
 
 static bool wanted(const struct curve *curve, const struct cell *cell)
@@ -40,15 +41,12 @@ static bool first_of_line(const shoal_study *s, size_t cell, bool by_batch)
     return true;
 }
 
-static void trace(struct chart *c, const shoal_study *s, const struct curve *curve, size_t first,
-                  bool by_batch)
+static void trace(struct chart *c, const shoal_study *s, const struct curve *curve, size_t first)
 {
+    bool by_batch = curve->by_batch;
     struct shoal_study_cell cell;
-    char name[CHART_NAME];
-    struct line *line;
+    struct line *line = chart_line(c, line_name(s, first, by_batch).text);
 
-    line_name(name, s, &s->cells[first], by_batch);
-    line = chart_line(c, name);
     for (size_t i = first; shoal_study_cell(s, i, &cell); i++)
         if (same_line(&s->cells[i], &s->cells[first], by_batch) && cell.done > 0)
             line_add(c, line, by_batch ? (double)cell.batch : cell.workers,
@@ -70,8 +68,9 @@ static void trace_ideal(struct chart *c, const struct curve *curve,
     }
 }
 
-static void draw(struct album *a, const shoal_study *s, const struct curve *curve, bool by_batch)
+static void draw(struct album *a, const shoal_study *s, const struct curve *curve)
 {
+    bool by_batch = curve->by_batch;
     const struct shoal_study_opts *o = &s->opts;
     const struct shoal_axis *along = by_batch ? &o->batch : &o->workers;
     struct chart c = {.name = curve->name,
@@ -92,22 +91,21 @@ static void draw(struct album *a, const shoal_study *s, const struct curve *curv
         trace_ideal(&c, curve, &o->workers);
     for (size_t i = 0; i < s->ncells; i++)
         if (wanted(curve, &s->cells[i]) && first_of_line(s, i, by_batch))
-            trace(&c, s, curve, i, by_batch);
+            trace(&c, s, curve, i);
     album_chart(a, &c, o->workers.n > 1 || by_batch ? 2 : 1);
 }
 
-static void draw_by_workers(struct album *a, const shoal_study *s, const char *unit,
-                            const char *good)
+static void draw_lines(struct album *a, const shoal_study *s, const char *unit, const char *good)
 {
     const struct curve curves[] = {
-        {"speedup", "Speedup, strong scaling", "speedup", AXIS_PLAIN, CELL(speedup), true,
-         STRONG_ONLY, IDEAL_SPEEDUP, 0},
+        {"speedup", "Speedup, strong scaling", "speedup", AXIS_PLAIN, CELL(speedup),
+         .from_zero = true, .which = STRONG_ONLY, .ideal = IDEAL_SPEEDUP},
         {"efficiency", "Efficiency, strong scaling", "efficiency", AXIS_SHARE, CELL(efficiency),
-         true, STRONG_ONLY, IDEAL_ONE, 0},
+         .from_zero = true, .which = STRONG_ONLY, .ideal = IDEAL_ONE},
         {"weak-speedup", "Speedup, weak scaling (the work grows)", "speedup", AXIS_PLAIN,
-         CELL(speedup), true, WEAK_ONLY, IDEAL_SPEEDUP, 0},
+         CELL(speedup), .from_zero = true, .which = WEAK_ONLY, .ideal = IDEAL_SPEEDUP},
         {"weak-efficiency", "Efficiency, weak scaling (the work grows)", "efficiency", AXIS_SHARE,
-         CELL(efficiency), true, WEAK_ONLY, IDEAL_ONE, 0},
+         CELL(efficiency), .from_zero = true, .which = WEAK_ONLY, .ideal = IDEAL_ONE},
         {"rate", "Speed", unit, AXIS_COUNT, CELL(best.rate), .from_zero = true},
         {"target", "Time to the target loss", "time", AXIS_SECONDS, CELL(best.target),
          .from_zero = true},
@@ -123,28 +121,21 @@ static void draw_by_workers(struct album *a, const shoal_study *s, const char *u
         {"stale", "Staleness", "rounds late", AXIS_PLAIN, CELL(best.stale), .from_zero = true},
         {"memory-workers", "Memory of all workers", "memory", AXIS_BYTES, CELL(best.memory),
          .from_zero = true},
-    };
-
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        draw(a, s, &curves[i], false);
-}
-
-static void draw_by_batch(struct album *a, const shoal_study *s, const char *unit, const char *good)
-{
-    const struct curve curves[] = {
         {"rate-batch", "Speed against the batch", unit, AXIS_COUNT, CELL(best.rate),
-         .from_zero = true},
-        {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN,
-         .of = CELL(best.loss)},
-        {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN,
-         .of = CELL(best.held)},
-        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN, .of = CELL(best.quality)},
+         .from_zero = true, .by_batch = true},
+        {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN, .of = CELL(best.loss),
+         .by_batch = true},
+        {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN, .of = CELL(best.held),
+         .by_batch = true},
+        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN, .of = CELL(best.quality),
+         .by_batch = true},
         {"waiting-batch", "Waiting against the batch", "share of the time", AXIS_SHARE,
-         CELL(best.waiting), .from_zero = true},
+         CELL(best.waiting), .from_zero = true, .by_batch = true},
     };
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        draw(a, s, &curves[i], true);
+        if (!curves[i].by_batch || s->opts.batch.n > 1)
+            draw(a, s, &curves[i]);
 }
 
 /* Where the time went, a bar for each cell. */
@@ -164,7 +155,7 @@ static void draw_shares(struct album *a, const shoal_study *s)
 
         if (cell.done == 0 || isnan(cell.best.computing))
             continue;
-        cell_name(b.at[b.n].name, s, &s->cells[i]);
+        b.at[b.n].name = cell_name(s, i);
         for (size_t k = 0; k < TIME_PARTS; k++)
             b.at[b.n].parts[k] = parts[k] > 0 ? parts[k] : 0;
         b.n++;
@@ -181,9 +172,7 @@ static void draw_curves(struct album *a, const shoal_study *s)
     if (!m)
         return;
     snprintf(unit, sizeof unit, "%s per second", m->unit);
-    draw_by_workers(a, s, unit, *m->quality_name ? m->quality_name : "quality");
-    if (s->opts.batch.n > 1)
-        draw_by_batch(a, s, unit, *m->quality_name ? m->quality_name : "quality");
+    draw_lines(a, s, unit, *m->quality_name ? m->quality_name : "quality");
     draw_shares(a, s);
 }
 
@@ -191,7 +180,7 @@ static void draw_curves(struct album *a, const shoal_study *s)
 
 struct best_runs {
     shoal_run *runs[SHOAL_REPORT_RUNS];
-    char names[SHOAL_REPORT_RUNS][96];
+    struct name names[SHOAL_REPORT_RUNS];
     const char *named[SHOAL_REPORT_RUNS];
     size_t n;
 };
@@ -205,8 +194,8 @@ static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
 
     if (path && all->n < SHOAL_REPORT_RUNS &&
         shoal_run_read(&all->runs[all->n], path) == SHOAL_OK) {
-        cell_name(all->names[all->n], s, &s->cells[cell]);
-        all->named[all->n] = all->names[all->n];
+        all->names[all->n] = cell_name(s, cell);
+        all->named[all->n] = all->names[all->n].text;
         all->n++;
     }
     free(path);
@@ -225,7 +214,7 @@ static void draw_ranks(struct album *a, const struct best_runs *all)
     album_begin(a);
     for (size_t i = 0; i < all->n; i++)
         if (all->runs[i]->end.ranks > 1)
-            report_ranks(a, all->runs[i], all->names[i], i + 1);
+            report_ranks(a, all->runs[i], all->named[i], i + 1);
     album_end(a);
 }
 
@@ -258,12 +247,9 @@ static void say_failures(struct prose *t, const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        char name[96];
-
         if (cell.failed == 0)
             continue;
-        cell_name(name, s, &s->cells[i]);
-        prose_between(t, "<p>Failed: ", name, "");
+        prose_between(t, "<p>Failed: ", cell_name(s, i).text, "");
         prose_add(t, ", %u of %u", cell.failed, s->opts.repeat);
         prose_between(t, ": ", cell.failure, "</p>\n");
     }
@@ -286,12 +272,9 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        char name[96];
-
         if (cell.done == 0 || !*cell.best.verdict)
             continue;
-        cell_name(name, s, &s->cells[i]);
-        prose_between(t, "<tr><td class=\"w\">", name, "</td>");
+        prose_between(t, "<tr><td class=\"w\">", cell_name(s, i).text, "</td>");
         prose_between(t, "<td class=\"v\">", cell.best.verdict, "</td></tr>\n");
     }
 }

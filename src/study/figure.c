@@ -35,8 +35,7 @@ void figure_begin(struct prose *t, const char *title, double height, bool alone)
         prose_add(t, "<svg");
     prose_add(t, " class=\"fig\" viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", FIGURE_WIDTH,
               height);
-    prose_safe(t, title);
-    prose_add(t, "\">\n");
+    prose_between(t, "", title, "\">\n");
     if (alone)
         alone_style(t);
     prose_between(t, "<text class=\"t\" x=\"8\" y=\"20\">", title, "</text>\n");
@@ -45,6 +44,12 @@ void figure_begin(struct prose *t, const char *title, double height, bool alone)
 void figure_end(struct prose *t)
 {
     prose_add(t, "</svg>\n");
+}
+
+void figure_text(struct prose *t, const char *anchor, double x, double y, const char *words)
+{
+    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    prose_between(t, "", words, "</text>\n");
 }
 
 double figure_width(const char *words)
@@ -72,14 +77,10 @@ void figure_x_axis(struct prose *t, const struct scale *s, const char *name, dou
         double x = figure_x(s, left, s->ticks[i]);
 
         prose_add(t, "<path class=\"g\" d=\"M%.1f %.0fV%.1f\"/>", x, top, bottom);
-        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x,
-                  bottom + 16, scale_tick(s, s->ticks[i]).text);
+        figure_text(t, "middle", x, bottom + 16, scale_tick(s, s->ticks[i]).text);
     }
     scale_label(label, name, s);
-    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-              (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36);
-    prose_safe(t, label);
-    prose_add(t, "</text>\n");
+    figure_text(t, "middle", (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36, label);
 }
 
 /* ---- legend ---- */
@@ -99,8 +100,7 @@ void legend_name(struct legend *l, struct prose *t, const char *name)
     }
     if (t) {
         prose_add(t, "<text x=\"%.0f\" y=\"%.0f\">", l->x + 28, l->y + 4);
-        prose_safe(t, name);
-        prose_add(t, "</text>\n");
+        prose_between(t, "", name, "</text>\n");
     }
     l->x += width;
 }

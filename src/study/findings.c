@@ -36,14 +36,11 @@ static size_t quickest_of(const shoal_study *s, size_t base)
 static void say_speed(struct prose *t, const shoal_study *s, size_t base, size_t at)
 {
     struct shoal_study_cell cell;
-    char name[96], from[96];
 
     shoal_study_cell(s, at, &cell);
-    cell_name(name, s, &s->cells[at]);
-    cell_name(from, s, &s->cells[base]);
-    prose_add(t, "%s: %s times %s %s, an efficiency of %s%s.\n", name,
+    prose_add(t, "%s: %s times %s %s, an efficiency of %s%s.\n", cell_name(s, at).text,
               number_plain(cell.speedup).text, cell.weak ? "the work a second of" : "as fast as",
-              from, number_share(cell.efficiency).text,
+              cell_name(s, base).text, number_share(cell.efficiency).text,
               cell.weak ? " (weak scaling: the work grows with the workers)" : "");
 }
 

@@ -331,11 +331,11 @@ size_t shoal_study_finished(const shoal_study *s)
 
 /* Of what varies from cell to cell; without its workers or its batch, where these vary along
  * a line. */
-static void name_of(char name[CHART_NAME], const shoal_study *s, const struct cell *cell,
-                    bool workers, bool batch)
+static struct name name_of(const shoal_study *s, const struct cell *cell, bool workers, bool batch)
 {
     const struct shoal_study_opts *o = &s->opts;
     struct prose t = {0};
+    struct name name;
 
     if (workers)
         prose_add(&t, ", %u %s%s", cell->workers,
@@ -347,18 +347,20 @@ static void name_of(char name[CHART_NAME], const shoal_study *s, const struct ce
         prose_add(&t, ", batch %llu", (unsigned long long)o->batch.at[cell->batch]);
     if (o->scaling == SHOAL_STRONG_AND_WEAK)
         prose_add(&t, ", %s", cell->weak ? "weak" : "strong");
-    snprintf(name, CHART_NAME, "%s", t.bytes.len > 0 ? t.bytes.at + strlen(", ") : "measured");
+    snprintf(name.text, sizeof name.text, "%s",
+             t.bytes.len > 0 ? t.bytes.at + strlen(", ") : "measured");
     prose_fini(&t);
+    return name;
 }
 
-void cell_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell)
+struct name cell_name(const shoal_study *s, size_t cell)
 {
-    name_of(name, s, cell, true, true);
+    return name_of(s, &s->cells[cell], true, true);
 }
 
-void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch)
+struct name line_name(const shoal_study *s, size_t cell, bool by_batch)
 {
-    name_of(name, s, cell, by_batch, !by_batch);
+    return name_of(s, &s->cells[cell], by_batch, !by_batch);
 }
 
 char *run_folder_of(const shoal_study *s, size_t number)
@@ -504,7 +506,7 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
                                     .words = s->words,
                                     .nwords = s->nwords,
                                     .folder = s->run_folder};
-    cell_name(run->name, s, &s->cells[n % s->ncells]);
+    snprintf(run->name, sizeof run->name, "%s", cell_name(s, n % s->ncells).text);
     return true;
 }
 

@@ -27,7 +27,7 @@ static struct frame frame_of(const struct lanes *l)
     size_t spans = 1;
 
     for (size_t i = 0; i < l->n; i++) {
-        widest = fmax(widest, figure_width(l->names[i]));
+        widest = fmax(widest, figure_width(l->names[i].text));
         f.seconds = fmax(f.seconds, l->at[i].ends[l->at[i].n - 1]);
         spans = l->at[i].n > spans ? l->at[i].n : spans;
     }
@@ -153,14 +153,11 @@ static void draw_lane(struct prose *t, const struct lanes *l, const struct frame
     double y = TOP + f->row * (double)(i + 1) - (f->row - height) / 2;
     size_t n = cells_of(boxes, f, &l->at[i]);
 
-    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", f->left - 6,
-              y - height / 2 + 4);
-    prose_safe(t, l->names[i]);
-    prose_add(t, "</text>\n");
+    figure_text(t, "end", f->left - 6, y - height / 2 + 4, l->names[i].text);
     for (size_t k = 0; k < TIME_PARTS && n > 0; k++)
         draw_part(t, boxes, n, k, y, height);
     for (size_t k = 0; k < n; k++)
-        draw_values(t, &boxes[k], l->names[i], y, height);
+        draw_values(t, &boxes[k], l->names[i].text, y, height);
 }
 
 void lanes_svg(struct prose *t, const void *figure, bool alone)

@@ -133,13 +133,11 @@ static json_t *cells_of(const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        char name[96];
-
-        cell_name(name, s, &s->cells[i]);
         json_array_append_new(
-            list, json_pack("{so si so sI ss si si so so so so}", "name", words(name), "workers",
-                            (int)cell.workers, "sync", cell.sync ? words(cell.sync) : json_null(),
-                            "batch", (json_int_t)cell.batch, "scaling", scalings[cell.weak], "done",
+            list, json_pack("{so si so sI ss si si so so so so}", "name",
+                            words(cell_name(s, i).text), "workers", (int)cell.workers, "sync",
+                            cell.sync ? words(cell.sync) : json_null(), "batch",
+                            (json_int_t)cell.batch, "scaling", scalings[cell.weak], "done",
                             (int)cell.done, "failed", (int)cell.failed, "spread", real(cell.spread),
                             "speedup", real(cell.speedup), "efficiency", real(cell.efficiency),
                             "best", cell.done ? measures_of(cell.best) : json_null()));

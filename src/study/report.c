@@ -170,18 +170,18 @@ static double known(double x)
 }
 
 /* With its host, where there are several. */
-static void put_rank(char name[CHART_NAME], unsigned rank, const char *host, bool hosts)
+static struct name rank_name(unsigned rank, const char *host, bool hosts)
 {
-    if (hosts)
-        snprintf(name, CHART_NAME, "rank %u, %.24s", rank, host);
-    else
-        snprintf(name, CHART_NAME, "rank %u", rank);
+    struct name name;
+
+    snprintf(name.text, sizeof name.text, hosts ? "rank %u, %.24s" : "rank %u", rank, host);
+    return name;
 }
 
-static void name_rank(char name[CHART_NAME], const shoal_run *run, size_t i)
+static struct name name_rank(const shoal_run *run, size_t i)
 {
-    put_rank(name, run->ranks[i].rank, run->ranks[i].host,
-             strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0);
+    return rank_name(run->ranks[i].rank, run->ranks[i].host,
+                     strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0);
 }
 
 /* What a run's figure and its file are called; of several runs each has files of its own. */
@@ -208,7 +208,7 @@ static void draw_shares(struct album *a, const shoal_run *run, const char *name,
         const double *parts = run->ranks[i].parts;
         double sum = 0;
 
-        name_rank(b.at[i].name, run, i);
+        b.at[i].name = name_rank(run, i);
         for (size_t k = 0; k < TIME_PARTS; k++)
             sum += known(parts[k]);
         for (size_t k = 0; k < TIME_PARTS; k++)
@@ -225,7 +225,7 @@ static void draw_traffic(struct album *a, const shoal_run *run, const char *name
 
     name_figure(b.name, b.title, "rank-bytes", "What each rank sent and received", name, number);
     for (size_t i = 0; i < run->nranks; i++) {
-        name_rank(b.at[i].name, run, i);
+        b.at[i].name = name_rank(run, i);
         b.at[i].parts[0] = known(run->ranks[i].bytes_out);
         b.at[i].parts[1] = known(run->ranks[i].bytes_in);
     }
@@ -246,8 +246,8 @@ static void draw_stale(struct album *a, const shoal_run *run, const char *name, 
             b.n = i + 1;
     }
     for (size_t i = 0; i < b.n; i++) {
-        snprintf(b.at[i].name, CHART_NAME, "%zu%s%s", i, i == RUN_STALE - 1 ? " or more" : "",
-                 i == 1 ? " round" : " rounds");
+        snprintf(b.at[i].name.text, sizeof b.at[i].name.text, "%zu%s%s", i,
+                 i == RUN_STALE - 1 ? " or more" : "", i == 1 ? " round" : " rounds");
         b.at[i].parts[0] = run->stale[i] / sum;
     }
     album_figure(a, b.name, bars_svg, &b);
@@ -260,7 +260,7 @@ static void draw_lanes(struct album *a, const shoal_run *run, const char *name, 
 
     name_figure(l.name, l.title, "timeline", "What each rank did over time", name, number);
     for (size_t i = 0; i < run->nlanes; i++)
-        put_rank(l.names[i], run->lanes[i].rank, run->lanes[i].host, hosts);
+        l.names[i] = rank_name(run->lanes[i].rank, run->lanes[i].host, hosts);
     album_figure(a, l.name, lanes_svg, &l);
 }
 
@@ -338,22 +338,25 @@ static void say_run(struct prose *t, const shoal_run *run)
 
 /* ---- settings ---- */
 
+/* NULL: it has none of that name. */
 static const char *setting_of(const shoal_run *run, const char *key)
 {
     for (size_t i = 0; i < run->nsettings; i++)
         if (strcmp(run->settings[i].key, key) == 0)
             return run->settings[i].value;
-    return "-";
+    return NULL;
 }
 
-/* Whether an earlier run has it too, which then has a row already. */
-static bool said_before(const shoal_run *const *runs, size_t run, const char *key)
+/* A row of the table: what each run has. */
+static void settings_row(struct prose *t, struct runs runs, const char *key)
 {
-    for (size_t i = 0; i < run; i++)
-        for (size_t k = 0; k < runs[i]->nsettings; k++)
-            if (strcmp(runs[i]->settings[k].key, key) == 0)
-                return true;
-    return false;
+    prose_between(t, "<tr><td class=\"w\">", key, "</td>");
+    for (size_t i = 0; i < runs.n; i++) {
+        const char *value = setting_of(runs.at[i], key);
+
+        prose_between(t, "<td>", value ? value : "-", "</td>");
+    }
+    prose_add(t, "</tr>\n");
 }
 
 static void settings_table(struct prose *t, struct runs runs)
@@ -365,13 +368,12 @@ static void settings_table(struct prose *t, struct runs runs)
     for (size_t i = 0; i < runs.n; i++)
         for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
             const char *key = runs.at[i]->settings[k].key;
+            size_t first = 0; /* run that has it, which gave it a row */
 
-            if (said_before(runs.at, i, key))
-                continue;
-            prose_between(t, "<tr><td class=\"w\">", key, "</td>");
-            for (size_t n = 0; n < runs.n; n++)
-                prose_between(t, "<td>", setting_of(runs.at[n], key), "</td>");
-            prose_add(t, "</tr>\n");
+            while (!setting_of(runs.at[first], key))
+                first++;
+            if (first == i)
+                settings_row(t, runs, key);
         }
     prose_add(t, "</table></div>\n");
 }

@@ -282,7 +282,7 @@ struct walk {
     const struct shoal_cluster *cluster;
     size_t cell, next; /* the place of the next workers */
     unsigned workers;
-    char name[CHART_NAME]; /* of the series */
+    struct name name; /* of the series */
     struct shoal_prediction p;
 };
 
@@ -293,7 +293,7 @@ static bool walk_on(struct walk *w)
     for (; w->cell < w->study->ncells; w->cell++, w->next = 0)
         while (cell_base(w->study, w->cell) == w->cell && w->next < c->workers.n) {
             w->workers = (unsigned)c->workers.at[w->next++];
-            line_name(w->name, w->study, &w->study->cells[w->cell], false);
+            w->name = line_name(w->study, w->cell, false);
             if (shoal_study_predict(w->study, w->cell, c, w->workers, &w->p))
                 return true;
         }
@@ -352,7 +352,7 @@ static void text_head(struct prose *t, const shoal_study *s)
 
 static void text_row(struct prose *t, const struct walk *w)
 {
-    prose_add(t, "%7u  %-24.24s", w->workers, w->name);
+    prose_add(t, "%7u  %-24.24s", w->workers, w->name.text);
     if (w->p.failure) {
         prose_add(t, "  failed: %s\n", w->p.failure);
         return;
@@ -391,7 +391,8 @@ static void trace(struct chart *chart, const shoal_study *s, const struct shoal_
         if (!isfinite(y))
             continue;
         if (w.cell != series)
-            line = chart_line(chart, strcmp(w.name, "measured") == 0 ? "predicted" : w.name);
+            line =
+                chart_line(chart, strcmp(w.name.text, "measured") == 0 ? "predicted" : w.name.text);
         series = w.cell;
         line_add(chart, line, w.workers, y);
     }
@@ -441,7 +442,7 @@ static void html_row(struct prose *t, const struct walk *w)
     const struct shoal_prediction *p = &w->p;
 
     prose_add(t, "<tr%s><td>%u</td>", p->failure ? " class=\"bad\"" : "", w->workers);
-    prose_between(t, "<td class=\"w\">", w->name, "</td>");
+    prose_between(t, "<td class=\"w\">", w->name.text, "</td>");
     if (p->failure) {
         prose_between(t, "<td class=\"v\" colspan=\"11\">failed: ", p->failure, "</td></tr>\n");
         return;

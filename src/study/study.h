@@ -101,7 +101,7 @@ shoal_status prose_write(const struct prose *t, const char *path);
 shoal_status prose_write_in(const struct prose *t, const char *folder, const char *name);
 
 struct short_number {
-    char text[32];
+    char text[40];
 };
 
 /* 12,345 -> "12.3 k"; "-" for what was not measured */
@@ -113,13 +113,18 @@ struct short_number number_plain(double x);      /* four digits that matter; cou
 
 /* ---- chart.c: lines ---------------------------------------------------------------- */
 
-enum { CHART_LINES = 48, CHART_NAME = 96, TICKS = 32 };
+enum { CHART_LINES = 48, TICKS = 32 };
+
+/* Of a line, a bar or a cell. */
+struct name {
+    char text[96];
+};
 
 /* What an axis counts, which says how its numbers are written. */
 enum axis { AXIS_PLAIN, AXIS_SECONDS, AXIS_COUNT, AXIS_BYTES, AXIS_SHARE };
 
 struct line {
-    char name[CHART_NAME];
+    struct name name;
     struct {
         double x, y;
     } * at; /* [n]; the chart's own */
@@ -163,7 +168,7 @@ struct bars {
     const char *const *parts; /* [nparts] names, for the legend */
     size_t nparts;
     struct {
-        char name[CHART_NAME];
+        struct name name;
         double parts[BAR_PARTS];
     } at[BARS];
     size_t n;
@@ -176,7 +181,7 @@ figure_svg bars_svg; /* of a struct bars */
 struct lanes {
     char name[32], title[96];
     const struct run_lane *at; /* [n] borrowed */
-    char names[RUN_RANKS][CHART_NAME];
+    struct name names[RUN_RANKS];
     size_t n;
 };
 
@@ -213,6 +218,8 @@ void figure_style(struct prose *t);
 /* <svg ...> and the title; `height` in its own units. */
 void figure_begin(struct prose *t, const char *title, double height, bool alone);
 void figure_end(struct prose *t);
+/* Words at a place, which is their "middle" or "end". */
+void figure_text(struct prose *t, const char *anchor, double x, double y, const char *words);
 /* About the columns that it takes, at the size of labels. */
 double figure_width(const char *words);
 
@@ -307,9 +314,9 @@ struct shoal_study {
 };
 
 /* "4 ranks, async, batch 100" */
-void cell_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell);
+struct name cell_name(const shoal_study *s, size_t cell);
 /* What the cells of a line have in common, those that differ in workers or in batch. */
-void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch);
+struct name line_name(const shoal_study *s, size_t cell, bool by_batch);
 /* Whether an option is among those for `shoal train`. */
 bool study_says(const struct shoal_study_opts *o, const char *option);
 /* The first cell that came to something tells how things are called; NULL: none did. */
