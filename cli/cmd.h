@@ -28,7 +28,6 @@ extern const struct shoal_option help_opts[]; /* no struct: for verbs that do no
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
     "and zstd are recognised by content"
 
-
 /* ---- train_view.c: scores of a model of two classes ---------------------------------- */
 
 void view_held(struct console *c, const struct shoal_binary_score *score);
@@ -58,8 +57,8 @@ void report_plots(struct console *c, const char *folder);
 
 void help_print(const struct verb *verb);
 void man_print(const struct verb *root);
-void completion_bash(const struct verb *root);
-void completion_zsh(const struct verb *root);
-void completion_fish(const struct verb *root);
+
+enum shell_name { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
+void completion_print(const struct verb *root, enum shell_name name);
 
 #endif

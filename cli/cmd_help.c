@@ -183,13 +183,12 @@ static int help_run(const void *at, const char *const *args, size_t nargs)
     const struct help_cmd *cmd = at;
     const struct verb *verb = &cmd_shoal;
 
-    if (cmd->man || cmd->bash || cmd->zsh || cmd->fish) {
-        (cmd->man    ? man_print
-         : cmd->bash ? completion_bash
-         : cmd->zsh  ? completion_zsh
-                     : completion_fish)(verb);
+    if (cmd->man)
+        man_print(verb);
+    else if (cmd->bash || cmd->zsh || cmd->fish)
+        completion_print(verb, cmd->bash ? SHELL_BASH : cmd->zsh ? SHELL_ZSH : SHELL_FISH);
+    if (cmd->man || cmd->bash || cmd->zsh || cmd->fish)
         return EXIT_DONE;
-    }
     for (size_t i = 0; i < nargs; i++) {
         if (!verb->kinds)
             return usage(&cmd_help, "'%s' has no kinds, found '%s'", verb->name, args[i]);

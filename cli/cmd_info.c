@@ -125,11 +125,10 @@ static void row_option(struct console *c, shoal_options *o, const struct shoal_o
 
 static void report_options(struct console *c, shoal_options *o)
 {
-    const struct shoal_option_group *group = NULL;
-    const struct shoal_option *option = NULL;
+    struct option_walk w = {0};
 
-    while ((option = task_option(shoal_options_task(o), &group, option)))
-        row_option(c, o, option);
+    while (option_next(shoal_options_task(o)->groups, &w))
+        row_option(c, o, w.opt);
 }
 
 /* Of a folder or a file. */

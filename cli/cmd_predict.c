@@ -2,155 +2,70 @@
  * is, and so what the inputs are. */
 #include "cmd.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct predict_cmd {
     struct shoal_ask_opts ask;
-        struct work_opts work;
+    struct work_opts work;
     const char *output; /* NULL: standard output */
 };
 
 static void predict_defaults(void *at)
 {
-    struct predict_cmd *cmd = at;
-
-    *cmd = (struct predict_cmd){.ask = shoal_ask_default()};
+    *(struct predict_cmd *)at = (struct predict_cmd){.ask = shoal_ask_default()};
 }
 
-/* What is asked of whom, and where the answers go. */
-struct prediction {
-    const struct predict_cmd *cmd;
-    const shoal_model *model;
-    const char *const *inputs;
-    size_t ninputs;
-    struct console *console;
+/* Where the answers go. */
+struct answers {
+    shoal_output *to;
+    char why[SHOAL_SENTENCE]; /* they cannot be written; "": they can */
 };
 
+/* A name among them may hold anything, which a terminal shall not obey. */
 static bool put_lines(void *user, const char *text, size_t len)
 {
-    FILE *to = user;
+    struct answers *a = user;
+    char *safe = NULL;
+    FILE *lines = open_memstream(&safe, &len);
+    shoal_status st;
 
-    (void)len;
-    print_text(to, text);
-    return fflush(to) == 0 && !signal_came();
+    if (lines)
+        print_text(lines, text);
+    if (lines && fclose(lines) == 0)
+        st = shoal_output_write(a->to, safe, len);
+    else
+        st = shoal_fail(SHOAL_ENOMEM, "predict: no memory for the answers");
+    if (st != SHOAL_OK)
+        snprintf(a->why, sizeof a->why, "%s", shoal_error());
+    free(safe);
+    return st == SHOAL_OK && !signal_came();
 }
 
-static shoal_status predict(const struct prediction *p, FILE *to)
+static shoal_status predict(const struct predict_cmd *cmd, const char *const *args, size_t nargs,
+                            struct shoal_clicks_stats *stats)
 {
-    struct shoal_ask_opts ask = p->cmd->ask;
-    struct shoal_clicks_stats stats = {0};
-    shoal_status st;
+    struct answers answers = {.why = ""};
+    struct shoal_ask_opts ask = cmd->ask;
+    shoal_model *model = NULL;
+    shoal_status st = shoal_model_open(&model, args[0]);
 
     ask.samples.task = SHOAL_INPUTS;
-    st = shoal_model_predict(p->model, p->inputs, p->ninputs, &ask, put_lines, to, &stats);
-    if (ferror(to))
-        st = shoal_fail(SHOAL_EIO, "%s: %s", p->cmd->output ? p->cmd->output : "standard output",
-                        strerror(errno));
-    warn_clicks(p->console, &stats);
-    return st;
-}
-
-/* ---- Into a file --------------------------------------------------------------------- */
-
-/* Others may read answers as they could those that are replaced, and as root these stay
- * their owner's; where the group cannot be kept, ours gets what everyone gets. */
-static void keep_access(int fd, const struct stat *old)
-{
-    mode_t mode = old->st_mode & 0777;
-
-    if (fchown(fd, geteuid() == 0 ? old->st_uid : (uid_t)-1, old->st_gid) != 0)
-        mode &= 0707 | (mode & 07) << 3;
-    fchmod(fd, mode);
-}
-
-/* The temporary file is its owner's alone until it is as open as the one it replaces, or
- * as the umask says. */
-static FILE *open_temporary(char *path, const struct stat *old)
-{
-    mode_t mask = umask(0);
-    int fd = mkostemp(path, O_CLOEXEC);
-    FILE *to;
-
-    umask(mask);
-    if (fd < 0)
-        return NULL;
-    if (old)
-        keep_access(fd, old);
-    else
-        fchmod(fd, 0666 & ~mask);
-    to = fdopen(fd, "w");
-    if (!to) {
-        close(fd);
-        remove(path);
-    }
-    return to;
-}
-
-static shoal_status fail_output(const struct prediction *p)
-{
-    return shoal_fail(SHOAL_EIO, "%s: %s", p->cmd->output, strerror(errno));
-}
-
-/* Answers into a stream that is then closed; NULL: it could not be opened. */
-static shoal_status predict_into(const struct prediction *p, FILE *to)
-{
-    shoal_status st = to ? predict(p, to) : fail_output(p);
-
-    if (to && fclose(to) != 0 && st == SHOAL_OK)
-        st = fail_output(p);
-    return st;
-}
-
-/* Beside `target` until all answers are in it. */
-static shoal_status predict_beside(const struct prediction *p, const char *target,
-                                   const struct stat *old)
-{
-    size_t room = strlen(target) + sizeof ".XXXXXX";
-    char *path = console_alloc(room);
-    FILE *to;
-    shoal_status st;
-
-    snprintf(path, room, "%s.XXXXXX", target);
-    to = open_temporary(path, old);
-    st = predict_into(p, to);
-    if (st == SHOAL_OK && rename(path, target) != 0)
-        st = fail_output(p);
-    if (st != SHOAL_OK && to)
-        remove(path);
-    free(path);
-    return st;
-}
-
-/* A file appears when all answers are in it, and a link to one stays a link; a pipe or
- * device is written as we go. */
-static shoal_status predict_to_file(const struct prediction *p)
-{
-    const char *output = p->cmd->output;
-    struct stat old;
-    bool there = stat(output, &old) == 0;
-    char *real;
-    shoal_status st;
-
-    if (there && !S_ISREG(old.st_mode))
-        return predict_into(p, fopen(output, "we"));
-    real = realpath(output, NULL);
-    if (!real && errno != ENOENT)
-        return fail_output(p);
-    st = predict_beside(p, real ? real : output, there ? &old : NULL);
-    free(real);
+    if (st == SHOAL_OK)
+        st = shoal_output_open(&answers.to, cmd->output ? cmd->output : "-");
+    if (st == SHOAL_OK)
+        st = shoal_model_predict(model, args + 1, nargs - 1, &ask, put_lines, &answers, stats);
+    if (answers.why[0])
+        st = shoal_fail(SHOAL_EIO, "%s", answers.why);
+    st = shoal_output_end(answers.to, st);
+    shoal_model_close(model);
     return st;
 }
 
 static int predict_run(const void *at, const char *const *args, size_t nargs)
 {
     const struct predict_cmd *cmd = at;
+    struct shoal_clicks_stats stats = {0};
     struct console console;
-    shoal_model *model = NULL;
     shoal_status st;
 
     if (!shoal_model_predicts(args[0]))
@@ -158,14 +73,8 @@ static int predict_run(const void *at, const char *const *args, size_t nargs)
                             "`mlp`, `vgg` or `nextword`",
                             args[0]);
     console_init(&console, cmd->work.quiet, "-");
-    st = shoal_model_open(&model, args[0]);
-    if (st == SHOAL_OK) {
-        struct prediction p = {cmd, model, args + 1, nargs - 1, &console};
-
-        st = cmd->output && strcmp(cmd->output, "-") != 0 ? predict_to_file(&p)
-                                                           : predict(&p, stdout);
-    }
-    shoal_model_close(model);
+    st = predict(cmd, args, nargs, &stats);
+    warn_clicks(&console, &stats);
     return console_finish(&console, st);
 }
 
@@ -216,7 +125,8 @@ const struct verb cmd_predict = {
             {"Output", output_opts, .at = 0},
             {"Reading rows, as the model does unless given", shoal_rows_again_options,
              .at = offsetof(struct predict_cmd, ask.rows)},
-            {"Samples for nets", shoal_samples_options, .at = offsetof(struct predict_cmd, ask.samples)},
+            {"Samples for nets", shoal_samples_options,
+             .at = offsetof(struct predict_cmd, ask.samples)},
             {"Continuing text", continue_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct predict_cmd, work)},
             {0},

@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Counts with commas between them. */
-struct counts {
-    uint64_t at[SHOAL_STUDY_AXIS];
-    size_t n;
-};
-
 /* Words with commas between them; `text` holds them, each ended. */
 struct names {
     char text[512];
@@ -22,7 +16,6 @@ struct names {
 
 struct study_cmd {
     struct shoal_study_opts grid; /* but for what comes next */
-    struct counts workers, batch;
     struct names sync;
     const char *output;
     const char *plots;
@@ -32,19 +25,15 @@ struct study_cmd {
 
 static void study_defaults(void *at)
 {
-    struct study_cmd *cmd = at;
-    struct counts *workers = &cmd->workers;
-
-    *cmd = (struct study_cmd){.grid = shoal_study_default()};
-    for (; workers->n < cmd->grid.nworkers; workers->n++)
-        workers->at[workers->n] = cmd->grid.workers[workers->n];
+    *(struct study_cmd *)at = (struct study_cmd){.grid = shoal_study_default()};
 }
 
 /* ---- Values of its own ------------------------------------------------------------- */
 
+/* Counts with commas between them. */
 static bool read_counts(void *field, const char *text)
 {
-    struct counts list = {.n = 0};
+    struct shoal_axis list = {.n = 0};
 
     for (;;) {
         char *end;
@@ -60,13 +49,13 @@ static bool read_counts(void *field, const char *text)
             break;
         text = end + 1;
     }
-    *(struct counts *)field = list;
+    *(struct shoal_axis *)field = list;
     return true;
 }
 
 static void show_counts(char text[SHOAL_VALUE], const void *field)
 {
-    const struct counts *list = field;
+    const struct shoal_axis *list = field;
     size_t len = 0;
 
     snprintf(text, SHOAL_VALUE, "the model's own");
@@ -149,14 +138,7 @@ static struct shoal_study_opts grid_of(const struct study_cmd *cmd, const char *
     o.ndata = end - 1;
     o.more = args + end;
     o.nmore = nargs - end;
-    o.nworkers = cmd->workers.n;
-    o.nbatch = cmd->batch.n;
     o.nsync = cmd->sync.n;
-    memset(o.workers, 0, sizeof o.workers);
-    for (size_t i = 0; i < o.nworkers; i++)
-        o.workers[i] = (unsigned)cmd->workers.at[i];
-    for (size_t i = 0; i < o.nbatch; i++)
-        o.batch[i] = cmd->batch.at[i];
     for (size_t i = 0; i < o.nsync; i++)
         o.sync[i] = cmd->sync.text + cmd->sync.at[i];
     return o;
@@ -296,20 +278,19 @@ static const struct shoal_option output_opts[] = {
 };
 
 static const struct shoal_option grid_opts[] = {
-    {"workers", .type = SHOAL_TYPE_OWN, ON(workers), .arg = "N,...", .own = &counts_custom,
+    {"workers", .type = SHOAL_TYPE_OWN, ON(grid.workers), .arg = "N,...", .own = &counts_custom,
      .help = "numbers of workers, rising"},
     {"kind", .type = SHOAL_TYPE_CHOICE, ON(grid.worker), .arg = "NAME", .choices = kind_choices,
      .help = "what a worker is"},
     {"sync", .type = SHOAL_TYPE_OWN, ON(sync), .arg = "HOW,...", .own = &names_custom,
      .help = "policies of `shoal train --sync`"},
-    {"batch", .type = SHOAL_TYPE_OWN, ON(batch), .arg = "N,...", .own = &counts_custom,
+    {"batch", .type = SHOAL_TYPE_OWN, ON(grid.batch), .arg = "N,...", .own = &counts_custom,
      .help = "batches of a step"},
     {"scaling", .type = SHOAL_TYPE_CHOICE, ON(grid.scaling), .arg = "NAME",
      .choices = scaling_choices, .help = "what more workers do"},
     {"epochs", .type = SHOAL_TYPE_COUNT, ON(grid.epochs), .arg = "N", .u = {0, 100000},
      .help = "times through the data, for one worker", .zero = "the model's own"},
-    {"repeat", .type = SHOAL_TYPE_COUNT, ON(grid.repeat), .arg = "N",
-     .u = {1, SHOAL_STUDY_REPEATS},
+    {"repeat", .type = SHOAL_TYPE_COUNT, ON(grid.repeat), .arg = "N", .u = {1, SHOAL_STUDY_REPEATS},
      .help = "runs of each cell, one round of the grid after the other; the quickest counts"},
     {"target-loss", .type = SHOAL_TYPE_OWN, ON(grid.target_loss), .arg = "X", .own = &loss_custom,
      .help = "tell when each cell came to this loss, held-out where that is measured"},

@@ -60,18 +60,6 @@ static bool is_task_option(const struct shoal_option *option)
 
 /* ---- Options by name -------------------------------------------------------------------- */
 
-const struct shoal_option *task_option(const struct shoal_task *task,
-                                       const struct shoal_option_group **group,
-                                       const struct shoal_option *last)
-{
-    const struct shoal_option *option = *group ? last + 1 : task->groups->options;
-
-    *group = *group ? *group : task->groups;
-    while (option && !option->name)
-        option = (++*group)->options;
-    return option;
-}
-
 const char *job_value(const struct job *job, const char *name)
 {
     return shoal_options_get(job->options, name);
@@ -178,15 +166,14 @@ static int check_ranks(const struct job *job)
 
 static int check_required(const struct job *job)
 {
-    const struct shoal_option_group *group = NULL;
-    const struct shoal_option *option = NULL;
+    struct option_walk w = {0};
     char want[SHOAL_SENTENCE];
 
-    while ((option = task_option(job->task, &group, option))) {
-        if (!option->required || job_value(job, option->name))
+    while (option_next(job->task->groups, &w)) {
+        if (!w.opt->required || job_value(job, w.opt->name))
             continue;
-        shoal_option_want(want, option);
-        return usage(job->cmd->verb, "no --%s given, want %s", option->name, want);
+        shoal_option_want(want, w.opt);
+        return usage(job->cmd->verb, "no --%s given, want %s", w.opt->name, want);
     }
     return EXIT_DONE;
 }
@@ -365,18 +352,19 @@ static struct shoal_option anew[OPTIONS_MOST], rest[OPTIONS_MOST];
 /* The task's options as they are by default. */
 static void init_fields(struct made *m, const struct shoal_task *task)
 {
-    const struct shoal_option_group *group = NULL;
-    const struct shoal_option *option = NULL;
+    struct option_walk w = {0};
     shoal_options *o;
 
     if (shoal_options_new(&o, task->name) != SHOAL_OK)
         exit(console_fail("%s", shoal_error()));
-    for (size_t n = 0; (option = task_option(task, &group, option)); n++) {
-        assert(n < OPTIONS_MOST);
-        assert(group->at + option->at + option->size <= sizeof m->initial.fields);
-        m->values[n] = copy_of(shoal_options_get(o, option->name));
-        if (m->values[n])
-            shoal_option_read(option, m->initial.fields.at + group->at, m->values[n]);
+    while (option_next(task->groups, &w)) {
+        char **value = m->values + w.place;
+
+        assert(w.place < OPTIONS_MOST);
+        assert(w.group->at + w.opt->at + w.opt->size <= sizeof m->initial.fields);
+        *value = copy_of(shoal_options_get(o, w.opt->name));
+        if (*value)
+            shoal_option_read(w.opt, m->initial.fields.at + w.group->at, *value);
     }
     shoal_options_free(o);
 }
@@ -441,12 +429,11 @@ static bool is_everywhere(const char *name)
     const struct shoal_task *task;
 
     for (size_t i = 0; (task = shoal_task_at(i)); i++) {
-        const struct shoal_option_group *group = NULL;
-        const struct shoal_option *option = NULL;
+        struct option_walk w = {0};
 
-        while ((option = task_option(task, &group, option)) && strcmp(option->name, name) != 0)
+        while (option_next(task->groups, &w) && strcmp(w.opt->name, name) != 0)
             ;
-        if (!option)
+        if (!w.opt)
             return false;
     }
     return true;
@@ -476,14 +463,13 @@ void train_verbs(void)
     const struct shoal_task *task;
 
     for (size_t i = 0; (task = shoal_task_at(i)); i++) {
-        const struct shoal_option_group *group = NULL;
-        const struct shoal_option *option = NULL;
+        struct option_walk w = {0};
 
         assert(i < TASKS_MOST);
         make_verb(&made[i], task);
         kinds[i] = &made[i].verb;
-        while ((option = task_option(task, &group, option)))
-            add_option(option, offsetof(struct train_cmd, fields) + group->at);
+        while (option_next(task->groups, &w))
+            add_option(w.opt, offsetof(struct train_cmd, fields) + w.group->at);
     }
 }
 

@@ -2,10 +2,17 @@
  * line is in, then what the option before the cursor takes, else options, kinds or files. */
 #include "cmd.h"
 
+#include <string.h>
+
 /* ---- What they share -------------------------------------------------------------------- */
+
+/* Made from cli/text by scripts/embed.sh: a script for each shell, in which @NAME@ stands for what
+ * the tables have to say there. */
+#include "completion.inc"
 
 /* How bash and zsh, whose scripts are alike, list words: zsh says what each means. */
 struct shell {
+    const char *script;
     const char *open, *close; /* around a list */
     void (*word)(const char *dashes, const char *name, const char *help);
 };
@@ -24,6 +31,15 @@ static void each_verb(const struct verb *verb, const struct shell *shell,
 static const struct verb *const *kinds_of(const struct verb *verb)
 {
     return verb == &cmd_help ? cmd_shoal.kinds : verb->kinds;
+}
+
+/* The next option that help shows. */
+static bool next_shown(const struct verb *verb, struct option_walk *w)
+{
+    while (option_next(verb->groups, w))
+        if (w->group->title)
+            return true;
+    return false;
 }
 
 /* In single quotes, what ends them replaced. */
@@ -66,23 +82,22 @@ static void print_value(const struct verb *verb, const struct shoal_option *opti
 /* What the options of a verb take. */
 static void print_values(const struct verb *verb, const struct shell *shell)
 {
-    for (const struct shoal_option_group *group = verb->groups; group->options; group++)
-        for (const struct shoal_option *option = group->options; group->title && option->name;
-             option++)
-            if (shoal_option_takes_value(option))
-                print_value(verb, option, shell);
+    struct option_walk w = {0};
+
+    while (next_shown(verb, &w))
+        if (shoal_option_takes_value(w.opt))
+            print_value(verb, w.opt, shell);
 }
 
 /* Its options, and its kinds or files. */
 static void print_words(const struct verb *verb, const struct shell *shell)
 {
     const struct verb *const *kinds = kinds_of(verb);
+    struct option_walk w = {0};
 
     printf("    \"%s:-\"*)%s", verb->name, shell->open);
-    for (const struct shoal_option_group *group = verb->groups; group->options; group++)
-        for (const struct shoal_option *option = group->options; group->title && option->name;
-             option++)
-            shell->word("--", option->name, option->help);
+    while (next_shown(verb, &w))
+        shell->word("--", w.opt->name, w.opt->help);
     printf("%s ;;\n    \"%s:\"*)", shell->close, verb->name);
     if (kinds) {
         fputs(shell->open, stdout);
@@ -95,59 +110,10 @@ static void print_words(const struct verb *verb, const struct shell *shell)
     puts(" ;;");
 }
 
-/* From the loop over the line's words to what is found. */
-static void print_cases(const struct verb *root, const struct shell *shell)
-{
-    puts("        case \"$verb $word\" in");
-    each_verb(root, shell, print_path);
-    fputs("        esac\n"
-          "    done\n"
-          "    case \"$verb $prev\" in\n",
-          stdout);
-    print_values(root, shell);
-    each_verb(root, shell, print_values);
-    puts("    *) case \"$verb:$cur\" in");
-    print_words(root, shell);
-    each_verb(root, shell, print_words);
-    fputs("    esac ;;\n"
-          "    esac\n",
-          stdout);
-}
-
 static void bash_word(const char *dashes, const char *name, const char *help)
 {
     (void)help;
     printf("%s%s ", dashes, name);
-}
-
-void completion_bash(const struct verb *root)
-{
-    static const struct shell bash = {" words=\"", "\"", bash_word};
-
-    printf("# bash completion of shoal %s, made by `shoal help --bash-completion`\n"
-           "_shoal()\n"
-           "{\n"
-           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-           "    local verb=shoal words='' files='' word\n"
-           "\n"
-           "    # Bash breaks --name=value at the =.\n"
-           "    if [[ $cur == = ]]; then\n"
-           "        cur=\n"
-           "    elif [[ $prev == = ]]; then\n"
-           "        prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
-           "    fi\n"
-           "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n",
-           shoal_version());
-    print_cases(root, &bash);
-    fputs("    if [[ $files ]]; then\n"
-          "        compopt -o filenames 2>/dev/null\n"
-          "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-          "    else\n"
-          "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
-          "    fi\n"
-          "}\n"
-          "complete -F _shoal shoal\n",
-          stdout);
 }
 
 static void zsh_word(const char *dashes, const char *name, const char *help)
@@ -155,39 +121,6 @@ static void zsh_word(const char *dashes, const char *name, const char *help)
     printf(" '%s%s:", dashes, name);
     print_quoted(help, "'\\''");
     putchar('\'');
-}
-
-void completion_zsh(const struct verb *root)
-{
-    static const struct shell zsh = {" found=(", " )", zsh_word};
-
-    printf("#compdef shoal\n"
-           "# zsh completion of shoal %s, made by `shoal help --zsh-completion`\n"
-           "_shoal()\n"
-           "{\n"
-           "    local cur=$words[CURRENT] prev=$words[CURRENT-1] verb=shoal files='' word\n"
-           "    local -a found\n"
-           "\n"
-           "    if [[ $cur == --*=* ]]; then\n"
-           "        prev=${cur%%%%=*} cur=${cur#*=}\n"
-           "        compset -P '*='\n"
-           "    fi\n"
-           "    for word in \"${(@)words[2,CURRENT-1]}\"; do\n",
-           shoal_version());
-    print_cases(root, &zsh);
-    fputs("    if [[ -n $files ]]; then\n"
-          "        _files\n"
-          "    elif (( $#found )); then\n"
-          "        _describe shoal found\n"
-          "    fi\n"
-          "}\n"
-          "# Found through fpath, or read by source?\n"
-          "if [[ $funcstack[1] == _shoal ]]; then\n"
-          "    _shoal \"$@\"\n"
-          "else\n"
-          "    compdef _shoal shoal\n"
-          "fi\n",
-          stdout);
 }
 
 /* ---- fish: a line for each word --------------------------------------------------------- */
@@ -226,12 +159,11 @@ static void fish_option(const struct verb *verb, const struct shoal_option *opti
 static void fish_verb(const struct verb *verb, const struct shell *shell)
 {
     const struct verb *const *kinds = kinds_of(verb);
+    struct option_walk w = {0};
 
     (void)shell;
-    for (const struct shoal_option_group *group = verb->groups; group->options; group++)
-        for (const struct shoal_option *option = group->options; group->title && option->name;
-             option++)
-            fish_option(verb, option);
+    while (next_shown(verb, &w))
+        fish_option(verb, w.opt);
     for (; kinds && *kinds; kinds++) {
         fish_line(verb);
         printf(" -a %s", verb_word(*kinds));
@@ -249,25 +181,53 @@ static void fish_path(const struct verb *verb, const struct shell *shell)
     printf(" '%s'", verb->name);
 }
 
-void completion_fish(const struct verb *root)
+/* ---- The scripts ------------------------------------------------------------------------ */
+
+static void print_version(const struct verb *verb, const struct shell *shell)
 {
-    printf("# fish completion of shoal %s, made by `shoal help --fish-completion`\n"
-           "function __shoal_in\n"
-           "    set -l verb shoal\n"
-           "    set -l line (commandline -opc)\n"
-           "    for word in $line[2..]\n"
-           "        switch \"$verb $word\"\n"
-           "            case",
-           shoal_version());
-    each_verb(root, NULL, fish_path);
-    fputs("\n"
-          "                set verb \"$verb $word\"\n"
-          "        end\n"
-          "    end\n"
-          "    test \"$verb\" = \"$argv[1]\"\n"
-          "end\n"
-          "complete -c shoal -f\n",
-          stdout);
-    fish_verb(root, NULL);
-    each_verb(root, NULL, fish_verb);
+    (void)verb;
+    (void)shell;
+    fputs(shoal_version(), stdout);
+}
+
+/* What stands for what, of the root, of the verbs below it, or both. */
+static const struct part {
+    const char *name;
+    bool root, below;
+    void (*print)(const struct verb *verb, const struct shell *shell);
+} parts[] = {
+    {"@VERSION@", true, false, print_version}, {"@PATHS@\n", false, true, print_path},
+    {"@VALUES@\n", true, true, print_values},  {"@WORDS@\n", true, true, print_words},
+    {"@NAMES@", false, true, fish_path},       {"@LINES@\n", true, true, fish_verb},
+};
+
+/* The part that the text begins with; NULL: none. */
+static const struct part *part_at(const char *text)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strncmp(text, parts[i].name, strlen(parts[i].name)) == 0)
+            return &parts[i];
+    return NULL;
+}
+
+void completion_print(const struct verb *root, enum shell_name name)
+{
+    static const struct shell shells[] = {
+        [SHELL_BASH] = {complete_bash, " words=\"", "\"", bash_word},
+        [SHELL_ZSH] = {complete_zsh, " found=(", " )", zsh_word},
+        [SHELL_FISH] = {.script = complete_fish},
+    };
+    const struct shell *shell = &shells[name];
+
+    for (const char *at = shell->script; *at;) {
+        const struct part *part = part_at(at);
+
+        if (part && part->root)
+            part->print(root, shell);
+        if (part && part->below)
+            each_verb(root, shell, part->print);
+        if (!part)
+            putchar(*at);
+        at += part ? strlen(part->name) : 1;
+    }
 }

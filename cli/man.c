@@ -128,27 +128,8 @@ static void each(const struct verb *verb, void (*fn)(const struct verb *verb))
         each(*kind, fn);
 }
 
-static void environment(void)
-{
-    fputs(".SH ENVIRONMENT\n"
-          ".TP\n.B NO_COLOR\nNo colour, when set to anything.\n"
-          ".TP\n.B TERM\nWhen it is \\fBdumb\\fR, neither colour nor a progress line.\n"
-          ".TP\n.B SHOAL_MPIRUN\nThe launcher of \\fB\\-\\-ranks\\fR, when it is not the one that "
-          "belongs to the MPI library of this build.\n"
-          ".TP\n.B TMPDIR\nWhere counts go that do not fit into memory; /tmp when not set.\n",
-          stdout);
-}
-
-static void exit_status(void)
-{
-    fputs(".SH EXIT STATUS\n"
-          ".TP\n.B 0\nDone.\n"
-          ".TP\n.B 1\nFailed; standard error says why.\n"
-          ".TP\n.B 2\nThe command line makes no sense.\n"
-          ".TP\n.B 3\nAnother rank was lost.\n"
-          ".TP\n.B 130\nStopped by an interrupt; nothing half-made is left.\n",
-          stdout);
-}
+/* Made from cli/text/after.1: the environment and exit codes. */
+#include "man.inc"
 
 void man_print(const struct verb *root)
 {
@@ -162,8 +143,7 @@ void man_print(const struct verb *root)
     options(root);
     fputs(".SH VERBS\n", stdout);
     each(root, section);
-    environment();
-    exit_status();
+    fputs(after_1, stdout);
     fputs(".SH EXAMPLES\n", stdout);
     each(root, examples);
 }

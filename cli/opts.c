@@ -102,35 +102,24 @@ struct parser {
     bool seen[OPTS_MAX]; /* by place among all options of the verb */
 };
 
-/* An option of the verb and where it was found. */
-struct match {
-    const struct shoal_option *opt;
-    const struct shoal_option_group *group;
-    size_t place;
-};
-
-/* The option after `m`, of all groups in order; false after the last. */
-static bool match_next(const struct verb *verb, struct match *m)
+bool option_next(const struct shoal_option_group *groups, struct option_walk *w)
 {
-    if (!m->group) {
-        m->group = verb->groups;
-        m->opt = m->group->options;
+    if (!w->group) {
+        w->group = groups;
+        w->opt = groups->options;
     } else {
-        m->opt++;
-        m->place++;
+        w->opt++;
+        w->place++;
     }
-    while (m->opt && !m->opt->name) {
-        m->group++;
-        m->opt = m->group->options;
-    }
-    assert(m->place < OPTS_MAX);
-    return m->opt != NULL;
+    while (w->opt && !w->opt->name)
+        w->opt = (++w->group)->options;
+    return w->opt != NULL;
 }
 
-static bool find_name(const struct verb *verb, struct match *m, const char *name, size_t len)
+static bool find_name(const struct verb *verb, struct option_walk *m, const char *name, size_t len)
 {
-    *m = (struct match){0};
-    while (match_next(verb, m))
+    *m = (struct option_walk){0};
+    while (option_next(verb->groups, m))
         if (strlen(m->opt->name) == len && memcmp(m->opt->name, name, len) == 0)
             return true;
     return false;
@@ -144,10 +133,10 @@ bool opts_given(const struct parsed *parsed, const char *name)
     return false;
 }
 
-static bool find_letter(const struct verb *verb, struct match *m, char letter)
+static bool find_letter(const struct verb *verb, struct option_walk *m, char letter)
 {
-    *m = (struct match){0};
-    while (match_next(verb, m))
+    *m = (struct option_walk){0};
+    while (option_next(verb->groups, m))
         if (m->opt->letter == letter)
             return true;
     return false;
@@ -156,12 +145,12 @@ static bool find_letter(const struct verb *verb, struct match *m, char letter)
 static bool unknown_name(const struct verb *verb, const char *name, size_t len)
 {
     char typed[64];
-    struct match m = {0};
+    struct option_walk m = {0};
     struct near near;
 
     snprintf(typed, sizeof typed, "%.*s", (int)(len < sizeof typed ? len : sizeof typed - 1), name);
     near = near_to(typed);
-    while (match_next(verb, &m))
+    while (option_next(verb->groups, &m))
         near_try(&near, m.opt->name);
     if (near.best)
         usage(verb, "unknown option '--%s', did you mean '--%s'?", typed, near.best);
@@ -170,14 +159,15 @@ static bool unknown_name(const struct verb *verb, const char *name, size_t len)
     return false;
 }
 
-static void note(struct parser *p, const struct match *m, const char *value, bool on)
+static void note(struct parser *p, const struct option_walk *m, const char *value, bool on)
 {
+    assert(m->place < OPTS_MAX);
     p->seen[m->place] = true;
     p->out->given[p->out->ngiven++] = (struct given){m->opt, value, on};
 }
 
 /* `shown` is the option as it was typed. */
-static bool take_value(struct parser *p, const struct match *m, const char *shown,
+static bool take_value(struct parser *p, const struct option_walk *m, const char *shown,
                        const char *value)
 {
     char want[SHOAL_SENTENCE];
@@ -194,7 +184,7 @@ static bool take_value(struct parser *p, const struct match *m, const char *show
     return false;
 }
 
-static void take_flag(struct parser *p, const struct match *m, bool on)
+static void take_flag(struct parser *p, const struct option_walk *m, bool on)
 {
     note(p, m, NULL, on);
     if (m->opt->type == SHOAL_TYPE_HELP) {
@@ -214,7 +204,8 @@ static const char *next_word(struct parser *p)
 }
 
 /* --no-flag */
-static bool find_negated(const struct verb *verb, struct match *m, const char *name, size_t len)
+static bool find_negated(const struct verb *verb, struct option_walk *m, const char *name,
+                         size_t len)
 {
     return len > 3 && memcmp(name, "no-", 3) == 0 && find_name(verb, m, name + 3, len - 3) &&
            m->opt->type == SHOAL_TYPE_FLAG;
@@ -226,7 +217,7 @@ static bool parse_long(struct parser *p, const char *word)
     const char *name = word + 2;
     size_t len = strcspn(name, "=");
     const char *value = name[len] ? name + len + 1 : NULL;
-    struct match m;
+    struct option_walk m;
     bool on = find_name(p->verb, &m, name, len);
     char shown[64];
 
@@ -248,7 +239,7 @@ static bool parse_letters(struct parser *p, const char *word)
 {
     for (const char *at = word + 1; *at; at++) {
         const char shown[] = {'-', *at, '\0'};
-        struct match m;
+        struct option_walk m;
 
         if (!find_letter(p->verb, &m, *at)) {
             usage(p->verb, "unknown option '%s' (try '%s --help')", shown, p->verb->name);
@@ -264,9 +255,9 @@ static bool parse_letters(struct parser *p, const char *word)
 /* An option may make a whole group pointless: say so rather than ignore it. */
 static bool check_groups(const struct parser *p)
 {
-    struct match m = {0}, master;
+    struct option_walk m = {0}, master;
 
-    while (match_next(p->verb, &m)) {
+    while (option_next(p->verb->groups, &m)) {
         if (!p->seen[m.place] || !m.group->unless)
             continue;
         if (find_name(p->verb, &master, m.group->unless, strlen(m.group->unless)) &&
@@ -348,12 +339,12 @@ bool operands_complete(const struct verb *verb, const struct parsed *parsed)
 
 bool opts_complete(const struct verb *verb, const void *opts, const struct parsed *parsed)
 {
-    struct match m = {0};
+    struct option_walk m = {0};
     char want[SHOAL_SENTENCE];
 
     if (!operands_complete(verb, parsed))
         return false;
-    while (match_next(verb, &m)) {
+    while (option_next(verb->groups, &m)) {
         const char *field = (const char *)opts + m.group->at + m.opt->at;
 
         /* Only strings are ever required: numbers have defaults. */

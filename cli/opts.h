@@ -74,6 +74,16 @@ const struct verb *verb_find(const struct verb *verb, const char *word);
 /* "shoal info [OPTION]... FILE" */
 void verb_usage(char text[SHOAL_SENTENCE], const struct verb *verb);
 
+/* All options of some groups, one after the other; begins zeroed. */
+struct option_walk {
+    const struct shoal_option *opt;
+    const struct shoal_option_group *group; /* it is of */
+    size_t place;                           /* among all of them */
+};
+
+/* The next option; false behind the last. */
+bool option_next(const struct shoal_option_group *groups, struct option_walk *w);
+
 /* A new option struct with its defaults, for free(); never NULL. */
 void *verb_defaults(const struct verb *verb);
 

@@ -47,11 +47,6 @@ struct job {
 
 /* Makes the verbs of the library's tasks: once, at the start. */
 void train_verbs(void);
-/* The option of a task that comes first, or behind `last`; NULL behind the last. *group is its
- * group, and NULL before the first. */
-const struct shoal_option *task_option(const struct shoal_task *task,
-                                       const struct shoal_option_group **group,
-                                       const struct shoal_option *last);
 /* The value of an option, valid until the next is asked for; or NULL. */
 const char *job_value(const struct job *job, const char *name);
 

@@ -98,18 +98,18 @@ static const char *refusal(const char *path)
 
 /* ---- What is written -------------------------------------------------------------------- */
 
-void writes_note(struct writes *w, const struct job *job)
+void writes_note(struct writes *writes, const struct job *job)
 {
-    const struct shoal_option_group *group = NULL;
-    const struct shoal_option *option = NULL;
+    struct option_walk w = {0};
 
-    while ((option = task_option(job->task, &group, option))) {
-        const char *path = option->written ? job_value(job, option->name) : NULL;
+    while (option_next(job->task->groups, &w)) {
+        const char *path = w.opt->written ? job_value(job, w.opt->name) : NULL;
 
-        if (!option->written || strcmp(option->name, "checkpoint") == 0)
+        if (!w.opt->written || strcmp(w.opt->name, "checkpoint") == 0)
             continue;
-        assert(w->n < WRITES_MOST);
-        w->at[w->n++] = (struct write){.option = option->name, .path = path ? strdup(path) : NULL};
+        assert(writes->n < WRITES_MOST);
+        writes->at[writes->n++] =
+            (struct write){.option = w.opt->name, .path = path ? strdup(path) : NULL};
     }
 }
 
@@ -131,8 +131,8 @@ void writes_again(struct writes *w, const struct job *job)
         const char *path = job_value(job, at->option);
         bool same = path && at->path && strcmp(path, at->path) == 0;
 
-        at->again = !same || opts_given(job->cmd->parsed, at->option) ||
-                    named_in_file(job, at->option);
+        at->again =
+            !same || opts_given(job->cmd->parsed, at->option) || named_in_file(job, at->option);
         free(at->path);
         at->path = path ? strdup(path) : NULL;
     }

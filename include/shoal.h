@@ -287,6 +287,16 @@ SHOAL_API shoal_status shoal_corpus_part(const shoal_corpus *corpus, size_t i, s
  * "vectors", "clicks", "checkpoint", or "" when its head is damaged: opening it says how. */
 SHOAL_API bool shoal_kind(const char *path, char kind[32]);
 
+/* A file that appears when all of it is written, or not at all; "-" (standard output), pipes and
+ * devices are written as it goes. After a failed write it can only be ended. */
+typedef struct output shoal_output;
+
+SHOAL_API shoal_status shoal_output_open(shoal_output **out, const char *path);
+SHOAL_API shoal_status shoal_output_write(shoal_output *o, const void *data, size_t len);
+/* Ends it, which may be NULL: it appears only if `status` is SHOAL_OK; gives that, or how its end
+ * failed. */
+SHOAL_API shoal_status shoal_output_end(shoal_output *o, shoal_status status);
+
 /* ---- Vectors -------------------------------------------------------------
  * Words and their rows, whatever file they came from. Immutable once made. */
 

@@ -87,21 +87,25 @@ enum shoal_scaling { SHOAL_STRONG, SHOAL_WEAK, SHOAL_STRONG_AND_WEAK };
 #define SHOAL_STUDY_CELLS 1024 /* and cells */
 #define SHOAL_STUDY_REPEATS 100
 
+/* The values of an axis. */
+struct shoal_axis {
+    uint64_t at[SHOAL_STUDY_AXIS]; /* [n] rising, from 1 on */
+    size_t n;
+};
+
 struct shoal_study_opts {
-    const char *model;        /* "cbow": the word behind `shoal train` */
-    const char *const *data;  /* [ndata] its inputs */
+    const char *model;       /* "cbow": the word behind `shoal train` */
+    const char *const *data; /* [ndata] its inputs */
     size_t ndata;
-    const char *const *more;  /* [nmore] further words for `shoal train` */
+    const char *const *more; /* [nmore] further words for `shoal train` */
     size_t nmore;
     enum shoal_worker worker; /* what a worker is */
     enum shoal_scaling scaling;
-    unsigned workers[SHOAL_STUDY_AXIS];
-    size_t nworkers;
+    struct shoal_axis workers;
     const char *sync[SHOAL_STUDY_AXIS]; /* none: the model's own */
     size_t nsync;
-    uint64_t batch[SHOAL_STUDY_AXIS]; /* none: the model's own */
-    size_t nbatch;
-    unsigned epochs; /* 0: the model's own, which weak scaling cannot multiply */
+    struct shoal_axis batch; /* none: the model's own */
+    unsigned epochs;         /* 0: the model's own, which weak scaling cannot multiply */
     unsigned repeat;
     double target_loss; /* NaN: none */
 };
@@ -113,8 +117,6 @@ SHOAL_API shoal_status shoal_study_check(const struct shoal_study_opts *opts);
  * same grid; what failed there is tried again. Fails when another has it open. */
 SHOAL_API shoal_status shoal_study_open(shoal_study **out, const char *folder,
                                         const struct shoal_study_opts *opts);
-/* The same without a grid, for looking at it only. */
-SHOAL_API shoal_status shoal_study_read(shoal_study **out, const char *folder);
 SHOAL_API void shoal_study_close(shoal_study *study);
 SHOAL_API size_t shoal_study_runs(const shoal_study *study);     /* in all: cells x repeats */
 SHOAL_API size_t shoal_study_finished(const shoal_study *study); /* of them, well or not */
@@ -151,7 +153,6 @@ struct shoal_study_cell {
     double speedup, efficiency;
 };
 
-SHOAL_API size_t shoal_study_cells(const shoal_study *study);
 /* False when there is no such cell; strings live as long as the study. */
 SHOAL_API bool shoal_study_cell(const shoal_study *study, size_t i, struct shoal_study_cell *cell);
 /* The table for a terminal, for free(); one of `width` characters gets it in several
@@ -171,8 +172,7 @@ struct shoal_cluster {
     double latency;   /* seconds until a message is there */
     double speed;     /* of a core, as a multiple of one where it was measured */
     double jitter;    /* standard deviation of a rank's time for a step, as a share of it */
-    unsigned workers[SHOAL_STUDY_AXIS]; /* to be predicted */
-    size_t nworkers;
+    struct shoal_axis workers; /* to be predicted */
 };
 
 /* A JSON object: name, nodes, cores, gigabits, microseconds, speed, jitter, workers. */
@@ -194,15 +194,15 @@ SHOAL_API shoal_status shoal_study_simulated(shoal_study *study,
                                              const char *failure);
 
 struct shoal_prediction {
-    double seconds; /* of training */
+    double seconds;                              /* of training */
     double computing, exchanging, wire, latency; /* seconds of a rank; those of a rank that does
                                                     not wait go on at the same time. Simulated:
                                                     wire is all waiting, latency NaN */
-    double speedup, efficiency; /* against one worker there */
-    double held, quality;       /* trained for real; NaN where a formula has no training */
-    const char *limit;          /* the largest of the four: "computing", ... */
-    const char *by;             /* "measured" (one worker), "simulated", "formula" */
-    const char *failure;        /* of a simulation; NULL: none */
+    double speedup, efficiency;                  /* against one worker there */
+    double held, quality; /* trained for real; NaN where a formula has no training */
+    const char *limit;    /* the largest of the four: "computing", ... */
+    const char *by;       /* "measured" (one worker), "simulated", "formula" */
+    const char *failure;  /* of a simulation; NULL: none */
 };
 
 /* Of the strong series that begins at `cell`. False when it lacks a run of one rank, or

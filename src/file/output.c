@@ -347,6 +347,26 @@ shoal_status output_end(struct output *o, shoal_status st)
     return st;
 }
 
+/* ---- For programs ------------------------------------------------------------------ */
+
+shoal_status shoal_output_open(shoal_output **out, const char *path)
+{
+    return output_open(out, path);
+}
+
+/* Whoever reads a pipe gets at once what there is. */
+shoal_status shoal_output_write(shoal_output *o, const void *data, size_t len)
+{
+    shoal_status st = output_write(o, data, len);
+
+    return st == SHOAL_OK && !o->target ? output_flush(o) : st;
+}
+
+shoal_status shoal_output_end(shoal_output *o, shoal_status st)
+{
+    return output_end(o, st);
+}
+
 /* ---- Where it goes ------------------------------------------------------------------ */
 
 char *path_folder(const char *path)

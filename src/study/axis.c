@@ -10,50 +10,34 @@ enum { TICKS_WANTED = 5, TICKS_MOST = 16 };
 /* ---- units ---- */
 
 struct unit {
+    double from; /* what the most of an axis must come to */
     double by;
     const char *name;
 };
 
-/* The largest unit that the most of an axis has one of; ends with a NULL name. */
-static struct unit largest(const struct unit *units, double most)
-{
-    struct unit found = units[0];
+/* The units of each axis, the smallest first. */
+static const struct unit units[][5] = {
+    [AXIS_PLAIN] = {{0, 1, ""}},
+    [AXIS_SECONDS] = {{0, 1e-3, "ms"}, {0.5, 1, "s"}, {300, 60, "min"}, {7200, 3600, "h"}},
+    [AXIS_COUNT] = {{0, 1, ""},
+                    {1e4, 1e3, "thousand"},
+                    {1e6, 1e6, "million"},
+                    {1e9, 1e9, "billion"}},
+    [AXIS_BYTES] = {{0, 1, "B"},
+                    {1 << 10, 1 << 10, "KiB"},
+                    {1 << 20, 1 << 20, "MiB"},
+                    {1 << 30, 1 << 30, "GiB"}},
+    [AXIS_SHARE] = {{0, 0.01, "%"}},
+};
 
-    for (; units->name; units++)
-        if (most >= units->by)
-            found = *units;
-    return found;
-}
-
+/* The largest that the most of an axis has one of. */
 static struct unit unit_for(enum axis axis, double most)
 {
-    static const struct unit seconds[] = {
-        {1e-3, "ms"}, {0.5, "s"}, {300, "min"}, {7200, "h"}, {0, NULL}};
-    static const struct unit counts[] = {
-        {0, ""}, {1e4, "thousand"}, {1e6, "million"}, {1e9, "billion"}, {0, NULL}};
-    static const struct unit bytes[] = {
-        {0, "B"}, {1 << 10, "KiB"}, {1 << 20, "MiB"}, {1 << 30, "GiB"}, {0, NULL}};
-    struct unit u = {1, ""};
+    const struct unit *u = units[axis];
 
-    switch (axis) {
-    case AXIS_PLAIN:
-        return u;
-    case AXIS_SHARE:
-        return (struct unit){0.01, "%"};
-    case AXIS_SECONDS:
-        u = largest(seconds, most);
-        u.by = *u.name == 's' ? 1 : *u.name == 'h' ? 3600 : u.name[1] == 'i' ? 60 : 1e-3;
-        return u;
-    case AXIS_COUNT:
-        u = largest(counts, most);
-        u.by = *u.name == 't' ? 1e3 : *u.name ? u.by : 1;
-        return u;
-    case AXIS_BYTES:
-        u = largest(bytes, most);
-        u.by = fmax(u.by, 1);
-        return u;
-    }
-    return u;
+    while (u[1].name && most >= u[1].from)
+        u++;
+    return *u;
 }
 
 /* ---- ticks ---- */

@@ -25,7 +25,7 @@ static struct frame frame_of(const struct bars *b)
     double widest = 0, most = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        widest = fmax(widest, figure_width(b->at[i].name));
+        widest = fmax(widest, figure_width(b->at[i].name.text));
         most = fmax(most, bar_sum(b, i));
     }
     f.left = fmin(16 + widest, FIGURE_WIDTH / 2.0);
@@ -44,9 +44,7 @@ static void draw_bar(struct prose *t, const struct bars *b, const struct frame *
 {
     double y = TOP + ROW * (double)i + (ROW - BAR) / 2.0, from = 0;
 
-    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", f->left - 6, y + BAR - 4);
-    prose_safe(t, b->at[i].name);
-    prose_add(t, "</text>\n");
+    figure_text(t, "end", f->left - 6, y + BAR - 4, b->at[i].name.text);
     for (size_t k = 0; k < b->nparts; k++) {
         double part = b->at[i].parts[k];
 
@@ -55,16 +53,16 @@ static void draw_bar(struct prose *t, const struct bars *b, const struct frame *
         prose_add(
             t, "<rect class=\"b f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
             k % FIGURE_COLOURS, at(f, from), y, fmax(at(f, from + part) - at(f, from), 0.5), BAR);
-        prose_safe(t, b->at[i].name);
-        prose_add(t, ": ");
+        prose_between(t, "", b->at[i].name.text, ": ");
         prose_safe(t, b->parts[k]);
         prose_add(t, " %s</title></rect>\n", axis_value(b->axis, part).text);
         from += part;
     }
 }
 
-void bars_svg(struct prose *t, const struct bars *b, bool alone)
+void bars_svg(struct prose *t, const void *figure, bool alone)
 {
+    const struct bars *b = figure;
     struct frame f = frame_of(b);
 
     figure_begin(t, b->title, legend_parts(NULL, b->parts, b->nparts, f.bottom), alone);

@@ -79,11 +79,6 @@ static void compare(const shoal_study *s, size_t i, struct shoal_study_cell *cel
     cell->efficiency = cell->speedup / more;
 }
 
-size_t shoal_study_cells(const shoal_study *s)
-{
-    return s->ncells;
-}
-
 bool shoal_study_cell(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
 {
     const struct study_run *best;
@@ -95,7 +90,7 @@ bool shoal_study_cell(const shoal_study *s, size_t i, struct shoal_study_cell *c
     *cell = (struct shoal_study_cell){
         .workers = c->workers,
         .sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : NULL,
-        .batch = s->opts.nbatch > 0 ? s->opts.batch[c->batch] : 0,
+        .batch = s->opts.batch.n > 0 ? s->opts.batch.at[c->batch] : 0,
         .weak = c->weak,
         .spread = (double)NAN,
         .speedup = (double)NAN,

@@ -7,8 +7,8 @@
 #include <string.h>
 
 enum {
-    TOP = 34,     /* of the plot, below the title */
-    HEIGHT = 210, /* of the plot */
+    TOP = 34,      /* of the plot, below the title */
+    HEIGHT = 210,  /* of the plot */
     SIGNS = 24,    /* lines of so many points have a sign at each */
     SHOWN = 400,   /* points of a line that are drawn */
     HOVERED = 120, /* and of those that can be asked */
@@ -16,24 +16,10 @@ enum {
 
 /* ---- building ---- */
 
-struct chart *chart_new(const char *name, const char *title)
+void chart_fini(struct chart *c)
 {
-    struct chart *c = mem_array(1, sizeof *c);
-
-    if (!c)
-        return NULL;
-    snprintf(c->name, sizeof c->name, "%s", name);
-    snprintf(c->title, sizeof c->title, "%s", title);
-    return c;
-}
-
-void chart_free(struct chart *c)
-{
-    if (!c)
-        return;
     for (size_t i = 0; i < c->nlines; i++)
         free(c->lines[i].at);
-    free(c);
 }
 
 struct line *chart_line(struct chart *c, const char *name)
@@ -43,7 +29,7 @@ struct line *chart_line(struct chart *c, const char *name)
     if (c->nlines == CHART_LINES)
         return NULL;
     c->nlines++;
-    snprintf(line->name, sizeof line->name, "%s", name);
+    snprintf(line->name.text, sizeof line->name.text, "%s", name);
     return line;
 }
 
@@ -140,8 +126,7 @@ static void draw_axes(struct prose *t, const struct frame *f)
         double y = py(f, f->y.ticks[i]);
 
         prose_add(t, "<path class=\"g\" d=\"M%.1f %.1fH%.1f\"/>", f->left, y, right);
-        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n", f->left - 6,
-                  y + 4, scale_tick(&f->y, f->y.ticks[i]).text);
+        figure_text(t, "end", f->left - 6, y + 4, scale_tick(&f->y, f->y.ticks[i]).text);
     }
     for (size_t i = 0; i < f->x.nticks; i++) {
         double x = px(f, f->x.ticks[i]);
@@ -151,8 +136,7 @@ static void draw_axes(struct prose *t, const struct frame *f)
         prose_add(t, "<path class=\"a\" d=\"M%.1f %.1fv5\"/>", x, bottom);
         if (x - half < next)
             continue; /* it would touch the one before */
-        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n",
-                  fmin(x, FIGURE_WIDTH - 4 - half), bottom + 18, tick.text);
+        figure_text(t, "middle", fmin(x, FIGURE_WIDTH - 4 - half), bottom + 18, tick.text);
         next = x + half + 6;
     }
     prose_add(t, "<path class=\"a\" d=\"M%.1f %dV%.1fH%.1f\" fill=\"none\"/>\n", f->left, TOP,
@@ -178,23 +162,20 @@ static void draw_labels(struct prose *t, const struct frame *f)
 /* A circle, square, triangle or diamond of the line's colour. */
 static void draw_sign(struct prose *t, size_t colour, double x, double y)
 {
-    size_t c = colour % FIGURE_COLOURS;
+    static const struct {
+        double left, up;    /* where its pen begins, from the middle, */
+        const char *around; /* and goes */
+    } signs[] = {{0, 0, NULL},
+                 {3.2, 3.2, "h6.4v6.4h-6.4z"},
+                 {0, 4.4, "l4.2 7.2h-8.4z"},
+                 {0, 4.4, "l4.4 4.4-4.4 4.4-4.4-4.4z"}};
+    size_t c = colour % FIGURE_COLOURS, k = colour % 4;
 
-    switch (colour % 4) {
-    case 0:
+    if (k == 0)
         prose_add(t, "<circle class=\"m f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>", c, x, y);
-        break;
-    case 1:
-        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1fh6.4v6.4h-6.4z\"/>", c, x - 3.2,
-                  y - 3.2);
-        break;
-    case 2:
-        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1fl4.2 7.2h-8.4z\"/>", c, x, y - 4.4);
-        break;
-    default:
-        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1fl4.4 4.4-4.4 4.4-4.4-4.4z\"/>", c, x,
-                  y - 4.4);
-    }
+    else
+        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1f%s\"/>", c, x - signs[k].left,
+                  y - signs[k].up, signs[k].around);
 }
 
 /* The look of a line: colour, and dashes when colours are used up. */
@@ -212,7 +193,7 @@ static void look(char class[32], const struct line *line, size_t colour)
 }
 
 /* Every so many points, and the last. */
-static bool kept(size_t i, size_t n, size_t most)
+static bool is_drawn(size_t i, size_t n, size_t most)
 {
     size_t stride = (n + most - 1) / most;
 
@@ -227,7 +208,7 @@ static void draw_line(struct prose *t, const struct frame *f, const struct line 
     look(class, line, colour);
     prose_add(t, "<path class=\"%s\" d=\"", class);
     for (size_t i = 0; i < line->n; i++) {
-        if (!kept(i, line->n, SHOWN))
+        if (!is_drawn(i, line->n, SHOWN))
             continue;
         prose_add(t, "%c%.1f %.1f", pen, px(f, line->at[i].x), py(f, line->at[i].y));
         pen = 'L';
@@ -244,12 +225,12 @@ static void draw_answers(struct prose *t, const struct frame *f, const struct li
     const struct chart *c = f->chart;
 
     for (size_t i = 0; i < line->n && !line->ideal; i++) {
-        if (!kept(i, line->n, HOVERED))
+        if (!is_drawn(i, line->n, HOVERED))
             continue;
         prose_add(t, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
                   px(f, line->at[i].x), py(f, line->at[i].y));
-        prose_safe(t, line->name);
-        prose_add(t, *line->name ? ": " : "");
+        prose_safe(t, line->name.text);
+        prose_add(t, *line->name.text ? ": " : "");
         prose_safe(t, c->x_label);
         prose_add(t, " %s, ", axis_value(c->x_axis, line->at[i].x).text);
         prose_safe(t, c->y_label);
@@ -271,7 +252,7 @@ static size_t colour_of(const struct chart *c, size_t line)
 static double draw_legend(struct prose *t, const struct chart *c)
 {
     struct legend l = legend_begin(TOP + HEIGHT + 60);
-    bool named = c->nlines > 1 || (c->nlines == 1 && *c->lines[0].name);
+    bool named = c->nlines > 1 || (c->nlines == 1 && *c->lines[0].name.text);
 
     for (size_t i = 0; i < c->nlines && named; i++) {
         struct legend before = l;
@@ -279,7 +260,7 @@ static double draw_legend(struct prose *t, const struct chart *c)
 
         if (c->lines[i].n == 0)
             continue;
-        legend_name(&l, t, c->lines[i].name);
+        legend_name(&l, t, c->lines[i].name.text);
         if (!t)
             continue;
         if (l.y > before.y)
@@ -293,8 +274,9 @@ static double draw_legend(struct prose *t, const struct chart *c)
     return named ? legend_bottom(&l) : TOP + HEIGHT + 50;
 }
 
-void chart_svg(struct prose *t, const struct chart *c, bool alone)
+void chart_svg(struct prose *t, const void *figure, bool alone)
 {
+    const struct chart *c = figure;
     struct frame f = frame_of(c);
 
     if (t->status == SHOAL_OK)

@@ -17,7 +17,8 @@ struct curve {
     bool from_zero;
     enum { ANY, STRONG_ONLY, WEAK_ONLY } which;
     enum { NO_IDEAL, IDEAL_SPEEDUP, IDEAL_ONE } ideal;
-    size_t per; /* divided by this one; 0: by none */
+    size_t per;    /* divided by this one; 0: by none */
+    bool by_batch; /* against batches, not workers */
 };
 
 static bool wanted(const struct curve *curve, const struct cell *cell)
@@ -40,15 +41,12 @@ static bool first_of_line(const shoal_study *s, size_t cell, bool by_batch)
     return true;
 }
 
-static void trace(struct chart *c, const shoal_study *s, const struct curve *curve, size_t first,
-                  bool by_batch)
+static void trace(struct chart *c, const shoal_study *s, const struct curve *curve, size_t first)
 {
+    bool by_batch = curve->by_batch;
     struct shoal_study_cell cell;
-    char name[CHART_NAME];
-    struct line *line;
+    struct line *line = chart_line(c, line_name(s, first, by_batch).text);
 
-    line_name(name, s, &s->cells[first], by_batch);
-    line = chart_line(c, name);
     for (size_t i = first; shoal_study_cell(s, i, &cell); i++)
         if (same_line(&s->cells[i], &s->cells[first], by_batch) && cell.done > 0)
             line_add(c, line, by_batch ? (double)cell.batch : cell.workers,
@@ -56,59 +54,58 @@ static void trace(struct chart *c, const shoal_study *s, const struct curve *cur
 }
 
 static void trace_ideal(struct chart *c, const struct curve *curve,
-                        const struct shoal_study_opts *o)
+                        const struct shoal_axis *workers)
 {
     struct line *line = curve->ideal == NO_IDEAL ? NULL : chart_line(c, "ideal");
 
     if (!line)
         return;
     line->ideal = true;
-    for (size_t i = 0; i < o->nworkers; i++)
-        line_add(c, line, o->workers[i],
-                 curve->ideal == IDEAL_ONE ? 1 : (double)o->workers[i] / o->workers[0]);
+    for (size_t i = 0; i < workers->n; i++) {
+        double n = (double)workers->at[i];
+
+        line_add(c, line, n, curve->ideal == IDEAL_ONE ? 1 : n / (double)workers->at[0]);
+    }
 }
 
-static void draw(struct album *a, const shoal_study *s, const struct curve *curve, bool by_batch)
+static void draw(struct album *a, const shoal_study *s, const struct curve *curve)
 {
+    bool by_batch = curve->by_batch;
     const struct shoal_study_opts *o = &s->opts;
-    struct chart *c = chart_new(curve->name, curve->title);
+    const struct shoal_axis *along = by_batch ? &o->batch : &o->workers;
+    struct chart c = {.name = curve->name,
+                      .x_label = by_batch                           ? "batch"
+                                 : o->worker == SHOAL_WORKER_THREAD ? "threads"
+                                                                    : "ranks",
+                      .y_label = curve->label,
+                      .y_axis = curve->axis,
+                      .from_zero = curve->from_zero,
+                      .x_log = by_batch || o->workers.at[o->workers.n - 1] >= 16 * o->workers.at[0],
+                      .nx_ticks = along->n};
 
-    if (!c) {
-        a->status = SHOAL_ENOMEM;
-        return;
-    }
-    snprintf(c->x_label, sizeof c->x_label, "%s",
-             by_batch                           ? "batch"
-             : o->worker == SHOAL_WORKER_THREAD ? "threads"
-                                                : "ranks");
-    snprintf(c->y_label, sizeof c->y_label, "%s", curve->label);
-    c->nx_ticks = by_batch ? o->nbatch : o->nworkers;
-    for (size_t i = 0; i < c->nx_ticks; i++)
-        c->x_ticks[i] = by_batch ? (double)o->batch[i] : o->workers[i];
-    c->y_axis = curve->axis;
-    c->from_zero = curve->from_zero;
-    c->x_log = by_batch || o->workers[o->nworkers - 1] >= 16 * o->workers[0];
-    c->y_log = curve->ideal == IDEAL_SPEEDUP && c->x_log;
+    snprintf(c.title, sizeof c.title, "%s", curve->title);
+    for (size_t i = 0; i < along->n; i++)
+        c.x_ticks[i] = (double)along->at[i];
+    c.y_log = curve->ideal == IDEAL_SPEEDUP && c.x_log;
     if (!by_batch)
-        trace_ideal(c, curve, o);
+        trace_ideal(&c, curve, &o->workers);
     for (size_t i = 0; i < s->ncells; i++)
         if (wanted(curve, &s->cells[i]) && first_of_line(s, i, by_batch))
-            trace(c, s, curve, i, by_batch);
-    album_chart(a, c, o->nworkers > 1 || by_batch ? 2 : 1);
+            trace(&c, s, curve, i);
+    album_chart(a, &c, o->workers.n > 1 || by_batch ? 2 : 1);
 }
 
-static void draw_by_workers(struct album *a, const shoal_study *s, const char *unit,
-                            const char *good)
+static void draw_lines(struct album *a, const shoal_study *s, const char *unit, const char *good)
 {
     const struct curve curves[] = {
-        {"speedup", "Speedup, strong scaling", "speedup", AXIS_PLAIN, CELL(speedup), true,
-         STRONG_ONLY, IDEAL_SPEEDUP, 0},
+        {"speedup", "Speedup, strong scaling", "speedup", AXIS_PLAIN, CELL(speedup),
+         .from_zero = true, .which = STRONG_ONLY, .ideal = IDEAL_SPEEDUP},
         {"efficiency", "Efficiency, strong scaling", "efficiency", AXIS_SHARE, CELL(efficiency),
-         true, STRONG_ONLY, IDEAL_ONE, 0},
+         .from_zero = true, .which = STRONG_ONLY, .ideal = IDEAL_ONE},
         {"weak-speedup", "Speedup, weak scaling (the work grows)", "speedup", AXIS_PLAIN,
-         CELL(speedup), true, WEAK_ONLY, IDEAL_SPEEDUP, 0},
+         CELL(speedup), .from_zero = true, .which = WEAK_ONLY, .ideal = IDEAL_SPEEDUP},
         {"weak-efficiency", "Efficiency, weak scaling (the work grows)", "efficiency", AXIS_SHARE,
-         CELL(efficiency), true, WEAK_ONLY, IDEAL_ONE, 0},
+         CELL(efficiency), .from_zero = true, .which = WEAK_ONLY, .ideal = IDEAL_ONE},
         {"rate", "Speed", unit, AXIS_COUNT, CELL(best.rate), .from_zero = true},
         {"target", "Time to the target loss", "time", AXIS_SECONDS, CELL(best.target),
          .from_zero = true},
@@ -124,55 +121,47 @@ static void draw_by_workers(struct album *a, const shoal_study *s, const char *u
         {"stale", "Staleness", "rounds late", AXIS_PLAIN, CELL(best.stale), .from_zero = true},
         {"memory-workers", "Memory of all workers", "memory", AXIS_BYTES, CELL(best.memory),
          .from_zero = true},
-    };
-
-    for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        draw(a, s, &curves[i], false);
-}
-
-static void draw_by_batch(struct album *a, const shoal_study *s, const char *unit, const char *good)
-{
-    const struct curve curves[] = {
         {"rate-batch", "Speed against the batch", unit, AXIS_COUNT, CELL(best.rate),
-         .from_zero = true},
-        {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN,
-         .of = CELL(best.loss)},
-        {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN,
-         .of = CELL(best.held)},
-        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN,
-         .of = CELL(best.quality)},
+         .from_zero = true, .by_batch = true},
+        {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN, .of = CELL(best.loss),
+         .by_batch = true},
+        {"held-batch", "Held-out loss against the batch", "loss", AXIS_PLAIN, .of = CELL(best.held),
+         .by_batch = true},
+        {"quality-batch", "Quality against the batch", good, AXIS_PLAIN, .of = CELL(best.quality),
+         .by_batch = true},
         {"waiting-batch", "Waiting against the batch", "share of the time", AXIS_SHARE,
-         CELL(best.waiting), .from_zero = true},
+         CELL(best.waiting), .from_zero = true, .by_batch = true},
     };
 
     for (size_t i = 0; i < sizeof curves / sizeof *curves; i++)
-        draw(a, s, &curves[i], true);
+        if (!curves[i].by_batch || s->opts.batch.n > 1)
+            draw(a, s, &curves[i]);
 }
 
 /* Where the time went, a bar for each cell. */
 static void draw_shares(struct album *a, const shoal_study *s)
 {
-    struct bars b = {.axis = AXIS_SHARE,
-                     .parts = {"computing", "communicating", "waiting", "other"},
-                     .nparts = 4};
+    struct bars b = {.name = "shares",
+                     .title = "Where the time went",
+                     .x_label = "share of the workers' time",
+                     .axis = AXIS_SHARE,
+                     .parts = time_parts,
+                     .nparts = TIME_PARTS};
     struct shoal_study_cell cell;
 
-    snprintf(b.name, sizeof b.name, "shares");
-    snprintf(b.title, sizeof b.title, "Where the time went");
-    snprintf(b.x_label, sizeof b.x_label, "share of the workers' time");
     for (size_t i = 0; shoal_study_cell(s, i, &cell) && b.n < BARS; i++) {
-        double parts[] = {cell.best.computing, cell.best.communicating, cell.best.waiting,
-                          cell.best.other};
+        double parts[TIME_PARTS] = {cell.best.computing, cell.best.communicating, cell.best.waiting,
+                                    cell.best.other};
 
         if (cell.done == 0 || isnan(cell.best.computing))
             continue;
-        cell_name(b.at[b.n].name, s, &s->cells[i]);
-        for (size_t k = 0; k < 4; k++)
+        b.at[b.n].name = cell_name(s, i);
+        for (size_t k = 0; k < TIME_PARTS; k++)
             b.at[b.n].parts[k] = parts[k] > 0 ? parts[k] : 0;
         b.n++;
     }
     if (b.n > 0)
-        album_bars(a, &b);
+        album_figure(a, b.name, bars_svg, &b);
 }
 
 static void draw_curves(struct album *a, const shoal_study *s)
@@ -183,9 +172,7 @@ static void draw_curves(struct album *a, const shoal_study *s)
     if (!m)
         return;
     snprintf(unit, sizeof unit, "%s per second", m->unit);
-    draw_by_workers(a, s, unit, *m->quality_name ? m->quality_name : "quality");
-    if (s->opts.nbatch > 1)
-        draw_by_batch(a, s, unit, *m->quality_name ? m->quality_name : "quality");
+    draw_lines(a, s, unit, *m->quality_name ? m->quality_name : "quality");
     draw_shares(a, s);
 }
 
@@ -193,7 +180,7 @@ static void draw_curves(struct album *a, const shoal_study *s)
 
 struct best_runs {
     shoal_run *runs[SHOAL_REPORT_RUNS];
-    char names[SHOAL_REPORT_RUNS][96];
+    struct name names[SHOAL_REPORT_RUNS];
     const char *named[SHOAL_REPORT_RUNS];
     size_t n;
 };
@@ -207,8 +194,8 @@ static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
 
     if (path && all->n < SHOAL_REPORT_RUNS &&
         shoal_run_read(&all->runs[all->n], path) == SHOAL_OK) {
-        cell_name(all->names[all->n], s, &s->cells[cell]);
-        all->named[all->n] = all->names[all->n];
+        all->names[all->n] = cell_name(s, cell);
+        all->named[all->n] = all->names[all->n].text;
         all->n++;
     }
     free(path);
@@ -227,7 +214,7 @@ static void draw_ranks(struct album *a, const struct best_runs *all)
     album_begin(a);
     for (size_t i = 0; i < all->n; i++)
         if (all->runs[i]->end.ranks > 1)
-            report_ranks(a, all->runs[i], all->names[i], i + 1);
+            report_ranks(a, all->runs[i], all->named[i], i + 1);
     album_end(a);
 }
 
@@ -260,12 +247,9 @@ static void say_failures(struct prose *t, const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        char name[96];
-
         if (cell.failed == 0)
             continue;
-        cell_name(name, s, &s->cells[i]);
-        prose_between(t, "<p>Failed: ", name, "");
+        prose_between(t, "<p>Failed: ", cell_name(s, i).text, "");
         prose_add(t, ", %u of %u", cell.failed, s->opts.repeat);
         prose_between(t, ": ", cell.failure, "</p>\n");
     }
@@ -288,12 +272,9 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        char name[96];
-
         if (cell.done == 0 || !*cell.best.verdict)
             continue;
-        cell_name(name, s, &s->cells[i]);
-        prose_between(t, "<tr><td class=\"w\">", name, "</td>");
+        prose_between(t, "<tr><td class=\"w\">", cell_name(s, i).text, "</td>");
         prose_between(t, "<td class=\"v\">", cell.best.verdict, "</td></tr>\n");
     }
 }
@@ -308,7 +289,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     page_begin(t, title, s->machine);
     say_command(t, &s->opts);
     prose_add(t, "<div class=\"said\">\n");
-    findings_say(t, s, true);
+    findings_html(t, s);
     say_failures(t, s);
     prose_add(t, "</div>\n");
     page_section(t, "Table");

@@ -6,36 +6,13 @@
 
 #include <string.h>
 
-/* After Okabe and Ito, darkened or lightened to stand out from the paper. */
-static const char *const light[FIGURE_COLOURS] = {"#0067a5", "#c94f00", "#00805d", "#a8437f",
-                                                  "#8a6d00", "#2a93c9", "#5d4bb3", "#5c5c5c"};
-static const char *const dark[FIGURE_COLOURS] = {"#5ab4f5", "#ff9147", "#3ecf9f", "#ec8fc4",
-                                                 "#e3c341", "#9bd8f7", "#a99bf2", "#b5b5b5"};
-
-static void colours(struct prose *t, const char *const *of)
-{
-    for (int i = 0; i < FIGURE_COLOURS; i++)
-        prose_add(t, ".fig .c%d{stroke:%s}.fig .f%d{fill:%s}\n", i, of[i], i, of[i]);
-}
+/* Made from src/study/page/figure.css, as report.inc is. The colours are those of Okabe and Ito,
+ * darkened or lightened to stand out from the paper. */
+#include "figure.inc"
 
 void figure_style(struct prose *t)
 {
-    prose_add(t, ".fig{font:12px system-ui,-apple-system,\"Segoe UI\",Roboto,\"Liberation Sans\","
-                 "sans-serif}\n"
-                 ".fig text{fill:#3a3a3a}.fig .t{font-size:14px;font-weight:600;fill:#111}\n"
-                 ".fig .g{stroke:#e2e2e2;stroke-width:1}.fig .a{stroke:#8a8a8a;stroke-width:1}\n"
-                 ".fig .l{fill:none;stroke-width:2;stroke-linejoin:round}\n"
-                 ".fig .i{stroke:#8a8a8a;stroke-width:1.5;stroke-dasharray:6 4;fill:none}\n"
-                 ".fig .d1{stroke-dasharray:7 3}.fig .d2{stroke-dasharray:2 3}\n"
-                 ".fig .m{stroke:none}.fig .h{fill:#888;fill-opacity:0}\n"
-                 ".fig .h:hover{fill-opacity:.35}\n"
-                 ".fig .b{stroke:#fff;stroke-width:1}\n");
-    colours(t, light);
-    prose_add(t, "@media screen and (prefers-color-scheme:dark){\n"
-                 ".fig text{fill:#c9c9c9}.fig .t{fill:#f2f2f2}\n"
-                 ".fig .g{stroke:#333}.fig .a,.fig .i{stroke:#8f8f8f}.fig .b{stroke:#17181b}\n");
-    colours(t, dark);
-    prose_add(t, "}\n");
+    prose_add(t, "%s", figure_css);
 }
 
 static void alone_style(struct prose *t)
@@ -58,8 +35,7 @@ void figure_begin(struct prose *t, const char *title, double height, bool alone)
         prose_add(t, "<svg");
     prose_add(t, " class=\"fig\" viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", FIGURE_WIDTH,
               height);
-    prose_safe(t, title);
-    prose_add(t, "\">\n");
+    prose_between(t, "", title, "\">\n");
     if (alone)
         alone_style(t);
     prose_between(t, "<text class=\"t\" x=\"8\" y=\"20\">", title, "</text>\n");
@@ -68,6 +44,12 @@ void figure_begin(struct prose *t, const char *title, double height, bool alone)
 void figure_end(struct prose *t)
 {
     prose_add(t, "</svg>\n");
+}
+
+void figure_text(struct prose *t, const char *anchor, double x, double y, const char *words)
+{
+    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
+    prose_between(t, "", words, "</text>\n");
 }
 
 double figure_width(const char *words)
@@ -95,14 +77,10 @@ void figure_x_axis(struct prose *t, const struct scale *s, const char *name, dou
         double x = figure_x(s, left, s->ticks[i]);
 
         prose_add(t, "<path class=\"g\" d=\"M%.1f %.0fV%.1f\"/>", x, top, bottom);
-        prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>\n", x,
-                  bottom + 16, scale_tick(s, s->ticks[i]).text);
+        figure_text(t, "middle", x, bottom + 16, scale_tick(s, s->ticks[i]).text);
     }
     scale_label(label, name, s);
-    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">",
-              (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36);
-    prose_safe(t, label);
-    prose_add(t, "</text>\n");
+    figure_text(t, "middle", (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36, label);
 }
 
 /* ---- legend ---- */
@@ -122,8 +100,7 @@ void legend_name(struct legend *l, struct prose *t, const char *name)
     }
     if (t) {
         prose_add(t, "<text x=\"%.0f\" y=\"%.0f\">", l->x + 28, l->y + 4);
-        prose_safe(t, name);
-        prose_add(t, "</text>\n");
+        prose_between(t, "", name, "</text>\n");
     }
     l->x += width;
 }

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +14,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WORDS_OF_ITS_OWN = 24 }; /* that a run adds to the data and the further words */
-
 /* ---- options ---- */
 
 struct shoal_study_opts shoal_study_default(void)
 {
     return (struct shoal_study_opts){
-        .workers = {1, 2, 4}, .nworkers = 3, .repeat = 3, .target_loss = (double)NAN};
+        .workers = {{1, 2, 4}, 3}, .repeat = 3, .target_loss = (double)NAN};
 }
 
 static size_t cells_of(const struct shoal_study_opts *o)
 {
-    return o->nworkers * (o->nsync ? o->nsync : 1) * (o->nbatch ? o->nbatch : 1) *
+    return o->workers.n * (o->nsync ? o->nsync : 1) * (o->batch.n ? o->batch.n : 1) *
            (o->scaling == SHOAL_STRONG_AND_WEAK ? 2 : 1);
 }
 
@@ -48,22 +48,34 @@ static shoal_status check_more(const struct shoal_study_opts *o)
     return SHOAL_OK;
 }
 
+/* The place of the first value that does not rise, or that no worker count can be; n: there is
+ * none. */
+static size_t first_bad(const struct shoal_axis *axis, uint64_t most)
+{
+    size_t i = 0;
+
+    while (i < axis->n && axis->at[i] > (i > 0 ? axis->at[i - 1] : 0) && axis->at[i] <= most)
+        i++;
+    return i;
+}
+
 static shoal_status check_axes(const struct shoal_study_opts *o)
 {
-    if (o->nworkers == 0 || o->nworkers > SHOAL_STUDY_AXIS || o->nsync > SHOAL_STUDY_AXIS ||
-        o->nbatch > SHOAL_STUDY_AXIS)
+    size_t bad;
+
+    if (o->workers.n == 0 || o->workers.n > SHOAL_STUDY_AXIS || o->nsync > SHOAL_STUDY_AXIS ||
+        o->batch.n > SHOAL_STUDY_AXIS)
         return shoal_fail(SHOAL_EINVAL,
                           "study: found %zu workers, %zu sync, %zu batch, want 1 to %d",
-                          o->nworkers, o->nsync, o->nbatch, SHOAL_STUDY_AXIS);
-    for (size_t i = 0; i < o->nworkers; i++)
-        if (o->workers[i] == 0 || (i > 0 && o->workers[i] <= o->workers[i - 1]))
-            return shoal_fail(SHOAL_EINVAL,
-                              "study: workers are %u, want them to rise from 1 or more",
-                              o->workers[i]);
-    for (size_t i = 0; i < o->nbatch; i++)
-        if (o->batch[i] == 0 || (i > 0 && o->batch[i] <= o->batch[i - 1]))
-            return shoal_fail(SHOAL_EINVAL, "study: batch is %llu, want it to rise from 1 or more",
-                              (unsigned long long)o->batch[i]);
+                          o->workers.n, o->nsync, o->batch.n, SHOAL_STUDY_AXIS);
+    bad = first_bad(&o->workers, UINT_MAX);
+    if (bad < o->workers.n)
+        return shoal_fail(SHOAL_EINVAL, "study: workers are %llu, want them to rise from 1 or more",
+                          (unsigned long long)o->workers.at[bad]);
+    bad = first_bad(&o->batch, UINT64_MAX);
+    if (bad < o->batch.n)
+        return shoal_fail(SHOAL_EINVAL, "study: batch is %llu, want it to rise from 1 or more",
+                          (unsigned long long)o->batch.at[bad]);
     if (o->worker == SHOAL_WORKER_THREAD && o->nsync > 0)
         return shoal_fail(SHOAL_EINVAL, "study: sync is '%s', want none: threads share one model",
                           o->sync[0]);
@@ -131,10 +143,11 @@ static void plan_cells(shoal_study *s)
     const struct shoal_study_opts *o = &s->opts;
 
     for (int weak = o->scaling == SHOAL_WEAK; weak <= (o->scaling != SHOAL_STRONG); weak++)
-        for (size_t b = 0; b < (o->nbatch ? o->nbatch : 1); b++)
+        for (size_t b = 0; b < (o->batch.n ? o->batch.n : 1); b++)
             for (size_t y = 0; y < (o->nsync ? o->nsync : 1); y++)
-                for (size_t w = 0; w < o->nworkers; w++)
-                    s->cells[s->ncells++] = (struct cell){o->workers[w], y, b, weak != 0};
+                for (size_t w = 0; w < o->workers.n; w++)
+                    s->cells[s->ncells++] =
+                        (struct cell){(unsigned)o->workers.at[w], y, b, weak != 0};
 }
 
 shoal_status study_new(shoal_study **out, const char *folder, const struct shoal_study_opts *opts)
@@ -174,8 +187,7 @@ static void free_list(const char *const *list, size_t n)
 
 static void free_words(shoal_study *s)
 {
-    for (size_t i = 0; i < s->nwords; i++)
-        free(s->words[i]);
+    prose_fini(&s->command);
     free(s->words);
     free(s->run_folder);
     s->words = NULL;
@@ -214,6 +226,11 @@ static bool same_list(const char *const *a, size_t na, const char *const *b, siz
     return true;
 }
 
+static bool same_axis(const struct shoal_axis *a, const struct shoal_axis *b)
+{
+    return a->n == b->n && memcmp(a->at, b->at, a->n * sizeof *a->at) == 0;
+}
+
 /* In what two grids differ; NULL: in nothing but the repeats. */
 static const char *difference(const struct shoal_study_opts *a, const struct shoal_study_opts *b)
 {
@@ -223,12 +240,11 @@ static const char *difference(const struct shoal_study_opts *a, const struct sho
         return "data";
     if (!same_list(a->more, a->nmore, b->more, b->nmore))
         return "options for `shoal train`";
-    if (a->worker != b->worker || a->nworkers != b->nworkers ||
-        memcmp(a->workers, b->workers, sizeof a->workers) != 0)
+    if (a->worker != b->worker || !same_axis(&a->workers, &b->workers))
         return "workers";
     if (!same_list(a->sync, a->nsync, b->sync, b->nsync))
         return "sync";
-    if (a->nbatch != b->nbatch || memcmp(a->batch, b->batch, sizeof a->batch) != 0)
+    if (!same_axis(&a->batch, &b->batch))
         return "batch";
     if (a->scaling != b->scaling || a->epochs != b->epochs)
         return "scaling or epochs";
@@ -297,15 +313,6 @@ shoal_status shoal_study_open(shoal_study **out, const char *folder,
     return st;
 }
 
-shoal_status shoal_study_read(shoal_study **out, const char *folder)
-{
-    shoal_status st = record_read(out, folder);
-
-    if (st == SHOAL_OK && !*out)
-        st = shoal_fail(SHOAL_ENOENT, "%s: found no study.json, want a study's folder", folder);
-    return st;
-}
-
 /* ---- runs ---- */
 
 size_t shoal_study_runs(const shoal_study *s)
@@ -324,11 +331,11 @@ size_t shoal_study_finished(const shoal_study *s)
 
 /* Of what varies from cell to cell; without its workers or its batch, where these vary along
  * a line. */
-static void name_of(char name[CHART_NAME], const shoal_study *s, const struct cell *cell,
-                    bool workers, bool batch)
+static struct name name_of(const shoal_study *s, const struct cell *cell, bool workers, bool batch)
 {
     const struct shoal_study_opts *o = &s->opts;
     struct prose t = {0};
+    struct name name;
 
     if (workers)
         prose_add(&t, ", %u %s%s", cell->workers,
@@ -336,22 +343,24 @@ static void name_of(char name[CHART_NAME], const shoal_study *s, const struct ce
                   cell->workers == 1 ? "" : "s");
     if (o->nsync > 0)
         prose_add(&t, ", %.40s", o->sync[cell->sync]);
-    if (o->nbatch > 0 && batch)
-        prose_add(&t, ", batch %llu", (unsigned long long)o->batch[cell->batch]);
+    if (o->batch.n > 0 && batch)
+        prose_add(&t, ", batch %llu", (unsigned long long)o->batch.at[cell->batch]);
     if (o->scaling == SHOAL_STRONG_AND_WEAK)
         prose_add(&t, ", %s", cell->weak ? "weak" : "strong");
-    snprintf(name, CHART_NAME, "%s", t.bytes.len > 0 ? t.bytes.at + strlen(", ") : "measured");
+    snprintf(name.text, sizeof name.text, "%s",
+             t.bytes.len > 0 ? t.bytes.at + strlen(", ") : "measured");
     prose_fini(&t);
+    return name;
 }
 
-void cell_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell)
+struct name cell_name(const shoal_study *s, size_t cell)
 {
-    name_of(name, s, cell, true, true);
+    return name_of(s, &s->cells[cell], true, true);
 }
 
-void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch)
+struct name line_name(const shoal_study *s, size_t cell, bool by_batch)
 {
-    name_of(name, s, cell, by_batch, !by_batch);
+    return name_of(s, &s->cells[cell], by_batch, !by_batch);
 }
 
 char *run_folder_of(const shoal_study *s, size_t number)
@@ -374,38 +383,34 @@ static shoal_status make_folder(const shoal_study *s, const char *folder)
 
 /* ---- the command of a run ---- */
 
-struct command {
-    shoal_study *study;
-    shoal_status status;
-};
-
-static void add_word(struct command *c, const char *word)
+void command_begin(shoal_study *s, char *folder)
 {
-    if (c->status == SHOAL_OK)
-        c->study->words[c->study->nwords] = copy_word(word, &c->status);
-    if (c->status == SHOAL_OK)
-        c->study->nwords++;
+    free_words(s);
+    s->run_folder = folder;
+    s->command.status = folder ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
-static void add_count(struct command *c, const char *option, uint64_t n)
+void command_word(shoal_study *s, const char *fmt, ...)
 {
-    char text[32];
+    va_list args;
 
-    snprintf(text, sizeof text, "%llu", (unsigned long long)n);
-    add_word(c, option);
-    add_word(c, text);
+    va_start(args, fmt);
+    prose_vadd(&s->command, fmt, args);
+    va_end(args);
+    prose_add(&s->command, "%c", '\0');
+    s->nwords++;
 }
 
-static void add_file(struct command *c, const char *option, const char *name)
+static void add_count(shoal_study *s, const char *option, uint64_t n)
 {
-    char *path = mem_text("%s/%s", c->study->run_folder, name);
+    command_word(s, "%s", option);
+    command_word(s, "%llu", (unsigned long long)n);
+}
 
-    add_word(c, option);
-    if (path)
-        add_word(c, path);
-    else
-        c->status = SHOAL_ENOMEM;
-    free(path);
+static void add_list(shoal_study *s, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        command_word(s, "%s", words[i]);
 }
 
 bool study_says(const struct shoal_study_opts *o, const char *option)
@@ -418,55 +423,57 @@ bool study_says(const struct shoal_study_opts *o, const char *option)
 
 /* A rank works with one thread unless somebody said otherwise: then n ranks are n
  * workers and no more. */
-static void add_axes(struct command *c, const struct cell *cell, bool launched)
+static void add_axes(shoal_study *s, const struct cell *cell, bool launched)
 {
-    const struct shoal_study_opts *o = &c->study->opts;
-
-    if (o->worker == SHOAL_WORKER_THREAD) {
-        add_count(c, "--threads", cell->workers);
-    } else {
-        if (!launched)
-            add_count(c, "--ranks", cell->workers);
-        if (!study_says(o, "--threads"))
-            add_count(c, "--threads", 1);
-    }
-    if (o->nsync > 0) {
-        add_word(c, "--sync");
-        add_word(c, o->sync[cell->sync]);
-    }
-    if (o->nbatch > 0)
-        add_count(c, "--batch", o->batch[cell->batch]);
-    if (o->epochs > 0)
-        add_count(c, "--epochs", (uint64_t)o->epochs * (cell->weak ? cell->workers : 1));
-}
-
-shoal_status study_words(shoal_study *s, char *folder, const struct cell *cell,
-                         const char *const *before, size_t nbefore)
-{
-    struct command c = {.study = s};
     const struct shoal_study_opts *o = &s->opts;
 
-    free_words(s);
-    s->run_folder = folder;
-    s->words = mem_array(nbefore + o->ndata + o->nmore + WORDS_OF_ITS_OWN, sizeof *s->words);
-    if (!s->run_folder || !s->words)
-        return SHOAL_ENOMEM;
-    for (size_t i = 0; i < nbefore; i++)
-        add_word(&c, before[i]);
-    add_word(&c, "train");
-    add_word(&c, o->model);
-    add_axes(&c, cell, nbefore > 0);
-    for (size_t i = 0; i < o->nmore; i++)
-        add_word(&c, o->more[i]);
-    add_file(&c, "--metrics", "metrics.jsonl");
-    add_file(&c, "--output", "model.shoal");
-    add_word(&c, "--quiet");
-    add_word(&c, "--");
-    for (size_t i = 0; i < o->ndata; i++)
-        add_word(&c, o->data[i]);
-    if (c.status == SHOAL_OK)
-        c.status = make_folder(s, s->run_folder);
-    return c.status;
+    if (o->worker == SHOAL_WORKER_THREAD) {
+        add_count(s, "--threads", cell->workers);
+    } else {
+        if (!launched)
+            add_count(s, "--ranks", cell->workers);
+        if (!study_says(o, "--threads"))
+            add_count(s, "--threads", 1);
+    }
+    if (o->nsync > 0)
+        add_list(s, (const char *const[]){"--sync", o->sync[cell->sync]}, 2);
+    if (o->batch.n > 0)
+        add_count(s, "--batch", o->batch.at[cell->batch]);
+    if (o->epochs > 0)
+        add_count(s, "--epochs", (uint64_t)o->epochs * (cell->weak ? cell->workers : 1));
+}
+
+/* Pointers to the words, once they stay where they are. */
+static shoal_status point_to_words(shoal_study *s)
+{
+    char *at = s->command.bytes.at;
+
+    if (s->command.status != SHOAL_OK)
+        return s->command.status;
+    s->words = mem_array(s->nwords + 1, sizeof *s->words);
+    for (size_t i = 0; s->words && i < s->nwords; i++, at += strlen(at) + 1)
+        s->words[i] = at;
+    return s->words ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+shoal_status command_train(shoal_study *s, const struct cell *cell)
+{
+    const struct shoal_study_opts *o = &s->opts;
+    bool launched = s->nwords > 0;
+    shoal_status st;
+
+    add_list(s, (const char *const[]){"train", o->model}, 2);
+    add_axes(s, cell, launched);
+    add_list(s, o->more, o->nmore);
+    command_word(s, "--metrics");
+    command_word(s, "%s/metrics.jsonl", s->run_folder);
+    command_word(s, "--output");
+    command_word(s, "%s/model.shoal", s->run_folder);
+    command_word(s, "--quiet");
+    command_word(s, "--");
+    add_list(s, o->data, o->ndata);
+    st = point_to_words(s);
+    return st == SHOAL_OK ? make_folder(s, s->run_folder) : st;
 }
 
 /* A run that was killed with its study may not have ended yet: what it still writes shall not
@@ -489,7 +496,8 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
         n++;
     if (n == shoal_study_runs(s))
         return false;
-    *st = study_words(s, run_folder_of(s, n), &s->cells[n % s->ncells], NULL, 0);
+    command_begin(s, run_folder_of(s, n));
+    *st = command_train(s, &s->cells[n % s->ncells]);
     if (*st != SHOAL_OK)
         return false;
     forget_metrics(s->run_folder);
@@ -498,7 +506,7 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
                                     .words = s->words,
                                     .nwords = s->nwords,
                                     .folder = s->run_folder};
-    cell_name(run->name, s, &s->cells[n % s->ncells]);
+    snprintf(run->name, sizeof run->name, "%s", cell_name(s, n % s->ncells).text);
     return true;
 }
 

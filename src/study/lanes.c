@@ -12,10 +12,7 @@ enum {
     CELLS = 64, /* of a lane, at most, */
     CELLS_LEAST = 16,
     CELLS_OF_ALL = 512, /* and of many lanes together, about */
-    PARTS = SPAN_PARTS + 1,
 };
-
-static const char *const part_names[PARTS] = {"computing", "communicating", "waiting", "other"};
 
 struct frame {
     struct scale scale;
@@ -30,7 +27,7 @@ static struct frame frame_of(const struct lanes *l)
     size_t spans = 1;
 
     for (size_t i = 0; i < l->n; i++) {
-        widest = fmax(widest, figure_width(l->names[i]));
+        widest = fmax(widest, figure_width(l->names[i].text));
         f.seconds = fmax(f.seconds, l->at[i].ends[l->at[i].n - 1]);
         spans = l->at[i].n > spans ? l->at[i].n : spans;
     }
@@ -63,7 +60,7 @@ static double sum_at(const struct run_lane *lane, const double *sums, double at)
 
 /* Between two moments, each part's share of that time; clocks of different things may
  * come to a little more than all of it. */
-static void shares_of(const struct run_lane *lane, double from, double to, double share[PARTS])
+static void shares_of(const struct run_lane *lane, double from, double to, double share[TIME_PARTS])
 {
     double sum = 0, whole = to - from;
 
@@ -80,7 +77,7 @@ static void shares_of(const struct run_lane *lane, double from, double to, doubl
 /* A cell of the lane, and where it is. */
 struct cell_box {
     double from, to; /* seconds */
-    double share[PARTS];
+    double share[TIME_PARTS];
     double x, width;
 };
 
@@ -144,8 +141,8 @@ static void draw_values(struct prose *t, const struct cell_box *b, const char *n
     prose_safe(t, name);
     prose_add(t, ", %s to %s: ", axis_value(AXIS_SECONDS, b->from).text,
               axis_value(AXIS_SECONDS, b->to).text);
-    for (size_t k = 0; k < PARTS; k++)
-        prose_add(t, "%s%s %s", k > 0 ? ", " : "", part_names[k], number_share(b->share[k]).text);
+    for (size_t k = 0; k < TIME_PARTS; k++)
+        prose_add(t, "%s%s %s", k > 0 ? ", " : "", time_parts[k], number_share(b->share[k]).text);
     prose_add(t, "</title></rect>\n");
 }
 
@@ -156,26 +153,24 @@ static void draw_lane(struct prose *t, const struct lanes *l, const struct frame
     double y = TOP + f->row * (double)(i + 1) - (f->row - height) / 2;
     size_t n = cells_of(boxes, f, &l->at[i]);
 
-    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", f->left - 6,
-              y - height / 2 + 4);
-    prose_safe(t, l->names[i]);
-    prose_add(t, "</text>\n");
-    for (size_t k = 0; k < PARTS && n > 0; k++)
+    figure_text(t, "end", f->left - 6, y - height / 2 + 4, l->names[i].text);
+    for (size_t k = 0; k < TIME_PARTS && n > 0; k++)
         draw_part(t, boxes, n, k, y, height);
     for (size_t k = 0; k < n; k++)
-        draw_values(t, &boxes[k], l->names[i], y, height);
+        draw_values(t, &boxes[k], l->names[i].text, y, height);
 }
 
-void lanes_svg(struct prose *t, const struct lanes *l, bool alone)
+void lanes_svg(struct prose *t, const void *figure, bool alone)
 {
+    const struct lanes *l = figure;
     struct frame f = frame_of(l);
 
-    figure_begin(t, l->title, legend_parts(NULL, part_names, PARTS, f.bottom), alone);
+    figure_begin(t, l->title, legend_parts(NULL, time_parts, TIME_PARTS, f.bottom), alone);
     prose_add(t, "<text x=\"%.1f\" y=\"%d\">height of a lane: 100 %% of the time</text>\n", f.left,
               TOP - 12);
     figure_x_axis(t, &f.scale, "time since the ranks began", f.left, TOP, f.bottom);
     for (size_t i = 0; i < l->n; i++)
         draw_lane(t, l, &f, i);
-    legend_parts(t, part_names, PARTS, f.bottom);
+    legend_parts(t, time_parts, TIME_PARTS, f.bottom);
     figure_end(t);
 }

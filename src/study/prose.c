@@ -7,55 +7,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-void prose_add(struct prose *t, const char *fmt, ...)
+void prose_vadd(struct prose *t, const char *fmt, va_list args)
 {
-    va_list args;
+    va_list again;
     int len;
 
     if (t->status != SHOAL_OK)
         return;
-    va_start(args, fmt);
-    len = number_vprint(NULL, 0, fmt, args);
-    va_end(args);
-    if (len < 0) {
+    va_copy(again, args);
+    len = number_vprint(NULL, 0, fmt, again);
+    va_end(again);
+    if (len < 0)
         t->status = shoal_fail(SHOAL_EINVAL, "text: found a format that cannot be printed");
-        return;
-    }
-    t->status = bytes_reserve(&t->bytes, (size_t)len + 1);
+    else
+        t->status = bytes_reserve(&t->bytes, (size_t)len + 1);
     if (t->status != SHOAL_OK)
         return;
-    va_start(args, fmt);
     number_vprint(t->bytes.at + t->bytes.len, (size_t)len + 1, fmt, args);
-    va_end(args);
     t->bytes.len += (size_t)len;
 }
 
-static const char *entity(char c)
+void prose_add(struct prose *t, const char *fmt, ...)
 {
-    switch (c) {
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '&':
-        return "&amp;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    }
-    return NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    prose_vadd(t, fmt, args);
+    va_end(args);
 }
 
 void prose_safe(struct prose *t, const char *words)
 {
-    for (; *words; words++) {
-        const char *safe = entity(*words);
+    static const char *const entities[256] = {
+        ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;"};
 
-        if (safe)
-            prose_add(t, "%s", safe);
+    for (; *words; words++) {
+        unsigned char c = (unsigned char)*words;
+
+        if (entities[c])
+            prose_add(t, "%s", entities[c]);
         else
-            prose_add(t, "%c", (unsigned char)*words < 0x20 ? ' ' : *words);
+            prose_add(t, "%c", c < 0x20 ? ' ' : c);
     }
 }
 

@@ -71,19 +71,23 @@ static json_t *list_of(const char *const *at, size_t n)
     return list;
 }
 
+static json_t *axis_of(const struct shoal_axis *axis)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < axis->n; i++)
+        json_array_append_new(list, json_integer((json_int_t)axis->at[i]));
+    return list;
+}
+
 static json_t *grid_of(const struct shoal_study_opts *o)
 {
-    json_t *count = json_array(), *batch = json_array();
-
-    for (size_t i = 0; i < o->nworkers; i++)
-        json_array_append_new(count, json_integer((json_int_t)o->workers[i]));
-    for (size_t i = 0; i < o->nbatch; i++)
-        json_array_append_new(batch, json_integer((json_int_t)o->batch[i]));
     return json_pack("{so so so ss ss so so so si si so}", "model", words(o->model), "data",
                      list_of(o->data, o->ndata), "more", list_of(o->more, o->nmore), "worker",
-                     workers[o->worker], "scaling", scalings[o->scaling], "workers", count, "sync",
-                     list_of(o->sync, o->nsync), "batch", batch, "epochs", (int)o->epochs, "repeat",
-                     (int)o->repeat, "target_loss", real(o->target_loss));
+                     workers[o->worker], "scaling", scalings[o->scaling], "workers",
+                     axis_of(&o->workers), "sync", list_of(o->sync, o->nsync), "batch",
+                     axis_of(&o->batch), "epochs", (int)o->epochs, "repeat", (int)o->repeat,
+                     "target_loss", real(o->target_loss));
 }
 
 static json_t *measures_of(struct shoal_measures m)
@@ -129,13 +133,11 @@ static json_t *cells_of(const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        char name[96];
-
-        cell_name(name, s, &s->cells[i]);
         json_array_append_new(
-            list, json_pack("{so si so sI ss si si so so so so}", "name", words(name), "workers",
-                            (int)cell.workers, "sync", cell.sync ? words(cell.sync) : json_null(),
-                            "batch", (json_int_t)cell.batch, "scaling", scalings[cell.weak], "done",
+            list, json_pack("{so si so sI ss si si so so so so}", "name",
+                            words(cell_name(s, i).text), "workers", (int)cell.workers, "sync",
+                            cell.sync ? words(cell.sync) : json_null(), "batch",
+                            (json_int_t)cell.batch, "scaling", scalings[cell.weak], "done",
                             (int)cell.done, "failed", (int)cell.failed, "spread", real(cell.spread),
                             "speedup", real(cell.speedup), "efficiency", real(cell.efficiency),
                             "best", cell.done ? measures_of(cell.best) : json_null()));
@@ -225,32 +227,25 @@ static const char **read_list(const json_t *from, size_t most, size_t *n)
     return list;
 }
 
-static bool read_axes(const json_t *grid, struct shoal_study_opts *o)
+static bool read_axis(const json_t *from, double most, struct shoal_axis *axis)
 {
-    const json_t *count = json_object_get(grid, "workers"), *batch = json_object_get(grid, "batch");
-    size_t n;
-    const char **sync = read_list(json_object_get(grid, "sync"), SHOAL_STUDY_AXIS, &n);
-    uint64_t x;
-
-    if (!sync)
+    *axis = (struct shoal_axis){.n = json_array_size(from)};
+    if (axis->n > SHOAL_STUDY_AXIS)
         return false;
-    memcpy(o->sync, sync, n * sizeof *sync);
-    o->nsync = n;
-    free(sync);
-    o->nworkers = json_array_size(count);
-    o->nbatch = json_array_size(batch);
-    if (o->nworkers > SHOAL_STUDY_AXIS || o->nbatch > SHOAL_STUDY_AXIS)
-        return false;
-    memset(o->workers, 0, sizeof o->workers);
-    for (size_t i = 0; i < o->nworkers; i++) {
-        if (!read_count(json_array_get(count, i), 1e6, &x))
-            return false;
-        o->workers[i] = (unsigned)x;
-    }
-    for (size_t i = 0; i < o->nbatch; i++)
-        if (!read_count(json_array_get(batch, i), 1e15, &o->batch[i]))
+    for (size_t i = 0; i < axis->n; i++)
+        if (!read_count(json_array_get(from, i), most, &axis->at[i]))
             return false;
     return true;
+}
+
+static bool read_sync(const json_t *from, struct shoal_study_opts *o)
+{
+    const char **sync = read_list(from, SHOAL_STUDY_AXIS, &o->nsync);
+
+    if (sync)
+        memcpy(o->sync, sync, o->nsync * sizeof *sync);
+    free(sync);
+    return sync != NULL;
 }
 
 static bool read_grid(const json_t *grid, struct shoal_study_opts *o)
@@ -258,7 +253,10 @@ static bool read_grid(const json_t *grid, struct shoal_study_opts *o)
     const json_t *target = json_object_get(grid, "target_loss");
     unsigned worker = 0, scaling = 0;
     bool ok = read_choice(grid, "worker", workers, 2, &worker) &&
-              read_choice(grid, "scaling", scalings, 3, &scaling) && read_axes(grid, o) &&
+              read_choice(grid, "scaling", scalings, 3, &scaling) &&
+              read_sync(json_object_get(grid, "sync"), o) &&
+              read_axis(json_object_get(grid, "workers"), 1e6, &o->workers) &&
+              read_axis(json_object_get(grid, "batch"), 1e15, &o->batch) &&
               read_unsigned(grid, "epochs", &o->epochs) &&
               read_unsigned(grid, "repeat", &o->repeat);
 

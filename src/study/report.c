@@ -38,63 +38,55 @@ static const char *unit_of(struct runs runs)
     return runs.at[0]->end.unit;
 }
 
-static void label_x(struct chart *c, const char *unit, bool by_time)
+/* A chart without its lines, "TITLE against time" or against what the runs count. */
+static struct chart begin_chart(struct runs runs, const char *name, const char *title,
+                                const char *label, bool by_time)
 {
-    c->x_axis = by_time ? AXIS_SECONDS : AXIS_COUNT;
-    snprintf(c->x_label, sizeof c->x_label, "%s", by_time ? "time" : unit);
+    const char *against = by_time ? "time" : unit_of(runs);
+    struct chart c = {.name = name,
+                      .x_label = against,
+                      .y_label = label,
+                      .x_axis = by_time ? AXIS_SECONDS : AXIS_COUNT};
+
+    snprintf(c.title, sizeof c.title, "%s against %s", title, against);
+    return c;
 }
 
-/* One number of every run; a line of a single run needs no name. */
-static struct chart *draw(struct runs runs, const char *name, const char *title, const char *label,
-                          size_t what, bool by_time)
+/* A line of a single run needs no name. */
+static const char *name_of(struct runs runs, size_t i)
 {
-    struct chart *c = chart_new(name, title);
+    return runs.n > 1 ? runs.names[i] : "";
+}
 
-    if (!c)
-        return NULL;
-    label_x(c, unit_of(runs), by_time);
-    snprintf(c->y_label, sizeof c->y_label, "%s", label);
-    c->from_zero = what == POINT(memory) || what == POINT(lr);
+/* One number of every run. */
+static void draw(struct album *a, struct runs runs, const char *name, const char *title,
+                 const char *label, size_t what, bool by_time)
+{
+    struct chart c = begin_chart(runs, name, title, label, by_time);
+
+    c.from_zero = what == POINT(memory) || what == POINT(lr);
     if (what == POINT(memory))
-        c->y_axis = AXIS_BYTES;
+        c.y_axis = AXIS_BYTES;
     for (size_t i = 0; i < runs.n; i++)
-        trace(c, runs.at[i], what, by_time, runs.n > 1 ? runs.names[i] : "");
-    return c;
+        trace(&c, runs.at[i], what, by_time, name_of(runs, i));
+    album_chart(a, &c, what == POINT(memory) ? 2 : 1);
 }
 
-/* Both losses of one run in one chart. */
-static struct chart *draw_losses(const shoal_run *run, const char *name, const char *title,
-                                 bool by_time)
+/* Both losses of one run are in one chart. */
+static void draw_loss(struct album *a, struct runs runs, bool by_time)
 {
-    struct chart *c = chart_new(name, title);
+    const char *name = by_time ? "loss-time" : "loss-units";
+    struct chart c = begin_chart(runs, name, "Loss", "loss", by_time);
 
-    if (!c)
-        return NULL;
-    label_x(c, run->end.unit, by_time);
-    snprintf(c->y_label, sizeof c->y_label, "loss");
-    trace(c, run, POINT(loss), by_time, "training");
-    trace(c, run, POINT(held), by_time, "held out");
-    return c;
-}
-
-static void draw_loss(struct album *a, struct runs runs)
-{
-    char against[64];
-
-    snprintf(against, sizeof against, "Loss against %s", unit_of(runs));
     if (runs.n == 1) {
-        album_chart(a, draw_losses(runs.at[0], "loss-time", "Loss against time", true), 1);
-        album_chart(a, draw_losses(runs.at[0], "loss-units", against, false), 1);
-        return;
+        trace(&c, runs.at[0], POINT(loss), by_time, "training");
+        trace(&c, runs.at[0], POINT(held), by_time, "held out");
+        album_chart(a, &c, 1);
+    } else {
+        draw(a, runs, name, "Training loss", "loss", POINT(loss), by_time);
+        draw(a, runs, by_time ? "held-time" : "held-units", "Held-out loss", "loss", POINT(held),
+             by_time);
     }
-    album_chart(a, draw(runs, "loss-time", "Training loss against time", "loss", POINT(loss), true),
-                1);
-    album_chart(a, draw(runs, "held-time", "Held-out loss against time", "loss", POINT(held), true),
-                1);
-    snprintf(against, sizeof against, "Training loss against %s", unit_of(runs));
-    album_chart(a, draw(runs, "loss-units", against, "loss", POINT(loss), false), 1);
-    snprintf(against, sizeof against, "Held-out loss against %s", unit_of(runs));
-    album_chart(a, draw(runs, "held-units", against, "loss", POINT(held), false), 1);
 }
 
 /* Where each measures its own, both are named. */
@@ -117,13 +109,12 @@ static const char *quality_name(char name[96], struct runs runs)
 
 static void draw_quality(struct album *a, struct runs runs)
 {
-    char names[96], title[160];
+    char names[96], title[128];
     const char *name = quality_name(names, runs);
 
-    snprintf(title, sizeof title, "Quality (%s) against time", name);
-    album_chart(a, draw(runs, "quality-time", title, name, POINT(quality), true), 1);
-    snprintf(title, sizeof title, "Quality (%s) against %s", name, unit_of(runs));
-    album_chart(a, draw(runs, "quality-units", title, name, POINT(quality), false), 1);
+    snprintf(title, sizeof title, "Quality (%s)", name);
+    draw(a, runs, "quality-time", title, name, POINT(quality), true);
+    draw(a, runs, "quality-units", title, name, POINT(quality), false);
 }
 
 /* From report to report, over a hundredth of the run at least: what is shorter is
@@ -145,34 +136,30 @@ static void trace_rate(struct chart *c, const shoal_run *run, const char *name)
     }
 }
 
-static struct chart *draw_rate(struct runs runs)
+static void draw_rate(struct album *a, struct runs runs)
 {
-    struct chart *c = chart_new("rate-time", "Speed against time");
+    char label[64];
+    struct chart c = begin_chart(runs, "rate-time", "Speed", label, true);
 
-    if (!c)
-        return NULL;
-    label_x(c, unit_of(runs), true);
-    snprintf(c->y_label, sizeof c->y_label, "%s per second", unit_of(runs));
-    c->y_axis = AXIS_COUNT;
-    c->from_zero = true;
+    snprintf(label, sizeof label, "%s per second", unit_of(runs));
+    c.y_axis = AXIS_COUNT;
+    c.from_zero = true;
     for (size_t i = 0; i < runs.n; i++)
-        trace_rate(c, runs.at[i], runs.n > 1 ? runs.names[i] : "");
-    return c;
+        trace_rate(&c, runs.at[i], name_of(runs, i));
+    album_chart(a, &c, 1);
 }
 
 void report_runs(struct album *a, const shoal_run *const *runs, const char *const *names, size_t n)
 {
     struct runs all = {runs, names, n};
-    char title[96];
 
-    draw_loss(a, all);
+    draw_loss(a, all, true);
+    draw_loss(a, all, false);
     draw_quality(a, all);
-    album_chart(a, draw_rate(all), 1);
-    snprintf(title, sizeof title, "Learning rate against %s", unit_of(all));
-    album_chart(a, draw(all, "lr", title, "learning rate", POINT(lr), false), 1);
-    snprintf(title, sizeof title, "Norm of the gradient against %s", unit_of(all));
-    album_chart(a, draw(all, "gradient", title, "norm", POINT(gradient), false), 1);
-    album_chart(a, draw(all, "memory", "Memory against time", "memory", POINT(memory), true), 2);
+    draw_rate(a, all);
+    draw(a, all, "lr", "Learning rate", "learning rate", POINT(lr), false);
+    draw(a, all, "gradient", "Norm of the gradient", "norm", POINT(gradient), false);
+    draw(a, all, "memory", "Memory", "memory", POINT(memory), true);
 }
 
 /* ---- charts of ranks ---- */
@@ -183,18 +170,18 @@ static double known(double x)
 }
 
 /* With its host, where there are several. */
-static void put_rank(char name[CHART_NAME], unsigned rank, const char *host, bool hosts)
+static struct name rank_name(unsigned rank, const char *host, bool hosts)
 {
-    if (hosts)
-        snprintf(name, CHART_NAME, "rank %u, %.24s", rank, host);
-    else
-        snprintf(name, CHART_NAME, "rank %u", rank);
+    struct name name;
+
+    snprintf(name.text, sizeof name.text, hosts ? "rank %u, %.24s" : "rank %u", rank, host);
+    return name;
 }
 
-static void name_rank(char name[CHART_NAME], const shoal_run *run, size_t i)
+static struct name name_rank(const shoal_run *run, size_t i)
 {
-    put_rank(name, run->ranks[i].rank, run->ranks[i].host,
-             strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0);
+    return rank_name(run->ranks[i].rank, run->ranks[i].host,
+                     strcmp(run->ranks[0].host, run->ranks[run->nranks - 1].host) != 0);
 }
 
 /* What a run's figure and its file are called; of several runs each has files of its own. */
@@ -211,58 +198,59 @@ static void name_figure(char file[32], char title[96], const char *what, const c
 static void draw_shares(struct album *a, const shoal_run *run, const char *name, size_t number)
 {
     struct bars b = {.axis = AXIS_SHARE,
-                     .parts = {"computing", "communicating", "waiting", "other"},
-                     .nparts = 4,
+                     .x_label = "share of the time",
+                     .parts = time_parts,
+                     .nparts = TIME_PARTS,
                      .n = run->nranks};
 
     name_figure(b.name, b.title, "rank-shares", "Where the time of each rank went", name, number);
-    snprintf(b.x_label, sizeof b.x_label, "share of the time");
     for (size_t i = 0; i < run->nranks; i++) {
-        const struct run_rank *r = &run->ranks[i];
-        double parts[] = {known(r->computing), known(r->communicating), known(r->waiting),
-                          known(r->other)};
-        double sum = parts[0] + parts[1] + parts[2] + parts[3];
+        const double *parts = run->ranks[i].parts;
+        double sum = 0;
 
-        name_rank(b.at[i].name, run, i);
-        for (size_t k = 0; k < 4; k++)
-            b.at[i].parts[k] = sum > 0 ? parts[k] / sum : 0;
+        b.at[i].name = name_rank(run, i);
+        for (size_t k = 0; k < TIME_PARTS; k++)
+            sum += known(parts[k]);
+        for (size_t k = 0; k < TIME_PARTS; k++)
+            b.at[i].parts[k] = sum > 0 ? known(parts[k]) / sum : 0;
     }
-    album_bars(a, &b);
+    album_figure(a, b.name, bars_svg, &b);
 }
 
 static void draw_traffic(struct album *a, const shoal_run *run, const char *name, size_t number)
 {
+    static const char *const ways[] = {"sent", "received"};
     struct bars b = {
-        .axis = AXIS_BYTES, .parts = {"sent", "received"}, .nparts = 2, .n = run->nranks};
+        .axis = AXIS_BYTES, .x_label = "bytes", .parts = ways, .nparts = 2, .n = run->nranks};
 
     name_figure(b.name, b.title, "rank-bytes", "What each rank sent and received", name, number);
-    snprintf(b.x_label, sizeof b.x_label, "bytes");
     for (size_t i = 0; i < run->nranks; i++) {
-        name_rank(b.at[i].name, run, i);
+        b.at[i].name = name_rank(run, i);
         b.at[i].parts[0] = known(run->ranks[i].bytes_out);
         b.at[i].parts[1] = known(run->ranks[i].bytes_in);
     }
-    album_bars(a, &b);
+    album_figure(a, b.name, bars_svg, &b);
 }
 
 static void draw_stale(struct album *a, const shoal_run *run, const char *name, size_t number)
 {
-    struct bars b = {.axis = AXIS_SHARE, .parts = {"changes"}, .nparts = 1};
+    static const char *const changes[] = {"changes"};
+    struct bars b = {
+        .axis = AXIS_SHARE, .x_label = "share of the changes", .parts = changes, .nparts = 1};
     double sum = 0;
 
     name_figure(b.name, b.title, "staleness", "Rounds that changes were late", name, number);
-    snprintf(b.x_label, sizeof b.x_label, "share of the changes");
     for (size_t i = 0; i < RUN_STALE; i++) {
         sum += run->stale[i];
         if (run->stale[i] > 0)
             b.n = i + 1;
     }
     for (size_t i = 0; i < b.n; i++) {
-        snprintf(b.at[i].name, CHART_NAME, "%zu%s%s", i, i == RUN_STALE - 1 ? " or more" : "",
-                 i == 1 ? " round" : " rounds");
+        snprintf(b.at[i].name.text, sizeof b.at[i].name.text, "%zu%s%s", i,
+                 i == RUN_STALE - 1 ? " or more" : "", i == 1 ? " round" : " rounds");
         b.at[i].parts[0] = run->stale[i] / sum;
     }
-    album_bars(a, &b);
+    album_figure(a, b.name, bars_svg, &b);
 }
 
 static void draw_lanes(struct album *a, const shoal_run *run, const char *name, size_t number)
@@ -272,8 +260,8 @@ static void draw_lanes(struct album *a, const shoal_run *run, const char *name, 
 
     name_figure(l.name, l.title, "timeline", "What each rank did over time", name, number);
     for (size_t i = 0; i < run->nlanes; i++)
-        put_rank(l.names[i], run->lanes[i].rank, run->lanes[i].host, hosts);
-    album_lanes(a, &l);
+        l.names[i] = rank_name(run->lanes[i].rank, run->lanes[i].host, hosts);
+    album_figure(a, l.name, lanes_svg, &l);
 }
 
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number)
@@ -350,22 +338,25 @@ static void say_run(struct prose *t, const shoal_run *run)
 
 /* ---- settings ---- */
 
+/* NULL: it has none of that name. */
 static const char *setting_of(const shoal_run *run, const char *key)
 {
     for (size_t i = 0; i < run->nsettings; i++)
         if (strcmp(run->settings[i].key, key) == 0)
             return run->settings[i].value;
-    return "-";
+    return NULL;
 }
 
-/* Whether an earlier run has it too, which then has a row already. */
-static bool said_before(const shoal_run *const *runs, size_t run, const char *key)
+/* A row of the table: what each run has. */
+static void settings_row(struct prose *t, struct runs runs, const char *key)
 {
-    for (size_t i = 0; i < run; i++)
-        for (size_t k = 0; k < runs[i]->nsettings; k++)
-            if (strcmp(runs[i]->settings[k].key, key) == 0)
-                return true;
-    return false;
+    prose_between(t, "<tr><td class=\"w\">", key, "</td>");
+    for (size_t i = 0; i < runs.n; i++) {
+        const char *value = setting_of(runs.at[i], key);
+
+        prose_between(t, "<td>", value ? value : "-", "</td>");
+    }
+    prose_add(t, "</tr>\n");
 }
 
 static void settings_table(struct prose *t, struct runs runs)
@@ -377,13 +368,12 @@ static void settings_table(struct prose *t, struct runs runs)
     for (size_t i = 0; i < runs.n; i++)
         for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
             const char *key = runs.at[i]->settings[k].key;
+            size_t first = 0; /* run that has it, which gave it a row */
 
-            if (said_before(runs.at, i, key))
-                continue;
-            prose_between(t, "<tr><td class=\"w\">", key, "</td>");
-            for (size_t n = 0; n < runs.n; n++)
-                prose_between(t, "<td>", setting_of(runs.at[n], key), "</td>");
-            prose_add(t, "</tr>\n");
+            while (!setting_of(runs.at[first], key))
+                first++;
+            if (first == i)
+                settings_row(t, runs, key);
         }
     prose_add(t, "</table></div>\n");
 }

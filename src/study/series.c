@@ -14,6 +14,8 @@ enum {
     LINE_MOST = 1 << 20,
 };
 
+const char *const time_parts[TIME_PARTS] = {"computing", "communicating", "waiting", "other"};
+
 struct reader {
     shoal_run *run;
     const char *path;
@@ -275,13 +277,11 @@ static double share_of(const json_t *sum, const char *key)
 static struct run_rank rank_of(const json_t *row)
 {
     struct run_rank rank = {.rank = count_of(row, "rank"),
-                            .computing = real_of(row, "computing"),
-                            .communicating = real_of(row, "communicating"),
-                            .waiting = real_of(row, "waiting"),
-                            .other = real_of(row, "other"),
                             .bytes_out = real_of(row, "bytes_out"),
                             .bytes_in = real_of(row, "bytes_in")};
 
+    for (size_t k = 0; k < TIME_PARTS; k++)
+        rank.parts[k] = real_of(row, time_parts[k]);
     snprintf(rank.host, sizeof rank.host, "%s", string_of(row, "host"));
     return rank;
 }
@@ -323,13 +323,12 @@ static bool array_of(const json_t *line, const char *key, size_t n, double *out)
 
 static bool fill_lane(struct run_lane *lane, const json_t *line)
 {
-    static const char *const keys[SPAN_PARTS] = {"computing", "communicating", "waiting"};
     bool right = array_of(line, "seconds", lane->n, lane->ends);
 
     for (size_t i = 1; right && i < lane->n; i++)
         right = lane->ends[i] >= lane->ends[i - 1];
     for (size_t k = 0; right && k < SPAN_PARTS; k++) {
-        right = array_of(line, keys[k], lane->n, lane->parts[k]);
+        right = array_of(line, time_parts[k], lane->n, lane->parts[k]);
         for (size_t i = 1; right && i < lane->n; i++)
             lane->parts[k][i] += lane->parts[k][i - 1];
     }

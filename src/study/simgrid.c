@@ -15,13 +15,12 @@
 #include "study/study.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { WORD = 512, WORDS = 24, SETUP_MOST = 1 << 20 };
+enum { SETUP_MOST = 1 << 20 };
 
 /* What headers leave of a link for what is sent. */
 #define PAYLOAD 0.95
@@ -38,13 +37,10 @@ static bool begins_series(const shoal_study *s, size_t cell)
     return cell_base(s, cell) == cell && calibrate(&k, s, cell);
 }
 
-static unsigned several(const struct shoal_cluster *c)
+/* How many numbers of workers above 1, which rise. */
+static size_t several(const struct shoal_cluster *c)
 {
-    unsigned n = 0;
-
-    for (size_t i = 0; i < c->nworkers; i++)
-        n += c->workers[i] > 1;
-    return n;
+    return c->workers.n - (c->workers.at[0] == 1);
 }
 
 size_t shoal_study_simulations(const shoal_study *s, const struct shoal_cluster *c)
@@ -60,7 +56,7 @@ size_t shoal_study_simulations(const shoal_study *s, const struct shoal_cluster 
 static struct simulated which(const shoal_study *s, const struct shoal_cluster *c, size_t number)
 {
     size_t series = number / several(c), at = number % several(c);
-    struct simulated w = {.workers = c->workers[at + (c->workers[0] == 1)]};
+    struct simulated w = {.workers = (unsigned)c->workers.at[at + (c->workers.at[0] == 1)]};
 
     while (!begins_series(s, w.cell) || series-- > 0)
         w.cell++;
@@ -151,77 +147,48 @@ static shoal_status write_files(const char *folder, const struct shoal_cluster *
 
 /* ---- its command ---- */
 
-struct words {
-    char at[WORDS][WORD];
-    const char *list[WORDS];
-    size_t n;
-};
-
-__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    number_vprint(w->at[w->n], WORD, fmt, args);
-    va_end(args);
-    w->list[w->n] = w->at[w->n];
-    w->n++;
-}
-
 /* The factors that SMPI multiplies latency and bandwidth by are those of another cluster;
  * a rank takes the messages of each other one by one, as over a socket, so none is kept
  * aside; and polling takes no time, since who waits sleeps. */
-static void say_network(struct words *w, const struct cost *cost)
+static void add_network(shoal_study *s, const struct cost *cost)
 {
-    say(w, "--cfg=smpi/simulate-computation:no");
-    say(w, "--cfg=smpi/bw-factor:0:1");
-    say(w, "--cfg=smpi/lat-factor:0:1");
-    say(w, "--cfg=smpi/async-small-thresh:0");
-    say(w, "--cfg=smpi/send-is-detached-thresh:0");
-    say(w, "--cfg=smpi/iprobe:0");
-    say(w, "--cfg=smpi/test:0");
-    say(w, "--cfg=smpi/wtime:0");
-    say(w, "--cfg=smpi/ois:0:1e-6:%.3e", cost->byte / 2);
-    say(w, "--cfg=smpi/or:0:1e-6:%.3e", cost->byte / 2);
-    say(w, "--log=root.thres:critical");
+    static const char *const plain[] = {
+        "simulate-computation:no",   "bw-factor:0:1", "lat-factor:0:1", "async-small-thresh:0",
+        "send-is-detached-thresh:0", "iprobe:0",      "test:0",         "wtime:0"};
+
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        command_word(s, "--cfg=smpi/%s", plain[i]);
+    command_word(s, "--cfg=smpi/ois:0:1e-6:%.3e", cost->byte / 2);
+    command_word(s, "--cfg=smpi/or:0:1e-6:%.3e", cost->byte / 2);
+    command_word(s, "--log=root.thres:critical");
 }
 
 static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
                                  const struct simulated *w, const char *module)
 {
-    struct words *words = mem_array(1, sizeof *words);
-    char *folder = folder_of(s, w);
     struct cell cell = s->cells[w->cell];
     struct calibration k;
     struct cost cost;
-    shoal_status st;
 
-    if (!words || !folder || strlen(folder) + 32 > WORD || strlen(module) >= WORD) {
-        free(words);
-        free(folder);
-        return words && folder ? shoal_fail(SHOAL_EINVAL, "%s: the path is too long", s->folder)
-                               : SHOAL_ENOMEM;
-    }
     calibrate(&k, s, w->cell);
     cost = cost_of(&k, c->speed);
-    say(words, "env");
-    say(words, "PMI_SIZE=%u", w->workers);
-    say(words, "SHOAL_SIMULATE=%.6e %.6e %g %g %u", cost.seconds, cost.each, c->jitter, c->latency,
-        c->cores);
-    say(words, "OMP_NUM_THREADS=1");
-    say(words, "smpirun");
-    say(words, "-np");
-    say(words, "%u", w->workers);
-    say(words, "-platform");
-    say(words, "%s/platform.xml", folder);
-    say(words, "-hostfile");
-    say(words, "%s/hosts", folder);
-    say_network(words, &cost);
-    say(words, "%s", module);
+    command_begin(s, folder_of(s, w));
+    command_word(s, "env");
+    command_word(s, "PMI_SIZE=%u", w->workers);
+    command_word(s, "SHOAL_SIMULATE=%.6e %.6e %g %g %u", cost.seconds, cost.each, c->jitter,
+                 c->latency, c->cores);
+    command_word(s, "OMP_NUM_THREADS=1");
+    command_word(s, "smpirun");
+    command_word(s, "-np");
+    command_word(s, "%u", w->workers);
+    command_word(s, "-platform");
+    command_word(s, "%s/platform.xml", s->run_folder);
+    command_word(s, "-hostfile");
+    command_word(s, "%s/hosts", s->run_folder);
+    add_network(s, &cost);
+    command_word(s, "%s", module);
     cell.workers = w->workers;
-    st = study_words(s, folder, &cell, words->list, words->n);
-    free(words);
-    return st;
+    return command_train(s, &cell);
 }
 
 /* ---- going on ---- */

@@ -26,56 +26,56 @@ enum { CLUSTER_MOST = 1 << 20 };
 
 /* ---- the cluster ---- */
 
-static bool read_real(const json_t *from, const char *key, double least, double most, double *out)
-{
-    const json_t *x = json_object_get(from, key);
-
-    if (!x)
-        return true; /* it keeps its default */
-    *out = json_number_value(x);
-    return json_is_number(x) && *out >= least && *out <= most;
-}
+/* The numbers of a cluster in its file. */
+enum { NODES, CORES, GIGABITS, MICROSECONDS, SPEED, JITTER, NUMBERS };
+static const struct {
+    const char *key;
+    double least, most, usual; /* usual below least: it must be given */
+} numbers[NUMBERS] = {
+    [NODES] = {"nodes", 1, 1e6, 0},          [CORES] = {"cores", 1, 1e5, 1},
+    [GIGABITS] = {"gigabits", 1e-6, 1e6, 0}, [MICROSECONDS] = {"microseconds", 0, 1e7, 50},
+    [SPEED] = {"speed", 1e-3, 1e3, 1},       [JITTER] = {"jitter", 0, 1, 0.2},
+};
 
 static bool read_workers(const json_t *list, struct shoal_cluster *c)
 {
+    struct shoal_axis *axis = &c->workers;
+
     if (!json_is_array(list) || json_array_size(list) == 0 ||
         json_array_size(list) > SHOAL_STUDY_AXIS)
         return false;
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_int_t n = json_integer_value(json_array_get(list, i));
+    for (; axis->n < json_array_size(list); axis->n++) {
+        json_int_t n = json_integer_value(json_array_get(list, axis->n));
 
-        if (n < 1 || n > 1000000 || (i > 0 && n <= c->workers[i - 1]) ||
+        if (n < 1 || n > 1000000 || (axis->n > 0 && (uint64_t)n <= axis->at[axis->n - 1]) ||
             (double)n > (double)c->nodes * c->cores)
             return false;
-        c->workers[c->nworkers++] = (unsigned)n;
+        axis->at[axis->n] = (uint64_t)n;
     }
     return true;
 }
 
+/* The key of what is wrong with it; NULL: nothing. */
 static const char *read_cluster(const json_t *from, struct shoal_cluster *c)
 {
     const char *name = json_string_value(json_object_get(from, "name"));
-    double nodes = 0, cores = 1, gigabits = 0, microseconds = 50;
+    double x[NUMBERS];
 
+    for (size_t i = 0; i < NUMBERS; i++) {
+        const json_t *given = json_object_get(from, numbers[i].key);
+
+        x[i] = given ? json_number_value(given) : numbers[i].usual;
+        if ((given && !json_is_number(given)) || !(x[i] >= numbers[i].least) ||
+            x[i] > numbers[i].most)
+            return numbers[i].key;
+    }
     snprintf(c->name, sizeof c->name, "%s", name ? name : "a cluster");
-    if (!read_real(from, "nodes", 1, 1e6, &nodes) || nodes < 1)
-        return "nodes";
-    if (!read_real(from, "cores", 1, 1e5, &cores))
-        return "cores";
-    if (!read_real(from, "gigabits", 1e-6, 1e6, &gigabits) || !(gigabits > 0))
-        return "gigabits";
-    if (!read_real(from, "microseconds", 0, 1e7, &microseconds))
-        return "microseconds";
-    c->speed = 1;
-    c->jitter = 0.2;
-    if (!read_real(from, "speed", 1e-3, 1e3, &c->speed))
-        return "speed";
-    if (!read_real(from, "jitter", 0, 1, &c->jitter))
-        return "jitter";
-    c->nodes = (unsigned)nodes;
-    c->cores = (unsigned)cores;
-    c->bandwidth = gigabits * 1e9 / 8;
-    c->latency = microseconds * 1e-6;
+    c->nodes = (unsigned)x[NODES];
+    c->cores = (unsigned)x[CORES];
+    c->bandwidth = x[GIGABITS] * 1e9 / 8;
+    c->latency = x[MICROSECONDS] * 1e-6;
+    c->speed = x[SPEED];
+    c->jitter = x[JITTER];
     return read_workers(json_object_get(from, "workers"), c) ? NULL : "workers";
 }
 
@@ -282,7 +282,7 @@ struct walk {
     const struct shoal_cluster *cluster;
     size_t cell, next; /* the place of the next workers */
     unsigned workers;
-    char name[CHART_NAME]; /* of the series */
+    struct name name; /* of the series */
     struct shoal_prediction p;
 };
 
@@ -291,34 +291,39 @@ static bool walk_on(struct walk *w)
     const struct shoal_cluster *c = w->cluster;
 
     for (; w->cell < w->study->ncells; w->cell++, w->next = 0)
-        while (cell_base(w->study, w->cell) == w->cell && w->next < c->nworkers) {
-            w->workers = c->workers[w->next++];
-            line_name(w->name, w->study, &w->study->cells[w->cell], false);
+        while (cell_base(w->study, w->cell) == w->cell && w->next < c->workers.n) {
+            w->workers = (unsigned)c->workers.at[w->next++];
+            w->name = line_name(w->study, w->cell, false);
             if (shoal_study_predict(w->study, w->cell, c, w->workers, &w->p))
                 return true;
         }
     return false;
 }
 
-static void add_row(struct prose *t, const struct walk *w)
-{
-    const struct shoal_prediction *p = &w->p;
+/* What the table says of a prediction, between its series and its largest part. */
+#define PREDICTED(member) offsetof(struct shoal_prediction, member)
+static const struct {
+    const char *head;
+    int width; /* in text */
+    struct short_number (*show)(double x);
+    size_t of;
+} columns[] = {
+    {"time", 9, number_time, PREDICTED(seconds)},
+    {"speedup", 7, number_plain, PREDICTED(speedup)},
+    {"efficiency", 10, number_share, PREDICTED(efficiency)},
+    {"held out", 8, number_plain, PREDICTED(held)},
+    {"quality", 8, number_plain, PREDICTED(quality)},
+    {"computing", 9, number_time, PREDICTED(computing)},
+    {"exchanging", 10, number_time, PREDICTED(exchanging)},
+    {"wire", 9, number_time, PREDICTED(wire)},
+    {"latency", 9, number_time, PREDICTED(latency)},
+};
 
-    if (p->failure)
-        prose_add(t, "%7u  %-24.24s  failed: %s\n", w->workers, w->name, p->failure);
-    else
-        prose_add(t, "%7u  %-24.24s  %9s  %7s  %10s  %8s  %8s  %9s  %10s  %9s  %9s  %-10s  %s\n",
-                  w->workers, w->name, number_time(p->seconds).text, number_plain(p->speedup).text,
-                  number_share(p->efficiency).text, number_plain(p->held).text,
-                  number_plain(p->quality).text, number_time(p->computing).text,
-                  number_time(p->exchanging).text, number_time(p->wire).text,
-                  number_time(p->latency).text, p->limit, p->by);
-}
+enum { COLUMNS = sizeof columns / sizeof *columns };
 
-/* What the column of struct shoal_prediction's wire is called. */
-static const char *wire_name(const shoal_study *s)
+static struct short_number column_of(const struct shoal_prediction *p, size_t i)
 {
-    return s->nsimulated > 0 ? "waiting" : "wire";
+    return columns[i].show(*(const double *)(const void *)((const char *)p + columns[i].of));
 }
 
 static const char *quality_of(const shoal_study *s)
@@ -329,24 +334,46 @@ static const char *quality_of(const shoal_study *s)
     return "quality";
 }
 
+/* Two are called as the study has it. */
+static const char *head_of(const shoal_study *s, size_t i)
+{
+    if (columns[i].of == PREDICTED(quality))
+        return quality_of(s);
+    return columns[i].of == PREDICTED(wire) && s->nsimulated > 0 ? "waiting" : columns[i].head;
+}
+
+static void text_head(struct prose *t, const shoal_study *s)
+{
+    prose_add(t, "%7s  %-24s", "workers", "");
+    for (size_t i = 0; i < COLUMNS; i++)
+        prose_add(t, "  %*.*s", columns[i].width, columns[i].width, head_of(s, i));
+    prose_add(t, "  %-10s  %s\n", "largest", "by");
+}
+
+static void text_row(struct prose *t, const struct walk *w)
+{
+    prose_add(t, "%7u  %-24.24s", w->workers, w->name.text);
+    if (w->p.failure) {
+        prose_add(t, "  failed: %s\n", w->p.failure);
+        return;
+    }
+    for (size_t i = 0; i < COLUMNS; i++)
+        prose_add(t, "  %*s", columns[i].width, column_of(&w->p, i).text);
+    prose_add(t, "  %-10s  %s\n", w->p.limit, w->p.by);
+}
+
 shoal_status shoal_study_predictions(char **text, const shoal_study *s,
                                      const struct shoal_cluster *c)
 {
     struct walk w = {.study = s, .cluster = c};
-    struct prose t = {0}, rows = {0};
+    struct prose t = {0};
 
-    while (walk_on(&w))
-        add_row(&rows, &w);
-    prose_add(&t, "%s", "");
-    if (rows.bytes.len > 0)
-        prose_add(&t,
-                  "%7s  %-24s  %9s  %7s  %10s  %8s  %8.8s  %9s  %10s  %9s  %9s  %-10s  %s\n%.*s",
-                  "workers", "", "time", "speedup", "efficiency", "held out", quality_of(s),
-                  "computing", "exchanging", wire_name(s), "latency", "largest", "by",
-                  (int)rows.bytes.len, rows.bytes.at);
-    if (rows.status != SHOAL_OK)
-        t.status = rows.status;
-    prose_fini(&rows);
+    prose_add(&t, "%s", ""); /* "", not NULL, when there is none */
+    while (walk_on(&w)) {
+        if (t.bytes.len == 0)
+            text_head(&t, s);
+        text_row(&t, &w);
+    }
     return prose_take(&t, text);
 }
 
@@ -364,76 +391,64 @@ static void trace(struct chart *chart, const shoal_study *s, const struct shoal_
         if (!isfinite(y))
             continue;
         if (w.cell != series)
-            line = chart_line(chart, strcmp(w.name, "measured") == 0 ? "predicted" : w.name);
+            line =
+                chart_line(chart, strcmp(w.name.text, "measured") == 0 ? "predicted" : w.name.text);
         series = w.cell;
         line_add(chart, line, w.workers, y);
     }
 }
 
-static struct chart *chart_by_workers(const char *name, const char *title, const char *y_label,
-                                      const struct shoal_cluster *c)
+static struct chart chart_by_workers(const char *name, const char *y_label,
+                                     const struct shoal_cluster *c)
 {
-    struct chart *chart = chart_new(name, title);
+    struct chart chart = {.name = name,
+                          .x_label = "ranks",
+                          .y_label = y_label,
+                          .x_log = c->workers.at[c->workers.n - 1] >= 16,
+                          .nx_ticks = c->workers.n};
 
-    if (!chart)
-        return NULL;
-    snprintf(chart->x_label, sizeof chart->x_label, "ranks");
-    snprintf(chart->y_label, sizeof chart->y_label, "%s", y_label);
-    chart->x_log = c->workers[c->nworkers - 1] >= 16;
-    chart->nx_ticks = c->nworkers;
-    for (size_t i = 0; i < c->nworkers; i++)
-        chart->x_ticks[i] = c->workers[i];
+    for (size_t i = 0; i < c->workers.n; i++)
+        chart.x_ticks[i] = (double)c->workers.at[i];
     return chart;
 }
 
-static struct chart *draw(const shoal_study *s, const struct shoal_cluster *c)
+static void draw_speedup(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
 {
-    struct chart *chart = chart_by_workers("predicted", "Speedup, predicted", "speedup", c);
-    struct line *ideal;
+    struct chart chart = chart_by_workers("predicted", "speedup", c);
+    struct line *ideal = chart_line(&chart, "ideal");
 
-    if (!chart)
-        return NULL;
-    chart->y_log = chart->x_log;
-    chart->from_zero = true;
-    ideal = chart_line(chart, "ideal");
+    snprintf(chart.title, sizeof chart.title, "Speedup, predicted");
+    chart.y_log = chart.x_log;
+    chart.from_zero = true;
     ideal->ideal = true;
-    for (size_t i = 0; i < c->nworkers; i++)
-        line_add(chart, ideal, c->workers[i], c->workers[i]);
-    trace(chart, s, c, true);
-    return chart;
+    for (size_t i = 0; i < c->workers.n; i++)
+        line_add(&chart, ideal, (double)c->workers.at[i], (double)c->workers.at[i]);
+    trace(&chart, s, c, true);
+    album_chart(a, &chart, 2);
 }
 
 /* What so many workers came to, trained for real. */
-static struct chart *draw_quality(const shoal_study *s, const struct shoal_cluster *c)
+static void draw_quality(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
 {
-    char title[64];
-    struct chart *chart;
+    struct chart chart = chart_by_workers("predicted-quality", quality_of(s), c);
 
-    snprintf(title, sizeof title, "Quality (%.40s), predicted", quality_of(s));
-    chart = chart_by_workers("predicted-quality", title, quality_of(s), c);
-    if (chart)
-        trace(chart, s, c, false);
-    return chart;
+    snprintf(chart.title, sizeof chart.title, "Quality (%.40s), predicted", quality_of(s));
+    trace(&chart, s, c, false);
+    album_chart(a, &chart, 2);
 }
 
-static void table_row(struct prose *t, const struct walk *w)
+static void html_row(struct prose *t, const struct walk *w)
 {
     const struct shoal_prediction *p = &w->p;
 
     prose_add(t, "<tr%s><td>%u</td>", p->failure ? " class=\"bad\"" : "", w->workers);
-    prose_between(t, "<td class=\"w\">", w->name, "</td>");
+    prose_between(t, "<td class=\"w\">", w->name.text, "</td>");
     if (p->failure) {
         prose_between(t, "<td class=\"v\" colspan=\"11\">failed: ", p->failure, "</td></tr>\n");
         return;
     }
-    prose_add(t,
-              "<td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td><td>%s</td>"
-              "<td>%s</td><td>%s</td>",
-              number_time(p->seconds).text, number_plain(p->speedup).text,
-              number_share(p->efficiency).text, number_plain(p->held).text,
-              number_plain(p->quality).text, number_time(p->computing).text,
-              number_time(p->exchanging).text, number_time(p->wire).text,
-              number_time(p->latency).text);
+    for (size_t i = 0; i < COLUMNS; i++)
+        prose_add(t, "<td>%s</td>", column_of(p, i).text);
     prose_between(t, "<td class=\"w\">", p->limit, "</td>");
     prose_between(t, "<td class=\"w\">", p->by, "</td></tr>\n");
 }
@@ -442,15 +457,12 @@ static void draw_table(struct prose *t, const shoal_study *s, const struct shoal
 {
     struct walk w = {.study = s, .cluster = c};
 
-    prose_add(t, "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th><th>time</th>"
-                 "<th>speedup</th><th>efficiency</th><th>held out</th><th>");
-    prose_safe(t, quality_of(s));
-    prose_add(t,
-              "</th><th>computing</th><th>exchanging</th><th>%s</th><th>latency</th>"
-              "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n",
-              wire_name(s));
+    prose_add(t, "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th>");
+    for (size_t i = 0; i < COLUMNS; i++)
+        prose_between(t, "<th>", head_of(s, i), "</th>");
+    prose_add(t, "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n");
     while (walk_on(&w))
-        table_row(t, &w);
+        html_row(t, &w);
     prose_add(t, "</table></div>\n");
 }
 
@@ -471,9 +483,9 @@ void predict_draw(struct album *a, const shoal_study *s, const struct shoal_clus
               c->nodes, c->cores, c->cores == 1 ? "" : "s", number_plain(c->bandwidth * 8e-9).text,
               number_plain(c->latency * 1e6).text, number_share(c->jitter).text, how);
     album_begin(a);
-    album_chart(a, draw(s, c), 2);
+    draw_speedup(a, s, c);
     if (s->nsimulated > 0)
-        album_chart(a, draw_quality(s, c), 2);
+        draw_quality(a, s, c);
     album_end(a);
     draw_table(a->page, s, c);
 }

@@ -16,6 +16,8 @@
 
 #include "base/base.h"
 
+#include <stdarg.h>
+
 enum {
     RUN_POINTS = 1 << 20, /* of a run, at most */
     RUN_SETTINGS = 128,   /* and settings, */
@@ -35,15 +37,18 @@ struct setting {
     char key[32], value[160];
 };
 
+/* Where time goes: computing, communicating, waiting, other. A timeline has but the first
+ * three; other is what remains of a span. */
+enum { TIME_PARTS = 4, SPAN_PARTS = 3 };
+extern const char *const time_parts[TIME_PARTS]; /* their names */
+
 /* Where a rank's time went, in seconds, and what it sent. */
 struct run_rank {
     unsigned rank;
     char host[64];
-    double computing, communicating, waiting, other;
+    double parts[TIME_PARTS];
     double bytes_out, bytes_in;
 };
-
-enum { SPAN_PARTS = 3 }; /* computing, communicating, waiting */
 
 /* What a rank did over time: seconds in sum up to the end of each span. */
 struct run_lane {
@@ -82,6 +87,8 @@ struct prose {
 };
 
 void prose_add(struct prose *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void prose_vadd(struct prose *t, const char *fmt, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* With <, >, & and quotes as entities, and without control characters. */
 void prose_safe(struct prose *t, const char *words);
 /* Such words between two marks, which are as they are. */
@@ -94,7 +101,7 @@ shoal_status prose_write(const struct prose *t, const char *path);
 shoal_status prose_write_in(const struct prose *t, const char *folder, const char *name);
 
 struct short_number {
-    char text[32];
+    char text[40];
 };
 
 /* 12,345 -> "12.3 k"; "-" for what was not measured */
@@ -106,24 +113,30 @@ struct short_number number_plain(double x);      /* four digits that matter; cou
 
 /* ---- chart.c: lines ---------------------------------------------------------------- */
 
-enum { CHART_LINES = 48, CHART_NAME = 96, TICKS = 32 };
+enum { CHART_LINES = 48, TICKS = 32 };
+
+/* Of a line, a bar or a cell. */
+struct name {
+    char text[96];
+};
 
 /* What an axis counts, which says how its numbers are written. */
 enum axis { AXIS_PLAIN, AXIS_SECONDS, AXIS_COUNT, AXIS_BYTES, AXIS_SHARE };
 
 struct line {
-    char name[CHART_NAME];
+    struct name name;
     struct {
         double x, y;
-    } *at; /* [n]; the chart's own */
+    } * at; /* [n]; the chart's own */
     size_t n, cap;
     bool ideal; /* dashed and grey: what would be best */
 };
 
+/* Zeroed but for what it says; ended by chart_fini. Its words are borrowed. */
 struct chart {
-    char name[32]; /* of its file: "loss-time" */
+    const char *name; /* of its file: "loss-time" */
     char title[96];
-    char x_label[64], y_label[64]; /* without unit */
+    const char *x_label, *y_label; /* without unit */
     enum axis x_axis, y_axis;
     bool x_log, y_log;
     bool from_zero;        /* the y axis begins there */
@@ -134,45 +147,45 @@ struct chart {
     shoal_status status; /* of adding points */
 };
 
-/* On the heap, for chart_free. NULL after shoal_fail. */
-struct chart *chart_new(const char *name, const char *title);
-void chart_free(struct chart *c);
+void chart_fini(struct chart *c);
 /* A new line, or NULL when there are too many. */
 struct line *chart_line(struct chart *c, const char *name);
 void line_add(struct chart *c, struct line *line, double x, double y);
 /* Whether some line has two points to be seen, or one. */
 bool chart_seen(const struct chart *c, size_t least);
-/* As an element; `alone` for a file of its own. */
-void chart_svg(struct prose *t, const struct chart *c, bool alone);
+/* Draws a figure as an element; `alone` for a file of its own. */
+typedef void figure_svg(struct prose *t, const void *figure, bool alone);
+figure_svg chart_svg; /* of a struct chart */
 
 /* ---- bars.c: stacked bars ---------------------------------------------------------- */
 
 enum { BARS = 64, BAR_PARTS = 6 };
 
 struct bars {
-    char name[32], title[96], x_label[64];
+    char name[32], title[96];
+    const char *x_label;
     enum axis axis;
-    const char *parts[BAR_PARTS]; /* names, for the legend */
+    const char *const *parts; /* [nparts] names, for the legend */
     size_t nparts;
     struct {
-        char name[CHART_NAME];
+        struct name name;
         double parts[BAR_PARTS];
     } at[BARS];
     size_t n;
 };
 
-void bars_svg(struct prose *t, const struct bars *b, bool alone);
+figure_svg bars_svg; /* of a struct bars */
 
 /* ---- lanes.c: what ranks did over time ------------------------------------------------ */
 
 struct lanes {
     char name[32], title[96];
     const struct run_lane *at; /* [n] borrowed */
-    char names[RUN_RANKS][CHART_NAME];
+    struct name names[RUN_RANKS];
     size_t n;
 };
 
-void lanes_svg(struct prose *t, const struct lanes *l, bool alone);
+figure_svg lanes_svg; /* of a struct lanes */
 
 /* ---- axis.c: numbers along an axis -------------------------------------------------- */
 
@@ -205,6 +218,8 @@ void figure_style(struct prose *t);
 /* <svg ...> and the title; `height` in its own units. */
 void figure_begin(struct prose *t, const char *title, double height, bool alone);
 void figure_end(struct prose *t);
+/* Words at a place, which is their "middle" or "end". */
+void figure_text(struct prose *t, const char *anchor, double x, double y, const char *words);
 /* About the columns that it takes, at the size of labels. */
 double figure_width(const char *words);
 
@@ -244,9 +259,9 @@ struct album {
 };
 
 void album_begin(struct album *a);
+/* One figure; `name` is that of its file. */
+void album_figure(struct album *a, const char *name, figure_svg *svg, const void *figure);
 void album_chart(struct album *a, struct chart *c, size_t least_points); /* ends c */
-void album_bars(struct album *a, const struct bars *b);
-void album_lanes(struct album *a, const struct lanes *l);
 void album_end(struct album *a);
 
 /* ---- report.c: runs --------------------------------------------------------------------- */
@@ -282,24 +297,26 @@ struct simulated {
 
 struct shoal_study {
     char *folder;
-    int lock; /* the folder, while this study may write there; -1: it may not */
+    int lock;                     /* the folder, while this study may write there; -1: it may not */
     struct shoal_study_opts opts; /* its strings are owned */
     char machine[256];            /* where it began */
     unsigned cores;
     struct cell *cells; /* [ncells] */
     size_t ncells;
-    struct study_run *runs; /* [repeat][ncells] */
+    struct study_run *runs;      /* [repeat][ncells] */
     struct simulated *simulated; /* [nsimulated] what simgrid.c came to */
     size_t nsimulated;
-    char **words;           /* of the run that shoal_study_next gave, and a NULL */
+    /* The command of the run that shoal_study_next gave, and where its files are. */
+    struct prose command; /* its words, each ended by a NUL */
+    char **words;         /* [nwords] pointers into it, and a NULL */
     size_t nwords;
     char *run_folder;
 };
 
 /* "4 ranks, async, batch 100" */
-void cell_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell);
+struct name cell_name(const shoal_study *s, size_t cell);
 /* What the cells of a line have in common, those that differ in workers or in batch. */
-void line_name(char name[CHART_NAME], const shoal_study *s, const struct cell *cell, bool by_batch);
+struct name line_name(const shoal_study *s, size_t cell, bool by_batch);
 /* Whether an option is among those for `shoal train`. */
 bool study_says(const struct shoal_study_opts *o, const char *option);
 /* The first cell that came to something tells how things are called; NULL: none did. */
@@ -313,10 +330,13 @@ const struct study_run *cell_best(const shoal_study *s, size_t cell);
 double cell_number(const struct shoal_study_cell *c, size_t of, size_t per);
 /* Where its files are; for free(). */
 char *run_folder_of(const shoal_study *s, size_t number);
-/* Makes s->words, the command of a run whose files are in `folder`, which becomes the
- * study's, and the folder. `before`: the words of who launches it, if not itself. */
-shoal_status study_words(shoal_study *s, char *folder, const struct cell *cell,
-                         const char *const *before, size_t nbefore);
+/* The command of a run whose files are in `folder`, which becomes the study's: command_begin,
+ * a command_word for each word of who launches it, if not itself, then command_train, which adds
+ * those of `shoal train`, sets s->words and makes the folder. A failure on the way is kept until
+ * then; a NULL folder is one. */
+void command_begin(shoal_study *s, char *folder);
+void command_word(shoal_study *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+shoal_status command_train(shoal_study *s, const struct cell *cell);
 /* What became of it: a sentence, or what its metrics say. */
 void run_failed(struct study_run *run, const char *why);
 void run_take(const shoal_study *s, struct study_run *run, const char *folder);
@@ -339,8 +359,9 @@ void table_html(struct prose *t, const shoal_study *s);
 
 /* ---- findings.c ------------------------------------------------------------------------------ */
 
-/* What the study found, in words: paragraphs of HTML, or lines. */
-void findings_say(struct prose *t, const shoal_study *s, bool html);
+/* What the study found, in words: lines, or paragraphs of HTML. */
+void findings_say(struct prose *t, const shoal_study *s);
+void findings_html(struct prose *t, const shoal_study *s);
 
 /* ---- simulate.c -------------------------------------------------------------------------------
  */

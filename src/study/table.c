@@ -8,64 +8,60 @@
 
 /* ---- columns for people ---- */
 
-/* What of a cell a column shows. */
-struct field {
-    char text[40];
-};
-
 struct column {
-    const char *head; /* "%s" stands for the unit */
-    bool word;        /* to the left */
-    struct field (*show)(const struct shoal_study_cell *c); /* NULL: a number, */
+    const char *head;                                              /* "%s" stands for the unit */
+    bool word;                                                     /* to the left */
+    struct short_number (*show)(const struct shoal_study_cell *c); /* NULL: a number, */
     struct short_number (*number)(double x);
     size_t of, per; /* which of the cell, and by which it is divided; 0: by none */
 };
 
-static struct field field_of(const char *text)
+static struct short_number show_text(const char *text)
 {
-    struct field f;
+    struct short_number n;
 
-    snprintf(f.text, sizeof f.text, "%.39s", text);
-    return f;
+    snprintf(n.text, sizeof n.text, "%s", text);
+    return n;
 }
 
-static struct field show_spread(const struct shoal_study_cell *c)
+static struct short_number show_count(uint64_t count)
 {
-    return field_of(number_share(c->done > 1 ? c->spread : (double)NAN).text);
+    struct short_number n;
+
+    snprintf(n.text, sizeof n.text, "%llu", (unsigned long long)count);
+    return n;
 }
 
-static struct field show_workers(const struct shoal_study_cell *c)
+static struct short_number show_spread(const struct shoal_study_cell *c)
 {
-    struct field f;
-
-    snprintf(f.text, sizeof f.text, "%u", c->workers);
-    return f;
+    return number_share(c->done > 1 ? c->spread : (double)NAN);
 }
 
-static struct field show_sync(const struct shoal_study_cell *c)
+static struct short_number show_workers(const struct shoal_study_cell *c)
 {
-    return field_of(c->sync ? c->sync : "-");
+    return show_count(c->workers);
 }
 
-static struct field show_batch(const struct shoal_study_cell *c)
+static struct short_number show_sync(const struct shoal_study_cell *c)
 {
-    struct field f = field_of("-");
-
-    if (c->batch > 0)
-        snprintf(f.text, sizeof f.text, "%llu", (unsigned long long)c->batch);
-    return f;
+    return show_text(c->sync ? c->sync : "-");
 }
 
-static struct field show_scaling(const struct shoal_study_cell *c)
+static struct short_number show_batch(const struct shoal_study_cell *c)
 {
-    return field_of(c->weak ? "weak" : "strong");
+    return c->batch > 0 ? show_count(c->batch) : show_text("-");
 }
 
-static struct field show_limit(const struct shoal_study_cell *c)
+static struct short_number show_scaling(const struct shoal_study_cell *c)
+{
+    return show_text(c->weak ? "weak" : "strong");
+}
+
+static struct short_number show_limit(const struct shoal_study_cell *c)
 {
     if (strcmp(c->best.limit, "short") == 0)
-        return field_of("too short");
-    return field_of(*c->best.limit ? c->best.limit : "-");
+        return show_text("too short");
+    return show_text(*c->best.limit ? c->best.limit : "-");
 }
 
 static const struct column columns[] = {
@@ -101,10 +97,9 @@ enum {
     KEYS = 4, /* the first say which cell it is; then its time */
 };
 
-static struct field show(const struct column *column, const struct shoal_study_cell *c)
+static struct short_number show(const struct column *column, const struct shoal_study_cell *c)
 {
-    return column->show ? column->show(c)
-                        : field_of(column->number(cell_number(c, column->of, column->per)).text);
+    return column->show ? column->show(c) : column->number(cell_number(c, column->of, column->per));
 }
 
 /* Where no cell came to anything, of nothing. */
@@ -115,14 +110,14 @@ static const struct shoal_measures *example_of(const shoal_study *s)
     return study_example(s) ? study_example(s) : &nothing;
 }
 
-static struct field head_of(const struct column *column, const struct shoal_measures *m)
+static struct short_number head_of(const struct column *column, const struct shoal_measures *m)
 {
-    struct field f = field_of(column->head);
+    struct short_number f = show_text(column->head);
 
     if (strcmp(column->head, "%s/s") == 0)
         snprintf(f.text, sizeof f.text, "%.15s/s", m->unit);
     else if (strcmp(column->head, "%q") == 0)
-        snprintf(f.text, sizeof f.text, "%.31s", *m->quality_name ? m->quality_name : "quality");
+        snprintf(f.text, sizeof f.text, "%s", *m->quality_name ? m->quality_name : "quality");
     return f;
 }
 
@@ -144,11 +139,12 @@ static bool column_seen(const shoal_study *s, const struct column *column)
 }
 
 /* What identifies a cell is shown of one that failed too. */
-static struct field cell_field(const struct column *column, const struct shoal_study_cell *cell)
+static struct short_number cell_field(const struct column *column,
+                                      const struct shoal_study_cell *cell)
 {
     if (cell->done > 0 || column < &columns[KEYS])
         return show(column, cell);
-    return field_of(cell->failed > 0 && column == &columns[KEYS] ? "failed" : "-");
+    return show_text(cell->failed > 0 && column == &columns[KEYS] ? "failed" : "-");
 }
 
 /* ---- for a terminal ---- */
@@ -235,14 +231,10 @@ static void text_failures(struct prose *t, const shoal_study *s)
 {
     struct shoal_study_cell cell;
 
-    for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        char name[96];
-
-        if (cell.failed == 0)
-            continue;
-        cell_name(name, s, &s->cells[i]);
-        prose_add(t, "failed: %s, %u of %u: %s\n", name, cell.failed, s->opts.repeat, cell.failure);
-    }
+    for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
+        if (cell.failed > 0)
+            prose_add(t, "failed: %s, %u of %u: %s\n", cell_name(s, i).text, cell.failed,
+                      s->opts.repeat, cell.failure);
 }
 
 shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
@@ -252,7 +244,7 @@ shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
     text_rows(&t, s, width);
     text_failures(&t, s);
     prose_add(&t, "\n");
-    findings_say(&t, s, false);
+    findings_say(&t, s);
     return prose_take(&t, text);
 }
 

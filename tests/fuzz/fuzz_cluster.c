@@ -12,10 +12,10 @@
 static void check_cluster(const struct shoal_cluster *c)
 {
     require(c->nodes > 0 && c->cores > 0 && c->bandwidth > 0 && c->latency >= 0);
-    require(c->nworkers <= SHOAL_STUDY_AXIS);
-    for (size_t i = 0; i < c->nworkers; i++)
-        require(c->workers[i] <= (uint64_t)c->nodes * c->cores &&
-                (i == 0 || c->workers[i] > c->workers[i - 1]));
+    require(c->workers.n <= SHOAL_STUDY_AXIS);
+    for (size_t i = 0; i < c->workers.n; i++)
+        require(c->workers.at[i] <= (uint64_t)c->nodes * c->cores &&
+                (i == 0 || c->workers.at[i] > c->workers.at[i - 1]));
 }
 
 static void carry_over(const shoal_study *study, const struct shoal_cluster *c, size_t size)
@@ -25,8 +25,8 @@ static void carry_over(const shoal_study *study, const struct shoal_cluster *c, 
     struct stat page;
     char *text = NULL;
 
-    for (size_t i = 0; i < shoal_study_cells(study); i++)
-        if (shoal_study_predict(study, i, c, c->nworkers ? c->workers[0] : 1, &p))
+    for (size_t i = 0; i < study->ncells; i++)
+        if (shoal_study_predict(study, i, c, c->workers.n ? (unsigned)c->workers.at[0] : 1, &p))
             require(p.limit && p.by);
     require(shoal_study_predictions(&text, study, c) == SHOAL_OK);
     fuzz_output(strlen(text), size, 64 << 10, 4096);

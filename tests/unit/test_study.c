@@ -32,8 +32,7 @@ static shoal_study *open_study(const char *name, const struct shoal_study_opts *
 }
 
 /* What a run of so many seconds leaves in its folder. */
-static void put_metrics(const char *folder, double seconds, const char *limit,
-                        const char *verdict)
+static void put_metrics(const char *folder, double seconds, const char *limit, const char *verdict)
 {
     char path[512];
     FILE *f;
@@ -106,8 +105,8 @@ static void a_run_is_a_command_of_shoal_train(void **state)
     (void)state;
     o.more = more;
     o.nmore = 2;
-    o.batch[0] = 100;
-    o.nbatch = 1;
+    o.batch.at[0] = 100;
+    o.batch.n = 1;
     o.epochs = 3;
     s = open_study("command", &o);
     assert_true(shoal_study_next(s, &run, &st));
@@ -137,7 +136,7 @@ static void repeats_of_a_cell_are_apart(void **state)
     shoal_status st;
 
     (void)state;
-    assert_int_equal(shoal_study_cells(s), 6);
+    assert_int_equal(s->ncells, 6);
     assert_int_equal(shoal_study_runs(s), 12);
     for (size_t i = 0; i < 12; i++) {
         assert_true(shoal_study_next(s, &run, &st));
@@ -187,7 +186,7 @@ static void what_cannot_be_is_refused(void **state)
 
     (void)state;
     assert_int_equal(shoal_study_check(&o), SHOAL_OK);
-    o.workers[2] = 2;
+    o.workers.at[2] = 2;
     assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
     o = small();
     o.scaling = SHOAL_WEAK;
@@ -304,10 +303,10 @@ static void only_workers_that_ran_are_said_to_share_cores(void **state)
     (void)state;
     o.repeat = 1;
     o.nsync = 1;
-    o.workers[0] = 1;
-    o.workers[1] = 100000;
-    o.workers[2] = 200000;
-    o.nworkers = 3;
+    o.workers.at[0] = 1;
+    o.workers.at[1] = 100000;
+    o.workers.at[2] = 200000;
+    o.workers.n = 3;
     s = open_study("shared", &o);
     pass(s, 8);
     pass(s, 4);
@@ -340,7 +339,7 @@ static void runs_too_short_to_judge_are_said_to_be(void **state)
     (void)state;
     o.repeat = 1;
     o.nsync = 1;
-    o.nworkers = 2;
+    o.workers.n = 2;
     s = open_study("short", &o);
     pass_limited(s, 0.5, "short", "1 rank: 0.50 s are too short to tell");
     pass_limited(s, 0.4, "short", "async, 2 ranks: 0.40 s are too short to tell");
@@ -362,9 +361,9 @@ static void of_many_series_the_limit_of_the_worst_is_told(void **state)
     (void)state;
     o.repeat = 1;
     o.nsync = 1;
-    o.nworkers = 2;
-    for (o.nbatch = 0; o.nbatch < 5; o.nbatch++)
-        o.batch[o.nbatch] = o.nbatch + 1;
+    o.workers.n = 2;
+    for (o.batch.n = 0; o.batch.n < 5; o.batch.n++)
+        o.batch.at[o.batch.n] = o.batch.n + 1;
     s = open_study("many", &o);
     for (int i = 0; i < 5; i++) {
         pass_limited(s, 8, "processor", "it computes");
@@ -387,7 +386,7 @@ static void a_table_of_nothing_but_failures_has_its_cells(void **state)
 
     (void)state;
     o.repeat = 1;
-    o.nworkers = 1;
+    o.workers.n = 1;
     o.nsync = 0;
     s = open_study("nothing", &o);
     assert_true(shoal_study_next(s, &run, &st));
@@ -468,7 +467,7 @@ static void another_grid_is_not_mixed_in(void **state)
 
     (void)state;
     shoal_study_close(s);
-    o.workers[2] = 8;
+    o.workers.at[2] = 8;
     assert_int_equal(shoal_study_open(&s, scratch_path("other"), &o), SHOAL_EINVAL);
     assert_null(s);
     assert_non_null(strstr(shoal_error(), "differs in its workers"));
@@ -518,7 +517,7 @@ static void what_is_not_measured_survives_the_file(void **state)
     o.target_loss = 1; /* the runs come to 2.25 only */
     s = open_study("never", &o);
     pass(s, 8);
-    assert_int_equal(shoal_study_read(&again, scratch_path("never")), SHOAL_OK);
+    assert_int_equal(record_read(&again, scratch_path("never")), SHOAL_OK);
     assert_true(isinf(cell_at(again, 0).best.target));
     assert_true(isnan(cell_at(again, 0).best.quality));
     near(again->opts.target_loss, 1);
