@@ -261,12 +261,14 @@ struct kernel_norm {
  * outputs depends on 6x6 inputs, and becomes 36 products of matrices, v x u, one
  * for each place of a transformed tile. `apart` is the distance of two places.
  * (y, x) is the tile's first output; what lies outside the map is 0. */
+typedef void kernel_tile(const struct kernel_map *m, size_t y, size_t x, float *v, size_t apart);
+
 struct kernel_maps {
-    void (*tile_in)(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x);
-    void (*tile_out)(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart);
-    /* Their transposes, for gradients: from outputs, and added to inputs. */
-    void (*tile_back)(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x);
-    void (*tile_add)(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart);
+    kernel_tile *tile_in;  /* from the map's inputs to v */
+    kernel_tile *tile_out; /* from v to the map's outputs */
+    /* Their transposes, for gradients. */
+    kernel_tile *tile_back; /* from the map's outputs to v */
+    kernel_tile *tile_add;  /* from v, added to the map's inputs */
     /* w [n][3][3] to u [36][apart], and the transpose; n a multiple of KERNEL_LANES. */
     void (*weights_in)(float *u, size_t apart, const float *w, size_t n);
     void (*weights_out)(float *w, const float *u, size_t apart, size_t n);

@@ -126,32 +126,49 @@ MAPS_INLINE void take_tile(mv *d, size_t n, const struct kernel_map *m, size_t y
                                : (mv){0};
 }
 
-static void tile_in(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x)
+/* A transform of columns, then of rows: d [from][from] to o [to][to], which may be d. */
+MAPS_INLINE void both_axes(mv *o, size_t to, const mv *d, size_t from,
+                           void (*axis)(mv *o, size_t os, const mv *d, size_t ds))
+{
+    mv t[36];
+
+    for (size_t j = 0; j < from; j++)
+        axis(t + j, from, d + j, from);
+    for (size_t i = 0; i < to; i++)
+        axis(o + to * i, 1, t + from * i, 1);
+}
+
+/* The 36 places of a transformed tile. */
+MAPS_INLINE void get_places(mv *d, const float *v, size_t apart)
+{
+    for (size_t i = 0; i < 36; i++)
+        d[i] = GET(v + i * apart);
+}
+
+MAPS_INLINE void put_places(float *v, size_t apart, const mv *d)
+{
+    for (size_t i = 0; i < 36; i++)
+        AT(v + i * apart) = d[i];
+}
+
+static void tile_in(const struct kernel_map *m, size_t y, size_t x, float *v, size_t apart)
 {
     for (size_t c = 0; c < m->channels; c += ML) {
-        mv d[36], t[36];
+        mv d[36];
 
         take_tile(d, 6, m, y - 1, x - 1, m->at + c);
-        for (size_t j = 0; j < 6; j++)
-            lift(t + j, 6, d + j, 6);
-        for (size_t i = 0; i < 6; i++)
-            lift(d + 6 * i, 1, t + 6 * i, 1);
-        for (size_t i = 0; i < 36; i++)
-            AT(v + i * apart + c) = d[i];
+        both_axes(d, 6, d, 6, lift);
+        put_places(v + c, apart, d);
     }
 }
 
-static void tile_out(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart)
+static void tile_out(const struct kernel_map *m, size_t y, size_t x, float *v, size_t apart)
 {
     for (size_t c = 0; c < m->channels; c += ML) {
-        mv d[36], t[24];
+        mv d[36];
 
-        for (size_t i = 0; i < 36; i++)
-            d[i] = GET(v + i * apart + c);
-        for (size_t j = 0; j < 6; j++)
-            lower(t + j, 6, d + j, 6);
-        for (size_t i = 0; i < 4; i++)
-            lower(d + 4 * i, 1, t + 6 * i, 1);
+        get_places(d, v + c, apart);
+        both_axes(d, 4, d, 6, lower);
         for (size_t i = 0; i < 4; i++)
             for (size_t j = 0; j < 4; j++)
                 if (y + i < m->height && x + j < m->width)
@@ -159,32 +176,24 @@ static void tile_out(const struct kernel_map *m, size_t y, size_t x, const float
     }
 }
 
-static void tile_back(float *v, size_t apart, const struct kernel_map *m, size_t y, size_t x)
+static void tile_back(const struct kernel_map *m, size_t y, size_t x, float *v, size_t apart)
 {
     for (size_t c = 0; c < m->channels; c += ML) {
-        mv d[36], t[24];
+        mv d[36];
 
         take_tile(d, 4, m, y, x, m->at + c);
-        for (size_t j = 0; j < 4; j++)
-            unlower(t + j, 4, d + j, 4);
-        for (size_t i = 0; i < 6; i++)
-            unlower(d + 6 * i, 1, t + 4 * i, 1);
-        for (size_t i = 0; i < 36; i++)
-            AT(v + i * apart + c) = d[i];
+        both_axes(d, 6, d, 4, unlower);
+        put_places(v + c, apart, d);
     }
 }
 
-static void tile_add(const struct kernel_map *m, size_t y, size_t x, const float *v, size_t apart)
+static void tile_add(const struct kernel_map *m, size_t y, size_t x, float *v, size_t apart)
 {
     for (size_t c = 0; c < m->channels; c += ML) {
-        mv d[36], t[36];
+        mv d[36];
 
-        for (size_t i = 0; i < 36; i++)
-            d[i] = GET(v + i * apart + c);
-        for (size_t j = 0; j < 6; j++)
-            unlift(t + j, 6, d + j, 6);
-        for (size_t i = 0; i < 6; i++)
-            unlift(d + 6 * i, 1, t + 6 * i, 1);
+        get_places(d, v + c, apart);
+        both_axes(d, 6, d, 6, unlift);
         for (size_t i = 0; i < 6; i++)
             for (size_t j = 0; j < 6; j++)
                 if (y - 1 + i < m->height && x - 1 + j < m->width)
@@ -198,34 +207,26 @@ static void tile_add(const struct kernel_map *m, size_t y, size_t x, const float
 static void weights_in(float *u, size_t apart, const float *w, size_t n)
 {
     for (size_t c = 0; c < n; c += ML) {
-        mv d[9], t[18], o[36];
+        mv d[36];
 
         for (size_t k = 0; k < 9; k++)
             for (size_t j = 0; j < ML; j++)
                 d[k][j] = w[(c + j) * 9 + k];
-        for (size_t j = 0; j < 3; j++)
-            spread(t + j, 3, d + j, 3);
-        for (size_t i = 0; i < 6; i++)
-            spread(o + 6 * i, 1, t + 3 * i, 1);
-        for (size_t i = 0; i < 36; i++)
-            AT(u + i * apart + c) = o[i];
+        both_axes(d, 6, d, 3, spread);
+        put_places(u + c, apart, d);
     }
 }
 
 static void weights_out(float *w, const float *u, size_t apart, size_t n)
 {
     for (size_t c = 0; c < n; c += ML) {
-        mv d[36], t[18], o[9];
+        mv d[36];
 
-        for (size_t i = 0; i < 36; i++)
-            d[i] = GET(u + i * apart + c);
-        for (size_t j = 0; j < 6; j++)
-            unspread(t + j, 6, d + j, 6);
-        for (size_t i = 0; i < 3; i++)
-            unspread(o + 3 * i, 1, t + 6 * i, 1);
+        get_places(d, u + c, apart);
+        both_axes(d, 3, d, 6, unspread);
         for (size_t k = 0; k < 9; k++)
             for (size_t j = 0; j < ML; j++)
-                w[(c + j) * 9 + k] = o[k][j];
+                w[(c + j) * 9 + k] = d[k][j];
     }
 }
 

@@ -234,36 +234,6 @@ static void from_int8(float *to, const int8_t *from, size_t n)
 
 #include "kernel/scalar_net.h"
 
-const struct kernel kernel_scalar = {
-    .name = "scalar",
-    .dot = dot,
-    .axpy = axpy,
-    .scale = scale,
-    .sumsq = sumsq,
-    .sigmoid = sigmoid,
-    .logsigmoid = logsigmoid,
-    .exps = exps,
-    .copy = copy,
-    .renew = renew,
-    .fold = fold,
-    .pairs = pairs,
-    .bag = bag,
-    .sparse_dot = sparse_dot,
-    .sparse_step = sparse_step,
-    .sparse_scores = sparse_scores,
-    .sparse_learn = sparse_learn,
-    .dots = dots,
-    .squares = squares,
-    .peak_add = peak_add,
-    .peak_mul = peak_mul,
-    .from_half = from_half,
-    .from_bfloat = from_bfloat,
-    .from_int8 = from_int8,
-    .affine = affine,
-    .outer = outer,
-    .row_sums = row_sums,
-    .softmax_columns = softmax_columns,
-    .step_sgd = step_sgd,
-    .step_momentum = step_momentum,
-    .step_adam = step_adam,
-};
+#define KERNEL_TABLE kernel_scalar
+#define KERNEL_NAME "scalar"
+#include "kernel/table.h"

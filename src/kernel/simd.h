@@ -2,7 +2,7 @@
  * instruction set. The including file defines
  *
  *   VBYTES       32 or 64
- *   SIMD_KERNEL  the table to define     SIMD_NAME  its name
+ *   KERNEL_TABLE the table to define     KERNEL_NAME  its name
  *
  * Everything here is in units of vectors of VL floats except where a name or
  * comment says otherwise. Without AVX-512 the 64-byte template still compiles
@@ -250,37 +250,4 @@ INLINE void store_part(float *p, vf x, size_t n)
 #include "kernel/sparse.h"
 #include "kernel/sparse_learn.h"
 #include "kernel/simd_net.h"
-
-const struct kernel SIMD_KERNEL = {
-    .name = SIMD_NAME,
-    .dot = dot,
-    .axpy = axpy,
-    .scale = scale,
-    .sumsq = sumsq,
-    .sigmoid = sigmoid,
-    .logsigmoid = logsigmoid,
-    .exps = exps,
-    .copy = copy,
-    .renew = renew,
-    .fold = fold,
-    .pairs = pairs,
-    .bag = bag,
-    .sparse_dot = sparse_dot,
-    .sparse_step = sparse_step,
-    .sparse_scores = sparse_scores,
-    .sparse_learn = sparse_learn,
-    .dots = dots,
-    .squares = squares,
-    .peak_add = peak_add,
-    .peak_mul = peak_mul,
-    .from_half = from_half,
-    .from_bfloat = from_bfloat,
-    .from_int8 = from_int8,
-    .affine = affine,
-    .outer = outer,
-    .row_sums = row_sums,
-    .softmax_columns = softmax_columns,
-    .step_sgd = step_sgd,
-    .step_momentum = step_momentum,
-    .step_adam = step_adam,
-};
+#include "kernel/table.h"

@@ -12,16 +12,6 @@ enum {
     GROUPS = 16,        /* parts of a batch whose weights' gradients are summed apart */
 };
 
-static size_t up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void conv_init(struct conv *c, size_t in, size_t out, size_t height, size_t width)
 {
     *c = (struct conv){.in = in, .out = out, .height = height, .width = width};
@@ -106,9 +96,24 @@ static struct kernel_map map_of(const struct conv *c, const float *maps, size_t 
 static void take_moments(const struct pass *p, size_t i)
 {
     struct kernel_map m = map_of(p->c, p->y, i, p->c->out);
-    float *to = p->moments + i * 2 * p->c->out;
+    float *to = p->moments ? p->moments + i * 2 * p->c->out : NULL;
 
-    p->k->maps->moments(to, to + p->c->out, &m);
+    if (to)
+        p->k->maps->moments(to, to + p->c->out, &m);
+}
+
+static void moments_item(void *ctx, size_t i, unsigned thread)
+{
+    (void)thread;
+    take_moments(ctx, i);
+}
+
+void conv_moments(struct conv_work *k, const struct conv *c, float *y, size_t n, float *moments)
+{
+    struct pass p = {.k = k, .c = c, .y = y, .moments = moments};
+
+    if (moments)
+        run(&p, n, moments_item);
 }
 
 /* ---- TILES ---- */
@@ -122,22 +127,24 @@ static void tiles_weights(void *ctx, size_t o, unsigned thread)
     p->k->maps->weights_in(p->to + o * in, p->c->out * in, p->w + o * in * 9, in);
 }
 
-/* Map i's place in v or m. */
-static float *tiles_at(const struct pass *p, float *v, size_t i, size_t channels)
+/* Between map i and its tiles in v. */
+static void each_tile(const struct pass *p, const float *maps, float *v, size_t i, size_t channels,
+                      kernel_tile *fn)
 {
-    return v + i * p->c->tiles * channels;
+    struct kernel_map m = map_of(p->c, maps, i, channels);
+
+    v += i * p->c->tiles * channels;
+    for (size_t y = 0; y < m.height; y += 4)
+        for (size_t x = 0; x < m.width; x += 4, v += channels)
+            fn(&m, y, x, v, p->rows * channels);
 }
 
 static void tiles_in(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
-    struct kernel_map m = map_of(p->c, p->in, i, p->c->in);
-    float *v = tiles_at(p, p->k->v, i, p->c->in);
 
     (void)thread;
-    for (size_t y = 0; y < m.height; y += 4)
-        for (size_t x = 0; x < m.width; x += 4, v += p->c->in)
-            p->k->maps->tile_in(v, p->rows * p->c->in, &m, y, x);
+    each_tile(p, p->in, p->k->v, i, p->c->in, p->k->maps->tile_in);
 }
 
 static void tiles_multiply(void *ctx, size_t item, unsigned thread)
@@ -154,15 +161,10 @@ static void tiles_multiply(void *ctx, size_t item, unsigned thread)
 static void tiles_out(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
-    struct kernel_map m = map_of(p->c, p->y, i, p->c->out);
-    const float *v = tiles_at(p, p->k->m, i, p->c->out);
 
     (void)thread;
-    for (size_t y = 0; y < m.height; y += 4)
-        for (size_t x = 0; x < m.width; x += 4, v += p->c->out)
-            p->k->maps->tile_out(&m, y, x, v, p->rows * p->c->out);
-    if (p->moments)
-        take_moments(p, i);
+    each_tile(p, p->y, p->k->m, i, p->c->out, p->k->maps->tile_out);
+    take_moments(p, i);
 }
 
 static void tiles_forward(struct pass *p)
@@ -175,13 +177,9 @@ static void tiles_forward(struct pass *p)
 static void tiles_back(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
-    struct kernel_map m = map_of(p->c, p->dy, i, p->c->out);
-    float *v = tiles_at(p, p->k->m, i, p->c->out);
 
     tiles_in(ctx, i, thread);
-    for (size_t y = 0; y < m.height; y += 4)
-        for (size_t x = 0; x < m.width; x += 4, v += p->c->out)
-            p->k->maps->tile_back(v, p->rows * p->c->out, &m, y, x);
+    each_tile(p, p->dy, p->k->m, i, p->c->out, p->k->maps->tile_back);
 }
 
 /* First what needs v, then v becomes its own gradient. */
@@ -201,13 +199,10 @@ static void tiles_add(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
     struct kernel_map m = map_of(p->c, p->x, i, p->c->in);
-    const float *v = tiles_at(p, p->k->v, i, p->c->in);
 
     (void)thread;
     memset(m.at, 0, m.height * m.width * m.channels * sizeof *m.at);
-    for (size_t y = 0; y < m.height; y += 4)
-        for (size_t x = 0; x < m.width; x += 4, v += p->c->in)
-            p->k->maps->tile_add(&m, y, x, v, p->rows * p->c->in);
+    each_tile(p, p->x, p->k->v, i, p->c->in, p->k->maps->tile_add);
 }
 
 static void tiles_gradient(void *ctx, size_t o, unsigned thread)
@@ -273,39 +268,40 @@ static void taps_gradient(void *ctx, size_t o, unsigned thread)
             p->to[(o * in + i) * 9 + tap] = p->k->du[tap * apart + o * in + i];
 }
 
-/* The pixel beside `pixel` in the direction of a tap, or against it; false where
- * the map ends. */
-static bool beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out)
+/* A pixel's sum over its neighbours that exist, from [n][pixels][deep] to [n][pixels][columns]:
+ * outputs of inputs, or against the taps inputs' gradients of outputs'. */
+static void taps_sum(struct pass *p, size_t item, bool against, const float *from, size_t deep,
+                     float *to, size_t columns)
 {
-    size_t down = against ? 2 - tap / 3 : tap / 3, right = against ? 2 - tap % 3 : tap % 3;
-    size_t y = pixel / c->width + down - 1, x = pixel % c->width + right - 1;
+    const struct conv *c = p->c;
+    size_t blocks = up(columns, BLOCK), pixel = item / blocks, o = item % blocks * BLOCK;
+    size_t pixels = c->height * c->width, near;
+    bool add = false;
 
-    *out = y * c->width + x;
-    return y < c->height && x < c->width;
+    for (size_t tap = 0; tap < 9; tap++)
+        if (beside(c, pixel, tap, against, &near)) {
+            const float *u = p->u + tap * c->out * c->in + (against ? o : o * c->in);
+
+            multiply(p, false, !against, p->n, least(BLOCK, columns - o), deep, from + near * deep,
+                     pixels * deep, u, c->in, add, to + pixel * columns + o, pixels * columns);
+            add = true;
+        }
 }
 
 static void taps_out(void *ctx, size_t item, unsigned thread)
 {
     struct pass *p = ctx;
-    const struct conv *c = p->c;
-    size_t blocks = up(c->out, BLOCK), pixel = item / blocks, o = item % blocks * BLOCK;
-    size_t pixels = c->height * c->width, from;
-    bool add = false;
 
     (void)thread;
-    for (size_t tap = 0; tap < 9; tap++)
-        if (beside(c, pixel, tap, false, &from)) {
-            multiply(p, false, true, p->n, least(BLOCK, c->out - o), c->in, p->in + from * c->in,
-                     pixels * c->in, p->u + (tap * c->out + o) * c->in, c->in, add,
-                     p->y + pixel * c->out + o, pixels * c->out);
-            add = true;
-        }
+    taps_sum(p, item, false, p->in, p->c->in, p->y, p->c->out);
 }
 
-static void taps_moments(void *ctx, size_t i, unsigned thread)
+static void taps_back(void *ctx, size_t item, unsigned thread)
 {
+    struct pass *p = ctx;
+
     (void)thread;
-    take_moments(ctx, i);
+    taps_sum(p, item, true, p->dy, p->c->out, p->x, p->c->in);
 }
 
 static void taps_learn(void *ctx, size_t item, unsigned thread)
@@ -328,31 +324,12 @@ static void taps_learn(void *ctx, size_t item, unsigned thread)
         memset(to, 0, some * c->in * sizeof *to);
 }
 
-static void taps_back(void *ctx, size_t item, unsigned thread)
-{
-    struct pass *p = ctx;
-    const struct conv *c = p->c;
-    size_t blocks = up(c->in, BLOCK), pixel = item / blocks, i = item % blocks * BLOCK;
-    size_t pixels = c->height * c->width, from;
-    bool add = false;
-
-    (void)thread;
-    for (size_t tap = 0; tap < 9; tap++)
-        if (beside(c, pixel, tap, true, &from)) {
-            multiply(p, false, false, p->n, least(BLOCK, c->in - i), c->out, p->dy + from * c->out,
-                     pixels * c->out, p->u + tap * c->out * c->in + i, c->in, add,
-                     p->x + pixel * c->in + i, pixels * c->in);
-            add = true;
-        }
-}
-
 static void taps_forward(struct pass *p)
 {
     const struct conv *c = p->c;
 
     run(p, c->height * c->width * up(c->out, BLOCK), taps_out);
-    if (p->moments)
-        run(p, p->n, taps_moments);
+    conv_moments(p->k, c, p->y, p->n, p->moments);
 }
 
 static void taps_backward(struct pass *p)
@@ -400,8 +377,7 @@ static void columns_out(void *ctx, size_t i, unsigned thread)
         multiply(p, true, true, n, c->out, c->in * 9, columns, n, p->u, c->in * 9, false,
                  p->y + (i * pixels + y * c->width) * c->out, c->out);
     }
-    if (p->moments)
-        take_moments(p, i);
+    take_moments(p, i);
 }
 
 static void columns_learn(void *ctx, size_t group, unsigned thread)

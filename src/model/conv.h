@@ -62,6 +62,30 @@ shoal_status conv_backward(struct conv_work *k, const struct conv *c, const floa
 
 /* ---- for conv*.c ---- */
 
+static inline size_t up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static inline size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The pixel beside `pixel` in the direction of a tap, or against it; false where
+ * the map ends. */
+static inline bool beside(const struct conv *c, size_t pixel, size_t tap, bool against, size_t *out)
+{
+    size_t down = against ? 2 - tap / 3 : tap / 3, right = against ? 2 - tap % 3 : tap % 3;
+    size_t y = pixel / c->width + down - 1, x = pixel % c->width + right - 1;
+
+    *out = y * c->width + x;
+    return y < c->height && x < c->width;
+}
+
+/* conv_forward's moments of y [n][height][width][out], unless they are NULL. */
+void conv_moments(struct conv_work *k, const struct conv *c, float *y, size_t n, float *moments);
+
 /* conv_bf16.c: the same passes in bfloat16. */
 struct conv_sizes conv_bf16_sizes(const struct conv *c, size_t batch);
 void conv_bf16_prepare(struct conv_work *k, const struct conv *c, const float *w, float *u);

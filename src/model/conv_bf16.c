@@ -16,16 +16,6 @@ enum {
 
 #define NEAR (1 << 19) /* numbers that stay in L2 while others pass */
 
-static size_t up(size_t a, size_t b)
-{
-    return (a + b - 1) / b;
-}
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* Numbers of a pixel's rows: [channels / 32][32 pictures][32]. */
 static size_t pixel_size(size_t channels)
 {
@@ -140,13 +130,11 @@ static size_t list_taps(const struct apply *p, size_t group, size_t block, size_
     size_t deeps = up(p->deep, TILE_DEEP), blocks = up(p->columns, BLOCK), n = 0;
 
     for (size_t tap = 0; tap < 9; tap++) {
-        size_t down = p->against ? 2 - tap / 3 : tap / 3,
-               right = p->against ? 2 - tap % 3 : tap % 3;
-        size_t row = y + down - 1, column = x + right - 1;
+        size_t near;
 
-        if (row >= c->height || column >= c->width)
+        if (!beside(c, y * c->width + x, tap, p->against, &near))
             continue;
-        a[n] = p->from + ((group * c->height + row) * c->width + column) * pixel_size(p->deep);
+        a[n] = p->from + (group * c->height * c->width + near) * pixel_size(p->deep);
         b[n++] = p->u + (tap * blocks + block) * deeps * 2 * TILE;
     }
     return n;
@@ -192,33 +180,14 @@ static void apply(const struct conv_work *k, struct apply *p)
     workers_do(k->workers, up(p->n, GROUP) * up(p->columns, BLOCK) * p->c->height, apply_item, p);
 }
 
-struct moments {
-    const struct conv_work *k;
-    struct kernel_map map;
-    float *to;
-};
-
-static void moments_item(void *ctx, size_t i, unsigned thread)
-{
-    const struct moments *p = ctx;
-    struct kernel_map m = p->map;
-    float *to = p->to + i * 2 * m.channels;
-
-    (void)thread;
-    m.at += i * m.height * m.width * m.channels;
-    p->k->maps->moments(to, to + m.channels, &m);
-}
-
 void conv_bf16_forward(struct conv_work *k, const struct conv *c, const float *u, const float *x,
                        size_t n, float *y, float *moments)
 {
     struct apply p = {k, c, (uint16_t *)k->v, (const uint16_t *)u, y, n, c->in, c->out, false};
-    struct moments m = {k, {c->height, c->width, c->out, y}, moments};
 
     pack(k, c, k->tiles->pack_rows, x, n, c->in, k->v);
     apply(k, &p);
-    if (moments)
-        workers_do(k->workers, n, moments_item, &m);
+    conv_moments(k, c, y, n, moments);
 }
 
 /* ---- weights' gradients ---- */

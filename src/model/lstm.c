@@ -18,8 +18,8 @@ struct lstm {
 struct lstm_worker {
     const struct net *net;
     const struct lstm *lstm;
-    size_t batch, floats;
-    float *memory;
+    size_t batch, bytes;
+    void *mapping;
     float *gates; /* [length][batch][4 hidden]; backwards the gradient by z */
     float *c, *h; /* [length + 1][batch][hidden], the first 0 */
     float *tanhc; /* [length][batch][hidden] */
@@ -31,22 +31,22 @@ struct lstm_worker {
 static shoal_status add_tensors(struct net *net, struct lstm *m)
 {
     size_t gates = 4 * m->hidden;
-    shoal_status st;
+    const struct {
+        size_t *at;
+        const char *name;
+        size_t dims[3];
+    } tensors[] = {
+        {&m->wx, "cell.weight_ih", {gates, m->width}},
+        {&m->wh, "cell.weight_hh", {gates, m->hidden}},
+        {&m->b, "cell.bias", {gates}},
+        {&m->wo, "out.weight", {net->outputs, m->hidden}},
+        {&m->bo, "out.bias", {net->outputs}},
+    };
+    shoal_status st = SHOAL_OK;
 
-    m->wx = net->size;
-    st = net_tensor(net, "cell.weight_ih", (size_t[4]){gates, m->width}, TENSOR_STEP);
-    m->wh = net->size;
-    if (st == SHOAL_OK)
-        st = net_tensor(net, "cell.weight_hh", (size_t[4]){gates, m->hidden}, TENSOR_STEP);
-    m->b = net->size;
-    if (st == SHOAL_OK)
-        st = net_tensor(net, "cell.bias", (size_t[4]){gates}, TENSOR_STEP);
-    m->wo = net->size;
-    if (st == SHOAL_OK)
-        st = net_tensor(net, "out.weight", (size_t[4]){net->outputs, m->hidden}, TENSOR_STEP);
-    m->bo = net->size;
-    return st == SHOAL_OK ? net_tensor(net, "out.bias", (size_t[4]){net->outputs}, TENSOR_STEP)
-                          : st;
+    for (size_t i = 0; i < sizeof tensors / sizeof *tensors && st == SHOAL_OK; i++)
+        st = net_tensor(net, tensors[i].at, tensors[i].name, tensors[i].dims, TENSOR_STEP);
+    return st;
 }
 
 static shoal_status lstm_init(struct net *net, const char *spec)
@@ -68,11 +68,6 @@ static shoal_status lstm_init(struct net *net, const char *spec)
     return add_tensors(net, m);
 }
 
-static void lstm_fini(struct net *net)
-{
-    free(net->impl);
-}
-
 /* At first nothing is forgotten. */
 static void lstm_start(const struct net *net, float *params, uint64_t seed)
 {
@@ -89,19 +84,28 @@ static void lstm_start(const struct net *net, float *params, uint64_t seed)
 
 /* ---- workers ---- */
 
-static size_t worker_floats(const struct net *net, size_t batch)
+static size_t carve_worker(struct lstm_worker *w, char *base)
 {
-    const struct lstm *m = net->impl;
-    size_t state = batch * m->hidden;
+    const struct lstm *m = w->lstm;
+    struct carver c = {.base = base};
+    size_t state = w->batch * m->hidden;
 
-    return (state * (4 * m->length + 2 * (m->length + 1) + m->length + 2) +
-            batch * net->outputs + 256);
+    w->gates = carve(&c, 4 * m->length * state, sizeof(float));
+    w->c = carve(&c, (m->length + 1) * state, sizeof(float));
+    w->h = carve(&c, (m->length + 1) * state, sizeof(float));
+    w->tanhc = carve(&c, m->length * state, sizeof(float));
+    w->dh = carve(&c, state, sizeof(float));
+    w->dc = carve(&c, state, sizeof(float));
+    w->y = carve(&c, w->batch * w->net->outputs, sizeof(float));
+    return c.at;
 }
 
 static size_t lstm_worker_bytes(const struct net *net, size_t batch, unsigned threads)
 {
+    struct lstm_worker w = {.net = net, .lstm = net->impl, .batch = batch};
+
     (void)threads;
-    return worker_floats(net, batch) * sizeof(float);
+    return carve_worker(&w, NULL);
 }
 
 static void lstm_worker_free(void *worker)
@@ -110,23 +114,8 @@ static void lstm_worker_free(void *worker)
 
     if (!w)
         return;
-    mem_unmap(w->memory, w->floats * sizeof(float));
+    mem_unmap(w->mapping, w->bytes);
     free(w);
-}
-
-static void place(struct lstm_worker *w)
-{
-    const struct lstm *m = w->lstm;
-    size_t state = w->batch * m->hidden;
-    float *at = w->memory;
-
-    w->gates = at;
-    w->c = at += 4 * m->length * state;
-    w->h = at += (m->length + 1) * state;
-    w->tanhc = at += (m->length + 1) * state;
-    w->dh = at += m->length * state;
-    w->dc = at += state;
-    w->y = at + state;
 }
 
 static shoal_status lstm_worker_new(void **out, const struct net *net, size_t batch,
@@ -138,26 +127,19 @@ static shoal_status lstm_worker_new(void **out, const struct net *net, size_t ba
     *out = NULL;
     if (!w)
         return SHOAL_ENOMEM;
-    *w = (struct lstm_worker){.net = net, .lstm = net->impl, .batch = batch,
-                              .floats = worker_floats(net, batch)};
-    w->memory = mem_map(w->floats * sizeof(float));
-    if (!w->memory) {
+    *w = (struct lstm_worker){.net = net, .lstm = net->impl, .batch = batch};
+    w->bytes = carve_worker(w, NULL);
+    w->mapping = mem_map(w->bytes);
+    if (!w->mapping) {
         free(w);
         return SHOAL_ENOMEM;
     }
-    place(w);
+    carve_worker(w, w->mapping);
     *out = w;
     return SHOAL_OK;
 }
 
 /* ---- forward ---- */
-
-static void add_bias(float *z, const float *bias, size_t n, size_t width)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < width; j++)
-            z[i * width + j] += bias[j];
-}
 
 /* z [n][4 hidden] becomes the gates, and they the next state. */
 static void cell(const struct lstm_worker *w, size_t t, size_t n)
@@ -196,13 +178,13 @@ static shoal_status forward(struct lstm_worker *w, const float *params, const fl
         if (st == SHOAL_OK && t > 0)
             st = gemm(false, true, n, gates, hidden, 1, w->h + t * state, hidden, params + m->wh,
                       hidden, 1, z, gates);
-        add_bias(z, params + m->b, n, gates);
+        net_add_bias(z, params + m->b, n, gates);
         cell(w, t, n);
     }
     if (st == SHOAL_OK)
         st = gemm(false, true, n, w->net->outputs, hidden, 1, w->h + m->length * state, hidden,
                   params + m->wo, hidden, 0, w->y, w->net->outputs);
-    add_bias(w->y, params + m->bo, n, w->net->outputs);
+    net_add_bias(w->y, params + m->bo, n, w->net->outputs);
     return st;
 }
 
@@ -233,12 +215,6 @@ static void cell_back(const struct lstm_worker *w, size_t t, size_t n)
     }
 }
 
-static void sum_rows(const struct kernel *k, float *out, const float *d, size_t n, size_t width)
-{
-    for (size_t i = 0; i < n; i++)
-        k->axpy(out, 1, d + i * width, width);
-}
-
 static shoal_status step_back(struct lstm_worker *w, const float *params, const float *x, size_t n,
                               size_t t, float *grads)
 {
@@ -253,7 +229,7 @@ static shoal_status step_back(struct lstm_worker *w, const float *params, const 
     if (st == SHOAL_OK && t > 0)
         st = gemm(true, false, gates, hidden, n, 1, z, gates, w->h + t * state, hidden, 1,
                   grads + m->wh, hidden);
-    sum_rows(w->net->kernel, grads + m->b, z, n, gates);
+    net_sum_rows(w->net->kernel, grads + m->b, z, n, gates);
     if (st == SHOAL_OK && t > 0)
         st = gemm(false, false, n, hidden, gates, 1, z, gates, params + m->wh, hidden, 0, w->dh,
                   hidden);
@@ -267,7 +243,7 @@ static shoal_status top_back(struct lstm_worker *w, const float *params, size_t 
     shoal_status st = gemm(true, false, outputs, hidden, n, 1, w->y, outputs,
                            w->h + m->length * state, hidden, 0, grads + m->wo, hidden);
 
-    sum_rows(w->net->kernel, grads + m->bo, w->y, n, outputs);
+    net_sum_rows(w->net->kernel, grads + m->bo, w->y, n, outputs);
     if (st == SHOAL_OK)
         st = gemm(false, false, n, hidden, outputs, 1, w->y, outputs, params + m->wo, hidden, 0,
                   w->dh, hidden);
@@ -281,7 +257,6 @@ static shoal_status lstm_gradient(void *worker, const float *params, const struc
 {
     struct lstm_worker *w = worker;
     const struct lstm *m = w->lstm;
-    bool told = hooks && hooks->ready;
     shoal_status st = SHOAL_OK;
 
     memset(grads, 0, w->net->size * sizeof *grads);
@@ -291,11 +266,11 @@ static shoal_status lstm_gradient(void *worker, const float *params, const struc
         if (st == SHOAL_OK)
             st = top_back(w, params, b->n, grads);
     }
-    if (st == SHOAL_OK && told)
-        st = hooks->ready(hooks->ctx, m->wo, w->net->size);
+    if (st == SHOAL_OK)
+        st = net_ready(hooks, m->wo, w->net->size);
     for (size_t t = b->n > 0 ? m->length : 0; t > 0 && st == SHOAL_OK; t--)
         st = step_back(w, params, b->x, b->n, t - 1, grads);
-    return st == SHOAL_OK && told ? hooks->ready(hooks->ctx, 0, m->wo) : st;
+    return st == SHOAL_OK ? net_ready(hooks, 0, m->wo) : st;
 }
 
 static shoal_status lstm_measure(void *worker, const float *params, const struct net_batch *b,
@@ -322,7 +297,6 @@ static shoal_status lstm_predict(void *worker, const float *params, const float 
 const struct net_ops lstm_ops = {
     .kind = "lstm",
     .init = lstm_init,
-    .fini = lstm_fini,
     .start = lstm_start,
     .worker_new = lstm_worker_new,
     .worker_free = lstm_worker_free,

@@ -130,13 +130,12 @@ static shoal_status add_layers(struct net *net, struct mlp *m)
     for (size_t l = 1; l <= m->layers && st == SHOAL_OK; l++) {
         char name[NET_NAME];
 
-        m->w[l] = net->size;
         snprintf(name, sizeof name, "%zu.weight", l - 1);
-        st = net_tensor(net, name, (size_t[4]){m->width[l], m->width[l - 1]}, TENSOR_STEP);
-        m->b[l] = net->size;
+        st = net_tensor(net, &m->w[l], name, (size_t[4]){m->width[l], m->width[l - 1]},
+                        TENSOR_STEP);
         snprintf(name, sizeof name, "%zu.bias", l - 1);
         if (st == SHOAL_OK)
-            st = net_tensor(net, name, (size_t[4]){m->width[l]}, TENSOR_STEP);
+            st = net_tensor(net, &m->b[l], name, (size_t[4]){m->width[l]}, TENSOR_STEP);
         m->narrow = m->narrow && m->width[l] <= MLP_NARROW;
         net->flops += 6.0 * (double)m->width[l] * (double)m->width[l - 1];
     }
@@ -165,11 +164,6 @@ static shoal_status mlp_init(struct net *net, const char *spec)
     return add_layers(net, m);
 }
 
-static void mlp_fini(struct net *net)
-{
-    free(net->impl);
-}
-
 /* He et al. 2015 where half of the units are silent, Glorot and Bengio 2010 else. */
 static void mlp_start(const struct net *net, float *params, uint64_t seed)
 {
@@ -186,52 +180,30 @@ static void mlp_start(const struct net *net, float *params, uint64_t seed)
 
 /* ---- workers ---- */
 
-static size_t padded(size_t floats)
-{
-    return (floats + 15) / 16 * 16;
-}
-
-static size_t wide_floats(const struct mlp *m, size_t batch)
-{
-    size_t sum = 0, most = 0;
-
-    for (size_t l = 1; l <= m->layers; l++) {
-        sum += padded(batch * m->width[l]) * (activation_needs_z(m->activation) ? 2 : 1);
-        most = m->width[l] > most ? m->width[l] : most;
-    }
-    return sum + 2 * padded(batch * most);
-}
-
-static void wide_place(struct mlp_worker *w)
+static size_t carve_worker(struct mlp_worker *w, char *base)
 {
     const struct mlp *m = w->mlp;
-    float *at = w->memory;
-    size_t most = 0;
+    struct carver c = {.base = base};
+    size_t samples = m->narrow ? MLP_TILE : w->batch, most = 0;
 
-    for (size_t l = 1; l <= m->layers; l++) {
-        size_t floats = padded(w->batch * m->width[l]);
-
-        w->a[l] = at;
-        at += floats;
-        if (activation_needs_z(m->activation)) {
-            w->z[l] = at;
-            at += floats;
-        }
+    /* Wide nets read their inputs where they are. */
+    for (size_t l = m->narrow ? 0 : 1; l <= m->layers; l++) {
+        w->a[l] = carve(&c, samples * m->width[l], sizeof(float));
+        if (activation_needs_z(m->activation))
+            w->z[l] = carve(&c, samples * m->width[l], sizeof(float));
         most = m->width[l] > most ? m->width[l] : most;
     }
-    w->d[0] = at;
-    w->d[1] = at + padded(w->batch * most);
-}
-
-static size_t worker_floats(const struct mlp *m, size_t batch)
-{
-    return m->narrow ? narrow_floats(m) : wide_floats(m, batch);
+    w->d[0] = carve(&c, samples * most, sizeof(float));
+    w->d[1] = carve(&c, samples * most, sizeof(float));
+    return c.at;
 }
 
 static size_t mlp_worker_bytes(const struct net *net, size_t batch, unsigned threads)
 {
+    struct mlp_worker w = {.net = net, .mlp = net->impl, .batch = batch};
+
     (void)threads;
-    return worker_floats(net->impl, batch) * sizeof(float);
+    return carve_worker(&w, NULL);
 }
 
 static void mlp_worker_free(void *worker)
@@ -240,7 +212,7 @@ static void mlp_worker_free(void *worker)
 
     if (!w)
         return;
-    mem_unmap(w->memory, w->floats * sizeof(float));
+    mem_unmap(w->mapping, w->bytes);
     free(w);
 }
 
@@ -254,20 +226,20 @@ static shoal_status mlp_worker_new(void **out, const struct net *net, size_t bat
     if (!w)
         return SHOAL_ENOMEM;
     *w = (struct mlp_worker){.net = net, .mlp = net->impl, .batch = batch};
-    w->floats = worker_floats(w->mlp, batch);
-    w->memory = mem_map(w->floats * sizeof(float));
-    if (!w->memory) {
+    w->bytes = carve_worker(w, NULL);
+    w->mapping = mem_map(w->bytes);
+    if (!w->mapping) {
         free(w);
         return SHOAL_ENOMEM;
     }
-    (w->mlp->narrow ? narrow_place : wide_place)(w);
+    carve_worker(w, w->mapping);
     *out = w;
     return SHOAL_OK;
 }
 
 /* ---- wide: rows are samples ---- */
 
-static void add_bias(float *z, const float *bias, size_t n, size_t width)
+void net_add_bias(float *z, const float *bias, size_t n, size_t width)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t o = 0; o < width; o++)
@@ -290,25 +262,17 @@ static shoal_status wide_forward(struct mlp_worker *w, const float *params, cons
             z = w->a[l];
         st = gemm(false, true, n, out, in, 1, l == 1 ? x : w->a[l - 1], in, params + m->w[l], in, 0,
                   z, out);
-        add_bias(z, params + m->b[l], n, out);
+        net_add_bias(z, params + m->b[l], n, out);
         if (!last)
             activate(w->net, m->activation, w->a[l], z, n * out);
     }
     return st;
 }
 
-static void sum_rows(const struct kernel *k, float *out, const float *d, size_t n, size_t width)
+void net_sum_rows(const struct kernel *k, float *out, const float *d, size_t n, size_t width)
 {
-    memset(out, 0, width * sizeof *out);
     for (size_t i = 0; i < n; i++)
         k->axpy(out, 1, d + i * width, width);
-}
-
-static shoal_status ready(const struct net_hooks *hooks, const struct mlp *m, size_t l, size_t size)
-{
-    size_t to = l < m->layers ? m->w[l + 1] : size;
-
-    return hooks && hooks->ready ? hooks->ready(hooks->ctx, m->w[l], to) : SHOAL_OK;
 }
 
 /* d holds the gradient by z of layer l; afterwards the other d that of l - 1. */
@@ -327,7 +291,8 @@ static shoal_status wide_back(struct mlp_worker *w, const float *params, const f
     }
     st = gemm(true, false, out, in, n, 1, d, out, l == 1 ? x : w->a[l - 1], in, 0, grads + m->w[l],
               in);
-    sum_rows(w->net->kernel, grads + m->b[l], d, n, out);
+    memset(grads + m->b[l], 0, out * sizeof *grads);
+    net_sum_rows(w->net->kernel, grads + m->b[l], d, n, out);
     if (st != SHOAL_OK || l == 1)
         return st;
     st = gemm(false, false, n, in, out, 1, d, out, params + m->w[l], in, 0, below, in);
@@ -350,7 +315,7 @@ static shoal_status wide_gradient(struct mlp_worker *w, const float *params,
     for (size_t l = m->layers; l >= 1 && st == SHOAL_OK; l--) {
         st = wide_back(w, params, b->x, b->n, l, grads);
         if (st == SHOAL_OK)
-            st = ready(hooks, m, l, w->net->size);
+            st = net_ready(hooks, m->w[l], l < m->layers ? m->w[l + 1] : w->net->size);
     }
     return st;
 }
@@ -367,8 +332,7 @@ static shoal_status mlp_gradient(void *worker, const float *params, const struct
     if (!w->mlp->narrow)
         return wide_gradient(w, params, b, scale, grads, hooks, sums);
     st = narrow_gradient(w, params, b, scale, grads, sums);
-    return st == SHOAL_OK && hooks && hooks->ready ? hooks->ready(hooks->ctx, 0, w->net->size)
-                                                   : st;
+    return st == SHOAL_OK ? net_ready(hooks, 0, w->net->size) : st;
 }
 
 static shoal_status mlp_measure(void *worker, const float *params, const struct net_batch *b,
@@ -410,7 +374,6 @@ static shoal_status mlp_predict(void *worker, const float *params, const float *
 const struct net_ops mlp_ops = {
     .kind = "mlp",
     .init = mlp_init,
-    .fini = mlp_fini,
     .start = mlp_start,
     .worker_new = mlp_worker_new,
     .worker_free = mlp_worker_free,

@@ -27,8 +27,8 @@ struct mlp_worker {
     const struct net *net;
     const struct mlp *mlp;
     size_t batch;
-    float *memory;
-    size_t floats;
+    void *mapping;
+    size_t bytes;
     float *a[NET_MAX_LAYERS + 2]; /* [l]: wide [batch][width], narrow [width][MLP_TILE] */
     float *z[NET_MAX_LAYERS + 2]; /* before the activation, where its slope needs it; or NULL */
     float *d[2];                  /* gradients by z, of this layer and the one below */
@@ -43,10 +43,15 @@ void activate_back(enum shoal_activation f, float *d, const float *a, const floa
 /* Whether f' needs z. */
 bool activation_needs_z(enum shoal_activation f);
 
+/* ---- rows of a batch ---- */
+
+/* z [n][width] += bias [width] */
+void net_add_bias(float *z, const float *bias, size_t n, size_t width);
+/* out [width] += the sum of d [n][width] over its rows */
+void net_sum_rows(const struct kernel *k, float *out, const float *d, size_t n, size_t width);
+
 /* ---- mlp_narrow.c ---- */
 
-size_t narrow_floats(const struct mlp *m);
-void narrow_place(struct mlp_worker *w);
 shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
                              float scale, float *grads, struct sums *sums);
 void narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,

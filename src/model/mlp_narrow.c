@@ -9,41 +9,6 @@ static size_t columns(size_t n)
     return (n + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
 }
 
-static size_t widest(const struct mlp *m)
-{
-    size_t most = 0;
-
-    for (size_t l = 0; l <= m->layers; l++)
-        most = m->width[l] > most ? m->width[l] : most;
-    return most;
-}
-
-size_t narrow_floats(const struct mlp *m)
-{
-    size_t rows = 2 * widest(m);
-
-    for (size_t l = 0; l <= m->layers; l++)
-        rows += m->width[l] * (activation_needs_z(m->activation) ? 2 : 1);
-    return rows * MLP_TILE;
-}
-
-void narrow_place(struct mlp_worker *w)
-{
-    const struct mlp *m = w->mlp;
-    float *at = w->memory;
-
-    for (size_t l = 0; l <= m->layers; l++) {
-        w->a[l] = at;
-        at += m->width[l] * MLP_TILE;
-        if (activation_needs_z(m->activation)) {
-            w->z[l] = at;
-            at += m->width[l] * MLP_TILE;
-        }
-    }
-    w->d[0] = at;
-    w->d[1] = at + widest(m) * MLP_TILE;
-}
-
 /* Rows [n][width] to columns; behind the n-th zeros. */
 static void to_columns(float *out, const float *x, size_t n, size_t width)
 {

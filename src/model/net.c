@@ -104,18 +104,17 @@ void net_free(struct net *net)
 {
     if (!net)
         return;
-    if (net->ops)
-        net->ops->fini(net);
+    free(net->impl);
     free(net->tensors);
     free(net);
 }
 
-shoal_status net_tensor(struct net *net, const char *name, const size_t *dims,
+shoal_status net_tensor(struct net *net, size_t *at, const char *name, const size_t *dims,
                         enum tensor_rule rule)
 {
     struct tensor t = {.at = net->size, .size = 1, .rule = rule};
     size_t cap = net->ntensors;
-    void *at = net->tensors;
+    void *tensors = net->tensors;
     shoal_status st;
 
     snprintf(t.name, sizeof t.name, "%s", name);
@@ -124,10 +123,11 @@ shoal_status net_tensor(struct net *net, const char *name, const size_t *dims,
         if (__builtin_mul_overflow(t.size, dims[i], &t.size) || t.size > (size_t)1 << 40)
             return shoal_fail(SHOAL_ELIMIT, "net: %s is too large", name);
     }
-    st = mem_grow(&at, &cap, net->ntensors + 1, sizeof t);
-    net->tensors = at;
+    st = mem_grow(&tensors, &cap, net->ntensors + 1, sizeof t);
+    net->tensors = tensors;
     if (st != SHOAL_OK)
         return st;
+    *at = t.at;
     net->tensors[net->ntensors++] = t;
     net->size += (t.size + NET_ALIGN - 1) / NET_ALIGN * NET_ALIGN;
     return SHOAL_OK;
@@ -139,6 +139,14 @@ const struct tensor *net_find(const struct net *net, const char *name)
         if (strcmp(net->tensors[i].name, name) == 0)
             return &net->tensors[i];
     return NULL;
+}
+
+void *carve(struct carver *c, size_t n, size_t size)
+{
+    void *part = c->base ? c->base + c->at : NULL;
+
+    c->at += (n * size + 63) / 64 * 64;
+    return part;
 }
 
 void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at)

@@ -69,7 +69,6 @@ struct net_ops {
     /* The rest of the description into net: its tensors by net_tensor, its sizes and
      * impl. */
     shoal_status (*init)(struct net *net, const char *spec);
-    void (*fini)(struct net *net);
     /* Fills params, zeroed before. */
     void (*start)(const struct net *net, float *params, uint64_t seed);
 
@@ -104,7 +103,7 @@ struct net {
     size_t ntensors;
     size_t size;   /* floats of a block */
     const struct kernel *kernel;
-    void *impl;    /* of ops */
+    void *impl;    /* of ops; free() ends it */
 };
 
 /* Makes the net that a description names, such as
@@ -115,8 +114,9 @@ struct net {
 shoal_status net_new(struct net **out, const char *spec);
 void net_free(struct net *net);
 
-/* For net_ops.init: adds a tensor behind the others. dims ends with a 0. */
-shoal_status net_tensor(struct net *net, const char *name, const size_t *dims,
+/* For net_ops.init: adds a tensor behind the others, and says where it begins. dims ends with
+ * a 0. */
+shoal_status net_tensor(struct net *net, size_t *at, const char *name, const size_t *dims,
                         enum tensor_rule rule);
 /* For the same: the value of `key=` in a description into text; SHOAL_EINVAL when
  * it is missing or longer than cap - 1. */
@@ -128,6 +128,22 @@ shoal_status net_spec_size(const char *spec, const char *key, size_t least, size
 bool net_spec_has(const char *spec, const char *key);
 
 const struct tensor *net_find(const struct net *net, const char *name); /* or NULL */
+
+/* Tells whoever asked that the gradients [from, to) are final. */
+static inline shoal_status net_ready(const struct net_hooks *hooks, size_t from, size_t to)
+{
+    return hooks && hooks->ready ? hooks->ready(hooks->ctx, from, to) : SHOAL_OK;
+}
+
+/* The arrays of a worker lie in one mapping: they are placed twice, first without a base, which
+ * counts the bytes. */
+struct carver {
+    char *base;
+    size_t at;
+};
+
+/* n elements of `size` bytes, 64-byte aligned; NULL while only counting. */
+void *carve(struct carver *c, size_t n, size_t size);
 
 /* Evenly from -bound to bound; keyed by (seed, at). */
 void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at);

@@ -70,16 +70,6 @@ static shoal_status read_shape(struct shape *s, const char *spec)
 
 /* ---- tensors ---- */
 
-static shoal_status add(struct net *net, size_t *at, const char *name, const size_t *dims,
-                        enum tensor_rule rule)
-{
-    shoal_status st = net_tensor(net, name, dims, rule);
-
-    if (st == SHOAL_OK)
-        *at = net->tensors[net->ntensors - 1].at;
-    return st;
-}
-
 /* Layer `index` of PyTorch's `features`. */
 static shoal_status add_feature(struct net *net, size_t *at, size_t index, const char *what,
                                 const size_t *dims, enum tensor_rule rule)
@@ -87,7 +77,7 @@ static shoal_status add_feature(struct net *net, size_t *at, size_t index, const
     char name[NET_NAME];
 
     snprintf(name, sizeof name, "features.%zu.%s", index, what);
-    return add(net, at, name, dims, rule);
+    return net_tensor(net, at, name, dims, rule);
 }
 
 static shoal_status add_unit(struct net *net, struct unit *u, bool norm, size_t *index)
@@ -156,10 +146,10 @@ static shoal_status add_head(struct net *net, struct vgg *v, const struct shape 
         if (v->linears > 1)
             snprintf(number, sizeof number, ".%zu", 3 * i);
         snprintf(name, sizeof name, "classifier%s.weight", number);
-        st = add(net, &l->weight, name, (const size_t[]){l->out, l->in, 0}, TENSOR_STEP);
+        st = net_tensor(net, &l->weight, name, (const size_t[]){l->out, l->in, 0}, TENSOR_STEP);
         snprintf(name, sizeof name, "classifier%s.bias", number);
         if (st == SHOAL_OK)
-            st = add(net, &l->bias, name, (const size_t[]){l->out, 0}, TENSOR_STEP);
+            st = net_tensor(net, &l->bias, name, (const size_t[]){l->out, 0}, TENSOR_STEP);
         in = l->out;
     }
     return st;
@@ -177,12 +167,6 @@ static double count_flops(const struct vgg *v)
     for (size_t i = 0; i < v->linears; i++)
         sum += 6.0 * (double)v->linear[i].in * (double)v->linear[i].out;
     return sum;
-}
-
-static void vgg_fini(struct net *net)
-{
-    free(net->impl);
-    net->impl = NULL;
 }
 
 static shoal_status vgg_init(struct net *net, const char *spec)
@@ -259,20 +243,6 @@ static void vgg_start(const struct net *net, float *params, uint64_t seed)
 static size_t most(size_t a, size_t b)
 {
     return a > b ? a : b;
-}
-
-/* Hands out parts of a mapping; with base NULL it only counts. */
-struct carver {
-    char *base;
-    size_t at;
-};
-
-static void *carve(struct carver *c, size_t n, size_t size)
-{
-    void *part = c->base ? c->base + c->at : NULL;
-
-    c->at += (n * size + 63) / 64 * 64;
-    return part;
 }
 
 static void carve_unit(struct carver *c, struct vgg_worker *w, size_t i)
@@ -437,7 +407,6 @@ static shoal_status vgg_predict(void *worker, const float *params, const float *
 const struct net_ops vgg_ops = {
     .kind = "vgg",
     .init = vgg_init,
-    .fini = vgg_fini,
     .start = vgg_start,
     .worker_new = vgg_worker_new,
     .worker_free = vgg_worker_free,

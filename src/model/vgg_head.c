@@ -170,8 +170,8 @@ shoal_status head_backward(struct vgg_worker *w, const float *params, const stru
         share(&p, p.l->out, weights);
         share(&p, p.l->in, inputs);
         st = product_end(&p);
-        if (st == SHOAL_OK && hooks && hooks->ready)
-            st = hooks->ready(hooks->ctx, p.l->weight, end);
+        if (st == SHOAL_OK)
+            st = net_ready(hooks, p.l->weight, end);
         end = p.l->weight;
     }
     if (st == SHOAL_OK)

@@ -250,8 +250,8 @@ shoal_status units_backward(struct vgg_worker *w, const float *params, const str
         size_t begin = w->vgg->unit[i].begin;
 
         st = unit_backward(w, params, i, b, grads, hooks);
-        if (st == SHOAL_OK && hooks && hooks->ready)
-            st = hooks->ready(hooks->ctx, begin, end);
+        if (st == SHOAL_OK)
+            st = net_ready(hooks, begin, end);
         end = begin;
     }
     return st;

@@ -4,6 +4,6 @@
 extern const struct kernel kernel_wide;
 
 #define VBYTES 64
-#define SIMD_KERNEL kernel_wide
-#define SIMD_NAME "wide"
+#define KERNEL_TABLE kernel_wide
+#define KERNEL_NAME "wide"
 #include "kernel/simd.h"

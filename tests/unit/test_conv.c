@@ -485,7 +485,7 @@ static void check_transposes(const struct kernel_maps *maps)
     struct kernel_map in = {6, 6, LANES, x}, back = {6, 6, LANES, tv};
     double a = 0, b = 0;
 
-    maps->tile_in(tx, LANES, &in, 1, 1);
+    maps->tile_in(&in, 1, 1, tx, LANES);
     maps->tile_add(&back, 1, 1, v, LANES);
     for (size_t i = 0; i < 36 * LANES; i++) {
         a += (double)tx[i] * (double)v[i];
