@@ -1,12 +1,16 @@
 """The documents say what is true: their examples run, their links lead somewhere.
 
-    tests/docs.py ROOT SHOAL [PAGE...]
+    tests/docs.py [--update] ROOT SHOAL [PAGE...]
 
 Every block ```sh and ```console of README.md and of the manual runs, one TAP line a page. A page is
 one shell in one empty folder, from top to bottom: what a block makes, a file or a variable, the next
 one has. A block ```sh must succeed. In a block ```console a line `$ command` (`> ` continues it)
 must print what stands below it; only times and rates may differ. Other blocks do not run: ```text
 is for what a test cannot do. $PORT is a free port, for pages that start a server.
+
+Kernels of other processors round differently, so all pages run with those of AVX2 (SHOAL_ISA).
+Without AVX2 the digits of what is printed are not compared. --update writes into the pages what
+their commands print: read the diff before you commit it.
 
 Pages of docs/notes are not run; their links are followed, as those of every document.
 """
@@ -33,6 +37,7 @@ VARIES = [
     (re.compile(r"\b[\d.,]+ [KMGT]?i?B/s"), "RATE"),
     (re.compile(r"\b\d+(\.\d+)? (s|ms|us)\b"), "TIME"),
     (re.compile(r"^(memory|disk) .*free"), r"\1 SOME free"),
+    (re.compile(r"^(kernel|peak) .*"), r"\1"),
 ]
 
 
@@ -75,18 +80,19 @@ def blocks_of(text):
 
 
 def commands_of(lines):
-    """(command, what it shows) of the lines of a console block."""
+    """[command, what it shows, where that begins] of the lines of a console block."""
     commands = []
     wants_more = False
-    for line in lines:
+    for number, line in enumerate(lines):
         if wants_more:
             commands[-1][0] += "\n" + re.sub("^> ?", "", line)
+            commands[-1][2] = number + 1
         elif line.startswith("$ "):
-            commands.append([line[2:], []])
+            commands.append([line[2:], [], number + 1])
         elif commands:
             commands[-1][1].append(line)
         elif line.strip():
-            commands.append(["false # no command above: " + line, []])
+            commands.append(["false # no command above: " + line, [], number + 1])
         wants_more = bool(commands) and not commands[-1][1] and (
             commands[-1][0].endswith("\\") or line.startswith("$ ") and unfinished(line[2:])
             or wants_more and unfinished(commands[-1][0]))
@@ -123,7 +129,7 @@ def without_ranks(lines):
 
 
 def script_of(page, text, folder, mpi):
-    """The page as one shell script, and what its commands show: [(line, command, shown, file)]."""
+    """The page as one shell script, and what its commands show: [(line, command, shown, its line, file)]."""
     script, shown = ["exec </dev/null"], []
     for first, language, lines in blocks_of(text):
         if language == "sh":
@@ -132,17 +138,17 @@ def script_of(page, text, folder, mpi):
             script += [f"echo '{page}:{first}: block of sh'", "set -ex", *lines,
                        "{ set +ex; } 2>/dev/null"]
         elif language == "console":
-            for command, expected in commands_of(lines):
+            for command, expected, place in commands_of(lines):
                 if not mpi and of_ranks(command):
                     continue
                 file = os.path.join(folder, f"printed{len(shown)}")
-                shown.append((first, command, expected, file))
+                shown.append((first, command, expected, first + place, file))
                 script += [f"eval {shlex.quote(command)} >{shlex.quote(file)} 2>&1"]
     return "\n".join(script) + "\n", shown
 
 
-def steady(lines):
-    """The lines without what varies from run to run."""
+def steady(lines, digits):
+    """The lines without what varies from run to run; without `digits`, without any number."""
     kept = []
     for line in lines:
         line = line.rstrip()
@@ -154,7 +160,7 @@ def steady(lines):
             if line is None:
                 break
         if line is not None:
-            kept.append(re.sub(r" +", " ", line))
+            kept.append(re.sub(r" +", " ", line if digits else re.sub(r"-?\d[\d.,]*", "0", line)))
     return kept
 
 
@@ -164,7 +170,14 @@ def free_port():
         return s.getsockname()[1]
 
 
-def run_page(root, page, tools, mpi):
+def has_avx2():
+    try:
+        return bool(re.search(r"^flags\s*:.*\bavx2\b", read("/proc/cpuinfo"), re.MULTILINE))
+    except OSError:
+        return False
+
+
+def run_page(root, page, tools, mpi, update):
     """Runs the page; returns what is wrong with it, as lines."""
     text = read(os.path.join(root, page))
     with tempfile.TemporaryDirectory() as folder:
@@ -177,6 +190,9 @@ def run_page(root, page, tools, mpi):
                    LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0",  # MPI libraries leak at their end
                    XDG_STATE_HOME=folder)
         env.pop("NO_COLOR", None)
+        digits = has_avx2()
+        if digits:
+            env["SHOAL_ISA"] = "avx2"
         log = os.path.join(folder, "log")
         with open(log, "wb") as said:
             shell = subprocess.Popen(["sh", "-u", "-c", script], cwd=work, env=env, stdout=said,
@@ -194,12 +210,26 @@ def run_page(root, page, tools, mpi):
         if status != 0:
             wrong = [f"{page}: the status is {status}, want 0; its last lines:"]
             wrong += read_log(log)[-20:]
-        for first, command, expected, file in shown:
+        differ = []
+        for first, command, expected, place, file in shown:
             printed = read_log(file) if os.path.exists(file) else ["(did not run)"]
-            if steady(expected) != steady(printed):
+            if steady(expected, digits) != steady(printed, digits):
                 wrong.append(f"{page}:{first}: $ {command}")
                 wrong += difflib.unified_diff(expected, printed, "shown", "printed", lineterm="")
+                differ.append((place, expected, printed))
+        if update and status == 0:
+            write_page(os.path.join(root, page), text, differ)
         return wrong
+
+
+def write_page(path, text, differ):
+    """Puts what was printed where the page shows something else."""
+    lines = text.splitlines()
+    for place, expected, printed in reversed(differ):
+        indent = re.match(" *", lines[place - 2]).group(0)
+        lines[place - 1:place - 1 + len(expected)] = [(indent + line).rstrip() for line in printed]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
 
 
 def read_log(path):
@@ -312,18 +342,20 @@ class Tap:
 
 
 def main():
-    root, shoal = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    update = "--update" in sys.argv[1:]
+    root, shoal, *named = [word for word in sys.argv[1:] if word != "--update"]
+    root, shoal = os.path.abspath(root), os.path.abspath(shoal)
     pages, documents = pages_of(root)
-    chosen = [page for page in pages if not sys.argv[3:] or page in sys.argv[3:]]
+    chosen = [page for page in pages if not named or page in named]
     mpi = has_mpi(shoal)
     tap = Tap()
     with tempfile.TemporaryDirectory() as tools, \
             concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         os.symlink(shoal, os.path.join(tools, "shoal"))
-        under_way = [(page, pool.submit(run_page, root, page, tools, mpi)) for page in chosen]
+        under_way = [(page, pool.submit(run_page, root, page, tools, mpi, update)) for page in chosen]
         for page, result in under_way:
             tap.verdict(f"the commands of {page} do what it says", result.result())
-    if not sys.argv[3:]:
+    if not named:
         tap.verdict("the library example of README.md is that of shoal.h", library_example(root))
         tap.verdict("every link of the documents leads somewhere", broken_links(root, documents))
         tap.verdict("every page is in the index of the manual", pages_unlisted(root, pages))
