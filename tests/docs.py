@@ -8,6 +8,8 @@ has. The folder is empty but for `examples`, as in the sources. A block ```sh mu
 must print what stands below it; only times and rates may differ. Other blocks do not run: ```text
 is for what a test cannot do. $PORT is a free port, for pages that start a server.
 
+A build without MPI runs a page as far as the first command of several ranks.
+
 Kernels of other processors round differently, so all pages run with those of AVX2 (SHOAL_ISA).
 Without AVX2 the digits of what is printed are not compared. --update writes into the pages what
 their commands print: read the diff before you commit it.
@@ -113,16 +115,14 @@ def of_ranks(command):
     return re.search(r"--ranks\b|\bmpirun\b|\bsrun\b", command)
 
 
-def without_ranks(lines):
-    """The lines of a sh block but for commands of several ranks, for a build without MPI."""
-    kept, command = [], []
-    for line in lines:
-        command.append(line)
-        if not line.endswith("\\"):
-            if not of_ranks("\n".join(command)):
-                kept += command
-            command = []
-    return kept + command
+def before_ranks(lines):
+    """The lines above the first command of several ranks."""
+    for number, line in enumerate(lines):
+        if of_ranks(line):
+            while number > 0 and lines[number - 1].endswith("\\"):
+                number -= 1
+            return lines[:number]
+    return lines
 
 
 # ---- a page ----------------------------------------------------------------------------------
@@ -132,18 +132,19 @@ def script_of(page, text, folder, mpi):
     """The page as one shell script, and what its commands show: [(line, command, shown, its line, file)]."""
     script, shown = ["exec </dev/null"], []
     for first, language, lines in blocks_of(text):
+        if not mpi and language in ("sh", "console") and of_ranks("\n".join(lines)):
+            lines = before_ranks(lines)
+            mpi = None
         if language == "sh":
-            if not mpi:
-                lines = without_ranks(lines)
             script += [f"echo '{page}:{first}: block of sh'", "set -ex", *lines,
                        "{ set +ex; } 2>/dev/null"]
         elif language == "console":
             for command, expected, place in commands_of(lines):
-                if not mpi and of_ranks(command):
-                    continue
                 file = os.path.join(folder, f"printed{len(shown)}")
                 shown.append((first, command, expected, first + place, file))
                 script += [f"eval {shlex.quote(command)} >{shlex.quote(file)} 2>&1"]
+        if mpi is None:
+            break
     return "\n".join(script) + "\n", shown
 
 
