@@ -294,6 +294,64 @@ def broken_links(root, documents):
     return wrong
 
 
+# ---- options ---------------------------------------------------------------------------------
+
+
+def calls_of(text):
+    """(number of the line, call) of each `shoal ...` that the page spells out, run or not."""
+    for first, language, lines in blocks_of(text):
+        if language in ("sh", "console", "text", ""):
+            for number, line in enumerate(lines, first):
+                for call in re.findall(r"(?:^|[$|(&] ?)(shoal [a-z][^|&#`]*)", line):
+                    yield number, call
+    for number, line in prose_lines(text):
+        for call in re.findall(r"`(shoal [a-z][^`|]*)`", line):
+            yield number, call
+
+
+class Options:
+    """The options of each verb, as `shoal help` lists them."""
+
+    def __init__(self, shoal):
+        self.shoal = shoal
+        self.known = {}
+
+    def ask(self, *words):
+        said = subprocess.run([self.shoal, "help", *words], capture_output=True, text=True)
+        if said.returncode:
+            return None
+        lines = [line for line in said.stdout.splitlines() if re.match(r" {2,6}-", line)]
+        return set(re.findall(r"--[a-z][a-z0-9-]*", "\n".join(lines)))
+
+    def of(self, call):
+        """Those of the call's verb, and of its model or kind; None for no verb. A study has those of
+        what it trains."""
+        words = [word for word in call.split()[1:] if not word.startswith("-")] + [""]
+        key = words[0], words[1] if words[0] in ("train", "gen") else ""
+        if key not in self.known:
+            options = self.ask(words[0])
+            more = self.ask(*key) if key[1] else None
+            if options is not None and more is None and words[0] in ("train", "study"):
+                more = set()
+                for model in ("cbow", "logreg", "multinomial", "mlp", "nextword", "vgg"):
+                    more |= self.ask("train", model)
+            self.known[key] = None if options is None else options | (more or set())
+        return self.known[key]
+
+
+def unknown_options(root, pages, shoal):
+    """A line for each option of a `shoal ...` that its verb does not have."""
+    options, wrong = Options(shoal), []
+    for page in pages:
+        for number, call in calls_of(read(os.path.join(root, page))):
+            known = options.of(call)
+            for option in re.findall(r"(?<=\s)--[a-z][a-z0-9-]*", call):
+                if known is not None and option not in known \
+                        and option.replace("--no-", "--", 1) not in known:
+                    wrong.append(f"{page}:{number}: {option} is none of `{' '.join(call.split()[:3])}`")
+    return wrong
+
+
 # ---- all of it -------------------------------------------------------------------------------
 
 
@@ -360,6 +418,8 @@ def main():
     if not named:
         tap.verdict("the library example of README.md is that of shoal.h", library_example(root))
         tap.verdict("every link of the documents leads somewhere", broken_links(root, documents))
+        tap.verdict("every option that pages spell out is one of its verb",
+                    unknown_options(root, pages, shoal))
         tap.verdict("every page is in the index of the manual", pages_unlisted(root, pages))
         tap.verdict(f"sentences have {MOST_WORDS} words on average", long_sentences(root, pages))
     print(f"1..{tap.cases}")
