@@ -145,7 +145,7 @@ def script_of(page, text, folder, mpi):
                 script += [f"eval {shlex.quote(command)} >{shlex.quote(file)} 2>&1"]
         if mpi is None:
             break
-    return "\n".join(script) + "\n", shown
+    return "\n".join(script) + "\nexit 0\n", shown
 
 
 def steady(lines, digits):
@@ -186,7 +186,7 @@ def run_page(root, page, tools, mpi, update):
         os.mkdir(work)
         os.symlink(os.path.join(root, "examples"), os.path.join(work, "examples"))
         script, shown = script_of(page, text, folder, mpi)
-        if len(script.splitlines()) == 1:
+        if len(script.splitlines()) == 2:
             return []
         env = dict(os.environ, PATH=tools + ":" + os.environ["PATH"], PORT=str(free_port()),
                    LC_ALL="C.UTF-8", ASAN_OPTIONS="detect_leaks=0",  # MPI libraries leak at their end
