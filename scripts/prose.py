@@ -6,7 +6,8 @@
     scripts/prose.py --words [ROOT]     fails, naming each use of a word that was replaced
 
 Prose is paragraphs and list items: no code blocks, tables, headings, comments or targets
-of links. A span of `code` counts as one word. The end of a paragraph or item ends a sentence.
+of links. A span of `code` counts as one word. The end of a paragraph or item ends a sentence; a **bold
+opening.** of it does not, and what has neither a stop nor four words is no sentence.
 """
 import argparse
 import os
@@ -56,7 +57,8 @@ def plain(block):
     block = re.sub(r"(`+)(.+?)\1", "code", block)
     block = re.sub(r"\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])", r"\1", block)
     block = re.sub(r"<?\bhttps?://[^\s>)]+", "address", block)
-    block = re.sub(r"[*_]{1,3}(\S)", r"\1", block)
+    block = re.sub(r"^(\*\*[^*]*?)[.!?]\*\*", r"\1", block)
+    block = re.sub(r"\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)", "", block)
     return NOT_AN_END.sub(lambda found: found.group(0).replace(".", ""), block)
 
 
@@ -64,7 +66,10 @@ def count(text):
     """(words, sentences) of a page's prose."""
     words = sentences = 0
     for block in blocks(text):
-        for sentence in re.split(r"[.!?][\"')\]*_]*(?:\s+|$)", plain(block)):
+        block = plain(block)
+        if not re.search(r"[.!?:]\W*$", block) and len(block.split()) < 4:
+            continue
+        for sentence in re.split(r"[.!?][\"')\]]*(?:\s+|$)", block):
             spoken = [w for w in sentence.split() if re.search(r"\w", w)]
             words += len(spoken)
             sentences += bool(spoken)
