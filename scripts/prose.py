@@ -126,7 +126,7 @@ IDENTIFIERS = [
 FOLDERS = ["src", "cli", "include", "tests", "docs", "scripts", "bench", "examples"]
 PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
 # Texts in which any word may stand: generated English, kept inputs of fuzz targets, this list.
-ANY_WORD = re.compile(r"world_(facts|filler)\.h$|^tests/fuzz/corpus/|^scripts/prose\.py$|\.png$")
+ANY_WORD = re.compile(r"world_(facts|filler)\.h$|^tests/fuzz/corpus/|^scripts/prose\.py$|\.png$|\.pyc$")
 SENTENCE_PARTS = 3
 
 
@@ -142,10 +142,15 @@ def uses(line):
 
 
 def listed(root):
-    """The files of the repository that are searched."""
+    """The files that are searched: those that git knows, or else all."""
     said = subprocess.run(["git", "-C", root, "ls-files", "-z", "--", *FOLDERS, *PAGES],
-                          capture_output=True, check=True).stdout
-    return [name for name in said.decode().split("\0") if name and not ANY_WORD.search(name)]
+                          capture_output=True)
+    if said.returncode == 0:
+        names = said.stdout.decode().split("\0")
+    else:
+        names = [os.path.relpath(os.path.join(folder, file), root) for top in FOLDERS
+                 for folder, _, files in os.walk(os.path.join(root, top)) for file in files] + PAGES
+    return [name for name in sorted(names) if name and not ANY_WORD.search(name)]
 
 
 def search(root):
