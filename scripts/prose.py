@@ -6,7 +6,8 @@
     scripts/prose.py --words [ROOT]     fails, naming each use of a word that was replaced
 
 Prose is paragraphs and list items: no code blocks, tables, headings, comments or targets
-of links. A span of `code` counts as one word. The end of a paragraph or item ends a sentence.
+of links. A span of `code` counts as one word. The end of a paragraph or item ends a sentence; a **bold
+opening.** of it does not, and what has neither a stop nor four words is no sentence.
 """
 import argparse
 import os
@@ -56,7 +57,8 @@ def plain(block):
     block = re.sub(r"(`+)(.+?)\1", "code", block)
     block = re.sub(r"\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])", r"\1", block)
     block = re.sub(r"<?\bhttps?://[^\s>)]+", "address", block)
-    block = re.sub(r"[*_]{1,3}(\S)", r"\1", block)
+    block = re.sub(r"^(\*\*[^*]*?)[.!?]\*\*", r"\1", block)
+    block = re.sub(r"\*{1,3}|(?<!\w)_{1,3}|_{1,3}(?!\w)", "", block)
     return NOT_AN_END.sub(lambda found: found.group(0).replace(".", ""), block)
 
 
@@ -64,7 +66,10 @@ def count(text):
     """(words, sentences) of a page's prose."""
     words = sentences = 0
     for block in blocks(text):
-        for sentence in re.split(r"[.!?][\"')\]*_]*(?:\s+|$)", plain(block)):
+        block = plain(block)
+        if not re.search(r"[.!?:]\W*$", block) and len(block.split()) < 4:
+            continue
+        for sentence in re.split(r"[.!?][\"')\]]*(?:\s+|$)", block):
             spoken = [w for w in sentence.split() if re.search(r"\w", w)]
             words += len(spoken)
             sentences += bool(spoken)
@@ -121,7 +126,7 @@ IDENTIFIERS = [
 FOLDERS = ["src", "cli", "include", "tests", "docs", "scripts", "bench", "examples"]
 PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
 # Texts in which any word may stand: generated English, kept inputs of fuzz targets, this list.
-ANY_WORD = re.compile(r"world_(facts|filler)\.h$|^tests/fuzz/corpus/|^scripts/prose\.py$|\.png$")
+ANY_WORD = re.compile(r"world_(facts|filler)\.h$|^tests/fuzz/corpus/|^scripts/prose\.py$|\.png$|\.pyc$")
 SENTENCE_PARTS = 3
 
 
@@ -137,10 +142,15 @@ def uses(line):
 
 
 def listed(root):
-    """The files of the repository that are searched."""
+    """The files that are searched: those that git knows, or else all."""
     said = subprocess.run(["git", "-C", root, "ls-files", "-z", "--", *FOLDERS, *PAGES],
-                          capture_output=True, check=True).stdout
-    return [name for name in said.decode().split("\0") if name and not ANY_WORD.search(name)]
+                          capture_output=True)
+    if said.returncode == 0:
+        names = said.stdout.decode().split("\0")
+    else:
+        names = [os.path.relpath(os.path.join(folder, file), root) for top in FOLDERS
+                 for folder, _, files in os.walk(os.path.join(root, top)) for file in files] + PAGES
+    return [name for name in sorted(names) if name and not ANY_WORD.search(name)]
 
 
 def search(root):

@@ -15,7 +15,7 @@ build  zlib1g-dev libzstd-dev libxxhash-dev libutf8proc-dev libcmocka-dev
 build  libjansson-dev libdnnl-dev libedit-dev libopenmpi-dev
 build  libjpeg62-turbo-dev libpng-dev
 build  libgnutls28-dev
-test   gzip zstd python3 openmpi-bin libmpich-dev mpich iproute2 locales
+test   gzip zstd curl python3 openmpi-bin libmpich-dev mpich iproute2 locales
 fuzz   clang libclang-rt-14-dev
 bench  zstd time python3 wrk
 simulate libsimgrid-dev

@@ -375,10 +375,30 @@ def pages_unlisted(root, pages):
             and f"({os.path.relpath(page, 'docs')}" not in index]
 
 
+def tests_unlisted(root):
+    """Each unit test, program of ranks and case of the program stands in docs/tests.md."""
+    index = read(os.path.join(root, "docs/tests.md"))
+    names = []
+    for folder, pattern in (("tests/unit", r"test_(\w+)\.c"), ("tests/mpi", r"test_(\w+)_ranks\.c"),
+                            ("tests/cli/cases", r"(\w+)\.sh")):
+        found = [re.fullmatch(pattern, name) for name in sorted(os.listdir(os.path.join(root, folder)))]
+        names += [(folder, match.group(1)) for match in found if match]
+    return [f"{folder}: {name} is not in docs/tests.md" for folder, name in names
+            if f"`{name}`" not in index]
+
+
 def long_sentences(root, pages):
     said = subprocess.run([sys.executable, os.path.join(root, "scripts/prose.py"), "--most",
                            str(MOST_WORDS), *pages], cwd=root, capture_output=True, text=True)
     return said.stderr.splitlines() if said.returncode else []
+
+
+def replaced_words(root):
+    """Each use, in a document, of a word that was replaced."""
+    said = subprocess.run([sys.executable, os.path.join(root, "scripts/prose.py"), "--words", root],
+                          capture_output=True, text=True)
+    wrong = [line for line in said.stdout.splitlines() if re.match(r"[^:]*\.md:", line)]
+    return wrong + said.stderr.splitlines()
 
 
 def has_mpi(shoal):
@@ -421,7 +441,9 @@ def main():
         tap.verdict("every option that pages spell out is one of its verb",
                     unknown_options(root, pages, shoal))
         tap.verdict("every page is in the index of the manual", pages_unlisted(root, pages))
+        tap.verdict("every test is in docs/tests.md", tests_unlisted(root))
         tap.verdict(f"sentences have {MOST_WORDS} words on average", long_sentences(root, pages))
+        tap.verdict("no document has a word that was replaced", replaced_words(root))
     print(f"1..{tap.cases}")
     return 1 if tap.broken else 0
 

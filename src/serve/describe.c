@@ -194,31 +194,6 @@ void describe_metrics(struct request *q)
 
 /* ---- for the page ---- */
 
-void put_platform(struct writer *w, const struct generation *g)
-{
-    char text[64];
-
-    snprintf(text, sizeof text, "shoal_%s", shoal_model_kind(g->saved));
-    member_text(w, "platform", text);
-}
-
-static void put_fact(void *writer, const struct shoal_fact *f)
-{
-    char count[24];
-
-    if (!f->key)
-        return;
-    snprintf(count, sizeof count, "%llu", (unsigned long long)f->value.count);
-    member_text(writer, f->key, f->value.type == SHOAL_TEXT ? f->value.text : count);
-}
-
-void put_facts(struct writer *w, const struct generation *g)
-{
-    struct shoal_reporter to = {.fact = put_fact, .user = w};
-
-    w->failed |= shoal_model_describe(g->saved, 0, &to) != SHOAL_OK;
-}
-
 static void put_model_stats(struct registry *r, struct writer *w, const struct lease *lease)
 {
     const struct version *v = lease->version;

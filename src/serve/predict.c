@@ -160,14 +160,16 @@ static shoal_status read_numbers(struct request *q, const struct figures *n)
     return add_rows(q, n->at, n->rows, n->width, false);
 }
 
-static shoal_status read_other_json(struct request *q, const char *at, size_t len)
+/* JSON of any shape, by a function that reads its tree. */
+static shoal_status read_by_tree(struct request *q, const char *at, size_t len,
+                                 shoal_status (*read)(struct request *q, const struct tree *t))
 {
     struct tree *t;
     size_t cost;
     shoal_status st = request_parse(q, &t, at, len, &cost);
 
     if (st == SHOAL_OK)
-        st = read_tree(q, t);
+        st = read(q, t);
     request_parsed(q, t, cost);
     return st;
 }
@@ -186,7 +188,7 @@ static shoal_status read_json(struct request *q, const char *at, size_t len)
         st = read_numbers(q, &numbers);
     figures_fini(&numbers);
     request_refund(q, cost);
-    return found ? st : read_other_json(q, at, len);
+    return found ? st : read_by_tree(q, at, len, read_tree);
 }
 
 static bool looks_json(const char *at, size_t len)
@@ -356,6 +358,7 @@ static shoal_status read_tensor(struct request *q, const struct tree *t)
     size_t rows, width;
     shoal_status st;
 
+    q->shape = SHAPE_TENSOR;
     if (tree_kind(inputs) != TREE_LIST || tree_len(inputs) != 1 || tree_kind(input) != TREE_OBJECT)
         return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor",
                           tree_len(inputs));
@@ -370,19 +373,6 @@ static shoal_status read_tensor(struct request *q, const struct tree *t)
     if (strcmp(tree_text(tree_get(input, "datatype")), "BYTES") == 0)
         return read_text_tensor(q, tree_get(input, "data"), rows * width);
     return read_number_tensor(q, tree_get(input, "data"), rows, width);
-}
-
-static shoal_status read_tensor_body(struct request *q)
-{
-    struct tree *t;
-    size_t cost;
-    shoal_status st = request_parse(q, &t, q->body.at ? q->body.at : "", q->body.len, &cost);
-
-    q->shape = SHAPE_TENSOR;
-    if (st == SHOAL_OK)
-        st = read_tensor(q, t);
-    request_parsed(q, t, cost);
-    return st;
 }
 
 /* ---- the job ---- */
@@ -479,7 +469,7 @@ static shoal_status read_request(struct request *q)
     if (strcmp(q->verb, "predict") == 0)
         st = read_body(q);
     else if (strcmp(q->verb, "infer") == 0)
-        st = read_tensor_body(q);
+        st = read_by_tree(q, q->body.at ? q->body.at : "", q->body.len, read_tensor);
     else
         st = add(q, &in);
     if (st == SHOAL_ELIMIT && q->over == 0)

@@ -1,5 +1,6 @@
 /* A server from its options to its end. */
 #include "serve/server.h"
+#include "serve/loop.h"
 #include "serve/sandbox.h"
 
 #include <errno.h>

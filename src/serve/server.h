@@ -2,12 +2,13 @@
 #ifndef SHOAL_SERVE_SERVER_H
 #define SHOAL_SERVE_SERVER_H
 
-#include "serve/loop.h"
 #include "serve/reader.h"
 
 enum { LISTENERS = 3 };
 
 struct http_handler;
+struct loops; /* loop.h */
+struct tls;   /* tls.h */
 
 struct listener {
     unsigned roles;

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Makes the pictures of README.md and of the manual anew, from generated data.
+#
+#     scripts/pictures.sh [BUILD]
+#
+# Needs Debian's chromium, tmux and fonts-dejavu-core, and half a minute. Look at them before you commit.
+set -eu
+
+cd "$(dirname "$0")/.."
+shoal=$PWD/${1:-build}/cli/shoal
+draw="python3 $PWD/scripts/pictures.py"
+out=$PWD/docs/pictures
+mkdir -p "$out"
+tmp=$(mktemp -d)
+server=
+trap 'test -z "$server" || kill "$server"; tmux -L "shoal$$" kill-server 2>/dev/null; rm -rf "$tmp"' EXIT
+cd "$tmp"
+ln -s "$shoal" shoal
+PATH=$tmp:$PATH
+
+shoal gen world --words 3000000 -o world.txt --questions questions.txt -q
+shoal encode world.txt -o world.shoal -q
+
+# What a run prints, with its progress line, on a terminal of 92 x 34.
+tmux -L "shoal$$" -f /dev/null new-session -d -x 92 -y 34 \
+    "PS1='\$ ' PATH='$PATH' exec sh"
+tmux -L "shoal$$" send-keys clear Enter
+sleep 0.5
+tmux -L "shoal$$" send-keys "shoal train skipgram world.shoal -o vectors.shoal --valid 1% \
+--metrics skipgram.jsonl" Enter
+until [ -s vectors.shoal ]; do sleep 0.2; done
+sleep 1
+tmux -L "shoal$$" send-keys "shoal analogy vectors.shoal man king woman -k 2" Enter
+sleep 2
+tmux -L "shoal$$" capture-pane -p -e | $draw terminal >"$out/terminal.svg"
+
+# A report of two runs.
+shoal train cbow world.shoal -o cbow.bin --valid 1% --eval questions.txt --metrics cbow.jsonl -q
+shoal train skipgram world.shoal -o skipgram.bin --valid 1% --eval questions.txt \
+    --metrics skipgram.jsonl -q
+shoal report skipgram.jsonl cbow.jsonl -o report.html --title 'skip-gram and CBOW' -q
+charts='[...document.querySelectorAll("h2")].find(h => h.textContent == "How it went").scrollIntoView()'
+$draw page "file://$tmp/report.html" 1100x765 "$out/report.png" "$charts"
+$draw page "file://$tmp/report.html" 390x795 "$out/report-phone.png" "$charts"
+
+# The map of words in the server's page.
+shoal serve words=vectors.shoal --inference-address 127.0.0.1:0 --management-address none \
+    --metrics-address none >serve.log 2>&1 &
+server=$!
+until address=$(grep -so 'http://127[0-9.:]*' serve.log); do sleep 0.1; done
+# show SELECTOR: asks for the neighbours of a word, then brings that part of the page to the top.
+show() {
+    echo "document.querySelector('#models button, #models a, #models .card')?.click();
+        setTimeout(() => {
+            document.getElementById('word').value = 'king';
+            document.getElementById('count').value = 16;
+            document.getElementById('search').requestSubmit();
+        }, 600);
+        setTimeout(() => {
+            document.activeElement.blur();
+            document.querySelector('$1').style.scrollMarginTop = '14px';
+            document.querySelector('$1').scrollIntoView();
+        }, 1600)"
+}
+$draw page "$address" 1100x635 "$out/map.png" "$(show '#search')"
+$draw page "$address" 390x360 "$out/map-phone.png" "$(show '#map-box')"
+ls -l "$out"
