@@ -188,7 +188,6 @@ struct click_batch {
     uint32_t *start;       /* [rows + 1] */
     uint32_t *slot;        /* [values] */
     float *value;          /* [values] unless the format has none */
-    uint32_t *line;        /* [rows] in the block, from 0 */
     uint32_t *at;          /* [rows] where its text begins in the block */
     bool weighted, valued; /* some weight, some value is not 1 */
     uint64_t positives;

@@ -316,7 +316,7 @@ const char *criteo_rows(const struct click_format *w, struct click_batch *b, con
         if (!line)
             break;
         b->start[b->rows] = begin;
-        b->line[b->rows] = (uint32_t)b->lines++;
+        b->lines++;
         b->at[b->rows] = (uint32_t)(at - text);
         b->label[b->rows] = positive;
         b->weight[b->rows] = 1;

@@ -16,7 +16,7 @@
 /* A thread's text and batch, when a line is as long as it may be: two rows or features
  * need 4 bytes of text. */
 #define BLOCK_MOST (SHOAL_CLICKS_LINE_MAX + 2 * CLICK_BLOCK)
-#define THREAD_BYTES (2 * BLOCK_MOST + BLOCK_MOST / 2 * (1 + 6 * 4))
+#define THREAD_BYTES (2 * BLOCK_MOST + BLOCK_MOST / 2 * (1 + 5 * 4))
 
 static void make_plan(struct shoal_clicks_plan *plan, const char *folder,
                       const struct inputs *inputs, const struct shoal_clicks_opts *opts)

@@ -366,8 +366,6 @@ struct click_rows {
     const uint32_t *start; /* [rows + 1] into slot and value */
     const uint32_t *slot;  /* [values] */
     const float *value;    /* [values]; NULL: all are 1 */
-    const uint64_t *line;  /* [rows] in its file, from 1 */
-    const char *input;     /* the file they come from, as failures name it */
 };
 
 struct click_stream;
