@@ -13,7 +13,7 @@
 #ifndef SHOAL_CLICKS_H
 #define SHOAL_CLICKS_H
 
-#include "data/data.h"
+#include "data/sparse.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -1,7 +1,7 @@
 /* Encoding: one pass to count (unless a vocabulary is given), one to look up.
  * Threads encode blocks as they come and write them in the order of the input,
  * so the file is the same for any number of threads. */
-#include "data/data.h"
+#include "data/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

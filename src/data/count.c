@@ -8,7 +8,7 @@
  * When the table may not grow any more, its counts go, sorted by bytes, to a
  * run in an unnamed file, and counting begins anew. counter_merge adds up what
  * is in memory, or merges all the runs, so the sums are exact either way. */
-#include "data/data.h"
+#include "data/text.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* JPEG and PNG files become pixels. The only file that knows libjpeg-turbo and
  * libpng. What a file says of its size is checked before anything is allocated
  * for it. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <setjmp.h>
 #include <stdio.h>

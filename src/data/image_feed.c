@@ -5,7 +5,7 @@
  *
  * The pictures of a wanted slot are shared out a few at a time to the threads, and
  * to whoever asks for it before they are done. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What decoding a picture takes, by its head alone. */
-#include "data/data.h"
+#include "data/samples.h"
 
 struct head {
     const unsigned char *at, *end;

@@ -1,5 +1,5 @@
 /* A folder with one folder of JPEG and PNG files for each class. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #ifndef SHOAL_PHRASES_H
 #define SHOAL_PHRASES_H
 
-#include "data/data.h"
+#include "data/text.h"
 
 /* ---- phrases.c: what a pass writes ------------------------------------------------ */
 

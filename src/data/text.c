@@ -1,7 +1,7 @@
 /* Many inputs as one sequence of blocks. Reading and cutting happen under a
  * lock and cost little beside what the threads then do with a block: checking,
  * lower-casing and finding its words. */
-#include "data/data.h"
+#include "data/text.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The words of a block, found 64 bytes at a time: a mask of separators, then
  * one step for each edge of the mask. */
-#include "data/data.h"
+#include "data/text.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>
