@@ -19,7 +19,9 @@ struct csv_column {
 
 /* ---- records ---- */
 
-/* Bit i: an odd number of the bits 0 .. i is set. */
+/* Bit i: an odd number of the bits 0 .. i is set. Of the mask of quotes these are the bytes
+ * between an opening and a closing quote: a doubled quote leaves and enters again (a prefix
+ * xor, as in simdjson). */
 static unsigned odd_upto(unsigned bits)
 {
     bits ^= bits << 1;

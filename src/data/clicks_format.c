@@ -148,10 +148,10 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
                               size_t len)
 {
     const char *end = at + len, *line;
-    bool any = false, told = false;
+    bool any = false, known = false;
 
     *out = SHOAL_CLICKS_AUTO;
-    for (; at < end && !told; at = line + 1) {
+    for (; at < end && !known; at = line + 1) {
         const char *stop;
 
         line = memchr(at, '\n', (size_t)(end - at));
@@ -159,10 +159,10 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
         stop = click_line_end(at, line);
         if (stop == at || *at == '#')
             continue;
-        told = recognise_line(at, stop, out);
-        any |= !told;
+        known = recognise_line(at, stop, out);
+        any |= !known;
     }
-    if (*out == SHOAL_CLICKS_AUTO && any && !told)
+    if (*out == SHOAL_CLICKS_AUTO && any && !known)
         *out = SHOAL_CLICKS_LIBSVM; /* rows without a feature */
     if (*out == SHOAL_CLICKS_AUTO)
         return shoal_fail(SHOAL_EFORMAT,

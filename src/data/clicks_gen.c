@@ -74,8 +74,9 @@ struct value {
     uint32_t index; /* among the weights of all columns, from 1 */
 };
 
-/* Values are drawn by the alias method (Walker 1974): a place evenly, then the value there
- * or its alias. */
+/* Values are drawn in constant time by the alias method (Walker 1974, Vose 1991): a place
+ * evenly, then by the rest of the draw the value there or its alias. column_alias pairs each place
+ * that has less than its share with one that has more, which fills it up. */
 struct column {
     struct value *values;
     uint32_t *keep, *alias; /* [n] keep: of 2^32 */
@@ -126,7 +127,7 @@ static void put8(struct text8 *to, uint8_t *len, const char *text)
     memcpy(to->at, text, *len);
 }
 
-/* Equal chances for all; then the chances `p`, which add up to 1. */
+/* Places with the chances `p`, which add up to 1. */
 static shoal_status column_alias(struct column *c, const double *p)
 {
     double *left = mem_array(c->n, sizeof *left);

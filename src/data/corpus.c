@@ -208,7 +208,8 @@ void encoding_close(struct encoding *e)
     free(e);
 }
 
-/* Where the output fits, what is spooled on the way fits best too. */
+/* Spools go to the folder of the output unless another is given: where the output fits,
+ * they fit best. */
 static shoal_status choose_folder(struct encoding *e, const char *path)
 {
     e->path = strdup(path);

@@ -17,7 +17,7 @@
 
 /* ---- text.c: blocks of clean text -------------------------------------------- */
 
-/* A stretch of one input that ends at the end of a word, and at the end of a
+/* A piece of one input that ends at the end of a word, and at the end of a
  * line if it holds one. Checked as UTF-8 without control bytes; with
  * SHOAL_TOKENS_WORDS lower-cased, each separator a space. Blocks are numbered
  * in the order of the input. */
@@ -69,7 +69,16 @@ void block_fini(struct block *b);
 
 struct scanner;
 
-/* What threads do with every block of a text. */
+/* What threads do with every block of a text. Blocks are numbered by who reads them, under a
+ * lock; what is made of a block by itself is done by many threads at once, in any order; what
+ * depends on the blocks before it (writing to a file, a pair over the seam of two blocks) is
+ * done by the number of the block. So the result does not depend on the threads:
+ *
+ *     reader    0    1    2    3   ...
+ *     block     [ 0 ]  [ 2  ]          thread A
+ *                [   1   ]  [ 3 ]      thread B
+ *     ordered        0    1 2  3
+ */
 struct text_work {
     size_t state; /* bytes that each thread has for itself, zeroed */
     /* What can be made of a block by itself; the scanner is at its beginning. */
