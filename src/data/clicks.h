@@ -259,7 +259,8 @@ static inline void click_push(const struct click_format *w, struct click_batch *
 bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 bool vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
-bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
+                   const char *end);
 
 /* ---- clicks_errors.c: which errors are tolerated ------------------------------------------------------ */
 

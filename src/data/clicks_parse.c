@@ -157,7 +157,7 @@ static bool parse_row(const struct click_format *w, struct click_batch *b, const
         [SHOAL_CLICKS_LIBSVM] = libsvm_row,
         [SHOAL_CLICKS_VW] = vw_row,
         [SHOAL_CLICKS_CRITEO] = criteo_row,
-        [SHOAL_CLICKS_CSV] = csv_row,
+        [SHOAL_CLICKS_CSV] = click_csv_row,
     };
 
     return rows[w->format](w, b, at, end);
