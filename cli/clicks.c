@@ -109,17 +109,17 @@ static void report_top(const shoal_clicks *clicks, uint64_t top)
     }
 }
 
-static void report_way(struct console *c, const shoal_clicks *clicks)
+static void report_reading(struct console *c, const shoal_clicks *clicks)
 {
-    struct shoal_clicks_opts way = shoal_clicks_like(clicks);
+    struct shoal_clicks_opts reading = shoal_clicks_like(clicks);
 
-    console_row(c, "format", shoal_clicks_format_name(way.format), NULL);
-    if (way.label)
-        console_row(c, "label", "", "%s", way.label);
-    if (way.numeric)
-        console_row(c, "numeric", "", "%s", *way.numeric ? way.numeric : "no column");
-    console_row(c, "bits", number_count(way.bits).text, "%s slots",
-                number_count((uint64_t)1 << way.bits).text);
+    console_row(c, "format", shoal_clicks_format_name(reading.format), NULL);
+    if (reading.label)
+        console_row(c, "label", "", "%s", reading.label);
+    if (reading.numeric)
+        console_row(c, "numeric", "", "%s", *reading.numeric ? reading.numeric : "no column");
+    console_row(c, "bits", number_count(reading.bits).text, "%s slots",
+                number_count((uint64_t)1 << reading.bits).text);
 }
 
 shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
@@ -140,7 +140,7 @@ shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
                 n.valued ? "with values" : "all of value 1");
     console_row(c, "weights", n.weighted ? "some" : "none",
                 n.weighted ? NULL : "every row counts alike");
-    report_way(c, clicks);
+    report_reading(c, clicks);
     console_row(c, "bad lines", number_count(n.bad_lines).text, "left out");
     report_top(clicks, top);
     shoal_clicks_close(clicks);

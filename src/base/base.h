@@ -11,6 +11,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <string.h>
 
 /* ---- err.c: failures ------------------------------------------------------ */
 
@@ -34,6 +35,22 @@ size_t character_cut(const void *text, size_t len);
 static inline bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
+}
+
+/* ---- bytes that lie elsewhere ------------------------------------------------ */
+
+struct span {
+    const char *at;
+    uint32_t len;
+};
+
+/* The first n bytes at `at`, as far as 8 go, and zeros; 8 are read. */
+static inline uint64_t key_part(const char *at, size_t n)
+{
+    uint64_t part;
+
+    memcpy(&part, at, 8);
+    return n >= 8 ? part : part & ((1ull << (8 * n)) - 1);
 }
 
 /* ---- number.c: numbers as text, whatever the locale --------------------------- */

@@ -1,4 +1,4 @@
-#include "data/data.h"
+#include "data/text.h"
 
 #include <utf8proc.h>
 

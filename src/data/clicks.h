@@ -13,7 +13,7 @@
 #ifndef SHOAL_CLICKS_H
 #define SHOAL_CLICKS_H
 
-#include "data/data.h"
+#include "data/sparse.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -23,7 +23,14 @@
 
 #define CLICK_FACTOR 0xa0761d6478bd642fu
 
-/* Both halves of the product, one upon the other. */
+/* A feature has no entry in a dictionary: its slot is the highest `bits` bits of a hash of
+ * its name (the hashing trick, Weinberger et al. 2009). The hash takes eight bytes a step and
+ * is seeded by what the name is a name of, so that equal names in different columns differ:
+ *
+ *     seed -> ^ 8 bytes -> fold -> ^ 8 bytes -> fold -> ...  slot = hash >> (64 - bits)
+ *
+ * A fold is one multiplication of 64 x 64 bits, whose two halves are xored (as in wyhash):
+ * every bit of the input reaches the high bits. */
 static inline uint64_t click_fold(uint64_t x)
 {
     unsigned __int128 product = (unsigned __int128)x * CLICK_FACTOR;
@@ -148,7 +155,7 @@ struct click_block {
     size_t input;
     bool first;          /* its input begins here */
     uint64_t dropped;    /* the newlines of a line that is too long, instead of text; else 0 */
-    shoal_status status; /* a failure to read, which is due in its turn */
+    shoal_status status; /* a failure to read, to be reported in the order of the blocks */
     char sentence[512];
 };
 
@@ -188,7 +195,6 @@ struct click_batch {
     uint32_t *start;       /* [rows + 1] */
     uint32_t *slot;        /* [values] */
     float *value;          /* [values] unless the format has none */
-    uint32_t *line;        /* [rows] in the block, from 0 */
     uint32_t *at;          /* [rows] where its text begins in the block */
     bool weighted, valued; /* some weight, some value is not 1 */
     uint64_t positives;
@@ -253,7 +259,8 @@ static inline void click_push(const struct click_format *w, struct click_batch *
 bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 bool vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
-bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
+                   const char *end);
 
 /* ---- clicks_errors.c: which errors are tolerated ------------------------------------------------------ */
 
@@ -269,8 +276,8 @@ struct click_errors {
 
 /* Fails for what may not be skipped, else adds the batch to the stats. Parses the block
  * again if a sentence is wanted that was not kept. */
-shoal_status click_errors_add(struct click_errors *j, const struct click_text *t,
-                         const struct click_block *b, struct click_batch *batch);
+shoal_status click_errors_add(struct click_errors *e, const struct click_text *t,
+                              const struct click_block *b, struct click_batch *batch);
 
 /* ---- clicks_census.c: which slots occur, how often, and as what ---------------------------- */
 
@@ -279,8 +286,8 @@ shoal_status click_errors_add(struct click_errors *j, const struct click_text *t
 struct click_census {
     unsigned bits;
     uint64_t *seen;     /* [2^bits] bits, by every thread */
-    uint32_t *count;    /* [2^bits] in turn; then the id of each slot */
-    uint32_t *name;     /* [2^bits] 1 + its place in the arena, 0: none; in turn */
+    uint32_t *count;    /* [2^bits] in the order of blocks; then the id of each slot */
+    uint32_t *name;     /* [2^bits] 1 + its place in the arena, 0: none; as above */
     struct bytes arena; /* names, each ended by a NUL */
     bool full;          /* the arena is */
 
@@ -309,7 +316,7 @@ void census_mark(struct click_census *c, const uint32_t *slot, size_t n);
 shoal_status census_propose(const struct click_census *c, const struct click_format *w,
                             const struct click_block *block, struct click_batch *b,
                             struct click_names *names);
-/* In turn. */
+/* In the order of the blocks, one thread at a time. */
 void census_count(struct click_census *c, const struct click_batch *b);
 shoal_status census_accept(struct click_census *c, const struct click_names *names);
 /* After the last block: ids by count, the largest first, then by slot. */

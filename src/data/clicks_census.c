@@ -1,6 +1,13 @@
-/* Which slots occur, how often, and by what name. What is counted decides the order of the
- * ids alone, so a share of the blocks is enough; they are taken in turn, so that the result
- * does not depend on the threads. */
+/* Which slots occur, how often, and by what name.
+ *
+ *     seen    every block, by all threads at once: a bit a slot, set atomically
+ *     count   some blocks, in the order of the input: how hot a slot is
+ *     names   fewer blocks: proposed by any thread (the rows are parsed again for their
+ *             names), accepted in the order of the input
+ *
+ * Ids are numbered hottest first, so that the weights that are used most lie side by side.
+ * Counts decide nothing but this order, so a sample of the blocks is enough. Which blocks are
+ * sampled is a function of their number: the result does not depend on the threads. */
 #include "data/clicks.h"
 
 #include <stdio.h>

@@ -23,8 +23,10 @@
 #define BUCKET_KEY 16u
 #define NO_KEY 0x8000u
 
-/* A cell is the integers of one power of two and the same CELL_BITS bits below: so few of
- * them that at most one bucket begins inside. */
+/* floor(log(x)^2) by a table, for logarithms are slow. A cell is the integers that have the
+ * same highest bit and the same CELL_BITS bits below it: so few of them that at most one
+ * bucket begins inside. So the bucket of x is that of the first integer of its cell, or the
+ * next one if x is at or above where that begins. */
 struct criteo_format {
     uint64_t seed[CRITEO_COLUMNS];
     uint16_t key[1u << 12];  /* of an integer of 3 digits, 4 bits each; or NO_KEY */
@@ -316,7 +318,7 @@ const char *criteo_rows(const struct click_format *w, struct click_batch *b, con
         if (!line)
             break;
         b->start[b->rows] = begin;
-        b->line[b->rows] = (uint32_t)b->lines++;
+        b->lines++;
         b->at[b->rows] = (uint32_t)(at - text);
         b->label[b->rows] = positive;
         b->weight[b->rows] = 1;

@@ -19,7 +19,9 @@ struct csv_column {
 
 /* ---- records ---- */
 
-/* Bit i: an odd number of the bits 0 .. i is set. */
+/* Bit i: an odd number of the bits 0 .. i is set. Of the mask of quotes these are the bytes
+ * between an opening and a closing quote: a doubled quote leaves and enters again (a prefix
+ * xor, as in simdjson). */
 static unsigned odd_upto(unsigned bits)
 {
     bits ^= bits << 1;
@@ -66,21 +68,16 @@ const char *csv_last_end(const char *at, const char *end, bool *inside)
 
 /* ---- fields ---- */
 
-struct field {
-    const char *at;
-    size_t len;
-};
-
 /* The field between quotes that begins at `at`, without them; NULL when what follows it
  * is no comma. A doubled quote is one. */
 static const char *quoted_field(struct bytes *room, const char *at, const char *end,
-                                struct field *out)
+                                struct span *out)
 {
     const char *quote = memchr(at + 1, '"', (size_t)(end - at - 1));
     size_t from = room->len;
 
     at++;
-    *out = (struct field){at, quote ? (size_t)(quote - at) : 0};
+    *out = (struct span){at, quote ? (uint32_t)(quote - at) : 0};
     while (quote && quote + 1 < end && quote[1] == '"') {
         memcpy(room->at + room->len, at, (size_t)(quote + 1 - at));
         room->len += (size_t)(quote + 1 - at);
@@ -92,7 +89,7 @@ static const char *quoted_field(struct bytes *room, const char *at, const char *
     if (room->len > from) {
         memcpy(room->at + room->len, at, (size_t)(quote - at));
         room->len += (size_t)(quote - at);
-        *out = (struct field){room->at + from, room->len - from};
+        *out = (struct span){room->at + from, (uint32_t)(room->len - from)};
     }
     for (at = quote + 1; at < end && is_blank(*at); at++)
         ;
@@ -100,7 +97,7 @@ static const char *quoted_field(struct bytes *room, const char *at, const char *
 }
 
 /* The end of a plain field: a comma or the record's end; NULL at a quote. */
-static const char *plain_field(const char *at, const char *end, struct field *out)
+static const char *plain_field(const char *at, const char *end, struct span *out)
 {
     const char *begin = at;
     unsigned mask = 0;
@@ -111,7 +108,7 @@ static const char *plain_field(const char *at, const char *end, struct field *ou
     at = at < end ? at : end;
     if (at < end && *at == '"')
         return NULL;
-    *out = (struct field){begin, (size_t)(at - begin)};
+    *out = (struct span){begin, (uint32_t)(at - begin)};
     while (out->len > 0 && is_blank(out->at[out->len - 1]))
         out->len--;
     return at;
@@ -120,7 +117,7 @@ static const char *plain_field(const char *at, const char *end, struct field *ou
 /* The field at `at`, without blanks around it, and where it ends; NULL when its quotes
  * are wrong. */
 static inline const char *next_field(struct bytes *room, const char *at, const char *end,
-                                     struct field *out)
+                                     struct span *out)
 {
     while (at < end && is_blank(*at))
         at++;
@@ -129,8 +126,8 @@ static inline const char *next_field(struct bytes *room, const char *at, const c
 
 /* ---- rows ---- */
 
-static void take_field(const struct click_format *w, struct click_batch *b, const struct csv_column *c,
-                       struct field f)
+static void take_field(const struct click_format *w, struct click_batch *b,
+                       const struct csv_column *c, struct span f)
 {
     float x;
 
@@ -151,9 +148,10 @@ static void take_field(const struct click_format *w, struct click_batch *b, cons
     click_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
 }
 
-bool csv_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
+bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
+                   const char *end)
 {
-    struct field f;
+    struct span f;
 
     b->unquoted.len = 0;
     for (size_t i = 0; i < w->ncolumns; i++) {
@@ -185,7 +183,7 @@ void csv_format_fini(struct click_format *w)
     free(w->numeric);
 }
 
-static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct field f)
+static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct span f)
 {
     struct csv_column *c;
     shoal_status st;
@@ -204,7 +202,7 @@ static shoal_status add_column(struct click_format *w, size_t *cap, const char *
     c = &w->columns[w->ncolumns];
     *c = (struct csv_column){.name = strndup(f.at, f.len), .len = f.len};
     if (!c->name)
-        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", f.len);
+        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %u bytes", f.len);
     c->number_hash = click_hash(click_seed(CLICK_SEED_NUMBER), f.at, f.len);
     c->category_seed = click_hash(click_seed(CLICK_SEED_CATEGORY), f.at, f.len);
     w->ncolumns++;
@@ -253,7 +251,7 @@ static shoal_status read_names(struct click_format *w, const char *path, const c
 {
     struct bytes room = {0};
     size_t cap = 0;
-    struct field f;
+    struct span f;
     shoal_status st = bytes_reserve(&room, (size_t)(end - at) + CLICK_PAD);
 
     for (; at <= end && st == SHOAL_OK; at++) {
@@ -323,7 +321,7 @@ struct tally_column {
 static void count_numbers(const struct click_format *w, struct bytes *room, const char *at,
                           const char *end, struct tally_column *tally)
 {
-    struct field f;
+    struct span f;
     float x;
 
     room->len = 0;

@@ -1,11 +1,13 @@
 /* Click data into a mapped file, or into memory. Every input is read once:
  *
- *     threads:   blocks of text -> rows of slots -> (in turn) columns, counts, names
+ *     threads:   blocks of text -> rows of slots -> (ordered) columns, counts, names
  *     then:      slots by count -> ids
- *     threads:   chunks of slots -> ids -> (in turn) the file
+ *     threads:   chunks of slots -> ids -> (ordered) the file
  *
- * What is done in turn is little, and done in the order of the input: so the file is the
- * same for any number of threads. */
+ * An id is known only when all rows were counted, so slots wait in columns (spill buffers:
+ * in memory, then on disk) and are mapped to ids while the file is written. What is marked
+ * "ordered" is done by one thread at a time, in the order of the input, and is little: so
+ * the file is the same for any number of threads. */
 #include "data/clicks.h"
 
 #include <stdio.h>
@@ -13,8 +15,10 @@
 
 /* ---- the plan ---- */
 
-/* A thread's text and batch, when a line is as long as it may be: two rows or features
- * need 4 bytes of text. */
+/* A thread's text and batch, when a line is as long as it may be. An entry, a row or a
+ * feature, takes two bytes of text at least. A row takes a label, a weight, a place, a start
+ * and a start of 64 bits, a feature takes a slot and a value: 25 bytes are enough for either,
+ * for pages of a batch that are not written cost nothing. */
 #define BLOCK_MOST (SHOAL_CLICKS_LINE_MAX + 2 * CLICK_BLOCK)
 #define THREAD_BYTES (2 * BLOCK_MOST + BLOCK_MOST / 2 * (1 + 6 * 4))
 
@@ -105,7 +109,8 @@ static void reader_free(struct reader *r)
     free(r);
 }
 
-/* A column of floats begins with the first that is not 1. */
+/* Values and weights are nearly always 1, and then there is no such column. It begins with
+ * the first that is not 1, with ones for all `before`. */
 static shoal_status add_floats(struct reading *e, int column, const float *data, size_t n, bool any,
                                bool *begun, uint64_t before)
 {

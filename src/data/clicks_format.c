@@ -5,6 +5,41 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- options ---- */
+
+const struct shoal_choice shoal_rows_choices[] = {
+    [SHOAL_CLICKS_AUTO] = {"auto", "by the first line"},
+    [SHOAL_CLICKS_LIBSVM] = {"libsvm", "label index:value ..."},
+    [SHOAL_CLICKS_VW] = {"vw", "Vowpal Wabbit's: label importance 'tag|space feature:value ..."},
+    [SHOAL_CLICKS_CRITEO] = {"criteo", "label, 13 integers and 26 categories between tabs"},
+    [SHOAL_CLICKS_CSV] = {"csv", "fields between commas below a line of names"},
+    {0},
+};
+
+#define ROWS(member) SHOAL_FIELD(struct shoal_clicks_opts, member)
+
+/* clang-format off */
+#define ROWS_AGAIN                                                                                 \
+    {"format", .type = SHOAL_TYPE_CHOICE, ROWS(format), .arg = "FORMAT",                           \
+     .choices = shoal_rows_choices, .help = "how rows are written"},                               \
+    {"skip-bad", .type = SHOAL_TYPE_COUNT, ROWS(skip_bad), .arg = "N", .u = {0, UINT64_MAX},       \
+     .help = "leave out up to N malformed lines; one more fails"}
+/* clang-format on */
+
+const struct shoal_option shoal_rows_again_options[] = {ROWS_AGAIN, {0}};
+
+const struct shoal_option shoal_rows_options[] = {
+    ROWS_AGAIN,
+    {"label", .type = SHOAL_TYPE_TEXT, ROWS(label), .arg = "COLUMN",
+     .help = "CSV: the column of labels, else label, click, target, y or the first"},
+    {"bits", .type = SHOAL_TYPE_COUNT, ROWS(bits), .arg = "N", .u = {1, 30},
+     .help = "hash features into 2^N slots"},
+    {"numeric", .type = SHOAL_TYPE_TEXT, ROWS(numeric), .arg = "COLUMN,...",
+     .help = "CSV: the columns that are numbers, not categories, - for none, else by the first "
+             "rows"},
+    {0},
+};
+
 #define FORMATS ((size_t)SHOAL_CLICKS_CSV + 1)
 
 const char *shoal_clicks_format_name(enum shoal_clicks_format format)
@@ -113,10 +148,10 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
                               size_t len)
 {
     const char *end = at + len, *line;
-    bool any = false, told = false;
+    bool any = false, known = false;
 
     *out = SHOAL_CLICKS_AUTO;
-    for (; at < end && !told; at = line + 1) {
+    for (; at < end && !known; at = line + 1) {
         const char *stop;
 
         line = memchr(at, '\n', (size_t)(end - at));
@@ -124,10 +159,10 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
         stop = click_line_end(at, line);
         if (stop == at || *at == '#')
             continue;
-        told = recognise_line(at, stop, out);
-        any |= !told;
+        known = recognise_line(at, stop, out);
+        any |= !known;
     }
-    if (*out == SHOAL_CLICKS_AUTO && any && !told)
+    if (*out == SHOAL_CLICKS_AUTO && any && !known)
         *out = SHOAL_CLICKS_LIBSVM; /* rows without a feature */
     if (*out == SHOAL_CLICKS_AUTO)
         return shoal_fail(SHOAL_EFORMAT,

@@ -6,11 +6,14 @@
  * An integer's weight belongs to the category that shoal reads it as, so that a linear
  * model over what is read can know all there is to know. Values follow Zipf's law, and
  * rare ones weigh less: what is seen too rarely to be learnt does not matter much. */
-#include "data/clicks.h"
+#include "base/base.h"
+#include "file/file.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+enum { NUMBERS = 13, COLUMNS = 39 }; /* Criteo's integers, and all without the label */
 
 #define ROWS_MAX ((uint64_t)1 << 48)
 #define CLICK_RATE 0.25
@@ -30,7 +33,7 @@ struct number_spec {
     bool minus;            /* its least are -1 */
 };
 
-static const struct number_spec numbers[CRITEO_NUMBERS] = {
+static const struct number_spec numbers[NUMBERS] = {
     {0.7, 0.80, 0.30, 90, false},  {2.2, 1.30, 0.08, 0, true},    {2.0, 0.90, -0.12, 60, false},
     {1.6, 0.70, 0.10, 60, false},  {7.4, 1.40, -0.10, 10, false}, {4.0, 1.00, -0.16, 60, false},
     {1.6, 1.00, 0.20, 20, false},  {2.3, 0.80, 0.05, 0, false},   {4.2, 0.80, 0.06, 20, false},
@@ -44,7 +47,7 @@ struct category_spec {
     unsigned missing;
 };
 
-static const struct category_spec categories[CRITEO_COLUMNS - CRITEO_NUMBERS] = {
+static const struct category_spec categories[COLUMNS - NUMBERS] = {
     {1000, 0.25, 0},   {560, 0.30, 0},   {1500, 0.15, 30}, {1200, 0.15, 30}, {300, 0.25, 0},
     {24, 0.35, 40},    {2000, 0.12, 0},  {630, 0.25, 0},   {3, 0.40, 0},     {2500, 0.12, 0},
     {1800, 0.12, 0},   {1500, 0.15, 30}, {1200, 0.15, 0},  {27, 0.40, 0},    {2000, 0.12, 0},
@@ -71,8 +74,9 @@ struct value {
     uint32_t index; /* among the weights of all columns, from 1 */
 };
 
-/* Values are drawn by the alias method (Walker 1974): a place evenly, then the value there
- * or its alias. */
+/* Values are drawn in constant time by the alias method (Walker 1974, Vose 1991): a place
+ * evenly, then by the rest of the draw the value there or its alias. column_alias pairs each place
+ * that has less than its share with one that has more, which fills it up. */
 struct column {
     struct value *values;
     uint32_t *keep, *alias; /* [n] keep: of 2^32 */
@@ -82,14 +86,14 @@ struct column {
 
 struct world {
     uint64_t seed;
-    struct column columns[CRITEO_COLUMNS];
+    struct column columns[COLUMNS];
     uint32_t weights;
     double bias;
 };
 
 static void world_fini(struct world *w)
 {
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
+    for (unsigned i = 0; i < COLUMNS; i++) {
         free(w->columns[i].values);
         free(w->columns[i].keep);
         free(w->columns[i].alias);
@@ -123,7 +127,7 @@ static void put8(struct text8 *to, uint8_t *len, const char *text)
     memcpy(to->at, text, *len);
 }
 
-/* Equal chances for all; then the chances `p`, which add up to 1. */
+/* Places with the chances `p`, which add up to 1. */
 static shoal_status column_alias(struct column *c, const double *p)
 {
     double *left = mem_array(c->n, sizeof *left);
@@ -236,7 +240,7 @@ static shoal_status category_chances(struct column *c)
 
 static shoal_status category_column(struct world *w, unsigned i)
 {
-    const struct category_spec *spec = &categories[i - CRITEO_NUMBERS];
+    const struct category_spec *spec = &categories[i - NUMBERS];
     struct column *c = &w->columns[i];
     shoal_status st = column_init_room(c, spec->values, spec->missing);
 
@@ -259,7 +263,7 @@ static shoal_status category_column(struct world *w, unsigned i)
 /* ---- rows ---- */
 
 struct row {
-    const struct value *values[CRITEO_COLUMNS]; /* NULL: missing */
+    const struct value *values[COLUMNS]; /* NULL: missing */
     double logit;
     uint64_t coin;
 };
@@ -269,7 +273,7 @@ static inline void draw_row(const struct world *w, uint64_t stream, uint64_t ind
     uint64_t at = rng_at(w->seed, stream, index);
 
     r->logit = w->bias;
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
+    for (unsigned i = 0; i < COLUMNS; i++) {
         const struct column *c = &w->columns[i];
         uint64_t draw = rng_mix(at += RNG_STEP), place = (draw >> 32) * c->n;
         uint32_t k = (uint32_t)(place >> 32);
@@ -317,8 +321,8 @@ static shoal_status world_init(struct world *w, uint64_t seed)
     shoal_status st = SHOAL_OK;
 
     *w = (struct world){.seed = seed};
-    for (unsigned i = 0; i < CRITEO_COLUMNS && st == SHOAL_OK; i++)
-        st = i < CRITEO_NUMBERS ? number_column(w, i) : category_column(w, i);
+    for (unsigned i = 0; i < COLUMNS && st == SHOAL_OK; i++)
+        st = i < NUMBERS ? number_column(w, i) : category_column(w, i);
     return st == SHOAL_OK ? choose_bias(w) : st;
 }
 
@@ -335,7 +339,7 @@ static inline char *plain_line(char *to, const struct row *r, unsigned label, ch
                                bool names)
 {
     *to++ = (char)('0' + label);
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
+    for (unsigned i = 0; i < COLUMNS; i++) {
         const struct value *v = r->values[i];
 
         *to++ = between;
@@ -347,9 +351,9 @@ static inline char *plain_line(char *to, const struct row *r, unsigned label, ch
 
 static char *put_column(char *to, unsigned i)
 {
-    unsigned number = i < CRITEO_NUMBERS ? i + 1 : i + 1 - CRITEO_NUMBERS;
+    unsigned number = i < NUMBERS ? i + 1 : i + 1 - NUMBERS;
 
-    *to++ = i < CRITEO_NUMBERS ? 'I' : 'C';
+    *to++ = i < NUMBERS ? 'I' : 'C';
     if (number >= 10)
         *to++ = (char)('0' + number / 10);
     *to++ = (char)('0' + number % 10);
@@ -359,7 +363,7 @@ static char *put_column(char *to, unsigned i)
 static char *vw_line(char *to, const struct row *r, unsigned label)
 {
     to = stpcpy(to, label ? "1" : "-1");
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
+    for (unsigned i = 0; i < COLUMNS; i++) {
         if (!r->values[i])
             continue;
         *to++ = ' ';
@@ -386,7 +390,7 @@ static char *put_index(char *to, uint32_t index)
 static char *libsvm_line(char *to, const struct row *r, unsigned label)
 {
     to = stpcpy(to, label ? "+1" : "-1");
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
+    for (unsigned i = 0; i < COLUMNS; i++) {
         if (!r->values[i])
             continue;
         *to++ = ' ';
@@ -401,7 +405,7 @@ static shoal_status put_csv_names(struct output *out, uint64_t *bytes)
 {
     char line[512], *to = stpcpy(line, "label");
 
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++) {
+    for (unsigned i = 0; i < COLUMNS; i++) {
         *to++ = ',';
         to = put_column(to, i);
     }
@@ -434,7 +438,7 @@ static unsigned add_row(struct shoal_gen_clicks_stats *s, const struct row *r)
     s->entropy -= p * log(p) + q * log(q);
     s->logloss -= log(label ? p : q);
     s->positives += label;
-    for (unsigned i = 0; i < CRITEO_COLUMNS; i++)
+    for (unsigned i = 0; i < COLUMNS; i++)
         s->values += r->values[i] != NULL;
     s->rows++;
     return label;

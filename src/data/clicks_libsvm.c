@@ -14,7 +14,10 @@ static size_t word_len(const char *at, const char *end)
     return n;
 }
 
-/* Each byte a digit's value, and 0 before the first; *wrong gets bits if there are others. */
+/* The number of eight digits, each byte a digit's value, the first in the lowest byte and 0
+ * before it; *wrong gets bits if a byte is above 9. Neighbours are joined three times, within
+ * one word: digits to pairs (v * 10 + v >> 8), then pairs to fours and to eight by two
+ * multiplications whose wanted sums meet in the upper half (Lemire's parse_eight_digits). */
 static inline uint64_t number_of(uint64_t digits, uint64_t *wrong)
 {
     uint64_t v = digits;

@@ -15,7 +15,6 @@ void click_batch_fini(struct click_batch *b)
     free(b->start);
     free(b->slot);
     free(b->value);
-    free(b->line);
     free(b->at);
     bytes_fini(&b->unquoted);
     *b = (struct click_batch){0};
@@ -36,9 +35,8 @@ static shoal_status batch_reserve(struct click_batch *b, size_t bytes)
     b->start = malloc(n * sizeof *b->start);
     b->slot = malloc(n * sizeof *b->slot);
     b->value = malloc(n * sizeof *b->value);
-    b->line = malloc(n * sizeof *b->line);
     b->at = malloc(n * sizeof *b->at);
-    if (!b->label || !b->weight || !b->start || !b->slot || !b->value || !b->line || !b->at)
+    if (!b->label || !b->weight || !b->start || !b->slot || !b->value || !b->at)
         return shoal_fail(SHOAL_ENOMEM, "clicks: no memory for %zu rows", n);
     st = bytes_reserve(&b->unquoted, bytes + CLICK_PAD);
     if (st == SHOAL_OK)
@@ -159,7 +157,7 @@ static bool parse_row(const struct click_format *w, struct click_batch *b, const
         [SHOAL_CLICKS_LIBSVM] = libsvm_row,
         [SHOAL_CLICKS_VW] = vw_row,
         [SHOAL_CLICKS_CRITEO] = criteo_row,
-        [SHOAL_CLICKS_CSV] = csv_row,
+        [SHOAL_CLICKS_CSV] = click_csv_row,
     };
 
     return rows[w->format](w, b, at, end);
@@ -195,7 +193,6 @@ static void take_line(const struct click_format *w, struct click_batch *b, const
         return;
     }
     b->start[b->rows] = (uint32_t)mark.values;
-    b->line[b->rows] = (uint32_t)b->lines;
     b->at[b->rows] = (uint32_t)(at - text);
     b->positives += b->label[b->rows] == 1;
     if (b->label[b->rows] >= b->classes && b->label[b->rows] != CLICKS_NO_LABEL)

@@ -1,5 +1,10 @@
-/* What grows beside each other: labels, slots, values. In memory, where growing moves no
- * byte, then on disk. */
+/* Columns that grow side by side: labels, starts, slots, values, weights. They share one
+ * limit of memory. A buffer is mapped pages, which grow by mremap without a copy; from
+ * where the limit is reached, its bytes go to an unnamed file:
+ *
+ *     | in memory, [0, len) | in the spool, from len on |
+ *
+ * so a part is found by its offset alone. */
 #include "data/clicks.h"
 
 #define FIRST_ROOM ((size_t)1 << 16)
@@ -21,7 +26,7 @@ uint64_t spill_size(const struct spill_buffer *c)
     return c->len + c->spool.size;
 }
 
-static shoal_status keep(struct spill_buffer *c, const void *data, size_t len)
+static shoal_status add_in_memory(struct spill_buffer *c, const void *data, size_t len)
 {
     if (len > c->cap - c->len) {
         size_t want = c->len + len + c->len / 2 + FIRST_ROOM;
@@ -46,7 +51,7 @@ shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const vo
 
     if (c->spool.fd < 0 && len <= all->left) {
         all->left -= len;
-        return keep(c, data, len);
+        return add_in_memory(c, data, len);
     }
     if (!all->tmp_dir)
         return shoal_fail(SHOAL_ELIMIT, "clicks: the rows take more memory than is free; encode "
@@ -74,13 +79,13 @@ shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uin
 
 const void *spill_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room)
 {
-    size_t kept = at < c->len ? c->len - (size_t)at : 0;
+    size_t here = at < c->len ? c->len - (size_t)at : 0;
     shoal_status st;
 
-    if (len <= kept)
+    if (len <= here)
         return c->at + at;
-    if (kept > 0)
-        memcpy(room, c->at + at, kept);
-    st = spool_read(&c->spool, at + kept - c->len, (char *)room + kept, len - kept, "rows");
+    if (here > 0)
+        memcpy(room, c->at + at, here);
+    st = spool_read(&c->spool, at + here - c->len, (char *)room + here, len - here, "rows");
     return st == SHOAL_OK ? room : NULL;
 }

@@ -8,8 +8,6 @@ struct click_stream {
     struct click_block block;
     struct click_batch batch;
     struct click_errors errors;
-    uint64_t *line; /* [line_cap] of the block's rows */
-    size_t line_cap;
 };
 
 shoal_status click_stream_open(struct click_stream **out, const struct sources *from,
@@ -32,16 +30,6 @@ shoal_status click_stream_open(struct click_stream **out, const struct sources *
     return st;
 }
 
-/* The lines of the rows, counted from the input's beginning. */
-static shoal_status number_lines(struct click_stream *s, uint64_t before)
-{
-    shoal_status st = mem_grow(&s->line, &s->line_cap, s->batch.rows, sizeof *s->line);
-
-    for (size_t i = 0; i < s->batch.rows && st == SHOAL_OK; i++)
-        s->line[i] = before + s->batch.line[i] + 1;
-    return st;
-}
-
 static shoal_status next_block(struct click_stream *s, struct click_rows *rows)
 {
     struct click_batch *b = &s->batch;
@@ -52,17 +40,13 @@ static shoal_status next_block(struct click_stream *s, struct click_rows *rows)
     if (st == SHOAL_OK)
         st = click_errors_add(&s->errors, s->text, &s->block, b);
     if (st == SHOAL_OK)
-        st = number_lines(s, s->errors.line - b->lines);
-    if (st == SHOAL_OK)
         *rows = (struct click_rows){.rows = b->rows,
                                     .values = b->values,
                                     .label = b->label,
                                     .weight = b->weighted ? b->weight : NULL,
                                     .start = b->start,
                                     .slot = b->slot,
-                                    .value = b->valued ? b->value : NULL,
-                                    .line = s->line,
-                                    .input = click_text_input(s->text, s->block.input)};
+                                    .value = b->valued ? b->value : NULL};
     return st;
 }
 
@@ -93,6 +77,5 @@ void click_stream_close(struct click_stream *s)
     inputs_fini(&s->inputs);
     click_block_fini(&s->block);
     click_batch_fini(&s->batch);
-    free(s->line);
     free(s);
 }

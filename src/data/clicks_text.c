@@ -1,6 +1,6 @@
 /* Many inputs as one sequence of blocks of whole lines. Reading and cutting happen under
- * a lock; a failure is given out as a block, so that it is reported in its turn, behind
- * whatever is wrong with the lines before it. */
+ * a lock; a failure is given out as a block, so that it is reported in the order of the
+ * input, after whatever is wrong with the lines before it. */
 #include "data/clicks.h"
 
 #include <pthread.h>
@@ -216,8 +216,8 @@ bool click_text_next(struct click_text *t, struct click_block *b)
 /* ---- opening ---- */
 
 /* The first input that holds anything says how to read. */
-static shoal_status look(struct click_text *t, const struct shoal_clicks_opts *opts,
-                         bool unlabelled)
+static shoal_status find_format(struct click_text *t, const struct shoal_clicks_opts *opts,
+                                bool unlabelled)
 {
     shoal_status st = t->in.inputs->len > 0
                           ? open_input(t)
@@ -255,7 +255,7 @@ shoal_status click_text_open(struct click_text **out, const struct inputs *input
     t->live = live && opts->format != SHOAL_CLICKS_AUTO && (!t->csv || opts->numeric);
     bytes = inputs_bytes(inputs, 0, inputs->len, &once);
     input_reader_begin(&t->in, &opts->watch, "read", once ? 0 : bytes);
-    st = look(t, opts, unlabelled);
+    st = find_format(t, opts, unlabelled);
     if (st == SHOAL_OK)
         *out = t;
     else

@@ -1,7 +1,7 @@
 /* Encoding: one pass to count (unless a vocabulary is given), one to look up.
  * Threads encode blocks as they come and write them in the order of the input,
  * so the file is the same for any number of threads. */
-#include "data/data.h"
+#include "data/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -208,7 +208,8 @@ void encoding_close(struct encoding *e)
     free(e);
 }
 
-/* Where the output fits, what is spooled on the way fits best too. */
+/* Spools go to the folder of the output unless another is given: where the output fits,
+ * they fit best. */
 static shoal_status choose_folder(struct encoding *e, const char *path)
 {
     e->path = strdup(path);

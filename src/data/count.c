@@ -1,14 +1,30 @@
 /* Counting words in bounded memory.
  *
- * A counter is a table of 32-byte slots, open addressing, at most 5/8 full:
+ * A counter is a hash table of 32-byte slots, open addressing with linear probing, at most
+ * 5/8 full:
  *
  *     | head | rest (the first 16 bytes) | count | offset, len |
  *
  * A word of at most 16 bytes is all in its slot; a longer one lies in the arena.
- * When the table may not grow any more, its counts go, sorted by bytes, to a
- * run in an unnamed file, and counting begins anew. counter_merge adds up what
- * is in memory, or merges all the runs, so the sums are exact either way. */
-#include "data/data.h"
+ *
+ * A table that may not grow any more is spilled, as in an external merge sort:
+ *
+ *     table --sorted by bytes--> | run 0 | run 1 | run 2 |    in one unnamed file (a spool);
+ *                                    \       |       /        the table is then empty
+ *                                     heap of cursors, the first word on top
+ *                                            |
+ *                                  word, the sum of its counts
+ *
+ * Why the sums are exact: a run is sorted and has a word at most once, so the merge meets
+ * all parts of a word's count one after the other, whatever spilled when. When nothing was
+ * spilled the tables are added up in memory instead.
+ *
+ * Why little memory is enough: only the words that are kept must fit. tallies_fit drops the
+ * rarest by raising the floor, the least count that is kept. The floor it ends with is the
+ * least that lets all words at or above it fit: those seen so far are a part of them, so
+ * no step raises it further. It therefore depends on the sums alone, neither on the order
+ * of the words nor on who counted them. */
+#include "data/text.h"
 
 #include <stdlib.h>
 
@@ -188,8 +204,8 @@ static shoal_status spill(struct counter *c)
     return st;
 }
 
-/* Room for one word more: a larger table if memory allows, else an empty one.
- * While a table grows, the old and the new one are both there. */
+/* Room for one word more: a larger table if memory allows, else an empty one. While a table
+ * grows, the old one and the new one, of twice its size, are both there. */
 static shoal_status make_room(struct counter *c, uint32_t len)
 {
     uint64_t grown = 3 * c->size * sizeof(struct slot) + c->arena.cap;
@@ -230,8 +246,8 @@ static shoal_status count_one(struct counter *c, const struct key *k, const char
     return insert(c, k, at, len, count);
 }
 
-/* All keys first, so that the slots of the whole batch are on their way from
- * memory when they are asked. */
+/* The keys of a batch first, and their slots prefetched: else every word would wait for a
+ * cache miss. */
 shoal_status counter_add(struct counter *c, const struct span *words, size_t n)
 {
     enum { BATCH = 64 };
@@ -375,7 +391,8 @@ static bool cursor_before(const struct cursor *a, const struct cursor *b)
     return span_compare(cursor_word(a), cursor_word(b)) < 0;
 }
 
-/* heap[0] is the cursor with the first word. */
+/* A binary heap: heap[0] is the cursor with the first word by bytes. Moves heap[i] down to
+ * where it belongs; cursors at their end sink to the bottom. */
 static void sift(struct cursor **heap, size_t n, size_t i)
 {
     for (;;) {
@@ -393,6 +410,8 @@ static void sift(struct cursor **heap, size_t n, size_t i)
     }
 }
 
+/* Takes the first word of all runs, and while it is the first its counts. The word is
+ * copied, for cursor_next may move what it points at. */
 static shoal_status merge_heap(struct tallies *out, struct cursor **heap, size_t n,
                                uint64_t memory)
 {
@@ -472,8 +491,8 @@ static shoal_status merge_runs(struct tallies *out, struct counter **counters, s
     return st;
 }
 
-/* Everything is in memory: add the other tables into the first. That table may
- * outgrow its own share, for the others give theirs up on the way. */
+/* Everything is in memory: adds the other tables into the first, which may outgrow the
+ * memory of one counter. */
 static shoal_status merge_tables(struct tallies *out, struct counter **counters, size_t n,
                                  uint64_t memory)
 {
@@ -484,8 +503,9 @@ static shoal_status merge_tables(struct tallies *out, struct counter **counters,
     for (size_t i = 1; i < n && st == SHOAL_OK; i++) {
         struct counter *c = counters[i];
 
-        /* Room first: words come in the order of their hashes, and would crowd
-         * the beginning of a table that is too small for all of them. */
+        /* Room first: the words of a table come in the order of their hashes. Put into a
+         * smaller table in that order they would form one long cluster, and linear probing
+         * would take quadratic time. */
         while (st == SHOAL_OK && all->used + c->used > all->size / 8 * 5)
             st = resize(all, all->size * 2);
         for (size_t j = 0; j < c->size && st == SHOAL_OK; j++) {
@@ -526,9 +546,8 @@ struct counter_walk {
     struct cursor cursor;
 };
 
-/* An odd number: every slot comes once, and any stretch of the walk is spread
- * over the whole table, for another table would be crowded where words come in
- * the order of their hashes. */
+/* An odd number, so that every slot comes once. Slots in their own order would be words in
+ * the order of their hashes, which cluster in the table of who receives them. */
 #define WALK_STEP ((size_t)RNG_STEP)
 
 shoal_status counter_walk_new(struct counter_walk **out, const struct counter *c)

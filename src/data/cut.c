@@ -9,7 +9,7 @@
  * A window without a place to cut joins two parts: part i then begins where part
  * i-1 does, which is therefore empty. Cuts follow each other in order, for a good
  * place that a later window finds before an earlier one's end, both find. */
-#include "data/data.h"
+#include "data/text.h"
 
 struct window {
     struct bytes text;

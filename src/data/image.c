@@ -1,7 +1,16 @@
-/* JPEG and PNG files become pixels. The only file that knows libjpeg-turbo and
- * libpng. What a file says of its size is checked before anything is allocated
- * for it. */
-#include "data/data.h"
+/* JPEG and PNG files become pixels. The only file that knows libjpeg-turbo and libpng.
+ *
+ * A file of some kilobytes may ask for gigabytes or minutes; each way is closed here:
+ *
+ *     sides, pixels       checked by the head, before anything is allocated
+ *     progressive JPEG    every pass walks over the whole picture: passes times pixels are
+ *                         limited while it is decoded (jpeg_watch)
+ *     PNG's text chunks   compressed, and unpacked by libpng: left out before it sees them,
+ *                         also one that the file ends in
+ *
+ * Both libraries end by longjmp when they fail: libjpeg to jpeg_decode, which holds all that
+ * must be freed, libpng within its own simple reader. */
+#include "data/samples.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -185,8 +194,8 @@ static size_t png_chunk(const unsigned char *at, size_t left)
     return size < 12 || size > left ? left : size;
 }
 
-/* Its length and its name. One whose end is missing is spare too: libpng would take as much
- * memory as it says. */
+/* Bytes of a chunk's length and name. These are enough to leave it out when the file ends
+ * within: libpng would take as much memory as the length says. */
 enum { PNG_HEAD = 8 };
 
 /* Without them; *len shrinks. NULL after shoal_fail. */

@@ -1,11 +1,13 @@
-/* Batches of pictures, decoded, cut, flipped and normalised ahead of their use by
- * threads of their own.
+/* Batches of pictures, decoded, cropped, flipped and normalised ahead of their use by
+ * threads of their own, while the net computes on the batch before.
  *
  *     slot   EMPTY --feed_ahead--> WANTED --all pictures done--> WANTED --feed_fill--> EMPTY
  *
- * The pictures of a wanted slot are shared out a few at a time to the threads, and
- * to whoever asks for it before they are done. */
-#include "data/data.h"
+ * The pictures of a wanted slot are claimed GRAIN at a time by the threads, and by whoever
+ * asks for the batch before it is done: a caller helps before it waits. Two slots: one is used up
+ * while the next is filled. The crop of a picture is drawn from (seed, epoch, picture), so
+ * a batch is the same whoever prepared it, and also when it was never announced. */
+#include "data/samples.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -15,7 +17,7 @@ enum { STREAM_CUT = 0x6375, SLOTS = 2, GRAIN = 8 };
 
 struct slot {
     bool wanted;
-    uint64_t turn; /* in the order they were announced */
+    uint64_t number; /* in the order they were announced */
     unsigned epoch;
     size_t n, claimed, done; /* pictures */
     uint32_t *ids, *labels;  /* [batch] */
@@ -29,7 +31,7 @@ struct feed {
     struct feed_opts opts;
     float level[3][256]; /* what a pixel's value becomes */
     struct slot slot[SLOTS];
-    uint64_t turns;
+    uint64_t announced;
 
     pthread_t thread[FEED_MAX_THREADS];
     unsigned running;
@@ -123,7 +125,7 @@ static struct slot *find_work(struct feed *f)
     for (size_t i = 0; i < SLOTS; i++) {
         struct slot *s = &f->slot[i];
 
-        if (s->wanted && s->claimed < s->n && (!found || s->turn < found->turn))
+        if (s->wanted && s->claimed < s->n && (!found || s->number < found->number))
             found = s;
     }
     return found;
@@ -191,7 +193,7 @@ void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch)
         empty->epoch = epoch;
         empty->claimed = empty->done = 0;
         empty->status = SHOAL_OK;
-        empty->turn = f->turns++;
+        empty->number = f->announced++;
         empty->wanted = true;
         pthread_cond_broadcast(&f->news);
     }

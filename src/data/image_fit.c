@@ -1,6 +1,6 @@
 /* A picture of any size becomes one of the size a model sees: the shorter side
  * is scaled, the middle of the longer kept. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <math.h>
 #include <stdlib.h>

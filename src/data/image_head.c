@@ -1,5 +1,5 @@
 /* What decoding a picture takes, by its head alone. */
-#include "data/data.h"
+#include "data/samples.h"
 
 struct head {
     const unsigned char *at, *end;
@@ -36,9 +36,9 @@ static bool is_frame(unsigned marker)
     return marker >= 0xc0 && marker <= 0xcf && marker != 0xc4 && marker != 0xc8 && marker != 0xcc;
 }
 
-/* Whether the coefficients of the whole picture are kept until its last pass: of a
- * progressive JPEG, and of one that has not all its colours in the first pass. What
- * cannot be told is. */
+/* Whether libjpeg keeps the coefficients of the whole picture until its last pass: it does
+ * for a progressive JPEG, and for one that has not all its colours in the first pass. True
+ * when the head does not say. */
 static bool jpeg_in_passes(const unsigned char *at, size_t len)
 {
     struct head h = {at + 2, at + len};
@@ -62,8 +62,8 @@ uint64_t picture_cost(const void *data, size_t len, unsigned width, unsigned hei
                       unsigned channels)
 {
     const unsigned char *at = data;
-    bool kept = len > 2 && at[0] == 0xff && at[1] == 0xd8 && jpeg_in_passes(at, len);
+    bool whole = len > 2 && at[0] == 0xff && at[1] == 0xd8 && jpeg_in_passes(at, len);
 
     /* Coefficients are of two bytes for each of three colours. */
-    return (uint64_t)width * height * (channels + (kept ? 6 : 0));
+    return (uint64_t)width * height * (channels + (whole ? 6 : 0));
 }

@@ -1,5 +1,5 @@
 /* Sets of pictures: which format a path holds, and what all formats share. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  *     CIFAR-10     label, 1,024 red, 1,024 green, 1,024 blue               3,073 bytes each
  *     CIFAR-100    coarse label, label, and the same                       3,074 bytes each
  *     IDX          pictures and labels in two files; see samples_arrays.c                      */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A folder with one folder of JPEG and PNG files for each class. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -106,7 +106,7 @@ static shoal_status add_class(shoal_images *set, size_t *room, const char *folde
 struct decoding {
     shoal_images *set;
     unsigned threads;
-    uint8_t *pixels; /* all of them; NULL: only looked at */
+    uint8_t *pixels; /* all of them; NULL: decoded only to see that they can be */
 };
 
 static shoal_status decode_share(void *ctx, unsigned index)

@@ -76,7 +76,7 @@ static void add_pass(struct shoal_phrases_stats *all, const struct shoal_vocab_s
     all->joined += joined;
     all->words = pass->text.words - joined;
     for (size_t i = 0; i < phrases->len; i++)
-        all->phrases += phrases->at[i].met;
+        all->phrases += phrases->at[i].seen;
 }
 
 static shoal_status run_pass(struct sink *sink, const struct inputs *inputs,

@@ -6,7 +6,7 @@
 #ifndef SHOAL_PHRASES_H
 #define SHOAL_PHRASES_H
 
-#include "data/data.h"
+#include "data/text.h"
 
 /* ---- phrases.c: what a pass writes ------------------------------------------------ */
 
@@ -24,7 +24,7 @@ shoal_status sink_write(struct sink *s, const void *data, size_t len);
 struct phrase {
     uint64_t offset;      /* into the arena: the left word, then the right one */
     uint32_t left, right; /* bytes */
-    bool met;             /* stood side by side in a sentence; set by any thread */
+    bool seen;            /* stood side by side in a sentence; set by any thread */
 };
 
 /* Where things lie, by their hash: open addressing. */

@@ -1,8 +1,12 @@
-/* Which pairs of words are phrases.
+/* Which pairs of words are phrases (Mikolov et al. 2013, equation 6).
  *
- * Words and pairs are counted together, a pair as its words with the joiner
- * between. The sums do not tell where a joiner came from, so each is then split
- * at every joiner in it, and the two sides are scored if both are words. */
+ * Words and pairs are counted by the same counters, a pair as its words with the joiner
+ * between, so that pairs too may spill to disk. "a_b_c" may then be the pair (a, b_c), the
+ * pair (a_b, c) or a word of the text: the sum does not tell. So each is split at every
+ * joiner in it, and the two sides are scored if both are words that were counted.
+ *
+ * A pair may lie across two blocks, which are counted by different threads: its words meet
+ * in count_seam, which goes through the blocks in their order. */
 #include "data/phrases.h"
 #include "data/vocab.h"
 
@@ -19,7 +23,7 @@ struct counting {
     struct bytes last; /* the last word of the blocks before, in the order of the input */
 };
 
-/* One thread's words side by side, so that a pair is a stretch of the line:
+/* One thread's words side by side, so that a pair is a part of the line and needs no copy:
  *
  *     new_york_is_large          pairs: new_york  york_is  is_large
  *              '- last
@@ -318,8 +322,8 @@ bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struc
         struct phrase *f = &p->at[p->places.slots[i] - 1];
 
         if (phrase_is(p, f, left, right)) {
-            if (!__atomic_load_n(&f->met, __ATOMIC_RELAXED))
-                __atomic_store_n(&f->met, true, __ATOMIC_RELAXED);
+            if (!__atomic_load_n(&f->seen, __ATOMIC_RELAXED))
+                __atomic_store_n(&f->seen, true, __ATOMIC_RELAXED);
             return true;
         }
     }

@@ -15,13 +15,18 @@ struct joining {
     uint64_t joined;
 };
 
-/* What one thread makes of a block. Whether the first word of a block inside a
- * sentence is joined to the block before is known only when its turn comes, and
- * while pair after pair is a phrase all that follows hangs on it. So this head
- * of the block is written both ways, with every choice the opposite:
+/* What one thread makes of a block. Whether the first word of a block that begins within a
+ * sentence is joined to the block before is known only when that one was written. As long as
+ * pair after pair is a phrase, every later choice depends on it: a word is joined exactly
+ * if the one before was not. So this head of the block is made both ways, with every choice
+ * the opposite, and part_write takes one of them:
  *
- *     head[0]  b c_d        head[1]  b_c d        body  e f_g ...
- */
+ *     block before   ... a         the words of this block:  b c d e f g, where ab, bc, cd
+ *     head[0]        a b_c d       and fg are phrases, de is none
+ *     head[1]        a_b c_d       body  e f_g ...
+ *
+ * The first pair that is no phrase, or the end of the sentence, ends the head: from there on
+ * both are the same, and the body is written once. */
 struct part {
     struct bytes head[2]; /* the first word apart; or joined to the block before */
     struct bytes body;

@@ -1,6 +1,6 @@
 /* Samples from files: rows of numbers become inputs, and a column or a second file
  * their classes or targets. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,19 @@
-/* samples: tables of numbers, each row with a class or with targets; a part of the
- * door data.h. The public side is in shoal/nets.h.
+/* samples: tables of numbers, each row with a class or with targets, and pictures; a part
+ * of the door data.h. The public side is in shoal/nets.h and shoal/images.h.
  *
- * Who owns what: samples own their arrays; a scaling owns its two.
- * Threads: both are immutable once made. */
+ * Who owns what: samples own their arrays; a scaling owns its two; a feed borrows the
+ * pictures it prepares.
+ * Threads: samples, scalings and sets of pictures are immutable once made; a feed has
+ * threads of its own and one caller. */
 #ifndef SHOAL_SAMPLES_H
 #define SHOAL_SAMPLES_H
 
+#include <shoal.h>
+
 #include "base/base.h"
+#include "file/file.h"
+
+#include <string.h>
 
 struct shoal_samples {
     size_t n, inputs;
@@ -90,5 +97,98 @@ double array_number(const struct array *a, size_t row, size_t i);
  * line of the first row, from 1. */
 shoal_status csv_read(float **rows, size_t *n, size_t *width, size_t *first, const char *path,
                       const char *at, size_t len, enum shoal_header header);
+
+/* ---- image.c: JPEG and PNG files ------------------------------------------------ */
+
+#define PICTURE_MAX_SIDE 16384u
+#define PICTURE_MAX_PIXELS ((uint64_t)1 << 25)
+#define PICTURE_MAX_FILE ((size_t)64 << 20)
+
+struct picture {
+    unsigned width, height, channels;
+    uint8_t *at; /* [height][width][channels] */
+};
+
+/* As grey (1 channel) or red, green and blue (3). Sides and pixels beyond the
+ * limits are refused by the file's head, before memory is taken for them. */
+shoal_status picture_decode(struct picture *out, const char *name, const void *data, size_t len,
+                            unsigned channels);
+/* What its head says, within the limits of decoding, without decoding it. */
+shoal_status picture_size(const char *name, const void *data, size_t len, unsigned *width,
+                          unsigned *height);
+shoal_status picture_read(struct picture *out, const char *path, unsigned channels);
+void picture_fini(struct picture *p);
+
+/* ---- image_head.c ---- */
+
+/* The bytes that picture_decode takes for a picture of that size, its pixels included. */
+uint64_t picture_cost(const void *data, size_t len, unsigned width, unsigned height,
+                      unsigned channels);
+
+/* ---- image_fit.c: the size that a model sees --------------------------------------- */
+
+/* Scales so that the picture just covers height x width, and takes its middle:
+ * out [channels][height][width]. */
+shoal_status picture_fit(uint8_t *out, const struct picture *p, unsigned height, unsigned width);
+
+/* ---- images.c: many pictures of one size, and their classes (shoal/images.h) ----------- */
+
+enum { IMAGES_MAX_SIDE = 1024, IMAGES_MAX_CLASSES = 65536 };
+
+/* Immutable once opened, but for images_match: threads share it without a lock. */
+struct shoal_images {
+    size_t count, classes;
+    unsigned channels, height, width;
+    uint8_t *pixels;  /* [count][channels][height][width]; NULL: decoded when asked for */
+    uint32_t *labels; /* [count], each < classes */
+    char **names;     /* [classes] */
+    char **paths;     /* [count] of pictures in folders, or NULL */
+    size_t room, label_room;
+};
+
+/* Picture i, out [channels][height][width]. */
+shoal_status images_get(const shoal_images *set, size_t i, uint8_t *out);
+size_t images_pixels(const shoal_images *set); /* channels x height x width */
+/* Mean and standard deviation of each channel, of pixels from 0 to 1. */
+shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3], float std[3]);
+/* Gives the classes the numbers they have in `names`, to which all must belong. */
+shoal_status images_match(shoal_images *set, const char *path, char *const *names, size_t n);
+/* A number that stands for pixels (or paths), labels and shape. */
+uint64_t images_fingerprint(const shoal_images *set);
+
+/* For images.c and the readers of its formats alone. */
+shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label);
+/* Names a class, which may have had a name. */
+shoal_status images_name(char **name, const char *text);
+shoal_status images_read_cifar(shoal_images *set, const char *path);
+shoal_status images_read_idx(shoal_images *set, const char *path);
+shoal_status images_read_folder(shoal_images *set, const char *path,
+                                const struct shoal_images_opts *opts);
+
+/* ---- image_feed.c: batches of pictures, prepared ahead --------------------------------- */
+
+struct feed_opts {
+    size_t batch;     /* pictures asked for at once, at most */
+    uint64_t seed;    /* of what is random, keyed by (seed, epoch, picture) */
+    unsigned pad;     /* random crops of a picture with so many black pixels around */
+    bool flip;        /* left and right, every other time */
+    unsigned threads; /* that prepare; 1 .. FEED_MAX_THREADS */
+    float mean[3], std[3];
+};
+
+enum { FEED_MAX_THREADS = 16 };
+
+struct feed;
+
+shoal_status feed_new(struct feed **out, const shoal_images *set, const struct feed_opts *opts);
+void feed_free(struct feed *f);
+size_t feed_bytes(const shoal_images *set, const struct feed_opts *opts);
+/* Begins to prepare what will be asked for; a wish, which a full ring declines. */
+void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch);
+/* x [n][channels][height][width], normalised, and labels [n]; quick where it was
+ * announced, with the same result where not. labels may be ids. Several threads may
+ * ask. */
+shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
+                       uint32_t *labels);
 
 #endif

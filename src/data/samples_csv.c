@@ -1,6 +1,6 @@
 /* Comma-separated numbers, as RFC 4180 has them: lines end with LF or CR LF, a
  * field may stand in quotes, spaces around a number do not count. */
-#include "data/data.h"
+#include "data/samples.h"
 
 #include <math.h>
 #include <stdlib.h>

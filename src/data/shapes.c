@@ -1,5 +1,6 @@
 /* Points of the plane in classes: arms of a spiral, or blobs on a circle. */
-#include "data/data.h"
+#include "base/base.h"
+#include "file/file.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
  *
  * The header is read with a small parser of its own: it knows objects, strings and
  * whole numbers, and passes over the rest. */
-#include "data/data.h"
+#include "data/tensors.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,15 @@
 /* Many inputs as one sequence of blocks. Reading and cutting happen under a
  * lock and cost little beside what the threads then do with a block: checking,
- * lower-casing and finding its words. */
-#include "data/data.h"
+ * lower-casing and finding its words.
+ *
+ *     input    the cat sat\non the mat\nand th:e end\n      read up to the colon
+ *              '------- block 0 -------''----'
+ *                                       carried to block 1
+ *
+ * A block ends behind the last newline read, else behind the last separator, so no word is
+ * cut in two; what is read behind the cut is carried to the next block. Without a
+ * separator in a whole block the word is too long to count and is dropped. */
+#include "data/text.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -193,13 +201,13 @@ static void close_input(struct text *t)
 }
 
 /* What can be read only once, for the second reading. */
-static shoal_status keep(struct text *t, const char *at, size_t len)
+static shoal_status spool_input(struct text *t, const char *at, size_t len)
 {
     t->spool_size[t->in.at] += len;
     return spool_add(&t->spool, at, len, input_name(current(t)));
 }
 
-static shoal_status read_kept(struct text *t, char *at, size_t cap, size_t *got)
+static shoal_status read_spooled(struct text *t, char *at, size_t cap, size_t *got)
 {
     uint64_t from = t->spool_at;
 
@@ -217,10 +225,10 @@ static shoal_status read_more(struct text *t, struct bytes *raw, bool *end)
 
     if (st != SHOAL_OK)
         return st;
-    st = from_spool(t) ? read_kept(t, raw->at + raw->len, cap, &got)
+    st = from_spool(t) ? read_spooled(t, raw->at + raw->len, cap, &got)
                        : stream_read(t->in.stream, raw->at + raw->len, cap, &got);
     if (st == SHOAL_OK && t->spool.fd >= 0 && !t->replay && !current(t)->regular)
-        st = keep(t, raw->at + raw->len, got);
+        st = spool_input(t, raw->at + raw->len, got);
     if (st != SHOAL_OK)
         return st;
     t->left -= t->left == UINT64_MAX ? 0 : got;
@@ -380,7 +388,7 @@ static shoal_status follow_line(struct text *t, struct block *b, struct bad wher
     return SHOAL_OK;
 }
 
-/* The next stretch of input, with its place in the order of things. */
+/* The next block of the input, with its number and its place for failures. */
 static shoal_status take_block(struct text *t, struct block *b, struct bad *where, bool *more)
 {
     bool end = false;

@@ -13,7 +13,7 @@
 #ifndef SHOAL_VOCAB_H
 #define SHOAL_VOCAB_H
 
-#include "data/data.h"
+#include "data/text.h"
 
 struct index_slot {
     uint64_t head, rest; /* struct key */

@@ -1,10 +1,19 @@
-/* Counting among several processes. Bytes that go from one to the other:
+/* Counting among several processes.
+ *
+ *     rank 0 counts its part --.    .--> owner 0: sums of its words --.
+ *     rank 1 counts its part --+----+--> owner 1: sums of its words --+--> all of them, joined
+ *     rank 2 counts its part --'    '--> owner 2: sums of its words --'    by every rank
+ *
+ * The hash of a word says who owns it, so all counts of a word come together at one rank,
+ * which alone decides whether it is kept. Bytes that go from one to the other:
  *
  *     batch     | count u64 | len u32 | word | count u64 | len u32 | word | ...
  *     settled   | struct settled | the same records: sums, of the words one owns
  *
- * Sums over all, and a floor that is a function of the sums alone, do not depend
- * on who counted what: the vocabulary is the one of a single process. */
+ * Why the vocabulary is that of a single process: the sums are the same, and so is the
+ * floor. An owner's floor is the least that lets its own words fit (count.c); all of them
+ * joined are fitted again, from the highest of these floors on, and what one owner cannot
+ * hold, all together cannot. */
 #include "data/vocab.h"
 
 #include <stdlib.h>
@@ -76,7 +85,8 @@ shoal_status vocab_part_count(struct vocab_part *p, struct text *text)
 
 /* ---- packing ---- */
 
-/* The table of a counter takes the low bits. */
+/* Not by the low bits, which choose the slot in a table: the words of one owner would then
+ * use a part of its slots only. */
 static unsigned owner_of(const struct key *k, unsigned parts)
 {
     return (unsigned)((k->hash >> 40) % parts);

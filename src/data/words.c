@@ -1,6 +1,12 @@
-/* The words of a block, found 64 bytes at a time: a mask of separators, then
- * one step for each edge of the mask. */
-#include "data/data.h"
+/* The words of a block, found 64 bytes at a time:
+ *
+ *     text     the  cat\n sat      \n is one byte
+ *     space    0001100011000       bit i: byte i separates
+ *     edges    1001010010100       space ^ space << 1: a word begins or ends
+ *
+ * There is one step for each edge, not for each byte. A word or sentence that is open at the
+ * end of a group goes on in the next one. */
+#include "data/text.h"
 
 #ifdef __SSE2__
 #include <emmintrin.h>

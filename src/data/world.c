@@ -41,18 +41,14 @@ struct list {
     size_t len;
 };
 
-struct word {
-    const char *at;
-    size_t len; /* 0: there is none */
-};
-
+/* A word of no bytes: there is none. */
 struct words {
-    struct word *at; /* [len] */
+    struct span *at; /* [len] */
     size_t len;
 };
 
 struct fact {
-    struct word field[FIELDS];
+    struct span field[FIELDS];
 };
 
 struct facts {
@@ -139,13 +135,13 @@ static const struct list *list_of(const struct world *world, const char *name)
 /* ---- Lists into words ----------------------------------------------------------- */
 
 /* The next word of *rest, len 0 at the end. */
-static struct word word_next(const char **rest)
+static struct span word_next(const char **rest)
 {
     const char *at = *rest + strspn(*rest, " ");
-    size_t len = strcspn(at, " ");
+    uint32_t len = (uint32_t)strcspn(at, " ");
 
     *rest = at + len;
-    return (struct word){at, len};
+    return (struct span){at, len};
 }
 
 static struct fact fact_of(const char *row)
@@ -153,7 +149,7 @@ static struct fact fact_of(const char *row)
     struct fact fact = {0};
 
     for (size_t i = 0; i < FIELDS; i++) {
-        struct word word = word_next(&row);
+        struct span word = word_next(&row);
 
         if (word.len != 1 || word.at[0] != '-')
             fact.field[i] = word;
@@ -205,7 +201,7 @@ static shoal_status words_init(struct words *words, const struct list *list, siz
  * a prime that does not divide n, so different i below n give different words. */
 #define SPELLING_STEP 48271u
 
-static size_t made_up_spell(char *out, size_t i, const struct world *world,
+static uint32_t made_up_spell(char *out, size_t i, const struct world *world,
                             const struct words *endings)
 {
     const struct words *parts[] = {&world->onsets, &world->vowels, &world->middles, &world->vowels,
@@ -218,13 +214,13 @@ static size_t made_up_spell(char *out, size_t i, const struct world *world,
     assert(spellings % SPELLING_STEP != 0);
     code = i * SPELLING_STEP % spellings;
     for (size_t p = 0; p < LEN(parts); p++) {
-        struct word part = parts[p]->at[code % parts[p]->len];
+        struct span part = parts[p]->at[code % parts[p]->len];
 
         end = mempcpy(end, part.at, part.len);
         code /= parts[p]->len;
     }
     assert(end < out + MADE_UP_MAX);
-    return (size_t)(end - out);
+    return (uint32_t)(end - out);
 }
 
 static shoal_status made_up_add(struct pool *pool, const struct world *world,
@@ -237,9 +233,9 @@ static shoal_status made_up_add(struct pool *pool, const struct world *world,
         st = bytes_reserve(&pool->letters, list->number * MADE_UP_MAX);
     for (size_t i = 0; i < list->number && st == SHOAL_OK; i++) {
         char *at = pool->letters.at + pool->letters.len;
-        size_t len = made_up_spell(at, i, world, &endings);
+        uint32_t len = made_up_spell(at, i, world, &endings);
 
-        pool->words.at[pool->words.len++] = (struct word){at, len};
+        pool->words.at[pool->words.len++] = (struct span){at, len};
         pool->letters.len += len;
     }
     free(endings.at);
@@ -271,7 +267,7 @@ static void pool_fini(struct pool *pool)
     bytes_fini(&pool->letters);
 }
 
-static struct word pool_draw(const struct pool *pool, struct rng *rng)
+static struct span pool_draw(const struct pool *pool, struct rng *rng)
 {
     size_t low = 0, high = pool->words.len - 1;
     uint64_t x = rng_below(rng, pool->upto[high]);
@@ -377,7 +373,7 @@ static void say_hole(struct speech *s, const char *hole)
 {
     size_t field = (size_t)(hole[1] - '0');
     const struct fact *fact;
-    struct word word;
+    struct span word;
 
     if (field < FIELDS) {
         fact = hole[0] == '&' ? fact_other(s, field) : s->fact;
@@ -526,7 +522,7 @@ static shoal_status text_write(struct output *out, const struct world *world,
 
 /* A section of questions: which fields of which facts. */
 struct topic {
-    struct word name;
+    struct span name;
     const struct facts *facts;
     size_t from, to;
 };
@@ -535,7 +531,7 @@ struct topic {
 static struct topic topic_of(const struct world *world, const char *line)
 {
     struct topic topic = {.name = word_next(&line)};
-    struct word kind = word_next(&line);
+    struct span kind = word_next(&line);
     size_t i = 0;
 
     while (strlen(kind_names[i]) != kind.len || strncmp(kind_names[i], kind.at, kind.len) != 0) {
@@ -548,7 +544,7 @@ static struct topic topic_of(const struct world *world, const char *line)
     return topic;
 }
 
-static shoal_status add_word(struct bytes *out, struct word word, char end)
+static shoal_status add_word(struct bytes *out, struct span word, char end)
 {
     shoal_status st = bytes_add(out, word.at, word.len);
 
@@ -559,7 +555,7 @@ static shoal_status add_word(struct bytes *out, struct word word, char end)
 static shoal_status question_add(struct bytes *out, const struct topic *topic,
                                  const struct fact *ab, const struct fact *cd)
 {
-    const struct word words[] = {ab->field[topic->from], ab->field[topic->to],
+    const struct span words[] = {ab->field[topic->from], ab->field[topic->to],
                                  cd->field[topic->from], cd->field[topic->to]};
     shoal_status st = SHOAL_OK;
 

@@ -19,7 +19,7 @@ static void check_batch(const struct click_format *w, const struct click_batch *
         require(b->start[r] <= b->start[r + 1]);
         require(b->label[r] < b->classes || (b->label[r] == CLICKS_NO_LABEL && w->unlabelled));
         require(b->weight[r] >= 0 && isfinite(b->weight[r]));
-        require(b->line[r] < b->lines && (r == 0 || b->line[r] > b->line[r - 1]));
+        require(r < b->lines && (r == 0 || b->at[r] > b->at[r - 1]));
         positives += b->label[r] == 1;
     }
     require(positives == b->positives);
