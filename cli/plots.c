@@ -2,18 +2,12 @@
 #include "cmd.h"
 
 #include <dirent.h>
+#include <fnmatch.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 
 extern char **environ;
-
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t n = strlen(name), k = strlen(ending);
-
-    return n > k && strcmp(name + n - k, ending) == 0;
-}
 
 /* False when there is no such program, or it failed. */
 static bool convert(const char *folder, const char *name)
@@ -42,7 +36,7 @@ void report_plots(struct console *c, const char *folder)
     size_t drawn = 0, pixels = 0;
 
     while (dir && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.' || !ends_in(entry->d_name, ".svg"))
+        if (fnmatch("*.svg", entry->d_name, FNM_PERIOD) != 0)
             continue;
         /* Whoever has not got it, has not got it for the next either. */
         if (pixels == drawn)

@@ -56,20 +56,25 @@ static bool has_double(const struct shoal_figures *all, const struct shoal_figur
     return false;
 }
 
+struct figures_text {
+    char text[2048];
+};
+
 /* "  loss 0.1234  accuracy 95.2%  valid loss 0.1300" */
-static void figures_text(char *text, size_t size, const struct shoal_figures *all)
+static struct figures_text figures_text(const struct shoal_figures *all)
 {
+    struct figures_text out = {""};
     size_t len = 0;
 
-    text[0] = '\0';
-    for (const struct shoal_figure *f = all->at; f < all->at + all->n && len < size; f++) {
+    for (const struct shoal_figure *f = all->at; f < all->at + all->n && len < sizeof out; f++) {
         const char *name = seen_as(f->name, true);
 
         if (name && f->of != SHOAL_OF_RUN)
             len +=
-                (size_t)snprintf(text + len, size - len, "  %s%s %s",
+                (size_t)snprintf(out.text + len, sizeof out - len, "  %s%s %s",
                                  has_double(all, f) ? "valid " : "", name, number_figure(f).text);
     }
+    return out;
 }
 
 /* ---- Before ----------------------------------------------------------------------------- */
@@ -166,38 +171,16 @@ void view_plan(struct job *job, const struct shoal_train_plan *plan)
 
 /* ---- While it runs ---------------------------------------------------------------------- */
 
-enum { LINE = 2048 };
-
 static void draw(struct job *job, const struct shoal_report *r)
 {
-    char text[LINE + 160], figures[LINE];
-    int len;
+    char text[sizeof(struct figures_text) + 160];
+    int len = snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s%s  lr %.3g", 100 * r->progress,
+                       r->epoch, r->epochs, number_rate(r->rate, r->unit).text,
+                       figures_text(&r->figures).text, r->lr);
 
-    figures_text(figures, sizeof figures, &r->figures);
-    len = snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s%s  lr %.3g", 100 * r->progress,
-                   r->epoch, r->epochs, number_rate(r->rate, r->unit).text, figures, r->lr);
     if (isfinite(r->eta) && len > 0 && (size_t)len < sizeof text)
         snprintf(text + len, sizeof text - (size_t)len, "  %s left", number_clock(r->eta).text);
     console_progress(&job->console, "train", text);
-}
-
-static void log_epoch(struct job *job, const struct shoal_report *r)
-{
-    char figures[LINE];
-
-    figures_text(figures, sizeof figures, &r->figures);
-    console_log(&job->console, STYLE_PLAIN, "epoch %u/%u%s%s%s", r->epoch, r->epochs, figures,
-                r->rate > 0 ? "  " : "", r->rate > 0 ? number_rate(r->rate, r->unit).text : "");
-}
-
-/* What is held out, within an epoch. */
-static void log_evaluation(struct job *job, const struct shoal_report *r)
-{
-    char figures[LINE];
-
-    figures_text(figures, sizeof figures, &r->figures);
-    console_log(&job->console, STYLE_PLAIN, "%s %s%s", number_count(r->examples).text, r->unit,
-                figures);
 }
 
 bool view_report(void *user, const struct shoal_report *report)
@@ -210,10 +193,13 @@ bool view_report(void *user, const struct shoal_report *report)
         draw(job, report);
         break;
     case SHOAL_EVENT_EPOCH:
-        log_epoch(job, report);
+        console_log(&job->console, STYLE_PLAIN, "epoch %u/%u%s%s%s", report->epoch, report->epochs,
+                    figures_text(&report->figures).text, report->rate > 0 ? "  " : "",
+                    report->rate > 0 ? number_rate(report->rate, report->unit).text : "");
         break;
-    case SHOAL_EVENT_EVALUATION:
-        log_evaluation(job, report);
+    case SHOAL_EVENT_EVALUATION: /* within an epoch */
+        console_log(&job->console, STYLE_PLAIN, "%s %s%s", number_count(report->examples).text,
+                    report->unit, figures_text(&report->figures).text);
         break;
     case SHOAL_EVENT_CHECKPOINT:
         console_log(&job->console, STYLE_DIM, "checkpoint at %s",

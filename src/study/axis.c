@@ -130,22 +130,21 @@ void scale_label(char label[96], const char *name, const struct scale *s)
         number_print(label, 96, "%.60s", name);
 }
 
-struct short_number axis_value(enum axis axis, double x)
+static struct short_number share_value(double share)
 {
     struct short_number n;
 
-    switch (axis) {
-    case AXIS_SECONDS:
-        return number_time(x);
-    case AXIS_COUNT:
-        return number_short(x);
-    case AXIS_BYTES:
-        return number_bytes(x);
-    case AXIS_SHARE:
-        number_print(n.text, sizeof n.text, "%.4g %%", 100 * x);
-        return n;
-    case AXIS_PLAIN:
-        break;
-    }
-    return number_plain(x);
+    number_print(n.text, sizeof n.text, "%.4g %%", 100 * share);
+    return n;
+}
+
+struct short_number axis_value(enum axis axis, double x)
+{
+    static struct short_number (*const show[])(double x) = {[AXIS_PLAIN] = number_plain,
+                                                            [AXIS_SECONDS] = number_time,
+                                                            [AXIS_COUNT] = number_short,
+                                                            [AXIS_BYTES] = number_bytes,
+                                                            [AXIS_SHARE] = share_value};
+
+    return show[axis](x);
 }

@@ -144,28 +144,26 @@ struct short_number number_share(double share)
 
 struct short_number number_time(double seconds)
 {
+    static const struct {
+        double from, by;
+        int digits;
+        const char *unit;
+    } ways[] = {{3600, 3600, 2, "h"},  {600, 60, 1, "min"},       {99.95, 1, 1, "s"},
+                {9.995, 1, 2, "s"},    {0.1, 1, 3, "s"},          {9.995e-3, 1e-3, 1, "ms"},
+                {1e-3, 1e-3, 2, "ms"}, {-INFINITY, 1e-3, 4, "ms"}};
     struct short_number n;
+    size_t i = 0;
 
     if (isinf(seconds))
         return (struct short_number){"never"};
     if (isnan(seconds))
         return unknown();
-    if (seconds >= 3600)
-        number_print(n.text, sizeof n.text, "%.2f h", seconds / 3600);
-    else if (seconds >= 600)
-        number_print(n.text, sizeof n.text, "%.1f min", seconds / 60);
-    else if (seconds >= 0.1 || seconds == 0)
-        number_print(n.text, sizeof n.text, "%.*f s",
-                     seconds >= 99.95   ? 1
-                     : seconds >= 9.995 ? 2
-                                        : 3,
-                     seconds);
-    else
-        number_print(n.text, sizeof n.text, "%.*f ms",
-                     seconds >= 9.995e-3 ? 1
-                     : seconds >= 1e-3   ? 2
-                                         : 4,
-                     seconds * 1000);
+    if (seconds == 0)
+        return (struct short_number){"0.000 s"};
+    while (seconds < ways[i].from)
+        i++;
+    number_print(n.text, sizeof n.text, "%.*f %s", ways[i].digits, seconds / ways[i].by,
+                 ways[i].unit);
     return n;
 }
 

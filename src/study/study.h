@@ -229,16 +229,14 @@ void figure_x_axis(struct prose *t, const struct scale *s, const char *name, dou
 /* Where x is on it. */
 double figure_x(const struct scale *s, double left, double x);
 
-/* Names below a figure, as many in a row as fit. */
+/* Names below a figure, as many in a row as fit: where the next one goes. */
+enum { LEGEND_LEFT = 8, LEGEND_BELOW = 14 /* its last row, to the end of the figure */ };
 struct legend {
     double x, y;
 };
 
-struct legend legend_begin(double top);
-/* Gives where the next sign of the legend goes, and prints its name beside it when t
- * is not NULL. */
-void legend_name(struct legend *l, struct prose *t, const char *name);
-double legend_bottom(const struct legend *l);
+/* Prints the next name when t is not NULL; gives the x of the sign that goes before it. */
+double legend_name(struct legend *l, struct prose *t, const char *name);
 /* The names of parts and their colours below `bottom`, or nothing of a single one; gives
  * where the figure ends. */
 double legend_parts(struct prose *t, const char *const *parts, size_t n, double bottom);
