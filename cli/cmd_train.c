@@ -74,16 +74,6 @@ static char *copy_of(const char *text)
     return copy;
 }
 
-static const char *given_value(const struct parsed *parsed, const char *name)
-{
-    const char *value = NULL;
-
-    for (size_t i = 0; i < parsed->ngiven; i++)
-        if (strcmp(parsed->given[i].opt->name, name) == 0)
-            value = parsed->given[i].value;
-    return value;
-}
-
 /* The file, then the words, which go before it. A run that goes on has its folder. */
 static shoal_status tell_options(struct job *job)
 {
@@ -202,10 +192,10 @@ static int check_new(struct job *job)
 static int check_again(struct job *job)
 {
     const struct train_cmd *cmd = job->cmd;
-    const char *folder = given_value(job->cmd->parsed, "checkpoint");
+    const struct given *folder = opts_given(cmd->parsed, "checkpoint");
 
-    if (folder && strcmp(folder, cmd->resume) != 0)
-        return usage(cmd->verb, "--checkpoint is '%s', want '%s' as --resume says", folder,
+    if (folder && strcmp(folder->value, cmd->resume) != 0)
+        return usage(cmd->verb, "--checkpoint is '%s', want '%s' as --resume says", folder->value,
                      cmd->resume);
     job->folder = copy_of(cmd->resume);
     return check_ranks(job);
@@ -306,14 +296,14 @@ static shoal_status job_run(struct job *job)
 
 static int job_launch(const struct job *job)
 {
-    const char *output = given_value(job->cmd->parsed, "output");
+    const struct given *output = opts_given(job->cmd->parsed, "output");
 
     return launch(&(struct launch){.verb = job->cmd->verb,
                                    .parsed = job->cmd->parsed,
                                    .resumed = &cmd_train,
                                    .opts = &job->cmd->launch,
                                    .folder = job->folder,
-                                   .data_out = output && strcmp(output, "-") == 0});
+                                   .data_out = output && strcmp(output->value, "-") == 0});
 }
 
 static int train_run(const void *at, const char *const *args, size_t nargs)

@@ -112,39 +112,43 @@ static bool shows(uint32_t c)
            !(c >= 0x2066 && c <= 0x2069);
 }
 
-/* The bytes of the character at `at`; where that is no UTF-8 its byte, as a character. */
-static size_t character(const unsigned char *at, uint32_t *c)
+size_t utf8_read(const char *text, uint32_t *c)
 {
-    size_t more = at[0] < 0xc2 || at[0] >= 0xf5 ? 0 : at[0] < 0xe0 ? 1 : at[0] < 0xf0 ? 2 : 3;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *at = (const unsigned char *)text;
+    size_t n = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
 
-    *c = more == 0 ? at[0] : at[0] & (0x3fu >> more);
-    for (size_t i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80) { /* which the NUL at the end is not */
-            *c = at[0];
-            return 1;
-        }
+    *c = n == 1 ? at[0] : at[0] & (0xffu >> (n + 1));
+    if (n > 1 && (at[0] < 0xc0 || at[0] >= 0xf8))
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((at[i] & 0xc0) != 0x80) /* which the NUL at the end is not */
+            return 0;
         *c = *c << 6 | (at[i] & 0x3f);
     }
-    return more + 1;
+    return *c < least[n] || *c > 0x10ffff || (*c & 0xfffff800) == 0xd800 ? 0 : n;
 }
 
+/* A byte that is no UTF-8 counts as the character of its number. */
 static void print_but(FILE *to, const char *text, const char *kept)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    uint32_t c;
+    const char *from = text; /* what was not printed yet */
 
-    for (size_t n, run; *at; at += n) {
-        for (run = 0; at[run]; run += n) {
-            n = character(at + run, &c);
-            if (!shows(c) && !strchr(kept, at[run]))
-                break;
+    for (size_t n; *text; text += n) {
+        uint32_t c;
+
+        n = utf8_read(text, &c);
+        if (n == 0) {
+            c = (unsigned char)*text;
+            n = 1;
         }
-        fwrite(at, 1, run, to);
-        at += run;
-        n = *at ? character(at, &c) : 0;
-        if (n > 0)
-            fputc('?', to);
+        if (shows(c) || strchr(kept, *text))
+            continue;
+        fwrite(from, 1, (size_t)(text - from), to);
+        fputc('?', to);
+        from = text + n;
     }
+    fwrite(from, 1, (size_t)(text - from), to);
 }
 
 void print_text(FILE *to, const char *text)

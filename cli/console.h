@@ -33,6 +33,9 @@ size_t screen_columns(void);
 
 /* ---- Words from anybody's text -------------------------------------------------- */
 
+/* The character that the text begins with, and how many bytes it has, 1 to 4; 0: it is no UTF-8
+ * (no shorter form, no surrogate, nothing beyond U+10FFFF). */
+size_t utf8_read(const char *text, uint32_t *c);
 /* Control characters, of one byte or of two, become question marks. */
 void print_safely(FILE *to, const char *word);
 /* The same of lines: newlines and tabs stay. */

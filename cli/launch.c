@@ -247,31 +247,29 @@ static void add_given(struct command *c, const struct given *given)
         add(c, "--%s%s", given->on ? "" : "no-", given->opt->name);
 }
 
-static void add_first(struct command *c, const struct launch *l)
+/* The checkpoint knows what decides the result, and the data; the rest is said again. */
+static bool in_checkpoint(const struct given *given)
 {
-    add_program(c, l->verb);
-    for (size_t i = 0; i < l->parsed->ngiven; i++)
-        if (!is_ours(&l->parsed->given[i]))
-            add_given(c, &l->parsed->given[i]);
-    if (l->parsed->nargs > 0)
-        add(c, "--");
-    for (size_t i = 0; i < l->parsed->nargs; i++)
-        add(c, "%s", l->parsed->args[i]);
+    return given->opt->decides || strcmp(given->opt->name, "resume") == 0 ||
+           strcmp(given->opt->name, "checkpoint") == 0;
 }
 
-/* The checkpoint knows what decides the result; the rest is said again. */
-static void add_resumed(struct command *c, const struct launch *l)
+static void add_ranks(struct command *c, const struct launch *l, bool resume)
 {
-    add_program(c, l->resumed);
-    add(c, "--resume=%s", l->folder);
-    add(c, "--trust"); /* the checkpoint is this run's own */
-    for (size_t i = 0; i < l->parsed->ngiven; i++) {
-        const struct given *given = &l->parsed->given[i];
+    const struct parsed *p = l->parsed;
 
-        if (!is_ours(given) && !given->opt->decides && strcmp(given->opt->name, "resume") != 0 &&
-            strcmp(given->opt->name, "checkpoint") != 0)
-            add_given(c, given);
+    add_program(c, resume ? l->resumed : l->verb);
+    if (resume) {
+        add(c, "--resume=%s", l->folder);
+        add(c, "--trust"); /* the checkpoint is this run's own */
     }
+    for (size_t i = 0; i < p->ngiven; i++)
+        if (!is_ours(&p->given[i]) && !(resume && in_checkpoint(&p->given[i])))
+            add_given(c, &p->given[i]);
+    if (p->nargs > 0 && !resume)
+        add(c, "--");
+    for (size_t i = 0; i < p->nargs && !resume; i++)
+        add(c, "%s", p->args[i]);
 }
 
 static struct command command_of(const struct launch *l, bool resume)
@@ -280,10 +278,7 @@ static struct command command_of(const struct launch *l, bool resume)
 
     c.at = console_alloc(c.cap * sizeof *c.at);
     add_launcher(&c, l->opts);
-    if (resume)
-        add_resumed(&c, l);
-    else
-        add_first(&c, l);
+    add_ranks(&c, l, resume);
     return c;
 }
 

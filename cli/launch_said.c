@@ -41,6 +41,14 @@ static bool begins(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
+/* The list ends with a NULL. */
+static bool begins_any(const char *line, const char *const *with)
+{
+    while (*with && !begins(line, *with))
+        with++;
+    return *with != NULL;
+}
+
 static bool is_rule(const char *line)
 {
     const char mark[] = {line[0], '\0'};
@@ -63,13 +71,11 @@ static bool is_chatter(const struct said *said, const char *line)
         "YOUR APPLICATION TERMINATED",
         "This typically refers to",
         "Please see the FAQ page",
+        NULL,
     };
-    size_t name = strlen(said->launcher);
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (begins(line, known[i]))
-            return true;
-    return begins(line, said->launcher) && line[name] == ':';
+    return begins_any(line, known) ||
+           (begins(line, said->launcher) && line[strlen(said->launcher)] == ':');
 }
 
 /* A rank that was given up may wake, find itself alone and say so. */
@@ -212,13 +218,12 @@ static bool is_of_another(const char *line)
         "shoal: mpi: sending to rank ",
         "shoal: mpi: receiving from rank ",
         "shoal: mpi: looking for messages: ",
+        NULL,
     };
     double seconds;
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (begins(line, known[i]))
-            return true;
-    return sscanf(line, "shoal: rank %*u on %*s silent for %lf s", &seconds) == 1;
+    return begins_any(line, known) ||
+           sscanf(line, "shoal: rank %*u on %*s silent for %lf s", &seconds) == 1;
 }
 
 static int code_of_line(const char *line)

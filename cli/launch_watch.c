@@ -67,28 +67,24 @@ static bool process_read(struct process *p, const char *name)
     return true;
 }
 
+static int is_process(const struct dirent *entry)
+{
+    return isdigit((unsigned char)entry->d_name[0]);
+}
+
 /* All processes there are, for free(). */
 static struct process *processes(size_t *n)
 {
-    DIR *dir = opendir("/proc");
-    struct process *list = NULL, one;
-    struct dirent *entry;
+    struct dirent **names = NULL;
+    int found = scandir("/proc", &names, is_process, NULL);
+    struct process *list = calloc((size_t)(found > 0 ? found : 1), sizeof *list);
 
     *n = 0;
-    while (dir && (entry = readdir(dir))) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || !process_read(&one, entry->d_name))
-            continue;
-        if (*n % 64 == 0) {
-            struct process *more = realloc(list, (*n + 64) * sizeof *list);
-
-            if (!more)
-                break;
-            list = more;
-        }
-        list[(*n)++] = one;
+    for (int i = 0; i < found; i++) {
+        *n += list && process_read(&list[*n], names[i]->d_name);
+        free(names[i]);
     }
-    if (dir)
-        closedir(dir);
+    free(names);
     return list;
 }
 

@@ -125,12 +125,12 @@ static bool find_name(const struct verb *verb, struct option_walk *m, const char
     return false;
 }
 
-bool opts_given(const struct parsed *parsed, const char *name)
+const struct given *opts_given(const struct parsed *parsed, const char *name)
 {
-    for (size_t i = 0; i < parsed->ngiven; i++)
+    for (size_t i = parsed->ngiven; i-- > 0;)
         if (strcmp(parsed->given[i].opt->name, name) == 0)
-            return true;
-    return false;
+            return &parsed->given[i];
+    return NULL;
 }
 
 static bool find_letter(const struct verb *verb, struct option_walk *m, char letter)

@@ -294,9 +294,8 @@ static void say_loss(struct prose *t, const shoal_run *run)
     if (isfinite(m->loss) || isfinite(m->held))
         prose_add(t, ".");
     if (isfinite(m->quality)) {
-        prose_add(t, " The quality (");
-        prose_safe(t, m->quality_name);
-        prose_add(t, ") came to %s.", number_plain(m->quality).text);
+        prose_between(t, " The quality (", m->quality_name, ")");
+        prose_add(t, " came to %s.", number_plain(m->quality).text);
     }
 }
 
@@ -321,8 +320,7 @@ static void say_run(struct prose *t, const shoal_run *run)
 {
     const struct shoal_measures *m = &run->end;
 
-    prose_add(t, "<div class=\"said\"><p>");
-    prose_safe(t, run->model);
+    prose_between(t, "<div class=\"said\"><p>", run->model, "");
     prose_add(t, "%s learned from %s ", m->done ? "" : ", which did not come to its end,",
               number_short(m->units).text);
     prose_safe(t, m->unit);
