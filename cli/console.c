@@ -198,6 +198,17 @@ size_t text_columns(const char *word)
 
 /* ---- Numbers for people ------------------------------------------------------------ */
 
+struct number number_text(const char *fmt, ...)
+{
+    struct number out;
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(out.text, sizeof out.text, fmt, args);
+    va_end(args);
+    return out;
+}
+
 struct number number_count(uint64_t n)
 {
     char digits[24];
@@ -224,65 +235,48 @@ struct number number_size(uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double x = (double)bytes;
-    struct number out;
     size_t i = 0;
 
     for (; x >= 1023.5 && i < 6; i++)
         x /= 1024;
-    snprintf(out.text, sizeof out.text, "%.*f %s", i ? places(x) : 0, x, units[i]);
-    return out;
+    return number_text("%.*f %s", i ? places(x) : 0, x, units[i]);
 }
 
 struct number number_percent(double part, double whole)
 {
     double percent = whole > 0 ? 100 * part / whole : 0;
-    struct number out;
 
     /* Only all is 100%. */
     if (part < whole && percent > 99.99)
         percent = 99.99;
-    snprintf(out.text, sizeof out.text, "%.*f%%", percent > 99 && part < whole ? 2 : 1, percent);
-    return out;
+    return number_text("%.*f%%", percent > 99 && part < whole ? 2 : 1, percent);
 }
 
 struct number number_seconds(double seconds)
 {
-    struct number out;
-
-    if (seconds >= 100)
-        return number_clock(seconds);
-    snprintf(out.text, sizeof out.text, "%.2f s", seconds);
-    return out;
+    return seconds >= 100 ? number_clock(seconds) : number_text("%.2f s", seconds);
 }
 
 struct number number_clock(double seconds)
 {
     uint64_t s = seconds > 0 && seconds < 1e15 ? (uint64_t)(seconds + 0.5) : 0;
-    struct number out;
 
     if (s < 3600)
-        snprintf(out.text, sizeof out.text, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
-    else
-        snprintf(out.text, sizeof out.text, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
-                 s / 60 % 60, s % 60);
-    return out;
+        return number_text("%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+    return number_text("%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60, s % 60);
 }
 
 struct number number_rate(double per_second, const char *unit)
 {
     static const char *const thousands[] = {"", "k ", "M ", "G "};
     double x = isfinite(per_second) && per_second > 0 ? fmin(per_second, 1e18) : 0;
-    struct number out;
     size_t i = 0;
 
-    if (strcmp(unit, "bytes") == 0) {
-        snprintf(out.text, sizeof out.text, "%.24s/s", number_size((uint64_t)x).text);
-        return out;
-    }
+    if (strcmp(unit, "bytes") == 0)
+        return number_text("%.24s/s", number_size((uint64_t)x).text);
     for (; x >= 999.5 && i < 3; i++)
         x /= 1000;
-    snprintf(out.text, sizeof out.text, "%.*f %s%.12s/s", places(x), x, thousands[i], unit);
-    return out;
+    return number_text("%.*f %s%.12s/s", places(x), x, thousands[i], unit);
 }
 
 /* ---- Progress ------------------------------------------------------------------------ */

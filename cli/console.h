@@ -109,6 +109,7 @@ struct number {
     char text[32];
 };
 
+struct number number_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 struct number number_count(uint64_t n);                         /* 3,000,000 */
 struct number number_size(uint64_t bytes);                      /* 1.5 GiB */
 struct number number_percent(double part, double whole);        /* 99.2% */

@@ -78,9 +78,7 @@ struct command {
     size_t n, cap;
 };
 
-static void add(struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct command *c, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct command *c, const char *fmt, ...)
 {
     va_list args;
 
@@ -113,17 +111,10 @@ static const char *launcher(void)
     return given && *given ? given : SHOAL_LAUNCHER;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* By its name, or else as the build found it. */
 static bool is_mpich(const char *path)
 {
-    const char *name = base_name(path);
+    const char *name = basename(path);
 
     if (strstr(name, "openmpi"))
         return false;
@@ -319,7 +310,7 @@ static struct launch_end try_once(const struct launch *l, struct said *said, boo
     struct launch_end end;
 
     memset(said, 0, sizeof *said);
-    said->launcher = base_name(launcher());
+    said->launcher = basename(launcher());
     end = launch_watch(c.at, said, l->data_out);
     end.code = end.stopped ? EXIT_SIGNAL + end.stopped : code_of(end.code, said);
     command_fini(&c);

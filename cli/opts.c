@@ -46,10 +46,8 @@ const struct verb *verb_find(const struct verb *verb, const char *word)
     return NULL;
 }
 
-static void append(char text[SHOAL_SENTENCE], const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void append(char text[SHOAL_SENTENCE], const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void append(char text[SHOAL_SENTENCE], const char *fmt,
+                                                         ...)
 {
     size_t len = strlen(text);
     va_list args;

@@ -36,10 +36,7 @@ static const char *seen_as(const char *name, bool line)
 
 static struct number number_loss(double loss)
 {
-    struct number out;
-
-    snprintf(out.text, sizeof out.text, isfinite(loss) ? "%.4f" : "unknown", loss);
-    return out;
+    return isfinite(loss) ? number_text("%.4f", loss) : number_text("unknown");
 }
 
 static struct number number_figure(const struct shoal_figure *f)
@@ -118,11 +115,9 @@ void view_data(struct job *job)
 static struct number number_epochs(const struct job *job)
 {
     const char *epochs = job_value(job, "epochs");
-    struct number out;
 
-    snprintf(out.text, sizeof out.text, "%.12s epoch%s", epochs ? epochs : "?",
-             epochs && strcmp(epochs, "1") == 0 ? "" : "s");
-    return out;
+    return number_text("%.12s epoch%s", epochs ? epochs : "?",
+                       epochs && strcmp(epochs, "1") == 0 ? "" : "s");
 }
 
 static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
@@ -213,16 +208,6 @@ bool view_report(void *user, const struct shoal_report *report)
 
 /* ---- After ------------------------------------------------------------------------------ */
 
-static struct number number_plain(const char *fmt, double x) __attribute__((format(printf, 1, 0)));
-
-static struct number number_plain(const char *fmt, double x)
-{
-    struct number out;
-
-    snprintf(out.text, sizeof out.text, fmt, x);
-    return out;
-}
-
 /* "; behind by 1: 20.2%, 3-4: 5.1%": of rows that others had pushed 3 or 4 times
  * meanwhile; what would be 0.0% is left out. */
 static void stale_text(char text[SHOAL_SENTENCE], const struct shoal_rank_stats *r, uint64_t all)
@@ -267,14 +252,14 @@ static void view_ranks(struct console *c, const struct shoal_train_stats *s)
     console_row(c, "ranks", number_count(r->ranks).text,
                 r->servers ? "%u of them only keep parameters" : "all keep parameters and train",
                 r->servers);
-    console_row(c, "traffic", number_plain("%.1f B", (double)r->bytes_out / each).text,
+    console_row(c, "traffic", number_text("%.1f B", (double)r->bytes_out / each).text,
                 r->naive_bytes > 0 ? "sent and %.1f B received a %.*s; naively %.0f B"
                                    : "sent and %.1f B received a %.*s",
                 (double)r->bytes_in / each, one, s->unit, (double)r->naive_bytes / each);
     console_row(c, "waited", number_percent(r->waited, r->waited + r->computed).text,
                 "of the time of all ranks");
     if (r->load_most > 0)
-        console_row(c, "busiest", number_plain("%.2f", r->load_most).text,
+        console_row(c, "busiest", number_text("%.2f", r->load_most).text,
                     "times the even share of rows");
     view_stale(c, r);
 }

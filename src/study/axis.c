@@ -110,16 +110,13 @@ double scale_at(const struct scale *s, double x)
 
 struct short_number scale_tick(const struct scale *s, double x)
 {
-    struct short_number n;
     double shown = x / s->by;
 
     if (fabs(shown) >= 1e6 || (shown != 0 && fabs(shown) < 1e-5))
-        number_print(n.text, sizeof n.text, "%.3g", shown);
-    else if (s->log)
-        number_print(n.text, sizeof n.text, "%.7g", shown);
-    else
-        number_print(n.text, sizeof n.text, "%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
-    return n;
+        return number_as("%.3g", shown);
+    if (s->log)
+        return number_as("%.7g", shown);
+    return number_as("%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
 }
 
 void scale_label(char label[96], const char *name, const struct scale *s)
@@ -132,10 +129,7 @@ void scale_label(char label[96], const char *name, const struct scale *s)
 
 static struct short_number share_value(double share)
 {
-    struct short_number n;
-
-    number_print(n.text, sizeof n.text, "%.4g %%", 100 * share);
-    return n;
+    return number_as("%.4g %%", 100 * share);
 }
 
 struct short_number axis_value(enum axis axis, double x)

@@ -426,13 +426,11 @@ static shoal_status compose(struct prose *t, struct runs runs, const struct shoa
     snprintf(under, sizeof under, "written on: %s", machine);
     page_begin(t, opts->title ? opts->title : "Training report", under);
     say_runs(t, runs);
-    page_section(t, "How it went");
-    album_begin(&a);
+    album_begin(&a, "How it went");
     report_runs(&a, runs.at, runs.names, runs.n);
     album_end(&a);
     if (any_ranks(runs)) {
-        page_section(t, "Ranks");
-        album_begin(&a);
+        album_begin(&a, "Ranks");
         for (size_t i = 0; i < runs.n; i++)
             report_ranks(&a, runs.at[i], runs.n > 1 ? runs.names[i] : "", runs.n > 1 ? i + 1 : 0);
         album_end(&a);

@@ -482,7 +482,7 @@ void predict_draw(struct album *a, const shoal_study *s, const struct shoal_clus
               "varies by %s from step to step. %s</p>\n",
               c->nodes, c->cores, c->cores == 1 ? "" : "s", number_plain(c->bandwidth * 8e-9).text,
               number_plain(c->latency * 1e6).text, number_share(c->jitter).text, how);
-    album_begin(a);
+    album_begin(a, NULL);
     draw_speedup(a, s, c);
     if (s->nsimulated > 0)
         draw_quality(a, s, c);

@@ -104,6 +104,7 @@ struct short_number {
     char text[40];
 };
 
+struct short_number number_as(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* 12,345 -> "12.3 k"; "-" for what was not measured */
 struct short_number number_short(double x);
 struct short_number number_bytes(double bytes);  /* "1.5 MiB" */
@@ -256,7 +257,8 @@ struct album {
     shoal_status status;
 };
 
-void album_begin(struct album *a);
+/* `title`: of a section that begins here; NULL: none does. */
+void album_begin(struct album *a, const char *title);
 /* One figure; `name` is that of its file. */
 void album_figure(struct album *a, const char *name, figure_svg *svg, const void *figure);
 void album_chart(struct album *a, struct chart *c, size_t least_points); /* ends c */
