@@ -32,8 +32,8 @@ static volatile sig_atomic_t signal_got;
 static volatile double signal_time;
 
 /* One wish to stop often comes twice: timeout(1) signals its child and then its group, and
- * under a launcher both the terminal and the launcher send it. Only who asks again later
- * has lost patience. */
+ * under a launcher both the terminal and the launcher send it. Only a signal that comes more than
+ * SAME_WISH later asks to end at once. */
 static void on_signal(int number)
 {
     double now = clock_seconds();
@@ -302,6 +302,13 @@ size_t console_columns(const struct console *c)
     return c->reports && is_screen(c->reports) ? columns_of(c->reports) : 0;
 }
 
+/* The progress line. On a terminal it is one line, redrawn in place: each drawing begins by a
+ * carriage return and "erase to the end of the line", ends without a newline and is cut to one
+ * column less than the terminal has, for a line that wrapped could not be erased. Whatever else
+ * is printed erases it first (progress_erase), and the next report draws it again below. Where
+ * stderr is no terminal, a plain line is logged every LOG_EVERY seconds instead. Ranks under our
+ * launcher write into pipes: SCREEN_VARIABLE tells them the columns of the terminal behind. */
+
 /* " 42%  118 MiB/s  0:12 left" */
 static void progress_text(char *text, size_t size, const struct shoal_progress *p)
 {
@@ -337,7 +344,6 @@ static void progress_draw(struct console *c, size_t columns, const char *phase, 
     size_t room = columns - 1;
     size_t len = strlen(phase);
 
-    /* A line that wraps could not be erased. */
     if (len + 2 >= room)
         return;
     fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), phase,

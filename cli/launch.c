@@ -1,4 +1,10 @@
-/* Which command starts the ranks, and how often. */
+/* Which command starts the ranks, and how often.
+ *
+ * A job whose rank was lost is started again, `restarts` times at most, from the last checkpoint
+ * or, if there is none yet, from the beginning. Lost means: the process died by a signal, its host
+ * is out of reach, or the launcher failed without a word of ours. A failure that the ranks agreed
+ * on (a bad option, a full disk) would only come again, so it ends the job; so does the user's
+ * signal. A try that ended within QUICK_S is followed by a pause that doubles each time. */
 #include "launch.h"
 
 #include <signal.h>
@@ -142,7 +148,7 @@ static void add_hosts(struct command *c, const struct launch_opts *opts, const c
     free(list);
 }
 
-/* Ours, on whatever host a rank is. */
+/* Ranks on other hosts get our variables too. */
 static void add_environment(struct command *c)
 {
     for (char **at = environ; *at && c->n + 3 < FLAGS_MOST; at++) {
@@ -219,7 +225,7 @@ static void add_program(struct command *c, const struct verb *verb)
     free(path);
 }
 
-/* What is the business of whoever launches. */
+/* Options for the launching program alone. */
 static bool is_ours(const struct given *given)
 {
     static const char *const names[] = {"ranks", "hosts", "restarts"};

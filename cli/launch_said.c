@@ -1,6 +1,19 @@
 /* What a launcher prints: the words of the ranks go on, its own are kept back.
- * Open MPI frames its messages by rules of dashes, MPICH by rules of equals
- * signs; both begin other lines with [HOST...]. */
+ *
+ *     bytes of a pipe -> lines:
+ *         "shoal: ..."                  a failure: kept, and printed when the job is over, so that
+ *                                       a restart can say why and a failure is said last
+ *         between two rules, [HOST...   chatter of the launcher: kept, and printed only when
+ *                                       nothing else tells what happened
+ *         anything else                 goes on at once
+ *
+ * Open MPI frames its messages by rules of dashes, MPICH by rules of equals signs; both begin
+ * other lines with [HOST...]. A rank's progress line has no end: it begins by ERASE and is drawn
+ * over by the next. It goes on as soon as nothing more comes for a moment (said_flush), unless it
+ * may still become chatter or a failure. Once a part of a line went on, so does the rest.
+ *
+ * When the job is over, exit code and reason are read from what was kept: MPI itself tells neither
+ * which rank died nor on which host. */
 #include "launch.h"
 
 #include <errno.h>
@@ -134,7 +147,7 @@ void said_read(struct said_stream *s)
     s->from = -1;
 }
 
-/* What may still turn out to be none of the ranks' is held back. */
+/* Unless its beginning is also that of chatter or of a failure. */
 void said_flush(struct said_stream *s)
 {
     if (s->len > 0 && !s->block && !strchr("[-=s", s->line[0]))

@@ -30,7 +30,7 @@ static const struct unit units[][5] = {
     [AXIS_SHARE] = {{0, 0.01, "%"}},
 };
 
-/* The largest that the most of an axis has one of. */
+/* The largest unit that keeps the largest value of an axis above a few of it. */
 static struct unit unit_for(enum axis axis, double most)
 {
     const struct unit *u = units[axis];

@@ -11,7 +11,7 @@ enum {
     HEIGHT = 210,  /* of the plot */
     SIGNS = 24,    /* lines of so many points have a sign at each */
     SHOWN = 400,   /* points of a line that are drawn */
-    HOVERED = 120, /* and of those that can be asked */
+    HOVERED = 120, /* and of those that show their values */
 };
 
 /* ---- building ---- */
@@ -90,7 +90,7 @@ static double py(const struct frame *f, double y)
     return TOP + (1 - scale_at(&f->y, y)) * HEIGHT;
 }
 
-/* Workers and batches are few numbers, not a range. */
+/* An x axis of given values, such as workers or batches: ticks there and nowhere else. */
 static struct scale scale_at_ticks(const struct chart *c)
 {
     double from = c->x_ticks[0], to = c->x_ticks[c->nx_ticks - 1];
@@ -190,7 +190,7 @@ static void line_class(char class[32], const struct line *line, size_t colour)
                  dashes[colour / FIGURE_COLOURS % 3]);
 }
 
-/* Every so many points, and the last. */
+/* Thins out n points to about `most`: every so many of them, and the last. */
 static bool is_drawn(size_t i, size_t n, size_t most)
 {
     size_t stride = (n + most - 1) / most;
@@ -217,7 +217,7 @@ static void draw_line(struct prose *t, const struct frame *f, const struct line 
     prose_add(t, "\n");
 }
 
-/* What a point says when it is asked. */
+/* The values of points, shown while the pointer is over them. */
 static void draw_answers(struct prose *t, const struct frame *f, const struct line *line)
 {
     const struct chart *c = f->chart;
@@ -235,7 +235,7 @@ static void draw_answers(struct prose *t, const struct frame *f, const struct li
     }
 }
 
-/* What is ideal has none. */
+/* The number of a line among those that have a colour; ideal lines have none. */
 static size_t colour_of(const struct chart *c, size_t line)
 {
     size_t n = 0;

@@ -185,7 +185,7 @@ struct best_runs {
     size_t n;
 };
 
-/* A file that is gone since costs its curve, not the page. */
+/* A file that is gone by now leaves out its curve, not the page. */
 static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
 {
     const struct study_run *best = cell_best(s, cell);

@@ -1,5 +1,5 @@
 /* What charts and bars share: colours for light, dark and paper, the frame, the
- * legend. Colours are told apart by those who see few of them, and on grey paper
+ * legend. Colours can be told apart by the colour-blind too, and on grey paper
  * lines differ by their signs. No variables of CSS: programs that turn SVG into
  * pixels know none. */
 #include "study/study.h"

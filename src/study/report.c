@@ -89,7 +89,7 @@ static void draw_loss(struct album *a, struct runs runs, bool by_time)
     }
 }
 
-/* Where each measures its own, both are named. */
+/* Of runs that measure different qualities, all names. */
 static const char *quality_name(char name[96], struct runs runs)
 {
     size_t len = 0;
