@@ -106,7 +106,7 @@ static void option_left(char left[64], const struct shoal_option *opt)
              opt->arg ? opt->arg : "");
 }
 
-/* Of the names of choices, and what is around them. */
+/* The width of the column of choices. */
 static size_t choice_width(const struct shoal_choice *choices)
 {
     size_t width = 6;

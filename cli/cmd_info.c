@@ -152,7 +152,7 @@ static bool is_count(const char **at)
     return word > 0 && blank > 0 && count > 0 && (*end == '\n' || *end == '\0');
 }
 
-/* Two lines, for the first of word2vec's files also is a word and a count. */
+/* By two lines: one would not do, since word2vec's files of vectors begin with two numbers. */
 static bool is_vocab(const char *path)
 {
     char head[8192];

@@ -27,7 +27,7 @@ double clock_seconds(void)
 
 #define SAME_WISH 1.0 /* seconds within which another signal says nothing new */
 
-/* Handlers can reach nothing but globals. */
+/* A signal handler has no argument of ours, so these are globals. */
 static volatile sig_atomic_t signal_got;
 static volatile double signal_time;
 
@@ -47,7 +47,7 @@ static void on_signal(int number)
     }
 }
 
-/* For those that end programs, unless they are ignored. */
+/* Of the signals that ask a program to end, unless they are ignored. */
 static void signals_set(void (*handler)(int), int flags)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
@@ -57,7 +57,7 @@ static void signals_set(void (*handler)(int), int flags)
     now.sa_handler = handler;
     now.sa_flags = flags;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        /* nohup and background jobs had their reason to ignore one. */
+        /* One that is ignored stays so: nohup and shells set that on purpose. */
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &now, NULL);
     }
@@ -80,8 +80,8 @@ int signal_came(void)
 
 /* ---- Styles ---------------------------------------------------------------------- */
 
-/* A terminal that understands escape sequences. Launchers give ranks terminals
- * that nobody looks at. */
+/* A terminal that understands escape sequences. Some launchers give ranks a pseudo-terminal, on
+ * which nothing is to be drawn. */
 static bool is_screen(FILE *to)
 {
     const char *term = getenv("TERM");
@@ -161,8 +161,8 @@ void print_safely(FILE *to, const char *word)
     print_but(to, word, "");
 }
 
-/* Whole, whatever other threads say; cut when there is no memory for a long one, for it
- * may be the line that says so. */
+/* The line is printed in one piece, though other threads print too. Without memory it is cut to
+ * what fits on the stack: it may be the very line that says there is none. */
 static void vprint_line(FILE *to, const char *fmt, va_list args)
 {
     char few[1200] = "", *all = NULL;
@@ -246,7 +246,7 @@ struct number number_percent(double part, double whole)
 {
     double percent = whole > 0 ? 100 * part / whole : 0;
 
-    /* Only all is 100%. */
+    /* 100% is printed for the whole only. */
     if (part < whole && percent > 99.99)
         percent = 99.99;
     return number_text("%.*f%%", percent > 99 && part < whole ? 2 : 1, percent);
@@ -326,7 +326,7 @@ static void progress_text(char *text, size_t size, const struct shoal_progress *
                                bytes ? "" : " ", bytes ? "" : p->unit);
     if (rate > 0 && len < size)
         len += (size_t)snprintf(text + len, size - len, "  %s", number_rate(rate, p->unit).text);
-    /* The first second's rate promises nothing. */
+    /* The rate of the first second is no basis for an estimate. */
     if (rate > 0 && left > 0 && p->seconds >= 1 && len < size)
         snprintf(text + len, size - len, "  %s left", number_clock((double)left / rate).text);
 }
@@ -392,7 +392,7 @@ struct shoal_watch console_watch(struct console *c)
 
 /* ---- Beginning and end ----------------------------------------------------------------- */
 
-/* Failures are said without a console too. */
+/* Global, since failures are printed without a struct console too. */
 static bool muted;
 
 void console_mute(bool mute)

@@ -54,14 +54,14 @@ unsigned launched_size(void)
 
     if (first_number((const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL}, &n))
         return n;
-    /* srun --mpi=pmix tells the rank there and the number here. */
+    /* srun --mpi=pmix sets the rank in PMIX_RANK, and the number of ranks in its own variables. */
     if (getenv("PMIX_RANK") &&
         first_number((const char *const[]){"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL}, &n))
         return n;
     return getenv("PMIX_RANK") || getenv("PMI_RANK");
 }
 
-/* A batch script's own shell is no such task. */
+/* Only in a step of srun, which the shell of a batch script is not. */
 unsigned launched_apart(void)
 {
     unsigned n;
@@ -161,18 +161,18 @@ static void add_environment(struct command *c)
     }
 }
 
-/* Over TCP, Open MPI asks the receiver before it sends more than 64 KiB, and the answer stands
- * in line behind what goes the other way: what ranks send each other, 256 KiB and a header at
- * most but for rare ones, leaves at once. Also without --hosts: a batch system may have several.
- * Who set a limit keeps it. */
+/* Over TCP, Open MPI sends messages of up to 64 KiB eagerly; for larger ones it asks the receiver
+ * first (rendezvous protocol), and the answer queues behind what flows the other way. Our messages
+ * have 256 KiB and a header at most, but for rare ones, so we raise the limit to that. Also without
+ * --hosts, since a batch system may give us several. A limit that the user set stays. */
 static void add_eager_limit(struct command *c)
 {
     if (!getenv("OMPI_MCA_btl_tcp_eager_limit"))
         add_words(c, (const char *const[]){"--mca", "btl_tcp_eager_limit", EAGER_LIMIT, NULL});
 }
 
-/* Ranks that wait give their core to others; a host whose link is cut is noticed
- * within seconds; a job of root's is no accident. */
+/* Ranks that wait yield their core; TCP keepalive notices within seconds that the link to a host
+ * is cut; and root may run it, which Open MPI refuses otherwise. */
 static void add_openmpi(struct command *c, const struct launch_opts *opts)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -211,7 +211,7 @@ static void add_launcher(struct command *c, const struct launch_opts *opts)
 
 /* ---- The ranks ------------------------------------------------------------------------------ */
 
-/* This very program, for there may be others in the PATH. */
+/* By the path of this very program: PATH may lead to another one. */
 static void add_program(struct command *c, const struct verb *verb)
 {
     char *path = realpath("/proc/self/exe", NULL);
@@ -323,8 +323,8 @@ static struct launch_end try_once(const struct launch *l, struct said *said, boo
     return end;
 }
 
-/* What ends as soon as it was started waits, longer each time, for whatever is
- * wrong to pass: a host that comes back. */
+/* Exponential backoff: a try that ended at once is followed by a pause that doubles each time, in
+ * which a host may come back. */
 static void wait_longer(unsigned *pause, double lasted)
 {
     *pause = lasted > QUICK_S ? 0 : *pause == 0 ? 1 : 2 * *pause;
@@ -333,7 +333,7 @@ static void wait_longer(unsigned *pause, double lasted)
     sleep(*pause);
 }
 
-/* A new run refuses a folder that holds another; nor may a restart take that up. */
+/* A new run refuses a folder with the checkpoint of another run: then no restart may resume it. */
 static unsigned restarts_of(const struct launch *l)
 {
     bool other = !opts_given(l->parsed, "resume") && has_checkpoint(l->folder);
@@ -368,7 +368,7 @@ static struct launch_end tries(const struct launch *l, struct said *said)
     return (struct launch_end){EXIT_SIGNAL + signal_came(), signal_came()};
 }
 
-/* Ranks draw their progress through us. */
+/* Ranks draw their progress line through our pipe: tell them how wide the terminal is. */
 static void tell_screen(void)
 {
     char columns[24];

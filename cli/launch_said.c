@@ -91,7 +91,7 @@ static bool is_chatter(const struct said *said, const char *line)
            (begins(line, said->launcher) && line[strlen(said->launcher)] == ':');
 }
 
-/* A rank that was given up may wake, find itself alone and say so. */
+/* A rank that the others gave up may go on later, and then reports that they are gone. */
 static bool is_echo(const struct said *said, const char *line)
 {
     return begins(line, "shoal: rank ") && begins(said->failures.at, "shoal: rank ");
@@ -217,7 +217,7 @@ static bool reason_known(char reason[SHOAL_SENTENCE], const struct said *said)
     return reason_openmpi(reason, &said->chatter) || reason_mpich(reason, &said->chatter);
 }
 
-/* A launcher that gives up asks the ranks to stop: they did not know why. */
+/* By the launcher, which knows why: the ranks say only that they were stopped. */
 static bool were_stopped(const struct said *said)
 {
     return begins(said->failures.at, "shoal: stopped ");

@@ -64,7 +64,7 @@ void verb_usage(char text[SHOAL_SENTENCE], const struct verb *verb)
     for (const struct operand *operand = verb->operands; operand->name; operand++)
         append(text, operand->optional ? " [%s]%s" : " %s%s", operand->name,
                operand->many ? "..." : "");
-    /* What follows a kind is the kind's own affair. */
+    /* The operands behind a kind are those of the kind. */
     if (verb->kinds)
         append(text, " ...");
 }
@@ -195,7 +195,7 @@ static void take_flag(struct parser *p, const struct option_walk *m, bool on)
     }
 }
 
-/* The word after an option that ended without its value; NULL at the end. */
+/* The next word of the command line, as the value of an option; NULL at the end. */
 static const char *next_word(struct parser *p)
 {
     return p->next < p->nwords ? p->words[p->next++] : NULL;
@@ -267,7 +267,7 @@ static bool check_groups(const struct parser *p)
     return true;
 }
 
-/* At least as many as there are options, for several may share a word. */
+/* An upper bound of the options given: each letter may be one. */
 static size_t letters_of(char *const *words, size_t nwords)
 {
     size_t n = 1;

@@ -61,8 +61,8 @@ struct verb {
     const void *initial; /* or what such a struct begins as */
     bool completes;      /* run says itself what is missing */
     int (*run)(const void *opts, const char *const *args, size_t nargs);
-    /* Asked before, or NULL: true when others did it (launch.h), with the exit
-     * code of theirs. */
+    /* Called before `run`, or NULL: true when it did all that is to be done, with the exit code
+     * in *code. */
     bool (*elsewhere)(const void *opts, const struct parsed *parsed, int *code);
 };
 

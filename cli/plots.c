@@ -1,4 +1,4 @@
-/* Charts as pixels, by a program that may be there. */
+/* Charts as PNG files, by rsvg-convert where it is installed. */
 #include "cmd.h"
 
 #include <dirent.h>
@@ -38,7 +38,7 @@ void report_plots(struct console *c, const char *folder)
     while (dir && (entry = readdir(dir)) != NULL) {
         if (fnmatch("*.svg", entry->d_name, FNM_PERIOD) != 0)
             continue;
-        /* Whoever has not got it, has not got it for the next either. */
+        /* After one failure it is not tried again: the program is not there. */
         if (pixels == drawn)
             pixels += convert(folder, entry->d_name);
         drawn++;

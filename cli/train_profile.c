@@ -31,7 +31,7 @@ static struct number number_bytes(uint64_t bytes, double units)
     return number_size((uint64_t)((double)bytes / units));
 }
 
-/* Names are as long as they like. */
+/* The columns of rank and host; a longer host name is not cut. */
 static void put_name(FILE *to, const char *rank, const char *host)
 {
     size_t columns = text_columns(host);

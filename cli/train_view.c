@@ -10,7 +10,7 @@
 
 /* ---- Figures ---------------------------------------------------------------------------- */
 
-/* How people see those whose names are for programs; NULL: not there. */
+/* What figures are called in a row of the result and in the progress line; NULL: not shown. */
 static const struct seen {
     const char *name, *row, *line;
 } seen[] = {
@@ -44,7 +44,7 @@ static struct number number_figure(const struct shoal_figure *f)
     return f->share && isfinite(f->value) ? number_percent(f->value, 1) : number_loss(f->value);
 }
 
-/* Whether it must be told from one of the same name. */
+/* Whether training has a figure of the same name, so that this one needs the word "valid". */
 static bool has_double(const struct shoal_figures *all, const struct shoal_figure *valid)
 {
     for (const struct shoal_figure *f = all->at; f < all->at + all->n; f++)
@@ -286,7 +286,7 @@ static void row_figure(struct console *c, const struct shoal_figure *f)
                 valid ? "on what was held out" : "in the last epoch");
 }
 
-/* Where two classes are told apart by a probability, more is to be said of it. */
+/* Of a model of two classes the scores are shown with their context (view_held). */
 static void view_figures(struct console *c, const struct shoal_figures *all)
 {
     double examples = shoal_figure(all, SHOAL_OF_VALIDATION, "examples");
@@ -388,7 +388,7 @@ static void say_stopped(const struct job *job)
     free(folder);
 }
 
-/* The signal may have come to another rank. */
+/* Without a signal of our own: it came to another rank. */
 int view_stopped(struct job *job)
 {
     int number = signal_came() ? signal_came() : SIGTERM;
