@@ -30,7 +30,7 @@ static shoal_status eval(const struct eval_cmd *cmd, const char *const *args, si
     return st;
 }
 
-/* Half a list is none. */
+/* The list is printed when it is complete: half of one would be no JSON. */
 static shoal_status eval_json(const struct eval_cmd *cmd, const char *const *args, size_t nargs,
                               struct model_view *view, struct shoal_clicks_stats *stats)
 {

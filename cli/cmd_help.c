@@ -48,15 +48,16 @@ static void wrap(const char *text, size_t indent)
     putchar('\n');
 }
 
-/* `left` at the margin and `text` in the column `at`. */
-static void entry(const char *left, const char *text, size_t at)
+/* `left` in the column `indent` and `text` in the column `at`. */
+static void entry(size_t indent, const char *left, const char *text, size_t at)
 {
-    size_t len = strlen(left);
+    size_t len = indent + strlen(left);
 
+    printf("%*s%s", (int)indent, "", left);
     if (len + 2 > at)
-        printf("%s\n%*s", left, (int)at, "");
+        printf("\n%*s", (int)at, "");
     else
-        printf("%-*s", (int)at, left);
+        printf("%*s", (int)(at - len), "");
     wrap(text, at);
 }
 
@@ -80,26 +81,20 @@ static void print_operands(const struct verb *verb)
     if (verb->kinds || !verb->operands->name)
         return;
     putchar('\n');
-    for (const struct operand *operand = verb->operands; operand->name; operand++) {
-        char left[64];
-
-        snprintf(left, sizeof left, "  %s", operand->name);
-        entry(left, operand->help, 10);
-    }
+    for (const struct operand *operand = verb->operands; operand->name; operand++)
+        entry(2, operand->name, operand->help, 10);
 }
 
 static void print_kinds(const struct verb *verb)
 {
-    char left[64];
+    char title[64];
 
     if (!verb->kinds)
         return;
-    snprintf(left, sizeof left, "%c%ss", toupper(verb->kind_word[0]), verb->kind_word + 1);
-    heading(left);
-    for (const struct verb *const *kind = verb->kinds; *kind; kind++) {
-        snprintf(left, sizeof left, "  %s", verb_word(*kind));
-        entry(left, (*kind)->summary, 12);
-    }
+    snprintf(title, sizeof title, "%c%ss", toupper(verb->kind_word[0]), verb->kind_word + 1);
+    heading(title);
+    for (const struct verb *const *kind = verb->kinds; *kind; kind++)
+        entry(2, verb_word(*kind), (*kind)->summary, 12);
 }
 
 /* "  -o, --output FILE" */
@@ -111,7 +106,7 @@ static void option_left(char left[64], const struct shoal_option *opt)
              opt->arg ? opt->arg : "");
 }
 
-/* Of the names of choices, and what is around them. */
+/* The width of the column of choices. */
 static size_t choice_width(const struct shoal_choice *choices)
 {
     size_t width = 6;
@@ -130,11 +125,9 @@ static void print_option(const struct shoal_option *opt, const void *base)
     option_left(left, opt);
     shoal_option_facts(facts, opt, base);
     snprintf(text, sizeof text, *facts ? "%.*s (%s)" : "%.*s", SHOAL_SENTENCE, opt->help, facts);
-    entry(left, text, LEFT);
-    for (const struct shoal_choice *choice = opt->choices; choice && choice->name; choice++) {
-        snprintf(left, sizeof left, "%*s  %s", LEFT, "", choice->name);
-        entry(left, choice->help, column);
-    }
+    entry(0, left, text, LEFT);
+    for (const struct shoal_choice *choice = opt->choices; choice && choice->name; choice++)
+        entry(LEFT + 2, choice->name, choice->help, column);
 }
 
 static void print_options(const struct verb *verb)

@@ -9,11 +9,6 @@ struct info_cmd {
     uint64_t top;
 };
 
-static void info_defaults(void *at)
-{
-    *(struct info_cmd *)at = (struct info_cmd){.top = 10};
-}
-
 static void report_top(const shoal_vocab *vocab, uint64_t top)
 {
     double total = (double)shoal_vocab_total(vocab);
@@ -49,36 +44,21 @@ static void report_head(struct console *c, const char *path, const char *holds)
         console_row(c, "size", number_size((uint64_t)file.st_size).text, NULL);
 }
 
-static void report_corpus(struct console *c, const char *path, const shoal_corpus *corpus,
-                          uint64_t top)
-{
-    double words = (double)shoal_corpus_words(corpus);
-    double sentences = (double)shoal_corpus_sentences(corpus);
-
-    report_head(c, path, "an encoded corpus");
-    console_row(c, "words", number_count(shoal_corpus_words(corpus)).text, NULL);
-    console_row(c, "sentences", number_count(shoal_corpus_sentences(corpus)).text, "of %.1f words",
-                sentences > 0 ? words / sentences : 0);
-    report_vocabulary(c, shoal_corpus_vocab(corpus), top);
-}
-
-static void report_counts(struct console *c, const char *path, const shoal_vocab *vocab,
-                          uint64_t top)
-{
-    report_head(c, path, "a vocabulary");
-    console_row(c, "words", number_count(shoal_vocab_total(vocab)).text, "counted");
-    if (shoal_vocab_sentences(vocab) > 0)
-        console_row(c, "sentences", number_count(shoal_vocab_sentences(vocab)).text, NULL);
-    report_vocabulary(c, vocab, top);
-}
-
 static shoal_status info_corpus(struct console *c, const char *path, uint64_t top)
 {
     shoal_corpus *corpus;
     shoal_status st = shoal_corpus_open(&corpus, path);
 
-    if (st == SHOAL_OK)
-        report_corpus(c, path, corpus, top);
+    if (st == SHOAL_OK) {
+        double words = (double)shoal_corpus_words(corpus);
+        double sentences = (double)shoal_corpus_sentences(corpus);
+
+        report_head(c, path, "an encoded corpus");
+        console_row(c, "words", number_count(shoal_corpus_words(corpus)).text, NULL);
+        console_row(c, "sentences", number_count(shoal_corpus_sentences(corpus)).text,
+                    "of %.1f words", sentences > 0 ? words / sentences : 0);
+        report_vocabulary(c, shoal_corpus_vocab(corpus), top);
+    }
     shoal_corpus_close(corpus);
     return st;
 }
@@ -88,8 +68,13 @@ static shoal_status info_vocab(struct console *c, const char *path, uint64_t top
     shoal_vocab *vocab;
     shoal_status st = shoal_vocab_read(&vocab, path);
 
-    if (st == SHOAL_OK)
-        report_counts(c, path, vocab, top);
+    if (st == SHOAL_OK) {
+        report_head(c, path, "a vocabulary");
+        console_row(c, "words", number_count(shoal_vocab_total(vocab)).text, "counted");
+        if (shoal_vocab_sentences(vocab) > 0)
+            console_row(c, "sentences", number_count(shoal_vocab_sentences(vocab)).text, NULL);
+        report_vocabulary(c, vocab, top);
+    }
     shoal_vocab_free(vocab);
     return st;
 }
@@ -167,7 +152,7 @@ static bool is_count(const char **at)
     return word > 0 && blank > 0 && count > 0 && (*end == '\n' || *end == '\0');
 }
 
-/* Two lines, for the first of word2vec's files also is a word and a count. */
+/* By two lines: one would not do, since word2vec's files of vectors begin with two numbers. */
 static bool is_vocab(const char *path)
 {
     char head[8192];
@@ -248,6 +233,6 @@ const struct verb cmd_info = {
             {0},
         },
     .opts_size = sizeof(struct info_cmd),
-    .defaults = info_defaults,
+    .initial = &(const struct info_cmd){.top = 10},
     .run = info_run,
 };

@@ -297,7 +297,7 @@ static shoal_status ask_odd(struct asker *a)
 
 /* ---- One question, from wherever ----------------------------------------------------------- */
 
-/* All that are missing are named. */
+/* Names every word that is missing. */
 static bool find_words(struct asker *a)
 {
     bool all = true;
@@ -322,7 +322,7 @@ static int ask(struct asker *a)
         return EXIT_FAILED;
     }
     a->answered++;
-    /* Whoever waits for the answer before asking on must get it. */
+    /* A program may wait for this answer before it asks on. */
     if (fflush(stdout) != 0)
         return console_fail("standard output: %s", strerror(errno));
     return EXIT_DONE;
@@ -373,7 +373,7 @@ static const char *word_at(const void *vectors, size_t i)
     return i < shoal_vectors_size(vectors) ? shoal_vectors_word(vectors, (uint32_t)i) : NULL;
 }
 
-/* What a person got wrong was said at once: no failure of the program. */
+/* A wrong question was answered by its sentence, and does not make the exit code 1. */
 static int ask_person(struct asker *a)
 {
     char text[SHOAL_VALUE];

@@ -212,7 +212,7 @@ static shoal_status show(struct console *c, const shoal_study *study, const stru
     return st;
 }
 
-/* When not one run came to its end there is nothing to compare. */
+/* A study in which every run failed is a failure. */
 static shoal_status check_any(const shoal_study *study)
 {
     struct shoal_study_cell cell = {0};

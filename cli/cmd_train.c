@@ -1,5 +1,11 @@
-/* shoal train: learn a model. Each task of the library is a verb below; without one, a run
- * that was stopped goes on. */
+/* shoal train: learn a model.
+ *
+ * The library's tasks become verbs, made at the start: `shoal train cbow` has the options of the
+ * task cbow and, behind them, those of the program itself (launching, resuming). The parser reads
+ * an option into a struct of its own (train_cmd.fields) only to check it; the library is then told
+ * it by name, as text. `shoal train --resume DIR` names no task, so it offers the options of all
+ * tasks at once: one that two tasks define differently is taken as any text, and the task of the
+ * checkpoint judges it. */
 #include "train.h"
 
 #include <assert.h>
@@ -51,7 +57,7 @@ static bool is_among(const struct shoal_option *list, const struct shoal_option 
     return list->name;
 }
 
-/* The task knows it. */
+/* Whether it is an option of the task, not of the program. */
 static bool is_task_option(const struct shoal_option *option)
 {
     return !is_among(launch_opts, option) && !is_among(again_opts, option) &&
@@ -74,17 +80,8 @@ static char *copy_of(const char *text)
     return copy;
 }
 
-static const char *given_value(const struct parsed *parsed, const char *name)
-{
-    const char *value = NULL;
-
-    for (size_t i = 0; i < parsed->ngiven; i++)
-        if (strcmp(parsed->given[i].opt->name, name) == 0)
-            value = parsed->given[i].value;
-    return value;
-}
-
-/* The file, then the words, which go before it. A run that goes on has its folder. */
+/* First the file of --config, then the command line, which overrides it. A run that goes on keeps
+ * its checkpoint folder. */
 static shoal_status tell_options(struct job *job)
 {
     const struct train_cmd *cmd = job->cmd;
@@ -105,7 +102,7 @@ static shoal_status tell_options(struct job *job)
     return st == SHOAL_OK ? shoal_options_check(job->options) : st;
 }
 
-/* What can be known of a new run without files and other ranks. */
+/* Checks of a new run what needs neither files nor other ranks. */
 static shoal_status new_options(struct job *job)
 {
     shoal_status st = shoal_options_new(&job->options, job->cmd->task->name);
@@ -118,7 +115,7 @@ static shoal_status new_options(struct job *job)
     return st;
 }
 
-/* Those of the checkpoint, with what is said anew. */
+/* The options of the checkpoint, changed by those that are given now. */
 static shoal_status old_options(struct job *job)
 {
     const struct train_cmd *cmd = job->cmd;
@@ -144,7 +141,7 @@ static shoal_status old_options(struct job *job)
 
 /* ---- Is it a job? ----------------------------------------------------------------------- */
 
-/* Gives EXIT_DONE, or the code after its sentence. */
+/* Gives EXIT_DONE, or prints what is wrong and gives the exit code. */
 static int check_ranks(const struct job *job)
 {
     const struct launch_opts *opts = &job->cmd->launch;
@@ -178,7 +175,7 @@ static int check_required(const struct job *job)
     return EXIT_DONE;
 }
 
-/* A sentence that begins with an option is about this command line. */
+/* A failure that names an option is a mistake of the command line: exit code 2. */
 static int refused(const struct job *job)
 {
     if (strncmp(shoal_error(), "--", 2) == 0)
@@ -202,10 +199,10 @@ static int check_new(struct job *job)
 static int check_again(struct job *job)
 {
     const struct train_cmd *cmd = job->cmd;
-    const char *folder = given_value(job->cmd->parsed, "checkpoint");
+    const struct given *folder = opts_given(cmd->parsed, "checkpoint");
 
-    if (folder && strcmp(folder, cmd->resume) != 0)
-        return usage(cmd->verb, "--checkpoint is '%s', want '%s' as --resume says", folder,
+    if (folder && strcmp(folder->value, cmd->resume) != 0)
+        return usage(cmd->verb, "--checkpoint is '%s', want '%s' as --resume says", folder->value,
                      cmd->resume);
     job->folder = copy_of(cmd->resume);
     return check_ranks(job);
@@ -223,7 +220,7 @@ static int check(struct job *job)
 
 /* ---- The job ---------------------------------------------------------------------------- */
 
-/* Can it be written when all is done? */
+/* Refuses, before training, an output that could not be written after it. */
 static shoal_status check_output(const struct job *job)
 {
     const char *slash = strrchr(job->output, '/');
@@ -241,7 +238,7 @@ static shoal_status check_output(const struct job *job)
     return st;
 }
 
-/* What one rank can find wrong, all hear of. */
+/* All ranks agree on the result: what one finds wrong ends all. */
 static shoal_status prepare(struct job *job)
 {
     shoal_status st = SHOAL_OK;
@@ -306,14 +303,14 @@ static shoal_status job_run(struct job *job)
 
 static int job_launch(const struct job *job)
 {
-    const char *output = given_value(job->cmd->parsed, "output");
+    const struct given *output = opts_given(job->cmd->parsed, "output");
 
     return launch(&(struct launch){.verb = job->cmd->verb,
                                    .parsed = job->cmd->parsed,
                                    .resumed = &cmd_train,
                                    .opts = &job->cmd->launch,
                                    .folder = job->folder,
-                                   .data_out = output && strcmp(output, "-") == 0});
+                                   .data_out = output && strcmp(output->value, "-") == 0});
 }
 
 static int train_run(const void *at, const char *const *args, size_t nargs)
@@ -345,8 +342,9 @@ static struct made {
 
 static const struct verb *kinds[TASKS_MOST + 1];
 
-/* Every option of every task, for a run whose task stands in its checkpoint: those that any takes
- * anew; and the rest, of which those that decide its result are refused by name. */
+/* The options of all tasks, for `shoal train --resume`: those that every task has and that may
+ * change; and the rest, which help does not show. Of these the ones that decide the result are
+ * refused by the library, by name. */
 static struct shoal_option anew[OPTIONS_MOST], rest[OPTIONS_MOST];
 
 /* The task's options as they are by default. */
@@ -439,7 +437,7 @@ static bool is_everywhere(const char *name)
     return true;
 }
 
-/* What means this to one task and that to another is any text, until it is known which it is. */
+/* An option that two tasks define differently is read as text: the task will judge it. */
 static void add_option(const struct shoal_option *option, size_t at)
 {
     struct shoal_option *list = !option->decides && is_everywhere(option->name) ? anew : rest;

@@ -27,13 +27,13 @@ double clock_seconds(void)
 
 #define SAME_WISH 1.0 /* seconds within which another signal says nothing new */
 
-/* Handlers can reach nothing but globals. */
+/* A signal handler has no argument of ours, so these are globals. */
 static volatile sig_atomic_t signal_got;
 static volatile double signal_time;
 
 /* One wish to stop often comes twice: timeout(1) signals its child and then its group, and
- * under a launcher both the terminal and the launcher send it. Only who asks again later
- * has lost patience. */
+ * under a launcher both the terminal and the launcher send it. Only a signal that comes more than
+ * SAME_WISH later asks to end at once. */
 static void on_signal(int number)
 {
     double now = clock_seconds();
@@ -47,7 +47,7 @@ static void on_signal(int number)
     }
 }
 
-/* For those that end programs, unless they are ignored. */
+/* Of the signals that ask a program to end, unless they are ignored. */
 static void signals_set(void (*handler)(int), int flags)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
@@ -57,7 +57,7 @@ static void signals_set(void (*handler)(int), int flags)
     now.sa_handler = handler;
     now.sa_flags = flags;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        /* nohup and background jobs had their reason to ignore one. */
+        /* One that is ignored stays so: nohup and shells set that on purpose. */
         if (sigaction(numbers[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             sigaction(numbers[i], &now, NULL);
     }
@@ -80,8 +80,8 @@ int signal_came(void)
 
 /* ---- Styles ---------------------------------------------------------------------- */
 
-/* A terminal that understands escape sequences. Launchers give ranks terminals
- * that nobody looks at. */
+/* A terminal that understands escape sequences. Some launchers give ranks a pseudo-terminal, on
+ * which nothing is to be drawn. */
 static bool is_screen(FILE *to)
 {
     const char *term = getenv("TERM");
@@ -112,39 +112,43 @@ static bool shows(uint32_t c)
            !(c >= 0x2066 && c <= 0x2069);
 }
 
-/* The bytes of the character at `at`; where that is no UTF-8 its byte, as a character. */
-static size_t character(const unsigned char *at, uint32_t *c)
+size_t utf8_read(const char *text, uint32_t *c)
 {
-    size_t more = at[0] < 0xc2 || at[0] >= 0xf5 ? 0 : at[0] < 0xe0 ? 1 : at[0] < 0xf0 ? 2 : 3;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *at = (const unsigned char *)text;
+    size_t n = at[0] < 0x80 ? 1 : at[0] < 0xe0 ? 2 : at[0] < 0xf0 ? 3 : 4;
 
-    *c = more == 0 ? at[0] : at[0] & (0x3fu >> more);
-    for (size_t i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80) { /* which the NUL at the end is not */
-            *c = at[0];
-            return 1;
-        }
+    *c = n == 1 ? at[0] : at[0] & (0xffu >> (n + 1));
+    if (n > 1 && (at[0] < 0xc0 || at[0] >= 0xf8))
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((at[i] & 0xc0) != 0x80) /* which the NUL at the end is not */
+            return 0;
         *c = *c << 6 | (at[i] & 0x3f);
     }
-    return more + 1;
+    return *c < least[n] || *c > 0x10ffff || (*c & 0xfffff800) == 0xd800 ? 0 : n;
 }
 
+/* A byte that is no UTF-8 counts as the character of its number. */
 static void print_but(FILE *to, const char *text, const char *kept)
 {
-    const unsigned char *at = (const unsigned char *)text;
-    uint32_t c;
+    const char *from = text; /* what was not printed yet */
 
-    for (size_t n, run; *at; at += n) {
-        for (run = 0; at[run]; run += n) {
-            n = character(at + run, &c);
-            if (!shows(c) && !strchr(kept, at[run]))
-                break;
+    for (size_t n; *text; text += n) {
+        uint32_t c;
+
+        n = utf8_read(text, &c);
+        if (n == 0) {
+            c = (unsigned char)*text;
+            n = 1;
         }
-        fwrite(at, 1, run, to);
-        at += run;
-        n = *at ? character(at, &c) : 0;
-        if (n > 0)
-            fputc('?', to);
+        if (shows(c) || strchr(kept, *text))
+            continue;
+        fwrite(from, 1, (size_t)(text - from), to);
+        fputc('?', to);
+        from = text + n;
     }
+    fwrite(from, 1, (size_t)(text - from), to);
 }
 
 void print_text(FILE *to, const char *text)
@@ -157,8 +161,8 @@ void print_safely(FILE *to, const char *word)
     print_but(to, word, "");
 }
 
-/* Whole, whatever other threads say; cut when there is no memory for a long one, for it
- * may be the line that says so. */
+/* The line is printed in one piece, though other threads print too. Without memory it is cut to
+ * what fits on the stack: it may be the very line that says there is none. */
 static void vprint_line(FILE *to, const char *fmt, va_list args)
 {
     char few[1200] = "", *all = NULL;
@@ -194,6 +198,17 @@ size_t text_columns(const char *word)
 
 /* ---- Numbers for people ------------------------------------------------------------ */
 
+struct number number_text(const char *fmt, ...)
+{
+    struct number out;
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(out.text, sizeof out.text, fmt, args);
+    va_end(args);
+    return out;
+}
+
 struct number number_count(uint64_t n)
 {
     char digits[24];
@@ -220,65 +235,48 @@ struct number number_size(uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double x = (double)bytes;
-    struct number out;
     size_t i = 0;
 
     for (; x >= 1023.5 && i < 6; i++)
         x /= 1024;
-    snprintf(out.text, sizeof out.text, "%.*f %s", i ? places(x) : 0, x, units[i]);
-    return out;
+    return number_text("%.*f %s", i ? places(x) : 0, x, units[i]);
 }
 
 struct number number_percent(double part, double whole)
 {
     double percent = whole > 0 ? 100 * part / whole : 0;
-    struct number out;
 
-    /* Only all is 100%. */
+    /* 100% is printed for the whole only. */
     if (part < whole && percent > 99.99)
         percent = 99.99;
-    snprintf(out.text, sizeof out.text, "%.*f%%", percent > 99 && part < whole ? 2 : 1, percent);
-    return out;
+    return number_text("%.*f%%", percent > 99 && part < whole ? 2 : 1, percent);
 }
 
 struct number number_seconds(double seconds)
 {
-    struct number out;
-
-    if (seconds >= 100)
-        return number_clock(seconds);
-    snprintf(out.text, sizeof out.text, "%.2f s", seconds);
-    return out;
+    return seconds >= 100 ? number_clock(seconds) : number_text("%.2f s", seconds);
 }
 
 struct number number_clock(double seconds)
 {
     uint64_t s = seconds > 0 && seconds < 1e15 ? (uint64_t)(seconds + 0.5) : 0;
-    struct number out;
 
     if (s < 3600)
-        snprintf(out.text, sizeof out.text, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
-    else
-        snprintf(out.text, sizeof out.text, "%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600,
-                 s / 60 % 60, s % 60);
-    return out;
+        return number_text("%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
+    return number_text("%" PRIu64 ":%02" PRIu64 ":%02" PRIu64, s / 3600, s / 60 % 60, s % 60);
 }
 
 struct number number_rate(double per_second, const char *unit)
 {
     static const char *const thousands[] = {"", "k ", "M ", "G "};
     double x = isfinite(per_second) && per_second > 0 ? fmin(per_second, 1e18) : 0;
-    struct number out;
     size_t i = 0;
 
-    if (strcmp(unit, "bytes") == 0) {
-        snprintf(out.text, sizeof out.text, "%.24s/s", number_size((uint64_t)x).text);
-        return out;
-    }
+    if (strcmp(unit, "bytes") == 0)
+        return number_text("%.24s/s", number_size((uint64_t)x).text);
     for (; x >= 999.5 && i < 3; i++)
         x /= 1000;
-    snprintf(out.text, sizeof out.text, "%.*f %s%.12s/s", places(x), x, thousands[i], unit);
-    return out;
+    return number_text("%.*f %s%.12s/s", places(x), x, thousands[i], unit);
 }
 
 /* ---- Progress ------------------------------------------------------------------------ */
@@ -304,6 +302,13 @@ size_t console_columns(const struct console *c)
     return c->reports && is_screen(c->reports) ? columns_of(c->reports) : 0;
 }
 
+/* The progress line. On a terminal it is one line, redrawn in place: each drawing begins by a
+ * carriage return and "erase to the end of the line", ends without a newline and is cut to one
+ * column less than the terminal has, for a line that wrapped could not be erased. Whatever else
+ * is printed erases it first (progress_erase), and the next report draws it again below. Where
+ * stderr is no terminal, a plain line is logged every LOG_EVERY seconds instead. Ranks under our
+ * launcher write into pipes: SCREEN_VARIABLE tells them the columns of the terminal behind. */
+
 /* " 42%  118 MiB/s  0:12 left" */
 static void progress_text(char *text, size_t size, const struct shoal_progress *p)
 {
@@ -321,7 +326,7 @@ static void progress_text(char *text, size_t size, const struct shoal_progress *
                                bytes ? "" : " ", bytes ? "" : p->unit);
     if (rate > 0 && len < size)
         len += (size_t)snprintf(text + len, size - len, "  %s", number_rate(rate, p->unit).text);
-    /* The first second's rate promises nothing. */
+    /* The rate of the first second is no basis for an estimate. */
     if (rate > 0 && left > 0 && p->seconds >= 1 && len < size)
         snprintf(text + len, size - len, "  %s left", number_clock((double)left / rate).text);
 }
@@ -339,7 +344,6 @@ static void progress_draw(struct console *c, size_t columns, const char *phase, 
     size_t room = columns - 1;
     size_t len = strlen(phase);
 
-    /* A line that wraps could not be erased. */
     if (len + 2 >= room)
         return;
     fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), phase,
@@ -388,7 +392,7 @@ struct shoal_watch console_watch(struct console *c)
 
 /* ---- Beginning and end ----------------------------------------------------------------- */
 
-/* Failures are said without a console too. */
+/* Global, since failures are printed without a struct console too. */
 static bool muted;
 
 void console_mute(bool mute)

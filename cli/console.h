@@ -33,6 +33,9 @@ size_t screen_columns(void);
 
 /* ---- Words from anybody's text -------------------------------------------------- */
 
+/* The character that the text begins with, and how many bytes it has, 1 to 4; 0: it is no UTF-8
+ * (no shorter form, no surrogate, nothing beyond U+10FFFF). */
+size_t utf8_read(const char *text, uint32_t *c);
 /* Control characters, of one byte or of two, become question marks. */
 void print_safely(FILE *to, const char *word);
 /* The same of lines: newlines and tabs stay. */
@@ -106,6 +109,7 @@ struct number {
     char text[32];
 };
 
+struct number number_text(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 struct number number_count(uint64_t n);                         /* 3,000,000 */
 struct number number_size(uint64_t bytes);                      /* 1.5 GiB */
 struct number number_percent(double part, double whole);        /* 99.2% */

@@ -1,4 +1,10 @@
-/* Which command starts the ranks, and how often. */
+/* Which command starts the ranks, and how often.
+ *
+ * A job whose rank was lost is started again, `restarts` times at most, from the last checkpoint
+ * or, if there is none yet, from the beginning. Lost means: the process died by a signal, its host
+ * is out of reach, or the launcher failed without a word of ours. A failure that the ranks agreed
+ * on (a bad option, a full disk) would only come again, so it ends the job; so does the user's
+ * signal. A try that ended within QUICK_S is followed by a pause that doubles each time. */
 #include "launch.h"
 
 #include <signal.h>
@@ -48,14 +54,14 @@ unsigned launched_size(void)
 
     if (first_number((const char *const[]){"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", NULL}, &n))
         return n;
-    /* srun --mpi=pmix tells the rank there and the number here. */
+    /* srun --mpi=pmix sets the rank in PMIX_RANK, and the number of ranks in its own variables. */
     if (getenv("PMIX_RANK") &&
         first_number((const char *const[]){"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", NULL}, &n))
         return n;
     return getenv("PMIX_RANK") || getenv("PMI_RANK");
 }
 
-/* A batch script's own shell is no such task. */
+/* Only in a step of srun, which the shell of a batch script is not. */
 unsigned launched_apart(void)
 {
     unsigned n;
@@ -78,9 +84,7 @@ struct command {
     size_t n, cap;
 };
 
-static void add(struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct command *c, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add(struct command *c, const char *fmt, ...)
 {
     va_list args;
 
@@ -113,17 +117,10 @@ static const char *launcher(void)
     return given && *given ? given : SHOAL_LAUNCHER;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash ? slash + 1 : path;
-}
-
 /* By its name, or else as the build found it. */
 static bool is_mpich(const char *path)
 {
-    const char *name = base_name(path);
+    const char *name = basename(path);
 
     if (strstr(name, "openmpi"))
         return false;
@@ -151,7 +148,7 @@ static void add_hosts(struct command *c, const struct launch_opts *opts, const c
     free(list);
 }
 
-/* Ours, on whatever host a rank is. */
+/* Ranks on other hosts get our variables too. */
 static void add_environment(struct command *c)
 {
     for (char **at = environ; *at && c->n + 3 < FLAGS_MOST; at++) {
@@ -164,18 +161,18 @@ static void add_environment(struct command *c)
     }
 }
 
-/* Over TCP, Open MPI asks the receiver before it sends more than 64 KiB, and the answer stands
- * in line behind what goes the other way: what ranks send each other, 256 KiB and a header at
- * most but for rare ones, leaves at once. Also without --hosts: a batch system may have several.
- * Who set a limit keeps it. */
+/* Over TCP, Open MPI sends messages of up to 64 KiB eagerly; for larger ones it asks the receiver
+ * first (rendezvous protocol), and the answer queues behind what flows the other way. Our messages
+ * have 256 KiB and a header at most, but for rare ones, so we raise the limit to that. Also without
+ * --hosts, since a batch system may give us several. A limit that the user set stays. */
 static void add_eager_limit(struct command *c)
 {
     if (!getenv("OMPI_MCA_btl_tcp_eager_limit"))
         add_words(c, (const char *const[]){"--mca", "btl_tcp_eager_limit", EAGER_LIMIT, NULL});
 }
 
-/* Ranks that wait give their core to others; a host whose link is cut is noticed
- * within seconds; a job of root's is no accident. */
+/* Ranks that wait yield their core; TCP keepalive notices within seconds that the link to a host
+ * is cut; and root may run it, which Open MPI refuses otherwise. */
 static void add_openmpi(struct command *c, const struct launch_opts *opts)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -214,7 +211,7 @@ static void add_launcher(struct command *c, const struct launch_opts *opts)
 
 /* ---- The ranks ------------------------------------------------------------------------------ */
 
-/* This very program, for there may be others in the PATH. */
+/* By the path of this very program: PATH may lead to another one. */
 static void add_program(struct command *c, const struct verb *verb)
 {
     char *path = realpath("/proc/self/exe", NULL);
@@ -228,7 +225,7 @@ static void add_program(struct command *c, const struct verb *verb)
     free(path);
 }
 
-/* What is the business of whoever launches. */
+/* Options for the launching program alone. */
 static bool is_ours(const struct given *given)
 {
     static const char *const names[] = {"ranks", "hosts", "restarts"};
@@ -247,31 +244,29 @@ static void add_given(struct command *c, const struct given *given)
         add(c, "--%s%s", given->on ? "" : "no-", given->opt->name);
 }
 
-static void add_first(struct command *c, const struct launch *l)
+/* The checkpoint knows what decides the result, and the data; the rest is said again. */
+static bool in_checkpoint(const struct given *given)
 {
-    add_program(c, l->verb);
-    for (size_t i = 0; i < l->parsed->ngiven; i++)
-        if (!is_ours(&l->parsed->given[i]))
-            add_given(c, &l->parsed->given[i]);
-    if (l->parsed->nargs > 0)
-        add(c, "--");
-    for (size_t i = 0; i < l->parsed->nargs; i++)
-        add(c, "%s", l->parsed->args[i]);
+    return given->opt->decides || strcmp(given->opt->name, "resume") == 0 ||
+           strcmp(given->opt->name, "checkpoint") == 0;
 }
 
-/* The checkpoint knows what decides the result; the rest is said again. */
-static void add_resumed(struct command *c, const struct launch *l)
+static void add_ranks(struct command *c, const struct launch *l, bool resume)
 {
-    add_program(c, l->resumed);
-    add(c, "--resume=%s", l->folder);
-    add(c, "--trust"); /* the checkpoint is this run's own */
-    for (size_t i = 0; i < l->parsed->ngiven; i++) {
-        const struct given *given = &l->parsed->given[i];
+    const struct parsed *p = l->parsed;
 
-        if (!is_ours(given) && !given->opt->decides && strcmp(given->opt->name, "resume") != 0 &&
-            strcmp(given->opt->name, "checkpoint") != 0)
-            add_given(c, given);
+    add_program(c, resume ? l->resumed : l->verb);
+    if (resume) {
+        add(c, "--resume=%s", l->folder);
+        add(c, "--trust"); /* the checkpoint is this run's own */
     }
+    for (size_t i = 0; i < p->ngiven; i++)
+        if (!is_ours(&p->given[i]) && !(resume && in_checkpoint(&p->given[i])))
+            add_given(c, &p->given[i]);
+    if (p->nargs > 0 && !resume)
+        add(c, "--");
+    for (size_t i = 0; i < p->nargs && !resume; i++)
+        add(c, "%s", p->args[i]);
 }
 
 static struct command command_of(const struct launch *l, bool resume)
@@ -280,10 +275,7 @@ static struct command command_of(const struct launch *l, bool resume)
 
     c.at = console_alloc(c.cap * sizeof *c.at);
     add_launcher(&c, l->opts);
-    if (resume)
-        add_resumed(&c, l);
-    else
-        add_first(&c, l);
+    add_ranks(&c, l, resume);
     return c;
 }
 
@@ -324,15 +316,15 @@ static struct launch_end try_once(const struct launch *l, struct said *said, boo
     struct launch_end end;
 
     memset(said, 0, sizeof *said);
-    said->launcher = base_name(launcher());
+    said->launcher = basename(launcher());
     end = launch_watch(c.at, said, l->data_out);
     end.code = end.stopped ? EXIT_SIGNAL + end.stopped : code_of(end.code, said);
     command_fini(&c);
     return end;
 }
 
-/* What ends as soon as it was started waits, longer each time, for whatever is
- * wrong to pass: a host that comes back. */
+/* Exponential backoff: a try that ended at once is followed by a pause that doubles each time, in
+ * which a host may come back. */
 static void wait_longer(unsigned *pause, double lasted)
 {
     *pause = lasted > QUICK_S ? 0 : *pause == 0 ? 1 : 2 * *pause;
@@ -341,7 +333,7 @@ static void wait_longer(unsigned *pause, double lasted)
     sleep(*pause);
 }
 
-/* A new run refuses a folder that holds another; nor may a restart take that up. */
+/* A new run refuses a folder with the checkpoint of another run: then no restart may resume it. */
 static unsigned restarts_of(const struct launch *l)
 {
     bool other = !opts_given(l->parsed, "resume") && has_checkpoint(l->folder);
@@ -376,7 +368,7 @@ static struct launch_end tries(const struct launch *l, struct said *said)
     return (struct launch_end){EXIT_SIGNAL + signal_came(), signal_came()};
 }
 
-/* Ranks draw their progress through us. */
+/* Ranks draw their progress line through our pipe: tell them how wide the terminal is. */
 static void tell_screen(void)
 {
     char columns[24];

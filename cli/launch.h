@@ -99,8 +99,8 @@ void said_read(struct said_stream *s);
 void said_flush(struct said_stream *s);
 /* Closes the pipe and leaves no line unfinished. */
 void said_close(struct said_stream *s);
-/* The exit code that goes with what the ranks said; EXIT_DONE: they said nothing. A failure of
- * their own goes before that of another, which the rest have only lost. */
+/* The exit code that goes with the ranks' failures; EXIT_DONE: there is none. A rank's own failure
+ * goes before EXIT_PEER, which others give because they lost that rank. */
 int said_code(const struct said *said);
 /* What became of the job, in half a sentence without a full stop. */
 void said_reason(char reason[SHOAL_SENTENCE], const struct said *said, int code);

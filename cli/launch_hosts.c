@@ -52,7 +52,7 @@ static unsigned line_room(const char *line)
     return sscanf(line, "%*[^: \t]:%u", &n) == 1 ? n : 1;
 }
 
-/* To a launcher and to ssh, a name that begins with a dash is an option. */
+/* A host name that begins with a dash would be read as an option by the launcher or by ssh. */
 static bool is_option(const char *name)
 {
     const char *at = strpbrk(name, "@ \t,");

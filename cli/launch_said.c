@@ -1,6 +1,19 @@
 /* What a launcher prints: the words of the ranks go on, its own are kept back.
- * Open MPI frames its messages by rules of dashes, MPICH by rules of equals
- * signs; both begin other lines with [HOST...]. */
+ *
+ *     bytes of a pipe -> lines:
+ *         "shoal: ..."                  a failure: kept, and printed when the job is over, so that
+ *                                       a restart can say why and a failure is said last
+ *         between two rules, [HOST...   chatter of the launcher: kept, and printed only when
+ *                                       nothing else tells what happened
+ *         anything else                 goes on at once
+ *
+ * Open MPI frames its messages by rules of dashes, MPICH by rules of equals signs; both begin
+ * other lines with [HOST...]. A rank's progress line has no end: it begins by ERASE and is drawn
+ * over by the next. It goes on as soon as nothing more comes for a moment (said_flush), unless it
+ * may still become chatter or a failure. Once a part of a line went on, so does the rest.
+ *
+ * When the job is over, exit code and reason are read from what was kept: MPI itself tells neither
+ * which rank died nor on which host. */
 #include "launch.h"
 
 #include <errno.h>
@@ -41,6 +54,14 @@ static bool begins(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
+/* The list ends with a NULL. */
+static bool begins_any(const char *line, const char *const *with)
+{
+    while (*with && !begins(line, *with))
+        with++;
+    return *with != NULL;
+}
+
 static bool is_rule(const char *line)
 {
     const char mark[] = {line[0], '\0'};
@@ -63,16 +84,14 @@ static bool is_chatter(const struct said *said, const char *line)
         "YOUR APPLICATION TERMINATED",
         "This typically refers to",
         "Please see the FAQ page",
+        NULL,
     };
-    size_t name = strlen(said->launcher);
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (begins(line, known[i]))
-            return true;
-    return begins(line, said->launcher) && line[name] == ':';
+    return begins_any(line, known) ||
+           (begins(line, said->launcher) && line[strlen(said->launcher)] == ':');
 }
 
-/* A rank that was given up may wake, find itself alone and say so. */
+/* A rank that the others gave up may go on later, and then reports that they are gone. */
 static bool is_echo(const struct said *said, const char *line)
 {
     return begins(line, "shoal: rank ") && begins(said->failures.at, "shoal: rank ");
@@ -128,7 +147,7 @@ void said_read(struct said_stream *s)
     s->from = -1;
 }
 
-/* What may still turn out to be none of the ranks' is held back. */
+/* Unless its beginning is also that of chatter or of a failure. */
 void said_flush(struct said_stream *s)
 {
     if (s->len > 0 && !s->block && !strchr("[-=s", s->line[0]))
@@ -198,7 +217,7 @@ static bool reason_known(char reason[SHOAL_SENTENCE], const struct said *said)
     return reason_openmpi(reason, &said->chatter) || reason_mpich(reason, &said->chatter);
 }
 
-/* A launcher that gives up asks the ranks to stop: they did not know why. */
+/* By the launcher, which knows why: the ranks say only that they were stopped. */
 static bool were_stopped(const struct said *said)
 {
     return begins(said->failures.at, "shoal: stopped ");
@@ -212,13 +231,12 @@ static bool is_of_another(const char *line)
         "shoal: mpi: sending to rank ",
         "shoal: mpi: receiving from rank ",
         "shoal: mpi: looking for messages: ",
+        NULL,
     };
     double seconds;
 
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (begins(line, known[i]))
-            return true;
-    return sscanf(line, "shoal: rank %*u on %*s silent for %lf s", &seconds) == 1;
+    return begins_any(line, known) ||
+           sscanf(line, "shoal: rank %*u on %*s silent for %lf s", &seconds) == 1;
 }
 
 static int code_of_line(const char *line)

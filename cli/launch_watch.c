@@ -1,5 +1,23 @@
 /* One try of a job: the launcher in a process group of its own, its signals, and
- * the end of everything it started. */
+ * the end of everything it started.
+ *
+ * A job ends by itself, or is ended by steps, each harder than the one before:
+ *
+ *     the user's first signal           SIGUSR1 to the launcher, which passes it on: ranks stop at
+ *                                       the end of their slice and write a checkpoint
+ *     ranks said why they fail, and     SIGTERM to the launcher
+ *     FAILED_S later it still runs,
+ *     or the user's second signal
+ *     ASKED_S after that, or the third  SIGKILL to the launcher
+ *     the launcher is gone              SIGTERM to all that is left, ASKED_S later SIGKILL
+ *
+ * All that is left: launchers start daemons, which start ranks, each in groups and sessions of
+ * their own, so neither a group nor a session holds them all. But an orphan becomes the child of
+ * its nearest ancestor that is a subreaper (prctl(2)), which we are: so all that a job started is
+ * below us in the tree of processes, which /proc tells.
+ *
+ * SIGCHLD and the signals of the user are read from a signalfd, beside the pipes of the job, by
+ * one poll: no handler runs, and nothing is missed between two looks. */
 #include "launch.h"
 
 #include <ctype.h>
@@ -18,7 +36,7 @@
 
 enum {
     DRAW_MS = 50,     /* after so long an unfinished line goes on */
-    LOOK_MS = 500,    /* how often the clock is looked at */
+    LOOK_MS = 500,    /* how often deadlines are checked */
     FAILED_S = 8,     /* for a job to end after its ranks said why they fail */
     ASKED_S = 5,      /* for what was told to end */
     NAP_NS = 20000000 /* between looks at what is still there */
@@ -67,28 +85,24 @@ static bool process_read(struct process *p, const char *name)
     return true;
 }
 
+static int is_process(const struct dirent *entry)
+{
+    return isdigit((unsigned char)entry->d_name[0]);
+}
+
 /* All processes there are, for free(). */
 static struct process *processes(size_t *n)
 {
-    DIR *dir = opendir("/proc");
-    struct process *list = NULL, one;
-    struct dirent *entry;
+    struct dirent **names = NULL;
+    int found = scandir("/proc", &names, is_process, NULL);
+    struct process *list = calloc((size_t)(found > 0 ? found : 1), sizeof *list);
 
     *n = 0;
-    while (dir && (entry = readdir(dir))) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || !process_read(&one, entry->d_name))
-            continue;
-        if (*n % 64 == 0) {
-            struct process *more = realloc(list, (*n + 64) * sizeof *list);
-
-            if (!more)
-                break;
-            list = more;
-        }
-        list[(*n)++] = one;
+    for (int i = 0; i < found; i++) {
+        *n += list && process_read(&list[*n], names[i]->d_name);
+        free(names[i]);
     }
-    if (dir)
-        closedir(dir);
+    free(names);
     return list;
 }
 
@@ -153,7 +167,7 @@ static void reap(struct watch *w)
     const unsigned asked = (unsigned)(ASKED_S * 1000000000LL / NAP_NS);
     size_t living = signal_all(SIGTERM);
 
-    /* By naps, not by the clock: they had as long as we, however long a machine stood still. */
+    /* Counts naps, not seconds: on a machine that stood still, they had no more time than we. */
     for (unsigned naps = 1; living > 0 && naps <= 2 * asked; naps++) {
         nanosleep(&nap, NULL);
         collect(w);
@@ -180,7 +194,7 @@ static void become(char *const *command, const int pipes[2], const sigset_t *mas
     _exit(EXIT_FAILED);
 }
 
-/* Makes the pipe through which stream `i` is heard; gives the launcher's end. */
+/* Makes the pipe of the launcher's stream `i`, 0 for stdout and 1 for stderr; gives its end. */
 static int hear(struct watch *w, struct said *said, int i)
 {
     int ends[2];
@@ -243,7 +257,7 @@ static void take_signals(struct watch *w)
         on_signal(w, (int)info.ssi_signo);
 }
 
-/* A job that failed or was told to end, and does not, is helped. */
+/* The deadlines: of a job that failed, and of one that was told to end. */
 static void take_time(struct watch *w, const struct said *said)
 {
     if (!w->failing && said->failures.len > 0)
@@ -256,7 +270,7 @@ static void take_time(struct watch *w, const struct said *said)
     }
 }
 
-/* Waits for anything to happen, and hears it; whether anything was heard. */
+/* Waits for output or signals and takes them; whether there was output. */
 static bool step(struct watch *w, int timeout)
 {
     struct pollfd fds[3] = {{.fd = w->signals, .events = POLLIN}};

@@ -22,7 +22,7 @@ static const char *value_text(const struct shoal_value *v, struct number *room)
     else if (v->type == SHOAL_SHARE)
         *room = number_percent(v->real, 1);
     else
-        snprintf(room->text, sizeof room->text, "%.4f", v->real);
+        *room = number_text("%.4f", v->real);
     return room->text;
 }
 

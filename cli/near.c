@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define NAME_MAX_LEN 40 /* longer words are nobody's slip of the finger */
+#define NAME_MAX_LEN 40 /* longer words are not compared */
 
 static size_t least(size_t a, size_t b)
 {
@@ -47,10 +47,10 @@ void near_try(struct near *near, const char *name)
     if (n > NAME_MAX_LEN || m > NAME_MAX_LEN)
         return;
     d = distance(near->word, n, name, m);
-    /* "vocabulary" for "vocab", "mem" for "memory": one thought, many letters. */
+    /* "vocabulary" for "vocab", "mem" for "memory": a prefix counts as one slip. */
     if (least(n, m) >= 3 && strncmp(near->word, name, least(n, m)) == 0)
         d = least(d, 1);
-    /* A guess that shares nothing with what was typed helps nobody. */
+    /* Not if every letter would have to change. */
     if (d < near->distance && d < m) {
         near->distance = d;
         near->best = name;

@@ -46,10 +46,8 @@ const struct verb *verb_find(const struct verb *verb, const char *word)
     return NULL;
 }
 
-static void append(char text[SHOAL_SENTENCE], const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void append(char text[SHOAL_SENTENCE], const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void append(char text[SHOAL_SENTENCE], const char *fmt,
+                                                         ...)
 {
     size_t len = strlen(text);
     va_list args;
@@ -66,7 +64,7 @@ void verb_usage(char text[SHOAL_SENTENCE], const struct verb *verb)
     for (const struct operand *operand = verb->operands; operand->name; operand++)
         append(text, operand->optional ? " [%s]%s" : " %s%s", operand->name,
                operand->many ? "..." : "");
-    /* What follows a kind is the kind's own affair. */
+    /* The operands behind a kind are those of the kind. */
     if (verb->kinds)
         append(text, " ...");
 }
@@ -125,12 +123,12 @@ static bool find_name(const struct verb *verb, struct option_walk *m, const char
     return false;
 }
 
-bool opts_given(const struct parsed *parsed, const char *name)
+const struct given *opts_given(const struct parsed *parsed, const char *name)
 {
-    for (size_t i = 0; i < parsed->ngiven; i++)
+    for (size_t i = parsed->ngiven; i-- > 0;)
         if (strcmp(parsed->given[i].opt->name, name) == 0)
-            return true;
-    return false;
+            return &parsed->given[i];
+    return NULL;
 }
 
 static bool find_letter(const struct verb *verb, struct option_walk *m, char letter)
@@ -197,7 +195,7 @@ static void take_flag(struct parser *p, const struct option_walk *m, bool on)
     }
 }
 
-/* The word after an option that ended without its value; NULL at the end. */
+/* The next word of the command line, as the value of an option; NULL at the end. */
 static const char *next_word(struct parser *p)
 {
     return p->next < p->nwords ? p->words[p->next++] : NULL;
@@ -269,7 +267,7 @@ static bool check_groups(const struct parser *p)
     return true;
 }
 
-/* At least as many as there are options, for several may share a word. */
+/* An upper bound of the options given: each letter may be one. */
 static size_t letters_of(char *const *words, size_t nwords)
 {
     size_t n = 1;

@@ -61,8 +61,8 @@ struct verb {
     const void *initial; /* or what such a struct begins as */
     bool completes;      /* run says itself what is missing */
     int (*run)(const void *opts, const char *const *args, size_t nargs);
-    /* Asked before, or NULL: true when others did it (launch.h), with the exit
-     * code of theirs. */
+    /* Called before `run`, or NULL: true when it did all that is to be done, with the exit code
+     * in *code. */
     bool (*elsewhere)(const void *opts, const struct parsed *parsed, int *code);
 };
 
@@ -112,7 +112,8 @@ bool opts_parse(const struct verb *verb, char *const *words, size_t nwords, void
 bool opts_complete(const struct verb *verb, const void *opts, const struct parsed *parsed);
 bool operands_complete(const struct verb *verb, const struct parsed *parsed);
 void parsed_fini(struct parsed *parsed);
-bool opts_given(const struct parsed *parsed, const char *name);
+/* As it was given last; NULL: it was not. */
+const struct given *opts_given(const struct parsed *parsed, const char *name);
 
 /* Prints "NAME: SENTENCE" on stderr and returns EXIT_USAGE. */
 int usage(const struct verb *verb, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -1,19 +1,13 @@
-/* Charts as pixels, by a program that may be there. */
+/* Charts as PNG files, by rsvg-convert where it is installed. */
 #include "cmd.h"
 
 #include <dirent.h>
+#include <fnmatch.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/wait.h>
 
 extern char **environ;
-
-static bool ends_in(const char *name, const char *ending)
-{
-    size_t n = strlen(name), k = strlen(ending);
-
-    return n > k && strcmp(name + n - k, ending) == 0;
-}
 
 /* False when there is no such program, or it failed. */
 static bool convert(const char *folder, const char *name)
@@ -42,9 +36,9 @@ void report_plots(struct console *c, const char *folder)
     size_t drawn = 0, pixels = 0;
 
     while (dir && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.' || !ends_in(entry->d_name, ".svg"))
+        if (fnmatch("*.svg", entry->d_name, FNM_PERIOD) != 0)
             continue;
-        /* Whoever has not got it, has not got it for the next either. */
+        /* After one failure it is not tried again: the program is not there. */
         if (pixels == drawn)
             pixels += convert(folder, entry->d_name);
         drawn++;

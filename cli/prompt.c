@@ -20,7 +20,7 @@ struct prompt {
     char history[PATH_BYTES]; /* "": none */
 };
 
-/* What libedit calls back has no other way to the words. */
+/* Global, since the callbacks of libedit have no argument of ours. */
 static struct prompt *completing;
 
 /* ---- History --------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static void find_history(char path[PATH_BYTES])
         path[0] = '\0';
 }
 
-/* At once, so that Ctrl-C loses nothing. */
+/* Written at once, so that Ctrl-C loses nothing. */
 static void remember(const struct prompt *p, const char *line)
 {
     HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SECONDS_TO_HEED = 3 }; /* a signal */
+enum { SECONDS_TO_HEED = 3 }; /* until a signal is sent again */
 
 struct child {
     pid_t pid;
@@ -91,7 +91,8 @@ static void child_judge(struct child *c, int status)
     child_said(c);
 }
 
-/* Whether it has ended; it is not collected yet, so that its number stays its own. */
+/* Whether it has ended. It stays a zombie until child_wait collects it, so that no other process
+ * can get its number, to which signals still go. */
 static bool child_ended(const struct child *c)
 {
     siginfo_t info = {.si_pid = 0};

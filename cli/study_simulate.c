@@ -1,6 +1,7 @@
 /* Predictions of a study by the trainer itself, under SimGrid's smpirun. */
 #include "study.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,36 +9,25 @@
 #define MODULE_VARIABLE "SHOAL_SMPI" /* names another module than the build's */
 #define MODULE "shoal-smpi.so"
 
-struct module {
-    char path[4096];
-};
-
-static bool readable(const struct module *m)
-{
-    return m->path[0] && access(m->path, R_OK) == 0;
-}
-
 /* Beside this program, as it was built, or where it is installed. */
-static bool find_module(struct module *m)
+static bool find_module(char path[PATH_MAX])
 {
     const char *named = getenv(MODULE_VARIABLE);
     char *self = realpath("/proc/self/exe", NULL), *slash = self ? strrchr(self, '/') : NULL;
 
-    if (named) {
-        snprintf(m->path, sizeof m->path, "%s", named);
-    } else if (slash) {
-        snprintf(m->path, sizeof m->path, "%.*s/" MODULE, (int)(slash - self), self);
-        if (!readable(m))
-            snprintf(m->path, sizeof m->path, SHOAL_MODULES "/" MODULE);
-    }
+    snprintf(path, PATH_MAX, "%s", named ? named : "");
+    if (!named && slash)
+        snprintf(path, PATH_MAX, "%.*s/" MODULE, (int)(slash - self), self);
+    if (!named && slash && access(path, R_OK) != 0)
+        snprintf(path, PATH_MAX, SHOAL_MODULES "/" MODULE);
     free(self);
-    return readable(m);
+    return access(path, R_OK) == 0;
 }
 
 static bool in_path(const char *program)
 {
     const char *path = getenv("PATH");
-    char file[4096];
+    char file[PATH_MAX];
 
     while (path && *path) {
         size_t len = strcspn(path, ":");
@@ -75,15 +65,15 @@ shoal_status study_simulate(struct console *c, shoal_study *study,
                             const struct shoal_cluster *cluster)
 {
     size_t n = shoal_study_simulations(study, cluster);
-    struct module module = {.path = ""};
+    char module[PATH_MAX];
     shoal_status st = SHOAL_OK;
 
-    if (n > 0 && (!find_module(&module) || !in_path("smpirun"))) {
+    if (n > 0 && (!find_module(module) || !in_path("smpirun"))) {
         console_log(c, STYLE_DIM,
                     "simulate: found no SimGrid (smpirun, " MODULE "), so a formula predicts");
         return SHOAL_OK;
     }
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = simulate_one(c, study, cluster, i, module.path);
+        st = simulate_one(c, study, cluster, i, module);
     return st;
 }

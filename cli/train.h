@@ -88,7 +88,7 @@ void writes_fini(struct writes *w);
 /* ---- train_watch.c -------------------------------------------------------------------- */
 
 /* Shows the report of the run where --watch says, if it does, by rank 0; the run then has
- * metrics, beside the output if nobody named a file. Not agreed on. */
+ * metrics, beside the output if nobody named a file. The caller agrees on the result. */
 shoal_status job_watch(struct job *job);
 void job_unwatch(struct job *job);
 

@@ -9,30 +9,29 @@ enum { HOST_COLUMNS = 14 };
 /* 0.0123, 1.234, 12.3, 1234 */
 static struct number number_time(double seconds)
 {
-    struct number out;
-    int places = seconds < 0.1 ? 4 : seconds < 9.995 ? 3 : seconds < 99.95 ? 1 : 0;
-
-    snprintf(out.text, sizeof out.text, "%.*f", places, seconds);
-    return out;
+    return number_text("%.*f",
+                       seconds < 0.1     ? 4
+                       : seconds < 9.995 ? 3
+                       : seconds < 99.95 ? 1
+                                         : 0,
+                       seconds);
 }
 
 static struct number number_share(double part, double whole)
 {
-    struct number out = {"unknown"};
-
-    if (isfinite(part))
-        snprintf(out.text, sizeof out.text, "%.1f%%", whole > 0 ? 100 * part / whole : 0);
-    return out;
+    if (!isfinite(part))
+        return number_text("unknown");
+    return number_text("%.1f%%", whole > 0 ? 100 * part / whole : 0);
 }
 
 static struct number number_bytes(uint64_t bytes, double units)
 {
-    struct number out = {"unknown"};
-
-    return bytes == SHOAL_UNKNOWN ? out : number_size((uint64_t)((double)bytes / units));
+    if (bytes == SHOAL_UNKNOWN)
+        return number_text("unknown");
+    return number_size((uint64_t)((double)bytes / units));
 }
 
-/* Names are as long as they like. */
+/* The columns of rank and host; a longer host name is not cut. */
 static void put_name(FILE *to, const char *rank, const char *host)
 {
     size_t columns = text_columns(host);
@@ -41,14 +40,6 @@ static void put_name(FILE *to, const char *rank, const char *host)
     print_safely(to, host);
     for (; columns < HOST_COLUMNS; columns++)
         fputc(' ', to);
-}
-
-static struct number rank_name(const struct shoal_profile_rank *r)
-{
-    struct number out;
-
-    snprintf(out.text, sizeof out.text, "%u", r->rank);
-    return out;
 }
 
 static void put_head(FILE *to, const char *columns)
@@ -83,7 +74,7 @@ static void put_times(FILE *to, const struct shoal_profile *p, double units)
 {
     put_head(to, "   compute  exchange      wait     other      user    system      cpu  in line");
     for (unsigned i = 0; i < p->nrows; i++)
-        put_time(to, rank_name(&p->rows[i]).text, &p->rows[i], units);
+        put_time(to, number_text("%u", p->rows[i].rank).text, &p->rows[i], units);
     if (p->ranks > 1)
         put_time(to, "all", &p->all, units);
     put_shares(to, &p->all);
@@ -101,7 +92,7 @@ static void put_bytes(FILE *to, const char *rank, const struct shoal_profile_ran
 
 static void put_rank_bytes(FILE *to, const struct shoal_profile_rank *r, double units)
 {
-    put_bytes(to, rank_name(r).text, r, units);
+    put_bytes(to, number_text("%u", r->rank).text, r, units);
     if (r->awaited_seconds > 0)
         fprintf(to, "  rank %u, %s", r->awaited, number_share(r->awaited_seconds, r->seconds).text);
     fputc('\n', to);
@@ -151,7 +142,7 @@ void view_steps(struct console *c, const struct shoal_profile *p, uint64_t steps
     for (unsigned i = 0; i < p->nrows; i++) {
         const struct shoal_profile_rank *r = &p->rows[i];
 
-        put_name(c->reports, rank_name(r).text, r->host[0] ? r->host : "this one");
+        put_name(c->reports, number_text("%u", r->rank).text, r->host[0] ? r->host : "this one");
         fprintf(c->reports, "  %10.4f  %8.4f  %8.4f  %11.4f\n",
                 (r->computing + r->waiting + r->communicating) / n, r->computing / n,
                 r->waiting / n, r->communicating / n);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { HEAR_OUT_S = 15 }; /* for the rank that speaks to say its sentence, on a busy machine too */
+enum { HEAR_OUT_S = 15 }; /* for the rank that speaks to print its failure, on a busy machine too */
 
 bool job_first(const struct job *job)
 {

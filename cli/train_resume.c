@@ -1,6 +1,7 @@
-/* Where a run that goes on may write. A checkpoint may be a stranger's, and what it
- * remembers is then a stranger's command: it writes below the folder it is started
- * in, or where this command line says so again. */
+/* Where a run that goes on may write. A checkpoint remembers the files of its run, and may come
+ * from a stranger, who could so have anything overwritten. Without a word of the user a resumed
+ * run therefore writes only to plain files below the current folder; any other path must be named
+ * again on the command line, or be trusted by --trust. */
 #include "train.h"
 
 #include <assert.h>
@@ -72,8 +73,8 @@ static bool leads_away(const char *path)
     return away;
 }
 
-/* Why a stranger may not write there, or NULL. Hidden files are what shells and other
- * programs obey. */
+/* Why a stranger may not write there, or NULL. Hidden files are among them: shells and other
+ * programs run or read many of those. */
 static const char *refusal(const char *path)
 {
     char *real = strcmp(path, "-") ? resolve(path) : NULL, *below = real ? below_here(path) : NULL;

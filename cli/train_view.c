@@ -10,7 +10,7 @@
 
 /* ---- Figures ---------------------------------------------------------------------------- */
 
-/* How people see those whose names are for programs; NULL: not there. */
+/* What figures are called in a row of the result and in the progress line; NULL: not shown. */
 static const struct seen {
     const char *name, *row, *line;
 } seen[] = {
@@ -36,10 +36,7 @@ static const char *seen_as(const char *name, bool line)
 
 static struct number number_loss(double loss)
 {
-    struct number out;
-
-    snprintf(out.text, sizeof out.text, isfinite(loss) ? "%.4f" : "unknown", loss);
-    return out;
+    return isfinite(loss) ? number_text("%.4f", loss) : number_text("unknown");
 }
 
 static struct number number_figure(const struct shoal_figure *f)
@@ -47,7 +44,7 @@ static struct number number_figure(const struct shoal_figure *f)
     return f->share && isfinite(f->value) ? number_percent(f->value, 1) : number_loss(f->value);
 }
 
-/* Whether it must be told from one of the same name. */
+/* Whether training has a figure of the same name, so that this one needs the word "valid". */
 static bool has_double(const struct shoal_figures *all, const struct shoal_figure *valid)
 {
     for (const struct shoal_figure *f = all->at; f < all->at + all->n; f++)
@@ -56,20 +53,25 @@ static bool has_double(const struct shoal_figures *all, const struct shoal_figur
     return false;
 }
 
+struct figures_text {
+    char text[2048];
+};
+
 /* "  loss 0.1234  accuracy 95.2%  valid loss 0.1300" */
-static void figures_text(char *text, size_t size, const struct shoal_figures *all)
+static struct figures_text figures_text(const struct shoal_figures *all)
 {
+    struct figures_text out = {""};
     size_t len = 0;
 
-    text[0] = '\0';
-    for (const struct shoal_figure *f = all->at; f < all->at + all->n && len < size; f++) {
+    for (const struct shoal_figure *f = all->at; f < all->at + all->n && len < sizeof out; f++) {
         const char *name = seen_as(f->name, true);
 
         if (name && f->of != SHOAL_OF_RUN)
             len +=
-                (size_t)snprintf(text + len, size - len, "  %s%s %s",
+                (size_t)snprintf(out.text + len, sizeof out - len, "  %s%s %s",
                                  has_double(all, f) ? "valid " : "", name, number_figure(f).text);
     }
+    return out;
 }
 
 /* ---- Before ----------------------------------------------------------------------------- */
@@ -113,11 +115,9 @@ void view_data(struct job *job)
 static struct number number_epochs(const struct job *job)
 {
     const char *epochs = job_value(job, "epochs");
-    struct number out;
 
-    snprintf(out.text, sizeof out.text, "%.12s epoch%s", epochs ? epochs : "?",
-             epochs && strcmp(epochs, "1") == 0 ? "" : "s");
-    return out;
+    return number_text("%.12s epoch%s", epochs ? epochs : "?",
+                       epochs && strcmp(epochs, "1") == 0 ? "" : "s");
 }
 
 static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
@@ -166,38 +166,16 @@ void view_plan(struct job *job, const struct shoal_train_plan *plan)
 
 /* ---- While it runs ---------------------------------------------------------------------- */
 
-enum { LINE = 2048 };
-
 static void draw(struct job *job, const struct shoal_report *r)
 {
-    char text[LINE + 160], figures[LINE];
-    int len;
+    char text[sizeof(struct figures_text) + 160];
+    int len = snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s%s  lr %.3g", 100 * r->progress,
+                       r->epoch, r->epochs, number_rate(r->rate, r->unit).text,
+                       figures_text(&r->figures).text, r->lr);
 
-    figures_text(figures, sizeof figures, &r->figures);
-    len = snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s%s  lr %.3g", 100 * r->progress,
-                   r->epoch, r->epochs, number_rate(r->rate, r->unit).text, figures, r->lr);
     if (isfinite(r->eta) && len > 0 && (size_t)len < sizeof text)
         snprintf(text + len, sizeof text - (size_t)len, "  %s left", number_clock(r->eta).text);
     console_progress(&job->console, "train", text);
-}
-
-static void log_epoch(struct job *job, const struct shoal_report *r)
-{
-    char figures[LINE];
-
-    figures_text(figures, sizeof figures, &r->figures);
-    console_log(&job->console, STYLE_PLAIN, "epoch %u/%u%s%s%s", r->epoch, r->epochs, figures,
-                r->rate > 0 ? "  " : "", r->rate > 0 ? number_rate(r->rate, r->unit).text : "");
-}
-
-/* What is held out, within an epoch. */
-static void log_evaluation(struct job *job, const struct shoal_report *r)
-{
-    char figures[LINE];
-
-    figures_text(figures, sizeof figures, &r->figures);
-    console_log(&job->console, STYLE_PLAIN, "%s %s%s", number_count(r->examples).text, r->unit,
-                figures);
 }
 
 bool view_report(void *user, const struct shoal_report *report)
@@ -210,10 +188,13 @@ bool view_report(void *user, const struct shoal_report *report)
         draw(job, report);
         break;
     case SHOAL_EVENT_EPOCH:
-        log_epoch(job, report);
+        console_log(&job->console, STYLE_PLAIN, "epoch %u/%u%s%s%s", report->epoch, report->epochs,
+                    figures_text(&report->figures).text, report->rate > 0 ? "  " : "",
+                    report->rate > 0 ? number_rate(report->rate, report->unit).text : "");
         break;
-    case SHOAL_EVENT_EVALUATION:
-        log_evaluation(job, report);
+    case SHOAL_EVENT_EVALUATION: /* within an epoch */
+        console_log(&job->console, STYLE_PLAIN, "%s %s%s", number_count(report->examples).text,
+                    report->unit, figures_text(&report->figures).text);
         break;
     case SHOAL_EVENT_CHECKPOINT:
         console_log(&job->console, STYLE_DIM, "checkpoint at %s",
@@ -226,16 +207,6 @@ bool view_report(void *user, const struct shoal_report *report)
 }
 
 /* ---- After ------------------------------------------------------------------------------ */
-
-static struct number number_plain(const char *fmt, double x) __attribute__((format(printf, 1, 0)));
-
-static struct number number_plain(const char *fmt, double x)
-{
-    struct number out;
-
-    snprintf(out.text, sizeof out.text, fmt, x);
-    return out;
-}
 
 /* "; behind by 1: 20.2%, 3-4: 5.1%": of rows that others had pushed 3 or 4 times
  * meanwhile; what would be 0.0% is left out. */
@@ -281,14 +252,14 @@ static void view_ranks(struct console *c, const struct shoal_train_stats *s)
     console_row(c, "ranks", number_count(r->ranks).text,
                 r->servers ? "%u of them only keep parameters" : "all keep parameters and train",
                 r->servers);
-    console_row(c, "traffic", number_plain("%.1f B", (double)r->bytes_out / each).text,
+    console_row(c, "traffic", number_text("%.1f B", (double)r->bytes_out / each).text,
                 r->naive_bytes > 0 ? "sent and %.1f B received a %.*s; naively %.0f B"
                                    : "sent and %.1f B received a %.*s",
                 (double)r->bytes_in / each, one, s->unit, (double)r->naive_bytes / each);
     console_row(c, "waited", number_percent(r->waited, r->waited + r->computed).text,
                 "of the time of all ranks");
     if (r->load_most > 0)
-        console_row(c, "busiest", number_plain("%.2f", r->load_most).text,
+        console_row(c, "busiest", number_text("%.2f", r->load_most).text,
                     "times the even share of rows");
     view_stale(c, r);
 }
@@ -315,7 +286,7 @@ static void row_figure(struct console *c, const struct shoal_figure *f)
                 valid ? "on what was held out" : "in the last epoch");
 }
 
-/* Where two classes are told apart by a probability, more is to be said of it. */
+/* Of a model of two classes the scores are shown with their context (view_held). */
 static void view_figures(struct console *c, const struct shoal_figures *all)
 {
     double examples = shoal_figure(all, SHOAL_OF_VALIDATION, "examples");
@@ -417,7 +388,7 @@ static void say_stopped(const struct job *job)
     free(folder);
 }
 
-/* The signal may have come to another rank. */
+/* Without a signal of our own: it came to another rank. */
 int view_stopped(struct job *job)
 {
     int number = signal_came() ? signal_came() : SIGTERM;

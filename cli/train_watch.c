@@ -32,7 +32,6 @@ static shoal_status watch_page(void *user, char **text, size_t *len)
 /* Beside the output, where nobody named a file. */
 static shoal_status metrics_beside(struct job *job)
 {
-    size_t cap = strlen(job->output) + sizeof ".metrics.jsonl";
     char *path;
     shoal_status st;
 
@@ -40,8 +39,8 @@ static shoal_status metrics_beside(struct job *job)
         return shoal_fail(SHOAL_EINVAL,
                           "watch: found no file of metrics, want --metrics FILE where "
                           "the output is '-'");
-    path = console_alloc(cap);
-    snprintf(path, cap, "%s.metrics.jsonl", job->output);
+    if (asprintf(&path, "%s.metrics.jsonl", job->output) < 0)
+        return shoal_fail(SHOAL_ENOMEM, "out of memory");
     st = shoal_options_set(job->options, "metrics", path);
     free(path);
     return st;

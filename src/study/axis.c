@@ -30,7 +30,7 @@ static const struct unit units[][5] = {
     [AXIS_SHARE] = {{0, 0.01, "%"}},
 };
 
-/* The largest that the most of an axis has one of. */
+/* The largest unit that keeps the largest value of an axis above a few of it. */
 static struct unit unit_for(enum axis axis, double most)
 {
     const struct unit *u = units[axis];
@@ -110,16 +110,13 @@ double scale_at(const struct scale *s, double x)
 
 struct short_number scale_tick(const struct scale *s, double x)
 {
-    struct short_number n;
     double shown = x / s->by;
 
     if (fabs(shown) >= 1e6 || (shown != 0 && fabs(shown) < 1e-5))
-        number_print(n.text, sizeof n.text, "%.3g", shown);
-    else if (s->log)
-        number_print(n.text, sizeof n.text, "%.7g", shown);
-    else
-        number_print(n.text, sizeof n.text, "%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
-    return n;
+        return number_as("%.3g", shown);
+    if (s->log)
+        return number_as("%.7g", shown);
+    return number_as("%.*f", (int)s->digits, shown == 0 ? 0.0 : shown);
 }
 
 void scale_label(char label[96], const char *name, const struct scale *s)
@@ -130,22 +127,18 @@ void scale_label(char label[96], const char *name, const struct scale *s)
         number_print(label, 96, "%.60s", name);
 }
 
+static struct short_number share_value(double share)
+{
+    return number_as("%.4g %%", 100 * share);
+}
+
 struct short_number axis_value(enum axis axis, double x)
 {
-    struct short_number n;
+    static struct short_number (*const show[])(double x) = {[AXIS_PLAIN] = number_plain,
+                                                            [AXIS_SECONDS] = number_time,
+                                                            [AXIS_COUNT] = number_short,
+                                                            [AXIS_BYTES] = number_bytes,
+                                                            [AXIS_SHARE] = share_value};
 
-    switch (axis) {
-    case AXIS_SECONDS:
-        return number_time(x);
-    case AXIS_COUNT:
-        return number_short(x);
-    case AXIS_BYTES:
-        return number_bytes(x);
-    case AXIS_SHARE:
-        number_print(n.text, sizeof n.text, "%.4g %%", 100 * x);
-        return n;
-    case AXIS_PLAIN:
-        break;
-    }
-    return number_plain(x);
+    return show[axis](x);
 }

@@ -1,4 +1,14 @@
-/* What the runs of a cell come to, alone and beside its base. */
+/* What the runs of a cell come to, alone and beside its base.
+ *
+ * A cell counts by the quickest of its runs: other work on the machine can only add time, so the
+ * least of several is the best estimate, and the spread says how much was added.
+ *
+ * Its base is the cell with the fewest workers that is otherwise alike; cells with one base are a
+ * series. With T the seconds of training and r = workers / workers of the base:
+ *
+ *                          strong (the same work)     weak (r times the work)
+ *     speedup              T(base) / T                r T(base) / T
+ *     efficiency           speedup / r                speedup / r = T(base) / T */
 #include "study/study.h"
 
 #include <math.h>
@@ -64,8 +74,6 @@ static void count_runs(const shoal_study *s, size_t i, struct shoal_study_cell *
         cell->spread = (most - cell->best.seconds) / cell->best.seconds;
 }
 
-/* T(base) / T(n) is the speedup of the same work; of n times the work it is the
- * efficiency. */
 static void compare(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
 {
     size_t base = cell_base(s, i);

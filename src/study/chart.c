@@ -11,7 +11,7 @@ enum {
     HEIGHT = 210,  /* of the plot */
     SIGNS = 24,    /* lines of so many points have a sign at each */
     SHOWN = 400,   /* points of a line that are drawn */
-    HOVERED = 120, /* and of those that can be asked */
+    HOVERED = 120, /* and of those that show their values */
 };
 
 /* ---- building ---- */
@@ -90,7 +90,7 @@ static double py(const struct frame *f, double y)
     return TOP + (1 - scale_at(&f->y, y)) * HEIGHT;
 }
 
-/* Workers and batches are few numbers, not a range. */
+/* An x axis of given values, such as workers or batches: ticks there and nowhere else. */
 static struct scale scale_at_ticks(const struct chart *c)
 {
     double from = c->x_ticks[0], to = c->x_ticks[c->nx_ticks - 1];
@@ -178,21 +178,19 @@ static void draw_sign(struct prose *t, size_t colour, double x, double y)
                   y - signs[k].up, signs[k].around);
 }
 
-/* The look of a line: colour, and dashes when colours are used up. */
-static void look(char class[32], const struct line *line, size_t colour)
+/* The class of a line: its colour, and dashes when colours are used up. */
+static void line_class(char class[32], const struct line *line, size_t colour)
 {
-    size_t dashes = colour / FIGURE_COLOURS % 3;
+    static const char *const dashes[] = {"", " d1", " d2"};
 
     if (line->ideal)
         snprintf(class, 32, "i");
     else
         snprintf(class, 32, "l c%zu%s", colour % FIGURE_COLOURS,
-                 dashes == 1   ? " d1"
-                 : dashes == 2 ? " d2"
-                               : "");
+                 dashes[colour / FIGURE_COLOURS % 3]);
 }
 
-/* Every so many points, and the last. */
+/* Thins out n points to about `most`: every so many of them, and the last. */
 static bool is_drawn(size_t i, size_t n, size_t most)
 {
     size_t stride = (n + most - 1) / most;
@@ -205,7 +203,7 @@ static void draw_line(struct prose *t, const struct frame *f, const struct line 
 {
     char class[32], pen = 'M';
 
-    look(class, line, colour);
+    line_class(class, line, colour);
     prose_add(t, "<path class=\"%s\" d=\"", class);
     for (size_t i = 0; i < line->n; i++) {
         if (!is_drawn(i, line->n, SHOWN))
@@ -219,7 +217,7 @@ static void draw_line(struct prose *t, const struct frame *f, const struct line 
     prose_add(t, "\n");
 }
 
-/* What a point says when it is asked. */
+/* The values of points, shown while the pointer is over them. */
 static void draw_answers(struct prose *t, const struct frame *f, const struct line *line)
 {
     const struct chart *c = f->chart;
@@ -229,8 +227,7 @@ static void draw_answers(struct prose *t, const struct frame *f, const struct li
             continue;
         prose_add(t, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
                   px(f, line->at[i].x), py(f, line->at[i].y));
-        prose_safe(t, line->name.text);
-        prose_add(t, *line->name.text ? ": " : "");
+        prose_between(t, "", line->name.text, *line->name.text ? ": " : "");
         prose_safe(t, c->x_label);
         prose_add(t, " %s, ", axis_value(c->x_axis, line->at[i].x).text);
         prose_safe(t, c->y_label);
@@ -238,7 +235,7 @@ static void draw_answers(struct prose *t, const struct frame *f, const struct li
     }
 }
 
-/* What is ideal has none. */
+/* The number of a line among those that have a colour; ideal lines have none. */
 static size_t colour_of(const struct chart *c, size_t line)
 {
     size_t n = 0;
@@ -251,27 +248,25 @@ static size_t colour_of(const struct chart *c, size_t line)
 /* t NULL: only how far down it goes. */
 static double draw_legend(struct prose *t, const struct chart *c)
 {
-    struct legend l = legend_begin(TOP + HEIGHT + 60);
+    struct legend l = {LEGEND_LEFT, TOP + HEIGHT + 60};
     bool named = c->nlines > 1 || (c->nlines == 1 && *c->lines[0].name.text);
 
     for (size_t i = 0; i < c->nlines && named; i++) {
-        struct legend before = l;
         char class[32];
+        double x;
 
         if (c->lines[i].n == 0)
             continue;
-        legend_name(&l, t, c->lines[i].name.text);
+        x = legend_name(&l, t, c->lines[i].name.text);
         if (!t)
             continue;
-        if (l.y > before.y)
-            before.x = 8;
-        look(class, &c->lines[i], colour_of(c, i));
-        prose_add(t, "<path class=\"%s\" d=\"M%.0f %.0fh22\"/>", class, before.x, l.y);
+        line_class(class, &c->lines[i], colour_of(c, i));
+        prose_add(t, "<path class=\"%s\" d=\"M%.0f %.0fh22\"/>", class, x, l.y);
         if (!c->lines[i].ideal && c->lines[i].n <= SIGNS)
-            draw_sign(t, colour_of(c, i), before.x + 11, l.y);
+            draw_sign(t, colour_of(c, i), x + 11, l.y);
         prose_add(t, "\n");
     }
-    return named ? legend_bottom(&l) : TOP + HEIGHT + 50;
+    return named ? l.y + LEGEND_BELOW : TOP + HEIGHT + 50;
 }
 
 void chart_svg(struct prose *t, const void *figure, bool alone)

@@ -185,7 +185,7 @@ struct best_runs {
     size_t n;
 };
 
-/* A file that is gone since costs its curve, not the page. */
+/* A file that is gone by now leaves out its curve, not the page. */
 static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
 {
     const struct study_run *best = cell_best(s, cell);
@@ -210,8 +210,7 @@ static void draw_ranks(struct album *a, const struct best_runs *all)
         any = any || all->runs[i]->end.ranks > 1;
     if (!any)
         return;
-    page_section(a->page, "Their ranks");
-    album_begin(a);
+    album_begin(a, "Their ranks");
     for (size_t i = 0; i < all->n; i++)
         if (all->runs[i]->end.ranks > 1)
             report_ranks(a, all->runs[i], all->named[i], i + 1);
@@ -229,8 +228,7 @@ static void draw_runs(struct album *a, const shoal_study *s)
     for (size_t i = 0; i < s->ncells; i++)
         read_best(all, s, i);
     if (all->n > 0) {
-        page_section(a->page, "The quickest run of each cell");
-        album_begin(a);
+        album_begin(a, "The quickest run of each cell");
         report_runs(a, (const shoal_run *const *)all->runs, all->named, all->n);
         album_end(a);
         draw_ranks(a, all);
@@ -294,8 +292,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     prose_add(t, "</div>\n");
     page_section(t, "Table");
     table_html(t, s);
-    page_section(t, "Workers");
-    album_begin(&a);
+    album_begin(&a, "Workers");
     draw_curves(&a, s);
     album_end(&a);
     if (cluster)

@@ -1,5 +1,5 @@
 /* What charts and bars share: colours for light, dark and paper, the frame, the
- * legend. Colours are told apart by those who see few of them, and on grey paper
+ * legend. Colours can be told apart by the colour-blind too, and on grey paper
  * lines differ by their signs. No variables of CSS: programs that turn SVG into
  * pixels know none. */
 #include "study/study.h"
@@ -85,43 +85,34 @@ void figure_x_axis(struct prose *t, const struct scale *s, const char *name, dou
 
 /* ---- legend ---- */
 
-struct legend legend_begin(double top)
+double legend_name(struct legend *l, struct prose *t, const char *name)
 {
-    return (struct legend){.x = 8, .y = top};
-}
+    double width = 28 + figure_width(name) + 12, sign;
 
-void legend_name(struct legend *l, struct prose *t, const char *name)
-{
-    double width = 28 + figure_width(name) + 12;
-
-    if (l->x > 8 && l->x + width > FIGURE_WIDTH) {
-        l->x = 8;
+    if (l->x > LEGEND_LEFT && l->x + width > FIGURE_WIDTH) {
+        l->x = LEGEND_LEFT;
         l->y += 18;
     }
+    sign = l->x;
     if (t) {
-        prose_add(t, "<text x=\"%.0f\" y=\"%.0f\">", l->x + 28, l->y + 4);
+        prose_add(t, "<text x=\"%.0f\" y=\"%.0f\">", sign + 28, l->y + 4);
         prose_between(t, "", name, "</text>\n");
     }
     l->x += width;
-}
-
-double legend_bottom(const struct legend *l)
-{
-    return l->y + 14;
+    return sign;
 }
 
 double legend_parts(struct prose *t, const char *const *parts, size_t n, double bottom)
 {
-    struct legend l = legend_begin(bottom + 58);
+    struct legend l = {LEGEND_LEFT, bottom + 58};
 
     for (size_t k = 0; k < n && n > 1; k++) {
-        struct legend before = l;
+        double x = legend_name(&l, t, parts[k]);
 
-        legend_name(&l, t, parts[k]);
         if (t)
             prose_add(t,
                       "<rect class=\"b f%zu\" x=\"%.0f\" y=\"%.0f\" width=\"20\" height=\"12\"/>\n",
-                      k % FIGURE_COLOURS, l.y > before.y ? 8 : before.x, l.y - 6);
+                      k % FIGURE_COLOURS, x, l.y - 6);
     }
-    return n > 1 ? legend_bottom(&l) : bottom + 48;
+    return n > 1 ? l.y + LEGEND_BELOW : bottom + 48;
 }

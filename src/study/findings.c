@@ -1,13 +1,26 @@
-/* What a study found, in words. */
+/* What a study found, in words.
+ *
+ * Series by series (a series is the cells that share a base, see cells.c):
+ *
+ *     1  speedup and efficiency of the cell with the most workers, against the base
+ *     2  what that did to quality, or else to the held-out or the training loss
+ *     3  the speedup of the cell with the highest rate, when it is neither of these two
+ *     4  what limits the cell with the most workers
+ *
+ * What limits a run is the verdict of its profile (train/profile), which is not known when the run
+ * was too short; without a profile only waiting is known, and counts above a fifth of the time.
+ * Of more than MANY series only 1 and 3 are said, and 4 once, of the series with the lowest
+ * efficiency. At the end: whether more workers ran than there are cores, since then the speedup
+ * says nothing about a larger machine. */
 #include "study/study.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MANY = 4 }; /* series */
+enum { MANY = 4 }; /* series, beyond which less is said of each */
 
-/* The cells that share a base are a series; its last that came to something. */
+/* The last cell of a series, that of the most workers, with a run that is done. */
 static bool last_of(const shoal_study *s, size_t base, size_t *last)
 {
     bool found = false;

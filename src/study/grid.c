@@ -1,4 +1,18 @@
-/* A study: which runs there are, which is next, what became of them. */
+/* A study: which runs there are, which is next, what became of them.
+ *
+ * A cell is a point of the grid; every cell runs `repeat` times:
+ *
+ *     cells [ncells]          scaling x batch x sync x workers, workers varying fastest
+ *     runs  [repeat][ncells]  number = (repeat - 1) * ncells + cell
+ *
+ * Runs are done in the order of their numbers, one round over all cells after the other and not
+ * one cell after the other. What changes on a machine in the course of hours then falls on all
+ * cells alike, and a study that is stopped early still has a table of whole rounds.
+ *
+ * The state of a study is study.json, which is written anew after each run. Opening the folder
+ * again with the same grid takes over the runs that are done; those that failed, or were running
+ * when the study was killed, are open again. More repeats only add rounds. While a study is open
+ * it holds a lock (flock) on its folder, so no two of them can write there. */
 #include "file/file.h"
 #include "study/study.h"
 
@@ -28,7 +42,7 @@ static size_t cells_of(const struct shoal_study_opts *o)
            (o->scaling == SHOAL_STRONG_AND_WEAK ? 2 : 1);
 }
 
-/* Options that the grid sets itself. */
+/* Refuses options that the grid sets itself. */
 static shoal_status check_more(const struct shoal_study_opts *o)
 {
     static const char *const taken[] = {"--ranks",  "--metrics", "--output", "-o",
@@ -329,8 +343,8 @@ size_t shoal_study_finished(const shoal_study *s)
     return n;
 }
 
-/* Of what varies from cell to cell; without its workers or its batch, where these vary along
- * a line. */
+/* Names only what varies from cell to cell; `workers` and `batch` say whether these belong to it,
+ * since one of them varies along a line. */
 static struct name name_of(const shoal_study *s, const struct cell *cell, bool workers, bool batch)
 {
     const struct shoal_study_opts *o = &s->opts;
@@ -518,7 +532,7 @@ void run_failed(struct study_run *run, const char *why)
     snprintf(run->failure, sizeof run->failure, "%s", why);
 }
 
-/* The model has done its service; its size would be that of the whole study. */
+/* The model is removed once its run is measured: models would fill the disk. */
 void run_take(const shoal_study *s, struct study_run *run, const char *folder)
 {
     char *path = mem_text("%s/metrics.jsonl", folder), *model = mem_text("%s/model.shoal", folder);

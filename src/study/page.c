@@ -76,8 +76,10 @@ void machine_describe(char text[256])
 
 /* ---- album ---- */
 
-void album_begin(struct album *a)
+void album_begin(struct album *a, const char *title)
 {
+    if (title)
+        page_section(a->page, title);
     if (a->plots && mkdir(a->plots, 0777) != 0 && errno != EEXIST)
         a->status = shoal_fail_errno(SHOAL_EIO, "%s", a->plots);
     prose_add(a->page, "<div class=\"album\">\n");

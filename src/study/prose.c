@@ -94,9 +94,15 @@ shoal_status prose_write_in(const struct prose *t, const char *folder, const cha
 
 /* ---- numbers ---- */
 
-static struct short_number unknown(void)
+struct short_number number_as(const char *fmt, ...)
 {
-    return (struct short_number){"-"};
+    struct short_number n;
+    va_list args;
+
+    va_start(args, fmt);
+    number_vprint(n.text, sizeof n.text, fmt, args);
+    va_end(args);
+    return n;
 }
 
 /* Three digits that matter, and none behind the point that do not. */
@@ -109,16 +115,13 @@ static int digits_of(double x)
 /* In the unit, each `by` times the one before, that leaves three digits before the point. */
 static struct short_number scaled(double x, double by, const char *const units[5])
 {
-    struct short_number n;
     size_t i = 0;
 
     if (!isfinite(x))
-        return unknown();
+        return number_as("-");
     for (; fabs(x) >= 999.5 && i < 4; i++)
         x /= by;
-    number_print(n.text, sizeof n.text, "%.*f%s", i == 0 && x == floor(x) ? 0 : digits_of(x), x,
-                 units[i]);
-    return n;
+    return number_as("%.*f%s", i == 0 && x == floor(x) ? 0 : digits_of(x), x, units[i]);
 }
 
 struct short_number number_short(double x)
@@ -133,48 +136,36 @@ struct short_number number_bytes(double bytes)
 
 struct short_number number_share(double share)
 {
-    struct short_number n;
-
     if (!isfinite(share))
-        return unknown();
-    number_print(n.text, sizeof n.text, "%.*f %%", fabs(share) < 0.0995 && share != 0 ? 1 : 0,
-                 100 * share);
-    return n;
+        return number_as("-");
+    return number_as("%.*f %%", fabs(share) < 0.0995 && share != 0 ? 1 : 0, 100 * share);
 }
 
 struct short_number number_time(double seconds)
 {
-    struct short_number n;
+    static const struct {
+        double from, by;
+        int digits;
+        const char *unit;
+    } ways[] = {{3600, 3600, 2, "h"},  {600, 60, 1, "min"},       {99.95, 1, 1, "s"},
+                {9.995, 1, 2, "s"},    {0.1, 1, 3, "s"},          {9.995e-3, 1e-3, 1, "ms"},
+                {1e-3, 1e-3, 2, "ms"}, {-INFINITY, 1e-3, 4, "ms"}};
+    size_t i = 0;
 
     if (isinf(seconds))
-        return (struct short_number){"never"};
+        return number_as("never");
     if (isnan(seconds))
-        return unknown();
-    if (seconds >= 3600)
-        number_print(n.text, sizeof n.text, "%.2f h", seconds / 3600);
-    else if (seconds >= 600)
-        number_print(n.text, sizeof n.text, "%.1f min", seconds / 60);
-    else if (seconds >= 0.1 || seconds == 0)
-        number_print(n.text, sizeof n.text, "%.*f s",
-                     seconds >= 99.95   ? 1
-                     : seconds >= 9.995 ? 2
-                                        : 3,
-                     seconds);
-    else
-        number_print(n.text, sizeof n.text, "%.*f ms",
-                     seconds >= 9.995e-3 ? 1
-                     : seconds >= 1e-3   ? 2
-                                         : 4,
-                     seconds * 1000);
-    return n;
+        return number_as("-");
+    if (seconds == 0)
+        return number_as("0.000 s");
+    while (seconds < ways[i].from)
+        i++;
+    return number_as("%.*f %s", ways[i].digits, seconds / ways[i].by, ways[i].unit);
 }
 
 struct short_number number_plain(double x)
 {
-    struct short_number n;
-
     if (!isfinite(x))
-        return unknown();
-    number_print(n.text, sizeof n.text, x == floor(x) && fabs(x) < 1e7 ? "%.0f" : "%.4g", x);
-    return n;
+        return number_as("-");
+    return number_as(x == floor(x) && fabs(x) < 1e7 ? "%.0f" : "%.4g", x);
 }

@@ -208,7 +208,7 @@ static bool read_choice(const json_t *from, const char *key, const char *const *
     return false;
 }
 
-/* Borrowed strings into `out`, which the caller frees; NULL: they are none. */
+/* The strings of a JSON list, borrowed, in an array for free(); NULL: it is no such list. */
 static const char **read_list(const json_t *from, size_t most, size_t *n)
 {
     const char **list;

@@ -89,7 +89,7 @@ static void draw_loss(struct album *a, struct runs runs, bool by_time)
     }
 }
 
-/* Where each measures its own, both are named. */
+/* Of runs that measure different qualities, all names. */
 static const char *quality_name(char name[96], struct runs runs)
 {
     size_t len = 0;
@@ -294,9 +294,8 @@ static void say_loss(struct prose *t, const shoal_run *run)
     if (isfinite(m->loss) || isfinite(m->held))
         prose_add(t, ".");
     if (isfinite(m->quality)) {
-        prose_add(t, " The quality (");
-        prose_safe(t, m->quality_name);
-        prose_add(t, ") came to %s.", number_plain(m->quality).text);
+        prose_between(t, " The quality (", m->quality_name, ")");
+        prose_add(t, " came to %s.", number_plain(m->quality).text);
     }
 }
 
@@ -321,8 +320,7 @@ static void say_run(struct prose *t, const shoal_run *run)
 {
     const struct shoal_measures *m = &run->end;
 
-    prose_add(t, "<div class=\"said\"><p>");
-    prose_safe(t, run->model);
+    prose_between(t, "<div class=\"said\"><p>", run->model, "");
     prose_add(t, "%s learned from %s ", m->done ? "" : ", which did not come to its end,",
               number_short(m->units).text);
     prose_safe(t, m->unit);
@@ -428,13 +426,11 @@ static shoal_status compose(struct prose *t, struct runs runs, const struct shoa
     snprintf(under, sizeof under, "written on: %s", machine);
     page_begin(t, opts->title ? opts->title : "Training report", under);
     say_runs(t, runs);
-    page_section(t, "How it went");
-    album_begin(&a);
+    album_begin(&a, "How it went");
     report_runs(&a, runs.at, runs.names, runs.n);
     album_end(&a);
     if (any_ranks(runs)) {
-        page_section(t, "Ranks");
-        album_begin(&a);
+        album_begin(&a, "Ranks");
         for (size_t i = 0; i < runs.n; i++)
             report_ranks(&a, runs.at[i], runs.n > 1 ? runs.names[i] : "", runs.n > 1 ? i + 1 : 0);
         album_end(&a);

@@ -23,7 +23,7 @@ struct reader {
     bool again;             /* settings came after reports: the run was resumed */
     double before;          /* seconds to add since then */
     double total;           /* units of the whole run, as reports of all ranks tell */
-    double guess;           /* and as the last report does, whosever it is */
+    double guess;           /* the same by the last report, maybe of one rank only */
     double waited, trained; /* seconds of all ranks in sum; waiting is a part of training */
 };
 
@@ -154,7 +154,8 @@ static struct point point_of(struct reader *r, const json_t *line)
                           .gradient = real_of(json_object_get(line, "run"), "gradient")};
 }
 
-/* After a crash the run went on from its checkpoint: what came behind that is void. */
+/* After a crash the run went on from its checkpoint: points beyond that are dropped, and the clock
+ * of what follows is set behind those that stay. */
 static void forget_lost(struct reader *r, struct point *p, double progress)
 {
     shoal_run *run = r->run;
@@ -221,8 +222,9 @@ static void note_end(struct reader *r, const struct point *p, const json_t *line
         end->done = true;
 }
 
-/* Between its meetings a rank reports its own count only, but how far all of them are;
- * so a point's units become its progress here and are multiplied at the end. */
+/* Between two rendezvous rank 0 knows only its own count of examples, but the progress of the
+ * whole run. So a point's units are its progress here; `finish` multiplies them by the units of
+ * the whole run, which later reports tell. */
 static shoal_status take_report(struct reader *r, const json_t *line)
 {
     const char *unit = string_of(line, "unit"), *event = string_of(line, "event");
@@ -429,7 +431,7 @@ static void finish(struct reader *r)
         run->end.rate = run->end.units / run->end.seconds;
     if (run->end.ranks == 0)
         run->end.ranks = 1;
-    /* A profile knows it better. */
+    /* An estimate; a profile has measured it. */
     if (r->waited >= 0 && r->trained > 0 && isnan(run->end.waiting))
         run->end.waiting =
             r->waited / fmax(fmax(r->trained, r->waited), run->end.ranks * run->end.seconds);

@@ -77,8 +77,19 @@ struct cost {
     double seconds, each, byte;
 };
 
-/* Where several ranks had smaller shares of a step than the one, two points give a line:
- * a small share costs more than its part of a large one. */
+/* The processor time of a step as a line over the units that a rank has of it:
+ *
+ *     time
+ *      c1 |                    * one rank: all u1 units of a step
+ *         |            .
+ *      c2 |     *                several ranks: each has u2 of them
+ *    each | .
+ *         +-----|--------------|---- units of a rank
+ *              u2             u1
+ *
+ * A small share of a step costs more than its part of the whole, since some of the cost does not
+ * shrink with it. The slope is `seconds`, and what is left at no units is `each`. Where the two
+ * points are too near, or do not lie so, the line goes through the origin and the first of them. */
 static struct cost cost_of(const struct calibration *k, double speed)
 {
     const struct shoal_measures *one = k->one, *some = k->some;
@@ -202,7 +213,7 @@ static void add_setup(struct prose *t, const shoal_study *s, const struct shoal_
     add_hosts(t, c, workers);
 }
 
-/* Whether the folder holds the end of a run that was asked the same. */
+/* Whether the folder holds a finished run of the very same command, platform and hosts. */
 static bool ran_before(const shoal_study *s, const struct prose *setup, struct study_run *run)
 {
     char *path = mem_text("%s/setup.txt", s->run_folder), *text = NULL;

@@ -111,7 +111,8 @@ shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path)
 
 /* ---- calibration ---- */
 
-/* The processor, not the clock: others may have had the cores. */
+/* The share of its time that a rank had a core: what counts is processor time, since other
+ * programs may have had the cores meanwhile. */
 static double busy(double cpu)
 {
     return cpu > 0 ? fmin(cpu, 1) : 1;
@@ -149,7 +150,8 @@ static double share(double n)
     return (n - 1) / n;
 }
 
-/* With a batch of each rank there are fewer steps the more ranks there are. */
+/* Where every rank has a batch of its own, n ranks take n times fewer steps; where they share one
+ * batch, as many. Which of both it is shows in the steps that several ranks took. */
 static double steps_of(const struct calibration *k, double n)
 {
     bool same = fabs(k->some->steps - k->one->steps) < 0.1 * k->one->steps;
@@ -176,8 +178,9 @@ static double rounds_of_rank(const struct calibration *k, double n)
     return isfinite(each) ? 2 * each * k->ranks / n : 0;
 }
 
-/* What several ranks worked beyond what the one did, for each byte that they sent: packing
- * it, and merging it there. */
+/* Processor time of several ranks beyond that of the one, divided by the bytes they sent: what it
+ * costs to pack a byte here and to merge it there. Waiting is not work, but ranks that poll are
+ * seen as busy: so both the core's share and the waiting bound it. */
 double calibrated_byte(const struct calibration *k)
 {
     double waiting = k->some->waiting > 0 ? fmin(k->some->waiting, 0.99) : 0;
@@ -482,7 +485,7 @@ void predict_draw(struct album *a, const shoal_study *s, const struct shoal_clus
               "varies by %s from step to step. %s</p>\n",
               c->nodes, c->cores, c->cores == 1 ? "" : "s", number_plain(c->bandwidth * 8e-9).text,
               number_plain(c->latency * 1e6).text, number_share(c->jitter).text, how);
-    album_begin(a);
+    album_begin(a, NULL);
     draw_speedup(a, s, c);
     if (s->nsimulated > 0)
         draw_quality(a, s, c);

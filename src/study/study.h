@@ -104,6 +104,7 @@ struct short_number {
     char text[40];
 };
 
+struct short_number number_as(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* 12,345 -> "12.3 k"; "-" for what was not measured */
 struct short_number number_short(double x);
 struct short_number number_bytes(double bytes);  /* "1.5 MiB" */
@@ -229,16 +230,14 @@ void figure_x_axis(struct prose *t, const struct scale *s, const char *name, dou
 /* Where x is on it. */
 double figure_x(const struct scale *s, double left, double x);
 
-/* Names below a figure, as many in a row as fit. */
+/* Names below a figure, as many in a row as fit: where the next one goes. */
+enum { LEGEND_LEFT = 8, LEGEND_BELOW = 14 /* its last row, to the end of the figure */ };
 struct legend {
     double x, y;
 };
 
-struct legend legend_begin(double top);
-/* Gives where the next sign of the legend goes, and prints its name beside it when t
- * is not NULL. */
-void legend_name(struct legend *l, struct prose *t, const char *name);
-double legend_bottom(const struct legend *l);
+/* Prints the next name when t is not NULL; gives the x of the sign that goes before it. */
+double legend_name(struct legend *l, struct prose *t, const char *name);
 /* The names of parts and their colours below `bottom`, or nothing of a single one; gives
  * where the figure ends. */
 double legend_parts(struct prose *t, const char *const *parts, size_t n, double bottom);
@@ -258,7 +257,8 @@ struct album {
     shoal_status status;
 };
 
-void album_begin(struct album *a);
+/* `title`: of a section that begins here; NULL: none does. */
+void album_begin(struct album *a, const char *title);
 /* One figure; `name` is that of its file. */
 void album_figure(struct album *a, const char *name, figure_svg *svg, const void *figure);
 void album_chart(struct album *a, struct chart *c, size_t least_points); /* ends c */

@@ -16,22 +16,6 @@ struct column {
     size_t of, per; /* which of the cell, and by which it is divided; 0: by none */
 };
 
-static struct short_number show_text(const char *text)
-{
-    struct short_number n;
-
-    snprintf(n.text, sizeof n.text, "%s", text);
-    return n;
-}
-
-static struct short_number show_count(uint64_t count)
-{
-    struct short_number n;
-
-    snprintf(n.text, sizeof n.text, "%llu", (unsigned long long)count);
-    return n;
-}
-
 static struct short_number show_spread(const struct shoal_study_cell *c)
 {
     return number_share(c->done > 1 ? c->spread : (double)NAN);
@@ -39,29 +23,29 @@ static struct short_number show_spread(const struct shoal_study_cell *c)
 
 static struct short_number show_workers(const struct shoal_study_cell *c)
 {
-    return show_count(c->workers);
+    return number_as("%u", c->workers);
 }
 
 static struct short_number show_sync(const struct shoal_study_cell *c)
 {
-    return show_text(c->sync ? c->sync : "-");
+    return number_as("%s", c->sync ? c->sync : "-");
 }
 
 static struct short_number show_batch(const struct shoal_study_cell *c)
 {
-    return c->batch > 0 ? show_count(c->batch) : show_text("-");
+    return number_as(c->batch > 0 ? "%llu" : "-", (unsigned long long)c->batch);
 }
 
 static struct short_number show_scaling(const struct shoal_study_cell *c)
 {
-    return show_text(c->weak ? "weak" : "strong");
+    return number_as("%s", c->weak ? "weak" : "strong");
 }
 
 static struct short_number show_limit(const struct shoal_study_cell *c)
 {
     if (strcmp(c->best.limit, "short") == 0)
-        return show_text("too short");
-    return show_text(*c->best.limit ? c->best.limit : "-");
+        return number_as("too short");
+    return number_as("%s", *c->best.limit ? c->best.limit : "-");
 }
 
 static const struct column columns[] = {
@@ -112,13 +96,11 @@ static const struct shoal_measures *example_of(const shoal_study *s)
 
 static struct short_number head_of(const struct column *column, const struct shoal_measures *m)
 {
-    struct short_number f = show_text(column->head);
-
     if (strcmp(column->head, "%s/s") == 0)
-        snprintf(f.text, sizeof f.text, "%.15s/s", m->unit);
-    else if (strcmp(column->head, "%q") == 0)
-        snprintf(f.text, sizeof f.text, "%s", *m->quality_name ? m->quality_name : "quality");
-    return f;
+        return number_as("%.15s/s", m->unit);
+    if (strcmp(column->head, "%q") == 0)
+        return number_as("%s", *m->quality_name ? m->quality_name : "quality");
+    return number_as("%s", column->head);
 }
 
 /* A column that says nothing of any cell is left out; so is scaling where there is
@@ -144,7 +126,7 @@ static struct short_number cell_field(const struct column *column,
 {
     if (cell->done > 0 || column < &columns[KEYS])
         return show(column, cell);
-    return show_text(cell->failed > 0 && column == &columns[KEYS] ? "failed" : "-");
+    return number_as("%s", cell->failed > 0 && column == &columns[KEYS] ? "failed" : "-");
 }
 
 /* ---- for a terminal ---- */
