@@ -44,6 +44,9 @@ float number_read_float(const char *text, char **end);
 int number_print(char *out, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int number_vprint(char *out, size_t cap, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
+/* The whole number that digits from `at` on say; gives where they end, or NULL when there are none
+ * or it is too large. */
+const char *number_digits(const char *at, const char *end, uint64_t *out);
 /* The shortest text of at least %g that reads back as x. */
 void number_exact(char *out, size_t cap, double x);
 

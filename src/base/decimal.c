@@ -9,7 +9,6 @@
 #include "base/base.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,21 +93,15 @@ static const char *read_exponent(const char *at, const char *end, struct decimal
     return at;
 }
 
-/* The program's locale may write a comma for the point. */
 static bool parse_slowly(const char *at, size_t len, float *out)
 {
     char text[512];
-    locale_t c;
 
     if (len >= sizeof text)
         return false;
     memcpy(text, at, len);
     text[len] = '\0';
-    c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c)
-        return false;
-    *out = strtof_l(text, NULL, c);
-    freelocale(c);
+    *out = number_read_float(text, NULL);
     return true;
 }
 
