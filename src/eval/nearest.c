@@ -246,31 +246,7 @@ static shoal_status search_run(struct search *s, unsigned threads, struct found 
     return st;
 }
 
-/* A search for one answer. */
-static shoal_status search_one(struct search *s, unsigned threads, struct shoal_hit *hits,
-                               size_t k, size_t *n)
-{
-    struct found found = {hits, k, 0};
-    shoal_status st;
-
-    s->n = 1;
-    s->m = s->quests[0].m;
-    st = search_run(s, threads, &found);
-    *n = st == SHOAL_OK ? found.n : 0;
-    return st;
-}
-
 /* ---- questions ------------------------------------------------------------------- */
-
-static float *units_new(const struct rows *r, size_t n)
-{
-    return mem_map(table_bytes(n, r->dim));
-}
-
-static void units_free(float *units, const struct rows *r, size_t n)
-{
-    mem_unmap(units, table_bytes(n, r->dim));
-}
 
 static shoal_status check_threads(const char *who, unsigned threads)
 {
@@ -293,23 +269,25 @@ shoal_status nearest_to(const struct rows *rows, const float *query, const uint3
                         size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
                         size_t *found)
 {
-    struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip}}};
+    struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip}}, .n = 1, .m = 1};
+    struct found one = {hits, k, 0};
     shoal_status st = check_threads("nearest", threads);
-    float *x;
+    struct table x;
 
     *found = 0;
     if (st != SHOAL_OK || k == 0 || rows->n == 0)
         return st;
-    s.in[0] = x = units_new(rows, 1);
-    if (!x)
-        return SHOAL_ENOMEM;
-    memcpy(x, query, rows->dim * sizeof *x);
-    if (unit(x, rows->dim))
-        st = search_one(&s, threads, hits, k, found);
+    st = table_init(&x, "query", 1, rows->dim);
+    if (st != SHOAL_OK)
+        return st;
+    s.in[0] = memcpy(x.at, query, rows->dim * sizeof *query);
+    if (unit(x.at, rows->dim))
+        st = search_run(&s, threads, &one);
     else
         st = shoal_fail(SHOAL_EINVAL, "nearest: the query is zero or not finite, "
                                       "want a direction");
-    units_free(x, rows, 1);
+    table_fini(&x);
+    *found = one.n;
     return st;
 }
 
@@ -340,23 +318,11 @@ static shoal_status question_inputs(const struct rows *rows, const uint32_t *ids
     return SHOAL_OK;
 }
 
-static shoal_status analogy(const struct rows *rows, const uint32_t *abc, float *units,
-                            enum shoal_analogy how, unsigned threads, struct shoal_hit *hits,
-                            size_t k, size_t *found)
-{
-    struct search s = {.rows = rows, .quests = {{0, 0, abc, 3}}};
-    shoal_status st = question_inputs(rows, abc, 3, how, units, &s.quests[0].m);
-
-    for (size_t i = 0; i < 3; i++)
-        s.in[i] = units + i * table_stride(rows->dim);
-    return st == SHOAL_OK ? search_one(&s, threads, hits, k, found) : st;
-}
-
 shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum shoal_analogy how,
                              unsigned threads, struct shoal_hit *hits, size_t k, size_t *found)
 {
+    struct near_ask ask = {{abc[0], abc[1], abc[2]}, 3, how, hits, k, 0, SHOAL_OK};
     shoal_status st = check_threads("analogy", threads);
-    float *units;
 
     *found = 0;
     if (how != SHOAL_3COSADD && how != SHOAL_3COSMUL)
@@ -365,27 +331,23 @@ shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum 
         st = check_ids("analogy", rows, abc, 3);
     if (st != SHOAL_OK || k == 0)
         return st;
-    units = units_new(rows, 3);
-    if (!units)
-        return SHOAL_ENOMEM;
-    st = analogy(rows, abc, units, how, threads, hits, k, found);
-    units_free(units, rows, 3);
-    return st;
+    st = nearest_many(rows, &ask, 1, threads);
+    *found = ask.found;
+    return st == SHOAL_OK ? ask.st : st;
 }
 
 shoal_status nearest_cosine(const struct rows *rows, uint32_t a, uint32_t b, double *out)
 {
     shoal_status st = check_ids("cosine", rows, (uint32_t[]){a, b}, 2);
-    float *units;
+    struct table units;
 
     *out = 0;
+    if (st == SHOAL_OK)
+        st = table_init(&units, "units", 2, rows->dim);
     if (st != SHOAL_OK)
         return st;
-    units = units_new(rows, 2);
-    if (!units)
-        return SHOAL_ENOMEM;
-    *out = rows_cosine(rows, a, b, units);
-    units_free(units, rows, 2);
+    *out = rows_cosine(rows, a, b, units.at);
+    table_fini(&units);
     return SHOAL_OK;
 }
 
@@ -416,18 +378,17 @@ static size_t odd_one(const struct rows *r, const uint32_t *ids, size_t n, float
 shoal_status nearest_odd(const struct rows *rows, const uint32_t *ids, size_t n, size_t *odd)
 {
     shoal_status st = check_ids("odd", rows, ids, n);
-    float *units;
+    struct table units;
 
     *odd = 0;
     if (n == 0)
         return shoal_fail(SHOAL_EINVAL, "odd: found no word, want at least one");
+    if (st == SHOAL_OK)
+        st = table_init(&units, "units", 2, rows->dim);
     if (st != SHOAL_OK)
         return st;
-    units = units_new(rows, 2);
-    if (!units)
-        return SHOAL_ENOMEM;
-    *odd = odd_one(rows, ids, n, units);
-    units_free(units, rows, 2);
+    *odd = odd_one(rows, ids, n, units.at);
+    table_fini(&units);
     return SHOAL_OK;
 }
 

@@ -34,7 +34,6 @@ static float widen(uint16_t x)
 
 static void begin(size_t rows)
 {
-    (void)rows;
 }
 
 static void end(void)

@@ -104,7 +104,6 @@ static void take_moments(const struct pass *p, size_t i)
 
 static void moments_item(void *ctx, size_t i, unsigned thread)
 {
-    (void)thread;
     take_moments(ctx, i);
 }
 
@@ -123,7 +122,6 @@ static void tiles_weights(void *ctx, size_t o, unsigned thread)
     struct pass *p = ctx;
     size_t in = p->c->in;
 
-    (void)thread;
     p->k->maps->weights_in(p->to + o * in, p->c->out * in, p->w + o * in * 9, in);
 }
 
@@ -143,7 +141,6 @@ static void tiles_in(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     each_tile(p, p->in, p->k->v, i, p->c->in, p->k->maps->tile_in);
 }
 
@@ -152,7 +149,6 @@ static void tiles_multiply(void *ctx, size_t item, unsigned thread)
     struct pass *p = ctx;
     size_t place = item / p->blocks, row = item % p->blocks * ROWS, in = p->c->in, out = p->c->out;
 
-    (void)thread;
     multiply(p, false, true, least(ROWS, p->rows - row), out, in,
              p->k->v + (place * p->rows + row) * in, in, p->u + place * out * in, in, false,
              p->k->m + (place * p->rows + row) * out, out);
@@ -162,7 +158,6 @@ static void tiles_out(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     each_tile(p, p->y, p->k->m, i, p->c->out, p->k->maps->tile_out);
     take_moments(p, i);
 }
@@ -189,7 +184,6 @@ static void tiles_learn(void *ctx, size_t place, unsigned thread)
     size_t in = p->c->in, out = p->c->out;
     float *v = p->k->v + place * p->rows * in, *m = p->k->m + place * p->rows * out;
 
-    (void)thread;
     multiply(p, true, false, out, in, p->rows, m, out, v, in, !p->first,
              p->k->du + place * out * in, in);
     multiply(p, false, false, p->rows, in, out, m, out, p->u + place * out * in, in, false, v, in);
@@ -200,7 +194,6 @@ static void tiles_add(void *ctx, size_t i, unsigned thread)
     struct pass *p = ctx;
     struct kernel_map m = map_of(p->c, p->x, i, p->c->in);
 
-    (void)thread;
     memset(m.at, 0, m.height * m.width * m.channels * sizeof *m.at);
     each_tile(p, p->x, p->k->v, i, p->c->in, p->k->maps->tile_add);
 }
@@ -210,7 +203,6 @@ static void tiles_gradient(void *ctx, size_t o, unsigned thread)
     struct pass *p = ctx;
     size_t in = p->c->in;
 
-    (void)thread;
     p->k->maps->weights_out(p->to + o * in * 9, p->k->du + o * in, p->c->out * in, in);
 }
 
@@ -251,7 +243,6 @@ static void taps_weights(void *ctx, size_t o, unsigned thread)
     struct pass *p = ctx;
     size_t in = p->c->in, apart = in * p->c->out;
 
-    (void)thread;
     for (size_t tap = 0; tap < 9; tap++)
         for (size_t i = 0; i < in; i++)
             p->to[tap * apart + o * in + i] = p->w[(o * in + i) * 9 + tap];
@@ -262,7 +253,6 @@ static void taps_gradient(void *ctx, size_t o, unsigned thread)
     struct pass *p = ctx;
     size_t in = p->c->in, apart = in * p->c->out;
 
-    (void)thread;
     for (size_t i = 0; i < in; i++)
         for (size_t tap = 0; tap < 9; tap++)
             p->to[(o * in + i) * 9 + tap] = p->k->du[tap * apart + o * in + i];
@@ -292,7 +282,6 @@ static void taps_out(void *ctx, size_t item, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     taps_sum(p, item, false, p->in, p->c->in, p->y, p->c->out);
 }
 
@@ -300,7 +289,6 @@ static void taps_back(void *ctx, size_t item, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     taps_sum(p, item, true, p->dy, p->c->out, p->x, p->c->in);
 }
 
@@ -313,7 +301,6 @@ static void taps_learn(void *ctx, size_t item, unsigned thread)
     float *to = p->k->du + (tap * c->out + o) * c->in;
     bool add = false;
 
-    (void)thread;
     for (size_t pixel = 0; pixel < pixels; pixel++)
         if (beside(c, pixel, tap, false, &from)) {
             multiply(p, true, false, some, c->in, p->n, p->dy + pixel * c->out + o, pixels * c->out,

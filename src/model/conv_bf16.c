@@ -61,7 +61,6 @@ static void pack_item(void *ctx, size_t item, unsigned thread)
     const float *from = p->from + group * GROUP * apart + item % height * width * p->channels;
     uint16_t *to = p->to + item * width * pixel_size(p->channels);
 
-    (void)thread;
     for (size_t x = 0; x < width; x++)
         p->fn(to + x * pixel_size(p->channels), from + x * p->channels, rows, apart, p->channels);
 }
@@ -90,7 +89,6 @@ static void weights_item(void *ctx, size_t block, unsigned thread)
     const struct weights *p = ctx;
     size_t blocks = up(p->columns, BLOCK), deeps = up(p->deep, TILE_DEEP);
 
-    (void)thread;
     for (size_t d = 0; d < deeps; d++)
         for (size_t half = 0; half < 2 && block * BLOCK + half * TILE_ROWS < p->columns; half++)
             for (size_t tap = 0; tap < 9; tap++)
@@ -168,7 +166,6 @@ static void apply_item(void *ctx, size_t item, unsigned thread)
     size_t height = p->c->height, blocks = up(p->columns, BLOCK), groups = up(p->n, GROUP);
     size_t pair = item / height;
 
-    (void)thread;
     if (groups * height * p->c->width * pixel_size(p->deep) <= NEAR)
         apply_row(p, pair % groups, pair / groups, item % height);
     else
@@ -258,7 +255,6 @@ static void learn_item(void *ctx, size_t item, unsigned thread)
     const struct learn *p = ctx;
     size_t blocks = up(p->c->in, BLOCK), steps = p->groups * p->c->height * p->c->width;
 
-    (void)thread;
     for (size_t from = 0; from < steps; from += STEPS)
         learn_steps(p, from, least(from + STEPS, steps), item / blocks, item % blocks);
 }
@@ -269,7 +265,6 @@ static void give_item(void *ctx, size_t o, unsigned thread)
     const struct learn *p = ctx;
     size_t in = p->c->in;
 
-    (void)thread;
     for (size_t i = 0; i < in; i++) {
         const float *sums = sums_at(p, o / BLOCK, i / BLOCK, 0) + o % BLOCK * BLOCK + i % BLOCK;
 

@@ -146,6 +146,9 @@ size_t linear_width(enum shoal_optimizer optimizer);
 void linear_init(struct linear_model *l, const struct train_opts *opts,
                  const struct clicks_view *rows, const struct kernel *kernel);
 
+/* Its rule at this rate; a bias is not shrunk. */
+struct kernel_rule linear_rule(const struct linear_model *l, float lr, bool bias);
+
 struct linear_worker;
 
 shoal_status linear_join(struct linear_worker **out, const struct linear_model *l, struct view *weights,

@@ -149,6 +149,36 @@ void *carve(struct carver *c, size_t n, size_t size)
     return part;
 }
 
+shoal_status net_worker_new(void **out, const struct net *net, size_t batch, unsigned threads)
+{
+    struct net_worker *w = mem_array(1, net->ops->worker_size);
+
+    *out = NULL;
+    if (!w)
+        return SHOAL_ENOMEM;
+    w->net = net;
+    w->batch = batch;
+    w->bytes = net->ops->worker_carve(w, NULL);
+    w->mapping = mem_map(w->bytes);
+    if (!w->mapping) {
+        free(w);
+        return SHOAL_ENOMEM;
+    }
+    net->ops->worker_carve(w, w->mapping);
+    *out = w;
+    return SHOAL_OK;
+}
+
+void net_worker_free(void *worker)
+{
+    struct net_worker *w = worker;
+
+    if (!w)
+        return;
+    mem_unmap(w->mapping, w->bytes);
+    free(w);
+}
+
 void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at)
 {
     struct rng r = {.seed = seed, .stream = 0xde45e + at};

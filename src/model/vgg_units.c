@@ -43,7 +43,6 @@ static void rectify(void *ctx, size_t i, unsigned thread)
     const struct kernel_maps *maps = p->w->vgg->maps;
     struct kernel_map m = map_of(p, i);
 
-    (void)thread;
     (p->w->vgg->unit[p->unit].pool ? maps->rectify_pool : maps->rectify)(behind(p, i), &m,
                                                                          &p->norm);
 }
@@ -169,7 +168,6 @@ static void sum_back(void *ctx, size_t i, unsigned thread)
     struct kernel_map m = map_of(p, i);
     float *to = p->w->parts + i * 2 * m.channels;
 
-    (void)thread;
     (p->w->vgg->unit[p->unit].pool ? maps->back_sums_pool : maps->back_sums)(
         to, to + m.channels, &m, behind(p, i), &p->norm);
 }
@@ -180,7 +178,6 @@ static void apply_back(void *ctx, size_t i, unsigned thread)
     const struct kernel_maps *maps = p->w->vgg->maps;
     struct kernel_map m = map_of(p, i);
 
-    (void)thread;
     (p->w->vgg->unit[p->unit].pool ? maps->back_apply_pool : maps->back_apply)(&m, behind(p, i),
                                                                                &p->norm);
 }
