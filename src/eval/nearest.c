@@ -13,7 +13,7 @@
 /* A block's floats are widened, measured and multiplied in the first cache. */
 #define BLOCK_FLOATS ((size_t)6 << 10)
 /* Blocks that a thread takes at a time: about a megabyte of floats. */
-#define TURN 48u
+#define BLOCKS_AT_ONCE 48u
 
 enum {
     MAX_IN = 48,     /* inputs that share a pass */
@@ -174,8 +174,8 @@ static shoal_status search_part(void *ctx, unsigned index)
 
     if (st != SHOAL_OK)
         return st;
-    while ((i = atomic_fetch_add(&s->next, TURN)) < s->blocks) {
-        end = s->blocks - i < TURN ? s->blocks : i + TURN;
+    while ((i = atomic_fetch_add(&s->next, BLOCKS_AT_ONCE)) < s->blocks) {
+        end = s->blocks - i < BLOCKS_AT_ONCE ? s->blocks : i + BLOCKS_AT_ONCE;
         for (; i < end; i++) {
             block_read(&b, i);
             search_block(s, &b, s->tops + index * s->n);
@@ -210,10 +210,10 @@ static void search_merge(const struct search *s, unsigned threads, size_t i,
 
 static unsigned search_threads(const struct search *s, unsigned threads)
 {
-    size_t turns = (s->blocks + TURN - 1) / TURN;
+    size_t portions = (s->blocks + BLOCKS_AT_ONCE - 1) / BLOCKS_AT_ONCE;
 
     threads = pool_threads(threads);
-    return threads < turns ? threads : (unsigned)turns;
+    return threads < portions ? threads : (unsigned)portions;
 }
 
 /* found [n] */

@@ -17,8 +17,8 @@ struct lane {
     const struct w2v *w;
     struct view *in, *out;
     struct windows windows;
-    uint32_t *noise;    /* [STRETCH][negatives] */
-    uint32_t *dice;     /* [STRETCH][negatives] whether to stay in the cell drawn */
+    uint32_t *noise;    /* [SPAN][negatives] */
+    uint32_t *dice;     /* [SPAN][negatives] whether to stay in the cell drawn */
     uint64_t noise_key; /* of the epoch */
     float label[W2V_MAX_NEGATIVES + 1 + KERNEL_LANES];
 };
@@ -35,8 +35,8 @@ shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in,
     lane->in = in;
     lane->out = out_rows;
     lane->label[0] = 1;
-    lane->noise = mem_array((size_t)STRETCH * (w->negatives + 1), sizeof *lane->noise);
-    lane->dice = mem_array((size_t)STRETCH * (w->negatives + 1), sizeof *lane->dice);
+    lane->noise = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *lane->noise);
+    lane->dice = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *lane->dice);
     if (!lane->noise || !lane->dice) {
         lane_free(lane);
         return SHOAL_ENOMEM;
@@ -139,7 +139,7 @@ static void count_noise(struct lane *lane, size_t begin)
     size_t len = lane->windows.len;
     const uint32_t *noise = lane->noise;
     struct view out = *lane->out; /* what counting writes might else be in it */
-    uint64_t seen[STRETCH / 64 + 1] = {0};
+    uint64_t seen[SPAN / 64 + 1] = {0};
 
     for (size_t t = 0; t < len; t++) {
         size_t group = counter_of(lane, begin, t) / W2V_MAX_NEGATIVES - first;
@@ -291,7 +291,7 @@ static uint64_t step_windows(struct lane *lane, float lr, double *loss)
 }
 
 /* All that is random about a stretch. */
-static void draw_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end)
+static void draw_span(struct lane *lane, unsigned epoch, size_t begin, size_t end)
 {
     windows_cut(&lane->windows, lane->w, epoch, begin, end);
     lane->noise_key = rng_at(lane->w->seed, STREAM_NOISE, epoch);
@@ -299,13 +299,13 @@ static void draw_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t
         draw_noise(lane, begin);
 }
 
-static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+static void take_span(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
                          bool measure, struct sums *done)
 {
     double loss = 0;
     uint64_t made;
 
-    draw_stretch(lane, epoch, begin, end);
+    draw_span(lane, epoch, begin, end);
     if (lr > 0 && lane->in->touches)
         count_touches(lane, begin);
     made = step_windows(lane, lr, measure ? &loss : NULL);
@@ -318,9 +318,9 @@ static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t
     }
 }
 
-static size_t stretch_end(size_t begin, size_t end)
+static size_t span_end(size_t begin, size_t end)
 {
-    size_t stop = (begin / STRETCH + 1) * STRETCH;
+    size_t stop = (begin / SPAN + 1) * SPAN;
 
     return stop < end ? stop : end;
 }
@@ -329,8 +329,8 @@ void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, flo
                 struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = stretch_end(begin, end);
-        take_stretch(lane, epoch, begin, stop, lr, begin / STRETCH % LOSS_EVERY == 0, done);
+        stop = span_end(begin, end);
+        take_span(lane, epoch, begin, stop, lr, begin / SPAN % LOSS_EVERY == 0, done);
     }
 }
 
@@ -340,7 +340,7 @@ static void set_bit(uint64_t *bits, uint32_t row)
 }
 
 /* Words that no window reaches are among them: they are fetched ahead all the same. */
-static void list_stretch(const struct lane *lane, uint64_t *in, uint64_t *out)
+static void list_span(const struct lane *lane, uint64_t *in, uint64_t *out)
 {
     const struct windows *ws = &lane->windows;
     const struct w2v *w = lane->w;
@@ -365,9 +365,9 @@ void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint
                uint64_t *out)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = stretch_end(begin, end);
-        draw_stretch(lane, epoch, begin, stop);
-        list_stretch(lane, in, out);
+        stop = span_end(begin, end);
+        draw_span(lane, epoch, begin, stop);
+        list_span(lane, in, out);
     }
 }
 
@@ -376,7 +376,7 @@ void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint
 void lane_loss(struct lane *lane, size_t begin, size_t end, struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = stretch_end(begin, end);
-        take_stretch(lane, LANE_LOSS_EPOCH, begin, stop, 0, true, done);
+        stop = span_end(begin, end);
+        take_span(lane, LANE_LOSS_EPOCH, begin, stop, 0, true, done);
     }
 }

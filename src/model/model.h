@@ -70,7 +70,7 @@ void w2v_start(struct table *in, const uint32_t *ids, uint64_t seed);
 
 /* ---- windows.c: what stands together in a stretch of the corpus ------------------ */
 
-enum { STRETCH = 512 }; /* positions looked at together */
+enum { SPAN = 512 }; /* positions looked at together */
 
 /* A centre and its neighbours: indices of `kept`, the window is [lo, hi). */
 struct window {
@@ -80,16 +80,16 @@ struct window {
 /* Words thinned out and windows shrunk at random, keyed by (seed, epoch,
  * position), so that it is the same whoever asks. */
 struct windows {
-    uint32_t kept[STRETCH + 2 * W2V_MAX_WINDOW + 1];  /* ids and sentence ends */
-    uint32_t place[STRETCH + 2 * W2V_MAX_WINDOW + 1]; /* position - begin */
+    uint32_t kept[SPAN + 2 * W2V_MAX_WINDOW + 1];  /* ids and sentence ends */
+    uint32_t place[SPAN + 2 * W2V_MAX_WINDOW + 1]; /* position - begin */
     uint32_t first, last, kept_count; /* centres are kept[first .. last) */
-    struct window at[STRETCH];
+    struct window at[SPAN];
     size_t len;
     uint64_t words; /* of the stretch, sentence ends not counted */
 };
 
 /* The windows whose centre stands at begin <= position < end <= begin +
- * STRETCH; words beyond, of the same sentence, serve as neighbours. */
+ * SPAN; words beyond, of the same sentence, serve as neighbours. */
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
                  size_t end);
 

@@ -41,11 +41,9 @@ shoal_status net_spec_text(const char *spec, const char *key, char *text, size_t
 
 static bool read_size(const char *text, size_t least, size_t most, size_t *value)
 {
-    char *end;
-    unsigned long long x = strtoull(text, &end, 10);
+    const char *end = number_digits(text, text + strlen(text), value);
 
-    *value = (size_t)x;
-    return *text >= '0' && *text <= '9' && *end == '\0' && x >= least && x <= most;
+    return end && *end == '\0' && *value >= least && *value <= most;
 }
 
 shoal_status net_spec_size(const char *spec, const char *key, size_t least, size_t most,

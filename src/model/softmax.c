@@ -191,7 +191,7 @@ static bool cursor_ready(struct softmax *s)
     struct cursor *c = &s->cursor;
 
     while (c->window == c->windows.len) {
-        size_t stop = c->end - c->at > STRETCH ? c->at + STRETCH : c->end;
+        size_t stop = c->end - c->at > SPAN ? c->at + SPAN : c->end;
 
         if (c->at == c->end)
             return false;

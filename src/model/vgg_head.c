@@ -28,7 +28,7 @@ static void turn_rows(struct vgg_worker *w, size_t n, bool back)
 /* ---- dropout ---- */
 
 /* What input `at` of a layer is multiplied by; four of them share a random number. */
-static float kept(const struct vgg *v, uint64_t key, size_t layer, uint64_t at)
+static float dropout_factor(const struct vgg *v, uint64_t key, size_t layer, uint64_t at)
 {
     uint64_t draw = rng_at(key, STREAM_DROP + layer, at / 4) >> (16 * (at % 4)) & 0xffff;
 
@@ -41,7 +41,7 @@ static void drop(struct vgg_worker *w, const struct net_batch *b, size_t layer)
 
     if (w->vgg->dropout > 0)
         for (size_t i = 0; i < b->n * in; i++)
-            w->h[layer][i] *= kept(w->vgg, b->key, layer, i);
+            w->h[layer][i] *= dropout_factor(w->vgg, b->key, layer, i);
 }
 
 /* ---- one layer ---- */

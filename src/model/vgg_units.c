@@ -61,7 +61,7 @@ static void add_parts(struct vgg_worker *w, size_t n, const struct conv *c)
 
 static shoal_status add_ranks(const struct vgg_worker *w, const struct net_hooks *hooks, size_t n)
 {
-    if (!w->vgg->together || !hooks || !hooks->sum)
+    if (!w->vgg->synced || !hooks || !hooks->sum)
         return SHOAL_OK;
     return hooks->sum(hooks->ctx, w->sums, n);
 }
@@ -129,7 +129,7 @@ static shoal_status unit_forward(struct vgg_worker *w, const float *params, size
     struct phase p = phase_of(w, i);
     shoal_status st;
 
-    if (w->kept != params)
+    if (w->prepared != params)
         conv_prepare(&w->work, c, weight, w->u[i]);
     st = conv_forward(&w->work, c, c->how == CONV_COLUMNS ? weight : w->u[i],
                       i == 0 ? b->x : w->a[i - 1], b->n, w->y[i], measure ? w->parts : NULL);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 128, TOGETHER = 64 }; /* pictures of a set; files */
+enum { AT_ONCE = 128, FILES_AT_ONCE = 64 }; /* pictures of a set; files */
 
 /* In the description of a net that works on maps, in the facts of any other. */
 static bool side_of(const shoal_net *t, const char *key, unsigned *out)
@@ -106,7 +106,7 @@ struct reading {
     size_t n;
     atomic_size_t next;
     float *x;                  /* [n][inputs] */
-    shoal_status st[TOGETHER]; /* [n] */
+    shoal_status st[FILES_AT_ONCE]; /* [n] */
 };
 
 static shoal_status read_one(const struct reading *r, size_t i, uint8_t *pixels)
@@ -170,7 +170,7 @@ static shoal_status predict_some(struct reading *r, struct asker *asker, float *
 shoal_status shoal_net_predict_pictures(const shoal_net *t, const char *const *paths, size_t n,
                                         float *y, size_t *done)
 {
-    size_t most = asker_fit(t, n < TOGETHER ? n : TOGETHER), good = 0;
+    size_t most = asker_fit(t, n < FILES_AT_ONCE ? n : FILES_AT_ONCE), good = 0;
     struct reading r = {.net = t};
     struct asker *asker;
     shoal_status st = need_pictures(t, r.shape);
