@@ -115,7 +115,17 @@ void conv_moments(struct conv_work *k, const struct conv *c, float *y, size_t n,
         run(&p, n, moments_item);
 }
 
-/* ---- TILES ---- */
+/* ---- TILES: Winograd's way (kernel/maps.h has the algebra) ----
+ *
+ * A chunk of maps at a time, so that what is between the passes fits the caches:
+ *
+ *     x [n][height][width][in] --tile_in--> v [36][rows][in]      rows: the tiles of the chunk
+ *                                           x u [36][out][in]     36 products, cut into ROWS rows
+ *     y [n][height][width][out] <-tile_out- m [36][rows][out]
+ *
+ * A worker takes a map, or a block of one product: no two write the same numbers, so the result
+ * does not depend on how many workers there are. Backwards m holds the transformed gradient by y;
+ * du [36][out][in] is added up over the chunks, in their order. */
 
 static void tiles_weights(void *ctx, size_t o, unsigned thread)
 {
@@ -235,7 +245,10 @@ static void tiles_run(const struct pass *all, void (*pass)(struct pass *p))
     }
 }
 
-/* ---- TAPS ---- */
+/* ---- TAPS: one product for each pixel and each neighbour that exists ----
+ *
+ * A tap is one of the nine neighbours, itself included. On a 2x2 map a pixel has 4 of them, where a
+ * padded way would multiply all 9; n maps are the rows of each product. */
 
 /* w[o][i][tap] to u[tap][o][i], and back. */
 static void taps_weights(void *ctx, size_t o, unsigned thread)

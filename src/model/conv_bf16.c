@@ -1,9 +1,18 @@
 /* Convolutions in bfloat16, summed in floats.
  *
- * Pictures are taken 32 at a time, and for each pixel they are the rows of a matrix:
- * a pixel's outputs are the sum, over the neighbours that exist, of the neighbour's
- * matrix times the weights of its tap. No pixel is padded, and what lies outside of
- * the map is never multiplied. */
+ * AMX multiplies tiles of 16 rows by 32 numbers. To fill them, 32 pictures (GROUP) are taken
+ * together, and each pixel of theirs is a matrix [32 pictures][channels]. A pixel's outputs are
+ * the sum, over its neighbours that exist, of the neighbour's matrix times the weights of the tap:
+ *
+ *     out(y, x) [32][columns] = sum over taps t of  in(y + dy(t), x + dx(t)) [32][deep] x w(t)
+ *
+ * No pixel is padded, and what lies outside of the map is never multiplied: its tap is left out of
+ * the list that the product is summed over (list_taps). The gradient by the inputs is the same with
+ * the taps mirrored (`against`) and the weights transposed; so `struct apply` serves both.
+ *
+ * The gradient by the weights joins, for each tap, the outputs' gradients with the inputs beside
+ * them, summed over all pixels and pictures: [out][32 pictures] x [32 pictures][in]. It is taken
+ * STEPS pixels at a time for a panel of outputs, so that both sides stay in the second cache. */
 #include "model/conv.h"
 
 enum {
