@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    AHEAD = 4,        /* rows whose weights are fetched before their turn */
+    AHEAD = 4,        /* rows between the prefetch of a row's weights and its use */
     MARGINS = 128,    /* whose losses are computed together */
     NEAR = 1 << 20,   /* bytes of weights that the nearest caches hold anyway */
 };

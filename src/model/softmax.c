@@ -21,11 +21,19 @@
  * All threads share one batch. The output table is cut into blocks of rows:
  *
  *     SCORE    a block's scores, their largest, and the sum of e^(score - largest)
- *     (turn)   the blocks' sums together; the loss
+ *     (alone)  one thread adds the blocks' sums; the loss
  *     LEARN    a block's g, its part of dloss/dh, then its rows' and biases' step
- *     (turn)   the next batch is cut from the corpus
+ *     (alone)  the next batch is cut from the corpus
  *     COLUMNS  a slice of every row's columns: the parts of dloss/dh are added in
  *              the order of the blocks, input rows step, and the next h is taken
+ *
+ * A block cannot know the largest of all scores, which the exponents are to be taken from. So it
+ * takes its own largest, top_k, and mass_k = sum of e^(score - top_k); settle() then has
+ *
+ *     total = sum over blocks of mass_k e^(top_k - top)       top the largest of the top_k
+ *     p     = e^(score - top_k) e^(top_k - top) / total       one factor for each block
+ *
+ * and no exponent is ever above 0 (Milakov and Gimelshein 2018 call it the online softmax).
  *
  * Blocks and slices depend on the tables alone and each is one thread's work in
  * a fixed order, so the result is the same bits for any number of threads. */
@@ -51,7 +59,7 @@ struct batch {
     uint32_t *ids;    /* [batch * MOST_IN] */
 };
 
-/* The way through the corpus: a stretch's windows are cut when those before it
+/* The way through the corpus: a span's windows are cut when those before it
  * have been used. */
 struct cursor {
     unsigned epoch;
