@@ -1,9 +1,18 @@
-/* The only file that knows xxhash. docs/formats.md is the specification: where
- * the two differ, one of them is wrong.
+/* The container of all our files; the only file that knows xxhash. docs/formats.md is the
+ * specification: where the two differ, one of them is wrong.
  *
- * What a file may say is checked in this order: magic, version, header sum,
- * size, table sum, entries. Sections are packed, so each offset is known
- * before it is read and nothing read can lead outside the file. */
+ * Reading, nothing is believed before it was checked, in this order: magic, version, the header's
+ * checksum, the file's size, the table's checksum, its entries. Sections are packed in the order of
+ * the table, each at the next multiple of 64, so that every offset is known before it is read: an
+ * entry can only confirm it, and nothing that a file says leads outside of it. What lies between
+ * sections must be zero. Then no byte of a verified file is unchecked.
+ *
+ * A section's checksum has two levels: XXH3 of each MiB (SLICE), and XXH3 of those sums. A writer
+ * needs only the state of the current slice, and readers may check slices of one long section by
+ * many threads (container_verify).
+ *
+ * Writing, sections go out as they come and the header is patched in last, into a file that is
+ * renamed when whole (output.c): a file that exists is complete. */
 #include "file/file.h"
 
 #include "base/base.h"
@@ -24,8 +33,8 @@
 #define ALIGN 64u
 #define SECTIONS_MAX 1024u
 #define NAME_CAP 24u
-/* Lines that are looked at before anything else of a file: the longest that we write
- * name columns or classes, a few MiB. */
+/* Of the section "meta", which is read before anything else of a file: the longest that we write
+ * names columns or classes, a few MiB. */
 #define META_MAX ((uint64_t)64 << 20)
 /* A section's sum is made from the sums of its slices, so that many threads
  * can check one long section. */

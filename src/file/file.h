@@ -154,7 +154,7 @@ shoal_status spool_read(const struct spool *s, uint64_t offset, void *to, size_t
                         const char *what);
 void spool_close(struct spool *s);
 
-/* ---- journal.c: line by line, to be looked at meanwhile ------------------------------ */
+/* ---- journal.c: line by line, to be read meanwhile ------------------------------ */
 
 /* A file that grows in place; pipes and devices too. There is never half a line for long:
  * what cannot be written whole is taken back, and of a file that is gone on with an end

@@ -1,6 +1,16 @@
-/* The only file that knows zlib and zstd. A stream has one way to fill a
- * buffer, chosen from its first bytes; stream_read repeats it until the buffer
- * is full or the data ends. */
+/* Bytes of a file, decompressed by content; the only file that knows zlib and zstd.
+ *
+ *     fd --stream_take--> room [IN_CAP] --gzip_step, zstd_step--> the caller's buffer
+ *                  in[at .. len) is unread
+ *
+ * A stream has one way to fill a buffer, chosen from its first bytes; stream_read repeats it until
+ * the buffer is full or the data ends. gzip members and zstd frames may follow one another; the
+ * data ends well only between two of them (`inside` is false), else it was cut.
+ *
+ * What compressed bytes may become is limited where it costs memory: a zstd frame may ask for a
+ * window of 128 MiB at most, and a file that is read whole may become 100 times its size and 64
+ * MiB more (slurp_check), so that a small file cannot take all memory. Streams that are read in
+ * pieces need no limit: nothing of them is kept. */
 #include "file/file.h"
 
 #include "base/base.h"
@@ -20,8 +30,7 @@
 #define SNIFF_CAP ((size_t)4096)
 /* zlib counts in unsigned int. */
 #define ZLIB_CAP ((size_t)1 << 30)
-/* 128 MiB, what zstd itself accepts unless told otherwise: a frame may not
- * make us take more. */
+/* 128 MiB, what zstd itself accepts by default: a frame may not make us take more. */
 #define WINDOW_LOG_MAX 27
 /* What a compressed file that is read whole may become: so many times its size (text of numbers
  * or words shrinks to a third, tables of zeros to a fiftieth; deflate goes to a 1,030th at most),
