@@ -239,7 +239,7 @@ void ordered_init(struct ordered *o);
 /* The next number that nobody has, for pieces that no reader numbers. */
 uint64_t ordered_claim(struct ordered *o);
 /* Waits until all pieces before `seq` have ended; then others wait until ordered_end.
- * False when there will be no turn, for another piece has failed. */
+ * False when it will never be so, for another piece has failed. */
 bool ordered_begin(struct ordered *o, uint64_t seq);
 void ordered_end(struct ordered *o, shoal_status st);
 /* After a failure outside of the two: nobody waits any more. */
