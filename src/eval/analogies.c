@@ -11,8 +11,8 @@
  *     cosines  [W][n]   of one block of n rows
  *     best     [Q]      of each question so far
  *
- * Threads take blocks in turn, keep bests of their own, and the better of those
- * wins, the lower id among equals: the order of the blocks does not show. */
+ * Threads take the next block that nobody has, keep bests of their own, and the better of those
+ * wins, the lower id among equals: who took which block does not show. */
 #include "eval/suite.h"
 
 #include <stdatomic.h>

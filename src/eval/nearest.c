@@ -1,6 +1,15 @@
-/* The rows nearest to a question, and what else is asked of a few words. One
- * pass over all rows: at a few operations for each byte read, it is memory that
- * sets the pace, so the rows' lengths are computed on the way, not kept. */
+/* The rows nearest to a question, and what else is asked of a few words: exact search, in one pass
+ * over all rows.
+ *
+ *     rows [n][dim] --blocks--> widened to floats, lengths --dots--> x [inputs][rows]
+ *                               '------ in the first-level cache ------'
+ *     x --> 3CosMul, or the cosine as it is --> a heap of the best k, for each thread and question
+ *
+ * At a few operations for each byte read, it is memory that sets the pace: so up to MAX_IN inputs
+ * of several questions share a pass (nearest_many), and the rows' lengths are computed on the way
+ * rather than kept. Threads take portions of blocks from one counter; their heaps are merged and
+ * sorted by (score, id). That order is total, and a sum's bits depend on its own two vectors alone,
+ * so the answer does not depend on which thread took what. */
 #include "eval/eval.h"
 
 #include <math.h>
@@ -12,7 +21,7 @@
 
 /* A block's floats are widened, measured and multiplied in the first cache. */
 #define BLOCK_FLOATS ((size_t)6 << 10)
-/* Blocks that a thread takes at a time: about a megabyte of floats. */
+/* Blocks that a thread takes at a time, a portion: about a megabyte of floats. */
 #define BLOCKS_AT_ONCE 48u
 
 enum {
@@ -129,8 +138,8 @@ static void score(const struct quest *q, const struct block_reader *b, float x[]
         x[0][r] = cosmul(x[0][r], x[1][r], x[2][r]);
 }
 
-/* Most blocks hold nothing for a heap that is full: one look at all rows, without
- * a branch for each. */
+/* Most blocks hold nothing for a heap that is full: one comparison with its worst for all rows,
+ * without a branch for each. */
 static bool nothing_better(const struct top *top, const float *x, size_t n)
 {
     int better_ones = 0;

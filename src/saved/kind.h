@@ -80,7 +80,7 @@ void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
 void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
                  struct shoal_value second);
 
-/* ---- classes.c: how n classes were told apart ---- */
+/* ---- classes.c: the report of a classifier of n classes ---- */
 
 /* Writes the name of class i. */
 typedef void class_namer(const void *ctx, size_t i, char *name, size_t cap);

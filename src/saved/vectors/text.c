@@ -60,7 +60,7 @@ static bool next_line(const char **at, const char *end, struct line *out, size_t
     return false;
 }
 
-/* Takes the last field off a stretch of text; empty when there is none. */
+/* Takes the last field off a piece of text; empty when there is none. */
 static struct line last_field(struct line *text)
 {
     struct line field;
