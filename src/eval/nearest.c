@@ -102,6 +102,7 @@ struct quest {
     size_t first, m; /* of the inputs: one for the cosine, three for 3CosMul of a, b and c */
     const uint32_t *skip;
     size_t nskip;
+    struct near_ask *ask; /* k, and where the hits go */
 };
 
 struct search {
@@ -194,16 +195,10 @@ static shoal_status search_part(void *ctx, unsigned index)
     return SHOAL_OK;
 }
 
-/* Where the answer to question i goes. */
-struct found {
-    struct shoal_hit *hits; /* [k] */
-    size_t k, n;
-};
-
 /* Gathers the threads' bests of question i and orders them. `all` has room. */
-static void search_merge(const struct search *s, unsigned threads, size_t i,
-                         struct shoal_hit *all, struct found *found)
+static void search_merge(const struct search *s, unsigned threads, size_t i, struct shoal_hit *all)
 {
+    struct near_ask *ask = s->quests[i].ask;
     size_t n = 0;
 
     for (unsigned t = 0; t < threads; t++) {
@@ -213,8 +208,8 @@ static void search_merge(const struct search *s, unsigned threads, size_t i,
         n += top->n;
     }
     qsort(all, n, sizeof *all, by_rank);
-    found->n = n < found->k ? n : found->k;
-    memcpy(found->hits, all, found->n * sizeof *all);
+    ask->found = n < ask->k ? n : ask->k;
+    memcpy(ask->hits, all, ask->found * sizeof *all);
 }
 
 static unsigned search_threads(const struct search *s, unsigned threads)
@@ -225,8 +220,7 @@ static unsigned search_threads(const struct search *s, unsigned threads)
     return threads < portions ? threads : (unsigned)portions;
 }
 
-/* found [n] */
-static shoal_status search_run(struct search *s, unsigned threads, struct found *found)
+static shoal_status search_run(struct search *s, unsigned threads)
 {
     size_t most = 0, tops;
     struct shoal_hit *all, *at;
@@ -236,19 +230,21 @@ static shoal_status search_run(struct search *s, unsigned threads, struct found 
     s->blocks = rows_blocks(s->rows, s->most);
     threads = search_threads(s, threads);
     for (size_t i = 0; i < s->n; i++)
-        most = found[i].k > most ? found[i].k : most;
+        most = s->quests[i].ask->k > most ? s->quests[i].ask->k : most;
     most = most < s->rows->n ? most : s->rows->n;
     tops = threads * s->n;
     all = mem_array((tops + threads) * most + 1, sizeof *all);
     s->tops = mem_array(tops, sizeof *s->tops);
     if (all && s->tops) {
         at = all + threads * most; /* before it: room for merging */
-        for (size_t i = 0; i < tops; i++, at += most)
-            s->tops[i] = (struct top){.at = at,
-                                      .k = found[i % s->n].k < most ? found[i % s->n].k : most};
+        for (size_t i = 0; i < tops; i++, at += most) {
+            size_t k = s->quests[i % s->n].ask->k;
+
+            s->tops[i] = (struct top){.at = at, .k = k < most ? k : most};
+        }
         st = pool_run(threads, search_part, s);
         for (size_t i = 0; st == SHOAL_OK && i < s->n; i++)
-            search_merge(s, threads, i, all, &found[i]);
+            search_merge(s, threads, i, all);
     }
     free(s->tops);
     free(all);
@@ -278,8 +274,8 @@ shoal_status nearest_to(const struct rows *rows, const float *query, const uint3
                         size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
                         size_t *found)
 {
-    struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip}}, .n = 1, .m = 1};
-    struct found one = {hits, k, 0};
+    struct near_ask one = {.hits = hits, .k = k};
+    struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip, &one}}, .n = 1, .m = 1};
     shoal_status st = check_threads("nearest", threads);
     struct table x;
 
@@ -291,12 +287,12 @@ shoal_status nearest_to(const struct rows *rows, const float *query, const uint3
         return st;
     s.in[0] = memcpy(x.at, query, rows->dim * sizeof *query);
     if (unit(x.at, rows->dim))
-        st = search_run(&s, threads, &one);
+        st = search_run(&s, threads);
     else
         st = shoal_fail(SHOAL_EINVAL, "nearest: the query is zero or not finite, "
                                       "want a direction");
     table_fini(&x);
-    *found = one.n;
+    *found = one.found;
     return st;
 }
 
@@ -404,9 +400,8 @@ shoal_status nearest_odd(const struct rows *rows, const uint32_t *ids, size_t n,
 /* ---- several at once ---------------------------------------------------------------- */
 
 /* Questions from *next on, as many as a pass takes; those that cannot be asked have
- * their status and are left out. which [n] says whose the others are. */
-static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t *next,
-                      float *units, struct found *found, size_t *which)
+ * their status and are left out. */
+static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t *next, float *units)
 {
     size_t stride = table_stride(s->rows->dim);
 
@@ -424,9 +419,7 @@ static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t 
             continue;
         for (size_t i = 0; i < m; i++)
             s->in[s->m + i] = at + i * stride;
-        found[s->n] = (struct found){a->hits, a->k, 0};
-        which[s->n] = *next;
-        s->quests[s->n++] = (struct quest){s->m, m, a->ids, a->n};
+        s->quests[s->n++] = (struct quest){s->m, m, a->ids, a->n, a};
         s->m += m;
     }
 }
@@ -434,8 +427,7 @@ static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t 
 shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t n,
                           unsigned threads)
 {
-    struct found found[MAX_IN];
-    size_t which[MAX_IN], next = 0;
+    size_t next = 0;
     /* Not from mem_map: a question over few rows takes less time than a mapping. */
     float *units = aligned_alloc(64, table_bytes(MAX_IN, rows->dim));
     shoal_status st = SHOAL_OK;
@@ -445,11 +437,9 @@ shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t
     while (next < n && st == SHOAL_OK) {
         struct search s = {.rows = rows};
 
-        many_take(&s, asks, n, &next, units, found, which);
+        many_take(&s, asks, n, &next, units);
         if (s.n > 0)
-            st = search_run(&s, threads, found);
-        for (size_t i = 0; i < s.n && st == SHOAL_OK; i++)
-            asks[which[i]].found = found[i].n;
+            st = search_run(&s, threads);
     }
     free(units);
     return st;

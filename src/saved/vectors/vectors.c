@@ -292,17 +292,12 @@ shoal_status vectors_name_beside(shoal_vectors *v, const struct source *src)
 
 /* ---- reading ---- */
 
-static bool is_compressed(const unsigned char *at, size_t len)
-{
-    return len >= 4 && ((at[0] == 0x1f && at[1] == 0x8b) || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
-}
-
 static bool fd_compressed(int fd)
 {
-    unsigned char start[4];
-    ssize_t n = pread(fd, start, sizeof start, 0);
+    unsigned char at[4];
 
-    return n > 0 && is_compressed(start, (size_t)n);
+    return read_at(fd, at, sizeof at, 0) == sizeof at &&
+           (memcmp(at, "\x1f\x8b", 2) == 0 || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
 }
 
 /* Where the rows of a file are converted nobody looks at it again afterwards, so that
