@@ -286,7 +286,7 @@ shoal_status nearest_to(const struct rows *rows, const float *query, const uint3
     if (st != SHOAL_OK)
         return st;
     s.in[0] = memcpy(x.at, query, rows->dim * sizeof *query);
-    if (unit(x.at, rows->dim))
+    if (vector_normalize(x.at, rows->dim))
         st = search_run(&s, threads);
     else
         st = shoal_fail(SHOAL_EINVAL, "nearest: the query is zero or not finite, "
@@ -301,7 +301,7 @@ static bool cosadd_query(float *a, const float *b, const float *c, size_t dim)
 {
     for (size_t j = 0; j < dim; j++)
         a[j] = (b[j] - a[j]) + c[j];
-    return unit(a, dim);
+    return vector_normalize(a, dim);
 }
 
 /* The inputs of a question about n = 1 or 3 words into units [n][stride]; *m of
