@@ -47,16 +47,10 @@ SHOAL_API bool shoal_net_pictures(const shoal_net *net, unsigned *channels, unsi
                                   unsigned *width);
 /* The name of class i; its number when it has none. Into name [cap]. */
 SHOAL_API void shoal_net_class(const shoal_net *net, size_t i, char *name, size_t cap);
-/* Probabilities y [outputs] for a JPEG or PNG file, scaled and cut as in training. */
-SHOAL_API shoal_status shoal_net_predict_picture(const shoal_net *net, const char *path, float *y);
-/* The same of n files together, y [n][outputs]. *done: how many come before the first that
- * cannot be read; those have their answers also when this fails. */
+/* Probabilities y [n][outputs] for JPEG or PNG files, scaled and cut as in training. *done: how
+ * many come before the first that cannot be read; those have their answers also when this fails. */
 SHOAL_API shoal_status shoal_net_predict_pictures(const shoal_net *net, const char *const *paths,
                                                   size_t n, float *y, size_t *done);
-/* As shoal_net_eval, of pictures; their classes are those of the net, by name. */
-SHOAL_API shoal_status shoal_net_eval_images(const shoal_net *net, shoal_images *set,
-                                             unsigned threads, struct shoal_net_figures *out,
-                                             uint64_t *confusion);
 
 /* ---- Weights of other programs -------------------------------------------------------------
  * safetensors with PyTorch's names; a VGG's are torchvision's. The description, the

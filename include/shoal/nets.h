@@ -74,14 +74,6 @@ SHOAL_API struct shoal_shapes_opts shoal_shapes_default(enum shoal_shape shape);
 /* Lines "x,y,class" with a header. "-" is standard output. Same options, same bytes. */
 SHOAL_API shoal_status shoal_shapes_write(const char *path, const struct shoal_shapes_opts *opts);
 
-/* What a net is worth on some samples; NaN: not measured. */
-struct shoal_net_figures {
-    double loss;
-    double accuracy, top5;            /* classes */
-    double mse, mae, rmse, cosine;    /* targets */
-    double word1, word5, word10;      /* next words: see docs/nets.md */
-};
-
 /* ---- Nets ---------------------------------------------------------------------------
  * A trained net with all that it needs to answer. Immutable. */
 
@@ -91,31 +83,20 @@ SHOAL_API shoal_status shoal_net_open(shoal_net **out, const char *path);
 /* Appears whole or not at all. */
 SHOAL_API shoal_status shoal_net_save(const shoal_net *net, const char *path);
 SHOAL_API void shoal_net_close(shoal_net *net);
-/* "mlp inputs=2 layers=64 outputs=4 activation=relu loss=softmax" */
-SHOAL_API const char *shoal_net_spec(const shoal_net *net);
 /* What was remembered of its training: "epochs", "samples", "loss", ...; or NULL. */
 SHOAL_API const char *shoal_net_fact(const shoal_net *net, const char *key);
 SHOAL_API size_t shoal_net_inputs(const shoal_net *net);
 SHOAL_API size_t shoal_net_outputs(const shoal_net *net);
 SHOAL_API bool shoal_net_classes(const shoal_net *net); /* outputs are probabilities of classes */
 SHOAL_API uint64_t shoal_net_parameters(const shoal_net *net);
-/* Tensor i, or NULL behind the last: its name, dimensions (0 behind the last) and floats. */
-SHOAL_API const float *shoal_net_tensor(const shoal_net *net, size_t i, const char **name,
-                                        size_t dims[4]);
 /* y [n][outputs] for x [n][inputs], both in the units of the data. */
 SHOAL_API shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, float *y);
 SHOAL_API shoal_status shoal_net_predict_samples(const shoal_net *net, const shoal_samples *s,
                                                  size_t from, size_t n, float *y);
-/* On samples with classes or targets; errors of targets are in the units of the data.
- * confusion [outputs][outputs] counts (class, answer), or is NULL. */
-SHOAL_API shoal_status shoal_net_eval(const shoal_net *net, const shoal_samples *s,
-                                      struct shoal_net_figures *out, uint64_t *confusion);
 
 /* ---- The next word ----------------------------------------------------------------------
  * A window of words, as vectors, predicts the vector of the word behind it. */
 
-/* Whether the net continues text. */
-SHOAL_API bool shoal_net_continues(const shoal_net *net);
 /* The k likeliest words behind the text, best first; score is the probability, *found <= k.
  * Words that the net does not know are passed over. */
 SHOAL_API shoal_status shoal_nextword_predict(const shoal_net *net, const char *text,

@@ -61,6 +61,9 @@ float number_read_float(const char *text, char **end);
 int number_print(char *out, size_t cap, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 int number_vprint(char *out, size_t cap, const char *fmt, va_list args)
     __attribute__((format(printf, 3, 0)));
+/* The whole number that digits from `at` on say; gives where they end, or NULL when there are none
+ * or it is too large. */
+const char *number_digits(const char *at, const char *end, uint64_t *out);
 /* The shortest text of at least %g that reads back as x. */
 void number_exact(char *out, size_t cap, double x);
 
@@ -254,7 +257,7 @@ void ordered_init(struct ordered *o);
 /* The next number that nobody has, for pieces that no reader numbers. */
 uint64_t ordered_claim(struct ordered *o);
 /* Waits until all pieces before `seq` have ended; then others wait until ordered_end.
- * False when there will be no turn, for another piece has failed. */
+ * False when it will never be so, for another piece has failed. */
 bool ordered_begin(struct ordered *o, uint64_t seq);
 void ordered_end(struct ordered *o, shoal_status st);
 /* After a failure outside of the two: nobody waits any more. */

@@ -1,15 +1,17 @@
-/* Floats as decimal text, both ways exact.
+/* Floats as decimal text, both ways exact, where strtof and printf would take too long.
  *
- * Reading: the digits as a whole number m and a power of ten give a double
- * within 2 units of its last place. Rounding that to a float is right unless
- * the double lies that near to the middle between two floats (5 of 2^29 do);
- * then, and beyond the powers that are exact, strtof decides.
- * Writing: nine digits always suffice; the fewest of six to nine that read
- * back as the same float are taken, less the zeros at their end. */
+ * Reading: the digits are a whole number m of up to 19 digits and a power of ten e. As doubles,
+ * m 10^e has two roundings (of m, and of the product; 10^e is exact up to 22), so the result is
+ * within 2 units of the double's last place. A double has 29 bits more than a float. Rounding it to
+ * a float is right unless the true value could lie on the other side of the middle between two
+ * floats, that is unless those 29 bits are within 2 of 10...0, as 5 of 2^29 are; then, and beyond
+ * the powers that are exact, and near the ends of a float's range, strtof decides.
+ *
+ * Writing: nine digits always suffice for a float; the fewest of six to nine that read back as the
+ * same float are taken, less the zeros at their end. */
 #include "base/base.h"
 
 #include <float.h>
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,21 +96,15 @@ static const char *read_exponent(const char *at, const char *end, struct decimal
     return at;
 }
 
-/* The program's locale may write a comma for the point. */
 static bool parse_slowly(const char *at, size_t len, float *out)
 {
     char text[512];
-    locale_t c;
 
     if (len >= sizeof text)
         return false;
     memcpy(text, at, len);
     text[len] = '\0';
-    c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    if (!c)
-        return false;
-    *out = strtof_l(text, NULL, c);
-    freelocale(c);
+    *out = number_read_float(text, NULL);
     return true;
 }
 

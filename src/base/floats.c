@@ -29,7 +29,6 @@ unsigned floats_mode(void)
 
 void floats_set(unsigned mode)
 {
-    (void)mode;
 }
 #endif
 

@@ -59,6 +59,17 @@ int number_print(char *out, size_t cap, const char *fmt, ...)
     return len;
 }
 
+const char *number_digits(const char *at, const char *end, uint64_t *out)
+{
+    const char *begin = at;
+
+    for (*out = 0; at < end && *at >= '0' && *at <= '9'; at++)
+        if (__builtin_mul_overflow(*out, 10u, out) ||
+            __builtin_add_overflow(*out, (unsigned)(*at - '0'), out))
+            return NULL;
+    return at > begin ? at : NULL;
+}
+
 void number_exact(char *out, size_t cap, double x)
 {
     /* 17 digits tell any two doubles apart. */

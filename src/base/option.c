@@ -2,7 +2,6 @@
 #include "base/base.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,19 +193,6 @@ static bool read_flag(bool *field, const struct shoal_option *option, const char
     return on || strcmp(text, "false") == 0;
 }
 
-static bool read_digits(uint64_t *out, const char **text)
-{
-    char *end;
-
-    /* strtoull would take "-1" and " 1". */
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    *out = strtoull(*text, &end, 10);
-    *text = end;
-    return errno == 0;
-}
-
 static bool read_suffix(uint64_t *n, char suffix)
 {
     static const char letters[] = "kKmMgGtT";
@@ -226,7 +212,8 @@ static bool read_count(void *field, const struct shoal_option *option, const cha
 {
     uint64_t n;
 
-    if (!read_digits(&n, &text))
+    text = number_digits(text, text + strlen(text), &n);
+    if (!text)
         return false;
     if (option->type == SHOAL_TYPE_SIZE && *text && !read_suffix(&n, *text++))
         return false;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Fork and join. Failures come out as if the indices had run one after the other: that of the
+ * lowest index, sentence included, whichever thread was quicker. */
 struct worker {
     pthread_t thread;
     shoal_status (*fn)(void *ctx, unsigned index);

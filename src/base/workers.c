@@ -8,10 +8,24 @@
  *     thread 0          thread 1          thread 2
  *     | 0 1 2 3 .. |    | 8 9 .. |        | 16 17 .. |      next: taken up to here
  *
- * `round` is odd while there is work. A helper that saw it goes in by raising
- * `inside`; the caller ends a round when its items are done, and waits only for
- * helpers that are inside: one that the system holds back delays nobody unless it
- * holds an item. */
+ * `round` is odd while there is work. A helper that saw it goes in by raising `inside`, and
+ * checks `round` again before it takes an item; the caller ends a round when its items are done,
+ * and waits only for helpers that are inside: one that the system holds back delays nobody
+ * unless it holds an item.
+ *
+ *     caller   fn, shares  round odd   items ...  done == items   round even   inside == 0
+ *     helper                    sees it, inside++, round the same?  items ...   inside--
+ *
+ * Why fn and the shares may be plain memory: they are written before `round` becomes odd, and
+ * not again before `inside` was seen to be 0 behind the round's end. A helper that comes late
+ * raises `inside` first and checks `round` then, while the caller changes `round` first and reads
+ * `inside` then; in sequentially consistent order one of them sees the other. So no helper works
+ * on what the next round overwrites.
+ *
+ * Waiting: a sleep and a wake take longer than most pauses between rounds, so a helper spins
+ * SPINS times first (some microseconds) and sleeps on the condition after that. Who waits for a
+ * helper yields its core after as long a while: with more threads than cores, the helper may
+ * need it. */
 #include "base/base.h"
 
 #include <pthread.h>

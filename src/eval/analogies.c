@@ -11,8 +11,8 @@
  *     cosines  [W][n]   of one block of n rows
  *     best     [Q]      of each question so far
  *
- * Threads take blocks in turn, keep bests of their own, and the better of those
- * wins, the lower id among equals: the order of the blocks does not show. */
+ * Threads take the next block that nobody has, keep bests of their own, and the better of those
+ * wins, the lower id among equals: who took which block does not show. */
 #include "eval/suite.h"
 
 #include <stdatomic.h>
@@ -92,7 +92,7 @@ static float score_of(enum shoal_analogy how, float a, float b, float c)
 
 /* The block holds something above *best: which row, if it is no word of the
  * question itself? */
-static void block_look(const struct batch *t, const struct ask *q, const struct block_reader *b,
+static void block_search(const struct batch *t, const struct ask *q, const struct block_reader *b,
                        const float *const *x, struct best *best)
 {
     enum shoal_analogy how = t->asked->opts.how;
@@ -125,7 +125,7 @@ static void block_answer(const struct batch *t, const struct block_reader *b,
         else
             peak = k->peak_mul(x[A], x[B], x[C], COSMUL_SLACK, n);
         if (peak > best[i].score)
-            block_look(t, q, b, x, &best[i]);
+            block_search(t, q, b, x, &best[i]);
     }
 }
 

@@ -50,8 +50,6 @@ static void bin_add(struct ranking *r, uint32_t bin, bool label, double weight)
 /* From now on by bins. */
 static shoal_status fold(struct ranking *r)
 {
-    if (r->bins)
-        return SHOAL_OK;
     r->bins = mem_map(BINS_BYTES);
     if (!r->bins)
         return SHOAL_ENOMEM;
@@ -65,39 +63,24 @@ static shoal_status fold(struct ranking *r)
 
 /* ---- adding ---- */
 
-static shoal_status keep(struct ranking *r, const struct ranked *some, size_t n)
-{
-    void *kept = r->kept;
-    shoal_status st = mem_grow(&kept, &r->cap, r->n + n, sizeof *r->kept);
-
-    r->kept = kept;
-    if (st == SHOAL_OK && n > 0) {
-        memcpy(r->kept + r->n, some, n * sizeof *some);
-        r->n += n;
-    }
-    return st;
-}
-
-static shoal_status add_some(struct ranking *r, const struct ranked *some, size_t n)
-{
-    shoal_status st = SHOAL_OK;
-
-    if (!r->bins && n > r->keep - r->n)
-        st = fold(r);
-    if (st != SHOAL_OK)
-        return st;
-    if (!r->bins)
-        return keep(r, some, n);
-    for (size_t i = 0; i < n; i++)
-        bin_add(r, bin_of(r, some[i].score), some[i].weight > 0, fabs(some[i].weight));
-    return SHOAL_OK;
-}
-
 shoal_status ranking_add(struct ranking *r, double score, bool label, double weight)
 {
-    struct ranked one = {score, label ? weight : -weight};
+    void *kept = r->kept;
+    shoal_status st = SHOAL_OK;
 
-    return add_some(r, &one, 1);
+    if (!r->bins && r->n == r->keep)
+        st = fold(r);
+    if (st == SHOAL_OK && r->bins) {
+        bin_add(r, bin_of(r, score), label, weight);
+        return SHOAL_OK;
+    }
+    if (st == SHOAL_OK)
+        st = mem_grow(&kept, &r->cap, r->n + 1, sizeof *r->kept);
+    if (st != SHOAL_OK)
+        return st;
+    r->kept = kept;
+    r->kept[r->n++] = (struct ranked){score, label ? weight : -weight};
+    return SHOAL_OK;
 }
 
 /* ---- the area ---- */

@@ -26,9 +26,6 @@ shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
                             const struct table *table, const struct shoal_eval_opts *opts,
                             struct shoal_score **scores, size_t *n);
 
-/* Reads a suite that is in memory already; `path` is for sentences. */
-shoal_status eval_open_memory(shoal_eval **out, const char *path, const char *at, size_t len);
-
 /* ---- nearest.c, spelling.c: as shoal_nearest, shoal_analogy and so on ------------- */
 
 shoal_status nearest_to(const struct rows *rows, const float *query, const uint32_t *skip,

@@ -1,6 +1,15 @@
-/* The rows nearest to a question, and what else is asked of a few words. One
- * pass over all rows: at a few operations for each byte read, it is memory that
- * sets the pace, so the rows' lengths are computed on the way, not kept. */
+/* The rows nearest to a question, and what else is asked of a few words: exact search, in one pass
+ * over all rows.
+ *
+ *     rows [n][dim] --blocks--> widened to floats, lengths --dots--> x [inputs][rows]
+ *                               '------ in the first-level cache ------'
+ *     x --> 3CosMul, or the cosine as it is --> a heap of the best k, for each thread and question
+ *
+ * At a few operations for each byte read, it is memory that sets the pace: so up to MAX_IN inputs
+ * of several questions share a pass (nearest_many), and the rows' lengths are computed on the way
+ * rather than kept. Threads take portions of blocks from one counter; their heaps are merged and
+ * sorted by (score, id). That order is total, and a sum's bits depend on its own two vectors alone,
+ * so the answer does not depend on which thread took what. */
 #include "eval/eval.h"
 
 #include <math.h>
@@ -12,8 +21,8 @@
 
 /* A block's floats are widened, measured and multiplied in the first cache. */
 #define BLOCK_FLOATS ((size_t)6 << 10)
-/* Blocks that a thread takes at a time: about a megabyte of floats. */
-#define TURN 48u
+/* Blocks that a thread takes at a time, a portion: about a megabyte of floats. */
+#define BLOCKS_AT_ONCE 48u
 
 enum {
     MAX_IN = 48,     /* inputs that share a pass */
@@ -93,6 +102,7 @@ struct quest {
     size_t first, m; /* of the inputs: one for the cosine, three for 3CosMul of a, b and c */
     const uint32_t *skip;
     size_t nskip;
+    struct near_ask *ask; /* k, and where the hits go */
 };
 
 struct search {
@@ -129,8 +139,8 @@ static void score(const struct quest *q, const struct block_reader *b, float x[]
         x[0][r] = cosmul(x[0][r], x[1][r], x[2][r]);
 }
 
-/* Most blocks hold nothing for a heap that is full: one look at all rows, without
- * a branch for each. */
+/* Most blocks hold nothing for a heap that is full: one comparison with its worst for all rows,
+ * without a branch for each. */
 static bool nothing_better(const struct top *top, const float *x, size_t n)
 {
     int better_ones = 0;
@@ -174,8 +184,8 @@ static shoal_status search_part(void *ctx, unsigned index)
 
     if (st != SHOAL_OK)
         return st;
-    while ((i = atomic_fetch_add(&s->next, TURN)) < s->blocks) {
-        end = s->blocks - i < TURN ? s->blocks : i + TURN;
+    while ((i = atomic_fetch_add(&s->next, BLOCKS_AT_ONCE)) < s->blocks) {
+        end = s->blocks - i < BLOCKS_AT_ONCE ? s->blocks : i + BLOCKS_AT_ONCE;
         for (; i < end; i++) {
             block_read(&b, i);
             search_block(s, &b, s->tops + index * s->n);
@@ -185,16 +195,10 @@ static shoal_status search_part(void *ctx, unsigned index)
     return SHOAL_OK;
 }
 
-/* Where the answer to question i goes. */
-struct found {
-    struct shoal_hit *hits; /* [k] */
-    size_t k, n;
-};
-
 /* Gathers the threads' bests of question i and orders them. `all` has room. */
-static void search_merge(const struct search *s, unsigned threads, size_t i,
-                         struct shoal_hit *all, struct found *found)
+static void search_merge(const struct search *s, unsigned threads, size_t i, struct shoal_hit *all)
 {
+    struct near_ask *ask = s->quests[i].ask;
     size_t n = 0;
 
     for (unsigned t = 0; t < threads; t++) {
@@ -204,20 +208,19 @@ static void search_merge(const struct search *s, unsigned threads, size_t i,
         n += top->n;
     }
     qsort(all, n, sizeof *all, by_rank);
-    found->n = n < found->k ? n : found->k;
-    memcpy(found->hits, all, found->n * sizeof *all);
+    ask->found = n < ask->k ? n : ask->k;
+    memcpy(ask->hits, all, ask->found * sizeof *all);
 }
 
 static unsigned search_threads(const struct search *s, unsigned threads)
 {
-    size_t turns = (s->blocks + TURN - 1) / TURN;
+    size_t portions = (s->blocks + BLOCKS_AT_ONCE - 1) / BLOCKS_AT_ONCE;
 
     threads = pool_threads(threads);
-    return threads < turns ? threads : (unsigned)turns;
+    return threads < portions ? threads : (unsigned)portions;
 }
 
-/* found [n] */
-static shoal_status search_run(struct search *s, unsigned threads, struct found *found)
+static shoal_status search_run(struct search *s, unsigned threads)
 {
     size_t most = 0, tops;
     struct shoal_hit *all, *at;
@@ -227,50 +230,28 @@ static shoal_status search_run(struct search *s, unsigned threads, struct found 
     s->blocks = rows_blocks(s->rows, s->most);
     threads = search_threads(s, threads);
     for (size_t i = 0; i < s->n; i++)
-        most = found[i].k > most ? found[i].k : most;
+        most = s->quests[i].ask->k > most ? s->quests[i].ask->k : most;
     most = most < s->rows->n ? most : s->rows->n;
     tops = threads * s->n;
     all = mem_array((tops + threads) * most + 1, sizeof *all);
     s->tops = mem_array(tops, sizeof *s->tops);
     if (all && s->tops) {
         at = all + threads * most; /* before it: room for merging */
-        for (size_t i = 0; i < tops; i++, at += most)
-            s->tops[i] = (struct top){.at = at,
-                                      .k = found[i % s->n].k < most ? found[i % s->n].k : most};
+        for (size_t i = 0; i < tops; i++, at += most) {
+            size_t k = s->quests[i % s->n].ask->k;
+
+            s->tops[i] = (struct top){.at = at, .k = k < most ? k : most};
+        }
         st = pool_run(threads, search_part, s);
         for (size_t i = 0; st == SHOAL_OK && i < s->n; i++)
-            search_merge(s, threads, i, all, &found[i]);
+            search_merge(s, threads, i, all);
     }
     free(s->tops);
     free(all);
     return st;
 }
 
-/* A search for one answer. */
-static shoal_status search_one(struct search *s, unsigned threads, struct shoal_hit *hits,
-                               size_t k, size_t *n)
-{
-    struct found found = {hits, k, 0};
-    shoal_status st;
-
-    s->n = 1;
-    s->m = s->quests[0].m;
-    st = search_run(s, threads, &found);
-    *n = st == SHOAL_OK ? found.n : 0;
-    return st;
-}
-
 /* ---- questions ------------------------------------------------------------------- */
-
-static float *units_new(const struct rows *r, size_t n)
-{
-    return mem_map(table_bytes(n, r->dim));
-}
-
-static void units_free(float *units, const struct rows *r, size_t n)
-{
-    mem_unmap(units, table_bytes(n, r->dim));
-}
 
 static shoal_status check_threads(const char *who, unsigned threads)
 {
@@ -293,23 +274,25 @@ shoal_status nearest_to(const struct rows *rows, const float *query, const uint3
                         size_t nskip, unsigned threads, struct shoal_hit *hits, size_t k,
                         size_t *found)
 {
-    struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip}}};
+    struct near_ask one = {.hits = hits, .k = k};
+    struct search s = {.rows = rows, .quests = {{0, 1, skip, nskip, &one}}, .n = 1, .m = 1};
     shoal_status st = check_threads("nearest", threads);
-    float *x;
+    struct table x;
 
     *found = 0;
     if (st != SHOAL_OK || k == 0 || rows->n == 0)
         return st;
-    s.in[0] = x = units_new(rows, 1);
-    if (!x)
-        return SHOAL_ENOMEM;
-    memcpy(x, query, rows->dim * sizeof *x);
-    if (unit(x, rows->dim))
-        st = search_one(&s, threads, hits, k, found);
+    st = table_init(&x, "query", 1, rows->dim);
+    if (st != SHOAL_OK)
+        return st;
+    s.in[0] = memcpy(x.at, query, rows->dim * sizeof *query);
+    if (vector_normalize(x.at, rows->dim))
+        st = search_run(&s, threads);
     else
         st = shoal_fail(SHOAL_EINVAL, "nearest: the query is zero or not finite, "
                                       "want a direction");
-    units_free(x, rows, 1);
+    table_fini(&x);
+    *found = one.found;
     return st;
 }
 
@@ -318,7 +301,7 @@ static bool cosadd_query(float *a, const float *b, const float *c, size_t dim)
 {
     for (size_t j = 0; j < dim; j++)
         a[j] = (b[j] - a[j]) + c[j];
-    return unit(a, dim);
+    return vector_normalize(a, dim);
 }
 
 /* The inputs of a question about n = 1 or 3 words into units [n][stride]; *m of
@@ -340,23 +323,11 @@ static shoal_status question_inputs(const struct rows *rows, const uint32_t *ids
     return SHOAL_OK;
 }
 
-static shoal_status analogy(const struct rows *rows, const uint32_t *abc, float *units,
-                            enum shoal_analogy how, unsigned threads, struct shoal_hit *hits,
-                            size_t k, size_t *found)
-{
-    struct search s = {.rows = rows, .quests = {{0, 0, abc, 3}}};
-    shoal_status st = question_inputs(rows, abc, 3, how, units, &s.quests[0].m);
-
-    for (size_t i = 0; i < 3; i++)
-        s.in[i] = units + i * table_stride(rows->dim);
-    return st == SHOAL_OK ? search_one(&s, threads, hits, k, found) : st;
-}
-
 shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum shoal_analogy how,
                              unsigned threads, struct shoal_hit *hits, size_t k, size_t *found)
 {
+    struct near_ask ask = {{abc[0], abc[1], abc[2]}, 3, how, hits, k, 0, SHOAL_OK};
     shoal_status st = check_threads("analogy", threads);
-    float *units;
 
     *found = 0;
     if (how != SHOAL_3COSADD && how != SHOAL_3COSMUL)
@@ -365,27 +336,23 @@ shoal_status nearest_analogy(const struct rows *rows, const uint32_t *abc, enum 
         st = check_ids("analogy", rows, abc, 3);
     if (st != SHOAL_OK || k == 0)
         return st;
-    units = units_new(rows, 3);
-    if (!units)
-        return SHOAL_ENOMEM;
-    st = analogy(rows, abc, units, how, threads, hits, k, found);
-    units_free(units, rows, 3);
-    return st;
+    st = nearest_many(rows, &ask, 1, threads);
+    *found = ask.found;
+    return st == SHOAL_OK ? ask.st : st;
 }
 
 shoal_status nearest_cosine(const struct rows *rows, uint32_t a, uint32_t b, double *out)
 {
     shoal_status st = check_ids("cosine", rows, (uint32_t[]){a, b}, 2);
-    float *units;
+    struct table units;
 
     *out = 0;
+    if (st == SHOAL_OK)
+        st = table_init(&units, "units", 2, rows->dim);
     if (st != SHOAL_OK)
         return st;
-    units = units_new(rows, 2);
-    if (!units)
-        return SHOAL_ENOMEM;
-    *out = rows_cosine(rows, a, b, units);
-    units_free(units, rows, 2);
+    *out = rows_cosine(rows, a, b, units.at);
+    table_fini(&units);
     return SHOAL_OK;
 }
 
@@ -416,27 +383,25 @@ static size_t odd_one(const struct rows *r, const uint32_t *ids, size_t n, float
 shoal_status nearest_odd(const struct rows *rows, const uint32_t *ids, size_t n, size_t *odd)
 {
     shoal_status st = check_ids("odd", rows, ids, n);
-    float *units;
+    struct table units;
 
     *odd = 0;
     if (n == 0)
         return shoal_fail(SHOAL_EINVAL, "odd: found no word, want at least one");
+    if (st == SHOAL_OK)
+        st = table_init(&units, "units", 2, rows->dim);
     if (st != SHOAL_OK)
         return st;
-    units = units_new(rows, 2);
-    if (!units)
-        return SHOAL_ENOMEM;
-    *odd = odd_one(rows, ids, n, units);
-    units_free(units, rows, 2);
+    *odd = odd_one(rows, ids, n, units.at);
+    table_fini(&units);
     return SHOAL_OK;
 }
 
 /* ---- several at once ---------------------------------------------------------------- */
 
 /* Questions from *next on, as many as a pass takes; those that cannot be asked have
- * their status and are left out. which [n] says whose the others are. */
-static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t *next,
-                      float *units, struct found *found, size_t *which)
+ * their status and are left out. */
+static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t *next, float *units)
 {
     size_t stride = table_stride(s->rows->dim);
 
@@ -454,9 +419,7 @@ static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t 
             continue;
         for (size_t i = 0; i < m; i++)
             s->in[s->m + i] = at + i * stride;
-        found[s->n] = (struct found){a->hits, a->k, 0};
-        which[s->n] = *next;
-        s->quests[s->n++] = (struct quest){s->m, m, a->ids, a->n};
+        s->quests[s->n++] = (struct quest){s->m, m, a->ids, a->n, a};
         s->m += m;
     }
 }
@@ -464,8 +427,7 @@ static void many_take(struct search *s, struct near_ask *asks, size_t n, size_t 
 shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t n,
                           unsigned threads)
 {
-    struct found found[MAX_IN];
-    size_t which[MAX_IN], next = 0;
+    size_t next = 0;
     /* Not from mem_map: a question over few rows takes less time than a mapping. */
     float *units = aligned_alloc(64, table_bytes(MAX_IN, rows->dim));
     shoal_status st = SHOAL_OK;
@@ -475,11 +437,9 @@ shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t
     while (next < n && st == SHOAL_OK) {
         struct search s = {.rows = rows};
 
-        many_take(&s, asks, n, &next, units, found, which);
+        many_take(&s, asks, n, &next, units);
         if (s.n > 0)
-            st = search_run(&s, threads, found);
-        for (size_t i = 0; i < s.n && st == SHOAL_OK; i++)
-            asks[which[i]].found = found[i].n;
+            st = search_run(&s, threads);
     }
     free(units);
     return st;

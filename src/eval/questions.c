@@ -182,31 +182,15 @@ static size_t split(struct span s, char by, struct span *fields, size_t cap)
     return n;
 }
 
-/* As the file has it, whatever the locale: digits with a point, an exponent. */
+/* Digits with a point and an exponent: no infinity, no hexadecimal. */
 static bool number_of(struct span s, double *out)
 {
-    const char *at = s.at, *end = s.at + s.len;
-    bool minus = at < end && *at == '-', digits = false, below = false;
-    int power = 0, e = 0, sign = 1;
+    char text[LINE_MAX_BYTES + 1], *end;
 
-    at += at < end && (*at == '-' || *at == '+');
-    for (*out = 0; at < end && ((*at >= '0' && *at <= '9') || (*at == '.' && !below)); at++) {
-        below |= *at == '.';
-        digits |= *at != '.';
-        if (*at != '.')
-            *out = *out * 10 + (*at - '0'), power -= below;
-    }
-    if (digits && at < end && (*at == 'e' || *at == 'E')) {
-        at++;
-        sign = at < end && *at == '-' ? -1 : 1;
-        at += at < end && (*at == '-' || *at == '+');
-        for (digits = false; at < end && *at >= '0' && *at <= '9' && e < 1000; at++)
-            e = e * 10 + (*at - '0'), digits = true;
-    }
-    power += sign * e;
-    *out = power < 0 ? *out / pow(10, -power) : *out * pow(10, power);
-    *out = minus ? -*out : *out;
-    return digits && at == end && isfinite(*out);
+    memcpy(text, s.at, s.len);
+    text[s.len] = '\0';
+    *out = number_read(text, &end);
+    return s.len > 0 && !*end && isfinite(*out) && strspn(text, "0123456789.eE+-") == s.len;
 }
 
 /* ---- words ----------------------------------------------------------------------- */

@@ -35,7 +35,7 @@ static void widen(const struct rows *r, size_t id, float *out)
     }
 }
 
-bool unit(float *x, size_t dim)
+bool vector_normalize(float *x, size_t dim)
 {
     double length = 0;
 
@@ -52,7 +52,7 @@ bool unit(float *x, size_t dim)
 bool rows_unit(const struct rows *r, uint32_t id, float *out)
 {
     widen(r, id, out);
-    return unit(out, r->dim);
+    return vector_normalize(out, r->dim);
 }
 
 double unit_dot(const float *x, const float *y, size_t n)

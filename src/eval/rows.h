@@ -26,7 +26,7 @@ bool rows_unit(const struct rows *r, uint32_t id, float *out);
  * [2][table_stride(dim)]. */
 double rows_cosine(const struct rows *r, uint32_t a, uint32_t b, float *units);
 /* Makes x [dim] of length 1 and pads it likewise. */
-bool unit(float *x, size_t dim);
+bool vector_normalize(float *x, size_t dim);
 /* x . y, summed as doubles. */
 double unit_dot(const float *x, const float *y, size_t dim);
 

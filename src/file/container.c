@@ -1,9 +1,18 @@
-/* The only file that knows xxhash. docs/formats.md is the specification: where
- * the two differ, one of them is wrong.
+/* The container of all our files; the only file that knows xxhash. docs/formats.md is the
+ * specification: where the two differ, one of them is wrong.
  *
- * What a file may say is checked in this order: magic, version, header sum,
- * size, table sum, entries. Sections are packed, so each offset is known
- * before it is read and nothing read can lead outside the file. */
+ * Reading, nothing is believed before it was checked, in this order: magic, version, the header's
+ * checksum, the file's size, the table's checksum, its entries. Sections are packed in the order of
+ * the table, each at the next multiple of 64, so that every offset is known before it is read: an
+ * entry can only confirm it, and nothing that a file says leads outside of it. What lies between
+ * sections must be zero. Then no byte of a verified file is unchecked.
+ *
+ * A section's checksum has two levels: XXH3 of each MiB (SLICE), and XXH3 of those sums. A writer
+ * needs only the state of the current slice, and readers may check slices of one long section by
+ * many threads (container_verify).
+ *
+ * Writing, sections go out as they come and the header is patched in last, into a file that is
+ * renamed when whole (output.c): a file that exists is complete. */
 #include "file/file.h"
 
 #include "base/base.h"
@@ -24,8 +33,8 @@
 #define ALIGN 64u
 #define SECTIONS_MAX 1024u
 #define NAME_CAP 24u
-/* Lines that are looked at before anything else of a file: the longest that we write
- * name columns or classes, a few MiB. */
+/* Of the section "meta", which is read before anything else of a file: the longest that we write
+ * names columns or classes, a few MiB. */
 #define META_MAX ((uint64_t)64 << 20)
 /* A section's sum is made from the sums of its slices, so that many threads
  * can check one long section. */
@@ -76,6 +85,7 @@ struct container_writer {
     size_t fill;         /* bytes in the current slice */
     struct entry *entries;
     size_t count, cap; /* the last entry is the one being written */
+    shoal_status st;   /* the first failure */
 };
 
 static void sum_reset(struct container_writer *w)
@@ -182,17 +192,18 @@ static shoal_status writer_check_name(const struct container_writer *w, const ch
 
 shoal_status container_begin(struct container_writer *w, const char *name)
 {
-    shoal_status st = writer_check_name(w, name);
     void *entries = w->entries;
     struct entry *e;
 
-    if (st == SHOAL_OK)
-        st = writer_end_section(w);
-    if (st == SHOAL_OK)
-        st = mem_grow(&entries, &w->cap, w->count + 1, sizeof *w->entries);
+    if (w->st == SHOAL_OK)
+        w->st = writer_check_name(w, name);
+    if (w->st == SHOAL_OK)
+        w->st = writer_end_section(w);
+    if (w->st == SHOAL_OK)
+        w->st = mem_grow(&entries, &w->cap, w->count + 1, sizeof *w->entries);
     w->entries = entries;
-    if (st != SHOAL_OK)
-        return st;
+    if (w->st != SHOAL_OK)
+        return w->st;
     e = &w->entries[w->count++];
     *e = (struct entry){.offset = output_size(w->out)};
     memcpy(e->name, name, strlen(name));
@@ -215,20 +226,19 @@ static shoal_status writer_check_meta(const struct container_writer *w, size_t m
 
 shoal_status container_write(struct container_writer *w, const void *data, size_t len)
 {
-    shoal_status st = writer_check_meta(w, len);
-
-    if (st != SHOAL_OK)
-        return st;
+    if (w->st == SHOAL_OK)
+        w->st = writer_check_meta(w, len);
+    if (w->st != SHOAL_OK)
+        return w->st;
     sum_add(w, data, len);
-    return output_write(w->out, data, len);
+    return w->st = output_write(w->out, data, len);
 }
 
 shoal_status container_put(struct container_writer *w, const char *name, const void *data,
                            size_t len)
 {
-    shoal_status st = container_begin(w, name);
-
-    return st == SHOAL_OK ? container_write(w, data, len) : st;
+    container_begin(w, name);
+    return container_write(w, data, len);
 }
 
 static shoal_status writer_finish(struct container_writer *w)
@@ -252,7 +262,7 @@ static shoal_status writer_finish(struct container_writer *w)
 
 shoal_status container_commit(struct container_writer *w)
 {
-    shoal_status st = writer_finish(w);
+    shoal_status st = w->st == SHOAL_OK ? writer_finish(w) : w->st;
 
     if (st == SHOAL_OK) {
         st = output_commit(w->out);
@@ -586,11 +596,11 @@ shoal_status container_open_memory(struct container **out, const char *path, con
 
 shoal_status container_open_copy(struct container **out, const struct shoal_memory *file)
 {
-    void *copy = file->size > 0 ? mem_map(file->size) : NULL;
+    void *copy = mem_map(file->size);
     shoal_status st;
 
     *out = NULL;
-    if (file->size > 0 && !copy)
+    if (!copy)
         return SHOAL_ENOMEM;
     if (file->size > 0)
         memcpy(copy, file->data, file->size);
@@ -642,7 +652,6 @@ static shoal_status verify_run(void *ctx, unsigned index)
     size_t section = 0;
     size_t slice;
 
-    (void)index;
     while ((slice = atomic_fetch_add(&v->next, 1)) < total) {
         while (slice >= v->first[section + 1])
             section++;
@@ -812,18 +821,6 @@ shoal_status container_meta(const struct container *c, const char *key, char *va
     return SHOAL_OK;
 }
 
-static bool parse_u64(const char *text, uint64_t *value)
-{
-    *value = 0;
-    if (!*text)
-        return false;
-    for (; *text; text++)
-        if (*text < '0' || *text > '9' || __builtin_mul_overflow(*value, 10u, value) ||
-            __builtin_add_overflow(*value, (unsigned)(*text - '0'), value))
-            return false;
-    return true;
-}
-
 shoal_status container_check_kind(const struct container *c, const char *kind, const char *want)
 {
     char found[32];
@@ -837,12 +834,14 @@ shoal_status container_check_kind(const struct container *c, const char *kind, c
 shoal_status container_meta_u64(const struct container *c, const char *key, uint64_t *value)
 {
     char text[32];
+    const char *end;
     shoal_status st = container_meta(c, key, text, sizeof text);
 
     *value = 0;
     if (st != SHOAL_OK)
         return st;
-    if (parse_u64(text, value))
+    end = number_digits(text, text + strlen(text), value);
+    if (end && !*end)
         return SHOAL_OK;
     *value = 0;
     return shoal_fail(SHOAL_EFORMAT, "%s: its meta \"%s\" is \"%s\", want a whole number", c->path,
@@ -871,9 +870,8 @@ bool container_sniff_memory(const void *data, size_t size)
 bool container_sniff(const char *path)
 {
     unsigned char start[sizeof MAGIC];
-    size_t got = 0;
     struct stat info;
-    ssize_t n;
+    size_t got;
     int fd;
 
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
@@ -881,10 +879,7 @@ bool container_sniff(const char *path)
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    do {
-        n = read(fd, start + got, sizeof start - got);
-        got += n > 0 ? (size_t)n : 0;
-    } while (got < sizeof start && (n > 0 || (n < 0 && errno == EINTR)));
+    got = read_at(fd, start, sizeof start, 0);
     close(fd);
     return container_sniff_memory(start, got);
 }

@@ -108,6 +108,9 @@ struct stat;
 shoal_status whole_read(void **out, const char *path, int fd, const struct stat *before);
 /* So many bytes of an open file: fewer at its end, errno then being 0, or after a failure. */
 size_t read_at(int fd, void *to, size_t len, uint64_t offset);
+/* All of them, from `offset` on or, where it is below 0, behind what was written last; false after
+ * a failure, as errno says. */
+bool write_whole(int fd, const void *data, size_t len, int64_t offset);
 
 /* ---- output.c: whole or not at all ------------------------------------------------ */
 
@@ -151,7 +154,7 @@ shoal_status spool_read(const struct spool *s, uint64_t offset, void *to, size_t
                         const char *what);
 void spool_close(struct spool *s);
 
-/* ---- journal.c: line by line, to be looked at meanwhile ------------------------------ */
+/* ---- journal.c: line by line, to be read meanwhile ------------------------------ */
 
 /* A file that grows in place; pipes and devices too. There is never half a line for long:
  * what cannot be written whole is taken back, and of a file that is gone on with an end
@@ -182,7 +185,8 @@ struct container_writer;
  * be rewritten. */
 shoal_status container_create(struct container_writer **out, const char *path);
 /* Starts a section (names: 1-23 bytes of a-z 0-9 . _), ending the one before.
- * After a failure the writer may only be abandoned. */
+ * A writer remembers its first failure: what follows does nothing and gives that status again,
+ * container_commit too. So sections may be put without looking at each. */
 shoal_status container_begin(struct container_writer *w, const char *name);
 shoal_status container_write(struct container_writer *w, const void *data, size_t len);
 /* begin and write in one. */

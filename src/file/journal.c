@@ -2,7 +2,6 @@
 
 #include "base/base.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,28 +95,16 @@ shoal_status journal_cut(struct journal *j, uint64_t len)
     return SHOAL_OK;
 }
 
-static shoal_status put_all(const struct journal *j, const char *text, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(j->fd, text, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return fail_journal(j);
-        text += n;
-        len -= (size_t)n;
-    }
-    return SHOAL_OK;
-}
-
 shoal_status journal_add(struct journal *j, const char *text, size_t len)
 {
-    shoal_status st = put_all(j, text, len);
+    shoal_status st;
 
-    if (st == SHOAL_OK)
+    if (write_whole(j->fd, text, len, -1)) {
         j->len += (off_t)len;
-    else if (j->regular && ftruncate(j->fd, j->len) != 0)
+        return SHOAL_OK;
+    }
+    st = fail_journal(j);
+    if (j->regular && ftruncate(j->fd, j->len) != 0)
         return st; /* what stands there unended is dropped by who goes on */
     return st;
 }

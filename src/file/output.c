@@ -166,24 +166,13 @@ shoal_status output_open(struct output **out, const char *path)
 
 /* ---- Writing -------------------------------------------------------------------- */
 
-/* Everything or a failure; short writes go on where they stopped, so that a
- * full disk says so itself. */
+/* Everything or a failure: a full disk says so itself. */
 static shoal_status put_all(struct output *o, const char *data, size_t len, uint64_t offset)
 {
-    while (len > 0) {
-        ssize_t n = o->target ? pwrite(o->fd, data, len, (off_t)offset) : write(o->fd, data, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            o->broken = true;
-            return fail_output(o);
-        }
-        data += n;
-        len -= (size_t)n;
-        offset += (uint64_t)n;
-    }
-    return SHOAL_OK;
+    if (write_whole(o->fd, data, len, o->target ? (int64_t)offset : -1))
+        return SHOAL_OK;
+    o->broken = true;
+    return fail_output(o);
 }
 
 /* What a terminal would obey becomes question marks, lone bytes that some take for
@@ -217,17 +206,6 @@ static shoal_status flush_but(struct output *o, size_t keep)
     return st;
 }
 
-static shoal_status output_flush(struct output *o)
-{
-    return flush_but(o, 0);
-}
-
-/* A character that is only begun waits for its end, for it is judged whole. */
-static shoal_status make_room(struct output *o)
-{
-    return flush_but(o, o->screen ? character_cut(o->buf, o->fill) : 0);
-}
-
 shoal_status output_write(struct output *o, const void *data, size_t len)
 {
     shoal_status st = SHOAL_OK;
@@ -236,8 +214,9 @@ shoal_status output_write(struct output *o, const void *data, size_t len)
         st = output_write(o, data, SCREEN_CAP);
         data = (const char *)data + SCREEN_CAP;
     }
+    /* To a terminal a character that is only begun waits for its end, for it is judged whole. */
     if (st == SHOAL_OK && len > BUFFER_CAP - o->fill)
-        st = make_room(o);
+        st = flush_but(o, o->screen ? character_cut(o->buf, o->fill) : 0);
     if (st != SHOAL_OK || len == 0)
         return st;
     if (len > BUFFER_CAP) {
@@ -257,7 +236,7 @@ shoal_status output_patch(struct output *o, uint64_t offset, const void *data, s
     assert(offset <= o->size && len <= o->size - offset);
     if (!o->target)
         return shoal_fail(SHOAL_EINVAL, "%s: cannot be rewritten, want a regular file", o->name);
-    st = output_flush(o);
+    st = flush_but(o, 0);
     return st == SHOAL_OK ? put_all(o, data, len, offset) : st;
 }
 
@@ -271,7 +250,7 @@ uint64_t output_size(const struct output *o)
 /* Flushes and closes; the disk may report only now that it was full. */
 static shoal_status output_settle(struct output *o)
 {
-    shoal_status st = output_flush(o);
+    shoal_status st = flush_but(o, 0);
     int fd = o->fd;
 
     if (st != SHOAL_OK)

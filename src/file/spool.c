@@ -40,19 +40,9 @@ shoal_status spool_open(struct spool *s, const char *dir)
 
 shoal_status spool_add(struct spool *s, const void *data, size_t len, const char *what)
 {
-    const char *at = data;
-
-    while (len > 0) {
-        ssize_t n = pwrite(s->fd, at, len, (off_t)s->size);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return shoal_fail_errno(SHOAL_EIO, "spool: writing %zu bytes of %s", len, what);
-        s->size += (uint64_t)n;
-        at += n;
-        len -= (size_t)n;
-    }
+    if (!write_whole(s->fd, data, len, (int64_t)s->size))
+        return shoal_fail_errno(SHOAL_EIO, "spool: writing %zu bytes of %s", len, what);
+    s->size += len;
     return SHOAL_OK;
 }
 

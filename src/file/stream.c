@@ -1,6 +1,16 @@
-/* The only file that knows zlib and zstd. A stream has one way to fill a
- * buffer, chosen from its first bytes; stream_read repeats it until the buffer
- * is full or the data ends. */
+/* Bytes of a file, decompressed by content; the only file that knows zlib and zstd.
+ *
+ *     fd --stream_take--> room [IN_CAP] --gzip_step, zstd_step--> the caller's buffer
+ *                  in[at .. len) is unread
+ *
+ * A stream has one way to fill a buffer, chosen from its first bytes; stream_read repeats it until
+ * the buffer is full or the data ends. gzip members and zstd frames may follow one another; the
+ * data ends well only between two of them (`inside` is false), else it was cut.
+ *
+ * What compressed bytes may become is limited where it costs memory: a zstd frame may ask for a
+ * window of 128 MiB at most, and a file that is read whole may become 100 times its size and 64
+ * MiB more (slurp_check), so that a small file cannot take all memory. Streams that are read in
+ * pieces need no limit: nothing of them is kept. */
 #include "file/file.h"
 
 #include "base/base.h"
@@ -20,8 +30,7 @@
 #define SNIFF_CAP ((size_t)4096)
 /* zlib counts in unsigned int. */
 #define ZLIB_CAP ((size_t)1 << 30)
-/* 128 MiB, what zstd itself accepts unless told otherwise: a frame may not
- * make us take more. */
+/* 128 MiB, what zstd itself accepts by default: a frame may not make us take more. */
 #define WINDOW_LOG_MAX 27
 /* What a compressed file that is read whole may become: so many times its size (text of numbers
  * or words shrinks to a third, tables of zeros to a fiftieth; deflate goes to a 1,030th at most),
@@ -31,10 +40,12 @@
 
 struct stream {
     char *name; /* for sentences */
-    int fd;
+    int fd;     /* -1: the bytes are memory of others */
     bool standard; /* fd is standard input: not ours to close */
     /* Gives 1..cap bytes, or 0 at the end. */
     shoal_status (*fill)(struct stream *s, void *buf, size_t cap, size_t *got);
+    /* Of decoded_fill: decodes what is at hand, which may give nothing yet. */
+    shoal_status (*step)(struct stream *s, void *buf, size_t cap, size_t *got);
     uint64_t taken;          /* bytes read from fd */
     bool ended;              /* fd has no more */
     bool inside;             /* within a gzip member or zstd frame */
@@ -92,6 +103,7 @@ static shoal_status fail_truncated(const struct stream *s, const char *kind)
 
 /* ---- Plain ------------------------------------------------------------------- */
 
+/* Of memory all bytes are held from the beginning, and taken as they are given. */
 static shoal_status plain_fill(struct stream *s, void *buf, size_t cap, size_t *got)
 {
     size_t held = s->len - s->at;
@@ -102,22 +114,31 @@ static shoal_status plain_fill(struct stream *s, void *buf, size_t cap, size_t *
     *got = held < cap ? held : cap;
     memcpy(buf, s->in + s->at, *got);
     s->at += *got;
+    s->taken += s->fd < 0 ? *got : 0;
     return SHOAL_OK;
 }
 
-/* ---- Memory ------------------------------------------------------------------ */
+/* ---- Decoded ------------------------------------------------------------------ */
 
-/* All of it is "held" from the beginning: in[at..len). */
-static shoal_status memory_fill(struct stream *s, void *buf, size_t cap, size_t *got)
+/* Steps until there is output. A decoder may hold back output when the file has ended, so it is
+ * asked once more before what it is inside of counts as cut. */
+static shoal_status decoded_fill(struct stream *s, void *buf, size_t cap, size_t *got)
 {
-    size_t held = s->len - s->at;
+    shoal_status st = SHOAL_OK;
 
-    *got = held < cap ? held : cap;
-    if (*got > 0)
-        memcpy(buf, s->in + s->at, *got);
-    s->at += *got;
-    s->taken += *got;
-    return SHOAL_OK;
+    *got = 0;
+    while (*got == 0 && st == SHOAL_OK) {
+        bool last;
+
+        st = stream_refill(s);
+        last = s->at == s->len && s->ended;
+        if (st != SHOAL_OK || (last && !s->inside))
+            break;
+        st = s->step(s, buf, cap, got);
+        if (st == SHOAL_OK && last && *got == 0 && s->inside)
+            st = fail_truncated(s, s->gzip ? "gzip" : "zstd");
+    }
+    return st;
 }
 
 /* ---- gzip --------------------------------------------------------------------- */
@@ -141,6 +162,9 @@ static shoal_status gzip_step(struct stream *s, void *buf, size_t cap, size_t *g
     z_stream *z = s->gzip;
     int rc;
 
+    if (!gzip_enter(s))
+        return SHOAL_OK;
+    cap = cap < ZLIB_CAP ? cap : ZLIB_CAP;
     z->next_in = (unsigned char *)(uintptr_t)(s->in + s->at); /* read only */
     z->avail_in = (uInt)(s->len - s->at);
     z->next_out = buf;
@@ -152,30 +176,8 @@ static shoal_status gzip_step(struct stream *s, void *buf, size_t cap, size_t *g
         s->inside = false;
     else if (rc == Z_MEM_ERROR)
         return shoal_fail(SHOAL_ENOMEM, "%s: no memory to decompress it", s->name);
-    else if (rc != Z_OK)
+    else if (rc != Z_OK && rc != Z_BUF_ERROR) /* that one: it wants more bytes */
         return fail_corrupt(s, "gzip", z->msg);
-    return SHOAL_OK;
-}
-
-/* A member ends with 8 bytes of trailer, so while inflate still holds back
- * output there is input left, unless the file was cut. */
-static shoal_status gzip_fill(struct stream *s, void *buf, size_t cap, size_t *got)
-{
-    shoal_status st;
-
-    *got = 0;
-    while (*got == 0) {
-        st = stream_refill(s);
-        if (st != SHOAL_OK)
-            return st;
-        if (s->at == s->len && s->ended)
-            return s->inside ? fail_truncated(s, "gzip") : SHOAL_OK;
-        if (!gzip_enter(s))
-            continue;
-        st = gzip_step(s, buf, cap < ZLIB_CAP ? cap : ZLIB_CAP, got);
-        if (st != SHOAL_OK)
-            return st;
-    }
     return SHOAL_OK;
 }
 
@@ -190,15 +192,9 @@ static shoal_status gzip_init(struct stream *s)
         return shoal_fail(SHOAL_ENOMEM, "%s: no memory to decompress it", s->name);
     }
     s->gzip = z;
-    s->fill = gzip_fill;
+    s->fill = decoded_fill;
+    s->step = gzip_step;
     return SHOAL_OK;
-}
-
-static void gzip_fini(struct stream *s)
-{
-    if (s->gzip)
-        inflateEnd(s->gzip);
-    free(s->gzip);
 }
 
 /* ---- zstd ---------------------------------------------------------------------- */
@@ -236,37 +232,14 @@ static shoal_status zstd_step(struct stream *s, void *buf, size_t cap, size_t *g
     return SHOAL_OK;
 }
 
-/* A frame need not have a trailer: the decoder may hold back output when the
- * file has ended, so it is asked once more before the frame counts as cut. */
-static shoal_status zstd_fill(struct stream *s, void *buf, size_t cap, size_t *got)
-{
-    shoal_status st;
-    bool last;
-
-    *got = 0;
-    while (*got == 0) {
-        st = stream_refill(s);
-        if (st != SHOAL_OK)
-            return st;
-        last = s->at == s->len && s->ended;
-        if (last && !s->inside)
-            return SHOAL_OK;
-        st = zstd_step(s, buf, cap, got);
-        if (st != SHOAL_OK)
-            return st;
-        if (last && *got == 0 && s->inside)
-            return fail_truncated(s, "zstd");
-    }
-    return SHOAL_OK;
-}
-
 static shoal_status zstd_init(struct stream *s)
 {
     s->zstd = ZSTD_createDCtx();
     if (!s->zstd ||
         ZSTD_isError(ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX)))
         return shoal_fail(SHOAL_ENOMEM, "%s: no memory to decompress it", s->name);
-    s->fill = zstd_fill;
+    s->fill = decoded_fill;
+    s->step = zstd_step;
     return SHOAL_OK;
 }
 
@@ -350,7 +323,8 @@ static shoal_status open_memory(struct stream **out, const struct input *in)
         return SHOAL_ENOMEM;
     *s = (struct stream){.name = strdup(in->path),
                          .fd = -1,
-                         .fill = memory_fill,
+                         .ended = true,
+                         .fill = plain_fill,
                          .in = in->data,
                          .len = (size_t)in->size};
     if (!s->name) {
@@ -387,12 +361,12 @@ shoal_status stream_some(struct stream *s, void *buf, size_t cap, size_t *got)
 
 bool stream_plain(const struct stream *s)
 {
-    return s->fill == plain_fill || s->fill == memory_fill;
+    return s->fill == plain_fill;
 }
 
 shoal_status stream_seek(struct stream *s, uint64_t offset)
 {
-    if (s->fill == memory_fill && offset <= s->len) {
+    if (s->fd < 0 && offset <= s->len) {
         s->at = (size_t)offset;
         s->taken = 0;
         return SHOAL_OK;
@@ -413,14 +387,16 @@ uint64_t stream_consumed(const struct stream *s)
 
 size_t stream_left(const struct stream *s)
 {
-    return s->fill == memory_fill ? s->len - s->at : SIZE_MAX;
+    return s->fd < 0 ? s->len - s->at : SIZE_MAX;
 }
 
 void stream_close(struct stream *s)
 {
     if (!s)
         return;
-    gzip_fini(s);
+    if (s->gzip)
+        inflateEnd(s->gzip);
+    free(s->gzip);
     ZSTD_freeDCtx(s->zstd);
     if (s->fd >= 0 && !s->standard)
         close(s->fd);

@@ -34,6 +34,22 @@ size_t read_at(int fd, void *to, size_t len, uint64_t offset)
     return done;
 }
 
+bool write_whole(int fd, const void *data, size_t len, int64_t offset)
+{
+    size_t done = 0;
+
+    while (done < len) {
+        const char *at = (const char *)data + done;
+        ssize_t n = offset < 0 ? write(fd, at, len - done)
+                               : pwrite(fd, at, len - done, (off_t)offset + (off_t)done);
+
+        if (n < 0 && errno != EINTR)
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
 static shoal_status read_block(const struct whole *w, size_t begin, size_t end)
 {
     size_t got = read_at(w->fd, w->at + begin, end - begin, begin);
@@ -52,7 +68,6 @@ static shoal_status read_thread(void *ctx, unsigned index)
     struct whole *w = ctx;
     shoal_status st = SHOAL_OK;
 
-    (void)index;
     while (st == SHOAL_OK) {
         size_t begin = atomic_fetch_add(&w->next, 1) * BLOCK;
 

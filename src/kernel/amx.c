@@ -4,7 +4,17 @@
 
 #include <immintrin.h>
 
-/* Tiles of c, a and b; names of registers are part of an instruction. */
+/* A block of c, 32 x 32 floats, is four of the eight tile registers; two hold rows of a, two
+ * columns of b, so that each tile that is loaded serves two products:
+ *
+ *                 B0     B1
+ *              +------+------+
+ *          A0  | C00  | C01  |    C += A x B: 16 rows x 32 bfloat16 by 32 x 16, summed in floats
+ *          A1  | C10  | C11  |
+ *              +------+------+
+ *
+ * What c lacks of 32 rows or columns is left out (`low`, `wide`). Names of registers are part of an
+ * instruction, so they are macros, not variables. */
 #define C00 0
 #define C01 1
 #define C10 2
@@ -178,9 +188,8 @@ static void pack_pairs(uint16_t *to, const float *from, size_t rows, size_t apar
             _mm512_storeu_si512(to, pair_of(from + i, j, rows, apart));
 }
 
-/* Rows become columns, of 16 x 16 numbers of 32 bits: first within 4 x 4, then
- * these among themselves. */
-INLINE void turn(__m512i x[16])
+/* Transposes 16 x 16 numbers of 32 bits: first within 4 x 4, then these among themselves. */
+INLINE void transpose(__m512i x[16])
 {
     __m512i t[16];
 
@@ -215,7 +224,7 @@ static void pack_turned(uint16_t *to, const float *from, size_t rows, size_t apa
 
         for (size_t j = 0; j < TILE_ROWS; j++)
             x[j] = pair_of(from + i, j, rows, apart);
-        turn(x);
+        transpose(x);
         for (size_t j = 0; j < TILE_ROWS; j++)
             _mm512_storeu_si512(to + j * TILE_DEEP, x[j]);
     }

@@ -94,7 +94,7 @@ struct kernel_rows {
     float scale, positive; /* of all weights, and of class 1 */
     float *margin;         /* [n] gets w . x + bias before the step */
     size_t n;
-    size_t ahead; /* rows whose parameters are fetched before their turn; 0: they are at hand */
+    size_t ahead; /* rows between the prefetch of a row's parameters and its use; 0: no prefetch */
 };
 
 /* ---- narrow layers, samples side by side -------------------------------------------
@@ -163,7 +163,7 @@ struct kernel {
     /* x += fresh - base; base = fresh */
     void (*renew)(float *x, float *base, const float *fresh, size_t n);
 
-    /* Two changes of a row meet: x, from base to *row, and y, from base to
+    /* Joins two changes of a row: x, from base to *row, and y, from base to
      * mine. *row becomes base + (1 - s x.y / |x|^2) x + (1 - s x.y / |y|^2) y:
      * orthogonal changes are added; of parallel ones a share s of each is left
      * out, so that with 1/2 they are averaged. */
@@ -179,7 +179,7 @@ struct kernel {
     /* z [n] += x w, of the weights of n packed parameters side by side. */
     void (*sparse_scores)(float *z, const float *row, size_t n, const struct kernel_rule *r,
                           float x);
-    /* For each row in its turn: dot, then a step along (sigmoid(margin) - label) times how
+    /* For one row after the other: dot, then a step along (sigmoid(margin) - label) times how
      * much the row counts. As the two above, but for rounding. */
     void (*sparse_learn)(const struct kernel_rows *rows, const struct kernel_rule *r);
 

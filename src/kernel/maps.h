@@ -17,9 +17,31 @@ typedef int mi __attribute__((vector_size(4 * ML), may_alias, aligned(4)));
 
 /* ---- Winograd, along one axis: elements of `in` and `out` are so far apart ----
  *
- * The polynomials are met at 0, +-NEAR, +-FAR and infinity. Where 1 and 2 would need
- * fewer multiplications, these points lose half as much to rounding; they and their
- * powers are exact. */
+ * The problem: 16 outputs of a 3x3 convolution take 16 x 9 = 144 multiplications for each pair of
+ * an input and an output channel. Winograd's F(4x4, 3x3) takes 36 (Lavin and Gray 2015):
+ *
+ *     Y = A' [ (G w G') . (B' d B) ] A        "." is element by element
+ *
+ *     d  6x6 inputs     B' d B  6x6 = v     +-----------+     tiles of 4x4 outputs stand side
+ *     w  3x3 weights    G w G'  6x6 = u     | +-------+ |     by side; their 6x6 inputs overlap
+ *     Y  4x4 outputs    v . u   6x6 = m     | |  4x4  | |     by two rows and columns
+ *                                           | +-------+ |
+ *                                           +-----------+ 6x6
+ *
+ * Why it is right: along one axis, 3 weights and 4 outputs are two polynomials whose product has
+ * 6 coefficients, so it is known by its values at 6 points (Toom and Cook). G evaluates the weights
+ * at the points, and A' and B' are what is left of evaluation and interpolation when the
+ * convolution is written as the transpose of that product. Two axes are the same done twice
+ * (both_axes). The sum over input channels may be taken before A', for A' is linear: so each of
+ * the 36 places is one product of matrices, [tiles][in] x [in][out], which is where the time goes.
+ *
+ * Gradients use the transposes, for each step is linear in d and in w:
+ *
+ *     by d:  B [ u . (A dY A') ] B'    added up, as tiles overlap        (tile_back, tile_add)
+ *     by w:  G' [ sum over tiles of v . (A dY A') ] G                    (weights_out)
+ *
+ * The points are 0, +-NEAR, +-FAR and infinity. Where 1 and 2 would need fewer multiplications in
+ * the transforms, these points lose half as much to rounding; they and their powers are exact. */
 #define NEAR 0.625f
 #define FAR 1.5f
 #define NEAR2 (NEAR * NEAR)

@@ -1,4 +1,30 @@
-/* Part of simd.h: one step between input and output rows. */
+/* Part of simd.h: one step between input and output rows; kernel.h has the formulas.
+ *
+ * The problem: in skip-gram each of the m words of a window (in) is to predict the same k rows
+ * (out): the centre and the noise that the window shares. Taken pair by pair that is m k dot
+ * products and as many updates, each of which loads two rows and does little with them. Because
+ * the noise is shared, it is a product of small matrices instead (Ji et al. 2016, "Parallelizing
+ * Word2Vec in Shared and Distributed Memory"), and a loaded vector is used several times:
+ *
+ *   score     x[i][q] = in[i] . out[q]           tiles of SCORE_M x SCORE_K sums in registers
+ *
+ *                       out 0  out 1  ..  out 5
+ *               in 0  |  x      x          x   |   each vector of `in` is used SCORE_K times,
+ *               in 1  |  x      x          x   |   each of `out` SCORE_M times
+ *
+ *   gradient  x = lr (label - sigmoid(x))        whole vectors, several scores each
+ *   update    column by column, a vector's width at a time: the k output rows stay in registers,
+ *             old and new, while every input row passes through once:
+ *
+ *               in[i] += sum over q of x[i][q] old[q]      new[q] += x[i][q] in[i] (as it was)
+ *
+ * Why it is right: all right-hand sides are to be the values before the step. An input row is
+ * loaded before it is stored, and the output rows are read as `old`, never as `new`. When k rows
+ * are more than the registers hold, an input row meets several blocks of them and must not change
+ * in between: update_many adds up its changes in `delta` first.
+ *
+ * Loops over registers must be unrolled, or the registers become memory; so the counts are made
+ * constants by WITH_CONSTANT, and the usual step (6 outputs, up to 10 inputs) has both constant. */
 /* ---- sums of many vectors at once ---- */
 
 /* Halves of 8 lanes: what remains of a vector when the score of one input row
@@ -214,7 +240,7 @@ INLINE void fetch_next(const struct kernel_step *s, size_t j)
         __asm__ volatile("prefetchw %0" : : "m"(s->next[r][j]));
 }
 
-/* One vector's width of one input row meets k output rows. */
+/* One vector's width of one input row, with k output rows. */
 INLINE void update_row(float *row, const vf *old, vf *new, const int k, const float *g)
 {
     vf c = load(row), d = c;
@@ -340,7 +366,7 @@ static void pairs(const struct kernel_step *s)
 /* ---- the step over the sum of the input rows ---- */
 
 /* The rows' sums are taken BAG_W vectors at a time: enough independent adds to
- * hide their latency, and one look at each row's address for all of them. */
+ * hide their latency, and each row's address is computed once for all of them. */
 enum { BAG_W = 4 };
 
 INLINE void bag_add(vf *t, const float *row, const int w)

@@ -201,7 +201,7 @@ static inline void learn_step_bias(float *bias, const struct kernel_rule *plain,
     bias[1] += square;
 }
 
-static void learn_kept(const struct kernel_rows *r, const struct kernel_rule *rule)
+static void learn_adaptive(const struct kernel_rows *r, const struct kernel_rule *rule)
 {
     struct kernel_rule plain = *rule;
     struct learn_row row;
@@ -232,5 +232,5 @@ static void sparse_learn(const struct kernel_rows *rows, const struct kernel_rul
     if (r->kind == KERNEL_SGD)
         learn_sgd(rows, r);
     else
-        learn_kept(rows, r);
+        learn_adaptive(rows, r);
 }

@@ -1,5 +1,5 @@
 /* The table of the kernels that the including file has defined; not a door. KERNEL_TABLE is the
- * table to define, KERNEL_NAME its name. A kernel that an instruction set lacks does not compile. */
+ * table to define, KERNEL_NAME its name. What an instruction set lacks does not compile. */
 const struct kernel KERNEL_TABLE = {
     .name = KERNEL_NAME,
     .dot = dot,

@@ -104,7 +104,6 @@ static void take_moments(const struct pass *p, size_t i)
 
 static void moments_item(void *ctx, size_t i, unsigned thread)
 {
-    (void)thread;
     take_moments(ctx, i);
 }
 
@@ -116,14 +115,23 @@ void conv_moments(struct conv_work *k, const struct conv *c, float *y, size_t n,
         run(&p, n, moments_item);
 }
 
-/* ---- TILES ---- */
+/* ---- TILES: Winograd's way (kernel/maps.h has the algebra) ----
+ *
+ * A chunk of maps at a time, so that what is between the passes fits the caches:
+ *
+ *     x [n][height][width][in] --tile_in--> v [36][rows][in]      rows: the tiles of the chunk
+ *                                           x u [36][out][in]     36 products, cut into ROWS rows
+ *     y [n][height][width][out] <-tile_out- m [36][rows][out]
+ *
+ * A worker takes a map, or a block of one product: no two write the same numbers, so the result
+ * does not depend on how many workers there are. Backwards m holds the transformed gradient by y;
+ * du [36][out][in] is added up over the chunks, in their order. */
 
 static void tiles_weights(void *ctx, size_t o, unsigned thread)
 {
     struct pass *p = ctx;
     size_t in = p->c->in;
 
-    (void)thread;
     p->k->maps->weights_in(p->to + o * in, p->c->out * in, p->w + o * in * 9, in);
 }
 
@@ -143,7 +151,6 @@ static void tiles_in(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     each_tile(p, p->in, p->k->v, i, p->c->in, p->k->maps->tile_in);
 }
 
@@ -152,7 +159,6 @@ static void tiles_multiply(void *ctx, size_t item, unsigned thread)
     struct pass *p = ctx;
     size_t place = item / p->blocks, row = item % p->blocks * ROWS, in = p->c->in, out = p->c->out;
 
-    (void)thread;
     multiply(p, false, true, least(ROWS, p->rows - row), out, in,
              p->k->v + (place * p->rows + row) * in, in, p->u + place * out * in, in, false,
              p->k->m + (place * p->rows + row) * out, out);
@@ -162,7 +168,6 @@ static void tiles_out(void *ctx, size_t i, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     each_tile(p, p->y, p->k->m, i, p->c->out, p->k->maps->tile_out);
     take_moments(p, i);
 }
@@ -189,7 +194,6 @@ static void tiles_learn(void *ctx, size_t place, unsigned thread)
     size_t in = p->c->in, out = p->c->out;
     float *v = p->k->v + place * p->rows * in, *m = p->k->m + place * p->rows * out;
 
-    (void)thread;
     multiply(p, true, false, out, in, p->rows, m, out, v, in, !p->first,
              p->k->du + place * out * in, in);
     multiply(p, false, false, p->rows, in, out, m, out, p->u + place * out * in, in, false, v, in);
@@ -200,7 +204,6 @@ static void tiles_add(void *ctx, size_t i, unsigned thread)
     struct pass *p = ctx;
     struct kernel_map m = map_of(p->c, p->x, i, p->c->in);
 
-    (void)thread;
     memset(m.at, 0, m.height * m.width * m.channels * sizeof *m.at);
     each_tile(p, p->x, p->k->v, i, p->c->in, p->k->maps->tile_add);
 }
@@ -210,7 +213,6 @@ static void tiles_gradient(void *ctx, size_t o, unsigned thread)
     struct pass *p = ctx;
     size_t in = p->c->in;
 
-    (void)thread;
     p->k->maps->weights_out(p->to + o * in * 9, p->k->du + o * in, p->c->out * in, in);
 }
 
@@ -243,7 +245,10 @@ static void tiles_run(const struct pass *all, void (*pass)(struct pass *p))
     }
 }
 
-/* ---- TAPS ---- */
+/* ---- TAPS: one product for each pixel and each neighbour that exists ----
+ *
+ * A tap is one of the nine neighbours, itself included. On a 2x2 map a pixel has 4 of them, where a
+ * padded way would multiply all 9; n maps are the rows of each product. */
 
 /* w[o][i][tap] to u[tap][o][i], and back. */
 static void taps_weights(void *ctx, size_t o, unsigned thread)
@@ -251,7 +256,6 @@ static void taps_weights(void *ctx, size_t o, unsigned thread)
     struct pass *p = ctx;
     size_t in = p->c->in, apart = in * p->c->out;
 
-    (void)thread;
     for (size_t tap = 0; tap < 9; tap++)
         for (size_t i = 0; i < in; i++)
             p->to[tap * apart + o * in + i] = p->w[(o * in + i) * 9 + tap];
@@ -262,7 +266,6 @@ static void taps_gradient(void *ctx, size_t o, unsigned thread)
     struct pass *p = ctx;
     size_t in = p->c->in, apart = in * p->c->out;
 
-    (void)thread;
     for (size_t i = 0; i < in; i++)
         for (size_t tap = 0; tap < 9; tap++)
             p->to[(o * in + i) * 9 + tap] = p->k->du[tap * apart + o * in + i];
@@ -292,7 +295,6 @@ static void taps_out(void *ctx, size_t item, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     taps_sum(p, item, false, p->in, p->c->in, p->y, p->c->out);
 }
 
@@ -300,7 +302,6 @@ static void taps_back(void *ctx, size_t item, unsigned thread)
 {
     struct pass *p = ctx;
 
-    (void)thread;
     taps_sum(p, item, true, p->dy, p->c->out, p->x, p->c->in);
 }
 
@@ -313,7 +314,6 @@ static void taps_learn(void *ctx, size_t item, unsigned thread)
     float *to = p->k->du + (tap * c->out + o) * c->in;
     bool add = false;
 
-    (void)thread;
     for (size_t pixel = 0; pixel < pixels; pixel++)
         if (beside(c, pixel, tap, false, &from)) {
             multiply(p, true, false, some, c->in, p->n, p->dy + pixel * c->out + o, pixels * c->out,

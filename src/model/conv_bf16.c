@@ -1,9 +1,18 @@
 /* Convolutions in bfloat16, summed in floats.
  *
- * Pictures are taken 32 at a time, and for each pixel they are the rows of a matrix:
- * a pixel's outputs are the sum, over the neighbours that exist, of the neighbour's
- * matrix times the weights of its tap. No pixel is padded, and what lies outside of
- * the map is never multiplied. */
+ * AMX multiplies tiles of 16 rows by 32 numbers. To fill them, 32 pictures (GROUP) are taken
+ * together, and each pixel of theirs is a matrix [32 pictures][channels]. A pixel's outputs are
+ * the sum, over its neighbours that exist, of the neighbour's matrix times the weights of the tap:
+ *
+ *     out(y, x) [32][columns] = sum over taps t of  in(y + dy(t), x + dx(t)) [32][deep] x w(t)
+ *
+ * No pixel is padded, and what lies outside of the map is never multiplied: its tap is left out of
+ * the list that the product is summed over (list_taps). The gradient by the inputs is the same with
+ * the taps mirrored (`against`) and the weights transposed; so `struct apply` serves both.
+ *
+ * The gradient by the weights joins, for each tap, the outputs' gradients with the inputs beside
+ * them, summed over all pixels and pictures: [out][32 pictures] x [32 pictures][in]. It is taken
+ * STEPS pixels at a time for a panel of outputs, so that both sides stay in the second cache. */
 #include "model/conv.h"
 
 enum {
@@ -61,7 +70,6 @@ static void pack_item(void *ctx, size_t item, unsigned thread)
     const float *from = p->from + group * GROUP * apart + item % height * width * p->channels;
     uint16_t *to = p->to + item * width * pixel_size(p->channels);
 
-    (void)thread;
     for (size_t x = 0; x < width; x++)
         p->fn(to + x * pixel_size(p->channels), from + x * p->channels, rows, apart, p->channels);
 }
@@ -90,7 +98,6 @@ static void weights_item(void *ctx, size_t block, unsigned thread)
     const struct weights *p = ctx;
     size_t blocks = up(p->columns, BLOCK), deeps = up(p->deep, TILE_DEEP);
 
-    (void)thread;
     for (size_t d = 0; d < deeps; d++)
         for (size_t half = 0; half < 2 && block * BLOCK + half * TILE_ROWS < p->columns; half++)
             for (size_t tap = 0; tap < 9; tap++)
@@ -168,7 +175,6 @@ static void apply_item(void *ctx, size_t item, unsigned thread)
     size_t height = p->c->height, blocks = up(p->columns, BLOCK), groups = up(p->n, GROUP);
     size_t pair = item / height;
 
-    (void)thread;
     if (groups * height * p->c->width * pixel_size(p->deep) <= NEAR)
         apply_row(p, pair % groups, pair / groups, item % height);
     else
@@ -258,7 +264,6 @@ static void learn_item(void *ctx, size_t item, unsigned thread)
     const struct learn *p = ctx;
     size_t blocks = up(p->c->in, BLOCK), steps = p->groups * p->c->height * p->c->width;
 
-    (void)thread;
     for (size_t from = 0; from < steps; from += STEPS)
         learn_steps(p, from, least(from + STEPS, steps), item / blocks, item % blocks);
 }
@@ -269,7 +274,6 @@ static void give_item(void *ctx, size_t o, unsigned thread)
     const struct learn *p = ctx;
     size_t in = p->c->in;
 
-    (void)thread;
     for (size_t i = 0; i < in; i++) {
         const float *sums = sums_at(p, o / BLOCK, i / BLOCK, 0) + o % BLOCK * BLOCK + i % BLOCK;
 

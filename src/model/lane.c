@@ -1,13 +1,22 @@
-/* The inner loop of training: windows, noise, fetch ahead, step. Each stage is a
- * plain loop over a stretch of the corpus, so that the cache misses of a stage
- * overlap and the last one knows the rows of the windows to come. */
+/* The inner loop of training words, by negative sampling or Huffman paths.
+ *
+ * The problem: a step is short, and its rows lie anywhere in tables larger than the caches, so
+ * that waiting for memory would take most of the time. So the corpus is taken in spans of SPAN
+ * positions, and each stage is a plain loop over the span, which knows what comes:
+ *
+ *     windows_cut   which words subsampling keeps, and the window of each     (windows.c)
+ *     draw_noise    the noise of all windows: cells first, then their words
+ *     step_windows  for each window: prefetch the rows of the window AHEAD, then the kernel's step
+ *
+ * All that is random is keyed by (seed, epoch, position), so a span gives the same whoever takes
+ * it, and a lane keeps nothing from one span to the next. */
 #include "model/model.h"
 
 #include <stdlib.h>
 
 enum {
     AHEAD = 2,       /* windows between a row's prefetch and its use */
-    LOSS_EVERY = 16, /* one stretch in so many measures its loss */
+    LOSS_EVERY = 16, /* one span in so many measures its loss */
     APART = 32,
     NODES_AT_HAND = 256, /* of a Huffman tree: 100 KiB of the second-level cache at dim 100 */
     STREAM_NOISE = 3,
@@ -17,8 +26,8 @@ struct lane {
     const struct w2v *w;
     struct view *in, *out;
     struct windows windows;
-    uint32_t *noise;    /* [STRETCH][negatives] */
-    uint32_t *dice;     /* [STRETCH][negatives] whether to stay in the cell drawn */
+    uint32_t *noise;    /* [SPAN][negatives] */
+    uint32_t *dice;     /* [SPAN][negatives] whether to stay in the cell drawn */
     uint64_t noise_key; /* of the epoch */
     float label[W2V_MAX_NEGATIVES + 1 + KERNEL_LANES];
 };
@@ -35,8 +44,8 @@ shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in,
     lane->in = in;
     lane->out = out_rows;
     lane->label[0] = 1;
-    lane->noise = mem_array((size_t)STRETCH * (w->negatives + 1), sizeof *lane->noise);
-    lane->dice = mem_array((size_t)STRETCH * (w->negatives + 1), sizeof *lane->dice);
+    lane->noise = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *lane->noise);
+    lane->dice = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *lane->dice);
     if (!lane->noise || !lane->dice) {
         lane_free(lane);
         return SHOAL_ENOMEM;
@@ -87,9 +96,14 @@ static uint32_t draw_again(const struct lane *lane, uint64_t counter, uint32_t t
     return word != target ? word : (target + 1) % lane->w->words;
 }
 
-/* Positions APART from each other, W2V_REUSE of them, meet the same noise, whose rows
- * are then still in the cache. Neighbours must not: their windows share words,
- * and accuracy falls by points. */
+/* Which noise a window has. W2V_REUSE positions, each APART from the next, share it: the rows are
+ * then still in the cache when they are needed again. Neighbours may not share, for their windows
+ * have words in common, and accuracy falls by points.
+ *
+ *     position   0   1  ..  31 | 32  33 .. 63 | .. | 224 .. 255 | 256 ..
+ *     noise      a   b  ..  z  |  a   b ..  z | .. |   a ..   z |  new
+ *
+ * with APART = 32 and W2V_REUSE = 8. */
 static inline uint64_t counter_of(const struct lane *lane, size_t begin, size_t t)
 {
     const struct windows *ws = &lane->windows;
@@ -98,8 +112,8 @@ static inline uint64_t counter_of(const struct lane *lane, size_t begin, size_t 
     return (position / (APART * W2V_REUSE) * APART + position % APART) * W2V_MAX_NEGATIVES;
 }
 
-/* The table is larger than the second-level cache: draw all cells of the stretch
- * first, so that each has been fetched when it is looked into. */
+/* The alias table is larger than the second-level cache: all cells of the span are drawn first, so
+ * that each has been fetched when it is read. */
 static void draw_noise(struct lane *lane, size_t begin)
 {
     const struct windows *ws = &lane->windows;
@@ -130,7 +144,7 @@ static void draw_noise(struct lane *lane, size_t begin)
 
 /* ---- what will change ---- */
 
-/* Noise that several windows meet is counted where it comes first, for all of them:
+/* Noise that several windows share is counted where it comes first, for all of them:
  * of the rest only what was drawn again is new, and counted as it is drawn; what it
  * stood for was the target, which is counted as such. */
 static void count_noise(struct lane *lane, size_t begin)
@@ -139,7 +153,7 @@ static void count_noise(struct lane *lane, size_t begin)
     size_t len = lane->windows.len;
     const uint32_t *noise = lane->noise;
     struct view out = *lane->out; /* what counting writes might else be in it */
-    uint64_t seen[STRETCH / 64 + 1] = {0};
+    uint64_t seen[SPAN / 64 + 1] = {0};
 
     for (size_t t = 0; t < len; t++) {
         size_t group = counter_of(lane, begin, t) / W2V_MAX_NEGATIVES - first;
@@ -152,7 +166,7 @@ static void count_noise(struct lane *lane, size_t begin)
     }
 }
 
-/* Somebody wants to know which rows change: every word of the stretch, every
+/* Somebody wants to know which rows change: every word of the span, every
  * target, and its noise or path. */
 static void count_touches(struct lane *lane, size_t begin)
 {
@@ -290,8 +304,8 @@ static uint64_t step_windows(struct lane *lane, float lr, double *loss)
     return made;
 }
 
-/* All that is random about a stretch. */
-static void draw_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end)
+/* All that is random about a span. */
+static void draw_span(struct lane *lane, unsigned epoch, size_t begin, size_t end)
 {
     windows_cut(&lane->windows, lane->w, epoch, begin, end);
     lane->noise_key = rng_at(lane->w->seed, STREAM_NOISE, epoch);
@@ -299,13 +313,13 @@ static void draw_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t
         draw_noise(lane, begin);
 }
 
-static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+static void take_span(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
                          bool measure, struct sums *done)
 {
     double loss = 0;
     uint64_t made;
 
-    draw_stretch(lane, epoch, begin, end);
+    draw_span(lane, epoch, begin, end);
     if (lr > 0 && lane->in->touches)
         count_touches(lane, begin);
     made = step_windows(lane, lr, measure ? &loss : NULL);
@@ -318,9 +332,9 @@ static void take_stretch(struct lane *lane, unsigned epoch, size_t begin, size_t
     }
 }
 
-static size_t stretch_end(size_t begin, size_t end)
+static size_t span_end(size_t begin, size_t end)
 {
-    size_t stop = (begin / STRETCH + 1) * STRETCH;
+    size_t stop = (begin / SPAN + 1) * SPAN;
 
     return stop < end ? stop : end;
 }
@@ -329,8 +343,8 @@ void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, flo
                 struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = stretch_end(begin, end);
-        take_stretch(lane, epoch, begin, stop, lr, begin / STRETCH % LOSS_EVERY == 0, done);
+        stop = span_end(begin, end);
+        take_span(lane, epoch, begin, stop, lr, begin / SPAN % LOSS_EVERY == 0, done);
     }
 }
 
@@ -340,7 +354,7 @@ static void set_bit(uint64_t *bits, uint32_t row)
 }
 
 /* Words that no window reaches are among them: they are fetched ahead all the same. */
-static void list_stretch(const struct lane *lane, uint64_t *in, uint64_t *out)
+static void list_span(const struct lane *lane, uint64_t *in, uint64_t *out)
 {
     const struct windows *ws = &lane->windows;
     const struct w2v *w = lane->w;
@@ -365,9 +379,9 @@ void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint
                uint64_t *out)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = stretch_end(begin, end);
-        draw_stretch(lane, epoch, begin, stop);
-        list_stretch(lane, in, out);
+        stop = span_end(begin, end);
+        draw_span(lane, epoch, begin, stop);
+        list_span(lane, in, out);
     }
 }
 
@@ -376,7 +390,7 @@ void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint
 void lane_loss(struct lane *lane, size_t begin, size_t end, struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = stretch_end(begin, end);
-        take_stretch(lane, LANE_LOSS_EPOCH, begin, stop, 0, true, done);
+        stop = span_end(begin, end);
+        take_span(lane, LANE_LOSS_EPOCH, begin, stop, 0, true, done);
     }
 }

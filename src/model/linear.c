@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-    AHEAD = 4,        /* rows whose weights are fetched before their turn */
+    AHEAD = 4,        /* rows between the prefetch of a row's weights and its use */
     MARGINS = 128,    /* whose losses are computed together */
     NEAR = 1 << 20,   /* bytes of weights that the nearest caches hold anyway */
 };
@@ -45,6 +45,16 @@ void linear_init(struct linear_model *l, const struct train_opts *o,
         weight += (double)rows->weight[r];
     if (weight > 0)
         l->scale = (float)((double)rows->rows / weight);
+}
+
+struct kernel_rule linear_rule(const struct linear_model *l, float lr, bool bias)
+{
+    struct kernel_rule rule = l->rule;
+
+    rule.lr = lr;
+    if (bias)
+        rule.l1 = rule.l2 = 0;
+    return rule;
 }
 
 size_t linear_width(enum shoal_optimizer optimizer)
@@ -196,10 +206,9 @@ static void train_private(struct linear_worker *w, uint64_t from, uint64_t to,
                           const struct kernel_rule *rule, struct sums *done)
 {
     const struct kernel *k = w->l->kernel;
-    struct kernel_rule plain = *rule;
+    struct kernel_rule plain = linear_rule(w->l, rule->lr, true);
     uint32_t place;
 
-    plain.l1 = plain.l2 = 0; /* the bias is let be */
     for (uint64_t row = from; row < to; row++) {
         struct kernel_sparse x = row_of(w, row), b = bias_of(w, &place);
         float g = slope(w, row, k->sparse_dot(&x, rule) + k->sparse_dot(&b, &plain), done);
@@ -267,12 +276,11 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
                         const struct kernel_rule *rule, struct sums *done)
 {
     const struct kernel *k = w->l->kernel;
-    struct kernel_rule plain = *rule;
+    struct kernel_rule plain = linear_rule(w->l, rule->lr, true);
     struct kernel_sparse x, b;
     float each = 1.0f / (float)(to - from), total = 0;
     uint32_t place;
 
-    plain.l1 = plain.l2 = 0;
     w->batch++;
     w->listed = 0;
     for (uint64_t row = from; row < to; row++) {
@@ -299,11 +307,10 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
 
 void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr, struct sums *done)
 {
-    struct kernel_rule rule = w->l->rule;
+    struct kernel_rule rule = linear_rule(w->l, lr, false);
     struct sums here = {.examples = to - from}; /* a neighbour of other workers' sums is not near */
     uint64_t batch = w->l->batch;
 
-    rule.lr = lr;
     if (batch == 1 && w->weights->slot)
         train_private(w, from, to, &rule, &here);
     else if (batch == 1)
@@ -320,11 +327,8 @@ float linear_weight(const struct linear_model *l, const struct table *t, uint32_
                     bool bias)
 {
     struct kernel_sparse s = {.at = t->at, .ids = &row, .n = 1};
-    struct kernel_rule rule = l->rule;
+    struct kernel_rule rule = linear_rule(l, lr, bias);
 
-    rule.lr = lr;
-    if (bias)
-        rule.l1 = rule.l2 = 0;
     return l->kernel->sparse_dot(&s, &rule);
 }
 
@@ -335,8 +339,7 @@ float linear_margin(const struct linear_model *l, const struct table *weights, c
     struct kernel_sparse x = {.at = weights->at, .ids = rows->id + at,
                               .values = rows->value ? rows->value + at : NULL,
                               .n = (size_t)(rows->start[row + 1] - at)};
-    struct kernel_rule rule = l->rule;
+    struct kernel_rule rule = linear_rule(l, lr, false);
 
-    rule.lr = lr;
     return l->kernel->sparse_dot(&x, &rule) + linear_weight(l, bias, 0, lr, true);
 }

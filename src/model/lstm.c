@@ -16,10 +16,7 @@ struct lstm {
 };
 
 struct lstm_worker {
-    const struct net *net;
-    const struct lstm *lstm;
-    size_t batch, bytes;
-    void *mapping;
+    struct net_worker base;
     float *gates; /* [length][batch][4 hidden]; backwards the gradient by z */
     float *c, *h; /* [length + 1][batch][hidden], the first 0 */
     float *tanhc; /* [length][batch][hidden] */
@@ -84,11 +81,12 @@ static void lstm_start(const struct net *net, float *params, uint64_t seed)
 
 /* ---- workers ---- */
 
-static size_t carve_worker(struct lstm_worker *w, char *base)
+static size_t carve_worker(void *worker, char *base)
 {
-    const struct lstm *m = w->lstm;
+    struct lstm_worker *w = worker;
+    const struct lstm *m = w->base.net->impl;
     struct carver c = {.base = base};
-    size_t state = w->batch * m->hidden;
+    size_t state = w->base.batch * m->hidden;
 
     w->gates = carve(&c, 4 * m->length * state, sizeof(float));
     w->c = carve(&c, (m->length + 1) * state, sizeof(float));
@@ -96,47 +94,15 @@ static size_t carve_worker(struct lstm_worker *w, char *base)
     w->tanhc = carve(&c, m->length * state, sizeof(float));
     w->dh = carve(&c, state, sizeof(float));
     w->dc = carve(&c, state, sizeof(float));
-    w->y = carve(&c, w->batch * w->net->outputs, sizeof(float));
+    w->y = carve(&c, w->base.batch * w->base.net->outputs, sizeof(float));
     return c.at;
 }
 
 static size_t lstm_worker_bytes(const struct net *net, size_t batch, unsigned threads)
 {
-    struct lstm_worker w = {.net = net, .lstm = net->impl, .batch = batch};
+    struct lstm_worker w = {.base = {.net = net, .batch = batch}};
 
-    (void)threads;
     return carve_worker(&w, NULL);
-}
-
-static void lstm_worker_free(void *worker)
-{
-    struct lstm_worker *w = worker;
-
-    if (!w)
-        return;
-    mem_unmap(w->mapping, w->bytes);
-    free(w);
-}
-
-static shoal_status lstm_worker_new(void **out, const struct net *net, size_t batch,
-                                    unsigned threads)
-{
-    struct lstm_worker *w = mem_array(1, sizeof *w);
-
-    (void)threads;
-    *out = NULL;
-    if (!w)
-        return SHOAL_ENOMEM;
-    *w = (struct lstm_worker){.net = net, .lstm = net->impl, .batch = batch};
-    w->bytes = carve_worker(w, NULL);
-    w->mapping = mem_map(w->bytes);
-    if (!w->mapping) {
-        free(w);
-        return SHOAL_ENOMEM;
-    }
-    carve_worker(w, w->mapping);
-    *out = w;
-    return SHOAL_OK;
 }
 
 /* ---- forward ---- */
@@ -144,8 +110,8 @@ static shoal_status lstm_worker_new(void **out, const struct net *net, size_t ba
 /* z [n][4 hidden] becomes the gates, and they the next state. */
 static void cell(const struct lstm_worker *w, size_t t, size_t n)
 {
-    const struct lstm *m = w->lstm;
-    size_t hidden = m->hidden, state = w->batch * hidden;
+    const struct lstm *m = w->base.net->impl;
+    size_t hidden = m->hidden, state = w->base.batch * hidden;
 
     for (size_t i = 0; i < n; i++) {
         float *z = w->gates + 4 * (t * state + i * hidden);
@@ -153,12 +119,12 @@ static void cell(const struct lstm_worker *w, size_t t, size_t n)
         float *c = w->c + (t + 1) * state + i * hidden, *h = w->h + (t + 1) * state + i * hidden;
         float *tanhc = w->tanhc + t * state + i * hidden;
 
-        w->net->kernel->sigmoid(z, z, 2 * hidden);
-        activate(w->net, SHOAL_TANH, z + 2 * hidden, z + 2 * hidden, hidden);
-        w->net->kernel->sigmoid(z + 3 * hidden, z + 3 * hidden, hidden);
+        w->base.net->kernel->sigmoid(z, z, 2 * hidden);
+        activate(w->base.net, SHOAL_TANH, z + 2 * hidden, z + 2 * hidden, hidden);
+        w->base.net->kernel->sigmoid(z + 3 * hidden, z + 3 * hidden, hidden);
         for (size_t j = 0; j < hidden; j++)
             c[j] = z[hidden + j] * before[j] + z[j] * z[2 * hidden + j];
-        activate(w->net, SHOAL_TANH, tanhc, c, hidden);
+        activate(w->base.net, SHOAL_TANH, tanhc, c, hidden);
         for (size_t j = 0; j < hidden; j++)
             h[j] = z[3 * hidden + j] * tanhc[j];
     }
@@ -166,8 +132,8 @@ static void cell(const struct lstm_worker *w, size_t t, size_t n)
 
 static shoal_status forward(struct lstm_worker *w, const float *params, const float *x, size_t n)
 {
-    const struct lstm *m = w->lstm;
-    size_t hidden = m->hidden, gates = 4 * hidden, state = w->batch * hidden;
+    const struct lstm *m = w->base.net->impl;
+    size_t hidden = m->hidden, gates = 4 * hidden, state = w->base.batch * hidden;
     shoal_status st = SHOAL_OK;
 
     for (size_t t = 0; t < m->length && st == SHOAL_OK; t++) {
@@ -182,9 +148,9 @@ static shoal_status forward(struct lstm_worker *w, const float *params, const fl
         cell(w, t, n);
     }
     if (st == SHOAL_OK)
-        st = gemm(false, true, n, w->net->outputs, hidden, 1, w->h + m->length * state, hidden,
-                  params + m->wo, hidden, 0, w->y, w->net->outputs);
-    net_add_bias(w->y, params + m->bo, n, w->net->outputs);
+        st = gemm(false, true, n, w->base.net->outputs, hidden, 1, w->h + m->length * state, hidden,
+                  params + m->wo, hidden, 0, w->y, w->base.net->outputs);
+    net_add_bias(w->y, params + m->bo, n, w->base.net->outputs);
     return st;
 }
 
@@ -193,7 +159,8 @@ static shoal_status forward(struct lstm_worker *w, const float *params, const fl
 /* dh and dc are those of step t; the gates become the gradient by z, dc that of t - 1. */
 static void cell_back(const struct lstm_worker *w, size_t t, size_t n)
 {
-    size_t hidden = w->lstm->hidden, state = w->batch * hidden;
+    const struct lstm *m = w->base.net->impl;
+    size_t hidden = m->hidden, state = w->base.batch * hidden;
 
     for (size_t i = 0; i < n; i++) {
         float *z = w->gates + 4 * (t * state + i * hidden);
@@ -218,8 +185,8 @@ static void cell_back(const struct lstm_worker *w, size_t t, size_t n)
 static shoal_status step_back(struct lstm_worker *w, const float *params, const float *x, size_t n,
                               size_t t, float *grads)
 {
-    const struct lstm *m = w->lstm;
-    size_t hidden = m->hidden, gates = 4 * hidden, state = w->batch * hidden;
+    const struct lstm *m = w->base.net->impl;
+    size_t hidden = m->hidden, gates = 4 * hidden, state = w->base.batch * hidden;
     float *z = w->gates + 4 * t * state;
     shoal_status st;
 
@@ -229,7 +196,7 @@ static shoal_status step_back(struct lstm_worker *w, const float *params, const 
     if (st == SHOAL_OK && t > 0)
         st = gemm(true, false, gates, hidden, n, 1, z, gates, w->h + t * state, hidden, 1,
                   grads + m->wh, hidden);
-    net_sum_rows(w->net->kernel, grads + m->b, z, n, gates);
+    net_sum_rows(w->base.net->kernel, grads + m->b, z, n, gates);
     if (st == SHOAL_OK && t > 0)
         st = gemm(false, false, n, hidden, gates, 1, z, gates, params + m->wh, hidden, 0, w->dh,
                   hidden);
@@ -238,12 +205,12 @@ static shoal_status step_back(struct lstm_worker *w, const float *params, const 
 
 static shoal_status top_back(struct lstm_worker *w, const float *params, size_t n, float *grads)
 {
-    const struct lstm *m = w->lstm;
-    size_t hidden = m->hidden, outputs = w->net->outputs, state = w->batch * hidden;
+    const struct lstm *m = w->base.net->impl;
+    size_t hidden = m->hidden, outputs = w->base.net->outputs, state = w->base.batch * hidden;
     shoal_status st = gemm(true, false, outputs, hidden, n, 1, w->y, outputs,
                            w->h + m->length * state, hidden, 0, grads + m->wo, hidden);
 
-    net_sum_rows(w->net->kernel, grads + m->bo, w->y, n, outputs);
+    net_sum_rows(w->base.net->kernel, grads + m->bo, w->y, n, outputs);
     if (st == SHOAL_OK)
         st = gemm(false, false, n, hidden, outputs, 1, w->y, outputs, params + m->wo, hidden, 0,
                   w->dh, hidden);
@@ -256,18 +223,18 @@ static shoal_status lstm_gradient(void *worker, const float *params, const struc
                                   struct sums *sums)
 {
     struct lstm_worker *w = worker;
-    const struct lstm *m = w->lstm;
+    const struct lstm *m = w->base.net->impl;
     shoal_status st = SHOAL_OK;
 
-    memset(grads, 0, w->net->size * sizeof *grads);
+    memset(grads, 0, w->base.net->size * sizeof *grads);
     if (b->n > 0) {
         st = forward(w, params, b->x, b->n);
-        net_loss_rows(w->net, b, scale, false, w->y, sums);
+        net_loss_rows(w->base.net, b, scale, false, w->y, sums);
         if (st == SHOAL_OK)
             st = top_back(w, params, b->n, grads);
     }
     if (st == SHOAL_OK)
-        st = net_ready(hooks, m->wo, w->net->size);
+        st = net_ready(hooks, m->wo, w->base.net->size);
     for (size_t t = b->n > 0 ? m->length : 0; t > 0 && st == SHOAL_OK; t--)
         st = step_back(w, params, b->x, b->n, t - 1, grads);
     return st == SHOAL_OK ? net_ready(hooks, 0, m->wo) : st;
@@ -280,7 +247,7 @@ static shoal_status lstm_measure(void *worker, const float *params, const struct
     shoal_status st = forward(w, params, b->x, b->n);
 
     if (st == SHOAL_OK)
-        net_loss_rows(w->net, b, 1, true, w->y, sums);
+        net_loss_rows(w->base.net, b, 1, true, w->y, sums);
     return st;
 }
 
@@ -290,7 +257,7 @@ static shoal_status lstm_predict(void *worker, const float *params, const float 
     struct lstm_worker *w = worker;
     shoal_status st = forward(w, params, x, n);
 
-    memcpy(y, w->y, n * w->net->outputs * sizeof *y);
+    memcpy(y, w->y, n * w->base.net->outputs * sizeof *y);
     return st;
 }
 
@@ -298,8 +265,10 @@ const struct net_ops lstm_ops = {
     .kind = "lstm",
     .init = lstm_init,
     .start = lstm_start,
-    .worker_new = lstm_worker_new,
-    .worker_free = lstm_worker_free,
+    .worker_size = sizeof(struct lstm_worker),
+    .worker_carve = carve_worker,
+    .worker_new = net_worker_new,
+    .worker_free = net_worker_free,
     .worker_bytes = lstm_worker_bytes,
     .gradient = lstm_gradient,
     .measure = lstm_measure,

@@ -180,11 +180,12 @@ static void mlp_start(const struct net *net, float *params, uint64_t seed)
 
 /* ---- workers ---- */
 
-static size_t carve_worker(struct mlp_worker *w, char *base)
+static size_t carve_worker(void *worker, char *base)
 {
-    const struct mlp *m = w->mlp;
+    struct mlp_worker *w = worker;
+    const struct mlp *m = w->base.net->impl;
     struct carver c = {.base = base};
-    size_t samples = m->narrow ? MLP_TILE : w->batch, most = 0;
+    size_t samples = m->narrow ? MLP_TILE : w->base.batch, most = 0;
 
     /* Wide nets read their inputs where they are. */
     for (size_t l = m->narrow ? 0 : 1; l <= m->layers; l++) {
@@ -200,41 +201,9 @@ static size_t carve_worker(struct mlp_worker *w, char *base)
 
 static size_t mlp_worker_bytes(const struct net *net, size_t batch, unsigned threads)
 {
-    struct mlp_worker w = {.net = net, .mlp = net->impl, .batch = batch};
+    struct mlp_worker w = {.base = {.net = net, .batch = batch}};
 
-    (void)threads;
     return carve_worker(&w, NULL);
-}
-
-static void mlp_worker_free(void *worker)
-{
-    struct mlp_worker *w = worker;
-
-    if (!w)
-        return;
-    mem_unmap(w->mapping, w->bytes);
-    free(w);
-}
-
-static shoal_status mlp_worker_new(void **out, const struct net *net, size_t batch,
-                                   unsigned threads)
-{
-    struct mlp_worker *w = mem_array(1, sizeof *w);
-
-    (void)threads;
-    *out = NULL;
-    if (!w)
-        return SHOAL_ENOMEM;
-    *w = (struct mlp_worker){.net = net, .mlp = net->impl, .batch = batch};
-    w->bytes = carve_worker(w, NULL);
-    w->mapping = mem_map(w->bytes);
-    if (!w->mapping) {
-        free(w);
-        return SHOAL_ENOMEM;
-    }
-    carve_worker(w, w->mapping);
-    *out = w;
-    return SHOAL_OK;
 }
 
 /* ---- wide: rows are samples ---- */
@@ -250,7 +219,7 @@ void net_add_bias(float *z, const float *bias, size_t n, size_t width)
 static shoal_status wide_forward(struct mlp_worker *w, const float *params, const float *x,
                                  size_t n)
 {
-    const struct mlp *m = w->mlp;
+    const struct mlp *m = w->base.net->impl;
     shoal_status st = SHOAL_OK;
 
     for (size_t l = 1; l <= m->layers && st == SHOAL_OK; l++) {
@@ -264,7 +233,7 @@ static shoal_status wide_forward(struct mlp_worker *w, const float *params, cons
                   z, out);
         net_add_bias(z, params + m->b[l], n, out);
         if (!last)
-            activate(w->net, m->activation, w->a[l], z, n * out);
+            activate(w->base.net, m->activation, w->a[l], z, n * out);
     }
     return st;
 }
@@ -279,7 +248,7 @@ void net_sum_rows(const struct kernel *k, float *out, const float *d, size_t n, 
 static shoal_status wide_back(struct mlp_worker *w, const float *params, const float *x, size_t n,
                               size_t l, float *grads)
 {
-    const struct mlp *m = w->mlp;
+    const struct mlp *m = w->base.net->impl;
     size_t in = m->width[l - 1], out = m->width[l];
     float *d = w->d[l % 2], *below = w->d[(l - 1) % 2];
     shoal_status st;
@@ -292,7 +261,7 @@ static shoal_status wide_back(struct mlp_worker *w, const float *params, const f
     st = gemm(true, false, out, in, n, 1, d, out, l == 1 ? x : w->a[l - 1], in, 0, grads + m->w[l],
               in);
     memset(grads + m->b[l], 0, out * sizeof *grads);
-    net_sum_rows(w->net->kernel, grads + m->b[l], d, n, out);
+    net_sum_rows(w->base.net->kernel, grads + m->b[l], d, n, out);
     if (st != SHOAL_OK || l == 1)
         return st;
     st = gemm(false, false, n, in, out, 1, d, out, params + m->w[l], in, 0, below, in);
@@ -304,18 +273,18 @@ static shoal_status wide_gradient(struct mlp_worker *w, const float *params,
                                   const struct net_batch *b, float scale, float *grads,
                                   const struct net_hooks *hooks, struct sums *sums)
 {
-    const struct mlp *m = w->mlp;
+    const struct mlp *m = w->base.net->impl;
     float *d = w->d[m->layers % 2];
     shoal_status st = b->n > 0 ? wide_forward(w, params, b->x, b->n) : SHOAL_OK;
 
     if (st != SHOAL_OK)
         return st;
-    memcpy(d, w->a[m->layers], b->n * w->net->outputs * sizeof *d);
-    net_loss_rows(w->net, b, scale, false, d, sums);
+    memcpy(d, w->a[m->layers], b->n * w->base.net->outputs * sizeof *d);
+    net_loss_rows(w->base.net, b, scale, false, d, sums);
     for (size_t l = m->layers; l >= 1 && st == SHOAL_OK; l--) {
         st = wide_back(w, params, b->x, b->n, l, grads);
         if (st == SHOAL_OK)
-            st = net_ready(hooks, m->w[l], l < m->layers ? m->w[l + 1] : w->net->size);
+            st = net_ready(hooks, m->w[l], l < m->layers ? m->w[l + 1] : w->base.net->size);
     }
     return st;
 }
@@ -327,27 +296,29 @@ static shoal_status mlp_gradient(void *worker, const float *params, const struct
                                  struct sums *sums)
 {
     struct mlp_worker *w = worker;
+    const struct mlp *m = w->base.net->impl;
     shoal_status st;
 
-    if (!w->mlp->narrow)
+    if (!m->narrow)
         return wide_gradient(w, params, b, scale, grads, hooks, sums);
     st = narrow_gradient(w, params, b, scale, grads, sums);
-    return st == SHOAL_OK ? net_ready(hooks, 0, w->net->size) : st;
+    return st == SHOAL_OK ? net_ready(hooks, 0, w->base.net->size) : st;
 }
 
 static shoal_status mlp_measure(void *worker, const float *params, const struct net_batch *b,
                                 struct sums *sums)
 {
     struct mlp_worker *w = worker;
+    const struct mlp *m = w->base.net->impl;
     shoal_status st;
 
-    if (w->mlp->narrow) {
+    if (m->narrow) {
         narrow_measure(w, params, b, sums);
         return SHOAL_OK;
     }
     st = wide_forward(w, params, b->x, b->n);
     if (st == SHOAL_OK)
-        net_loss_rows(w->net, b, 1, true, w->a[w->mlp->layers], sums);
+        net_loss_rows(w->base.net, b, 1, true, w->a[m->layers], sums);
     return st;
 }
 
@@ -355,19 +326,20 @@ static shoal_status mlp_predict(void *worker, const float *params, const float *
                                 float *y)
 {
     struct mlp_worker *w = worker;
+    const struct mlp *m = w->base.net->impl;
     struct net_batch b = {.n = n, .x = x};
     struct sums sums = {0};
     shoal_status st;
 
-    if (w->mlp->narrow) {
+    if (m->narrow) {
         narrow_predict(w, params, x, n, y);
         return SHOAL_OK;
     }
     st = wide_forward(w, params, x, n);
     if (st != SHOAL_OK)
         return st;
-    memcpy(y, w->a[w->mlp->layers], n * w->net->outputs * sizeof *y);
-    net_loss_rows(w->net, &b, 1, true, y, &sums);
+    memcpy(y, w->a[m->layers], n * w->base.net->outputs * sizeof *y);
+    net_loss_rows(w->base.net, &b, 1, true, y, &sums);
     return SHOAL_OK;
 }
 
@@ -375,8 +347,10 @@ const struct net_ops mlp_ops = {
     .kind = "mlp",
     .init = mlp_init,
     .start = mlp_start,
-    .worker_new = mlp_worker_new,
-    .worker_free = mlp_worker_free,
+    .worker_size = sizeof(struct mlp_worker),
+    .worker_carve = carve_worker,
+    .worker_new = net_worker_new,
+    .worker_free = net_worker_free,
     .worker_bytes = mlp_worker_bytes,
     .gradient = mlp_gradient,
     .measure = mlp_measure,

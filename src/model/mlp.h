@@ -24,11 +24,7 @@ struct mlp {
 };
 
 struct mlp_worker {
-    const struct net *net;
-    const struct mlp *mlp;
-    size_t batch;
-    void *mapping;
-    size_t bytes;
+    struct net_worker base;
     float *a[NET_MAX_LAYERS + 2]; /* [l]: wide [batch][width], narrow [width][MLP_TILE] */
     float *z[NET_MAX_LAYERS + 2]; /* before the activation, where its slope needs it; or NULL */
     float *d[2];                  /* gradients by z, of this layer and the one below */

@@ -24,7 +24,7 @@ static void to_columns(float *out, const float *x, size_t n, size_t width)
 
 static void forward(struct mlp_worker *w, const float *params, const float *x, size_t n)
 {
-    const struct mlp *m = w->mlp;
+    const struct mlp *m = w->base.net->impl;
     bool relu = m->activation == SHOAL_RELU;
 
     to_columns(w->a[0], x, n, m->width[0]);
@@ -32,12 +32,12 @@ static void forward(struct mlp_worker *w, const float *params, const float *x, s
         bool last = l == m->layers;
         float *z = w->z[l] && !last ? w->z[l] : w->a[l];
 
-        w->net->kernel->affine(&(struct kernel_affine){
+        w->base.net->kernel->affine(&(struct kernel_affine){
             .y = z, .x = w->a[l - 1], .w = params + m->w[l], .wo = m->width[l - 1], .wi = 1,
             .bias = params + m->b[l], .outs = m->width[l], .ins = m->width[l - 1],
             .cols = columns(n), .ld = MLP_TILE, .relu = relu && !last});
         if (!last && !relu)
-            activate(w->net, m->activation, w->a[l], z, m->width[l] * MLP_TILE);
+            activate(w->base.net, m->activation, w->a[l], z, m->width[l] * MLP_TILE);
     }
 }
 
@@ -87,8 +87,8 @@ static void loss_tile(const struct net *net, float *z, const struct net_batch *b
 static float *back(struct mlp_worker *w, const float *params, size_t l, float *d, size_t n,
                    float *grads)
 {
-    const struct mlp *m = w->mlp;
-    const struct kernel *k = w->net->kernel;
+    const struct mlp *m = w->base.net->impl;
+    const struct kernel *k = w->base.net->kernel;
     float *below = w->d[l % 2];
     bool relu = m->activation == SHOAL_RELU;
 
@@ -122,15 +122,15 @@ static struct net_batch tile_of(const struct net *net, const struct net_batch *b
 shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
                              float scale, float *grads, struct sums *sums)
 {
-    const struct mlp *m = w->mlp;
+    const struct mlp *m = w->base.net->impl;
 
-    memset(grads, 0, w->net->size * sizeof *grads);
+    memset(grads, 0, w->base.net->size * sizeof *grads);
     for (size_t from = 0; from < b->n; from += MLP_TILE) {
-        struct net_batch tile = tile_of(w->net, b, from);
+        struct net_batch tile = tile_of(w->base.net, b, from);
         float *d = w->a[m->layers];
 
         forward(w, params, tile.x, tile.n);
-        loss_tile(w->net, d, &tile, scale, sums);
+        loss_tile(w->base.net, d, &tile, scale, sums);
         for (size_t l = m->layers; l >= 1; l--)
             d = back(w, params, l, d, tile.n, grads);
     }
@@ -140,18 +140,21 @@ shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const st
 void narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
                     struct sums *sums)
 {
+    const struct mlp *m = w->base.net->impl;
+
     for (size_t from = 0; from < b->n; from += MLP_TILE) {
-        struct net_batch tile = tile_of(w->net, b, from);
+        struct net_batch tile = tile_of(w->base.net, b, from);
 
         forward(w, params, tile.x, tile.n);
-        loss_tile(w->net, w->a[w->mlp->layers], &tile, 1, sums);
+        loss_tile(w->base.net, w->a[m->layers], &tile, 1, sums);
     }
 }
 
 void narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n, float *y)
 {
-    const struct net *net = w->net;
-    float *z = w->a[w->mlp->layers];
+    const struct net *net = w->base.net;
+    const struct mlp *m = net->impl;
+    float *z = w->a[m->layers];
 
     for (size_t from = 0; from < n; from += MLP_TILE) {
         size_t some = n - from < MLP_TILE ? n - from : MLP_TILE;

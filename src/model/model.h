@@ -20,7 +20,7 @@
 enum {
     W2V_MAX_WINDOW = 50,
     W2V_MAX_NEGATIVES = 64,
-    W2V_REUSE = 8, /* windows that meet the same noise */
+    W2V_REUSE = 8, /* windows that share their noise */
 };
 
 /* Walker's alias table. Draw a cell evenly, then stay in it with probability
@@ -68,28 +68,28 @@ void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out);
  * says which they are; NULL: all, in order. */
 void w2v_start(struct table *in, const uint32_t *ids, uint64_t seed);
 
-/* ---- windows.c: what stands together in a stretch of the corpus ------------------ */
+/* ---- windows.c: the windows of a span of the corpus ------------------------------- */
 
-enum { STRETCH = 512 }; /* positions looked at together */
+enum { SPAN = 512 }; /* positions whose windows are cut at once */
 
 /* A centre and its neighbours: indices of `kept`, the window is [lo, hi). */
 struct window {
     uint32_t centre, lo, hi;
 };
 
-/* Words thinned out and windows shrunk at random, keyed by (seed, epoch,
+/* Words subsampled and windows shrunk at random, keyed by (seed, epoch,
  * position), so that it is the same whoever asks. */
 struct windows {
-    uint32_t kept[STRETCH + 2 * W2V_MAX_WINDOW + 1];  /* ids and sentence ends */
-    uint32_t place[STRETCH + 2 * W2V_MAX_WINDOW + 1]; /* position - begin */
+    uint32_t kept[SPAN + 2 * W2V_MAX_WINDOW + 1];  /* ids and sentence ends */
+    uint32_t place[SPAN + 2 * W2V_MAX_WINDOW + 1]; /* position - begin */
     uint32_t first, last, kept_count; /* centres are kept[first .. last) */
-    struct window at[STRETCH];
+    struct window at[SPAN];
     size_t len;
-    uint64_t words; /* of the stretch, sentence ends not counted */
+    uint64_t words; /* of the span, sentence ends not counted */
 };
 
 /* The windows whose centre stands at begin <= position < end <= begin +
- * STRETCH; words beyond, of the same sentence, serve as neighbours. */
+ * SPAN; words beyond, of the same sentence, serve as neighbours. */
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
                  size_t end);
 
@@ -104,7 +104,7 @@ void lane_free(struct lane *lane);
  * keeps no state: it may stop anywhere and another go on. */
 void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
                 struct sums *done);
-/* Sets the bits of the rows that lane_train would look at there. */
+/* Sets the bits of the rows that lane_train would read there. */
 void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint64_t *in,
                uint64_t *out);
 /* As which epoch lane_loss sees the text. */
@@ -145,6 +145,9 @@ struct linear_model {
 size_t linear_width(enum shoal_optimizer optimizer);
 void linear_init(struct linear_model *l, const struct train_opts *opts,
                  const struct clicks_view *rows, const struct kernel *kernel);
+
+/* Its rule at this rate; a bias is not shrunk. */
+struct kernel_rule linear_rule(const struct linear_model *l, float lr, bool bias);
 
 struct linear_worker;
 

@@ -69,16 +69,6 @@ void multinomial_leave(struct multinomial_worker *w)
 
 /* ---- rows of parameters ---- */
 
-static struct kernel_rule rule_at(const struct linear_model *l, float lr, bool bias)
-{
-    struct kernel_rule rule = l->rule;
-
-    rule.lr = lr;
-    if (bias)
-        rule.l1 = rule.l2 = 0; /* the bias is let be */
-    return rule;
-}
-
 static float value_of(const struct clicks_view *v, uint64_t i)
 {
     return v->value ? v->value[i] : 1;
@@ -178,7 +168,7 @@ static void train_batch(struct multinomial_worker *w, uint64_t from, uint64_t to
 void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to, float lr,
                        struct sums *done)
 {
-    struct rules r = {rule_at(w->l, lr, false), rule_at(w->l, lr, true)};
+    struct rules r = {linear_rule(w->l, lr, false), linear_rule(w->l, lr, true)};
     struct sums here = {.examples = to - from};
     uint64_t batch = w->l->batch;
 
@@ -194,7 +184,7 @@ void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to,
 void multinomial_weights(const struct linear_model *l, const struct table *t, uint32_t row,
                          float lr, bool bias, float *out)
 {
-    struct kernel_rule rule = rule_at(l, lr, bias);
+    struct kernel_rule rule = linear_rule(l, lr, bias);
 
     memset(out, 0, l->rows->classes * sizeof *out);
     l->kernel->sparse_scores(out, t->at + row * t->stride, l->rows->classes, &rule, 1);
@@ -204,7 +194,7 @@ void multinomial_scores(const struct linear_model *l, const struct table *weight
                         const struct table *bias, float lr, const struct clicks_view *rows,
                         uint64_t row, float *z)
 {
-    struct kernel_rule rule = rule_at(l, lr, false);
+    struct kernel_rule rule = linear_rule(l, lr, false);
 
     multinomial_weights(l, bias, 0, lr, true, z);
     for (uint64_t i = rows->start[row]; i < rows->start[row + 1]; i++)

@@ -41,11 +41,9 @@ shoal_status net_spec_text(const char *spec, const char *key, char *text, size_t
 
 static bool read_size(const char *text, size_t least, size_t most, size_t *value)
 {
-    char *end;
-    unsigned long long x = strtoull(text, &end, 10);
+    const char *end = number_digits(text, text + strlen(text), value);
 
-    *value = (size_t)x;
-    return *text >= '0' && *text <= '9' && *end == '\0' && x >= least && x <= most;
+    return end && *end == '\0' && *value >= least && *value <= most;
 }
 
 shoal_status net_spec_size(const char *spec, const char *key, size_t least, size_t most,
@@ -147,6 +145,36 @@ void *carve(struct carver *c, size_t n, size_t size)
 
     c->at += (n * size + 63) / 64 * 64;
     return part;
+}
+
+shoal_status net_worker_new(void **out, const struct net *net, size_t batch, unsigned threads)
+{
+    struct net_worker *w = mem_array(1, net->ops->worker_size);
+
+    *out = NULL;
+    if (!w)
+        return SHOAL_ENOMEM;
+    w->net = net;
+    w->batch = batch;
+    w->bytes = net->ops->worker_carve(w, NULL);
+    w->mapping = mem_map(w->bytes);
+    if (!w->mapping) {
+        free(w);
+        return SHOAL_ENOMEM;
+    }
+    net->ops->worker_carve(w, w->mapping);
+    *out = w;
+    return SHOAL_OK;
+}
+
+void net_worker_free(void *worker)
+{
+    struct net_worker *w = worker;
+
+    if (!w)
+        return;
+    mem_unmap(w->mapping, w->bytes);
+    free(w);
 }
 
 void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at)

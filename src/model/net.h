@@ -72,6 +72,11 @@ struct net_ops {
     /* Fills params, zeroed before. */
     void (*start)(const struct net *net, float *params, uint64_t seed);
 
+    /* Of workers that are a struct and its arrays alone, for net_worker_new: the struct's size,
+     * and what carves its arrays and gives their bytes. */
+    size_t worker_size;
+    size_t (*worker_carve)(void *worker, char *base);
+
     /* Scratch for batches of up to `batch` samples; threads is 1 unless net->alone. */
     shoal_status (*worker_new)(void **out, const struct net *net, size_t batch, unsigned threads);
     void (*worker_free)(void *worker);
@@ -144,6 +149,17 @@ struct carver {
 
 /* n elements of `size` bytes, 64-byte aligned; NULL while only counting. */
 void *carve(struct carver *c, size_t n, size_t size);
+
+/* What such a worker begins with. */
+struct net_worker {
+    const struct net *net;
+    size_t batch;
+    void *mapping; /* the arrays */
+    size_t bytes;
+};
+
+shoal_status net_worker_new(void **out, const struct net *net, size_t batch, unsigned threads);
+void net_worker_free(void *worker);
 
 /* Evenly from -bound to bound; keyed by (seed, at). */
 void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t at);

@@ -1,4 +1,4 @@
-/* opts: what a run is told, for every model; a part of the door model.h.
+/* opts: the options of a run, for every model; a part of the door model.h.
  *
  * What this is: one flat struct behind the options of `shoal train` (train/options.c has
  * the table: name, type, range, help and place in here). A model reads the fields that

@@ -21,11 +21,19 @@
  * All threads share one batch. The output table is cut into blocks of rows:
  *
  *     SCORE    a block's scores, their largest, and the sum of e^(score - largest)
- *     (turn)   the blocks' sums together; the loss
+ *     (alone)  one thread adds the blocks' sums; the loss
  *     LEARN    a block's g, its part of dloss/dh, then its rows' and biases' step
- *     (turn)   the next batch is cut from the corpus
+ *     (alone)  the next batch is cut from the corpus
  *     COLUMNS  a slice of every row's columns: the parts of dloss/dh are added in
  *              the order of the blocks, input rows step, and the next h is taken
+ *
+ * A block cannot know the largest of all scores, which the exponents are to be taken from. So it
+ * takes its own largest, top_k, and mass_k = sum of e^(score - top_k); settle() then has
+ *
+ *     total = sum over blocks of mass_k e^(top_k - top)       top the largest of the top_k
+ *     p     = e^(score - top_k) e^(top_k - top) / total       one factor for each block
+ *
+ * and no exponent is ever above 0 (Milakov and Gimelshein 2018 call it the online softmax).
  *
  * Blocks and slices depend on the tables alone and each is one thread's work in
  * a fixed order, so the result is the same bits for any number of threads. */
@@ -51,7 +59,7 @@ struct batch {
     uint32_t *ids;    /* [batch * MOST_IN] */
 };
 
-/* The way through the corpus: a stretch's windows are cut when those before it
+/* The way through the corpus: a span's windows are cut when those before it
  * have been used. */
 struct cursor {
     unsigned epoch;
@@ -89,88 +97,52 @@ struct softmax {
 
 /* ---- memory: one piece ---- */
 
-struct layout {
-    size_t block, blocks, pitch;
-    size_t h, scores, parts, top, mass, wanted; /* offsets in bytes */
-    size_t target[2], first[2], ids[2];
-    size_t bytes;
-};
-
 static size_t round_up(size_t n, size_t to)
 {
     return (n + to - 1) / to * to;
 }
 
-static size_t take(struct layout *l, size_t n)
-{
-    size_t at = l->bytes;
-
-    l->bytes += round_up(n * sizeof(float), 64);
-    return at;
-}
-
 /* Even blocks. The pitch is no power of two, or all predictions' scores would
  * fall into a few sets of the cache. */
-static void cut_blocks(struct layout *l, size_t words)
+static void cut_blocks(struct softmax *s, size_t words)
 {
     size_t blocks = (words + BLOCK_ROWS - 1) / BLOCK_ROWS;
 
     blocks = blocks < 1 ? 1 : blocks > MOST_BLOCKS ? MOST_BLOCKS : blocks;
-    l->block = round_up((words + blocks - 1) / blocks, SLICE);
-    l->blocks = l->block ? (words + l->block - 1) / l->block : 0;
-    l->pitch = l->block + SLICE;
+    s->block = round_up((words + blocks - 1) / blocks, SLICE);
+    s->blocks = s->block ? (words + s->block - 1) / s->block : 0;
+    s->pitch = s->block + SLICE;
 }
 
-static struct layout layout_of(size_t batch, size_t words, size_t dim)
+static void carve_batch(struct carver *c, struct batch *b, size_t cap)
 {
-    struct layout l = {.bytes = round_up(sizeof(struct softmax), 64)};
+    b->target = carve(c, cap, sizeof *b->target);
+    b->first = carve(c, cap + 1, sizeof *b->first);
+    b->ids = carve(c, cap * MOST_IN, sizeof *b->ids);
+}
+
+/* The object itself stands first. */
+static size_t carve_all(struct softmax *s, void *base, size_t words, size_t dim)
+{
+    struct carver c = {.base = base};
     size_t stride = table_stride(dim);
 
-    cut_blocks(&l, words);
-    l.h = take(&l, batch * stride);
-    l.scores = take(&l, l.blocks * batch * l.pitch);
-    l.parts = take(&l, l.blocks * batch * stride);
-    l.top = take(&l, l.blocks * batch);
-    l.mass = take(&l, l.blocks * batch);
-    l.wanted = take(&l, batch);
-    for (int i = 0; i < 2; i++) {
-        l.target[i] = take(&l, batch);
-        l.first[i] = take(&l, batch + 1);
-        l.ids[i] = take(&l, batch * MOST_IN);
-    }
-    return l;
+    carve(&c, 1, sizeof *s);
+    cut_blocks(s, words);
+    s->h = carve(&c, s->cap * stride, sizeof(float));
+    s->scores = carve(&c, s->blocks * s->cap * s->pitch, sizeof(float));
+    s->parts = carve(&c, s->blocks * s->cap * stride, sizeof(float));
+    s->top = carve(&c, s->blocks * s->cap, sizeof(float));
+    s->mass = carve(&c, s->blocks * s->cap, sizeof(float));
+    s->wanted = carve(&c, s->cap, sizeof(float));
+    carve_batch(&c, &s->now, s->cap);
+    carve_batch(&c, &s->before, s->cap);
+    return c.at;
 }
 
 size_t softmax_bytes(unsigned batch, size_t words, size_t dim)
 {
-    return layout_of(batch, words, dim).bytes;
-}
-
-static struct batch batch_at(char *base, const struct layout *l, int i)
-{
-    return (struct batch){
-        .target = (uint32_t *)(base + l->target[i]),
-        .first = (uint32_t *)(base + l->first[i]),
-        .ids = (uint32_t *)(base + l->ids[i]),
-    };
-}
-
-static void place(struct softmax *s, const struct layout *l)
-{
-    char *base = (char *)s;
-
-    s->block = l->block;
-    s->blocks = l->blocks;
-    s->pitch = l->pitch;
-    s->bytes = l->bytes;
-    s->h = (float *)(base + l->h);
-    s->scores = (float *)(base + l->scores);
-    s->parts = (float *)(base + l->parts);
-    s->top = (float *)(base + l->top);
-    s->mass = (float *)(base + l->mass);
-    s->wanted = (float *)(base + l->wanted);
-    s->now = batch_at(base, l, 0);
-    s->before = batch_at(base, l, 1);
+    return carve_all(&(struct softmax){.cap = batch}, NULL, words, dim);
 }
 
 static shoal_status check(const struct w2v *w, unsigned batch)
@@ -189,20 +161,20 @@ shoal_status softmax_new(struct softmax **out, const struct w2v *w, unsigned bat
                          struct table *in, struct table *out_rows, struct table *bias,
                          unsigned threads)
 {
+    struct softmax s = {.w = w, .in = in, .out = out_rows, .bias = bias, .cap = batch};
     shoal_status st = check(w, batch);
-    struct layout l;
 
     *out = NULL;
     if (st != SHOAL_OK)
         return st;
     assert(in->rows == w->words && out_rows->rows == w->words && bias->width == w->words);
     assert(in->width == w->dim && out_rows->width == w->dim);
-    l = layout_of(batch, w->words, w->dim);
-    *out = mem_map(l.bytes);
+    s.bytes = carve_all(&s, NULL, w->words, w->dim);
+    *out = mem_map(s.bytes);
     if (!*out)
         return SHOAL_ENOMEM;
-    **out = (struct softmax){.w = w, .in = in, .out = out_rows, .bias = bias, .cap = batch};
-    place(*out, &l);
+    carve_all(&s, *out, w->words, w->dim);
+    **out = s;
     st = workers_new(&(*out)->workers, threads ? threads : 1);
     if (st != SHOAL_OK) {
         softmax_free(*out);
@@ -227,7 +199,7 @@ static bool cursor_ready(struct softmax *s)
     struct cursor *c = &s->cursor;
 
     while (c->window == c->windows.len) {
-        size_t stop = c->end - c->at > STRETCH ? c->at + STRETCH : c->end;
+        size_t stop = c->end - c->at > SPAN ? c->at + SPAN : c->end;
 
         if (c->at == c->end)
             return false;

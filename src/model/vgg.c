@@ -23,7 +23,7 @@ static const struct {
 /* ---- the description ---- */
 
 struct shape {
-    size_t depth, channels, height, width, base, hidden, outputs, norm, together;
+    size_t depth, channels, height, width, base, hidden, outputs, norm, synced;
     double dropout;
 };
 
@@ -54,7 +54,7 @@ static shoal_status read_shape(struct shape *s, const char *spec)
         {"hidden", 0, VGG_MAX_HIDDEN, &s->hidden},
         {"outputs", 2, NET_MAX_WIDTH, &s->outputs},
         {"bn", 0, 1, &s->norm},
-        {"sync", 0, 1, &s->together},
+        {"sync", 0, 1, &s->synced},
     };
     shoal_status st = SHOAL_OK;
 
@@ -70,37 +70,29 @@ static shoal_status read_shape(struct shape *s, const char *spec)
 
 /* ---- tensors ---- */
 
-/* Layer `index` of PyTorch's `features`. */
-static shoal_status add_feature(struct net *net, size_t *at, size_t index, const char *what,
-                                const size_t *dims, enum tensor_rule rule)
-{
-    char name[NET_NAME];
-
-    snprintf(name, sizeof name, "features.%zu.%s", index, what);
-    return net_tensor(net, at, name, dims, rule);
-}
-
+/* Named as PyTorch's `features` number their layers, from `index` on. */
 static shoal_status add_unit(struct net *net, struct unit *u, bool norm, size_t *index)
 {
-    const struct conv *c = &u->conv;
-    const size_t weight[] = {c->out, c->in, 3, 3, 0}, each[] = {c->out, 0};
-    size_t i = *index;
-    shoal_status st = add_feature(net, &u->weight, i, "weight", weight, TENSOR_STEP);
+    const struct {
+        size_t *at, layer;
+        const char *what;
+        enum tensor_rule rule;
+    } tensors[] = {
+        {&u->weight, 0, "weight", TENSOR_STEP},      {&u->bias, 0, "bias", TENSOR_STEP},
+        {&u->gamma, 1, "weight", TENSOR_STEP},       {&u->beta, 1, "bias", TENSOR_STEP},
+        {&u->mean, 1, "running_mean", TENSOR_STATE}, {&u->variance, 1, "running_var", TENSOR_STATE},
+    };
+    const size_t weight[] = {u->conv.out, u->conv.in, 3, 3, 0}, each[] = {u->conv.out, 0};
+    shoal_status st = SHOAL_OK;
 
-    u->begin = u->weight;
-    if (st == SHOAL_OK)
-        st = add_feature(net, &u->bias, i, "bias", each, TENSOR_STEP);
-    if (st == SHOAL_OK && norm) {
-        i++;
-        st = add_feature(net, &u->gamma, i, "weight", each, TENSOR_STEP);
-        if (st == SHOAL_OK)
-            st = add_feature(net, &u->beta, i, "bias", each, TENSOR_STEP);
-        if (st == SHOAL_OK)
-            st = add_feature(net, &u->mean, i, "running_mean", each, TENSOR_STATE);
-        if (st == SHOAL_OK)
-            st = add_feature(net, &u->variance, i, "running_var", each, TENSOR_STATE);
+    for (size_t i = 0; i < (norm ? 6 : 2) && st == SHOAL_OK; i++) {
+        char name[NET_NAME];
+
+        snprintf(name, sizeof name, "features.%zu.%s", *index + tensors[i].layer, tensors[i].what);
+        st = net_tensor(net, tensors[i].at, name, i == 0 ? weight : each, tensors[i].rule);
     }
-    *index = i + 2; /* the rectifier has a number too */
+    u->begin = u->weight;
+    *index += norm ? 3 : 2; /* the rectifier has a number too */
     return st;
 }
 
@@ -178,7 +170,7 @@ static shoal_status vgg_init(struct net *net, const char *spec)
     net->impl = v;
     if (st == SHOAL_OK) {
         v->norm = s.norm;
-        v->together = s.together && s.norm;
+        v->synced = s.synced && s.norm;
         v->dropout = (float)s.dropout;
         v->maps = kernel_maps_of(net->kernel);
         st = add_units(net, v, &s);
@@ -357,7 +349,7 @@ static shoal_status vgg_gradient(void *worker, const float *params, const struct
     struct vgg_worker *w = worker;
     shoal_status st;
 
-    w->kept = NULL;
+    w->prepared = NULL;
     st = forward(w, params, b, true, grads, hooks);
     if (st != SHOAL_OK)
         return st;
@@ -372,7 +364,7 @@ static shoal_status vgg_measure(void *worker, const float *params, const struct 
     struct vgg_worker *w = worker;
     shoal_status st;
 
-    w->kept = NULL;
+    w->prepared = NULL;
     st = forward(w, params, b, false, NULL, NULL);
 
     if (st == SHOAL_OK)
@@ -388,8 +380,8 @@ static shoal_status vgg_predict(void *worker, const float *params, const float *
     const struct net *net = w->net;
     shoal_status st = SHOAL_OK;
 
-    if (w->kept != params)
-        w->kept = NULL;
+    if (w->prepared != params)
+        w->prepared = NULL;
     for (size_t i = 0; i < n && st == SHOAL_OK; i += w->batch) {
         struct net_batch b = {.n = n - i < w->batch ? n - i : w->batch, .x = x + i * net->inputs};
         float *z = w->h[w->vgg->linears];
@@ -397,7 +389,7 @@ static shoal_status vgg_predict(void *worker, const float *params, const float *
         st = forward(w, params, &b, false, NULL, NULL);
         if (st != SHOAL_OK)
             break;
-        w->kept = params;
+        w->prepared = params;
         net_loss_rows(net, &b, 1, true, z, &(struct sums){0});
         memcpy(y + i * net->outputs, z, b.n * net->outputs * sizeof *y);
     }

@@ -50,7 +50,7 @@ struct vgg {
     size_t linears;
     size_t features; /* channels x height x width of the last a */
     bool norm;       /* batch norm */
-    bool together;   /* with statistics over all ranks */
+    bool synced;   /* with statistics over all ranks */
     float dropout;   /* of the head's inputs, each */
     const struct kernel_maps *maps;
 };
@@ -67,7 +67,7 @@ struct vgg_worker {
     const struct vgg *vgg;
     struct conv_work work;
     size_t batch;
-    const float *kept; /* the parameters whose weights u holds; NULL: they may have changed */
+    const float *prepared; /* the parameters whose weights u holds; NULL: they may have changed */
     float *y[VGG_MAX_UNITS], *a[VGG_MAX_UNITS], *u[VGG_MAX_UNITS];
     struct unit_norm norm[VGG_MAX_UNITS];
     float *parts;                 /* [batch][2][channels] of the widest unit */

@@ -28,7 +28,7 @@ static void turn_rows(struct vgg_worker *w, size_t n, bool back)
 /* ---- dropout ---- */
 
 /* What input `at` of a layer is multiplied by; four of them share a random number. */
-static float kept(const struct vgg *v, uint64_t key, size_t layer, uint64_t at)
+static float dropout_factor(const struct vgg *v, uint64_t key, size_t layer, uint64_t at)
 {
     uint64_t draw = rng_at(key, STREAM_DROP + layer, at / 4) >> (16 * (at % 4)) & 0xffff;
 
@@ -41,7 +41,7 @@ static void drop(struct vgg_worker *w, const struct net_batch *b, size_t layer)
 
     if (w->vgg->dropout > 0)
         for (size_t i = 0; i < b->n * in; i++)
-            w->h[layer][i] *= kept(w->vgg, b->key, layer, i);
+            w->h[layer][i] *= dropout_factor(w->vgg, b->key, layer, i);
 }
 
 /* ---- one layer ---- */
@@ -87,7 +87,6 @@ static void outputs(void *ctx, size_t item, unsigned thread)
     size_t o = item * BLOCK, columns = some(o, l->out);
     float *to = p->w->h[p->layer + 1] + o;
 
-    (void)thread;
     for (size_t i = 0; i < p->n; i++)
         memcpy(to + i * l->out, p->params + l->bias + o, columns * sizeof *to);
     note(p, gemm(false, true, p->n, columns, l->in, 1, p->w->h[p->layer], l->in,
@@ -105,7 +104,6 @@ static void weights(void *ctx, size_t item, unsigned thread)
     const float *d = p->w->h[p->layer + 1] + o;
     float *bias = p->grads + l->bias + o;
 
-    (void)thread;
     memset(bias, 0, columns * sizeof *bias);
     for (size_t i = 0; i < p->n; i++)
         for (size_t j = 0; j < columns; j++)
@@ -124,7 +122,6 @@ static void inputs(void *ctx, size_t item, unsigned thread)
     float *back = p->w->back + from, *x = p->w->h[p->layer] + from;
     float live = 1 / (1 - p->w->vgg->dropout);
 
-    (void)thread;
     note(p, gemm(false, false, p->n, columns, l->out, 1, p->w->h[p->layer + 1], l->out,
                  p->params + l->weight + from, l->in, 0, back, l->in));
     for (size_t i = 0; i < p->n; i++)

@@ -43,7 +43,6 @@ static void rectify(void *ctx, size_t i, unsigned thread)
     const struct kernel_maps *maps = p->w->vgg->maps;
     struct kernel_map m = map_of(p, i);
 
-    (void)thread;
     (p->w->vgg->unit[p->unit].pool ? maps->rectify_pool : maps->rectify)(behind(p, i), &m,
                                                                          &p->norm);
 }
@@ -62,7 +61,7 @@ static void add_parts(struct vgg_worker *w, size_t n, const struct conv *c)
 
 static shoal_status add_ranks(const struct vgg_worker *w, const struct net_hooks *hooks, size_t n)
 {
-    if (!w->vgg->together || !hooks || !hooks->sum)
+    if (!w->vgg->synced || !hooks || !hooks->sum)
         return SHOAL_OK;
     return hooks->sum(hooks->ctx, w->sums, n);
 }
@@ -130,7 +129,7 @@ static shoal_status unit_forward(struct vgg_worker *w, const float *params, size
     struct phase p = phase_of(w, i);
     shoal_status st;
 
-    if (w->kept != params)
+    if (w->prepared != params)
         conv_prepare(&w->work, c, weight, w->u[i]);
     st = conv_forward(&w->work, c, c->how == CONV_COLUMNS ? weight : w->u[i],
                       i == 0 ? b->x : w->a[i - 1], b->n, w->y[i], measure ? w->parts : NULL);
@@ -169,7 +168,6 @@ static void sum_back(void *ctx, size_t i, unsigned thread)
     struct kernel_map m = map_of(p, i);
     float *to = p->w->parts + i * 2 * m.channels;
 
-    (void)thread;
     (p->w->vgg->unit[p->unit].pool ? maps->back_sums_pool : maps->back_sums)(
         to, to + m.channels, &m, behind(p, i), &p->norm);
 }
@@ -180,7 +178,6 @@ static void apply_back(void *ctx, size_t i, unsigned thread)
     const struct kernel_maps *maps = p->w->vgg->maps;
     struct kernel_map m = map_of(p, i);
 
-    (void)thread;
     (p->w->vgg->unit[p->unit].pool ? maps->back_apply_pool : maps->back_apply)(&m, behind(p, i),
                                                                                &p->norm);
 }

@@ -1,5 +1,13 @@
-/* Plain loops over arrays that stay in the first-level cache: first which words
- * remain, then what stands together. */
+/* Subsampling and windows, as plain loops over arrays that stay in the first-level cache: first
+ * which words remain, then each one's window among them.
+ *
+ *     position   100 101 102 103 104 105 ...      of the corpus
+ *     kept        the     cat     on  mat          words that subsampling left, and sentence ends
+ *                 |<--- halo --->|<- centres ->|<--- halo --->|
+ *
+ * Windows reach over what was dropped, as in word2vec.c: a window of 5 is 5 words that were kept.
+ * Beside the span's own centres, neighbours before and behind it are needed (the halo), up to the
+ * window's width or the sentence's end; whether they are kept is known by their position alone. */
 #include "model/model.h"
 
 /* The low half of a position's number decides whether its word is kept, the

@@ -1,6 +1,5 @@
-/* What all workers of a word2vec model share: how words are thinned out (
- * Mikolov et al. 2013, as word2vec.c does it), how noise is drawn, and the
- * Huffman tree. */
+/* What all workers of a word2vec model share: the subsampling of common words (Mikolov et al.
+ * 2013, as word2vec.c does it), how noise is drawn, and the Huffman tree. */
 #include "model/model.h"
 
 #include <math.h>
@@ -35,7 +34,7 @@ void w2v_start(struct table *in, const uint32_t *ids, uint64_t seed)
         }
 }
 
-/* A word of share f stays with probability (sqrt(f / t) + 1) t / f. */
+/* Subsampling: a word of share f stays with probability (sqrt(f / t) + 1) t / f, t = `sample`. */
 static shoal_status make_keep(struct w2v *w, const shoal_vocab *vocab, double sample)
 {
     double total = (double)shoal_vocab_total(vocab);
@@ -53,8 +52,19 @@ static shoal_status make_keep(struct w2v *w, const shoal_vocab *vocab, double sa
     return SHOAL_OK;
 }
 
-/* Vose's way to fill an alias table: cells with too little take the rest from
- * cells with too much. */
+/* Walker's alias method: drawing a word by its share costs one random number and one cell of a
+ * table. Each of n cells has room for 1, and share[i], whose mean is 1, is what word i is to get
+ * in all. A cell is filled by its own word and by at most one other. To draw: take a cell evenly,
+ * stay in it with probability `keep`, else take `other`. Of shares 0.5, 0.8 and 1.7:
+ *
+ *     cell 0           cell 1           cell 2
+ *     | word 2: 0.5 |  | word 2: 0.2 |  |             |
+ *     | word 0: 0.5 |  | word 1: 0.8 |  | word 2: 1.0 |
+ *
+ * Vose (1991) fills it in O(n): take a cell with too little (few) and one with too much (many).
+ * The second gives what the first lacks, which is then done; the giver goes to the few when less
+ * than 1 is left of it. Each round finishes one cell, and what is left always sums to the number
+ * of cells left: so there is a giver as long as there is a taker, but for rounding. */
 static void fill_alias(struct alias *alias, double *share, uint32_t *few, uint32_t *many,
                        uint32_t n)
 {
@@ -109,8 +119,9 @@ struct tree {
     bool *bit;
 };
 
-/* The two rarest of what is left: leaves from the end, inner nodes from the
- * front, both in order of count. */
+/* The rarest of what is left. Leaves are sorted, commonest first, and inner nodes are made in
+ * order of count; so two queues, leaves from their end and inner nodes from their front, do what
+ * a heap would. */
 static uint32_t take_rarest(const struct tree *t, int64_t *leaf, uint32_t *inner, uint32_t made)
 {
     if (*leaf >= 0 && (*inner >= made || t->count[*leaf] < t->count[*inner]))

@@ -1,4 +1,4 @@
-/* How classes were told apart, for people and for programs. */
+/* The report of a classifier of many classes: its confusion matrix, and each class's figures. */
 #include "saved/kind.h"
 
 #include <stdlib.h>

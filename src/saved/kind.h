@@ -15,6 +15,7 @@ struct answers {
     bool (*lines)(void *user, const char *text, size_t len);
     void *user;
     struct bytes text; /* not given yet */
+    shoal_status st;   /* the first failure: what is said behind it is dropped */
 };
 
 enum { ANSWER_PRINT = 256 };
@@ -35,9 +36,6 @@ struct kind {
 
     /* Takes c, whose bytes were checked unless it is mapped, also on failure. */
     shoal_status (*read)(void **model, struct container *c);
-    /* What is no container of ours may be one too: opening tells; or NULL. */
-    shoal_status (*foreign)(void **model, const char *path, bool map);
-    shoal_status (*foreign_memory)(void **model, const char *name, const void *data, size_t size);
     shoal_status (*verify)(const void *model); /* NULL: opening has */
     shoal_status (*save)(const void *model, const char *path, const struct shoal_save_opts *opts);
     shoal_status (*describe)(const void *model, uint64_t bytes, uint64_t top,
@@ -51,9 +49,6 @@ struct kind {
 
 /* ---- saved.c ---- */
 
-/* "FILE: holds a clicks, want a net" */
-shoal_status kind_check(const struct container *c, const struct kind *kind, const char *want);
-
 /* The format that is asked for, one of the bits 1 << FORMAT of `can`; ours where the ending of
  * the path names none. */
 shoal_status kind_format(enum shoal_format *out, const char *path,
@@ -61,11 +56,10 @@ shoal_status kind_format(enum shoal_format *out, const char *path,
 
 /* Text of the answer, ANSWER_PRINT bytes at most, by printf, with a point in numbers whatever the
  * locale. */
-shoal_status answer_print(struct answers *a, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
+void answer_print(struct answers *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A name or word: what would end a field or a line in it becomes a question mark. */
-shoal_status answer_name(struct answers *a, const char *name);
-/* Gives what there is. */
+void answer_name(struct answers *a, const char *name);
+/* Gives what there is; fails when anything did since the beginning. */
 shoal_status answer_flush(struct answers *a);
 
 /* What describe and score say. */
@@ -86,7 +80,7 @@ void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
 void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
                  struct shoal_value second);
 
-/* ---- classes.c: how n classes were told apart ---- */
+/* ---- classes.c: the report of a classifier of n classes ---- */
 
 /* Writes the name of class i. */
 typedef void class_namer(const void *ctx, size_t i, char *name, size_t cap);

@@ -19,25 +19,6 @@ struct shoal_model {
 
 /* ---- which kind ---- */
 
-shoal_status kind_check(const struct container *c, const struct kind *kind, const char *want)
-{
-    char word[32];
-    shoal_status st = container_meta(c, "kind", word, sizeof word);
-
-    if (st == SHOAL_OK && strcmp(word, kind->word) != 0)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want %s", container_path(c), word, want);
-    return st;
-}
-
-static const struct kind *kind_foreign(void)
-{
-    const struct kind *const *k = saved_kinds;
-
-    while (*k && !(*k)->foreign)
-        k++;
-    return *k;
-}
-
 static shoal_status kind_of(const struct kind **out, const struct container *c)
 {
     char word[32];
@@ -53,13 +34,14 @@ static shoal_status kind_of(const struct kind **out, const struct container *c)
                           : st;
 }
 
-/* By the table of sections alone; a head that is damaged says so. */
+/* By the table of sections alone; a head that is damaged says so. What is no container of ours may
+ * be vectors of another program: opening tells. */
 static shoal_status kind_recognise(const struct kind **out, const char *path, bool *ours)
 {
     struct container *c;
     shoal_status st;
 
-    *out = kind_foreign();
+    *out = &kind_vectors;
     *ours = container_sniff(path);
     if (!*ours)
         return SHOAL_OK;
@@ -73,6 +55,9 @@ static shoal_status kind_recognise(const struct kind **out, const char *path, bo
 shoal_status kind_format(enum shoal_format *out, const char *path,
                          const struct shoal_save_opts *opts, unsigned can, const char *want)
 {
+    struct shoal_save_opts plain = shoal_save_default();
+
+    opts = opts ? opts : &plain;
     if (shoal_save_check(path, opts, out) != SHOAL_OK && opts->format == SHOAL_FORMAT_AUTO)
         *out = SHOAL_FORMAT_SHOAL;
     if (!(can >> *out & 1))
@@ -106,6 +91,7 @@ static shoal_status model_settle(shoal_model **out, shoal_model *m, shoal_status
 static shoal_status model_read(shoal_model *m, const char *path, bool map)
 {
     struct container *c;
+    shoal_vectors *v;
     struct stat file;
     shoal_status st;
     bool ours;
@@ -115,8 +101,11 @@ static shoal_status model_read(shoal_model *m, const char *path, bool map)
     st = kind_recognise(&m->kind, path, &ours);
     if (st != SHOAL_OK)
         return st;
-    if (!ours)
-        return m->kind->foreign(&m->is, path, map);
+    if (!ours) {
+        st = map ? shoal_vectors_map(&v, path) : shoal_vectors_open(&v, path);
+        m->is = v;
+        return st;
+    }
     st = map && m->kind->maps ? container_map(&c, path) : container_open(&c, path);
     return st == SHOAL_OK ? m->kind->read(&m->is, c) : st;
 }
@@ -162,11 +151,14 @@ shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned si
 static shoal_status model_read_memory(shoal_model *m, const void *data, size_t size)
 {
     struct container *c;
+    shoal_vectors *v;
     shoal_status st;
 
     if (!container_sniff_memory(data, size)) {
-        m->kind = kind_foreign();
-        return m->kind->foreign_memory(&m->is, m->path, data, size);
+        st = vectors_open_memory(&v, m->path, data, size, NULL, 0);
+        m->kind = &kind_vectors;
+        m->is = v;
+        return st;
     }
     st = container_open_copy(&c, &(struct shoal_memory){m->path, data, size});
     if (st != SHOAL_OK)
@@ -317,7 +309,13 @@ bool shoal_model_predicts(const char *path)
     return kind_recognise(&kind, path, &ours) == SHOAL_OK && kind->ask;
 }
 
-shoal_status answer_print(struct answers *a, const char *fmt, ...)
+static void answer_add(struct answers *a, const char *text, size_t len)
+{
+    if (a->st == SHOAL_OK)
+        a->st = bytes_add(&a->text, text, len);
+}
+
+void answer_print(struct answers *a, const char *fmt, ...)
 {
     char text[ANSWER_PRINT];
     va_list args;
@@ -327,31 +325,28 @@ shoal_status answer_print(struct answers *a, const char *fmt, ...)
     len = number_vprint(text, sizeof text, fmt, args);
     va_end(args);
     assert(len >= 0 && len < ANSWER_PRINT);
-    return bytes_add(&a->text, text, (size_t)len);
+    answer_add(a, text, (size_t)len);
 }
 
-shoal_status answer_name(struct answers *a, const char *name)
+void answer_name(struct answers *a, const char *name)
 {
     size_t from = a->text.len;
-    shoal_status st = bytes_add(&a->text, name, strlen(name));
 
+    answer_add(a, name, strlen(name));
     for (size_t i = from; i < a->text.len; i++)
         if (strchr("\t\n", a->text.at[i]))
             a->text.at[i] = '?';
-    return st;
 }
 
 shoal_status answer_flush(struct answers *a)
 {
-    bool more;
+    bool any = a->text.len > 0;
 
-    if (a->text.len == 0)
-        return SHOAL_OK;
-    if (bytes_add(&a->text, "", 1) != SHOAL_OK)
-        return SHOAL_ENOMEM;
-    more = a->lines(a->user, a->text.at, a->text.len - 1);
+    answer_add(a, "", 1);
+    if (a->st == SHOAL_OK && any && !a->lines(a->user, a->text.at, a->text.len - 1))
+        a->st = shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
     a->text.len = 0;
-    return more ? SHOAL_OK : shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
+    return a->st;
 }
 
 shoal_status shoal_model_predict(const shoal_model *m, const char *const *inputs, size_t ninputs,
@@ -362,16 +357,17 @@ shoal_status shoal_model_predict(const shoal_model *m, const char *const *inputs
     struct shoal_clicks_stats ignored;
     struct asked_of q = {inputs, ninputs, opts, stats ? stats : &ignored};
     struct answers a = {.lines = lines, .user = user};
-    shoal_status st, flushed;
+    shoal_status st;
 
     *q.stats = (struct shoal_clicks_stats){0};
     if (!m->kind->ask)
         return shoal_fail(SHOAL_EINVAL, "%s: is a model of kind %s, which predicts nothing",
                           m->path, m->kind->name);
     st = m->kind->ask(m->is, &q, &a);
-    flushed = st == SHOAL_OK ? answer_flush(&a) : SHOAL_OK;
+    if (st == SHOAL_OK)
+        st = answer_flush(&a);
     bytes_fini(&a.text);
-    return st == SHOAL_OK ? flushed : st;
+    return st;
 }
 
 shoal_status shoal_model_eval(const shoal_model *m, const char *const *inputs, size_t ninputs,

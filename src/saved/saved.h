@@ -40,11 +40,6 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
                           struct table *hidden);
 /* For eval; v is borrowed. */
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
-/* What an int8 of row i is multiplied by, [size]; NULL for other dtypes. */
-const float *vectors_scales(const shoal_vectors *v);
-/* [*rows][table_stride(dim)], or NULL. */
-const float *vectors_hidden(const shoal_vectors *v, size_t *rows);
-const shoal_vocab *vectors_vocab(const shoal_vectors *v);
 
 /* Reads any format from memory that is 64-byte aligned and stays there until
  * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
@@ -58,6 +53,9 @@ shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const vo
  * bias [outputs]; one output, or one for each class. */
 shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned outputs,
                         const float *weights, const float *bias);
+/* On failure nothing is left at `path`; opts NULL: shoal_save_default. */
+shoal_status logreg_save(const void *model, const char *path, const struct shoal_save_opts *opts);
+void logreg_close(void *model);
 unsigned logreg_outputs(const shoal_logreg *m);
 /* p [outputs] of one row: of class 1, or of each class. */
 void logreg_answer(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,

@@ -35,10 +35,12 @@ static void ask_picture(const shoal_net *net)
         0x3a, 0x21, 0xa7, 0x61, 0x64, 0xc3, 0x00, 0xa1, 0x00, 0x16, 0x20, 0x03, 0x0d, 0xa8, 0x7e,
         0x60, 0x22, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42, 0x60, 0x82,
     };
+    const char *path = fuzz_file(png, sizeof png);
     float *y = calloc(shoal_net_outputs(net), sizeof *y);
+    size_t done;
 
     require(y != NULL);
-    if (shoal_net_predict_picture(net, fuzz_file(png, sizeof png), y) != SHOAL_OK)
+    if (shoal_net_predict_pictures(net, &path, 1, y, &done) != SHOAL_OK)
         require(*shoal_error() != '\0');
     free(y);
 }
@@ -62,14 +64,12 @@ static void ask_words(const shoal_net *net)
 static void ask_names(const shoal_net *net)
 {
     unsigned channels, height, width;
-    const char *tensor;
     char name[64];
-    size_t dims[4];
 
     for (size_t i = 0; i < shoal_net_outputs(net) && i < 64; i++)
         shoal_net_class(net, i, name, sizeof name);
-    for (size_t i = 0; shoal_net_tensor(net, i, &tensor, dims); i++)
-        require(tensor[0] != '\0' && dims[0] > 0);
+    for (size_t i = 0; i < net->net->ntensors; i++)
+        require(net->net->tensors[i].name[0] != '\0' && net->net->tensors[i].dims[0] > 0);
     if (shoal_net_pictures(net, &channels, &height, &width))
         require((size_t)channels * height * width == shoal_net_inputs(net));
     require(shoal_net_fact(net, "") == NULL || shoal_net_parameters(net) > 0);
@@ -83,7 +83,7 @@ static void open_again(const shoal_net *net)
     snprintf(path, sizeof path, "%s/again.shoal", fuzz_folder());
     require(shoal_net_save(net, path) == SHOAL_OK);
     require(shoal_net_open(&again, path) == SHOAL_OK);
-    require(strcmp(shoal_net_spec(net), shoal_net_spec(again)) == 0);
+    require(strcmp(net->net->spec, again->net->spec) == 0);
     shoal_net_close(again);
 }
 
@@ -104,7 +104,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             open_again(net);
         if (shoal_net_inputs(net) <= WORK && shoal_net_outputs(net) <= WORK)
             ask_both(net);
-        if (shoal_net_continues(net))
+        if (net->words)
             ask_words(net);
     } else {
         require(net == NULL && *shoal_error() != '\0');

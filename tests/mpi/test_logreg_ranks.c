@@ -1,6 +1,8 @@
 /* Click models learned by several ranks: as good as one rank's, the same bytes where
  * that is promised, and resumed by fewer. run.sh starts this program several times
  * over; rank 0 prints TAP. */
+#include "saved/saved.h"
+
 #include "../unit/training.h"
 
 #include "folder.h"
@@ -37,11 +39,11 @@ static double train_to(const char *path, struct train_opts o)
     CHECK_OK(train_logreg(&model, data, held, &o, &stats));
     CHECK((model != NULL) == (rank == 0));
     if (path && model)
-        CHECK_OK(shoal_logreg_save(model, path));
+        CHECK_OK(logreg_save(model, path, NULL));
     CHECK(rank != 0 || validation(&stats.figures, "examples") == HELD);
     CHECK(rank != 0 || size == 1 || stats.ranks.ranks == size);
     enough = stats.enough;
-    shoal_logreg_close(model);
+    logreg_close(model);
     CHECK_OK(comm_barrier(comm));
     return validation(&stats.figures, "loss");
 }
@@ -54,9 +56,9 @@ static double train_alone(const char *path, const struct train_opts *o)
     if (rank == 0) {
         CHECK_OK(train_logreg(&model, data, held, o, &stats));
         if (path && model)
-            CHECK_OK(shoal_logreg_save(model, path));
+            CHECK_OK(logreg_save(model, path, NULL));
     }
-    shoal_logreg_close(model);
+    logreg_close(model);
     CHECK_OK(comm_barrier(comm));
     return validation(&stats.figures, "loss");
 }
@@ -260,7 +262,7 @@ static void held_out_rows_say_when_it_is_enough(void)
     o.ranks = ranks;
     CHECK_OK(train_logreg(&model, data, held, &o, &stats));
     CHECK(stats.enough);
-    shoal_logreg_close(model);
+    logreg_close(model);
     CHECK_OK(comm_barrier(comm));
 }
 

@@ -1,5 +1,6 @@
 /* The profile of a run on several ranks: figures that must add up, on every rank the
  * same. run.sh starts this program several times over; rank 0 prints TAP. */
+#include "saved/saved.h"
 #include "train/profile/profile.h"
 
 #include "../unit/training.h"
@@ -269,7 +270,7 @@ static void the_profile_of_a_click_model_adds_up(void)
         check_traffic(&stats.profile, 1000);
         CHECK(strcmp(stats.profile.unit, "1,000 batches") == 0);
         CHECK(close_to(stats.profile.units * 1000, (double)stats.examples / 10, 1));
-        shoal_logreg_close(model);
+        logreg_close(model);
     }
     shoal_clicks_close(clicks);
 }

@@ -3,6 +3,8 @@
 #ifndef SHOAL_TEST_LOGREG_H
 #define SHOAL_TEST_LOGREG_H
 
+#include "saved/linear/logreg.h"
+
 static inline void assert_error_has(const char *part)
 {
     if (!strstr(shoal_error(), part))

@@ -178,12 +178,14 @@ static void put_net(const char *path, size_t inputs, const char *channels, const
 
 static shoal_status asked(const char *path)
 {
+    const char *picture = "x.png";
     shoal_net *t;
     float y[2];
+    size_t done;
     shoal_status st = shoal_net_open(&t, path);
 
     if (st == SHOAL_OK)
-        st = shoal_net_predict_picture(t, "x.png", y);
+        st = shoal_net_predict_pictures(t, &picture, 1, y, &done);
     shoal_net_close(t);
     return st;
 }

@@ -81,8 +81,8 @@ static struct shoal_binary_score score_of(const struct train_opts *o, uint64_t *
     shoal_logreg *model = train_rows(data, held, o, &stats);
 
     if (weights)
-        *weights = shoal_logreg_weights(model);
-    shoal_logreg_close(model);
+        *weights = model->n;
+    logreg_close(model);
     return held_in(&stats.figures);
 }
 
@@ -181,7 +181,7 @@ static double size_of(const struct train_opts *o)
     assert_int_equal(shoal_logreg_largest(model, top, 100, &found), SHOAL_OK);
     for (size_t i = 0; i < found; i++)
         sum += fabs((double)top[i].weight);
-    shoal_logreg_close(model);
+    logreg_close(model);
     return sum;
 }
 
@@ -236,8 +236,8 @@ static void check_one_row(const struct train_opts *o, const char *line, double w
     assert_int_equal(found, weight != 0);
     if (found)
         assert_near((double)top.weight, weight, 1e-6);
-    assert_near(shoal_logreg_bias(model), bias, 1e-6);
-    shoal_logreg_close(model);
+    assert_near((double)model->bias[0], bias, 1e-6);
+    logreg_close(model);
     shoal_clicks_close(rows);
 }
 
@@ -289,7 +289,7 @@ static void the_loss_of_an_epoch_is_that_before_each_step(void **state)
     o.schedule = SHOAL_CONSTANT;
     o.lr = 0.5;
     o.epochs = 2;
-    shoal_logreg_close(train_rows(rows, NULL, &o, &stats));
+    logreg_close(train_rows(rows, NULL, &o, &stats));
     assert_near(training(&stats.figures, "loss"), log(1 + exp(-0.5)), 1e-6);
     assert_true(isnan(validation(&stats.figures, "loss")));
     assert_int_equal(held_in(&stats.figures).examples, 0);
@@ -313,7 +313,7 @@ static void weights_of(const char *lines, double w[3])
     assert_int_equal(found, 3);
     for (size_t i = 0; i < 3; i++)
         w[top[i].name[strlen(top[i].name) - 1] - 'a'] = (double)top[i].weight;
-    shoal_logreg_close(model);
+    logreg_close(model);
     shoal_clicks_close(rows);
 }
 
@@ -346,8 +346,8 @@ static void train_to(const char *path, const struct train_opts *o)
 {
     shoal_logreg *model = train_rows(data, held, o, NULL);
 
-    assert_int_equal(shoal_logreg_save(model, path), SHOAL_OK);
-    shoal_logreg_close(model);
+    assert_int_equal(logreg_save(model, path, NULL), SHOAL_OK);
+    logreg_close(model);
 }
 
 static void any_number_of_threads_gives_the_same_bytes_when_deterministic(void **state)
@@ -439,8 +439,8 @@ static void a_stopped_run_goes_on_to_the_same_bytes(void **state)
         assert_true(stats.resumed);
         assert_int_equal(stops, 6); /* two looks within each epoch, and its end */
         assert_int_equal(rows, 2 * ROWS);
-        assert_int_equal(shoal_logreg_save(model, scratch_path("again")), SHOAL_OK);
-        shoal_logreg_close(model);
+        assert_int_equal(logreg_save(model, scratch_path("again"), NULL), SHOAL_OK);
+        logreg_close(model);
         assert_same_files(scratch_path("whole"), scratch_path("again"));
     }
 }
@@ -491,7 +491,7 @@ static void only_the_same_run_goes_on(void **state)
     refuse_to_resume(data, &x, "deterministic");
     x = o, x.epochs = 7;
     refuse_to_resume(data, &x, "epochs");
-    shoal_logreg_close(train_rows(data, held, &o, NULL));
+    logreg_close(train_rows(data, held, &o, NULL));
 }
 
 static void what_was_asked_for_is_found_in_the_checkpoint(void **state)
@@ -533,7 +533,7 @@ static void looks_come_as_often_as_asked(void **state)
     (void)state;
     o.eval_every = 10000;
     o.report = see, o.user = &seen;
-    shoal_logreg_close(train_rows(data, held, &o, &stats));
+    logreg_close(train_rows(data, held, &o, &stats));
     assert_int_equal(seen.epochs, 2);
     assert_int_equal(seen.n, seen.looks + 2);
     assert_in_range(seen.looks, 8, 10);
@@ -561,7 +561,7 @@ static void a_run_that_gets_no_better_stops(void **state)
     o.lr = 0.1;
     o.early_stop = 3;
     o.report = see, o.user = &seen;
-    shoal_logreg_close(train_rows(data, held, &o, &stats));
+    logreg_close(train_rows(data, held, &o, &stats));
     assert_true(stats.enough);
     assert_int_equal(seen.since, 3);
     assert_int_equal(seen.looks, 0);
@@ -570,14 +570,14 @@ static void a_run_that_gets_no_better_stops(void **state)
 
     o.eval_every = 20000;
     seen = (struct seen){0};
-    shoal_logreg_close(train_rows(data, held, &o, &stats));
+    logreg_close(train_rows(data, held, &o, &stats));
     assert_true(stats.enough && seen.looks > 0);
     assert_int_equal(seen.since, 3);
 
     o.early_stop = 0;
     o.epochs = 3;
     seen = (struct seen){0};
-    shoal_logreg_close(train_rows(data, held, &o, &stats));
+    logreg_close(train_rows(data, held, &o, &stats));
     assert_true(!stats.enough);
     assert_int_equal(seen.epochs, 3);
 }
@@ -588,16 +588,16 @@ static void what_is_held_out_is_a_share_at_the_end_or_other_rows(void **state)
     struct shoal_train_stats stats;
 
     (void)state;
-    shoal_logreg_close(train_rows(data, NULL, &o, &stats));
+    logreg_close(train_rows(data, NULL, &o, &stats));
     assert_int_equal(held_in(&stats.figures).examples, 0);
     assert_int_equal(stats.examples, ROWS);
     o.valid = 0.25;
-    shoal_logreg_close(train_rows(data, NULL, &o, &stats));
+    logreg_close(train_rows(data, NULL, &o, &stats));
     assert_int_equal(held_in(&stats.figures).examples, ROWS / 4);
     assert_int_equal(stats.examples, ROWS - ROWS / 4);
     assert_near(held_in(&stats.figures).base_rate, (double)truth.positives / HELD, 0.02);
     /* then nothing is taken away */
-    shoal_logreg_close(train_rows(data, held, &o, &stats));
+    logreg_close(train_rows(data, held, &o, &stats));
     assert_int_equal(held_in(&stats.figures).examples, HELD);
     assert_int_equal(stats.examples, ROWS);
     assert_near(held_in(&stats.figures).base_rate, (double)truth.positives / HELD, 1e-12);
@@ -618,13 +618,13 @@ static void what_is_held_out_is_not_learned(void **state)
     model = train_rows(rows, NULL, &o, &stats);
     one = held_in(&stats.figures);
     assert_int_equal(one.examples, 1);
-    assert_near(one.predicted, sigmoid(shoal_logreg_bias(model)), 1e-6);
+    assert_near(one.predicted, sigmoid((double)model->bias[0]), 1e-6);
     assert_near(one.log_loss, -log(one.predicted), 1e-6);
     assert_int_equal(shoal_logreg_largest(model, top, 4, &found), SHOAL_OK);
     assert_int_equal(found, 2);
     for (size_t i = 0; i < found; i++)
         assert_string_not_equal(top[i].name, "3");
-    shoal_logreg_close(model);
+    logreg_close(model);
     shoal_clicks_close(rows);
 }
 
@@ -643,13 +643,13 @@ static void features_of_other_rows_are_found_by_their_slots(void **state)
     (void)state;
     o.lr = 1;
     model = train_rows(rows, ask, &o, &stats);
-    b = shoal_logreg_bias(model);
+    b = (double)model->bias[0];
     assert_int_equal(shoal_logreg_largest(model, top, 2, &found), SHOAL_OK);
     for (size_t i = 0; i < found; i++)
         *(strcmp(top[i].name, "1") == 0 ? &w1 : &w2) = (double)top[i].weight;
     want = -(3 * log(1 - sigmoid(b + w2)) + log(sigmoid(b + w1)) + log(sigmoid(b))) / 5;
     assert_near(held_in(&stats.figures).log_loss, want, 1e-5);
-    shoal_logreg_close(model);
+    logreg_close(model);
     shoal_clicks_close(rows);
     shoal_clicks_close(ask);
 }
@@ -701,7 +701,7 @@ static void looks_at_nothing_are_refused(void **state)
     o.eval_every = 1000;
     refused(NULL, o, "eval_every is 1000, but nothing is held out");
     o.valid = 0.1;
-    shoal_logreg_close(train_rows(data, NULL, &o, NULL));
+    logreg_close(train_rows(data, NULL, &o, NULL));
 }
 
 static void rows_of_other_bits_are_refused(void **state)

@@ -49,14 +49,25 @@ struct answers {
     size_t n, stop_at;
 };
 
-static bool take(void *user, const double *p, size_t n)
+static shoal_status take(struct each *e, double *z, const uint8_t *label, const float *weight,
+                         size_t n)
 {
-    struct answers *a = user;
+    struct answers *a = e->user;
 
+    (void)label, (void)weight;
     assert_true(a->n + n <= MOST);
-    memcpy(a->p + a->n, p, n * sizeof *p);
-    a->n += n;
-    return a->stop_at == 0 || a->n < a->stop_at;
+    for (size_t i = 0; i < n; i++)
+        a->p[a->n++] = sigmoid(z[i]);
+    return a->stop_at == 0 || a->n < a->stop_at ? SHOAL_OK : shoal_fail(SHOAL_ESTOP, "enough");
+}
+
+static shoal_status ask(const shoal_logreg *m, const char *path,
+                        const struct shoal_clicks_opts *opts, struct answers *a,
+                        struct shoal_clicks_stats *stats)
+{
+    struct each e = {.user = a, .rows = take, .unlabelled = true};
+
+    return logreg_each(m, &path, 1, opts, &e, stats);
 }
 
 static struct answers predict(const shoal_logreg *m, const char *text)
@@ -64,7 +75,7 @@ static struct answers predict(const shoal_logreg *m, const char *text)
     const char *path = scratch_put("ask.txt", text, strlen(text));
     struct answers a = {0};
 
-    if (shoal_logreg_predict(m, &path, 1, NULL, take, &a, NULL) != SHOAL_OK)
+    if (ask(m, path, NULL, &a, NULL) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return a;
 }
@@ -73,7 +84,7 @@ static struct shoal_binary_score eval(const shoal_logreg *m, const char *path)
 {
     struct shoal_binary_score s;
 
-    if (shoal_logreg_eval(m, &path, 1, NULL, &s, NULL) != SHOAL_OK)
+    if (logreg_eval(m, &path, 1, NULL, &s, NULL) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return s;
 }
@@ -82,7 +93,7 @@ static void one_row_and_many_are_answered_alike(void **state)
 {
     shoal_logreg *m = small_model(lines);
     uint32_t slots[3];
-    double b = shoal_logreg_bias(m), w1 = weight_of(m, "1", &slots[0]),
+    double b = (double)m->bias[0], w1 = weight_of(m, "1", &slots[0]),
            w2 = weight_of(m, "2", &slots[1]), w7 = weight_of(m, "7", &slots[2]);
     const float values[] = {2, 0.25f, -1};
     struct answers a = predict(m, "1 1:2 2:0.25 7:-1\n0 1:1 2:1 7:1\n0 2:1\n");
@@ -96,22 +107,22 @@ static void one_row_and_many_are_answered_alike(void **state)
     assert_near(shoal_logreg_one(m, slots, NULL, 3), a.p[1], 1e-12);
     assert_near(shoal_logreg_one(m, slots + 1, NULL, 1), a.p[2], 1e-12);
     assert_near(shoal_logreg_one(m, NULL, NULL, 0), sigmoid(b), 1e-12);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void features_never_seen_weigh_nothing(void **state)
 {
     shoal_logreg *m = small_model(lines);
     struct answers a = predict(m, "0 5:1 900:77\n0 1:1\n0 1:1 4:1 5:1 6:1\n1\n");
-    double b = shoal_logreg_bias(m);
+    double b = (double)m->bias[0];
 
     (void)state;
-    assert_int_equal(shoal_logreg_weights(m), 3);
+    assert_int_equal(m->n, 3);
     assert_int_equal(a.n, 4);
     assert_near(a.p[0], sigmoid(b), 1e-12);
     assert_true(a.p[1] == a.p[2] && a.p[1] != a.p[0]);
     assert_near(a.p[3], sigmoid(b), 1e-12);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void rows_to_predict_need_no_label(void **state)
@@ -122,7 +133,7 @@ static void rows_to_predict_need_no_label(void **state)
     (void)state;
     assert_int_equal(without.n, 2);
     assert_memory_equal(with.p, without.p, 2 * sizeof(double));
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void scores_are_those_of_the_answers(void **state)
@@ -152,7 +163,7 @@ static void scores_are_those_of_the_answers(void **state)
     assert_near(s.base_rate, 0.4, 1e-12);
     assert_near(s.base_log_loss, -0.4 * log(0.4) - 0.6 * log(0.6), 1e-12);
     assert_near(s.calibration, mean / 0.4, 1e-12);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void weights_of_rows_count_in_scores(void **state)
@@ -166,7 +177,7 @@ static void weights_of_rows_count_in_scores(void **state)
     assert_near(x.log_loss, y.log_loss, 1e-12);
     assert_near(x.weight, 4, 1e-12);
     assert_near(x.base_rate, 0.75, 1e-12);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void predict_same(const shoal_logreg *m, const char *text, const char *file)
@@ -174,14 +185,14 @@ static void predict_same(const shoal_logreg *m, const char *text, const char *fi
     struct answers a = {0}, b = {0};
     struct shoal_clicks_stats stats = {0};
 
-    assert_int_equal(shoal_logreg_predict(m, &text, 1, NULL, take, &a, NULL), SHOAL_OK);
-    assert_int_equal(shoal_logreg_predict(m, &file, 1, NULL, take, &b, &stats), SHOAL_OK);
+    assert_int_equal(ask(m, text, NULL, &a, NULL), SHOAL_OK);
+    assert_int_equal(ask(m, file, NULL, &b, &stats), SHOAL_OK);
     assert_int_equal(stats.rows, 8);
     assert_int_equal(b.n, 8);
     for (size_t i = 0; i < 8; i++)
         assert_near(a.p[i], b.p[i], 1e-12);
     b = (struct answers){.stop_at = 1};
-    assert_int_equal(shoal_logreg_predict(m, &file, 1, NULL, take, &b, NULL), SHOAL_ESTOP);
+    assert_int_equal(ask(m, file, NULL, &b, NULL), SHOAL_ESTOP);
 }
 
 static void encoded_rows_score_as_their_text(void **state)
@@ -205,12 +216,12 @@ static void encoded_rows_score_as_their_text(void **state)
 
     o.bits = BITS + 1;
     assert_int_equal(shoal_clicks_encode(file, &text, 1, &o, NULL), SHOAL_OK);
-    assert_sentence(shoal_logreg_eval(m, &file, 1, NULL, &y, NULL), SHOAL_EINVAL,
+    assert_sentence(logreg_eval(m, &file, 1, NULL, &y, NULL), SHOAL_EINVAL,
                     "has 2^11 slots, the model has 2^10");
-    assert_sentence(shoal_logreg_predict(m, &file, 1, NULL, take, &none, NULL), SHOAL_EINVAL,
+    assert_sentence(ask(m, file, NULL, &none, NULL), SHOAL_EINVAL,
                     "has 2^11 slots, the model has 2^10");
     assert_int_equal(none.n, 0);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void whoever_takes_answers_may_stop(void **state)
@@ -220,9 +231,9 @@ static void whoever_takes_answers_may_stop(void **state)
     struct answers a = {.stop_at = 1};
 
     (void)state;
-    assert_int_equal(shoal_logreg_predict(m, &path, 1, NULL, take, &a, NULL), SHOAL_ESTOP);
+    assert_int_equal(ask(m, path, NULL, &a, NULL), SHOAL_ESTOP);
     assert_true(a.n >= 1);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void bad_lines_are_refused_or_counted(void **state)
@@ -236,20 +247,20 @@ static void bad_lines_are_refused_or_counted(void **state)
     struct answers a = {0};
 
     (void)state;
-    assert_sentence(shoal_logreg_eval(m, &path, 1, NULL, &s, NULL), SHOAL_EFORMAT, "bad.txt:2: ");
+    assert_sentence(logreg_eval(m, &path, 1, NULL, &s, NULL), SHOAL_EFORMAT, "bad.txt:2: ");
     o.skip_bad = 1;
-    assert_sentence(shoal_logreg_eval(m, &path, 1, &o, &s, NULL), SHOAL_EFORMAT, "bad.txt:4: ");
+    assert_sentence(logreg_eval(m, &path, 1, &o, &s, NULL), SHOAL_EFORMAT, "bad.txt:4: ");
     o.skip_bad = 2;
-    assert_int_equal(shoal_logreg_eval(m, &path, 1, &o, &s, &stats), SHOAL_OK);
+    assert_int_equal(logreg_eval(m, &path, 1, &o, &s, &stats), SHOAL_OK);
     assert_int_equal(stats.bad_lines, 2);
     assert_int_equal(s.examples, 2);
     assert_non_null(strstr(stats.bad[0], "bad.txt:2: "));
     assert_non_null(strstr(stats.bad[1], "bad.txt:4: "));
-    assert_int_equal(shoal_logreg_predict(m, &path, 1, &o, take, &a, &stats), SHOAL_OK);
+    assert_int_equal(ask(m, path, &o, &a, &stats), SHOAL_OK);
     assert_int_equal(a.n, 2);
     path = scratch_path("nowhere");
-    assert_sentence(shoal_logreg_eval(m, &path, 1, NULL, &s, NULL), SHOAL_ENOENT, "nowhere");
-    shoal_logreg_close(m);
+    assert_sentence(logreg_eval(m, &path, 1, NULL, &s, NULL), SHOAL_ENOENT, "nowhere");
+    logreg_close(m);
 }
 
 /* ---- what it is ---- */
@@ -275,16 +286,28 @@ static void the_largest_weights_come_first(void **state)
         for (size_t i = 0; i < k; i++)
             assert_true(few[i].slot == top[i].slot && few[i].weight == top[i].weight);
     }
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 /* ---- files ---- */
+
+static shoal_status open_file(shoal_logreg **out, const char *path)
+{
+    struct container *c;
+    void *m = NULL;
+    shoal_status st = container_open(&c, path);
+
+    if (st == SHOAL_OK)
+        st = logreg_read(&m, c);
+    *out = m;
+    return st;
+}
 
 static shoal_logreg *open_model(const char *path)
 {
     shoal_logreg *m = NULL;
 
-    if (shoal_logreg_open(&m, path) != SHOAL_OK)
+    if (open_file(&m, path) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     return m;
 }
@@ -294,9 +317,9 @@ static void assert_same_models(const shoal_logreg *a, const shoal_logreg *b)
     struct shoal_weight x[MOST], y[MOST];
     size_t n, m;
 
-    assert_int_equal(shoal_logreg_bits(a), shoal_logreg_bits(b));
-    assert_int_equal(shoal_logreg_weights(a), shoal_logreg_weights(b));
-    assert_true(shoal_logreg_bias(a) == shoal_logreg_bias(b));
+    assert_int_equal(a->bits, b->bits);
+    assert_int_equal(a->n, b->n);
+    assert_true((double)a->bias[0] == (double)b->bias[0]);
     assert_int_equal(shoal_logreg_largest(a, x, MOST, &n), SHOAL_OK);
     assert_int_equal(shoal_logreg_largest(b, y, MOST, &m), SHOAL_OK);
     assert_int_equal(n, m);
@@ -314,14 +337,14 @@ static void a_saved_model_answers_as_before(void **state)
     struct answers before = predict(m, asked), after;
 
     (void)state;
-    assert_int_equal(shoal_logreg_save(m, scratch_path("m.shoal")), SHOAL_OK);
+    assert_int_equal(logreg_save(m, scratch_path("m.shoal"), NULL), SHOAL_OK);
     again = open_model(scratch_path("m.shoal"));
     assert_same_models(m, again);
     after = predict(again, asked);
     assert_int_equal(after.n, 4);
     assert_memory_equal(before.p, after.p, sizeof before.p);
-    shoal_logreg_close(m);
-    shoal_logreg_close(again);
+    logreg_close(m);
+    logreg_close(again);
 }
 
 static void a_saved_model_reads_other_rows_as_its_own(void **state)
@@ -341,7 +364,7 @@ static void a_saved_model_reads_other_rows_as_its_own(void **state)
     assert_int_equal(shoal_clicks_read(&rows, &path, 1, &o, NULL), SHOAL_OK);
     m = train_rows(rows, NULL, &train, NULL);
     shoal_clicks_close(rows);
-    assert_int_equal(shoal_logreg_save(m, scratch_path("p.shoal")), SHOAL_OK);
+    assert_int_equal(logreg_save(m, scratch_path("p.shoal"), NULL), SHOAL_OK);
     again = open_model(scratch_path("p.shoal"));
     o = shoal_logreg_reading(again);
     assert_int_equal(o.format, SHOAL_CLICKS_CSV);
@@ -354,8 +377,8 @@ static void a_saved_model_reads_other_rows_as_its_own(void **state)
     assert_memory_equal(a.p, b.p, 4 * sizeof(double));
     assert_true(a.p[0] != a.p[1]);
     assert_same_models(m, again);
-    shoal_logreg_close(m);
-    shoal_logreg_close(again);
+    logreg_close(m);
+    logreg_close(again);
 }
 
 static void a_model_without_weights_is_saved_too(void **state)
@@ -367,12 +390,12 @@ static void a_model_without_weights_is_saved_too(void **state)
     (void)state;
     o.l1 = 100;
     m = train_rows(rows, NULL, &o, NULL);
-    assert_int_equal(shoal_logreg_weights(m), 0);
-    assert_int_equal(shoal_logreg_save(m, scratch_path("none.shoal")), SHOAL_OK);
+    assert_int_equal(m->n, 0);
+    assert_int_equal(logreg_save(m, scratch_path("none.shoal"), NULL), SHOAL_OK);
     again = open_model(scratch_path("none.shoal"));
     assert_same_models(m, again);
-    shoal_logreg_close(m);
-    shoal_logreg_close(again);
+    logreg_close(m);
+    logreg_close(again);
     shoal_clicks_close(rows);
 }
 
@@ -380,7 +403,7 @@ static void refuse_file(const char *path, const char *part)
 {
     shoal_logreg *m = (shoal_logreg *)&m;
 
-    assert_sentence(shoal_logreg_open(&m, path), SHOAL_EFORMAT, part);
+    assert_sentence(open_file(&m, path), SHOAL_EFORMAT, part);
     assert_null(m);
 }
 
@@ -390,14 +413,14 @@ static void every_truncation_is_refused(void **state)
     struct bytes b;
 
     (void)state;
-    assert_int_equal(shoal_logreg_save(m, scratch_path("whole.shoal")), SHOAL_OK);
+    assert_int_equal(logreg_save(m, scratch_path("whole.shoal"), NULL), SHOAL_OK);
     b = scratch_get(scratch_path("whole.shoal"));
     for (size_t len = 0; len < b.len; len++)
         refuse_file(scratch_put("cut.shoal", b.at, len), "cut.shoal: ");
     assert_int_equal(bytes_add(&b, "", 1), SHOAL_OK);
     refuse_file(scratch_put("cut.shoal", b.at, b.len), "cut.shoal: ");
     bytes_fini(&b);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void a_flipped_bit_anywhere_is_refused(void **state)
@@ -406,7 +429,7 @@ static void a_flipped_bit_anywhere_is_refused(void **state)
     struct bytes b;
 
     (void)state;
-    assert_int_equal(shoal_logreg_save(m, scratch_path("whole.shoal")), SHOAL_OK);
+    assert_int_equal(logreg_save(m, scratch_path("whole.shoal"), NULL), SHOAL_OK);
     b = scratch_get(scratch_path("whole.shoal"));
     for (size_t i = 0; i < b.len; i++) {
         char bit = (char)(1 << (i % 8));
@@ -415,9 +438,9 @@ static void a_flipped_bit_anywhere_is_refused(void **state)
         refuse_file(scratch_put("bit.shoal", b.at, b.len), "bit.shoal: ");
         b.at[i] ^= bit;
     }
-    shoal_logreg_close(open_model(scratch_put("bit.shoal", b.at, b.len)));
+    logreg_close(open_model(scratch_put("bit.shoal", b.at, b.len)));
     bytes_fini(&b);
-    shoal_logreg_close(m);
+    logreg_close(m);
 }
 
 static void other_files_are_refused_by_what_they_are(void **state)
@@ -430,7 +453,7 @@ static void other_files_are_refused_by_what_they_are(void **state)
     refuse_file(text, "l.txt: ");
     assert_int_equal(shoal_clicks_encode(scratch_path("c.shoal"), &text, 1, &o, NULL), SHOAL_OK);
     refuse_file(scratch_path("c.shoal"), "holds a clicks, want a logreg model");
-    assert_sentence(shoal_logreg_open(&m, scratch_path("nowhere")), SHOAL_ENOENT, "nowhere");
+    assert_sentence(open_file(&m, scratch_path("nowhere")), SHOAL_ENOENT, "nowhere");
     assert_null(m);
 }
 
@@ -439,10 +462,10 @@ static void saving_where_nothing_can_be_leaves_nothing(void **state)
     shoal_logreg *m = small_model(lines);
 
     (void)state;
-    assert_true(shoal_logreg_save(m, scratch_path("no/where.shoal")) != SHOAL_OK);
+    assert_true(logreg_save(m, scratch_path("no/where.shoal"), NULL) != SHOAL_OK);
     assert_error_has("no/where.shoal");
-    shoal_logreg_close(m);
-    shoal_logreg_close(NULL);
+    logreg_close(m);
+    logreg_close(NULL);
 }
 
 int main(void)

@@ -56,8 +56,8 @@ static void put_clicks(const char *name, const char *rows)
     shoal_clicks *read = read_rows(rows, 12);
     shoal_logreg *model = train_rows(read, NULL, &o, NULL);
 
-    ok(shoal_logreg_save(model, scratch_path(name)));
-    shoal_logreg_close(model);
+    ok(logreg_save(model, scratch_path(name), NULL));
+    logreg_close(model);
     shoal_clicks_close(read);
 }
 

@@ -209,7 +209,7 @@ static void quantised_rows_are_copied_as_they_are(void **state)
     once = through(v, "once.shoal", opts);
     twice = through(once, "twice.shoal", opts);
     assert_same(once, twice);
-    assert_non_null(vectors_scales(twice));
+    assert_non_null(twice->scales);
     shoal_vectors_close(twice);
     shoal_vectors_close(once);
     shoal_vectors_close(v);
@@ -291,8 +291,6 @@ static void counts_and_hidden_rows_are_kept(void **state)
     shoal_vocab *vocab;
     struct table rows, hidden;
     shoal_vectors *v, *back;
-    const float *at;
-    size_t n;
 
     (void)state;
     ok(shoal_vocab_read_memory(&vocab,
@@ -305,17 +303,16 @@ static void counts_and_hidden_rows_are_kept(void **state)
     back = through(v, "v.shoal", shoal_save_default());
     assert_same(v, back);
     assert_int_equal(shoal_vectors_count(back, 2), 2);
-    assert_int_equal(shoal_vocab_total(vectors_vocab(back)), 10);
-    assert_int_equal(shoal_vocab_sentences(vectors_vocab(back)), 9);
-    assert_int_equal(shoal_vocab_unk(vectors_vocab(back)), 1);
-    at = vectors_hidden(back, &n);
-    assert_int_equal(n, 2);
-    assert_true(at[table_stride(2)] == 7);
+    assert_int_equal(shoal_vocab_total(back->vocab), 10);
+    assert_int_equal(shoal_vocab_sentences(back->vocab), 9);
+    assert_int_equal(shoal_vocab_unk(back->vocab), 1);
+    assert_int_equal(back->hidden_rows, 2);
+    assert_true(back->hidden[table_stride(2)] == 7);
     ok(shoal_vectors_verify(back));
     shoal_vectors_close(back);
     back = through(v, "v.shoal", (struct shoal_save_opts){.top = 2});
-    assert_null(vectors_hidden(back, &n));
-    assert_int_equal(shoal_vocab_total(vectors_vocab(back)), 8);
+    assert_null(back->hidden);
+    assert_int_equal(shoal_vocab_total(back->vocab), 8);
     shoal_vectors_close(back);
     shoal_vectors_close(v);
 }
@@ -328,8 +325,8 @@ static void a_copy_of_a_mapped_vocabulary_lives_on(void **state)
     uint32_t ids[3], again[3];
 
     (void)state;
-    vocab_find_all(vectors_vocab(back), words, 3, ids);
-    ok(vocab_copy(&copy, vectors_vocab(back)));
+    vocab_find_all(back->vocab, words, 3, ids);
+    ok(vocab_copy(&copy, back->vocab));
     shoal_vectors_close(back);
     for (uint32_t id = 0; id < MANY; id++)
         assert_int_equal(

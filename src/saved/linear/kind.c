@@ -38,7 +38,6 @@ static shoal_status clicks_describe(const void *model, uint64_t bytes, uint64_t 
     const shoal_logreg *m = model;
     char slots[16];
 
-    (void)bytes;
     snprintf(slots, sizeof slots, "2^%u", m->bits);
     report_begin(to, "a click model, logistic regression");
     report_noted(to, "weights", "weights", VALUE_COUNT(m->n), "not 0, of % slots",
@@ -52,19 +51,19 @@ static shoal_status clicks_describe(const void *model, uint64_t bytes, uint64_t 
 
 /* A line of at most nine digits says all that a float knew. Whoever reads a pipe wants
  * each block's answers before the next block. */
-static bool say_rows(void *user, const double *p, size_t n)
+static shoal_status say_rows(struct each *e, double *z, const uint8_t *label, const float *weight,
+                             size_t n)
 {
-    struct answers *a = user;
-
     for (size_t i = 0; i < n; i++)
-        if (answer_print(a, "%.7g\n", p[i]) != SHOAL_OK)
-            return false;
-    return answer_flush(a) == SHOAL_OK;
+        answer_print(e->user, "%.7g\n", 1 / (1 + exp(-z[i])));
+    return answer_flush(e->user);
 }
 
 static shoal_status clicks_ask(const void *model, const struct asked_of *q, struct answers *a)
 {
-    return shoal_logreg_predict(model, q->inputs, q->n, &q->opts->rows, say_rows, a, q->stats);
+    struct each e = {.user = a, .rows = say_rows, .unlabelled = true};
+
+    return logreg_each(model, q->inputs, q->n, &q->opts->rows, &e, q->stats);
 }
 
 /* ---- how well ---- */
@@ -113,7 +112,7 @@ static shoal_status clicks_score(const void *model, const char *path, const stru
                                  const struct shoal_reporter *to)
 {
     struct shoal_binary_score s = {0};
-    shoal_status st = shoal_logreg_eval(model, q->inputs, q->n, &q->opts->rows, &s, q->stats);
+    shoal_status st = logreg_eval(model, q->inputs, q->n, &q->opts->rows, &s, q->stats);
 
     if (st != SHOAL_OK)
         return st;
@@ -128,10 +127,10 @@ const struct kind kind_logreg = {
     .name = "logreg",
     .word = "logreg",
     .linear = true,
-    .read = logreg_read_kind,
-    .save = logreg_save_kind,
+    .read = logreg_read,
+    .save = logreg_save,
     .describe = clicks_describe,
     .ask = clicks_ask,
     .score = clicks_score,
-    .close = logreg_close_kind,
+    .close = logreg_close,
 };

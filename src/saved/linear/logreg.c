@@ -124,15 +124,17 @@ shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned o
     if (st == SHOAL_OK)
         st = logreg_spread(m);
     if (st != SHOAL_OK) {
-        shoal_logreg_close(m);
+        logreg_close(m);
         return st;
     }
     *out = m;
     return SHOAL_OK;
 }
 
-void shoal_logreg_close(shoal_logreg *m)
+void logreg_close(void *model)
 {
+    shoal_logreg *m = model;
+
     if (!m)
         return;
     mem_unmap(m->at, logreg_slots(m) * sizeof *m->at);
@@ -146,21 +148,6 @@ void shoal_logreg_close(shoal_logreg *m)
 }
 
 /* ---- what it is ---- */
-
-unsigned shoal_logreg_bits(const shoal_logreg *m)
-{
-    return m->bits;
-}
-
-double shoal_logreg_bias(const shoal_logreg *m)
-{
-    return (double)m->bias[0];
-}
-
-uint64_t shoal_logreg_weights(const shoal_logreg *m)
-{
-    return m->n;
-}
 
 struct shoal_clicks_opts shoal_logreg_reading(const shoal_logreg *m)
 {
@@ -393,63 +380,30 @@ shoal_status logreg_each(const shoal_logreg *m, const char *const *inputs, size_
     return st;
 }
 
-/* ---- predicting and scoring ---- */
-
-struct answering {
-    struct each each;
-    bool (*row)(void *user, const double *p, size_t n);
-    void *user;
-};
-
-static shoal_status answer_rows(struct each *e, double *z, const uint8_t *label,
-                                const float *weight, size_t n)
-{
-    struct answering *a = (struct answering *)e;
-
-    (void)label, (void)weight;
-    for (size_t i = 0; i < n; i++)
-        z[i] = 1 / (1 + exp(-z[i]));
-    return a->row(a->user, z, n) ? SHOAL_OK
-                                 : shoal_fail(SHOAL_ESTOP, "predict: stopped on request");
-}
-
-shoal_status shoal_logreg_predict(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
-                                  const struct shoal_clicks_opts *opts,
-                                  bool (*row)(void *user, const double *p, size_t n), void *user,
-                                  struct shoal_clicks_stats *stats)
-{
-    struct answering a = {{.rows = answer_rows, .unlabelled = true}, row, user};
-
-    return logreg_each(m, inputs, ninputs, opts, &a.each, stats);
-}
-
-struct scoring {
-    struct each each;
-    struct binary *sum;
-};
+/* ---- scoring ---- */
 
 static shoal_status score_rows(struct each *e, double *z, const uint8_t *label,
                                const float *weight, size_t n)
 {
-    struct scoring *s = (struct scoring *)e;
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = binary_add(s->sum, z[i], label[i] == 1, weight ? (double)weight[i] : 1);
+        st = binary_add(e->user, z[i], label[i] == 1, weight ? (double)weight[i] : 1);
     return st;
 }
 
-shoal_status shoal_logreg_eval(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
-                               const struct shoal_clicks_opts *opts,
-                               struct shoal_binary_score *score, struct shoal_clicks_stats *stats)
+shoal_status logreg_eval(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                         const struct shoal_clicks_opts *opts, struct shoal_binary_score *score,
+                         struct shoal_clicks_stats *stats)
 {
-    struct scoring s = {{.rows = score_rows}, NULL};
-    shoal_status st = binary_new(&s.sum, BINARY_LOGIT, BINARY_KEEP);
+    struct binary *sum;
+    shoal_status st = binary_new(&sum, BINARY_LOGIT, BINARY_KEEP);
 
     if (st == SHOAL_OK)
-        st = logreg_each(m, inputs, ninputs, opts, &s.each, stats);
+        st = logreg_each(m, inputs, ninputs, opts, &(struct each){.user = sum, .rows = score_rows},
+                         stats);
     if (st == SHOAL_OK)
-        st = binary_score(s.sum, score);
-    binary_free(s.sum);
+        st = binary_score(sum, score);
+    binary_free(sum);
     return st;
 }

@@ -39,6 +39,7 @@ void logreg_softmax(double *z, size_t n);
 
 /* What is done with rows: their scores [n][outputs], labels, and weights or NULL. */
 struct each {
+    void *user;
     shoal_status (*rows)(struct each *e, double *z, const uint8_t *label, const float *weight,
                          size_t n);
     bool unlabelled; /* labels may lack */
@@ -51,15 +52,16 @@ shoal_status logreg_each(const shoal_logreg *m, const char *const *inputs, size_
                          const struct shoal_clicks_opts *opts, struct each *e,
                          struct shoal_clicks_stats *stats);
 
+/* Scores on rows with labels. */
+shoal_status logreg_eval(const shoal_logreg *m, const char *const *inputs, size_t ninputs,
+                         const struct shoal_clicks_opts *opts, struct shoal_binary_score *score,
+                         struct shoal_clicks_stats *stats);
+
 /* ---- logreg_file.c ---- */
 
 /* Makes `at` of the rest. */
 shoal_status logreg_spread(struct shoal_logreg *m);
-/* Takes c, whose bytes were checked, also on failure. The second is a struct kind's. */
-shoal_status logreg_read(shoal_logreg **out, struct container *c);
-shoal_status logreg_read_kind(void **model, struct container *c);
-shoal_status logreg_save_kind(const void *model, const char *path,
-                              const struct shoal_save_opts *opts);
-void logreg_close_kind(void *model);
+/* Takes c, whose bytes were checked, also on failure. */
+shoal_status logreg_read(void **model, struct container *c);
 
 #endif

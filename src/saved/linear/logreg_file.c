@@ -32,36 +32,31 @@ static shoal_status make_meta(const shoal_logreg *m, struct bytes *meta)
 static shoal_status put_all(const shoal_logreg *m, struct container_writer *w,
                             const struct bytes *meta)
 {
-    shoal_status st = container_put(w, "meta", meta->at, meta->len);
-
-    if (st == SHOAL_OK && m->outputs > 1)
-        st = container_put(w, "bias", m->bias, m->outputs * sizeof *m->bias);
-    if (st == SHOAL_OK)
-        st = container_put(w, "slots", m->slot, m->n * sizeof *m->slot);
-    if (st == SHOAL_OK)
-        st = container_put(w, "weights", m->weight, m->n * m->outputs * sizeof *m->weight);
-    if (st == SHOAL_OK)
-        st = container_put(w, "names", m->names.at, m->names.len);
-    return st == SHOAL_OK ? container_put(w, "name", m->name, m->n * sizeof *m->name) : st;
+    container_put(w, "meta", meta->at, meta->len);
+    if (m->outputs > 1)
+        container_put(w, "bias", m->bias, m->outputs * sizeof *m->bias);
+    container_put(w, "slots", m->slot, m->n * sizeof *m->slot);
+    container_put(w, "weights", m->weight, m->n * m->outputs * sizeof *m->weight);
+    container_put(w, "names", m->names.at, m->names.len);
+    return container_put(w, "name", m->name, m->n * sizeof *m->name);
 }
 
-shoal_status shoal_logreg_save(const shoal_logreg *m, const char *path)
+shoal_status logreg_save(const void *model, const char *path, const struct shoal_save_opts *opts)
 {
     struct container_writer *w = NULL;
     struct bytes meta = {0};
-    shoal_status st = make_meta(m, &meta);
+    enum shoal_format format;
+    shoal_status st = kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL,
+                                  "shoal, the one of click models");
 
     if (st == SHOAL_OK)
+        st = make_meta(model, &meta);
+    if (st == SHOAL_OK)
         st = container_create(&w, path);
-    if (st == SHOAL_OK) {
-        st = put_all(m, w, &meta);
-        if (st == SHOAL_OK)
-            st = container_commit(w);
-        else
-            container_abandon(w);
-    }
+    if (st == SHOAL_OK)
+        st = put_all(model, w, &meta);
     bytes_fini(&meta);
-    return st;
+    return container_end(w, st);
 }
 
 /* ---- reading ---- */
@@ -132,7 +127,7 @@ static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
     if (st == SHOAL_OK && strcmp(word, "multinomial") == 0) {
         st = read_biases(m, c);
     } else if (st == SHOAL_OK) {
-        st = kind_check(c, &kind_logreg, "a logreg model");
+        st = container_check_kind(c, kind_logreg.word, "a logreg model");
         if (st == SHOAL_OK)
             st = read_bias(m, c);
     }
@@ -196,7 +191,7 @@ static shoal_status read_all(struct shoal_logreg *m, const struct container *c)
     return st == SHOAL_OK ? logreg_spread(m) : st;
 }
 
-shoal_status logreg_read(shoal_logreg **out, struct container *c)
+shoal_status logreg_read(void **out, struct container *c)
 {
     struct shoal_logreg *m = mem_array(1, sizeof *m);
     shoal_status st = m ? read_all(m, c) : SHOAL_ENOMEM;
@@ -204,49 +199,6 @@ shoal_status logreg_read(shoal_logreg **out, struct container *c)
     container_close(c);
     *out = st == SHOAL_OK ? m : NULL;
     if (st != SHOAL_OK)
-        shoal_logreg_close(m);
+        logreg_close(m);
     return st;
-}
-
-shoal_status shoal_logreg_open(shoal_logreg **out, const char *path)
-{
-    struct container *c;
-    shoal_status st = container_open(&c, path);
-
-    *out = NULL;
-    if (st == SHOAL_OK)
-        st = logreg_read(out, c);
-    if (st == SHOAL_OK && (*out)->outputs > 1) {
-        st = shoal_fail(SHOAL_EFORMAT, "%s: has %u classes, want a logreg model", path,
-                        (*out)->outputs);
-        shoal_logreg_close(*out);
-        *out = NULL;
-    }
-    return st;
-}
-
-/* ---- for a struct kind ---- */
-
-shoal_status logreg_read_kind(void **model, struct container *c)
-{
-    shoal_logreg *m;
-    shoal_status st = logreg_read(&m, c);
-
-    *model = m;
-    return st;
-}
-
-shoal_status logreg_save_kind(const void *model, const char *path,
-                              const struct shoal_save_opts *opts)
-{
-    enum shoal_format format;
-    shoal_status st = kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL,
-                                  "shoal, the one of click models");
-
-    return st == SHOAL_OK ? shoal_logreg_save(model, path) : st;
-}
-
-void logreg_close_kind(void *model)
-{
-    shoal_logreg_close(model);
 }

@@ -14,7 +14,6 @@ static shoal_status many_describe(const void *model, uint64_t bytes, uint64_t to
     const shoal_logreg *m = model;
     char slots[16];
 
-    (void)bytes, (void)top;
     snprintf(slots, sizeof slots, "2^%u", m->bits);
     report_begin(to, "a model of many classes, logistic regression");
     report_value(to, "classes", "classes", VALUE_COUNT(m->outputs));
@@ -27,7 +26,6 @@ static shoal_status many_describe(const void *model, uint64_t bytes, uint64_t to
 /* ---- what it answers ---- */
 
 struct many {
-    struct each each;
     unsigned n;
     struct answers *answers; /* of predicting */
     struct classes *classes; /* of scoring, */
@@ -35,40 +33,37 @@ struct many {
 };
 
 /* "2  0.1  0.2  0.7": the likeliest class, and the probability of each. */
-static shoal_status say_row(struct answers *a, const double *p, unsigned n)
+static void say_row(struct answers *a, const double *p, unsigned n)
 {
     unsigned best = 0;
-    shoal_status st;
 
     for (unsigned k = 1; k < n; k++)
         best = p[k] > p[best] ? k : best;
-    st = answer_print(a, "%u", best);
-    for (unsigned k = 0; k < n && st == SHOAL_OK; k++)
-        st = answer_print(a, "\t%.7g", p[k]);
-    return st == SHOAL_OK ? answer_print(a, "\n") : st;
+    answer_print(a, "%u", best);
+    for (unsigned k = 0; k < n; k++)
+        answer_print(a, "\t%.7g", p[k]);
+    answer_print(a, "\n");
 }
 
 /* Whoever reads a pipe wants each block's answers before the next block. */
 static shoal_status say_rows(struct each *e, double *z, const uint8_t *label, const float *weight,
                              size_t n)
 {
-    struct many *m = (struct many *)e;
-    shoal_status st = SHOAL_OK;
+    struct many *m = e->user;
 
-    (void)label, (void)weight;
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         logreg_softmax(z + i * m->n, m->n);
-        st = say_row(m->answers, z + i * m->n, m->n);
+        say_row(m->answers, z + i * m->n, m->n);
     }
-    return st == SHOAL_OK ? answer_flush(m->answers) : st;
+    return answer_flush(m->answers);
 }
 
 static shoal_status many_ask(const void *model, const struct asked_of *q, struct answers *a)
 {
-    struct many m = {.each = {.rows = say_rows, .unlabelled = true},
-                     .n = logreg_outputs(model), .answers = a};
+    struct many m = {.n = logreg_outputs(model), .answers = a};
+    struct each e = {.user = &m, .rows = say_rows, .unlabelled = true};
 
-    return logreg_each(model, q->inputs, q->n, &q->opts->rows, &m.each, q->stats);
+    return logreg_each(model, q->inputs, q->n, &q->opts->rows, &e, q->stats);
 }
 
 /* ---- how well ---- */
@@ -76,7 +71,7 @@ static shoal_status many_ask(const void *model, const struct asked_of *q, struct
 static shoal_status score_rows(struct each *e, double *z, const uint8_t *label,
                                const float *weight, size_t n)
 {
-    struct many *m = (struct many *)e;
+    struct many *m = e->user;
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
@@ -96,7 +91,6 @@ static shoal_status score_rows(struct each *e, double *z, const uint8_t *label,
 
 static void class_name(const void *ctx, size_t i, char *name, size_t cap)
 {
-    (void)ctx;
     snprintf(name, cap, "%zu", i);
 }
 
@@ -136,11 +130,12 @@ static shoal_status report_score(const struct many *m, const char *path,
 static shoal_status many_score(const void *model, const char *path, const struct asked_of *q,
                                const struct shoal_reporter *to)
 {
-    struct many m = {.each = {.rows = score_rows}, .n = logreg_outputs(model)};
+    struct many m = {.n = logreg_outputs(model)};
+    struct each e = {.user = &m, .rows = score_rows};
     shoal_status st = classes_new(&m.classes, m.n);
 
     if (st == SHOAL_OK)
-        st = logreg_each(model, q->inputs, q->n, &q->opts->rows, &m.each, q->stats);
+        st = logreg_each(model, q->inputs, q->n, &q->opts->rows, &e, q->stats);
     if (st == SHOAL_OK)
         st = report_score(&m, path, to);
     classes_free(m.classes);
@@ -151,10 +146,10 @@ const struct kind kind_multinomial = {
     .name = "multinomial",
     .word = "multinomial",
     .linear = true,
-    .read = logreg_read_kind,
-    .save = logreg_save_kind,
+    .read = logreg_read,
+    .save = logreg_save,
     .describe = many_describe,
     .ask = many_ask,
     .score = many_score,
-    .close = logreg_close_kind,
+    .close = logreg_close,
 };

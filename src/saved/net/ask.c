@@ -8,12 +8,6 @@
 enum { AT_ONCE = 256 }; /* samples */
 #define WORKER_MOST ((size_t)512 << 20) /* bytes of layers of what is asked together */
 
-void trained_scale(const shoal_net *t, float *x, size_t n)
-{
-    for (size_t i = 0; i < n && t->in.n; i++)
-        scaling_apply(&t->in, x + i * t->net->inputs);
-}
-
 /* Back to the units of the data. */
 static void unscale(const shoal_net *t, float *y, size_t n)
 {
@@ -26,62 +20,6 @@ static void unscale(const shoal_net *t, float *y, size_t n)
             *at = s->inverse[o] > 0 ? *at / s->inverse[o] + s->mean[o] : s->mean[o];
         }
 }
-
-/* Scratch of one who asks. */
-struct asking {
-    const shoal_net *net;
-    void *worker;
-    size_t most;
-    float *x; /* [most][inputs] */
-};
-
-static shoal_status asking_init(struct asking *a, const shoal_net *net, size_t most)
-{
-    *a = (struct asking){.net = net, .most = most};
-    a->x = mem_map(most * net->net->inputs * sizeof *a->x);
-    if (!a->x)
-        return SHOAL_ENOMEM;
-    return net->net->ops->worker_new(&a->worker, net->net, most, net->net->alone ? 0 : 1);
-}
-
-static void asking_fini(struct asking *a)
-{
-    if (a->worker)
-        a->net->net->ops->worker_free(a->worker);
-    mem_unmap(a->x, a->most * a->net->net->inputs * sizeof *a->x);
-}
-
-/* a->x has n inputs in the units of the data. */
-static shoal_status ask(struct asking *a, size_t n, float *y)
-{
-    shoal_status st;
-
-    trained_scale(a->net, a->x, n);
-    st = a->net->net->ops->predict(a->worker, a->net->params, a->x, n, y);
-    unscale(a->net, y, n);
-    return st;
-}
-
-shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, float *y)
-{
-    size_t in = net->net->inputs, out = net->net->outputs;
-    struct asking a;
-    shoal_status st = asking_init(&a, net, n < AT_ONCE ? n : AT_ONCE);
-
-    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
-        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
-
-        memcpy(a.x, x + i * in, some * in * sizeof *x);
-        st = ask(&a, some, y + i * out);
-    }
-    asking_fini(&a);
-    return st;
-}
-
-struct asker {
-    struct asking asking;
-    float *y; /* [most][outputs] */
-};
 
 size_t asker_fit(const shoal_net *net, size_t most)
 {
@@ -100,8 +38,11 @@ shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most)
     *out = a;
     if (!a)
         return st;
+    *a = (struct asker){.net = net, .most = most};
+    a->x = mem_map(most * net->net->inputs * sizeof *a->x);
     a->y = mem_array(most * net->net->outputs, sizeof *a->y);
-    st = a->y ? asking_init(&a->asking, net, most) : st;
+    if (a->x && a->y)
+        st = net->net->ops->worker_new(&a->worker, net->net, most, net->net->alone ? 0 : 1);
     if (st != SHOAL_OK) {
         asker_free(a);
         *out = NULL;
@@ -109,17 +50,30 @@ shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most)
     return st;
 }
 
-shoal_status asker_ask(struct asker *a, const float *const *x, size_t n, float *const *y)
+shoal_status asker_run(struct asker *a, size_t n)
 {
-    const struct net *net = a->asking.net->net;
+    const shoal_net *t = a->net;
     shoal_status st;
 
-    assert(n <= a->asking.most);
+    assert(n <= a->most);
+    for (size_t i = 0; i < n && t->in.n; i++)
+        scaling_apply(&t->in, a->x + i * t->net->inputs);
+    st = t->net->ops->predict(a->worker, t->params, a->x, n, a->y);
+    unscale(t, a->y, n);
+    return st;
+}
+
+shoal_status asker_ask(struct asker *a, const float *const *x, size_t n, float *const *y)
+{
+    size_t in = a->net->net->inputs, out = a->net->net->outputs;
+    shoal_status st;
+
+    assert(n <= a->most);
     for (size_t i = 0; i < n; i++)
-        memcpy(a->asking.x + i * net->inputs, x[i], net->inputs * sizeof **x);
-    st = ask(&a->asking, n, a->y);
+        memcpy(a->x + i * in, x[i], in * sizeof **x);
+    st = asker_run(a, n);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        memcpy(y[i], a->y + i * net->outputs, net->outputs * sizeof **y);
+        memcpy(y[i], a->y + i * out, out * sizeof **y);
     return st;
 }
 
@@ -127,16 +81,36 @@ void asker_free(struct asker *a)
 {
     if (!a)
         return;
-    if (a->asking.net)
-        asking_fini(&a->asking);
+    if (a->worker)
+        a->net->net->ops->worker_free(a->worker);
+    mem_unmap(a->x, a->most * a->net->net->inputs * sizeof *a->x);
     free(a->y);
     free(a);
 }
 
-static void raw_row(const shoal_samples *s, size_t id, float *out)
+shoal_status shoal_net_predict(const shoal_net *net, const float *x, size_t n, float *y)
 {
-    for (size_t j = 0; j < s->inputs; j++)
-        out[j] = s->x ? s->x[id * s->inputs + j] : s->bytes[id * s->inputs + j];
+    size_t in = net->net->inputs, out = net->net->outputs;
+    struct asker *a;
+    shoal_status st = asker_new(&a, net, n < AT_ONCE ? n : AT_ONCE);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
+        size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
+
+        memcpy(a->x, x + i * in, some * in * sizeof *x);
+        st = asker_run(a, some);
+        memcpy(y + i * out, a->y, some * out * sizeof *y);
+    }
+    asker_free(a);
+    return st;
+}
+
+/* The answers for samples `from` to `from` + n <= AT_ONCE of them, in a->y. */
+static shoal_status ask_samples(struct asker *a, const shoal_samples *s, size_t from, size_t n)
+{
+    for (size_t i = 0; i < n * s->inputs; i++)
+        a->x[i] = s->x ? s->x[from * s->inputs + i] : s->bytes[from * s->inputs + i];
+    return asker_run(a, n);
 }
 
 static shoal_status check_samples(const shoal_net *net, const shoal_samples *s)
@@ -150,28 +124,27 @@ static shoal_status check_samples(const shoal_net *net, const shoal_samples *s)
 shoal_status shoal_net_predict_samples(const shoal_net *net, const shoal_samples *s, size_t from,
                                        size_t n, float *y)
 {
-    struct asking a = {.net = net};
+    size_t out = net->net->outputs;
+    struct asker *a = NULL;
     shoal_status st = check_samples(net, s);
 
     if (st == SHOAL_OK && (from > s->n || n > s->n - from))
         st = shoal_fail(SHOAL_EINVAL, "net: samples %zu to %zu, found %zu", from, from + n, s->n);
-    if (st != SHOAL_OK)
-        return st;
-    st = asking_init(&a, net, AT_ONCE);
+    if (st == SHOAL_OK)
+        st = asker_new(&a, net, AT_ONCE);
     for (size_t i = 0; i < n && st == SHOAL_OK; i += AT_ONCE) {
         size_t some = n - i < AT_ONCE ? n - i : AT_ONCE;
 
-        for (size_t k = 0; k < some; k++)
-            raw_row(s, from + i + k, a.x + k * s->inputs);
-        st = ask(&a, some, y + i * net->net->outputs);
+        st = ask_samples(a, s, from + i, some);
+        memcpy(y + i * out, a->y, some * out * sizeof *y);
     }
-    asking_fini(&a);
+    asker_free(a);
     return st;
 }
 
 /* ---- how well ---- */
 
-static size_t likeliest(const float *y, size_t n)
+size_t net_likeliest(const float *y, size_t n)
 {
     size_t best = 0;
 
@@ -182,15 +155,14 @@ static size_t likeliest(const float *y, size_t n)
 
 shoal_status net_score_class(struct net_score *s, const float *y, size_t n, uint32_t label)
 {
-    size_t best = likeliest(y, n), above = 0;
+    size_t above = 0;
 
     for (size_t o = 0; o < n; o++)
         above += y[o] > y[label];
+    s->n++;
     s->loss -= log(fmax((double)y[label], 1e-38));
-    s->right += best == label;
+    s->right += net_likeliest(y, n) == label;
     s->right5 += above < 5;
-    if (s->confusion)
-        s->confusion[label * n + best]++;
     return s->classes ? classes_add(s->classes, y, label) : SHOAL_OK;
 }
 
@@ -204,7 +176,8 @@ static void score_targets(struct net_score *s, const float *y, const float *want
         squared += d * d;
         absolute += fabs(d);
     }
-    s->squared += squared / (double)n;
+    s->n++;
+    s->loss += squared / (double)n;
     s->absolute += absolute / (double)n;
 }
 
@@ -224,44 +197,28 @@ static shoal_status check_answers(const shoal_net *net, const shoal_samples *s)
     return SHOAL_OK;
 }
 
-void net_score_sum(const struct net_score *s, size_t n, bool classes, struct shoal_net_figures *f)
-{
-    double by = 1 / (double)n;
-
-    *f = (struct shoal_net_figures){.loss = classes ? s->loss * by : s->squared * by,
-                                    .accuracy = classes ? s->right * by : NAN,
-                                    .top5 = classes ? s->right5 * by : NAN,
-                                    .mse = classes ? NAN : s->squared * by,
-                                    .mae = classes ? NAN : s->absolute * by,
-                                    .rmse = classes ? NAN : sqrt(s->squared * by),
-                                    .cosine = NAN, .word1 = NAN, .word5 = NAN, .word10 = NAN};
-}
-
 shoal_status net_score_samples(struct net_score *score, const shoal_net *net,
-                               const shoal_samples *s, struct shoal_net_figures *out)
+                               const shoal_samples *s)
 {
     size_t outputs = net->net->outputs;
-    float *y = mem_array(AT_ONCE * outputs, sizeof *y);
-    shoal_status st = y ? check_answers(net, s) : SHOAL_ENOMEM;
+    struct asker *a = NULL;
+    shoal_status st = check_answers(net, s);
 
+    if (st == SHOAL_OK)
+        st = check_samples(net, s);
+    if (st == SHOAL_OK)
+        st = asker_new(&a, net, AT_ONCE);
     for (size_t i = 0; i < s->n && st == SHOAL_OK; i += AT_ONCE) {
         size_t some = s->n - i < AT_ONCE ? s->n - i : AT_ONCE;
 
-        st = shoal_net_predict_samples(net, s, i, some, y);
+        st = ask_samples(a, s, i, some);
         for (size_t k = 0; k < some && st == SHOAL_OK; k++) {
             if (net->net->classes)
-                st = net_score_class(score, y + k * outputs, outputs, s->label[i + k]);
+                st = net_score_class(score, a->y + k * outputs, outputs, s->label[i + k]);
             else
-                score_targets(score, y + k * outputs, s->y + (i + k) * outputs, outputs);
+                score_targets(score, a->y + k * outputs, s->y + (i + k) * outputs, outputs);
         }
     }
-    net_score_sum(score, s->n, net->net->classes, out);
-    free(y);
+    asker_free(a);
     return st;
-}
-
-shoal_status shoal_net_eval(const shoal_net *net, const shoal_samples *s,
-                            struct shoal_net_figures *out, uint64_t *confusion)
-{
-    return net_score_samples(&(struct net_score){.confusion = confusion}, net, s, out);
 }

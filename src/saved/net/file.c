@@ -77,59 +77,45 @@ void shoal_net_close(shoal_net *t)
 
 /* ---- writing ---- */
 
-static shoal_status put_meta(struct container_writer *w, const shoal_net *t)
+static void put_meta(struct container_writer *w, const shoal_net *t)
 {
     char head[NET_SPEC + 64];
     int len = snprintf(head, sizeof head, "kind net\nspec %s\n", t->net->spec);
-    shoal_status st = container_begin(w, "meta");
 
-    if (st == SHOAL_OK)
-        st = container_write(w, head, (size_t)len);
-    for (size_t at = 0; at < t->facts.len && st == SHOAL_OK;) {
+    container_put(w, "meta", head, (size_t)len);
+    for (size_t at = 0; at < t->facts.len;) {
         const char *fact = t->facts.at + at;
 
-        st = container_write(w, fact, strlen(fact));
-        if (st == SHOAL_OK)
-            st = container_write(w, "\n", 1);
+        container_write(w, fact, strlen(fact));
+        container_write(w, "\n", 1);
         at += strlen(fact) + 1;
     }
-    return st;
 }
 
-static shoal_status put_scaling(struct container_writer *w, const struct scaling *s,
-                                const char *mean, const char *inverse)
+static void put_scaling(struct container_writer *w, const struct scaling *s, const char *mean,
+                        const char *inverse)
 {
-    shoal_status st = s->n ? container_put(w, mean, s->mean, s->n * sizeof(float)) : SHOAL_OK;
-
-    if (st == SHOAL_OK && s->n)
-        st = container_put(w, inverse, s->inverse, s->n * sizeof(float));
-    return st;
-}
-
-static shoal_status put_words(struct container_writer *w, const shoal_net *t)
-{
-    shoal_status st = vocab_save(t->words, w);
-
-    return st == SHOAL_OK ? container_put(w, "vectors", t->vectors.at,
-                                          table_bytes(t->vectors.rows, t->vectors.width))
-                          : st;
+    if (s->n == 0)
+        return;
+    container_put(w, mean, s->mean, s->n * sizeof(float));
+    container_put(w, inverse, s->inverse, s->n * sizeof(float));
 }
 
 shoal_status shoal_net_save(const shoal_net *t, const char *path)
 {
-    struct container_writer *w = NULL;
+    struct container_writer *w;
     shoal_status st = container_create(&w, path);
 
-    if (st == SHOAL_OK)
-        st = put_meta(w, t);
-    if (st == SHOAL_OK)
-        st = container_put(w, "params", t->params, t->net->size * sizeof *t->params);
-    if (st == SHOAL_OK)
-        st = put_scaling(w, &t->in, "in.mean", "in.inverse");
-    if (st == SHOAL_OK)
-        st = put_scaling(w, &t->out, "out.mean", "out.inverse");
-    if (st == SHOAL_OK && t->words)
-        st = put_words(w, t);
+    if (st != SHOAL_OK)
+        return st;
+    put_meta(w, t);
+    st = container_put(w, "params", t->params, t->net->size * sizeof *t->params);
+    put_scaling(w, &t->in, "in.mean", "in.inverse");
+    put_scaling(w, &t->out, "out.mean", "out.inverse");
+    if (t->words) {
+        st = vocab_save(t->words, w);
+        container_put(w, "vectors", t->vectors.at, table_bytes(t->vectors.rows, t->vectors.width));
+    }
     return container_end(w, st);
 }
 
@@ -223,7 +209,7 @@ static shoal_status read_net(shoal_net *t, const struct container *c)
 {
     char spec[NET_SPEC];
     struct section there;
-    shoal_status st = kind_check(c, &kind_net, "a net");
+    shoal_status st = container_check_kind(c, kind_net.word, "a net");
 
     if (st == SHOAL_OK)
         st = container_meta(c, "spec", spec, sizeof spec);
@@ -246,7 +232,7 @@ static shoal_status read_net(shoal_net *t, const struct container *c)
     return st == SHOAL_OK ? trained_check_pictures(t, container_path(c)) : st;
 }
 
-shoal_status trained_read(shoal_net **out, struct container *c)
+shoal_status trained_read(void **out, struct container *c)
 {
     shoal_net *t = mem_array(1, sizeof *t);
     shoal_status st = t ? read_net(t, c) : SHOAL_ENOMEM;
@@ -261,18 +247,16 @@ shoal_status trained_read(shoal_net **out, struct container *c)
 shoal_status shoal_net_open(shoal_net **out, const char *path)
 {
     struct container *c;
+    void *net = NULL;
     shoal_status st = container_open(&c, path);
 
-    *out = NULL;
-    return st == SHOAL_OK ? trained_read(out, c) : st;
+    if (st == SHOAL_OK)
+        st = trained_read(&net, c);
+    *out = net;
+    return st;
 }
 
 /* ---- asking ---- */
-
-const char *shoal_net_spec(const shoal_net *net)
-{
-    return net->net->spec;
-}
 
 size_t shoal_net_inputs(const shoal_net *net)
 {
@@ -296,16 +280,4 @@ uint64_t shoal_net_parameters(const shoal_net *net)
     for (size_t i = 0; i < net->net->ntensors; i++)
         sum += net->net->tensors[i].rule == TENSOR_STATE ? 0 : net->net->tensors[i].size;
     return sum;
-}
-
-const float *shoal_net_tensor(const shoal_net *net, size_t i, const char **name, size_t dims[4])
-{
-    const struct tensor *t;
-
-    if (i >= net->net->ntensors)
-        return NULL;
-    t = &net->net->tensors[i];
-    *name = t->name;
-    memcpy(dims, t->dims, sizeof t->dims);
-    return net->params + t->at;
 }

@@ -6,15 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static shoal_status net_read(void **model, struct container *c)
-{
-    shoal_net *t;
-    shoal_status st = trained_read(&t, c);
-
-    *model = t;
-    return st;
-}
-
 static shoal_status net_save(const void *model, const char *path,
                              const struct shoal_save_opts *opts)
 {
@@ -106,7 +97,6 @@ static shoal_status net_describe(const void *model, uint64_t bytes, uint64_t top
 {
     const shoal_net *t = model;
 
-    (void)bytes, (void)top;
     report_begin(to, "a net");
     report_value(to, NULL, "", VALUE_TEXT(t->net->spec));
     if (!t->words)
@@ -121,18 +111,13 @@ static shoal_status net_describe(const void *model, uint64_t bytes, uint64_t top
 
 /* ---- what it answers: samples ---- */
 
-static shoal_status say_row(struct answers *a, const float *y, size_t n, bool classes)
+static void say_row(struct answers *a, const float *y, size_t n, bool classes)
 {
-    size_t best = 0;
-    shoal_status st = SHOAL_OK;
-
-    for (size_t o = 1; o < n; o++)
-        best = y[o] > y[best] ? o : best;
     if (classes)
-        st = answer_print(a, "%zu", best);
-    for (size_t o = 0; o < n && st == SHOAL_OK; o++)
-        st = answer_print(a, "%s%.6g", classes || o > 0 ? "\t" : "", (double)y[o]);
-    return st == SHOAL_OK ? answer_print(a, "\n") : st;
+        answer_print(a, "%zu", net_likeliest(y, n));
+    for (size_t o = 0; o < n; o++)
+        answer_print(a, "%s%.6g", classes || o > 0 ? "\t" : "", (double)y[o]);
+    answer_print(a, "\n");
 }
 
 /* A file of samples that also holds the answers has columns too many. */
@@ -160,7 +145,7 @@ static shoal_status ask_samples(const shoal_net *t, const struct asked_of *q, co
 
         st = shoal_net_predict_samples(t, s, i, some, y);
         for (size_t k = 0; k < some && st == SHOAL_OK; k++)
-            st = say_row(a, y + k * outputs, outputs, t->net->classes);
+            say_row(a, y + k * outputs, outputs, t->net->classes);
         if (st == SHOAL_OK)
             st = answer_flush(a);
     }
@@ -173,30 +158,23 @@ static shoal_status ask_samples(const shoal_net *t, const struct asked_of *q, co
 
 /* Lines of a probability and a class, likeliest first and with the file before them if
  * there are several; y [n] is spoilt. */
-static shoal_status say_likeliest(struct answers *a, const shoal_net *t, const char *path, float *y)
+static void say_likeliest(struct answers *a, const shoal_net *t, const char *path, float *y)
 {
     enum { LIKELIEST = 5 };
     size_t n = t->net->outputs;
-    shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < LIKELIEST && i < n && st == SHOAL_OK; i++) {
-        size_t best = 0;
+    for (size_t i = 0; i < LIKELIEST && i < n; i++) {
+        size_t best = net_likeliest(y, n);
         char name[256];
 
-        for (size_t o = 1; o < n; o++)
-            best = y[o] > y[best] ? o : best;
         shoal_net_class(t, best, name, sizeof name);
         if (path)
-            st = answer_name(a, path);
-        if (st == SHOAL_OK)
-            st = answer_print(a, "%s%.4f\t", path ? "\t" : "", (double)y[best]);
-        if (st == SHOAL_OK)
-            st = answer_name(a, name);
-        if (st == SHOAL_OK)
-            st = answer_print(a, "\n");
+            answer_name(a, path);
+        answer_print(a, "%s%.4f\t", path ? "\t" : "", (double)y[best]);
+        answer_name(a, name);
+        answer_print(a, "\n");
         y[best] = -1;
     }
-    return st;
 }
 
 /* Those before the first that cannot be read are answered. */
@@ -210,13 +188,12 @@ static shoal_status ask_pictures(const shoal_net *t, const char *const *paths, s
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i += SOME) {
         size_t done;
-        shoal_status said = SHOAL_OK;
+        shoal_status said;
 
         st = shoal_net_predict_pictures(t, paths + i, n - i < SOME ? n - i : SOME, y, &done);
-        for (size_t k = 0; k < done && said == SHOAL_OK; k++)
-            said = say_likeliest(a, t, several ? paths[i + k] : NULL, y + k * outputs);
-        if (said == SHOAL_OK)
-            said = answer_flush(a);
+        for (size_t k = 0; k < done; k++)
+            say_likeliest(a, t, several ? paths[i + k] : NULL, y + k * outputs);
+        said = answer_flush(a);
         st = st == SHOAL_OK ? said : st;
     }
     free(y);
@@ -262,11 +239,9 @@ static shoal_status show_next(const shoal_net *t, const struct asked_of *q, cons
         hits ? shoal_nextword_predict(t, text, hits, (size_t)q->opts->top, &found) : SHOAL_ENOMEM;
 
     for (size_t i = 0; i < found && st == SHOAL_OK; i++) {
-        st = answer_print(a, "%8.4f  ", (double)hits[i].score);
-        if (st == SHOAL_OK)
-            st = answer_name(a, shoal_nextword_word(t, hits[i].id));
-        if (st == SHOAL_OK)
-            st = answer_print(a, "\n");
+        answer_print(a, "%8.4f  ", (double)hits[i].score);
+        answer_name(a, shoal_nextword_word(t, hits[i].id));
+        answer_print(a, "\n");
     }
     free(hits);
     return st;
@@ -318,10 +293,10 @@ static shoal_status say_generated(const shoal_net *t, const struct asked_of *q, 
 
     if (st == SHOAL_OK)
         st = generate(t, q->opts, &all);
-    if (st == SHOAL_OK)
-        st = answer_name(a, all.at);
-    if (st == SHOAL_OK)
-        st = answer_print(a, "\n");
+    if (st == SHOAL_OK) {
+        answer_name(a, all.at);
+        answer_print(a, "\n");
+    }
     bytes_fini(&all);
     return st;
 }
@@ -340,17 +315,18 @@ static shoal_status nextword_ask(const void *model, const struct asked_of *q, st
 
 /* ---- how well ---- */
 
-static void report_figures(const struct shoal_reporter *to, const struct shoal_net_figures *f,
-                           size_t classes)
+static void report_sums(const struct shoal_reporter *to, const struct net_score *s, size_t classes)
 {
-    report_noted(to, "loss", "loss", VALUE_REAL(f->loss),
+    double n = (double)s->n;
+
+    report_noted(to, "loss", "loss", VALUE_REAL(s->loss / n),
                  classes ? "cross-entropy" : "squared error", NO_VALUE, NO_VALUE);
     if (classes) {
-        report_value(to, "accuracy", "accuracy", VALUE_SHARE(f->accuracy));
-        report_value(to, "top5", classes > 5 ? "top-5" : NULL, VALUE_SHARE(f->top5));
+        report_value(to, "accuracy", "accuracy", VALUE_SHARE(s->right / n));
+        report_value(to, "top5", classes > 5 ? "top-5" : NULL, VALUE_SHARE(s->right5 / n));
     } else {
-        report_value(to, "mae", "MAE", VALUE_REAL(f->mae));
-        report_value(to, "rmse", "RMSE", VALUE_REAL(f->rmse));
+        report_value(to, "mae", "MAE", VALUE_REAL(s->absolute / n));
+        report_value(to, "rmse", "RMSE", VALUE_REAL(sqrt(s->loss / n)));
     }
 }
 
@@ -359,8 +335,7 @@ static void class_name(const void *net, size_t i, char *name, size_t cap)
     shoal_net_class(net, i, name, cap);
 }
 
-static shoal_status score_pictures(struct net_score *s, const shoal_net *t, const char *path,
-                                   size_t *n, struct shoal_net_figures *f)
+static shoal_status score_pictures(struct net_score *s, const shoal_net *t, const char *path)
 {
     struct shoal_images_opts read = shoal_images_default();
     unsigned channels, height, width;
@@ -371,16 +346,14 @@ static shoal_status score_pictures(struct net_score *s, const shoal_net *t, cons
     read.test = true;
     read.size = height;
     st = shoal_images_open(&set, path, &read);
-    if (st == SHOAL_OK) {
-        *n = set->count;
-        st = net_score_images(s, t, set, 0, f);
-    }
+    if (st == SHOAL_OK)
+        st = net_score_images(s, t, set);
     shoal_images_close(set);
     return st;
 }
 
 static shoal_status score_samples(struct net_score *s, const shoal_net *t, const char *path,
-                                  const struct asked_of *q, size_t *n, struct shoal_net_figures *f)
+                                  const struct asked_of *q)
 {
     struct shoal_samples_opts o = q->opts->samples;
     shoal_samples *data = NULL;
@@ -390,10 +363,8 @@ static shoal_status score_samples(struct net_score *s, const shoal_net *t, const
     if (!t->net->classes)
         o.targets = (uint32_t)t->net->outputs;
     st = shoal_samples_open(&data, path, &o);
-    if (st == SHOAL_OK) {
-        *n = data->n;
-        st = net_score_samples(s, t, data, f);
-    }
+    if (st == SHOAL_OK)
+        st = net_score_samples(s, t, data);
     shoal_samples_close(data);
     return st;
 }
@@ -401,20 +372,19 @@ static shoal_status score_samples(struct net_score *s, const shoal_net *t, const
 static shoal_status score_file(const shoal_net *t, const char *path, const struct asked_of *q,
                                const struct shoal_reporter *to)
 {
-    size_t classes = t->net->classes ? t->net->outputs : 0, n = 0;
+    size_t classes = t->net->classes ? t->net->outputs : 0;
     struct shoal_classes_score all;
-    struct shoal_net_figures f;
     struct net_score s = {0};
     shoal_status st = classes > 1 ? classes_new(&s.classes, (unsigned)classes) : SHOAL_OK;
 
     if (st == SHOAL_OK)
-        st = trained_sees_only_pictures(t) ? score_pictures(&s, t, path, &n, &f)
-                                           : score_samples(&s, t, path, q, &n, &f);
+        st = trained_sees_only_pictures(t) ? score_pictures(&s, t, path)
+                                           : score_samples(&s, t, path, q);
     if (st == SHOAL_OK) {
         report_begin(to, path);
         report_value(to, "file", NULL, VALUE_TEXT(path));
-        report_value(to, "samples", "samples", VALUE_COUNT(n));
-        report_figures(to, &f, classes);
+        report_value(to, "samples", "samples", VALUE_COUNT(s.n));
+        report_sums(to, &s, classes);
     }
     if (st == SHOAL_OK && s.classes) {
         classes_score(s.classes, &all);
@@ -430,7 +400,6 @@ static shoal_status net_score(const void *model, const char *path, const struct 
 {
     shoal_status st = SHOAL_OK;
 
-    (void)path;
     for (size_t i = 0; i < q->n && st == SHOAL_OK; i++)
         st = score_file(model, q->inputs[i], q, to);
     return st;
@@ -439,7 +408,7 @@ static shoal_status net_score(const void *model, const char *path, const struct 
 const struct kind kind_net = {
     .name = "net",
     .word = "net",
-    .read = net_read,
+    .read = trained_read,
     .save = net_save,
     .describe = net_describe,
     .ask = net_ask,
@@ -452,7 +421,7 @@ const struct kind kind_nextword = {
     .name = "nextword",
     .word = "net",
     .section = "vectors",
-    .read = net_read,
+    .read = trained_read,
     .save = net_save,
     .describe = net_describe,
     .ask = nextword_ask,

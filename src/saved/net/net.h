@@ -28,8 +28,8 @@ struct shoal_net {
 shoal_status trained_new(shoal_net **out, struct net *net, float *params);
 shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Takes c, whose bytes were checked, also on failure. */
-shoal_status trained_read(shoal_net **out, struct container *c);
+/* A shoal_net; takes c, whose bytes were checked, also on failure. */
+shoal_status trained_read(void **out, struct container *c);
 /* A file may say what it likes of its inputs; no picture is decoded to 2 channels, or
  * to 1,000. */
 shoal_status trained_check_pictures(const shoal_net *t, const char *path);
@@ -62,9 +62,6 @@ shoal_status words_above(const struct word_ranks *r, const float *x, const uint3
 /* log counts, for free(). */
 float *words_prior(const shoal_vocab *words);
 
-/* Inputs in the units of the data, in place. */
-void trained_scale(const shoal_net *t, float *x, size_t n);
-
 /* ---- tensors.c ---- */
 
 /* Parameters from safetensors, or from another net, by the names of the tensors. */
@@ -73,11 +70,20 @@ shoal_status net_copy_tensors(const struct net *net, float *params, const shoal_
                               const char *path);
 /* One who asks again and again, of up to `most` samples at a time: what predicting
  * needs is made once. Not for two threads at a time. */
-struct asker;
+struct asker {
+    const shoal_net *net;
+    void *worker;
+    size_t most;
+    float *x; /* [most][inputs] */
+    float *y; /* [most][outputs] */
+};
 /* So many samples at a time, `most` or fewer, that their layers fit into memory well. */
 size_t asker_fit(const shoal_net *net, size_t most);
 shoal_status asker_new(struct asker **out, const shoal_net *net, size_t most);
-/* y[i] [outputs] for x[i] [inputs], n <= most, as shoal_net_predict does. */
+/* y for the first n of x, both in the units of the data; x is spoilt. */
+shoal_status asker_run(struct asker *a, size_t n);
+/* The same from and to others' memory: y[i] [outputs] for x[i] [inputs], n <= most, as
+ * shoal_net_predict does. */
 shoal_status asker_ask(struct asker *a, const float *const *x, size_t n, float *const *y);
 void asker_free(struct asker *a);
 

@@ -118,11 +118,6 @@ shoal_status words_fit(struct word_ranks *r, const float *x, const uint32_t *wor
 
 /* ---- text ---- */
 
-bool shoal_net_continues(const shoal_net *net)
-{
-    return net->words != NULL;
-}
-
 const char *shoal_nextword_word(const shoal_net *net, uint32_t id)
 {
     return net->words ? shoal_vocab_word(net->words, id) : NULL;
@@ -195,23 +190,10 @@ struct continuer {
     const struct kernel *kernel;
     struct asker *asker;
     size_t most, length; /* texts; words that the net sees of each */
-    float *x;            /* [most][length][dim] */
-    float *y;            /* [most][dim] */
     float *scores;       /* [most][words] */
     float *prior;        /* [words] */
     float weight;
 };
-
-static shoal_status continuer_room(struct continuer *c)
-{
-    const struct net *net = c->net->net;
-
-    c->x = mem_array(c->most * net->inputs, sizeof *c->x);
-    c->y = mem_array(c->most * net->outputs, sizeof *c->y);
-    c->scores = mem_array(c->most * c->net->vectors.rows, sizeof *c->scores);
-    c->prior = words_prior(c->net->words);
-    return c->x && c->y && c->scores && c->prior ? SHOAL_OK : SHOAL_ENOMEM;
-}
 
 static shoal_status continuer_init(struct continuer *c)
 {
@@ -224,9 +206,9 @@ static shoal_status continuer_init(struct continuer *c)
         return shoal_fail(SHOAL_EFORMAT, "net: the weight of its vectors is %g, want 0 or more",
                           (double)c->weight);
     c->length = net->inputs / net->outputs;
-    st = kernel_choose(&c->kernel);
-    if (st == SHOAL_OK)
-        st = continuer_room(c);
+    c->scores = mem_array(c->most * c->net->vectors.rows, sizeof *c->scores);
+    c->prior = words_prior(c->net->words);
+    st = c->scores && c->prior ? kernel_choose(&c->kernel) : SHOAL_ENOMEM;
     return st == SHOAL_OK ? asker_new(&c->asker, c->net, c->most) : st;
 }
 
@@ -256,8 +238,6 @@ void continuer_free(struct continuer *c)
     if (!c)
         return;
     asker_free(c->asker);
-    free(c->x);
-    free(c->y);
     free(c->scores);
     free(c->prior);
     free(c);
@@ -276,29 +256,22 @@ static void take_likeliest(const struct continuer *c, struct continuation *a, fl
 
 shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks, size_t n)
 {
-    const struct net *net = c->net->net;
-    const float *x[CONTINUED];
-    float *y[CONTINUED];
     struct continuation *known[CONTINUED];
     size_t m = 0;
     shoal_status st;
 
     assert(n <= c->most && n <= CONTINUED);
     for (size_t i = 0; i < n; i++) {
-        float *at = c->x + m * net->inputs;
-
         asks[i]->found = 0;
-        if (last_words(c->net, asks[i]->text, c->length, at) == 0)
-            continue;
-        x[m] = at;
-        y[m] = c->y + m * net->outputs;
-        known[m++] = asks[i];
+        known[m] = asks[i];
+        m +=
+            last_words(c->net, asks[i]->text, c->length, c->asker->x + m * c->net->net->inputs) > 0;
     }
     if (m == 0)
         return SHOAL_OK;
-    st = asker_ask(c->asker, x, m, y);
+    st = asker_run(c->asker, m);
     if (st == SHOAL_OK)
-        st = multiply(&c->net->vectors, c->y, m, c->weight, c->scores);
+        st = multiply(&c->net->vectors, c->asker->y, m, c->weight, c->scores);
     for (size_t i = 0; i < m && st == SHOAL_OK; i++)
         take_likeliest(c, known[i], c->scores + i * c->net->vectors.rows);
     return st;

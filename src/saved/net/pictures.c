@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { AT_ONCE = 128, TOGETHER = 64 }; /* pictures of a set; files */
+enum { AT_ONCE = 128, FILES_AT_ONCE = 64 }; /* pictures of a set; files */
 
 /* In the description of a net that works on maps, in the facts of any other. */
 static bool side_of(const shoal_net *t, const char *key, unsigned *out)
@@ -105,8 +105,8 @@ struct reading {
     const char *const *paths;
     size_t n;
     atomic_size_t next;
-    float *x;         /* [n][inputs] */
-    shoal_status *st; /* [n] */
+    float *x;                  /* [n][inputs] */
+    shoal_status st[FILES_AT_ONCE]; /* [n] */
 };
 
 static shoal_status read_one(const struct reading *r, size_t i, uint8_t *pixels)
@@ -129,7 +129,6 @@ static shoal_status read_some(void *ctx, unsigned index)
     uint8_t *pixels = mem_array(r->net->net->inputs, 1);
     size_t i;
 
-    (void)index;
     while (pixels && (i = atomic_fetch_add(&r->next, 1)) < r->n)
         r->st[i] = read_one(r, i, pixels);
     free(pixels);
@@ -158,53 +157,37 @@ static shoal_status read_all(struct reading *r, size_t *good)
 /* Those before the first that cannot be read are answered. */
 static shoal_status predict_some(struct reading *r, struct asker *asker, float *y, size_t *good)
 {
-    size_t in = r->net->net->inputs, out = r->net->net->outputs;
     shoal_status st, asked = SHOAL_OK;
-    const float *x[TOGETHER];
-    float *answer[TOGETHER];
 
     atomic_store(&r->next, 0);
     st = read_all(r, good);
-    for (size_t i = 0; i < *good; i++) {
-        x[i] = r->x + i * in;
-        answer[i] = y + i * out;
-    }
     if (*good > 0)
-        asked = asker_ask(asker, x, *good, answer);
+        asked = asker_run(asker, *good);
+    memcpy(y, asker->y, *good * r->net->net->outputs * sizeof *y);
     return asked == SHOAL_OK ? st : asked;
 }
 
 shoal_status shoal_net_predict_pictures(const shoal_net *t, const char *const *paths, size_t n,
                                         float *y, size_t *done)
 {
-    size_t most = asker_fit(t, n < TOGETHER ? n : TOGETHER), good = 0;
+    size_t most = asker_fit(t, n < FILES_AT_ONCE ? n : FILES_AT_ONCE), good = 0;
     struct reading r = {.net = t};
-    struct asker *asker = NULL;
+    struct asker *asker;
     shoal_status st = need_pictures(t, r.shape);
 
     *done = 0;
     if (st != SHOAL_OK || n == 0)
         return st;
-    r.x = mem_array(most * t->net->inputs, sizeof *r.x);
-    r.st = mem_array(most, sizeof *r.st);
-    st = r.x && r.st ? asker_new(&asker, t, most) : SHOAL_ENOMEM;
+    st = asker_new(&asker, t, most);
     while (*done < n && st == SHOAL_OK) {
+        r.x = asker->x;
         r.paths = paths + *done;
         r.n = n - *done < most ? n - *done : most;
         st = predict_some(&r, asker, y + *done * t->net->outputs, &good);
         *done += good;
     }
     asker_free(asker);
-    free(r.x);
-    free(r.st);
     return st;
-}
-
-shoal_status shoal_net_predict_picture(const shoal_net *t, const char *path, float *y)
-{
-    size_t done;
-
-    return shoal_net_predict_pictures(t, &path, 1, y, &done);
 }
 
 /* ---- sets ---- */
@@ -231,43 +214,23 @@ static shoal_status match_classes(const shoal_net *t, shoal_images *set)
     return st;
 }
 
-/* Pictures [from, from + n) as the net sees them. */
-static shoal_status take(const shoal_net *t, const shoal_images *set, size_t from, size_t n,
-                         uint8_t *raw, float *x)
+static shoal_status score_all(struct net_score *score, struct asker *a, const shoal_images *set,
+                              uint8_t *raw)
 {
-    size_t in = t->net->inputs;
+    size_t in = a->net->net->inputs, out = a->net->net->outputs;
     shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        st = images_get(set, from + i, raw);
-        for (size_t k = 0; k < in && st == SHOAL_OK; k++)
-            x[i * in + k] = raw[k];
-    }
-    if (st == SHOAL_OK)
-        trained_scale(t, x, n);
-    return st;
-}
-
-static shoal_status count_all(const shoal_net *t, const shoal_images *set, void *worker,
-                              struct net_score *sum)
-{
-    size_t in = t->net->inputs, out = t->net->outputs;
-    float *x = mem_array(AT_ONCE * in, sizeof *x), *y = mem_array(AT_ONCE * out, sizeof *y);
-    uint8_t *raw = mem_array(in, 1);
-    shoal_status st = x && y && raw ? SHOAL_OK : SHOAL_ENOMEM;
-
-    for (size_t i = 0; i < set->count && st == SHOAL_OK; i += AT_ONCE) {
-        size_t n = set->count - i < AT_ONCE ? set->count - i : AT_ONCE;
-
-        st = take(t, set, i, n, raw, x);
+    for (size_t i = 0, n; i < set->count && st == SHOAL_OK; i += n) {
+        for (n = 0; n < AT_ONCE && i + n < set->count && st == SHOAL_OK; n++) {
+            st = images_get(set, i + n, raw);
+            for (size_t k = 0; k < in && st == SHOAL_OK; k++)
+                a->x[n * in + k] = raw[k];
+        }
         if (st == SHOAL_OK)
-            st = t->net->ops->predict(worker, t->params, x, n, y);
+            st = asker_run(a, n);
         for (size_t k = 0; k < n && st == SHOAL_OK; k++)
-            st = net_score_class(sum, y + k * out, out, set->labels[i + k]);
+            st = net_score_class(score, a->y + k * out, out, set->labels[i + k]);
     }
-    free(x);
-    free(y);
-    free(raw);
     return st;
 }
 
@@ -284,26 +247,19 @@ static shoal_status check_shape(const shoal_net *t, const shoal_images *set)
     return st;
 }
 
-shoal_status net_score_images(struct net_score *score, const shoal_net *t, shoal_images *set,
-                              unsigned threads, struct shoal_net_figures *out)
+shoal_status net_score_images(struct net_score *score, const shoal_net *t, shoal_images *set)
 {
-    void *worker = NULL;
-    shoal_status st = check_shape(t, set);
+    uint8_t *raw = mem_array(t->net->inputs, 1);
+    struct asker *a = NULL;
+    shoal_status st = raw ? check_shape(t, set) : SHOAL_ENOMEM;
 
     if (st == SHOAL_OK)
         st = match_classes(t, set);
     if (st == SHOAL_OK)
-        st = t->net->ops->worker_new(&worker, t->net, AT_ONCE, pool_threads(threads));
+        st = asker_new(&a, t, AT_ONCE);
     if (st == SHOAL_OK)
-        st = count_all(t, set, worker, score);
-    if (worker)
-        t->net->ops->worker_free(worker);
-    net_score_sum(score, set->count, true, out);
+        st = score_all(score, a, set, raw);
+    asker_free(a);
+    free(raw);
     return st;
-}
-
-shoal_status shoal_net_eval_images(const shoal_net *t, shoal_images *set, unsigned threads,
-                                   struct shoal_net_figures *out, uint64_t *confusion)
-{
-    return net_score_images(&(struct net_score){.confusion = confusion}, t, set, threads, out);
 }

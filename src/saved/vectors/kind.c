@@ -4,34 +4,6 @@
 
 #include <stdlib.h>
 
-static shoal_status words_read(void **model, struct container *c)
-{
-    shoal_vectors *v;
-    shoal_status st = mapped_read(&v, c);
-
-    *model = v;
-    return st;
-}
-
-static shoal_status words_foreign(void **model, const char *path, bool map)
-{
-    shoal_vectors *v;
-    shoal_status st = vectors_open(&v, path, map);
-
-    *model = v;
-    return st;
-}
-
-static shoal_status words_foreign_memory(void **model, const char *name, const void *data,
-                                         size_t size)
-{
-    shoal_vectors *v;
-    shoal_status st = vectors_open_memory(&v, name, data, size, NULL, 0);
-
-    *model = v;
-    return st;
-}
-
 static shoal_status words_verify(const void *model)
 {
     return shoal_vectors_verify(model);
@@ -152,7 +124,6 @@ static shoal_status words_score(const void *model, const char *path, const struc
     shoal_eval **suites = mem_array(q->n, sizeof *suites);
     shoal_status st = suites ? SHOAL_OK : SHOAL_ENOMEM;
 
-    (void)path;
     if (to->list)
         to->list(to->user, "vectors", "suites");
     for (size_t i = 0; i < q->n && st == SHOAL_OK; i++)
@@ -169,9 +140,7 @@ const struct kind kind_vectors = {
     .name = "vectors",
     .word = "vectors",
     .maps = true,
-    .read = words_read,
-    .foreign = words_foreign,
-    .foreign_memory = words_foreign_memory,
+    .read = mapped_read,
     .verify = words_verify,
     .save = words_save,
     .describe = words_describe,

@@ -118,18 +118,15 @@ static shoal_status write_lines(const struct saving *s, struct output *o)
 
 shoal_status saving_words_beside(const struct saving *s)
 {
-    size_t cap = strlen(s->path) + sizeof ".vocab";
-    char *path = mem_array(cap, 1);
+    char *path = mem_text("%s.vocab", s->path);
     struct output *o = NULL;
     shoal_status st = path ? saving_check_words(s, "\n", "a line of a .vocab file") : SHOAL_ENOMEM;
 
     if (st == SHOAL_OK && strcmp(s->path, "-") == 0)
         st = shoal_fail(SHOAL_EINVAL, "-: its words go into a file of their own beside it, "
                                       "want a file name");
-    if (st == SHOAL_OK) {
-        snprintf(path, cap, "%s.vocab", s->path);
+    if (st == SHOAL_OK)
         st = output_open(&o, path);
-    }
     if (st == SHOAL_OK)
         st = output_end(o, write_lines(s, o));
     free(path);
@@ -142,19 +139,22 @@ struct format {
     const char *name;
     const char *endings; /* separated by spaces */
     unsigned dtypes;     /* one bit each */
+    shoal_status (*save)(const struct saving *s);
 };
 
 #define BIT(dtype) (1u << (dtype))
 
 static const struct format formats[] = {
-    [SHOAL_FORMAT_WORD2VEC] = {"word2vec binary", ".bin", BIT(SHOAL_F32)},
-    [SHOAL_FORMAT_TEXT] = {"word2vec text", ".vec .txt", BIT(SHOAL_F32)},
-    [SHOAL_FORMAT_GLOVE] = {"GloVe text", ".glove", BIT(SHOAL_F32)},
+    [SHOAL_FORMAT_WORD2VEC] = {"word2vec binary", ".bin", BIT(SHOAL_F32), word2vec_save},
+    [SHOAL_FORMAT_TEXT] = {"word2vec text", ".vec .txt", BIT(SHOAL_F32), lines_save},
+    [SHOAL_FORMAT_GLOVE] = {"GloVe text", ".glove", BIT(SHOAL_F32), lines_save},
     [SHOAL_FORMAT_SHOAL] = {"shoal", ".shoal",
-                            BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16) | BIT(SHOAL_INT8)},
-    [SHOAL_FORMAT_NPY] = {"NumPy", ".npy", BIT(SHOAL_F32) | BIT(SHOAL_F16)},
+                            BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16) | BIT(SHOAL_INT8),
+                            mapped_save},
+    [SHOAL_FORMAT_NPY] = {"NumPy", ".npy", BIT(SHOAL_F32) | BIT(SHOAL_F16), numpy_save},
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", ".safetensors",
-                                  BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16)},
+                                  BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16),
+                                  safetensors_save},
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -212,7 +212,7 @@ shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *op
 shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
                                 const struct shoal_save_opts *opts)
 {
-    struct saving s = {v, path, v->size, opts->dtype, opts->normalize};
+    struct saving s = {v, path, v->size, opts->dtype, opts->normalize, false};
     enum shoal_format format;
     shoal_status st = shoal_save_check(path, opts, &format);
 
@@ -220,16 +220,6 @@ shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
         return st;
     if (opts->top > 0 && opts->top < v->size)
         s.n = (size_t)opts->top;
-    switch (format) {
-    case SHOAL_FORMAT_WORD2VEC:
-        return word2vec_save(&s);
-    case SHOAL_FORMAT_SHOAL:
-        return mapped_save(&s);
-    case SHOAL_FORMAT_NPY:
-        return numpy_save(&s);
-    case SHOAL_FORMAT_SAFETENSORS:
-        return safetensors_save(&s);
-    default:
-        return lines_save(&s, format == SHOAL_FORMAT_TEXT);
-    }
+    s.header = format == SHOAL_FORMAT_TEXT;
+    return formats[format].save(&s);
 }

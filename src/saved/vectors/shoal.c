@@ -60,7 +60,7 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
 {
     const void *at = NULL;
     uint64_t dim = 0;
-    shoal_status st = kind_check(c, &kind_vectors, "vectors");
+    shoal_status st = container_check_kind(c, kind_vectors.word, "vectors");
 
     if (st == SHOAL_OK)
         st = read_dtype(c, &v->dtype);
@@ -85,7 +85,7 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
     return st == SHOAL_OK ? find_hidden(v, c) : st;
 }
 
-shoal_status mapped_read(shoal_vectors **out, struct container *c)
+shoal_status mapped_read(void **out, struct container *c)
 {
     shoal_vectors *v = mem_array(1, sizeof *v);
     shoal_status st;
@@ -117,13 +117,13 @@ static uint64_t total_of(const struct saving *s)
     return total;
 }
 
-static shoal_status write_meta(const struct saving *s, struct container_writer *w)
+static void write_meta(const struct saving *s, struct container_writer *w)
 {
     char meta[256];
     int n = snprintf(meta, sizeof meta, "kind vectors\nwords %zu\ndim %zu\ndtype %s\ntotal %llu\n",
                      s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)total_of(s));
 
-    return container_put(w, "meta", meta, (size_t)n);
+    container_put(w, "meta", meta, (size_t)n);
 }
 
 static shoal_status write_rows(const struct saving *s, struct container_writer *w)
@@ -140,13 +140,12 @@ static shoal_status write_rows(const struct saving *s, struct container_writer *
 }
 
 /* What training may go on from: only beside the rows as they were trained. */
-static shoal_status write_hidden(const struct saving *s, struct container_writer *w)
+static void write_hidden(const struct saving *s, struct container_writer *w)
 {
     const shoal_vectors *v = s->v;
 
-    if (!v->hidden || s->n < v->size || s->normalize || s->dtype != SHOAL_F32)
-        return SHOAL_OK;
-    return container_put(w, "hidden", v->hidden, table_bytes(v->hidden_rows, v->dim));
+    if (v->hidden && s->n == v->size && !s->normalize && s->dtype == SHOAL_F32)
+        container_put(w, "hidden", v->hidden, table_bytes(v->hidden_rows, v->dim));
 }
 
 shoal_status mapped_save(const struct saving *s)
@@ -156,12 +155,11 @@ shoal_status mapped_save(const struct saving *s)
 
     if (st != SHOAL_OK)
         return st;
-    st = write_meta(s, w);
-    if (st == SHOAL_OK)
-        st = vocab_save_mapped(s->v->vocab, s->n, w);
+    write_meta(s, w);
+    st = vocab_save_mapped(s->v->vocab, s->n, w);
     if (st == SHOAL_OK)
         st = write_rows(s, w);
     if (st == SHOAL_OK)
-        st = write_hidden(s, w);
+        write_hidden(s, w);
     return container_end(w, st);
 }

@@ -14,20 +14,9 @@
 
 /* ---- the first line ---- */
 
-static const char *read_size(const char *at, const char *end, size_t *out)
-{
-    const char *begin = at;
-
-    for (*out = 0; at < end && *at >= '0' && *at <= '9'; at++)
-        if (__builtin_mul_overflow(*out, (size_t)10, out) ||
-            __builtin_add_overflow(*out, (size_t)(*at - '0'), out))
-            return NULL;
-    return at > begin ? at : NULL;
-}
-
 static const char *skip(const char *at, const char *end)
 {
-    while (at < end && (*at == ' ' || *at == '\t'))
+    while (at < end && is_blank(*at))
         at++;
     return at;
 }
@@ -36,10 +25,10 @@ bool lines_header(const struct source *src, size_t *size, size_t *dim, size_t *l
 {
     const char *at = src->at, *end = at + (src->len < 128 ? src->len : 128);
 
-    at = read_size(at, end, size);
-    if (!at || at == end || (*at != ' ' && *at != '\t'))
+    at = number_digits(at, end, size);
+    if (!at || at == end || !is_blank(*at))
         return false;
-    at = read_size(skip(at, end), end, dim);
+    at = number_digits(skip(at, end), end, dim);
     if (!at)
         return false;
     at = skip(at, end);
@@ -71,20 +60,15 @@ static bool next_line(const char **at, const char *end, struct line *out, size_t
     return false;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t';
-}
-
-/* Takes the last field off a stretch of text; empty when there is none. */
+/* Takes the last field off a piece of text; empty when there is none. */
 static struct line last_field(struct line *text)
 {
     struct line field;
 
-    while (text->end > text->at && is_space(text->end[-1]))
+    while (text->end > text->at && is_blank(text->end[-1]))
         text->end--;
     field.end = text->end;
-    while (text->end > text->at && !is_space(text->end[-1]))
+    while (text->end > text->at && !is_blank(text->end[-1]))
         text->end--;
     field.at = text->end;
     return field;
@@ -116,7 +100,7 @@ static bool parse_fast(struct line line, size_t dim, float *row, struct span *wo
 {
     const char *at = line.at;
 
-    while (at < line.end && !is_space(*at))
+    while (at < line.end && !is_blank(*at))
         at++;
     if (at == line.at || at - line.at > SHOAL_WORD_MAX)
         return false;
@@ -417,10 +401,10 @@ static shoal_status check_glove(const struct saving *s)
     return st;
 }
 
-shoal_status lines_save(const struct saving *s, bool header)
+shoal_status lines_save(const struct saving *s)
 {
     shoal_status st =
-        header ? saving_check_words(s, " \t\n\v\f\r", "word2vec text") : check_glove(s);
+        s->header ? saving_check_words(s, " \t\n\v\f\r", "word2vec text") : check_glove(s);
     struct output *o;
     char head[64];
 
@@ -428,7 +412,7 @@ shoal_status lines_save(const struct saving *s, bool header)
         st = output_open(&o, s->path);
     if (st != SHOAL_OK)
         return st;
-    if (header)
+    if (s->header)
         st = output_write(o, head,
                           (size_t)snprintf(head, sizeof head, "%zu %zu\n", s->n, s->v->dim));
     if (st == SHOAL_OK)

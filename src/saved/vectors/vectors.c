@@ -84,22 +84,6 @@ shoal_status shoal_vectors_matrix(const shoal_vectors *v, struct shoal_matrix *o
     return SHOAL_OK;
 }
 
-const float *vectors_scales(const shoal_vectors *v)
-{
-    return v->scales;
-}
-
-const float *vectors_hidden(const shoal_vectors *v, size_t *rows)
-{
-    *rows = v->hidden_rows;
-    return v->hidden;
-}
-
-const shoal_vocab *vectors_vocab(const shoal_vectors *v)
-{
-    return v->vocab;
-}
-
 /* ---- making one ---- */
 
 shoal_status vectors_check_shape(const char *path, size_t size, size_t dim)
@@ -288,19 +272,9 @@ shoal_status vectors_name(shoal_vectors *v, const char *path, const char *lines,
     return st;
 }
 
-static char *path_beside(const char *path)
-{
-    size_t len = strlen(path);
-    char *beside = mem_array(len + sizeof ".vocab", 1);
-
-    if (beside)
-        snprintf(beside, len + sizeof ".vocab", "%s.vocab", path);
-    return beside;
-}
-
 shoal_status vectors_name_beside(shoal_vectors *v, const struct source *src)
 {
-    char *path = path_beside(src->path), *lines = NULL;
+    char *path = mem_text("%s.vocab", src->path), *lines = NULL;
     size_t len = 0;
     shoal_status st = path ? SHOAL_OK : SHOAL_ENOMEM;
 
@@ -318,17 +292,12 @@ shoal_status vectors_name_beside(shoal_vectors *v, const struct source *src)
 
 /* ---- reading ---- */
 
-static bool is_compressed(const unsigned char *at, size_t len)
-{
-    return len >= 4 && ((at[0] == 0x1f && at[1] == 0x8b) || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
-}
-
 static bool fd_compressed(int fd)
 {
-    unsigned char start[4];
-    ssize_t n = pread(fd, start, sizeof start, 0);
+    unsigned char at[4];
 
-    return n > 0 && is_compressed(start, (size_t)n);
+    return read_at(fd, at, sizeof at, 0) == sizeof at &&
+           (memcmp(at, "\x1f\x8b", 2) == 0 || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
 }
 
 /* Where the rows of a file are converted nobody looks at it again afterwards, so that
@@ -441,22 +410,28 @@ static shoal_status read_source(shoal_vectors **out, const struct source *src)
     return st;
 }
 
-static shoal_status open_container(shoal_vectors **out, const char *path, bool map)
+/* Takes c, which opening has given with this status. */
+static shoal_status read_container(shoal_vectors **out, struct container *c, shoal_status st)
 {
-    struct container *c;
-    shoal_status st = map ? container_map(&c, path) : container_open(&c, path);
+    void *v = NULL;
 
-    return st == SHOAL_OK ? mapped_read(out, c) : st;
+    if (st == SHOAL_OK)
+        st = mapped_read(&v, c);
+    *out = v;
+    return st;
 }
 
-shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
+static shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
 {
+    struct container *c;
     struct source src;
     shoal_status st;
 
     *out = NULL;
-    if (container_sniff(path))
-        return open_container(out, path, map);
+    if (container_sniff(path)) {
+        st = map ? container_map(&c, path) : container_open(&c, path);
+        return read_container(out, c, st);
+    }
     st = source_open(&src, path, map);
     if (st == SHOAL_OK)
         st = read_source(out, &src);
@@ -486,5 +461,5 @@ shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const vo
     if (!container_sniff_memory(data, size))
         return read_source(out, &src);
     st = container_open_memory(&c, path, data, size);
-    return st == SHOAL_OK ? mapped_read(out, c) : st;
+    return read_container(out, c, st);
 }

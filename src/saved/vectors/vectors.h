@@ -45,7 +45,6 @@ struct source {
     char *slurped; /* ours to free */
 };
 
-shoal_status vectors_open(shoal_vectors **out, const char *path, bool map);
 /* Rows of zeros for size x dim, which must be checked against the source
  * before: this allocates. The vocabulary is still missing. */
 shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t size, size_t dim,
@@ -72,6 +71,7 @@ struct saving {
     size_t n; /* rows */
     enum shoal_dtype dtype;
     bool normalize;
+    bool header; /* of lines: the first says how many there are */
 };
 
 /* Row id as it goes out: floats, of length 1 if asked for. Fails when one of
@@ -96,7 +96,7 @@ shoal_status saving_check_words(const struct saving *s, const char *bytes, const
 bool lines_header(const struct source *src, size_t *size, size_t *dim, size_t *len);
 bool lines_sniff(const struct source *src, size_t begin, size_t dim);
 shoal_status lines_read(shoal_vectors **out, const struct source *src, bool header);
-shoal_status lines_save(const struct saving *s, bool header);
+shoal_status lines_save(const struct saving *s);
 
 /* word2vec.c */
 bool word2vec_sniff(const struct source *src);
@@ -104,7 +104,7 @@ shoal_status word2vec_read(shoal_vectors **out, const struct source *src);
 shoal_status word2vec_save(const struct saving *s);
 
 /* shoal.c; takes c, also on failure */
-shoal_status mapped_read(shoal_vectors **out, struct container *c);
+shoal_status mapped_read(void **out, struct container *c);
 shoal_status mapped_save(const struct saving *s);
 
 /* numpy.c */
