@@ -253,68 +253,41 @@ static shoal_status list_some(struct numbers *n, const char *folder)
     return st;
 }
 
-/* The newest of n that is whole; an older one serves if a disk spoiled the last.
- * *next is the first to be tried, and afterwards the one behind what was found. */
-static shoal_status open_newest(struct opened *o, const char *folder, const struct numbers *n,
-                                size_t *next)
+/* Collective: all ranks open the same one, or none. */
+static shoal_status open_same(struct opened *o, const char *folder, unsigned long number,
+                              struct comm *comm)
 {
     char path[CHECKPOINT_PATH];
-    shoal_status st = SHOAL_ENOENT;
+    uint64_t same = number;
+    shoal_status st = comm ? comm_broadcast(comm, 0, &same, sizeof same) : SHOAL_OK;
 
-    while (st != SHOAL_OK && *next < n->len) {
-        folder_path(path, folder, n->at[(*next)++]);
-        st = opened_open(o, path);
-    }
-    return st;
-}
-
-/* Rank 0's, and how many older ones there are. */
-struct choice {
-    uint64_t number, older;
-};
-
-static shoal_status open_choice(struct opened *o, const char *folder,
-                                const struct sections *s, const struct choice *choice)
-{
-    char path[CHECKPOINT_PATH];
-    shoal_status st = SHOAL_OK;
-
-    if (s->rank > 0 && s->comm) {
-        folder_path(path, folder, (unsigned long)choice->number);
-        st = opened_open(o, path);
-    }
-    st = agree(s->comm, st);
+    if (st != SHOAL_OK)
+        return st;
+    folder_path(path, folder, (unsigned long)same);
+    st = agree(comm, opened_open(o, path));
     if (st != SHOAL_OK)
         opened_close(o); /* another one is tried */
     return st;
 }
 
-/* The newest that is whole for all ranks: rank 0 chooses, and chooses again when
- * others find it wanting. */
-static shoal_status open_agreed(struct opened *o, const char *folder,
-                                const struct sections *s)
+/* The newest that is whole for all ranks; an older one serves if a disk spoiled the last. Rank 0
+ * knows which there are. */
+static shoal_status open_agreed(struct opened *o, const char *folder, const struct sections *s)
 {
     bool leads = s->rank == 0 || !s->comm;
     struct numbers n = {0};
-    struct choice choice = {0};
-    size_t next = 0;
     shoal_status st = agree(s->comm, leads ? list_some(&n, folder) : SHOAL_OK);
-    bool again = st == SHOAL_OK;
+    uint64_t all = n.len;
+    bool again;
 
     *o = (struct opened){0};
-    while (again) {
-        st = agree(s->comm, leads ? open_newest(o, folder, &n, &next) : SHOAL_OK);
-        if (st == SHOAL_OK && leads)
-            choice = (struct choice){n.at[next - 1], n.len - next};
-        if (st == SHOAL_OK && s->comm)
-            st = comm_broadcast(s->comm, 0, &choice, sizeof choice);
-        if (st != SHOAL_OK)
-            break;
-        st = open_choice(o, folder, s, &choice);
-        again = st != SHOAL_OK && st != SHOAL_EPEER && choice.older > 0;
+    if (st == SHOAL_OK && s->comm)
+        st = comm_broadcast(s->comm, 0, &all, sizeof all);
+    again = st == SHOAL_OK;
+    for (uint64_t i = 0; again; i++) {
+        st = open_same(o, folder, leads ? n.at[i] : 0, s->comm);
+        again = st != SHOAL_OK && st != SHOAL_EPEER && i + 1 < all;
     }
-    if (st != SHOAL_OK)
-        opened_close(o);
     numbers_fini(&n);
     return st;
 }

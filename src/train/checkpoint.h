@@ -86,7 +86,6 @@ shoal_status checkpoint_load(const struct train_opts *opts, const struct task *t
 /* Of a head: the task, its options and the position. */
 shoal_status meta_write(struct bytes *b, const struct task *task, const struct train_opts *o,
                         const struct position *at);
-shoal_status meta_write_part(struct bytes *b, unsigned long number, unsigned part, unsigned parts);
 /* Unknown ones are refused; SHOAL_EFORMAT. */
 shoal_status meta_task(const struct container *c, const struct task **task);
 shoal_status meta_position(const struct container *c, struct position *at);

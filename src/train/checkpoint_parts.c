@@ -76,7 +76,9 @@ shoal_status part_write(const struct part *p)
     struct container_writer *w = NULL;
     struct bytes meta = {0};
     char path[CHECKPOINT_PATH];
-    shoal_status st = meta_write_part(&meta, p->number, p->part, p->parts);
+    shoal_status st = bytes_print(&meta,
+                                  "kind checkpoint-part\nnumber %lu\npart %u\nparts %u\n",
+                                  p->number, p->part, p->parts);
 
     folder_part_path(path, p->head, p->part, p->parts);
     if (st == SHOAL_OK)

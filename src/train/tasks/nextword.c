@@ -23,17 +23,6 @@ enum {
 
 /* ---- words that have a vector ---- */
 
-static shoal_status add_word(struct bytes *lines, const shoal_vocab *vocab, uint32_t id)
-{
-    const char *word = shoal_vocab_word(vocab, id);
-    char count[32];
-    int len = snprintf(count, sizeof count, " %llu\n",
-                       (unsigned long long)shoal_vocab_count(vocab, id));
-    shoal_status st = bytes_add(lines, word, strlen(word));
-
-    return st == SHOAL_OK ? bytes_add(lines, count, (size_t)len) : st;
-}
-
 /* map[corpus id] is the id here, or SHOAL_NO_ID; of[id here] is the row of the vectors. */
 static shoal_status match_words(struct nextword *n, const shoal_vocab *vocab,
                                 const shoal_vectors *vectors, uint32_t *of)
@@ -51,7 +40,8 @@ static shoal_status match_words(struct nextword *n, const shoal_vocab *vocab,
         if (row == SHOAL_NO_ID)
             continue;
         of[words++] = row;
-        st = add_word(&lines, vocab, id);
+        st = bytes_print(&lines, "%s %llu\n", word,
+                         (unsigned long long)shoal_vocab_count(vocab, id));
     }
     if (st == SHOAL_OK && words < 2)
         st = shoal_fail(SHOAL_EINVAL, "nextword: %zu words of the corpus have a vector, want two "
