@@ -133,17 +133,10 @@ static void fetch_row(const struct shard *h, uint32_t row)
 /* What the row has become goes to its sender, who is known to have it then. */
 static void answer_row(struct store *s, struct shard *h, char *out, uint32_t place, float *seen)
 {
-    size_t width = h->table->width, bytes = width * sizeof *seen;
-
     /* the same bits for both, though threads may train on the row */
-    s->kernel->copy(s->fresh, home_row(h, place), width);
-    if (s->opts.wire == SHOAL_WIRE_F32) {
-        memcpy(out, s->fresh, bytes);
-        memcpy(seen, s->fresh, bytes);
-        return;
-    }
+    s->kernel->copy(s->fresh, home_row(h, place), h->table->width);
     wire_write(s, h, out, s->fresh, s->mine);
-    memcpy(seen, s->fresh, bytes);
+    memcpy(seen, s->fresh, float_bytes(h));
 }
 
 static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)

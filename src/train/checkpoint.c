@@ -155,9 +155,7 @@ static shoal_status write_rows(void *ctx)
 
     folder_path(path, c->opts->checkpoint, c->next);
     if (c->sections.size > 1)
-        return part_write(&(struct part){.head = path, .number = c->next, .part = c->sections.rank,
-                                         .parts = c->sections.size, .rows = c->rows, .n = c->sections.n,
-                                         .corpus = c->from.fingerprint});
+        return part_write(path, c->next, &c->sections, c->rows, c->from.fingerprint);
     st = write_file(c, path, NULL);
     if (st == SHOAL_OK)
         folder_drop_old(c->opts->checkpoint);

@@ -131,16 +131,10 @@ shoal_status part_rows_init(struct part_rows *r, const struct table *t, const ui
 void part_rows_copy(struct part_rows *r, const struct table *t, bool alone);
 void part_rows_fini(struct part_rows *r);
 
-struct part {
-    const char *head; /* its path */
-    unsigned long number;
-    unsigned part, parts;
-    const struct part_rows *rows; /* [n] */
-    size_t n;
-    uint64_t corpus; /* fingerprint */
-};
-
-shoal_status part_write(const struct part *p);
+/* This rank's part of a checkpoint, whose head has that path: rows [s->n] of its tables, and the
+ * fingerprint of its corpus. */
+shoal_status part_write(const char *head, unsigned long number, const struct sections *s,
+                        const struct part_rows *rows, uint64_t corpus);
 
 /* What a head must say of its parts. */
 struct seals {

@@ -48,11 +48,14 @@ struct rendezvous {
 
 /* ---- handlers ---- */
 
-static shoal_status check_size(unsigned from, size_t len, size_t want)
+/* What came is `want` bytes long, into *to. */
+static shoal_status receive(void *to, size_t want, unsigned from, const void *data, size_t len)
 {
-    if (len == want)
-        return SHOAL_OK;
-    return shoal_fail(SHOAL_EFORMAT, "train: rank %u sent %zu bytes, want %zu", from, len, want);
+    if (len != want)
+        return shoal_fail(SHOAL_EFORMAT, "train: rank %u sent %zu bytes, want %zu", from, len,
+                          want);
+    memcpy(to, data, len);
+    return SHOAL_OK;
 }
 
 static shoal_status on_call(void *ctx, unsigned from, const void *data, size_t len)
@@ -85,23 +88,17 @@ static shoal_status send_place(struct rendezvous *w)
 static shoal_status on_limit(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
-    shoal_status st = check_size(from, len, sizeof *w->limits);
+    shoal_status st = receive(&w->limits[from], sizeof *w->limits, from, data, len);
 
-    if (st != SHOAL_OK || w->rank != 0)
-        return st;
-    memcpy(&w->limits[from], data, len);
-    return send_place(w);
+    return st == SHOAL_OK && w->rank == 0 ? send_place(w) : st;
 }
 
 static shoal_status on_place(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
-    shoal_status st = check_size(from, len, sizeof w->place);
+    shoal_status st = receive(&w->place, sizeof w->place, from, data, len);
 
-    if (st == SHOAL_OK) {
-        memcpy(&w->place, data, len);
-        w->placed = true;
-    }
+    w->placed = w->placed || st == SHOAL_OK;
     return st;
 }
 
@@ -109,26 +106,22 @@ static shoal_status on_done(void *ctx, unsigned from, const void *data, size_t l
 {
     struct rendezvous *w = ctx;
     struct told told;
-    shoal_status st = check_size(from, len, sizeof told);
+    shoal_status st = receive(&told, sizeof told, from, data, len);
 
-    if (st != SHOAL_OK)
-        return st;
-    memcpy(&told, data, len);
-    if (told.meetings == w->meetings) /* else all of it has been summed up since */
+    if (st == SHOAL_OK && told.meetings == w->meetings) /* else it has been summed up since */
         w->others[from] = told.since;
-    return SHOAL_OK;
+    return st;
 }
 
 static shoal_status on_fail(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
     struct failure f;
-    shoal_status st = check_size(from, len, sizeof f);
+    shoal_status st = receive(&f, sizeof f, from, data, len);
 
     if (st != SHOAL_OK)
         return st;
     w->failed = true;
-    memcpy(&f, data, sizeof f);
     f.sentence[SENTENCE - 1] = '\0';
     return shoal_fail((shoal_status)f.status, "rank %u on %s: %s", from, comm_host(w->comm, from),
                       f.sentence);

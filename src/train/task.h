@@ -119,6 +119,12 @@ extern const struct shoal_own_type share_type;
 #define HIDDEN_OPTION(least, most, said, none)                                                     \
     {"hidden", .type = SHOAL_TYPE_COUNT, ON(hidden), .decides = true, .arg = "N",                  \
      .u = {least, most}, .help = said, .zero = none}
+
+/* After what a net's task has of its own. */
+#define NET_GROUPS                                                                                 \
+    {"Training", net_training_options, .at = 0}, {"Machine", net_machine_options, .at = 0},        \
+    {"Checkpoints and metrics", net_run_options, .at = 0},                                         \
+    {"Several ranks", ranks_options, .at = 0}
 /* clang-format on */
 
 #endif

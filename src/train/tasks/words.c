@@ -621,6 +621,7 @@ static const struct shoal_option given_options[] = {
     {0},
 };
 
+/* clang-format off */
 /* After what a model has of its own. */
 #define WORDS_GROUPS                                                                               \
     {"Training", training_options, .at = 0}, {"Machine", rows_machine_options, .at = 0},           \
@@ -629,10 +630,8 @@ static const struct shoal_option given_options[] = {
         {"Reading text", shoal_token_options, .at = offsetof(struct train_opts, encode.vocab)},    \
         {"A vocabulary made before", given_options, .at = 0},                                      \
         {"Vocabulary", shoal_vocab_options, .at = offsetof(struct train_opts, encode.vocab),       \
-         .unless = "vocab"},                                                                       \
-    {                                                                                              \
-        0                                                                                          \
-    }
+         .unless = "vocab"}, {0}
+/* clang-format on */
 
 static const struct shoal_option_group cbow_groups[] = {
     {"Output", output_options, .at = 0},
