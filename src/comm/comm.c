@@ -53,15 +53,6 @@ static void release(struct comm *c)
     free(c);
 }
 
-static unsigned ranks_on(const struct comm *c, const char *host)
-{
-    unsigned n = 0;
-
-    for (unsigned r = 0; r < c->size; r++)
-        n += strcmp(c->peers[r].host, host) == 0;
-    return n;
-}
-
 /* Everybody learns everybody's host. */
 static shoal_status meet(struct comm *c)
 {
@@ -75,11 +66,13 @@ static shoal_status meet(struct comm *c)
         gethostname(host, sizeof host - 1);
     st = comm_gather(c, host, strlen(host), &hosts, &lens);
     at = hosts;
-    for (unsigned r = 0; st == SHOAL_OK && r < c->size; at += lens[r++])
+    for (unsigned r = 0; st == SHOAL_OK && r < c->size; at += lens[r++]) {
         snprintf(c->peers[r].host, sizeof host, "%.*s", (int)lens[r], at);
+        c->here += strcmp(c->peers[r].host, host) == 0;
+    }
     free(hosts);
     free(lens);
-    c->per_core = (double)ranks_on(c, host) / pool_threads(0);
+    c->per_core = (double)c->here / pool_threads(0);
     return st;
 }
 
@@ -169,6 +162,11 @@ const char *comm_host(const struct comm *c, unsigned rank)
     return c->peers[rank].host;
 }
 
+unsigned comm_ranks_here(const struct comm *c)
+{
+    return c->here;
+}
+
 double comm_ranks_per_core(const struct comm *c)
 {
     return c->per_core;
@@ -183,6 +181,18 @@ void comm_charge(struct comm *c, double units)
 struct comm_stats comm_stats(const struct comm *c)
 {
     return c->stats;
+}
+
+struct comm_spell comm_spell_begin(const struct comm *c)
+{
+    return (struct comm_spell){clock_now(), c ? c->stats.waited : 0};
+}
+
+void comm_spell_end(const struct comm *c, const struct comm_spell *spell, double *all,
+                    double *waited)
+{
+    *all += clock_now() - spell->began;
+    *waited += c ? c->stats.waited - spell->waited : 0;
 }
 
 struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank)

@@ -187,9 +187,9 @@ static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, s
 
 shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
 {
-    struct spell spell = spell_begin(s);
+    struct comm_spell spell = comm_spell_begin(s->comm);
     shoal_status st = merge_lanes(s, t, views, n);
 
-    spell_end(s, &spell, &s->times.steps);
+    comm_spell_end(s->comm, &spell, &s->times.steps, &s->times.waited);
     return st;
 }

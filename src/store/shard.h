@@ -201,13 +201,6 @@ static inline uint32_t message_place(const struct head *h, size_t row_bytes, siz
 
 /* ---- store.c ---- */
 
-/* A call of the store from its beginning to its end, which adds to *seconds. */
-struct spell {
-    double began, waited;
-};
-
-struct spell spell_begin(const struct store *s);
-void spell_end(struct store *s, const struct spell *spell, double *seconds);
 /* Whether a message has the length that its head asks for. */
 shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len);
 

@@ -377,17 +377,6 @@ struct store_times store_times(const struct store *s)
     return times;
 }
 
-struct spell spell_begin(const struct store *s)
-{
-    return (struct spell){clock_now(), comm_stats(s->comm).waited};
-}
-
-void spell_end(struct store *s, const struct spell *spell, double *seconds)
-{
-    *seconds += clock_now() - spell->began;
-    s->times.waited += comm_stats(s->comm).waited - spell->waited;
-}
-
 /* ---- messages ---- */
 
 shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len)

@@ -510,13 +510,9 @@ shoal_status run_plan(const struct task *task, const struct train_opts *opts,
                       const struct shoal_sources *data, struct shoal_train_plan *plan)
 {
     struct run r = {.task = task, .engine = task->engine, .opts = opts, .data = data};
-    shoal_status st = opts_check_data(task, data);
+    shoal_status st = run_make_plan(&r);
 
-    *plan = (struct shoal_train_plan){0};
-    if (st == SHOAL_OK)
-        st = r.engine->begin(&r);
-    if (st == SHOAL_OK)
-        st = task->plan(&r, plan);
+    *plan = r.planned;
     r.engine->close(&r);
     task->close(&r);
     return st;

@@ -103,12 +103,6 @@ shoal_status net_split(struct run *r, uint32_t **ids, size_t n, size_t others, u
 
 /* ---- opening ---- */
 
-static shoal_status net_begin(struct run *r)
-{
-    r->dense = mem_array(1, sizeof *r->dense);
-    return r->dense ? SHOAL_OK : SHOAL_ENOMEM;
-}
-
 static shoal_status open_block(struct run *r)
 {
     struct dense_run *d = r->dense;
@@ -447,7 +441,7 @@ static struct shoal_rank_stats net_stats(const struct run *r, uint64_t *merged)
 }
 
 const struct engine dense_engine = {
-    .begin = net_begin,
+    .bytes = sizeof(struct dense_run),
     .open = net_open,
     .close = net_close,
     .sections = net_sections,

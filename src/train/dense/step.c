@@ -51,35 +51,22 @@ static struct net_take take_of(const struct run *r, uint64_t step, size_t *all)
 
 /* ---- where the time of a step goes ---- */
 
-struct net_clock {
-    double at, waited;
-};
-
-static double waited(const struct run *r)
-{
-    return r->comm ? comm_stats(r->comm).waited : 0;
-}
-
-static struct net_clock clock_begin(const struct run *r)
-{
-    return (struct net_clock){.at = clock_now(), .waited = waited(r)};
-}
-
 /* What began there was a meeting with others: its time is waiting or communicating. */
-static void clock_meeting(struct run *r, const struct net_clock *c)
+static void clock_meeting(struct run *r, const struct comm_spell *spell)
 {
-    double wait = waited(r) - c->waited;
+    double all = 0, wait = 0;
 
+    comm_spell_end(r->comm, spell, &all, &wait);
     r->dense->times.wait += wait;
-    r->dense->times.communicate += clock_now() - c->at - wait;
+    r->dense->times.communicate += all - wait;
 }
 
 /* What began there was a step; `before` are the times when it did. */
-static void clock_step(struct run *r, const struct net_clock *c, const struct net_times *before)
+static void clock_step(struct run *r, double began, const struct net_times *before)
 {
     struct net_times *t = &r->dense->times;
 
-    t->compute += clock_now() - c->at - (t->wait + t->communicate - before->wait -
+    t->compute += clock_now() - began - (t->wait + t->communicate - before->wait -
                                          before->communicate);
     t->steps++;
 }
@@ -144,32 +131,29 @@ static shoal_status add_part(void *ctx, size_t i, unsigned thread)
 static shoal_status on_ready(void *ctx, size_t from, size_t to)
 {
     struct run *r = ctx;
-    struct net_clock clock = clock_begin(r);
-    shoal_status st;
+    struct comm_spell spell = comm_spell_begin(r->comm);
+    shoal_status st = dense_ready(r->dense->dense, from, to);
 
-    st = dense_ready(r->dense->dense, from, to);
-    clock_meeting(r, &clock);
+    clock_meeting(r, &spell);
     return st;
 }
 
 static shoal_status on_sum(void *ctx, double *x, size_t n)
 {
     struct run *r = ctx;
-    struct net_clock clock = clock_begin(r);
-    shoal_status st;
+    struct comm_spell spell = comm_spell_begin(r->comm);
+    shoal_status st = comm_sum(r->comm, x, n);
 
-    st = comm_sum(r->comm, x, n);
-    clock_meeting(r, &clock);
+    clock_meeting(r, &spell);
     return st;
 }
 
 static shoal_status finish(struct run *r)
 {
-    struct net_clock clock = clock_begin(r);
-    shoal_status st;
+    struct comm_spell spell = comm_spell_begin(r->comm);
+    shoal_status st = dense_finish(r->dense->dense);
 
-    st = dense_finish(r->dense->dense);
-    clock_meeting(r, &clock);
+    clock_meeting(r, &spell);
     return st;
 }
 
@@ -208,7 +192,7 @@ shoal_status net_step(struct run *r)
     bool measure = r->at.place % MEASURED == 0;
     unsigned mode = floats_flush();
     struct net_times before = r->dense->times;
-    struct net_clock clock = clock_begin(r);
+    double began = clock_now();
     size_t all;
     shoal_status st;
 
@@ -230,7 +214,7 @@ shoal_status net_step(struct run *r)
     if (st == SHOAL_OK)
         st = finish(r);
     collect_sums(r);
-    clock_step(r, &clock, &before);
+    clock_step(r, began, &before);
     run_mark(r);
     r->at.place++;
     floats_set(mode);

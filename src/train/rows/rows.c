@@ -212,12 +212,6 @@ static shoal_status make_workers(struct run *r)
 
 /* ---- the engine ---- */
 
-static shoal_status rows_begin(struct run *r)
-{
-    r->rows = mem_array(1, sizeof *r->rows);
-    return r->rows ? SHOAL_OK : SHOAL_ENOMEM;
-}
-
 /* With blocks who owns a row gives it its first value; else all have the same before they
  * join. */
 static shoal_status rows_open(struct run *r)
@@ -315,7 +309,7 @@ static shoal_status rows_collect(struct run *r)
 }
 
 const struct engine rows_engine = {
-    .begin = rows_begin,
+    .bytes = sizeof(struct row_run),
     .open = rows_open,
     .close = rows_close,
     .sections = rows_sections,
