@@ -54,7 +54,7 @@ static void release(struct comm *c)
 }
 
 /* Everybody learns everybody's host. */
-static shoal_status meet(struct comm *c)
+static shoal_status learn_hosts(struct comm *c)
 {
     char host[sizeof c->peers->host] = "?", *hosts = NULL, *at;
     size_t *lens = NULL;
@@ -113,7 +113,7 @@ static shoal_status open_world(struct comm **out, const struct comm_world *kind)
     if (st == SHOAL_OK) {
         c->polled = clock_now();
         c->peers = mem_array(c->size, sizeof *c->peers);
-        st = c->peers ? meet(c) : SHOAL_ENOMEM;
+        st = c->peers ? learn_hosts(c) : SHOAL_ENOMEM;
     }
     if (st != SHOAL_OK) {
         if (c && c->others.kind)
@@ -349,7 +349,17 @@ static shoal_status take_in(struct comm *c, const struct side *side, bool *drain
     return st;
 }
 
-/* ---- signs of life -------------------------------------------------------------------- */
+/* ---- signs of life --------------------------------------------------------------------
+ *
+ * MPI does not say that a rank is gone. So every rank sends all others a short message now and
+ * then, several times within the silence timeout, and gives up a rank of which nothing, no message
+ * of any kind, was heard for that long.
+ *
+ * Who computes for long, or was stopped by a debugger, has not listened: messages wait in its
+ * inbox, and the silence is its own. Therefore silence is not measured by the clock, but by the
+ * time `attended`, which runs only while we poll: a gap between two polls counts as a quarter of
+ * the timeout at most. After such a gap nobody is judged for another quarter, nor while a poll
+ * left messages behind: what is on its way is taken in first. */
 
 /* Several fit into the timeout. */
 static double beat_seconds(const struct comm *c)
@@ -359,8 +369,6 @@ static double beat_seconds(const struct comm *c)
     return seconds > 0 && seconds < BEAT_SECONDS ? seconds : BEAT_SECONDS;
 }
 
-/* After a long absence there may be more on its way than one poll takes in, so
- * nobody is judged for a while. */
 static void attend(struct comm *c)
 {
     double now = clock_now(), gap = now - c->polled, most = c->silence_timeout / 4;

@@ -82,7 +82,7 @@ struct comm {
     struct peer *peers; /* [size] */
     struct inbox inbox[COMM_TAGS];
     bool handling; /* a handler runs */
-    unsigned here;   /* ranks of this host */
+    unsigned here; /* ranks of this host */
     double per_core; /* the same: above 1 it is oversubscribed */
     bool closing;
     uint64_t came; /* messages so far, of any tag: whether a poll found some */

@@ -1,5 +1,21 @@
-/* Blocks: rows are lent for a block of work and given back, so that no rank needs to
- * hold them all. The first half is the owner's, the second the worker's. */
+/* Blocks: rows are lent for a block of work and given back, so that no rank needs to hold them
+ * all (store.h has the drawing). The first half of this file is the owner's, the second the
+ * worker's.
+ *
+ * The rows of block k+1 are asked for while block k is worked on. A row that both need is lent
+ * before the worker gives back what block k made of it, so the copy for k+1 lacks that change:
+ *
+ *     owner     lend k ......... lend k+1 .... back k: master = fold(master, mine, lent k)
+ *                                              carry: lent k+1 += mine - lent k
+ *     worker    work on k .................... swap: next += mine - base, then work on k+1
+ *
+ * Both sides add the same change to the same copy in the same way (carry), so what the owner
+ * remembers as lent and what the worker takes for its base stay the same bits; when k+1 comes
+ * back, mine - base is what k+1 did and nothing else. In SHOAL_SYNC k+1 is lent only after k was
+ * merged, and nothing needs to be carried.
+ *
+ * Loans are given back in the order in which they were made, message for message, so none needs
+ * a name. */
 #include "store/shard.h"
 
 #include <stdlib.h>

@@ -1,4 +1,18 @@
-/* Gradients on their way to the owners of their pieces, and fresh pieces back. */
+/* Gradients on their way to the owners of their pieces, and fresh pieces back.
+ *
+ * Sync: an owner adds one gradient of each worker, in the order of the workers; those that come
+ * before their turn are deferred. The sum then has the same bits whoever was quicker, and all
+ * workers get the same piece.
+ *
+ * Async: an owner answers each gradient at once with the piece as it is, and steps by the mean of
+ * `quorum` of them (softsync: Gupta et al. 2016). The version of a piece is the number of
+ * gradients it has got; a gradient says which version it was computed with, so the owner knows
+ * how stale it is, and makes smaller steps with staler ones (rate_of).
+ *
+ * An owner computes too, and answers only between its own pieces of work. Its workers must not
+ * wait for it, nor flood it: at most DENSE_CREDITS messages of a piece are unanswered. Gradients
+ * beyond that are summed up in the backlog and go as one message, which says how many it is the
+ * sum of, as soon as there is credit, at the latest at the next meeting. */
 #include "store/piece.h"
 
 #include <math.h>
@@ -20,8 +34,8 @@ static shoal_status write_piece(struct dense *d, const struct piece *p, struct o
     if (st != SHOAL_OK)
         return st;
     h = (*out)->data;
-    *h = (struct piece_head){.piece = (uint32_t)(p - d->pieces), .count = (uint32_t)p->len,
-                             .version = p->gradients};
+    *h = (struct piece_head){
+        .piece = (uint32_t)(p - d->pieces), .count = (uint32_t)p->len, .version = p->gradients};
     memcpy(h->at, d->params + p->from, p->len * sizeof(float));
     return SHOAL_OK;
 }
@@ -218,8 +232,11 @@ static shoal_status send_gradient(struct dense *d, struct piece *p, const float 
     if (st != SHOAL_OK)
         return st;
     h = o->data;
-    *h = (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr, .sums = sums,
-                             .count = (uint32_t)p->len, .version = p->version};
+    *h = (struct piece_head){.piece = (uint32_t)(p - d->pieces),
+                             .lr = d->lr,
+                             .sums = sums,
+                             .count = (uint32_t)p->len,
+                             .version = p->version};
     memcpy(h->at, g, p->len * sizeof *g);
     p->out++;
     return outbox_post(&d->outbox, o, p->owner, TAG_GRADIENT, message_len(p->len));

@@ -2,10 +2,19 @@
  * container. Since randomness is keyed by position and the rate is a function
  * of it, this is all there is to a run.
  *
- * A checkpoint appears by rename, so a crash at any moment leaves the ones
- * before it whole; the last two are kept. Several ranks write their parts at the
- * same time, each on a thread of its own; only when all have said that theirs is
- * on disk does rank 0 write the head, and only the head makes it a checkpoint. */
+ * Every file appears by rename, when it is whole. Of several ranks each writes a part, the rows
+ * it owns; a crash may come at any moment:
+ *
+ *     1  every rank copies its rows, and writes its part from the copy while training goes on
+ *     2  all agree that their parts are on disk
+ *     3  rank 0 reads the fingerprints of the parts, and writes the head with them
+ *     4  rank 0 removes what is older than the last two: heads first, then their parts
+ *
+ * Before 3 the parts are nothing: a reader begins with a head, and checks that its parts have the
+ * fingerprints that it names. After 3 the checkpoint is whole. A head is removed before its parts,
+ * so there is never one that lacks them. Numbers are never used twice: a part that a crash left
+ * behind cannot be taken for that of a later checkpoint. The ranks that read need not be as many
+ * as wrote: a part says which rows it has, and every row is in one of them. */
 #include "train/checkpoint.h"
 
 #include "train/options.h"
@@ -213,9 +222,9 @@ shoal_status checkpoints_finish(struct checkpoints *c)
 /* Rank 0 has looked into the folder. */
 static shoal_status learn_number(struct checkpoints *c)
 {
+    struct comm *comm = c->written == 0 ? c->sections.comm : NULL;
     uint64_t next = c->next;
-    shoal_status st = c->sections.comm && c->written == 0 ? comm_broadcast(c->sections.comm, 0, &next, sizeof next)
-                                                 : SHOAL_OK;
+    shoal_status st = comm ? comm_broadcast(comm, 0, &next, sizeof next) : SHOAL_OK;
 
     c->next = (unsigned long)next;
     return st;
