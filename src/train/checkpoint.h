@@ -160,8 +160,7 @@ shoal_status opened_open(struct opened *o, const char *path);
 shoal_status opened_newest(struct opened *o, const char *path);
 void opened_close(struct opened *o);
 /* Every row of a table, each of them once; those that the rank holds are copied. */
-shoal_status opened_table(const struct opened *o, const struct section_of *of,
-                          unsigned rank);
+shoal_status opened_table(const struct opened *o, const struct section_of *of, unsigned rank);
 /* Whether `corpus` is what rank `rank` of `ranks` trained on; `local` when each
  * has one of its own. */
 shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,

@@ -77,8 +77,7 @@ shoal_status part_write(const char *head, unsigned long number, const struct sec
     struct container_writer *w = NULL;
     struct bytes meta = {0};
     char path[CHECKPOINT_PATH];
-    shoal_status st = bytes_print(&meta,
-                                  "kind checkpoint-part\nnumber %lu\npart %u\nparts %u\n",
+    shoal_status st = bytes_print(&meta, "kind checkpoint-part\nnumber %lu\npart %u\nparts %u\n",
                                   number, s->rank, s->size);
 
     folder_part_path(path, head, s->rank, s->size);
@@ -254,8 +253,8 @@ static shoal_status read_whole(const struct container *c, const struct section_o
 }
 
 /* seen [rows] tells which rows are there already. */
-static shoal_status read_part(const struct container *c, const struct section_of *of,
-                              unsigned rank, bool *seen)
+static shoal_status read_part(const struct container *c, const struct section_of *of, unsigned rank,
+                              bool *seen)
 {
     const struct table *t = of->table;
     struct section ids = {0}, rows = {0};

@@ -248,8 +248,7 @@ shoal_status shoal_options_check(const shoal_options *o)
 
 /* ---- What a checkpoint remembers ------------------------------------------------------------ */
 
-static shoal_status add_line(struct bytes *b, const struct shoal_option *option,
-                             const char *value)
+static shoal_status add_line(struct bytes *b, const struct shoal_option *option, const char *value)
 {
     if (strchr(value, '\n'))
         return shoal_fail(SHOAL_EINVAL, "checkpoint: --%s holds a newline", option->name);

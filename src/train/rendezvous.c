@@ -11,7 +11,7 @@ enum {
     TAG_CALL = 8, /* nothing */
     TAG_LIMIT,    /* uint64_t place */
     TAG_PLACE,    /* uint64_t place */
-    TAG_DONE,     /* struct told */
+    TAG_DONE,     /* struct progress */
     TAG_FAIL,     /* shoal_status, sentence */
 };
 
@@ -19,8 +19,8 @@ enum { SENTENCE = 1024 };
 
 #define TELL_SECONDS 0.5
 
-struct told {
-    uint64_t meetings; /* before it was told */
+struct progress {
+    uint64_t meetings; /* before it was sent */
     struct sums since; /* the last of them */
 };
 
@@ -37,10 +37,10 @@ struct rendezvous {
     bool failed; /* another rank said so */
     uint64_t *limits; /* rank 0: [ranks] since the call; UINT64_MAX: not heard */
     struct sums *others; /* rank 0: [ranks] */
-    double told;
+    double reported;     /* clock */
     /* What is being sent; each is sent again only after it was received. */
     uint64_t limit_out, place_out;
-    struct told told_out;
+    struct progress progress_out;
     uint64_t meetings;
     struct failure failure_out;
     comm_ticket limit_ticket, done_ticket, *tickets;
@@ -105,11 +105,11 @@ static shoal_status on_place(void *ctx, unsigned from, const void *data, size_t 
 static shoal_status on_done(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
-    struct told told;
-    shoal_status st = receive(&told, sizeof told, from, data, len);
+    struct progress p;
+    shoal_status st = receive(&p, sizeof p, from, data, len);
 
-    if (st == SHOAL_OK && told.meetings == w->meetings) /* else it has been summed up since */
-        w->others[from] = told.since;
+    if (st == SHOAL_OK && p.meetings == w->meetings) /* else it has been summed up since */
+        w->others[from] = p.since;
     return st;
 }
 
@@ -238,14 +238,15 @@ shoal_status rendezvous_tell(struct rendezvous *w, const struct sums *since)
     bool sent = true;
     shoal_status st;
 
-    if (w->rank == 0 || now - w->told < TELL_SECONDS)
+    if (w->rank == 0 || now - w->reported < TELL_SECONDS)
         return SHOAL_OK;
     st = comm_test(w->comm, &w->done_ticket, &sent);
     if (st != SHOAL_OK || !sent)
         return st;
-    w->told = now;
-    w->told_out = (struct told){w->meetings, *since};
-    return comm_send(w->comm, 0, TAG_DONE, &w->told_out, sizeof w->told_out, &w->done_ticket);
+    w->reported = now;
+    w->progress_out = (struct progress){w->meetings, *since};
+    return comm_send(w->comm, 0, TAG_DONE, &w->progress_out, sizeof w->progress_out,
+                     &w->done_ticket);
 }
 
 struct sums rendezvous_others(const struct rendezvous *w)

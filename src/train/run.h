@@ -99,7 +99,7 @@ struct run {
     struct sums interval;    /* by this rank since the last report */
     struct sums done;        /* by this rank in this call */
     uint64_t stop;           /* the first unit not of this slice */
-    bool stopping, enough;   /* somebody asked to; evaluations say that more is of no use */
+    bool stopping, enough;   /* somebody asked to; by early stopping */
     bool due;                /* a checkpoint, as rank 0 found when all came to meet */
     bool apart;              /* the last meeting did not gather what is trained */
 

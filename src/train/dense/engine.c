@@ -80,9 +80,9 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
         plan->parameters += net->tensors[i].rule == TENSOR_STATE ? 0 : net->tensors[i].size;
     plan->model_bytes = plan->rank_bytes =
         2 * net->size * sizeof(float) + dense_bytes(net->size, ranks, &dense);
-    plan->work_bytes += shards_bytes(net, share < train ? share : train,
-                                     ranks_threads(o->ranks, o->threads)) +
-                        train * sizeof(uint32_t);
+    plan->work_bytes +=
+        shards_bytes(net, share < train ? share : train, ranks_threads(o->ranks, o->threads)) +
+        train * sizeof(uint32_t);
     if (o->checkpoint)
         plan->checkpoint_bytes =
             net->size * sizeof(float) * (1 + optim_states(&dense.optim)) / ranks;
@@ -291,7 +291,7 @@ static double mean_step(double now, double then, uint64_t steps)
 static void add_run_figures(struct run *r)
 {
     struct dense_run *d = r->dense;
-    const struct net_times *t = &d->times, *then = &d->told;
+    const struct net_times *t = &d->times, *then = &d->before;
     double seconds = r->at.seconds - r->epoch_seconds;
     uint64_t steps = t->steps - then->steps;
     const struct {
@@ -311,7 +311,7 @@ static void add_run_figures(struct run *r)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         figures_add(&r->held, SHOAL_OF_RUN, all[i].name, false, all[i].value);
-    d->told = *t;
+    d->before = *t;
 }
 
 /* Each worker its part of what is held out. */

@@ -66,17 +66,24 @@ static void clock_step(struct run *r, double began, const struct net_times *befo
 {
     struct net_times *t = &r->dense->times;
 
-    t->compute += clock_now() - began - (t->wait + t->communicate - before->wait -
-                                         before->communicate);
+    t->compute +=
+        clock_now() - began - (t->wait + t->communicate - before->wait - before->communicate);
     t->steps++;
 }
 
 /* ---- shards ---- */
 
+/* Samples of one, at most. */
+static size_t shard_most(const struct dense_run *d)
+{
+    return (d->share + d->nshards - 1) / d->nshards;
+}
+
 static struct net_take shard_take(const struct run *r, size_t i)
 {
-    size_t a = r->dense->take.n * i / r->dense->nshards, b = r->dense->take.n * (i + 1) / r->dense->nshards;
-    struct net_take t = r->dense->take;
+    const struct dense_run *d = r->dense;
+    size_t a = d->take.n * i / d->nshards, b = d->take.n * (i + 1) / d->nshards;
+    struct net_take t = d->take;
 
     t.ids += a;
     t.n = b - a;
@@ -240,7 +247,8 @@ static shoal_status measure_shard(void *ctx, size_t i, unsigned thread)
     shoal_status st = fill_shard(r, &r->dense->shards[i], &t, &b);
 
     if (st == SHOAL_OK && t.n > 0)
-        st = r->dense->net->ops->measure(r->dense->shards[i].worker, r->dense->params, &b, &r->dense->shards[i].sums);
+        st = r->dense->net->ops->measure(r->dense->shards[i].worker, r->dense->params, &b,
+                                         &r->dense->shards[i].sums);
     return st;
 }
 
@@ -249,7 +257,7 @@ shoal_status net_measure_valid(struct run *r, struct sums *sums)
 {
     size_t from = r->dense->valid * r->worker / r->sharing;
     size_t to = r->dense->valid * (r->worker + 1) / r->sharing;
-    size_t part = (r->dense->share + r->dense->nshards - 1) / r->dense->nshards, most = part * r->dense->nshards;
+    size_t part = shard_most(r->dense), most = part * r->dense->nshards;
     uint32_t *ids = mem_array(most, sizeof *ids);
     unsigned mode = floats_flush();
     shoal_status st = ids ? SHOAL_OK : SHOAL_ENOMEM;
@@ -322,7 +330,7 @@ shoal_status net_steps_init(struct run *r)
     if (!r->dense->order || !r->dense->shards)
         return SHOAL_ENOMEM;
     for (size_t i = 0; i < r->dense->nshards && st == SHOAL_OK; i++)
-        st = shard_init(r, &r->dense->shards[i], (r->dense->share + r->dense->nshards - 1) / r->dense->nshards, i == 0);
+        st = shard_init(r, &r->dense->shards[i], shard_most(r->dense), i == 0);
     r->dense->hooks = (struct net_hooks){.ready = on_ready, .ctx = r};
     if (r->comm && r->opts->sync.policy == SHOAL_SYNC)
         r->dense->hooks.sum = on_sum;
@@ -331,7 +339,7 @@ shoal_status net_steps_init(struct run *r)
 
 void net_steps_fini(struct run *r)
 {
-    size_t n = r->dense->nshards ? (r->dense->share + r->dense->nshards - 1) / r->dense->nshards : 0;
+    size_t n = r->dense->nshards ? shard_most(r->dense) : 0;
 
     workers_free(r->dense->pool);
     for (size_t i = 0; r->dense->shards && i < r->dense->nshards; i++) {

@@ -291,7 +291,6 @@ const struct task task_mlp = {
     .defaults = mlp_defaults,
     .check = task_net_check,
     .data = DATA_SAMPLES,
-    .engine = &dense_engine,
     .net = &mlp_net,
     .plan = mlp_plan,
     .open = mlp_open,

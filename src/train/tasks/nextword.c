@@ -295,8 +295,8 @@ static shoal_status fit(struct run *r, const float *params, unsigned epoch)
     shoal_status st = asked_init(&a, n);
 
     if (st == SHOAL_OK)
-        st = answer(&a, r, params, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch},
-                    FIT_FROM);
+        st =
+            answer(&a, r, params, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch}, FIT_FROM);
     if (st == SHOAL_OK)
         st = words_fit(&ranks, a.y, a.target, RANKS_AT_ONCE, a.scores);
     n->weight = ranks.weight;
@@ -460,7 +460,7 @@ static const struct shoal_option model_options[] = {
     {0},
 };
 
-static const struct shoal_option told_options[] = {
+static const struct shoal_option statistics_options[] = {
     {"statistics", .type = SHOAL_TYPE_PATH, ON(statistics), .arg = "FILE", .written = true,
      .help = "write a line for each epoch here: CSV if the name ends so, else text"},
     {"asked", .type = SHOAL_TYPE_COUNT, ON(asked), .arg = "N", .u = {0, 1 << 30},
@@ -473,7 +473,7 @@ static const struct shoal_option told_options[] = {
 static const struct shoal_option_group nextword_groups[] = {
     {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
-    {"Statistics", told_options, .at = 0},
+    {"Statistics", statistics_options, .at = 0},
     NET_GROUPS,
     {"Reading text", shoal_token_options, .at = offsetof(struct train_opts, encode.vocab)},
     {"Vocabulary", shoal_vocab_options, .at = offsetof(struct train_opts, encode.vocab)},
@@ -519,7 +519,6 @@ const struct task task_nextword = {
     .defaults = nextword_defaults,
     .check = task_net_check,
     .data = DATA_TEXT_AND_VECTORS,
-    .engine = &dense_engine,
     .net = &nextword_net,
     .plan = nextword_plan,
     .open = nextword_open,

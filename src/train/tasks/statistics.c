@@ -36,15 +36,19 @@ static size_t columns_of(struct column c[COLUMNS], const struct nextword *n, con
                                          "valid_word_top10"};
     double seconds = figure_of(r, SHOAL_OF_RUN, "epoch_seconds");
     const struct column rest[] = {
-        {"baseline_top1", n->base[0]}, {"baseline_top5", n->base[1]},
+        {"baseline_top1", n->base[0]},
+        {"baseline_top5", n->base[1]},
         {"baseline_top10", n->base[2]},
         {"gradient_l2", figure_of(r, SHOAL_OF_RUN, "gradient")},
-        {"lr", (double)run_lr(r, r->units - 1)}, {"peak_memory_bytes", (double)mem_peak()},
-        {"epoch_seconds", seconds}, {"step_seconds", figure_of(r, SHOAL_OF_RUN, "step_seconds")},
+        {"lr", (double)run_lr(r, r->units - 1)},
+        {"peak_memory_bytes", (double)mem_peak()},
+        {"epoch_seconds", seconds},
+        {"step_seconds", figure_of(r, SHOAL_OF_RUN, "step_seconds")},
         {"windows_per_second", (double)r->at.sums.examples / seconds},
         {"windows", (double)n->dense->train},
         {"valid_windows", (double)n->dense->valid},
-        {"window_length", n->length}, {"window_width", (double)n->vectors.width},
+        {"window_length", n->length},
+        {"window_width", (double)n->vectors.width},
         {"part_least", figure_of(r, SHOAL_OF_RUN, "part_least")},
         {"part_most", figure_of(r, SHOAL_OF_RUN, "part_most")},
         {"shuffle_moved", figure_of(r, SHOAL_OF_RUN, "shuffled")},
@@ -111,8 +115,8 @@ static shoal_status add(struct nextword *n, const struct column *c, size_t count
 {
     struct bytes text = {0};
     bool head = journal_size(n->statistics) == 0;
-    shoal_status st = is_csv(n->opts->statistics) ? put_csv(&text, c, count, head)
-                                                  : put_lines(&text, c, count);
+    shoal_status st =
+        is_csv(n->opts->statistics) ? put_csv(&text, c, count, head) : put_lines(&text, c, count);
 
     if (st == SHOAL_OK)
         st = journal_add(n->statistics, text.at, text.len);

@@ -368,7 +368,6 @@ const struct task task_vgg = {
     .defaults = vgg_defaults,
     .check = vgg_check,
     .data = DATA_PICTURES,
-    .engine = &dense_engine,
     .net = &vgg_net,
     .plan = vgg_plan,
     .open = vgg_open,
