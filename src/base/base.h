@@ -97,6 +97,9 @@ struct bytes {
 };
 
 shoal_status bytes_add(struct bytes *b, const void *data, size_t len);
+/* As number_print, without its NUL. */
+shoal_status bytes_print(struct bytes *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 shoal_status bytes_reserve(struct bytes *b, size_t more);
 void bytes_fini(struct bytes *b);
 

@@ -80,6 +80,23 @@ shoal_status bytes_add(struct bytes *b, const void *data, size_t len)
     return st;
 }
 
+shoal_status bytes_print(struct bytes *b, const char *fmt, ...)
+{
+    va_list args, again;
+    shoal_status st;
+    int len;
+
+    va_start(args, fmt);
+    va_copy(again, args);
+    len = number_vprint(NULL, 0, fmt, args);
+    st = bytes_reserve(b, (size_t)len + 1);
+    if (st == SHOAL_OK)
+        b->len += (size_t)number_vprint(b->at + b->len, (size_t)len + 1, fmt, again);
+    va_end(again);
+    va_end(args);
+    return st;
+}
+
 void bytes_fini(struct bytes *b)
 {
     free(b->at);

@@ -1,11 +1,15 @@
-/* Collectives, built on messages alone: so the bits are the same
- * under any MPI library, handlers run while we wait, and a rank that is gone is
- * noticed.
+/* Collectives, built on messages alone: so the bits are the same under any MPI library, handlers
+ * run while we wait, and a rank that is gone is noticed.
  *
- * They are numbered. One is over for a rank only after all have begun it, or it
- * follows one for which that is so (a broadcast begins with a comparison of
- * lengths, a gather with theirs), so nobody is ever more than a few ahead, and a
- * number modulo NUMBERS tells its messages from all others:
+ * Every rank calls the same collectives in the same order, so the n-th of one is the n-th of all,
+ * and its messages carry that number, its name and its phase in their tag. One that comes before
+ * we are in its collective is kept (early) and offered when we are. A message that belongs to
+ * another call than ours under the same number shows a bug, and is named.
+ *
+ * The number may be short: a collective ends for a rank only after all have begun it, or it
+ * follows one for which that is so (a broadcast begins with a comparison of lengths, a gather with
+ * their sum). So nobody is ever more than a few ahead, and a number modulo NUMBERS tells its
+ * messages from all others:
  *
  *     tag = TAG_COLLECTIVE + ((number % NUMBERS) * PHASES + phase) * CALLS + call  */
 #include "comm/collective.h"

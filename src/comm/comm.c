@@ -53,17 +53,8 @@ static void release(struct comm *c)
     free(c);
 }
 
-static unsigned ranks_on(const struct comm *c, const char *host)
-{
-    unsigned n = 0;
-
-    for (unsigned r = 0; r < c->size; r++)
-        n += strcmp(c->peers[r].host, host) == 0;
-    return n;
-}
-
 /* Everybody learns everybody's host. */
-static shoal_status meet(struct comm *c)
+static shoal_status learn_hosts(struct comm *c)
 {
     char host[sizeof c->peers->host] = "?", *hosts = NULL, *at;
     size_t *lens = NULL;
@@ -75,11 +66,13 @@ static shoal_status meet(struct comm *c)
         gethostname(host, sizeof host - 1);
     st = comm_gather(c, host, strlen(host), &hosts, &lens);
     at = hosts;
-    for (unsigned r = 0; st == SHOAL_OK && r < c->size; at += lens[r++])
+    for (unsigned r = 0; st == SHOAL_OK && r < c->size; at += lens[r++]) {
         snprintf(c->peers[r].host, sizeof host, "%.*s", (int)lens[r], at);
+        c->here += strcmp(c->peers[r].host, host) == 0;
+    }
     free(hosts);
     free(lens);
-    c->per_core = (double)ranks_on(c, host) / pool_threads(0);
+    c->per_core = (double)c->here / pool_threads(0);
     return st;
 }
 
@@ -120,7 +113,7 @@ static shoal_status open_world(struct comm **out, const struct comm_world *kind)
     if (st == SHOAL_OK) {
         c->polled = clock_now();
         c->peers = mem_array(c->size, sizeof *c->peers);
-        st = c->peers ? meet(c) : SHOAL_ENOMEM;
+        st = c->peers ? learn_hosts(c) : SHOAL_ENOMEM;
     }
     if (st != SHOAL_OK) {
         if (c && c->others.kind)
@@ -169,6 +162,11 @@ const char *comm_host(const struct comm *c, unsigned rank)
     return c->peers[rank].host;
 }
 
+unsigned comm_ranks_here(const struct comm *c)
+{
+    return c->here;
+}
+
 double comm_ranks_per_core(const struct comm *c)
 {
     return c->per_core;
@@ -183,6 +181,18 @@ void comm_charge(struct comm *c, double units)
 struct comm_stats comm_stats(const struct comm *c)
 {
     return c->stats;
+}
+
+struct comm_spell comm_spell_begin(const struct comm *c)
+{
+    return (struct comm_spell){clock_now(), c ? c->stats.waited : 0};
+}
+
+void comm_spell_end(const struct comm *c, const struct comm_spell *spell, double *all,
+                    double *waited)
+{
+    *all += clock_now() - spell->began;
+    *waited += c ? c->stats.waited - spell->waited : 0;
 }
 
 struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank)
@@ -339,7 +349,17 @@ static shoal_status take_in(struct comm *c, const struct side *side, bool *drain
     return st;
 }
 
-/* ---- signs of life -------------------------------------------------------------------- */
+/* ---- signs of life --------------------------------------------------------------------
+ *
+ * MPI does not say that a rank is gone. So every rank sends all others a short message now and
+ * then, several times within the silence timeout, and gives up a rank of which nothing, no message
+ * of any kind, was heard for that long.
+ *
+ * Who computes for long, or was stopped by a debugger, has not listened: messages wait in its
+ * inbox, and the silence is its own. Therefore silence is not measured by the clock, but by the
+ * time `attended`, which runs only while we poll: a gap between two polls counts as a quarter of
+ * the timeout at most. After such a gap nobody is judged for another quarter, nor while a poll
+ * left messages behind: what is on its way is taken in first. */
 
 /* Several fit into the timeout. */
 static double beat_seconds(const struct comm *c)
@@ -349,8 +369,6 @@ static double beat_seconds(const struct comm *c)
     return seconds > 0 && seconds < BEAT_SECONDS ? seconds : BEAT_SECONDS;
 }
 
-/* After a long absence there may be more on its way than one poll takes in, so
- * nobody is judged for a while. */
 static void attend(struct comm *c)
 {
     double now = clock_now(), gap = now - c->polled, most = c->silence_timeout / 4;

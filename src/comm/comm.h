@@ -41,7 +41,9 @@ void comm_close(struct comm *c, bool ok);
 unsigned comm_rank(const struct comm *c);
 unsigned comm_size(const struct comm *c);
 const char *comm_host(const struct comm *c, unsigned rank);
-/* Of this host; above 1 it is oversubscribed: others need the core while we wait. */
+/* On this host, this one among them. */
+unsigned comm_ranks_here(const struct comm *c);
+/* The same; above 1 the host is oversubscribed: others need the core while we wait. */
 double comm_ranks_per_core(const struct comm *c);
 /* Says what this rank is about to compute, in words, rows or samples. Where time is
  * simulated (docs/studies.md) that takes its time here; elsewhere it is nothing. */
@@ -148,7 +150,17 @@ struct comm_stats {
 
 struct comm_stats comm_stats(const struct comm *c);
 
-/* The same with one other rank. */
+/* A span of time from here on, and what of it is waited; c may be NULL. */
+struct comm_spell {
+    double began, waited;
+};
+
+struct comm_spell comm_spell_begin(const struct comm *c);
+/* Up to now: adds its seconds to *all, and those waited to *waited. */
+void comm_spell_end(const struct comm *c, const struct comm_spell *spell, double *all,
+                    double *waited);
+
+/* As comm_stats, with one other rank. */
 struct comm_peer_stats {
     uint64_t bytes_out, bytes_in;
     double awaited; /* seconds of waiting that a message of its ended; of collectives only

@@ -82,7 +82,8 @@ struct comm {
     struct peer *peers; /* [size] */
     struct inbox inbox[COMM_TAGS];
     bool handling; /* a handler runs */
-    double per_core; /* ranks of this host: above 1 it is oversubscribed */
+    unsigned here; /* ranks of this host */
+    double per_core; /* the same: above 1 it is oversubscribed */
     bool closing;
     uint64_t came; /* messages so far, of any tag: whether a poll found some */
     unsigned sender; /* 1 + who sent the first one that ends a wait, of this poll */

@@ -1,9 +1,16 @@
 /* Sums over the ranks, in their order: ((rank 0's + rank 1's) + rank 2's) + ...
  *
- * x is cut into parts; part k belongs to rank k % size. Everybody gives its own
- * share of a part to the owner, who adds them up beginning with rank 0's and
- * sends the result to all. Two parts are under way to each owner at a time, so
- * that a rank keeps at most two parts of each other rank. */
+ * x is cut into parts; part k belongs to rank k % size. Everybody gives its own share of a part to
+ * the owner, who adds them up and sends the result to all:
+ *
+ *     rank 0   give part 1 to 1, part 2 to 2, ...   add up part 0: own, 1's, 2's   send it to all
+ *     rank 1   give part 0 to 0, part 2 to 2, ...   add up part 1: 0's, own, 2's   send it to all
+ *
+ * Every rank sends and receives about twice the bytes of x, however many there are. Floats do not
+ * add up the same in another order: a share that comes before those of lower ranks is not taken
+ * yet, and is offered again (collective.c). Two parts are under way to each owner at a time, so a
+ * rank keeps at most two parts of each other rank. The result replaces the share in x, so it is
+ * not taken before that share has been sent. */
 #include "comm/collective.h"
 
 #include <stdlib.h>

@@ -1,18 +1,33 @@
-/* Blocks: rows are lent for a block of work and given back, so that no rank needs to
- * hold them all. The first half is the owner's, the second the worker's. */
+/* Blocks: rows are lent for a block of work and given back, so that no rank needs to hold them
+ * all (store.h has the drawing). The first half of this file is the owner's, the second the
+ * worker's.
+ *
+ * The rows of block k+1 are asked for while block k is worked on. A row that both need is lent
+ * before the worker gives back what block k made of it, so the copy for k+1 lacks that change:
+ *
+ *     owner     lend k ......... lend k+1 .... back k: master = fold(master, mine, lent k)
+ *                                              carry: lent k+1 += mine - lent k
+ *     worker    work on k .................... swap: next += mine - base, then work on k+1
+ *
+ * Both sides add the same change to the same copy in the same way (carry), so what the owner
+ * remembers as lent and what the worker takes for its base stay the same bits; when k+1 comes
+ * back, mine - base is what k+1 did and nothing else. In SHOAL_SYNC k+1 is lent only after k was
+ * merged, and nothing needs to be carried.
+ *
+ * Loans are given back in the order in which they were made, message for message, so none needs
+ * a name. */
 #include "store/shard.h"
 
 #include <stdlib.h>
 
 /* A change that was made meanwhile comes to a copy of the row that does not know of
  * it. Owner and worker do the same and so have the same bits. */
-static void carry(float *row, const float *mine, const float *base, size_t width)
+static void carry(const struct table *t, float *row, const float *mine, const float *base)
 {
-    if (memcmp(row, base, width * sizeof *row) == 0)
-        memcpy(row, mine, width * sizeof *row);
+    if (memcmp(row, base, t->width * sizeof *row) == 0)
+        memcpy(row, mine, t->width * sizeof *row);
     else
-        for (size_t j = 0; j < width; j++)
-            row[j] += mine[j] - base[j];
+        row_add(t, row, mine, base);
 }
 
 /* ---- the owner: lending ---- */
@@ -45,12 +60,6 @@ static void lent_fill(struct lent *l, const struct shard *h, const struct head *
     }
 }
 
-static void lent_add(struct peer *p, struct lent *l)
-{
-    *p->lent_end = l;
-    p->lent_end = &l->next;
-}
-
 static shoal_status lend(struct store *s, unsigned from, const struct head *m)
 {
     struct shard *h = &s->shards[m->table];
@@ -62,7 +71,8 @@ static shoal_status lend(struct store *s, unsigned from, const struct head *m)
         return st;
     if (lent) {
         lent_fill(lent, h, m);
-        lent_add(&s->peers[from], lent);
+        *s->peers[from].lent_end = lent;
+        s->peers[from].lent_end = &lent->next;
     }
     st = outbox_take(&s->outbox, &o, sizeof *m + m->count * float_bytes(h));
     if (st != SHOAL_OK)
@@ -161,7 +171,7 @@ static void carry_lent(const struct shard *h, struct lent *l, uint32_t table, ui
         if (l->table == table && l->places[0] <= place && place <= l->places[l->count - 1])
             row = lent_find(h, l, place, &pushes);
         if (row) {
-            carry(row, mine, base, h->table->width);
+            carry(h->table, row, mine, base);
             ++*pushes;
         }
     }
@@ -380,8 +390,8 @@ static shoal_status take_part(struct store *s, size_t t)
         uint32_t at = h->slot[next->rows[i]];
 
         if (at > 0)
-            carry(shard_row(h, next->mine, i), shard_row(h, now->mine, at - 1),
-                  shard_row(h, h->base, at - 1), h->table->width);
+            carry(h->table, shard_row(h, next->mine, i), shard_row(h, now->mine, at - 1),
+                  shard_row(h, h->base, at - 1));
     }
     for (size_t i = 0; i < now->n; i++)
         h->slot[now->rows[i]] = 0;
@@ -448,45 +458,27 @@ shoal_status blocks_meet(struct store *s)
 
 /* ---- beginning and end ---- */
 
-static struct block *block_new(size_t n)
-{
-    struct block *b = mem_array(1, sizeof *b);
-
-    if (!b)
-        return NULL;
-    b->behind = &b->loans;
-    b->parts = mem_array(n, sizeof *b->parts);
-    if (!b->parts) {
-        free(b);
-        return NULL;
-    }
-    return b;
-}
-
-static void block_free(const struct store *s, struct block *b)
-{
-    if (!b)
-        return;
-    loans_free(b);
-    for (size_t t = 0; t < s->n; t++) {
-        free(b->parts[t].rows);
-        if (b->parts[t].mine)
-            mem_unmap(b->parts[t].mine,
-                      b->parts[t].room * s->shards[t].table->stride * sizeof(float));
-    }
-    free(b->parts);
-    free(b);
-}
-
-shoal_status blocks_init(struct store *s)
+void blocks_init(struct store *s)
 {
     for (unsigned r = 0; r < s->ranks; r++) {
         s->peers[r].later = &s->peers[r].asked;
         s->peers[r].lent_end = &s->peers[r].lent;
     }
-    s->now = block_new(s->n);
-    s->next = block_new(s->n);
-    return s->now && s->next ? SHOAL_OK : SHOAL_ENOMEM;
+    s->now = &s->blocks[0];
+    s->next = &s->blocks[1];
+    s->now->behind = &s->now->loans;
+    s->next->behind = &s->next->loans;
+}
+
+static void block_fini(const struct store *s, struct block *b)
+{
+    loans_free(b);
+    for (size_t t = 0; t < s->n && s->shards; t++) {
+        free(b->parts[t].rows);
+        if (b->parts[t].mine)
+            mem_unmap(b->parts[t].mine,
+                      b->parts[t].room * s->shards[t].table->stride * sizeof(float));
+    }
 }
 
 void blocks_fini(struct store *s)
@@ -503,6 +495,6 @@ void blocks_fini(struct store *s)
         }
     }
     deferred_fini(&s->pulls);
-    block_free(s, s->now);
-    block_free(s, s->next);
+    block_fini(s, &s->blocks[0]);
+    block_fini(s, &s->blocks[1]);
 }

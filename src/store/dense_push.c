@@ -1,4 +1,18 @@
-/* Gradients on their way to the owners of their pieces, and fresh pieces back. */
+/* Gradients on their way to the owners of their pieces, and fresh pieces back.
+ *
+ * Sync: an owner adds one gradient of each worker, in the order of the workers; those that come
+ * before their turn are deferred. The sum then has the same bits whoever was quicker, and all
+ * workers get the same piece.
+ *
+ * Async: an owner answers each gradient at once with the piece as it is, and steps by the mean of
+ * `quorum` of them (softsync: Gupta et al. 2016). The version of a piece is the number of
+ * gradients it has got; a gradient says which version it was computed with, so the owner knows
+ * how stale it is, and makes smaller steps with staler ones (rate_of).
+ *
+ * An owner computes too, and answers only between its own pieces of work. Its workers must not
+ * wait for it, nor flood it: at most DENSE_CREDITS messages of a piece are unanswered. Gradients
+ * beyond that are summed up in the backlog and go as one message, which says how many it is the
+ * sum of, as soon as there is credit, at the latest at the next meeting. */
 #include "store/piece.h"
 
 #include <math.h>
@@ -9,29 +23,20 @@ static size_t message_len(size_t floats)
     return sizeof(struct piece_head) + floats * sizeof(float);
 }
 
-static float *floats_of(struct piece_head *h)
-{
-    return (float *)(h + 1);
-}
-
-static const float *const_floats_of(const struct piece_head *h)
-{
-    return (const float *)(h + 1);
-}
-
 /* ---- the owner ---- */
 
 /* A message with the piece as it is now. */
 static shoal_status write_piece(struct dense *d, const struct piece *p, struct outgoing **out)
 {
     shoal_status st = outbox_take(&d->outbox, out, message_len(p->len));
+    struct piece_head *h;
 
     if (st != SHOAL_OK)
         return st;
-    *(struct piece_head *)(*out)->data =
-        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .count = (uint32_t)p->len,
-                            .version = p->gradients};
-    memcpy(floats_of((*out)->data), d->params + p->from, p->len * sizeof(float));
+    h = (*out)->data;
+    *h = (struct piece_head){
+        .piece = (uint32_t)(p - d->pieces), .count = (uint32_t)p->len, .version = p->gradients};
+    memcpy(h->at, d->params + p->from, p->len * sizeof(float));
     return SHOAL_OK;
 }
 
@@ -179,7 +184,7 @@ shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t 
                         "owner", from, d->rank);
     if (st != SHOAL_OK)
         return st;
-    return take(d, &d->pieces[h->piece], from, h, const_floats_of(h));
+    return take(d, &d->pieces[h->piece], from, h, h->at);
 }
 
 /* ---- the worker ---- */
@@ -194,7 +199,7 @@ shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len
     if (st != SHOAL_OK)
         return st;
     p = &d->pieces[h->piece];
-    memcpy(d->params + p->from, const_floats_of(h), p->len * sizeof(float));
+    memcpy(d->params + p->from, h->at, p->len * sizeof(float));
     p->version = h->version;
     p->out--;
     d->waiting--;
@@ -222,13 +227,17 @@ static shoal_status send_gradient(struct dense *d, struct piece *p, const float 
 {
     struct outgoing *o;
     shoal_status st = outbox_take(&d->outbox, &o, message_len(p->len));
+    struct piece_head *h;
 
     if (st != SHOAL_OK)
         return st;
-    *(struct piece_head *)o->data =
-        (struct piece_head){.piece = (uint32_t)(p - d->pieces), .lr = d->lr, .sums = sums,
-                            .count = (uint32_t)p->len, .version = p->version};
-    memcpy(floats_of(o->data), g, p->len * sizeof *g);
+    h = o->data;
+    *h = (struct piece_head){.piece = (uint32_t)(p - d->pieces),
+                             .lr = d->lr,
+                             .sums = sums,
+                             .count = (uint32_t)p->len,
+                             .version = p->version};
+    memcpy(h->at, g, p->len * sizeof *g);
     p->out++;
     return outbox_post(&d->outbox, o, p->owner, TAG_GRADIENT, message_len(p->len));
 }

@@ -1,6 +1,16 @@
-/* The lanes of several ranks come together as if they had run on one: owners
- * fold each row's changes in the order of the lanes, and everybody gets the
- * result. */
+/* Deterministic lanes of several ranks come together as if they had run on one rank.
+ *
+ *     each rank   sends the rows that its lanes touched to their owners     TAG_LANE
+ *                 ... until all ranks have said that they sent all          policy_end
+ *     owner       folds each row's copies in the order of the lanes
+ *                 sends what became of it to all                            TAG_CHANGED
+ *                 ... until all have                                        policy_meet
+ *
+ * Lane l runs on rank l % workers. A row is folded exactly as views_merge does it on one rank,
+ * the first lane's copy, then each other folded into it against the same base: the row as it was
+ * before the round, which is the same on every rank. So the bits do not depend on how many ranks
+ * share the lanes. An owner reads the base of its own rows alone, which nobody else changes: what
+ * other owners changed may arrive while it folds. */
 #include "store/shard.h"
 
 #include <stdlib.h>
@@ -167,9 +177,6 @@ shoal_status changed_handle(void *ctx, unsigned from, const void *data, size_t l
     return SHOAL_OK;
 }
 
-/* Two waits: for all lanes' rows, and for all that changed. In between an owner
- * reads its own rows alone, as they were: what others changed may arrive
- * meanwhile. */
 static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
 {
     shoal_status st = SHOAL_OK;
@@ -187,9 +194,9 @@ static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, s
 
 shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
 {
-    struct spell spell = spell_begin(s);
+    struct comm_spell spell = comm_spell_begin(s->comm);
     shoal_status st = merge_lanes(s, t, views, n);
 
-    spell_end(s, &spell, &s->times.steps);
+    comm_spell_end(s->comm, &spell, &s->times.steps, &s->times.waited);
     return st;
 }

@@ -17,6 +17,7 @@ struct piece_head {
     float lr;
     uint32_t sums;    /* gradients that are summed here; of fresh parameters 0 */
     uint64_t version; /* gradients that the piece had got: as the worker knew, or now */
+    float at[];       /* [count] */
 };
 
 struct piece {

@@ -1,3 +1,18 @@
+/* Who waits for whom. A rank counts what others told it, and waits until the counts allow it to
+ * go on. All of it rests on one property of comm: messages between two ranks stay in order. So a
+ * message without content that is sent behind others says that these have come.
+ *
+ * Bounded staleness (SSP: Ho et al. 2013). Worker w has ended clock[w] rounds. It may begin the
+ * next while clock[w] - min over all workers <= S. The slowest worker is never ahead of itself, so
+ * somebody may always go on, and there is no deadlock. What is known of others can only be too
+ * low: a worker may wait too long, never too short.
+ *
+ * Sync. A worker ends a round by telling all ranks (TAG_END), behind all that it sent in it. An
+ * owner that has heard of every worker's k-th end has everything of round k, and merges it.
+ *
+ * Meetings. Everybody tells everybody (TAG_MET) and waits for as many from each as it began
+ * itself: what anybody sent before is here then. Clocks are set equal, since a rank may have ended
+ * more rounds than another when all meet at the end of an epoch. */
 #include "store/policy.h"
 
 #include <stdlib.h>

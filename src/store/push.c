@@ -1,11 +1,33 @@
-/* Rows on their way: workers push what they made of a row, owners merge it and
- * answer with what the row is now. */
+/* The owner protocol: workers push what they made of a row, owners merge it and answer with
+ * what the row is now (store.h has the drawing).
+ *
+ * The problem: every change of every worker must reach the row once, and nobody may wait for it.
+ * What makes it right:
+ *
+ *   - The owner knows what each rank last saw of a row, seen[r], and the rank knows it too (its
+ *     base, or the message it sent): the same bits on both sides. So mine - seen[r] is what the
+ *     rank did since, and only that.
+ *   - A row has at most one message in flight from a rank (flight), and messages between two
+ *     ranks stay in order, so seen[r] cannot change between a push and its answer.
+ *   - The rank goes on training meanwhile. The answer changes its replica by a difference,
+ *     replica += fresh - mine: what was learned since the push stays, and goes with the next.
+ *   - Merging folds (view.c) two changes of the base seen[r]: mine, and what all others made of
+ *     the row since. `missed` counts the pushes of others in between; where it is 0 there is
+ *     nothing to fold.
+ *
+ * A row that this rank owns is trained in place and never travels; it counts as pushed, so that
+ * others' `missed` is right. In SHOAL_SYNC pushes are deferred until every worker has ended the
+ * round, and merged in the order of the ranks: the result does not depend on who was quicker.
+ *
+ * Flow control: at most CREDITS messages to an owner are unanswered. Rows beyond that stay
+ * touched, and the next step begins with the first of them, so that none waits for ever behind
+ * hotter ones. */
 #include "store/shard.h"
 
 #include <stdlib.h>
 
-/* Rows that travel often have moved little, so less than the half of what two
- * changes have in common is left out (docs/consistency.md). */
+/* The s of folding between ranks. Rows that travel often have moved little, so less than the half
+ * of what two changes have in common is left out (measured: docs/consistency.md). */
 #define SHARE 0.375f
 
 enum {
@@ -133,17 +155,10 @@ static void fetch_row(const struct shard *h, uint32_t row)
 /* What the row has become goes to its sender, who is known to have it then. */
 static void answer_row(struct store *s, struct shard *h, char *out, uint32_t place, float *seen)
 {
-    size_t width = h->table->width, bytes = width * sizeof *seen;
-
     /* the same bits for both, though threads may train on the row */
-    s->kernel->copy(s->fresh, home_row(h, place), width);
-    if (s->opts.wire == SHOAL_WIRE_F32) {
-        memcpy(out, s->fresh, bytes);
-        memcpy(seen, s->fresh, bytes);
-        return;
-    }
+    s->kernel->copy(s->fresh, home_row(h, place), h->table->width);
     wire_write(s, h, out, s->fresh, s->mine);
-    memcpy(seen, s->fresh, bytes);
+    memcpy(seen, s->fresh, float_bytes(h));
 }
 
 static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)

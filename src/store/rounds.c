@@ -93,19 +93,19 @@ static shoal_status end_round(struct store *s)
 
 shoal_status store_step(struct store *s)
 {
-    struct spell spell = spell_begin(s);
+    struct comm_spell spell = comm_spell_begin(s->comm);
     shoal_status st = step(s);
 
-    spell_end(s, &spell, &s->times.steps);
+    comm_spell_end(s->comm, &spell, &s->times.steps, &s->times.waited);
     return st;
 }
 
 shoal_status store_round(struct store *s)
 {
-    struct spell spell = spell_begin(s);
+    struct comm_spell spell = comm_spell_begin(s->comm);
     shoal_status st = end_round(s);
 
-    spell_end(s, &spell, &s->times.steps);
+    comm_spell_end(s->comm, &spell, &s->times.steps, &s->times.waited);
     return st;
 }
 
@@ -260,10 +260,10 @@ bool store_swept(const struct store *s)
 
 shoal_status store_meet(struct store *s)
 {
-    struct spell spell = spell_begin(s);
+    struct comm_spell spell = comm_spell_begin(s->comm);
     shoal_status st = meet(s);
 
     s->policy.met = s->policy.clock;
-    spell_end(s, &spell, &s->times.meets);
+    comm_spell_end(s->comm, &spell, &s->times.meets, &s->times.waited);
     return st;
 }

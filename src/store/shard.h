@@ -91,7 +91,7 @@ struct part {
 };
 
 struct block {
-    struct part *parts; /* [tables] */
+    struct part parts[STORE_TABLES];
     struct loan *loans, **behind;
     size_t missing; /* loans not yet answered */
     bool asked, reads;
@@ -125,11 +125,12 @@ struct store {
     struct outbox outbox;
     struct policy policy;
     struct deferrals deferred; /* messages until their round is whole, or all lanes are here */
-    float *mine, *fresh, *was; /* [scratch] a padded row each */
+    float *mine, *fresh, *was; /* [scratch] a padded row each, one behind the other */
     size_t scratch;
     uint64_t merged;
     bool again; /* what is pushed now stays touched */
-    struct block *now, *next;        /* worked on; asked for. Blocks alone, as is what follows */
+    struct block blocks[2];          /* of blocks alone, as is what follows: */
+    struct block *now, *next;        /* worked on; asked for */
     struct deferrals pulls;          /* until their round is over */
     struct shoal_rank_stats stats;
     struct store_times times; /* but held */
@@ -200,13 +201,6 @@ static inline uint32_t message_place(const struct head *h, size_t row_bytes, siz
 
 /* ---- store.c ---- */
 
-/* A call of the store from its beginning to its end, which adds to *seconds. */
-struct spell {
-    double began, waited;
-};
-
-struct spell spell_begin(const struct store *s);
-void spell_end(struct store *s, const struct spell *spell, double *seconds);
 /* Whether a message has the length that its head asks for. */
 shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len);
 
@@ -256,7 +250,7 @@ shoal_status back_merge(struct store *s, unsigned from, const struct head *m);
 /* The pulls for which enough rounds are over. */
 shoal_status pulls_answer(struct store *s);
 shoal_status blocks_meet(struct store *s);
-shoal_status blocks_init(struct store *s);
+void blocks_init(struct store *s);
 void blocks_fini(struct store *s);
 
 /* ---- lanes.c ---- */

@@ -234,13 +234,15 @@ static shoal_status make_scratch(struct store *s, const struct table *tables)
 
     for (size_t t = 0; t < s->n; t++)
         most = tables[t].stride > most ? tables[t].stride : most;
-    s->mine = mem_map(most * sizeof(float));
-    s->fresh = mem_map(most * sizeof(float));
-    s->was = mem_map(most * sizeof(float));
-    s->scratch = most;
+    s->scratch = table_stride(most);
+    s->mine = mem_map(3 * s->scratch * sizeof(float));
     s->shards = mem_array(s->n, sizeof *s->shards);
     s->peers = mem_array(s->ranks, sizeof *s->peers);
-    return s->mine && s->fresh && s->was && s->shards && s->peers ? SHOAL_OK : SHOAL_ENOMEM;
+    if (!s->mine || !s->shards || !s->peers)
+        return SHOAL_ENOMEM;
+    s->fresh = s->mine + s->scratch;
+    s->was = s->fresh + s->scratch;
+    return SHOAL_OK;
 }
 
 /* What does not belong to how rows travel here is not listened to. */
@@ -277,7 +279,9 @@ static shoal_status open_all(struct store *s, struct table *tables, const float 
         st = shard_init(s, &s->shards[t], &tables[t], traffic ? traffic[t] : NULL);
     for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
         s->peers[r].behind = &s->peers[r].first;
-    return st == SHOAL_OK && s->opts.blocks ? blocks_init(s) : st;
+    if (st == SHOAL_OK && s->opts.blocks)
+        blocks_init(s);
+    return st;
 }
 
 shoal_status store_open(struct store **out, struct comm *comm, struct table *tables, size_t n,
@@ -325,9 +329,7 @@ void store_close(struct store *s)
     blocks_fini(s);
     for (size_t t = 0; s->shards && t < s->n; t++)
         shard_fini(s, &s->shards[t]);
-    mem_unmap(s->mine, s->scratch * sizeof(float));
-    mem_unmap(s->fresh, s->scratch * sizeof(float));
-    mem_unmap(s->was, s->scratch * sizeof(float));
+    mem_unmap(s->mine, 3 * s->scratch * sizeof(float));
     free(s->shards);
     free(s->peers);
     free(s);
@@ -373,17 +375,6 @@ struct store_times store_times(const struct store *s)
 
     times.held = s->steps ? (double)s->held_steps / (double)s->steps : 0;
     return times;
-}
-
-struct spell spell_begin(const struct store *s)
-{
-    return (struct spell){clock_now(), comm_stats(s->comm).waited};
-}
-
-void spell_end(struct store *s, const struct spell *spell, double *seconds)
-{
-    *seconds += clock_now() - spell->began;
-    s->times.waited += comm_stats(s->comm).waited - spell->waited;
 }
 
 /* ---- messages ---- */

@@ -17,7 +17,7 @@
 #include "kernel/kernel.h"
 #include "store/dense.h"
 
-/* Of changes that go the same way the mean counts (kernel.h, fold). */
+/* The s of fold (kernel.h, view.c): parallel changes are averaged. */
 #define STORE_MEAN 0.5f
 
 /* ---- view.c ------------------------------------------------------------------- */

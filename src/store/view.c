@@ -1,3 +1,33 @@
+/* Views of one rank's tables, and how the changes that workers made apart come together.
+ *
+ * Folding. Two workers begin with a row b and move it by x and by y. Where they learned different
+ * things, as in rare rows, b + x + y is right. A hot row both move to the same place: there the sum
+ * overshoots, by the number of workers, and training diverges. The mean is right for hot rows and
+ * throws away half of what was learned in rare ones. So the part that x and y have in common,
+ * their projection on each other, is averaged, and the rest is added:
+ *
+ *     b + (1 - s x.y / |x|^2) x + (1 - s x.y / |y|^2) y
+ *
+ *     x = y, s = 1/2:   b + x       the mean          (STORE_MEAN)
+ *     x.y = 0:          b + x + y   the sum
+ *
+ * This is kernel.h's fold; several changes are folded one after the other, in a fixed order. The
+ * idea is that of model combiners (GraphWord2Vec, Gill et al. 2021). Parameters that are sums
+ * themselves, as FTRL's and Adagrad's, are added instead (table->adds).
+ *
+ * Hot copies (Hogwild). All threads write the shared rows without locks. The few hottest rows
+ * would be in every core's cache and be fought over, so each thread has copies of them,
+ *
+ *     mine [hot]   trained on by this thread alone
+ *     base [hot]   what mine was when it last met the table
+ *
+ * and view_sync folds the change mine - base into the table after each chunk, then begins anew
+ * with what the table has. Threads may do so at once: a lost update is one of Hogwild's.
+ *
+ * Private copies (deterministic lanes). A view copies whatever row it touches, so the table does
+ * not change while lanes run; then views_merge folds each row's copies in the order of the lanes.
+ * Threads only decide who runs a lane and who merges a range of rows, so the result is the same
+ * bits for any number of them. */
 #include "store/store.h"
 
 #include <stdlib.h>

@@ -37,7 +37,8 @@ static shoal_status sum_stats(struct run *r, uint64_t merged)
 static struct profile_facts facts_of(const struct run *r)
 {
     struct profile_facts facts = {
-        .sync = r->opts->sync.policy, .works = r->works,
+        .sync = r->opts->sync.policy,
+        .works = r->works,
         .slices = r->worked + (r->slice_began > 0 ? clock_now() - r->slice_began : 0),
     };
 

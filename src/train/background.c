@@ -34,11 +34,6 @@ void background_begin(struct background *e, shoal_status (*fn)(void *ctx), void 
         background_main(e);
 }
 
-static bool background_over(struct background *e)
-{
-    return atomic_load(&e->over);
-}
-
 /* Longer and longer, so that what is short ends soon and what is long has its core. */
 static void nap(double *seconds)
 {
@@ -53,7 +48,7 @@ shoal_status background_end(struct background *e, struct comm *comm)
     double seconds = NAP_LEAST;
     shoal_status st = SHOAL_OK;
 
-    while (comm && st == SHOAL_OK && !background_over(e)) {
+    while (comm && st == SHOAL_OK && !atomic_load(&e->over)) {
         st = comm_poll(comm, NULL);
         if (st == SHOAL_OK)
             nap(&seconds);

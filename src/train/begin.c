@@ -36,16 +36,24 @@ shoal_status run_values(struct run *r, void (*start)(struct run *r))
     return SHOAL_OK;
 }
 
+shoal_status run_make_plan(struct run *r)
+{
+    shoal_status st = opts_check_data(r->task, r->data);
+    void *part = st == SHOAL_OK ? mem_array(1, r->engine->bytes) : NULL;
+
+    if (st != SHOAL_OK || !part)
+        return st == SHOAL_OK ? SHOAL_ENOMEM : st;
+    r->rows = r->task->rows ? part : NULL;
+    r->dense = r->task->net ? part : NULL;
+    return r->task->plan(r, &r->planned);
+}
+
 /* What one rank can find wrong by itself. */
 static shoal_status prepare(struct run *r)
 {
     const struct train_opts *o = r->opts;
-    shoal_status st = opts_check_data(r->task, r->data);
+    shoal_status st = run_make_plan(r);
 
-    if (st == SHOAL_OK)
-        st = r->engine->begin(r);
-    if (st == SHOAL_OK)
-        st = r->task->plan(r, &r->planned);
     r->began = clock_now();
     r->threads = ranks_threads(o->ranks, o->threads);
     r->comm = shoal_ranks_size(o->ranks) > 1 ? ranks_comm(o->ranks) : NULL;
@@ -119,7 +127,7 @@ void run_end(struct run *r)
     r->engine->close(r);
     rendezvous_close(r->with);
     checkpoints_close(r->checkpoints);
-    metrics_close(r->metrics);
+    journal_close(r->metrics);
     profile_fini(&r->profile);
     r->task->close(r);
 }

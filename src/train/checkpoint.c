@@ -2,10 +2,19 @@
  * container. Since randomness is keyed by position and the rate is a function
  * of it, this is all there is to a run.
  *
- * A checkpoint appears by rename, so a crash at any moment leaves the ones
- * before it whole; the last two are kept. Several ranks write their parts at the
- * same time, each on a thread of its own; only when all have said that theirs is
- * on disk does rank 0 write the head, and only the head makes it a checkpoint. */
+ * Every file appears by rename, when it is whole. Of several ranks each writes a part, the rows
+ * it owns; a crash may come at any moment:
+ *
+ *     1  every rank copies its rows, and writes its part from the copy while training goes on
+ *     2  all agree that their parts are on disk
+ *     3  rank 0 reads the fingerprints of the parts, and writes the head with them
+ *     4  rank 0 removes what is older than the last two: heads first, then their parts
+ *
+ * Before 3 the parts are nothing: a reader begins with a head, and checks that its parts have the
+ * fingerprints that it names. After 3 the checkpoint is whole. A head is removed before its parts,
+ * so there is never one that lacks them. Numbers are never used twice: a part that a crash left
+ * behind cannot be taken for that of a later checkpoint. The ranks that read need not be as many
+ * as wrote: a part says which rows it has, and every row is in one of them. */
 #include "train/checkpoint.h"
 
 #include "train/options.h"
@@ -155,9 +164,7 @@ static shoal_status write_rows(void *ctx)
 
     folder_path(path, c->opts->checkpoint, c->next);
     if (c->sections.size > 1)
-        return part_write(&(struct part){.head = path, .number = c->next, .part = c->sections.rank,
-                                         .parts = c->sections.size, .rows = c->rows, .n = c->sections.n,
-                                         .corpus = c->from.fingerprint});
+        return part_write(path, c->next, &c->sections, c->rows, c->from.fingerprint);
     st = write_file(c, path, NULL);
     if (st == SHOAL_OK)
         folder_drop_old(c->opts->checkpoint);
@@ -215,9 +222,9 @@ shoal_status checkpoints_finish(struct checkpoints *c)
 /* Rank 0 has looked into the folder. */
 static shoal_status learn_number(struct checkpoints *c)
 {
+    struct comm *comm = c->written == 0 ? c->sections.comm : NULL;
     uint64_t next = c->next;
-    shoal_status st = c->sections.comm && c->written == 0 ? comm_broadcast(c->sections.comm, 0, &next, sizeof next)
-                                                 : SHOAL_OK;
+    shoal_status st = comm ? comm_broadcast(comm, 0, &next, sizeof next) : SHOAL_OK;
 
     c->next = (unsigned long)next;
     return st;
@@ -253,68 +260,41 @@ static shoal_status list_some(struct numbers *n, const char *folder)
     return st;
 }
 
-/* The newest of n that is whole; an older one serves if a disk spoiled the last.
- * *next is the first to be tried, and afterwards the one behind what was found. */
-static shoal_status open_newest(struct opened *o, const char *folder, const struct numbers *n,
-                                size_t *next)
+/* Collective: all ranks open the same one, or none. */
+static shoal_status open_same(struct opened *o, const char *folder, unsigned long number,
+                              struct comm *comm)
 {
     char path[CHECKPOINT_PATH];
-    shoal_status st = SHOAL_ENOENT;
+    uint64_t same = number;
+    shoal_status st = comm ? comm_broadcast(comm, 0, &same, sizeof same) : SHOAL_OK;
 
-    while (st != SHOAL_OK && *next < n->len) {
-        folder_path(path, folder, n->at[(*next)++]);
-        st = opened_open(o, path);
-    }
-    return st;
-}
-
-/* Rank 0's, and how many older ones there are. */
-struct choice {
-    uint64_t number, older;
-};
-
-static shoal_status open_choice(struct opened *o, const char *folder,
-                                const struct sections *s, const struct choice *choice)
-{
-    char path[CHECKPOINT_PATH];
-    shoal_status st = SHOAL_OK;
-
-    if (s->rank > 0 && s->comm) {
-        folder_path(path, folder, (unsigned long)choice->number);
-        st = opened_open(o, path);
-    }
-    st = agree(s->comm, st);
+    if (st != SHOAL_OK)
+        return st;
+    folder_path(path, folder, (unsigned long)same);
+    st = agree(comm, opened_open(o, path));
     if (st != SHOAL_OK)
         opened_close(o); /* another one is tried */
     return st;
 }
 
-/* The newest that is whole for all ranks: rank 0 chooses, and chooses again when
- * others find it wanting. */
-static shoal_status open_agreed(struct opened *o, const char *folder,
-                                const struct sections *s)
+/* The newest that is whole for all ranks; an older one serves if a disk spoiled the last. Rank 0
+ * knows which there are. */
+static shoal_status open_agreed(struct opened *o, const char *folder, const struct sections *s)
 {
     bool leads = s->rank == 0 || !s->comm;
     struct numbers n = {0};
-    struct choice choice = {0};
-    size_t next = 0;
     shoal_status st = agree(s->comm, leads ? list_some(&n, folder) : SHOAL_OK);
-    bool again = st == SHOAL_OK;
+    uint64_t all = n.len;
+    bool again;
 
     *o = (struct opened){0};
-    while (again) {
-        st = agree(s->comm, leads ? open_newest(o, folder, &n, &next) : SHOAL_OK);
-        if (st == SHOAL_OK && leads)
-            choice = (struct choice){n.at[next - 1], n.len - next};
-        if (st == SHOAL_OK && s->comm)
-            st = comm_broadcast(s->comm, 0, &choice, sizeof choice);
-        if (st != SHOAL_OK)
-            break;
-        st = open_choice(o, folder, s, &choice);
-        again = st != SHOAL_OK && st != SHOAL_EPEER && choice.older > 0;
+    if (st == SHOAL_OK && s->comm)
+        st = comm_broadcast(s->comm, 0, &all, sizeof all);
+    again = st == SHOAL_OK;
+    for (uint64_t i = 0; again; i++) {
+        st = open_same(o, folder, leads ? n.at[i] : 0, s->comm);
+        again = st != SHOAL_OK && st != SHOAL_EPEER && i + 1 < all;
     }
-    if (st != SHOAL_OK)
-        opened_close(o);
     numbers_fini(&n);
     return st;
 }

@@ -86,7 +86,6 @@ shoal_status checkpoint_load(const struct train_opts *opts, const struct task *t
 /* Of a head: the task, its options and the position. */
 shoal_status meta_write(struct bytes *b, const struct task *task, const struct train_opts *o,
                         const struct position *at);
-shoal_status meta_write_part(struct bytes *b, unsigned long number, unsigned part, unsigned parts);
 /* Unknown ones are refused; SHOAL_EFORMAT. */
 shoal_status meta_task(const struct container *c, const struct task **task);
 shoal_status meta_position(const struct container *c, struct position *at);
@@ -132,16 +131,10 @@ shoal_status part_rows_init(struct part_rows *r, const struct table *t, const ui
 void part_rows_copy(struct part_rows *r, const struct table *t, bool alone);
 void part_rows_fini(struct part_rows *r);
 
-struct part {
-    const char *head; /* its path */
-    unsigned long number;
-    unsigned part, parts;
-    const struct part_rows *rows; /* [n] */
-    size_t n;
-    uint64_t corpus; /* fingerprint */
-};
-
-shoal_status part_write(const struct part *p);
+/* This rank's part of a checkpoint, whose head has that path: rows [s->n] of its tables, and the
+ * fingerprint of its corpus. */
+shoal_status part_write(const char *head, unsigned long number, const struct sections *s,
+                        const struct part_rows *rows, uint64_t corpus);
 
 /* What a head must say of its parts. */
 struct seals {
@@ -167,8 +160,7 @@ shoal_status opened_open(struct opened *o, const char *path);
 shoal_status opened_newest(struct opened *o, const char *path);
 void opened_close(struct opened *o);
 /* Every row of a table, each of them once; those that the rank holds are copied. */
-shoal_status opened_table(const struct opened *o, const struct section_of *of,
-                          unsigned rank);
+shoal_status opened_table(const struct opened *o, const struct section_of *of, unsigned rank);
 /* Whether `corpus` is what rank `rank` of `ranks` trained on; `local` when each
  * has one of its own. */
 shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,

@@ -2,6 +2,7 @@
 #include "train/options.h"
 #include "train/run.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,60 +35,24 @@
     X(evaluated, u64)                                                                              \
     X(held_best, real)
 
-static shoal_status add_line(struct bytes *b, const char *key, const char *value)
-{
-    shoal_status st = bytes_add(b, key, strlen(key));
-
-    if (st == SHOAL_OK)
-        st = bytes_add(b, " ", 1);
-    if (st == SHOAL_OK)
-        st = bytes_add(b, value, strlen(value));
-    return st == SHOAL_OK ? bytes_add(b, "\n", 1) : st;
-}
-
-static shoal_status add_u64(struct bytes *b, const char *key, uint64_t value)
-{
-    char text[32];
-
-    snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-    return add_line(b, key, text);
-}
-
-/* Hexadecimal, so that not a bit is lost. */
-static shoal_status add_real(struct bytes *b, const char *key, double value)
-{
-    char text[64];
-
-    number_print(text, sizeof text, "%a", value);
-    return add_line(b, key, text);
-}
+typedef uint64_t field_u64;
+typedef double field_real;
+#define FORMAT_u64 "%" PRIu64
+#define FORMAT_real "%a" /* hexadecimal, so that not a bit is lost */
 
 shoal_status meta_write(struct bytes *b, const struct task *task, const struct train_opts *o,
                         const struct position *at)
 {
-    shoal_status st = add_line(b, "kind", "checkpoint");
+    shoal_status st = bytes_print(b, "kind checkpoint\nformat %d\n", FORMAT);
 
-    if (st == SHOAL_OK)
-        st = add_u64(b, "format", FORMAT);
     if (st == SHOAL_OK)
         st = options_write(task, o, b);
 #define X(field, type)                                                                             \
     if (st == SHOAL_OK)                                                                            \
-        st = add_##type(b, "at." #field, at->field);
+        st = bytes_print(b, "at." #field " " FORMAT_##type "\n", (field_##type)at->field);
     POSITION_FIELDS(X)
 #undef X
     return st;
-}
-
-shoal_status meta_write_part(struct bytes *b, unsigned long number, unsigned part, unsigned parts)
-{
-    shoal_status st = add_line(b, "kind", "checkpoint-part");
-
-    if (st == SHOAL_OK)
-        st = add_u64(b, "number", number);
-    if (st == SHOAL_OK)
-        st = add_u64(b, "part", part);
-    return st == SHOAL_OK ? add_u64(b, "parts", parts) : st;
 }
 
 shoal_status meta_task(const struct container *c, const struct task **task)
@@ -128,9 +93,6 @@ static shoal_status get_real(const struct container *c, const char *key, double 
     return SHOAL_OK;
 }
 
-typedef uint64_t field_u64;
-typedef double field_real;
-
 shoal_status meta_position(const struct container *c, struct position *at)
 {
     shoal_status st = SHOAL_OK;
@@ -156,11 +118,8 @@ shoal_status meta_figures(struct bytes *b, const struct shoal_figures *f)
 
     for (size_t i = 0; i < f->n && st == SHOAL_OK; i++) {
         const struct shoal_figure *at = &f->at[i];
-        char line[160];
-        int len = number_print(line, sizeof line, "%u %d %a %s\n", at->of, at->share, at->value,
-                               at->name);
 
-        st = bytes_add(b, line, (size_t)len);
+        st = bytes_print(b, "%u %d %a %s\n", at->of, at->share, at->value, at->name);
     }
     return st;
 }

@@ -71,22 +71,24 @@ static shoal_status put_rows(struct container_writer *w, const struct part_rows 
     return st == SHOAL_OK ? container_put(w, c->name, c->at, table_size(c)) : st;
 }
 
-shoal_status part_write(const struct part *p)
+shoal_status part_write(const char *head, unsigned long number, const struct sections *s,
+                        const struct part_rows *rows, uint64_t corpus)
 {
     struct container_writer *w = NULL;
     struct bytes meta = {0};
     char path[CHECKPOINT_PATH];
-    shoal_status st = meta_write_part(&meta, p->number, p->part, p->parts);
+    shoal_status st = bytes_print(&meta, "kind checkpoint-part\nnumber %lu\npart %u\nparts %u\n",
+                                  number, s->rank, s->size);
 
-    folder_part_path(path, p->head, p->part, p->parts);
+    folder_part_path(path, head, s->rank, s->size);
     if (st == SHOAL_OK)
         st = container_create(&w, path);
     if (st == SHOAL_OK)
         st = container_put(w, "meta", meta.at, meta.len);
     if (st == SHOAL_OK)
-        st = container_put(w, "corpus", &p->corpus, sizeof p->corpus);
-    for (size_t i = 0; i < p->n && st == SHOAL_OK; i++)
-        st = put_rows(w, &p->rows[i]);
+        st = container_put(w, "corpus", &corpus, sizeof corpus);
+    for (size_t i = 0; i < s->n && st == SHOAL_OK; i++)
+        st = put_rows(w, &rows[i]);
     bytes_fini(&meta);
     return container_end(w, st);
 }
@@ -251,8 +253,8 @@ static shoal_status read_whole(const struct container *c, const struct section_o
 }
 
 /* seen [rows] tells which rows are there already. */
-static shoal_status read_part(const struct container *c, const struct section_of *of,
-                              unsigned rank, bool *seen)
+static shoal_status read_part(const struct container *c, const struct section_of *of, unsigned rank,
+                              bool *seen)
 {
     const struct table *t = of->table;
     struct section ids = {0}, rows = {0};

@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct metrics {
-    struct journal *file;
-};
-
-static shoal_status put(struct metrics *m, json_t *line)
+static shoal_status put(struct journal *m, json_t *line)
 {
     char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     size_t len = text ? strlen(text) : 0;
@@ -22,7 +18,7 @@ static shoal_status put(struct metrics *m, json_t *line)
     if (!text)
         return shoal_fail(SHOAL_ENOMEM, "metrics: no memory for a line");
     text[len] = '\n'; /* in place of its end */
-    st = journal_add(m->file, text, len + 1);
+    st = journal_add(m, text, len + 1);
     free(text);
     return st;
 }
@@ -108,25 +104,13 @@ static json_t *settings(const struct train_opts *o, const struct task *task,
     return line;
 }
 
-shoal_status metrics_open(struct metrics **out, const struct train_opts *opts,
+shoal_status metrics_open(struct journal **out, const struct train_opts *opts,
                           const struct task *task, const struct shoal_train_plan *plan,
                           const char *kernel)
 {
-    struct metrics *m = mem_array(1, sizeof *m);
-    shoal_status st;
+    shoal_status st = journal_open(out, opts->metrics, opts->resume);
 
-    *out = NULL;
-    if (!m)
-        return SHOAL_ENOMEM;
-    st = journal_open(&m->file, opts->metrics, opts->resume);
-    if (st == SHOAL_OK)
-        st = put(m, settings(opts, task, plan, kernel));
-    if (st != SHOAL_OK) {
-        metrics_close(m);
-        return st;
-    }
-    *out = m;
-    return SHOAL_OK;
+    return st == SHOAL_OK ? put(*out, settings(opts, task, plan, kernel)) : st;
 }
 
 /* ---- reports ---- */
@@ -146,7 +130,7 @@ static json_t *figures(const struct shoal_figures *f, enum shoal_figure_of of)
     return line;
 }
 
-shoal_status metrics_write(struct metrics *m, const struct shoal_report *r)
+shoal_status metrics_write(struct journal *m, const struct shoal_report *r)
 {
     static const char *const events[] = {"interval", "epoch", "checkpoint", "done", "evaluation"};
     const struct shoal_figures *f = &r->figures;
@@ -169,7 +153,7 @@ static json_t *counts(const uint64_t *x, size_t n)
     return list;
 }
 
-shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *s)
+shoal_status metrics_ranks(struct journal *m, const struct shoal_rank_stats *s)
 {
     return put(m, json_pack("{ss si si so so so so so so so so so}", "event", "ranks", "ranks",
                             (int)s->ranks, "servers", (int)s->servers, "bytes_in",
@@ -224,7 +208,7 @@ static json_t *profile_sum(const struct shoal_profile_rank *sum)
     return line;
 }
 
-static shoal_status put_profile(struct metrics *m, const struct shoal_profile *p)
+static shoal_status put_profile(struct journal *m, const struct shoal_profile *p)
 {
     double carried = p->link.can > 0 ? p->link.carried : (double)NAN;
     double can = p->link.can > 0 ? p->link.can : (double)NAN;
@@ -263,7 +247,7 @@ static json_t *timeline(unsigned rank, const char *host, const struct mark *mark
                      communicating, "waiting", waiting);
 }
 
-shoal_status metrics_profile(struct metrics *m, const struct profile *p)
+shoal_status metrics_profile(struct journal *m, const struct profile *p)
 {
     shoal_status st = put_profile(m, &p->result);
 
@@ -275,12 +259,4 @@ shoal_status metrics_profile(struct metrics *m, const struct profile *p)
             st = put(m, timeline(i, p->result.rows[i].host, marks, n));
     }
     return st;
-}
-
-void metrics_close(struct metrics *m)
-{
-    if (!m)
-        return;
-    journal_close(m->file);
-    free(m);
 }

@@ -53,19 +53,14 @@ static bool place_find(const shoal_options *o, struct place *p, const char *name
     return false;
 }
 
-static const void *base_of(const shoal_options *o, const struct place *p)
-{
-    return (const char *)&o->at + p->group->at;
-}
-
 /* The value as text, in `shown` or where it lies; NULL: there is none. */
 static const char *value_of(const shoal_options *o, const struct place *p, char shown[SHOAL_VALUE])
 {
     const struct shoal_option *option = p->option;
-    const void *base = base_of(o, p);
+    const char *base = (const char *)&o->at + p->group->at;
 
     if (option->type == SHOAL_TYPE_TEXT || option->type == SHOAL_TYPE_PATH)
-        return *(const char *const *)((const char *)base + option->at);
+        return *(const char *const *)(base + option->at);
     return shoal_option_show(shown, option, base) ? shown : NULL;
 }
 
@@ -253,27 +248,19 @@ shoal_status shoal_options_check(const shoal_options *o)
 
 /* ---- What a checkpoint remembers ------------------------------------------------------------ */
 
-static shoal_status add_line(struct bytes *b, const char *key, const char *name, const char *value)
+static shoal_status add_line(struct bytes *b, const struct shoal_option *option, const char *value)
 {
-    const char *const words[] = {key, name, " ", value, "\n"};
-    shoal_status st = SHOAL_OK;
-
     if (strchr(value, '\n'))
-        return shoal_fail(SHOAL_EINVAL, "checkpoint: --%s holds a newline", name);
-    for (size_t i = 0; i < sizeof words / sizeof *words && st == SHOAL_OK; i++)
-        st = bytes_add(b, words[i], strlen(words[i]));
-    return st;
+        return shoal_fail(SHOAL_EINVAL, "checkpoint: --%s holds a newline", option->name);
+    return bytes_print(b, "opt.%s %s\n", option->name, value);
 }
 
 /* Where a file is must be true in any working folder. */
 static shoal_status add_path(struct bytes *b, const char *folder, const char *name, size_t len)
 {
     bool whole = len == 0 || name[0] == '/' || strncmp(name, "-", len) == 0;
-    shoal_status st = whole ? SHOAL_OK : bytes_add(b, folder, strlen(folder));
 
-    if (st == SHOAL_OK && !whole)
-        st = bytes_add(b, "/", 1);
-    return st == SHOAL_OK ? bytes_add(b, name, len) : st;
+    return bytes_print(b, "%s%s%.*s", whole ? "" : folder, whole ? "" : "/", (int)len, name);
 }
 
 static shoal_status write_path(struct bytes *b, const struct shoal_option *option,
@@ -294,7 +281,7 @@ static shoal_status write_path(struct bytes *b, const struct shoal_option *optio
     if (st == SHOAL_OK)
         st = bytes_add(&path, "", 1);
     if (st == SHOAL_OK)
-        st = add_line(b, "opt.", option->name, folder ? path.at : value);
+        st = add_line(b, option, folder ? path.at : value);
     bytes_fini(&path);
     free(folder);
     return st;
@@ -304,14 +291,13 @@ static shoal_status write_option(void *ctx, const struct shoal_option *option, c
 {
     if (!value || option->passing)
         return SHOAL_OK;
-    return option->type == SHOAL_TYPE_PATH ? write_path(ctx, option, value)
-                                           : add_line(ctx, "opt.", option->name, value);
+    return (option->type == SHOAL_TYPE_PATH ? write_path : add_line)(ctx, option, value);
 }
 
 shoal_status options_write(const struct task *task, const struct train_opts *values,
                            struct bytes *meta)
 {
-    shoal_status st = add_line(meta, "task", "", task->is.name);
+    shoal_status st = bytes_print(meta, "task %s\n", task->is.name);
 
     return st == SHOAL_OK ? options_each(task, values, write_option, meta) : st;
 }

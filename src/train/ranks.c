@@ -66,11 +66,7 @@ struct comm *ranks_comm(shoal_ranks *r)
 
 unsigned ranks_here(const shoal_ranks *r)
 {
-    unsigned here = 0;
-
-    for (unsigned i = 0; r && i < comm_size(r->comm); i++)
-        here += strcmp(comm_host(r->comm, i), comm_host(r->comm, comm_rank(r->comm))) == 0;
-    return here ? here : 1;
+    return r ? comm_ranks_here(r->comm) : 1;
 }
 
 unsigned ranks_threads(const shoal_ranks *r, unsigned asked)

@@ -11,7 +11,7 @@ enum {
     TAG_CALL = 8, /* nothing */
     TAG_LIMIT,    /* uint64_t place */
     TAG_PLACE,    /* uint64_t place */
-    TAG_DONE,     /* struct told */
+    TAG_DONE,     /* struct progress */
     TAG_FAIL,     /* shoal_status, sentence */
 };
 
@@ -19,8 +19,8 @@ enum { SENTENCE = 1024 };
 
 #define TELL_SECONDS 0.5
 
-struct told {
-    uint64_t meetings; /* before it was told */
+struct progress {
+    uint64_t meetings; /* before it was sent */
     struct sums since; /* the last of them */
 };
 
@@ -37,10 +37,10 @@ struct rendezvous {
     bool failed; /* another rank said so */
     uint64_t *limits; /* rank 0: [ranks] since the call; UINT64_MAX: not heard */
     struct sums *others; /* rank 0: [ranks] */
-    double told;
+    double reported;     /* clock */
     /* What is being sent; each is sent again only after it was received. */
     uint64_t limit_out, place_out;
-    struct told told_out;
+    struct progress progress_out;
     uint64_t meetings;
     struct failure failure_out;
     comm_ticket limit_ticket, done_ticket, *tickets;
@@ -48,11 +48,14 @@ struct rendezvous {
 
 /* ---- handlers ---- */
 
-static shoal_status check_size(unsigned from, size_t len, size_t want)
+/* What came is `want` bytes long, into *to. */
+static shoal_status receive(void *to, size_t want, unsigned from, const void *data, size_t len)
 {
-    if (len == want)
-        return SHOAL_OK;
-    return shoal_fail(SHOAL_EFORMAT, "train: rank %u sent %zu bytes, want %zu", from, len, want);
+    if (len != want)
+        return shoal_fail(SHOAL_EFORMAT, "train: rank %u sent %zu bytes, want %zu", from, len,
+                          want);
+    memcpy(to, data, len);
+    return SHOAL_OK;
 }
 
 static shoal_status on_call(void *ctx, unsigned from, const void *data, size_t len)
@@ -85,50 +88,40 @@ static shoal_status send_place(struct rendezvous *w)
 static shoal_status on_limit(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
-    shoal_status st = check_size(from, len, sizeof *w->limits);
+    shoal_status st = receive(&w->limits[from], sizeof *w->limits, from, data, len);
 
-    if (st != SHOAL_OK || w->rank != 0)
-        return st;
-    memcpy(&w->limits[from], data, len);
-    return send_place(w);
+    return st == SHOAL_OK && w->rank == 0 ? send_place(w) : st;
 }
 
 static shoal_status on_place(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
-    shoal_status st = check_size(from, len, sizeof w->place);
+    shoal_status st = receive(&w->place, sizeof w->place, from, data, len);
 
-    if (st == SHOAL_OK) {
-        memcpy(&w->place, data, len);
-        w->placed = true;
-    }
+    w->placed = w->placed || st == SHOAL_OK;
     return st;
 }
 
 static shoal_status on_done(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
-    struct told told;
-    shoal_status st = check_size(from, len, sizeof told);
+    struct progress p;
+    shoal_status st = receive(&p, sizeof p, from, data, len);
 
-    if (st != SHOAL_OK)
-        return st;
-    memcpy(&told, data, len);
-    if (told.meetings == w->meetings) /* else all of it has been summed up since */
-        w->others[from] = told.since;
-    return SHOAL_OK;
+    if (st == SHOAL_OK && p.meetings == w->meetings) /* else it has been summed up since */
+        w->others[from] = p.since;
+    return st;
 }
 
 static shoal_status on_fail(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct rendezvous *w = ctx;
     struct failure f;
-    shoal_status st = check_size(from, len, sizeof f);
+    shoal_status st = receive(&f, sizeof f, from, data, len);
 
     if (st != SHOAL_OK)
         return st;
     w->failed = true;
-    memcpy(&f, data, sizeof f);
     f.sentence[SENTENCE - 1] = '\0';
     return shoal_fail((shoal_status)f.status, "rank %u on %s: %s", from, comm_host(w->comm, from),
                       f.sentence);
@@ -245,14 +238,15 @@ shoal_status rendezvous_tell(struct rendezvous *w, const struct sums *since)
     bool sent = true;
     shoal_status st;
 
-    if (w->rank == 0 || now - w->told < TELL_SECONDS)
+    if (w->rank == 0 || now - w->reported < TELL_SECONDS)
         return SHOAL_OK;
     st = comm_test(w->comm, &w->done_ticket, &sent);
     if (st != SHOAL_OK || !sent)
         return st;
-    w->told = now;
-    w->told_out = (struct told){w->meetings, *since};
-    return comm_send(w->comm, 0, TAG_DONE, &w->told_out, sizeof w->told_out, &w->done_ticket);
+    w->reported = now;
+    w->progress_out = (struct progress){w->meetings, *since};
+    return comm_send(w->comm, 0, TAG_DONE, &w->progress_out, sizeof w->progress_out,
+                     &w->done_ticket);
 }
 
 struct sums rendezvous_others(const struct rendezvous *w)

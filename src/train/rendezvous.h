@@ -1,7 +1,7 @@
 /* Where ranks meet while they train; not a door.
  *
- * Between two meetings every worker goes through its own part of the epoch at
- * its own pace, as the policy lets it. All meet at the end of an epoch, and
+ * Between two meetings every worker goes through its own part of the epoch at its own pace, as
+ * far as the policy (store/policy.h) lets it. All meet at the end of an epoch, and
  * wherever rank 0 calls them to: it asks each how far it may already go without
  * looking up (its limit), and tells them the furthest of these as the place.
  *
@@ -10,6 +10,13 @@
  *          <---------------------- limit
  *     place (the furthest) ------> train up to it
  *     ............ all meet: sums are added up, the model may be gathered ......
+ *
+ * Why the furthest limit: a worker in the middle of a slice cannot stop before the slice's end,
+ * which is its limit. The furthest one is the first place that every worker can still stop at
+ * exactly. A worker that was called waits for the place before it begins another slice, so no
+ * limit grows meanwhile. Units are dealt out by number, not by time; so all of them up to the
+ * place are trained when all have come, each once, and the place is one that a checkpoint can go
+ * on from with any number of ranks.
  *
  * A rank that fails tells all others why. */
 #ifndef SHOAL_RENDEZVOUS_H

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A loss is far above the best one from RISEN times it on, and a little more, so that what
- * is nearly perfect may stumble; after so many such intervals in a row the run is given up. */
+/* Divergence: the loss of an interval is far above the best one if it is more than RISEN times
+ * that and STUMBLE, which lets a loss near 0 grow; after RISING_MOST such intervals in a row the
+ * run is given up. */
 #define RISEN 5
 #define STUMBLE 5
 enum { RISING_MOST = 5 };
@@ -55,7 +56,7 @@ double run_progress(const struct run *r)
     return (r->at.epoch + (double)r->at.place / (double)r->units) / r->opts->epochs;
 }
 
-/* The last unit's, where one is over: behind the end there is no rate. */
+/* Between two epochs that of the last unit: behind the end there is no rate. */
 static double rate_now(const struct run *r)
 {
     bool between = r->at.place == 0 && r->at.epoch > 0;

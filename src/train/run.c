@@ -2,12 +2,13 @@
  *
  *     plan -> open -> [ slice of work, report, evaluate, checkpoint, stop? ]* -> result
  *
- * An epoch is a sequence of units. Every half second or so the workers come home: then,
- * and only then, are losses added, checkpoints begun, reports made.
+ * An epoch is a sequence of units, chunks of positions or steps of an optimizer. A slice is as
+ * many units as about half a second takes. After it all threads of this rank have stopped: then,
+ * and only then, are losses added, checkpoints begun and reports made.
  *
- * With several ranks each works on its share of the units at its own pace (rendezvous.h).
- * All meet at the end of an epoch and where rank 0 calls them for a checkpoint; what is
- * trained is gathered there only if somebody looks at it. */
+ * With several ranks each works on its share of the units at its own pace. All meet at the end of
+ * an epoch, where an evaluation is due, and where rank 0 calls them for a checkpoint or a stop
+ * (rendezvous.h). What is trained is gathered there only if somebody needs it. */
 #include "train/run.h"
 
 #include "saved/saved.h"
@@ -156,7 +157,7 @@ static shoal_status save(struct run *r)
     return st == SHOAL_OK ? run_report(r, SHOAL_EVENT_CHECKPOINT, &f, NAN) : st;
 }
 
-/* Whether what is held out says that it is enough. */
+/* Early stopping: whether the validation loss has not improved for long enough. */
 static void judge(struct run *r)
 {
     struct position *at = &r->at;
@@ -235,7 +236,7 @@ static shoal_status publish_now(struct run *r)
     return st;
 }
 
-/* Lets others see what rank 0 has learned so far, when it is time or all is done. */
+/* Writes the model as it is to --publish, by rank 0, when it is time or all is done. */
 static shoal_status publish(struct run *r, bool done)
 {
     shoal_status st;
@@ -264,8 +265,8 @@ static shoal_status call_all(struct run *r, shoal_status st)
     return st;
 }
 
-/* Somebody will look at what is trained, or some of it has not travelled for long. Else an
- * epoch's end is but a place where all count what they did. */
+/* Whether a meeting gathers what is trained: somebody evaluates, saves or keeps it, or some rows
+ * have not travelled for long. Otherwise the end of an epoch only adds up what all did. */
 static bool needs_all(const struct run *r)
 {
     bool last = r->at.epoch + 1 == r->opts->epochs;
@@ -487,11 +488,16 @@ static shoal_status finish(struct run *r, shoal_model **out)
     return st == SHOAL_OK && r->leads && out ? r->task->result(r, true, out) : st;
 }
 
+static const struct engine *engine_of(const struct task *task)
+{
+    return task->rows ? &rows_engine : &dense_engine;
+}
+
 shoal_status run_task(const struct task *task, const struct train_opts *opts,
                       const struct shoal_sources *data, shoal_model **out,
                       struct shoal_train_stats *stats)
 {
-    struct run r = {.task = task, .engine = task->engine, .opts = opts, .data = data};
+    struct run r = {.task = task, .engine = engine_of(task), .opts = opts, .data = data};
     shoal_status st = run_begin(&r);
 
     if (out)
@@ -509,14 +515,10 @@ shoal_status run_task(const struct task *task, const struct train_opts *opts,
 shoal_status run_plan(const struct task *task, const struct train_opts *opts,
                       const struct shoal_sources *data, struct shoal_train_plan *plan)
 {
-    struct run r = {.task = task, .engine = task->engine, .opts = opts, .data = data};
-    shoal_status st = opts_check_data(task, data);
+    struct run r = {.task = task, .engine = engine_of(task), .opts = opts, .data = data};
+    shoal_status st = run_make_plan(&r);
 
-    *plan = (struct shoal_train_plan){0};
-    if (st == SHOAL_OK)
-        st = r.engine->begin(&r);
-    if (st == SHOAL_OK)
-        st = task->plan(&r, plan);
+    *plan = r.planned;
     r.engine->close(&r);
     task->close(&r);
     return st;

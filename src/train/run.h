@@ -35,9 +35,9 @@ struct identity {
 /* ---- the table of an engine: rows/rows.c, dense/engine.c ---- */
 
 struct engine {
-    /* Its part of the run, empty, for the task to say what it trains (rows/rows.h,
-     * dense/net.h). */
-    shoal_status (*begin)(struct run *r);
+    /* Of its part of the run, which is empty at first, for the task to say what it trains
+     * (struct row_run, struct dense_run). */
+    size_t bytes;
     /* Collective, after the task was opened: what is trained, with its first values
      * (run_values), workers and, with others, who owns what. */
     shoal_status (*open)(struct run *r);
@@ -99,12 +99,12 @@ struct run {
     struct sums interval;    /* by this rank since the last report */
     struct sums done;        /* by this rank in this call */
     uint64_t stop;           /* the first unit not of this slice */
-    bool stopping, enough;   /* somebody asked to; evaluations say that more is of no use */
+    bool stopping, enough;   /* somebody asked to; by early stopping */
     bool due;                /* a checkpoint, as rank 0 found when all came to meet */
     bool apart;              /* the last meeting did not gather what is trained */
 
     struct checkpoints *checkpoints;
-    struct metrics *metrics;
+    struct journal *metrics;
     struct profile profile;
     struct shoal_figures held; /* of the last evaluation */
     struct shoal_figures last; /* of the last epoch, what is held out among them */
@@ -134,6 +134,8 @@ uint64_t run_units(const struct run *r);
 
 /* ---- begin.c ---- */
 
+/* The engine's part of the run, empty, and what the run will take, into r->planned. */
+shoal_status run_make_plan(struct run *r);
 /* Collective. run_end is for a run that failed to begin too. */
 shoal_status run_begin(struct run *r);
 void run_end(struct run *r);

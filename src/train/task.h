@@ -11,7 +11,6 @@
 #include "train/data.h"
 #include "train/options.h"
 
-struct engine;
 struct net_task;
 struct row_task;
 struct run;
@@ -23,9 +22,9 @@ struct task {
     shoal_status (*check)(const shoal_options *o);
 
     enum data_kind data;
-    const struct engine *engine;
-    const struct row_task *rows; /* what rows/ asks of it (rows/rows.h); NULL: it is a net */
-    const struct net_task *net;  /* the same of dense/ (dense/net.h) */
+    /* What its engine asks of it, rows/ or dense/, of which it has the one or the other. */
+    const struct row_task *rows;
+    const struct net_task *net;
     /* What a run will take, into a plan of zeros; r->opts, r->data and the engine's part are
      * there. It may open what it looks at, for the run that follows. */
     shoal_status (*plan)(struct run *r, struct shoal_train_plan *plan);
@@ -119,6 +118,12 @@ extern const struct shoal_own_type share_type;
 #define HIDDEN_OPTION(least, most, said, none)                                                     \
     {"hidden", .type = SHOAL_TYPE_COUNT, ON(hidden), .decides = true, .arg = "N",                  \
      .u = {least, most}, .help = said, .zero = none}
+
+/* After what a net's task has of its own. */
+#define NET_GROUPS                                                                                 \
+    {"Training", net_training_options, .at = 0}, {"Machine", net_machine_options, .at = 0},        \
+    {"Checkpoints and metrics", net_run_options, .at = 0},                                         \
+    {"Several ranks", ranks_options, .at = 0}
 /* clang-format on */
 
 #endif

@@ -71,18 +71,17 @@ shoal_status background_end(struct background *b, struct comm *comm);
 
 /* ---- metrics.c ---------------------------------------------------------------------- */
 
-struct metrics;
 struct profile;
 
-/* Begins with the task, its options and its plan; appends when the run goes on. */
-shoal_status metrics_open(struct metrics **out, const struct train_opts *opts,
+/* Begins with the task, its options and its plan; appends when the run goes on. journal_close
+ * ends *out, also when this failed. */
+shoal_status metrics_open(struct journal **out, const struct train_opts *opts,
                           const struct task *task, const struct shoal_train_plan *plan,
                           const char *kernel);
-shoal_status metrics_write(struct metrics *m, const struct shoal_report *report);
+shoal_status metrics_write(struct journal *m, const struct shoal_report *report);
 /* What several ranks cost, once, before the last report. */
-shoal_status metrics_ranks(struct metrics *m, const struct shoal_rank_stats *stats);
+shoal_status metrics_ranks(struct journal *m, const struct shoal_rank_stats *stats);
 /* Where the time went, likewise, and of several ranks when. */
-shoal_status metrics_profile(struct metrics *m, const struct profile *profile);
-void metrics_close(struct metrics *m);
+shoal_status metrics_profile(struct journal *m, const struct profile *profile);
 
 #endif

@@ -80,9 +80,9 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
         plan->parameters += net->tensors[i].rule == TENSOR_STATE ? 0 : net->tensors[i].size;
     plan->model_bytes = plan->rank_bytes =
         2 * net->size * sizeof(float) + dense_bytes(net->size, ranks, &dense);
-    plan->work_bytes += shards_bytes(net, share < train ? share : train,
-                                     ranks_threads(o->ranks, o->threads)) +
-                        train * sizeof(uint32_t);
+    plan->work_bytes +=
+        shards_bytes(net, share < train ? share : train, ranks_threads(o->ranks, o->threads)) +
+        train * sizeof(uint32_t);
     if (o->checkpoint)
         plan->checkpoint_bytes =
             net->size * sizeof(float) * (1 + optim_states(&dense.optim)) / ranks;
@@ -102,12 +102,6 @@ shoal_status net_split(struct run *r, uint32_t **ids, size_t n, size_t others, u
 }
 
 /* ---- opening ---- */
-
-static shoal_status net_begin(struct run *r)
-{
-    r->dense = mem_array(1, sizeof *r->dense);
-    return r->dense ? SHOAL_OK : SHOAL_ENOMEM;
-}
 
 static shoal_status open_block(struct run *r)
 {
@@ -297,7 +291,7 @@ static double mean_step(double now, double then, uint64_t steps)
 static void add_run_figures(struct run *r)
 {
     struct dense_run *d = r->dense;
-    const struct net_times *t = &d->times, *then = &d->told;
+    const struct net_times *t = &d->times, *then = &d->before;
     double seconds = r->at.seconds - r->epoch_seconds;
     uint64_t steps = t->steps - then->steps;
     const struct {
@@ -317,7 +311,7 @@ static void add_run_figures(struct run *r)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         figures_add(&r->held, SHOAL_OF_RUN, all[i].name, false, all[i].value);
-    d->told = *t;
+    d->before = *t;
 }
 
 /* Each worker its part of what is held out. */
@@ -447,7 +441,7 @@ static struct shoal_rank_stats net_stats(const struct run *r, uint64_t *merged)
 }
 
 const struct engine dense_engine = {
-    .begin = net_begin,
+    .bytes = sizeof(struct dense_run),
     .open = net_open,
     .close = net_close,
     .sections = net_sections,

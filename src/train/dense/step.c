@@ -51,45 +51,39 @@ static struct net_take take_of(const struct run *r, uint64_t step, size_t *all)
 
 /* ---- where the time of a step goes ---- */
 
-struct net_clock {
-    double at, waited;
-};
-
-static double waited(const struct run *r)
-{
-    return r->comm ? comm_stats(r->comm).waited : 0;
-}
-
-static struct net_clock clock_begin(const struct run *r)
-{
-    return (struct net_clock){.at = clock_now(), .waited = waited(r)};
-}
-
 /* What began there was a meeting with others: its time is waiting or communicating. */
-static void clock_meeting(struct run *r, const struct net_clock *c)
+static void clock_meeting(struct run *r, const struct comm_spell *spell)
 {
-    double wait = waited(r) - c->waited;
+    double all = 0, wait = 0;
 
+    comm_spell_end(r->comm, spell, &all, &wait);
     r->dense->times.wait += wait;
-    r->dense->times.communicate += clock_now() - c->at - wait;
+    r->dense->times.communicate += all - wait;
 }
 
 /* What began there was a step; `before` are the times when it did. */
-static void clock_step(struct run *r, const struct net_clock *c, const struct net_times *before)
+static void clock_step(struct run *r, double began, const struct net_times *before)
 {
     struct net_times *t = &r->dense->times;
 
-    t->compute += clock_now() - c->at - (t->wait + t->communicate - before->wait -
-                                         before->communicate);
+    t->compute +=
+        clock_now() - began - (t->wait + t->communicate - before->wait - before->communicate);
     t->steps++;
 }
 
 /* ---- shards ---- */
 
+/* Samples of one, at most. */
+static size_t shard_most(const struct dense_run *d)
+{
+    return (d->share + d->nshards - 1) / d->nshards;
+}
+
 static struct net_take shard_take(const struct run *r, size_t i)
 {
-    size_t a = r->dense->take.n * i / r->dense->nshards, b = r->dense->take.n * (i + 1) / r->dense->nshards;
-    struct net_take t = r->dense->take;
+    const struct dense_run *d = r->dense;
+    size_t a = d->take.n * i / d->nshards, b = d->take.n * (i + 1) / d->nshards;
+    struct net_take t = d->take;
 
     t.ids += a;
     t.n = b - a;
@@ -144,32 +138,29 @@ static shoal_status add_part(void *ctx, size_t i, unsigned thread)
 static shoal_status on_ready(void *ctx, size_t from, size_t to)
 {
     struct run *r = ctx;
-    struct net_clock clock = clock_begin(r);
-    shoal_status st;
+    struct comm_spell spell = comm_spell_begin(r->comm);
+    shoal_status st = dense_ready(r->dense->dense, from, to);
 
-    st = dense_ready(r->dense->dense, from, to);
-    clock_meeting(r, &clock);
+    clock_meeting(r, &spell);
     return st;
 }
 
 static shoal_status on_sum(void *ctx, double *x, size_t n)
 {
     struct run *r = ctx;
-    struct net_clock clock = clock_begin(r);
-    shoal_status st;
+    struct comm_spell spell = comm_spell_begin(r->comm);
+    shoal_status st = comm_sum(r->comm, x, n);
 
-    st = comm_sum(r->comm, x, n);
-    clock_meeting(r, &clock);
+    clock_meeting(r, &spell);
     return st;
 }
 
 static shoal_status finish(struct run *r)
 {
-    struct net_clock clock = clock_begin(r);
-    shoal_status st;
+    struct comm_spell spell = comm_spell_begin(r->comm);
+    shoal_status st = dense_finish(r->dense->dense);
 
-    st = dense_finish(r->dense->dense);
-    clock_meeting(r, &clock);
+    clock_meeting(r, &spell);
     return st;
 }
 
@@ -208,7 +199,7 @@ shoal_status net_step(struct run *r)
     bool measure = r->at.place % MEASURED == 0;
     unsigned mode = floats_flush();
     struct net_times before = r->dense->times;
-    struct net_clock clock = clock_begin(r);
+    double began = clock_now();
     size_t all;
     shoal_status st;
 
@@ -230,7 +221,7 @@ shoal_status net_step(struct run *r)
     if (st == SHOAL_OK)
         st = finish(r);
     collect_sums(r);
-    clock_step(r, &clock, &before);
+    clock_step(r, began, &before);
     run_mark(r);
     r->at.place++;
     floats_set(mode);
@@ -256,7 +247,8 @@ static shoal_status measure_shard(void *ctx, size_t i, unsigned thread)
     shoal_status st = fill_shard(r, &r->dense->shards[i], &t, &b);
 
     if (st == SHOAL_OK && t.n > 0)
-        st = r->dense->net->ops->measure(r->dense->shards[i].worker, r->dense->params, &b, &r->dense->shards[i].sums);
+        st = r->dense->net->ops->measure(r->dense->shards[i].worker, r->dense->params, &b,
+                                         &r->dense->shards[i].sums);
     return st;
 }
 
@@ -265,7 +257,7 @@ shoal_status net_measure_valid(struct run *r, struct sums *sums)
 {
     size_t from = r->dense->valid * r->worker / r->sharing;
     size_t to = r->dense->valid * (r->worker + 1) / r->sharing;
-    size_t part = (r->dense->share + r->dense->nshards - 1) / r->dense->nshards, most = part * r->dense->nshards;
+    size_t part = shard_most(r->dense), most = part * r->dense->nshards;
     uint32_t *ids = mem_array(most, sizeof *ids);
     unsigned mode = floats_flush();
     shoal_status st = ids ? SHOAL_OK : SHOAL_ENOMEM;
@@ -338,7 +330,7 @@ shoal_status net_steps_init(struct run *r)
     if (!r->dense->order || !r->dense->shards)
         return SHOAL_ENOMEM;
     for (size_t i = 0; i < r->dense->nshards && st == SHOAL_OK; i++)
-        st = shard_init(r, &r->dense->shards[i], (r->dense->share + r->dense->nshards - 1) / r->dense->nshards, i == 0);
+        st = shard_init(r, &r->dense->shards[i], shard_most(r->dense), i == 0);
     r->dense->hooks = (struct net_hooks){.ready = on_ready, .ctx = r};
     if (r->comm && r->opts->sync.policy == SHOAL_SYNC)
         r->dense->hooks.sum = on_sum;
@@ -347,7 +339,7 @@ shoal_status net_steps_init(struct run *r)
 
 void net_steps_fini(struct run *r)
 {
-    size_t n = r->dense->nshards ? (r->dense->share + r->dense->nshards - 1) / r->dense->nshards : 0;
+    size_t n = r->dense->nshards ? shard_most(r->dense) : 0;
 
     workers_free(r->dense->pool);
     for (size_t i = 0; r->dense->shards && i < r->dense->nshards; i++) {

@@ -139,17 +139,17 @@ static void look_at_peers(struct shoal_profile_rank *row, const struct profile *
 }
 
 /* What a rank tells the others. */
-struct told {
+struct account {
     struct shoal_profile_rank row;
     cpu_set_t cores;
     double quota;
 };
 
-static struct told tell(const struct profile *p, const struct profile_facts *f, double *awaited)
+static struct account tell(const struct profile *p, const struct profile_facts *f, double *awaited)
 {
     struct meter to = meter_read(p->comm);
     const struct meter *from = &p->from;
-    struct told told = {.quota = read_quota()};
+    struct account told = {.quota = read_quota()};
     struct shoal_profile_rank *row = &told.row;
 
     if (sched_getaffinity(0, sizeof told.cores, &told.cores) != 0)
@@ -179,12 +179,12 @@ static struct told tell(const struct profile *p, const struct profile_facts *f, 
 
 /* ---- all ranks ---- */
 
-static bool same_host(const struct told *a, const struct told *b)
+static bool same_host(const struct account *a, const struct account *b)
 {
     return strcmp(a->row.host, b->row.host) == 0;
 }
 
-static bool first_of_host(const struct told *told, size_t i)
+static bool first_of_host(const struct account *told, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (same_host(&told[k], &told[i]))
@@ -193,7 +193,7 @@ static bool first_of_host(const struct told *told, size_t i)
 }
 
 /* Any that one of its ranks may use, and no more than a container has. */
-static unsigned cores_of(const struct told *told, size_t n, size_t i)
+static unsigned cores_of(const struct account *told, size_t n, size_t i)
 {
     cpu_set_t any = told[i].cores;
     unsigned cores;
@@ -206,7 +206,7 @@ static unsigned cores_of(const struct told *told, size_t n, size_t i)
 }
 
 /* The ranks of one host, added up. */
-static struct shoal_profile_rank host_sum(const struct told *told, size_t n, size_t i)
+static struct shoal_profile_rank host_sum(const struct account *told, size_t n, size_t i)
 {
     struct shoal_profile_rank sum = {0};
 
@@ -230,7 +230,7 @@ static void note_crowd(struct shoal_profile *p, const struct shoal_profile_rank 
     p->crowd.cpu = (host->user + host->system) / (p->seconds * host->cores);
 }
 
-static void add_up(struct shoal_profile *p, struct told *told, size_t n)
+static void add_up(struct shoal_profile *p, struct account *told, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         told[i].row.cores = cores_of(told, n, i);
@@ -247,7 +247,7 @@ static void add_up(struct shoal_profile *p, struct told *told, size_t n)
 }
 
 /* Names end, and ranks are ranks, whatever came. */
-static void check_told(struct told *told, unsigned n)
+static void check_told(struct account *told, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         told[i].row.host[sizeof told[i].row.host - 1] = '\0';
@@ -257,13 +257,13 @@ static void check_told(struct told *told, unsigned n)
     }
 }
 
-static shoal_status gather_told(struct comm *c, const struct told *mine, struct told **all)
+static shoal_status gather_told(struct comm *c, const struct account *mine, struct account **all)
 {
     size_t *lens = NULL;
     char *data = NULL;
     shoal_status st = comm_gather(c, mine, sizeof *mine, &data, &lens);
 
-    *all = (struct told *)(void *)data;
+    *all = (struct account *)(void *)data;
     for (unsigned r = 0; st == SHOAL_OK && r < comm_size(c); r++)
         if (lens[r] != sizeof *mine)
             st = shoal_fail(SHOAL_EFORMAT, "profile: rank %u gave %zu bytes, want %zu", r, lens[r],
@@ -311,7 +311,8 @@ static void note_link(struct shoal_profile *p, const struct shoal_profile_rank *
 }
 
 /* Whether it is worth it, all ranks see alike. */
-static shoal_status measure_links(struct shoal_profile *p, struct comm *c, const struct told *told)
+static shoal_status measure_links(struct shoal_profile *p, struct comm *c,
+                                  const struct account *told)
 {
     double *rates;
     shoal_status st;
@@ -335,10 +336,10 @@ static shoal_status measure_links(struct shoal_profile *p, struct comm *c, const
 }
 
 /* `awaited` [ranks] and `told` [1] are this rank's. */
-static shoal_status end_together(struct profile *p, const struct told *mine, double *awaited)
+static shoal_status end_together(struct profile *p, const struct account *mine, double *awaited)
 {
     struct shoal_profile *out = &p->result;
-    struct told *all = NULL;
+    struct account *all = NULL;
     shoal_status st = gather_told(p->comm, mine, &all);
 
     if (st == SHOAL_OK)
@@ -360,7 +361,7 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
     struct shoal_profile *out = &p->result;
     double *awaited = mem_array(p->comm ? comm_size(p->comm) : 1, sizeof *awaited);
     shoal_status st = awaited ? SHOAL_OK : SHOAL_ENOMEM;
-    struct told told;
+    struct account told;
 
     *out = (struct shoal_profile){.sync = f->sync,
                                   .wide = f->wide,

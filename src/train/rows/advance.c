@@ -17,9 +17,9 @@ static void sync_views(struct run *r, struct worker *w)
         view_sync(&w->views[t], r->kernel);
 }
 
-/* How far a thread goes until its copies of hot rows meet the others': the less, the
- * more threads there are, and at first, where steps are largest, a share of what was
- * learned before. In whole rounds. */
+/* Positions that a thread trains until its copies of hot rows are synchronised (view_sync): the
+ * fewer, the more threads there are; at first, where steps are largest, only an EARLY-th of what
+ * was trained before. In whole rounds. */
 static size_t apart_at(const struct run *r, uint64_t i)
 {
     size_t before = (size_t)(r->at.epoch * r->units + i) * r->rows->chunk / EARLY;
@@ -30,7 +30,7 @@ static size_t apart_at(const struct run *r, uint64_t i)
     return (most + r->rows->grain.round - 1) / r->rows->grain.round * r->rows->grain.round;
 }
 
-/* At its end they meet anyway. */
+/* At the end of a chunk hot rows are synchronised by whoever took it. */
 static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
 {
     bool meets = r->rows->grain.apart > 0 && r->rows->nworkers > 1 && !r->opts->deterministic;
@@ -58,11 +58,11 @@ static void train_chunk(struct run *r, struct worker *w, uint64_t i)
     train_range(r, w, i, from, to);
 }
 
-/* The same in pieces, looking between them at what other ranks sent. */
-static shoal_status train_looking(struct run *r, struct worker *w, uint64_t i, size_t from,
+/* The same in pieces, polling between them for what other ranks sent. */
+static shoal_status train_polling(struct run *r, struct worker *w, uint64_t i, size_t from,
                                   size_t to)
 {
-    size_t step = r->rows->busy ? r->rows->grain.look_busy : r->rows->grain.look;
+    size_t step = r->rows->busy ? r->rows->grain.poll_busy : r->rows->grain.poll;
     shoal_status st = SHOAL_OK;
 
     for (size_t stop; from < to && st == SHOAL_OK; from = stop) {
@@ -85,7 +85,7 @@ static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
         return SHOAL_OK;
     }
     chunk_range(r, i, &from, &to);
-    st = train_looking(r, w, i, from, to);
+    st = train_polling(r, w, i, from, to);
     if (st == SHOAL_OK)
         st = store_round(r->rows->store);
     run_mark(r);
@@ -119,8 +119,7 @@ static void part_range(const struct run *r, uint64_t i, size_t part, size_t *fro
     *to = end - *from > round ? *from + round : end;
 }
 
-shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t part,
-                        parts_fn *fn)
+shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t part, parts_fn *fn)
 {
     shoal_status st = SHOAL_OK;
 
@@ -140,7 +139,7 @@ shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t pa
 shoal_status part_train(struct run *r, unsigned index, uint64_t i, size_t from, size_t to)
 {
     if (index == 0)
-        return train_looking(r, &r->rows->workers[0], i, from, to);
+        return train_polling(r, &r->rows->workers[0], i, from, to);
     train_range(r, &r->rows->workers[index], i, from, to);
     return SHOAL_OK;
 }
@@ -269,8 +268,8 @@ static shoal_status ranks_rounds(struct run *r)
     return st;
 }
 
-/* Rounds until the slice is over; the tables are whole after each. A round is
- * never cut short by the clock, only by the epoch, or lanes would depend on it. */
+/* Rounds until the slice is over. A round is never cut short by the clock, only by the epoch:
+ * which lane trains which chunk may not depend on how fast this machine is. */
 static shoal_status run_rounds(struct run *r)
 {
     bool lanes = r->opts->deterministic && !r->rows->whole;

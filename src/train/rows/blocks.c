@@ -1,9 +1,11 @@
-/* Training without replicas: a round is a block of work, whose rows are known and asked
- * for while the one before is worked on.
+/* Training without replicas, where a rank has no memory for whole tables: a round is a block of
+ * work. Which rows it will touch is known beforehand, since what a worker samples is keyed by the
+ * position alone: listing a block draws the same random numbers as training it. So its rows are
+ * asked for one round ahead, and the wait for them hides behind the work:
  *
  *     round k     list k+2 | train k   (each thread its part)
  *     before it   want k+1              its rows travel meanwhile
- *     after it    turn: k goes back, k+1 is here                                  */
+ *     after it    swap: k goes back, k+1 is here                                  */
 #include "train/rows/rows.h"
 
 #include <libgen.h>
@@ -91,7 +93,7 @@ static shoal_status want(struct run *r, bool reads)
     return store_want(r->rows->store, r->rows->workers[0].bits, reads);
 }
 
-static shoal_status turn(struct run *r)
+static shoal_status swap(struct run *r)
 {
     shoal_status st = store_swap(r->rows->store);
 
@@ -109,7 +111,7 @@ static shoal_status first_rounds(struct rounds *b)
     if (st == SHOAL_OK)
         st = want(r, false);
     if (st == SHOAL_OK)
-        st = turn(r);
+        st = swap(r);
     b->at = 1;
     if (st == SHOAL_OK && b->n > 1)
         st = pool_run(threads, round_thread, b);
@@ -130,7 +132,7 @@ shoal_status blocks_advance(struct run *r)
         if (st == SHOAL_OK)
             st = pool_run((unsigned)r->rows->nworkers, round_thread, &b);
         if (st == SHOAL_OK)
-            st = turn(r);
+            st = swap(r);
         run_mark(r);
     }
     r->at.place = r->stop;
@@ -144,12 +146,12 @@ shoal_status blocks_read(struct run *r)
 {
     shoal_status st = want(r, true);
 
-    return st == SHOAL_OK ? turn(r) : st;
+    return st == SHOAL_OK ? swap(r) : st;
 }
 
 shoal_status blocks_read_end(struct run *r)
 {
-    return turn(r);
+    return swap(r);
 }
 
 /* ---- the result ---- */

@@ -68,9 +68,9 @@ static size_t parts_of(const struct row_run *w)
     return (w->chunk + w->grain.round - 1) / w->grain.round;
 }
 
-/* Parts of different sizes have the same number of chunks, each rank's own as
- * large as it needs, and the same number of rounds, so that all are through at
- * once. */
+/* With --local-input ranks have different amounts of data: each cuts its own into as many chunks
+ * as the rank with the most has, and a chunk into as many rounds, so that all end an epoch after
+ * the same number of them. */
 static shoal_status even_out(struct run *r)
 {
     struct row_run *w = r->rows;
@@ -86,9 +86,10 @@ static shoal_status even_out(struct run *r)
     return st;
 }
 
-/* Neighbours in the sequence lie far apart in the data, so that workers do
- * not write the rows of one topic at the same time: i -> i * stride mod chunks,
- * stride near the golden section and coprime with chunks. */
+/* The order of chunks. Chunks that are trained at the same time should lie far apart in the data,
+ * so that threads do not write the rows of one topic at once. The i-th chunk of an epoch is
+ * i * stride mod chunks: with a stride coprime to the number of chunks that is a permutation, and
+ * near the golden section its neighbours are far apart. */
 static shoal_status lay_out(struct run *r)
 {
     struct row_run *w = r->rows;
@@ -212,12 +213,6 @@ static shoal_status make_workers(struct run *r)
 
 /* ---- the engine ---- */
 
-static shoal_status rows_begin(struct run *r)
-{
-    r->rows = mem_array(1, sizeof *r->rows);
-    return r->rows ? SHOAL_OK : SHOAL_ENOMEM;
-}
-
 /* With blocks who owns a row gives it its first value; else all have the same before they
  * join. */
 static shoal_status rows_open(struct run *r)
@@ -315,7 +310,7 @@ static shoal_status rows_collect(struct run *r)
 }
 
 const struct engine rows_engine = {
-    .begin = rows_begin,
+    .bytes = sizeof(struct row_run),
     .open = rows_open,
     .close = rows_close,
     .sections = rows_sections,

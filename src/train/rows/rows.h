@@ -31,7 +31,7 @@ struct worker {
 struct grain {
     size_t chunk; /* that a thread takes at a time */
     size_t round; /* of a thread between rounds of ranks that wait for each other */
-    size_t look, look_busy; /* between looks at what other ranks sent; the same where
+    size_t poll, poll_busy; /* between polls for what other ranks sent; the same where
                                ranks take turns on the cores */
     uint32_t hot; /* rows of which each thread has copies */
     size_t apart; /* of all threads until these meet; 0: a chunk of each */

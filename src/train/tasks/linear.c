@@ -8,8 +8,8 @@ static shoal_status logreg_join(struct run *r, struct worker *w)
 {
     const struct sparse *s = r->own;
     struct linear_worker *own = NULL;
-    shoal_status st = linear_join(&own, &s->linear, &w->views[SPARSE_WEIGHTS],
-                                  &w->views[SPARSE_BIAS]);
+    shoal_status st =
+        linear_join(&own, &s->linear, &w->views[SPARSE_WEIGHTS], &w->views[SPARSE_BIAS]);
 
     w->own = own;
     return st;
@@ -134,7 +134,6 @@ const struct task task_logreg = {
     .defaults = sparse_defaults,
     .check = logreg_check,
     .data = DATA_ROWS,
-    .engine = &rows_engine,
     .rows = &model.rows,
     .plan = sparse_plan,
     .open = sparse_open,

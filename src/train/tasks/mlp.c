@@ -252,10 +252,7 @@ static const struct shoal_option_group mlp_groups[] = {
     {"Model", model_options, .at = 0},
     {"Samples", shoal_samples_options, .at = offsetof(struct train_opts, samples)},
     {"Held out", held_options, .at = 0},
-    {"Training", net_training_options, .at = 0},
-    {"Machine", net_machine_options, .at = 0},
-    {"Checkpoints and metrics", net_run_options, .at = 0},
-    {"Several ranks", ranks_options, .at = 0},
+    NET_GROUPS,
     {0},
 };
 
@@ -294,7 +291,6 @@ const struct task task_mlp = {
     .defaults = mlp_defaults,
     .check = task_net_check,
     .data = DATA_SAMPLES,
-    .engine = &dense_engine,
     .net = &mlp_net,
     .plan = mlp_plan,
     .open = mlp_open,

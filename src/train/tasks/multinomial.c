@@ -8,8 +8,8 @@ static shoal_status many_join(struct run *r, struct worker *w)
 {
     const struct sparse *s = r->own;
     struct multinomial_worker *own = NULL;
-    shoal_status st = multinomial_join(&own, &s->linear, &w->views[SPARSE_WEIGHTS],
-                                       &w->views[SPARSE_BIAS]);
+    shoal_status st =
+        multinomial_join(&own, &s->linear, &w->views[SPARSE_WEIGHTS], &w->views[SPARSE_BIAS]);
 
     w->own = own;
     return st;
@@ -116,7 +116,6 @@ const struct task task_multinomial = {
     .defaults = many_defaults,
     .check = sparse_check,
     .data = DATA_ROWS,
-    .engine = &rows_engine,
     .rows = &model.rows,
     .plan = sparse_plan,
     .open = sparse_open,

@@ -23,17 +23,6 @@ enum {
 
 /* ---- words that have a vector ---- */
 
-static shoal_status add_word(struct bytes *lines, const shoal_vocab *vocab, uint32_t id)
-{
-    const char *word = shoal_vocab_word(vocab, id);
-    char count[32];
-    int len = snprintf(count, sizeof count, " %llu\n",
-                       (unsigned long long)shoal_vocab_count(vocab, id));
-    shoal_status st = bytes_add(lines, word, strlen(word));
-
-    return st == SHOAL_OK ? bytes_add(lines, count, (size_t)len) : st;
-}
-
 /* map[corpus id] is the id here, or SHOAL_NO_ID; of[id here] is the row of the vectors. */
 static shoal_status match_words(struct nextword *n, const shoal_vocab *vocab,
                                 const shoal_vectors *vectors, uint32_t *of)
@@ -51,7 +40,8 @@ static shoal_status match_words(struct nextword *n, const shoal_vocab *vocab,
         if (row == SHOAL_NO_ID)
             continue;
         of[words++] = row;
-        st = add_word(&lines, vocab, id);
+        st = bytes_print(&lines, "%s %llu\n", word,
+                         (unsigned long long)shoal_vocab_count(vocab, id));
     }
     if (st == SHOAL_OK && words < 2)
         st = shoal_fail(SHOAL_EINVAL, "nextword: %zu words of the corpus have a vector, want two "
@@ -305,8 +295,8 @@ static shoal_status fit(struct run *r, const float *params, unsigned epoch)
     shoal_status st = asked_init(&a, n);
 
     if (st == SHOAL_OK)
-        st = answer(&a, r, params, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch},
-                    FIT_FROM);
+        st =
+            answer(&a, r, params, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch}, FIT_FROM);
     if (st == SHOAL_OK)
         st = words_fit(&ranks, a.y, a.target, RANKS_AT_ONCE, a.scores);
     n->weight = ranks.weight;
@@ -470,7 +460,7 @@ static const struct shoal_option model_options[] = {
     {0},
 };
 
-static const struct shoal_option told_options[] = {
+static const struct shoal_option statistics_options[] = {
     {"statistics", .type = SHOAL_TYPE_PATH, ON(statistics), .arg = "FILE", .written = true,
      .help = "write a line for each epoch here: CSV if the name ends so, else text"},
     {"asked", .type = SHOAL_TYPE_COUNT, ON(asked), .arg = "N", .u = {0, 1 << 30},
@@ -483,11 +473,8 @@ static const struct shoal_option told_options[] = {
 static const struct shoal_option_group nextword_groups[] = {
     {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
-    {"Statistics", told_options, .at = 0},
-    {"Training", net_training_options, .at = 0},
-    {"Machine", net_machine_options, .at = 0},
-    {"Checkpoints and metrics", net_run_options, .at = 0},
-    {"Several ranks", ranks_options, .at = 0},
+    {"Statistics", statistics_options, .at = 0},
+    NET_GROUPS,
     {"Reading text", shoal_token_options, .at = offsetof(struct train_opts, encode.vocab)},
     {"Vocabulary", shoal_vocab_options, .at = offsetof(struct train_opts, encode.vocab)},
     {0},
@@ -532,7 +519,6 @@ const struct task task_nextword = {
     .defaults = nextword_defaults,
     .check = task_net_check,
     .data = DATA_TEXT_AND_VECTORS,
-    .engine = &dense_engine,
     .net = &nextword_net,
     .plan = nextword_plan,
     .open = nextword_open,

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 
 enum {
-    HOT_FLOATS = 16384,  /* of features of which each thread has copies: the first that fit */
-    LOOK_ROWS = 1024,    /* between looks at other ranks, or one batch */
-    LOOK_BUSY = 256,
+    HOT_FLOATS = 16384, /* of features of which each thread has copies: the first that fit */
+    POLL_ROWS = 1024,   /* between polls of other ranks, or one batch */
+    POLL_BUSY = 256,
     CHUNK_LEAST = 64,
     CHUNK_MOST = 4096,
     CHUNKS_PER_EPOCH = 256,
-    APART = 2048,        /* of all threads until their copies meet */
-    APART_LANES = 512,   /* the same of lanes */
+    APART = 2048,      /* of all threads until their copies meet */
+    APART_LANES = 512, /* the same of lanes */
 };
 
 /* What workers did apart is added up. Of a weight that all of them moved the sum
@@ -98,15 +98,16 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
         st = check_data(r);
     if (st != SHOAL_OK)
         return st;
-    *plan = (struct shoal_train_plan){.examples = v->rows, .types = v->features,
+    *plan = (struct shoal_train_plan){.examples = v->rows,
+                                      .types = v->features,
                                       .types_note = "features",
                                       .parameters = features * outputs,
                                       .advice = "--bits or the features"};
     snprintf(plan->model_note, sizeof plan->model_note, "%s%s", m->note,
              o->optimizer == OPTIMIZER_SGD ? "" : ", and its optimizer's state");
     plan->model_bytes = table_size(&tables[SPARSE_WEIGHTS]) + table_size(&tables[SPARSE_BIAS]);
-    plan->work_bytes = rows_workers(o) * m->worker_bytes(o, features, v->classes) + rows_bytes(o, tables, 2, NULL) +
-                       features * outputs * sizeof(float);
+    plan->work_bytes = rows_workers(o) * m->worker_bytes(o, features, v->classes) +
+                       rows_bytes(o, tables, 2, NULL) + features * outputs * sizeof(float);
     if (o->deterministic)
         plan->work_bytes += rows_workers(o) * view_bytes(&tables[SPARSE_WEIGHTS], features);
     else
@@ -211,9 +212,10 @@ static void cut(struct run *r, size_t width)
 
     r->rows->grain =
         (struct grain){.chunk = o->deterministic ? lane_rows(o) : whole_batches(chunk, o->batch),
-                       .round = o->batch, .apart = APART,
-                       .look = whole_batches(LOOK_ROWS, o->batch),
-                       .look_busy = whole_batches(LOOK_BUSY, o->batch),
+                       .round = o->batch,
+                       .apart = APART,
+                       .poll = whole_batches(POLL_ROWS, o->batch),
+                       .poll_busy = whole_batches(POLL_BUSY, o->batch),
                        .hot = HOT_FLOATS / (uint32_t)width};
 }
 

@@ -2,7 +2,6 @@
 #include "train/tasks/nextword.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,15 +36,19 @@ static size_t columns_of(struct column c[COLUMNS], const struct nextword *n, con
                                          "valid_word_top10"};
     double seconds = figure_of(r, SHOAL_OF_RUN, "epoch_seconds");
     const struct column rest[] = {
-        {"baseline_top1", n->base[0]}, {"baseline_top5", n->base[1]},
+        {"baseline_top1", n->base[0]},
+        {"baseline_top5", n->base[1]},
         {"baseline_top10", n->base[2]},
         {"gradient_l2", figure_of(r, SHOAL_OF_RUN, "gradient")},
-        {"lr", (double)run_lr(r, r->units - 1)}, {"peak_memory_bytes", (double)mem_peak()},
-        {"epoch_seconds", seconds}, {"step_seconds", figure_of(r, SHOAL_OF_RUN, "step_seconds")},
+        {"lr", (double)run_lr(r, r->units - 1)},
+        {"peak_memory_bytes", (double)mem_peak()},
+        {"epoch_seconds", seconds},
+        {"step_seconds", figure_of(r, SHOAL_OF_RUN, "step_seconds")},
         {"windows_per_second", (double)r->at.sums.examples / seconds},
         {"windows", (double)n->dense->train},
         {"valid_windows", (double)n->dense->valid},
-        {"window_length", n->length}, {"window_width", (double)n->vectors.width},
+        {"window_length", n->length},
+        {"window_width", (double)n->vectors.width},
         {"part_least", figure_of(r, SHOAL_OF_RUN, "part_least")},
         {"part_most", figure_of(r, SHOAL_OF_RUN, "part_most")},
         {"shuffle_moved", figure_of(r, SHOAL_OF_RUN, "shuffled")},
@@ -67,40 +70,24 @@ shoal_status statistics_open(struct nextword *n, bool more)
     return journal_open(&n->statistics, n->opts->statistics, more);
 }
 
-/* Text that grows; what had no memory is missing, which `status` tells. */
-struct text {
-    struct bytes bytes;
-    shoal_status status;
-};
-
-static void put(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct text *t, const char *format, ...)
+static shoal_status put_csv(struct bytes *b, const struct column *c, size_t n, bool head)
 {
-    char piece[64];
-    va_list args;
+    shoal_status st = SHOAL_OK;
 
-    va_start(args, format);
-    number_vprint(piece, sizeof piece, format, args);
-    va_end(args);
-    if (t->status == SHOAL_OK)
-        t->status = bytes_add(&t->bytes, piece, strlen(piece));
+    for (size_t i = 0; i < n && head && st == SHOAL_OK; i++)
+        st = bytes_print(b, "%s%s", c[i].name, i + 1 < n ? "," : "\n");
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = bytes_print(b, "%.9g%s", c[i].value, i + 1 < n ? "," : "\n");
+    return st;
 }
 
-static void put_csv(struct text *t, const struct column *c, size_t n, bool head)
+static shoal_status put_lines(struct bytes *b, const struct column *c, size_t n)
 {
-    for (size_t i = 0; i < n && head; i++)
-        put(t, "%s%s", c[i].name, i + 1 < n ? "," : "\n");
-    for (size_t i = 0; i < n; i++)
-        put(t, "%.9g%s", c[i].value, i + 1 < n ? "," : "\n");
-}
+    shoal_status st = bytes_print(b, "epoch %.0f\n", c[0].value);
 
-static void put_lines(struct text *t, const struct column *c, size_t n)
-{
-    put(t, "epoch %.0f\n", c[0].value);
-    for (size_t i = 1; i < n; i++)
-        put(t, "  %-20s %.6g\n", c[i].name, c[i].value);
-    put(t, "\n");
+    for (size_t i = 1; i < n && st == SHOAL_OK; i++)
+        st = bytes_print(b, "  %-20s %.6g\n", c[i].name, c[i].value);
+    return st == SHOAL_OK ? bytes_add(b, "\n", 1) : st;
 }
 
 /* A run that was killed may have told of epochs behind its last checkpoint, which come
@@ -126,15 +113,14 @@ static shoal_status forget(struct nextword *n, unsigned epoch)
 
 static shoal_status add(struct nextword *n, const struct column *c, size_t count)
 {
-    struct text t = {0};
-    shoal_status st;
+    struct bytes text = {0};
+    bool head = journal_size(n->statistics) == 0;
+    shoal_status st =
+        is_csv(n->opts->statistics) ? put_csv(&text, c, count, head) : put_lines(&text, c, count);
 
-    if (is_csv(n->opts->statistics))
-        put_csv(&t, c, count, journal_size(n->statistics) == 0);
-    else
-        put_lines(&t, c, count);
-    st = t.status == SHOAL_OK ? journal_add(n->statistics, t.bytes.at, t.bytes.len) : t.status;
-    bytes_fini(&t.bytes);
+    if (st == SHOAL_OK)
+        st = journal_add(n->statistics, text.at, text.len);
+    bytes_fini(&text);
     return st;
 }
 

@@ -309,10 +309,7 @@ static const struct shoal_option_group vgg_groups[] = {
     {"Output", model_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Pictures", pictures_options, .at = 0},
-    {"Training", net_training_options, .at = 0},
-    {"Machine", net_machine_options, .at = 0},
-    {"Checkpoints and metrics", net_run_options, .at = 0},
-    {"Several ranks", ranks_options, .at = 0},
+    NET_GROUPS,
     {0},
 };
 
@@ -371,7 +368,6 @@ const struct task task_vgg = {
     .defaults = vgg_defaults,
     .check = vgg_check,
     .data = DATA_PICTURES,
-    .engine = &dense_engine,
     .net = &vgg_net,
     .plan = vgg_plan,
     .open = vgg_open,

@@ -11,15 +11,15 @@
 enum { IN, OUT, BIAS };
 
 enum {
-    HOT_ROWS = 128,     /* of which each thread has copies */
-    ROUND_WORDS = 4096, /* of a thread between rounds of ranks that wait for each other */
+    HOT_ROWS = 128,      /* of which each thread has copies */
+    ROUND_WORDS = 4096,  /* of a thread between rounds of ranks that wait for each other */
     ROUND_SHARED = 8192, /* of all of them where every batch changes every row */
     ROUND_LEAST = 512,   /* and of each where nobody waits there */
     BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
-    LOOK_WORDS = 32768, /* between looks at other ranks, over the square of the ranks */
-    LOOK_LEAST = 1024,
+    POLL_WORDS = 32768,  /* between polls of other ranks, over the square of the ranks */
+    POLL_LEAST = 1024,
     CHUNK_LEAST = 512,
-    CHUNK_MOST = 16384,     /* Hogwild: small beside a stretch, large beside its overhead */
+    CHUNK_MOST = 16384,     /* Hogwild: small beside a slice, large beside its overhead */
     CHUNK_LANE = 5000,      /* between merges: longer loses accuracy, shorter speed */
     CHUNKS_PER_EPOCH = 256, /* at least, so that the rate falls smoothly */
     CHUNKS_SOFTMAX = 32,    /* fewer: each starts the threads anew and ends a batch */
@@ -241,11 +241,11 @@ static double boost_of(const struct train_opts *o)
 /* ---- opening ---- */
 
 /* The more ranks there are, the sooner one's hot rows are behind the others'. */
-static size_t look_of(const struct train_opts *o)
+static size_t poll_of(const struct train_opts *o)
 {
-    size_t workers = opts_sharing(o), look = LOOK_WORDS / workers / workers;
+    size_t workers = opts_sharing(o), poll = POLL_WORDS / workers / workers;
 
-    return look > LOOK_LEAST ? look : LOOK_LEAST;
+    return poll > POLL_LEAST ? poll : POLL_LEAST;
 }
 
 /* With an exact softmax replicas part quickly: all rows change in every batch. */
@@ -270,8 +270,10 @@ static shoal_status hold_out(struct run *r)
 
     r->rows->train = r->rows->all - (size_t)(r->opts->valid * (double)r->rows->all);
     r->rows->grain = (struct grain){.chunk = chunk_of(r->opts, r->rows->train),
-                              .round = round_of(r),
-                              .look = look_of(r->opts), .look_busy = LOOK_LEAST, .hot = HOT_ROWS};
+                                    .round = round_of(r),
+                                    .poll = poll_of(r->opts),
+                                    .poll_busy = POLL_LEAST,
+                                    .hot = HOT_ROWS};
     return st;
 }
 
@@ -347,8 +349,8 @@ static shoal_status words_open(struct run *r)
     if (!w)
         return SHOAL_ENOMEM;
     w->corpus = r->data->corpus;
-    r->identity = (struct identity){.fingerprint = shoal_corpus_fingerprint(w->corpus),
-                                    .vocab = vocab};
+    r->identity =
+        (struct identity){.fingerprint = shoal_corpus_fingerprint(w->corpus), .vocab = vocab};
     r->rows->blocks = r->planned.blocks;
     r->rows->whole = o->loss == SHOAL_SOFTMAX;
     r->batch = r->rows->whole ? o->batch : 0;
@@ -621,6 +623,7 @@ static const struct shoal_option given_options[] = {
     {0},
 };
 
+/* clang-format off */
 /* After what a model has of its own. */
 #define WORDS_GROUPS                                                                               \
     {"Training", training_options, .at = 0}, {"Machine", rows_machine_options, .at = 0},           \
@@ -629,10 +632,8 @@ static const struct shoal_option given_options[] = {
         {"Reading text", shoal_token_options, .at = offsetof(struct train_opts, encode.vocab)},    \
         {"A vocabulary made before", given_options, .at = 0},                                      \
         {"Vocabulary", shoal_vocab_options, .at = offsetof(struct train_opts, encode.vocab),       \
-         .unless = "vocab"},                                                                       \
-    {                                                                                              \
-        0                                                                                          \
-    }
+         .unless = "vocab"}, {0}
+/* clang-format on */
 
 static const struct shoal_option_group cbow_groups[] = {
     {"Output", output_options, .at = 0},
@@ -681,7 +682,7 @@ static shoal_status words_check(const shoal_options *o)
 
 /* Both are one model: which word predicts which is all that differs. */
 #define WORDS_TASK                                                                                 \
-    .data = DATA_TEXT, .engine = &rows_engine, .rows = &words_rows, .plan = words_plan, .open = words_open,             \
+    .data = DATA_TEXT, .rows = &words_rows, .plan = words_plan, .open = words_open,                \
     .close = words_close, .evaluate = words_evaluate, .result = words_result
 
 const struct task task_cbow = {
