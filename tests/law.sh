@@ -16,14 +16,17 @@ rooms='
 1 kernel  base
 1 file    base
 1 comm    base
-2 data    base file
+2 text    base file
+2 sparse  base file
+2 samples base file
+2 worlds  base file
 2 store   base kernel file comm
-3 model   base kernel data
-3 eval    base kernel file data
-4 saved   base kernel file data model eval
-5 train   base kernel file comm data store model eval saved
-5 serve   base kernel file data model eval saved
-6 study   base kernel file comm data store model eval saved train
+3 model   base kernel sparse
+3 eval    base kernel file text
+4 saved   base kernel file text sparse samples model eval
+5 train   base kernel file comm text sparse samples store model eval saved
+5 serve   base kernel file text sparse samples model eval saved
+6 study   base kernel file comm text sparse samples store model eval saved train
 7 cli
 '
 
@@ -38,16 +41,16 @@ zlib.h         file/stream.c
 zstd.h         file/stream.c
 zstd_errors.h  file/stream.c
 xxhash.h       file/container.c
-utf8proc.h     data/clean.c
-jpeglib.h      data/image.c
-turbojpeg.h    data/image.c
-jerror.h       data/image.c
-png.h          data/image.c
+utf8proc.h     text/clean.c
+jpeglib.h      samples/image.c
+turbojpeg.h    samples/image.c
+jerror.h       samples/image.c
+png.h          samples/image.c
 mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c
 jansson.h      train/config.c train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c
-gnutls/        serve/tls.c
+gnutls/        serve/http/tls.c
 editline/      cli/prompt.c
 '
 
@@ -405,17 +408,17 @@ planted INHERITS 'the law sees an open without CLOEXEC' src/file/planted.c \
 planted INHERITS 'the law sees a stream that is inherited' cli/planted.c 'FILE *f = fopen(x, "r");'
 planted INHERITS 'the law sees a socket that is inherited' src/serve/planted.c \
     'int s = socket(AF_INET, SOCK_STREAM, 0);'
-planted LOCALE 'the law sees strtod' src/data/planted.c 'double x = strtod(text, &end);'
+planted LOCALE 'the law sees strtod' src/text/planted.c 'double x = strtod(text, &end);'
 planted INHERITS 'the law sees dup' src/serve/planted.c 'int d = dup(s);'
 planted none 'the law lets CLOEXEC stand a line below' src/file/planted.c \
     'int a = open("x",' '    O_RDONLY | O_CLOEXEC);' 'FILE *f = fopen("x", "rbe");' \
     'int d = x->open(y), e = my_dup(d); /* dup(d) */'
-planted DOOR 'the law sees a higher room opened' src/base/planted.c '#include "data/data.h"'
+planted DOOR 'the law sees a higher room opened' src/base/planted.c '#include "text/text.h"'
 planted DOOR 'the law sees a room of the same level opened' src/file/planted.c \
     '#include "kernel/kernel.h"'
 planted DOOR 'the law sees a lower room that the table keeps shut' src/model/planted.c \
     '#include "file/file.h"'
-planted DOOR 'the law sees a window used for a door' src/data/planted.c '#include "file/stream.h"'
+planted DOOR 'the law sees a window used for a door' src/text/planted.c '#include "file/stream.h"'
 planted DOOR "the law sees a tenant's header used for a door" src/train/planted.c \
     '#include "saved/net/net.h"'
 planted DOOR 'the law sees a tenant looking into another' src/saved/net/planted.c \
@@ -431,13 +434,13 @@ planted none 'the law lets a tenant know its room and itself' src/saved/net/plan
     '#include "eval/eval.h"' '#include "saved/saved.h"' '#include "saved/net/net.h"'
 planted none 'the law lets a room know its tenants' src/saved/planted.c \
     '#include "saved/net/net.h"' '#include "saved/vectors/vectors.h"'
-planted DOOR 'the law sees a path that climbs' src/data/planted.c '#include "../file/file.h"'
+planted DOOR 'the law sees a path that climbs' src/text/planted.c '#include "../file/file.h"'
 planted DOOR 'the law sees a spaced and commented include' src/base/planted.c \
     '/* why */ #  include /* not */ "file/file.h"'
 planted DOOR 'the law sees a name hidden in a macro' src/base/planted.c '#include HEADER'
 planted DOOR 'the law sees a folder that is no room' src/attic/planted.c 'int x;'
 planted DOOR 'the law sees a file outside the rooms' src/planted.c 'int x;'
-planted FOREIGN 'the law sees a foreign library out of its file' src/data/planted.c \
+planted FOREIGN 'the law sees a foreign library out of its file' src/text/planted.c \
     '#include <zstd.h>'
 planted FOREIGN 'the law sees a foreign library in quotes' src/file/planted.c '#include "zlib.h"'
 planted FOREIGN 'the law sees a foreign folder out of its file' src/kernel/planted.c \
@@ -446,18 +449,18 @@ planted FOREIGN 'the law sees a library it never heard of' src/base/planted.c \
     '#include <curl/curl.h>'
 planted FOREIGN 'the law sees a foreign library in the program' cli/planted.c '#include <zlib.h>'
 planted CLI 'the law sees the program looking into a room' cli/planted.c '#include "base/base.h"'
-planted PRINTS 'the law sees printf' src/data/planted.c 'int f(void)' '{' '    printf ("x");' '}'
-planted PRINTS 'the law sees a write to stderr' src/data/planted.c 'x = fputs("y", stderr);'
+planted PRINTS 'the law sees printf' src/text/planted.c 'int f(void)' '{' '    printf ("x");' '}'
+planted PRINTS 'the law sees a write to stderr' src/text/planted.c 'x = fputs("y", stderr);'
 planted PRINTS 'the law sees exit after a string' src/base/planted.c 'f("/*"); exit(1); /* */'
 planted PRINTS 'the law sees abort' src/base/planted.c 'if (x) abort();'
 planted LENGTH 'the law sees a part of shoal.h of 601 lines' include/shoal/planted.h $(seq 601)
-planted FOREIGN 'the law sees a part of shoal.h opened by itself' src/data/planted.c \
+planted FOREIGN 'the law sees a part of shoal.h opened by itself' src/text/planted.c \
     '#include "shoal/train.h"'
 planted LENGTH 'the law sees a file of 1,001 lines' src/base/planted.c $(seq 1001)
 planted NAME 'the law sees a file named util' src/base/util.c 'int x;'
 planted NAME 'the law sees a header named common' cli/common.h 'int x;'
-planted none 'the law lets pass what is right' src/data/planted.c \
-    '#include "base/base.h"' '#include "data/private.h"' '#include "file/file.h"' \
+planted none 'the law lets pass what is right' src/text/planted.c \
+    '#include "base/base.h"' '#include "text/vocab.h"' '#include "file/file.h"' \
     '#include <stdio.h>' '#include <sys/mman.h>' \
     '/* printf("x") and' '   exit(1) */' '// abort()' \
     'snprintf(b, n, "exit(1) to \"stderr\"%c", 0x22); my_exit(1); fprintf(f, "x");'

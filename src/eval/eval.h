@@ -14,7 +14,7 @@
 #include <shoal.h>
 
 #include "base/base.h"
-#include "data/data.h"
+#include "text/text.h"
 #include "eval/rows.h"
 
 /* shoal_eval_run: row i of `rows`, which has as many as the vocabulary, is word i's.

@@ -7,7 +7,7 @@
 #ifndef SHOAL_ROWS_H
 #define SHOAL_ROWS_H
 
-#include "data/data.h"
+#include "text/text.h"
 #include "kernel/kernel.h"
 
 struct rows {

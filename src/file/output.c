@@ -338,7 +338,7 @@ shoal_status shoal_output_write(shoal_output *o, const void *data, size_t len)
 {
     shoal_status st = output_write(o, data, len);
 
-    return st == SHOAL_OK && !o->target ? output_flush(o) : st;
+    return st == SHOAL_OK && !o->target ? flush_but(o, 0) : st;
 }
 
 shoal_status shoal_output_end(shoal_output *o, shoal_status st)

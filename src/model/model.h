@@ -9,7 +9,7 @@
 #define SHOAL_MODEL_H
 
 #include "base/base.h"
-#include "data/data.h"
+#include "sparse/sparse.h"
 #include "kernel/kernel.h"
 #include "model/net.h"
 #include "model/opts.h"

@@ -9,7 +9,7 @@
  *   1. a file kind.c in a folder here, or beside its relatives: a struct kind (kind.h) with
  *      its name, the word that its container's meta says, and what it can do;
  *   2. a line in saved_kinds[] (saved.c): predict, eval, info and convert then know it;
- *   3. to be served, a servable of the same name (serve/servable.h), and a line there;
+ *   3. to be served, a servable of the same name (serve/models/servable.h), and a line there;
  *   4. a fuzz target for its reader (tests/fuzz/README.md).
  *
  * Who owns what: what makes a model of trained tables takes their memory where it says

@@ -17,7 +17,7 @@
 
 #include "serve/budget.h"
 #include "serve/limits.h"
-#include "serve/registry.h"
+#include "serve/models/registry.h"
 
 #include <sys/queue.h>
 

@@ -1,6 +1,6 @@
 /* A server from its options to its end. */
 #include "serve/server.h"
-#include "serve/loop.h"
+#include "serve/http/loop.h"
 #include "serve/sandbox.h"
 
 #include <errno.h>

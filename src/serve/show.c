@@ -1,7 +1,7 @@
 /* One page at an address, made anew for each request: for looking at a run. At a loopback
  * address no token is needed, but the Host must be a name of this machine (against DNS
  * rebinding); elsewhere a random token, made when the page is opened, is part of the URL. */
-#include "serve/loop.h"
+#include "serve/http/loop.h"
 #include "serve/server.h"
 
 #include <stdio.h>

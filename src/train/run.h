@@ -13,7 +13,9 @@
 #ifndef SHOAL_RUN_H
 #define SHOAL_RUN_H
 
-#include "data/data.h"
+#include "samples/samples.h"
+#include "sparse/sparse.h"
+#include "text/text.h"
 #include "model/model.h"
 #include "store/store.h"
 #include "train/checkpoint.h"

@@ -9,7 +9,9 @@
 
 #include "base/base.h"
 #include "comm/comm.h"
-#include "data/data.h"
+#include "samples/samples.h"
+#include "sparse/sparse.h"
+#include "text/text.h"
 #include "file/file.h"
 #include "model/model.h"
 

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "serve/parse.h"
-#include "serve/registry.h"
+#include "serve/models/registry.h"
 
 #include <math.h>
 #include <stdio.h>

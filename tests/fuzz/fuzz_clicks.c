@@ -3,7 +3,7 @@
  * is, whether labels may lack and whether they are of many classes. */
 #include "fuzz.h"
 
-#include "data/clicks.h"
+#include "sparse/rows.h"
 
 #include <math.h>
 #include <stdio.h>

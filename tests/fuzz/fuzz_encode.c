@@ -2,7 +2,7 @@
  * vocabulary, phrases and a corpus that can be opened. The first two bytes choose how. */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "text/text.h"
 
 #include <stdio.h>
 #include <unistd.h>

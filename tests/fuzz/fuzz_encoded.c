@@ -2,8 +2,8 @@
  * with a sentence, or can be walked through from end to end. */
 #include "fuzz.h"
 
-#include "data/clicks.h"
-#include "data/data.h"
+#include "sparse/rows.h"
+#include "text/text.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * event says more than was sent, and what is kept of a head stays within its limit. */
 #include "fuzz.h"
 
-#include "serve/http1.h"
+#include "serve/http/http1.h"
 
 enum { MAX = 1024, REQUESTS = 64 };
 

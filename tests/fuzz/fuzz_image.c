@@ -2,7 +2,7 @@
  * brought to a model's size. The first byte says whether as grey or in colours. */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "samples/samples.h"
 
 #include <stdlib.h>
 

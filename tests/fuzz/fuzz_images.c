@@ -3,7 +3,7 @@
  * first byte chooses size and part. */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "samples/samples.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -2,7 +2,7 @@
  * behind the first are refused with a sentence, or are added. */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "text/text.h"
 
 #include <stdio.h>
 

@@ -3,7 +3,7 @@
  * their own stand behind a line `##`. */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "samples/samples.h"
 
 #include <math.h>
 #include <stdio.h>

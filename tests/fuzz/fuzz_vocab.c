@@ -2,7 +2,7 @@
  * vocabulary in order, whose words are found and whose lines read back. */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "text/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

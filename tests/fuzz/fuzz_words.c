@@ -3,7 +3,7 @@
  * other. The first two bytes of the input choose tokens and blocks. */
 #include "fuzz.h"
 
-#include "data/data.h"
+#include "text/text.h"
 
 #include <stdlib.h>
 #include <utf8proc.h>

@@ -3,7 +3,7 @@
 #ifndef SHOAL_TEST_CLICKS_H
 #define SHOAL_TEST_CLICKS_H
 
-#include "data/clicks.h"
+#include "sparse/rows.h"
 
 /* "1 a b^c:2 | 0*3 d |": label, weight and features by name, those of value 1 without it. */
 static inline struct bytes clicks_spelled(const shoal_clicks *c)

@@ -1,5 +1,5 @@
 /* data: the readers of click data, format by format, and what they refuse. */
-#include "data/clicks.h"
+#include "sparse/rows.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* data: encoded clicks, in a file and in memory: what is in them, in which order, and what
  * is refused. */
-#include "data/clicks.h"
+#include "sparse/rows.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* data: made-up clicks, whose best log-loss is known. */
-#include "data/clicks.h"
+#include "sparse/rows.h"
 
 #include <math.h>
 #include <setjmp.h>

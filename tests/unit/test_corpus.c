@@ -1,5 +1,5 @@
 /* data: corpus.c, from text to a mapped file of ids and back. */
-#include "data/data.h"
+#include "text/text.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* HTTP/1.1 as bytes: what is read, what is refused, however it is split. */
-#include "serve/http1.h"
+#include "serve/http/http1.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

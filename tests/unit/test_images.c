@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "data/data.h"
+#include "samples/samples.h"
 #include "folder.h"
 
 #include <jpeglib.h>

@@ -1,5 +1,5 @@
 /* data: phrases.c, phrases_find.c and phrases_join.c, from text to text. */
-#include "data/data.h"
+#include "text/text.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,7 +2,7 @@
  * each threshold from both sides; and the figures of a true run on one rank. */
 #include "train/profile/profile.h"
 
-#include "data/data.h"
+#include "text/text.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "data/data.h"
+#include "samples/samples.h"
 #include "scratch.h"
 
 #include <math.h>

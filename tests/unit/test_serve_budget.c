@@ -1,6 +1,6 @@
 /* What requests become: from the body to the answer without HTTP, one request after the
  * other, and after each of them nothing is held any more. */
-#include "data/data.h"
+#include "samples/samples.h"
 #include "serve/server.h"
 
 #include <malloc.h>

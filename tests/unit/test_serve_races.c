@@ -1,7 +1,7 @@
 /* Orders of events in the registry and the batcher that a busy server meets now and then:
  * many threads do what is allowed at the same time, a bounded number of times. Under the
  * address and thread sanitizers (make asan tsan) what goes wrong is reported. */
-#include "serve/registry.h"
+#include "serve/models/registry.h"
 
 #include <pthread.h>
 #include <setjmp.h>

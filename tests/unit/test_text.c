@@ -1,5 +1,5 @@
 /* data: clean.c, text.c and words.c, from bytes on disk to words. */
-#include "data/data.h"
+#include "text/text.h"
 
 #include <pthread.h>
 #include <setjmp.h>

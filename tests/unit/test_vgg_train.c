@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "data/data.h"
+#include "samples/samples.h"
 #include "saved/net/score.h"
 #include "folder.h"
 #include "training.h"

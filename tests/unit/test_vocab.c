@@ -1,5 +1,5 @@
 /* data: count.c and vocab.c, from words to a vocabulary. */
-#include "data/data.h"
+#include "text/text.h"
 
 #include <setjmp.h>
 

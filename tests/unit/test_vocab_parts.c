@@ -1,5 +1,5 @@
 /* data: cut.c and vocab_parts.c, a vocabulary that several count together. */
-#include "data/data.h"
+#include "text/text.h"
 
 #include <setjmp.h>
 #include <zlib.h>

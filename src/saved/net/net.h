@@ -11,7 +11,8 @@
 #ifndef SHOAL_SAVED_NET_H
 #define SHOAL_SAVED_NET_H
 
-#include "data/data.h"
+#include "samples/samples.h"
+#include "text/text.h"
 #include "file/file.h"
 #include "model/model.h"
 

@@ -6,6 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* ---- formats ---- */
+
+const struct shoal_choice shoal_format_choices[] = {
+    [SHOAL_FORMAT_AUTO] = {"auto", "by the ending of the file's name"},
+    [SHOAL_FORMAT_WORD2VEC] = {"word2vec", "word2vec's binary (.bin)"},
+    [SHOAL_FORMAT_TEXT] = {"text", "word2vec's text, also fastText's (.vec, .txt)"},
+    [SHOAL_FORMAT_GLOVE] = {"glove", "the same without a first line (.glove)"},
+    [SHOAL_FORMAT_SHOAL] = {"shoal", "opens at once, whatever its size (.shoal)"},
+    [SHOAL_FORMAT_NPY] = {"npy", "NumPy's, with the words in FILE.vocab (.npy)"},
+    [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", "Hugging Face's (.safetensors)"},
+    {0},
+};
+
 /* ---- rows ---- */
 
 static shoal_status fail_row(const struct saving *s, uint32_t id, const char *found)

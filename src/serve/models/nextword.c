@@ -1,0 +1,145 @@
+/* Nets that continue text: words in, the likeliest next words out. */
+#include "serve/models/servable.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WORDS = 10,
+    WORDS_MAX = 1000,
+    TEXT_MAX = 1 << 16,
+    HIT_TEXT = 32, /* bytes of a word and its score in an answer, about */
+    SPARE_CONTINUERS = 8,
+};
+
+struct text_model {
+    const shoal_net *net;
+    struct spares continuers;
+};
+
+struct text_sample {
+    char *text;
+    struct continuation asked;
+};
+_Static_assert(sizeof(struct text_sample) <= SAMPLE_MAX, "a sample fits");
+
+static void nextword_close(const void *model)
+{
+    struct text_model *m = (struct text_model *)(uintptr_t)model;
+
+    while (m->continuers.n > 0)
+        continuer_free(spares_take(&m->continuers));
+    pthread_mutex_destroy(&m->continuers.lock);
+    free(m);
+}
+
+static shoal_status nextword_open(const void **out, const shoal_model *model)
+{
+    struct text_model *m = mem_array(1, sizeof *m);
+
+    if (!m)
+        return SHOAL_ENOMEM;
+    pthread_mutex_init(&m->continuers.lock, NULL);
+    m->continuers.most = SPARE_CONTINUERS;
+    m->net = shoal_model_net(model);
+    *out = m;
+    return SHOAL_OK;
+}
+
+static void nextword_shapes(const void *model, struct tensor_shape *input,
+                            struct tensor_shape *output)
+{
+    (void)model;
+    *input = (struct tensor_shape){"text", "BYTES", {-1}, 1};
+    *output = (struct tensor_shape){"words", "BYTES", {-1}, 1};
+}
+
+static shoal_status keep_text(struct request *q, struct text_sample *s, const char *text,
+                              size_t len)
+{
+    if (len == 0 || len > TEXT_MAX || memchr(text, '\0', len))
+        return shoal_fail(SHOAL_EINVAL, "found %zu bytes of text, want 1 to %d", len, TEXT_MAX);
+    if (request_charge_sample(q, len + s->asked.k * sizeof *s->asked.hits, s->asked.k * HIT_TEXT) !=
+        SHOAL_OK)
+        return SHOAL_ELIMIT;
+    s->text = mem_array(len + 1, 1);
+    s->asked.hits = mem_array(s->asked.k, sizeof *s->asked.hits);
+    if (!s->text || !s->asked.hits)
+        return SHOAL_ENOMEM;
+    memcpy(s->text, text, len);
+    s->asked.text = s->text;
+    return SHOAL_OK;
+}
+
+static shoal_status nextword_read(const void *model, const struct instance *in, void *sample)
+{
+    struct text_sample *s = sample;
+    const char *text =
+        tree_kind(in->json) == TREE_TEXT ? tree_text(in->json) : instance_text(in, "text");
+    uint64_t k = WORDS;
+    shoal_status st = instance_u64(in, "k", 1, WORDS_MAX, &k);
+
+    (void)model;
+    s->asked.k = (size_t)k;
+    if (st != SHOAL_OK)
+        return st;
+    if (in->bytes)
+        return keep_text(in->request, s, in->bytes, in->len);
+    if (!text)
+        return shoal_fail(SHOAL_EINVAL, "found no text, want some to go on from");
+    return keep_text(in->request, s, text, strlen(text));
+}
+
+static void nextword_forget(void *sample)
+{
+    struct text_sample *s = sample;
+
+    free(s->text);
+    free(s->asked.hits);
+}
+
+/* All texts of a batch go through the net, and are compared to all words, together. */
+static shoal_status nextword_run(const void *model, void *const *samples, size_t n)
+{
+    struct text_model *m = (struct text_model *)(uintptr_t)model; /* its scratch alone changes */
+    struct continuer *c = spares_take(&m->continuers);
+    shoal_status st = c ? SHOAL_OK : continuer_new(&c, m->net, CONTINUED);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += CONTINUED) {
+        size_t some = n - i < CONTINUED ? n - i : CONTINUED;
+        struct continuation *asks[CONTINUED];
+
+        for (size_t k = 0; k < some; k++)
+            asks[k] = &((struct text_sample *)samples[i + k])->asked;
+        st = continuer_ask(c, asks, some);
+    }
+    continuer_free(spares_give(&m->continuers, c));
+    return st;
+}
+
+static void nextword_write(const void *model, const void *sample, struct writer *w)
+{
+    const struct text_model *m = model;
+    const struct text_sample *s = sample;
+
+    put_open(w, '{');
+    for (size_t i = 0; i < s->asked.found; i++) {
+        const char *word = shoal_nextword_word(m->net, s->asked.hits[i].id);
+
+        member_float(w, word ? word : "", s->asked.hits[i].score);
+    }
+    put_close(w, "}");
+}
+
+const struct servable_kind servable_nextword = {
+    .name = "nextword",
+    .list_key = "texts",
+    .sample_size = sizeof(struct text_sample),
+    .open = nextword_open,
+    .close = nextword_close,
+    .shapes = nextword_shapes,
+    .read = nextword_read,
+    .run = nextword_run,
+    .write = nextword_write,
+    .forget = nextword_forget,
+};

@@ -1,0 +1,135 @@
+/* registry: which models are served; not a door.
+ *
+ * What this is: versions of models by name, the files they come from, and what
+ * survives a restart.
+ *
+ *     registry --> version "news" "1.0" (default) --> generation: the file, open
+ *                  version "news" "2.0"           --> batcher, tally, settings
+ *
+ * Who owns what: a lease keeps a version and a generation until lease_end.
+ * Threads: any may call anything; changes are made one at a time. */
+#ifndef SHOAL_SERVE_REGISTRY_H
+#define SHOAL_SERVE_REGISTRY_H
+
+#include "serve/models/batcher.h"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+enum { NAME_MAX_LEN = 80, FILE_MAX_LEN = 255, WORKERS_MAX = 64, TROUBLE_MAX = 200 };
+
+/* Letters, digits, and . _ - but not first; 1 to 80 of them. A version's name is
+ * none that the addresses need: "all", "set-default", "ready", "similar", ... */
+bool name_fits(const char *name);
+bool version_fits(const char *version);
+/* Whether /models/NAME/WORD asks a model: "invoke", or a verb of some kind. */
+bool word_is_verb(const char *word);
+/* A name that stands in a folder itself: no separator, not hidden, printable. */
+bool file_fits(const char *file);
+
+struct version {
+    char name[NAME_MAX_LEN + 1], version[NAME_MAX_LEN + 1];
+    char file[FILE_MAX_LEN + 1]; /* of the store; of a model of the command line its last part */
+    char *path;                  /* of a model of the command line, else NULL */
+    struct model_settings settings;
+    atomic_bool is_default;
+    struct batcher *batcher;
+    struct model_tally tally;
+    struct generation *now;    /* NULL: the file is not there, or is no model */
+    char trouble[TROUBLE_MAX]; /* why the file as it is now was not opened; "" else */
+    struct stat seen;          /* the file that was opened last, with or without success */
+    struct stat writing;       /* as the last look found it, when it differed from `seen` */
+    bool gone;                 /* it is no longer in the list */
+    time_t began;
+    uint64_t shown[BUCKETS], shown_requests; /* at the last look of registry_shown */
+    _Atomic double rate, p50, p99;           /* since the look before */
+    atomic_uint refs;
+};
+
+struct registry {
+    const struct servable_kind *const *kinds;
+    int store;   /* the folder; -1: none */
+    char *state; /* the file; NULL: none */
+    struct model_settings defaults;
+    void (*log)(void *user, const char *sentence);
+    void *user;
+    bool map; /* files are mapped, not read */
+
+    pthread_rwlock_t lock; /* of the list and of what its versions point at */
+    bool closed;           /* for good: no version enters any more */
+    struct version **at;   /* by name, then by version */
+    size_t len, cap;
+    pthread_mutex_t change; /* held by whoever registers, scales, ends or reloads */
+    unsigned leaving;       /* versions off the list whose workers have not ended; `change` */
+    pthread_cond_t left;    /* one of them has */
+    _Atomic uint64_t state_failures;
+};
+
+shoal_status registry_init(struct registry *r, const struct servable_kind *const *kinds,
+                           const char *store, const char *state,
+                           const struct model_settings *defaults);
+void registry_fini(struct registry *r);
+
+/* A model of the command line: "[NAME[:VERSION]=]FILE". */
+shoal_status registry_add_path(struct registry *r, const char *spec);
+/* A file of the store, under `name`, or its own name without ending when NULL. On
+ * failure *why is the reason that the answer names. */
+enum registry_why { WHY_NONE, WHY_BAD, WHY_NO_MODEL, WHY_NO_VERSION, WHY_TAKEN, WHY_DEFAULT };
+shoal_status registry_add(struct registry *r, const char *file, const char *name,
+                          const char *version, const struct model_settings *settings,
+                          struct version **out, enum registry_why *why);
+shoal_status registry_add_all(struct registry *r);
+shoal_status registry_remove(struct registry *r, const char *name, const char *version,
+                             enum registry_why *why);
+shoal_status registry_set_default(struct registry *r, const char *name, const char *version,
+                                  enum registry_why *why);
+/* With `wait` returns when the workers who go are gone. */
+shoal_status registry_scale(struct registry *r, const char *name, const char *version, unsigned min,
+                            unsigned max, bool wait, enum registry_why *why);
+
+/* ---- leases ---- */
+
+struct lease {
+    struct version *version;
+    struct generation *generation; /* NULL when there is none now */
+};
+
+/* The version of that name, or the default of NULL. */
+shoal_status registry_lease(struct registry *r, const char *name, const char *version,
+                            struct lease *out, enum registry_why *why);
+/* The next of all, or of one name, by name and version; the first for a lease of zeros.
+ * Ends *l, also behind the last, where it is false. A walk meets every version that is
+ * there all the while exactly once, whatever comes and goes. */
+bool registry_next(struct registry *r, const char *name, struct lease *l);
+void lease_end(struct lease *l);
+
+/* Why the version's file, as it is now, is not served; "" when it is. */
+void registry_trouble(struct registry *r, const struct version *v, char out[TROUBLE_MAX]);
+
+/* Every default version that should have workers has its model open and `min` of them. */
+bool registry_healthy(struct registry *r);
+
+/* ---- now and then ---- */
+
+/* Opens what was replaced. A file that is no model leaves the old one in place; one that
+ * is written to in place is opened once two looks have found it the same. */
+void registry_reload(struct registry *r);
+/* Rates and latencies since the call before. */
+void registry_shown(struct registry *r, double seconds);
+/* Ends all workers after their last jobs; from then on nothing is registered. */
+void registry_close(struct registry *r);
+
+/* ---- state.c ---- */
+
+shoal_status state_save(struct registry *r);
+/* Registers what the file names; what cannot be is told to the log. */
+shoal_status state_load(struct registry *r);
+
+/* ---- registry.c, for state.c ---- */
+
+shoal_status registry_restore(struct registry *r, const char *file, const char *name,
+                              const char *version, const struct model_settings *settings,
+                              bool is_default);
+void registry_say(struct registry *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,402 @@
+/* clicks: what the readers of click data share; not a door.
+ *
+ * What this is: lines of text in blocks, one parser for each format that turns a
+ * block into a batch of rows, and the hash that gives a feature its slot.
+ *
+ *     inputs -> click_text -> struct click_block -> click_parse -> struct click_batch
+ *               (locked)      whole lines                          rows of slots
+ *
+ * Who owns what: a block and a batch belong to the thread that works on them; a batch
+ * borrows nothing from its block but what is said.
+ * Threads: a click_text is shared (click_text_next locks), and so is a click_format, which
+ * is constant once it was opened. */
+#ifndef SHOAL_CLICKS_H
+#define SHOAL_CLICKS_H
+
+#include "sparse/sparse.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* ---- hashing: docs/clicks.md is the specification ------------------------------------ */
+
+#define CLICK_FACTOR 0xa0761d6478bd642fu
+
+/* A feature has no entry in a dictionary: its slot is the highest `bits` bits of a hash of
+ * its name (the hashing trick, Weinberger et al. 2009). The hash takes eight bytes a step and
+ * is seeded by what the name is a name of, so that equal names in different columns differ:
+ *
+ *     seed -> ^ 8 bytes -> fold -> ^ 8 bytes -> fold -> ...  slot = hash >> (64 - bits)
+ *
+ * A fold is one multiplication of 64 x 64 bits, whose two halves are xored (as in wyhash):
+ * every bit of the input reaches the high bits. */
+static inline uint64_t click_fold(uint64_t x)
+{
+    unsigned __int128 product = (unsigned __int128)x * CLICK_FACTOR;
+
+    return (uint64_t)(product ^ product >> 64);
+}
+
+/* Up to 7 bytes behind the name are read, never used. */
+static inline uint64_t click_hash(uint64_t seed, const char *at, size_t len)
+{
+    uint64_t h = click_fold(seed ^ key_part(at, len));
+
+    for (size_t i = 8; i < len; i += 8)
+        h = click_fold(h ^ key_part(at + i, len - i));
+    return h;
+}
+
+/* What a name is a name of; a column's or a namespace's own seed is made of it. */
+enum click_seed {
+    CLICK_SEED_LIBSVM = 1,
+    CLICK_SEED_VW,
+    CLICK_SEED_CRITEO,
+    CLICK_SEED_NUMBER,
+    CLICK_SEED_CATEGORY
+};
+
+static inline uint64_t click_seed(enum click_seed kind)
+{
+    return rng_mix((uint64_t)kind * RNG_STEP);
+}
+
+#define CLICK_INDEX_DIGITS 18 /* of libsvm, at most; more might not fit 64 bits */
+
+/* ---- sixteen bytes at a time ----------------------------------------------------------- */
+
+#define CLICK_PAD 64u /* bytes that may be read behind the text of a block */
+
+/* Bit i: byte i is c. */
+static inline unsigned click_equal(const char *at, char c)
+{
+#if defined(__SSE2__)
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
+
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(c)));
+#else
+    unsigned mask = 0;
+
+    for (unsigned i = 0; i < 16; i++)
+        mask |= (unsigned)(at[i] == c) << i;
+    return mask;
+#endif
+}
+
+/* Bit i: byte i is at most c. */
+static inline unsigned click_upto(const char *at, unsigned char c)
+{
+#if defined(__SSE2__)
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
+
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(x, _mm_set1_epi8((char)c)), x));
+#else
+    unsigned mask = 0;
+
+    for (unsigned i = 0; i < 16; i++)
+        mask |= (unsigned)((unsigned char)at[i] <= c) << i;
+    return mask;
+#endif
+}
+
+/* How often c stands between. */
+static inline size_t click_count(const char *at, const char *end, char c)
+{
+    size_t n = 0;
+
+    for (; (at = memchr(at, c, (size_t)(end - at))) != NULL; at++)
+        n++;
+    return n;
+}
+
+/* A line's end without the carriage return before it: lines end in "\n" or "\r\n". */
+static inline const char *click_line_end(const char *at, const char *end)
+{
+    return end > at && end[-1] == '\r' ? end - 1 : end;
+}
+
+/* ---- clicks_format.c: how rows are read --------------------------------------------------- */
+
+#define CRITEO_NUMBERS 13u
+#define CRITEO_COLUMNS 39u /* without the label */
+
+struct criteo_format;
+struct csv_column;
+
+struct click_format {
+    enum shoal_clicks_format format; /* not AUTO */
+    unsigned shift;                  /* slot = hash >> shift */
+    bool unlabelled;                 /* a row may lack its label */
+    bool classes;                    /* labels are of many classes */
+    struct criteo_format *criteo;
+
+    struct csv_column *columns; /* [ncolumns] CSV, the label's among them */
+    size_t ncolumns;
+    struct bytes header; /* its line of names */
+    char *label;         /* that column's name; NULL: there is none */
+    char *numeric;       /* the names of number columns, between commas */
+};
+
+/* From the beginning of the first input that has any; `whole` when that is all of it. */
+shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
+                            bool unlabelled, const char *path, const char *head, size_t len,
+                            bool whole);
+void click_format_fini(struct click_format *w);
+
+/* ---- clicks_text.c: whole lines from many inputs ------------------------------------------- */
+
+#define CLICK_BLOCK ((size_t)256 << 10)
+
+/* Whole lines of one input, each ended by a newline; of CSV, whole records. */
+struct click_block {
+    struct bytes text; /* CLICK_PAD bytes behind it may be read */
+    uint64_t seq;
+    size_t input;
+    bool first;          /* its input begins here */
+    uint64_t dropped;    /* the newlines of a line that is too long, instead of text; else 0 */
+    shoal_status status; /* a failure to read, to be reported in the order of the blocks */
+    char sentence[512];
+};
+
+struct click_text;
+
+/* Borrows inputs until click_text_close. Looks into the first of them: *format is then
+ * owned by the text. `live`: what a pipe has so far is a block, as soon as a line ends;
+ * else blocks do not depend on how it came. */
+shoal_status click_text_open(struct click_text **out, const struct inputs *inputs,
+                             const struct shoal_clicks_opts *opts, bool unlabelled, bool live);
+const struct click_format *click_text_format(const struct click_text *t);
+/* The next block; false when there is none left. */
+bool click_text_next(struct click_text *t, struct click_block *b);
+const char *click_text_input(const struct click_text *t, size_t i);
+/* Adds bytes and files read so far. */
+void click_text_stats(const struct click_text *t, struct shoal_clicks_stats *stats);
+/* The last call of the watch. */
+shoal_status click_text_end(struct click_text *t);
+void click_text_close(struct click_text *t);
+void click_block_fini(struct click_block *b);
+
+/* ---- clicks_parse.c: a block becomes rows -------------------------------------------------- */
+
+/* A feature's name, for those who collect names. */
+struct click_name {
+    const char *space, *at; /* the namespace or column, or NULL; the feature or value */
+    uint32_t space_len, len;
+    char join;         /* between the two */
+    uint64_t from, to; /* instead of `at`, when it is NULL: integers */
+};
+
+struct click_batch {
+    size_t rows, values;
+    uint64_t lines;
+    uint8_t *label;        /* [rows] the class, or CLICKS_NO_LABEL */
+    float *weight;         /* [rows] */
+    uint32_t *start;       /* [rows + 1] */
+    uint32_t *slot;        /* [values] */
+    float *value;          /* [values] unless the format has none */
+    uint32_t *at;          /* [rows] where its text begins in the block */
+    bool weighted, valued; /* some weight, some value is not 1 */
+    uint64_t positives;
+    unsigned classes;     /* the greatest label + 1, at least 2 */
+    uint64_t zero, minus; /* 1 + the first line of a label 0, of a label -1; else 0 */
+
+    uint64_t bad; /* lines left out */
+    struct {
+        uint64_t line; /* in the block */
+        char why[SHOAL_CLICKS_SENTENCE - 64];
+    } shown[SHOAL_CLICKS_SHOWN]; /* of the bad lines, from number `shown_from` on */
+    uint64_t shown_from;
+    bool fatal; /* not to be skipped: in shown[0] */
+
+    struct click_name *names; /* [values of a row], while names are collected; else NULL */
+    char why[SHOAL_CLICKS_SENTENCE - 64];
+    struct bytes unquoted; /* a row's CSV fields without their quotes */
+    size_t cap;            /* bytes of text there is room for */
+};
+
+/* Makes rows of all lines. Bad ones are counted; of those from number shown_from on the
+ * first few are described. Fails for want of memory only. */
+shoal_status click_parse(const struct click_format *w, const struct click_block *b,
+                         struct click_batch *out, uint64_t shown_from);
+/* Parses row r of a parsed block again, with its names into names[values]. */
+void click_parse_names(const struct click_format *w, const struct click_block *b,
+                       struct click_batch *batch, size_t r, struct click_name *names);
+void click_batch_fini(struct click_batch *b);
+
+/* For the parsers: a line is bad, and this is why. Always false. */
+bool click_bad(struct click_batch *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Bytes of a file for a sentence: 24 at most, what cannot be printed as '?'. */
+struct click_quote {
+    char text[32];
+};
+struct click_quote click_quote(const char *at, size_t len);
+/* A label's text; and that a row has none, as one of no bytes, which is bad unless it may. */
+bool click_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len);
+bool click_no_label(const struct click_format *w, struct click_batch *b, const char *where);
+/* A number's text; `what` is for the sentence. */
+bool click_number(struct click_batch *b, const char *what, const char *at, size_t len, float *out);
+
+/* Where the name of the next feature goes; NULL when none is wanted. */
+static inline struct click_name *click_name_of(const struct click_batch *b)
+{
+    return b->names ? &b->names[b->values - b->start[b->rows]] : NULL;
+}
+
+/* Another feature of the row; one of value 0 is none. */
+static inline void click_push(const struct click_format *w, struct click_batch *b, uint64_t hash,
+                              float value)
+{
+    b->slot[b->values] = (uint32_t)(hash >> w->shift);
+    b->value[b->values] = value;
+    b->valued |= (value != 1) & (value != 0);
+    b->values += value != 0;
+}
+
+/* One row each: its label, weight and features behind what the batch has. `end` is
+ * before the newline (and a carriage return there). False after click_bad; what was
+ * pushed then is taken back by the caller. */
+bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
+                   const char *end);
+
+/* ---- clicks_errors.c: which errors are tolerated ------------------------------------------------------ */
+
+/* Blocks come here one after the other, in the order of the input, so that what is said
+ * does not depend on who parsed them. */
+struct click_errors {
+    uint64_t skip_bad;
+    struct shoal_clicks_stats stats; /* lines, rows, positives, values and bad lines so far */
+    size_t input;
+    uint64_t line;    /* lines of the input before the block */
+    bool zero, minus; /* the input has a label 0, a label -1 */
+};
+
+/* Fails for what may not be skipped, else adds the batch to the stats. Parses the block
+ * again if a sentence is wanted that was not kept. */
+shoal_status click_errors_add(struct click_errors *e, const struct click_text *t,
+                              const struct click_block *b, struct click_batch *batch);
+
+/* ---- clicks_census.c: which slots occur, how often, and as what ---------------------------- */
+
+/* Slots become ids when all rows were seen. Only some blocks are counted, and fewer named:
+ * the first ones, and of the others every so many. */
+struct click_census {
+    unsigned bits;
+    uint64_t *seen;     /* [2^bits] bits, by every thread */
+    uint32_t *count;    /* [2^bits] in the order of blocks; then the id of each slot */
+    uint32_t *name;     /* [2^bits] 1 + its place in the arena, 0: none; as above */
+    struct bytes arena; /* names, each ended by a NUL */
+    bool full;          /* the arena is */
+
+    uint32_t features;
+    uint32_t *slot;   /* [features] by id */
+    uint64_t *counts; /* [features] by id */
+};
+
+/* Names that a block has and the census had not, in the order of the text. */
+struct click_names {
+    struct bytes text; /* each ended by a NUL */
+    uint32_t *slot;    /* [len] */
+    size_t len, cap;
+    struct click_name *row; /* [row_cap] */
+    size_t row_cap;
+    uint32_t recent[4096]; /* 1 + a slot that was named already in this block */
+};
+
+uint64_t census_bytes(unsigned bits);
+shoal_status census_init(struct click_census *c, unsigned bits);
+void census_fini(struct click_census *c);
+bool census_counts(uint64_t seq); /* whether a block is counted */
+bool census_asks(uint64_t seq);   /* and named */
+void census_mark(struct click_census *c, const uint32_t *slot, size_t n);
+/* Any thread, for a block to be named. */
+shoal_status census_propose(const struct click_census *c, const struct click_format *w,
+                            const struct click_block *block, struct click_batch *b,
+                            struct click_names *names);
+/* In the order of the blocks, one thread at a time. */
+void census_count(struct click_census *c, const struct click_batch *b);
+shoal_status census_accept(struct click_census *c, const struct click_names *names);
+/* After the last block: ids by count, the largest first, then by slot. */
+shoal_status census_number(struct click_census *c);
+void census_map(const struct click_census *c, const uint32_t *slot, uint32_t *id, size_t n);
+/* The names in the order of ids behind one NUL, and where each begins: [features], 0: none. */
+shoal_status census_names(const struct click_census *c, struct bytes *text, uint32_t *begin);
+void click_names_fini(struct click_names *n);
+
+/* ---- clicks_spill.c: spill buffers ----------------------------------------- */
+
+/* Bytes in their order, in memory as long as there is any left, then on disk. */
+struct spill_buffer {
+    char *at; /* [len] of cap, by mem_map */
+    size_t len, cap;
+    struct spool spool;
+};
+
+struct spill_limit {
+    uint64_t left;       /* bytes that may still be kept */
+    const char *tmp_dir; /* NULL: what is too much fails */
+};
+
+shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
+                        size_t len);
+/* n floats of 1. */
+shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n);
+uint64_t spill_size(const struct spill_buffer *c);
+/* len bytes from `at` on, where they lie or in `room` [len]; NULL after shoal_fail. */
+const void *spill_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room);
+void spill_init(struct spill_buffer *c);
+void spill_fini(struct spill_buffer *c);
+
+/* ---- clicks.c: the object ---- */
+
+enum { COLUMN_LABEL, COLUMN_START, COLUMN_ID, COLUMN_VALUE, COLUMN_WEIGHT, CLICK_COLUMNS };
+
+struct shoal_clicks {
+    struct clicks_view view;
+    struct shoal_clicks_opts reading; /* format, bits, label, numeric, classes */
+    uint64_t bad_lines;
+    const char *names; /* each ended by a NUL, the first of them "" */
+    size_t names_len;
+    const uint32_t *begin; /* [features] into names; 0: unknown */
+
+    struct container *file; /* where all of these lie; NULL: ours, as follows */
+    struct spill_buffer own[CLICK_COLUMNS];
+    struct click_census census;
+    struct bytes own_names;
+    uint32_t *own_begin;
+    char *strings; /* of reading */
+};
+
+/* Takes what is in the columns, by ids, and the census with its names; they are empty
+ * afterwards. */
+shoal_status clicks_take(shoal_clicks **out, struct spill_buffer *columns,
+                         struct click_census *census, const struct click_format *w,
+                         const struct shoal_clicks_stats *stats);
+/* The strings of a format as options, copied to *strings. */
+shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
+                             const struct click_format *w);
+
+/* ---- clicks_criteo.c ---- */
+
+shoal_status criteo_format_init(struct click_format *w);
+/* Rows of the usual shape from `at` on, as many as there are one after the other;
+ * gives where the first other line begins. */
+const char *criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
+                        const char *at, const char *end);
+
+/* ---- clicks_csv.c ---- */
+
+/* Reads the line of names and, unless they are given, which columns are numbers. */
+shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
+                          const char *path, const char *head, size_t len, bool whole);
+void csv_format_fini(struct click_format *w);
+/* A record ends at the first newline outside of quotes: there, or at `end` when there
+ * is none. *inside says whether `at` is within quotes, and then whether the result is. */
+const char *csv_record_end(const char *at, const char *end, bool *inside);
+/* Behind the last record's end, or `at` when none ends here. */
+const char *csv_last_end(const char *at, const char *end, bool *inside);
+
+#endif

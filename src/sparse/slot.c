@@ -1,0 +1,63 @@
+#include "sparse/rows.h"
+
+/* Digits that fit 64 bits, as text has them. */
+static bool index_of(const char *name, size_t len, uint64_t *index)
+{
+    *index = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return false;
+        *index = *index * 10 + (uint64_t)(name[i] - '0');
+    }
+    return len > 0 && len <= CLICK_INDEX_DIGITS;
+}
+
+/* click_hash of a name behind which nothing may be read. */
+static uint64_t hash_of(uint64_t seed, const char *name, size_t len)
+{
+    uint64_t h = seed;
+
+    for (size_t i = 0; i == 0 || i < len; i += 8) {
+        char part[8] = {0};
+
+        memcpy(part, name + i, len - i < 8 ? len - i : 8);
+        h = click_fold(h ^ key_part(part, 8));
+    }
+    return h;
+}
+
+/* What ends a name in text. */
+static bool is_name(const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)name[i] <= ' ' || strchr(":|'\"", name[i]))
+            return false;
+    return len > 0;
+}
+
+shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, const char *name,
+                        size_t len)
+{
+    uint64_t index, hash;
+
+    switch (opts->format) {
+    case SHOAL_CLICKS_LIBSVM:
+        if (!index_of(name, len, &index))
+            return shoal_fail(SHOAL_EINVAL, "found \"%s\", want the index of a feature",
+                              click_quote(name, len).text);
+        hash = click_fold(click_seed(CLICK_SEED_LIBSVM) ^ index);
+        break;
+    case SHOAL_CLICKS_VW:
+        if (!is_name(name, len))
+            return shoal_fail(SHOAL_EINVAL, "found \"%s\", want the name of a feature",
+                              click_quote(name, len).text);
+        hash = hash_of(hash_of(click_seed(CLICK_SEED_VW), "", 0), name, len);
+        break;
+    default:
+        return shoal_fail(SHOAL_EINVAL,
+                          "found features as JSON, want text as the model's rows (%s)",
+                          shoal_clicks_format_name(opts->format));
+    }
+    *slot = (uint32_t)(hash >> (64 - opts->bits));
+    return SHOAL_OK;
+}

@@ -1,0 +1,331 @@
+/* Vocabularies that come from elsewhere: copies, lists of words, sections of a
+ * container. The index of a mapped one is a section of its own:
+ *
+ *     vocab.index   u32 [S], S a power of two, at least 2 V: ids, or SHOAL_NO_ID
+ *
+ * A word is looked for from slot hash & (S - 1) on, round the end, up to the
+ * first empty slot. docs/formats.md has the hash. */
+#include "text/vocab.h"
+
+#include <stdlib.h>
+
+/* ---- words, whoever wrote the offsets ---- */
+
+static bool is_sound(const shoal_vocab *v, uint64_t begin, uint64_t end)
+{
+    return begin < end && end <= v->arena.len && end - begin > 1 &&
+           end - begin - 1 <= SHOAL_WORD_MAX && v->arena.at[end - 1] == '\0';
+}
+
+struct span vocab_span(const shoal_vocab *v, uint32_t id)
+{
+    uint64_t begin = v->offsets[id], end = v->offsets[id + 1];
+
+    if (v->slots && !is_sound(v, begin, end))
+        return (struct span){"", 0};
+    return (struct span){v->arena.at + begin, (uint32_t)(end - begin - 1)};
+}
+
+static bool same_word(struct span a, struct span b)
+{
+    return a.len == b.len && memcmp(a.at, b.at, a.len) == 0;
+}
+
+static shoal_status fail_twice(const char *who, struct span word, size_t first, size_t second)
+{
+    return shoal_fail(SHOAL_EFORMAT, "%s: the word `%.*s` stands there twice, as %zu and as %zu",
+                      who, (int)(word.len < 80 ? word.len : 80), word.at, first + 1, second + 1);
+}
+
+/* A word that any vocabulary may hold. */
+static shoal_status check_word(const char *who, struct span word, size_t number)
+{
+    if (word.len == 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: word %zu is empty or malformed", who, number + 1);
+    if (word.len > SHOAL_WORD_MAX)
+        return shoal_fail(SHOAL_EFORMAT, "%s: word %zu has %u bytes, want at most %u", who,
+                          number + 1, word.len, SHOAL_WORD_MAX);
+    if (memchr(word.at, '\0', word.len))
+        return shoal_fail(SHOAL_EFORMAT, "%s: word %zu holds a NUL byte", who, number + 1);
+    return SHOAL_OK;
+}
+
+/* ---- copies and lists ---- */
+
+static shoal_status append_checked(shoal_vocab *v, const char *who, struct span word,
+                                   uint64_t count)
+{
+    size_t number = v->size;
+    shoal_status st = check_word(who, word, number);
+
+    if (st == SHOAL_OK && !vocab_append(v, word.at, word.len, count))
+        st = fail_twice(who, word, shoal_vocab_find(v, word.at, word.len), number);
+    return st;
+}
+
+shoal_status vocab_settle(shoal_vocab **out, shoal_status st)
+{
+    if (st != SHOAL_OK) {
+        shoal_vocab_free(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
+                              size_t n)
+{
+    size_t bytes = 0;
+    shoal_status st;
+
+    *out = NULL;
+    for (size_t i = 0; i < n; i++)
+        bytes += words[i].len;
+    if (n == 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: holds no word, want 1 or more", who);
+    if (n > VOCAB_MAX)
+        return shoal_fail(SHOAL_ELIMIT, "%s: holds %zu words, want at most %u", who, n, VOCAB_MAX);
+    st = vocab_new(out, n, bytes);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = append_checked(*out, who, words[i], 0);
+    return vocab_settle(out, st);
+}
+
+static shoal_status copy_checked(shoal_vocab **out, const char *who, const shoal_vocab *v)
+{
+    shoal_status st = vocab_new(out, v->size, v->arena.len);
+
+    for (uint32_t id = 0; id < v->size && st == SHOAL_OK; id++)
+        st = append_checked(*out, who, vocab_span(v, id), v->counts[id]);
+    if (st == SHOAL_OK)
+        (*out)->sentences = v->sentences;
+    return vocab_settle(out, st);
+}
+
+shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *v)
+{
+    return copy_checked(out, "vocab", v);
+}
+
+/* ---- an index that lies in a file ---- */
+
+/* FNV-1a of 64 bits, its halves folded. */
+static uint64_t slot_hash(struct span word)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (uint32_t i = 0; i < word.len; i++)
+        h = (h ^ (unsigned char)word.at[i]) * 0x100000001b3u;
+    return h ^ (h >> 32);
+}
+
+/* At most `size` steps: a file may have no empty slot. */
+static uint32_t find_slot(const shoal_vocab *v, const uint32_t *slots, size_t size,
+                          struct span word, size_t *slot)
+{
+    size_t at = slot_hash(word) & (size - 1);
+
+    for (size_t i = 0; i < size; i++, at = (at + 1) & (size - 1)) {
+        uint32_t id = slots[at];
+
+        *slot = at;
+        if (id == SHOAL_NO_ID)
+            return SHOAL_NO_ID;
+        if (id < v->size && same_word(vocab_span(v, id), word))
+            return id;
+    }
+    return SHOAL_NO_ID;
+}
+
+uint32_t vocab_find_mapped(const shoal_vocab *v, const char *word, size_t len)
+{
+    size_t slot;
+
+    return find_slot(v, v->slots, v->index_size, (struct span){word, (uint32_t)len}, &slot);
+}
+
+static size_t slots_for(size_t n)
+{
+    size_t size = 16;
+
+    while (size < 2 * n)
+        size *= 2;
+    return size;
+}
+
+/* Fills empty slots [size] with the first n words. */
+static shoal_status fill_slots(uint32_t *slots, size_t size, const shoal_vocab *v, size_t n,
+                               const char *who)
+{
+    shoal_status st = SHOAL_OK;
+
+    memset(slots, 0xff, size * sizeof *slots);
+    for (uint32_t id = 0; id < n && st == SHOAL_OK; id++) {
+        struct span word = vocab_span(v, id);
+        uint32_t there;
+        size_t slot = 0;
+
+        st = check_word(who, word, id);
+        there = st == SHOAL_OK ? find_slot(v, slots, size, word, &slot) : SHOAL_NO_ID;
+        if (there != SHOAL_NO_ID)
+            st = fail_twice(who, word, there, id);
+        slots[slot] = id;
+    }
+    return st;
+}
+
+/* Makes an index, to save it or only to see that it can be made. */
+static shoal_status make_slots(uint32_t **slots, size_t *size, const shoal_vocab *v, size_t n,
+                               const char *who)
+{
+    shoal_status st;
+
+    *size = slots_for(n);
+    *slots = mem_array(*size, sizeof **slots);
+    if (!*slots)
+        return SHOAL_ENOMEM;
+    st = fill_slots(*slots, *size, v, n, who);
+    if (st == SHOAL_OK)
+        return st;
+    free(*slots);
+    *slots = NULL;
+    return st;
+}
+
+shoal_status vocab_check(const shoal_vocab *v, const char *who)
+{
+    uint32_t *slots;
+    size_t size;
+    shoal_status st = make_slots(&slots, &size, v, v->size, who);
+
+    /* The index in the file must be the one that these words make. */
+    if (st == SHOAL_OK && v->slots &&
+        (size != v->index_size || memcmp(slots, v->slots, size * sizeof *slots) != 0))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: its index of %zu slots is not that of its words", who,
+                        v->index_size);
+    free(slots);
+    return st;
+}
+
+/* ---- in our container ---- */
+
+/* The sections of the first n words, which are sound. */
+static shoal_status save_words(const shoal_vocab *v, size_t n, struct container_writer *w)
+{
+    shoal_status st = container_put(w, "vocab.words", v->arena.at, (size_t)v->offsets[n]);
+
+    if (st == SHOAL_OK)
+        st = container_put(w, "vocab.offsets", v->offsets, (n + 1) * sizeof *v->offsets);
+    if (st == SHOAL_OK)
+        st = container_put(w, "vocab.counts", v->counts, n * sizeof *v->counts);
+    if (st == SHOAL_OK)
+        st = container_put(w, "vocab.sentences", &v->sentences, sizeof v->sentences);
+    return st;
+}
+
+shoal_status vocab_save(const shoal_vocab *v, struct container_writer *w)
+{
+    return save_words(v, v->size, w);
+}
+
+shoal_status vocab_save_mapped(const shoal_vocab *v, size_t n, struct container_writer *w)
+{
+    uint32_t *slots;
+    size_t size;
+    shoal_status st = make_slots(&slots, &size, v, n, "vectors");
+
+    if (st == SHOAL_OK)
+        st = save_words(v, n, w);
+    if (st == SHOAL_OK)
+        st = container_put(w, "vocab.index", slots, size * sizeof *slots);
+    free(slots);
+    return st;
+}
+
+struct sections {
+    struct section words, offsets, counts, sentences;
+    size_t n;
+};
+
+/* Their sizes agree, the words begin at 0 and the last one ends with its NUL at
+ * the end of its section. */
+static shoal_status find_sections(struct sections *s, const struct container *c)
+{
+    const uint64_t *offsets;
+    shoal_status st = container_find(c, "vocab.words", 1, &s->words);
+
+    if (st == SHOAL_OK)
+        st = container_find(c, "vocab.offsets", sizeof(uint64_t), &s->offsets);
+    if (st == SHOAL_OK)
+        st = container_find(c, "vocab.counts", sizeof(uint64_t), &s->counts);
+    if (st == SHOAL_OK)
+        st = container_find(c, "vocab.sentences", sizeof(uint64_t), &s->sentences);
+    if (st != SHOAL_OK)
+        return st;
+    s->n = s->counts.size / sizeof(uint64_t);
+    if (s->n == 0 || s->n > VOCAB_MAX || s->offsets.size != (s->n + 1) * sizeof(uint64_t) ||
+        s->sentences.size != sizeof(uint64_t))
+        return shoal_fail(SHOAL_EFORMAT, "%s: the vocabulary has %zu counts and %zu offsets",
+                          container_path(c), s->n, s->offsets.size / sizeof(uint64_t));
+    offsets = s->offsets.data;
+    if (offsets[0] != 0 || offsets[s->n] != s->words.size || s->words.size == 0 ||
+        ((const char *)s->words.data)[s->words.size - 1] != '\0')
+        return shoal_fail(SHOAL_EFORMAT, "%s: word offsets span %llu to %llu, want 0 to %zu",
+                          container_path(c), (unsigned long long)offsets[0],
+                          (unsigned long long)offsets[s->n], s->words.size);
+    return SHOAL_OK;
+}
+
+/* A vocabulary that borrows the sections. */
+static shoal_vocab borrowed(const struct sections *s, const uint32_t *slots, size_t size)
+{
+    shoal_vocab v = {.size = s->n, .slots = slots, .index_size = size, .unk = SHOAL_NO_ID};
+
+    v.arena = (struct bytes){(char *)(uintptr_t)s->words.data, s->words.size, 0};
+    v.offsets = (uint64_t *)(uintptr_t)s->offsets.data;
+    v.counts = (uint64_t *)(uintptr_t)s->counts.data;
+    memcpy(&v.sentences, s->sentences.data, sizeof v.sentences);
+    return v;
+}
+
+shoal_status vocab_load(shoal_vocab **out, const struct container *c)
+{
+    static const uint32_t none[] = {SHOAL_NO_ID};
+    struct sections s;
+    shoal_vocab there;
+    shoal_status st = find_sections(&s, c);
+
+    *out = NULL;
+    if (st != SHOAL_OK)
+        return st;
+    there = borrowed(&s, none, 1);
+    return copy_checked(out, container_path(c), &there);
+}
+
+shoal_status vocab_map(shoal_vocab **out, const struct container *c)
+{
+    struct section slots = {0};
+    struct sections s;
+    uint64_t total = 0;
+    size_t size;
+    shoal_status st = find_sections(&s, c);
+
+    *out = NULL;
+    if (st == SHOAL_OK)
+        st = container_meta_u64(c, "total", &total);
+    if (st == SHOAL_OK)
+        st = container_find(c, "vocab.index", sizeof(uint32_t), &slots);
+    if (st != SHOAL_OK)
+        return st;
+    size = slots.size / sizeof(uint32_t);
+    if (size != slots_for(s.n))
+        return shoal_fail(SHOAL_EFORMAT, "%s: its index has %zu slots, want %zu for %zu words",
+                          container_path(c), size, slots_for(s.n), s.n);
+    *out = mem_array(1, sizeof **out);
+    if (!*out)
+        return SHOAL_ENOMEM;
+    **out = borrowed(&s, slots.data, size);
+    (*out)->total = total;
+    (*out)->unk = vocab_find_mapped(*out, SHOAL_UNK, sizeof SHOAL_UNK - 1);
+    return SHOAL_OK;
+}
