@@ -1,4 +1,5 @@
 /* train: data.c, from inputs to what a task learns from. */
+#include "samples/samples.h"
 #include "train/data.h"
 
 #include <setjmp.h>

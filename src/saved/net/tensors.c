@@ -1,6 +1,7 @@
 /* Nets and safetensors: weights from other programs, and for them. */
 #include "saved/dtype.h"
 #include "saved/saved.h"
+#include "saved/tensors.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * are lines of one string of the metadata or, where that cannot be (they are
  * no UTF-8 text, or over the 100 MB that readers allow a header), of
  * FILE.vocab. */
+#include "saved/tensors.h"
 #include "saved/vectors/vectors.h"
 
 #include <stdio.h>

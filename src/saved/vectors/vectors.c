@@ -1,3 +1,4 @@
+#include "saved/tensors.h"
 #include "saved/vectors/vectors.h"
 
 #include <assert.h>
