@@ -284,23 +284,23 @@ static struct command command_of(const struct launch *l, bool resume)
 /* What the ranks said goes before what the launcher gives: the code of whichever rank it saw
  * end first, the signal by which it ended the rest, or that by which we ended it. MPICH gives
  * the bare number of a signal; Open MPI has numbers beyond all signals for hosts out of reach. */
-static int code_of(int code, const struct said *said)
+static int code_of(int code, const struct launch_output *out)
 {
-    int told = said_code(said);
+    int own = launch_output_code(out);
 
-    if (code != EXIT_DONE && told != EXIT_DONE)
-        return told;
+    if (code != EXIT_DONE && own != EXIT_DONE)
+        return own;
     if (is_mpich(launcher()) && code > EXIT_PEER && code < 32)
         return code + EXIT_SIGNAL;
     return code > EXIT_SIGNAL + SIGRTMAX ? EXIT_PEER : code;
 }
 
 /* A failure that the ranks agreed on would only come again. */
-static bool was_lost(const struct launch_end *end, const struct said *said)
+static bool was_lost(const struct launch_end *end, const struct launch_output *out)
 {
     if (end->stopped || end->code == EXIT_DONE || end->code == EXIT_USAGE)
         return false;
-    return end->code == EXIT_PEER || end->code > EXIT_SIGNAL || said->failures.len == 0;
+    return end->code == EXIT_PEER || end->code > EXIT_SIGNAL || out->failures.len == 0;
 }
 
 static bool has_checkpoint(const char *folder)
@@ -310,15 +310,15 @@ static bool has_checkpoint(const char *folder)
     return folder && shoal_checkpoint_read(&last, folder) == SHOAL_OK;
 }
 
-static struct launch_end try_once(const struct launch *l, struct said *said, bool resume)
+static struct launch_end try_once(const struct launch *l, struct launch_output *out, bool resume)
 {
     struct command c = command_of(l, resume);
     struct launch_end end;
 
-    memset(said, 0, sizeof *said);
-    said->launcher = basename(launcher());
-    end = launch_watch(c.at, said, l->data_out);
-    end.code = end.stopped ? EXIT_SIGNAL + end.stopped : code_of(end.code, said);
+    memset(out, 0, sizeof *out);
+    out->launcher = basename(launcher());
+    end = launch_watch(c.at, out, l->data_out);
+    end.code = end.stopped ? EXIT_SIGNAL + end.stopped : code_of(end.code, out);
     command_fini(&c);
     return end;
 }
@@ -342,7 +342,7 @@ static unsigned restarts_of(const struct launch *l)
 }
 
 /* Tries until one does not lose a rank, or there were enough. */
-static struct launch_end tries(const struct launch *l, struct said *said)
+static struct launch_end tries(const struct launch *l, struct launch_output *out)
 {
     unsigned restarts = restarts_of(l), pause = 0;
     struct console console;
@@ -353,18 +353,18 @@ static struct launch_end tries(const struct launch *l, struct said *said)
         char reason[SHOAL_SENTENCE];
 
         console_init(&console, false, NULL);
-        end = try_once(l, said, resume);
-        if (i > restarts || !was_lost(&end, said))
+        end = try_once(l, out, resume);
+        if (i > restarts || !was_lost(&end, out))
             return end;
         resume = has_checkpoint(l->folder);
-        said_reason(reason, said, end.code);
+        launch_output_reason(reason, out, end.code);
         console_warn(&console, "%s; restart %u of %u from %s", reason, i, restarts,
                      resume ? l->folder : "the beginning");
         wait_longer(&pause, console_seconds(&console));
         if (signal_came())
             break;
     }
-    said->failures.len = 0; /* it was told already */
+    out->failures.len = 0; /* it was told already */
     return (struct launch_end){EXIT_SIGNAL + signal_came(), signal_came()};
 }
 
@@ -381,18 +381,18 @@ static void tell_screen(void)
 int launch(const struct launch *l)
 {
     struct launch_end end;
-    struct said *said;
+    struct launch_output *out;
 
     if (!*launcher())
         return console_fail("several ranks need MPI, which this build does not have: install "
                             "libopenmpi-dev and openmpi-bin, and build anew");
     tell_screen();
-    said = console_alloc(sizeof *said);
-    end = tries(l, said);
-    if (end.stopped && said->failures.len == 0)
+    out = console_alloc(sizeof *out);
+    end = tries(l, out);
+    if (end.stopped && out->failures.len == 0)
         console_fail("stopped by a signal (%s)", strsignal(end.stopped));
     else
-        said_print(said, end.code);
-    free(said);
+        launch_output_print(out, end.code);
+    free(out);
     return end.code;
 }

@@ -6,7 +6,7 @@
  *
  *     shoal train --ranks 4       launch.c        which command, how often
  *        |  pipes, signals        launch_watch.c  one try, and what it left behind
- *     mpirun -n 4                 launch_said.c   what it prints, less its chatter
+ *     mpirun -n 4                 launch_output.c   what it prints, less its chatter
  *        |                        launch_hosts.c  where
  *     shoal shoal shoal shoal
  *
@@ -65,47 +65,47 @@ char *hosts_with_slots(const char *hosts, unsigned ranks);
 /* False: `why` says what is wrong with them. */
 bool hosts_check(const struct launch_opts *opts, char why[SHOAL_SENTENCE]);
 
-/* ---- launch_said.c ------------------------------------------------------------------ */
+/* ---- launch_output.c ------------------------------------------------------------------ */
 
-enum { SAID_LINE = 4096, SAID_KEPT = 1 << 16 };
+enum { LAUNCH_LINE = 4096, LAUNCH_KEPT = 1 << 16 };
 
 /* Whole lines as they came; what is beyond the end is lost. */
-struct said_text {
-    char at[SAID_KEPT];
+struct launch_text {
+    char at[LAUNCH_KEPT];
     size_t len;
 };
 
 /* What is kept until it is known how the job ended. */
-struct said {
-    struct said_text failures; /* of the ranks */
-    struct said_text chatter;  /* of the launcher */
-    const char *launcher;      /* its name, as it begins its own lines */
+struct launch_output {
+    struct launch_text failures; /* of the ranks */
+    struct launch_text chatter;  /* of the launcher */
+    const char *launcher;        /* its name, as it begins its own lines */
 };
 
 /* One stream of the job. What is kept in neither goes on to `to` at once. */
-struct said_stream {
-    struct said *said;
+struct launch_stream {
+    struct launch_output *out;
     int from; /* the end of a pipe; -1: ended */
     int to;
-    char line[SAID_LINE]; /* begun and not yet gone on */
+    char line[LAUNCH_LINE]; /* begun and not yet gone on */
     size_t len;
     bool passed; /* its beginning went on already */
     bool block;  /* within a block that the launcher put between rules */
 };
 
 /* Reads what there is; closes the pipe at its end. */
-void said_read(struct said_stream *s);
+void launch_stream_read(struct launch_stream *s);
 /* Lets an unfinished line go on, such as one that is redrawn. */
-void said_flush(struct said_stream *s);
+void launch_stream_flush(struct launch_stream *s);
 /* Closes the pipe and leaves no line unfinished. */
-void said_close(struct said_stream *s);
+void launch_stream_close(struct launch_stream *s);
 /* The exit code that goes with the ranks' failures; EXIT_DONE: there is none. A rank's own failure
  * goes before EXIT_PEER, which others give because they lost that rank. */
-int said_code(const struct said *said);
+int launch_output_code(const struct launch_output *out);
 /* What became of the job, in half a sentence without a full stop. */
-void said_reason(char reason[SHOAL_SENTENCE], const struct said *said, int code);
+void launch_output_reason(char reason[SHOAL_SENTENCE], const struct launch_output *out, int code);
 /* Prints what was kept: the failures, or else what the launcher said. */
-void said_print(const struct said *said, int code);
+void launch_output_print(const struct launch_output *out, int code);
 
 /* ---- launch_watch.c ----------------------------------------------------------------- */
 
@@ -116,6 +116,6 @@ struct launch_end {
 
 /* Runs a command until it ends, and everything it started; signals ask it to
  * stop, a second one ends it. */
-struct launch_end launch_watch(char *const *command, struct said *said, bool data_out);
+struct launch_end launch_watch(char *const *command, struct launch_output *out, bool data_out);
 
 #endif

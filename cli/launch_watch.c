@@ -36,7 +36,7 @@
 
 enum {
     DRAW_MS = 50,     /* after so long an unfinished line goes on */
-    LOOK_MS = 500,    /* how often deadlines are checked */
+    CHECK_MS = 500,   /* how often deadlines are checked */
     FAILED_S = 8,     /* for a job to end after its ranks said why they fail */
     ASKED_S = 5,      /* for what was told to end */
     NAP_NS = 20000000 /* between looks at what is still there */
@@ -47,10 +47,10 @@ struct watch {
     bool ended;
     int status; /* of waitpid */
     int signals;
-    struct said_stream streams[2];
+    struct launch_stream streams[2];
     size_t nstreams;
     int stopped;    /* the first signal that came */
-    double told;    /* when it was told to end; 0: it was not */
+    double asked;   /* when it was told to end; 0: it was not */
     double failing; /* when its ranks began to say why they fail; 0: they did not */
 };
 
@@ -195,7 +195,7 @@ static void become(char *const *command, const int pipes[2], const sigset_t *mas
 }
 
 /* Makes the pipe of the launcher's stream `i`, 0 for stdout and 1 for stderr; gives its end. */
-static int hear(struct watch *w, struct said *said, int i)
+static int hear(struct watch *w, struct launch_output *out, int i)
 {
     int ends[2];
 
@@ -203,13 +203,13 @@ static int hear(struct watch *w, struct said *said, int i)
         return -1;
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     w->streams[w->nstreams++] =
-        (struct said_stream){.said = said, .from = ends[0], .to = STDOUT_FILENO + i};
+        (struct launch_stream){.out = out, .from = ends[0], .to = STDOUT_FILENO + i};
     return ends[1];
 }
 
-static void start(struct watch *w, char *const *command, struct said *said, bool data_out)
+static void start(struct watch *w, char *const *command, struct launch_output *out, bool data_out)
 {
-    int pipes[2] = {data_out ? -1 : hear(w, said, 0), hear(w, said, 1)};
+    int pipes[2] = {data_out ? -1 : hear(w, out, 0), hear(w, out, 1)};
     sigset_t watched, old;
 
     sigemptyset(&watched);
@@ -244,8 +244,8 @@ static void on_signal(struct watch *w, int number)
         w->stopped = number;
         kill(w->launcher, SIGUSR1);
     } else {
-        kill(w->launcher, w->told ? SIGKILL : SIGTERM);
-        w->told = clock_seconds();
+        kill(w->launcher, w->asked ? SIGKILL : SIGTERM);
+        w->asked = clock_seconds();
     }
 }
 
@@ -258,14 +258,14 @@ static void take_signals(struct watch *w)
 }
 
 /* The deadlines: of a job that failed, and of one that was told to end. */
-static void take_time(struct watch *w, const struct said *said)
+static void take_time(struct watch *w, const struct launch_output *out)
 {
-    if (!w->failing && said->failures.len > 0)
+    if (!w->failing && out->failures.len > 0)
         w->failing = clock_seconds();
-    if (!w->told && w->failing && clock_seconds() - w->failing > FAILED_S && !w->stopped) {
+    if (!w->asked && w->failing && clock_seconds() - w->failing > FAILED_S && !w->stopped) {
         kill(w->launcher, SIGTERM);
-        w->told = clock_seconds();
-    } else if (w->told && clock_seconds() - w->told > ASKED_S) {
+        w->asked = clock_seconds();
+    } else if (w->asked && clock_seconds() - w->asked > ASKED_S) {
         kill(w->launcher, SIGKILL);
     }
 }
@@ -283,7 +283,7 @@ static bool step(struct watch *w, int timeout)
     for (size_t i = 0; i < w->nstreams; i++) {
         if (!fds[i + 1].revents)
             continue;
-        said_read(&w->streams[i]);
+        launch_stream_read(&w->streams[i]);
         heard = true;
     }
     if (fds[0].revents)
@@ -305,24 +305,24 @@ static void finish(struct watch *w)
     while (step(w, 0))
         continue;
     for (size_t i = 0; i < w->nstreams; i++)
-        said_close(&w->streams[i]);
+        launch_stream_close(&w->streams[i]);
     close(w->signals);
 }
 
-struct launch_end launch_watch(char *const *command, struct said *said, bool data_out)
+struct launch_end launch_watch(char *const *command, struct launch_output *out, bool data_out)
 {
     struct watch *w = console_alloc(sizeof *w);
     struct launch_end end;
     sigset_t mask;
 
     sigprocmask(SIG_SETMASK, NULL, &mask);
-    start(w, command, said, data_out);
+    start(w, command, out, data_out);
     while (!w->ended) {
-        bool heard = step(w, unfinished(w) ? DRAW_MS : LOOK_MS);
+        bool heard = step(w, unfinished(w) ? DRAW_MS : CHECK_MS);
 
         for (size_t i = 0; i < w->nstreams && !heard; i++)
-            said_flush(&w->streams[i]);
-        take_time(w, said);
+            launch_stream_flush(&w->streams[i]);
+        take_time(w, out);
     }
     finish(w);
     sigprocmask(SIG_SETMASK, &mask, NULL);

@@ -53,8 +53,8 @@ static void draw_bar(struct prose *t, const struct bars *b, const struct frame *
         prose_add(
             t, "<rect class=\"b f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
             k % FIGURE_COLOURS, at(f, from), y, fmax(at(f, from + part) - at(f, from), 0.5), BAR);
-        prose_between(t, "", b->at[i].name.text, ": ");
-        prose_safe(t, b->parts[k]);
+        prose_wrap(t, "", b->at[i].name.text, ": ");
+        prose_escape(t, b->parts[k]);
         prose_add(t, " %s</title></rect>\n", axis_value(b->axis, part).text);
         from += part;
     }

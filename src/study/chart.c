@@ -150,12 +150,12 @@ static void draw_labels(struct prose *t, const struct frame *f)
     scale_label(label, f->chart->x_label, &f->x);
     prose_add(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
               (f->left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, TOP + HEIGHT + 38);
-    prose_safe(t, label);
+    prose_escape(t, label);
     scale_label(label, f->chart->y_label, &f->y);
     prose_add(t,
               "</text>\n<text transform=\"translate(16 %d) rotate(-90)\" text-anchor=\"middle\">",
               TOP + HEIGHT / 2);
-    prose_safe(t, label);
+    prose_escape(t, label);
     prose_add(t, "</text>\n");
 }
 
@@ -227,10 +227,10 @@ static void draw_answers(struct prose *t, const struct frame *f, const struct li
             continue;
         prose_add(t, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
                   px(f, line->at[i].x), py(f, line->at[i].y));
-        prose_between(t, "", line->name.text, *line->name.text ? ": " : "");
-        prose_safe(t, c->x_label);
+        prose_wrap(t, "", line->name.text, *line->name.text ? ": " : "");
+        prose_escape(t, c->x_label);
         prose_add(t, " %s, ", axis_value(c->x_axis, line->at[i].x).text);
-        prose_safe(t, c->y_label);
+        prose_escape(t, c->y_label);
         prose_add(t, " %s</title></circle>\n", axis_value(c->y_axis, line->at[i].y).text);
     }
 }

@@ -189,7 +189,7 @@ struct best_runs {
 static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
 {
     const struct study_run *best = cell_best(s, cell);
-    char *folder = best ? run_folder_of(s, (size_t)(best - s->runs)) : NULL;
+    char *folder = best ? study_run_folder(s, (size_t)(best - s->runs)) : NULL;
     char *path = folder ? mem_text("%s/metrics.jsonl", folder) : NULL;
 
     if (path && all->n < SHOAL_REPORT_RUNS &&
@@ -247,20 +247,20 @@ static void say_failures(struct prose *t, const shoal_study *s)
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
         if (cell.failed == 0)
             continue;
-        prose_between(t, "<p>Failed: ", cell_name(s, i).text, "");
+        prose_wrap(t, "<p>Failed: ", cell_name(s, i).text, "");
         prose_add(t, ", %u of %u", cell.failed, s->opts.repeat);
-        prose_between(t, ": ", cell.failure, "</p>\n");
+        prose_wrap(t, ": ", cell.failure, "</p>\n");
     }
 }
 
 static void say_command(struct prose *t, const struct shoal_study_opts *o)
 {
     prose_add(t, "<p class=\"under\">shoal train ");
-    prose_safe(t, o->model);
+    prose_escape(t, o->model);
     for (size_t i = 0; i < o->ndata; i++)
-        prose_between(t, " ", o->data[i], "");
+        prose_wrap(t, " ", o->data[i], "");
     for (size_t i = 0; i < o->nmore; i++)
-        prose_between(t, " ", o->more[i], "");
+        prose_wrap(t, " ", o->more[i], "");
     prose_add(t, "; the quickest of %u run%s of each cell</p>\n", o->repeat,
               o->repeat == 1 ? "" : "s");
 }
@@ -272,8 +272,8 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
         if (cell.done == 0 || !*cell.best.verdict)
             continue;
-        prose_between(t, "<tr><td class=\"w\">", cell_name(s, i).text, "</td>");
-        prose_between(t, "<td class=\"v\">", cell.best.verdict, "</td></tr>\n");
+        prose_wrap(t, "<tr><td class=\"w\">", cell_name(s, i).text, "</td>");
+        prose_wrap(t, "<td class=\"v\">", cell.best.verdict, "</td></tr>\n");
     }
 }
 
@@ -296,7 +296,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     draw_curves(&a, s);
     album_end(&a);
     if (cluster)
-        predict_draw(&a, s, cluster);
+        prediction_draw(&a, s, cluster);
     draw_runs(&a, s);
     page_section(t, "What limits each cell");
     prose_add(t, "<div class=\"wide\"><table>\n");

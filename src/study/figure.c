@@ -35,10 +35,10 @@ void figure_begin(struct prose *t, const char *title, double height, bool alone)
         prose_add(t, "<svg");
     prose_add(t, " class=\"fig\" viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", FIGURE_WIDTH,
               height);
-    prose_between(t, "", title, "\">\n");
+    prose_wrap(t, "", title, "\">\n");
     if (alone)
         alone_style(t);
-    prose_between(t, "<text class=\"t\" x=\"8\" y=\"20\">", title, "</text>\n");
+    prose_wrap(t, "<text class=\"t\" x=\"8\" y=\"20\">", title, "</text>\n");
 }
 
 void figure_end(struct prose *t)
@@ -49,7 +49,7 @@ void figure_end(struct prose *t)
 void figure_text(struct prose *t, const char *anchor, double x, double y, const char *words)
 {
     prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    prose_between(t, "", words, "</text>\n");
+    prose_wrap(t, "", words, "</text>\n");
 }
 
 double figure_width(const char *words)
@@ -96,7 +96,7 @@ double legend_name(struct legend *l, struct prose *t, const char *name)
     sign = l->x;
     if (t) {
         prose_add(t, "<text x=\"%.0f\" y=\"%.0f\">", sign + 28, l->y + 4);
-        prose_between(t, "", name, "</text>\n");
+        prose_wrap(t, "", name, "</text>\n");
     }
     l->x += width;
     return sign;

@@ -104,7 +104,7 @@ static void say_cores(struct prose *t, const shoal_study *s)
     unsigned most = most_workers(s), cores = s->cores;
 
     /* Several hosts have cores that are not counted here. */
-    if (study_says(&s->opts, "--hosts") || most <= cores || cores == 0)
+    if (study_has_option(&s->opts, "--hosts") || most <= cores || cores == 0)
         return;
     prose_add(t,
               "%u workers shared %u cores: beyond %u workers no speedup can be seen on this "
@@ -149,7 +149,7 @@ static void say_series(struct prose *t, const shoal_study *s, size_t base, bool 
         say_limit(t, s, last);
 }
 
-void findings_say(struct prose *t, const shoal_study *s)
+void findings_text(struct prose *t, const shoal_study *s)
 {
     size_t series = 0;
 
@@ -168,11 +168,11 @@ void findings_html(struct prose *t, const shoal_study *s)
     struct prose lines = {0};
     char *rest;
 
-    findings_say(&lines, s);
+    findings_text(&lines, s);
     rest = lines.bytes.at;
     for (const char *line; (line = strsep(&rest, "\n")) != NULL;)
         if (*line)
-            prose_between(t, "<p>", line, "</p>\n");
+            prose_wrap(t, "<p>", line, "</p>\n");
     if (t->status == SHOAL_OK)
         t->status = lines.status;
     prose_fini(&lines);

@@ -377,7 +377,7 @@ struct name line_name(const shoal_study *s, size_t cell, bool by_batch)
     return name_of(s, &s->cells[cell], by_batch, !by_batch);
 }
 
-char *run_folder_of(const shoal_study *s, size_t number)
+char *study_run_folder(const shoal_study *s, size_t number)
 {
     return mem_text("%s/runs/cell-%03zu-%03zu", s->folder, number % s->ncells + 1,
                     number / s->ncells + 1);
@@ -427,7 +427,7 @@ static void add_list(shoal_study *s, const char *const *words, size_t n)
         command_word(s, "%s", words[i]);
 }
 
-bool study_says(const struct shoal_study_opts *o, const char *option)
+bool study_has_option(const struct shoal_study_opts *o, const char *option)
 {
     for (size_t i = 0; i < o->nmore; i++)
         if (strncmp(o->more[i], option, strlen(option)) == 0)
@@ -446,7 +446,7 @@ static void add_axes(shoal_study *s, const struct cell *cell, bool launched)
     } else {
         if (!launched)
             add_count(s, "--ranks", cell->workers);
-        if (!study_says(o, "--threads"))
+        if (!study_has_option(o, "--threads"))
             add_count(s, "--threads", 1);
     }
     if (o->nsync > 0)
@@ -510,7 +510,7 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
         n++;
     if (n == shoal_study_runs(s))
         return false;
-    command_begin(s, run_folder_of(s, n));
+    command_begin(s, study_run_folder(s, n));
     *st = command_train(s, &s->cells[n % s->ncells]);
     if (*st != SHOAL_OK)
         return false;
@@ -526,22 +526,22 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
 
 /* ---- what became of it ---- */
 
-void run_failed(struct study_run *run, const char *why)
+void study_run_fail(struct study_run *run, const char *why)
 {
     run->state = RUN_FAILED;
     snprintf(run->failure, sizeof run->failure, "%s", why);
 }
 
 /* The model is removed once its run is measured: models would fill the disk. */
-void run_take(const shoal_study *s, struct study_run *run, const char *folder)
+void study_run_take(const shoal_study *s, struct study_run *run, const char *folder)
 {
     char *path = mem_text("%s/metrics.jsonl", folder), *model = mem_text("%s/model.shoal", folder);
     shoal_run *read = NULL;
 
     if (!path || !model || shoal_run_read(&read, path) != SHOAL_OK) {
-        run_failed(run, shoal_error());
+        study_run_fail(run, shoal_error());
     } else if (!read->end.done) {
-        run_failed(run, "its metrics do not come to an end");
+        study_run_fail(run, "its metrics do not come to an end");
     } else {
         run->state = RUN_DONE;
         run->m = shoal_run_measures(read, s->opts.target_loss);
@@ -563,13 +563,13 @@ shoal_status shoal_study_ended(shoal_study *s, size_t number, double whole_secon
                           shoal_study_runs(s));
     run = &s->runs[number];
     *run = (struct study_run){0};
-    folder = run_folder_of(s, number);
+    folder = study_run_folder(s, number);
     if (!folder)
         return SHOAL_ENOMEM;
     if (failure)
-        run_failed(run, failure);
+        study_run_fail(run, failure);
     else
-        run_take(s, run, folder);
+        study_run_take(s, run, folder);
     run->m.whole = whole_seconds;
     free(folder);
     return record_write(s);

@@ -21,11 +21,11 @@ void page_begin(struct prose *t, const char *title, const char *under)
     prose_add(t,
               "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
               "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>");
-    prose_safe(t, title);
+    prose_escape(t, title);
     prose_add(t, "</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>\n%s", report_css);
     figure_style(t);
-    prose_between(t, "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n");
-    prose_between(t, "<p class=\"under\">", under, "</p>\n");
+    prose_wrap(t, "</style>\n</head>\n<body>\n<h1>", title, "</h1>\n");
+    prose_wrap(t, "<p class=\"under\">", under, "</p>\n");
 }
 
 void page_end(struct prose *t)
@@ -44,7 +44,7 @@ void page_end(struct prose *t)
 
 void page_section(struct prose *t, const char *title)
 {
-    prose_between(t, "<h2>", title, "</h2>\n");
+    prose_wrap(t, "<h2>", title, "</h2>\n");
 }
 
 /* ---- the machine ---- */

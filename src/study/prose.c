@@ -36,7 +36,7 @@ void prose_add(struct prose *t, const char *fmt, ...)
     va_end(args);
 }
 
-void prose_safe(struct prose *t, const char *words)
+void prose_escape(struct prose *t, const char *words)
 {
     static const char *const entities[256] = {
         ['<'] = "&lt;", ['>'] = "&gt;", ['&'] = "&amp;", ['"'] = "&quot;", ['\''] = "&#39;"};
@@ -51,10 +51,10 @@ void prose_safe(struct prose *t, const char *words)
     }
 }
 
-void prose_between(struct prose *t, const char *before, const char *words, const char *after)
+void prose_wrap(struct prose *t, const char *before, const char *words, const char *after)
 {
     prose_add(t, "%s", before);
-    prose_safe(t, words);
+    prose_escape(t, words);
     prose_add(t, "%s", after);
 }
 

@@ -253,21 +253,21 @@ static void draw_stale(struct album *a, const shoal_run *run, const char *name, 
     album_figure(a, b.name, bars_svg, &b);
 }
 
-static void draw_lanes(struct album *a, const shoal_run *run, const char *name, size_t number)
+static void draw_tracks(struct album *a, const shoal_run *run, const char *name, size_t number)
 {
-    struct lanes l = {.at = run->lanes, .n = run->nlanes};
-    bool hosts = strcmp(run->lanes[0].host, run->lanes[run->nlanes - 1].host) != 0;
+    struct tracks l = {.at = run->tracks, .n = run->ntracks};
+    bool hosts = strcmp(run->tracks[0].host, run->tracks[run->ntracks - 1].host) != 0;
 
     name_figure(l.name, l.title, "timeline", "What each rank did over time", name, number);
-    for (size_t i = 0; i < run->nlanes; i++)
-        l.names[i] = rank_name(run->lanes[i].rank, run->lanes[i].host, hosts);
-    album_figure(a, l.name, lanes_svg, &l);
+    for (size_t i = 0; i < run->ntracks; i++)
+        l.names[i] = rank_name(run->tracks[i].rank, run->tracks[i].host, hosts);
+    album_figure(a, l.name, tracks_svg, &l);
 }
 
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number)
 {
-    if (run->nlanes > 0)
-        draw_lanes(a, run, name, number);
+    if (run->ntracks > 0)
+        draw_tracks(a, run, name, number);
     if (run->nranks > 0)
         draw_shares(a, run, name, number);
     if (run->nranks > 1)
@@ -294,7 +294,7 @@ static void say_loss(struct prose *t, const shoal_run *run)
     if (isfinite(m->loss) || isfinite(m->held))
         prose_add(t, ".");
     if (isfinite(m->quality)) {
-        prose_between(t, " The quality (", m->quality_name, ")");
+        prose_wrap(t, " The quality (", m->quality_name, ")");
         prose_add(t, " came to %s.", number_plain(m->quality).text);
     }
 }
@@ -307,7 +307,7 @@ static void say_ranks(struct prose *t, const struct shoal_measures *m)
     if (m->seconds > 0 && m->units > 0) {
         prose_add(t, ", %s a second and %s for each of the ",
                   number_bytes(m->bytes / m->seconds).text, number_bytes(m->bytes / m->units).text);
-        prose_safe(t, m->unit);
+        prose_escape(t, m->unit);
     }
     if (isfinite(m->waiting))
         prose_add(t, ", and waited %s of their time", number_share(m->waiting).text);
@@ -320,17 +320,17 @@ static void say_run(struct prose *t, const shoal_run *run)
 {
     const struct shoal_measures *m = &run->end;
 
-    prose_between(t, "<div class=\"said\"><p>", run->model, "");
+    prose_wrap(t, "<div class=\"said\"><p>", run->model, "");
     prose_add(t, "%s learned from %s ", m->done ? "" : ", which did not come to its end,",
               number_short(m->units).text);
-    prose_safe(t, m->unit);
+    prose_escape(t, m->unit);
     prose_add(t, " in %s, %s a second, on %u %s.", number_time(m->seconds).text,
               number_short(m->rate).text, m->ranks, m->ranks == 1 ? "rank" : "ranks");
     say_loss(t, run);
     prose_add(t, "</p>\n");
     say_ranks(t, m);
     if (*m->verdict)
-        prose_between(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
+        prose_wrap(t, "<p><b>What limits it:</b> ", m->verdict, "</p>\n");
     prose_add(t, "</div>\n");
 }
 
@@ -348,11 +348,11 @@ static const char *setting_of(const shoal_run *run, const char *key)
 /* A row of the table: what each run has. */
 static void settings_row(struct prose *t, struct runs runs, const char *key)
 {
-    prose_between(t, "<tr><td class=\"w\">", key, "</td>");
+    prose_wrap(t, "<tr><td class=\"w\">", key, "</td>");
     for (size_t i = 0; i < runs.n; i++) {
         const char *value = setting_of(runs.at[i], key);
 
-        prose_between(t, "<td>", value ? value : "-", "</td>");
+        prose_wrap(t, "<td>", value ? value : "-", "</td>");
     }
     prose_add(t, "</tr>\n");
 }
@@ -361,7 +361,7 @@ static void settings_table(struct prose *t, struct runs runs)
 {
     prose_add(t, "<div class=\"wide\"><table>\n<tr><th class=\"w\">setting</th>");
     for (size_t i = 0; i < runs.n; i++)
-        prose_between(t, "<th>", runs.names[i], "</th>");
+        prose_wrap(t, "<th>", runs.names[i], "</th>");
     prose_add(t, "</tr>\n");
     for (size_t i = 0; i < runs.n; i++)
         for (size_t k = 0; k < runs.at[i]->nsettings; k++) {
@@ -387,7 +387,7 @@ static void say_runs(struct prose *t, struct runs runs)
 {
     for (size_t i = 0; i < runs.n; i++) {
         if (runs.n > 1)
-            prose_between(t, "<h3>", runs.names[i], "</h3>\n");
+            prose_wrap(t, "<h3>", runs.names[i], "</h3>\n");
         say_run(t, runs.at[i]);
     }
 }
@@ -395,7 +395,7 @@ static void say_runs(struct prose *t, struct runs runs)
 static bool any_ranks(struct runs runs)
 {
     for (size_t i = 0; i < runs.n; i++)
-        if (runs.at[i]->nranks > 0 || runs.at[i]->has_stale || runs.at[i]->nlanes > 0)
+        if (runs.at[i]->nranks > 0 || runs.at[i]->has_stale || runs.at[i]->ntracks > 0)
             return true;
     return false;
 }

@@ -56,11 +56,11 @@ static shoal_status bad_line(const struct reader *r, const char *found)
                       r->line, found);
 }
 
-static void forget_lanes(shoal_run *run)
+static void forget_tracks(shoal_run *run)
 {
-    for (size_t i = 0; i < run->nlanes; i++)
-        free(run->lanes[i].ends);
-    run->nlanes = 0;
+    for (size_t i = 0; i < run->ntracks; i++)
+        free(run->tracks[i].ends);
+    run->ntracks = 0;
 }
 
 /* ---- settings ---- */
@@ -86,7 +86,7 @@ static void take_settings(struct reader *r, json_t *line)
     json_t *value;
 
     r->again = run->npoints > 0;
-    forget_lanes(run); /* time began anew */
+    forget_tracks(run); /* time began anew */
     run->nsettings = 0;
     snprintf(run->model, sizeof run->model, "%s", string_of(line, "task"));
     json_object_foreach(line, key, value)
@@ -323,16 +323,16 @@ static bool array_of(const json_t *line, const char *key, size_t n, double *out)
     return true;
 }
 
-static bool fill_lane(struct run_lane *lane, const json_t *line)
+static bool fill_track(struct run_track *track, const json_t *line)
 {
-    bool right = array_of(line, "seconds", lane->n, lane->ends);
+    bool right = array_of(line, "seconds", track->n, track->ends);
 
-    for (size_t i = 1; right && i < lane->n; i++)
-        right = lane->ends[i] >= lane->ends[i - 1];
+    for (size_t i = 1; right && i < track->n; i++)
+        right = track->ends[i] >= track->ends[i - 1];
     for (size_t k = 0; right && k < SPAN_PARTS; k++) {
-        right = array_of(line, time_parts[k], lane->n, lane->parts[k]);
-        for (size_t i = 1; right && i < lane->n; i++)
-            lane->parts[k][i] += lane->parts[k][i - 1];
+        right = array_of(line, time_parts[k], track->n, track->parts[k]);
+        for (size_t i = 1; right && i < track->n; i++)
+            track->parts[k][i] += track->parts[k][i - 1];
     }
     return right;
 }
@@ -341,20 +341,20 @@ static shoal_status take_timeline(struct reader *r, const json_t *line)
 {
     shoal_run *run = r->run;
     size_t n = json_array_size(json_object_get(line, "seconds"));
-    struct run_lane lane = {.rank = count_of(line, "rank"), .n = n};
+    struct run_track track = {.rank = count_of(line, "rank"), .n = n};
 
     if (n == 0 || n > RUN_SPANS)
         return bad_line(r, "a timeline of no spans, or too many");
-    if (run->nlanes == RUN_RANKS)
+    if (run->ntracks == RUN_RANKS)
         return SHOAL_OK;
-    lane.ends = mem_array(n * (1 + SPAN_PARTS), sizeof *lane.ends);
-    if (!lane.ends)
+    track.ends = mem_array(n * (1 + SPAN_PARTS), sizeof *track.ends);
+    if (!track.ends)
         return SHOAL_ENOMEM;
     for (size_t k = 0; k < SPAN_PARTS; k++)
-        lane.parts[k] = lane.ends + n * (k + 1);
-    snprintf(lane.host, sizeof lane.host, "%s", string_of(line, "host"));
-    run->lanes[run->nlanes++] = lane;
-    return fill_lane(&lane, line) ? SHOAL_OK : bad_line(r, "a timeline whose spans do not fit");
+        track.parts[k] = track.ends + n * (k + 1);
+    snprintf(track.host, sizeof track.host, "%s", string_of(line, "host"));
+    run->tracks[run->ntracks++] = track;
+    return fill_track(&track, line) ? SHOAL_OK : bad_line(r, "a timeline whose spans do not fit");
 }
 
 /* ---- lines ---- */
@@ -495,7 +495,7 @@ void shoal_run_free(shoal_run *run)
 {
     if (!run)
         return;
-    forget_lanes(run);
+    forget_tracks(run);
     free(run->points);
     free(run);
 }

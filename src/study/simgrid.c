@@ -34,7 +34,7 @@ static bool begins_series(const shoal_study *s, size_t cell)
 {
     struct calibration k;
 
-    return cell_base(s, cell) == cell && calibrate(&k, s, cell);
+    return cell_base(s, cell) == cell && calibration_find(&k, s, cell);
 }
 
 /* How many numbers of workers above 1, which rise. */
@@ -63,7 +63,7 @@ static struct simulated which(const shoal_study *s, const struct shoal_cluster *
     return w;
 }
 
-const struct study_run *simulated_of(const shoal_study *s, size_t cell, unsigned workers)
+const struct study_run *study_simulated_run(const shoal_study *s, size_t cell, unsigned workers)
 {
     for (size_t i = 0; i < s->nsimulated; i++)
         if (s->simulated[i].cell == cell && s->simulated[i].workers == workers)
@@ -93,7 +93,7 @@ struct cost {
 static struct cost cost_of(const struct calibration *k, double speed)
 {
     const struct shoal_measures *one = k->one, *some = k->some;
-    double alone = calibrated_alone(k), byte = some ? calibrated_byte(k) : 0;
+    double alone = calibration_alone(k), byte = some ? calibration_byte(k) : 0;
     struct cost c = {.seconds = alone / one->units};
 
     if (some && isfinite(one->steps) && isfinite(some->steps) && some->computing > 0) {
@@ -181,7 +181,7 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
     struct calibration k;
     struct cost cost;
 
-    calibrate(&k, s, w->cell);
+    calibration_find(&k, s, w->cell);
     cost = cost_of(&k, c->speed);
     command_begin(s, folder_of(s, w));
     command_word(s, "env");
@@ -225,7 +225,7 @@ static bool ran_before(const shoal_study *s, const struct prose *setup, struct s
     same = access(path, R_OK) == 0 && stream_slurp(&text, &len, path, SETUP_MOST) == SHOAL_OK &&
            len == setup->bytes.len && memcmp(text, setup->bytes.at, len) == 0;
     if (same)
-        run_take(s, run, s->run_folder);
+        study_run_take(s, run, s->run_folder);
     free(text);
     free(path);
     return same && run->state == RUN_DONE;
@@ -279,9 +279,9 @@ shoal_status shoal_study_simulated(shoal_study *s, const struct shoal_cluster *c
     if (!folder)
         return SHOAL_ENOMEM;
     if (failure)
-        run_failed(&w.run, failure);
+        study_run_fail(&w.run, failure);
     else
-        run_take(s, &w.run, folder);
+        study_run_take(s, &w.run, folder);
     free(folder);
     return keep(s, &w);
 }

@@ -118,7 +118,7 @@ static double busy(double cpu)
     return cpu > 0 ? fmin(cpu, 1) : 1;
 }
 
-bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
+bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell)
 {
     const struct cell *c = &s->cells[cell];
     const char *sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : "";
@@ -140,7 +140,7 @@ bool calibrate(struct calibration *k, const shoal_study *s, size_t cell)
     return true;
 }
 
-double calibrated_alone(const struct calibration *k)
+double calibration_alone(const struct calibration *k)
 {
     return k->one->seconds * busy(k->one->cpu);
 }
@@ -181,11 +181,11 @@ static double rounds_of_rank(const struct calibration *k, double n)
 /* Processor time of several ranks beyond that of the one, divided by the bytes they sent: what it
  * costs to pack a byte here and to merge it there. Waiting is not work, but ranks that poll are
  * seen as busy: so both the core's share and the waiting bound it. */
-double calibrated_byte(const struct calibration *k)
+double calibration_byte(const struct calibration *k)
 {
     double waiting = k->some->waiting > 0 ? fmin(k->some->waiting, 0.99) : 0;
     double worked = k->some->seconds * k->ranks * fmin(busy(k->some->cpu), 1 - waiting);
-    double spent = worked - calibrated_alone(k);
+    double spent = worked - calibration_alone(k);
 
     return spent > 0 && k->some->bytes > 0 ? spent / k->some->bytes : 0;
 }
@@ -218,7 +218,7 @@ static void by_formula(struct shoal_prediction *p, const struct calibration *k,
     double jitter = c->jitter / sqrt(k->every); /* the mean of several steps has less */
 
     p->by = "formula";
-    p->exchanging = bytes_of_rank(k, n) * calibrated_byte(k) / c->speed;
+    p->exchanging = bytes_of_rank(k, n) * calibration_byte(k) / c->speed;
     p->wire = wire_of(k, c, n);
     p->latency = k->waits && n > c->cores ? rounds_of_rank(k, n) * c->latency : 0;
     if (k->waits)
@@ -254,12 +254,12 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
     struct shoal_prediction p = {.held = (double)NAN, .quality = (double)NAN, .by = "measured"};
     double alone;
 
-    if (cell >= s->ncells || workers == 0 || !calibrate(&k, s, cell))
+    if (cell >= s->ncells || workers == 0 || !calibration_find(&k, s, cell))
         return false;
-    run = simulated_of(s, cell, workers);
+    run = study_simulated_run(s, cell, workers);
     if (workers > 1 && !run && !k.some)
         return false;
-    alone = calibrated_alone(&k) / c->speed;
+    alone = calibration_alone(&k) / c->speed;
     p.computing = alone / workers;
     if (workers == 1) {
         p.seconds = alone;
@@ -445,15 +445,15 @@ static void html_row(struct prose *t, const struct walk *w)
     const struct shoal_prediction *p = &w->p;
 
     prose_add(t, "<tr%s><td>%u</td>", p->failure ? " class=\"bad\"" : "", w->workers);
-    prose_between(t, "<td class=\"w\">", w->name.text, "</td>");
+    prose_wrap(t, "<td class=\"w\">", w->name.text, "</td>");
     if (p->failure) {
-        prose_between(t, "<td class=\"v\" colspan=\"11\">failed: ", p->failure, "</td></tr>\n");
+        prose_wrap(t, "<td class=\"v\" colspan=\"11\">failed: ", p->failure, "</td></tr>\n");
         return;
     }
     for (size_t i = 0; i < COLUMNS; i++)
         prose_add(t, "<td>%s</td>", column_of(p, i).text);
-    prose_between(t, "<td class=\"w\">", p->limit, "</td>");
-    prose_between(t, "<td class=\"w\">", p->by, "</td></tr>\n");
+    prose_wrap(t, "<td class=\"w\">", p->limit, "</td>");
+    prose_wrap(t, "<td class=\"w\">", p->by, "</td></tr>\n");
 }
 
 static void draw_table(struct prose *t, const shoal_study *s, const struct shoal_cluster *c)
@@ -462,14 +462,14 @@ static void draw_table(struct prose *t, const shoal_study *s, const struct shoal
 
     prose_add(t, "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th>");
     for (size_t i = 0; i < COLUMNS; i++)
-        prose_between(t, "<th>", head_of(s, i), "</th>");
+        prose_wrap(t, "<th>", head_of(s, i), "</th>");
     prose_add(t, "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n");
     while (walk_on(&w))
         html_row(t, &w);
     prose_add(t, "</table></div>\n");
 }
 
-void predict_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
+void prediction_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
 {
     const char *how = s->nsimulated > 0
                           ? "Ranks trained for real in one process; only the time is simulated, "

@@ -1,7 +1,7 @@
 /* study: runs measured, compared and drawn.
  *
  * What this is: the doors to reading metrics (series.c), charts (chart.c, bars.c,
- * lanes.c), pages (page.c), reports of runs (report.c), the grid of a study (grid.c), its file
+ * tracks.c), pages (page.c), reports of runs (report.c), the grid of a study (grid.c), its file
  * (record.c), its table (table.c), what it found (findings.c) and its charts (curves.c).
  * Who owns what: text grows in a struct prose of the caller's. A run owns its points.
  * Threads: one at a time for each object.
@@ -51,7 +51,7 @@ struct run_rank {
 };
 
 /* What a rank did over time: seconds in sum up to the end of each span. */
-struct run_lane {
+struct run_track {
     unsigned rank;
     char host[64];
     size_t n;
@@ -71,8 +71,8 @@ struct shoal_run {
     bool has_stale;
     struct run_rank ranks[RUN_RANKS];
     size_t nranks; /* with known times; 0: no profile */
-    struct run_lane lanes[RUN_RANKS];
-    size_t nlanes; /* 0: no timeline */
+    struct run_track tracks[RUN_RANKS];
+    size_t ntracks; /* 0: no timeline */
 };
 
 /* `text` need not end with a NUL. */
@@ -90,9 +90,9 @@ void prose_add(struct prose *t, const char *fmt, ...) __attribute__((format(prin
 void prose_vadd(struct prose *t, const char *fmt, va_list args)
     __attribute__((format(printf, 2, 0)));
 /* With <, >, & and quotes as entities, and without control characters. */
-void prose_safe(struct prose *t, const char *words);
+void prose_escape(struct prose *t, const char *words);
 /* Such words between two marks, which are as they are. */
-void prose_between(struct prose *t, const char *before, const char *words, const char *after);
+void prose_wrap(struct prose *t, const char *before, const char *words, const char *after);
 void prose_fini(struct prose *t);
 /* Ends it: the text for free(), or NULL and the failure that it met. */
 shoal_status prose_take(struct prose *t, char **text);
@@ -177,16 +177,16 @@ struct bars {
 
 figure_svg bars_svg; /* of a struct bars */
 
-/* ---- lanes.c: what ranks did over time ------------------------------------------------ */
+/* ---- tracks.c: what ranks did over time ------------------------------------------------ */
 
-struct lanes {
+struct tracks {
     char name[32], title[96];
-    const struct run_lane *at; /* [n] borrowed */
+    const struct run_track *at; /* [n] borrowed */
     struct name names[RUN_RANKS];
     size_t n;
 };
 
-figure_svg lanes_svg; /* of a struct lanes */
+figure_svg tracks_svg; /* of a struct tracks */
 
 /* ---- axis.c: numbers along an axis -------------------------------------------------- */
 
@@ -318,7 +318,7 @@ struct name cell_name(const shoal_study *s, size_t cell);
 /* What the cells of a line have in common, those that differ in workers or in batch. */
 struct name line_name(const shoal_study *s, size_t cell, bool by_batch);
 /* Whether an option is among those for `shoal train`. */
-bool study_says(const struct shoal_study_opts *o, const char *option);
+bool study_has_option(const struct shoal_study_opts *o, const char *option);
 /* The first cell that came to something tells how things are called; NULL: none did. */
 const struct shoal_measures *study_example(const shoal_study *s);
 /* The cell that this one's speedup is against: fewest workers, the rest alike. */
@@ -329,7 +329,7 @@ const struct study_run *cell_best(const shoal_study *s, size_t cell);
 #define CELL(member) offsetof(struct shoal_study_cell, member)
 double cell_number(const struct shoal_study_cell *c, size_t of, size_t per);
 /* Where its files are; for free(). */
-char *run_folder_of(const shoal_study *s, size_t number);
+char *study_run_folder(const shoal_study *s, size_t number);
 /* The command of a run whose files are in `folder`, which becomes the study's: command_begin,
  * a command_word for each word of who launches it, if not itself, then command_train, which adds
  * those of `shoal train`, sets s->words and makes the folder. A failure on the way is kept until
@@ -338,8 +338,8 @@ void command_begin(shoal_study *s, char *folder);
 void command_word(shoal_study *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 shoal_status command_train(shoal_study *s, const struct cell *cell);
 /* What became of it: a sentence, or what its metrics say. */
-void run_failed(struct study_run *run, const char *why);
-void run_take(const shoal_study *s, struct study_run *run, const char *folder);
+void study_run_fail(struct study_run *run, const char *why);
+void study_run_take(const shoal_study *s, struct study_run *run, const char *folder);
 /* An empty study with all of its cells open. */
 shoal_status study_new(shoal_study **out, const char *folder, const struct shoal_study_opts *opts);
 
@@ -360,7 +360,7 @@ void table_html(struct prose *t, const shoal_study *s);
 /* ---- findings.c ------------------------------------------------------------------------------ */
 
 /* What the study found, in words: lines, or paragraphs of HTML. */
-void findings_say(struct prose *t, const shoal_study *s);
+void findings_text(struct prose *t, const shoal_study *s);
 void findings_html(struct prose *t, const shoal_study *s);
 
 /* ---- simulate.c -------------------------------------------------------------------------------
@@ -375,15 +375,15 @@ struct calibration {
 };
 
 /* False: there is no run of one rank. */
-bool calibrate(struct calibration *k, const shoal_study *s, size_t cell);
+bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell);
 /* Processor seconds: of the one rank, and for a byte that is sent. */
-double calibrated_alone(const struct calibration *k);
-double calibrated_byte(const struct calibration *k);
+double calibration_alone(const struct calibration *k);
+double calibration_byte(const struct calibration *k);
 /* simgrid.c: what was simulated of a series; NULL: nothing. */
-const struct study_run *simulated_of(const shoal_study *s, size_t cell, unsigned workers);
+const struct study_run *study_simulated_run(const shoal_study *s, size_t cell, unsigned workers);
 
 /* A section of the page: the predicted speedup, time and table. */
-void predict_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *cluster);
+void prediction_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *cluster);
 shoal_status cluster_parse(struct shoal_cluster *out, const char *path, const char *text,
                            size_t len);
 

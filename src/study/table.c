@@ -226,7 +226,7 @@ shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
     text_rows(&t, s, width);
     text_failures(&t, s);
     prose_add(&t, "\n");
-    findings_say(&t, s);
+    findings_text(&t, s);
     return prose_take(&t, text);
 }
 
@@ -237,8 +237,8 @@ static void html_row(struct prose *t, const shoal_study *s, const struct shoal_s
     prose_add(t, cell->done == 0 && cell->failed > 0 ? "<tr class=\"bad\">" : "<tr>");
     for (size_t k = 0; k < COLUMNS; k++)
         if (column_seen(s, &columns[k]))
-            prose_between(t, columns[k].word ? "<td class=\"w\">" : "<td>",
-                          cell_field(&columns[k], cell).text, "</td>");
+            prose_wrap(t, columns[k].word ? "<td class=\"w\">" : "<td>",
+                       cell_field(&columns[k], cell).text, "</td>");
     prose_add(t, "</tr>\n");
 }
 
@@ -250,8 +250,8 @@ void table_html(struct prose *t, const shoal_study *s)
     prose_add(t, "<div class=\"wide\"><table>\n<tr>");
     for (size_t k = 0; k < COLUMNS; k++)
         if (column_seen(s, &columns[k]))
-            prose_between(t, columns[k].word ? "<th class=\"w\">" : "<th>",
-                          head_of(&columns[k], m).text, "</th>");
+            prose_wrap(t, columns[k].word ? "<th class=\"w\">" : "<th>",
+                       head_of(&columns[k], m).text, "</th>");
     prose_add(t, "</tr>\n");
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
         html_row(t, s, &cell);

@@ -15,36 +15,36 @@ unsigned launched_size(void)
     return 0;
 }
 
-static void check_kept(const struct said_text *text)
+static void check_kept(const struct launch_text *text)
 {
     require(text->len < sizeof text->at && strlen(text->at) <= text->len);
 }
 
 static void read_output(const uint8_t *data, size_t size)
 {
-    struct said *said = calloc(1, sizeof *said);
-    struct said_stream *s = calloc(1, sizeof *s);
+    struct launch_output *out = calloc(1, sizeof *out);
+    struct launch_stream *s = calloc(1, sizeof *s);
     char reason[SHOAL_SENTENCE];
     int from = memfd_create("said", MFD_CLOEXEC), to = memfd_create("passed", MFD_CLOEXEC);
 
-    require(said && s && from >= 0 && to >= 0);
+    require(out && s && from >= 0 && to >= 0);
     require(write(from, data, size) == (ssize_t)size && lseek(from, 0, SEEK_SET) == 0);
-    said->launcher = "mpirun";
-    *s = (struct said_stream){.said = said, .from = from, .to = to};
+    out->launcher = "mpirun";
+    *s = (struct launch_stream){.out = out, .from = from, .to = to};
     while (s->from >= 0) {
-        said_read(s);
+        launch_stream_read(s);
         if (size % 3 == 0)
-            said_flush(s);
+            launch_stream_flush(s);
     }
-    said_close(s);
-    check_kept(&said->failures);
-    check_kept(&said->chatter);
+    launch_stream_close(s);
+    check_kept(&out->failures);
+    check_kept(&out->chatter);
     fuzz_output((size_t)lseek(to, 0, SEEK_END), size, 16, 1);
-    require(said_code(said) >= 0);
-    said_reason(reason, said, 1);
+    require(launch_output_code(out) >= 0);
+    launch_output_reason(reason, out, 1);
     require(memchr(reason, '\0', sizeof reason) != NULL);
     close(to);
-    free(said);
+    free(out);
     free(s);
 }
 

@@ -406,8 +406,8 @@ static void poison(shoal_run *run)
     }
     for (size_t i = 0; i < run->nranks; i++)
         snprintf(run->ranks[i].host, sizeof run->ranks[i].host, "<x>%zu", i);
-    for (size_t i = 0; i < run->nlanes; i++)
-        snprintf(run->lanes[i].host, sizeof run->lanes[i].host, "<x>%zu", i);
+    for (size_t i = 0; i < run->ntracks; i++)
+        snprintf(run->tracks[i].host, sizeof run->tracks[i].host, "<x>%zu", i);
 }
 
 static void no_string_of_a_run_can_become_markup(void **state)
@@ -422,7 +422,7 @@ static void no_string_of_a_run_can_become_markup(void **state)
         runs[i] = parse(SETTINGS TIMELINE("0", "a", SPANS) TIMELINE("1", "b", SPANS)
                             WORDS("epoch", "0.5", "1000", "2", "3", "2.5")
                                 RANKS PROFILE WORDS("done", "1", "2000", "4", "2", "1.5"));
-        assert_true(runs[i]->nlanes == 2 && runs[i]->nranks == 2 && runs[i]->nsettings > 0);
+        assert_true(runs[i]->ntracks == 2 && runs[i]->nranks == 2 && runs[i]->nsettings > 0);
         poison(runs[i]);
     }
     for (size_t n = 1; n <= 2; n++) {
@@ -489,9 +489,9 @@ static void numbers_are_short(void **state)
 
 /* ---- timelines ---- */
 
-#define WITH_LANES(lanes)                                                                          \
+#define WITH_TRACKS(tracks)                                                                          \
     SETTINGS WORDS("epoch", "0.5", "1000", "2", "3", "2.5")                                        \
-        RANKS PROFILE lanes WORDS("done", "1", "2000", "4", "2", "1.5")
+        RANKS PROFILE tracks WORDS("done", "1", "2000", "4", "2", "1.5")
 
 static char *page_of(const shoal_run *run)
 {
@@ -505,18 +505,18 @@ static char *page_of(const shoal_run *run)
     return text;
 }
 
-static void a_timeline_has_a_lane_for_each_rank(void **state)
+static void a_timeline_has_a_track_for_each_rank(void **state)
 {
-    shoal_run *run = parse(WITH_LANES(TIMELINE("0", "a", SPANS) TIMELINE("1", "b", SPANS)));
+    shoal_run *run = parse(WITH_TRACKS(TIMELINE("0", "a", SPANS) TIMELINE("1", "b", SPANS)));
     char *page = page_of(run);
 
     (void)state;
-    assert_int_equal(run->nlanes, 2);
-    assert_int_equal(run->lanes[1].rank, 1);
-    assert_int_equal(run->lanes[1].n, 3);
-    near(run->lanes[1].ends[2], 4);
-    near(run->lanes[1].parts[0][2], 1.25); /* in sum */
-    near(run->lanes[1].parts[2][2], 2);
+    assert_int_equal(run->ntracks, 2);
+    assert_int_equal(run->tracks[1].rank, 1);
+    assert_int_equal(run->tracks[1].n, 3);
+    near(run->tracks[1].ends[2], 4);
+    near(run->tracks[1].parts[0][2], 1.25); /* in sum */
+    near(run->tracks[1].parts[2][2], 2);
     assert_non_null(strstr(page, "What each rank did over time</text>"));
     assert_non_null(strstr(page, ">time since the ranks began (s)</text>"));
     assert_non_null(strstr(page, ">rank 1, b</text>"));
@@ -533,7 +533,7 @@ static void metrics_without_timelines_are_drawn_without(void **state)
     char *page = page_of(run);
 
     (void)state;
-    assert_int_equal(run->nlanes, 0);
+    assert_int_equal(run->ntracks, 0);
     assert_non_null(strstr(page, "Where the time of each rank went"));
     assert_null(strstr(page, "did over time"));
     free(page);
@@ -542,28 +542,28 @@ static void metrics_without_timelines_are_drawn_without(void **state)
 
 static void a_run_that_went_on_has_the_timeline_of_its_last_part(void **state)
 {
-    shoal_run *run = parse(WITH_LANES(TIMELINE("0", "a", SPANS) TIMELINE("1", "a", SPANS))
-                               WITH_LANES(TIMELINE("0", "a", SPANS)));
+    shoal_run *run = parse(WITH_TRACKS(TIMELINE("0", "a", SPANS) TIMELINE("1", "a", SPANS))
+                               WITH_TRACKS(TIMELINE("0", "a", SPANS)));
 
     (void)state;
-    assert_int_equal(run->nlanes, 1);
+    assert_int_equal(run->ntracks, 1);
     shoal_run_free(run);
 }
 
 static void a_timeline_that_does_not_fit_is_refused(void **state)
 {
     (void)state;
-    refuse(WITH_LANES(TIMELINE("0", "a", "\"seconds\":[]")), "m.jsonl:5: found a timeline of no");
-    refuse(WITH_LANES(TIMELINE("0", "a", "\"seconds\":[1]")), "do not fit");
-    refuse(WITH_LANES(TIMELINE("0", "a",
+    refuse(WITH_TRACKS(TIMELINE("0", "a", "\"seconds\":[]")), "m.jsonl:5: found a timeline of no");
+    refuse(WITH_TRACKS(TIMELINE("0", "a", "\"seconds\":[1]")), "do not fit");
+    refuse(WITH_TRACKS(TIMELINE("0", "a",
                                "\"seconds\":[2,1],\"computing\":[0,0],\"communicating\":[0,0],"
                                "\"waiting\":[0,0]")),
            "do not fit");
-    refuse(WITH_LANES(TIMELINE("0", "a",
+    refuse(WITH_TRACKS(TIMELINE("0", "a",
                                "\"seconds\":[1],\"computing\":[-1],\"communicating\":[0],"
                                "\"waiting\":[0]")),
            "do not fit");
-    refuse(WITH_LANES(TIMELINE("0", "a",
+    refuse(WITH_TRACKS(TIMELINE("0", "a",
                                "\"seconds\":[1],\"computing\":[1,2],\"communicating\":[0],"
                                "\"waiting\":[0]")),
            "do not fit");
@@ -596,7 +596,7 @@ int main(void)
         cmocka_unit_test(each_chart_can_be_a_file_of_its_own),
         cmocka_unit_test(a_report_of_no_run_is_refused),
         cmocka_unit_test(numbers_are_short),
-        cmocka_unit_test(a_timeline_has_a_lane_for_each_rank),
+        cmocka_unit_test(a_timeline_has_a_track_for_each_rank),
         cmocka_unit_test(metrics_without_timelines_are_drawn_without),
         cmocka_unit_test(a_run_that_went_on_has_the_timeline_of_its_last_part),
         cmocka_unit_test(a_timeline_that_does_not_fit_is_refused),

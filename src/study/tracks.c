@@ -1,4 +1,4 @@
-/* What ranks did over time, as SVG: a lane for each, from the left to the right, whose
+/* What ranks did over time, as SVG: a track for each, from the left to the right, whose
  * height is at every moment shared out among what the rank did then. */
 #include "study/study.h"
 
@@ -6,12 +6,12 @@
 
 enum {
     TOP = 52,
-    TALL = 240, /* all lanes together, about */
-    LANE_LEAST = 12,
-    LANE_MOST = 40,
-    CELLS = 64, /* of a lane, at most, */
+    TALL = 240, /* all tracks together, about */
+    TRACK_LEAST = 12,
+    TRACK_MOST = 40,
+    CELLS = 64, /* of a track, at most, */
     CELLS_LEAST = 16,
-    CELLS_OF_ALL = 512, /* and of many lanes together, about */
+    CELLS_OF_ALL = 512, /* and of many tracks together, about */
 };
 
 struct frame {
@@ -20,7 +20,7 @@ struct frame {
     size_t cells;
 };
 
-static struct frame frame_of(const struct lanes *l)
+static struct frame frame_of(const struct tracks *l)
 {
     struct frame f = {.row = TALL / (double)l->n};
     double widest = 0;
@@ -32,7 +32,7 @@ static struct frame frame_of(const struct lanes *l)
         spans = l->at[i].n > spans ? l->at[i].n : spans;
     }
     f.left = fmin(16 + widest, FIGURE_WIDTH / 2.0);
-    f.row = fmin(LANE_MOST, fmax(LANE_LEAST, f.row));
+    f.row = fmin(TRACK_MOST, fmax(TRACK_LEAST, f.row));
     f.bottom = TOP + f.row * (double)l->n;
     f.seconds = f.seconds > 0 ? f.seconds : 1;
     f.scale = scale_of(0, f.seconds, AXIS_SECONDS, false, true);
@@ -43,29 +43,31 @@ static struct frame frame_of(const struct lanes *l)
 }
 
 /* A sum up to a moment; within a span it grows evenly. */
-static double sum_at(const struct run_lane *lane, const double *sums, double at)
+static double sum_at(const struct run_track *track, const double *sums, double at)
 {
     size_t i = 0;
     double from, before, part;
 
-    while (i < lane->n && lane->ends[i] < at)
+    while (i < track->n && track->ends[i] < at)
         i++;
-    if (i == lane->n)
-        return sums[lane->n - 1];
-    from = i > 0 ? lane->ends[i - 1] : 0;
+    if (i == track->n)
+        return sums[track->n - 1];
+    from = i > 0 ? track->ends[i - 1] : 0;
     before = i > 0 ? sums[i - 1] : 0;
-    part = lane->ends[i] > from ? (at - from) / (lane->ends[i] - from) : 1;
+    part = track->ends[i] > from ? (at - from) / (track->ends[i] - from) : 1;
     return before + (sums[i] - before) * part;
 }
 
 /* Between two moments, each part's share of that time; clocks of different things may
  * come to a little more than all of it. */
-static void shares_of(const struct run_lane *lane, double from, double to, double share[TIME_PARTS])
+static void shares_of(const struct run_track *track, double from, double to,
+                      double share[TIME_PARTS])
 {
     double sum = 0, whole = to - from;
 
     for (size_t k = 0; k < SPAN_PARTS; k++) {
-        share[k] = fmax(0, sum_at(lane, lane->parts[k], to) - sum_at(lane, lane->parts[k], from));
+        share[k] =
+            fmax(0, sum_at(track, track->parts[k], to) - sum_at(track, track->parts[k], from));
         sum += share[k];
     }
     whole = fmax(whole, sum);
@@ -74,7 +76,7 @@ static void shares_of(const struct run_lane *lane, double from, double to, doubl
     share[SPAN_PARTS] = whole > 0 ? 1 - sum / whole : 1;
 }
 
-/* A cell of the lane, and where it is. */
+/* A cell of the track, and where it is. */
 struct cell_box {
     double from, to; /* seconds */
     double share[TIME_PARTS];
@@ -82,9 +84,9 @@ struct cell_box {
 };
 
 static size_t cells_of(struct cell_box boxes[CELLS], const struct frame *f,
-                       const struct run_lane *lane)
+                       const struct run_track *track)
 {
-    double end = lane->ends[lane->n - 1];
+    double end = track->ends[track->n - 1];
     size_t n = 0;
 
     for (size_t i = 0; i < f->cells; i++) {
@@ -98,7 +100,7 @@ static size_t cells_of(struct cell_box boxes[CELLS], const struct frame *f,
         b->to = to;
         b->x = figure_x(&f->scale, f->left, from);
         b->width = figure_x(&f->scale, f->left, to) - b->x;
-        shares_of(lane, from, to, b->share);
+        shares_of(track, from, to, b->share);
         n++;
     }
     return n;
@@ -113,7 +115,7 @@ static double below(const struct cell_box *b, size_t parts)
     return sum;
 }
 
-/* One part of the whole lane, along its top and back along its bottom. */
+/* One part of the whole track, along its top and back along its bottom. */
 static void draw_part(struct prose *t, const struct cell_box *boxes, size_t n, size_t part,
                       double y, double height)
 {
@@ -138,7 +140,7 @@ static void draw_values(struct prose *t, const struct cell_box *b, const char *n
 {
     prose_add(t, "<rect class=\"h\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
               b->x, y - height, b->width, height);
-    prose_safe(t, name);
+    prose_escape(t, name);
     prose_add(t, ", %s to %s: ", axis_value(AXIS_SECONDS, b->from).text,
               axis_value(AXIS_SECONDS, b->to).text);
     for (size_t k = 0; k < TIME_PARTS; k++)
@@ -146,10 +148,10 @@ static void draw_values(struct prose *t, const struct cell_box *b, const char *n
     prose_add(t, "</title></rect>\n");
 }
 
-static void draw_lane(struct prose *t, const struct lanes *l, const struct frame *f, size_t i)
+static void draw_track(struct prose *t, const struct tracks *l, const struct frame *f, size_t i)
 {
     struct cell_box boxes[CELLS];
-    double height = f->row - (f->row > 2 * LANE_LEAST ? 6 : 2);
+    double height = f->row - (f->row > 2 * TRACK_LEAST ? 6 : 2);
     double y = TOP + f->row * (double)(i + 1) - (f->row - height) / 2;
     size_t n = cells_of(boxes, f, &l->at[i]);
 
@@ -160,9 +162,9 @@ static void draw_lane(struct prose *t, const struct lanes *l, const struct frame
         draw_values(t, &boxes[k], l->names[i].text, y, height);
 }
 
-void lanes_svg(struct prose *t, const void *figure, bool alone)
+void tracks_svg(struct prose *t, const void *figure, bool alone)
 {
-    const struct lanes *l = figure;
+    const struct tracks *l = figure;
     struct frame f = frame_of(l);
 
     figure_begin(t, l->title, legend_parts(NULL, time_parts, TIME_PARTS, f.bottom), alone);
@@ -170,7 +172,7 @@ void lanes_svg(struct prose *t, const void *figure, bool alone)
               TOP - 12);
     figure_x_axis(t, &f.scale, "time since the ranks began", f.left, TOP, f.bottom);
     for (size_t i = 0; i < l->n; i++)
-        draw_lane(t, l, &f, i);
+        draw_track(t, l, &f, i);
     legend_parts(t, time_parts, TIME_PARTS, f.bottom);
     figure_end(t);
 }

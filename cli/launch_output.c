@@ -9,8 +9,8 @@
  *
  * Open MPI frames its messages by rules of dashes, MPICH by rules of equals signs; both begin
  * other lines with [HOST...]. A rank's progress line has no end: it begins by ERASE and is drawn
- * over by the next. It goes on as soon as nothing more comes for a moment (said_flush), unless it
- * may still become chatter or a failure. Once a part of a line went on, so does the rest.
+ * over by the next. It goes on as soon as nothing more comes for a moment (launch_stream_flush),
+ * unless it may still become chatter or a failure. Once a part of a line went on, so does the rest.
  *
  * When the job is over, exit code and reason are read from what was kept: MPI itself tells neither
  * which rank died nor on which host. */
@@ -25,7 +25,7 @@
 
 /* ---- Keeping and passing on -------------------------------------------------------- */
 
-static void keep(struct said_text *text, const char *line, size_t len)
+static void keep(struct launch_text *text, const char *line, size_t len)
 {
     if (len >= sizeof text->at - text->len)
         return;
@@ -34,7 +34,7 @@ static void keep(struct said_text *text, const char *line, size_t len)
     text->at[text->len] = '\0';
 }
 
-static void pass(struct said_stream *s)
+static void pass(struct launch_stream *s)
 {
     for (size_t done = 0; done < s->len;) {
         ssize_t n = write(s->to, s->line + done, s->len - done);
@@ -75,7 +75,7 @@ static bool is_failure(const char *line)
     return begins(line, "shoal: ") || begins(line, "shoal train");
 }
 
-static bool is_chatter(const struct said *said, const char *line)
+static bool is_chatter(const struct launch_output *out, const char *line)
 {
     static const char *const known[] = {
         "[",
@@ -88,17 +88,17 @@ static bool is_chatter(const struct said *said, const char *line)
     };
 
     return begins_any(line, known) ||
-           (begins(line, said->launcher) && line[strlen(said->launcher)] == ':');
+           (begins(line, out->launcher) && line[strlen(out->launcher)] == ':');
 }
 
 /* A rank that the others gave up may go on later, and then reports that they are gone. */
-static bool is_echo(const struct said *said, const char *line)
+static bool is_echo(const struct launch_output *out, const char *line)
 {
-    return begins(line, "shoal: rank ") && begins(said->failures.at, "shoal: rank ");
+    return begins(line, "shoal: rank ") && begins(out->failures.at, "shoal: rank ");
 }
 
 /* A line is whole. */
-static void take_line(struct said_stream *s)
+static void take_line(struct launch_stream *s)
 {
     bool rule;
 
@@ -106,10 +106,10 @@ static void take_line(struct said_stream *s)
     rule = !s->passed && is_rule(s->line);
     if (s->passed) {
         pass(s);
-    } else if (is_failure(s->line) && !is_echo(s->said, s->line)) {
-        keep(&s->said->failures, s->line, s->len);
-    } else if (rule || s->block || is_failure(s->line) || is_chatter(s->said, s->line)) {
-        keep(&s->said->chatter, s->line, s->len);
+    } else if (is_failure(s->line) && !is_echo(s->out, s->line)) {
+        keep(&s->out->failures, s->line, s->len);
+    } else if (rule || s->block || is_failure(s->line) || is_chatter(s->out, s->line)) {
+        keep(&s->out->chatter, s->line, s->len);
         s->block ^= rule;
     } else {
         pass(s);
@@ -119,7 +119,7 @@ static void take_line(struct said_stream *s)
 
 /* ---- Reading ------------------------------------------------------------------------ */
 
-static void take(struct said_stream *s, char c)
+static void take(struct launch_stream *s, char c)
 {
     if (c == '\r')
         pass(s); /* what stands there is drawn over */
@@ -134,7 +134,7 @@ static void take(struct said_stream *s, char c)
     }
 }
 
-void said_read(struct said_stream *s)
+void launch_stream_read(struct launch_stream *s)
 {
     char bytes[4096];
     ssize_t n = read(s->from, bytes, sizeof bytes);
@@ -148,13 +148,13 @@ void said_read(struct said_stream *s)
 }
 
 /* Unless its beginning is also that of chatter or of a failure. */
-void said_flush(struct said_stream *s)
+void launch_stream_flush(struct launch_stream *s)
 {
     if (s->len > 0 && !s->block && !strchr("[-=s", s->line[0]))
         pass(s);
 }
 
-void said_close(struct said_stream *s)
+void launch_stream_close(struct launch_stream *s)
 {
     if (s->len > 0)
         take(s, '\n');
@@ -168,14 +168,14 @@ void said_close(struct said_stream *s)
 /* ---- What became of it ------------------------------------------------------------------ */
 
 /* The text between `after` and the end of its line, or NULL. */
-static const char *find(const struct said_text *text, const char *after)
+static const char *find(const struct launch_text *text, const char *after)
 {
     const char *at = strstr(text->at, after);
 
     return at ? at + strlen(after) : NULL;
 }
 
-static bool reason_openmpi(char reason[SHOAL_SENTENCE], const struct said_text *chatter)
+static bool reason_openmpi(char reason[SHOAL_SENTENCE], const struct launch_text *chatter)
 {
     const char *died = find(chatter, "noticed that process rank ");
     const char *lost = find(chatter, "Remote daemon:");
@@ -196,7 +196,7 @@ static bool reason_openmpi(char reason[SHOAL_SENTENCE], const struct said_text *
 }
 
 /* Its exit codes below 32 are signals. */
-static bool reason_mpich(char reason[SHOAL_SENTENCE], const struct said_text *chatter)
+static bool reason_mpich(char reason[SHOAL_SENTENCE], const struct launch_text *chatter)
 {
     const char *where = find(chatter, "RUNNING AT "), *how = find(chatter, "EXIT CODE: ");
     char host[128];
@@ -212,15 +212,15 @@ static bool reason_mpich(char reason[SHOAL_SENTENCE], const struct said_text *ch
     return true;
 }
 
-static bool reason_known(char reason[SHOAL_SENTENCE], const struct said *said)
+static bool reason_known(char reason[SHOAL_SENTENCE], const struct launch_output *out)
 {
-    return reason_openmpi(reason, &said->chatter) || reason_mpich(reason, &said->chatter);
+    return reason_openmpi(reason, &out->chatter) || reason_mpich(reason, &out->chatter);
 }
 
 /* By the launcher, which knows why: the ranks say only that they were stopped. */
-static bool were_stopped(const struct said *said)
+static bool were_stopped(const struct launch_output *out)
 {
-    return begins(said->failures.at, "shoal: stopped ");
+    return begins(out->failures.at, "shoal: stopped ");
 }
 
 /* By the sentences that go with SHOAL_EPEER. */
@@ -248,11 +248,11 @@ static int code_of_line(const char *line)
     return begins(line, "shoal: ") ? EXIT_FAILED : EXIT_USAGE;
 }
 
-int said_code(const struct said *said)
+int launch_output_code(const struct launch_output *out)
 {
     int code = EXIT_DONE;
 
-    for (const char *line = said->failures.at; *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = out->failures.at; *line; line += strcspn(line, "\n") + 1) {
         int own = code_of_line(line);
 
         if (code == EXIT_DONE || (code == EXIT_PEER && own != EXIT_DONE))
@@ -261,17 +261,17 @@ int said_code(const struct said *said)
     return code;
 }
 
-void said_reason(char reason[SHOAL_SENTENCE], const struct said *said, int code)
+void launch_output_reason(char reason[SHOAL_SENTENCE], const struct launch_output *out, int code)
 {
-    const char *ours = find(&said->failures, "shoal: ");
+    const char *ours = find(&out->failures, "shoal: ");
 
-    if (ours && !were_stopped(said))
+    if (ours && !were_stopped(out))
         snprintf(reason, SHOAL_SENTENCE, "%.*s", (int)strcspn(ours, "\n"), ours);
-    else if (!reason_known(reason, said))
-        snprintf(reason, SHOAL_SENTENCE, "%s ended with exit code %d", said->launcher, code);
+    else if (!reason_known(reason, out))
+        snprintf(reason, SHOAL_SENTENCE, "%s ended with exit code %d", out->launcher, code);
 }
 
-static void print_failures(const struct said_text *failures)
+static void print_failures(const struct launch_text *failures)
 {
     for (const char *line = failures->at; *line; line += strcspn(line, "\n") + 1) {
         int len = (int)strcspn(line, "\n");
@@ -283,19 +283,19 @@ static void print_failures(const struct said_text *failures)
     }
 }
 
-void said_print(const struct said *said, int code)
+void launch_output_print(const struct launch_output *out, int code)
 {
     char reason[SHOAL_SENTENCE];
-    bool known = reason_known(reason, said);
+    bool known = reason_known(reason, out);
 
-    if (known && were_stopped(said))
+    if (known && were_stopped(out))
         console_fail("%s", reason);
-    if (said->failures.len > 0) {
-        print_failures(&said->failures);
+    if (out->failures.len > 0) {
+        print_failures(&out->failures);
     } else if (code != EXIT_DONE) {
-        said_reason(reason, said, code);
+        launch_output_reason(reason, out, code);
         if (!known)
-            fputs(said->chatter.at, stderr); /* let the user read it */
+            fputs(out->chatter.at, stderr); /* let the user read it */
         console_fail("%s", reason);
     }
 }
