@@ -1,5 +1,5 @@
 /* The page of a study: its curves against workers and batches, its runs against time. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <math.h>
 #include <stdio.h>

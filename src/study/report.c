@@ -1,5 +1,5 @@
 /* Runs become charts and words. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <math.h>
 #include <stdio.h>

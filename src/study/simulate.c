@@ -14,7 +14,7 @@
  *
  * docs/studies.md states what this leaves out. */
 #include "file/file.h"
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <jansson.h>
 #include <math.h>

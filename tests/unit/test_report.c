@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 #include "scratch.h"
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #define SETTINGS                                                                                   \
     "{\"event\":\"settings\",\"epochs\":2,\"lr\":0.05,\"task\":\"cbow\",\"sum\":false,"            \

@@ -1,5 +1,5 @@
 /* Numbers along an axis: round ticks, a unit that keeps them short. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <math.h>
 #include <stdio.h>

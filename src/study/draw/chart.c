@@ -1,5 +1,5 @@
 /* Lines over axes, as SVG. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <math.h>
 #include <stdio.h>

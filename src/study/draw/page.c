@@ -1,6 +1,6 @@
 /* The page around the charts: one file, which asks for no other. */
 #include "file/file.h"
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -45,33 +45,6 @@ void page_end(struct prose *t)
 void page_section(struct prose *t, const char *title)
 {
     prose_wrap(t, "<h2>", title, "</h2>\n");
-}
-
-/* ---- the machine ---- */
-
-static void processor_name(char name[96])
-{
-    char line[256];
-    FILE *f = fopen("/proc/cpuinfo", "re");
-
-    snprintf(name, 96, "unknown processor");
-    while (f && fgets(line, sizeof line, f))
-        if (sscanf(line, "model name : %95[^\n]", name) == 1)
-            break;
-    if (f)
-        fclose(f);
-}
-
-void machine_describe(char text[256])
-{
-    char processor[96];
-    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-    struct utsname name = {.sysname = "?"};
-
-    processor_name(processor);
-    uname(&name);
-    snprintf(text, 256, "%.80s, %u cores for this process, %s of memory, %.30s %.40s", processor,
-             pool_threads(0), number_bytes(bytes).text, name.sysname, name.release);
 }
 
 /* ---- album ---- */

@@ -2,7 +2,7 @@
  * legend. Colours can be told apart by the colour-blind too, and on grey paper
  * lines differ by their signs. No variables of CSS: programs that turn SVG into
  * pixels know none. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Stacked bars, one below the other, as SVG. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <math.h>
 

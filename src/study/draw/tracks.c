@@ -1,6 +1,6 @@
 /* What ranks did over time, as SVG: a track for each, from the left to the right, whose
  * height is at every moment shared out among what the rank did then. */
-#include "study/study.h"
+#include "study/draw/draw.h"
 
 #include <math.h>
 
