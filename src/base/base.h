@@ -32,6 +32,10 @@ size_t character_len(const void *text, size_t len, bool *good);
 /* The bytes at the end of a text that begin a character and do not end it, 0 to 3. */
 size_t character_cut(const void *text, size_t len);
 
+/* The next line of a text, without its newline, which the last may lack; *at goes behind it. False
+ * at the end. */
+bool line_next(const char **at, const char *end, const char **line, size_t *len);
+
 static inline bool is_blank(char c)
 {
     return c == ' ' || c == '\t';

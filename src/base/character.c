@@ -1,5 +1,7 @@
 #include "base/base.h"
 
+#include <string.h>
+
 /* Neither a control (U+0000 to 1F, 7F to 9F) nor one that turns the direction of
  * what follows (U+202A to 2E, U+2066 to 69). */
 static bool shows(uint32_t c)
@@ -44,4 +46,17 @@ size_t character_cut(const void *text, size_t len)
         if ((end[-(ptrdiff_t)n] & 0xc0) != 0x80)
             return followers(end[-(ptrdiff_t)n]) >= (int)n ? n : 0;
     return 0;
+}
+
+bool line_next(const char **at, const char *end, const char **line, size_t *len)
+{
+    const char *stop;
+
+    if (*at >= end)
+        return false;
+    stop = memchr(*at, '\n', (size_t)(end - *at));
+    *line = *at;
+    *len = (size_t)((stop ? stop : end) - *at);
+    *at = stop ? stop + 1 : end;
+    return true;
 }

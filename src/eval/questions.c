@@ -140,18 +140,16 @@ static struct span trimmed(struct span s)
 /* The next line that says something, without white space around it. */
 static shoal_status next_line(struct reader *r, bool *more)
 {
-    *more = false;
-    while (r->at < r->end) {
-        const char *newline = memchr(r->at, '\n', (size_t)(r->end - r->at));
-        const char *end = newline ? newline : r->end;
-        size_t len = (size_t)(end - r->at);
+    const char *line;
+    size_t len;
 
+    *more = false;
+    while (line_next(&r->at, r->end, &line, &len)) {
         r->number++;
         if (len > LINE_MAX_BYTES)
             return shoal_fail(SHOAL_EFORMAT, "%s: line %zu has %zu bytes, want at most %u",
                               r->path, r->number, len, LINE_MAX_BYTES);
-        r->line = trimmed((struct span){r->at, (uint32_t)len});
-        r->at = newline ? newline + 1 : r->end;
+        r->line = trimmed((struct span){line, (uint32_t)len});
         if (r->line.len > 0 && r->line.at[0] != '#') {
             *more = true;
             return SHOAL_OK;

@@ -779,23 +779,16 @@ uint64_t container_fingerprint(const struct container *c)
 }
 
 /* The value of `key` within the lines, not NUL-terminated; NULL when absent. */
-static const char *meta_lookup(const char *text, size_t left, const char *key, size_t *len)
+static const char *meta_lookup(const char *text, size_t size, const char *key, size_t *len)
 {
-    size_t klen = strlen(key);
+    const char *end = text + size, *line;
+    size_t klen = strlen(key), n;
 
-    while (left > 0) {
-        const char *end = memchr(text, '\n', left);
-        size_t line = end ? (size_t)(end - text) : left;
-
-        if (line > klen && memcmp(text, key, klen) == 0 && text[klen] == ' ') {
-            *len = line - klen - 1;
-            return text + klen + 1;
+    while (line_next(&text, end, &line, &n))
+        if (n > klen && memcmp(line, key, klen) == 0 && line[klen] == ' ') {
+            *len = n - klen - 1;
+            return line + klen + 1;
         }
-        if (!end)
-            break;
-        text += line + 1;
-        left -= line + 1;
-    }
     return NULL;
 }
 

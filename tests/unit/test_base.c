@@ -90,6 +90,49 @@ static void every_status_has_a_name(void **state)
 
 /* ---- mem.c ---------------------------------------------------------------------- */
 
+/* How many characters digits take, and what they say; 0: they say nothing. */
+static size_t digits_of(const char *text, uint64_t *value)
+{
+    const char *end = number_digits(text, text + strlen(text), value);
+
+    return end ? (size_t)(end - text) : 0;
+}
+
+static void digits_are_read_as_far_as_they_go(void **state)
+{
+    uint64_t x;
+
+    (void)state;
+    assert_int_equal(digits_of("18446744073709551615", &x), 20);
+    assert_true(x == UINT64_MAX);
+    assert_int_equal(digits_of("007 rest", &x), 3);
+    assert_int_equal(x, 7);
+    assert_int_equal(digits_of("18446744073709551616", &x), 0);
+    assert_int_equal(digits_of("99999999999999999999", &x), 0);
+    assert_int_equal(digits_of("", &x), 0);
+    assert_int_equal(digits_of("-1", &x), 0);
+    assert_int_equal(digits_of(" 1", &x), 0);
+}
+
+static void lines_end_at_newlines_or_with_the_text(void **state)
+{
+    static const char text[] = "one\n\nthree\r\nlast";
+    static const size_t lens[] = {3, 0, 6, 4};
+    const char *at = text, *end = text + sizeof text - 1, *line;
+    size_t n = 0, len;
+
+    (void)state;
+    for (; line_next(&at, end, &line, &len); n++)
+        assert_int_equal(len, lens[n]);
+    assert_int_equal(n, 4);
+    assert_ptr_equal(at, end);
+    at = text;
+    assert_true(line_next(&at, text + 4, &line, &len));
+    assert_ptr_equal(line, text);
+    assert_false(line_next(&at, text + 4, &line, &len)); /* a newline at the end begins no line */
+    assert_false(line_next(&at, at, &line, &len));
+}
+
 static void an_array_is_zeroed_and_never_null_for_nothing(void **state)
 {
     uint32_t *a = mem_array(100, sizeof *a);
@@ -611,6 +654,8 @@ int main(void)
         cmocka_unit_test(a_sentence_has_nothing_that_a_terminal_obeys),
         cmocka_unit_test(an_endless_sentence_is_cut),
         cmocka_unit_test(every_status_has_a_name),
+        cmocka_unit_test(digits_are_read_as_far_as_they_go),
+        cmocka_unit_test(lines_end_at_newlines_or_with_the_text),
         cmocka_unit_test(an_array_is_zeroed_and_never_null_for_nothing),
         cmocka_unit_test(an_array_whose_size_overflows_is_refused),
         cmocka_unit_test(growing_keeps_what_was_there),

@@ -185,20 +185,16 @@ static shoal_status get_words(const struct container *c, shoal_net *t)
 /* The lines but the first two, which are written anew. */
 static shoal_status get_facts(const struct container *c, shoal_net *t)
 {
-    struct section meta = {0};
+    struct section meta;
     shoal_status st = container_find(c, "meta", 1, &meta);
-    const char *at = meta.data, *end = at + (st == SHOAL_OK ? meta.size : 0), *stop;
+    const char *at = meta.data, *end = at + meta.size, *line;
+    size_t len;
 
-    for (; st == SHOAL_OK && at < end; at = stop + 1) {
-        size_t len;
-
-        stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop ? stop : end;
-        len = (size_t)(stop - at);
-        if (memchr(at, '\0', len) || (len > 5 && memcmp(at, "kind ", 5) == 0) ||
-            (len > 5 && memcmp(at, "spec ", 5) == 0))
+    while (st == SHOAL_OK && line_next(&at, end, &line, &len)) {
+        if (memchr(line, '\0', len) || (len > 5 && memcmp(line, "kind ", 5) == 0) ||
+            (len > 5 && memcmp(line, "spec ", 5) == 0))
             continue;
-        st = bytes_add(&t->facts, at, len);
+        st = bytes_add(&t->facts, line, len);
         if (st == SHOAL_OK)
             st = bytes_add(&t->facts, "", 1);
     }

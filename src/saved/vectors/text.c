@@ -46,13 +46,12 @@ struct line {
 /* The next line that is not empty; false at the end. *number counts all. */
 static bool next_line(const char **at, const char *end, struct line *out, size_t *number)
 {
-    while (*at < end) {
-        const char *stop = memchr(*at, '\n', (size_t)(end - *at));
+    size_t len;
 
-        *out = (struct line){*at, stop ? stop : end};
-        *at = stop ? stop + 1 : end;
+    while (line_next(at, end, &out->at, &len)) {
         ++*number;
-        if (out->end > out->at && out->end[-1] == '\r')
+        out->end = out->at + len;
+        if (len > 0 && out->end[-1] == '\r')
             out->end--;
         if (out->end > out->at)
             return true;

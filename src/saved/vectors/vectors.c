@@ -237,18 +237,12 @@ shoal_status shoal_vectors_verify(const shoal_vectors *v)
  * into `words`, and *n becomes how many there are. */
 static void split_lines(const char *at, size_t len, struct span *words, size_t *n)
 {
-    const char *end = at + len;
+    const char *end = at + len, *line;
     size_t found = 0;
 
-    while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        size_t line = (size_t)((stop ? stop : end) - at);
-
+    for (; line_next(&at, end, &line, &len); found++)
         if (found < *n)
-            words[found] = (struct span){at, line < UINT32_MAX ? (uint32_t)line : UINT32_MAX};
-        found++;
-        at += line + 1;
-    }
+            words[found] = (struct span){line, len < UINT32_MAX ? (uint32_t)len : UINT32_MAX};
     *n = found;
 }
 
