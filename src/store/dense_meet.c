@@ -11,7 +11,7 @@ static shoal_status mean_of(struct dense *d, float *x, size_t n)
     shoal_status st = comm_sum_floats(d->comm, x, n);
     unsigned mode = floats_flush();
 
-    d->kernel->scale(x, 1 / (float)d->ranks, n);
+    d->kernel->scale(x, 1 / (float)d->policy.ranks, n);
     floats_set(mode);
     return st;
 }

@@ -483,11 +483,8 @@ static shoal_status measure_valid(struct run *r)
         st = loss_of_blocks(r, &done);
     else
         lane_loss(w->own, rows->train, rows->all, &done);
-    if (r->opts->deterministic && !rows->whole) {
-        st = views_merge(&w->views[IN], 1, r->kernel, 1);
-        if (st == SHOAL_OK)
-            st = views_merge(&w->views[OUT], 1, r->kernel, 1);
-    }
+    for (size_t t = IN; t <= OUT && st == SHOAL_OK && r->opts->deterministic && !rows->whole; t++)
+        st = views_merge(&w->views[t], 1, r->kernel, 1);
     run_figures(r, &done, SHOAL_OF_VALIDATION, &r->held);
     return st;
 }
