@@ -8,9 +8,9 @@ enum {
     PACKED_MOST = 1 << 18, /* floats: of more the line is what a mean costs, not its latency */
 };
 
-/* Of a step at most for owners that do not answer, times the square of the ranks on a core:
- * where many take turns, an owner that has not answered had no turn yet, and gradients that are
- * summed up for it meanwhile are stale before they leave. */
+/* How long a step waits at most for owners that do not answer, times the square of the ranks on a
+ * core. Where ranks share a core, an owner that has not answered had no time slice yet; gradients
+ * that would be summed up for it meanwhile are stale before they leave. */
 #define WAIT_SECONDS 1e-3
 
 /* ---- pieces ---- */
@@ -285,7 +285,7 @@ static shoal_status finish_alone(struct dense *d)
     dense_step(d, d->grads, 0, d->n, 0, d->lr, ++d->steps);
     if (!d->comm)
         return SHOAL_OK;
-    return policy_mean_due(&d->policy) ? average(d) : comm_poll(d->comm, NULL);
+    return policy_mean_due(&d->policy) ? dense_average(d) : comm_poll(d->comm, NULL);
 }
 
 shoal_status dense_finish(struct dense *d)

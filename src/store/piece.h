@@ -97,6 +97,6 @@ void piece_flush(struct dense *d, struct piece *p);
 /* ---- dense_meet.c ---- */
 
 /* SHOAL_AVERAGE: parameters and state become their means. */
-shoal_status average(struct dense *d);
+shoal_status dense_average(struct dense *d);
 
 #endif

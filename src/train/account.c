@@ -1,5 +1,5 @@
-/* The account of a run: what it cost to train with others, where the time went, and what it
- * came to. */
+/* The account of a run: what it cost to train with others, where the time went, and the figures
+ * that the caller gets. */
 #include "train/run.h"
 
 #include <string.h>

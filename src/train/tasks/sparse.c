@@ -19,9 +19,10 @@ enum {
     APART_LANES = 512, /* the same of lanes */
 };
 
-/* What workers did apart is added up. Of a weight that all of them moved the sum
- * overshoots, the further, the more steps each made: adagrad's and ftrl's rates fall
- * and forgive, those of sgd must leave time to meet. Measured: docs/logreg.md. */
+/* Changes that workers make apart are added up (table->adds). The sum of a weight that all of them
+ * moved overshoots, the further, the more steps each made alone. The rates of adagrad and ftrl fall
+ * with the steps, which makes up for it; with sgd the number of steps apart is bounded by the rate.
+ * Measured: docs/logreg.md. */
 #define APART_SGD 1.28   /* steps of all lanes times the rate */
 
 /* ---- the plan ---- */
