@@ -183,16 +183,16 @@ struct comm_stats comm_stats(const struct comm *c)
     return c->stats;
 }
 
-struct comm_spell comm_spell_begin(const struct comm *c)
+struct comm_timer comm_timer_begin(const struct comm *c)
 {
-    return (struct comm_spell){clock_now(), c ? c->stats.waited : 0};
+    return (struct comm_timer){clock_now(), c ? c->stats.waited : 0};
 }
 
-void comm_spell_end(const struct comm *c, const struct comm_spell *spell, double *all,
+void comm_timer_end(const struct comm *c, const struct comm_timer *timer, double *all,
                     double *waited)
 {
-    *all += clock_now() - spell->began;
-    *waited += c ? c->stats.waited - spell->waited : 0;
+    *all += clock_now() - timer->began;
+    *waited += c ? c->stats.waited - timer->waited : 0;
 }
 
 struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank)

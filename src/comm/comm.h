@@ -150,14 +150,14 @@ struct comm_stats {
 
 struct comm_stats comm_stats(const struct comm *c);
 
-/* A span of time from here on, and what of it is waited; c may be NULL. */
-struct comm_spell {
+/* Seconds from here on, and how many of them are waited; c may be NULL. */
+struct comm_timer {
     double began, waited;
 };
 
-struct comm_spell comm_spell_begin(const struct comm *c);
+struct comm_timer comm_timer_begin(const struct comm *c);
 /* Up to now: adds its seconds to *all, and those waited to *waited. */
-void comm_spell_end(const struct comm *c, const struct comm_spell *spell, double *all,
+void comm_timer_end(const struct comm *c, const struct comm_timer *timer, double *all,
                     double *waited);
 
 /* As comm_stats, with one other rank. */

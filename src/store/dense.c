@@ -8,9 +8,9 @@ enum {
     PACKED_MOST = 1 << 18, /* floats: of more the line is what a mean costs, not its latency */
 };
 
-/* Of a step at most for owners that do not answer, times the square of the ranks on a core:
- * where many take turns, an owner that has not answered had no turn yet, and gradients that are
- * summed up for it meanwhile are stale before they leave. */
+/* How long a step waits at most for owners that do not answer, times the square of the ranks on a
+ * core. Where ranks share a core, an owner that has not answered had no time slice yet; gradients
+ * that would be summed up for it meanwhile are stale before they leave. */
 #define WAIT_SECONDS 1e-3
 
 /* ---- pieces ---- */
@@ -50,8 +50,8 @@ static void piece_deal(struct dense *d, struct piece *p, size_t *owned)
 
 static shoal_status make_pieces(struct dense *d)
 {
-    unsigned first = d->policy.owner, owners = d->ranks - first;
-    size_t *owned = mem_array(d->ranks, sizeof *owned);
+    unsigned first = d->policy.owner, owners = d->policy.ranks - first;
+    size_t *owned = mem_array(d->policy.ranks, sizeof *owned);
 
     d->width = row_width(d->n);
     d->piece_len = piece_len(d->n, d->width, owners);
@@ -71,7 +71,7 @@ static shoal_status make_pieces(struct dense *d)
         p->owner = first + (unsigned)(i % owners);
         piece_deal(d, p, owned);
     }
-    d->held = d->shares ? owned[d->rank] : d->n;
+    d->held = d->shares ? owned[d->policy.rank] : d->n;
     free(owned);
     return SHOAL_OK;
 }
@@ -85,7 +85,7 @@ static size_t packed_floats(size_t n, unsigned ranks, const struct dense_opts *o
 
 static shoal_status make_blocks(struct dense *d)
 {
-    size_t bytes = d->held * sizeof(float), packed = packed_floats(d->n, d->ranks, &d->opts);
+    size_t bytes = d->held * sizeof(float), packed = packed_floats(d->n, d->policy.ranks, &d->opts);
 
     for (unsigned i = 0; i < optim_states(&d->opts.optim); i++) {
         d->state[i] = mem_map(bytes);
@@ -111,7 +111,7 @@ static shoal_status make(struct dense *d, const struct dense_range *ranges, size
     if (st != SHOAL_OK)
         return st;
     d->quorum = o->quorum && o->quorum < d->policy.workers ? o->quorum : d->policy.workers;
-    d->shares = d->ranks > 1 && o->policy != SHOAL_AVERAGE;
+    d->shares = d->policy.ranks > 1 && o->policy != SHOAL_AVERAGE;
     d->ranges = mem_array(nranges, sizeof *d->ranges);
     if (!d->ranges)
         return SHOAL_ENOMEM;
@@ -139,13 +139,12 @@ shoal_status dense_open(struct dense **out, struct comm *comm, float *params, si
 
     *out = NULL;
     if (d) {
-        *d = (struct dense){.comm = alone ? NULL : comm, .kernel = kernel, .opts = *opts,
-                            .ranks = 1, .params = params, .n = n,
+        *d = (struct dense){.comm = alone ? NULL : comm,
+                            .kernel = kernel,
+                            .opts = *opts,
+                            .params = params,
+                            .n = n,
                             .outbox = {.comm = alone ? NULL : comm}};
-        if (!alone) {
-            d->rank = comm_rank(comm);
-            d->ranks = comm_size(comm);
-        }
         st = make(d, ranges, nranges);
     }
     if (!alone)
@@ -286,7 +285,7 @@ static shoal_status finish_alone(struct dense *d)
     dense_step(d, d->grads, 0, d->n, 0, d->lr, ++d->steps);
     if (!d->comm)
         return SHOAL_OK;
-    return policy_mean_due(&d->policy) ? average(d) : comm_poll(d->comm, NULL);
+    return policy_mean_due(&d->policy) ? dense_average(d) : comm_poll(d->comm, NULL);
 }
 
 shoal_status dense_finish(struct dense *d)

@@ -6,12 +6,12 @@
 
 /* ---- means ---- */
 
-static shoal_status mean_of(struct dense *d, float *x, size_t n)
+static shoal_status mean_over_ranks(struct dense *d, float *x, size_t n)
 {
     shoal_status st = comm_sum_floats(d->comm, x, n);
     unsigned mode = floats_flush();
 
-    d->kernel->scale(x, 1 / (float)d->ranks, n);
+    d->kernel->scale(x, 1 / (float)d->policy.ranks, n);
     floats_set(mode);
     return st;
 }
@@ -34,13 +34,13 @@ static shoal_status mean_packed(struct dense *d, float *const *blocks, unsigned 
 
     for (unsigned i = 0; i < count; i++)
         memcpy(d->packed + i * d->n, blocks[i], d->n * sizeof(float));
-    st = mean_of(d, d->packed, count * d->n);
+    st = mean_over_ranks(d, d->packed, count * d->n);
     for (unsigned i = 0; i < count; i++)
         memcpy(blocks[i], d->packed + i * d->n, d->n * sizeof(float));
     return st;
 }
 
-shoal_status average(struct dense *d)
+shoal_status dense_average(struct dense *d)
 {
     float *blocks[1 + DENSE_STATES];
     unsigned count = blocks_of(d, blocks);
@@ -52,7 +52,7 @@ shoal_status average(struct dense *d)
     if (d->packed)
         return mean_packed(d, blocks, count);
     for (unsigned i = 0; i < count && st == SHOAL_OK; i++)
-        st = mean_of(d, blocks[i], d->n);
+        st = mean_over_ranks(d, blocks[i], d->n);
     return st;
 }
 
@@ -96,7 +96,7 @@ shoal_status dense_meet(struct dense *d)
     if (!d->comm)
         return SHOAL_OK;
     if (!d->shares)
-        return average(d);
+        return dense_average(d);
     for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
         st = push_backlog(d, &d->pieces[i]);
     if (st == SHOAL_OK)

@@ -96,10 +96,10 @@ static shoal_status send_stepped(struct dense *d, struct piece *p)
     if (d->policy.workers == 1 && policy_works(&d->policy))
         return SHOAL_OK;
     st = write_piece(d, p, &o);
-    for (unsigned i = 1; i <= d->ranks && st == SHOAL_OK; i++) {
-        unsigned to = (d->rank + i) % d->ranks;
+    for (unsigned i = 1; i <= d->policy.ranks && st == SHOAL_OK; i++) {
+        unsigned to = (d->policy.rank + i) % d->policy.ranks;
 
-        if (to != d->rank && to < d->policy.workers)
+        if (to != d->policy.rank && to < d->policy.workers)
             st = outbox_send(&d->outbox, o, to, TAG_PIECE, message_len(p->len));
     }
     outbox_release(&d->outbox, o);
@@ -139,7 +139,7 @@ static shoal_status take_at_once(struct dense *d, struct piece *p, unsigned from
     if (p->got >= d->quorum)
         step_piece(d, p, h->lr);
     d->last_lr = h->lr;
-    if (from == d->rank) {
+    if (from == d->policy.rank) {
         p->version = p->gradients;
         return SHOAL_OK;
     }
@@ -180,8 +180,10 @@ shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t 
     if (st == SHOAL_OK && (h->sums == 0 || from >= d->policy.workers))
         st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %u gradients of a piece", from, h->sums);
     if (st == SHOAL_OK && !owns(d, &d->pieces[h->piece]))
-        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sent a gradient to rank %u that is not the "
-                        "owner", from, d->rank);
+        st = shoal_fail(SHOAL_EFORMAT,
+                        "store: rank %u sent a gradient to rank %u that is not the "
+                        "owner",
+                        from, d->policy.rank);
     if (st != SHOAL_OK)
         return st;
     return take(d, &d->pieces[h->piece], from, h, h->at);
@@ -276,7 +278,7 @@ shoal_status push_piece(struct dense *d, struct piece *p)
     shoal_status st = SHOAL_OK;
 
     if (owns(d, p))
-        return take(d, p, d->rank, &head, g);
+        return take(d, p, d->policy.rank, &head, g);
     if (!has_credit(p))
         st = comm_until(d->comm, has_credit_or_time_is_up, &w);
     if (st == SHOAL_OK && p->backlog == 0 && has_credit(p))

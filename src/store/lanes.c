@@ -194,9 +194,9 @@ static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, s
 
 shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
 {
-    struct comm_spell spell = comm_spell_begin(s->comm);
+    struct comm_timer timer = comm_timer_begin(s->comm);
     shoal_status st = merge_lanes(s, t, views, n);
 
-    comm_spell_end(s->comm, &spell, &s->times.steps, &s->times.waited);
+    comm_timer_end(s->comm, &timer, &s->times.steps, &s->times.waited);
     return st;
 }

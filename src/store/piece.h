@@ -42,7 +42,7 @@ struct dense {
     struct comm *comm; /* NULL: alone */
     const struct kernel *kernel;
     struct dense_opts opts;
-    unsigned rank, ranks, quorum;
+    unsigned quorum;
     float *params; /* [n] */
     size_t n;
     struct dense_range *ranges;
@@ -75,7 +75,7 @@ struct dense {
 
 static inline bool owns(const struct dense *d, const struct piece *p)
 {
-    return p->owner == d->rank;
+    return p->owner == d->policy.rank;
 }
 
 /* ---- dense.c ---- */
@@ -97,6 +97,6 @@ void piece_flush(struct dense *d, struct piece *p);
 /* ---- dense_meet.c ---- */
 
 /* SHOAL_AVERAGE: parameters and state become their means. */
-shoal_status average(struct dense *d);
+shoal_status dense_average(struct dense *d);
 
 #endif

@@ -93,19 +93,19 @@ static shoal_status end_round(struct store *s)
 
 shoal_status store_step(struct store *s)
 {
-    struct comm_spell spell = comm_spell_begin(s->comm);
+    struct comm_timer timer = comm_timer_begin(s->comm);
     shoal_status st = step(s);
 
-    comm_spell_end(s->comm, &spell, &s->times.steps, &s->times.waited);
+    comm_timer_end(s->comm, &timer, &s->times.steps, &s->times.waited);
     return st;
 }
 
 shoal_status store_round(struct store *s)
 {
-    struct comm_spell spell = comm_spell_begin(s->comm);
+    struct comm_timer timer = comm_timer_begin(s->comm);
     shoal_status st = end_round(s);
 
-    comm_spell_end(s->comm, &spell, &s->times.steps, &s->times.waited);
+    comm_timer_end(s->comm, &timer, &s->times.steps, &s->times.waited);
     return st;
 }
 
@@ -260,10 +260,10 @@ bool store_swept(const struct store *s)
 
 shoal_status store_meet(struct store *s)
 {
-    struct comm_spell spell = comm_spell_begin(s->comm);
+    struct comm_timer timer = comm_timer_begin(s->comm);
     shoal_status st = meet(s);
 
     s->policy.met = s->policy.clock;
-    comm_spell_end(s->comm, &spell, &s->times.meets, &s->times.waited);
+    comm_timer_end(s->comm, &timer, &s->times.meets, &s->times.waited);
     return st;
 }

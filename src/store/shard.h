@@ -1,8 +1,7 @@
-/* The inside of a store, for store.c, push.c, rounds.c, blocks.c and lanes.c; not a
- * door.
+/* The inside of a store, for store.c, push.c, rounds.c, blocks.c and lanes.c; not a door.
  *
- * Rows are dealt out to owners; an owner keeps those of table t one after the
- * other, at their `place`:
+ * Rows are dealt out to owners by the traffic that is expected of them; an owner keeps those of a
+ * table one after the other, at their `place`:
  *
  *     owner [rows]  the rank that keeps the row
  *     place [rows]  where, among that rank's rows of this table

@@ -1,5 +1,5 @@
-/* The account of a run: what it cost to train with others, where the time went, and what it
- * came to. */
+/* The account of a run: what it cost to train with others, where the time went, and the figures
+ * that the caller gets. */
 #include "train/run.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@ static shoal_status sum_stats(struct run *r, uint64_t merged)
 {
     struct shoal_rank_stats *s = &r->stats;
     unsigned owners = r->opts->servers ? r->opts->servers : comm_size(r->comm);
-    double most = (double)merged, all = most;
+    double most = (double)merged;
     struct comm_stats c = comm_stats(r->comm);
-    double times[] = {c.waited, s->computed};
+    double sums[] = {c.waited, s->computed, most};
     uint64_t counts[5 + SHOAL_STALE_BINS] = {c.bytes_in, c.bytes_out, c.messages_out,
                                              s->rows_pushed, s->naive_bytes};
     shoal_status st;
@@ -19,16 +19,20 @@ static shoal_status sum_stats(struct run *r, uint64_t merged)
     memcpy(counts + 5, s->stale, sizeof s->stale);
     st = comm_sum_u64(r->comm, counts, 5 + SHOAL_STALE_BINS);
     if (st == SHOAL_OK)
-        st = comm_sum(r->comm, times, 2);
+        st = comm_sum(r->comm, sums, 3);
     if (st == SHOAL_OK)
         st = comm_max(r->comm, &most, 1);
-    if (st == SHOAL_OK)
-        st = comm_sum(r->comm, &all, 1);
     *s = (struct shoal_rank_stats){
-        .ranks = comm_size(r->comm), .servers = r->opts->servers, .bytes_in = counts[0],
-        .bytes_out = counts[1], .messages = counts[2], .rows_pushed = counts[3],
-        .naive_bytes = counts[4], .waited = times[0], .computed = times[1],
-        .load_most = all > 0 ? most / all * owners : 1,
+        .ranks = comm_size(r->comm),
+        .servers = r->opts->servers,
+        .bytes_in = counts[0],
+        .bytes_out = counts[1],
+        .messages = counts[2],
+        .rows_pushed = counts[3],
+        .naive_bytes = counts[4],
+        .waited = sums[0],
+        .computed = sums[1],
+        .load_most = sums[2] > 0 ? most / sums[2] * owners : 1,
     };
     memcpy(s->stale, counts + 5, sizeof s->stale);
     return st;

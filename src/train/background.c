@@ -1,4 +1,5 @@
-/* Work on a thread of its own, while the thread of the ranks gives signs of life. */
+/* Work on a thread of its own, while the thread that may call MPI polls: other ranks hear that this
+ * one lives, and their messages are handled. */
 #include "train/train.h"
 
 #include <stdio.h>

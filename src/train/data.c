@@ -1,5 +1,8 @@
-/* What a task learns from. Every failure is agreed on before the next thing that all ranks do
- * together: no rank leaves alone. */
+/* What a task learns from, opened, and encoded first where it is text.
+ *
+ * Ranks do this together: rank 0 encodes, or each rank its own inputs (--local-input), and all open
+ * the result. Whatever may fail on one rank alone is followed by shoal_ranks_agree, before the
+ * next collective: so all give up together, and nobody waits for a rank that has left. */
 #include "train/data.h"
 
 #include "train/options.h"
@@ -338,7 +341,7 @@ static shoal_status make_temporary(const struct opening *a, char path[PATH_MAX])
     return len < PATH_MAX ? shoal_fail_errno(SHOAL_EIO, "%s", folder) : too_long(folder);
 }
 
-/* Its name is gone as soon as all have mapped it, so that nothing can be left. */
+/* Its name is removed as soon as all have mapped it: a run that is killed leaves no file. */
 static shoal_status encode_for_now(struct opening *a, const char *const *inputs, size_t n)
 {
     char path[PATH_MAX] = "";

@@ -119,14 +119,6 @@ static shoal_status refuse(const struct shoal_option *option, const char *value)
     return shoal_fail(SHOAL_EINVAL, "--%s is '%s', want %s", option->name, value, want);
 }
 
-/* What was read points into `text`, which o has from now on. */
-static void keep(shoal_options *o, const struct place *p, char *text)
-{
-    free(o->text[p->i]);
-    o->text[p->i] = text;
-    o->given[p->i] = true;
-}
-
 static shoal_status put(shoal_options *o, const struct place *p, const char *value)
 {
     struct train_opts before = o->at;
@@ -138,17 +130,18 @@ static shoal_status put(shoal_options *o, const struct place *p, const char *val
     if (len > OPTION_BYTES)
         return shoal_fail(SHOAL_ELIMIT, "--%s has %zu bytes, want %d at most", p->option->name,
                           len, OPTION_BYTES);
-    text = mem_array(len + 1, 1);
+    text = mem_text("%s", value);
     if (!text)
         return SHOAL_ENOMEM;
-    memcpy(text, value, len);
-    if (shoal_option_read(p->option, (char *)&o->at + p->group->at, text)) {
-        keep(o, p, text);
-        return SHOAL_OK;
+    if (!shoal_option_read(p->option, (char *)&o->at + p->group->at, text)) {
+        o->at = before;
+        free(text);
+        return refuse(p->option, value);
     }
-    o->at = before;
-    free(text);
-    return refuse(p->option, value);
+    free(o->text[p->i]);
+    o->text[p->i] = text; /* what was read may point into it */
+    o->given[p->i] = true;
+    return SHOAL_OK;
 }
 
 /* The same as before is no other run. */

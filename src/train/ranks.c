@@ -1,4 +1,7 @@
-/* Ranks as a caller sees them, and the vocabulary they count together.
+/* Ranks as a caller sees them, and the vocabulary that they count together.
+ *
+ * Each word has an owner, by its hash. A rank counts its part of the text, then sends each count to
+ * the word's owner in rounds of bounded size, so that no rank needs memory for the words of all:
  *
  *     each   count its part of the text
  *     all    rounds: what was counted goes to the words' owners

@@ -20,7 +20,8 @@ static void check(const shoal_options *o)
     struct bytes once = {0}, twice = {0};
     shoal_options *a, *b;
 
-    if (options_write(options_run(o), options_values(o), &once) != SHOAL_OK) { /* JSON may have put a newline into a path */
+    if (options_write(options_run(o), options_values(o), &once) !=
+        SHOAL_OK) { /* JSON may have put a newline into a path */
         require(strstr(shoal_error(), "holds a newline") != NULL);
         bytes_fini(&once);
         return;

@@ -46,7 +46,7 @@ static void step(struct dense *d, float *grads, unsigned number, float lr)
 {
     static const size_t cuts[] = {0, 16, 4080, 9 * 1600, 30000, LENGTH};
 
-    fill(grads, d->rank, number);
+    fill(grads, d->policy.rank, number);
     dense_begin(d, grads, lr, false);
     for (size_t i = 5; i > 0; i--)
         CHECK_OK(dense_ready(d, cuts[i - 1], cuts[i]));
@@ -277,7 +277,7 @@ static void hurry(struct dense *d, float *grads, unsigned from, unsigned to)
 {
     for (unsigned s = from; s < to; s++) {
         for (size_t i = 0; i < 64; i++)
-            grads[i] = gradient(d->rank, s, i);
+            grads[i] = gradient(d->policy.rank, s, i);
         for (size_t i = 64; i < SHORT; i += 64)
             memcpy(grads + i, grads, 64 * sizeof *grads);
         dense_begin(d, grads, 1, false);

@@ -25,8 +25,8 @@ static double first_lr(const struct train_opts *o)
     return o->lr > 0 ? o->lr : usual[o->optimizer];
 }
 
-/* Larger ones wait for too many stale gradients, smaller ones follow each: measured in
- * docs/nets.md. */
+/* Gradients of an asynchronous step. A larger quorum waits for gradients that are stale by then,
+ * a smaller one follows the noise of each: measured in docs/nets.md. */
 static unsigned quorum_of(unsigned workers)
 {
     unsigned quorum = (unsigned)sqrt(workers / 2.0);
@@ -159,7 +159,7 @@ static shoal_status open_memory(struct run *r)
     return st == SHOAL_OK ? net_steps_init(r) : st;
 }
 
-/* With another number of workers --batch, which is of each, would be other steps. */
+/* --batch is of each rank: with another number of ranks the steps would be others. */
 static shoal_status check_workers(const struct run *r)
 {
     if (!r->opts->resume || r->opts->global_batch > 0 || r->at.workers == r->sharing)
@@ -362,7 +362,7 @@ static float *copy_params(const struct dense_run *d)
     return copy;
 }
 
-/* What was learnt is f32, and answers so. */
+/* A net of its own for the model: without bf16, which is for training alone. */
 static shoal_status trained_net(struct run *r, bool last, shoal_net **out)
 {
     struct dense_run *d = r->dense;

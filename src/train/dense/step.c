@@ -52,11 +52,11 @@ static struct net_take take_of(const struct run *r, uint64_t step, size_t *all)
 /* ---- where the time of a step goes ---- */
 
 /* What began there was a meeting with others: its time is waiting or communicating. */
-static void clock_meeting(struct run *r, const struct comm_spell *spell)
+static void clock_meeting(struct run *r, const struct comm_timer *timer)
 {
     double all = 0, wait = 0;
 
-    comm_spell_end(r->comm, spell, &all, &wait);
+    comm_timer_end(r->comm, timer, &all, &wait);
     r->dense->times.wait += wait;
     r->dense->times.communicate += all - wait;
 }
@@ -138,29 +138,29 @@ static shoal_status add_part(void *ctx, size_t i, unsigned thread)
 static shoal_status on_ready(void *ctx, size_t from, size_t to)
 {
     struct run *r = ctx;
-    struct comm_spell spell = comm_spell_begin(r->comm);
+    struct comm_timer timer = comm_timer_begin(r->comm);
     shoal_status st = dense_ready(r->dense->dense, from, to);
 
-    clock_meeting(r, &spell);
+    clock_meeting(r, &timer);
     return st;
 }
 
 static shoal_status on_sum(void *ctx, double *x, size_t n)
 {
     struct run *r = ctx;
-    struct comm_spell spell = comm_spell_begin(r->comm);
+    struct comm_timer timer = comm_timer_begin(r->comm);
     shoal_status st = comm_sum(r->comm, x, n);
 
-    clock_meeting(r, &spell);
+    clock_meeting(r, &timer);
     return st;
 }
 
 static shoal_status finish(struct run *r)
 {
-    struct comm_spell spell = comm_spell_begin(r->comm);
+    struct comm_timer timer = comm_timer_begin(r->comm);
     shoal_status st = dense_finish(r->dense->dense);
 
-    clock_meeting(r, &spell);
+    clock_meeting(r, &timer);
     return st;
 }
 
@@ -193,7 +193,8 @@ static float scale_of(const struct run *r, size_t all)
     return n > 0 ? 1 / (float)n : 0;
 }
 
-/* Gradients of samples that are sure, and through many layers, fade below FLT_MIN. */
+/* Denormals are flushed to 0: gradients of samples that are predicted surely fade below FLT_MIN on
+ * their way through the layers, and such numbers are slow. */
 shoal_status net_step(struct run *r)
 {
     bool measure = r->at.place % MEASURED == 0;

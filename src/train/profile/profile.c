@@ -91,9 +91,9 @@ shoal_status profile_init(struct profile *p, shoal_ranks *ranks)
 void profile_fini(struct profile *p)
 {
     free(p->peers);
-    free(p->lanes);
+    free(p->tracks);
     p->peers = NULL;
-    p->lanes = NULL;
+    p->tracks = NULL;
 }
 
 /* ---- this rank ---- */

@@ -39,8 +39,8 @@ struct profile {
     struct meter from;
     struct comm_peer_stats *peers; /* [ranks] then */
     struct timeline timeline;      /* this rank's, */
-    struct mark *lanes;            /* and at the end those of the first ranks, [lane_ends[r]] */
-    size_t lane_ends[SHOAL_PROFILE_ROWS];
+    struct mark *tracks;           /* and at the end those of the first ranks, [track_ends[r]] */
+    size_t track_ends[SHOAL_PROFILE_ROWS];
     struct shoal_profile result;
 };
 
@@ -61,7 +61,7 @@ struct profile_facts {
     struct store_times store;
 };
 
-/* Collective. Sets p->result, the same on every rank, and the lanes. */
+/* Collective. Sets p->result, the same on every rank, and the tracks. */
 shoal_status profile_end(struct profile *p, const struct profile_facts *facts);
 
 /* Where this rank's time went since profile_init: the parts of a row, but seconds. */
@@ -75,7 +75,7 @@ void timeline_begin(struct profile *p, const struct profile_facts *facts);
 /* Whether it is time for a mark; cheap, since it is asked after every step. */
 bool timeline_due(const struct profile *p);
 void timeline_mark(struct profile *p, const struct profile_facts *facts);
-/* Collective: p->lanes. */
+/* Collective: p->tracks. */
 shoal_status timeline_end(struct profile *p, const struct profile_facts *facts);
 /* The marks of a rank, of which there are *n; none of those that tell nothing. */
 const struct mark *timeline_of(const struct profile *p, unsigned rank, size_t *n);

@@ -1,5 +1,7 @@
-/* What each rank did over time. A rank keeps its own marks and asks nobody: all are
- * brought together once, when the run is over. */
+/* What each rank did over time. A rank marks its own sums of seconds now and then; all marks are
+ * gathered once, when the run is over. There is room for TIMELINE_MARKS: when it is full every
+ * second mark is dropped and the distance doubled, so a run of any length has between half of them
+ * and all, evenly spread. */
 #include "train/profile/profile.h"
 
 #include <math.h>
@@ -58,7 +60,7 @@ void timeline_mark(struct profile *p, const struct profile_facts *f)
 /* ---- all ranks ---- */
 
 /* Marks are numbers, and time goes on, whatever came. */
-static bool lane_sane(const struct mark *marks, size_t n)
+static bool track_sane(const struct mark *marks, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(marks[i].at) || !isfinite(marks[i].computing) ||
@@ -68,19 +70,20 @@ static bool lane_sane(const struct mark *marks, size_t n)
     return true;
 }
 
-static shoal_status check_lanes(struct profile *p, const size_t *lens)
+static shoal_status check_tracks(struct profile *p, const size_t *lens)
 {
     size_t at = 0;
 
     for (unsigned r = 0; r < comm_size(p->comm); r++) {
-        size_t n = lens[r] / sizeof *p->lanes;
+        size_t n = lens[r] / sizeof *p->tracks;
 
-        if (lens[r] % sizeof *p->lanes != 0 || n > TIMELINE_MARKS || !lane_sane(p->lanes + at, n))
+        if (lens[r] % sizeof *p->tracks != 0 || n > TIMELINE_MARKS ||
+            !track_sane(p->tracks + at, n))
             return shoal_fail(SHOAL_EFORMAT, "timeline: rank %u gave %zu bytes that are no marks",
                               r, lens[r]);
         at += n;
         if (r < SHOAL_PROFILE_ROWS)
-            p->lane_ends[r] = at;
+            p->track_ends[r] = at;
     }
     return SHOAL_OK;
 }
@@ -98,17 +101,17 @@ shoal_status timeline_end(struct profile *p, const struct profile_facts *f)
     if (comm_rank(p->comm) >= SHOAL_PROFILE_ROWS)
         t->n = 0;
     st = comm_gather(p->comm, t->marks, t->n * sizeof *t->marks, &data, &lens);
-    p->lanes = (struct mark *)(void *)data;
+    p->tracks = (struct mark *)(void *)data;
     if (st == SHOAL_OK)
-        st = check_lanes(p, lens);
+        st = check_tracks(p, lens);
     free(lens);
     return st;
 }
 
 const struct mark *timeline_of(const struct profile *p, unsigned rank, size_t *n)
 {
-    size_t from = rank > 0 ? p->lane_ends[rank - 1] : 0;
+    size_t from = rank > 0 ? p->track_ends[rank - 1] : 0;
 
-    *n = p->lane_ends[rank] - from;
-    return *n > 0 ? p->lanes + from : NULL;
+    *n = p->track_ends[rank] - from;
+    return *n > 0 ? p->tracks + from : NULL;
 }

@@ -19,9 +19,10 @@ enum {
     APART_LANES = 512, /* the same of lanes */
 };
 
-/* What workers did apart is added up. Of a weight that all of them moved the sum
- * overshoots, the further, the more steps each made: adagrad's and ftrl's rates fall
- * and forgive, those of sgd must leave time to meet. Measured: docs/logreg.md. */
+/* Changes that workers make apart are added up (table->adds). The sum of a weight that all of them
+ * moved overshoots, the further, the more steps each made alone. The rates of adagrad and ftrl fall
+ * with the steps, which makes up for it; with sgd the number of steps apart is bounded by the rate.
+ * Measured: docs/logreg.md. */
 #define APART_SGD 1.28   /* steps of all lanes times the rate */
 
 /* ---- the plan ---- */
@@ -32,10 +33,15 @@ static size_t whole_batches(size_t rows, uint64_t batch)
     return (size_t)((rows + batch - 1) / batch * batch);
 }
 
+/* Rows that are held out by name; NULL: none. */
+static const struct clicks_view *valid_of(const struct run *r)
+{
+    return r->data->valid_rows ? clicks_view(r->data->valid_rows) : NULL;
+}
+
 static size_t held_share(const struct run *r)
 {
-    return r->data->valid_rows
-               ? 0 : (size_t)(r->opts->valid * (double)clicks_view(r->data->rows)->rows);
+    return valid_of(r) ? 0 : (size_t)(r->opts->valid * (double)clicks_view(r->data->rows)->rows);
 }
 
 /* Whoever asks for evaluations expects them to be made. */
@@ -44,7 +50,7 @@ static shoal_status check_held(const struct run *r)
     static const char but[] = "but nothing is held out; want rows, or a share of them, that are";
     const struct train_opts *o = r->opts;
 
-    if ((r->data->valid_rows && clicks_view(r->data->valid_rows)->rows > 0) || held_share(r) > 0)
+    if ((valid_of(r) && valid_of(r)->rows > 0) || held_share(r) > 0)
         return SHOAL_OK;
     if (o->early_stop > 0)
         return shoal_fail(SHOAL_EINVAL, "train: early_stop is %u, %s", o->early_stop, but);
@@ -56,16 +62,16 @@ static shoal_status check_held(const struct run *r)
 
 static shoal_status check_data(const struct run *r)
 {
-    const struct clicks_view *v = clicks_view(r->data->rows);
+    const struct clicks_view *v = clicks_view(r->data->rows), *held = valid_of(r);
 
     if (v->rows - held_share(r) == 0)
         return shoal_fail(SHOAL_EINVAL, "train: found no rows to learn from, want at least one");
-    if (r->data->valid_rows && clicks_view(r->data->valid_rows)->classes > v->classes)
+    if (held && held->classes > v->classes)
         return shoal_fail(SHOAL_EINVAL, "train: what is held out has %u classes, the data %u",
-                          clicks_view(r->data->valid_rows)->classes, v->classes);
-    if (r->data->valid_rows && clicks_view(r->data->valid_rows)->bits != v->bits)
+                          held->classes, v->classes);
+    if (held && held->bits != v->bits)
         return shoal_fail(SHOAL_EINVAL, "train: what is held out has 2^%u slots, the data 2^%u",
-                          clicks_view(r->data->valid_rows)->bits, v->bits);
+                          held->bits, v->bits);
     return check_held(r);
 }
 
@@ -112,9 +118,8 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
         plan->work_bytes += rows_workers(o) * view_bytes(&tables[SPARSE_WEIGHTS], features);
     else
         plan->work_bytes += rows_workers(o) * 2 * HOT_FLOATS * sizeof(float);
-    if (r->data->valid_rows)
-        plan->work_bytes += clicks_view(r->data->valid_rows)->values * sizeof(uint32_t) +
-                            (sizeof(uint32_t) << v->bits);
+    if (valid_of(r))
+        plan->work_bytes += valid_of(r)->values * sizeof(uint32_t) + (sizeof(uint32_t) << v->bits);
     plan->rank_bytes = plan->model_bytes;
     plan->checkpoint_bytes = o->checkpoint ? plan->model_bytes / shoal_ranks_size(o->ranks) : 0;
     plan_sum(plan, o);
@@ -187,10 +192,10 @@ static shoal_status hold_out(struct run *r)
     r->rows->train = r->rows->all - held_share(r);
     c->held = *c->rows;
     c->held_from = r->rows->train;
-    if (!r->data->valid_rows)
+    if (!valid_of(r))
         return SHOAL_OK;
     c->held_from = 0;
-    return map_held(c, clicks_view(r->data->valid_rows));
+    return map_held(c, valid_of(r));
 }
 
 /* ---- opening ---- */

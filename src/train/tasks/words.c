@@ -179,9 +179,9 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
 
 /* ---- what ranks change ---- */
 
-/* How often rows travel. Hot ones are seldom too late; what a replica misses of the
- * others is in all the rows it seldom touches, so the more replicas, the sooner
- * whatever was touched travels (docs/consistency.md). */
+/* How often rows travel between ranks. Hot rows travel often enough anyway; what a replica lacks
+ * of the others' work is in the many rows that it touches seldom. So the more replicas there are,
+ * the faster is the sweep that takes along whatever was touched (docs/consistency.md). */
 enum {
     DUE = 128,           /* touches */
     FEW = 2,             /* ranks; beyond, rows are due after half of them or less */
@@ -224,9 +224,10 @@ static struct cadence words_cadence(const struct train_opts *o)
 #define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
 #define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
 
-/* Changes in which ranks agree are averaged, not added, so n ranks together move
- * hot rows little further than one does in its n-th part of the corpus. A higher
- * rate makes up for it; which, was measured (docs/consistency.md). */
+/* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
+ * not added (folding, store/view.c), so n ranks together move hot rows little further than one
+ * rank does with its n-th part of the corpus. A higher rate makes up for it: measured,
+ * docs/consistency.md. */
 static double boost_of(const struct train_opts *o)
 {
     unsigned sharing = opts_sharing(o);
@@ -483,11 +484,8 @@ static shoal_status measure_valid(struct run *r)
         st = loss_of_blocks(r, &done);
     else
         lane_loss(w->own, rows->train, rows->all, &done);
-    if (r->opts->deterministic && !rows->whole) {
-        st = views_merge(&w->views[IN], 1, r->kernel, 1);
-        if (st == SHOAL_OK)
-            st = views_merge(&w->views[OUT], 1, r->kernel, 1);
-    }
+    for (size_t t = IN; t <= OUT && st == SHOAL_OK && r->opts->deterministic && !rows->whole; t++)
+        st = views_merge(&w->views[t], 1, r->kernel, 1);
     run_figures(r, &done, SHOAL_OF_VALIDATION, &r->held);
     return st;
 }
