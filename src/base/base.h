@@ -116,7 +116,8 @@ void mem_unmap(void *at, size_t bytes);
 /* The same in a nameless file of that folder, or of TMPDIR when NULL: what does not
  * fit into memory stays on disk. NULL after shoal_fail. */
 void *mem_map_file(const char *folder, size_t bytes);
-/* Of such a map: these bytes will not be needed soon. */
+/* Gives back the pages that lie wholly within these bytes: those of a file's map are read again
+ * when needed, those of mem_map are zeros then. */
 void mem_put_away(void *at, size_t bytes);
 
 /* The first number behind `key`, which begins a line of a small file of the system's; UINT64_MAX
@@ -211,12 +212,12 @@ struct view {
     uint32_t *slot;
     uint64_t *touched;
     uint32_t used;
-    uint8_t *touches; /* [rows] how often, up to 255, as whoever asks last cleared it; or NULL */
+    uint8_t *touches; /* [rows] touches of each since they were cleared, up to 255; or NULL */
 };
 
 float *view_touch(struct view *v, uint32_t row);
 
-/* Threads may count at once: some of their counts are lost, never the row. */
+/* Threads may race: a count may then be lost, but a row that was touched is never at 0. */
 static inline void view_count_times(struct view *v, uint32_t row, unsigned times)
 {
     unsigned count = __atomic_load_n(&v->touches[row], __ATOMIC_RELAXED) + times;
@@ -275,7 +276,7 @@ void ordered_fini(struct ordered *o);
 
 /* For work that comes in short pieces, one after the other. Each item is done once, by
  * whichever thread comes first; the thread that calls is one of them, and all take
- * small numbers as it does (floats.c). What is done for an item may depend on the item
+ * denormal numbers as it does (floats.c). What is done for an item may depend on the item
  * alone; `thread`, below workers_count, is for scratch. */
 struct workers;
 
@@ -290,10 +291,10 @@ void workers_do(struct workers *w, size_t items,
 shoal_status workers_run(struct workers *w, size_t items,
                          shoal_status (*fn)(void *ctx, size_t item, unsigned thread), void *ctx);
 
-/* ---- floats.c: numbers that are almost 0 ------------------------------------------ */
+/* ---- floats.c: denormal numbers ------------------------------------------ */
 
-/* From floats_flush to floats_set with what it gave, this thread takes numbers below
- * FLT_MIN for 0, those it reads and those it makes, on every instruction set of x86-64.
+/* From floats_flush to floats_set with what it gave, this thread takes denormal numbers (below
+ * FLT_MIN) for 0, those it reads and those it makes, on every instruction set of x86-64.
  * Elsewhere nothing changes. Who calls us keeps the mode that it had. */
 unsigned floats_flush(void);
 void floats_set(unsigned mode);

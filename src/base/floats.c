@@ -1,5 +1,5 @@
-/* Numbers below FLT_MIN: what a unit that no longer learns leaves behind. A product with
- * one of them costs a hundred others. */
+/* Denormal numbers, those below FLT_MIN: units that no longer learn are full of them, and a product
+ * with one takes the CPU as long as a hundred others. */
 #include "base/base.h"
 
 #if defined(__x86_64__)

@@ -1,6 +1,6 @@
 /* Numbers in files are the same in any locale. A program that uses the library may
  * have set one that writes a comma for the point; the thread's own is then changed for
- * as long as a number is read or written. For "C" the C library makes nothing. */
+ * as long as a number is read or written. glibc's newlocale of "C" allocates nothing. */
 #include "base/base.h"
 
 #include <locale.h>

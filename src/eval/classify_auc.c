@@ -28,8 +28,8 @@ void ranking_fini(struct ranking *r)
 
 /* ---- bins ---- */
 
-/* Unsigned numbers in the order of the floats: those below 0 come first, turned
- * around. -0 is 0. */
+/* Unsigned numbers in the order of the floats: of those below 0 all bits are inverted, of the
+ * others the sign is set. -0 is 0. */
 static uint32_t bin_of(const struct ranking *r, double score)
 {
     float logit = (float)(r->scale == BINARY_LOGIT ? score : binary_logit(score)) + 0.0F;
@@ -100,7 +100,7 @@ static size_t digit(const struct ranked *one, unsigned shift)
     return order_of(one->score) >> shift & (RADIX - 1);
 }
 
-/* One digit's pass; false when all have the same, and nothing moved. */
+/* One pass of a radix sort, by one digit; false when all have the same, and nothing moved. */
 static bool spread(const struct ranked *from, struct ranked *to, size_t n, unsigned shift)
 {
     size_t begin[RADIX] = {0}, at = 0;

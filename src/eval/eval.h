@@ -1,4 +1,4 @@
-/* eval: how well is it known?
+/* eval: how good vectors and classifiers are.
  *
  * What this is: nearest rows, analogies, odd ones out and spellings, suites of
  * questions with their scores, and the scores of classifiers: over rows, words and
@@ -49,7 +49,8 @@ struct near_ask {
 };
 
 /* Each as shoal_nearest of the word's own row, which does not answer, or as
- * shoal_analogy. Memory's pace is that of one: the rows are read once for dozens. */
+ * shoal_analogy. The rows are read once for dozens of questions, which take about as long as one.
+ */
 shoal_status nearest_many(const struct rows *rows, struct near_ask *asks, size_t n,
                           unsigned threads);
 

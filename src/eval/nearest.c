@@ -39,7 +39,7 @@ struct top {
 };
 
 /* Total: equal scores are ordered by id, so that the result does not depend on
- * who met them first. */
+ * which thread saw them first. */
 static bool better(struct shoal_hit x, struct shoal_hit y)
 {
     return x.score > y.score || (x.score == y.score && x.id < y.id);
@@ -315,7 +315,7 @@ static shoal_status question_inputs(const struct rows *rows, const uint32_t *ids
         if (!rows_unit(rows, ids[i], units + i * stride))
             return shoal_fail(SHOAL_EINVAL, "%s: the row of id %u is zero, want a direction",
                               n == 3 ? "analogy" : "nearest", (unsigned)ids[i]);
-    /* a - a + a is a, but b = -c and a = 0 are not for us to answer. */
+    /* The three may cancel out, as b = -c and a = 0 do: then there is no direction to search in. */
     if (n == 3 && how == SHOAL_3COSADD &&
         !cosadd_query(units, units + stride, units + 2 * stride, rows->dim))
         return shoal_fail(SHOAL_EINVAL, "analogy: the words cancel out, want a direction");

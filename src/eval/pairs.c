@@ -1,4 +1,5 @@
-/* Do the vectors find alike what people find alike? */
+/* Word similarity: how the cosines of pairs of words correlate with what people said of them, by
+ * rank (Spearman) and by value (Pearson). */
 #include "eval/suite.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Characters; longer words are nobody's slip. */
+/* Characters; longer words have no suggestions. */
 #define LETTERS_MAX 64u
 #define SLIPS_MAX 3u
 /* Words for which a thread is worth its start. */

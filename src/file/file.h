@@ -156,9 +156,9 @@ void spool_close(struct spool *s);
 
 /* ---- journal.c: line by line, to be read meanwhile ------------------------------ */
 
-/* A file that grows in place; pipes and devices too. There is never half a line for long:
- * what cannot be written whole is taken back, and of a file that is gone on with an end
- * without a newline is dropped. */
+/* A file that grows in place; pipes and devices too. It holds whole lines: what cannot be written
+ * whole is cut off again, and where an existing file ends without a newline, that end is cut off
+ * before lines are added. */
 struct journal;
 
 /* Goes on with what is there when `more`, else begins anew. */

@@ -105,7 +105,7 @@ shoal_status journal_add(struct journal *j, const char *text, size_t len)
     }
     st = fail_journal(j);
     if (j->regular && ftruncate(j->fd, j->len) != 0)
-        return st; /* what stands there unended is dropped by who goes on */
+        return st; /* journal_open cuts off what stays there without a newline */
     return st;
 }
 

@@ -264,7 +264,7 @@ static shoal_status output_settle(struct output *o)
 }
 
 /* A rename outlives a power cut only when its folder was flushed too. Folders
- * that cannot be opened or do not know fsync are let be. */
+ * that cannot be opened, or whose file system has no fsync for them, are passed over. */
 static shoal_status folder_sync(const struct output *o)
 {
     size_t len = folder_len(o->target);

@@ -226,7 +226,7 @@ static shoal_status zstd_step(struct stream *s, void *buf, size_t cap, size_t *g
     if (ZSTD_isError(rc))
         return zstd_fail(s, rc);
     s->inside = rc != 0;
-    /* The library looks at it too, but not behind an empty last block in pieces. */
+    /* zstd checks it too, but not where an empty last block comes in pieces. */
     if (!s->inside && s->promised < ZSTD_CONTENTSIZE_ERROR && s->given != s->promised)
         return fail_corrupt(s, "zstd", "it holds less than its head says");
     return SHOAL_OK;
@@ -445,8 +445,8 @@ size_t input_drop_mark(struct bytes *head)
 
 /* ---- A whole file at once ------------------------------------------------------------ */
 
-/* What is held whole may not be a bomb: tables of numbers compress to a third, and
- * what becomes more than EXPAND_MOST times as much is none. */
+/* What is held in memory may not be a decompression bomb: tables of numbers compress to a third,
+ * and what becomes more than EXPAND_MOST times as much is none of ours. */
 static shoal_status slurp_check(const struct stream *s, size_t len, size_t max)
 {
     if (len > max)

@@ -78,7 +78,7 @@ static shoal_status read_thread(void *ctx, unsigned index)
     return st;
 }
 
-/* A writer that comes and goes between two reads leaves its time behind. */
+/* Who wrote between two of our reads has changed the size or the time of the last write. */
 static shoal_status check_unchanged(const struct whole *w, const struct stat *before)
 {
     struct stat now;

@@ -20,7 +20,7 @@ enum {
     BLOCK = 2 * TILE_ROWS, /* channels of one product */
     SUMS = BLOCK * BLOCK,
     STEPS = 64, /* pixels by which weights learn at once */
-    PANEL = 4,  /* blocks of outputs that learn together: with STEPS they fit L2 */
+    PANEL = 4,  /* blocks of outputs of an item: with STEPS pixels they fit L2 */
 };
 
 #define NEAR (1 << 19) /* numbers that stay in L2 while others pass */
@@ -167,8 +167,9 @@ static void apply_row(const struct apply *p, size_t group, size_t block, size_t 
     p->k->tiles->end();
 }
 
-/* A row of the maps of a group, and a block of columns. Small maps of all groups stay
- * near while blocks of weights pass; else a group stays while all weights pass. */
+/* One row of a group's maps, and one block of columns. The order of the items decides what stays in
+ * the second cache: small maps do, of all groups, while blocks of weights pass; else one group does
+ * while all weights pass. */
 static void apply_item(void *ctx, size_t item, unsigned thread)
 {
     const struct apply *p = ctx;

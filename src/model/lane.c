@@ -82,8 +82,8 @@ static inline uint32_t word_of(const struct lane *lane, uint32_t cell, uint32_t 
     return cell ^ ((cell ^ a->other) & moved);
 }
 
-/* Noise may not be the target. Tried again it comes from numbers of its own; in
- * a vocabulary so lopsided that even those fail, it is the next word. Two equal
+/* Noise may not be the target. If it is, it is drawn again, by random numbers of a range of their
+ * own; in a vocabulary so lopsided that 63 of those fail, it is the next word. Two equal
  * noise words are left alone: they are rare, and one update of the row stays. */
 static uint32_t draw_again(const struct lane *lane, uint64_t counter, uint32_t target)
 {

@@ -308,7 +308,7 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
 void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr, struct sums *done)
 {
     struct kernel_rule rule = linear_rule(w->l, lr, false);
-    struct sums here = {.examples = to - from}; /* a neighbour of other workers' sums is not near */
+    struct sums here = {.examples = to - from}; /* no cache line is shared with other workers */
     uint64_t batch = w->l->batch;
 
     if (batch == 1 && w->weights->slot)

@@ -164,7 +164,7 @@ static shoal_status mlp_init(struct net *net, const char *spec)
     return add_layers(net, m);
 }
 
-/* He et al. 2015 where half of the units are silent, Glorot and Bengio 2010 else. */
+/* He et al. 2015 for rectifiers, of whose units half are 0; Glorot and Bengio 2010 else. */
 static void mlp_start(const struct net *net, float *params, uint64_t seed)
 {
     const struct mlp *m = net->impl;

@@ -57,7 +57,7 @@ static void classes_tile(const struct net *net, float *z, const struct net_batch
     sums->predictions += b->n;
 }
 
-/* Through rows and back: squared errors are of nets that are small and rare. */
+/* Row by row, slower than the softmax above: narrow nets with targets are small anyway. */
 static void targets_tile(const struct net *net, float *z, const struct net_batch *b, float scale,
                          struct sums *sums)
 {

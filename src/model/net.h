@@ -28,7 +28,7 @@ enum {
     NET_MAX_WIDTH = 1 << 20,
 };
 
-/* What becomes of a tensor when its gradients have met. */
+/* What becomes of a tensor when the gradients of all ranks have been added. */
 enum tensor_rule {
     TENSOR_STEP,  /* the optimizer's step, with weight decay */
     TENSOR_BARE,  /* the same without weight decay */

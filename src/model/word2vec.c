@@ -153,9 +153,9 @@ static uint32_t depth_of(const struct tree *t, uint32_t leaf, uint32_t root)
     return depth;
 }
 
-/* From the root down to the word: the nodes passed and the way taken. Nodes were
- * made rarest first, so counted from the root the hot rows are the first, as
- * they are for words. */
+/* From the root down to the word: the nodes passed and the branch taken at each. Nodes were made
+ * rarest first; numbered from the root, the rows that change most often come first, as they do for
+ * words. */
 static void write_path(struct w2v *w, const struct tree *t, uint32_t word, uint32_t root)
 {
     uint32_t at = w->path[word + 1];
@@ -265,7 +265,7 @@ static double noise_total(const struct w2v *w, const shoal_vocab *vocab)
     return sum > 0 ? sum : 1;
 }
 
-/* Of a word of the corpus, how likely it is this one and stays. */
+/* How likely a word of the corpus is this one, and is kept by subsampling. */
 static double kept_share(const struct w2v *w, const shoal_vocab *vocab, uint32_t word)
 {
     return (double)shoal_vocab_count(vocab, word) / (double)shoal_vocab_total(vocab) *

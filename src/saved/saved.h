@@ -28,7 +28,7 @@
 struct kind;
 extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword, kind_vectors;
 
-/* A handle for what was trained, which it takes, also on failure. */
+/* Makes a handle of what was trained, which it owns then, also on failure. */
 shoal_status model_take(shoal_model **out, const struct kind *kind, void *is);
 
 /* ---- vectors/: word vectors ------------------------------------------------------------ */
@@ -60,7 +60,7 @@ unsigned logreg_outputs(const shoal_logreg *m);
 /* p [outputs] of one row: of class 1, or of each class. */
 void logreg_answer(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
                    float *p);
-/* The model of any kind whose kind says that it is one of these (kind.h); or NULL. */
+/* The linear model within, of one output or many (struct kind's `linear`); or NULL. */
 const shoal_logreg *model_linear(const shoal_model *m);
 
 #endif

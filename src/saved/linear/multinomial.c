@@ -94,7 +94,7 @@ static void class_name(const void *ctx, size_t i, char *name, size_t cap)
     snprintf(name, cap, "%zu", i);
 }
 
-/* Had each row been given the classes' shares, in nats. */
+/* The loss of giving each row the classes' shares, in nats: their entropy. */
 static double base_loss(const struct many *m, uint64_t rows)
 {
     double sum = 0;

@@ -31,8 +31,8 @@ shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* A shoal_net; takes c, whose bytes were checked, also on failure. */
 shoal_status trained_read(void **out, struct container *c);
-/* A file may say what it likes of its inputs; no picture is decoded to 2 channels, or
- * to 1,000. */
+/* Fails when a file says that its inputs are pictures of other than 1 or 3 channels, which no
+ * picture is decoded to. */
 shoal_status trained_check_pictures(const shoal_net *t, const char *path);
 /* Whether it takes pictures alone, not tables of numbers: its description has their shape. */
 bool trained_sees_only_pictures(const shoal_net *t);
@@ -69,8 +69,8 @@ float *words_prior(const shoal_vocab *words);
 shoal_status net_load_tensors(const struct net *net, float *params, const char *path);
 shoal_status net_copy_tensors(const struct net *net, float *params, const shoal_net *from,
                               const char *path);
-/* One who asks again and again, of up to `most` samples at a time: what predicting
- * needs is made once. Not for two threads at a time. */
+/* What predicting needs, made once for many calls of up to `most` samples each. Not for two threads
+ * at a time. */
 struct asker {
     const shoal_net *net;
     void *worker;

@@ -89,7 +89,8 @@ static void add_slope(struct slope *s, const struct word_ranks *r, const struct 
     s->second -= square - mean * mean;
 }
 
-/* The log-likelihood is concave in the weight: Newton's method, held back. */
+/* The log-likelihood is concave in the weight, so Newton's method finds its only maximum; steps are
+ * limited, for far from it the second derivative says little. */
 shoal_status words_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
                        float *scores)
 {

@@ -135,8 +135,8 @@ static shoal_status read_some(void *ctx, unsigned index)
     return pixels ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
-/* Those before the first that cannot be read. Its sentence is said again here, for
- * another thread may have read it. */
+/* *good: how many come before the first that cannot be read. That one is read again here, for its
+ * sentence is another thread's. */
 static shoal_status read_all(struct reading *r, size_t *good)
 {
     unsigned threads = pool_threads(0);

@@ -172,8 +172,8 @@ static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size
                       path, row + 1, v->vocab ? shoal_vectors_word(v, (uint32_t)row) : "");
 }
 
-/* Rows lie one behind the other, so what was copied goes as the rows come: both
- * together never take much more than one of them. */
+/* Rows lie one behind the other, so the pages that were copied are given back on the way: source
+ * and rows together never take much more memory than one of them. */
 static shoal_status fill_thread(void *ctx, unsigned index)
 {
     const struct fill *f = ctx;
@@ -295,8 +295,8 @@ static bool fd_compressed(int fd)
            (memcmp(at, "\x1f\x8b", 2) == 0 || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
 }
 
-/* Where the rows of a file are converted nobody looks at it again afterwards, so that
- * a mapping is asked for only where there is no room for both. */
+/* By default the file is read into memory of our own, which is given back as its rows are
+ * converted; a mapping is for who has no room for both. */
 static shoal_status source_take(struct source *src, int fd, const struct stat *info, bool map)
 {
     void *at;
@@ -318,8 +318,7 @@ static shoal_status source_take(struct source *src, int fd, const struct stat *i
     return SHOAL_OK;
 }
 
-/* -1 for all else: whoever writes to a pipe has a reader when one opens it, and none
- * when that closes it again. */
+/* -1 for all else: a pipe that is opened and closed again would kill its writer. */
 static int open_regular(const char *path)
 {
     struct stat info;
