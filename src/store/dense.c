@@ -258,6 +258,7 @@ shoal_status dense_ready(struct dense *d, size_t from, size_t to)
     /* Else the others' steps would change parameters that are still read. */
     if (!d->shares || d->opts.policy != SHOAL_SYNC || from >= to)
         return SHOAL_OK;
+    /* From behind, as the backward pass goes: the last layers' gradients are final first. */
     for (size_t i = to - 1; st == SHOAL_OK; i -= d->piece_len) {
         struct piece *p = &d->pieces[i / d->piece_len];
         size_t a = p->from > from ? p->from : from;

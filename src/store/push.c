@@ -419,8 +419,9 @@ static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
 /* Threads count while we look. */
 typedef uint64_t __attribute__((may_alias)) eight_counts;
 
-/* The first row from `row` on that was touched at least `due` times, a power of two;
- * else `end`. */
+/* The first row from `row` on that was touched at least `due` times, a power of two; else `end`.
+ * Most rows are not due, so counters are looked at eight at a time, a byte each: a count is at
+ * least 2^k exactly if one of its bits from k up is set, and 0x100 - 2^k has just these. */
 static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsigned due)
 {
     uint64_t mask = (0x100 - due) * 0x0101010101010101u, eight;
@@ -438,8 +439,9 @@ static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsi
     return end;
 }
 
-/* Pushes the rows from *at to `end` touched at least `due` times; they are fetched
- * some turns before. With `stop` it stops at the first that may not travel yet. */
+/* Pushes the rows from *at to `end` that were touched at least `due` times. Rows lie anywhere in
+ * memory, so LINE of them are found and prefetched before the first is copied (`line` is a ring).
+ * With `stop` it stops at the first that may not travel yet, and *at stays there. */
 static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t end, unsigned due,
                                bool stop)
 {
@@ -480,7 +482,11 @@ enum {
     SLICE = 8192,  /* of the others */
 };
 
-/* What a step does to each table. */
+/* What a step does to each table. Tables are sorted, hottest rows first:
+ *
+ *     HOT    the first ALWAYS rows, those that are due
+ *     WARM   a SLICE of the others, those that are due; the next step takes the next slice
+ *     SWEPT  whatever was touched at all, as far as the sweep has to be by now (sweep_on)   */
 enum { HOT, WARM, SWEPT, STAGES };
 
 /* A slice of the rest. */

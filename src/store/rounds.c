@@ -6,7 +6,8 @@
 
 /* ---- rounds ---- */
 
-/* The slow sweep goes on, so that it is through after opts.sweep rounds. */
+/* The slow sweep goes on: a part of the table each round, so that it is through after opts.sweep
+ * rounds and every row that was touched has travelled. */
 static void sweep_on(struct store *s)
 {
     for (size_t t = 0; t < s->n; t++) {
@@ -186,8 +187,9 @@ static void spread_piece(struct store *s, struct shard *h, const struct index *x
         }
 }
 
-/* The table, and all that is known of it, becomes the owners' rows; piece by piece,
- * since memory that is new each time costs more than what is done in it. */
+/* Every rank gets the owners' rows, and what owners and ranks know of each other (base, seen) is
+ * set to them. Piece by piece: the memory for a whole table would be fresh each time, and page
+ * faults cost more than the copying. */
 static shoal_status publish_table(struct store *s, struct shard *h)
 {
     size_t most = PIECE_BYTES / float_bytes(h) + 1, longest = 0;

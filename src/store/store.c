@@ -31,8 +31,9 @@ static void sink(struct pile *heap, size_t n)
     }
 }
 
-/* Each row goes to the owner that has the least to do so far. Rows come hottest
- * first, so the cold ones even out what the hot ones left uneven. */
+/* Each row goes to the owner that has the least to do so far, the top of the heap. Rows come
+ * hottest first, so the cold ones even out what the hot ones left uneven (Graham 1969: longest
+ * processing time first). Every rank computes the same. */
 static shoal_status deal(struct store *s, struct shard *h, const float *traffic)
 {
     unsigned first = s->policy.owner, n = s->ranks - first;

@@ -281,7 +281,7 @@ static shoal_status join(void *ctx)
                ? encoding_rewind(j->encoding, j->local ? NULL : &j->stats.vocab.text) : st;
 }
 
-static shoal_status count_together(struct job *j)
+static shoal_status count_by_ranks(struct job *j)
 {
     double began = clock_now();
     shoal_status st = job_run(j, count_part);
@@ -308,13 +308,13 @@ static shoal_status write_corpus(void *ctx)
     return j->rank == 0 || j->local ? encoding_write(j->encoding, j->given, &j->stats) : SHOAL_OK;
 }
 
-static shoal_status encode_together(struct job *j, const char *path, const char *const *inputs,
+static shoal_status encode_by_ranks(struct job *j, const char *path, const char *const *inputs,
                                     size_t n, const struct shoal_encode_opts *opts)
 {
     shoal_status st = comm_agree(j->comm, job_open(j, path, inputs, n, opts));
 
     if (st == SHOAL_OK && !j->given)
-        st = count_together(j);
+        st = count_by_ranks(j);
     if (st == SHOAL_OK)
         st = job_run(j, write_corpus);
     if (st == SHOAL_OK && !j->local)
@@ -333,7 +333,7 @@ shoal_status shoal_ranks_encode(shoal_ranks *r, const char *path, const char *co
 
     if (j.size == 1)
         return shoal_encode(path, inputs, n, opts, stats);
-    st = encode_together(&j, path, inputs, n, opts);
+    st = encode_by_ranks(&j, path, inputs, n, opts);
     if (stats)
         *stats = j.stats;
     job_close(&j);

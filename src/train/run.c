@@ -417,7 +417,7 @@ static shoal_status go_on(struct run *r, struct slice_size *last)
 
 /* The same with others. A server has no slices: it keeps values while it waits for the
  * others to meet. */
-static shoal_status go_on_together(struct run *r, struct slice_size *last)
+static shoal_status go_on_with_others(struct run *r, struct slice_size *last)
 {
     shoal_status st = SHOAL_OK;
 
@@ -451,7 +451,7 @@ static shoal_status loop(struct run *r)
     r->met = r->at;
     run_timeline(r);
     while (st == SHOAL_OK && r->at.epoch < r->opts->epochs && !r->enough)
-        st = r->with ? go_on_together(r, &last) : go_on(r, &last);
+        st = r->with ? go_on_with_others(r, &last) : go_on(r, &last);
     if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)
         rendezvous_fail(r->with, st);
     return st;

@@ -23,14 +23,6 @@ const struct task *task_find(const char *name)
     return NULL;
 }
 
-struct train_opts task_defaults(const char *name)
-{
-    struct train_opts o = {0};
-
-    task_find(name)->defaults(&o);
-    return o;
-}
-
 const struct shoal_task *shoal_task_at(size_t i)
 {
     return task_at(i) ? &task_at(i)->is : NULL;

@@ -24,8 +24,6 @@ struct task;
 
 /* NULL: there is no such. */
 const struct task *task_find(const char *name);
-/* The options of a task as they are by default. */
-struct train_opts task_defaults(const char *name);
 /* shoal_train and shoal_train_plan of options that are here already. */
 shoal_status run_task(const struct task *task, const struct train_opts *opts,
                       const struct shoal_sources *data, shoal_model **out,

@@ -2,6 +2,7 @@
  * are those that the head names, are refused with a sentence, or can be gone on with: words and
  * clicks by whoever has such tables, a net by a run of the same samples. Parts stand behind lines
  * `##part`, after the head; a line `##checkpoint-...` is a name of its own. */
+#include "../unit/defaults.h"
 #include "fuzz.h"
 
 #include "saved/saved.h"

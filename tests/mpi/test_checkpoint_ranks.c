@@ -2,6 +2,7 @@
  * several times over; rank 0 prints TAP. */
 #include "train/run.h"
 
+#include "../unit/defaults.h"
 #include "folder.h"
 
 #include <stdio.h>

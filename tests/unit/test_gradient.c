@@ -9,6 +9,8 @@
 #include "scratch.h"
 #include "train/train.h"
 
+#include "defaults.h"
+
 enum { DIM = 7, CENTRE = 9 };
 
 #define TEXT "a b c d e f g h i j k l a b c a b a\n"

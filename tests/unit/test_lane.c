@@ -13,6 +13,8 @@
 #include "folder.h"
 #include "train/train.h"
 
+#include "defaults.h"
+
 enum { DIM = 12, BEGIN = 300, END = 5000 };
 
 struct bench {

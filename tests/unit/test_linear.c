@@ -4,6 +4,8 @@
 #include "store/store.h"
 #include "train/train.h"
 
+#include "defaults.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

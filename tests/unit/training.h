@@ -6,6 +6,8 @@
 #include "saved/saved.h"
 #include "train/train.h"
 
+#include "defaults.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

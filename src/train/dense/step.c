@@ -122,7 +122,8 @@ static shoal_status gradient_shard(void *ctx, size_t i, unsigned thread)
     return st;
 }
 
-/* Adds up a part of the block, in the order of the shards. */
+/* Adds up a part of the block, in the order of the shards: floats do not add up the same in
+ * another order, and which thread does which part changes nothing. */
 static shoal_status add_part(void *ctx, size_t i, unsigned thread)
 {
     struct run *r = ctx;

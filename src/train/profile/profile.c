@@ -336,7 +336,7 @@ static shoal_status measure_links(struct shoal_profile *p, struct comm *c,
 }
 
 /* `awaited` [ranks] and `told` [1] are this rank's. */
-static shoal_status end_together(struct profile *p, const struct account *mine, double *awaited)
+static shoal_status end_with_others(struct profile *p, const struct account *mine, double *awaited)
 {
     struct shoal_profile *out = &p->result;
     struct account *all = NULL;
@@ -377,7 +377,7 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
             st = comm_max(p->comm, &out->seconds, 1);
     }
     if (st == SHOAL_OK && p->comm)
-        st = end_together(p, &told, awaited);
+        st = end_with_others(p, &told, awaited);
     else if (st == SHOAL_OK)
         add_up(out, &told, 1);
     if (st == SHOAL_OK && p->comm)

@@ -82,7 +82,13 @@ const struct mark *timeline_of(const struct profile *p, unsigned rank, size_t *n
 
 /* ---- profile_sum.c ---- */
 
-/* The shares that the verdict looks at. */
+/* 0 of nothing. */
+static inline double profile_part(double part, double whole)
+{
+    return whole > 0 ? part / whole : 0;
+}
+
+/* The share of the time of those who train in which they wait. */
 double profile_waiting(const struct shoal_profile *p);
 /* Adds a rank to a sum. */
 void profile_add(struct shoal_profile_rank *sum, const struct shoal_profile_rank *r);

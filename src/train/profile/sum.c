@@ -8,15 +8,11 @@ static uint64_t sum_of(uint64_t a, uint64_t b)
     return a == SHOAL_UNKNOWN || b == SHOAL_UNKNOWN ? SHOAL_UNKNOWN : a + b;
 }
 
-static double share(double part, double whole)
-{
-    return whole > 0 ? part / whole : 0;
-}
-
 /* Hosts have cores, ranks share them: they are not added here. */
 void profile_add(struct shoal_profile_rank *sum, const struct shoal_profile_rank *r)
 {
-    sum->held = share(sum->held * sum->seconds + r->held * r->seconds, sum->seconds + r->seconds);
+    sum->held =
+        profile_part(sum->held * sum->seconds + r->held * r->seconds, sum->seconds + r->seconds);
     sum->threads += r->threads;
     sum->seconds += r->seconds;
     sum->computing += r->computing;
@@ -45,17 +41,18 @@ void profile_take(struct shoal_profile *p, const struct shoal_profile_rank *r)
     if (p->nrows < SHOAL_PROFILE_ROWS)
         p->rows[p->nrows++] = *r;
     profile_add(&p->all, r);
-    if (busy->seconds <= 0 ||
-        share(r->communicating, r->seconds) > share(busy->communicating, busy->seconds))
+    if (busy->seconds <= 0 || profile_part(r->communicating, r->seconds) >
+                                  profile_part(busy->communicating, busy->seconds))
         p->busiest = *r;
     if (!r->works)
         return;
     profile_add(&p->work, r);
-    if (slow->seconds <= 0 || share(r->waiting, r->seconds) < share(slow->waiting, slow->seconds))
+    if (slow->seconds <= 0 ||
+        profile_part(r->waiting, r->seconds) < profile_part(slow->waiting, slow->seconds))
         p->slowest = *r;
 }
 
 double profile_waiting(const struct shoal_profile *p)
 {
-    return share(p->work.waiting, p->work.seconds);
+    return profile_part(p->work.waiting, p->work.seconds);
 }

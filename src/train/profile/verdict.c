@@ -41,52 +41,47 @@ const char *shoal_limit_name(enum shoal_limit limit)
 
 /* ---- figures ---- */
 
-static double share(double part, double whole)
-{
-    return whole > 0 ? part / whole : 0;
-}
-
 static double percent(double part, double whole)
 {
-    return 100 * share(part, whole);
+    return 100 * profile_part(part, whole);
 }
 
 /* 0 when it is unknown. */
 static double queued(const struct shoal_profile_rank *r)
 {
-    return isfinite(r->queued) ? share(r->queued, r->seconds) : 0;
+    return isfinite(r->queued) ? profile_part(r->queued, r->seconds) : 0;
 }
 
 static double lost(const struct shoal_profile *p)
 {
-    return share(p->work.waiting + p->work.communicating, p->work.seconds);
+    return profile_part(p->work.waiting + p->work.communicating, p->work.seconds);
 }
 
 static double computing(const struct shoal_profile *p)
 {
-    return share(p->work.computing, p->work.seconds);
+    return profile_part(p->work.computing, p->work.seconds);
 }
 
 static double cpu(const struct shoal_profile_rank *r)
 {
-    return share(r->user + r->system, r->thread_seconds);
+    return profile_part(r->user + r->system, r->thread_seconds);
 }
 
 /* What all but the slowest waited. */
 static double others_waiting(const struct shoal_profile *p)
 {
-    return share(p->work.waiting - p->slowest.waiting, p->work.seconds - p->slowest.seconds);
+    return profile_part(p->work.waiting - p->slowest.waiting, p->work.seconds - p->slowest.seconds);
 }
 
 /* The share of the waiting in which the link had to carry what it did. */
 static double link_explains(const struct shoal_profile *p)
 {
-    return share(share(p->link.carried, p->link.can), profile_waiting(p));
+    return profile_part(profile_part(p->link.carried, p->link.can), profile_waiting(p));
 }
 
 static double latency_explains(const struct shoal_profile *p)
 {
-    return share((double)p->work.waits * p->latency, p->work.waiting);
+    return profile_part((double)p->work.waits * p->latency, p->work.waiting);
 }
 
 /* ---- sentences ---- */
@@ -125,7 +120,7 @@ static void say_who(struct shoal_profile *p)
 static void say_waiting(struct shoal_profile *p)
 {
     say(p, "%.0f %% waiting", 100 * profile_waiting(p));
-    if (p->ranks > 2 && share(p->awaited_seconds, p->all.waiting) >= MOSTLY)
+    if (p->ranks > 2 && profile_part(p->awaited_seconds, p->all.waiting) >= MOSTLY)
         say(p, ", most of it for rank %u on %s", p->awaited, p->awaited_host);
 }
 
@@ -136,13 +131,13 @@ static void say_short(struct shoal_profile *p)
     say(p, "%.2f s are too short to tell", p->seconds);
 }
 
-static bool is_crowded(const struct shoal_profile *p)
+static bool is_oversubscribed(const struct shoal_profile *p)
 {
     return p->crowd.threads > p->crowd.cores &&
            (queued(&p->work) >= QUEUED || p->crowd.cpu >= CROWD_BUSY);
 }
 
-static void say_crowded(struct shoal_profile *p)
+static void say_oversubscribed(struct shoal_profile *p)
 {
     say(p, "%u threads take turns on the %u core%s of %s", p->crowd.threads, p->crowd.cores,
         p->crowd.cores == 1 ? "" : "s", p->crowd.name);
@@ -164,7 +159,7 @@ static bool is_slow_rank(const struct shoal_profile *p)
     double others = others_waiting(p);
 
     return p->ranks > 1 && others >= OTHERS &&
-           share(p->slowest.waiting, p->slowest.seconds) <= SLOW * others;
+           profile_part(p->slowest.waiting, p->slowest.seconds) <= SLOW * others;
 }
 
 /* What it does instead of waiting, and what would help. */
@@ -232,7 +227,7 @@ static void say_latency(struct shoal_profile *p)
     say(p,
         ", %.0f times a second for messages that take %.2f ms: their way is the limit, not their "
         "size; use larger batches, --sync bounded:S or async",
-        share((double)p->work.waits, p->work.seconds), 1e3 * p->latency);
+        profile_part((double)p->work.waits, p->work.seconds), 1e3 * p->latency);
 }
 
 static void say_rounds(struct shoal_profile *p)
@@ -313,15 +308,15 @@ void profile_judge(struct shoal_profile *p)
     bool idles = computes && cpu(&p->work) < IDLE * computing(p);
     bool reads = disk_rate(p) >= DISK_RATE || (double)p->all.faults >= FAULTS * p->seconds;
     bool queues = queued(&p->work) >= (exchanges ? lost(p) / 2 : STOLEN);
-    bool owners = share(p->busiest.communicating, p->busiest.seconds) >= OWNING;
+    bool owners = profile_part(p->busiest.communicating, p->busiest.seconds) >= OWNING;
     const struct {
         bool applies;
         enum shoal_limit limit;
         void (*say)(struct shoal_profile *p);
     } rules[] = {
         {p->seconds < SHORT, SHOAL_LIMIT_SHORT, say_short},
-        {is_crowded(p), SHOAL_LIMIT_CORES, say_crowded},
-        {share(p->work.other, p->work.seconds) >= ASIDE, SHOAL_LIMIT_ASIDE, say_aside},
+        {is_oversubscribed(p), SHOAL_LIMIT_CORES, say_oversubscribed},
+        {profile_part(p->work.other, p->work.seconds) >= ASIDE, SHOAL_LIMIT_ASIDE, say_aside},
         {is_slow_rank(p), SHOAL_LIMIT_RANK, say_slow_rank},
         {waits && p->link.can > 0 && link_explains(p) >= EXPLAINED, SHOAL_LIMIT_LINK, say_link},
         {queues, SHOAL_LIMIT_CORES, say_stolen},

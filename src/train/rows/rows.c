@@ -130,20 +130,6 @@ static shoal_status open_store(struct run *r, const float *const *traffic)
     return st;
 }
 
-static void take_owned(struct row_run *w)
-{
-    for (size_t t = 0; t < w->ntables; t++) {
-        const uint32_t *ids;
-
-        w->owners[t] = store_owners(w->store, t);
-        if (!w->blocks)
-            continue;
-        w->places[t] = store_places(w->store, t);
-        w->owned[t] = store_owned(w->store, t, &ids);
-        w->owned[t].rows = w->tables[t].rows; /* which of them are here, their owners say */
-    }
-}
-
 /* How often rows will travel, to deal them out evenly. */
 static shoal_status join_ranks(struct run *r)
 {
@@ -165,8 +151,6 @@ static shoal_status join_ranks(struct run *r)
         st = open_store(r, (const float *const *)traffic);
     for (size_t t = 0; t < w->ntables; t++)
         free(traffic[t]);
-    if (st == SHOAL_OK)
-        take_owned(w);
     return st;
 }
 
@@ -253,15 +237,24 @@ static void rows_close(struct run *r)
     r->rows = NULL;
 }
 
-/* Each rank writes the rows it owns. */
+/* Each rank writes the rows it owns. With blocks that is all it has of a table: .rows counts all
+ * of them, and their owners say which are here. */
 static void rows_sections(struct run *r, struct sections *out)
 {
     struct row_run *w = r->rows;
+    const uint32_t *ids;
 
     *out = (struct sections){.n = w->ntables};
-    for (size_t t = 0; t < w->ntables; t++)
-        out->at[t] = (struct section_of){.table = w->blocks ? &w->owned[t] : &w->tables[t],
-                                         .owner = w->owners[t], .place = w->places[t]};
+    for (size_t t = 0; t < w->ntables; t++) {
+        out->at[t].table = &w->tables[t];
+        out->at[t].owner = w->store ? store_owners(w->store, t) : NULL;
+        if (!w->blocks)
+            continue;
+        w->owned[t] = store_owned(w->store, t, &ids);
+        w->owned[t].rows = w->tables[t].rows;
+        out->at[t].table = &w->owned[t];
+        out->at[t].place = store_places(w->store, t);
+    }
 }
 
 static bool rows_swept(const struct run *r)

@@ -80,8 +80,6 @@ struct row_run {
     size_t chunk;      /* positions of one */
     size_t stride;     /* see chunk_at */
     struct table owned[ROWS_TABLES]; /* blocks: the tables, with the rows of this rank alone */
-    const uint16_t *owners[ROWS_TABLES];
-    const uint32_t *places[ROWS_TABLES];
     struct worker *workers;
     size_t nworkers;
     struct store *store;   /* NULL: alone */
