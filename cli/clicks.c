@@ -104,7 +104,7 @@ static void report_top(const shoal_clicks *clicks, uint64_t top)
 
         printf("%15s  %7s  ", number_count(count).text,
                number_percent((double)count, (double)values).text);
-        print_safely(stdout, name ? name : "?");
+        print_word(stdout, name ? name : "?");
         putchar('\n');
     }
 }

@@ -28,9 +28,9 @@ extern const struct shoal_option help_opts[]; /* no struct: for verbs that do no
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
     "and zstd are recognised by content"
 
-/* ---- train_view.c: scores of a model of two classes ---------------------------------- */
+/* ---- train_show.c: scores of a model of two classes ---------------------------------- */
 
-void view_held(struct console *c, const struct shoal_binary_score *score);
+void score_show(struct console *c, const struct shoal_binary_score *score);
 
 /* ---- cmd_vocab.c: what counting found -------------------------------------------- */
 

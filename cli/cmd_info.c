@@ -21,7 +21,7 @@ static void report_top(const shoal_vocab *vocab, uint64_t top)
         uint64_t count = shoal_vocab_count(vocab, id);
 
         printf("%15s  %7s  ", number_count(count).text, number_percent((double)count, total).text);
-        print_safely(stdout, shoal_vocab_word(vocab, id));
+        print_word(stdout, shoal_vocab_word(vocab, id));
         putchar('\n');
     }
 }

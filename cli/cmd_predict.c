@@ -38,7 +38,7 @@ static bool put_lines(void *user, const char *text, size_t len)
     if (st != SHOAL_OK)
         snprintf(a->why, sizeof a->why, "%s", shoal_error());
     free(safe);
-    return st == SHOAL_OK && !signal_came();
+    return st == SHOAL_OK && !signal_received();
 }
 
 static shoal_status predict(const struct predict_cmd *cmd, const char *const *args, size_t nargs,

@@ -72,11 +72,11 @@ static void say_unknown(const struct asker *a, const char *word)
     }
     shoal_spellings(a->v, word, near, GUESSES, &n);
     fputc('\'', to);
-    print_safely(to, word);
+    print_word(to, word);
     fprintf(to, "' is not among the %s words", number_count(shoal_vectors_size(a->v)).text);
     for (size_t i = 0; i < n; i++) {
         fputs(i > 0 ? ", " : "; did you mean ", to);
-        print_safely(to, shoal_vectors_word(a->v, near[i]));
+        print_word(to, shoal_vectors_word(a->v, near[i]));
     }
     fputs(n > 0 ? "?" : "", to);
     fclose(to);
@@ -100,7 +100,7 @@ static void print_words(const struct asker *a)
 {
     for (size_t i = 0; i < a->n; i++) {
         fputs(i > 0 ? ", " : "", stdout);
-        print_safely(stdout, a->words[i]);
+        print_word(stdout, a->words[i]);
     }
 }
 
@@ -162,7 +162,7 @@ static void print_hits(const struct asker *a, size_t n)
     for (size_t i = 0; i < n; i++) {
         const char *word = shoal_vectors_word(a->v, a->hits[i].id);
 
-        print_safely(stdout, word);
+        print_word(stdout, word);
         printf("%*s  %7.4f\n", (int)(width - text_columns(word)), "",
                rounded((double)a->hits[i].score));
     }
@@ -241,10 +241,10 @@ static void analogy_title(const struct asker *a, size_t found)
 
     bold_begin();
     for (size_t i = 0; i < 3; i++) {
-        print_safely(stdout, a->words[i]);
+        print_word(stdout, a->words[i]);
         fputs(then[i], stdout);
     }
-    print_safely(stdout, found > 0 ? shoal_vectors_word(a->v, a->hits[0].id) : "nothing");
+    print_word(stdout, found > 0 ? shoal_vectors_word(a->v, a->hits[0].id) : "nothing");
     bold_end();
 }
 
@@ -289,7 +289,7 @@ static shoal_status ask_odd(struct asker *a)
         print_words(a);
         fputs(": ", stdout);
         bold_begin();
-        print_safely(stdout, a->words[odd]);
+        print_word(stdout, a->words[odd]);
         bold_end();
     }
     return st;

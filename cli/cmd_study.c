@@ -180,7 +180,7 @@ static void print_predictions(struct console *c, const struct shoal_cluster *clu
                               const char *text)
 {
     fprintf(c->reports, "\nPredicted for ");
-    print_safely(c->reports, cluster->name);
+    print_word(c->reports, cluster->name);
     fprintf(c->reports, ":\n");
     if (*text)
         print_text(c->reports, text);

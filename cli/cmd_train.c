@@ -187,7 +187,7 @@ static int check_new(struct job *job)
 {
     int code;
 
-    if (!operands_complete(job->cmd->verb, job->cmd->parsed))
+    if (!opts_operands_complete(job->cmd->verb, job->cmd->parsed))
         return EXIT_USAGE;
     if (new_options(job) != SHOAL_OK)
         return refused(job);
@@ -264,7 +264,7 @@ static shoal_status open_data(struct job *job)
                                       job->cmd->parsed->nargs, job->ranks, &watch);
 
     if (st == SHOAL_OK)
-        view_data(job);
+        job_show_data(job);
     if (st == SHOAL_OK && job->cmd->resume && shoal_checkpoint_read(&last, job->folder) == SHOAL_OK)
         console_log(&job->console, STYLE_PLAIN, "going on at %.1f %%", 100 * last.progress);
     return st;
@@ -273,19 +273,19 @@ static shoal_status open_data(struct job *job)
 static shoal_status train(struct job *job)
 {
     shoal_ranks *ranks = shoal_ranks_size(job->ranks) > 1 ? job->ranks : NULL;
-    struct shoal_train_how how = {.ranks = ranks, .report = view_report, .user = job};
+    struct shoal_train_how how = {.ranks = ranks, .report = job_show_report, .user = job};
     struct shoal_train_plan plan = {0};
     struct shoal_train_stats *stats = console_alloc(sizeof *stats);
     shoal_status st = shoal_train_plan(&plan, job->options, job->data, ranks);
 
     st = shoal_ranks_agree(ranks, st);
     if (st == SHOAL_OK) {
-        view_plan(job, &plan);
+        job_show_plan(job, &plan);
         job->training = true;
         st = shoal_train(NULL, job->options, job->data, &how, stats);
     }
     if (st == SHOAL_OK && job_first(job))
-        view_result(job, &plan, stats);
+        job_show_result(job, &plan, stats);
     free(stats);
     return st;
 }
@@ -320,7 +320,7 @@ static int train_run(const void *at, const char *const *args, size_t nargs)
 
     (void)args;
     (void)nargs;
-    if (code == EXIT_DONE && !launch_wanted(&job.cmd->launch))
+    if (code == EXIT_DONE && !launch_needed(&job.cmd->launch))
         return job_leave(&job, job_run(&job));
     if (code == EXIT_DONE)
         code = job_launch(&job);
@@ -456,7 +456,7 @@ static void add_option(const struct shoal_option *option, size_t at)
     }
 }
 
-void train_verbs(void)
+void train_make_verbs(void)
 {
     const struct shoal_task *task;
 

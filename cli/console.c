@@ -73,7 +73,7 @@ void signals_release(void)
     signals_set(SIG_DFL, 0);
 }
 
-int signal_came(void)
+int signal_received(void)
 {
     return signal_got;
 }
@@ -156,7 +156,7 @@ void print_text(FILE *to, const char *text)
     print_but(to, text, "\n\t");
 }
 
-void print_safely(FILE *to, const char *word)
+void print_word(FILE *to, const char *word)
 {
     print_but(to, word, "");
 }
@@ -494,7 +494,7 @@ void console_warn(struct console *c, const char *fmt, ...)
     va_end(args);
 }
 
-void console_complain(const char *who, const char *fmt, va_list args)
+void console_error(const char *who, const char *fmt, va_list args)
 {
     say(STYLE_RED, who, fmt, args);
 }
@@ -504,7 +504,7 @@ int console_fail(const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    console_complain("shoal", fmt, args);
+    console_error("shoal", fmt, args);
     va_end(args);
     return EXIT_FAILED;
 }

@@ -37,7 +37,7 @@ size_t screen_columns(void);
  * (no shorter form, no surrogate, nothing beyond U+10FFFF). */
 size_t utf8_read(const char *text, uint32_t *c);
 /* Control characters, of one byte or of two, become question marks. */
-void print_safely(FILE *to, const char *word);
+void print_word(FILE *to, const char *word);
 /* The same of lines: newlines and tabs stay. */
 void print_text(FILE *to, const char *text);
 /* fprintf of a line with such words; newlines and tabs stay. */
@@ -96,7 +96,7 @@ void console_warn(struct console *c, const char *fmt, ...) __attribute__((format
 /* Prints "shoal: SENTENCE" on stderr and returns EXIT_FAILED. */
 int console_fail(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "WHO: SENTENCE" on stderr. */
-void console_complain(const char *who, const char *fmt, va_list args)
+void console_error(const char *who, const char *fmt, va_list args)
     __attribute__((format(printf, 2, 0)));
 
 /* Zeroed memory for free(); ends the program when there is none. */
@@ -126,6 +126,6 @@ void signals_catch(void);
 void signals_release(void);
 /* The number of the one that came, or 0; SIGUSR1 too, by which launchers and
  * schedulers ask to stop. */
-int signal_came(void);
+int signal_received(void);
 
 #endif

@@ -62,7 +62,7 @@ unsigned launched_size(void)
 }
 
 /* Only in a step of srun, which the shell of a batch script is not. */
-unsigned launched_apart(void)
+unsigned launched_separately(void)
 {
     unsigned n;
 
@@ -72,7 +72,7 @@ unsigned launched_apart(void)
     return n > 1 ? n : 0;
 }
 
-bool launch_wanted(const struct launch_opts *opts)
+bool launch_needed(const struct launch_opts *opts)
 {
     return launched_size() == 0 && (opts->ranks > 1 || opts->hosts || opts->restarts > 0);
 }
@@ -131,7 +131,7 @@ static unsigned ranks_of(const struct launch_opts *opts)
 {
     if (opts->ranks > 0)
         return opts->ranks;
-    return opts->hosts ? hosts_room(opts->hosts) : 1;
+    return opts->hosts ? hosts_slots(opts->hosts) : 1;
 }
 
 static void add_hosts(struct command *c, const struct launch_opts *opts, const char *list_flag,
@@ -186,7 +186,7 @@ static void add_openmpi(struct command *c, const struct launch_opts *opts)
                                            "oob_tcp_keepalive_intvl", "1", "--mca",
                                            "oob_tcp_keepalive_probes", "3", NULL});
     }
-    if (opts->hosts ? ranks_of(opts) > hosts_room(opts->hosts) && hosts_in_file(opts->hosts)
+    if (opts->hosts ? ranks_of(opts) > hosts_slots(opts->hosts) && hosts_in_file(opts->hosts)
                     : (long)ranks_of(opts) > cores)
         add(c, "--oversubscribe");
     if (geteuid() == 0) {
@@ -361,11 +361,11 @@ static struct launch_end tries(const struct launch *l, struct launch_output *out
         console_warn(&console, "%s; restart %u of %u from %s", reason, i, restarts,
                      resume ? l->folder : "the beginning");
         wait_longer(&pause, console_seconds(&console));
-        if (signal_came())
+        if (signal_received())
             break;
     }
     out->failures.len = 0; /* it was told already */
-    return (struct launch_end){EXIT_SIGNAL + signal_came(), signal_came()};
+    return (struct launch_end){EXIT_SIGNAL + signal_received(), signal_received()};
 }
 
 /* Ranks draw their progress line through our pipe: tell them how wide the terminal is. */

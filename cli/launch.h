@@ -36,10 +36,10 @@ unsigned launched_size(void);
 unsigned launched_rank(void);
 
 /* How many tasks srun started without telling them of each other; else 0. */
-unsigned launched_apart(void);
+unsigned launched_separately(void);
 
 /* Whether a launcher is to be started for these. */
-bool launch_wanted(const struct launch_opts *opts);
+bool launch_needed(const struct launch_opts *opts);
 
 struct launch {
     const struct verb *verb;
@@ -58,7 +58,7 @@ int launch(const struct launch *l);
 /* Whether they are named by a file, not by a list. */
 bool hosts_in_file(const char *hosts);
 /* Ranks that they take together: one each, or as many as stands with them. */
-unsigned hosts_room(const char *hosts);
+unsigned hosts_slots(const char *hosts);
 /* Of a list: "a,b" as "a:3,b:2", so that the hosts share the ranks evenly; where one says
  * itself how many it takes, so do all. For free(). */
 char *hosts_with_slots(const char *hosts, unsigned ranks);

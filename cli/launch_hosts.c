@@ -78,7 +78,7 @@ static bool file_room(const char *path, unsigned *room, unsigned *bad)
     return f != NULL;
 }
 
-unsigned hosts_room(const char *hosts)
+unsigned hosts_slots(const char *hosts)
 {
     unsigned n, bad;
 

@@ -105,7 +105,7 @@ int main(int argc, char **argv)
     size_t nwords = argc > 0 ? (size_t)argc - 1 : 0;
 
     signals_catch();
-    train_verbs();
+    train_make_verbs();
     console_mute(launched_rank() > 0);
     return close_stdout(dispatch(&cmd_shoal, argv + 1, nwords, false));
 }

@@ -63,7 +63,7 @@ static void print_cell(FILE *to, const char *text, int width, bool first)
     int pad = abs(width) - (int)text_columns(text);
 
     fprintf(to, "%s%*s", first ? "" : "  ", width > 0 && pad > 0 ? pad : 0, "");
-    print_safely(to, text);
+    print_word(to, text);
     fprintf(to, "%*s", width < 0 && pad > 0 ? pad : 0, "");
 }
 

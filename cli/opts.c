@@ -25,7 +25,7 @@ int usage(const struct verb *verb, const char *fmt, ...)
     va_list args;
 
     va_start(args, fmt);
-    console_complain(verb->name, fmt, args);
+    console_error(verb->name, fmt, args);
     va_end(args);
     return EXIT_USAGE;
 }
@@ -313,7 +313,7 @@ static void want_operands(char text[SHOAL_SENTENCE], const struct verb *verb)
         append(text, "%s%s", kind == verb->kinds ? "" : kind[1] ? ", " : " or ", verb_word(*kind));
 }
 
-bool operands_complete(const struct verb *verb, const struct parsed *parsed)
+bool opts_operands_complete(const struct verb *verb, const struct parsed *parsed)
 {
     const struct operand *operand = verb->operands;
     char want[SHOAL_SENTENCE];
@@ -340,7 +340,7 @@ bool opts_complete(const struct verb *verb, const void *opts, const struct parse
     struct option_walk m = {0};
     char want[SHOAL_SENTENCE];
 
-    if (!operands_complete(verb, parsed))
+    if (!opts_operands_complete(verb, parsed))
         return false;
     while (option_next(verb->groups, &m)) {
         const char *field = (const char *)opts + m.group->at + m.opt->at;

@@ -110,7 +110,7 @@ bool opts_parse(const struct verb *verb, char *const *words, size_t nwords, void
                 struct parsed *out);
 /* Are there as many operands as the verb takes, and all required options? */
 bool opts_complete(const struct verb *verb, const void *opts, const struct parsed *parsed);
-bool operands_complete(const struct verb *verb, const struct parsed *parsed);
+bool opts_operands_complete(const struct verb *verb, const struct parsed *parsed);
 void parsed_fini(struct parsed *parsed);
 /* As it was given last; NULL: it was not. */
 const struct given *opts_given(const struct parsed *parsed, const char *name);

@@ -24,7 +24,7 @@ static bool convert(const char *folder, const char *name)
     if (posix_spawnp(&pid, words[0], NULL, NULL, words, environ) != 0)
         return false;
     while (waitpid(pid, &status, 0) < 0)
-        if (signal_came())
+        if (signal_received())
             return false;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -111,8 +111,8 @@ static void child_wait(struct child *c)
     int status = 0;
 
     while (!child_ended(c)) {
-        if (signal_came() && clock_seconds() >= next) {
-            kill(-c->pid, signal_came());
+        if (signal_received() && clock_seconds() >= next) {
+            kill(-c->pid, signal_received());
             c->stopped = true;
             next = clock_seconds() + SECONDS_TO_HEED;
         }

@@ -2,7 +2,7 @@
  *
  * What this is: one training job from the command line to the file, of whatever task the
  * library has: the verbs and what they do (cmd_train.c), where a run that goes on may write
- * (train_resume.c), what the user sees (train_view.c, train_profile.c, train_watch.c), and how
+ * (train_resume.c), what the user sees (train_show.c, train_profile.c, train_watch.c), and how
  * several ranks do it together (train_ranks.c).
  * Who owns what: a job owns its options, its data and what it copied of them; job_fini ends
  * them. The rest is borrowed from the command line. */
@@ -46,7 +46,7 @@ struct job {
 /* ---- cmd_train.c ---------------------------------------------------------------------- */
 
 /* Makes the verbs of the library's tasks: once, at the start. */
-void train_verbs(void);
+void train_make_verbs(void);
 /* The value of an option, valid until the next is asked for; or NULL. */
 const char *job_value(const struct job *job, const char *name);
 
@@ -80,7 +80,7 @@ void writes_note(struct writes *w, const struct job *job);
 void writes_again(struct writes *w, const struct job *job);
 /* Whether any that was not named again may not be written without a word: it is outside
  * of the current folder, hidden, or leads elsewhere. */
-bool writes_elsewhere(const struct writes *w);
+bool writes_refused(const struct writes *w);
 /* Says what will be written, or fails with what to type. */
 shoal_status writes_allow(const struct writes *w, struct job *job);
 void writes_fini(struct writes *w);
@@ -92,26 +92,26 @@ void writes_fini(struct writes *w);
 shoal_status job_watch(struct job *job);
 void job_unwatch(struct job *job);
 
-/* ---- train_view.c --------------------------------------------------------------------- */
+/* ---- train_show.c --------------------------------------------------------------------- */
 
-void view_data(struct job *job);
-void view_plan(struct job *job, const struct shoal_train_plan *plan);
+void job_show_data(struct job *job);
+void job_show_plan(struct job *job, const struct shoal_train_plan *plan);
 /* For shoal_train_how.report; `user` is the job. */
-bool view_report(void *user, const struct shoal_report *report);
-void view_result(struct job *job, const struct shoal_train_plan *plan,
+bool job_show_report(void *user, const struct shoal_report *report);
+void job_show_result(struct job *job, const struct shoal_train_plan *plan,
                  const struct shoal_train_stats *stats);
 /* A word as a shell would take it, for free(). */
 char *shell_word(const char *word);
 /* A job that did not end: what happened, and what is left of it. Both give the
  * exit code. */
-int view_stopped(struct job *job);
-int view_failed(struct job *job, shoal_status status);
+int job_show_stopped(struct job *job);
+int job_show_failed(struct job *job, shoal_status status);
 
 /* ---- train_profile.c ------------------------------------------------------------------ */
 
 /* Where the time went. */
-void view_profile(struct console *c, const struct shoal_profile *p);
+void profile_show(struct console *c, const struct shoal_profile *p);
 /* What each rank spent on a step. */
-void view_steps(struct console *c, const struct shoal_profile *p, uint64_t steps);
+void profile_show_steps(struct console *c, const struct shoal_profile *p, uint64_t steps);
 
 #endif

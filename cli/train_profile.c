@@ -37,7 +37,7 @@ static void put_name(FILE *to, const char *rank, const char *host)
     size_t columns = text_columns(host);
 
     fprintf(to, "%5s  ", rank);
-    print_safely(to, host);
+    print_word(to, host);
     for (; columns < HOST_COLUMNS; columns++)
         fputc(' ', to);
 }
@@ -113,7 +113,7 @@ static void put_traffic(FILE *to, const struct shoal_profile *p, double units)
 
 /* ---- All of it ----------------------------------------------------------------------- */
 
-void view_profile(struct console *c, const struct shoal_profile *p)
+void profile_show(struct console *c, const struct shoal_profile *p)
 {
     double units = p->units > 0 ? p->units : 1;
     char text[SHOAL_SENTENCE];
@@ -131,7 +131,7 @@ void view_profile(struct console *c, const struct shoal_profile *p)
             style_on(c->reports, STYLE_PLAIN), p->verdict);
 }
 
-void view_steps(struct console *c, const struct shoal_profile *p, uint64_t steps)
+void profile_show_steps(struct console *c, const struct shoal_profile *p, uint64_t steps)
 {
     double n = (double)steps;
 

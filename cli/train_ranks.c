@@ -19,10 +19,10 @@ shoal_status job_join(struct job *job)
     if (st == SHOAL_OK)
         console_mute(!job_first(job));
     console_init(&job->console, job->cmd->work.quiet, NULL);
-    if (launched_apart() > 0)
+    if (launched_separately() > 0)
         console_warn(&job->console,
                      "srun started %u of these and each trains alone; together: srun --mpi=pmix",
-                     launched_apart());
+                     launched_separately());
     return st;
 }
 
@@ -44,7 +44,7 @@ static int say(struct job *job, shoal_status st)
         let_speak(job);
     if (st == SHOAL_OK)
         return console_finish(&job->console, st);
-    return st == SHOAL_ESTOP ? view_stopped(job) : view_failed(job, st);
+    return st == SHOAL_ESTOP ? job_show_stopped(job) : job_show_failed(job, st);
 }
 
 void job_fini(struct job *job)

@@ -151,7 +151,7 @@ static const char *why_not(const struct write *w)
     return w->path && !w->again ? refusal(w->path) : NULL;
 }
 
-bool writes_elsewhere(const struct writes *w)
+bool writes_refused(const struct writes *w)
 {
     for (size_t i = 0; i < w->n; i++)
         if (why_not(&w->at[i]))

@@ -118,7 +118,7 @@ enum shoal_bad_bytes {
 struct shoal_text_stats {
     uint64_t bytes;       /* after decompression */
     uint64_t words;       /* tokens, before any vocabulary */
-    uint64_t sentences;   /* newline-ended stretches that hold a word */
+    uint64_t sentences;   /* newline-ended spans that hold a word */
     uint64_t files;       /* inputs read */
     uint64_t bad_bytes;   /* read as spaces (SHOAL_BAD_SPACE) */
     uint64_t long_words;  /* over SHOAL_WORD_MAX bytes, left out */

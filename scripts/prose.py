@@ -126,7 +126,7 @@ IDENTIFIERS = [
 FOLDERS = ["src", "cli", "include", "tests", "docs", "scripts", "bench", "examples"]
 PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md"]
 # Texts in which any word may stand: generated English, kept inputs of fuzz targets, this list.
-ANY_WORD = re.compile(r"world_(facts|filler)\.h$|^tests/fuzz/corpus/|^scripts/prose\.py$|\.png$|\.pyc$")
+ANY_WORD = re.compile(r"worlds/world\.txt$|^tests/fuzz/corpus/|^scripts/prose\.py$|\.png$|\.pyc$")
 SENTENCE_PARTS = 3
 
 

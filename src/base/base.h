@@ -49,7 +49,7 @@ struct span {
 };
 
 /* The first n bytes at `at`, as far as 8 go, and zeros; 8 are read. */
-static inline uint64_t key_part(const char *at, size_t n)
+static inline uint64_t span_bytes8(const char *at, size_t n)
 {
     uint64_t part;
 
@@ -118,7 +118,7 @@ void mem_unmap(void *at, size_t bytes);
 void *mem_map_file(const char *folder, size_t bytes);
 /* Gives back the pages that lie wholly within these bytes: those of a file's map are read again
  * when needed, those of mem_map are zeros then. */
-void mem_put_away(void *at, size_t bytes);
+void mem_release(void *at, size_t bytes);
 
 /* The first number behind `key`, which begins a line of a small file of the system's; UINT64_MAX
  * when there is none ("max" in a cgroup). */

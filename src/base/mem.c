@@ -173,7 +173,7 @@ void *mem_map_file(const char *folder, size_t bytes)
     return NULL;
 }
 
-void mem_put_away(void *at, size_t bytes)
+void mem_release(void *at, size_t bytes)
 {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = ((uintptr_t)at + page - 1) / page * page, end = (uintptr_t)at + bytes;

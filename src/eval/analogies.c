@@ -142,7 +142,7 @@ static shoal_status batch_part(void *ctx, unsigned index)
         return shoal_fail(SHOAL_ENOMEM, "memory: no room for %zu bytes", bytes);
     st = block_reader_init(&b, &t->asked->rows, t->most);
     while (st == SHOAL_OK && (i = atomic_fetch_add(&t->next, 1)) < t->blocks) {
-        block_read(&b, i);
+        block_reader_read(&b, i);
         block_cosines(t, &b, cosines);
         block_answer(t, &b, cosines, best);
     }

@@ -187,7 +187,7 @@ static shoal_status search_part(void *ctx, unsigned index)
     while ((i = atomic_fetch_add(&s->next, BLOCKS_AT_ONCE)) < s->blocks) {
         end = s->blocks - i < BLOCKS_AT_ONCE ? s->blocks : i + BLOCKS_AT_ONCE;
         for (; i < end; i++) {
-            block_read(&b, i);
+            block_reader_read(&b, i);
             search_block(s, &b, s->tops + index * s->n);
         }
     }
@@ -371,7 +371,7 @@ static size_t odd_one(const struct rows *r, const uint32_t *ids, size_t n, float
         double fit;
 
         rows_unit(r, ids[i], row);
-        fit = unit_dot(mean, row, r->dim);
+        fit = vector_dot(mean, row, r->dim);
         if (fit < least) {
             least = fit;
             odd = i;

@@ -14,7 +14,7 @@ static bool varies(const double *x, size_t n)
     return false;
 }
 
-double pearson_of(const double *x, const double *y, size_t n)
+double pairs_pearson(const double *x, const double *y, size_t n)
 {
     double mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0;
 
@@ -58,7 +58,7 @@ static void rank(const double *x, size_t n, struct place *room, double *out)
     }
 }
 
-shoal_status spearman_of(const double *x, const double *y, size_t n, double *out)
+shoal_status pairs_spearman(const double *x, const double *y, size_t n, double *out)
 {
     struct place *room = mem_array(n + 1, sizeof *room);
     double *ranks = mem_array(2 * n + 1, sizeof *ranks);
@@ -68,7 +68,7 @@ shoal_status spearman_of(const double *x, const double *y, size_t n, double *out
     if (room && ranks) {
         rank(x, n, room, ranks);
         rank(y, n, room, ranks + n);
-        *out = pearson_of(ranks, ranks + n, n);
+        *out = pairs_pearson(ranks, ranks + n, n);
         st = SHOAL_OK;
     }
     free(room);
@@ -105,8 +105,8 @@ shoal_status pairs_score(const struct asked *a, struct shoal_score *score)
         n = compare(a, room, room + total, units);
         score->seen = n;
         score->total = total;
-        score->pearson = pearson_of(room, room + total, n);
-        st = spearman_of(room, room + total, n, &score->spearman);
+        score->pearson = pairs_pearson(room, room + total, n);
+        st = pairs_spearman(room, room + total, n, &score->spearman);
     }
     mem_unmap(units, bytes);
     free(room);

@@ -36,7 +36,7 @@ struct span names_at(const struct names *t, uint32_t number)
 /* The slot of a string, or the empty one where it belongs. */
 static size_t slot_of(const struct names *t, const char *at, size_t len)
 {
-    size_t slot = key_of(at, len).hash & (t->index_size - 1);
+    size_t slot = word_key_of(at, len).hash & (t->index_size - 1);
 
     while (t->index[slot] != SHOAL_NO_ID) {
         struct span is = names_at(t, t->index[slot]);
@@ -76,7 +76,7 @@ static shoal_status names_reserve(struct names *t)
     return SHOAL_OK;
 }
 
-/* The arena keeps KEY_PAD bytes in reserve for key_of. */
+/* The arena keeps KEY_PAD bytes in reserve for word_key_of. */
 static shoal_status names_append(struct names *t, const char *at, size_t len)
 {
     shoal_status st =

@@ -55,7 +55,7 @@ bool rows_unit(const struct rows *r, uint32_t id, float *out)
     return vector_normalize(out, r->dim);
 }
 
-double unit_dot(const float *x, const float *y, size_t n)
+double vector_dot(const float *x, const float *y, size_t n)
 {
     double sum = 0;
 
@@ -69,7 +69,7 @@ double rows_cosine(const struct rows *r, uint32_t a, uint32_t b, float *units)
     float *other = units + table_stride(r->dim);
     bool both = rows_unit(r, a, units) && rows_unit(r, b, other);
 
-    return both ? unit_dot(units, other, r->dim) : 0;
+    return both ? vector_dot(units, other, r->dim) : 0;
 }
 
 size_t rows_fit(const struct rows *r, size_t floats)
@@ -106,7 +106,7 @@ void block_reader_fini(struct block_reader *b)
     b->wide = NULL;
 }
 
-void block_read(struct block_reader *b, size_t i)
+void block_reader_read(struct block_reader *b, size_t i)
 {
     const struct rows *r = b->rows;
 

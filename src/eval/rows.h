@@ -28,7 +28,7 @@ double rows_cosine(const struct rows *r, uint32_t a, uint32_t b, float *units);
 /* Makes x [dim] of length 1 and pads it likewise. */
 bool vector_normalize(float *x, size_t dim);
 /* x . y, summed as doubles. */
-double unit_dot(const float *x, const float *y, size_t dim);
+double vector_dot(const float *x, const float *y, size_t dim);
 
 /* Blocks of `most` rows, 1 to ROWS_BLOCK: their borders depend on the rows
  * alone. rows_fit gives how many rows have `floats` floats. */
@@ -48,6 +48,6 @@ size_t rows_blocks(const struct rows *r, size_t most);
 shoal_status block_reader_init(struct block_reader *b, const struct rows *r, size_t most);
 void block_reader_fini(struct block_reader *b);
 /* Reads block i < rows_blocks. */
-void block_read(struct block_reader *b, size_t i);
+void block_reader_read(struct block_reader *b, size_t i);
 
 #endif

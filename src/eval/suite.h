@@ -79,8 +79,8 @@ shoal_status analogies_answer(const struct asked *a, uint32_t *best);
 
 shoal_status pairs_score(const struct asked *a, struct shoal_score *score);
 /* Both NaN when there are fewer than two or one side is always the same. */
-double pearson_of(const double *x, const double *y, size_t n);
-shoal_status spearman_of(const double *x, const double *y, size_t n, double *out);
+double pairs_pearson(const double *x, const double *y, size_t n);
+shoal_status pairs_spearman(const double *x, const double *y, size_t n, double *out);
 
 /* ---- questions.c ---- */
 

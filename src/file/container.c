@@ -318,7 +318,7 @@ static shoal_status fetch(const struct container *c, const struct origin *from, 
     if (from->at && len > 0)
         memcpy(to, from->at + offset, len);
     else if (len > 0)
-        got = read_at(from->fd, to, len, offset);
+        got = file_read_at(from->fd, to, len, offset);
     if (got == len)
         return SHOAL_OK;
     if (errno)
@@ -476,7 +476,7 @@ enum manner { READ_ALL, READ_META, MAP_ALL };
 
 static shoal_status take_all(struct container *c, int fd, const struct stat *before)
 {
-    shoal_status st = whole_read(&c->ours, c->path, fd, before);
+    shoal_status st = file_read_whole(&c->ours, c->path, fd, before);
 
     c->at = c->ours;
     if (st == SHOAL_OK)
@@ -764,7 +764,7 @@ bool container_has(const struct container *c, const char *name)
     return section_lookup(c, name, &ignored);
 }
 
-uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
+uint64_t bytes_hash(uint64_t seed, const void *data, size_t len)
 {
     return XXH3_64bits_withSeed(data, len, seed);
 }
@@ -872,7 +872,7 @@ bool container_sniff(const char *path)
     fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return false;
-    got = read_at(fd, start, sizeof start, 0);
+    got = file_read_at(fd, start, sizeof start, 0);
     close(fd);
     return container_sniff_memory(start, got);
 }

@@ -105,12 +105,12 @@ shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max)
  * `before`, by all threads; mem_unmap ends them. Fails when they become fewer or
  * are written to meanwhile. */
 struct stat;
-shoal_status whole_read(void **out, const char *path, int fd, const struct stat *before);
+shoal_status file_read_whole(void **out, const char *path, int fd, const struct stat *before);
 /* So many bytes of an open file: fewer at its end, errno then being 0, or after a failure. */
-size_t read_at(int fd, void *to, size_t len, uint64_t offset);
+size_t file_read_at(int fd, void *to, size_t len, uint64_t offset);
 /* All of them, from `offset` on or, where it is below 0, behind what was written last; false after
  * a failure, as errno says. */
-bool write_whole(int fd, const void *data, size_t len, int64_t offset);
+bool file_write_at(int fd, const void *data, size_t len, int64_t offset);
 
 /* ---- output.c: whole or not at all ------------------------------------------------ */
 
@@ -134,7 +134,7 @@ shoal_status output_end(struct output *o, shoal_status st);
 
 /* The folder that a file goes to, for free(); NULL after shoal_fail. */
 char *path_folder(const char *path);
-uint64_t folder_free(const char *folder); /* bytes of disk; UINT64_MAX: unknown */
+uint64_t folder_space(const char *folder); /* bytes of disk; UINT64_MAX: unknown */
 uint64_t path_size(const char *path);     /* 0 when it is not there */
 
 /* ---- spool.c: put aside on disk ------------------------------------------------------ */
@@ -242,7 +242,7 @@ shoal_status container_find(const struct container *c, const char *name, size_t 
                             struct section *out);
 bool container_has(const struct container *c, const char *name);
 /* A number that stands for bytes, keyed by `seed`, for which another's may do: XXH3. */
-uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
+uint64_t bytes_hash(uint64_t seed, const void *data, size_t len);
 /* A number that stands for the contents of all sections, as the table says. */
 uint64_t container_fingerprint(const struct container *c);
 

@@ -31,7 +31,7 @@ static shoal_status whole_lines(struct journal *j)
         size_t len = j->len < (off_t)sizeof buf ? (size_t)j->len : sizeof buf;
         const char *end;
 
-        read = read_at(fd, buf, len, (uint64_t)j->len - len) == len;
+        read = file_read_at(fd, buf, len, (uint64_t)j->len - len) == len;
         end = read ? memrchr(buf, '\n', len) : NULL;
         if (end) {
             j->len -= (off_t)len - (end + 1 - buf);
@@ -99,7 +99,7 @@ shoal_status journal_add(struct journal *j, const char *text, size_t len)
 {
     shoal_status st;
 
-    if (write_whole(j->fd, text, len, -1)) {
+    if (file_write_at(j->fd, text, len, -1)) {
         j->len += (off_t)len;
         return SHOAL_OK;
     }

@@ -169,7 +169,7 @@ shoal_status output_open(struct output **out, const char *path)
 /* Everything or a failure: a full disk says so itself. */
 static shoal_status put_all(struct output *o, const char *data, size_t len, uint64_t offset)
 {
-    if (write_whole(o->fd, data, len, o->target ? (int64_t)offset : -1))
+    if (file_write_at(o->fd, data, len, o->target ? (int64_t)offset : -1))
         return SHOAL_OK;
     o->broken = true;
     return fail_output(o);
@@ -358,7 +358,7 @@ char *path_folder(const char *path)
     return folder;
 }
 
-uint64_t folder_free(const char *folder)
+uint64_t folder_space(const char *folder)
 {
     struct statvfs fs;
 

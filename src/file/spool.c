@@ -40,7 +40,7 @@ shoal_status spool_open(struct spool *s, const char *dir)
 
 shoal_status spool_add(struct spool *s, const void *data, size_t len, const char *what)
 {
-    if (!write_whole(s->fd, data, len, (int64_t)s->size))
+    if (!file_write_at(s->fd, data, len, (int64_t)s->size))
         return shoal_fail_errno(SHOAL_EIO, "spool: writing %zu bytes of %s", len, what);
     s->size += len;
     return SHOAL_OK;
@@ -49,7 +49,7 @@ shoal_status spool_add(struct spool *s, const void *data, size_t len, const char
 shoal_status spool_read(const struct spool *s, uint64_t offset, void *to, size_t len,
                         const char *what)
 {
-    if (read_at(s->fd, to, len, offset) == len)
+    if (file_read_at(s->fd, to, len, offset) == len)
         return SHOAL_OK;
     errno = errno ? errno : EIO; /* it ends before */
     return shoal_fail_errno(SHOAL_EIO, "spool: reading back %zu bytes of %s", len, what);

@@ -18,7 +18,7 @@ struct whole {
     atomic_size_t next; /* the first block that nobody has taken */
 };
 
-size_t read_at(int fd, void *to, size_t len, uint64_t offset)
+size_t file_read_at(int fd, void *to, size_t len, uint64_t offset)
 {
     size_t done = 0;
     ssize_t n = 1;
@@ -34,7 +34,7 @@ size_t read_at(int fd, void *to, size_t len, uint64_t offset)
     return done;
 }
 
-bool write_whole(int fd, const void *data, size_t len, int64_t offset)
+bool file_write_at(int fd, const void *data, size_t len, int64_t offset)
 {
     size_t done = 0;
 
@@ -52,7 +52,7 @@ bool write_whole(int fd, const void *data, size_t len, int64_t offset)
 
 static shoal_status read_block(const struct whole *w, size_t begin, size_t end)
 {
-    size_t got = read_at(w->fd, w->at + begin, end - begin, begin);
+    size_t got = file_read_at(w->fd, w->at + begin, end - begin, begin);
 
     if (got == end - begin)
         return SHOAL_OK;
@@ -92,7 +92,7 @@ static shoal_status check_unchanged(const struct whole *w, const struct stat *be
                       w->path);
 }
 
-shoal_status whole_read(void **out, const char *path, int fd, const struct stat *before)
+shoal_status file_read_whole(void **out, const char *path, int fd, const struct stat *before)
 {
     struct whole w = {.fd = fd, .path = path, .size = (size_t)before->st_size};
     size_t blocks = w.size / BLOCK + 1;

@@ -88,13 +88,13 @@ static size_t carve_worker(void *worker, char *base)
     struct carver c = {.base = base};
     size_t state = w->base.batch * m->hidden;
 
-    w->gates = carve(&c, 4 * m->length * state, sizeof(float));
-    w->c = carve(&c, (m->length + 1) * state, sizeof(float));
-    w->h = carve(&c, (m->length + 1) * state, sizeof(float));
-    w->tanhc = carve(&c, m->length * state, sizeof(float));
-    w->dh = carve(&c, state, sizeof(float));
-    w->dc = carve(&c, state, sizeof(float));
-    w->y = carve(&c, w->base.batch * w->base.net->outputs, sizeof(float));
+    w->gates = carver_take(&c, 4 * m->length * state, sizeof(float));
+    w->c = carver_take(&c, (m->length + 1) * state, sizeof(float));
+    w->h = carver_take(&c, (m->length + 1) * state, sizeof(float));
+    w->tanhc = carver_take(&c, m->length * state, sizeof(float));
+    w->dh = carver_take(&c, state, sizeof(float));
+    w->dc = carver_take(&c, state, sizeof(float));
+    w->y = carver_take(&c, w->base.batch * w->base.net->outputs, sizeof(float));
     return c.at;
 }
 
@@ -120,11 +120,11 @@ static void cell(const struct lstm_worker *w, size_t t, size_t n)
         float *tanhc = w->tanhc + t * state + i * hidden;
 
         w->base.net->kernel->sigmoid(z, z, 2 * hidden);
-        activate(w->base.net, SHOAL_TANH, z + 2 * hidden, z + 2 * hidden, hidden);
+        activation_apply(w->base.net, SHOAL_TANH, z + 2 * hidden, z + 2 * hidden, hidden);
         w->base.net->kernel->sigmoid(z + 3 * hidden, z + 3 * hidden, hidden);
         for (size_t j = 0; j < hidden; j++)
             c[j] = z[hidden + j] * before[j] + z[j] * z[2 * hidden + j];
-        activate(w->base.net, SHOAL_TANH, tanhc, c, hidden);
+        activation_apply(w->base.net, SHOAL_TANH, tanhc, c, hidden);
         for (size_t j = 0; j < hidden; j++)
             h[j] = z[3 * hidden + j] * tanhc[j];
     }

@@ -25,7 +25,7 @@ static float gelu_slope(float z)
     return below + z * 0.398942280f * expf(-0.5f * z * z);
 }
 
-void activate(const struct net *net, enum shoal_activation f, float *a, const float *z, size_t n)
+void activation_apply(const struct net *net, enum shoal_activation f, float *a, const float *z, size_t n)
 {
     switch (f) {
     case SHOAL_RELU:
@@ -49,7 +49,7 @@ void activate(const struct net *net, enum shoal_activation f, float *a, const fl
     }
 }
 
-void activate_back(enum shoal_activation f, float *d, const float *a, const float *z, size_t n)
+void activation_gradient(enum shoal_activation f, float *d, const float *a, const float *z, size_t n)
 {
     switch (f) {
     case SHOAL_RELU:
@@ -189,13 +189,13 @@ static size_t carve_worker(void *worker, char *base)
 
     /* Wide nets read their inputs where they are. */
     for (size_t l = m->narrow ? 0 : 1; l <= m->layers; l++) {
-        w->a[l] = carve(&c, samples * m->width[l], sizeof(float));
+        w->a[l] = carver_take(&c, samples * m->width[l], sizeof(float));
         if (activation_needs_z(m->activation))
-            w->z[l] = carve(&c, samples * m->width[l], sizeof(float));
+            w->z[l] = carver_take(&c, samples * m->width[l], sizeof(float));
         most = m->width[l] > most ? m->width[l] : most;
     }
-    w->d[0] = carve(&c, samples * most, sizeof(float));
-    w->d[1] = carve(&c, samples * most, sizeof(float));
+    w->d[0] = carver_take(&c, samples * most, sizeof(float));
+    w->d[1] = carver_take(&c, samples * most, sizeof(float));
     return c.at;
 }
 
@@ -233,7 +233,7 @@ static shoal_status wide_forward(struct mlp_worker *w, const float *params, cons
                   z, out);
         net_add_bias(z, params + m->b[l], n, out);
         if (!last)
-            activate(w->base.net, m->activation, w->a[l], z, n * out);
+            activation_apply(w->base.net, m->activation, w->a[l], z, n * out);
     }
     return st;
 }
@@ -265,7 +265,7 @@ static shoal_status wide_back(struct mlp_worker *w, const float *params, const f
     if (st != SHOAL_OK || l == 1)
         return st;
     st = gemm(false, false, n, in, out, 1, d, out, params + m->w[l], in, 0, below, in);
-    activate_back(m->activation, below, w->a[l - 1], w->z[l - 1], n * in);
+    activation_gradient(m->activation, below, w->a[l - 1], w->z[l - 1], n * in);
     return st;
 }
 
@@ -301,7 +301,7 @@ static shoal_status mlp_gradient(void *worker, const float *params, const struct
 
     if (!m->narrow)
         return wide_gradient(w, params, b, scale, grads, hooks, sums);
-    st = narrow_gradient(w, params, b, scale, grads, sums);
+    st = mlp_narrow_gradient(w, params, b, scale, grads, sums);
     return st == SHOAL_OK ? net_ready(hooks, 0, w->base.net->size) : st;
 }
 
@@ -313,7 +313,7 @@ static shoal_status mlp_measure(void *worker, const float *params, const struct 
     shoal_status st;
 
     if (m->narrow) {
-        narrow_measure(w, params, b, sums);
+        mlp_narrow_measure(w, params, b, sums);
         return SHOAL_OK;
     }
     st = wide_forward(w, params, b->x, b->n);
@@ -332,7 +332,7 @@ static shoal_status mlp_predict(void *worker, const float *params, const float *
     shoal_status st;
 
     if (m->narrow) {
-        narrow_predict(w, params, x, n, y);
+        mlp_narrow_predict(w, params, x, n, y);
         return SHOAL_OK;
     }
     st = wide_forward(w, params, x, n);

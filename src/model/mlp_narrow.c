@@ -37,7 +37,7 @@ static void forward(struct mlp_worker *w, const float *params, const float *x, s
             .bias = params + m->b[l], .outs = m->width[l], .ins = m->width[l - 1],
             .cols = columns(n), .ld = MLP_TILE, .relu = relu && !last});
         if (!last && !relu)
-            activate(w->base.net, m->activation, w->a[l], z, m->width[l] * MLP_TILE);
+            activation_apply(w->base.net, m->activation, w->a[l], z, m->width[l] * MLP_TILE);
     }
 }
 
@@ -103,7 +103,7 @@ static float *back(struct mlp_worker *w, const float *params, size_t l, float *d
         .gate = relu ? w->a[l - 1] : NULL, .outs = m->width[l - 1], .ins = m->width[l],
         .cols = columns(n), .ld = MLP_TILE});
     if (!relu)
-        activate_back(m->activation, below, w->a[l - 1], w->z[l - 1], m->width[l - 1] * MLP_TILE);
+        activation_gradient(m->activation, below, w->a[l - 1], w->z[l - 1], m->width[l - 1] * MLP_TILE);
     return below;
 }
 
@@ -119,7 +119,7 @@ static struct net_batch tile_of(const struct net *net, const struct net_batch *b
     };
 }
 
-shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
+shoal_status mlp_narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
                              float scale, float *grads, struct sums *sums)
 {
     const struct mlp *m = w->base.net->impl;
@@ -137,7 +137,7 @@ shoal_status narrow_gradient(struct mlp_worker *w, const float *params, const st
     return SHOAL_OK;
 }
 
-void narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
+void mlp_narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
                     struct sums *sums)
 {
     const struct mlp *m = w->base.net->impl;
@@ -150,7 +150,7 @@ void narrow_measure(struct mlp_worker *w, const float *params, const struct net_
     }
 }
 
-void narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n, float *y)
+void mlp_narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n, float *y)
 {
     const struct net *net = w->base.net;
     const struct mlp *m = net->impl;

@@ -2,9 +2,9 @@
  *
  * What this is: the models' arithmetic over views of parameters. A model never
  * knows how many workers there are nor how their views meet.
- * Who owns what: a plan borrows the ids and the vocabulary; a lane borrows its
+ * Who owns what: a plan borrows the ids and the vocabulary; a worker borrows its
  * plan and its views.
- * Threads: a plan is shared by all; a lane belongs to one worker. */
+ * Threads: a plan is shared by all; a worker belongs to one thread. */
 #ifndef SHOAL_MODEL_H
 #define SHOAL_MODEL_H
 
@@ -93,24 +93,24 @@ struct windows {
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
                  size_t end);
 
-/* ---- lane.c: one worker's way through a corpus --------------------------------- */
+/* ---- w2v_worker.c: one worker's way through a corpus --------------------------------- */
 
-struct lane;
+struct w2v_worker;
 
-shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in, struct view *out_rows);
-void lane_free(struct lane *lane);
+shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct view *in, struct view *out_rows);
+void w2v_worker_free(struct w2v_worker *worker);
 /* Trains the windows whose centre stands at begin <= position < end, and adds
- * to *done. Everything random is keyed by (seed, epoch, position), so a lane
+ * to *done. Everything random is keyed by (seed, epoch, position), so a worker
  * keeps no state: it may stop anywhere and another go on. */
-void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+void w2v_worker_train(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, float lr,
                 struct sums *done);
-/* Sets the bits of the rows that lane_train would read there. */
-void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint64_t *in,
+/* Sets the bits of the rows that w2v_worker_train would read there. */
+void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, uint64_t *in,
                uint64_t *out);
-/* As which epoch lane_loss sees the text. */
-#define LANE_LOSS_EPOCH UINT32_MAX
+/* As which epoch w2v_worker_loss sees the text. */
+#define W2V_LOSS_EPOCH UINT32_MAX
 /* Adds the loss of every window, changing nothing. */
-void lane_loss(struct lane *lane, size_t begin, size_t end, struct sums *done);
+void w2v_worker_loss(struct w2v_worker *worker, size_t begin, size_t end, struct sums *done);
 
 /* ---- softmax.c: the exact softmax, in mini-batches ------------------------------- */
 

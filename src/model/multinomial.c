@@ -106,7 +106,7 @@ static void slopes(struct multinomial_worker *w, uint64_t row, const struct rule
     k->sparse_scores(g, view_row(w->bias, 0), w->classes, &r->plain, 1);
     for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++)
         k->sparse_scores(g, view_row(w->weights, v->id[i]), w->classes, &r->rule, value_of(v, i));
-    done->loss += softmax_row(g, w->classes, v->label[row]) * (double)weight;
+    done->loss += net_softmax_row(g, w->classes, v->label[row]) * (double)weight;
     done->predictions++;
     g[v->label[row]] -= 1;
     for (unsigned c = 0; weight != 1 && c < w->classes; c++)

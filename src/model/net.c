@@ -139,7 +139,7 @@ const struct tensor *net_find(const struct net *net, const char *name)
     return NULL;
 }
 
-void *carve(struct carver *c, size_t n, size_t size)
+void *carver_take(struct carver *c, size_t n, size_t size)
 {
     void *part = c->base ? c->base + c->at : NULL;
 
@@ -209,7 +209,7 @@ static float largest(const float *z, size_t n)
     return top;
 }
 
-double softmax_row(float *z, size_t n, uint32_t label)
+double net_softmax_row(float *z, size_t n, uint32_t label)
 {
     float top = largest(z, n), own = label < n ? z[label] - top : 0, total = 0;
 
@@ -229,7 +229,7 @@ static void classes_row(float *z, size_t n, uint32_t label, float scale, bool ke
         above += z[o] > z[label];
     sums->right += above == 0;
     sums->right5 += above < 5;
-    sums->loss += softmax_row(z, n, label);
+    sums->loss += net_softmax_row(z, n, label);
     if (keep)
         return;
     z[label] -= 1;
@@ -272,7 +272,7 @@ void net_loss_rows(const struct net *net, const struct net_batch *b, float scale
         else if (b->y)
             targets_row(row, b->y + i * net->outputs, net->outputs, scale, keep, sums);
         else if (net->classes)
-            softmax_row(row, net->outputs, UINT32_MAX);
+            net_softmax_row(row, net->outputs, UINT32_MAX);
     }
     sums->examples += b->n;
     sums->predictions += b->n;

@@ -148,7 +148,7 @@ struct carver {
 };
 
 /* n elements of `size` bytes, 64-byte aligned; NULL while only counting. */
-void *carve(struct carver *c, size_t n, size_t size);
+void *carver_take(struct carver *c, size_t n, size_t size);
 
 /* What such a worker begins with. */
 struct net_worker {
@@ -167,7 +167,7 @@ void net_fill_uniform(float *x, size_t n, float bound, uint64_t seed, uint64_t a
 /* ---- for every net with labels or targets: the loss and its gradient ------------------ */
 
 /* z [n] becomes probabilities; gives -log of the label's. */
-double softmax_row(float *z, size_t n, uint32_t label);
+double net_softmax_row(float *z, size_t n, uint32_t label);
 /* Row by row over z [n][outputs], the outputs before the softmax: z becomes
  * scale x the gradient of the loss by z, sums is added to. With `keep`, z becomes
  * the outputs themselves instead (probabilities, or unchanged values). */

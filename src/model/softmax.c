@@ -116,9 +116,9 @@ static void cut_blocks(struct softmax *s, size_t words)
 
 static void carve_batch(struct carver *c, struct batch *b, size_t cap)
 {
-    b->target = carve(c, cap, sizeof *b->target);
-    b->first = carve(c, cap + 1, sizeof *b->first);
-    b->ids = carve(c, cap * MOST_IN, sizeof *b->ids);
+    b->target = carver_take(c, cap, sizeof *b->target);
+    b->first = carver_take(c, cap + 1, sizeof *b->first);
+    b->ids = carver_take(c, cap * MOST_IN, sizeof *b->ids);
 }
 
 /* The object itself stands first. */
@@ -127,14 +127,14 @@ static size_t carve_all(struct softmax *s, void *base, size_t words, size_t dim)
     struct carver c = {.base = base};
     size_t stride = table_stride(dim);
 
-    carve(&c, 1, sizeof *s);
+    carver_take(&c, 1, sizeof *s);
     cut_blocks(s, words);
-    s->h = carve(&c, s->cap * stride, sizeof(float));
-    s->scores = carve(&c, s->blocks * s->cap * s->pitch, sizeof(float));
-    s->parts = carve(&c, s->blocks * s->cap * stride, sizeof(float));
-    s->top = carve(&c, s->blocks * s->cap, sizeof(float));
-    s->mass = carve(&c, s->blocks * s->cap, sizeof(float));
-    s->wanted = carve(&c, s->cap, sizeof(float));
+    s->h = carver_take(&c, s->cap * stride, sizeof(float));
+    s->scores = carver_take(&c, s->blocks * s->cap * s->pitch, sizeof(float));
+    s->parts = carver_take(&c, s->blocks * s->cap * stride, sizeof(float));
+    s->top = carver_take(&c, s->blocks * s->cap, sizeof(float));
+    s->mass = carver_take(&c, s->blocks * s->cap, sizeof(float));
+    s->wanted = carver_take(&c, s->cap, sizeof(float));
     carve_batch(&c, &s->now, s->cap);
     carve_batch(&c, &s->before, s->cap);
     return c.at;

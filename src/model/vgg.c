@@ -243,15 +243,15 @@ static void carve_unit(struct carver *c, struct vgg_worker *w, size_t i)
     size_t out = u->conv.out;
     struct unit_norm *n = &w->norm[i];
 
-    w->y[i] = carve(c, w->batch * u->conv.height * u->conv.width * out, sizeof(float));
-    w->a[i] = carve(c, w->batch * u->height * u->width * out, sizeof(float));
-    w->u[i] = carve(c, conv_sizes(&u->conv, w->batch, w->net->bf16).u, sizeof(float));
-    n->scale = carve(c, out, sizeof(float));
-    n->shift = carve(c, out, sizeof(float));
-    n->mean = carve(c, out, sizeof(float));
-    n->slope = carve(c, out, sizeof(float));
-    n->base = carve(c, out, sizeof(float));
-    n->inverse = carve(c, out, sizeof(double));
+    w->y[i] = carver_take(c, w->batch * u->conv.height * u->conv.width * out, sizeof(float));
+    w->a[i] = carver_take(c, w->batch * u->height * u->width * out, sizeof(float));
+    w->u[i] = carver_take(c, conv_sizes(&u->conv, w->batch, w->net->bf16).u, sizeof(float));
+    n->scale = carver_take(c, out, sizeof(float));
+    n->shift = carver_take(c, out, sizeof(float));
+    n->mean = carver_take(c, out, sizeof(float));
+    n->slope = carver_take(c, out, sizeof(float));
+    n->base = carver_take(c, out, sizeof(float));
+    n->inverse = carver_take(c, out, sizeof(double));
 }
 
 static size_t carve_worker(struct vgg_worker *w, char *base, unsigned threads)
@@ -270,20 +270,20 @@ static size_t carve_worker(struct vgg_worker *w, char *base, unsigned threads)
         s.columns = most(s.columns, one.columns);
         wide = most(wide, w->vgg->unit[i].conv.out);
     }
-    w->work.v = carve(&c, s.v, sizeof(float));
-    w->work.m = carve(&c, s.m, sizeof(float));
-    w->work.du = carve(&c, s.du, sizeof(float));
+    w->work.v = carver_take(&c, s.v, sizeof(float));
+    w->work.m = carver_take(&c, s.m, sizeof(float));
+    w->work.du = carver_take(&c, s.du, sizeof(float));
     w->work.columns_size = s.columns;
-    w->work.columns = carve(&c, s.columns * threads, sizeof(float));
-    w->parts = carve(&c, w->batch * 2 * wide, sizeof(float));
-    w->sums = carve(&c, 2 * wide + 1, sizeof(double));
+    w->work.columns = carver_take(&c, s.columns * threads, sizeof(float));
+    w->parts = carver_take(&c, w->batch * 2 * wide, sizeof(float));
+    w->sums = carver_take(&c, 2 * wide + 1, sizeof(double));
     wide = 0;
     for (size_t i = 0; i < w->vgg->linears; i++) {
-        w->h[i] = carve(&c, w->batch * w->vgg->linear[i].in, sizeof(float));
+        w->h[i] = carver_take(&c, w->batch * w->vgg->linear[i].in, sizeof(float));
         wide = most(wide, w->vgg->linear[i].in);
     }
-    w->back = carve(&c, w->batch * wide, sizeof(float));
-    w->h[w->vgg->linears] = carve(&c, w->batch * w->net->outputs, sizeof(float));
+    w->back = carver_take(&c, w->batch * wide, sizeof(float));
+    w->h[w->vgg->linears] = carver_take(&c, w->batch * w->net->outputs, sizeof(float));
     return c.at;
 }
 
@@ -337,9 +337,9 @@ static shoal_status vgg_worker_new(void **out, const struct net *net, size_t bat
 static shoal_status forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
                             bool training, float *grads, const struct net_hooks *hooks)
 {
-    shoal_status st = units_forward(w, params, b, training, grads, hooks);
+    shoal_status st = vgg_units_forward(w, params, b, training, grads, hooks);
 
-    return st == SHOAL_OK ? head_forward(w, params, b, training) : st;
+    return st == SHOAL_OK ? vgg_head_forward(w, params, b, training) : st;
 }
 
 static shoal_status vgg_gradient(void *worker, const float *params, const struct net_batch *b,
@@ -354,8 +354,8 @@ static shoal_status vgg_gradient(void *worker, const float *params, const struct
     if (st != SHOAL_OK)
         return st;
     net_loss_rows(w->net, b, scale, false, w->h[w->vgg->linears], sums);
-    st = head_backward(w, params, b, grads, hooks);
-    return st == SHOAL_OK ? units_backward(w, params, b, grads, hooks) : st;
+    st = vgg_head_backward(w, params, b, grads, hooks);
+    return st == SHOAL_OK ? vgg_units_backward(w, params, b, grads, hooks) : st;
 }
 
 static shoal_status vgg_measure(void *worker, const float *params, const struct net_batch *b,

@@ -137,7 +137,7 @@ static struct product product_of(struct vgg_worker *w, const float *params, size
         .w = w, .l = &w->vgg->linear[layer], .params = params, .layer = layer, .n = n};
 }
 
-shoal_status head_forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
+shoal_status vgg_head_forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
                           bool training)
 {
     shoal_status st = SHOAL_OK;
@@ -154,7 +154,7 @@ shoal_status head_forward(struct vgg_worker *w, const float *params, const struc
     return st;
 }
 
-shoal_status head_backward(struct vgg_worker *w, const float *params, const struct net_batch *b,
+shoal_status vgg_head_backward(struct vgg_worker *w, const float *params, const struct net_batch *b,
                            float *grads, const struct net_hooks *hooks)
 {
     size_t end = w->net->size;

@@ -1,7 +1,7 @@
 /* Batches of pictures, decoded, cropped, flipped and normalised ahead of their use by
  * threads of their own, while the net computes on the batch before.
  *
- *     slot   EMPTY --feed_ahead--> WANTED --all pictures done--> WANTED --feed_fill--> EMPTY
+ *     slot   EMPTY --image_feed_ahead--> WANTED --all pictures done--> WANTED --image_feed_fill--> EMPTY
  *
  * The pictures of a wanted slot are claimed GRAIN at a time by the threads, and by whoever
  * asks for the batch before it is done: a caller helps before it waits. Two slots: one is used up
@@ -28,12 +28,12 @@ struct slot {
 
 struct feed {
     const shoal_images *set;
-    struct feed_opts opts;
+    struct image_feed_opts opts;
     float level[3][256]; /* what a pixel's value becomes */
     struct slot slot[SLOTS];
     uint64_t announced;
 
-    pthread_t thread[FEED_MAX_THREADS];
+    pthread_t thread[IMAGE_FEED_MAX_THREADS];
     unsigned running;
     pthread_mutex_t lock;
     pthread_cond_t news;
@@ -90,7 +90,7 @@ static shoal_status prepare_one(const struct feed *f, unsigned epoch, uint64_t p
 {
     size_t area = (size_t)f->set->height * f->set->width;
     struct cut_at cut = draw_cut(f, epoch, picture);
-    shoal_status st = images_get(f->set, picture, raw);
+    shoal_status st = images_read_one(f->set, picture, raw);
 
     for (size_t c = 0; c < f->set->channels && st == SHOAL_OK; c++)
         cut_channel(f, out + c * area, raw + c * area, f->level[c], &cut);
@@ -180,7 +180,7 @@ static struct slot *find_slot(struct feed *f, const uint32_t *ids, size_t n, uns
 
 /* ---- for the caller ---- */
 
-void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch)
+void image_feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch)
 {
     struct slot *empty = NULL;
 
@@ -200,7 +200,7 @@ void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch)
     pthread_mutex_unlock(&f->lock);
 }
 
-shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
+shoal_status image_feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
                        uint32_t *labels)
 {
     struct slot *s;
@@ -224,7 +224,7 @@ shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned e
 
 /* ---- making and ending ---- */
 
-size_t feed_bytes(const shoal_images *set, const struct feed_opts *opts)
+size_t image_feed_bytes(const shoal_images *set, const struct image_feed_opts *opts)
 {
     return SLOTS * opts->batch * (images_pixels(set) * sizeof(float) + 2 * sizeof(uint32_t));
 }
@@ -246,12 +246,12 @@ static shoal_status feed_slots(struct feed *f)
 /* With fewer threads than wished, or none, batches are merely prepared later. */
 static void feed_start(struct feed *f)
 {
-    while (f->running < f->opts.threads && f->running < FEED_MAX_THREADS &&
+    while (f->running < f->opts.threads && f->running < IMAGE_FEED_MAX_THREADS &&
            pthread_create(&f->thread[f->running], NULL, feed_thread, f) == 0)
         f->running++;
 }
 
-shoal_status feed_new(struct feed **out, const shoal_images *set, const struct feed_opts *opts)
+shoal_status image_feed_new(struct feed **out, const shoal_images *set, const struct image_feed_opts *opts)
 {
     struct feed *f = mem_array(1, sizeof *f);
     shoal_status st;
@@ -266,7 +266,7 @@ shoal_status feed_new(struct feed **out, const shoal_images *set, const struct f
     pthread_cond_init(&f->news, NULL);
     st = feed_slots(f);
     if (st != SHOAL_OK) {
-        feed_free(f);
+        image_feed_free(f);
         return st;
     }
     feed_start(f);
@@ -274,7 +274,7 @@ shoal_status feed_new(struct feed **out, const shoal_images *set, const struct f
     return SHOAL_OK;
 }
 
-void feed_free(struct feed *f)
+void image_feed_free(struct feed *f)
 {
     if (!f)
         return;

@@ -48,7 +48,7 @@ shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label
     return SHOAL_OK;
 }
 
-shoal_status images_name(char **name, const char *text)
+shoal_status images_set_name(char **name, const char *text)
 {
     free(*name);
     *name = strdup(text);
@@ -65,7 +65,7 @@ static shoal_status number_classes(shoal_images *set)
     set->names = mem_array(set->classes, sizeof *set->names);
     for (size_t i = 0; set->names && i < set->classes && st == SHOAL_OK; i++) {
         snprintf(name, sizeof name, "%zu", i);
-        st = images_name(&set->names[i], name);
+        st = images_set_name(&set->names[i], name);
     }
     return set->names ? st : SHOAL_ENOMEM;
 }
@@ -81,7 +81,7 @@ static shoal_status name_from(shoal_images *set, const char *path)
         return st;
     for (line = strtok_r(text, "\r\n", &rest); line; line = strtok_r(NULL, "\r\n", &rest), n++)
         if (n < set->classes && st == SHOAL_OK)
-            st = images_name(&set->names[n], line);
+            st = images_set_name(&set->names[n], line);
     free(text);
     if (st == SHOAL_OK && n != set->classes)
         st = shoal_fail(SHOAL_EFORMAT, "%s: %zu names, want one for each of %zu classes", path, n,
@@ -96,7 +96,7 @@ static shoal_status name_cifar10(shoal_images *set)
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < set->classes && st == SHOAL_OK; i++)
-        st = images_name(&set->names[i], names[i]);
+        st = images_set_name(&set->names[i], names[i]);
     return st;
 }
 
@@ -267,7 +267,7 @@ void shoal_images_shape(const shoal_images *set, unsigned *channels, unsigned *h
     *width = set->width;
 }
 
-shoal_status images_get(const shoal_images *set, size_t i, uint8_t *out)
+shoal_status images_read_one(const shoal_images *set, size_t i, uint8_t *out)
 {
     struct picture p;
     shoal_status st;
@@ -300,7 +300,7 @@ static shoal_status add_moments(void *ctx, unsigned index)
     shoal_status st = one ? SHOAL_OK : SHOAL_ENOMEM;
 
     for (size_t i = index; i < set->count && st == SHOAL_OK; i += m->threads) {
-        st = images_get(set, i, one);
+        st = images_read_one(set, i, one);
         for (size_t c = 0; c < set->channels && st == SHOAL_OK; c++)
             for (size_t k = 0; k < area; k++) {
                 uint64_t x = one[c * area + k];
@@ -346,7 +346,7 @@ static size_t find_name(char *const *names, size_t n, const char *name)
     return i;
 }
 
-shoal_status images_match(shoal_images *set, const char *path, char *const *names, size_t n)
+shoal_status images_match_classes(shoal_images *set, const char *path, char *const *names, size_t n)
 {
     uint32_t *to = mem_array(set->classes, sizeof *to);
     char **own = mem_array(n, sizeof *own);
@@ -359,7 +359,7 @@ shoal_status images_match(shoal_images *set, const char *path, char *const *name
                             path, set->names[i], n);
     }
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = images_name(&own[i], names[i]);
+        st = images_set_name(&own[i], names[i]);
     if (st == SHOAL_OK) {
         char **old = set->names;
         size_t olds = set->classes;
@@ -396,11 +396,11 @@ uint64_t images_fingerprint(const shoal_images *set)
     uint64_t h = rng_at(images_pixels(set), set->classes, set->count);
 
     if (set->pixels)
-        h = hash_bytes(h, set->pixels, set->count * images_pixels(set));
+        h = bytes_hash(h, set->pixels, set->count * images_pixels(set));
     for (size_t i = 0; set->paths && i < set->count; i++) {
         const char *name = below_folder(set->paths[i]);
 
-        h = hash_bytes(h, name, strlen(name));
+        h = bytes_hash(h, name, strlen(name));
     }
-    return hash_bytes(h, set->labels, set->count * sizeof *set->labels);
+    return bytes_hash(h, set->labels, set->count * sizeof *set->labels);
 }

@@ -42,7 +42,7 @@ static shoal_status list_classes(shoal_images *set, const char *folder)
             st = mem_grow(&set->names, &room, set->classes + 1, sizeof *set->names);
         if (st == SHOAL_OK) {
             set->names[set->classes] = NULL;
-            st = images_name(&set->names[set->classes++], e->d_name);
+            st = images_set_name(&set->names[set->classes++], e->d_name);
         }
     }
     closedir(dir);
@@ -117,7 +117,7 @@ static shoal_status decode_share(void *ctx, unsigned index)
     shoal_status st = one ? SHOAL_OK : SHOAL_ENOMEM;
 
     for (size_t i = index; i < d->set->count && st == SHOAL_OK; i += d->threads) {
-        st = images_get(d->set, i, one);
+        st = images_read_one(d->set, i, one);
         if (st == SHOAL_OK && d->pixels)
             memcpy(d->pixels + i * each, one, each);
     }

@@ -44,7 +44,7 @@ static shoal_status numbers_open(struct numbers *f, const struct shoal_memory *f
     if (st != SHOAL_OK)
         return st;
     if (!npy_sniff(at, len) && !idx_sniff(at, len)) {
-        st = csv_read(&f->rows, &f->n, &f->width, &f->first, f->path, at, len, o->header);
+        st = samples_csv_read(&f->rows, &f->n, &f->width, &f->first, f->path, at, len, o->header);
         free(f->text);
         f->text = NULL;
         return st;
@@ -330,13 +330,13 @@ void shoal_samples_close(shoal_samples *s)
 uint64_t samples_fingerprint(const shoal_samples *s)
 {
     size_t cells = s->n * s->inputs;
-    uint64_t h = hash_bytes(s->n, &s->inputs, sizeof s->inputs);
+    uint64_t h = bytes_hash(s->n, &s->inputs, sizeof s->inputs);
 
-    h = s->x ? hash_bytes(h, s->x, cells * sizeof *s->x) : hash_bytes(h, s->bytes, cells);
+    h = s->x ? bytes_hash(h, s->x, cells * sizeof *s->x) : bytes_hash(h, s->bytes, cells);
     if (s->label)
-        h = hash_bytes(h, s->label, s->n * sizeof *s->label);
+        h = bytes_hash(h, s->label, s->n * sizeof *s->label);
     if (s->y)
-        h = hash_bytes(h, s->y, s->n * s->targets * sizeof *s->y);
+        h = bytes_hash(h, s->y, s->n * s->targets * sizeof *s->y);
     return h;
 }
 

@@ -95,7 +95,7 @@ double array_number(const struct array *a, size_t row, size_t i);
 
 /* Lines of numbers with commas between; *rows [n][width] is for free(). *first is the
  * line of the first row, from 1. */
-shoal_status csv_read(float **rows, size_t *n, size_t *width, size_t *first, const char *path,
+shoal_status samples_csv_read(float **rows, size_t *n, size_t *width, size_t *first, const char *path,
                       const char *at, size_t len, enum shoal_header header);
 
 /* ---- image.c: JPEG and PNG files ------------------------------------------------ */
@@ -135,7 +135,7 @@ shoal_status picture_fit(uint8_t *out, const struct picture *p, unsigned height,
 
 enum { IMAGES_MAX_SIDE = 1024, IMAGES_MAX_CLASSES = 65536 };
 
-/* Immutable once opened, but for images_match: threads share it without a lock. */
+/* Immutable once opened, but for images_match_classes: threads share it without a lock. */
 struct shoal_images {
     size_t count, classes;
     unsigned channels, height, width;
@@ -147,19 +147,19 @@ struct shoal_images {
 };
 
 /* Picture i, out [channels][height][width]. */
-shoal_status images_get(const shoal_images *set, size_t i, uint8_t *out);
+shoal_status images_read_one(const shoal_images *set, size_t i, uint8_t *out);
 size_t images_pixels(const shoal_images *set); /* channels x height x width */
 /* Mean and standard deviation of each channel, of pixels from 0 to 1. */
 shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3], float std[3]);
 /* Gives the classes the numbers they have in `names`, to which all must belong. */
-shoal_status images_match(shoal_images *set, const char *path, char *const *names, size_t n);
+shoal_status images_match_classes(shoal_images *set, const char *path, char *const *names, size_t n);
 /* A number that stands for pixels (or paths), labels and shape. */
 uint64_t images_fingerprint(const shoal_images *set);
 
 /* For images.c and the readers of its formats alone. */
 shoal_status images_add(shoal_images *set, const uint8_t *pixels, uint32_t label);
 /* Names a class, which may have had a name. */
-shoal_status images_name(char **name, const char *text);
+shoal_status images_set_name(char **name, const char *text);
 shoal_status images_read_cifar(shoal_images *set, const char *path);
 shoal_status images_read_idx(shoal_images *set, const char *path);
 shoal_status images_read_folder(shoal_images *set, const char *path,
@@ -167,28 +167,28 @@ shoal_status images_read_folder(shoal_images *set, const char *path,
 
 /* ---- image_feed.c: batches of pictures, prepared ahead --------------------------------- */
 
-struct feed_opts {
+struct image_feed_opts {
     size_t batch;     /* pictures asked for at once, at most */
     uint64_t seed;    /* of what is random, keyed by (seed, epoch, picture) */
     unsigned pad;     /* random crops of a picture with so many black pixels around */
     bool flip;        /* left and right, every other time */
-    unsigned threads; /* that prepare; 1 .. FEED_MAX_THREADS */
+    unsigned threads; /* that prepare; 1 .. IMAGE_FEED_MAX_THREADS */
     float mean[3], std[3];
 };
 
-enum { FEED_MAX_THREADS = 16 };
+enum { IMAGE_FEED_MAX_THREADS = 16 };
 
 struct feed;
 
-shoal_status feed_new(struct feed **out, const shoal_images *set, const struct feed_opts *opts);
-void feed_free(struct feed *f);
-size_t feed_bytes(const shoal_images *set, const struct feed_opts *opts);
+shoal_status image_feed_new(struct feed **out, const shoal_images *set, const struct image_feed_opts *opts);
+void image_feed_free(struct feed *f);
+size_t image_feed_bytes(const shoal_images *set, const struct image_feed_opts *opts);
 /* Begins to prepare what will be asked for; a wish, which a full ring declines. */
-void feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch);
+void image_feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch);
 /* x [n][channels][height][width], normalised, and labels [n]; quick where it was
  * announced, with the same result where not. labels may be ids. Several threads may
  * ask. */
-shoal_status feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
+shoal_status image_feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
                        uint32_t *labels);
 
 #endif

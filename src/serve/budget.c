@@ -73,7 +73,7 @@ shoal_status request_charge_pixels(struct request *q, uint64_t pixels)
                 REQUEST_PIXELS);
 }
 
-shoal_status request_heavy(struct request *q)
+shoal_status request_leave_loop(struct request *q)
 {
     if (!q || !q->on_loop)
         return SHOAL_OK;

@@ -29,7 +29,7 @@ shoal_status request_charge_sample(struct request *q, size_t bytes, size_t answe
 shoal_status request_charge_pixels(struct request *q, uint64_t pixels);
 /* Before work that may take long. On the event loop it fails, and the request is then
  * read anew by a worker. */
-shoal_status request_heavy(struct request *q);
+shoal_status request_leave_loop(struct request *q);
 /* Fails with SHOAL_ESTOP when nobody waits any more: the response is late, or the
  * client has gone. */
 shoal_status request_awaited(const struct request *q);

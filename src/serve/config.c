@@ -133,7 +133,7 @@ static shoal_status take_line(struct shoal_serve_opts *opts, const char *path, s
                       path, number, key);
 }
 
-shoal_status config_parse(struct shoal_serve_opts *opts, const char *path, char *text)
+shoal_status serve_config_parse(struct shoal_serve_opts *opts, const char *path, char *text)
 {
     shoal_status st = SHOAL_OK;
     size_t number = 0;
@@ -150,5 +150,5 @@ shoal_status shoal_serve_config(struct shoal_serve_opts *opts, const char *path,
 
     *strings = NULL;
     st = stream_slurp(strings, &len, path, 1 << 20);
-    return st == SHOAL_OK ? config_parse(opts, path, *strings) : st;
+    return st == SHOAL_OK ? serve_config_parse(opts, path, *strings) : st;
 }

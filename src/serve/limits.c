@@ -90,7 +90,7 @@ shoal_status tokens_read(struct tokens *t, const char *path)
 
 /* Constant time: every byte is compared, wherever the first difference is, so that the time
  * tells nothing about the token. */
-bool token_is(const char *token, const char *said, size_t len)
+bool token_matches(const char *token, const char *said, size_t len)
 {
     size_t n = strlen(token);
     unsigned char differ = n == 0 || n != len;
@@ -111,9 +111,9 @@ bool tokens_allow(const struct tokens *t, unsigned roles, const char *header)
         return false;
     header += 7;
     len = strlen(header);
-    inference = token_is(t->inference, header, len);
-    management = token_is(t->management, header, len);
-    metrics = token_is(t->metrics, header, len) || management || (inference && !t->metrics[0]);
+    inference = token_matches(t->inference, header, len);
+    management = token_matches(t->management, header, len);
+    metrics = token_matches(t->metrics, header, len) || management || (inference && !t->metrics[0]);
     return (inference && (roles & ROLE_INFERENCE)) || (management && (roles & ROLE_MANAGEMENT)) ||
            (metrics && (roles & ROLE_METRICS));
 }

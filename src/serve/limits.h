@@ -33,7 +33,7 @@ shoal_status tokens_parse(struct tokens *t, const char *path, const char *text);
  * however much of a token is right. */
 bool tokens_allow(const struct tokens *t, unsigned roles, const char *header);
 /* In the same time however much of it is right; an empty token is nobody's. */
-bool token_is(const char *token, const char *said, size_t len);
+bool token_matches(const char *token, const char *said, size_t len);
 
 /* ---- rate ---- */
 

@@ -61,11 +61,11 @@ struct request {
     size_t expected;    /* bytes of the answer that were charged before it is written */
     uint64_t pixels;    /* of its pictures so far */
 
-    /* Of what the event loop hands on: reader.h. */
+    /* Of what the event loop hands on: readers.h. */
     void (*work)(struct request *q); /* on a reading worker, who then has the request */
     STAILQ_ENTRY(request) next;
     bool on_loop; /* it is being read by the event loop */
-    bool heavy;   /* which is not to: request_heavy */
+    bool heavy;   /* which is not to: request_leave_loop */
 
     /* Of a model's request. */
     struct lease lease;
@@ -106,7 +106,7 @@ enum route answer_not_allowed(struct request *q, const char *allow);
 /* {"status":"..."} */
 void answer_status(struct request *q, int status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-void answer_registry(struct request *q, shoal_status st, enum registry_why why);
+void answer_registry_failure(struct request *q, shoal_status st, enum registry_error why);
 
 /* ---- predict.c: asking models ---- */
 
@@ -115,13 +115,13 @@ void answer_registry(struct request *q, shoal_status st, enum registry_why why);
  * the kind's own, the address into the job; what is small at once. */
 enum route predict_begin(struct request *q, const char *verb);
 
-/* ---- manage.c, oip.c, describe.c: the other routes ---- */
+/* ---- manage.c, open_inference.c, describe.c: the other routes ---- */
 
 enum route route_manage(struct request *q);           /* /models... */
 enum route route_oip(struct request *q);              /* /v1, /v2 */
-void describe_api(struct request *q, unsigned roles); /* OPTIONS / */
-void describe_metrics(struct request *q);             /* /metrics */
-void describe_stats(struct request *q);               /* /stats, for the page */
-bool lease_model(struct request *q, const char *name, const char *version);
+void route_api(struct request *q, unsigned roles); /* OPTIONS / */
+void route_metrics(struct request *q);             /* /metrics */
+void route_stats(struct request *q);               /* /stats, for the page */
+bool request_lease(struct request *q, const char *name, const char *version);
 
 #endif

@@ -15,6 +15,6 @@
 
 /* shoal_serve_config of text that is in memory, which is changed and then pointed
  * into; `path` is for sentences. */
-shoal_status config_parse(struct shoal_serve_opts *opts, const char *path, char *text);
+shoal_status serve_config_parse(struct shoal_serve_opts *opts, const char *path, char *text);
 
 #endif

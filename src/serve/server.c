@@ -217,7 +217,7 @@ static void *ticker(void *arg)
             reload = now + s->reload_every;
         }
         if (now - shown >= SHOWN) {
-            registry_shown(&s->registry, now - shown);
+            registry_update_rates(&s->registry, now - shown);
             shown = now;
         }
     }
@@ -271,7 +271,7 @@ static const struct http_handler routes = {
 static void warn_of_plain_tokens(struct shoal_server *s)
 {
     if (s->tokens.on && !s->local && !s->http.tls)
-        registry_say(&s->registry, "tokens travel in the clear beyond this machine: want tls_cert "
+        registry_log(&s->registry, "tokens travel in the clear beyond this machine: want tls_cert "
                                    "and tls_key, or a proxy that encrypts");
 }
 
@@ -281,7 +281,7 @@ static shoal_status enter_sandbox(struct shoal_server *s)
     shoal_status st = sandbox_enter(s->registry.state, &files);
 
     if (st == SHOAL_OK && !files)
-        registry_say(&s->registry, "sandbox: there is no Landlock here, so that what may be "
+        registry_log(&s->registry, "sandbox: there is no Landlock here, so that what may be "
                                    "written is left to file permissions");
     return st;
 }

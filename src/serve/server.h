@@ -2,7 +2,7 @@
 #ifndef SHOAL_SERVE_SERVER_H
 #define SHOAL_SERVE_SERVER_H
 
-#include "serve/reader.h"
+#include "serve/readers.h"
 
 enum { LISTENERS = 3 };
 

@@ -47,7 +47,7 @@ static bool may_see(const struct shoal_show *s, const struct request *q)
 
     if (!s->token[0])
         return host_fits(s, q->host);
-    return said && token_is(s->token, said, strlen(said));
+    return said && token_matches(s->token, said, strlen(said));
 }
 
 static bool show_admit(struct request *q)

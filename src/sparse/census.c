@@ -56,18 +56,18 @@ void census_fini(struct click_census *c)
     *c = (struct click_census){0};
 }
 
-bool census_counts(uint64_t seq)
+bool census_samples_counts(uint64_t seq)
 {
     return seq < FIRST_BLOCKS || (seq % COUNT_EVERY == 0 && seq < LAST_BLOCK);
 }
 
-bool census_asks(uint64_t seq)
+bool census_samples_names(uint64_t seq)
 {
     return seq < FIRST_BLOCKS || seq % NAME_EVERY == 0;
 }
 
 /* Bits are only ever set, and nearly always set already. */
-void census_mark(struct click_census *c, const uint32_t *slot, size_t n)
+void census_mark_seen(struct click_census *c, const uint32_t *slot, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t *seen = &c->seen[slot[i] / 64], bit = (uint64_t)1 << slot[i] % 64;
@@ -144,7 +144,7 @@ static shoal_status propose_row(const struct click_census *c, const struct click
     return st;
 }
 
-shoal_status census_propose(const struct click_census *c, const struct click_format *w,
+shoal_status census_propose_names(const struct click_census *c, const struct click_format *w,
                             const struct click_block *block, struct click_batch *b,
                             struct click_names *names)
 {
@@ -160,7 +160,7 @@ shoal_status census_propose(const struct click_census *c, const struct click_for
     return st;
 }
 
-shoal_status census_accept(struct click_census *c, const struct click_names *names)
+shoal_status census_accept_names(struct click_census *c, const struct click_names *names)
 {
     const char *at = names->text.at;
 
@@ -182,7 +182,7 @@ shoal_status census_accept(struct click_census *c, const struct click_names *nam
     return SHOAL_OK;
 }
 
-void census_count(struct click_census *c, const struct click_batch *b)
+void census_add_counts(struct click_census *c, const struct click_batch *b)
 {
     size_t n = b->values < COUNT_MOST ? b->values : COUNT_MOST;
 
@@ -261,7 +261,7 @@ static shoal_status list_slots(struct click_census *c)
     return SHOAL_OK;
 }
 
-shoal_status census_number(struct click_census *c)
+shoal_status census_assign_ids(struct click_census *c)
 {
     shoal_status st = list_slots(c);
 
@@ -274,7 +274,7 @@ shoal_status census_number(struct click_census *c)
     return st;
 }
 
-void census_map(const struct click_census *c, const uint32_t *slot, uint32_t *id, size_t n)
+void census_map_ids(const struct click_census *c, const uint32_t *slot, uint32_t *id, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         id[i] = c->count[slot[i]];

@@ -40,7 +40,7 @@ static shoal_status load_meta(shoal_clicks *c)
     if (st == SHOAL_OK)
         st = container_meta_u64(c->file, "bad_lines", &c->bad_lines);
     if (st == SHOAL_OK)
-        st = clicks_format_get(&c->reading, &c->strings, c->file);
+        st = clicks_opts_load(&c->reading, &c->strings, c->file);
     v->bits = c->reading.bits;
     v->features = (uint32_t)features;
     if (st == SHOAL_OK && (features > (uint64_t)1 << v->bits || v->rows >= UINT64_MAX / 8))
@@ -197,7 +197,7 @@ static shoal_clicks *clicks_new(void)
     shoal_clicks *c = mem_array(1, sizeof *c);
 
     for (int i = 0; c && i < CLICK_COLUMNS; i++)
-        spill_init(&c->own[i]);
+        spill_buffer_init(&c->own[i]);
     return c;
 }
 
@@ -232,7 +232,7 @@ shoal_status shoal_clicks_open_memory(shoal_clicks **out, const struct shoal_mem
 
 /* ---- from memory ---- */
 
-shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
+shoal_status clicks_opts_of_format(struct shoal_clicks_opts *opts, char **strings,
                                 const struct click_format *w)
 {
     size_t label = w->label ? strlen(w->label) + 1 : 0;
@@ -259,13 +259,13 @@ static void take_columns(shoal_clicks *c, struct spill_buffer *columns)
 
     for (int i = 0; i < CLICK_COLUMNS; i++) {
         c->own[i] = columns[i];
-        spill_init(&columns[i]);
+        spill_buffer_init(&columns[i]);
     }
-    v->label = (const uint8_t *)c->own[COLUMN_LABEL].at;
-    v->start = (const uint64_t *)(const void *)c->own[COLUMN_START].at;
-    v->id = (const uint32_t *)(const void *)c->own[COLUMN_ID].at;
-    v->value = (const float *)(const void *)c->own[COLUMN_VALUE].at;
-    v->weight = (const float *)(const void *)c->own[COLUMN_WEIGHT].at;
+    v->label = (const uint8_t *)c->own[CLICK_COLUMN_LABEL].at;
+    v->start = (const uint64_t *)(const void *)c->own[CLICK_COLUMN_START].at;
+    v->id = (const uint32_t *)(const void *)c->own[CLICK_COLUMN_ID].at;
+    v->value = (const float *)(const void *)c->own[CLICK_COLUMN_VALUE].at;
+    v->weight = (const float *)(const void *)c->own[CLICK_COLUMN_WEIGHT].at;
 }
 
 static shoal_status take_census(shoal_clicks *c, struct click_census *census)
@@ -290,12 +290,12 @@ static shoal_status take_census(shoal_clicks *c, struct click_census *census)
     return st;
 }
 
-shoal_status clicks_take(shoal_clicks **out, struct spill_buffer *columns,
+shoal_status clicks_adopt(shoal_clicks **out, struct spill_buffer *columns,
                          struct click_census *census, const struct click_format *w,
                          const struct shoal_clicks_stats *stats)
 {
     shoal_clicks *c = clicks_new();
-    shoal_status st = c ? clicks_format_opts(&c->reading, &c->strings, w) : SHOAL_ENOMEM;
+    shoal_status st = c ? clicks_opts_of_format(&c->reading, &c->strings, w) : SHOAL_ENOMEM;
 
     *out = NULL;
     if (st == SHOAL_OK) {
@@ -322,7 +322,7 @@ void shoal_clicks_close(shoal_clicks *c)
         return;
     container_close(c->file);
     for (int i = 0; i < CLICK_COLUMNS; i++)
-        spill_fini(&c->own[i]);
+        spill_buffer_fini(&c->own[i]);
     census_fini(&c->census);
     bytes_fini(&c->own_names);
     free(c->own_begin);
@@ -371,12 +371,12 @@ uint64_t shoal_clicks_fingerprint(const shoal_clicks *c)
     const struct clicks_view *v = &c->view;
     uint64_t sum = rng_mix(v->rows ^ v->values << 1 ^ (uint64_t)v->bits << 60);
 
-    sum = hash_bytes(sum, v->id, v->values * sizeof *v->id);
-    sum = hash_bytes(sum, v->label, v->rows);
-    sum = hash_bytes(sum, v->start, (v->rows + 1) * sizeof *v->start);
+    sum = bytes_hash(sum, v->id, v->values * sizeof *v->id);
+    sum = bytes_hash(sum, v->label, v->rows);
+    sum = bytes_hash(sum, v->start, (v->rows + 1) * sizeof *v->start);
     if (v->value)
-        sum = hash_bytes(sum + 1, v->value, v->values * sizeof *v->value);
+        sum = bytes_hash(sum + 1, v->value, v->values * sizeof *v->value);
     if (v->weight)
-        sum = hash_bytes(sum + 2, v->weight, v->rows * sizeof *v->weight);
-    return hash_bytes(sum, v->slot, v->features * sizeof *v->slot);
+        sum = bytes_hash(sum + 2, v->weight, v->rows * sizeof *v->weight);
+    return bytes_hash(sum, v->slot, v->features * sizeof *v->slot);
 }

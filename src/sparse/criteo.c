@@ -2,13 +2,13 @@
  * missing. An integer x over 2 becomes the category floor(log(x)^2), as the winners of the
  * Kaggle contest of 2014 had it; 2 and less stand for themselves.
  *
- * Nearly all lines have one shape, and criteo_rows reads them fast:
+ * Nearly all lines have one shape, and click_criteo_rows reads them fast:
  *
  *     0 \t 1 \t 12 \t ... \t 7 \t 68fd1e64 \t 80e26c9b \t ... \t 9727dd16 \n
  *     '--- within 64 bytes ---'  '- 8 bytes -'
  *     tabs found all at once     one load each, a tab behind
  *
- * Whatever does not fit is left to criteo_row, line by line. */
+ * Whatever does not fit is left to click_criteo_row, line by line. */
 #include "sparse/rows.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@
  * same highest bit and the same CELL_BITS bits below it: so few of them that at most one
  * bucket begins inside. So the bucket of x is that of the first integer of its cell, or the
  * next one if x is at or above where that begins. */
-struct criteo_format {
+struct click_criteo_format {
     uint64_t seed[CRITEO_COLUMNS];
     uint16_t key[1u << 12];  /* of an integer of 3 digits, 4 bits each; or NO_KEY */
     uint16_t cell[CELLS];    /* the bucket of the least integer in it */
@@ -61,14 +61,14 @@ static uint64_t bucket_begin(unsigned bucket)
     return x;
 }
 
-static inline unsigned bucket_of(const struct criteo_format *c, uint64_t x)
+static inline unsigned bucket_of(const struct click_criteo_format *c, uint64_t x)
 {
     unsigned bucket = c->cell[cell_of(x)];
 
     return bucket + (x >= c->above[bucket]);
 }
 
-static uint64_t number_key(const struct criteo_format *c, int64_t x)
+static uint64_t number_key(const struct click_criteo_format *c, int64_t x)
 {
     return x > 2 ? BUCKET_KEY + bucket_of(c, (uint64_t)x) : (uint64_t)x;
 }
@@ -82,9 +82,9 @@ static uint64_t cell_begin(unsigned cell)
     return (uint64_t)1 << power | (uint64_t)low << (power - CELL_BITS);
 }
 
-shoal_status criteo_format_init(struct click_format *w)
+shoal_status click_criteo_init(struct click_format *w)
 {
-    struct criteo_format *c = mem_array(1, sizeof *c);
+    struct click_criteo_format *c = mem_array(1, sizeof *c);
     unsigned bucket = 0;
 
     if (!c)
@@ -120,7 +120,7 @@ static bool read_number(struct click_batch *b, unsigned column, const char *at, 
     for (; i < len && i < NUMBER_DIGITS + minus && at[i] >= '0' && at[i] <= '9'; i++)
         *out = *out * 10 + (at[i] - '0');
     if (i == minus || i < len)
-        return click_bad(b, "integer %u is \"%s\", want up to %u digits", column + 1,
+        return click_line_bad(b, "integer %u is \"%s\", want up to %u digits", column + 1,
                          click_quote(at, len).text, NUMBER_DIGITS);
     *out = minus ? -*out : *out;
     return true;
@@ -141,7 +141,7 @@ static struct click_name name_of(unsigned column, const char *at, size_t len)
 }
 
 /* Of a bucket its range, unless that is one integer. */
-static void name_range(const struct criteo_format *c, struct click_name *name, uint64_t x)
+static void name_range(const struct click_criteo_format *c, struct click_name *name, uint64_t x)
 {
     unsigned bucket = bucket_of(c, x);
 
@@ -155,28 +155,28 @@ static void push_number(const struct click_format *w, struct click_batch *b, uns
                         int64_t x, const char *at, size_t len)
 {
     if (b->names) {
-        *click_name_of(b) = name_of(column, at, len);
+        *click_name_next(b) = name_of(column, at, len);
         if (x > 2)
-            name_range(w->criteo, click_name_of(b), (uint64_t)x);
+            name_range(w->criteo, click_name_next(b), (uint64_t)x);
     }
-    click_push(w, b, click_fold(w->criteo->seed[column] ^ number_key(w->criteo, x)), 1);
+    click_feature_push(w, b, click_hash_fold(w->criteo->seed[column] ^ number_key(w->criteo, x)), 1);
 }
 
 static void push_category(const struct click_format *w, struct click_batch *b, unsigned column,
                           const char *at, size_t len)
 {
     if (b->names)
-        *click_name_of(b) = name_of(column, at, len);
-    click_push(w, b, click_hash(w->criteo->seed[column], at, len), 1);
+        *click_name_next(b) = name_of(column, at, len);
+    click_feature_push(w, b, click_hash(w->criteo->seed[column], at, len), 1);
 }
 
-bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
+bool click_criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
-    size_t tabs = click_count(at, end, '\t');
+    size_t tabs = click_bytes_count(at, end, '\t');
     bool label = tabs == CRITEO_COLUMNS;
 
     if (!label && !(w->unlabelled && tabs == CRITEO_COLUMNS - 1))
-        return click_bad(b, "found %zu columns, want %u", tabs + 1, CRITEO_COLUMNS + 1);
+        return click_line_bad(b, "found %zu columns, want %u", tabs + 1, CRITEO_COLUMNS + 1);
     for (unsigned i = 0; i < CRITEO_COLUMNS + label; i++) {
         const char *tab = memchr(at, '\t', (size_t)(end - at)), *stop = tab ? tab : end;
         size_t len = (size_t)(stop - at);
@@ -209,12 +209,12 @@ static inline uint64_t ends_in(uint64_t eight)
 
 static inline uint64_t tabs_in(const char *at)
 {
-    return (uint64_t)click_equal(at, '\t') | (uint64_t)click_equal(at + 16, '\t') << 16 |
-           (uint64_t)click_equal(at + 32, '\t') << 32 | (uint64_t)click_equal(at + 48, '\t') << 48;
+    return (uint64_t)click_bytes_equal(at, '\t') | (uint64_t)click_bytes_equal(at + 16, '\t') << 16 |
+           (uint64_t)click_bytes_equal(at + 32, '\t') << 32 | (uint64_t)click_bytes_equal(at + 48, '\t') << 48;
 }
 
 /* Up to 8 digits and a minus. */
-static uint64_t long_key(const struct criteo_format *c, const char *at, size_t len, uint64_t *wrong)
+static uint64_t long_key(const struct click_criteo_format *c, const char *at, size_t len, uint64_t *wrong)
 {
     int64_t x = 0, sign = *at == '-' ? -1 : 1;
     const char *end = at + len;
@@ -229,7 +229,7 @@ static uint64_t long_key(const struct criteo_format *c, const char *at, size_t l
 }
 
 /* Up to 3 digits, or none: then the key is that of 0. */
-static inline uint64_t short_key(const struct criteo_format *c, const char *at, size_t len,
+static inline uint64_t short_key(const struct click_criteo_format *c, const char *at, size_t len,
                                  uint64_t *wrong)
 {
     uint32_t four, digits;
@@ -245,7 +245,7 @@ static inline uint64_t short_key(const struct criteo_format *c, const char *at, 
 /* The integers, all of them and the label within 64 bytes; gives what follows, or NULL. */
 static inline const char *usual_numbers(const struct click_format *w, const char *at, uint32_t **slots)
 {
-    const struct criteo_format *c = w->criteo;
+    const struct click_criteo_format *c = w->criteo;
     uint64_t tabs = tabs_in(at), wrong = 0;
     uint32_t *slot = *slots;
     const char *field = at + 2, *tab;
@@ -263,7 +263,7 @@ static inline const char *usual_numbers(const struct click_format *w, const char
         len = (size_t)(tab - field);
         key = len > 3 || *field == '-' ? long_key(c, field, len, &wrong)
                                        : short_key(c, field, len, &wrong);
-        *slot = (uint32_t)(click_fold(c->seed[i] ^ key) >> w->shift);
+        *slot = (uint32_t)(click_hash_fold(c->seed[i] ^ key) >> w->shift);
         slot += len != 0;
         field = tab + 1;
     }
@@ -293,7 +293,7 @@ static inline const char *usual_row(const struct click_format *w, struct click_b
             len = (size_t)__builtin_ctzll(ends) / 8;
             eight &= ((uint64_t)1 << 8 * len) - 1;
         }
-        *slot = (uint32_t)(click_fold(seed[i] ^ eight) >> shift);
+        *slot = (uint32_t)(click_hash_fold(seed[i] ^ eight) >> shift);
         slot += len != 0;
         at += len + 1;
         if (at[-1] != '\t' && i + 1 < CRITEO_COLUMNS)
@@ -307,7 +307,7 @@ static inline const char *usual_row(const struct click_format *w, struct click_b
     return at;
 }
 
-const char *criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
+const char *click_criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
                         const char *at, const char *end)
 {
     while (at < end) {

@@ -9,7 +9,7 @@
 #define SAMPLE_ROWS 1000u /* whose fields say which columns are numbers */
 #define COLUMNS_MAX ((size_t)1 << 20)
 
-struct csv_column {
+struct click_csv_column {
     char *name;
     size_t len;
     uint64_t number_hash;   /* of the feature `name` */
@@ -35,14 +35,14 @@ static unsigned odd_upto(unsigned bits)
 static unsigned ends_in(const char *at, size_t left, bool *inside)
 {
     unsigned count = left < 16 ? (1u << left) - 1 : 0xffff;
-    unsigned lines = click_equal(at, '\n') & count, quotes = click_equal(at, '"') & count;
+    unsigned lines = click_bytes_equal(at, '\n') & count, quotes = click_bytes_equal(at, '"') & count;
     unsigned within = odd_upto(quotes) ^ (*inside ? 0xffff : 0);
 
     *inside = within >> 15;
     return lines & ~within;
 }
 
-const char *csv_record_end(const char *at, const char *end, bool *inside)
+const char *click_csv_record_end(const char *at, const char *end, bool *inside)
 {
     for (; at < end; at += 16) {
         unsigned ends = ends_in(at, (size_t)(end - at), inside);
@@ -53,7 +53,7 @@ const char *csv_record_end(const char *at, const char *end, bool *inside)
     return end;
 }
 
-const char *csv_last_end(const char *at, const char *end, bool *inside)
+const char *click_csv_last_end(const char *at, const char *end, bool *inside)
 {
     const char *last = at;
 
@@ -102,7 +102,7 @@ static const char *plain_field(const char *at, const char *end, struct span *out
     const char *begin = at;
     unsigned mask = 0;
 
-    while (at < end && (mask = click_equal(at, ',') | click_equal(at, '"')) == 0)
+    while (at < end && (mask = click_bytes_equal(at, ',') | click_bytes_equal(at, '"')) == 0)
         at += 16;
     at = at < end ? at + __builtin_ctz(mask) : end;
     at = at < end ? at : end;
@@ -127,7 +127,7 @@ static inline const char *next_field(struct bytes *room, const char *at, const c
 /* ---- rows ---- */
 
 static void take_field(const struct click_format *w, struct click_batch *b,
-                       const struct csv_column *c, struct span f)
+                       const struct click_csv_column *c, struct span f)
 {
     float x;
 
@@ -135,17 +135,17 @@ static void take_field(const struct click_format *w, struct click_batch *b,
         return;
     if (c->numeric && decimal_parse(f.at, f.at + f.len, &x) == f.at + f.len && x - x == 0) {
         if (b->names)
-            *click_name_of(b) = (struct click_name){.at = c->name, .len = (uint32_t)c->len};
-        click_push(w, b, c->number_hash, x);
+            *click_name_next(b) = (struct click_name){.at = c->name, .len = (uint32_t)c->len};
+        click_feature_push(w, b, c->number_hash, x);
         return;
     }
     if (b->names)
-        *click_name_of(b) = (struct click_name){.space = c->name,
+        *click_name_next(b) = (struct click_name){.space = c->name,
                                                 .space_len = (uint32_t)c->len,
                                                 .join = '=',
                                                 .at = f.at,
                                                 .len = (uint32_t)f.len};
-    click_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
+    click_feature_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
 }
 
 bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
@@ -155,25 +155,25 @@ bool click_csv_row(const struct click_format *w, struct click_batch *b, const ch
 
     b->unquoted.len = 0;
     for (size_t i = 0; i < w->ncolumns; i++) {
-        const struct csv_column *c = &w->columns[i];
+        const struct click_csv_column *c = &w->columns[i];
 
         if (at > end)
-            return click_bad(b, "found %zu columns, want %zu", i, w->ncolumns);
+            return click_line_bad(b, "found %zu columns, want %zu", i, w->ncolumns);
         at = next_field(&b->unquoted, at, end, &f);
         if (!at)
-            return click_bad(b, "column %zu has a quote at a wrong place", i + 1);
+            return click_line_bad(b, "column %zu has a quote at a wrong place", i + 1);
         if (!c->label)
             take_field(w, b, c, f);
         else if (!click_label(w, b, f.at, f.len))
             return false;
         at++;
     }
-    return at > end || click_bad(b, "found more than %zu columns, want that many", w->ncolumns);
+    return at > end || click_line_bad(b, "found more than %zu columns, want that many", w->ncolumns);
 }
 
 /* ---- the line of names ---- */
 
-void csv_format_fini(struct click_format *w)
+void click_csv_fini(struct click_format *w)
 {
     for (size_t i = 0; i < w->ncolumns; i++)
         free(w->columns[i].name);
@@ -185,7 +185,7 @@ void csv_format_fini(struct click_format *w)
 
 static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct span f)
 {
-    struct csv_column *c;
+    struct click_csv_column *c;
     shoal_status st;
 
     if (memchr(f.at, ',', f.len) || memchr(f.at, '\n', f.len) || memchr(f.at, '\0', f.len))
@@ -200,7 +200,7 @@ static shoal_status add_column(struct click_format *w, size_t *cap, const char *
     if (st != SHOAL_OK)
         return st;
     c = &w->columns[w->ncolumns];
-    *c = (struct csv_column){.name = strndup(f.at, f.len), .len = f.len};
+    *c = (struct click_csv_column){.name = strndup(f.at, f.len), .len = f.len};
     if (!c->name)
         return shoal_fail(SHOAL_ENOMEM, "memory: no room for %u bytes", f.len);
     c->number_hash = click_hash(click_seed(CLICK_SEED_NUMBER), f.at, f.len);
@@ -211,13 +211,13 @@ static shoal_status add_column(struct click_format *w, size_t *cap, const char *
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct csv_column *const *)a)->name,
-                  (*(const struct csv_column *const *)b)->name);
+    return strcmp((*(const struct click_csv_column *const *)a)->name,
+                  (*(const struct click_csv_column *const *)b)->name);
 }
 
 static shoal_status check_once(const struct click_format *w, const char *path)
 {
-    const struct csv_column **order = mem_array(w->ncolumns, sizeof *order);
+    const struct click_csv_column **order = mem_array(w->ncolumns, sizeof *order);
     shoal_status st = order ? SHOAL_OK : SHOAL_ENOMEM;
 
     for (size_t i = 0; i < w->ncolumns && st == SHOAL_OK; i++)
@@ -234,11 +234,11 @@ static shoal_status check_once(const struct click_format *w, const char *path)
 
 /* Looks at column `from` first and at those before it last: lists mostly have the order of
  * the columns. */
-static struct csv_column *find_column(const struct click_format *w, size_t from, const char *name,
+static struct click_csv_column *find_column(const struct click_format *w, size_t from, const char *name,
                                       size_t len)
 {
     for (size_t i = 0; i < w->ncolumns; i++) {
-        struct csv_column *c = &w->columns[(from + i) % w->ncolumns];
+        struct click_csv_column *c = &w->columns[(from + i) % w->ncolumns];
 
         if (c->len == len && memcmp(c->name, name, len) == 0)
             return c;
@@ -274,7 +274,7 @@ static shoal_status read_names(struct click_format *w, const char *path, const c
 static shoal_status choose_label(struct click_format *w, const char *given, const char *path)
 {
     static const char *const usual[] = {"label", "click", "target", "y"};
-    struct csv_column *c = NULL;
+    struct click_csv_column *c = NULL;
 
     if (given) {
         c = find_column(w, 0, given, strlen(given));
@@ -302,7 +302,7 @@ static shoal_status given_numeric(struct click_format *w, const char *names, con
         return SHOAL_OK;
     while (*names) {
         size_t len = strcspn(names, ",");
-        struct csv_column *c = find_column(w, from, names, len);
+        struct click_csv_column *c = find_column(w, from, names, len);
 
         if (!c)
             return shoal_fail(SHOAL_EFORMAT, "%s:1: found no column \"%s\", want it for numbers",
@@ -345,7 +345,7 @@ static shoal_status guess_numeric(struct click_format *w, const char *at, const 
 
     for (unsigned rows = 0; rows < SAMPLE_ROWS && st == SHOAL_OK && at < end; rows++) {
         bool inside = false;
-        const char *line = csv_record_end(at, end, &inside);
+        const char *line = click_csv_record_end(at, end, &inside);
 
         if (line < end || rows == 0)
             count_numbers(w, &room, at, click_line_end(at, line), tally);
@@ -377,12 +377,12 @@ static shoal_status join_numeric(struct click_format *w)
     return st;
 }
 
-shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
+shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,
                           const char *path, const char *head, size_t len, bool whole)
 {
     const char *end = head + len;
     bool inside = false;
-    const char *line = csv_record_end(head, end, &inside);
+    const char *line = click_csv_record_end(head, end, &inside);
     const char *stop = click_line_end(head, line);
     shoal_status st;
 

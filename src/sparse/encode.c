@@ -37,7 +37,7 @@ static void make_plan(struct shoal_clicks_plan *plan, const char *folder,
     plan->memory_bytes = plan->buffer_bytes + plan->table_bytes + plan->row_bytes;
     plan->memory_free = opts->memory_limit ? opts->memory_limit : mem_available();
     plan->disk_bytes = plan->streamed ? 0 : plan->input_bytes;
-    plan->disk_free = folder ? folder_free(folder) : UINT64_MAX;
+    plan->disk_free = folder ? folder_space(folder) : UINT64_MAX;
 }
 
 static shoal_status check_plan(const struct shoal_clicks_plan *plan)
@@ -118,12 +118,12 @@ static shoal_status add_floats(struct reading *e, int column, const float *data,
     shoal_status st = SHOAL_OK;
 
     if (any && !*begun)
-        st = spill_add_ones(&e->all, c, before);
+        st = spill_buffer_add_ones(&e->all, c, before);
     *begun |= any;
     if (st == SHOAL_OK && *begun && any)
-        st = spill_add(&e->all, c, data, n * sizeof *data);
+        st = spill_buffer_add(&e->all, c, data, n * sizeof *data);
     else if (st == SHOAL_OK && *begun)
-        st = spill_add_ones(&e->all, c, n);
+        st = spill_buffer_add_ones(&e->all, c, n);
     return st;
 }
 
@@ -140,23 +140,23 @@ static shoal_status add_starts(struct reading *e, struct reader *r, uint64_t bef
     for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
         starts[i] = before + b->start[i];
     return st == SHOAL_OK
-               ? spill_add(&e->all, &e->columns[COLUMN_START], starts, b->rows * sizeof *starts)
+               ? spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_START], starts, b->rows * sizeof *starts)
                : st;
 }
 
 static shoal_status add_rows(struct reading *e, struct reader *r, uint64_t rows, uint64_t values)
 {
     const struct click_batch *b = &r->batch;
-    shoal_status st = spill_add(&e->all, &e->columns[COLUMN_LABEL], b->label, b->rows);
+    shoal_status st = spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_LABEL], b->label, b->rows);
 
     if (st == SHOAL_OK)
         st = add_starts(e, r, values);
     if (st == SHOAL_OK)
-        st = spill_add(&e->all, &e->columns[COLUMN_ID], b->slot, b->values * sizeof *b->slot);
+        st = spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_ID], b->slot, b->values * sizeof *b->slot);
     if (st == SHOAL_OK)
-        st = add_floats(e, COLUMN_VALUE, b->value, b->values, b->valued, &e->valued, values);
+        st = add_floats(e, CLICK_COLUMN_VALUE, b->value, b->values, b->valued, &e->valued, values);
     if (st == SHOAL_OK)
-        st = add_floats(e, COLUMN_WEIGHT, b->weight, b->rows, b->weighted, &e->weighted, rows);
+        st = add_floats(e, CLICK_COLUMN_WEIGHT, b->weight, b->rows, b->weighted, &e->weighted, rows);
     return st;
 }
 
@@ -167,10 +167,10 @@ static shoal_status take_batch(struct reading *e, struct reader *r)
 
     if (st == SHOAL_OK)
         st = add_rows(e, r, rows, values);
-    if (st == SHOAL_OK && census_counts(r->block.seq))
-        census_count(&e->census, &r->batch);
-    if (st == SHOAL_OK && census_asks(r->block.seq))
-        st = census_accept(&e->census, &r->names);
+    if (st == SHOAL_OK && census_samples_counts(r->block.seq))
+        census_add_counts(&e->census, &r->batch);
+    if (st == SHOAL_OK && census_samples_names(r->block.seq))
+        st = census_accept_names(&e->census, &r->names);
     return st;
 }
 
@@ -183,9 +183,9 @@ static shoal_status read_block(struct reading *e, struct reader *r, bool *more)
     if (r->block.status == SHOAL_OK)
         st = click_parse(w, &r->block, &r->batch, 0);
     if (st == SHOAL_OK && r->block.status == SHOAL_OK) {
-        census_mark(&e->census, r->batch.slot, r->batch.values);
-        if (census_asks(r->block.seq))
-            st = census_propose(&e->census, w, &r->block, &r->batch, &r->names);
+        census_mark_seen(&e->census, r->batch.slot, r->batch.values);
+        if (census_samples_names(r->block.seq))
+            st = census_propose_names(&e->census, w, &r->block, &r->batch, &r->names);
     }
     if (st != SHOAL_OK) {
         ordered_stop(&e->ordered);
@@ -233,9 +233,9 @@ static shoal_status read_all(struct reading *e)
         st = shoal_fail(SHOAL_EINVAL, "clicks: found no row in %llu lines, want one or more",
                         (unsigned long long)e->errors.stats.lines);
     if (st == SHOAL_OK)
-        st = spill_add(&e->all, &e->columns[COLUMN_START], &values, sizeof values);
+        st = spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_START], &values, sizeof values);
     if (st == SHOAL_OK)
-        st = census_number(&e->census);
+        st = census_assign_ids(&e->census);
     e->errors.stats.features = e->census.features;
     return st;
 }
@@ -249,7 +249,7 @@ static void reading_end(struct reading *e, double began, double read,
     census_fini(&e->census);
     for (int i = 0; i < CLICK_COLUMNS; i++) {
         e->errors.stats.spilled += e->columns[i].spool.size;
-        spill_fini(&e->columns[i]);
+        spill_buffer_fini(&e->columns[i]);
     }
     free(e->folder);
     e->errors.stats.read_seconds = read - began;
@@ -267,7 +267,7 @@ static shoal_status reading_open(struct reading *e, const char *path, const stru
 
     *e = (struct reading){.opts = *opts, .errors = {.skip_bad = opts->skip_bad}};
     for (int i = 0; i < CLICK_COLUMNS; i++)
-        spill_init(&e->columns[i]);
+        spill_buffer_init(&e->columns[i]);
     if (st == SHOAL_OK && path)
         st = (e->folder = path_folder(path)) ? SHOAL_OK : SHOAL_ENOMEM;
     if (st == SHOAL_OK)
@@ -306,10 +306,10 @@ static shoal_status map_chunk(struct reading *e, uint64_t chunk, uint32_t *room)
 {
     size_t n = chunk_len(e, chunk);
     const uint32_t *slot =
-        spill_part(&e->columns[COLUMN_ID], chunk * CHUNK * sizeof *slot, n * sizeof *slot, room);
+        spill_buffer_part(&e->columns[CLICK_COLUMN_ID], chunk * CHUNK * sizeof *slot, n * sizeof *slot, room);
 
     if (slot)
-        census_map(&e->census, slot, room, n);
+        census_map_ids(&e->census, slot, room, n);
     return slot ? SHOAL_OK : SHOAL_EIO;
 }
 
@@ -356,11 +356,11 @@ static shoal_status write_ids(struct reading *e)
 static shoal_status map_thread(void *ctx, unsigned index)
 {
     struct reading *e = ctx;
-    uint32_t *ids = (uint32_t *)(void *)e->columns[COLUMN_ID].at;
+    uint32_t *ids = (uint32_t *)(void *)e->columns[CLICK_COLUMN_ID].at;
     uint64_t step = pool_threads(e->opts.threads);
 
     for (uint64_t chunk = index; chunk < chunks_of(e); chunk += step)
-        census_map(&e->census, ids + chunk * CHUNK, ids + chunk * CHUNK, chunk_len(e, chunk));
+        census_map_ids(&e->census, ids + chunk * CHUNK, ids + chunk * CHUNK, chunk_len(e, chunk));
     return SHOAL_OK;
 }
 
@@ -369,14 +369,14 @@ static shoal_status map_thread(void *ctx, unsigned index)
 static shoal_status write_column(struct reading *e, const char *name, int column)
 {
     const struct spill_buffer *c = &e->columns[column];
-    uint64_t size = spill_size(c);
+    uint64_t size = spill_buffer_size(c);
     size_t most = CHUNK * sizeof(uint32_t);
     char *room = mem_array(most, 1);
     shoal_status st = room ? container_begin(e->out, name) : SHOAL_ENOMEM;
 
     for (uint64_t at = 0; at < size && st == SHOAL_OK; at += most) {
         size_t len = size - at < most ? (size_t)(size - at) : most;
-        const void *part = spill_part(c, at, len, room);
+        const void *part = spill_buffer_part(c, at, len, room);
 
         st = part ? container_write(e->out, part, len) : SHOAL_EIO;
     }
@@ -414,9 +414,9 @@ static shoal_status write_meta(struct reading *e)
     shoal_status st = bytes_add(&meta, head, (size_t)n);
 
     if (st == SHOAL_OK)
-        st = clicks_format_opts(&opts, &strings, click_text_format(e->text));
+        st = clicks_opts_of_format(&opts, &strings, click_text_format(e->text));
     if (st == SHOAL_OK)
-        st = clicks_format_put(&meta, &opts);
+        st = clicks_opts_save(&meta, &opts);
     if (st == SHOAL_OK)
         st = container_put(e->out, "meta", meta.at, meta.len);
     free(strings);
@@ -430,13 +430,13 @@ static shoal_status write_file(struct reading *e)
     shoal_status st = write_ids(e);
 
     if (st == SHOAL_OK)
-        st = write_column(e, "labels", COLUMN_LABEL);
+        st = write_column(e, "labels", CLICK_COLUMN_LABEL);
     if (st == SHOAL_OK)
-        st = write_column(e, "starts", COLUMN_START);
+        st = write_column(e, "starts", CLICK_COLUMN_START);
     if (st == SHOAL_OK && e->valued)
-        st = write_column(e, "values", COLUMN_VALUE);
+        st = write_column(e, "values", CLICK_COLUMN_VALUE);
     if (st == SHOAL_OK && e->weighted)
-        st = write_column(e, "weights", COLUMN_WEIGHT);
+        st = write_column(e, "weights", CLICK_COLUMN_WEIGHT);
     if (st == SHOAL_OK)
         st = container_put(e->out, "slots", c->slot, c->features * sizeof *c->slot);
     if (st == SHOAL_OK)
@@ -493,7 +493,7 @@ static shoal_status read_clicks(shoal_clicks **out, const struct sources *from,
     if (st == SHOAL_OK)
         st = pool_run(pool_threads(e.opts.threads), map_thread, &e);
     if (st == SHOAL_OK)
-        st = clicks_take(out, e.columns, &e.census, click_text_format(e.text), &e.errors.stats);
+        st = clicks_adopt(out, e.columns, &e.census, click_text_format(e.text), &e.errors.stats);
     reading_end(&e, began, read, stats);
     return st;
 }

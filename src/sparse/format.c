@@ -128,7 +128,7 @@ static bool looks_vw(const char *at, const char *end)
 /* Whether the line tells; lines of labels alone do not. */
 static bool recognise_line(const char *at, const char *end, enum shoal_clicks_format *out)
 {
-    size_t tabs = click_count(at, end, '\t');
+    size_t tabs = click_bytes_count(at, end, '\t');
     bool features;
 
     if (tabs == CRITEO_COLUMNS || tabs == CRITEO_COLUMNS - 1)
@@ -184,15 +184,15 @@ shoal_status click_format_init(struct click_format *w, const struct shoal_clicks
     if (w->format == SHOAL_CLICKS_AUTO)
         st = recognise(&w->format, path, head, len);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CRITEO)
-        st = criteo_format_init(w);
+        st = click_criteo_init(w);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CSV)
-        st = csv_format_init(w, opts, path, head, len, whole);
+        st = click_csv_init(w, opts, path, head, len, whole);
     return st;
 }
 
 void click_format_fini(struct click_format *w)
 {
-    csv_format_fini(w);
+    click_csv_fini(w);
     free(w->criteo);
     *w = (struct click_format){0};
 }
@@ -208,7 +208,7 @@ static shoal_status put_line(struct bytes *meta, const char *key, const char *va
     return st == SHOAL_OK ? bytes_add(meta, "\n", 1) : st;
 }
 
-shoal_status clicks_format_put(struct bytes *meta, const struct shoal_clicks_opts *opts)
+shoal_status clicks_opts_save(struct bytes *meta, const struct shoal_clicks_opts *opts)
 {
     char bits[16];
     shoal_status st = put_line(meta, "way.format ", shoal_clicks_format_name(opts->format));
@@ -263,7 +263,7 @@ static char *get_string(const struct container *c, const char *key, char **rest,
     return at;
 }
 
-shoal_status clicks_format_get(struct shoal_clicks_opts *opts, char **strings,
+shoal_status clicks_opts_load(struct shoal_clicks_opts *opts, char **strings,
                             const struct container *c)
 {
     struct section meta;

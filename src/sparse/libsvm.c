@@ -47,8 +47,8 @@ static inline size_t eight_digits(const char *at, uint64_t *number)
 /* Bit i: byte i of 64 is a space, or the line's end, or no text. */
 static inline uint64_t spaces_in(const char *at)
 {
-    return (uint64_t)click_upto(at, ' ') | (uint64_t)click_upto(at + 16, ' ') << 16 |
-           (uint64_t)click_upto(at + 32, ' ') << 32 | (uint64_t)click_upto(at + 48, ' ') << 48;
+    return (uint64_t)click_bytes_upto(at, ' ') | (uint64_t)click_bytes_upto(at + 16, ' ') << 16 |
+           (uint64_t)click_bytes_upto(at + 32, ' ') << 32 | (uint64_t)click_bytes_upto(at + 48, ' ') << 48;
 }
 
 /* Features ` index:1` of up to 8 digits, from the space at `at` on, as long as there are
@@ -78,7 +78,7 @@ static const char *usual_features(const struct click_format *w, struct click_bat
         if (n - 1 > 7 || stop[-2] != ':' || stop[-1] != '1' || wrong || index < *least)
             break;
         *least = index + 1;
-        click_push(w, b, click_fold(seed ^ index), 1);
+        click_feature_push(w, b, click_hash_fold(seed ^ index), 1);
         at = stop;
     }
     return at;
@@ -92,18 +92,18 @@ static const char *long_index(struct click_batch *b, const char *at, const char 
     size_t len = word_len(at, end);
 
     if (*at == '-' && len > 1 && at[1] >= '0' && at[1] <= '9') {
-        click_bad(b, "index \"%s\" is negative, want 0 or more", click_quote(word, len).text);
+        click_line_bad(b, "index \"%s\" is negative, want 0 or more", click_quote(word, len).text);
         return NULL;
     }
     for (*index = 0; at < end && *at >= '0' && *at <= '9' && at - word < CLICK_INDEX_DIGITS; at++)
         *index = *index * 10 + (uint64_t)(*at - '0');
     if (at - word == CLICK_INDEX_DIGITS && at < end && *at >= '0' && *at <= '9') {
-        click_bad(b, "index \"%s\" has over %d digits, want fewer", click_quote(word, len).text,
+        click_line_bad(b, "index \"%s\" has over %d digits, want fewer", click_quote(word, len).text,
                   CLICK_INDEX_DIGITS);
         return NULL;
     }
     if (at == word || at == end || *at != ':') {
-        click_bad(b, "found \"%s\", want index:value", click_quote(word, len).text);
+        click_line_bad(b, "found \"%s\", want index:value", click_quote(word, len).text);
         return NULL;
     }
     return at;
@@ -125,7 +125,7 @@ static inline const char *feature(const struct click_format *w, struct click_bat
             return NULL;
     }
     if (index < *least) {
-        click_bad(b, "index %llu follows %llu, want them to increase", (unsigned long long)index,
+        click_line_bad(b, "index %llu follows %llu, want them to increase", (unsigned long long)index,
                   (unsigned long long)*least - 1);
         return NULL;
     }
@@ -142,12 +142,12 @@ static inline const char *feature(const struct click_format *w, struct click_bat
         at += n;
     }
     if (b->names)
-        *click_name_of(b) = (struct click_name){.at = word, .len = (uint32_t)len};
-    click_push(w, b, click_fold(seed ^ index), value);
+        *click_name_next(b) = (struct click_name){.at = word, .len = (uint32_t)len};
+    click_feature_push(w, b, click_hash_fold(seed ^ index), value);
     return at;
 }
 
-bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
+bool click_libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
 {
     uint64_t seed = click_seed(CLICK_SEED_LIBSVM), least = 0;
     size_t len;

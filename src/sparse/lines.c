@@ -60,7 +60,7 @@ static bool has_line(const struct click_text *t, const struct bytes *b)
     const char *end = b->at + b->len;
     bool inside = false;
 
-    return t->csv ? csv_record_end(b->at, end, &inside) < end : memchr(b->at, '\n', b->len) != NULL;
+    return t->csv ? click_csv_record_end(b->at, end, &inside) < end : memchr(b->at, '\n', b->len) != NULL;
 }
 
 /* The head of an input, by which it is recognised: of one that is live a line will do. */
@@ -93,7 +93,7 @@ static shoal_status open_input(struct click_text *t)
 static size_t last_end(const struct click_text *t, const struct bytes *b, size_t from, bool *inside)
 {
     const char *at = b->at + from, *end = b->at + b->len;
-    const char *line = t->csv ? csv_last_end(at, end, inside) : memrchr(at, '\n', b->len - from);
+    const char *line = t->csv ? click_csv_last_end(at, end, inside) : memrchr(at, '\n', b->len - from);
 
     if (t->csv)
         return line > at ? (size_t)(line - b->at) : 0;
@@ -107,7 +107,7 @@ static const char *first_end(const struct click_text *t, const char *at, const c
     const char *line;
 
     if (t->csv)
-        return csv_record_end(at, end, inside);
+        return click_csv_record_end(at, end, inside);
     line = memchr(at, '\n', (size_t)(end - at));
     return line ? line : end;
 }
@@ -120,14 +120,14 @@ static shoal_status drop_line(struct click_text *t, struct click_block *b, bool 
     const char *end = text->at + text->len;
     shoal_status st = SHOAL_OK;
 
-    b->dropped = click_count(text->at, end, '\n');
+    b->dropped = click_bytes_count(text->at, end, '\n');
     while (st == SHOAL_OK && !t->ended) {
         text->len = 0;
         st = read_more(t, text);
         if (st != SHOAL_OK)
             return st;
         end = first_end(t, text->at, text->at + text->len, &inside);
-        b->dropped += click_count(text->at, end, '\n');
+        b->dropped += click_bytes_count(text->at, end, '\n');
         if (end < text->at + text->len) {
             st = bytes_add(&t->carry, end + 1, (size_t)(text->at + text->len - end - 1));
             break;

@@ -56,7 +56,7 @@ static void batch_clear(struct click_batch *b, uint64_t shown_from)
 
 /* ---- what the parsers share ---- */
 
-bool click_bad(struct click_batch *b, const char *fmt, ...)
+bool click_line_bad(struct click_batch *b, const char *fmt, ...)
 {
     va_list args;
 
@@ -82,9 +82,9 @@ struct click_quote click_quote(const char *at, size_t len)
 bool click_number(struct click_batch *b, const char *what, const char *at, size_t len, float *out)
 {
     if (decimal_parse(at, at + len, out) != at + len)
-        return click_bad(b, "%s is \"%s\", want a number", what, click_quote(at, len).text);
+        return click_line_bad(b, "%s is \"%s\", want a number", what, click_quote(at, len).text);
     if (!isfinite(*out))
-        return click_bad(b, "%s is \"%s\", want a number that a float holds", what,
+        return click_line_bad(b, "%s is \"%s\", want a number that a float holds", what,
                          click_quote(at, len).text);
     return true;
 }
@@ -95,15 +95,15 @@ static bool class_label(struct click_batch *b, const char *at, size_t len)
 
     if (decimal_parse(at, at + len, &x) != at + len || !(x >= 0 && x < SHOAL_CLICKS_CLASSES) ||
         x != floorf(x))
-        return click_bad(b, "its label is \"%s\", want a whole number from 0 to %d",
+        return click_line_bad(b, "its label is \"%s\", want a whole number from 0 to %d",
                          click_quote(at, len).text, SHOAL_CLICKS_CLASSES - 1);
     b->label[b->rows] = (uint8_t)x;
     return true;
 }
 
-bool click_no_label(const struct click_format *w, struct click_batch *b, const char *where)
+bool click_label_missing(const struct click_format *w, struct click_batch *b, const char *where)
 {
-    return w->unlabelled || click_bad(b, "found no label%s, want %s", where,
+    return w->unlabelled || click_line_bad(b, "found no label%s, want %s", where,
                                       w->classes ? "a class" : "0 or 1, or -1 or 1");
 }
 
@@ -112,7 +112,7 @@ bool click_label(const struct click_format *w, struct click_batch *b, const char
     float x;
 
     if (len == 0)
-        return click_no_label(w, b, "");
+        return click_label_missing(w, b, "");
     if (w->classes)
         return class_label(b, at, len);
     if (len == 1 && (*at == '0' || *at == '1'))
@@ -120,7 +120,7 @@ bool click_label(const struct click_format *w, struct click_batch *b, const char
     else if (len == 2 && at[1] == '1' && (*at == '-' || *at == '+'))
         x = *at == '-' ? -1 : 1;
     else if (decimal_parse(at, at + len, &x) != at + len || (x != 0 && x != 1 && x != -1))
-        return click_bad(b, "its label is \"%s\", want 0 or 1, or -1 or 1",
+        return click_line_bad(b, "its label is \"%s\", want 0 or 1, or -1 or 1",
                          click_quote(at, len).text);
     if (x == 0 && b->zero == 0)
         b->zero = b->lines + 1;
@@ -154,9 +154,9 @@ static bool parse_row(const struct click_format *w, struct click_batch *b, const
 {
     static bool (*const rows[])(const struct click_format *w, struct click_batch *b, const char *at,
                                 const char *end) = {
-        [SHOAL_CLICKS_LIBSVM] = libsvm_row,
-        [SHOAL_CLICKS_VW] = vw_row,
-        [SHOAL_CLICKS_CRITEO] = criteo_row,
+        [SHOAL_CLICKS_LIBSVM] = click_libsvm_row,
+        [SHOAL_CLICKS_VW] = click_vw_row,
+        [SHOAL_CLICKS_CRITEO] = click_criteo_row,
         [SHOAL_CLICKS_CSV] = click_csv_row,
     };
 
@@ -169,10 +169,10 @@ static bool parse_line(const struct click_format *w, struct click_batch *b, cons
     const char *nul = memchr(at, '\0', (size_t)(end - at));
 
     if ((size_t)(end - at) > SHOAL_CLICKS_LINE_MAX)
-        return click_bad(b, "the line has over %zu bytes, want at most that",
+        return click_line_bad(b, "the line has over %zu bytes, want at most that",
                          SHOAL_CLICKS_LINE_MAX);
     if (nul)
-        return click_bad(b, "byte %zu is NUL, want text", (size_t)(nul - at) + 1);
+        return click_line_bad(b, "byte %zu is NUL, want text", (size_t)(nul - at) + 1);
     b->label[b->rows] = CLICKS_NO_LABEL;
     b->weight[b->rows] = 1;
     return parse_row(w, b, at, end);
@@ -208,7 +208,7 @@ static const char *line_end(const struct click_format *w, const char *at, const 
     const char *stop;
 
     if (w->format == SHOAL_CLICKS_CSV) {
-        stop = csv_record_end(at, end, &inside);
+        stop = click_csv_record_end(at, end, &inside);
         return stop < end ? stop : end - 1;
     }
     return memchr(at, '\n', (size_t)(end - at));
@@ -216,7 +216,7 @@ static const char *line_end(const struct click_format *w, const char *at, const 
 
 static uint64_t lines_within(const struct click_format *w, const char *at, const char *end)
 {
-    return 1 + (w->format == SHOAL_CLICKS_CSV ? click_count(at, end, '\n') : 0);
+    return 1 + (w->format == SHOAL_CLICKS_CSV ? click_bytes_count(at, end, '\n') : 0);
 }
 
 /* Every input of CSV begins with the same names. */
@@ -245,7 +245,7 @@ static void parse_text(const struct click_format *w, struct click_batch *b, cons
         const char *line, *stop;
 
         if (w->format == SHOAL_CLICKS_CRITEO) {
-            at = criteo_rows(w, b, text, at, end);
+            at = click_criteo_rows(w, b, text, at, end);
             if (at == end)
                 return;
         }
@@ -268,7 +268,7 @@ shoal_status click_parse(const struct click_format *w, const struct click_block 
         return st;
     batch_clear(b, shown_from);
     if (block->dropped > 0) {
-        click_bad(b, "the line has over %zu bytes, want at most that", SHOAL_CLICKS_LINE_MAX);
+        click_line_bad(b, "the line has over %zu bytes, want at most that", SHOAL_CLICKS_LINE_MAX);
         note_bad(b);
         b->lines = block->dropped;
     }

@@ -31,7 +31,7 @@
  *
  * A fold is one multiplication of 64 x 64 bits, whose two halves are xored (as in wyhash):
  * every bit of the input reaches the high bits. */
-static inline uint64_t click_fold(uint64_t x)
+static inline uint64_t click_hash_fold(uint64_t x)
 {
     unsigned __int128 product = (unsigned __int128)x * CLICK_FACTOR;
 
@@ -41,10 +41,10 @@ static inline uint64_t click_fold(uint64_t x)
 /* Up to 7 bytes behind the name are read, never used. */
 static inline uint64_t click_hash(uint64_t seed, const char *at, size_t len)
 {
-    uint64_t h = click_fold(seed ^ key_part(at, len));
+    uint64_t h = click_hash_fold(seed ^ span_bytes8(at, len));
 
     for (size_t i = 8; i < len; i += 8)
-        h = click_fold(h ^ key_part(at + i, len - i));
+        h = click_hash_fold(h ^ span_bytes8(at + i, len - i));
     return h;
 }
 
@@ -69,7 +69,7 @@ static inline uint64_t click_seed(enum click_seed kind)
 #define CLICK_PAD 64u /* bytes that may be read behind the text of a block */
 
 /* Bit i: byte i is c. */
-static inline unsigned click_equal(const char *at, char c)
+static inline unsigned click_bytes_equal(const char *at, char c)
 {
 #if defined(__SSE2__)
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
@@ -85,7 +85,7 @@ static inline unsigned click_equal(const char *at, char c)
 }
 
 /* Bit i: byte i is at most c. */
-static inline unsigned click_upto(const char *at, unsigned char c)
+static inline unsigned click_bytes_upto(const char *at, unsigned char c)
 {
 #if defined(__SSE2__)
     __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
@@ -101,7 +101,7 @@ static inline unsigned click_upto(const char *at, unsigned char c)
 }
 
 /* How often c stands between. */
-static inline size_t click_count(const char *at, const char *end, char c)
+static inline size_t click_bytes_count(const char *at, const char *end, char c)
 {
     size_t n = 0;
 
@@ -121,17 +121,17 @@ static inline const char *click_line_end(const char *at, const char *end)
 #define CRITEO_NUMBERS 13u
 #define CRITEO_COLUMNS 39u /* without the label */
 
-struct criteo_format;
-struct csv_column;
+struct click_criteo_format;
+struct click_csv_column;
 
 struct click_format {
     enum shoal_clicks_format format; /* not AUTO */
     unsigned shift;                  /* slot = hash >> shift */
     bool unlabelled;                 /* a row may lack its label */
     bool classes;                    /* labels are of many classes */
-    struct criteo_format *criteo;
+    struct click_criteo_format *criteo;
 
-    struct csv_column *columns; /* [ncolumns] CSV, the label's among them */
+    struct click_csv_column *columns; /* [ncolumns] CSV, the label's among them */
     size_t ncolumns;
     struct bytes header; /* its line of names */
     char *label;         /* that column's name; NULL: there is none */
@@ -225,7 +225,7 @@ void click_parse_names(const struct click_format *w, const struct click_block *b
 void click_batch_fini(struct click_batch *b);
 
 /* For the parsers: a line is bad, and this is why. Always false. */
-bool click_bad(struct click_batch *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool click_line_bad(struct click_batch *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Bytes of a file for a sentence: 24 at most, what cannot be printed as '?'. */
 struct click_quote {
     char text[32];
@@ -233,18 +233,18 @@ struct click_quote {
 struct click_quote click_quote(const char *at, size_t len);
 /* A label's text; and that a row has none, as one of no bytes, which is bad unless it may. */
 bool click_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len);
-bool click_no_label(const struct click_format *w, struct click_batch *b, const char *where);
+bool click_label_missing(const struct click_format *w, struct click_batch *b, const char *where);
 /* A number's text; `what` is for the sentence. */
 bool click_number(struct click_batch *b, const char *what, const char *at, size_t len, float *out);
 
 /* Where the name of the next feature goes; NULL when none is wanted. */
-static inline struct click_name *click_name_of(const struct click_batch *b)
+static inline struct click_name *click_name_next(const struct click_batch *b)
 {
     return b->names ? &b->names[b->values - b->start[b->rows]] : NULL;
 }
 
 /* Another feature of the row; one of value 0 is none. */
-static inline void click_push(const struct click_format *w, struct click_batch *b, uint64_t hash,
+static inline void click_feature_push(const struct click_format *w, struct click_batch *b, uint64_t hash,
                               float value)
 {
     b->slot[b->values] = (uint32_t)(hash >> w->shift);
@@ -254,11 +254,11 @@ static inline void click_push(const struct click_format *w, struct click_batch *
 }
 
 /* One row each: its label, weight and features behind what the batch has. `end` is
- * before the newline (and a carriage return there). False after click_bad; what was
+ * before the newline (and a carriage return there). False after click_line_bad; what was
  * pushed then is taken back by the caller. */
-bool libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
-bool vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
-bool criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool click_libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool click_vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool click_criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
 bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
                    const char *end);
 
@@ -309,19 +309,19 @@ struct click_names {
 uint64_t census_bytes(unsigned bits);
 shoal_status census_init(struct click_census *c, unsigned bits);
 void census_fini(struct click_census *c);
-bool census_counts(uint64_t seq); /* whether a block is counted */
-bool census_asks(uint64_t seq);   /* and named */
-void census_mark(struct click_census *c, const uint32_t *slot, size_t n);
+bool census_samples_counts(uint64_t seq); /* whether a block is counted */
+bool census_samples_names(uint64_t seq);   /* and named */
+void census_mark_seen(struct click_census *c, const uint32_t *slot, size_t n);
 /* Any thread, for a block to be named. */
-shoal_status census_propose(const struct click_census *c, const struct click_format *w,
+shoal_status census_propose_names(const struct click_census *c, const struct click_format *w,
                             const struct click_block *block, struct click_batch *b,
                             struct click_names *names);
 /* In the order of the blocks, one thread at a time. */
-void census_count(struct click_census *c, const struct click_batch *b);
-shoal_status census_accept(struct click_census *c, const struct click_names *names);
+void census_add_counts(struct click_census *c, const struct click_batch *b);
+shoal_status census_accept_names(struct click_census *c, const struct click_names *names);
 /* After the last block: ids by count, the largest first, then by slot. */
-shoal_status census_number(struct click_census *c);
-void census_map(const struct click_census *c, const uint32_t *slot, uint32_t *id, size_t n);
+shoal_status census_assign_ids(struct click_census *c);
+void census_map_ids(const struct click_census *c, const uint32_t *slot, uint32_t *id, size_t n);
 /* The names in the order of ids behind one NUL, and where each begins: [features], 0: none. */
 shoal_status census_names(const struct click_census *c, struct bytes *text, uint32_t *begin);
 void click_names_fini(struct click_names *n);
@@ -340,19 +340,19 @@ struct spill_limit {
     const char *tmp_dir; /* NULL: what is too much fails */
 };
 
-shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
+shoal_status spill_buffer_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
                         size_t len);
 /* n floats of 1. */
-shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n);
-uint64_t spill_size(const struct spill_buffer *c);
+shoal_status spill_buffer_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n);
+uint64_t spill_buffer_size(const struct spill_buffer *c);
 /* len bytes from `at` on, where they lie or in `room` [len]; NULL after shoal_fail. */
-const void *spill_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room);
-void spill_init(struct spill_buffer *c);
-void spill_fini(struct spill_buffer *c);
+const void *spill_buffer_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room);
+void spill_buffer_init(struct spill_buffer *c);
+void spill_buffer_fini(struct spill_buffer *c);
 
 /* ---- clicks.c: the object ---- */
 
-enum { COLUMN_LABEL, COLUMN_START, COLUMN_ID, COLUMN_VALUE, COLUMN_WEIGHT, CLICK_COLUMNS };
+enum { CLICK_COLUMN_LABEL, CLICK_COLUMN_START, CLICK_COLUMN_ID, CLICK_COLUMN_VALUE, CLICK_COLUMN_WEIGHT, CLICK_COLUMNS };
 
 struct shoal_clicks {
     struct clicks_view view;
@@ -372,31 +372,31 @@ struct shoal_clicks {
 
 /* Takes what is in the columns, by ids, and the census with its names; they are empty
  * afterwards. */
-shoal_status clicks_take(shoal_clicks **out, struct spill_buffer *columns,
+shoal_status clicks_adopt(shoal_clicks **out, struct spill_buffer *columns,
                          struct click_census *census, const struct click_format *w,
                          const struct shoal_clicks_stats *stats);
 /* The strings of a format as options, copied to *strings. */
-shoal_status clicks_format_opts(struct shoal_clicks_opts *opts, char **strings,
+shoal_status clicks_opts_of_format(struct shoal_clicks_opts *opts, char **strings,
                              const struct click_format *w);
 
 /* ---- clicks_criteo.c ---- */
 
-shoal_status criteo_format_init(struct click_format *w);
+shoal_status click_criteo_init(struct click_format *w);
 /* Rows of the usual shape from `at` on, as many as there are one after the other;
  * gives where the first other line begins. */
-const char *criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
+const char *click_criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
                         const char *at, const char *end);
 
 /* ---- clicks_csv.c ---- */
 
 /* Reads the line of names and, unless they are given, which columns are numbers. */
-shoal_status csv_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
+shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,
                           const char *path, const char *head, size_t len, bool whole);
-void csv_format_fini(struct click_format *w);
+void click_csv_fini(struct click_format *w);
 /* A record ends at the first newline outside of quotes: there, or at `end` when there
  * is none. *inside says whether `at` is within quotes, and then whether the result is. */
-const char *csv_record_end(const char *at, const char *end, bool *inside);
+const char *click_csv_record_end(const char *at, const char *end, bool *inside);
 /* Behind the last record's end, or `at` when none ends here. */
-const char *csv_last_end(const char *at, const char *end, bool *inside);
+const char *click_csv_last_end(const char *at, const char *end, bool *inside);
 
 #endif

@@ -21,7 +21,7 @@ static uint64_t hash_of(uint64_t seed, const char *name, size_t len)
         char part[8] = {0};
 
         memcpy(part, name + i, len - i < 8 ? len - i : 8);
-        h = click_fold(h ^ key_part(part, 8));
+        h = click_hash_fold(h ^ span_bytes8(part, 8));
     }
     return h;
 }
@@ -45,7 +45,7 @@ shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, co
         if (!index_of(name, len, &index))
             return shoal_fail(SHOAL_EINVAL, "found \"%s\", want the index of a feature",
                               click_quote(name, len).text);
-        hash = click_fold(click_seed(CLICK_SEED_LIBSVM) ^ index);
+        hash = click_hash_fold(click_seed(CLICK_SEED_LIBSVM) ^ index);
         break;
     case SHOAL_CLICKS_VW:
         if (!is_name(name, len))

@@ -9,19 +9,19 @@
 
 #define FIRST_ROOM ((size_t)1 << 16)
 
-void spill_init(struct spill_buffer *c)
+void spill_buffer_init(struct spill_buffer *c)
 {
     *c = (struct spill_buffer){.spool = SPOOL_NONE};
 }
 
-void spill_fini(struct spill_buffer *c)
+void spill_buffer_fini(struct spill_buffer *c)
 {
     mem_unmap(c->at, c->cap);
     spool_close(&c->spool);
-    spill_init(c);
+    spill_buffer_init(c);
 }
 
-uint64_t spill_size(const struct spill_buffer *c)
+uint64_t spill_buffer_size(const struct spill_buffer *c)
 {
     return c->len + c->spool.size;
 }
@@ -44,7 +44,7 @@ static shoal_status add_in_memory(struct spill_buffer *c, const void *data, size
 }
 
 /* Once a column has begun to go to disk, all that follows does. */
-shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
+shoal_status spill_buffer_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
                         size_t len)
 {
     shoal_status st = SHOAL_OK;
@@ -61,7 +61,7 @@ shoal_status spill_add(struct spill_limit *all, struct spill_buffer *c, const vo
     return st == SHOAL_OK ? spool_add(&c->spool, data, len, "rows") : st;
 }
 
-shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n)
+shoal_status spill_buffer_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n)
 {
     float ones[1024];
     shoal_status st = SHOAL_OK;
@@ -71,13 +71,13 @@ shoal_status spill_add_ones(struct spill_limit *all, struct spill_buffer *c, uin
     while (n > 0 && st == SHOAL_OK) {
         size_t some = n < 1024 ? (size_t)n : 1024;
 
-        st = spill_add(all, c, ones, some * sizeof *ones);
+        st = spill_buffer_add(all, c, ones, some * sizeof *ones);
         n -= some;
     }
     return st;
 }
 
-const void *spill_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room)
+const void *spill_buffer_part(const struct spill_buffer *c, uint64_t at, size_t len, void *room)
 {
     size_t here = at < c->len ? c->len - (size_t)at : 0;
     shoal_status st;

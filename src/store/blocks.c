@@ -107,7 +107,7 @@ static shoal_status check_pull(const struct store *s, unsigned from, const void 
     return SHOAL_OK;
 }
 
-shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status store_pull_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
     const struct head *m = data;
@@ -120,7 +120,7 @@ shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len)
     return lend(s, from, m);
 }
 
-shoal_status pulls_answer(struct store *s)
+shoal_status store_pulls_answer(struct store *s)
 {
     struct deferred **at = &s->pulls.first;
     shoal_status st = SHOAL_OK;
@@ -177,7 +177,7 @@ static void carry_lent(const struct shard *h, struct lent *l, uint32_t table, ui
     }
 }
 
-shoal_status back_merge(struct store *s, unsigned from, const struct head *m)
+shoal_status store_back_merge(struct store *s, unsigned from, const struct head *m)
 {
     struct shard *h = &s->shards[m->table];
     struct peer *p = &s->peers[from];
@@ -196,14 +196,14 @@ shoal_status back_merge(struct store *s, unsigned from, const struct head *m)
         uint32_t place = l->places[i];
 
         wire_read(s, h, s->mine, message_rows(m) + i * h->row_bytes, base);
-        merge_home(s, h, place, h->pushes[place] - l->pushes[i], s->mine, base);
+        shard_merge(s, h, place, h->pushes[place] - l->pushes[i], s->mine, base);
         carry_lent(h, p->lent, m->table, place, s->mine, base);
     }
     free(l);
     return SHOAL_OK;
 }
 
-shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status store_back_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
     const struct head *m = data;
@@ -214,7 +214,7 @@ shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len)
                           "none", from, len);
     if (s->opts.policy == SHOAL_SYNC)
         return deferred_add(&s->deferred, from, s->policy.peers[from].ends + 1, data, len);
-    return back_merge(s, from, m);
+    return store_back_merge(s, from, m);
 }
 
 /* ---- the worker: asking ---- */
@@ -315,7 +315,7 @@ shoal_status store_want(struct store *s, uint64_t *const *bits, bool reads)
     return st;
 }
 
-shoal_status lent_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status store_lent_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
     const struct head *m = data;
@@ -449,16 +449,16 @@ struct view store_view(const struct store *s, size_t t)
 /* ---- meeting ---- */
 
 /* Gone back is not merged yet: when all have come, all is. */
-shoal_status blocks_meet(struct store *s)
+shoal_status store_blocks_gather(struct store *s)
 {
-    shoal_status st = policy_meet(&s->policy);
+    shoal_status st = policy_barrier(&s->policy);
 
     return st == SHOAL_OK ? comm_barrier(s->comm) : st;
 }
 
 /* ---- beginning and end ---- */
 
-void blocks_init(struct store *s)
+void store_blocks_init(struct store *s)
 {
     for (unsigned r = 0; r < s->ranks; r++) {
         s->peers[r].later = &s->peers[r].asked;
@@ -481,7 +481,7 @@ static void block_fini(const struct store *s, struct block *b)
     }
 }
 
-void blocks_fini(struct store *s)
+void store_blocks_fini(struct store *s)
 {
     for (unsigned r = 0; s->peers && r < s->ranks; r++) {
         struct peer *p = &s->peers[r];

@@ -123,7 +123,7 @@ static shoal_status make(struct dense *d, const struct dense_range *ranges, size
 
 static shoal_status listen(struct dense *d)
 {
-    comm_on(d->comm, TAG_GRADIENT, gradient_handle, d);
+    comm_on(d->comm, TAG_GRADIENT, piece_gradient_handle, d);
     comm_on(d->comm, TAG_PIECE, piece_handle, d);
     policy_listen(&d->policy);
     return comm_barrier(d->comm);
@@ -266,7 +266,7 @@ shoal_status dense_ready(struct dense *d, size_t from, size_t to)
 
         p->unready -= b - a;
         if (p->unready == 0)
-            st = push_piece(d, p);
+            st = piece_push(d, p);
         i = p->from + d->piece_len - 1; /* so that the next is in the piece before */
         if (p->from <= from)
             break;
@@ -301,7 +301,7 @@ shoal_status dense_finish(struct dense *d)
         return comm_until(d->comm, all_fresh, d);
     d->wait_until = clock_now() + WAIT_SECONDS * shared * shared;
     for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
-        st = push_piece(d, &d->pieces[i]);
+        st = piece_push(d, &d->pieces[i]);
     if (st == SHOAL_OK)
         st = policy_pace(&d->policy);
     return st == SHOAL_OK ? comm_poll(d->comm, NULL) : st;

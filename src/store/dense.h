@@ -104,9 +104,9 @@ shoal_status dense_finish(struct dense *d);
 shoal_status dense_poll(struct dense *d);
 /* Collective, on servers too, which serve until all workers have come: every
  * gradient is applied, and the parameters are the same on every rank. */
-shoal_status dense_meet(struct dense *d);
+shoal_status dense_gather(struct dense *d);
 
-/* ---- checkpoints by owners, after a meeting: dense_meet.c
+/* ---- checkpoints by owners, after a meeting: dense_gather.c
  *
  * The parameters and each block of state as tables of the same rows, whose width depends
  * on n alone: written by their owners, they can be read by any number of ranks. Every

@@ -171,7 +171,7 @@ static shoal_status check(const struct dense *d, unsigned from, const void *data
     return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes that are no piece", from, len);
 }
 
-shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status piece_gradient_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct dense *d = ctx;
     const struct piece_head *h = data;
@@ -255,7 +255,7 @@ static shoal_status add_backlog(struct dense *d, struct piece *p, const float *g
     return SHOAL_OK;
 }
 
-shoal_status push_backlog(struct dense *d, struct piece *p)
+shoal_status piece_push_backlog(struct dense *d, struct piece *p)
 {
     struct credit w = {.piece = p, .until = INFINITY};
     uint32_t sums = p->backlog;
@@ -270,7 +270,7 @@ shoal_status push_backlog(struct dense *d, struct piece *p)
 
 /* An owner that computes does not answer. It is waited for no longer than a moment, since it
  * may lack the core that we have; what it cannot take yet goes with the next. */
-shoal_status push_piece(struct dense *d, struct piece *p)
+shoal_status piece_push(struct dense *d, struct piece *p)
 {
     const struct piece_head head = {.lr = d->lr, .sums = 1, .version = p->version};
     const float *g = d->grads + p->from;
@@ -285,5 +285,5 @@ shoal_status push_piece(struct dense *d, struct piece *p)
         return send_gradient(d, p, g, 1);
     if (st == SHOAL_OK)
         st = add_backlog(d, p, g);
-    return st == SHOAL_OK && has_credit(p) ? push_backlog(d, p) : st;
+    return st == SHOAL_OK && has_credit(p) ? piece_push_backlog(d, p) : st;
 }

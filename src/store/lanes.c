@@ -4,7 +4,7 @@
  *                 ... until all ranks have said that they sent all          policy_end
  *     owner       folds each row's copies in the order of the lanes
  *                 sends what became of it to all                            TAG_CHANGED
- *                 ... until all have                                        policy_meet
+ *                 ... until all have                                        policy_barrier
  *
  * Lane l runs on rank l % workers. A row is folded exactly as views_merge does it on one rank,
  * the first lane's copy, then each other folded into it against the same base: the row as it was
@@ -56,11 +56,11 @@ static shoal_status send_lane(struct store *s, size_t t, struct view *v, uint32_
 
 /* ---- the owner ---- */
 
-shoal_status lane_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status store_lane_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
     const struct head *m = data;
-    shoal_status st = message_check(s, from, data, len);
+    shoal_status st = store_message_check(s, from, data, len);
 
     if (st == SHOAL_OK && (m->lane % s->policy.workers != from || m->lane >= LANES_MOST))
         st = shoal_fail(SHOAL_EFORMAT, "store: rank %u sends rows of lane %u, not its own", from,
@@ -155,11 +155,11 @@ static shoal_status merge_here(struct store *s, size_t t)
 
 /* ---- everybody ---- */
 
-shoal_status changed_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status store_changed_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
     const struct head *m = data;
-    shoal_status st = message_check(s, from, data, len);
+    shoal_status st = store_message_check(s, from, data, len);
     struct shard *h;
 
     if (st != SHOAL_OK)
@@ -189,7 +189,7 @@ static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, s
         st = comm_until(s->comm, policy_whole, &s->policy);
     if (st == SHOAL_OK)
         st = merge_here(s, t);
-    return st == SHOAL_OK ? policy_meet(&s->policy) : st;
+    return st == SHOAL_OK ? policy_barrier(&s->policy) : st;
 }
 
 shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)

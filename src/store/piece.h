@@ -1,4 +1,4 @@
-/* The inside of a dense block, for dense.c, dense_push.c and dense_meet.c; not a door. */
+/* The inside of a dense block, for dense.c, dense_push.c and dense_gather.c; not a door. */
 #ifndef SHOAL_PIECE_H
 #define SHOAL_PIECE_H
 
@@ -86,15 +86,15 @@ void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t 
 
 /* ---- dense_push.c ---- */
 
-shoal_status push_piece(struct dense *d, struct piece *p);
+shoal_status piece_push(struct dense *d, struct piece *p);
 /* Sends what its owner had not answered for. */
-shoal_status push_backlog(struct dense *d, struct piece *p);
-shoal_status gradient_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status piece_push_backlog(struct dense *d, struct piece *p);
+shoal_status piece_gradient_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status piece_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Steps on what came, though it be less than a quorum. */
 void piece_flush(struct dense *d, struct piece *p);
 
-/* ---- dense_meet.c ---- */
+/* ---- dense_gather.c ---- */
 
 /* SHOAL_AVERAGE: parameters and state become their means. */
 shoal_status dense_average(struct dense *d);

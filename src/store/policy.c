@@ -10,7 +10,7 @@
  * Sync. A worker ends a round by telling all ranks (TAG_END), behind all that it sent in it. An
  * owner that has heard of every worker's k-th end has everything of round k, and merges it.
  *
- * Meetings. Everybody tells everybody (TAG_MET) and waits for as many from each as it began
+ * Meetings. Everybody tells everybody (TAG_BARRIER) and waits for as many from each as it began
  * itself: what anybody sent before is here then. Clocks are set equal, since a rank may have ended
  * more rounds than another when all meet at the end of an epoch. */
 #include "store/policy.h"
@@ -55,7 +55,7 @@ static void listen(struct policy *p, bool listens)
 
     comm_on(c, TAG_CLOCK, listens ? policy_clock_handle : NULL, p);
     comm_on(c, TAG_END, listens ? policy_end_handle : NULL, p);
-    comm_on(c, TAG_MET, listens ? policy_met_handle : NULL, p);
+    comm_on(c, TAG_BARRIER, listens ? policy_barrier_handle : NULL, p);
 }
 
 void policy_listen(struct policy *p)
@@ -94,7 +94,7 @@ shoal_status policy_end_handle(void *ctx, unsigned from, const void *data, size_
     return p->merge && policy_ends(p) > before ? p->merge(p->ctx, before + 1) : SHOAL_OK;
 }
 
-shoal_status policy_met_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status policy_barrier_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct policy *p = ctx;
 
@@ -209,9 +209,9 @@ static bool all_met(void *ctx)
     return true;
 }
 
-shoal_status policy_meet(struct policy *p)
+shoal_status policy_barrier(struct policy *p)
 {
-    shoal_status st = tell(p, TAG_MET, p->ranks);
+    shoal_status st = tell(p, TAG_BARRIER, p->ranks);
 
     p->meetings++;
     if (st == SHOAL_OK)

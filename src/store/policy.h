@@ -10,7 +10,7 @@
  *              that this was all (TAG_END); an owner merges when every worker has
  *   average:K  at once, but K rounds after the last meeting all meet for a mean
  *
- * At a meeting everybody tells everybody (TAG_MET), behind all that it sent before.
+ * At a meeting everybody tells everybody (TAG_BARRIER), behind all that it sent before.
  *
  * Who owns what: it borrows the outbox.
  * Threads: the one that opened the comm. */
@@ -23,7 +23,7 @@
 enum {
     TAG_CLOCK = 3,
     TAG_END = 4,
-    TAG_MET = 19,
+    TAG_BARRIER = 19,
 };
 
 /* How often a rank has said what the tags say. */
@@ -76,13 +76,13 @@ bool policy_whole(void *policy);
 
 /* Collective: all that any rank sent before is here. Workers count as equally far from now
  * on, however many rounds each has ended; that holds if nobody goes on before all are here. */
-shoal_status policy_meet(struct policy *p);
+shoal_status policy_barrier(struct policy *p);
 
 /* So many changes did not know of the last `missed` ones: bins of 0, 1, 2, 3 to 4, 5 to 8, ... */
 void policy_count_stale(struct shoal_rank_stats *stats, uint64_t missed, uint64_t changes);
 
 shoal_status policy_clock_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status policy_end_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status policy_met_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status policy_barrier_handle(void *ctx, unsigned from, const void *data, size_t len);
 
 #endif

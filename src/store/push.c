@@ -111,7 +111,7 @@ static void merge_live(struct store *s, struct shard *h, float *home, uint32_t m
     s->kernel->renew(home, s->was, s->fresh, stride);
 }
 
-void merge_home(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
+void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
                 const float *mine, const float *seen)
 {
     float *home = home_row(h, place);
@@ -134,7 +134,7 @@ static void merge(struct store *s, struct shard *h, unsigned from, uint32_t plac
 {
     uint32_t *known = &h->known[(size_t)from * h->owned + place];
 
-    merge_home(s, h, place, h->pushes[place] - *known, mine, seen);
+    shard_merge(s, h, place, h->pushes[place] - *known, mine, seen);
     *known = h->pushes[place];
 }
 
@@ -202,10 +202,10 @@ static shoal_status check_places(const struct store *s, unsigned from, const str
     return SHOAL_OK;
 }
 
-shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status store_push_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
-    shoal_status st = message_check(s, from, data, len);
+    shoal_status st = store_message_check(s, from, data, len);
 
     if (st == SHOAL_OK)
         st = check_places(s, from, data);
@@ -216,7 +216,7 @@ shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len)
     return merge_message(s, from, data);
 }
 
-shoal_status push_answer(void *store, uint64_t round)
+shoal_status store_push_answer(void *store, uint64_t round)
 {
     struct store *s = store;
     shoal_status st = SHOAL_OK;
@@ -226,10 +226,10 @@ shoal_status push_answer(void *store, uint64_t round)
         while (st == SHOAL_OK && (d = deferred_find(&s->deferred, from, round))) {
             const struct head *m = (const struct head *)d->data;
 
-            st = s->opts.blocks ? back_merge(s, from, m) : merge_message(s, from, m);
+            st = s->opts.blocks ? store_back_merge(s, from, m) : merge_message(s, from, m);
             free(d);
         }
-    return st == SHOAL_OK && s->opts.blocks ? pulls_answer(s) : st;
+    return st == SHOAL_OK && s->opts.blocks ? store_pulls_answer(s) : st;
 }
 
 /* ---- the worker ---- */
@@ -254,7 +254,7 @@ static void refresh(struct store *s, struct shard *h, uint32_t row, const char *
     }
 }
 
-struct outgoing *answered_take(struct peer *p)
+struct outgoing *peer_take_answered(struct peer *p)
 {
     struct outgoing *o = p->first;
 
@@ -290,11 +290,11 @@ static void take_answer(struct store *s, const struct outgoing *asked, const str
     }
 }
 
-shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len)
+shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size_t len)
 {
     struct store *s = ctx;
     const struct head *m = data, *was;
-    struct outgoing *asked = answered_take(&s->peers[from]);
+    struct outgoing *asked = peer_take_answered(&s->peers[from]);
     shoal_status st = SHOAL_OK;
 
     was = asked ? asked->data : NULL;
@@ -529,7 +529,7 @@ static shoal_status push_stage(struct store *s, size_t stage, uint32_t at, uint3
 /* What is due among the hottest rows and a slice of the rest, and what the slow sweep
  * owes, of each table. A step begins where the one before it first left a row behind, or
  * the front of the first table would take all that owners can answer for. */
-shoal_status push_due(struct store *s)
+shoal_status store_push_due(struct store *s)
 {
     size_t all = s->n * STAGES, first = s->first;
     uint32_t row = s->first_row;
@@ -548,7 +548,7 @@ shoal_status push_due(struct store *s)
     return st;
 }
 
-bool push_settled(void *store)
+bool store_push_settled(void *store)
 {
     const struct store *s = store;
 
@@ -568,7 +568,7 @@ static bool has_credit(void *store)
     return true;
 }
 
-shoal_status push_round(struct store *s, bool everything)
+shoal_status store_push_round(struct store *s, bool everything)
 {
     shoal_status st = SHOAL_OK;
 
@@ -577,7 +577,7 @@ shoal_status push_round(struct store *s, bool everything)
         uint32_t rows = (uint32_t)h->table->rows, at = 0;
 
         if (everything && s->opts.policy != SHOAL_SYNC && st == SHOAL_OK)
-            st = comm_until(s->comm, push_settled, s); /* rows in flight may be touched too */
+            st = comm_until(s->comm, store_push_settled, s); /* rows in flight may be touched too */
         while (st == SHOAL_OK && at < rows) {
             st = push_range(s, t, &at, rows, everything ? 1 : s->opts.due, true);
             if (st == SHOAL_OK)

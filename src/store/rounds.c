@@ -24,14 +24,14 @@ static bool round_over(void *ctx)
 {
     struct store *s = ctx;
 
-    return policy_whole(&s->policy) && push_settled(s);
+    return policy_whole(&s->policy) && store_push_settled(s);
 }
 
 /* Everybody's pushes, then everybody's answers; of a block the answers are the next
  * one's rows. */
 static shoal_status sync_round(struct store *s, bool everything)
 {
-    shoal_status st = s->opts.blocks ? SHOAL_OK : push_round(s, everything);
+    shoal_status st = s->opts.blocks ? SHOAL_OK : store_push_round(s, everything);
 
     if (st == SHOAL_OK)
         st = policy_end(&s->policy);
@@ -69,7 +69,7 @@ static shoal_status step(struct store *s)
 
     if (st == SHOAL_OK && !s->opts.blocks &&
         (s->opts.policy == SHOAL_ASYNC || s->opts.policy == SHOAL_BOUNDED))
-        st = push_due(s);
+        st = store_push_due(s);
     if (s->opts.oversubscribed)
         stand_aside(s);
     return st;
@@ -207,7 +207,7 @@ static shoal_status publish_table(struct store *s, struct shard *h)
         free(data);
     }
     for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
-        note_seen(s, h, r);
+        shard_note_seen(s, h, r);
     index_free(&x);
     return st;
 }
@@ -229,8 +229,8 @@ static shoal_status push_all(struct store *s)
     if (policy_works(&s->policy) && s->opts.policy == SHOAL_SYNC)
         st = sync_round(s, true);
     else if (policy_works(&s->policy))
-        st = push_round(s, true);
-    return st == SHOAL_OK ? comm_until(s->comm, push_settled, s) : st;
+        st = store_push_round(s, true);
+    return st == SHOAL_OK ? comm_until(s->comm, store_push_settled, s) : st;
 }
 
 static shoal_status meet(struct store *s)
@@ -240,7 +240,7 @@ static shoal_status meet(struct store *s)
     if (s->opts.lanes)
         return comm_barrier(s->comm);
     if (s->opts.blocks)
-        return blocks_meet(s);
+        return store_blocks_gather(s);
     if (s->opts.policy == SHOAL_AVERAGE)
         return average(s);
     if (s->opts.wire == SHOAL_WIRE_BF16) {
@@ -260,7 +260,7 @@ bool store_swept(const struct store *s)
     return exchanges(&s->opts) && 2 * (s->policy.clock - s->policy.met) >= s->opts.sweep;
 }
 
-shoal_status store_meet(struct store *s)
+shoal_status store_gather(struct store *s)
 {
     struct comm_timer timer = comm_timer_begin(s->comm);
     shoal_status st = meet(s);

@@ -201,10 +201,10 @@ static inline uint32_t message_place(const struct head *h, size_t row_bytes, siz
 /* ---- store.c ---- */
 
 /* Whether a message has the length that its head asks for. */
-shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len);
+shoal_status store_message_check(const struct store *s, unsigned from, const void *data, size_t len);
 
 /* The rank knows what this one owns as it is now. */
-void note_seen(struct store *s, struct shard *h, unsigned rank);
+void shard_note_seen(struct store *s, struct shard *h, unsigned rank);
 
 /* ---- push.c ---- */
 
@@ -215,7 +215,7 @@ void wire_read(const struct store *s, const struct shard *h, float *x, const cha
                const float *known);
 /* The row at `place` becomes what it was and `mine`, which began at `seen`, since when
  * others pushed it `missed` times. */
-void merge_home(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
+void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
                 const float *mine, const float *seen);
 
 /* Room for one more row of table t in what is gathered for the rank: *wire is where it
@@ -226,35 +226,35 @@ shoal_status batch_add(struct store *s, size_t t, unsigned to, uint32_t lane, ui
 shoal_status batch_send(struct store *s, unsigned to, unsigned tag);
 shoal_status batches_send(struct store *s, unsigned tag); /* to all */
 
-shoal_status push_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status fresh_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_push_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Sends what is due, as far as credit goes. */
-shoal_status push_due(struct store *s);
+shoal_status store_push_due(struct store *s);
 /* Sends all that was touched, or of SHOAL_SYNC's rounds all that is due. */
-shoal_status push_round(struct store *s, bool everything);
+shoal_status store_push_round(struct store *s, bool everything);
 /* Takes out the oldest batch without an answer, or gives NULL. */
-struct outgoing *answered_take(struct peer *p);
+struct outgoing *peer_take_answered(struct peer *p);
 /* Nothing is waiting for an answer. */
-bool push_settled(void *store);
+bool store_push_settled(void *store);
 /* SHOAL_SYNC: the pushes of a round are all here; in the order of the ranks. */
-shoal_status push_answer(void *store, uint64_t round);
+shoal_status store_push_answer(void *store, uint64_t round);
 
 /* ---- blocks.c ---- */
 
-shoal_status pull_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status lent_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status back_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_pull_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_lent_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_back_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* What a block gave back is merged. */
-shoal_status back_merge(struct store *s, unsigned from, const struct head *m);
+shoal_status store_back_merge(struct store *s, unsigned from, const struct head *m);
 /* The pulls for which enough rounds are over. */
-shoal_status pulls_answer(struct store *s);
-shoal_status blocks_meet(struct store *s);
-void blocks_init(struct store *s);
-void blocks_fini(struct store *s);
+shoal_status store_pulls_answer(struct store *s);
+shoal_status store_blocks_gather(struct store *s);
+void store_blocks_init(struct store *s);
+void store_blocks_fini(struct store *s);
 
 /* ---- lanes.c ---- */
 
-shoal_status lane_handle(void *ctx, unsigned from, const void *data, size_t len);
-shoal_status changed_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_lane_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_changed_handle(void *ctx, unsigned from, const void *data, size_t len);
 
 #endif

@@ -88,7 +88,7 @@ static bool keeps_masters(const struct store_opts *o)
     return o->blocks || (o->policy == SHOAL_SYNC && !o->lanes);
 }
 
-void note_seen(struct store *s, struct shard *h, unsigned rank)
+void shard_note_seen(struct store *s, struct shard *h, unsigned rank)
 {
     if (rank == s->rank && !h->master)
         return;
@@ -109,7 +109,7 @@ static shoal_status fill_owned(struct store *s, struct shard *h)
     for (uint32_t i = 0; h->master && i < h->owned; i++)
         memcpy(home_row(h, i), shard_row(h, h->table->at, h->own[i]), bytes_of(h, 1));
     for (unsigned r = 0; r < s->ranks; r++)
-        note_seen(s, h, r);
+        shard_note_seen(s, h, r);
     return SHOAL_OK;
 }
 
@@ -251,15 +251,15 @@ static void listen(struct store *s)
 {
     policy_listen(&s->policy);
     if (s->opts.blocks) {
-        comm_on(s->comm, TAG_PULL, pull_handle, s);
-        comm_on(s->comm, TAG_LENT, lent_handle, s);
-        comm_on(s->comm, TAG_BACK, back_handle, s);
+        comm_on(s->comm, TAG_PULL, store_pull_handle, s);
+        comm_on(s->comm, TAG_LENT, store_lent_handle, s);
+        comm_on(s->comm, TAG_BACK, store_back_handle, s);
     } else if (s->opts.lanes) {
-        comm_on(s->comm, TAG_LANE, lane_handle, s);
-        comm_on(s->comm, TAG_CHANGED, changed_handle, s);
+        comm_on(s->comm, TAG_LANE, store_lane_handle, s);
+        comm_on(s->comm, TAG_CHANGED, store_changed_handle, s);
     } else {
-        comm_on(s->comm, TAG_PUSH, push_handle, s);
-        comm_on(s->comm, TAG_FRESH, fresh_handle, s);
+        comm_on(s->comm, TAG_PUSH, store_push_handle, s);
+        comm_on(s->comm, TAG_FRESH, store_fresh_handle, s);
     }
 }
 
@@ -271,7 +271,7 @@ static shoal_status open_all(struct store *s, struct table *tables, const float 
         st = policy_init(&s->policy, &s->outbox, s->opts.policy, s->opts.staleness,
                          s->opts.servers);
     if (s->opts.policy == SHOAL_SYNC && !s->opts.lanes) {
-        s->policy.merge = push_answer;
+        s->policy.merge = store_push_answer;
         s->policy.ctx = s;
     }
     if (st == SHOAL_OK)
@@ -281,7 +281,7 @@ static shoal_status open_all(struct store *s, struct table *tables, const float 
     for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
         s->peers[r].behind = &s->peers[r].first;
     if (st == SHOAL_OK && s->opts.blocks)
-        blocks_init(s);
+        store_blocks_init(s);
     return st;
 }
 
@@ -323,11 +323,11 @@ void store_close(struct store *s)
     for (unsigned r = 0; s->peers && r < s->ranks; r++) {
         outbox_release(&s->outbox, s->peers[r].open);
         while (s->peers[r].first)
-            outbox_release(&s->outbox, answered_take(&s->peers[r]));
+            outbox_release(&s->outbox, peer_take_answered(&s->peers[r]));
     }
     outbox_fini(&s->outbox);
     deferred_fini(&s->deferred);
-    blocks_fini(s);
+    store_blocks_fini(s);
     for (size_t t = 0; s->shards && t < s->n; t++)
         shard_fini(s, &s->shards[t]);
     mem_unmap(s->mine, 3 * s->scratch * sizeof(float));
@@ -380,7 +380,7 @@ struct store_times store_times(const struct store *s)
 
 /* ---- messages ---- */
 
-shoal_status message_check(const struct store *s, unsigned from, const void *data, size_t len)
+shoal_status store_message_check(const struct store *s, unsigned from, const void *data, size_t len)
 {
     const struct head *h = data;
     const struct shard *shard;

@@ -111,7 +111,7 @@ shoal_status store_step(struct store *s);
 shoal_status store_round(struct store *s);
 /* Collective, on servers too: everything that was touched has travelled, and
  * afterwards the tables are the same on every rank, until one goes on. */
-shoal_status store_meet(struct store *s);
+shoal_status store_gather(struct store *s);
 /* Since the last meeting half of all that was touched has had its turn on this rank:
  * who only goes on needs none now. False where rows do not travel between meetings. */
 bool store_swept(const struct store *s);
@@ -137,7 +137,7 @@ shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, si
  * but one. Loans are given back in the order they were made, message for message.
  * With SHOAL_SYNC the next rows are lent only when all blocks of a round are merged.
  * A round is a block. The tables given to store_open have no rows (at is NULL);
- * store_meet leaves each row with its owner. */
+ * store_gather leaves each row with its owner. */
 
 /* Of table t the rows this rank owns, by place, and which they are; zero at first. */
 struct table store_owned(const struct store *s, size_t t, const uint32_t **rows);
@@ -158,7 +158,7 @@ struct shoal_rank_stats store_stats(const struct store *s, uint64_t *merged);
 /* Where the time of this rank's calls went, in seconds. */
 struct store_times {
     double steps;  /* store_step, store_round and store_merge_lanes: between pieces of work */
-    double meets;  /* store_meet */
+    double meets;  /* store_gather */
     double waited; /* of both, as comm_stats counts it */
     double yielded; /* of the steps: others had the core (store_opts.oversubscribed) */
     double held;   /* the share of steps that left rows behind, since their owners had not

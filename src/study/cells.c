@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-size_t cell_base(const shoal_study *s, size_t cell)
+size_t study_cell_base(const shoal_study *s, size_t cell)
 {
     const struct cell *c = &s->cells[cell];
     size_t base = cell;
@@ -28,7 +28,7 @@ size_t cell_base(const shoal_study *s, size_t cell)
     return base;
 }
 
-const struct study_run *cell_best(const shoal_study *s, size_t cell)
+const struct study_run *study_cell_best(const shoal_study *s, size_t cell)
 {
     const struct study_run *best = NULL;
 
@@ -41,7 +41,7 @@ const struct study_run *cell_best(const shoal_study *s, size_t cell)
     return best;
 }
 
-double cell_number(const struct shoal_study_cell *c, size_t of, size_t per)
+double study_cell_number(const struct shoal_study_cell *c, size_t of, size_t per)
 {
     double x = *(const double *)(const void *)((const char *)c + of);
 
@@ -51,8 +51,8 @@ double cell_number(const struct shoal_study_cell *c, size_t of, size_t per)
 const struct shoal_measures *study_example(const shoal_study *s)
 {
     for (size_t i = 0; i < s->ncells; i++)
-        if (cell_best(s, i))
-            return &cell_best(s, i)->m;
+        if (study_cell_best(s, i))
+            return &study_cell_best(s, i)->m;
     return NULL;
 }
 
@@ -76,8 +76,8 @@ static void count_runs(const shoal_study *s, size_t i, struct shoal_study_cell *
 
 static void compare(const shoal_study *s, size_t i, struct shoal_study_cell *cell)
 {
-    size_t base = cell_base(s, i);
-    const struct study_run *against = cell_best(s, base);
+    size_t base = study_cell_base(s, i);
+    const struct study_run *against = study_cell_best(s, base);
     double more = (double)cell->workers / s->cells[base].workers, faster;
 
     if (cell->done == 0 || !against || !(cell->best.seconds > 0))
@@ -104,7 +104,7 @@ bool shoal_study_cell(const shoal_study *s, size_t i, struct shoal_study_cell *c
         .speedup = (double)NAN,
         .efficiency = (double)NAN,
     };
-    best = cell_best(s, i);
+    best = study_cell_best(s, i);
     if (best)
         cell->best = best->m;
     count_runs(s, i, cell);

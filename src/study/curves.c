@@ -45,12 +45,12 @@ static void trace(struct chart *c, const shoal_study *s, const struct curve *cur
 {
     bool by_batch = curve->by_batch;
     struct shoal_study_cell cell;
-    struct line *line = chart_line(c, line_name(s, first, by_batch).text);
+    struct line *line = chart_line(c, study_line_name(s, first, by_batch).text);
 
     for (size_t i = first; shoal_study_cell(s, i, &cell); i++)
         if (same_line(&s->cells[i], &s->cells[first], by_batch) && cell.done > 0)
-            line_add(c, line, by_batch ? (double)cell.batch : cell.workers,
-                     cell_number(&cell, curve->of, curve->per));
+            chart_line_add(c, line, by_batch ? (double)cell.batch : cell.workers,
+                     study_cell_number(&cell, curve->of, curve->per));
 }
 
 static void trace_ideal(struct chart *c, const struct curve *curve,
@@ -64,7 +64,7 @@ static void trace_ideal(struct chart *c, const struct curve *curve,
     for (size_t i = 0; i < workers->n; i++) {
         double n = (double)workers->at[i];
 
-        line_add(c, line, n, curve->ideal == IDEAL_ONE ? 1 : n / (double)workers->at[0]);
+        chart_line_add(c, line, n, curve->ideal == IDEAL_ONE ? 1 : n / (double)workers->at[0]);
     }
 }
 
@@ -155,7 +155,7 @@ static void draw_shares(struct album *a, const shoal_study *s)
 
         if (cell.done == 0 || isnan(cell.best.computing))
             continue;
-        b.at[b.n].name = cell_name(s, i);
+        b.at[b.n].name = study_cell_name(s, i);
         for (size_t k = 0; k < TIME_PARTS; k++)
             b.at[b.n].parts[k] = parts[k] > 0 ? parts[k] : 0;
         b.n++;
@@ -188,13 +188,13 @@ struct best_runs {
 /* A file that is gone by now leaves out its curve, not the page. */
 static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
 {
-    const struct study_run *best = cell_best(s, cell);
+    const struct study_run *best = study_cell_best(s, cell);
     char *folder = best ? study_run_folder(s, (size_t)(best - s->runs)) : NULL;
     char *path = folder ? mem_text("%s/metrics.jsonl", folder) : NULL;
 
     if (path && all->n < SHOAL_REPORT_RUNS &&
         shoal_run_read(&all->runs[all->n], path) == SHOAL_OK) {
-        all->names[all->n] = cell_name(s, cell);
+        all->names[all->n] = study_cell_name(s, cell);
         all->named[all->n] = all->names[all->n].text;
         all->n++;
     }
@@ -247,7 +247,7 @@ static void say_failures(struct prose *t, const shoal_study *s)
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
         if (cell.failed == 0)
             continue;
-        prose_wrap(t, "<p>Failed: ", cell_name(s, i).text, "");
+        prose_wrap(t, "<p>Failed: ", study_cell_name(s, i).text, "");
         prose_add(t, ", %u of %u", cell.failed, s->opts.repeat);
         prose_wrap(t, ": ", cell.failure, "</p>\n");
     }
@@ -272,7 +272,7 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
         if (cell.done == 0 || !*cell.best.verdict)
             continue;
-        prose_wrap(t, "<tr><td class=\"w\">", cell_name(s, i).text, "</td>");
+        prose_wrap(t, "<tr><td class=\"w\">", study_cell_name(s, i).text, "</td>");
         prose_wrap(t, "<td class=\"v\">", cell.best.verdict, "</td></tr>\n");
     }
 }

@@ -26,7 +26,7 @@ static bool last_of(const shoal_study *s, size_t base, size_t *last)
     bool found = false;
 
     for (size_t i = 0; i < s->ncells; i++)
-        if (cell_base(s, i) == base && cell_best(s, i)) {
+        if (study_cell_base(s, i) == base && study_cell_best(s, i)) {
             *last = i;
             found = true;
         }
@@ -38,9 +38,9 @@ static size_t quickest_of(const shoal_study *s, size_t base)
     size_t best = base;
 
     for (size_t i = 0; i < s->ncells; i++) {
-        const struct study_run *run = cell_best(s, i), *against = cell_best(s, best);
+        const struct study_run *run = study_cell_best(s, i), *against = study_cell_best(s, best);
 
-        if (cell_base(s, i) == base && run && (!against || run->m.rate > against->m.rate))
+        if (study_cell_base(s, i) == base && run && (!against || run->m.rate > against->m.rate))
             best = i;
     }
     return best;
@@ -51,15 +51,15 @@ static void say_speed(struct prose *t, const shoal_study *s, size_t base, size_t
     struct shoal_study_cell cell;
 
     shoal_study_cell(s, at, &cell);
-    prose_add(t, "%s: %s times %s %s, an efficiency of %s%s.\n", cell_name(s, at).text,
+    prose_add(t, "%s: %s times %s %s, an efficiency of %s%s.\n", study_cell_name(s, at).text,
               number_plain(cell.speedup).text, cell.weak ? "the work a second of" : "as fast as",
-              cell_name(s, base).text, number_share(cell.efficiency).text,
+              study_cell_name(s, base).text, number_share(cell.efficiency).text,
               cell.weak ? " (weak scaling: the work grows with the workers)" : "");
 }
 
 static void say_quality(struct prose *t, const shoal_study *s, size_t base, size_t at)
 {
-    const struct shoal_measures *a = &cell_best(s, base)->m, *b = &cell_best(s, at)->m;
+    const struct shoal_measures *a = &study_cell_best(s, base)->m, *b = &study_cell_best(s, at)->m;
     bool quality = isfinite(a->quality) && isfinite(b->quality);
     double from = quality ? a->quality : isfinite(a->held) ? a->held : a->loss;
     double to = quality ? b->quality : isfinite(a->held) ? b->held : b->loss;
@@ -75,7 +75,7 @@ static void say_quality(struct prose *t, const shoal_study *s, size_t base, size
 
 static void say_limit(struct prose *t, const shoal_study *s, size_t at)
 {
-    const struct shoal_measures *m = &cell_best(s, at)->m;
+    const struct shoal_measures *m = &study_cell_best(s, at)->m;
 
     if (*m->verdict && strcmp(m->limit, "short") == 0)
         prose_add(t, "%s what limits it: give it more data or --epochs.\n", m->verdict);
@@ -94,7 +94,7 @@ static unsigned most_workers(const shoal_study *s)
     unsigned most = 0;
 
     for (size_t i = 0; i < s->ncells; i++)
-        if (cell_best(s, i) && s->cells[i].workers > most)
+        if (study_cell_best(s, i) && s->cells[i].workers > most)
             most = s->cells[i].workers;
     return most;
 }
@@ -122,7 +122,7 @@ static void say_worst(struct prose *t, const shoal_study *s)
     for (size_t i = 0; i < s->ncells; i++) {
         size_t last = i;
 
-        if (cell_base(s, i) != i || !last_of(s, i, &last) || last == i ||
+        if (study_cell_base(s, i) != i || !last_of(s, i, &last) || last == i ||
             !shoal_study_cell(s, last, &cell) || !(cell.efficiency < least))
             continue;
         least = cell.efficiency;
@@ -137,7 +137,7 @@ static void say_series(struct prose *t, const shoal_study *s, size_t base, bool 
 {
     size_t last = base, best = quickest_of(s, base);
 
-    if (!cell_best(s, base) || !last_of(s, base, &last))
+    if (!study_cell_best(s, base) || !last_of(s, base, &last))
         return;
     if (last != base)
         say_speed(t, s, base, last);
@@ -154,9 +154,9 @@ void findings_text(struct prose *t, const shoal_study *s)
     size_t series = 0;
 
     for (size_t i = 0; i < s->ncells; i++)
-        series += cell_base(s, i) == i;
+        series += study_cell_base(s, i) == i;
     for (size_t i = 0; i < s->ncells; i++)
-        if (cell_base(s, i) == i)
+        if (study_cell_base(s, i) == i)
             say_series(t, s, i, series > MANY);
     if (series > MANY)
         say_worst(t, s);

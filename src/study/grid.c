@@ -367,12 +367,12 @@ static struct name name_of(const shoal_study *s, const struct cell *cell, bool w
     return name;
 }
 
-struct name cell_name(const shoal_study *s, size_t cell)
+struct name study_cell_name(const shoal_study *s, size_t cell)
 {
     return name_of(s, &s->cells[cell], true, true);
 }
 
-struct name line_name(const shoal_study *s, size_t cell, bool by_batch)
+struct name study_line_name(const shoal_study *s, size_t cell, bool by_batch)
 {
     return name_of(s, &s->cells[cell], by_batch, !by_batch);
 }
@@ -520,7 +520,7 @@ bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status 
                                     .words = s->words,
                                     .nwords = s->nwords,
                                     .folder = s->run_folder};
-    snprintf(run->name, sizeof run->name, "%s", cell_name(s, n % s->ncells).text);
+    snprintf(run->name, sizeof run->name, "%s", study_cell_name(s, n % s->ncells).text);
     return true;
 }
 

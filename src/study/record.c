@@ -135,7 +135,7 @@ static json_t *cells_of(const shoal_study *s)
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
         json_array_append_new(
             list, json_pack("{so si so sI ss si si so so so so}", "name",
-                            words(cell_name(s, i).text), "workers", (int)cell.workers, "sync",
+                            words(study_cell_name(s, i).text), "workers", (int)cell.workers, "sync",
                             cell.sync ? words(cell.sync) : json_null(), "batch",
                             (json_int_t)cell.batch, "scaling", scalings[cell.weak], "done",
                             (int)cell.done, "failed", (int)cell.failed, "spread", real(cell.spread),

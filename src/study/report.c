@@ -18,7 +18,7 @@ static void trace(struct chart *c, const shoal_run *run, size_t what, bool by_ti
     for (size_t i = 0; i < run->npoints && line; i++) {
         const struct point *p = &run->points[i];
 
-        line_add(c, line, by_time ? p->seconds : p->units,
+        chart_line_add(c, line, by_time ? p->seconds : p->units,
                  *(const double *)(const void *)((const char *)p + what));
     }
 }
@@ -130,7 +130,7 @@ static void trace_rate(struct chart *c, const shoal_run *run, const char *name)
 
         if (p->seconds - seconds < least || !(p->units > units))
             continue;
-        line_add(c, line, p->seconds, (p->units - units) / (p->seconds - seconds));
+        chart_line_add(c, line, p->seconds, (p->units - units) / (p->seconds - seconds));
         seconds = p->seconds;
         units = p->units;
     }

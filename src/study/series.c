@@ -448,7 +448,7 @@ static void note_path(shoal_run *run, const char *path)
         snprintf(run->path, cap, "...%s", path + len - (cap - 4));
 }
 
-shoal_status run_parse(shoal_run **out, const char *path, const char *text, size_t len)
+shoal_status study_run_parse(shoal_run **out, const char *path, const char *text, size_t len)
 {
     struct reader r = {.path = path,
                        .run = mem_array(1, sizeof *r.run),
@@ -486,7 +486,7 @@ shoal_status shoal_run_read(shoal_run **out, const char *path)
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = run_parse(out, path, text, len);
+        st = study_run_parse(out, path, text, len);
     free(text);
     return st;
 }

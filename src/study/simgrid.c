@@ -34,7 +34,7 @@ static bool begins_series(const shoal_study *s, size_t cell)
 {
     struct calibration k;
 
-    return cell_base(s, cell) == cell && calibration_find(&k, s, cell);
+    return study_cell_base(s, cell) == cell && calibration_find(&k, s, cell);
 }
 
 /* How many numbers of workers above 1, which rise. */

@@ -125,13 +125,13 @@ bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell)
 
     *k = (struct calibration){
         .every = strncmp(sync, "average:", 8) == 0 ? fmax(1, number_read(sync + 8, NULL)) : 1};
-    if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK || !cell_best(s, cell))
+    if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK || !study_cell_best(s, cell))
         return false;
-    k->one = &cell_best(s, cell)->m;
+    k->one = &study_cell_best(s, cell)->m;
     for (size_t i = 0; i < s->ncells && !k->some; i++)
-        if (i != cell && cell_base(s, i) == cell && cell_best(s, i) &&
-            cell_best(s, i)->m.bytes > 0) {
-            k->some = &cell_best(s, i)->m;
+        if (i != cell && study_cell_base(s, i) == cell && study_cell_best(s, i) &&
+            study_cell_best(s, i)->m.bytes > 0) {
+            k->some = &study_cell_best(s, i)->m;
             k->ranks = s->cells[i].workers;
         }
     /* Dense nets are in step by default, rows are not. */
@@ -294,9 +294,9 @@ static bool walk_on(struct walk *w)
     const struct shoal_cluster *c = w->cluster;
 
     for (; w->cell < w->study->ncells; w->cell++, w->next = 0)
-        while (cell_base(w->study, w->cell) == w->cell && w->next < c->workers.n) {
+        while (study_cell_base(w->study, w->cell) == w->cell && w->next < c->workers.n) {
             w->workers = (unsigned)c->workers.at[w->next++];
-            w->name = line_name(w->study, w->cell, false);
+            w->name = study_line_name(w->study, w->cell, false);
             if (shoal_study_predict(w->study, w->cell, c, w->workers, &w->p))
                 return true;
         }
@@ -332,8 +332,8 @@ static struct short_number column_of(const struct shoal_prediction *p, size_t i)
 static const char *quality_of(const shoal_study *s)
 {
     for (size_t i = 0; i < s->ncells; i++)
-        if (cell_best(s, i) && cell_best(s, i)->m.quality_name[0])
-            return cell_best(s, i)->m.quality_name;
+        if (study_cell_best(s, i) && study_cell_best(s, i)->m.quality_name[0])
+            return study_cell_best(s, i)->m.quality_name;
     return "quality";
 }
 
@@ -397,7 +397,7 @@ static void trace(struct chart *chart, const shoal_study *s, const struct shoal_
             line =
                 chart_line(chart, strcmp(w.name.text, "measured") == 0 ? "predicted" : w.name.text);
         series = w.cell;
-        line_add(chart, line, w.workers, y);
+        chart_line_add(chart, line, w.workers, y);
     }
 }
 
@@ -425,7 +425,7 @@ static void draw_speedup(struct album *a, const shoal_study *s, const struct sho
     chart.from_zero = true;
     ideal->ideal = true;
     for (size_t i = 0; i < c->workers.n; i++)
-        line_add(&chart, ideal, (double)c->workers.at[i], (double)c->workers.at[i]);
+        chart_line_add(&chart, ideal, (double)c->workers.at[i], (double)c->workers.at[i]);
     trace(&chart, s, c, true);
     album_chart(a, &chart, 2);
 }

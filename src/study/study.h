@@ -75,7 +75,7 @@ struct shoal_run {
 };
 
 /* `text` need not end with a NUL. */
-shoal_status run_parse(shoal_run **out, const char *path, const char *text, size_t len);
+shoal_status study_run_parse(shoal_run **out, const char *path, const char *text, size_t len);
 
 /* ---- prose.c: into bytes -------------------------------------------------------- */
 
@@ -173,20 +173,20 @@ struct shoal_study {
 };
 
 /* "4 ranks, async, batch 100" */
-struct name cell_name(const shoal_study *s, size_t cell);
+struct name study_cell_name(const shoal_study *s, size_t cell);
 /* What the cells of a line have in common, those that differ in workers or in batch. */
-struct name line_name(const shoal_study *s, size_t cell, bool by_batch);
+struct name study_line_name(const shoal_study *s, size_t cell, bool by_batch);
 /* Whether an option is among those for `shoal train`. */
 bool study_has_option(const struct shoal_study_opts *o, const char *option);
 /* The first cell that came to something tells how things are called; NULL: none did. */
 const struct shoal_measures *study_example(const shoal_study *s);
 /* The cell that this one's speedup is against: fewest workers, the rest alike. */
-size_t cell_base(const shoal_study *s, size_t cell);
+size_t study_cell_base(const shoal_study *s, size_t cell);
 /* The quickest run of the cell that is done; NULL: none. */
-const struct study_run *cell_best(const shoal_study *s, size_t cell);
+const struct study_run *study_cell_best(const shoal_study *s, size_t cell);
 /* The number that lies at `of` in it, CELL(best.rate); divided by that at `per`, unless 0. */
 #define CELL(member) offsetof(struct shoal_study_cell, member)
-double cell_number(const struct shoal_study_cell *c, size_t of, size_t per);
+double study_cell_number(const struct shoal_study_cell *c, size_t of, size_t per);
 /* Where its files are; for free(). */
 char *study_run_folder(const shoal_study *s, size_t number);
 /* The command of a run whose files are in `folder`, which becomes the study's: command_begin,

@@ -83,7 +83,7 @@ enum {
 
 static struct short_number show(const struct column *column, const struct shoal_study_cell *c)
 {
-    return column->show ? column->show(c) : column->number(cell_number(c, column->of, column->per));
+    return column->show ? column->show(c) : column->number(study_cell_number(c, column->of, column->per));
 }
 
 /* Where no cell came to anything, of nothing. */
@@ -215,7 +215,7 @@ static void text_failures(struct prose *t, const shoal_study *s)
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++)
         if (cell.failed > 0)
-            prose_add(t, "failed: %s, %u of %u: %s\n", cell_name(s, i).text, cell.failed,
+            prose_add(t, "failed: %s, %u of %u: %s\n", study_cell_name(s, i).text, cell.failed,
                       s->opts.repeat, cell.failure);
 }
 
@@ -324,7 +324,7 @@ static void csv_row(struct prose *t, const struct shoal_study_cell *c)
     prose_add(t, ",%llu,%s,%u,%u", (unsigned long long)c->batch, c->weak ? "weak" : "strong",
               c->done, c->failed);
     for (size_t i = 0; i < NUMBERS; i++)
-        csv_number(t, c->done > 0 ? cell_number(c, numbers[i].of, numbers[i].per) : (double)NAN);
+        csv_number(t, c->done > 0 ? study_cell_number(c, numbers[i].of, numbers[i].per) : (double)NAN);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         prose_add(t, ",");
         csv_word(t, words[i]);

@@ -201,7 +201,7 @@ shoal_status clean_upper(const char *in, size_t len, struct bytes *out)
     shoal_status st;
 
     out->len = 0;
-    /* A character may grow from two bytes to three; KEY_PAD is for key_of. */
+    /* A character may grow from two bytes to three; KEY_PAD is for word_key_of. */
     st = bytes_reserve(out, len + len / 2 + 4 + KEY_PAD);
     if (st != SHOAL_OK)
         return st;

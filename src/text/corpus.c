@@ -42,7 +42,7 @@ static void make_plan(struct shoal_encode_plan *plan, const char *folder,
     plan->memory_bytes = plan->buffer_bytes + plan->vocab_bytes;
     plan->memory_free = opts->memory_limit ? opts->memory_limit : mem_available();
     plan->disk_bytes = plan->streamed ? 0 : plan->input_bytes * 7 / 10;
-    plan->disk_free = folder_free(folder);
+    plan->disk_free = folder_space(folder);
 }
 
 static shoal_status check_plan(const struct shoal_encode_plan *plan)
@@ -261,7 +261,7 @@ shoal_status encoding_part(struct encoding *e, unsigned i, unsigned n)
     if (st == SHOAL_OK)
         st = text_cut(&to, &e->inputs, e->opts.vocab.tokens, i + 1, n);
     if (st == SHOAL_OK)
-        text_between(e->text, &from, &to);
+        text_limit(e->text, &from, &to);
     return st;
 }
 
@@ -304,7 +304,7 @@ shoal_status encoding_rewind(struct encoding *e, const struct shoal_text_stats *
     shoal_status st = text_rewind(e->text, "encode");
 
     if (counted)
-        text_expect(e->text, counted->bytes);
+        text_expect_bytes(e->text, counted->bytes);
     return st;
 }
 

@@ -126,7 +126,7 @@ static shoal_status resize(struct counter *c, size_t size)
 
         if (old[j].len == 0)
             continue;
-        i = key_of(slot_word(c, &old[j]), old[j].len).hash & (size - 1);
+        i = word_key_of(slot_word(c, &old[j]), old[j].len).hash & (size - 1);
         while (slots[i].len != 0)
             i = (i + 1) & (size - 1);
         slots[i] = old[j];
@@ -258,7 +258,7 @@ shoal_status counter_add(struct counter *c, const struct span *words, size_t n)
         size_t m = n - done < BATCH ? n - done : BATCH;
 
         for (size_t i = 0; i < m; i++) {
-            keys[i] = key_of(words[done + i].at, words[done + i].len);
+            keys[i] = word_key_of(words[done + i].at, words[done + i].len);
             __builtin_prefetch(&c->slots[keys[i].hash & (c->size - 1)]);
         }
         for (size_t i = 0; i < m && st == SHOAL_OK; i++)
@@ -270,7 +270,7 @@ shoal_status counter_add(struct counter *c, const struct span *words, size_t n)
 
 shoal_status counter_add_times(struct counter *c, struct span word, uint64_t count)
 {
-    struct key k = key_of(word.at, word.len);
+    struct key k = word_key_of(word.at, word.len);
 
     return count_one(c, &k, word.at, word.len, count);
 }
@@ -514,7 +514,7 @@ static shoal_status merge_tables(struct tallies *out, struct counter **counters,
 
             if (s->len == 0)
                 continue;
-            k = key_of(slot_word(c, s), s->len);
+            k = word_key_of(slot_word(c, s), s->len);
             st = count_one(all, &k, slot_word(c, s), s->len, s->count);
         }
     }

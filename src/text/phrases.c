@@ -59,7 +59,7 @@ shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts)
 
 /* ---- what a pass writes ---- */
 
-shoal_status sink_write(struct sink *s, const void *data, size_t len)
+shoal_status phrases_sink_write(struct sink *s, const void *data, size_t len)
 {
     s->size += len;
     return s->out ? output_write(s->out, data, len) : spool_add(&s->spool, data, len, "text");

@@ -17,7 +17,7 @@ struct sink {
     uint64_t size; /* bytes written */
 };
 
-shoal_status sink_write(struct sink *s, const void *data, size_t len);
+shoal_status phrases_sink_write(struct sink *s, const void *data, size_t len);
 
 /* ---- phrases_find.c: the pairs to be joined ---------------------------------------- */
 
@@ -45,12 +45,12 @@ shoal_status phrases_find(struct phrases *out, struct text *text,
                           const struct shoal_phrases_opts *opts, struct shoal_vocab_stats *stats);
 void phrases_fini(struct phrases *p);
 
-static inline uint64_t pair_hash(uint64_t left, uint64_t right)
+static inline uint64_t phrases_pair_hash(uint64_t left, uint64_t right)
 {
     return rng_mix(left * RNG_STEP + right);
 }
 
-/* Whether the pair is to be joined. The hashes are key_of's. */
+/* Whether the pair is to be joined. The hashes are word_key_of's. */
 bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struct span right,
                   uint64_t right_hash);
 

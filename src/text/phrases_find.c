@@ -37,7 +37,7 @@ struct pairing {
 };
 
 /* Begins a line with the last word of the one before, and with room for the
- * words, so that no pair moves, and for key_of behind them. */
+ * words, so that no pair moves, and for word_key_of behind them. */
 static shoal_status line_begin(struct pairing *p, const struct span *words, size_t n,
                                struct span joiner)
 {
@@ -214,7 +214,7 @@ static shoal_status index_sums(struct sums *s)
     for (size_t j = 0; j < s->tallies.len && st == SHOAL_OK; j++) {
         struct span word = tally_span(&s->tallies, j);
 
-        places_put(&s->places, key_of(word.at, word.len).hash, j);
+        places_put(&s->places, word_key_of(word.at, word.len).hash, j);
     }
     return st;
 }
@@ -223,7 +223,7 @@ static shoal_status index_sums(struct sums *s)
 static uint64_t sum_of(const struct sums *s, struct span word)
 {
     const struct places *p = &s->places;
-    size_t i = key_of(word.at, word.len).hash & (p->size - 1);
+    size_t i = word_key_of(word.at, word.len).hash & (p->size - 1);
 
     for (; p->slots[i] != 0; i = (i + 1) & (p->size - 1))
         if (span_compare(tally_span(&s->tallies, p->slots[i] - 1), word) == 0)
@@ -298,7 +298,7 @@ static shoal_status index_phrases(struct phrases *p)
         const struct phrase *f = &p->at[j];
         const char *left = p->arena.at + f->offset, *right = left + f->left;
 
-        places_put(&p->places, pair_hash(key_of(left, f->left).hash, key_of(right, f->right).hash),
+        places_put(&p->places, phrases_pair_hash(word_key_of(left, f->left).hash, word_key_of(right, f->right).hash),
                    j);
     }
     return st;
@@ -316,7 +316,7 @@ static bool phrase_is(const struct phrases *p, const struct phrase *f, struct sp
 bool phrases_have(struct phrases *p, struct span left, uint64_t left_hash, struct span right,
                   uint64_t right_hash)
 {
-    size_t mask = p->places.size - 1, i = pair_hash(left_hash, right_hash) & mask;
+    size_t mask = p->places.size - 1, i = phrases_pair_hash(left_hash, right_hash) & mask;
 
     for (; p->places.slots[i] != 0; i = (i + 1) & mask) {
         struct phrase *f = &p->at[p->places.slots[i] - 1];

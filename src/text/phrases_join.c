@@ -112,7 +112,7 @@ static void part_word(struct part *p, struct phrases *phrases, struct span joine
         part_end_sentence(p);
         return;
     }
-    hash = key_of(word.at, word.len).hash;
+    hash = word_key_of(word.at, word.len).hash;
     if (p->prev.len == 0)
         part_begin_sentence(p, word);
     else
@@ -156,17 +156,17 @@ static bool joins_last(struct joining *j, struct span word)
 {
     struct span last = {j->last.at, (uint32_t)j->last.len};
 
-    return !j->last_joined && phrases_have(j->phrases, last, key_of(last.at, last.len).hash, word,
-                                           key_of(word.at, word.len).hash);
+    return !j->last_joined && phrases_have(j->phrases, last, word_key_of(last.at, last.len).hash, word,
+                                           word_key_of(word.at, word.len).hash);
 }
 
 static shoal_status write_head(struct joining *j, const struct part *p, bool join)
 {
     shoal_status st =
-        join ? sink_write(j->sink, j->joiner.at, j->joiner.len) : sink_write(j->sink, " ", 1);
+        join ? phrases_sink_write(j->sink, j->joiner.at, j->joiner.len) : phrases_sink_write(j->sink, " ", 1);
 
     j->joined += join + p->head_joins[join];
-    return st == SHOAL_OK ? sink_write(j->sink, p->head[join].at, p->head[join].len) : st;
+    return st == SHOAL_OK ? phrases_sink_write(j->sink, p->head[join].at, p->head[join].len) : st;
 }
 
 static shoal_status keep_last(struct joining *j, const struct part *p, bool join)
@@ -189,7 +189,7 @@ static shoal_status part_write(void *ctx, void *state, unsigned thread)
     (void)thread;
     j->joined += p->joins;
     if (st == SHOAL_OK)
-        st = sink_write(j->sink, p->body.at, p->body.len);
+        st = phrases_sink_write(j->sink, p->body.at, p->body.len);
     if (st == SHOAL_OK && p->prev.len > 0)
         st = keep_last(j, p, join);
     return st;

@@ -98,7 +98,7 @@ shoal_status text_open(struct text **out, const struct inputs *inputs,
     return SHOAL_OK;
 }
 
-void text_between(struct text *t, const struct cut *from, const struct cut *to)
+void text_limit(struct text *t, const struct cut *from, const struct cut *to)
 {
     t->from = *from;
     t->to = *to;
@@ -145,7 +145,7 @@ shoal_status text_rewind(struct text *t, const char *phase)
     return SHOAL_OK;
 }
 
-void text_expect(struct text *t, uint64_t bytes)
+void text_expect_bytes(struct text *t, uint64_t bytes)
 {
     t->first_bytes = bytes;
 }
@@ -441,7 +441,7 @@ shoal_status text_next(struct text *t, struct block *b, bool *more)
     return st;
 }
 
-void text_add(struct text *t, const struct scanner *s)
+void text_add_scanned(struct text *t, const struct scanner *s)
 {
     pthread_mutex_lock(&t->lock);
     t->stats.words += s->words;
@@ -507,7 +507,7 @@ static shoal_status run_thread(void *arg, unsigned thread)
     }
     if (st != SHOAL_OK)
         ordered_stop(&job->ordered);
-    text_add(job->text, &scan);
+    text_add_scanned(job->text, &scan);
     block_fini(&block);
     if (state && work->fini)
         work->fini(state);

@@ -49,7 +49,7 @@ struct cut {
 
 /* Reads only what lies between, before the first text_next and until
  * text_rewind; an input ends where it is cut, but not its sentence. */
-void text_between(struct text *t, const struct cut *from, const struct cut *to);
+void text_limit(struct text *t, const struct cut *from, const struct cut *to);
 /* What it reads so; *inputs is how many there are in all. */
 void text_range(const struct text *t, struct cut *from, struct cut *to, size_t *inputs);
 /* Fills the next block; *more is false when there is none left. */
@@ -58,7 +58,7 @@ shoal_status text_next(struct text *t, struct block *b, bool *more);
 shoal_status text_rewind(struct text *t, const char *phase);
 /* What is read now must have so many bytes, or it has changed: as many as were
  * read before, unless others read some of them. */
-void text_expect(struct text *t, uint64_t bytes);
+void text_expect_bytes(struct text *t, uint64_t bytes);
 /* After all threads have ended: forwards their status, with the sentence of the
  * first bad byte of the input if there was one, and gives what was read. */
 shoal_status text_end(struct text *t, shoal_status st, struct shoal_text_stats *stats);
@@ -144,7 +144,7 @@ void scanner_begin(struct scanner *s, const struct block *b);
 #define SPANS_MIN 72u /* the least cap */
 size_t scanner_next(struct scanner *s, struct span *out, size_t cap);
 /* Adds what one thread's scanner has counted to the text's statistics. */
-void text_add(struct text *t, const struct scanner *s);
+void text_add_scanned(struct text *t, const struct scanner *s);
 
 /* ---- a word's key, made once and compared everywhere ---------------------------------- */
 
@@ -160,14 +160,14 @@ struct key {
 #define KEY_PAD 15u
 
 /* May read, never use, KEY_PAD bytes behind the word. */
-static inline struct key key_of(const char *at, size_t len)
+static inline struct key word_key_of(const char *at, size_t len)
 {
-    struct key k = {.head = key_part(at, len)};
+    struct key k = {.head = span_bytes8(at, len)};
     uint64_t h;
 
-    k.rest = key_part(at + 8, len > 8 ? len - 8 : 0);
+    k.rest = span_bytes8(at + 8, len > 8 ? len - 8 : 0);
     for (size_t i = 16; i < len; i += 8)
-        k.rest = (k.rest ^ (k.rest >> 29)) * 0xd1342543de82ef95u + key_part(at + i, len - i);
+        k.rest = (k.rest ^ (k.rest >> 29)) * 0xd1342543de82ef95u + span_bytes8(at + i, len - i);
     h = (k.head ^ len) * 0x9e3779b97f4a7c15u;
     h = ((h ^ (h >> 29)) + k.rest) * 0xd1342543de82ef95u;
     k.hash = h ^ (h >> 32);

@@ -104,11 +104,11 @@ uint32_t shoal_vocab_find(const shoal_vocab *v, const char *word, size_t len)
         return SHOAL_NO_ID;
     if (v->slots)
         return vocab_find_mapped(v, word, len);
-    /* key_of reads behind the word, where a caller's memory may end. */
+    /* word_key_of reads behind the word, where a caller's memory may end. */
     if (len > 64 && !(copy = mem_array(len + KEY_PAD, 1)))
         return SHOAL_NO_ID;
     memcpy(copy, word, len);
-    k = key_of(copy, len);
+    k = word_key_of(copy, len);
     id = find_key(v, &k, copy, len);
     if (copy != padded)
         free(copy);
@@ -130,7 +130,7 @@ void vocab_find_all(const shoal_vocab *v, const struct span *words, size_t n, ui
         const struct span *w = words + done;
 
         for (size_t i = 0; i < m; i++) {
-            keys[i] = key_of(w[i].at, w[i].len);
+            keys[i] = word_key_of(w[i].at, w[i].len);
             __builtin_prefetch(&v->index[keys[i].hash & (v->index_size - 1)]);
         }
         for (size_t i = 0; i < m; i++)
@@ -173,7 +173,7 @@ bool vocab_append(shoal_vocab *v, const char *at, size_t len, uint64_t count)
 
     memcpy(copy, at, len);
     copy[len] = '\0';
-    k = key_of(copy, len);
+    k = word_key_of(copy, len);
     if (find_key(v, &k, copy, len) != SHOAL_NO_ID)
         return false;
     for (i = k.hash & (v->index_size - 1); v->index[i].id != SHOAL_NO_ID;)
@@ -232,7 +232,7 @@ static shoal_status place_unk(struct tallies *t, size_t *n, size_t room, uint64_
     return SHOAL_OK;
 }
 
-shoal_status vocab_make(shoal_vocab **out, struct tallies *t, const struct shoal_vocab_opts *opts,
+shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t, const struct shoal_vocab_opts *opts,
                         struct shoal_vocab_stats *stats)
 {
     size_t max = opts->max_vocab ? (size_t)opts->max_vocab : VOCAB_MAX;
@@ -282,7 +282,7 @@ static shoal_status count_block(void *ctx, void *state, unsigned thread, struct 
     return st;
 }
 
-shoal_status vocab_no_words(const char *input, const struct shoal_text_stats *read)
+shoal_status vocab_fail_empty(const char *input, const struct shoal_text_stats *read)
 {
     if (read->files == 1)
         return shoal_fail(SHOAL_EINVAL, "%s: no word in its %llu bytes", input,
@@ -333,11 +333,11 @@ shoal_status vocab_count(shoal_vocab **out, struct text *text, const struct shoa
 
     *out = NULL;
     if (st == SHOAL_OK && stats->text.words == 0)
-        st = vocab_no_words(text_input(text, 0), &stats->text);
+        st = vocab_fail_empty(text_input(text, 0), &stats->text);
     if (st == SHOAL_OK)
         st = counter_merge(&tallies, counters, n, opts->min_count, opts->memory);
     if (st == SHOAL_OK)
-        st = vocab_make(out, &tallies, opts, stats);
+        st = vocab_from_tallies(out, &tallies, opts, stats);
     tallies_fini(&tallies);
     counters_free(counters, n);
     return st;

@@ -112,7 +112,7 @@ static shoal_status next_word(struct vocab_part *p)
     return st;
 }
 
-/* key_of may read behind a word, where what came from disk ends. */
+/* word_key_of may read behind a word, where what came from disk ends. */
 static shoal_status next_owner(const struct vocab_part *p, struct bytes *padded, unsigned *owner)
 {
     struct key k;
@@ -124,7 +124,7 @@ static shoal_status next_owner(const struct vocab_part *p, struct bytes *padded,
         st = bytes_add(padded, p->next.at, p->next.len);
     if (st != SHOAL_OK)
         return st;
-    k = key_of(padded->at, p->next.len);
+    k = word_key_of(padded->at, p->next.len);
     *owner = owner_of(&k, p->parts);
     return SHOAL_OK;
 }
@@ -362,10 +362,10 @@ shoal_status vocab_part_join(shoal_vocab **out, struct vocab_part *p, const char
     *stats = (struct shoal_vocab_stats){0};
     st = join_all(&t, data, lens, p->parts, &stats->text);
     if (st == SHOAL_OK && stats->text.words == 0)
-        st = vocab_no_words(text_input(p->text, 0), &stats->text);
+        st = vocab_fail_empty(text_input(p->text, 0), &stats->text);
     if (st == SHOAL_OK) {
         tallies_fit(&t, p->opts.memory);
-        st = vocab_make(out, &t, &p->opts, stats);
+        st = vocab_from_tallies(out, &t, &p->opts, stats);
     }
     tallies_fini(&t);
     return st;

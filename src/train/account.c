@@ -51,14 +51,14 @@ static struct profile_facts facts_of(const struct run *r)
     return facts;
 }
 
-void run_timeline(struct run *r)
+void run_timeline_begin(struct run *r)
 {
     struct profile_facts facts = facts_of(r);
 
     timeline_begin(&r->profile, &facts);
 }
 
-void run_mark(struct run *r)
+void run_timeline_mark(struct run *r)
 {
     struct profile_facts facts;
 

@@ -112,7 +112,7 @@ static shoal_status put_tables(struct container_writer *w, const struct checkpoi
 static shoal_status put_figures(struct container_writer *w, const struct checkpoints *c)
 {
     struct bytes text = {0};
-    shoal_status st = meta_figures(&text, &c->figures);
+    shoal_status st = meta_write_figures(&text, &c->figures);
 
     if (st == SHOAL_OK)
         st = container_put(w, "figures", text.at, text.len);
@@ -271,9 +271,9 @@ static shoal_status open_same(struct opened *o, const char *folder, unsigned lon
     if (st != SHOAL_OK)
         return st;
     folder_path(path, folder, (unsigned long)same);
-    st = agree(comm, opened_open(o, path));
+    st = agree(comm, checkpoint_open(o, path));
     if (st != SHOAL_OK)
-        opened_close(o); /* another one is tried */
+        checkpoint_close(o); /* another one is tried */
     return st;
 }
 
@@ -307,13 +307,13 @@ static shoal_status read_all(const struct opened *o, const struct train_opts *op
     shoal_status st = options_check_same(task, o->head, opts);
 
     if (st == SHOAL_OK)
-        st = opened_corpus(o, from->fingerprint, opts->local_input, s->rank, s->size);
+        st = checkpoint_check_corpus(o, from->fingerprint, opts->local_input, s->rank, s->size);
     if (st == SHOAL_OK)
         st = meta_position(o->head, at);
     if (st == SHOAL_OK)
         st = meta_read_figures(o->head, figures);
     for (size_t i = 0; i < s->n && st == SHOAL_OK; i++)
-        st = opened_table(o, &s->at[i], s->rank);
+        st = checkpoint_read_table(o, &s->at[i], s->rank);
     return st;
 }
 
@@ -327,7 +327,7 @@ shoal_status checkpoint_load(const struct train_opts *opts, const struct task *t
     if (st != SHOAL_OK)
         return st;
     st = agree(sections->comm, read_all(&o, opts, task, from, sections, at, figures));
-    opened_close(&o);
+    checkpoint_close(&o);
     return st;
 }
 
@@ -340,11 +340,11 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-shoal_status opened_newest(struct opened *o, const char *path)
+shoal_status checkpoint_open_newest(struct opened *o, const char *path)
 {
     static const struct sections alone = {.size = 1};
 
-    return is_folder(path) ? open_agreed(o, path, &alone) : opened_open(o, path);
+    return is_folder(path) ? open_agreed(o, path, &alone) : checkpoint_open(o, path);
 }
 
 shoal_status shoal_checkpoint_read(struct shoal_checkpoint *out, const char *path)
@@ -355,7 +355,7 @@ shoal_status shoal_checkpoint_read(struct shoal_checkpoint *out, const char *pat
     shoal_status st;
 
     *out = (struct shoal_checkpoint){0};
-    st = opened_newest(&o, path);
+    st = checkpoint_open_newest(&o, path);
     if (st != SHOAL_OK)
         return st;
     st = meta_task(o.head, &task);
@@ -367,6 +367,6 @@ shoal_status shoal_checkpoint_read(struct shoal_checkpoint *out, const char *pat
         snprintf(out->path, sizeof out->path, "%s", container_path(o.head));
         snprintf(out->task, sizeof out->task, "%s", task->is.name);
     }
-    opened_close(&o);
+    checkpoint_close(&o);
     return st;
 }

@@ -41,7 +41,7 @@ struct position {
 /* What a rank has of a run, and who writes which rows of it when several ranks write a
  * checkpoint together. Borrowed while opening; the tables until the end. */
 struct sections {
-    struct section_of {
+    struct checkpoint_section {
         struct table *table;   /* .rows counts all of them */
         const uint16_t *owner; /* [rows] the rank that writes the row; NULL: not known, or one
                                   rank writes all */
@@ -90,7 +90,7 @@ shoal_status meta_write(struct bytes *b, const struct task *task, const struct t
 shoal_status meta_task(const struct container *c, const struct task **task);
 shoal_status meta_position(const struct container *c, struct position *at);
 /* Figures, as text of their own. */
-shoal_status meta_figures(struct bytes *b, const struct shoal_figures *f);
+shoal_status meta_write_figures(struct bytes *b, const struct shoal_figures *f);
 shoal_status meta_read_figures(const struct container *c, struct shoal_figures *f);
 
 /* ---- checkpoint_folder.c: names ---- */
@@ -154,16 +154,16 @@ struct opened {
     unsigned n;               /* 0: all is in the head */
 };
 
-shoal_status opened_open(struct opened *o, const char *path);
+shoal_status checkpoint_open(struct opened *o, const char *path);
 /* The newest of a folder that is whole, or a file. A folder that is not there or holds none
  * is SHOAL_ENOENT. */
-shoal_status opened_newest(struct opened *o, const char *path);
-void opened_close(struct opened *o);
+shoal_status checkpoint_open_newest(struct opened *o, const char *path);
+void checkpoint_close(struct opened *o);
 /* Every row of a table, each of them once; those that the rank holds are copied. */
-shoal_status opened_table(const struct opened *o, const struct section_of *of, unsigned rank);
+shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoint_section *of, unsigned rank);
 /* Whether `corpus` is what rank `rank` of `ranks` trained on; `local` when each
  * has one of its own. */
-shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,
+shoal_status checkpoint_check_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,
                            unsigned ranks);
 
 #endif

@@ -112,7 +112,7 @@ shoal_status meta_position(const struct container *c, struct position *at)
 
 /* ---- figures: lines `of share name value` ---- */
 
-shoal_status meta_figures(struct bytes *b, const struct shoal_figures *f)
+shoal_status meta_write_figures(struct bytes *b, const struct shoal_figures *f)
 {
     shoal_status st = SHOAL_OK;
 

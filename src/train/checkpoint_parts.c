@@ -203,7 +203,7 @@ static shoal_status open_parts(struct opened *o)
     return st;
 }
 
-shoal_status opened_open(struct opened *o, const char *path)
+shoal_status checkpoint_open(struct opened *o, const char *path)
 {
     shoal_status st;
 
@@ -212,11 +212,11 @@ shoal_status opened_open(struct opened *o, const char *path)
     if (st == SHOAL_OK && container_has(o->head, "parts"))
         st = open_parts(o);
     if (st != SHOAL_OK)
-        opened_close(o);
+        checkpoint_close(o);
     return st;
 }
 
-void opened_close(struct opened *o)
+void checkpoint_close(struct opened *o)
 {
     for (unsigned i = 0; i < o->n; i++)
         container_close(o->parts[i]);
@@ -227,7 +227,7 @@ void opened_close(struct opened *o)
 
 /* ---- reading it ---- */
 
-static void seat_row(const struct section_of *of, unsigned rank, size_t id, const float *row)
+static void section_put_row(const struct checkpoint_section *of, unsigned rank, size_t id, const float *row)
 {
     struct table *t = of->table;
 
@@ -236,7 +236,7 @@ static void seat_row(const struct section_of *of, unsigned rank, size_t id, cons
     memcpy(t->at + (of->place ? of->place[id] : id) * t->stride, row, t->stride * sizeof *t->at);
 }
 
-static shoal_status read_whole(const struct container *c, const struct section_of *of,
+static shoal_status read_whole(const struct container *c, const struct checkpoint_section *of,
                                unsigned rank)
 {
     const struct table *t = of->table;
@@ -248,12 +248,12 @@ static shoal_status read_whole(const struct container *c, const struct section_o
         st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes, want %zu",
                         container_path(c), t->name, s.size, want);
     for (size_t id = 0; id < t->rows && st == SHOAL_OK; id++)
-        seat_row(of, rank, id, (const float *)s.data + id * t->stride);
+        section_put_row(of, rank, id, (const float *)s.data + id * t->stride);
     return st;
 }
 
 /* seen [rows] tells which rows are there already. */
-static shoal_status read_part(const struct container *c, const struct section_of *of, unsigned rank,
+static shoal_status read_part(const struct container *c, const struct checkpoint_section *of, unsigned rank,
                               bool *seen)
 {
     const struct table *t = of->table;
@@ -278,12 +278,12 @@ static shoal_status read_part(const struct container *c, const struct section_of
                               container_path(c), id, t->name,
                               id < t->rows ? "it in one part only" : "a lower number");
         seen[id] = true;
-        seat_row(of, rank, id, (const float *)rows.data + i * t->stride);
+        section_put_row(of, rank, id, (const float *)rows.data + i * t->stride);
     }
     return st;
 }
 
-shoal_status opened_table(const struct opened *o, const struct section_of *of, unsigned rank)
+shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoint_section *of, unsigned rank)
 {
     const struct table *t = of->table;
     bool *seen;
@@ -305,7 +305,7 @@ shoal_status opened_table(const struct opened *o, const struct section_of *of, u
 }
 
 /* One corpus for all is one number, whoever trained on which part of it. */
-shoal_status opened_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,
+shoal_status checkpoint_check_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,
                            unsigned ranks)
 {
     uint64_t there;

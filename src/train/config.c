@@ -104,7 +104,7 @@ static shoal_status read_json(shoal_options *o, const char *who, const char *tex
 
 /* ---- both ---- */
 
-shoal_status config_read(shoal_options *o, const char *who, char *text, size_t len)
+shoal_status options_config_read(shoal_options *o, const char *who, char *text, size_t len)
 {
     if (strlen(text) != len)
         return shoal_fail(SHOAL_EFORMAT, "%s: found a byte 0, want text", who);
@@ -120,7 +120,7 @@ shoal_status shoal_options_read(shoal_options *o, const char *path)
     shoal_status st = stream_slurp(&text, &len, path, OPTIONS_FILE);
 
     if (st == SHOAL_OK)
-        st = config_read(o, path, text, len);
+        st = options_config_read(o, path, text, len);
     free(text);
     return st;
 }

@@ -106,7 +106,7 @@ static const char *folder_for_now(const struct opening *a, char room[PATH_MAX])
 
 /* ---- What is remembered ----------------------------------------------------------------- */
 
-char *path_mark(const char *path)
+char *path_escape(const char *path)
 {
     char *text = mem_array(2 * strlen(path) + 1, 1), *to = text;
 
@@ -118,7 +118,7 @@ char *path_mark(const char *path)
     return text;
 }
 
-bool path_unmark(char path[PATH_MAX], const char *text)
+bool path_unescape(char path[PATH_MAX], const char *text)
 {
     size_t len = 0;
 
@@ -140,7 +140,7 @@ static shoal_status remember(struct opening *a, const char *path)
     if (st != SHOAL_OK)
         return st;
     free(a->data->inputs);
-    a->data->inputs = path_mark(whole);
+    a->data->inputs = path_escape(whole);
     return a->data->inputs ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
@@ -505,7 +505,7 @@ static shoal_status open_remembered(struct opening *a)
     char path[PATH_MAX];
     shoal_status st;
 
-    if (!a->opts->inputs || !path_unmark(path, a->opts->inputs))
+    if (!a->opts->inputs || !path_unescape(path, a->opts->inputs))
         st = shoal_fail(SHOAL_EINVAL,
                         "%s: does not say what it was trained on; name it: shoal train MODEL "
                         "INPUT --resume %s",

@@ -56,8 +56,8 @@ shoal_status data_open(struct shoal_data **out, const struct data_how *how,
                        const char *const *inputs, size_t ninputs);
 
 /* The form in which a path is remembered, for free(); NULL after shoal_fail. */
-char *path_mark(const char *path);
+char *path_escape(const char *path);
 /* Back again; false when the text is no such path. */
-bool path_unmark(char path[PATH_MAX], const char *text);
+bool path_unescape(char path[PATH_MAX], const char *text);
 
 #endif

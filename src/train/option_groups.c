@@ -38,7 +38,7 @@ static void show_share(char text[SHOAL_VALUE], const void *field)
     show_percent(text, *(const double *)field);
 }
 
-const struct shoal_own_type share_type = {read_share, show_share,
+const struct shoal_own_type option_share_type = {read_share, show_share,
                                           "a share from 0 to 0.5, or a percent such as 0.1%"};
 
 /* "60s", "5m", "2h": above 0, and `most` at most. */
@@ -180,7 +180,7 @@ static const struct shoal_own_type sync_type = {
 
 /* ---- Choices ------------------------------------------------------------------------------ */
 
-const struct shoal_choice rate_choices[] = {
+const struct shoal_choice schedule_choices[] = {
     [SHOAL_LINEAR] = {"linear", "falls evenly to a 10,000th"},
     [SHOAL_CONSTANT] = {"constant", "stays"},
     [SHOAL_INVERSE_TIME] = {"inverse-time", "lr / (1 + decay * epochs done)"},
@@ -212,7 +212,7 @@ static const struct shoal_choice replica_choices[] = {
 
 /* ---- Tables --------------------------------------------------------------------------------- */
 
-const struct shoal_option model_output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
+const struct shoal_option task_output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
 
 const struct shoal_option net_training_options[] = {
     EPOCHS_OPTION,

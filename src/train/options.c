@@ -452,7 +452,7 @@ static shoal_status read_inputs(shoal_options *o, const struct container *head)
 shoal_status shoal_options_resume(shoal_options **out, const char *folder)
 {
     struct opened checkpoint;
-    shoal_status st = opened_newest(&checkpoint, folder);
+    shoal_status st = checkpoint_open_newest(&checkpoint, folder);
 
     *out = NULL;
     if (st != SHOAL_OK)
@@ -460,7 +460,7 @@ shoal_status shoal_options_resume(shoal_options **out, const char *folder)
     st = options_of_head(out, checkpoint.head);
     if (st == SHOAL_OK)
         st = read_inputs(*out, checkpoint.head);
-    opened_close(&checkpoint);
+    checkpoint_close(&checkpoint);
     if (st == SHOAL_OK && !container_sniff(folder)) { /* one file is but looked at */
         st = shoal_options_set(*out, "checkpoint", folder);
         (*out)->at.resume = true;

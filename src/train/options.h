@@ -53,6 +53,6 @@ shoal_status options_check_same(const struct task *task, const struct container 
 /* ---- config.c -------------------------------------------------------------------------- */
 
 /* What shoal_options_read does with a file's text, of `len` bytes and a NUL; it is changed. */
-shoal_status config_read(shoal_options *o, const char *who, char *text, size_t len);
+shoal_status options_config_read(shoal_options *o, const char *who, char *text, size_t len);
 
 #endif

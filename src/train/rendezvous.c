@@ -232,7 +232,7 @@ shoal_status rendezvous_place(struct rendezvous *w, uint64_t *place)
 
 /* ---- telling ---- */
 
-shoal_status rendezvous_tell(struct rendezvous *w, const struct sums *since)
+shoal_status rendezvous_report(struct rendezvous *w, const struct sums *since)
 {
     double now = clock_now();
     bool sent = true;
@@ -275,7 +275,7 @@ shoal_status rendezvous_sum(struct rendezvous *w, struct sums *s)
     return st;
 }
 
-shoal_status rendezvous_meet(struct rendezvous *w, uint64_t *place, struct sums *sums)
+shoal_status rendezvous_end(struct rendezvous *w, uint64_t *place, struct sums *sums)
 {
     shoal_status st = rendezvous_sum(w, sums);
 

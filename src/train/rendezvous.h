@@ -41,12 +41,12 @@ shoal_status rendezvous_call(struct rendezvous *w);
 shoal_status rendezvous_place(struct rendezvous *w, uint64_t *place);
 
 /* What this rank did since the last meeting; rank 0 hears of it now and then. */
-shoal_status rendezvous_tell(struct rendezvous *w, const struct sums *since);
+shoal_status rendezvous_report(struct rendezvous *w, const struct sums *since);
 /* Rank 0: what the others did, as far as is known. */
 struct sums rendezvous_others(const struct rendezvous *w);
 /* Collective, the end of a meeting: *place (rank 0's) is the same on every rank, *sums is
  * the sum over all. */
-shoal_status rendezvous_meet(struct rendezvous *w, uint64_t *place, struct sums *sums);
+shoal_status rendezvous_end(struct rendezvous *w, uint64_t *place, struct sums *sums);
 /* Collective. */
 shoal_status rendezvous_sum(struct rendezvous *w, struct sums *sums);
 

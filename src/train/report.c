@@ -14,7 +14,7 @@ enum { RISING_MOST = 5 };
 
 /* ---- figures ---- */
 
-double mean_of(double sum, uint64_t n)
+double figures_mean(double sum, uint64_t n)
 {
     return n ? sum / (double)n : NAN;
 }
@@ -44,7 +44,7 @@ void run_figures(const struct run *r, const struct sums *s, enum shoal_figure_of
 {
     if (s->predictions == 0)
         return;
-    figures_add(out, of, "loss", false, mean_of(s->loss, s->predictions));
+    figures_add(out, of, "loss", false, figures_mean(s->loss, s->predictions));
     if (r->task->figures)
         r->task->figures(r, s, of, out);
 }
@@ -90,7 +90,7 @@ shoal_status run_report(struct run *r, enum shoal_event event, const struct shoa
 
 shoal_status run_check_loss(struct run *r)
 {
-    double loss = mean_of(r->interval.loss, r->interval.predictions);
+    double loss = figures_mean(r->interval.loss, r->interval.predictions);
 
     if (r->interval.predictions == 0)
         return SHOAL_OK;

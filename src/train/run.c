@@ -111,7 +111,7 @@ static shoal_status run_fn(void *ctx)
     return a->fn(a->r);
 }
 
-shoal_status run_aside(struct run *r, shoal_status (*fn)(struct run *r))
+shoal_status run_background(struct run *r, shoal_status (*fn)(struct run *r))
 {
     struct background work = {0};
     struct aside a = {r, fn};
@@ -130,7 +130,7 @@ static shoal_status report_interval(struct run *r)
     shoal_status st = run_check_loss(r);
 
     if (st == SHOAL_OK && r->with)
-        st = rendezvous_tell(r->with, &r->since);
+        st = rendezvous_report(r->with, &r->since);
     if (st != SHOAL_OK || !due)
         return st;
     run_figures(r, &r->interval, SHOAL_OF_TRAINING, &f);
@@ -244,7 +244,7 @@ static shoal_status publish(struct run *r, bool done)
     if (!r->leads || !r->opts->publish ||
         (!done && clock_now() - r->published < r->opts->publish_every))
         return SHOAL_OK;
-    st = run_aside(r, publish_now);
+    st = run_background(r, publish_now);
     r->published = r->reported = clock_now(); /* the next interval's rate is of training */
     return st;
 }
@@ -292,7 +292,7 @@ static shoal_status meet(struct run *r)
         st = r->engine->gather(r);
     r->apart = !whole;
     if (st == SHOAL_OK)
-        st = rendezvous_meet(r->with, &place, &all);
+        st = rendezvous_end(r->with, &place, &all);
     r->at.place = place;
     count_up(r, &all);
     seconds = r->at.seconds + clock_now() - began;
@@ -432,10 +432,10 @@ static shoal_status go_on_with_others(struct run *r, struct slice_size *last)
         return SHOAL_OK;
     if (st == SHOAL_OK)
         st = meet(r);
-    run_mark(r);
+    run_timeline_mark(r);
     if (st == SHOAL_OK)
         st = after_meeting(r);
-    run_mark(r);
+    run_timeline_mark(r);
     return st;
 }
 
@@ -449,7 +449,7 @@ static shoal_status loop(struct run *r)
     r->first_seconds = r->epoch_seconds = r->at.seconds;
     r->saved_units = r->first_units = run_units(r);
     r->met = r->at;
-    run_timeline(r);
+    run_timeline_begin(r);
     while (st == SHOAL_OK && r->at.epoch < r->opts->epochs && !r->enough)
         st = r->with ? go_on_with_others(r, &last) : go_on(r, &last);
     if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)

@@ -128,7 +128,7 @@ shoal_status run_values(struct run *r, void (*start)(struct run *r));
 /* What a worker did. */
 void run_count(struct run *r, const struct sums *s);
 /* Does fn while other ranks, which wait, hear that this one lives. */
-shoal_status run_aside(struct run *r, shoal_status (*fn)(struct run *r));
+shoal_status run_background(struct run *r, shoal_status (*fn)(struct run *r));
 /* The rate of a unit of the epoch that is under way. */
 float run_lr(const struct run *r, uint64_t place);
 /* Units before at.place, of all epochs. */
@@ -145,16 +145,16 @@ void run_end(struct run *r);
 /* ---- account.c ---- */
 
 /* What each rank does over time: from here on, */
-void run_timeline(struct run *r);
+void run_timeline_begin(struct run *r);
 /* and up to now, after a piece of work; cheap. */
-void run_mark(struct run *r);
+void run_timeline_mark(struct run *r);
 /* Collective: r->stats and the profile, into the metrics too. */
 shoal_status run_account(struct run *r);
 void run_stats(const struct run *r, struct shoal_train_stats *stats);
 
 /* ---- report.c ---- */
 
-double mean_of(double sum, uint64_t n);
+double figures_mean(double sum, uint64_t n);
 void figures_add(struct shoal_figures *f, enum shoal_figure_of of, const char *name, bool share,
                  double value);
 /* The loss, and what the task adds. */

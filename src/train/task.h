@@ -62,10 +62,10 @@ shoal_status task_net_check(const shoal_options *o);
 /* Tables of struct train_opts. */
 extern const struct shoal_option words_run_options[], rows_run_options[], net_run_options[];
 extern const struct shoal_option rows_machine_options[], net_machine_options[];
-extern const struct shoal_option net_training_options[], ranks_options[], model_output_options[];
+extern const struct shoal_option net_training_options[], ranks_options[], task_output_options[];
 
-extern const struct shoal_choice rate_choices[];
-extern const struct shoal_own_type share_type;
+extern const struct shoal_choice schedule_choices[];
+extern const struct shoal_own_type option_share_type;
 
 #define ENCODED_TEXT_HELP                                                                          \
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
@@ -96,7 +96,7 @@ extern const struct shoal_own_type share_type;
      .help = "the learning rate at the start", .zero = usual}
 #define SCHEDULE_OPTION(said)                                                                      \
     {"schedule", .type = SHOAL_TYPE_CHOICE, ON(schedule), .decides = true, .arg = "NAME",          \
-     .choices = rate_choices, .help = said}
+     .choices = schedule_choices, .help = said}
 #define DECAY_OPTION                                                                               \
     {"decay", .type = SHOAL_TYPE_REAL, ON(decay), .decides = true, .arg = "X", .d = {0, 1e6},      \
      .help = "how fast it falls (inverse-time)"}
@@ -107,7 +107,7 @@ extern const struct shoal_own_type share_type;
 /* What is held out: a share, under the name that the task has for it; or a file. */
 #define HELD_OPTION(called, said)                                                                  \
     {called, .type = SHOAL_TYPE_OWN, ON(valid), .decides = true, .arg = "SHARE",                   \
-     .own = &share_type, .help = said}
+     .own = &option_share_type, .help = said}
 #define VALID_OF_TEXT_OPTION(said) HELD_OPTION("valid", said)
 #define VALID_SHARE_OPTION(said) HELD_OPTION("valid-share", said)
 #define VALID_FILE_OPTION(said)                                                                    \

@@ -99,7 +99,7 @@ static void list_begin(struct world *world, char *heading)
                                                   .lines = &world->lines[world->nlines]};
 }
 
-static void line_add(struct world *world, const char *line)
+static void chart_line_add(struct world *world, const char *line)
 {
     assert(world->nlines < LINES_MAX && world->nlists > 0);
     world->lines[world->nlines++] = line;
@@ -116,7 +116,7 @@ static shoal_status lists_read(struct world *world)
         if (line[0] == ':')
             list_begin(world, line);
         else if (line[0] != '\0' && line[0] != '#')
-            line_add(world, line);
+            chart_line_add(world, line);
     }
     return SHOAL_OK;
 }

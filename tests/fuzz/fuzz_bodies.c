@@ -34,7 +34,7 @@ static void try_addresses(const char *text, const uint8_t *data, size_t size)
     if (query_init_form(&q, (const char *)data, size) == SHOAL_OK)
         check_query(&q);
     query_fini(&q);
-    if (name_fits(text) || file_fits(text))
+    if (model_name_fits(text) || model_file_fits(text))
         require(!strchr(text, '/') && text[0] != '.');
 }
 

@@ -62,7 +62,7 @@ static void check_slowly(const struct click_format *w, const struct click_block 
         const char *end = memchr(at, '\n', block->text.len - b->at[r]);
 
         slow.rows = slow.values = 0;
-        require(criteo_row(w, &slow, at, end - (end > at && end[-1] == '\r')));
+        require(click_criteo_row(w, &slow, at, end - (end > at && end[-1] == '\r')));
         require(slow.values == b->start[r + 1] - b->start[r]);
         require(memcmp(slow.slot, b->slot + b->start[r], slow.values * sizeof *slow.slot) == 0);
     }

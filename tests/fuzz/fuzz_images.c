@@ -35,7 +35,7 @@ static void walk(shoal_images *set)
     require(set->channels == 1 || set->channels == 3);
     for (size_t i = 0; i < set->count; i++) {
         require(set->labels[i] < set->classes);
-        if (i < 4 && images_get(set, i, pixels) != SHOAL_OK)
+        if (i < 4 && images_read_one(set, i, pixels) != SHOAL_OK)
             require(*shoal_error() != '\0');
     }
     for (size_t i = 0; i < set->classes; i++)

@@ -54,7 +54,7 @@ static void read_hosts(const char *text)
     char why[SHOAL_SENTENCE];
 
     if (hosts_check(&opts, why)) {
-        require(hosts_room(text) > 0);
+        require(hosts_slots(text) > 0);
         if (!hosts_in_file(text))
             free(hosts_with_slots(text, 3));
     } else {

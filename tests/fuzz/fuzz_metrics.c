@@ -25,7 +25,7 @@ static void check_run(const char *text, size_t size)
 {
     shoal_run *run = NULL;
 
-    if (run_parse(&run, "fuzz", text, size) == SHOAL_OK) {
+    if (study_run_parse(&run, "fuzz", text, size) == SHOAL_OK) {
         require(run->npoints > 0 && run->nsettings > 0);
         for (size_t i = 1; i < run->npoints; i++)
             require(run->points[i].seconds > run->points[i - 1].seconds);

@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require((st == SHOAL_OK) == (o != NULL));
     } else {
         require(shoal_options_new(&o, shoal_task_at(data[0] % (TASKS + 1))->name) == SHOAL_OK);
-        st = config_read(o, "fuzz", text, size - 1);
+        st = options_config_read(o, "fuzz", text, size - 1);
     }
     if (st == SHOAL_OK)
         check(o);

@@ -32,7 +32,7 @@ static void read_config(char *text)
 {
     struct shoal_serve_opts opts = shoal_serve_default();
 
-    if (config_parse(&opts, "fuzz", text) != SHOAL_OK)
+    if (serve_config_parse(&opts, "fuzz", text) != SHOAL_OK)
         require(strncmp(shoal_error(), "fuzz: ", 6) == 0);
     else if (shoal_serve_check(&opts) != SHOAL_OK)
         require(*shoal_error() != '\0');
@@ -54,8 +54,8 @@ static void read_state(const char *text, size_t size)
     if (state_load(&r) != SHOAL_OK)
         require(*shoal_error() != '\0');
     for (size_t i = 0; i < r.len; i++) {
-        require(name_fits(r.at[i]->name) && version_fits(r.at[i]->version));
-        require(file_fits(r.at[i]->file) && r.at[i]->settings.max_workers <= WORKERS_MAX);
+        require(model_name_fits(r.at[i]->name) && model_version_fits(r.at[i]->version));
+        require(model_file_fits(r.at[i]->file) && r.at[i]->settings.max_workers <= WORKERS_MAX);
     }
     registry_fini(&r);
 }

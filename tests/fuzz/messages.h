@@ -71,10 +71,10 @@ static inline void messages_close(struct messages *m)
 /* The handlers of the way, as store.c listens to them. */
 static inline comm_handler messages_handler(const struct store_opts *o, unsigned which)
 {
-    static const comm_handler block[] = {pull_handle, lent_handle, back_handle,
-                                         policy_met_handle};
-    static const comm_handler lane[] = {lane_handle, changed_handle, lane_handle, changed_handle};
-    static const comm_handler push[] = {push_handle, fresh_handle, push_handle, fresh_handle};
+    static const comm_handler block[] = {store_pull_handle, store_lent_handle, store_back_handle,
+                                         policy_barrier_handle};
+    static const comm_handler lane[] = {store_lane_handle, store_changed_handle, store_lane_handle, store_changed_handle};
+    static const comm_handler push[] = {store_push_handle, store_fresh_handle, store_push_handle, store_fresh_handle};
 
     if (which % 6 < 4)
         return (o->blocks ? block : o->lanes ? lane : push)[which % 6];
@@ -84,7 +84,7 @@ static inline comm_handler messages_handler(const struct store_opts *o, unsigned
 static inline void *messages_context(struct messages *m, comm_handler handle)
 {
     bool policy = handle == policy_clock_handle || handle == policy_end_handle ||
-                  handle == policy_met_handle;
+                  handle == policy_barrier_handle;
 
     return policy ? (void *)&m->store->policy : m->store;
 }

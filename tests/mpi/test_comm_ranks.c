@@ -38,7 +38,7 @@ struct stream { /* from one rank to another with one tag */
 
 static struct stream streams[64][TAGS]; /* [rank][tag] with this one */
 
-static uint64_t key_of(unsigned from, unsigned to, unsigned tag, uint64_t number)
+static uint64_t word_key_of(unsigned from, unsigned to, unsigned tag, uint64_t number)
 {
     return rng_at(from * 100 + to, tag, number);
 }
@@ -55,14 +55,14 @@ static unsigned char byte_at(uint64_t key, size_t i)
     return (unsigned char)(rng_mix(key) + i * 7 + (i >> 8));
 }
 
-struct letter {
+struct parts_message {
     char *data;
     comm_ticket ticket;
 };
 
-static void write_letter(struct letter *l, unsigned to, unsigned tag)
+static void write_message(struct parts_message *l, unsigned to, unsigned tag)
 {
-    uint64_t key = key_of(rank, to, tag, streams[to][tag].sent++);
+    uint64_t key = word_key_of(rank, to, tag, streams[to][tag].sent++);
     size_t len = length_of(key);
 
     l->data = malloc(len + 1);
@@ -71,10 +71,10 @@ static void write_letter(struct letter *l, unsigned to, unsigned tag)
     CHECK_OK(comm_send(c, to, tag, l->data, len, &l->ticket));
 }
 
-static shoal_status read_letter(void *ctx, unsigned from, const void *data, size_t len)
+static shoal_status read_message(void *ctx, unsigned from, const void *data, size_t len)
 {
     unsigned tag = *(unsigned *)ctx;
-    uint64_t key = key_of(from, rank, tag, streams[from][tag].received++);
+    uint64_t key = word_key_of(from, rank, tag, streams[from][tag].received++);
     const unsigned char *bytes = data;
     size_t wrong = 0;
 
@@ -98,7 +98,7 @@ static bool all_received(void *ctx)
     return true;
 }
 
-static void count_letters(void)
+static void count_messages(void)
 {
     uint64_t *all = calloc((size_t)size * size * TAGS, sizeof *all); /* [to][from][tag] */
 
@@ -115,25 +115,25 @@ static void together_a_little(uint64_t turn);
 
 static void messages_arrive_once_and_in_order_while_all_sum_and_gather(void)
 {
-    struct letter letters[MESSAGES];
+    struct parts_message messages[MESSAGES];
     struct rng rng = {.seed = 7, .stream = rank};
 
     for (unsigned tag = 0; tag < TAGS; tag++)
         if (tag != LATE_TAG)
-            comm_on(c, tag, read_letter, &tag_numbers[tag]);
+            comm_on(c, tag, read_message, &tag_numbers[tag]);
     for (size_t i = 0; i < MESSAGES; i++) {
-        write_letter(&letters[i], (unsigned)rng_below(&rng, size), (unsigned)rng_below(&rng, TAGS));
+        write_message(&messages[i], (unsigned)rng_below(&rng, size), (unsigned)rng_below(&rng, TAGS));
         if (i % 5 == 0)
             together_a_little(i);
         if (i == MESSAGES / 2)
-            comm_on(c, LATE_TAG, read_letter, &tag_numbers[LATE_TAG]);
+            comm_on(c, LATE_TAG, read_message, &tag_numbers[LATE_TAG]);
         CHECK_OK(comm_poll(c, NULL));
     }
-    count_letters();
+    count_messages();
     CHECK_OK(comm_until(c, all_received, NULL));
     for (size_t i = 0; i < MESSAGES; i++) {
-        CHECK_OK(comm_wait(c, &letters[i].ticket));
-        free(letters[i].data);
+        CHECK_OK(comm_wait(c, &messages[i].ticket));
+        free(messages[i].data);
     }
     CHECK_OK(comm_barrier(c));
     CHECK_OK(comm_poll(c, NULL));
@@ -461,7 +461,7 @@ static void make_folder(void)
     CHECK_OK(comm_broadcast(c, 0, folder, sizeof folder));
 }
 
-static void told_by(char path[64], unsigned r)
+static void heard_from(char path[64], unsigned r)
 {
     snprintf(path, 64, "%s/%u", folder, r);
 }
@@ -471,7 +471,7 @@ static void tell(void)
     char path[64];
     int fd;
 
-    told_by(path, rank);
+    heard_from(path, rank);
     fd = open(path, O_WRONLY | O_CREAT, 0600);
     CHECK(fd >= 0);
     close(fd);
@@ -484,7 +484,7 @@ static void hear_all_below(unsigned n)
     char path[64];
 
     for (unsigned r = 0; r < n && clock_now() < until;) {
-        told_by(path, r);
+        heard_from(path, r);
         if (access(path, F_OK) == 0)
             r++;
         else
@@ -497,7 +497,7 @@ static void remove_folder(void)
     char path[64];
 
     for (unsigned r = 0; r < size; r++) {
-        told_by(path, r);
+        heard_from(path, r);
         unlink(path);
     }
     rmdir(folder);

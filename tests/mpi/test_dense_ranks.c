@@ -60,7 +60,7 @@ static void train(struct dense *d, float *grads, unsigned from, unsigned to, flo
             usleep((unsigned)(rng_at(rank, s, 2) % 2000));
         step(d, grads, s, lr);
     }
-    CHECK_OK(dense_meet(d));
+    CHECK_OK(dense_gather(d));
 }
 
 /* Every gradient of every worker once, times -lr / quorum. */
@@ -336,7 +336,7 @@ static void nobody_waits_for_a_slow_rank(unsigned servers, const char *name)
         hurry(d, grads, 0, FAST);
         say_through(rank, job);
     }
-    CHECK_OK(dense_meet(d));
+    CHECK_OK(dense_gather(d));
     for (size_t i = 0; i < SHORT; i += 97) {
         double want = 0;
 
@@ -391,9 +391,9 @@ static void a_meeting_counts_as_a_mean(void)
         CHECK_OK(dense_finish(d));
         CHECK(same_everywhere(params) == (size == 1 || s == 4 || s == 10));
         if (s == 6)
-            CHECK_OK(dense_meet(d));
+            CHECK_OK(dense_gather(d));
     }
-    CHECK_OK(dense_meet(d));
+    CHECK_OK(dense_gather(d));
     dense_close(d);
     unblock(params);
     unblock(grads);
@@ -417,7 +417,7 @@ static void average_adam(float *params, float *grads, size_t n)
         CHECK_OK(dense_ready(d, 0, n));
         CHECK_OK(dense_finish(d));
     }
-    CHECK_OK(dense_meet(d));
+    CHECK_OK(dense_gather(d));
     dense_close(d);
 }
 
@@ -453,7 +453,7 @@ static void kept_values_are_means(enum shoal_sync policy, const char *name)
     dense_begin(d, grads, 1, false);
     CHECK_OK(dense_ready(d, 0, LENGTH));
     CHECK_OK(dense_finish(d));
-    CHECK_OK(dense_meet(d));
+    CHECK_OK(dense_gather(d));
     CHECK(params[8003] == (float)(size + 1) / 2);
     CHECK(params[7999] < 0 && params[8016] == params[7999]);
     dense_close(d);

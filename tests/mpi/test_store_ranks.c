@@ -92,7 +92,7 @@ static void try_sums(const struct store_opts *opts, const char *name)
     for (uint64_t segment = 0; segment < 3; segment++) {
         if (policy_works(&s->policy))
             work(s, &t, sum, segment);
-        CHECK_OK(store_meet(s));
+        CHECK_OK(store_gather(s));
         memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
         CHECK_OK(comm_sum(c, all, ROWS * WIDTH));
         check_sums(&t, all);
@@ -218,7 +218,7 @@ static void try_blocks(const struct store_opts *opts, const char *name)
     for (uint64_t segment = 0; segment < 3; segment++) {
         if (policy_works(&s->policy))
             work_blocks(s, bits, sum, segment * 1000);
-        CHECK_OK(store_meet(s));
+        CHECK_OK(store_gather(s));
         memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
         CHECK_OK(comm_sum(c, all, ROWS * WIDTH));
         check_owned(s, all);
@@ -272,7 +272,7 @@ static void rounding_does_not_add_up(void)
         }
         CHECK_OK(store_step(s));
     }
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     for (size_t row = 0; row < 4 * size; row++)
         CHECK(fabs((double)t.at[row * t.stride] - want) < 2e-4 * want);
     store_close(s);
@@ -300,7 +300,7 @@ static bool fast_ones_waited(unsigned staleness)
     }
     lead = (double)s->policy.lead;
     hasty = rank + 1 != size && comm_stats(c).waited <= 0.02;
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     CHECK_OK(comm_max(c, &lead, 1));
     CHECK_OK(comm_max(c, &hasty, 1));
     store_close(s);
@@ -414,7 +414,7 @@ static void one_rank_is_untouched(void)
             CHECK_OK(k % 16 == 0 ? store_round(s) : store_step(s));
             CHECK(memcmp(plain.at, t.at, table_bytes(ROWS, WIDTH)) == 0);
         }
-        CHECK_OK(store_meet(s));
+        CHECK_OK(store_gather(s));
         CHECK(memcmp(plain.at, t.at, table_bytes(ROWS, WIDTH)) == 0);
         store_close(s);
         table_fini(&t);
@@ -444,7 +444,7 @@ static void shards_are_even(void)
     for (unsigned r = 0; r < size; r++)
         most = fmax(most, load[r]);
     CHECK(most * size / sum < 1.01);
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     store_close(s);
     table_fini(&t);
     end_case(c, "shards are balanced by traffic");
@@ -467,7 +467,7 @@ static void own_rows_stay(void)
             }
         CHECK_OK(store_round(s));
     }
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     CHECK(s->stats.rows_pushed == 0);
     for (size_t i = 0; i < ROWS; i++)
         wrong += t.at[i * t.stride] != (float)(i % 50 + 20);
@@ -514,7 +514,7 @@ static void no_row_waits_forever(void)
         CHECK_OK(comm_sum_u64(c, &missing, 1));
     }
     CHECK(missing == 0);
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     store_close(s);
     table_fini(&tables[0]);
     table_fini(&tables[1]);
@@ -537,14 +537,14 @@ static void half_a_sweep_is_enough(void)
             CHECK_OK(store_round(s));
         }
         CHECK(store_swept(s));
-        CHECK_OK(store_meet(s));
+        CHECK_OK(store_gather(s));
     }
     store_close(s);
     CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &averages));
     for (unsigned round = 0; round < 8; round++)
         CHECK_OK(store_round(s));
     CHECK(!store_swept(s)); /* nothing has travelled */
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     store_close(s);
     table_fini(&t);
     end_case(c, "after half a sweep nobody has to meet");
@@ -563,7 +563,7 @@ static void average_is_the_mean(void)
     CHECK(t.at[3] == 3 + (float)(2 * rank));
     CHECK_OK(store_round(s));
     CHECK(t.at[3] == 3 + (float)(size - 1));
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     store_close(s);
     table_fini(&t);
     end_case(c, "average: every second round all have the mean");
@@ -582,7 +582,7 @@ static void projection_protects(void)
     t.at[0] += 1;
     t.at[t.stride + rank] += 1;
     memset(store_touches(s, 0), 1, 2);
-    CHECK_OK(store_meet(s));
+    CHECK_OK(store_gather(s));
     CHECK(t.at[0] > 1 - 1e-5f && t.at[0] < 1 + 0.5f * (float)(size - 1) + 1e-5f);
     for (unsigned r = 0; r < size; r++)
         CHECK(fabsf(t.at[t.stride + r] - 1) < 1e-5f);

@@ -18,7 +18,7 @@ import time
 import zlib
 
 SHOAL = os.path.abspath(sys.argv[1])
-PATIENCE = 240  # seconds for anything that must happen
+TIME_LIMIT = 240  # seconds for anything that must happen
 counting = threading.Lock()
 cases = 0
 failed = 0
@@ -74,7 +74,7 @@ class Server:
 
     def ask(self, method, path, body=None, headers=None, where="inference"):
         host, port = self.address[where].rsplit(":", 1)
-        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        connection = http.client.HTTPConnection(host, int(port), timeout=TIME_LIMIT)
         try:
             try:
                 connection.request(method, path, body, headers or {})
@@ -92,13 +92,13 @@ class Server:
             try:
                 return self.ask(*args, **kwargs)
             except (OSError, http.client.HTTPException):
-                if time.time() - began > PATIENCE:
+                if time.time() - began > TIME_LIMIT:
                     raise
 
-    def raw(self, data, where="inference", wait=PATIENCE):
+    def raw(self, data, where="inference", wait=TIME_LIMIT):
         """Sends bytes as they are; all that comes back until the other side ends."""
         host, port = self.address[where].rsplit(":", 1)
-        with socket.create_connection((host, int(port)), timeout=PATIENCE) as s:
+        with socket.create_connection((host, int(port)), timeout=TIME_LIMIT) as s:
             back = b""
             try:
                 s.sendall(data)
@@ -117,7 +117,7 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIME_LIMIT)
 
 
 class Answer:

@@ -29,7 +29,7 @@ import warnings
 import zlib
 
 import bodies
-from harness import ANY, PATIENCE, SHOAL, WORDS, Server, check, finish, multipart, png, vectors
+from harness import ANY, TIME_LIMIT, SHOAL, WORDS, Server, check, finish, multipart, png, vectors
 
 JSON = {"Content-Type": "application/json"}
 REFUSED = {400, 408, 413, 415, 422, 503}
@@ -52,7 +52,7 @@ def alive(s):
 
 def connect(s, where="inference"):
     host, port = s.address[where].rsplit(":", 1)
-    return socket.create_connection((host, int(port)), timeout=PATIENCE)
+    return socket.create_connection((host, int(port)), timeout=TIME_LIMIT)
 
 
 def grown(s):
@@ -76,7 +76,7 @@ def cpu(s):
 def settle(s):
     """Waits until the server has nothing to do."""
     began, before = time.time(), -1
-    while cpu(s) != before and time.time() - began < PATIENCE:
+    while cpu(s) != before and time.time() - began < TIME_LIMIT:
         before = cpu(s)
         time.sleep(0.3)
 
@@ -139,7 +139,7 @@ def beside(s, name, statuses, *calls):
 
 
 def run(work, *args, **more):
-    return subprocess.run([SHOAL, *args], cwd=work, capture_output=True, timeout=PATIENCE, **more)
+    return subprocess.run([SHOAL, *args], cwd=work, capture_output=True, timeout=TIME_LIMIT, **more)
 
 
 def sentence(done):
@@ -436,7 +436,7 @@ class Asker:
 
     def some(self, rounds=6):
         until, began = self.rounds + rounds, time.time()
-        while self.rounds < until and self.s.process.poll() is None and time.time() - began < PATIENCE:
+        while self.rounds < until and self.s.process.poll() is None and time.time() - began < TIME_LIMIT:
             time.sleep(0.01)
 
     def stop(self):
@@ -518,7 +518,7 @@ def prompt(work):
                                stderr=subprocess.PIPE)
     process.stdin.write(b"word00007\n")
     process.stdin.flush()
-    deadline = threading.Timer(PATIENCE, process.kill)
+    deadline = threading.Timer(TIME_LIMIT, process.kill)
     deadline.start()
     first = process.stdout.readline()
     with open(name, "r+b") as f:
@@ -702,7 +702,7 @@ def expectations(work):
         with connect(s) as c:
             c.sendall(b"POST " + path + b" HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token
                       + b"\r\nExpect: 100-continue\r\nConnection: close\r\n" + more + b"Content-Length: %d\r\n\r\n" % length)
-            c.settimeout(PATIENCE)
+            c.settimeout(TIME_LIMIT)
             before = c.recv(65536)
             if heads(before) != [100]:
                 return heads(before)
@@ -742,7 +742,7 @@ def abandoned(work):
         for c in clients:
             c.sendall(head + body)
         began, most, waiting = time.time(), -1, under_way(s)
-        while waiting > most and time.time() - began < PATIENCE:  # until all have come, and it falls
+        while waiting > most and time.time() - began < TIME_LIMIT:  # until all have come, and it falls
             time.sleep(0.01)
             most, waiting = waiting, under_way(s)
         for c in clients:
@@ -924,7 +924,7 @@ def sandboxed(work):
     check("a model is registered and answers", a.status == 200 and b.status == 200, (a, b))
     vectors(os.path.join(work, "store", "words.vec"), WORDS, scale=3)
     began, row = time.time(), None
-    while row != [3.0, 3.0, 1.5, 1.5] and time.time() - began < PATIENCE:
+    while row != [3.0, 3.0, 1.5, 1.5] and time.time() - began < TIME_LIMIT:
         row = s.ask("GET", "/models/fresh/vector?word=sea").json()["vector"]
     check("a replaced file is picked up", row == [3.0, 3.0, 1.5, 1.5], row)
     a = s.ask("PUT", "/models/fresh?min_worker=4&synchronous=true", where="management")

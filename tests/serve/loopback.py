@@ -23,7 +23,7 @@ import tempfile
 import threading
 import time
 
-from harness import ANY, PATIENCE, SHOAL, WORDS, Server, check, finish, multipart, near, png, vectors
+from harness import ANY, TIME_LIMIT, SHOAL, WORDS, Server, check, finish, multipart, near, png, vectors
 
 
 def inference(s):
@@ -281,13 +281,13 @@ def browsers(s):
 def slow_clients(work):
     s = Server("words=words.vec", *ANY, "--timeout", "1", cwd=work)
     host, port = s.address["inference"].rsplit(":", 1)
-    idle = [socket.create_connection((host, int(port)), timeout=PATIENCE) for _ in range(200)]
-    trickle = socket.create_connection((host, int(port)), timeout=PATIENCE)
+    idle = [socket.create_connection((host, int(port)), timeout=TIME_LIMIT) for _ in range(200)]
+    trickle = socket.create_connection((host, int(port)), timeout=TIME_LIMIT)
     check("idle connections keep nobody away", s.ask_again("GET", "/ping").status == 200)
     began = time.time()
     gone = False
     piece = b"POST /predictions/words HTTP/1.1\r\nHost: localhost\r\nX-Slow: "
-    while not gone and time.time() - began < PATIENCE:
+    while not gone and time.time() - began < TIME_LIMIT:
         try:
             trickle.sendall(piece)
             piece = b"x"
@@ -317,7 +317,7 @@ def replacement(work):
 
     def crowd():
         host, port = s.address["inference"].rsplit(":", 1)
-        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        connection = http.client.HTTPConnection(host, int(port), timeout=TIME_LIMIT)
         while not stop.is_set():
             try:
                 connection.request("POST", "/predictions/live", b"fish")
@@ -335,23 +335,23 @@ def replacement(work):
         t.start()
     began = time.time()
     replaced = 0
-    while replaced < 20 and time.time() - began < PATIENCE:
+    while replaced < 20 and time.time() - began < TIME_LIMIT:
         vectors(os.path.join(work, "live.vec"), WORDS, scale=2 + replaced)
         replaced += 1
         want = 2.0 + replaced - 1
-        while time.time() - began < PATIENCE:
+        while time.time() - began < TIME_LIMIT:
             if s.ask("GET", "/models/live/vector?word=sea").json()["vector"][0] == want:
                 break
     stop.set()
     for t in threads:
         t.join()
-    check("20 replacements under load: each is picked up", replaced == 20 and time.time() - began < PATIENCE)
+    check("20 replacements under load: each is picked up", replaced == 20 and time.time() - began < TIME_LIMIT)
     check("and no request is lost", not bad and good[0] > 0, bad[:3])
     with open(os.path.join(work, "live.vec.new"), "wb") as f:
         f.write(b"\x00 broken")
     os.replace(os.path.join(work, "live.vec.new"), os.path.join(work, "live.vec"))
     began = time.time()
-    while not any("not served" in x for x in s.said) and time.time() - began < PATIENCE:
+    while not any("not served" in x for x in s.said) and time.time() - began < TIME_LIMIT:
         time.sleep(0.02)
     check("a broken file leaves the old model in place", s.ask("POST", "/predictions/live", b"fish").status == 200)
     check("no path is in any answer", work.encode() not in s.ask("GET", "/stats").body)
@@ -378,7 +378,7 @@ def drained(work):
     s = Server("many=many.vec", *ANY, "--drain", "3600", "--timeout", "3600", cwd=work)
     host, port = s.address["inference"].rsplit(":", 1)
     place = (host, int(port))
-    half, part, idle, slow = [socket.create_connection(place, timeout=PATIENCE) for _ in range(4)]
+    half, part, idle, slow = [socket.create_connection(place, timeout=TIME_LIMIT) for _ in range(4)]
     half.sendall(b"POST /predictions/many HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nw")
     part.sendall(b"GET /ping HTT")
     idle.sendall(b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -391,7 +391,7 @@ def drained(work):
     idle_end = idle.recv(65536)
     check("upon SIGTERM idle connections are closed", idle_end == b"", idle_end)
     try:
-        socket.create_connection(place, timeout=PATIENCE).close()
+        socket.create_connection(place, timeout=TIME_LIMIT).close()
         refused = False
     except ConnectionRefusedError:
         refused = True
@@ -409,7 +409,7 @@ def drained(work):
     last = rest[length:]
     check("so is one that came behind it, and its connection ends", last.startswith(b"HTTP/1.1 200 ")
           and b"\r\nConnection: close\r\n" in last and last.endswith(b"}\n"), last[:400])
-    check("and then the server ends, whatever has come in part", s.process.wait(PATIENCE) == 0)
+    check("and then the server ends, whatever has come in part", s.process.wait(TIME_LIMIT) == 0)
     check("of which it says 503", half.recv(65536).startswith(b"HTTP/1.1 503 "))
     for c in (half, part, idle, slow):
         c.close()
@@ -421,16 +421,16 @@ def tokens(work):
         f.write("inference aaaaaaaaaaaaaaaa\nmanagement bbbbbbbbbbbbbbbb\n")
     os.chmod(path, 0o644)
     refused = subprocess.run([SHOAL, "serve", "words=words.vec", *ANY, "--token-file", "tokens"], cwd=work,
-                             capture_output=True, text=True, timeout=PATIENCE)
+                             capture_output=True, text=True, timeout=TIME_LIMIT)
     check("a token file that others may read is refused", refused.returncode == 1 and "want 600" in refused.stderr)
     os.chmod(path, 0o600)
     refused = subprocess.run([SHOAL, "serve", "words=words.vec", "--inference-address", "0.0.0.0:0",
                               "--management-address", "none", "--metrics-address", "none"], cwd=work,
-                             capture_output=True, text=True, timeout=PATIENCE)
+                             capture_output=True, text=True, timeout=TIME_LIMIT)
     check("beyond loopback tokens are required", refused.returncode == 1 and "token_file" in refused.stderr, refused)
     s = Server("words=words.vec", *ANY, "--no-tokens", cwd=work)
     began = time.time()
-    while not any("WARNING: --no-tokens" in x for x in s.said) and time.time() - began < PATIENCE:
+    while not any("WARNING: --no-tokens" in x for x in s.said) and time.time() - began < TIME_LIMIT:
         time.sleep(0.02)
     check("--no-tokens is said loudly", any("WARNING: --no-tokens" in x for x in s.said), s.said)
     s.stop()
@@ -482,7 +482,7 @@ def encrypted(work):
     host, port = s.address["inference"].rsplit(":", 1)
     trust = ssl.create_default_context(cafile=os.path.join(work, "cert.pem"))
     trust.check_hostname = False
-    connection = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE, context=trust)
+    connection = http.client.HTTPSConnection(host, int(port), timeout=TIME_LIMIT, context=trust)
     connection.request("POST", "/predictions/words", b"fish")
     check("TLS answers", connection.getresponse().status == 200)
     connection.close()

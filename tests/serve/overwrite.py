@@ -19,7 +19,7 @@ import time
 
 import harness
 import loopback
-from loopback import ANY, PATIENCE, SHOAL, Server, check
+from loopback import ANY, TIME_LIMIT, SHOAL, Server, check
 
 WORDS = [f"w{i}" for i in range(3000)]
 DIM = 32
@@ -59,7 +59,7 @@ class Crowd:
 
     def run(self):
         host, port = self.server.address["inference"].rsplit(":", 1)
-        connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+        connection = http.client.HTTPConnection(host, int(port), timeout=TIME_LIMIT)
         while not self.stop.is_set():
             try:
                 connection.request("GET", "/models/live/vector?word=w7")
@@ -83,7 +83,7 @@ class Crowd:
 
 def until(truth):
     began = time.time()
-    while not truth() and time.time() - began < PATIENCE:
+    while not truth() and time.time() - began < TIME_LIMIT:
         time.sleep(0.01)
     return truth()
 
@@ -159,7 +159,7 @@ def at_a_prompt(work):
     p.stdin.write("w7\n")
     p.stdin.close()
     second = p.stdout.readline()
-    code = p.wait(PATIENCE)
+    code = p.wait(TIME_LIMIT)
     check("a file that shrinks while it is asked answers on", first and first == second and code == 0,
           (first, second, code))
     refused = subprocess.run([SHOAL, "similar", "asked.shoal", "w7"], cwd=work, capture_output=True, text=True)

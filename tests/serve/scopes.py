@@ -21,7 +21,7 @@ import tempfile
 
 import harness
 import loopback
-from loopback import ANY, PATIENCE, WORDS, Server, check, vectors
+from loopback import ANY, TIME_LIMIT, WORDS, Server, check, vectors
 
 TOKENS = {"inference": "a" * 20, "management": "b" * 20, "metrics": "c" * 20, "wrong": "d" * 20}
 WHO = [None, "inference", "management", "metrics", "wrong"]
@@ -98,7 +98,7 @@ WITHOUT = {
 
 def letter(address, method, path, who):
     host, port = address.rsplit(":", 1)
-    connection = http.client.HTTPConnection(host, int(port), timeout=PATIENCE)
+    connection = http.client.HTTPConnection(host, int(port), timeout=TIME_LIMIT)
     headers = {"Authorization": "Bearer " + TOKENS[who]} if who else {}
     try:
         connection.request(method, path, b"sea" if method in ("POST", "PUT") else None, headers)

@@ -102,7 +102,7 @@ static struct sections sections_of(struct model *m, unsigned rank, unsigned rank
     struct sections s = {.n = TABLES, .rank = rank, .size = ranks};
 
     for (size_t i = 0; i < TABLES; i++)
-        s.at[i] = (struct section_of){.table = &m->tables[i], .owner = m->owner[i]};
+        s.at[i] = (struct checkpoint_section){.table = &m->tables[i], .owner = m->owner[i]};
     return s;
 }
 

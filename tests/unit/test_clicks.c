@@ -172,7 +172,7 @@ static void buckets_are_the_squares_of_logarithms(void **state)
     uint64_t x = 3;
 
     (void)state;
-    assert_int_equal(criteo_format_init(&w), SHOAL_OK);
+    assert_int_equal(click_criteo_init(&w), SHOAL_OK);
     for (int i = 0; i < 20000; i++, x += 1 + (i > 3000) * (x / 1000)) {
         unsigned bucket = (unsigned)(log((double)x) * log((double)x));
         char text[128];
@@ -245,7 +245,7 @@ static void the_fast_way_reads_what_the_slow_one_reads(void **state)
     size_t r = 0, bad = 0;
 
     (void)state;
-    assert_int_equal(criteo_format_init(&w), SHOAL_OK);
+    assert_int_equal(click_criteo_init(&w), SHOAL_OK);
     for (uint64_t seed = 0; seed < 20; seed++, r = bad = 0) {
         struct click_block block = {.text = random_criteo(seed, 300)};
         const char *at = block.text.at, *end = at + block.text.len, *line;
@@ -256,7 +256,7 @@ static void the_fast_way_reads_what_the_slow_one_reads(void **state)
             line = memchr(at, '\n', (size_t)(end - at));
             slow.rows = slow.values = 0;
             slow.label[0] = CLICKS_NO_LABEL;
-            if (!criteo_row(&w, &slow, at, line - (line[-1] == '\r'))) {
+            if (!click_criteo_row(&w, &slow, at, line - (line[-1] == '\r'))) {
                 bad++;
                 continue;
             }

@@ -423,12 +423,12 @@ static void a_container_stays_as_it_was_when_its_file_is_overwritten(void **stat
     container_close(c);
 }
 
-/* What whole_read says of "x" when fstat had said `before`. */
+/* What file_read_whole says of "x" when fstat had said `before`. */
 static shoal_status read_as(const struct stat *before)
 {
     int fd = open("x", O_RDONLY);
     void *at;
-    shoal_status st = whole_read(&at, "x", fd, before);
+    shoal_status st = file_read_whole(&at, "x", fd, before);
 
     mem_unmap(at, (size_t)before->st_size);
     close(fd);

@@ -205,17 +205,17 @@ static void any_path_is_remembered_as_it_is(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        char *text = path_mark(paths[i][0]);
+        char *text = path_escape(paths[i][0]);
 
         assert_string_equal(text, paths[i][1]);
         assert_null(strchr(text, '\n'));
-        assert_true(path_unmark(back, text));
+        assert_true(path_unescape(back, text));
         assert_string_equal(back, paths[i][0]);
         free(text);
     }
-    assert_true(path_unmark(back, "/cut\\"));
+    assert_true(path_unescape(back, "/cut\\"));
     assert_string_equal(back, "/cut\\");
-    assert_false(path_unmark(back, "/one:/another"));
+    assert_false(path_unescape(back, "/one:/another"));
 }
 
 /* ---- Ranks ---- */

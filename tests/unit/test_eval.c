@@ -1040,8 +1040,8 @@ static void correlations_are_those_of_plain_formulas_with_ties(void **state)
             rx[i] = plain_rank(x, n, i);
             ry[i] = plain_rank(y, n, i);
         }
-        assert_close(pearson_of(x, y, n), plain_pearson(x, y, n), 1e-9);
-        assert_int_equal(spearman_of(x, y, n, &spearman), SHOAL_OK);
+        assert_close(pairs_pearson(x, y, n), plain_pearson(x, y, n), 1e-9);
+        assert_int_equal(pairs_spearman(x, y, n, &spearman), SHOAL_OK);
         assert_close(spearman, plain_pearson(rx, ry, n), 1e-9);
     }
 }
@@ -1052,14 +1052,14 @@ static void correlations_of_nothing_are_no_number(void **state)
     double spearman;
 
     (void)state;
-    assert_true(isnan(pearson_of(same, other, 3)));
-    assert_true(isnan(pearson_of(other, same, 1)));
-    assert_true(isnan(pearson_of(other, same, 0)));
-    assert_int_equal(spearman_of(other, same, 3, &spearman), SHOAL_OK);
+    assert_true(isnan(pairs_pearson(same, other, 3)));
+    assert_true(isnan(pairs_pearson(other, same, 1)));
+    assert_true(isnan(pairs_pearson(other, same, 0)));
+    assert_int_equal(pairs_spearman(other, same, 3, &spearman), SHOAL_OK);
     assert_true(isnan(spearman));
-    assert_int_equal(spearman_of(other, same, 0, &spearman), SHOAL_OK);
+    assert_int_equal(pairs_spearman(other, same, 0, &spearman), SHOAL_OK);
     assert_true(isnan(spearman));
-    assert_close(pearson_of(other, other, 3), 1, 1e-15);
+    assert_close(pairs_pearson(other, other, 3), 1, 1e-15);
 }
 
 static void pairs_are_compared_by_cosine_where_both_are_there(void **state)

@@ -23,7 +23,7 @@ struct world {
     struct w2v w;
     struct table in, out;
     struct view vin, vout;
-    struct lane *lane;
+    struct w2v_worker *worker;
     uint32_t m; /* neighbours of the centre */
 };
 
@@ -53,7 +53,7 @@ static void world_new(struct world *x, const char *task, enum shoal_loss loss, b
         x->out.at[i / DIM * x->out.stride + i % DIM] = (float)(rng_unit(&r) - 0.5);
     assert_int_equal(view_init_shared(&x->vin, &x->in, 0), 0);
     assert_int_equal(view_init_shared(&x->vout, &x->out, 0), 0);
-    assert_int_equal(lane_new(&x->lane, &x->w, &x->vin, &x->vout), 0);
+    assert_int_equal(w2v_worker_new(&x->worker, &x->w, &x->vin, &x->vout), 0);
     windows_cut(&windows, &x->w, UINT32_MAX, CENTRE, CENTRE + 1);
     assert_int_equal(windows.len, 1);
     x->m = windows.at[0].hi - windows.at[0].lo - 1;
@@ -61,7 +61,7 @@ static void world_new(struct world *x, const char *task, enum shoal_loss loss, b
 
 static void world_end(struct world *x)
 {
-    lane_free(x->lane);
+    w2v_worker_free(x->worker);
     view_fini(&x->vin);
     view_fini(&x->vout);
     table_fini(&x->in);
@@ -74,7 +74,7 @@ static double loss_of(struct world *x)
 {
     struct sums done = {0};
 
-    lane_loss(x->lane, CENTRE, CENTRE + 1, &done);
+    w2v_worker_loss(x->worker, CENTRE, CENTRE + 1, &done);
     return done.loss;
 }
 
@@ -124,7 +124,7 @@ static void check(const char *task, enum shoal_loss loss, bool sum)
     slopes(&x, &x.out, dout);
     memcpy(in, x.in.at, table_bytes(x.in.rows, DIM));
     memcpy(out, x.out.at, table_bytes(x.out.rows, DIM));
-    lane_train(x.lane, UINT32_MAX, CENTRE, CENTRE + 1, 1, &done);
+    w2v_worker_train(x.worker, UINT32_MAX, CENTRE, CENTRE + 1, 1, &done);
     assert_moved(&x.in, in, din, x.w.bag && !sum ? x.m : 1);
     assert_moved(&x.out, out, dout, 1);
     world_end(&x);

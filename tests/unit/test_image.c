@@ -168,10 +168,10 @@ static void put_net(const char *path, size_t inputs, const char *channels, const
     snprintf(spec, sizeof spec, "mlp inputs=%zu layers= outputs=2 activation=relu loss=softmax",
              inputs);
     assert_int_equal(net_new(&net, spec), SHOAL_OK);
-    assert_int_equal(trained_new(&t, net, mem_map(net->size * sizeof(float))), SHOAL_OK);
-    assert_int_equal(trained_fact(t, "channels", "%s", channels), SHOAL_OK);
-    assert_int_equal(trained_fact(t, "height", "%s", side), SHOAL_OK);
-    assert_int_equal(trained_fact(t, "width", "%s", side), SHOAL_OK);
+    assert_int_equal(saved_net_new(&t, net, mem_map(net->size * sizeof(float))), SHOAL_OK);
+    assert_int_equal(saved_net_fact(t, "channels", "%s", channels), SHOAL_OK);
+    assert_int_equal(saved_net_fact(t, "height", "%s", side), SHOAL_OK);
+    assert_int_equal(saved_net_fact(t, "width", "%s", side), SHOAL_OK);
     assert_int_equal(shoal_net_save(t, path), SHOAL_OK);
     shoal_net_close(t);
 }

@@ -250,12 +250,12 @@ static void a_folder_of_folders_has_a_class_for_each(void **state)
     assert_int_equal(set->labels[2], 1);
     assert_int_equal(set->channels, 3);
     assert_non_null(set->pixels);
-    assert_int_equal(images_get(set, 0, kept), SHOAL_OK);
+    assert_int_equal(images_read_one(set, 0, kept), SHOAL_OK);
     shoal_images_close(set);
     lazy.keep = 10; /* no room: decoded again each time */
     set = opened("set", &lazy);
     assert_null(set->pixels);
-    assert_int_equal(images_get(set, 0, again), SHOAL_OK);
+    assert_int_equal(images_read_one(set, 0, again), SHOAL_OK);
     assert_memory_equal(kept, again, sizeof kept);
     shoal_images_close(set);
 }
@@ -464,7 +464,7 @@ enum { PICTURES = 30, FLOATS = 3072 };
 
 static struct feed *feeding(const shoal_images *set, unsigned pad, bool flip, unsigned threads)
 {
-    struct feed_opts opts = {.batch = PICTURES,
+    struct image_feed_opts opts = {.batch = PICTURES,
                              .seed = 5,
                              .pad = pad,
                              .flip = flip,
@@ -473,7 +473,7 @@ static struct feed *feeding(const shoal_images *set, unsigned pad, bool flip, un
                              .std = {0.25f, 0.25f, 0.25f}};
     struct feed *f;
 
-    assert_int_equal(feed_new(&f, set, &opts), SHOAL_OK);
+    assert_int_equal(image_feed_new(&f, set, &opts), SHOAL_OK);
     return f;
 }
 
@@ -493,17 +493,17 @@ static void what_was_prepared_ahead_is_what_is_prepared_when_asked(void **state)
     for (uint32_t i = 0; i < PICTURES; i++)
         ids[i] = (i * 7) % PICTURES;
     for (unsigned epoch = 0; epoch < 5; epoch++) {
-        feed_ahead(a, ids, PICTURES, epoch);
-        feed_ahead(a, ids, PICTURES - 1, epoch);
-        assert_int_equal(feed_fill(a, ids, PICTURES, epoch, ahead, labels), SHOAL_OK);
-        assert_int_equal(feed_fill(a, ids, PICTURES - 1, epoch, now, labels), SHOAL_OK);
-        assert_int_equal(feed_fill(b, ids, PICTURES, epoch, now, labels_now), SHOAL_OK);
+        image_feed_ahead(a, ids, PICTURES, epoch);
+        image_feed_ahead(a, ids, PICTURES - 1, epoch);
+        assert_int_equal(image_feed_fill(a, ids, PICTURES, epoch, ahead, labels), SHOAL_OK);
+        assert_int_equal(image_feed_fill(a, ids, PICTURES - 1, epoch, now, labels), SHOAL_OK);
+        assert_int_equal(image_feed_fill(b, ids, PICTURES, epoch, now, labels_now), SHOAL_OK);
         assert_memory_equal(ahead, now, PICTURES * FLOATS * sizeof(float));
         assert_memory_equal(labels, labels_now, (PICTURES - 1) * sizeof *labels);
         assert_int_equal(labels[1], 7);
     }
-    feed_free(a);
-    feed_free(b);
+    image_feed_free(a);
+    image_feed_free(b);
     shoal_images_close(set);
     free(ahead);
     free(now);
@@ -520,13 +520,13 @@ static void without_augmentation_a_picture_is_only_normalised(void **state)
     put_cifar("x.bin", 4, 1, 0);
     set = opened("x.bin", &plain);
     f = feeding(set, 0, false, 1);
-    assert_int_equal(feed_fill(f, &id, 1, 3, x, &label), SHOAL_OK);
+    assert_int_equal(image_feed_fill(f, &id, 1, 3, x, &label), SHOAL_OK);
     assert_int_equal(label, 2);
     assert_true(fabsf(x[9] - ((float)pixel(2, 9) / 255 - 0.5f) / 0.25f) < 1e-5f);
     for (size_t i = 0; i < FLOATS; i++)
         want[i] = ((float)set->pixels[2 * FLOATS + i] / 255 - 0.5f) / 0.25f;
     assert_memory_equal(x, want, sizeof x);
-    feed_free(f);
+    image_feed_free(f);
     shoal_images_close(set);
 }
 
@@ -567,7 +567,7 @@ static void crops_are_shifted_and_flipped_anew_each_epoch(void **state)
     for (unsigned epoch = 0; epoch < EPOCHS; epoch++) {
         int at;
 
-        assert_int_equal(feed_fill(f, &id, 1, epoch, x, &label), SHOAL_OK);
+        assert_int_equal(image_feed_fill(f, &id, 1, epoch, x, &label), SHOAL_OK);
         at = crop_of(x, set, id);
         assert_true(at >= 0);
         different += !seen[at]++;
@@ -575,7 +575,7 @@ static void crops_are_shifted_and_flipped_anew_each_epoch(void **state)
     }
     assert_in_range(flipped, EPOCHS / 4, 3 * EPOCHS / 4);
     assert_true(different > EPOCHS / 2);
-    feed_free(f);
+    image_feed_free(f);
     shoal_images_close(set);
 }
 
@@ -593,10 +593,10 @@ static void a_picture_that_vanished_fails_where_it_is_asked_for(void **state)
     set = opened("set", &lazy);
     remove("set/dog/a.jpg");
     f = feeding(set, 0, false, 2);
-    feed_ahead(f, ids, 3, 0);
-    assert_int_not_equal(feed_fill(f, ids, 3, 0, x, labels), SHOAL_OK);
+    image_feed_ahead(f, ids, 3, 0);
+    assert_int_not_equal(image_feed_fill(f, ids, 3, 0, x, labels), SHOAL_OK);
     assert_error_has("set/dog/a.jpg");
-    feed_free(f);
+    image_feed_free(f);
     shoal_images_close(set);
 }
 
@@ -608,13 +608,13 @@ static void classes_take_the_numbers_of_the_model(void **state)
     (void)state;
     put_classes();
     set = opened("set", &plain);
-    assert_int_equal(images_match(set, "set", names, 3), SHOAL_OK);
+    assert_int_equal(images_match_classes(set, "set", names, 3), SHOAL_OK);
     assert_int_equal(set->labels[0], 2);
     assert_int_equal(set->labels[2], 1);
     assert_int_equal(set->classes, 3);
     shoal_images_close(set);
     set = opened("set", &plain);
-    assert_int_equal(images_match(set, "set", names, 2), SHOAL_EINVAL);
+    assert_int_equal(images_match_classes(set, "set", names, 2), SHOAL_EINVAL);
     assert_error_has("set: found class cat, want one of the 2 of the model");
     shoal_images_close(set);
 }

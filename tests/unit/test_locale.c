@@ -160,7 +160,7 @@ static void reports_are_the_same_in_any_locale(void **state)
 
         if (i == 1)
             NEED_COMMA();
-        assert_int_equal(run_parse(&run, "m.jsonl", metrics, strlen(metrics)), SHOAL_OK);
+        assert_int_equal(study_run_parse(&run, "m.jsonl", metrics, strlen(metrics)), SHOAL_OK);
         assert_int_equal(
             shoal_report_text(&pages[i], &len[i], (const shoal_run *const *)&run, 1, &opts),
             SHOAL_OK);

@@ -34,7 +34,7 @@ struct pull {
 
 static shoal_status give_pull(struct store *s, struct pull p)
 {
-    return pull_handle(s, 0, &p, sizeof p);
+    return store_pull_handle(s, 0, &p, sizeof p);
 }
 
 static void a_pull_names_rows_that_are_there_in_their_order(void **state)
@@ -67,13 +67,13 @@ static void only_what_was_lent_comes_back_and_once(void **state)
 
     (void)state;
     assert_int_equal(messages_open(&m, &o), SHOAL_OK);
-    assert_int_equal(back_handle(m.store, 0, &b, sizeof b), SHOAL_EFORMAT);
+    assert_int_equal(store_back_handle(m.store, 0, &b, sizeof b), SHOAL_EFORMAT);
     assert_int_equal(give_pull(m.store, (struct pull){{.count = 2}, {1, 8}}), SHOAL_OK);
-    assert_int_equal(back_handle(m.store, 0, &other, sizeof other - sizeof other.rows[0]),
+    assert_int_equal(store_back_handle(m.store, 0, &other, sizeof other - sizeof other.rows[0]),
                      SHOAL_EFORMAT);
-    assert_int_equal(back_handle(m.store, 0, &b, sizeof b - 4), SHOAL_EFORMAT);
-    assert_int_equal(back_handle(m.store, 0, &b, sizeof b), SHOAL_OK);
-    assert_int_equal(back_handle(m.store, 0, &b, sizeof b), SHOAL_EFORMAT);
+    assert_int_equal(store_back_handle(m.store, 0, &b, sizeof b - 4), SHOAL_EFORMAT);
+    assert_int_equal(store_back_handle(m.store, 0, &b, sizeof b), SHOAL_OK);
+    assert_int_equal(store_back_handle(m.store, 0, &b, sizeof b), SHOAL_EFORMAT);
     messages_close(&m);
 }
 
@@ -109,8 +109,8 @@ static void a_long_row_leaves_nothing_to_a_short_one(void **state)
     m.store->shards[1].pushes[0] = 1;
     for (size_t j = 0; j < MESSAGES_LONG; j++)
         l.row[j] = 100;
-    assert_int_equal(push_handle(m.store, 0, &l, sizeof l), SHOAL_OK);
-    assert_int_equal(push_handle(m.store, 0, &s, sizeof s), SHOAL_OK);
+    assert_int_equal(store_push_handle(m.store, 0, &l, sizeof l), SHOAL_OK);
+    assert_int_equal(store_push_handle(m.store, 0, &s, sizeof s), SHOAL_OK);
     assert_float_equal(row[0], 1, 1e-6); /* at right angles: both remain */
     assert_float_equal(row[1], 1, 1e-6);
     for (size_t j = MESSAGES_SHORT; j < m.tables[1].stride; j++)

@@ -80,7 +80,7 @@ static struct shoal_profile profile_alike(unsigned n, double communicating, doub
 
 static void assert_limit(struct shoal_profile *p, enum shoal_limit want)
 {
-    profile_judge(p);
+    profile_set_verdict(p);
     if (p->limit != want)
         fail_msg("found %s, want %s: %s", shoal_limit_name(p->limit), shoal_limit_name(want),
                  p->verdict);

@@ -41,7 +41,7 @@ static shoal_run *parse(const char *text)
 {
     shoal_run *run = NULL;
 
-    assert_int_equal(run_parse(&run, "m.jsonl", text, strlen(text)), SHOAL_OK);
+    assert_int_equal(study_run_parse(&run, "m.jsonl", text, strlen(text)), SHOAL_OK);
     assert_non_null(run);
     return run;
 }
@@ -50,7 +50,7 @@ static void refuse(const char *text, const char *said)
 {
     shoal_run *run = NULL;
 
-    assert_int_equal(run_parse(&run, "m.jsonl", text, strlen(text)), SHOAL_EFORMAT);
+    assert_int_equal(study_run_parse(&run, "m.jsonl", text, strlen(text)), SHOAL_EFORMAT);
     assert_null(run);
     assert_non_null(strstr(shoal_error(), said));
 }

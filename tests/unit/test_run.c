@@ -260,7 +260,7 @@ static shoal_model *trained(const struct subject *s, const struct train_opts *o,
 /* ---- training ---- */
 
 /* What was told, from the first report to the last. */
-struct told {
+struct heard {
     unsigned epochs, checkpoints, done;
     double progress, first, last; /* the loss of the first and of the last epoch */
     uint64_t examples;
@@ -268,7 +268,7 @@ struct told {
 
 static bool hear(void *user, const struct shoal_report *r)
 {
-    struct told *t = user;
+    struct heard *t = user;
 
     assert_true(r->progress >= t->progress && r->progress <= 1);
     assert_true(r->examples >= t->examples && r->epochs == EPOCHS);
@@ -285,7 +285,7 @@ static bool hear(void *user, const struct shoal_report *r)
     return true;
 }
 
-static void assert_told(const struct subject *s, const struct told *t,
+static void assert_told(const struct subject *s, const struct heard *t,
                         const struct shoal_train_stats *stats)
 {
     assert_int_equal(t->epochs, EPOCHS);
@@ -317,7 +317,7 @@ static void every_task_learns_and_tells_its_figures_by_name(void **state)
         const struct subject *s = &subjects[i];
         struct train_opts o = opts_of(s);
         struct shoal_train_stats stats;
-        struct told told = {0};
+        struct heard told = {0};
         shoal_model *model;
         char folder[32];
 

@@ -1,6 +1,6 @@
 /* What strangers send: addresses, bodies, tokens; and what is written back. */
 #include "serve/limits.h"
-#include "serve/models/map.h"
+#include "serve/models/pca.h"
 #include "serve/parse.h"
 #include "serve/models/registry.h"
 #include "serve/serve.h"
@@ -369,20 +369,20 @@ static void an_address_to_listen_at_has_a_host_and_a_port(void **state)
 static void names_of_models_and_files_cannot_climb(void **state)
 {
     (void)state;
-    assert_true(name_fits("news-2.0_x"));
-    assert_false(name_fits(".."));
-    assert_false(name_fits("a/b"));
-    assert_false(name_fits(""));
-    assert_false(name_fits("a b"));
-    assert_true(version_fits("1.0"));
-    assert_false(version_fits("all"));
-    assert_false(version_fits("similar"));
-    assert_true(file_fits("my model.shoal"));
-    assert_false(file_fits("../x"));
-    assert_false(file_fits("a/b"));
-    assert_false(file_fits("/etc/passwd"));
-    assert_false(file_fits(".hidden"));
-    assert_false(file_fits("a\nb"));
+    assert_true(model_name_fits("news-2.0_x"));
+    assert_false(model_name_fits(".."));
+    assert_false(model_name_fits("a/b"));
+    assert_false(model_name_fits(""));
+    assert_false(model_name_fits("a b"));
+    assert_true(model_version_fits("1.0"));
+    assert_false(model_version_fits("all"));
+    assert_false(model_version_fits("similar"));
+    assert_true(model_file_fits("my model.shoal"));
+    assert_false(model_file_fits("../x"));
+    assert_false(model_file_fits("a/b"));
+    assert_false(model_file_fits("/etc/passwd"));
+    assert_false(model_file_fits(".hidden"));
+    assert_false(model_file_fits("a\nb"));
 }
 
 static void a_version_is_no_word_that_an_address_needs(void **state)
@@ -392,10 +392,10 @@ static void a_version_is_no_word_that_an_address_needs(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-        assert_false(version_fits(verbs[i]));
-    assert_true(word_is_verb("invoke"));
-    assert_false(word_is_verb("all"));
-    assert_true(version_fits("invoked"));
+        assert_false(model_version_fits(verbs[i]));
+    assert_true(model_verb_known("invoke"));
+    assert_false(model_verb_known("all"));
+    assert_true(model_version_fits("invoked"));
 }
 
 /* ---- options ------------------------------------------------------------------------------------------ */
@@ -407,7 +407,7 @@ static void a_configuration_names_fields_as_torchserve_does(void **state)
     struct shoal_serve_opts o = shoal_serve_default();
 
     (void)state;
-    assert_int_equal(config_parse(&o, "f", text), SHOAL_OK);
+    assert_int_equal(serve_config_parse(&o, "f", text), SHOAL_OK);
     assert_string_equal(o.inference, "http://0.0.0.0:80");
     assert_true(o.load_all);
     assert_int_equal(o.workers, 3);
@@ -427,7 +427,7 @@ static void a_line_that_is_no_option_is_named(void **state)
         char text[64];
 
         snprintf(text, sizeof text, "\n%s\n", bad[i]);
-        assert_int_equal(config_parse(&o, "serve.conf", text), SHOAL_EFORMAT);
+        assert_int_equal(serve_config_parse(&o, "serve.conf", text), SHOAL_EFORMAT);
         assert_non_null(strstr(shoal_error(), "serve.conf: line 2"));
     }
 }
@@ -493,7 +493,7 @@ static void a_map_shows_the_two_directions_in_which_rows_differ(void **state)
     float rows[4][3] = {{0.6f, 0.8f, 0}, {-0.6f, 0.8f, 0}, {0, 0.8f, 0.6f}, {0, 1, 0}}, at[4][2];
 
     (void)state;
-    assert_int_equal(map_places(rows[0], 4, 3, at[0]), SHOAL_OK);
+    assert_int_equal(pca_places(rows[0], 4, 3, at[0]), SHOAL_OK);
     assert_true(fabsf(fabsf(at[0][0] - at[1][0]) - 1.2f) < 1e-3f);
     assert_true(fabsf(at[2][0] - at[3][0]) < 1e-3f);
     assert_true(fabsf(at[2][1] - at[3][1]) > 0.5f);

@@ -510,7 +510,7 @@ static struct bytes words_of(size_t n)
 static void an_answer_beyond_the_budget_is_not_computed(void **state)
 {
     struct lease lease;
-    enum registry_why why;
+    enum registry_error why;
     struct bytes b = words_of(4096);
     uint64_t inputs;
     struct asked a;

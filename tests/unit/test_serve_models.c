@@ -122,7 +122,7 @@ static void on_finished(struct job *job)
 
 static shoal_status ask(struct registry *r, struct asked *a, const char *name, int in, double patience)
 {
-    enum registry_why why;
+    enum registry_error why;
 
     memset(a, 0, sizeof *a);
     ok(registry_lease(r, name, NULL, &a->lease, &why));
@@ -153,7 +153,7 @@ static int answer_of(struct registry *r, const char *name, int in)
 
 static void add(struct registry *r, const char *file, const char *name, const char *version)
 {
-    enum registry_why why;
+    enum registry_error why;
     struct lease lease = {0};
 
     ok(registry_add(r, file, name, version, &settings, &lease.version, &why));
@@ -178,7 +178,7 @@ static void only_files_of_the_store_itself_are_opened(void **state)
     static const char *const bad[] = {"../ten", "/etc/hostname", "sub/ten", ".hidden", ""};
     struct registry r;
     struct version *v;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     put("ten", "10");
@@ -190,7 +190,7 @@ static void only_files_of_the_store_itself_are_opened(void **state)
     registry_of_scratch(&r);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         assert_int_not_equal(registry_add(&r, bad[i], "m", "1.0", &settings, &v, &why), SHOAL_OK);
-        assert_int_equal(why, WHY_BAD);
+        assert_int_equal(why, REGISTRY_BAD);
     }
     assert_int_not_equal(registry_add(&r, "link", "m", "1.0", &settings, &v, &why), SHOAL_OK);
     assert_int_not_equal(registry_add(&r, "sub", "m", "1.0", &settings, &v, &why), SHOAL_OK);
@@ -203,7 +203,7 @@ static void a_failure_names_the_file_and_no_path(void **state)
 {
     struct registry r;
     struct version *v;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     put("bad", "no number");
@@ -217,7 +217,7 @@ static void a_failure_names_the_file_and_no_path(void **state)
 static void the_first_version_is_the_default_until_another_is_set(void **state)
 {
     struct registry r;
-    enum registry_why why;
+    enum registry_error why;
     struct version *v;
 
     (void)state;
@@ -230,13 +230,13 @@ static void the_first_version_is_the_default_until_another_is_set(void **state)
     ok(registry_set_default(&r, "m", "2.0", &why));
     assert_int_equal(answer_of(&r, "m", 0), 2);
     assert_int_not_equal(registry_add(&r, "two", "m", "2.0", &settings, &v, &why), SHOAL_OK);
-    assert_int_equal(why, WHY_TAKEN);
+    assert_int_equal(why, REGISTRY_TAKEN);
     assert_int_not_equal(registry_remove(&r, "m", "2.0", &why), SHOAL_OK);
-    assert_int_equal(why, WHY_DEFAULT);
+    assert_int_equal(why, REGISTRY_IS_DEFAULT);
     ok(registry_remove(&r, "m", "1.0", &why));
     ok(registry_remove(&r, "m", NULL, &why));
     assert_int_not_equal(registry_remove(&r, "m", NULL, &why), SHOAL_OK);
-    assert_int_equal(why, WHY_NO_MODEL);
+    assert_int_equal(why, REGISTRY_NO_MODEL);
     registry_fini(&r);
     assert_int_equal(atomic_load(&opened), 0);
 }
@@ -244,7 +244,7 @@ static void the_first_version_is_the_default_until_another_is_set(void **state)
 static void a_registry_survives_a_restart(void **state)
 {
     struct registry r;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     put("one", "1");
@@ -269,7 +269,7 @@ static void a_model_whose_file_is_missing_is_served_once_it_is_there(void **stat
 {
     struct registry r;
     struct lease lease;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     put("late", "4");
@@ -316,7 +316,7 @@ static void a_replaced_file_is_served_and_the_old_one_ends_with_its_last_request
 {
     struct registry r;
     struct lease old;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     put("m", "1");
@@ -399,7 +399,7 @@ static void requests_that_wait_are_computed_together(void **state)
     atomic_store(&largest, 0);
     pthread_mutex_lock(&gate);
     ok(ask(&r, &asked[0], "m", 0, 60));
-    while (batcher_look(asked[0].lease.version->batcher).waiting > 0)
+    while (batcher_snapshot(asked[0].lease.version->batcher).waiting > 0)
         usleep(100); /* the worker has it, and stands at the gate */
     for (int i = 1; i < 9; i++)
         ok(ask(&r, &asked[i], "m", i, 60));
@@ -426,7 +426,7 @@ static void a_full_queue_refuses_and_loses_nothing(void **state)
     add(&r, "m", NULL, "1.0");
     pthread_mutex_lock(&gate);
     ok(ask(&r, &asked[0], "m", 0, 60));
-    while (batcher_look(asked[0].lease.version->batcher).waiting > 0)
+    while (batcher_snapshot(asked[0].lease.version->batcher).waiting > 0)
         usleep(100);
     for (int i = 1; i < 22; i++) {
         shoal_status st = ask(&r, &asked[i], "m", i, 60);
@@ -455,7 +455,7 @@ static void a_request_that_waited_too_long_is_not_computed(void **state)
     add(&r, "m", NULL, "1.0");
     pthread_mutex_lock(&gate);
     ok(ask(&r, &first, "m", 0, 60));
-    while (batcher_look(first.lease.version->batcher).waiting > 0)
+    while (batcher_snapshot(first.lease.version->batcher).waiting > 0)
         usleep(100);
     ok(ask(&r, &late, "m", 7, -1));
     pthread_mutex_unlock(&gate);
@@ -472,17 +472,17 @@ static void workers_come_and_go_and_none_means_refusal(void **state)
 {
     struct registry r;
     struct asked a;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     put("m", "1");
     registry_of_scratch(&r);
     add(&r, "m", NULL, "1.0");
     ok(registry_scale(&r, "m", NULL, 3, 3, true, &why));
-    assert_int_equal(batcher_look(r.at[0]->batcher).workers, 3);
+    assert_int_equal(batcher_snapshot(r.at[0]->batcher).workers, 3);
     assert_int_equal(answer_of(&r, "m", 0), 1);
     ok(registry_scale(&r, "m", NULL, 0, 0, true, &why));
-    assert_int_equal(batcher_look(r.at[0]->batcher).workers, 0);
+    assert_int_equal(batcher_snapshot(r.at[0]->batcher).workers, 0);
     assert_int_equal(ask(&r, &a, "m", 0, 60), SHOAL_ESTOP);
     lease_end(&a.lease);
     ok(registry_scale(&r, "m", NULL, 0, 2, true, &why));
@@ -567,7 +567,7 @@ static void readiness_is_said_by_the_status(void **state)
     static const char *const of_model[] = {"/v2/models/m/ready", "/v2/models/m/versions/1.0/ready",
                                            "/v1/models/m"};
     struct shoal_server *s = calloc(1, sizeof *s);
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     put("one", "1");

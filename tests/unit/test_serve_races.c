@@ -131,7 +131,7 @@ static void a_closed_batcher_starts_no_worker(void **state)
     ok(batcher_scale(f.b, 1, 1));
     batcher_close(f.b);
     assert_int_equal(batcher_scale(f.b, 2, 2), SHOAL_ESTOP);
-    assert_int_equal(batcher_look(f.b).workers, 0);
+    assert_int_equal(batcher_snapshot(f.b).workers, 0);
     batcher_free(f.b);
 }
 
@@ -328,7 +328,7 @@ static bool goes_on(struct crowd *c)
 static void *scale_in_turn(void *arg)
 {
     struct crowd *c = arg;
-    enum registry_why why;
+    enum registry_error why;
 
     for (unsigned i = 0; goes_on(c); i++)
         registry_scale(&c->r, "m", NULL, i % 3, i % 3 + i % 2, i % 5 == 0, &why);
@@ -338,7 +338,7 @@ static void *scale_in_turn(void *arg)
 static void *default_in_turn(void *arg)
 {
     struct crowd *c = arg;
-    enum registry_why why;
+    enum registry_error why;
 
     for (unsigned i = 0; goes_on(c); i++)
         registry_set_default(&c->r, "m", i % 2 ? "1.0" : "2.0", &why);
@@ -351,7 +351,7 @@ static void *reload_in_turn(void *arg)
 
     while (goes_on(c)) {
         registry_reload(&c->r);
-        registry_shown(&c->r, 1);
+        registry_update_rates(&c->r, 1);
         registry_healthy(&c->r);
     }
     return NULL;
@@ -360,7 +360,7 @@ static void *reload_in_turn(void *arg)
 static void *ask_models_in_turn(void *arg)
 {
     struct crowd *c = arg;
-    enum registry_why why;
+    enum registry_error why;
     struct lease lease;
     struct asked a;
 
@@ -382,7 +382,7 @@ static void scaling_against_deleting_leaves_no_worker_behind(void **state)
     struct crowd c = {0};
     pthread_t members[N];
     struct version *v;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     scratch_put("m", "x 1\n", 4);
@@ -398,7 +398,7 @@ static void scaling_against_deleting_leaves_no_worker_behind(void **state)
             lease_end(&(struct lease){.version = v});
         }
         while (registry_remove(&c.r, "m", i % 2 ? "1.0" : "2.0", &why) != SHOAL_OK)
-            assert_int_equal(why, WHY_DEFAULT); /* for a moment */
+            assert_int_equal(why, REGISTRY_IS_DEFAULT); /* for a moment */
         ok(registry_remove(&c.r, "m", NULL, &why));
     }
     atomic_store(&c.stop, true);
@@ -431,7 +431,7 @@ static void a_walk_meets_every_model_that_stays_once(void **state)
     struct crowd c = {0};
     pthread_t members[2];
     struct version *v;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     scratch_put("m", "x 1\n", 4);
@@ -458,7 +458,7 @@ static void a_registry_that_was_closed_takes_no_model(void **state)
 {
     struct registry r;
     struct version *v;
-    enum registry_why why;
+    enum registry_error why;
 
     (void)state;
     scratch_put("m", "x 1\n", 4);
@@ -480,7 +480,7 @@ struct removal {
 static void *remove_model(void *arg)
 {
     struct removal *x = arg;
-    enum registry_why why;
+    enum registry_error why;
 
     x->st = registry_remove(x->r, "m", NULL, &why);
     return NULL;
@@ -509,7 +509,7 @@ static void closing_waits_for_a_model_that_is_being_removed(void **state)
     struct removal x = {.r = &r};
     struct lease lease;
     struct asked first;
-    enum registry_why why;
+    enum registry_error why;
     pthread_t removes, closes;
     struct version *v;
 

@@ -45,7 +45,7 @@ static shoal_status read_text(struct text *t, struct bytes *out, struct shoal_te
                 bytes_add(out, " ", 1);
             }
     }
-    text_add(t, &scan);
+    text_add_scanned(t, &scan);
     block_fini(&block);
     return text_end(t, st, stats);
 }

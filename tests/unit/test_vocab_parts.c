@@ -48,7 +48,7 @@ static shoal_status count_one(struct group *g, unsigned i, const struct inputs *
     if (st == SHOAL_OK && !local)
         st = text_cut(&to, inputs, opts->tokens, i + 1, g->n);
     if (st == SHOAL_OK && !local)
-        text_between(text, &from, &to);
+        text_limit(text, &from, &to);
     if (st == SHOAL_OK)
         st = vocab_part_count(g->part[i], text);
     if (st == SHOAL_OK)

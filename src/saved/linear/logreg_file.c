@@ -26,7 +26,7 @@ static shoal_status make_meta(const shoal_logreg *m, struct bytes *meta)
                 : snprintf(text, sizeof text, "kind multinomial\nclasses %u\n", m->outputs);
     shoal_status st = bytes_add(meta, text, (size_t)n);
 
-    return st == SHOAL_OK ? clicks_format_put(meta, &m->way) : st;
+    return st == SHOAL_OK ? clicks_opts_save(meta, &m->way) : st;
 }
 
 static shoal_status put_all(const shoal_logreg *m, struct container_writer *w,
@@ -132,7 +132,7 @@ static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
             st = read_bias(m, c);
     }
     if (st == SHOAL_OK)
-        st = clicks_format_get(&m->way, &m->strings, c);
+        st = clicks_opts_load(&m->way, &m->strings, c);
     m->bits = m->way.bits;
     return st;
 }

@@ -9,7 +9,7 @@ enum { FACT = 512 };
 
 /* ---- facts ---- */
 
-shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
+shoal_status saved_net_fact(shoal_net *t, const char *key, const char *fmt, ...)
 {
     char value[FACT];
     va_list args;
@@ -44,7 +44,7 @@ const char *shoal_net_fact(const shoal_net *net, const char *key)
 
 /* ---- making ---- */
 
-shoal_status trained_new(shoal_net **out, struct net *net, float *params)
+shoal_status saved_net_new(shoal_net **out, struct net *net, float *params)
 {
     shoal_net *t = mem_array(1, sizeof *t);
 
@@ -225,10 +225,10 @@ static shoal_status read_net(shoal_net *t, const struct container *c)
         st = get_words(c, t);
     if (st == SHOAL_OK)
         st = get_facts(c, t);
-    return st == SHOAL_OK ? trained_check_pictures(t, container_path(c)) : st;
+    return st == SHOAL_OK ? saved_net_check_pictures(t, container_path(c)) : st;
 }
 
-shoal_status trained_read(void **out, struct container *c)
+shoal_status saved_net_read(void **out, struct container *c)
 {
     shoal_net *t = mem_array(1, sizeof *t);
     shoal_status st = t ? read_net(t, c) : SHOAL_ENOMEM;
@@ -247,7 +247,7 @@ shoal_status shoal_net_open(shoal_net **out, const char *path)
     shoal_status st = container_open(&c, path);
 
     if (st == SHOAL_OK)
-        st = trained_read(&net, c);
+        st = saved_net_read(&net, c);
     *out = net;
     return st;
 }

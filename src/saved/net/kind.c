@@ -208,7 +208,7 @@ static bool holds_picture(const char *path)
 
     if (f)
         fclose(f);
-    return picture_begins(first, n);
+    return picture_sniff(first, n);
 }
 
 static shoal_status net_ask(const void *model, const struct asked_of *q, struct answers *a)
@@ -218,7 +218,7 @@ static shoal_status net_ask(const void *model, const struct asked_of *q, struct 
     bool sees = shoal_net_pictures(t, &channels, &height, &width);
     shoal_status st = SHOAL_OK;
 
-    if (trained_sees_only_pictures(t))
+    if (saved_net_only_pictures(t))
         return ask_pictures(t, q->inputs, q->n, q->n > 1, a);
     for (size_t i = 0; i < q->n && st == SHOAL_OK; i++)
         st = sees && holds_picture(q->inputs[i]) ? ask_pictures(t, q->inputs + i, 1, q->n > 1, a)
@@ -378,7 +378,7 @@ static shoal_status score_file(const shoal_net *t, const char *path, const struc
     shoal_status st = classes > 1 ? classes_new(&s.classes, (unsigned)classes) : SHOAL_OK;
 
     if (st == SHOAL_OK)
-        st = trained_sees_only_pictures(t) ? score_pictures(&s, t, path)
+        st = saved_net_only_pictures(t) ? score_pictures(&s, t, path)
                                            : score_samples(&s, t, path, q);
     if (st == SHOAL_OK) {
         report_begin(to, path);
@@ -408,7 +408,7 @@ static shoal_status net_score(const void *model, const char *path, const struct 
 const struct kind kind_net = {
     .name = "net",
     .word = "net",
-    .read = trained_read,
+    .read = saved_net_read,
     .save = net_save,
     .describe = net_describe,
     .ask = net_ask,
@@ -421,7 +421,7 @@ const struct kind kind_nextword = {
     .name = "nextword",
     .word = "net",
     .section = "vectors",
-    .read = trained_read,
+    .read = saved_net_read,
     .save = net_save,
     .describe = net_describe,
     .ask = nextword_ask,

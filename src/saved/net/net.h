@@ -26,24 +26,24 @@ struct shoal_net {
 };
 
 /* Takes net and params, which end with it, also on failure. */
-shoal_status trained_new(shoal_net **out, struct net *net, float *params);
-shoal_status trained_fact(shoal_net *t, const char *key, const char *fmt, ...)
+shoal_status saved_net_new(shoal_net **out, struct net *net, float *params);
+shoal_status saved_net_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* A shoal_net; takes c, whose bytes were checked, also on failure. */
-shoal_status trained_read(void **out, struct container *c);
+shoal_status saved_net_read(void **out, struct container *c);
 /* Fails when a file says that its inputs are pictures of other than 1 or 3 channels, which no
  * picture is decoded to. */
-shoal_status trained_check_pictures(const shoal_net *t, const char *path);
+shoal_status saved_net_check_pictures(const shoal_net *t, const char *path);
 /* Whether it takes pictures alone, not tables of numbers: its description has their shape. */
-bool trained_sees_only_pictures(const shoal_net *t);
+bool saved_net_only_pictures(const shoal_net *t);
 /* Whether bytes begin as those of a JPEG or PNG file. */
-bool picture_begins(const void *at, size_t len);
+bool picture_sniff(const void *at, size_t len);
 /* How words are ranked behind a predicted vector x: by
  *
  *     p(w) = count(w) exp(weight x . v(w)) / sum over all words
  *
  * All v have the same length, so that among words equally common the nearest is the
- * likeliest. A weight of 0 ranks by counts alone; words_fit finds the one that makes
+ * likeliest. A weight of 0 ranks by counts alone; word_ranks_fit finds the one that makes
  * words that did come likeliest. */
 struct word_ranks {
     const struct table *vectors; /* [words][dim] */
@@ -53,15 +53,15 @@ struct word_ranks {
 
 enum { RANKS_AT_ONCE = 64 };
 /* r->weight for x[i] [dim] that word[i] came behind, n <= RANKS_AT_ONCE of them. */
-shoal_status words_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
+shoal_status word_ranks_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
                        float *scores);
 
 /* How many words rank above word[i] behind x[i] [dim], into above[i], n of
  * them; `scores` is room for RANKS_AT_ONCE rows of as many floats as there are words. */
-shoal_status words_above(const struct word_ranks *r, const float *x, const uint32_t *word,
+shoal_status word_ranks_above(const struct word_ranks *r, const float *x, const uint32_t *word,
                          size_t n, float *scores, uint32_t *above);
 /* log counts, for free(). */
-float *words_prior(const shoal_vocab *words);
+float *word_ranks_prior(const shoal_vocab *words);
 
 /* ---- tensors.c ---- */
 

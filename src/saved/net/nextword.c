@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-float *words_prior(const shoal_vocab *words)
+float *word_ranks_prior(const shoal_vocab *words)
 {
     size_t n = shoal_vocab_size(words);
     float *prior = mem_array(n, sizeof *prior);
@@ -46,7 +46,7 @@ static uint32_t count_above(const float *scores, size_t n, uint32_t word)
     return above;
 }
 
-shoal_status words_above(const struct word_ranks *r, const float *x, const uint32_t *word,
+shoal_status word_ranks_above(const struct word_ranks *r, const float *x, const uint32_t *word,
                          size_t n, float *scores, uint32_t *above)
 {
     size_t words = r->vectors->rows, dim = r->vectors->width;
@@ -91,7 +91,7 @@ static void add_slope(struct slope *s, const struct word_ranks *r, const struct 
 
 /* The log-likelihood is concave in the weight, so Newton's method finds its only maximum; steps are
  * limited, for far from it the second derivative says little. */
-shoal_status words_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
+shoal_status word_ranks_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
                        float *scores)
 {
     enum { ROUNDS = 12 };
@@ -208,7 +208,7 @@ static shoal_status continuer_init(struct continuer *c)
                           (double)c->weight);
     c->length = net->inputs / net->outputs;
     c->scores = mem_array(c->most * c->net->vectors.rows, sizeof *c->scores);
-    c->prior = words_prior(c->net->words);
+    c->prior = word_ranks_prior(c->net->words);
     st = c->scores && c->prior ? kernel_choose(&c->kernel) : SHOAL_ENOMEM;
     return st == SHOAL_OK ? asker_new(&c->asker, c->net, c->most) : st;
 }

@@ -41,7 +41,7 @@ static bool shape_of(const shoal_net *t, unsigned shape[3])
     return says_pictures(t, shape) && (shape[0] == 1 || shape[0] == 3);
 }
 
-shoal_status trained_check_pictures(const shoal_net *t, const char *path)
+shoal_status saved_net_check_pictures(const shoal_net *t, const char *path)
 {
     unsigned shape[3];
 
@@ -52,14 +52,14 @@ shoal_status trained_check_pictures(const shoal_net *t, const char *path)
     return SHOAL_OK;
 }
 
-bool trained_sees_only_pictures(const shoal_net *t)
+bool saved_net_only_pictures(const shoal_net *t)
 {
     unsigned shape[3];
 
     return shape_of(t, shape) && net_spec_has(t->net->spec, "channels");
 }
 
-bool picture_begins(const void *at, size_t len)
+bool picture_sniff(const void *at, size_t len)
 {
     return len >= 8 &&
            (memcmp(at, "\xff\xd8\xff", 3) == 0 || memcmp(at, "\x89PNG\r\n\x1a\n", 8) == 0);
@@ -207,7 +207,7 @@ static shoal_status match_classes(const shoal_net *t, shoal_images *set)
             st = shoal_fail(SHOAL_ENOMEM, "images: no memory for the names of classes");
     }
     if (st == SHOAL_OK)
-        st = images_match(set, "images", names, n);
+        st = images_match_classes(set, "images", names, n);
     for (size_t i = 0; names && i < n; i++)
         free(names[i]);
     free(names);
@@ -222,7 +222,7 @@ static shoal_status score_all(struct net_score *score, struct asker *a, const sh
 
     for (size_t i = 0, n; i < set->count && st == SHOAL_OK; i += n) {
         for (n = 0; n < AT_ONCE && i + n < set->count && st == SHOAL_OK; n++) {
-            st = images_get(set, i + n, raw);
+            st = images_read_one(set, i + n, raw);
             for (size_t k = 0; k < in && st == SHOAL_OK; k++)
                 a->x[n * in + k] = raw[k];
         }

@@ -353,14 +353,14 @@ static shoal_status import(shoal_net **out, const struct tensors *file, unsigned
         net_free(net);
         return st == SHOAL_OK ? SHOAL_ENOMEM : st;
     }
-    st = trained_new(out, net, params);
+    st = saved_net_new(out, net, params);
     if (st == SHOAL_OK)
         st = load_all(file, net, params);
     if (st == SHOAL_OK)
         st = read_scaling(file, *out);
     if (st == SHOAL_OK)
         st = read_facts(file, *out);
-    return st == SHOAL_OK ? trained_check_pictures(*out, file->path) : st;
+    return st == SHOAL_OK ? saved_net_check_pictures(*out, file->path) : st;
 }
 
 shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size)

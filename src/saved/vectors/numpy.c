@@ -63,7 +63,7 @@ static shoal_status write_all(const struct saving *s, struct output *o)
     head[len - 1] = '\n';
     st = output_write(o, head, len);
     if (st == SHOAL_OK)
-        st = saving_rows(s, s->v->dim * dtype_size(s->dtype), NULL, put_output, o);
+        st = saving_rows(s, s->v->dim * dtype_size(s->dtype), NULL, saving_put_output, o);
     return st;
 }
 

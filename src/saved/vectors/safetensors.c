@@ -161,7 +161,7 @@ static shoal_status write_all(const struct saving *s, const struct bytes *header
     if (st == SHOAL_OK)
         st = output_write(o, header->at, header->len);
     if (st == SHOAL_OK)
-        st = saving_rows(s, s->v->dim * dtype_size(s->dtype), NULL, put_output, o);
+        st = saving_rows(s, s->v->dim * dtype_size(s->dtype), NULL, saving_put_output, o);
     return output_end(o, st);
 }
 

@@ -92,7 +92,7 @@ shoal_status saving_rows(const struct saving *s, size_t stride, float *scales, p
     return st;
 }
 
-shoal_status put_output(void *to, const void *data, size_t len)
+shoal_status saving_put_output(void *to, const void *data, size_t len)
 {
     return output_write(to, data, len);
 }
@@ -159,11 +159,11 @@ struct format {
 
 static const struct format formats[] = {
     [SHOAL_FORMAT_WORD2VEC] = {"word2vec binary", ".bin", BIT(SHOAL_F32), word2vec_save},
-    [SHOAL_FORMAT_TEXT] = {"word2vec text", ".vec .txt", BIT(SHOAL_F32), lines_save},
-    [SHOAL_FORMAT_GLOVE] = {"GloVe text", ".glove", BIT(SHOAL_F32), lines_save},
+    [SHOAL_FORMAT_TEXT] = {"word2vec text", ".vec .txt", BIT(SHOAL_F32), vectors_text_save},
+    [SHOAL_FORMAT_GLOVE] = {"GloVe text", ".glove", BIT(SHOAL_F32), vectors_text_save},
     [SHOAL_FORMAT_SHOAL] = {"shoal", ".shoal",
                             BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16) | BIT(SHOAL_INT8),
-                            mapped_save},
+                            vectors_container_save},
     [SHOAL_FORMAT_NPY] = {"NumPy", ".npy", BIT(SHOAL_F32) | BIT(SHOAL_F16), numpy_save},
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", ".safetensors",
                                   BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16),

@@ -85,7 +85,7 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
     return st == SHOAL_OK ? find_hidden(v, c) : st;
 }
 
-shoal_status mapped_read(void **out, struct container *c)
+shoal_status vectors_container_read(void **out, struct container *c)
 {
     shoal_vectors *v = mem_array(1, sizeof *v);
     shoal_status st;
@@ -148,7 +148,7 @@ static void write_hidden(const struct saving *s, struct container_writer *w)
         container_put(w, "hidden", v->hidden, table_bytes(v->hidden_rows, v->dim));
 }
 
-shoal_status mapped_save(const struct saving *s)
+shoal_status vectors_container_save(const struct saving *s)
 {
     struct container_writer *w;
     shoal_status st = container_create(&w, s->path);

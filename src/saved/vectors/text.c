@@ -21,7 +21,7 @@ static const char *skip(const char *at, const char *end)
     return at;
 }
 
-bool lines_header(const struct source *src, size_t *size, size_t *dim, size_t *len)
+bool vectors_text_header(const struct source *src, size_t *size, size_t *dim, size_t *len)
 {
     const char *at = src->at, *end = at + (src->len < 128 ? src->len : 128);
 
@@ -234,7 +234,7 @@ static void guess_shape(struct shape *s, const struct source *src, size_t begin)
     *s = (struct shape){0, count_numbers(line), begin};
 }
 
-bool lines_sniff(const struct source *src, size_t begin, size_t dim)
+bool vectors_text_sniff(const struct source *src, size_t begin, size_t dim)
 {
     struct shape s;
 
@@ -294,14 +294,14 @@ static shoal_status read_parts(struct reading *r, const struct shape *s, bool he
     return st;
 }
 
-shoal_status lines_read(shoal_vectors **out, const struct source *src, bool header)
+shoal_status vectors_text_read(shoal_vectors **out, const struct source *src, bool header)
 {
     struct reading r = {.src = src};
     struct shape s;
     shoal_status st;
 
     if (header)
-        lines_header(src, &s.size, &s.dim, &s.begin);
+        vectors_text_header(src, &s.size, &s.dim, &s.begin);
     else
         guess_shape(&s, src, 0);
     r.dim = s.dim;
@@ -400,7 +400,7 @@ static shoal_status check_glove(const struct saving *s)
     return st;
 }
 
-shoal_status lines_save(const struct saving *s)
+shoal_status vectors_text_save(const struct saving *s)
 {
     shoal_status st =
         s->header ? saving_check_words(s, " \t\n\v\f\r", "word2vec text") : check_glove(s);

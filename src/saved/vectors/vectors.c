@@ -190,7 +190,7 @@ static shoal_status fill_thread(void *ctx, unsigned index)
             return fail_infinite(f->path, v, i);
         used = used ? used : from;
         if (f->spare && (size_t)(from - used) >= SPARE) {
-            mem_put_away((void *)(uintptr_t)used, (size_t)(from - used));
+            mem_release((void *)(uintptr_t)used, (size_t)(from - used));
             used = from;
         }
     }
@@ -291,7 +291,7 @@ static bool fd_compressed(int fd)
 {
     unsigned char at[4];
 
-    return read_at(fd, at, sizeof at, 0) == sizeof at &&
+    return file_read_at(fd, at, sizeof at, 0) == sizeof at &&
            (memcmp(at, "\x1f\x8b", 2) == 0 || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
 }
 
@@ -308,7 +308,7 @@ static shoal_status source_take(struct source *src, int fd, const struct stat *i
             return shoal_fail_errno(SHOAL_EIO, "%s", src->path);
         madvise(at, (size_t)info->st_size, MADV_WILLNEED);
     } else {
-        st = whole_read(&at, src->path, fd, info);
+        st = file_read_whole(&at, src->path, fd, info);
     }
     if (st != SHOAL_OK)
         return st;
@@ -363,9 +363,9 @@ static bool is_text(const struct source *src)
 {
     size_t size, dim, begin, n = src->len < 4096 ? src->len : 4096;
 
-    if (!lines_header(src, &size, &dim, &begin))
+    if (!vectors_text_header(src, &size, &dim, &begin))
         return true;
-    if (lines_sniff(src, begin, dim))
+    if (vectors_text_sniff(src, begin, dim))
         return true;
     for (size_t i = 0; i < n; i++)
         if ((unsigned char)src->at[i] < ' ' && !strchr("\t\n\r", src->at[i] ? src->at[i] : 1))
@@ -393,10 +393,10 @@ static shoal_status read_source(shoal_vectors **out, const struct source *src)
         st = safetensors_read(out, src);
     else if (!is_text(src))
         st = word2vec_read(out, src);
-    else if (lines_header(src, &size, &dim, &begin))
-        st = lines_read(out, src, true);
+    else if (vectors_text_header(src, &size, &dim, &begin))
+        st = vectors_text_read(out, src, true);
     else
-        st = lines_sniff(src, 0, 0) ? lines_read(out, src, false) : fail_unknown(src);
+        st = vectors_text_sniff(src, 0, 0) ? vectors_text_read(out, src, false) : fail_unknown(src);
     if (st != SHOAL_OK) {
         shoal_vectors_close(*out);
         *out = NULL;
@@ -410,7 +410,7 @@ static shoal_status read_container(shoal_vectors **out, struct container *c, sho
     void *v = NULL;
 
     if (st == SHOAL_OK)
-        st = mapped_read(&v, c);
+        st = vectors_container_read(&v, c);
     *out = v;
     return st;
 }

@@ -83,7 +83,7 @@ shoal_status saving_row(const struct saving *s, uint32_t id, float *out);
 typedef shoal_status (*put_fn)(void *to, const void *data, size_t len);
 shoal_status saving_rows(const struct saving *s, size_t stride, float *scales, put_fn put,
                          void *to);
-shoal_status put_output(void *output, const void *data, size_t len);
+shoal_status saving_put_output(void *output, const void *data, size_t len);
 /* FILE.vocab: a line for each word, none of which may hold a newline. */
 shoal_status saving_words_beside(const struct saving *s);
 /* Fails when a word holds one of these bytes, which `format` cannot carry. */
@@ -93,10 +93,10 @@ shoal_status saving_check_words(const struct saving *s, const char *bytes, const
  * What a reader that fails has made so far is in *out, or NULL: read_source ends it. */
 
 /* text.c: also without the first line, as GloVe's */
-bool lines_header(const struct source *src, size_t *size, size_t *dim, size_t *len);
-bool lines_sniff(const struct source *src, size_t begin, size_t dim);
-shoal_status lines_read(shoal_vectors **out, const struct source *src, bool header);
-shoal_status lines_save(const struct saving *s);
+bool vectors_text_header(const struct source *src, size_t *size, size_t *dim, size_t *len);
+bool vectors_text_sniff(const struct source *src, size_t begin, size_t dim);
+shoal_status vectors_text_read(shoal_vectors **out, const struct source *src, bool header);
+shoal_status vectors_text_save(const struct saving *s);
 
 /* word2vec.c */
 bool word2vec_sniff(const struct source *src);
@@ -104,8 +104,8 @@ shoal_status word2vec_read(shoal_vectors **out, const struct source *src);
 shoal_status word2vec_save(const struct saving *s);
 
 /* shoal.c; takes c, also on failure */
-shoal_status mapped_read(void **out, struct container *c);
-shoal_status mapped_save(const struct saving *s);
+shoal_status vectors_container_read(void **out, struct container *c);
+shoal_status vectors_container_save(const struct saving *s);
 
 /* numpy.c */
 shoal_status numpy_read(shoal_vectors **out, const struct source *src);

@@ -62,7 +62,7 @@ static shoal_status read_shape(struct shape *s, const struct source *src)
 {
     shoal_status st;
 
-    if (!lines_header(src, &s->size, &s->dim, &s->begin))
+    if (!vectors_text_header(src, &s->size, &s->dim, &s->begin))
         return shoal_fail(SHOAL_EFORMAT, "%s: its first line is no `words numbers`", src->path);
     st = vectors_check_shape(src->path, s->size, s->dim);
     if (st == SHOAL_OK && (src->len - s->begin) / (s->dim * sizeof(float) + 2) < s->size)
@@ -78,7 +78,7 @@ bool word2vec_sniff(const struct source *src)
     struct shape s;
     struct walk w;
 
-    if (!lines_header(src, &s.size, &s.dim, &s.begin) || s.size == 0 || s.dim == 0 ||
+    if (!vectors_text_header(src, &s.size, &s.dim, &s.begin) || s.size == 0 || s.dim == 0 ||
         s.dim > DIM_MAX || (src->len - s.begin) / (s.dim * sizeof(float) + 2) < s.size)
         return false;
     w = walk_of(src, &s);

@@ -525,7 +525,7 @@ static void read_on(struct http_conn *c)
         if (!take_bytes(c, buffer, (size_t)n))
             return;
     }
-    conn_again(&c->conn);
+    conn_requeue(&c->conn);
 }
 
 /* ---- what the loop says ---- */
@@ -562,7 +562,7 @@ static void when_woken(struct waiting *w)
     respond(c);
     if (!c->conn.dead && !c->conn.lingering && !c->exchange &&
         (c->conn.readable || c->rest.len > 0))
-        conn_again(&c->conn);
+        conn_requeue(&c->conn);
 }
 
 /* An idle client is sent away silently, one that was sending is told. One that reads slowly

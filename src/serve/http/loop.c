@@ -253,7 +253,7 @@ void conn_close(struct conn *c)
     l->dead = c;
 }
 
-void conn_again(struct conn *c)
+void conn_requeue(struct conn *c)
 {
     if (c->queued || c->dead)
         return;
@@ -307,7 +307,7 @@ ssize_t conn_recv(struct conn *c, void *at, size_t len)
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         c->readable = holds_more(c);
         if (c->readable)
-            conn_again(c);
+            conn_requeue(c);
         errno = EAGAIN;
     }
     return n;
@@ -385,7 +385,7 @@ static void linger_on(struct conn *c)
         c->dropped += n > 0 ? (size_t)n : 0;
     }
     if (n > 0 && c->dropped < LINGER_BYTES)
-        conn_again(c);
+        conn_requeue(c);
     else if (n >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
         conn_close(c);
 }
@@ -401,7 +401,7 @@ void conn_linger(struct conn *c)
     tls_end(c->tls);
     c->tls = NULL;
     shutdown(c->fd, SHUT_WR);
-    conn_again(c);
+    conn_requeue(c);
 }
 
 /* ---- accepting ---- */

@@ -120,7 +120,7 @@ ssize_t conn_send(struct conn *c, const struct iovec *parts, int n);
 /* Starts the clock anew. */
 void conn_clock(struct conn *c, enum conn_clock clock);
 /* `ready` once more, after the other connections. */
-void conn_again(struct conn *c);
+void conn_requeue(struct conn *c);
 /* Ends the socket, keeps the connection. */
 void conn_hang_up(struct conn *c);
 void conn_linger(struct conn *c);

@@ -106,7 +106,7 @@ void generation_drop(struct generation *g)
     generation_free(g);
 }
 
-void put_platform(struct writer *w, const struct generation *g)
+void generation_put_platform(struct writer *w, const struct generation *g)
 {
     char text[64];
 
@@ -124,7 +124,7 @@ static void put_fact(void *writer, const struct shoal_fact *f)
     member_text(writer, f->key, f->value.type == SHOAL_TEXT ? f->value.text : count);
 }
 
-void put_facts(struct writer *w, const struct generation *g)
+void generation_put_facts(struct writer *w, const struct generation *g)
 {
     struct shoal_reporter to = {.fact = put_fact, .user = w};
 
@@ -473,7 +473,7 @@ bool batcher_open(const struct batcher *b)
     return atomic_load_explicit(&b->max, memory_order_relaxed) > 0;
 }
 
-struct batcher_state batcher_look(struct batcher *b)
+struct batcher_state batcher_snapshot(struct batcher *b)
 {
     struct batcher_state s;
 

@@ -32,8 +32,8 @@ void generation_keep(struct generation *g);
 void generation_drop(struct generation *g); /* accepts NULL */
 
 /* Of a JSON object: "shoal_vectors", and what programs are told of the model. */
-void put_platform(struct writer *w, const struct generation *g);
-void put_facts(struct writer *w, const struct generation *g);
+void generation_put_platform(struct writer *w, const struct generation *g);
+void generation_put_facts(struct writer *w, const struct generation *g);
 
 struct job {
     struct generation *generation;
@@ -85,7 +85,7 @@ struct batcher_state {
     unsigned workers, min, max;
     size_t waiting, room;
 };
-struct batcher_state batcher_look(struct batcher *b);
+struct batcher_state batcher_snapshot(struct batcher *b);
 /* Answers what waits, then ends the workers; none is started any more. Accepts NULL. */
 void batcher_close(struct batcher *b);
 void batcher_free(struct batcher *b); /* after batcher_close, or before any worker */

@@ -128,7 +128,7 @@ static shoal_status read_text(const void *model, struct request *q, struct row_s
     opts.threads = 1;
     /* The other formats begin with tables of columns or numbers, which take long. */
     if (opts.format != SHOAL_CLICKS_LIBSVM && opts.format != SHOAL_CLICKS_VW)
-        st = request_heavy(q);
+        st = request_leave_loop(q);
     if (st == SHOAL_OK)
         st = keep_rows(model, s, q, at, len, &opts);
     request_refund(q, cost);

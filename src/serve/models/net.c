@@ -135,7 +135,7 @@ static shoal_status charge_picture(const struct net_model *m, struct request *q,
                                    size_t len, size_t *cost)
 {
     unsigned width, height;
-    shoal_status st = request_heavy(q);
+    shoal_status st = request_leave_loop(q);
 
     *cost = 0;
     if (st == SHOAL_OK)
@@ -214,7 +214,7 @@ static shoal_status take_text(const struct net_model *m, struct request *q, cons
                               float *x, size_t *n)
 {
     size_t room = tree_len(t), len;
-    shoal_status st = request_heavy(q);
+    shoal_status st = request_leave_loop(q);
     char *bytes;
 
     if (st == SHOAL_OK)
@@ -225,7 +225,7 @@ static shoal_status take_text(const struct net_model *m, struct request *q, cons
     len = bytes ? base64_decode(tree_text(t), room, bytes) : 0;
     if (!bytes)
         st = SHOAL_ENOMEM;
-    else if (picture_begins(bytes, len))
+    else if (picture_sniff(bytes, len))
         st = take_picture(m, q, bytes, len, x, n);
     else
         st = shoal_fail(SHOAL_EINVAL, "found text, want a JPEG or PNG picture in base64");
@@ -272,7 +272,7 @@ static shoal_status net_read(const void *model, const struct instance *in, void 
     }
     if (tree_kind(t) == TREE_OBJECT)
         t = tree_get(t, tree_get(t, "b64") ? "b64" : "data");
-    if (in->bytes && m->pictures && picture_begins(in->bytes, in->len))
+    if (in->bytes && m->pictures && picture_sniff(in->bytes, in->len))
         st = take_picture(m, in->request, in->bytes, in->len, s->x, &n);
     else if (in->bytes)
         st = take_bytes(m, in->bytes, in->len, s->x, &n);

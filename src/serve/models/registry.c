@@ -26,14 +26,14 @@
 
 /* ---- names ---- */
 
-bool name_fits(const char *name)
+bool model_name_fits(const char *name)
 {
     size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
 
     return len > 0 && len <= NAME_MAX_LEN && !name[len] && !strchr("._-", name[0]);
 }
 
-bool word_is_verb(const char *word)
+bool model_verb_known(const char *word)
 {
     for (size_t k = 0; servable_kinds[k]; k++)
         for (const char *const *verb = servable_kinds[k]->verbs; verb && *verb; verb++)
@@ -42,17 +42,17 @@ bool word_is_verb(const char *word)
     return strcmp(word, "invoke") == 0;
 }
 
-bool version_fits(const char *version)
+bool model_version_fits(const char *version)
 {
     static const char *const taken[] = {"all", "set-default", "ready", "infer", "versions"};
 
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
         if (strcmp(version, taken[i]) == 0)
             return false;
-    return name_fits(version) && !word_is_verb(version);
+    return model_name_fits(version) && !model_verb_known(version);
 }
 
-bool file_fits(const char *file)
+bool model_file_fits(const char *file)
 {
     size_t len = strlen(file);
 
@@ -73,10 +73,10 @@ static bool name_of_file(char name[NAME_MAX_LEN + 1], const char *file)
     for (char *at = name; *at; at++)
         if (*at == ' ')
             *at = '-';
-    return name_fits(name);
+    return model_name_fits(name);
 }
 
-void registry_say(struct registry *r, const char *fmt, ...)
+void registry_log(struct registry *r, const char *fmt, ...)
 {
     char text[512];
     va_list args;
@@ -205,23 +205,23 @@ static struct version *find_default(const struct registry *r, const char *name)
 }
 
 static struct version *find_version(const struct registry *r, const char *name, const char *version,
-                                    enum registry_why *why)
+                                    enum registry_error *why)
 {
     struct version *v = find_default(r, name);
 
-    *why = v ? WHY_NONE : WHY_NO_MODEL;
+    *why = v ? REGISTRY_NO_ERROR : REGISTRY_NO_MODEL;
     if (!v || !version)
         return v;
     for (size_t i = 0; i < r->len; i++)
         if (version_order(r->at[i], name, version) == 0)
             return r->at[i];
-    *why = WHY_NO_VERSION;
+    *why = REGISTRY_NO_VERSION;
     return NULL;
 }
 
-static shoal_status not_found(const char *name, const char *version, enum registry_why why)
+static shoal_status not_found(const char *name, const char *version, enum registry_error why)
 {
-    if (why == WHY_NO_VERSION)
+    if (why == REGISTRY_NO_VERSION)
         return shoal_fail(SHOAL_ENOENT, "Model version: %s does not exist for model: %s", version,
                           name);
     return shoal_fail(SHOAL_ENOENT, "Model not found: %s", name);
@@ -259,21 +259,21 @@ static void changed(struct registry *r)
     if (state_save(r) == SHOAL_OK)
         return;
     atomic_fetch_add(&r->state_failures, 1);
-    registry_say(r, "state: %s", shoal_error());
+    registry_log(r, "state: %s", shoal_error());
 }
 
 /* Puts v, which it takes, into the list, with its workers. */
-static shoal_status enter(struct registry *r, struct version *v, enum registry_why *why)
+static shoal_status enter(struct registry *r, struct version *v, enum registry_error *why)
 {
-    enum registry_why none;
+    enum registry_error none;
     shoal_status st = batcher_scale(v->batcher, v->settings.min_workers, v->settings.max_workers);
 
-    *why = WHY_NONE;
+    *why = REGISTRY_NO_ERROR;
     pthread_rwlock_wrlock(&r->lock);
     if (st == SHOAL_OK && r->closed) {
         st = shoal_fail(SHOAL_ESTOP, "the server is being stopped");
     } else if (st == SHOAL_OK && find_version(r, v->name, v->version, &none)) {
-        *why = WHY_TAKEN;
+        *why = REGISTRY_TAKEN;
         st = shoal_fail(SHOAL_EINVAL, "Model version %s is already registered for model %s",
                         v->version, v->name);
     } else if (st == SHOAL_OK) {
@@ -289,7 +289,7 @@ static shoal_status enter(struct registry *r, struct version *v, enum registry_w
 }
 
 /* Opens v, which it takes, and enters it. */
-static shoal_status open_and_enter(struct registry *r, struct version *v, enum registry_why *why)
+static shoal_status open_and_enter(struct registry *r, struct version *v, enum registry_error *why)
 {
     double began = clock_now();
     shoal_status st = version_open(r, v, &v->now, &v->seen, v->trouble);
@@ -305,21 +305,21 @@ static shoal_status open_and_enter(struct registry *r, struct version *v, enum r
 
 shoal_status registry_add(struct registry *r, const char *file, const char *name,
                           const char *version, const struct model_settings *settings,
-                          struct version **out, enum registry_why *why)
+                          struct version **out, enum registry_error *why)
 {
     char own[NAME_MAX_LEN + 1];
     struct version *v;
     shoal_status st;
 
     *out = NULL;
-    *why = WHY_BAD;
+    *why = REGISTRY_BAD;
     if (r->store < 0)
         return shoal_fail(SHOAL_EINVAL, "there is no model store: start the server with one");
-    if (!file_fits(file))
+    if (!model_file_fits(file))
         return shoal_fail(SHOAL_EINVAL, "the url is not the name of a file in the model store");
     if (!name && name_of_file(own, file))
         name = own;
-    if (!name || !name_fits(name) || !version_fits(version))
+    if (!name || !model_name_fits(name) || !model_version_fits(version))
         return shoal_fail(SHOAL_EINVAL, "found a model name or version that cannot be one, want "
                                         "letters, digits and . _ - within");
     v = version_new(file, name, version, settings);
@@ -339,7 +339,7 @@ shoal_status registry_add(struct registry *r, const char *file, const char *name
 }
 
 static shoal_status make_default(struct registry *r, const char *name, const char *version,
-                                 enum registry_why *why)
+                                 enum registry_error *why)
 {
     struct version *v;
 
@@ -360,16 +360,16 @@ shoal_status registry_restore(struct registry *r, const char *file, const char *
                               bool is_default)
 {
     struct version *v = version_new(file, name, version, settings);
-    enum registry_why why;
+    enum registry_error why;
     shoal_status st;
 
     if (!v)
         return SHOAL_ENOMEM;
     if (version_open(r, v, &v->now, &v->seen, v->trouble) != SHOAL_OK)
-        registry_say(r, "model %s: %s; it is served once the file is there", name, v->trouble);
-    why = WHY_NONE;
+        registry_log(r, "model %s: %s; it is served once the file is there", name, v->trouble);
+    why = REGISTRY_NO_ERROR;
     st = enter(r, v, &why);
-    if (why == WHY_TAKEN)
+    if (why == REGISTRY_TAKEN)
         return SHOAL_OK; /* the command line goes before */
     return st == SHOAL_OK && is_default ? make_default(r, name, version, &why) : st;
 }
@@ -397,7 +397,7 @@ static shoal_status split_spec(const char *spec, char name[NAME_MAX_LEN + 1],
         len = (size_t)(equals - spec);
         snprintf(version, NAME_MAX_LEN + 1, "%.*s", len > NAME_MAX_LEN ? 0 : (int)len, spec);
     }
-    if (!name_fits(name) || !version_fits(version))
+    if (!model_name_fits(name) || !model_version_fits(version))
         return shoal_fail(SHOAL_EINVAL,
                           "model '%s': want NAME[:VERSION]=FILE, of letters, digits and . _ -",
                           spec);
@@ -408,7 +408,7 @@ shoal_status registry_add_path(struct registry *r, const char *spec)
 {
     char name[NAME_MAX_LEN + 1], version[NAME_MAX_LEN + 1];
     const char *path, *file;
-    enum registry_why why;
+    enum registry_error why;
     struct version *v;
     shoal_status st = split_spec(spec, name, version, &path);
 
@@ -443,15 +443,15 @@ shoal_status registry_add_all(struct registry *r)
     }
     rewinddir(dir);
     while ((entry = readdir(dir))) {
-        enum registry_why why;
+        enum registry_error why;
         struct version *v;
 
-        if (!file_fits(entry->d_name))
+        if (!model_file_fits(entry->d_name))
             continue;
         if (registry_add(r, entry->d_name, NULL, "1.0", &r->defaults, &v, &why) == SHOAL_OK)
             version_drop(v);
-        else if (why != WHY_TAKEN)
-            registry_say(r, "passed over: %s", shoal_error());
+        else if (why != REGISTRY_TAKEN)
+            registry_log(r, "passed over: %s", shoal_error());
     }
     closedir(dir);
     return SHOAL_OK;
@@ -459,7 +459,7 @@ shoal_status registry_add_all(struct registry *r)
 
 /* The version that is to go, taken off the list. */
 static struct version *take_off(struct registry *r, const char *name, const char *version,
-                                enum registry_why *why)
+                                enum registry_error *why)
 {
     struct version *v;
     size_t siblings = 0;
@@ -469,7 +469,7 @@ static struct version *take_off(struct registry *r, const char *name, const char
     for (size_t i = 0; v && i < r->len; i++)
         siblings += strcmp(r->at[i]->name, name) == 0;
     if (v && v->is_default && siblings > 1) {
-        *why = WHY_DEFAULT;
+        *why = REGISTRY_IS_DEFAULT;
         v = NULL;
     }
     if (v) {
@@ -481,7 +481,7 @@ static struct version *take_off(struct registry *r, const char *name, const char
 }
 
 shoal_status registry_remove(struct registry *r, const char *name, const char *version,
-                             enum registry_why *why)
+                             enum registry_error *why)
 {
     struct version *v;
 
@@ -492,7 +492,7 @@ shoal_status registry_remove(struct registry *r, const char *name, const char *v
         changed(r);
     }
     pthread_mutex_unlock(&r->change);
-    if (!v && *why == WHY_DEFAULT)
+    if (!v && *why == REGISTRY_IS_DEFAULT)
         return shoal_fail(SHOAL_EINVAL, "Cannot remove default version for model %s", name);
     if (!v)
         return not_found(name, version, *why);
@@ -506,7 +506,7 @@ shoal_status registry_remove(struct registry *r, const char *name, const char *v
 }
 
 shoal_status registry_set_default(struct registry *r, const char *name, const char *version,
-                                  enum registry_why *why)
+                                  enum registry_error *why)
 {
     shoal_status st;
 
@@ -519,7 +519,7 @@ shoal_status registry_set_default(struct registry *r, const char *name, const ch
 }
 
 shoal_status registry_scale(struct registry *r, const char *name, const char *version, unsigned min,
-                            unsigned max, bool wait, enum registry_why *why)
+                            unsigned max, bool wait, enum registry_error *why)
 {
     struct lease lease;
     shoal_status st;
@@ -553,7 +553,7 @@ static void lease_begin(struct lease *out, struct version *v)
 }
 
 shoal_status registry_lease(struct registry *r, const char *name, const char *version,
-                            struct lease *out, enum registry_why *why)
+                            struct lease *out, enum registry_error *why)
 {
     struct version *v;
 
@@ -609,7 +609,7 @@ bool registry_healthy(struct registry *r)
         struct version *v = r->at[i];
 
         if (v->is_default && v->settings.min_workers > 0 &&
-            (!v->now || batcher_look(v->batcher).workers < v->settings.min_workers))
+            (!v->now || batcher_snapshot(v->batcher).workers < v->settings.min_workers))
             healthy = false;
     }
     pthread_rwlock_unlock(&r->lock);
@@ -674,9 +674,9 @@ static void reload(struct registry *r, struct version *v)
     generation_drop(old);
     if (st == SHOAL_OK) {
         atomic_fetch_add(&v->tally.reloads, 1);
-        registry_say(r, "model %s, version %s: the new file is served", v->name, v->version);
+        registry_log(r, "model %s, version %s: the new file is served", v->name, v->version);
     } else {
-        registry_say(r, "model %s, version %s: the new file is not served: %s", v->name, v->version,
+        registry_log(r, "model %s, version %s: the new file is not served: %s", v->name, v->version,
                      trouble);
     }
 }
@@ -691,7 +691,7 @@ void registry_reload(struct registry *r)
     }
 }
 
-void registry_shown(struct registry *r, double seconds)
+void registry_update_rates(struct registry *r, double seconds)
 {
     pthread_rwlock_wrlock(&r->lock);
     for (size_t i = 0; i < r->len; i++) {

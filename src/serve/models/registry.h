@@ -20,12 +20,12 @@ enum { NAME_MAX_LEN = 80, FILE_MAX_LEN = 255, WORKERS_MAX = 64, TROUBLE_MAX = 20
 
 /* Letters, digits, and . _ - but not first; 1 to 80 of them. A version's name is
  * none that the addresses need: "all", "set-default", "ready", "similar", ... */
-bool name_fits(const char *name);
-bool version_fits(const char *version);
+bool model_name_fits(const char *name);
+bool model_version_fits(const char *version);
 /* Whether /models/NAME/WORD asks a model: "invoke", or a verb of some kind. */
-bool word_is_verb(const char *word);
+bool model_verb_known(const char *word);
 /* A name that stands in a folder itself: no separator, not hidden, printable. */
-bool file_fits(const char *file);
+bool model_file_fits(const char *file);
 
 struct version {
     char name[NAME_MAX_LEN + 1], version[NAME_MAX_LEN + 1];
@@ -41,7 +41,7 @@ struct version {
     struct stat writing;       /* as the last look found it, when it differed from `seen` */
     bool gone;                 /* it is no longer in the list */
     time_t began;
-    uint64_t shown[BUCKETS], shown_requests; /* at the last look of registry_shown */
+    uint64_t shown[BUCKETS], shown_requests; /* at the last look of registry_update_rates */
     _Atomic double rate, p50, p99;           /* since the look before */
     atomic_uint refs;
 };
@@ -74,18 +74,18 @@ void registry_fini(struct registry *r);
 shoal_status registry_add_path(struct registry *r, const char *spec);
 /* A file of the store, under `name`, or its own name without ending when NULL. On
  * failure *why is the reason that the answer names. */
-enum registry_why { WHY_NONE, WHY_BAD, WHY_NO_MODEL, WHY_NO_VERSION, WHY_TAKEN, WHY_DEFAULT };
+enum registry_error { REGISTRY_NO_ERROR, REGISTRY_BAD, REGISTRY_NO_MODEL, REGISTRY_NO_VERSION, REGISTRY_TAKEN, REGISTRY_IS_DEFAULT };
 shoal_status registry_add(struct registry *r, const char *file, const char *name,
                           const char *version, const struct model_settings *settings,
-                          struct version **out, enum registry_why *why);
+                          struct version **out, enum registry_error *why);
 shoal_status registry_add_all(struct registry *r);
 shoal_status registry_remove(struct registry *r, const char *name, const char *version,
-                             enum registry_why *why);
+                             enum registry_error *why);
 shoal_status registry_set_default(struct registry *r, const char *name, const char *version,
-                                  enum registry_why *why);
+                                  enum registry_error *why);
 /* With `wait` returns when the workers who go are gone. */
 shoal_status registry_scale(struct registry *r, const char *name, const char *version, unsigned min,
-                            unsigned max, bool wait, enum registry_why *why);
+                            unsigned max, bool wait, enum registry_error *why);
 
 /* ---- leases ---- */
 
@@ -96,7 +96,7 @@ struct lease {
 
 /* The version of that name, or the default of NULL. */
 shoal_status registry_lease(struct registry *r, const char *name, const char *version,
-                            struct lease *out, enum registry_why *why);
+                            struct lease *out, enum registry_error *why);
 /* The next of all, or of one name, by name and version; the first for a lease of zeros.
  * Ends *l, also behind the last, where it is false. A walk meets every version that is
  * there all the while exactly once, whatever comes and goes. */
@@ -115,7 +115,7 @@ bool registry_healthy(struct registry *r);
  * is written to in place is opened once two looks have found it the same. */
 void registry_reload(struct registry *r);
 /* Rates and latencies since the call before. */
-void registry_shown(struct registry *r, double seconds);
+void registry_update_rates(struct registry *r, double seconds);
 /* Ends all workers after their last jobs; from then on nothing is registered. */
 void registry_close(struct registry *r);
 
@@ -130,6 +130,6 @@ shoal_status state_load(struct registry *r);
 shoal_status registry_restore(struct registry *r, const char *file, const char *name,
                               const char *version, const struct model_settings *settings,
                               bool is_default);
-void registry_say(struct registry *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void registry_log(struct registry *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -1,5 +1,5 @@
 /* Word vectors: words in, the nearest words or the vectors out. */
-#include "serve/models/map.h"
+#include "serve/models/pca.h"
 #include "serve/models/servable.h"
 
 #include <inttypes.h>
@@ -48,7 +48,7 @@ static shoal_status unknown(const shoal_vectors *v, struct request *q, const cha
     uint32_t near[GUESSES];
     char text[256] = "";
     size_t n = 0, len = 0;
-    shoal_status st = request_heavy(q); /* all words are looked at */
+    shoal_status st = request_leave_loop(q); /* all words are looked at */
 
     if (st != SHOAL_OK)
         return st;
@@ -199,7 +199,7 @@ static shoal_status answer_map(const shoal_vectors *v, struct word_sample *s)
     for (size_t i = 1; i < n && st == SHOAL_OK; i++)
         st = shoal_vectors_row(v, s->ask.hits[i - 1].id, rows + i * dim);
     if (st == SHOAL_OK)
-        st = map_places(rows, n, dim, s->places);
+        st = pca_places(rows, n, dim, s->places);
     free(rows);
     return st;
 }

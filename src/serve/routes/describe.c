@@ -11,7 +11,7 @@
  * built. */
 #include "api.inc"
 
-void describe_api(struct request *q, unsigned roles)
+void route_api(struct request *q, unsigned roles)
 {
     static const struct {
         unsigned role;
@@ -50,7 +50,7 @@ struct model_figures {
 static double figure_of(const struct version *v, size_t figure)
 {
     const struct model_tally *t = &v->tally;
-    struct batcher_state state = batcher_look(v->batcher);
+    struct batcher_state state = batcher_snapshot(v->batcher);
     struct model_figures all = {
         .requests = (double)t->requests,
         .failures = (double)t->failures,
@@ -181,7 +181,7 @@ static void put_host_wide(struct request *q)
             metric_line(w, lines[i].name, labels, lines[i].value);
 }
 
-void describe_metrics(struct request *q)
+void route_metrics(struct request *q)
 {
     q->answer.status = 200;
     q->answer.type = "text/plain; version=0.0.4; charset=utf-8";
@@ -197,7 +197,7 @@ void describe_metrics(struct request *q)
 static void put_model_stats(struct registry *r, struct writer *w, const struct lease *lease)
 {
     const struct version *v = lease->version;
-    struct batcher_state state = batcher_look(v->batcher);
+    struct batcher_state state = batcher_snapshot(v->batcher);
     char trouble[TROUBLE_MAX];
 
     registry_trouble(r, v, trouble);
@@ -218,11 +218,11 @@ static void put_model_stats(struct registry *r, struct writer *w, const struct l
     member_double(w, "p99", v->p99);
     member_open(w, "facts", '{');
     if (lease->generation)
-        put_facts(w, lease->generation);
+        generation_put_facts(w, lease->generation);
     put_close(w, "}}");
 }
 
-void describe_stats(struct request *q)
+void route_stats(struct request *q)
 {
     struct writer *w = &q->answer.body;
     struct lease lease = {0};

@@ -53,14 +53,14 @@ static void answer_registered(struct request *q, const struct version *v, unsign
 
 /* Parameters of the address, or of a JSON body. */
 static shoal_status register_model(struct registry *r, const struct instance *in,
-                                   struct lease *lease, unsigned *workers, enum registry_why *why)
+                                   struct lease *lease, unsigned *workers, enum registry_error *why)
 {
     struct model_settings settings = r->defaults;
     const char *url = instance_text(in, "url"), *version = instance_text(in, "model_version");
     shoal_status st = settings_of(in, &settings);
 
     *workers = settings.min_workers;
-    *why = WHY_BAD;
+    *why = REGISTRY_BAD;
     if (!url)
         return shoal_fail(SHOAL_EINVAL, "Parameter url is required.");
     if (strstr(url, "://"))
@@ -76,7 +76,7 @@ static void add(struct request *q)
 {
     struct lease lease = {0};
     struct tree *t = NULL;
-    enum registry_why why = WHY_BAD;
+    enum registry_error why = REGISTRY_BAD;
     shoal_status st = SHOAL_OK;
     unsigned workers = 0;
     bool json = q->content_type && strncasecmp(q->content_type, "application/json", 16) == 0;
@@ -85,7 +85,7 @@ static void add(struct request *q)
     if (json && q->body.len > 0)
         st = request_parse(q, &t, q->body.at, q->body.len, &cost);
     if (q->over)
-        why = WHY_NONE;
+        why = REGISTRY_NO_ERROR;
     if (st == SHOAL_OK)
         st = register_model(&q->server->registry, &(struct instance){.query = &q->query, .json = t},
                             &lease, &workers, &why);
@@ -94,7 +94,7 @@ static void add(struct request *q)
                           query_true(&q->query, "synchronous") ||
                               tree_true(tree_get(t, "synchronous")));
     else
-        answer_registry(q, st, why);
+        answer_registry_failure(q, st, why);
     lease_end(&lease);
     request_parsed(q, t, cost);
 }
@@ -172,8 +172,8 @@ static void put_metadata(struct writer *w, const struct generation *g)
     struct writer text = {0};
 
     put_open(&text, '{');
-    put_platform(&text, g);
-    put_facts(&text, g);
+    generation_put_platform(&text, g);
+    generation_put_facts(&text, g);
     put_close(&text, "}");
     if (!text.failed && bytes_add(&text.out, "", 1) == SHOAL_OK) {
         member_text(w, "customizedMetadata", text.out.at);
@@ -184,7 +184,7 @@ static void put_metadata(struct writer *w, const struct generation *g)
 static void put_version(struct request *q, const struct lease *lease, bool metadata)
 {
     const struct version *v = lease->version;
-    struct batcher_state state = batcher_look(v->batcher);
+    struct batcher_state state = batcher_snapshot(v->batcher);
     struct writer *w = &q->answer.body;
 
     put_open(w, '{');
@@ -210,12 +210,12 @@ static void describe(struct request *q, const char *name, const char *version)
     bool all = version && strcmp(version, "all") == 0;
     bool metadata = query_true(&q->query, "customized");
     struct lease lease;
-    enum registry_why why = WHY_NONE;
+    enum registry_error why = REGISTRY_NO_ERROR;
     shoal_status st =
         registry_lease(&q->server->registry, name, all ? NULL : version, &lease, &why);
 
     if (st != SHOAL_OK) {
-        answer_registry(q, st, why);
+        answer_registry_failure(q, st, why);
         return;
     }
     q->answer.status = 200;
@@ -234,7 +234,7 @@ static void scale(struct request *q, const char *name, const char *version)
 {
     uint64_t min = 1, max;
     bool wait = query_true(&q->query, "synchronous");
-    enum registry_why why = WHY_BAD;
+    enum registry_error why = REGISTRY_BAD;
     shoal_status st = query_u64(&q->query, "min_worker", 0, WORKERS_MAX, &min);
 
     max = min;
@@ -246,7 +246,7 @@ static void scale(struct request *q, const char *name, const char *version)
         st = registry_scale(&q->server->registry, name, version, (unsigned)min, (unsigned)max, wait,
                             &why);
     if (st != SHOAL_OK)
-        answer_registry(q, st, why);
+        answer_registry_failure(q, st, why);
     else if (!wait)
         answer_status(q, 202, "Processing worker updates...");
     else if (version)
@@ -258,11 +258,11 @@ static void scale(struct request *q, const char *name, const char *version)
 
 static void set_default(struct request *q, const char *name, const char *version)
 {
-    enum registry_why why = WHY_NONE;
+    enum registry_error why = REGISTRY_NO_ERROR;
     shoal_status st = registry_set_default(&q->server->registry, name, version, &why);
 
     if (st != SHOAL_OK)
-        answer_registry(q, st, why);
+        answer_registry_failure(q, st, why);
     else
         answer_status(q, 200, "Default version successfully updated for model \"%s\" to \"%s\"",
                       name, version);
@@ -270,11 +270,11 @@ static void set_default(struct request *q, const char *name, const char *version
 
 static void end(struct request *q, const char *name, const char *version)
 {
-    enum registry_why why = WHY_NONE;
+    enum registry_error why = REGISTRY_NO_ERROR;
     shoal_status st = registry_remove(&q->server->registry, name, version, &why);
 
     if (st != SHOAL_OK)
-        answer_registry(q, st, why);
+        answer_registry_failure(q, st, why);
     else
         answer_status(q, 200, "Model \"%s\" unregistered", name);
 }
@@ -303,7 +303,7 @@ static void manage_now(struct request *q)
     else if (request_is(q, "DELETE"))
         end(q, name, version);
     else if (request_is(q, "OPTIONS"))
-        describe_api(q, ROLE_MANAGEMENT);
+        route_api(q, ROLE_MANAGEMENT);
     else
         answer_not_allowed(q, "GET, PUT, DELETE, OPTIONS");
 }

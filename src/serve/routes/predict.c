@@ -10,7 +10,7 @@
  *
  * The loop serves many clients, so nothing on it may take long. It reads small bodies
  * itself, as handing them on would take longer; while it does (`on_loop`), whoever is about
- * to do much work calls request_heavy, which fails: what was read is then undone, and a
+ * to do much work calls request_leave_loop, which fails: what was read is then undone, and a
  * reader's thread begins anew. A request belongs to one thread at a time all the while. */
 #include "serve/server.h"
 
@@ -69,7 +69,7 @@ static shoal_status may_go_on(struct request *q)
     if (q->job.n == INSTANCES_MAX)
         return shoal_fail(SHOAL_EINVAL, "found more than %d inputs in one request", INSTANCES_MAX);
     if (q->on_loop)
-        return q->job.n < LIGHT_INPUTS ? SHOAL_OK : request_heavy(q);
+        return q->job.n < LIGHT_INPUTS ? SHOAL_OK : request_leave_loop(q);
     return request_awaited(q);
 }
 

@@ -81,22 +81,22 @@ void answer_failure(struct request *q, shoal_status st)
     }
 }
 
-void answer_registry(struct request *q, shoal_status st, enum registry_why why)
+void answer_registry_failure(struct request *q, shoal_status st, enum registry_error why)
 {
     static const struct {
         int status;
         const char *type;
     } as[] = {
-        [WHY_BAD] = {400, "BadRequestException"},
-        [WHY_NO_MODEL] = {404, "ModelNotFoundException"},
-        [WHY_NO_VERSION] = {404, "ModelVersionNotFoundException"},
-        [WHY_TAKEN] = {409, "ConflictStatusException"},
-        [WHY_DEFAULT] = {403, "InvalidModelVersionException"},
+        [REGISTRY_BAD] = {400, "BadRequestException"},
+        [REGISTRY_NO_MODEL] = {404, "ModelNotFoundException"},
+        [REGISTRY_NO_VERSION] = {404, "ModelVersionNotFoundException"},
+        [REGISTRY_TAKEN] = {409, "ConflictStatusException"},
+        [REGISTRY_IS_DEFAULT] = {403, "InvalidModelVersionException"},
     };
 
-    if (why == WHY_NONE)
+    if (why == REGISTRY_NO_ERROR)
         answer_failure(q, st);
-    else if (why == WHY_BAD && st == SHOAL_ENOENT)
+    else if (why == REGISTRY_BAD && st == SHOAL_ENOENT)
         answer_error(q, 404, "ModelNotFoundException", shoal_error());
     else
         answer_error(q, as[why].status, as[why].type, shoal_error());
@@ -164,7 +164,7 @@ static unsigned role_of(const struct request *q)
     if (strcmp(first, "metrics") == 0)
         return ROLE_METRICS;
     if (strcmp(first, "models") == 0)
-        return n == 3 && word_is_verb(request_segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
+        return n == 3 && model_verb_known(request_segment(q, 2)) ? ROLE_INFERENCE : ROLE_MANAGEMENT;
     return ROLE_INFERENCE;
 }
 
@@ -256,14 +256,14 @@ bool route_admit(struct request *q)
 
 /* ---- inference ---- */
 
-bool lease_model(struct request *q, const char *name, const char *version)
+bool request_lease(struct request *q, const char *name, const char *version)
 {
-    enum registry_why why = WHY_NONE;
+    enum registry_error why = REGISTRY_NO_ERROR;
     shoal_status st = registry_lease(&q->server->registry, name, version, &q->lease, &why);
 
     q->versioned = version != NULL;
     if (st != SHOAL_OK) {
-        answer_registry(q, st, why);
+        answer_registry_failure(q, st, why);
         return false;
     }
     if (q->lease.generation)
@@ -295,10 +295,10 @@ static enum route predictions(struct request *q)
 
     if (n < 2 || n > 3)
         return answer_not_found(q);
-    if (!lease_model(q, request_segment(q, 1), n == 3 ? request_segment(q, 2) : NULL))
+    if (!request_lease(q, request_segment(q, 1), n == 3 ? request_segment(q, 2) : NULL))
         return ROUTE_ANSWERED;
     if (request_is(q, "OPTIONS")) {
-        describe_api(q, ROLE_INFERENCE);
+        route_api(q, ROLE_INFERENCE);
         return ROUTE_ANSWERED;
     }
     if (!request_is(q, "POST") && !request_is(q, "PUT"))
@@ -314,7 +314,7 @@ static enum route model_verb(struct request *q)
 
     if (!request_is(q, "GET") && !(invoke && (request_is(q, "POST") || request_is(q, "PUT"))))
         return answer_not_allowed(q, invoke ? "POST, PUT" : "GET");
-    if (!lease_model(q, request_segment(q, 1), NULL))
+    if (!request_lease(q, request_segment(q, 1), NULL))
         return ROUTE_ANSWERED;
     return predict_begin(q, invoke ? "predict" : verb);
 }
@@ -322,18 +322,18 @@ static enum route model_verb(struct request *q)
 static void root(struct request *q)
 {
     if (request_is(q, "OPTIONS"))
-        describe_api(q, q->roles);
+        route_api(q, q->roles);
     else if (!request_is(q, "GET"))
         answer_not_allowed(q, "GET, OPTIONS");
     else if (q->roles & ROLE_INFERENCE)
         answer_page(q, page_find(""));
     else
-        describe_api(q, q->roles);
+        route_api(q, q->roles);
 }
 
 static void api_description(struct request *q)
 {
-    describe_api(q, q->roles);
+    route_api(q, q->roles);
 }
 
 enum route route_begin(struct request *q)
@@ -343,8 +343,8 @@ enum route route_begin(struct request *q)
         void (*get)(struct request *q);
     } simple[] = {
         {"ping", ping},
-        {"metrics", describe_metrics},
-        {"stats", describe_stats},
+        {"metrics", route_metrics},
+        {"stats", route_stats},
         {"api-description", api_description},
     };
     const char *first = request_segment(q, 0);

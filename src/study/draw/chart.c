@@ -33,7 +33,7 @@ struct line *chart_line(struct chart *c, const char *name)
     return line;
 }
 
-void line_add(struct chart *c, struct line *line, double x, double y)
+void chart_line_add(struct chart *c, struct line *line, double x, double y)
 {
     if (!line || c->status != SHOAL_OK || !isfinite(x) || !isfinite(y))
         return;

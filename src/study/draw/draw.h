@@ -43,7 +43,7 @@ struct chart {
 void chart_fini(struct chart *c);
 /* A new line, or NULL when there are too many. */
 struct line *chart_line(struct chart *c, const char *name);
-void line_add(struct chart *c, struct line *line, double x, double y);
+void chart_line_add(struct chart *c, struct line *line, double x, double y);
 /* Whether some line has two points to be seen, or one. */
 bool chart_seen(const struct chart *c, size_t least);
 /* Draws a figure as an element; `alone` for a file of its own. */

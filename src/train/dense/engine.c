@@ -12,7 +12,7 @@ enum { BATCHES = 1000 };
 
 /* ---- what options mean here ---- */
 
-size_t net_batch_of(const struct train_opts *o)
+size_t net_batch_size(const struct train_opts *o)
 {
     return o->global_batch ? o->global_batch : (size_t)o->batch * opts_sharing(o);
 }
@@ -67,7 +67,7 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
     const struct net *net = r->dense->net;
     size_t train = r->dense->train;
     struct dense_opts dense = dense_opts_of(o);
-    size_t workers = opts_sharing(o), share = (net_batch_of(o) + workers - 1) / workers;
+    size_t workers = opts_sharing(o), share = (net_batch_size(o) + workers - 1) / workers;
     unsigned ranks = shoal_ranks_size(o->ranks);
     shoal_status st = opts_check_ranks(o, r->task->is.name);
 
@@ -176,7 +176,7 @@ static shoal_status net_open(struct run *r)
     bool average = r->comm && r->opts->sync.policy == SHOAL_AVERAGE;
     shoal_status st;
 
-    d->batch = net_batch_of(r->opts);
+    d->batch = net_batch_size(r->opts);
     r->batch = (unsigned)d->batch;
     r->units = (d->train + d->batch - 1) / d->batch;
     r->unit_examples = (double)d->batch;
@@ -222,7 +222,7 @@ static void net_sections(struct run *r, struct sections *out)
 
     *out = (struct sections){.n = n};
     for (size_t i = 0; i < n; i++)
-        out->at[i] = (struct section_of){.table = &d->tables[i], .owner = dense_owners(d->dense),
+        out->at[i] = (struct checkpoint_section){.table = &d->tables[i], .owner = dense_owners(d->dense),
                                          .place = i > 0 ? dense_places(d->dense) : NULL};
 }
 
@@ -259,7 +259,7 @@ static shoal_status net_advance(struct run *r)
 static shoal_status check_same(struct run *r)
 {
     struct dense_run *d = r->dense;
-    uint64_t mine = hash_bytes(1, d->params, d->net->size * sizeof *d->params), first = mine;
+    uint64_t mine = bytes_hash(1, d->params, d->net->size * sizeof *d->params), first = mine;
     shoal_status st = comm_broadcast(r->comm, 0, &first, sizeof first);
 
     if (st == SHOAL_OK && first != mine)
@@ -273,7 +273,7 @@ static shoal_status check_same(struct run *r)
 
 static shoal_status net_gather(struct run *r)
 {
-    shoal_status st = dense_meet(r->dense->dense);
+    shoal_status st = dense_gather(r->dense->dense);
 
     if (st == SHOAL_OK)
         st = count_steps(r);
@@ -331,7 +331,7 @@ static shoal_status net_evaluate(struct run *r)
         r->at.norm = 0;
         r->at.norms = 0;
     }
-    return st == SHOAL_OK && r->leads && r->task->evaluate ? run_aside(r, r->task->evaluate) : st;
+    return st == SHOAL_OK && r->leads && r->task->evaluate ? run_background(r, r->task->evaluate) : st;
 }
 
 void net_task_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
@@ -374,7 +374,7 @@ static shoal_status trained_net(struct run *r, bool last, shoal_net **out)
     if (last)
         d->params = NULL;
     if (st == SHOAL_OK)
-        return trained_new(out, net, params);
+        return saved_net_new(out, net, params);
     mem_unmap(params, d->net->size * sizeof *params);
     return st;
 }
@@ -402,15 +402,15 @@ shoal_status net_task_facts(shoal_net *t, const struct run *r)
         {"valid_loss", shoal_figure(&r->last, SHOAL_OF_VALIDATION, "loss")},
         {"valid_accuracy", shoal_figure(&r->last, SHOAL_OF_VALIDATION, "accuracy")},
     };
-    shoal_status st = trained_fact(t, "samples", "%zu", r->dense->train);
+    shoal_status st = saved_net_fact(t, "samples", "%zu", r->dense->train);
 
     if (st == SHOAL_OK)
-        st = trained_fact(t, "held_out", "%zu", r->dense->valid);
+        st = saved_net_fact(t, "held_out", "%zu", r->dense->valid);
     if (st == SHOAL_OK)
-        st = trained_fact(t, "epochs", "%u", r->opts->epochs);
+        st = saved_net_fact(t, "epochs", "%u", r->opts->epochs);
     for (size_t i = 0; i < sizeof figures / sizeof *figures && st == SHOAL_OK; i++)
         if (!isnan(figures[i].value))
-            st = trained_fact(t, figures[i].key, "%.6g", figures[i].value);
+            st = saved_net_fact(t, figures[i].key, "%.6g", figures[i].value);
     return st;
 }
 

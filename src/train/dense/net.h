@@ -83,7 +83,7 @@ struct dense_run {
 
 /* ---- engine.c ---- */
 
-size_t net_batch_of(const struct train_opts *o);
+size_t net_batch_size(const struct train_opts *o);
 /* For struct task's plan, at its end: what it will take, added to what the task put there. */
 shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan);
 /* Which of n samples are held out, drawn by the seed: none where there are others for it. Ids

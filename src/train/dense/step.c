@@ -52,7 +52,7 @@ static struct net_take take_of(const struct run *r, uint64_t step, size_t *all)
 /* ---- where the time of a step goes ---- */
 
 /* What began there was a meeting with others: its time is waiting or communicating. */
-static void clock_meeting(struct run *r, const struct comm_timer *timer)
+static void clock_exchange(struct run *r, const struct comm_timer *timer)
 {
     double all = 0, wait = 0;
 
@@ -142,7 +142,7 @@ static shoal_status on_ready(void *ctx, size_t from, size_t to)
     struct comm_timer timer = comm_timer_begin(r->comm);
     shoal_status st = dense_ready(r->dense->dense, from, to);
 
-    clock_meeting(r, &timer);
+    clock_exchange(r, &timer);
     return st;
 }
 
@@ -152,7 +152,7 @@ static shoal_status on_sum(void *ctx, double *x, size_t n)
     struct comm_timer timer = comm_timer_begin(r->comm);
     shoal_status st = comm_sum(r->comm, x, n);
 
-    clock_meeting(r, &timer);
+    clock_exchange(r, &timer);
     return st;
 }
 
@@ -161,7 +161,7 @@ static shoal_status finish(struct run *r)
     struct comm_timer timer = comm_timer_begin(r->comm);
     shoal_status st = dense_finish(r->dense->dense);
 
-    clock_meeting(r, &timer);
+    clock_exchange(r, &timer);
     return st;
 }
 
@@ -224,7 +224,7 @@ shoal_status net_step(struct run *r)
         st = finish(r);
     collect_sums(r);
     clock_step(r, began, &before);
-    run_mark(r);
+    run_timeline_mark(r);
     r->at.place++;
     floats_set(mode);
     return st;

@@ -100,7 +100,7 @@ static shoal_status time_half(struct ring *ring, unsigned chunks, unsigned odd, 
     return st;
 }
 
-shoal_status link_rate(struct comm *c, double *rate)
+shoal_status profile_link_rate(struct comm *c, double *rate)
 {
     struct ring ring = {.comm = c, .chunk = mem_array(CHUNK, 1)};
     shoal_status st = comm_agree(c, ring.chunk ? SHOAL_OK : SHOAL_ENOMEM);

@@ -149,11 +149,11 @@ static struct account tell(const struct profile *p, const struct profile_facts *
 {
     struct meter to = meter_read(p->comm);
     const struct meter *from = &p->from;
-    struct account told = {.quota = read_quota()};
-    struct shoal_profile_rank *row = &told.row;
+    struct account accounts = {.quota = read_quota()};
+    struct shoal_profile_rank *row = &accounts.row;
 
-    if (sched_getaffinity(0, sizeof told.cores, &told.cores) != 0)
-        CPU_ZERO(&told.cores);
+    if (sched_getaffinity(0, sizeof accounts.cores, &accounts.cores) != 0)
+        CPU_ZERO(&accounts.cores);
     row->rank = row->awaited = p->comm ? comm_rank(p->comm) : 0;
     row->works = f->works;
     row->threads = f->threads;
@@ -174,7 +174,7 @@ static struct account tell(const struct profile *p, const struct profile_facts *
     gethostname(row->host, sizeof row->host - 1);
     if (p->comm)
         look_at_peers(row, p, awaited);
-    return told;
+    return accounts;
 }
 
 /* ---- all ranks ---- */
@@ -184,37 +184,37 @@ static bool same_host(const struct account *a, const struct account *b)
     return strcmp(a->row.host, b->row.host) == 0;
 }
 
-static bool first_of_host(const struct account *told, size_t i)
+static bool first_of_host(const struct account *accounts, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (same_host(&told[k], &told[i]))
+        if (same_host(&accounts[k], &accounts[i]))
             return false;
     return true;
 }
 
 /* Any that one of its ranks may use, and no more than a container has. */
-static unsigned cores_of(const struct account *told, size_t n, size_t i)
+static unsigned cores_of(const struct account *accounts, size_t n, size_t i)
 {
-    cpu_set_t any = told[i].cores;
+    cpu_set_t any = accounts[i].cores;
     unsigned cores;
 
     for (size_t k = 0; k < n; k++)
-        if (same_host(&told[k], &told[i]))
-            CPU_OR(&any, &any, &told[k].cores);
+        if (same_host(&accounts[k], &accounts[i]))
+            CPU_OR(&any, &any, &accounts[k].cores);
     cores = CPU_COUNT(&any) > 0 ? (unsigned)CPU_COUNT(&any) : 1;
-    return told[i].quota > 0 ? (unsigned)fmin(cores, ceil(told[i].quota)) : cores;
+    return accounts[i].quota > 0 ? (unsigned)fmin(cores, ceil(accounts[i].quota)) : cores;
 }
 
 /* The ranks of one host, added up. */
-static struct shoal_profile_rank host_sum(const struct account *told, size_t n, size_t i)
+static struct shoal_profile_rank host_sum(const struct account *accounts, size_t n, size_t i)
 {
     struct shoal_profile_rank sum = {0};
 
     for (size_t k = 0; k < n; k++)
-        if (same_host(&told[k], &told[i]))
-            profile_add(&sum, &told[k].row);
-    sum.cores = told[i].row.cores;
-    memcpy(sum.host, told[i].row.host, sizeof sum.host);
+        if (same_host(&accounts[k], &accounts[i]))
+            profile_add(&sum, &accounts[k].row);
+    sum.cores = accounts[i].row.cores;
+    memcpy(sum.host, accounts[i].row.host, sizeof sum.host);
     return sum;
 }
 
@@ -230,15 +230,15 @@ static void note_crowd(struct shoal_profile *p, const struct shoal_profile_rank 
     p->crowd.cpu = (host->user + host->system) / (p->seconds * host->cores);
 }
 
-static void add_up(struct shoal_profile *p, struct account *told, size_t n)
+static void add_up(struct shoal_profile *p, struct account *accounts, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        told[i].row.cores = cores_of(told, n, i);
+        accounts[i].row.cores = cores_of(accounts, n, i);
     for (size_t i = 0; i < n; i++)
-        profile_take(p, &told[i].row);
+        profile_take(p, &accounts[i].row);
     for (size_t i = 0; i < n; i++)
-        if (first_of_host(told, i)) {
-            struct shoal_profile_rank host = host_sum(told, n, i);
+        if (first_of_host(accounts, i)) {
+            struct shoal_profile_rank host = host_sum(accounts, n, i);
 
             p->hosts++;
             p->all.cores += host.cores;
@@ -247,17 +247,17 @@ static void add_up(struct shoal_profile *p, struct account *told, size_t n)
 }
 
 /* Names end, and ranks are ranks, whatever came. */
-static void check_told(struct account *told, unsigned n)
+static void check_accounts(struct account *accounts, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
-        told[i].row.host[sizeof told[i].row.host - 1] = '\0';
-        told[i].row.rank = i;
-        if (told[i].row.awaited >= n)
-            told[i].row.awaited = i;
+        accounts[i].row.host[sizeof accounts[i].row.host - 1] = '\0';
+        accounts[i].row.rank = i;
+        if (accounts[i].row.awaited >= n)
+            accounts[i].row.awaited = i;
     }
 }
 
-static shoal_status gather_told(struct comm *c, const struct account *mine, struct account **all)
+static shoal_status gather_accounts(struct comm *c, const struct account *mine, struct account **all)
 {
     size_t *lens = NULL;
     char *data = NULL;
@@ -312,7 +312,7 @@ static void note_link(struct shoal_profile *p, const struct shoal_profile_rank *
 
 /* Whether it is worth it, all ranks see alike. */
 static shoal_status measure_links(struct shoal_profile *p, struct comm *c,
-                                  const struct account *told)
+                                  const struct account *accounts)
 {
     double *rates;
     shoal_status st;
@@ -322,12 +322,12 @@ static shoal_status measure_links(struct shoal_profile *p, struct comm *c,
     rates = mem_array(p->ranks, sizeof *rates);
     st = comm_agree(c, rates ? SHOAL_OK : SHOAL_ENOMEM);
     if (st == SHOAL_OK)
-        st = link_rate(c, &rates[comm_rank(c)]);
+        st = profile_link_rate(c, &rates[comm_rank(c)]);
     if (st == SHOAL_OK)
         st = comm_sum(c, rates, p->ranks);
     for (unsigned r = 0; st == SHOAL_OK && r < p->ranks; r++)
         if (rates[r] > 0) {
-            struct shoal_profile_rank host = host_sum(told, p->ranks, r);
+            struct shoal_profile_rank host = host_sum(accounts, p->ranks, r);
 
             note_link(p, &host, rates[r]);
         }
@@ -335,17 +335,17 @@ static shoal_status measure_links(struct shoal_profile *p, struct comm *c,
     return st;
 }
 
-/* `awaited` [ranks] and `told` [1] are this rank's. */
+/* `awaited` [ranks] and `accounts` [1] are this rank's. */
 static shoal_status end_with_others(struct profile *p, const struct account *mine, double *awaited)
 {
     struct shoal_profile *out = &p->result;
     struct account *all = NULL;
-    shoal_status st = gather_told(p->comm, mine, &all);
+    shoal_status st = gather_accounts(p->comm, mine, &all);
 
     if (st == SHOAL_OK)
         st = comm_sum(p->comm, awaited, out->ranks);
     if (st == SHOAL_OK) {
-        check_told(all, out->ranks);
+        check_accounts(all, out->ranks);
         add_up(out, all, out->ranks);
         note_awaited(out, p->comm, awaited);
         st = measure_latency(out, p->comm);
@@ -361,7 +361,7 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
     struct shoal_profile *out = &p->result;
     double *awaited = mem_array(p->comm ? comm_size(p->comm) : 1, sizeof *awaited);
     shoal_status st = awaited ? SHOAL_OK : SHOAL_ENOMEM;
-    struct account told;
+    struct account accounts;
 
     *out = (struct shoal_profile){.sync = f->sync,
                                   .wide = f->wide,
@@ -371,19 +371,19 @@ shoal_status profile_end(struct profile *p, const struct profile_facts *f)
     if (p->comm)
         st = comm_agree(p->comm, st);
     if (st == SHOAL_OK) {
-        told = tell(p, f, awaited);
-        out->seconds = told.row.seconds;
+        accounts = tell(p, f, awaited);
+        out->seconds = accounts.row.seconds;
         if (p->comm)
             st = comm_max(p->comm, &out->seconds, 1);
     }
     if (st == SHOAL_OK && p->comm)
-        st = end_with_others(p, &told, awaited);
+        st = end_with_others(p, &accounts, awaited);
     else if (st == SHOAL_OK)
-        add_up(out, &told, 1);
+        add_up(out, &accounts, 1);
     if (st == SHOAL_OK && p->comm)
         st = timeline_end(p, f);
     if (st == SHOAL_OK)
-        profile_judge(out);
+        profile_set_verdict(out);
     free(awaited);
     return st;
 }

@@ -99,11 +99,11 @@ void profile_take(struct shoal_profile *p, const struct shoal_profile_rank *r);
 
 /* Collective, for several hosts. *rate becomes the bytes a second that come to this
  * rank's host from the one before it; 0 on all ranks of a host but its first. */
-shoal_status link_rate(struct comm *c, double *rate);
+shoal_status profile_link_rate(struct comm *c, double *rate);
 
 /* ---- profile_verdict.c ---- */
 
 /* Sets limit and verdict from all the rest. */
-void profile_judge(struct shoal_profile *p);
+void profile_set_verdict(struct shoal_profile *p);
 
 #endif

@@ -300,7 +300,7 @@ static void say_mixed(struct shoal_profile *p)
 
 /* Who has no core is late for the others, and gives way where it looks for messages: the time
  * in line counts as waiting or communicating then, and is half of what is lost or more. */
-void profile_judge(struct shoal_profile *p)
+void profile_set_verdict(struct shoal_profile *p)
 {
     bool exchanges = p->ranks > 1 && lost(p) >= LOST;
     bool waits = exchanges && p->work.waiting >= p->work.communicating;

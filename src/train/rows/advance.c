@@ -88,7 +88,7 @@ static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
     st = train_polling(r, w, i, from, to);
     if (st == SHOAL_OK)
         st = store_round(r->rows->store);
-    run_mark(r);
+    run_timeline_mark(r);
     return st;
 }
 
@@ -119,7 +119,7 @@ static void part_range(const struct run *r, uint64_t i, size_t part, size_t *fro
     *to = end - *from > round ? *from + round : end;
 }
 
-shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t part, parts_fn *fn)
+shoal_status rows_parts_each(struct run *r, unsigned index, uint64_t place, size_t part, rows_part_fn *fn)
 {
     shoal_status st = SHOAL_OK;
 
@@ -136,7 +136,7 @@ shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t pa
 }
 
 /* Only the first thread may speak to other ranks. */
-shoal_status part_train(struct run *r, unsigned index, uint64_t i, size_t from, size_t to)
+shoal_status rows_part_train(struct run *r, unsigned index, uint64_t i, size_t from, size_t to)
 {
     if (index == 0)
         return train_polling(r, &r->rows->workers[0], i, from, to);
@@ -147,7 +147,7 @@ shoal_status part_train(struct run *r, unsigned index, uint64_t i, size_t from, 
 static shoal_status part_thread(void *ctx, unsigned index)
 {
     struct run *r = ctx;
-    shoal_status st = parts_each(r, index, r->at.place, r->rows->part, part_train);
+    shoal_status st = rows_parts_each(r, index, r->at.place, r->rows->part, rows_part_train);
 
     sync_views(r, &r->rows->workers[index]);
     return st;
@@ -285,7 +285,7 @@ static shoal_status run_rounds(struct run *r)
         r->at.place = r->at.place + r->group < r->units ? r->at.place + r->group : r->units;
         run_count(r, &done);
         rows_count(r);
-        run_mark(r);
+        run_timeline_mark(r);
     }
     return st;
 }

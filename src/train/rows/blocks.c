@@ -65,11 +65,11 @@ static shoal_status part_list(struct run *r, unsigned index, uint64_t i, size_t 
 
 /* The parts of a chunk follow each other, then comes the next group of chunks. */
 static shoal_status round_parts(const struct rounds *b, unsigned index, uint64_t round,
-                                parts_fn *fn)
+                                rows_part_fn *fn)
 {
     struct run *r = b->r;
 
-    return parts_each(r, index, r->at.place + round / r->rows->parts * r->group,
+    return rows_parts_each(r, index, r->at.place + round / r->rows->parts * r->group,
                       round % r->rows->parts, fn);
 }
 
@@ -79,7 +79,7 @@ static shoal_status round_thread(void *ctx, unsigned index)
     uint64_t lists = b->trains ? b->at + 2 : b->at;
     shoal_status st = lists < b->n ? round_parts(b, index, lists, part_list) : SHOAL_OK;
 
-    return st == SHOAL_OK && b->trains ? round_parts(b, index, b->at, part_train) : st;
+    return st == SHOAL_OK && b->trains ? round_parts(b, index, b->at, rows_part_train) : st;
 }
 
 static shoal_status want(struct run *r, bool reads)
@@ -133,7 +133,7 @@ shoal_status blocks_advance(struct run *r)
             st = pool_run((unsigned)r->rows->nworkers, round_thread, &b);
         if (st == SHOAL_OK)
             st = swap(r);
-        run_mark(r);
+        run_timeline_mark(r);
     }
     r->at.place = r->stop;
     rows_count(r);
@@ -177,7 +177,7 @@ static shoal_status collect_rows(struct run *r, size_t t, size_t from, size_t to
     for (size_t row = from; row < to && st == SHOAL_OK; row++)
         memcpy(table->at + row * table->stride, view_row(&w->views[t], (uint32_t)row),
                table->stride * sizeof *table->at);
-    mem_put_away(table->at + from * table->stride,
+    mem_release(table->at + from * table->stride,
                  (to - from) * table->stride * sizeof *table->at);
     return st;
 }

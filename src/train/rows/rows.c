@@ -11,7 +11,7 @@ enum {
 
 /* ---- what it will take ---- */
 
-size_t chunk_between(size_t positions, size_t parts, size_t least, size_t most)
+size_t rows_chunk(size_t positions, size_t parts, size_t least, size_t most)
 {
     size_t chunk = positions / parts;
 
@@ -264,7 +264,7 @@ static bool rows_swept(const struct run *r)
 
 static shoal_status rows_gather(struct run *r)
 {
-    return store_meet(r->rows->store);
+    return store_gather(r->rows->store);
 }
 
 /* With blocks rank 0 asks the others for rows, by the one thread that may. */
@@ -272,7 +272,7 @@ static shoal_status rows_evaluate(struct run *r)
 {
     if (!r->leads || !r->task->evaluate)
         return SHOAL_OK;
-    return r->rows->blocks ? r->task->evaluate(r) : run_aside(r, r->task->evaluate);
+    return r->rows->blocks ? r->task->evaluate(r) : run_background(r, r->task->evaluate);
 }
 
 enum { BATCHES = 1000, WORDS = 1000000 };

@@ -94,7 +94,7 @@ struct row_run {
 /* ---- rows.c ---- */
 
 /* What a share of a run's positions a chunk is, from `least` to `most` of them. */
-size_t chunk_between(size_t positions, size_t parts, size_t least, size_t most);
+size_t rows_chunk(size_t positions, size_t parts, size_t least, size_t most);
 /* Threads, or the lanes that are this rank's; 0 for a server. */
 size_t rows_workers(const struct train_opts *o);
 /* What bringing replicas of n tables together takes; or, with blocks that need so many
@@ -118,11 +118,11 @@ shoal_status blocks_collect(struct run *r);
 /* ---- advance.c ---- */
 
 /* fn trains positions of the i-th chunk, or lists their rows. */
-typedef shoal_status parts_fn(struct run *r, unsigned index, uint64_t i, size_t from, size_t to);
+typedef shoal_status rows_part_fn(struct run *r, unsigned index, uint64_t i, size_t from, size_t to);
 /* The part of each chunk of a round that is this thread's: one chunk, or more where other ranks
  * have more threads. The round's chunks begin at `place`. */
-shoal_status parts_each(struct run *r, unsigned index, uint64_t place, size_t part, parts_fn *fn);
-parts_fn part_train;
+shoal_status rows_parts_each(struct run *r, unsigned index, uint64_t place, size_t part, rows_part_fn *fn);
+rows_part_fn rows_part_train;
 void rows_count(struct run *r); /* what the workers did */
 shoal_status rows_advance(struct run *r);
 /* The chunks that are taken together: at least one for each worker's turn. */

@@ -167,10 +167,10 @@ static shoal_status add_shape(shoal_net *t, const shoal_samples *s)
 
     if (!s->bytes || s->sides[1] == 0 || s->sides[2] != 0)
         return SHOAL_OK;
-    st = trained_fact(t, "channels", "1");
+    st = saved_net_fact(t, "channels", "1");
     if (st == SHOAL_OK)
-        st = trained_fact(t, "height", "%zu", s->sides[0]);
-    return st == SHOAL_OK ? trained_fact(t, "width", "%zu", s->sides[1]) : st;
+        st = saved_net_fact(t, "height", "%zu", s->sides[0]);
+    return st == SHOAL_OK ? saved_net_fact(t, "width", "%zu", s->sides[1]) : st;
 }
 
 static shoal_status copy_scaling(struct scaling *to, const struct scaling *from)
@@ -248,7 +248,7 @@ static const struct shoal_option held_options[] = {
 };
 
 static const struct shoal_option_group mlp_groups[] = {
-    {"Output", model_output_options, .at = 0},
+    {"Output", task_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Samples", shoal_samples_options, .at = offsetof(struct train_opts, samples)},
     {"Held out", held_options, .at = 0},

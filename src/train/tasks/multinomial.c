@@ -73,7 +73,7 @@ static shoal_status many_evaluate(struct run *r)
         multinomial_scores(&m->linear, &r->rows->tables[SPARSE_WEIGHTS],
                            &r->rows->tables[SPARSE_BIAS], lr, held, i, z);
         st = classes_add(m->classes, z, held->label[i]);
-        loss += weight * softmax_row(z, classes, held->label[i]);
+        loss += weight * net_softmax_row(z, classes, held->label[i]);
         all += weight;
     }
     if (st == SHOAL_OK)

@@ -213,7 +213,7 @@ static shoal_status read_words(struct nextword *n, const struct run *r)
     free(of);
     if (st != SHOAL_OK)
         return st;
-    n->prior = words_prior(n->words);
+    n->prior = word_ranks_prior(n->words);
     return n->prior ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
@@ -298,7 +298,7 @@ static shoal_status fit(struct run *r, const float *params, unsigned epoch)
         st =
             answer(&a, r, params, &(struct net_take){a.ids, RANKS_AT_ONCE, false, epoch}, FIT_FROM);
     if (st == SHOAL_OK)
-        st = words_fit(&ranks, a.y, a.target, RANKS_AT_ONCE, a.scores);
+        st = word_ranks_fit(&ranks, a.y, a.target, RANKS_AT_ONCE, a.scores);
     n->weight = ranks.weight;
     asked_fini(&a, n);
     return st;
@@ -318,7 +318,7 @@ static shoal_status ask(struct run *r, bool valid, struct word_share *share,
         st = answer(&a, r, r->dense->params,
                     &(struct net_take){a.ids, some, valid, r->at.epoch + 1}, i);
         if (st == SHOAL_OK)
-            st = words_above(&(struct word_ranks){&n->vectors, n->prior, n->weight}, a.y,
+            st = word_ranks_above(&(struct word_ranks){&n->vectors, n->prior, n->weight}, a.y,
                              a.target, some, a.scores, a.above);
         if (st == SHOAL_OK)
             count_ranks(share, base, a.above, a.target, some);
@@ -394,7 +394,7 @@ static shoal_status nextword_open(struct run *r)
 
     r->identity.fingerprint =
         shoal_corpus_fingerprint(r->data->corpus) ^
-        hash_bytes(n->length, n->vectors.at, table_bytes(n->vectors.rows, n->vectors.width));
+        bytes_hash(n->length, n->vectors.at, table_bytes(n->vectors.rows, n->vectors.width));
     return r->leads && r->opts->statistics ? statistics_open(n, r->opts->resume) : SHOAL_OK;
 }
 
@@ -423,7 +423,7 @@ static shoal_status give_words(shoal_net *t, const struct nextword *n)
         st = table_init(&t->vectors, n->vectors.name, n->vectors.rows, n->vectors.width);
     if (st == SHOAL_OK)
         memcpy(t->vectors.at, n->vectors.at, table_size(&n->vectors));
-    return st == SHOAL_OK ? trained_fact(t, "weight", "%.9g", (double)n->weight) : st;
+    return st == SHOAL_OK ? saved_net_fact(t, "weight", "%.9g", (double)n->weight) : st;
 }
 
 static shoal_status nextword_give(struct run *r, shoal_net *t)
@@ -471,7 +471,7 @@ static const struct shoal_option statistics_options[] = {
 };
 
 static const struct shoal_option_group nextword_groups[] = {
-    {"Output", model_output_options, .at = 0},
+    {"Output", task_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Statistics", statistics_options, .at = 0},
     NET_GROUPS,

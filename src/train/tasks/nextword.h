@@ -22,7 +22,7 @@ struct nextword {
     struct sentence *sentences;
     size_t nsentences, cap, windows;
     struct dense_run *dense;
-    float weight;                 /* of predicted vectors beside counts: words_fit */
+    float weight;                 /* of predicted vectors beside counts: word_ranks_fit */
     double base[WORD_TOPS];       /* the share that the commonest words as answers get right */
     struct journal *statistics;
     bool resumed; /* what the statistics hold may be of epochs that are to come */

@@ -213,7 +213,7 @@ static size_t lane_rows(const struct train_opts *o)
 static void cut(struct run *r, size_t width)
 {
     const struct train_opts *o = r->opts;
-    size_t chunk = chunk_between(r->rows->train, CHUNKS_PER_EPOCH, CHUNK_LEAST, CHUNK_MOST);
+    size_t chunk = rows_chunk(r->rows->train, CHUNKS_PER_EPOCH, CHUNK_LEAST, CHUNK_MOST);
 
     r->rows->grain =
         (struct grain){.chunk = o->deterministic ? lane_rows(o) : whole_batches(chunk, o->batch),

@@ -69,7 +69,7 @@ extern const struct shoal_option sparse_training_options[], sparse_held_options[
      .help = "added to the root of summed squares (adagrad, ftrl): smooths the first steps"}
 
 #define SPARSE_GROUPS(model)                                                                       \
-    {"Output", model_output_options, .at = 0}, {"Model", model, .at = 0},                          \
+    {"Output", task_output_options, .at = 0}, {"Model", model, .at = 0},                          \
     {"Training", sparse_training_options, .at = 0}, {"Held out", sparse_held_options, .at = 0},    \
     {"Machine", rows_machine_options, .at = 0},                                                    \
     {"Checkpoints and metrics", rows_run_options, .at = 0},                                        \

@@ -41,7 +41,7 @@ static shoal_status fill(const struct run *r, const struct net_take *take, float
 {
     (void)y;
     map_ids(r, take, label);
-    return feed_fill(feed_of(r->own, take), label, take->n, take->epoch, x, label);
+    return image_feed_fill(feed_of(r->own, take), label, take->n, take->epoch, x, label);
 }
 
 static void ahead(const struct run *r, const struct net_take *take)
@@ -51,7 +51,7 @@ static void ahead(const struct run *r, const struct net_take *take)
     if (take->n > v->batch)
         return;
     map_ids(r, take, v->next);
-    feed_ahead(feed_of(v, take), v->next, take->n, take->epoch);
+    image_feed_ahead(feed_of(v, take), v->next, take->n, take->epoch);
 }
 
 /* ---- opening ---- */
@@ -95,9 +95,9 @@ static shoal_status make_net(const struct vgg_task *v, struct net **net)
     return st;
 }
 
-static struct feed_opts feed_opts_of(const struct vgg_task *v, bool training)
+static struct image_feed_opts feed_opts_of(const struct vgg_task *v, bool training)
 {
-    struct feed_opts f = {.batch = v->batch,
+    struct image_feed_opts f = {.batch = v->batch,
                           .seed = v->opts->seed,
                           .pad = training ? v->opts->crop : 0,
                           .flip = training && v->opts->flip,
@@ -107,7 +107,7 @@ static struct feed_opts feed_opts_of(const struct vgg_task *v, bool training)
     memcpy(f.std, v->std, sizeof f.std);
     if (!v->data->pixels) /* decoding takes longer than a net of this size computes */
         f.threads = ranks_threads(v->opts->ranks, v->opts->threads);
-    f.threads = f.threads < FEED_MAX_THREADS ? f.threads : FEED_MAX_THREADS;
+    f.threads = f.threads < IMAGE_FEED_MAX_THREADS ? f.threads : IMAGE_FEED_MAX_THREADS;
     return f;
 }
 
@@ -115,7 +115,7 @@ static shoal_status vgg_plan(struct run *r, struct shoal_train_plan *plan)
 {
     struct vgg_task *v = r->own = mem_array(1, sizeof *v);
     size_t workers = opts_sharing(r->opts), train;
-    struct feed_opts f;
+    struct image_feed_opts f;
     shoal_status st;
 
     if (!v)
@@ -129,10 +129,10 @@ static shoal_status vgg_plan(struct run *r, struct shoal_train_plan *plan)
     if (st != SHOAL_OK)
         return st;
     train = r->dense->train;
-    v->batch = workers > 0 ? (net_batch_of(r->opts) + workers - 1) / workers : 1;
+    v->batch = workers > 0 ? (net_batch_size(r->opts) + workers - 1) / workers : 1;
     v->batch = v->batch < train ? v->batch : train;
     f = feed_opts_of(v, true);
-    plan->work_bytes = 2 * feed_bytes(v->data, &f);
+    plan->work_bytes = 2 * image_feed_bytes(v->data, &f);
     return net_plan(r, plan);
 }
 
@@ -141,7 +141,7 @@ static shoal_status vgg_plan(struct run *r, struct shoal_train_plan *plan)
 /* The threads that prepare start here. */
 static shoal_status open_feeds(struct vgg_task *v)
 {
-    struct feed_opts training, plain;
+    struct image_feed_opts training, plain;
     shoal_status st = images_moments(v->data, v->opts->threads, v->mean, v->std);
 
     if (st != SHOAL_OK)
@@ -149,8 +149,8 @@ static shoal_status open_feeds(struct vgg_task *v)
     training = feed_opts_of(v, true);
     plain = feed_opts_of(v, false);
     v->next = mem_array(v->batch, sizeof *v->next);
-    st = v->next ? feed_new(&v->feed, v->data, &training) : SHOAL_ENOMEM;
-    return st == SHOAL_OK ? feed_new(&v->plain, v->test ? v->test : v->data, &plain) : st;
+    st = v->next ? image_feed_new(&v->feed, v->data, &training) : SHOAL_ENOMEM;
+    return st == SHOAL_OK ? image_feed_new(&v->plain, v->test ? v->test : v->data, &plain) : st;
 }
 
 static shoal_status vgg_start(struct run *r, float *params)
@@ -185,8 +185,8 @@ static void vgg_close(struct run *r)
 
     if (!v)
         return;
-    feed_free(v->feed);
-    feed_free(v->plain);
+    image_feed_free(v->feed);
+    image_feed_free(v->plain);
     free(v->next);
     free(v->ids);
     free(v);
@@ -211,14 +211,14 @@ static shoal_status add_facts(shoal_net *t, const struct vgg_task *v)
 {
     const struct train_opts *o = v->opts;
     char key[32];
-    shoal_status st = trained_fact(t, "augmented", "crop %u, flip %s", o->crop,
+    shoal_status st = saved_net_fact(t, "augmented", "crop %u, flip %s", o->crop,
                                    o->flip ? "yes" : "no");
 
     if (st == SHOAL_OK && o->dtype == SHOAL_BF16)
-        st = trained_fact(t, "multiplied", "bf16");
+        st = saved_net_fact(t, "multiplied", "bf16");
     for (size_t i = 0; i < v->data->classes && st == SHOAL_OK; i++) {
         snprintf(key, sizeof key, "class.%zu", i);
-        st = trained_fact(t, key, "%s", v->data->names[i]);
+        st = saved_net_fact(t, key, "%s", v->data->names[i]);
     }
     return st;
 }
@@ -306,7 +306,7 @@ static const struct shoal_option pictures_options[] = {
 };
 
 static const struct shoal_option_group vgg_groups[] = {
-    {"Output", model_output_options, .at = 0},
+    {"Output", task_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Pictures", pictures_options, .at = 0},
     NET_GROUPS,

@@ -43,7 +43,7 @@ static size_t chunk_of(const struct train_opts *o, size_t ids)
     size_t most = o->deterministic ? CHUNK_LANE : CHUNK_MOST;
     size_t parts = o->loss == SHOAL_SOFTMAX ? CHUNKS_SOFTMAX : CHUNKS_PER_EPOCH;
 
-    return chunk_between(ids, parts, CHUNK_LEAST, most);
+    return rows_chunk(ids, parts, CHUNK_LEAST, most);
 }
 
 /* Output rows a lane may touch between two merges: each word's own and its
@@ -401,26 +401,26 @@ static bool words_traffic(const struct run *r, size_t table, float *out)
 static shoal_status words_join(struct run *r, struct worker *w)
 {
     struct words *words = r->own;
-    struct lane *lane = NULL;
-    shoal_status st = lane_new(&lane, &words->model, &w->views[IN], &w->views[OUT]);
+    struct w2v_worker *worker = NULL;
+    shoal_status st = w2v_worker_new(&worker, &words->model, &w->views[IN], &w->views[OUT]);
 
-    w->own = lane;
+    w->own = worker;
     return st;
 }
 
 static void words_leave(struct worker *w)
 {
-    lane_free(w->own);
+    w2v_worker_free(w->own);
 }
 
 static void words_list(struct run *r, struct worker *w, size_t from, size_t to)
 {
-    lane_list(w->own, r->at.epoch, from, to, w->bits[IN], w->bits[OUT]);
+    w2v_worker_list(w->own, r->at.epoch, from, to, w->bits[IN], w->bits[OUT]);
 }
 
 static void words_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
 {
-    lane_train(w->own, r->at.epoch, from, to, lr, &w->done);
+    w2v_worker_train(w->own, r->at.epoch, from, to, lr, &w->done);
 }
 
 /* Every batch needs all output rows, and its words' input rows. */
@@ -460,10 +460,10 @@ static shoal_status loss_of_blocks(struct run *r, struct sums *done)
 
     for (size_t from = r->rows->train, to; from < r->rows->all && st == SHOAL_OK; from = to) {
         to = r->rows->all - from > r->rows->grain.round ? from + r->rows->grain.round : r->rows->all;
-        lane_list(w->own, LANE_LOSS_EPOCH, from, to, w->bits[IN], w->bits[OUT]);
+        w2v_worker_list(w->own, W2V_LOSS_EPOCH, from, to, w->bits[IN], w->bits[OUT]);
         st = blocks_read(r);
         if (st == SHOAL_OK)
-            lane_loss(w->own, from, to, done);
+            w2v_worker_loss(w->own, from, to, done);
     }
     return st == SHOAL_OK ? blocks_read_end(r) : st;
 }
@@ -483,7 +483,7 @@ static shoal_status measure_valid(struct run *r)
     else if (rows->blocks)
         st = loss_of_blocks(r, &done);
     else
-        lane_loss(w->own, rows->train, rows->all, &done);
+        w2v_worker_loss(w->own, rows->train, rows->all, &done);
     for (size_t t = IN; t <= OUT && st == SHOAL_OK && r->opts->deterministic && !rows->whole; t++)
         st = views_merge(&w->views[t], 1, r->kernel, 1);
     run_figures(r, &done, SHOAL_OF_VALIDATION, &r->held);

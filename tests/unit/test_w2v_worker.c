@@ -1,4 +1,4 @@
-/* A lane's way through a corpus: which rows it says it will need, and which it counts
+/* A worker's way through a corpus: which rows it says it will need, and which it counts
  * as changed, against those it looks at. */
 #include "model/model.h"
 #include "store/store.h"
@@ -22,7 +22,7 @@ struct bench {
     struct w2v model;
     struct table tables[2];
     struct view views[2];
-    struct lane *lane;
+    struct w2v_worker *worker;
 };
 
 static void bench_open(struct bench *b, enum shoal_loss loss)
@@ -51,12 +51,12 @@ static void bench_open(struct bench *b, enum shoal_loss loss)
 
 static void bench_lane(struct bench *b)
 {
-    assert_int_equal(lane_new(&b->lane, &b->model, &b->views[0], &b->views[1]), SHOAL_OK);
+    assert_int_equal(w2v_worker_new(&b->worker, &b->model, &b->views[0], &b->views[1]), SHOAL_OK);
 }
 
 static void bench_close(struct bench *b)
 {
-    lane_free(b->lane);
+    w2v_worker_free(b->worker);
     for (size_t t = 0; t < 2; t++) {
         view_fini(&b->views[t]);
         table_fini(&b->tables[t]);
@@ -84,9 +84,9 @@ static void check_listed(enum shoal_loss loss)
     bench_lane(&b);
     in = bits_of(&b.tables[0]);
     out = bits_of(&b.tables[1]);
-    lane_list(b.lane, 3, BEGIN, END, in, out);
+    w2v_worker_list(b.worker, 3, BEGIN, END, in, out);
     assert_int_equal(b.views[0].used + b.views[1].used, 0);
-    lane_train(b.lane, 3, BEGIN, END, 0.05f, &done);
+    w2v_worker_train(b.worker, 3, BEGIN, END, 0.05f, &done);
     for (size_t t = 0; t < 2; t++)
         for (size_t w = 0; w < (b.tables[t].rows + 63) / 64; w++) {
             uint64_t said = (t ? out : in)[w], seen = b.views[t].touched[w];
@@ -123,13 +123,13 @@ static void check_counted(enum shoal_loss loss)
         b.views[t].touches = calloc(b.tables[t].rows, 1);
     }
     bench_lane(&b);
-    lane_train(b.lane, 0, 0, BEGIN, 0.05f, &done); /* outputs are not zero any more */
+    w2v_worker_train(b.worker, 0, 0, BEGIN, 0.05f, &done); /* outputs are not zero any more */
     for (size_t t = 0; t < 2; t++)
         memset(b.views[t].touches, 0, b.tables[t].rows);
     for (size_t t = 0; t < 2; t++) {
         assert_int_equal(table_init_like(&before, &b.tables[t], b.tables[t].rows), SHOAL_OK);
         memcpy(before.at, b.tables[t].at, table_size(&before));
-        lane_train(b.lane, 1, BEGIN, END, 0.05f, &done);
+        w2v_worker_train(b.worker, 1, BEGIN, END, 0.05f, &done);
         for (size_t i = 0; i < before.rows; i++) {
             bool same = memcmp(before.at + i * before.stride, b.tables[t].at + i * before.stride,
                                DIM * sizeof(float)) == 0;

@@ -3,7 +3,7 @@
  * answers that would take it too long to write (at its head, and however many there are: they
  * are bounded by the models' queues, hold memory, and their client has waited longest).
  * Threads are fewer than cores, so that reading cannot starve the loops. */
-#include "serve/reader.h"
+#include "serve/readers.h"
 
 #include <stdlib.h>
 

@@ -87,7 +87,7 @@ static void view_pictures(struct console *c, const shoal_images *images)
 }
 
 /* What was read on the way to the data. */
-void view_data(struct job *job)
+void job_show_data(struct job *job)
 {
     struct console *c = &job->console;
     struct shoal_found found = shoal_data_found(job->data);
@@ -142,7 +142,7 @@ static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
                     number_size(examples * plan->shape[0] * plan->shape[1] * sizeof(float)).text);
 }
 
-void view_plan(struct job *job, const struct shoal_train_plan *plan)
+void job_show_plan(struct job *job, const struct shoal_train_plan *plan)
 {
     struct console *c = &job->console;
 
@@ -178,7 +178,7 @@ static void draw(struct job *job, const struct shoal_report *r)
     console_progress(&job->console, "train", text);
 }
 
-bool view_report(void *user, const struct shoal_report *report)
+bool job_show_report(void *user, const struct shoal_report *report)
 {
     struct job *job = user;
 
@@ -203,7 +203,7 @@ bool view_report(void *user, const struct shoal_report *report)
     case SHOAL_EVENT_DONE:
         return true; /* too late to stop */
     }
-    return !signal_came();
+    return !signal_received();
 }
 
 /* ---- After ------------------------------------------------------------------------------ */
@@ -264,7 +264,7 @@ static void view_ranks(struct console *c, const struct shoal_train_stats *s)
     view_stale(c, r);
 }
 
-void view_held(struct console *c, const struct shoal_binary_score *s)
+void score_show(struct console *c, const struct shoal_binary_score *s)
 {
     console_row(c, "auc", number_loss(s->auc).text, "on %s rows, %s of them of class 1",
                 number_count(s->examples).text, number_percent(s->base_rate, 1).text);
@@ -286,7 +286,7 @@ static void row_figure(struct console *c, const struct shoal_figure *f)
                 valid ? "on what was held out" : "in the last epoch");
 }
 
-/* Of a model of two classes the scores are shown with their context (view_held). */
+/* Of a model of two classes the scores are shown with their context (score_show). */
 static void view_figures(struct console *c, const struct shoal_figures *all)
 {
     double examples = shoal_figure(all, SHOAL_OF_VALIDATION, "examples");
@@ -303,7 +303,7 @@ static void view_figures(struct console *c, const struct shoal_figures *all)
         if (!binary || f->of != SHOAL_OF_VALIDATION || strcmp(f->name, "loss") == 0)
             row_figure(c, f);
     if (binary)
-        view_held(c, &score);
+        score_show(c, &score);
 }
 
 static void row_file(struct job *job)
@@ -315,7 +315,7 @@ static void row_file(struct job *job)
                     job->output);
 }
 
-void view_result(struct job *job, const struct shoal_train_plan *plan,
+void job_show_result(struct job *job, const struct shoal_train_plan *plan,
                  const struct shoal_train_stats *stats)
 {
     struct console *c = &job->console;
@@ -339,9 +339,9 @@ void view_result(struct job *job, const struct shoal_train_plan *plan,
                     "written, the last two kept in %s", job->folder);
     row_file(job);
     if (stats->ranks.ranks > 1)
-        view_steps(c, &stats->profile, stats->steps);
+        profile_show_steps(c, &stats->profile, stats->steps);
     if (profile && strcmp(profile, "true") == 0)
-        view_profile(c, &stats->profile);
+        profile_show(c, &stats->profile);
 }
 
 /* ---- When it does not end well ---------------------------------------------------------- */
@@ -383,15 +383,15 @@ static void say_stopped(const struct job *job)
     folder = shell_word(job->folder);
     writes_note(&w, job);
     console_fail("stopped at %.1f %%; go on with: shoal train --resume %s%s%s", percent, folder,
-                 again, writes_elsewhere(&w) ? " --trust" : "");
+                 again, writes_refused(&w) ? " --trust" : "");
     writes_fini(&w);
     free(folder);
 }
 
 /* Without a signal of our own: it came to another rank. */
-int view_stopped(struct job *job)
+int job_show_stopped(struct job *job)
 {
-    int number = signal_came() ? signal_came() : SIGTERM;
+    int number = signal_received() ? signal_received() : SIGTERM;
 
     console_finish(&job->console, SHOAL_OK);
     if (job->training)
@@ -401,7 +401,7 @@ int view_stopped(struct job *job)
     return EXIT_SIGNAL + number;
 }
 
-int view_failed(struct job *job, shoal_status status)
+int job_show_failed(struct job *job, shoal_status status)
 {
     struct shoal_checkpoint last;
     int code = console_finish(&job->console, status);

@@ -63,7 +63,7 @@ static void model_metadata(struct request *q)
     put_open(w, '{');
     member_text(w, "name", q->lease.version->name);
     put_versions(q, w);
-    put_platform(w, g);
+    generation_put_platform(w, g);
     put_key(w, "inputs");
     put_tensor_shape(w, &input);
     put_key(w, "outputs");
@@ -79,11 +79,11 @@ static bool server_is_ready(const struct request *q)
 /* Of a model that is registered: whether a request would be computed now. */
 static void model_ready(struct request *q, const char *name, const char *version)
 {
-    enum registry_why why = WHY_NONE;
+    enum registry_error why = REGISTRY_NO_ERROR;
     shoal_status st = registry_lease(&q->server->registry, name, version, &q->lease, &why);
 
     if (st != SHOAL_OK)
-        answer_registry(q, st, why);
+        answer_registry_failure(q, st, why);
     else
         put_flag_answer(q, q->lease.version->name, "ready",
                         q->lease.generation && batcher_open(q->lease.version->batcher) &&
@@ -107,7 +107,7 @@ static enum route model(struct request *q)
         model_ready(q, request_segment(q, 2), version);
         return ROUTE_ANSWERED;
     }
-    if (!lease_model(q, request_segment(q, 2), version))
+    if (!request_lease(q, request_segment(q, 2), version))
         return ROUTE_ANSWERED;
     if (strcmp(verb, "infer") == 0)
         return request_is(q, "POST") ? predict_begin(q, "infer") : answer_not_allowed(q, "POST");
@@ -156,7 +156,7 @@ static enum route v1(struct request *q)
         return answer_not_allowed(q, colon ? "POST" : "GET");
     if (!colon)
         model_ready(q, name, NULL);
-    else if (lease_model(q, name, NULL))
+    else if (request_lease(q, name, NULL))
         return predict_begin(q, "predict");
     return ROUTE_ANSWERED;
 }

@@ -9,7 +9,7 @@
  *     step_windows  for each window: prefetch the rows of the window AHEAD, then the kernel's step
  *
  * All that is random is keyed by (seed, epoch, position), so a span gives the same whoever takes
- * it, and a lane keeps nothing from one span to the next. */
+ * it, and a worker keeps nothing from one span to the next. */
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ enum {
     STREAM_NOISE = 3,
 };
 
-struct lane {
+struct w2v_worker {
     const struct w2v *w;
     struct view *in, *out;
     struct windows windows;
@@ -32,51 +32,51 @@ struct lane {
     float label[W2V_MAX_NEGATIVES + 1 + KERNEL_LANES];
 };
 
-shoal_status lane_new(struct lane **out, const struct w2v *w, struct view *in,
+shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct view *in,
                       struct view *out_rows)
 {
-    struct lane *lane = mem_array(1, sizeof *lane);
+    struct w2v_worker *worker = mem_array(1, sizeof *worker);
 
     *out = NULL;
-    if (!lane)
+    if (!worker)
         return SHOAL_ENOMEM;
-    lane->w = w;
-    lane->in = in;
-    lane->out = out_rows;
-    lane->label[0] = 1;
-    lane->noise = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *lane->noise);
-    lane->dice = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *lane->dice);
-    if (!lane->noise || !lane->dice) {
-        lane_free(lane);
+    worker->w = w;
+    worker->in = in;
+    worker->out = out_rows;
+    worker->label[0] = 1;
+    worker->noise = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *worker->noise);
+    worker->dice = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *worker->dice);
+    if (!worker->noise || !worker->dice) {
+        w2v_worker_free(worker);
         return SHOAL_ENOMEM;
     }
-    *out = lane;
+    *out = worker;
     return SHOAL_OK;
 }
 
-void lane_free(struct lane *lane)
+void w2v_worker_free(struct w2v_worker *worker)
 {
-    if (!lane)
+    if (!worker)
         return;
-    free(lane->noise);
-    free(lane->dice);
-    free(lane);
+    free(worker->noise);
+    free(worker->dice);
+    free(worker);
 }
 
 /* ---- noise ---- */
 
 /* A cell of the alias table, and the number that decides about staying in it. */
-static inline uint32_t draw_cell(const struct lane *lane, uint64_t counter, uint32_t *dice)
+static inline uint32_t draw_cell(const struct w2v_worker *worker, uint64_t counter, uint32_t *dice)
 {
-    uint64_t random = rng_mix(lane->noise_key + counter * RNG_STEP);
+    uint64_t random = rng_mix(worker->noise_key + counter * RNG_STEP);
 
     *dice = (uint32_t)random;
-    return (uint32_t)(((random >> 32) * lane->w->words) >> 32);
+    return (uint32_t)(((random >> 32) * worker->w->words) >> 32);
 }
 
-static inline uint32_t word_of(const struct lane *lane, uint32_t cell, uint32_t dice)
+static inline uint32_t word_of(const struct w2v_worker *worker, uint32_t cell, uint32_t dice)
 {
-    const struct alias *a = &lane->w->alias[cell];
+    const struct alias *a = &worker->w->alias[cell];
     uint32_t moved = -(uint32_t)(dice > a->keep); /* a branch would be a coin toss */
 
     return cell ^ ((cell ^ a->other) & moved);
@@ -85,15 +85,15 @@ static inline uint32_t word_of(const struct lane *lane, uint32_t cell, uint32_t 
 /* Noise may not be the target. If it is, it is drawn again, by random numbers of a range of their
  * own; in a vocabulary so lopsided that 63 of those fail, it is the next word. Two equal
  * noise words are left alone: they are rare, and one update of the row stays. */
-static uint32_t draw_again(const struct lane *lane, uint64_t counter, uint32_t target)
+static uint32_t draw_again(const struct w2v_worker *worker, uint64_t counter, uint32_t target)
 {
     uint32_t word = target, dice;
 
     for (uint64_t again = 1; word == target && again < 64; again++) {
-        word = draw_cell(lane, ~counter - (again << 48), &dice);
-        word = word_of(lane, word, dice);
+        word = draw_cell(worker, ~counter - (again << 48), &dice);
+        word = word_of(worker, word, dice);
     }
-    return word != target ? word : (target + 1) % lane->w->words;
+    return word != target ? word : (target + 1) % worker->w->words;
 }
 
 /* Which noise a window has. W2V_REUSE positions, each APART from the next, share it: the rows are
@@ -104,9 +104,9 @@ static uint32_t draw_again(const struct lane *lane, uint64_t counter, uint32_t t
  *     noise      a   b  ..  z  |  a   b ..  z | .. |   a ..   z |  new
  *
  * with APART = 32 and W2V_REUSE = 8. */
-static inline uint64_t counter_of(const struct lane *lane, size_t begin, size_t t)
+static inline uint64_t counter_of(const struct w2v_worker *worker, size_t begin, size_t t)
 {
-    const struct windows *ws = &lane->windows;
+    const struct windows *ws = &worker->windows;
     size_t position = begin + ws->place[ws->at[t].centre];
 
     return (position / (APART * W2V_REUSE) * APART + position % APART) * W2V_MAX_NEGATIVES;
@@ -114,29 +114,29 @@ static inline uint64_t counter_of(const struct lane *lane, size_t begin, size_t 
 
 /* The alias table is larger than the second-level cache: all cells of the span are drawn first, so
  * that each has been fetched when it is read. */
-static void draw_noise(struct lane *lane, size_t begin)
+static void draw_noise(struct w2v_worker *worker, size_t begin)
 {
-    const struct windows *ws = &lane->windows;
-    size_t n = lane->w->negatives;
+    const struct windows *ws = &worker->windows;
+    size_t n = worker->w->negatives;
 
     for (size_t t = 0; t < ws->len; t++) {
-        uint64_t counter = counter_of(lane, begin, t);
+        uint64_t counter = counter_of(worker, begin, t);
 
         for (size_t i = t * n; i < (t + 1) * n; i++) {
-            lane->noise[i] = draw_cell(lane, counter++, &lane->dice[i]);
-            __builtin_prefetch(&lane->w->alias[lane->noise[i]]);
+            worker->noise[i] = draw_cell(worker, counter++, &worker->dice[i]);
+            __builtin_prefetch(&worker->w->alias[worker->noise[i]]);
         }
     }
     for (size_t t = 0; t < ws->len; t++) {
         uint32_t target = ws->kept[ws->at[t].centre];
 
         for (size_t i = t * n; i < (t + 1) * n; i++) {
-            lane->noise[i] = word_of(lane, lane->noise[i], lane->dice[i]);
-            if (__builtin_expect(lane->noise[i] == target, 0)) {
-                lane->noise[i] =
-                    draw_again(lane, counter_of(lane, begin, t) + i - t * n, target);
-                if (lane->out->touches)
-                    view_count(lane->out, lane->noise[i]);
+            worker->noise[i] = word_of(worker, worker->noise[i], worker->dice[i]);
+            if (__builtin_expect(worker->noise[i] == target, 0)) {
+                worker->noise[i] =
+                    draw_again(worker, counter_of(worker, begin, t) + i - t * n, target);
+                if (worker->out->touches)
+                    view_count(worker->out, worker->noise[i]);
             }
         }
     }
@@ -147,16 +147,16 @@ static void draw_noise(struct lane *lane, size_t begin)
 /* Noise that several windows share is counted where it comes first, for all of them:
  * of the rest only what was drawn again is new, and counted as it is drawn; what it
  * stood for was the target, which is counted as such. */
-static void count_noise(struct lane *lane, size_t begin)
+static void count_noise(struct w2v_worker *worker, size_t begin)
 {
-    size_t n = lane->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
-    size_t len = lane->windows.len;
-    const uint32_t *noise = lane->noise;
-    struct view out = *lane->out; /* what counting writes might else be in it */
+    size_t n = worker->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
+    size_t len = worker->windows.len;
+    const uint32_t *noise = worker->noise;
+    struct view out = *worker->out; /* what counting writes might else be in it */
     uint64_t seen[SPAN / 64 + 1] = {0};
 
     for (size_t t = 0; t < len; t++) {
-        size_t group = counter_of(lane, begin, t) / W2V_MAX_NEGATIVES - first;
+        size_t group = counter_of(worker, begin, t) / W2V_MAX_NEGATIVES - first;
 
         if (seen[group / 64] >> (group % 64) & 1)
             continue;
@@ -168,11 +168,11 @@ static void count_noise(struct lane *lane, size_t begin)
 
 /* Somebody wants to know which rows change: every word of the span, every
  * target, and its noise or path. */
-static void count_touches(struct lane *lane, size_t begin)
+static void count_touches(struct w2v_worker *worker, size_t begin)
 {
-    const struct windows *ws = &lane->windows;
-    const struct w2v *w = lane->w;
-    struct view in = *lane->in, out = *lane->out;
+    const struct windows *ws = &worker->windows;
+    const struct w2v *w = worker->w;
+    struct view in = *worker->in, out = *worker->out;
     uint32_t kept = ws->kept_count;
     size_t len = ws->len;
     bool draws = w->negatives > 0;
@@ -190,91 +190,91 @@ static void count_touches(struct lane *lane, size_t begin)
                 view_count(&out, w->node[i]);
     }
     if (draws)
-        count_noise(lane, begin);
+        count_noise(worker, begin);
 }
 
 /* ---- steps ---- */
 
 /* The output rows of window t. */
-static inline size_t list_noise(const struct lane *lane, size_t t, const float **next)
+static inline size_t list_noise(const struct w2v_worker *worker, size_t t, const float **next)
 {
-    const uint32_t *list = lane->noise + t * lane->w->negatives;
+    const uint32_t *list = worker->noise + t * worker->w->negatives;
     size_t n = 0;
 
-    next[n++] = view_row(lane->out, lane->windows.kept[lane->windows.at[t].centre]);
-    for (size_t i = 0; i < lane->w->negatives; i++)
-        next[n++] = view_row(lane->out, list[i]);
+    next[n++] = view_row(worker->out, worker->windows.kept[worker->windows.at[t].centre]);
+    for (size_t i = 0; i < worker->w->negatives; i++)
+        next[n++] = view_row(worker->out, list[i]);
     return n;
 }
 
 /* The nodes of window t's path, from the word up, but for those near the root,
  * which never leave the cache. */
-static inline size_t list_path(const struct lane *lane, size_t t, const float **next)
+static inline size_t list_path(const struct w2v_worker *worker, size_t t, const float **next)
 {
-    const struct w2v *w = lane->w;
-    uint32_t word = lane->windows.kept[lane->windows.at[t].centre];
+    const struct w2v *w = worker->w;
+    uint32_t word = worker->windows.kept[worker->windows.at[t].centre];
     size_t n = 0;
 
     for (uint32_t i = w->path[word + 1]; i-- > w->path[word] && n < KERNEL_MAX_OUT;) {
         if (w->node[i] < NODES_AT_HAND)
             break;
-        next[n++] = view_row(lane->out, w->node[i]);
+        next[n++] = view_row(worker->out, w->node[i]);
     }
     return n;
 }
 
 /* The rows that window t needs and the window before it did not. */
-static inline size_t list_next(const struct lane *lane, size_t t, const float **next)
+static inline size_t list_next(const struct w2v_worker *worker, size_t t, const float **next)
 {
-    const struct windows *ws = &lane->windows;
+    const struct windows *ws = &worker->windows;
     uint32_t entering;
     size_t n;
 
     if (t >= ws->len)
         return 0;
-    n = lane->w->negatives ? list_noise(lane, t, next) : list_path(lane, t, next);
-    entering = ws->at[t].centre + lane->w->window;
+    n = worker->w->negatives ? list_noise(worker, t, next) : list_path(worker, t, next);
+    entering = ws->at[t].centre + worker->w->window;
     if (entering < ws->kept_count && ws->kept[entering] != SHOAL_SENTENCE_END)
-        next[n++] = view_row(lane->in, ws->kept[entering]);
+        next[n++] = view_row(worker->in, ws->kept[entering]);
     return n;
 }
 
-static size_t list_inputs(const struct lane *lane, const struct window *at, float **in)
+static size_t list_inputs(const struct w2v_worker *worker, const struct window *at, float **in)
 {
     size_t m = 0;
 
     for (uint32_t i = at->lo; i < at->hi; i++) {
-        in[m] = view_row(lane->in, lane->windows.kept[i]);
+        in[m] = view_row(worker->in, worker->windows.kept[i]);
         m += i != at->centre;
     }
     return m;
 }
 
-static void step_noise(struct lane *lane, size_t t, struct kernel_step *step, float **out)
+static void step_noise(struct w2v_worker *worker, size_t t, struct kernel_step *step, float **out)
 {
-    const struct w2v *w = lane->w;
-    const uint32_t *list = lane->noise + t * w->negatives;
+    const struct w2v *w = worker->w;
+    const uint32_t *list = worker->noise + t * w->negatives;
 
-    out[0] = view_row(lane->out, lane->windows.kept[lane->windows.at[t].centre]);
+    out[0] = view_row(worker->out, worker->windows.kept[worker->windows.at[t].centre]);
     for (size_t i = 0; i < w->negatives; i++)
-        out[i + 1] = view_row(lane->out, list[i]);
+        out[i + 1] = view_row(worker->out, list[i]);
     step->k = w->negatives + 1;
-    step->label = lane->label;
+    step->label = worker->label;
     (w->bag ? w->kernel->bag : w->kernel->pairs)(step);
 }
 
 /* A path that is longer than a step takes is walked in several. */
-static void step_path(struct lane *lane, size_t t, struct kernel_step *step, float **out)
+static void step_path(struct w2v_worker *worker, size_t t, struct kernel_step *step, float **out)
 {
-    const struct w2v *w = lane->w;
-    uint32_t word = lane->windows.kept[lane->windows.at[t].centre];
+    const struct w2v *w = worker->w;
+    uint32_t word = worker->windows.kept[worker->windows.at[t].centre];
 
     for (uint32_t from = w->path[word]; from < w->path[word + 1]; from += KERNEL_MAX_OUT) {
         uint32_t left = w->path[word + 1] - from;
 
         step->k = left < KERNEL_MAX_OUT ? left : KERNEL_MAX_OUT;
         for (size_t i = 0; i < step->k; i++)
-            out[i] = view_row(lane->out, w->node[from + i]);
+            out[i] = view_row(worker->out, w->node[from + i]);
         step->label = w->label + from;
         (w->bag ? w->kernel->bag : w->kernel->pairs)(step);
         step->nexts = 0;
@@ -282,50 +282,50 @@ static void step_path(struct lane *lane, size_t t, struct kernel_step *step, flo
 }
 
 /* Returns the predictions made: one a window, or one for each of its words. */
-static uint64_t step_windows(struct lane *lane, float lr, double *loss)
+static uint64_t step_windows(struct w2v_worker *worker, float lr, double *loss)
 {
-    const struct w2v *w = lane->w;
+    const struct w2v *w = worker->w;
     float *in[2 * W2V_MAX_WINDOW + 1], *out[KERNEL_MAX_OUT];
     const float *next[KERNEL_MAX_OUT + 1];
     struct kernel_step step = {.in = in, .out = out, .next = next, .dim = w->dim, .lr = lr,
                                .loss = loss};
     uint64_t made = 0;
 
-    for (size_t t = 0; t < lane->windows.len; t++) {
-        step.m = list_inputs(lane, &lane->windows.at[t], in);
+    for (size_t t = 0; t < worker->windows.len; t++) {
+        step.m = list_inputs(worker, &worker->windows.at[t], in);
         step.in_scale = w->sum ? 1.0f : 1.0f / (float)step.m;
-        step.nexts = list_next(lane, t + AHEAD, next);
+        step.nexts = list_next(worker, t + AHEAD, next);
         made += w->bag ? 1 : step.m;
         if (w->negatives)
-            step_noise(lane, t, &step, out);
+            step_noise(worker, t, &step, out);
         else
-            step_path(lane, t, &step, out);
+            step_path(worker, t, &step, out);
     }
     return made;
 }
 
 /* All that is random about a span. */
-static void draw_span(struct lane *lane, unsigned epoch, size_t begin, size_t end)
+static void draw_span(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end)
 {
-    windows_cut(&lane->windows, lane->w, epoch, begin, end);
-    lane->noise_key = rng_at(lane->w->seed, STREAM_NOISE, epoch);
-    if (lane->w->negatives)
-        draw_noise(lane, begin);
+    windows_cut(&worker->windows, worker->w, epoch, begin, end);
+    worker->noise_key = rng_at(worker->w->seed, STREAM_NOISE, epoch);
+    if (worker->w->negatives)
+        draw_noise(worker, begin);
 }
 
-static void take_span(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+static void take_span(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, float lr,
                          bool measure, struct sums *done)
 {
     double loss = 0;
     uint64_t made;
 
-    draw_span(lane, epoch, begin, end);
-    if (lr > 0 && lane->in->touches)
-        count_touches(lane, begin);
-    made = step_windows(lane, lr, measure ? &loss : NULL);
-    done->rows += (uint64_t)(lane->windows.last - lane->windows.first) +
-                  lane->windows.len * (lane->w->negatives + 1);
-    done->examples += lane->windows.words;
+    draw_span(worker, epoch, begin, end);
+    if (lr > 0 && worker->in->touches)
+        count_touches(worker, begin);
+    made = step_windows(worker, lr, measure ? &loss : NULL);
+    done->rows += (uint64_t)(worker->windows.last - worker->windows.first) +
+                  worker->windows.len * (worker->w->negatives + 1);
+    done->examples += worker->windows.words;
     if (measure) {
         done->loss += loss;
         done->predictions += made;
@@ -339,12 +339,12 @@ static size_t span_end(size_t begin, size_t end)
     return stop < end ? stop : end;
 }
 
-void lane_train(struct lane *lane, unsigned epoch, size_t begin, size_t end, float lr,
+void w2v_worker_train(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, float lr,
                 struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = span_end(begin, end);
-        take_span(lane, epoch, begin, stop, lr, begin / SPAN % LOSS_EVERY == 0, done);
+        take_span(worker, epoch, begin, stop, lr, begin / SPAN % LOSS_EVERY == 0, done);
     }
 }
 
@@ -354,10 +354,10 @@ static void set_bit(uint64_t *bits, uint32_t row)
 }
 
 /* Words that no window reaches are among them: they are fetched ahead all the same. */
-static void list_span(const struct lane *lane, uint64_t *in, uint64_t *out)
+static void list_span(const struct w2v_worker *worker, uint64_t *in, uint64_t *out)
 {
-    const struct windows *ws = &lane->windows;
-    const struct w2v *w = lane->w;
+    const struct windows *ws = &worker->windows;
+    const struct w2v *w = worker->w;
 
     for (uint32_t i = 0; i < ws->kept_count; i++)
         if (ws->kept[i] != SHOAL_SENTENCE_END)
@@ -372,25 +372,25 @@ static void list_span(const struct lane *lane, uint64_t *in, uint64_t *out)
                 set_bit(out, w->node[i]);
     }
     for (size_t i = 0; i < ws->len * w->negatives; i++)
-        set_bit(out, lane->noise[i]);
+        set_bit(out, worker->noise[i]);
 }
 
-void lane_list(struct lane *lane, unsigned epoch, size_t begin, size_t end, uint64_t *in,
+void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, uint64_t *in,
                uint64_t *out)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = span_end(begin, end);
-        draw_span(lane, epoch, begin, stop);
-        list_span(lane, in, out);
+        draw_span(worker, epoch, begin, stop);
+        list_span(worker, in, out);
     }
 }
 
 /* A rate of zero changes nothing; an epoch of its own keeps the noise the same
  * each time. */
-void lane_loss(struct lane *lane, size_t begin, size_t end, struct sums *done)
+void w2v_worker_loss(struct w2v_worker *worker, size_t begin, size_t end, struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = span_end(begin, end);
-        take_span(lane, LANE_LOSS_EPOCH, begin, stop, 0, true, done);
+        take_span(worker, W2V_LOSS_EPOCH, begin, stop, 0, true, done);
     }
 }

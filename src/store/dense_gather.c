@@ -89,7 +89,7 @@ static shoal_status agree_steps(struct dense *d)
     return st;
 }
 
-shoal_status dense_meet(struct dense *d)
+shoal_status dense_gather(struct dense *d)
 {
     shoal_status st = SHOAL_OK;
 
@@ -98,11 +98,11 @@ shoal_status dense_meet(struct dense *d)
     if (!d->shares)
         return dense_average(d);
     for (size_t i = 0; i < d->npieces && st == SHOAL_OK; i++)
-        st = push_backlog(d, &d->pieces[i]);
+        st = piece_push_backlog(d, &d->pieces[i]);
     if (st == SHOAL_OK)
         st = comm_until(d->comm, all_answered, d);
     if (st == SHOAL_OK)
-        st = policy_meet(&d->policy);
+        st = policy_barrier(&d->policy);
     if (st != SHOAL_OK)
         return st;
     for (size_t i = 0; i < d->npieces; i++)

@@ -3,7 +3,7 @@
  * which has the same eigenvalues. Its two largest eigenvectors are found by power iteration
  * from a fixed start, the second kept orthogonal to the first. The coordinate of row i along
  * an axis is sqrt(eigenvalue) * the i-th entry of the eigenvector. */
-#include "serve/models/map.h"
+#include "serve/models/pca.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -94,7 +94,7 @@ static void make_largest_positive(double *x, size_t n)
         x[i] = -x[i];
 }
 
-shoal_status map_places(float *rows, size_t n, size_t dim, float *places)
+shoal_status pca_places(float *rows, size_t n, size_t dim, float *places)
 {
     double *gram = mem_array(n * (n + 3), sizeof *gram);
     double *axis[2], *room;
