@@ -99,7 +99,7 @@ void job_show_plan(struct job *job, const struct shoal_train_plan *plan);
 /* For shoal_train_how.report; `user` is the job. */
 bool job_show_report(void *user, const struct shoal_report *report);
 void job_show_result(struct job *job, const struct shoal_train_plan *plan,
-                 const struct shoal_train_stats *stats);
+                     const struct shoal_train_stats *stats);
 /* A word as a shell would take it, for free(). */
 char *shell_word(const char *word);
 /* A job that did not end: what happened, and what is left of it. Both give the

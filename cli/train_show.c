@@ -316,7 +316,7 @@ static void row_file(struct job *job)
 }
 
 void job_show_result(struct job *job, const struct shoal_train_plan *plan,
-                 const struct shoal_train_stats *stats)
+                     const struct shoal_train_stats *stats)
 {
     struct console *c = &job->console;
     double rate = stats->seconds > 0 ? (double)stats->examples / stats->seconds : 0;

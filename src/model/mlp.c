@@ -25,7 +25,8 @@ static float gelu_slope(float z)
     return below + z * 0.398942280f * expf(-0.5f * z * z);
 }
 
-void activation_apply(const struct net *net, enum shoal_activation f, float *a, const float *z, size_t n)
+void activation_apply(const struct net *net, enum shoal_activation f, float *a, const float *z,
+                      size_t n)
 {
     switch (f) {
     case SHOAL_RELU:
@@ -49,7 +50,8 @@ void activation_apply(const struct net *net, enum shoal_activation f, float *a, 
     }
 }
 
-void activation_gradient(enum shoal_activation f, float *d, const float *a, const float *z, size_t n)
+void activation_gradient(enum shoal_activation f, float *d, const float *a, const float *z,
+                         size_t n)
 {
     switch (f) {
     case SHOAL_RELU:

@@ -33,9 +33,11 @@ struct mlp_worker {
 /* ---- activations: n floats ---- */
 
 /* a = f(z); a may be z. */
-void activation_apply(const struct net *net, enum shoal_activation f, float *a, const float *z, size_t n);
+void activation_apply(const struct net *net, enum shoal_activation f, float *a, const float *z,
+                      size_t n);
 /* d *= f'(z), by a = f(z) where that is enough. */
-void activation_gradient(enum shoal_activation f, float *d, const float *a, const float *z, size_t n);
+void activation_gradient(enum shoal_activation f, float *d, const float *a, const float *z,
+                         size_t n);
 /* Whether f' needs z. */
 bool activation_needs_z(enum shoal_activation f);
 
@@ -48,10 +50,12 @@ void net_sum_rows(const struct kernel *k, float *out, const float *d, size_t n, 
 
 /* ---- mlp_narrow.c ---- */
 
-shoal_status mlp_narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                             float scale, float *grads, struct sums *sums);
+shoal_status mlp_narrow_gradient(struct mlp_worker *w, const float *params,
+                                 const struct net_batch *b, float scale, float *grads,
+                                 struct sums *sums);
 void mlp_narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                    struct sums *sums);
-void mlp_narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n, float *y);
+                        struct sums *sums);
+void mlp_narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n,
+                        float *y);
 
 #endif

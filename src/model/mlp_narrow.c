@@ -103,7 +103,8 @@ static float *back(struct mlp_worker *w, const float *params, size_t l, float *d
         .gate = relu ? w->a[l - 1] : NULL, .outs = m->width[l - 1], .ins = m->width[l],
         .cols = columns(n), .ld = MLP_TILE});
     if (!relu)
-        activation_gradient(m->activation, below, w->a[l - 1], w->z[l - 1], m->width[l - 1] * MLP_TILE);
+        activation_gradient(m->activation, below, w->a[l - 1], w->z[l - 1],
+                            m->width[l - 1] * MLP_TILE);
     return below;
 }
 
@@ -119,8 +120,9 @@ static struct net_batch tile_of(const struct net *net, const struct net_batch *b
     };
 }
 
-shoal_status mlp_narrow_gradient(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                             float scale, float *grads, struct sums *sums)
+shoal_status mlp_narrow_gradient(struct mlp_worker *w, const float *params,
+                                 const struct net_batch *b, float scale, float *grads,
+                                 struct sums *sums)
 {
     const struct mlp *m = w->base.net->impl;
 
@@ -138,7 +140,7 @@ shoal_status mlp_narrow_gradient(struct mlp_worker *w, const float *params, cons
 }
 
 void mlp_narrow_measure(struct mlp_worker *w, const float *params, const struct net_batch *b,
-                    struct sums *sums)
+                        struct sums *sums)
 {
     const struct mlp *m = w->base.net->impl;
 
@@ -150,7 +152,8 @@ void mlp_narrow_measure(struct mlp_worker *w, const float *params, const struct 
     }
 }
 
-void mlp_narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n, float *y)
+void mlp_narrow_predict(struct mlp_worker *w, const float *params, const float *x, size_t n,
+                        float *y)
 {
     const struct net *net = w->base.net;
     const struct mlp *m = net->impl;

@@ -97,16 +97,17 @@ void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_
 
 struct w2v_worker;
 
-shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct view *in, struct view *out_rows);
+shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct view *in,
+                            struct view *out_rows);
 void w2v_worker_free(struct w2v_worker *worker);
 /* Trains the windows whose centre stands at begin <= position < end, and adds
  * to *done. Everything random is keyed by (seed, epoch, position), so a worker
  * keeps no state: it may stop anywhere and another go on. */
 void w2v_worker_train(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, float lr,
-                struct sums *done);
+                      struct sums *done);
 /* Sets the bits of the rows that w2v_worker_train would read there. */
-void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, uint64_t *in,
-               uint64_t *out);
+void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end,
+                     uint64_t *in, uint64_t *out);
 /* As which epoch w2v_worker_loss sees the text. */
 #define W2V_LOSS_EPOCH UINT32_MAX
 /* Adds the loss of every window, changing nothing. */

@@ -83,17 +83,18 @@ struct vgg_worker {
 /* With hooks NULL or training false, by the running statistics. New ones go to
  * grads when training. */
 shoal_status vgg_units_forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                           bool training, float *grads, const struct net_hooks *hooks);
-shoal_status vgg_units_backward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                            float *grads, const struct net_hooks *hooks);
+                               bool training, float *grads, const struct net_hooks *hooks);
+shoal_status vgg_units_backward(struct vgg_worker *w, const float *params,
+                                const struct net_batch *b, float *grads,
+                                const struct net_hooks *hooks);
 
 /* ---- vgg_head.c: the linear layers ---- */
 
 /* From the last a to z = h[linears] [n][outputs]; training drops some inputs. */
 shoal_status vgg_head_forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                          bool training);
+                              bool training);
 /* From the gradient in z to that of the last a. */
 shoal_status vgg_head_backward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                           float *grads, const struct net_hooks *hooks);
+                               float *grads, const struct net_hooks *hooks);
 
 #endif

@@ -138,7 +138,7 @@ static struct product product_of(struct vgg_worker *w, const float *params, size
 }
 
 shoal_status vgg_head_forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                          bool training)
+                              bool training)
 {
     shoal_status st = SHOAL_OK;
 
@@ -155,7 +155,7 @@ shoal_status vgg_head_forward(struct vgg_worker *w, const float *params, const s
 }
 
 shoal_status vgg_head_backward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                           float *grads, const struct net_hooks *hooks)
+                               float *grads, const struct net_hooks *hooks)
 {
     size_t end = w->net->size;
     shoal_status st = SHOAL_OK;

@@ -150,7 +150,7 @@ static shoal_status unit_forward(struct vgg_worker *w, const float *params, size
 }
 
 shoal_status vgg_units_forward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                           bool training, float *grads, const struct net_hooks *hooks)
+                               bool training, float *grads, const struct net_hooks *hooks)
 {
     shoal_status st = SHOAL_OK;
 
@@ -237,8 +237,9 @@ static shoal_status unit_backward(struct vgg_worker *w, const float *params, siz
                          i == 0 ? (float *)b->x : w->a[i - 1], b->n, w->y[i], grads + u->weight);
 }
 
-shoal_status vgg_units_backward(struct vgg_worker *w, const float *params, const struct net_batch *b,
-                            float *grads, const struct net_hooks *hooks)
+shoal_status vgg_units_backward(struct vgg_worker *w, const float *params,
+                                const struct net_batch *b, float *grads,
+                                const struct net_hooks *hooks)
 {
     size_t end = w->vgg->linear[0].weight;
     shoal_status st = SHOAL_OK;

@@ -33,7 +33,7 @@ struct w2v_worker {
 };
 
 shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct view *in,
-                      struct view *out_rows)
+                            struct view *out_rows)
 {
     struct w2v_worker *worker = mem_array(1, sizeof *worker);
 
@@ -314,7 +314,7 @@ static void draw_span(struct w2v_worker *worker, unsigned epoch, size_t begin, s
 }
 
 static void take_span(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, float lr,
-                         bool measure, struct sums *done)
+                      bool measure, struct sums *done)
 {
     double loss = 0;
     uint64_t made;
@@ -340,7 +340,7 @@ static size_t span_end(size_t begin, size_t end)
 }
 
 void w2v_worker_train(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, float lr,
-                struct sums *done)
+                      struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = span_end(begin, end);
@@ -375,8 +375,8 @@ static void list_span(const struct w2v_worker *worker, uint64_t *in, uint64_t *o
         set_bit(out, worker->noise[i]);
 }
 
-void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end, uint64_t *in,
-               uint64_t *out)
+void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, size_t end,
+                     uint64_t *in, uint64_t *out)
 {
     for (size_t stop; begin < end; begin = stop) {
         stop = span_end(begin, end);

@@ -128,8 +128,9 @@ static shoal_status read_rows(struct csv *c, enum shoal_header header, size_t *f
     return st;
 }
 
-shoal_status samples_csv_read(float **rows, size_t *n, size_t *width, size_t *first, const char *path,
-                      const char *at, size_t len, enum shoal_header header)
+shoal_status samples_csv_read(float **rows, size_t *n, size_t *width, size_t *first,
+                              const char *path, const char *at, size_t len,
+                              enum shoal_header header)
 {
     struct csv c = {.path = path, .at = at, .end = at + len};
     shoal_status st;

@@ -1,7 +1,8 @@
 /* Batches of pictures, decoded, cropped, flipped and normalised ahead of their use by
  * threads of their own, while the net computes on the batch before.
  *
- *     slot   EMPTY --image_feed_ahead--> WANTED --all pictures done--> WANTED --image_feed_fill--> EMPTY
+ *     slot   EMPTY --image_feed_ahead--> WANTED --all pictures done--> WANTED --image_feed_fill-->
+ * EMPTY
  *
  * The pictures of a wanted slot are claimed GRAIN at a time by the threads, and by whoever
  * asks for the batch before it is done: a caller helps before it waits. Two slots: one is used up
@@ -200,8 +201,8 @@ void image_feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned ep
     pthread_mutex_unlock(&f->lock);
 }
 
-shoal_status image_feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
-                       uint32_t *labels)
+shoal_status image_feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch,
+                             float *x, uint32_t *labels)
 {
     struct slot *s;
     shoal_status st = SHOAL_OK;
@@ -251,7 +252,8 @@ static void feed_start(struct feed *f)
         f->running++;
 }
 
-shoal_status image_feed_new(struct feed **out, const shoal_images *set, const struct image_feed_opts *opts)
+shoal_status image_feed_new(struct feed **out, const shoal_images *set,
+                            const struct image_feed_opts *opts)
 {
     struct feed *f = mem_array(1, sizeof *f);
     shoal_status st;

@@ -95,8 +95,9 @@ double array_number(const struct array *a, size_t row, size_t i);
 
 /* Lines of numbers with commas between; *rows [n][width] is for free(). *first is the
  * line of the first row, from 1. */
-shoal_status samples_csv_read(float **rows, size_t *n, size_t *width, size_t *first, const char *path,
-                      const char *at, size_t len, enum shoal_header header);
+shoal_status samples_csv_read(float **rows, size_t *n, size_t *width, size_t *first,
+                              const char *path, const char *at, size_t len,
+                              enum shoal_header header);
 
 /* ---- image.c: JPEG and PNG files ------------------------------------------------ */
 
@@ -152,7 +153,8 @@ size_t images_pixels(const shoal_images *set); /* channels x height x width */
 /* Mean and standard deviation of each channel, of pixels from 0 to 1. */
 shoal_status images_moments(const shoal_images *set, unsigned threads, float mean[3], float std[3]);
 /* Gives the classes the numbers they have in `names`, to which all must belong. */
-shoal_status images_match_classes(shoal_images *set, const char *path, char *const *names, size_t n);
+shoal_status images_match_classes(shoal_images *set, const char *path, char *const *names,
+                                  size_t n);
 /* A number that stands for pixels (or paths), labels and shape. */
 uint64_t images_fingerprint(const shoal_images *set);
 
@@ -180,7 +182,8 @@ enum { IMAGE_FEED_MAX_THREADS = 16 };
 
 struct feed;
 
-shoal_status image_feed_new(struct feed **out, const shoal_images *set, const struct image_feed_opts *opts);
+shoal_status image_feed_new(struct feed **out, const shoal_images *set,
+                            const struct image_feed_opts *opts);
 void image_feed_free(struct feed *f);
 size_t image_feed_bytes(const shoal_images *set, const struct image_feed_opts *opts);
 /* Begins to prepare what will be asked for; a wish, which a full ring declines. */
@@ -188,7 +191,7 @@ void image_feed_ahead(struct feed *f, const uint32_t *ids, size_t n, unsigned ep
 /* x [n][channels][height][width], normalised, and labels [n]; quick where it was
  * announced, with the same result where not. labels may be ids. Several threads may
  * ask. */
-shoal_status image_feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch, float *x,
-                       uint32_t *labels);
+shoal_status image_feed_fill(struct feed *f, const uint32_t *ids, size_t n, unsigned epoch,
+                             float *x, uint32_t *labels);
 
 #endif

@@ -119,9 +119,9 @@ enum route predict_begin(struct request *q, const char *verb);
 
 enum route route_manage(struct request *q);           /* /models... */
 enum route route_oip(struct request *q);              /* /v1, /v2 */
-void route_api(struct request *q, unsigned roles); /* OPTIONS / */
-void route_metrics(struct request *q);             /* /metrics */
-void route_stats(struct request *q);               /* /stats, for the page */
+void route_api(struct request *q, unsigned roles);    /* OPTIONS / */
+void route_metrics(struct request *q);                /* /metrics */
+void route_stats(struct request *q);                  /* /stats, for the page */
 bool request_lease(struct request *q, const char *name, const char *version);
 
 #endif

@@ -145,8 +145,8 @@ static shoal_status propose_row(const struct click_census *c, const struct click
 }
 
 shoal_status census_propose_names(const struct click_census *c, const struct click_format *w,
-                            const struct click_block *block, struct click_batch *b,
-                            struct click_names *names)
+                                  const struct click_block *block, struct click_batch *b,
+                                  struct click_names *names)
 {
     shoal_status st = SHOAL_OK;
 

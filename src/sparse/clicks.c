@@ -233,7 +233,7 @@ shoal_status shoal_clicks_open_memory(shoal_clicks **out, const struct shoal_mem
 /* ---- from memory ---- */
 
 shoal_status clicks_opts_of_format(struct shoal_clicks_opts *opts, char **strings,
-                                const struct click_format *w)
+                                   const struct click_format *w)
 {
     size_t label = w->label ? strlen(w->label) + 1 : 0;
     size_t numeric = w->numeric ? strlen(w->numeric) + 1 : 0;
@@ -291,8 +291,8 @@ static shoal_status take_census(shoal_clicks *c, struct click_census *census)
 }
 
 shoal_status clicks_adopt(shoal_clicks **out, struct spill_buffer *columns,
-                         struct click_census *census, const struct click_format *w,
-                         const struct shoal_clicks_stats *stats)
+                          struct click_census *census, const struct click_format *w,
+                          const struct shoal_clicks_stats *stats)
 {
     shoal_clicks *c = clicks_new();
     shoal_status st = c ? clicks_opts_of_format(&c->reading, &c->strings, w) : SHOAL_ENOMEM;

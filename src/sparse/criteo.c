@@ -121,7 +121,7 @@ static bool read_number(struct click_batch *b, unsigned column, const char *at, 
         *out = *out * 10 + (at[i] - '0');
     if (i == minus || i < len)
         return click_line_bad(b, "integer %u is \"%s\", want up to %u digits", column + 1,
-                         click_quote(at, len).text, NUMBER_DIGITS);
+                              click_quote(at, len).text, NUMBER_DIGITS);
     *out = minus ? -*out : *out;
     return true;
 }
@@ -159,7 +159,8 @@ static void push_number(const struct click_format *w, struct click_batch *b, uns
         if (x > 2)
             name_range(w->criteo, click_name_next(b), (uint64_t)x);
     }
-    click_feature_push(w, b, click_hash_fold(w->criteo->seed[column] ^ number_key(w->criteo, x)), 1);
+    click_feature_push(w, b, click_hash_fold(w->criteo->seed[column] ^ number_key(w->criteo, x)),
+                       1);
 }
 
 static void push_category(const struct click_format *w, struct click_batch *b, unsigned column,
@@ -170,7 +171,8 @@ static void push_category(const struct click_format *w, struct click_batch *b, u
     click_feature_push(w, b, click_hash(w->criteo->seed[column], at, len), 1);
 }
 
-bool click_criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
+bool click_criteo_row(const struct click_format *w, struct click_batch *b, const char *at,
+                      const char *end)
 {
     size_t tabs = click_bytes_count(at, end, '\t');
     bool label = tabs == CRITEO_COLUMNS;
@@ -209,12 +211,15 @@ static inline uint64_t ends_in(uint64_t eight)
 
 static inline uint64_t tabs_in(const char *at)
 {
-    return (uint64_t)click_bytes_equal(at, '\t') | (uint64_t)click_bytes_equal(at + 16, '\t') << 16 |
-           (uint64_t)click_bytes_equal(at + 32, '\t') << 32 | (uint64_t)click_bytes_equal(at + 48, '\t') << 48;
+    return (uint64_t)click_bytes_equal(at, '\t') |
+           (uint64_t)click_bytes_equal(at + 16, '\t') << 16 |
+           (uint64_t)click_bytes_equal(at + 32, '\t') << 32 |
+           (uint64_t)click_bytes_equal(at + 48, '\t') << 48;
 }
 
 /* Up to 8 digits and a minus. */
-static uint64_t long_key(const struct click_criteo_format *c, const char *at, size_t len, uint64_t *wrong)
+static uint64_t long_key(const struct click_criteo_format *c, const char *at, size_t len,
+                         uint64_t *wrong)
 {
     int64_t x = 0, sign = *at == '-' ? -1 : 1;
     const char *end = at + len;
@@ -308,7 +313,7 @@ static inline const char *usual_row(const struct click_format *w, struct click_b
 }
 
 const char *click_criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
-                        const char *at, const char *end)
+                              const char *at, const char *end)
 {
     while (at < end) {
         uint32_t begin = (uint32_t)b->values;

@@ -35,7 +35,8 @@ static unsigned odd_upto(unsigned bits)
 static unsigned ends_in(const char *at, size_t left, bool *inside)
 {
     unsigned count = left < 16 ? (1u << left) - 1 : 0xffff;
-    unsigned lines = click_bytes_equal(at, '\n') & count, quotes = click_bytes_equal(at, '"') & count;
+    unsigned lines = click_bytes_equal(at, '\n') & count,
+             quotes = click_bytes_equal(at, '"') & count;
     unsigned within = odd_upto(quotes) ^ (*inside ? 0xffff : 0);
 
     *inside = within >> 15;
@@ -141,10 +142,10 @@ static void take_field(const struct click_format *w, struct click_batch *b,
     }
     if (b->names)
         *click_name_next(b) = (struct click_name){.space = c->name,
-                                                .space_len = (uint32_t)c->len,
-                                                .join = '=',
-                                                .at = f.at,
-                                                .len = (uint32_t)f.len};
+                                                  .space_len = (uint32_t)c->len,
+                                                  .join = '=',
+                                                  .at = f.at,
+                                                  .len = (uint32_t)f.len};
     click_feature_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
 }
 
@@ -168,7 +169,8 @@ bool click_csv_row(const struct click_format *w, struct click_batch *b, const ch
             return false;
         at++;
     }
-    return at > end || click_line_bad(b, "found more than %zu columns, want that many", w->ncolumns);
+    return at > end ||
+           click_line_bad(b, "found more than %zu columns, want that many", w->ncolumns);
 }
 
 /* ---- the line of names ---- */
@@ -234,8 +236,8 @@ static shoal_status check_once(const struct click_format *w, const char *path)
 
 /* Looks at column `from` first and at those before it last: lists mostly have the order of
  * the columns. */
-static struct click_csv_column *find_column(const struct click_format *w, size_t from, const char *name,
-                                      size_t len)
+static struct click_csv_column *find_column(const struct click_format *w, size_t from,
+                                            const char *name, size_t len)
 {
     for (size_t i = 0; i < w->ncolumns; i++) {
         struct click_csv_column *c = &w->columns[(from + i) % w->ncolumns];
@@ -378,7 +380,7 @@ static shoal_status join_numeric(struct click_format *w)
 }
 
 shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                          const char *path, const char *head, size_t len, bool whole)
+                            const char *path, const char *head, size_t len, bool whole)
 {
     const char *end = head + len;
     bool inside = false;

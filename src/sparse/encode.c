@@ -139,9 +139,9 @@ static shoal_status add_starts(struct reading *e, struct reader *r, uint64_t bef
     starts = (uint64_t *)(void *)r->starts.at;
     for (size_t i = 0; i < b->rows && st == SHOAL_OK; i++)
         starts[i] = before + b->start[i];
-    return st == SHOAL_OK
-               ? spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_START], starts, b->rows * sizeof *starts)
-               : st;
+    return st == SHOAL_OK ? spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_START], starts,
+                                             b->rows * sizeof *starts)
+                          : st;
 }
 
 static shoal_status add_rows(struct reading *e, struct reader *r, uint64_t rows, uint64_t values)
@@ -152,11 +152,13 @@ static shoal_status add_rows(struct reading *e, struct reader *r, uint64_t rows,
     if (st == SHOAL_OK)
         st = add_starts(e, r, values);
     if (st == SHOAL_OK)
-        st = spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_ID], b->slot, b->values * sizeof *b->slot);
+        st = spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_ID], b->slot,
+                              b->values * sizeof *b->slot);
     if (st == SHOAL_OK)
         st = add_floats(e, CLICK_COLUMN_VALUE, b->value, b->values, b->valued, &e->valued, values);
     if (st == SHOAL_OK)
-        st = add_floats(e, CLICK_COLUMN_WEIGHT, b->weight, b->rows, b->weighted, &e->weighted, rows);
+        st =
+            add_floats(e, CLICK_COLUMN_WEIGHT, b->weight, b->rows, b->weighted, &e->weighted, rows);
     return st;
 }
 
@@ -305,8 +307,8 @@ static uint64_t chunks_of(const struct reading *e)
 static shoal_status map_chunk(struct reading *e, uint64_t chunk, uint32_t *room)
 {
     size_t n = chunk_len(e, chunk);
-    const uint32_t *slot =
-        spill_buffer_part(&e->columns[CLICK_COLUMN_ID], chunk * CHUNK * sizeof *slot, n * sizeof *slot, room);
+    const uint32_t *slot = spill_buffer_part(&e->columns[CLICK_COLUMN_ID],
+                                             chunk * CHUNK * sizeof *slot, n * sizeof *slot, room);
 
     if (slot)
         census_map_ids(&e->census, slot, room, n);

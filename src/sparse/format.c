@@ -264,7 +264,7 @@ static char *get_string(const struct container *c, const char *key, char **rest,
 }
 
 shoal_status clicks_opts_load(struct shoal_clicks_opts *opts, char **strings,
-                            const struct container *c)
+                              const struct container *c)
 {
     struct section meta;
     shoal_status st = container_find(c, "meta", 1, &meta);

@@ -48,7 +48,8 @@ static inline size_t eight_digits(const char *at, uint64_t *number)
 static inline uint64_t spaces_in(const char *at)
 {
     return (uint64_t)click_bytes_upto(at, ' ') | (uint64_t)click_bytes_upto(at + 16, ' ') << 16 |
-           (uint64_t)click_bytes_upto(at + 32, ' ') << 32 | (uint64_t)click_bytes_upto(at + 48, ' ') << 48;
+           (uint64_t)click_bytes_upto(at + 32, ' ') << 32 |
+           (uint64_t)click_bytes_upto(at + 48, ' ') << 48;
 }
 
 /* Features ` index:1` of up to 8 digits, from the space at `at` on, as long as there are
@@ -98,8 +99,8 @@ static const char *long_index(struct click_batch *b, const char *at, const char 
     for (*index = 0; at < end && *at >= '0' && *at <= '9' && at - word < CLICK_INDEX_DIGITS; at++)
         *index = *index * 10 + (uint64_t)(*at - '0');
     if (at - word == CLICK_INDEX_DIGITS && at < end && *at >= '0' && *at <= '9') {
-        click_line_bad(b, "index \"%s\" has over %d digits, want fewer", click_quote(word, len).text,
-                  CLICK_INDEX_DIGITS);
+        click_line_bad(b, "index \"%s\" has over %d digits, want fewer",
+                       click_quote(word, len).text, CLICK_INDEX_DIGITS);
         return NULL;
     }
     if (at == word || at == end || *at != ':') {
@@ -125,8 +126,8 @@ static inline const char *feature(const struct click_format *w, struct click_bat
             return NULL;
     }
     if (index < *least) {
-        click_line_bad(b, "index %llu follows %llu, want them to increase", (unsigned long long)index,
-                  (unsigned long long)*least - 1);
+        click_line_bad(b, "index %llu follows %llu, want them to increase",
+                       (unsigned long long)index, (unsigned long long)*least - 1);
         return NULL;
     }
     *least = index + 1;
@@ -147,7 +148,8 @@ static inline const char *feature(const struct click_format *w, struct click_bat
     return at;
 }
 
-bool click_libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
+bool click_libsvm_row(const struct click_format *w, struct click_batch *b, const char *at,
+                      const char *end)
 {
     uint64_t seed = click_seed(CLICK_SEED_LIBSVM), least = 0;
     size_t len;

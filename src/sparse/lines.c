@@ -60,7 +60,8 @@ static bool has_line(const struct click_text *t, const struct bytes *b)
     const char *end = b->at + b->len;
     bool inside = false;
 
-    return t->csv ? click_csv_record_end(b->at, end, &inside) < end : memchr(b->at, '\n', b->len) != NULL;
+    return t->csv ? click_csv_record_end(b->at, end, &inside) < end
+                  : memchr(b->at, '\n', b->len) != NULL;
 }
 
 /* The head of an input, by which it is recognised: of one that is live a line will do. */
@@ -93,7 +94,8 @@ static shoal_status open_input(struct click_text *t)
 static size_t last_end(const struct click_text *t, const struct bytes *b, size_t from, bool *inside)
 {
     const char *at = b->at + from, *end = b->at + b->len;
-    const char *line = t->csv ? click_csv_last_end(at, end, inside) : memrchr(at, '\n', b->len - from);
+    const char *line =
+        t->csv ? click_csv_last_end(at, end, inside) : memrchr(at, '\n', b->len - from);
 
     if (t->csv)
         return line > at ? (size_t)(line - b->at) : 0;

@@ -85,7 +85,7 @@ bool click_number(struct click_batch *b, const char *what, const char *at, size_
         return click_line_bad(b, "%s is \"%s\", want a number", what, click_quote(at, len).text);
     if (!isfinite(*out))
         return click_line_bad(b, "%s is \"%s\", want a number that a float holds", what,
-                         click_quote(at, len).text);
+                              click_quote(at, len).text);
     return true;
 }
 
@@ -96,7 +96,7 @@ static bool class_label(struct click_batch *b, const char *at, size_t len)
     if (decimal_parse(at, at + len, &x) != at + len || !(x >= 0 && x < SHOAL_CLICKS_CLASSES) ||
         x != floorf(x))
         return click_line_bad(b, "its label is \"%s\", want a whole number from 0 to %d",
-                         click_quote(at, len).text, SHOAL_CLICKS_CLASSES - 1);
+                              click_quote(at, len).text, SHOAL_CLICKS_CLASSES - 1);
     b->label[b->rows] = (uint8_t)x;
     return true;
 }
@@ -104,7 +104,7 @@ static bool class_label(struct click_batch *b, const char *at, size_t len)
 bool click_label_missing(const struct click_format *w, struct click_batch *b, const char *where)
 {
     return w->unlabelled || click_line_bad(b, "found no label%s, want %s", where,
-                                      w->classes ? "a class" : "0 or 1, or -1 or 1");
+                                           w->classes ? "a class" : "0 or 1, or -1 or 1");
 }
 
 bool click_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len)
@@ -121,7 +121,7 @@ bool click_label(const struct click_format *w, struct click_batch *b, const char
         x = *at == '-' ? -1 : 1;
     else if (decimal_parse(at, at + len, &x) != at + len || (x != 0 && x != 1 && x != -1))
         return click_line_bad(b, "its label is \"%s\", want 0 or 1, or -1 or 1",
-                         click_quote(at, len).text);
+                              click_quote(at, len).text);
     if (x == 0 && b->zero == 0)
         b->zero = b->lines + 1;
     if (x == -1 && b->minus == 0)
@@ -170,7 +170,7 @@ static bool parse_line(const struct click_format *w, struct click_batch *b, cons
 
     if ((size_t)(end - at) > SHOAL_CLICKS_LINE_MAX)
         return click_line_bad(b, "the line has over %zu bytes, want at most that",
-                         SHOAL_CLICKS_LINE_MAX);
+                              SHOAL_CLICKS_LINE_MAX);
     if (nul)
         return click_line_bad(b, "byte %zu is NUL, want text", (size_t)(nul - at) + 1);
     b->label[b->rows] = CLICKS_NO_LABEL;

@@ -225,7 +225,8 @@ void click_parse_names(const struct click_format *w, const struct click_block *b
 void click_batch_fini(struct click_batch *b);
 
 /* For the parsers: a line is bad, and this is why. Always false. */
-bool click_line_bad(struct click_batch *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool click_line_bad(struct click_batch *b, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Bytes of a file for a sentence: 24 at most, what cannot be printed as '?'. */
 struct click_quote {
     char text[32];
@@ -244,8 +245,8 @@ static inline struct click_name *click_name_next(const struct click_batch *b)
 }
 
 /* Another feature of the row; one of value 0 is none. */
-static inline void click_feature_push(const struct click_format *w, struct click_batch *b, uint64_t hash,
-                              float value)
+static inline void click_feature_push(const struct click_format *w, struct click_batch *b,
+                                      uint64_t hash, float value)
 {
     b->slot[b->values] = (uint32_t)(hash >> w->shift);
     b->value[b->values] = value;
@@ -256,9 +257,12 @@ static inline void click_feature_push(const struct click_format *w, struct click
 /* One row each: its label, weight and features behind what the batch has. `end` is
  * before the newline (and a carriage return there). False after click_line_bad; what was
  * pushed then is taken back by the caller. */
-bool click_libsvm_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
-bool click_vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
-bool click_criteo_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end);
+bool click_libsvm_row(const struct click_format *w, struct click_batch *b, const char *at,
+                      const char *end);
+bool click_vw_row(const struct click_format *w, struct click_batch *b, const char *at,
+                  const char *end);
+bool click_criteo_row(const struct click_format *w, struct click_batch *b, const char *at,
+                      const char *end);
 bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
                    const char *end);
 
@@ -310,12 +314,12 @@ uint64_t census_bytes(unsigned bits);
 shoal_status census_init(struct click_census *c, unsigned bits);
 void census_fini(struct click_census *c);
 bool census_samples_counts(uint64_t seq); /* whether a block is counted */
-bool census_samples_names(uint64_t seq);   /* and named */
+bool census_samples_names(uint64_t seq);  /* and named */
 void census_mark_seen(struct click_census *c, const uint32_t *slot, size_t n);
 /* Any thread, for a block to be named. */
 shoal_status census_propose_names(const struct click_census *c, const struct click_format *w,
-                            const struct click_block *block, struct click_batch *b,
-                            struct click_names *names);
+                                  const struct click_block *block, struct click_batch *b,
+                                  struct click_names *names);
 /* In the order of the blocks, one thread at a time. */
 void census_add_counts(struct click_census *c, const struct click_batch *b);
 shoal_status census_accept_names(struct click_census *c, const struct click_names *names);
@@ -341,7 +345,7 @@ struct spill_limit {
 };
 
 shoal_status spill_buffer_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
-                        size_t len);
+                              size_t len);
 /* n floats of 1. */
 shoal_status spill_buffer_add_ones(struct spill_limit *all, struct spill_buffer *c, uint64_t n);
 uint64_t spill_buffer_size(const struct spill_buffer *c);
@@ -352,7 +356,14 @@ void spill_buffer_fini(struct spill_buffer *c);
 
 /* ---- clicks.c: the object ---- */
 
-enum { CLICK_COLUMN_LABEL, CLICK_COLUMN_START, CLICK_COLUMN_ID, CLICK_COLUMN_VALUE, CLICK_COLUMN_WEIGHT, CLICK_COLUMNS };
+enum {
+    CLICK_COLUMN_LABEL,
+    CLICK_COLUMN_START,
+    CLICK_COLUMN_ID,
+    CLICK_COLUMN_VALUE,
+    CLICK_COLUMN_WEIGHT,
+    CLICK_COLUMNS
+};
 
 struct shoal_clicks {
     struct clicks_view view;
@@ -373,11 +384,11 @@ struct shoal_clicks {
 /* Takes what is in the columns, by ids, and the census with its names; they are empty
  * afterwards. */
 shoal_status clicks_adopt(shoal_clicks **out, struct spill_buffer *columns,
-                         struct click_census *census, const struct click_format *w,
-                         const struct shoal_clicks_stats *stats);
+                          struct click_census *census, const struct click_format *w,
+                          const struct shoal_clicks_stats *stats);
 /* The strings of a format as options, copied to *strings. */
 shoal_status clicks_opts_of_format(struct shoal_clicks_opts *opts, char **strings,
-                             const struct click_format *w);
+                                   const struct click_format *w);
 
 /* ---- clicks_criteo.c ---- */
 
@@ -385,13 +396,13 @@ shoal_status click_criteo_init(struct click_format *w);
 /* Rows of the usual shape from `at` on, as many as there are one after the other;
  * gives where the first other line begins. */
 const char *click_criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
-                        const char *at, const char *end);
+                              const char *at, const char *end);
 
 /* ---- clicks_csv.c ---- */
 
 /* Reads the line of names and, unless they are given, which columns are numbers. */
 shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                          const char *path, const char *head, size_t len, bool whole);
+                            const char *path, const char *head, size_t len, bool whole);
 void click_csv_fini(struct click_format *w);
 /* A record ends at the first newline outside of quotes: there, or at `end` when there
  * is none. *inside says whether `at` is within quotes, and then whether the result is. */

@@ -41,7 +41,7 @@ const struct clicks_view *clicks_view(const shoal_clicks *c);
  * of *opts are then owned by *strings, for free(). */
 shoal_status clicks_opts_save(struct bytes *meta, const struct shoal_clicks_opts *opts);
 shoal_status clicks_opts_load(struct shoal_clicks_opts *opts, char **strings,
-                               const struct container *c);
+                              const struct container *c);
 
 /* ---- clicks_stream.c: the same rows from text, block by block -------------------------------- */
 

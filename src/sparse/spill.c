@@ -45,7 +45,7 @@ static shoal_status add_in_memory(struct spill_buffer *c, const void *data, size
 
 /* Once a column has begun to go to disk, all that follows does. */
 shoal_status spill_buffer_add(struct spill_limit *all, struct spill_buffer *c, const void *data,
-                        size_t len)
+                              size_t len)
 {
     shoal_status st = SHOAL_OK;
 

@@ -15,7 +15,8 @@ static inline const char *name_end(const char *at)
 {
     unsigned mask;
 
-    while ((mask = click_bytes_upto(at, ' ') | click_bytes_equal(at, ':') | click_bytes_equal(at, '|')) == 0)
+    while ((mask = click_bytes_upto(at, ' ') | click_bytes_equal(at, ':') |
+                   click_bytes_equal(at, '|')) == 0)
         at += 16;
     return at + __builtin_ctz(mask);
 }
@@ -36,7 +37,8 @@ static bool take_weight(struct click_batch *b, const char *at, size_t len)
     if (!click_number(b, "its importance", at, len, &weight))
         return false;
     if (weight < 0)
-        return click_line_bad(b, "its importance is \"%s\", want 0 or more", click_quote(at, len).text);
+        return click_line_bad(b, "its importance is \"%s\", want 0 or more",
+                              click_quote(at, len).text);
     b->weight[b->rows] = weight;
     return true;
 }
@@ -56,8 +58,9 @@ static bool take_head(const struct click_format *w, struct click_batch *b, const
         if (at == bar || *word == '\'')
             break;
         if (words == 2)
-            return click_line_bad(b, "found \"%s\" behind label and importance, want a tag or a bar",
-                             click_quote(word, len).text);
+            return click_line_bad(b,
+                                  "found \"%s\" behind label and importance, want a tag or a bar",
+                                  click_quote(word, len).text);
         if (!(words == 0 ? click_label(w, b, word, len) : take_weight(b, word, len)))
             return false;
         words++;
@@ -108,7 +111,7 @@ static const char *take_feature(const struct click_format *w, struct click_batch
     len = (size_t)(stop - at);
     if (len == 0) {
         click_line_bad(b, "found \"%s\", want a feature's name",
-                  click_quote(at, (size_t)(end - at)).text);
+                       click_quote(at, (size_t)(end - at)).text);
         return NULL;
     }
     if (stop < end && *stop == ':') {
@@ -119,15 +122,16 @@ static const char *take_feature(const struct click_format *w, struct click_batch
     if (s->scale != 1)
         value *= s->scale;
     if (value - value != 0) {
-        click_line_bad(b, "\"%s\" times its scale is too large for a float", click_quote(at, len).text);
+        click_line_bad(b, "\"%s\" times its scale is too large for a float",
+                       click_quote(at, len).text);
         return NULL;
     }
     if (b->names)
         *click_name_next(b) = (struct click_name){.space = s->len ? s->at : NULL,
-                                                .space_len = s->len,
-                                                .join = '^',
-                                                .at = at,
-                                                .len = (uint32_t)len};
+                                                  .space_len = s->len,
+                                                  .join = '^',
+                                                  .at = at,
+                                                  .len = (uint32_t)len};
     click_feature_push(w, b, click_hash(s->seed, at, len), value);
     return stop;
 }
@@ -148,7 +152,8 @@ static const char *take_features(const struct click_format *w, struct click_batc
     return NULL;
 }
 
-bool click_vw_row(const struct click_format *w, struct click_batch *b, const char *at, const char *end)
+bool click_vw_row(const struct click_format *w, struct click_batch *b, const char *at,
+                  const char *end)
 {
     const char *bar = memchr(at, '|', (size_t)(end - at));
 

@@ -112,7 +112,7 @@ static void merge_live(struct store *s, struct shard *h, float *home, uint32_t m
 }
 
 void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
-                const float *mine, const float *seen)
+                 const float *mine, const float *seen)
 {
     float *home = home_row(h, place);
 

@@ -201,7 +201,8 @@ static inline uint32_t message_place(const struct head *h, size_t row_bytes, siz
 /* ---- store.c ---- */
 
 /* Whether a message has the length that its head asks for. */
-shoal_status store_message_check(const struct store *s, unsigned from, const void *data, size_t len);
+shoal_status store_message_check(const struct store *s, unsigned from, const void *data,
+                                 size_t len);
 
 /* The rank knows what this one owns as it is now. */
 void shard_note_seen(struct store *s, struct shard *h, unsigned rank);
@@ -216,7 +217,7 @@ void wire_read(const struct store *s, const struct shard *h, float *x, const cha
 /* The row at `place` becomes what it was and `mine`, which began at `seen`, since when
  * others pushed it `missed` times. */
 void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
-                const float *mine, const float *seen);
+                 const float *mine, const float *seen);
 
 /* Room for one more row of table t in what is gathered for the rank: *wire is where it
  * goes. The batch is of the lane, if it is new. */

@@ -50,7 +50,7 @@ static void trace(struct chart *c, const shoal_study *s, const struct curve *cur
     for (size_t i = first; shoal_study_cell(s, i, &cell); i++)
         if (same_line(&s->cells[i], &s->cells[first], by_batch) && cell.done > 0)
             chart_line_add(c, line, by_batch ? (double)cell.batch : cell.workers,
-                     study_cell_number(&cell, curve->of, curve->per));
+                           study_cell_number(&cell, curve->of, curve->per));
 }
 
 static void trace_ideal(struct chart *c, const struct curve *curve,

@@ -19,7 +19,7 @@ static void trace(struct chart *c, const shoal_run *run, size_t what, bool by_ti
         const struct point *p = &run->points[i];
 
         chart_line_add(c, line, by_time ? p->seconds : p->units,
-                 *(const double *)(const void *)((const char *)p + what));
+                       *(const double *)(const void *)((const char *)p + what));
     }
 }
 

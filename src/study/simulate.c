@@ -125,7 +125,8 @@ bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell)
 
     *k = (struct calibration){
         .every = strncmp(sync, "average:", 8) == 0 ? fmax(1, number_read(sync + 8, NULL)) : 1};
-    if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK || !study_cell_best(s, cell))
+    if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK ||
+        !study_cell_best(s, cell))
         return false;
     k->one = &study_cell_best(s, cell)->m;
     for (size_t i = 0; i < s->ncells && !k->some; i++)

@@ -83,7 +83,8 @@ enum {
 
 static struct short_number show(const struct column *column, const struct shoal_study_cell *c)
 {
-    return column->show ? column->show(c) : column->number(study_cell_number(c, column->of, column->per));
+    return column->show ? column->show(c)
+                        : column->number(study_cell_number(c, column->of, column->per));
 }
 
 /* Where no cell came to anything, of nothing. */
@@ -324,7 +325,8 @@ static void csv_row(struct prose *t, const struct shoal_study_cell *c)
     prose_add(t, ",%llu,%s,%u,%u", (unsigned long long)c->batch, c->weak ? "weak" : "strong",
               c->done, c->failed);
     for (size_t i = 0; i < NUMBERS; i++)
-        csv_number(t, c->done > 0 ? study_cell_number(c, numbers[i].of, numbers[i].per) : (double)NAN);
+        csv_number(t,
+                   c->done > 0 ? study_cell_number(c, numbers[i].of, numbers[i].per) : (double)NAN);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         prose_add(t, ",");
         csv_word(t, words[i]);

@@ -298,8 +298,10 @@ static shoal_status index_phrases(struct phrases *p)
         const struct phrase *f = &p->at[j];
         const char *left = p->arena.at + f->offset, *right = left + f->left;
 
-        places_put(&p->places, phrases_pair_hash(word_key_of(left, f->left).hash, word_key_of(right, f->right).hash),
-                   j);
+        places_put(
+            &p->places,
+            phrases_pair_hash(word_key_of(left, f->left).hash, word_key_of(right, f->right).hash),
+            j);
     }
     return st;
 }

@@ -156,14 +156,14 @@ static bool joins_last(struct joining *j, struct span word)
 {
     struct span last = {j->last.at, (uint32_t)j->last.len};
 
-    return !j->last_joined && phrases_have(j->phrases, last, word_key_of(last.at, last.len).hash, word,
-                                           word_key_of(word.at, word.len).hash);
+    return !j->last_joined && phrases_have(j->phrases, last, word_key_of(last.at, last.len).hash,
+                                           word, word_key_of(word.at, word.len).hash);
 }
 
 static shoal_status write_head(struct joining *j, const struct part *p, bool join)
 {
-    shoal_status st =
-        join ? phrases_sink_write(j->sink, j->joiner.at, j->joiner.len) : phrases_sink_write(j->sink, " ", 1);
+    shoal_status st = join ? phrases_sink_write(j->sink, j->joiner.at, j->joiner.len)
+                           : phrases_sink_write(j->sink, " ", 1);
 
     j->joined += join + p->head_joins[join];
     return st == SHOAL_OK ? phrases_sink_write(j->sink, p->head[join].at, p->head[join].len) : st;

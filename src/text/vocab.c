@@ -232,8 +232,9 @@ static shoal_status place_unk(struct tallies *t, size_t *n, size_t room, uint64_
     return SHOAL_OK;
 }
 
-shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t, const struct shoal_vocab_opts *opts,
-                        struct shoal_vocab_stats *stats)
+shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t,
+                                const struct shoal_vocab_opts *opts,
+                                struct shoal_vocab_stats *stats)
 {
     size_t max = opts->max_vocab ? (size_t)opts->max_vocab : VOCAB_MAX;
     size_t n = t->len < max ? t->len : max;

@@ -48,8 +48,9 @@ shoal_status counters_fill(struct counter ***out, unsigned *n, struct text *text
 void counters_free(struct counter **counters, unsigned n);
 /* Sorts t and makes its best entries a vocabulary; fails when there is none, or
  * a word stands there twice. */
-shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t, const struct shoal_vocab_opts *opts,
-                        struct shoal_vocab_stats *stats);
+shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t,
+                                const struct shoal_vocab_opts *opts,
+                                struct shoal_vocab_stats *stats);
 /* The sentence for a text of these stats without a word. */
 shoal_status vocab_fail_empty(const char *input, const struct shoal_text_stats *read);
 

@@ -160,10 +160,11 @@ shoal_status checkpoint_open(struct opened *o, const char *path);
 shoal_status checkpoint_open_newest(struct opened *o, const char *path);
 void checkpoint_close(struct opened *o);
 /* Every row of a table, each of them once; those that the rank holds are copied. */
-shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoint_section *of, unsigned rank);
+shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoint_section *of,
+                                   unsigned rank);
 /* Whether `corpus` is what rank `rank` of `ranks` trained on; `local` when each
  * has one of its own. */
-shoal_status checkpoint_check_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,
-                           unsigned ranks);
+shoal_status checkpoint_check_corpus(const struct opened *o, uint64_t corpus, bool local,
+                                     unsigned rank, unsigned ranks);
 
 #endif

@@ -227,7 +227,8 @@ void checkpoint_close(struct opened *o)
 
 /* ---- reading it ---- */
 
-static void section_put_row(const struct checkpoint_section *of, unsigned rank, size_t id, const float *row)
+static void section_put_row(const struct checkpoint_section *of, unsigned rank, size_t id,
+                            const float *row)
 {
     struct table *t = of->table;
 
@@ -253,8 +254,8 @@ static shoal_status read_whole(const struct container *c, const struct checkpoin
 }
 
 /* seen [rows] tells which rows are there already. */
-static shoal_status read_part(const struct container *c, const struct checkpoint_section *of, unsigned rank,
-                              bool *seen)
+static shoal_status read_part(const struct container *c, const struct checkpoint_section *of,
+                              unsigned rank, bool *seen)
 {
     const struct table *t = of->table;
     struct section ids = {0}, rows = {0};
@@ -283,7 +284,8 @@ static shoal_status read_part(const struct container *c, const struct checkpoint
     return st;
 }
 
-shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoint_section *of, unsigned rank)
+shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoint_section *of,
+                                   unsigned rank)
 {
     const struct table *t = of->table;
     bool *seen;
@@ -305,8 +307,8 @@ shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoi
 }
 
 /* One corpus for all is one number, whoever trained on which part of it. */
-shoal_status checkpoint_check_corpus(const struct opened *o, uint64_t corpus, bool local, unsigned rank,
-                           unsigned ranks)
+shoal_status checkpoint_check_corpus(const struct opened *o, uint64_t corpus, bool local,
+                                     unsigned rank, unsigned ranks)
 {
     uint64_t there;
     struct section s;

@@ -38,8 +38,8 @@ static void show_share(char text[SHOAL_VALUE], const void *field)
     show_percent(text, *(const double *)field);
 }
 
-const struct shoal_own_type option_share_type = {read_share, show_share,
-                                          "a share from 0 to 0.5, or a percent such as 0.1%"};
+const struct shoal_own_type option_share_type = {
+    read_share, show_share, "a share from 0 to 0.5, or a percent such as 0.1%"};
 
 /* "60s", "5m", "2h": above 0, and `most` at most. */
 static bool read_seconds(double *seconds, const char *text, double most)

@@ -73,8 +73,10 @@ static inline comm_handler messages_handler(const struct store_opts *o, unsigned
 {
     static const comm_handler block[] = {store_pull_handle, store_lent_handle, store_back_handle,
                                          policy_barrier_handle};
-    static const comm_handler lane[] = {store_lane_handle, store_changed_handle, store_lane_handle, store_changed_handle};
-    static const comm_handler push[] = {store_push_handle, store_fresh_handle, store_push_handle, store_fresh_handle};
+    static const comm_handler lane[] = {store_lane_handle, store_changed_handle, store_lane_handle,
+                                        store_changed_handle};
+    static const comm_handler push[] = {store_push_handle, store_fresh_handle, store_push_handle,
+                                        store_fresh_handle};
 
     if (which % 6 < 4)
         return (o->blocks ? block : o->lanes ? lane : push)[which % 6];

@@ -122,7 +122,8 @@ static void messages_arrive_once_and_in_order_while_all_sum_and_gather(void)
         if (tag != LATE_TAG)
             comm_on(c, tag, read_message, &tag_numbers[tag]);
     for (size_t i = 0; i < MESSAGES; i++) {
-        write_message(&messages[i], (unsigned)rng_below(&rng, size), (unsigned)rng_below(&rng, TAGS));
+        write_message(&messages[i], (unsigned)rng_below(&rng, size),
+                      (unsigned)rng_below(&rng, TAGS));
         if (i % 5 == 0)
             together_a_little(i);
         if (i == MESSAGES / 2)

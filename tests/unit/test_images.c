@@ -465,12 +465,12 @@ enum { PICTURES = 30, FLOATS = 3072 };
 static struct feed *feeding(const shoal_images *set, unsigned pad, bool flip, unsigned threads)
 {
     struct image_feed_opts opts = {.batch = PICTURES,
-                             .seed = 5,
-                             .pad = pad,
-                             .flip = flip,
-                             .threads = threads,
-                             .mean = {0.5f, 0.5f, 0.5f},
-                             .std = {0.25f, 0.25f, 0.25f}};
+                                   .seed = 5,
+                                   .pad = pad,
+                                   .flip = flip,
+                                   .threads = threads,
+                                   .mean = {0.5f, 0.5f, 0.5f},
+                                   .std = {0.25f, 0.25f, 0.25f}};
     struct feed *f;
 
     assert_int_equal(image_feed_new(&f, set, &opts), SHOAL_OK);

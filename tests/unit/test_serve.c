@@ -1,8 +1,8 @@
 /* What strangers send: addresses, bodies, tokens; and what is written back. */
 #include "serve/limits.h"
 #include "serve/models/pca.h"
-#include "serve/parse.h"
 #include "serve/models/registry.h"
+#include "serve/parse.h"
 #include "serve/serve.h"
 #include "serve/server.h"
 

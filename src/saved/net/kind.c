@@ -379,7 +379,7 @@ static shoal_status score_file(const shoal_net *t, const char *path, const struc
 
     if (st == SHOAL_OK)
         st = saved_net_only_pictures(t) ? score_pictures(&s, t, path)
-                                           : score_samples(&s, t, path, q);
+                                        : score_samples(&s, t, path, q);
     if (st == SHOAL_OK) {
         report_begin(to, path);
         report_value(to, "file", NULL, VALUE_TEXT(path));

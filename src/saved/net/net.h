@@ -54,12 +54,12 @@ struct word_ranks {
 enum { RANKS_AT_ONCE = 64 };
 /* r->weight for x[i] [dim] that word[i] came behind, n <= RANKS_AT_ONCE of them. */
 shoal_status word_ranks_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
-                       float *scores);
+                            float *scores);
 
 /* How many words rank above word[i] behind x[i] [dim], into above[i], n of
  * them; `scores` is room for RANKS_AT_ONCE rows of as many floats as there are words. */
 shoal_status word_ranks_above(const struct word_ranks *r, const float *x, const uint32_t *word,
-                         size_t n, float *scores, uint32_t *above);
+                              size_t n, float *scores, uint32_t *above);
 /* log counts, for free(). */
 float *word_ranks_prior(const shoal_vocab *words);
 

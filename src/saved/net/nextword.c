@@ -47,7 +47,7 @@ static uint32_t count_above(const float *scores, size_t n, uint32_t word)
 }
 
 shoal_status word_ranks_above(const struct word_ranks *r, const float *x, const uint32_t *word,
-                         size_t n, float *scores, uint32_t *above)
+                              size_t n, float *scores, uint32_t *above)
 {
     size_t words = r->vectors->rows, dim = r->vectors->width;
     shoal_status st = SHOAL_OK;
@@ -92,7 +92,7 @@ static void add_slope(struct slope *s, const struct word_ranks *r, const struct 
 /* The log-likelihood is concave in the weight, so Newton's method finds its only maximum; steps are
  * limited, for far from it the second derivative says little. */
 shoal_status word_ranks_fit(struct word_ranks *r, const float *x, const uint32_t *word, size_t n,
-                       float *scores)
+                            float *scores)
 {
     enum { ROUNDS = 12 };
     size_t words = r->vectors->rows;

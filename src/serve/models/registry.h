@@ -74,7 +74,14 @@ void registry_fini(struct registry *r);
 shoal_status registry_add_path(struct registry *r, const char *spec);
 /* A file of the store, under `name`, or its own name without ending when NULL. On
  * failure *why is the reason that the answer names. */
-enum registry_error { REGISTRY_NO_ERROR, REGISTRY_BAD, REGISTRY_NO_MODEL, REGISTRY_NO_VERSION, REGISTRY_TAKEN, REGISTRY_IS_DEFAULT };
+enum registry_error {
+    REGISTRY_NO_ERROR,
+    REGISTRY_BAD,
+    REGISTRY_NO_MODEL,
+    REGISTRY_NO_VERSION,
+    REGISTRY_TAKEN,
+    REGISTRY_IS_DEFAULT
+};
 shoal_status registry_add(struct registry *r, const char *file, const char *name,
                           const char *version, const struct model_settings *settings,
                           struct version **out, enum registry_error *why);

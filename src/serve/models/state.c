@@ -69,8 +69,9 @@ static shoal_status load_line(struct registry *r, const char *line)
     if (sscanf(line, "model %80s %80s %u %u %u %u %u %u %u %n", name, version, &s.batch_size,
                &s.max_batch_delay, &s.queue_size, &s.min_workers, &s.max_workers,
                &s.response_timeout, &is_default, &at) != 9 ||
-        at == 0 || !model_file_fits(line + at) || !model_name_fits(name) || !model_version_fits(version) ||
-        s.max_workers > WORKERS_MAX || s.min_workers > s.max_workers || s.batch_size == 0)
+        at == 0 || !model_file_fits(line + at) || !model_name_fits(name) ||
+        !model_version_fits(version) || s.max_workers > WORKERS_MAX ||
+        s.min_workers > s.max_workers || s.batch_size == 0)
         return shoal_fail(SHOAL_EFORMAT, "state: found the line '%.60s', want that of a model",
                           line);
     return registry_restore(r, line + at, name, version, &s, is_default == 1);

@@ -222,8 +222,9 @@ static void net_sections(struct run *r, struct sections *out)
 
     *out = (struct sections){.n = n};
     for (size_t i = 0; i < n; i++)
-        out->at[i] = (struct checkpoint_section){.table = &d->tables[i], .owner = dense_owners(d->dense),
-                                         .place = i > 0 ? dense_places(d->dense) : NULL};
+        out->at[i] = (struct checkpoint_section){.table = &d->tables[i],
+                                                 .owner = dense_owners(d->dense),
+                                                 .place = i > 0 ? dense_places(d->dense) : NULL};
 }
 
 /* ---- training ---- */
@@ -331,7 +332,8 @@ static shoal_status net_evaluate(struct run *r)
         r->at.norm = 0;
         r->at.norms = 0;
     }
-    return st == SHOAL_OK && r->leads && r->task->evaluate ? run_background(r, r->task->evaluate) : st;
+    return st == SHOAL_OK && r->leads && r->task->evaluate ? run_background(r, r->task->evaluate)
+                                                           : st;
 }
 
 void net_task_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,

@@ -257,7 +257,8 @@ static void check_accounts(struct account *accounts, unsigned n)
     }
 }
 
-static shoal_status gather_accounts(struct comm *c, const struct account *mine, struct account **all)
+static shoal_status gather_accounts(struct comm *c, const struct account *mine,
+                                    struct account **all)
 {
     size_t *lens = NULL;
     char *data = NULL;

@@ -119,7 +119,8 @@ static void part_range(const struct run *r, uint64_t i, size_t part, size_t *fro
     *to = end - *from > round ? *from + round : end;
 }
 
-shoal_status rows_parts_each(struct run *r, unsigned index, uint64_t place, size_t part, rows_part_fn *fn)
+shoal_status rows_parts_each(struct run *r, unsigned index, uint64_t place, size_t part,
+                             rows_part_fn *fn)
 {
     shoal_status st = SHOAL_OK;
 

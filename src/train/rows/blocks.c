@@ -70,7 +70,7 @@ static shoal_status round_parts(const struct rounds *b, unsigned index, uint64_t
     struct run *r = b->r;
 
     return rows_parts_each(r, index, r->at.place + round / r->rows->parts * r->group,
-                      round % r->rows->parts, fn);
+                           round % r->rows->parts, fn);
 }
 
 static shoal_status round_thread(void *ctx, unsigned index)
@@ -177,8 +177,7 @@ static shoal_status collect_rows(struct run *r, size_t t, size_t from, size_t to
     for (size_t row = from; row < to && st == SHOAL_OK; row++)
         memcpy(table->at + row * table->stride, view_row(&w->views[t], (uint32_t)row),
                table->stride * sizeof *table->at);
-    mem_release(table->at + from * table->stride,
-                 (to - from) * table->stride * sizeof *table->at);
+    mem_release(table->at + from * table->stride, (to - from) * table->stride * sizeof *table->at);
     return st;
 }
 

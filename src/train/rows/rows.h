@@ -118,10 +118,12 @@ shoal_status blocks_collect(struct run *r);
 /* ---- advance.c ---- */
 
 /* fn trains positions of the i-th chunk, or lists their rows. */
-typedef shoal_status rows_part_fn(struct run *r, unsigned index, uint64_t i, size_t from, size_t to);
+typedef shoal_status rows_part_fn(struct run *r, unsigned index, uint64_t i, size_t from,
+                                  size_t to);
 /* The part of each chunk of a round that is this thread's: one chunk, or more where other ranks
  * have more threads. The round's chunks begin at `place`. */
-shoal_status rows_parts_each(struct run *r, unsigned index, uint64_t place, size_t part, rows_part_fn *fn);
+shoal_status rows_parts_each(struct run *r, unsigned index, uint64_t place, size_t part,
+                             rows_part_fn *fn);
 rows_part_fn rows_part_train;
 void rows_count(struct run *r); /* what the workers did */
 shoal_status rows_advance(struct run *r);

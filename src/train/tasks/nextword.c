@@ -319,7 +319,7 @@ static shoal_status ask(struct run *r, bool valid, struct word_share *share,
                     &(struct net_take){a.ids, some, valid, r->at.epoch + 1}, i);
         if (st == SHOAL_OK)
             st = word_ranks_above(&(struct word_ranks){&n->vectors, n->prior, n->weight}, a.y,
-                             a.target, some, a.scores, a.above);
+                                  a.target, some, a.scores, a.above);
         if (st == SHOAL_OK)
             count_ranks(share, base, a.above, a.target, some);
     }

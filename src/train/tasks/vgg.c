@@ -98,10 +98,10 @@ static shoal_status make_net(const struct vgg_task *v, struct net **net)
 static struct image_feed_opts feed_opts_of(const struct vgg_task *v, bool training)
 {
     struct image_feed_opts f = {.batch = v->batch,
-                          .seed = v->opts->seed,
-                          .pad = training ? v->opts->crop : 0,
-                          .flip = training && v->opts->flip,
-                          .threads = 1};
+                                .seed = v->opts->seed,
+                                .pad = training ? v->opts->crop : 0,
+                                .flip = training && v->opts->flip,
+                                .threads = 1};
 
     memcpy(f.mean, v->mean, sizeof f.mean);
     memcpy(f.std, v->std, sizeof f.std);
@@ -211,8 +211,8 @@ static shoal_status add_facts(shoal_net *t, const struct vgg_task *v)
 {
     const struct train_opts *o = v->opts;
     char key[32];
-    shoal_status st = saved_net_fact(t, "augmented", "crop %u, flip %s", o->crop,
-                                   o->flip ? "yes" : "no");
+    shoal_status st =
+        saved_net_fact(t, "augmented", "crop %u, flip %s", o->crop, o->flip ? "yes" : "no");
 
     if (st == SHOAL_OK && o->dtype == SHOAL_BF16)
         st = saved_net_fact(t, "multiplied", "bf16");
