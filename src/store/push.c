@@ -27,7 +27,7 @@
 #include <stdlib.h>
 
 /* The s of folding between ranks. Rows that travel often have moved little, so less than the half
- * of what two changes have in common is left out (measured: docs/consistency.md). */
+ * of what two changes have in common is left out (measured: docs/notes/consistency.md). */
 #define SHARE 0.375f
 
 enum {

@@ -26,7 +26,7 @@ static double first_lr(const struct train_opts *o)
 }
 
 /* Gradients of an asynchronous step. A larger quorum waits for gradients that are stale by then,
- * a smaller one follows the noise of each: measured in docs/nets.md. */
+ * a smaller one follows the noise of each: measured in docs/notes/nets.md. */
 static unsigned quorum_of(unsigned workers)
 {
     unsigned quorum = (unsigned)sqrt(workers / 2.0);

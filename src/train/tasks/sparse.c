@@ -22,7 +22,7 @@ enum {
 /* Changes that workers make apart are added up (table->adds). The sum of a weight that all of them
  * moved overshoots, the further, the more steps each made alone. The rates of adagrad and ftrl fall
  * with the steps, which makes up for it; with sgd the number of steps apart is bounded by the rate.
- * Measured: docs/logreg.md. */
+ * Measured: docs/notes/logreg.md. */
 #define APART_SGD 1.28   /* steps of all lanes times the rate */
 
 /* ---- the plan ---- */

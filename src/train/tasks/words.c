@@ -181,7 +181,7 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
 
 /* How often rows travel between ranks. Hot rows travel often enough anyway; what a replica lacks
  * of the others' work is in the many rows that it touches seldom. So the more replicas there are,
- * the faster is the sweep that takes along whatever was touched (docs/consistency.md). */
+ * the faster is the sweep that takes along whatever was touched (docs/notes/consistency.md). */
 enum {
     DUE = 128,           /* touches */
     FEW = 2,             /* ranks; beyond, rows are due after half of them or less */
@@ -227,7 +227,7 @@ static struct cadence words_cadence(const struct train_opts *o)
 /* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
  * not added (folding, store/view.c), so n ranks together move hot rows little further than one
  * rank does with its n-th part of the corpus. A higher rate makes up for it: measured,
- * docs/consistency.md. */
+ * docs/notes/consistency.md. */
 static double boost_of(const struct train_opts *o)
 {
     unsigned sharing = opts_sharing(o);
