@@ -138,7 +138,7 @@ static void trace_rate(struct chart *c, const shoal_run *run, const char *name)
 
 static void draw_rate(struct album *a, struct runs runs)
 {
-    char label[64];
+    char label[64] = "";
     struct chart c = begin_chart(runs, "rate-time", "Speed", label, true);
 
     snprintf(label, sizeof label, "%s per second", unit_of(runs));

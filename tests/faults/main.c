@@ -12,11 +12,14 @@
 #include <dirent.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,6 +57,31 @@ static void descriptor_set(int to, const char *path, int flags)
     close(fd);
 }
 
+/* A server that nobody hears of: it listens and never answers, or does not even say where. */
+static int planted_server(bool listens)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    static const char *const name[] = {"inference", "management", "metrics"};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), got = 0;
+    socklen_t len = sizeof at;
+    sigset_t stop;
+
+    if (bind(fd, (struct sockaddr *)&at, len) != 0 || listen(fd, 8) != 0 ||
+        getsockname(fd, (struct sockaddr *)&at, &len) != 0)
+        return 1;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTERM);
+    sigprocmask(SIG_BLOCK, &stop, NULL);
+    for (int i = 0; i < 3 && listens; i++)
+        printf("%s http://127.0.0.1:%d\n", name[i], ntohs(at.sin_port));
+    if (listens)
+        printf("models none\n");
+    fflush(stdout);
+    sigwait(&stop, &got);
+    close(fd);
+    return 0;
+}
+
 /* Each is what a program must not do when a call fails. */
 static int planted(const char *what)
 {
@@ -67,6 +95,8 @@ static int planted(const char *what)
         return open("/dev/null", O_RDONLY) < 0;
     if (strcmp(what, "silence") == 0)
         return 1;
+    if (strcmp(what, "mute") == 0 || strcmp(what, "lost") == 0)
+        return planted_server(strcmp(what, "mute") == 0);
     f = fopen(strcmp(what, "half") == 0 ? "out.txt" : ".out.txt.tmp-123456", "w");
     if (f)
         fclose(f);

@@ -14,6 +14,7 @@ After each run:
 - it ended with 1 and a sentence, or with 0 and the very result it should have; never by a signal;
 - every file is as it was or whole as it should be, nothing lies beside it or in TMPDIR;
 - no descriptor is left open; under the sanitizers nothing leaks;
+- a server said where it listens, and answered or closed each connection;
 - from the checkpoints that are there, a resumed run comes to the same bytes.
 Prints TAP, a line for each scenario and class.
 """
@@ -187,7 +188,8 @@ class Program:
                    LSAN_OPTIONS="print_suppressions=0",
                    UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:exitcode=77")
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, env=env)
+                                        bufsize=0, env=env)
+        self.unread = b""
         self.pid = None
 
     def start(self, words, fault=("none", 0, "once"), depth=0, stdin="/dev/null",
@@ -196,20 +198,32 @@ class Program:
             open(path, "wb").close()
         line = [fault[0], str(fault[1]), fault[2], str(depth),
                 folder or self.folder, stdin, self.shown, self.said, *words]
-        self.process.stdin.write("\t".join(line) + "\n")
-        self.process.stdin.flush()
-        word, pid = self.process.stdout.readline().split()
+        self.process.stdin.write(("\t".join(line) + "\n").encode())
+        word, pid = self.line().split()
         assert word == "PID" and int(pid) > 1
         self.pid = int(pid)
         self.depth = depth
+
+    def line(self):
+        while b"\n" not in self.unread:
+            more = os.read(self.process.stdout.fileno(), 1 << 20)
+            assert more, "the program ended"
+            self.unread += more
+        first, self.unread = self.unread.split(b"\n", 1)
+        return first.decode()
+
+    def ended(self, seconds):
+        """Whether the command ended, after so long at most. Its end may have come together with its
+        number: then it is no longer in the pipe."""
+        return self.unread or select.select([self.process.stdout], [], [], seconds)[0]
 
     def wait(self):
         """(exit code or -signal, calls, failed, where, left open, places)"""
         hang = threading.Timer(HANGS, os.kill, (self.pid, signal.SIGKILL))
         hang.start()
-        fields = self.process.stdout.readline().split()
+        fields = self.line().split()
         hang.cancel()
-        places = self.process.stdout.readline().split() if self.depth else []
+        places = self.line().split() if self.depth else []
         status = int(fields[1])
         code = os.waitstatus_to_exitcode(status)
         return Outcome(code, int(fields[2]), int(fields[3]), fields[4], int(fields[5]), places,
@@ -472,6 +486,8 @@ REQUESTS = [
 class Serving(Bench):
     """A server, a request of each kind, a model replaced, and a stop."""
 
+    patience = HANGS
+
     def begin(self):
         first = b"3 2\na 1 0\nb 0.9 0.1\nc 0 1\n"
         self.second = b"3 2\na 0 1\nb 0.1 0.9\nc 1 0\n"
@@ -479,26 +495,30 @@ class Serving(Bench):
 
     def addresses(self):
         """Where it listens, as far as it says so; {}: it ended."""
-        pipe, began = self.program.process.stdout.fileno(), time.monotonic()
+        began = time.monotonic()
         while True:
             shown = read(self.program.shown).decode()
             found = dict(re.findall(r"^(\w+) +http://(\S+)$", shown, re.MULTILINE))
-            if re.search("^models ", shown, re.MULTILINE) or select.select([pipe], [], [], 0.01)[0]:
+            if re.search("^models ", shown, re.MULTILINE) or self.program.ended(0.01):
                 return found
             if self.fault[0] in ("write", "alloc") and time.monotonic() - began > HIDDEN:
                 return found
-            if time.monotonic() - began > HANGS:
+            if time.monotonic() - began > self.patience:
+                self.silence = "did not say where it listens"
                 return found
 
     def ask(self, where, method, path, body, headers):
         host, port = self.where[where].rsplit(":", 1)
-        connection = http.client.HTTPConnection(host, int(port), timeout=HANGS)
+        connection = http.client.HTTPConnection(host, int(port), timeout=self.patience)
         if isinstance(body, str):
             body = read(os.path.join(self.stage, body))
         try:
             connection.request(method, path, body, headers)
             answer = connection.getresponse()
             return answer.status, answer.read()
+        except TimeoutError:
+            self.silence = f"never answered {method} {path}"
+            return 0, b""
         except (OSError, http.client.HTTPException) as e:
             return 0, repr(e).encode()
         finally:
@@ -506,7 +526,7 @@ class Serving(Bench):
 
     def run(self, fault, depth=0):
         self.reset()
-        self.fault, self.answers, self.alive = fault, [], None
+        self.fault, self.answers, self.alive, self.silence = fault, [], None, None
         self.program.start(self.scenario.words, fault, depth)
         self.where = self.addresses()
         if len(self.where) == 3:
@@ -514,12 +534,19 @@ class Serving(Bench):
                 self.answers.append(self.ask(*request[:5]))
                 if request[2].startswith("/predictions/more"):
                     self.replace()
+                if self.silence:
+                    break
+        if len(self.where) == 3 and not self.silence:
             self.alive = self.ask("inference", "GET", "/ping", None, {})
         try:
             os.kill(self.program.pid, signal.SIGTERM)
         except ProcessLookupError:
             pass
         return self.program.wait()
+
+    def judge(self, fault, out):
+        wrong = super().judge(fault, out)
+        return self.silence or wrong
 
     def told(self, out):
         return out.code == 1 or self.complaints(out) or any(
@@ -656,6 +683,12 @@ def try_planted(program, tally, stage):
         out.failed = 1
         why = bench.judge(("alloc", 1, "once"), out)
         tally.case(f"a planted {what} is seen", [] if why else ["nobody noticed"])
+    bench = Serving(program, SERVE, stage)
+    for what, seen, bench.patience in ("mute", "never answered", 3), ("lost", "did not say", 0.2):
+        bench.scenario = Scenario("planted", f"planted {what}")
+        why = bench.judge(("open", 1, "once"), bench.run(("open", 0, "once")))
+        tally.case(f"a planted {what} server is seen",
+                   [] if why and why.startswith(seen) else [f"found: {why}"])
 
 
 def placer(program):
