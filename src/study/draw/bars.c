@@ -44,7 +44,7 @@ static void draw_bar(struct canvas *c, const struct bars *b, const struct frame 
 {
     double y = TOP + ROW * (double)i + (ROW - BAR) / 2.0, from = 0;
 
-    canvas_label(c, ANCHOR_END, f->left - 6, y + BAR - 4, b->at[i].name.text);
+    canvas_label(c, ANCHOR_END, f->left - 6, y + BAR - 4, f->left - 10, b->at[i].name.text);
     for (size_t k = 0; k < b->nparts; k++) {
         double part = b->at[i].parts[k];
         char title[TITLE_MOST];

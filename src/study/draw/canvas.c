@@ -72,9 +72,10 @@ void canvas_words(const struct canvas *c, struct words w)
     c->kind->words(c->on, &w);
 }
 
-void canvas_label(const struct canvas *c, enum anchor anchor, double x, double y, const char *text)
+void canvas_label(const struct canvas *c, enum anchor anchor, double x, double y, double most,
+                  const char *text)
 {
-    canvas_words(c, (struct words){.anchor = anchor, .x = x, .y = y, .text = text});
+    canvas_words(c, (struct words){.anchor = anchor, .x = x, .y = y, .most = most, .text = text});
 }
 
 double canvas_width(const char *text)

@@ -64,7 +64,7 @@ struct words {
     enum anchor anchor;
     double x, y;
     bool upwards; /* turned to be read from below */
-    double most;  /* columns that they may take; 0: as they need */
+    double most;  /* columns that they may take; 0: about canvas_width */
     const char *text;
 };
 
@@ -103,8 +103,9 @@ void canvas_circle(const struct canvas *c, struct ink ink, double x, double y, d
                    const char *title);
 void canvas_words(const struct canvas *c, struct words w);
 /* The common words: a label. */
-void canvas_label(const struct canvas *c, enum anchor anchor, double x, double y, const char *text);
-/* About the columns that words take, at the size of labels. */
+void canvas_label(const struct canvas *c, enum anchor anchor, double x, double y, double most,
+                  const char *text);
+/* About the columns that words take, at the size of labels: fonts differ. */
 double canvas_width(const char *text);
 
 /* ---- svg.c: as text ------------------------------------------------------------------- */

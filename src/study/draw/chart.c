@@ -33,17 +33,15 @@ struct line *chart_line(struct chart *c, const char *name)
     return line;
 }
 
-/* Sums and differences of what is drawn stay finite. */
-static bool shows(double x)
+/* Sums and differences of what is drawn stay finite, and logarithms too. */
+static bool shows(double x, bool log)
 {
-    return fabs(x) <= 1e300;
+    return fabs(x) <= 1e300 && (!log || x >= 1e-300);
 }
 
 void chart_line_add(struct chart *c, struct line *line, double x, double y)
 {
-    if (!line || c->status != SHOAL_OK || !shows(x) || !shows(y))
-        return;
-    if ((c->x_log && x <= 0) || (c->y_log && y <= 0))
+    if (!line || c->status != SHOAL_OK || !shows(x, c->x_log) || !shows(y, c->y_log))
         return;
     c->status = mem_grow((void **)&line->at, &line->cap, line->n + 1, sizeof *line->at);
     if (c->status != SHOAL_OK)
@@ -133,7 +131,7 @@ static void draw_axes(struct canvas *c, const struct frame *f)
         double y = py(f, f->y.ticks[i]);
 
         canvas_line(c, (struct ink){INK_GRID, 0}, f->left, y, right, y);
-        canvas_label(c, ANCHOR_END, f->left - 6, y + 4, scale_tick(&f->y, f->y.ticks[i]).text);
+        canvas_label(c, ANCHOR_END, f->left - 6, y + 4, 0, scale_tick(&f->y, f->y.ticks[i]).text);
     }
     for (size_t i = 0; i < f->x.nticks; i++) {
         double x = px(f, f->x.ticks[i]);
@@ -143,7 +141,7 @@ static void draw_axes(struct canvas *c, const struct frame *f)
         canvas_line(c, (struct ink){INK_AXIS, 0}, x, bottom, x, bottom + 5);
         if (x - half < next)
             continue; /* it would touch the one before */
-        canvas_label(c, ANCHOR_MIDDLE, fmin(x, FIGURE_WIDTH - 4 - half), bottom + 18, tick.text);
+        canvas_label(c, ANCHOR_MIDDLE, fmin(x, FIGURE_WIDTH - 4 - half), bottom + 18, 0, tick.text);
         next = x + half + 6;
     }
     path_add(&around, f->left, TOP);
@@ -158,7 +156,7 @@ static void draw_labels(struct canvas *c, const struct frame *f)
 
     scale_label(label, f->chart->x_label, &f->x);
     canvas_label(c, ANCHOR_MIDDLE, (f->left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, TOP + HEIGHT + 38,
-                 label);
+                 FIGURE_WIDTH - FIGURE_RIGHT - f->left, label);
     scale_label(label, f->chart->y_label, &f->y);
     canvas_words(c, (struct words){.anchor = ANCHOR_MIDDLE,
                                    .x = 16,

@@ -1,6 +1,7 @@
 /* A figure of any kind, as SVG and as PNG, and what figures share: axis and legend. */
 #include "study/draw/draw.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void figure_svg(struct prose *t, const struct figure_kind *kind, const void *figure, bool alone)
@@ -56,10 +57,11 @@ void figure_x_axis(struct canvas *c, const struct scale *s, const char *name, do
         double x = figure_x(s, left, s->ticks[i]);
 
         canvas_line(c, (struct ink){INK_GRID, 0}, x, top, x, bottom);
-        canvas_label(c, ANCHOR_MIDDLE, x, bottom + 16, scale_tick(s, s->ticks[i]).text);
+        canvas_label(c, ANCHOR_MIDDLE, x, bottom + 16, 0, scale_tick(s, s->ticks[i]).text);
     }
     scale_label(label, name, s);
-    canvas_label(c, ANCHOR_MIDDLE, (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36, label);
+    canvas_label(c, ANCHOR_MIDDLE, (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36,
+                 FIGURE_WIDTH - FIGURE_RIGHT - left, label);
 }
 
 /* ---- legend ---- */
@@ -74,7 +76,8 @@ double legend_name(struct legend *l, struct canvas *c, const char *name)
     }
     sign = l->x;
     if (c)
-        canvas_label(c, ANCHOR_START, sign + 28, l->y + 4, name);
+        canvas_label(c, ANCHOR_START, sign + 28, l->y + 4,
+                     fmin(canvas_width(name) + 8, l->width - sign - 36), name);
     l->x += width;
     return sign;
 }

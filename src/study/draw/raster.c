@@ -15,6 +15,7 @@
 enum {
     SIDE_MOST = 16384,     /* pixels */
     WORDS_MOST = 1024,     /* bytes of words */
+    WIDER_PERCENT = 115,   /* what words may take, of what was reckoned with */
     TIGHTEST_PERCENT = 60, /* as narrow as words become */
 };
 
@@ -237,14 +238,33 @@ static void readable(char out[WORDS_MOST], const char *text)
     out[n] = '\0';
 }
 
-/* Words of a wide font become narrower, so that they keep to the place that was kept for them. */
+/* The columns of words as they are; where they could not be squeezed into the room, they are cut
+ * and end with dots. */
+static double words_fit(cairo_t *pen, char text[WORDS_MOST], double room)
+{
+    cairo_text_extents_t extents;
+    size_t len = strlen(text);
+
+    cairo_text_extents(pen, text, &extents);
+    while (extents.x_advance * TIGHTEST_PERCENT / 100 > room && len > 4) {
+        len -= len > 4 && memcmp(text + len - 3, "...", 3) == 0 ? 3 : 0;
+        do
+            len--;
+        while (len > 1 && ((unsigned char)text[len] & 0xc0) == 0x80);
+        memcpy(text + len, "...", 4);
+        len += 3;
+        cairo_text_extents(pen, text, &extents);
+    }
+    return extents.x_advance;
+}
+
+/* Words of a wide font become narrower, to keep to the room that was left for them. */
 static void raster_words(void *on, const struct words *w)
 {
     static const double before[] = {0, 0.5, 1};
     struct raster *r = on;
     const struct font_look *look = &font_looks[w->font];
-    double room = canvas_width(w->text) * look->size / font_looks[FONT_LABEL].size;
-    cairo_text_extents_t extents;
+    double room = w->most > 0 ? w->most : WIDER_PERCENT / 100.0 * canvas_width(w->text), width;
     char text[WORDS_MOST];
 
     readable(text, w->text);
@@ -252,14 +272,13 @@ static void raster_words(void *on, const struct words *w)
     colour(r->pen, look->fill);
     cairo_set_font_face(r->pen, r->faces[w->font]);
     cairo_set_font_size(r->pen, look->size);
-    cairo_text_extents(r->pen, text, &extents);
-    room = w->most > 0 ? fmin(room, w->most) : room;
+    width = words_fit(r->pen, text, room);
     cairo_translate(r->pen, w->x, w->y);
     if (w->upwards)
         cairo_rotate(r->pen, -acos(-1) / 2);
-    if (extents.x_advance > room && room > 0)
-        cairo_scale(r->pen, fmax(room / extents.x_advance, TIGHTEST_PERCENT / 100.0), 1);
-    cairo_move_to(r->pen, -before[w->anchor] * extents.x_advance, 0);
+    if (width > room)
+        cairo_scale(r->pen, room / width, 1);
+    cairo_move_to(r->pen, -before[w->anchor] * width, 0);
     cairo_show_text(r->pen, text);
     cairo_restore(r->pen);
     cairo_new_path(r->pen);

@@ -167,6 +167,7 @@ static void svg_words(void *on, const struct words *w)
 {
     static const char *const anchors[] = {NULL, "middle", "end"};
     const char *class = font_looks[w->font].class;
+    double size = font_looks[w->font].size;
     struct prose *t = on;
 
     prose_add(t, "<text");
@@ -181,6 +182,8 @@ static void svg_words(void *on, const struct words *w)
     }
     if (anchors[w->anchor])
         prose_add(t, " text-anchor=\"%s\"", anchors[w->anchor]);
+    if (w->most > 0 && canvas_width(w->text) * size / font_looks[FONT_LABEL].size > w->most)
+        prose_add(t, " textLength=\"%s\" lengthAdjust=\"spacingAndGlyphs\"", place(w->most).text);
     prose_wrap(t, ">", w->text, "</text>\n");
 }
 

@@ -162,7 +162,7 @@ static void draw_track(struct canvas *c, const struct tracks *l, const struct fr
     double y = TOP + f->row * (double)(i + 1) - (f->row - height) / 2;
     size_t n = cells_of(boxes, f, &l->at[i]);
 
-    canvas_label(c, ANCHOR_END, f->left - 6, y - height / 2 + 4, l->names[i].text);
+    canvas_label(c, ANCHOR_END, f->left - 6, y - height / 2 + 4, f->left - 10, l->names[i].text);
     for (size_t k = 0; k < TIME_PARTS && n > 0; k++)
         draw_part(c, boxes, n, k, y, height);
     for (size_t k = 0; k < n; k++)
@@ -186,7 +186,7 @@ static void tracks_draw(struct canvas *c, const void *figure)
     struct frame f = frame_of(l);
 
     figure_title(c, l->title, FIGURE_WIDTH);
-    canvas_label(c, ANCHOR_START, f.left, TOP - 12, "height of a lane: 100 % of the time");
+    canvas_label(c, ANCHOR_START, f.left, TOP - 12, 0, "height of a lane: 100 % of the time");
     figure_x_axis(c, &f.scale, "time since the ranks began", f.left, TOP, f.bottom);
     for (size_t i = 0; i < l->n; i++)
         draw_track(c, l, &f, i);
