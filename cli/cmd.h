@@ -47,10 +47,9 @@ shoal_status encode_clicks(struct console *c, const struct shoal_clicks_opts *op
                            const char *output, const char *const *inputs, size_t ninputs);
 shoal_status info_clicks(struct console *c, const char *path, uint64_t top);
 
-/* ---- plots.c: charts as pixels ------------------------------------------------------- */
+/* ---- plots.c: charts as files ------------------------------------------------------- */
 
-/* Turns the .svg files of a folder into .png where rsvg-convert is installed, and says
- * how many files there are now. */
+/* Says how many charts a folder holds. */
 void report_plots(struct console *c, const char *folder);
 
 /* ---- cmd_help.c, man.c, completion.c: from the tables ------------------------------ */

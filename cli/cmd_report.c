@@ -51,8 +51,7 @@ static const struct shoal_option report_opts[] = {
     {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "FILE", .required = true,
      .help = "write the page here"},
     {"plots", .type = SHOAL_TYPE_PATH, ON(plots), .arg = "DIR",
-     .help = "also each chart as an SVG file in this folder, and as PNG where rsvg-convert is "
-             "installed"},
+     .help = "also each chart as an SVG and a PNG file in this folder"},
     {"title", .type = SHOAL_TYPE_TEXT, ON(title), .arg = "TEXT", .help = "what the page is called"},
     {0},
 };

@@ -272,8 +272,7 @@ static const struct shoal_option output_opts[] = {
     {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "DIR", .required = true,
      .help = "the folder of the study; one that was interrupted goes on"},
     {"plots", .type = SHOAL_TYPE_PATH, ON(plots), .arg = "DIR",
-     .help = "also each chart as an SVG file in this folder, and as PNG where rsvg-convert is "
-             "installed"},
+     .help = "also each chart as an SVG and a PNG file in this folder"},
     {0},
 };
 

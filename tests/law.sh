@@ -46,6 +46,7 @@ jpeglib.h      samples/image.c
 turbojpeg.h    samples/image.c
 jerror.h       samples/image.c
 png.h          samples/image.c
+cairo.h        study/draw/raster.c
 mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c

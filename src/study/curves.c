@@ -161,7 +161,7 @@ static void draw_shares(struct album *a, const shoal_study *s)
         b.n++;
     }
     if (b.n > 0)
-        album_figure(a, b.name, bars_svg, &b);
+        album_figure(a, b.name, &bars_figure, &b);
 }
 
 static void draw_curves(struct album *a, const shoal_study *s)

@@ -214,7 +214,7 @@ static void draw_shares(struct album *a, const shoal_run *run, const char *name,
         for (size_t k = 0; k < TIME_PARTS; k++)
             b.at[i].parts[k] = sum > 0 ? known(parts[k]) / sum : 0;
     }
-    album_figure(a, b.name, bars_svg, &b);
+    album_figure(a, b.name, &bars_figure, &b);
 }
 
 static void draw_traffic(struct album *a, const shoal_run *run, const char *name, size_t number)
@@ -229,7 +229,7 @@ static void draw_traffic(struct album *a, const shoal_run *run, const char *name
         b.at[i].parts[0] = known(run->ranks[i].bytes_out);
         b.at[i].parts[1] = known(run->ranks[i].bytes_in);
     }
-    album_figure(a, b.name, bars_svg, &b);
+    album_figure(a, b.name, &bars_figure, &b);
 }
 
 static void draw_stale(struct album *a, const shoal_run *run, const char *name, size_t number)
@@ -250,7 +250,7 @@ static void draw_stale(struct album *a, const shoal_run *run, const char *name, 
                  i == RUN_STALE - 1 ? " or more" : "", i == 1 ? " round" : " rounds");
         b.at[i].parts[0] = run->stale[i] / sum;
     }
-    album_figure(a, b.name, bars_svg, &b);
+    album_figure(a, b.name, &bars_figure, &b);
 }
 
 static void draw_tracks(struct album *a, const shoal_run *run, const char *name, size_t number)
@@ -261,7 +261,7 @@ static void draw_tracks(struct album *a, const shoal_run *run, const char *name,
     name_figure(l.name, l.title, "timeline", "What each rank did over time", name, number);
     for (size_t i = 0; i < run->ntracks; i++)
         l.names[i] = rank_name(run->tracks[i].rank, run->tracks[i].host, hosts);
-    album_figure(a, l.name, tracks_svg, &l);
+    album_figure(a, l.name, &tracks_figure, &l);
 }
 
 void report_ranks(struct album *a, const shoal_run *run, const char *name, size_t number)

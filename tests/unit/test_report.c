@@ -10,9 +10,9 @@
     "{\"event\":\"settings\",\"epochs\":2,\"lr\":0.05,\"task\":\"cbow\",\"sum\":false,"            \
     "\"examples\":1000}\n"
 #define WORDS(event, progress, words, seconds, loss, valid)                                        \
-    "{\"event\":\"" event "\",\"epoch\":1,\"epochs\":2,\"progress\":" progress                      \
+    "{\"event\":\"" event "\",\"epoch\":1,\"epochs\":2,\"progress\":" progress                     \
     ",\"unit\":\"words\",\"examples\":" words ",\"seconds\":" seconds                              \
-    ",\"rate\":9,\"train\":{\"loss\":" loss "},\"valid\":{\"loss\":" valid                           \
+    ",\"rate\":9,\"train\":{\"loss\":" loss "},\"valid\":{\"loss\":" valid                         \
     "},\"run\":{},\"lr\":0.02,\"memory\":4096}\n"
 #define PROFILE                                                                                    \
     "{\"event\":\"profile\",\"ranks\":2,\"limit\":\"link\",\"verdict\":\"the link is <full>\","    \
@@ -453,12 +453,15 @@ static void each_chart_can_be_a_file_of_its_own(void **state)
     const char *texts[] = {two_ranks};
     char *page = report_of(texts, 1, scratch_path("plots"));
     struct bytes svg = scratch_get(scratch_path("plots/loss-time.svg"));
+    struct bytes png = scratch_get(scratch_path("plots/loss-time.png"));
 
     (void)state;
-    assert_int_equal(scratch_count(scratch_path("plots")), count(page, "<svg"));
+    assert_int_equal(scratch_count(scratch_path("plots")), 2 * count(page, "<svg"));
     assert_int_equal(memcmp(svg.at, "<?xml", 5), 0);
     assert_int_equal(memcmp(svg.at + svg.len - 7, "</svg>\n", 7), 0);
+    assert_int_equal(memcmp(png.at, "\x89PNG", 4), 0);
     bytes_fini(&svg);
+    bytes_fini(&png);
     free(page);
 }
 
@@ -489,7 +492,7 @@ static void numbers_are_short(void **state)
 
 /* ---- timelines ---- */
 
-#define WITH_TRACKS(tracks)                                                                          \
+#define WITH_TRACKS(tracks)                                                                        \
     SETTINGS WORDS("epoch", "0.5", "1000", "2", "3", "2.5")                                        \
         RANKS PROFILE tracks WORDS("done", "1", "2000", "4", "2", "1.5")
 
@@ -556,16 +559,16 @@ static void a_timeline_that_does_not_fit_is_refused(void **state)
     refuse(WITH_TRACKS(TIMELINE("0", "a", "\"seconds\":[]")), "m.jsonl:5: found a timeline of no");
     refuse(WITH_TRACKS(TIMELINE("0", "a", "\"seconds\":[1]")), "do not fit");
     refuse(WITH_TRACKS(TIMELINE("0", "a",
-                               "\"seconds\":[2,1],\"computing\":[0,0],\"communicating\":[0,0],"
-                               "\"waiting\":[0,0]")),
+                                "\"seconds\":[2,1],\"computing\":[0,0],\"communicating\":[0,0],"
+                                "\"waiting\":[0,0]")),
            "do not fit");
     refuse(WITH_TRACKS(TIMELINE("0", "a",
-                               "\"seconds\":[1],\"computing\":[-1],\"communicating\":[0],"
-                               "\"waiting\":[0]")),
+                                "\"seconds\":[1],\"computing\":[-1],\"communicating\":[0],"
+                                "\"waiting\":[0]")),
            "do not fit");
     refuse(WITH_TRACKS(TIMELINE("0", "a",
-                               "\"seconds\":[1],\"computing\":[1,2],\"communicating\":[0],"
-                               "\"waiting\":[0]")),
+                                "\"seconds\":[1],\"computing\":[1,2],\"communicating\":[0],"
+                                "\"waiting\":[0]")),
            "do not fit");
 }
 

@@ -88,8 +88,8 @@ struct scale scale_of(double least, double most, enum axis axis, bool log, bool 
     s.log = log && least > 0;
     if (from_zero && !s.log)
         s.from = fmin(0, least), s.to = fmax(0, most);
-    if (!(s.to - s.from > 1e-9 * fmax(fabs(s.from), fabs(s.to)))) {
-        double around = s.log ? s.to / 2 : fmax(fabs(s.to) * 0.1, s.to == 0 ? 1 : 0);
+    if (!(s.to - s.from > fmax(1e-9 * fmax(fabs(s.from), fabs(s.to)), 1e-290))) {
+        double around = s.log ? s.to / 2 : fabs(s.to) > 1e-290 ? fabs(s.to) * 0.1 : 1;
 
         s.from -= around;
         s.to += around;
@@ -104,7 +104,7 @@ struct scale scale_of(double least, double most, enum axis axis, bool log, bool 
 double scale_at(const struct scale *s, double x)
 {
     if (s->log)
-        return log(x / s->from) / log(s->to / s->from);
+        return (log(x) - log(s->from)) / (log(s->to) - log(s->from));
     return (x - s->from) / (s->to - s->from);
 }
 

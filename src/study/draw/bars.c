@@ -1,4 +1,4 @@
-/* Stacked bars, one below the other, as SVG. */
+/* Stacked bars, one below the other. */
 #include "study/draw/draw.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static struct frame frame_of(const struct bars *b)
     double widest = 0, most = 0;
 
     for (size_t i = 0; i < b->n; i++) {
-        widest = fmax(widest, figure_width(b->at[i].name.text));
+        widest = fmax(widest, canvas_width(b->at[i].name.text));
         most = fmax(most, bar_sum(b, i));
     }
     f.left = fmin(16 + widest, FIGURE_WIDTH / 2.0);
@@ -40,35 +40,48 @@ static double at(const struct frame *f, double x)
     return figure_x(&f->scale, f->left, x);
 }
 
-static void draw_bar(struct prose *t, const struct bars *b, const struct frame *f, size_t i)
+static void draw_bar(struct canvas *c, const struct bars *b, const struct frame *f, size_t i)
 {
     double y = TOP + ROW * (double)i + (ROW - BAR) / 2.0, from = 0;
 
-    figure_text(t, "end", f->left - 6, y + BAR - 4, b->at[i].name.text);
+    canvas_label(c, ANCHOR_END, f->left - 6, y + BAR - 4, f->left - 10, b->at[i].name.text);
     for (size_t k = 0; k < b->nparts; k++) {
         double part = b->at[i].parts[k];
+        char title[TITLE_MOST];
 
         if (!(part > 0))
             continue;
-        prose_add(
-            t, "<rect class=\"b f%zu\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"><title>",
-            k % FIGURE_COLOURS, at(f, from), y, fmax(at(f, from + part) - at(f, from), 0.5), BAR);
-        prose_wrap(t, "", b->at[i].name.text, ": ");
-        prose_escape(t, b->parts[k]);
-        prose_add(t, " %s</title></rect>\n", axis_value(b->axis, part).text);
+        number_print(title, sizeof title, "%s: %s %s", b->at[i].name.text, b->parts[k],
+                     axis_value(b->axis, part).text);
+        canvas_rect(c, (struct ink){INK_BAR, k}, at(f, from), y,
+                    fmax(at(f, from + part) - at(f, from), 0.5), BAR, title);
         from += part;
     }
 }
 
-void bars_svg(struct prose *t, const void *figure, bool alone)
+static const char *bars_title(const void *figure)
+{
+    return ((const struct bars *)figure)->title;
+}
+
+static struct extent bars_extent(const void *figure)
+{
+    const struct bars *b = figure;
+
+    return (struct extent){FIGURE_WIDTH,
+                           legend_parts(NULL, b->parts, b->nparts, frame_of(b).bottom)};
+}
+
+static void bars_draw(struct canvas *c, const void *figure)
 {
     const struct bars *b = figure;
     struct frame f = frame_of(b);
 
-    figure_begin(t, b->title, legend_parts(NULL, b->parts, b->nparts, f.bottom), alone);
-    figure_x_axis(t, &f.scale, b->x_label, f.left, TOP, f.bottom);
+    figure_title(c, b->title, FIGURE_WIDTH);
+    figure_x_axis(c, &f.scale, b->x_label, f.left, TOP, f.bottom);
     for (size_t i = 0; i < b->n; i++)
-        draw_bar(t, b, &f, i);
-    legend_parts(t, b->parts, b->nparts, f.bottom);
-    figure_end(t);
+        draw_bar(c, b, &f, i);
+    legend_parts(c, b->parts, b->nparts, f.bottom);
 }
+
+const struct figure_kind bars_figure = {bars_title, bars_extent, bars_draw};

@@ -1,4 +1,4 @@
-/* Lines over axes, as SVG. */
+/* Lines over axes. */
 #include "study/draw/draw.h"
 
 #include <math.h>
@@ -33,11 +33,15 @@ struct line *chart_line(struct chart *c, const char *name)
     return line;
 }
 
+/* Sums and differences of what is drawn stay finite, and logarithms too. */
+static bool shows(double x, bool log)
+{
+    return fabs(x) <= 1e300 && (!log || x >= 1e-300);
+}
+
 void chart_line_add(struct chart *c, struct line *line, double x, double y)
 {
-    if (!line || c->status != SHOAL_OK || !isfinite(x) || !isfinite(y))
-        return;
-    if ((c->x_log && x <= 0) || (c->y_log && y <= 0))
+    if (!line || c->status != SHOAL_OK || !shows(x, c->x_log) || !shows(y, c->y_log))
         return;
     c->status = mem_grow((void **)&line->at, &line->cap, line->n + 1, sizeof *line->at);
     if (c->status != SHOAL_OK)
@@ -113,81 +117,85 @@ static struct frame frame_of(const struct chart *c)
     f.x = c->nx_ticks > 0 ? scale_at_ticks(c) : scale_over(c, false);
 
     for (size_t i = 0; i < f.y.nticks; i++)
-        widest = fmax(widest, figure_width(scale_tick(&f.y, f.y.ticks[i]).text));
+        widest = fmax(widest, canvas_width(scale_tick(&f.y, f.y.ticks[i]).text));
     f.left = 32 + widest;
     return f;
 }
 
-static void draw_axes(struct prose *t, const struct frame *f)
+static void draw_axes(struct canvas *c, const struct frame *f)
 {
     double right = FIGURE_WIDTH - FIGURE_RIGHT, bottom = TOP + HEIGHT, next = -INFINITY;
+    struct path around = {0};
 
     for (size_t i = 0; i < f->y.nticks; i++) {
         double y = py(f, f->y.ticks[i]);
 
-        prose_add(t, "<path class=\"g\" d=\"M%.1f %.1fH%.1f\"/>", f->left, y, right);
-        figure_text(t, "end", f->left - 6, y + 4, scale_tick(&f->y, f->y.ticks[i]).text);
+        canvas_line(c, (struct ink){INK_GRID, 0}, f->left, y, right, y);
+        canvas_label(c, ANCHOR_END, f->left - 6, y + 4, 0, scale_tick(&f->y, f->y.ticks[i]).text);
     }
     for (size_t i = 0; i < f->x.nticks; i++) {
         double x = px(f, f->x.ticks[i]);
         struct short_number tick = scale_tick(&f->x, f->x.ticks[i]);
-        double half = figure_width(tick.text) / 2;
+        double half = canvas_width(tick.text) / 2;
 
-        prose_add(t, "<path class=\"a\" d=\"M%.1f %.1fv5\"/>", x, bottom);
+        canvas_line(c, (struct ink){INK_AXIS, 0}, x, bottom, x, bottom + 5);
         if (x - half < next)
             continue; /* it would touch the one before */
-        figure_text(t, "middle", fmin(x, FIGURE_WIDTH - 4 - half), bottom + 18, tick.text);
+        canvas_label(c, ANCHOR_MIDDLE, fmin(x, FIGURE_WIDTH - 4 - half), bottom + 18, 0, tick.text);
         next = x + half + 6;
     }
-    prose_add(t, "<path class=\"a\" d=\"M%.1f %dV%.1fH%.1f\" fill=\"none\"/>\n", f->left, TOP,
-              bottom, right);
+    path_add(&around, f->left, TOP);
+    path_add(&around, f->left, bottom);
+    path_add(&around, right, bottom);
+    canvas_path(c, (struct ink){INK_AXIS, 0}, &around);
 }
 
-static void draw_labels(struct prose *t, const struct frame *f)
+static void draw_labels(struct canvas *c, const struct frame *f)
 {
     char label[96];
 
     scale_label(label, f->chart->x_label, &f->x);
-    prose_add(t, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
-              (f->left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, TOP + HEIGHT + 38);
-    prose_escape(t, label);
+    canvas_label(c, ANCHOR_MIDDLE, (f->left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, TOP + HEIGHT + 38,
+                 FIGURE_WIDTH - FIGURE_RIGHT - f->left, label);
     scale_label(label, f->chart->y_label, &f->y);
-    prose_add(t,
-              "</text>\n<text transform=\"translate(16 %d) rotate(-90)\" text-anchor=\"middle\">",
-              TOP + HEIGHT / 2);
-    prose_escape(t, label);
-    prose_add(t, "</text>\n");
+    canvas_words(c, (struct words){.anchor = ANCHOR_MIDDLE,
+                                   .x = 16,
+                                   .y = TOP + HEIGHT / 2,
+                                   .upwards = true,
+                                   .most = TOP + HEIGHT,
+                                   .text = label});
 }
 
 /* A circle, square, triangle or diamond of the line's colour. */
-static void draw_sign(struct prose *t, size_t colour, double x, double y)
+static void draw_sign(struct canvas *c, size_t colour, double x, double y)
 {
     static const struct {
-        double left, up;    /* where its pen begins, from the middle, */
-        const char *around; /* and goes */
-    } signs[] = {{0, 0, NULL},
-                 {3.2, 3.2, "h6.4v6.4h-6.4z"},
-                 {0, 4.4, "l4.2 7.2h-8.4z"},
-                 {0, 4.4, "l4.4 4.4-4.4 4.4-4.4-4.4z"}};
-    size_t c = colour % FIGURE_COLOURS, k = colour % 4;
+        size_t n;
+        double at[4][2]; /* from the middle */
+    } signs[] = {{0, {{0}}},
+                 {4, {{-3.2, -3.2}, {3.2, -3.2}, {3.2, 3.2}, {-3.2, 3.2}}},
+                 {3, {{0, -4.4}, {4.2, 2.8}, {-4.2, 2.8}}},
+                 {4, {{0, -4.4}, {4.4, 0}, {0, 4.4}, {-4.4, 0}}}};
+    struct ink ink = {INK_SIGN, colour};
+    struct path p = {.closed = true};
+    size_t k = colour % 4;
 
-    if (k == 0)
-        prose_add(t, "<circle class=\"m f%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>", c, x, y);
+    for (size_t i = 0; i < signs[k].n; i++)
+        path_add(&p, x + signs[k].at[i][0], y + signs[k].at[i][1]);
+    if (p.n > 0)
+        canvas_path(c, ink, &p);
     else
-        prose_add(t, "<path class=\"m f%zu\" d=\"M%.1f %.1f%s\"/>", c, x - signs[k].left,
-                  y - signs[k].up, signs[k].around);
+        canvas_circle(c, ink, x, y, 3.5, NULL);
 }
 
-/* The class of a line: its colour, and dashes when colours are used up. */
-static void line_class(char class[32], const struct line *line, size_t colour)
+static struct ink ink_of(const struct line *line, size_t colour)
 {
-    static const char *const dashes[] = {"", " d1", " d2"};
+    return (struct ink){line->ideal ? INK_IDEAL : INK_LINE, colour};
+}
 
-    if (line->ideal)
-        snprintf(class, 32, "i");
-    else
-        snprintf(class, 32, "l c%zu%s", colour % FIGURE_COLOURS,
-                 dashes[colour / FIGURE_COLOURS % 3]);
+static bool has_signs(const struct line *line)
+{
+    return !line->ideal && line->n <= SIGNS;
 }
 
 /* Thins out n points to about `most`: every so many of them, and the last. */
@@ -198,92 +206,134 @@ static bool is_drawn(size_t i, size_t n, size_t most)
     return i % stride == 0 || i == n - 1;
 }
 
-static void draw_line(struct prose *t, const struct frame *f, const struct line *line,
+static void draw_line(struct canvas *c, const struct frame *f, const struct line *line,
                       size_t colour)
 {
-    char class[32], pen = 'M';
+    struct path p = {0};
 
-    line_class(class, line, colour);
-    prose_add(t, "<path class=\"%s\" d=\"", class);
-    for (size_t i = 0; i < line->n; i++) {
-        if (!is_drawn(i, line->n, SHOWN))
-            continue;
-        prose_add(t, "%c%.1f %.1f", pen, px(f, line->at[i].x), py(f, line->at[i].y));
-        pen = 'L';
-    }
-    prose_add(t, "\"/>\n");
-    for (size_t i = 0; i < line->n && line->n <= SIGNS && !line->ideal; i++)
-        draw_sign(t, colour, px(f, line->at[i].x), py(f, line->at[i].y));
-    prose_add(t, "\n");
+    for (size_t i = 0; i < line->n; i++)
+        if (is_drawn(i, line->n, SHOWN))
+            path_add(&p, px(f, line->at[i].x), py(f, line->at[i].y));
+    canvas_path(c, ink_of(line, colour), &p);
+    for (size_t i = 0; i < line->n && has_signs(line); i++)
+        draw_sign(c, colour, px(f, line->at[i].x), py(f, line->at[i].y));
 }
 
 /* The values of points, shown while the pointer is over them. */
-static void draw_answers(struct prose *t, const struct frame *f, const struct line *line)
+static void draw_answers(struct canvas *c, const struct frame *f, const struct line *line)
 {
-    const struct chart *c = f->chart;
+    const struct chart *chart = f->chart;
 
     for (size_t i = 0; i < line->n && !line->ideal; i++) {
+        char title[TITLE_MOST];
+
         if (!is_drawn(i, line->n, HOVERED))
             continue;
-        prose_add(t, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"7\"><title>",
-                  px(f, line->at[i].x), py(f, line->at[i].y));
-        prose_wrap(t, "", line->name.text, *line->name.text ? ": " : "");
-        prose_escape(t, c->x_label);
-        prose_add(t, " %s, ", axis_value(c->x_axis, line->at[i].x).text);
-        prose_escape(t, c->y_label);
-        prose_add(t, " %s</title></circle>\n", axis_value(c->y_axis, line->at[i].y).text);
+        number_print(title, sizeof title, "%s%s%.96s %s, %.96s %s", line->name.text,
+                     *line->name.text ? ": " : "", chart->x_label,
+                     axis_value(chart->x_axis, line->at[i].x).text, chart->y_label,
+                     axis_value(chart->y_axis, line->at[i].y).text);
+        canvas_circle(c, (struct ink){INK_HOVER, 0}, px(f, line->at[i].x), py(f, line->at[i].y), 7,
+                      title);
     }
 }
 
-/* The number of a line among those that have a colour; ideal lines have none. */
-static size_t colour_of(const struct chart *c, size_t line)
+void chart_draw(struct canvas *c, const struct chart *chart, const struct key *k)
 {
-    size_t n = 0;
+    struct frame f = frame_of(chart);
 
-    for (size_t i = 0; i <= line; i++)
-        n += !c->lines[i].ideal;
-    return n > 0 ? n - 1 : 0;
+    figure_title(c, chart->title, FIGURE_WIDTH);
+    draw_axes(c, &f);
+    draw_labels(c, &f);
+    for (size_t i = 0; i < chart->nlines; i++)
+        if (chart->lines[i].n > 0)
+            draw_line(c, &f, &chart->lines[i], k->at[key_find(k, chart, i)].colour);
+    for (size_t i = 0; i < chart->nlines; i++)
+        draw_answers(c, &f, &chart->lines[i]);
 }
 
-/* t NULL: only how far down it goes. */
-static double draw_legend(struct prose *t, const struct chart *c)
-{
-    struct legend l = {LEGEND_LEFT, TOP + HEIGHT + 60};
-    bool named = c->nlines > 1 || (c->nlines == 1 && *c->lines[0].name.text);
+/* ---- key ---- */
 
-    for (size_t i = 0; i < c->nlines && named; i++) {
-        char class[32];
+static bool same_name(const struct line *a, const struct line *b)
+{
+    return strcmp(a->name.text, b->name.text) == 0;
+}
+
+size_t key_find(const struct key *k, const struct chart *c, size_t line)
+{
+    size_t before = 0, i = 0;
+
+    for (size_t j = 0; j < line; j++)
+        before += same_name(&c->lines[j], &c->lines[line]);
+    for (; i < k->n; i++)
+        if (same_name(k->at[i].line, &c->lines[line]) && before-- == 0)
+            break;
+    return i;
+}
+
+void key_add(struct key *k, const struct chart *c)
+{
+    for (size_t j = 0; j < c->nlines; j++) {
+        const struct line *line = &c->lines[j];
+        size_t i = key_find(k, c, j);
+
+        if (i == k->n) {
+            k->at[k->n].line = line;
+            k->at[k->n++].colour = k->ncolours;
+            k->ncolours += !line->ideal;
+        } else if (k->at[i].line->n == 0) {
+            k->at[i].line = line;
+        }
+    }
+}
+
+static bool key_named(const struct key *k)
+{
+    return k->n > 1 || (k->n == 1 && *k->at[0].line->name.text);
+}
+
+double key_draw(const struct key *k, struct canvas *c, double top, double width)
+{
+    struct legend l = {LEGEND_LEFT, top, width};
+
+    for (size_t i = 0; i < k->n && key_named(k); i++) {
+        const struct line *line = k->at[i].line;
         double x;
 
-        if (c->lines[i].n == 0)
+        if (line->n == 0)
             continue;
-        x = legend_name(&l, t, c->lines[i].name.text);
-        if (!t)
+        x = legend_name(&l, c, line->name.text);
+        if (!c)
             continue;
-        line_class(class, &c->lines[i], colour_of(c, i));
-        prose_add(t, "<path class=\"%s\" d=\"M%.0f %.0fh22\"/>", class, x, l.y);
-        if (!c->lines[i].ideal && c->lines[i].n <= SIGNS)
-            draw_sign(t, colour_of(c, i), x + 11, l.y);
-        prose_add(t, "\n");
+        canvas_line(c, ink_of(line, k->at[i].colour), x, l.y, x + 22, l.y);
+        if (has_signs(line))
+            draw_sign(c, k->at[i].colour, x + 11, l.y);
     }
-    return named ? l.y + LEGEND_BELOW : TOP + HEIGHT + 50;
+    return key_named(k) ? l.y + LEGEND_BELOW : top - 10;
 }
 
-void chart_svg(struct prose *t, const void *figure, bool alone)
+/* ---- a chart alone ---- */
+
+static const char *chart_title(const void *figure)
 {
-    const struct chart *c = figure;
-    struct frame f = frame_of(c);
-
-    if (t->status == SHOAL_OK)
-        t->status = c->status;
-    figure_begin(t, c->title, draw_legend(NULL, c), alone);
-    draw_axes(t, &f);
-    draw_labels(t, &f);
-    for (size_t i = 0; i < c->nlines; i++)
-        if (c->lines[i].n > 0)
-            draw_line(t, &f, &c->lines[i], colour_of(c, i));
-    for (size_t i = 0; i < c->nlines; i++)
-        draw_answers(t, &f, &c->lines[i]);
-    draw_legend(t, c);
-    figure_end(t);
+    return ((const struct chart *)figure)->title;
 }
+
+static struct extent chart_extent(const void *figure)
+{
+    struct key key = {0};
+
+    key_add(&key, figure);
+    return (struct extent){FIGURE_WIDTH, key_draw(&key, NULL, CHART_HEIGHT, FIGURE_WIDTH)};
+}
+
+static void draw_alone(struct canvas *c, const void *figure)
+{
+    struct key key = {0};
+
+    key_add(&key, figure);
+    chart_draw(c, figure, &key);
+    key_draw(&key, c, CHART_HEIGHT, FIGURE_WIDTH);
+}
+
+const struct figure_kind chart_figure = {chart_title, chart_extent, draw_alone};

@@ -1,13 +1,37 @@
-/* draw: charts as SVG, and the page around them.
+/* draw: charts as SVG and PNG, and the page around them.
  *
- * What this is: lines over axes (chart.c), stacked bars (bars.c), what ranks did over time
- * (tracks.c), what they share (axis.c, figure.c), and one offline page (page.c).
+ * What this is: lines over axes (chart.c), several such charts in one figure (panels.c), stacked
+ * bars (bars.c), what ranks did over time (tracks.c), what they share (axis.c, figure.c), and one
+ * offline page (page.c). What they are drawn on is in canvas.h.
  * Who owns what: text grows in a struct prose of the caller's; a chart owns its points.
- * Threads: one at a time for each object. */
+ * Threads: one at a time for each object.
+ *
+ *     chart, panels, bars, tracks --figure_kind--> canvas --svg.c-----> NAME.svg, report.html
+ *                                                         '--raster.c--> NAME.png */
 #ifndef SHOAL_STUDY_DRAW_H
 #define SHOAL_STUDY_DRAW_H
 
+#include "study/draw/canvas.h"
 #include "study/study.h"
+
+/* ---- figure.c: a figure of any kind --------------------------------------------------- */
+
+struct extent {
+    double width, height;
+};
+
+/* How a kind of figure is drawn, on whatever there is. */
+struct figure_kind {
+    const char *(*title)(const void *figure);
+    struct extent (*extent)(const void *figure);
+    void (*draw)(struct canvas *c, const void *figure);
+};
+
+/* As an element of a page; `alone` for a file of its own. */
+void figure_svg(struct prose *t, const struct figure_kind *kind, const void *figure, bool alone);
+/* Lets FOLDER/NAME.png appear, of `zoom` pixels for each unit. */
+shoal_status figure_png(const struct figure_kind *kind, const void *figure, double zoom,
+                        const char *folder, const char *name);
 
 /* ---- chart.c: lines ---------------------------------------------------------------- */
 
@@ -46,9 +70,42 @@ struct line *chart_line(struct chart *c, const char *name);
 void chart_line_add(struct chart *c, struct line *line, double x, double y);
 /* Whether some line has two points to be seen, or one. */
 bool chart_seen(const struct chart *c, size_t least);
-/* Draws a figure as an element; `alone` for a file of its own. */
-typedef void figure_svg(struct prose *t, const void *figure, bool alone);
-figure_svg chart_svg; /* of a struct chart */
+extern const struct figure_kind chart_figure; /* of a struct chart */
+
+/* ---- panels.c: charts in one figure -------------------------------------------------------- */
+
+enum { PANELS = 6 };
+
+/* Charts in rows of `columns`, with one legend: lines of the same name have the same colour and
+ * sign in every panel, and are named once, below all of them. */
+struct panels {
+    char title[96];                 /* above them all; "": none */
+    const struct chart *at[PANELS]; /* [n] borrowed */
+    size_t n, columns;
+};
+
+extern const struct figure_kind panels_figure; /* of a struct panels */
+
+/* ---- key: the lines that a legend names, for chart.c and panels.c ------------------------- */
+
+/* The i-th line of one name in a chart is the i-th line of that name in every other. */
+struct key {
+    struct {
+        const struct line *line; /* one that has points, where there is one; borrowed */
+        size_t colour;
+    } at[PANELS * CHART_LINES];
+    size_t n, ncolours;
+};
+
+/* Adds the lines of a chart that are not there yet. */
+void key_add(struct key *k, const struct chart *c);
+/* The number of a line of a chart in it. */
+size_t key_find(const struct key *k, const struct chart *c, size_t line);
+/* Its names from y = `top` on, in a figure so wide; gives where they end. c NULL: only that. */
+double key_draw(const struct key *k, struct canvas *c, double top, double width);
+/* A chart without its legend, in a place of FIGURE_WIDTH x CHART_HEIGHT. */
+enum { CHART_HEIGHT = 304 };
+void chart_draw(struct canvas *c, const struct chart *chart, const struct key *k);
 
 /* ---- bars.c: stacked bars ---------------------------------------------------------- */
 
@@ -67,7 +124,7 @@ struct bars {
     size_t n;
 };
 
-figure_svg bars_svg; /* of a struct bars */
+extern const struct figure_kind bars_figure; /* of a struct bars */
 
 /* ---- tracks.c: what ranks did over time ------------------------------------------------ */
 
@@ -78,7 +135,7 @@ struct tracks {
     size_t n;
 };
 
-figure_svg tracks_svg; /* of a struct tracks */
+extern const struct figure_kind tracks_figure; /* of a struct tracks */
 
 /* ---- axis.c: numbers along an axis -------------------------------------------------- */
 
@@ -104,20 +161,12 @@ struct short_number axis_value(enum axis axis, double x);
 
 /* ---- figure.c: what charts and bars share --------------------------------------------- */
 
-enum { FIGURE_WIDTH = 480, FIGURE_RIGHT = 18, FIGURE_COLOURS = 8 };
+enum { FIGURE_WIDTH = 480, FIGURE_RIGHT = 18, TITLE_MOST = 512 };
 
-/* The style of figures: in the page once, or in each file of its own. */
-void figure_style(struct prose *t);
-/* <svg ...> and the title; `height` in its own units. */
-void figure_begin(struct prose *t, const char *title, double height, bool alone);
-void figure_end(struct prose *t);
-/* Words at a place, which is their "middle" or "end". */
-void figure_text(struct prose *t, const char *anchor, double x, double y, const char *words);
-/* About the columns that it takes, at the size of labels. */
-double figure_width(const char *words);
+void figure_title(struct canvas *c, const char *title, double width);
 
 /* Lines at the ticks of an x axis from `left` on, its numbers and its name. */
-void figure_x_axis(struct prose *t, const struct scale *s, const char *name, double left,
+void figure_x_axis(struct canvas *c, const struct scale *s, const char *name, double left,
                    double top, double bottom);
 /* Where x is on it. */
 double figure_x(const struct scale *s, double left, double x);
@@ -125,14 +174,14 @@ double figure_x(const struct scale *s, double left, double x);
 /* Names below a figure, as many in a row as fit: where the next one goes. */
 enum { LEGEND_LEFT = 8, LEGEND_BELOW = 14 /* its last row, to the end of the figure */ };
 struct legend {
-    double x, y;
+    double x, y, width;
 };
 
-/* Prints the next name when t is not NULL; gives the x of the sign that goes before it. */
-double legend_name(struct legend *l, struct prose *t, const char *name);
+/* Draws the next name when c is not NULL; gives the x of the sign that goes before it. */
+double legend_name(struct legend *l, struct canvas *c, const char *name);
 /* The names of parts and their colours below `bottom`, or nothing of a single one; gives
  * where the figure ends. */
-double legend_parts(struct prose *t, const char *const *parts, size_t n, double bottom);
+double legend_parts(struct canvas *c, const char *const *parts, size_t n, double bottom);
 
 /* ---- page.c: the page ----------------------------------------------------------------- */
 
@@ -140,18 +189,31 @@ void page_begin(struct prose *t, const char *title, const char *under);
 void page_end(struct prose *t);
 void page_section(struct prose *t, const char *title);
 
-/* Charts that follow one another, each into the page and, if asked for, a file. */
+/* Figures that follow one another, each into the page and, if asked for, into files NAME.svg and
+ * NAME.png. */
 struct album {
     struct prose *page;
-    const char *plots; /* or NULL */
+    const char *plots; /* a folder, made if it is not there; or NULL */
+    double zoom;       /* pixels of a PNG for each unit; 0: FIGURE_ZOOM */
     shoal_status status;
 };
+enum { FIGURE_ZOOM = 2 };
 
 /* `title`: of a section that begins here; NULL: none does. */
 void album_begin(struct album *a, const char *title);
-/* One figure; `name` is that of its file. */
-void album_figure(struct album *a, const char *name, figure_svg *svg, const void *figure);
+/* One figure; `name` is that of its files. */
+void album_figure(struct album *a, const char *name, const struct figure_kind *kind,
+                  const void *figure);
 void album_chart(struct album *a, struct chart *c, size_t least_points); /* ends c */
+/* Up to PANELS charts in one figure, two in a row, with one legend; `title` goes above them, ""
+ * for none. Those without points are left out; without any, nothing is drawn. Ends the charts:
+ *
+ *     struct chart charts[2] = {{.title = "Loss", .x_label = "time", .x_axis = AXIS_SECONDS, ...},
+ *                               {.title = "Accuracy", ...}};
+ *     chart_line_add(&charts[0], chart_line(&charts[0], "2 workers"), seconds, loss);
+ *     album_panels(&album, "loss-accuracy", "", charts, 2); */
+void album_panels(struct album *a, const char *name, const char *title, struct chart *charts,
+                  size_t n);
 void album_end(struct album *a);
 
 #endif

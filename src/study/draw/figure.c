@@ -1,64 +1,44 @@
-/* What charts and bars share: colours for light, dark and paper, the frame, the
- * legend. Colours can be told apart by the colour-blind too, and on grey paper
- * lines differ by their signs. No variables of CSS: programs that turn SVG into
- * pixels know none. */
+/* A figure of any kind, as SVG and as PNG, and what figures share: axis and legend. */
 #include "study/draw/draw.h"
 
-#include <string.h>
+#include <math.h>
+#include <stdlib.h>
 
-/* Made from src/study/page/figure.css, as report.inc is. The colours are those of Okabe and Ito,
- * darkened or lightened to stand out from the paper. */
-#include "figure.inc"
-
-void figure_style(struct prose *t)
+void figure_svg(struct prose *t, const struct figure_kind *kind, const void *figure, bool alone)
 {
-    prose_add(t, "%s", figure_css);
+    struct extent extent = kind->extent(figure);
+    struct canvas c = {.kind = &svg_canvas, .on = t};
+
+    svg_begin(t, kind->title(figure), extent.width, extent.height, alone);
+    kind->draw(&c, figure);
+    svg_end(t);
 }
 
-static void alone_style(struct prose *t)
+shoal_status figure_png(const struct figure_kind *kind, const void *figure, double zoom,
+                        const char *folder, const char *name)
 {
-    prose_add(t, "<style>\n");
-    figure_style(t);
-    prose_add(t, ".paper{fill:#fff}\n"
-                 "@media screen and (prefers-color-scheme:dark){.paper{fill:#17181b}}\n"
-                 "</style>\n<rect class=\"paper\" width=\"100%%\" height=\"100%%\"/>\n");
+    struct extent extent = kind->extent(figure);
+    struct canvas c = {.kind = &raster_canvas};
+    struct raster *r = NULL;
+    char *path = mem_text("%s/%s.png", folder, name);
+    shoal_status st = path ? SHOAL_OK : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = raster_open(&r, extent.width, extent.height, zoom);
+    if (st == SHOAL_OK) {
+        c.on = r;
+        kind->draw(&c, figure);
+        st = raster_write(r, path);
+    }
+    raster_close(r);
+    free(path);
+    return st;
 }
 
-void figure_begin(struct prose *t, const char *title, double height, bool alone)
+void figure_title(struct canvas *c, const char *title, double width)
 {
-    if (alone)
-        prose_add(t,
-                  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-                  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%.0f\"",
-                  FIGURE_WIDTH, height);
-    else
-        prose_add(t, "<svg");
-    prose_add(t, " class=\"fig\" viewBox=\"0 0 %d %.0f\" role=\"img\" aria-label=\"", FIGURE_WIDTH,
-              height);
-    prose_wrap(t, "", title, "\">\n");
-    if (alone)
-        alone_style(t);
-    prose_wrap(t, "<text class=\"t\" x=\"8\" y=\"20\">", title, "</text>\n");
-}
-
-void figure_end(struct prose *t)
-{
-    prose_add(t, "</svg>\n");
-}
-
-void figure_text(struct prose *t, const char *anchor, double x, double y, const char *words)
-{
-    prose_add(t, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor);
-    prose_wrap(t, "", words, "</text>\n");
-}
-
-double figure_width(const char *words)
-{
-    double columns = 0;
-
-    for (; *words; words++)
-        columns += ((unsigned char)*words & 0xc0) != 0x80; /* once for each character */
-    return 6.9 * columns;
+    canvas_words(
+        c, (struct words){.font = FONT_TITLE, .x = 8, .y = 20, .most = width - 16, .text = title});
 }
 
 /* ---- axis ---- */
@@ -68,7 +48,7 @@ double figure_x(const struct scale *s, double left, double x)
     return left + scale_at(s, x) * (FIGURE_WIDTH - FIGURE_RIGHT - left);
 }
 
-void figure_x_axis(struct prose *t, const struct scale *s, const char *name, double left,
+void figure_x_axis(struct canvas *c, const struct scale *s, const char *name, double left,
                    double top, double bottom)
 {
     char label[96];
@@ -76,43 +56,41 @@ void figure_x_axis(struct prose *t, const struct scale *s, const char *name, dou
     for (size_t i = 0; i < s->nticks; i++) {
         double x = figure_x(s, left, s->ticks[i]);
 
-        prose_add(t, "<path class=\"g\" d=\"M%.1f %.0fV%.1f\"/>", x, top, bottom);
-        figure_text(t, "middle", x, bottom + 16, scale_tick(s, s->ticks[i]).text);
+        canvas_line(c, (struct ink){INK_GRID, 0}, x, top, x, bottom);
+        canvas_label(c, ANCHOR_MIDDLE, x, bottom + 16, 0, scale_tick(s, s->ticks[i]).text);
     }
     scale_label(label, name, s);
-    figure_text(t, "middle", (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36, label);
+    canvas_label(c, ANCHOR_MIDDLE, (left + FIGURE_WIDTH - FIGURE_RIGHT) / 2, bottom + 36,
+                 FIGURE_WIDTH - FIGURE_RIGHT - left, label);
 }
 
 /* ---- legend ---- */
 
-double legend_name(struct legend *l, struct prose *t, const char *name)
+double legend_name(struct legend *l, struct canvas *c, const char *name)
 {
-    double width = 28 + figure_width(name) + 12, sign;
+    double width = 28 + canvas_width(name) + 12, sign;
 
-    if (l->x > LEGEND_LEFT && l->x + width > FIGURE_WIDTH) {
+    if (l->x > LEGEND_LEFT && l->x + width > l->width) {
         l->x = LEGEND_LEFT;
         l->y += 18;
     }
     sign = l->x;
-    if (t) {
-        prose_add(t, "<text x=\"%.0f\" y=\"%.0f\">", sign + 28, l->y + 4);
-        prose_wrap(t, "", name, "</text>\n");
-    }
+    if (c)
+        canvas_label(c, ANCHOR_START, sign + 28, l->y + 4,
+                     fmin(canvas_width(name) + 8, l->width - sign - 36), name);
     l->x += width;
     return sign;
 }
 
-double legend_parts(struct prose *t, const char *const *parts, size_t n, double bottom)
+double legend_parts(struct canvas *c, const char *const *parts, size_t n, double bottom)
 {
-    struct legend l = {LEGEND_LEFT, bottom + 58};
+    struct legend l = {LEGEND_LEFT, bottom + 58, FIGURE_WIDTH};
 
     for (size_t k = 0; k < n && n > 1; k++) {
-        double x = legend_name(&l, t, parts[k]);
+        double x = legend_name(&l, c, parts[k]);
 
-        if (t)
-            prose_add(t,
-                      "<rect class=\"b f%zu\" x=\"%.0f\" y=\"%.0f\" width=\"20\" height=\"12\"/>\n",
-                      k % FIGURE_COLOURS, x, l.y - 6);
+        if (c)
+            canvas_rect(c, (struct ink){INK_BAR, k}, x, l.y - 6, 20, 12, NULL);
     }
     return n > 1 ? l.y + LEGEND_BELOW : bottom + 48;
 }

@@ -1,4 +1,4 @@
-/* What ranks did over time, as SVG: a track for each, from the left to the right, whose
+/* What ranks did over time: a track for each, from the left to the right, whose
  * height is at every moment shared out among what the rank did then. */
 #include "study/draw/draw.h"
 
@@ -27,7 +27,7 @@ static struct frame frame_of(const struct tracks *l)
     size_t spans = 1;
 
     for (size_t i = 0; i < l->n; i++) {
-        widest = fmax(widest, figure_width(l->names[i].text));
+        widest = fmax(widest, canvas_width(l->names[i].text));
         f.seconds = fmax(f.seconds, l->at[i].ends[l->at[i].n - 1]);
         spans = l->at[i].n > spans ? l->at[i].n : spans;
     }
@@ -116,63 +116,81 @@ static double below(const struct cell_box *b, size_t parts)
 }
 
 /* One part of the whole track, along its top and back along its bottom. */
-static void draw_part(struct prose *t, const struct cell_box *boxes, size_t n, size_t part,
+static void draw_part(struct canvas *c, const struct cell_box *boxes, size_t n, size_t part,
                       double y, double height)
 {
+    struct path p = {.closed = true};
     bool any = false;
 
     for (size_t i = 0; i < n; i++)
         any = any || boxes[i].share[part] * height > 0.05;
     if (!any)
         return;
-    prose_add(t, "<path class=\"f%zu\" d=\"M%.1f %.1f", part, boxes[0].x,
-              y - height * below(&boxes[0], part));
-    for (size_t i = 0; i < n; i++)
-        prose_add(t, "V%.1fH%.1f", y - height * below(&boxes[i], part + 1),
-                  boxes[i].x + boxes[i].width);
-    for (size_t i = n; i-- > 0;)
-        prose_add(t, "V%.1fH%.1f", y - height * below(&boxes[i], part), boxes[i].x);
-    prose_add(t, "Z\"/>\n");
+    for (size_t i = 0; i < n; i++) {
+        double top = y - height * below(&boxes[i], part + 1);
+
+        path_add(&p, boxes[i].x, top);
+        path_add(&p, boxes[i].x + boxes[i].width, top);
+    }
+    for (size_t i = n; i-- > 0;) {
+        double bottom = y - height * below(&boxes[i], part);
+
+        path_add(&p, boxes[i].x + boxes[i].width, bottom);
+        path_add(&p, boxes[i].x, bottom);
+    }
+    canvas_path(c, (struct ink){INK_AREA, part}, &p);
 }
 
-static void draw_values(struct prose *t, const struct cell_box *b, const char *name, double y,
+static void draw_values(struct canvas *c, const struct cell_box *b, const char *name, double y,
                         double height)
 {
-    prose_add(t, "<rect class=\"h\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>",
-              b->x, y - height, b->width, height);
-    prose_escape(t, name);
-    prose_add(t, ", %s to %s: ", axis_value(AXIS_SECONDS, b->from).text,
-              axis_value(AXIS_SECONDS, b->to).text);
-    for (size_t k = 0; k < TIME_PARTS; k++)
-        prose_add(t, "%s%s %s", k > 0 ? ", " : "", time_parts[k], number_share(b->share[k]).text);
-    prose_add(t, "</title></rect>\n");
+    char title[TITLE_MOST];
+    size_t n = (size_t)number_print(title, sizeof title, "%s, %s to %s:", name,
+                                    axis_value(AXIS_SECONDS, b->from).text,
+                                    axis_value(AXIS_SECONDS, b->to).text);
+
+    for (size_t k = 0; k < TIME_PARTS && n < sizeof title; k++)
+        n += (size_t)number_print(title + n, sizeof title - n, "%s %s %s", k > 0 ? "," : "",
+                                  time_parts[k], number_share(b->share[k]).text);
+    canvas_rect(c, (struct ink){INK_HOVER, 0}, b->x, y - height, b->width, height, title);
 }
 
-static void draw_track(struct prose *t, const struct tracks *l, const struct frame *f, size_t i)
+static void draw_track(struct canvas *c, const struct tracks *l, const struct frame *f, size_t i)
 {
     struct cell_box boxes[CELLS];
     double height = f->row - (f->row > 2 * TRACK_LEAST ? 6 : 2);
     double y = TOP + f->row * (double)(i + 1) - (f->row - height) / 2;
     size_t n = cells_of(boxes, f, &l->at[i]);
 
-    figure_text(t, "end", f->left - 6, y - height / 2 + 4, l->names[i].text);
+    canvas_label(c, ANCHOR_END, f->left - 6, y - height / 2 + 4, f->left - 10, l->names[i].text);
     for (size_t k = 0; k < TIME_PARTS && n > 0; k++)
-        draw_part(t, boxes, n, k, y, height);
+        draw_part(c, boxes, n, k, y, height);
     for (size_t k = 0; k < n; k++)
-        draw_values(t, &boxes[k], l->names[i].text, y, height);
+        draw_values(c, &boxes[k], l->names[i].text, y, height);
 }
 
-void tracks_svg(struct prose *t, const void *figure, bool alone)
+static const char *tracks_title(const void *figure)
+{
+    return ((const struct tracks *)figure)->title;
+}
+
+static struct extent tracks_extent(const void *figure)
+{
+    return (struct extent){FIGURE_WIDTH,
+                           legend_parts(NULL, time_parts, TIME_PARTS, frame_of(figure).bottom)};
+}
+
+static void tracks_draw(struct canvas *c, const void *figure)
 {
     const struct tracks *l = figure;
     struct frame f = frame_of(l);
 
-    figure_begin(t, l->title, legend_parts(NULL, time_parts, TIME_PARTS, f.bottom), alone);
-    prose_add(t, "<text x=\"%.1f\" y=\"%d\">height of a lane: 100 %% of the time</text>\n", f.left,
-              TOP - 12);
-    figure_x_axis(t, &f.scale, "time since the ranks began", f.left, TOP, f.bottom);
+    figure_title(c, l->title, FIGURE_WIDTH);
+    canvas_label(c, ANCHOR_START, f.left, TOP - 12, 0, "height of a lane: 100 % of the time");
+    figure_x_axis(c, &f.scale, "time since the ranks began", f.left, TOP, f.bottom);
     for (size_t i = 0; i < l->n; i++)
-        draw_track(t, l, &f, i);
-    legend_parts(t, time_parts, TIME_PARTS, f.bottom);
-    figure_end(t);
+        draw_track(c, l, &f, i);
+    legend_parts(c, time_parts, TIME_PARTS, f.bottom);
 }
+
+const struct figure_kind tracks_figure = {tracks_title, tracks_extent, tracks_draw};
