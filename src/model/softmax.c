@@ -21,7 +21,7 @@
  * All threads share one batch. The output table is cut into blocks of rows:
  *
  *     SCORE    a block's scores, their largest, and the sum of e^(score - largest)
- *     (alone)  one thread adds the blocks' sums; the loss
+ *     (alone)  one thread adds the blocks' sums; the loss; whether the target scores highest
  *     LEARN    a block's g, its part of dloss/dh, then its rows' and biases' step
  *     (alone)  the next batch is cut from the corpus
  *     COLUMNS  a slice of every row's columns: the parts of dloss/dh are added in
@@ -93,6 +93,7 @@ struct softmax {
     float *top;    /* [blocks][cap] the largest score */
     float *mass;   /* [blocks][cap] sum of e^(score - top), then what makes it p */
     float *wanted; /* [cap] the target's score */
+    bool *leads;   /* [cap] the target scores highest in its block */
 };
 
 /* ---- memory: one piece ---- */
@@ -135,6 +136,7 @@ static size_t carve_all(struct softmax *s, void *base, size_t words, size_t dim)
     s->top = carver_take(&c, s->blocks * s->cap, sizeof(float));
     s->mass = carver_take(&c, s->blocks * s->cap, sizeof(float));
     s->wanted = carver_take(&c, s->cap, sizeof(float));
+    s->leads = carver_take(&c, s->cap, sizeof(bool));
     carve_batch(&c, &s->now, s->cap);
     carve_batch(&c, &s->before, s->cap);
     return c.at;
@@ -287,6 +289,20 @@ static struct rows block_at(const struct softmax *s, size_t i)
     };
 }
 
+/* Whether the target is the block's argmax: of equal scores the first counts, or a model that
+ * knows nothing, whose scores are all 0, would always be right. */
+static bool leads_block(const float *x, const float *bias, size_t target, size_t n)
+{
+    float wanted = x[target] + bias[target];
+    int beaten = 0;
+
+    for (size_t j = 0; j < target; j++)
+        beaten |= !(wanted > x[j] + bias[j]);
+    for (size_t j = target; j < n; j++)
+        beaten |= !(wanted >= x[j] + bias[j]);
+    return !beaten;
+}
+
 static shoal_status score_block(struct softmax *s, const struct rows *k)
 {
     size_t stride = s->out->stride;
@@ -297,8 +313,10 @@ static shoal_status score_block(struct softmax *s, const struct rows *k)
         float *x = k->scores + i * s->pitch;
         size_t target = s->now.target[i] - k->first;
 
-        if (target < k->count)
+        if (target < k->count) {
             s->wanted[i] = x[target] + k->bias[target];
+            s->leads[i] = leads_block(x, k->bias, target, k->count);
+        }
         k->mass[i] = s->w->kernel->exps(x, k->bias, &k->top[i], k->count);
     }
     return st;
@@ -396,10 +414,26 @@ static double settle(struct softmax *s, size_t i)
     return log(total) + (double)most - (double)s->wanted[i];
 }
 
+/* Whether the target of prediction i is the argmax of all words; before it is settled. */
+static bool is_right(const struct softmax *s, size_t i)
+{
+    size_t own = s->now.target[i] / s->block;
+    bool right = s->leads[i];
+
+    for (size_t k = 0; k < s->blocks && right; k++) {
+        float top = s->top[k * s->cap + i];
+
+        right = k < own ? s->wanted[i] > top : k == own || s->wanted[i] >= top;
+    }
+    return right;
+}
+
 static void settle_batch(struct softmax *s)
 {
-    for (size_t i = 0; i < s->now.len; i++)
+    for (size_t i = 0; i < s->now.len; i++) {
+        s->done->right += is_right(s, i);
         s->done->loss += settle(s, i);
+    }
     s->done->predictions += s->now.len;
 }
 

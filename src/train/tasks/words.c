@@ -490,6 +490,14 @@ static shoal_status measure_valid(struct run *r)
     return st;
 }
 
+/* All scores are there with the exact softmax alone. */
+static void words_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
+                          struct shoal_figures *out)
+{
+    if (r->rows->whole)
+        figures_add(out, of, "accuracy", true, (double)s->right / (double)s->predictions);
+}
+
 /* What the rows know by now: of each suite its last score, which sums it up. */
 static shoal_status measure_suite(struct run *r, const shoal_eval *suite)
 {
@@ -681,7 +689,8 @@ static shoal_status words_check(const shoal_options *o)
 /* Both are one model: which word predicts which is all that differs. */
 #define WORDS_TASK                                                                                 \
     .data = DATA_TEXT, .rows = &words_rows, .plan = words_plan, .open = words_open,                \
-    .close = words_close, .evaluate = words_evaluate, .result = words_result
+    .close = words_close, .figures = words_figures, .evaluate = words_evaluate,                     \
+    .result = words_result
 
 const struct task task_cbow = {
     .is = {.name = "cbow",

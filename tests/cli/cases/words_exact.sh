@@ -1,0 +1,20 @@
+# The exact softmax over a small vocabulary: its accuracy, windows and steps.
+export SHOAL_ISA=scalar
+
+shoal gen world --words 20000 -q -o world.txt
+exact="--loss softmax --max-vocab 50 --dim 8 --valid 5% -q"
+
+# "train {loss, accuracy} valid {loss, accuracy}" of each epoch
+keys()
+{
+    grep '"event":"epoch"' "$1" | sed -E 's/.*("train".*),"run".*/\1/; s/:[0-9][0-9.e-]*/:N/g'
+}
+
+echo "accuracy, the same for any number of threads:"
+for threads in 1 3; do
+    shoal train cbow world.txt $exact --epochs 2 --threads $threads --metrics m$threads.jsonl \
+        -o v$threads.bin
+    keys m$threads.jsonl
+    grep '"event":"epoch"' m$threads.jsonl | sed -E 's/.*("train".*),"run".*/\1/' >f$threads
+done
+cmp f1 f3 && cmp v1.bin v3.bin && echo same
