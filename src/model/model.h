@@ -38,6 +38,8 @@ struct w2v {
     size_t dim;
 
     unsigned window;    /* 1 .. W2V_MAX_WINDOW, shrunk evenly at random */
+    bool fixed;         /* never shrunk */
+    bool across;        /* windows reach over sentence ends */
     unsigned negatives; /* 1 .. W2V_MAX_NEGATIVES; 0: Huffman paths */
     bool bag;           /* CBOW: the window together predicts; else each of its words */
     bool sum;           /* of the window, not its mean */
@@ -89,9 +91,11 @@ struct windows {
 };
 
 /* The windows whose centre stands at begin <= position < end <= begin +
- * SPAN; words beyond, of the same sentence, serve as neighbours. */
+ * SPAN; words beyond, of the same sentence unless `across`, serve as neighbours. */
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
                  size_t end);
+/* Widens [begin, end) to the positions that windows with a centre there may reach. */
+void windows_reach(const struct w2v *w, unsigned epoch, size_t *begin, size_t *end);
 
 /* ---- w2v_worker.c: one worker's way through a corpus --------------------------------- */
 

@@ -53,6 +53,8 @@ struct train_opts {
     enum shoal_loss loss;
     unsigned dim;
     unsigned window;   /* words on each side, shrunk evenly at random */
+    bool window_fixed; /* never shrunk */
+    bool across_lines; /* windows reach over line ends */
     unsigned negative; /* noise words of a prediction (ns) */
     double sample;     /* the share of a word above which it is subsampled; 0: never */
     bool sum;          /* CBOW: the sum of the window, not its mean */

@@ -183,7 +183,7 @@ static void check_slopes(struct plain *before, const struct plain *after, const 
     assert_true(largest > 0.1);
 }
 
-static void check_gradient(bool bag, bool sum)
+static void check_gradient(bool bag, bool sum, bool wide)
 {
     struct world t;
     struct plain before, after;
@@ -195,6 +195,7 @@ static void check_gradient(bool bag, bool sum)
         t.ids[i] = (uint32_t)(SMALL_WORDS - 1 - i);
     t.w.bag = bag;
     t.w.sum = sum;
+    t.w.fixed = t.w.across = wide;
     plain_of(&before, &t);
     want = plain_loss(&before, &t.w);
     done = train(&t, 1000, 2, 0, 1);
@@ -207,19 +208,21 @@ static void check_gradient(bool bag, bool sum)
 static void cbow_of_the_mean_steps_down_the_true_gradient(void **state)
 {
     (void)state;
-    check_gradient(true, false);
+    check_gradient(true, false, false);
+    check_gradient(true, false, true);
 }
 
 static void cbow_of_the_sum_steps_down_the_true_gradient(void **state)
 {
     (void)state;
-    check_gradient(true, true);
+    check_gradient(true, true, false);
 }
 
 static void skipgram_steps_down_the_true_gradient(void **state)
 {
     (void)state;
-    check_gradient(false, false);
+    check_gradient(false, false, false);
+    check_gradient(false, false, true);
 }
 
 /* ---- threads ------------------------------------------------------------------------- */

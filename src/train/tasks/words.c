@@ -441,9 +441,9 @@ static void words_touch(struct run *r, size_t from, size_t to)
     const struct words *w = r->own;
     struct store *s = r->rows->store;
     uint8_t *in = store_touches(s, IN);
-    size_t halo = r->opts->window;
 
-    for (size_t i = from > halo ? from - halo : 0; i < to + halo && i < r->rows->all; i++)
+    windows_reach(&w->model, r->at.epoch, &from, &to);
+    for (size_t i = from; i < to; i++)
         if (w->ids[i] < r->rows->tables[IN].rows)
             in[w->ids[i]] = UINT8_MAX;
     memset(store_touches(s, OUT), UINT8_MAX, r->rows->tables[OUT].rows);
@@ -594,6 +594,10 @@ static const struct shoal_option model_options[] = {
      .help = "numbers of a vector"},
     {"window", .type = SHOAL_TYPE_COUNT, ON(window), .decides = true, .arg = "N", .u = {1, 50},
      .help = "words on each side at most, shrunk evenly at random"},
+    {"window-fixed", .type = SHOAL_TYPE_FLAG, ON(window_fixed), .decides = true,
+     .help = "never shrink windows: always so many words on each side, where there are so many"},
+    {"across-lines", .type = SHOAL_TYPE_FLAG, ON(across_lines), .decides = true,
+     .help = "windows reach over line ends"},
     {"loss", .type = SHOAL_TYPE_CHOICE, ON(loss), .decides = true, .arg = "NAME", .choices = losses,
      .help = "what is made small"},
     {"negative", .type = SHOAL_TYPE_COUNT, ON(negative), .decides = true, .arg = "N", .u = {1, 64},
