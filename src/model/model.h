@@ -129,6 +129,21 @@ shoal_status softmax_new(struct softmax **out, const struct w2v *w, unsigned bat
                          struct table *in, struct table *out_rows, struct table *bias,
                          unsigned threads);
 void softmax_free(struct softmax *s);
+/* Where predictions come from: gives the next positions, at most SPAN of them; false: there are
+ * no more. Batches go on from one range to the next. */
+struct softmax_text {
+    bool (*next)(void *ctx, size_t *begin, size_t *end);
+    void *ctx;
+};
+
+/* Trains on the windows of a text, in so many batches at most; 0: in all. Windows behind the
+ * last batch are left, and are not counted. */
+shoal_status softmax_batches(struct softmax *s, unsigned epoch, const struct softmax_text *text,
+                             uint64_t batches, float lr, struct sums *done);
+/* The loss of all of them, changing nothing. */
+shoal_status softmax_measure(struct softmax *s, const struct softmax_text *text,
+                             struct sums *done);
+/* The same of one range of any length. */
 shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
                            struct sums *done);
 shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct sums *done);

@@ -25,6 +25,7 @@ enum nextword_cell { CELL_DENSE, CELL_LSTM };
 struct train_opts {
     /* ---- training ---- */
     unsigned epochs;
+    uint64_t steps;    /* of each rank, instead; 0: epochs */
     double lr;         /* at the start; 0: the model's own */
     enum shoal_schedule schedule;
     double decay;      /* of SHOAL_INVERSE_TIME */
