@@ -128,8 +128,12 @@ static shoal_status info_checkpoint(struct console *c, const char *path, uint64_
         st = shoal_options_resume(&o, path);
     if (st == SHOAL_OK) {
         report_head(c, last.path, "a checkpoint");
-        console_row(c, "progress", number_percent(last.progress, 1).text, "%u of %s epochs done",
-                    last.epoch, shoal_options_get(o, "epochs"));
+        if (strcmp(shoal_options_get(o, "steps"), "0") != 0)
+            console_row(c, "progress", number_percent(last.progress, 1).text, "of %s steps done",
+                        shoal_options_get(o, "steps"));
+        else
+            console_row(c, "progress", number_percent(last.progress, 1).text,
+                        "%u of %s epochs done", last.epoch, shoal_options_get(o, "epochs"));
         console_row(c, shoal_options_task(o)->unit, number_count(last.examples).text, "trained");
         console_row(c, "took", number_seconds(last.seconds).text, NULL);
         console_row(c, "model", last.task, NULL);

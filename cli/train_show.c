@@ -111,11 +111,14 @@ void job_show_data(struct job *job)
         view_pictures(c, found.images);
 }
 
-/* "in 5 epochs" */
+/* "in 5 epochs", or "in 100 steps" */
 static struct number number_epochs(const struct job *job)
 {
-    const char *epochs = job_value(job, "epochs");
+    const char *steps = job_value(job, "steps"), *epochs;
 
+    if (steps && strcmp(steps, "0") != 0)
+        return number_text("%.12s step%s", steps, strcmp(steps, "1") == 0 ? "" : "s");
+    epochs = job_value(job, "epochs");
     return number_text("%.12s epoch%s", epochs ? epochs : "?",
                        epochs && strcmp(epochs, "1") == 0 ? "" : "s");
 }

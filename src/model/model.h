@@ -38,6 +38,8 @@ struct w2v {
     size_t dim;
 
     unsigned window;    /* 1 .. W2V_MAX_WINDOW, shrunk evenly at random */
+    bool fixed;         /* never shrunk */
+    bool across;        /* windows reach over sentence ends */
     unsigned negatives; /* 1 .. W2V_MAX_NEGATIVES; 0: Huffman paths */
     bool bag;           /* CBOW: the window together predicts; else each of its words */
     bool sum;           /* of the window, not its mean */
@@ -89,9 +91,11 @@ struct windows {
 };
 
 /* The windows whose centre stands at begin <= position < end <= begin +
- * SPAN; words beyond, of the same sentence, serve as neighbours. */
+ * SPAN; words beyond, of the same sentence unless `across`, serve as neighbours. */
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
                  size_t end);
+/* Widens [begin, end) to the positions that windows with a centre there may reach. */
+void windows_reach(const struct w2v *w, unsigned epoch, size_t *begin, size_t *end);
 
 /* ---- w2v_worker.c: one worker's way through a corpus --------------------------------- */
 
@@ -125,6 +129,21 @@ shoal_status softmax_new(struct softmax **out, const struct w2v *w, unsigned bat
                          struct table *in, struct table *out_rows, struct table *bias,
                          unsigned threads);
 void softmax_free(struct softmax *s);
+/* Where predictions come from: gives the next positions, at most SPAN of them; false: there are
+ * no more. Batches go on from one range to the next. */
+struct softmax_text {
+    bool (*next)(void *ctx, size_t *begin, size_t *end);
+    void *ctx;
+};
+
+/* Trains on the windows of a text, in so many batches at most; 0: in all. Windows behind the
+ * last batch are left, and are not counted. */
+shoal_status softmax_batches(struct softmax *s, unsigned epoch, const struct softmax_text *text,
+                             uint64_t batches, float lr, struct sums *done);
+/* The loss of all of them, changing nothing. */
+shoal_status softmax_measure(struct softmax *s, const struct softmax_text *text,
+                             struct sums *done);
+/* The same of one range of any length. */
 shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
                            struct sums *done);
 shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct sums *done);

@@ -25,6 +25,7 @@ enum nextword_cell { CELL_DENSE, CELL_LSTM };
 struct train_opts {
     /* ---- training ---- */
     unsigned epochs;
+    uint64_t steps;    /* of each rank, instead; 0: epochs */
     double lr;         /* at the start; 0: the model's own */
     enum shoal_schedule schedule;
     double decay;      /* of SHOAL_INVERSE_TIME */
@@ -53,6 +54,8 @@ struct train_opts {
     enum shoal_loss loss;
     unsigned dim;
     unsigned window;   /* words on each side, shrunk evenly at random */
+    bool window_fixed; /* never shrunk */
+    bool across_lines; /* windows reach over line ends */
     unsigned negative; /* noise words of a prediction (ns) */
     double sample;     /* the share of a word above which it is subsampled; 0: never */
     bool sum;          /* CBOW: the sum of the window, not its mean */

@@ -21,7 +21,7 @@
  * All threads share one batch. The output table is cut into blocks of rows:
  *
  *     SCORE    a block's scores, their largest, and the sum of e^(score - largest)
- *     (alone)  one thread adds the blocks' sums; the loss
+ *     (alone)  one thread adds the blocks' sums; the loss; whether the target scores highest
  *     LEARN    a block's g, its part of dloss/dh, then its rows' and biases' step
  *     (alone)  the next batch is cut from the corpus
  *     COLUMNS  a slice of every row's columns: the parts of dloss/dh are added in
@@ -63,7 +63,8 @@ struct batch {
  * have been used. */
 struct cursor {
     unsigned epoch;
-    size_t at, end; /* positions not yet cut */
+    const struct softmax_text *text;
+    size_t at, end; /* positions that were cut last */
     size_t window;  /* of windows.at, the next one */
     uint32_t next;  /* skip-gram: the window's next neighbour */
     struct windows windows;
@@ -82,6 +83,7 @@ struct softmax {
 
     enum phase phase;
     bool train;
+    uint64_t left; /* batches still to be cut */
     float lr;
     struct sums *done;
     struct cursor cursor;
@@ -93,6 +95,7 @@ struct softmax {
     float *top;    /* [blocks][cap] the largest score */
     float *mass;   /* [blocks][cap] sum of e^(score - top), then what makes it p */
     float *wanted; /* [cap] the target's score */
+    bool *leads;   /* [cap] the target scores highest in its block */
 };
 
 /* ---- memory: one piece ---- */
@@ -135,6 +138,7 @@ static size_t carve_all(struct softmax *s, void *base, size_t words, size_t dim)
     s->top = carver_take(&c, s->blocks * s->cap, sizeof(float));
     s->mass = carver_take(&c, s->blocks * s->cap, sizeof(float));
     s->wanted = carver_take(&c, s->cap, sizeof(float));
+    s->leads = carver_take(&c, s->cap, sizeof(bool));
     carve_batch(&c, &s->now, s->cap);
     carve_batch(&c, &s->before, s->cap);
     return c.at;
@@ -199,13 +203,10 @@ static bool cursor_ready(struct softmax *s)
     struct cursor *c = &s->cursor;
 
     while (c->window == c->windows.len) {
-        size_t stop = c->end - c->at > SPAN ? c->at + SPAN : c->end;
-
-        if (c->at == c->end)
+        if (!c->text->next(c->text->ctx, &c->at, &c->end))
             return false;
-        windows_cut(&c->windows, s->w, c->epoch, c->at, stop);
+        windows_cut(&c->windows, s->w, c->epoch, c->at, c->end);
         s->done->examples += c->windows.words;
-        c->at = stop;
         c->window = 0;
         c->next = 0;
     }
@@ -243,7 +244,11 @@ static void batch_fill(struct softmax *s, struct batch *b)
     struct cursor *c = &s->cursor;
 
     b->first[0] = 0;
-    for (b->len = 0; b->len < s->cap && cursor_ready(s); b->len++) {
+    b->len = 0;
+    if (s->left == 0)
+        return;
+    s->left--;
+    for (; b->len < s->cap && cursor_ready(s); b->len++) {
         const struct window *at = &c->windows.at[c->window];
 
         b->target[b->len] = c->windows.kept[at->centre];
@@ -287,6 +292,20 @@ static struct rows block_at(const struct softmax *s, size_t i)
     };
 }
 
+/* Whether the target is the block's argmax: of equal scores the first counts, or a model that
+ * knows nothing, whose scores are all 0, would always be right. */
+static bool leads_block(const float *x, const float *bias, size_t target, size_t n)
+{
+    float wanted = x[target] + bias[target];
+    int beaten = 0;
+
+    for (size_t j = 0; j < target; j++)
+        beaten |= !(wanted > x[j] + bias[j]);
+    for (size_t j = target; j < n; j++)
+        beaten |= !(wanted >= x[j] + bias[j]);
+    return !beaten;
+}
+
 static shoal_status score_block(struct softmax *s, const struct rows *k)
 {
     size_t stride = s->out->stride;
@@ -297,8 +316,10 @@ static shoal_status score_block(struct softmax *s, const struct rows *k)
         float *x = k->scores + i * s->pitch;
         size_t target = s->now.target[i] - k->first;
 
-        if (target < k->count)
+        if (target < k->count) {
             s->wanted[i] = x[target] + k->bias[target];
+            s->leads[i] = leads_block(x, k->bias, target, k->count);
+        }
         k->mass[i] = s->w->kernel->exps(x, k->bias, &k->top[i], k->count);
     }
     return st;
@@ -396,10 +417,26 @@ static double settle(struct softmax *s, size_t i)
     return log(total) + (double)most - (double)s->wanted[i];
 }
 
+/* Whether the target of prediction i is the argmax of all words; before it is settled. */
+static bool is_right(const struct softmax *s, size_t i)
+{
+    size_t own = s->now.target[i] / s->block;
+    bool right = s->leads[i];
+
+    for (size_t k = 0; k < s->blocks && right; k++) {
+        float top = s->top[k * s->cap + i];
+
+        right = k < own ? s->wanted[i] > top : k == own || s->wanted[i] >= top;
+    }
+    return right;
+}
+
 static void settle_batch(struct softmax *s)
 {
-    for (size_t i = 0; i < s->now.len; i++)
+    for (size_t i = 0; i < s->now.len; i++) {
+        s->done->right += is_right(s, i);
         s->done->loss += settle(s, i);
+    }
     s->done->predictions += s->now.len;
 }
 
@@ -448,36 +485,81 @@ static shoal_status phase_item(void *ctx, size_t i, unsigned thread)
     return s->phase == SCORE ? score_block(s, &k) : learn_block(s, &k);
 }
 
-static shoal_status run(struct softmax *s, unsigned epoch, size_t begin, size_t end)
+/* Words behind the last window that was used belong to whoever takes them. */
+static void leave_rest(struct softmax *s)
+{
+    const struct cursor *c = &s->cursor;
+    const struct windows *ws = &c->windows;
+
+    if (c->window == ws->len)
+        return;
+    for (size_t p = c->at + ws->place[ws->at[c->window].centre]; p < c->end; p++)
+        s->done->examples -= s->w->ids[p] != SHOAL_SENTENCE_END;
+}
+
+static shoal_status run(struct softmax *s, unsigned epoch, const struct softmax_text *text,
+                        uint64_t batches)
 {
     struct cursor *c = &s->cursor;
     shoal_status st = SHOAL_OK;
     size_t items;
 
     c->epoch = epoch;
-    c->at = begin;
-    c->end = end;
+    c->text = text;
+    c->at = c->end = 0;
     c->window = c->windows.len = 0;
+    s->left = batches;
     s->now.len = s->before.len = 0;
     s->phase = LEARN; /* after which a batch is cut: here the first */
     while (st == SHOAL_OK && (items = next_phase(s)) > 0)
         st = workers_run(s->workers, items, phase_item, s);
+    leave_rest(s);
     return st;
+}
+
+shoal_status softmax_batches(struct softmax *s, unsigned epoch, const struct softmax_text *text,
+                             uint64_t batches, float lr, struct sums *done)
+{
+    s->train = true;
+    s->lr = lr;
+    s->done = done;
+    return run(s, epoch, text, batches ? batches : UINT64_MAX);
+}
+
+/* Always the windows of the first epoch, so that two losses may be compared. */
+shoal_status softmax_measure(struct softmax *s, const struct softmax_text *text, struct sums *done)
+{
+    s->train = false;
+    s->done = done;
+    return run(s, 0, text, UINT64_MAX);
+}
+
+/* ---- one range ---- */
+
+struct range {
+    size_t at, end;
+};
+
+static bool range_next(void *ctx, size_t *begin, size_t *end)
+{
+    struct range *r = ctx;
+
+    *begin = r->at;
+    *end = r->at = r->end - r->at > SPAN ? r->at + SPAN : r->end;
+    return *begin < *end;
 }
 
 shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
                            struct sums *done)
 {
-    s->train = true;
-    s->lr = lr;
-    s->done = done;
-    return run(s, epoch, begin, end);
+    struct range range = {begin, end};
+
+    return softmax_batches(s, epoch, &(struct softmax_text){range_next, &range}, 0, lr, done);
 }
 
-/* Always the windows of the first epoch, so that two losses may be compared. */
 shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct sums *done)
 {
-    s->train = false;
-    s->done = done;
-    return run(s, 0, begin, end);
+    struct range range = {begin, end};
+
+    return softmax_measure(s, &(struct softmax_text){range_next, &range}, done);
 }

@@ -7,8 +7,11 @@
  *
  * Windows reach over what was dropped, as in word2vec.c: a window of 5 is 5 words that were kept.
  * Beside the span's own centres, neighbours before and behind it are needed (the halo), up to the
- * window's width or the sentence's end; whether they are kept is known by their position alone. */
+ * window's width or the sentence's end; whether they are kept is known by their position alone.
+ * Windows that reach over line ends drop these as if they were subsampled words. */
 #include "model/model.h"
+
+enum { STREAM_WINDOWS = 2 };
 
 /* The low half of a position's number decides whether its word is kept, the
  * high half how far its window reaches. */
@@ -20,13 +23,22 @@ static inline uint64_t random_at(uint64_t key, size_t position)
 static inline bool is_kept(const struct w2v *w, uint64_t key, size_t position)
 {
     uint32_t id = w->ids[position];
+    bool passed = id >= w->words && w->across; /* a line end that windows reach over */
 
-    return (uint32_t)random_at(key, position) <= w->keep[id < w->words ? id : w->words];
+    return ((uint32_t)random_at(key, position) <= w->keep[id < w->words ? id : w->words]) & !passed;
 }
 
 static inline uint32_t radius_at(const struct w2v *w, uint64_t key, size_t position)
 {
+    if (w->fixed)
+        return w->window;
     return 1 + (uint32_t)(((random_at(key, position) >> 32) * w->window) >> 32);
+}
+
+/* Whether no window reaches over this position. */
+static inline bool is_end(const struct w2v *w, size_t position)
+{
+    return w->ids[position] == SHOAL_SENTENCE_END && !w->across;
 }
 
 /* The position from which `window` kept words lie before begin, or where the
@@ -35,9 +47,19 @@ static size_t halo_begin(const struct w2v *w, uint64_t key, size_t begin)
 {
     unsigned found = 0;
 
-    while (begin > 0 && found < w->window && w->ids[begin - 1] != SHOAL_SENTENCE_END)
+    while (begin > 0 && found < w->window && !is_end(w, begin - 1))
         found += is_kept(w, key, --begin);
     return begin;
+}
+
+/* The same behind end. */
+static size_t halo_end(const struct w2v *w, uint64_t key, size_t end)
+{
+    unsigned found = 0;
+
+    while (end < w->count && found < w->window && !is_end(w, end))
+        found += is_kept(w, key, end++);
+    return end;
 }
 
 static inline uint32_t keep_range(struct windows *out, const struct w2v *w, uint64_t key,
@@ -59,12 +81,7 @@ static void keep_words(struct windows *out, const struct w2v *w, uint64_t key, s
     out->first = n;
     n = keep_range(out, w, key, begin, end, begin, n);
     out->last = n;
-    for (size_t p = end; p < w->count && n < out->last + w->window; p++) {
-        if (w->ids[p] == SHOAL_SENTENCE_END)
-            break;
-        n = keep_range(out, w, key, p, p + 1, begin, n);
-    }
-    out->kept_count = n;
+    out->kept_count = keep_range(out, w, key, end, halo_end(w, key, end), begin, n);
 }
 
 static void cut_sentence(struct windows *out, const struct w2v *w, uint64_t key, size_t begin,
@@ -84,10 +101,18 @@ static void cut_sentence(struct windows *out, const struct w2v *w, uint64_t key,
     }
 }
 
+void windows_reach(const struct w2v *w, unsigned epoch, size_t *begin, size_t *end)
+{
+    uint64_t key = rng_at(w->seed, STREAM_WINDOWS, epoch);
+
+    *begin = halo_begin(w, key, *begin);
+    *end = halo_end(w, key, *end);
+}
+
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
                  size_t end)
 {
-    uint64_t key = rng_at(w->seed, 2, epoch);
+    uint64_t key = rng_at(w->seed, STREAM_WINDOWS, epoch);
     uint32_t from = 0;
 
     keep_words(out, w, key, begin, end);

@@ -239,7 +239,8 @@ shoal_status w2v_init(struct w2v *w, const struct train_opts *opts, const shoal_
 
     *w = (struct w2v){
         .kernel = kernel, .ids = ids, .count = count, .words = (uint32_t)shoal_vocab_size(vocab),
-        .dim = opts->dim, .window = opts->window,
+        .dim = opts->dim, .window = opts->window, .fixed = opts->window_fixed,
+        .across = opts->across_lines,
         .negatives = opts->loss == SHOAL_NS ? opts->negative : 0,
         .bag = opts->bag, .sum = opts->sum, .seed = opts->seed,
     };

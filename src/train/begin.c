@@ -20,7 +20,7 @@ static shoal_status load(struct run *r)
     struct sections s = sections_of(r);
     shoal_status st = checkpoint_load(r->opts, r->task, &r->identity, &s, &r->at, &r->last);
 
-    if (st == SHOAL_OK && (r->at.epoch > r->opts->epochs || r->at.place > r->units))
+    if (st == SHOAL_OK && (r->at.epoch > r->epochs || r->at.place > r->units))
         st = shoal_fail(SHOAL_EFORMAT, "%s: the checkpoint is at unit %llu of epoch %u, beyond "
                         "the end", r->opts->checkpoint, (unsigned long long)r->at.place,
                         r->at.epoch);

@@ -216,6 +216,7 @@ const struct shoal_option task_output_options[] = {OUTPUT_OPTION("write the mode
 
 const struct shoal_option net_training_options[] = {
     EPOCHS_OPTION,
+    STEPS_OPTION("so many steps of the optimizer"),
     BATCH_OPTION(1 << 20, "samples of a step, of each rank"),
     {"global-batch", .type = SHOAL_TYPE_COUNT, ON(global_batch), .decides = true, .arg = "N",
      .u = {0, 1 << 24}, .help = "samples of a step, of all ranks together",

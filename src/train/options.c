@@ -234,6 +234,11 @@ shoal_status shoal_options_check(const shoal_options *o)
 {
     shoal_status st = check_groups(o);
 
+    if (st == SHOAL_OK && shoal_options_given(o, "epochs") && o->at.steps > 0)
+        st = shoal_fail(SHOAL_EINVAL, "--epochs does not go with --steps: want one of them");
+    if (st == SHOAL_OK && o->at.steps > 0 && o->at.local_input)
+        st = shoal_fail(SHOAL_EINVAL, "--steps does not go with --local-input, where ranks have "
+                                      "texts of different length; want --epochs");
     if (st == SHOAL_OK && shoal_options_given(o, "checkpoint-every") && !o->at.checkpoint)
         st = shoal_fail(SHOAL_EINVAL, "--checkpoint-every does not go without --checkpoint");
     return st == SHOAL_OK && o->task->check ? o->task->check(o) : st;

@@ -51,30 +51,34 @@ void run_figures(const struct run *r, const struct sums *s, enum shoal_figure_of
 
 /* ---- reports ---- */
 
-double run_progress(const struct run *r)
-{
-    return (r->at.epoch + (double)r->at.place / (double)r->units) / r->opts->epochs;
-}
-
 /* Between two epochs that of the last unit: behind the end there is no rate. */
 static double rate_now(const struct run *r)
 {
     bool between = r->at.place == 0 && r->at.epoch > 0;
     struct run then = {.opts = r->opts, .lr = r->lr, .schedule = r->schedule, .units = r->units,
+                       .epochs = r->epochs, .last_units = r->last_units,
                        .at = {.epoch = r->at.epoch - between}};
 
-    return (double)run_lr(&then, between ? r->units - 1 : r->at.place);
+    return (double)run_lr(&then, between ? run_epoch_units(&then) - 1 : r->at.place);
+}
+
+/* Of an optimizer; chunks of rows are none, but a part of --steps. */
+static uint64_t steps_done(const struct run *r)
+{
+    if (r->dense)
+        return run_units(r);
+    return (uint64_t)llround(run_progress(r) * (double)r->opts->steps);
 }
 
 shoal_status run_report(struct run *r, enum shoal_event event, const struct shoal_figures *figures,
                         double rate)
 {
     double progress = run_progress(r), seconds = r->at.seconds;
-    bool begun = event != SHOAL_EVENT_EPOCH && r->at.epoch < r->opts->epochs;
+    bool begun = event != SHOAL_EVENT_EPOCH && r->at.epoch < r->epochs;
     struct shoal_report report = {
         .event = event, .unit = r->task->is.unit, .epoch = r->at.epoch + begun,
-        .epochs = r->opts->epochs, .progress = progress, .examples = r->at.examples,
-        .steps = r->dense ? run_units(r) : 0, .seconds = seconds, .rate = rate,
+        .epochs = r->epochs, .progress = progress, .examples = r->at.examples,
+        .steps = steps_done(r), .seconds = seconds, .rate = rate,
         .lr = rate_now(r), .eta = progress > 0 ? seconds * (1 - progress) / progress : NAN,
         .memory = mem_peak(), .figures = *figures,
     };

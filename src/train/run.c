@@ -18,12 +18,50 @@
 #define SLICE_SECONDS 0.5
 #define REPORT_SECONDS 1.0
 enum { SLICE_GROWS = 4 }; /* times the last one, at most */
+enum { EPOCHS_MOST = 1000000 };
 
 /* ---- small questions ---- */
 
+shoal_status run_set_length(struct run *r, uint64_t units)
+{
+    uint64_t epochs = r->units > 0 ? (units + r->units - 1) / r->units : 0;
+
+    r->epochs = r->opts->epochs;
+    r->last_units = r->units;
+    if (r->opts->steps == 0 || r->units == 0)
+        return SHOAL_OK;
+    if (epochs > EPOCHS_MOST)
+        return shoal_fail(SHOAL_EINVAL, "train: --steps %llu are %llu times through the data, want "
+                          "%d at most", (unsigned long long)r->opts->steps,
+                          (unsigned long long)epochs, EPOCHS_MOST);
+    r->epochs = (unsigned)epochs;
+    r->last_units = units - (r->epochs - 1) * r->units;
+    return SHOAL_OK;
+}
+
+uint64_t run_epoch_units(const struct run *r)
+{
+    return r->at.epoch + 1 < r->epochs ? r->units : r->last_units;
+}
+
+/* In epochs. */
+static double length_of(const struct run *r)
+{
+    return r->epochs - 1 + (double)r->last_units / (double)r->units;
+}
+
 uint64_t run_units(const struct run *r)
 {
+    if (r->at.epoch >= r->epochs) /* and the last one may be short */
+        return (r->epochs - 1) * r->units + r->last_units;
     return r->at.epoch * r->units + r->at.place;
+}
+
+double run_progress(const struct run *r)
+{
+    if (r->at.epoch >= r->epochs)
+        return 1;
+    return (r->at.epoch + (double)r->at.place / (double)r->units) / length_of(r);
 }
 
 float run_lr(const struct run *r, uint64_t place)
@@ -31,7 +69,7 @@ float run_lr(const struct run *r, uint64_t place)
     double units = (double)r->units, done = r->at.epoch + (double)place / units;
     double rise = r->opts->warmup > 0 ? fmin(1, (done + 1 / units) / r->opts->warmup) : 1;
 
-    return schedule_at(r->schedule, r->lr * rise, r->opts->decay, done, r->opts->epochs);
+    return schedule_at(r->schedule, r->lr * rise, r->opts->decay, done, length_of(r));
 }
 
 /* By all ranks that are at this place, as if every unit were whole. */
@@ -42,7 +80,7 @@ static uint64_t passed(const struct run *r)
 
 static bool epoch_over(const struct run *r)
 {
-    return r->at.place == r->units;
+    return r->at.place == run_epoch_units(r);
 }
 
 /* All ranks know without asking: it depends on the place alone. */
@@ -64,9 +102,9 @@ static bool checkpoint_due(const struct run *r)
     case SHOAL_EVERY_SECONDS:
         return clock_now() - r->saved >= o->every.value;
     case SHOAL_EVERY_SHARE:
-        return (double)units >= o->every.value * (double)r->units * o->epochs;
+        return (double)units >= o->every.value * (double)r->units * length_of(r);
     case SHOAL_EVERY_EPOCH:
-        return r->at.place % r->units == 0 && units > 0;
+        return (r->at.place == 0 || epoch_over(r)) && units > 0;
     }
     return false;
 }
@@ -269,7 +307,7 @@ static shoal_status call_all(struct run *r, shoal_status st)
  * have not travelled for long. Otherwise the end of an epoch only adds up what all did. */
 static bool needs_all(const struct run *r)
 {
-    bool last = r->at.epoch + 1 == r->opts->epochs;
+    bool last = r->at.epoch + 1 == r->epochs;
     bool swept = !r->engine->swept || r->engine->swept(r);
 
     return !epoch_over(r) || last || r->stopping || r->gathers || r->due || !swept;
@@ -357,7 +395,7 @@ static uint64_t slice_end(const struct run *r, uint64_t last, double took)
     if (r->opts->eval_every > 0 && units_before_evaluation(r) < n)
         n = units_before_evaluation(r);
     n = (n + r->group - 1) / r->group * r->group;
-    return r->at.place + n < r->units ? r->at.place + n : r->units;
+    return r->at.place + n < run_epoch_units(r) ? r->at.place + n : run_epoch_units(r);
 }
 
 /* Where this slice ends: at the latest where all meet. */
@@ -450,7 +488,7 @@ static shoal_status loop(struct run *r)
     r->saved_units = r->first_units = run_units(r);
     r->met = r->at;
     run_timeline_begin(r);
-    while (st == SHOAL_OK && r->at.epoch < r->opts->epochs && !r->enough)
+    while (st == SHOAL_OK && r->at.epoch < r->epochs && !r->enough)
         st = r->with ? go_on_with_others(r, &last) : go_on(r, &last);
     if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)
         rendezvous_fail(r->with, st);

@@ -89,6 +89,8 @@ struct run {
 
     /* set by the task or the engine when it opens */
     uint64_t units;       /* of an epoch */
+    unsigned epochs;      /* of the run (run_set_length), the last of which is shorter where */
+    uint64_t last_units;  /* --steps says so */
     uint64_t group;       /* that are taken together */
     double unit_examples; /* about */
     double lr;            /* the first */
@@ -131,8 +133,14 @@ void run_count(struct run *r, const struct sums *s);
 shoal_status run_background(struct run *r, shoal_status (*fn)(struct run *r));
 /* The rate of a unit of the epoch that is under way. */
 float run_lr(const struct run *r, uint64_t place);
+double run_progress(const struct run *r);
 /* Units before at.place, of all epochs. */
 uint64_t run_units(const struct run *r);
+/* How long the run is, by an engine that knows r->units: --epochs, or with --steps so many
+ * units in all. */
+shoal_status run_set_length(struct run *r, uint64_t units);
+/* Of the epoch under way: fewer in the last of --steps. */
+uint64_t run_epoch_units(const struct run *r);
 
 /* ---- begin.c ---- */
 
@@ -160,7 +168,6 @@ void figures_add(struct shoal_figures *f, enum shoal_figure_of of, const char *n
 /* The loss, and what the task adds. */
 void run_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
                  struct shoal_figures *out);
-double run_progress(const struct run *r);
 shoal_status run_report(struct run *r, enum shoal_event event, const struct shoal_figures *figures,
                         double rate);
 /* Fails when the loss is no number or stays far above the best. */

@@ -85,6 +85,9 @@ extern const struct shoal_own_type option_share_type;
 #define EPOCHS_OPTION                                                                              \
     {"epochs", .type = SHOAL_TYPE_COUNT, ON(epochs), .decides = true, .arg = "N",                  \
      .u = {1, 1000000}, .help = "times through the data"}
+#define STEPS_OPTION(said)                                                                         \
+    {"steps", .type = SHOAL_TYPE_COUNT, ON(steps), .decides = true, .arg = "N",                    \
+     .u = {0, 1000000000}, .help = "instead of --epochs: " said, .zero = "as --epochs says"}
 #define BATCH_OPTION(most, said)                                                                   \
     {"batch", .type = SHOAL_TYPE_COUNT, ON(batch), .decides = true, .arg = "N",                    \
      .u = {1, most}, .help = said}

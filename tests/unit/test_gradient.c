@@ -27,7 +27,8 @@ struct world {
     uint32_t m; /* neighbours of the centre */
 };
 
-static void world_new(struct world *x, const char *task, enum shoal_loss loss, bool sum)
+static void world_new(struct world *x, const char *task, enum shoal_loss loss, bool sum,
+                      bool wide)
 {
     struct shoal_encode_opts encode = shoal_encode_default();
     struct train_opts o = task_defaults(task);
@@ -38,6 +39,7 @@ static void world_new(struct world *x, const char *task, enum shoal_loss loss, b
 
     *x = (struct world){0};
     encode.vocab.min_count = 1;
+    o.window_fixed = o.across_lines = wide;
     o.dim = DIM, o.loss = loss, o.sum = sum, o.sample = 0, o.negative = 3;
     assert_int_equal(shoal_encode(scratch_path("gradient.shoal"), &text, 1, &encode, NULL), 0);
     assert_int_equal(shoal_corpus_open(&x->corpus, scratch_path("gradient.shoal")), 0);
@@ -112,14 +114,14 @@ static void assert_moved(const struct table *t, const float *before, const doubl
 /* With a rate of 1 a step is the negative gradient itself. word2vec lets every
  * word of a mean take the whole gradient of the mean, which is m times its own
  * share; the sum and skip-gram take exactly theirs. */
-static void check(const char *task, enum shoal_loss loss, bool sum)
+static void check_with(const char *task, enum shoal_loss loss, bool sum, bool wide)
 {
     struct world x;
     double din[32 * DIM], dout[32 * DIM];
     float in[32 * 16], out[32 * 16];
     struct sums done = {0};
 
-    world_new(&x, task, loss, sum);
+    world_new(&x, task, loss, sum, wide);
     slopes(&x, &x.in, din);
     slopes(&x, &x.out, dout);
     memcpy(in, x.in.at, table_bytes(x.in.rows, DIM));
@@ -128,6 +130,13 @@ static void check(const char *task, enum shoal_loss loss, bool sum)
     assert_moved(&x.in, in, din, x.w.bag && !sum ? x.m : 1);
     assert_moved(&x.out, out, dout, 1);
     world_end(&x);
+}
+
+/* With windows shrunk within a line, and with fixed ones over line ends. */
+static void check(const char *task, enum shoal_loss loss, bool sum)
+{
+    check_with(task, loss, sum, false);
+    check_with(task, loss, sum, true);
 }
 
 static void cbow_with_negative_sampling_steps_down_its_loss(void **state)
@@ -163,7 +172,7 @@ static void huffman_paths_are_a_code_and_shorter_for_commoner_words(void **state
     double sum = 0;
 
     (void)state;
-    world_new(&x, "cbow", SHOAL_HS, false);
+    world_new(&x, "cbow", SHOAL_HS, false, false);
     for (uint32_t w = 0; w < x.w.words; w++) {
         uint32_t len = x.w.path[w + 1] - x.w.path[w];
 
@@ -182,7 +191,7 @@ static void noise_is_drawn_by_the_three_quarter_power(void **state)
     double share[32] = {0}, sum = 0;
 
     (void)state;
-    world_new(&x, "cbow", SHOAL_NS, false);
+    world_new(&x, "cbow", SHOAL_NS, false, false);
     for (uint32_t i = 0; i < x.w.words; i++) {
         double keep = ((double)x.w.alias[i].keep + 1) * 0x1p-32;
 

@@ -183,7 +183,7 @@ static void check_slopes(struct plain *before, const struct plain *after, const 
     assert_true(largest > 0.1);
 }
 
-static void check_gradient(bool bag, bool sum)
+static void check_gradient(bool bag, bool sum, bool wide)
 {
     struct world t;
     struct plain before, after;
@@ -195,6 +195,7 @@ static void check_gradient(bool bag, bool sum)
         t.ids[i] = (uint32_t)(SMALL_WORDS - 1 - i);
     t.w.bag = bag;
     t.w.sum = sum;
+    t.w.fixed = t.w.across = wide;
     plain_of(&before, &t);
     want = plain_loss(&before, &t.w);
     done = train(&t, 1000, 2, 0, 1);
@@ -207,19 +208,21 @@ static void check_gradient(bool bag, bool sum)
 static void cbow_of_the_mean_steps_down_the_true_gradient(void **state)
 {
     (void)state;
-    check_gradient(true, false);
+    check_gradient(true, false, false);
+    check_gradient(true, false, true);
 }
 
 static void cbow_of_the_sum_steps_down_the_true_gradient(void **state)
 {
     (void)state;
-    check_gradient(true, true);
+    check_gradient(true, true, false);
 }
 
 static void skipgram_steps_down_the_true_gradient(void **state)
 {
     (void)state;
-    check_gradient(false, false);
+    check_gradient(false, false, false);
+    check_gradient(false, false, true);
 }
 
 /* ---- threads ------------------------------------------------------------------------- */
@@ -380,6 +383,73 @@ static void two_calls_of_whole_batches_are_one(void **state)
     world_fini(&u);
 }
 
+/* ---- accuracy -------------------------------------------------------------------------- */
+
+/* The argmax in double, the first of equal scores, of a window of CBOW's mean. */
+static uint32_t plain_argmax(const struct plain *p, const struct windows *x,
+                             const struct window *at)
+{
+    double h[SMALL_DIM] = {0}, most = -INFINITY;
+    uint32_t best = 0;
+
+    for (uint32_t i = at->lo; i < at->hi; i++)
+        for (size_t j = 0; i != at->centre && j < SMALL_DIM; j++)
+            h[j] += p->in[x->kept[i]][j] / (at->hi - at->lo - 1);
+    for (uint32_t v = 0; v < SMALL_WORDS; v++) {
+        double score = p->bias[v];
+
+        for (size_t j = 0; j < SMALL_DIM; j++)
+            score += h[j] * p->out[v][j];
+        if (score > most) {
+            most = score;
+            best = v;
+        }
+    }
+    return best;
+}
+
+static void predictions_whose_target_scores_highest_are_right(void **state)
+{
+    static struct windows x;
+    struct world t;
+    struct plain p;
+    uint64_t right = 0;
+
+    (void)state;
+    world_init(&t, SMALL_WORDS, SMALL_DIM, 400, 0.2);
+    t.w.bag = true;
+    for (unsigned epoch = 0; epoch < 30; epoch++)
+        train(&t, 32, 2, epoch, 0.05f);
+    plain_of(&p, &t);
+    windows_cut(&x, &t.w, 0, 0, t.w.count);
+    for (size_t i = 0; i < x.len; i++)
+        right += plain_argmax(&p, &x, &x.at[i]) == x.kept[x.at[i].centre];
+    assert_true(right > x.len / 10 && right < x.len);
+    assert_int_equal(loss(&t, 50, 2).right, right);
+    assert_int_equal(loss(&t, 7, 1).right, right);
+    world_fini(&t);
+}
+
+static void of_equal_scores_the_first_word_is_the_answer(void **state)
+{
+    struct world t;
+    struct sums done;
+    uint64_t first = 0;
+    static struct windows x;
+
+    (void)state;
+    world_init(&t, SMALL_WORDS, SMALL_DIM, 400, 0);
+    t.w.bag = true;
+    windows_cut(&x, &t.w, 0, 0, t.w.count);
+    for (size_t i = 0; i < x.len; i++)
+        first += x.kept[x.at[i].centre] == 0;
+    done = loss(&t, 50, 2);
+    assert_int_equal(done.predictions, x.len);
+    assert_true(first > 0);
+    assert_int_equal(done.right, first);
+    world_fini(&t);
+}
+
 /* ---- the world's edges ------------------------------------------------------------------- */
 
 static void a_range_without_windows_does_nothing(void **state)
@@ -451,6 +521,8 @@ int main(void)
         cmocka_unit_test(scores_of_a_thousand_overflow_nothing),
         cmocka_unit_test(the_padding_of_rows_stays_zero),
         cmocka_unit_test(two_calls_of_whole_batches_are_one),
+        cmocka_unit_test(predictions_whose_target_scores_highest_are_right),
+        cmocka_unit_test(of_equal_scores_the_first_word_is_the_answer),
         cmocka_unit_test(a_range_without_windows_does_nothing),
         cmocka_unit_test(a_single_word_is_predicted_for_certain),
         cmocka_unit_test(a_batch_out_of_bounds_is_refused),

@@ -25,7 +25,7 @@ struct bench {
     struct w2v_worker *worker;
 };
 
-static void bench_open(struct bench *b, enum shoal_loss loss)
+static void bench_open(struct bench *b, enum shoal_loss loss, bool wide)
 {
     struct shoal_world_opts world = shoal_world_default();
     struct shoal_encode_opts encode = shoal_encode_default();
@@ -36,6 +36,7 @@ static void bench_open(struct bench *b, enum shoal_loss loss)
 
     o.dim = DIM;
     o.loss = loss;
+    o.window_fixed = o.across_lines = wide;
     world.words = 20000;
     assert_int_equal(shoal_world_write("text", NULL, &world, NULL), SHOAL_OK);
     assert_int_equal(shoal_encode("corpus", inputs, 1, &encode, NULL), SHOAL_OK);
@@ -71,14 +72,14 @@ static uint64_t *bits_of(const struct table *t)
 }
 
 /* Private views tell which rows were looked at. */
-static void check_listed(enum shoal_loss loss)
+static void check_listed(enum shoal_loss loss, bool wide)
 {
     struct bench b = {0};
     struct sums done = {0};
     uint64_t *in, *out;
     size_t missing = 0, idle = 0, listed = 0;
 
-    bench_open(&b, loss);
+    bench_open(&b, loss, wide);
     for (size_t t = 0; t < 2; t++)
         assert_int_equal(view_init_private(&b.views[t], &b.tables[t]), SHOAL_OK);
     bench_lane(&b);
@@ -105,19 +106,19 @@ static void check_listed(enum shoal_loss loss)
 static void a_lane_lists_the_rows_that_it_will_look_at(void **state)
 {
     (void)state;
-    check_listed(SHOAL_NS);
-    check_listed(SHOAL_HS);
+    check_listed(SHOAL_NS, false);
+    check_listed(SHOAL_HS, false);
 }
 
 /* Hot rows are counted often, and none that changed is left out. */
-static void check_counted(enum shoal_loss loss)
+static void check_counted(enum shoal_loss loss, bool wide)
 {
     struct bench b = {0};
     struct sums done = {0};
     struct table before;
     size_t lost = 0, changed = 0;
 
-    bench_open(&b, loss);
+    bench_open(&b, loss, wide);
     for (size_t t = 0; t < 2; t++) {
         assert_int_equal(view_init_shared(&b.views[t], &b.tables[t], 0), SHOAL_OK);
         b.views[t].touches = calloc(b.tables[t].rows, 1);
@@ -150,8 +151,95 @@ static void check_counted(enum shoal_loss loss)
 static void every_row_that_changes_is_counted(void **state)
 {
     (void)state;
-    check_counted(SHOAL_NS);
-    check_counted(SHOAL_HS);
+    check_counted(SHOAL_NS, false);
+    check_counted(SHOAL_HS, false);
+}
+
+static void it_does_so_with_fixed_windows_over_line_ends(void **state)
+{
+    (void)state;
+    check_listed(SHOAL_NS, true);
+    check_listed(SHOAL_HS, true);
+    check_counted(SHOAL_NS, true);
+    check_counted(SHOAL_HS, true);
+}
+
+/* ---- windows against a plain search ---- */
+
+/* The n-th kept word to the left (-1) or right (+1) of a position; count: none. */
+static size_t plain_neighbour(const struct w2v *w, const bool *kept, size_t p, int way, unsigned n)
+{
+    while (n > 0) {
+        if (way < 0 ? p == 0 : p + 1 >= w->count)
+            return w->count;
+        p = way < 0 ? p - 1 : p + 1;
+        if (w->ids[p] == SHOAL_SENTENCE_END && !w->across)
+            return w->count;
+        n -= kept[p];
+    }
+    return p;
+}
+
+/* Which words are kept, by windows of whole spans. */
+static void plain_kept(const struct w2v *w, bool *kept)
+{
+    static struct windows x;
+
+    for (size_t at = 0; at < w->count; at += SPAN) {
+        windows_cut(&x, w, 3, at, at + SPAN < w->count ? at + SPAN : w->count);
+        for (uint32_t i = x.first; i < x.last; i++)
+            kept[at + x.place[i]] = x.kept[i] != SHOAL_SENTENCE_END;
+    }
+}
+
+/* Nothing is missing where windows do not shrink, and what there is is right. */
+static void check_side(const struct bench *b, const bool *kept, size_t p, const uint32_t *centre,
+                       int way, unsigned reach)
+{
+    for (unsigned i = 1; i <= b->model.window; i++) {
+        size_t at = plain_neighbour(&b->model, kept, p, way, i);
+
+        if (i <= reach)
+            assert_true(at < b->model.count && b->model.ids[at] == centre[way * (int)i]);
+        else if (b->model.fixed)
+            assert_int_equal(at, b->model.count);
+    }
+}
+
+static void check_windows(bool fixed, bool across, size_t begin, size_t end)
+{
+    static struct windows x;
+    struct bench b = {0};
+    bool *kept;
+
+    bench_open(&b, SHOAL_NS, false);
+    b.model.fixed = fixed;
+    b.model.across = across;
+    kept = calloc(b.model.count, sizeof *kept);
+    assert_non_null(kept);
+    plain_kept(&b.model, kept);
+    windows_cut(&x, &b.model, 3, begin, end);
+    assert_true(x.len > 20);
+    for (size_t t = 0; t < x.len; t++) {
+        const struct window *at = &x.at[t];
+        size_t p = begin + x.place[at->centre];
+
+        assert_true(at->centre - at->lo <= b.model.window);
+        assert_true(at->hi - at->centre - 1 <= b.model.window);
+        check_side(&b, kept, p, &x.kept[at->centre], -1, at->centre - at->lo);
+        check_side(&b, kept, p, &x.kept[at->centre], 1, at->hi - at->centre - 1);
+    }
+    free(kept);
+    bench_close(&b);
+}
+
+static void windows_are_the_kept_words_around_each_one(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        check_windows(i & 1, i & 2, 0, 300);
+        check_windows(i & 1, i & 2, 1000, 1000 + SPAN);
+    }
 }
 
 int main(void)
@@ -160,6 +248,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lane_lists_the_rows_that_it_will_look_at, folder_setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(every_row_that_changes_is_counted, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(it_does_so_with_fixed_windows_over_line_ends, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(windows_are_the_kept_words_around_each_one, folder_setup,
                                         folder_teardown),
     };
 

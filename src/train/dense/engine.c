@@ -185,6 +185,8 @@ static shoal_status net_open(struct run *r)
     r->lr = first_lr(r->opts);
     st = shoal_ranks_agree(r->opts->ranks, open_memory(r));
     if (st == SHOAL_OK)
+        st = run_set_length(r, r->opts->steps);
+    if (st == SHOAL_OK)
         st = share_params(r);
     if (st == SHOAL_OK)
         st = open_block(r);
@@ -328,7 +330,7 @@ static shoal_status net_evaluate(struct run *r)
         run_figures(r, &sums, SHOAL_OF_VALIDATION, &r->held);
     }
     add_run_figures(r);
-    if (r->at.place == r->units) {
+    if (r->at.place == run_epoch_units(r)) {
         r->at.norm = 0;
         r->at.norms = 0;
     }
@@ -409,7 +411,7 @@ shoal_status net_task_facts(shoal_net *t, const struct run *r)
     if (st == SHOAL_OK)
         st = saved_net_fact(t, "held_out", "%zu", r->dense->valid);
     if (st == SHOAL_OK)
-        st = saved_net_fact(t, "epochs", "%u", r->opts->epochs);
+        st = saved_net_fact(t, "epochs", "%u", r->epochs);
     for (size_t i = 0; i < sizeof figures / sizeof *figures && st == SHOAL_OK; i++)
         if (!isnan(figures[i].value))
             st = saved_net_fact(t, figures[i].key, "%.6g", figures[i].value);

@@ -178,7 +178,7 @@ static void tell_ahead(struct run *r)
     size_t all;
     struct net_take next;
 
-    if (!r->task->net->ahead || r->at.place + 1 >= r->units)
+    if (!r->task->net->ahead || r->at.place + 1 >= run_epoch_units(r))
         return;
     next = take_of(r, r->at.place + 1, &all);
     r->task->net->ahead(r, &next);

@@ -6,11 +6,6 @@ enum {
     APART_LEAST = 16,
 };
 
-static size_t chunk_at(const struct run *r, uint64_t i)
-{
-    return (size_t)((unsigned __int128)i * r->rows->stride % r->units);
-}
-
 static void sync_views(struct run *r, struct worker *w)
 {
     for (size_t t = 0; t < r->rows->ntables; t++)
@@ -46,8 +41,10 @@ static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from
 
 static void chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
 {
-    *from = chunk_at(r, i) * r->rows->chunk;
-    *to = *from + r->rows->chunk < r->rows->train ? *from + r->rows->chunk : r->rows->train;
+    bool last = r->at.epoch + 1 == r->epochs && i + 1 == r->last_units;
+
+    rows_chunk_range(r, i, from, to);
+    *to -= last ? r->rows->spare : 0;
 }
 
 static void train_chunk(struct run *r, struct worker *w, uint64_t i)
@@ -100,7 +97,7 @@ static shoal_status hogwild_thread(void *ctx, unsigned index)
     uint64_t i;
 
     while (st == SHOAL_OK && (i = atomic_fetch_add(&r->rows->next, r->sharing)) < r->stop) {
-        if (i + r->worker < r->units)
+        if (i + r->worker < run_epoch_units(r))
             st = hogwild_chunk(r, w, i + r->worker);
         sync_views(r, w);
     }
@@ -128,7 +125,7 @@ shoal_status rows_parts_each(struct run *r, unsigned index, uint64_t place, size
         uint64_t i = place + k * r->sharing + r->worker;
         size_t from, to;
 
-        if (i >= r->units)
+        if (i >= run_epoch_units(r))
             break;
         part_range(r, i, part, &from, &to);
         st = fn(r, index, i, from, to);
@@ -154,12 +151,23 @@ static shoal_status part_thread(void *ctx, unsigned index)
     return st;
 }
 
+/* Of a unit that is so many batches: each worker takes --steps in all. */
+static uint64_t batches_of(const struct run *r, uint64_t i)
+{
+    uint64_t each = r->rows->unit_batches;
+    uint64_t before = (r->at.epoch * r->units + i) / r->sharing * each;
+    uint64_t left = r->opts->steps > before ? r->opts->steps - before : 0;
+
+    return left < each ? left : each;
+}
+
 static shoal_status whole_part(struct run *r, uint64_t i, struct sums *done)
 {
     size_t from, to;
     shoal_status st;
 
     part_range(r, i, r->rows->part, &from, &to);
+    r->rows->batches = batches_of(r, i);
     comm_charge(r->comm, (double)(to - from));
     st = r->task->rows->train_whole(r, from, to, run_lr(r, i), done);
     r->task->rows->touch(r, from, to);
@@ -173,7 +181,7 @@ static shoal_status ranks_part(struct run *r)
 
     if (!r->rows->whole)
         st = pool_run((unsigned)r->rows->nworkers, part_thread, r);
-    else if (r->at.place + r->worker < r->units)
+    else if (r->at.place + r->worker < run_epoch_units(r))
         st = whole_part(r, r->at.place + r->worker, &done);
     run_count(r, &done);
     return st == SHOAL_OK ? store_round(r->rows->store) : st;
@@ -191,7 +199,7 @@ static shoal_status lane_thread(void *ctx, unsigned index)
     while ((lane = atomic_fetch_add(&r->rows->next_lane, 1)) < r->rows->nworkers) {
         uint64_t i = r->at.place + lane * r->sharing + r->worker;
 
-        if (i < r->units)
+        if (i < run_epoch_units(r))
             train_chunk(r, &r->rows->workers[lane], i);
     }
     return SHOAL_OK;
@@ -236,6 +244,7 @@ static shoal_status whole_round(struct run *r, struct sums *done)
     size_t from, to;
 
     chunk_range(r, r->at.place, &from, &to);
+    r->rows->batches = batches_of(r, r->at.place);
     return r->task->rows->train_whole(r, from, to, run_lr(r, r->at.place), done);
 }
 
@@ -274,6 +283,7 @@ static shoal_status ranks_rounds(struct run *r)
 static shoal_status run_rounds(struct run *r)
 {
     bool lanes = r->opts->deterministic && !r->rows->whole;
+    uint64_t end = run_epoch_units(r);
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && r->at.place < r->stop) {
@@ -283,7 +293,7 @@ static shoal_status run_rounds(struct run *r)
             st = lane_round(r);
         else
             st = r->rows->store ? ranks_rounds(r) : whole_round(r, &done);
-        r->at.place = r->at.place + r->group < r->units ? r->at.place + r->group : r->units;
+        r->at.place = r->at.place + r->group < end ? r->at.place + r->group : end;
         run_count(r, &done);
         rows_count(r);
         run_timeline_mark(r);

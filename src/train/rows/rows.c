@@ -86,6 +86,43 @@ static shoal_status even_out(struct run *r)
     return st;
 }
 
+void rows_chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to)
+{
+    const struct row_run *w = r->rows;
+
+    *from = (size_t)((unsigned __int128)i * w->stride % r->units) * w->chunk % w->train;
+    *to = w->train - *from > w->chunk ? *from + w->chunk : w->train;
+}
+
+/* Units that have so many positions of an epoch; what the last has beyond is spare. */
+static uint64_t units_of_positions(struct run *r, uint64_t positions)
+{
+    uint64_t n = 0, found = 0;
+    size_t from, to;
+
+    for (; found < positions; n++) {
+        rows_chunk_range(r, n, &from, &to);
+        found += to - from;
+    }
+    r->rows->spare = (size_t)(found - positions);
+    return n;
+}
+
+/* What --steps are in units: of --batch predictions each, where units are batches, else of so
+ * many positions. */
+static uint64_t units_of_steps(struct run *r)
+{
+    const struct train_opts *o = r->opts;
+    uint64_t each = r->rows->unit_batches, train = r->rows->train, positions;
+
+    if (train == 0)
+        return 0;
+    if (each > 0)
+        return (o->steps + each - 1) / each * r->sharing;
+    positions = o->steps * o->batch * r->sharing;
+    return positions / train * r->units + units_of_positions(r, positions % train);
+}
+
 /* The order of chunks. Chunks that are trained at the same time should lie far apart in the data,
  * so that threads do not write the rows of one topic at once. The i-th chunk of an epoch is
  * i * stride mod chunks: with a stride coprime to the number of chunks that is a permutation, and
@@ -97,6 +134,8 @@ static shoal_status lay_out(struct run *r)
 
     w->chunk = w->grain.chunk;
     r->units = (w->train + w->chunk - 1) / w->chunk;
+    if (w->unit_batches > 0) /* as many of each worker */
+        r->units = (w->train / w->chunk / r->sharing + 1) * r->sharing;
     w->parts = parts_of(w);
     if (r->opts->local_input && r->comm)
         st = even_out(r);
@@ -104,6 +143,8 @@ static shoal_status lay_out(struct run *r)
     while (gcd(w->stride, r->units) != 1)
         w->stride++;
     r->unit_examples = (double)w->chunk;
+    if (st == SHOAL_OK)
+        st = run_set_length(r, r->opts->steps > 0 ? units_of_steps(r) : 0);
     return st;
 }
 

@@ -72,13 +72,18 @@ struct row_run {
     size_t train, all; /* positions to learn from; the rest is held out */
     struct grain grain;
     bool whole;        /* all threads work on one batch; there are no workers */
+    /* Of --steps with whole batches: a unit is so many, from where its chunk begins on, as far
+     * as they reach; chunk is how far that is on average. 0: a unit is a chunk. */
+    uint64_t unit_batches;
     struct table tables[ROWS_TABLES];
     size_t ntables;
     size_t needed[ROWS_TABLES]; /* blocks: rows of a block at most, about */
 
     bool blocks;       /* no replicas */
     size_t chunk;      /* positions of one */
-    size_t stride;     /* see chunk_at */
+    size_t stride;     /* see rows_chunk_range */
+    size_t spare;      /* positions of the last chunk of the run that are beyond --steps */
+    uint64_t batches;  /* of the unit that is trained, where units have unit_batches */
     struct table owned[ROWS_TABLES]; /* blocks: the tables, with the rows of this rank alone */
     struct worker *workers;
     size_t nworkers;
@@ -101,6 +106,9 @@ size_t rows_workers(const struct train_opts *o);
  * rows of each, all there is of the tables. */
 uint64_t rows_bytes(const struct train_opts *o, const struct table *tables, size_t n,
                     const size_t *needed);
+
+/* The positions of the i-th chunk of an epoch. */
+void rows_chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to);
 
 /* ---- blocks.c ---- */
 

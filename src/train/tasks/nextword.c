@@ -432,7 +432,7 @@ static shoal_status nextword_give(struct run *r, shoal_net *t)
     shoal_status st = SHOAL_OK;
 
     if (n->weight == 0) /* resumed at its end: no epoch did it */
-        st = fit(r, t->params, r->opts->epochs);
+        st = fit(r, t->params, r->epochs);
     if (st == SHOAL_OK)
         st = give_words(t, n);
     return st == SHOAL_OK ? net_task_facts(t, r) : st;

@@ -213,7 +213,9 @@ static size_t lane_rows(const struct train_opts *o)
 static void cut(struct run *r, size_t width)
 {
     const struct train_opts *o = r->opts;
-    size_t chunk = rows_chunk(r->rows->train, CHUNKS_PER_EPOCH, CHUNK_LEAST, CHUNK_MOST);
+    uint64_t steps = o->steps * o->batch * opts_sharing(o);
+    size_t rows = steps > 0 && steps < r->rows->train ? (size_t)steps : r->rows->train;
+    size_t chunk = rows_chunk(rows, CHUNKS_PER_EPOCH, CHUNK_LEAST, CHUNK_MOST);
 
     r->rows->grain =
         (struct grain){.chunk = o->deterministic ? lane_rows(o) : whole_batches(chunk, o->batch),
@@ -348,6 +350,7 @@ const struct shoal_choice sparse_optimizers[] = {
 
 const struct shoal_option sparse_training_options[] = {
     EPOCHS_OPTION,
+    STEPS_OPTION("so many steps of each rank, of --batch rows"),
     BATCH_OPTION(65536, "rows of a step, whose gradients are averaged"),
     LR_OPTION("0.05 for ftrl and adagrad, 0.01 for sgd"),
     SCHEDULE_OPTION("how the rate goes on; that of ftrl falls by itself"),

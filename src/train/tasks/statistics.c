@@ -40,7 +40,7 @@ static size_t columns_of(struct column c[COLUMNS], const struct nextword *n, con
         {"baseline_top5", n->base[1]},
         {"baseline_top10", n->base[2]},
         {"gradient_l2", figure_of(r, SHOAL_OF_RUN, "gradient")},
-        {"lr", (double)run_lr(r, r->units - 1)},
+        {"lr", (double)run_lr(r, run_epoch_units(r) - 1)},
         {"peak_memory_bytes", (double)mem_peak()},
         {"epoch_seconds", seconds},
         {"step_seconds", figure_of(r, SHOAL_OF_RUN, "step_seconds")},

@@ -27,11 +27,18 @@ enum {
 
 enum { SUITES_MOST = 16 };
 
+/* What the softmax has still to take. */
+struct text {
+    struct run *run;
+    size_t at, left; /* positions */
+};
+
 struct words {
     const shoal_corpus *corpus;
     const uint32_t *ids;
     struct w2v model;
     struct softmax *softmax;
+    struct text text;
     shoal_eval *suites[SUITES_MOST]; /* asked at each evaluation */
     size_t nsuites;
 };
@@ -40,9 +47,12 @@ struct words {
 
 static size_t chunk_of(const struct train_opts *o, size_t ids)
 {
+    uint64_t steps = o->steps * o->batch * opts_sharing(o);
     size_t most = o->deterministic ? CHUNK_LANE : CHUNK_MOST;
     size_t parts = o->loss == SHOAL_SOFTMAX ? CHUNKS_SOFTMAX : CHUNKS_PER_EPOCH;
 
+    if (steps > 0 && steps < ids)
+        ids = (size_t)steps;
     return rows_chunk(ids, parts, CHUNK_LEAST, most);
 }
 
@@ -264,6 +274,40 @@ static size_t round_of(const struct run *r)
     return each < ROUND_WORDS ? each : ROUND_WORDS;
 }
 
+/* Predictions of a position in the first epoch, by spans from all over what is trained. */
+static double predictions_each(const struct run *r)
+{
+    enum { SPANS = 64 };
+    const struct words *w = r->own;
+    size_t train = r->rows->train, step = train / SPANS > SPAN ? train / SPANS : SPAN;
+    size_t seen = 0, made = 0;
+    struct windows *x = mem_array(1, sizeof *x);
+
+    for (size_t from = 0; x && from < train; from += step) {
+        size_t to = train - from > SPAN ? from + SPAN : train;
+
+        windows_cut(x, &w->model, 0, from, to);
+        seen += to - from;
+        for (size_t t = 0; t < x->len; t++)
+            made += w->model.bag ? 1 : x->at[t].hi - x->at[t].lo - 1;
+    }
+    free(x);
+    return fmax(1, (double)made) / fmax(1, (double)seen);
+}
+
+/* With --steps a unit is a batch, or as many as a round of several ranks has. */
+static void cut_batches(struct run *r)
+{
+    struct row_run *rows = r->rows;
+    double step = fmax(1, r->opts->batch / predictions_each(r));
+
+    rows->unit_batches = r->comm ? (uint64_t)fmax(1, (double)rows->grain.round / step) : 1;
+    if (rows->unit_batches > r->opts->steps)
+        rows->unit_batches = r->opts->steps;
+    rows->grain.chunk = (size_t)ceil(step * (double)rows->unit_batches);
+    rows->grain.round = rows->grain.chunk;
+}
+
 static shoal_status hold_out(struct run *r)
 {
     struct words *w = r->own;
@@ -334,6 +378,8 @@ static shoal_status open_model(struct run *r, struct words *w)
 
     if (st == SHOAL_OK)
         st = make_tables(r, shoal_vocab_size(vocab));
+    if (st == SHOAL_OK && r->rows->whole && o->steps > 0)
+        cut_batches(r);
     if (st == SHOAL_OK && r->rows->whole)
         st = softmax_new(&w->softmax, &w->model, o->batch, &r->rows->tables[IN],
                          &r->rows->tables[OUT], &r->rows->tables[BIAS], r->threads);
@@ -423,29 +469,62 @@ static void words_train(struct run *r, struct worker *w, size_t from, size_t to,
     w2v_worker_train(w->own, r->at.epoch, from, to, lr, &w->done);
 }
 
+static void touch_words(struct run *r, size_t from, size_t to)
+{
+    const struct words *w = r->own;
+    uint8_t *in = store_touches(r->rows->store, IN);
+
+    windows_reach(&w->model, r->at.epoch, &from, &to);
+    for (size_t i = from; i < to; i++)
+        if (w->ids[i] < r->rows->tables[IN].rows)
+            in[w->ids[i]] = UINT8_MAX;
+}
+
+/* The next words of what is trained. Behind the last one comes the first: a unit of batches
+ * is whole wherever it begins. */
+static bool next_text(void *ctx, size_t *begin, size_t *end)
+{
+    struct words *w = ctx;
+    struct text *t = &w->text;
+    size_t last = t->run->rows->train, n = t->left < SPAN ? t->left : SPAN;
+
+    if (t->at == last)
+        t->at = 0;
+    n = last - t->at < n ? last - t->at : n;
+    *begin = t->at;
+    *end = t->at += n;
+    t->left -= n;
+    if (n > 0 && t->run->rows->store)
+        touch_words(t->run, *begin, *end);
+    return n > 0;
+}
+
 /* Every batch needs all output rows, and its words' input rows. */
 static shoal_status words_train_whole(struct run *r, size_t from, size_t to, float lr,
                                       struct sums *done)
 {
     struct words *w = r->own;
     uint64_t before = done->predictions;
-    shoal_status st = softmax_train(w->softmax, r->at.epoch, from, to, lr, done);
+    struct softmax_text text = {next_text, w};
+    shoal_status st;
+
+    w->text = (struct text){.at = from, .left = to - from, .run = r};
+    if (r->rows->unit_batches > 0)
+        w->text.left = r->rows->train;
+    st = softmax_batches(w->softmax, r->at.epoch, &text, r->rows->batches, lr, done);
 
     done->rows += (done->predictions - before + r->opts->batch - 1) / r->opts->batch *
                       r->rows->tables[OUT].rows + (to - from);
     return st;
 }
 
+/* Input rows were marked as their words were taken. */
 static void words_touch(struct run *r, size_t from, size_t to)
 {
-    const struct words *w = r->own;
     struct store *s = r->rows->store;
-    uint8_t *in = store_touches(s, IN);
-    size_t halo = r->opts->window;
 
-    for (size_t i = from > halo ? from - halo : 0; i < to + halo && i < r->rows->all; i++)
-        if (w->ids[i] < r->rows->tables[IN].rows)
-            in[w->ids[i]] = UINT8_MAX;
+    (void)from;
+    (void)to;
     memset(store_touches(s, OUT), UINT8_MAX, r->rows->tables[OUT].rows);
     memset(store_touches(s, BIAS), UINT8_MAX, r->rows->tables[BIAS].rows);
 }
@@ -488,6 +567,14 @@ static shoal_status measure_valid(struct run *r)
         st = views_merge(&w->views[t], 1, r->kernel, 1);
     run_figures(r, &done, SHOAL_OF_VALIDATION, &r->held);
     return st;
+}
+
+/* All scores are there with the exact softmax alone. */
+static void words_figures(const struct run *r, const struct sums *s, enum shoal_figure_of of,
+                          struct shoal_figures *out)
+{
+    if (r->rows->whole)
+        figures_add(out, of, "accuracy", true, (double)s->right / (double)s->predictions);
 }
 
 /* What the rows know by now: of each suite its last score, which sums it up. */
@@ -586,6 +673,10 @@ static const struct shoal_option model_options[] = {
      .help = "numbers of a vector"},
     {"window", .type = SHOAL_TYPE_COUNT, ON(window), .decides = true, .arg = "N", .u = {1, 50},
      .help = "words on each side at most, shrunk evenly at random"},
+    {"window-fixed", .type = SHOAL_TYPE_FLAG, ON(window_fixed), .decides = true,
+     .help = "never shrink windows: always so many words on each side, where there are so many"},
+    {"across-lines", .type = SHOAL_TYPE_FLAG, ON(across_lines), .decides = true,
+     .help = "windows reach over line ends"},
     {"loss", .type = SHOAL_TYPE_CHOICE, ON(loss), .decides = true, .arg = "NAME", .choices = losses,
      .help = "what is made small"},
     {"negative", .type = SHOAL_TYPE_COUNT, ON(negative), .decides = true, .arg = "N", .u = {1, 64},
@@ -605,10 +696,11 @@ static const struct shoal_option bag_options[] = {
 
 static const struct shoal_option training_options[] = {
     EPOCHS_OPTION,
+    STEPS_OPTION("so many steps of each rank, of --batch predictions (softmax) or words (ns, hs)"),
     LR_OPTION("0.05 for CBOW, 0.025 for skip-gram"),
     SCHEDULE_OPTION("how the rate goes on"),
     DECAY_OPTION,
-    BATCH_OPTION(65536, "predictions of a step (softmax)"),
+    BATCH_OPTION(65536, "predictions of a step (softmax); words of one of --steps (ns, hs)"),
     SEED_OPTION,
     VALID_OF_TEXT_OPTION("hold out this share or percent of the text, at its end, and report its "
                          "loss"),
@@ -681,7 +773,8 @@ static shoal_status words_check(const shoal_options *o)
 /* Both are one model: which word predicts which is all that differs. */
 #define WORDS_TASK                                                                                 \
     .data = DATA_TEXT, .rows = &words_rows, .plan = words_plan, .open = words_open,                \
-    .close = words_close, .evaluate = words_evaluate, .result = words_result
+    .close = words_close, .figures = words_figures, .evaluate = words_evaluate,                     \
+    .result = words_result
 
 const struct task task_cbow = {
     .is = {.name = "cbow",
