@@ -333,7 +333,7 @@ shoal_status sparse_result(struct run *r, bool last, shoal_model **out)
     if (st == SHOAL_OK)
         st = logreg_new(&model, s->data, (unsigned)n, all, all + features * n);
     free(all);
-    return st == SHOAL_OK ? model_take(out, m->kind, model) : st;
+    return st == SHOAL_OK ? model_take(out, r->task->kind, model) : st;
 }
 
 /* ---- options ---- */
