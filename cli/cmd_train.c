@@ -437,6 +437,23 @@ static bool is_everywhere(const char *name)
     return true;
 }
 
+/* What two texts begin with, as whole words. */
+static const char *common_help(const char *a, const char *b)
+{
+    size_t len = 0, end = 0;
+
+    for (; a[len] && a[len] == b[len]; len++)
+        if (a[len] == ' ')
+            end = len;
+    if (a[len] == b[len])
+        return a;
+    if (len > 0 && strchr(" ,;:", a[len] ? a[len] : ' ') && strchr(" ,;:", b[len] ? b[len] : ' '))
+        end = len;
+    while (end > 0 && strchr(" ,;:", a[end - 1]))
+        end--;
+    return end > 0 ? strndup(a, end) : a;
+}
+
 /* An option that two tasks define differently is read as text: the task will judge it. */
 static void add_option(const struct shoal_option *option, size_t at)
 {
@@ -448,7 +465,11 @@ static void add_option(const struct shoal_option *option, size_t at)
         *same = *option;
         same->at += at;
         same->required = false;
-    } else if (!are_alike(same, option)) {
+        return;
+    }
+    if (same->written)
+        same->help = common_help(same->help, option->help);
+    if (!are_alike(same, option)) {
         same->type = SHOAL_TYPE_TEXT;
         same->at = offsetof(struct train_cmd, any);
         same->size = sizeof(((struct train_cmd *)0)->any);

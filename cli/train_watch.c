@@ -58,6 +58,16 @@ static shoal_status begin_metrics(const char *path)
     return fclose(f) == 0 ? SHOAL_OK : shoal_fail(SHOAL_EIO, "%s: it cannot be written", path);
 }
 
+/* Also with --quiet: who asked for a page needs its address. */
+static void say_where(struct job *job, const char *url)
+{
+    bool quiet = job->console.quiet;
+
+    job->console.quiet = false;
+    console_log(&job->console, STYLE_PLAIN, "watch  %s", url);
+    job->console.quiet = quiet;
+}
+
 shoal_status job_watch(struct job *job)
 {
     const char *address = job_value(job, "watch");
@@ -75,7 +85,7 @@ shoal_status job_watch(struct job *job)
     if (w && st == SHOAL_OK)
         st = shoal_show_open(&w->show, where, watch_page, w);
     if (w && st == SHOAL_OK)
-        console_log(&job->console, STYLE_PLAIN, "watch  %s", shoal_show_url(w->show));
+        say_where(job, shoal_show_url(w->show));
     free(where);
     return st;
 }

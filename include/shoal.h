@@ -324,7 +324,8 @@ struct shoal_save_opts {
 
 SHOAL_API struct shoal_save_opts shoal_save_default(void);
 /* Whether there is such a format for such a file, before there is anything to
- * save. *format is what SHOAL_FORMAT_AUTO stands for. */
+ * save. *format is what SHOAL_FORMAT_AUTO stands for: what the ending says, and else
+ * SHOAL_FORMAT_SHOAL. A name that is taken for a format of others (.onnx, .npz, .csv) is refused. */
 SHOAL_API shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
                                         enum shoal_format *format);
 /* Recognised by content, gzip and zstd too. Every count and length is checked before

@@ -33,6 +33,8 @@ struct kind {
     const char *section; /* and which has such a section; NULL: whatever it has */
     bool maps;           /* the container may be mapped, and stays open */
     bool linear;         /* a model is a shoal_logreg, of one output or many */
+    const char *what;    /* "a net", in sentences */
+    unsigned formats;    /* that it is written in, a bit 1 << FORMAT each; 0: those of vectors */
 
     /* Takes c, whose bytes were checked unless it is mapped, also on failure. */
     shoal_status (*read)(void **model, struct container *c);
@@ -48,11 +50,6 @@ struct kind {
 };
 
 /* ---- saved.c ---- */
-
-/* The format that is asked for, one of the bits 1 << FORMAT of `can`; ours where the ending of
- * the path names none. */
-shoal_status kind_format(enum shoal_format *out, const char *path,
-                         const struct shoal_save_opts *opts, unsigned can, const char *want);
 
 /* Text of the answer, ANSWER_PRINT bytes at most, by printf, with a point in numbers whatever the
  * locale. */
@@ -79,6 +76,12 @@ void report_row(const struct shoal_reporter *to, const struct shoal_grid *grid,
                 const struct shoal_value *cells, unsigned marks);
 void report_warn(const struct shoal_reporter *to, const char *note, struct shoal_value first,
                  struct shoal_value second);
+
+/* ---- vectors/save.c ---- */
+
+/* The format of `what` at the path, one of the bits 1 << FORMAT of `can`. */
+shoal_status saved_format(enum shoal_format *out, const char *what, unsigned can, const char *path,
+                          const struct shoal_save_opts *opts);
 
 /* ---- classes.c: the report of a classifier of n classes ---- */
 

@@ -12,8 +12,8 @@ const struct kind *const saved_kinds[] = {
 
 struct shoal_model {
     const struct kind *kind;
-    void *is;   /* the kind's */
-    char *path; /* or name */
+    void *is;       /* the kind's */
+    char *path;     /* or name */
     uint64_t bytes; /* of the file; 0: not known */
 };
 
@@ -29,9 +29,9 @@ static shoal_status kind_of(const struct kind **out, const struct container *c)
             *out = *k;
             return SHOAL_OK;
         }
-    return st == SHOAL_OK ? shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a model",
-                                       container_path(c), word)
-                          : st;
+    return st == SHOAL_OK
+               ? shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want a model", container_path(c), word)
+               : st;
 }
 
 /* By the table of sections alone; a head that is damaged says so. What is no container of ours may
@@ -52,17 +52,16 @@ static shoal_status kind_recognise(const struct kind **out, const char *path, bo
     return st;
 }
 
-shoal_status kind_format(enum shoal_format *out, const char *path,
-                         const struct shoal_save_opts *opts, unsigned can, const char *want)
+shoal_status saved_check(const struct kind *kind, const char *path,
+                         const struct shoal_save_opts *opts, enum shoal_format *format)
 {
-    struct shoal_save_opts plain = shoal_save_default();
-
-    opts = opts ? opts : &plain;
-    if (shoal_save_check(path, opts, out) != SHOAL_OK && opts->format == SHOAL_FORMAT_AUTO)
-        *out = SHOAL_FORMAT_SHOAL;
-    if (!(can >> *out & 1))
-        return shoal_fail(SHOAL_EINVAL, "%s: found another format, want %s", path, want);
-    return SHOAL_OK;
+    if (!kind->formats)
+        return shoal_save_check(path, opts, format);
+    if (opts->dtype != SHOAL_F32 || opts->normalize || opts->top > 0)
+        return shoal_fail(SHOAL_EINVAL,
+                          "%s: --dtype, --normalize and --top are for vectors, not for %s", path,
+                          kind->what);
+    return saved_format(format, kind->what, kind->formats, path, opts);
 }
 
 /* ---- the handle ---- */

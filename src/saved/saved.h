@@ -31,6 +31,12 @@ extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword,
 /* Makes a handle of what was trained, which it owns then, also on failure. */
 shoal_status model_take(shoal_model **out, const struct kind *kind, void *is);
 
+/* Whether such a model can be written there, before there is one; *format is what
+ * SHOAL_FORMAT_AUTO stands for. A name whose ending is no format's is ours; one that others would
+ * take for their format is refused unless the model is written in it. */
+shoal_status saved_check(const struct kind *kind, const char *path,
+                         const struct shoal_save_opts *opts, enum shoal_format *format);
+
 /* ---- vectors/: word vectors ------------------------------------------------------------ */
 
 /* Makes vectors of a copy of the vocabulary and of tables, whose memory it

@@ -51,39 +51,39 @@ static shoal_status check_tls(const struct shoal_serve_opts *o)
 {
     if (!o->tls_cert == !o->tls_key)
         return SHOAL_OK;
-    return shoal_fail(SHOAL_EINVAL, "serve: found %s alone, want tls_cert and tls_key together",
-                      o->tls_cert ? "tls_cert" : "tls_key");
+    return shoal_fail(SHOAL_EINVAL, "serve: found %s alone, want --tls-cert and --tls-key together",
+                      o->tls_cert ? "--tls-cert" : "--tls-key");
 }
 
 shoal_status shoal_serve_check(const struct shoal_serve_opts *o)
 {
     if (o->workers > WORKERS_MAX)
-        return bad("workers", o->workers, "0 to 64");
+        return bad("--workers", o->workers, "0 to 64");
     if (o->threads > 256)
-        return bad("threads", o->threads, "0 to 256");
+        return bad("--threads", o->threads, "0 to 256");
     if (o->batch_size < 1 || o->batch_size > 4096)
-        return bad("batch_size", o->batch_size, "1 to 4096");
+        return bad("--batch-size", o->batch_size, "1 to 4096");
     if (o->max_batch_delay > 10000)
-        return bad("max_batch_delay", o->max_batch_delay, "at most 10000 milliseconds");
+        return bad("--max-batch-delay", o->max_batch_delay, "at most 10000 milliseconds");
     if (o->queue_size < 1 || o->queue_size > 1000000)
-        return bad("queue_size", o->queue_size, "1 to 1000000");
+        return bad("--queue-size", o->queue_size, "1 to 1000000");
     if (o->response_timeout < 1 || o->response_timeout > 86400)
-        return bad("response_timeout", o->response_timeout, "1 to 86400 seconds");
+        return bad("--response-timeout", o->response_timeout, "1 to 86400 seconds");
     if (o->max_body < 1 || o->max_body > (uint64_t)1 << 32)
-        return bad("max_body", (double)o->max_body, "1 byte to 4 GiB");
+        return bad("--max-body", (double)o->max_body, "1 byte to 4 GiB");
     if (o->max_header < 1024 || o->max_header > 1 << 20)
-        return bad("max_header", (double)o->max_header, "1 KiB to 1 MiB");
+        return bad("--max-header", (double)o->max_header, "1 KiB to 1 MiB");
     if (o->max_connections < 1 || o->max_connections > 1000000)
-        return bad("max_connections", o->max_connections, "1 to 1000000");
+        return bad("--max-connections", o->max_connections, "1 to 1000000");
     if (!(o->rate >= 0) || !(o->timeout >= 0.1 && o->timeout <= 3600))
-        return bad("timeout", o->timeout, "0.1 to 3600 seconds, and a rate of 0 or more");
+        return bad("--timeout", o->timeout, "0.1 to 3600 seconds, and a rate of 0 or more");
     if (!(o->drain >= 0 && o->drain <= 3600) || !(o->reload_every >= 0.01))
-        return bad("reload_every", o->reload_every, "0.01 or more, and a drain of 0 to 3600");
+        return bad("--reload-every", o->reload_every, "0.01 or more, and a drain of 0 to 3600");
     if (o->load_all && !o->model_store)
-        return shoal_fail(SHOAL_EINVAL, "serve: load_all is on, want a model_store too");
+        return shoal_fail(SHOAL_EINVAL, "serve: --load-all is given, want --model-store too");
     if (o->no_tokens && o->token_file)
-        return shoal_fail(SHOAL_EINVAL, "serve: found no_tokens and a token_file, want one of "
-                                        "them");
+        return shoal_fail(SHOAL_EINVAL, "serve: found --no-tokens and --token-file, want one "
+                                        "of them");
     return check_tls(o);
 }
 
@@ -137,6 +137,8 @@ static bool is_none(const char *address)
 static shoal_status open_listeners(struct shoal_server *s, const struct shoal_serve_opts *o)
 {
     const char *const texts[LISTENERS] = {o->inference, o->management, o->metrics};
+    static const char *const options[LISTENERS] = {"--inference-address", "--management-address",
+                                                   "--metrics-address"};
     static const unsigned roles[LISTENERS] = {ROLE_INFERENCE, ROLE_MANAGEMENT, ROLE_METRICS};
     shoal_status st = SHOAL_OK;
 
@@ -150,7 +152,7 @@ static shoal_status open_listeners(struct shoal_server *s, const struct shoal_se
             same++;
         s->which[i] = same < i ? s->which[same] : s->nlisteners;
         if (same == i)
-            st = listener_open(&s->listeners[s->nlisteners++], texts[i]);
+            st = listener_open(&s->listeners[s->nlisteners++], texts[i], options[i]);
         s->listeners[s->which[i]].roles |= roles[i];
     }
     if (st == SHOAL_OK && s->nlisteners == 0)
@@ -271,8 +273,8 @@ static const struct http_handler routes = {
 static void warn_of_plain_tokens(struct shoal_server *s)
 {
     if (s->tokens.on && !s->local && !s->http.tls)
-        registry_log(&s->registry, "tokens travel in the clear beyond this machine: want tls_cert "
-                                   "and tls_key, or a proxy that encrypts");
+        registry_log(&s->registry, "tokens travel in the clear beyond this machine: want "
+                                   "--tls-cert and --tls-key, or a proxy that encrypts");
 }
 
 static shoal_status enter_sandbox(struct shoal_server *s)
@@ -295,9 +297,9 @@ static shoal_status start(struct shoal_server *s, const struct shoal_serve_opts 
     if (st == SHOAL_OK)
         st = open_listeners(s, o);
     if (st == SHOAL_OK && !s->local && !s->tokens.on && !o->no_tokens)
-        st = shoal_fail(SHOAL_EINVAL, "serve: an address reaches beyond this machine, want a "
-                                      "token_file, or no_tokens behind a gateway that asks for "
-                                      "its own");
+        st = shoal_fail(SHOAL_EINVAL, "serve: an address reaches beyond this machine, want "
+                                      "--token-file, or --no-tokens behind a gateway that asks "
+                                      "for its own");
     if (st == SHOAL_OK)
         warn_of_plain_tokens(s);
     if (st == SHOAL_OK && o->user)

@@ -74,8 +74,9 @@ shoal_status http_start(struct listener *l, struct shoal_server *s,
 
 /* "127.0.0.1:8080", "[::1]:0", "http://localhost:8080/"; false: no such. */
 bool address_parse(const char *text, char host[64], char port[8]);
-/* Binds and listens; the address as bound and whether it is loopback go to *l. */
-shoal_status listener_open(struct listener *l, const char *text);
+/* Binds and listens; the address as bound and whether it is loopback go to *l. `option` is what
+ * another address is given by, for sentences. */
+shoal_status listener_open(struct listener *l, const char *text, const char *option);
 /* Gives up being root. */
 shoal_status privileges_drop(const char *user);
 

@@ -126,7 +126,7 @@ static shoal_status show_listen(struct shoal_show *s, const char *address)
     shoal_status st;
 
     snprintf(text, sizeof text, "%s%s", *address == ':' ? "127.0.0.1" : "", address);
-    st = listener_open(l, text);
+    st = listener_open(l, text, "--watch");
     if (st == SHOAL_OK && !address_parse(text, s->name, port))
         s->name[0] = '\0';
     if (st == SHOAL_OK)

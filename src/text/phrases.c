@@ -43,7 +43,7 @@ shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts)
         return st;
     if (opts->vocab.max_vocab || opts->vocab.unk)
         return shoal_fail(SHOAL_EINVAL, "phrases: %s is set, want it unset: every word is kept",
-                          opts->vocab.unk ? "unk" : "max_vocab");
+                          opts->vocab.unk ? "--unk" : "--max-vocab");
     if (!(opts->threshold >= 0) || !isfinite(opts->threshold))
         return shoal_fail(SHOAL_EINVAL, "phrases: threshold is %g, want 0 or more",
                           opts->threshold);

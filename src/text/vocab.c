@@ -12,22 +12,22 @@ struct shoal_vocab_opts shoal_vocab_default(void)
 shoal_status shoal_vocab_check(const struct shoal_vocab_opts *opts)
 {
     if (opts->min_count == 0)
-        return shoal_fail(SHOAL_EINVAL, "vocab: min_count is 0, want 1 or more");
+        return shoal_fail(SHOAL_EINVAL, "vocab: --min-count is 0, want 1 or more");
     if (opts->max_vocab > VOCAB_MAX)
-        return shoal_fail(SHOAL_EINVAL, "vocab: max_vocab is %llu, want at most %u",
+        return shoal_fail(SHOAL_EINVAL, "vocab: --max-vocab is %llu, want at most %u",
                           (unsigned long long)opts->max_vocab, VOCAB_MAX);
     if (opts->unk && opts->max_vocab == 1)
-        return shoal_fail(SHOAL_EINVAL, "vocab: max_vocab is 1, want 2 or more beside <UNK>");
+        return shoal_fail(SHOAL_EINVAL, "vocab: --max-vocab is 1, want 2 or more beside <UNK>");
     if (opts->memory < (uint64_t)1 << 20)
-        return shoal_fail(SHOAL_EINVAL, "vocab: memory is %llu bytes, want 1048576 or more",
+        return shoal_fail(SHOAL_EINVAL, "vocab: --memory is %llu bytes, want 1048576 or more",
                           (unsigned long long)opts->memory);
     if (opts->tokens != SHOAL_TOKENS_SPACE && opts->tokens != SHOAL_TOKENS_WORDS)
-        return shoal_fail(SHOAL_EINVAL, "vocab: tokens is %d, want 0 or 1", (int)opts->tokens);
+        return shoal_fail(SHOAL_EINVAL, "vocab: --tokens is %d, want 0 or 1", (int)opts->tokens);
     if (opts->bad_bytes != SHOAL_BAD_REFUSE && opts->bad_bytes != SHOAL_BAD_SPACE)
-        return shoal_fail(SHOAL_EINVAL, "vocab: bad_bytes is %d, want 0 or 1",
+        return shoal_fail(SHOAL_EINVAL, "vocab: --bad-bytes is %d, want 0 or 1",
                           (int)opts->bad_bytes);
     if (opts->threads > 1024)
-        return shoal_fail(SHOAL_EINVAL, "vocab: threads is %u, want at most 1024", opts->threads);
+        return shoal_fail(SHOAL_EINVAL, "vocab: --threads is %u, want at most 1024", opts->threads);
     return SHOAL_OK;
 }
 

@@ -212,7 +212,16 @@ static const struct shoal_choice replica_choices[] = {
 
 /* ---- Tables --------------------------------------------------------------------------------- */
 
-const struct shoal_option task_output_options[] = {OUTPUT_OPTION("write the model here"), {0}};
+const struct shoal_option task_output_options[] = {
+    OUTPUT_OPTION("write the model here, in our own format, whatever its name"),
+    {0},
+};
+
+const struct shoal_option net_output_options[] = {
+    OUTPUT_OPTION("write the model here; NAME.safetensors is for PyTorch, any other name our own "
+                  "format"),
+    {0},
+};
 
 const struct shoal_option net_training_options[] = {
     EPOCHS_OPTION,

@@ -1,4 +1,5 @@
 /* What a run of a task is told, by name. */
+#include "saved/saved.h"
 #include "train/checkpoint.h"
 #include "train/task.h"
 
@@ -230,6 +231,19 @@ static shoal_status check_groups(const shoal_options *o)
     return SHOAL_OK;
 }
 
+/* Whether the model can be written where it is to go. */
+static shoal_status check_outputs(const shoal_options *o)
+{
+    const char *paths[] = {o->at.output, o->at.publish};
+    enum shoal_format format;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < 2 && st == SHOAL_OK; i++)
+        if (paths[i])
+            st = saved_check(o->task->kind, paths[i], &o->at.save, &format);
+    return st;
+}
+
 shoal_status shoal_options_check(const shoal_options *o)
 {
     shoal_status st = check_groups(o);
@@ -241,7 +255,9 @@ shoal_status shoal_options_check(const shoal_options *o)
                                       "texts of different length; want --epochs");
     if (st == SHOAL_OK && shoal_options_given(o, "checkpoint-every") && !o->at.checkpoint)
         st = shoal_fail(SHOAL_EINVAL, "--checkpoint-every does not go without --checkpoint");
-    return st == SHOAL_OK && o->task->check ? o->task->check(o) : st;
+    if (st == SHOAL_OK && o->task->check)
+        st = o->task->check(o);
+    return st == SHOAL_OK ? check_outputs(o) : st;
 }
 
 /* ---- What a checkpoint remembers ------------------------------------------------------------ */

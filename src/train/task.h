@@ -11,6 +11,7 @@
 #include "train/data.h"
 #include "train/options.h"
 
+struct kind;
 struct net_task;
 struct row_task;
 struct run;
@@ -22,6 +23,7 @@ struct task {
     shoal_status (*check)(const shoal_options *o);
 
     enum data_kind data;
+    const struct kind *kind; /* of the result, which says how it can be written */
     /* What its engine asks of it, rows/ or dense/, of which it has the one or the other. */
     const struct row_task *rows;
     const struct net_task *net;
@@ -63,6 +65,7 @@ shoal_status task_net_check(const shoal_options *o);
 extern const struct shoal_option words_run_options[], rows_run_options[], net_run_options[];
 extern const struct shoal_option rows_machine_options[], net_machine_options[];
 extern const struct shoal_option net_training_options[], ranks_options[], task_output_options[];
+extern const struct shoal_option net_output_options[];
 
 extern const struct shoal_choice schedule_choices[];
 extern const struct shoal_own_type option_share_type;

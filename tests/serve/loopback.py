@@ -427,7 +427,7 @@ def tokens(work):
     refused = subprocess.run([SHOAL, "serve", "words=words.vec", "--inference-address", "0.0.0.0:0",
                               "--management-address", "none", "--metrics-address", "none"], cwd=work,
                              capture_output=True, text=True, timeout=TIME_LIMIT)
-    check("beyond loopback tokens are required", refused.returncode == 1 and "token_file" in refused.stderr, refused)
+    check("beyond loopback tokens are required", refused.returncode == 1 and "--token-file" in refused.stderr, refused)
     s = Server("words=words.vec", *ANY, "--no-tokens", cwd=work)
     began = time.time()
     while not any("WARNING: --no-tokens" in x for x in s.said) and time.time() - began < TIME_LIMIT:

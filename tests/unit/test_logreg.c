@@ -696,10 +696,10 @@ static void looks_at_nothing_are_refused(void **state)
 
     (void)state;
     o.early_stop = 2;
-    refused(NULL, o, "early_stop is 2, but nothing is held out");
+    refused(NULL, o, "--early-stop is 2, but nothing is held out");
     o.early_stop = 0;
     o.eval_every = 1000;
-    refused(NULL, o, "eval_every is 1000, but nothing is held out");
+    refused(NULL, o, "--eval-every is 1000, but nothing is held out");
     o.valid = 0.1;
     logreg_close(train_rows(data, NULL, &o, NULL));
 }

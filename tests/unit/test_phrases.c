@@ -390,10 +390,10 @@ static void a_bad_option_is_named(void **state)
     assert_refused(&opts, "phrases: passes is 0, want 1 to 100");
     opts = shoal_phrases_default();
     opts.vocab.min_count = 0;
-    assert_refused(&opts, "vocab: min_count is 0, want 1 or more");
+    assert_refused(&opts, "vocab: --min-count is 0, want 1 or more");
     opts = shoal_phrases_default();
     opts.vocab.unk = true;
-    assert_refused(&opts, "phrases: unk is set, want it unset: every word is kept");
+    assert_refused(&opts, "phrases: --unk is set, want it unset: every word is kept");
 }
 
 /* ---- blocks and threads: against a plain reference

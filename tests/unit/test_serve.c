@@ -440,18 +440,18 @@ static void options_out_of_range_are_named(void **state)
     assert_int_equal(shoal_serve_check(&o), SHOAL_OK);
     o.batch_size = 0;
     assert_int_equal(shoal_serve_check(&o), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "batch_size"));
+    assert_non_null(strstr(shoal_error(), "--batch-size"));
     o = shoal_serve_default();
     o.tls_cert = "x";
     assert_int_equal(shoal_serve_check(&o), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "tls_key"));
+    assert_non_null(strstr(shoal_error(), "--tls-key"));
     o = shoal_serve_default();
     assert_false(o.no_tokens);
     o.no_tokens = true;
     assert_int_equal(shoal_serve_check(&o), SHOAL_OK);
     o.token_file = "x";
     assert_int_equal(shoal_serve_check(&o), SHOAL_EINVAL);
-    assert_non_null(strstr(shoal_error(), "no_tokens"));
+    assert_non_null(strstr(shoal_error(), "--no-tokens"));
 }
 
 static void assert_text(const char *text, const char *want)

@@ -270,10 +270,19 @@ static void the_ending_names_the_format_or_a_sentence_does(void **state)
     struct shoal_save_opts opts = shoal_save_default();
 
     (void)state;
-    for (const char *const *path = (const char *const[]){"v", "v.c", "a.bin/v", ".", NULL}; *path;
-         path++) {
+    for (const char *const *path =
+             (const char *const[]){"v.onnx", "v.npz", "v.PT", "a.bin/v.json", "v.txt.gz", NULL};
+         *path; path++) {
         assert_int_equal(shoal_vectors_save(v, *path, &opts), SHOAL_EINVAL);
-        assert_error_has("its ending names no format");
+        assert_error_has("vectors cannot be written as ");
+    }
+    for (const char *const *path =
+             (const char *const[]){"v", "v.zip", "a.bin/v", ".", "v.", ".npy", NULL};
+         *path; path++) {
+        enum shoal_format format;
+
+        assert_int_equal(shoal_save_check(*path, &opts, &format), SHOAL_OK);
+        assert_int_equal(format, SHOAL_FORMAT_SHOAL);
     }
     opts.format = (enum shoal_format)99;
     assert_int_equal(shoal_vectors_save(v, "v", &opts), SHOAL_EINVAL);

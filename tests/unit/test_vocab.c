@@ -260,8 +260,8 @@ static void a_text_without_a_word_is_refused(void **state)
 
 static void an_option_out_of_range_is_named(void **state)
 {
-    static const char *const names[] = {"min_count", "memory",    "tokens",   "bad_bytes",
-                                        "threads",   "max_vocab", "max_vocab"};
+    static const char *const names[] = {"--min-count", "--memory",    "--tokens",   "--bad-bytes",
+                                        "--threads",   "--max-vocab", "--max-vocab"};
 
     (void)state;
     for (int i = 0; i < 7; i++) {

@@ -126,6 +126,8 @@ static shoal_status clicks_score(const void *model, const char *path, const stru
 const struct kind kind_logreg = {
     .name = "logreg",
     .word = "logreg",
+    .what = "a click model",
+    .formats = 1u << SHOAL_FORMAT_SHOAL,
     .linear = true,
     .read = logreg_read,
     .save = logreg_save,

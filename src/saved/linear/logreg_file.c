@@ -43,11 +43,11 @@ static shoal_status put_all(const shoal_logreg *m, struct container_writer *w,
 
 shoal_status logreg_save(const void *model, const char *path, const struct shoal_save_opts *opts)
 {
+    struct shoal_save_opts plain = shoal_save_default();
     struct container_writer *w = NULL;
     struct bytes meta = {0};
     enum shoal_format format;
-    shoal_status st = kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL,
-                                  "shoal, the one of click models");
+    shoal_status st = saved_check(&kind_logreg, path, opts ? opts : &plain, &format);
 
     if (st == SHOAL_OK)
         st = make_meta(model, &meta);

@@ -145,6 +145,8 @@ static shoal_status many_score(const void *model, const char *path, const struct
 const struct kind kind_multinomial = {
     .name = "multinomial",
     .word = "multinomial",
+    .what = "a click model",
+    .formats = 1u << SHOAL_FORMAT_SHOAL,
     .linear = true,
     .read = logreg_read,
     .save = logreg_save,

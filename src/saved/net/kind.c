@@ -10,9 +10,7 @@ static shoal_status net_save(const void *model, const char *path,
                              const struct shoal_save_opts *opts)
 {
     enum shoal_format format;
-    shoal_status st =
-        kind_format(&format, path, opts, 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
-                    "shoal or safetensors, those of nets");
+    shoal_status st = saved_check(&kind_net, path, opts, &format);
 
     if (st != SHOAL_OK)
         return st;
@@ -43,10 +41,10 @@ static void describe_tensors(const shoal_net *t, const struct shoal_reporter *to
 static void describe_training(const shoal_net *t, const struct shoal_reporter *to)
 {
     static const char *const facts[][2] = {
-        {"samples", "samples"},       {"pictures", "pictures"},
-        {"augmented", "augmented"},   {"held_out", "held out"},
-        {"epochs", "epochs"},         {"loss", "loss"},
-        {"valid_loss", "valid loss"}, {"valid_accuracy", "valid acc."},
+        {"samples", "samples"},        {"pictures", "pictures"},
+        {"augmented", "augmented"},    {"held_out", "held out"},
+        {"epochs", "epochs"},          {"loss", "loss"},
+        {"valid_loss", "valid loss"},  {"valid_accuracy", "valid acc."},
         {"test_accuracy", "test acc."}};
 
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -408,6 +406,8 @@ static shoal_status net_score(const void *model, const char *path, const struct 
 const struct kind kind_net = {
     .name = "net",
     .word = "net",
+    .what = "a net",
+    .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
     .read = saved_net_read,
     .save = net_save,
     .describe = net_describe,
@@ -420,6 +420,8 @@ const struct kind kind_net = {
 const struct kind kind_nextword = {
     .name = "nextword",
     .word = "net",
+    .what = "a net",
+    .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
     .section = "vectors",
     .read = saved_net_read,
     .save = net_save,

@@ -1,10 +1,12 @@
 /* What all writers share: rows in the dtype asked for, words that a format can
  * carry, and the choice among the writers. */
+#include "saved/kind.h"
 #include "saved/vectors/vectors.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 
 /* ---- formats ---- */
 
@@ -172,45 +174,102 @@ static const struct format formats[] = {
 
 #define FORMATS (sizeof formats / sizeof *formats)
 
+/* What others would take such a file for: nothing of ours is written under these names. Any other
+ * ending is a name, as .zip and .mar are. */
+#define FOREIGN                                                                                    \
+    ".onnx .pt .pth .npz .csv .tsv .json .jsonl .parquet .pkl .h5 .hdf5 .keras .tflite .pb .gguf " \
+    ".gz .zst .bz2 .xz"
+
+/* Its last letters from the point on, or NULL. */
+static const char *ending_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *ending = strrchr(name, '.');
+
+    return ending > name && ending[1] ? ending : NULL;
+}
+
 static bool has_ending(const char *endings, const char *ending)
 {
     size_t len = strlen(ending);
 
-    for (const char *at = endings; (at = strstr(at, ending)); at += len)
-        if (at[len] == '\0' || at[len] == ' ')
+    for (const char *at = endings; *at; at += *at == ' ') {
+        size_t one = strcspn(at, " ");
+
+        if (one == len && strncasecmp(at, ending, len) == 0)
             return true;
+        at += one;
+    }
     return false;
 }
 
-static shoal_status format_of(const char *path, enum shoal_format *out)
+/* The format that the ending means, or AUTO. */
+static enum shoal_format format_named(const char *ending)
 {
-    const char *slash = strrchr(path, '/');
-    const char *ending = strrchr(slash ? slash : path, '.');
-
     for (size_t f = SHOAL_FORMAT_AUTO + 1; f < FORMATS && ending; f++)
-        if (has_ending(formats[f].endings, ending)) {
-            *out = (enum shoal_format)f;
-            return SHOAL_OK;
+        if (has_ending(formats[f].endings, ending))
+            return (enum shoal_format)f;
+    return SHOAL_FORMAT_AUTO;
+}
+
+/* " .bin, .vec, .txt, .glove": of the formats of `can`. */
+static void list_endings(char *out, size_t cap, unsigned can)
+{
+    size_t len = 0;
+
+    *out = '\0';
+    for (size_t f = SHOAL_FORMAT_AUTO + 1; f < FORMATS; f++) {
+        for (const char *at = formats[f].endings; can >> f & 1 && *at && len < cap;
+             at += *at == ' ') {
+            size_t one = strcspn(at, " ");
+
+            len +=
+                (size_t)snprintf(out + len, cap - len, "%s%.*s", len > 0 ? ", " : "", (int)one, at);
+            at += one;
         }
-    return shoal_fail(SHOAL_EINVAL,
-                      "%s: its ending names no format, want .bin, .vec, .txt, .glove, .shoal, .npy "
-                      "or .safetensors, or a format given",
-                      path);
+    }
+}
+
+shoal_status saved_format(enum shoal_format *out, const char *what, unsigned can, const char *path,
+                          const struct shoal_save_opts *opts)
+{
+    const char *ending = ending_of(path);
+    enum shoal_format named = format_named(ending);
+    char want[128];
+
+    *out = opts->format;
+    if (opts->format == SHOAL_FORMAT_AUTO)
+        *out = named == SHOAL_FORMAT_AUTO ? SHOAL_FORMAT_SHOAL : named;
+    list_endings(want, sizeof want, can);
+    if ((size_t)*out >= FORMATS)
+        return shoal_fail(SHOAL_EINVAL, "%s: format is %d, want 0 to %zu", what, (int)*out,
+                          FORMATS - 1);
+    if (opts->format == SHOAL_FORMAT_AUTO && strcmp(path, "-") == 0)
+        return shoal_fail(SHOAL_EINVAL, "-: has no ending to name a format, want a format given");
+    if (!(can >> *out & 1))
+        return shoal_fail(SHOAL_EINVAL,
+                          "%s: %s cannot be written as %s, want %s, or a name of its own", path,
+                          what, formats[*out].name, want);
+    if (ending && named == SHOAL_FORMAT_AUTO && has_ending(FOREIGN, ending))
+        return shoal_fail(SHOAL_EINVAL,
+                          "%s: %s cannot be written as %s, want %s, or a name of its own", path,
+                          what, ending + 1, want);
+    if (named != SHOAL_FORMAT_AUTO && named != *out && *out == SHOAL_FORMAT_SHOAL)
+        return shoal_fail(SHOAL_EINVAL,
+                          "%s: is a name of %s, and the format is shoal, want .shoal, "
+                          "or a name of its own",
+                          path, formats[named].name);
+    return SHOAL_OK;
 }
 
 shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
                               enum shoal_format *format)
 {
-    shoal_status st = SHOAL_OK;
+    shoal_status st = saved_format(format, "vectors", ~0u, path, opts);
 
-    *format = opts->format;
-    if (opts->format == SHOAL_FORMAT_AUTO)
-        st = format_of(path, format);
     if (st != SHOAL_OK)
         return st;
-    if ((size_t)*format >= FORMATS)
-        return shoal_fail(SHOAL_EINVAL, "vectors: format is %d, want 0 to %zu", (int)*format,
-                          FORMATS - 1);
     if ((unsigned)opts->dtype > SHOAL_INT8)
         return shoal_fail(SHOAL_EINVAL, "vectors: dtype is %d, want 0 to 3", (int)opts->dtype);
     if (!(formats[*format].dtypes & BIT(opts->dtype)))

@@ -2,6 +2,7 @@
 #include "serve/server.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <grp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -48,7 +49,22 @@ static bool is_loopback(const struct sockaddr *at)
            IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)at)->sin6_addr);
 }
 
-static shoal_status bind_to(struct listener *l, const char *text, const struct addrinfo *at)
+/* What to do about it, where there is something to do. */
+static shoal_status fail_bind(const char *text, const char *option)
+{
+    if (errno == EADDRINUSE)
+        return shoal_fail(SHOAL_EIO,
+                          "%s: is in use: stop what listens there, or give another %s HOST:PORT",
+                          text, option);
+    if (errno == EACCES)
+        return shoal_fail(SHOAL_EIO,
+                          "%s: is for root alone: give %s HOST:PORT with a port from 1024 on", text,
+                          option);
+    return shoal_fail_errno(SHOAL_EIO, "%s", text);
+}
+
+static shoal_status bind_to(struct listener *l, const char *text, const char *option,
+                            const struct addrinfo *at)
 {
     struct sockaddr_storage bound;
     socklen_t len = sizeof bound;
@@ -61,7 +77,7 @@ static shoal_status bind_to(struct listener *l, const char *text, const struct a
     setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (bind(l->fd, at->ai_addr, at->ai_addrlen) != 0 || listen(l->fd, 1024) != 0 ||
         getsockname(l->fd, (struct sockaddr *)&bound, &len) != 0) {
-        shoal_status st = shoal_fail_errno(SHOAL_EIO, "%s", text);
+        shoal_status st = fail_bind(text, option);
 
         close(l->fd);
         l->fd = -1;
@@ -74,7 +90,7 @@ static shoal_status bind_to(struct listener *l, const char *text, const struct a
     return SHOAL_OK;
 }
 
-shoal_status listener_open(struct listener *l, const char *text)
+shoal_status listener_open(struct listener *l, const char *text, const char *option)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *found = NULL;
     char host[64], port[8];
@@ -83,11 +99,11 @@ shoal_status listener_open(struct listener *l, const char *text)
 
     l->fd = -1;
     if (!address_parse(text, host, port))
-        return shoal_fail(SHOAL_EINVAL, "address is '%s', want HOST:PORT", text);
+        return shoal_fail(SHOAL_EINVAL, "%s is '%s', want HOST:PORT", option, text);
     failed = getaddrinfo(host, port, &hints, &found);
     if (failed)
-        return shoal_fail(SHOAL_EINVAL, "address is '%s': %s", text, gai_strerror(failed));
-    st = bind_to(l, text, found);
+        return shoal_fail(SHOAL_EINVAL, "%s is '%s': %s", option, text, gai_strerror(failed));
+    st = bind_to(l, text, option, found);
     freeaddrinfo(found);
     return st;
 }
@@ -99,13 +115,13 @@ shoal_status privileges_drop(const char *user)
     const struct passwd *found = getpwnam(user);
 
     if (!found)
-        return shoal_fail(SHOAL_EINVAL, "user is '%s', want one of this machine", user);
+        return shoal_fail(SHOAL_EINVAL, "--user is '%s', want one of this machine", user);
     if (found->pw_uid == 0)
-        return shoal_fail(SHOAL_EINVAL, "user is '%s', want one that is not root", user);
+        return shoal_fail(SHOAL_EINVAL, "--user is '%s', want one that is not root", user);
     if (geteuid() == found->pw_uid)
         return SHOAL_OK;
     if (initgroups(user, found->pw_gid) != 0 || setgid(found->pw_gid) != 0 ||
         setuid(found->pw_uid) != 0 || setuid(0) == 0)
-        return shoal_fail_errno(SHOAL_EINVAL, "user '%s' cannot be become", user);
+        return shoal_fail_errno(SHOAL_EINVAL, "--user '%s' cannot be become", user);
     return SHOAL_OK;
 }

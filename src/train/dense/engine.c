@@ -391,7 +391,7 @@ shoal_status net_task_result(struct run *r, bool last, shoal_model **out)
     if (st == SHOAL_OK)
         st = r->task->net->give(r, t);
     if (st == SHOAL_OK)
-        return model_take(out, r->task->net->kind, t);
+        return model_take(out, r->task->kind, t);
     shoal_net_close(t);
     return st;
 }

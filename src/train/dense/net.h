@@ -34,7 +34,6 @@ struct net_task {
     /* Parameters to begin with, of the file opts->start, into params, zeroed before; NULL: it
      * has no such option. */
     shoal_status (*start)(struct run *r, float *params);
-    const struct kind *kind; /* of the result */
     /* What the result has beside its net, facts of the training (net_task_facts) included. */
     shoal_status (*give)(struct run *r, shoal_net *t);
 };

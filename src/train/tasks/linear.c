@@ -46,7 +46,6 @@ static const struct sparse_model model = {
              .train = logreg_train,
              .row_bytes = sparse_row_bytes},
     .note = "a weight of each feature",
-    .kind = &kind_logreg,
     .worker_bytes = worker_bytes,
     .weights = weight_of,
 };
@@ -134,6 +133,7 @@ const struct task task_logreg = {
     .defaults = sparse_defaults,
     .check = logreg_check,
     .data = DATA_ROWS,
+    .kind = &kind_logreg,
     .rows = &model.rows,
     .plan = sparse_plan,
     .open = sparse_open,

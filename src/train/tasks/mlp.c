@@ -197,7 +197,7 @@ static shoal_status mlp_give(struct run *r, shoal_net *t)
 }
 
 static const struct net_task mlp_net = {
-    .fill = fill, .start = mlp_start, .kind = &kind_net, .give = mlp_give};
+    .fill = fill, .start = mlp_start, .give = mlp_give};
 
 /* ---- options ---- */
 
@@ -248,7 +248,7 @@ static const struct shoal_option held_options[] = {
 };
 
 static const struct shoal_option_group mlp_groups[] = {
-    {"Output", task_output_options, .at = 0},
+    {"Output", net_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Samples", shoal_samples_options, .at = offsetof(struct train_opts, samples)},
     {"Held out", held_options, .at = 0},
@@ -291,6 +291,7 @@ const struct task task_mlp = {
     .defaults = mlp_defaults,
     .check = task_net_check,
     .data = DATA_SAMPLES,
+    .kind = &kind_net,
     .net = &mlp_net,
     .plan = mlp_plan,
     .open = mlp_open,

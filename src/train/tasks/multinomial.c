@@ -35,7 +35,6 @@ static const struct sparse_model model = {
              .row_bytes = sparse_row_bytes},
     .classes = true,
     .note = "a weight of each feature and class",
-    .kind = &kind_multinomial,
     .worker_bytes = multinomial_worker_bytes,
     .weights = multinomial_weights,
 };
@@ -116,6 +115,7 @@ const struct task task_multinomial = {
     .defaults = many_defaults,
     .check = sparse_check,
     .data = DATA_ROWS,
+    .kind = &kind_multinomial,
     .rows = &model.rows,
     .plan = sparse_plan,
     .open = sparse_open,

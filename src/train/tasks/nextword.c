@@ -439,7 +439,7 @@ static shoal_status nextword_give(struct run *r, shoal_net *t)
 }
 
 static const struct net_task nextword_net = {
-    .fill = fill, .kind = &kind_nextword, .give = nextword_give};
+    .fill = fill, .give = nextword_give};
 
 /* ---- options ---- */
 
@@ -471,7 +471,7 @@ static const struct shoal_option statistics_options[] = {
 };
 
 static const struct shoal_option_group nextword_groups[] = {
-    {"Output", task_output_options, .at = 0},
+    {"Output", net_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Statistics", statistics_options, .at = 0},
     NET_GROUPS,
@@ -519,6 +519,7 @@ const struct task task_nextword = {
     .defaults = nextword_defaults,
     .check = task_net_check,
     .data = DATA_TEXT_AND_VECTORS,
+    .kind = &kind_nextword,
     .net = &nextword_net,
     .plan = nextword_plan,
     .open = nextword_open,

@@ -53,9 +53,9 @@ static shoal_status check_held(const struct run *r)
     if ((valid_of(r) && valid_of(r)->rows > 0) || held_share(r) > 0)
         return SHOAL_OK;
     if (o->early_stop > 0)
-        return shoal_fail(SHOAL_EINVAL, "train: early_stop is %u, %s", o->early_stop, but);
+        return shoal_fail(SHOAL_EINVAL, "train: --early-stop is %u, %s", o->early_stop, but);
     if (o->eval_every > 0)
-        return shoal_fail(SHOAL_EINVAL, "train: eval_every is %llu, %s",
+        return shoal_fail(SHOAL_EINVAL, "train: --eval-every is %llu, %s",
                           (unsigned long long)o->eval_every, but);
     return SHOAL_OK;
 }
@@ -335,7 +335,7 @@ shoal_status sparse_result(struct run *r, bool last, shoal_model **out)
     if (st == SHOAL_OK)
         st = logreg_new(&model, s->data, (unsigned)n, all, all + features * n);
     free(all);
-    return st == SHOAL_OK ? model_take(out, m->kind, model) : st;
+    return st == SHOAL_OK ? model_take(out, r->task->kind, model) : st;
 }
 
 /* ---- options ---- */

@@ -29,7 +29,6 @@ struct sparse_model {
     struct row_task rows;    /* the first, so that struct task can point to it */
     bool classes;            /* a feature has a weight for each class, else one */
     const char *note;        /* of the plan: "a weight of each feature" */
-    const struct kind *kind; /* of the result */
     size_t (*worker_bytes)(const struct train_opts *o, size_t features, unsigned classes);
     /* What a row of parameters says: out [weights of a feature]. */
     void (*weights)(const struct linear_model *l, const struct table *t, uint32_t row, float lr,

@@ -233,7 +233,7 @@ static shoal_status vgg_give(struct run *r, shoal_net *t)
 }
 
 static const struct net_task vgg_net = {
-    .fill = fill, .ahead = ahead, .start = vgg_start, .kind = &kind_net, .give = vgg_give};
+    .fill = fill, .ahead = ahead, .start = vgg_start, .give = vgg_give};
 
 /* ---- options ---- */
 
@@ -306,7 +306,7 @@ static const struct shoal_option pictures_options[] = {
 };
 
 static const struct shoal_option_group vgg_groups[] = {
-    {"Output", task_output_options, .at = 0},
+    {"Output", net_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Pictures", pictures_options, .at = 0},
     NET_GROUPS,
@@ -368,6 +368,7 @@ const struct task task_vgg = {
     .defaults = vgg_defaults,
     .check = vgg_check,
     .data = DATA_PICTURES,
+    .kind = &kind_net,
     .net = &vgg_net,
     .plan = vgg_plan,
     .open = vgg_open,

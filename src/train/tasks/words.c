@@ -631,7 +631,7 @@ static shoal_status words_result(struct run *r, bool last, shoal_model **out)
         st = vectors_take(&v, shoal_corpus_vocab(w->corpus), last ? &r->rows->tables[IN] : &copy,
                           last ? &r->rows->tables[OUT] : NULL);
     table_fini(&copy);
-    return st == SHOAL_OK ? model_take(out, &kind_vectors, v) : st;
+    return st == SHOAL_OK ? model_take(out, r->task->kind, v) : st;
 }
 
 static size_t words_row_bytes(const struct run *r)
@@ -662,7 +662,7 @@ static const struct shoal_choice losses[] = {
 };
 
 static const struct shoal_option output_options[] = {
-    OUTPUT_OPTION("write the vectors here"),
+    OUTPUT_OPTION("write the model here, the vectors of all words"),
     {"format", .type = SHOAL_TYPE_CHOICE, ON(save.format), .arg = "NAME",
      .choices = shoal_format_choices, .help = "how to write them"},
     {0},
@@ -753,14 +753,10 @@ static void cbow_defaults(struct train_opts *o)
 static shoal_status words_check(const shoal_options *o)
 {
     const struct train_opts *at = options_values(o);
-    enum shoal_format format;
-    shoal_status st = SHOAL_OK;
 
     if (at->sample >= 1)
         return shoal_fail(SHOAL_EINVAL, "--sample is 1, want 0 to below 1");
-    if (at->output)
-        st = shoal_save_check(at->output, &at->save, &format);
-    return st == SHOAL_OK && at->publish ? shoal_save_check(at->publish, &at->save, &format) : st;
+    return SHOAL_OK;
 }
 
 #define ABOUT_WORDS                                                                                \
@@ -772,9 +768,9 @@ static shoal_status words_check(const shoal_options *o)
 
 /* Both are one model: which word predicts which is all that differs. */
 #define WORDS_TASK                                                                                 \
-    .data = DATA_TEXT, .rows = &words_rows, .plan = words_plan, .open = words_open,                \
-    .close = words_close, .figures = words_figures, .evaluate = words_evaluate,                     \
-    .result = words_result
+    .data = DATA_TEXT, .kind = &kind_vectors, .rows = &words_rows, .plan = words_plan,             \
+    .open = words_open, .close = words_close, .figures = words_figures,                            \
+    .evaluate = words_evaluate, .result = words_result
 
 const struct task task_cbow = {
     .is = {.name = "cbow",

@@ -20,7 +20,7 @@ try shoal convert -q small.vec.gz - -f glove
 
 echo "what cannot be:"
 try shoal convert -q --dtype f16 small.vec small.bin
-try shoal convert -q small.vec small.xyz
+try shoal convert -q small.vec small.npz
 try shoal convert -q small.vec - -f npy
 try shoal convert -q small.vec - -f shoal
 try shoal convert -q nothing.vec small.bin

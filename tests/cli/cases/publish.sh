@@ -6,7 +6,7 @@ shoal convert -q final.bin final.vec
 cmp live.vec final.vec && echo "the same vectors"
 
 # A file that nobody could read is refused before it starts.
-try shoal train cbow world.txt -q --publish live.xyz -o final.bin
+try shoal train cbow world.txt -q --publish live.json -o final.bin
 try shoal train cbow world.txt -q --publish-every 5% --publish live.shoal -o final.bin
 
 # Click models too.

@@ -16,3 +16,16 @@ try shoal serve --batch-size 0
 try shoal serve --no-sandbox --inference-address 0.0.0.0:0 --management-address none --metrics-address none
 try shoal serve --no-sandbox --inference-address 0.0.0.0:0 --management-address none --metrics-address none --no-tokens nowhere.bin
 try shoal serve $alone --no-tokens --token-file tokens
+# An address that is taken: what to do.
+python3 - <<'PY'
+import socket, subprocess
+with socket.socket() as taken:
+    taken.bind(("127.0.0.1", 0))
+    taken.listen()
+    at = "127.0.0.1:%d" % taken.getsockname()[1]
+    for which in ("inference", "management", "metrics"):
+        words = [word for name in ("inference", "management", "metrics") for word in
+                 (f"--{name}-address", at if name == which else "127.0.0.1:0")]
+        said = subprocess.run(["shoal", "serve", "--no-sandbox", *words], capture_output=True, text=True)
+        print(said.returncode, said.stderr.replace(at, "HOST:PORT"), end="")
+PY

@@ -87,7 +87,7 @@ try shoal train
 try shoal train cbw world.txt
 try shoal train --threads 2 cbow world.txt
 try shoal train cbow world.txt
-try shoal train cbow world.txt -o x.unknown
+try shoal train cbow world.txt -o x.onnx
 try shoal train cbow world.txt -o nowhere/x.bin
 try shoal train cbow world.txt -o empty --format text
 try shoal train cbow world.shoal world.txt -o x.bin

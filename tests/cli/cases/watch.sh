@@ -49,7 +49,8 @@ watched words cbow world.txt --dim 4 --epochs 100000
 stopped
 watched clicks logreg clicks.tsv --epochs 100000
 stopped
-watched net mlp spiral.csv --epochs 1000000
+# -q hides reports, not the address that was asked for.
+watched net mlp spiral.csv -q --epochs 1000000
 ask "${url}other"
 ask "$url" POST
 ask "$url" HEAD
