@@ -14,9 +14,16 @@ struct names {
     size_t n;
 };
 
+/* A loss, and which. */
+struct target {
+    double loss; /* NaN: none */
+    enum shoal_target of;
+};
+
 struct study_cmd {
     struct shoal_study_opts grid; /* but for what comes next */
     struct names sync;
+    struct target target;
     const char *output;
     const char *plots;
     const char *simulate;
@@ -25,13 +32,14 @@ struct study_cmd {
 
 static void study_defaults(void *at)
 {
-    *(struct study_cmd *)at = (struct study_cmd){.grid = shoal_study_default()};
+    *(struct study_cmd *)at =
+        (struct study_cmd){.grid = shoal_study_default(), .target = {.loss = (double)NAN}};
 }
 
 /* ---- Values of its own ------------------------------------------------------------- */
 
 /* Counts with commas between them. */
-static bool read_counts(void *field, const char *text)
+static bool read_axis(void *field, const char *text, unsigned long long least)
 {
     struct shoal_axis list = {.n = 0};
 
@@ -41,7 +49,7 @@ static bool read_counts(void *field, const char *text)
 
         errno = 0;
         x = strtoull(text, &end, 10);
-        if (end == text || *text < '0' || *text > '9' || errno || x == 0 || x > 1000000 ||
+        if (end == text || *text < '0' || *text > '9' || errno || x < least || x > 1000000 ||
             list.n == SHOAL_STUDY_AXIS || (*end && *end != ','))
             return false;
         list.at[list.n++] = x;
@@ -51,6 +59,16 @@ static bool read_counts(void *field, const char *text)
     }
     *(struct shoal_axis *)field = list;
     return true;
+}
+
+static bool read_counts(void *field, const char *text)
+{
+    return read_axis(field, text, 1);
+}
+
+static bool read_servers(void *field, const char *text)
+{
+    return read_axis(field, text, 0);
 }
 
 static void show_counts(char text[SHOAL_VALUE], const void *field)
@@ -66,6 +84,16 @@ static void show_counts(char text[SHOAL_VALUE], const void *field)
 
 static const struct shoal_own_type counts_custom = {
     read_counts, show_counts, "whole numbers with commas between, such as 1,2,4"};
+
+static void show_servers(char text[SHOAL_VALUE], const void *field)
+{
+    show_counts(text, field);
+    if (((const struct shoal_axis *)field)->n == 0)
+        snprintf(text, SHOAL_VALUE, "none");
+}
+
+static const struct shoal_own_type servers_custom = {
+    read_servers, show_servers, "whole numbers with commas between, such as 0,1"};
 
 static bool read_names(void *field, const char *text)
 {
@@ -114,6 +142,29 @@ static void show_loss(char text[SHOAL_VALUE], const void *field)
 
 static const struct shoal_own_type loss_custom = {read_loss, show_loss, "a number"};
 
+/* "valid:5.5", "train:5.5" */
+static bool read_target(void *field, const char *text)
+{
+    struct target t = {.of = SHOAL_TARGET_VALID};
+
+    if (strncmp(text, "train:", 6) == 0)
+        t.of = SHOAL_TARGET_TRAIN;
+    else if (strncmp(text, "valid:", 6) != 0)
+        return false;
+    if (!read_loss(&t.loss, text + 6))
+        return false;
+    *(struct target *)field = t;
+    return true;
+}
+
+static void show_target(char text[SHOAL_VALUE], const void *field)
+{
+    show_loss(text, &((const struct target *)field)->loss);
+}
+
+static const struct shoal_own_type target_custom = {read_target, show_target,
+                                                    "a loss such as valid:5.5 or train:5.5"};
+
 /* ---- The grid ------------------------------------------------------------------------ */
 
 /* What follows the data and begins with a dash is for `shoal train`: only words behind
@@ -141,6 +192,10 @@ static struct shoal_study_opts grid_of(const struct study_cmd *cmd, const char *
     o.nsync = cmd->sync.n;
     for (size_t i = 0; i < o.nsync; i++)
         o.sync[i] = cmd->sync.text + cmd->sync.at[i];
+    if (!isnan(cmd->target.loss)) {
+        o.target_loss = cmd->target.loss;
+        o.target_of = cmd->target.of;
+    }
     return o;
 }
 
@@ -212,16 +267,35 @@ static shoal_status show(struct console *c, const shoal_study *study, const stru
     return st;
 }
 
-/* A study in which every run failed is a failure. */
-static shoal_status check_any(const shoal_study *study)
+/* A study with a cell that failed is a failure, which names the first of them. */
+static shoal_status check_cells(const shoal_study *study)
 {
-    struct shoal_study_cell cell = {0};
+    size_t cells = 0, failed = 0;
+    struct shoal_study_cell cell, first = {0};
+    char name[sizeof((struct shoal_study_run *)NULL)->name] = "";
 
-    for (size_t i = 0; shoal_study_cell(study, i, &cell); i++)
-        if (cell.done > 0)
-            return SHOAL_OK;
-    return shoal_fail(SHOAL_EINVAL, "study: every run failed, the last so: %s",
-                      cell.failure ? cell.failure : "nobody knows");
+    for (size_t i = 0; shoal_study_cell(study, i, &cell); i++) {
+        cells += cell.twin == i;
+        if (cell.failed == 0 || cell.twin != i)
+            continue;
+        if (failed++ > 0)
+            continue;
+        first = cell;
+        shoal_study_name(study, i, name);
+    }
+    if (failed == 0)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "study: %zu of %zu cell%s failed%s: %s: %s", failed, cells,
+                      cells == 1 ? "" : "s", failed > 1 ? ", the first of them" : "", name,
+                      first.failure ? first.failure : "nobody knows");
+}
+
+/* One target, whichever way it is said. */
+static shoal_status check_target(const struct study_cmd *cmd)
+{
+    if (!isnan(cmd->target.loss) && !isnan(cmd->grid.target_loss))
+        return shoal_fail(SHOAL_EINVAL, "study: found --target-loss and --target, want one of them");
+    return SHOAL_OK;
 }
 
 static int study_run(const void *at, const char *const *args, size_t nargs)
@@ -231,10 +305,10 @@ static int study_run(const void *at, const char *const *args, size_t nargs)
     struct console console;
     struct shoal_cluster cluster;
     shoal_study *study = NULL;
-    shoal_status st = SHOAL_OK;
+    shoal_status st = check_target(cmd);
 
     console_init(&console, cmd->work.quiet, NULL);
-    if (cmd->simulate)
+    if (st == SHOAL_OK && cmd->simulate)
         st = shoal_cluster_read(&cluster, cmd->simulate);
     if (st == SHOAL_OK)
         st = shoal_study_open(&study, cmd->output, &grid);
@@ -248,7 +322,7 @@ static int study_run(const void *at, const char *const *args, size_t nargs)
     if (st == SHOAL_OK)
         st = show(&console, study, cmd, cmd->simulate ? &cluster : NULL);
     if (st == SHOAL_OK)
-        st = check_any(study);
+        st = check_cells(study);
     shoal_study_close(study);
     return console_finish(&console, st);
 }
@@ -263,7 +337,7 @@ static const struct shoal_choice kind_choices[] = {
 
 static const struct shoal_choice scaling_choices[] = {
     {"strong", "the same work for any number of workers"},
-    {"weak", "n workers do n times the epochs"},
+    {"weak", "n workers do n times the work"},
     {"both", "one after the other"},
     {NULL, NULL},
 };
@@ -278,7 +352,9 @@ static const struct shoal_option output_opts[] = {
 
 static const struct shoal_option grid_opts[] = {
     {"workers", .type = SHOAL_TYPE_OWN, ON(grid.workers), .arg = "N,...", .own = &counts_custom,
-     .help = "numbers of workers, rising"},
+     .help = "numbers of workers, rising, servers not counted"},
+    {"servers", .type = SHOAL_TYPE_OWN, ON(grid.servers), .arg = "N,...", .own = &servers_custom,
+     .help = "ranks beside the workers that only keep parameters, as `shoal train --servers`"},
     {"kind", .type = SHOAL_TYPE_CHOICE, ON(grid.worker), .arg = "NAME", .choices = kind_choices,
      .help = "what a worker is"},
     {"sync", .type = SHOAL_TYPE_OWN, ON(sync), .arg = "HOW,...", .own = &names_custom,
@@ -289,10 +365,17 @@ static const struct shoal_option grid_opts[] = {
      .choices = scaling_choices, .help = "what more workers do"},
     {"epochs", .type = SHOAL_TYPE_COUNT, ON(grid.epochs), .arg = "N", .u = {0, 100000},
      .help = "times through the data, for one worker", .zero = "the model's own"},
+    {"steps", .type = SHOAL_TYPE_COUNT, ON(grid.steps), .arg = "N", .u = {0, UINT32_MAX},
+     .help = "instead of epochs: steps of one worker; strong scaling divides them among the "
+             "workers, weak scaling gives each worker as many",
+     .zero = "by epochs"},
     {"repeat", .type = SHOAL_TYPE_COUNT, ON(grid.repeat), .arg = "N", .u = {1, SHOAL_STUDY_REPEATS},
      .help = "runs of each cell, one round of the grid after the other; the quickest counts"},
     {"target-loss", .type = SHOAL_TYPE_OWN, ON(grid.target_loss), .arg = "X", .own = &loss_custom,
-     .help = "tell when each cell came to this loss, held-out where that is measured"},
+     .help = "tell when each cell came to this loss: the validation loss where that is measured, "
+             "else the training loss"},
+    {"target", .type = SHOAL_TYPE_OWN, ON(target), .arg = "WHICH:X", .own = &target_custom,
+     .help = "likewise, of the loss that you name: valid:X or train:X"},
     {0},
 };
 
@@ -313,7 +396,8 @@ const struct verb cmd_study = {
         "how stale it was, where the time went and what limits it: as a table, as study.csv and "
         "study.json, and drawn in report.html.\n"
         "Words behind `--` go to `shoal train` as they are. A study that was interrupted goes on "
-        "with the same command; cells that failed are tried again then.",
+        "with the same command; cells that failed are tried again then. One with a cell that "
+        "failed ends with exit code 1, after its report.",
     .operands =
         (const struct operand[]){
             {.name = "MODEL", .help = "a model that `shoal train` knows: cbow, logreg, mlp, ..."},
@@ -332,6 +416,9 @@ const struct verb cmd_study = {
         (const struct shoal_example[]){
             {"shoal study cbow text.shoal --workers 1,2,4 --sync async,sync -o study",
              "three numbers of ranks, two policies"},
+            {"shoal study cbow text.shoal --workers 1,2,4 --servers 1 --steps 400 --target "
+             "valid:5.5 -o servers -- --loss softmax --valid 5%",
+             "workers beside one parameter server, and when they reach a loss"},
             {"shoal study logreg clicks.shoal --workers 2 --sync async,sync --batch "
              "1,100,1000,10000 -o batches -- --valid test.tsv",
              "against the batch, with options for `shoal train`"},

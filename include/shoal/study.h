@@ -31,16 +31,21 @@ struct shoal_measures {
     double units;    /* words, rows or samples learned from, by all workers */
     double rate;     /* of them a second */
     double steps;    /* of the optimizer, where a model counts them */
+    double updates;  /* such steps or else batches, of all workers; where there are some */
     double loss;     /* of training, at the end */
     double held;     /* of what was held out */
+    double accuracy, held_accuracy; /* likewise, where a model has it */
     double quality;  /* see quality_name */
     double target;   /* seconds to the loss that was asked for; infinite: never reached */
+    double reached;  /* the least such loss; NaN: it was not measured */
     double bytes;    /* sent to other ranks, by all */
+    double received; /* by all, from others */
     double messages; /* that they were */
     double stale;    /* rounds that a change was late, on average */
-    double computing, communicating, waiting, other; /* shares of the ranks' time */
-    double cpu;      /* the share of the threads' time that they had a core */
-    double read;     /* bytes that came from the disk */
+    double computing, communicating, waiting, other; /* shares of the time of ranks that train */
+    double cpu;      /* the share of their threads' time that they had a core */
+    double read;     /* bytes that came from the disk, of all ranks, */
+    double written;  /* and that went there */
     double memory;   /* peak of all ranks, bytes */
     double gradient; /* its norm, at the end */
     double lr;       /* at the end */
@@ -52,7 +57,11 @@ struct shoal_measures {
     char verdict[512];     /* the same as a sentence */
 };
 
-/* target_loss: NaN for none. It is that of what was held out, where that is measured. */
+/* Which loss a target is about; SHOAL_TARGET_ANY: what was held out where that is measured, else
+ * what was trained on. */
+enum shoal_target { SHOAL_TARGET_ANY, SHOAL_TARGET_VALID, SHOAL_TARGET_TRAIN };
+
+/* target_loss: SHOAL_TARGET_ANY; NaN for none. */
 SHOAL_API struct shoal_measures shoal_run_measures(const shoal_run *run, double target_loss);
 
 /* ---- A report of some runs ---------------------------------------------------- */
@@ -75,8 +84,9 @@ SHOAL_API shoal_status shoal_report_text(char **text, size_t *len, const shoal_r
                                          size_t n, const struct shoal_report_opts *opts);
 
 /* ---- A study -------------------------------------------------------------------
- * Cells are all of scaling x batch x sync x workers. Strong scaling gives any number
- * of workers the same work; weak scaling gives n workers n times the epochs. */
+ * Cells are all of scaling x batch x sync x servers x workers. Strong scaling gives any number
+ * of workers the same work; weak scaling gives n workers n times of it. Servers are ranks that
+ * only keep parameters; they are not counted among the workers. */
 
 typedef struct shoal_study shoal_study;
 
@@ -89,7 +99,7 @@ enum shoal_scaling { SHOAL_STRONG, SHOAL_WEAK, SHOAL_STRONG_AND_WEAK };
 
 /* The values of an axis. */
 struct shoal_axis {
-    uint64_t at[SHOAL_STUDY_AXIS]; /* [n] rising, from 1 on */
+    uint64_t at[SHOAL_STUDY_AXIS]; /* [n] rising, from 1 on; of servers from 0 on */
     size_t n;
 };
 
@@ -102,12 +112,16 @@ struct shoal_study_opts {
     enum shoal_worker worker; /* what a worker is */
     enum shoal_scaling scaling;
     struct shoal_axis workers;
+    struct shoal_axis servers; /* none: 0 */
     const char *sync[SHOAL_STUDY_AXIS]; /* none: the model's own */
     size_t nsync;
     struct shoal_axis batch; /* none: the model's own */
     unsigned epochs;         /* 0: the model's own, which weak scaling cannot multiply */
+    uint64_t steps;          /* instead of epochs, of one worker; 0: none. Strong scaling divides
+                                them among the workers */
     unsigned repeat;
     double target_loss; /* NaN: none */
+    enum shoal_target target_of;
 };
 
 SHOAL_API struct shoal_study_opts shoal_study_default(void);
@@ -118,7 +132,7 @@ SHOAL_API shoal_status shoal_study_check(const struct shoal_study_opts *opts);
 SHOAL_API shoal_status shoal_study_open(shoal_study **out, const char *folder,
                                         const struct shoal_study_opts *opts);
 SHOAL_API void shoal_study_close(shoal_study *study);
-SHOAL_API size_t shoal_study_runs(const shoal_study *study);     /* in all: cells x repeats */
+SHOAL_API size_t shoal_study_runs(const shoal_study *study);     /* in all: cells x repeats, without twins */
 SHOAL_API size_t shoal_study_finished(const shoal_study *study); /* of them, well or not */
 
 struct shoal_study_run {
@@ -140,10 +154,13 @@ SHOAL_API shoal_status shoal_study_ended(shoal_study *study, size_t number, doub
                                          const char *failure);
 
 struct shoal_study_cell {
-    unsigned workers;
+    unsigned workers, servers;
     const char *sync; /* NULL: the model's own */
     uint64_t batch;   /* 0: likewise */
     bool weak;
+    /* One worker without servers does the same under any policy and in either scaling. Such cells
+     * are run once, and all show that run: twin is the first of them, which may be this one. */
+    size_t twin;
     unsigned done, failed;      /* runs */
     const char *failure;        /* of the last that failed, or NULL */
     struct shoal_measures best; /* of the quickest run */
@@ -153,6 +170,8 @@ struct shoal_study_cell {
     double speedup, efficiency;
 };
 
+/* "4 ranks, async, batch 100"; "" when there is no such cell. */
+SHOAL_API void shoal_study_name(const shoal_study *study, size_t i, char name[96]);
 /* False when there is no such cell; strings live as long as the study. */
 SHOAL_API bool shoal_study_cell(const shoal_study *study, size_t i, struct shoal_study_cell *cell);
 /* The table for a terminal, for free(); one of `width` characters gets it in several
@@ -201,12 +220,12 @@ struct shoal_prediction {
     double speedup, efficiency;                  /* against one worker there */
     double held, quality; /* trained for real; NaN where a formula has no training */
     const char *limit;    /* the largest of the four: "computing", ... */
-    const char *by;       /* "measured" (one worker), "simulated", "formula" */
+    const char *by;       /* "simulated", "formula"; "measured" is one worker at the speed here */
     const char *failure;  /* of a simulation; NULL: none */
 };
 
-/* Of the strong series that begins at `cell`. False when it lacks a run of one rank, or
- * of several and was not simulated. */
+/* Of the strong series that begins at `cell`. False when it lacks a run of one worker, or
+ * of several and was not simulated; of servers there is no formula. */
 SHOAL_API bool shoal_study_predict(const shoal_study *study, size_t cell,
                                    const struct shoal_cluster *cluster, unsigned workers,
                                    struct shoal_prediction *out);

@@ -13,6 +13,15 @@
 
 #include <math.h>
 
+/* By its command alone: see grid.c. */
+bool study_cells_twins(const struct cell *a, const struct cell *b)
+{
+    bool alone = a->workers == 1 && a->servers == 0;
+
+    return a->workers == b->workers && a->servers == b->servers && a->batch == b->batch &&
+           (a->sync == b->sync || alone) && (a->weak == b->weak || a->workers == 1);
+}
+
 size_t study_cell_base(const shoal_study *s, size_t cell)
 {
     const struct cell *c = &s->cells[cell];
@@ -22,7 +31,7 @@ size_t study_cell_base(const shoal_study *s, size_t cell)
         const struct cell *x = &s->cells[i];
 
         if (x->sync == c->sync && x->batch == c->batch && x->weak == c->weak &&
-            x->workers < s->cells[base].workers)
+            x->servers == c->servers && x->workers < s->cells[base].workers)
             base = i;
     }
     return base;
@@ -32,6 +41,7 @@ const struct study_run *study_cell_best(const shoal_study *s, size_t cell)
 {
     const struct study_run *best = NULL;
 
+    cell = s->cells[cell].twin;
     for (size_t r = 0; r < s->opts.repeat; r++) {
         const struct study_run *run = &s->runs[r * s->ncells + cell];
 
@@ -60,6 +70,7 @@ static void count_runs(const shoal_study *s, size_t i, struct shoal_study_cell *
 {
     double most = 0;
 
+    i = cell->twin;
     for (size_t r = 0; r < s->opts.repeat; r++) {
         const struct study_run *run = &s->runs[r * s->ncells + i];
 
@@ -97,6 +108,8 @@ bool shoal_study_cell(const shoal_study *s, size_t i, struct shoal_study_cell *c
     c = &s->cells[i];
     *cell = (struct shoal_study_cell){
         .workers = c->workers,
+        .servers = c->servers,
+        .twin = c->twin,
         .sync = s->opts.nsync > 0 ? s->opts.sync[c->sync] : NULL,
         .batch = s->opts.batch.n > 0 ? s->opts.batch.at[c->batch] : 0,
         .weak = c->weak,

@@ -29,7 +29,7 @@ static bool wanted(const struct curve *curve, const struct cell *cell)
 /* A line holds the cells that differ in workers only, or in the batch only. */
 static bool same_line(const struct cell *a, const struct cell *b, bool by_batch)
 {
-    return a->sync == b->sync && a->weak == b->weak &&
+    return a->sync == b->sync && a->weak == b->weak && a->servers == b->servers &&
            (by_batch ? a->workers == b->workers : a->batch == b->batch);
 }
 
@@ -45,7 +45,8 @@ static void trace(struct chart *c, const shoal_study *s, const struct curve *cur
 {
     bool by_batch = curve->by_batch;
     struct shoal_study_cell cell;
-    struct line *line = chart_line(c, study_line_name(s, first, by_batch).text);
+    struct name name = study_line_name(s, first, by_batch);
+    struct line *line = chart_line(c, *name.text ? name.text : "measured");
 
     for (size_t i = first; shoal_study_cell(s, i, &cell); i++)
         if (same_line(&s->cells[i], &s->cells[first], by_batch) && cell.done > 0)
@@ -71,18 +72,18 @@ static void trace_ideal(struct chart *c, const struct curve *curve,
 static void draw(struct album *a, const shoal_study *s, const struct curve *curve)
 {
     bool by_batch = curve->by_batch;
+    char workers[16];
     const struct shoal_study_opts *o = &s->opts;
     const struct shoal_axis *along = by_batch ? &o->batch : &o->workers;
     struct chart c = {.name = curve->name,
-                      .x_label = by_batch                           ? "batch"
-                                 : o->worker == SHOAL_WORKER_THREAD ? "threads"
-                                                                    : "ranks",
+                      .x_label = by_batch ? "batch" : workers,
                       .y_label = curve->label,
                       .y_axis = curve->axis,
                       .from_zero = curve->from_zero,
                       .x_log = by_batch || o->workers.at[o->workers.n - 1] >= 16 * o->workers.at[0],
                       .nx_ticks = along->n};
 
+    snprintf(workers, sizeof workers, "%ss", study_worker_name(s));
     snprintf(c.title, sizeof c.title, "%s", curve->title);
     for (size_t i = 0; i < along->n; i++)
         c.x_ticks[i] = (double)along->at[i];
@@ -106,11 +107,17 @@ static void draw_lines(struct album *a, const shoal_study *s, const char *unit, 
          CELL(speedup), .from_zero = true, .which = WEAK_ONLY, .ideal = IDEAL_SPEEDUP},
         {"weak-efficiency", "Efficiency, weak scaling (the work grows)", "efficiency", AXIS_SHARE,
          CELL(efficiency), .from_zero = true, .which = WEAK_ONLY, .ideal = IDEAL_ONE},
+        {"updates", "Updates a second", "updates per second", AXIS_COUNT, CELL(best.updates),
+         .from_zero = true, .per = CELL(best.seconds)},
         {"rate", "Speed", unit, AXIS_COUNT, CELL(best.rate), .from_zero = true},
         {"target", "Time to the target loss", "time", AXIS_SECONDS, CELL(best.target),
          .from_zero = true},
         {"loss", "Training loss at the end", "loss", AXIS_PLAIN, .of = CELL(best.loss)},
         {"held", "Held-out loss at the end", "loss", AXIS_PLAIN, .of = CELL(best.held)},
+        {"accuracy", "Training accuracy at the end", "accuracy", AXIS_PLAIN,
+         .of = CELL(best.accuracy)},
+        {"held-accuracy", "Held-out accuracy at the end", "accuracy", AXIS_PLAIN,
+         .of = CELL(best.held_accuracy)},
         {"quality", "Quality at the end", good, AXIS_PLAIN, .of = CELL(best.quality)},
         {"bytes-each", "Sent between ranks, for each example", "bytes", AXIS_BYTES,
          CELL(best.bytes), .from_zero = true, .per = CELL(best.units)},
@@ -121,6 +128,10 @@ static void draw_lines(struct album *a, const shoal_study *s, const char *unit, 
         {"stale", "Staleness", "rounds late", AXIS_PLAIN, CELL(best.stale), .from_zero = true},
         {"memory-workers", "Memory of all workers", "memory", AXIS_BYTES, CELL(best.memory),
          .from_zero = true},
+        {"time-batch", "Time of training against the batch", "time", AXIS_SECONDS,
+         CELL(best.seconds), .from_zero = true, .by_batch = true},
+        {"held-accuracy-batch", "Held-out accuracy against the batch", "accuracy", AXIS_PLAIN,
+         .of = CELL(best.held_accuracy), .by_batch = true},
         {"rate-batch", "Speed against the batch", unit, AXIS_COUNT, CELL(best.rate),
          .from_zero = true, .by_batch = true},
         {"loss-batch", "Training loss against the batch", "loss", AXIS_PLAIN, .of = CELL(best.loss),
@@ -153,7 +164,7 @@ static void draw_shares(struct album *a, const shoal_study *s)
         double parts[TIME_PARTS] = {cell.best.computing, cell.best.communicating, cell.best.waiting,
                                     cell.best.other};
 
-        if (cell.done == 0 || isnan(cell.best.computing))
+        if (cell.done == 0 || isnan(cell.best.computing) || cell.twin != i)
             continue;
         b.at[b.n].name = study_cell_name(s, i);
         for (size_t k = 0; k < TIME_PARTS; k++)
@@ -192,7 +203,7 @@ static void read_best(struct best_runs *all, const shoal_study *s, size_t cell)
     char *folder = best ? study_run_folder(s, (size_t)(best - s->runs)) : NULL;
     char *path = folder ? mem_text("%s/metrics.jsonl", folder) : NULL;
 
-    if (path && all->n < SHOAL_REPORT_RUNS &&
+    if (path && s->cells[cell].twin == cell && all->n < SHOAL_REPORT_RUNS &&
         shoal_run_read(&all->runs[all->n], path) == SHOAL_OK) {
         all->names[all->n] = study_cell_name(s, cell);
         all->named[all->n] = all->names[all->n].text;
@@ -245,7 +256,7 @@ static void say_failures(struct prose *t, const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        if (cell.failed == 0)
+        if (cell.failed == 0 || cell.twin != i)
             continue;
         prose_wrap(t, "<p>Failed: ", study_cell_name(s, i).text, "");
         prose_add(t, ", %u of %u", cell.failed, s->opts.repeat);
@@ -270,7 +281,7 @@ static void say_verdicts(struct prose *t, const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        if (cell.done == 0 || !*cell.best.verdict)
+        if (cell.done == 0 || !*cell.best.verdict || cell.twin != i)
             continue;
         prose_wrap(t, "<tr><td class=\"w\">", study_cell_name(s, i).text, "</td>");
         prose_wrap(t, "<td class=\"v\">", cell.best.verdict, "</td></tr>\n");
@@ -292,6 +303,10 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     prose_add(t, "</div>\n");
     page_section(t, "Table");
     table_html(t, s);
+    if (table_has_resources(s)) {
+        page_section(t, "What all ranks used");
+        table_html_resources(t, s);
+    }
     album_begin(&a, "Workers");
     draw_curves(&a, s);
     album_end(&a);

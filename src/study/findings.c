@@ -7,8 +7,8 @@
  *     3  the speedup of the cell with the highest rate, when it is neither of these two
  *     4  what limits the cell with the most workers
  *
- * What limits a run is the verdict of its profile (train/profile), which is not known when the run
- * was too short; without a profile only waiting is known, and counts above a fifth of the time.
+ * Nothing of this is said of runs below a second, whose times are those of starting; they are named
+ * at the end. What limits a run is the verdict of its profile (train/profile); without a profile only waiting is known, and counts above a fifth of the time.
  * Of more than MANY series only 1 and 3 are said, and 4 once, of the series with the lowest
  * efficiency. At the end: whether more workers ran than there are cores, since then the speedup
  * says nothing about a larger machine. */
@@ -46,6 +46,14 @@ static size_t quickest_of(const shoal_study *s, size_t base)
     return best;
 }
 
+/* Too short to judge: the profile says so too. */
+static bool is_short(const shoal_study *s, size_t cell)
+{
+    const struct shoal_measures *m = &study_cell_best(s, cell)->m;
+
+    return m->seconds < 1 || strcmp(m->limit, "short") == 0;
+}
+
 static void say_speed(struct prose *t, const shoal_study *s, size_t base, size_t at)
 {
     struct shoal_study_cell cell;
@@ -77,9 +85,7 @@ static void say_limit(struct prose *t, const shoal_study *s, size_t at)
 {
     const struct shoal_measures *m = &study_cell_best(s, at)->m;
 
-    if (*m->verdict && strcmp(m->limit, "short") == 0)
-        prose_add(t, "%s what limits it: give it more data or --epochs.\n", m->verdict);
-    else if (*m->verdict)
+    if (*m->verdict)
         prose_add(t, "What limits it: %s\n", m->verdict);
     else if (m->waiting > 0.2)
         prose_add(t,
@@ -88,28 +94,50 @@ static void say_limit(struct prose *t, const shoal_study *s, size_t at)
                   number_share(m->waiting).text);
 }
 
-/* The most workers of those that ran. */
-static unsigned most_workers(const shoal_study *s)
+/* Of those that ran, that with the most workers and servers; NULL: none did. */
+static const struct cell *largest_cell(const shoal_study *s)
 {
-    unsigned most = 0;
+    const struct cell *most = NULL;
 
-    for (size_t i = 0; i < s->ncells; i++)
-        if (study_cell_best(s, i) && s->cells[i].workers > most)
-            most = s->cells[i].workers;
+    for (size_t i = 0; i < s->ncells; i++) {
+        const struct cell *c = &s->cells[i];
+
+        if (study_cell_best(s, i) && (!most || c->workers + c->servers > most->workers + most->servers))
+            most = c;
+    }
     return most;
 }
 
 static void say_cores(struct prose *t, const shoal_study *s)
 {
-    unsigned most = most_workers(s), cores = s->cores;
+    const struct cell *most = largest_cell(s);
+    unsigned cores = s->cores;
 
     /* Several hosts have cores that are not counted here. */
-    if (study_has_option(&s->opts, "--hosts") || most <= cores || cores == 0)
+    if (study_has_option(&s->opts, "--hosts") || cores == 0 || !most ||
+        most->workers + most->servers <= cores)
         return;
+    prose_add(t, "%u workers", most->workers);
+    if (most->servers > 0)
+        prose_add(t, " and %u server%s", most->servers, most->servers == 1 ? "" : "s");
     prose_add(t,
-              "%u workers shared %u cores: beyond %u workers no speedup can be seen on this "
-              "machine, only what more workers cost.\n",
-              most, cores, cores);
+              " shared %u cores: beyond %u %s no speedup can be seen on this machine, only what "
+              "more workers cost.\n",
+              cores, cores, most->servers > 0 ? "of them" : "workers");
+}
+
+/* Once, of all of them. */
+static void say_short(struct prose *t, const shoal_study *s)
+{
+    const char *between = "Too short to judge, below a second: ";
+
+    for (size_t i = 0; i < s->ncells; i++)
+        if (s->cells[i].twin == i && study_cell_best(s, i) && is_short(s, i)) {
+            prose_add(t, "%s%s", between, study_cell_name(s, i).text);
+            between = "; ";
+        }
+    if (*between == ';')
+        prose_add(t, ". Give them more data, --epochs or --steps.\n");
 }
 
 /* Of many series: what limits the one that gains the least by its workers. */
@@ -122,7 +150,7 @@ static void say_worst(struct prose *t, const shoal_study *s)
     for (size_t i = 0; i < s->ncells; i++) {
         size_t last = i;
 
-        if (study_cell_base(s, i) != i || !last_of(s, i, &last) || last == i ||
+        if (study_cell_base(s, i) != i || !last_of(s, i, &last) || last == i || is_short(s, last) ||
             !shoal_study_cell(s, last, &cell) || !(cell.efficiency < least))
             continue;
         least = cell.efficiency;
@@ -139,13 +167,13 @@ static void say_series(struct prose *t, const shoal_study *s, size_t base, bool 
 
     if (!study_cell_best(s, base) || !last_of(s, base, &last))
         return;
-    if (last != base)
+    if (last != base && !is_short(s, base) && !is_short(s, last))
         say_speed(t, s, base, last);
-    if (last != base && !many)
+    if (last != base && !is_short(s, base) && !is_short(s, last) && !many)
         say_quality(t, s, base, last);
-    if (best != last && best != base)
+    if (best != last && best != base && !is_short(s, base) && !is_short(s, best))
         say_speed(t, s, base, best);
-    if (!many)
+    if (!many && !is_short(s, last))
         say_limit(t, s, last);
 }
 
@@ -160,6 +188,7 @@ void findings_text(struct prose *t, const shoal_study *s)
             say_series(t, s, i, series > MANY);
     if (series > MANY)
         say_worst(t, s);
+    say_short(t, s);
     say_cores(t, s);
 }
 

@@ -2,8 +2,12 @@
  *
  * A cell is a point of the grid; every cell runs `repeat` times:
  *
- *     cells [ncells]          scaling x batch x sync x workers, workers varying fastest
+ *     cells [ncells]          scaling x batch x sync x servers x workers, workers varying fastest
  *     runs  [repeat][ncells]  number = (repeat - 1) * ncells + cell
+ *
+ * Cells whose training is the very same are twins: one worker without servers has nobody to wait
+ * for, so no policy matters to it, and one worker has the same work in either scaling. The first
+ * of twins is run, the others show what it came to.
  *
  * Runs are done in the order of their numbers, one round over all cells after the other and not
  * one cell after the other. What changes on a machine in the course of hours then falls on all
@@ -36,17 +40,20 @@ struct shoal_study_opts shoal_study_default(void)
         .workers = {{1, 2, 4}, 3}, .repeat = 3, .target_loss = (double)NAN};
 }
 
+enum { WORKERS_MOST = 1 << 30, SERVERS_MOST = 1023 };
+
 static size_t cells_of(const struct shoal_study_opts *o)
 {
-    return o->workers.n * (o->nsync ? o->nsync : 1) * (o->batch.n ? o->batch.n : 1) *
+    return o->workers.n * (o->servers.n ? o->servers.n : 1) * (o->nsync ? o->nsync : 1) *
+           (o->batch.n ? o->batch.n : 1) *
            (o->scaling == SHOAL_STRONG_AND_WEAK ? 2 : 1);
 }
 
 /* Refuses options that the grid sets itself. */
 static shoal_status check_more(const struct shoal_study_opts *o)
 {
-    static const char *const taken[] = {"--ranks",  "--metrics", "--output", "-o",
-                                        "--epochs", "--sync",    "--batch",  "--resume"};
+    static const char *const taken[] = {"--ranks", "--metrics", "--output", "-o",    "--epochs",
+                                        "--sync",  "--batch",   "--resume", "--servers", "--steps"};
 
     for (size_t i = 0; i < o->nmore; i++)
         for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) {
@@ -62,15 +69,47 @@ static shoal_status check_more(const struct shoal_study_opts *o)
     return SHOAL_OK;
 }
 
-/* The place of the first value that does not rise, or that no worker count can be; n: there is
+/* The place of the first value that is not above the one before it, or out of range; n: there is
  * none. */
-static size_t first_bad(const struct shoal_axis *axis, uint64_t most)
+static size_t first_bad(const struct shoal_axis *axis, uint64_t least, uint64_t most)
 {
     size_t i = 0;
 
-    while (i < axis->n && axis->at[i] > (i > 0 ? axis->at[i - 1] : 0) && axis->at[i] <= most)
+    while (i < axis->n && axis->at[i] >= (i > 0 ? axis->at[i - 1] + 1 : least) &&
+           axis->at[i] <= most)
         i++;
     return i;
+}
+
+static shoal_status check_servers(const struct shoal_study_opts *o)
+{
+    size_t bad = first_bad(&o->servers, 0, SERVERS_MOST);
+
+    if (bad < o->servers.n)
+        return shoal_fail(SHOAL_EINVAL, "study: servers are %llu, want them to rise from 0 to %d",
+                          (unsigned long long)o->servers.at[bad], SERVERS_MOST);
+    if (o->worker == SHOAL_WORKER_THREAD && o->servers.n > 0 && o->servers.at[o->servers.n - 1] > 0)
+        return shoal_fail(SHOAL_EINVAL, "study: servers are %llu, want 0: threads share one model",
+                          (unsigned long long)o->servers.at[o->servers.n - 1]);
+    return SHOAL_OK;
+}
+
+/* How long a run is: by epochs or by steps. */
+static shoal_status check_length(const struct shoal_study_opts *o)
+{
+    uint64_t most = o->workers.at[o->workers.n - 1];
+
+    if (o->epochs > 0 && o->steps > 0)
+        return shoal_fail(SHOAL_EINVAL, "study: found --epochs %u and --steps %llu, want one of them",
+                          o->epochs, (unsigned long long)o->steps);
+    if (o->scaling != SHOAL_STRONG && o->epochs == 0 && o->steps == 0)
+        return shoal_fail(SHOAL_EINVAL, "study: epochs is 0, want a number that weak scaling can "
+                                        "multiply");
+    if (o->scaling != SHOAL_WEAK && o->steps > 0 && o->steps < most)
+        return shoal_fail(SHOAL_EINVAL,
+                          "study: steps is %llu, want at least one for each of %llu workers",
+                          (unsigned long long)o->steps, (unsigned long long)most);
+    return SHOAL_OK;
 }
 
 static shoal_status check_axes(const struct shoal_study_opts *o)
@@ -78,22 +117,22 @@ static shoal_status check_axes(const struct shoal_study_opts *o)
     size_t bad;
 
     if (o->workers.n == 0 || o->workers.n > SHOAL_STUDY_AXIS || o->nsync > SHOAL_STUDY_AXIS ||
-        o->batch.n > SHOAL_STUDY_AXIS)
+        o->batch.n > SHOAL_STUDY_AXIS || o->servers.n > SHOAL_STUDY_AXIS)
         return shoal_fail(SHOAL_EINVAL,
-                          "study: found %zu workers, %zu sync, %zu batch, want 1 to %d",
-                          o->workers.n, o->nsync, o->batch.n, SHOAL_STUDY_AXIS);
-    bad = first_bad(&o->workers, UINT_MAX);
+                          "study: found %zu workers, %zu servers, %zu sync, %zu batch, want 1 to %d",
+                          o->workers.n, o->servers.n, o->nsync, o->batch.n, SHOAL_STUDY_AXIS);
+    bad = first_bad(&o->workers, 1, WORKERS_MOST);
     if (bad < o->workers.n)
         return shoal_fail(SHOAL_EINVAL, "study: workers are %llu, want them to rise from 1 or more",
                           (unsigned long long)o->workers.at[bad]);
-    bad = first_bad(&o->batch, UINT64_MAX);
+    bad = first_bad(&o->batch, 1, UINT64_MAX - 1);
     if (bad < o->batch.n)
         return shoal_fail(SHOAL_EINVAL, "study: batch is %llu, want it to rise from 1 or more",
                           (unsigned long long)o->batch.at[bad]);
     if (o->worker == SHOAL_WORKER_THREAD && o->nsync > 0)
         return shoal_fail(SHOAL_EINVAL, "study: sync is '%s', want none: threads share one model",
                           o->sync[0]);
-    return SHOAL_OK;
+    return check_servers(o);
 }
 
 shoal_status shoal_study_check(const struct shoal_study_opts *o)
@@ -110,10 +149,8 @@ shoal_status shoal_study_check(const struct shoal_study_opts *o)
     if (o->repeat == 0 || o->repeat > SHOAL_STUDY_REPEATS)
         return shoal_fail(SHOAL_EINVAL, "study: repeat is %u, want 1 to %d", o->repeat,
                           SHOAL_STUDY_REPEATS);
-    if (o->scaling != SHOAL_STRONG && o->epochs == 0)
-        return shoal_fail(SHOAL_EINVAL, "study: epochs is 0, want a number that weak scaling can "
-                                        "multiply");
-    return check_more(o);
+    st = check_length(o);
+    return st == SHOAL_OK ? check_more(o) : st;
 }
 
 /* ---- making ---- */
@@ -159,9 +196,17 @@ static void plan_cells(shoal_study *s)
     for (int weak = o->scaling == SHOAL_WEAK; weak <= (o->scaling != SHOAL_STRONG); weak++)
         for (size_t b = 0; b < (o->batch.n ? o->batch.n : 1); b++)
             for (size_t y = 0; y < (o->nsync ? o->nsync : 1); y++)
-                for (size_t w = 0; w < o->workers.n; w++)
-                    s->cells[s->ncells++] =
-                        (struct cell){(unsigned)o->workers.at[w], y, b, weak != 0};
+                for (size_t v = 0; v < (o->servers.n ? o->servers.n : 1); v++)
+                    for (size_t w = 0; w < o->workers.n; w++)
+                        s->cells[s->ncells++] =
+                            (struct cell){.workers = (unsigned)o->workers.at[w],
+                                          .servers = o->servers.n ? (unsigned)o->servers.at[v] : 0,
+                                          .sync = y,
+                                          .batch = b,
+                                          .weak = weak != 0};
+    for (size_t i = 0; i < s->ncells; i++)
+        while (!study_cells_twins(&s->cells[s->cells[i].twin], &s->cells[i]))
+            s->cells[i].twin++;
 }
 
 shoal_status study_new(shoal_study **out, const char *folder, const struct shoal_study_opts *opts)
@@ -256,14 +301,17 @@ static const char *difference(const struct shoal_study_opts *a, const struct sho
         return "options for `shoal train`";
     if (a->worker != b->worker || !same_axis(&a->workers, &b->workers))
         return "workers";
+    if (!same_axis(&a->servers, &b->servers))
+        return "servers";
     if (!same_list(a->sync, a->nsync, b->sync, b->nsync))
         return "sync";
     if (!same_axis(&a->batch, &b->batch))
         return "batch";
-    if (a->scaling != b->scaling || a->epochs != b->epochs)
-        return "scaling or epochs";
+    if (a->scaling != b->scaling || a->epochs != b->epochs || a->steps != b->steps)
+        return "scaling, epochs or steps";
     if (isnan(a->target_loss) != isnan(b->target_loss) ||
-        (!isnan(a->target_loss) && a->target_loss != b->target_loss))
+        (!isnan(a->target_loss) &&
+         (a->target_loss != b->target_loss || a->target_of != b->target_of)))
         return "target loss";
     return NULL;
 }
@@ -329,18 +377,41 @@ shoal_status shoal_study_open(shoal_study **out, const char *folder,
 
 /* ---- runs ---- */
 
+/* Whether run `i` is one, and not that of a twin. */
+static bool own_run(const shoal_study *s, size_t i)
+{
+    return s->cells[i % s->ncells].twin == i % s->ncells;
+}
+
+static size_t count_runs(const shoal_study *s, bool finished)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->ncells * s->opts.repeat; i++)
+        n += own_run(s, i) && (!finished || s->runs[i].state != RUN_OPEN);
+    return n;
+}
+
 size_t shoal_study_runs(const shoal_study *s)
 {
-    return s->ncells * s->opts.repeat;
+    return count_runs(s, false);
 }
 
 size_t shoal_study_finished(const shoal_study *s)
 {
-    size_t n = 0;
+    return count_runs(s, true);
+}
 
-    for (size_t i = 0; i < shoal_study_runs(s); i++)
-        n += s->runs[i].state != RUN_OPEN;
-    return n;
+const char *study_worker_name(const shoal_study *s)
+{
+    if (s->opts.servers.n > 0)
+        return "worker";
+    return s->opts.worker == SHOAL_WORKER_THREAD ? "thread" : "rank";
+}
+
+bool study_any_sync(const shoal_study *s, const struct cell *cell)
+{
+    return s->opts.nsync > 1 && cell->workers == 1 && cell->servers == 0;
 }
 
 /* Names only what varies from cell to cell; `workers` and `batch` say whether these belong to it,
@@ -352,17 +423,17 @@ static struct name name_of(const shoal_study *s, const struct cell *cell, bool w
     struct name name;
 
     if (workers)
-        prose_add(&t, ", %u %s%s", cell->workers,
-                  o->worker == SHOAL_WORKER_THREAD ? "thread" : "rank",
+        prose_add(&t, ", %u %s%s", cell->workers, study_worker_name(s),
                   cell->workers == 1 ? "" : "s");
-    if (o->nsync > 0)
+    if (o->servers.n > (workers ? 0 : 1))
+        prose_add(&t, ", %u server%s", cell->servers, cell->servers == 1 ? "" : "s");
+    if (o->nsync > 0 && !(workers && study_any_sync(s, cell)))
         prose_add(&t, ", %.40s", o->sync[cell->sync]);
     if (o->batch.n > 0 && batch)
         prose_add(&t, ", batch %llu", (unsigned long long)o->batch.at[cell->batch]);
     if (o->scaling == SHOAL_STRONG_AND_WEAK)
         prose_add(&t, ", %s", cell->weak ? "weak" : "strong");
-    snprintf(name.text, sizeof name.text, "%s",
-             t.bytes.len > 0 ? t.bytes.at + strlen(", ") : "measured");
+    snprintf(name.text, sizeof name.text, "%s", t.bytes.len > 0 ? t.bytes.at + strlen(", ") : "");
     prose_fini(&t);
     return name;
 }
@@ -370,6 +441,13 @@ static struct name name_of(const shoal_study *s, const struct cell *cell, bool w
 struct name study_cell_name(const shoal_study *s, size_t cell)
 {
     return name_of(s, &s->cells[cell], true, true);
+}
+
+void shoal_study_name(const shoal_study *s, size_t i, char name[96])
+{
+    name[0] = '\0';
+    if (i < s->ncells)
+        snprintf(name, 96, "%s", study_cell_name(s, i).text);
 }
 
 struct name study_line_name(const shoal_study *s, size_t cell, bool by_batch)
@@ -435,6 +513,12 @@ bool study_has_option(const struct shoal_study_opts *o, const char *option)
     return false;
 }
 
+/* Of each worker: `shoal train --steps` counts so. Strong scaling shares them out, to the nearest. */
+static uint64_t steps_of(const struct shoal_study_opts *o, const struct cell *cell)
+{
+    return cell->weak ? o->steps : (o->steps + cell->workers / 2) / cell->workers;
+}
+
 /* A rank works with one thread unless somebody said otherwise: then n ranks are n
  * workers and no more. */
 static void add_axes(shoal_study *s, const struct cell *cell, bool launched)
@@ -445,7 +529,9 @@ static void add_axes(shoal_study *s, const struct cell *cell, bool launched)
         add_count(s, "--threads", cell->workers);
     } else {
         if (!launched)
-            add_count(s, "--ranks", cell->workers);
+            add_count(s, "--ranks", (uint64_t)cell->workers + cell->servers);
+        if (cell->servers > 0)
+            add_count(s, "--servers", cell->servers);
         if (!study_has_option(o, "--threads"))
             add_count(s, "--threads", 1);
     }
@@ -455,6 +541,8 @@ static void add_axes(shoal_study *s, const struct cell *cell, bool launched)
         add_count(s, "--batch", o->batch.at[cell->batch]);
     if (o->epochs > 0)
         add_count(s, "--epochs", (uint64_t)o->epochs * (cell->weak ? cell->workers : 1));
+    if (o->steps > 0)
+        add_count(s, "--steps", steps_of(o, cell));
 }
 
 /* Pointers to the words, once they stay where they are. */
@@ -503,12 +591,12 @@ static void forget_metrics(const char *folder)
 
 bool shoal_study_next(shoal_study *s, struct shoal_study_run *run, shoal_status *st)
 {
-    size_t n = 0;
+    size_t n = 0, all = s->ncells * s->opts.repeat;
 
     *st = SHOAL_OK;
-    while (n < shoal_study_runs(s) && s->runs[n].state != RUN_OPEN)
+    while (n < all && (s->runs[n].state != RUN_OPEN || !own_run(s, n)))
         n++;
-    if (n == shoal_study_runs(s))
+    if (n == all)
         return false;
     command_begin(s, study_run_folder(s, n));
     *st = command_train(s, &s->cells[n % s->ncells]);
@@ -544,7 +632,7 @@ void study_run_take(const shoal_study *s, struct study_run *run, const char *fol
         study_run_fail(run, "its metrics do not come to an end");
     } else {
         run->state = RUN_DONE;
-        run->m = shoal_run_measures(read, s->opts.target_loss);
+        run->m = study_run_measures(read, s->opts.target_loss, s->opts.target_of);
         unlink(model);
     }
     shoal_run_free(read);
@@ -558,9 +646,9 @@ shoal_status shoal_study_ended(shoal_study *s, size_t number, double whole_secon
     struct study_run *run;
     char *folder;
 
-    if (number >= shoal_study_runs(s))
+    if (number >= s->ncells * s->opts.repeat)
         return shoal_fail(SHOAL_EINVAL, "study: found run %zu, want one below %zu", number,
-                          shoal_study_runs(s));
+                          s->ncells * s->opts.repeat);
     run = &s->runs[number];
     *run = (struct study_run){0};
     folder = study_run_folder(s, number);

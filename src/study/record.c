@@ -15,6 +15,7 @@ enum { RECORD_VERSION = 1, RECORD_MOST = 64 << 20 };
 static const char *const states[] = {"open", "done", "failed"};
 static const char *const workers[] = {"ranks", "threads"};
 static const char *const scalings[] = {"strong", "weak", "both"};
+static const char *const losses[] = {"any", "valid", "train"};
 
 /* The figures of a run, by their names in the file. */
 static const struct {
@@ -28,6 +29,7 @@ static const struct {
     F(seconds), F(whole),    F(units), F(rate),      F(steps),         F(loss),    F(held),
     F(quality), F(target),   F(bytes), F(messages),  F(stale),         F(cpu),     F(read),
     F(memory),  F(gradient), F(lr),    F(computing), F(communicating), F(waiting), F(other),
+    F(updates), F(accuracy), F(held_accuracy), F(reached), F(received), F(written),
 #undef F
 };
 
@@ -82,12 +84,13 @@ static json_t *axis_of(const struct shoal_axis *axis)
 
 static json_t *grid_of(const struct shoal_study_opts *o)
 {
-    return json_pack("{so so so ss ss so so so si si so}", "model", words(o->model), "data",
+    return json_pack("{so so so ss ss so so so so si sI si so ss}", "model", words(o->model), "data",
                      list_of(o->data, o->ndata), "more", list_of(o->more, o->nmore), "worker",
                      workers[o->worker], "scaling", scalings[o->scaling], "workers",
-                     axis_of(&o->workers), "sync", list_of(o->sync, o->nsync), "batch",
-                     axis_of(&o->batch), "epochs", (int)o->epochs, "repeat", (int)o->repeat,
-                     "target_loss", real(o->target_loss));
+                     axis_of(&o->workers), "servers", axis_of(&o->servers), "sync",
+                     list_of(o->sync, o->nsync), "batch", axis_of(&o->batch), "epochs",
+                     (int)o->epochs, "steps", (json_int_t)o->steps, "repeat", (int)o->repeat,
+                     "target_loss", real(o->target_loss), "target_of", losses[o->target_of]);
 }
 
 static json_t *measures_of(struct shoal_measures m)
@@ -108,7 +111,7 @@ static json_t *runs_of(const shoal_study *s)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < shoal_study_runs(s); i++) {
+    for (size_t i = 0; i < s->ncells * s->opts.repeat; i++) {
         const struct study_run *run = &s->runs[i];
         json_t *line = json_pack("{si si ss}", "cell", (int)(i % s->ncells), "repeat",
                                  (int)(i / s->ncells) + 1, "state", states[run->state]);
@@ -134,10 +137,11 @@ static json_t *cells_of(const shoal_study *s)
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
         json_array_append_new(
-            list, json_pack("{so si so sI ss si si so so so so}", "name",
-                            words(study_cell_name(s, i).text), "workers", (int)cell.workers, "sync",
+            list, json_pack("{so si si so sI ss si si si so so so so}", "name",
+                            words(study_cell_name(s, i).text), "workers", (int)cell.workers,
+                            "servers", (int)cell.servers, "sync",
                             cell.sync ? words(cell.sync) : json_null(), "batch",
-                            (json_int_t)cell.batch, "scaling", scalings[cell.weak], "done",
+                            (json_int_t)cell.batch, "scaling", scalings[cell.weak], "twin", (int)cell.twin, "done",
                             (int)cell.done, "failed", (int)cell.failed, "spread", real(cell.spread),
                             "speedup", real(cell.speedup), "efficiency", real(cell.efficiency),
                             "best", cell.done ? measures_of(cell.best) : json_null()));
@@ -251,15 +255,22 @@ static bool read_sync(const json_t *from, struct shoal_study_opts *o)
 static bool read_grid(const json_t *grid, struct shoal_study_opts *o)
 {
     const json_t *target = json_object_get(grid, "target_loss");
-    unsigned worker = 0, scaling = 0;
+    unsigned worker = 0, scaling = 0, of = 0;
     bool ok = read_choice(grid, "worker", workers, 2, &worker) &&
               read_choice(grid, "scaling", scalings, 3, &scaling) &&
               read_sync(json_object_get(grid, "sync"), o) &&
               read_axis(json_object_get(grid, "workers"), 1e6, &o->workers) &&
+              read_axis(json_object_get(grid, "servers"), 1e6, &o->servers) &&
               read_axis(json_object_get(grid, "batch"), 1e15, &o->batch) &&
               read_unsigned(grid, "epochs", &o->epochs) &&
               read_unsigned(grid, "repeat", &o->repeat);
 
+    /* Studies of 0.1 have no servers, and neither of these. */
+    if (json_object_get(grid, "steps"))
+        ok = ok && read_count(json_object_get(grid, "steps"), 1e15, &o->steps);
+    if (json_object_get(grid, "target_of"))
+        ok = ok && read_choice(grid, "target_of", losses, 3, &of);
+    o->target_of = (enum shoal_target)of;
     o->worker = (enum shoal_worker)worker;
     o->scaling = (enum shoal_scaling)scaling;
     o->model = json_string_value(json_object_get(grid, "model"));

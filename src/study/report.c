@@ -112,9 +112,52 @@ static void draw_quality(struct album *a, struct runs runs)
     char names[96], title[128];
     const char *name = quality_name(names, runs);
 
+    if (strcmp(name, "accuracy") == 0)
+        return; /* it has charts of its own */
     snprintf(title, sizeof title, "Quality (%s)", name);
     draw(a, runs, "quality-time", title, name, POINT(quality), true);
     draw(a, runs, "quality-units", title, name, POINT(quality), false);
+}
+
+/* Both accuracies, as draw_loss has both losses. */
+static void draw_accuracy(struct album *a, struct runs runs, bool by_time)
+{
+    const char *name = by_time ? "accuracy-time" : "accuracy-units";
+    struct chart c = begin_chart(runs, name, "Accuracy", "accuracy", by_time);
+
+    if (runs.n == 1) {
+        trace(&c, runs.at[0], POINT(accuracy), by_time, "training");
+        trace(&c, runs.at[0], POINT(held_accuracy), by_time, "held out");
+        album_chart(a, &c, 1);
+    } else {
+        chart_fini(&c);
+        draw(a, runs, name, "Training accuracy", "accuracy", POINT(accuracy), by_time);
+        draw(a, runs, by_time ? "held-accuracy-time" : "held-accuracy-units", "Held-out accuracy",
+             "accuracy", POINT(held_accuracy), by_time);
+    }
+}
+
+/* What is wrong on held-out data, after so many updates: steps of the optimizer, or batches, which
+ * a run makes as steadily as it takes its examples. */
+static void draw_error(struct album *a, struct runs runs)
+{
+    struct chart c = {.name = "error-steps",
+                      .title = "Test error against steps",
+                      .x_label = "steps",
+                      .y_label = "test error",
+                      .x_axis = AXIS_COUNT,
+                      .y_axis = AXIS_SHARE};
+
+    for (size_t i = 0; i < runs.n; i++) {
+        const shoal_run *run = runs.at[i];
+        double each = run->end.updates / run->end.units;
+        struct line *line = isfinite(each) ? chart_line(&c, name_of(runs, i)) : NULL;
+
+        for (size_t k = 0; k < run->npoints && line; k++)
+            chart_line_add(&c, line, run->points[k].units * each,
+                           1 - run->points[k].held_accuracy);
+    }
+    album_chart(a, &c, 1);
 }
 
 /* From report to report, over a hundredth of the run at least: what is shorter is
@@ -155,6 +198,9 @@ void report_runs(struct album *a, const shoal_run *const *runs, const char *cons
 
     draw_loss(a, all, true);
     draw_loss(a, all, false);
+    draw_accuracy(a, all, true);
+    draw_accuracy(a, all, false);
+    draw_error(a, all);
     draw_quality(a, all);
     draw_rate(a, all);
     draw(a, all, "lr", "Learning rate", "learning rate", POINT(lr), false);

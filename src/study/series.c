@@ -148,6 +148,8 @@ static struct point point_of(struct reader *r, const json_t *line)
                           .units = real_of(line, "examples"),
                           .loss = real_of(json_object_get(line, "train"), "loss"),
                           .held = real_of(json_object_get(line, "valid"), "loss"),
+                          .accuracy = real_of(json_object_get(line, "train"), "accuracy"),
+                          .held_accuracy = real_of(json_object_get(line, "valid"), "accuracy"),
                           .quality = quality_of(r->run, line),
                           .lr = real_of(line, "lr"),
                           .memory = real_of(line, "memory"),
@@ -181,6 +183,8 @@ static void merge_point(struct point *at, const struct point *p)
     later(&at->units, p->units);
     later(&at->loss, p->loss);
     later(&at->held, p->held);
+    later(&at->accuracy, p->accuracy);
+    later(&at->held_accuracy, p->held_accuracy);
     later(&at->quality, p->quality);
     later(&at->lr, p->lr);
     later(&at->memory, p->memory);
@@ -214,6 +218,8 @@ static void note_end(struct reader *r, const struct point *p, const json_t *line
         end->steps = real_of(line, "steps");
     later(&end->loss, p->loss);
     later(&end->held, p->held);
+    later(&end->accuracy, p->accuracy);
+    later(&end->held_accuracy, p->held_accuracy);
     later(&end->quality, p->quality);
     later(&end->lr, p->lr);
     later(&end->memory, p->memory);
@@ -255,6 +261,7 @@ static void take_ranks(struct reader *r, const json_t *line)
 
     run->end.ranks = count_of(line, "ranks");
     run->end.bytes = real_of(line, "bytes_out");
+    run->end.received = real_of(line, "bytes_in");
     run->end.messages = real_of(line, "messages");
     r->waited = real_of(line, "seconds_waiting");
     r->trained = real_of(line, "seconds_training");
@@ -269,11 +276,57 @@ static void take_ranks(struct reader *r, const json_t *line)
     run->end.stale = sum > 0 ? late / sum : (double)NAN;
 }
 
-static double share_of(const json_t *sum, const char *key)
+/* Of the ranks that train, where each is told of: a server waits all day. */
+static double share_of(const json_t *all, const json_t *rows, bool each, const char *key)
 {
-    double whole = real_of(sum, "seconds");
+    double part = 0, whole = 0;
 
-    return whole > 0 ? real_of(sum, key) / whole : (double)NAN;
+    for (size_t i = 0; each && i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+
+        if (json_is_true(json_object_get(row, "works"))) {
+            part += real_of(row, key);
+            whole += real_of(row, "seconds");
+        }
+    }
+    if (!(whole > 0)) {
+        part = real_of(all, key);
+        whole = real_of(all, "seconds");
+    }
+    return whole > 0 ? part / whole : (double)NAN;
+}
+
+/* The share that the threads of those ranks had a core. */
+static double cpu_of(const json_t *all, const json_t *rows, bool each)
+{
+    double part = 0, whole = 0;
+
+    for (size_t i = 0; each && i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        double time = real_of(row, "seconds") * real_of(row, "threads");
+
+        if (json_is_true(json_object_get(row, "works")) && time > 0) {
+            part += real_of(row, "cpu") * time;
+            whole += time;
+        }
+    }
+    return whole > 0 ? part / whole : real_of(all, "cpu");
+}
+
+static bool any_server(const json_t *rows)
+{
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (json_is_false(json_object_get(json_array_get(rows, i), "works")))
+            return true;
+    return false;
+}
+
+/* Batches, where a run counts them; note_end knows the steps of an optimizer. */
+static double batches_of(const json_t *line)
+{
+    const char *unit = string_of(line, "unit");
+
+    return strcmp(unit, "1,000 batches") == 0 ? 1000 * real_of(line, "units") : (double)NAN;
 }
 
 static struct run_rank rank_of(const json_t *row)
@@ -292,12 +345,16 @@ static void take_profile(shoal_run *run, const json_t *line)
 {
     const json_t *all = json_object_get(line, "all"), *rows = json_object_get(line, "per_rank");
 
-    run->end.computing = share_of(all, "computing");
-    run->end.communicating = share_of(all, "communicating");
-    run->end.waiting = share_of(all, "waiting");
-    run->end.other = share_of(all, "other");
-    later(&run->end.cpu, real_of(all, "cpu"));
+    bool each = any_server(rows);
+
+    run->end.computing = share_of(all, rows, each, "computing");
+    run->end.communicating = share_of(all, rows, each, "communicating");
+    run->end.waiting = share_of(all, rows, each, "waiting");
+    run->end.other = share_of(all, rows, each, "other");
+    later(&run->end.cpu, cpu_of(all, rows, each));
     later(&run->end.read, real_of(all, "disk_read"));
+    later(&run->end.written, real_of(all, "disk_written"));
+    later(&run->end.updates, batches_of(line));
     snprintf(run->end.limit, sizeof run->end.limit, "%s", string_of(line, "limit"));
     snprintf(run->end.verdict, sizeof run->end.verdict, "%s", string_of(line, "verdict"));
     run->nranks = 0;
@@ -431,6 +488,8 @@ static void finish(struct reader *r)
         run->end.rate = run->end.units / run->end.seconds;
     if (run->end.ranks == 0)
         run->end.ranks = 1;
+    if (isfinite(run->end.steps))
+        run->end.updates = run->end.steps;
     /* An estimate; a profile has measured it. */
     if (r->waited >= 0 && r->trained > 0 && isnan(run->end.waiting))
         run->end.waiting =
@@ -510,21 +569,26 @@ static bool any_held(const shoal_run *run)
     return false;
 }
 
-/* When the line between two reports crosses the loss. */
-static double seconds_to(const shoal_run *run, double target)
+/* Which of the two losses of a point. */
+static double loss_at(const struct point *p, bool held)
 {
-    bool held = any_held(run);
+    return held ? p->held : p->loss;
+}
+
+/* When the line between two reports crosses the loss. */
+static double seconds_to(const shoal_run *run, double target, bool held)
+{
     const struct point *before = NULL;
 
     for (size_t i = 0; i < run->npoints; i++) {
         const struct point *p = &run->points[i];
-        double loss = held ? p->held : p->loss, above;
+        double loss = loss_at(p, held), above;
 
         if (isnan(loss))
             continue;
         if (loss <= target && !before)
             return p->seconds;
-        above = before ? (held ? before->held : before->loss) : loss;
+        above = before ? loss_at(before, held) : loss;
         if (loss <= target)
             return before->seconds +
                    (p->seconds - before->seconds) * (above - target) / (above - loss);
@@ -533,10 +597,26 @@ static double seconds_to(const shoal_run *run, double target)
     return INFINITY;
 }
 
-struct shoal_measures shoal_run_measures(const shoal_run *run, double target_loss)
+static double least_loss(const shoal_run *run, bool held)
+{
+    double least = (double)NAN;
+
+    for (size_t i = 0; i < run->npoints; i++)
+        least = fmin(least, loss_at(&run->points[i], held));
+    return least;
+}
+
+struct shoal_measures study_run_measures(const shoal_run *run, double target, enum shoal_target of)
 {
     struct shoal_measures m = run->end;
+    bool held = of == SHOAL_TARGET_VALID || (of == SHOAL_TARGET_ANY && any_held(run));
 
-    m.target = isnan(target_loss) ? (double)NAN : seconds_to(run, target_loss);
+    m.target = isnan(target) ? (double)NAN : seconds_to(run, target, held);
+    m.reached = isnan(target) ? (double)NAN : least_loss(run, held);
     return m;
+}
+
+struct shoal_measures shoal_run_measures(const shoal_run *run, double target_loss)
+{
+    return study_run_measures(run, target_loss, SHOAL_TARGET_ANY);
 }

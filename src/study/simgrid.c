@@ -115,6 +115,12 @@ static struct cost cost_of(const struct calibration *k, double speed)
 
 /* ---- its files ---- */
 
+/* Servers are ranks too. */
+static unsigned ranks_of(const shoal_study *s, const struct simulated *w)
+{
+    return w->workers + s->cells[w->cell].servers;
+}
+
 static char *folder_of(const shoal_study *s, const struct simulated *w)
 {
     return mem_text("%s/runs/sim-%03zu-%04u", s->folder, w->cell + 1, w->workers);
@@ -135,19 +141,19 @@ static void add_platform(struct prose *t, const struct shoal_cluster *c)
               c->nodes - 1, c->cores, c->bandwidth * PAYLOAD);
 }
 
-static void add_hosts(struct prose *t, const struct shoal_cluster *c, unsigned workers)
+static void add_hosts(struct prose *t, const struct shoal_cluster *c, unsigned ranks)
 {
-    for (unsigned r = 0; r < workers; r++)
+    for (unsigned r = 0; r < ranks; r++)
         prose_add(t, "n%u\n", r / c->cores);
 }
 
-static shoal_status write_files(const char *folder, const struct shoal_cluster *c, unsigned workers)
+static shoal_status write_files(const char *folder, const struct shoal_cluster *c, unsigned ranks)
 {
     struct prose platform = {0}, hosts = {0};
     shoal_status st;
 
     add_platform(&platform, c);
-    add_hosts(&hosts, c, workers);
+    add_hosts(&hosts, c, ranks);
     st = prose_write_in(&platform, folder, "platform.xml");
     if (st == SHOAL_OK)
         st = prose_write_in(&hosts, folder, "hosts");
@@ -185,13 +191,13 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
     cost = cost_of(&k, c->speed);
     command_begin(s, folder_of(s, w));
     command_word(s, "env");
-    command_word(s, "PMI_SIZE=%u", w->workers);
+    command_word(s, "PMI_SIZE=%u", ranks_of(s, w));
     command_word(s, "SHOAL_SIMULATE=%.6e %.6e %g %g %u", cost.seconds, cost.each, c->jitter,
                  c->latency, c->cores);
     command_word(s, "OMP_NUM_THREADS=1");
     command_word(s, "smpirun");
     command_word(s, "-np");
-    command_word(s, "%u", w->workers);
+    command_word(s, "%u", ranks_of(s, w));
     command_word(s, "-platform");
     command_word(s, "%s/platform.xml", s->run_folder);
     command_word(s, "-hostfile");
@@ -205,12 +211,12 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
 /* ---- going on ---- */
 
 static void add_setup(struct prose *t, const shoal_study *s, const struct shoal_cluster *c,
-                      unsigned workers)
+                      unsigned ranks)
 {
     for (size_t i = 0; i < s->nwords; i++)
         prose_add(t, "%s\n", s->words[i]);
     add_platform(t, c);
-    add_hosts(t, c, workers);
+    add_hosts(t, c, ranks);
 }
 
 /* Whether the folder holds a finished run of the very same command, platform and hosts. */
@@ -247,26 +253,32 @@ shoal_status shoal_study_simulate(shoal_study *s, const struct shoal_cluster *c,
 {
     struct simulated w = which(s, c, number);
     struct prose setup = {0};
-    shoal_status st = make_command(s, c, &w, module);
+    shoal_status st;
 
     *run = (struct shoal_study_run){.number = number, .repeat = 1};
+    if (ranks_of(s, &w) > (double)c->nodes * c->cores) {
+        study_run_fail(&w.run, "the cluster has too few cores for its workers and servers");
+        return keep(s, &w);
+    }
+    st = make_command(s, c, &w, module);
     if (st != SHOAL_OK)
         return st;
-    add_setup(&setup, s, c, w.workers);
+    add_setup(&setup, s, c, ranks_of(s, &w));
     st = setup.status;
     if (st == SHOAL_OK && ran_before(s, &setup, &w.run)) {
         prose_fini(&setup);
         return keep(s, &w);
     }
     if (st == SHOAL_OK)
-        st = write_files(s->run_folder, c, w.workers);
+        st = write_files(s->run_folder, c, ranks_of(s, &w));
     if (st == SHOAL_OK)
         st = prose_write_in(&setup, s->run_folder, "setup.txt");
     prose_fini(&setup);
     run->words = s->words;
     run->nwords = s->nwords;
     run->folder = s->run_folder;
-    snprintf(run->name, sizeof run->name, "%u ranks, simulated", w.workers);
+    snprintf(run->name, sizeof run->name, "%u %ss, simulated", w.workers,
+             study_worker_name(s));
     return st;
 }
 

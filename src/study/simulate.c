@@ -125,6 +125,7 @@ bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell)
 
     *k = (struct calibration){
         .every = strncmp(sync, "average:", 8) == 0 ? fmax(1, number_read(sync + 8, NULL)) : 1};
+    k->servers = c->servers;
     if (c->weak || c->workers != 1 || s->opts.worker != SHOAL_WORKER_RANK ||
         !study_cell_best(s, cell))
         return false;
@@ -141,9 +142,12 @@ bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell)
     return true;
 }
 
+/* Of one worker with servers, without what it sends them: calibration_byte counts that. */
 double calibration_alone(const struct calibration *k)
 {
-    return k->one->seconds * busy(k->one->cpu);
+    double trains = k->servers > 0 && k->one->computing > 0 ? k->one->computing : 1;
+
+    return k->one->seconds * trains * busy(k->one->cpu);
 }
 
 static double share(double n)
@@ -252,16 +256,18 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
 {
     const struct study_run *run;
     struct calibration k;
-    struct shoal_prediction p = {.held = (double)NAN, .quality = (double)NAN, .by = "measured"};
+    struct shoal_prediction p = {.held = (double)NAN,
+                                 .quality = (double)NAN,
+                                 .by = c->speed == 1 ? "measured" : "formula"};
     double alone;
 
     if (cell >= s->ncells || workers == 0 || !calibration_find(&k, s, cell))
         return false;
     run = study_simulated_run(s, cell, workers);
-    if (workers > 1 && !run && !k.some)
+    if (workers > 1 && !run && (!k.some || k.servers > 0))
         return false;
-    alone = calibration_alone(&k) / c->speed;
-    p.computing = alone / workers;
+    alone = k.one->seconds * busy(k.one->cpu) / c->speed;
+    p.computing = calibration_alone(&k) / c->speed / workers;
     if (workers == 1) {
         p.seconds = alone;
         p.held = k.one->held;
@@ -395,8 +401,7 @@ static void trace(struct chart *chart, const shoal_study *s, const struct shoal_
         if (!isfinite(y))
             continue;
         if (w.cell != series)
-            line =
-                chart_line(chart, strcmp(w.name.text, "measured") == 0 ? "predicted" : w.name.text);
+            line = chart_line(chart, *w.name.text ? w.name.text : "predicted");
         series = w.cell;
         chart_line_add(chart, line, w.workers, y);
     }

@@ -29,7 +29,7 @@ enum {
 
 /* One report. NaN: not in it. */
 struct point {
-    double seconds, units, loss, held, quality, lr, memory, gradient;
+    double seconds, units, loss, held, accuracy, held_accuracy, quality, lr, memory, gradient;
 };
 
 struct setting {
@@ -76,6 +76,8 @@ struct shoal_run {
 
 /* `text` need not end with a NUL. */
 shoal_status study_run_parse(shoal_run **out, const char *path, const char *text, size_t len);
+/* shoal_run_measures, with a target for that loss. */
+struct shoal_measures study_run_measures(const shoal_run *run, double target, enum shoal_target of);
 
 /* ---- prose.c: into bytes -------------------------------------------------------- */
 
@@ -134,9 +136,10 @@ void report_ranks(struct album *a, const shoal_run *run, const char *name, size_
 /* ---- grid.c: a study ---------------------------------------------------------------------- */
 
 struct cell {
-    unsigned workers;
+    unsigned workers, servers;
     size_t sync, batch; /* places on their axes */
     bool weak;
+    size_t twin; /* the cell whose runs it shows: the first that trains in the very same way */
 };
 
 enum run_state { RUN_OPEN, RUN_DONE, RUN_FAILED };
@@ -162,7 +165,7 @@ struct shoal_study {
     unsigned cores;
     struct cell *cells; /* [ncells] */
     size_t ncells;
-    struct study_run *runs;      /* [repeat][ncells] */
+    struct study_run *runs;      /* [repeat][ncells]; those of twins stay open */
     struct simulated *simulated; /* [nsimulated] what simgrid.c came to */
     size_t nsimulated;
     /* The command of the run that shoal_study_next gave, and where its files are. */
@@ -174,12 +177,19 @@ struct shoal_study {
 
 /* "4 ranks, async, batch 100" */
 struct name study_cell_name(const shoal_study *s, size_t cell);
-/* What the cells of a line have in common, those that differ in workers or in batch. */
+/* "rank"; "worker" where there are servers, which are ranks too */
+const char *study_worker_name(const shoal_study *s);
+/* Whether the cell stands for all policies of the grid: it has nobody to wait for. */
+bool study_any_sync(const shoal_study *s, const struct cell *cell);
+/* What the cells of a line have in common, those that differ in workers or in batch; "" where that
+ * is all. */
 struct name study_line_name(const shoal_study *s, size_t cell, bool by_batch);
 /* Whether an option is among those for `shoal train`. */
 bool study_has_option(const struct shoal_study_opts *o, const char *option);
 /* The first cell that came to something tells how things are called; NULL: none did. */
 const struct shoal_measures *study_example(const shoal_study *s);
+/* Whether two cells are the same training. */
+bool study_cells_twins(const struct cell *a, const struct cell *b);
 /* The cell that this one's speedup is against: fewest workers, the rest alike. */
 size_t study_cell_base(const shoal_study *s, size_t cell);
 /* The quickest run of the cell that is done; NULL: none. */
@@ -215,6 +225,9 @@ shoal_status record_parse(shoal_study **out, const char *folder, const char *tex
 
 void table_csv(struct prose *t, const shoal_study *s);
 void table_html(struct prose *t, const shoal_study *s);
+/* Whether anybody measured what cells used, and the table of it. */
+bool table_has_resources(const shoal_study *s);
+void table_html_resources(struct prose *t, const shoal_study *s);
 
 /* ---- findings.c ------------------------------------------------------------------------------ */
 
@@ -229,6 +242,7 @@ void findings_html(struct prose *t, const shoal_study *s);
 struct calibration {
     const struct shoal_measures *one, *some; /* of one rank; of `ranks`, or NULL */
     unsigned ranks;
+    unsigned servers;
     bool waits;   /* ranks wait for each other, */
     double every; /* after so many steps */
 };
