@@ -40,6 +40,23 @@ SHOAL_API size_t shoal_images_classes(const shoal_images *set);
 SHOAL_API void shoal_images_shape(const shoal_images *set, unsigned *channels, unsigned *height,
                                   unsigned *width);
 
+/* ---- Pictures to try things on --------------------------------------------------------
+ * Stripes of 32 x 32 pixels, whose direction is one of ten classes, in CIFAR-10's binary
+ * format: a folder that shoal_images_open takes. */
+
+#define SHOAL_PICTURES_MOST 50000 /* to learn from, as CIFAR-10 has */
+
+struct shoal_pictures_opts {
+    uint64_t train, test; /* pictures; the classes in turn */
+    double noise;         /* of a pixel, as a share of its range */
+    uint64_t seed;
+};
+
+SHOAL_API struct shoal_pictures_opts shoal_pictures_default(void);
+/* Makes the folder. Same options, same bytes. */
+SHOAL_API shoal_status shoal_pictures_write(const char *folder,
+                                            const struct shoal_pictures_opts *opts);
+
 /* ---- What a net of pictures answers ------------------------------------------------------ */
 
 /* The shape of the pictures that it sees; false: it is no net of pictures. */
