@@ -256,9 +256,8 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
 {
     const struct study_run *run;
     struct calibration k;
-    struct shoal_prediction p = {.held = (double)NAN,
-                                 .quality = (double)NAN,
-                                 .by = c->speed == 1 ? "measured" : "formula"};
+    struct shoal_prediction p = {
+        .held = (double)NAN, .quality = (double)NAN, .by = c->speed == 1 ? "measured" : "formula"};
     double alone;
 
     if (cell >= s->ncells || workers == 0 || !calibration_find(&k, s, cell))
