@@ -365,7 +365,7 @@ shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
     text_failures(&t, s);
     prose_add(&t, "\n");
     if (table_has_resources(s)) {
-        text_table(&t, s, &resource_table, "what all ranks used", width);
+        text_table(&t, s, &resource_table, "resources", width);
         prose_add(&t, "\n");
     }
     findings_text(&t, s);

@@ -611,7 +611,7 @@ static void accuracy_updates_disk_and_network_have_columns(void **state)
     assert_non_null(strstr(table, " 2.00 k        200 "));
     assert_non_null(strstr(table, " accuracy  held-out accuracy  AUC "));
     assert_non_null(strstr(table, "     0.75              0.625  0.8 "));
-    assert_non_null(strstr(table, "\nwhat all ranks used\nworkers  servers   cpu  network read  "
+    assert_non_null(strstr(table, "\nresources\nworkers  servers   cpu  network read  "
                                   "network written  disk read  disk written  time/update  "
                                   "network read/update  network written/update  disk read/update  "
                                   "disk written/update  limit\n"));
@@ -623,7 +623,7 @@ static void accuracy_updates_disk_and_network_have_columns(void **state)
     free(table);
     assert_int_equal(shoal_study_report(s, NULL, NULL), SHOAL_OK);
     text = get(scratch_path("used/report.html"));
-    assert_non_null(strstr(text, "What all ranks used"));
+    assert_non_null(strstr(text, "Resources"));
     assert_non_null(strstr(text, "Test error against steps"));
     assert_non_null(strstr(text, "Accuracy against time"));
     free(text);
