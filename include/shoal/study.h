@@ -221,7 +221,7 @@ struct shoal_prediction {
     double speedup, efficiency;                  /* against one worker there */
     double held, quality; /* trained for real; NaN where a formula has no training */
     const char *limit;    /* the largest of the four: "computing", ... */
-    const char *by;       /* "simulated", "formula"; "measured" is one worker at the speed here */
+    const char *by;       /* "simulated", "formula"; "measured": one worker, as it ran here */
     const char *failure;  /* of a simulation; NULL: none */
 };
 

@@ -955,6 +955,11 @@ static void a_simulation_runs_once_and_its_end_is_the_prediction(void **state)
     assert_true(shoal_study_predict(s, 0, &c, 1, &p));
     assert_string_equal(p.by, "formula");
     c.speed = 1;
+    s->runs[0].m.cpu = 0.5; /* it had half a core: its processor time was measured, not its time */
+    assert_true(shoal_study_predict(s, 0, &c, 1, &p));
+    assert_string_equal(p.by, "formula");
+    near(p.seconds, 4);
+    s->runs[0].m.cpu = (double)NAN;
     assert_true(shoal_study_predict(s, 0, &c, 8, &p));
     near(p.seconds, 2);
     near(p.speedup, 4);
