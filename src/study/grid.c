@@ -514,10 +514,12 @@ bool study_has_option(const struct shoal_study_opts *o, const char *option)
     return false;
 }
 
-/* Of each worker: `shoal train --steps` counts so. Strong scaling shares them out, to the nearest.
- */
+/* `shoal train --steps` counts those of each rank, whose threads share them: strong scaling divides
+ * them among ranks, to the nearest, and weak scaling multiplies them by threads. */
 static uint64_t steps_of(const struct shoal_study_opts *o, const struct cell *cell)
 {
+    if (o->worker == SHOAL_WORKER_THREAD)
+        return cell->weak ? o->steps * cell->workers : o->steps;
     return cell->weak ? o->steps : (o->steps + cell->workers / 2) / cell->workers;
 }
 

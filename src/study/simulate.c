@@ -138,7 +138,7 @@ bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell)
         }
     /* Dense nets are in step by default, rows are not. */
     k->waits = strncmp(sync, "async", 5) != 0 && strncmp(sync, "bounded", 7) != 0 &&
-               (*sync || isfinite(k->one->steps));
+               (*sync || isfinite(k->one->gradient));
     return true;
 }
 

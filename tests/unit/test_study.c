@@ -499,6 +499,17 @@ static void steps_are_shared_out_or_given_to_each(void **state)
     }
     assert_false(shoal_study_next(s, &run, &st));
     shoal_study_close(s);
+    o.worker = SHOAL_WORKER_THREAD; /* threads of a rank share its steps */
+    s = open_study("thread-steps", &o);
+    for (size_t i = 0; i < 5; i++) {
+        static const char *const steps[] = {"100", "100", "100", "300", "400"};
+
+        assert_true(shoal_study_next(s, &run, &st));
+        assert_string_equal(run.words[5], steps[i]);
+        pass(s, 8);
+    }
+    shoal_study_close(s);
+    o.worker = SHOAL_WORKER_RANK;
     o.steps = 3;
     assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
     assert_string_equal(shoal_error(),
