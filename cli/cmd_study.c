@@ -294,7 +294,8 @@ static shoal_status check_cells(const shoal_study *study)
 static shoal_status check_target(const struct study_cmd *cmd)
 {
     if (!isnan(cmd->target.loss) && !isnan(cmd->grid.target_loss))
-        return shoal_fail(SHOAL_EINVAL, "study: found --target-loss and --target, want one of them");
+        return shoal_fail(SHOAL_EINVAL,
+                          "study: found --target-loss and --target, want one of them");
     return SHOAL_OK;
 }
 

@@ -26,16 +26,16 @@ SHOAL_API void shoal_run_free(shoal_run *run);
 
 /* What a run came to. NaN: not measured. */
 struct shoal_measures {
-    double seconds;  /* of training, without start and end */
-    double whole;    /* of the command, from its start to its end; of a study only */
-    double units;    /* words, rows or samples learned from, by all workers */
-    double rate;     /* of them a second */
-    double steps;    /* of the optimizer, where a model counts them */
-    double updates;  /* such steps or else batches, of all workers; where there are some */
-    double loss;     /* of training, at the end */
-    double held;     /* of what was held out */
+    double seconds; /* of training, without start and end */
+    double whole;   /* of the command, from its start to its end; of a study only */
+    double units;   /* words, rows or samples learned from, by all workers */
+    double rate;    /* of them a second */
+    double steps;   /* of the optimizer, where a model counts them */
+    double updates; /* such steps or else batches, of all workers; where there are some */
+    double loss;    /* of training, at the end */
+    double held;    /* of what was held out */
     double accuracy, held_accuracy; /* likewise, where a model has it */
-    double quality;  /* see quality_name */
+    double quality;                 /* see quality_name */
     double target;   /* seconds to the loss that was asked for; infinite: never reached */
     double reached;  /* the least such loss; NaN: it was not measured */
     double bytes;    /* sent to other ranks, by all */
@@ -112,7 +112,7 @@ struct shoal_study_opts {
     enum shoal_worker worker; /* what a worker is */
     enum shoal_scaling scaling;
     struct shoal_axis workers;
-    struct shoal_axis servers; /* none: 0 */
+    struct shoal_axis servers;          /* none: 0 */
     const char *sync[SHOAL_STUDY_AXIS]; /* none: the model's own */
     size_t nsync;
     struct shoal_axis batch; /* none: the model's own */
@@ -132,7 +132,8 @@ SHOAL_API shoal_status shoal_study_check(const struct shoal_study_opts *opts);
 SHOAL_API shoal_status shoal_study_open(shoal_study **out, const char *folder,
                                         const struct shoal_study_opts *opts);
 SHOAL_API void shoal_study_close(shoal_study *study);
-SHOAL_API size_t shoal_study_runs(const shoal_study *study);     /* in all: cells x repeats, without twins */
+SHOAL_API size_t
+shoal_study_runs(const shoal_study *study); /* in all: cells x repeats, without twins */
 SHOAL_API size_t shoal_study_finished(const shoal_study *study); /* of them, well or not */
 
 struct shoal_study_run {
@@ -220,7 +221,7 @@ struct shoal_prediction {
     double speedup, efficiency;                  /* against one worker there */
     double held, quality; /* trained for real; NaN where a formula has no training */
     const char *limit;    /* the largest of the four: "computing", ... */
-    const char *by;       /* "simulated", "formula"; "measured" is one worker at the speed here */
+    const char *by;       /* "simulated", "formula"; "measured": one worker, as it ran here */
     const char *failure;  /* of a simulation; NULL: none */
 };
 

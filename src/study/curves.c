@@ -304,7 +304,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
     page_section(t, "Table");
     table_html(t, s);
     if (table_has_resources(s)) {
-        page_section(t, "What all ranks used");
+        page_section(t, "Resources");
         table_html_resources(t, s);
     }
     album_begin(&a, "Workers");

@@ -8,10 +8,10 @@
  *     4  what limits the cell with the most workers
  *
  * Nothing of this is said of runs below a second, whose times are those of starting; they are named
- * at the end. What limits a run is the verdict of its profile (train/profile); without a profile only waiting is known, and counts above a fifth of the time.
- * Of more than MANY series only 1 and 3 are said, and 4 once, of the series with the lowest
- * efficiency. At the end: whether more workers ran than there are cores, since then the speedup
- * says nothing about a larger machine. */
+ * at the end. What limits a run is the verdict of its profile (train/profile); without a profile
+ * only waiting is known, and counts above a fifth of the time. Of more than MANY series only 1 and
+ * 3 are said, and 4 once, of the series with the lowest efficiency. At the end: whether more
+ * workers ran than there are cores, since then the speedup says nothing about a larger machine. */
 #include "study/study.h"
 
 #include <math.h>
@@ -86,12 +86,12 @@ static void say_limit(struct prose *t, const shoal_study *s, size_t at)
     const struct shoal_measures *m = &study_cell_best(s, at)->m;
 
     if (*m->verdict)
-        prose_add(t, "What limits it: %s\n", m->verdict);
+        prose_add(t, "What limits %s: %s\n", study_cell_name(s, at).text, m->verdict);
     else if (m->waiting > 0.2)
         prose_add(t,
-                  "What limits it: its ranks wait %s of the time. Fewer ranks, larger batches, or "
+                  "What limits %s: its ranks wait %s of the time. Fewer ranks, larger batches, or "
                   "a policy that waits less (async, bounded:S) leave less of it.\n",
-                  number_share(m->waiting).text);
+                  study_cell_name(s, at).text, number_share(m->waiting).text);
 }
 
 /* Of those that ran, that with the most workers and servers; NULL: none did. */
@@ -102,7 +102,8 @@ static const struct cell *largest_cell(const shoal_study *s)
     for (size_t i = 0; i < s->ncells; i++) {
         const struct cell *c = &s->cells[i];
 
-        if (study_cell_best(s, i) && (!most || c->workers + c->servers > most->workers + most->servers))
+        if (study_cell_best(s, i) &&
+            (!most || c->workers + c->servers > most->workers + most->servers))
             most = c;
     }
     return most;
@@ -126,18 +127,27 @@ static void say_cores(struct prose *t, const shoal_study *s)
               cores, cores, most->servers > 0 ? "of them" : "workers");
 }
 
-/* Once, of all of them. */
+/* Once, of all of them; of many only how many they are. */
 static void say_short(struct prose *t, const shoal_study *s)
 {
-    const char *between = "Too short to judge, below a second: ";
+    size_t cells = 0, found = 0;
+    struct prose names = {0};
 
-    for (size_t i = 0; i < s->ncells; i++)
-        if (s->cells[i].twin == i && study_cell_best(s, i) && is_short(s, i)) {
-            prose_add(t, "%s%s", between, study_cell_name(s, i).text);
-            between = "; ";
-        }
-    if (*between == ';')
-        prose_add(t, ". Give them more data, --epochs or --steps.\n");
+    for (size_t i = 0; i < s->ncells; i++) {
+        bool own = s->cells[i].twin == i;
+
+        cells += own;
+        if (own && study_cell_best(s, i) && is_short(s, i))
+            prose_add(&names, "%s%s", found++ ? "; " : "", study_cell_name(s, i).text);
+    }
+    if (found > MANY)
+        prose_add(t, "Too short to judge, below a second: %zu of %zu cells", found, cells);
+    else if (found > 0 && names.status == SHOAL_OK)
+        prose_add(t, "Too short to judge, below a second: %s", names.bytes.at);
+    if (found > 0)
+        prose_add(t, ". More data, --epochs or --steps make %s longer.\n",
+                  found > 1 ? "them" : "it");
+    prose_fini(&names);
 }
 
 /* Of many series: what limits the one that gains the least by its workers. */

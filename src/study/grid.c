@@ -45,14 +45,13 @@ enum { WORKERS_MOST = 1 << 30, SERVERS_MOST = 1023 };
 static size_t cells_of(const struct shoal_study_opts *o)
 {
     return o->workers.n * (o->servers.n ? o->servers.n : 1) * (o->nsync ? o->nsync : 1) *
-           (o->batch.n ? o->batch.n : 1) *
-           (o->scaling == SHOAL_STRONG_AND_WEAK ? 2 : 1);
+           (o->batch.n ? o->batch.n : 1) * (o->scaling == SHOAL_STRONG_AND_WEAK ? 2 : 1);
 }
 
 /* Refuses options that the grid sets itself. */
 static shoal_status check_more(const struct shoal_study_opts *o)
 {
-    static const char *const taken[] = {"--ranks", "--metrics", "--output", "-o",    "--epochs",
+    static const char *const taken[] = {"--ranks", "--metrics", "--output", "-o",        "--epochs",
                                         "--sync",  "--batch",   "--resume", "--servers", "--steps"};
 
     for (size_t i = 0; i < o->nmore; i++)
@@ -100,8 +99,9 @@ static shoal_status check_length(const struct shoal_study_opts *o)
     uint64_t most = o->workers.at[o->workers.n - 1];
 
     if (o->epochs > 0 && o->steps > 0)
-        return shoal_fail(SHOAL_EINVAL, "study: found --epochs %u and --steps %llu, want one of them",
-                          o->epochs, (unsigned long long)o->steps);
+        return shoal_fail(SHOAL_EINVAL,
+                          "study: found --epochs %u and --steps %llu, want one of them", o->epochs,
+                          (unsigned long long)o->steps);
     if (o->scaling != SHOAL_STRONG && o->epochs == 0 && o->steps == 0)
         return shoal_fail(SHOAL_EINVAL, "study: epochs is 0, want a number that weak scaling can "
                                         "multiply");
@@ -118,9 +118,10 @@ static shoal_status check_axes(const struct shoal_study_opts *o)
 
     if (o->workers.n == 0 || o->workers.n > SHOAL_STUDY_AXIS || o->nsync > SHOAL_STUDY_AXIS ||
         o->batch.n > SHOAL_STUDY_AXIS || o->servers.n > SHOAL_STUDY_AXIS)
-        return shoal_fail(SHOAL_EINVAL,
-                          "study: found %zu workers, %zu servers, %zu sync, %zu batch, want 1 to %d",
-                          o->workers.n, o->servers.n, o->nsync, o->batch.n, SHOAL_STUDY_AXIS);
+        return shoal_fail(
+            SHOAL_EINVAL,
+            "study: found %zu workers, %zu servers, %zu sync, %zu batch, want 1 to %d",
+            o->workers.n, o->servers.n, o->nsync, o->batch.n, SHOAL_STUDY_AXIS);
     bad = first_bad(&o->workers, 1, WORKERS_MOST);
     if (bad < o->workers.n)
         return shoal_fail(SHOAL_EINVAL, "study: workers are %llu, want them to rise from 1 or more",
@@ -513,9 +514,12 @@ bool study_has_option(const struct shoal_study_opts *o, const char *option)
     return false;
 }
 
-/* Of each worker: `shoal train --steps` counts so. Strong scaling shares them out, to the nearest. */
+/* `shoal train --steps` counts those of each rank, whose threads share them: strong scaling divides
+ * them among ranks, to the nearest, and weak scaling multiplies them by threads. */
 static uint64_t steps_of(const struct shoal_study_opts *o, const struct cell *cell)
 {
+    if (o->worker == SHOAL_WORKER_THREAD)
+        return cell->weak ? o->steps * cell->workers : o->steps;
     return cell->weak ? o->steps : (o->steps + cell->workers / 2) / cell->workers;
 }
 

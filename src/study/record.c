@@ -26,10 +26,11 @@ static const struct {
     {                                                                                              \
 #name, offsetof(struct shoal_measures, name)                                               \
     }
-    F(seconds), F(whole),    F(units), F(rate),      F(steps),         F(loss),    F(held),
-    F(quality), F(target),   F(bytes), F(messages),  F(stale),         F(cpu),     F(read),
-    F(memory),  F(gradient), F(lr),    F(computing), F(communicating), F(waiting), F(other),
-    F(updates), F(accuracy), F(held_accuracy), F(reached), F(received), F(written),
+    F(seconds),       F(whole),    F(units),   F(rate),     F(steps),    F(loss),
+    F(held),          F(quality),  F(target),  F(bytes),    F(messages), F(stale),
+    F(cpu),           F(read),     F(memory),  F(gradient), F(lr),       F(computing),
+    F(communicating), F(waiting),  F(other),   F(updates),  F(accuracy), F(held_accuracy),
+    F(reached),       F(received), F(written),
 #undef F
 };
 
@@ -84,9 +85,9 @@ static json_t *axis_of(const struct shoal_axis *axis)
 
 static json_t *grid_of(const struct shoal_study_opts *o)
 {
-    return json_pack("{so so so ss ss so so so so si sI si so ss}", "model", words(o->model), "data",
-                     list_of(o->data, o->ndata), "more", list_of(o->more, o->nmore), "worker",
-                     workers[o->worker], "scaling", scalings[o->scaling], "workers",
+    return json_pack("{so so so ss ss so so so so si sI si so ss}", "model", words(o->model),
+                     "data", list_of(o->data, o->ndata), "more", list_of(o->more, o->nmore),
+                     "worker", workers[o->worker], "scaling", scalings[o->scaling], "workers",
                      axis_of(&o->workers), "servers", axis_of(&o->servers), "sync",
                      list_of(o->sync, o->nsync), "batch", axis_of(&o->batch), "epochs",
                      (int)o->epochs, "steps", (json_int_t)o->steps, "repeat", (int)o->repeat,
@@ -136,15 +137,16 @@ static json_t *cells_of(const shoal_study *s)
     struct shoal_study_cell cell;
 
     for (size_t i = 0; shoal_study_cell(s, i, &cell); i++) {
-        json_array_append_new(
-            list, json_pack("{so si si so sI ss si si si so so so so}", "name",
-                            words(study_cell_name(s, i).text), "workers", (int)cell.workers,
-                            "servers", (int)cell.servers, "sync",
-                            cell.sync ? words(cell.sync) : json_null(), "batch",
-                            (json_int_t)cell.batch, "scaling", scalings[cell.weak], "twin", (int)cell.twin, "done",
-                            (int)cell.done, "failed", (int)cell.failed, "spread", real(cell.spread),
-                            "speedup", real(cell.speedup), "efficiency", real(cell.efficiency),
-                            "best", cell.done ? measures_of(cell.best) : json_null()));
+        json_array_append_new(list,
+                              json_pack("{so si si so sI ss si si si so so so so}", "name",
+                                        words(study_cell_name(s, i).text), "workers",
+                                        (int)cell.workers, "servers", (int)cell.servers, "sync",
+                                        cell.sync ? words(cell.sync) : json_null(), "batch",
+                                        (json_int_t)cell.batch, "scaling", scalings[cell.weak],
+                                        "twin", (int)cell.twin, "done", (int)cell.done, "failed",
+                                        (int)cell.failed, "spread", real(cell.spread), "speedup",
+                                        real(cell.speedup), "efficiency", real(cell.efficiency),
+                                        "best", cell.done ? measures_of(cell.best) : json_null()));
     }
     return list;
 }

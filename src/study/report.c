@@ -154,8 +154,7 @@ static void draw_error(struct album *a, struct runs runs)
         struct line *line = isfinite(each) ? chart_line(&c, name_of(runs, i)) : NULL;
 
         for (size_t k = 0; k < run->npoints && line; k++)
-            chart_line_add(&c, line, run->points[k].units * each,
-                           1 - run->points[k].held_accuracy);
+            chart_line_add(&c, line, run->points[k].units * each, 1 - run->points[k].held_accuracy);
     }
     album_chart(a, &c, 1);
 }

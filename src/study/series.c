@@ -321,7 +321,7 @@ static bool any_server(const json_t *rows)
     return false;
 }
 
-/* Batches, where a run counts them; note_end knows the steps of an optimizer. */
+/* Batches of all ranks, where a run counts them. */
 static double batches_of(const json_t *line)
 {
     const char *unit = string_of(line, "unit");
@@ -488,7 +488,7 @@ static void finish(struct reader *r)
         run->end.rate = run->end.units / run->end.seconds;
     if (run->end.ranks == 0)
         run->end.ranks = 1;
-    if (isfinite(run->end.steps))
+    if (isnan(run->end.updates)) /* without a profile */
         run->end.updates = run->end.steps;
     /* An estimate; a profile has measured it. */
     if (r->waited >= 0 && r->trained > 0 && isnan(run->end.waiting))

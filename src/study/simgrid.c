@@ -277,8 +277,7 @@ shoal_status shoal_study_simulate(shoal_study *s, const struct shoal_cluster *c,
     run->words = s->words;
     run->nwords = s->nwords;
     run->folder = s->run_folder;
-    snprintf(run->name, sizeof run->name, "%u %ss, simulated", w.workers,
-             study_worker_name(s));
+    snprintf(run->name, sizeof run->name, "%u %ss, simulated", w.workers, study_worker_name(s));
     return st;
 }
 

@@ -138,7 +138,7 @@ bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell)
         }
     /* Dense nets are in step by default, rows are not. */
     k->waits = strncmp(sync, "async", 5) != 0 && strncmp(sync, "bounded", 7) != 0 &&
-               (*sync || isfinite(k->one->steps));
+               (*sync || isfinite(k->one->gradient));
     return true;
 }
 
@@ -256,9 +256,7 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
 {
     const struct study_run *run;
     struct calibration k;
-    struct shoal_prediction p = {.held = (double)NAN,
-                                 .quality = (double)NAN,
-                                 .by = c->speed == 1 ? "measured" : "formula"};
+    struct shoal_prediction p = {.held = (double)NAN, .quality = (double)NAN, .by = "formula"};
     double alone;
 
     if (cell >= s->ncells || workers == 0 || !calibration_find(&k, s, cell))
@@ -269,6 +267,7 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
     alone = k.one->seconds * busy(k.one->cpu) / c->speed;
     p.computing = calibration_alone(&k) / c->speed / workers;
     if (workers == 1) {
+        p.by = c->speed == 1 && busy(k.one->cpu) > 0.95 ? "measured" : "formula";
         p.seconds = alone;
         p.held = k.one->held;
         p.quality = k.one->quality;

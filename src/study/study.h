@@ -1,9 +1,9 @@
 /* study: runs measured, compared and drawn.
  *
- * What this is: the doors to reading metrics (series.c), reports of runs (report.c), the grid of a study (grid.c), its file
- * (record.c), its table (table.c), what it found (findings.c) and its charts (curves.c).
- * Who owns what: text grows in a struct prose of the caller's. A run owns its points.
- * Threads: one at a time for each object.
+ * What this is: the doors to reading metrics (series.c), reports of runs (report.c), the grid of a
+ * study (grid.c), its file (record.c), its table (table.c), what it found (findings.c) and its
+ * charts (curves.c). Who owns what: text grows in a struct prose of the caller's. A run owns its
+ * points. Threads: one at a time for each object.
  *
  *     metrics.jsonl --series.c--> run --report.c--> charts --page.c--> report.html
  *           ^                      |                  ^

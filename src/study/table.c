@@ -105,12 +105,14 @@ static const struct column resources[] = {
     {"network written", .number = number_bytes, .of = CELL(best.bytes)},
     {"disk read", .number = number_bytes, .of = CELL(best.read)},
     {"disk written", .number = number_bytes, .of = CELL(best.written)},
-    {"time/update", .number = number_time, .of = CELL(best.seconds),
+    {"time/update", .number = number_time, .of = CELL(best.seconds), .per = CELL(best.updates)},
+    {"network read/update", .number = number_bytes, .of = CELL(best.received),
      .per = CELL(best.updates)},
-    {"network read/update", .number = number_bytes, .of = CELL(best.received), .per = CELL(best.updates)},
-    {"network written/update", .number = number_bytes, .of = CELL(best.bytes), .per = CELL(best.updates)},
+    {"network written/update", .number = number_bytes, .of = CELL(best.bytes),
+     .per = CELL(best.updates)},
     {"disk read/update", .number = number_bytes, .of = CELL(best.read), .per = CELL(best.updates)},
-    {"disk written/update", .number = number_bytes, .of = CELL(best.written), .per = CELL(best.updates)},
+    {"disk written/update", .number = number_bytes, .of = CELL(best.written),
+     .per = CELL(best.updates)},
     {"limit", .word = true, .show = show_limit},
 };
 
@@ -307,8 +309,8 @@ static void text_row(struct prose *t, const shoal_study *s, const struct shoal_m
     prose_add(t, "\n");
 }
 
-static void text_rows(struct prose *t, const shoal_study *s, const struct study_table *table, bool weak,
-                      size_t room)
+static void text_rows(struct prose *t, const shoal_study *s, const struct study_table *table,
+                      bool weak, size_t room)
 {
     const struct shoal_measures *m = example_of(s);
     struct part p = {.table = table, .to = KEYS, .weak = weak};
@@ -363,7 +365,7 @@ shoal_status shoal_study_table(char **text, const shoal_study *s, size_t width)
     text_failures(&t, s);
     prose_add(&t, "\n");
     if (table_has_resources(s)) {
-        text_table(&t, s, &resource_table, "what all ranks used", width);
+        text_table(&t, s, &resource_table, "resources", width);
         prose_add(&t, "\n");
     }
     findings_text(&t, s);
@@ -380,13 +382,14 @@ static void html_row(struct prose *t, const shoal_study *s, const struct study_t
         const struct column *column = column_of(table, k);
 
         if (column_seen(s, column))
-            prose_wrap(t, column->word ? "<td class=\"w\">" : "<td>",
-                       cell_field(column, cell).text, "</td>");
+            prose_wrap(t, column->word ? "<td class=\"w\">" : "<td>", cell_field(column, cell).text,
+                       "</td>");
     }
     prose_add(t, "</tr>\n");
 }
 
-static void html_table(struct prose *t, const shoal_study *s, const struct study_table *table, bool weak)
+static void html_table(struct prose *t, const shoal_study *s, const struct study_table *table,
+                       bool weak)
 {
     const struct shoal_measures *m = example_of(s);
     struct shoal_study_cell cell;

@@ -7,7 +7,7 @@ quick="--dim 4 --max-vocab 50"
 table()
 {
     "$@" >said.txt 2>said.err || echo "[exit $?]"
-    sed -E -e '/times as fast|With it|What limits|too short to tell|no speedup/d' -e 's/ +$//; s/ {2,}/ /g' \
+    sed -E -e '/times as fast|With it|What limits|Too short|no speedup/d' -e 's/ +$//; s/ {2,}/ /g' \
         -e '/^ *[0-9]/s/^ *([0-9]+) .*/\1 .../' said.txt
     cat said.err
 }
