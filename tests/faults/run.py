@@ -165,6 +165,8 @@ SCENARIOS = [
     Scenario("info_corpus", "info ../stage/text.shoal", stdout=True),
     Scenario("info_net", "info ../stage/vgg.shoal", stdout=True),
     Scenario("info_run", "info run", after=CBOW.format(1), stdout=True),
+    Scenario("report", "report -q run.jsonl -o /dev/null --plots .", old=["loss-time.svg", "lr.png"],
+             after=CBOW.format(1), most=32),
 ]
 
 
