@@ -44,6 +44,7 @@ DEPTH, NEAR = 24, 4  # frames by which places are told apart
 LASTS = 4  # every such one lasts, when each place is tried once
 HANGS = 300  # seconds
 OLD = b"what was here before\n"
+SUPPRESSED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lsan.supp")
 
 
 class Scenario:
@@ -166,6 +167,8 @@ SCENARIOS = [
     Scenario("info_corpus", "info ../stage/text.shoal", stdout=True),
     Scenario("info_net", "info ../stage/vgg.shoal", stdout=True),
     Scenario("info_run", "info run", after=CBOW.format(1), stdout=True),
+    Scenario("report", "report -q run.jsonl -o /dev/null --plots .", old=["loss-time.svg", "lr.png"],
+             after=CBOW.format(1), most=32),
 ]
 
 
@@ -185,7 +188,7 @@ class Program:
         env = dict(os.environ, TMPDIR=self.tmp, SHOAL_ISA="scalar", NO_COLOR="1", LC_ALL="C",
                    OMP_NUM_THREADS="1",
                    ASAN_OPTIONS="detect_leaks=1:allocator_may_return_null=1:exitcode=77",
-                   LSAN_OPTIONS="print_suppressions=0",
+                   LSAN_OPTIONS="print_suppressions=0:suppressions=" + SUPPRESSED,
                    UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:exitcode=77")
         self.process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         bufsize=0, env=env)

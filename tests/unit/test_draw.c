@@ -231,7 +231,7 @@ static void extreme_values_are_drawn_or_left_out(void **state)
                 svg = svg_of(&chart_figure, &c);
                 assert_null(strstr(svg, "nan"));
                 assert_null(strstr(svg, "inf"));
-                if (second == 3 || first == second) {
+                if (second == 3 || (first == second && logs == 3)) {
                     struct picture p = png_of(&chart_figure, &c, "extreme");
 
                     assert_int_equal(points_have_colour(&p, svg, "it", canvas_colours[0]),
@@ -464,6 +464,7 @@ static void what_cannot_be_written_is_said(void **state)
     assert_int_equal(symlink("/dev/full", scratch_path("full.png")), 0);
     assert_int_equal(figure_png(&chart_figure, &c, ZOOM, scratch_dir, "full"), SHOAL_EIO);
     assert_non_null(strstr(shoal_error(), "full.png: cannot be written: No space left on device"));
+    assert_int_equal(unlink(scratch_path("full.png")), 0); /* whoever copies it fills a disk */
 }
 
 int main(void)
