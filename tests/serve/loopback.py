@@ -637,6 +637,13 @@ def next_words(work):
     check("as JSON too, and k says how many", list(b.json().items()) == list(a.json().items())[:3], b)
     b = s.ask("POST", "/v1/models/next:predict", json.dumps({"instances": ["the king of the", "zzzz qqqq"]})).json()
     check("text without a known word gives none, and no other loses by it", b["predictions"] == [a.json(), {}], b)
+    b = s.ask("POST", "/predictions/next?vector=1&k=3", b"the king of the", {"Content-Type": "text/plain"}).json()
+    c = s.ask("POST", "/predictions/next", json.dumps({"text": "the king of the", "k": 3, "vector": True})).json()
+    check("vector=1 gives the predicted vector and the words nearest to it", b == c and len(b["vector"]) == 8
+          and len(b["nearest"]) == 3 and all(-1.001 <= x <= 1.001 for x in b["nearest"].values()), (b, c))
+    d = s.ask("POST", "/v2/models/next/infer?vector=1", json.dumps({"inputs": [
+        {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["the king of the"]}]})).json()["outputs"][0]
+    check("and a tensor of it", d["datatype"] == "FP32" and d["shape"] == [1, 8] and d["data"] == b["vector"], d)
     texts = [" ".join(("the", "king", "of", "a", "queen")[i % 5:]) for i in range(40)]
     b = s.ask("POST", "/v1/models/next:predict", json.dumps({"instances": texts})).json()["predictions"]
     alone = [s.ask("POST", "/predictions/next", t.encode(), {"Content-Type": "text/plain"}).json() for t in texts[:5]]
