@@ -352,7 +352,8 @@ static void report_sums(const struct shoal_reporter *to, const struct net_score 
                  classes ? "cross-entropy" : "squared error", NO_VALUE, NO_VALUE);
     if (classes) {
         report_value(to, "accuracy", "accuracy", VALUE_SHARE(s->right / n));
-        report_value(to, "top5", classes > 5 ? "top-5" : NULL, VALUE_SHARE(s->right5 / n));
+        if (classes > 5)
+            report_value(to, "top5", "top-5", VALUE_SHARE(s->right5 / n));
     } else {
         report_value(to, "mae", "MAE", VALUE_REAL(s->absolute / n));
         report_value(to, "rmse", "RMSE", VALUE_REAL(sqrt(s->loss / n)));
@@ -434,6 +435,17 @@ static shoal_status net_score(const void *model, const char *path, const struct 
     return st;
 }
 
+/* Its windows are of text, and what they are worth was measured while it was trained. */
+static shoal_status nextword_score(const void *model, const char *path, const struct asked_of *q,
+                                   const struct shoal_reporter *to)
+{
+    (void)model, (void)q, (void)to;
+    return shoal_fail(SHOAL_EINVAL,
+                      "%s: a nextword model is not scored on files, want the validation figures "
+                      "of its training (`shoal info`, or --statistics of `shoal train nextword`)",
+                      path);
+}
+
 const struct kind kind_net = {
     .name = "net",
     .word = "net",
@@ -458,6 +470,6 @@ const struct kind kind_nextword = {
     .save = net_save,
     .describe = net_describe,
     .ask = nextword_ask,
-    .score = net_score,
+    .score = nextword_score,
     .close = net_close,
 };

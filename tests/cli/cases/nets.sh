@@ -86,5 +86,7 @@ try shoal predict next.shoal "zzzz qqqq" --vector
 try shoal predict next.shoal "the capital of" -k 3
 try shoal predict next.shoal "the capital of" --vector --generate 3
 try shoal predict net.shoal spiral.csv --vector
+try shoal eval next.shoal text.txt
+try shoal eval vectors.bin spiral.csv
 try shoal predict next.shoal "zzzz qqqq"
 try shoal train nextword text.shoal --vectors vectors.bin --length 900 -q -o x.shoal
