@@ -93,7 +93,9 @@ const struct verb cmd_eval = {
     .name = "shoal eval",
     .summary = "score word vectors on questions, models on rows or samples",
     .about = "Of a click model: log-loss, AUC, accuracy and calibration on rows with labels, which "
-             "are read as those that were learned. Of a net: loss and accuracy on samples.\n"
+             "are read as those that were learned.\n"
+             "Of a net: its loss, accuracy and confusion of classes, or its errors, on samples or "
+             "pictures; nets on words are not scored on files.\n"
              "Of word vectors: analogies are lines of four words, in sections that a line `: name` "
              "begins, as in "
              "word2vec's questions-words.txt: an answer is right when of all words but these "
@@ -101,7 +103,6 @@ const struct verb cmd_eval = {
              "people said of "
              "their likeness, as in WordSim-353: the ranks (Spearman) and the numbers (Pearson) "
              "are compared with the cosines. What a file holds is seen from its lines.\n"
-             "Of a net: its loss, accuracy and confusion of classes, or its errors, on samples.\n"
              "A question counts as seen when all its words are there; accuracy is right of seen.",
     .operands =
         (const struct operand[]){

@@ -83,6 +83,10 @@ static int predict_run(const void *at, const char *const *args, size_t nargs)
 static const struct shoal_option continue_opts[] = {
     {"top", .type = SHOAL_TYPE_COUNT, ON(ask.top), .arg = "N", .u = {1, 1000},
      .help = "show so many of the likeliest next words"},
+    {"vector", .type = SHOAL_TYPE_FLAG, ON(ask.vector),
+     .help = "show the predicted vector instead, its numbers on one line"},
+    {"nearest", 'k', SHOAL_TYPE_COUNT, ON(ask.nearest), .arg = "N", .u = {0, 1000},
+     .help = "with --vector: and so many of the words nearest to it, by cosine", .zero = "none"},
     {"generate", .type = SHOAL_TYPE_COUNT, ON(ask.generate), .arg = "N", .u = {0, 100000},
      .help = "continue the text by so many words instead", .zero = "only show the next"},
     {"temperature", .type = SHOAL_TYPE_REAL, ON(ask.temperature), .arg = "X", .d = {0, 100},
@@ -109,8 +113,8 @@ const struct verb cmd_predict = {
              "then left aside.\n"
              "Of a net on pictures: the five likeliest classes of each JPEG or PNG file, which is "
              "scaled and cut as those it learned from.\n"
-             "Of a net on words: the likeliest next words of the text with their probabilities, or "
-             "the text continued.",
+             "Of a net on words: the likeliest next words of the text with their probabilities, the "
+             "vector that it predicts (--vector), or the text continued.",
     .operands =
         (const struct operand[]){
             {.name = "MODEL", .help = "a model that `shoal train` wrote"},
@@ -138,6 +142,8 @@ const struct verb cmd_predict = {
             {"shoal predict net.shoal new.csv > answers.tsv", "the classes of samples"},
             {"shoal predict vgg.shoal kitten.jpg", "the likeliest classes of a picture"},
             {"shoal predict next.shoal \"the king of\"", "the likeliest next words"},
+            {"shoal predict next.shoal \"the king of\" --vector -k 5",
+             "the predicted vector and the words nearest to it"},
             {0},
         },
     .opts_size = sizeof(struct predict_cmd),

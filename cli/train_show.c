@@ -21,6 +21,7 @@ static const struct seen {
     {"brier", NULL, NULL},
     {"base_rate", NULL, NULL},
     {"examples", NULL, NULL},
+    {"macro_f1", "macro F1", NULL},
     {"word_top1", "next word", "word"},
     {"word_top5", "among 5", NULL},
     {"word_top10", "among 10", "word-10"},

@@ -138,6 +138,8 @@ struct shoal_ask_opts {
     uint64_t generate;                 /* or the text and so many more */
     double temperature;                /* 0: always the likeliest */
     uint64_t seed;
+    bool vector;      /* of nets on words: the predicted vector instead */
+    uint64_t nearest; /* and so many of the words nearest to it */
 };
 
 SHOAL_API struct shoal_ask_opts shoal_ask_default(void);

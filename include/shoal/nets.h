@@ -101,6 +101,11 @@ SHOAL_API shoal_status shoal_net_predict_samples(const shoal_net *net, const sho
  * Words that the net does not know are passed over. */
 SHOAL_API shoal_status shoal_nextword_predict(const shoal_net *net, const char *text,
                                               struct shoal_hit *hits, size_t k, size_t *found);
+/* The vector that the net predicts behind the text, vector [shoal_net_outputs], in the net's
+ * units: vectors of words have the length sqrt(outputs). And the k words nearest to it, best
+ * first; score is the cosine, *found <= k, which may be 0 with hits NULL. */
+SHOAL_API shoal_status shoal_nextword_vector(const shoal_net *net, const char *text, float *vector,
+                                             struct shoal_hit *hits, size_t k, size_t *found);
 SHOAL_API const char *shoal_nextword_word(const shoal_net *net, uint32_t id); /* or NULL */
 
 #ifdef __cplusplus

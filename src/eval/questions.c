@@ -239,6 +239,7 @@ static shoal_status read_pair(struct reader *r)
     shoal_eval *e = r->suite;
     struct pair pair;
     struct span fields[16];
+    double first, second;
     shoal_status st;
 
     if (pair_shape(r->line, fields, 16, &pair.said) == 0) {
@@ -248,6 +249,10 @@ static shoal_status read_pair(struct reader *r)
         r->headed = true;
         return SHOAL_OK;
     }
+    if (number_of(fields[0], &first) && number_of(fields[1], &second))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: line %zu begins with two numbers, want two words and a number",
+                          r->path, r->number);
     st = add_word(r, fields[0], &pair.word[0]);
     if (st == SHOAL_OK)
         st = add_word(r, fields[1], &pair.word[1]);

@@ -362,6 +362,9 @@ shoal_status shoal_model_predict(const shoal_model *m, const char *const *inputs
     if (!m->kind->ask)
         return shoal_fail(SHOAL_EINVAL, "%s: is a model of kind %s, which predicts nothing",
                           m->path, m->kind->name);
+    if (opts->vector && m->kind != &kind_nextword)
+        return shoal_fail(SHOAL_EINVAL, "%s: is a model of kind %s, and --vector is for nextword",
+                          m->path, m->kind->name);
     st = m->kind->ask(m->is, &q, &a);
     if (st == SHOAL_OK)
         st = answer_flush(&a);

@@ -111,6 +111,8 @@ void put_json(struct writer *w, const char *text); /* the same as a value, or me
 void put_open(struct writer *w, char bracket);
 void put_close(struct writer *w, const char *brackets); /* and perhaps a line's end: "]}\n" */
 void put_key(struct writer *w, const char *key);
+/* JSON over several lines, four spaces deeper in each bracket, as TorchServe prints it. */
+void put_indented(struct writer *w, const char *json, size_t len);
 /* What is not UTF-8 becomes U+FFFD. */
 void put_text(struct writer *w, const char *text);
 void put_flag(struct writer *w, bool on);

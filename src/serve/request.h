@@ -44,6 +44,7 @@ struct request {
     unsigned roles; /* of the listener */
     const char *method, *address;
     const char *content_type, *authorization, *origin, *host; /* or NULL */
+    bool at_terminal; /* curl asks, for whatever there is: a person reads the answer */
     const struct sockaddr *client;
     bool asks_first; /* Expect: 100-continue: the body is sent when it would be taken */
     bool trial;      /* the routes only say whether it would be: route_admit */

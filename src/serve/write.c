@@ -64,6 +64,72 @@ void put_key(struct writer *w, const char *key)
     w->comma = false;
 }
 
+/* The first byte that is no white space, or the end. */
+static const char *past_space(const char *at, const char *end)
+{
+    while (at < end && strchr(" \t\r\n", *at) && *at)
+        at++;
+    return at;
+}
+
+static void new_line(struct writer *w, unsigned depth)
+{
+    add(w, "\n", 1);
+    while (depth-- > 0)
+        add(w, "    ", 4);
+}
+
+/* Behind a string, or behind a number or word. */
+static const char *token_end(const char *at, const char *end)
+{
+    if (*at++ == '"') {
+        while (at < end && *at != '"')
+            at += *at == '\\' ? 2 : 1;
+        return at < end ? at + 1 : end;
+    }
+    while (at < end && !strchr("{}[],:\" \t\r\n", *at))
+        at++;
+    return at;
+}
+
+void put_indented(struct writer *w, const char *json, size_t len)
+{
+    const char *at = json, *end = json + len;
+    unsigned depth = 0;
+
+    while ((at = past_space(at, end)) < end && !w->failed) {
+        const char *next = token_end(at, end);
+
+        if (*at == '{' || *at == '[') {
+            const char *inside = past_space(at + 1, end);
+            bool empty = inside < end && (*inside == '}' || *inside == ']');
+
+            add(w, at, 1);
+            next = empty ? inside + 1 : at + 1;
+            if (empty)
+                add(w, inside, 1);
+            else
+                new_line(w, ++depth);
+        } else if (*at == '}' || *at == ']') {
+            depth -= depth > 0;
+            new_line(w, depth);
+            add(w, at, 1);
+            next = at + 1;
+        } else if (*at == ',') {
+            add(w, at, 1);
+            new_line(w, depth);
+            next = at + 1;
+        } else if (*at == ':') {
+            add(w, ": ", 2);
+            next = at + 1;
+        } else {
+            add(w, at, (size_t)(next - at));
+        }
+        at = next;
+    }
+    add(w, "\n", 1);
+}
+
 /* ASCII that stands in a JSON string as it is. */
 static bool plain(unsigned char c)
 {

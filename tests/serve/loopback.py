@@ -622,6 +622,35 @@ def grey_pictures(work):
     check("and tables of numbers still", len(said.splitlines()) == 80, said[:200])
 
 
+def flat(text):
+    return re.sub(r"\n *", "", text).replace('": ', '":')
+
+
+def steps_of_four(text):
+    """Each line begins four spaces deeper for every bracket that is open."""
+    depth = 0
+    for line in text.splitlines():
+        depth -= line.strip()[0] in "]}"
+        if len(line) - len(line.lstrip()) != 4 * depth:
+            return False
+        depth += line.rstrip(",")[-1] in "[{"
+    return depth == 0
+
+
+def indented(s, path, body):
+    """JSON over lines with ?pretty, and for curl as people type it: the same values, on every route."""
+    curl = {"User-Agent": "curl/8.5.0", "Accept": "*/*"}
+    for method, at, sent in (("POST", path, body), ("GET", "/ping", None), ("GET", "/nowhere", None),
+                             ("GET", "/v2", None), ("GET", "/v2/models/next", None)):
+        plain = s.ask(method, at, sent, {"User-Agent": "curl/8.5.0", "Accept": "application/json"})
+        for name, a in (("?pretty", s.ask(method, at + "?pretty", sent)), ("curl", s.ask(method, at, sent, curl))):
+            text = a.body.decode()
+            check(f"{at} is indented for {name}", a.status == plain.status and text.count("\n") > 2
+                  and flat(text) == flat(plain.body.decode()) and steps_of_four(text), (text, plain))
+        a = s.ask(method, at + "?pretty=0", sent, curl)
+        check(f"{at} is as for programs with pretty=0", a.body == plain.body, (a, plain))
+
+
 def next_words(work):
     subprocess.run([SHOAL, "gen", "world", "--words", "60000", "-q", "-o", "world.txt"], cwd=work, check=True)
     subprocess.run([SHOAL, "train", "cbow", "world.txt", "-q", "--dim", "8", "--epochs", "1", "-o", "w.shoal"], cwd=work,
@@ -637,6 +666,14 @@ def next_words(work):
     check("as JSON too, and k says how many", list(b.json().items()) == list(a.json().items())[:3], b)
     b = s.ask("POST", "/v1/models/next:predict", json.dumps({"instances": ["the king of the", "zzzz qqqq"]})).json()
     check("text without a known word gives none, and no other loses by it", b["predictions"] == [a.json(), {}], b)
+    b = s.ask("POST", "/predictions/next?vector=1&k=3", b"the king of the", {"Content-Type": "text/plain"}).json()
+    c = s.ask("POST", "/predictions/next", json.dumps({"text": "the king of the", "k": 3, "vector": True})).json()
+    check("vector=1 gives the predicted vector and the words nearest to it", b == c and len(b["vector"]) == 8
+          and len(b["nearest"]) == 3 and all(-1.001 <= x <= 1.001 for x in b["nearest"].values()), (b, c))
+    d = s.ask("POST", "/v2/models/next/infer?vector=1", json.dumps({"inputs": [
+        {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["the king of the"]}]})).json()["outputs"][0]
+    check("and a tensor of it", d["datatype"] == "FP32" and d["shape"] == [1, 8] and d["data"] == b["vector"], d)
+    indented(s, "/predictions/next", json.dumps({"text": "the king of the", "k": 3}))
     texts = [" ".join(("the", "king", "of", "a", "queen")[i % 5:]) for i in range(40)]
     b = s.ask("POST", "/v1/models/next:predict", json.dumps({"instances": texts})).json()["predictions"]
     alone = [s.ask("POST", "/predictions/next", t.encode(), {"Content-Type": "text/plain"}).json() for t in texts[:5]]

@@ -110,6 +110,39 @@ static void both_cells_beat_the_commonest_words(void **state)
     }
 }
 
+static double cosine_to(const shoal_net *net, uint32_t word, const float *y)
+{
+    const float *v = net->vectors.at + word * net->vectors.stride;
+    double dot = 0, vv = 0, yy = 0;
+
+    for (size_t i = 0; i < shoal_net_outputs(net); i++) {
+        dot += (double)v[i] * (double)y[i];
+        vv += (double)v[i] * (double)v[i];
+        yy += (double)y[i] * (double)y[i];
+    }
+    return dot / sqrt(vv * yy);
+}
+
+/* The predicted vector, and no word is nearer to it than the first. */
+static void check_vector(const shoal_net *net, const char *text)
+{
+    float *y = calloc(shoal_net_outputs(net), sizeof *y);
+    struct shoal_hit near[3];
+    size_t found;
+
+    assert_int_equal(shoal_nextword_vector(net, text, y, near, 3, &found), SHOAL_OK);
+    assert_int_equal(found, 3);
+    for (uint32_t w = 0; w < net->vectors.rows; w++)
+        assert_true(cosine_to(net, w, y) <= (double)near[0].score + 1e-5);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(fabs(cosine_to(net, near[i].id, y) - (double)near[i].score) < 1e-5);
+    assert_int_equal(shoal_nextword_vector(net, text, y, NULL, 0, &found), SHOAL_OK);
+    assert_int_equal(found, 0);
+    assert_int_equal(shoal_nextword_vector(net, "unheard-of-word", y, near, 3, &found),
+                     SHOAL_ENOENT);
+    free(y);
+}
+
 static void text_is_continued_by_a_net_from_its_file(void **state)
 {
     struct train_opts o = opts_of();
@@ -138,6 +171,7 @@ static void text_is_continued_by_a_net_from_its_file(void **state)
     }
     assert_true(sum > 0 && sum <= 1.0001);
     assert_int_equal(shoal_nextword_predict(net, "unheard-of-word", a, 5, &found), SHOAL_ENOENT);
+    check_vector(back, text);
     shoal_net_close(net);
     shoal_net_close(back);
 }

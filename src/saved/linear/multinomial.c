@@ -119,7 +119,8 @@ static shoal_status report_score(const struct many *m, const char *path,
     report_noted(to, "log_loss", "log-loss", VALUE_REAL(m->loss / m->weight),
                  "% by the classes' shares alone", VALUE_REAL(base_loss(m, s.examples)), NO_VALUE);
     report_value(to, "accuracy", "accuracy", VALUE_SHARE(s.top1));
-    report_value(to, "top5", m->n > 5 ? "top-5" : NULL, VALUE_SHARE(s.top5));
+    if (m->n > 5)
+        report_value(to, "top5", "top-5", VALUE_SHARE(s.top5));
     report_noted(to, "macro_f1", "macro F1", VALUE_SHARE(s.macro_f1), "% weighted by rows",
                  VALUE_SHARE(s.weighted_f1), NO_VALUE);
     report_value(to, "weighted_f1", NULL, VALUE_SHARE(s.weighted_f1));

@@ -228,6 +228,15 @@ static shoal_status net_ask(const void *model, const struct asked_of *q, struct 
 
 enum { LIKELY = 40 }; /* words that a next one is drawn from */
 
+static void say_hits(struct answers *a, const shoal_net *t, const struct shoal_hit *hits, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        answer_print(a, "%8.4f  ", (double)hits[i].score);
+        answer_name(a, shoal_nextword_word(t, hits[i].id));
+        answer_print(a, "\n");
+    }
+}
+
 static shoal_status show_next(const shoal_net *t, const struct asked_of *q, const char *text,
                               struct answers *a)
 {
@@ -236,11 +245,27 @@ static shoal_status show_next(const shoal_net *t, const struct asked_of *q, cons
     shoal_status st =
         hits ? shoal_nextword_predict(t, text, hits, (size_t)q->opts->top, &found) : SHOAL_ENOMEM;
 
-    for (size_t i = 0; i < found && st == SHOAL_OK; i++) {
-        answer_print(a, "%8.4f  ", (double)hits[i].score);
-        answer_name(a, shoal_nextword_word(t, hits[i].id));
-        answer_print(a, "\n");
+    if (st == SHOAL_OK)
+        say_hits(a, t, hits, found);
+    free(hits);
+    return st;
+}
+
+/* Its numbers on a line, then the nearest words. */
+static shoal_status show_vector(const shoal_net *t, const struct asked_of *q, const char *text,
+                                struct answers *a)
+{
+    size_t k = (size_t)q->opts->nearest, n = t->net->outputs, found = 0;
+    struct shoal_hit *hits = mem_array(k + 1, sizeof *hits);
+    float *y = mem_array(n, sizeof *y);
+    shoal_status st =
+        hits && y ? shoal_nextword_vector(t, text, y, hits, k, &found) : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK) {
+        say_row(a, y, n, false);
+        say_hits(a, t, hits, found);
     }
+    free(y);
     free(hits);
     return st;
 }
@@ -301,10 +326,16 @@ static shoal_status say_generated(const shoal_net *t, const struct asked_of *q, 
 
 static shoal_status nextword_ask(const void *model, const struct asked_of *q, struct answers *a)
 {
+    const struct shoal_ask_opts *o = q->opts;
     shoal_status st = SHOAL_OK;
 
+    if (o->vector && o->generate > 0)
+        return shoal_fail(SHOAL_EINVAL, "predict: found --vector and --generate, want one of them");
+    if (o->nearest > 0 && !o->vector)
+        return shoal_fail(SHOAL_EINVAL, "predict: -k is for --vector, want --top without it");
     for (size_t i = 0; i < q->n && st == SHOAL_OK; i++) {
-        st = (q->opts->generate > 0 ? say_generated : show_next)(model, q, q->inputs[i], a);
+        st = (o->vector ? show_vector : o->generate > 0 ? say_generated : show_next)(
+            model, q, q->inputs[i], a);
         if (st == SHOAL_OK)
             st = answer_flush(a);
     }
@@ -321,7 +352,8 @@ static void report_sums(const struct shoal_reporter *to, const struct net_score 
                  classes ? "cross-entropy" : "squared error", NO_VALUE, NO_VALUE);
     if (classes) {
         report_value(to, "accuracy", "accuracy", VALUE_SHARE(s->right / n));
-        report_value(to, "top5", classes > 5 ? "top-5" : NULL, VALUE_SHARE(s->right5 / n));
+        if (classes > 5)
+            report_value(to, "top5", "top-5", VALUE_SHARE(s->right5 / n));
     } else {
         report_value(to, "mae", "MAE", VALUE_REAL(s->absolute / n));
         report_value(to, "rmse", "RMSE", VALUE_REAL(sqrt(s->loss / n)));
@@ -403,6 +435,17 @@ static shoal_status net_score(const void *model, const char *path, const struct 
     return st;
 }
 
+/* Its windows are of text, and what they are worth was measured while it was trained. */
+static shoal_status nextword_score(const void *model, const char *path, const struct asked_of *q,
+                                   const struct shoal_reporter *to)
+{
+    (void)model, (void)q, (void)to;
+    return shoal_fail(SHOAL_EINVAL,
+                      "%s: a nextword model is not scored on files, want the validation figures "
+                      "of its training (`shoal info`, or --statistics of `shoal train nextword`)",
+                      path);
+}
+
 const struct kind kind_net = {
     .name = "net",
     .word = "net",
@@ -427,6 +470,6 @@ const struct kind kind_nextword = {
     .save = net_save,
     .describe = net_describe,
     .ask = nextword_ask,
-    .score = net_score,
+    .score = nextword_score,
     .close = net_close,
 };

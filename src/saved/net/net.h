@@ -96,7 +96,10 @@ struct continuer;
 struct continuation {
     const char *text;
     struct shoal_hit *hits; /* [k] likeliest first */
-    size_t k, found;        /* k >= 1; found is 0 when no word of the text is known */
+    size_t k, found;        /* found is 0 when no word of the text is known */
+    float *vector;          /* [outputs] the one that is predicted; or NULL: not asked for */
+    bool nearest;           /* hits are the nearest to it, score is the cosine */
+    bool known;             /* a word of the text is */
 };
 shoal_status continuer_new(struct continuer **out, const shoal_net *net, size_t most);
 shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks, size_t n);

@@ -173,7 +173,7 @@ static size_t take_best(const float *p, size_t n, struct shoal_hit *hits, size_t
 {
     size_t found = 0;
 
-    for (uint32_t w = 0; w < n; w++) {
+    for (uint32_t w = 0; k > 0 && w < n; w++) {
         size_t at = found;
 
         if (found == k && p[w] <= hits[k - 1].score)
@@ -193,6 +193,7 @@ struct continuer {
     size_t most, length; /* texts; words that the net sees of each */
     float *scores;       /* [most][words] */
     float *prior;        /* [words] */
+    float *inverse;      /* [words] 1 / length of the vector; NULL: nobody asked yet */
     float weight;
 };
 
@@ -241,7 +242,47 @@ void continuer_free(struct continuer *c)
     asker_free(c->asker);
     free(c->scores);
     free(c->prior);
+    free(c->inverse);
     free(c);
+}
+
+/* A row of zeros has no direction: 0. */
+static float inverse_length(const float *row, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += (double)row[i] * (double)row[i];
+    return sum > 0 ? (float)(1 / sqrt(sum)) : 0;
+}
+
+static shoal_status measure_words(struct continuer *c)
+{
+    const struct table *v = &c->net->vectors;
+
+    if (c->inverse)
+        return SHOAL_OK;
+    c->inverse = mem_array(v->rows, sizeof *c->inverse);
+    for (size_t w = 0; c->inverse && w < v->rows; w++)
+        c->inverse[w] = inverse_length(v->at + w * v->stride, v->width);
+    return c->inverse ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* By the cosine to y [outputs]; scores [words] are spoilt. */
+static shoal_status take_nearest(struct continuer *c, struct continuation *a, const float *y,
+                                 float *scores)
+{
+    const struct table *v = &c->net->vectors;
+    float own = inverse_length(y, v->width);
+    shoal_status st = measure_words(c);
+
+    if (st == SHOAL_OK)
+        st = multiply(v, y, 1, own, scores);
+    for (size_t w = 0; w < v->rows && st == SHOAL_OK; w++)
+        scores[w] *= c->inverse[w];
+    if (st == SHOAL_OK)
+        a->found = take_best(scores, v->rows, a->hits, a->k);
+    return st;
 }
 
 /* The likeliest of scores [words], which are spoilt. */
@@ -255,18 +296,31 @@ static void take_likeliest(const struct continuer *c, struct continuation *a, fl
         a->hits[i].score /= total;
 }
 
+/* Of y [outputs] and what all words score behind it. */
+static shoal_status take_answer(struct continuer *c, struct continuation *a, const float *y,
+                                float *scores)
+{
+    if (a->vector)
+        memcpy(a->vector, y, c->net->net->outputs * sizeof *y);
+    if (a->nearest)
+        return take_nearest(c, a, y, scores);
+    take_likeliest(c, a, scores);
+    return SHOAL_OK;
+}
+
 shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks, size_t n)
 {
     struct continuation *known[CONTINUED];
-    size_t m = 0;
+    size_t m = 0, width = c->net->net->outputs;
     shoal_status st;
 
     assert(n <= c->most && n <= CONTINUED);
     for (size_t i = 0; i < n; i++) {
         asks[i]->found = 0;
-        known[m] = asks[i];
-        m +=
+        asks[i]->known =
             last_words(c->net, asks[i]->text, c->length, c->asker->x + m * c->net->net->inputs) > 0;
+        known[m] = asks[i];
+        m += asks[i]->known;
     }
     if (m == 0)
         return SHOAL_OK;
@@ -274,7 +328,20 @@ shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks
     if (st == SHOAL_OK)
         st = multiply(&c->net->vectors, c->asker->y, m, c->weight, c->scores);
     for (size_t i = 0; i < m && st == SHOAL_OK; i++)
-        take_likeliest(c, known[i], c->scores + i * c->net->vectors.rows);
+        st = take_answer(c, known[i], c->asker->y + i * width, c->scores + i * c->net->vectors.rows);
+    return st;
+}
+
+static shoal_status ask_one(const shoal_net *net, struct continuation *one)
+{
+    struct continuer *c = NULL;
+    shoal_status st = continuer_new(&c, net, 1);
+
+    if (st == SHOAL_OK)
+        st = continuer_ask(c, &one, 1);
+    if (st == SHOAL_OK && !one->known)
+        st = shoal_fail(SHOAL_ENOENT, "net: none of the words of '%.60s' is known", one->text);
+    continuer_free(c);
     return st;
 }
 
@@ -282,15 +349,19 @@ shoal_status shoal_nextword_predict(const shoal_net *net, const char *text, stru
                                     size_t k, size_t *found)
 {
     struct continuation one = {.text = text, .hits = hits, .k = k};
-    struct continuation *ask = &one;
-    struct continuer *c = NULL;
-    shoal_status st = k > 0 ? continuer_new(&c, net, 1) : SHOAL_OK;
+    shoal_status st = k > 0 ? ask_one(net, &one) : SHOAL_OK;
 
-    if (st == SHOAL_OK && k > 0)
-        st = continuer_ask(c, &ask, 1);
-    if (st == SHOAL_OK && one.found == 0 && k > 0)
-        st = shoal_fail(SHOAL_ENOENT, "net: none of the words of '%.60s' is known", text);
     *found = st == SHOAL_OK ? one.found : 0;
-    continuer_free(c);
+    return st;
+}
+
+shoal_status shoal_nextword_vector(const shoal_net *net, const char *text, float *vector,
+                                   struct shoal_hit *hits, size_t k, size_t *found)
+{
+    struct continuation one = {
+        .text = text, .hits = hits, .k = k, .vector = vector, .nearest = true};
+    shoal_status st = ask_one(net, &one);
+
+    *found = st == SHOAL_OK ? one.found : 0;
     return st;
 }

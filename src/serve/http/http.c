@@ -210,6 +210,43 @@ static void send_on(struct http_conn *c)
     }
 }
 
+enum { INDENTED_MAX = 1 << 20 }; /* bytes: this is done on the loop, which has other clients */
+
+static bool by_curl(const struct http1_head *head)
+{
+    const char *agent = head->field[HTTP1_USER_AGENT], *accept = head->field[HTTP1_ACCEPT];
+
+    return agent && strncmp(agent, "curl/", 5) == 0 && accept && strcmp(accept, "*/*") == 0;
+}
+
+static bool wants_indented(const struct request *q)
+{
+    const char *said = query_get(&q->query, "pretty");
+
+    return said ? strcmp(said, "0") != 0 && strcasecmp(said, "false") != 0 : q->at_terminal;
+}
+
+/* JSON for people, on every route alike. What the account has no room for stays as it is. */
+static void indent_answer(struct request *q)
+{
+    struct answer *a = &q->answer;
+    struct writer indented = {.payer = q};
+    int over = q->over;
+
+    if (a->type || a->constant || a->body.failed || a->body.out.len == 0 ||
+        a->body.out.len > INDENTED_MAX || !wants_indented(q))
+        return;
+    put_indented(&indented, a->body.out.at, a->body.out.len);
+    indented.payer = NULL;
+    if (indented.failed) {
+        bytes_fini(&indented.out);
+        q->over = over;
+        return;
+    }
+    bytes_fini(&a->body.out);
+    a->body = indented;
+}
+
 /* An answer is charged while it waits to be read; constant pages are there anyway. */
 static void charge_answer(struct exchange *e)
 {
@@ -234,6 +271,7 @@ static void respond(struct http_conn *c)
     const struct answer *a = &q->answer;
 
     drop_body(e);
+    indent_answer(q);
     charge_answer(e);
     e->last |= a->close || !e->reader.head.keep ||
                atomic_load_explicit(&at->server->draining, memory_order_relaxed);
@@ -297,6 +335,7 @@ static void request_begin(struct http_conn *c)
     q->authorization = head->field[HTTP1_AUTHORIZATION];
     q->origin = head->field[HTTP1_ORIGIN];
     q->host = head->field[HTTP1_HOST];
+    q->at_terminal = by_curl(head);
     q->client = &c->conn.peer.any;
     q->asks_first = head->expects;
     q->wake = on_wake;

@@ -205,6 +205,7 @@ static enum http1_event read_request_line(struct http1 *r)
 static enum http1_field field_of(const char *name, size_t len)
 {
     static const char *const names[HTTP1_KNOWN] = {
+        [HTTP1_ACCEPT] = "accept",
         [HTTP1_AUTHORIZATION] = "authorization",
         [HTTP1_CONNECTION] = "connection",
         [HTTP1_CONTENT_ENCODING] = "content-encoding",
@@ -214,6 +215,7 @@ static enum http1_field field_of(const char *name, size_t len)
         [HTTP1_HOST] = "host",
         [HTTP1_ORIGIN] = "origin",
         [HTTP1_TRANSFER_ENCODING] = "transfer-encoding",
+        [HTTP1_USER_AGENT] = "user-agent",
     };
     enum http1_field k = 0;
 
@@ -246,12 +248,19 @@ static bool read_length(struct http1 *r, const char *value)
     return true;
 }
 
+/* Those that are lists, or decide nothing. */
+static bool may_repeat(enum http1_field k)
+{
+    return k == HTTP1_CONNECTION || k == HTTP1_CONTENT_ENCODING || k == HTTP1_ACCEPT ||
+           k == HTTP1_USER_AGENT;
+}
+
 /* A known field; its value ends with the text. */
 static enum http1_event read_known(struct http1 *r, enum http1_field k, size_t place)
 {
     const char *value = r->text.at + place;
 
-    if (r->at[k] && k != HTTP1_CONNECTION && k != HTTP1_CONTENT_ENCODING)
+    if (r->at[k] && !may_repeat(k))
         return refuse(r, 400, "A header field that can be there once is there twice.");
     if (k == HTTP1_HOST && !host_fits(value))
         return refuse(r, 400, "The Host is none.");

@@ -33,6 +33,7 @@ enum {
 
 /* The fields that anybody here asks for; the others are checked and dropped. */
 enum http1_field {
+    HTTP1_ACCEPT,
     HTTP1_AUTHORIZATION,
     HTTP1_CONNECTION,
     HTTP1_CONTENT_ENCODING,
@@ -42,6 +43,7 @@ enum http1_field {
     HTTP1_HOST,
     HTTP1_ORIGIN,
     HTTP1_TRANSFER_ENCODING,
+    HTTP1_USER_AGENT,
     HTTP1_KNOWN,
 };
 

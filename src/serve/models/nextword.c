@@ -9,6 +9,7 @@ enum {
     WORDS_MAX = 1000,
     TEXT_MAX = 1 << 16,
     HIT_TEXT = 32, /* bytes of a word and its score in an answer, about */
+    NUMBER_TEXT = 13, /* bytes of a number of a vector, about */
     SPARE_CONTINUERS = 8,
 };
 
@@ -20,6 +21,7 @@ struct text_model {
 struct text_sample {
     char *text;
     struct continuation asked;
+    bool tensor; /* the vector is asked for as a tensor */
 };
 _Static_assert(sizeof(struct text_sample) <= SAMPLE_MAX, "a sample fits");
 
@@ -55,13 +57,16 @@ static void nextword_shapes(const void *model, struct tensor_shape *input,
 }
 
 static shoal_status keep_text(struct request *q, struct text_sample *s, const char *text,
-                              size_t len)
+                              size_t len, size_t numbers)
 {
     if (len == 0 || len > TEXT_MAX || memchr(text, '\0', len))
         return shoal_fail(SHOAL_EINVAL, "found %zu bytes of text, want 1 to %d", len, TEXT_MAX);
-    if (request_charge_sample(q, len + s->asked.k * sizeof *s->asked.hits, s->asked.k * HIT_TEXT) !=
-        SHOAL_OK)
+    if (request_charge_sample(
+            q, len + s->asked.k * sizeof *s->asked.hits + numbers * sizeof *s->asked.vector,
+            s->asked.k * HIT_TEXT + numbers * NUMBER_TEXT) != SHOAL_OK)
         return SHOAL_ELIMIT;
+    if (numbers > 0 && !(s->asked.vector = mem_array(numbers, sizeof *s->asked.vector)))
+        return SHOAL_ENOMEM;
     s->text = mem_array(len + 1, 1);
     s->asked.hits = mem_array(s->asked.k, sizeof *s->asked.hits);
     if (!s->text || !s->asked.hits)
@@ -73,21 +78,25 @@ static shoal_status keep_text(struct request *q, struct text_sample *s, const ch
 
 static shoal_status nextword_read(const void *model, const struct instance *in, void *sample)
 {
+    const struct text_model *m = model;
     struct text_sample *s = sample;
     const char *text =
         tree_kind(in->json) == TREE_TEXT ? tree_text(in->json) : instance_text(in, "text");
     uint64_t k = WORDS;
     shoal_status st = instance_u64(in, "k", 1, WORDS_MAX, &k);
 
-    (void)model;
+    size_t numbers = instance_true(in, "vector") ? shoal_net_outputs(m->net) : 0;
+
     s->asked.k = (size_t)k;
+    s->asked.nearest = numbers > 0;
+    s->tensor = in->tensor;
     if (st != SHOAL_OK)
         return st;
     if (in->bytes)
-        return keep_text(in->request, s, in->bytes, in->len);
+        return keep_text(in->request, s, in->bytes, in->len, numbers);
     if (!text)
         return shoal_fail(SHOAL_EINVAL, "found no text, want some to go on from");
-    return keep_text(in->request, s, text, strlen(text));
+    return keep_text(in->request, s, text, strlen(text), numbers);
 }
 
 static void nextword_forget(void *sample)
@@ -96,6 +105,7 @@ static void nextword_forget(void *sample)
 
     free(s->text);
     free(s->asked.hits);
+    free(s->asked.vector);
 }
 
 /* All texts of a batch go through the net, and are compared to all words, together. */
@@ -117,18 +127,41 @@ static shoal_status nextword_run(const void *model, void *const *samples, size_t
     return st;
 }
 
+static void write_hits(const struct text_model *m, const struct continuation *a, struct writer *w)
+{
+    for (size_t i = 0; i < a->found; i++) {
+        const char *word = shoal_nextword_word(m->net, a->hits[i].id);
+
+        member_float(w, word ? word : "", a->hits[i].score);
+    }
+}
+
+/* {"vector": [...], "nearest": {word: cosine}}, or {word: probability}. Behind a text of unknown
+ * words there is neither. */
 static void nextword_write(const void *model, const void *sample, struct writer *w)
 {
     const struct text_model *m = model;
     const struct text_sample *s = sample;
 
     put_open(w, '{');
-    for (size_t i = 0; i < s->asked.found; i++) {
-        const char *word = shoal_nextword_word(m->net, s->asked.hits[i].id);
-
-        member_float(w, word ? word : "", s->asked.hits[i].score);
+    if (s->asked.vector) {
+        member_open(w, "vector", '[');
+        for (size_t i = 0; s->asked.known && i < shoal_net_outputs(m->net); i++)
+            put_float(w, s->asked.vector[i]);
+        put_close(w, "]");
+        member_open(w, "nearest", '{');
     }
-    put_close(w, "}");
+    write_hits(m, &s->asked, w);
+    put_close(w, s->asked.vector ? "}}" : "}");
+}
+
+/* Behind unknown words it is zeros, as they were taken. */
+static const float *nextword_floats(const void *model, const void *sample, size_t *n)
+{
+    const struct text_sample *s = sample;
+
+    *n = shoal_net_outputs(((const struct text_model *)model)->net);
+    return s->tensor ? s->asked.vector : NULL;
 }
 
 const struct servable_kind servable_nextword = {
@@ -141,5 +174,6 @@ const struct servable_kind servable_nextword = {
     .read = nextword_read,
     .run = nextword_run,
     .write = nextword_write,
+    .floats = nextword_floats,
     .forget = nextword_forget,
 };

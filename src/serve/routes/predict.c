@@ -572,13 +572,23 @@ static void write_samples(struct request *q, struct writer *w)
         g->kind->write(g->model, job_sample(&q->job, i), w);
 }
 
+/* A tensor has one type: numbers only if every answer is some. */
+static bool all_floats(const struct request *q, size_t *width)
+{
+    const struct generation *g = q->job.generation;
+
+    for (size_t i = 0; i < q->job.n; i++)
+        if (!g->kind->floats || !g->kind->floats(g->model, job_sample(&q->job, i), width))
+            return false;
+    return true;
+}
+
 /* Floats as a tensor of numbers; other answers as a tensor of strings, each of them JSON. */
 static void write_output(struct request *q, struct writer *w, const char *name)
 {
     const struct generation *g = q->job.generation;
     size_t width = 0;
-    bool floats =
-        g->kind->floats && g->kind->floats(g->model, job_sample(&q->job, 0), &width) != NULL;
+    bool floats = all_floats(q, &width);
 
     member_text(w, "name", name);
     member_text(w, "datatype", floats ? "FP32" : "BYTES");
@@ -590,7 +600,7 @@ static void write_output(struct request *q, struct writer *w, const char *name)
     member_open(w, "data", '[');
     for (size_t i = 0; i < q->job.n; i++) {
         const void *sample = job_sample(&q->job, i);
-        const float *x = g->kind->floats ? g->kind->floats(g->model, sample, &width) : NULL;
+        const float *x = floats ? g->kind->floats(g->model, sample, &width) : NULL;
         struct writer text = {0};
 
         for (size_t j = 0; x && j < width; j++)

@@ -80,5 +80,13 @@ wc -l <statistics.csv
 head -1 statistics.csv
 shoal predict next.shoal "the capital of" --top 3 | wc -l
 shoal predict next.shoal "the capital of" --generate 5 | wc -w
+shoal predict next.shoal "the capital of" --vector | awk '{ print NF, NR }'
+shoal predict next.shoal "the capital of" --vector -k 3 | awk '{ print NF }'
+try shoal predict next.shoal "zzzz qqqq" --vector
+try shoal predict next.shoal "the capital of" -k 3
+try shoal predict next.shoal "the capital of" --vector --generate 3
+try shoal predict net.shoal spiral.csv --vector
+try shoal eval next.shoal text.txt
+try shoal eval vectors.bin spiral.csv
 try shoal predict next.shoal "zzzz qqqq"
 try shoal train nextword text.shoal --vectors vectors.bin --length 900 -q -o x.shoal
