@@ -33,3 +33,13 @@ shoal train cbow lines.txt $few --loss softmax --metrics m.jsonl -o w.vec
 grep '"event":"epoch"' m.jsonl | sed -E 's/.*("train":[^}]*}).*/\1/'
 shoal train cbow lines.txt $few --loss softmax --across-lines --metrics m.jsonl -o w.vec
 keys m.jsonl
+
+echo "--max-vocab V --unk makes V rows:"
+small_text >small.txt
+for more in "" "--min-count 3"; do
+    shoal train cbow small.txt --max-vocab 8 --unk $more --dim 4 --epochs 1 -q -o w.vec && head -n 1 w.vec
+    shoal vocab small.txt --max-vocab 8 --unk $more -q | wc -l
+done
+
+echo "a limit of memory is called one, by the number that the plan has:"
+shoal train cbow small.txt --min-count 1 --dim 4 --memory 1K -o w.vec 2>&1 | grep -o 'the limit of --memory.*\|is the limit of --memory'
