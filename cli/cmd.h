@@ -35,6 +35,8 @@ void score_show(struct console *c, const struct shoal_binary_score *score);
 /* ---- cmd_vocab.c: what counting found -------------------------------------------- */
 
 void report_vocab(struct console *c, const struct shoal_vocab_stats *stats, bool unk);
+/* With --max-vocab and --unk words need be seen once only, unless --min-count was given. */
+void vocab_imply(struct shoal_vocab_opts *opts, const struct parsed *parsed);
 void warn_vocab(struct console *c, const struct shoal_vocab_stats *stats,
                 const struct shoal_vocab_opts *opts);
 

@@ -8,6 +8,7 @@ enum { AS_TEXT, AS_CLICKS };
 struct encode_cmd {
     unsigned as;
     struct shoal_encode_opts encode;
+    const struct parsed *parsed;
     struct shoal_clicks_opts clicks;
     struct work_opts work;
     const char *output;
@@ -120,6 +121,7 @@ static int encode_run(const void *at, const char *const *args, size_t nargs)
 
     if (code != EXIT_DONE)
         return code;
+    vocab_imply(&cmd.encode.vocab, cmd.parsed);
     if (strcmp(cmd.output, "-") == 0)
         return usage(&cmd_encode,
                      "--output is '-', want a file name: %s mapped, which standard "
@@ -193,5 +195,6 @@ const struct verb cmd_encode = {
         },
     .opts_size = sizeof(struct encode_cmd),
     .defaults = encode_defaults,
+    .parsed_at = offsetof(struct encode_cmd, parsed),
     .run = encode_run,
 };

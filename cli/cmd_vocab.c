@@ -3,6 +3,7 @@
 
 struct vocab_cmd {
     struct shoal_vocab_opts vocab;
+    const struct parsed *parsed;
     struct work_opts work;
     const char *output;
     bool eos;
@@ -48,6 +49,12 @@ void warn_vocab(struct console *c, const struct shoal_vocab_stats *stats,
                      number_count(stats->floor).text);
 }
 
+void vocab_imply(struct shoal_vocab_opts *opts, const struct parsed *parsed)
+{
+    if (opts->unk && opts->max_vocab > 0 && !opts_given(parsed, "min-count"))
+        opts->min_count = 1;
+}
+
 static int vocab_run(const void *at, const char *const *args, size_t nargs)
 {
     struct vocab_cmd cmd = *(const struct vocab_cmd *)at;
@@ -56,6 +63,7 @@ static int vocab_run(const void *at, const char *const *args, size_t nargs)
     shoal_vocab *vocab;
     shoal_status st;
 
+    vocab_imply(&cmd.vocab, cmd.parsed);
     console_init(&console, cmd.work.quiet, cmd.output);
     cmd.vocab.watch = console_watch(&console);
     st = shoal_vocab_build(&vocab, args, nargs, &cmd.vocab, &stats);
@@ -105,5 +113,6 @@ const struct verb cmd_vocab = {
         },
     .opts_size = sizeof(struct vocab_cmd),
     .defaults = vocab_defaults,
+    .parsed_at = offsetof(struct vocab_cmd, parsed),
     .run = vocab_run,
 };

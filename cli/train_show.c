@@ -146,12 +146,25 @@ static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
                     number_size(examples * plan->shape[0] * plan->shape[1] * sizeof(float)).text);
 }
 
+/* "0.0866  at the start: 1.73 times the rate of one rank" */
+static void plan_rate(struct console *c, const struct shoal_train_plan *plan)
+{
+    struct number rate = number_text("%.6g", plan->lr);
+
+    if (plan->lr_scale > 1 || plan->lr_scale < 1)
+        console_row(c, "rate", rate.text, "at the start: %.6g times that of one rank (--lr-scaling)",
+                    plan->lr_scale);
+    else
+        console_row(c, "rate", rate.text, "at the start: the learning rate");
+}
+
 void job_show_plan(struct job *job, const struct shoal_train_plan *plan)
 {
     struct console *c = &job->console;
 
     console_heading(c, "plan");
     plan_examples(job, plan);
+    plan_rate(c, plan);
     console_row(c, "model", number_size(plan->model_bytes).text, "%s", plan->model_note);
     if (plan->blocks)
         console_row(c, "kept", number_size(plan->rank_bytes).text,
@@ -161,8 +174,13 @@ void job_show_plan(struct job *job, const struct shoal_train_plan *plan)
     if (plan->checkpoint_bytes > 0)
         console_row(c, "checkpoint", number_size(plan->checkpoint_bytes).text,
                     "the copy that is being written");
-    console_row(c, "memory", number_size(plan->memory_bytes).text, "of %s free",
-                number_size(plan->memory_free).text);
+    if (plan->memory_limited)
+        console_row(c, "memory", number_size(plan->memory_bytes - plan->held_bytes).text,
+                    "beside what is held; the limit of --memory is %s",
+                    number_size(plan->memory_free).text);
+    else
+        console_row(c, "memory", number_size(plan->memory_bytes).text, "of %s free",
+                    number_size(plan->memory_free).text);
     if (plan->blocks && plan->replica_bytes > plan->memory_bytes)
         console_row(c, "saved", number_size(plan->replica_bytes - plan->memory_bytes).text,
                     "of the %s that a whole replica takes", number_size(plan->replica_bytes).text);

@@ -168,6 +168,8 @@ struct shoal_train_plan {
     uint64_t parameters;         /* numbers that are learned */
     uint64_t types;              /* different words, features; 0: there is no such thing */
     char types_note[16];         /* what they are: "different", "features" */
+    double lr;                   /* the first learning rate, which is */
+    double lr_scale;             /* so many times that of one rank (--lr-scaling) */
     uint64_t shape[2];           /* of an example made on the fly: words, dimensions; or 0 */
     uint64_t model_bytes;        /* what is trained */
     uint64_t rank_bytes;         /* of it, what this rank holds: all, or with blocks its own rows */
@@ -177,7 +179,8 @@ struct shoal_train_plan {
     uint64_t held_bytes;         /* before training: the program and the data */
     uint64_t checkpoint_bytes;   /* the copy that is written in the background */
     uint64_t memory_bytes;       /* the sum of what this rank holds */
-    uint64_t memory_free;
+    uint64_t memory_free;        /* or what --memory allows, beside what is held */
+    bool memory_limited;         /* by --memory */
     char model_note[96];         /* "100 dimensions of each word" */
     const char *advice;          /* what to lower where it does not fit: "--dim" */
 };

@@ -20,6 +20,9 @@ enum shoal_optimizer {
     OPTIMIZER_ADAM,
 };
 
+/* Whether the rate is multiplied for several ranks: AUTO where none was given. */
+enum lr_scaling { LR_SCALING_AUTO, LR_SCALING_ON, LR_SCALING_OFF };
+
 enum nextword_cell { CELL_DENSE, CELL_LSTM };
 
 struct train_opts {
@@ -27,6 +30,7 @@ struct train_opts {
     unsigned epochs;
     uint64_t steps;    /* of each rank, instead; 0: epochs */
     double lr;         /* at the start; 0: the model's own */
+    enum lr_scaling lr_scaling;
     enum shoal_schedule schedule;
     double decay;      /* of SHOAL_INVERSE_TIME */
     double warmup;     /* epochs in which the rate rises evenly from 0 */

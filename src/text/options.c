@@ -36,7 +36,7 @@ const struct shoal_option shoal_text_options[] = {
 
 const struct shoal_option shoal_vocab_options[] = {
     {"min-count", .type = SHOAL_TYPE_COUNT, ON(min_count), .arg = "N", .u = {1, UINT64_MAX},
-     .help = "leave out words seen less often"},
+     .help = "leave out words seen less often; 1 unless given with --max-vocab and --unk"},
     {"max-vocab", .type = SHOAL_TYPE_COUNT, ON(max_vocab), .arg = "N", .u = {0, UINT32_MAX - 1},
      .help = "keep at most so many words, the commonest, " SHOAL_UNK " among them", .zero = "all"},
     {"unk", .type = SHOAL_TYPE_FLAG, ON(unk), .help = "count what is left out as " SHOAL_UNK},

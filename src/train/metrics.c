@@ -93,11 +93,12 @@ static shoal_status add_option(void *ctx, const struct shoal_option *o, const ch
 static json_t *settings(const struct train_opts *o, const struct task *task,
                         const struct shoal_train_plan *plan, const char *kernel)
 {
-    json_t *line = json_pack("{ss ss ss so so so so si ss ss}", "event", "settings", "task",
+    json_t *line = json_pack("{ss ss ss so so so so so so si ss ss}", "event", "settings", "task",
                              task->is.name, "unit", task->is.unit, "examples",
                              integer(plan->examples), "held_out", integer(plan->held_out),
                              "parameters", integer(plan->parameters), "types",
-                             integer(plan->types), "ranks", (int)shoal_ranks_size(o->ranks),
+                             integer(plan->types), "first_lr", real(plan->lr), "lr_scale",
+                             real(plan->lr_scale), "ranks", (int)shoal_ranks_size(o->ranks),
                              "kernel", kernel, "version", shoal_version());
 
     options_each(task, o, add_option, &line);

@@ -188,6 +188,13 @@ const struct shoal_choice schedule_choices[] = {
     {0},
 };
 
+const struct shoal_choice lr_scaling_choices[] = {
+    [LR_SCALING_AUTO] = {"auto", "only where no --lr was given"},
+    [LR_SCALING_ON] = {"on", "always"},
+    [LR_SCALING_OFF] = {"off", "never: --lr is the rate on any number of ranks"},
+    {0},
+};
+
 /* From OPTIMIZER_SGD on. */
 static const struct shoal_choice net_optimizers[] = {
     {"sgd", "plain steps"},
@@ -312,23 +319,42 @@ const struct shoal_option net_run_options[] = {
     {0},
 };
 
-const struct shoal_option ranks_options[] = {
-    {"sync", .type = SHOAL_TYPE_OWN, ON(sync), .arg = "HOW", .own = &sync_type,
-     .help = "who waits for whom: async nobody, bounded:S who is more than S rounds ahead, sync "
-             "all after each round; average:K averages whole models every K rounds"},
-    {"wire", .type = SHOAL_TYPE_CHOICE, ON(wire), .arg = "TYPE", .choices = wire_choices,
-     .help = "how rows travel"},
-    {"servers", .type = SHOAL_TYPE_COUNT, ON(servers), .arg = "N", .u = {0, 1023},
-     .help = "the last so many ranks only keep rows", .zero = "all keep rows and train"},
+/* clang-format off */
+#define SYNC_OPTION                                                                                \
+    {"sync", .type = SHOAL_TYPE_OWN, ON(sync), .arg = "HOW", .own = &sync_type,                    \
+     .help = "who waits for whom: async nobody, bounded:S who is more than S rounds ahead, sync "  \
+             "all after each round; average:K averages whole models every K rounds"}
+#define WIRE_OPTION                                                                                \
+    {"wire", .type = SHOAL_TYPE_CHOICE, ON(wire), .arg = "TYPE", .choices = wire_choices,          \
+     .help = "how rows travel"}
+#define SERVERS_OPTION(what)                                                                       \
+    {"servers", .type = SHOAL_TYPE_COUNT, ON(servers), .arg = "N", .u = {0, 1023},                 \
+     .help = "the last so many ranks only keep " what, .zero = "all keep " what " and train"}
+#define SILENT_OPTION                                                                              \
+    {"silent-after", .type = SHOAL_TYPE_OWN, ON(silence), .arg = "TIME", .own = &silence_type,     \
+     .help = "give up a rank of which nothing was heard for so long"}
+/* clang-format on */
+
+const struct shoal_option words_ranks_options[] = {
+    SYNC_OPTION,
+    WIRE_OPTION,
+    SERVERS_OPTION("rows"),
     {"replica", .type = SHOAL_TYPE_CHOICE, ON(replica), .arg = "HOW", .choices = replica_choices,
      .help = "what each rank holds of the model"},
     {"local-input", .type = SHOAL_TYPE_FLAG, ON(local_input),
      .help = "each rank reads inputs of its own, its part of the whole; {rank} in their names is "
              "its number"},
-    {"silent-after", .type = SHOAL_TYPE_OWN, ON(silence), .arg = "TIME", .own = &silence_type,
-     .help = "give up a rank of which nothing was heard for so long"},
+    SILENT_OPTION,
     {0},
 };
+
+/* Features are numbered over all rows, and every rank holds all weights. */
+const struct shoal_option rows_ranks_options[] = {SYNC_OPTION, WIRE_OPTION, SERVERS_OPTION("rows"),
+                                                  SILENT_OPTION, {0}};
+
+/* Gradients travel as they are, and every rank holds the whole net and reads all samples. */
+const struct shoal_option net_ranks_options[] = {SYNC_OPTION, SERVERS_OPTION("parameters"),
+                                                 SILENT_OPTION, {0}};
 
 /* ---- Defaults and what does not go together ---------------------------------------------- */
 
@@ -361,20 +387,4 @@ shoal_status task_file_check(const shoal_options *o)
         return shoal_fail(SHOAL_EINVAL, "--output is '-', want a file name: a model is mapped, "
                                         "which standard output cannot be");
     return SHOAL_OK;
-}
-
-shoal_status task_net_check(const shoal_options *o)
-{
-    const struct train_opts *at = options_values(o);
-
-    if (at->wire != SHOAL_WIRE_F32)
-        return shoal_fail(SHOAL_EINVAL, "--wire bf16 does not go with nets, whose gradients "
-                                        "travel as they are");
-    if (at->replica == SHOAL_REPLICA_BLOCKS)
-        return shoal_fail(SHOAL_EINVAL,
-                          "--replica blocks does not go with nets, which every rank holds whole");
-    if (at->local_input)
-        return shoal_fail(SHOAL_EINVAL,
-                          "--local-input does not go with nets: every rank reads all samples");
-    return task_file_check(o);
 }

@@ -120,6 +120,16 @@ static shoal_status refuse(const struct shoal_option *option, const char *value)
     return shoal_fail(SHOAL_EINVAL, "--%s is '%s', want %s", option->name, value, want);
 }
 
+/* Who bounds the vocabulary and counts the rest as <UNK> has as many words as he said, unless he
+ * says how often each must be seen. */
+static void imply_min_count(shoal_options *o)
+{
+    struct shoal_vocab_opts *v = &o->at.encode.vocab;
+
+    if (!shoal_options_given(o, "min-count"))
+        v->min_count = v->unk && v->max_vocab > 0 ? 1 : shoal_vocab_default().min_count;
+}
+
 static shoal_status put(shoal_options *o, const struct place *p, const char *value)
 {
     struct train_opts before = o->at;
@@ -142,6 +152,7 @@ static shoal_status put(shoal_options *o, const struct place *p, const char *val
     free(o->text[p->i]);
     o->text[p->i] = text; /* what was read may point into it */
     o->given[p->i] = true;
+    imply_min_count(o);
     return SHOAL_OK;
 }
 

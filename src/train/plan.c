@@ -6,6 +6,17 @@ unsigned opts_sharing(const struct train_opts *o)
     return shoal_ranks_size(o->ranks) - (shoal_ranks_size(o->ranks) > 1 ? o->servers : 0);
 }
 
+double opts_lr(struct shoal_train_plan *plan, const struct train_opts *o, double usual,
+               double factor)
+{
+    bool given = o->lr > 0;
+    bool scaled = o->lr_scaling == LR_SCALING_ON || (o->lr_scaling == LR_SCALING_AUTO && !given);
+
+    plan->lr_scale = scaled ? factor : 1;
+    plan->lr = plan->lr_scale * (given ? o->lr : usual);
+    return plan->lr;
+}
+
 static shoal_status check_deterministic(const struct train_opts *o, unsigned ranks)
 {
     if (o->sync.policy != SHOAL_SYNC)
@@ -82,6 +93,7 @@ void plan_sum(struct shoal_train_plan *plan, const struct train_opts *o)
     plan->held_bytes = mem_held();
     plan->memory_bytes =
         plan->rank_bytes + plan->work_bytes + plan->held_bytes + plan->checkpoint_bytes;
+    plan->memory_limited = o->memory_limit > 0;
     plan->memory_free = o->memory_limit ? o->memory_limit : mem_available();
 }
 
@@ -91,6 +103,25 @@ uint64_t plan_needs(const struct shoal_train_plan *p)
     return p->memory_bytes - p->held_bytes;
 }
 
+struct size_text {
+    char text[32];
+};
+
+/* As the plan is printed. */
+static struct size_text size_of(uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    struct size_text out;
+    double x = (double)bytes;
+    size_t i = 0;
+
+    for (; x >= 1023.5 && i < 6; i++)
+        x /= 1024;
+    number_print(out.text, sizeof out.text, "%.*f %s",
+                 i == 0 ? 0 : x < 9.995 ? 2 : x < 99.95 ? 1 : 0, x, units[i]);
+    return out;
+}
+
 shoal_status plan_check(const struct shoal_train_plan *p)
 {
     uint64_t need = plan_needs(p);
@@ -98,8 +129,9 @@ shoal_status plan_check(const struct shoal_train_plan *p)
     if (need <= p->memory_free)
         return SHOAL_OK;
     return shoal_fail(SHOAL_ELIMIT,
-                      "train: needs %llu bytes of memory (%llu of them parameters), %llu are free; "
+                      "train: needs %s of memory beside what is held (%s of it parameters), %s %s; "
                       "lower %s",
-                      (unsigned long long)need, (unsigned long long)p->rank_bytes,
-                      (unsigned long long)p->memory_free, p->advice);
+                      size_of(need).text, size_of(p->rank_bytes).text,
+                      size_of(p->memory_free).text,
+                      p->memory_limited ? "is the limit of --memory" : "is free", p->advice);
 }

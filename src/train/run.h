@@ -176,6 +176,10 @@ shoal_status run_check_loss(struct run *r);
 /* ---- plan.c: what options mean for every task ---- */
 
 unsigned opts_sharing(const struct train_opts *o); /* ranks that train */
+/* The rate at the start: that of --lr or the usual one, and what several ranks make of it:
+ * `factor` times as much, if it is to be scaled. Into the plan. */
+double opts_lr(struct shoal_train_plan *plan, const struct train_opts *o, double usual,
+               double factor);
 shoal_status opts_check_data(const struct task *task, const struct shoal_sources *data);
 /* Whether the options go together for so many ranks. */
 shoal_status opts_check_ranks(const struct train_opts *o, const char *needs_whole);

@@ -58,16 +58,15 @@ void task_common_defaults(struct train_opts *o);
 void task_net_defaults(struct train_opts *o);
 /* A model that is no vectors goes to a file. */
 shoal_status task_file_check(const shoal_options *o);
-/* What no net takes. */
-shoal_status task_net_check(const shoal_options *o);
 
 /* Tables of struct train_opts. */
 extern const struct shoal_option words_run_options[], rows_run_options[], net_run_options[];
 extern const struct shoal_option rows_machine_options[], net_machine_options[];
-extern const struct shoal_option net_training_options[], ranks_options[], task_output_options[];
+extern const struct shoal_option net_training_options[], task_output_options[];
 extern const struct shoal_option net_output_options[];
+extern const struct shoal_option words_ranks_options[], rows_ranks_options[], net_ranks_options[];
 
-extern const struct shoal_choice schedule_choices[];
+extern const struct shoal_choice schedule_choices[], lr_scaling_choices[];
 extern const struct shoal_own_type option_share_type;
 
 #define ENCODED_TEXT_HELP                                                                          \
@@ -100,6 +99,10 @@ extern const struct shoal_own_type option_share_type;
 #define LR_OPTION(usual)                                                                           \
     {"lr", .type = SHOAL_TYPE_REAL, ON(lr), .decides = true, .arg = "RATE", .d = {0, 1000},        \
      .help = "the learning rate at the start", .zero = usual}
+#define LR_SCALING_OPTION                                                                          \
+    {"lr-scaling", .type = SHOAL_TYPE_CHOICE, ON(lr_scaling), .decides = true, .arg = "HOW",       \
+     .choices = lr_scaling_choices,                                                                \
+     .help = "whether several ranks multiply the learning rate, to make up for what they average"}
 #define SCHEDULE_OPTION(said)                                                                      \
     {"schedule", .type = SHOAL_TYPE_CHOICE, ON(schedule), .decides = true, .arg = "NAME",          \
      .choices = schedule_choices, .help = said}
@@ -129,7 +132,7 @@ extern const struct shoal_own_type option_share_type;
 #define NET_GROUPS                                                                                 \
     {"Training", net_training_options, .at = 0}, {"Machine", net_machine_options, .at = 0},        \
     {"Checkpoints and metrics", net_run_options, .at = 0},                                         \
-    {"Several ranks", ranks_options, .at = 0}
+    {"Several ranks", net_ranks_options, .at = 0}
 /* clang-format on */
 
 #endif

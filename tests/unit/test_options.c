@@ -566,15 +566,6 @@ static void options_that_do_not_go_together_are_refused(void **state)
     check_fails("skipgram", GIVEN("sample", "1"), "--sample is 1, want 0 to below 1");
     check_fails("logreg", GIVEN("beta", "0"), "--beta is 0, want more, or --optimizer sgd");
     check_fails("logreg", GIVEN("class-weight", "0"), "--class-weight is 0, want more");
-    check_fails("logreg", GIVEN("local-input", "true"),
-                "--local-input does not go with logreg, whose features are numbered over all rows; "
-                "want inputs that every rank can read");
-    check_fails("mlp", GIVEN("wire", "bf16"),
-                "--wire bf16 does not go with nets, whose gradients travel as they are");
-    check_fails("nextword", GIVEN("replica", "blocks"),
-                "--replica blocks does not go with nets, which every rank holds whole");
-    check_fails("vgg", GIVEN("local-input", "true"),
-                "--local-input does not go with nets: every rank reads all samples");
     check_fails("vgg", GIVEN("base", "24"), "--base is 24 channels, want a multiple of 16");
     check_fails("vgg", GIVEN("batch-norm", "false", "sync-bn", "true"),
                 "--sync-bn does not go with --no-batch-norm");

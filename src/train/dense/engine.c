@@ -17,12 +17,12 @@ size_t net_batch_size(const struct train_opts *o)
     return o->global_batch ? o->global_batch : (size_t)o->batch * opts_sharing(o);
 }
 
-static double first_lr(const struct train_opts *o)
+static double first_lr(struct shoal_train_plan *plan, const struct train_opts *o)
 {
     static const double usual[] = {[OPTIMIZER_SGD] = 0.1, [OPTIMIZER_MOMENTUM] = 0.05,
                                    [OPTIMIZER_ADAM] = 0.002};
 
-    return o->lr > 0 ? o->lr : usual[o->optimizer];
+    return opts_lr(plan, o, usual[o->optimizer], 1);
 }
 
 /* Gradients of an asynchronous step. A larger quorum waits for gradients that are stale by then,
@@ -75,6 +75,7 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
         return st;
     plan->examples = train;
     plan->held_out = r->dense->valid;
+    first_lr(plan, o);
     plan->advice = "--batch or the layers";
     for (size_t i = 0; i < net->ntensors; i++)
         plan->parameters += net->tensors[i].rule == TENSOR_STATE ? 0 : net->tensors[i].size;
@@ -182,7 +183,7 @@ static shoal_status net_open(struct run *r)
     r->unit_examples = (double)d->batch;
     r->group = average ? r->opts->sync.staleness : 1; /* a slice ends where a mean is made */
     r->gathers = true;
-    r->lr = first_lr(r->opts);
+    r->lr = r->planned.lr;
     st = shoal_ranks_agree(r->opts->ranks, open_memory(r));
     if (st == SHOAL_OK)
         st = run_set_length(r, r->opts->steps);

@@ -289,7 +289,7 @@ const struct task task_mlp = {
                },
            .unit = "samples"},
     .defaults = mlp_defaults,
-    .check = task_net_check,
+    .check = task_file_check,
     .data = DATA_SAMPLES,
     .kind = &kind_net,
     .net = &mlp_net,

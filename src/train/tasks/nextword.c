@@ -517,7 +517,7 @@ const struct task task_nextword = {
                },
            .unit = "windows"},
     .defaults = nextword_defaults,
-    .check = task_net_check,
+    .check = task_file_check,
     .data = DATA_TEXT_AND_VECTORS,
     .kind = &kind_nextword,
     .net = &nextword_net,

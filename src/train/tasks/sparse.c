@@ -86,6 +86,17 @@ static size_t outputs_of(const struct run *r)
     return model_of(r)->classes ? clicks_view(r->data->rows)->classes : 1;
 }
 
+/* The mean of n replicas moves a weight by an n-th of what they found apart. Ftrl's sums
+ * are of one rate, which may not change with the ranks. */
+static double first_lr(struct shoal_train_plan *plan, const struct train_opts *o)
+{
+    bool apart = o->sync.policy == SHOAL_AVERAGE && !o->deterministic &&
+                 o->optimizer != OPTIMIZER_FTRL;
+    double usual = o->optimizer == OPTIMIZER_SGD ? 0.01 : 0.05;
+
+    return opts_lr(plan, o, usual, apart ? opts_sharing(o) : 1);
+}
+
 shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
 {
     const struct sparse_model *m = model_of(r);
@@ -109,6 +120,7 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
                                       .types_note = "features",
                                       .parameters = features * outputs,
                                       .advice = "--bits or the features"};
+    first_lr(plan, o);
     snprintf(plan->model_note, sizeof plan->model_note, "%s%s", m->note,
              o->optimizer == OPTIMIZER_SGD ? "" : ", and its optimizer's state");
     plan->model_bytes = table_size(&tables[SPARSE_WEIGHTS]) + table_size(&tables[SPARSE_BIAS]);
@@ -145,17 +157,6 @@ struct cadence sparse_cadence(const struct train_opts *o)
         due /= 2;
     return (struct cadence){.due = due,
                             .sweep = sweep > SWEEP_LINEAR_LEAST ? sweep : SWEEP_LINEAR_LEAST};
-}
-
-/* The mean of n replicas moves a weight by an n-th of what they found apart. Ftrl's sums
- * are of one rate, which may not change with the ranks. */
-static double first_lr(const struct train_opts *o)
-{
-    bool apart = o->sync.policy == SHOAL_AVERAGE && !o->deterministic &&
-                 o->optimizer != OPTIMIZER_FTRL;
-    double usual = o->optimizer == OPTIMIZER_SGD ? 0.01 : 0.05;
-
-    return (apart ? opts_sharing(o) : 1) * (o->lr > 0 ? o->lr : usual);
 }
 
 /* ---- what is held out ---- */
@@ -201,12 +202,13 @@ static shoal_status hold_out(struct run *r)
 /* ---- opening ---- */
 
 /* Rows of a lane between two meetings: it may not depend on the threads. */
-static size_t lane_rows(const struct train_opts *o)
+static size_t lane_rows(const struct run *r)
 {
+    const struct train_opts *o = r->opts;
     double steps = APART_LANES;
 
     if (o->optimizer == OPTIMIZER_SGD)
-        steps = fmin(steps, APART_SGD / (double)(float)first_lr(o));
+        steps = fmin(steps, APART_SGD / (double)(float)r->lr);
     return (size_t)fmax(steps / o->lanes, 1) * o->batch;
 }
 
@@ -218,7 +220,7 @@ static void cut(struct run *r, size_t width)
     size_t chunk = rows_chunk(rows, CHUNKS_PER_EPOCH, CHUNK_LEAST, CHUNK_MOST);
 
     r->rows->grain =
-        (struct grain){.chunk = o->deterministic ? lane_rows(o) : whole_batches(chunk, o->batch),
+        (struct grain){.chunk = o->deterministic ? lane_rows(r) : whole_batches(chunk, o->batch),
                        .round = o->batch,
                        .apart = APART,
                        .poll = whole_batches(POLL_ROWS, o->batch),
@@ -231,7 +233,7 @@ static void set_run(struct run *r, const struct sparse *s)
 {
     const struct train_opts *o = r->opts;
 
-    r->lr = first_lr(o);
+    r->lr = r->planned.lr;
     if (o->optimizer == OPTIMIZER_FTRL)
         r->schedule = SHOAL_CONSTANT;
     r->batch = o->batch;
@@ -353,19 +355,20 @@ const struct shoal_option sparse_training_options[] = {
     STEPS_OPTION("so many steps of each rank, of --batch rows"),
     BATCH_OPTION(65536, "rows of a step, whose gradients are averaged"),
     LR_OPTION("0.05 for ftrl and adagrad, 0.01 for sgd"),
+    LR_SCALING_OPTION,
     SCHEDULE_OPTION("how the rate goes on; that of ftrl falls by itself"),
     DECAY_OPTION,
     {0},
 };
 
 const struct shoal_option sparse_held_options[] = {
-    VALID_FILE_OPTION("hold these rows out, and report how well they are predicted"),
+    VALID_FILE_OPTION("hold these rows out, and report the validation loss, AUC and accuracy"),
     VALID_SHARE_OPTION("the same for this share or percent of the rows, at their end"),
     {"eval-every", .type = SHOAL_TYPE_COUNT, ON(eval_every), .decides = true, .arg = "N",
-     .u = {0, UINT64_MAX}, .help = "look at them each time so many rows were learned",
+     .u = {0, UINT64_MAX}, .help = "rows learned between two evaluations of what is held out",
      .zero = "after each epoch"},
     {"early-stop", .type = SHOAL_TYPE_COUNT, ON(early_stop), .decides = true, .arg = "N",
-     .u = {0, 1000000}, .help = "stop when so many looks brought no better log-loss",
+     .u = {0, 1000000}, .help = "early stopping: after so many evaluations without a better validation loss",
      .zero = "never"},
     {0},
 };
@@ -382,10 +385,5 @@ shoal_status sparse_check(const shoal_options *o)
 
     if (!(at->beta > 0) && at->optimizer != OPTIMIZER_SGD)
         return shoal_fail(SHOAL_EINVAL, "--beta is 0, want more, or --optimizer sgd");
-    if (at->local_input)
-        return shoal_fail(SHOAL_EINVAL,
-                          "--local-input does not go with %s, whose features are numbered over "
-                          "all rows; want inputs that every rank can read",
-                          options_run(o)->is.name);
     return task_file_check(o);
 }

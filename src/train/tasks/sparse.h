@@ -72,7 +72,7 @@ extern const struct shoal_option sparse_training_options[], sparse_held_options[
     {"Training", sparse_training_options, .at = 0}, {"Held out", sparse_held_options, .at = 0},    \
     {"Machine", rows_machine_options, .at = 0},                                                    \
     {"Checkpoints and metrics", rows_run_options, .at = 0},                                        \
-    {"Several ranks", ranks_options, .at = 0},                                                     \
+    {"Several ranks", rows_ranks_options, .at = 0},                                                     \
     {"Reading rows", shoal_rows_options, .at = offsetof(struct train_opts, rows)}, {0}
 
 /* What is read, and `with` what else a file that was encoded before was made. */

@@ -332,7 +332,7 @@ static shoal_status vgg_check(const shoal_options *o)
 {
     const struct train_opts *at = options_values(o);
     const struct kernel_tiles *tiles;
-    shoal_status st = task_net_check(o);
+    shoal_status st = task_file_check(o);
 
     if (st == SHOAL_OK && at->base % 16 != 0)
         st = shoal_fail(SHOAL_EINVAL, "--base is %u channels, want a multiple of 16", at->base);

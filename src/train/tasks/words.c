@@ -150,6 +150,25 @@ static bool plan_blocks(const struct shoal_train_plan *p, const struct train_opt
     return plan_needs(p) > p->memory_free;
 }
 
+#define BOOST 0.5            /* see boost_of */
+#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
+#define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
+
+/* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
+ * not added (folding, store/view.c), so n ranks together move hot rows little further than one
+ * rank does with its n-th part of the corpus. A higher rate makes up for it: measured,
+ * docs/consistency.md. */
+static double boost_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o);
+
+    if (o->deterministic || o->sync.policy == SHOAL_AVERAGE)
+        return 1;
+    if (!o->bag)
+        return pow(sharing, BOOST);
+    return fmin(pow(sharing, BOOST_CBOW), o->loss == SHOAL_SOFTMAX ? sharing : BOOST_CBOW_MOST);
+}
+
 static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
 {
     const struct train_opts *o = r->opts;
@@ -163,6 +182,7 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
                                       .types_note = "different",
                                       .advice = "--dim or the vocabulary"};
     snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of each word", o->dim);
+    opts_lr(plan, o, o->bag ? 0.05 : 0.025, boost_of(o));
     if (st == SHOAL_OK)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
     if (st != SHOAL_OK)
@@ -228,25 +248,6 @@ static unsigned sweep_of(const struct train_opts *o)
 static struct cadence words_cadence(const struct train_opts *o)
 {
     return (struct cadence){.due = due_of(o), .sweep = sweep_of(o)};
-}
-
-#define BOOST 0.5            /* see boost_of */
-#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
-#define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
-
-/* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
- * not added (folding, store/view.c), so n ranks together move hot rows little further than one
- * rank does with its n-th part of the corpus. A higher rate makes up for it: measured,
- * docs/notes/consistency.md. */
-static double boost_of(const struct train_opts *o)
-{
-    unsigned sharing = opts_sharing(o);
-
-    if (o->deterministic || o->sync.policy == SHOAL_AVERAGE)
-        return 1;
-    if (!o->bag)
-        return pow(sharing, BOOST);
-    return fmin(pow(sharing, BOOST_CBOW), o->loss == SHOAL_SOFTMAX ? sharing : BOOST_CBOW_MOST);
 }
 
 /* ---- opening ---- */
@@ -401,7 +402,7 @@ static shoal_status words_open(struct run *r)
     r->rows->blocks = r->planned.blocks;
     r->rows->whole = o->loss == SHOAL_SOFTMAX;
     r->batch = r->rows->whole ? o->batch : 0;
-    r->lr = boost_of(o) * (o->lr > 0 ? o->lr : o->bag ? 0.05 : 0.025);
+    r->lr = r->planned.lr;
     r->at.best_loss = untrained_loss(o, shoal_vocab_size(vocab));
     r->gathers = o->evals != NULL; /* the held-out loss of a replica is near enough */
     st = hold_out(r);
@@ -682,7 +683,8 @@ static const struct shoal_option model_options[] = {
     {"negative", .type = SHOAL_TYPE_COUNT, ON(negative), .decides = true, .arg = "N", .u = {1, 64},
      .help = "noise words of a prediction (ns)"},
     {"sample", .type = SHOAL_TYPE_REAL, ON(sample), .decides = true, .arg = "SHARE", .d = {0, 1},
-     .help = "thin out words that make up more than this of the text", .zero = "none"},
+     .help = "subsampling: skip at random words that make up more than this of the text",
+     .zero = "no subsampling"},
     {0},
 };
 
@@ -698,12 +700,13 @@ static const struct shoal_option training_options[] = {
     EPOCHS_OPTION,
     STEPS_OPTION("so many steps of each rank, of --batch predictions (softmax) or words (ns, hs)"),
     LR_OPTION("0.05 for CBOW, 0.025 for skip-gram"),
+    LR_SCALING_OPTION,
     SCHEDULE_OPTION("how the rate goes on"),
     DECAY_OPTION,
     BATCH_OPTION(65536, "predictions of a step (softmax); words of one of --steps (ns, hs)"),
     SEED_OPTION,
-    VALID_OF_TEXT_OPTION("hold out this share or percent of the text, at its end, and report its "
-                         "loss"),
+    VALID_OF_TEXT_OPTION("hold out this share or percent of the text, at its end, and report the "
+                         "validation loss"),
     {0},
 };
 
@@ -718,7 +721,7 @@ static const struct shoal_option given_options[] = {
 #define WORDS_GROUPS                                                                               \
     {"Training", training_options, .at = 0}, {"Machine", rows_machine_options, .at = 0},           \
         {"Checkpoints and metrics", words_run_options, .at = 0},                                   \
-        {"Several ranks", ranks_options, .at = 0},                                                 \
+        {"Several ranks", words_ranks_options, .at = 0},                                           \
         {"Reading text", shoal_token_options, .at = offsetof(struct train_opts, encode.vocab)},    \
         {"A vocabulary made before", given_options, .at = 0},                                      \
         {"Vocabulary", shoal_vocab_options, .at = offsetof(struct train_opts, encode.vocab),       \

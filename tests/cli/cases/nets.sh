@@ -63,6 +63,7 @@ try shoal train mlp label.csv -o x.shoal
 try shoal train mlp spiral.csv --layers 3,,4 -o x.shoal
 try shoal train mlp spiral.csv --wire bf16 -o x.shoal
 try shoal train mlp spiral.csv --replica blocks -o x.shoal
+try shoal train mlp spiral.csv --local-input -o x.shoal
 try shoal train mlp spiral.csv --lr 1000 --optimizer sgd --epochs 200 -q -o x.shoal 2>&1 |
     sed 's/after [0-9]* samples/after SOME samples/; s/the loss is .*;/the loss is SO;/'
 printf '1,2,3,0\n' >wide.csv

@@ -33,3 +33,18 @@ shoal train cbow lines.txt $few --loss softmax --metrics m.jsonl -o w.vec
 grep '"event":"epoch"' m.jsonl | sed -E 's/.*("train":[^}]*}).*/\1/'
 shoal train cbow lines.txt $few --loss softmax --across-lines --metrics m.jsonl -o w.vec
 keys m.jsonl
+
+echo "--max-vocab V --unk makes V rows:"
+small_text >small.txt
+for more in "" "--min-count 3"; do
+    shoal train cbow small.txt --max-vocab 8 --unk $more --loss hs --dim 4 --epochs 1 -q -o w.vec && head -n 1 w.vec
+    shoal vocab small.txt --max-vocab 8 --unk $more -q | wc -l
+done
+
+echo "a limit of memory is called one, by the number that the plan has:"
+shoal encode small.txt --min-count 1 -q -o small.shoal
+shoal train cbow small.shoal --loss hs --dim 4 --threads 1 --memory 1K -o w.vec >said.txt 2>&1
+sed -nE 's/^memory +([0-9.]+ KiB)  (.*)/\1, \2/p' said.txt >plan.txt
+sed 's/.*, //' plan.txt
+grep -q "needs $(sed 's/,.*//' plan.txt) of memory beside what is held" said.txt && echo "the same number"
+grep -o '[0-9.]* KiB is the limit of --memory' said.txt
