@@ -556,9 +556,7 @@ double step_last(const struct step *s, const char *event, const char *path)
 
 /* ---- reports ---- */
 
-static const char line_head[] =
-    "run                                   time          rate      loss "
-    "  quality";
+#define LINE "%-28s %10s %18s %9s %9s %s"
 
 void shoal_classic_line(char text[256], const shoal_classic *c, size_t number)
 {
@@ -568,12 +566,12 @@ void shoal_classic_line(char text[256], const shoal_classic *c, size_t number)
 
     text[0] = '\0';
     if (number == SIZE_MAX)
-        snprintf(text, 256, "%s", line_head);
+        snprintf(text, 256, LINE, "run", "time", "rate", "loss", "quality", "");
     if (!s || s->prepares || !s->run || s->state != RUN_DONE)
         return;
     snprintf(rate, sizeof rate, "%s %.8s/s", number_short(m.rate).text, m.unit);
-    snprintf(text, 256, "%-31s %10s %15s %8s  %8s %s", s->name, number_time(m.seconds).text, rate,
-             number_plain(m.loss).text, number_plain(m.quality).text, m.quality_name);
+    snprintf(text, 256, LINE, s->name, number_time(m.seconds).text, rate, number_plain(m.loss).text,
+             number_plain(m.quality).text, m.quality_name);
 }
 
 static shoal_status tell(struct book **out, const shoal_classic *c)

@@ -93,10 +93,9 @@ static void tell_scaling(struct book *b, const shoal_classic *c, bool weak)
     struct shoal_measures one = step_measures(step_with(c, group, 1, 0));
     struct sheet *s =
         book_sheet(b, group,
-                   weak ? "Weak scaling: each worker has the same work, %d steps of %d"
-                        : "Strong scaling: the same work in all, %d steps of %d of four "
-                          "workers",
-                   STEPS_A_WORKER, BATCH);
+                   weak ? "Weak scaling: each worker has the same work, %d steps of %d words"
+                        : "Strong scaling: all workers share the same work, %d steps of %d words",
+                   weak ? STEPS_A_WORKER : STEPS_A_WORKER * MOST_WORKERS, BATCH);
 
     sheet_column(s, "workers", AS_COUNT);
     sheet_column(s, "time (s)", AS_TIME);

@@ -24,7 +24,7 @@ static size_t count_nodes(const shoal_classic *c)
 
 static unsigned epochs_of(const shoal_classic *c)
 {
-    return c->quick ? 20 : EPOCHS;
+    return c->quick ? 40 : EPOCHS;
 }
 
 /* The machines that the time is predicted for. */

@@ -28,7 +28,7 @@ static void plan_run(shoal_classic *c, const char *policy, unsigned batch)
                batch == TYPICAL && policy == policies[0] ? "clicks-model.shoal" : NULL);
     step_path(c, "clicks.shoal");
     step_words(c, "--sync %s --batch %u --epochs %d --valid-share 10%% --eval-every %u", policy,
-               batch, c->quick ? 1 : 3, (c->data ? 10000 : rows_of(c)) / LOOKS);
+               batch, c->quick ? 1 : 2, (c->data ? 10000 : rows_of(c)) / LOOKS);
 }
 
 static void plan(shoal_classic *c)
@@ -42,7 +42,7 @@ static void plan(shoal_classic *c)
     step_words(c, "encode --as clicks --quiet --output");
     step_path(c, "clicks.shoal");
     step_path(c, c->data ? NULL : "clicks.tsv");
-    for (unsigned repeat = 0; repeat < (c->quick ? 1U : 3U); repeat++)
+    for (unsigned repeat = 0; repeat < (c->quick ? 1U : 2U); repeat++)
         for (size_t i = 0; i < BATCHES; i++)
             for (size_t k = 0; k < POLICIES; k++)
                 plan_run(c, policies[k], batches[i]);
@@ -167,18 +167,17 @@ static void draw_error(struct book *b, const shoal_classic *c)
 {
     book_chart(b, "error-steps", "Test error against steps", "steps", BY_COUNT, "test error",
                BY_PLAIN);
-    for (size_t i = 1; i < BATCHES; i++)
-        for (size_t k = 0; k < POLICIES; k++) {
-            const struct step *run = step_with(c, policies[k], batches[i], 0);
-            size_t n = run ? lines_count(run->lines, NULL) : 0;
+    for (size_t k = 0; k < POLICIES; k++) {
+        const struct step *run = step_with(c, policies[k], TYPICAL, 0);
+        size_t n = run ? lines_count(run->lines, NULL) : 0;
 
-            if (!run || batches[i] != TYPICAL)
-                continue;
-            book_line(b, "%s, batch %u", policies[k], batches[i]);
-            for (size_t j = 0; j < n; j++)
-                book_point(b, lines_number(run->lines, NULL, j, "examples") / batches[i],
-                           1 - lines_number(run->lines, NULL, j, "valid.accuracy"));
-        }
+        if (!run)
+            continue;
+        book_line(b, "%s, batch %d", policies[k], TYPICAL);
+        for (size_t i = 0; i < n; i++)
+            book_point(b, lines_number(run->lines, NULL, i, "examples") / TYPICAL,
+                       1 - lines_number(run->lines, NULL, i, "valid.accuracy"));
+    }
 }
 
 static void draw_batches(struct book *b, const shoal_classic *c)

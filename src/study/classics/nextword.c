@@ -7,26 +7,72 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { DIMENSIONS = 100, EPOCHS = 5, WORKERS = 2, TEXT_MOST = 1 << 20 };
+enum { DIMENSIONS = 100, EPOCHS = 5, WORKERS = 2, LINES = 20, TEXT_MOST = 256 << 20 };
 
 static const unsigned lengths[] = {10, 15};
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
+/* ---- the text ---- */
+
+/* No window reaches over the end of a line, and lines of books are broken where the page ends:
+ * lines become one up to an empty one, or LINES of them. */
+static void join_lines(struct prose *t, const char *text, size_t len)
+{
+    size_t joined = 0;
+
+    for (size_t i = 0; i < len && t->status == SHOAL_OK; i++) {
+        bool ends = text[i] == '\n',
+             empty = ends && i + 1 < len && (text[i + 1] == '\n' || text[i + 1] == '\r');
+
+        joined = ends ? joined + 1 : joined;
+        if (ends && !empty && joined < LINES) {
+            t->status = bytes_add(&t->bytes, " ", 1);
+        } else {
+            t->status = bytes_add(&t->bytes, &text[i], 1);
+            joined = ends ? 0 : joined;
+        }
+    }
+}
+
+/* text.txt, of the user's text or of a generated one. */
+static void make_text(shoal_classic *c)
+{
+    struct shoal_world_opts world = shoal_world_default();
+    char *raw = classic_path(c, "raw.txt"), *text = NULL;
+    struct prose t = {0};
+    size_t len = 0;
+    shoal_status st = raw ? SHOAL_OK : SHOAL_ENOMEM;
+
+    world.words = c->quick ? 30000 : 300000;
+    if (st == SHOAL_OK && !c->data)
+        st = shoal_world_write(raw, NULL, &world, NULL);
+    if (st == SHOAL_OK)
+        st = stream_slurp(&text, &len, c->data ? c->data : raw, TEXT_MOST);
+    if (st == SHOAL_OK) {
+        join_lines(&t, text, len);
+        st = prose_write_in(&t, c->folder, "text.txt");
+    }
+    if (raw && !c->data)
+        unlink(raw);
+    prose_fini(&t);
+    free(text);
+    free(raw);
+    if (c->status == SHOAL_OK)
+        c->status = st;
+}
+
 static void plan_data(shoal_classic *c)
 {
-    if (!c->data) {
-        step_add(c, "text", 0, "text")->prepares = true;
-        step_words(c, "gen world --quiet --words %u --output", c->quick ? 60000 : 1000000);
-        step_path(c, "text.txt");
-    }
+    make_text(c);
     step_add(c, "encode", 0, "encoding")->prepares = true;
     step_words(c, "encode --quiet --tokens words --output");
     step_path(c, "text.shoal");
-    step_path(c, c->data ? NULL : "text.txt");
+    step_path(c, "text.txt");
     step_add(c, "vectors", 0, "vectors")->prepares = true;
     step_words(c, "train cbow --quiet --threads 1 --dim %d --epochs %d --output", DIMENSIONS,
-               c->quick ? 1 : 3);
+               c->quick ? 20 : 10);
     step_path(c, "vectors.bin");
     step_path(c, "text.shoal");
 }
@@ -81,8 +127,6 @@ static void plan(shoal_classic *c)
         step_path(c, "vectors.bin");
         step_words(c, "--length %u --epochs %d --lr 0.01 --schedule inverse-time --decay 0.01",
                    lengths[i], EPOCHS);
-        if (step_has("nextword", "across-lines"))
-            step_words(c, "--across-lines");
     }
     step_add(c, "predict", 0, "a prediction");
     step_words(c, "predict --top 5%s --output", c->vector ? " --vector" : "");
@@ -228,7 +272,10 @@ const struct classic classic_nextword = {
     .experiment =
         "Word vectors of 100 dimensions; windows of 10 or 15 words go through one hidden layer of "
         "256 units that predicts the vector of the word behind them; 5 epochs with a learning "
-        "rate of 0.01 / (1 + 0.01 epoch), by two processes that add up their gradients.",
+        "rate of 0.01 / (1 + 0.01 epoch), by two processes that add up their gradients. Lines of "
+        "the text are joined to paragraphs first (`text.txt`), since no window reaches over the "
+        "end "
+        "of a line; a generated text has twenty sentences in each.",
     .change = "Take your own text with `shoal classic nextword --data FILE`. The model is "
               "`trained_model.zip`, a name like any other: ask it with `shoal predict "
               "trained_model.zip \"some words\"`. For other settings copy a command from above and "
