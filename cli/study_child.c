@@ -14,11 +14,14 @@
 
 enum { SECONDS_TO_HEED = 3 }; /* until a signal is sent again */
 
+#define SECONDS_TO_LOOK 0.5 /* between two looks of who watches */
+
 struct child {
     pid_t pid;
     char log[4096]; /* what it said */
     char *why;      /* [CHILD_WHY] why it failed; "" when it did not */
     bool stopped;   /* by a signal that came to this program */
+    const struct child_watch *watch; /* or NULL */
 };
 
 /* In a group of its own, by which whatever it starts can be ended with it: a simulation
@@ -107,7 +110,7 @@ static bool child_ended(const struct child *c)
 static void child_wait(struct child *c)
 {
     const struct timespec nap = {.tv_nsec = 10000000};
-    double next = 0;
+    double next = 0, look = clock_seconds() + SECONDS_TO_LOOK;
     int status = 0;
 
     while (!child_ended(c)) {
@@ -115,6 +118,10 @@ static void child_wait(struct child *c)
             kill(-c->pid, signal_received());
             c->stopped = true;
             next = clock_seconds() + SECONDS_TO_HEED;
+        }
+        if (c->watch && clock_seconds() >= look) {
+            c->watch->look(c->watch->user);
+            look = clock_seconds() + SECONDS_TO_LOOK;
         }
         nanosleep(&nap, NULL);
     }
@@ -126,7 +133,13 @@ static void child_wait(struct child *c)
 
 shoal_status child_run(const struct shoal_study_run *run, bool self, char why[CHILD_WHY])
 {
-    struct child c = {.why = why};
+    return child_run_watched(run, self, NULL, why);
+}
+
+shoal_status child_run_watched(const struct shoal_study_run *run, bool self,
+                               const struct child_watch *watch, char why[CHILD_WHY])
+{
+    struct child c = {.why = why, .watch = watch};
 
     why[0] = '\0';
     if (snprintf(c.log, sizeof c.log, "%s/log.txt", run->folder) >= (int)sizeof c.log)

@@ -497,6 +497,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #endif
 
 /* The rest of the interface, part by part. */
+#include <shoal/classic.h>
 #include <shoal/clicks.h>
 #include <shoal/eval.h>
 #include <shoal/options.h>

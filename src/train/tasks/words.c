@@ -157,7 +157,7 @@ static bool plan_blocks(const struct shoal_train_plan *p, const struct train_opt
 /* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
  * not added (folding, store/view.c), so n ranks together move hot rows little further than one
  * rank does with its n-th part of the corpus. A higher rate makes up for it: measured,
- * docs/consistency.md. */
+ * docs/notes/consistency.md. */
 static double boost_of(const struct train_opts *o)
 {
     unsigned sharing = opts_sharing(o);
