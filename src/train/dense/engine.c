@@ -67,12 +67,13 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
     const struct net *net = r->dense->net;
     size_t train = r->dense->train;
     struct dense_opts dense = dense_opts_of(o);
-    size_t workers = opts_sharing(o), share = (net_batch_size(o) + workers - 1) / workers;
+    size_t workers = opts_sharing(o), share;
     unsigned ranks = shoal_ranks_size(o->ranks);
     shoal_status st = opts_check_ranks(o, r->task->is.name);
 
     if (st != SHOAL_OK)
-        return st;
+        return st; /* there may be no worker at all */
+    share = (net_batch_size(o) + workers - 1) / workers;
     plan->examples = train;
     plan->held_out = r->dense->valid;
     first_lr(plan, o);
