@@ -22,6 +22,8 @@ struct lines;
 
 /* A last line without its end is left out; other lines that are no JSON are refused. */
 shoal_status lines_read(struct lines **out, const char *path);
+/* `text` need not end with a NUL. */
+shoal_status lines_parse(struct lines **out, const char *path, const char *text, size_t len);
 void lines_free(struct lines *l);
 /* How many lines there are of an event: "epoch", "evaluation"; NULL: of all. */
 size_t lines_count(const struct lines *l, const char *event);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FILE_MOST = 256 << 20, KEY_MOST = 64 };
+enum { FILE_MOST = 256 << 20, LINE_MOST = 1 << 20, KEY_MOST = 64 };
 
 struct lines {
     json_t **at; /* [n] objects */
@@ -27,7 +27,7 @@ void lines_free(struct lines *l)
 
 static shoal_status add_line(struct lines *l, const char *path, const char *text, size_t len)
 {
-    json_t *line = json_loadb(text, len, 0, NULL);
+    json_t *line = len <= LINE_MOST ? json_loadb(text, len, 0, NULL) : NULL;
     shoal_status st = SHOAL_OK;
 
     if (!json_is_object(line))
@@ -55,21 +55,29 @@ static shoal_status add_lines(struct lines *l, const char *path, const char *tex
     return st;
 }
 
-shoal_status lines_read(struct lines **out, const char *path)
+shoal_status lines_parse(struct lines **out, const char *path, const char *text, size_t len)
 {
     struct lines *l = mem_array(1, sizeof *l);
-    char *text = NULL;
-    size_t len = 0;
-    shoal_status st = l ? stream_slurp(&text, &len, path, FILE_MOST) : SHOAL_ENOMEM;
+    shoal_status st = l ? add_lines(l, path, text, len) : SHOAL_ENOMEM;
 
     *out = NULL;
-    if (st == SHOAL_OK)
-        st = add_lines(l, path, text, len);
-    free(text);
     if (st == SHOAL_OK)
         *out = l;
     else
         lines_free(l);
+    return st;
+}
+
+shoal_status lines_read(struct lines **out, const char *path)
+{
+    char *text = NULL;
+    size_t len = 0;
+    shoal_status st = stream_slurp(&text, &len, path, FILE_MOST);
+
+    *out = NULL;
+    if (st == SHOAL_OK)
+        st = lines_parse(out, path, text, len);
+    free(text);
     return st;
 }
 

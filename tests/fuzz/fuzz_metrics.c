@@ -3,7 +3,7 @@
  * asked. */
 #include "fuzz.h"
 
-#include "study/study.h"
+#include "study/classic.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +37,27 @@ static void check_run(const char *text, size_t size)
     shoal_run_free(run);
 }
 
+/* Whatever is asked of lines is a number, a word, or not there. */
+static void check_lines(const char *text, size_t size)
+{
+    struct lines *lines = NULL;
+
+    if (lines_parse(&lines, "fuzz", text, size) == SHOAL_OK) {
+        size_t n = lines_count(lines, NULL);
+
+        require(lines_count(lines, "epoch") <= n);
+        for (size_t i = 0; i < n && i < 64; i++) {
+            (void)lines_number(lines, NULL, i, "train.loss");
+            (void)lines_number(lines, NULL, i, "per_rank.1.steps");
+            require(lines_word(lines, NULL, i, "event") != NULL);
+        }
+        (void)lines_last(lines, "done", "valid.accuracy");
+    } else {
+        require(lines == NULL && strncmp(shoal_error(), "fuzz", 4) == 0);
+    }
+    lines_free(lines);
+}
+
 static void check_study(const char *text, size_t size)
 {
     struct shoal_study_cell cell;
@@ -62,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_begin(size, 64 * MIB, 1024);
     copy = fuzz_copy(data, size);
     check_run(copy, size);
+    check_lines(copy, size);
     check_study(copy, size);
     fuzz_end();
     return 0;
