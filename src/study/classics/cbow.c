@@ -174,6 +174,7 @@ static void tell_target(struct book *b, const shoal_classic *c)
                   "and a tenth or so more. Who never reached it has the loss that it ended with.");
 }
 
+/* Reports within an epoch; those of whole epochs would be means of what is drawn already. */
 static void draw_curves(struct book *b, const shoal_classic *c, const char *figure)
 {
     bool loss = figure[0] == 'l';
@@ -182,14 +183,15 @@ static void draw_curves(struct book *b, const shoal_classic *c, const char *figu
                BY_SECONDS, figure, BY_PLAIN);
     for (size_t i = 0; i < NODES; i++) {
         const struct step *run = step_with(c, "long", nodes[i], 0);
-        size_t n = run ? lines_count(run->lines, NULL) : 0;
+        size_t n = run ? lines_count(run->lines, "interval") : 0;
 
         if (!run)
             continue;
         book_line(b, "%u %s", nodes[i], nodes[i] == 1 ? "worker" : "workers");
         for (size_t k = 0; k < n; k++)
-            book_point(b, lines_number(run->lines, NULL, k, "seconds"),
-                       lines_number(run->lines, NULL, k, loss ? "train.loss" : "train.accuracy"));
+            book_point(
+                b, lines_number(run->lines, "interval", k, "seconds"),
+                lines_number(run->lines, "interval", k, loss ? "train.loss" : "train.accuracy"));
     }
 }
 
