@@ -82,9 +82,10 @@ static double accuracy_of(const struct step *s)
     return isfinite(held) ? held : step_last(s, "done", "train.accuracy");
 }
 
+/* Of all workers: a batch is one. */
 static double updates_of(const struct shoal_measures *m)
 {
-    return m->steps > 0 ? m->steps : m->units / BATCH;
+    return m->units / BATCH;
 }
 
 static void tell_scaling(struct book *b, const shoal_classic *c, bool weak)
@@ -130,25 +131,19 @@ static void tell_scaling(struct book *b, const shoal_classic *c, bool weak)
                            : "The work is one epoch here.");
 }
 
-/* The loss that every long run came to: none is compared by what it never reached. */
-static double common_loss(const shoal_classic *c)
+/* A loss that one worker comes to some time before its end: whoever is slower to learn gets
+ * there later, or never. */
+static double target_loss(const shoal_classic *c)
 {
-    double worst = (double)NAN;
+    struct shoal_measures m = step_measures(step_with(c, "long", 1, 0));
 
-    for (size_t i = 0; i < NODES; i++) {
-        struct shoal_measures m = step_measures(step_with(c, "long", nodes[i], 0));
-        double loss = isfinite(m.held) ? m.held : m.loss;
-
-        if (isfinite(loss) && !(loss <= worst))
-            worst = loss;
-    }
-    return ceil(worst * 100) / 100;
+    return ceil(10 * (isfinite(m.held) ? m.held : m.loss) + 1) / 10;
 }
 
 static void tell_target(struct book *b, const shoal_classic *c)
 {
-    double target = common_loss(c), one = (double)NAN;
-    struct sheet *s = book_sheet(b, "target", "Response time to a loss of %.2f", target);
+    double target = target_loss(c), one = (double)NAN;
+    struct sheet *s = book_sheet(b, "target", "Response time to a loss of %.1f", target);
 
     sheet_column(s, "workers", AS_COUNT);
     sheet_column(s, "to target (s)", AS_TIME);
@@ -175,10 +170,11 @@ static void tell_target(struct book *b, const shoal_classic *c)
         sheet_number(s, isfinite(m.held) ? m.held : m.loss);
         sheet_number(s, accuracy_of(run));
     }
-    sheet_note(s, "The target is the loss of what is held out that every one of these runs "
-                  "reached, so that none is compared by what it never saw.");
+    sheet_note(s, "The loss is that of what is held out; the target is what one worker came to, "
+                  "and a tenth or so more. Who never reached it has the loss that it ended with.");
 }
 
+/* Reports within an epoch; those of whole epochs would be means of what is drawn already. */
 static void draw_curves(struct book *b, const shoal_classic *c, const char *figure)
 {
     bool loss = figure[0] == 'l';
@@ -187,14 +183,15 @@ static void draw_curves(struct book *b, const shoal_classic *c, const char *figu
                BY_SECONDS, figure, BY_PLAIN);
     for (size_t i = 0; i < NODES; i++) {
         const struct step *run = step_with(c, "long", nodes[i], 0);
-        size_t n = run ? lines_count(run->lines, NULL) : 0;
+        size_t n = run ? lines_count(run->lines, "interval") : 0;
 
         if (!run)
             continue;
         book_line(b, "%u %s", nodes[i], nodes[i] == 1 ? "worker" : "workers");
         for (size_t k = 0; k < n; k++)
-            book_point(b, lines_number(run->lines, NULL, k, "seconds"),
-                       lines_number(run->lines, NULL, k, loss ? "train.loss" : "train.accuracy"));
+            book_point(
+                b, lines_number(run->lines, "interval", k, "seconds"),
+                lines_number(run->lines, "interval", k, loss ? "train.loss" : "train.accuracy"));
     }
 }
 

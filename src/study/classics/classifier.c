@@ -2,7 +2,9 @@
 #include "study/classic.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { EPOCHS = 100, BATCH = 32, SIMULATED_EPOCHS = 20 };
 
@@ -86,6 +88,22 @@ struct foresight {
     double epochs; /* of the experiment for each that was simulated */
 };
 
+/* What SimGrid came to, where it is installed: a training with each number of nodes above 1. */
+static void take_simulated(struct foresight *f, const shoal_classic *c)
+{
+    for (size_t i = 0; i + 1 < count_nodes(c) && i < shoal_study_simulations(f->study, &f->cluster);
+         i++) {
+        char name[64], *path;
+
+        snprintf(name, sizeof name, "cluster/runs/sim-001-%04u/metrics.jsonl", all_nodes[i + 1]);
+        path = classic_path(c, name);
+        if (path && access(path, R_OK) == 0)
+            f->known =
+                shoal_study_simulated(f->study, &f->cluster, i, NULL) == SHOAL_OK && f->known;
+        free(path);
+    }
+}
+
 static struct foresight foresee(const shoal_classic *c)
 {
     struct foresight f = {.epochs = epochs_of(c) / (c->quick ? 10.0 : SIMULATED_EPOCHS)};
@@ -94,6 +112,8 @@ static struct foresight foresee(const shoal_classic *c)
     f.known = folder && path && step_of(c, "cluster", 0) &&
               record_read(&f.study, folder) == SHOAL_OK && f.study &&
               shoal_cluster_read(&f.cluster, path) == SHOAL_OK;
+    if (f.known)
+        take_simulated(&f, c);
     free(folder);
     free(path);
     return f;
