@@ -437,23 +437,6 @@ static bool is_everywhere(const char *name)
     return true;
 }
 
-/* What two texts begin with, as whole words. */
-static const char *common_help(const char *a, const char *b)
-{
-    size_t len = 0, end = 0;
-
-    for (; a[len] && a[len] == b[len]; len++)
-        if (a[len] == ' ')
-            end = len;
-    if (a[len] == b[len])
-        return a;
-    if (len > 0 && strchr(" ,;:", a[len] ? a[len] : ' ') && strchr(" ,;:", b[len] ? b[len] : ' '))
-        end = len;
-    while (end > 0 && strchr(" ,;:", a[end - 1]))
-        end--;
-    return end > 0 ? strndup(a, end) : a;
-}
-
 /* An option that two tasks define differently is read as text: the task will judge it. */
 static void add_option(const struct shoal_option *option, size_t at)
 {
@@ -467,8 +450,8 @@ static void add_option(const struct shoal_option *option, size_t at)
         same->required = false;
         return;
     }
-    if (same->written)
-        same->help = common_help(same->help, option->help);
+    if (same->written && strcmp(same->help, option->help) != 0)
+        same->help = "write the model here";
     if (!are_alike(same, option)) {
         same->type = SHOAL_TYPE_TEXT;
         same->at = offsetof(struct train_cmd, any);

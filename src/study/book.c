@@ -449,7 +449,6 @@ static size_t panels_from(const struct book *b, size_t i)
     return n;
 }
 
-#ifdef SHOAL_STUDY_CANVAS_H
 static void draw_panels(struct album *a, struct book *b, size_t from, size_t n)
 {
     struct chart *charts = mem_array(n, sizeof *charts);
@@ -465,20 +464,6 @@ static void draw_panels(struct album *a, struct book *b, size_t from, size_t n)
     album_panels(a, b->pictures[from].name, "", charts, n);
     free(charts);
 }
-#else
-static void draw_panels(struct album *a, struct book *b, size_t from, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct picture *p = &b->pictures[from + i];
-        size_t len = strlen(p->name);
-
-        if (i > 0)
-            snprintf(p->name + len, sizeof p->name - len, "-%zu", i + 1);
-        album_chart(a, &p->chart, 1);
-        p->chart.nlines = 0;
-    }
-}
-#endif
 
 static void draw_pictures(struct album *a, struct book *b)
 {
