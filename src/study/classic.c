@@ -65,13 +65,13 @@ static struct step *last_step(shoal_classic *c)
 }
 
 /* A folder of its own: the group, its number there. */
-static void name_folder(const shoal_classic *c, struct step *s)
+static void name_folder(const shoal_classic *c, struct step *s, const char *group)
 {
     unsigned number = 1;
 
     for (size_t i = 0; &c->steps[i] < s; i++)
-        number += strcmp(c->steps[i].group, s->group) == 0;
-    snprintf(s->folder, sizeof s->folder, "%s-%u", s->group, number);
+        number += strcmp(c->steps[i].group, group) == 0;
+    snprintf(s->folder, sizeof s->folder, "%s-%u", group, number);
 }
 
 struct step *step_add(shoal_classic *c, const char *group, double key, const char *name, ...)
@@ -87,7 +87,7 @@ struct step *step_add(shoal_classic *c, const char *group, double key, const cha
     va_start(args, name);
     number_vprint(s->name, sizeof s->name, name, args);
     va_end(args);
-    name_folder(c, s);
+    name_folder(c, s, group);
     return s;
 }
 
@@ -569,9 +569,9 @@ void shoal_classic_line(char text[256], const shoal_classic *c, size_t number)
         snprintf(text, 256, LINE, "run", "time", "rate", "loss", "quality", "");
     if (!s || s->prepares || !s->run || s->state != RUN_DONE)
         return;
-    snprintf(rate, sizeof rate, "%s %.8s/s", number_short(m.rate).text, m.unit);
-    snprintf(text, 256, LINE, s->name, number_time(m.seconds).text, rate, number_plain(m.loss).text,
-             number_plain(m.quality).text, m.quality_name);
+    number_print(rate, sizeof rate, "%s %.8s/s", number_short(m.rate).text, m.unit);
+    number_print(text, 256, LINE, s->name, number_time(m.seconds).text, rate,
+                 number_plain(m.loss).text, number_plain(m.quality).text, m.quality_name);
 }
 
 static shoal_status tell(struct book **out, const shoal_classic *c)
