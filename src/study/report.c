@@ -84,7 +84,7 @@ static void draw_loss(struct album *a, struct runs runs, bool by_time)
         album_chart(a, &c, 1);
     } else {
         draw(a, runs, name, "Training loss", "loss", POINT(loss), by_time);
-        draw(a, runs, by_time ? "held-time" : "held-units", "Held-out loss", "loss", POINT(held),
+        draw(a, runs, by_time ? "held-time" : "held-units", "Validation loss", "loss", POINT(held),
              by_time);
     }
 }

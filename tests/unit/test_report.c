@@ -443,7 +443,7 @@ static void several_runs_share_their_charts(void **state)
     char *page = report_of(texts, 2, NULL);
 
     (void)state;
-    assert_int_equal(count(page, "Held-out loss against time</text>"), 1);
+    assert_int_equal(count(page, "Validation loss against time</text>"), 1);
     assert_int_equal(count(page, "Where the time of each rank went: m.jsonl</text>"), 2);
     free(page);
 }
