@@ -160,6 +160,36 @@ uint64_t rng_below(struct rng *r, uint64_t n);
 /* [0, 1) */
 double rng_unit(struct rng *r);
 
+/* ---- split.c: which positions of the data are held out --------------------------- */
+
+/* Of n positions `held` are not learned from. They lie all over the data, in blocks: it is cut
+ * into `blocks` equal parts, and in each a block stands where the seed says. Or they are the
+ * last ones. Data in order of time, topic or file is so held out in proportion.
+ *
+ *     positions   |-----hhh-----|hhh----------|----------hhh|
+ *     learned      0 .. 4  5 .. 9      10 ..        .. n - held - 1
+ *
+ * Nothing is stored: where a block is follows from the numbers here. All zero: nothing is held
+ * out. */
+struct split {
+    size_t n, held, blocks;
+    uint64_t seed;
+    bool end;
+};
+
+struct split split_make(size_t n, size_t held, uint64_t seed, bool end);
+/* Positions [from, to) of the next learned ones, *i and those behind it, as far as they follow
+ * one another; *i < end moves on. False: there are none left. */
+bool split_next(const struct split *s, size_t *i, size_t end, size_t *from, size_t *to);
+/* The position of the i-th that is learned, and of the i-th that is held out. */
+size_t split_learned(const struct split *s, size_t i);
+size_t split_held(const struct split *s, size_t i);
+/* Block i < blocks of what is held out. */
+void split_block(const struct split *s, size_t i, size_t *from, size_t *to);
+/* Narrows [lo, hi) to the learned positions around a learned one; around one that is held out
+ * it stays. */
+void split_bounds(const struct split *s, size_t position, size_t *lo, size_t *hi);
+
 /* ---- table.c: parameters, and a worker's view of them ------------------------- */
 
 /* rows x width floats; a row begins at a 64-byte boundary and its padding is 0.

@@ -279,21 +279,23 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
     struct kernel_rule plain = linear_rule(w->l, rule->lr, true);
     struct kernel_sparse x, b;
     float each = 1.0f / (float)(to - from), total = 0;
+    size_t i = from, row, stop;
     uint32_t place;
 
     w->batch++;
     w->listed = 0;
-    for (uint64_t row = from; row < to; row++) {
-        float g;
+    while (split_next(&w->l->split, &i, to, &row, &stop))
+        for (; row < stop; row++) {
+            float g;
 
-        x = row_of(w, row);
-        b = bias_of(w, &place);
-        g = slope(w, row, k->sparse_dot(&x, rule) + k->sparse_dot(&b, &plain), done);
-        if (row + AHEAD < to && !w->weights->slot)
-            fetch_row(w, row + AHEAD);
-        gather(w, w->l->rows, row, g);
-        total += g;
-    }
+            x = row_of(w, row);
+            b = bias_of(w, &place);
+            g = slope(w, row, k->sparse_dot(&x, rule) + k->sparse_dot(&b, &plain), done);
+            if (row + AHEAD < stop && !w->weights->slot)
+                fetch_row(w, row + AHEAD);
+            gather(w, w->l->rows, row, g);
+            total += g;
+        }
     for (uint32_t i = 0; i < w->listed; i++)
         w->values[i] = w->sum[w->list[i]];
     x = sparse_of(w->weights, w->places, w->list, w->values, w->listed);
@@ -310,11 +312,10 @@ void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
     struct kernel_rule rule = linear_rule(w->l, lr, false);
     struct sums here = {.examples = to - from}; /* no cache line is shared with other workers */
     uint64_t batch = w->l->batch;
+    size_t i = from, first, stop;
 
-    if (batch == 1 && w->weights->slot)
-        train_private(w, from, to, &rule, &here);
-    else if (batch == 1)
-        train_rows(w, from, to, &rule, &here);
+    while (batch == 1 && split_next(&w->l->split, &i, to, &first, &stop))
+        (w->weights->slot ? train_private : train_rows)(w, first, stop, &rule, &here);
     for (uint64_t row = from; batch > 1 && row < to; row += batch)
         train_batch(w, row, to - row < batch ? to : row + batch, &rule, &here);
     add_losses(w, &here);

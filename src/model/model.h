@@ -34,6 +34,7 @@ struct w2v {
     const struct kernel *kernel;
     const uint32_t *ids; /* [count] words, and SHOAL_SENTENCE_END between sentences */
     size_t count;
+    struct split split; /* which of them are held out; set by whoever holds some out */
     uint32_t words; /* commonest first: low ids are the hot rows */
     size_t dim;
 
@@ -91,7 +92,7 @@ struct windows {
 };
 
 /* The windows whose centre stands at begin <= position < end <= begin +
- * SPAN; words beyond, of the same sentence unless `across`, serve as neighbours. */
+ * SPAN, all learned or all held out; words beyond, of the same sentence unless `across`, serve as neighbours. */
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,
                  size_t end);
 /* Widens [begin, end) to the positions that windows with a centre there may reach. */
@@ -143,10 +144,6 @@ shoal_status softmax_batches(struct softmax *s, unsigned epoch, const struct sof
 /* The loss of all of them, changing nothing. */
 shoal_status softmax_measure(struct softmax *s, const struct softmax_text *text,
                              struct sums *done);
-/* The same of one range of any length. */
-shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
-                           struct sums *done);
-shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct sums *done);
 size_t softmax_bytes(unsigned batch, size_t words, size_t dim);
 
 /* ---- linear.c: logistic regression on sparse rows --------------------------------- */
@@ -154,6 +151,7 @@ size_t softmax_bytes(unsigned batch, size_t words, size_t dim);
 struct linear_model {
     const struct kernel *kernel;
     const struct clicks_view *rows;
+    struct split split;      /* which rows are held out; set by whoever holds some out */
     struct kernel_rule rule; /* all but the rate */
     uint64_t batch;
     float positive; /* of class 1, beside 1 of class 0 */
@@ -175,7 +173,7 @@ shoal_status linear_join(struct linear_worker **out, const struct linear_model *
                          struct view *bias);
 void linear_leave(struct linear_worker *w);
 size_t linear_worker_bytes(const struct train_opts *opts, size_t features);
-/* Trains the rows from <= row < to, in batches that begin at `from`. */
+/* Trains the rows from <= row < to of those that are learned, in batches that begin at `from`. */
 void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
                   struct sums *done);
 

@@ -148,14 +148,16 @@ static void train_batch(struct multinomial_worker *w, uint64_t from, uint64_t to
     const struct clicks_view *v = w->l->rows;
     float g[SHOAL_CLICKS_CLASSES], total[SHOAL_CLICKS_CLASSES] = {0};
     float part = 1.0f / (float)(to - from);
+    size_t next = from, row, stop;
 
-    for (uint64_t row = from; row < to; row++) {
-        slopes(w, row, r, g, done);
-        for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++)
-            gather(w, v->id[i], g, value_of(v, i));
-        for (unsigned c = 0; c < w->classes; c++)
-            total[c] += g[c];
-    }
+    while (split_next(&w->l->split, &next, to, &row, &stop))
+        for (; row < stop; row++) {
+            slopes(w, row, r, g, done);
+            for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++)
+                gather(w, v->id[i], g, value_of(v, i));
+            for (unsigned c = 0; c < w->classes; c++)
+                total[c] += g[c];
+        }
     for (uint32_t i = 0; i < w->listed; i++) {
         step(w, w->weights, w->list[i], &r->rule, w->sum + (size_t)i * w->classes, part);
         w->place[w->list[i]] = 0;
@@ -171,9 +173,11 @@ void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to,
     struct rules r = {linear_rule(w->l, lr, false), linear_rule(w->l, lr, true)};
     struct sums here = {.examples = to - from};
     uint64_t batch = w->l->batch;
+    size_t i = from, one, stop;
 
-    for (uint64_t row = from; batch == 1 && row < to; row++)
-        train_row(w, row, &r, &here);
+    while (batch == 1 && split_next(&w->l->split, &i, to, &one, &stop))
+        for (; one < stop; one++)
+            train_row(w, one, &r, &here);
     for (uint64_t row = from; batch > 1 && row < to; row += batch)
         train_batch(w, row, to - row < batch ? to : row + batch, &r, &here);
     sums_add(done, &here);

@@ -21,6 +21,8 @@ enum shoal_optimizer {
 };
 
 /* Whether the rate is multiplied for several ranks: AUTO where none was given. */
+enum valid_place { VALID_SPREAD, VALID_END };
+
 enum lr_scaling { LR_SCALING_AUTO, LR_SCALING_ON, LR_SCALING_OFF };
 
 enum nextword_cell { CELL_DENSE, CELL_LSTM };
@@ -48,6 +50,7 @@ struct train_opts {
 
     /* ---- validation ---- */
     double valid;           /* the share of the data that is held out */
+    enum valid_place valid_at;
     const char *valid_path; /* or a file */
     uint64_t eval_every;    /* examples between two evaluations; 0: an epoch */
     unsigned early_stop;    /* evaluations without a better loss until it is enough; 0: never */

@@ -533,33 +533,3 @@ shoal_status softmax_measure(struct softmax *s, const struct softmax_text *text,
     s->done = done;
     return run(s, 0, text, UINT64_MAX);
 }
-
-/* ---- one range ---- */
-
-struct range {
-    size_t at, end;
-};
-
-static bool range_next(void *ctx, size_t *begin, size_t *end)
-{
-    struct range *r = ctx;
-
-    *begin = r->at;
-    *end = r->at = r->end - r->at > SPAN ? r->at + SPAN : r->end;
-    return *begin < *end;
-}
-
-shoal_status softmax_train(struct softmax *s, unsigned epoch, size_t begin, size_t end, float lr,
-                           struct sums *done)
-{
-    struct range range = {begin, end};
-
-    return softmax_batches(s, epoch, &(struct softmax_text){range_next, &range}, 0, lr, done);
-}
-
-shoal_status softmax_loss(struct softmax *s, size_t begin, size_t end, struct sums *done)
-{
-    struct range range = {begin, end};
-
-    return softmax_measure(s, &(struct softmax_text){range_next, &range}, done);
-}

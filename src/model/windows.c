@@ -8,7 +8,8 @@
  * Windows reach over what was dropped, as in word2vec.c: a window of 5 is 5 words that were kept.
  * Beside the span's own centres, neighbours before and behind it are needed (the halo), up to the
  * window's width or the sentence's end; whether they are kept is known by their position alone.
- * Windows that reach over line ends drop these as if they were subsampled words. */
+ * Windows that reach over line ends drop these as if they were subsampled words. What is learned
+ * from sees no word that is held out; what is held out is predicted from all around it. */
 #include "model/model.h"
 
 enum { STREAM_WINDOWS = 2 };
@@ -42,24 +43,35 @@ static inline bool is_end(const struct w2v *w, size_t position)
 }
 
 /* The position from which `window` kept words lie before begin, or where the
- * sentence begins. */
-static size_t halo_begin(const struct w2v *w, uint64_t key, size_t begin)
+ * sentence begins, or at lo. */
+static size_t halo_begin(const struct w2v *w, uint64_t key, size_t begin, size_t lo)
 {
     unsigned found = 0;
 
-    while (begin > 0 && found < w->window && !is_end(w, begin - 1))
+    while (begin > lo && found < w->window && !is_end(w, begin - 1))
         found += is_kept(w, key, --begin);
     return begin;
 }
 
 /* The same behind end. */
-static size_t halo_end(const struct w2v *w, uint64_t key, size_t end)
+static size_t halo_end(const struct w2v *w, uint64_t key, size_t end, size_t hi)
 {
     unsigned found = 0;
 
-    while (end < w->count && found < w->window && !is_end(w, end))
+    while (end < hi && found < w->window && !is_end(w, end))
         found += is_kept(w, key, end++);
     return end;
+}
+
+/* Widens [begin, end) by the halo. */
+static void reach(const struct w2v *w, uint64_t key, size_t *begin, size_t *end)
+{
+    size_t lo = 0, hi = w->count;
+
+    if (*begin < *end)
+        split_bounds(&w->split, *begin, &lo, &hi);
+    *begin = halo_begin(w, key, *begin, lo);
+    *end = halo_end(w, key, *end, hi);
 }
 
 static inline uint32_t keep_range(struct windows *out, const struct w2v *w, uint64_t key,
@@ -76,12 +88,15 @@ static inline uint32_t keep_range(struct windows *out, const struct w2v *w, uint
 static void keep_words(struct windows *out, const struct w2v *w, uint64_t key, size_t begin,
                        size_t end)
 {
-    uint32_t n = keep_range(out, w, key, halo_begin(w, key, begin), begin, begin, 0);
+    size_t first = begin, last = end;
+    uint32_t n;
 
+    reach(w, key, &first, &last);
+    n = keep_range(out, w, key, first, begin, begin, 0);
     out->first = n;
     n = keep_range(out, w, key, begin, end, begin, n);
     out->last = n;
-    out->kept_count = keep_range(out, w, key, end, halo_end(w, key, end), begin, n);
+    out->kept_count = keep_range(out, w, key, end, last, begin, n);
 }
 
 static void cut_sentence(struct windows *out, const struct w2v *w, uint64_t key, size_t begin,
@@ -103,10 +118,7 @@ static void cut_sentence(struct windows *out, const struct w2v *w, uint64_t key,
 
 void windows_reach(const struct w2v *w, unsigned epoch, size_t *begin, size_t *end)
 {
-    uint64_t key = rng_at(w->seed, STREAM_WINDOWS, epoch);
-
-    *begin = halo_begin(w, key, *begin);
-    *end = halo_end(w, key, *end);
+    reach(w, rng_at(w->seed, STREAM_WINDOWS, epoch), begin, end);
 }
 
 void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_t begin,

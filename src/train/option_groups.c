@@ -188,6 +188,12 @@ const struct shoal_choice schedule_choices[] = {
     {0},
 };
 
+const struct shoal_choice valid_places[] = {
+    [VALID_SPREAD] = {"spread", "in blocks all over the input, where the seed says"},
+    [VALID_END] = {"end", "at the end of the input, for data in the order of time"},
+    {0},
+};
+
 const struct shoal_choice lr_scaling_choices[] = {
     [LR_SCALING_AUTO] = {"auto", "only where no --lr was given"},
     [LR_SCALING_ON] = {"on", "always"},

@@ -66,7 +66,7 @@ extern const struct shoal_option net_training_options[], task_output_options[];
 extern const struct shoal_option net_output_options[];
 extern const struct shoal_option words_ranks_options[], rows_ranks_options[], net_ranks_options[];
 
-extern const struct shoal_choice schedule_choices[], lr_scaling_choices[];
+extern const struct shoal_choice schedule_choices[], lr_scaling_choices[], valid_places[];
 extern const struct shoal_own_type option_share_type;
 
 #define ENCODED_TEXT_HELP                                                                          \
@@ -119,6 +119,9 @@ extern const struct shoal_own_type option_share_type;
      .own = &option_share_type, .help = said}
 #define VALID_OF_TEXT_OPTION(said) HELD_OPTION("valid", said)
 #define VALID_SHARE_OPTION(said) HELD_OPTION("valid-share", said)
+#define VALID_AT_OPTION                                                                            \
+    {"valid-at", .type = SHOAL_TYPE_CHOICE, ON(valid_at), .decides = true, .arg = "WHERE",        \
+     .choices = valid_places, .help = "where the share that is held out stands"}
 #define VALID_FILE_OPTION(said)                                                                    \
     {"valid", .type = SHOAL_TYPE_PATH, ON(valid_path), .arg = "FILE", .help = said}
 

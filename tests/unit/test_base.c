@@ -645,6 +645,88 @@ static void workers_take_tiny_numbers_as_their_caller_does(void **state)
     workers_free(h);
 }
 
+/* ---- split.c --------------------------------------------------------------------- */
+
+/* Each position is learned or held out, by every way to ask. */
+static void check_split(const struct split *s)
+{
+    bool *held = calloc(s->n + 1, sizeof *held);
+    size_t learned = 0, i = 0, from, to, blocks = 0;
+
+    assert_non_null(held);
+    for (size_t k = 0; k < s->held; k++) {
+        assert_true(split_held(s, k) < s->n && !held[split_held(s, k)]);
+        assert_true(k == 0 || split_held(s, k) > split_held(s, k - 1));
+        held[split_held(s, k)] = true;
+    }
+    for (size_t k = 0; k < s->blocks; k++, blocks += to - from) {
+        split_block(s, k, &from, &to);
+        assert_true(from < to && held[from] && held[to - 1]);
+    }
+    assert_int_equal(blocks, s->held);
+    for (size_t p = 0; p < s->n; p++) {
+        size_t lo = 0, hi = s->n, left = p, right = p + 1;
+
+        if (!held[p])
+            assert_int_equal(split_learned(s, learned++), p);
+        split_bounds(s, p, &lo, &hi);
+        for (; !held[p] && left > 0 && !held[left - 1]; left--) {
+        }
+        for (; !held[p] && right < s->n && !held[right]; right++) {
+        }
+        assert_int_equal(lo, held[p] ? 0 : left);
+        assert_int_equal(hi, held[p] ? s->n : right);
+    }
+    assert_int_equal(learned, s->n - s->held);
+    while (split_next(s, &i, learned, &from, &to)) {
+        assert_true(from < to && to <= s->n);
+        for (size_t p = from; p < to; p++)
+            assert_int_equal(split_learned(s, i - (to - p)), p);
+    }
+    assert_int_equal(i, learned);
+    free(held);
+}
+
+static void what_is_held_out_is_not_learned_and_all_else_is(void **state)
+{
+    static const size_t sizes[][2] = {{1, 0},     {1, 1},       {2, 1},      {10, 3},
+                                      {100, 99},  {1009, 1005}, {1000, 500}, {3001, 2999},
+                                      {777, 777}, {5000, 450},  {9973, 997}, {20000, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        for (uint64_t seed = 0; seed < 6; seed++) {
+            struct split s = split_make(sizes[i][0], sizes[i][1], seed, seed == 5);
+
+            assert_int_equal(s.held, sizes[i][1]);
+            check_split(&s);
+        }
+}
+
+static void it_lies_all_over_the_data_where_the_seed_says(void **state)
+{
+    struct split s = split_make(100000, 5000, 1, false), t = split_make(100000, 5000, 2, false);
+    size_t tenths[10] = {0}, same = 0;
+
+    (void)state;
+    for (size_t i = 0; i < s.held; i++) {
+        tenths[split_held(&s, i) / 10000]++;
+        same += split_held(&s, i) == split_held(&t, i);
+    }
+    for (size_t i = 0; i < 10; i++)
+        assert_in_range(tenths[i], 400, 600);
+    assert_true(same < s.held / 2);
+}
+
+static void or_it_is_the_end(void **state)
+{
+    struct split s = split_make(1000, 300, 1, true);
+
+    (void)state;
+    for (size_t i = 0; i < 300; i++)
+        assert_int_equal(split_held(&s, i), 700 + i);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -671,6 +753,9 @@ int main(void)
         cmocka_unit_test(below_one_there_is_only_zero),
         cmocka_unit_test(unit_numbers_lie_in_the_unit_and_average_one_half),
         cmocka_unit_test(neighbouring_seeds_streams_and_indices_are_unrelated),
+        cmocka_unit_test(what_is_held_out_is_not_learned_and_all_else_is),
+        cmocka_unit_test(it_lies_all_over_the_data_where_the_seed_says),
+        cmocka_unit_test(or_it_is_the_end),
         cmocka_unit_test(every_index_runs_once),
         cmocka_unit_test(the_failure_of_the_lowest_index_is_forwarded_with_its_sentence),
         cmocka_unit_test(what_threads_finish_keeps_its_order_and_ends_at_a_failure),

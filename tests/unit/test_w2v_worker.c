@@ -242,6 +242,54 @@ static void windows_are_the_kept_words_around_each_one(void **state)
     }
 }
 
+/* Which positions a window's words stand at, from its centre outwards. */
+static size_t reach_of(const struct windows *x, size_t begin, uint32_t i)
+{
+    return (size_t)((int64_t)begin + (int32_t)x->place[i]);
+}
+
+static void windows_that_are_learned_hold_no_word_that_is_held_out(void **state)
+{
+    static struct windows x;
+    struct bench b = {0};
+    size_t i = 0, from, to, edges = 0;
+
+    (void)state;
+    bench_open(&b, SHOAL_NS, true); /* only what is held out ends a window */
+    b.model.split = split_make(b.model.count, b.model.count / 5, 1, false);
+    while (split_next(&b.model.split, &i, b.model.count - b.model.split.held, &from, &to)) {
+        size_t begin = to - from > SPAN ? to - SPAN : from;
+
+        windows_cut(&x, &b.model, 3, begin, to);
+        for (size_t t = 0; t < x.len; t++) {
+            assert_true(reach_of(&x, begin, x.at[t].lo) >= from);
+            assert_true(reach_of(&x, begin, x.at[t].hi - 1) < to);
+        }
+        edges++;
+    }
+    assert_true(edges > 20);
+    bench_close(&b);
+}
+
+static void what_is_held_out_is_predicted_from_all_around_it(void **state)
+{
+    static struct windows x, y;
+    struct bench b = {0};
+    size_t from, to;
+
+    (void)state;
+    bench_open(&b, SHOAL_NS, true);
+    b.model.split = split_make(b.model.count, b.model.count / 5, 1, false);
+    split_block(&b.model.split, 3, &from, &to);
+    to = to - from > SPAN ? from + SPAN : to;
+    windows_cut(&x, &b.model, 3, from, to);
+    b.model.split = (struct split){0};
+    windows_cut(&y, &b.model, 3, from, to);
+    assert_int_equal(x.kept_count, y.kept_count);
+    assert_memory_equal(x.at, y.at, x.len * sizeof *x.at);
+    bench_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +301,10 @@ int main(void)
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(windows_are_the_kept_words_around_each_one, folder_setup,
                                         folder_teardown),
+        cmocka_unit_test_setup_teardown(windows_that_are_learned_hold_no_word_that_is_held_out,
+                                        folder_setup, folder_teardown),
+        cmocka_unit_test_setup_teardown(what_is_held_out_is_predicted_from_all_around_it,
+                                        folder_setup, folder_teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

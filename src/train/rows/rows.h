@@ -69,7 +69,8 @@ struct row_task {
 
 struct row_run {
     /* set by the task when it opens */
-    size_t train, all; /* positions to learn from; the rest is held out */
+    size_t train, all; /* positions to learn from, and with those that are held out */
+    struct split split; /* which are which: chunks count those to learn from alone */
     struct grain grain;
     bool whole;        /* all threads work on one batch; there are no workers */
     /* Of --steps with whole batches: a unit is so many, from where its chunk begins on, as far
@@ -107,7 +108,10 @@ size_t rows_workers(const struct train_opts *o);
 uint64_t rows_bytes(const struct train_opts *o, const struct table *tables, size_t n,
                     const size_t *needed);
 
-/* The positions of the i-th chunk of an epoch. */
+/* Of so many positions so many are held out, where --valid-at says. */
+void rows_hold_out(struct run *r, size_t all, size_t held);
+
+/* The positions of the i-th chunk of an epoch, of those to learn from. */
 void rows_chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to);
 
 /* ---- blocks.c ---- */

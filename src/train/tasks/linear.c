@@ -73,12 +73,15 @@ static shoal_status logreg_evaluate(struct run *r)
     float lr = sparse_lr(r);
     shoal_status st = SHOAL_OK;
 
-    if (s->held_from == held->rows)
+    if (s->nheld == 0)
         return SHOAL_OK;
     binary_clear(s->binary);
-    for (uint64_t i = s->held_from; i < held->rows && st == SHOAL_OK; i++)
-        st = binary_add(s->binary, (double)linear_margin(&s->linear, weights, bias, lr, held, i),
-                        held->label[i], held->weight ? (double)held->weight[i] : 1);
+    for (uint64_t i = 0; i < s->nheld && st == SHOAL_OK; i++) {
+        uint64_t row = sparse_held_row(s, i);
+
+        st = binary_add(s->binary, (double)linear_margin(&s->linear, weights, bias, lr, held, row),
+                        held->label[row], held->weight ? (double)held->weight[row] : 1);
+    }
     if (st == SHOAL_OK)
         st = binary_score(s->binary, &score);
     if (st == SHOAL_OK)

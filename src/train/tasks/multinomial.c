@@ -63,16 +63,17 @@ static shoal_status many_evaluate(struct run *r)
     double loss = 0, all = 0;
     shoal_status st = SHOAL_OK;
 
-    if (m->held_from == held->rows)
+    if (m->nheld == 0)
         return SHOAL_OK;
     classes_clear(m->classes);
-    for (uint64_t i = m->held_from; i < held->rows && st == SHOAL_OK; i++) {
-        double weight = held->weight ? (double)held->weight[i] : 1;
+    for (uint64_t i = 0; i < m->nheld && st == SHOAL_OK; i++) {
+        uint64_t row = sparse_held_row(m, i);
+        double weight = held->weight ? (double)held->weight[row] : 1;
 
         multinomial_scores(&m->linear, &r->rows->tables[SPARSE_WEIGHTS],
-                           &r->rows->tables[SPARSE_BIAS], lr, held, i, z);
-        st = classes_add(m->classes, z, held->label[i]);
-        loss += weight * net_softmax_row(z, classes, held->label[i]);
+                           &r->rows->tables[SPARSE_BIAS], lr, held, row, z);
+        st = classes_add(m->classes, z, held->label[row]);
+        loss += weight * net_softmax_row(z, classes, held->label[row]);
         all += weight;
     }
     if (st == SHOAL_OK)

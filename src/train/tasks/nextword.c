@@ -5,7 +5,7 @@
  *                   b c d -> e
  *
  * Window i is found through the sentence it is in: firsts[s] is the first window of
- * sentence s. Those at the end of the corpus are held out. */
+ * sentence s. Some are held out, in blocks of windows that follow one another. */
 #include "saved/saved.h"
 #include "train/tasks/nextword.h"
 
@@ -144,6 +144,12 @@ static const uint32_t *window_at(const struct nextword *n, size_t i)
     return n->ids + n->sentences[lo].word + (i - n->sentences[lo].window);
 }
 
+/* The same of the i-th window that is learned, or held out. */
+static const uint32_t *window_of(const struct nextword *n, size_t i, bool valid)
+{
+    return window_at(n, valid ? split_held(&n->split, i) : split_learned(&n->split, i));
+}
+
 /* Some windows begin late, so that a text of a few words can be continued too. */
 static size_t words_missing(const struct nextword *n, const struct net_take *take, uint32_t id)
 {
@@ -162,8 +168,7 @@ static shoal_status fill(const struct run *r, const struct net_take *take, float
 
     (void)label;
     for (size_t i = 0; i < take->n; i++) {
-        size_t id = take->ids[i] + (take->valid ? n->dense->train : 0);
-        const uint32_t *words = window_at(n, id);
+        const uint32_t *words = window_of(n, take->ids[i], take->valid);
         size_t missing = words_missing(n, take, take->ids[i]);
 
         for (size_t w = 0; w < n->length; w++, x += dim) {
@@ -263,7 +268,7 @@ static shoal_status answer(struct asked *a, const struct run *r, const float *pa
 
     for (size_t i = 0; i < take->n; i++) {
         a->ids[i] = (uint32_t)(rng_at(n->opts->seed, ASKED_STREAM + take->valid, from + i) % of);
-        a->target[i] = window_at(n, a->ids[i] + (take->valid ? n->dense->train : 0))[n->length];
+        a->target[i] = window_of(n, a->ids[i], take->valid)[n->length];
     }
     st = fill(r, take, a->x, NULL, a->y);
     return st == SHOAL_OK ? n->dense->net->ops->predict(a->worker, params, a->x, take->n, a->y)
@@ -368,7 +373,6 @@ static shoal_status nextword_evaluate(struct run *r)
 static shoal_status nextword_plan(struct run *r, struct shoal_train_plan *plan)
 {
     struct nextword *n = r->own = mem_array(1, sizeof *n);
-    size_t valid;
     shoal_status st;
 
     if (!n)
@@ -379,9 +383,10 @@ static shoal_status nextword_plan(struct run *r, struct shoal_train_plan *plan)
         st = make_net(n);
     if (st != SHOAL_OK)
         return st;
-    valid = (size_t)(r->opts->valid * (double)n->windows);
-    r->dense->train = n->windows - valid;
-    r->dense->valid = valid;
+    n->split = split_make(n->windows, (size_t)(r->opts->valid * (double)n->windows), r->opts->seed,
+                          r->opts->valid_at == VALID_END);
+    r->dense->train = n->windows - n->split.held;
+    r->dense->valid = n->split.held;
     plan->work_bytes = RANKS_AT_ONCE * n->vectors.rows * sizeof(float);
     plan->shape[0] = n->length;
     plan->shape[1] = n->vectors.width;
@@ -466,7 +471,8 @@ static const struct shoal_option statistics_options[] = {
     {"asked", .type = SHOAL_TYPE_COUNT, ON(asked), .arg = "N", .u = {0, 1 << 30},
      .help = "windows, of each kind, whose word accuracy is measured after an epoch",
      .zero = "none"},
-    VALID_OF_TEXT_OPTION("hold out this share of the windows, at the end of the corpus"),
+    VALID_OF_TEXT_OPTION("hold out this share of the windows"),
+    VALID_AT_OPTION,
     {0},
 };
 

@@ -21,6 +21,7 @@ struct nextword {
     size_t count, room;
     struct sentence *sentences;
     size_t nsentences, cap, windows;
+    struct split split; /* which windows are held out */
     struct dense_run *dense;
     float weight;                 /* of predicted vectors beside counts: word_ranks_fit */
     double base[WORD_TOPS];       /* the share that the commonest words as answers get right */

@@ -189,14 +189,18 @@ static shoal_status hold_out(struct run *r)
 {
     struct sparse *c = r->own;
 
-    r->rows->all = (size_t)c->rows->rows;
-    r->rows->train = r->rows->all - held_share(r);
+    rows_hold_out(r, (size_t)c->rows->rows, held_share(r));
     c->held = *c->rows;
-    c->held_from = r->rows->train;
+    c->nheld = r->rows->split.held;
     if (!valid_of(r))
         return SHOAL_OK;
-    c->held_from = 0;
+    c->nheld = valid_of(r)->rows;
     return map_held(c, valid_of(r));
+}
+
+uint64_t sparse_held_row(const struct sparse *s, uint64_t i)
+{
+    return s->held_ids ? i : split_held(&s->linear.split, (size_t)i);
 }
 
 /* ---- opening ---- */
@@ -264,6 +268,7 @@ shoal_status sparse_open(struct run *r)
     st = hold_out(r);
     cut(r, width);
     linear_init(&s->linear, r->opts, s->rows, r->kernel);
+    s->linear.split = r->rows->split;
     if (st == SHOAL_OK)
         st = table_init_packed(&r->rows->tables[SPARSE_WEIGHTS], "weights",
                                (size_t)s->rows->features + 1, width);
@@ -363,7 +368,8 @@ const struct shoal_option sparse_training_options[] = {
 
 const struct shoal_option sparse_held_options[] = {
     VALID_FILE_OPTION("hold these rows out, and report the validation loss, AUC and accuracy"),
-    VALID_SHARE_OPTION("the same for this share or percent of the rows, at their end"),
+    VALID_SHARE_OPTION("the same for this share or percent of the rows"),
+    VALID_AT_OPTION,
     {"eval-every", .type = SHOAL_TYPE_COUNT, ON(eval_every), .decides = true, .arg = "N",
      .u = {0, UINT64_MAX}, .help = "rows learned between two evaluations of what is held out",
      .zero = "after each epoch"},

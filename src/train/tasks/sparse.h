@@ -17,9 +17,9 @@ struct sparse {
     const shoal_clicks *data;
     const struct clicks_view *rows;
     struct linear_model linear;
-    struct clicks_view held; /* rows that are not learned from, by the ids of `data` */
-    uint64_t held_from;      /* the first of them */
-    uint32_t *held_ids;      /* [held.values]; NULL: those of `data` itself */
+    struct clicks_view held; /* rows that are not learned from, by the ids of `data`: others, */
+    uint32_t *held_ids;      /* [held.values]; NULL: some of `data` itself */
+    uint64_t nheld;          /* how many of them: sparse_held_row */
     struct binary *binary;   /* how well they are predicted, */
     struct classes *classes; /* or this, of many classes */
 };
@@ -45,6 +45,9 @@ shoal_status sparse_result(struct run *r, bool last, shoal_model **out);
 struct cadence sparse_cadence(const struct train_opts *o);
 bool sparse_traffic(const struct run *r, size_t table, float *out);
 size_t sparse_row_bytes(const struct run *r);
+
+/* The i-th of nheld rows that are held out, in `held`. */
+uint64_t sparse_held_row(const struct sparse *s, uint64_t i);
 
 /* The rate by which parameters are to be understood now. */
 float sparse_lr(const struct run *r);

@@ -281,12 +281,11 @@ static double predictions_each(const struct run *r)
     enum { SPANS = 64 };
     const struct words *w = r->own;
     size_t train = r->rows->train, step = train / SPANS > SPAN ? train / SPANS : SPAN;
-    size_t seen = 0, made = 0;
+    size_t seen = 0, made = 0, from, to;
     struct windows *x = mem_array(1, sizeof *x);
 
-    for (size_t from = 0; x && from < train; from += step) {
-        size_t to = train - from > SPAN ? from + SPAN : train;
-
+    for (size_t i = 0; x && i < train; i += step) {
+        split_next(&r->rows->split, &(size_t){i}, train - i > SPAN ? i + SPAN : train, &from, &to);
         windows_cut(x, &w->model, 0, from, to);
         seen += to - from;
         for (size_t t = 0; t < x->len; t++)
@@ -312,9 +311,10 @@ static void cut_batches(struct run *r)
 static shoal_status hold_out(struct run *r)
 {
     struct words *w = r->own;
-    shoal_status st = shoal_corpus_part(w->corpus, 0, 1, &w->ids, &r->rows->all);
+    size_t all = 0;
+    shoal_status st = shoal_corpus_part(w->corpus, 0, 1, &w->ids, &all);
 
-    r->rows->train = r->rows->all - (size_t)(r->opts->valid * (double)r->rows->all);
+    rows_hold_out(r, all, (size_t)(r->opts->valid * (double)all));
     r->rows->grain = (struct grain){.chunk = chunk_of(r->opts, r->rows->train),
                                     .round = round_of(r),
                                     .poll = poll_of(r->opts),
@@ -377,6 +377,7 @@ static shoal_status open_model(struct run *r, struct words *w)
     const shoal_vocab *vocab = shoal_corpus_vocab(w->corpus);
     shoal_status st = w2v_init(&w->model, o, vocab, w->ids, r->rows->all, r->kernel);
 
+    w->model.split = r->rows->split;
     if (st == SHOAL_OK)
         st = make_tables(r, shoal_vocab_size(vocab));
     if (st == SHOAL_OK && r->rows->whole && o->steps > 0)
@@ -462,12 +463,14 @@ static void words_leave(struct worker *w)
 
 static void words_list(struct run *r, struct worker *w, size_t from, size_t to)
 {
-    w2v_worker_list(w->own, r->at.epoch, from, to, w->bits[IN], w->bits[OUT]);
+    for (size_t begin, end; split_next(&r->rows->split, &from, to, &begin, &end);)
+        w2v_worker_list(w->own, r->at.epoch, begin, end, w->bits[IN], w->bits[OUT]);
 }
 
 static void words_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
 {
-    w2v_worker_train(w->own, r->at.epoch, from, to, lr, &w->done);
+    for (size_t begin, end; split_next(&r->rows->split, &from, to, &begin, &end);)
+        w2v_worker_train(w->own, r->at.epoch, begin, end, lr, &w->done);
 }
 
 static void touch_words(struct run *r, size_t from, size_t to)
@@ -492,12 +495,12 @@ static bool next_text(void *ctx, size_t *begin, size_t *end)
     if (t->at == last)
         t->at = 0;
     n = last - t->at < n ? last - t->at : n;
-    *begin = t->at;
-    *end = t->at += n;
-    t->left -= n;
-    if (n > 0 && t->run->rows->store)
+    if (!split_next(&t->run->rows->split, &t->at, t->at + n, begin, end))
+        return false;
+    t->left -= *end - *begin;
+    if (t->run->rows->store)
         touch_words(t->run, *begin, *end);
-    return n > 0;
+    return true;
 }
 
 /* Every batch needs all output rows, and its words' input rows. */
@@ -532,19 +535,49 @@ static void words_touch(struct run *r, size_t from, size_t to)
 
 /* ---- measuring ---- */
 
-/* The same where rows must be asked for. */
-static shoal_status loss_of_blocks(struct run *r, struct sums *done)
+/* A way through what is held out. */
+struct held {
+    const struct split *split;
+    size_t block, taken; /* of the block */
+};
+
+static bool next_held(void *ctx, size_t *begin, size_t *end)
+{
+    struct held *h = ctx;
+    size_t from, to;
+
+    if (h->block == h->split->blocks)
+        return false;
+    split_block(h->split, h->block, &from, &to);
+    *begin = from + h->taken;
+    *end = to - *begin > SPAN ? *begin + SPAN : to;
+    h->taken = *end == to ? 0 : *end - from;
+    h->block += *end == to;
+    return true;
+}
+
+static void loss_of_held(struct worker *w, struct held *h, size_t spans, struct sums *done)
+{
+    for (size_t from, to; spans > 0 && next_held(h, &from, &to); spans--)
+        w2v_worker_loss(w->own, from, to, done);
+}
+
+/* The same where rows must be asked for: those of some spans at once. */
+static shoal_status loss_of_blocks(struct run *r, struct held *h, struct sums *done)
 {
     struct worker *w = r->rows->workers;
+    size_t most = r->rows->grain.round / SPAN + 1, spans, from, to;
     shoal_status st = SHOAL_OK;
 
-    for (size_t from = r->rows->train, to; from < r->rows->all && st == SHOAL_OK; from = to) {
-        to = r->rows->all - from > r->rows->grain.round ? from + r->rows->grain.round : r->rows->all;
-        w2v_worker_list(w->own, W2V_LOSS_EPOCH, from, to, w->bits[IN], w->bits[OUT]);
+    do {
+        struct held first = *h;
+
+        for (spans = 0; spans < most && next_held(h, &from, &to); spans++)
+            w2v_worker_list(w->own, W2V_LOSS_EPOCH, from, to, w->bits[IN], w->bits[OUT]);
         st = blocks_read(r);
         if (st == SHOAL_OK)
-            w2v_worker_loss(w->own, from, to, done);
-    }
+            loss_of_held(w, &first, spans, done);
+    } while (st == SHOAL_OK && spans == most);
     return st == SHOAL_OK ? blocks_read_end(r) : st;
 }
 
@@ -554,16 +587,17 @@ static shoal_status measure_valid(struct run *r)
     struct sums done = {0};
     struct row_run *rows = r->rows;
     struct worker *w = rows->workers;
+    struct held held = {.split = &rows->split};
     shoal_status st = SHOAL_OK;
 
     if (rows->train == rows->all)
         return SHOAL_OK;
     if (rows->whole)
-        st = softmax_loss(words->softmax, rows->train, rows->all, &done);
+        st = softmax_measure(words->softmax, &(struct softmax_text){next_held, &held}, &done);
     else if (rows->blocks)
-        st = loss_of_blocks(r, &done);
+        st = loss_of_blocks(r, &held, &done);
     else
-        w2v_worker_loss(w->own, rows->train, rows->all, &done);
+        loss_of_held(w, &held, SIZE_MAX, &done);
     for (size_t t = IN; t <= OUT && st == SHOAL_OK && r->opts->deterministic && !rows->whole; t++)
         st = views_merge(&w->views[t], 1, r->kernel, 1);
     run_figures(r, &done, SHOAL_OF_VALIDATION, &r->held);
@@ -705,8 +739,9 @@ static const struct shoal_option training_options[] = {
     DECAY_OPTION,
     BATCH_OPTION(65536, "predictions of a step (softmax); words of one of --steps (ns, hs)"),
     SEED_OPTION,
-    VALID_OF_TEXT_OPTION("hold out this share or percent of the text, at its end, and report the "
-                         "validation loss"),
+    VALID_OF_TEXT_OPTION("hold out this share or percent of the text, and report the validation "
+                         "loss"),
+    VALID_AT_OPTION,
     {0},
 };
 
