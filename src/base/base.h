@@ -174,10 +174,12 @@ double rng_unit(struct rng *r);
 struct split {
     size_t n, held, blocks;
     uint64_t seed;
-    bool end;
+    bool end; /* they are the last ones */
 };
 
-struct split split_make(size_t n, size_t held, uint64_t seed, bool end);
+/* A block has `least` > 0 positions or more, if so many are held out. */
+struct split split_make(size_t n, size_t held, size_t least, uint64_t seed);
+struct split split_make_end(size_t n, size_t held);
 /* Positions [from, to) of the next learned ones, *i and those behind it, as far as they follow
  * one another; *i < end moves on. False: there are none left. */
 bool split_next(const struct split *s, size_t *i, size_t end, size_t *from, size_t *to);

@@ -6,23 +6,26 @@
  * segment: those learned in segment k are `before(k)` further on in the data. */
 #include "base/base.h"
 
-enum {
-    BLOCK_LEAST = 100, /* positions: shorter ones are mostly edge */
-    BLOCKS_MOST = 1000,
-    STREAM_SPLIT = 0x5b117,
-};
+enum { BLOCKS_MOST = 1000, STREAM_SPLIT = 0x5b117 };
 
-struct split split_make(size_t n, size_t held, uint64_t seed, bool end)
+struct split split_make(size_t n, size_t held, size_t least, uint64_t seed)
 {
-    struct split s = {.n = n, .held = held < n ? held : n, .seed = seed, .end = end};
-    size_t learned = n - s.held;
+    struct split s = {.n = n, .held = held < n ? held : n, .seed = seed};
+    size_t most = n - s.held; /* each part must have room for its block */
 
     if (s.held == 0)
         return s;
-    s.blocks = end || s.held < BLOCK_LEAST ? 1 : s.held / BLOCK_LEAST;
-    s.blocks = s.blocks < BLOCKS_MOST ? s.blocks : BLOCKS_MOST;
-    if (s.blocks > learned) /* each part must have room for its block */
-        s.blocks = learned > 0 ? learned : 1;
+    most = most < BLOCKS_MOST ? most : BLOCKS_MOST;
+    s.blocks = s.held / least < most ? s.held / least : most;
+    s.blocks = s.blocks > 0 ? s.blocks : 1;
+    return s;
+}
+
+struct split split_make_end(size_t n, size_t held)
+{
+    struct split s = split_make(n, held, held + 1, 0);
+
+    s.end = true;
     return s;
 }
 

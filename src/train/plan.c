@@ -6,6 +6,11 @@ unsigned opts_sharing(const struct train_opts *o)
     return shoal_ranks_size(o->ranks) - (shoal_ranks_size(o->ranks) > 1 ? o->servers : 0);
 }
 
+struct split opts_split(const struct train_opts *o, size_t n, size_t held, size_t least)
+{
+    return o->valid_at == VALID_END ? split_make_end(n, held) : split_make(n, held, least, o->seed);
+}
+
 double opts_lr(struct shoal_train_plan *plan, const struct train_opts *o, double usual,
                double factor)
 {

@@ -176,6 +176,8 @@ shoal_status run_check_loss(struct run *r);
 /* ---- plan.c: what options mean for every task ---- */
 
 unsigned opts_sharing(const struct train_opts *o); /* ranks that train */
+/* Of n positions `held` are held out where --valid-at says: see split_make. */
+struct split opts_split(const struct train_opts *o, size_t n, size_t held, size_t least);
 /* The rate at the start: that of --lr or the usual one, and what several ranks make of it:
  * `factor` times as much, if it is to be scaled. Into the plan. */
 double opts_lr(struct shoal_train_plan *plan, const struct train_opts *o, double usual,

@@ -696,7 +696,9 @@ static void what_is_held_out_is_not_learned_and_all_else_is(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (uint64_t seed = 0; seed < 6; seed++) {
-            struct split s = split_make(sizes[i][0], sizes[i][1], seed, seed == 5);
+            size_t n = sizes[i][0], held = sizes[i][1];
+            struct split s = seed == 5 ? split_make_end(n, held)
+                                       : split_make(n, held, 1 + 40 * (seed % 3), seed);
 
             assert_int_equal(s.held, sizes[i][1]);
             check_split(&s);
@@ -705,7 +707,7 @@ static void what_is_held_out_is_not_learned_and_all_else_is(void **state)
 
 static void it_lies_all_over_the_data_where_the_seed_says(void **state)
 {
-    struct split s = split_make(100000, 5000, 1, false), t = split_make(100000, 5000, 2, false);
+    struct split s = split_make(100000, 5000, 100, 1), t = split_make(100000, 5000, 100, 2);
     size_t tenths[10] = {0}, same = 0;
 
     (void)state;
@@ -720,7 +722,7 @@ static void it_lies_all_over_the_data_where_the_seed_says(void **state)
 
 static void or_it_is_the_end(void **state)
 {
-    struct split s = split_make(1000, 300, 1, true);
+    struct split s = split_make_end(1000, 300);
 
     (void)state;
     for (size_t i = 0; i < 300; i++)

@@ -256,7 +256,7 @@ static void windows_that_are_learned_hold_no_word_that_is_held_out(void **state)
 
     (void)state;
     bench_open(&b, SHOAL_NS, true); /* only what is held out ends a window */
-    b.model.split = split_make(b.model.count, b.model.count / 5, 1, false);
+    b.model.split = split_make(b.model.count, b.model.count / 5, 100, 1);
     while (split_next(&b.model.split, &i, b.model.count - b.model.split.held, &from, &to)) {
         size_t begin = to - from > SPAN ? to - SPAN : from;
 
@@ -279,7 +279,7 @@ static void what_is_held_out_is_predicted_from_all_around_it(void **state)
 
     (void)state;
     bench_open(&b, SHOAL_NS, true);
-    b.model.split = split_make(b.model.count, b.model.count / 5, 1, false);
+    b.model.split = split_make(b.model.count, b.model.count / 5, 100, 1);
     split_block(&b.model.split, 3, &from, &to);
     to = to - from > SPAN ? from + SPAN : to;
     windows_cut(&x, &b.model, 3, from, to);

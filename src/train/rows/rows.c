@@ -52,11 +52,11 @@ uint64_t rows_bytes(const struct train_opts *o, const struct table *tables, size
 
 /* ---- how an epoch is cut ---- */
 
-void rows_hold_out(struct run *r, size_t all, size_t held)
+void rows_hold_out(struct run *r, size_t all, size_t held, size_t least)
 {
     struct row_run *w = r->rows;
 
-    w->split = split_make(all, held, r->opts->seed, r->opts->valid_at == VALID_END);
+    w->split = opts_split(r->opts, all, held, least);
     w->all = all;
     w->train = all - w->split.held;
 }

@@ -108,8 +108,9 @@ size_t rows_workers(const struct train_opts *o);
 uint64_t rows_bytes(const struct train_opts *o, const struct table *tables, size_t n,
                     const size_t *needed);
 
-/* Of so many positions so many are held out, where --valid-at says. */
-void rows_hold_out(struct run *r, size_t all, size_t held);
+/* Of so many positions so many are held out, where --valid-at says, in blocks of at least so
+ * many (split_make). */
+void rows_hold_out(struct run *r, size_t all, size_t held, size_t least);
 
 /* The positions of the i-th chunk of an epoch, of those to learn from. */
 void rows_chunk_range(const struct run *r, uint64_t i, size_t *from, size_t *to);

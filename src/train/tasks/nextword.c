@@ -18,6 +18,7 @@ enum {
     SHORT = 8,           /* one in so many windows loses its first words */
     SHORT_STREAM = 0x5407,
     ASKED_STREAM = 0xa5ced,
+    HELD_LEAST = 100,   /* windows of a block that is held out: neighbours share words */
     FIT_FROM = 1 << 30, /* of the windows drawn: others than those that are asked */
 };
 
@@ -383,8 +384,8 @@ static shoal_status nextword_plan(struct run *r, struct shoal_train_plan *plan)
         st = make_net(n);
     if (st != SHOAL_OK)
         return st;
-    n->split = split_make(n->windows, (size_t)(r->opts->valid * (double)n->windows), r->opts->seed,
-                          r->opts->valid_at == VALID_END);
+    n->split = opts_split(r->opts, n->windows, (size_t)(r->opts->valid * (double)n->windows),
+                          HELD_LEAST);
     r->dense->train = n->windows - n->split.held;
     r->dense->valid = n->split.held;
     plan->work_bytes = RANKS_AT_ONCE * n->vectors.rows * sizeof(float);

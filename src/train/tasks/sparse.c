@@ -189,7 +189,7 @@ static shoal_status hold_out(struct run *r)
 {
     struct sparse *c = r->own;
 
-    rows_hold_out(r, (size_t)c->rows->rows, held_share(r));
+    rows_hold_out(r, (size_t)c->rows->rows, held_share(r), 1);
     c->held = *c->rows;
     c->nheld = r->rows->split.held;
     if (!valid_of(r))

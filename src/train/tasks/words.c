@@ -23,6 +23,7 @@ enum {
     CHUNK_LANE = 5000,      /* between merges: longer loses accuracy, shorter speed */
     CHUNKS_PER_EPOCH = 256, /* at least, so that the rate falls smoothly */
     CHUNKS_SOFTMAX = 32,    /* fewer: each starts the threads anew and ends a batch */
+    HELD_LEAST = 100,       /* words of a block that is held out: no window reaches into it */
 };
 
 enum { SUITES_MOST = 16 };
@@ -314,7 +315,7 @@ static shoal_status hold_out(struct run *r)
     size_t all = 0;
     shoal_status st = shoal_corpus_part(w->corpus, 0, 1, &w->ids, &all);
 
-    rows_hold_out(r, all, (size_t)(r->opts->valid * (double)all));
+    rows_hold_out(r, all, (size_t)(r->opts->valid * (double)all), HELD_LEAST);
     r->rows->grain = (struct grain){.chunk = chunk_of(r->opts, r->rows->train),
                                     .round = round_of(r),
                                     .poll = poll_of(r->opts),
