@@ -301,6 +301,19 @@ static shoal_status job_run(struct job *job)
     return st == SHOAL_OK ? train(job) : st;
 }
 
+/* Whether a file to be read is "-". */
+static bool reads_stdin(const struct parsed *p)
+{
+    bool reads = false;
+
+    for (size_t i = 0; i < p->nargs; i++)
+        reads |= strcmp(p->args[i], "-") == 0;
+    for (size_t i = 0; i < p->ngiven; i++)
+        reads |= p->given[i].value && strcmp(p->given[i].value, "-") == 0 &&
+                 strcmp(p->given[i].opt->name, "output") != 0;
+    return reads;
+}
+
 static int job_launch(const struct job *job)
 {
     const struct given *output = opts_given(job->cmd->parsed, "output");
@@ -310,6 +323,7 @@ static int job_launch(const struct job *job)
                                    .resumed = &cmd_train,
                                    .opts = &job->cmd->launch,
                                    .folder = job->folder,
+                                   .data_in = reads_stdin(job->cmd->parsed),
                                    .data_out = output && strcmp(output->value, "-") == 0});
 }
 

@@ -317,7 +317,7 @@ static struct launch_end try_once(const struct launch *l, struct launch_output *
 
     memset(out, 0, sizeof *out);
     out->launcher = basename(launcher());
-    end = launch_watch(c.at, out, l->data_out);
+    end = launch_watch(c.at, out, l);
     end.code = end.stopped ? EXIT_SIGNAL + end.stopped : code_of(end.code, out);
     command_fini(&c);
     return end;

@@ -47,6 +47,7 @@ struct launch {
     const struct verb *resumed;  /* takes --resume and goes on alone from that */
     const struct launch_opts *opts;
     const char *folder; /* of checkpoints; NULL: none */
+    bool data_in;       /* standard input carries data: otherwise it is left alone */
     bool data_out;      /* standard output carries the data */
 };
 
@@ -116,6 +117,7 @@ struct launch_end {
 
 /* Runs a command until it ends, and everything it started; signals ask it to
  * stop, a second one ends it. */
-struct launch_end launch_watch(char *const *command, struct launch_output *out, bool data_out);
+struct launch_end launch_watch(char *const *command, struct launch_output *out,
+                               const struct launch *l);
 
 #endif

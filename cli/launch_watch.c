@@ -178,13 +178,14 @@ static void reap(struct watch *w)
 
 /* ---- Starting ------------------------------------------------------------------------------ */
 
-static void become(char *const *command, const int pipes[2], const sigset_t *mask)
+static void become(char *const *command, const int pipes[2], bool data_in, const sigset_t *mask)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM); /* we may be killed too */
     sigprocmask(SIG_SETMASK, mask, NULL);
-    /* A group in the background may not read from a terminal. */
-    if (isatty(STDIN_FILENO))
+    /* Launchers read all there is, though ranks ask for nothing: it belongs to whoever comes after
+     * us. A group in the background may not read from a terminal. */
+    if (!data_in || isatty(STDIN_FILENO))
         dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
     for (int i = 0; i < 2; i++)
         if (pipes[i] >= 0)
@@ -207,9 +208,10 @@ static int hear(struct watch *w, struct launch_output *out, int i)
     return ends[1];
 }
 
-static void start(struct watch *w, char *const *command, struct launch_output *out, bool data_out)
+static void start(struct watch *w, char *const *command, struct launch_output *out,
+                  const struct launch *l)
 {
-    int pipes[2] = {data_out ? -1 : hear(w, out, 0), hear(w, out, 1)};
+    int pipes[2] = {l->data_out ? -1 : hear(w, out, 0), hear(w, out, 1)};
     sigset_t watched, old;
 
     sigemptyset(&watched);
@@ -221,7 +223,7 @@ static void start(struct watch *w, char *const *command, struct launch_output *o
     fflush(NULL);
     w->launcher = fork();
     if (w->launcher == 0)
-        become(command, pipes, &old);
+        become(command, pipes, l->data_in, &old);
     if (w->launcher < 0) {
         console_fail("%s: cannot be started: %s", command[0], strerror(errno));
         w->ended = true;
@@ -309,14 +311,15 @@ static void finish(struct watch *w)
     close(w->signals);
 }
 
-struct launch_end launch_watch(char *const *command, struct launch_output *out, bool data_out)
+struct launch_end launch_watch(char *const *command, struct launch_output *out,
+                               const struct launch *l)
 {
     struct watch *w = console_alloc(sizeof *w);
     struct launch_end end;
     sigset_t mask;
 
     sigprocmask(SIG_SETMASK, NULL, &mask);
-    start(w, command, out, data_out);
+    start(w, command, out, l);
     while (!w->ended) {
         bool heard = step(w, unfinished(w) ? DRAW_MS : CHECK_MS);
 

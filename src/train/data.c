@@ -515,6 +515,29 @@ static shoal_status open_remembered(struct opening *a)
     return shoal_ranks_agree(a->ranks, st);
 }
 
+/* ---- Standard input --------------------------------------------------------------------- */
+
+static bool is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* Only the first of several ranks has one: it can be what that rank encodes for all. */
+static shoal_status check_standard(const struct opening *a, const char *const *inputs, size_t n)
+{
+    const struct train_opts *o = a->opts;
+    bool read_by_all = is_standard(o->valid_path) || is_standard(o->samples.labels) ||
+                       is_standard(o->vectors) || is_standard(o->vocab) || is_standard(o->test);
+
+    for (size_t i = 0; i < n && (o->local_input || !a->way->encode); i++)
+        read_by_all |= is_standard(inputs[i]);
+    if (shoal_ranks_size(a->ranks) <= 1 || !read_by_all)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL,
+                      "data: found - (standard input) for what each of %u ranks reads, want a file",
+                      shoal_ranks_size(a->ranks));
+}
+
 /* ---- All of it -------------------------------------------------------------------------- */
 
 static struct shoal_sources sources_of(const struct shoal_data *d)
@@ -540,6 +563,8 @@ shoal_status data_open(struct shoal_data **out, const struct data_how *how,
     shoal_status st = shoal_ranks_agree(a.ranks, a.data ? SHOAL_OK : SHOAL_ENOMEM);
 
     *out = NULL;
+    if (st == SHOAL_OK)
+        st = shoal_ranks_agree(a.ranks, check_standard(&a, inputs, ninputs));
     if (st == SHOAL_OK)
         st = ninputs > 0 ? open_named(&a, inputs, ninputs) : open_remembered(&a);
     if (st == SHOAL_OK && a.way->beside)

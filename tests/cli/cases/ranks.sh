@@ -164,6 +164,19 @@ END
 SHOAL_MPIRUN=./odd.openmpi
 try shoal train cbow world.shoal --ranks 2 -o x.bin
 
+echo "standard input stays with whoever gave it, unless it is the data:"
+fake reads.openmpi <<'END'
+echo "it is given $(wc -l) lines" >&2
+END
+SHOAL_MPIRUN=./reads.openmpi
+printf 'a\nb\n' | while read -r line; do
+    echo "line $line"
+    shoal train cbow world.shoal --ranks 2 -q -o x.bin
+done
+printf 'a\nb\n' | try shoal train cbow - --ranks 2 -q -o x.bin
+printf 'a\nb\n' | try shoal train logreg x.svm --valid=- --ranks 2 -q -o x.shoal
+printf 'a\nb\n' | try shoal train cbow world.shoal --ranks 2 -q -o - --format text
+
 echo "restarts, from the beginning and from a checkpoint:"
 # The first try comes to nothing; the second loses a rank; the third is good.
 fake once.openmpi <<'END'

@@ -79,6 +79,18 @@ for sync in bounded:0 sync; do
 done
 cmp bounded:0.bin sync.bin
 rm bounded:0.bin sync.bin
+echo "standard input: a text that the first rank encodes, but nothing that each rank reads:"
+try shoal train cbow - --ranks 2 --dim 4 --epochs 1 -q -o in.bin <world.txt
+shoal info in.bin --top 0 | grep words
+rm in.bin
+shoal gen spiral --samples 100 -q -o spiral.csv
+try shoal train mlp - --ranks 2 -q -o x.shoal <spiral.csv
+try shoal train mlp spiral.csv --valid - --ranks 2 -q -o x.shoal <spiral.csv
+rm spiral.csv
+printf 'a\nb\n' | while read -r line; do
+    echo "line $line"
+    shoal train cbow world.shoal --ranks 2 --dim 4 --epochs 1 -q -o x.bin
+done
 echo "one failure:"
 try shoal train cbow nowhere.txt --ranks 3 -o x.bin
 try shoal train cbow world.shoal --ranks 3 -o nowhere/x.bin
