@@ -28,6 +28,7 @@ enum shoal_samples_task {
 enum shoal_header { SHOAL_HEADER_AUTO, SHOAL_HEADER_YES, SHOAL_HEADER_NO };
 
 #define SHOAL_LAST_COLUMN UINT32_MAX
+#define SHOAL_LABEL_AS_LEARNED (UINT32_MAX - 1) /* where a net found it; without a net the last */
 
 struct shoal_samples_opts {
     enum shoal_samples_task task;

@@ -25,7 +25,10 @@ static void show_column(char text[SHOAL_VALUE], const void *field)
 {
     uint32_t column = *(const uint32_t *)field;
 
-    snprintf(text, SHOAL_VALUE, "%u", column == SHOAL_LAST_COLUMN ? 0 : column + 1);
+    if (column == SHOAL_LABEL_AS_LEARNED)
+        snprintf(text, SHOAL_VALUE, "as learned");
+    else
+        snprintf(text, SHOAL_VALUE, "%u", column == SHOAL_LAST_COLUMN ? 0 : column + 1);
 }
 
 static const struct shoal_own_type column_type = {read_column, show_column,

@@ -198,7 +198,7 @@ static shoal_status find_answers(const struct numbers *f, const struct shoal_sam
         return shoal_fail(SHOAL_EFORMAT, "%s: %zu columns, want one or more beside %zu of %s",
                           f->path, f->width, *count,
                           o->task == SHOAL_CLASSIFY ? "classes" : "targets");
-    *column = o->label == SHOAL_LAST_COLUMN ? f->width - *count : o->label;
+    *column = o->label >= SHOAL_LABEL_AS_LEARNED ? f->width - *count : o->label;
     if (*column + *count > f->width)
         return shoal_fail(SHOAL_EFORMAT, "%s: column %zu is to hold %s, found %zu columns",
                           f->path, *column + 1,

@@ -292,8 +292,11 @@ shoal_status shoal_model_describe(const shoal_model *m, uint64_t top,
 
 struct shoal_ask_opts shoal_ask_default(void)
 {
+    struct shoal_samples_opts samples = shoal_samples_default();
+
+    samples.label = SHOAL_LABEL_AS_LEARNED;
     return (struct shoal_ask_opts){.rows = shoal_clicks_default(),
-                                   .samples = shoal_samples_default(),
+                                   .samples = samples,
                                    .words = shoal_eval_default(),
                                    .top = 10,
                                    .temperature = 0.8,

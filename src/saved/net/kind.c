@@ -40,12 +40,16 @@ static void describe_tensors(const shoal_net *t, const struct shoal_reporter *to
 
 static void describe_training(const shoal_net *t, const struct shoal_reporter *to)
 {
-    static const char *const facts[][2] = {
-        {"samples", "samples"},        {"pictures", "pictures"},
-        {"augmented", "augmented"},    {"held_out", "held out"},
-        {"epochs", "epochs"},          {"loss", "loss"},
-        {"valid_loss", "valid loss"},  {"valid_accuracy", "valid acc."},
-        {"test_accuracy", "test acc."}};
+    static const char *const facts[][2] = {{"samples", "samples"},
+                                           {"pictures", "pictures"},
+                                           {"label", "label"},
+                                           {"augmented", "augmented"},
+                                           {"held_out", "held out"},
+                                           {"epochs", "epochs"},
+                                           {"loss", "loss"},
+                                           {"valid_loss", "valid loss"},
+                                           {"valid_accuracy", "valid acc."},
+                                           {"test_accuracy", "test acc."}};
 
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         if (shoal_net_fact(t, facts[i][0]))
@@ -118,6 +122,17 @@ static void say_row(struct answers *a, const float *y, size_t n, bool classes)
     answer_print(a, "\n");
 }
 
+/* Where the answers are, unless the caller says it: where they were when it learned. */
+static uint32_t label_of(const shoal_net *t, const struct shoal_samples_opts *o)
+{
+    const char *label = shoal_net_fact(t, "label");
+    unsigned long column = label ? strtoul(label, NULL, 10) : 0;
+
+    if (o->label != SHOAL_LABEL_AS_LEARNED)
+        return o->label;
+    return column > 0 && column <= UINT32_MAX / 2 ? (uint32_t)column - 1 : SHOAL_LAST_COLUMN;
+}
+
 /* A file of samples that also holds the answers has columns too many. */
 static shoal_status open_inputs(shoal_samples **s, const shoal_net *t, const struct asked_of *q,
                                 const char *path)
@@ -125,6 +140,7 @@ static shoal_status open_inputs(shoal_samples **s, const shoal_net *t, const str
     struct shoal_samples_opts o = q->opts->samples;
 
     o.task = SHOAL_INPUTS;
+    o.label = label_of(t, &o);
     o.expect = (uint32_t)t->net->inputs;
     return shoal_samples_open(s, path, &o);
 }
@@ -390,6 +406,7 @@ static shoal_status score_samples(struct net_score *s, const shoal_net *t, const
     shoal_status st;
 
     o.task = t->net->classes ? SHOAL_CLASSIFY : SHOAL_REGRESS;
+    o.label = label_of(t, &o);
     if (!t->net->classes)
         o.targets = (uint32_t)t->net->outputs;
     st = shoal_samples_open(&data, path, &o);

@@ -184,6 +184,15 @@ static shoal_status copy_scaling(struct scaling *to, const struct scaling *from)
     return st;
 }
 
+/* The column of the answers, unless it is the last: so that files like those it learned from are
+ * read as they were. */
+static shoal_status add_label(shoal_net *t, const struct shoal_samples_opts *o)
+{
+    if (o->label == SHOAL_LAST_COLUMN || o->labels)
+        return SHOAL_OK;
+    return saved_net_fact(t, "label", "%u", o->label + 1);
+}
+
 static shoal_status mlp_give(struct run *r, shoal_net *t)
 {
     const struct mlp *m = r->own;
@@ -193,6 +202,8 @@ static shoal_status mlp_give(struct run *r, shoal_net *t)
         st = copy_scaling(&t->out, &m->out);
     if (st == SHOAL_OK)
         st = net_task_facts(t, r);
+    if (st == SHOAL_OK)
+        st = add_label(t, &m->opts->samples);
     return st == SHOAL_OK ? add_shape(t, m->data) : st;
 }
 

@@ -12,6 +12,25 @@ head -4 spiral.csv >some.csv
 shoal predict net.shoal some.csv | awk '{ print NF }'
 printf '0.1,0.2\n' | shoal predict net.shoal - | awk '{ print NF }'
 
+echo "a net remembers where the class stands, and is told otherwise:"
+awk -F, '{ print $3 "," $1 "," $2 }' spiral.csv >first.csv
+try shoal train mlp first.csv --label 1 --layers 32 --epochs 40 --lr 0.02 -q -o first.shoal
+cmp net.shoal first.shoal >/dev/null || shoal info first.shoal | grep label
+shoal eval net.shoal spiral.csv --json | sed 's/.*"samples"//' >last.json
+shoal eval first.shoal first.csv --json | sed 's/.*"samples"//' | cmp - last.json && echo "as well"
+shoal predict net.shoal spiral.csv >last.tsv
+shoal predict first.shoal first.csv | cmp - last.tsv && echo "the same answers"
+shoal predict first.shoal spiral.csv --label 0 | cmp - last.tsv && echo "told otherwise"
+cut -d, -f 1,2 spiral.csv | shoal predict first.shoal - | cmp - last.tsv && echo "without any"
+try shoal convert -q first.shoal first.safetensors
+try shoal convert -q first.safetensors back.shoal
+shoal info back.shoal | grep label
+sed 1d first.csv >numbers.csv
+try shoal train mlp numbers.csv --regression --targets 2 --label 1 --epochs 1 -q -o numbers.shoal
+shoal eval numbers.shoal numbers.csv --json | grep -c rmse
+shoal predict numbers.shoal numbers.csv | awk 'NR == 1 { print NF }'
+rm first.csv first.shoal first.safetensors back.shoal numbers.csv numbers.shoal last.json last.tsv
+
 echo "the same bytes for any number of threads:"
 shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 1 -q -o a.shoal
 shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 3 -q -o b.shoal
