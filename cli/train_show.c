@@ -84,7 +84,7 @@ static void view_pictures(struct console *c, const shoal_images *images)
     shoal_images_shape(images, &channels, &height, &width);
     console_heading(c, "pictures");
     console_row(c, "classes", number_count(shoal_images_classes(images)).text,
-                "of %u x %u pixels, %s", width, height, channels == 1 ? "grey" : "in colours");
+                "of %u x %u pixels, %s", width, height, channels == 1 ? "grey" : "3 channels");
 }
 
 /* What was read on the way to the data. */
@@ -131,8 +131,11 @@ static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
     uint64_t examples = plan->examples + plan->held_out;
 
     if (plan->types > 0) {
-        console_row(c, unit, number_count(plan->examples).text, "%s %s, in %s",
-                    number_count(plan->types).text, plan->types_note, number_epochs(job).text);
+        struct number held = number_text(", %s held out", number_count(plan->held_out).text);
+
+        console_row(c, unit, number_count(plan->examples).text, "%s %s, in %s%s",
+                    number_count(plan->types).text, plan->types_note, number_epochs(job).text,
+                    plan->held_out > 0 ? held.text : "");
         return;
     }
     console_row(c, unit, number_count(plan->examples).text, "to learn from, %s held out",

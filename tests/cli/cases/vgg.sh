@@ -27,6 +27,27 @@ try shoal convert -q vgg.safetensors back.shoal
 cmp vgg.shoal back.shoal && echo "there and back: the same bytes"
 try shoal train vgg set -q --size 8 --base 16 --epochs 1 --start-from vgg.safetensors -o more.shoal
 
+echo "grey pictures are not said to be coloured:"
+python3 - <<'END'
+import os, struct, zlib
+def chunk(kind, data):
+    return (struct.pack('>I', len(data)) + kind + data +
+            struct.pack('>I', zlib.crc32(kind + data) & 0xffffffff))
+for c, name in enumerate(('dark', 'light')):
+    os.makedirs(f'grey/{name}')
+    for i in range(4):
+        rows = b''.join(b'\0' + bytes([100 * c + 10 * i + x for x in range(8)]) for y in range(8))
+        open(f'grey/{name}/{i}.png', 'wb').write(
+            b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>IIBBBBB', 8, 8, 8, 0, 0, 0, 0)) +
+            chunk(b'IDAT', zlib.compress(rows)) + chunk(b'IEND', b''))
+END
+shoal train vgg grey --size 8 --base 16 --batch 4 --epochs 1 -o grey.shoal 2>/dev/null | grep pixels
+head -c 6288 /dev/urandom >body
+{ printf '\0\0\010\003\0\0\0\010\0\0\0\034\0\0\0\034'; head -c 6272 body; } >x-images-idx3-ubyte
+printf '\0\0\010\001\0\0\0\010\0\001\0\001\0\001\0\001' >x-labels-idx1-ubyte
+shoal train vgg x-images-idx3-ubyte --base 16 --batch 4 --epochs 1 -o grey.shoal 2>/dev/null | grep pixels
+rm -r grey grey.shoal body x-images-idx3-ubyte x-labels-idx1-ubyte
+
 echo "what is wrong is said in one sentence:"
 echo 'a text, whatever its name says' >text.jpg
 try shoal predict vgg.shoal text.jpg
