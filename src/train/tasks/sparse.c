@@ -115,7 +115,8 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
         st = check_data(r);
     if (st != SHOAL_OK)
         return st;
-    *plan = (struct shoal_train_plan){.examples = v->rows,
+    *plan = (struct shoal_train_plan){.examples = v->rows - held_share(r),
+                                      .held_out = valid_of(r) ? valid_of(r)->rows : held_share(r),
                                       .types = v->features,
                                       .types_note = "features",
                                       .parameters = features * outputs,

@@ -170,6 +170,19 @@ static double boost_of(const struct train_opts *o)
     return fmin(pow(sharing, BOOST_CBOW), o->loss == SHOAL_SOFTMAX ? sharing : BOOST_CBOW_MOST);
 }
 
+/* Words among the positions that are held out: ends of sentences are none. */
+static uint64_t held_words(const struct train_opts *o, const uint32_t *ids, size_t n, size_t words)
+{
+    struct split split = opts_split(o, n, (size_t)(o->valid * (double)n), HELD_LEAST);
+    uint64_t held = 0;
+    size_t from, to;
+
+    for (size_t k = 0; k < split.blocks; k++)
+        for (split_block(&split, k, &from, &to); from < to; from++)
+            held += ids[from] < words;
+    return held;
+}
+
 static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
 {
     const struct train_opts *o = r->opts;
@@ -188,6 +201,8 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
     if (st != SHOAL_OK)
         return st;
+    plan->held_out = held_words(o, at, ids, words);
+    plan->examples -= plan->held_out;
     plan->parameters = (words + w2v_out_rows(o, words)) * o->dim;
     plan->model_bytes = table_bytes(words, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
     plan->work_bytes = w2v_bytes(o, vocab) + tables_bytes(o, words, NULL);
