@@ -8,6 +8,7 @@ struct predict_cmd {
     struct shoal_ask_opts ask;
     struct work_opts work;
     const char *output; /* NULL: standard output */
+    const char *classes;
 };
 
 static void predict_defaults(void *at)
@@ -50,6 +51,8 @@ static shoal_status predict(const struct predict_cmd *cmd, const char *const *ar
     shoal_status st = shoal_model_open(&model, args[0]);
 
     ask.samples.task = SHOAL_INPUTS;
+    if (st == SHOAL_OK && cmd->classes)
+        st = shoal_model_name_classes(model, cmd->classes);
     if (st == SHOAL_OK)
         st = shoal_output_open(&answers.to, cmd->output ? cmd->output : "-");
     if (st == SHOAL_OK)
@@ -99,6 +102,9 @@ static const struct shoal_option continue_opts[] = {
 static const struct shoal_option output_opts[] = {
     {"output", 'o', SHOAL_TYPE_PATH, ON(output), .arg = "FILE",
      .help = "write the answers here, not to standard output"},
+    {"class-index", .type = SHOAL_TYPE_PATH, ON(classes), .arg = "FILE",
+     .help = "call classes by these names: JSON as TorchServe's index_to_name.json, or a line "
+             "each; indices: by their numbers"},
     {0},
 };
 

@@ -140,6 +140,9 @@ static const struct shoal_option model_opts[] = {
      .help = "serve every model of the store from the start"},
     {"state", .type = SHOAL_TYPE_PATH, ON(serve.state), .arg = "FILE",
      .help = "where registered models survive a restart; by itself in the store"},
+    {"class-index", .type = SHOAL_TYPE_TEXT, ON(serve.class_index), .arg = "LIST",
+     .help = "[NAME=]FILE, with commas between: names of the classes of that model, or of every "
+             "one, as in TorchServe's index_to_name.json or a line each; NAME=indices: numbers"},
     {"reload-every", .type = SHOAL_TYPE_REAL, ON(serve.reload_every), .arg = "SECONDS",
      .d = {0.01, 86400}, .help = "how often to look for replaced files"},
     {"mmap", .type = SHOAL_TYPE_FLAG, ON(serve.mmap),

@@ -50,7 +50,7 @@ cairo.h        study/draw/raster.c
 mpi.h          comm/mpi.c
 dnnl.h         kernel/gemm.c
 oneapi/        kernel/gemm.c
-jansson.h      train/config.c train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c study/lines.c
+jansson.h      saved/class_index.c train/config.c train/metrics.c serve/json.c study/series.c study/record.c study/simulate.c study/lines.c
 gnutls/        serve/http/tls.c
 editline/      cli/prompt.c
 '

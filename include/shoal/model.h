@@ -62,6 +62,11 @@ SHOAL_API shoal_status shoal_model_save(const shoal_model *m, const char *path,
                                         const struct shoal_save_opts *opts);
 SHOAL_API void shoal_model_close(shoal_model *m);
 
+/* Names of its classes from a file, instead of its own, before anybody else has the model:
+ * {"0": "cat", "1": ["n02084071", "dog"]} as TorchServe's index_to_name.json, a JSON list, or
+ * a line for each class. "indices" is no file: then classes have no names. */
+SHOAL_API shoal_status shoal_model_name_classes(shoal_model *m, const char *path);
+
 /* "vectors", "logreg", "multinomial", "net" or "nextword". */
 SHOAL_API const char *shoal_model_kind(const shoal_model *m);
 /* Its typed self; NULL when it is of another kind. */

@@ -28,6 +28,9 @@ struct shoal_serve_opts {
     bool load_all;           /* every model of the store from the start */
     const char *state;       /* where the registry survives a restart; NULL: in the store */
 
+    const char *class_index; /* "[NAME=]FILE,...": names of the classes of a model, or of every
+                              * one, as shoal_model_name_classes reads them; NULL: its own */
+
     bool mmap;               /* map vectors instead of reading them: what is not asked about takes
                               * no memory, but who writes into such a file ends the server */
 

@@ -40,6 +40,8 @@ struct kind {
     shoal_status (*read)(void **model, struct container *c);
     shoal_status (*verify)(const void *model); /* NULL: opening has */
     shoal_status (*save)(const void *model, const char *path, const struct shoal_save_opts *opts);
+    /* Its classes get these names; NULL: it has no classes. */
+    shoal_status (*name_classes)(void *model, const struct class_index *index);
     shoal_status (*describe)(const void *model, uint64_t bytes, uint64_t top,
                              const struct shoal_reporter *to);
     shoal_status (*ask)(const void *model, const struct asked_of *q,

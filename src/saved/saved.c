@@ -288,6 +288,14 @@ shoal_status shoal_model_describe(const shoal_model *m, uint64_t top,
     return m->kind->describe(m->is, m->bytes, top, to);
 }
 
+shoal_status model_name_classes(shoal_model *m, const struct class_index *index)
+{
+    if (!m->kind->name_classes)
+        return shoal_fail(SHOAL_EINVAL, "%s: a model of kind %s has no classes to be named",
+                          index->path, m->kind->name);
+    return m->kind->name_classes(m->is, index);
+}
+
 /* ---- asking ---- */
 
 struct shoal_ask_opts shoal_ask_default(void)

@@ -21,6 +21,7 @@
 #include <shoal.h>
 
 #include "eval/eval.h"
+#include "saved/class_index.h"
 #include "saved/net/net.h"
 
 /* ---- saved.c ------------------------------------------------------------------------- */
@@ -30,6 +31,9 @@ extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword,
 
 /* Makes a handle of what was trained, which it owns then, also on failure. */
 shoal_status model_take(shoal_model **out, const struct kind *kind, void *is);
+
+/* Gives its classes other names; before anybody else has the model. */
+shoal_status model_name_classes(shoal_model *m, const struct class_index *index);
 
 /* Whether such a model can be written there, before there is one; *format is what
  * SHOAL_FORMAT_AUTO stands for. A name whose ending is no format's is ours; one that others would
@@ -63,6 +67,8 @@ shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned o
 shoal_status logreg_save(const void *model, const char *path, const struct shoal_save_opts *opts);
 void logreg_close(void *model);
 unsigned logreg_outputs(const shoal_logreg *m);
+/* Its name; NULL: it has none. */
+const char *logreg_class(const shoal_logreg *m, size_t i);
 /* p [outputs] of one row: of class 1, or of each class. */
 void logreg_answer(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
                    float *p);

@@ -24,6 +24,7 @@ static const struct key {
     {"model_store", TEXT, AT(model_store)},
     {"load_models", ALL, AT(load_all)},
     {"state", TEXT, AT(state)},
+    {"class_index", TEXT, AT(class_index)},
     {"mmap", FLAG, AT(mmap)},
     {"token_file", TEXT, AT(token_file)},
     {"no_tokens", FLAG, AT(no_tokens)},

@@ -186,6 +186,27 @@ static shoal_status open_registry(struct shoal_server *s, const struct shoal_ser
     s->registry.log = o->log;
     s->registry.user = o->user_data;
     s->registry.map = o->mmap;
+    return st == SHOAL_OK ? class_rules_init(&s->registry.classes, o->class_index) : st;
+}
+
+/* A name that nobody has is a slip, unless management may still register it. */
+static shoal_status check_class_rules(struct shoal_server *s)
+{
+    const struct class_rules *rules = &s->registry.classes;
+    enum registry_error why;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < rules->n && st == SHOAL_OK && s->registry.store < 0; i++) {
+        struct lease lease = {0};
+
+        if (rules->at[i].model &&
+            registry_lease(&s->registry, rules->at[i].model, NULL, &lease, &why) != SHOAL_OK)
+            st = shoal_fail(SHOAL_EINVAL,
+                            "serve: --class-index is for '%.80s', want the name of "
+                            "a model that is served",
+                            rules->at[i].model);
+        lease_end(&lease);
+    }
     return st;
 }
 
@@ -199,7 +220,7 @@ static shoal_status open_models(struct shoal_server *s, const struct shoal_serve
         st = state_load(&s->registry);
     if (st == SHOAL_OK && o->load_all)
         st = registry_add_all(&s->registry);
-    return st;
+    return st == SHOAL_OK ? check_class_rules(s) : st;
 }
 
 /* ---- now and then ---- */

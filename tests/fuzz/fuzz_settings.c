@@ -1,8 +1,9 @@
-/* What a server is told: tokens, a configuration, its state and addresses. Any text is
- * refused with a sentence, or makes settings that are as they must be. The first byte says
- * which it is. */
+/* What a server is told: tokens, a configuration, its state, addresses and names of classes. Any
+ * text is refused with a sentence, or makes settings that are as they must be. The first byte
+ * says which it is. */
 #include "fuzz.h"
 
+#include "saved/saved.h"
 #include "serve/serve.h"
 #include "serve/server.h"
 
@@ -70,6 +71,21 @@ static void read_address(const char *text)
     (void)origin_fits(text, text);
 }
 
+static void read_classes(char *text, size_t size)
+{
+    struct class_index *index;
+
+    if (class_index_parse(&index, "fuzz", text, size) != SHOAL_OK) {
+        require(!index && strncmp(shoal_error(), "fuzz: ", 6) == 0);
+        return;
+    }
+    require(index->n > 0 && class_index_fits(index, index->n) == SHOAL_OK);
+    require(class_index_fits(index, index->n + 1) != SHOAL_OK);
+    for (size_t i = 0; i < index->n; i++)
+        require(*index->names[i] && strlen(index->names[i]) < CLASS_NAME);
+    class_index_free(index);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text;
@@ -78,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     fuzz_begin(size, 160 * MIB, 64); /* a zstd frame may ask for its window */
     text = fuzz_text(data + 1, size - 1);
-    switch (data[0] % 4) {
+    switch (data[0] == 'n' ? 4 : data[0] % 4) {
     case 0:
         read_tokens(text, size - 1);
         break;
@@ -87,6 +103,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 2:
         read_state(text, size - 1);
+        break;
+    case 4:
+        read_classes(text, size - 1);
         break;
     default:
         read_address(text);

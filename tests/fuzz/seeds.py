@@ -262,6 +262,8 @@ def others():
         "model net 2.0 8 1 20 0 0 60 0 other file\n")
     for i, address in enumerate(["127.0.0.1:8080", "[::1]:0", "http://localhost:8080/", "none"]):
         put("settings", f"address{i}", "3" + address)
+    put("settings", "classes", 'n{"0": "cat", "1": ["n02084071", "dog"]}\n')
+    put("settings", "class_list", "ncat\ndog\n")
     put("launcher", "openmpi", "0epoch 1\r\x1b[Kepoch 2\n" + "-" * 60 + "\nmpirun noticed that process "
         "rank 1 with PID 12 on node a exited on signal 9 (Killed).\n" + "-" * 60 +
         "\nshoal: rank 0 on a: silent for 5 s\nshoal: found no corpus, want one\n[a:12] x\n")

@@ -622,6 +622,56 @@ def grey_pictures(work):
     check("and tables of numbers still", len(said.splitlines()) == 80, said[:200])
 
 
+ROUTES = (  # all that answer with JSON, and how each of them fails
+    ("inference", "GET", "/ping", None, 200), ("inference", "OPTIONS", "/", None, 200),
+    ("inference", "GET", "/api-description", None, 200), ("inference", "GET", "/stats", None, 200),
+    ("inference", "POST", "/predictions/words", b"fish", 200), ("inference", "PUT", "/predictions/words", b"fish", 200),
+    ("inference", "POST", "/predictions/words/1.0", b"fish", 200), ("inference", "OPTIONS", "/predictions/words", None, 200),
+    ("inference", "POST", "/models/words/invoke", b"fish", 200), ("inference", "GET", "/models/words/similar?word=fish", None, 200),
+    ("inference", "GET", "/models/words/analogy?a=sea&b=fish&c=tide", None, 200),
+    ("inference", "GET", "/models/words/vector?word=sea", None, 200), ("inference", "GET", "/models/words/map?word=sea", None, 200),
+    ("inference", "POST", "/v1/models/words:predict", b'{"instances":["fish"]}', 200), ("inference", "GET", "/v1/models/words", None, 200),
+    ("inference", "GET", "/v2", None, 200), ("inference", "GET", "/v2/health/live", None, 200),
+    ("inference", "GET", "/v2/health/ready", None, 200), ("inference", "GET", "/v2/models/words", None, 200),
+    ("inference", "GET", "/v2/models/words/versions/1.0", None, 200), ("inference", "GET", "/v2/models/words/ready", None, 200),
+    ("inference", "POST", "/v2/models/words/infer",
+     b'{"inputs":[{"name":"words","shape":[1],"datatype":"BYTES","data":["sea"]}]}', 200),
+    ("inference", "GET", "/nowhere", None, 404), ("inference", "POST", "/predictions/none", b"x", 404),
+    ("inference", "GET", "/predictions/words", None, 405), ("inference", "POST", "/predictions/words", b'{"words":', 400),
+    ("inference", "POST", "/predictions/words", b"x" * 200000, 413), ("inference", "GET", "/models/words/similar?word=", None, 400),
+    ("inference", "POST", "/v1/models/words:predict", b"[", 400), ("inference", "GET", "/v1/models/none", None, 404),
+    ("inference", "POST", "/v2/models/words/infer", b"{}", 400), ("inference", "GET", "/v2/models/none", None, 404),
+    ("management", "GET", "/models", None, 200), ("management", "GET", "/models/words", None, 200),
+    ("management", "GET", "/models/words/all", None, 200), ("management", "GET", "/models/words/1.0", None, 200),
+    ("management", "OPTIONS", "/", None, 200), ("management", "GET", "/api-description", None, 200),
+    ("management", "PUT", "/models/words?min_worker=1&synchronous=true", None, 200),
+    ("management", "PUT", "/models/words/1.0/set-default", None, 200),
+    ("management", "POST", "/models", None, 400), ("management", "POST", "/models?url=none.vec", None, 404),
+    ("management", "POST", "/models?url=words.vec&model_name=words", None, 409), ("management", "DELETE", "/models/none", None, 404),
+    ("management", "PUT", "/models/words?min_worker=x", None, 400), ("management", "GET", "/models/none", None, 404),
+)
+
+
+def with_query(path, more):
+    return path + ("&" if "?" in path else "?") + more
+
+
+def every_route(s):
+    """Indented by ?pretty and for curl as people type it, by four spaces: answers and errors of every route."""
+    curl = {"User-Agent": "curl/8.5.0", "Accept": "*/*"}
+    for where, method, path, body, status in ROUTES:
+        for name, at, headers in (("?pretty", with_query(path, "pretty"), {}), ("curl", path, curl)):
+            a = s.ask(method, at, body, headers, where)
+            text = a.body.decode()
+            check(f"{where} {method} {path} ({status}) is indented for {name}", a.status == status and a.json() is not None
+                  and text.count("\n") > 2 and text.endswith("\n") and steps_of_four(text), (a.status, text[:300]))
+    for method, path in (("POST", "/models?url=words.vec&model_name=pretty&pretty"), ("DELETE", "/models/pretty?pretty")):
+        a = s.ask(method, path, None, {}, "management")
+        check(f"management {method} {path} is indented", a.status == 200 and steps_of_four(a.body.decode()), a)
+    a = s.ask("GET", "/metrics?pretty", where="metrics")
+    check("metrics are Prometheus's lines", a.status == 200 and a.body.startswith(b"# HELP"), a)
+
+
 def flat(text):
     return re.sub(r"\n *", "", text).replace('": ', '":')
 
@@ -649,6 +699,65 @@ def indented(s, path, body):
                   and flat(text) == flat(plain.body.decode()) and steps_of_four(text), (text, plain))
         a = s.ask(method, at + "?pretty=0", sent, curl)
         check(f"{at} is as for programs with pretty=0", a.body == plain.body, (a, plain))
+
+
+def class_names(work):
+    """--class-index: the names of classes come from a file, as TorchServe's index_to_name.json, or are left out."""
+    def put(name, text):
+        with open(os.path.join(work, name), "w") as f:
+            f.write(text)
+
+    def refused(*args):
+        r = subprocess.run([SHOAL, "serve", *args, *ANY], cwd=work, capture_output=True, text=True, timeout=TIME_LIMIT)
+        return r.returncode, r.stderr
+
+    put("two.json", '{"1": ["n02", "warm"], "0": "cold"}')
+    put("four.txt", "spring\nsummer\n\nautumn\nwinter\n")
+    put("rows.json", '["no", "yes"]')
+    red = png((240, 20, 15))
+    s = Server("vgg.shoal", "mlp.shoal", "many.shoal", "number=vgg.shoal", "--class-index",
+               "vgg=two.json,mlp=four.txt,many=rows.json,number=indices", *ANY, cwd=work)
+    a = s.ask("PUT", "/predictions/vgg", red).json()
+    b = s.ask("PUT", "/predictions/number", red).json()
+    check("a net of pictures answers with the names of the file", list(a) == ["warm", "cold"], a)
+    check("or with indices instead of its own names", list(b) == ["1", "0"] and list(a.values()) == list(b.values()), b)
+    a = s.ask("POST", "/predictions/mlp", b"[0.5,-0.25]").json()
+    check("a net on numbers answers with names where it is given any", set(a) == {"spring", "summer", "autumn", "winter"}
+          and list(a.values()) == sorted(a.values(), reverse=True) and abs(sum(a.values()) - 1) < 1e-5, a)
+    a = s.ask("POST", "/v1/models/mlp:predict", b'{"instances":[[0.5,-0.25]]}').json()["predictions"][0]
+    check("on /v1 too", "summer" in a, a)
+    a = s.ask("POST", "/v2/models/mlp/infer", json.dumps({"inputs": [
+        {"name": "input", "shape": [1, 2], "datatype": "FP32", "data": [0.5, -0.25]}]})).json()["outputs"][0]
+    check("a tensor stays one of probabilities", a["shape"] == [1, 4] and len(a["data"]) == 4, a)
+    a = s.ask("POST", "/predictions/many", b"0 1:1 3:0.5\n").json()
+    check("a model of many classes names the likeliest", a["class"] == "no" and len(a["probabilities"]) == 2, a)
+    shutil.copy(os.path.join(work, "mlp.shoal"), os.path.join(work, "new.shoal"))
+    os.replace(os.path.join(work, "new.shoal"), os.path.join(work, "mlp.shoal"))
+    began = time.time()
+    while s.ask("GET", "/stats").json()["models"][1]["reloads"] == 0 and time.time() - began < TIME_LIMIT:
+        time.sleep(0.05)
+    check("and after the file was replaced", "summer" in s.ask("POST", "/predictions/mlp", b"[0.5,-0.25]").json())
+    s.stop()
+    put("serve.conf", "class_index = vgg=two.json\n")
+    s = Server("vgg.shoal", "--config", "serve.conf", *ANY, cwd=work)
+    check("a configuration may say it", list(s.ask("PUT", "/predictions/vgg", red).json()) == ["warm", "cold"])
+    s.stop()
+    put("broken.json", '{"0": "cold",')
+    put("gap.json", '{"0": "cold", "2": "warm"}')
+    put("number.json", '{"0": 1, "1": 2}')
+    put("empty.txt", "\n")
+    for args, said in ((("vgg.shoal", "--class-index", "broken.json"), "broken.json: JSON: line 1"),
+                       (("vgg.shoal", "--class-index", "four.txt"), "four.txt: names 4 classes, want 2 as the model has"),
+                       (("vgg.shoal", "--class-index", "gap.json"), "gap.json: found no name of class 1"),
+                       (("vgg.shoal", "--class-index", "number.json"), "number.json: found no name of class 0"),
+                       (("vgg.shoal", "--class-index", "empty.txt"), "empty.txt: found no name, want one"),
+                       (("vgg.shoal", "--class-index", "none.json"), "none.json: "),
+                       (("vgg.shoal", "--class-index", "vg=two.json"), "--class-index is for 'vg'"),
+                       (("vgg.shoal", "--class-index", "vgg="), "--class-index is 'vgg=', want FILE or NAME=FILE"),
+                       (("words.vec", "--class-index", "two.json"), "two.json: a model of kind vectors has no classes")):
+        code, text = refused(*args)
+        check(f"{args[2]} of {args[0]} is refused in one sentence", code == 1 and said in text
+              and len(text.splitlines()) == 1, (code, text))
 
 
 def next_words(work):
@@ -705,13 +814,13 @@ def main():
         with open(os.path.join(work, "store", "junk.bin"), "wb") as f:
             f.write(os.urandom(100))
         s = Server("words=words.vec", "--model-store", "store", "--max-body", "100K", *ANY, cwd=work)
-        for part in (inference, embeddings, protocols, management, metrics, malformed, browsers):
+        for part in (inference, embeddings, protocols, management, metrics, malformed, browsers, every_route):
             part(s)
         check("the server ends well", s.stop() == 0)
         os.remove(os.path.join(work, "store", ".shoal-serve.state"))
         os.remove(os.path.join(work, "store", "junk.bin"))
         for part in (slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
-                     clicks, nets, pictures, grey_pictures, next_words, configured):
+                     clicks, nets, pictures, grey_pictures, class_names, next_words, configured):
             part(work)
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -144,6 +144,7 @@ void logreg_close(void *model)
     free(m->name);
     bytes_fini(&m->names);
     free(m->strings);
+    logreg_unname(m);
     free(m);
 }
 

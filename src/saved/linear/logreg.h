@@ -23,6 +23,7 @@ struct shoal_logreg {
     } *at; /* [2^bits] */
     struct shoal_clicks_opts way;
     char *strings;   /* those of way */
+    char **classes;  /* [outputs] their names; NULL: none */
 };
 
 static inline size_t logreg_slots(const struct shoal_logreg *m)
@@ -33,6 +34,9 @@ static inline size_t logreg_slots(const struct shoal_logreg *m)
 /* z [outputs]: the bias and the weights of slots times their values; NULL: all 1. */
 void logreg_scores(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
                    double *z);
+
+/* Its classes have no names any more. */
+void logreg_unname(shoal_logreg *m);
 
 /* z [n] becomes the probabilities of classes. */
 void logreg_softmax(double *z, size_t n);

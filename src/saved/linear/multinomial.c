@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- what it is ---- */
 
@@ -23,9 +24,43 @@ static shoal_status many_describe(const void *model, uint64_t bytes, uint64_t to
     return SHOAL_OK;
 }
 
+/* ---- names of its classes ---- */
+
+const char *logreg_class(const shoal_logreg *m, size_t i)
+{
+    return m->classes ? m->classes[i] : NULL;
+}
+
+void logreg_unname(shoal_logreg *m)
+{
+    for (size_t i = 0; m->classes && i < m->outputs; i++)
+        free(m->classes[i]);
+    free(m->classes);
+    m->classes = NULL;
+}
+
+static shoal_status many_name_classes(void *model, const struct class_index *index)
+{
+    shoal_logreg *m = model;
+    shoal_status st = class_index_fits(index, m->outputs);
+
+    if (st != SHOAL_OK)
+        return st;
+    logreg_unname(m);
+    if (index->names && !(m->classes = mem_array(m->outputs, sizeof *m->classes)))
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; m->classes && i < m->outputs && st == SHOAL_OK; i++)
+        if (!(m->classes[i] = strdup(index->names[i])))
+            st = shoal_fail(SHOAL_ENOMEM, "class index: no memory for a name");
+    if (st != SHOAL_OK)
+        logreg_unname(m);
+    return st;
+}
+
 /* ---- what it answers ---- */
 
 struct many {
+    const shoal_logreg *model;
     unsigned n;
     struct answers *answers; /* of predicting */
     struct classes *classes; /* of scoring, */
@@ -33,13 +68,16 @@ struct many {
 };
 
 /* "2  0.1  0.2  0.7": the likeliest class, and the probability of each. */
-static void say_row(struct answers *a, const double *p, unsigned n)
+static void say_row(struct answers *a, const shoal_logreg *m, const double *p, unsigned n)
 {
     unsigned best = 0;
 
     for (unsigned k = 1; k < n; k++)
         best = p[k] > p[best] ? k : best;
-    answer_print(a, "%u", best);
+    if (logreg_class(m, best))
+        answer_name(a, logreg_class(m, best));
+    else
+        answer_print(a, "%u", best);
     for (unsigned k = 0; k < n; k++)
         answer_print(a, "\t%.7g", p[k]);
     answer_print(a, "\n");
@@ -53,14 +91,14 @@ static shoal_status say_rows(struct each *e, double *z, const uint8_t *label, co
 
     for (size_t i = 0; i < n; i++) {
         logreg_softmax(z + i * m->n, m->n);
-        say_row(m->answers, z + i * m->n, m->n);
+        say_row(m->answers, m->model, z + i * m->n, m->n);
     }
     return answer_flush(m->answers);
 }
 
 static shoal_status many_ask(const void *model, const struct asked_of *q, struct answers *a)
 {
-    struct many m = {.n = logreg_outputs(model), .answers = a};
+    struct many m = {.model = model, .n = logreg_outputs(model), .answers = a};
     struct each e = {.user = &m, .rows = say_rows, .unlabelled = true};
 
     return logreg_each(model, q->inputs, q->n, &q->opts->rows, &e, q->stats);
@@ -89,9 +127,12 @@ static shoal_status score_rows(struct each *e, double *z, const uint8_t *label,
     return st;
 }
 
-static void class_name(const void *ctx, size_t i, char *name, size_t cap)
+static void class_name(const void *model, size_t i, char *name, size_t cap)
 {
-    snprintf(name, cap, "%zu", i);
+    if (logreg_class(model, i))
+        snprintf(name, cap, "%s", logreg_class(model, i));
+    else
+        snprintf(name, cap, "%zu", i);
 }
 
 /* The loss of giving each row the classes' shares, in nats: their entropy. */
@@ -124,14 +165,14 @@ static shoal_status report_score(const struct many *m, const char *path,
     report_noted(to, "macro_f1", "macro F1", VALUE_SHARE(s.macro_f1), "% weighted by rows",
                  VALUE_SHARE(s.weighted_f1), NO_VALUE);
     report_value(to, "weighted_f1", NULL, VALUE_SHARE(s.weighted_f1));
-    report_classes(to, m->classes, m->n, class_name, NULL);
-    return report_confusion(to, m->classes, m->n, class_name, NULL);
+    report_classes(to, m->classes, m->n, class_name, m->model);
+    return report_confusion(to, m->classes, m->n, class_name, m->model);
 }
 
 static shoal_status many_score(const void *model, const char *path, const struct asked_of *q,
                                const struct shoal_reporter *to)
 {
-    struct many m = {.n = logreg_outputs(model)};
+    struct many m = {.model = model, .n = logreg_outputs(model)};
     struct each e = {.user = &m, .rows = score_rows};
     shoal_status st = classes_new(&m.classes, m.n);
 
@@ -151,6 +192,7 @@ const struct kind kind_multinomial = {
     .linear = true,
     .read = logreg_read,
     .save = logreg_save,
+    .name_classes = many_name_classes,
     .describe = many_describe,
     .ask = many_ask,
     .score = many_score,

@@ -111,12 +111,53 @@ static shoal_status net_describe(const void *model, uint64_t bytes, uint64_t top
     return SHOAL_OK;
 }
 
+/* ---- names of its classes ---- */
+
+static shoal_status keep_facts(shoal_net *t, const struct bytes *old)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (size_t at = 0; at < old->len && st == SHOAL_OK; at += strlen(old->at + at) + 1)
+        if (strncmp(old->at + at, "class.", 6) != 0)
+            st = bytes_add(&t->facts, old->at + at, strlen(old->at + at) + 1);
+    return st;
+}
+
+static shoal_status net_name_classes(void *model, const struct class_index *index)
+{
+    shoal_net *t = model;
+    struct bytes old = t->facts;
+    char key[32];
+    shoal_status st;
+
+    if (!t->net->classes)
+        return shoal_fail(SHOAL_EINVAL, "%s: the model predicts numbers, want one of classes",
+                          index->path);
+    st = class_index_fits(index, t->net->outputs);
+    if (st != SHOAL_OK)
+        return st;
+    t->facts = (struct bytes){0};
+    st = keep_facts(t, &old);
+    for (size_t i = 0; i < index->n && st == SHOAL_OK; i++) {
+        snprintf(key, sizeof key, "class.%zu", i);
+        st = saved_net_fact(t, key, "%s", index->names[i]);
+    }
+    bytes_fini(&old);
+    return st;
+}
+
 /* ---- what it answers: samples ---- */
 
-static void say_row(struct answers *a, const float *y, size_t n, bool classes)
+static void say_row(struct answers *a, const shoal_net *t, const float *y)
 {
-    if (classes)
-        answer_print(a, "%zu", net_likeliest(y, n));
+    size_t n = t->net->outputs;
+    bool classes = t->net->classes;
+    char name[CLASS_NAME];
+
+    if (classes) {
+        shoal_net_class(t, net_likeliest(y, n), name, sizeof name);
+        answer_name(a, name);
+    }
     for (size_t o = 0; o < n; o++)
         answer_print(a, "%s%.6g", classes || o > 0 ? "\t" : "", (double)y[o]);
     answer_print(a, "\n");
@@ -159,7 +200,7 @@ static shoal_status ask_samples(const shoal_net *t, const struct asked_of *q, co
 
         st = shoal_net_predict_samples(t, s, i, some, y);
         for (size_t k = 0; k < some && st == SHOAL_OK; k++)
-            say_row(a, y + k * outputs, outputs, t->net->classes);
+            say_row(a, t, y + k * outputs);
         if (st == SHOAL_OK)
             st = answer_flush(a);
     }
@@ -278,7 +319,7 @@ static shoal_status show_vector(const shoal_net *t, const struct asked_of *q, co
         hits && y ? shoal_nextword_vector(t, text, y, hits, k, &found) : SHOAL_ENOMEM;
 
     if (st == SHOAL_OK) {
-        say_row(a, y, n, false);
+        say_row(a, t, y);
         say_hits(a, t, hits, found);
     }
     free(y);
@@ -470,6 +511,7 @@ const struct kind kind_net = {
     .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
     .read = saved_net_read,
     .save = net_save,
+    .name_classes = net_name_classes,
     .describe = net_describe,
     .ask = net_ask,
     .score = net_score,

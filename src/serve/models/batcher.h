@@ -25,9 +25,9 @@ struct generation {
     atomic_uint refs;
 };
 
-/* With `map`, by mapping what can be. */
+/* With `map`, by mapping what can be; `index` names its classes, NULL: as the model does. */
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
-                             const char *path, bool map);
+                             const char *path, bool map, const struct class_index *index);
 void generation_keep(struct generation *g);
 void generation_drop(struct generation *g); /* accepts NULL */
 

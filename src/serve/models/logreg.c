@@ -221,7 +221,7 @@ static shoal_status linear_run(const void *model, void *const *samples, size_t n
 }
 
 /* {"class": 2, "probabilities": [0.1, 0.2, 0.7]} */
-static void write_classes(struct writer *w, const float *p, size_t n)
+static void write_classes(struct writer *w, const void *model, const float *p, size_t n)
 {
     size_t best = 0;
 
@@ -229,7 +229,10 @@ static void write_classes(struct writer *w, const float *p, size_t n)
         best = p[k] > p[best] ? k : best;
     put_open(w, '{');
     put_key(w, "class");
-    put_u64(w, best);
+    if (logreg_class(model, best))
+        put_text(w, logreg_class(model, best));
+    else
+        put_u64(w, best);
     put_key(w, "probabilities");
     put_open(w, '[');
     for (size_t k = 0; k < n; k++)
@@ -249,7 +252,7 @@ static void linear_write(const void *model, const void *sample, struct writer *w
         if (outputs == 1)
             put_float(w, s->p[r]);
         else
-            write_classes(w, s->p + r * outputs, outputs);
+            write_classes(w, model, s->p + r * outputs, outputs);
     if (s->rows != 1)
         put_close(w, "]");
 }

@@ -18,6 +18,7 @@ struct net_model {
     const shoal_net *net;
     size_t in, out, at_once;
     bool pictures;
+    bool likeliest;                   /* is answered: classes of pictures, or that have names */
     unsigned channels, height, width; /* of them */
     struct spares askers;
 };
@@ -50,6 +51,7 @@ static shoal_status net_open(const void **out, const shoal_model *model)
     m->in = shoal_net_inputs(m->net);
     m->out = shoal_net_outputs(m->net);
     m->pictures = shoal_net_pictures(m->net, &m->channels, &m->height, &m->width);
+    m->likeliest = shoal_net_classes(m->net) && (m->pictures || shoal_net_fact(m->net, "class.0"));
     m->at_once = asker_fit(m->net, AT_ONCE);
     *out = m;
     return SHOAL_OK;
@@ -239,7 +241,7 @@ static shoal_status take_text(const struct net_model *m, struct request *q, cons
 static shoal_status sample_init(const struct net_model *m, const struct instance *in,
                                 struct net_sample *s)
 {
-    bool likeliest = m->pictures && shoal_net_classes(m->net) && !in->tensor;
+    bool likeliest = m->likeliest && !in->tensor;
     shoal_status st =
         request_charge_sample(in->request, (m->in + m->out) * sizeof *s->x,
                               likeliest ? LIKELIEST * CLASS_TEXT : m->out * FLOAT_TEXT);
@@ -349,7 +351,7 @@ static void net_write(const void *model, const void *sample, struct writer *w)
     const struct net_model *m = model;
     const struct net_sample *s = sample;
 
-    if (m->pictures && shoal_net_classes(m->net)) {
+    if (m->likeliest) {
         write_likeliest(m, s->y, w);
         return;
     }

@@ -146,7 +146,7 @@ static shoal_status version_open(const struct registry *r, const struct version 
     if (st == SHOAL_OK) {
         fstat(fd, seen);
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-        st = generation_open(out, r->kinds, shown, r->map);
+        st = generation_open(out, r->kinds, shown, r->map, class_rules_find(&r->classes, v->name));
         close(fd);
     }
     trouble[0] = '\0';
@@ -764,6 +764,7 @@ void registry_fini(struct registry *r)
         version_drop(r->at[i]);
     free(r->at);
     free(r->state);
+    class_rules_fini(&r->classes);
     if (r->store >= 0)
         close(r->store);
     pthread_rwlock_destroy(&r->lock);

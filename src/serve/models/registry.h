@@ -12,6 +12,7 @@
 #define SHOAL_SERVE_REGISTRY_H
 
 #include "serve/models/batcher.h"
+#include "serve/models/class_rules.h"
 
 #include <pthread.h>
 #include <sys/stat.h>
@@ -54,6 +55,7 @@ struct registry {
     void (*log)(void *user, const char *sentence);
     void *user;
     bool map; /* files are mapped, not read */
+    struct class_rules classes; /* what the classes of models are called */
 
     pthread_rwlock_t lock; /* of the list and of what its versions point at */
     bool closed;           /* for good: no version enters any more */

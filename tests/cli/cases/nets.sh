@@ -31,6 +31,26 @@ shoal eval numbers.shoal numbers.csv --json | grep -c rmse
 shoal predict numbers.shoal numbers.csv | awk 'NR == 1 { print NF }'
 rm first.csv first.shoal first.safetensors back.shoal numbers.csv numbers.shoal last.json last.tsv
 
+echo "names of classes, from a file:"
+printf '{"0": "spring", "1": ["s2", "summer"], "2": "autumn", "3": "winter"}' >names.json
+printf 'spring\nsummer\nautumn\nwinter\n' >names.txt
+shoal predict net.shoal some.csv | cut -f 1 >indices.txt
+try shoal predict net.shoal some.csv --class-index names.json -o named.tsv
+cut -f 1 named.tsv
+shoal predict net.shoal some.csv --class-index names.txt | cmp - named.tsv && echo "the same as lines"
+shoal predict net.shoal some.csv --class-index indices | cut -f 1 | cmp - indices.txt && echo "indices"
+cut -f 2- named.tsv >there
+shoal predict net.shoal some.csv | cut -f 2- | cmp - there && echo "the same probabilities"
+head -n 3 names.txt >three.txt
+printf '{"0": "spring"' >broken.json
+try shoal predict net.shoal some.csv --class-index three.txt
+try shoal predict net.shoal some.csv --class-index broken.json
+try shoal predict net.shoal some.csv --class-index nowhere.json
+printf '0 1:1\n1 2:1\n' >two.svm
+shoal train logreg two.svm -q -o two.shoal
+try shoal predict two.shoal two.svm --class-index names.txt
+rm names.json names.txt indices.txt named.tsv there three.txt broken.json two.svm two.shoal
+
 echo "the same bytes for any number of threads:"
 shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 1 -q -o a.shoal
 shoal train mlp spiral.csv --layers 32 --epochs 2 --threads 3 -q -o b.shoal
