@@ -76,7 +76,7 @@ const struct verb cmd_phrases = {
     .summary = "join pairs of words that belong together",
     .about = "Writes the text anew, one sentence a line, with `new york` as `new_york` where the "
              "pair is more frequent than its words by themselves explain:\n"
-             "(count(a b) - min-count) / (count(a) * count(b)) * words > threshold\n"
+             "(count(a b) - MIN) / (count(a) * count(b)) * words > X, of --min-count MIN, --threshold X\n"
              "Pairs are joined from left to right within a sentence; a word just joined to the "
              "one before waits for the next pass. The output is word2phrase's, without the space "
              "that begins its lines and without its limit of 59 bytes a word. It does not depend "

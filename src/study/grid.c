@@ -85,10 +85,10 @@ static shoal_status check_servers(const struct shoal_study_opts *o)
     size_t bad = first_bad(&o->servers, 0, SERVERS_MOST);
 
     if (bad < o->servers.n)
-        return shoal_fail(SHOAL_EINVAL, "study: servers are %llu, want them to rise from 0 to %d",
+        return shoal_fail(SHOAL_EINVAL, "study: --servers has %llu, want them to rise from 0 to %d",
                           (unsigned long long)o->servers.at[bad], SERVERS_MOST);
     if (o->worker == SHOAL_WORKER_THREAD && o->servers.n > 0 && o->servers.at[o->servers.n - 1] > 0)
-        return shoal_fail(SHOAL_EINVAL, "study: servers are %llu, want 0: threads share one model",
+        return shoal_fail(SHOAL_EINVAL, "study: --servers has %llu, want 0: threads share one model",
                           (unsigned long long)o->servers.at[o->servers.n - 1]);
     return SHOAL_OK;
 }
@@ -103,11 +103,11 @@ static shoal_status check_length(const struct shoal_study_opts *o)
                           "study: found --epochs %u and --steps %llu, want one of them", o->epochs,
                           (unsigned long long)o->steps);
     if (o->scaling != SHOAL_STRONG && o->epochs == 0 && o->steps == 0)
-        return shoal_fail(SHOAL_EINVAL, "study: epochs is 0, want a number that weak scaling can "
+        return shoal_fail(SHOAL_EINVAL, "study: --epochs is 0, want a number that weak scaling can "
                                         "multiply");
     if (o->scaling != SHOAL_WEAK && o->steps > 0 && o->steps < most)
         return shoal_fail(SHOAL_EINVAL,
-                          "study: steps is %llu, want at least one for each of %llu workers",
+                          "study: --steps is %llu, want at least one for each of %llu workers",
                           (unsigned long long)o->steps, (unsigned long long)most);
     return SHOAL_OK;
 }
@@ -124,14 +124,14 @@ static shoal_status check_axes(const struct shoal_study_opts *o)
             o->workers.n, o->servers.n, o->nsync, o->batch.n, SHOAL_STUDY_AXIS);
     bad = first_bad(&o->workers, 1, WORKERS_MOST);
     if (bad < o->workers.n)
-        return shoal_fail(SHOAL_EINVAL, "study: workers are %llu, want them to rise from 1 or more",
+        return shoal_fail(SHOAL_EINVAL, "study: --workers has %llu, want them to rise from 1 or more",
                           (unsigned long long)o->workers.at[bad]);
     bad = first_bad(&o->batch, 1, UINT64_MAX - 1);
     if (bad < o->batch.n)
-        return shoal_fail(SHOAL_EINVAL, "study: batch is %llu, want it to rise from 1 or more",
+        return shoal_fail(SHOAL_EINVAL, "study: --batch is %llu, want it to rise from 1 or more",
                           (unsigned long long)o->batch.at[bad]);
     if (o->worker == SHOAL_WORKER_THREAD && o->nsync > 0)
-        return shoal_fail(SHOAL_EINVAL, "study: sync is '%s', want none: threads share one model",
+        return shoal_fail(SHOAL_EINVAL, "study: --sync is '%s', want none: threads share one model",
                           o->sync[0]);
     return check_servers(o);
 }
@@ -148,7 +148,7 @@ shoal_status shoal_study_check(const struct shoal_study_opts *o)
         return shoal_fail(SHOAL_ELIMIT, "study: found %zu cells, want at most %d", cells_of(o),
                           SHOAL_STUDY_CELLS);
     if (o->repeat == 0 || o->repeat > SHOAL_STUDY_REPEATS)
-        return shoal_fail(SHOAL_EINVAL, "study: repeat is %u, want 1 to %d", o->repeat,
+        return shoal_fail(SHOAL_EINVAL, "study: --repeat is %u, want 1 to %d", o->repeat,
                           SHOAL_STUDY_REPEATS);
     st = check_length(o);
     return st == SHOAL_OK ? check_more(o) : st;

@@ -45,14 +45,14 @@ shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts)
         return shoal_fail(SHOAL_EINVAL, "phrases: %s is set, want it unset: every word is kept",
                           opts->vocab.unk ? "--unk" : "--max-vocab");
     if (!(opts->threshold >= 0) || !isfinite(opts->threshold))
-        return shoal_fail(SHOAL_EINVAL, "phrases: threshold is %g, want 0 or more",
+        return shoal_fail(SHOAL_EINVAL, "phrases: --threshold is %g, want 0 or more",
                           opts->threshold);
     if (opts->passes == 0 || opts->passes > PASSES_MAX)
-        return shoal_fail(SHOAL_EINVAL, "phrases: passes is %u, want 1 to %u", opts->passes,
+        return shoal_fail(SHOAL_EINVAL, "phrases: --passes is %u, want 1 to %u", opts->passes,
                           PASSES_MAX);
     if (!opts->joiner || !is_joiner(opts->joiner))
         return shoal_fail(SHOAL_EINVAL,
-                          "phrases: joiner is '%s', want 1 to %u bytes of UTF-8 without spaces",
+                          "phrases: --joiner is '%s', want 1 to %u bytes of UTF-8 without spaces",
                           opts->joiner ? opts->joiner : "", JOINER_MAX);
     return SHOAL_OK;
 }

@@ -250,7 +250,7 @@ shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t,
         st = place_unk(t, &n, max - 1, stats->text.words);
     if (st == SHOAL_OK && n == 0)
         st = shoal_fail(SHOAL_EINVAL,
-                        "vocab: none of %llu words was seen %llu times; lower min-count",
+                        "vocab: none of %llu words was seen %llu times; lower --min-count",
                         (unsigned long long)t->types, (unsigned long long)opts->min_count);
     if (st == SHOAL_OK)
         st = vocab_new(out, n, t->arena.len);

@@ -537,10 +537,10 @@ struct shoal_gen_clicks_opts shoal_gen_clicks_default(void)
 static shoal_status gen_check(const struct shoal_gen_clicks_opts *opts)
 {
     if (opts->rows == 0 || opts->rows > ROWS_MAX)
-        return shoal_fail(SHOAL_EINVAL, "clicks: rows is %llu, want 1 to %llu",
+        return shoal_fail(SHOAL_EINVAL, "clicks: --rows is %llu, want 1 to %llu",
                           (unsigned long long)opts->rows, (unsigned long long)ROWS_MAX);
     if (opts->first > ROWS_MAX)
-        return shoal_fail(SHOAL_EINVAL, "clicks: first is %llu, want 0 to %llu",
+        return shoal_fail(SHOAL_EINVAL, "clicks: --first is %llu, want 0 to %llu",
                           (unsigned long long)opts->first, (unsigned long long)ROWS_MAX);
     if (opts->format > SHOAL_CLICKS_CSV)
         return shoal_fail(SHOAL_EINVAL, "clicks: format is %d, want 0 to 4", (int)opts->format);

@@ -96,7 +96,7 @@ shoal_status shoal_pictures_write(const char *folder, const struct shoal_picture
                           "50,000 and at most 10,000",
                           (unsigned long long)o->train, (unsigned long long)o->test);
     if (!(o->noise >= 0 && o->noise <= 1))
-        return shoal_fail(SHOAL_EINVAL, "gen: noise is %g, want 0 to 1", o->noise);
+        return shoal_fail(SHOAL_EINVAL, "gen: --noise is %g, want 0 to 1", o->noise);
     if (mkdir(folder, 0777) != 0 && errno != EEXIST)
         return shoal_fail_errno(SHOAL_EIO, "%s", folder);
     return write_parts(folder, o);

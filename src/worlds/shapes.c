@@ -69,12 +69,12 @@ shoal_status shoal_shapes_write(const char *path, const struct shoal_shapes_opts
     shoal_status st;
 
     if (o->classes < 2 || o->classes > 1000)
-        return shoal_fail(SHOAL_EINVAL, "gen: classes is %u, want 2 to 1000", o->classes);
+        return shoal_fail(SHOAL_EINVAL, "gen: --classes is %u, want 2 to 1000", o->classes);
     if (o->samples < o->classes)
-        return shoal_fail(SHOAL_EINVAL, "gen: samples is %llu, want one of each class or more",
+        return shoal_fail(SHOAL_EINVAL, "gen: --samples is %llu, want one of each class or more",
                           (unsigned long long)o->samples);
     if (!(o->noise >= 0 && o->noise <= 100))
-        return shoal_fail(SHOAL_EINVAL, "gen: noise is %g, want 0 to 100", o->noise);
+        return shoal_fail(SHOAL_EINVAL, "gen: --noise is %g, want 0 to 100", o->noise);
     st = output_open(&out, path);
     if (st != SHOAL_OK)
         return st;

@@ -636,7 +636,7 @@ static shoal_status world_check(const char *text, const char *questions,
                                 const struct shoal_world_opts *opts)
 {
     if (opts->words == 0 || opts->words > WORDS_MAX)
-        return shoal_fail(SHOAL_EINVAL, "world: words is %llu, want 1 .. %llu",
+        return shoal_fail(SHOAL_EINVAL, "world: --words is %llu, want 1 .. %llu",
                           (unsigned long long)opts->words, (unsigned long long)WORDS_MAX);
     if (questions && strcmp(text, questions) == 0)
         return shoal_fail(SHOAL_EINVAL, "world: text and questions both go to %s, want two places",

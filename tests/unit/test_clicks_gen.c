@@ -192,7 +192,7 @@ static void what_makes_no_sense_is_refused(void **state)
     (void)state;
     opts.rows = 0;
     assert_int_equal(shoal_gen_clicks(scratch_path("x"), &opts, NULL), SHOAL_EINVAL);
-    assert_string_equal(shoal_error(), "clicks: rows is 0, want 1 to 281474976710656");
+    assert_string_equal(shoal_error(), "clicks: --rows is 0, want 1 to 281474976710656");
     opts.rows = 1;
     opts.first = UINT64_MAX;
     assert_int_equal(shoal_gen_clicks(scratch_path("x"), &opts, NULL), SHOAL_EINVAL);

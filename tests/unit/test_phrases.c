@@ -224,9 +224,9 @@ static void any_text_joins(void **state)
     opts.joiner = "n"; /* `new york` splits at the first n, which leaves nothing */
     assert_joins(towns, &opts, "newnyork is big\nnewnyork is old\nthe old newnyork\n");
     opts.joiner = "";
-    assert_refused(&opts, "phrases: joiner is '', want 1 to 16 bytes of UTF-8 without spaces");
+    assert_refused(&opts, "phrases: --joiner is '', want 1 to 16 bytes of UTF-8 without spaces");
     opts.joiner = "a b";
-    assert_refused(&opts, "phrases: joiner is 'a b', want 1 to 16 bytes of UTF-8 without spaces");
+    assert_refused(&opts, "phrases: --joiner is 'a b', want 1 to 16 bytes of UTF-8 without spaces");
     opts.joiner = "12345678901234567";
     assert_int_equal(shoal_phrases_check(&opts), SHOAL_EINVAL);
     opts.joiner = "\xff";
@@ -382,12 +382,12 @@ static void a_bad_option_is_named(void **state)
     (void)state;
     assert_int_equal(shoal_phrases_check(&opts), SHOAL_OK);
     opts.threshold = -1;
-    assert_refused(&opts, "phrases: threshold is -1, want 0 or more");
+    assert_refused(&opts, "phrases: --threshold is -1, want 0 or more");
     opts.threshold = (double)NAN;
     assert_int_equal(shoal_phrases_check(&opts), SHOAL_EINVAL);
     opts = shoal_phrases_default();
     opts.passes = 0;
-    assert_refused(&opts, "phrases: passes is 0, want 1 to 100");
+    assert_refused(&opts, "phrases: --passes is 0, want 1 to 100");
     opts = shoal_phrases_default();
     opts.vocab.min_count = 0;
     assert_refused(&opts, "vocab: --min-count is 0, want 1 or more");

@@ -513,7 +513,7 @@ static void steps_are_shared_out_or_given_to_each(void **state)
     o.steps = 3;
     assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);
     assert_string_equal(shoal_error(),
-                        "study: steps is 3, want at least one for each of 4 workers");
+                        "study: --steps is 3, want at least one for each of 4 workers");
     o.steps = 100;
     o.epochs = 1;
     assert_int_equal(shoal_study_check(&o), SHOAL_EINVAL);

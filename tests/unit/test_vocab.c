@@ -251,7 +251,7 @@ static void a_text_without_a_word_is_refused(void **state)
 
         assert_int_equal(shoal_vocab_build(&v, &path, 1, &opts, NULL), SHOAL_EINVAL);
         assert_string_equal(shoal_error(),
-                            "vocab: none of 2 words was seen 3 times; lower min-count");
+                            "vocab: none of 2 words was seen 3 times; lower --min-count");
         assert_null(v);
     }
     opts.unk = true;
