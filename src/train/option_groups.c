@@ -226,13 +226,14 @@ static const struct shoal_choice replica_choices[] = {
 /* ---- Tables --------------------------------------------------------------------------------- */
 
 const struct shoal_option task_output_options[] = {
-    OUTPUT_OPTION("write the model here, in our own format, whatever its name"),
+    OUTPUT_OPTION("write the model here, in our own format; endings of other programs' "
+                  "formats are refused"),
     {0},
 };
 
 const struct shoal_option net_output_options[] = {
-    OUTPUT_OPTION("write the model here; NAME.safetensors is for PyTorch, any other name our own "
-                  "format"),
+    OUTPUT_OPTION("write the model here: NAME.safetensors is for PyTorch, others are our own "
+                  "format; endings of other programs' formats are refused"),
     {0},
 };
 

@@ -19,6 +19,12 @@ try shoal train nextword nowhere.txt --vectors nowhere.bin -o next.npy
 try shoal train cbow nowhere.txt -o vectors.npy --format shoal
 try shoal train cbow nowhere.txt -o -
 
+# Help says which formats the model at hand has.
+for model in cbow skipgram logreg multinomial mlp nextword vgg; do
+    echo "$model: $(shoal train $model --help | sed -n '/^Output:/,/^$/p' |
+        grep -oE 'own format|safetensors|word2vec|NumPy|GloVe|PyTorch' | sort -u | paste -sd ' ' -)"
+done
+
 # Names of one's own, opened by content.
 for name in trained_model.zip vgg.mar plain .hidden net.v2; do
     try $mlp $name
