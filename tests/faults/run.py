@@ -162,6 +162,8 @@ SCENARIOS = [
     Scenario("predict_file", "predict ../stage/logreg.shoal ../stage/clicks.txt -o out.txt",
              old=["out.txt"]),
     Scenario("predict_mlp", "predict ../stage/mlp.shoal ../stage/spiral.csv", stdout=True),
+    Scenario("predict_named", "predict ../stage/mlp.shoal ../stage/spiral.csv --class-index ../stage/names.json",
+             stdout=True),
     Scenario("predict_vgg", "predict ../stage/vgg.shoal ../stage/new.png", stdout=True),
     Scenario("predict_next", "predict ../stage/next.shoal the", stdout=True),
     Scenario("info_corpus", "info ../stage/text.shoal", stdout=True),
@@ -302,6 +304,10 @@ def stage_make(program, stage):
     stage_pictures(stage)
     with open(os.path.join(stage, "words.txt"), "w") as f:
         f.write("the\na\nof the\n")
+    with open(os.path.join(stage, "names.json"), "w") as f:
+        f.write('{"0": "spring", "1": ["s2", "summer"], "2": "autumn", "3": "winter"}')
+    with open(os.path.join(stage, "names.txt"), "w") as f:
+        f.write("red\ngreen\nblue\n")
     with open(os.path.join(stage, "many.txt"), "w") as f:
         for i in range(60000):
             f.write(f"word-number-{i * 7919 % 15000} ")
@@ -452,7 +458,7 @@ class Bench:
 SERVE = Scenario(
     "serve",
     "serve words=../stage/vectors.shoal clicks=../stage/logreg.shoal mlp=../stage/mlp.shoal "
-    "vgg=../stage/vgg.shoal next=../stage/next.shoal --model-store store --no-sandbox --threads 1 "
+    "vgg=../stage/vgg.shoal next=../stage/next.shoal --class-index vgg=../stage/names.txt --model-store store --no-sandbox --threads 1 "
     "--reload-every 0.05 --inference-address 127.0.0.1:0 --management-address 127.0.0.2:0 "
     "--metrics-address 127.0.0.3:0", most=4)
 HIDDEN = 2  # seconds to wait for addresses that a failing write may have swallowed
