@@ -296,8 +296,8 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
             gather(w, w->l->rows, row, g);
             total += g;
         }
-    for (uint32_t i = 0; i < w->listed; i++)
-        w->values[i] = w->sum[w->list[i]];
+    for (uint32_t at = 0; at < w->listed; at++)
+        w->values[at] = w->sum[w->list[at]];
     x = sparse_of(w->weights, w->places, w->list, w->values, w->listed);
     b = bias_of(w, &place);
     k->sparse_step(&x, rule, each);
