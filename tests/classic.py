@@ -153,8 +153,18 @@ def check_vgg_words():
 
 def check_clicks_words():
     text = open("clicks/README.md").read()
-    check("clicks: one sentence compares async and sync",
-          re.search(r"async is [0-9.]+ times as fast as sync, at [-+][0-9.]+ points", text))
+    said = re.search(r"async is ([0-9.]+) times as fast at ([-+][0-9.]+) points", text)
+    check("clicks: one sentence compares async and sync", said)
+    with open("clicks/tables/settings.csv", newline="") as file:
+        rows = {row["setting"]: row for row in csv.DictReader(file)}
+    fast, slow = rows["async, batch 100"], rows["sync, batch 100"]
+    times = float(slow["time"]) / float(fast["time"])
+    points = 100 * (float(fast["accuracy converged to"]) - float(slow["accuracy converged to"]))
+    check("clicks: the sentence says what the table of settings does", said and
+          abs(float(said[1]) - times) < 0.006 and abs(float(said[2]) - points) < 0.006,
+          (said and said[0], times, points))
+    check("clicks: runs below a second are said to be too short",
+          min(float(fast["time"]), float(slow["time"])) >= 1 or "too short to judge" in text)
 
 
 def check_nextword_words():

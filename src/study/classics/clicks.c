@@ -55,6 +55,13 @@ static double accuracy_of(const struct step *s)
     return step_last(s, "done", "valid.accuracy");
 }
 
+static bool too_short(const struct step *s)
+{
+    struct shoal_measures m = step_measures(s);
+
+    return m.seconds < 1 || strcmp(m.limit, "short") == 0;
+}
+
 /* Steps of the optimizer: batches that were taken. */
 static double iterations_of(const struct step *s)
 {
@@ -131,9 +138,7 @@ static void tell_resources(struct book *b, const shoal_classic *c)
             sheet_number(s, iterations_of(run));
             for (size_t u = 0; u < USES; u++)
                 sheet_number(s, step_last(run, "profile", uses[u].path) / iterations_of(run));
-            sheet_word(s, "%s",
-                       strcmp(step_measures(run).limit, "short") == 0 ? "too short"
-                                                                      : step_measures(run).limit);
+            sheet_word(s, "%s", too_short(run) ? "too short" : step_measures(run).limit);
         }
     for (size_t k = 0; k < POLICIES; k++)
         sheet_note(s, "Batch %d: %s.", TYPICAL,
@@ -149,7 +154,7 @@ static void tell_batches(struct book *b, const shoal_classic *c)
     sheet_column(s, "batch", AS_COUNT);
     sheet_column(s, "sync", AS_TIME);
     sheet_column(s, "async", AS_TIME);
-    sheet_column(s, "async is faster by", AS_PLAIN);
+    sheet_column(s, "async, times as fast", AS_PLAIN);
     for (size_t i = 0; i < BATCHES; i++) {
         double sync = step_measures(step_with(c, "sync", batches[i], 0)).seconds;
         double async = step_measures(step_with(c, "async", batches[i], 0)).seconds;
@@ -191,6 +196,22 @@ static void draw_batches(struct book *b, const shoal_classic *c)
     }
 }
 
+/* The one sentence of the experiment, and the figures that it is made of. */
+static void compare(struct book *b, const struct step *async, const struct step *sync)
+{
+    double a = step_measures(async).seconds, s = step_measures(sync).seconds;
+    double points = 100 * (accuracy_of(async) - accuracy_of(sync));
+
+    book_note(b,
+              "async is %.2f times as fast at %+.2f points: with batches of %d it took %.3f s to "
+              "an accuracy of %.4f, and sync %.3f s to %.4f, for the same epochs.%s",
+              s / a, fabs(points) < 0.005 ? 0 : points, TYPICAL, a, accuracy_of(async), s,
+              accuracy_of(sync),
+              too_short(async) || too_short(sync)
+                  ? " Runs below a second are too short to judge speed by: take more rows."
+                  : "");
+}
+
 static void tell(struct book *b, const shoal_classic *c)
 {
     const struct step *async = step_with(c, "async", TYPICAL, 0),
@@ -202,11 +223,10 @@ static void tell(struct book *b, const shoal_classic *c)
     draw_error(b, c);
     draw_batches(b, c);
     if (async && sync)
-        book_note(b,
-                  "With batches of %d async is %.2f times as fast as sync, at %+.2f points of "
-                  "accuracy.",
-                  TYPICAL, step_measures(sync).seconds / step_measures(async).seconds,
-                  100 * (accuracy_of(async) - accuracy_of(sync)));
+        compare(b, async, sync);
+    else
+        book_note(b, "A run with batches of %d failed, so async is not compared with sync.",
+                  TYPICAL);
     book_note(b,
               "Accuracy is the share of held-out rows whose likelier answer (a probability of "
               "0.5 or more is a click) is right. Most rows are no clicks, so AUC tells more: how "
