@@ -168,6 +168,10 @@ def check_clicks_words():
 
 
 def check_nextword_words():
+    text = open("nextword/README.md").read()
+    vector = re.search(r'^behind ".*":\n((?:-?[0-9].*\n)+)\nnearest words, by cosine:\n((?: .*\n)+)', text, re.M)
+    check("nextword: the predicted vector has its 100 numbers", vector and len(vector[1].split()) == 100, text)
+    check("nextword: its nearest words stand below", vector and len(vector[2].splitlines()) == 5, text)
     check("nextword: the model has the name that it was given",
           shoal("predict", "nextword/trained_model.zip", "the mayor of").returncode == 0)
 

@@ -164,7 +164,7 @@ static void tell_target(struct book *b, const shoal_classic *c)
         sheet_row(s);
         sheet_number(s, nodes[i]);
         sheet_number(s, m.target);
-        sheet_number(s, one / m.target);
+        sheet_number(s, isfinite(m.target) ? one / m.target : (double)NAN);
         sheet_number(s, m.seconds);
         sheet_number(s, m.rate);
         sheet_number(s, isfinite(m.held) ? m.held : m.loss);
@@ -214,7 +214,11 @@ static void tell(struct book *b, const shoal_classic *c)
                  "itself, <UNK> among them; in the tables of what is held out, in the picture of "
                  "what was learned from since the last report.");
     book_note(b, "The server is a process of its own, which does not count as a worker. Workers "
-                 "and server share the cores of this machine: see the README for how many.");
+                 "and server share the cores of this machine, which README.md names in its first "
+                 "lines.");
+    if (!c->quick)
+        book_note(b, "Strong and weak scaling were measured three times each; of repeats the "
+                     "quickest counts.");
 }
 
 const struct classic classic_cbow = {
