@@ -219,6 +219,18 @@ static void draw_batches(struct book *b, const shoal_classic *c)
     }
 }
 
+/* What makes the times of both runs doubtful; "": nothing. */
+static const char *doubt(const struct step *async, const struct step *sync)
+{
+    if (too_short(async) || too_short(sync))
+        return " Runs below a second are too short to judge speed by: take more rows.";
+    if (strcmp(step_measures(async).limit, "cores") == 0 ||
+        strcmp(step_measures(sync).limit, "cores") == 0)
+        return " The workers did not have a core each all the time: measure again on a machine "
+               "that nothing else runs on.";
+    return "";
+}
+
 /* The one sentence of the experiment, and the figures that it is made of. */
 static void compare(struct book *b, const struct step *async, const struct step *sync)
 {
@@ -229,10 +241,7 @@ static void compare(struct book *b, const struct step *async, const struct step 
               "async is %.2f times as fast at %+.2f points: with batches of %d it took %.3f s to "
               "an accuracy of %.4f, and sync %.3f s to %.4f, for the same epochs.%s",
               s / a, fabs(points) < 0.005 ? 0 : points, TYPICAL, a, accuracy_of(async), s,
-              accuracy_of(sync),
-              too_short(async) || too_short(sync)
-                  ? " Runs below a second are too short to judge speed by: take more rows."
-                  : "");
+              accuracy_of(sync), doubt(async, sync));
 }
 
 static void tell(struct book *b, const shoal_classic *c)
