@@ -215,7 +215,7 @@ static void tell_accuracy(struct book *b, const shoal_classic *c)
 
 static void draw_speedup(struct book *b, const shoal_classic *c, const struct foresight *f)
 {
-    book_chart(b, "speedup", "Speedup against nodes", "nodes", BY_NODES, "speedup", BY_PLAIN);
+    book_chart(b, "speedup", "Speedup against nodes", "nodes", BY_NODES, "speedup", BY_LOG);
     book_line(b, "on a cluster");
     for (size_t i = 0; i < count_nodes(c); i++)
         book_point(b, all_nodes[i], predict(f, all_nodes[i]).speedup);
