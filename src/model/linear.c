@@ -296,8 +296,8 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
             gather(w, w->l->rows, row, g);
             total += g;
         }
-    for (uint32_t i = 0; i < w->listed; i++)
-        w->values[i] = w->sum[w->list[i]];
+    for (uint32_t n = 0; n < w->listed; n++)
+        w->values[n] = w->sum[w->list[n]];
     x = sparse_of(w->weights, w->places, w->list, w->values, w->listed);
     b = bias_of(w, &place);
     k->sparse_step(&x, rule, each);
