@@ -132,6 +132,7 @@ def check_classic(name):
     with open(f"{name}/report.html") as file:
         page = file.read()
     check(f"{name}: the page has tables and pictures", "<table>" in page and "<svg" in page)
+    check(f"{name}: no note of the page is empty", '<div class="said"></div>' not in page)
     again = shoal("classic", name, "--quick", "-o", name)
     check(f"{name}: the same command again runs nothing anew",
           again.returncode == 0 and "/s " not in again.stderr and again.stdout == ran.stdout, again.stderr)
@@ -148,6 +149,9 @@ def check_vgg_words():
     check("vgg: the two commands of curl are told",
           "curl http://127.0.0.1:8080/predictions/vgg -T kitten.jpg" in text and
           "curl http://127.0.0.1:8081/models" in text)
+    page = open("vgg/report.html").read()
+    check("vgg: commands of the page have a line each",
+          "\ncurl http://127.0.0.1:8080/predictions/vgg -T kitten.jpg\n" in page)
     check("vgg: its model can be opened", shoal("info", "vgg/vgg.mar").returncode == 0)
 
 

@@ -171,7 +171,9 @@ static void tell_target(struct book *b, const shoal_classic *c)
         sheet_number(s, accuracy_of(run));
     }
     sheet_note(s, "The loss is that of what is held out; the target is what one worker came to, "
-                  "and a tenth or so more. Who never reached it has the loss that it ended with.");
+                  "and a tenth or so more. Who never reached it has the loss that it ended with. "
+                  "More workers learn a little less from the same words: where their changes "
+                  "agree they are averaged, not added (docs/consistency.md).");
 }
 
 /* Reports within an epoch; those of whole epochs would be means of what is drawn already. */
