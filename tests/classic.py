@@ -132,6 +132,7 @@ def check_classic(name):
     with open(f"{name}/report.html") as file:
         page = file.read()
     check(f"{name}: the page has tables and pictures", "<table>" in page and "<svg" in page)
+    check(f"{name}: no note of the page is empty", '<div class="said"></div>' not in page)
     again = shoal("classic", name, "--quick", "-o", name)
     check(f"{name}: the same command again runs nothing anew",
           again.returncode == 0 and "/s " not in again.stderr and again.stdout == ran.stdout, again.stderr)
@@ -148,16 +149,33 @@ def check_vgg_words():
     check("vgg: the two commands of curl are told",
           "curl http://127.0.0.1:8080/predictions/vgg -T kitten.jpg" in text and
           "curl http://127.0.0.1:8081/models" in text)
+    page = open("vgg/report.html").read()
+    check("vgg: commands of the page have a line each",
+          "\ncurl http://127.0.0.1:8080/predictions/vgg -T kitten.jpg\n" in page)
     check("vgg: its model can be opened", shoal("info", "vgg/vgg.mar").returncode == 0)
 
 
 def check_clicks_words():
     text = open("clicks/README.md").read()
-    check("clicks: one sentence compares async and sync",
-          re.search(r"async is [0-9.]+ times as fast as sync, at [-+][0-9.]+ points", text))
+    said = re.search(r"async is ([0-9.]+) times as fast at ([-+][0-9.]+) points", text)
+    check("clicks: one sentence compares async and sync", said)
+    with open("clicks/tables/settings.csv", newline="") as file:
+        rows = {row["setting"]: row for row in csv.DictReader(file)}
+    fast, slow = rows["async, batch 100"], rows["sync, batch 100"]
+    times = float(slow["time"]) / float(fast["time"])
+    points = 100 * (float(fast["accuracy converged to"]) - float(slow["accuracy converged to"]))
+    check("clicks: the sentence says what the table of settings does", said and
+          abs(float(said[1]) - times) < 0.006 and abs(float(said[2]) - points) < 0.006,
+          (said and said[0], times, points))
+    check("clicks: runs below a second are said to be too short",
+          min(float(fast["time"]), float(slow["time"])) >= 1 or "too short to judge" in text)
 
 
 def check_nextword_words():
+    text = open("nextword/README.md").read()
+    vector = re.search(r'^behind ".*":\n((?:-?[0-9].*\n)+)\nnearest words, by cosine:\n((?: .*\n)+)', text, re.M)
+    check("nextword: the predicted vector has its 100 numbers", vector and len(vector[1].split()) == 100, text)
+    check("nextword: its nearest words stand below", vector and len(vector[2].splitlines()) == 5, text)
     check("nextword: the model has the name that it was given",
           shoal("predict", "nextword/trained_model.zip", "the mayor of").returncode == 0)
 

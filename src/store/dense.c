@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 enum {
-    PIECE_LEAST = 4096,    /* floats: what is shorter costs as much to send */
     PACKED_MOST = 1 << 18, /* floats: of more the line is what a mean costs, not its latency */
 };
 
@@ -19,7 +18,7 @@ enum {
  * any number of ranks. */
 static size_t row_width(size_t n)
 {
-    size_t width = PIECE_LEAST;
+    size_t width = DENSE_PIECE_LEAST;
 
     if (n % 16 != 0)
         return n;
@@ -33,7 +32,7 @@ static size_t piece_len(size_t n, size_t width, unsigned owners)
 {
     size_t len = n / (4 * (size_t)owners);
 
-    len = len < PIECE_LEAST ? PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
+    len = len < DENSE_PIECE_LEAST ? DENSE_PIECE_LEAST : len > DENSE_PIECE ? DENSE_PIECE : len;
     return len < width ? width : len / width * width;
 }
 

@@ -32,7 +32,8 @@
 #include "kernel/kernel.h"
 
 enum {
-    DENSE_PIECE = 1 << 15, /* floats at most */
+    DENSE_PIECE = 1 << 15,    /* floats at most */
+    DENSE_PIECE_LEAST = 4096, /* what is shorter costs as much to send; a block has one piece */
     DENSE_CREDITS = 2,
     DENSE_STATES = 2,      /* blocks of state that an optimizer may have */
 };

@@ -75,6 +75,8 @@ static shoal_status step(struct store *s)
     return st;
 }
 
+static shoal_status push_all(struct store *s);
+
 static shoal_status end_round(struct store *s)
 {
     shoal_status st;
@@ -89,6 +91,8 @@ static shoal_status end_round(struct store *s)
     if (s->opts.policy == SHOAL_AVERAGE)
         return policy_mean_due(&s->policy) ? average(s) : comm_poll(s->comm, NULL);
     st = policy_pace(&s->policy);
+    if (st == SHOAL_OK && s->opts.whole)
+        return push_all(s);
     return st == SHOAL_OK ? step(s) : st;
 }
 

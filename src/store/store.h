@@ -77,6 +77,8 @@ struct store_opts {
     unsigned servers;   /* the last so many ranks own all rows; 0: all ranks do */
     unsigned due;       /* touches after which a row travels: 1, 2, 4, ... 128 */
     unsigned sweep;     /* rounds in which every touched row travels at least once */
+    bool whole;         /* SHOAL_ASYNC, SHOAL_BOUNDED: every touched row travels in each round,
+                         * and its worker waits for the answers, though for no other worker */
     bool blocks;        /* no replicas: rows come for each block of work (below) */
     size_t needed[STORE_TABLES]; /* blocks: rows of each table that one needs at most, about */
     bool lanes;         /* store_merge_lanes alone brings rows together */

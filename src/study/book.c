@@ -421,6 +421,21 @@ static void html_lines(struct prose *t, const struct prose *lines)
     }
 }
 
+/* Lines stay lines, which prose_escape would make one of. */
+static void html_block(struct prose *t, const char *text)
+{
+    prose_add(t, "<pre>");
+    while (*text) {
+        size_t len = strcspn(text, "\n");
+        char line[1024];
+
+        snprintf(line, sizeof line, "%.*s", (int)len, text);
+        prose_wrap(t, "", line, "\n");
+        text += len + (text[len] == '\n');
+    }
+    prose_add(t, "</pre>\n");
+}
+
 static void sheet_html(struct prose *t, const struct sheet *s)
 {
     page_section(t, s->title);
@@ -434,7 +449,10 @@ static void sheet_html(struct prose *t, const struct sheet *s)
             prose_wrap(t, s->columns[k].as == AS_WORD ? "<td class=\"w\">" : "<td>",
                        value_text(s, i, k).text, "</td>");
     }
-    prose_add(t, "</tr>\n</table></div>\n<div class=\"said\">");
+    prose_add(t, "</tr>\n</table></div>\n");
+    if (s->notes.bytes.len == 0)
+        return;
+    prose_add(t, "<div class=\"said\">");
     html_lines(t, &s->notes);
     prose_add(t, "</div>\n");
 }
@@ -495,7 +513,7 @@ static shoal_status write_page(struct book *b, const char *folder, const char *f
         sheet_html(&t, &b->sheets[i]);
     while (block_next(b, &at, &head, &text)) {
         page_section(&t, head);
-        prose_wrap(&t, "<pre>", text, "</pre>\n");
+        html_block(&t, text);
     }
     page_section(&t, "Notes");
     html_lines(&t, &b->notes);

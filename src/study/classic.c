@@ -647,12 +647,13 @@ static shoal_status write_readme(const shoal_classic *c, const struct book *b, c
 
 shoal_status shoal_classic_report(const shoal_classic *c)
 {
-    char machine[256], title[64];
+    char machine[256], title[192];
     struct book *b = NULL;
     shoal_status st = tell(&b, c);
 
     machine_describe(machine);
-    snprintf(title, sizeof title, "Classic: %s", c->is->name);
+    snprintf(title, sizeof title, "Classic %s: %s%s", c->is->name, c->is->summary,
+             c->quick ? ", quick" : "");
     if (st == SHOAL_OK)
         st = write_readme(c, b, machine);
     if (st == SHOAL_OK)

@@ -24,8 +24,7 @@ enum { SETUP_MOST = 1 << 20 };
 
 /* What headers leave of a link for what is sent. */
 #define PAYLOAD 0.95
-/* Processor seconds for a byte, at most: more was waiting, not work. */
-#define BYTE_MOST 5e-9
+/* Processor seconds for a byte, at least. */
 #define BYTE_LEAST 2e-10
 
 /* ---- which there are ---- */
@@ -107,7 +106,7 @@ static struct cost cost_of(const struct calibration *k, double speed)
             c.each = c1 - c.seconds * u1;
         }
     }
-    c.byte = fmax(fmin(byte, BYTE_MOST), BYTE_LEAST) / speed;
+    c.byte = fmax(byte, BYTE_LEAST) / speed;
     c.seconds /= speed;
     c.each /= speed;
     return c;

@@ -6,14 +6,20 @@
  * being elsewhere:
  *
  *     computing   C / n                         C: processor time of the one worker
- *     exchanging  bytes of a rank x its cost
- *     wire        bytes that leave a node / bandwidth
- *     latency     rounds x latency              2 log2 n for each step of a dense net
+ *     exchanging  bytes of the busiest rank x their cost
+ *     wire        bytes that leave its node / bandwidth
+ *     latency     rounds x latency              of a dense net: 2 log2 n for each step in step,
+ *                                               else 2 / DENSE_CREDITS
  *     sync        T = computing x (1 + jitter x sqrt(2 ln n)) + exchanging + wire + latency
- *     async       T = max(computing + exchanging, wire)
+ *     async       T = max(computing + exchanging, wire, latency)
+ *
+ * The busiest rank of a dense net is an owner. A block of few parameters has few pieces, so m < n
+ * ranks own all of it: half of what is sent goes through those m, the other half through all n,
+ * and an owner has n (1 / m + 1 / n) / 2 times the mean.
  *
  * docs/studies.md states what this leaves out. */
 #include "file/file.h"
+#include "store/store.h"
 #include "study/draw/draw.h"
 
 #include <jansson.h>
@@ -111,6 +117,9 @@ shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path)
 
 /* ---- calibration ---- */
 
+/* Processor seconds for a byte, at most: more was waiting, not work. */
+#define BYTE_MOST 5e-9
+
 /* The share of its time that a rank had a core: what counts is processor time, since other
  * programs may have had the cores meanwhile. */
 static double busy(double cpu)
@@ -164,11 +173,32 @@ static double steps_of(const struct calibration *k, double n)
     return same ? k->one->steps : k->one->steps / n;
 }
 
+static bool is_dense(const struct calibration *k)
+{
+    return isfinite(k->one->steps) && isfinite(k->some->steps);
+}
+
+/* Ranks that own something of a dense block. In a step a rank sends what it does not own of the
+ * gradient, and as many bytes of parameters: so the block's size shows in what was sent. */
+static double owners_of(const struct calibration *k, double n)
+{
+    double block = k->some->bytes / k->ranks / k->some->steps / (2 * share(k->ranks));
+    double pieces = ceil(block / sizeof(float) / DENSE_PIECE_LEAST);
+
+    return is_dense(k) && k->every <= 1 ? fmin(n, fmax(pieces, 1)) : n;
+}
+
+/* What the busiest rank has to exchange, as a multiple of the mean. */
+static double busiest(const struct calibration *k, double n)
+{
+    return n * (1 / owners_of(k, n) + 1 / n) / 2;
+}
+
 static double bytes_of_rank(const struct calibration *k, double n)
 {
     double more = share(n) / share(k->ranks);
 
-    if (isfinite(k->one->steps) && isfinite(k->some->steps))
+    if (is_dense(k))
         return k->some->bytes / k->ranks / k->some->steps * more * steps_of(k, n);
     return k->some->bytes / k->some->units * more * k->one->units / n;
 }
@@ -177,7 +207,9 @@ static double rounds_of_rank(const struct calibration *k, double n)
 {
     double each;
 
-    if (isfinite(k->one->steps))
+    if (is_dense(k) && !k->waits)
+        return steps_of(k, n) * 2 / DENSE_CREDITS; /* so many gradients without an answer */
+    if (is_dense(k))
         return steps_of(k, n) / k->every * 2 * ceil(log2(n));
     each = k->some->messages / k->ranks / (k->ranks - 1.0);
     return isfinite(each) ? 2 * each * k->ranks / n : 0;
@@ -192,7 +224,7 @@ double calibration_byte(const struct calibration *k)
     double worked = k->some->seconds * k->ranks * fmin(busy(k->some->cpu), 1 - waiting);
     double spent = worked - calibration_alone(k);
 
-    return spent > 0 && k->some->bytes > 0 ? spent / k->some->bytes : 0;
+    return spent > 0 && k->some->bytes > 0 ? fmin(spent / k->some->bytes, BYTE_MOST) : 0;
 }
 
 /* ---- prediction ---- */
@@ -223,14 +255,14 @@ static void by_formula(struct shoal_prediction *p, const struct calibration *k,
     double jitter = c->jitter / sqrt(k->every); /* the mean of several steps has less */
 
     p->by = "formula";
-    p->exchanging = bytes_of_rank(k, n) * calibration_byte(k) / c->speed;
-    p->wire = wire_of(k, c, n);
-    p->latency = k->waits && n > c->cores ? rounds_of_rank(k, n) * c->latency : 0;
+    p->exchanging = bytes_of_rank(k, n) * busiest(k, n) * calibration_byte(k) / c->speed;
+    p->wire = wire_of(k, c, n) * busiest(k, n);
+    p->latency = (k->waits || is_dense(k)) && n > c->cores ? rounds_of_rank(k, n) * c->latency : 0;
     if (k->waits)
         p->seconds =
             p->computing * (1 + jitter * sqrt(2 * log(n))) + p->exchanging + p->wire + p->latency;
     else
-        p->seconds = fmax(p->computing + p->exchanging, p->wire);
+        p->seconds = fmax(fmax(p->computing + p->exchanging, p->wire), p->latency);
 }
 
 static void by_simulation(struct shoal_prediction *p, const struct study_run *run)

@@ -52,6 +52,17 @@ static void change(struct store *s, struct table *t, double *sum, uint64_t seed,
     }
 }
 
+/* No change of this rank is left, here or on its way. */
+static bool all_travelled(struct store *s)
+{
+    const uint8_t *touches = store_touches(s, 0);
+    size_t left = 0;
+
+    for (size_t row = 0; row < ROWS; row++)
+        left += touches[row];
+    return left == 0 && store_push_settled(s);
+}
+
 static void work(struct store *s, struct table *t, double *sum, uint64_t seed)
 {
     for (uint64_t round = 0; round < ROUNDS; round++) {
@@ -65,6 +76,7 @@ static void work(struct store *s, struct table *t, double *sum, uint64_t seed)
                 usleep((unsigned)(random >> 50));
         }
         CHECK_OK(store_round(s));
+        CHECK(!s->opts.whole || all_travelled(s));
     }
 }
 
@@ -120,6 +132,9 @@ static void sums_are_exact(void)
         o = opts_of(SHOAL_ASYNC, 0);
         o.servers = size / 2;
         try_sums(&o, "async with servers: every delta is applied exactly once");
+        o.whole = true;
+        try_sums(&o, "async with servers: a whole round leaves nothing behind");
+        o.whole = false;
         o.policy = SHOAL_SYNC;
         try_sums(&o, "sync with servers: every delta is applied exactly once");
     }

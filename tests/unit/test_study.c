@@ -931,6 +931,73 @@ static void a_slow_link_limits_those_who_never_wait_and_those_who_do(void **stat
     shoal_study_close(s);
 }
 
+/* A net of 452 parameters, batches of 32, 20 epochs, as runs of one rank and of two recorded it
+ * on a machine that others used too. */
+static const char one_rank[] =
+    "{\"event\":\"profile\",\"limit\":\"short\",\"all\":{\"seconds\":0.168,\"cpu\":0.48,"
+    "\"computing\":0.155,\"communicating\":0,\"waiting\":0,\"other\":0.013},\"per_rank\":[]}\n"
+    "{\"event\":\"done\",\"progress\":1,\"unit\":\"samples\",\"examples\":720000,"
+    "\"steps\":22500,\"seconds\":0.1531,\"run\":{\"gradient\":0.186}}\n";
+static const char two_ranks[] =
+    "{\"event\":\"ranks\",\"ranks\":2,\"bytes_out\":42454804,\"messages\":23136,"
+    "\"seconds_waiting\":0.038,\"seconds_training\":0.378,\"stale\":[60,11220]}\n"
+    "{\"event\":\"profile\",\"limit\":\"short\",\"all\":{\"seconds\":0.4275,\"cpu\":0.361,"
+    "\"computing\":0.0727,\"communicating\":0.32,\"waiting\":0.0059,\"other\":0.029},"
+    "\"per_rank\":[]}\n"
+    "{\"event\":\"done\",\"progress\":1,\"unit\":\"samples\",\"examples\":720000,"
+    "\"steps\":11260,\"seconds\":0.1979,\"run\":{\"gradient\":0.286}}\n";
+
+static void pass_with(shoal_study *s, const char *metrics)
+{
+    struct shoal_study_run run;
+    shoal_status st;
+    char path[512];
+    FILE *f;
+
+    assert_true(shoal_study_next(s, &run, &st));
+    snprintf(path, sizeof path, "%s/metrics.jsonl", run.folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "{\"event\":\"settings\",\"task\":\"mlp\"}\n%s", metrics);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(shoal_study_ended(s, run.number, 1, NULL), SHOAL_OK);
+}
+
+static void the_formula_of_an_asynchronous_net_is_near_its_simulation(void **state)
+{
+    /* What SimGrid came to, calibrated by the same runs. */
+    static const struct {
+        unsigned nodes;
+        double seconds;
+    } simulated[] = {{2, 0.625}, {4, 0.321}, {8, 0.171}, {16, 0.098}, {32, 0.0808}};
+    static const char text[] = "{\"nodes\":32,\"gigabits\":10,\"workers\":[1,2,4,8,16,32]}";
+    struct shoal_study_opts o = small();
+    struct shoal_prediction p;
+    struct shoal_cluster c;
+    shoal_study *s;
+
+    (void)state;
+    o.repeat = 1;
+    o.nsync = 1;
+    s = open_study("net", &o);
+    pass_with(s, one_rank);
+    pass_with(s, two_ranks);
+    assert_int_equal(cluster_parse(&c, "c.json", text, strlen(text)), SHOAL_OK);
+    for (size_t i = 0; i < sizeof simulated / sizeof *simulated; i++) {
+        assert_true(shoal_study_predict(s, 0, &c, simulated[i].nodes, &p));
+        assert_string_equal(p.by, "formula");
+        assert_true(p.seconds < 2 * simulated[i].seconds);
+        assert_true(p.seconds > simulated[i].seconds / 2);
+    }
+    /* All gradients go to the owner of the one piece. */
+    assert_string_equal(p.limit, "exchanging");
+    /* A step computes for 3 microseconds, and may begin 50 after the one before. */
+    assert_true(shoal_study_predict(s, 0, &c, 2, &p));
+    assert_string_equal(p.limit, "latency");
+    near(p.latency, 22500 / 2 * 50e-6);
+    shoal_study_close(s);
+}
+
 /* Of two series, three numbers of workers each. What ran once with the same words need not
  * again, and what it came to is what is predicted. */
 static void a_simulation_runs_once_and_its_end_is_the_prediction(void **state)
@@ -1129,6 +1196,7 @@ int main(void)
         cmocka_unit_test(the_page_has_curves_beside_the_ideal),
         cmocka_unit_test(a_cluster_that_cannot_be_is_refused),
         cmocka_unit_test(a_slow_link_limits_those_who_never_wait_and_those_who_do),
+        cmocka_unit_test(the_formula_of_an_asynchronous_net_is_near_its_simulation),
         cmocka_unit_test(a_simulation_runs_once_and_its_end_is_the_prediction),
         cmocka_unit_test(a_simulation_that_failed_is_shown_with_its_reason),
         cmocka_unit_test(what_is_predicted_is_said_to_be),

@@ -164,14 +164,16 @@ static void tell_target(struct book *b, const shoal_classic *c)
         sheet_row(s);
         sheet_number(s, nodes[i]);
         sheet_number(s, m.target);
-        sheet_number(s, one / m.target);
+        sheet_number(s, isfinite(m.target) ? one / m.target : (double)NAN);
         sheet_number(s, m.seconds);
         sheet_number(s, m.rate);
         sheet_number(s, isfinite(m.held) ? m.held : m.loss);
         sheet_number(s, accuracy_of(run));
     }
     sheet_note(s, "The loss is that of what is held out; the target is what one worker came to, "
-                  "and a tenth or so more. Who never reached it has the loss that it ended with.");
+                  "and a tenth or so more. Who never reached it has the loss that it ended with. "
+                  "More workers learn a little less from the same words: where their changes "
+                  "agree they are averaged, not added (docs/consistency.md).");
 }
 
 /* Reports within an epoch; those of whole epochs would be means of what is drawn already. */
@@ -214,7 +216,11 @@ static void tell(struct book *b, const shoal_classic *c)
                  "itself, <UNK> among them; in the tables of what is held out, in the picture of "
                  "what was learned from since the last report.");
     book_note(b, "The server is a process of its own, which does not count as a worker. Workers "
-                 "and server share the cores of this machine: see the README for how many.");
+                 "and server share the cores of this machine, which README.md names in its first "
+                 "lines.");
+    if (!c->quick)
+        book_note(b, "Strong and weak scaling were measured three times each; of repeats the "
+                     "quickest counts.");
 }
 
 const struct classic classic_cbow = {

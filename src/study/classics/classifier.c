@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { EPOCHS = 100, BATCH = 32, SIMULATED_EPOCHS = 20 };
+enum { EPOCHS = 100, BATCH = 32, SIMULATED_EPOCHS = 20, MICROSECONDS = 50 };
 
 #define MODEL "--layers 64 --batch 32 --sync async --quorum 1 --optimizer adam"
 
@@ -34,8 +34,10 @@ static void write_cluster(shoal_classic *c)
 {
     struct prose t = {0};
 
-    prose_add(&t, "{\"name\": \"nodes of one core on 10 Gbit/s\", \"nodes\": 32, \"cores\": 1, "
-                  "\"gigabits\": 10, \"microseconds\": 50, \"jitter\": 0.2, \"workers\": [");
+    prose_add(&t,
+              "{\"name\": \"nodes of one core on 10 Gbit/s\", \"nodes\": 32, \"cores\": 1, "
+              "\"gigabits\": 10, \"microseconds\": %d, \"jitter\": 0.2, \"workers\": [",
+              MICROSECONDS);
     for (size_t i = 0; i < count_nodes(c); i++)
         prose_add(&t, "%s%u", i ? ", " : "", all_nodes[i]);
     prose_add(&t, "]}\n");
@@ -148,6 +150,7 @@ static void tell_time(struct book *b, const shoal_classic *c, const struct fores
     sheet_column(s, "execution time", AS_TIME);
     sheet_column(s, "speedup", AS_PLAIN);
     sheet_column(s, "how", AS_WORD);
+    sheet_column(s, "most of it", AS_WORD);
     sheet_column(s, "time here", AS_TIME);
     sheet_column(s, "speedup here", AS_PLAIN);
     sheet_column(s, "original speedup", AS_PLAIN);
@@ -160,6 +163,7 @@ static void tell_time(struct book *b, const shoal_classic *c, const struct fores
         sheet_number(s, p.seconds);
         sheet_number(s, p.speedup);
         sheet_word(s, "%s", p.by);
+        sheet_word(s, "%s", p.limit ? p.limit : "");
         sheet_number(s, step_measures(run).seconds);
         sheet_number(s, here / step_measures(run).seconds);
         sheet_number(s, original_of(all_nodes[i], true));
@@ -168,7 +172,9 @@ static void tell_time(struct book *b, const shoal_classic *c, const struct fores
                "Execution time: of nodes with one core each on 10 Gbit/s with 50 microseconds "
                "(cluster.json), without a node that only serves; `how` says whether it was "
                "measured, trained under SimGrid with simulated time, or predicted by a formula; "
-               "%g of the epochs, multiplied.",
+               "%g of the epochs, multiplied. Most of it: what the largest part of the time is; "
+               "waiting is for answers, latency the part of it that the way of a message takes, "
+               "and exchanging the processor time to send and to merge.",
                epochs_of(c) / f->epochs);
     sheet_note(s, "Time here: measured, all nodes and the server as processes that share the cores "
                   "of this machine.");
@@ -209,7 +215,7 @@ static void tell_accuracy(struct book *b, const shoal_classic *c)
 
 static void draw_speedup(struct book *b, const shoal_classic *c, const struct foresight *f)
 {
-    book_chart(b, "speedup", "Speedup against nodes", "nodes", BY_NODES, "speedup", BY_PLAIN);
+    book_chart(b, "speedup", "Speedup against nodes", "nodes", BY_NODES, "speedup", BY_LOG);
     book_line(b, "on a cluster");
     for (size_t i = 0; i < count_nodes(c); i++)
         book_point(b, all_nodes[i], predict(f, all_nodes[i]).speedup);
@@ -234,6 +240,25 @@ static void draw_accuracy(struct book *b, const shoal_classic *c)
         book_point(b, all_nodes[i], original_of(all_nodes[i], false));
 }
 
+/* Which part limits: what a step computes, against how soon the next may begin. A node may have
+ * two gradients without an answer (store/dense.h), so it makes two steps in the time of a way
+ * there and back. */
+static void tell_why(struct book *b, const shoal_classic *c, const struct foresight *f)
+{
+    double step = 1e6 * predict(f, 1).seconds / step_measures(step_with(c, "nodes", 1, 0)).steps;
+
+    if (!isfinite(step))
+        return;
+    book_note(b,
+              "Why the cluster gains so little: a step of %d points computes for %.1f "
+              "microseconds, but a gradient and its answer take %d on the network. Two may be on "
+              "their way, so a node makes a step in %d microseconds at best, and %.0f nodes are "
+              "needed to be as fast as one alone. And all gradients go to one node, which owns "
+              "the few parameters: it takes in no more of them, however many nodes there are. A "
+              "larger net or a larger batch computes longer for each message.",
+              BATCH, step, 2 * MICROSECONDS, MICROSECONDS, ceil(fmax(1, MICROSECONDS / step)));
+}
+
 static void tell(struct book *b, const shoal_classic *c)
 {
     struct foresight f = foresee(c);
@@ -247,8 +272,7 @@ static void tell(struct book *b, const shoal_classic *c)
                  "are not the original's, so accuracies compare along a column, not across.");
     book_note(b, "All nodes do the same epochs (strong scaling): n nodes take an nth of the steps "
                  "each.");
-    book_note(b, "A net this small is computed faster than its changes travel, here as in the "
-                 "original; more nodes gain what the network leaves of it.");
+    tell_why(b, c, &f);
     shoal_study_close(f.study);
 }
 

@@ -125,11 +125,13 @@ static void plan(shoal_classic *c)
         step_path(c, "text.shoal");
         step_words(c, "--vectors");
         step_path(c, "vectors.bin");
-        step_words(c, "--length %u --epochs %d --lr 0.01 --schedule inverse-time --decay 0.01",
+        step_words(c,
+                   "--length %u --epochs %d --lr 0.01 --schedule inverse-time --decay 0.01 "
+                   "--valid 10%%",
                    lengths[i], EPOCHS);
     }
     step_add(c, "predict", 0, "a prediction");
-    step_words(c, "predict --top 5%s --output", c->vector ? " --vector" : "");
+    step_words(c, "predict %s --output", c->vector ? "--vector --nearest 5" : "--top 5");
     step_path(c, "prediction.txt");
     step_path(c, "trained_model.zip");
     step_word(c, c->window);
@@ -220,6 +222,21 @@ static void draw_epochs(struct book *b, const shoal_classic *c, const char *titl
     }
 }
 
+/* The vector, ten numbers a line, and then its nearest words. */
+static void add_prediction(struct prose *t, const char *text, size_t len)
+{
+    const char *end = memchr(text, '\n', len);
+    size_t line = end ? (size_t)(end - text) : len, tabs = 0;
+
+    for (size_t i = 0; i < line && t->status == SHOAL_OK; i++) {
+        char as = text[i] != '\t' ? text[i] : ++tabs % 10 == 0 ? '\n' : ' ';
+
+        t->status = bytes_add(&t->bytes, &as, 1);
+    }
+    if (end)
+        prose_add(t, "\n\nnearest words, by cosine:\n%.*s", (int)(len - line - 1), end + 1);
+}
+
 static void tell_prediction(struct book *b, const shoal_classic *c)
 {
     char *path = classic_path(c, "prediction.txt"), *text = NULL;
@@ -229,7 +246,11 @@ static void tell_prediction(struct book *b, const shoal_classic *c)
         stream_slurp(&text, &len, path, TEXT_MOST) == SHOAL_OK) {
         struct prose t = {0};
 
-        prose_add(&t, "behind \"%s\":\n%.*s", c->window, (int)len, text);
+        prose_add(&t, "behind \"%s\":\n", c->window);
+        if (c->vector)
+            add_prediction(&t, text, len);
+        else
+            prose_add(&t, "%.*s", (int)len, text);
         if (t.status == SHOAL_OK)
             book_block(b,
                        c->vector ? "The predicted vector, and its nearest words"
@@ -251,8 +272,10 @@ static void tell(struct book *b, const shoal_classic *c)
     draw_epochs(b, c, "Held-out MSE after each epoch", "MSE", "valid.mse");
     draw_epochs(b, c, "Held-out accuracy after each epoch", "accuracy", "valid.word_top1");
     book_note(b, "Accuracy is the share of windows whose next word is the likeliest by the "
-                 "predicted vector (docs/nextword.md has the formula), of 2,000 windows of either "
-                 "kind; the original did not define its own.");
+                 "predicted vector (docs/nextword.md has the formula), of 2,000 windows that are "
+                 "drawn from those of training, and 2,000 from those held out, a tenth of all; "
+                 "the original did not define its own. An accuracy that stays the same says that "
+                 "the commonest word is always the likeliest.");
     book_note(b,
               "The learning rate is 0.01 / (1 + 0.01 x epochs done), that of the table the mean "
               "over the epoch. Errors are of vectors scaled to a length of the root of %d, so "

@@ -101,8 +101,8 @@ static void tell_iterations(struct book *b, const shoal_classic *c)
 
 static void draw_iterations(struct book *b, const shoal_classic *c)
 {
-    book_chart(b, "iterations", "Time per iteration of the first node", "nodes", BY_NODES,
-               "seconds", BY_SECONDS);
+    book_chart(b, "iterations", "Time per iteration of the first node", "nodes", BY_NODES, "time",
+               BY_SECONDS);
     book_line(b, "here");
     for (size_t i = 0; i < NODES; i++)
         book_point(b, nodes[i], iteration_of(step_with(c, "nodes", nodes[i], 0), 0));

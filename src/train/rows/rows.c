@@ -170,6 +170,7 @@ static shoal_status open_store(struct run *r, const float *const *traffic)
 
     so.due = cadence.due;
     so.sweep = cadence.sweep;
+    so.whole = cadence.whole;
     w->busy = so.oversubscribed = here * r->threads > pool_threads(0);
     if (here < comm_size(r->comm))
         so.due = so.due * FAR < DUE_MOST ? so.due * FAR : DUE_MOST;

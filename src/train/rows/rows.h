@@ -38,9 +38,10 @@ struct grain {
 };
 
 /* How often rows travel between ranks: after so many touches, and all that were touched at
- * all in so many rounds. */
+ * all in so many rounds; or all of them at the end of each round. */
 struct cadence {
     unsigned due, sweep;
+    bool whole;
 };
 
 /* What the engine asks of a task. */

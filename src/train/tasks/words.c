@@ -15,6 +15,7 @@ enum {
     ROUND_WORDS = 4096,  /* of a thread between rounds of ranks that wait for each other */
     ROUND_SHARED = 8192, /* of all of them where every batch changes every row */
     ROUND_LEAST = 512,   /* and of each where nobody waits there */
+    ROUND_SERVED = 256,  /* the same where servers own all rows */
     BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
     POLL_WORDS = 32768,  /* between polls of other ranks, over the square of the ranks */
     POLL_LEAST = 1024,
@@ -261,9 +262,17 @@ static unsigned sweep_of(const struct train_opts *o)
     return o->sync.policy == SHOAL_BOUNDED ? sweep * SHORTER : sweep;
 }
 
+/* Every batch of an exact softmax moves every row. Servers cannot take all of them between two
+ * batches unless they are waited for, and what stays behind makes replicas part. Where all ranks
+ * own rows, each takes its share in time. */
+static bool whole_of(const struct train_opts *o)
+{
+    return o->loss == SHOAL_SOFTMAX && o->servers > 0 && o->sync.policy != SHOAL_SYNC;
+}
+
 static struct cadence words_cadence(const struct train_opts *o)
 {
-    return (struct cadence){.due = due_of(o), .sweep = sweep_of(o)};
+    return (struct cadence){.due = due_of(o), .sweep = sweep_of(o), .whole = whole_of(o)};
 }
 
 /* ---- opening ---- */
@@ -286,6 +295,8 @@ static size_t round_of(const struct run *r)
         return BLOCK_WORDS;
     if (o->loss != SHOAL_SOFTMAX || o->sync.policy == SHOAL_AVERAGE)
         return ROUND_WORDS;
+    if (whole_of(o))
+        return ROUND_SERVED;
     if (o->sync.policy != SHOAL_SYNC || each < ROUND_LEAST)
         return ROUND_LEAST;
     return each < ROUND_WORDS ? each : ROUND_WORDS;
