@@ -615,6 +615,7 @@ static void what_is_held_out_is_not_learned(void **state)
 
     (void)state;
     o.valid = 0.25;
+    o.valid_at = VALID_END;
     model = train_rows(rows, NULL, &o, &stats);
     one = held_in(&stats.figures);
     assert_int_equal(one.examples, 1);
@@ -625,6 +626,35 @@ static void what_is_held_out_is_not_learned(void **state)
     for (size_t i = 0; i < found; i++)
         assert_string_not_equal(top[i].name, "3");
     logreg_close(model);
+    shoal_clicks_close(rows);
+}
+
+/* Each row has a feature of its own, so weights tell which rows were learned. */
+static void the_seed_says_which_row_is_held_out(void **state)
+{
+    shoal_clicks *rows = read_rows("1 1:1\n0 2:1\n1 3:1\n0 4:1\n", 10);
+    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
+    bool learned[5], out[5] = {false};
+    struct shoal_train_stats stats;
+    struct shoal_weight top[4];
+    size_t found;
+
+    (void)state;
+    o.valid = 0.25;
+    for (o.seed = 1; o.seed <= 16; o.seed++) {
+        shoal_logreg *model = train_rows(rows, NULL, &o, &stats);
+
+        memset(learned, 0, sizeof learned);
+        assert_int_equal(held_in(&stats.figures).examples, 1);
+        assert_int_equal(shoal_logreg_largest(model, top, 4, &found), SHOAL_OK);
+        assert_int_equal(found, 3);
+        for (size_t i = 0; i < found; i++)
+            learned[top[i].name[0] - '0'] = true;
+        for (size_t i = 1; i <= 4; i++)
+            out[i] |= !learned[i];
+        logreg_close(model);
+    }
+    assert_true(out[1] && out[2] && out[3] && out[4]);
     shoal_clicks_close(rows);
 }
 
@@ -766,6 +796,7 @@ int main(void)
         cmocka_unit_test(a_run_that_gets_no_better_stops),
         cmocka_unit_test(what_is_held_out_is_a_share_at_the_end_or_other_rows),
         cmocka_unit_test(what_is_held_out_is_not_learned),
+        cmocka_unit_test(the_seed_says_which_row_is_held_out),
         cmocka_unit_test(features_of_other_rows_are_found_by_their_slots),
         cmocka_unit_test(options_out_of_range_are_named),
         cmocka_unit_test(looks_at_nothing_are_refused),

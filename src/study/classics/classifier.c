@@ -8,7 +8,7 @@
 
 enum { EPOCHS = 100, BATCH = 32, SIMULATED_EPOCHS = 20, MICROSECONDS = 50 };
 
-#define MODEL "--layers 64 --batch 32 --sync async --quorum 1 --optimizer adam"
+#define MODEL "--layers 64 --batch 32 --sync async --quorum 1 --optimizer adam --lr 0.004"
 
 static const unsigned all_nodes[] = {1, 2, 4, 6, 8, 10, 16, 32};
 enum { ALL = sizeof all_nodes / sizeof *all_nodes, QUICK = 3 };
@@ -77,7 +77,7 @@ static void plan(shoal_classic *c)
     step_path(c, "cluster.json");
     step_words(c, "--output");
     step_path(c, "cluster");
-    step_words(c, "-- --layers 64 --quorum 1 --optimizer adam");
+    step_words(c, "-- --layers 64 --quorum 1 --optimizer adam --lr 0.004");
 }
 
 /* ---- what is told ---- */
