@@ -283,7 +283,7 @@ static void no_rank_fails_alone(void)
     CHECK(strstr(shoal_error(), "nowhere"));
     opts.vocab.min_count = 1000000;
     CHECK(shoal_ranks_encode(ranks, to, inputs, 1, &opts, false, NULL) == SHOAL_EINVAL);
-    CHECK(strstr(shoal_error(), "lower min-count"));
+    CHECK(strstr(shoal_error(), "lower --min-count"));
     opts.vocab.min_count = 0;
     CHECK(shoal_ranks_encode(ranks, to, inputs, 1, &opts, false, NULL) == SHOAL_EINVAL);
     meet();
