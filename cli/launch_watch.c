@@ -246,7 +246,7 @@ static void on_signal(struct watch *w, int number)
         w->stopped = number;
         kill(w->launcher, SIGUSR1);
     } else {
-        kill(w->launcher, w->asked ? SIGKILL : SIGTERM);
+        kill(w->launcher, w->asked > 0 ? SIGKILL : SIGTERM);
         w->asked = clock_seconds();
     }
 }
@@ -262,12 +262,13 @@ static void take_signals(struct watch *w)
 /* The deadlines: of a job that failed, and of one that was told to end. */
 static void take_time(struct watch *w, const struct launch_output *out)
 {
-    if (!w->failing && out->failures.len > 0)
+    if (w->failing <= 0 && out->failures.len > 0)
         w->failing = clock_seconds();
-    if (!w->asked && w->failing && clock_seconds() - w->failing > FAILED_S && !w->stopped) {
+    if (w->asked <= 0 && w->failing > 0 && clock_seconds() - w->failing > FAILED_S &&
+        !w->stopped) {
         kill(w->launcher, SIGTERM);
         w->asked = clock_seconds();
-    } else if (w->asked && clock_seconds() - w->asked > ASKED_S) {
+    } else if (w->asked > 0 && clock_seconds() - w->asked > ASKED_S) {
         kill(w->launcher, SIGKILL);
     }
 }

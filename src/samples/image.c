@@ -189,9 +189,13 @@ static bool png_spare(const unsigned char *chunk)
  * that is damaged, which libpng will find. */
 static size_t png_chunk(const unsigned char *at, size_t left)
 {
-    size_t size = left < 12 ? 0 : 12 + ((size_t)at[0] << 24 | at[1] << 16 | at[2] << 8 | at[3]);
+    size_t size = 0;
 
-    return size < 12 || size > left ? left : size;
+    if (left < 12)
+        return left;
+    for (size_t i = 0; i < 4; i++)
+        size = size << 8 | at[i];
+    return size > left - 12 ? left : 12 + size;
 }
 
 /* Bytes of a chunk's length and name. These are enough to leave it out when the file ends

@@ -408,8 +408,7 @@ static void the_coding_is_chunked(void **state)
         "",
         "chunked\r\nContent-Length: 3",
         "chunked;q=1",
-        "\x0b"
-        "chunked",
+        "\vchunked",
     };
 
     (void)state;

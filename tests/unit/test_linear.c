@@ -82,7 +82,7 @@ static float unit(struct rng *r)
     return (float)(rng_unit(r) * 2 - 1);
 }
 
-static void trial_make(struct trial *t, int kind, size_t n, uint64_t seed)
+static void trial_make(struct trial *t, unsigned kind, size_t n, uint64_t seed)
 {
     struct rng r = {seed, 5, 0};
 
@@ -130,7 +130,7 @@ static void steps_follow_their_formulas_for_every_length(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ntables; k++)
-        for (int kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
+        for (unsigned kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
             for (size_t n = 0; n <= LONGEST; n++) {
                 struct trial t;
                 float dot;
@@ -150,7 +150,7 @@ static void scores_add_the_weights_of_parameters_side_by_side(void **state)
 {
     (void)state;
     for (size_t k = 0; k < ntables; k++)
-        for (int kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
+        for (unsigned kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
             for (size_t n = 0; n <= LONGEST; n++) {
                 float z[LONGEST + 1];
                 struct trial t;
@@ -196,7 +196,7 @@ static void rows_are_learned_each_by_a_dot_and_a_step(void **state)
 
     (void)state;
     for (size_t k = 0; k < ntables; k++)
-        for (int kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
+        for (unsigned kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++)
             for (size_t n = 0; n <= LONGEST; n++) {
                 uint64_t start[] = {0, n / 5, n / 5, n};
                 float bias[2] = {0.3f, 0.2f}, want[2] = {0.3f, 0.2f}, margin[3];
@@ -229,7 +229,7 @@ static void a_feature_that_stands_twice_moves_twice(void **state)
 
     (void)state;
     for (size_t k = 0; k < ntables; k++)
-        for (int kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++) {
+        for (unsigned kind = KERNEL_SGD; kind <= KERNEL_FTRL; kind++) {
             float once[8] = {0}, twice[8] = {0};
             struct kernel_rule rule = {.lr = 0.1f, .beta = 1};
             struct kernel_sparse x = {.at = once, .ids = ids, .n = 1};

@@ -859,8 +859,7 @@ static void a_byte_within_compressed_text_is_told_by_its_place_in_the_text(void 
 static void many_files_equal_their_lines_joined(void **state)
 {
     static const char *const parts[] = {"a b",
-                                        "\xef\xbb\xbf"
-                                        "c\n",
+                                        "\xef\xbb\xbf\143\n", /* c */
                                         "",
                                         "\n\n",
                                         "d\ne ",

@@ -220,8 +220,7 @@ static void bad_descriptions_are_refused(void **state)
         "vgg depth=12 bn=1 base=16 channels=3 height=8 width=8 hidden=0 dropout=0 outputs=3 sync=0",
         "vgg depth=11 bn=1 base=20 channels=3 height=8 width=8 hidden=0 dropout=0 outputs=3 sync=0",
         "vgg depth=11 bn=1 base=16 channels=3 height=8 width=8 hidden=0 dropout=1 outputs=3 sync=0",
-        "vgg depth=11 bn=1 base=16 channels=3 height=9999 width=8 hidden=0 dropout=0 outputs=3 "
-        "sync=0",
+        "vgg depth=11 bn=1 base=16 channels=3 height=9999 width=8 hidden=0 dropout=0 outputs=3 sync=0",
         "vgg depth=11 bn=1 base=16 channels=2 height=8 width=8 hidden=0 dropout=0 outputs=3 sync=0",
         "vgg depth=11 bn=1 base=16 channels=4 height=8 width=8 hidden=0 dropout=0 outputs=3 sync=0",
         "vgg depth=11",

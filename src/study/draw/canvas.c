@@ -16,7 +16,7 @@ const struct ink_look ink_looks[INKS] = {
     [INK_SIGN] = {"m", .coloured = true, .filled = true},
     [INK_BAR] = {"b", .coloured = true, .filled = true, .stroke = 0xffffff, .width = 1},
     [INK_AREA] = {"p", .coloured = true, .filled = true},
-    [INK_HOVER] = {"h"},
+    [INK_HOVER] = {"h", .coloured = false},
 };
 
 const double line_dashes[3][2] = {{0, 0}, {7, 3}, {2, 3}};
