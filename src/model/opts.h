@@ -20,9 +20,10 @@ enum shoal_optimizer {
     OPTIMIZER_ADAM,
 };
 
-/* Whether the rate is multiplied for several ranks: AUTO where none was given. */
+/* Where the share that is held out stands. */
 enum valid_place { VALID_SPREAD, VALID_END };
 
+/* Whether the rate is multiplied for several ranks: AUTO where none was given. */
 enum lr_scaling { LR_SCALING_AUTO, LR_SCALING_ON, LR_SCALING_OFF };
 
 enum nextword_cell { CELL_DENSE, CELL_LSTM };

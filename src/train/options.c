@@ -255,6 +255,12 @@ static shoal_status check_outputs(const shoal_options *o)
     return st;
 }
 
+/* Whether a share of the data is held out, not a file. */
+static bool holds_share(const shoal_options *o)
+{
+    return o->at.valid > 0 && !o->at.valid_path;
+}
+
 shoal_status shoal_options_check(const shoal_options *o)
 {
     shoal_status st = check_groups(o);
@@ -266,6 +272,9 @@ shoal_status shoal_options_check(const shoal_options *o)
                                       "texts of different length; want --epochs");
     if (st == SHOAL_OK && shoal_options_given(o, "checkpoint-every") && !o->at.checkpoint)
         st = shoal_fail(SHOAL_EINVAL, "--checkpoint-every does not go without --checkpoint");
+    if (st == SHOAL_OK && o->at.valid_at == VALID_END && !holds_share(o))
+        st = shoal_fail(SHOAL_EINVAL,
+                        "--valid-at is 'end', but no share of the data is held out; want one");
     if (st == SHOAL_OK && o->task->check)
         st = o->task->check(o);
     return st == SHOAL_OK ? check_outputs(o) : st;
@@ -354,6 +363,15 @@ static shoal_status read_option(shoal_options *o, const char *who, char *line)
     return st;
 }
 
+/* Checkpoints from before --valid-at held out the end of the data. */
+static void take_missing(shoal_options *o)
+{
+    struct place p;
+
+    if (place_find(o, &p, "valid-at") && !o->given[p.i] && holds_share(o))
+        o->at.valid_at = VALID_END;
+}
+
 /* Given is what is not as it is by default. */
 static shoal_status note_given(shoal_options *o)
 {
@@ -408,6 +426,8 @@ shoal_status options_read(shoal_options **out, const char *who, const char *meta
         st = shoal_fail(SHOAL_EFORMAT, "%s: found a byte 0, want lines of text", who);
     if (st == SHOAL_OK)
         st = read_lines(out, who, text);
+    if (st == SHOAL_OK)
+        take_missing(*out);
     if (st == SHOAL_OK)
         st = note_given(*out);
     free(text);

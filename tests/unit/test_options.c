@@ -411,6 +411,27 @@ static void lines_that_are_no_options_are_passed_over(void **state)
     shoal_options_free(o);
 }
 
+static void a_checkpoint_from_before_valid_at_held_out_the_end(void **state)
+{
+    static const struct {
+        const char *meta, *at;
+    } runs[] = {
+        {"task cbow\nopt.valid 0.1\n", "end"},
+        {"task logreg\nopt.valid-share 0.1\n", "end"},
+        {"task cbow\nopt.valid 0.1\nopt.valid-at spread\n", "spread"},
+        {"task cbow\nopt.valid 0\n", "spread"}, /* nothing is held out, wherever */
+        {"task logreg\nopt.valid test.svm\n", "spread"},
+    };
+    shoal_options *o;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        assert_int_equal(options_read(&o, "run", runs[i].meta, strlen(runs[i].meta)), SHOAL_OK);
+        assert_string_equal(shoal_options_get(o, "valid-at"), runs[i].at);
+        shoal_options_free(o);
+    }
+}
+
 static void a_newline_is_not_written(void **state)
 {
     shoal_options *o = options_for("cbow");
@@ -674,6 +695,7 @@ int main(void)
         TEST(threads_and_paths_decide_nothing),
         TEST(lines_of_a_stranger_are_refused),
         TEST(lines_that_are_no_options_are_passed_over),
+        TEST(a_checkpoint_from_before_valid_at_held_out_the_end),
         TEST(a_newline_is_not_written),
         TEST(a_run_goes_on_with_the_options_of_its_last_checkpoint),
         TEST(a_folder_without_a_checkpoint_is_not_found),

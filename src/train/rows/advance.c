@@ -170,7 +170,8 @@ static shoal_status whole_part(struct run *r, uint64_t i, struct sums *done)
     r->rows->batches = batches_of(r, i);
     comm_charge(r->comm, (double)(to - from));
     st = r->task->rows->train_whole(r, from, to, run_lr(r, i), done);
-    r->task->rows->touch(r, from, to);
+    if (from < to || r->rows->unit_batches > 0) /* a short chunk has rounds without work */
+        r->task->rows->touch(r, from, to);
     return st;
 }
 

@@ -47,25 +47,14 @@ for task in logreg multinomial; do
     done
 done
 
-echo "blocks and batches of any size take every row that is left:"
-for batch in 1 64 1000; do
-    rm -f metrics.json
-    shoal train logreg rows.svm --threads 2 --valid-share 0.2 --batch $batch -q \
-        --metrics metrics.json -o model.shoal
-    grep '"event":"done"' metrics.json | grep -o '"examples":[0-9]*' | head -n 1
-done
-
-echo "the seed says where, and a run that goes on knows it:"
-for seed in 1 2; do
-    rm -f metrics.json
-    shoal train skipgram book.txt --dim 8 --epochs 1 --threads 1 --valid 0.1 --seed $seed -q \
-        --metrics metrics.json -o model.bin
-    eval "seed$seed=$(figure loss)"
-done
-[ "$seed1" != "$seed2" ] && echo "other words"
+echo "a run that goes on knows where:"
 shoal train skipgram book.txt --dim 8 --epochs 2 --deterministic --valid 0.1 -q --checkpoint run \
     --checkpoint-every epoch -o whole.bin
 rm run/checkpoint-000002.shoal
 try shoal train --resume run --valid-at end -o again.bin
 shoal train --resume run -q -o again.bin
 cmp whole.bin again.bin && echo "the same bytes"
+
+echo "where nothing is held out, nothing can be at the end:"
+try shoal train skipgram book.txt --valid 0 --valid-at end -o model.bin
+try shoal train logreg rows.svm --valid rows.svm --valid-at end -o model.shoal
