@@ -40,7 +40,9 @@ struct kind {
     shoal_status (*read)(void **model, struct container *c);
     shoal_status (*verify)(const void *model); /* NULL: opening has */
     shoal_status (*save)(const void *model, const char *path, const struct shoal_save_opts *opts);
-    /* Its classes get these names; NULL: it has no classes. */
+    /* How many classes it tells apart, 0 for none; and they get these names, of which there are
+     * as many. NULL: no model of the kind has classes. */
+    size_t (*classes)(const void *model);
     shoal_status (*name_classes)(void *model, const struct class_index *index);
     shoal_status (*describe)(const void *model, uint64_t bytes, uint64_t top,
                              const struct shoal_reporter *to);

@@ -288,12 +288,21 @@ shoal_status shoal_model_describe(const shoal_model *m, uint64_t top,
     return m->kind->describe(m->is, m->bytes, top, to);
 }
 
+size_t model_classes(const shoal_model *m)
+{
+    return m->kind->classes ? m->kind->classes(m->is) : 0;
+}
+
 shoal_status model_name_classes(shoal_model *m, const struct class_index *index)
 {
-    if (!m->kind->name_classes)
-        return shoal_fail(SHOAL_EINVAL, "%s: a model of kind %s has no classes to be named",
+    size_t classes = model_classes(m);
+    shoal_status st;
+
+    if (classes == 0)
+        return shoal_fail(SHOAL_EINVAL, "%s: this model of kind %s has no classes to be named",
                           index->path, m->kind->name);
-    return m->kind->name_classes(m->is, index);
+    st = class_index_fits(index, classes);
+    return st == SHOAL_OK ? m->kind->name_classes(m->is, index) : st;
 }
 
 /* ---- asking ---- */

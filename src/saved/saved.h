@@ -33,6 +33,7 @@ extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword,
 shoal_status model_take(shoal_model **out, const struct kind *kind, void *is);
 
 /* Gives its classes other names; before anybody else has the model. */
+size_t model_classes(const shoal_model *m); /* 0: it has none */
 shoal_status model_name_classes(shoal_model *m, const struct class_index *index);
 
 /* Whether such a model can be written there, before there is one; *format is what

@@ -544,6 +544,10 @@ def nets(work):
     check("the same for text", s.ask("PUT", "/predictions/mlp", b"0.5, -0.25\n").json() == a)
     check("for floats as they lie in memory",
           s.ask("PUT", "/predictions/mlp", struct.pack("<2f", 0.5, -0.25)).json() == a)
+    check("text of as many bytes as the floats would have is text",
+          s.ask("PUT", "/predictions/mlp", b"0.5,-.25").json() == a)
+    check("numbers of a text are counted",
+          b"found 4 numbers, want 2" in s.ask("PUT", "/predictions/mlp", b"1,2,3,4").body)
     check("for JSON that is nested", s.ask("POST", "/predictions/mlp", b'{"data":[[0.5],[-0.25]]}').json() == a)
     b = s.ask("POST", "/predictions/mlp", b'{"instances":[[0.5,-0.25],[1,2],[0.5,-0.25]]}').json()["predictions"]
     check("instances are computed together and apart", b[0] == a and b[2] == a and b[1] != a, b)
@@ -754,7 +758,9 @@ def class_names(work):
                        (("vgg.shoal", "--class-index", "none.json"), "none.json: "),
                        (("vgg.shoal", "--class-index", "vg=two.json"), "--class-index is for 'vg'"),
                        (("vgg.shoal", "--class-index", "vgg="), "--class-index is 'vgg=', want FILE or NAME=FILE"),
-                       (("words.vec", "--class-index", "two.json"), "two.json: a model of kind vectors has no classes")):
+                       (("words.vec", "--class-index", "words=two.json"), "two.json: this model of kind vectors has no classes"),
+                       (("vgg.shoal", "--class-index", "two.json,two.json"), "--class-index names the classes of every model twice"),
+                       (("vgg.shoal", "--class-index", "vgg=two.json,vgg=two.json"), "--class-index names the classes of vgg twice")):
         code, text = refused(*args)
         check(f"{args[2]} of {args[0]} is refused in one sentence", code == 1 and said in text
               and len(text.splitlines()) == 1, (code, text))

@@ -39,13 +39,16 @@ void logreg_unname(shoal_logreg *m)
     m->classes = NULL;
 }
 
+static size_t many_classes(const void *model)
+{
+    return logreg_outputs(model);
+}
+
 static shoal_status many_name_classes(void *model, const struct class_index *index)
 {
     shoal_logreg *m = model;
-    shoal_status st = class_index_fits(index, m->outputs);
+    shoal_status st = SHOAL_OK;
 
-    if (st != SHOAL_OK)
-        return st;
     logreg_unname(m);
     if (index->names && !(m->classes = mem_array(m->outputs, sizeof *m->classes)))
         return SHOAL_ENOMEM;
@@ -192,6 +195,7 @@ const struct kind kind_multinomial = {
     .linear = true,
     .read = logreg_read,
     .save = logreg_save,
+    .classes = many_classes,
     .name_classes = many_name_classes,
     .describe = many_describe,
     .ask = many_ask,

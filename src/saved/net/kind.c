@@ -123,6 +123,13 @@ static shoal_status keep_facts(shoal_net *t, const struct bytes *old)
     return st;
 }
 
+static size_t net_classes(const void *model)
+{
+    const shoal_net *t = model;
+
+    return t->net->classes ? t->net->outputs : 0;
+}
+
 static shoal_status net_name_classes(void *model, const struct class_index *index)
 {
     shoal_net *t = model;
@@ -130,12 +137,6 @@ static shoal_status net_name_classes(void *model, const struct class_index *inde
     char key[32];
     shoal_status st;
 
-    if (!t->net->classes)
-        return shoal_fail(SHOAL_EINVAL, "%s: the model predicts numbers, want one of classes",
-                          index->path);
-    st = class_index_fits(index, t->net->outputs);
-    if (st != SHOAL_OK)
-        return st;
     t->facts = (struct bytes){0};
     st = keep_facts(t, &old);
     for (size_t i = 0; i < index->n && st == SHOAL_OK; i++) {
@@ -511,6 +512,7 @@ const struct kind kind_net = {
     .formats = 1u << SHOAL_FORMAT_SHOAL | 1u << SHOAL_FORMAT_SAFETENSORS,
     .read = saved_net_read,
     .save = net_save,
+    .classes = net_classes,
     .name_classes = net_name_classes,
     .describe = net_describe,
     .ask = net_ask,

@@ -60,14 +60,14 @@ struct batcher {
 
 /* A replaced file may be only half copied: all its checksums are verified first. */
 static shoal_status generation_read(struct generation *g, const struct servable_kind *const *kinds,
-                                    const char *path, bool map, const struct class_index *index)
+                                    const char *path, bool map, const struct class_rule *rule)
 {
     shoal_status st = (map ? shoal_model_map : shoal_model_open)(&g->saved, path);
 
     if (st == SHOAL_OK)
         st = shoal_model_verify(g->saved);
-    if (st == SHOAL_OK && index)
-        st = model_name_classes(g->saved, index);
+    if (st == SHOAL_OK && rule && (rule->model || model_classes(g->saved) > 0))
+        st = model_name_classes(g->saved, rule->index);
     if (st != SHOAL_OK)
         return st;
     g->kind = servable_find(kinds, g->saved);
@@ -83,10 +83,10 @@ static void generation_free(struct generation *g)
 }
 
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
-                             const char *path, bool map, const struct class_index *index)
+                             const char *path, bool map, const struct class_rule *rule)
 {
     struct generation *g = mem_array(1, sizeof *g);
-    shoal_status st = g ? generation_read(g, kinds, path, map, index) : SHOAL_ENOMEM;
+    shoal_status st = g ? generation_read(g, kinds, path, map, rule) : SHOAL_ENOMEM;
 
     *out = st == SHOAL_OK ? g : NULL;
     if (g)

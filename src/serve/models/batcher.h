@@ -14,6 +14,7 @@
 #define SHOAL_SERVE_BATCHER_H
 
 #include "serve/metrics.h"
+#include "serve/models/class_rules.h"
 #include "serve/models/servable.h"
 
 /* A model file as it was opened once. Replaced by the next when the file is; it
@@ -25,9 +26,9 @@ struct generation {
     atomic_uint refs;
 };
 
-/* With `map`, by mapping what can be; `index` names its classes, NULL: as the model does. */
+/* With `map`, by mapping what can be; `rule` names its classes, NULL: as the model does. */
 shoal_status generation_open(struct generation **out, const struct servable_kind *const *kinds,
-                             const char *path, bool map, const struct class_index *index);
+                             const char *path, bool map, const struct class_rule *rule);
 void generation_keep(struct generation *g);
 void generation_drop(struct generation *g); /* accepts NULL */
 

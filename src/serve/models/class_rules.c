@@ -13,6 +13,18 @@ void class_rules_fini(struct class_rules *rules)
     *rules = (struct class_rules){0};
 }
 
+/* Whether a rule before the last one has this model. */
+static bool named_before(const struct class_rules *rules, const char *model)
+{
+    for (size_t i = 0; i + 1 < rules->n; i++) {
+        const char *other = rules->at[i].model;
+
+        if (model && other ? strcmp(model, other) == 0 : !model && !other)
+            return true;
+    }
+    return false;
+}
+
 /* "NAME=FILE", or "FILE": the = of a path that has one needs a name. */
 static shoal_status add_rule(struct class_rules *rules, const char *rule)
 {
@@ -32,6 +44,9 @@ static shoal_status add_rule(struct class_rules *rules, const char *rule)
         (struct class_rule){.model = path > rule ? strndup(rule, (size_t)(path - rule) - 1) : NULL};
     if (path > rule && !r->model)
         return shoal_fail(SHOAL_ENOMEM, "memory: no room for a name");
+    if (named_before(rules, r->model))
+        return shoal_fail(SHOAL_EINVAL, "--class-index names the classes of %s%.80s twice",
+                          r->model ? "" : "every model", r->model ? r->model : "");
     return class_index_read(&r->index, path);
 }
 
@@ -50,15 +65,15 @@ shoal_status class_rules_init(struct class_rules *rules, const char *list)
     return st;
 }
 
-const struct class_index *class_rules_find(const struct class_rules *rules, const char *model)
+const struct class_rule *class_rules_find(const struct class_rules *rules, const char *model)
 {
-    const struct class_index *all = NULL;
+    const struct class_rule *all = NULL;
 
     for (size_t i = 0; i < rules->n; i++) {
         if (!rules->at[i].model)
-            all = rules->at[i].index;
+            all = &rules->at[i];
         else if (strcmp(rules->at[i].model, model) == 0)
-            return rules->at[i].index;
+            return &rules->at[i];
     }
     return all;
 }

@@ -1,7 +1,7 @@
 /* class_rules: which model's classes are named by which file; not a door.
  *
  * What this is: "vgg=imagenet.json,digits.txt": of the model vgg the first, of every other the
- * second. The files are read when the server starts: what is replaced later keeps its names.
+ * second, if it has classes. The files are read when the server starts: what is replaced later keeps its names.
  * Who owns what: rules own what they read.
  * Threads: immutable once open. */
 #ifndef SHOAL_CLASS_RULES_H
@@ -23,6 +23,6 @@ struct class_rules {
 shoal_status class_rules_init(struct class_rules *rules, const char *list);
 void class_rules_fini(struct class_rules *rules);
 /* That of a model, or NULL. */
-const struct class_index *class_rules_find(const struct class_rules *rules, const char *model);
+const struct class_rule *class_rules_find(const struct class_rules *rules, const char *model);
 
 #endif

@@ -94,41 +94,58 @@ static shoal_status take_json(const struct net_model *m, const struct tree *t, f
     return st;
 }
 
-/* Floats as they lie in memory, or text: numbers between commas or spaces. */
+/* What could be text is text: floats whose bytes are all digits and the like are rare. */
+static bool is_text(const char *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (at[i] == '\0' || !strchr("0123456789+-.eE, \t\r\n", at[i]))
+            return false;
+    return true;
+}
+
+static shoal_status take_floats(const struct net_model *m, const char *at, float *x, size_t *n)
+{
+    memcpy(x, at, m->in * sizeof *x);
+    *n = m->in;
+    for (size_t i = 0; i < m->in; i++)
+        if (!isfinite(x[i]))
+            return shoal_fail(SHOAL_EINVAL, "found a float that is no finite number");
+    return SHOAL_OK;
+}
+
+/* The length of the next number between commas or spaces, to which *at moves; 0 at the end. */
+static size_t next_number(const char **at, const char *end)
+{
+    size_t size = 0;
+
+    while (*at < end && strchr(", \t\r\n", **at))
+        ++*at;
+    while (*at + size < end && !strchr(", \t\r\n", (*at)[size]))
+        size++;
+    return size;
+}
+
+/* Floats as they lie in memory, or text. */
 static shoal_status take_bytes(const struct net_model *m, const char *at, size_t len, float *x,
                                size_t *n)
 {
     const char *end = at + len;
+    char text[48], *stop;
 
-    if (len == m->in * sizeof *x) {
-        memcpy(x, at, len);
-        *n = m->in;
-        for (size_t i = 0; i < m->in; i++)
-            if (!isfinite(x[i]))
-                return shoal_fail(SHOAL_EINVAL, "found a float that is no finite number");
-        return SHOAL_OK;
-    }
-    while (at < end) {
-        char text[48], *stop;
-        size_t size = 0;
-
-        while (at < end && strchr(", \t\r\n", *at))
-            at++;
-        while (at + size < end && !strchr(", \t\r\n", at[size]))
-            size++;
-        if (size == 0)
-            break;
-        if (size >= sizeof text || *n == m->in)
-            return wrong_count(m, *n + 1);
+    if (len == m->in * sizeof *x && !is_text(at, len))
+        return take_floats(m, at, x, n);
+    for (size_t size; (size = next_number(&at, end)) > 0; at += size, ++*n) {
+        if (*n >= m->in) /* only counted, for the sentence */
+            continue;
+        if (size >= sizeof text)
+            return shoal_fail(SHOAL_EINVAL, "found '%.20s', want a number", at);
         memcpy(text, at, size);
         text[size] = '\0';
         x[*n] = number_read_float(text, &stop);
         if (*stop || !isfinite(x[*n]))
             return shoal_fail(SHOAL_EINVAL, "found '%.20s', want a number", text);
-        ++*n;
-        at += size;
     }
-    return SHOAL_OK;
+    return *n > m->in ? wrong_count(m, *n) : SHOAL_OK;
 }
 
 /* All that a picture takes until it is a sample: its pixels, its rows as they are scaled
