@@ -3,6 +3,7 @@
 #include "cmd.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 struct predict_cmd {
     struct shoal_ask_opts ask;
@@ -71,9 +72,10 @@ static int predict_run(const void *at, const char *const *args, size_t nargs)
     struct console console;
     shoal_status st;
 
-    if (!shoal_model_predicts(args[0]))
+    /* Why a file cannot be read is said where it is opened. */
+    if (!shoal_model_predicts(args[0]) && access(args[0], R_OK) == 0)
         return console_fail("%s: is no model that predicts, want one from `shoal train logreg`, "
-                            "`mlp`, `vgg` or `nextword`",
+                            "`multinomial`, `mlp`, `vgg` or `nextword`",
                             args[0]);
     console_init(&console, cmd->work.quiet, "-");
     st = predict(cmd, args, nargs, &stats);

@@ -309,8 +309,8 @@ static bool reads_stdin(const struct parsed *p)
     for (size_t i = 0; i < p->nargs; i++)
         reads |= strcmp(p->args[i], "-") == 0;
     for (size_t i = 0; i < p->ngiven; i++)
-        reads |= p->given[i].value && strcmp(p->given[i].value, "-") == 0 &&
-                 strcmp(p->given[i].opt->name, "output") != 0;
+        reads |= p->given[i].opt->type == SHOAL_TYPE_PATH && !p->given[i].opt->written &&
+                 strcmp(p->given[i].value, "-") == 0;
     return reads;
 }
 
@@ -336,6 +336,8 @@ static int train_run(const void *at, const char *const *args, size_t nargs)
     (void)nargs;
     if (code == EXIT_DONE && !launch_needed(&job.cmd->launch))
         return job_leave(&job, job_run(&job));
+    if (code == EXIT_DONE && job.cmd->config && strcmp(job.cmd->config, "-") == 0)
+        code = usage(job.cmd->verb, "--config is '-', want a file, which every rank can read");
     if (code == EXIT_DONE)
         code = job_launch(&job);
     job_fini(&job);

@@ -3,8 +3,10 @@
 #include "train.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct shoal_option root_opts[] = {
     {"version", .type = SHOAL_TYPE_VERSION, .help = "print the version"},
@@ -100,10 +102,23 @@ static int close_stdout(int code)
     return console_fail("standard output: %s", strerror(errno));
 }
 
+/* Whoever starts us may have closed the standard files. What is opened next would take their
+ * numbers, and be read or written as them. */
+static void open_standard(void)
+{
+    int fd;
+
+    while ((fd = open("/dev/null", O_RDWR | O_CLOEXEC)) >= 0 && fd <= STDERR_FILENO)
+        fcntl(fd, F_SETFD, 0); /* children have them too */
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
     size_t nwords = argc > 0 ? (size_t)argc - 1 : 0;
 
+    open_standard();
     signals_catch();
     train_make_verbs();
     console_mute(launched_rank() > 0);

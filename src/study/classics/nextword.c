@@ -300,7 +300,7 @@ const struct classic classic_nextword = {
         "end "
         "of a line; a generated text has twenty sentences in each.",
     .change = "Take your own text with `shoal classic nextword --data FILE`. The model is "
-              "`trained_model.zip`, a name like any other: ask it with `shoal predict "
+              "`trained_model.zip`, a name like any other: in this folder, ask it with `shoal predict "
               "trained_model.zip \"some words\"`. For other settings copy a command from above and "
               "change its options: `shoal train nextword --help` lists them.",
     .plan = plan,

@@ -109,6 +109,7 @@ printf '1,2,3,0\n' >wide.csv
 try shoal eval net.shoal wide.csv
 try shoal predict net.shoal nowhere.csv
 try shoal predict spiral.csv spiral.csv
+try shoal predict nosuch.shoal spiral.csv
 ls x.shoal 2>/dev/null
 
 echo "next words:"

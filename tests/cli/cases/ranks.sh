@@ -176,6 +176,13 @@ done
 printf 'a\nb\n' | try shoal train cbow - --ranks 2 -q -o x.bin
 printf 'a\nb\n' | try shoal train logreg x.svm --valid=- --ranks 2 -q -o x.shoal
 printf 'a\nb\n' | try shoal train cbow world.shoal --ranks 2 -q -o - --format text
+printf 'a\nb\n' | try shoal train cbow world.shoal --ranks 2 -q -o x.bin --metrics -
+printf 'dim 7\n' | try shoal train cbow world.shoal --ranks 2 -q -o x.bin --config -
+closed()
+{
+    "$@" <&-
+}
+try closed shoal train cbow - --ranks 2 -q -o x.bin
 
 echo "restarts, from the beginning and from a checkpoint:"
 # The first try comes to nothing; the second loses a rank; the third is good.
