@@ -36,6 +36,9 @@ void warn_clicks(struct console *c, const struct shoal_clicks_stats *stats)
     if (stats->bad_lines > shown)
         console_warn(c, "left out %s more malformed lines",
                      number_count(stats->bad_lines - shown).text);
+    if (stats->large[0])
+        console_warn(c, "values of feature %s go up to %.6g, those of others are near %.3g: --scale "
+                     "brings all to one size", stats->large, stats->largest, stats->usual);
     if (stats->spilled > 0)
         console_warn(c, "rows that went through the disk: %s; more --row-memory is faster",
                      number_size(stats->spilled).text);
@@ -71,6 +74,17 @@ static void report_encoded(struct console *c, const char *output,
                 number_rate(seconds > 0 ? (double)stats->bytes / seconds : 0, "bytes").text);
 }
 
+static shoal_status show_columns(struct console *c, const char *path)
+{
+    shoal_columns *columns = NULL;
+    shoal_status st = shoal_columns_open(&columns, path);
+
+    if (columns)
+        report_columns(c, columns);
+    shoal_columns_free(columns);
+    return st;
+}
+
 shoal_status encode_clicks(struct console *c, const struct shoal_clicks_opts *opts,
                            const char *output, const char *const *inputs, size_t ninputs)
 {
@@ -82,6 +96,8 @@ shoal_status encode_clicks(struct console *c, const struct shoal_clicks_opts *op
         return st;
     report_plan(c, &plan);
     st = shoal_clicks_encode(output, inputs, ninputs, opts, &stats);
+    if (st == SHOAL_OK)
+        st = show_columns(c, output);
     if (st == SHOAL_OK)
         report_encoded(c, output, &stats);
     warn_clicks(c, &stats);
@@ -109,15 +125,25 @@ static void report_top(const shoal_clicks *clicks, uint64_t top)
     }
 }
 
+/* "no, yes"; of many the first ones. */
+static void report_labels(struct console *c, const shoal_clicks *clicks)
+{
+    unsigned classes = shoal_clicks_counts(clicks).classes;
+    char text[SHOAL_SENTENCE] = "";
+    size_t len = 0;
+
+    for (unsigned k = 0; k < classes && len < 60 && shoal_clicks_label(clicks, k); k++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%.40s", k > 0 ? ", " : "",
+                                shoal_clicks_label(clicks, k));
+    if (len > 0)
+        console_row(c, "labels", number_count(classes).text, "%s%s", text, len < 60 ? "" : ", ...");
+}
+
 static void report_reading(struct console *c, const shoal_clicks *clicks)
 {
     struct shoal_clicks_opts reading = shoal_clicks_like(clicks);
 
     console_row(c, "format", shoal_clicks_format_name(reading.format), NULL);
-    if (reading.label)
-        console_row(c, "label", "", "%s", reading.label);
-    if (reading.numeric)
-        console_row(c, "numeric", "", "%s", *reading.numeric ? reading.numeric : "no column");
     console_row(c, "bits", number_count(reading.bits).text, "%s slots",
                 number_count((uint64_t)1 << reading.bits).text);
 }
@@ -142,6 +168,9 @@ shoal_status info_clicks(struct console *c, const char *path, uint64_t top)
                 n.weighted ? NULL : "every row counts alike");
     report_reading(c, clicks);
     console_row(c, "bad lines", number_count(n.bad_lines).text, "left out");
+    report_labels(c, clicks);
+    if (shoal_clicks_columns(clicks))
+        report_columns(c, shoal_clicks_columns(clicks));
     report_top(clicks, top);
     shoal_clicks_close(clicks);
     return SHOAL_OK;

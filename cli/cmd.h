@@ -49,6 +49,10 @@ shoal_status encode_clicks(struct console *c, const struct shoal_clicks_opts *op
                            const char *output, const char *const *inputs, size_t ninputs);
 shoal_status info_clicks(struct console *c, const char *path, uint64_t top);
 
+/* ---- columns.c: the columns of a table ----------------------------------------------- */
+
+void report_columns(struct console *c, const shoal_columns *columns);
+
 /* ---- plots.c: charts as files ------------------------------------------------------- */
 
 /* Says how many charts a folder holds. */

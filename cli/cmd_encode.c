@@ -85,6 +85,8 @@ static int check_kind(const struct encode_cmd *cmd)
         changed = opts_changed(shoal_rows_options, &cmd->clicks, &clicks);
         if (!changed)
             changed = opts_changed(row_opts, &cmd->clicks, &clicks);
+        if (!changed)
+            changed = opts_changed(shoal_table_options, &cmd->clicks.table, &clicks.table);
     } else {
         changed = opts_changed(shoal_token_options, &cmd->encode.vocab, &text);
         if (!changed)
@@ -144,7 +146,7 @@ static const struct shoal_choice as_choices[] = {
 
 static const struct shoal_option row_opts[] = {
     {"classes", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct shoal_clicks_opts, classes),
-     .help = "labels are classes, whole numbers from 0 to 253"},
+     .help = "there may be more than two different labels, up to 254"},
     {"row-memory", .type = SHOAL_TYPE_SIZE, SHOAL_FIELD(struct shoal_clicks_opts, memory),
      .arg = "SIZE", .u = {1 << 20, UINT64_MAX},
      .help = "memory for rows; beyond it they go through the disk"},
@@ -181,6 +183,8 @@ const struct verb cmd_encode = {
             {"Vocabulary", shoal_vocab_options, .at = offsetof(struct encode_cmd, encode.vocab),
              .unless = "vocab"},
             {"Reading clicks", shoal_rows_options, .at = offsetof(struct encode_cmd, clicks)},
+            {"Reading tables", shoal_table_options,
+             .at = offsetof(struct encode_cmd, clicks.table)},
             {"Encoding clicks", row_opts, .at = offsetof(struct encode_cmd, clicks)},
             {"General", work_opts, .at = offsetof(struct encode_cmd, work)},
             {0},

@@ -24,6 +24,7 @@ static shoal_status eval(const struct eval_cmd *cmd, const char *const *args, si
 
     ask.words.how = cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD;
     ask.samples.task = SHOAL_CLASSIFY;
+    ask.samples.table = ask.rows.table;
     if (st == SHOAL_OK)
         st = shoal_model_eval(model, args + 1, nargs - 1, &ask, to, stats);
     shoal_model_close(model);
@@ -116,6 +117,8 @@ const struct verb cmd_eval = {
         (const struct shoal_option_group[]){
             {"Asking vectors", eval_opts, .at = 0},
             {"Samples for nets", shoal_samples_options, .at = offsetof(struct eval_cmd, ask.samples)},
+            {"Reading tables, as the model does unless given", shoal_table_again_options,
+             .at = offsetof(struct eval_cmd, ask.rows.table)},
             {"Output", output_opts, .at = 0},
             {"Reading rows, as the model does unless given", shoal_rows_again_options,
              .at = offsetof(struct eval_cmd, ask.rows)},

@@ -52,6 +52,7 @@ static shoal_status predict(const struct predict_cmd *cmd, const char *const *ar
     shoal_status st = shoal_model_open(&model, args[0]);
 
     ask.samples.task = SHOAL_INPUTS;
+    ask.samples.table = ask.rows.table;
     if (st == SHOAL_OK && cmd->classes)
         st = shoal_model_name_classes(model, cmd->classes);
     if (st == SHOAL_OK)
@@ -139,6 +140,8 @@ const struct verb cmd_predict = {
              .at = offsetof(struct predict_cmd, ask.rows)},
             {"Samples for nets", shoal_samples_options,
              .at = offsetof(struct predict_cmd, ask.samples)},
+            {"Reading tables, as the model does unless given", shoal_table_again_options,
+             .at = offsetof(struct predict_cmd, ask.rows.table)},
             {"Continuing text", continue_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct predict_cmd, work)},
             {0},

@@ -106,6 +106,8 @@ void job_show_data(struct job *job)
         report_clicks(c, found.rows);
         warn_clicks(c, found.rows);
     }
+    if (found.columns)
+        report_columns(c, found.columns);
     if (found.valid_rows)
         warn_clicks(c, found.valid_rows);
     if (found.images)
@@ -113,15 +115,26 @@ void job_show_data(struct job *job)
 }
 
 /* "in 5 epochs", or "in 100 steps" */
-static struct number number_epochs(const struct job *job)
+static struct number number_epochs(const struct job *job, const struct shoal_train_plan *plan)
 {
-    const char *steps = job_value(job, "steps"), *epochs;
+    const char *steps = job_value(job, "steps");
 
     if (steps && strcmp(steps, "0") != 0)
         return number_text("%.12s step%s", steps, strcmp(steps, "1") == 0 ? "" : "s");
-    epochs = job_value(job, "epochs");
-    return number_text("%.12s epoch%s", epochs ? epochs : "?",
-                       epochs && strcmp(epochs, "1") == 0 ? "" : "s");
+    return number_text("%u epoch%s", plan->epochs, plan->epochs == 1 ? "" : "s");
+}
+
+/* What was chosen for the user, and by what. */
+static void plan_epochs(struct console *c, const char *unit, const struct shoal_train_plan *plan)
+{
+    char early[96] = "";
+
+    if (plan->early_stop > 0)
+        snprintf(early, sizeof early, "; early stopping after %u without a better validation loss",
+                 plan->early_stop);
+    if (plan->chosen)
+        console_row(c, "epochs", number_count(plan->epochs).text, "for %s %s (--epochs)%s",
+                    number_count(plan->examples).text, unit, early);
 }
 
 static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
@@ -134,14 +147,16 @@ static void plan_examples(struct job *job, const struct shoal_train_plan *plan)
         struct number held = number_text(", %s held out", number_count(plan->held_out).text);
 
         console_row(c, unit, number_count(plan->examples).text, "%s %s, in %s%s",
-                    number_count(plan->types).text, plan->types_note, number_epochs(job).text,
+                    number_count(plan->types).text, plan->types_note, number_epochs(job, plan).text,
                     plan->held_out > 0 ? held.text : "");
+        plan_epochs(c, unit, plan);
         return;
     }
     console_row(c, unit, number_count(plan->examples).text, "to learn from, %s held out",
                 number_count(plan->held_out).text);
     console_row(c, "parameters", number_count(plan->parameters).text, "for %s",
-                number_epochs(job).text);
+                number_epochs(job, plan).text);
+    plan_epochs(c, unit, plan);
     if (plan->shape[0] > 0)
         console_row(c, "tensor", number_count(examples).text,
                     "x %s x %s numbers would be %s; none of it is kept",
@@ -155,8 +170,8 @@ static void plan_rate(struct console *c, const struct shoal_train_plan *plan)
     struct number rate = number_text("%.6g", plan->lr);
 
     if (plan->lr_scale > 1 || plan->lr_scale < 1)
-        console_row(c, "rate", rate.text, "at the start: %.6g times that of one rank (--lr-scaling)",
-                    plan->lr_scale);
+        console_row(c, "rate", rate.text,
+                    "at the start: %.6g times that of one rank (--lr-scaling)", plan->lr_scale);
     else
         console_row(c, "rate", rate.text, "at the start: the learning rate");
 }
@@ -189,6 +204,8 @@ void job_show_plan(struct job *job, const struct shoal_train_plan *plan)
                     "of the %s that a whole replica takes", number_size(plan->replica_bytes).text);
 }
 
+enum { EPOCHS_SHOWN = 40 };
+
 /* ---- While it runs ---------------------------------------------------------------------- */
 
 static void draw(struct job *job, const struct shoal_report *r)
@@ -203,6 +220,15 @@ static void draw(struct job *job, const struct shoal_report *r)
     console_progress(&job->console, "train", text);
 }
 
+/* Of hundreds of epochs some are shown, among them the last. */
+static bool is_shown(const struct shoal_report *r)
+{
+    unsigned every =
+        r->epochs > EPOCHS_SHOWN ? (r->epochs + EPOCHS_SHOWN / 2 - 1) / (EPOCHS_SHOWN / 2) : 1;
+
+    return r->epoch % every == 0 || r->epoch == r->epochs || r->epoch == 1;
+}
+
 bool job_show_report(void *user, const struct shoal_report *report)
 {
     struct job *job = user;
@@ -213,9 +239,11 @@ bool job_show_report(void *user, const struct shoal_report *report)
         draw(job, report);
         break;
     case SHOAL_EVENT_EPOCH:
-        console_log(&job->console, STYLE_PLAIN, "epoch %u/%u%s%s%s", report->epoch, report->epochs,
-                    figures_text(&report->figures).text, report->rate > 0 ? "  " : "",
-                    report->rate > 0 ? number_rate(report->rate, report->unit).text : "");
+        if (is_shown(report))
+            console_log(&job->console, STYLE_PLAIN, "epoch %u/%u%s%s%s", report->epoch,
+                        report->epochs, figures_text(&report->figures).text,
+                        report->rate > 0 ? "  " : "",
+                        report->rate > 0 ? number_rate(report->rate, report->unit).text : "");
         break;
     case SHOAL_EVENT_EVALUATION: /* within an epoch */
         console_log(&job->console, STYLE_PLAIN, "%s %s%s", number_count(report->examples).text,
@@ -224,6 +252,10 @@ bool job_show_report(void *user, const struct shoal_report *report)
     case SHOAL_EVENT_CHECKPOINT:
         console_log(&job->console, STYLE_DIM, "checkpoint at %s",
                     number_percent(report->progress, 1).text);
+        break;
+    case SHOAL_EVENT_RETRY:
+        console_warn(&job->console,
+                     "diverged; trying again with a tenth of the learning rate, %.3g", report->lr);
         break;
     case SHOAL_EVENT_DONE:
         return true; /* too late to stop */
@@ -351,6 +383,13 @@ void job_show_result(struct job *job, const struct shoal_train_plan *plan,
     console_row(c, "trained", number_count(stats->examples).text, "%s%s%s", stats->unit,
                 stats->resumed ? " since the checkpoint" : "",
                 stats->enough ? "; more would not help what is held out" : "");
+    if (stats->best_epoch > 0)
+        console_row(c, "kept", number_count(stats->best_epoch).text,
+                    "the epoch with the best validation loss");
+    if (stats->again > 0)
+        console_row(c, "again", number_count(stats->again).text,
+                    "%s, those that were held out too, then learned in %u epochs", stats->unit,
+                    stats->again_epochs);
     view_figures(c, &stats->figures);
     console_row(c, "took", number_seconds(stats->seconds).text, "%s; %s to the first update",
                 number_rate(rate, stats->unit).text, number_seconds(stats->startup).text);

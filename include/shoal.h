@@ -52,7 +52,8 @@ extern "C" {
     X(ENOENT, -5, "not found")                                                                     \
     X(ELIMIT, -6, "over a limit")                                                                  \
     X(ESTOP, -7, "stopped on request")                                                             \
-    X(EPEER, -8, "another rank is gone")
+    X(EPEER, -8, "another rank is gone")                                                           \
+    X(EDIVERGE, -9, "training went astray")
 
 typedef enum shoal_status {
 #define X(name, value, text) SHOAL_##name = value,
@@ -498,6 +499,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 
 /* The rest of the interface, part by part. */
 #include <shoal/classic.h>
+#include <shoal/columns.h>
 #include <shoal/clicks.h>
 #include <shoal/eval.h>
 #include <shoal/options.h>

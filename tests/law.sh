@@ -16,18 +16,19 @@ rooms='
 1 kernel  base
 1 file    base
 1 comm    base
-2 text    base file
-2 sparse  base file
-2 samples base file
-2 worlds  base file
-2 store   base kernel file comm
-3 model   base kernel sparse
-3 eval    base kernel file text
-4 saved   base kernel file text sparse samples model eval
-5 train   base kernel file comm text sparse samples store model eval saved
-5 serve   base kernel file text sparse samples model eval saved
-6 study   base kernel file comm text sparse samples store model eval saved train
-7 cli
+2 columns base file
+3 text    base file
+3 sparse  base file columns
+3 samples base file columns
+3 worlds  base file
+3 store   base kernel file comm
+4 model   base kernel sparse
+4 eval    base kernel file text
+5 saved   base kernel file columns text sparse samples model eval
+6 train   base kernel file columns comm text sparse samples store model eval saved
+6 serve   base kernel file columns text sparse samples model eval saved
+7 study   base kernel file columns comm text sparse samples store model eval saved train
+8 cli
 '
 
 # folder of a room, other folders of it whose headers it may include

@@ -12,6 +12,7 @@
 #define SHOAL_CLICKS_PART_H
 
 #include <shoal.h>
+#include <shoal/columns.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,10 +26,10 @@ enum shoal_clicks_format {
     SHOAL_CLICKS_LIBSVM, /* label index:value ... */
     SHOAL_CLICKS_VW,     /* Vowpal Wabbit: label importance 'tag|space feature:value ... */
     SHOAL_CLICKS_CRITEO, /* label, 13 integers and 26 categories, between tabs */
-    SHOAL_CLICKS_CSV,    /* fields between commas below a line of names */
+    SHOAL_CLICKS_CSV,    /* a table: fields between commas, semicolons, tabs or bars */
 };
 
-#define SHOAL_CLICKS_CLASSES 254 /* at most: labels are 0 .. 253 */
+#define SHOAL_CLICKS_CLASSES 254 /* at most: so many different labels */
 #define SHOAL_CLICKS_LINE_MAX ((size_t)4 << 20) /* bytes; a longer line is a bad one */
 #define SHOAL_CLICKS_SHOWN 5                    /* of the bad lines that were skipped */
 #define SHOAL_CLICKS_SENTENCE 256
@@ -36,11 +37,17 @@ enum shoal_clicks_format {
 struct shoal_clicks_opts {
     enum shoal_clicks_format format;
     unsigned bits;         /* 1 .. 30: features are hashed into 2^bits slots */
-    const char *label;     /* CSV: the column of labels; NULL: the first of label, click,
-                            * target, y that is there, else the first column */
-    const char *numeric;   /* CSV: the columns, between commas, whose fields are numbers, not
-                            * categories; "" or "-": none; NULL: by the first rows */
-    bool classes;          /* labels are whole numbers from 0 to 253, the class; else two values */
+    bool classes;          /* there may be many different labels; else two */
+    const char *positive;  /* of two labels the one that is class 1; NULL: the greater one, of
+                            * numbers by their size, of texts by their bytes */
+    bool scale;            /* divide each feature of libsvm and Vowpal Wabbit's by the root mean
+                            * square of its values */
+    struct shoal_table_opts table; /* CSV */
+    unsigned bins;         /* CSV: numbers become categories, cut by quantiles into so many; 0:
+                            * they are scaled to mean 0 and variance 1 */
+    const shoal_columns *columns;  /* CSV: as other data or a model has them; NULL: found */
+    const char *const *labels;     /* [nlabels] those there may be, by class; NULL: found */
+    unsigned nlabels;
     uint64_t skip_bad;     /* so many malformed lines are left out; one more fails */
     uint64_t memory;       /* bytes for rows on their way to the file; beyond, to disk */
     uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
@@ -66,11 +73,13 @@ struct shoal_clicks_stats {
     uint64_t bytes; /* after decompression */
     uint64_t files, lines;
     uint64_t rows, positives;                            /* positives: of class 1 */
-    unsigned classes;                                    /* the greatest label + 1, at least 2 */
+    unsigned classes;                                    /* different labels, at least 2 */
     uint64_t values;                                     /* features of all rows */
     uint64_t features;                                   /* different ones: slots that occur */
     uint64_t bad_lines;                                  /* left out (skip_bad) */
     char bad[SHOAL_CLICKS_SHOWN][SHOAL_CLICKS_SENTENCE]; /* the first of them, "file:line: why" */
+    char large[64];   /* a feature whose values are far larger than the others'; "": none is */
+    double largest, usual; /* its greatest value; and the middle one of all */
     uint64_t spilled; /* bytes of rows that went through the disk */
     uint64_t file_bytes;
     double read_seconds, write_seconds;
@@ -113,7 +122,7 @@ SHOAL_API void shoal_clicks_close(shoal_clicks *clicks);
 struct shoal_clicks_counts {
     uint64_t rows, positives;   /* positives: of class 1 */
     uint64_t values, bad_lines; /* features of all rows; lines left out */
-    unsigned classes;           /* the greatest label + 1, at least 2 */
+    unsigned classes;           /* different labels, at least 2 */
     uint32_t features;          /* different ones */
     bool weighted, valued;      /* some weight, some value is not 1 */
 };
@@ -128,8 +137,12 @@ SHOAL_API uint64_t shoal_clicks_count(const shoal_clicks *clicks, uint32_t id, u
 /* The name that the slot had when it was first seen: "C14=68fd1e64", "I3=5..6",
  * "space^feature", "17", "column=value"; NULL when it is not known. */
 SHOAL_API const char *shoal_clicks_name(const shoal_clicks *clicks, uint32_t id);
-/* Options that read other rows by the same rules: format, bits, label, numeric and classes,
- * whose strings live as long as `clicks`. */
+/* The label of class k as it stands in the text; NULL: not known. */
+SHOAL_API const char *shoal_clicks_label(const shoal_clicks *clicks, unsigned k);
+/* What its columns are; NULL: it was no table. */
+SHOAL_API const shoal_columns *shoal_clicks_columns(const shoal_clicks *clicks);
+/* Options that read other rows by the same rules: format, bits, classes, columns and labels,
+ * which live as long as `clicks`. */
 SHOAL_API struct shoal_clicks_opts shoal_clicks_like(const shoal_clicks *clicks);
 
 /* ---- Clicks to learn ---------------------------------------------------------

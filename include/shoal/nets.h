@@ -8,41 +8,42 @@
 #define SHOAL_NETS_PART_H
 
 #include <shoal.h>
+#include <shoal/columns.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 /* ---- Samples ---------------------------------------------------------------------
- * A table of numbers: CSV (RFC 4180, numbers only), NumPy's .npy, or IDX (the files
- * of MNIST); gzip and zstd are recognised by content. */
+ * Rows with a class or with targets: a table of text (shoal/columns.h), NumPy's .npy, or IDX (the
+ * files of MNIST); gzip and zstd are recognised by content. Of a table a number is an input, and
+ * so is each value of a category. */
 
 typedef struct shoal_samples shoal_samples;
 
 enum shoal_samples_task {
-    SHOAL_CLASSIFY, /* each sample has a class, 0, 1, ... */
+    SHOAL_CLASSIFY, /* each sample has a class */
     SHOAL_REGRESS,  /* each sample has targets: numbers */
     SHOAL_INPUTS,   /* neither: samples to predict for */
 };
 
-enum shoal_header { SHOAL_HEADER_AUTO, SHOAL_HEADER_YES, SHOAL_HEADER_NO };
-
-#define SHOAL_LAST_COLUMN UINT32_MAX
-#define SHOAL_LABEL_AS_LEARNED (UINT32_MAX - 1) /* where a net found it; without a net the last */
-
 struct shoal_samples_opts {
     enum shoal_samples_task task;
-    enum shoal_header header; /* of CSV: AUTO when the first line holds no number */
-    uint32_t label;           /* the column of the class or of the first target, from 0 */
-    uint32_t targets;         /* columns of targets, from `label` on (SHOAL_REGRESS) */
-    const char *labels;       /* a second file with the classes or targets; NULL: see above */
-    uint32_t expect;          /* SHOAL_INPUTS: so many inputs; further columns, from `label` on, are
-                                 left aside; 0: all columns are inputs */
-    uint64_t memory_limit;    /* refuse to need more; 0: what the machine has free */
+    struct shoal_table_opts table; /* `label` is of arrays too: its number from 1, by default the
+                                      last column */
+    uint32_t targets;       /* columns of targets, from the label's on (SHOAL_REGRESS) */
+    const char *labels;     /* a second file with the classes or targets; NULL: see above */
+    uint32_t expect;        /* SHOAL_INPUTS, of arrays: so many inputs; further columns, from the
+                               label's on, are left aside; 0: all columns are inputs */
+    const shoal_columns *columns;  /* of a table, as a net learned them; NULL: found, */
+    bool numbers;                  /* or all of a table are numbers, as of an array */
+    const char *const *classes;    /* [nclasses] names of the classes there may be; NULL: found, */
+    size_t nclasses;               /* or the numbers below this, unless it is 0 */
+    uint64_t memory_limit;  /* refuse to need more; 0: what the machine has free */
 };
 
 SHOAL_API struct shoal_samples_opts shoal_samples_default(void);
-/* NaN, infinities, rows of another length and labels that are no class fail, with
+/* NaN and infinities in arrays, rows of another length and labels that are no class fail, with
  * file and row. */
 SHOAL_API shoal_status shoal_samples_open(shoal_samples **out, const char *path,
                                           const struct shoal_samples_opts *opts);
@@ -58,6 +59,12 @@ SHOAL_API shoal_status shoal_samples_new(shoal_samples **out, const float *x, si
                                          size_t inputs, const uint32_t *label, const float *y,
                                          size_t targets);
 SHOAL_API void shoal_samples_close(shoal_samples *s);
+SHOAL_API size_t shoal_samples_count(const shoal_samples *s);
+SHOAL_API size_t shoal_samples_classes(const shoal_samples *s);
+/* The name of class k; NULL: it is its number. */
+SHOAL_API const char *shoal_samples_class(const shoal_samples *s, size_t k);
+/* What the columns of the table are; NULL: it was none. */
+SHOAL_API const shoal_columns *shoal_samples_columns(const shoal_samples *s);
 
 /* ---- Samples to try things on ------------------------------------------------------- */
 

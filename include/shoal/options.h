@@ -106,6 +106,8 @@ SHOAL_API void shoal_option_facts(char text[SHOAL_SENTENCE], const struct shoal_
 SHOAL_API extern const struct shoal_option shoal_token_options[]; /* of struct shoal_vocab_opts */
 SHOAL_API extern const struct shoal_option shoal_text_options[];  /* the same, and threads */
 SHOAL_API extern const struct shoal_option shoal_vocab_options[]; /* of struct shoal_vocab_opts */
+SHOAL_API extern const struct shoal_option shoal_table_options[]; /* of struct shoal_table_opts */
+SHOAL_API extern const struct shoal_option shoal_table_again_options[]; /* for a model's tables */
 SHOAL_API extern const struct shoal_option shoal_rows_options[];  /* of struct shoal_clicks_opts */
 SHOAL_API extern const struct shoal_option shoal_rows_again_options[]; /* for a model's rows */
 SHOAL_API extern const struct shoal_option shoal_samples_options[]; /* of shoal_samples_opts */

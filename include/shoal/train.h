@@ -69,7 +69,7 @@ enum shoal_replica {
     SHOAL_REPLICA_FULL,   /* all of them, what others know of them, and its own */
     SHOAL_REPLICA_BLOCKS, /* the rows it owns, and those that a block of work needs */
 };
-enum shoal_activation { SHOAL_RELU, SHOAL_TANH, SHOAL_SIGMOID, SHOAL_GELU };
+enum shoal_activation { SHOAL_RELU, SHOAL_TANH, SHOAL_SIGMOID, SHOAL_GELU, SHOAL_AUTO_ACTIVATION };
 
 /* ---- What a run tells ------------------------------------------------------------- */
 
@@ -103,6 +103,7 @@ enum shoal_event {
     SHOAL_EVENT_CHECKPOINT, /* one was started; figures are the last interval's */
     SHOAL_EVENT_DONE,       /* the last report; figures are the last epoch's */
     SHOAL_EVENT_EVALUATION, /* what is held out was evaluated within an epoch */
+    SHOAL_EVENT_RETRY,      /* it diverged, and begins again at this learning rate */
 };
 
 struct shoal_report {
@@ -149,6 +150,8 @@ struct shoal_found {
     const struct shoal_vocab_stats *text; /* that was encoded, */
     bool unk;                             /* with a word for what was left out */
     const struct shoal_clicks_stats *rows, *valid_rows;
+    const shoal_columns *columns; /* of a table; NULL: it was none */
+    const shoal_samples *samples;
     const shoal_images *images;
 };
 SHOAL_API struct shoal_found shoal_data_found(const shoal_data *data);
@@ -165,6 +168,9 @@ SHOAL_API shoal_status shoal_ranks_encode(shoal_ranks *r, const char *path,
 
 struct shoal_train_plan {
     uint64_t examples, held_out; /* to learn from; held out */
+    unsigned epochs;             /* times through them; with --steps as --epochs says */
+    unsigned early_stop;         /* evaluations without a better loss that end it; 0: none do */
+    bool chosen;                 /* epochs were chosen by the number of examples */
     uint64_t parameters;         /* numbers that are learned */
     uint64_t types;              /* different words, features; 0: there is no such thing */
     char types_note[16];         /* what they are: "different", "features" */
@@ -196,6 +202,11 @@ struct shoal_train_stats {
     unsigned checkpoints;         /* written */
     bool resumed;
     bool enough;                  /* stopped early: what is held out got no better */
+    unsigned best_epoch;          /* whose parameters were kept, from 1; 0: the last ones */
+    unsigned epochs;              /* done */
+    uint64_t again;               /* examples, those held out among them, that a second run */
+    unsigned again_epochs;        /* of so many epochs learned from; 0: there was none */
+    double lr;                    /* the learning rate it began with */
     struct shoal_rank_stats ranks;
     struct shoal_profile profile; /* its rows have each rank's seconds of a step */
 };

@@ -77,6 +77,8 @@ void number_exact(char *out, size_t cap, double x);
  * does in the C locale, but no hexadecimal, infinity or NaN. Gives where it
  * ended, or NULL. What is too large is infinite. */
 const char *decimal_parse(const char *at, const char *end, float *out);
+/* The same of a double, within two units of its last place. */
+const char *decimal_parse_double(const char *at, const char *end, double *out);
 /* The shortest of up to nine digits that reads back as the same float. */
 #define DECIMAL_MAX 16
 size_t decimal_format(char out[DECIMAL_MAX], float value);
@@ -191,6 +193,30 @@ void split_block(const struct split *s, size_t i, size_t *from, size_t *to);
 /* Narrows [lo, hi) to the learned positions around a learned one; around one that is held out
  * it stays. */
 void split_bounds(const struct split *s, size_t position, size_t *lo, size_t *hi);
+
+/* ---- shuffle.c: another order of positions each epoch ------------------------------- */
+
+/* Of n positions, in runs of so many that stay together. All zero: they stay as they are. */
+struct shuffle {
+    size_t run, runs;
+    uint64_t key;
+    unsigned half; /* of the bits that number the runs */
+};
+
+struct shuffle shuffle_make(size_t n, size_t run, uint64_t seed, uint64_t epoch);
+/* Which run stands at this place, of `runs`. */
+size_t shuffle_run(const struct shuffle *s, size_t run);
+
+/* Goes through the i-th to before the end-th learned positions in their shuffled order. */
+struct shuffle_walk {
+    const struct split *split;
+    const struct shuffle *order;
+    size_t i, end;
+    size_t k, to; /* of the run under way; 0 at first */
+};
+
+/* The next ones that follow one another in the data; false: there are none left. */
+bool shuffle_next(struct shuffle_walk *w, size_t *from, size_t *to);
 
 /* ---- table.c: parameters, and a worker's view of them ------------------------- */
 

@@ -108,24 +108,52 @@ static bool parse_slowly(const char *at, size_t len, float *out)
     return true;
 }
 
+/* Up to where the number goes that begins at `at`; NULL: there is none. */
+static const char *read_decimal(const char *at, const char *end, struct decimal *d)
+{
+    at += at < end && (*at == '-' || *at == '+');
+    at = read_digits(at, end, d, 0);
+    if (at < end && *at == '.')
+        at = read_digits(at + 1, end, d, -1);
+    if (d->any)
+        at = read_exponent(at, end, d);
+    return d->any && (at == end || is_blank(*at)) ? at : NULL;
+}
+
 const char *decimal_parse(const char *at, const char *end, float *out)
 {
     struct decimal d = {0};
     const char *begin = at;
-    bool minus = at < end && *at == '-';
 
-    at += at < end && (*at == '-' || *at == '+');
-    at = read_digits(at, end, &d, 0);
-    if (at < end && *at == '.')
-        at = read_digits(at + 1, end, &d, -1);
-    if (d.any)
-        at = read_exponent(at, end, &d);
-    if (!d.any || (at < end && *at != ' ' && *at != '\t'))
+    at = read_decimal(at, end, &d);
+    if (!at)
         return NULL;
     if (make_float(d.m, d.exponent, out))
-        *out = minus ? -*out : *out;
+        *out = *begin == '-' ? -*out : *out;
     else if (!parse_slowly(begin, (size_t)(at - begin), out))
         return NULL;
+    return at;
+}
+
+const char *decimal_parse_double(const char *at, const char *end, double *out)
+{
+    struct decimal d = {0};
+    const char *begin = at;
+    char text[512];
+
+    at = read_decimal(at, end, &d);
+    if (!at)
+        return NULL;
+    if (d.m == 0 || (d.exponent >= -EXACT_POWER && d.exponent <= EXACT_POWER)) {
+        *out = d.m == 0 ? 0 : times_power((double)d.m, (int)d.exponent);
+        *out = *begin == '-' ? -*out : *out;
+        return at;
+    }
+    if ((size_t)(at - begin) >= sizeof text)
+        return NULL;
+    memcpy(text, begin, (size_t)(at - begin));
+    text[at - begin] = '\0';
+    *out = number_read(text, NULL);
     return at;
 }
 

@@ -273,18 +273,20 @@ static void gather(struct linear_worker *w, const struct clicks_view *v, uint64_
 
 /* The mean gradient of the rows at the weights before, then one step. */
 static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
-                        const struct kernel_rule *rule, struct sums *done)
+                        const struct shuffle *order, const struct kernel_rule *rule,
+                        struct sums *done)
 {
     const struct kernel *k = w->l->kernel;
     struct kernel_rule plain = linear_rule(w->l, rule->lr, true);
     struct kernel_sparse x, b;
     float each = 1.0f / (float)(to - from), total = 0;
-    size_t i = from, row, stop;
+    struct shuffle_walk rows = {.split = &w->l->split, .order = order, .i = from, .end = to};
+    size_t row, stop;
     uint32_t place;
 
     w->batch++;
     w->listed = 0;
-    while (split_next(&w->l->split, &i, to, &row, &stop))
+    while (shuffle_next(&rows, &row, &stop))
         for (; row < stop; row++) {
             float g;
 
@@ -307,19 +309,28 @@ static void train_batch(struct linear_worker *w, uint64_t from, uint64_t to,
     done->rows += w->listed + 1;
 }
 
-void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr, struct sums *done)
+void linear_train(struct linear_worker *w, uint64_t from, uint64_t to,
+                  const struct shuffle *order, float lr, struct sums *done)
 {
     struct kernel_rule rule = linear_rule(w->l, lr, false);
     struct sums here = {.examples = to - from}; /* no cache line is shared with other workers */
+    struct shuffle_walk rows = {.split = &w->l->split, .order = order, .i = from, .end = to};
     uint64_t batch = w->l->batch;
-    size_t i = from, first, stop;
+    size_t first, stop;
 
-    while (batch == 1 && split_next(&w->l->split, &i, to, &first, &stop))
+    while (batch == 1 && shuffle_next(&rows, &first, &stop))
         (w->weights->slot ? train_private : train_rows)(w, first, stop, &rule, &here);
     for (uint64_t row = from; batch > 1 && row < to; row += batch)
-        train_batch(w, row, to - row < batch ? to : row + batch, &rule, &here);
+        train_batch(w, row, to - row < batch ? to : row + batch, order, &rule, &here);
     add_losses(w, &here);
     sums_add(done, &here);
+}
+
+void linear_set(const struct linear_model *l, float *row, float lr, float weight)
+{
+    row[0] = weight;
+    if (l->rule.kind == KERNEL_FTRL) /* z, by which the weight is that at n = 0 */
+        row[0] = -weight * l->rule.beta / lr;
 }
 
 /* ---- asking ---- */

@@ -29,6 +29,7 @@ void activation_apply(const struct net *net, enum shoal_activation f, float *a, 
                       size_t n)
 {
     switch (f) {
+    case SHOAL_AUTO_ACTIVATION: /* chosen before */
     case SHOAL_RELU:
         for (size_t i = 0; i < n; i++)
             a[i] = z[i] > 0 ? z[i] : 0;
@@ -54,6 +55,7 @@ void activation_gradient(enum shoal_activation f, float *d, const float *a, cons
                          size_t n)
 {
     switch (f) {
+    case SHOAL_AUTO_ACTIVATION: /* chosen before */
     case SHOAL_RELU:
         for (size_t i = 0; i < n; i++)
             d[i] = a[i] > 0 ? d[i] : 0;

@@ -173,9 +173,13 @@ shoal_status linear_join(struct linear_worker **out, const struct linear_model *
                          struct view *bias);
 void linear_leave(struct linear_worker *w);
 size_t linear_worker_bytes(const struct train_opts *opts, size_t features);
-/* Trains the rows from <= row < to of those that are learned, in batches that begin at `from`. */
-void linear_train(struct linear_worker *w, uint64_t from, uint64_t to, float lr,
-                  struct sums *done);
+/* Trains the rows from <= row < to of those that are learned, as `order` has them, in batches that
+ * begin at `from`. */
+void linear_train(struct linear_worker *w, uint64_t from, uint64_t to,
+                  const struct shuffle *order, float lr, struct sums *done);
+
+/* Parameters of a weight without shrinking, which were zero, say `weight`. */
+void linear_set(const struct linear_model *l, float *row, float lr, float weight);
 
 /* The weight of a row of parameters as it stands, and the margin of a row of clicks. */
 float linear_weight(const struct linear_model *l, const struct table *t, uint32_t row, float lr,
@@ -195,8 +199,8 @@ shoal_status multinomial_join(struct multinomial_worker **out, const struct line
 void multinomial_leave(struct multinomial_worker *w);
 size_t multinomial_worker_bytes(const struct train_opts *opts, size_t features, unsigned classes);
 /* As linear_train. */
-void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to, float lr,
-                       struct sums *done);
+void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to,
+                       const struct shuffle *order, float lr, struct sums *done);
 
 /* out [classes]: the weights of a row of parameters; z [classes]: the scores of a row. */
 void multinomial_weights(const struct linear_model *l, const struct table *t, uint32_t row,

@@ -143,14 +143,15 @@ static void gather(struct multinomial_worker *w, uint32_t id, const float *g, fl
 
 /* The mean gradient of the rows at the weights before, then one step. */
 static void train_batch(struct multinomial_worker *w, uint64_t from, uint64_t to,
-                        const struct rules *r, struct sums *done)
+                        const struct shuffle *order, const struct rules *r, struct sums *done)
 {
     const struct clicks_view *v = w->l->rows;
     float g[SHOAL_CLICKS_CLASSES], total[SHOAL_CLICKS_CLASSES] = {0};
     float part = 1.0f / (float)(to - from);
-    size_t next = from, row, stop;
+    struct shuffle_walk rows = {.split = &w->l->split, .order = order, .i = from, .end = to};
+    size_t row, stop;
 
-    while (split_next(&w->l->split, &next, to, &row, &stop))
+    while (shuffle_next(&rows, &row, &stop))
         for (; row < stop; row++) {
             slopes(w, row, r, g, done);
             for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++)
@@ -167,19 +168,20 @@ static void train_batch(struct multinomial_worker *w, uint64_t from, uint64_t to
     w->listed = 0;
 }
 
-void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to, float lr,
-                       struct sums *done)
+void multinomial_train(struct multinomial_worker *w, uint64_t from, uint64_t to,
+                       const struct shuffle *order, float lr, struct sums *done)
 {
     struct rules r = {linear_rule(w->l, lr, false), linear_rule(w->l, lr, true)};
     struct sums here = {.examples = to - from};
+    struct shuffle_walk rows = {.split = &w->l->split, .order = order, .i = from, .end = to};
     uint64_t batch = w->l->batch;
-    size_t i = from, one, stop;
+    size_t one, stop;
 
-    while (batch == 1 && split_next(&w->l->split, &i, to, &one, &stop))
+    while (batch == 1 && shuffle_next(&rows, &one, &stop))
         for (; one < stop; one++)
             train_row(w, one, &r, &here);
     for (uint64_t row = from; batch > 1 && row < to; row += batch)
-        train_batch(w, row, to - row < batch ? to : row + batch, &r, &here);
+        train_batch(w, row, to - row < batch ? to : row + batch, order, &r, &here);
     sums_add(done, &here);
 }
 

@@ -238,17 +238,20 @@ static void classes_row(float *z, size_t n, uint32_t label, float scale, bool ke
 }
 
 /* The loss of a sample is |z - y|^2 / n. */
-static void targets_row(float *z, const float *y, size_t n, float scale, bool keep,
+static void targets_row(const struct net *net, float *z, const float *y, float scale, bool keep,
                         struct sums *sums)
 {
-    double squared = 0, absolute = 0, zz = 0, yy = 0, zy = 0;
+    double loss = 0, squared = 0, absolute = 0, zz = 0, yy = 0, zy = 0;
+    size_t n = net->outputs;
     float by = 2 * scale / (float)n;
 
     for (size_t o = 0; o < n; o++) {
         float d = z[o] - y[o];
+        double error = (double)d * (net->units ? (double)net->units[o] : 1);
 
-        squared += (double)d * (double)d;
-        absolute += fabs((double)d);
+        loss += (double)d * (double)d;
+        squared += error * error;
+        absolute += fabs(error);
         zz += (double)z[o] * (double)z[o];
         yy += (double)y[o] * (double)y[o];
         zy += (double)z[o] * (double)y[o];
@@ -256,7 +259,7 @@ static void targets_row(float *z, const float *y, size_t n, float scale, bool ke
             z[o] = by * d;
     }
     sums->squared += squared / (double)n;
-    sums->loss += squared / (double)n;
+    sums->loss += loss / (double)n;
     sums->absolute += absolute / (double)n;
     sums->cosine += zz > 0 && yy > 0 ? zy / sqrt(zz * yy) : 0;
 }
@@ -270,7 +273,7 @@ void net_loss_rows(const struct net *net, const struct net_batch *b, float scale
         if (b->label)
             classes_row(row, net->outputs, b->label[i], scale, keep, sums);
         else if (b->y)
-            targets_row(row, b->y + i * net->outputs, net->outputs, scale, keep, sums);
+            targets_row(net, row, b->y + i * net->outputs, scale, keep, sums);
         else if (net->classes)
             net_softmax_row(row, net->outputs, UINT32_MAX);
     }

@@ -104,6 +104,8 @@ struct net {
     bool alone;    /* one worker takes whole batches and brings threads of its own */
     bool bf16;     /* workers made from now on multiply in bfloat16 where they can */
     double flops;  /* of a sample's gradient, about */
+    const float *units; /* [outputs] what 1 of a target is for the user: errors, but not the loss,
+                           are measured so; NULL: 1 */
     struct tensor *tensors; /* [ntensors] */
     size_t ntensors;
     size_t size;   /* floats of a block */

@@ -20,6 +20,11 @@ enum shoal_optimizer {
     OPTIMIZER_ADAM,
 };
 
+/* Left to the task, which chooses by the number of examples before the plan is made: struct task's
+ * `settle`. Of epochs and batch, 0 is. */
+#define AUTO_REAL -1.0          /* a share, a weight decay */
+#define AUTO_COUNT UINT32_MAX   /* early stopping */
+
 /* Where the share that is held out stands. */
 enum valid_place { VALID_SPREAD, VALID_END };
 
@@ -37,8 +42,9 @@ struct train_opts {
     enum shoal_schedule schedule;
     double decay;      /* of SHOAL_INVERSE_TIME */
     double warmup;     /* epochs in which the rate rises evenly from 0 */
-    unsigned batch;    /* examples of a step; of nets, of one rank */
-    unsigned global_batch; /* of all ranks together, instead; 0: batch * ranks */
+    unsigned batch;    /* examples of a step; of nets, of all ranks together */
+    unsigned global_batch; /* the same by another name; 0: as batch says */
+    unsigned rank_batch;   /* of each rank, instead; 0: as batch says */
     uint64_t seed;
     bool in_order;     /* samples as they stand, not shuffled */
     enum shoal_optimizer optimizer;
@@ -131,6 +137,8 @@ struct train_opts {
     double publish_every;
     const char *watch;      /* an address where the report is shown */
     bool profile;           /* is to be shown */
+
+    const struct shoal_figures *known; /* of a run before, on what was held out then; no option */
 
     /* Called about once a second by the thread that trains. Returning false stops the run,
      * with a checkpoint if there is a folder, as SHOAL_ESTOP. No options. */

@@ -7,14 +7,16 @@
 
 struct shoal_samples_opts shoal_samples_default(void)
 {
-    return (struct shoal_samples_opts){.label = SHOAL_LAST_COLUMN, .targets = 1};
+    return (struct shoal_samples_opts){.targets = 1};
 }
 
 /* ---- a file in memory, whatever its format ---- */
 
 struct numbers {
     const char *path;
-    char *text;         /* the file, unless it was in memory already */
+    char *text; /* the file */
+    size_t len;
+    bool is_array;
     struct array array; /* of .npy and IDX; unused for CSV */
     float *rows;        /* of CSV: [n][width]; NULL for arrays */
     size_t n, width;
@@ -28,28 +30,40 @@ static size_t limit_of(const struct shoal_samples_opts *o)
     return free_bytes / 2 < SIZE_MAX / 4 ? (size_t)(free_bytes / 2) : SIZE_MAX / 4;
 }
 
-/* A file, or what is in memory. */
-static shoal_status numbers_open(struct numbers *f, const struct shoal_memory *from,
-                                 const struct shoal_samples_opts *o)
+/* A file, or what is in memory; FIELD_PAD bytes behind it may be read. */
+static shoal_status text_open(struct numbers *f, const struct shoal_memory *from,
+                              const struct shoal_samples_opts *o)
 {
-    const char *at = from->data;
     size_t len = from->size;
     shoal_status st = SHOAL_OK;
+    char *text;
 
     f->path = from->name;
-    if (!at) {
+    if (!from->data)
         st = stream_slurp(&f->text, &len, f->path, limit_of(o));
-        at = f->text;
-    }
     if (st != SHOAL_OK)
         return st;
-    if (!npy_sniff(at, len) && !idx_sniff(at, len)) {
-        st = samples_csv_read(&f->rows, &f->n, &f->width, &f->first, f->path, at, len, o->header);
-        free(f->text);
-        f->text = NULL;
-        return st;
-    }
-    st = (npy_sniff(at, len) ? npy_open : idx_open)(&f->array, f->path, at, len);
+    text = realloc(f->text, len + FIELD_PAD);
+    if (!text)
+        return shoal_fail(SHOAL_ENOMEM, "%s: no memory for %zu bytes", f->path, len);
+    if (from->data)
+        memcpy(text, from->data, len);
+    memset(text + len, 0, FIELD_PAD);
+    f->text = text;
+    f->len = len;
+    f->is_array = npy_sniff(text, len) || idx_sniff(text, len);
+    return SHOAL_OK;
+}
+
+/* As numbers alone. */
+static shoal_status numbers_read(struct numbers *f, const struct shoal_samples_opts *o)
+{
+    shoal_status st;
+
+    if (!f->is_array)
+        return samples_csv_read(&f->rows, &f->n, &f->width, &f->first, f->path, f->text, f->len,
+                                o->table.header);
+    st = (npy_sniff(f->text, f->len) ? npy_open : idx_open)(&f->array, f->path, f->text, f->len);
     f->n = f->array.n;
     f->width = f->array.width;
     return st;
@@ -79,21 +93,22 @@ static shoal_status bad_number(const struct numbers *f, size_t row, size_t colum
 
 /* ---- classes and targets ---- */
 
-static shoal_status take_labels(shoal_samples *s, const struct numbers *f, size_t column)
+static shoal_status take_labels(shoal_samples *s, const struct numbers *f, size_t column,
+                                const struct shoal_samples_opts *o)
 {
-    s->label = mem_array(s->n, sizeof *s->label);
-    if (!s->label)
-        return SHOAL_ENOMEM;
-    for (size_t i = 0; i < s->n; i++) {
-        double x = number_at(f, i, column);
+    double *number = mem_array(s->n, sizeof *number);
+    struct label_list list = {.path = f->path, .number = number, .n = s->n};
+    shoal_status st = number ? SHOAL_OK : SHOAL_ENOMEM;
 
-        if (!(x >= 0 && x < SAMPLES_MAX_CLASSES) || x != floor(x))
-            return bad_number(f, i, column, x, "a class: a whole number from 0 to 1048575");
-        s->label[i] = (uint32_t)x;
-        if (s->label[i] >= s->classes)
-            s->classes = (size_t)s->label[i] + 1;
+    for (size_t i = 0; i < s->n && st == SHOAL_OK; i++) {
+        number[i] = number_at(f, i, column);
+        if (!isfinite(number[i]))
+            st = bad_number(f, i, column, number[i], "a class");
     }
-    return SHOAL_OK;
+    if (st == SHOAL_OK)
+        st = samples_take_classes(s, &list, o);
+    free(number);
+    return st;
 }
 
 static shoal_status take_targets(shoal_samples *s, const struct numbers *f, size_t column,
@@ -118,7 +133,7 @@ static shoal_status take_answers(shoal_samples *s, const struct numbers *f, size
                                  const struct shoal_samples_opts *o, size_t count)
 {
     if (o->task == SHOAL_CLASSIFY)
-        return take_labels(s, f, column);
+        return take_labels(s, f, column, o);
     return o->task == SHOAL_REGRESS ? take_targets(s, f, column, count) : SHOAL_OK;
 }
 
@@ -128,8 +143,15 @@ static shoal_status read_answers(shoal_samples *s, const struct shoal_memory *fr
 {
     const char *path = from->name;
     struct numbers f = {0};
-    shoal_status st = numbers_open(&f, from, o);
+    shoal_status st = text_open(&f, from, o);
 
+    if (st == SHOAL_OK && !f.is_array) {
+        st = table_read_labels(s, path, f.text, f.len, o);
+        numbers_fini(&f);
+        return st;
+    }
+    if (st == SHOAL_OK)
+        st = numbers_read(&f, o);
     if (st == SHOAL_OK && f.n != s->n)
         st = shoal_fail(SHOAL_EFORMAT, "%s: %zu rows, want %zu as there are samples", path, f.n,
                         s->n);
@@ -187,10 +209,26 @@ static char *pair_of(const char *path)
     return out;
 }
 
+/* From 1; 0: the last one. */
+static shoal_status label_number(const char *label, size_t *out)
+{
+    uint64_t number = 0;
+    const char *end = label ? label + strlen(label) : NULL;
+
+    if (label && (number_digits(label, end, &number) != end || number > SAMPLES_MAX_INPUTS))
+        return shoal_fail(SHOAL_EINVAL, "--label is '%s', want the number of a column from 1, for "
+                          "columns of numbers have no names", label);
+    *out = (size_t)number;
+    return SHOAL_OK;
+}
+
 /* Which columns are answers: [*column, *column + *count). */
 static shoal_status find_answers(const struct numbers *f, const struct shoal_samples_opts *o,
                                  size_t *column, size_t *count)
 {
+    size_t label = 0;
+    shoal_status st;
+
     *count = o->task == SHOAL_REGRESS ? o->targets : 1;
     if (o->task == SHOAL_INPUTS)
         *count = o->expect > 0 && f->width > o->expect ? f->width - o->expect : 0;
@@ -198,7 +236,10 @@ static shoal_status find_answers(const struct numbers *f, const struct shoal_sam
         return shoal_fail(SHOAL_EFORMAT, "%s: %zu columns, want one or more beside %zu of %s",
                           f->path, f->width, *count,
                           o->task == SHOAL_CLASSIFY ? "classes" : "targets");
-    *column = o->label >= SHOAL_LABEL_AS_LEARNED ? f->width - *count : o->label;
+    st = label_number(o->table.label, &label);
+    if (st != SHOAL_OK)
+        return st;
+    *column = label == 0 ? f->width - *count : label - 1;
     if (*column + *count > f->width)
         return shoal_fail(SHOAL_EFORMAT, "%s: column %zu is to hold %s, found %zu columns",
                           f->path, *column + 1,
@@ -229,12 +270,21 @@ static shoal_status samples_of(shoal_samples **out, const struct shoal_memory *t
                                const struct shoal_samples_opts *opts)
 {
     shoal_samples *s = mem_array(1, sizeof *s);
+    struct shoal_samples_opts o = *opts;
     struct numbers f = {0};
-    shoal_status st = s ? numbers_open(&f, table, opts) : SHOAL_ENOMEM;
+    shoal_status st = s ? text_open(&f, table, opts) : SHOAL_ENOMEM;
 
     *out = NULL;
-    if (st == SHOAL_OK)
-        st = read_all(s, &f, labels, opts);
+    o.labels = labels ? labels->name : NULL;
+    if (st == SHOAL_OK && (f.is_array || o.numbers)) {
+        st = numbers_read(&f, &o);
+        if (st == SHOAL_OK)
+            st = read_all(s, &f, labels, &o);
+    } else if (st == SHOAL_OK) {
+        st = table_read(s, f.path, f.text, f.len, &o, limit_of(&o));
+        if (st == SHOAL_OK && labels && o.task != SHOAL_INPUTS)
+            st = read_answers(s, labels, &o);
+    }
     numbers_fini(&f);
     if (st == SHOAL_OK)
         *out = s;
@@ -275,16 +325,31 @@ static struct numbers numbers_of(const void *at, enum array_type type, size_t n,
                             .width = width};
 }
 
+/* Labels that are the numbers of classes already. */
+static shoal_status take_numbered(shoal_samples *s, const uint32_t *label)
+{
+    s->label = mem_array(s->n, sizeof *s->label);
+    if (!s->label)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < s->n; i++) {
+        if (label[i] >= SAMPLES_MAX_CLASSES)
+            return shoal_fail(SHOAL_EFORMAT, "samples: row %zu (from 0): found class %u, want one "
+                              "below %d", i, label[i], SAMPLES_MAX_CLASSES);
+        s->label[i] = label[i];
+        s->classes = label[i] >= s->classes ? (size_t)label[i] + 1 : s->classes;
+    }
+    return SHOAL_OK;
+}
+
 static shoal_status take_arrays(shoal_samples *s, const float *x, const uint32_t *label,
                                 const float *y, size_t targets)
 {
     struct numbers rows = numbers_of(x, ARRAY_F32, s->n, s->inputs);
-    struct numbers classes = numbers_of(label, ARRAY_U32, s->n, 1);
     struct numbers numbers = numbers_of(y, ARRAY_F32, s->n, targets);
     shoal_status st = take_inputs(s, &rows, s->inputs, 0);
 
     if (st == SHOAL_OK && label)
-        st = take_labels(s, &classes, 0);
+        st = take_numbered(s, label);
     return st == SHOAL_OK && y ? take_targets(s, &numbers, 0, targets) : st;
 }
 
@@ -322,7 +387,31 @@ void shoal_samples_close(shoal_samples *s)
     free(s->bytes);
     free(s->label);
     free(s->y);
+    for (size_t i = 0; s->names && i < s->classes; i++)
+        free(s->names[i]);
+    free(s->names);
+    columns_free(s->columns);
     free(s);
+}
+
+size_t shoal_samples_count(const shoal_samples *s)
+{
+    return s->n;
+}
+
+size_t shoal_samples_classes(const shoal_samples *s)
+{
+    return s->classes;
+}
+
+const char *shoal_samples_class(const shoal_samples *s, size_t k)
+{
+    return s->names && k < s->classes ? s->names[k] : NULL;
+}
+
+const shoal_columns *shoal_samples_columns(const shoal_samples *s)
+{
+    return s->columns;
 }
 
 /* ---- what stands for them ---- */
@@ -424,6 +513,14 @@ static bool is_image(const shoal_samples *s)
     return s->bytes && s->sides[1] > 0;
 }
 
+/* Whether an input is one, not the value of a category, which is 0 or 1 and stays so. */
+static bool is_number(const shoal_samples *s, size_t input)
+{
+    char name[TABLE_INPUT];
+
+    return table_input(s->columns, input, name);
+}
+
 shoal_status scaling_of(struct scaling *out, const shoal_samples *s, const uint32_t *ids, size_t n)
 {
     struct moments *m = mem_array(s->inputs, sizeof *m);
@@ -434,6 +531,11 @@ shoal_status scaling_of(struct scaling *out, const shoal_samples *s, const uint3
             add_to(&m[is_image(s) ? 0 : j], input_at(s, ids[i], j));
     for (size_t j = 0; st == SHOAL_OK && j < s->inputs; j++)
         set_column(out, j, &m[is_image(s) ? 0 : j]);
+    for (size_t j = 0; st == SHOAL_OK && j < s->inputs && s->columns; j++)
+        if (!is_number(s, j)) {
+            out->mean[j] = 0;
+            out->inverse[j] = 1;
+        }
     free(m);
     return st;
 }

@@ -11,6 +11,7 @@
 #include <shoal.h>
 
 #include "base/base.h"
+#include "columns/columns.h"
 #include "file/file.h"
 
 #include <string.h>
@@ -23,6 +24,8 @@ struct shoal_samples {
     uint32_t *label; /* [n] or NULL */
     float *y;        /* [n][targets] or NULL */
     size_t classes, targets;
+    char **names;                  /* [classes] what labels said; NULL: numbers from 0 */
+    struct shoal_columns *columns; /* of a table; or NULL */
 };
 
 enum { SAMPLES_MAX_CLASSES = 1 << 20, SAMPLES_MAX_INPUTS = 1 << 24 };
@@ -54,7 +57,41 @@ void samples_row(const shoal_samples *s, uint32_t id, const struct scaling *scal
 /* x [n] in place. */
 void scaling_apply(const struct scaling *s, float *x);
 
-/* ---- samples.c, samples_csv.c, samples_arrays.c ---------------------------------- */
+/* ---- table.c: tables of text ------------------------------------------------------ */
+
+enum { TABLE_INPUT = 256 };
+
+/* The inputs that columns give, all of them together; */
+size_t table_inputs(const struct shoal_columns *c);
+/* the name of input i, "age" or "city=Rome", and whether it is a number as it is; */
+bool table_input(const struct shoal_columns *c, size_t i, char name[TABLE_INPUT]);
+/* and those of a row, x [table_inputs], whose fields are field [columns]: of length 0 where there is
+ * no value. */
+void table_row(const struct shoal_columns *c, const struct span *field, float *x);
+
+/* Sets columns, x, n and inputs, and labels unless they are elsewhere. FIELD_PAD bytes behind the
+ * text may be read. */
+shoal_status table_read(shoal_samples *s, const char *path, const char *text, size_t len,
+                        const struct shoal_samples_opts *o, uint64_t limit);
+/* Labels of s->n samples that stand in a table of their own. */
+shoal_status table_read_labels(shoal_samples *s, const char *path, const char *text, size_t len,
+                               const struct shoal_samples_opts *o);
+
+/* ---- classes.c: labels become classes ------------------------------------------------ */
+
+struct label_list {
+    const char *path, *column; /* for sentences; column NULL: it has no name */
+    const struct span *text;   /* [n] texts, */
+    const double *number;      /* [n] or numbers */
+    const size_t *lines;       /* [n] where each text stands */
+    size_t n;
+};
+
+/* Sets label, classes and names: those that the options know, or those that are there. */
+shoal_status samples_take_classes(shoal_samples *s, const struct label_list *l,
+                                  const struct shoal_samples_opts *o);
+
+/* ---- samples.c, csv.c, arrays.c ---------------------------------------------------- */
 
 /* An array as it lies in a file: n rows of `width` numbers of one type. */
 struct array {

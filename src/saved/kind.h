@@ -87,6 +87,10 @@ void report_warn(const struct shoal_reporter *to, const char *note, struct shoal
 shoal_status saved_format(enum shoal_format *out, const char *what, unsigned can, const char *path,
                           const struct shoal_save_opts *opts);
 
+/* ---- columns.c: the columns that a model learned from; NULL: there are none ---- */
+
+void report_model_columns(const struct shoal_reporter *to, const struct shoal_columns *c);
+
 /* ---- classes.c: the report of a classifier of n classes ---- */
 
 /* Writes the name of class i. */

@@ -309,11 +309,8 @@ shoal_status model_name_classes(shoal_model *m, const struct class_index *index)
 
 struct shoal_ask_opts shoal_ask_default(void)
 {
-    struct shoal_samples_opts samples = shoal_samples_default();
-
-    samples.label = SHOAL_LABEL_AS_LEARNED;
     return (struct shoal_ask_opts){.rows = shoal_clicks_default(),
-                                   .samples = samples,
+                                   .samples = shoal_samples_default(),
                                    .words = shoal_eval_default(),
                                    .top = 10,
                                    .temperature = 0.8,

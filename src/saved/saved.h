@@ -68,7 +68,9 @@ shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned o
 shoal_status logreg_save(const void *model, const char *path, const struct shoal_save_opts *opts);
 void logreg_close(void *model);
 unsigned logreg_outputs(const shoal_logreg *m);
-/* Its name; NULL: it has none. */
+/* The label of class k as it stood in the text; NULL: not known. */
+const char *logreg_label(const shoal_logreg *m, unsigned k);
+/* The same, or another name that it was given. */
 const char *logreg_class(const shoal_logreg *m, size_t i);
 /* p [outputs] of one row: of class 1, or of each class. */
 void logreg_answer(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,

@@ -87,6 +87,23 @@ void click_names_fini(struct click_names *n)
     *n = (struct click_names){0};
 }
 
+/* "5..6", "..5" and "6.." */
+static void print_range(char *text, size_t room, const struct click_name *name)
+{
+    char low[40] = "", high[40] = "";
+
+    if (!name->bin) {
+        snprintf(text, room, "%llu..%llu", (unsigned long long)name->from,
+                 (unsigned long long)name->to);
+        return;
+    }
+    if (name->low)
+        number_exact(low, sizeof low, *name->low);
+    if (name->high)
+        number_exact(high, sizeof high, *name->high);
+    snprintf(text, room, "%s..%s", low, high);
+}
+
 /* "I3=5..6", "space^feature", "17"; too long a name is cut. */
 static shoal_status add_name(struct click_names *n, uint32_t slot, const struct click_name *name)
 {
@@ -102,8 +119,7 @@ static shoal_status add_name(struct click_names *n, uint32_t slot, const struct 
     if (name->at)
         snprintf(text + len, (size_t)(room - len), "%.*s", (int)name->len, name->at);
     else
-        snprintf(text + len, (size_t)(room - len), "%llu..%llu", (unsigned long long)name->from,
-                 (unsigned long long)name->to);
+        print_range(text + len, (size_t)(room - len), name);
     n->slot[n->len++] = slot;
     return bytes_add(&n->text, text, strlen(text) + 1);
 }

@@ -40,8 +40,8 @@ static shoal_status load_meta(shoal_clicks *c)
     if (st == SHOAL_OK)
         st = container_meta_u64(c->file, "bad_lines", &c->bad_lines);
     if (st == SHOAL_OK)
-        st = clicks_opts_load(&c->reading, &c->strings, c->file);
-    v->bits = c->reading.bits;
+        st = clicks_reading_load(&c->reading, c->file);
+    v->bits = c->reading.opts.bits;
     v->features = (uint32_t)features;
     if (st == SHOAL_OK && (features > (uint64_t)1 << v->bits || v->rows >= UINT64_MAX / 8))
         st = shoal_fail(SHOAL_EFORMAT, "%s: has %llu features and %llu rows, want fewer",
@@ -63,6 +63,8 @@ static shoal_status load_sections(shoal_clicks *c)
         v->value = find(c, "values", sizeof *v->value, v->values, &st);
     if (container_has(c->file, "weights"))
         v->weight = find(c, "weights", sizeof *v->weight, v->rows, &st);
+    if (container_has(c->file, "scales"))
+        v->scale = find(c, "scales", sizeof *v->scale, v->features, &st);
     v->slot = find(c, "slots", sizeof *v->slot, v->features, &st);
     v->count = find(c, "counts", sizeof *v->count, v->features, &st);
     c->begin = find(c, "names.begin", sizeof *c->begin, v->features, &st);
@@ -78,9 +80,11 @@ static shoal_status load_sections(shoal_clicks *c)
 static shoal_status check_rows(shoal_clicks *c)
 {
     struct clicks_view *v = &c->view;
+    bool classes = c->reading.opts.classes;
+    unsigned labels = c->reading.labels.n, most = labels ? labels : classes ? SHOAL_CLICKS_CLASSES : 2;
     uint64_t positives = 0;
 
-    v->classes = 2;
+    v->classes = labels > 2 ? labels : 2;
     if (v->start[0] != 0 || v->start[v->rows] != v->values)
         return shoal_fail(SHOAL_EFORMAT,
                           "%s: its rows begin at %llu and end at %llu, want 0 and "
@@ -90,9 +94,9 @@ static shoal_status check_rows(shoal_clicks *c)
     for (uint64_t i = 0; i < v->rows; i++) {
         if (v->start[i] > v->start[i + 1])
             return fail_file(c, "a row begins behind the next", i);
-        if (v->label[i] >= (c->reading.classes ? SHOAL_CLICKS_CLASSES : 2))
-            return fail_file(
-                c, c->reading.classes ? "a label is above 253" : "a label is neither 0 nor 1", i);
+        if (v->label[i] >= most)
+            return fail_file(c, classes ? "a label is none of its classes"
+                                        : "a label is neither 0 nor 1", i);
         if (v->weight && !(v->weight[i] >= 0 && v->weight[i] - v->weight[i] == 0))
             return fail_file(c, "a weight is negative or no number", i);
         positives += v->label[i] == 1;
@@ -158,6 +162,8 @@ static shoal_status check_features(shoal_clicks *c)
         if (i > 0 && (v->count[i] > v->count[i - 1] ||
                       (v->count[i] == v->count[i - 1] && v->slot[i] <= v->slot[i - 1])))
             return fail_file(c, "a feature is out of order", i);
+        if (v->scale && !(v->scale[i] > 0 && v->scale[i] - v->scale[i] == 0))
+            return fail_file(c, "a scale is no number above 0", i);
         if (c->begin[i] >= c->names_len || (c->begin[i] > 0 && c->names[c->begin[i] - 1] != '\0'))
             return fail_file(c, "a name begins at a wrong place", i);
     }
@@ -232,27 +238,6 @@ shoal_status shoal_clicks_open_memory(shoal_clicks **out, const struct shoal_mem
 
 /* ---- from memory ---- */
 
-shoal_status clicks_opts_of_format(struct shoal_clicks_opts *opts, char **strings,
-                                   const struct click_format *w)
-{
-    size_t label = w->label ? strlen(w->label) + 1 : 0;
-    size_t numeric = w->numeric ? strlen(w->numeric) + 1 : 0;
-    char *at = mem_array(label + numeric, 1);
-
-    *opts = shoal_clicks_default();
-    opts->format = w->format;
-    opts->bits = 64 - w->shift;
-    opts->classes = w->classes;
-    *strings = at;
-    if (!at)
-        return SHOAL_ENOMEM;
-    if (w->label)
-        opts->label = memcpy(at, w->label, label);
-    if (w->numeric)
-        opts->numeric = memcpy(at + label, w->numeric, numeric);
-    return SHOAL_OK;
-}
-
 static void take_columns(shoal_clicks *c, struct spill_buffer *columns)
 {
     struct clicks_view *v = &c->view;
@@ -290,17 +275,37 @@ static shoal_status take_census(shoal_clicks *c, struct click_census *census)
     return st;
 }
 
-shoal_status clicks_adopt(shoal_clicks **out, struct spill_buffer *columns,
-                          struct click_census *census, const struct click_format *w,
-                          const struct shoal_clicks_stats *stats)
+/* How the rows were read; the labels are those that were found. */
+static shoal_status take_reading(shoal_clicks *c, const struct click_format *w,
+                                 struct click_labels *labels)
+{
+    struct shoal_clicks_opts opts = shoal_clicks_default();
+    shoal_status st;
+
+    opts.format = w->format;
+    opts.bits = 64 - w->shift;
+    opts.classes = w->classes;
+    opts.columns = click_csv_columns(w);
+    st = clicks_reading_copy(&c->reading, &opts);
+    c->reading.labels = *labels;
+    *labels = (struct click_labels){0};
+    clicks_reading_point(&c->reading);
+    return st;
+}
+
+shoal_status clicks_adopt(shoal_clicks **out, const struct clicks_parts *parts,
+                          const struct click_format *w, const struct shoal_clicks_stats *stats)
 {
     shoal_clicks *c = clicks_new();
-    shoal_status st = c ? clicks_opts_of_format(&c->reading, &c->strings, w) : SHOAL_ENOMEM;
+    shoal_status st = c ? take_reading(c, w, parts->labels) : SHOAL_ENOMEM;
 
     *out = NULL;
     if (st == SHOAL_OK) {
-        take_columns(c, columns);
-        st = take_census(c, census);
+        take_columns(c, parts->columns);
+        c->own_scale = *parts->scale;
+        *parts->scale = NULL;
+        c->view.scale = c->own_scale;
+        st = take_census(c, parts->census);
     }
     if (st != SHOAL_OK) {
         shoal_clicks_close(c);
@@ -310,7 +315,7 @@ shoal_status clicks_adopt(shoal_clicks **out, struct spill_buffer *columns,
     c->view.positives = stats->positives;
     c->view.classes = stats->classes;
     c->view.values = stats->values;
-    c->view.bits = c->reading.bits;
+    c->view.bits = c->reading.opts.bits;
     c->bad_lines = stats->bad_lines;
     *out = c;
     return SHOAL_OK;
@@ -326,7 +331,8 @@ void shoal_clicks_close(shoal_clicks *c)
     census_fini(&c->census);
     bytes_fini(&c->own_names);
     free(c->own_begin);
-    free(c->strings);
+    free(c->own_scale);
+    clicks_reading_fini(&c->reading);
     free(c);
 }
 
@@ -363,7 +369,27 @@ const char *shoal_clicks_name(const shoal_clicks *c, uint32_t id)
 
 struct shoal_clicks_opts shoal_clicks_like(const shoal_clicks *c)
 {
-    return c->reading;
+    return c->reading.opts;
+}
+
+const char *shoal_clicks_label(const shoal_clicks *c, unsigned k)
+{
+    return k < c->reading.labels.n ? c->reading.label[k] : NULL;
+}
+
+unsigned clicks_find_label(const shoal_clicks *c, const char *name)
+{
+    return click_labels_known(&c->reading.labels, name);
+}
+
+bool clicks_has_label(const shoal_clicks *c, unsigned k)
+{
+    return c->view.rows > 0 && memchr(c->view.label, (int)k, (size_t)c->view.rows) != NULL;
+}
+
+const shoal_columns *shoal_clicks_columns(const shoal_clicks *c)
+{
+    return c->reading.columns;
 }
 
 uint64_t shoal_clicks_fingerprint(const shoal_clicks *c)

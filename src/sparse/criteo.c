@@ -211,10 +211,10 @@ static inline uint64_t ends_in(uint64_t eight)
 
 static inline uint64_t tabs_in(const char *at)
 {
-    return (uint64_t)click_bytes_equal(at, '\t') |
-           (uint64_t)click_bytes_equal(at + 16, '\t') << 16 |
-           (uint64_t)click_bytes_equal(at + 32, '\t') << 32 |
-           (uint64_t)click_bytes_equal(at + 48, '\t') << 48;
+    return (uint64_t)bytes16_equal(at, '\t') |
+           (uint64_t)bytes16_equal(at + 16, '\t') << 16 |
+           (uint64_t)bytes16_equal(at + 32, '\t') << 32 |
+           (uint64_t)bytes16_equal(at + 48, '\t') << 48;
 }
 
 /* Up to 8 digits and a minus. */
@@ -318,18 +318,17 @@ const char *click_criteo_rows(const struct click_format *w, struct click_batch *
     while (at < end) {
         uint32_t begin = (uint32_t)b->values;
         const char *line = usual_row(w, b, at);
-        bool positive = *at == '1';
 
         if (!line)
             break;
+        if (!click_label(w, b, at, 1)) { /* which is 0 or 1 */
+            b->values = begin;
+            break;
+        }
         b->start[b->rows] = begin;
         b->lines++;
         b->at[b->rows] = (uint32_t)(at - text);
-        b->label[b->rows] = positive;
         b->weight[b->rows] = 1;
-        b->positives += positive;
-        if (!positive && b->zero == 0)
-            b->zero = b->lines;
         b->rows++;
         at = line + 1;
     }

@@ -1,407 +1,263 @@
-/* CSV: fields between commas below a line of names; quotes as RFC 4180 has them. A record
- * ends at the first newline outside of quotes, so a quote that stands alone takes the next
- * lines with it, up to the next one. */
+/* Tables: each field of a record becomes the features that its column says.
+ *
+ *     number       `name` with its scaled value, and of a skewed column `log name` with that of its
+ *                  logarithm; or, cut into bins, `name=5..6`
+ *     category     `name=value`
+ *     no value     of a column of numbers `name=`: the mean stands for the number itself
+ *
+ * What columns there are, their kinds and scales is the room columns'. */
 #include "sparse/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SAMPLE_ROWS 1000u /* whose fields say which columns are numbers */
-#define COLUMNS_MAX ((size_t)1 << 20)
-
-struct click_csv_column {
-    char *name;
-    size_t len;
-    uint64_t number_hash;   /* of the feature `name` */
-    uint64_t category_seed; /* of the features `name=value` */
-    bool numeric, label;
+/* What becomes of the field at one place of a record. */
+struct field_rule {
+    const struct column *column; /* NULL: the field is passed over */
+    bool label, number;
+    uint64_t number_hash; /* of the feature `name` */
+    uint64_t seed;        /* of the features `name=value` */
+    uint64_t bin_seed;    /* of the bins of numbers */
+    uint64_t none;        /* of `name=` */
+    uint64_t log_hash;    /* of `log name` */
 };
 
-/* ---- records ---- */
-
-/* Bit i: an odd number of the bits 0 .. i is set. Of the mask of quotes these are the bytes
- * between an opening and a closing quote: a doubled quote leaves and enters again (a prefix
- * xor, as in simdjson). */
-static unsigned odd_upto(unsigned bits)
-{
-    bits ^= bits << 1;
-    bits ^= bits << 2;
-    bits ^= bits << 4;
-    bits ^= bits << 8;
-    return bits & 0xffff;
-}
-
-/* The newlines outside of quotes among the next 16 bytes, of which `left` count. */
-static unsigned ends_in(const char *at, size_t left, bool *inside)
-{
-    unsigned count = left < 16 ? (1u << left) - 1 : 0xffff;
-    unsigned lines = click_bytes_equal(at, '\n') & count,
-             quotes = click_bytes_equal(at, '"') & count;
-    unsigned within = odd_upto(quotes) ^ (*inside ? 0xffff : 0);
-
-    *inside = within >> 15;
-    return lines & ~within;
-}
-
-const char *click_csv_record_end(const char *at, const char *end, bool *inside)
-{
-    for (; at < end; at += 16) {
-        unsigned ends = ends_in(at, (size_t)(end - at), inside);
-
-        if (ends)
-            return at + __builtin_ctz(ends);
-    }
-    return end;
-}
-
-const char *click_csv_last_end(const char *at, const char *end, bool *inside)
-{
-    const char *last = at;
-
-    for (; at < end; at += 16) {
-        unsigned ends = ends_in(at, (size_t)(end - at), inside);
-
-        if (ends)
-            last = at + 32 - __builtin_clz(ends);
-    }
-    return last;
-}
+struct click_csv {
+    const struct shoal_columns *columns;
+    struct shoal_columns *own; /* unless they are somebody else's */
+    struct matching match;
+    struct field_rule *rule; /* [match.n] */
+};
 
 /* ---- fields ---- */
 
-/* The field between quotes that begins at `at`, without them; NULL when what follows it
- * is no comma. A doubled quote is one. */
-static const char *quoted_field(struct bytes *room, const char *at, const char *end,
-                                struct span *out)
+static struct field_rule rule_of(const struct shoal_columns *columns, size_t k)
 {
-    const char *quote = memchr(at + 1, '"', (size_t)(end - at - 1));
-    size_t from = room->len;
+    const struct column *c = &columns->at[k];
+    struct field_rule r = {.column = c, .label = k == columns->label};
 
-    at++;
-    *out = (struct span){at, quote ? (uint32_t)(quote - at) : 0};
-    while (quote && quote + 1 < end && quote[1] == '"') {
-        memcpy(room->at + room->len, at, (size_t)(quote + 1 - at));
-        room->len += (size_t)(quote + 1 - at);
-        at = quote + 2;
-        quote = memchr(at, '"', (size_t)(end - at));
-    }
-    if (!quote)
-        return NULL;
-    if (room->len > from) {
-        memcpy(room->at + room->len, at, (size_t)(quote - at));
-        room->len += (size_t)(quote - at);
-        *out = (struct span){room->at + from, (uint32_t)(room->len - from)};
-    }
-    for (at = quote + 1; at < end && is_blank(*at); at++)
-        ;
-    return at == end || *at == ',' ? at : NULL;
+    r.number = c->kind == SHOAL_COLUMN_NUMBER;
+    r.number_hash = click_hash_name(click_seed(CLICK_SEED_NUMBER), c->name, c->len);
+    r.seed = click_hash_name(click_seed(CLICK_SEED_CATEGORY), c->name, c->len);
+    r.bin_seed = click_hash_name(click_seed(CLICK_SEED_BIN), c->name, c->len);
+    r.log_hash = click_hash_name(click_seed(CLICK_SEED_LOG), c->name, c->len);
+    r.none = click_hash_name(click_seed(CLICK_SEED_MISSING), c->name, c->len);
+    return r;
 }
 
-/* The end of a plain field: a comma or the record's end; NULL at a quote. */
-static const char *plain_field(const char *at, const char *end, struct span *out)
-{
-    const char *begin = at;
-    unsigned mask = 0;
+/* What a field becomes: up to two features. */
+struct field_feature {
+    uint64_t hash;
+    float value;
+    size_t bin; /* 1 + its number; 0: it is none */
+    enum { FIELD_NUMBER, FIELD_LOG, FIELD_VALUE, FIELD_NONE } what;
+};
+enum { FIELD_FEATURES = 2 };
 
-    while (at < end && (mask = click_bytes_equal(at, ',') | click_bytes_equal(at, '"')) == 0)
-        at += 16;
-    at = at < end ? at + __builtin_ctz(mask) : end;
-    at = at < end ? at : end;
-    if (at < end && *at == '"')
-        return NULL;
-    *out = (struct span){begin, (uint32_t)(at - begin)};
-    while (out->len > 0 && is_blank(out->at[out->len - 1]))
-        out->len--;
-    return at;
+static inline size_t number_features(const struct shoal_columns *columns,
+                                     const struct field_rule *r, double x,
+                                     struct field_feature *out)
+{
+    const struct column *c = r->column;
+    size_t bin;
+
+    if (c->edges > 0) {
+        bin = 1 + column_bin(c, x);
+        out[0] = (struct field_feature){click_hash_fold(r->bin_seed ^ bin), 1, bin, FIELD_NUMBER};
+        return 1;
+    }
+    out[0] = (struct field_feature){r->number_hash, column_scaled(columns, c, x), 0, FIELD_NUMBER};
+    if (!c->skewed || columns->raw)
+        return out[0].value - out[0].value == 0; /* a float holds it */
+    out[1] = (struct field_feature){r->log_hash, column_scaled_log(c, x), 0, FIELD_LOG};
+    return 2;
 }
 
-/* The field at `at`, without blanks around it, and where it ends; NULL when its quotes
- * are wrong. */
-static inline const char *next_field(struct bytes *room, const char *at, const char *end,
-                                     struct span *out)
+/* Bytes behind the field are read, never used. */
+static inline size_t field_features(const struct shoal_columns *columns,
+                                    const struct field_rule *r, struct span f,
+                                    struct field_feature *out)
 {
-    while (at < end && is_blank(*at))
-        at++;
-    return at < end && *at == '"' ? quoted_field(room, at, end, out) : plain_field(at, end, out);
+    double x;
+    size_t n;
+
+    if (r->number && column_number(r->column, f, &x) &&
+        (n = number_features(columns, r, x, out)) > 0)
+        return n;
+    if (column_is_missing(columns, f)) {
+        out[0] = (struct field_feature){r->none, 1, 0, FIELD_NONE};
+        return r->number && !columns->raw;
+    }
+    out[0] = (struct field_feature){click_hash(r->seed, f.at, f.len), 1, 0, FIELD_VALUE};
+    return 1;
 }
 
 /* ---- rows ---- */
 
-static void take_field(const struct click_format *w, struct click_batch *b,
-                       const struct click_csv_column *c, struct span f)
+static struct click_name name_of(const struct field_rule *r, struct span f,
+                                 const struct field_feature *e)
 {
-    float x;
+    const struct column *c = r->column;
+    struct click_name name = {.space = c->name, .space_len = (uint32_t)c->len, .join = '='};
 
-    if (f.len == 0)
-        return;
-    if (c->numeric && decimal_parse(f.at, f.at + f.len, &x) == f.at + f.len && x - x == 0) {
-        if (b->names)
-            *click_name_next(b) = (struct click_name){.at = c->name, .len = (uint32_t)c->len};
-        click_feature_push(w, b, c->number_hash, x);
-        return;
+    if (e->bin > 0) {
+        name.bin = true;
+        name.low = e->bin > 1 ? &c->edge[e->bin - 2] : NULL;
+        name.high = e->bin <= c->edges ? &c->edge[e->bin - 1] : NULL;
+    } else if (e->what == FIELD_NUMBER) {
+        name = (struct click_name){.at = c->name, .len = (uint32_t)c->len};
+    } else if (e->what == FIELD_LOG) {
+        name = (struct click_name){.space = "log", .space_len = 3, .join = ' ', .at = c->name,
+                                   .len = (uint32_t)c->len};
+    } else {
+        name.at = e->what == FIELD_NONE ? "" : f.at;
+        name.len = e->what == FIELD_NONE ? 0 : f.len;
     }
-    if (b->names)
-        *click_name_next(b) = (struct click_name){.space = c->name,
-                                                  .space_len = (uint32_t)c->len,
-                                                  .join = '=',
-                                                  .at = f.at,
-                                                  .len = (uint32_t)f.len};
-    click_feature_push(w, b, click_hash(c->category_seed, f.at, f.len), 1);
+    return name;
+}
+
+static void take_field(const struct click_format *w, struct click_batch *b,
+                       const struct field_rule *r, struct span f)
+{
+    struct field_feature e[FIELD_FEATURES];
+    size_t n = field_features(w->csv->columns, r, f, e);
+
+    for (size_t i = 0; i < n; i++) {
+        if (b->names)
+            *click_name_next(b) = name_of(r, f, &e[i]);
+        click_feature_push(w, b, e[i].hash, e[i].value);
+    }
 }
 
 bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
                    const char *end)
 {
+    const struct click_csv *csv = w->csv;
+    size_t n = csv->match.n;
     struct span f;
 
     b->unquoted.len = 0;
-    for (size_t i = 0; i < w->ncolumns; i++) {
-        const struct click_csv_column *c = &w->columns[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct field_rule *r = &csv->rule[i];
 
         if (at > end)
-            return click_line_bad(b, "found %zu columns, want %zu", i, w->ncolumns);
-        at = next_field(&b->unquoted, at, end, &f);
+            return click_line_bad(b, "found %zu columns, want %zu", i, n);
+        at = field_next(&csv->match.dialect, &b->unquoted, at, end, &f);
         if (!at)
             return click_line_bad(b, "column %zu has a quote at a wrong place", i + 1);
-        if (!c->label)
-            take_field(w, b, c, f);
-        else if (!click_label(w, b, f.at, f.len))
+        if (r->label && !click_label(w, b, f.at, f.len))
             return false;
+        if (r->column && !r->label)
+            take_field(w, b, r, f);
         at++;
     }
-    return at > end ||
-           click_line_bad(b, "found more than %zu columns, want that many", w->ncolumns);
+    return at > end || click_line_bad(b, "found more than %zu columns, want that many", n);
 }
 
-/* ---- the line of names ---- */
+/* ---- rows that are fields already ---- */
 
-void click_csv_fini(struct click_format *w)
+size_t click_fields_features(const struct shoal_columns *columns, unsigned bits,
+                             const struct span *field, uint32_t *slot, float *value)
 {
-    for (size_t i = 0; i < w->ncolumns; i++)
-        free(w->columns[i].name);
-    free(w->columns);
-    bytes_fini(&w->header);
-    free(w->label);
-    free(w->numeric);
-}
+    size_t n = 0;
 
-static shoal_status add_column(struct click_format *w, size_t *cap, const char *path, struct span f)
-{
-    struct click_csv_column *c;
-    shoal_status st;
+    for (size_t k = 0; k < columns->n; k++) {
+        struct field_rule r = rule_of(columns, k);
+        char text[COLUMN_TEXT + FIELD_PAD] = "";
+        struct span f = {text, field[k].len < COLUMN_TEXT ? field[k].len : COLUMN_TEXT};
+        struct field_feature e[FIELD_FEATURES];
+        size_t some;
 
-    if (memchr(f.at, ',', f.len) || memchr(f.at, '\n', f.len) || memchr(f.at, '\0', f.len))
-        return shoal_fail(SHOAL_EFORMAT,
-                          "%s:1: the name of column %zu, \"%s\", has a comma, a newline or a NUL, "
-                          "want none",
-                          path, w->ncolumns + 1, click_quote(f.at, f.len).text);
-    if (w->ncolumns == COLUMNS_MAX)
-        return shoal_fail(SHOAL_ELIMIT, "%s:1: has over %zu columns, want fewer", path,
-                          COLUMNS_MAX);
-    st = mem_grow(&w->columns, cap, w->ncolumns + 1, sizeof *w->columns);
-    if (st != SHOAL_OK)
-        return st;
-    c = &w->columns[w->ncolumns];
-    *c = (struct click_csv_column){.name = strndup(f.at, f.len), .len = f.len};
-    if (!c->name)
-        return shoal_fail(SHOAL_ENOMEM, "memory: no room for %u bytes", f.len);
-    c->number_hash = click_hash(click_seed(CLICK_SEED_NUMBER), f.at, f.len);
-    c->category_seed = click_hash(click_seed(CLICK_SEED_CATEGORY), f.at, f.len);
-    w->ncolumns++;
-    return SHOAL_OK;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((*(const struct click_csv_column *const *)a)->name,
-                  (*(const struct click_csv_column *const *)b)->name);
-}
-
-static shoal_status check_once(const struct click_format *w, const char *path)
-{
-    const struct click_csv_column **order = mem_array(w->ncolumns, sizeof *order);
-    shoal_status st = order ? SHOAL_OK : SHOAL_ENOMEM;
-
-    for (size_t i = 0; i < w->ncolumns && st == SHOAL_OK; i++)
-        order[i] = &w->columns[i];
-    if (st == SHOAL_OK)
-        qsort(order, w->ncolumns, sizeof *order, by_name);
-    for (size_t i = 1; i < w->ncolumns && st == SHOAL_OK; i++)
-        if (strcmp(order[i - 1]->name, order[i]->name) == 0)
-            st = shoal_fail(SHOAL_EFORMAT, "%s:1: column \"%s\" is there twice, want once", path,
-                            click_quote(order[i]->name, order[i]->len).text);
-    free(order);
-    return st;
-}
-
-/* Looks at column `from` first and at those before it last: lists mostly have the order of
- * the columns. */
-static struct click_csv_column *find_column(const struct click_format *w, size_t from,
-                                            const char *name, size_t len)
-{
-    for (size_t i = 0; i < w->ncolumns; i++) {
-        struct click_csv_column *c = &w->columns[(from + i) % w->ncolumns];
-
-        if (c->len == len && memcmp(c->name, name, len) == 0)
-            return c;
-    }
-    return NULL;
-}
-
-static shoal_status read_names(struct click_format *w, const char *path, const char *at,
-                               const char *end)
-{
-    struct bytes room = {0};
-    size_t cap = 0;
-    struct span f;
-    shoal_status st = bytes_reserve(&room, (size_t)(end - at) + CLICK_PAD);
-
-    for (; at <= end && st == SHOAL_OK; at++) {
-        at = next_field(&room, at, end, &f);
-        if (!at)
-            st = shoal_fail(SHOAL_EFORMAT,
-                            "%s:1: the name of column %zu has a quote at a wrong place", path,
-                            w->ncolumns + 1);
-        else
-            st = add_column(w, &cap, path, f);
-        if (st != SHOAL_OK)
-            break;
-    }
-    bytes_fini(&room);
-    return st == SHOAL_OK ? check_once(w, path) : st;
-}
-
-/* ---- which column is what ---- */
-
-static shoal_status choose_label(struct click_format *w, const char *given, const char *path)
-{
-    static const char *const usual[] = {"label", "click", "target", "y"};
-    struct click_csv_column *c = NULL;
-
-    if (given) {
-        c = find_column(w, 0, given, strlen(given));
-        if (!c && !w->unlabelled)
-            return shoal_fail(SHOAL_EFORMAT, "%s:1: found no column \"%s\", want it for the label",
-                              path, click_quote(given, strlen(given)).text);
-    } else {
-        for (size_t i = 0; i < sizeof usual / sizeof *usual && !c; i++)
-            c = find_column(w, 0, usual[i], strlen(usual[i]));
-        if (!c && !w->unlabelled)
-            c = &w->columns[0];
-    }
-    if (!c)
-        return SHOAL_OK;
-    c->label = true;
-    w->label = strdup(c->name);
-    return w->label ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "memory: no room for a name");
-}
-
-static shoal_status given_numeric(struct click_format *w, const char *names, const char *path)
-{
-    size_t from = 0;
-
-    if (strcmp(names, "-") == 0)
-        return SHOAL_OK;
-    while (*names) {
-        size_t len = strcspn(names, ",");
-        struct click_csv_column *c = find_column(w, from, names, len);
-
-        if (!c)
-            return shoal_fail(SHOAL_EFORMAT, "%s:1: found no column \"%s\", want it for numbers",
-                              path, click_quote(names, len).text);
-        c->numeric = !c->label;
-        from = (size_t)(c - w->columns) + 1;
-        names += len + (names[len] == ',');
-    }
-    return SHOAL_OK;
-}
-
-struct tally_column {
-    uint32_t fields, numbers;
-};
-
-static void count_numbers(const struct click_format *w, struct bytes *room, const char *at,
-                          const char *end, struct tally_column *tally)
-{
-    struct span f;
-    float x;
-
-    room->len = 0;
-    for (size_t i = 0; i < w->ncolumns && at && at <= end; i++) {
-        at = next_field(room, at, end, &f);
-        if (!at)
-            return;
-        tally[i].fields += f.len > 0;
-        tally[i].numbers += decimal_parse(f.at, f.at + f.len, &x) == f.at + f.len && f.len > 0;
-        at++;
-    }
-}
-
-/* A column is of numbers when most of its fields in the first rows are; so a few words for
- * what is missing do not matter, nor a few categories that look like numbers. */
-static shoal_status guess_numeric(struct click_format *w, const char *at, const char *end)
-{
-    struct tally_column *tally = mem_array(w->ncolumns, sizeof *tally);
-    struct bytes room = {0};
-    shoal_status st = tally ? bytes_reserve(&room, (size_t)(end - at) + CLICK_PAD) : SHOAL_ENOMEM;
-
-    for (unsigned rows = 0; rows < SAMPLE_ROWS && st == SHOAL_OK && at < end; rows++) {
-        bool inside = false;
-        const char *line = click_csv_record_end(at, end, &inside);
-
-        if (line < end || rows == 0)
-            count_numbers(w, &room, at, click_line_end(at, line), tally);
-        at = line + 1;
-    }
-    for (size_t i = 0; i < w->ncolumns && st == SHOAL_OK; i++)
-        w->columns[i].numeric = !w->columns[i].label && 2 * tally[i].numbers > tally[i].fields;
-    free(tally);
-    bytes_fini(&room);
-    return st;
-}
-
-static shoal_status join_numeric(struct click_format *w)
-{
-    struct bytes list = {0};
-    shoal_status st = SHOAL_OK;
-
-    for (size_t i = 0; i < w->ncolumns && st == SHOAL_OK; i++) {
-        if (!w->columns[i].numeric)
+        if (r.label || (!r.number && columns->at[k].kind != SHOAL_COLUMN_CATEGORY))
             continue;
-        if (list.len > 0)
-            st = bytes_add(&list, ",", 1);
-        if (st == SHOAL_OK)
-            st = bytes_add(&list, w->columns[i].name, w->columns[i].len);
+        if (f.len > 0)
+            memcpy(text, field[k].at, f.len);
+        some = field_features(columns, &r, f, e);
+        for (size_t i = 0; i < some; i++) {
+            slot[n] = (uint32_t)(e[i].hash >> (64 - bits));
+            value[n] = e[i].value;
+            n += e[i].value > 0 || e[i].value < 0;
+        }
     }
-    if (st == SHOAL_OK)
-        st = bytes_add(&list, "", 1);
-    w->numeric = list.at;
+    return n;
+}
+
+/* ---- opening ---- */
+
+static shoal_status make_rules(struct click_csv *csv)
+{
+    csv->rule = mem_array(csv->match.n, sizeof *csv->rule);
+    if (!csv->rule)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < csv->match.n; i++)
+        if (csv->match.column[i] != MATCH_NONE)
+            csv->rule[i] = rule_of(csv->columns, csv->match.column[i]);
+    return SHOAL_OK;
+}
+
+static shoal_status learn_columns(struct click_csv *csv, const struct click_format *w,
+                                  const struct shoal_clicks_opts *opts,
+                                  const struct click_head *head)
+{
+    struct columns_ask ask = {.opts = &opts->table, .label = LABEL_FIRST,
+                              .classes = w->classes ? SHOAL_CLICKS_CLASSES : 2,
+                              .unlabelled = w->unlabelled, .bins = opts->bins, .path = head->path};
+    shoal_status st =
+        columns_learn(&csv->own, &ask, head->inputs, head->at, head->len, head->whole);
+
+    csv->columns = csv->own;
     return st;
 }
 
 shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                            const char *path, const char *head, size_t len, bool whole)
+                            const struct click_head *head)
 {
-    const char *end = head + len;
-    bool inside = false;
-    const char *line = click_csv_record_end(head, end, &inside);
-    const char *stop = click_line_end(head, line);
-    shoal_status st;
+    struct click_csv *csv = w->csv = mem_array(1, sizeof *csv);
+    struct match_ask ask = {.path = head->path, .head = head->at, .len = head->len,
+                            .whole = head->whole, .header = opts->table.header,
+                            .label = opts->columns ? opts->table.label : NULL,
+                            .unlabelled = w->unlabelled};
+    shoal_status st = SHOAL_OK;
 
-    if (line == end && !whole)
-        return shoal_fail(SHOAL_EFORMAT, "%s:1: its line of names has over %zu bytes, want fewer",
-                          path, len);
-    if (stop == head)
-        return shoal_fail(SHOAL_EFORMAT, "%s:1: found an empty line, want the columns' names",
-                          path);
-    st = bytes_add(&w->header, head, (size_t)(stop - head));
+    if (!csv)
+        return SHOAL_ENOMEM;
+    csv->columns = opts->columns;
+    if (!csv->columns) {
+        st = learn_columns(csv, w, opts, head);
+        if (st == SHOAL_OK)
+            ask.header = csv->columns->dialect.header ? SHOAL_HEADER_YES : SHOAL_HEADER_NO;
+    }
     if (st == SHOAL_OK)
-        st = read_names(w, path, head, stop);
-    if (st == SHOAL_OK)
-        st = choose_label(w, opts->label, path);
-    if (st == SHOAL_OK && opts->numeric)
-        st = given_numeric(w, opts->numeric, path);
-    else if (st == SHOAL_OK && line < end)
-        st = guess_numeric(w, line + 1, end);
-    return st == SHOAL_OK ? join_numeric(w) : st;
+        st = columns_match(&csv->match, csv->columns, &ask);
+    return st == SHOAL_OK ? make_rules(csv) : st;
+}
+
+void click_csv_fini(struct click_format *w)
+{
+    struct click_csv *csv = w->csv;
+
+    if (!csv)
+        return;
+    free(csv->rule);
+    matching_fini(&csv->match);
+    columns_free(csv->own);
+    free(csv);
+    w->csv = NULL;
+}
+
+const struct dialect *click_csv_dialect(const struct click_format *w)
+{
+    return &w->csv->match.dialect;
+}
+
+const struct shoal_columns *click_csv_columns(const struct click_format *w)
+{
+    return w->csv ? w->csv->columns : NULL;
+}
+
+struct span click_csv_header(const struct click_format *w)
+{
+    const struct bytes *header = &w->csv->match.header;
+
+    return (struct span){header->at, (uint32_t)header->len};
 }

@@ -15,12 +15,11 @@
 
 /* ---- the plan ---- */
 
-/* A thread's text and batch, when a line is as long as it may be. An entry, a row or a
- * feature, takes two bytes of text at least. A row takes a label, a weight, a place, a start
- * and a start of 64 bits, a feature takes a slot and a value: 25 bytes are enough for either,
- * for pages of a batch that are not written cost nothing. */
+/* A thread's text and batch, when a line is as long as it may be. A row takes two bytes of text at
+ * least, and a label, a weight, a place, a start and a start of 64 bits; or a feature takes one, and
+ * a slot and a value. Not both: pages of a batch that are not written cost nothing. */
 #define BLOCK_MOST (SHOAL_CLICKS_LINE_MAX + 2 * CLICK_BLOCK)
-#define THREAD_BYTES (2 * BLOCK_MOST + BLOCK_MOST / 2 * (1 + 6 * 4))
+#define THREAD_BYTES (2 * BLOCK_MOST + BLOCK_MOST / 2 * (1 + 5 * 4) + BLOCK_MOST * 8)
 
 static void make_plan(struct shoal_clicks_plan *plan, const char *folder,
                       const struct inputs *inputs, const struct shoal_clicks_opts *opts)
@@ -28,7 +27,7 @@ static void make_plan(struct shoal_clicks_plan *plan, const char *folder,
     *plan = (struct shoal_clicks_plan){0};
     plan->input_bytes = inputs_bytes(inputs, 0, inputs->len, &plan->streamed);
     plan->buffer_bytes = (uint64_t)pool_threads(opts->threads) * THREAD_BYTES;
-    plan->table_bytes = census_bytes(opts->bits);
+    plan->table_bytes = census_bytes(opts->bits) + click_sizes_bytes(opts->bits, opts->scale);
     plan->row_bytes = opts->memory;
     /* A feature of 4 bytes stands for 4 of text or more, but what is compressed may have
      * many times its size. */
@@ -86,6 +85,9 @@ struct reading {
     struct spill_limit all;
     struct spill_buffer columns[CLICK_COLUMNS];
     bool valued, weighted;
+    struct click_sizes sizes;
+    float *scale;                        /* [features] by id, where values are scaled; or NULL */
+    uint8_t class[SHOAL_CLICKS_CLASSES]; /* of a label, when all are known */
     struct container_writer *out; /* while ids are written */
     struct pulse pulse;
 };
@@ -162,6 +164,14 @@ static shoal_status add_rows(struct reading *e, struct reader *r, uint64_t rows,
     return st;
 }
 
+/* Whether values are as the text has them: those of tables are scaled already. */
+static bool has_sizes(const struct reading *e)
+{
+    enum shoal_clicks_format format = click_text_format(e->text)->format;
+
+    return format == SHOAL_CLICKS_LIBSVM || format == SHOAL_CLICKS_VW;
+}
+
 static shoal_status take_batch(struct reading *e, struct reader *r)
 {
     uint64_t rows = e->errors.stats.rows, values = e->errors.stats.values;
@@ -169,6 +179,8 @@ static shoal_status take_batch(struct reading *e, struct reader *r)
 
     if (st == SHOAL_OK)
         st = add_rows(e, r, rows, values);
+    if (st == SHOAL_OK && has_sizes(e))
+        click_sizes_add(&e->sizes, &r->batch, census_samples_counts(r->block.seq));
     if (st == SHOAL_OK && census_samples_counts(r->block.seq))
         census_add_counts(&e->census, &r->batch);
     if (st == SHOAL_OK && census_samples_names(r->block.seq))
@@ -219,6 +231,40 @@ static shoal_status read_thread(void *ctx, unsigned index)
     return st;
 }
 
+/* Which class each label is, and how many rows each has; those that were known keep their order. */
+static shoal_status order_labels(struct reading *e)
+{
+    const struct click_format *w = click_text_format(e->text);
+    struct click_labels *l = &e->errors.labels;
+    struct shoal_clicks_stats *stats = &e->errors.stats;
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned k = 0; k < w->known.n && st == SHOAL_OK; k++) {
+        uint64_t count = l->count[k];
+
+        e->class[k] = (uint8_t)k;
+        st = click_labels_add(l, click_labels_name(&w->known, k));
+        l->count[k] = count;
+    }
+    if (w->known.n == 0)
+        st = click_labels_order(l, w->classes, w->positive, e->class);
+    stats->positives = l->count[1];
+    stats->classes = l->n > 2 ? l->n : 2;
+    return st;
+}
+
+static shoal_status find_scales(struct reading *e)
+{
+    const struct click_census *c = &e->census;
+
+    if (!e->sizes.squares || !e->valued)
+        return SHOAL_OK;
+    e->scale = mem_array(c->features, sizeof *e->scale);
+    for (uint32_t id = 0; e->scale && id < c->features; id++)
+        e->scale[id] = click_sizes_scale(&e->sizes, c->slot[id]);
+    return e->scale ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
 static shoal_status read_all(struct reading *e)
 {
     uint64_t values;
@@ -237,9 +283,12 @@ static shoal_status read_all(struct reading *e)
     if (st == SHOAL_OK)
         st = spill_buffer_add(&e->all, &e->columns[CLICK_COLUMN_START], &values, sizeof values);
     if (st == SHOAL_OK)
+        st = order_labels(e);
+    click_sizes_notice(&e->sizes, &e->census, &e->errors.stats);
+    if (st == SHOAL_OK)
         st = census_assign_ids(&e->census);
     e->errors.stats.features = e->census.features;
-    return st;
+    return st == SHOAL_OK ? find_scales(e) : st;
 }
 
 /* Gives what was read from `began` on, up to `read`, and written since then. */
@@ -249,6 +298,9 @@ static void reading_end(struct reading *e, double began, double read,
     click_text_close(e->text);
     inputs_fini(&e->inputs);
     census_fini(&e->census);
+    click_sizes_fini(&e->sizes);
+    click_labels_fini(&e->errors.labels);
+    free(e->scale);
     for (int i = 0; i < CLICK_COLUMNS; i++) {
         e->errors.stats.spilled += e->columns[i].spool.size;
         spill_buffer_fini(&e->columns[i]);
@@ -284,7 +336,10 @@ static shoal_status reading_open(struct reading *e, const char *path, const stru
     e->all.tmp_dir = !path ? NULL : opts->tmp_dir ? opts->tmp_dir : e->folder;
     if (st == SHOAL_OK)
         st = census_init(&e->census, opts->bits);
-    return st == SHOAL_OK ? click_text_open(&e->text, &e->inputs, opts, false, false) : st;
+    if (st == SHOAL_OK)
+        st = click_text_open(&e->text, &e->inputs, opts, false, false);
+    return st == SHOAL_OK ? click_sizes_init(&e->sizes, opts->bits, opts->scale && has_sizes(e))
+                          : st;
 }
 
 /* ---- ids ---- */
@@ -355,14 +410,34 @@ static shoal_status write_ids(struct reading *e)
     return st == SHOAL_OK ? pulse_end(&e->pulse, e->errors.stats.values) : st;
 }
 
+static void scale_values(const struct reading *e, const uint32_t *ids, float *value, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        value[i] *= e->scale[ids[i]];
+}
+
+static void map_labels(const struct reading *e, uint8_t *label, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        label[i] = e->class[label[i]];
+}
+
 static shoal_status map_thread(void *ctx, unsigned index)
 {
     struct reading *e = ctx;
     uint32_t *ids = (uint32_t *)(void *)e->columns[CLICK_COLUMN_ID].at;
+    float *value = (float *)(void *)e->columns[CLICK_COLUMN_VALUE].at;
     uint64_t step = pool_threads(e->opts.threads);
 
-    for (uint64_t chunk = index; chunk < chunks_of(e); chunk += step)
-        census_map_ids(&e->census, ids + chunk * CHUNK, ids + chunk * CHUNK, chunk_len(e, chunk));
+    if (index == 0)
+        map_labels(e, (uint8_t *)e->columns[CLICK_COLUMN_LABEL].at, (size_t)e->errors.stats.rows);
+    for (uint64_t chunk = index; chunk < chunks_of(e); chunk += step) {
+        size_t at = (size_t)chunk * CHUNK, n = chunk_len(e, chunk);
+
+        census_map_ids(&e->census, ids + at, ids + at, n);
+        if (e->scale)
+            scale_values(e, ids + at, value + at, n);
+    }
     return SHOAL_OK;
 }
 
@@ -386,6 +461,56 @@ static shoal_status write_column(struct reading *e, const char *name, int column
     return st;
 }
 
+/* The same of labels, which become classes. */
+static shoal_status write_labels(struct reading *e)
+{
+    const struct spill_buffer *c = &e->columns[CLICK_COLUMN_LABEL];
+    uint8_t *room = mem_array(CHUNK, 1);
+    shoal_status st = room ? container_begin(e->out, "labels") : SHOAL_ENOMEM;
+
+    for (uint64_t at = 0; at < spill_buffer_size(c) && st == SHOAL_OK; at += CHUNK) {
+        uint64_t left = spill_buffer_size(c) - at;
+        size_t len = left < CHUNK ? (size_t)left : CHUNK;
+        const void *part = spill_buffer_part(c, at, len, room);
+
+        if (!part) {
+            st = SHOAL_EIO;
+            break;
+        }
+        memmove(room, part, len);
+        map_labels(e, room, len);
+        st = container_write(e->out, room, len);
+    }
+    free(room);
+    return st;
+}
+
+/* And of values that are scaled, each by its feature. */
+static shoal_status write_values(struct reading *e)
+{
+    uint32_t *ids = mem_array(CHUNK, sizeof *ids);
+    float *value = mem_array(CHUNK, sizeof *value);
+    shoal_status st = ids && value ? container_begin(e->out, "values") : SHOAL_ENOMEM;
+
+    for (uint64_t chunk = 0; chunk < chunks_of(e) && st == SHOAL_OK; chunk++) {
+        size_t n = chunk_len(e, chunk);
+        const float *part = spill_buffer_part(&e->columns[CLICK_COLUMN_VALUE],
+                                              chunk * CHUNK * sizeof *part, n * sizeof *part, value);
+
+        st = part ? map_chunk(e, chunk, ids) : SHOAL_EIO;
+        if (st != SHOAL_OK)
+            break;
+        memmove(value, part, n * sizeof *value);
+        scale_values(e, ids, value, n);
+        st = container_write(e->out, value, n * sizeof *value);
+    }
+    free(ids);
+    free(value);
+    return st == SHOAL_OK ? container_put(e->out, "scales", e->scale,
+                                          e->census.features * sizeof *e->scale)
+                          : st;
+}
+
 static shoal_status write_names(struct reading *e)
 {
     struct bytes text = {0};
@@ -404,9 +529,10 @@ static shoal_status write_names(struct reading *e)
 static shoal_status write_meta(struct reading *e)
 {
     const struct shoal_clicks_stats *s = &e->errors.stats;
-    struct shoal_clicks_opts opts;
+    const struct click_format *w = click_text_format(e->text);
+    struct clicks_reading reading = {.opts = shoal_clicks_default()};
     struct bytes meta = {0};
-    char *strings = NULL, head[256];
+    char head[256];
     int n = snprintf(head, sizeof head,
                      "kind clicks\nrows %llu\npositives %llu\nvalues %llu\nfeatures %u\n"
                      "bad_lines %llu\n",
@@ -415,13 +541,18 @@ static shoal_status write_meta(struct reading *e)
                      (unsigned long long)s->bad_lines);
     shoal_status st = bytes_add(&meta, head, (size_t)n);
 
+    reading.opts.format = w->format;
+    reading.opts.bits = 64 - w->shift;
+    reading.opts.classes = w->classes;
+    reading.labels = e->errors.labels; /* borrowed */
+    clicks_reading_point(&reading);
+    reading.opts.columns = click_csv_columns(w);
     if (st == SHOAL_OK)
-        st = clicks_opts_of_format(&opts, &strings, click_text_format(e->text));
-    if (st == SHOAL_OK)
-        st = clicks_opts_save(&meta, &opts);
+        st = clicks_reading_put(&reading.opts, &meta);
     if (st == SHOAL_OK)
         st = container_put(e->out, "meta", meta.at, meta.len);
-    free(strings);
+    if (st == SHOAL_OK)
+        st = clicks_reading_save(&reading.opts, e->out);
     bytes_fini(&meta);
     return st;
 }
@@ -432,11 +563,11 @@ static shoal_status write_file(struct reading *e)
     shoal_status st = write_ids(e);
 
     if (st == SHOAL_OK)
-        st = write_column(e, "labels", CLICK_COLUMN_LABEL);
+        st = write_labels(e);
     if (st == SHOAL_OK)
         st = write_column(e, "starts", CLICK_COLUMN_START);
     if (st == SHOAL_OK && e->valued)
-        st = write_column(e, "values", CLICK_COLUMN_VALUE);
+        st = e->scale ? write_values(e) : write_column(e, "values", CLICK_COLUMN_VALUE);
     if (st == SHOAL_OK && e->weighted)
         st = write_column(e, "weights", CLICK_COLUMN_WEIGHT);
     if (st == SHOAL_OK)
@@ -495,7 +626,9 @@ static shoal_status read_clicks(shoal_clicks **out, const struct sources *from,
     if (st == SHOAL_OK)
         st = pool_run(pool_threads(e.opts.threads), map_thread, &e);
     if (st == SHOAL_OK)
-        st = clicks_adopt(out, e.columns, &e.census, click_text_format(e.text), &e.errors.stats);
+        st = clicks_adopt(out,
+                          &(struct clicks_parts){e.columns, &e.census, &e.errors.labels, &e.scale},
+                          click_text_format(e.text), &e.errors.stats);
     reading_end(&e, began, read, stats);
     return st;
 }

@@ -1,27 +1,100 @@
-/* What is tolerated in rows: so many malformed lines, and labels of one kind. */
+/* What is tolerated in rows: so many malformed lines, and so many different labels. */
 #include "sparse/rows.h"
 
 #include <stdio.h>
 
-/* The line of the block whose label is 0 where others are -1, or the other way round;
- * UINT64_MAX when there is none. */
-static uint64_t third_label(const struct click_errors *e, const struct click_batch *b)
-{
-    uint64_t zero = b->zero ? b->zero - 1 : UINT64_MAX,
-             minus = b->minus ? b->minus - 1 : UINT64_MAX;
+/* ---- labels ---- */
 
-    if (e->zero)
-        return minus;
-    if (e->minus)
-        return zero;
-    return zero > minus ? zero : minus;
+/* One input may say 0 where another says -1; in one input both are two labels. */
+static unsigned find_alias(struct click_errors *e, const char *name)
+{
+    bool zero = strcmp(name, "0") == 0, minus = strcmp(name, "-1") == 0;
+
+    if ((zero && e->minus) || (minus && e->zero) || (!zero && !minus))
+        return CLICKS_NO_LABEL;
+    return click_labels_find(&e->labels, zero ? "-1" : "0");
 }
+
+static void note_label(struct click_errors *e, const char *name)
+{
+    e->zero |= strcmp(name, "0") == 0;
+    e->minus |= strcmp(name, "-1") == 0;
+}
+
+/* map[k] is the number among all of label k of the block; *third is the line of the first that is
+ * one too many, else UINT64_MAX. */
+static shoal_status take_labels(struct click_errors *e, const struct click_format *w,
+                                const struct click_batch *b, uint8_t map[SHOAL_CLICKS_CLASSES],
+                                uint64_t *third)
+{
+    unsigned most = w->classes ? SHOAL_CLICKS_CLASSES : 2;
+    shoal_status st = SHOAL_OK;
+
+    *third = UINT64_MAX;
+    for (unsigned k = 0; k < b->labels.n && st == SHOAL_OK; k++) {
+        const char *name = click_labels_name(&b->labels, k);
+        unsigned number = click_labels_find(&e->labels, name);
+        bool again = !w->classes && number != CLICKS_NO_LABEL &&
+                     ((strcmp(name, "0") == 0 && e->minus) || (strcmp(name, "-1") == 0 && e->zero));
+
+        if (number == CLICKS_NO_LABEL && !w->classes)
+            number = find_alias(e, name);
+        if (again || (number == CLICKS_NO_LABEL && e->labels.n == most)) {
+            *third = b->labels.line[k];
+            return SHOAL_OK;
+        }
+        if (number == CLICKS_NO_LABEL) {
+            number = e->labels.n;
+            st = click_labels_add(&e->labels, name);
+        }
+        note_label(e, name);
+        map[k] = (uint8_t)number;
+    }
+    return st;
+}
+
+static void count_labels(struct click_errors *e, struct click_batch *b,
+                         const uint8_t map[SHOAL_CLICKS_CLASSES], bool known)
+{
+    for (size_t r = 0; r < b->rows; r++) {
+        if (b->label[r] == CLICKS_NO_LABEL)
+            continue;
+        if (!known)
+            b->label[r] = map[b->label[r]];
+        e->labels.count[b->label[r]]++;
+    }
+}
+
+/* ---- lines ---- */
 
 static shoal_status fail_line(const struct click_errors *e, const struct click_text *t,
                               const struct click_block *block, uint64_t line, const char *why)
 {
     return shoal_fail(SHOAL_EFORMAT, "%s:%llu: %s", click_text_input(t, block->input),
                       (unsigned long long)(e->line + line + 1), why);
+}
+
+static shoal_status fail_third(const struct click_errors *e, const struct click_text *t,
+                               const struct click_block *block, const struct click_batch *b,
+                               uint64_t line)
+{
+    const struct click_format *w = click_text_format(t);
+    char why[SHOAL_CLICKS_SENTENCE + 256];
+    unsigned k = 0;
+
+    while (k + 1 < b->labels.n && b->labels.line[k] != line)
+        k++;
+    if (w->classes)
+        snprintf(why, sizeof why, "label \"%s\" is one of over %d, want at most that many; --label "
+                 "names another column", click_quote(click_labels_name(&b->labels, k),
+                 strlen(click_labels_name(&b->labels, k))).text, SHOAL_CLICKS_CLASSES);
+    else
+        snprintf(why, sizeof why, "label \"%s\" is the third beside %s, want two; --label names "
+                 "another column, and `shoal train multinomial` takes many labels",
+                 click_quote(click_labels_name(&b->labels, k),
+                             strlen(click_labels_name(&b->labels, k))).text,
+                 click_labels_text(&e->labels, " and ").text);
+    return fail_line(e, t, block, line, why);
 }
 
 /* One line too many is bad: which, only the parser can tell. */
@@ -35,9 +108,7 @@ static shoal_status fail_bad(const struct click_errors *e, const struct click_te
     if (st != SHOAL_OK)
         return st;
     if (third < b->shown[0].line)
-        return fail_line(e, t, block, third,
-                         "its label is a third one, want two: 0 and 1, or -1 "
-                         "and 1");
+        return fail_third(e, t, block, b, third);
     if (e->skip_bad == 0)
         return fail_line(e, t, block, b->shown[0].line, b->shown[0].why);
     snprintf(why, sizeof why, "%s; it is bad line %llu, want at most %llu (--skip-bad)",
@@ -70,30 +141,30 @@ static void begin_input(struct click_errors *e, const struct click_block *block)
 }
 
 shoal_status click_errors_add(struct click_errors *e, const struct click_text *t,
-                         const struct click_block *block, struct click_batch *b)
+                              const struct click_block *block, struct click_batch *b)
 {
+    const struct click_format *w = click_text_format(t);
+    uint8_t map[SHOAL_CLICKS_CLASSES];
     uint64_t third;
+    shoal_status st;
 
     begin_input(e, block);
     if (block->status != SHOAL_OK)
         return shoal_fail(block->status, "%s", block->sentence);
     if (b->fatal)
         return fail_line(e, t, block, b->shown[0].line, b->shown[0].why);
-    third = third_label(e, b);
+    st = take_labels(e, w, b, map, &third);
+    if (st != SHOAL_OK)
+        return st;
     if (b->bad > e->skip_bad - e->stats.bad_lines)
         return fail_bad(e, t, block, b, third);
     if (third != UINT64_MAX)
-        return fail_line(e, t, block, third,
-                         "its label is a third one, want two: 0 and 1, or -1 "
-                         "and 1");
+        return fail_third(e, t, block, b, third);
     note_bad(e, t, block, b);
-    e->zero |= b->zero > 0;
-    e->minus |= b->minus > 0;
+    count_labels(e, b, map, w->known.n > 0);
     e->line += b->lines;
     e->stats.lines += b->lines;
     e->stats.rows += b->rows;
-    e->stats.positives += b->positives;
-    e->stats.classes = b->classes > e->stats.classes ? b->classes : e->stats.classes;
     e->stats.values += b->values;
     return SHOAL_OK;
 }

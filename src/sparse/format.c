@@ -12,7 +12,7 @@ const struct shoal_choice shoal_rows_choices[] = {
     [SHOAL_CLICKS_LIBSVM] = {"libsvm", "label index:value ..."},
     [SHOAL_CLICKS_VW] = {"vw", "Vowpal Wabbit's: label importance 'tag|space feature:value ..."},
     [SHOAL_CLICKS_CRITEO] = {"criteo", "label, 13 integers and 26 categories between tabs"},
-    [SHOAL_CLICKS_CSV] = {"csv", "fields between commas below a line of names"},
+    [SHOAL_CLICKS_CSV] = {"csv", "a table: fields between commas, semicolons or tabs"},
     {0},
 };
 
@@ -30,13 +30,17 @@ const struct shoal_option shoal_rows_again_options[] = {ROWS_AGAIN, {0}};
 
 const struct shoal_option shoal_rows_options[] = {
     ROWS_AGAIN,
-    {"label", .type = SHOAL_TYPE_TEXT, ROWS(label), .arg = "COLUMN",
-     .help = "CSV: the column of labels, else label, click, target, y or the first"},
     {"bits", .type = SHOAL_TYPE_COUNT, ROWS(bits), .arg = "N", .u = {1, 30},
      .help = "hash features into 2^N slots"},
-    {"numeric", .type = SHOAL_TYPE_TEXT, ROWS(numeric), .arg = "COLUMN,...",
-     .help = "CSV: the columns that are numbers, not categories, - for none, else by the first "
-             "rows"},
+    {"positive", .type = SHOAL_TYPE_TEXT, ROWS(positive), .arg = "LABEL",
+     .help = "of two labels the one whose probability is predicted, else the greater one"},
+    {"scale", .type = SHOAL_TYPE_FLAG, ROWS(scale),
+     .help = "bring the values of each feature of libsvm and Vowpal Wabbit's to one size"},
+    {"raw", .type = SHOAL_TYPE_FLAG, ROWS(table.raw),
+     .help = "take the numbers of a table as they are, not scaled to mean 0 and variance 1"},
+    {"bins", .type = SHOAL_TYPE_COUNT, ROWS(bins), .arg = "N", .u = {0, COLUMN_BINS + 1},
+     .help = "cut the numbers of a table by quantiles into so many categories",
+     .zero = "they are scaled to mean 0 and variance 1"},
     {0},
 };
 
@@ -156,7 +160,7 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
 
         line = memchr(at, '\n', (size_t)(end - at));
         line = line ? line : end;
-        stop = click_line_end(at, line);
+        stop = record_text_end(at, line);
         if (stop == at || *at == '#')
             continue;
         known = recognise_line(at, stop, out);
@@ -172,57 +176,85 @@ static shoal_status recognise(enum shoal_clicks_format *out, const char *path, c
     return SHOAL_OK;
 }
 
-shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                            bool unlabelled, const char *path, const char *head, size_t len,
-                            bool whole)
+static shoal_status take_known(struct click_format *w, const struct shoal_clicks_opts *opts)
 {
     shoal_status st = SHOAL_OK;
 
+    for (unsigned k = 0; k < opts->nlabels && k < SHOAL_CLICKS_CLASSES && st == SHOAL_OK; k++)
+        st = click_labels_add(&w->known, opts->labels[k]);
+    return st;
+}
+
+/* Of rows that come one after the other nobody knows all labels before the last: they are 0 and 1,
+ * or the numbers of classes. */
+shoal_status click_format_number_labels(struct click_format *w)
+{
+    shoal_status st = SHOAL_OK;
+    char name[8];
+
+    for (unsigned k = 0; k < (w->classes ? SHOAL_CLICKS_CLASSES : 2) && st == SHOAL_OK; k++) {
+        snprintf(name, sizeof name, "%u", k);
+        st = click_labels_add(&w->known, name);
+    }
+    return st;
+}
+
+shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
+                               bool unlabelled, const struct click_head *head)
+{
+    shoal_status st;
+
     *w = (struct click_format){
         .format = opts->format, .shift = 64 - opts->bits, .unlabelled = unlabelled,
-        .classes = opts->classes};
-    if (w->format == SHOAL_CLICKS_AUTO)
-        st = recognise(&w->format, path, head, len);
+        .classes = opts->classes, .scale = opts->scale};
+    st = take_known(w, opts);
+    if (st == SHOAL_OK && opts->positive && !(w->positive = strdup(opts->positive)))
+        st = shoal_fail(SHOAL_ENOMEM, "clicks: no memory for a label");
+    if (st == SHOAL_OK && w->format == SHOAL_CLICKS_AUTO)
+        st = recognise(&w->format, head->path, head->at, head->len);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CRITEO)
         st = click_criteo_init(w);
     if (st == SHOAL_OK && w->format == SHOAL_CLICKS_CSV)
-        st = click_csv_init(w, opts, path, head, len, whole);
+        st = click_csv_init(w, opts, head);
     return st;
 }
 
 void click_format_fini(struct click_format *w)
 {
     click_csv_fini(w);
+    click_labels_fini(&w->known);
+    free(w->positive);
     free(w->criteo);
     *w = (struct click_format){0};
 }
 
 /* ---- remembering ---- */
 
-static shoal_status put_line(struct bytes *meta, const char *key, const char *value)
+shoal_status clicks_reading_put(const struct shoal_clicks_opts *opts, struct bytes *meta)
 {
-    shoal_status st = bytes_add(meta, key, strlen(key));
+    const struct shoal_table_opts *t = &opts->table;
+    shoal_status st = bytes_print(meta, "way.format %s\nway.bits %u\n%s",
+                                  shoal_clicks_format_name(opts->format), opts->bits,
+                                  opts->classes ? "way.classes many\n" : "");
 
-    if (st == SHOAL_OK)
-        st = bytes_add(meta, value, strlen(value));
-    return st == SHOAL_OK ? bytes_add(meta, "\n", 1) : st;
+    if (opts->columns || !t->category) /* else it is of a file from before */
+        return st;
+    if (st == SHOAL_OK && t->label)
+        st = bytes_print(meta, "way.label %s\n", t->label);
+    return st == SHOAL_OK ? bytes_print(meta, "way.numeric %s\n",
+                                        strcmp(t->numeric, "-") == 0 ? "" : t->numeric)
+                          : st;
 }
 
-shoal_status clicks_opts_save(struct bytes *meta, const struct shoal_clicks_opts *opts)
+shoal_status clicks_reading_save(const struct shoal_clicks_opts *opts, struct container_writer *w)
 {
-    char bits[16];
-    shoal_status st = put_line(meta, "way.format ", shoal_clicks_format_name(opts->format));
+    shoal_status st = SHOAL_OK;
 
-    snprintf(bits, sizeof bits, "%u", opts->bits);
-    if (st == SHOAL_OK)
-        st = put_line(meta, "way.bits ", bits);
-    if (st == SHOAL_OK && opts->label)
-        st = put_line(meta, "way.label ", opts->label);
-    if (st == SHOAL_OK && opts->numeric)
-        st = put_line(meta, "way.numeric ", opts->numeric);
-    if (st == SHOAL_OK && opts->classes)
-        st = put_line(meta, "way.classes ", "many");
-    return st;
+    if (opts->nlabels > 0)
+        st = container_begin(w, "classes");
+    for (unsigned k = 0; k < opts->nlabels && st == SHOAL_OK; k++)
+        st = container_write(w, opts->labels[k], strlen(opts->labels[k]) + 1);
+    return st == SHOAL_OK && opts->columns ? columns_save(opts->columns, w) : st;
 }
 
 static shoal_status get_format(struct shoal_clicks_opts *opts, const struct container *c)
@@ -251,6 +283,8 @@ static shoal_status get_bits(struct shoal_clicks_opts *opts, const struct contai
     return st;
 }
 
+/* ---- and reading it again ---- */
+
 /* Copies the value behind what was copied before; NULL when the key is absent. */
 static char *get_string(const struct container *c, const char *key, char **rest, size_t *room)
 {
@@ -263,27 +297,121 @@ static char *get_string(const struct container *c, const char *key, char **rest,
     return at;
 }
 
-shoal_status clicks_opts_load(struct shoal_clicks_opts *opts, char **strings,
-                              const struct container *c)
+/* Files from before there were columns say which of them are numbers, as they are; all others are
+ * categories. */
+static shoal_status get_old_table(struct clicks_reading *r, const struct container *c)
 {
+    struct shoal_table_opts *t = &r->opts.table;
     struct section meta;
     shoal_status st = container_find(c, "meta", 1, &meta);
     size_t room = meta.size + 3;
     char *rest;
 
-    *strings = NULL;
-    *opts = shoal_clicks_default();
-    if (st == SHOAL_OK)
-        st = get_format(opts, c);
-    if (st == SHOAL_OK)
-        st = get_bits(opts, c);
-    if (st != SHOAL_OK)
+    if (st != SHOAL_OK || r->opts.format != SHOAL_CLICKS_CSV || r->columns)
         return st;
-    *strings = rest = mem_array(room, 1);
+    r->strings = rest = mem_array(room, 1);
     if (!rest)
         return SHOAL_ENOMEM;
-    opts->label = get_string(c, "way.label", &rest, &room);
-    opts->numeric = get_string(c, "way.numeric", &rest, &room);
-    opts->classes = get_string(c, "way.classes", &rest, &room) != NULL;
+    t->label = get_string(c, "way.label", &rest, &room);
+    t->numeric = get_string(c, "way.numeric", &rest, &room);
+    t->numeric = t->numeric && *t->numeric ? t->numeric : "-";
+    t->category = "*";
+    t->missing = "";
+    t->header = SHOAL_HEADER_YES;
+    t->raw = true;
     return SHOAL_OK;
+}
+
+static shoal_status get_labels(struct clicks_reading *r, const struct container *c)
+{
+    struct section s;
+    const char *at, *end;
+    shoal_status st;
+
+    if (!container_has(c, "classes"))
+        return SHOAL_OK;
+    st = container_find(c, "classes", 1, &s);
+    at = s.data;
+    end = at + s.size;
+    if (st == SHOAL_OK && (s.size == 0 || end[-1]))
+        return shoal_fail(SHOAL_EFORMAT, "%s: its labels are no strings", container_path(c));
+    for (; at < end && st == SHOAL_OK; at += strlen(at) + 1) {
+        if (r->labels.n == (r->opts.classes ? SHOAL_CLICKS_CLASSES : 2) ||
+            strlen(at) >= LABEL_TEXT || click_labels_find(&r->labels, at) != CLICKS_NO_LABEL)
+            return shoal_fail(SHOAL_EFORMAT, "%s: its labels are too many, too long or the same",
+                              container_path(c));
+        st = click_labels_add(&r->labels, at);
+    }
+    if (st == SHOAL_OK && r->labels.n < 2)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: has %u label, want two or more", container_path(c),
+                        r->labels.n);
+    return st;
+}
+
+void clicks_reading_point(struct clicks_reading *r)
+{
+    for (unsigned k = 0; k < r->labels.n; k++)
+        r->label[k] = click_labels_name(&r->labels, k);
+    r->opts.labels = r->labels.n > 0 ? r->label : NULL;
+    r->opts.nlabels = r->labels.n;
+    r->opts.columns = r->columns;
+}
+
+shoal_status clicks_reading_load(struct clicks_reading *r, const struct container *c)
+{
+    char classes[8];
+    shoal_status st;
+
+    r->opts = shoal_clicks_default();
+    st = get_format(&r->opts, c);
+    if (st == SHOAL_OK)
+        st = get_bits(&r->opts, c);
+    if (st == SHOAL_OK)
+        r->opts.classes = container_meta(c, "way.classes", classes, sizeof classes) == SHOAL_OK;
+    if (st == SHOAL_OK)
+        st = columns_load(&r->columns, c);
+    if (st == SHOAL_OK)
+        st = get_labels(r, c);
+    if (st == SHOAL_OK)
+        st = get_old_table(r, c);
+    if (st == SHOAL_OK)
+        clicks_reading_point(r);
+    return st;
+}
+
+shoal_status clicks_reading_copy(struct clicks_reading *to, const struct shoal_clicks_opts *from)
+{
+    shoal_status st = SHOAL_OK;
+
+    to->opts = shoal_clicks_default();
+    to->opts.format = from->format;
+    to->opts.bits = from->bits;
+    to->opts.classes = from->classes;
+    for (unsigned k = 0; k < from->nlabels && st == SHOAL_OK; k++)
+        st = click_labels_add(&to->labels, from->labels[k]);
+    if (st == SHOAL_OK && from->columns)
+        st = columns_copy(&to->columns, from->columns);
+    if (st == SHOAL_OK && from->table.category) { /* of a file from before */
+        size_t label = from->table.label ? strlen(from->table.label) + 1 : 0;
+        size_t numeric = strlen(from->table.numeric) + 1;
+
+        to->opts.table = from->table;
+        to->strings = mem_array(label + numeric, 1);
+        if (!to->strings)
+            return SHOAL_ENOMEM;
+        if (label)
+            to->opts.table.label = memcpy(to->strings, from->table.label, label);
+        to->opts.table.numeric = memcpy(to->strings + label, from->table.numeric, numeric);
+    }
+    if (st == SHOAL_OK)
+        clicks_reading_point(to);
+    return st;
+}
+
+void clicks_reading_fini(struct clicks_reading *r)
+{
+    columns_free(r->columns);
+    click_labels_fini(&r->labels);
+    free(r->strings);
+    *r = (struct clicks_reading){0};
 }

@@ -11,6 +11,7 @@ struct click_text {
     pthread_mutex_t lock;
     struct input_reader in;
     struct click_format format;
+    struct dialect dialect; /* of a table: where its records end */
     bool csv, live;
 
     bool ended;         /* the input has no more */
@@ -31,6 +32,11 @@ const struct click_format *click_text_format(const struct click_text *t)
     return &t->format;
 }
 
+shoal_status click_text_number_labels(struct click_text *t)
+{
+    return t->format.known.n == 0 ? click_format_number_labels(&t->format) : SHOAL_OK;
+}
+
 /* ---- reading ---- */
 
 /* Whether what comes is given out as it comes. */
@@ -45,7 +51,7 @@ static shoal_status read_more(struct click_text *t, struct bytes *to)
     bool live = is_live(t);
     size_t got = 0, left = stream_left(t->in.stream),
            want = left < CLICK_BLOCK ? left : CLICK_BLOCK;
-    shoal_status st = bytes_reserve(to, want + CLICK_PAD);
+    shoal_status st = bytes_reserve(to, want + FIELD_PAD);
 
     if (st == SHOAL_OK)
         st = (live ? stream_some : stream_read)(t->in.stream, to->at + to->len, want, &got);
@@ -60,7 +66,7 @@ static bool has_line(const struct click_text *t, const struct bytes *b)
     const char *end = b->at + b->len;
     bool inside = false;
 
-    return t->csv ? click_csv_record_end(b->at, end, &inside) < end
+    return t->csv ? record_end(&t->dialect, b->at, end, &inside) < end
                   : memchr(b->at, '\n', b->len) != NULL;
 }
 
@@ -95,7 +101,7 @@ static size_t last_end(const struct click_text *t, const struct bytes *b, size_t
 {
     const char *at = b->at + from, *end = b->at + b->len;
     const char *line =
-        t->csv ? click_csv_last_end(at, end, inside) : memrchr(at, '\n', b->len - from);
+        t->csv ? record_last_end(&t->dialect, at, end, inside) : memrchr(at, '\n', b->len - from);
 
     if (t->csv)
         return line > at ? (size_t)(line - b->at) : 0;
@@ -109,7 +115,7 @@ static const char *first_end(const struct click_text *t, const char *at, const c
     const char *line;
 
     if (t->csv)
-        return click_csv_record_end(at, end, inside);
+        return record_end(&t->dialect, at, end, inside);
     line = memchr(at, '\n', (size_t)(end - at));
     return line ? line : end;
 }
@@ -155,7 +161,7 @@ static shoal_status fill_block(struct click_text *t, struct click_block *b)
     struct bytes *text = &b->text;
     size_t cut = 0, from = 0;
     bool inside = false;
-    shoal_status st = bytes_reserve(text, t->carry.len + CLICK_PAD);
+    shoal_status st = bytes_reserve(text, t->carry.len + FIELD_PAD);
 
     if (st == SHOAL_OK)
         st = bytes_add(text, t->carry.at, t->carry.len);
@@ -191,7 +197,7 @@ static shoal_status take_block(struct click_text *t, struct click_block *b)
     if (st == SHOAL_OK && t->ended && t->carry.len == 0)
         input_reader_next(&t->in);
     if (st == SHOAL_OK)
-        st = bytes_reserve(&b->text, CLICK_PAD);
+        st = bytes_reserve(&b->text, FIELD_PAD);
     return st == SHOAL_OK ? input_reader_pulse(&t->in) : st;
 }
 
@@ -217,10 +223,24 @@ bool click_text_next(struct click_text *t, struct click_block *b)
 
 /* ---- opening ---- */
 
+/* What columns are takes more than a block to say; of what can be read again, it is said by places
+ * all over it. */
+static shoal_status read_more_head(struct click_text *t, const struct shoal_clicks_opts *opts)
+{
+    bool table = opts->format == SHOAL_CLICKS_AUTO || opts->format == SHOAL_CLICKS_CSV;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && table && !opts->columns && !t->live && !t->ended &&
+           t->carry.len < COLUMNS_LOOK)
+        st = read_more(t, &t->carry);
+    return st;
+}
+
 /* The first input that holds anything says how to read. */
 static shoal_status find_format(struct click_text *t, const struct shoal_clicks_opts *opts,
-                                bool unlabelled)
+                                bool unlabelled, bool once)
 {
+    struct click_head head;
     shoal_status st = t->in.inputs->len > 0
                           ? open_input(t)
                           : shoal_fail(SHOAL_EINVAL, "clicks: no input, want one");
@@ -232,10 +252,16 @@ static shoal_status find_format(struct click_text *t, const struct shoal_clicks_
                               t->in.inputs->len);
         st = open_input(t);
     }
-    if (st == SHOAL_OK)
-        st = click_format_init(&t->format, opts, unlabelled, click_text_input(t, t->in.at), t->carry.at,
-                            t->carry.len, t->ended);
+    if (st == SHOAL_OK && once)
+        st = read_more_head(t, opts);
+    if (st != SHOAL_OK)
+        return st;
+    head = (struct click_head){click_text_input(t, t->in.at), t->carry.at, t->carry.len, t->ended,
+                               once ? NULL : t->in.inputs};
+    st = click_format_init(&t->format, opts, unlabelled, &head);
     t->csv = t->format.format == SHOAL_CLICKS_CSV;
+    if (st == SHOAL_OK && t->csv)
+        t->dialect = *click_csv_dialect(&t->format);
     return st;
 }
 
@@ -253,11 +279,13 @@ shoal_status click_text_open(struct click_text **out, const struct inputs *input
     pthread_mutex_init(&t->lock, NULL);
     t->in.inputs = inputs;
     t->csv = opts->format == SHOAL_CLICKS_CSV;
+    t->dialect = opts->columns ? opts->columns->dialect
+                               : (struct dialect){.delimiter = ',', .quotes = true};
     /* How rows look may take more than a line to say. */
-    t->live = live && opts->format != SHOAL_CLICKS_AUTO && (!t->csv || opts->numeric);
+    t->live = live && opts->format != SHOAL_CLICKS_AUTO && (!t->csv || opts->columns);
     bytes = inputs_bytes(inputs, 0, inputs->len, &once);
     input_reader_begin(&t->in, &opts->watch, "read", once ? 0 : bytes);
-    st = find_format(t, opts, unlabelled);
+    st = find_format(t, opts, unlabelled, once);
     if (st == SHOAL_OK)
         *out = t;
     else

@@ -17,14 +17,15 @@ void click_batch_fini(struct click_batch *b)
     free(b->value);
     free(b->at);
     bytes_fini(&b->unquoted);
+    click_labels_fini(&b->labels);
     *b = (struct click_batch){0};
 }
 
-/* A row takes two bytes of text, and so does a feature. Pages that nobody writes cost
- * nothing, so there is room for the worst. */
+/* A row takes two bytes of text, a feature one: a number and the delimiter behind it become up to
+ * two, an empty field one. Pages that nobody writes cost nothing, so there is room for the worst. */
 static shoal_status batch_reserve(struct click_batch *b, size_t bytes)
 {
-    size_t n = bytes / 2 + 64;
+    size_t n = bytes / 2 + 64, values = bytes + 64;
     shoal_status st;
 
     if (b->label && bytes <= b->cap)
@@ -33,12 +34,14 @@ static shoal_status batch_reserve(struct click_batch *b, size_t bytes)
     b->label = malloc(n);
     b->weight = malloc(n * sizeof *b->weight);
     b->start = malloc(n * sizeof *b->start);
-    b->slot = malloc(n * sizeof *b->slot);
-    b->value = malloc(n * sizeof *b->value);
+    b->slot = malloc(values * sizeof *b->slot);
+    b->value = malloc(values * sizeof *b->value);
     b->at = malloc(n * sizeof *b->at);
     if (!b->label || !b->weight || !b->start || !b->slot || !b->value || !b->at)
         return shoal_fail(SHOAL_ENOMEM, "clicks: no memory for %zu rows", n);
-    st = bytes_reserve(&b->unquoted, bytes + CLICK_PAD);
+    st = bytes_reserve(&b->unquoted, bytes + FIELD_PAD);
+    if (st == SHOAL_OK) /* so that no line fails for want of memory */
+        st = bytes_reserve(&b->labels.text, SHOAL_CLICKS_CLASSES * LABEL_TEXT);
     if (st == SHOAL_OK)
         b->cap = bytes;
     return st;
@@ -47,9 +50,10 @@ static shoal_status batch_reserve(struct click_batch *b, size_t bytes)
 static void batch_clear(struct click_batch *b, uint64_t shown_from)
 {
     b->rows = b->values = 0;
-    b->lines = b->positives = b->bad = b->zero = b->minus = 0;
+    b->lines = b->bad = 0;
     b->weighted = b->valued = b->fatal = false;
-    b->classes = 2;
+    b->labels.n = b->nrecent = 0;
+    b->labels.text.len = 0;
     b->shown_from = shown_from;
     b->names = NULL;
 }
@@ -89,53 +93,78 @@ bool click_number(struct click_batch *b, const char *what, const char *at, size_
     return true;
 }
 
-static bool class_label(struct click_batch *b, const char *at, size_t len)
+bool click_label_missing(const struct click_format *w, struct click_batch *b, const char *where)
 {
-    float x;
+    return w->unlabelled || click_line_bad(b, "found no label%s, want one", where);
+}
 
-    if (decimal_parse(at, at + len, &x) != at + len || !(x >= 0 && x < SHOAL_CLICKS_CLASSES) ||
-        x != floorf(x))
-        return click_line_bad(b, "its label is \"%s\", want a whole number from 0 to %d",
-                              click_quote(at, len).text, SHOAL_CLICKS_CLASSES - 1);
-    b->label[b->rows] = (uint8_t)x;
+/* Gives its number in k: of the labels that are known, or of this block's. */
+static bool number_label(const struct click_format *w, struct click_batch *b, const char *name,
+                         unsigned *k)
+{
+    if (w->known.n > 0) {
+        *k = click_labels_known(&w->known, name);
+        return *k != CLICKS_NO_LABEL || w->unlabelled || /* which needs none */
+               click_line_bad(b, "its label is \"%s\", want %s",
+                              click_quote(name, strlen(name)).text,
+                              click_labels_text(&w->known, " or ").text);
+    }
+    *k = click_labels_find(&b->labels, name);
+    if (*k != CLICKS_NO_LABEL)
+        return true;
+    if (b->labels.n == SHOAL_CLICKS_CLASSES)
+        return click_line_bad(b, "its label is \"%s\", one of over %d in some lines; want at most "
+                              "that many (--label names another column)",
+                              click_quote(name, strlen(name)).text, SHOAL_CLICKS_CLASSES);
+    *k = b->labels.n;
+    b->labels.line[*k] = b->lines;
+    click_labels_add(&b->labels, name); /* there is room */
     return true;
 }
 
-bool click_label_missing(const struct click_format *w, struct click_batch *b, const char *where)
+static bool label_slowly(const struct click_format *w, struct click_batch *b, const char *at,
+                         size_t len)
 {
-    return w->unlabelled || click_line_bad(b, "found no label%s, want %s", where,
-                                           w->classes ? "a class" : "0 or 1, or -1 or 1");
+    char name[LABEL_TEXT];
+    unsigned k;
+
+    if (len >= LABEL_TEXT)
+        return click_line_bad(b, "its label is \"%s\" of %zu bytes, want at most %d",
+                              click_quote(at, len).text, len, LABEL_TEXT - 1);
+    if (isnan(label_spell(name, at, len)) && w->format != SHOAL_CLICKS_CSV)
+        return click_line_bad(b, "its label is \"%s\", want a number", click_quote(at, len).text);
+    if (!number_label(w, b, name, &k))
+        return false;
+    b->label[b->rows] = (uint8_t)k;
+    if (len <= 8 && b->nrecent < sizeof b->recent / sizeof *b->recent) {
+        b->recent[b->nrecent].first = span_bytes8(at, len);
+        b->recent[b->nrecent].len = (uint32_t)len;
+        b->recent[b->nrecent++].number = k;
+    }
+    return true;
 }
 
+/* Up to 7 bytes behind the label are read, never used. */
 bool click_label(const struct click_format *w, struct click_batch *b, const char *at, size_t len)
 {
-    float x;
+    uint64_t first = span_bytes8(at, len);
 
     if (len == 0)
         return click_label_missing(w, b, "");
-    if (w->classes)
-        return class_label(b, at, len);
-    if (len == 1 && (*at == '0' || *at == '1'))
-        x = (float)(*at - '0');
-    else if (len == 2 && at[1] == '1' && (*at == '-' || *at == '+'))
-        x = *at == '-' ? -1 : 1;
-    else if (decimal_parse(at, at + len, &x) != at + len || (x != 0 && x != 1 && x != -1))
-        return click_line_bad(b, "its label is \"%s\", want 0 or 1, or -1 or 1",
-                              click_quote(at, len).text);
-    if (x == 0 && b->zero == 0)
-        b->zero = b->lines + 1;
-    if (x == -1 && b->minus == 0)
-        b->minus = b->lines + 1;
-    b->label[b->rows] = x == 1;
-    return true;
+    for (unsigned i = 0; i < b->nrecent; i++)
+        if (b->recent[i].first == first && b->recent[i].len == len) {
+            b->label[b->rows] = (uint8_t)b->recent[i].number;
+            return true;
+        }
+    return label_slowly(w, b, at, len);
 }
 
 /* ---- lines ---- */
 
 /* What a bad line is to leave as it was. */
 struct mark {
-    size_t values;
-    uint64_t zero, minus;
+    size_t values, text;
+    unsigned labels, recent;
     bool valued, weighted;
 };
 
@@ -181,12 +210,14 @@ static bool parse_line(const struct click_format *w, struct click_batch *b, cons
 static void take_line(const struct click_format *w, struct click_batch *b, const char *text,
                       const char *at, const char *end)
 {
-    struct mark mark = {b->values, b->zero, b->minus, b->valued, b->weighted};
+    struct mark mark = {b->values, b->labels.text.len, b->labels.n, b->nrecent, b->valued,
+                        b->weighted};
 
     if (!parse_line(w, b, at, end)) {
         b->values = mark.values;
-        b->zero = mark.zero;
-        b->minus = mark.minus;
+        b->labels.text.len = mark.text;
+        b->labels.n = mark.labels;
+        b->nrecent = mark.recent;
         b->valued = mark.valued;
         b->weighted = mark.weighted;
         note_bad(b);
@@ -194,9 +225,6 @@ static void take_line(const struct click_format *w, struct click_batch *b, const
     }
     b->start[b->rows] = (uint32_t)mark.values;
     b->at[b->rows] = (uint32_t)(at - text);
-    b->positives += b->label[b->rows] == 1;
-    if (b->label[b->rows] >= b->classes && b->label[b->rows] != CLICKS_NO_LABEL)
-        b->classes = b->label[b->rows] + 1u;
     b->weighted |= b->weight[b->rows] != 1;
     b->rows++;
 }
@@ -208,7 +236,7 @@ static const char *line_end(const struct click_format *w, const char *at, const 
     const char *stop;
 
     if (w->format == SHOAL_CLICKS_CSV) {
-        stop = click_csv_record_end(at, end, &inside);
+        stop = record_end(click_csv_dialect(w), at, end, &inside);
         return stop < end ? stop : end - 1;
     }
     return memchr(at, '\n', (size_t)(end - at));
@@ -219,13 +247,16 @@ static uint64_t lines_within(const struct click_format *w, const char *at, const
     return 1 + (w->format == SHOAL_CLICKS_CSV ? click_bytes_count(at, end, '\n') : 0);
 }
 
-/* Every input of CSV begins with the same names. */
+/* Every input of a table begins with the same names. */
 static const char *pass_header(const struct click_format *w, struct click_batch *b, const char *at,
                                const char *end)
 {
-    const char *line = line_end(w, at, end), *stop = click_line_end(at, line);
+    const char *line = line_end(w, at, end), *stop = record_text_end(at, line);
+    struct span header = click_csv_header(w);
 
-    if ((size_t)(stop - at) != w->header.len || memcmp(at, w->header.at, w->header.len) != 0) {
+    if (header.len == 0)
+        return at;
+    if ((size_t)(stop - at) != header.len || memcmp(at, header.at, header.len) != 0) {
         b->fatal = true;
         b->bad = 1;
         b->shown[0].line = 0;
@@ -250,7 +281,7 @@ static void parse_text(const struct click_format *w, struct click_batch *b, cons
                 return;
         }
         line = line_end(w, at, end);
-        stop = click_line_end(at, line);
+        stop = record_text_end(at, line);
         if (stop > at && !(w->format == SHOAL_CLICKS_LIBSVM && *at == '#'))
             take_line(w, b, text, at, stop);
         b->lines += lines_within(w, at, line);
@@ -290,7 +321,7 @@ void click_parse_names(const struct click_format *w, const struct click_block *b
     b->rows = r;
     b->values = b->start[r];
     b->names = names;
-    parse_row(w, b, at, click_line_end(at, line));
+    parse_row(w, b, at, record_text_end(at, line));
     b->names = NULL;
     b->rows = rows;
     b->values = values;

@@ -13,11 +13,8 @@
 #ifndef SHOAL_CLICKS_H
 #define SHOAL_CLICKS_H
 
+#include "columns/columns.h"
 #include "sparse/sparse.h"
-
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 /* ---- hashing: docs/clicks.md is the specification ------------------------------------ */
 
@@ -54,7 +51,10 @@ enum click_seed {
     CLICK_SEED_VW,
     CLICK_SEED_CRITEO,
     CLICK_SEED_NUMBER,
-    CLICK_SEED_CATEGORY
+    CLICK_SEED_CATEGORY,
+    CLICK_SEED_BIN,
+    CLICK_SEED_MISSING,
+    CLICK_SEED_LOG
 };
 
 static inline uint64_t click_seed(enum click_seed kind)
@@ -62,27 +62,12 @@ static inline uint64_t click_seed(enum click_seed kind)
     return rng_mix((uint64_t)kind * RNG_STEP);
 }
 
+/* The same of a name behind which nothing may be read: slot.c. */
+uint64_t click_hash_name(uint64_t seed, const char *at, size_t len);
+
 #define CLICK_INDEX_DIGITS 18 /* of libsvm, at most; more might not fit 64 bits */
 
 /* ---- sixteen bytes at a time ----------------------------------------------------------- */
-
-#define CLICK_PAD 64u /* bytes that may be read behind the text of a block */
-
-/* Bit i: byte i is c. */
-static inline unsigned click_bytes_equal(const char *at, char c)
-{
-#if defined(__SSE2__)
-    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)at);
-
-    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(c)));
-#else
-    unsigned mask = 0;
-
-    for (unsigned i = 0; i < 16; i++)
-        mask |= (unsigned)(at[i] == c) << i;
-    return mask;
-#endif
-}
 
 /* Bit i: byte i is at most c. */
 static inline unsigned click_bytes_upto(const char *at, unsigned char c)
@@ -110,11 +95,23 @@ static inline size_t click_bytes_count(const char *at, const char *end, char c)
     return n;
 }
 
-/* A line's end without the carriage return before it: lines end in "\n" or "\r\n". */
-static inline const char *click_line_end(const char *at, const char *end)
-{
-    return end > at && end[-1] == '\r' ? end - 1 : end;
-}
+/* ---- labels.c: labels as they stand in the text --------------------------------------------- */
+
+const char *click_labels_name(const struct click_labels *l, unsigned k);
+/* Its number; CLICKS_NO_LABEL: it is none of them. */
+unsigned click_labels_find(const struct click_labels *l, const char *name);
+/* Another one, which gets the next number; there must be room for it. */
+shoal_status click_labels_add(struct click_labels *l, const char *name);
+/* Puts them into order, numbers by their size, texts by their bytes, and of two `positive` last
+ * unless it is NULL; map[k] is the new number of k. Of one label of two the other is made up. */
+shoal_status click_labels_order(struct click_labels *l, bool classes, const char *positive,
+                                uint8_t map[SHOAL_CLICKS_CLASSES]);
+/* "no and yes", as far as a sentence goes */
+struct click_labels_text {
+    char text[128];
+};
+struct click_labels_text click_labels_text(const struct click_labels *l, const char *join);
+void click_labels_fini(struct click_labels *l);
 
 /* ---- clicks_format.c: how rows are read --------------------------------------------------- */
 
@@ -122,26 +119,33 @@ static inline const char *click_line_end(const char *at, const char *end)
 #define CRITEO_COLUMNS 39u /* without the label */
 
 struct click_criteo_format;
-struct click_csv_column;
+struct click_csv;
 
 struct click_format {
     enum shoal_clicks_format format; /* not AUTO */
     unsigned shift;                  /* slot = hash >> shift */
     bool unlabelled;                 /* a row may lack its label */
-    bool classes;                    /* labels are of many classes */
+    bool classes;                    /* there may be many labels */
+    bool scale;                      /* each feature by the size of its values */
+    char *positive;                  /* of two labels; or NULL */
+    struct click_labels known;       /* those there may be, by class; none: whatever comes */
     struct click_criteo_format *criteo;
-
-    struct click_csv_column *columns; /* [ncolumns] CSV, the label's among them */
-    size_t ncolumns;
-    struct bytes header; /* its line of names */
-    char *label;         /* that column's name; NULL: there is none */
-    char *numeric;       /* the names of number columns, between commas */
+    struct click_csv *csv;
 };
 
-/* From the beginning of the first input that has any; `whole` when that is all of it. */
+/* The beginning of the first input that has any, or where more of it is. */
+struct click_head {
+    const char *path;
+    const char *at; /* [len], FIELD_PAD bytes behind which may be read */
+    size_t len;
+    bool whole;                  /* that is all of it */
+    const struct inputs *inputs; /* all, to be looked into; NULL: they can be read only once */
+};
+
 shoal_status click_format_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                            bool unlabelled, const char *path, const char *head, size_t len,
-                            bool whole);
+                               bool unlabelled, const struct click_head *head);
+/* Its labels are numbers from 0. */
+shoal_status click_format_number_labels(struct click_format *w);
 void click_format_fini(struct click_format *w);
 
 /* ---- clicks_text.c: whole lines from many inputs ------------------------------------------- */
@@ -150,7 +154,7 @@ void click_format_fini(struct click_format *w);
 
 /* Whole lines of one input, each ended by a newline; of CSV, whole records. */
 struct click_block {
-    struct bytes text; /* CLICK_PAD bytes behind it may be read */
+    struct bytes text; /* FIELD_PAD bytes behind it may be read */
     uint64_t seq;
     size_t input;
     bool first;          /* its input begins here */
@@ -167,6 +171,8 @@ struct click_text;
 shoal_status click_text_open(struct click_text **out, const struct inputs *inputs,
                              const struct shoal_clicks_opts *opts, bool unlabelled, bool live);
 const struct click_format *click_text_format(const struct click_text *t);
+/* Labels that are not known are numbers, from the beginning. */
+shoal_status click_text_number_labels(struct click_text *t);
 /* The next block; false when there is none left. */
 bool click_text_next(struct click_text *t, struct click_block *b);
 const char *click_text_input(const struct click_text *t, size_t i);
@@ -184,22 +190,27 @@ struct click_name {
     const char *space, *at; /* the namespace or column, or NULL; the feature or value */
     uint32_t space_len, len;
     char join;         /* between the two */
-    uint64_t from, to; /* instead of `at`, when it is NULL: integers */
+    uint64_t from, to; /* instead of `at`, when it is NULL: integers, */
+    bool bin;          /* or numbers between these; NULL: without an end */
+    const double *low, *high;
 };
 
 struct click_batch {
     size_t rows, values;
     uint64_t lines;
-    uint8_t *label;        /* [rows] the class, or CLICKS_NO_LABEL */
+    uint8_t *label;        /* [rows] of `labels`, or of those known; or CLICKS_NO_LABEL */
     float *weight;         /* [rows] */
     uint32_t *start;       /* [rows + 1] */
     uint32_t *slot;        /* [values] */
     float *value;          /* [values] unless the format has none */
     uint32_t *at;          /* [rows] where its text begins in the block */
     bool weighted, valued; /* some weight, some value is not 1 */
-    uint64_t positives;
-    unsigned classes;     /* the greatest label + 1, at least 2 */
-    uint64_t zero, minus; /* 1 + the first line of a label 0, of a label -1; else 0 */
+    struct click_labels labels; /* of this block, in the order of the text */
+    struct {
+        uint64_t first;    /* its bytes, of which it has up to eight */
+        uint32_t len, number;
+    } recent[8];           /* labels as they were spelled, to be found again at once */
+    unsigned nrecent;
 
     uint64_t bad; /* lines left out */
     struct {
@@ -272,14 +283,16 @@ bool click_csv_row(const struct click_format *w, struct click_batch *b, const ch
  * does not depend on who parsed them. */
 struct click_errors {
     uint64_t skip_bad;
-    struct shoal_clicks_stats stats; /* lines, rows, positives, values and bad lines so far */
+    struct shoal_clicks_stats stats; /* lines, rows, values and bad lines so far */
+    struct click_labels labels;      /* in the order of the text; their counts */
     size_t input;
     uint64_t line;    /* lines of the input before the block */
     bool zero, minus; /* the input has a label 0, a label -1 */
 };
 
-/* Fails for what may not be skipped, else adds the batch to the stats. Parses the block
- * again if a sentence is wanted that was not kept. */
+/* Fails for what may not be skipped, else adds the batch to the stats, and its labels get the
+ * numbers that they have in `labels`. Parses the block again if a sentence is wanted that was
+ * not kept. */
 shoal_status click_errors_add(struct click_errors *e, const struct click_text *t,
                               const struct click_block *b, struct click_batch *batch);
 
@@ -330,6 +343,30 @@ void census_map_ids(const struct click_census *c, const uint32_t *slot, uint32_t
 shoal_status census_names(const struct click_census *c, struct bytes *text, uint32_t *begin);
 void click_names_fini(struct click_names *n);
 
+/* ---- sizes.c: how large values are ---------------------------------------------------------- */
+
+enum { CLICK_POWERS = 64 };
+
+/* Of blocks in their order. */
+struct click_sizes {
+    unsigned bits;
+    double *squares; /* [2^bits] sums of each slot's; NULL: they stay as they are */
+    uint32_t *n;     /* [2^bits] how many */
+    uint64_t powers[2 * CLICK_POWERS + 1]; /* values below 2^(k - CLICK_POWERS), not half of it */
+    float largest;
+    uint32_t slot; /* of the largest one */
+};
+
+uint64_t click_sizes_bytes(unsigned bits, bool scale);
+shoal_status click_sizes_init(struct click_sizes *s, unsigned bits, bool scale);
+/* `look`: its values are among those by which a far larger one is noticed. */
+void click_sizes_add(struct click_sizes *s, const struct click_batch *b, bool look);
+void click_sizes_notice(const struct click_sizes *s, const struct click_census *c,
+                        struct shoal_clicks_stats *stats);
+/* What the values of a slot are to be multiplied by. */
+float click_sizes_scale(const struct click_sizes *s, uint32_t slot);
+void click_sizes_fini(struct click_sizes *s);
+
 /* ---- clicks_spill.c: spill buffers ----------------------------------------- */
 
 /* Bytes in their order, in memory as long as there is any left, then on disk. */
@@ -367,7 +404,7 @@ enum {
 
 struct shoal_clicks {
     struct clicks_view view;
-    struct shoal_clicks_opts reading; /* format, bits, label, numeric, classes */
+    struct clicks_reading reading;
     uint64_t bad_lines;
     const char *names; /* each ended by a NUL, the first of them "" */
     size_t names_len;
@@ -378,17 +415,18 @@ struct shoal_clicks {
     struct click_census census;
     struct bytes own_names;
     uint32_t *own_begin;
-    char *strings; /* of reading */
+    float *own_scale;
 };
 
-/* Takes what is in the columns, by ids, and the census with its names; they are empty
- * afterwards. */
-shoal_status clicks_adopt(shoal_clicks **out, struct spill_buffer *columns,
-                          struct click_census *census, const struct click_format *w,
-                          const struct shoal_clicks_stats *stats);
-/* The strings of a format as options, copied to *strings. */
-shoal_status clicks_opts_of_format(struct shoal_clicks_opts *opts, char **strings,
-                                   const struct click_format *w);
+/* What was read, all of which clicks_adopt takes: it is empty afterwards. */
+struct clicks_parts {
+    struct spill_buffer *columns; /* [CLICK_COLUMNS], by ids */
+    struct click_census *census;
+    struct click_labels *labels;
+    float **scale; /* [features] by id, or NULL */
+};
+shoal_status clicks_adopt(shoal_clicks **out, const struct clicks_parts *parts,
+                          const struct click_format *w, const struct shoal_clicks_stats *stats);
 
 /* ---- clicks_criteo.c ---- */
 
@@ -398,16 +436,15 @@ shoal_status click_criteo_init(struct click_format *w);
 const char *click_criteo_rows(const struct click_format *w, struct click_batch *b, const char *text,
                               const char *at, const char *end);
 
-/* ---- clicks_csv.c ---- */
+/* ---- csv.c ---- */
 
-/* Reads the line of names and, unless they are given, which columns are numbers. */
+/* Finds what the columns are, unless opts have them, and where they stand. */
 shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,
-                            const char *path, const char *head, size_t len, bool whole);
+                            const struct click_head *head);
 void click_csv_fini(struct click_format *w);
-/* A record ends at the first newline outside of quotes: there, or at `end` when there
- * is none. *inside says whether `at` is within quotes, and then whether the result is. */
-const char *click_csv_record_end(const char *at, const char *end, bool *inside);
-/* Behind the last record's end, or `at` when none ends here. */
-const char *click_csv_last_end(const char *at, const char *end, bool *inside);
+const struct dialect *click_csv_dialect(const struct click_format *w);
+const struct shoal_columns *click_csv_columns(const struct click_format *w);
+/* The line of names that every input begins with; of length 0: none does. */
+struct span click_csv_header(const struct click_format *w);
 
 #endif

@@ -12,8 +12,7 @@ static bool index_of(const char *name, size_t len, uint64_t *index)
     return len > 0 && len <= CLICK_INDEX_DIGITS;
 }
 
-/* click_hash of a name behind which nothing may be read. */
-static uint64_t hash_of(uint64_t seed, const char *name, size_t len)
+uint64_t click_hash_name(uint64_t seed, const char *name, size_t len)
 {
     uint64_t h = seed;
 
@@ -51,7 +50,7 @@ shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, co
         if (!is_name(name, len))
             return shoal_fail(SHOAL_EINVAL, "found \"%s\", want the name of a feature",
                               click_quote(name, len).text);
-        hash = hash_of(hash_of(click_seed(CLICK_SEED_VW), "", 0), name, len);
+        hash = click_hash_name(click_hash_name(click_seed(CLICK_SEED_VW), "", 0), name, len);
         break;
     default:
         return shoal_fail(SHOAL_EINVAL,

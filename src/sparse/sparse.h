@@ -9,6 +9,7 @@
 #include <shoal.h>
 
 #include "base/base.h"
+#include "columns/columns.h"
 #include "file/file.h"
 
 #include <string.h>
@@ -32,20 +33,53 @@ struct clicks_view {
     const float *value;    /* [values] finite; NULL: all are 1 */
     const float *weight;   /* [rows] finite, >= 0; NULL: all are 1 */
     const uint32_t *slot;  /* [features] of id, below 2^bits */
+    const float *scale;    /* [features] what values were multiplied by; NULL: 1 */
     const uint64_t *count; /* [features] in the rows that were counted */
 };
 
 const struct clicks_view *clicks_view(const shoal_clicks *c);
 
-/* How rows are read, so that a model may read others alike: lines of "meta". Strings
- * of *opts are then owned by *strings, for free(). */
-shoal_status clicks_opts_save(struct bytes *meta, const struct shoal_clicks_opts *opts);
-shoal_status clicks_opts_load(struct shoal_clicks_opts *opts, char **strings,
-                              const struct container *c);
-
-/* ---- clicks_stream.c: the same rows from text, block by block -------------------------------- */
+/* ---- format.c: how rows are read, so that a model may read others alike ------------------------ */
 
 #define CLICKS_NO_LABEL 255u
+
+/* Different labels, each with its number. Those that are numbers have one spelling: 1.0, +1 and 1
+ * are one label. */
+struct click_labels {
+    struct bytes text; /* each ended by a NUL */
+    unsigned n;
+    uint32_t at[SHOAL_CLICKS_CLASSES];    /* where each begins */
+    uint64_t line[SHOAL_CLICKS_CLASSES];  /* of a block: where it stood first */
+    uint64_t count[SHOAL_CLICKS_CLASSES]; /* rows of each */
+};
+
+/* Format, bits, labels and columns, with all that the options point to. It may not be moved. */
+struct clicks_reading {
+    struct shoal_clicks_opts opts;
+    struct shoal_columns *columns; /* of a table; or NULL */
+    struct click_labels labels;
+    const char *label[SHOAL_CLICKS_CLASSES]; /* [labels.n] their names */
+    char *strings; /* of opts.table, of files from before there were columns; or NULL */
+};
+
+/* Its number; CLICKS_NO_LABEL: it is none of them. Of 0 and 1, -1 is 0, and the other way round. */
+unsigned click_labels_known(const struct click_labels *l, const char *name);
+/* The class of that label in the data; CLICKS_NO_LABEL: none. */
+unsigned clicks_find_label(const shoal_clicks *c, const char *name);
+/* Whether some row has it. */
+bool clicks_has_label(const shoal_clicks *c, unsigned k);
+
+/* Into one of zeros, which clicks_reading_fini ends also after a failure. */
+shoal_status clicks_reading_copy(struct clicks_reading *to, const struct shoal_clicks_opts *from);
+shoal_status clicks_reading_load(struct clicks_reading *r, const struct container *c);
+/* Lines of the section "meta", then sections of their own. */
+shoal_status clicks_reading_put(const struct shoal_clicks_opts *opts, struct bytes *meta);
+shoal_status clicks_reading_save(const struct shoal_clicks_opts *opts, struct container_writer *w);
+/* After columns or labels were changed: opts point to them. */
+void clicks_reading_point(struct clicks_reading *r);
+void clicks_reading_fini(struct clicks_reading *r);
+
+/* ---- stream.c: the same rows from text, block by block --------------------------------------- */
 
 /* Rows in the order of the input, by slots, not ids. Borrowed until the next call. */
 struct click_rows {
@@ -69,13 +103,19 @@ shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows);
 void click_stream_stats(const struct click_stream *s, struct shoal_clicks_stats *stats);
 void click_stream_close(struct click_stream *s);
 
-/* ---- clicks_slot.c: features by name -----------------------------------------------------------
- */
+/* ---- slot.c: features by name ------------------------------------------------------------- */
 
 /* The slot that the reader of a format gives a feature without a namespace: of libsvm by
  * its index, of Vowpal Wabbit by its name. Fails for a name that could not stand in text
  * of that format, and for the other formats. */
 shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, const char *name,
                         size_t len);
+
+/* ---- csv.c: a row that is fields already ------------------------------------------------------ */
+
+/* The features of a row whose fields are field [columns], of length 0 where there is no value, into
+ * slot and value [2 columns] each; gives how many. Fields are cut at 256 bytes. */
+size_t click_fields_features(const struct shoal_columns *columns, unsigned bits,
+                             const struct span *field, uint32_t *slot, float *value);
 
 #endif

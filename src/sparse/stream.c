@@ -24,6 +24,8 @@ shoal_status click_stream_open(struct click_stream **out, const struct sources *
         st = click_text_open(&s->text, &s->inputs, opts, unlabelled, true);
     }
     if (st == SHOAL_OK)
+        st = click_text_number_labels(s->text);
+    if (st == SHOAL_OK)
         *out = s;
     else
         click_stream_close(s);
@@ -66,6 +68,8 @@ shoal_status click_stream_next(struct click_stream *s, struct click_rows *rows)
 void click_stream_stats(const struct click_stream *s, struct shoal_clicks_stats *stats)
 {
     *stats = s->errors.stats;
+    stats->positives = s->errors.labels.count[1];
+    stats->classes = click_text_format(s->text)->known.n;
     click_text_stats(s->text, stats);
 }
 
@@ -77,5 +81,6 @@ void click_stream_close(struct click_stream *s)
     inputs_fini(&s->inputs);
     click_block_fini(&s->block);
     click_batch_fini(&s->batch);
+    click_labels_fini(&s->errors.labels);
     free(s);
 }

@@ -15,8 +15,8 @@ static inline const char *name_end(const char *at)
 {
     unsigned mask;
 
-    while ((mask = click_bytes_upto(at, ' ') | click_bytes_equal(at, ':') |
-                   click_bytes_equal(at, '|')) == 0)
+    while ((mask = click_bytes_upto(at, ' ') | bytes16_equal(at, ':') |
+                   bytes16_equal(at, '|')) == 0)
         at += 16;
     return at + __builtin_ctz(mask);
 }

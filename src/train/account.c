@@ -91,6 +91,29 @@ shoal_status run_account(struct run *r)
     return st;
 }
 
+enum { AGAIN_MOST = 5000 }; /* examples */
+
+/* Whether few examples were held out to choose the number of epochs, and are worth more if they are
+ * learned from. What can be resumed is one run. */
+static bool learns_again(const struct run *r)
+{
+    const struct train_opts *o = r->opts;
+
+    return r->chosen && o->early_stop > 0 && o->valid > 0 && !o->checkpoint && !o->resume &&
+           r->planned.examples + r->planned.held_out <= AGAIN_MOST;
+}
+
+/* As many as were best; but a rate that falls to 0 sooner learns less in as many, so that of a net
+ * half of what was planned is the least. */
+static unsigned again_epochs(const struct run *r)
+{
+    unsigned best = r->taken ? (unsigned)r->at.kept : r->at.epoch;
+
+    if (!learns_again(r))
+        return 0;
+    return r->dense && best < r->opts->epochs / 2 ? r->opts->epochs / 2 : best;
+}
+
 void run_stats(const struct run *r, struct shoal_train_stats *stats)
 {
     *stats = (struct shoal_train_stats){
@@ -101,5 +124,10 @@ void run_stats(const struct run *r, struct shoal_train_stats *stats)
         .memory = mem_peak(), .kernel = r->kernel ? r->kernel->name : NULL,
         .checkpoints = checkpoints_written(r->checkpoints), .resumed = r->opts->resume,
         .enough = r->enough, .ranks = r->stats, .profile = r->profile.result,
+        .lr = r->planned.lr / (r->planned.lr_scale > 0 ? r->planned.lr_scale : 1),
+        .best_epoch = r->taken ? (unsigned)r->at.kept : 0,
+        .epochs = r->at.epoch,
+        .again_epochs = again_epochs(r),
+        .again = learns_again(r) ? r->planned.examples + r->planned.held_out : 0,
     };
 }

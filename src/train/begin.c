@@ -3,12 +3,61 @@
 #include "train/run.h"
 
 #include <math.h>
+#include <string.h>
 
+/* ---- the best that there was ---- */
+
+static const char *const best_names[LEARNED_MOST] = {"best.0", "best.1", "best.2"};
+
+static shoal_status open_best(struct run *r)
+{
+    struct table *learned[LEARNED_MOST];
+    size_t n = r->opts->early_stop > 0 ? r->engine->learned(r, learned) : 0;
+    shoal_status st = SHOAL_OK;
+
+    for (; r->nbest < n && st == SHOAL_OK; r->nbest++) {
+        st = table_init_like(&r->best[r->nbest], learned[r->nbest], learned[r->nbest]->rows);
+        r->best[r->nbest].name = best_names[r->nbest];
+    }
+    return st;
+}
+
+void run_keep_best(struct run *r)
+{
+    struct table *learned[LEARNED_MOST];
+
+    if (r->nbest == 0)
+        return;
+    r->engine->learned(r, learned);
+    for (size_t i = 0; i < r->nbest; i++)
+        memcpy(r->best[i].at, learned[i]->at, table_size(learned[i]));
+    r->at.kept = r->at.epoch + 1;
+}
+
+bool run_take_best(struct run *r)
+{
+    struct table *learned[LEARNED_MOST];
+
+    if (r->nbest == 0 || r->at.kept == 0 || r->at.no_better == 0)
+        return false;
+    r->engine->learned(r, learned);
+    for (size_t i = 0; i < r->nbest; i++)
+        memcpy(learned[i]->at, r->best[i].at, table_size(learned[i]));
+    return true;
+}
+
+/* ---- checkpoints ---- */
+
+/* What the engine has, and what was best of it: its rows have the same owners. */
 static struct sections sections_of(struct run *r)
 {
     struct sections s = {.n = 0};
 
     r->engine->sections(r, &s);
+    for (size_t i = 0; i < r->nbest; i++)
+        s.at[s.n + i] = (struct checkpoint_section){.table = &r->best[i], .owner = s.at[i].owner,
+                                                    .best = true};
+    s.n += r->nbest;
     s.comm = r->comm;
     s.rank = shoal_ranks_rank(r->opts->ranks);
     s.size = shoal_ranks_size(r->opts->ranks);
@@ -29,6 +78,10 @@ static shoal_status load(struct run *r)
 
 shoal_status run_values(struct run *r, void (*start)(struct run *r))
 {
+    shoal_status st = open_best(r);
+
+    if (st != SHOAL_OK)
+        return st;
     if (r->opts->resume)
         return load(r);
     if (start)
@@ -45,7 +98,11 @@ shoal_status run_make_plan(struct run *r)
         return st == SHOAL_OK ? SHOAL_ENOMEM : st;
     r->rows = r->task->rows ? part : NULL;
     r->dense = r->task->net ? part : NULL;
-    return r->task->plan(r, &r->planned);
+    st = r->task->plan(r, &r->planned);
+    r->planned.epochs = r->opts->epochs;
+    r->planned.early_stop = r->opts->early_stop;
+    r->planned.chosen = r->chosen;
+    return st;
 }
 
 /* What one rank can find wrong by itself. */
@@ -129,5 +186,7 @@ void run_end(struct run *r)
     checkpoints_close(r->checkpoints);
     journal_close(r->metrics);
     profile_fini(&r->profile);
+    for (size_t i = 0; i < r->nbest; i++)
+        table_fini(&r->best[i]);
     r->task->close(r);
 }

@@ -84,6 +84,13 @@ unsigned checkpoints_written(const struct checkpoints *c)
     return c ? c->written : 0;
 }
 
+shoal_status checkpoints_drop(const struct train_opts *opts)
+{
+    bool drops = opts->checkpoint && shoal_ranks_rank(opts->ranks) == 0;
+
+    return drops ? folder_drop_all(opts->checkpoint) : SHOAL_OK;
+}
+
 void checkpoints_close(struct checkpoints *c)
 {
     if (!c)
@@ -313,7 +320,8 @@ static shoal_status read_all(const struct opened *o, const struct train_opts *op
     if (st == SHOAL_OK)
         st = meta_read_figures(o->head, figures);
     for (size_t i = 0; i < s->n && st == SHOAL_OK; i++)
-        st = checkpoint_read_table(o, &s->at[i], s->rank);
+        if (!s->at[i].best || at->kept > 0)
+            st = checkpoint_read_table(o, &s->at[i], s->rank);
     return st;
 }
 

@@ -14,7 +14,7 @@
 #include "file/file.h"
 #include "model/model.h"
 
-enum { CHECKPOINT_PATH = 4096, SECTIONS_MOST = 4 };
+enum { CHECKPOINT_PATH = 4096, LEARNED_MOST = 3, SECTIONS_MOST = 4 + LEARNED_MOST };
 
 struct task;
 struct identity;
@@ -36,6 +36,7 @@ struct position {
      * best, and the examples passed before the last. */
     uint64_t evaluations, no_better, evaluated;
     double held_best;
+    uint64_t kept; /* 1 + the epoch whose end, or within which, was best and is kept; 0: none is */
 };
 
 /* What a rank has of a run, and who writes which rows of it when several ranks write a
@@ -47,6 +48,7 @@ struct sections {
                                   rank writes all */
         const uint32_t *place; /* [rows] the table holds only the rows that this rank owns, each
                                   at its place, in their order; NULL: all rows */
+        bool best; /* it is there only where position.kept is not 0 */
     } at[SECTIONS_MOST];
     size_t n;
     struct comm *comm; /* NULL: nobody to agree with */
@@ -71,6 +73,8 @@ shoal_status checkpoints_write(struct checkpoints *c, const struct position *at,
  * checkpoint is one only now, as rank 0 writes its head. */
 shoal_status checkpoints_finish(struct checkpoints *c);
 unsigned checkpoints_written(const struct checkpoints *c);
+/* By rank 0: the folder's checkpoints are of a run that begins again. */
+shoal_status checkpoints_drop(const struct train_opts *opts);
 /* Not collective. A checkpoint of several ranks that was not finished is none. */
 void checkpoints_close(struct checkpoints *c);
 
@@ -112,6 +116,8 @@ shoal_status folder_make(const char *folder, bool *made);
 /* For writing: made if it is not there, and empty unless the run goes on; *next is the
  * number of its next checkpoint. */
 shoal_status folder_open(const char *folder, bool resume, unsigned long *next);
+/* Leaves none. */
+shoal_status folder_drop_all(const char *folder);
 /* Leaves the newest two checkpoints, and parts that are newer: one is being
  * written. */
 void folder_drop_old(const char *folder);

@@ -142,7 +142,7 @@ static void drop_parts(const char *folder, const struct numbers *n)
         int len;
 
         if ((!is_part(entry->d_name, &number) && !is_leftover(entry->d_name, &number)) ||
-            number >= n->at[0] || (n->len > 1 && number == n->at[1]))
+            (n->len > 0 && number >= n->at[0]) || (n->len > 1 && number == n->at[1]))
             continue;
         len = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
         if (len > 0 && (size_t)len < sizeof path)
@@ -150,6 +150,23 @@ static void drop_parts(const char *folder, const struct numbers *n)
     }
     if (dir)
         closedir(dir);
+}
+
+shoal_status folder_drop_all(const char *folder)
+{
+    struct numbers n;
+    char path[CHECKPOINT_PATH];
+    shoal_status st = folder_list(&n, folder);
+
+    for (size_t i = 0; st == SHOAL_OK && i < n.len; i++) {
+        folder_path(path, folder, n.at[i]);
+        unlink(path);
+    }
+    n.len = 0;
+    if (st == SHOAL_OK)
+        drop_parts(folder, &n);
+    numbers_fini(&n);
+    return st;
 }
 
 /* A head goes before its parts: there is never one that lacks them. */

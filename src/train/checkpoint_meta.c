@@ -52,7 +52,7 @@ shoal_status meta_write(struct bytes *b, const struct task *task, const struct t
         st = bytes_print(b, "at." #field " " FORMAT_##type "\n", (field_##type)at->field);
     POSITION_FIELDS(X)
 #undef X
-    return st;
+    return st == SHOAL_OK ? bytes_print(b, "at.kept %" PRIu64 "\n", at->kept) : st;
 }
 
 shoal_status meta_task(const struct container *c, const struct task **task)
@@ -107,6 +107,9 @@ shoal_status meta_position(const struct container *c, struct position *at)
     }
     POSITION_FIELDS(X)
 #undef X
+    /* Checkpoints from before it was kept do not say so. */
+    if (st == SHOAL_OK && container_meta_u64(c, "at.kept", &at->kept) != SHOAL_OK)
+        at->kept = 0;
     return st;
 }
 

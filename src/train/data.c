@@ -5,6 +5,7 @@
  * next collective: so all give up together, and nobody waits for a rank that has left. */
 #include "train/data.h"
 
+#include "saved/saved.h"
 #include "train/options.h"
 #include "train/run.h"
 
@@ -273,22 +274,55 @@ static struct shoal_samples_opts samples_opts(const struct opening *a)
 
     opts.task = a->opts->regression ? SHOAL_REGRESS : SHOAL_CLASSIFY;
     opts.memory_limit = a->opts->memory_limit;
+    opts.table.raw = a->opts->raw;
     return opts;
+}
+
+/* A net that goes on has its own columns and classes. */
+static shoal_status open_samples_as(struct opening *a, const char *path, const char *net)
+{
+    struct shoal_samples_opts opts = samples_opts(a);
+    struct saved_reading r = {.opts = opts};
+    shoal_net *old = NULL;
+    shoal_status st = shoal_net_open(&old, net);
+
+    if (st == SHOAL_OK)
+        st = saved_net_reading(&r, old, &opts, true);
+    if (st == SHOAL_OK && old->columns && old->net->classes == (opts.task == SHOAL_CLASSIFY)) {
+        opts.columns = r.opts.columns;
+        opts.classes = r.opts.classes;
+        opts.nclasses = r.opts.nclasses;
+    }
+    if (st == SHOAL_OK)
+        st = shoal_samples_open(&a->data->samples, path, &opts);
+    saved_reading_fini(&r);
+    shoal_net_close(old);
+    return st;
 }
 
 static shoal_status open_samples(struct opening *a, const char *path)
 {
     struct shoal_samples_opts opts = samples_opts(a);
+    shoal_status st = a->opts->start ? open_samples_as(a, path, a->opts->start)
+                                     : shoal_samples_open(&a->data->samples, path, &opts);
 
-    return shoal_samples_open(&a->data->samples, path, &opts);
+    if (st == SHOAL_OK)
+        a->data->found.samples = a->data->samples;
+    return st;
 }
 
+/* What is held out is read as the data was. */
 static shoal_status open_valid_samples(struct opening *a)
 {
+    const shoal_samples *s = a->data->samples;
     struct shoal_samples_opts opts = samples_opts(a);
     const char *path = a->opts->valid_path;
 
     opts.labels = NULL; /* they are of the others */
+    opts.columns = s->columns;
+    opts.numbers = !s->columns;
+    opts.classes = (const char *const *)s->names;
+    opts.nclasses = s->classes;
     return path ? shoal_samples_open(&a->data->valid_samples, path, &opts) : SHOAL_OK;
 }
 
@@ -574,6 +608,10 @@ shoal_status data_open(struct shoal_data **out, const struct data_how *how,
         return st;
     }
     a.data->at = sources_of(a.data);
+    if (a.data->samples)
+        a.data->found.columns = a.data->samples->columns;
+    else if (a.data->found.rows)
+        a.data->found.columns = shoal_clicks_columns(a.data->rows);
     *out = a.data;
     return SHOAL_OK;
 }

@@ -41,6 +41,67 @@ static void show_share(char text[SHOAL_VALUE], const void *field)
 const struct shoal_own_type option_share_type = {
     read_share, show_share, "a share from 0 to 0.5, or a percent such as 0.1%"};
 
+/* The same, or "auto". */
+static bool read_auto_share(void *field, const char *text)
+{
+    *(double *)field = AUTO_REAL;
+    return strcmp(text, "auto") == 0 || read_share(field, text);
+}
+
+static void show_auto_share(char text[SHOAL_VALUE], const void *field)
+{
+    if (*(const double *)field < 0)
+        snprintf(text, SHOAL_VALUE, "auto");
+    else
+        show_percent(text, *(const double *)field);
+}
+
+const struct shoal_own_type option_auto_share_type = {
+    read_auto_share, show_auto_share, "a share from 0 to 0.5, a percent such as 0.1%, or auto"};
+
+static bool read_decay(void *field, const char *text)
+{
+    char *end;
+
+    *(double *)field = strcmp(text, "auto") == 0 ? AUTO_REAL : number_read(text, &end);
+    return *(double *)field < 0 ? strcmp(text, "auto") == 0
+                                : end != text && !*end && *(double *)field < 1;
+}
+
+static void show_decay(char text[SHOAL_VALUE], const void *field)
+{
+    if (*(const double *)field < 0)
+        snprintf(text, SHOAL_VALUE, "auto");
+    else
+        number_exact(text, SHOAL_VALUE, *(const double *)field);
+}
+
+const struct shoal_own_type option_decay_type = {read_decay, show_decay,
+                                                 "a number from 0 to below 1, or auto"};
+
+/* A whole number, or "auto". */
+static bool read_early(void *field, const char *text)
+{
+    uint64_t n = AUTO_COUNT;
+    const char *end = text + strlen(text);
+    bool good = strcmp(text, "auto") == 0 ||
+                (number_digits(text, end, &n) == end && n <= 1000000);
+
+    *(unsigned *)field = (unsigned)n;
+    return good;
+}
+
+static void show_early(char text[SHOAL_VALUE], const void *field)
+{
+    if (*(const unsigned *)field == AUTO_COUNT)
+        snprintf(text, SHOAL_VALUE, "auto");
+    else
+        snprintf(text, SHOAL_VALUE, "%u", *(const unsigned *)field);
+}
+
+const struct shoal_own_type option_early_type = {read_early, show_early,
+                                                 "a whole number from 0 to 1000000, or auto"};
+
 /* "60s", "5m", "2h": above 0, and `most` at most. */
 static bool read_seconds(double *seconds, const char *text, double most)
 {
@@ -237,31 +298,55 @@ const struct shoal_option net_output_options[] = {
     {0},
 };
 
+/* clang-format off */
+#define NET_RATE_OPTIONS(usual)                                                                    \
+    OPTIMIZER_OPTION(net_optimizers, OPTIMIZER_SGD, "how gradients become steps"),                 \
+    LR_OPTION(usual),                                                                              \
+    SCHEDULE_OPTION("how the rate goes on"),                                                       \
+    DECAY_OPTION,                                                                                  \
+    {"warmup", .type = SHOAL_TYPE_REAL, ON(warmup), .decides = true, .arg = "EPOCHS",              \
+     .d = {0, 1e6}, .help = "let it rise evenly for so many epochs first"},                        \
+    {"momentum", .type = SHOAL_TYPE_REAL, ON(momentum), .decides = true, .arg = "X",               \
+     .d = {0, 0.999999}, .help = "how much of the last step goes on (momentum)"},                  \
+    {"nesterov", .type = SHOAL_TYPE_FLAG, ON(nesterov), .decides = true,                           \
+     .help = "look ahead (momentum)"}
+#define NET_BATCH_OPTIONS                                                                          \
+    {"global-batch", .type = SHOAL_TYPE_COUNT, ON(global_batch), .decides = true, .arg = "N",      \
+     .u = {0, 1 << 24}, .help = "the same as --batch, of all ranks together",                      \
+     .zero = "as --batch says"},                                                                   \
+    {"rank-batch", .type = SHOAL_TYPE_COUNT, ON(rank_batch), .decides = true, .arg = "N",          \
+     .u = {0, 1 << 20}, .help = "samples of a step, of each rank: more ranks make larger steps",   \
+     .zero = "as --batch says"}
+/* clang-format on */
+
 const struct shoal_option net_training_options[] = {
     EPOCHS_OPTION,
     STEPS_OPTION("so many steps of the optimizer"),
-    BATCH_OPTION(1 << 20, "samples of a step, of each rank"),
-    {"global-batch", .type = SHOAL_TYPE_COUNT, ON(global_batch), .decides = true, .arg = "N",
-     .u = {0, 1 << 24}, .help = "samples of a step, of all ranks together",
-     .zero = "as --batch says"},
-    OPTIMIZER_OPTION(net_optimizers, OPTIMIZER_SGD, "how gradients become steps"),
-    LR_OPTION("0.1 for sgd, 0.05 for momentum, 0.002 for adam"),
-    SCHEDULE_OPTION("how the rate goes on"),
-    DECAY_OPTION,
-    {"warmup", .type = SHOAL_TYPE_REAL, ON(warmup), .decides = true, .arg = "EPOCHS",
-     .d = {0, 1e6}, .help = "let it rise evenly for so many epochs first"},
-    {"momentum", .type = SHOAL_TYPE_REAL, ON(momentum), .decides = true, .arg = "X",
-     .d = {0, 0.999999}, .help = "how much of the last step goes on (momentum)"},
-    {"nesterov", .type = SHOAL_TYPE_FLAG, ON(nesterov), .decides = true,
-     .help = "look ahead (momentum)"},
+    BATCH_OPTION(1 << 20, "samples of a step, of all ranks together"),
+    NET_BATCH_OPTIONS,
+    NET_RATE_OPTIONS("0.1 for sgd, 0.05 for momentum, 0.002 for adam"),
     {"weight-decay", .type = SHOAL_TYPE_REAL, ON(weight_decay), .decides = true, .arg = "X",
      .d = {0, 0.999999}, .help = "pull parameters to 0; with adam apart from the gradient"},
     SEED_OPTION,
-    {"shuffle", .type = SHOAL_TYPE_FLAG, ON(in_order), .decides = true, .inverse = true,
-     .help = "take the samples in another order each epoch"},
+    SHUFFLE_OPTION("take the samples in another order each epoch"),
     {0},
 };
 
+const struct shoal_option table_net_training_options[] = {
+    EPOCHS_AUTO_OPTION,
+    STEPS_OPTION("so many steps of the optimizer"),
+    {"batch", .type = SHOAL_TYPE_COUNT, ON(batch), .decides = true, .arg = "N",
+     .u = {0, 1 << 20}, .help = "samples of a step, of all ranks together",
+     .zero = "16 of few samples, else 64"},
+    NET_BATCH_OPTIONS,
+    NET_RATE_OPTIONS("0.1 for sgd, 0.05 for momentum, of adam 0.005 for few samples, else 0.002"),
+    {"weight-decay", .type = SHOAL_TYPE_OWN, ON(weight_decay), .decides = true, .arg = "X",
+     .own = &option_decay_type, .help = "pull parameters to 0; with adam apart from the gradient; "
+     "auto: 0.3 with --layers auto, adam and few samples, else 0"},
+    SEED_OPTION,
+    SHUFFLE_OPTION("take the samples in another order each epoch"),
+    {0},
+};
 /* clang-format off */
 #define THREADS_OPTION(said)                                                                       \
     {"threads", .type = SHOAL_TYPE_COUNT, ON(threads), .arg = "N", .u = {0, 1024}, .help = said,   \
@@ -381,9 +466,35 @@ void task_net_defaults(struct train_opts *o)
     task_common_defaults(o);
     o->epochs = 20;
     o->optimizer = OPTIMIZER_ADAM;
-    o->schedule = SHOAL_CONSTANT;
+    o->schedule = SHOAL_COSINE;
     o->valid = 0.1;
     o->sync.policy = SHOAL_SYNC;
+}
+
+/* ---- What is left to the task ------------------------------------------------------------- */
+
+enum {
+    EARLY_LEAST = 5,    /* evaluations without a better loss, */
+    EARLY_PART = 10,    /* and this part of the epochs at least */
+    HELD_LEAST = 50,    /* rows of which a tenth can be held out */
+};
+
+unsigned settle_epochs(uint64_t examples, uint64_t visits, unsigned most)
+{
+    uint64_t epochs = examples > 0 ? (visits + examples / 2) / examples : 1;
+
+    return epochs < 1 ? 1 : epochs > most ? most : (unsigned)epochs;
+}
+
+void settle_early_stop(struct train_opts *o, uint64_t examples, bool chosen)
+{
+    bool stops = chosen && o->epochs > 1 && !o->valid_path && examples >= HELD_LEAST;
+    unsigned part = o->epochs / EARLY_PART;
+
+    if (o->valid < 0)
+        o->valid = stops || (o->early_stop > 0 && o->early_stop != AUTO_COUNT) ? 0.1 : 0;
+    if (o->early_stop == AUTO_COUNT)
+        o->early_stop = stops && o->valid > 0 ? part > EARLY_LEAST ? part : EARLY_LEAST : 0;
 }
 
 shoal_status task_file_check(const shoal_options *o)

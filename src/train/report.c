@@ -92,6 +92,18 @@ shoal_status run_report(struct run *r, enum shoal_event event, const struct shoa
     return st;
 }
 
+/* "; lower --lr (0.05), to 0.005 say" and what the task has to say of the data. */
+struct run_advice run_advice(const struct run *r)
+{
+    struct run_advice out;
+    size_t len = (size_t)snprintf(out.text, sizeof out.text, "; lower --lr (%.3g), to %.3g say",
+                                  r->planned.lr, r->planned.lr / RETRY_PART);
+
+    if (r->task->advise && len < sizeof out.text)
+        r->task->advise(r, out.text + len, sizeof out.text - len);
+    return out;
+}
+
 shoal_status run_check_loss(struct run *r)
 {
     double loss = figures_mean(r->interval.loss, r->interval.predictions);
@@ -99,12 +111,13 @@ shoal_status run_check_loss(struct run *r)
     if (r->interval.predictions == 0)
         return SHOAL_OK;
     if (isnan(loss))
-        return shoal_fail(SHOAL_EINVAL, "train: diverged: the loss is no number after %llu %s; "
-                          "lower --lr", (unsigned long long)r->at.examples, r->task->is.unit);
+        return shoal_fail(SHOAL_EDIVERGE, "train: diverged: the loss is no number after %llu %s%s",
+                          (unsigned long long)r->at.examples, r->task->is.unit,
+                          run_advice(r).text);
     r->at.best_loss = fmin(r->at.best_loss, loss);
     r->rising = loss > RISEN * r->at.best_loss + STUMBLE ? r->rising + 1 : 0;
     if (isinf(loss) || r->rising >= RISING_MOST)
-        return shoal_fail(SHOAL_EINVAL, "train: diverged: the loss is %g, it was %g; lower --lr",
-                          loss, r->at.best_loss);
+        return shoal_fail(SHOAL_EDIVERGE, "train: diverged: the loss is %g, it was %g%s", loss,
+                          r->at.best_loss, run_advice(r).text);
     return SHOAL_OK;
 }

@@ -203,7 +203,8 @@ static void judge(struct run *r)
 
     if (isnan(loss))
         return;
-    if (at->evaluations == 0 || loss < at->held_best) {
+    r->better = at->evaluations == 0 || loss < at->held_best;
+    if (r->better) {
         at->held_best = loss;
         at->no_better = 0;
     } else {
@@ -218,9 +219,14 @@ static shoal_status evaluate(struct run *r)
     shoal_status st;
 
     r->held.n = 0;
+    r->better = false;
     st = r->engine->evaluate(r);
     if (st == SHOAL_OK && r->leads)
         judge(r);
+    if (st == SHOAL_OK && r->comm && r->nbest > 0)
+        st = comm_broadcast(r->comm, 0, &r->better, sizeof r->better);
+    if (st == SHOAL_OK && r->better)
+        run_keep_best(r);
     r->at.evaluated = passed(r);
     r->reported = clock_now(); /* the next interval's rate is of training */
     r->reported_examples = r->at.examples;
@@ -231,6 +237,16 @@ static void add_held(const struct run *r, struct shoal_figures *f)
 {
     for (size_t i = 0; i < r->held.n && f->n < SHOAL_FIGURES; i++)
         f->at[f->n++] = r->held.at[i];
+}
+
+/* Those of training, before which the others stand. */
+static size_t count_training(const struct shoal_figures *f)
+{
+    size_t n = 0;
+
+    while (n < f->n && f->at[n].of == SHOAL_OF_TRAINING)
+        n++;
+    return n;
 }
 
 static shoal_status evaluate_within(struct run *r)
@@ -512,11 +528,45 @@ static shoal_status stop_cleanly(struct run *r, shoal_status st)
 
 /* ---- from plan to result ---- */
 
+/* The best parameters there were, and how good they are. */
+static shoal_status take_best(struct run *r)
+{
+    uint64_t position = r->at.no_better;
+    bool taken;
+    shoal_status st = r->comm ? comm_broadcast(r->comm, 0, &position, sizeof position) : SHOAL_OK;
+
+    r->at.no_better = position;
+    taken = st == SHOAL_OK && run_take_best(r);
+    r->taken = taken;
+    if (!taken)
+        return st;
+    r->held.n = 0;
+    st = r->engine->evaluate(r);
+    r->last.n = count_training(&r->last);
+    add_held(r, &r->last);
+    return st;
+}
+
+/* What another run found on what it held out, and this one learned from. */
+static void take_known(struct run *r)
+{
+    const struct shoal_figures *known = r->opts->known;
+
+    for (size_t i = 0; known && i < known->n && r->last.n < SHOAL_FIGURES; i++)
+        if (known->at[i].of == SHOAL_OF_VALIDATION)
+            r->last.at[r->last.n++] = known->at[i];
+}
+
 static shoal_status finish(struct run *r, shoal_model **out)
 {
     double rate = (double)(r->at.examples - r->first_examples) / (r->at.seconds - r->first_seconds);
-    shoal_status st = publish(r, true);
+    shoal_status st = take_best(r);
 
+    take_known(r);
+    if (st == SHOAL_OK && r->task->verdict)
+        st = shoal_ranks_agree(r->opts->ranks, r->leads ? r->task->verdict(r) : SHOAL_OK);
+    if (st == SHOAL_OK)
+        st = publish(r, true);
     if (st == SHOAL_OK)
         st = run_account(r);
     if (st == SHOAL_OK && r->engine->collect)
@@ -531,11 +581,24 @@ static const struct engine *engine_of(const struct task *task)
     return task->rows ? &rows_engine : &dense_engine;
 }
 
+/* The options with all that was left to the task. */
+static struct train_opts settled(const struct task *task, const struct train_opts *opts,
+                                 const struct shoal_sources *data)
+{
+    struct train_opts out = *opts;
+
+    if (task->settle)
+        task->settle(&out, data);
+    return out;
+}
+
 shoal_status run_task(const struct task *task, const struct train_opts *opts,
                       const struct shoal_sources *data, shoal_model **out,
                       struct shoal_train_stats *stats)
 {
-    struct run r = {.task = task, .engine = engine_of(task), .opts = opts, .data = data};
+    struct train_opts all = settled(task, opts, data);
+    struct run r = {.task = task, .engine = engine_of(task), .opts = &all, .data = data,
+                    .chosen = opts->epochs == 0 && opts->steps == 0};
     shoal_status st = run_begin(&r);
 
     if (out)
@@ -553,7 +616,9 @@ shoal_status run_task(const struct task *task, const struct train_opts *opts,
 shoal_status run_plan(const struct task *task, const struct train_opts *opts,
                       const struct shoal_sources *data, struct shoal_train_plan *plan)
 {
-    struct run r = {.task = task, .engine = engine_of(task), .opts = opts, .data = data};
+    struct train_opts all = settled(task, opts, data);
+    struct run r = {.task = task, .engine = engine_of(task), .opts = &all, .data = data,
+                    .chosen = opts->epochs == 0 && opts->steps == 0};
     shoal_status st = run_make_plan(&r);
 
     *plan = r.planned;

@@ -46,6 +46,9 @@ struct engine {
     void (*close)(struct run *r);
     /* What a checkpoint holds, after `open`: tables, and whose each row is. */
     void (*sections)(struct run *r, struct sections *out);
+    /* The tables that are what was learned, of which the best may be kept: into out
+     * [LEARNED_MOST]; gives how many. */
+    size_t (*learned)(struct run *r, struct table **out);
     /* Trains this rank's share of the units from at.place to r->stop, and counts it
      * (run_count). */
     shoal_status (*advance)(struct run *r);
@@ -89,6 +92,7 @@ struct run {
 
     /* set by the task or the engine when it opens */
     uint64_t units;       /* of an epoch */
+    bool chosen;          /* epochs were, by the number of examples */
     unsigned epochs;      /* of the run (run_set_length), the last of which is shorter where */
     uint64_t last_units;  /* --steps says so */
     uint64_t group;       /* that are taken together */
@@ -107,6 +111,9 @@ struct run {
     bool due;                /* a checkpoint, as rank 0 found when all came to meet */
     bool apart;              /* the last meeting did not gather what is trained */
 
+    struct table best[LEARNED_MOST]; /* what had the best validation loss (--early-stop) */
+    size_t nbest;
+    bool better, taken;      /* the last evaluation was the best; the best is the result */
     struct checkpoints *checkpoints;
     struct journal *metrics;
     struct profile profile;
@@ -136,6 +143,16 @@ float run_lr(const struct run *r, uint64_t place);
 double run_progress(const struct run *r);
 /* Units before at.place, of all epochs. */
 uint64_t run_units(const struct run *r);
+/* Keeps what is trained as the best there was, where --early-stop wants it. */
+void run_keep_best(struct run *r);
+/* What is trained becomes the best there was; false: it is already, or none was kept. */
+bool run_take_best(struct run *r);
+/* What may help a run that diverged: names options and values. */
+struct run_advice {
+    char text[256];
+};
+struct run_advice run_advice(const struct run *r);
+#define RETRY_PART 10 /* of the rate, that a run which diverged is tried again with */
 /* How long the run is, by an engine that knows r->units: --epochs, or with --steps so many
  * units in all. */
 shoal_status run_set_length(struct run *r, uint64_t units);

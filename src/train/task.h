@@ -22,6 +22,9 @@ struct task {
     /* Do they go together? What any task is asked was asked before. NULL: they always do. */
     shoal_status (*check)(const shoal_options *o);
 
+    /* Chooses what was left to it (AUTO_REAL and the like), by the data; NULL: nothing is. */
+    void (*settle)(struct train_opts *o, const struct shoal_sources *data);
+
     enum data_kind data;
     const struct kind *kind; /* of the result, which says how it can be written */
     /* What its engine asks of it, rows/ or dense/, of which it has the one or the other. */
@@ -40,6 +43,12 @@ struct task {
     /* By rank 0: what is held out into r->held, and whatever else there is to tell after an
      * epoch; of nets beside what the engine measured. NULL: nothing. */
     shoal_status (*evaluate)(struct run *r);
+    /* Of a run that diverged: what in the data may be the cause, and which option helps, as a
+     * part of a sentence; NULL: nothing. */
+    void (*advise)(const struct run *r, char *out, size_t cap);
+    /* By rank 0, after the last unit: fails when what was learned is worse than knowing nothing
+     * of an example, with advice; NULL: it is not asked. */
+    shoal_status (*verdict)(struct run *r);
     /* The model as it is now. `last`: the run is over, and may give away what it holds. */
     shoal_status (*result)(struct run *r, bool last, shoal_model **out);
 };
@@ -62,12 +71,19 @@ shoal_status task_file_check(const shoal_options *o);
 /* Tables of struct train_opts. */
 extern const struct shoal_option words_run_options[], rows_run_options[], net_run_options[];
 extern const struct shoal_option rows_machine_options[], net_machine_options[];
-extern const struct shoal_option net_training_options[], task_output_options[];
+extern const struct shoal_option net_training_options[], table_net_training_options[];
+extern const struct shoal_option task_output_options[];
 extern const struct shoal_option net_output_options[];
 extern const struct shoal_option words_ranks_options[], rows_ranks_options[], net_ranks_options[];
 
 extern const struct shoal_choice schedule_choices[], lr_scaling_choices[], valid_places[];
-extern const struct shoal_own_type option_share_type;
+extern const struct shoal_own_type option_share_type, option_auto_share_type;
+extern const struct shoal_own_type option_early_type, option_decay_type;
+
+/* Epochs for so many examples: as many as make `visits`, within limits. */
+unsigned settle_epochs(uint64_t examples, uint64_t visits, unsigned most);
+/* A share is held out, and early stopping, where epochs were chosen and nobody said otherwise. */
+void settle_early_stop(struct train_opts *o, uint64_t examples, bool chosen);
 
 #define ENCODED_TEXT_HELP                                                                          \
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
@@ -87,6 +103,15 @@ extern const struct shoal_own_type option_share_type;
 #define EPOCHS_OPTION                                                                              \
     {"epochs", .type = SHOAL_TYPE_COUNT, ON(epochs), .decides = true, .arg = "N",                  \
      .u = {1, 1000000}, .help = "times through the data"}
+#define EPOCHS_AUTO_OPTION                                                                         \
+    {"epochs", .type = SHOAL_TYPE_COUNT, ON(epochs), .decides = true, .arg = "N",                  \
+     .u = {0, 1000000}, .help = "times through the data",                                          \
+     .zero = "more where there are few rows, with early stopping"}
+#define EARLY_STOP_OPTION                                                                          \
+    {"early-stop", .type = SHOAL_TYPE_OWN, ON(early_stop), .decides = true, .arg = "N",            \
+     .own = &option_early_type, .help = "early stopping: after so many evaluations without a "     \
+     "better validation loss, whose best parameters are then kept; 0: never; auto: where the "     \
+     "number of epochs is chosen"}
 #define STEPS_OPTION(said)                                                                         \
     {"steps", .type = SHOAL_TYPE_COUNT, ON(steps), .decides = true, .arg = "N",                    \
      .u = {0, 1000000000}, .help = "instead of --epochs: " said, .zero = "as --epochs says"}
@@ -113,12 +138,19 @@ extern const struct shoal_own_type option_share_type;
     {"seed", .type = SHOAL_TYPE_COUNT, ON(seed), .decides = true, .arg = "N",                      \
      .u = {0, UINT64_MAX}, .help = "of everything random"}
 
+#define SHUFFLE_OPTION(said)                                                                       \
+    {"shuffle", .type = SHOAL_TYPE_FLAG, ON(in_order), .decides = true, .inverse = true,           \
+     .help = said}
+
 /* What is held out: a share, under the name that the task has for it; or a file. */
 #define HELD_OPTION(called, said)                                                                  \
     {called, .type = SHOAL_TYPE_OWN, ON(valid), .decides = true, .arg = "SHARE",                   \
      .own = &option_share_type, .help = said}
 #define VALID_OF_TEXT_OPTION(said) HELD_OPTION("valid", said)
 #define VALID_SHARE_OPTION(said) HELD_OPTION("valid-share", said)
+#define VALID_AUTO_SHARE_OPTION(said)                                                              \
+    {"valid-share", .type = SHOAL_TYPE_OWN, ON(valid), .decides = true, .arg = "SHARE",            \
+     .own = &option_auto_share_type, .help = said}
 #define VALID_AT_OPTION                                                                            \
     {"valid-at", .type = SHOAL_TYPE_CHOICE, ON(valid_at), .decides = true, .arg = "WHERE",        \
      .choices = valid_places, .help = "where the share that is held out stands"}
@@ -132,8 +164,8 @@ extern const struct shoal_own_type option_share_type;
      .u = {least, most}, .help = said, .zero = none}
 
 /* After what a net's task has of its own. */
-#define NET_GROUPS                                                                                 \
-    {"Training", net_training_options, .at = 0}, {"Machine", net_machine_options, .at = 0},        \
+#define NET_GROUPS(training)                                                                       \
+    {"Training", training, .at = 0}, {"Machine", net_machine_options, .at = 0},                    \
     {"Checkpoints and metrics", net_run_options, .at = 0},                                         \
     {"Several ranks", net_ranks_options, .at = 0}
 /* clang-format on */

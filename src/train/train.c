@@ -3,6 +3,8 @@
 #include "train/options.h"
 #include "train/run.h"
 
+#include <stdlib.h>
+
 /* What the options say, for these ranks and this data. */
 static struct train_opts opts_for(const shoal_options *o, const shoal_data *data,
                                   const struct shoal_train_how *how)
@@ -24,17 +26,67 @@ shoal_status shoal_train_plan(struct shoal_train_plan *plan, const shoal_options
     return run_plan(options_run(o), &opts, &data->at, plan);
 }
 
+/* Where nobody chose the rate, a tenth of it may do. */
+static shoal_status train_again(const shoal_options *o, struct train_opts *opts,
+                                const shoal_data *data, shoal_model **model,
+                                struct shoal_train_stats *stats)
+{
+    struct shoal_report report = {.event = SHOAL_EVENT_RETRY, .unit = options_run(o)->is.unit};
+    shoal_status st = checkpoints_drop(opts);
+
+    opts->lr = report.lr = stats->lr / RETRY_PART;
+    if (st == SHOAL_OK && opts->report && shoal_ranks_rank(opts->ranks) == 0 &&
+        !opts->report(opts->user, &report))
+        st = shoal_fail(SHOAL_ESTOP, "train: stopped on request before it began again");
+    st = shoal_ranks_agree(opts->ranks, st);
+    return st == SHOAL_OK ? run_task(options_run(o), opts, &data->at, model, stats) : st;
+}
+
+/* The held-out examples have said how many epochs are best: now all are learned from. */
+static shoal_status train_on_all(const shoal_options *o, struct train_opts *opts,
+                                 const shoal_data *data, shoal_model **model,
+                                 struct shoal_train_stats *stats)
+{
+    struct train_opts all = *opts;
+    struct shoal_train_stats *then = mem_array(1, sizeof *then);
+    shoal_status st = shoal_ranks_agree(opts->ranks, then ? SHOAL_OK : SHOAL_ENOMEM);
+
+    all.epochs = stats->again_epochs;
+    all.valid = all.early_stop = 0;
+    all.metrics = NULL;
+    all.report = NULL;
+    all.known = &stats->figures;
+    shoal_model_close(*model);
+    *model = NULL;
+    if (st == SHOAL_OK)
+        st = run_task(options_run(o), &all, &data->at, model, then);
+    if (st == SHOAL_OK) {
+        stats->examples += then->examples;
+        stats->steps += then->steps;
+        stats->seconds += then->seconds;
+    }
+    free(then);
+    return st;
+}
+
 shoal_status shoal_train(shoal_model **out, const shoal_options *o, const shoal_data *data,
                          const struct shoal_train_how *how, struct shoal_train_stats *stats)
 {
     static const struct shoal_train_how alone = {0};
     struct train_opts opts = opts_for(o, data, how ? how : &alone);
     bool leads = shoal_ranks_rank(opts.ranks) == 0;
+    struct shoal_train_stats *all = stats ? stats : mem_array(1, sizeof *all);
     shoal_model *model = NULL;
-    shoal_status st = shoal_options_check(o);
+    shoal_status st = all ? shoal_options_check(o) : SHOAL_ENOMEM;
 
     if (st == SHOAL_OK)
-        st = run_task(options_run(o), &opts, &data->at, &model, stats);
+        st = run_task(options_run(o), &opts, &data->at, &model, all);
+    if (st == SHOAL_EDIVERGE && !(opts.lr > 0) && !opts.resume && all->lr > 0)
+        st = train_again(o, &opts, data, &model, all);
+    if (st == SHOAL_OK && all->again > 0)
+        st = train_on_all(o, &opts, data, &model, all);
+    if (all != stats)
+        free(all);
     if (st == SHOAL_OK && leads && opts.output)
         st = shoal_model_save(model, opts.output, &opts.save);
     st = shoal_ranks_agree(opts.ranks, st);

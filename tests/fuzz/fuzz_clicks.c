@@ -12,18 +12,16 @@
 
 static void check_batch(const struct click_format *w, const struct click_batch *b)
 {
-    uint64_t positives = 0;
+    unsigned labels = w->known.n > 0 ? w->known.n : b->labels.n;
 
     require(b->start[0] == 0 && b->start[b->rows] == b->values);
     for (size_t r = 0; r < b->rows; r++) {
         require(b->start[r] <= b->start[r + 1]);
-        require(b->label[r] < b->classes || (b->label[r] == CLICKS_NO_LABEL && w->unlabelled));
+        require(b->label[r] < labels || (b->label[r] == CLICKS_NO_LABEL && w->unlabelled));
         require(b->weight[r] >= 0 && isfinite(b->weight[r]));
         require(r < b->lines && (r == 0 || b->at[r] > b->at[r - 1]));
-        positives += b->label[r] == 1;
     }
-    require(positives == b->positives);
-    require(b->classes >= 2 && b->classes <= (w->classes ? SHOAL_CLICKS_CLASSES : 2));
+    require(labels <= SHOAL_CLICKS_CLASSES);
     for (size_t i = 0; i < b->values; i++) {
         require((uint64_t)b->slot[i] >> (64 - w->shift) == 0);
         require(!b->valued || (isfinite(b->value[i]) && b->value[i] != 0));
@@ -43,7 +41,7 @@ static void check_names(const struct click_format *w, const struct click_block *
     for (size_t r = 0; r < b->rows; r++) {
         click_parse_names(w, block, b, r, names);
         for (size_t i = 0; i < b->start[r + 1] - b->start[r]; i++)
-            require(names[i].at || names[i].from < names[i].to);
+            require(names[i].at || names[i].bin || names[i].from < names[i].to);
     }
     require(b->values == values && memcmp(slot, b->slot, values * sizeof *slot) == 0);
     free(names);
@@ -75,14 +73,15 @@ static void parse_block(const struct shoal_clicks_opts *opts, bool unlabelled, c
     struct click_block block = {.first = true};
     struct click_batch batch = {0};
     struct click_format w = {0};
+    struct click_head head;
 
     require(bytes_add(&block.text, text, len) == SHOAL_OK);
     if (len > 0 && text[len - 1] != '\n')
         require(bytes_add(&block.text, "\n", 1) == SHOAL_OK);
-    require(bytes_reserve(&block.text, CLICK_PAD) == SHOAL_OK);
-    memset(block.text.at + block.text.len, '\t', CLICK_PAD); /* what may be read, never used */
-    if (len > 0 && click_format_init(&w, opts, unlabelled, "fuzz", block.text.at, block.text.len,
-                                  true) == SHOAL_OK) {
+    require(bytes_reserve(&block.text, FIELD_PAD) == SHOAL_OK);
+    memset(block.text.at + block.text.len, '\t', FIELD_PAD); /* what may be read, never used */
+    head = (struct click_head){"fuzz", block.text.at, block.text.len, true, NULL};
+    if (len > 0 && click_format_init(&w, opts, unlabelled, &head) == SHOAL_OK) {
         require(click_parse(&w, &block, &batch, 0) == SHOAL_OK);
         check_batch(&w, &batch);
         check_names(&w, &block, &batch);

@@ -31,8 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     fuzz_begin(size, 192 * MIB, 64);
     opts.task = data[0] % 3;
-    opts.header = data[0] / 3 % 3;
-    opts.label = data[0] & 64 ? data[0] / 128 : SHOAL_LAST_COLUMN;
+    opts.table.header = data[0] / 3 % 3;
+    opts.table.label = data[0] & 64 ? data[0] & 128 ? "2" : "1" : NULL;
+    opts.numbers = data[0] & 8;
     opts.memory_limit = 64 << 20;
     opts.targets = 1 + data[0] / 16 % 3;
     cut = fuzz_cut("##", data + 1, size - 1);

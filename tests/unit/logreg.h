@@ -39,6 +39,11 @@ static inline struct train_opts logreg_opts(enum shoal_optimizer optimizer)
 
     o.optimizer = optimizer;
     o.threads = 1;
+    /* Nothing is left to the number of rows. */
+    o.epochs = 1;
+    o.valid = 0;
+    o.early_stop = 0;
+    o.in_order = true;
     return o;
 }
 

@@ -616,10 +616,10 @@ static void tables_of_another_shape_are_refused(void **state)
     (void)state;
     write_one(folder, 2, &m, 1);
     assert_int_equal(table_init(&narrow, "in", 101, 10), SHOAL_OK);
-    assert_int_equal(load_as(&o, corpus, &(struct sections){{{&narrow, NULL, NULL}}, .n = 1,
+    assert_int_equal(load_as(&o, corpus, &(struct sections){{{.table = &narrow}}, .n = 1,
                                                             .size = 1}, &at), SHOAL_EFORMAT);
     assert_int_equal(table_init(&few, "in", 100, 20), SHOAL_OK);
-    assert_int_equal(load_as(&o, corpus, &(struct sections){{{&few, NULL, NULL}}, .n = 1,
+    assert_int_equal(load_as(&o, corpus, &(struct sections){{{.table = &few}}, .n = 1,
                                                             .size = 1}, &at), SHOAL_EFORMAT);
     assert_non_null(strstr(shoal_error(), "row 100 of table `in`, want a lower number"));
     table_fini(&narrow);

@@ -8,6 +8,10 @@
 
 #include "clicks.h"
 
+/* How the sentence about a third label goes on. */
+#define THIRD                                                                                      \
+    ", want two; --label names another column, and `shoal train multinomial` takes many labels"
+
 /* ---- libsvm ------------------------------------------------------------------------- */
 
 static void libsvm_rows_have_a_label_and_features(void **state)
@@ -46,10 +50,10 @@ static void libsvm_says_what_is_wrong(void **state)
         {"1 3:1 2:1\n", ":1: index 2 follows 3, want them to increase"},
         {"1 3:1 3:1\n", ":1: index 3 follows 3, want them to increase"},
         {"1 -3:1\n", ":1: index \"-3:1\" is negative, want 0 or more"},
-        {"1 3:1\n\n2 3:1\n", ":3: its label is \"2\", want 0 or 1, or -1 or 1"},
-        {"3:1\n", ":1: found no label, want 0 or 1, or -1 or 1"},
-        {"   \n", ":1: found no label, want 0 or 1, or -1 or 1"},
-        {"x 3:1\n", ":1: its label is \"x\", want 0 or 1, or -1 or 1"},
+        {"1 3:1\n\n2 3:1\n3 3:1\n", ":4: label \"3\" is the third beside \"1\" and \"2\"" THIRD},
+        {"3:1\n", ":1: found no label, want one"},
+        {"x 3:1\n", ":1: its label is \"x\", want a number"},
+        {"   \n", ":1: found no label, want one"},
         {"1 3\n", ":1: found \"3\", want index:value"},
         {"1 qid:3 4:1\n", ":1: found \"qid:3\", want index:value"},
         {"1 3:\n", ":1: a value is \"\", want a number"},
@@ -105,9 +109,9 @@ static void vw_says_what_is_wrong(void **state)
 {
     static const char *const cases[][2] = {
         {"1 x y\n", ":1: found no bar, want features behind one"},
-        {"|a x\n", ":1: found no label before the bar, want 0 or 1, or -1 or 1"},
-        {"1|a x\n", ":1: found no label before the bar, want 0 or 1, or -1 or 1"},
-        {"5 |a x\n", ":1: its label is \"5\", want 0 or 1, or -1 or 1"},
+        {"|a x\n", ":1: found no label before the bar, want one"},
+        {"1|a x\n", ":1: found no label before the bar, want one"},
+        {"5 |a x\n1 |a\n0 |\n", ":3: label \"0\" is the third beside \"5\" and \"1\"" THIRD},
         {"1 x |a x\n", ":1: its importance is \"x\", want a number"},
         {"1 -1 |a x\n", ":1: its importance is \"-1\", want 0 or more"},
         {"1 1e99 |a x\n", ":1: its importance is \"1e99\", want a number that a float holds"},
@@ -182,7 +186,7 @@ static void buckets_are_the_squares_of_logarithms(void **state)
         snprintf(text, sizeof text, "1\t%llu" TABS6 TABS6 TABS26 "\n", (unsigned long long)x);
         block.text.len = 0;
         text_add_str(&block.text, text);
-        assert_int_equal(bytes_reserve(&block.text, CLICK_PAD), SHOAL_OK);
+        assert_int_equal(bytes_reserve(&block.text, FIELD_PAD), SHOAL_OK);
         assert_int_equal(click_parse(&w, &block, &b, 0), SHOAL_OK);
         assert_int_equal(b.values, 1);
         if (slots[bucket] == 0)
@@ -233,7 +237,7 @@ static struct bytes random_criteo(uint64_t seed, size_t lines)
         }
         text_add_str(&b, odd && rng_below(&rng, 3) == 0 ? "\r\n" : "\n");
     }
-    assert_int_equal(bytes_reserve(&b, CLICK_PAD), SHOAL_OK);
+    assert_int_equal(bytes_reserve(&b, FIELD_PAD), SHOAL_OK);
     return b;
 }
 
@@ -284,8 +288,7 @@ static void criteo_says_what_is_wrong(void **state)
         {"1\t2\n", ":1: found 2 columns, want 40"},
         {"1" TABS13 TABS26 "\t\n", ":1: found 41 columns, want 40"},
         {"1" TABS13 TABS13 TABS6 TABS6 "\n", ":1: found 39 columns, want 40"},
-        {TABS13 TABS26 "\n", ":1: found no label, want 0 or 1, or -1 or 1"},
-        {"7" TABS13 TABS26 "\n", ":1: its label is \"7\", want 0 or 1, or -1 or 1"},
+        {TABS13 TABS26 "\n", ":1: found no label, want one"},
         {"1\tx" TABS6 TABS6 TABS26 "\n", ":1: integer 1 is \"x\", want up to 15 digits"},
         {"1\t-" TABS6 TABS6 TABS26 "\n", ":1: integer 1 is \"-\", want up to 15 digits"},
         {"1" TABS13 "1.5" TABS26 "\n", ":1: integer 13 is \"1.5\", want up to 15 digits"},
@@ -308,29 +311,43 @@ static void csv_columns_are_numbers_or_categories(void **state)
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_CSV);
 
     (void)state;
+    /* Scaled to mean 0 and variance 1, or as they are. */
+    assert_reads("label,price,city\n1,2.5,rome\n0,1,paris\n", &opts,
+                 "1 price city=rome | 0 price:-1 city=paris");
+    opts.table.raw = true;
     assert_reads("label,price,city\n1,2.5,rome\n0,1,paris\n", &opts,
                  "1 price:2.5 city=rome | 0 price city=paris");
     assert_reads("price,click,city\n2,1,\n,0,rome\n", &opts, "1 price:2 | 0 city=rome");
     assert_reads("a,b\n1,2\n0,3\n", &opts, "1 b:2 | 0 b:3");
     assert_reads("y,b\r\n1,2\r\n0,3", &opts, "1 b:2 | 0 b:3");
-    assert_reads("y, b , c\n 1 ,  2 , x y \n", &opts, "1 b:2 c=x y");
+    assert_reads("y;b\n1;2,5\n0;3,25\n", &opts, "1 b:2.5 | 0 b:3.25");
+    assert_reads("y\tb\n1\t2\n0\tx y\n", &opts, "1 b=2 | 0 b=x y");
+    assert_reads("y, b , c\n 1 ,  2 , x y \n 0, 3, z\n", &opts, "1 b:2 c=x y | 0 b:3 c=z");
 }
 
-static void most_fields_say_whether_a_column_is_of_numbers(void **state)
+static void what_columns_are_is_found_or_said(void **state)
 {
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_CSV);
 
     (void)state;
-    assert_reads("y,a\n1,2\n1,3\n0,NA\n", &opts, "1 a:2 | 1 a:3 | 0 a=NA");
-    assert_reads("y,a\n1,2\n1,3e\n0,NA\n", &opts, "1 a=2 | 1 a=3e | 0 a=NA");
-    opts.numeric = "-";
-    assert_reads("y,a\n1,2\n1,3\n", &opts, "1 a=2 | 1 a=3");
-    opts.numeric = "b";
-    assert_reads("y,a,b\n1,2,2\n", &opts, "1 a=2 b:2");
-    opts.numeric = "b,a";
-    assert_reads("y,a,b\n1,2,2\n", &opts, "1 a:2 b:2");
-    opts.numeric = "c";
-    assert_refuses("y,a,b\n1,2,2\n", &opts, ":1: found no column \"c\", want it for numbers");
+    /* No number is what it is on average, and the feature `a=`. */
+    assert_reads("y,a\n1,2\n1,3\n0,NA\n", &opts, "1 a:-1 | 1 a | 0 a=");
+    opts.table.raw = true;
+    assert_reads("y,a\n1,2\n1,3\n0,NA\n", &opts, "1 a:2 | 1 a:3 | 0");
+    assert_reads("y,a\n1,2\n1,3e\n0,NA\n", &opts, "1 a=2 | 1 a=3e | 0");
+    opts.table.numeric = "-";
+    assert_reads("y,a\n1,2\n0,3\n", &opts, "1 a=2 | 0 a=3");
+    opts.table.numeric = NULL;
+    opts.table.category = "a";
+    assert_reads("y,a,b\n1,2,2\n0,3,4\n", &opts, "1 a=2 b:2 | 0 a=3 b:4");
+    opts.table.category = "*";
+    opts.table.numeric = "b";
+    assert_reads("y,a,b\n1,2,2\n0,3,4\n", &opts, "1 a=2 b:2 | 0 a=3 b:4");
+    opts.table.ignore = "2";
+    assert_reads("y,a,b\n1,2,2\n0,3,4\n", &opts, "1 b:2 | 0 b:4");
+    opts.table.numeric = "c";
+    assert_refuses("y,a,b\n1,2,2\n", &opts,
+                   ": found no column \"c\" for --numeric, want one of y, a, b");
 }
 
 static void quotes_hold_commas_newlines_and_quotes(void **state)
@@ -341,9 +358,11 @@ static void quotes_hold_commas_newlines_and_quotes(void **state)
     assert_reads("y,\"b\"\n1,\"x,y\"\n0,\"x\ny\"\n1,\"a \"\"b\"\" c\"\n0,\"\"\n\"1\",\"\"\"\"\n",
                  &opts, "1 b=x,y | 0 b=x\ny | 1 b=a \"b\" c | 0 | 1 b=\"");
     assert_reads("y,b,c\n1, \"x\" ,\"y\"\r\n", &opts, "1 b=x c=y");
+    /* Where they are not around fields, they are bytes like others. */
+    assert_reads("y\tb\n1\t5\" pipe\n0\t3\" pipe\n", &opts, "1 b=5\" pipe | 0 b=3\" pipe");
     /* Lines are counted within quotes too. */
-    assert_refuses("y,b\n1,\"a\n\n\"\n5,x\n", &opts,
-                   ":5: its label is \"5\", want 0 or 1, or -1 or 1");
+    assert_refuses("y,b\n1,\"a\n\n\"\n5,x\n6,x\n", &opts,
+                   ":6: label \"6\" is the third beside \"1\" and \"5\"" THIRD);
 }
 
 static void the_label_is_a_column_by_name(void **state)
@@ -351,11 +370,18 @@ static void the_label_is_a_column_by_name(void **state)
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_CSV);
 
     (void)state;
+    opts.table.raw = true;
     assert_reads("a,y,target,click,label\n7,7,7,7,1\n", &opts, "1 a:7 y:7 target:7 click:7");
-    assert_reads("a,y,target\n7,7,1\n", &opts, "1 a:7 y:7");
-    opts.label = "b";
+    assert_reads("a,y,target\n7,8,1\n6,9,0\n", &opts, "1 a:7 y:8 | 0 a:6 y:9");
+    opts.table.label = "b";
     assert_reads("a,b,label\n7,1,7\n", &opts, "1 a:7 label:7");
-    assert_refuses("a,label\n7,1\n", &opts, ":1: found no column \"b\", want it for the label");
+    opts.table.label = "B"; /* small or capital */
+    assert_reads("a,b,label\n7,1,7\n", &opts, "1 a:7 label:7");
+    opts.table.label = "2"; /* or by its number */
+    assert_reads("a,b,label\n7,1,7\n", &opts, "1 a:7 label:7");
+    opts.table.label = "b";
+    assert_refuses("a,label\n7,1\n", &opts,
+                   ": found no column \"b\" for --label, want one of a, label");
 }
 
 static void csv_says_what_is_wrong(void **state)
@@ -363,16 +389,12 @@ static void csv_says_what_is_wrong(void **state)
     static const char *const cases[][2] = {
         {"y,a\n1\n", ":2: found 1 columns, want 2"},
         {"y,a\n1,2,3\n", ":2: found more than 2 columns, want that many"},
-        {"y,a\n,2\n", ":2: found no label, want 0 or 1, or -1 or 1"},
-        {"y,a\nyes,2\n", ":2: its label is \"yes\", want 0 or 1, or -1 or 1"},
-        {"y,a\n1,5\"\n0,\"3\n", ":2: column 2 has a quote at a wrong place"},
-        {"y,a\n1,\"5\"x\n", ":2: column 2 has a quote at a wrong place"},
-        {"y,a\n1,2\n0,\"3\n1,4\n", ":3: column 2 has a quote at a wrong place"},
-        {"\ny,a\n1,2\n", ":1: found an empty line, want the columns' names"},
-        {"y,a,a\n1,2,3\n", ":1: column \"a\" is there twice, want once"},
-        {"y,\"a,b\"\n1,2\n",
-         ":1: the name of column 2, \"a,b\", has a comma, a newline or a NUL, want none"},
-        {"y,\"a\"b\n1,2\n", ":1: the name of column 2 has a quote at a wrong place"},
+        {"y,a\n,2\n", ":2: found no label, want one"},
+        {"y,a\nyes,2\nno,3\nmay be,4\n",
+         ":4: label \"may be\" is the third beside \"yes\" and \"no\"" THIRD},
+        {"y,a\n1,\"x,y\"\n0,\"p,q\"\n1,5\"\n0,\"r,s\"\n",
+         ":4: column 2 has a quote at a wrong place"},
+        {"y,a\n1,\"x,y\"\n0,\"p,q\"\n1,\"5\"x\n", ":4: column 2 has a quote at a wrong place"},
     };
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_CSV);
 
@@ -393,7 +415,7 @@ static void every_csv_input_begins_with_the_same_names(void **state)
     (void)state;
     assert_int_equal(shoal_clicks_read(&c, inputs, 2, &opts, NULL), SHOAL_OK);
     b = clicks_spelled(c);
-    assert_string_equal(b.at, "1 a:2 | 0 a:3");
+    assert_string_equal(b.at, "1 a:-1 | 0 a");
     bytes_fini(&b);
     shoal_clicks_close(c);
     opts.skip_bad = 100;
@@ -463,10 +485,9 @@ static void what_is_no_click_data_is_refused(void **state)
 
 /* ---- hashing: these numbers are the specification's ---------------------------------------- */
 
-static uint32_t first_slot(const char *text)
+static uint32_t slot_by(const struct shoal_clicks_opts *opts, const char *text)
 {
-    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
-    shoal_clicks *c = read_clicks(scratch_put("rows", text, strlen(text)), &opts, NULL);
+    shoal_clicks *c = read_clicks(scratch_put("rows", text, strlen(text)), opts, NULL);
     uint32_t slot = clicks_view(c)->slot[0];
 
     assert_int_equal(clicks_view(c)->values, 1);
@@ -474,8 +495,17 @@ static uint32_t first_slot(const char *text)
     return slot;
 }
 
+static uint32_t first_slot(const char *text)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+
+    return slot_by(&opts, text);
+}
+
 static void slots_stay_what_they_are(void **state)
 {
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+
     (void)state;
     assert_int_equal(first_slot("1 3:1\n"), 666251);
     assert_int_equal(first_slot("1 |a x\n"), 295819);
@@ -483,7 +513,8 @@ static void slots_stay_what_they_are(void **state)
     assert_int_equal(first_slot("1\t2" TABS6 TABS6 TABS26 "\n"), 1029209);
     assert_int_equal(first_slot("1\t9" TABS6 TABS6 TABS26 "\n"), 223665);
     assert_int_equal(first_slot("1" TABS13 "\t68fd1e64" TABS13 TABS6 TABS6 "\n"), 842319);
-    assert_int_equal(first_slot("y,a\n1,2\n"), 248008);
+    opts.table.raw = true;
+    assert_int_equal(slot_by(&opts, "y,a\n1,2\n"), 248008);
     assert_int_equal(first_slot("y,a\n1,x\n"), 263982);
 }
 
@@ -529,9 +560,11 @@ static void a_row_read_for_its_names_is_the_same_row(void **state)
 
         assert_int_equal(shoal_gen_clicks(path, &gen, NULL), SHOAL_OK);
         block.text = scratch_get(path);
-        assert_int_equal(bytes_reserve(&block.text, CLICK_PAD), SHOAL_OK);
+        assert_int_equal(bytes_reserve(&block.text, FIELD_PAD), SHOAL_OK);
         assert_int_equal(
-            click_format_init(&w, &opts, false, path, block.text.at, block.text.len, true), SHOAL_OK);
+            click_format_init(&w, &opts, false,
+                              &(struct click_head){path, block.text.at, block.text.len, true, NULL}),
+            SHOAL_OK);
         assert_int_equal(click_parse(&w, &block, &b, 0), SHOAL_OK);
         assert_int_equal(click_parse(&w, &block, &again, 0), SHOAL_OK);
         assert_int_equal(b.rows, 500);
@@ -603,37 +636,83 @@ static void labels_have_two_values_in_a_file(void **state)
 
     (void)state;
     assert_refuses("1 1:1\n0 1:1\n1 1:1\n-1 1:1\n", &opts,
-                   ":4: its label is a third one, want two: 0 and 1, or -1 and 1");
+                   ":4: label \"-1\" is the third beside \"1\" and \"0\"" THIRD);
     assert_refuses("-1 1:1\n1 1:1\n0 1:1\n0 x\n", &opts,
-                   ":3: its label is a third one, want two: 0 and 1, or -1 and 1");
+                   ":3: label \"0\" is the third beside \"-1\" and \"1\"" THIRD);
     assert_refuses("-1 1:1\n1 x\n0 1:1\n", &opts, ":2: found \"x\", want index:value");
     assert_int_equal(shoal_clicks_read(&c, inputs, 2, &opts, NULL), SHOAL_OK);
     assert_int_equal(shoal_clicks_counts(c).positives, 2);
     shoal_clicks_close(c);
 }
 
+static void labels_are_any_two_texts_or_numbers(void **state)
+{
+    static const struct {
+        const char *text, *classes[2];
+    } cases[] = {
+        {"1 1:1\n2 1:1\n", {"1", "2"}},       {"4 1:1\n2 1:1\n", {"2", "4"}},
+        {"1 1:1\n-1 1:1\n", {"-1", "1"}},     {"10 1:1\n9 1:1\n", {"9", "10"}},
+        {"+1.0 1:1\n0 1:1\n", {"0", "1"}},    {"yes,1\nno,2\n", {"no", "yes"}},
+        {">50K,1\n<=50K,2\n", {"<=50K", ">50K"}},
+    };
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+    shoal_clicks *c;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *path = scratch_put("rows", cases[i].text, strlen(cases[i].text));
+
+        c = read_clicks(path, &opts, NULL);
+        assert_string_equal(shoal_clicks_label(c, 0), cases[i].classes[0]);
+        assert_string_equal(shoal_clicks_label(c, 1), cases[i].classes[1]);
+        assert_null(shoal_clicks_label(c, 2));
+        assert_int_equal(shoal_clicks_counts(c).positives, 1);
+        shoal_clicks_close(c);
+    }
+    opts.positive = "no";
+    opts.table.category = "*";
+    assert_reads("yes,1\nno,2\n", &opts, "0 column2=1 | 1 column2=2");
+    opts.positive = "maybe";
+    assert_int_equal(shoal_clicks_read(&c, (const char *[]){scratch_path("rows")}, 1, &opts, NULL),
+                     SHOAL_EINVAL);
+    assert_string_equal(shoal_error(), "--positive is 'maybe', found the labels \"yes\" and \"no\"; "
+                                       "want one of them");
+}
+
 static void labels_are_classes_when_asked(void **state)
 {
-    static const char *const cases[][2] = {
-        {"254 1:1\n", ":1: its label is \"254\", want a whole number from 0 to 253"},
-        {"3 1:1\n-1 1:1\n", ":2: its label is \"-1\", want a whole number from 0 to 253"},
-        {"2.5 1:1\n", ":1: its label is \"2.5\", want a whole number from 0 to 253"},
-        {"x 1:1\n", ":1: its label is \"x\", want a whole number from 0 to 253"},
-        {"1:1\n", ":1: found no label, want a class"},
-    };
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
 
     (void)state;
     opts.classes = true;
-    assert_reads("7 1:1\n0 2:1\n253\n+1 1:1\n2.0\n", &opts, "7 1 | 0 2 | 253 | 1 1 | 2");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_refuses(cases[i][0], &opts, cases[i][1]);
+    /* Numbered by their size, texts behind numbers. */
+    assert_reads("7 1:1\n0 2:1\n253\n+1 1:1\n2.0\n", &opts, "3 1 | 0 2 | 4 | 1 1 | 2");
+    assert_refuses("1:1\n", &opts, ":1: found no label, want one");
     opts.format = SHOAL_CLICKS_VW;
-    assert_reads("12 2 | a\n3 | b\n", &opts, "12*2 a | 3 b");
-    assert_refuses("| a\n", &opts, ":1: found no label before the bar, want a class");
+    assert_reads("12 2 | a\n3 | b\n", &opts, "1*2 a | 0 b");
+    assert_refuses("| a\n", &opts, ":1: found no label before the bar, want one");
     opts.format = SHOAL_CLICKS_CSV;
-    assert_reads("y,a\n4,x\n0,z\n", &opts, "4 a=x | 0 a=z");
-    assert_refuses("y,a\n,x\n", &opts, ":2: found no label, want a class");
+    assert_reads("y,a\n4,x\n0,z\n", &opts, "1 a=x | 0 a=z");
+    assert_reads("y,a\nb,x\n-1,z\na,z\n", &opts, "2 a=x | 0 a=z | 1 a=z");
+    assert_refuses("y,a\n,x\n", &opts, ":2: found no label, want one");
+}
+
+static void more_labels_than_there_may_be_are_refused(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
+    struct bytes b = {0};
+    char line[32];
+
+    (void)state;
+    opts.classes = true;
+    for (int i = 0; i < 255; i++) {
+        snprintf(line, sizeof line, "%d 1:1\n", i);
+        text_add_str(&b, line);
+    }
+    assert_refuses_bytes(b.at, b.len, &opts,
+                         ":255: its label is \"254\", one of over 254 in some lines; want at most "
+                         "that many (--label names another column)");
+    bytes_fini(&b);
 }
 
 static void criteo_may_have_classes(void **state)
@@ -643,26 +722,24 @@ static void criteo_may_have_classes(void **state)
 
     (void)state;
     opts.classes = true;
-    assert_reads(text, &opts, "5 | 1 | 0");
+    assert_reads(text, &opts, "2 | 1 | 0");
 }
 
-static void classes_are_the_greatest_label_and_one(void **state)
+static void classes_are_the_different_labels(void **state)
 {
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
-    const char *paths[] = {scratch_put("many", "7 1:1\n1 1:1\n", 12),
+    const char *paths[] = {scratch_put("many", "7 1:1\n1 1:1\n9 1:1\n", 18),
                            scratch_put("few", "0 1:1\n0 1:1\n", 12)};
 
     (void)state;
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 3; i++) {
         struct shoal_clicks_stats stats;
         shoal_clicks *c;
 
         opts.classes = i < 2;
-        if (i == 2) /* of two classes, 7 is none */
-            continue;
-        c = read_clicks(paths[i % 2], &opts, &stats);
-        assert_int_equal(shoal_clicks_counts(c).classes, i == 0 ? 8 : 2);
-        assert_int_equal(stats.classes, i == 0 ? 8 : 2);
+        c = read_clicks(paths[i > 0], &opts, &stats);
+        assert_int_equal(shoal_clicks_counts(c).classes, i == 0 ? 3 : 2);
+        assert_int_equal(stats.classes, i == 0 ? 3 : 2);
         assert_int_equal(shoal_clicks_counts(c).positives, i == 0);
         assert_int_equal(shoal_clicks_like(c).classes, i < 2);
         shoal_clicks_close(c);
@@ -973,7 +1050,7 @@ int main(void)
         cmocka_unit_test(the_fast_way_reads_what_the_slow_one_reads),
         cmocka_unit_test(criteo_says_what_is_wrong),
         cmocka_unit_test(csv_columns_are_numbers_or_categories),
-        cmocka_unit_test(most_fields_say_whether_a_column_is_of_numbers),
+        cmocka_unit_test(what_columns_are_is_found_or_said),
         cmocka_unit_test(quotes_hold_commas_newlines_and_quotes),
         cmocka_unit_test(the_label_is_a_column_by_name),
         cmocka_unit_test(csv_says_what_is_wrong),
@@ -986,9 +1063,11 @@ int main(void)
         cmocka_unit_test(so_many_bad_lines_are_left_out_and_no_more),
         cmocka_unit_test(a_bad_line_leaves_nothing_in_the_rows),
         cmocka_unit_test(labels_have_two_values_in_a_file),
+        cmocka_unit_test(labels_are_any_two_texts_or_numbers),
         cmocka_unit_test(labels_are_classes_when_asked),
+        cmocka_unit_test(more_labels_than_there_may_be_are_refused),
         cmocka_unit_test(criteo_may_have_classes),
-        cmocka_unit_test(classes_are_the_greatest_label_and_one),
+        cmocka_unit_test(classes_are_the_different_labels),
         cmocka_unit_test(a_line_that_is_too_long_is_a_bad_one),
         cmocka_unit_test(a_long_line_is_read_whole),
         cmocka_unit_test(an_open_quote_is_bounded_too),

@@ -336,7 +336,7 @@ static void a_batch_moves_along_the_gradient(void **state)
         for (size_t i = 0; i < 5; i++)
             before[i] = (double)m.weights.at[i];
         before[5] = (double)m.bias.at[0];
-        linear_train(m.worker, 0, ROWS, 0.01f, &done);
+        linear_train(m.worker, 0, ROWS, &(struct shuffle){0}, 0.01f, &done);
         model_home(&m, private);
         for (size_t i = 0; i <= 5; i++) {
             double up[6], down[6], slope, found;
@@ -376,7 +376,7 @@ static void the_loss_is_that_before_the_step(void **state)
         assert_true(fabs((double)linear_margin(&m.linear, &m.weights, &m.bias, 1, &m.rows, r) -
                          x) < 1e-6);
     }
-    linear_train(m.worker, 0, ROWS, 0.5f, &done);
+    linear_train(m.worker, 0, ROWS, &(struct shuffle){0}, 0.5f, &done);
     assert_true(fabs(done.loss - want) < 1e-5);
     model_close(&m);
 }
@@ -390,9 +390,9 @@ static void rows_one_by_one_are_batches_of_one(void **state)
     (void)state;
     model_open(&one, 1, false);
     model_open(&some, 2, false); /* its batches are made to hold one row each */
-    linear_train(one.worker, 0, ROWS, 0.3f, &done);
+    linear_train(one.worker, 0, ROWS, &(struct shuffle){0}, 0.3f, &done);
     for (uint64_t r = 0; r < ROWS; r++)
-        linear_train(some.worker, r, r + 1, 0.3f, &done);
+        linear_train(some.worker, r, r + 1, &(struct shuffle){0}, 0.3f, &done);
     model_home(&one, false);
     model_home(&some, false);
     for (size_t i = 0; i < 5; i++)

@@ -64,7 +64,8 @@ static struct train_opts usual(enum shoal_optimizer optimizer)
 /* What was told of the rows that are held out; no examples: nothing. */
 static struct shoal_binary_score held_in(const struct shoal_figures *f)
 {
-    struct shoal_binary_score s = {.log_loss = validation(f, "loss"), .auc = validation(f, "auc"),
+    struct shoal_binary_score s = {.log_loss = validation(f, "loss"),
+                                   .auc = validation(f, "auc"),
                                    .base_rate = validation(f, "base_rate"),
                                    .calibration = validation(f, "calibration")};
     double examples = validation(f, "examples"), p = s.base_rate;
@@ -220,9 +221,9 @@ static void a_class_weight_shifts_what_is_promised(void **state)
 
 /* ---- by which rules: numbers from a sheet of paper ---- */
 
-/* The model of a row of one feature of value x and class 1, seen once. */
-static void check_one_row(const struct train_opts *o, const char *line, double weight,
-                          double bias)
+/* The model of a row of one feature, seen once. */
+static void check_one_row(const struct train_opts *o, const char *line, double first_loss,
+                          double weight, double bias)
 {
     shoal_clicks *rows = read_rows(line, 10);
     struct shoal_train_stats stats;
@@ -230,7 +231,7 @@ static void check_one_row(const struct train_opts *o, const char *line, double w
     struct shoal_weight top;
     size_t found;
 
-    assert_near(training(&stats.figures, "loss"), log(2), 1e-6); /* before the step */
+    assert_near(training(&stats.figures, "loss"), first_loss, 1e-6); /* before the step */
     assert_int_equal(stats.examples, 1);
     assert_int_equal(shoal_logreg_largest(model, &top, 1, &found), SHOAL_OK);
     assert_int_equal(found, weight != 0);
@@ -241,42 +242,79 @@ static void check_one_row(const struct train_opts *o, const char *line, double w
     shoal_clicks_close(rows);
 }
 
+/* The bias that a model of one row begins with: log odds of labels counted from one half on. */
+static double first_bias(bool label, double positive)
+{
+    return label ? log((positive + 0.5) / 0.5) : log(0.5 / 1.5);
+}
+
+static double shrunk(double w, double by)
+{
+    return fabs(w) > by ? w - copysign(by, w) : 0;
+}
+
+/* One step from there, by the formulas of kernel.h: x is the value of the only feature. */
+static void check_one_step(const struct train_opts *o, bool label, double x)
+{
+    double lr = o->lr, b = first_bias(label, o->positive), loss = log(1 + exp(label ? -b : b));
+    double g = (sigmoid(b) - label) * (label ? o->positive : 1), d = g * x, w, rate;
+    char text[32];
+
+    snprintf(text, sizeof text, "%d 3:%g\n", label, x);
+    switch (o->optimizer) {
+    case OPTIMIZER_SGD:
+        check_one_row(o, text, loss, shrunk(-lr * d, lr * o->l1), b - lr * g);
+        break;
+    case OPTIMIZER_ADAGRAD:
+        rate = lr / (fabs(d) + o->beta);
+        check_one_row(o, text, loss, shrunk(-rate * d, rate * o->l1),
+                      b - lr / (fabs(g) + o->beta) * g);
+        break;
+    default: /* the bias has z = -b beta / lr, and n = g^2 */
+        w = -shrunk(d, o->l1) / ((o->beta + fabs(d)) / lr + o->l2);
+        check_one_row(o, text, loss, w,
+                      -(-b * o->beta / lr + g - fabs(g) / lr * b) / ((o->beta + fabs(g)) / lr));
+    }
+}
+
 static void one_step_is_what_the_formulas_say(void **state)
 {
-    struct train_opts o = logreg_opts(OPTIMIZER_SGD);
+    static const enum shoal_optimizer all[] = {OPTIMIZER_SGD, OPTIMIZER_ADAGRAD, OPTIMIZER_FTRL};
 
     (void)state;
-    o.schedule = SHOAL_CONSTANT;
-    o.lr = 0.5;
-    check_one_row(&o, "1 3:1\n", 0.25, 0.25);
-    check_one_row(&o, "0 3:1\n", -0.25, -0.25);
-    check_one_row(&o, "1 3:2\n", 0.5, 0.25);
-    o.l1 = 0.1; /* of the features, not of the bias */
-    check_one_row(&o, "1 3:1\n", 0.2, 0.25);
-    o.l1 = 1;
-    check_one_row(&o, "1 3:1\n", 0, 0.25);
-    o.l1 = 0;
-    o.positive = 3;
-    check_one_row(&o, "1 3:1\n", 0.75, 0.75);
-    check_one_row(&o, "0 3:1\n", -0.25, -0.25);
+    for (size_t i = 0; i < 3; i++) {
+        struct train_opts o = logreg_opts(all[i]);
 
-    /* g = -1/2, n = 1/4: lr / (sqrt n + beta) times 1/2 */
-    o = logreg_opts(OPTIMIZER_ADAGRAD);
-    o.schedule = SHOAL_CONSTANT;
-    o.lr = 0.3;
-    check_one_row(&o, "1 3:1\n", 0.1, 0.1);
-    check_one_row(&o, "1 3:2\n", 0.15, 0.1);
+        o.schedule = SHOAL_CONSTANT;
+        o.lr = 0.5;
+        check_one_step(&o, true, 1);
+        check_one_step(&o, false, 1);
+        check_one_step(&o, true, 2);
+        o.l1 = 0.1; /* of the features, not of the bias */
+        check_one_step(&o, true, 1);
+        o.l1 = 1;
+        check_one_step(&o, true, 1);
+        o.l1 = 0;
+        o.positive = 3;
+        check_one_step(&o, true, 1);
+        check_one_step(&o, false, 1);
+        o.l2 = 5;
+        check_one_step(&o, true, 1);
+    }
+}
 
-    /* z = -1/2, n = 1/4 */
-    o = logreg_opts(OPTIMIZER_FTRL);
-    o.lr = 0.3;
-    check_one_row(&o, "1 3:1\n", 0.1, 0.1);
-    o.l1 = 0.2;
-    check_one_row(&o, "1 3:1\n", 0.06, 0.1);
-    o.l2 = 5;
-    check_one_row(&o, "1 3:1\n", 0.03, 0.1);
-    o.l1 = 0.5;
-    check_one_row(&o, "1 3:1\n", 0, 0.1);
+static void a_model_begins_with_the_base_rate(void **state)
+{
+    shoal_clicks *rows = read_rows("1 3:1\n0 4:1\n0 5:1\n0 6:1\n", 10);
+    struct train_opts o = logreg_opts(OPTIMIZER_FTRL);
+    shoal_logreg *m;
+
+    (void)state;
+    o.lr = 1e-9;
+    m = train_rows(rows, NULL, &o, NULL);
+    assert_near((double)m->bias[0], log(1.5 / 3.5), 1e-5);
+    logreg_close(m);
+    shoal_clicks_close(rows);
 }
 
 static void the_loss_of_an_epoch_is_that_before_each_step(void **state)
@@ -284,13 +322,14 @@ static void the_loss_of_an_epoch_is_that_before_each_step(void **state)
     shoal_clicks *rows = read_rows("1 3:1\n", 10);
     struct train_opts o = logreg_opts(OPTIMIZER_SGD);
     struct shoal_train_stats stats;
+    double b = first_bias(true, 1), g = sigmoid(b) - 1;
 
     (void)state;
     o.schedule = SHOAL_CONSTANT;
     o.lr = 0.5;
     o.epochs = 2;
     logreg_close(train_rows(rows, NULL, &o, &stats));
-    assert_near(training(&stats.figures, "loss"), log(1 + exp(-0.5)), 1e-6);
+    assert_near(training(&stats.figures, "loss"), log(1 + exp(-(b - g))), 1e-6);
     assert_true(isnan(validation(&stats.figures, "loss")));
     assert_int_equal(held_in(&stats.figures).examples, 0);
     shoal_clicks_close(rows);
@@ -445,8 +484,7 @@ static void a_stopped_run_goes_on_to_the_same_bytes(void **state)
     }
 }
 
-static void refuse_to_resume(const shoal_clicks *rows, const struct train_opts *o,
-                             const char *name)
+static void refuse_to_resume(const shoal_clicks *rows, const struct train_opts *o, const char *name)
 {
     shoal_logreg *model = NULL;
     shoal_status st = train_logreg(&model, rows, held, o, NULL);
@@ -558,7 +596,7 @@ static void a_run_that_gets_no_better_stops(void **state)
     (void)state;
     o.epochs = 60; /* learns by heart long before */
     o.schedule = SHOAL_CONSTANT;
-    o.lr = 0.1;
+    o.lr = 0.03;
     o.early_stop = 3;
     o.report = see, o.user = &seen;
     logreg_close(train_rows(data, held, &o, &stats));
@@ -576,6 +614,7 @@ static void a_run_that_gets_no_better_stops(void **state)
 
     o.early_stop = 0;
     o.epochs = 3;
+    o.lr = 0.01; /* at ten times that what is held out is worse than the base rate by then */
     seen = (struct seen){0};
     logreg_close(train_rows(data, held, &o, &stats));
     assert_true(!stats.enough);
@@ -704,10 +743,12 @@ static void options_out_of_range_are_named(void **state)
     static const struct {
         const char *name, *value;
     } wrong[] = {
-        {"optimizer", "adam"}, {"l1", "-1"}, {"l1", "nan"}, {"l2", "-0.5"}, {"l2", "inf"},
-        {"beta", "0"}, {"beta", "-1"}, {"class-weight", "0"}, {"class-weight", "inf"},
-        {"batch", "0"}, {"batch", "65537"}, {"epochs", "0"}, {"lr", "-1"}, {"lr", "nan"},
-        {"valid-share", "0.6"}, {"schedule", "9"},
+        {"optimizer", "adam"}, {"l1", "-1"},          {"l1", "nan"},
+        {"l2", "-0.5"},        {"l2", "inf"},         {"beta", "0"},
+        {"beta", "-1"},        {"class-weight", "0"}, {"class-weight", "inf"},
+        {"batch", "0"},        {"batch", "65537"},    {"epochs", "-1"},
+        {"lr", "-1"},          {"lr", "nan"},         {"valid-share", "0.6"},
+        {"schedule", "9"},
     };
 
     (void)state;
@@ -772,7 +813,7 @@ static void a_model_that_is_no_number_is_none(void **state)
 
     (void)state;
     o.lr = 10;
-    assert_sentence(train_logreg(&model, rows, NULL, &o, NULL), SHOAL_EINVAL, "diverged");
+    assert_sentence(train_logreg(&model, rows, NULL, &o, NULL), SHOAL_EDIVERGE, "diverged");
     assert_null(model);
     shoal_clicks_close(rows);
 }
@@ -788,6 +829,7 @@ int main(void)
         cmocka_unit_test(l1_and_l2_make_weights_smaller),
         cmocka_unit_test(a_class_weight_shifts_what_is_promised),
         cmocka_unit_test(one_step_is_what_the_formulas_say),
+        cmocka_unit_test(a_model_begins_with_the_base_rate),
         cmocka_unit_test(the_loss_of_an_epoch_is_that_before_each_step),
         cmocka_unit_test(a_row_of_weight_2_is_two_rows),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bytes_when_deterministic),

@@ -358,8 +358,8 @@ static void a_saved_model_reads_other_rows_as_its_own(void **state)
     struct answers a, b;
 
     (void)state;
-    o.label = "clicked";
-    o.numeric = "age";
+    o.table.label = "clicked";
+    o.table.numeric = "age";
     o.bits = BITS;
     assert_int_equal(shoal_clicks_read(&rows, &path, 1, &o, NULL), SHOAL_OK);
     m = train_rows(rows, NULL, &train, NULL);
@@ -368,8 +368,10 @@ static void a_saved_model_reads_other_rows_as_its_own(void **state)
     again = open_model(scratch_path("p.shoal"));
     o = shoal_logreg_reading(again);
     assert_int_equal(o.format, SHOAL_CLICKS_CSV);
-    assert_string_equal(o.label, "clicked");
-    assert_string_equal(o.numeric, "age");
+    assert_string_equal(shoal_columns_facts(o.columns, 1).name, "clicked");
+    assert_int_equal(shoal_columns_facts(o.columns, 1).kind, SHOAL_COLUMN_LABEL);
+    assert_int_equal(shoal_columns_facts(o.columns, 0).kind, SHOAL_COLUMN_NUMBER);
+    assert_int_equal(o.nlabels, 2);
     a = predict(m, csv);
     b = predict(again, csv);
     assert_int_equal(a.n, 4);

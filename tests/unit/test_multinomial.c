@@ -104,6 +104,8 @@ static struct train_opts usual(enum shoal_optimizer optimizer)
     struct train_opts o = task_defaults("multinomial");
 
     o.optimizer = optimizer;
+    o.valid = o.early_stop = 0;
+    o.in_order = true;
     o.threads = 1;
     o.epochs = 3;
     o.lr = optimizer == OPTIMIZER_SGD ? 0.05 : 0.2;
@@ -192,7 +194,7 @@ static void a_batch_moves_along_the_gradient(void **state)
     assert_int_equal(view_init_shared(&wv, &w, 0), SHOAL_OK);
     assert_int_equal(view_init_shared(&bv, &b, 0), SHOAL_OK);
     assert_int_equal(multinomial_join(&worker, &l, &wv, &bv), SHOAL_OK);
-    multinomial_train(worker, 0, SMALL, 1, &done);
+    multinomial_train(worker, 0, SMALL, &(struct shuffle){0}, 1, &done);
     for (unsigned i = 0; i < 4 * KINDS; i++)
         assert_near((double)(old[i] - (i < 3 * KINDS ? w.at[i] : b.at[i - 3 * KINDS])), want[i],
                     1e-4);
@@ -357,7 +359,7 @@ static void more_classes_held_out_than_learned_are_refused(void **state)
 
     (void)state;
     assert_sentence(run_task(task_find("multinomial"), &o, &from, &model, NULL), SHOAL_EINVAL,
-                    "what is held out has 10 classes, the data 3");
+                    "what is held out has 10 classes, the data 2");
     shoal_clicks_close(few);
 }
 

@@ -41,11 +41,12 @@ static void refused(shoal_options *o, const char *name, const char *value, const
 static const char *const own_values[][4] = {
     {"valid", "7%", "0%", "12.3456789012345%"},
     {"valid-share", "33.3%", "0.1%", "50%"},
+    {"early-stop", "auto", "0", "1000000"},
+    {"weight-decay", "auto", "0", "0.25"},
     {"checkpoint-every", "epoch", "300s", "7%"},
     {"publish-every", "0.1s", "7200s", "1e+09s"},
     {"silent-after", "never", "90s", "0.25s"},
     {"sync", "bounded:16", "average:1000000", "async"},
-    {"label", "0", "1", "16777216"},
     {"layers", "none", "128,64", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24"},
     {"depth", "11", "16", "19"},
     {"dtype", "bf16", "f32", "bf16"},
@@ -382,7 +383,7 @@ static void lines_of_a_stranger_are_refused(void **state)
         {"task cbow\nopt.lr nan\n", "run: --lr is 'nan', want a number from 0 to 1000"},
         {"task cbow\nopt.output \n", "run: --output is '', want a file name"},
         {"task mlp\nopt.layers 1,,2\n",
-         "run: --layers is '1,,2', want widths such as 64 or 128,64, or none"},
+         "run: --layers is '1,,2', want widths such as 64 or 128,64, none, or auto"},
     };
     shoal_options *o;
 

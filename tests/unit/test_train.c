@@ -415,7 +415,7 @@ static void divergence_stops_the_run(void **state)
     o.lr = 10;
     o.epochs = 20;
     o.schedule = SHOAL_CONSTANT;
-    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_EINVAL);
+    assert_int_equal(train_words(&v, corpus, &o, NULL), SHOAL_EDIVERGE);
     assert_non_null(strstr(shoal_error(), "diverged"));
     assert_null(v);
 }

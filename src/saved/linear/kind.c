@@ -8,24 +8,67 @@
 
 /* ---- what it is ---- */
 
+void logreg_describe_labels(const shoal_logreg *m, const struct shoal_reporter *to)
+{
+    const struct click_labels *l = &m->reading.labels;
+    char text[256] = "";
+    size_t len = 0;
+
+    if (l->n == 2) {
+        report_noted(to, "positive", "predicts", VALUE_TEXT(m->reading.label[1]),
+                     "the probability of that label, not of %", VALUE_TEXT(m->reading.label[0]),
+                     NO_VALUE);
+        return;
+    }
+    for (unsigned k = 0; k < l->n && len < sizeof text; k++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%.40s", k > 0 ? ", " : "",
+                                m->reading.label[k]);
+    if (l->n > 0)
+        report_noted(to, NULL, "labels", VALUE_COUNT(l->n), "%", VALUE_TEXT(text), NO_VALUE);
+}
+
+/* What a weight says in the units of the table: the log odds that 1 more of a number adds, or of a
+ * logarithm twice as much. */
+static void in_units(const shoal_logreg *m, const struct shoal_weight *w, char text[64])
+{
+    const struct shoal_columns *c = m->reading.columns;
+    bool logarithm = w->name && strncmp(w->name, "log ", 4) == 0;
+    const char *name = w->name ? w->name + (logarithm ? 4 : 0) : "";
+    size_t i = c ? columns_find_exactly(c, name, strlen(name)) : SIZE_MAX;
+    const struct column *at = i != SIZE_MAX ? &c->at[i] : NULL;
+
+    text[0] = '\0';
+    if (!at || at->kind != SHOAL_COLUMN_NUMBER || c->raw || at->sd <= 0)
+        return;
+    if (!logarithm)
+        number_print(text, 64, "%+.3g for each 1", (double)w->weight / at->sd);
+    else if (at->skewed)
+        number_print(text, 64, "%+.3g for each doubling", (double)w->weight * log(2) / at->log_sd);
+}
+
 static shoal_status describe_largest(const shoal_logreg *m, uint64_t top,
                                      const struct shoal_reporter *to)
 {
     static const struct shoal_column columns[] = {
         {NULL, "weight", 15}, {NULL, "slot", 10}, {NULL, "feature", 0}};
-    static const struct shoal_grid grid = {NULL, columns, 3};
+    static const struct shoal_column of_table[] = {
+        {NULL, "weight", 15}, {NULL, "in units of the table", 24}, {NULL, "feature", 0}};
+    bool table = m->reading.columns != NULL;
+    struct shoal_grid grid = {NULL, table ? of_table : columns, 3};
     size_t k = (size_t)(top < m->n ? top : m->n), found = 0;
     struct shoal_weight *w = mem_array(k + 1, sizeof *w);
     shoal_status st = w ? shoal_logreg_largest(m, w, k, &found) : SHOAL_ENOMEM;
 
     for (size_t i = 0; i < found; i++) {
         const char *name = w[i].name ? w[i].name : "?";
-        char weight[32], slot[16];
+        char weight[32], slot[16], units[64];
 
         number_print(weight, sizeof weight, "%.6g", (double)w[i].weight);
         snprintf(slot, sizeof slot, "%u", w[i].slot);
+        in_units(m, &w[i], units);
         report_row(to, &grid,
-                   (struct shoal_value[]){VALUE_TEXT(weight), VALUE_TEXT(slot), VALUE_TEXT(name)},
+                   (struct shoal_value[]){VALUE_TEXT(weight), VALUE_TEXT(table ? units : slot),
+                                          VALUE_TEXT(name)},
                    0);
     }
     free(w);
@@ -43,7 +86,9 @@ static shoal_status clicks_describe(const void *model, uint64_t bytes, uint64_t 
     report_noted(to, "weights", "weights", VALUE_COUNT(m->n), "not 0, of % slots",
                  VALUE_TEXT(slots), NO_VALUE);
     report_value(to, NULL, "bias", VALUE_REAL((double)m->bias[0]));
-    report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->way.format)));
+    report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->reading.opts.format)));
+    logreg_describe_labels(m, to);
+    report_model_columns(to, m->reading.columns);
     return describe_largest(m, top, to);
 }
 

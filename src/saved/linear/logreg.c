@@ -22,31 +22,22 @@ shoal_status logreg_spread(struct shoal_logreg *m)
     return SHOAL_OK;
 }
 
-static shoal_status copy_way(struct shoal_logreg *m, const shoal_clicks *data)
+static shoal_status copy_reading(struct shoal_logreg *m, const shoal_clicks *data)
 {
     struct shoal_clicks_opts like = shoal_clicks_like(data);
-    size_t label = like.label ? strlen(like.label) + 1 : 0;
-    size_t numeric = like.numeric ? strlen(like.numeric) + 1 : 0;
 
-    m->way = shoal_clicks_default();
-    m->way.format = like.format;
-    m->way.classes = like.classes && m->outputs > 1;
-    m->bits = m->way.bits = like.bits;
-    m->strings = mem_array(label + numeric + 1, 1);
-    if (!m->strings)
-        return SHOAL_ENOMEM;
-    if (label)
-        m->way.label = memcpy(m->strings, like.label, label);
-    if (numeric)
-        m->way.numeric = memcpy(m->strings + label, like.numeric, numeric);
-    return SHOAL_OK;
+    like.classes = like.classes && m->outputs > 1;
+    m->bits = like.bits;
+    return clicks_reading_copy(&m->reading, &like);
 }
 
+/* Rows as the text has them have other weights than rows whose values were scaled. */
 static shoal_status add_weight(struct shoal_logreg *m, uint32_t slot, const float *weights,
-                               const char *name)
+                               float scale, const char *name)
 {
     m->slot[m->n] = slot;
-    memcpy(m->weight + m->n * m->outputs, weights, m->outputs * sizeof *weights);
+    for (unsigned k = 0; k < m->outputs; k++)
+        m->weight[m->n * m->outputs + k] = weights[k] * scale;
     m->name[m->n] = name ? (uint32_t)m->names.len : 0;
     m->n++;
     return name ? bytes_add(&m->names, name, strlen(name) + 1) : SHOAL_OK;
@@ -92,6 +83,7 @@ static shoal_status add_weights(struct shoal_logreg *m, const shoal_clicks *data
     qsort(order, n, sizeof *order, by_slot);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         st = add_weight(m, order[i].slot, weights + (size_t)order[i].id * m->outputs,
+                        v->scale ? v->scale[order[i].id] : 1,
                         shoal_clicks_name(data, order[i].id));
     free(order);
     return st;
@@ -100,7 +92,7 @@ static shoal_status add_weights(struct shoal_logreg *m, const shoal_clicks *data
 static shoal_status copy_all(struct shoal_logreg *m, const shoal_clicks *data,
                              const float *weights, const float *bias)
 {
-    shoal_status st = copy_way(m, data);
+    shoal_status st = copy_reading(m, data);
 
     if (st == SHOAL_OK)
         st = (m->bias = mem_array(m->outputs, sizeof *m->bias)) ? SHOAL_OK : SHOAL_ENOMEM;
@@ -143,8 +135,8 @@ void logreg_close(void *model)
     free(m->weight);
     free(m->name);
     bytes_fini(&m->names);
-    free(m->strings);
     logreg_unname(m);
+    clicks_reading_fini(&m->reading);
     free(m);
 }
 
@@ -152,7 +144,12 @@ void logreg_close(void *model)
 
 struct shoal_clicks_opts shoal_logreg_reading(const shoal_logreg *m)
 {
-    return m->way;
+    return m->reading.opts;
+}
+
+const char *logreg_label(const shoal_logreg *m, unsigned k)
+{
+    return k < m->reading.labels.n ? m->reading.label[k] : NULL;
 }
 
 static bool larger(const shoal_logreg *m, uint64_t a, uint64_t b)
@@ -263,18 +260,20 @@ void logreg_answer(const shoal_logreg *m, const uint32_t *slots, const float *va
 /* As the model's rows were read, but for what the caller may choose. */
 static struct shoal_clicks_opts reading(const shoal_logreg *m, const struct shoal_clicks_opts *o)
 {
-    struct shoal_clicks_opts way = m->way;
+    struct shoal_clicks_opts as = m->reading.opts;
 
     if (!o)
-        return way;
+        return as;
     if (o->format != SHOAL_CLICKS_AUTO)
-        way.format = o->format;
-    if (o->label)
-        way.label = o->label;
-    way.skip_bad = o->skip_bad;
-    way.threads = o->threads;
-    way.watch = o->watch;
-    return way;
+        as.format = o->format;
+    if (o->table.label)
+        as.table.label = o->table.label;
+    if (o->table.header != SHOAL_HEADER_AUTO)
+        as.table.header = o->table.header;
+    as.skip_bad = o->skip_bad;
+    as.threads = o->threads;
+    as.watch = o->watch;
+    return as;
 }
 
 /* ---- going through rows ---- */
@@ -296,8 +295,31 @@ static void encoded_scores(const shoal_logreg *m, const struct clicks_view *v, u
                            double *z)
 {
     add_bias(m, z);
-    for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++)
-        add_feature(m, v->slot[v->id[i]], v->value ? (double)v->value[i] : 1, z);
+    for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++) {
+        double value = v->value ? (double)v->value[i] : 1;
+
+        add_feature(m, v->slot[v->id[i]],
+                    v->scale ? value / (double)v->scale[v->id[i]] : value, z);
+    }
+}
+
+/* What the labels of encoded rows are for the model: map [255]. */
+static shoal_status map_labels(const shoal_logreg *m, const shoal_clicks *data, const char *path,
+                               uint8_t *map)
+{
+    unsigned classes = clicks_view(data)->classes;
+
+    for (unsigned k = 0; k <= CLICKS_NO_LABEL; k++)
+        map[k] = (uint8_t)k;
+    for (unsigned k = 0; k < classes && shoal_clicks_label(data, k) && logreg_label(m, 0); k++) {
+        unsigned found = click_labels_known(&m->reading.labels, shoal_clicks_label(data, k));
+
+        map[k] = (uint8_t)found;
+        if (found == CLICKS_NO_LABEL && clicks_has_label(data, k))
+            return shoal_fail(SHOAL_EINVAL, "%s: has the label \"%.40s\", which the model has not",
+                              path, shoal_clicks_label(data, k));
+    }
+    return SHOAL_OK;
 }
 
 static void encoded_stats(const struct clicks_view *v, struct shoal_clicks_stats *stats)
@@ -319,13 +341,18 @@ static shoal_status each_encoded(const shoal_logreg *m, const char *path, struct
     shoal_clicks *data = NULL;
     shoal_status st = open_encoded(m, &data, path);
     const struct clicks_view *v = st == SHOAL_OK ? clicks_view(data) : NULL;
+    uint8_t map[CLICKS_NO_LABEL + 1], label[ENCODED_BLOCK];
 
+    if (st == SHOAL_OK)
+        st = map_labels(m, data, path, map);
     if (st == SHOAL_OK)
         st = each_room(e, m, ENCODED_BLOCK);
     for (uint64_t from = 0, n; st == SHOAL_OK && from < v->rows; from += n) {
-        for (n = 0; n < ENCODED_BLOCK && from + n < v->rows; n++)
+        for (n = 0; n < ENCODED_BLOCK && from + n < v->rows; n++) {
             encoded_scores(m, v, from + n, e->z + n * m->outputs);
-        st = e->rows(e, e->z, v->label + from, v->weight ? v->weight + from : NULL, n);
+            label[n] = map[v->label[from + n]];
+        }
+        st = e->rows(e, e->z, label, v->weight ? v->weight + from : NULL, n);
     }
     if (st == SHOAL_OK)
         encoded_stats(v, stats);
@@ -350,10 +377,10 @@ static shoal_status each_text(const shoal_logreg *m, const char *const *inputs, 
                               const struct shoal_clicks_opts *opts, struct each *e,
                               struct shoal_clicks_stats *stats)
 {
-    struct shoal_clicks_opts way = reading(m, opts);
+    struct shoal_clicks_opts as = reading(m, opts);
     struct click_stream *s = NULL;
     struct click_rows block = {0};
-    shoal_status st = click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &way,
+    shoal_status st = click_stream_open(&s, &(struct sources){.paths = inputs, .n = ninputs}, &as,
                                         e->unlabelled);
 
     while (st == SHOAL_OK) {

@@ -21,9 +21,8 @@ struct shoal_logreg {
         float weight;   /* of one output */
         uint32_t place; /* of many: 1 + that in slot; 0: there is none */
     } *at; /* [2^bits] */
-    struct shoal_clicks_opts way;
-    char *strings;   /* those of way */
-    char **classes;  /* [outputs] their names; NULL: none */
+    struct clicks_reading reading; /* how its rows are read, and what its labels are */
+    char **classes;  /* [outputs] other names for them; NULL: none */
 };
 
 static inline size_t logreg_slots(const struct shoal_logreg *m)
@@ -35,6 +34,8 @@ static inline size_t logreg_slots(const struct shoal_logreg *m)
 void logreg_scores(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
                    double *z);
 
+/* What its labels are. */
+void logreg_describe_labels(const shoal_logreg *m, const struct shoal_reporter *to);
 /* Its classes have no names any more. */
 void logreg_unname(shoal_logreg *m);
 

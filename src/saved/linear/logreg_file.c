@@ -5,6 +5,8 @@
  *     bias     of many outputs: float [outputs]
  *     slots    uint32_t [n] increasing, below 2^bits
  *     weights  float [n][outputs]
+ *     classes  the labels, by class, strings, each with its 0
+ *     columns  of models that learned from a table (columns/file.c)
  *     names    strings, each with its 0, the first empty
  *     name     uint32_t [n] offsets into names; 0: not known                       */
 #include "saved/kind.h"
@@ -26,13 +28,14 @@ static shoal_status make_meta(const shoal_logreg *m, struct bytes *meta)
                 : snprintf(text, sizeof text, "kind multinomial\nclasses %u\n", m->outputs);
     shoal_status st = bytes_add(meta, text, (size_t)n);
 
-    return st == SHOAL_OK ? clicks_opts_save(meta, &m->way) : st;
+    return st == SHOAL_OK ? clicks_reading_put(&m->reading.opts, meta) : st;
 }
 
 static shoal_status put_all(const shoal_logreg *m, struct container_writer *w,
                             const struct bytes *meta)
 {
     container_put(w, "meta", meta->at, meta->len);
+    clicks_reading_save(&m->reading.opts, w);
     if (m->outputs > 1)
         container_put(w, "bias", m->bias, m->outputs * sizeof *m->bias);
     container_put(w, "slots", m->slot, m->n * sizeof *m->slot);
@@ -132,8 +135,12 @@ static shoal_status read_meta(struct shoal_logreg *m, const struct container *c)
             st = read_bias(m, c);
     }
     if (st == SHOAL_OK)
-        st = clicks_opts_load(&m->way, &m->strings, c);
-    m->bits = m->way.bits;
+        st = clicks_reading_load(&m->reading, c);
+    m->bits = m->reading.opts.bits;
+    if (st == SHOAL_OK && m->reading.labels.n > 0 &&
+        m->reading.labels.n != (m->outputs == 1 ? 2 : m->outputs))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: has %u labels, want %u", container_path(c),
+                        m->reading.labels.n, m->outputs == 1 ? 2 : m->outputs);
     return st;
 }
 

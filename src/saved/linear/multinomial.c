@@ -20,7 +20,9 @@ static shoal_status many_describe(const void *model, uint64_t bytes, uint64_t to
     report_value(to, "classes", "classes", VALUE_COUNT(m->outputs));
     report_noted(to, "features", "features", VALUE_COUNT(m->n), "with weights, of % slots",
                  VALUE_TEXT(slots), NO_VALUE);
-    report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->way.format)));
+    report_value(to, "format", "reads", VALUE_TEXT(shoal_clicks_format_name(m->reading.opts.format)));
+    logreg_describe_labels(m, to);
+    report_model_columns(to, m->reading.columns);
     return SHOAL_OK;
 }
 
@@ -28,7 +30,7 @@ static shoal_status many_describe(const void *model, uint64_t bytes, uint64_t to
 
 const char *logreg_class(const shoal_logreg *m, size_t i)
 {
-    return m->classes ? m->classes[i] : NULL;
+    return m->classes ? m->classes[i] : logreg_label(m, (unsigned)i);
 }
 
 void logreg_unname(shoal_logreg *m)

@@ -69,6 +69,7 @@ void shoal_net_close(shoal_net *t)
     net_free(t->net);
     scaling_fini(&t->in);
     scaling_fini(&t->out);
+    columns_free(t->columns);
     bytes_fini(&t->facts);
     shoal_vocab_free(t->words);
     table_fini(&t->vectors);
@@ -112,6 +113,8 @@ shoal_status shoal_net_save(const shoal_net *t, const char *path)
     st = container_put(w, "params", t->params, t->net->size * sizeof *t->params);
     put_scaling(w, &t->in, "in.mean", "in.inverse");
     put_scaling(w, &t->out, "out.mean", "out.inverse");
+    if (t->columns && st == SHOAL_OK)
+        st = columns_save(t->columns, w);
     if (t->words) {
         st = vocab_save(t->words, w);
         container_put(w, "vectors", t->vectors.at, table_bytes(t->vectors.rows, t->vectors.width));
@@ -224,6 +227,10 @@ static shoal_status read_net(shoal_net *t, const struct container *c)
     if (st == SHOAL_OK)
         st = get_words(c, t);
     if (st == SHOAL_OK)
+        st = columns_load(&t->columns, c);
+    if (st == SHOAL_OK)
+        st = saved_net_check_columns(t, container_path(c));
+    if (st == SHOAL_OK)
         st = get_facts(c, t);
     return st == SHOAL_OK ? saved_net_check_pictures(t, container_path(c)) : st;
 }
@@ -250,6 +257,65 @@ shoal_status shoal_net_open(shoal_net **out, const char *path)
         st = saved_net_read(&net, c);
     *out = net;
     return st;
+}
+
+/* ---- how samples for it are read ---- */
+
+shoal_status saved_net_check_columns(const shoal_net *t, const char *path)
+{
+    if (!t->columns || table_inputs(t->columns) == t->net->inputs)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EFORMAT, "%s: its columns give %zu inputs, want %zu", path,
+                      table_inputs(t->columns), t->net->inputs);
+}
+
+static shoal_status name_classes(struct saved_reading *r, const shoal_net *t)
+{
+    char name[CLASS_NAME];
+
+    r->opts.nclasses = t->net->outputs;
+    if (!shoal_net_fact(t, "class.0"))
+        return SHOAL_OK;
+    r->classes = mem_array(t->net->outputs, sizeof *r->classes);
+    for (size_t i = 0; r->classes && i < t->net->outputs; i++) {
+        shoal_net_class(t, i, name, sizeof name);
+        if (!(r->classes[i] = strdup(name)))
+            return shoal_fail(SHOAL_ENOMEM, "net: no memory for the name of a class");
+    }
+    r->opts.classes = (const char *const *)r->classes;
+    return r->classes ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* Where the answers are, unless the caller says it: where they were when it learned. */
+static void find_label(struct saved_reading *r, const shoal_net *t)
+{
+    const char *label = shoal_net_fact(t, "label");
+
+    if (!t->columns && !r->opts.table.label && label) {
+        snprintf(r->label, sizeof r->label, "%s", label);
+        r->opts.table.label = r->label;
+    }
+}
+
+shoal_status saved_net_reading(struct saved_reading *out, const shoal_net *t,
+                               const struct shoal_samples_opts *asked, bool labels)
+{
+    *out = (struct saved_reading){.opts = *asked};
+    out->opts.task = !labels ? SHOAL_INPUTS : t->net->classes ? SHOAL_CLASSIFY : SHOAL_REGRESS;
+    out->opts.columns = t->columns;
+    out->opts.numbers = !t->columns;
+    out->opts.expect = (uint32_t)t->net->inputs;
+    if (!t->net->classes)
+        out->opts.targets = (uint32_t)t->net->outputs;
+    find_label(out, t);
+    return t->net->classes && labels ? name_classes(out, t) : SHOAL_OK;
+}
+
+void saved_reading_fini(struct saved_reading *r)
+{
+    for (size_t i = 0; r->classes && i < r->opts.nclasses; i++)
+        free(r->classes[i]);
+    free(r->classes);
 }
 
 /* ---- asking ---- */

@@ -108,6 +108,7 @@ static shoal_status net_describe(const void *model, uint64_t bytes, uint64_t top
     describe_training(t, to);
     describe_classes(t, to);
     describe_pictures(t, to);
+    report_model_columns(to, t->columns);
     return SHOAL_OK;
 }
 
@@ -164,27 +165,17 @@ static void say_row(struct answers *a, const shoal_net *t, const float *y)
     answer_print(a, "\n");
 }
 
-/* Where the answers are, unless the caller says it: where they were when it learned. */
-static uint32_t label_of(const shoal_net *t, const struct shoal_samples_opts *o)
-{
-    const char *label = shoal_net_fact(t, "label");
-    unsigned long column = label ? strtoul(label, NULL, 10) : 0;
-
-    if (o->label != SHOAL_LABEL_AS_LEARNED)
-        return o->label;
-    return column > 0 && column <= UINT32_MAX / 2 ? (uint32_t)column - 1 : SHOAL_LAST_COLUMN;
-}
-
 /* A file of samples that also holds the answers has columns too many. */
-static shoal_status open_inputs(shoal_samples **s, const shoal_net *t, const struct asked_of *q,
-                                const char *path)
+static shoal_status open_samples(shoal_samples **s, const shoal_net *t, const struct asked_of *q,
+                                 const char *path, bool labels)
 {
-    struct shoal_samples_opts o = q->opts->samples;
+    struct saved_reading r;
+    shoal_status st = saved_net_reading(&r, t, &q->opts->samples, labels);
 
-    o.task = SHOAL_INPUTS;
-    o.label = label_of(t, &o);
-    o.expect = (uint32_t)t->net->inputs;
-    return shoal_samples_open(s, path, &o);
+    if (st == SHOAL_OK)
+        st = shoal_samples_open(s, path, &r.opts);
+    saved_reading_fini(&r);
+    return st;
 }
 
 static shoal_status ask_samples(const shoal_net *t, const struct asked_of *q, const char *path,
@@ -194,7 +185,7 @@ static shoal_status ask_samples(const shoal_net *t, const struct asked_of *q, co
     size_t outputs = t->net->outputs;
     float *y = mem_array(SOME * outputs, sizeof *y);
     shoal_samples *s = NULL;
-    shoal_status st = y ? open_inputs(&s, t, q, path) : SHOAL_ENOMEM;
+    shoal_status st = y ? open_samples(&s, t, q, path, false) : SHOAL_ENOMEM;
 
     for (size_t i = 0; st == SHOAL_OK && i < s->n; i += SOME) {
         size_t some = s->n - i < SOME ? s->n - i : SOME;
@@ -443,15 +434,9 @@ static shoal_status score_pictures(struct net_score *s, const shoal_net *t, cons
 static shoal_status score_samples(struct net_score *s, const shoal_net *t, const char *path,
                                   const struct asked_of *q)
 {
-    struct shoal_samples_opts o = q->opts->samples;
     shoal_samples *data = NULL;
-    shoal_status st;
+    shoal_status st = open_samples(&data, t, q, path, true);
 
-    o.task = t->net->classes ? SHOAL_CLASSIFY : SHOAL_REGRESS;
-    o.label = label_of(t, &o);
-    if (!t->net->classes)
-        o.targets = (uint32_t)t->net->outputs;
-    st = shoal_samples_open(&data, path, &o);
     if (st == SHOAL_OK)
         st = net_score_samples(s, t, data);
     shoal_samples_close(data);

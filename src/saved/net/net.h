@@ -7,6 +7,7 @@
  *     params     [net->size] floats
  *     in.mean    [inputs], and in.inverse: what inputs become is (x - mean) inverse
  *     out.mean   [outputs], and out.inverse: the same of targets; absent for classes
+ *     columns    of nets that learned from a table (columns/file.c)
  *     and what a kind of net adds (words.* and vectors of nextword)                 */
 #ifndef SHOAL_SAVED_NET_H
 #define SHOAL_SAVED_NET_H
@@ -20,6 +21,7 @@ struct shoal_net {
     struct net *net;
     float *params;
     struct scaling in, out; /* n is 0 where numbers are as they are */
+    struct shoal_columns *columns; /* of the table it learned from; or NULL */
     struct bytes facts;     /* `key value`, each ended by a NUL */
     shoal_vocab *words;     /* of nextword */
     struct table vectors;   /* [words][outputs] likewise */
@@ -29,6 +31,18 @@ struct shoal_net {
 shoal_status saved_net_new(shoal_net **out, struct net *net, float *params);
 shoal_status saved_net_fact(shoal_net *t, const char *key, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* How samples for it are read, to be asked or, with their labels, scored: struct saved_reading's
+ * options point to what it holds, and to the net. */
+struct saved_reading {
+    struct shoal_samples_opts opts;
+    char label[24];
+    char **classes; /* [opts.nclasses] or NULL */
+};
+shoal_status saved_net_reading(struct saved_reading *out, const shoal_net *t,
+                               const struct shoal_samples_opts *asked, bool labels);
+void saved_reading_fini(struct saved_reading *r);
+/* Fails when its columns give other than its inputs. */
+shoal_status saved_net_check_columns(const shoal_net *t, const char *path);
 /* A shoal_net; takes c, whose bytes were checked, also on failure. */
 shoal_status saved_net_read(void **out, struct container *c);
 /* Fails when a file says that its inputs are pictures of other than 1 or 3 channels, which no

@@ -198,6 +198,17 @@ static shoal_status add_facts(struct bytes *b, const shoal_net *t)
     return st;
 }
 
+static shoal_status add_columns(struct bytes *b, const shoal_net *t)
+{
+    struct bytes text = {0};
+    shoal_status st = t->columns ? columns_write(t->columns, &text) : SHOAL_OK;
+
+    if (st == SHOAL_OK && t->columns)
+        st = add_meta(b, "columns", text.at, text.len);
+    bytes_fini(&text);
+    return st;
+}
+
 static shoal_status make_meta(struct bytes *b, const shoal_net *t)
 {
     struct bytes scaling = {0};
@@ -207,6 +218,8 @@ static shoal_status make_meta(struct bytes *b, const shoal_net *t)
         st = add_meta(b, "spec", t->net->spec, strlen(t->net->spec));
     if (st == SHOAL_OK)
         st = add_facts(b, t);
+    if (st == SHOAL_OK)
+        st = add_columns(b, t);
     if (st == SHOAL_OK)
         st = scaling_text(&scaling, &t->in);
     if (st == SHOAL_OK && scaling.len > 0)
@@ -337,6 +350,18 @@ static shoal_status read_facts(const struct tensors *file, shoal_net *t)
     return st;
 }
 
+static shoal_status read_columns(const struct tensors *file, shoal_net *t)
+{
+    char *text;
+    size_t len;
+    shoal_status st = tensors_text(file, "columns", &text, &len);
+
+    if (st == SHOAL_OK && text)
+        st = columns_read(&t->columns, file->path, text, len);
+    free(text);
+    return st == SHOAL_OK ? saved_net_check_columns(t, file->path) : st;
+}
+
 static shoal_status import(shoal_net **out, const struct tensors *file, unsigned size)
 {
     char spec[NET_SPEC];
@@ -360,6 +385,8 @@ static shoal_status import(shoal_net **out, const struct tensors *file, unsigned
         st = read_scaling(file, *out);
     if (st == SHOAL_OK)
         st = read_facts(file, *out);
+    if (st == SHOAL_OK)
+        st = read_columns(file, *out);
     return st == SHOAL_OK ? saved_net_check_pictures(*out, file->path) : st;
 }
 

@@ -1,5 +1,6 @@
 /* Linear models: rows of sparse features in; out of those of two classes the probability of
  * class 1, of others that of each class, and the likeliest. */
+#include "serve/models/fields.h"
 #include "serve/models/servable.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ enum {
     ROWS_MAX = 4096,            /* of one input */
     FLOAT_TEXT = 14,            /* bytes of a probability in an answer, about */
     ROW_BLOCK_TEXT = 512 << 10, /* bytes of a block of the row reader, and its longest line */
-    BLOCK_COST = 16,            /* bytes of memory for a byte of a block and the rows of it */
+    BLOCK_COST = 24,            /* bytes of memory for a byte of a block and the rows of it */
     COLUMN_COST = 48,           /* and for a byte of a CSV header's names of columns */
 };
 
@@ -172,9 +173,32 @@ static shoal_status read_features(const void *model, struct request *q, const st
     return st;
 }
 
+/* {"age": 39, "city": "Rome"} or [39, "Rome"] of a model that learned from a table. */
+static shoal_status read_fields(const void *model, struct request *q, const struct tree *t,
+                                struct row_sample *s)
+{
+    struct shoal_clicks_opts opts = shoal_logreg_reading(model);
+    struct fields f;
+    shoal_status st = row_room(model, s, q, 2 * opts.columns->n);
+
+    if (st == SHOAL_OK)
+        st = fields_init(&f, opts.columns, q);
+    if (st != SHOAL_OK)
+        return st;
+    st = fields_json(&f, opts.columns, t);
+    if (st == SHOAL_OK) {
+        s->len += click_fields_features(opts.columns, opts.bits, f.at, s->slots + s->len,
+                                        s->values + s->len);
+        s->ends[s->rows++] = s->len;
+    }
+    fields_fini(&f, q);
+    return st;
+}
+
 static shoal_status linear_read(const void *model, const struct instance *in, void *sample)
 {
     const struct tree *t = in->json;
+    bool table = shoal_logreg_reading(model).columns != NULL;
 
     if (in->bytes)
         return read_text(model, in->request, sample, in->bytes, in->len);
@@ -182,6 +206,8 @@ static shoal_status linear_read(const void *model, const struct instance *in, vo
         return read_text(model, in->request, sample, tree_text(t), tree_len(t));
     if (tree_kind(tree_get(t, "features")) == TREE_OBJECT)
         t = tree_get(t, "features");
+    if (table && (tree_kind(t) == TREE_OBJECT || tree_kind(t) == TREE_LIST))
+        return read_fields(model, in->request, t, sample);
     if (tree_kind(t) == TREE_OBJECT)
         return read_features(model, in->request, t, sample);
     return shoal_fail(SHOAL_EINVAL, "found neither text nor features, want a row");

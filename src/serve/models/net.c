@@ -1,5 +1,6 @@
 /* Nets: rows of numbers in, probabilities of classes or values out; of nets that see
  * pictures, pictures in and the likeliest classes out. */
+#include "serve/models/fields.h"
 #include "serve/models/servable.h"
 
 #include <math.h>
@@ -253,6 +254,73 @@ static shoal_status take_text(const struct net_model *m, struct request *q, cons
     return st;
 }
 
+/* ---- rows of a table ---- */
+
+static bool is_readable(const char *at, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)at[i] < ' ' && !strchr("\t\r\n", at[i]))
+            return false;
+    return !memchr(at, '\0', len);
+}
+
+/* Whether the request has the columns of the table that the net learned from, and not its inputs. */
+static bool has_columns(const struct net_model *m, const struct instance *in)
+{
+    const struct shoal_columns *c = m->net->columns;
+
+    if (!c)
+        return false;
+    if (in->numbers)
+        return in->count != m->in && !fields_are_numbers(c);
+    if (in->bytes) /* a table's text, or as many floats as there are inputs */
+        return (in->len != m->in * sizeof(float) || is_readable(in->bytes, in->len)) &&
+               (!fields_are_numbers(c) || !is_text(in->bytes, in->len));
+    return tree_kind(in->json) == TREE_OBJECT
+               ? !tree_get(in->json, "data") && !tree_get(in->json, "b64")
+               : !fields_are_numbers(c);
+}
+
+static shoal_status read_line(struct fields *f, const struct shoal_columns *c, struct request *q,
+                              const struct instance *in)
+{
+    size_t cost = 2 * (in->len + FIELD_PAD);
+    shoal_status st = request_charge(q, cost);
+    char *line = st == SHOAL_OK ? mem_array(in->len + FIELD_PAD, 1) : NULL;
+
+    if (st == SHOAL_OK && !line)
+        st = SHOAL_ENOMEM;
+    if (st == SHOAL_OK) {
+        memcpy(line, in->bytes, in->len);
+        f->line = line;
+        f->cost += cost;
+        st = fields_line(f, c, line, in->len);
+    } else {
+        request_refund(q, st == SHOAL_ENOMEM ? cost : 0);
+    }
+    return st;
+}
+
+static shoal_status take_columns(const struct net_model *m, const struct instance *in, float *x)
+{
+    const struct shoal_columns *c = m->net->columns;
+    struct fields f;
+    shoal_status st = fields_init(&f, c, in->request);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (in->numbers)
+        st = fields_numbers(&f, c, in->numbers, in->count);
+    else if (in->bytes)
+        st = read_line(&f, c, in->request, in);
+    else
+        st = fields_json(&f, c, in->json);
+    if (st == SHOAL_OK)
+        table_row(c, f.at, x);
+    fields_fini(&f, in->request);
+    return st;
+}
+
 /* Room for what is asked and answered; the answer's text is that of all numbers, or of
  * the likeliest classes. */
 static shoal_status sample_init(const struct net_model *m, const struct instance *in,
@@ -280,11 +348,13 @@ static shoal_status net_read(const void *model, const struct instance *in, void 
     size_t n = 0;
     shoal_status st;
 
-    if (in->numbers && in->count != m->in)
+    if (in->numbers && in->count != m->in && !has_columns(m, in))
         return wrong_count(m, in->count);
     st = sample_init(m, in, s);
     if (st != SHOAL_OK)
         return st;
+    if (has_columns(m, in))
+        return take_columns(m, in, s->x);
     if (in->numbers) {
         memcpy(s->x, in->numbers, m->in * sizeof *s->x);
         return SHOAL_OK;

@@ -14,7 +14,9 @@ enum { BATCHES = 1000 };
 
 size_t net_batch_size(const struct train_opts *o)
 {
-    return o->global_batch ? o->global_batch : (size_t)o->batch * opts_sharing(o);
+    if (o->rank_batch > 0)
+        return (size_t)o->rank_batch * opts_sharing(o);
+    return o->global_batch ? o->global_batch : o->batch;
 }
 
 static double first_lr(struct shoal_train_plan *plan, const struct train_opts *o)
@@ -82,6 +84,8 @@ shoal_status net_plan(const struct run *r, struct shoal_train_plan *plan)
         plan->parameters += net->tensors[i].rule == TENSOR_STATE ? 0 : net->tensors[i].size;
     plan->model_bytes = plan->rank_bytes =
         2 * net->size * sizeof(float) + dense_bytes(net->size, ranks, &dense);
+    if (o->early_stop > 0)
+        plan->work_bytes += net->size * sizeof(float);
     plan->work_bytes +=
         shards_bytes(net, share < train ? share : train, ranks_threads(o->ranks, o->threads)) +
         train * sizeof(uint32_t);
@@ -161,14 +165,14 @@ static shoal_status open_memory(struct run *r)
     return st == SHOAL_OK ? net_steps_init(r) : st;
 }
 
-/* --batch is of each rank: with another number of ranks the steps would be others. */
+/* With another number of ranks the steps would be others. */
 static shoal_status check_workers(const struct run *r)
 {
-    if (!r->opts->resume || r->opts->global_batch > 0 || r->at.workers == r->sharing)
+    if (!r->opts->resume || r->opts->rank_batch == 0 || r->at.workers == r->sharing)
         return SHOAL_OK;
     return shoal_fail(SHOAL_EINVAL,
-                      "%s: %llu ranks trained there, %u here, and --batch is of each: want as "
-                      "many, or --global-batch",
+                      "%s: %llu ranks trained there, %u here, and --rank-batch is of each: want as "
+                      "many",
                       r->opts->checkpoint, (unsigned long long)r->at.workers, r->sharing);
 }
 
@@ -446,11 +450,19 @@ static struct shoal_rank_stats net_stats(const struct run *r, uint64_t *merged)
     return s;
 }
 
+static size_t net_learned(struct run *r, struct table **out)
+{
+    dense_tables(r->dense->dense, r->dense->tables);
+    out[0] = &r->dense->tables[0];
+    return 1;
+}
+
 const struct engine dense_engine = {
     .bytes = sizeof(struct dense_run),
     .open = net_open,
     .close = net_close,
     .sections = net_sections,
+    .learned = net_learned,
     .advance = net_advance,
     .gather = net_gather,
     .evaluate = net_evaluate,

@@ -308,6 +308,15 @@ static void rows_sections(struct run *r, struct sections *out)
     }
 }
 
+static size_t rows_learned(struct run *r, struct table **out)
+{
+    size_t n = r->rows->blocks ? 0 : r->rows->ntables;
+
+    for (size_t t = 0; t < n; t++)
+        out[t] = &r->rows->tables[t];
+    return n;
+}
+
 static bool rows_swept(const struct run *r)
 {
     return store_swept(r->rows->store);
@@ -358,6 +367,7 @@ const struct engine rows_engine = {
     .open = rows_open,
     .close = rows_close,
     .sections = rows_sections,
+    .learned = rows_learned,
     .advance = rows_advance,
     .swept = rows_swept,
     .gather = rows_gather,

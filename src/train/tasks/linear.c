@@ -2,6 +2,8 @@
 #include "saved/saved.h"
 #include "train/tasks/sparse.h"
 
+#include <math.h>
+
 /* ---- training ---- */
 
 static shoal_status logreg_join(struct run *r, struct worker *w)
@@ -22,8 +24,9 @@ static void logreg_leave(struct worker *w)
 
 static void logreg_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
 {
-    (void)r;
-    linear_train(w->own, from, to, lr, &w->done);
+    struct shuffle order = sparse_order(r);
+
+    linear_train(w->own, from, to, &order, lr, &w->done);
 }
 
 static size_t worker_bytes(const struct train_opts *o, size_t features, unsigned classes)
@@ -38,8 +41,19 @@ static void weight_of(const struct linear_model *l, const struct table *t, uint3
     *out = linear_weight(l, t, row, lr, bias);
 }
 
+static double loss_of(const struct run *r, const struct clicks_view *rows, uint64_t row)
+{
+    const struct sparse *s = r->own;
+    double margin = (double)linear_margin(&s->linear, &r->rows->tables[SPARSE_WEIGHTS],
+                                          &r->rows->tables[SPARSE_BIAS], sparse_lr(r), rows, row);
+
+    margin = rows->label[row] ? -margin : margin;
+    return margin > 0 ? margin + log1p(exp(-margin)) : log1p(exp(margin));
+}
+
 static const struct sparse_model model = {
-    .rows = {.cadence = sparse_cadence,
+    .rows = {.start = sparse_start,
+             .cadence = sparse_cadence,
              .traffic = sparse_traffic,
              .join = logreg_join,
              .leave = logreg_leave,
@@ -47,6 +61,7 @@ static const struct sparse_model model = {
              .row_bytes = sparse_row_bytes},
     .note = "a weight of each feature",
     .worker_bytes = worker_bytes,
+    .loss = loss_of,
     .weights = weight_of,
 };
 
@@ -116,7 +131,8 @@ const struct task task_logreg = {
            .summary = "logistic regression on click data: which rows are clicked?",
            .about =
                "A weight for each feature of sparse rows, features hashed into 2^bits slots. Rows "
-               "are libsvm, Vowpal Wabbit, Criteo's TSV or CSV, and are encoded first; a file from "
+               "are libsvm, Vowpal Wabbit, Criteo's TSV or a table (CSV, TSV), whose columns are "
+               "recognised, and are encoded first; a file from "
                "`shoal encode --as clicks` starts at once. The loss that is reported is that of "
                "each row before it was learned, as Vowpal Wabbit's." GOES_ON,
            SPARSE_OPERAND(""),
@@ -134,6 +150,7 @@ const struct task task_logreg = {
                    {0},
                }},
     .defaults = sparse_defaults,
+    .settle = sparse_settle,
     .check = logreg_check,
     .data = DATA_ROWS,
     .kind = &kind_logreg,
@@ -142,5 +159,7 @@ const struct task task_logreg = {
     .open = sparse_open,
     .close = sparse_close,
     .evaluate = logreg_evaluate,
+    .verdict = sparse_verdict,
+    .advise = sparse_advise,
     .result = sparse_result,
 };

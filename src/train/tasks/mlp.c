@@ -15,6 +15,7 @@ struct mlp {
     const struct train_opts *opts;
     uint32_t *ids; /* [data->n] those to learn from, then those held out */
     struct scaling in, out;
+    float *units;  /* [targets] what 1 of a scaled target is; or NULL */
 };
 
 /* ---- samples ---- */
@@ -70,7 +71,8 @@ static shoal_status check_data(const struct mlp *m)
     if (!d->label && !d->y)
         return shoal_fail(SHOAL_EINVAL, "mlp: samples have neither classes nor targets");
     if (d->label && d->classes < 2)
-        return shoal_fail(SHOAL_EINVAL, "mlp: all samples are of class 0, want two classes or more");
+        return shoal_fail(SHOAL_EINVAL, "mlp: all samples are of class %s, want two classes or more",
+                          d->names ? d->names[0] : "0");
     if (o && (o->inputs != d->inputs || o->targets != d->targets))
         return shoal_fail(SHOAL_EINVAL, "mlp: what is held out has %zu inputs and %zu targets, want "
                           "%zu and %zu", o->inputs, o->targets, d->inputs, d->targets);
@@ -138,12 +140,60 @@ static shoal_status mlp_start(struct run *r, float *params)
     return st;
 }
 
+/* Errors are told in the units of the data. */
+static shoal_status find_units(struct mlp *m, struct net *net)
+{
+    if (m->out.n == 0)
+        return SHOAL_OK;
+    m->units = mem_array(m->out.n, sizeof *m->units);
+    for (size_t o = 0; m->units && o < m->out.n; o++)
+        m->units[o] = m->out.inverse[o] > 0 ? 1 / m->out.inverse[o] : 0;
+    net->units = m->units;
+    return m->units ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
 static shoal_status mlp_open(struct run *r)
 {
     struct mlp *m = r->own;
+    shoal_status st = scale(m, r->dense->train);
 
     r->identity.fingerprint = samples_fingerprint(m->data);
-    return scale(m, r->dense->train);
+    return st == SHOAL_OK ? find_units(m, r->dense->net) : st;
+}
+
+/* ---- is it any good? ---- */
+
+enum { JUDGED_STEPS = 200 }; /* a run of fewer was not meant to learn much */
+#define WORSE 1.02           /* times the loss of knowing the classes' shares, or the mean, alone */
+
+/* The loss of answering every sample with the shares of the classes; of scaled targets with their
+ * mean. */
+static double base_loss(const struct run *r)
+{
+    const struct mlp *m = r->own;
+    size_t n = r->dense->train;
+    double *share = m->data->label ? mem_array(m->data->classes, sizeof *share) : NULL, sum = 0;
+
+    if (!share)
+        return m->out.n > 0 ? 1 : NAN;
+    for (size_t i = 0; i < n; i++)
+        share[m->data->label[m->ids[i]]] += 1.0 / (double)n;
+    for (size_t c = 0; c < m->data->classes; c++)
+        sum -= share[c] > 0 ? share[c] * log(share[c]) : 0;
+    free(share);
+    return sum;
+}
+
+static shoal_status mlp_verdict(struct run *r)
+{
+    double loss = shoal_figure(&r->last, SHOAL_OF_TRAINING, "loss"), base = base_loss(r);
+
+    if (r->opts->steps > 0 || run_units(r) < JUDGED_STEPS || !(loss > WORSE * base + 0.01))
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EDIVERGE, "train: what was learned is worse than nothing: the loss on "
+                      "the samples it learned from is %.4g, that of %s alone %.4g%s", loss,
+                      r->dense->net->classes ? "the classes' shares" : "the mean", base,
+                      run_advice(r).text);
 }
 
 static void mlp_close(struct run *r)
@@ -155,6 +205,7 @@ static void mlp_close(struct run *r)
     free(m->ids);
     scaling_fini(&m->in);
     scaling_fini(&m->out);
+    free(m->units);
     free(m);
 }
 
@@ -184,13 +235,24 @@ static shoal_status copy_scaling(struct scaling *to, const struct scaling *from)
     return st;
 }
 
-/* The column of the answers, unless it is the last: so that files like those it learned from are
- * read as they were. */
+/* The column of the answers in an array: so that others are read as it was. */
 static shoal_status add_label(shoal_net *t, const struct shoal_samples_opts *o)
 {
-    if (o->label == SHOAL_LAST_COLUMN || o->labels)
+    if (!o->table.label || o->labels)
         return SHOAL_OK;
-    return saved_net_fact(t, "label", "%u", o->label + 1);
+    return saved_net_fact(t, "label", "%s", o->table.label);
+}
+
+static shoal_status add_classes(shoal_net *t, const shoal_samples *s)
+{
+    shoal_status st = SHOAL_OK;
+    char key[32];
+
+    for (size_t i = 0; s->names && i < s->classes && st == SHOAL_OK; i++) {
+        snprintf(key, sizeof key, "class.%zu", i);
+        st = saved_net_fact(t, key, "%s", s->names[i]);
+    }
+    return st;
 }
 
 static shoal_status mlp_give(struct run *r, shoal_net *t)
@@ -202,8 +264,12 @@ static shoal_status mlp_give(struct run *r, shoal_net *t)
         st = copy_scaling(&t->out, &m->out);
     if (st == SHOAL_OK)
         st = net_task_facts(t, r);
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK && m->data->columns)
+        st = columns_copy(&t->columns, m->data->columns);
+    else if (st == SHOAL_OK)
         st = add_label(t, &m->opts->samples);
+    if (st == SHOAL_OK)
+        st = add_classes(t, m->data);
     return st == SHOAL_OK ? add_shape(t, m->data) : st;
 }
 
@@ -217,7 +283,7 @@ static bool read_layers(void *field, const char *text)
     size_t digits = strspn(text, "0123456789,"), len = strlen(text);
 
     *(const char **)field = strcmp(text, "none") == 0 ? "" : text;
-    return strcmp(text, "none") == 0 || (digits == len && len > 0 && len <= 200 && text[0] != ',' &&
+    return strcmp(text, "none") == 0 || strcmp(text, "auto") == 0 || (digits == len && len > 0 && len <= 200 && text[0] != ',' &&
                                          text[len - 1] != ',' && !strstr(text, ",,"));
 }
 
@@ -229,19 +295,21 @@ static void show_layers(char text[SHOAL_VALUE], const void *field)
 }
 
 static const struct shoal_own_type layers_type = {read_layers, show_layers,
-                                                  "widths such as 64 or 128,64, or none"};
+                                                  "widths such as 64 or 128,64, none, or auto"};
 
 static const struct shoal_choice activations[] = {
     [SHOAL_RELU] = {"relu", "0 below 0"},
     [SHOAL_TANH] = {"tanh", "from -1 to 1"},
     [SHOAL_SIGMOID] = {"sigmoid", "from 0 to 1"},
     [SHOAL_GELU] = {"gelu", "smoothly 0 below 0 (Hendrycks and Gimpel 2016)"},
+    [SHOAL_AUTO_ACTIVATION] = {"auto", "tanh with --layers auto and few samples, else relu"},
     {0},
 };
 
 static const struct shoal_option model_options[] = {
     {"layers", .type = SHOAL_TYPE_OWN, ON(layers), .decides = true, .arg = "WIDTHS",
-     .own = &layers_type, .help = "units of each hidden layer, with commas between"},
+     .own = &layers_type, .help = "units of each hidden layer, with commas between; auto: "
+     "64,64, or 256 for many samples of many inputs"},
     {"activation", .type = SHOAL_TYPE_CHOICE, ON(activation), .decides = true, .arg = "NAME",
      .choices = activations, .help = "what units make of their sum"},
     {"regression", .type = SHOAL_TYPE_FLAG, ON(regression), .decides = true,
@@ -252,7 +320,9 @@ static const struct shoal_option model_options[] = {
 
 static const struct shoal_option held_options[] = {
     VALID_FILE_OPTION("hold these samples out, and report how well they are predicted"),
-    VALID_SHARE_OPTION("without --valid: hold out this share of the samples, drawn by the seed"),
+    VALID_AUTO_SHARE_OPTION("without --valid: hold out this share of the samples, drawn by the "
+                            "seed; auto: a tenth"),
+    EARLY_STOP_OPTION,
     {"raw", .type = SHOAL_TYPE_FLAG, ON(raw), .decides = true,
      .help = "take numbers as they are, not scaled to mean 0 and variance 1"},
     {0},
@@ -262,27 +332,78 @@ static const struct shoal_option_group mlp_groups[] = {
     {"Output", net_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Samples", shoal_samples_options, .at = offsetof(struct train_opts, samples)},
+    {"Reading tables", shoal_table_options, .at = offsetof(struct train_opts, samples.table)},
     {"Held out", held_options, .at = 0},
-    NET_GROUPS,
+    NET_GROUPS(table_net_training_options),
     {0},
 };
 
 static void mlp_defaults(struct train_opts *o)
 {
     task_net_defaults(o);
-    o->layers = "64";
+    o->epochs = o->batch = 0;
+    o->layers = "auto";
+    o->activation = SHOAL_AUTO_ACTIVATION;
+    o->weight_decay = o->valid = AUTO_REAL;
+    o->early_stop = AUTO_COUNT;
+}
+
+/* ---- what is left to it ---- */
+
+enum {
+    FEWEST = 50,        /* of which a tenth can be held out */
+    FEW = 5000,         /* samples: with fewer steps are small and many, */
+    SOME = 50000,       /* and a net learns them by heart unless it is held back */
+    FEW_EPOCHS = 100,   /* at most; */
+    FEW_VISITS = 150000,
+    EPOCHS_LEAST = 15,  /* with many, */
+    MANY_VISITS = 600000,
+    WIDE_SAMPLES = 10000, /* so many samples of so many inputs fill a wider net */
+    WIDE_INPUTS = 64,
+};
+#define FEW_RATE 0.005 /* of adam */
+#define SOME_DECAY 0.3
+
+/* Measured in docs/notes/nets.md. */
+static void mlp_settle(struct train_opts *o, const struct shoal_sources *data)
+{
+    size_t n = data->samples ? data->samples->n : 0, inputs = data->samples ? data->samples->inputs : 0;
+    bool few = n < FEW, chosen = o->epochs == 0 && o->steps == 0;
+    bool whole = strcmp(o->layers, "auto") == 0; /* layers, activation and decay suit each other */
+    unsigned many = settle_epochs(n, MANY_VISITS, FEW_EPOCHS);
+
+    if (chosen)
+        o->epochs = few ? settle_epochs(n, FEW_VISITS, FEW_EPOCHS)
+                        : many > EPOCHS_LEAST ? many : EPOCHS_LEAST;
+    if (o->batch == 0)
+        o->batch = few ? 16 : 64;
+    if (whole)
+        o->layers = n >= WIDE_SAMPLES && inputs >= WIDE_INPUTS ? "256" : "64,64";
+    if (o->activation == SHOAL_AUTO_ACTIVATION)
+        o->activation = whole && n < SOME ? SHOAL_TANH : SHOAL_RELU;
+    if (o->lr <= 0 && few && o->optimizer == OPTIMIZER_ADAM)
+        o->lr = FEW_RATE;
+    if (o->weight_decay < 0)
+        o->weight_decay =
+            whole && n < SOME && o->optimizer == OPTIMIZER_ADAM ? SOME_DECAY : 0;
+    if (o->valid < 0)
+        o->valid = 0.1;
+    if (chosen && few && n >= FEWEST && o->early_stop == AUTO_COUNT && !o->valid_path)
+        o->early_stop = o->epochs / 2; /* of few that are held out the loss goes up and down */
+    settle_early_stop(o, n, chosen);
 }
 
 /* ---- the task ---- */
 
 const struct task task_mlp = {
     .is = {.name = "mlp",
-           .summary = "a perceptron: classes or numbers from rows of numbers",
+           .summary = "a perceptron: classes or numbers from tables",
            .about =
                "Dense layers with softmax and cross-entropy on top, or with squared error. Samples "
-               "are rows of CSV, of a NumPy array (.npy) or of IDX files as MNIST's; by default "
-               "the last column is the class, of X-images-idx3-ubyte it is in "
-               "X-labels-idx1-ubyte. How columns were scaled is kept in the model." GOES_ON,
+               "are rows of a table (CSV, TSV), of a NumPy array (.npy) or of IDX files as MNIST's. "
+               "Numbers are scaled, categories are an input for each of their values; the model "
+               "keeps what the columns are. By default the class is the column named label, class, "
+               "target or y, else the last; of X-images-idx3-ubyte it is in X-labels-idx1-ubyte." GOES_ON,
            .operand = "DATA",
            .operand_help = "samples to learn from; gzip and zstd are recognised by content",
            .groups = mlp_groups,
@@ -300,6 +421,7 @@ const struct task task_mlp = {
                },
            .unit = "samples"},
     .defaults = mlp_defaults,
+    .settle = mlp_settle,
     .check = task_file_check,
     .data = DATA_SAMPLES,
     .kind = &kind_net,
@@ -308,5 +430,6 @@ const struct task task_mlp = {
     .open = mlp_open,
     .close = mlp_close,
     .figures = net_task_figures,
+    .verdict = mlp_verdict,
     .result = net_task_result,
 };

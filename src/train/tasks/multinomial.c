@@ -22,12 +22,24 @@ static void many_leave(struct worker *w)
 
 static void many_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
 {
-    (void)r;
-    multinomial_train(w->own, from, to, lr, &w->done);
+    struct shuffle order = sparse_order(r);
+
+    multinomial_train(w->own, from, to, &order, lr, &w->done);
+}
+
+static double loss_of(const struct run *r, const struct clicks_view *rows, uint64_t row)
+{
+    const struct sparse *m = r->own;
+    float z[SHOAL_CLICKS_CLASSES];
+
+    multinomial_scores(&m->linear, &r->rows->tables[SPARSE_WEIGHTS],
+                       &r->rows->tables[SPARSE_BIAS], sparse_lr(r), rows, row, z);
+    return net_softmax_row(z, m->rows->classes, rows->label[row]);
 }
 
 static const struct sparse_model model = {
-    .rows = {.cadence = sparse_cadence,
+    .rows = {.start = sparse_start,
+             .cadence = sparse_cadence,
              .traffic = sparse_traffic,
              .join = many_join,
              .leave = many_leave,
@@ -36,6 +48,7 @@ static const struct sparse_model model = {
     .classes = true,
     .note = "a weight of each feature and class",
     .worker_bytes = multinomial_worker_bytes,
+    .loss = loss_of,
     .weights = multinomial_weights,
 };
 
@@ -98,8 +111,8 @@ const struct task task_multinomial = {
            .summary = "logistic regression of many classes: which of them is a row?",
            .about =
                "A weight for each feature of sparse rows and each class, features hashed into "
-               "2^bits slots. Labels are whole numbers from 0 to 253. Rows are libsvm, Vowpal "
-               "Wabbit, Criteo's TSV or CSV, and are encoded first; a file from `shoal encode --as "
+               "2^bits slots. Labels are any texts or numbers, up to 254 different ones. Rows are "
+               "libsvm, Vowpal Wabbit, Criteo's TSV or a table (CSV, TSV), and are encoded first; a file from `shoal encode --as "
                "clicks --classes` starts at once. The loss that is reported is that of each row "
                "before it was learned." GOES_ON,
            SPARSE_OPERAND(" --classes"),
@@ -114,6 +127,7 @@ const struct task task_multinomial = {
                    {0},
                }},
     .defaults = many_defaults,
+    .settle = sparse_settle,
     .check = sparse_check,
     .data = DATA_ROWS,
     .kind = &kind_multinomial,
@@ -122,5 +136,7 @@ const struct task task_multinomial = {
     .open = sparse_open,
     .close = sparse_close,
     .evaluate = many_evaluate,
+    .verdict = sparse_verdict,
+    .advise = sparse_advise,
     .result = sparse_result,
 };

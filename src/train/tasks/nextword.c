@@ -481,7 +481,7 @@ static const struct shoal_option_group nextword_groups[] = {
     {"Output", net_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Statistics", statistics_options, .at = 0},
-    NET_GROUPS,
+    NET_GROUPS(net_training_options),
     {"Reading text", shoal_token_options, .at = offsetof(struct train_opts, encode.vocab)},
     {"Vocabulary", shoal_vocab_options, .at = offsetof(struct train_opts, encode.vocab)},
     {0},

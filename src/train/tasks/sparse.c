@@ -17,6 +17,8 @@ enum {
     CHUNKS_PER_EPOCH = 256,
     APART = 2048,      /* of all threads until their copies meet */
     APART_LANES = 512, /* the same of lanes */
+    RUN_SHIFT = 12,    /* rows are shuffled in runs of a 2^12th of them, */
+    RUN_MOST = 64,     /* at most so many rows */
 };
 
 /* Changes that workers make apart are added up (table->adds). The sum of a weight that all of them
@@ -60,10 +62,25 @@ static shoal_status check_held(const struct run *r)
     return SHOAL_OK;
 }
 
+static bool has_two_labels(const struct clicks_view *v)
+{
+    uint64_t i = 1;
+
+    while (i < v->rows && v->label[i] == v->label[0])
+        i++;
+    return i < v->rows;
+}
+
 static shoal_status check_data(const struct run *r)
 {
     const struct clicks_view *v = clicks_view(r->data->rows), *held = valid_of(r);
 
+    if (v->rows > 1 && !has_two_labels(v))
+        return shoal_fail(SHOAL_EINVAL, "train: all %llu rows have the label %s, want two labels or "
+                          "more", (unsigned long long)v->rows,
+                          shoal_clicks_label(r->data->rows, v->label[0])
+                              ? shoal_clicks_label(r->data->rows, v->label[0])
+                              : v->label[0] ? "1" : "0");
     if (v->rows - held_share(r) == 0)
         return shoal_fail(SHOAL_EINVAL, "train: found no rows to learn from, want at least one");
     if (held && held->classes > v->classes)
@@ -133,6 +150,8 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
         plan->work_bytes += rows_workers(o) * 2 * HOT_FLOATS * sizeof(float);
     if (valid_of(r))
         plan->work_bytes += valid_of(r)->values * sizeof(uint32_t) + (sizeof(uint32_t) << v->bits);
+    if (o->early_stop > 0)
+        plan->work_bytes += plan->model_bytes;
     plan->rank_bytes = plan->model_bytes;
     plan->checkpoint_bytes = o->checkpoint ? plan->model_bytes / shoal_ranks_size(o->ranks) : 0;
     plan_sum(plan, o);
@@ -162,6 +181,27 @@ struct cadence sparse_cadence(const struct train_opts *o)
 
 /* ---- what is held out ---- */
 
+/* Values are scaled as those that are learned from, whatever they were scaled by. */
+static shoal_status scale_held(struct sparse *c, const struct clicks_view *other)
+{
+    const struct clicks_view *rows = c->rows, *held = &c->held;
+
+    if (!rows->scale && !held->scale)
+        return SHOAL_OK;
+    c->held_values = mem_array((size_t)held->values + 1, sizeof *c->held_values);
+    if (!c->held_values)
+        return SHOAL_ENOMEM;
+    for (uint64_t i = 0; i < held->values; i++) {
+        uint32_t id = c->held_ids[i];
+        float x = other->value ? other->value[i] : 1;
+
+        x = held->scale ? x / held->scale[other->id[i]] : x;
+        c->held_values[i] = rows->scale && id < rows->features ? x * rows->scale[id] : x;
+    }
+    c->held.value = c->held_values;
+    return SHOAL_OK;
+}
+
 /* Other data has ids of its own: by their slots they become ours, or that of
  * features nobody has seen. */
 static shoal_status map_held(struct sparse *c, const struct clicks_view *other)
@@ -183,12 +223,39 @@ static shoal_status map_held(struct sparse *c, const struct clicks_view *other)
     free(id_of);
     c->held = *other;
     c->held.id = c->held_ids;
-    return SHOAL_OK;
+    return scale_held(c, other);
+}
+
+/* And labels by their names. */
+static shoal_status map_held_labels(struct sparse *c, const shoal_clicks *other)
+{
+    uint8_t class[SHOAL_CLICKS_CLASSES];
+    bool same = true;
+
+    for (unsigned k = 0; k < c->held.classes; k++) {
+        const char *name = shoal_clicks_label(other, k);
+        unsigned found = name && shoal_clicks_label(c->data, 0) ? clicks_find_label(c->data, name)
+                                                                : k;
+
+        if (found == CLICKS_NO_LABEL && clicks_has_label(other, k))
+            return shoal_fail(SHOAL_EINVAL, "train: what is held out has the label \"%.40s\", the "
+                              "data has not", name);
+        class[k] = (uint8_t)found;
+        same &= found == k;
+    }
+    if (same)
+        return SHOAL_OK;
+    c->held_labels = mem_array((size_t)c->held.rows + 1, 1);
+    for (uint64_t i = 0; c->held_labels && i < c->held.rows; i++)
+        c->held_labels[i] = class[c->held.label[i]];
+    c->held.label = c->held_labels;
+    return c->held_labels ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
 static shoal_status hold_out(struct run *r)
 {
     struct sparse *c = r->own;
+    shoal_status st;
 
     rows_hold_out(r, (size_t)c->rows->rows, held_share(r), 1);
     c->held = *c->rows;
@@ -196,7 +263,8 @@ static shoal_status hold_out(struct run *r)
     if (!valid_of(r))
         return SHOAL_OK;
     c->nheld = valid_of(r)->rows;
-    return map_held(c, valid_of(r));
+    st = map_held(c, valid_of(r));
+    return st == SHOAL_OK ? map_held_labels(c, r->data->valid_rows) : st;
 }
 
 uint64_t sparse_held_row(const struct sparse *s, uint64_t i)
@@ -205,6 +273,18 @@ uint64_t sparse_held_row(const struct sparse *s, uint64_t i)
 }
 
 /* ---- opening ---- */
+
+/* Rows that stay together are few where there are few, and else enough for memory to be read in
+ * order. */
+struct shuffle sparse_order(const struct run *r)
+{
+    size_t n = r->rows->train, run = n >> RUN_SHIFT;
+
+    if (r->opts->in_order)
+        return (struct shuffle){0};
+    return shuffle_make(n, run < 1 ? 1 : run > RUN_MOST ? RUN_MOST : run, r->opts->seed,
+                        r->at.epoch);
+}
 
 /* Rows of a lane between two meetings: it may not depend on the threads. */
 static size_t lane_rows(const struct run *r)
@@ -286,12 +366,47 @@ void sparse_close(struct run *r)
     if (!s)
         return;
     free(s->held_ids);
+    free(s->held_values);
+    free(s->held_labels);
     binary_free(s->binary);
     classes_free(s->classes);
     free(s);
 }
 
 /* ---- what the engine asks of all of them ---- */
+
+/* How much a row counts. */
+static double row_weight(const struct run *r, const struct clicks_view *v, uint64_t row)
+{
+    double positive = v->label[row] == 1 && !model_of(r)->classes ? r->opts->positive : 1;
+
+    return (v->weight ? (double)v->weight[row] : 1) * positive;
+}
+
+
+/* A model begins with the base rate: its bias says the labels' shares. Otherwise it would take many
+ * rows to learn what the labels alone tell, the more, the rarer one of them is. */
+void sparse_start(struct run *r)
+{
+    const struct sparse *s = r->own;
+    const struct clicks_view *v = s->rows;
+    unsigned classes = outputs_of(r) > 1 ? v->classes : 2;
+    double share[SHOAL_CLICKS_CLASSES], all = 0;
+    size_t width = linear_width(r->opts->optimizer), i = 0, row, stop;
+    float *bias = r->rows->tables[SPARSE_BIAS].at;
+
+    for (unsigned k = 0; k < classes; k++)
+        share[k] = 0.5; /* so that none is 0 */
+    while (split_next(&s->linear.split, &i, r->rows->train, &row, &stop))
+        for (; row < stop; row++)
+            share[v->label[row]] += row_weight(r, v, row);
+    for (unsigned k = 0; k < classes; k++)
+        all += share[k];
+    for (unsigned k = 0; outputs_of(r) > 1 && k < classes; k++)
+        linear_set(&s->linear, bias + k * width, (float)r->lr, (float)log(share[k] / all));
+    if (outputs_of(r) == 1)
+        linear_set(&s->linear, bias, (float)r->lr, (float)log(share[1] / share[0]));
+}
 
 bool sparse_traffic(const struct run *r, size_t table, float *out)
 {
@@ -315,13 +430,120 @@ float sparse_lr(const struct run *r)
 }
 
 /* Losses show what diverges, but not the steps behind the last of them. */
-static shoal_status check_weights(const float *weights, size_t n)
+static bool are_numbers(const float *weights, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (!isfinite(weights[i]))
-            return shoal_fail(SHOAL_EINVAL, "train: diverged: a weight is no number any more; "
-                              "lower --lr");
-    return SHOAL_OK;
+            return false;
+    return true;
+}
+
+/* ---- is it any good? ---- */
+
+enum {
+    JUDGED = 10000,    /* rows, at most, */
+    JUDGED_LEAST = 50, /* and at least: fewer say little */
+};
+#define WORSE 1.02      /* times the loss of the labels' shares alone; of rows held out, which may be */
+#define WORSE_HELD 1.1  /* a little harder than those learned from, so much; and */
+#define SURE 3.0        /* so many standard errors above it */
+
+/* The loss of rows, and that of answering all of them with the labels' shares. */
+struct judged {
+    double share[SHOAL_CLICKS_CLASSES]; /* sums of weights */
+    double weight, loss, base, more, squares;
+    uint64_t n;
+};
+
+/* Row i of `n` that are judged of `all`, of those held out or those learned. */
+static uint64_t judged_row(const struct sparse *s, bool held, uint64_t i, uint64_t n, uint64_t all)
+{
+    uint64_t at = (uint64_t)((unsigned __int128)i * all / n);
+
+    return held ? sparse_held_row(s, at) : split_learned(&s->linear.split, (size_t)at);
+}
+
+static struct judged judge_rows(const struct run *r, bool held)
+{
+    const struct sparse *s = r->own;
+    const struct clicks_view *v = held ? &s->held : s->rows;
+    uint64_t all = held ? s->nheld : r->rows->train;
+    struct judged j = {.n = all < JUDGED ? all : JUDGED};
+
+    for (uint64_t i = 0; i < j.n; i++) {
+        uint64_t row = judged_row(s, held, i, j.n, all);
+        double w = row_weight(r, v, row);
+
+        j.share[v->label[row]] += w;
+        j.weight += w;
+    }
+    for (uint64_t i = 0; i < j.n && j.weight > 0; i++) {
+        uint64_t row = judged_row(s, held, i, j.n, all);
+        double w = row_weight(r, v, row), loss = model_of(r)->loss(r, v, row);
+        double base = -log(j.share[v->label[row]] / j.weight), more = w * (loss - base);
+
+        j.loss += w * loss / j.weight;
+        j.base += w * base / j.weight;
+        j.more += more / (double)j.n;
+        j.squares += more * more / (double)j.n;
+    }
+    return j;
+}
+
+/* Where all rows have one label, the base rate knows everything. */
+static bool is_worse(const struct judged *j, double than)
+{
+    double spread = sqrt(fmax(j->squares - j->more * j->more, 0) / (double)j->n);
+
+    return j->n >= JUDGED_LEAST && j->base > 0 && !(j->loss <= than * j->base) &&
+           !(j->more <= SURE * spread);
+}
+
+/* Rows learned from tell whether it learned, others whether it learned them by heart. */
+shoal_status sparse_verdict(struct run *r)
+{
+    const struct sparse *s = r->own;
+    struct judged learned = judge_rows(r, false), held = {.n = 0};
+
+    if (is_worse(&learned, WORSE) && learned.loss <= log(s->rows->classes))
+        return shoal_fail(SHOAL_EINVAL, "train: has not learned enough: the log-loss is %.4g, that "
+                          "of the labels' shares alone %.4g; raise --epochs (%u), to %u say",
+                          learned.loss, learned.base, r->epochs, 10 * r->epochs);
+    if (is_worse(&learned, WORSE))
+        return shoal_fail(SHOAL_EDIVERGE, "train: what was learned is worse than nothing: the "
+                          "log-loss is %.4g, that of the labels' shares alone %.4g%s", learned.loss,
+                          learned.base, run_advice(r).text);
+    if (s->nheld > 0)
+        held = judge_rows(r, true);
+    if (s->nheld == 0 || !is_worse(&held, WORSE_HELD))
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "train: learned its rows by heart: the log-loss of those it "
+                      "learned from is %.4g, of those held out %.4g, and that of the labels' shares "
+                      "alone %.4g; more rows, --l2 1 or fewer --epochs help", learned.loss, held.loss,
+                      held.base);
+}
+
+/* A feature that is far larger than the others. */
+void sparse_advise(const struct run *r, char *out, size_t cap)
+{
+    const struct clicks_view *v = clicks_view(r->data->rows);
+    double largest = 0, sum = 0;
+    uint64_t at = 0, n = v->values < JUDGED * 100 ? v->values : JUDGED * 100;
+    const char *name;
+
+    for (uint64_t i = 0; v->value && i < n; i++) {
+        double x = fabs((double)v->value[i]);
+
+        sum += x / (double)n;
+        at = x > largest ? i : at;
+        largest = fmax(largest, x);
+    }
+    if (!(largest > 100 * sum) && !(sum > 100))
+        return;
+    name = shoal_clicks_name(r->data->rows, v->id[at]);
+    snprintf(out, cap, "; feature %.40s goes up to %.4g: %s brings it to the size of the others",
+             name ? name : "?", largest,
+             shoal_clicks_columns(r->data->rows) ? "leaving --raw away" : "--scale");
 }
 
 shoal_status sparse_result(struct run *r, bool last, shoal_model **out)
@@ -338,7 +560,10 @@ shoal_status sparse_result(struct run *r, bool last, shoal_model **out)
         m->weights(&s->linear, &r->rows->tables[SPARSE_WEIGHTS], i, lr, false, all + i * n);
     if (all) {
         m->weights(&s->linear, &r->rows->tables[SPARSE_BIAS], 0, lr, true, all + features * n);
-        st = check_weights(all, (features + 1) * n);
+        st = are_numbers(all, (features + 1) * n)
+                 ? SHOAL_OK
+                 : shoal_fail(SHOAL_EDIVERGE, "train: diverged: a weight is no number any more%s",
+                              run_advice(r).text);
     }
     if (st == SHOAL_OK)
         st = logreg_new(&model, s->data, (unsigned)n, all, all + features * n);
@@ -357,33 +582,50 @@ const struct shoal_choice sparse_optimizers[] = {
 };
 
 const struct shoal_option sparse_training_options[] = {
-    EPOCHS_OPTION,
+    EPOCHS_AUTO_OPTION,
     STEPS_OPTION("so many steps of each rank, of --batch rows"),
     BATCH_OPTION(65536, "rows of a step, whose gradients are averaged"),
     LR_OPTION("0.05 for ftrl and adagrad, 0.01 for sgd"),
     LR_SCALING_OPTION,
     SCHEDULE_OPTION("how the rate goes on; that of ftrl falls by itself"),
     DECAY_OPTION,
+    SEED_OPTION,
+    SHUFFLE_OPTION("take the rows in another order each epoch"),
     {0},
 };
 
 const struct shoal_option sparse_held_options[] = {
     VALID_FILE_OPTION("hold these rows out, and report the validation loss, AUC and accuracy"),
-    VALID_SHARE_OPTION("the same for this share or percent of the rows"),
+    VALID_AUTO_SHARE_OPTION("the same for this share or percent of the rows; auto: a tenth where "
+                            "there is early stopping"),
     VALID_AT_OPTION,
     {"eval-every", .type = SHOAL_TYPE_COUNT, ON(eval_every), .decides = true, .arg = "N",
      .u = {0, UINT64_MAX}, .help = "rows learned between two evaluations of what is held out",
      .zero = "after each epoch"},
-    {"early-stop", .type = SHOAL_TYPE_COUNT, ON(early_stop), .decides = true, .arg = "N",
-     .u = {0, 1000000}, .help = "early stopping: after so many evaluations without a better validation loss",
-     .zero = "never"},
+    EARLY_STOP_OPTION,
     {0},
 };
 
 void sparse_defaults(struct train_opts *o)
 {
     task_common_defaults(o);
-    o->batch = o->epochs = 1;
+    o->batch = 1;
+    o->epochs = 0;
+    o->valid = AUTO_REAL;
+    o->early_stop = AUTO_COUNT;
+}
+
+enum { VISITS = 250000, EPOCHS_MOST = 500 };
+
+/* Measured in docs/notes/logreg.md. */
+void sparse_settle(struct train_opts *o, const struct shoal_sources *data)
+{
+    uint64_t rows = data->rows ? clicks_view(data->rows)->rows : 0;
+    bool chosen = o->epochs == 0 && o->steps == 0;
+
+    if (chosen)
+        o->epochs = settle_epochs(rows, VISITS, EPOCHS_MOST);
+    settle_early_stop(o, rows, chosen);
 }
 
 shoal_status sparse_check(const shoal_options *o)

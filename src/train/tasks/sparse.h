@@ -19,6 +19,8 @@ struct sparse {
     struct linear_model linear;
     struct clicks_view held; /* rows that are not learned from, by the ids of `data`: others, */
     uint32_t *held_ids;      /* [held.values]; NULL: some of `data` itself */
+    float *held_values;      /* [held.values] scaled as those of `data`; or NULL */
+    uint8_t *held_labels;    /* [held.rows] by the classes of `data`; or NULL */
     uint64_t nheld;          /* how many of them: sparse_held_row */
     struct binary *binary;   /* how well they are predicted, */
     struct classes *classes; /* or this, of many classes */
@@ -30,6 +32,8 @@ struct sparse_model {
     bool classes;            /* a feature has a weight for each class, else one */
     const char *note;        /* of the plan: "a weight of each feature" */
     size_t (*worker_bytes)(const struct train_opts *o, size_t features, unsigned classes);
+    /* The loss of a row, by the parameters as they are. */
+    double (*loss)(const struct run *r, const struct clicks_view *rows, uint64_t row);
     /* What a row of parameters says: out [weights of a feature]. */
     void (*weights)(const struct linear_model *l, const struct table *t, uint32_t row, float lr,
                     bool bias, float *out);
@@ -39,9 +43,12 @@ struct sparse_model {
 shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan);
 shoal_status sparse_open(struct run *r);
 void sparse_close(struct run *r);
+shoal_status sparse_verdict(struct run *r);
+void sparse_advise(const struct run *r, char *out, size_t cap);
 shoal_status sparse_result(struct run *r, bool last, shoal_model **out);
 
 /* For a struct row_task, beside join, leave and train. */
+void sparse_start(struct run *r);
 struct cadence sparse_cadence(const struct train_opts *o);
 bool sparse_traffic(const struct run *r, size_t table, float *out);
 size_t sparse_row_bytes(const struct run *r);
@@ -49,12 +56,16 @@ size_t sparse_row_bytes(const struct run *r);
 /* The i-th of nheld rows that are held out, in `held`. */
 uint64_t sparse_held_row(const struct sparse *s, uint64_t i);
 
+/* The order of the rows in this epoch. */
+struct shuffle sparse_order(const struct run *r);
+
 /* The rate by which parameters are to be understood now. */
 float sparse_lr(const struct run *r);
 
 /* ---- options ---- */
 
 void sparse_defaults(struct train_opts *o);
+void sparse_settle(struct train_opts *o, const struct shoal_sources *data);
 shoal_status sparse_check(const shoal_options *o);
 
 extern const struct shoal_choice sparse_optimizers[];
@@ -76,7 +87,8 @@ extern const struct shoal_option sparse_training_options[], sparse_held_options[
     {"Machine", rows_machine_options, .at = 0},                                                    \
     {"Checkpoints and metrics", rows_run_options, .at = 0},                                        \
     {"Several ranks", rows_ranks_options, .at = 0},                                                     \
-    {"Reading rows", shoal_rows_options, .at = offsetof(struct train_opts, rows)}, {0}
+    {"Reading rows", shoal_rows_options, .at = offsetof(struct train_opts, rows)},                 \
+    {"Reading tables", shoal_table_options, .at = offsetof(struct train_opts, rows.table)}, {0}
 
 /* What is read, and `with` what else a file that was encoded before was made. */
 #define SPARSE_OPERAND(with)                                                                       \

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct column {
+struct statistic {
     const char *name;
     double value;
 };
@@ -27,7 +27,7 @@ static double figure_of(const struct run *r, enum shoal_figure_of of, const char
     return isnan(value) ? shoal_figure(&r->last, of, name) : value;
 }
 
-static size_t columns_of(struct column c[COLUMNS], const struct nextword *n, const struct run *r)
+static size_t columns_of(struct statistic c[COLUMNS], const struct nextword *n, const struct run *r)
 {
     static const char *const train[8] = {"loss", "mse", "mae", "rmse", "cosine", "word_top1",
                                          "word_top5", "word_top10"};
@@ -35,7 +35,7 @@ static size_t columns_of(struct column c[COLUMNS], const struct nextword *n, con
                                          "valid_cosine", "valid_word_top1", "valid_word_top5",
                                          "valid_word_top10"};
     double seconds = figure_of(r, SHOAL_OF_RUN, "epoch_seconds");
-    const struct column rest[] = {
+    const struct statistic rest[] = {
         {"baseline_top1", n->base[0]},
         {"baseline_top5", n->base[1]},
         {"baseline_top10", n->base[2]},
@@ -55,11 +55,11 @@ static size_t columns_of(struct column c[COLUMNS], const struct nextword *n, con
     };
     size_t at = 1;
 
-    c[0] = (struct column){"epoch", r->at.epoch + 1};
+    c[0] = (struct statistic){"epoch", r->at.epoch + 1};
     for (size_t i = 0; i < 8; i++)
-        c[at++] = (struct column){train[i], figure_of(r, SHOAL_OF_TRAINING, train[i])};
+        c[at++] = (struct statistic){train[i], figure_of(r, SHOAL_OF_TRAINING, train[i])};
     for (size_t i = 0; i < 8; i++)
-        c[at++] = (struct column){valid[i], figure_of(r, SHOAL_OF_VALIDATION, train[i])};
+        c[at++] = (struct statistic){valid[i], figure_of(r, SHOAL_OF_VALIDATION, train[i])};
     memcpy(c + at, rest, sizeof rest);
     return at + sizeof rest / sizeof *rest;
 }
@@ -70,7 +70,7 @@ shoal_status statistics_open(struct nextword *n, bool more)
     return journal_open(&n->statistics, n->opts->statistics, more);
 }
 
-static shoal_status put_csv(struct bytes *b, const struct column *c, size_t n, bool head)
+static shoal_status put_csv(struct bytes *b, const struct statistic *c, size_t n, bool head)
 {
     shoal_status st = SHOAL_OK;
 
@@ -81,7 +81,7 @@ static shoal_status put_csv(struct bytes *b, const struct column *c, size_t n, b
     return st;
 }
 
-static shoal_status put_lines(struct bytes *b, const struct column *c, size_t n)
+static shoal_status put_lines(struct bytes *b, const struct statistic *c, size_t n)
 {
     shoal_status st = bytes_print(b, "epoch %.0f\n", c[0].value);
 
@@ -111,7 +111,7 @@ static shoal_status forget(struct nextword *n, unsigned epoch)
     return at < size ? journal_cut(n->statistics, at) : SHOAL_OK;
 }
 
-static shoal_status add(struct nextword *n, const struct column *c, size_t count)
+static shoal_status add(struct nextword *n, const struct statistic *c, size_t count)
 {
     struct bytes text = {0};
     bool head = journal_size(n->statistics) == 0;
@@ -126,7 +126,7 @@ static shoal_status add(struct nextword *n, const struct column *c, size_t count
 
 shoal_status statistics_write(struct nextword *n, const struct run *r)
 {
-    struct column c[COLUMNS];
+    struct statistic c[COLUMNS];
     size_t count = columns_of(c, n, r);
     shoal_status st = SHOAL_OK;
 

@@ -309,7 +309,7 @@ static const struct shoal_option_group vgg_groups[] = {
     {"Output", net_output_options, .at = 0},
     {"Model", model_options, .at = 0},
     {"Pictures", pictures_options, .at = 0},
-    NET_GROUPS,
+    NET_GROUPS(net_training_options),
     {0},
 };
 

@@ -19,9 +19,10 @@ for ranks in 1 2; do
         rates skipgram world.txt $few $how --ranks $ranks -o v.bin
     done
     rates cbow world.txt $few --lr 0.05 --ranks $ranks -o v.bin
-    rates logreg clicks.tsv --optimizer sgd --schedule constant --sync average:2 --ranks $ranks -o c.shoal
-    rates logreg clicks.tsv --optimizer sgd --schedule constant --sync average:2 --lr 0.03 \
+    rates logreg clicks.tsv --optimizer sgd --schedule constant --sync average:2 --epochs 1 \
         --ranks $ranks -o c.shoal
+    rates logreg clicks.tsv --optimizer sgd --schedule constant --sync average:2 --lr 0.03 \
+        --epochs 1 --ranks $ranks -o c.shoal
 done
 shoal train skipgram world.txt $few --ranks 2 -o v.bin 2>&1 | grep '^rate'
 shoal train skipgram world.txt $few --ranks 2 --lr 0.01 -o v.bin 2>&1 | grep '^rate'

@@ -15,7 +15,7 @@ printf '0.1,0.2\n' | shoal predict net.shoal - | awk '{ print NF }'
 echo "a net remembers where the class stands, and is told otherwise:"
 awk -F, '{ print $3 "," $1 "," $2 }' spiral.csv >first.csv
 try shoal train mlp first.csv --label 1 --layers 32 --epochs 40 --lr 0.02 -q -o first.shoal
-cmp net.shoal first.shoal >/dev/null || shoal info first.shoal | grep label
+shoal info first.shoal | grep label
 shoal eval net.shoal spiral.csv --json | sed 's/.*"samples"//' >last.json
 shoal eval first.shoal first.csv --json | sed 's/.*"samples"//' | cmp - last.json && echo "as well"
 shoal predict net.shoal spiral.csv >last.tsv
@@ -95,10 +95,6 @@ done
 echo "what cannot be:"
 printf '1,2,0\n3,4\n' >short.csv
 try shoal train mlp short.csv -o x.shoal
-printf '1,2,0\n3,nan,1\n' >nan.csv
-try shoal train mlp nan.csv -o x.shoal
-printf '1,2,0\n3,4,-2\n' >label.csv
-try shoal train mlp label.csv -o x.shoal
 try shoal train mlp spiral.csv --layers 3,,4 -o x.shoal
 try shoal train mlp spiral.csv --wire bf16 -o x.shoal
 try shoal train mlp spiral.csv --replica blocks -o x.shoal

@@ -1,0 +1,200 @@
+/* A row of a table as a request has it. */
+#include "serve/models/fields.h"
+
+#include "serve/parse.h"
+
+#include <stdlib.h>
+
+enum { NUMBER = 40 }; /* bytes of a number's text */
+
+static bool is_used(const struct column *c)
+{
+    return c->kind == SHOAL_COLUMN_NUMBER || c->kind == SHOAL_COLUMN_CATEGORY;
+}
+
+bool fields_are_numbers(const struct shoal_columns *c)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->at[i].kind == SHOAL_COLUMN_CATEGORY ||
+            (c->at[i].kind == SHOAL_COLUMN_NUMBER && c->at[i].missing > 0))
+            return false;
+    return true;
+}
+
+shoal_status fields_init(struct fields *f, const struct shoal_columns *c, struct request *q)
+{
+    size_t cost = c->n * (sizeof *f->at + NUMBER);
+    shoal_status st = request_charge(q, cost);
+
+    *f = (struct fields){0};
+    if (st != SHOAL_OK)
+        return st;
+    f->cost = cost;
+    f->at = mem_array(c->n, sizeof *f->at);
+    f->text = mem_array(c->n, NUMBER);
+    if (f->at && f->text)
+        return SHOAL_OK;
+    fields_fini(f, q);
+    return SHOAL_ENOMEM;
+}
+
+void fields_fini(struct fields *f, struct request *q)
+{
+    free(f->at);
+    free(f->text);
+    free(f->line);
+    bytes_fini(&f->room);
+    request_refund(q, f->cost);
+    *f = (struct fields){0};
+}
+
+/* ---- JSON ---- */
+
+static void set_number(struct fields *f, size_t column, double x)
+{
+    char *text = f->text + column * NUMBER;
+
+    number_exact(text, NUMBER, x);
+    f->at[column] = (struct span){text, (uint32_t)strlen(text)};
+}
+
+static shoal_status set_value(struct fields *f, const struct shoal_columns *c, size_t column,
+                              const struct tree *value)
+{
+    switch (tree_kind(value)) {
+    case TREE_NULL:
+        f->at[column] = (struct span){"", 0};
+        return SHOAL_OK;
+    case TREE_NUMBER:
+        set_number(f, column, tree_number(value));
+        return SHOAL_OK;
+    case TREE_TEXT:
+        f->at[column] = (struct span){tree_text(value), (uint32_t)tree_len(value)};
+        return SHOAL_OK;
+    case TREE_FLAG:
+        f->at[column] = tree_true(value) ? (struct span){"true", 4} : (struct span){"false", 5};
+        return SHOAL_OK;
+    default:
+        return shoal_fail(SHOAL_EINVAL, "found a list or an object for column '%.40s', want a "
+                          "number or text", c->at[column].name);
+    }
+}
+
+struct naming {
+    struct fields *f;
+    const struct shoal_columns *c;
+};
+
+static shoal_status take_member(void *ctx, const char *key, const struct tree *value)
+{
+    struct naming *n = ctx;
+    size_t column = columns_find(n->c, key, strlen(key));
+
+    if (column == SIZE_MAX)
+        return shoal_fail(SHOAL_EINVAL, "found no column '%.40s', want one of the %zu that the model "
+                          "learned from", key, n->c->n);
+    return set_value(n->f, n->c, column, value);
+}
+
+/* Which columns a list of n values is of: all, all but labels, or those that are used. */
+enum listed { LISTED_ALL, LISTED_UNLABELLED, LISTED_USED, LISTED_NONE };
+
+static enum listed listed_of(const struct shoal_columns *c, size_t n, size_t *used)
+{
+    size_t unlabelled = 0;
+
+    *used = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        *used += is_used(&c->at[i]);
+        unlabelled += c->at[i].kind != SHOAL_COLUMN_LABEL;
+    }
+    return n == *used ? LISTED_USED : n == unlabelled ? LISTED_UNLABELLED : n == c->n ? LISTED_ALL
+                                                                                     : LISTED_NONE;
+}
+
+/* The next such column, from *next on. */
+static size_t next_column(const struct shoal_columns *c, enum listed how, size_t *next)
+{
+    while ((how == LISTED_USED && !is_used(&c->at[*next])) ||
+           (how == LISTED_UNLABELLED && c->at[*next].kind == SHOAL_COLUMN_LABEL))
+        ++*next;
+    return (*next)++;
+}
+
+static shoal_status find_listed(const struct shoal_columns *c, size_t n, enum listed *how)
+{
+    size_t used;
+
+    *how = listed_of(c, n, &used);
+    return *how != LISTED_NONE
+               ? SHOAL_OK
+               : shoal_fail(SHOAL_EINVAL, "found %zu values, want %zu, one of each column", n, used);
+}
+
+shoal_status fields_json(struct fields *f, const struct shoal_columns *c, const struct tree *t)
+{
+    struct naming naming = {f, c};
+    size_t n = tree_len(t), next = 0;
+    enum listed how;
+    shoal_status st;
+
+    if (tree_kind(t) == TREE_OBJECT)
+        return tree_each(t, take_member, &naming);
+    if (tree_kind(t) != TREE_LIST)
+        return shoal_fail(SHOAL_EINVAL, "found neither an object of columns nor a list, want a row");
+    st = find_listed(c, n, &how);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = set_value(f, c, next_column(c, how, &next), tree_at(t, i));
+    return st;
+}
+
+shoal_status fields_numbers(struct fields *f, const struct shoal_columns *c, const float *x,
+                            size_t n)
+{
+    size_t next = 0;
+    enum listed how;
+    shoal_status st = find_listed(c, n, &how);
+
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        set_number(f, next_column(c, how, &next), (double)x[i]);
+    return st;
+}
+
+/* ---- text ---- */
+
+shoal_status fields_line(struct fields *f, const struct shoal_columns *c, const char *at,
+                         size_t len)
+{
+    struct match_ask ask = {.path = "body", .head = at, .len = len, .whole = true,
+                            .unlabelled = true};
+    const char *end = at + len;
+    struct bytes room = {0};
+    struct matching m;
+    bool inside = false;
+    shoal_status st = columns_match(&m, c, &ask);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (m.header.len > 0)
+        at = record_end(&m.dialect, at, end, &inside) + 1;
+    inside = false;
+    if (at >= end)
+        st = shoal_fail(SHOAL_EINVAL, "found names of columns alone, want a row below them");
+    if (st == SHOAL_OK)
+        st = bytes_reserve(&room, len + FIELD_PAD);
+    end = st == SHOAL_OK ? record_text_end(at, record_end(&m.dialect, at, end, &inside)) : at;
+    for (size_t i = 0; i < m.n && at && at <= end && st == SHOAL_OK; i++) {
+        struct span one;
+
+        at = field_next(&m.dialect, &room, at, end, &one);
+        if (!at)
+            st = shoal_fail(SHOAL_EINVAL, "found a quote at a wrong place, want quotes around whole "
+                            "fields");
+        else if (m.column[i] != MATCH_NONE)
+            f->at[m.column[i]] = one;
+        at += at != NULL;
+    }
+    matching_fini(&m);
+    f->room = room;
+    return st;
+}
