@@ -99,7 +99,8 @@ static bool learns_again(const struct run *r)
 {
     const struct train_opts *o = r->opts;
 
-    return r->chosen && o->early_stop > 0 && o->valid > 0 && !o->checkpoint && !o->resume &&
+    return r->chosen && o->early_stop > 0 && o->valid > 0 && !r->data->valid_rows &&
+           !r->data->valid_samples && !o->checkpoint && !o->resume &&
            r->planned.examples + r->planned.held_out <= AGAIN_MOST;
 }
 

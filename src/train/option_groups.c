@@ -486,15 +486,19 @@ unsigned settle_epochs(uint64_t examples, uint64_t visits, unsigned most)
     return epochs < 1 ? 1 : epochs > most ? most : (unsigned)epochs;
 }
 
-void settle_early_stop(struct train_opts *o, uint64_t examples, bool chosen)
+void settle_early_stop(struct train_opts *o, const struct shoal_sources *data, uint64_t examples,
+                       bool chosen)
 {
-    bool stops = chosen && o->epochs > 1 && !o->valid_path && examples >= HELD_LEAST;
+    bool others = data->valid_rows || data->valid_samples;
+    bool stops = chosen && o->epochs > 1 && (others || examples >= HELD_LEAST);
+    bool asked = o->early_stop > 0 && o->early_stop != AUTO_COUNT;
     unsigned part = o->epochs / EARLY_PART;
 
     if (o->valid < 0)
-        o->valid = stops || (o->early_stop > 0 && o->early_stop != AUTO_COUNT) ? 0.1 : 0;
+        o->valid = !others && (stops || asked) ? 0.1 : 0;
+    stops &= o->valid > 0 || others;
     if (o->early_stop == AUTO_COUNT)
-        o->early_stop = stops && o->valid > 0 ? part > EARLY_LEAST ? part : EARLY_LEAST : 0;
+        o->early_stop = stops ? part > EARLY_LEAST ? part : EARLY_LEAST : 0;
 }
 
 shoal_status task_file_check(const shoal_options *o)

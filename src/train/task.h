@@ -83,7 +83,8 @@ extern const struct shoal_own_type option_early_type, option_decay_type;
 /* Epochs for so many examples: as many as make `visits`, within limits. */
 unsigned settle_epochs(uint64_t examples, uint64_t visits, unsigned most);
 /* A share is held out, and early stopping, where epochs were chosen and nobody said otherwise. */
-void settle_early_stop(struct train_opts *o, uint64_t examples, bool chosen);
+void settle_early_stop(struct train_opts *o, const struct shoal_sources *data, uint64_t examples,
+                       bool chosen);
 
 #define ENCODED_TEXT_HELP                                                                          \
     "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \

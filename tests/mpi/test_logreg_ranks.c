@@ -211,7 +211,7 @@ static void deterministic_ranks_look_where_one_does(void)
 {
     struct train_opts o = repeatable();
 
-    o.lr = 2; /* learns by heart soon */
+    o.lr = 0.2; /* learns by heart soon */
     o.epochs = 20;
     o.eval_every = ROWS / 3;
     o.early_stop = 2;
@@ -256,7 +256,7 @@ static void held_out_rows_say_when_it_is_enough(void)
     shoal_logreg *model = NULL;
 
     o.epochs = 60; /* learns by heart long before */
-    o.lr = 0.2;
+    o.lr = 0.05;
     o.schedule = SHOAL_CONSTANT;
     o.early_stop = 2;
     o.ranks = ranks;

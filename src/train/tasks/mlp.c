@@ -387,10 +387,10 @@ static void mlp_settle(struct train_opts *o, const struct shoal_sources *data)
         o->weight_decay =
             whole && n < SOME && o->optimizer == OPTIMIZER_ADAM ? SOME_DECAY : 0;
     if (o->valid < 0)
-        o->valid = 0.1;
-    if (chosen && few && n >= FEWEST && o->early_stop == AUTO_COUNT && !o->valid_path)
+        o->valid = data->valid_samples ? 0 : 0.1;
+    if (chosen && few && n >= FEWEST && o->early_stop == AUTO_COUNT)
         o->early_stop = o->epochs / 2; /* of few that are held out the loss goes up and down */
-    settle_early_stop(o, n, chosen);
+    settle_early_stop(o, data, n, chosen);
 }
 
 /* ---- the task ---- */

@@ -505,10 +505,6 @@ shoal_status sparse_verdict(struct run *r)
     const struct sparse *s = r->own;
     struct judged learned = judge_rows(r, false), held = {.n = 0};
 
-    if (is_worse(&learned, WORSE) && learned.loss <= log(s->rows->classes))
-        return shoal_fail(SHOAL_EINVAL, "train: has not learned enough: the log-loss is %.4g, that "
-                          "of the labels' shares alone %.4g; raise --epochs (%u), to %u say",
-                          learned.loss, learned.base, r->epochs, 10 * r->epochs);
     if (is_worse(&learned, WORSE))
         return shoal_fail(SHOAL_EDIVERGE, "train: what was learned is worse than nothing: the "
                           "log-loss is %.4g, that of the labels' shares alone %.4g%s", learned.loss,
@@ -625,7 +621,7 @@ void sparse_settle(struct train_opts *o, const struct shoal_sources *data)
 
     if (chosen)
         o->epochs = settle_epochs(rows, VISITS, EPOCHS_MOST);
-    settle_early_stop(o, rows, chosen);
+    settle_early_stop(o, data, rows, chosen);
 }
 
 shoal_status sparse_check(const shoal_options *o)
