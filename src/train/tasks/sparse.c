@@ -23,7 +23,8 @@ enum {
 
 /* Changes that workers make apart are added up (table->adds). The sum of a weight that all of them
  * moved overshoots, the further, the more steps each made alone. The rates of adagrad and ftrl fall
- * with the steps, which makes up for it; with sgd the number of steps apart is bounded by the rate.
+ * with the steps, which makes up for it, but slower where a step is the mean of a batch, whose
+ * gradient is smaller by its square root; with sgd the number of steps apart is bounded by the rate.
  * Measured: docs/notes/logreg.md. */
 #define APART_SGD 1.28   /* steps of all lanes times the rate */
 
@@ -294,7 +295,7 @@ static size_t lane_rows(const struct run *r)
 
     if (o->optimizer == OPTIMIZER_SGD)
         steps = fmin(steps, APART_SGD / (double)(float)r->lr);
-    return (size_t)fmax(steps / o->lanes, 1) * o->batch;
+    return (size_t)fmax(steps / o->lanes / sqrt((double)o->batch), 1) * o->batch;
 }
 
 static void cut(struct run *r, size_t width)
