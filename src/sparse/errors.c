@@ -79,21 +79,21 @@ static shoal_status fail_third(const struct click_errors *e, const struct click_
                                uint64_t line)
 {
     const struct click_format *w = click_text_format(t);
+    const char *other = w->format == SHOAL_CLICKS_CSV ? "; --label names another column" : "";
     char why[SHOAL_CLICKS_SENTENCE + 256];
+    struct click_quote name;
     unsigned k = 0;
 
     while (k + 1 < b->labels.n && b->labels.line[k] != line)
         k++;
+    name = click_quote(click_labels_name(&b->labels, k), strlen(click_labels_name(&b->labels, k)));
     if (w->classes)
-        snprintf(why, sizeof why, "label \"%s\" is one of over %d, want at most that many; --label "
-                 "names another column", click_quote(click_labels_name(&b->labels, k),
-                 strlen(click_labels_name(&b->labels, k))).text, SHOAL_CLICKS_CLASSES);
+        snprintf(why, sizeof why, "label \"%s\" is one of over %d, want at most that many%s", name.text,
+                 SHOAL_CLICKS_CLASSES, other);
     else
-        snprintf(why, sizeof why, "label \"%s\" is the third beside %s, want two; --label names "
-                 "another column, and `shoal train multinomial` takes many labels",
-                 click_quote(click_labels_name(&b->labels, k),
-                             strlen(click_labels_name(&b->labels, k))).text,
-                 click_labels_text(&e->labels, " and ").text);
+        snprintf(why, sizeof why, "label \"%s\" is the third beside %s, want two%s; `shoal train "
+                 "multinomial` takes many labels", name.text,
+                 click_labels_text(&e->labels, " and ").text, other);
     return fail_line(e, t, block, line, why);
 }
 

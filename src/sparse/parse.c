@@ -113,9 +113,9 @@ static bool number_label(const struct click_format *w, struct click_batch *b, co
     if (*k != CLICKS_NO_LABEL)
         return true;
     if (b->labels.n == SHOAL_CLICKS_CLASSES)
-        return click_line_bad(b, "its label is \"%s\", one of over %d in some lines; want at most "
-                              "that many (--label names another column)",
-                              click_quote(name, strlen(name)).text, SHOAL_CLICKS_CLASSES);
+        return click_line_bad(b, "label \"%s\" is one of over %d, want at most that many%s",
+                              click_quote(name, strlen(name)).text, SHOAL_CLICKS_CLASSES,
+                              w->format == SHOAL_CLICKS_CSV ? "; --label names another column" : "");
     *k = b->labels.n;
     b->labels.line[*k] = b->lines;
     click_labels_add(&b->labels, name); /* there is room */

@@ -138,7 +138,7 @@ try shoal train logreg rows.svm -q --l1 -1 -o x.shoal
 try shoal train logreg rows.svm -q --batch 0 -o x.shoal
 try shoal train logreg rows.svm -q --beta 0 -o x.shoal
 try shoal train logreg rows.svm -q --class-weight 0 -o x.shoal
-try shoal train logreg rows.svm -q --early-stop 2 -o x.shoal
+try shoal train logreg rows.svm -q --early-stop 2 --valid-share 0 -o x.shoal
 try shoal train logreg rows.svm -q --eval-every 2 -o x.shoal
 try shoal train logreg rows.svm -q --bits 12 --valid test.shoal -o x.shoal
 try shoal train logreg rows.shoal -q --bits 12 -o x.shoal

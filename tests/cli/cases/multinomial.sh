@@ -49,7 +49,7 @@ shoal train --resume killed -q -o killed.shoal
 cmp whole.shoal killed.shoal && echo same
 
 echo "what cannot be:"
-printf '1 1:1\n254 2:1\n' >bad.svm
+seq 0 254 | sed 's,$, 1:1,' >bad.svm
 try shoal train multinomial bad.svm -q -o x.shoal
 try shoal train logreg rows.svm -q -o x.shoal
 try shoal train logreg rows.shoal -q -o x.shoal
