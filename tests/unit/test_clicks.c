@@ -10,7 +10,9 @@
 
 /* How the sentence about a third label goes on. */
 #define THIRD                                                                                      \
-    ", want two; --label names another column, and `shoal train multinomial` takes many labels"
+    ", want two; `shoal train multinomial` takes many labels"
+#define THIRD_COLUMN                                                                               \
+    ", want two; --label names another column; `shoal train multinomial` takes many labels"
 
 /* ---- libsvm ------------------------------------------------------------------------- */
 
@@ -362,7 +364,7 @@ static void quotes_hold_commas_newlines_and_quotes(void **state)
     assert_reads("y\tb\n1\t5\" pipe\n0\t3\" pipe\n", &opts, "1 b=5\" pipe | 0 b=3\" pipe");
     /* Lines are counted within quotes too. */
     assert_refuses("y,b\n1,\"a\n\n\"\n5,x\n6,x\n", &opts,
-                   ":6: label \"6\" is the third beside \"1\" and \"5\"" THIRD);
+                   ":6: label \"6\" is the third beside \"1\" and \"5\"" THIRD_COLUMN);
 }
 
 static void the_label_is_a_column_by_name(void **state)
@@ -391,7 +393,7 @@ static void csv_says_what_is_wrong(void **state)
         {"y,a\n1,2,3\n", ":2: found more than 2 columns, want that many"},
         {"y,a\n,2\n", ":2: found no label, want one"},
         {"y,a\nyes,2\nno,3\nmay be,4\n",
-         ":4: label \"may be\" is the third beside \"yes\" and \"no\"" THIRD},
+         ":4: label \"may be\" is the third beside \"yes\" and \"no\"" THIRD_COLUMN},
         {"y,a\n1,\"x,y\"\n0,\"p,q\"\n1,5\"\n0,\"r,s\"\n",
          ":4: column 2 has a quote at a wrong place"},
         {"y,a\n1,\"x,y\"\n0,\"p,q\"\n1,\"5\"x\n", ":4: column 2 has a quote at a wrong place"},
@@ -710,8 +712,7 @@ static void more_labels_than_there_may_be_are_refused(void **state)
         text_add_str(&b, line);
     }
     assert_refuses_bytes(b.at, b.len, &opts,
-                         ":255: its label is \"254\", one of over 254 in some lines; want at most "
-                         "that many (--label names another column)");
+                         ":255: label \"254\" is one of over 254, want at most that many");
     bytes_fini(&b);
 }
 
