@@ -18,7 +18,7 @@ enum {
     APART = 2048,      /* of all threads until their copies meet */
     APART_LANES = 512, /* the same of lanes */
     RUN_SHIFT = 12,    /* rows are shuffled in runs of a 2^12th of them, */
-    RUN_MOST = 64,     /* at most so many rows */
+    RUN_MOST = 256,     /* at most so many rows */
 };
 
 /* Changes that workers make apart are added up (table->adds). The sum of a weight that all of them
