@@ -17,7 +17,7 @@ build  libjpeg62-turbo-dev libpng-dev libcairo2-dev
 build  libgnutls28-dev
 test   gzip zstd curl python3 openmpi-bin libmpich-dev mpich iproute2 locales
 fuzz   clang libclang-rt-14-dev
-bench  zstd time python3 wrk
+bench  zstd time python3 wrk python3-sklearn liblinear-tools dataset-fashion-mnist
 simulate libsimgrid-dev
 lint   clang-format clang-tidy
 '
