@@ -33,7 +33,7 @@ static void report_vocabulary(struct console *c, const shoal_vocab *vocab, uint6
     bool unk = shoal_vocab_unk(vocab) != SHOAL_NO_ID;
 
     if (how != SHOAL_TOKENS_SPACE)
-        console_row(c, "tokens", tokens[how].name, "%s", tokens[how].help);
+        console_row(c, "tokens", tokens[how].name, NULL);
     console_row(c, "vocabulary", number_count(shoal_vocab_size(vocab)).text,
                 unk ? "with " SHOAL_UNK : "without " SHOAL_UNK);
     report_top(vocab, top);

@@ -90,9 +90,10 @@ static void view_pictures(struct console *c, const shoal_images *images)
 /* The options of text that warn_vocab speaks of. */
 static struct shoal_vocab_opts read_how(const struct job *job)
 {
-    const char *least = job_value(job, "min-count"), *bad = job_value(job, "bad-bytes");
+    const char *least = job_value(job, "min-count"), *bad;
     struct shoal_vocab_opts how = {.min_count = least ? strtoull(least, NULL, 10) : 0};
 
+    bad = job_value(job, "bad-bytes"); /* where the other value was */
     for (const struct shoal_option *o = shoal_token_options; bad && o->name; o++)
         if (strcmp(o->name, "bad-bytes") == 0)
             shoal_option_read(o, &how, bad);

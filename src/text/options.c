@@ -8,9 +8,9 @@
 static const struct shoal_choice token_choices[] = {
     [SHOAL_TOKENS_SPACE] = {"space", "at white space, as word2vec.c and fastText do"},
     [SHOAL_TOKENS_WORDS] = {"words", "Unicode letters and digits, lower-cased"},
-    [SHOAL_TOKENS_CHARS] = {"chars", "so, and each character of Chinese, Japanese, Korean, Thai, "
-                                     "Lao, Khmer or Burmese"},
-    [SHOAL_TOKENS_BIGRAMS] = {"bigrams", "so, and each two such characters side by side"},
+    [SHOAL_TOKENS_CHARS] = {"chars", "words, but each character of Chinese, Japanese, Korean, "
+                                     "Thai, Lao, Khmer and Burmese is one"},
+    [SHOAL_TOKENS_BIGRAMS] = {"bigrams", "words, but each two such characters side by side are one"},
     {0},
 };
 
@@ -23,7 +23,7 @@ static const struct shoal_choice bad_bytes_choices[] = {
 };
 
 static const struct shoal_choice encoding_choices[] = {
-    [SHOAL_ENCODING_UTF8] = {"utf-8", "and other text is recognised and refused"},
+    [SHOAL_ENCODING_UTF8] = {"utf-8", "what looks like another one is refused and named"},
     [SHOAL_ENCODING_AUTO] = {"auto", "UTF-16, UTF-8 or Windows-1252, as each input looks"},
     [SHOAL_ENCODING_LATIN1] = {"latin-1", "ISO 8859-1"},
     [SHOAL_ENCODING_WINDOWS_1252] = {"windows-1252", "Latin-1 with quotes, dashes and the euro"},
@@ -40,7 +40,7 @@ static const struct shoal_choice encoding_choices[] = {
     {"encoding", .type = SHOAL_TYPE_CHOICE, ON(encoding), .arg = "NAME",                           \
      .choices = encoding_choices, .help = "how the text is encoded"},                              \
     {"emoji", .type = SHOAL_TYPE_FLAG, ON(emoji),                                                  \
-     .help = "keep emoji as words, which --tokens words, chars and bigrams else drop"}
+     .help = "keep emoji, each a word; --tokens space always does"}
 /* clang-format on */
 
 const struct shoal_option shoal_token_options[] = {TOKENS, {0}};

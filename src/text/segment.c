@@ -316,7 +316,9 @@ size_t segment_last_seam(const char *at, size_t len, const struct rules *r, size
     for (size_t i = 0; i < len;) {
         struct piece p = piece_at(at + i, len - i, r);
         bool pair = p.kind == KIND_UNIT && prev == KIND_UNIT && r->tokens == SHOAL_TOKENS_BIGRAMS;
-        bool begins = p.kind == KIND_UNIT || p.kind == KIND_EMOJI || prev == KIND_BREAK ||
+        /* Not before a mark: it may say that what is before it is no emoji. */
+        bool begins = p.kind == KIND_UNIT || p.kind == KIND_EMOJI ||
+                      (p.kind == KIND_BREAK && prev == KIND_BREAK) ||
                       (p.kind == KIND_LETTER && prev != KIND_LETTER);
 
         if (begins && (pair ? before : i) > 0) {

@@ -373,6 +373,8 @@ shoal_status vocab_save_with(const shoal_vocab *vocab, const struct rules *r,
                              struct container_writer *w);
 /* SHOAL_TOKENS_SPACE where they are not known. */
 struct rules vocab_rules(const shoal_vocab *vocab);
+/* Before it is shared, of one that was made of lines. */
+void vocab_set_rules(shoal_vocab *vocab, struct rules rules);
 shoal_status vocab_load(shoal_vocab **out, const struct container *c);
 shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *vocab);
 /* A number that stands for the words and their order. */

@@ -249,6 +249,11 @@ struct rules vocab_rules(const shoal_vocab *v)
     return v->rules;
 }
 
+void vocab_set_rules(shoal_vocab *v, struct rules rules)
+{
+    v->rules = rules;
+}
+
 /* The sections of the first n words, which are sound. */
 static shoal_status save_words(const shoal_vocab *v, size_t n, const struct rules *r,
                                struct container_writer *w)
