@@ -743,6 +743,36 @@ static void a_corpus_of_a_given_vocabulary_remembers_its_own_text(void **state)
     shoal_vocab_free(v);
 }
 
+static void rules_that_are_not_known_are_refused(void **state)
+{
+    static const struct rules odd[] = {{.tokens = (enum shoal_tokens)4},
+                                       {.tokens = SHOAL_TOKENS_WORDS, .bad = (enum shoal_bad_bytes)4}};
+    const char *path = scratch_path("corpus");
+    shoal_vocab *v = NULL, *back = NULL;
+    char want[300];
+
+    (void)state;
+    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"v", "a 9\n", 4}), SHOAL_OK);
+    for (size_t i = 0; i < 2; i++) {
+        struct container_writer *w = NULL;
+        struct container *c = NULL;
+
+        assert_int_equal(container_create(&w, path), SHOAL_OK);
+        assert_int_equal(vocab_save_with(v, &odd[i], w), SHOAL_OK);
+        assert_int_equal(container_commit(w), SHOAL_OK);
+        assert_int_equal(container_map(&c, path), SHOAL_OK);
+        assert_int_equal(vocab_load(&back, c), SHOAL_EFORMAT);
+        assert_null(back);
+        snprintf(want, sizeof want,
+                 "%s: its text became words in a way that is not known, want `vocab.tokens` of 3 "
+                 "numbers from 0 to 3",
+                 path);
+        assert_string_equal(shoal_error(), want);
+        container_close(c);
+    }
+    shoal_vocab_free(v);
+}
+
 static void the_words_of_a_text_in_memory_are_those_of_a_file(void **state)
 {
     static const struct rules r = {.tokens = SHOAL_TOKENS_BIGRAMS, .emoji = true};
@@ -797,6 +827,7 @@ int main(void)
         cmocka_unit_test(endless_emoji_are_cut_over_every_block),
         cmocka_unit_test(a_corpus_remembers_how_its_text_became_words),
         cmocka_unit_test(a_corpus_of_a_given_vocabulary_remembers_its_own_text),
+        cmocka_unit_test(rules_that_are_not_known_are_refused),
         cmocka_unit_test(the_words_of_a_text_in_memory_are_those_of_a_file),
     };
 

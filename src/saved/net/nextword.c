@@ -145,6 +145,8 @@ static uint32_t find_word(const shoal_net *net, const char *at, size_t len)
     return id;
 }
 
+#define TAIL_BYTES ((size_t)SHOAL_WORD_MAX + 1)
+
 /* Where the vectors of the last known words go, from the end of x [length][dim] on. */
 struct last {
     const shoal_net *net;
@@ -178,18 +180,35 @@ static void last_by_space(struct last *l, const char *text)
     }
 }
 
+/* Where the last words of the text begin: at a separator as far back as memory for them is
+ * bounded, whatever a request may send. */
+static size_t tail_begin(const char *text, size_t end, const struct rules *r)
+{
+    size_t begin = end > TAIL_BYTES ? end - TAIL_BYTES : 0, found;
+
+    for (int i = 0; i < 3 && begin > 0 && ((unsigned char)text[begin] & 0xc0) == 0x80; i++)
+        begin++; /* within a character */
+    found = begin + clean_first_break(text + begin, end - begin, r);
+    return begin > 0 && found < end ? found : begin;
+}
+
 /* By the rules that made words of the text it was trained on. */
 static shoal_status last_by_rules(struct last *l, const char *text, const struct rules *r)
 {
-    struct span *words = NULL;
-    struct block block;
-    size_t n;
-    shoal_status st = words_of(text, strlen(text), r, &block, &words, &n);
+    size_t begin, end = strlen(text), n;
+    shoal_status st = SHOAL_OK;
 
-    while (st == SHOAL_OK && l->found < l->length && n-- > 0)
-        last_add(l, shoal_vocab_find(l->net->words, words[n].at, words[n].len));
-    free(words);
-    block_fini(&block);
+    for (; st == SHOAL_OK && l->found < l->length && end > 0; end = begin) {
+        struct span *words = NULL;
+        struct block block;
+
+        begin = tail_begin(text, end, r);
+        st = words_of(text + begin, end - begin, r, &block, &words, &n);
+        while (st == SHOAL_OK && l->found < l->length && n-- > 0)
+            last_add(l, shoal_vocab_find(l->net->words, words[n].at, words[n].len));
+        free(words);
+        block_fini(&block);
+    }
     return st;
 }
 
