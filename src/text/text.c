@@ -294,12 +294,15 @@ static shoal_status read_more(struct text *t, struct bytes *raw, bool *end)
 
 /* ---- bytes that are not UTF-8 ---- */
 
-static uint64_t count_lines(const char *at, size_t len)
+/* Line ends of the next bytes; *before is the last one of those before. */
+static uint64_t count_lines(const char *at, size_t len, char *before)
 {
     uint64_t lines = 0;
 
-    for (size_t i = 0; i < len; i++)
-        lines += at[i] == '\n' || (at[i] == '\r' && (i + 1 == len || at[i + 1] != '\n'));
+    for (size_t i = 0; i < len; i++) {
+        lines += at[i] == '\r' || (at[i] == '\n' && *before != '\r');
+        *before = at[i];
+    }
     return lines;
 }
 
@@ -332,17 +335,18 @@ static uint64_t line_of(const struct text *t, struct bad *bad)
     struct decoder d = {0};
     struct stream *s = NULL;
     uint64_t left = bad->offset, lines = 1;
+    char before = '\0';
     shoal_status st = in->regular ? stream_open_input(&s, in) : SHOAL_EINVAL;
 
     if (st == SHOAL_OK)
         st = read_again(t, in, s, &d, &coded, &out);
     while (st == SHOAL_OK && left >= out.len && out.len > 0) {
-        lines += count_lines(out.at, out.len);
+        lines += count_lines(out.at, out.len, &before);
         left -= out.len;
         st = read_again(t, in, s, &d, &coded, &out);
     }
     if (st == SHOAL_OK && left < out.len) {
-        lines += count_lines(out.at, (size_t)left);
+        lines += count_lines(out.at, (size_t)left, &before);
         bad->advice = decode_advice(out.at, out.len, coded.len < BLOCK_BYTES);
     } else {
         lines = 0;
@@ -511,11 +515,13 @@ static shoal_status follow_line(struct text *t, struct block *b, struct bad wher
     struct scanner scan = {0};
     struct span words[SPANS_MIN];
     shoal_status st;
+    bool ends;
 
     if (b->last || b->raw.len == 0)
         return SHOAL_OK;
-    if (clean_last_line(b->raw.at + b->raw.len - 1, 1) == 1 || t->inside) {
-        t->inside = clean_last_line(b->raw.at + b->raw.len - 1, 1) == 0;
+    ends = b->raw.at[b->raw.len - 1] == '\n' || b->raw.at[b->raw.len - 1] == '\r';
+    if (ends || t->inside) {
+        t->inside = !ends;
         return SHOAL_OK;
     }
     st = prepare_block(t, b, &where, &t->stats.bad_bytes);

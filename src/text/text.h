@@ -230,7 +230,7 @@ void scanner_begin(struct scanner *s, const struct block *b);
 size_t scanner_next(struct scanner *s, struct span *out, size_t cap);
 /* The words of a text in memory, by the rules but refusing nothing: out points into b, which
  * block_fini ends. *n of them, free(*out). */
-shoal_status words_of(const char *text, size_t len, const struct rules *r, struct block *b,
+shoal_status text_words(const char *text, size_t len, const struct rules *r, struct block *b,
                       struct span **out, size_t *n);
 /* Adds what one thread's scanner has counted to the text's statistics. */
 void text_add_scanned(struct text *t, const struct scanner *s);

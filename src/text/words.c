@@ -157,7 +157,7 @@ static shoal_status gather(const struct block *b, struct span **out, size_t *n)
     return st;
 }
 
-shoal_status words_of(const char *text, size_t len, const struct rules *r, struct block *b,
+shoal_status text_words(const char *text, size_t len, const struct rules *r, struct block *b,
                       struct span **out, size_t *n)
 {
     struct rules lax = *r;

@@ -350,7 +350,7 @@ static void check_words_of(const char *text, size_t len, const struct rules *r,
     struct block b;
     size_t n;
 
-    require(words_of(text, len, r, &b, &words, &n) == SHOAL_OK);
+    require(text_words(text, len, r, &b, &words, &n) == SHOAL_OK);
     for (size_t i = 0; i < n; i++) {
         bytes_add(&out, words[i].at, words[i].len);
         bytes_add(&out, " ", 1);

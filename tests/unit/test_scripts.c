@@ -243,6 +243,20 @@ static void the_line_and_the_way_out_are_named(void **state)
                    "spaces, replace as U+FFFD, keep as they are");
 }
 
+static void a_line_end_across_two_blocks_counts_once(void **state)
+{
+    struct shoal_vocab_opts opts = reading(SHOAL_TOKENS_SPACE);
+    struct bytes text = {0};
+
+    (void)state;
+    text_add_many(&text, "w ", MIB / 2 - 1);
+    text_add_str(&text, "w\r\nb\xff\n");
+    assert_refused(text.at, text.len, &opts,
+                   ":2: byte 0xff at offset 1048578 is not UTF-8: convert it to UTF-8, or read such "
+                   "bytes as spaces by --bad-bytes space");
+    bytes_fini(&text);
+}
+
 /* ---- other encodings ------------------------------------------------------------------- */
 
 /* Text of codes below 0x10000 and pairs, as UTF-16 has it. */
@@ -782,7 +796,7 @@ static void the_words_of_a_text_in_memory_are_those_of_a_file(void **state)
     size_t n;
 
     (void)state;
-    assert_int_equal(words_of("你好,世\nBig👍 a\xff" "b", 22, &r, &b, &words, &n), SHOAL_OK);
+    assert_int_equal(text_words("你好,世\nBig👍 a\xff" "b", 22, &r, &b, &words, &n), SHOAL_OK);
     assert_int_equal(n, 6);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(words[i].len, strlen(want[i]));
@@ -790,7 +804,7 @@ static void the_words_of_a_text_in_memory_are_those_of_a_file(void **state)
     }
     free(words);
     block_fini(&b);
-    assert_int_equal(words_of("", 0, &r, &b, &words, &n), SHOAL_OK);
+    assert_int_equal(text_words("", 0, &r, &b, &words, &n), SHOAL_OK);
     assert_int_equal(n, 0);
     free(words);
     block_fini(&b);
@@ -804,6 +818,7 @@ int main(void)
         cmocka_unit_test(bad_bytes_read_alike_at_every_edge_of_a_block),
         cmocka_unit_test(bad_bytes_of_a_long_word_are_counted_once),
         cmocka_unit_test(the_line_and_the_way_out_are_named),
+        cmocka_unit_test(a_line_end_across_two_blocks_counts_once),
         cmocka_unit_test(utf_16_is_recognised_and_offered),
         cmocka_unit_test(utf_32_is_refused),
         cmocka_unit_test(control_bytes_do_not_make_utf_16),

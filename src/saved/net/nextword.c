@@ -203,7 +203,7 @@ static shoal_status last_by_rules(struct last *l, const char *text, const struct
         struct block block;
 
         begin = tail_begin(text, end, r);
-        st = words_of(text + begin, end - begin, r, &block, &words, &n);
+        st = text_words(text + begin, end - begin, r, &block, &words, &n);
         while (st == SHOAL_OK && l->found < l->length && n-- > 0)
             last_add(l, shoal_vocab_find(l->net->words, words[n].at, words[n].len));
         free(words);
