@@ -28,8 +28,12 @@ static void report_top(const shoal_vocab *vocab, uint64_t top)
 
 static void report_vocabulary(struct console *c, const shoal_vocab *vocab, uint64_t top)
 {
+    const struct shoal_choice *tokens = shoal_token_options[0].choices;
+    enum shoal_tokens how = shoal_vocab_tokens(vocab);
     bool unk = shoal_vocab_unk(vocab) != SHOAL_NO_ID;
 
+    if (how != SHOAL_TOKENS_SPACE)
+        console_row(c, "tokens", tokens[how].name, NULL);
     console_row(c, "vocabulary", number_count(shoal_vocab_size(vocab)).text,
                 unk ? "with " SHOAL_UNK : "without " SHOAL_UNK);
     report_top(vocab, top);

@@ -109,20 +109,37 @@ struct shoal_memory {
 enum shoal_tokens {
     SHOAL_TOKENS_SPACE, /* split at white space, as word2vec.c and fastText do */
     SHOAL_TOKENS_WORDS, /* Unicode letters and digits, lower-cased */
+    /* The same, but what is written without spaces (Chinese, Japanese, Korean, Thai, Lao,
+     * Khmer, Burmese) is cut: each character a word, or each two side by side. */
+    SHOAL_TOKENS_CHARS,
+    SHOAL_TOKENS_BIGRAMS,
 };
 
-enum shoal_bad_bytes {
-    SHOAL_BAD_REFUSE, /* a byte that is no UTF-8 text fails, with its offset */
-    SHOAL_BAD_SPACE,  /* such a byte is counted and read as a space */
+enum shoal_bad_bytes {    /* that are not UTF-8; control bytes are, and separate words */
+    SHOAL_BAD_REFUSE,     /* the first one fails, with its place */
+    SHOAL_BAD_SPACE,      /* each separates, as a space does */
+    SHOAL_BAD_REPLACE,    /* each broken character becomes U+FFFD, a part of its word */
+    SHOAL_BAD_KEEP,       /* they stay as they are, a part of their word */
+};
+
+enum shoal_encoding {
+    SHOAL_ENCODING_UTF8,         /* what looks like UTF-16 is refused, unless bad bytes are not */
+    SHOAL_ENCODING_AUTO,         /* UTF-16, UTF-8 or Windows-1252: by each input's first megabyte */
+    SHOAL_ENCODING_LATIN1,       /* ISO 8859-1 */
+    SHOAL_ENCODING_WINDOWS_1252, /* the same, with quotes, dashes and the euro from 0x80 on */
+    SHOAL_ENCODING_UTF16,        /* by its mark, else by its zero bytes */
 };
 
 struct shoal_text_stats {
     uint64_t bytes;       /* after decompression */
     uint64_t words;       /* tokens, before any vocabulary */
-    uint64_t sentences;   /* newline-ended spans that hold a word */
+    uint64_t sentences;   /* lines that hold a word; they end with LF, CR or both */
     uint64_t files;       /* inputs read */
-    uint64_t bad_bytes;   /* read as spaces (SHOAL_BAD_SPACE) */
+    uint64_t bad_bytes;   /* that were not UTF-8, and not refused */
     uint64_t long_words;  /* over SHOAL_WORD_MAX bytes, left out */
+    /* Characters a word, where the first megabyte is written without spaces (Chinese,
+     * Japanese, Thai, ...) and was not cut into words; else 0. */
+    uint64_t unspaced;
 };
 
 #define SHOAL_WORD_MAX 65535u /* bytes; longer words are left out, counted and reported */
@@ -143,6 +160,8 @@ struct shoal_vocab_opts {
     uint64_t memory;            /* bytes for counting; beyond, counts go to disk */
     enum shoal_tokens tokens;
     enum shoal_bad_bytes bad_bytes;
+    enum shoal_encoding encoding;
+    bool emoji;                 /* are words; with SHOAL_TOKENS_SPACE they always are */
     unsigned threads;           /* 0: one for each core */
     const char *tmp_dir;        /* for what does not fit; NULL: TMPDIR or /tmp */
     struct shoal_watch watch;
@@ -186,6 +205,8 @@ SHOAL_API uint32_t shoal_vocab_find(const shoal_vocab *vocab, const char *word, 
 SHOAL_API uint32_t shoal_vocab_unk(const shoal_vocab *vocab);   /* of <UNK>, or SHOAL_NO_ID */
 SHOAL_API uint64_t shoal_vocab_total(const shoal_vocab *vocab); /* of all counts */
 SHOAL_API uint64_t shoal_vocab_sentences(const shoal_vocab *vocab); /* counted; 0: unknown */
+/* How its text became words; SHOAL_TOKENS_SPACE also when that is not known. */
+SHOAL_API enum shoal_tokens shoal_vocab_tokens(const shoal_vocab *vocab);
 
 /* ---- Phrases -------------------------------------------------------------
  * Two words that stand side by side more often than chance become one,

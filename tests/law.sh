@@ -42,7 +42,7 @@ zlib.h         file/stream.c
 zstd.h         file/stream.c
 zstd_errors.h  file/stream.c
 xxhash.h       file/container.c
-utf8proc.h     text/clean.c
+utf8proc.h     text/clean.c text/segment.c
 jpeglib.h      samples/image.c
 turbojpeg.h    samples/image.c
 jerror.h       samples/image.c

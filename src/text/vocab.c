@@ -21,11 +21,14 @@ shoal_status shoal_vocab_check(const struct shoal_vocab_opts *opts)
     if (opts->memory < (uint64_t)1 << 20)
         return shoal_fail(SHOAL_EINVAL, "vocab: --memory is %llu bytes, want 1048576 or more",
                           (unsigned long long)opts->memory);
-    if (opts->tokens != SHOAL_TOKENS_SPACE && opts->tokens != SHOAL_TOKENS_WORDS)
-        return shoal_fail(SHOAL_EINVAL, "vocab: --tokens is %d, want 0 or 1", (int)opts->tokens);
-    if (opts->bad_bytes != SHOAL_BAD_REFUSE && opts->bad_bytes != SHOAL_BAD_SPACE)
-        return shoal_fail(SHOAL_EINVAL, "vocab: --bad-bytes is %d, want 0 or 1",
+    if ((unsigned)opts->tokens > SHOAL_TOKENS_BIGRAMS)
+        return shoal_fail(SHOAL_EINVAL, "vocab: --tokens is %d, want 0 to 3", (int)opts->tokens);
+    if ((unsigned)opts->bad_bytes > SHOAL_BAD_KEEP)
+        return shoal_fail(SHOAL_EINVAL, "vocab: --bad-bytes is %d, want 0 to 3",
                           (int)opts->bad_bytes);
+    if ((unsigned)opts->encoding > SHOAL_ENCODING_UTF16)
+        return shoal_fail(SHOAL_EINVAL, "vocab: --encoding is %d, want 0 to 4",
+                          (int)opts->encoding);
     if (opts->threads > 1024)
         return shoal_fail(SHOAL_EINVAL, "vocab: --threads is %u, want at most 1024", opts->threads);
     return SHOAL_OK;
@@ -69,6 +72,11 @@ uint32_t shoal_vocab_unk(const shoal_vocab *v)
 uint64_t shoal_vocab_total(const shoal_vocab *v)
 {
     return v->total;
+}
+
+enum shoal_tokens shoal_vocab_tokens(const shoal_vocab *v)
+{
+    return v->rules.tokens;
 }
 
 uint64_t shoal_vocab_sentences(const shoal_vocab *v)
@@ -260,6 +268,7 @@ shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t,
     if (vocab_settle(out, st) != SHOAL_OK)
         return st;
     (*out)->sentences = stats->text.sentences;
+    (*out)->rules = rules_of(opts);
     stats->size = shoal_vocab_size(*out);
     stats->kept_words = shoal_vocab_total(*out) - shoal_vocab_count(*out, (*out)->unk);
     return SHOAL_OK;
@@ -285,6 +294,10 @@ static shoal_status count_block(void *ctx, void *state, unsigned thread, struct 
 
 shoal_status vocab_fail_empty(const char *input, const struct shoal_text_stats *read)
 {
+    if (read->unspaced > 0)
+        return shoal_fail(SHOAL_EINVAL, "%s: no word of %u bytes or less in %llu bytes without "
+                          "spaces: --tokens chars or --tokens bigrams cuts them", input,
+                          SHOAL_WORD_MAX, (unsigned long long)read->bytes);
     if (read->files == 1)
         return shoal_fail(SHOAL_EINVAL, "%s: no word in its %llu bytes", input,
                           (unsigned long long)read->bytes);

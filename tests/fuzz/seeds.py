@@ -285,10 +285,15 @@ def others():
     text = "New York is big\nNew York is old, new\n\nyork caf\u00e9 New York\n" * 3
     for how in range(12):
         put("encode", f"text{how}", bytes([how, how]) + text.encode())
+    mixed = "我爱Go北京。สวัสดี\U0001f469\U0001f3fd\u200d\U0001f680 1\ufe0f\u20e3 \U0001f1e9\U0001f1ea\r한국" * 2
+    for how in range(16, 128, 7):
+        put("encode", f"mixed{how}", bytes([how, how % 32]) + mixed.encode() + b"\xe2\x82 \xff\x7f")
+    for number, coding in (1, "utf-16"), (1, "latin-1"), (2, "latin-1"), (3, "cp1252"), (4, "utf-16-be"):
+        put("encode", f"{coding}{number}", bytes([1, 32 * number]) + "déjà vu, café\n".encode(coding) * 3)
     record = b"".join(struct.pack("<QI", n, len(w)) + w for n, w in [(3, b"one"), (2, b"two")])
-    settled = struct.pack("<17Q", 0, 0, 0, 1, 0, 0, 1, 8, 9, 1, 1, 0, 0, 2, 1, 0, 2) + record
+    settled = struct.pack("<18Q", 0, 0, 0, 1, 0, 0, 1, 8, 9, 1, 1, 0, 0, 0, 2, 1, 0, 2) + record
     put("ranks", "counts", b"0" + record + b"\n##\n" + settled + b"\n##\n" +
-        settled[:17 * 8] + record.replace(b"one", b"six").replace(b"two", b"ten"))
+        settled[:18 * 8] + record.replace(b"one", b"six").replace(b"two", b"ten"))
     put("ranks", "classes", b"3" + struct.pack("<13Q", *range(13)))
     put("ranks", "scores", b"1" + struct.pack("<Q", 0) + struct.pack("<60d", *[1.0] * 60))
     put("ranks", "logits", b"2" + struct.pack("<Q", 1) + struct.pack("<60d", *[1.0] * 60))
@@ -298,6 +303,8 @@ def others():
     put("suite", "pairs", "a\tb\t7.5\nc\td\t1.25\n")
     put("vocab", "plain", "one 3\ntwo 2\n<UNK> 1\n")
     put("vocab", "eos", "</s> 4\none 3\ntwo 3\n")
+    for how in range(0, 32, 3):
+        put("words", f"mixed{how}", bytes([how, 5]) + mixed.encode() + b"\xe2\x82 \xff\x7f")
     put("words", "letters", b"\1\7New York, caf\xc3\xa9.\nA\xffb 12\n")
     put("words", "space", b"\0\3New  York\tcaf\xc3\xa9\r\n\n x")
     put("messages", "some", bytes(range(1, 200)))
