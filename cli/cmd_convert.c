@@ -63,10 +63,10 @@ static int convert_run(const void *at, const char *const *args, size_t nargs)
     (void)nargs;
     console_init(&console, cmd->work.quiet, args[1]);
     v = st == SHOAL_OK ? shoal_model_vectors(model) : NULL;
-    if (v)
-        report_read(&console, args[0], v);
     if (st == SHOAL_OK)
         st = vectors_accept(&console, args[0], v, cmd->strict);
+    if (st == SHOAL_OK && v)
+        report_read(&console, args[0], v);
     if (st == SHOAL_OK)
         st = shoal_model_save(model, args[1], &cmd->save);
     if (st == SHOAL_OK)

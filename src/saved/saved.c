@@ -339,12 +339,35 @@ struct shoal_ask_opts shoal_ask_default(void)
                                    .seed = 1};
 }
 
+/* The kind of a container that is compressed, or NULL. */
+static const struct kind *kind_inside(const char *path)
+{
+    const struct kind *kind = NULL;
+    struct container *c = NULL;
+    struct source src = {0};
+    struct stream *s = NULL;
+
+    if (stream_open(&s, path) == SHOAL_OK && !stream_plain(s) &&
+        source_open(&src, path, false) == SHOAL_OK &&
+        container_open_memory(&c, path, src.at, src.len) == SHOAL_OK)
+        (void)kind_of(&kind, c);
+    container_close(c);
+    source_close(&src);
+    stream_close(s);
+    return kind;
+}
+
 bool shoal_model_predicts(const char *path)
 {
     const struct kind *kind;
+    struct stat file;
     bool ours;
 
-    return kind_recognise(&kind, path, &ours) == SHOAL_OK && kind->ask;
+    if (kind_recognise(&kind, path, &ours) != SHOAL_OK)
+        return false;
+    if (!ours && stat(path, &file) == 0 && S_ISREG(file.st_mode))
+        kind = kind_inside(path);
+    return kind && kind->ask;
 }
 
 static void answer_add(struct answers *a, const char *text, size_t len)

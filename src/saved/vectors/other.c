@@ -47,7 +47,7 @@ shoal_status vectors_fail_other(const struct source *src)
     if (vocab_sniff(src->at, src->len, true))
         return fail_as(src->path, "a vocabulary", made_of_text);
     if (net_weights_sniff(src->at, src->len))
-        return fail_as(src->path, "the weights of a net", "`shoal convert` makes a net of it");
+        return fail_as(src->path, "a net in safetensors", "`shoal convert` makes a net of it");
     if (is_fasttext(src))
         return fail_as(src->path, "fastText's model", "its file .vec has them");
     if (is_pickle(src))
