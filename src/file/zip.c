@@ -77,12 +77,11 @@ static size_t find_end(const struct archive *a)
 /* Where an archive is too large for the end, a larger one stands before it. */
 static shoal_status read_end64(struct archive *a, size_t end, size_t *before)
 {
-    const char *locator = a->at + end - LOCATOR;
     uint64_t at;
 
-    if (end < LOCATOR + END64 || !is_mark(locator, "PK\6\7"))
+    if (end < LOCATOR + END64 || !is_mark(a->at + end - LOCATOR, "PK\6\7"))
         return SHOAL_OK;
-    at = number_at(locator + 8, 8);
+    at = number_at(a->at + end - LOCATOR + 8, 8);
     if (at > end - LOCATOR - END64 || !is_mark(a->at + at, "PK\6\6") ||
         number_at(a->at + at + 24, 8) != number_at(a->at + at + 32, 8))
         return fail_zip(a, "end", end);
@@ -96,12 +95,13 @@ static shoal_status read_end64(struct archive *a, size_t end, size_t *before)
 static shoal_status read_end(struct archive *a)
 {
     size_t end = a->len < END ? SIZE_MAX : find_end(a), before = end;
-    const char *at = a->at + end;
+    const char *at;
     shoal_status st;
 
     if (end == SIZE_MAX)
         return shoal_fail(SHOAL_EFORMAT, "%s: has no end of a zip archive in its %zu bytes", a->path,
                           a->len);
+    at = a->at + end;
     if (u16(at + 4) != 0 || u16(at + 6) != 0 || u16(at + 8) != u16(at + 10))
         return shoal_fail(SHOAL_EFORMAT, "%s: is one of several parts of a zip archive, want all",
                           a->path);
@@ -164,11 +164,12 @@ static shoal_status fail_member(const struct archive *a, struct span name, const
 /* The bytes of a member, behind its own head. */
 static shoal_status find_bytes(const struct archive *a, struct zip_member *m, const struct place *p)
 {
-    const char *head = a->at + p->head;
+    const char *head;
     size_t left;
 
-    if (p->head > a->begin || a->begin - p->head < LOCAL || !is_mark(head, "PK\3\4"))
+    if (p->head > a->begin || a->begin - p->head < LOCAL || !is_mark(a->at + p->head, "PK\3\4"))
         return fail_member(a, m->name, "does not begin where the directory says");
+    head = a->at + p->head;
     left = a->begin - (size_t)p->head - LOCAL;
     if (u16(head + 26) != m->name.len || left < m->name.len ||
         memcmp(head + LOCAL, m->name.at, m->name.len) != 0)
