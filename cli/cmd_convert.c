@@ -105,13 +105,14 @@ static const struct shoal_option net_opts[] = {
 const struct verb cmd_convert = {
     .name = "shoal convert",
     .summary = "turn word vectors, or a net's weights, into another format",
-    .about = "Reads vectors of word2vec, fastText, GloVe, NumPy, safetensors or shoal, whatever "
-             "the file is called, and writes them in the format asked for. f32 is kept exactly, "
-             "and so are the words and their order. Of words that stand there twice the first "
-             "is kept, and rows without a word are left out; a word that the format cannot carry (in "
-             "word2vec's, one with a space) is refused.\n"
-             "A net goes to safetensors with the names that PyTorch gives its tensors, and a VGG "
-             "in safetensors, with torchvision's names, becomes a net.",
+    .about =
+        "Reads vectors of word2vec, fastText, GloVe, NumPy, safetensors or shoal, whatever "
+        "the file is called, and writes them in the format asked for. f32 is kept exactly, "
+        "and so are the words and their order. Of words that stand there twice the first "
+        "is kept, and rows without a word are left out; a word that the format cannot carry (in "
+        "word2vec's, one with a space) is refused.\n"
+        "A net goes to safetensors with the names that PyTorch gives its tensors, and a VGG "
+        "in safetensors, with torchvision's names, becomes a net.",
     .operands =
         (const struct operand[]){
             {.name = "IN",

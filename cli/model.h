@@ -1,4 +1,5 @@
-/* model: what is said of a trained model of any kind, by info and eval, and of vectors that are read. */
+/* model: what is said of a trained model of any kind, by info and eval, and of vectors that are
+ * read. */
 #ifndef CLI_MODEL_H
 #define CLI_MODEL_H
 

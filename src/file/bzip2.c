@@ -1,5 +1,5 @@
-/* bzip2; the only file that knows libbz2. Streams may follow one another, as bzip2(1) joins them and
- * parallel ones write them. A stream takes 4 MB at most, whatever it says. */
+/* bzip2; the only file that knows libbz2. Streams may follow one another, as bzip2(1) joins them
+ * and parallel ones write them. A stream takes 4 MB at most, whatever it says. */
 #include "file/decoder.h"
 
 #include <bzlib.h>

@@ -1,4 +1,4 @@
-/* gzip, and deflate as zip has it; the only file that knows zlib. Members may follow one another. */
+/* gzip, and deflate as zip has it; the only file that knows zlib. Members may be joined. */
 #include "file/decoder.h"
 
 #include <stdlib.h>

@@ -38,10 +38,10 @@ struct stream {
     bool standard; /* fd is standard input: not ours to close */
     /* Gives 1..cap bytes, or 0 at the end. */
     shoal_status (*fill)(struct stream *s, void *buf, size_t cap, size_t *got);
-    uint64_t taken;              /* bytes read from fd */
-    bool ended;                  /* fd has no more */
-    struct decoding now;         /* the unread bytes; of a decoder where it is, too */
-    unsigned char *room;         /* [IN_CAP] that now.in is, unless it is memory of others */
+    uint64_t taken;                /* bytes read from fd */
+    bool ended;                    /* fd has no more */
+    struct decoding now;           /* the unread bytes; of a decoder where it is, too */
+    unsigned char *room;           /* [IN_CAP] that now.in is, unless it is memory of others */
     const struct decoder *decoder; /* NULL: plain */
     void *state;
 };

@@ -11,9 +11,9 @@
 
 static enum sniffed xz_sniff(const unsigned char *at, size_t len)
 {
-    return magic_sniff(at, len, "\xfd"
-                                "7zXZ",
-                       6, 2); /* with its NUL */
+    static const char magic[] = {'\xfd', '7', 'z', 'X', 'Z', '\0'};
+
+    return magic_sniff(at, len, magic, sizeof magic, 2);
 }
 
 static void xz_close(void *state)

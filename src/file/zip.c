@@ -99,8 +99,8 @@ static shoal_status read_end(struct archive *a)
     shoal_status st;
 
     if (end == SIZE_MAX)
-        return shoal_fail(SHOAL_EFORMAT, "%s: has no end of a zip archive in its %zu bytes", a->path,
-                          a->len);
+        return shoal_fail(SHOAL_EFORMAT, "%s: has no end of a zip archive in its %zu bytes",
+                          a->path, a->len);
     at = a->at + end;
     if (u16(at + 4) != 0 || u16(at + 6) != 0 || u16(at + 8) != u16(at + 10))
         return shoal_fail(SHOAL_EFORMAT, "%s: is one of several parts of a zip archive, want all",

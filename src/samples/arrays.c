@@ -248,15 +248,16 @@ shoal_status npy_open(struct array *a, const char *path, const char *at, size_t 
     struct npy head;
     shoal_status st = npy_head(&head, path, at, len);
 
-    *a = (struct array){
-        .path = path, .at = head.at, .big = head.big, .by_columns = head.by_columns};
+    *a =
+        (struct array){.path = path, .at = head.at, .big = head.big, .by_columns = head.by_columns};
     if (st != SHOAL_OK)
         return st;
     if (!npy_type(&head, &a->type))
-        return shoal_fail(SHOAL_EFORMAT,
-                          "%s: its numbers are %s, want floats (f2, f4, f8) or whole numbers (i1 to "
-                          "i8, u1 to u8)",
-                          path, head.type);
+        return shoal_fail(
+            SHOAL_EFORMAT,
+            "%s: its numbers are %s, want floats (f2, f4, f8) or whole numbers (i1 to "
+            "i8, u1 to u8)",
+            path, head.type);
     if (head.ndims == 0)
         return shoal_fail(SHOAL_EFORMAT, "%s: its shape is not that of 1 to %d dimensions", path,
                           ARRAY_DIMS);

@@ -86,7 +86,7 @@ unsigned settle_epochs(uint64_t examples, uint64_t visits, unsigned most);
 void settle_early_stop(struct train_opts *o, uint64_t examples, bool chosen);
 
 #define ENCODED_TEXT_HELP                                                                          \
-    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip, " \
+    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip, "   \
     "zstd, bzip2 and xz are recognised by content; or one corpus from `shoal encode`"
 #define GOES_ON                                                                                    \
     "\nWith --checkpoint a run that was stopped, by Ctrl-C or by a crash, goes on with `shoal "    \

@@ -124,8 +124,8 @@ static const char *put_ordered(const char *name, const char *descr, bool by_colu
     return path;
 }
 
-static const char *put_npy(const char *name, const char *descr, const char *shape,
-                           const void *data, size_t len)
+static const char *put_npy(const char *name, const char *descr, const char *shape, const void *data,
+                           size_t len)
 {
     return put_ordered(name, descr, false, shape, data, len);
 }
@@ -144,7 +144,10 @@ static void numbers_of_numpy_are_read_in_either_order_of_bytes(void **state)
         {"u2", "\xff\xfd\0\xc8\0\0", 2, {65533, 200, 0}},
         {"i4", "\xff\xff\xff\xfd\0\0\0\xc8\0\0\0\0", 4, {-3, 200, 0}},
         {"u4", "\xff\xff\xff\xfd\0\0\0\xc8\0\0\0\0", 4, {4294967293.0, 200, 0}},
-        {"i8", "\xff\xff\xff\xff\xff\xff\xff\xfd\0\0\0\0\0\0\0\xc8\0\0\0\0\0\0\0\0", 8, {-3, 200, 0}},
+        {"i8",
+         "\xff\xff\xff\xff\xff\xff\xff\xfd\0\0\0\0\0\0\0\xc8\0\0\0\0\0\0\0\0",
+         8,
+         {-3, 200, 0}},
         {"u8", "\x40\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xc8\0\0\0\0\0\0\0\0", 8, {0x1p62, 200, 0}},
         {"f2", "\xc2\0\x5a\x40\0\1", 2, {-3, 200, 0x1p-24}},
         {"f4", "\xc0\x40\0\0\x43\x48\0\0\x3f\0\0\0", 4, {-3, 200, 0.5}},

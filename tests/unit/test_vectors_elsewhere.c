@@ -79,9 +79,9 @@ static void assert_left(const char *path, const char *words, const float *values
     assert_int_equal(left.empty, empty);
     ok(shoal_vectors_verify(v));
     for (uint32_t id = 0; id < shoal_vectors_size(v); id++)
-        assert_int_equal(shoal_vectors_find(v, shoal_vectors_word(v, id),
-                                            strlen(shoal_vectors_word(v, id))),
-                         id);
+        assert_int_equal(
+            shoal_vectors_find(v, shoal_vectors_word(v, id), strlen(shoal_vectors_word(v, id))),
+            id);
     if (sentence) {
         assert_int_equal(shoal_vectors_strict(v), SHOAL_EFORMAT);
         assert_string_equal(shoal_error(), sentence);
@@ -182,7 +182,10 @@ static struct bytes six(size_t size, bool big, bool by_columns)
         float f = (float)d;
         char bits[8];
 
-        memcpy(bits, size == 2 ? (const void *)&half[which] : size == 4 ? (void *)&f : (void *)&d,
+        memcpy(bits,
+               size == 2   ? (const void *)&half[which]
+               : size == 4 ? (void *)&f
+                           : (void *)&d,
                size);
         for (size_t k = 0; k < size; k++)
             bytes_add(&data, &bits[big ? size - 1 - k : k], 1);
@@ -326,7 +329,8 @@ static void assert_npz_refused(const char *vectors, const char *words, struct by
 
 static void an_npz_that_is_no_vectors_is_refused(void **state)
 {
-    struct member members[] = {{"a.npy", six(4, false, false)}, {"b.npy", six(4, false, false)},
+    struct member members[] = {{"a.npy", six(4, false, false)},
+                               {"b.npy", six(4, false, false)},
                                {"c.txt", six(4, false, false)}};
 
     (void)state;
@@ -336,7 +340,8 @@ static void an_npz_that_is_no_vectors_is_refused(void **state)
     assert_refused("v.npz", "v.npz: is a zip archive without arrays of NumPy, want one");
     for (size_t i = 0; i < 3; i++)
         bytes_fini(&members[i].array);
-    assert_npz_refused("x.npy", "vectors.npy", npy_of("<i4", false, "(2, 2)", "0123456789abcdef", 16),
+    assert_npz_refused("x.npy", "vectors.npy",
+                       npy_of("<i4", false, "(2, 2)", "0123456789abcdef", 16),
                        "v.npz: its numbers are <i4, want floats: f2, f4 or f8");
     assert_npz_refused("v.npy", "words.npy", npy_of("|O", false, "(2,)", "pickle", 6),
                        "v.npz: its words are objects of Python's, want texts: save them as "
@@ -400,9 +405,8 @@ static void glove_refuses_to_write_what_would_be_a_vocabulary(void **state)
 
     (void)state;
     assert_int_equal(shoal_vectors_save(v, "v.glove", &opts), SHOAL_EINVAL);
-    assert_string_equal(
-        shoal_error(),
-        "v.glove: words with one whole number each would be read as a vocabulary");
+    assert_string_equal(shoal_error(),
+                        "v.glove: words with one whole number each would be read as a vocabulary");
     shoal_vectors_close(v);
 }
 

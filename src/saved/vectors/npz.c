@@ -211,8 +211,9 @@ static shoal_status check_texts(const struct npz *z, const struct npy *h, size_t
                           "numpy.array(words, dtype=str)",
                           z->src->path);
     if (!is_texts(h))
-        return shoal_fail(SHOAL_EFORMAT, "%s: its words are %s of %zu dimensions, want a list of "
-                                         "texts: U or S",
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: its words are %s of %zu dimensions, want a list of "
+                          "texts: U or S",
                           z->src->path, h->type, h->ndims);
     if (h->dims[0] != rows)
         return shoal_fail(SHOAL_EFORMAT, "%s: holds %zu words, want one for each of %zu vectors",

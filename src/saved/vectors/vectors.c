@@ -182,7 +182,8 @@ static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size
 {
     return shoal_fail(SHOAL_EFORMAT,
                       "%s: vector %zu, of `%.80s`, holds a NaN or an infinity, want finite numbers",
-                      path, row_of(v, row) + 1, v->vocab ? shoal_vectors_word(v, (uint32_t)row) : "");
+                      path, row_of(v, row) + 1,
+                      v->vocab ? shoal_vectors_word(v, (uint32_t)row) : "");
 }
 
 /* Rows lie one behind the other, so the pages that were copied are given back on the way: source
