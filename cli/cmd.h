@@ -25,8 +25,8 @@ extern const struct shoal_option work_opts[]; /* on struct work_opts: for verbs 
 extern const struct shoal_option help_opts[]; /* no struct: for verbs that do not */
 
 #define INPUT_HELP                                                                                 \
-    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
-    "and zstd are recognised by content"
+    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip, "   \
+    "zstd, bzip2 and xz are recognised by content"
 
 /* ---- train_show.c: scores of a model of two classes ---------------------------------- */
 

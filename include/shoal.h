@@ -96,7 +96,7 @@ struct shoal_watch {
 
 /* ---- Text in -------------------------------------------------------------
  * Inputs are files, folders (all files below them, by name), quoted globs and
- * "-" for standard input; gzip and zstd are recognised by content. */
+ * "-" for standard input; gzip, zstd, bzip2 and xz are recognised by content. */
 
 /* Bytes in memory, for the readers whose names end with _memory: borrowed for the
  * call, and read as they are, never decompressed. */
@@ -193,6 +193,8 @@ SHOAL_API shoal_status shoal_vocab_build_memory(shoal_vocab **out,
  * </s> is its sentence end and no word of ours. */
 SHOAL_API shoal_status shoal_vocab_read(shoal_vocab **out, const char *path);
 SHOAL_API shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memory *lines);
+/* Whether a file looks like such lines, compressed or not; never of a pipe. */
+SHOAL_API bool shoal_vocab_recognise(const char *path);
 /* The same lines; with `eos`, or when </s> is itself the commonest word, a first
  * line `</s> SENTENCES`, as word2vec.c's -read-vocab expects. "-": standard output. */
 SHOAL_API shoal_status shoal_vocab_write(const shoal_vocab *vocab, const char *path, bool eos);
@@ -332,7 +334,11 @@ enum shoal_format {
     SHOAL_FORMAT_SHOAL,       /* our container */
     SHOAL_FORMAT_NPY,         /* NumPy .npy, with the words in FILE.vocab */
     SHOAL_FORMAT_SAFETENSORS, /* tensor "vectors", with the words in its metadata */
+    SHOAL_FORMAT_NPZ,         /* NumPy .npz, arrays "vectors" and "words"; read, never written */
 };
+
+/* "word2vec", ..., "npz". */
+SHOAL_API const char *shoal_format_name(enum shoal_format format);
 
 /* int8 has one float for each row, by which its numbers are multiplied. */
 enum shoal_dtype { SHOAL_F32, SHOAL_F16, SHOAL_BF16, SHOAL_INT8 };
@@ -350,15 +356,24 @@ SHOAL_API struct shoal_save_opts shoal_save_default(void);
  * SHOAL_FORMAT_SHOAL. A name that is taken for a format of others (.onnx, .npz, .csv) is refused. */
 SHOAL_API shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
                                         enum shoal_format *format);
-/* Recognised by content, gzip and zstd too. Every count and length is checked before
- * it is used; values that are no finite numbers and words that stand there twice are
- * refused. The file is read into memory: what happens to it afterwards does not matter. */
+/* Recognised by content, gzip, zstd, bzip2 and xz too. Every count and length is checked before
+ * it is used; values that are no finite numbers are refused. Of words that stand there twice the
+ * first is kept, and rows without a word are left out: see shoal_vectors_left_out. The file is read
+ * into memory: what happens to it afterwards does not matter. */
 SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path);
 /* The same, but our own container is mapped and opens at once: what it holds is looked
  * at when it is used, and all of it by shoal_vectors_verify. Who writes into the file or
  * shortens it meanwhile ends this process (SIGBUS); replacing it by rename is safe. */
 SHOAL_API shoal_status shoal_vectors_map(shoal_vectors **out, const char *path);
 SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v); /* every byte */
+/* What the file had that is not among the vectors. */
+struct shoal_left_out {
+    uint64_t twice; /* rows of words that stood there before */
+    uint64_t empty; /* rows without a word */
+};
+SHOAL_API struct shoal_left_out shoal_vectors_left_out(const shoal_vectors *v);
+/* Fails when there was any, naming the first: its word and its line. */
+SHOAL_API shoal_status shoal_vectors_strict(const shoal_vectors *v);
 /* float32 and the words are kept exactly; a word that the format cannot carry
  * (docs/formats.md) fails by name. On failure nothing is left at `path`. */
 SHOAL_API shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,

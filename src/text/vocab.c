@@ -1,8 +1,11 @@
 #include "text/vocab.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define VOCAB_FILE_MAX ((size_t)1 << 36)
+/* So many bytes tell whether a file is a vocabulary. */
+#define VOCAB_HEAD ((size_t)64 << 10)
 
 struct shoal_vocab_opts shoal_vocab_default(void)
 {
@@ -480,6 +483,35 @@ static shoal_status read_entries(struct tallies *t, struct line_reader *r, uint6
     return st;
 }
 
+/* Whether the first line may be that of vectors, `V D`, and how many lines it promises. */
+static bool is_shape(struct span word, uint64_t *lines)
+{
+    const char *end = word.at + word.len;
+
+    return number_digits(word.at, end, lines) == end;
+}
+
+bool vocab_sniff(const char *at, size_t len, bool whole)
+{
+    const char *cut = whole || len == 0 ? at + len : memrchr(at, '\n', len);
+    struct line_reader r = {"", at, cut ? cut : at, 1};
+    uint64_t count, lines = 0, promised = 0;
+    bool shape = false, one = false;
+    struct span word;
+
+    for (; next_entry(&r, &word, &count) == SHOAL_OK; lines++) {
+        if (!word.at)
+            return lines > shape && (!one || (whole && promised != lines - 1));
+        if (check_entry(&r, word) != SHOAL_OK)
+            return false;
+        if (lines == 0) {
+            shape = is_shape(word, &promised);
+            one = shape && count == 1;
+        }
+    }
+    return false;
+}
+
 shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memory *lines)
 {
     const char *path = lines->name, *at = lines->data;
@@ -503,6 +535,22 @@ shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memor
         (*out)->sentences = sentences;
     tallies_fini(&t);
     return vocab_settle(out, st);
+}
+
+bool shoal_vocab_recognise(const char *path)
+{
+    char head[VOCAB_HEAD];
+    struct stream *s = NULL;
+    struct stat file;
+    size_t len = 0;
+    bool is;
+
+    /* A pipe would be read, and gone. */
+    is = stat(path, &file) == 0 && S_ISREG(file.st_mode) && stream_open(&s, path) == SHOAL_OK &&
+         stream_read(s, head, sizeof head, &len) == SHOAL_OK &&
+         vocab_sniff(head, len, len < sizeof head);
+    stream_close(s);
+    return is;
 }
 
 shoal_status shoal_vocab_read(shoal_vocab **out, const char *path)

@@ -74,11 +74,9 @@ shoal_status vocab_settle(shoal_vocab **out, shoal_status st)
     return st;
 }
 
-shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
-                              size_t n)
+static shoal_status new_for(shoal_vocab **out, const char *who, const struct span *words, size_t n)
 {
     size_t bytes = 0;
-    shoal_status st;
 
     *out = NULL;
     for (size_t i = 0; i < n; i++)
@@ -87,9 +85,54 @@ shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct s
         return shoal_fail(SHOAL_EFORMAT, "%s: holds no word, want 1 or more", who);
     if (n > VOCAB_MAX)
         return shoal_fail(SHOAL_ELIMIT, "%s: holds %zu words, want at most %u", who, n, VOCAB_MAX);
-    st = vocab_new(out, n, bytes);
+    return vocab_new(out, n, bytes);
+}
+
+shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
+                              size_t n)
+{
+    shoal_status st = new_for(out, who, words, n);
+
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         st = append_checked(*out, who, words[i], 0);
+    return vocab_settle(out, st);
+}
+
+static void leave_out(struct words_left *left, size_t *count, size_t i, size_t before)
+{
+    if (left->twice + left->empty == 0) {
+        left->first = i;
+        left->before = before;
+    }
+    ++*count;
+}
+
+/* Word i, if it is to be kept, as the next id. */
+static shoal_status append_row(shoal_vocab *v, const char *who, struct span word, size_t i,
+                               uint32_t *rows, struct words_left *left)
+{
+    shoal_status st = word.len > 0 ? check_word(who, word, i) : SHOAL_OK;
+
+    if (word.len == 0) {
+        leave_out(left, &left->empty, i, i);
+    } else if (st == SHOAL_OK) {
+        rows[v->size] = (uint32_t)i;
+        if (!vocab_append(v, word.at, word.len, 0))
+            leave_out(left, &left->twice, i, rows[shoal_vocab_find(v, word.at, word.len)]);
+    }
+    return st;
+}
+
+shoal_status vocab_from_rows(shoal_vocab **out, const char *who, const struct span *words, size_t n,
+                             uint32_t *rows, struct words_left *left)
+{
+    shoal_status st = new_for(out, who, words, n);
+
+    *left = (struct words_left){0};
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = append_row(*out, who, words[i], i, rows, left);
+    if (st == SHOAL_OK && (*out)->size == 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: of %zu words all are empty, want 1 or more", who, n);
     return vocab_settle(out, st);
 }
 

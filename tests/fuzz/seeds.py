@@ -6,12 +6,15 @@
 Containers are taken apart into `%%NAME` and contents, as tests/fuzz/fuzz.h has them; long
 runs of numbers are cut, the target puts zeros in their place.
 """
+import bz2
 import json
+import lzma
 import os
 import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 import zlib
 
 SHOAL = os.path.abspath(os.path.join(sys.argv[1], "cli", "shoal"))
@@ -162,6 +165,43 @@ def npy(kind, shape, data):
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + data
 
 
+def arrays():
+    def named(lines, data):
+        put_words = lines.encode()
+        return bytes([len(put_words)]) + put_words + data
+    two = "a\nb\n"
+    for kind, code in ("<f8", "<4d"), (">f8", ">4d"), (">f4", ">4f"), ("<f2", "<4e"), (">f2", ">4e"):
+        put("vectors", "npy" + kind[1:] + ("big" if kind[0] == ">" else ""),
+            named(two, npy(kind, "(2, 2)", struct.pack(code, 1, -2.5, 3, 4))))
+    columns = npy("<f4", "(2, 2)", struct.pack("<4f", 1, 3, -2.5, 4)).replace(b"False", b"True ")
+    put("vectors", "npy-columns", named(two, columns))
+    put("vectors", "npy-twice", named("a\na\n", npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4))))
+    put("vectors", "npy-empty", named("\nb\n", npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4))))
+    matrix = npy("<f8", "(2, 2)", struct.pack("<4d", 1, -2.5, 3, 4))
+    for mark, name in ("##", "stored"), ("##+", "deflated"):
+        put("vectors", "npz-" + name, b"\0" + piece(mark, "vectors.npy", matrix) + b"\n" +
+            piece(mark, "words.npy", npy("<U3", "(2,)", "one\u00e9\0\0".encode("utf-32-le"))))
+    put("vectors", "npz-bytes", b"\0" + piece("##", "arr_0.npy", matrix) + b"\n" +
+        piece("##", "arr_1.npy", npy("|S3", "(2,)", b"oneone")))
+    put("vectors", "npz-beside", named(two, piece("##+", "W.npy", matrix)))
+    put("vectors", "npz-objects", b"\0" + piece("##", "vectors.npy", matrix) + b"\n" +
+        piece("##", "words.npy", npy("|O", "(2,)", b"\x80\4.")))
+    with zipfile.ZipFile("seed.npz", "w", zipfile.ZIP_DEFLATED) as z:
+        with z.open("vectors.npy", "w", force_zip64=True) as f:
+            f.write(matrix)
+        z.writestr("words.npy", npy("|S1", "(2,)", b"ab"))
+    put("vectors", "npz-whole", b"\0" + get("seed.npz"))
+    put("vectors", "mark", b"\0\xef\xbb\xbf2 2\na 1 2\nb 3 4\n")
+    put("vectors", "twice", b"\0" + b"5 2\na 1 2\n 3 4\nb 5 6\na 7 8\nb 9 1\n")
+    put("vectors", "binary-twice", b"\0" + b"3 1\na \0\0\x80\x3f\na \0\0\x80\x3f\n \0\0\x80\x3f\n")
+    put("vectors", "vocabulary", b"\0the 10\ncat 3\n")
+    put("vectors", "fasttext", b"\0\xba\x16\x4f\x2f\x0c\0\0\0\x64\0\0\0")
+    put("vectors", "pickle", b"\0\x80\4\x95\x10\0\0\0\0\0\0\0\x8c")
+    put("samples", "npy-columns", b"\1" + npy("<f4", "(2, 3)", struct.pack("<6f", *range(6))).replace(b"False", b"True "))
+    put("samples", "npy-big", b"\1" + npy(">f2", "(2, 3)", struct.pack(">6e", *range(6))))
+    put("samples", "npy-u16", b"\1" + npy("<u2", "(2, 3)", struct.pack("<6H", *range(6))))
+
+
 def safetensors(path):
     data = get(path)
     length = struct.unpack_from("<Q", data)[0]
@@ -299,6 +339,19 @@ def others():
     put("ranks", "logits", b"2" + struct.pack("<Q", 1) + struct.pack("<60d", *[1.0] * 60))
     put("stream", "gzip", b"\7" + zlib.compress(b"one two three\n" * 9, 9, 31))
     put("stream", "plain", b"\1one two three\n")
+    text = b"one two three\n" * 9
+    put("stream", "bzip2", b"\7" + bz2.compress(text))
+    put("stream", "bzip2-empty", b"\7" + bz2.compress(b""))
+    put("stream", "bzip2-two", b"\0" + bz2.compress(text) + bz2.compress(b"four", 1))
+    put("stream", "bzip2-cut", b"\1" + bz2.compress(text)[:40])
+    put("stream", "bzip2-behind", b"\1" + bz2.compress(text) + b"garbage")
+    put("stream", "xz", b"\7" + lzma.compress(text, preset=0))
+    put("stream", "xz-crc32", b"\7" + lzma.compress(text, check=lzma.CHECK_CRC32, preset=0))
+    put("stream", "xz-two", b"\0" + lzma.compress(text, preset=0) + bytes(4) + lzma.compress(b"four", preset=0))
+    put("stream", "xz-cut", b"\1" + lzma.compress(text, preset=0)[:40])
+    put("stream", "xz-behind", b"\1" + lzma.compress(text, preset=0) + b"garbage")
+    put("stream", "xz-large", b"\1" + lzma.compress(text, filters=[
+        {"id": lzma.FILTER_LZMA2, "dict_size": 192 << 20, "preset": 0}]))
     put("suite", "analogies", ": capitals\na b c d\na c b d\n: plurals\none two three four\n")
     put("suite", "pairs", "a\tb\t7.5\nc\td\t1.25\n")
     put("vocab", "plain", "one 3\ntwo 2\n<UNK> 1\n")
@@ -319,6 +372,7 @@ def main():
         words()
         clicks()
         pictures()
+        arrays()
         nets()
         requests()
         others()

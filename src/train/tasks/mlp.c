@@ -409,7 +409,8 @@ const struct task task_mlp = {
                "keeps what the columns are. By default the class is the column named label, class, "
                "target or y, else the last; of X-images-idx3-ubyte it is in X-labels-idx1-ubyte." GOES_ON,
            .operand = "DATA",
-           .operand_help = "samples to learn from; gzip and zstd are recognised by content",
+           .operand_help =
+               "samples to learn from; gzip, zstd, bzip2 and xz are recognised by content",
            .groups = mlp_groups,
            .examples =
                (const struct shoal_example[]){
