@@ -183,7 +183,7 @@ static void held_fill(struct held *h, const struct shoal_columns *c, const struc
     for (size_t r = 0; r < l->rows; r++) {
         struct span f = l->field[r * l->n + column];
 
-        if (f.len == 0 || (!label && column_is_missing(c, f)))
+        if (label ? column_is_unlabelled(c, f) : column_is_missing(c, f))
             continue;
         h->f[h->n++] = f;
         held_count(h, f);
@@ -260,17 +260,26 @@ static bool are_numbers(const struct numbers *m, const struct held *h)
     return m->n > 0 && few && (double)m->zeros < ZEROS_SHARE * (double)m->n;
 }
 
-/* With a comma for their point, where commas do not stand between fields. */
+static bool have_commas(const struct held *h)
+{
+    for (size_t i = 0; i < h->values; i++)
+        if (memchr(h->value[i].text.at, ',', h->value[i].text.len))
+            return true;
+    return false;
+}
+
+/* With a comma for their point, where commas do not stand between fields. 1,234 could be either;
+ * semicolons stand between fields where the comma is a point. */
 static struct numbers find_numbers(struct column *c, const struct dialect *d, const struct held *h,
                                    double *x)
 {
     struct numbers plain = count_numbers(c, h, x), comma;
 
-    if (d->delimiter == ',' || plain.stray == 0)
+    if (d->delimiter == ',' || !have_commas(h))
         return plain;
     c->comma = true;
     comma = count_numbers(c, h, x);
-    if (comma.n > plain.n)
+    if (comma.n > plain.n || (comma.n == plain.n && d->delimiter == ';'))
         return comma;
     c->comma = false;
     return count_numbers(c, h, x);
@@ -514,11 +523,68 @@ static shoal_status mark_labels(struct shoal_columns *c, const struct columns_as
     return SHOAL_OK;
 }
 
+/* "Survived, Sex": those that have two values, as far as a sentence goes. */
+static struct names_text two_valued(const struct shoal_columns *c, const struct look *l,
+                                    struct held *h)
+{
+    struct names_text out = {""};
+    size_t len = 0;
+
+    for (size_t i = 0; i < c->n && len + 48 < sizeof out.text; i++)
+        if (looks_like_label(c, l, h, i, 2))
+            len += (size_t)snprintf(out.text + len, sizeof out.text - len, "%s%.32s",
+                                    len > 0 ? ", " : "", c->at[i].name);
+    return out;
+}
+
+/* Whether there are more than two labels among the values. What is spelled in two ways is one, and
+ * one input may say 0 where another says -1. */
+static bool has_third(const struct held *h)
+{
+    char first[2][LABEL_TEXT], name[LABEL_TEXT];
+    size_t n = 0;
+
+    for (size_t i = 0; i < h->values; i++) {
+        bool known = false;
+
+        label_spell(name, h->value[i].text.at, h->value[i].text.len);
+        if (strcmp(name, "-1") == 0)
+            strcpy(name, "0");
+        for (size_t k = 0; k < n; k++)
+            known |= strcmp(first[k], name) == 0;
+        if (!known && n == 2)
+            return true;
+        if (!known)
+            memcpy(first[n++], name, sizeof name);
+    }
+    return false;
+}
+
+/* Two labels are wanted, and neither end of the table has as few. */
+static shoal_status check_ends(const struct shoal_columns *c, const struct look *l, struct held *h,
+                               const struct columns_ask *ask)
+{
+    size_t ends[2] = {0, c->n - 1};
+    struct names_text two;
+
+    for (size_t i = 0; i < 2; i++) {
+        held_fill(h, c, l, ends[i], true);
+        if (!has_third(h))
+            return SHOAL_OK;
+    }
+    two = two_valued(c, l, h);
+    return shoal_fail(SHOAL_EFORMAT, "%s: found no label of two values in the first column, "
+                      "\"%.32s\", or the last, \"%.32s\"; want --label COLUMN%s%s", ask->path,
+                      c->at[0].name, c->at[c->n - 1].name, *two.text ? ", one of " : "",
+                      *two.text ? two.text : ", or `shoal train multinomial` for more than two");
+}
+
 static shoal_status choose_label(struct shoal_columns *c, const struct look *l, struct held *h,
                                  const struct columns_ask *ask)
 {
     const char *given = ask->opts->label;
     size_t first = ask->label == LABEL_FIRST ? 0 : c->n - 1, other = c->n - 1 - first;
+    shoal_status st = SHOAL_OK;
 
     c->label = SIZE_MAX;
     if (given) {
@@ -528,12 +594,14 @@ static shoal_status choose_label(struct shoal_columns *c, const struct look *l, 
     }
     if (!given && c->dialect.header)
         c->label = find_usual(c, l, h, ask->classes);
-    if (c->label == SIZE_MAX && !ask->unlabelled)
+    if (c->label == SIZE_MAX && !ask->unlabelled && ask->classes == 2)
+        st = check_ends(c, l, h, ask);
+    if (c->label == SIZE_MAX && !ask->unlabelled && st == SHOAL_OK)
         c->label = ask->classes > 0 && !looks_like_label(c, l, h, first, ask->classes) &&
                            looks_like_label(c, l, h, other, ask->classes)
                        ? other
                        : first;
-    return c->label == SIZE_MAX ? SHOAL_OK : mark_labels(c, ask);
+    return c->label == SIZE_MAX ? st : mark_labels(c, ask);
 }
 
 /* ---- all of it ---- */

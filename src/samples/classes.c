@@ -85,8 +85,9 @@ static shoal_status find_texts(struct found *f, const struct label_list *l)
         double number;
 
         if (l->text[i].len == 0)
-            return shoal_fail(SHOAL_EFORMAT, "%s:%zu: found no label, want one", l->path,
-                              l->lines[i]);
+            return shoal_fail(SHOAL_EFORMAT, "%s:%zu: found no label in column \"%.40s\", want one, or "
+                              "--label COLUMN for another", l->path, l->lines[i],
+                              l->column ? l->column : "");
         number = label_spell(name, l->text[i].at, l->text[i].len);
         st = find_text(f, name, number, &f->row[i]);
     }

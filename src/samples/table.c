@@ -169,7 +169,7 @@ static bool next_record(struct table_reader *r, const char **begin, const char *
         *lines = 1;
         for (; (at = memchr(at, '\n', (size_t)(line - at))) != NULL; at++)
             ++*lines;
-        if (*stop > *begin)
+        if (!record_is_blank(&r->match.dialect, *begin, *stop))
             return true;
         r->line += *lines;
     }
@@ -256,8 +256,12 @@ static shoal_status read_records(struct table_reader *r, shoal_samples *s)
 
 /* ---- labels ---- */
 
+/* Texts that stand for no label are none. */
 static void class_labels(struct label_list *list, const struct table_reader *r, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if (column_is_unlabelled(r->columns, r->labels[i]))
+            r->labels[i].len = 0;
     *list = (struct label_list){.path = r->path, .text = r->labels, .lines = r->lines, .n = n,
                                 .column = r->columns->at[r->columns->label].name};
 }

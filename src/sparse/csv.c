@@ -129,6 +129,16 @@ static void take_field(const struct click_format *w, struct click_batch *b,
     }
 }
 
+static bool take_label(const struct click_format *w, struct click_batch *b,
+                       const struct field_rule *r, struct span f)
+{
+    if (!column_is_unlabelled(w->csv->columns, f))
+        return click_label(w, b, f.at, f.len);
+    return w->unlabelled ||
+           click_line_bad(b, "found no label in column \"%.40s\", want one, or --skip-bad N to "
+                          "leave N such rows out", r->column->name);
+}
+
 bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
                    const char *end)
 {
@@ -145,7 +155,7 @@ bool click_csv_row(const struct click_format *w, struct click_batch *b, const ch
         at = field_next(&csv->match.dialect, &b->unquoted, at, end, &f);
         if (!at)
             return click_line_bad(b, "column %zu has a quote at a wrong place", i + 1);
-        if (r->label && !click_label(w, b, f.at, f.len))
+        if (r->label && !take_label(w, b, r, f))
             return false;
         if (r->column && !r->label)
             take_field(w, b, r, f);

@@ -92,7 +92,8 @@ static void what_is_wrong_with_text_is_named_by_line(void **state)
     (void)state;
     refused("x,y\n1,2,0\n", ":2: found 3 columns, want 2 as before");
     refused("1,2,0\n\n3,4\n", ":3: found 2 columns, want 3 as before");
-    refused("1,2,0\n3,4,1\n5,6,\n", ":3: found no label, want one");
+    refused("1,2,0\n3,4,1\n5,6,\n", ":3: found no label in column \"column3\", want one, or --label "
+                                     "COLUMN for another");
     refused("a,b\n", ": holds no row");
     refused("", ": found no line, want rows");
     refused("1\n2\n", ": found no column to learn from beside the label");
