@@ -281,8 +281,8 @@ static shoal_status number_labels(shoal_samples *s, const struct table_reader *r
 
         if (!column_number(col, f, &x) || !isfinite((float)x))
             return shoal_fail(SHOAL_EFORMAT, "%s:%zu: column \"%.40s\": found \"%.*s\", want a "
-                              "number to predict", r->path, r->lines[i / r->targets], col->name,
-                              f.len < 40 ? (int)f.len : 40, f.at);
+                              "number to predict, below 1e38", r->path, r->lines[i / r->targets],
+                              col->name, f.len < 40 ? (int)f.len : 40, f.at);
         s->y[i] = (float)x;
     }
     return SHOAL_OK;

@@ -205,6 +205,18 @@ static shoal_status make_rules(struct click_csv *csv)
     return SHOAL_OK;
 }
 
+/* That rows are bad, or none, is said when they are read. */
+static shoal_status check_columns(const struct shoal_columns *c, const char *path)
+{
+    bool used = c->rows == 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        used |= c->at[i].kind == SHOAL_COLUMN_NUMBER || c->at[i].kind == SHOAL_COLUMN_CATEGORY;
+    return used ? SHOAL_OK
+                : shoal_fail(SHOAL_EFORMAT, "%s: found no column to learn from beside the label",
+                             path);
+}
+
 static shoal_status learn_columns(struct click_csv *csv, const struct click_format *w,
                                   const struct shoal_clicks_opts *opts,
                                   const struct click_head *head)
@@ -216,7 +228,7 @@ static shoal_status learn_columns(struct click_csv *csv, const struct click_form
         columns_learn(&csv->own, &ask, head->inputs, head->at, head->len, head->whole);
 
     csv->columns = csv->own;
-    return st;
+    return st == SHOAL_OK ? check_columns(csv->own, head->path) : st;
 }
 
 shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,

@@ -466,6 +466,26 @@ static void the_first_line_says_which_format_it_is(void **state)
     }
 }
 
+/* Between semicolons, tabs or bars as well as between commas. */
+static void tables_are_recognised_by_what_stands_between_fields(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+
+    (void)state;
+    assert_reads("y;a;b\n1;x;z\n0;q;w\n", &opts, "1 a=x b=z | 0 a=q b=w");
+    assert_reads("y\ta a\tb\n1\tx\tz\n0\tq\tw\n", &opts, "1 a a=x b=z | 0 a a=q b=w");
+    assert_reads("y|a|b\n1|x|z\n0|q|w\n", &opts, "1 a=x b=z | 0 a=q b=w");
+    assert_reads("y,a\n1,x\n  \n0,q\n \n", &opts, "1 a=x | 0 a=q");
+}
+
+static void a_table_of_labels_alone_is_refused(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+
+    (void)state;
+    assert_refuses("y,a\n1,5\n0,5\n1,5\n", &opts, ": found no column to learn from beside the label");
+}
+
 static void what_is_no_click_data_is_refused(void **state)
 {
     struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
@@ -1059,6 +1079,8 @@ int main(void)
         cmocka_unit_test(csv_says_what_is_wrong),
         cmocka_unit_test(every_csv_input_begins_with_the_same_names),
         cmocka_unit_test(the_first_line_says_which_format_it_is),
+        cmocka_unit_test(tables_are_recognised_by_what_stands_between_fields),
+        cmocka_unit_test(a_table_of_labels_alone_is_refused),
         cmocka_unit_test(what_is_no_click_data_is_refused),
         cmocka_unit_test(slots_stay_what_they_are),
         cmocka_unit_test(names_alike_fall_into_different_slots),
