@@ -42,10 +42,12 @@ static shoal_status add_block(struct look *l, size_t from, bool begins, bool end
 /* Up to `want` bytes of a stream. */
 static shoal_status read_block(struct look *l, struct stream *s, size_t want, bool begins)
 {
-    size_t from = l->text.len, got = 0;
+    size_t from = l->text.len, got = 0, left = stream_left(s);
     char one;
-    shoal_status st = bytes_reserve(&l->text, want + FIELD_PAD);
+    shoal_status st;
 
+    want = left < want ? left : want;
+    st = bytes_reserve(&l->text, want + FIELD_PAD);
     if (st == SHOAL_OK)
         st = stream_read(s, l->text.at + from, want, &got);
     l->text.len += got;

@@ -135,8 +135,8 @@ static bool take_label(const struct click_format *w, struct click_batch *b,
     if (!column_is_unlabelled(w->csv->columns, f))
         return click_label(w, b, f.at, f.len);
     return w->unlabelled ||
-           click_line_bad(b, "found no label in column \"%.40s\", want one, or --skip-bad N to "
-                          "leave N such rows out", r->column->name);
+           click_line_bad(b, "found no label in column \"%.40s\", want one; --skip-bad leaves such "
+                          "rows out", r->column->name);
 }
 
 bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,

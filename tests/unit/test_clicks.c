@@ -391,8 +391,8 @@ static void csv_says_what_is_wrong(void **state)
     static const char *const cases[][2] = {
         {"y,a\n1\n", ":2: found 1 columns, want 2"},
         {"y,a\n1,2,3\n", ":2: found more than 2 columns, want that many"},
-        {"y,a\n,2\n", ":2: found no label in column \"y\", want one, or --skip-bad N to leave N such rows "
-                       "out"},
+        {"y,a\n,2\n", ":2: found no label in column \"y\", want one; --skip-bad leaves such rows "
+                      "out"},
         {"y,a\nyes,2\nno,3\nmay be,4\n",
          ":4: label \"may be\" is the third beside \"yes\" and \"no\"" THIRD_COLUMN},
         {"y,a\n1,\"x,y\"\n0,\"p,q\"\n1,5\"\n0,\"r,s\"\n",
@@ -717,8 +717,8 @@ static void labels_are_classes_when_asked(void **state)
     opts.format = SHOAL_CLICKS_CSV;
     assert_reads("y,a\n4,x\n0,z\n", &opts, "1 a=x | 0 a=z");
     assert_reads("y,a\nb,x\n-1,z\na,z\n", &opts, "2 a=x | 0 a=z | 1 a=z");
-    assert_refuses("y,a\n,x\n", &opts, ":2: found no label in column \"y\", want one, or --skip-bad N to "
-                                        "leave N such rows out");
+    assert_refuses("y,a\n,x\n", &opts, ":2: found no label in column \"y\", want one; --skip-bad "
+                                        "leaves such rows out");
 }
 
 static void more_labels_than_there_may_be_are_refused(void **state)

@@ -561,6 +561,24 @@ static void columns_come_back_as_they_were_kept(void **state)
     columns_free(again);
 }
 
+static void scales_come_back_to_their_last_digit(void **state)
+{
+    static const char text[] =
+        "columns 1\ndialect 44 1 1\nrows 9 1\nraw 0\ncolumn number a\nseen 0 9 0 0\n"
+        "number 1 437.8938903808594 81.98010444641113 121.86552686734251 -435.8938903808594 "
+        "874.7877807617188\nlog 0 3.0409883108112328 1.8691017950421438\n";
+    struct shoal_columns *c;
+    struct bytes b = {0};
+
+    (void)state;
+    assert_int_equal(columns_read(&c, "file", text, strlen(text)), SHOAL_OK);
+    assert_int_equal(columns_write(c, &b), SHOAL_OK);
+    assert_int_equal(b.len, strlen(text));
+    assert_memory_equal(b.at, text, b.len);
+    bytes_fini(&b);
+    columns_free(c);
+}
+
 static void columns_of_a_stranger_are_checked(void **state)
 {
     static const char *const cases[][2] = {
@@ -738,6 +756,7 @@ int main(void)
         cmocka_unit_test(a_large_table_is_looked_at_all_over),
         cmocka_unit_test(a_wide_table_is_looked_at_by_whole_rows),
         cmocka_unit_test(columns_come_back_as_they_were_kept),
+        cmocka_unit_test(scales_come_back_to_their_last_digit),
         cmocka_unit_test(columns_of_a_stranger_are_checked),
         cmocka_unit_test(columns_are_found_by_name_wherever_they_stand),
         cmocka_unit_test(names_match_whatever_their_capitals),

@@ -219,7 +219,8 @@ static shoal_status take_row(struct fields *f, const struct matching *m, const c
 shoal_status fields_line(struct fields *f, const struct shoal_columns *c, const char *at,
                          size_t len)
 {
-    struct match_ask ask = {.path = "body", .head = at, .len = len, .whole = true,
+    size_t mark = len >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of byte order */
+    struct match_ask ask = {.path = "body", .head = at + mark, .len = len - mark, .whole = true,
                             .unlabelled = true};
     struct matching m;
     shoal_status st = columns_match(&m, c, &ask);
@@ -228,7 +229,7 @@ shoal_status fields_line(struct fields *f, const struct shoal_columns *c, const 
         return st;
     st = bytes_reserve(&f->room, len + FIELD_PAD);
     if (st == SHOAL_OK)
-        st = take_row(f, &m, at, at + len);
+        st = take_row(f, &m, at + mark, at + len);
     matching_fini(&m);
     return st;
 }
