@@ -26,9 +26,12 @@ static size_t count_fields(const struct dialect *d, struct bytes *room, const ch
     struct span f;
 
     room->len = 0;
-    for (; at && at <= end; at += at != NULL, n++)
+    for (; at <= end; at++, n++) {
         at = field_next(d, room, at, end, &f);
-    return at ? n : 0;
+        if (!at)
+            return 0;
+    }
+    return n;
 }
 
 static struct trial try_dialect(const struct dialect *d, const struct look_block *b,

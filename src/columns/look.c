@@ -188,7 +188,7 @@ static size_t cut_record(struct look *l, const struct dialect *d, const char *at
 {
     size_t n = 0, room = l->room.len;
 
-    for (; at && at <= end; at += at != NULL) {
+    for (; at && at <= end; at = at ? at + 1 : NULL) {
         struct span f;
 
         at = field_next(d, &l->room, at, end, &f);
@@ -270,7 +270,8 @@ static shoal_status cut_block(struct look *l, const struct dialect *d, const str
 /* The first record that is not empty; its fields into `name`. */
 static shoal_status cut_first(struct look *l, const struct dialect *d, const char *path)
 {
-    const char *at = l->text.at, *end = at + (l->blocks ? l->block[0].len : 0), *line, *stop;
+    const char *at = l->blocks ? l->text.at : "", *end = l->blocks ? at + l->block[0].len : at;
+    const char *line, *stop;
     bool inside = false, ends = l->blocks && l->block[0].ends;
 
     for (; at < end && (*at == '\n' || *at == '\r'); at++)

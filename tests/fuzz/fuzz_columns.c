@@ -113,7 +113,7 @@ static void read_rows(const struct shoal_columns *c, const struct matching *m, c
 
         memset(field, 0, c->n * sizeof *field);
         room.len = 0;
-        for (size_t i = 0; i < m->n && next && next <= stop; i++, next += next != NULL) {
+        for (size_t i = 0; i < m->n && next && next <= stop; i++, next = next ? next + 1 : NULL) {
             struct span f;
 
             next = field_next(&m->dialect, &room, next, stop, &f);
