@@ -447,7 +447,8 @@ void console_row(struct console *c, const char *label, const char *value, const 
     progress_erase(c);
     if (!c->reports)
         return;
-    print_line(c->reports, "%-10s  %15s", label, value);
+    print_line(c->reports, "%-*s  %15s", 10 + (int)(strlen(label) - text_columns(label)), label,
+               value);
     if (note) {
         fprintf(c->reports, "  %s", style_on(c->reports, STYLE_DIM));
         va_start(args, note);

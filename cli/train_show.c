@@ -37,7 +37,8 @@ static const char *seen_as(const char *name, bool line)
 
 static struct number number_loss(double loss)
 {
-    return isfinite(loss) ? number_text("%.4f", loss) : number_text("unknown");
+    return isfinite(loss) ? number_text(fabs(loss) < 1e9 ? "%.4f" : "%.6g", loss)
+                          : number_text("unknown");
 }
 
 static struct number number_figure(const struct shoal_figure *f)

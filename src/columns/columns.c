@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 
 /* ---- options ---- */
 
@@ -108,6 +107,36 @@ shoal_status columns_add_missing(struct shoal_columns *c, const char *text, size
     return st == SHOAL_OK ? bytes_add(&c->missing, "", 1) : st;
 }
 
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+}
+
+static bool is_alike(const struct column *c, const char *name, size_t len)
+{
+    size_t i = 0;
+
+    while (c->len == len && i < len && lower(c->name[i]) == lower(name[i]))
+        i++;
+    return c->len == len && i == len;
+}
+
+/* Of names that differ by small and capital letters alone it is one. */
+static size_t name_place(const struct shoal_columns *c, const char *name, size_t len)
+{
+    char part[64];
+    uint64_t h = 4;
+
+    for (size_t from = 0; from < len; from += sizeof part) {
+        size_t n = len - from < sizeof part ? len - from : sizeof part;
+
+        for (size_t i = 0; i < n; i++)
+            part[i] = lower(name[from + i]);
+        h = bytes_hash(h, part, n);
+    }
+    return (size_t)h & (c->names - 1);
+}
+
 /* Of two columns of one name the first is found. */
 shoal_status columns_index(struct shoal_columns *c)
 {
@@ -115,7 +144,7 @@ shoal_status columns_index(struct shoal_columns *c)
         c->names *= 2;
     c->named = mem_array(c->names, sizeof *c->named);
     for (size_t i = 0; c->named && i < c->n; i++) {
-        size_t at = (size_t)bytes_hash(4, c->at[i].name, c->at[i].len) & (c->names - 1);
+        size_t at = name_place(c, c->at[i].name, c->at[i].len);
 
         while (c->named[at])
             at = (at + 1) & (c->names - 1);
@@ -159,26 +188,11 @@ bool column_is_listed_missing(const struct shoal_columns *c, struct span f)
     return false;
 }
 
-/* With a point instead of its comma. */
-static bool comma_number(struct span f, double *x)
+bool column_is_unlabelled(const struct shoal_columns *c, struct span f)
 {
-    char text[64];
-    const char *comma = memchr(f.at, ',', f.len);
+    bool class = f.len == 1 || (f.len == 4 && memcmp(f.at, "None", 4) == 0);
 
-    if (!comma || f.len >= sizeof text)
-        return false;
-    memcpy(text, f.at, f.len);
-    text[comma - f.at] = '.';
-    return decimal_parse_double(text, text + f.len, x) == text + f.len;
-}
-
-bool column_number(const struct column *c, struct span f, double *x)
-{
-    if (f.len == 0)
-        return false;
-    if (decimal_parse_double(f.at, f.at + f.len, x) == f.at + f.len)
-        return fabs(*x) <= 1e300;
-    return c->comma && comma_number(f, x);
+    return f.len == 0 || (!class && column_is_missing(c, f));
 }
 
 float column_scaled_log(const struct column *c, double x)
@@ -206,7 +220,7 @@ size_t column_bin(const struct column *c, double x)
 
 size_t columns_find_exactly(const struct shoal_columns *c, const char *name, size_t len)
 {
-    size_t at = (size_t)bytes_hash(4, name, len) & (c->names - 1);
+    size_t at = name_place(c, name, len);
 
     for (; c->named[at]; at = (at + 1) & (c->names - 1)) {
         const struct column *col = &c->at[c->named[at] - 1];
@@ -217,17 +231,19 @@ size_t columns_find_exactly(const struct shoal_columns *c, const char *name, siz
     return SIZE_MAX;
 }
 
-/* Small and capital letters alike, if that is one column. */
-static size_t find_loosely(const struct shoal_columns *c, const char *name, size_t len)
+size_t columns_find_loosely(const struct shoal_columns *c, const char *name, size_t len)
 {
-    size_t found = SIZE_MAX;
+    size_t at = name_place(c, name, len), found = SIZE_MAX;
 
-    for (size_t i = 0; i < c->n; i++)
-        if (c->at[i].len == len && strncasecmp(c->at[i].name, name, len) == 0) {
-            if (found != SIZE_MAX)
-                return SIZE_MAX;
-            found = i;
-        }
+    for (; c->named[at]; at = (at + 1) & (c->names - 1)) {
+        size_t i = c->named[at] - 1;
+
+        if (!is_alike(&c->at[i], name, len))
+            continue;
+        if (found != SIZE_MAX)
+            return SIZE_MAX;
+        found = i;
+    }
     return found;
 }
 
@@ -237,7 +253,7 @@ size_t columns_find(const struct shoal_columns *c, const char *name, size_t len)
     uint64_t number;
 
     if (i == SIZE_MAX)
-        i = find_loosely(c, name, len);
+        i = columns_find_loosely(c, name, len);
     if (i == SIZE_MAX && len > 0 && number_digits(name, name + len, &number) == name + len &&
         number <= c->n)
         i = number == 0 ? c->n - 1 : (size_t)number - 1;

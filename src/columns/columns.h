@@ -95,6 +95,21 @@ static inline const char *field_next(const struct dialect *d, struct bytes *room
     return at;
 }
 
+/* Whether a record holds nothing but blanks, as an empty line does. */
+static inline bool record_is_blank(const struct dialect *d, const char *at, const char *end)
+{
+    while (at < end && is_blank(*at) && *at != d->delimiter)
+        at++;
+    return at == end;
+}
+
+/* ---- names.c -------------------------------------------------------------------------------- */
+
+/* Names of n columns from the fields of a line: one that is empty becomes column3, of two that are
+ * the same the second a.1, as pandas has it. To be ended by names_free. */
+shoal_status names_make(char ***out, const struct span *f, size_t n);
+void names_free(char **name, size_t n);
+
 /* ---- columns.c ------------------------------------------------------------------------------ */
 
 #define COLUMNS_MAX ((size_t)1 << 20)
@@ -158,8 +173,9 @@ static inline bool column_is_missing(const struct shoal_columns *c, struct span 
 {
     return f.len == 0 || (c->may_miss[(unsigned char)*f.at] && column_is_listed_missing(c, f));
 }
-/* The number that a field says: false when it says none, or one that is not finite. */
-bool column_number(const struct column *c, struct span f, double *x);
+/* Whether it stands for no label. Of the texts that stand for no value those that may be classes
+ * do not: - ? . and None. */
+bool column_is_unlabelled(const struct shoal_columns *c, struct span f);
 /* As a linear model sees it: cut, centred and divided by the standard deviation. */
 static inline float column_scaled(const struct shoal_columns *of, const struct column *c, double x)
 {
@@ -183,12 +199,20 @@ size_t column_value_of(const struct column *c, struct span f);
 /* The column of that name or, where no column has it, of that number from 1; SIZE_MAX: none. */
 size_t columns_find(const struct shoal_columns *c, const char *name, size_t len);
 size_t columns_find_exactly(const struct shoal_columns *c, const char *name, size_t len);
+/* Small and capital letters (of ASCII) alike, if that is one column. */
+size_t columns_find_loosely(const struct shoal_columns *c, const char *name, size_t len);
 /* After the names are there, before others ask for them. */
 shoal_status columns_index(struct shoal_columns *c);
 
 /* What of numbers is kept: the range, where they are cut, mean and standard deviation. x [n] is
  * sorted afterwards. */
 void column_measure(struct column *c, double *x, size_t n);
+
+/* ---- numbers.c ------------------------------------------------------------------------------ */
+
+/* The number that a field says, be it 1,234.50 or $5 or 12 %: false when it says none, or one that
+ * is not finite. */
+bool column_number(const struct column *c, struct span f, double *x);
 
 /* ---- label.c: labels as texts ------------------------------------------------------------ */
 
@@ -202,7 +226,10 @@ int label_order(const char *a, const char *b);
 
 /* ---- look.c, dialect.c, kinds.c: from text ---------------------------------------------- */
 
-#define COLUMNS_LOOK ((size_t)2 << 20) /* bytes of text that are looked at, at most */
+/* Bytes of text that are looked at, at most; of a wide table enough for some hundred rows, up to
+ * the other. */
+#define COLUMNS_LOOK ((size_t)2 << 20)
+#define COLUMNS_LOOK_WIDE ((size_t)64 << 20)
 
 /* What is asked beside the options. */
 struct columns_ask {

@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <strings.h>
 
-enum { RECORDS = 100 }; /* that are cut to tell */
+enum {
+    RECORDS = 100, /* that are cut to tell */
+    TITLE = 3,     /* lines that may stand before a table */
+    YEAR_FIRST = 1900,
+    YEAR_LAST = 2100,
+};
 
 /* ---- what stands between fields ---- */
 
 struct trial {
     size_t fields;       /* of the first record */
-    size_t records, same; /* and how many have as many */
+    size_t records, same; /* and how many have as many, */
+    size_t many;          /* or more than one */
 };
 
 static size_t count_fields(const struct dialect *d, struct bytes *room, const char *at,
@@ -20,9 +26,12 @@ static size_t count_fields(const struct dialect *d, struct bytes *room, const ch
     struct span f;
 
     room->len = 0;
-    for (; at && at <= end; at += at != NULL, n++)
+    for (; at <= end; at++, n++) {
         at = field_next(d, room, at, end, &f);
-    return at ? n : 0;
+        if (!at)
+            return 0;
+    }
+    return n;
 }
 
 static struct trial try_dialect(const struct dialect *d, const struct look_block *b,
@@ -37,11 +46,12 @@ static struct trial try_dialect(const struct dialect *d, const struct look_block
 
         if (line == end && !b->ends)
             break;
-        if (stop > at) {
+        if (!record_is_blank(d, at, stop)) {
             size_t n = count_fields(d, room, at, stop);
 
             t.fields = t.records == 0 ? n : t.fields;
             t.same += n == t.fields && n > 0;
+            t.many += n > 1;
             t.records++;
         }
         at = line + 1;
@@ -70,6 +80,9 @@ static shoal_status check_text(const struct look *l, const char *path)
     if (len >= 2 && ((at[0] == 0xff && at[1] == 0xfe) || (at[0] == 0xfe && at[1] == 0xff)))
         return shoal_fail(SHOAL_EFORMAT, "%s: is UTF-16 text, want UTF-8: iconv -f utf-16 -t utf-8 "
                           "makes it", path);
+    if (len > 5 && strncasecmp((const char *)at, "sep=", 4) == 0 && (at[5] == '\n' || at[5] == '\r'))
+        return shoal_fail(SHOAL_EFORMAT, "%s:1: found sep=%c, a line for Excel; want the table alone: "
+                          "tail -n +2 leaves it out", path, at[4]);
     if (len > 0 && !memchr(at, '\n', len) && memchr(at, '\r', len - 1))
         return shoal_fail(SHOAL_EFORMAT, "%s: its lines end in carriage returns alone, want "
                           "newlines: tr '\\r' '\\n' makes them", path);
@@ -83,6 +96,7 @@ shoal_status dialect_find(struct dialect *out, const struct look *l, const char 
     static const char delimiters[] = ",;\t|";
     struct bytes room = {0};
     struct trial best = {0};
+    size_t many = 0;
     shoal_status st = check_text(l, path);
 
     *out = (struct dialect){.delimiter = ',', .quotes = true};
@@ -93,12 +107,16 @@ shoal_status dialect_find(struct dialect *out, const struct look *l, const char 
             struct dialect d = {.delimiter = *c, .quotes = quotes};
             struct trial t = try_dialect(&d, &l->block[0], l->text.at, &room);
 
+            many = t.many > many ? t.many : many;
             if (is_better(&t, &best)) {
                 best = t;
                 *out = d;
             }
         }
     bytes_fini(&room);
+    if (st == SHOAL_OK && best.fields == 1 && many > TITLE && many + TITLE >= best.records)
+        st = shoal_fail(SHOAL_EFORMAT, "%s:1: found one field, and more in the lines below; want "
+                        "the names of the columns or a row in the first line", path);
     return st;
 }
 
@@ -111,19 +129,29 @@ static bool is_number(struct span f)
     return f.len > 0 && decimal_parse_double(f.at, f.at + f.len, &x) == f.at + f.len;
 }
 
-/* 0, 1, 2, ... as pandas writes names that nobody gave, before which an index may stand. */
+/* 0, 1, 2, ... as pandas writes names that nobody gave, before which an index may stand; or years
+ * one behind the other beside words. */
 static bool is_count(const struct look *l)
 {
-    size_t from = l->name[0].len == 0;
-    char text[24];
+    size_t numbers = 0, words = 0;
+    double first = 0, x;
 
-    for (size_t i = from; i < l->n; i++) {
-        int len = number_print(text, sizeof text, "%zu", i - from);
+    for (size_t i = 0; i < l->n; i++) {
+        struct span f = l->name[i];
 
-        if (l->name[i].len != (uint32_t)len || memcmp(l->name[i].at, text, (size_t)len) != 0)
+        if (!is_number(f)) {
+            words += f.len > 0 || i > 0;
+            continue;
+        }
+        decimal_parse_double(f.at, f.at + f.len, &x);
+        first = numbers == 0 ? x : first;
+        if (x < first + (double)numbers || x > first + (double)numbers)
             return false;
+        numbers++;
     }
-    return l->n >= from + 3;
+    if (first > 0)
+        return numbers >= 2 && words > 0 && first >= YEAR_FIRST && first <= YEAR_LAST;
+    return numbers >= 3 && words == 0 && !(first < 0);
 }
 
 /* Numbers below the first row of a column, and whether its first field stands there again; the
@@ -140,7 +168,6 @@ static size_t numbers_below(const struct look *l, size_t column, size_t *below, 
         if (look_is_first(l, l->field + r * l->n))
             continue;
         ++*below;
-
         n += is_number(f);
         *again |= f.len == first.len && memcmp(f.at, first.at, f.len) == 0;
     }
@@ -158,8 +185,8 @@ static bool is_label_name(struct span f)
     return false;
 }
 
-/* Words above numbers are names; so is a line of words alone, of which some never come again, and
- * one where a label is called so. */
+/* Words above numbers are names; so is a line of words alone, of which some never come again, one
+ * where a label is called so, and one that counts. */
 bool dialect_has_header(const struct look *l)
 {
     size_t below = 0, numeric = 0, named = 0, numbers = 0;
@@ -177,9 +204,9 @@ bool dialect_has_header(const struct look *l)
         all_again &= again;
         label |= !again && is_label_name(l->name[i]);
     }
-    if (label)
+    if (label || (is_count(l) && below > 0))
         return true;
     if (named > 0)
         return 2 * named >= numeric;
-    return numbers == 0 ? !all_again : is_count(l) && below > 0;
+    return numbers == 0 && !all_again;
 }

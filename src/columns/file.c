@@ -23,6 +23,8 @@
 static const char *const whys[] = {"no values", "always the same", "an id: all are different",
                                    "an id or text: nearly all are different", "as --ignore says"};
 
+enum { NUMBER = 40 }; /* bytes of a number's text */
+
 static const char special[] = "\\\n\r", marks[] = "\\nr";
 
 /* ---- writing ---- */
@@ -44,7 +46,7 @@ static shoal_status put_text(struct bytes *out, const char *text)
 
 static shoal_status put_numbers(struct bytes *out, const char *key, const double *x, size_t n)
 {
-    char text[40];
+    char text[NUMBER];
     shoal_status st = bytes_print(out, "%s", key);
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
@@ -150,13 +152,22 @@ static bool take_flag(struct reader *r, bool *out)
     return good;
 }
 
+/* Exactly as it was written, which what is read from tables need not be. */
 static bool take_number(struct reader *r, double *out)
 {
     const char *at = r->at < r->end && *r->at == ' ' ? r->at + 1 : r->at;
+    char text[NUMBER], *stop;
+    size_t len = 0;
 
-    at = decimal_parse_double(at, r->end, out);
-    r->at = at ? at : r->at;
-    return at && isfinite(*out);
+    while (at + len < r->end && at[len] != ' ')
+        len++;
+    if (len == 0 || len >= sizeof text || !strchr("-0123456789", *at))
+        return false;
+    memcpy(text, at, len);
+    text[len] = '\0';
+    *out = number_read(text, &stop);
+    r->at = at + len;
+    return *stop == '\0' && isfinite(*out);
 }
 
 /* The rest of the line, for free(); NULL after shoal_fail. */

@@ -183,7 +183,7 @@ static void held_fill(struct held *h, const struct shoal_columns *c, const struc
     for (size_t r = 0; r < l->rows; r++) {
         struct span f = l->field[r * l->n + column];
 
-        if (f.len == 0 || (!label && column_is_missing(c, f)))
+        if (label ? column_is_unlabelled(c, f) : column_is_missing(c, f))
             continue;
         h->f[h->n++] = f;
         held_count(h, f);
@@ -260,17 +260,26 @@ static bool are_numbers(const struct numbers *m, const struct held *h)
     return m->n > 0 && few && (double)m->zeros < ZEROS_SHARE * (double)m->n;
 }
 
-/* With a comma for their point, where commas do not stand between fields. */
+static bool have_commas(const struct held *h)
+{
+    for (size_t i = 0; i < h->values; i++)
+        if (memchr(h->value[i].text.at, ',', h->value[i].text.len))
+            return true;
+    return false;
+}
+
+/* With a comma for their point, where commas do not stand between fields. 1,234 could be either;
+ * semicolons stand between fields where the comma is a point. */
 static struct numbers find_numbers(struct column *c, const struct dialect *d, const struct held *h,
                                    double *x)
 {
     struct numbers plain = count_numbers(c, h, x), comma;
 
-    if (d->delimiter == ',' || plain.stray == 0)
+    if (d->delimiter == ',' || !have_commas(h))
         return plain;
     c->comma = true;
     comma = count_numbers(c, h, x);
-    if (comma.n > plain.n)
+    if (comma.n > plain.n || (comma.n == plain.n && d->delimiter == ';'))
         return comma;
     c->comma = false;
     return count_numbers(c, h, x);
@@ -461,6 +470,9 @@ static shoal_status judge_column(struct shoal_columns *c, size_t i, const struct
         col->kind = SHOAL_COLUMN_CATEGORY;
     if (col->kind == SHOAL_COLUMN_IGNORED && !col->why)
         col->why = "as --ignore says";
+    if (given && col->kind == SHOAL_COLUMN_NUMBER && m.n == 0 && h->n > 0)
+        return shoal_fail(SHOAL_EFORMAT, "%s: found no number in column \"%.40s\", want some for "
+                          "--numeric", ask->path, col->name);
     if (col->kind == SHOAL_COLUMN_NUMBER || (col->kind == SHOAL_COLUMN_LABEL && m.stray == 0))
         column_measure(col, x, m.n);
     if (col->kind == SHOAL_COLUMN_NUMBER)
@@ -492,7 +504,7 @@ static size_t find_usual(const struct shoal_columns *c, const struct look *l, st
 
     for (size_t k = 0; k < sizeof usual / sizeof *usual; k++)
         for (size_t i = 0; i < c->n; i++)
-            if (strcasecmp(c->at[i].name, usual[k]) == 0 &&
+            if (c->at[i].kind != SHOAL_COLUMN_IGNORED && strcasecmp(c->at[i].name, usual[k]) == 0 &&
                 (classes == 0 || k == 0 || looks_like_label(c, l, h, i, MANY_CLASSES)))
                 return i;
     return SIZE_MAX;
@@ -514,26 +526,128 @@ static shoal_status mark_labels(struct shoal_columns *c, const struct columns_as
     return SHOAL_OK;
 }
 
+/* Whether the last column of a table with names has many different numbers: whoever wants classes
+ * of it has forgotten something, which other columns would only hide. */
+static bool is_target(const struct shoal_columns *c, const struct look *l, struct held *h,
+                      size_t column, const struct columns_ask *ask)
+{
+    struct column point = {.comma = false}, comma = {.comma = true};
+    size_t numbers = 0;
+
+    if (ask->label != LABEL_LAST || !c->dialect.header)
+        return false;
+    held_fill(h, c, l, column, true);
+    for (size_t i = 0; i < h->values; i++) {
+        double x;
+
+        numbers += column_number(&point, h->value[i].text, &x) ||
+                   column_number(&comma, h->value[i].text, &x);
+    }
+    return h->values > LABEL_VALUES && (double)numbers >= (1 - STRAY_SHARE) * (double)h->values;
+}
+
+/* "Survived, Sex": those that have two values, as far as a sentence goes. */
+static struct names_text two_valued(const struct shoal_columns *c, const struct look *l,
+                                    struct held *h)
+{
+    struct names_text out = {""};
+    size_t len = 0;
+
+    for (size_t i = 0; i < c->n && len + 48 < sizeof out.text; i++)
+        if (c->at[i].kind != SHOAL_COLUMN_IGNORED && looks_like_label(c, l, h, i, 2))
+            len += (size_t)snprintf(out.text + len, sizeof out.text - len, "%s%.32s",
+                                    len > 0 ? ", " : "", c->at[i].name);
+    return out;
+}
+
+/* Whether there are more than two labels among the values. What is spelled in two ways is one, and
+ * one input may say 0 where another says -1. */
+static bool has_third(const struct shoal_columns *c, const struct look *l, struct held *h,
+                      size_t column)
+{
+    char first[2][LABEL_TEXT], name[LABEL_TEXT];
+    size_t n = 0;
+
+    held_fill(h, c, l, column, true);
+    for (size_t i = 0; i < h->values; i++) {
+        bool known = false;
+
+        label_spell(name, h->value[i].text.at, h->value[i].text.len);
+        if (strcmp(name, "-1") == 0)
+            strcpy(name, "0");
+        for (size_t k = 0; k < n; k++)
+            known |= strcmp(first[k], name) == 0;
+        if (!known && n == 2)
+            return true;
+        if (!known)
+            memcpy(first[n++], name, sizeof name);
+    }
+    return false;
+}
+
+/* The first and the last column that are not to be ignored. */
+struct ends {
+    size_t first, last;
+};
+
+static struct ends find_ends(const struct shoal_columns *c)
+{
+    struct ends e = {0, c->n - 1};
+
+    while (e.first < e.last && c->at[e.first].kind == SHOAL_COLUMN_IGNORED)
+        e.first++;
+    while (e.last > e.first && c->at[e.last].kind == SHOAL_COLUMN_IGNORED)
+        e.last--;
+    return e;
+}
+
+/* Two labels are wanted, and neither end of the table has as few. */
+static shoal_status no_ends(const struct shoal_columns *c, const struct look *l, struct held *h,
+                            const struct columns_ask *ask, struct ends e)
+{
+    struct names_text two = two_valued(c, l, h);
+
+    return shoal_fail(SHOAL_EFORMAT, "%s: found no label of two values in the first column, "
+                      "\"%.32s\", or the last, \"%.32s\"; want --label COLUMN%s%s", ask->path,
+                      c->at[e.first].name, c->at[e.last].name, *two.text ? ", one of " : "",
+                      *two.text ? two.text : ", or `shoal train multinomial` for more than two");
+}
+
+/* By what the first and the last column hold. */
+static shoal_status guess_label(struct shoal_columns *c, const struct look *l, struct held *h,
+                                const struct columns_ask *ask)
+{
+    struct ends e = find_ends(c);
+    size_t usual = ask->label == LABEL_FIRST ? e.first : e.last, other = e.first + e.last - usual;
+
+    c->label = usual;
+    if (ask->classes == 0 || looks_like_label(c, l, h, usual, ask->classes) ||
+        is_target(c, l, h, usual, ask))
+        return SHOAL_OK;
+    if (looks_like_label(c, l, h, other, ask->classes))
+        c->label = other;
+    else if (ask->classes == 2 && has_third(c, l, h, e.first) && has_third(c, l, h, e.last))
+        return no_ends(c, l, h, ask, e);
+    return SHOAL_OK;
+}
+
 static shoal_status choose_label(struct shoal_columns *c, const struct look *l, struct held *h,
                                  const struct columns_ask *ask)
 {
     const char *given = ask->opts->label;
-    size_t first = ask->label == LABEL_FIRST ? 0 : c->n - 1, other = c->n - 1 - first;
+    shoal_status st = SHOAL_OK;
 
-    c->label = SIZE_MAX;
-    if (given) {
-        c->label = columns_find(c, given, strlen(given));
-        if (c->label == SIZE_MAX && !ask->unlabelled)
-            return no_column(c, ask->path, "label", (struct span){given, (uint32_t)strlen(given)});
-    }
+    c->label = given ? columns_find(c, given, strlen(given)) : SIZE_MAX;
+    if (given && c->label == SIZE_MAX && !ask->unlabelled)
+        return no_column(c, ask->path, "label", (struct span){given, (uint32_t)strlen(given)});
+    if (c->label != SIZE_MAX && c->at[c->label].kind == SHOAL_COLUMN_IGNORED)
+        return shoal_fail(SHOAL_EFORMAT, "%s: --label and --ignore both name \"%.40s\", want one of "
+                          "them", ask->path, c->at[c->label].name);
     if (!given && c->dialect.header)
         c->label = find_usual(c, l, h, ask->classes);
     if (c->label == SIZE_MAX && !ask->unlabelled)
-        c->label = ask->classes > 0 && !looks_like_label(c, l, h, first, ask->classes) &&
-                           looks_like_label(c, l, h, other, ask->classes)
-                       ? other
-                       : first;
-    return c->label == SIZE_MAX ? SHOAL_OK : mark_labels(c, ask);
+        st = guess_label(c, l, h, ask);
+    return st != SHOAL_OK || c->label == SIZE_MAX ? st : mark_labels(c, ask);
 }
 
 /* ---- all of it ---- */
@@ -565,6 +679,8 @@ shoal_status columns_judge(struct shoal_columns *c, const struct look *l,
     c->raw = ask->opts->raw;
     if (st == SHOAL_OK)
         st = set_missing(c, ask->opts->missing);
+    if (st == SHOAL_OK) /* what is ignored is no label */
+        st = give_kind(c, ask->opts->ignore, "ignore", SHOAL_COLUMN_IGNORED, given, ask->path);
     if (st == SHOAL_OK)
         st = choose_label(c, l, &h, ask);
     if (st == SHOAL_OK)

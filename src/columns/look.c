@@ -1,11 +1,15 @@
 /* A sample of a table. A large file is not read twice to say what its columns are: some 64 KiB of
- * each of 32 places all over it are enough, and do not depend on its order. */
+ * each of 32 places all over it are enough, or where rows are long some 8 rows, and do not depend on
+ * its order. */
 #include "columns/look.h"
 
 #include <stdlib.h>
 
-#define PLACE_BYTES (COLUMNS_LOOK / LOOK_PLACES)
-enum { ALIGN_TRIES = 64 };
+enum {
+    ALIGN_TRIES = 64,
+    ROWS_WANTED = 256, /* where rows are long */
+    LINE_PART = 1 << 16,
+};
 
 void look_fini(struct look *l)
 {
@@ -38,10 +42,12 @@ static shoal_status add_block(struct look *l, size_t from, bool begins, bool end
 /* Up to `want` bytes of a stream. */
 static shoal_status read_block(struct look *l, struct stream *s, size_t want, bool begins)
 {
-    size_t from = l->text.len, got = 0;
+    size_t from = l->text.len, got = 0, left = stream_left(s);
     char one;
-    shoal_status st = bytes_reserve(&l->text, want + FIELD_PAD);
+    shoal_status st;
 
+    want = left < want ? left : want;
+    st = bytes_reserve(&l->text, want + FIELD_PAD);
     if (st == SHOAL_OK)
         st = stream_read(s, l->text.at + from, want, &got);
     l->text.len += got;
@@ -59,10 +65,11 @@ static shoal_status read_places(struct look *l, const struct input *in, uint64_t
 {
     struct stream *s = NULL;
     shoal_status st = stream_open_input(&s, in);
+    size_t bytes = l->most / LOOK_PLACES;
     bool plain = st == SHOAL_OK && stream_plain(s);
 
     if (st == SHOAL_OK && !plain) {
-        st = read_block(l, s, n * PLACE_BYTES, true);
+        st = read_block(l, s, n * bytes, true);
         n = 0;
     }
     for (size_t k = 0; k < n && st == SHOAL_OK; k++) {
@@ -71,7 +78,7 @@ static shoal_status read_places(struct look *l, const struct input *in, uint64_t
         if (at > 0)
             st = stream_seek(s, at);
         if (st == SHOAL_OK)
-            st = read_block(l, s, PLACE_BYTES, at == 0);
+            st = read_block(l, s, bytes, at == 0);
     }
     l->all = false;
     stream_close(s);
@@ -82,11 +89,49 @@ static shoal_status read_whole(struct look *l, const struct input *in)
 {
     struct stream *s = NULL;
     shoal_status st = stream_open_input(&s, in);
-    size_t left = l->text.len < COLUMNS_LOOK ? COLUMNS_LOOK - l->text.len : 0;
+    size_t left = l->text.len < l->most ? l->most - l->text.len : 0;
 
     if (st == SHOAL_OK)
         st = read_block(l, s, left, true);
     stream_close(s);
+    return st;
+}
+
+/* How long the first line is, as far as that is of interest. */
+static shoal_status measure_line(const struct input *in, size_t *len)
+{
+    char *part = mem_array(LINE_PART, 1);
+    struct stream *s = NULL;
+    shoal_status st = part ? stream_open_input(&s, in) : SHOAL_ENOMEM;
+    bool more = true;
+
+    *len = 0;
+    while (st == SHOAL_OK && more && *len < COLUMNS_LOOK_WIDE / ROWS_WANTED) {
+        size_t got = 0;
+        const char *line;
+
+        st = stream_read(s, part, LINE_PART, &got);
+        line = st == SHOAL_OK ? memchr(part, '\n', got) : NULL;
+        *len += line ? (size_t)(line - part) : got;
+        more = got == LINE_PART && !line;
+    }
+    stream_close(s);
+    free(part);
+    return st;
+}
+
+static shoal_status choose_most(struct look *l, const struct inputs *in)
+{
+    size_t i = 0, len = 0;
+    shoal_status st = SHOAL_OK;
+
+    while (i < in->len && (!in->at[i].regular || in->at[i].size == 0))
+        i++;
+    if (i < in->len)
+        st = measure_line(&in->at[i], &len);
+    l->most = ROWS_WANTED * len < COLUMNS_LOOK        ? COLUMNS_LOOK
+              : ROWS_WANTED * len < COLUMNS_LOOK_WIDE ? ROWS_WANTED * len
+                                                      : COLUMNS_LOOK_WIDE;
     return st;
 }
 
@@ -95,7 +140,7 @@ shoal_status look_at_inputs(struct look *l, const struct inputs *in)
     bool once;
     uint64_t total = inputs_bytes(in, 0, in->len, &once), before = 0;
     uint64_t step = total / LOOK_PLACES;
-    shoal_status st = SHOAL_OK;
+    shoal_status st = choose_most(l, in);
 
     l->all = !once;
     for (size_t i = 0; i < in->len && st == SHOAL_OK; i++) {
@@ -107,7 +152,7 @@ shoal_status look_at_inputs(struct look *l, const struct inputs *in)
             before = end;
             continue;
         }
-        if (total <= COLUMNS_LOOK)
+        if (total <= l->most)
             st = read_whole(l, one);
         else if (l->blocks == 0 || first < end) {
             /* The first one's beginning has the names. */
@@ -143,7 +188,7 @@ static size_t cut_record(struct look *l, const struct dialect *d, const char *at
 {
     size_t n = 0, room = l->room.len;
 
-    for (; at && at <= end; at += at != NULL) {
+    for (; at && at <= end; at = at ? at + 1 : NULL) {
         struct span f;
 
         at = field_next(d, &l->room, at, end, &f);
@@ -211,12 +256,12 @@ static shoal_status cut_block(struct look *l, const struct dialect *d, const str
 
         if (line == end && (inside || !b->ends))
             break;
-        if (stop > at)
+        if (!record_is_blank(d, at, stop))
             st = take_record(l, d, at, stop);
         if (st == SHOAL_OK && names && l->rows > before &&
             (first || look_is_first(l, l->field + before * l->n)))
             l->rows = before;
-        names &= l->rows == before && stop == at;
+        names &= l->rows == before && record_is_blank(d, at, stop);
         at = line + 1;
     }
     return st;
@@ -225,7 +270,8 @@ static shoal_status cut_block(struct look *l, const struct dialect *d, const str
 /* The first record that is not empty; its fields into `name`. */
 static shoal_status cut_first(struct look *l, const struct dialect *d, const char *path)
 {
-    const char *at = l->text.at, *end = at + (l->blocks ? l->block[0].len : 0), *line, *stop;
+    const char *at = l->blocks ? l->text.at : "", *end = l->blocks ? at + l->block[0].len : at;
+    const char *line, *stop;
     bool inside = false, ends = l->blocks && l->block[0].ends;
 
     for (; at < end && (*at == '\n' || *at == '\r'); at++)

@@ -21,7 +21,8 @@ struct look {
     struct bytes text; /* FIELD_PAD bytes behind it may be read */
     struct look_block *block;
     size_t blocks, cap;
-    bool all; /* of all there is */
+    size_t most; /* bytes of text, and as many places all over as there are LOOK_PLACES */
+    bool all;    /* of all there is */
 
     /* by look_fields */
     struct bytes room;   /* of fields with doubled quotes */

@@ -70,7 +70,8 @@ static size_t count_names(const struct first *f)
     size_t n = 0;
 
     for (size_t i = 0; i < f->n; i++)
-        n += columns_find_exactly(f->c, f->field[i].at, f->field[i].len) != SIZE_MAX;
+        n += columns_find_exactly(f->c, f->field[i].at, f->field[i].len) != SIZE_MAX ||
+             columns_find_loosely(f->c, f->field[i].at, f->field[i].len) != SIZE_MAX;
     return n;
 }
 
@@ -93,34 +94,6 @@ static shoal_status find_lacking(const struct matching *m, const struct first *f
     return st;
 }
 
-/* Whether the name stood before, and how often. */
-static size_t count_before(const struct first *f, size_t field)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < field; i++)
-        n += f->field[i].len == f->field[field].len &&
-             memcmp(f->field[i].at, f->field[field].at, f->field[i].len) == 0;
-    return n;
-}
-
-/* One that stands for the second time is called as when it was learned: a, a.1. */
-static shoal_status match_again(const struct first *f, size_t field, size_t *k)
-{
-    size_t before = count_before(f, field);
-    struct span name = f->field[field];
-    char *again;
-
-    if (before == 0)
-        return SHOAL_OK;
-    again = mem_text("%.*s.%zu", (int)name.len, name.at, before);
-    if (!again)
-        return SHOAL_ENOMEM;
-    *k = columns_find_exactly(f->c, again, strlen(again));
-    free(again);
-    return SHOAL_OK;
-}
-
 /* What the label is called in this table is it, and nothing else is. */
 static size_t move_label(const struct first *f, size_t field, size_t k)
 {
@@ -131,29 +104,58 @@ static size_t move_label(const struct first *f, size_t field, size_t k)
     return k != SIZE_MAX && is_label(&f->c->at[k]) ? SIZE_MAX : k;
 }
 
-static shoal_status match_names(struct matching *m, const struct first *f)
+/* Which column each name is, into at [n]: SIZE_MAX for none. Where no field is called exactly so,
+ * small and capital letters are alike. */
+static void find_names(const struct shoal_columns *c, char *const *name, size_t n, size_t *at,
+                       bool *taken)
+{
+    for (size_t i = 0; i < n; i++) {
+        at[i] = columns_find_exactly(c, name[i], strlen(name[i]));
+        if (at[i] != SIZE_MAX)
+            taken[at[i]] = true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        size_t k = at[i] == SIZE_MAX ? columns_find_loosely(c, name[i], strlen(name[i])) : SIZE_MAX;
+
+        if (k == SIZE_MAX || taken[k])
+            continue;
+        at[i] = k;
+        taken[k] = true;
+    }
+}
+
+static void match_found(struct matching *m, const struct first *f, const size_t *at)
 {
     const struct shoal_columns *c = f->c;
-    bool *taken = mem_array(c->n + 1, sizeof *taken);
-    shoal_status st = taken ? SHOAL_OK : SHOAL_ENOMEM;
     size_t labels = 0;
 
-    for (size_t i = 0; i < m->n && st == SHOAL_OK; i++) {
-        size_t k = columns_find_exactly(c, f->field[i].at, f->field[i].len);
+    for (size_t i = 0; i < m->n; i++) {
+        size_t k = move_label(f, i, at[i]);
+        bool label = k != SIZE_MAX && is_label(&c->at[k]);
 
-        if (k != SIZE_MAX && taken[k])
-            st = match_again(f, i, &k);
-        k = move_label(f, i, k);
-        m->column[i] = k != SIZE_MAX && (is_used(&c->at[k]) || is_label(&c->at[k]))
-                           ? (uint32_t)k
-                           : MATCH_NONE;
-        labels += k != SIZE_MAX && is_label(&c->at[k]);
-        if (k != SIZE_MAX)
-            taken[k] = true;
+        m->column[i] = label || (k != SIZE_MAX && is_used(&c->at[k])) ? (uint32_t)k : MATCH_NONE;
+        labels += label;
     }
     m->labelled = labels > 0 && labels == count_labels(c);
+}
+
+/* Names are given to columns as when they were learned. */
+static shoal_status match_names(struct matching *m, const struct first *f)
+{
+    bool *taken = mem_array(f->c->n, sizeof *taken);
+    size_t *at = mem_array(m->n, sizeof *at);
+    char **name = NULL;
+    shoal_status st = taken && at ? names_make(&name, f->field, m->n) : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK) {
+        find_names(f->c, name, m->n, at, taken);
+        match_found(m, f, at);
+        st = find_lacking(m, f);
+    }
+    names_free(name, m->n);
     free(taken);
-    return st == SHOAL_OK ? find_lacking(m, f) : st;
+    free(at);
+    return st;
 }
 
 /* ---- by their order ---- */
@@ -216,6 +218,45 @@ static shoal_status find_label(struct first *f, bool named)
                                            "--label", f->path, label);
 }
 
+/* ---- names that are not known ---- */
+
+/* Words where all numbers should be, and no value that is known: the record has names, be they of
+ * another table. Gives one of these places; SIZE_MAX: it is a row. */
+static size_t find_words(const struct matching *m, const struct first *f)
+{
+    size_t words = SIZE_MAX;
+
+    for (size_t i = 0; i < m->n; i++) {
+        const struct column *c = m->column[i] == MATCH_NONE ? NULL : &f->c->at[m->column[i]];
+        double x;
+
+        if (!c || column_is_missing(f->c, f->field[i]))
+            continue;
+        if (c->kind == SHOAL_COLUMN_NUMBER ? column_number(c, f->field[i], &x)
+                                           : column_value_of(c, f->field[i]) != SIZE_MAX)
+            return SIZE_MAX;
+        words = c->kind == SHOAL_COLUMN_NUMBER && words == SIZE_MAX ? i : words;
+    }
+    return words;
+}
+
+/* Of columns that have no names any will do. */
+static shoal_status match_first(struct matching *m, const struct first *f)
+{
+    shoal_status st = match_order(m, f);
+    size_t at = st == SHOAL_OK && f->ask->header == SHOAL_HEADER_AUTO ? find_words(m, f) : SIZE_MAX;
+
+    if (at == SIZE_MAX)
+        return st;
+    if (f->c->dialect.header)
+        return shoal_fail(SHOAL_EFORMAT, "%s:1: found \"%.*s\" where \"%.40s\" has numbers, want the "
+                          "names that were learned, or a row", f->path,
+                          f->field[at].len < 40 ? (int)f->field[at].len : 40, f->field[at].at,
+                          f->c->at[m->column[at]].name);
+    m->dialect.header = true;
+    return bytes_add(&m->header, f->at, (size_t)(f->stop - f->at));
+}
+
 /* ---- all of it ---- */
 
 /* The dialect that was learned if it fits, else the first of others that does. */
@@ -267,7 +308,7 @@ static shoal_status match(struct matching *m, struct first *f)
     if (named)
         st = bytes_add(&m->header, f->at, (size_t)(f->stop - f->at));
     if (st == SHOAL_OK)
-        st = named && f->c->dialect.header ? match_names(m, f) : match_order(m, f);
+        st = named && f->c->dialect.header ? match_names(m, f) : match_first(m, f);
     return st;
 }
 
@@ -284,6 +325,8 @@ shoal_status columns_match(struct matching *out, const struct shoal_columns *c,
         f.at++;
     line = record_end(&c->dialect, f.at, end, &inside);
     f.stop = record_text_end(f.at, line);
+    if (f.at == end && ask->whole)
+        return shoal_fail(SHOAL_EFORMAT, "%s: found no line, want rows", ask->path);
     if (line == end && !ask->whole)
         return shoal_fail(SHOAL_EFORMAT, "%s:1: its first line has over %zu bytes, want fewer",
                           ask->path, ask->len);

@@ -85,8 +85,9 @@ static shoal_status find_texts(struct found *f, const struct label_list *l)
         double number;
 
         if (l->text[i].len == 0)
-            return shoal_fail(SHOAL_EFORMAT, "%s:%zu: found no label, want one", l->path,
-                              l->lines[i]);
+            return shoal_fail(SHOAL_EFORMAT, "%s:%zu: found no label in column \"%.40s\", want one, or "
+                              "--label COLUMN for another", l->path, l->lines[i],
+                              l->column ? l->column : "");
         number = label_spell(name, l->text[i].at, l->text[i].len);
         st = find_text(f, name, number, &f->row[i]);
     }
@@ -126,6 +127,16 @@ static shoal_status find_numbers(struct found *f, const struct label_list *l)
 
 /* ---- too many ---- */
 
+/* As 5, or as $1,250.00. */
+static bool is_number(const struct label *l)
+{
+    static const struct column plain = {.comma = false};
+    double x;
+
+    return !isnan(l->number) ||
+           column_number(&plain, (struct span){l->name, (uint32_t)strlen(l->name)}, &x);
+}
+
 /* Numbers that hardly ever come twice, or that are not whole, are something to predict. */
 static shoal_status check_classes(const struct found *f, const struct label_list *l)
 {
@@ -133,7 +144,7 @@ static shoal_status check_classes(const struct found *f, const struct label_list
     char column[64] = "";
 
     for (size_t i = 0; i < f->n; i++) {
-        numbers &= !isnan(f->at[i].number);
+        numbers &= is_number(&f->at[i]);
         whole &= f->at[i].number == floor(f->at[i].number);
     }
     if (l->column)

@@ -169,7 +169,7 @@ static bool next_record(struct table_reader *r, const char **begin, const char *
         *lines = 1;
         for (; (at = memchr(at, '\n', (size_t)(line - at))) != NULL; at++)
             ++*lines;
-        if (*stop > *begin)
+        if (!record_is_blank(&r->match.dialect, *begin, *stop))
             return true;
         r->line += *lines;
     }
@@ -256,8 +256,12 @@ static shoal_status read_records(struct table_reader *r, shoal_samples *s)
 
 /* ---- labels ---- */
 
+/* Texts that stand for no label are none. */
 static void class_labels(struct label_list *list, const struct table_reader *r, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if (column_is_unlabelled(r->columns, r->labels[i]))
+            r->labels[i].len = 0;
     *list = (struct label_list){.path = r->path, .text = r->labels, .lines = r->lines, .n = n,
                                 .column = r->columns->at[r->columns->label].name};
 }
@@ -277,8 +281,8 @@ static shoal_status number_labels(shoal_samples *s, const struct table_reader *r
 
         if (!column_number(col, f, &x) || !isfinite((float)x))
             return shoal_fail(SHOAL_EFORMAT, "%s:%zu: column \"%.40s\": found \"%.*s\", want a "
-                              "number to predict", r->path, r->lines[i / r->targets], col->name,
-                              f.len < 40 ? (int)f.len : 40, f.at);
+                              "number to predict, below 1e38", r->path, r->lines[i / r->targets],
+                              col->name, f.len < 40 ? (int)f.len : 40, f.at);
         s->y[i] = (float)x;
     }
     return SHOAL_OK;

@@ -6,6 +6,14 @@
 
 enum { SHOWN = 6 }; /* values of a category */
 
+/* All of the whole part, for codes and large counts. */
+static int digits_of(double x)
+{
+    int whole = fabs(x) >= 1 && fabs(x) < 1e15 ? (int)log10(fabs(x)) + 1 : 0;
+
+    return whole > 6 ? whole : 6;
+}
+
 /* "4.3 to 7.9", "Rome, Oslo, ... of 12" */
 static void describe_values(const struct column *c, char *text, size_t cap)
 {
@@ -17,7 +25,7 @@ static void describe_values(const struct column *c, char *text, size_t cap)
         return;
     }
     if (c->kind == SHOAL_COLUMN_NUMBER || (c->values == 0 && isfinite(c->min))) {
-        number_print(text, cap, "%.6g to %.6g", c->min, c->max);
+        number_print(text, cap, "%.*g to %.*g", digits_of(c->min), c->min, digits_of(c->max), c->max);
         return;
     }
     for (size_t k = 0; k < SHOWN && k < c->values && len < cap; k++)
@@ -25,6 +33,8 @@ static void describe_values(const struct column *c, char *text, size_t cap)
                                 c->value[k].text);
     if (c->different > SHOWN && len < cap)
         snprintf(text + len, cap - len, ", ... of %llu", (unsigned long long)c->different);
+    for (char *at = text; *at; at++) /* a value may hold newlines */
+        *at = *at == '\n' || *at == '\t' ? ' ' : *at;
 }
 
 void report_model_columns(const struct shoal_reporter *to, const struct shoal_columns *c)

@@ -129,6 +129,16 @@ static void take_field(const struct click_format *w, struct click_batch *b,
     }
 }
 
+static bool take_label(const struct click_format *w, struct click_batch *b,
+                       const struct field_rule *r, struct span f)
+{
+    if (!column_is_unlabelled(w->csv->columns, f))
+        return click_label(w, b, f.at, f.len);
+    return w->unlabelled ||
+           click_line_bad(b, "found no label in column \"%.40s\", want one; --skip-bad leaves such "
+                          "rows out", r->column->name);
+}
+
 bool click_csv_row(const struct click_format *w, struct click_batch *b, const char *at,
                    const char *end)
 {
@@ -145,7 +155,7 @@ bool click_csv_row(const struct click_format *w, struct click_batch *b, const ch
         at = field_next(&csv->match.dialect, &b->unquoted, at, end, &f);
         if (!at)
             return click_line_bad(b, "column %zu has a quote at a wrong place", i + 1);
-        if (r->label && !click_label(w, b, f.at, f.len))
+        if (r->label && !take_label(w, b, r, f))
             return false;
         if (r->column && !r->label)
             take_field(w, b, r, f);
@@ -195,6 +205,18 @@ static shoal_status make_rules(struct click_csv *csv)
     return SHOAL_OK;
 }
 
+/* That rows are bad, or none, is said when they are read. */
+static shoal_status check_columns(const struct shoal_columns *c, const char *path)
+{
+    bool used = c->rows == 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        used |= c->at[i].kind == SHOAL_COLUMN_NUMBER || c->at[i].kind == SHOAL_COLUMN_CATEGORY;
+    return used ? SHOAL_OK
+                : shoal_fail(SHOAL_EFORMAT, "%s: found no column to learn from beside the label",
+                             path);
+}
+
 static shoal_status learn_columns(struct click_csv *csv, const struct click_format *w,
                                   const struct shoal_clicks_opts *opts,
                                   const struct click_head *head)
@@ -206,7 +228,7 @@ static shoal_status learn_columns(struct click_csv *csv, const struct click_form
         columns_learn(&csv->own, &ask, head->inputs, head->at, head->len, head->whole);
 
     csv->columns = csv->own;
-    return st;
+    return st == SHOAL_OK ? check_columns(csv->own, head->path) : st;
 }
 
 shoal_status click_csv_init(struct click_format *w, const struct shoal_clicks_opts *opts,

@@ -247,7 +247,7 @@ static shoal_status order_labels(struct reading *e)
         l->count[k] = count;
     }
     if (w->known.n == 0)
-        st = click_labels_order(l, w->classes, w->positive, e->class);
+        st = click_labels_order(l, w->positive, e->class);
     stats->positives = l->count[1];
     stats->classes = l->n > 2 ? l->n : 2;
     return st;

@@ -114,13 +114,26 @@ static bool looks_libsvm(const char *at, const char *end, bool *features)
     return true;
 }
 
+/* Whether bars stand between fields: several, and none begins a word as those of namespaces do. */
+static bool looks_barred(const char *at, const char *end)
+{
+    size_t bars = 0;
+
+    for (const char *c = at; c < end; c++) {
+        if (*c == '|' && (c == at || is_blank(c[-1])))
+            return false;
+        bars += *c == '|';
+    }
+    return bars > 1;
+}
+
 /* Numbers and a tag, if anything, before the first bar; but a name with commas would be the
  * names of CSV. */
 static bool looks_vw(const char *at, const char *end)
 {
     const char *bar = memchr(at, '|', (size_t)(end - at)), *word;
 
-    if (!bar)
+    if (!bar || looks_barred(at, end))
         return false;
     for (word = next_word(&at, bar); word < at; word = next_word(&at, bar))
         if (*word != '\'' &&
@@ -141,7 +154,8 @@ static bool recognise_line(const char *at, const char *end, enum shoal_clicks_fo
         *out = features ? SHOAL_CLICKS_LIBSVM : SHOAL_CLICKS_AUTO;
     else if (looks_vw(at, end))
         *out = SHOAL_CLICKS_VW;
-    else if (memchr(at, ',', (size_t)(end - at)))
+    else if (memchr(at, ',', (size_t)(end - at)) || memchr(at, ';', (size_t)(end - at)) || tabs > 0 ||
+             looks_barred(at, end))
         *out = SHOAL_CLICKS_CSV;
     else
         return true;

@@ -90,7 +90,7 @@ static shoal_status add_partner(struct click_labels *l)
     return click_labels_add(l, strcmp(name, "other") == 0 ? "none" : "other");
 }
 
-shoal_status click_labels_order(struct click_labels *l, bool classes, const char *positive,
+shoal_status click_labels_order(struct click_labels *l, const char *positive,
                                 uint8_t map[SHOAL_CLICKS_CLASSES])
 {
     struct ordered_label order[SHOAL_CLICKS_CLASSES];
@@ -98,7 +98,7 @@ shoal_status click_labels_order(struct click_labels *l, bool classes, const char
     shoal_status st = SHOAL_OK;
 
     memset(map, 0, SHOAL_CLICKS_CLASSES);
-    if (l->n == 1 && !classes)
+    if (l->n == 1)
         st = add_partner(l);
     for (unsigned k = 0; k < l->n; k++)
         order[k] = (struct ordered_label){click_labels_name(l, k), k};

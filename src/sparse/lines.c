@@ -70,13 +70,13 @@ static bool has_line(const struct click_text *t, const struct bytes *b)
                   : memchr(b->at, '\n', b->len) != NULL;
 }
 
-/* The head of an input, by which it is recognised: of one that is live a line will do. */
+/* The head of an input, by which it is recognised: a line, and of one that is not live a block. */
 static shoal_status read_head(struct click_text *t)
 {
+    size_t most = is_live(t) ? CLICK_BLOCK : SHOAL_CLICKS_LINE_MAX;
     shoal_status st = read_more(t, &t->carry);
 
-    while (st == SHOAL_OK && is_live(t) && !t->ended && t->carry.len < CLICK_BLOCK &&
-           !has_line(t, &t->carry))
+    while (st == SHOAL_OK && !t->ended && t->carry.len < most && !has_line(t, &t->carry))
         st = read_more(t, &t->carry);
     return st;
 }

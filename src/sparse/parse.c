@@ -269,6 +269,14 @@ static const char *pass_header(const struct click_format *w, struct click_batch 
     return line + 1;
 }
 
+/* Lines without anything, and comments. */
+static bool is_passed_over(const struct click_format *w, const char *at, const char *end)
+{
+    if (w->format == SHOAL_CLICKS_CSV)
+        return record_is_blank(click_csv_dialect(w), at, end);
+    return end == at || (w->format == SHOAL_CLICKS_LIBSVM && *at == '#');
+}
+
 static void parse_text(const struct click_format *w, struct click_batch *b, const char *text,
                        const char *at, const char *end)
 {
@@ -282,7 +290,7 @@ static void parse_text(const struct click_format *w, struct click_batch *b, cons
         }
         line = line_end(w, at, end);
         stop = record_text_end(at, line);
-        if (stop > at && !(w->format == SHOAL_CLICKS_LIBSVM && *at == '#'))
+        if (!is_passed_over(w, at, stop))
             take_line(w, b, text, at, stop);
         b->lines += lines_within(w, at, line);
         at = line + 1;

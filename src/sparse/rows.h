@@ -104,7 +104,7 @@ unsigned click_labels_find(const struct click_labels *l, const char *name);
 shoal_status click_labels_add(struct click_labels *l, const char *name);
 /* Puts them into order, numbers by their size, texts by their bytes, and of two `positive` last
  * unless it is NULL; map[k] is the new number of k. Of one label of two the other is made up. */
-shoal_status click_labels_order(struct click_labels *l, bool classes, const char *positive,
+shoal_status click_labels_order(struct click_labels *l, const char *positive,
                                 uint8_t map[SHOAL_CLICKS_CLASSES]);
 /* "no and yes", as far as a sentence goes */
 struct click_labels_text {

@@ -366,11 +366,32 @@ def others():
         + bytes(8))
 
 
+def columns():
+    """What a table is, from its text and from a model; and another table behind `##`."""
+    table = ("id,age,income,city,label\n" +
+             "".join(f"{i},{20 + i % 7},{1.5 ** (i % 20)},{('Rome', 'Oslo', '')[i % 3]},{i % 2}\n"
+                     for i in range(60)))
+    other = "##\nlabel;city;Income;AGE\n1;Bern;5;30\n"
+    with open("table.csv", "w", encoding="utf-8") as f:
+        f.write(table)
+    shoal("train", "logreg", "table.csv", "-o", "table.shoal", "--epochs", "1", "-q")
+    shoal("train", "logreg", "table.csv", "-o", "bins.shoal", "--epochs", "1", "-q", "--bins", "4")
+    for name in "table", "bins":
+        data = sections(name + ".shoal").split(b"%%columns\n", 1)[1].split(b"\n%%", 1)[0]
+        put("columns", name + "-kept", b"\0" + data + b"\n" + other.encode())
+    for mode in 1, 3, 5, 9, 17, 33, 65, 129:
+        put("columns", f"learn-{mode}", bytes([mode]) + (table[:400] + other).encode())
+    put("columns", "excel", b"\1\xef\xbb\xbfa;b;y\r\n1,5;\"x;z\";ja\r\n1.234,5;;nein\r\n")
+    put("columns", "names", b"\1,a,a,a.1\n1,2,3,0\n2,3,4,1\n##\na,,a.1,a\n")
+    put("columns", "signs", b'\1p,q,y\n"$1,234.50",5%,0\n-$5,6 %,1\n')
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         words()
         clicks()
+        columns()
         pictures()
         arrays()
         nets()

@@ -391,7 +391,8 @@ static void csv_says_what_is_wrong(void **state)
     static const char *const cases[][2] = {
         {"y,a\n1\n", ":2: found 1 columns, want 2"},
         {"y,a\n1,2,3\n", ":2: found more than 2 columns, want that many"},
-        {"y,a\n,2\n", ":2: found no label, want one"},
+        {"y,a\n,2\n", ":2: found no label in column \"y\", want one; --skip-bad leaves such rows "
+                      "out"},
         {"y,a\nyes,2\nno,3\nmay be,4\n",
          ":4: label \"may be\" is the third beside \"yes\" and \"no\"" THIRD_COLUMN},
         {"y,a\n1,\"x,y\"\n0,\"p,q\"\n1,5\"\n0,\"r,s\"\n",
@@ -463,6 +464,26 @@ static void the_first_line_says_which_format_it_is(void **state)
         assert_int_equal(shoal_clicks_like(c).format, stats.format);
         shoal_clicks_close(c);
     }
+}
+
+/* Between semicolons, tabs or bars as well as between commas. */
+static void tables_are_recognised_by_what_stands_between_fields(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+
+    (void)state;
+    assert_reads("y;a;b\n1;x;z\n0;q;w\n", &opts, "1 a=x b=z | 0 a=q b=w");
+    assert_reads("y\ta a\tb\n1\tx\tz\n0\tq\tw\n", &opts, "1 a a=x b=z | 0 a a=q b=w");
+    assert_reads("y|a|b\n1|x|z\n0|q|w\n", &opts, "1 a=x b=z | 0 a=q b=w");
+    assert_reads("y,a\n1,x\n  \n0,q\n \n", &opts, "1 a=x | 0 a=q");
+}
+
+static void a_table_of_labels_alone_is_refused(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_AUTO);
+
+    (void)state;
+    assert_refuses("y,a\n1,5\n0,5\n1,5\n", &opts, ": found no column to learn from beside the label");
 }
 
 static void what_is_no_click_data_is_refused(void **state)
@@ -696,7 +717,8 @@ static void labels_are_classes_when_asked(void **state)
     opts.format = SHOAL_CLICKS_CSV;
     assert_reads("y,a\n4,x\n0,z\n", &opts, "1 a=x | 0 a=z");
     assert_reads("y,a\nb,x\n-1,z\na,z\n", &opts, "2 a=x | 0 a=z | 1 a=z");
-    assert_refuses("y,a\n,x\n", &opts, ":2: found no label, want one");
+    assert_refuses("y,a\n,x\n", &opts, ":2: found no label in column \"y\", want one; --skip-bad "
+                                        "leaves such rows out");
 }
 
 static void more_labels_than_there_may_be_are_refused(void **state)
@@ -1057,6 +1079,8 @@ int main(void)
         cmocka_unit_test(csv_says_what_is_wrong),
         cmocka_unit_test(every_csv_input_begins_with_the_same_names),
         cmocka_unit_test(the_first_line_says_which_format_it_is),
+        cmocka_unit_test(tables_are_recognised_by_what_stands_between_fields),
+        cmocka_unit_test(a_table_of_labels_alone_is_refused),
         cmocka_unit_test(what_is_no_click_data_is_refused),
         cmocka_unit_test(slots_stay_what_they_are),
         cmocka_unit_test(names_alike_fall_into_different_slots),

@@ -558,6 +558,21 @@ static void a_file_of_classes_says_so(void **state)
     assert_forged(&f, ": a label is none of its classes at place 1");
 }
 
+static void rows_of_one_class_are_kept_and_opened(void **state)
+{
+    struct shoal_clicks_opts opts = clicks_opts(SHOAL_CLICKS_LIBSVM);
+    const char *out = scratch_path("one_class.shoal");
+    shoal_clicks *c;
+
+    (void)state;
+    opts.classes = true;
+    encode(out, scratch_put("one_class", "5 1:1\n5 2:1\n", 12), &opts, NULL);
+    assert_int_equal(shoal_clicks_open(&c, out), SHOAL_OK);
+    assert_string_equal(shoal_clicks_label(c, 0), "5");
+    assert_int_equal(shoal_clicks_counts(c).rows, 2);
+    shoal_clicks_close(c);
+}
+
 static void what_a_file_says_is_checked(void **state)
 {
     struct forged good = good_file();
@@ -615,6 +630,7 @@ int main(void)
         cmocka_unit_test(work_that_fails_or_is_stopped_leaves_nothing),
         cmocka_unit_test(a_changed_byte_is_seen),
         cmocka_unit_test(a_file_of_classes_says_so),
+        cmocka_unit_test(rows_of_one_class_are_kept_and_opened),
         cmocka_unit_test(what_a_file_says_is_checked),
     };
 

@@ -126,6 +126,35 @@ static void a_name_that_stands_twice_gets_a_number(void **state)
                    "a number, a.1 number, b number, a.2 number, y label");
 }
 
+static void every_column_has_a_name_that_no_other_has(void **state)
+{
+    (void)state;
+    assert_columns(",a,,y\n1,2,x,0\n2,3,z,1\n3,3,x,0\n", NULL,
+                   "column1 number, a number, column3 category, y label");
+    assert_columns("a,a,a.1,y\n1,2,3,0\n2,3,4,1\n", NULL,
+                   "a number, a.2 number, a.1 number, y label");
+    assert_columns("column2,,y\n1,2,0\n2,3,1\n", NULL,
+                   "column2 number, column2.1 number, y label");
+}
+
+static void years_behind_one_another_are_names(void **state)
+{
+    (void)state;
+    assert_columns("city,2019,2020,2021\nrome,4.5,1,0\noslo,5.5,3,1\nrome,6.5,2,0\n", NULL,
+                   "city category, 2019 number, 2020 number, 2021 label");
+    assert_columns("rome,2019,2023,0\noslo,5.5,3,1\nrome,6.5,2,0\n", NULL,
+                   "column1 category, column2 number, column3 number, column4 label");
+}
+
+static void lines_of_blanks_are_no_rows(void **state)
+{
+    struct shoal_columns *c = learn("a,b,y\n  \n1,x,0\n \t\n2,z,1\n   \n", NULL);
+
+    (void)state;
+    assert_int_equal(c->rows, 2);
+    columns_free(c);
+}
+
 static void what_is_no_table_is_told(void **state)
 {
     static const char *const cases[][2] = {
@@ -135,6 +164,11 @@ static void what_is_no_table_is_told(void **state)
          "t: is UTF-16 text, want UTF-8: iconv -f utf-16 -t utf-8 makes it"},
         {"a,b\r1,2\r3,4\r", "t: its lines end in carriage returns alone, want newlines: tr '\\r' "
                             "'\\n' makes them"},
+        {"sep=;\na;y\n1;0\n2;1\n", "t:1: found sep=;, a line for Excel; want the table alone: tail "
+                                    "-n +2 leaves it out"},
+        {"# made by hand\na,y\n1,0\n2,1\n3,1\n4,0\n",
+         "t:1: found one field, and more in the lines below; want the names of the columns or a row "
+         "in the first line"},
     };
     struct shoal_columns *c;
 
@@ -218,6 +252,84 @@ static void kinds_can_be_said(void **state)
                    "a category, b,c ignored, d number, y label");
 }
 
+/* ---- what is asked for and cannot be ---- */
+
+static void assert_refused(const char *text, const struct columns_ask *how, const char *want)
+{
+    struct columns_ask ask = *how;
+    struct shoal_columns *c;
+    char padded[512] = "";
+
+    strcpy(padded, text);
+    ask.path = "t";
+    ask.opts = ask.opts ? ask.opts : &plain;
+    assert_int_equal(columns_learn(&c, &ask, NULL, padded, strlen(text), true), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), want);
+    assert_null(c);
+}
+
+static void columns_that_are_said_to_be_what_they_cannot_be_are_told(void **state)
+{
+    struct shoal_table_opts words = {.numeric = "b"}, both = {.label = "b", .ignore = "2"};
+
+    (void)state;
+    assert_refused("a,b,y\n1,x,0\n2,z,1\n", &(struct columns_ask){.opts = &words},
+                   "t: found no number in column \"b\", want some for --numeric");
+    assert_refused("a,b,y\n1,x,0\n2,z,1\n", &(struct columns_ask){.opts = &both},
+                   "t: --label and --ignore both name \"b\", want one of them");
+}
+
+static void a_label_that_cannot_be_guessed_is_asked_for(void **state)
+{
+    static const char text[] = "no,alive,sex,port\n1,0,m,a\n2,1,f,b\n3,1,m,c\n4,0,f,a\n";
+    struct shoal_table_opts ignore = {.ignore = "sex"};
+
+    (void)state;
+    assert_refused(text, &(struct columns_ask){.classes = 2},
+                   "t: found no label of two values in the first column, \"no\", or the last, "
+                   "\"port\"; want --label COLUMN, one of alive, sex");
+    assert_refused(text, &(struct columns_ask){.classes = 2, .opts = &ignore},
+                   "t: found no label of two values in the first column, \"no\", or the last, "
+                   "\"port\"; want --label COLUMN, one of alive");
+    assert_refused("a,b\n1,x\n2,z\n3,q\n", &(struct columns_ask){.classes = 2},
+                   "t: found no label of two values in the first column, \"a\", or the last, \"b\"; "
+                   "want --label COLUMN, or `shoal train multinomial` for more than two");
+}
+
+static void numbers_to_predict_are_not_passed_over_for_classes(void **state)
+{
+    char *text = repeated("rooms,size,price\n", "%1$u.5,%2$u,1%1$u.25\n", 60);
+    struct shoal_columns *c =
+        learn_as(text, &(struct columns_ask){.label = LABEL_LAST, .classes = 99});
+
+    (void)state;
+    assert_int_equal(c->label, 2);
+    columns_free(c);
+    free(text);
+}
+
+static void what_is_ignored_is_no_label(void **state)
+{
+    struct shoal_table_opts ignore = {.ignore = "class"};
+
+    (void)state;
+    assert_columns("a,class,b\n1,x,0\n2,z,1\n3,z,1\n", &ignore,
+                   "a number, class ignored, b label");
+    ignore.ignore = "b";
+    assert_columns("a,class1,b\n1,x,0\n2,z,1\n3,z,1\n", &ignore,
+                   "a number, class1 label, b ignored");
+}
+
+static void texts_for_no_value_are_no_labels_but_for_those_that_may_be_classes(void **state)
+{
+    struct shoal_columns *c = learn("a,y\n1,yes\n2,NA\n3,no\n4,-\n5,None\n", NULL);
+
+    (void)state;
+    assert_int_equal(c->at[1].different, 4);
+    assert_int_equal(c->at[1].missing, 1);
+    columns_free(c);
+}
+
 static void the_label_is_found_by_its_name_or_by_what_it_holds(void **state)
 {
     struct columns_ask first = {.label = LABEL_FIRST, .classes = 2}, last = {.label = LABEL_LAST};
@@ -245,6 +357,58 @@ static void the_label_is_found_by_its_name_or_by_what_it_holds(void **state)
 }
 
 /* ---- numbers ---- */
+
+static double number_in(const char *text, bool comma)
+{
+    struct column c = {.comma = comma};
+    char padded[128] = "";
+    double x;
+
+    strcpy(padded, text);
+    return column_number(&c, (struct span){padded, (uint32_t)strlen(text)}, &x) ? x : NAN;
+}
+
+static void numbers_are_read_as_people_write_them(void **state)
+{
+    static const struct {
+        const char *text;
+        double point, comma; /* as it is read where that is the point */
+    } cases[] = {{"1234.5", 1234.5, 1234.5}, {"1,234.5", 1234.5, NAN},
+                 {"-1,234,567", -1234567, NAN}, {"1.234.567,25", NAN, 1234567.25},
+                 {"1.234", 1.234, 1234},     {"0.234", 0.234, 0.234},
+                 {"1,5", NAN, 1.5},          {"12,34", NAN, 12.34},
+                 {"1,234", 1234, 1.234},     {"$5", 5, 5},
+                 {"-$1,250.75", -1250.75, NAN}, {"12%", 12, 12},
+                 {"12.5 %", 12.5, NAN},      {"3,50 \xe2\x82\xac", NAN, 3.5},
+                 {"\xc2\xa3 7", 7, 7},       {"$", NAN, NAN},
+                 {"%5", NAN, NAN},           {"1,,234", NAN, NAN},
+                 {"2024-01-05", NAN, NAN},   {"12:30", NAN, NAN},
+                 {",5", NAN, 0.5},           {"inf", NAN, NAN},
+                 {"1e400", NAN, NAN},        {"1,2345", NAN, 1.2345}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double point = number_in(cases[i].text, false), comma = number_in(cases[i].text, true);
+
+        if (!(fabs(point - cases[i].point) < 1e-9) != isnan(cases[i].point) ||
+            !(fabs(comma - cases[i].comma) < 1e-9) != isnan(cases[i].comma))
+            fail_msg("%s: %g and %g", cases[i].text, point, comma);
+    }
+    assert_columns("a,b,y\n\"1,234\",5%,0\n\"2,345.5\",6%,1\n7,8%,0\n", NULL,
+                   "a number, b number, y label");
+}
+
+static void a_comma_is_the_point_where_semicolons_stand_between_fields(void **state)
+{
+    struct shoal_columns *semicolons = learn("a;y\n1,234;0\n2,345;1\n", NULL);
+    struct shoal_columns *tabs = learn("a\ty\n1,234\t0\n2,345\t1\n", NULL);
+
+    (void)state;
+    assert_true(semicolons->at[0].max < 3);
+    assert_true(tabs->at[0].max > 2000);
+    columns_free(semicolons);
+    columns_free(tabs);
+}
 
 static void numbers_are_scaled_to_mean_0_and_variance_1(void **state)
 {
@@ -343,6 +507,34 @@ static void a_large_table_is_looked_at_all_over(void **state)
     inputs_fini(&in);
 }
 
+/* Its rows are longer than the places that are looked at elsewhere. */
+static void a_wide_table_is_looked_at_by_whole_rows(void **state)
+{
+    enum { WIDE = 20000, ROWS = 60 };
+    struct columns_ask ask = {.opts = &plain, .label = LABEL_LAST, .classes = 2, .path = "wide"};
+    struct bytes b = {0};
+    struct shoal_columns *c;
+
+    (void)state;
+    for (unsigned i = 0; i < WIDE; i++)
+        assert_int_equal(bytes_print(&b, "f%u,", i), SHOAL_OK);
+    text_add_str(&b, "y\n");
+    for (unsigned r = 0; r < ROWS; r++) {
+        for (unsigned i = 0; i < WIDE; i++)
+            assert_int_equal(bytes_print(&b, "%u.%u,", i % 7 + r, r), SHOAL_OK);
+        assert_int_equal(bytes_print(&b, "%u\n", r % 2), SHOAL_OK);
+    }
+    assert_int_equal(bytes_reserve(&b, FIELD_PAD), SHOAL_OK);
+    assert_true(b.len > COLUMNS_LOOK);
+    assert_int_equal(columns_learn(&c, &ask, NULL, b.at, b.len, true), SHOAL_OK);
+    assert_int_equal(c->n, WIDE + 1);
+    assert_int_equal(c->label, WIDE);
+    assert_in_range(c->rows, 20, ROWS);
+    assert_int_equal(c->at[WIDE - 1].kind, SHOAL_COLUMN_NUMBER);
+    columns_free(c);
+    bytes_fini(&b);
+}
+
 /* ---- kept ---- */
 
 static void columns_come_back_as_they_were_kept(void **state)
@@ -367,6 +559,24 @@ static void columns_come_back_as_they_were_kept(void **state)
     bytes_fini(&two);
     columns_free(c);
     columns_free(again);
+}
+
+static void scales_come_back_to_their_last_digit(void **state)
+{
+    static const char text[] =
+        "columns 1\ndialect 44 1 1\nrows 9 1\nraw 0\ncolumn number a\nseen 0 9 0 0\n"
+        "number 1 437.8938903808594 81.98010444641113 121.86552686734251 -435.8938903808594 "
+        "874.7877807617188\nlog 0 3.0409883108112328 1.8691017950421438\n";
+    struct shoal_columns *c;
+    struct bytes b = {0};
+
+    (void)state;
+    assert_int_equal(columns_read(&c, "file", text, strlen(text)), SHOAL_OK);
+    assert_int_equal(columns_write(c, &b), SHOAL_OK);
+    assert_int_equal(b.len, strlen(text));
+    assert_memory_equal(b.at, text, b.len);
+    bytes_fini(&b);
+    columns_free(c);
 }
 
 static void columns_of_a_stranger_are_checked(void **state)
@@ -460,12 +670,70 @@ static void columns_are_found_by_name_wherever_they_stand(void **state)
     columns_free(c);
 }
 
+static void names_match_whatever_their_capitals(void **state)
+{
+    struct shoal_columns *c = learn("Age,city,y\n1,x,0\n2,z,1\n3,x,0\n", NULL);
+
+    (void)state;
+    assert_matches(c, "CITY,age\n", NULL, true, "1 0");
+    /* Of two that could be it, it is the one that is called so. */
+    assert_matches(c, "city,AGE,Age,y\n", NULL, false, "1 - 0 2");
+    columns_free(c);
+}
+
+static void names_that_stand_twice_or_nowhere_match_as_they_were_learned(void **state)
+{
+    struct shoal_columns *c = learn(",a,a,a.1,y\nq,1,2,x,0\nr,2,3,z,1\nq,3,4,x,0\n", NULL);
+
+    (void)state;
+    assert_matches(c, ",a,a,a.1,y\n", NULL, false, "0 1 2 3 4");
+    assert_matches(c, "column1,a.1,a,a.2,y\n", NULL, false, "0 3 1 2 4");
+    columns_free(c);
+}
+
+static void names_that_are_not_known_are_no_row(void **state)
+{
+    struct shoal_columns *c = learn("age,city,y\n1,x,0\n2,z,1\n3,x,0\n", NULL);
+    char found[64];
+
+    (void)state;
+    assert_int_equal(match(c, "Alter,Stadt\n", NULL, true, found), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "u:1: found \"Alter\" where \"age\" has numbers, want the "
+                                       "names that were learned, or a row");
+    assert_matches(c, "unknown,x\n", NULL, true, "0 1"); /* it has a value that is known */
+    assert_matches(c, "NA,Stadt\n", NULL, true, "0 1");
+    assert_matches(c, "5,Stadt\n", NULL, true, "0 1");
+    assert_int_equal(match(c, "\n\n", NULL, true, found), SHOAL_EFORMAT);
+    assert_string_equal(shoal_error(), "u: found no line, want rows");
+    columns_free(c);
+}
+
+static void names_above_columns_that_have_none_are_passed_over(void **state)
+{
+    struct shoal_columns *c = learn("1,x,0\n2,z,1\n3,x,0\n", NULL);
+    char text[128] = "Alter,Stadt\n5,x\n";
+    struct matching m;
+
+    (void)state;
+    assert_int_equal(columns_match(&m, c, &(struct match_ask){.path = "u", .head = text,
+                                                              .len = strlen(text), .whole = true,
+                                                              .unlabelled = true}),
+                     SHOAL_OK);
+    assert_true(m.dialect.header && m.n == 2 && m.column[0] == 0 && m.column[1] == 1);
+    assert_int_equal(m.header.len, strlen("Alter,Stadt"));
+    matching_fini(&m);
+    columns_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whatever_stands_between_fields_is_found),
         cmocka_unit_test(the_first_line_has_names_where_it_differs_from_what_is_below),
         cmocka_unit_test(a_name_that_stands_twice_gets_a_number),
+        cmocka_unit_test(every_column_has_a_name_that_no_other_has),
+        cmocka_unit_test(years_behind_one_another_are_names),
+        cmocka_unit_test(lines_of_blanks_are_no_rows),
         cmocka_unit_test(what_is_no_table_is_told),
         cmocka_unit_test(ids_are_left_out_and_numbers_are_not),
         cmocka_unit_test(codes_with_zeros_before_them_are_categories),
@@ -473,15 +741,28 @@ int main(void)
         cmocka_unit_test(a_few_words_among_numbers_mean_that_there_is_none),
         cmocka_unit_test(what_stands_for_no_value_can_be_said),
         cmocka_unit_test(kinds_can_be_said),
+        cmocka_unit_test(columns_that_are_said_to_be_what_they_cannot_be_are_told),
+        cmocka_unit_test(a_label_that_cannot_be_guessed_is_asked_for),
+        cmocka_unit_test(numbers_to_predict_are_not_passed_over_for_classes),
+        cmocka_unit_test(what_is_ignored_is_no_label),
+        cmocka_unit_test(texts_for_no_value_are_no_labels_but_for_those_that_may_be_classes),
+        cmocka_unit_test(numbers_are_read_as_people_write_them),
+        cmocka_unit_test(a_comma_is_the_point_where_semicolons_stand_between_fields),
         cmocka_unit_test(the_label_is_found_by_its_name_or_by_what_it_holds),
         cmocka_unit_test(numbers_are_scaled_to_mean_0_and_variance_1),
         cmocka_unit_test(numbers_far_beyond_all_others_are_cut),
         cmocka_unit_test(a_skewed_column_has_a_logarithm_too),
         cmocka_unit_test(bins_hold_as_many_numbers_each),
         cmocka_unit_test(a_large_table_is_looked_at_all_over),
+        cmocka_unit_test(a_wide_table_is_looked_at_by_whole_rows),
         cmocka_unit_test(columns_come_back_as_they_were_kept),
+        cmocka_unit_test(scales_come_back_to_their_last_digit),
         cmocka_unit_test(columns_of_a_stranger_are_checked),
         cmocka_unit_test(columns_are_found_by_name_wherever_they_stand),
+        cmocka_unit_test(names_match_whatever_their_capitals),
+        cmocka_unit_test(names_that_stand_twice_or_nowhere_match_as_they_were_learned),
+        cmocka_unit_test(names_that_are_not_known_are_no_row),
+        cmocka_unit_test(names_above_columns_that_have_none_are_passed_over),
     };
 
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

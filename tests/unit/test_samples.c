@@ -92,7 +92,12 @@ static void what_is_wrong_with_text_is_named_by_line(void **state)
     (void)state;
     refused("x,y\n1,2,0\n", ":2: found 3 columns, want 2 as before");
     refused("1,2,0\n\n3,4\n", ":3: found 2 columns, want 3 as before");
-    refused("1,2,0\n3,4,1\n5,6,\n", ":3: found no label, want one");
+    refused("1,2,0\n3,4,1\n5,6,\n", ":3: found no label in column \"column3\", want one, or --label "
+                                     "COLUMN for another");
+    refused("a,b,y\n1,2,x\n3,4,NA\n5,6,z\n", ":3: found no label in column \"y\", want one, or --label "
+                                             "COLUMN for another");
+    refused_as("a,y\n1,5\n2,1e40\n", (struct shoal_samples_opts){.task = SHOAL_REGRESS, .targets = 1},
+               ":3: column \"y\": found \"1e40\", want a number to predict, below 1e38");
     refused("a,b\n", ": holds no row");
     refused("", ": found no line, want rows");
     refused("1\n2\n", ": found no column to learn from beside the label");

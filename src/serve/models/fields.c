@@ -177,39 +177,74 @@ shoal_status fields_numbers(struct fields *f, const struct shoal_columns *c, con
 
 /* ---- text ---- */
 
+/* The fields of the row at `at`, where they belong. */
+static shoal_status take_fields(struct fields *f, const struct matching *m, const char *at,
+                                const char *end)
+{
+    size_t i = 0;
+
+    for (; i < m->n && at <= end; i++, at++) {
+        struct span one;
+
+        at = field_next(&m->dialect, &f->room, at, end, &one);
+        if (!at)
+            return shoal_fail(SHOAL_EINVAL, "found a quote at a wrong place, want quotes around "
+                              "whole fields");
+        if (m->column[i] != MATCH_NONE)
+            f->at[m->column[i]] = one;
+    }
+    return i == m->n && at > end ? SHOAL_OK
+                                 : shoal_fail(SHOAL_EINVAL, "found %s than %zu columns, want that "
+                                              "many", i < m->n ? "fewer" : "more", m->n);
+}
+
+/* The next record that is not blank, from *at on; false: there is none. */
+static bool next_row(const struct dialect *d, const char **at, const char *end, const char **stop)
+{
+    const char *line = NULL, *from = *at;
+    bool blank = true;
+
+    for (; from < end && blank; from = line + 1) {
+        bool inside = false;
+
+        *at = from;
+        line = record_end(d, from, end, &inside);
+        *stop = record_text_end(from, line);
+        blank = record_is_blank(d, from, *stop);
+    }
+    return !blank;
+}
+
+/* A row, below a line of names or not. */
+static shoal_status take_row(struct fields *f, const struct matching *m, const char *at,
+                             const char *end)
+{
+    const char *stop = at, *next;
+
+    if (m->header.len > 0 && next_row(&m->dialect, &at, end, &stop))
+        at = stop < end ? stop + 1 : end;
+    if (!next_row(&m->dialect, &at, end, &stop))
+        return shoal_fail(SHOAL_EINVAL, "found names of columns alone, want a row below them");
+    next = stop;
+    if (next < end && next_row(&m->dialect, &next, end, &(const char *){NULL}))
+        return shoal_fail(SHOAL_EINVAL, "found several rows, want one, or a list of them in JSON");
+    return take_fields(f, m, at, stop);
+}
+
 shoal_status fields_line(struct fields *f, const struct shoal_columns *c, const char *at,
                          size_t len)
 {
-    struct match_ask ask = {.path = "body", .head = at, .len = len, .whole = true,
+    size_t mark = len >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of byte order */
+    struct match_ask ask = {.path = "body", .head = at + mark, .len = len - mark, .whole = true,
                             .unlabelled = true};
-    const char *end = at + len;
-    struct bytes room = {0};
     struct matching m;
-    bool inside = false;
     shoal_status st = columns_match(&m, c, &ask);
 
     if (st != SHOAL_OK)
         return st;
-    if (m.header.len > 0)
-        at = record_end(&m.dialect, at, end, &inside) + 1;
-    inside = false;
-    if (at >= end)
-        st = shoal_fail(SHOAL_EINVAL, "found names of columns alone, want a row below them");
+    st = bytes_reserve(&f->room, len + FIELD_PAD);
     if (st == SHOAL_OK)
-        st = bytes_reserve(&room, len + FIELD_PAD);
-    end = st == SHOAL_OK ? record_text_end(at, record_end(&m.dialect, at, end, &inside)) : at;
-    for (size_t i = 0; i < m.n && at && at <= end && st == SHOAL_OK; i++) {
-        struct span one;
-
-        at = field_next(&m.dialect, &room, at, end, &one);
-        if (!at)
-            st = shoal_fail(SHOAL_EINVAL, "found a quote at a wrong place, want quotes around whole "
-                            "fields");
-        else if (m.column[i] != MATCH_NONE)
-            f->at[m.column[i]] = one;
-        at += at != NULL;
-    }
+        st = take_row(f, &m, at + mark, at + len);
     matching_fini(&m);
-    f->room = room;
     return st;
 }
