@@ -131,7 +131,7 @@ static bool looks_barred(const char *at, const char *end)
  * names of CSV. */
 static bool looks_vw(const char *at, const char *end)
 {
-    const char *bar = memchr(at, '|', (size_t)(end - at)), *word;
+    const char *bar = end > at ? memchr(at, '|', (size_t)(end - at)) : NULL, *word;
 
     if (!bar || looks_barred(at, end))
         return false;
