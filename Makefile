@@ -51,6 +51,7 @@ bench: all
 	@$(python) bench/ranks.py $(BUILD)
 	@$(python) bench/logreg.py $(BUILD)
 	@$(python) bench/serve.py $(BUILD)
+	@$(python) bench/defaults.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
 build-asan:

@@ -46,7 +46,7 @@ measure() {
         rm -f "$work/metrics"
         # shellcheck disable=SC2086
         on_first timeout 300 "$binary" train mlp "$data" -q --threads 1 \
-            -o "$work/out.shoal" --ranks "$ranks" --hosts "$list" --sync "$how" --batch 64 \
+            -o "$work/out.shoal" --ranks "$ranks" --hosts "$list" --sync "$how" --rank-batch 64 \
             --epochs 2 $options \
             --metrics "$work/metrics" >/dev/null 2>&1 || true
         sed -n 's/.*"event":"done".*"seconds":\([0-9.e-]*\).*/\1/p' "$work/metrics" 2>/dev/null || true
@@ -59,8 +59,8 @@ predict() {
         printf "{\"name\":\"namespaces\",\"nodes\":%d,\"gigabits\":%g,\"microseconds\":50,", n, g
         printf "\"speed\":%g,\"jitter\":0.05,\"workers\":[%d]}\n", c < n ? c / n : 1, n }' >"$work/cluster.json"
     # shellcheck disable=SC2086
-    "$binary" study mlp "$data" --workers 1,2 --sync "$3" --batch 64 --epochs 2 --repeat 3 \
-        --simulate "$work/cluster.json" -o "$folder/study-${3%%:*}" -- $options >"$work/said" 2>&1
+    "$binary" study mlp "$data" --workers 1,2 --sync "$3" --epochs 2 --repeat 3 \
+        --simulate "$work/cluster.json" -o "$folder/study-${3%%:*}" -- --rank-batch 64 $options >"$work/said" 2>&1
     awk '$NF == "simulated" {
         for (i = 2; $i != "s" && $i != "ms"; i++) { }
         print $i == "ms" ? $(i - 1) / 1000 : $(i - 1) }' "$work/said"

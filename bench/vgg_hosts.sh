@@ -35,7 +35,7 @@ part "$work/three" $((3 * batch * steps))
 
 # By the command given; of data to out, with more options.
 vgg() {
-    "$@" "$binary" train vgg "$data" -o "$work/$out.shoal" --threads 1 --batch "$batch" --epochs 1 \
+    "$@" "$binary" train vgg "$data" -o "$work/$out.shoal" --threads 1 --rank-batch "$batch" --epochs 1 \
         --valid-share 0 --dtype "$dtype" --metrics "$work/$out.jsonl" ${more:+$more} >"$work/$out.out" 2>"$work/$out.err" ||
         { cat "$work/$out.err"; return 1; }
 }

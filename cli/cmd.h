@@ -11,7 +11,7 @@
 extern const struct verb cmd_shoal; /* the root: `shoal VERB` */
 extern const struct verb cmd_vocab, cmd_encode, cmd_train, cmd_convert, cmd_gen, cmd_info, cmd_help;
 extern const struct verb cmd_phrases, cmd_predict, cmd_report, cmd_study, cmd_classic;
-extern const struct verb gen_spiral, gen_blobs, gen_pictures; /* kinds of gen */
+extern const struct verb gen_people, gen_spiral, gen_blobs, gen_pictures; /* kinds of gen */
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
 extern const struct verb cmd_serve;
 
@@ -25,8 +25,8 @@ extern const struct shoal_option work_opts[]; /* on struct work_opts: for verbs 
 extern const struct shoal_option help_opts[]; /* no struct: for verbs that do not */
 
 #define INPUT_HELP                                                                                 \
-    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
-    "and zstd are recognised by content"
+    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip, "   \
+    "zstd, bzip2 and xz are recognised by content"
 
 /* ---- train_show.c: scores of a model of two classes ---------------------------------- */
 

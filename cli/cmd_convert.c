@@ -1,11 +1,12 @@
 /* shoal convert: word vectors from one format to another. */
-#include "cmd.h"
+#include "model.h"
 
 #include <sys/stat.h>
 
 struct convert_cmd {
     struct shoal_save_opts save;
     unsigned size; /* of a net's pictures */
+    bool strict;
     struct work_opts work;
 };
 
@@ -34,7 +35,7 @@ static void report_read(struct console *c, const char *path, const shoal_vectors
 {
     console_row(c, "read", number_count(shoal_vectors_size(v)).text,
                 "vectors of %s numbers (%s, %s)", number_count(shoal_vectors_dim(v)).text,
-                shoal_format_choices[shoal_vectors_format(v)].name,
+                shoal_format_name(shoal_vectors_format(v)),
                 dtype_choices[shoal_vectors_dtype(v)].name);
     console_row(c, "from", number_size(size_of(path)).text, "%s", path);
 }
@@ -62,7 +63,9 @@ static int convert_run(const void *at, const char *const *args, size_t nargs)
     (void)nargs;
     console_init(&console, cmd->work.quiet, args[1]);
     v = st == SHOAL_OK ? shoal_model_vectors(model) : NULL;
-    if (v)
+    if (st == SHOAL_OK)
+        st = vectors_accept(&console, args[0], v, cmd->strict);
+    if (st == SHOAL_OK && v)
         report_read(&console, args[0], v);
     if (st == SHOAL_OK)
         st = shoal_model_save(model, args[1], &cmd->save);
@@ -88,6 +91,11 @@ static const struct shoal_option save_opts[] = {
 #undef ON
 #define ON(member) SHOAL_FIELD(struct convert_cmd, member)
 
+static const struct shoal_option read_opts[] = {
+    {"strict", .type = SHOAL_TYPE_FLAG, ON(strict), .help = STRICT_HELP},
+    {0},
+};
+
 static const struct shoal_option net_opts[] = {
     {"size", .type = SHOAL_TYPE_COUNT, ON(size), .arg = "N", .u = {1, 1024},
      .help = "pixels of a side of the pictures that a net from elsewhere was trained with"},
@@ -97,20 +105,24 @@ static const struct shoal_option net_opts[] = {
 const struct verb cmd_convert = {
     .name = "shoal convert",
     .summary = "turn word vectors, or a net's weights, into another format",
-    .about = "Reads vectors of word2vec, fastText, GloVe, NumPy, safetensors or shoal, whatever "
-             "the file is called, and writes them in the format asked for. f32 is kept exactly, "
-             "and so are the words and their order; a word that the format cannot carry (in "
-             "word2vec's, one with a space) is refused.\n"
-             "A net goes to safetensors with the names that PyTorch gives its tensors, and a VGG "
-             "in safetensors, with torchvision's names, becomes a net.",
+    .about =
+        "Reads vectors of word2vec, fastText, GloVe, NumPy, safetensors or shoal, whatever "
+        "the file is called, and writes them in the format asked for. f32 is kept exactly, "
+        "and so are the words and their order. Of words that stand there twice the first "
+        "is kept, and rows without a word are left out; a word that the format cannot carry (in "
+        "word2vec's, one with a space) is refused.\n"
+        "A net goes to safetensors with the names that PyTorch gives its tensors, and a VGG "
+        "in safetensors, with torchvision's names, becomes a net.",
     .operands =
         (const struct operand[]){
-            {.name = "IN", .help = "vectors or a net; recognised by content, also in gzip or zstd"},
+            {.name = "IN",
+             .help = "vectors or a net; recognised by content, also in gzip, zstd, bzip2 or xz"},
             {.name = "OUT", .help = "where they go"},
             {0},
         },
     .groups =
         (const struct shoal_option_group[]){
+            {"Reading", read_opts, .at = 0},
             {"Output", save_opts, .at = offsetof(struct convert_cmd, save)},
             {"Nets", net_opts, .at = 0},
             {"General", work_opts, .at = offsetof(struct convert_cmd, work)},

@@ -7,6 +7,7 @@
 
 struct info_cmd {
     uint64_t top;
+    bool strict;
 };
 
 static void report_top(const shoal_vocab *vocab, uint64_t top)
@@ -28,8 +29,12 @@ static void report_top(const shoal_vocab *vocab, uint64_t top)
 
 static void report_vocabulary(struct console *c, const shoal_vocab *vocab, uint64_t top)
 {
+    const struct shoal_choice *tokens = shoal_token_options[0].choices;
+    enum shoal_tokens how = shoal_vocab_tokens(vocab);
     bool unk = shoal_vocab_unk(vocab) != SHOAL_NO_ID;
 
+    if (how != SHOAL_TOKENS_SPACE)
+        console_row(c, "tokens", tokens[how].name, NULL);
     console_row(c, "vocabulary", number_count(shoal_vocab_size(vocab)).text,
                 unk ? "with " SHOAL_UNK : "without " SHOAL_UNK);
     report_top(vocab, top);
@@ -81,17 +86,21 @@ static shoal_status info_vocab(struct console *c, const char *path, uint64_t top
 
 /* ---- Models ---------------------------------------------------------------------- */
 
-static shoal_status info_model(struct console *c, const char *path, uint64_t top)
+/* Weights of a net from elsewhere say what they are whatever the size of pictures. */
+static shoal_status info_model(struct console *c, const char *path, const struct info_cmd *cmd)
 {
     struct model_view view = {.console = c, .path = path};
     struct shoal_reporter to = model_reporter(&view);
     shoal_model *model = NULL;
-    shoal_status st = shoal_model_open(&model, path);
+    shoal_status st = shoal_model_import(&model, path, shoal_images_default().size);
+    const shoal_vectors *v = st == SHOAL_OK ? shoal_model_vectors(model) : NULL;
 
+    if (v && cmd->strict)
+        st = shoal_vectors_strict(v);
     if (st == SHOAL_OK)
         st = shoal_model_verify(model);
     if (st == SHOAL_OK)
-        st = shoal_model_describe(model, top, &to);
+        st = shoal_model_describe(model, cmd->top, &to);
     shoal_model_close(model);
     return st;
 }
@@ -145,32 +154,6 @@ static shoal_status info_checkpoint(struct console *c, const char *path, uint64_
 
 /* ---- Which it is --------------------------------------------------------------------- */
 
-/* Whether a line is `word count`; *at moves behind it. */
-static bool is_count(const char **at)
-{
-    size_t word = strcspn(*at, " \t\n"), blank = strspn(*at + word, " \t");
-    size_t count = strspn(*at + word + blank, "0123456789");
-    const char *end = *at + word + blank + count;
-
-    *at = end + (*end == '\n');
-    return word > 0 && blank > 0 && count > 0 && (*end == '\n' || *end == '\0');
-}
-
-/* By two lines: one would not do, since word2vec's files of vectors begin with two numbers. */
-static bool is_vocab(const char *path)
-{
-    char head[8192];
-    struct stat file;
-    FILE *f = stat(path, &file) == 0 && S_ISREG(file.st_mode) ? fopen(path, "rbe") : NULL;
-    const char *at = head;
-
-    if (!f)
-        return false;
-    head[fread(head, 1, sizeof head - 1, f)] = '\0';
-    fclose(f);
-    return is_count(&at) && (*at == '\0' || is_count(&at));
-}
-
 static bool is_folder(const char *path)
 {
     struct stat file;
@@ -184,18 +167,18 @@ static const struct {
 } others[] = {
     {"corpus", info_corpus}, {"clicks", info_clicks}, {"checkpoint", info_checkpoint}};
 
-static shoal_status info(struct console *c, const char *path, uint64_t top)
+static shoal_status info(struct console *c, const char *path, const struct info_cmd *cmd)
 {
     char kind[32];
 
     if (is_folder(path))
-        return info_checkpoint(c, path, top);
-    if (is_vocab(path))
-        return info_vocab(c, path, top);
+        return info_checkpoint(c, path, cmd->top);
+    if (shoal_vocab_recognise(path))
+        return info_vocab(c, path, cmd->top);
     for (size_t i = 0; shoal_kind(path, kind) && i < sizeof others / sizeof *others; i++)
         if (strcmp(kind, others[i].kind) == 0)
-            return others[i].info(c, path, top);
-    return info_model(c, path, top);
+            return others[i].info(c, path, cmd->top);
+    return info_model(c, path, cmd);
 }
 
 static int info_run(const void *at, const char *const *args, size_t nargs)
@@ -205,13 +188,14 @@ static int info_run(const void *at, const char *const *args, size_t nargs)
 
     (void)nargs;
     console_init(&console, false, NULL);
-    return console_finish(&console, info(&console, args[0], cmd->top));
+    return console_finish(&console, info(&console, args[0], cmd));
 }
 
 static const struct shoal_option own_opts[] = {
     {"top", .type = SHOAL_TYPE_COUNT, SHOAL_FIELD(struct info_cmd, top), .arg = "N",
      .u = {0, UINT32_MAX - 1},
      .help = "show so many of the commonest words or features, or of the largest weights"},
+    {"strict", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct info_cmd, strict), .help = STRICT_HELP},
     {0},
 };
 
@@ -219,8 +203,8 @@ const struct verb cmd_info = {
     .name = "shoal info",
     .summary = "say what a file holds",
     .about = "Reads an encoded corpus, encoded clicks, a vocabulary, word vectors in any format, a "
-             "click "
-             "model, a net or a checkpoint, checks every byte of it, and says what is in it.",
+             "click model, a net (also its weights in safetensors) or a checkpoint, checks every "
+             "byte of it, and says what is in it. Models and vocabularies may be compressed.",
     .operands =
         (const struct operand[]){{.name = "FILE", .help = "such a file, or a checkpoint folder"},
                                  {0}},

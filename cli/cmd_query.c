@@ -2,7 +2,7 @@
  * comes from the command line, as a line of standard input or from a person at
  * a prompt, and is the same question each time. */
 #include "cmd.h"
-#include "json.h"
+#include "model.h"
 #include "prompt.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct kind {
 struct query_cmd {
     const struct kind *kind;
     uint64_t k;
-    bool cosmul, json, map;
+    bool cosmul, json, map, strict;
     unsigned threads;
 };
 
@@ -415,6 +415,7 @@ static int query_run(const void *opts, const char *const *args, size_t nargs)
     const struct query_cmd *cmd = opts;
     const struct kind *kind = cmd->kind;
     size_t n = nargs - 1;
+    struct console console;
     struct asker *a;
     shoal_status st;
     int code;
@@ -425,9 +426,12 @@ static int query_run(const void *opts, const char *const *args, size_t nargs)
         return usage(kind->verb, "FILE is '-' and there are no words, want one of both elsewhere "
                                  "than on standard input");
     signals_release();
+    console_init(&console, true, NULL);
     a = console_alloc(sizeof *a);
     *a = (struct asker){.kind = kind, .cmd = cmd, .json.to = stdout};
     st = cmd->map ? shoal_vectors_map(&a->v, args[0]) : shoal_vectors_open(&a->v, args[0]);
+    if (st == SHOAL_OK)
+        st = vectors_accept(&console, args[0], a->v, cmd->strict);
     if (st == SHOAL_OK) {
         a->k = cmd->k < shoal_vectors_size(a->v) ? cmd->k : shoal_vectors_size(a->v);
         a->hits = console_alloc((a->k + 1) * sizeof *a->hits);
@@ -469,6 +473,7 @@ static const struct shoal_option file_opts[] = {
     {"mmap", .type = SHOAL_TYPE_FLAG, ON(map),
      .help = "map a file of shoal's own instead of reading all of it; it must not be written to "
              "meanwhile"},
+    {"strict", .type = SHOAL_TYPE_FLAG, ON(strict), .help = STRICT_HELP},
     {0},
 };
 

@@ -28,14 +28,26 @@ void report_vocab(struct console *c, const struct shoal_vocab_stats *stats, bool
                 unk ? ", the others are " SHOAL_UNK : "");
 }
 
+static const char *bad_bytes_became(enum shoal_bad_bytes how)
+{
+    return how == SHOAL_BAD_REPLACE ? "replaced by U+FFFD"
+           : how == SHOAL_BAD_KEEP  ? "kept"
+                                    : "read as spaces";
+}
+
 void warn_vocab(struct console *c, const struct shoal_vocab_stats *stats,
                 const struct shoal_vocab_opts *opts)
 {
     const struct shoal_text_stats *text = &stats->text;
 
     if (text->bad_bytes > 0)
-        console_warn(c, "bytes that are no UTF-8 text, read as spaces: %s",
+        console_warn(c, "bytes that are not UTF-8, %s: %s", bad_bytes_became(opts->bad_bytes),
                      number_count(text->bad_bytes).text);
+    if (text->unspaced > 0)
+        console_warn(c,
+                     "words of %s characters in a script without spaces: is this text segmented? "
+                     "--tokens chars or --tokens bigrams cuts it",
+                     number_count(text->unspaced).text);
     if (text->long_words > 0)
         console_warn(c, "words longer than %u bytes, left out: %s", SHOAL_WORD_MAX,
                      number_count(text->long_words).text);

@@ -265,3 +265,32 @@ void model_json_end(struct model_view *v)
         out_line(&v->json);
     }
 }
+
+/* ---- Vectors ---------------------------------------------------------------------------- */
+
+/* "1 vector without a word" */
+static void add_left(FILE *to, uint64_t n, const char *what, const char *before)
+{
+    if (n > 0)
+        fprintf(to, "%s%s vector%s %s", before, number_count(n).text, n == 1 ? "" : "s", what);
+}
+
+shoal_status vectors_accept(struct console *c, const char *path, const shoal_vectors *v,
+                            bool strict)
+{
+    struct shoal_left_out left = v ? shoal_vectors_left_out(v) : (struct shoal_left_out){0};
+    char *text = NULL;
+    size_t len;
+    FILE *to;
+
+    if (v && strict)
+        return shoal_vectors_strict(v);
+    if (left.twice + left.empty == 0 || !(to = open_memstream(&text, &len)))
+        return SHOAL_OK;
+    add_left(to, left.twice, "of words that stood there before", "");
+    add_left(to, left.empty, "without a word", left.twice > 0 ? " and " : "");
+    fclose(to);
+    console_warn(c, "%s: left out %s", path, text);
+    free(text);
+    return SHOAL_OK;
+}

@@ -1,4 +1,5 @@
-/* model: what is said of a trained model of any kind, by info and eval. */
+/* model: what is said of a trained model of any kind, by info and eval, and of vectors that are
+ * read. */
 #ifndef CLI_MODEL_H
 #define CLI_MODEL_H
 
@@ -20,5 +21,13 @@ struct shoal_reporter model_reporter(struct model_view *view);
  * Ended by model_json_end. */
 struct shoal_reporter model_json_reporter(struct model_view *view);
 void model_json_end(struct model_view *view);
+
+/* Warns of what a file had that its vectors have not; `strict`, it fails with the first. v may be
+ * NULL, of another model. */
+shoal_status vectors_accept(struct console *c, const char *path, const shoal_vectors *v,
+                            bool strict);
+
+#define STRICT_HELP                                                                                \
+    "refuse vectors of which a word stands there twice or is empty, instead of leaving those out"
 
 #endif

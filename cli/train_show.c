@@ -88,6 +88,19 @@ static void view_pictures(struct console *c, const shoal_images *images)
                 "of %u x %u pixels, %s", width, height, channels == 1 ? "grey" : "3 channels");
 }
 
+/* The options of text that warn_vocab speaks of. */
+static struct shoal_vocab_opts read_how(const struct job *job)
+{
+    const char *least = job_value(job, "min-count"), *bad;
+    struct shoal_vocab_opts how = {.min_count = least ? strtoull(least, NULL, 10) : 0};
+
+    bad = job_value(job, "bad-bytes"); /* where the other value was */
+    for (const struct shoal_option *o = shoal_token_options; bad && o->name; o++)
+        if (strcmp(o->name, "bad-bytes") == 0)
+            shoal_option_read(o, &how, bad);
+    return how;
+}
+
 /* What was read on the way to the data. */
 void job_show_data(struct job *job)
 {
@@ -95,8 +108,7 @@ void job_show_data(struct job *job)
     struct shoal_found found = shoal_data_found(job->data);
 
     if (found.text) {
-        const char *least = job_value(job, "min-count");
-        struct shoal_vocab_opts how = {.min_count = least ? strtoull(least, NULL, 10) : 0};
+        struct shoal_vocab_opts how = read_how(job);
 
         console_heading(c, "text");
         report_vocab(c, found.text, found.unk);

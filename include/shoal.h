@@ -96,7 +96,7 @@ struct shoal_watch {
 
 /* ---- Text in -------------------------------------------------------------
  * Inputs are files, folders (all files below them, by name), quoted globs and
- * "-" for standard input; gzip and zstd are recognised by content. */
+ * "-" for standard input; gzip, zstd, bzip2 and xz are recognised by content. */
 
 /* Bytes in memory, for the readers whose names end with _memory: borrowed for the
  * call, and read as they are, never decompressed. */
@@ -109,20 +109,37 @@ struct shoal_memory {
 enum shoal_tokens {
     SHOAL_TOKENS_SPACE, /* split at white space, as word2vec.c and fastText do */
     SHOAL_TOKENS_WORDS, /* Unicode letters and digits, lower-cased */
+    /* The same, but what is written without spaces (Chinese, Japanese, Korean, Thai, Lao,
+     * Khmer, Burmese) is cut: each character a word, or each two side by side. */
+    SHOAL_TOKENS_CHARS,
+    SHOAL_TOKENS_BIGRAMS,
 };
 
-enum shoal_bad_bytes {
-    SHOAL_BAD_REFUSE, /* a byte that is no UTF-8 text fails, with its offset */
-    SHOAL_BAD_SPACE,  /* such a byte is counted and read as a space */
+enum shoal_bad_bytes {    /* that are not UTF-8; control bytes are, and separate words */
+    SHOAL_BAD_REFUSE,     /* the first one fails, with its place */
+    SHOAL_BAD_SPACE,      /* each separates, as a space does */
+    SHOAL_BAD_REPLACE,    /* each broken character becomes U+FFFD, a part of its word */
+    SHOAL_BAD_KEEP,       /* they stay as they are, a part of their word */
+};
+
+enum shoal_encoding {
+    SHOAL_ENCODING_UTF8,         /* what looks like UTF-16 is refused, unless bad bytes are not */
+    SHOAL_ENCODING_AUTO,         /* UTF-16, UTF-8 or Windows-1252: by each input's first megabyte */
+    SHOAL_ENCODING_LATIN1,       /* ISO 8859-1 */
+    SHOAL_ENCODING_WINDOWS_1252, /* the same, with quotes, dashes and the euro from 0x80 on */
+    SHOAL_ENCODING_UTF16,        /* by its mark, else by its zero bytes */
 };
 
 struct shoal_text_stats {
     uint64_t bytes;       /* after decompression */
     uint64_t words;       /* tokens, before any vocabulary */
-    uint64_t sentences;   /* newline-ended spans that hold a word */
+    uint64_t sentences;   /* lines that hold a word; they end with LF, CR or both */
     uint64_t files;       /* inputs read */
-    uint64_t bad_bytes;   /* read as spaces (SHOAL_BAD_SPACE) */
+    uint64_t bad_bytes;   /* that were not UTF-8, and not refused */
     uint64_t long_words;  /* over SHOAL_WORD_MAX bytes, left out */
+    /* Characters a word, where the first megabyte is written without spaces (Chinese,
+     * Japanese, Thai, ...) and was not cut into words; else 0. */
+    uint64_t unspaced;
 };
 
 #define SHOAL_WORD_MAX 65535u /* bytes; longer words are left out, counted and reported */
@@ -143,6 +160,8 @@ struct shoal_vocab_opts {
     uint64_t memory;            /* bytes for counting; beyond, counts go to disk */
     enum shoal_tokens tokens;
     enum shoal_bad_bytes bad_bytes;
+    enum shoal_encoding encoding;
+    bool emoji;                 /* are words; with SHOAL_TOKENS_SPACE they always are */
     unsigned threads;           /* 0: one for each core */
     const char *tmp_dir;        /* for what does not fit; NULL: TMPDIR or /tmp */
     struct shoal_watch watch;
@@ -174,6 +193,8 @@ SHOAL_API shoal_status shoal_vocab_build_memory(shoal_vocab **out,
  * </s> is its sentence end and no word of ours. */
 SHOAL_API shoal_status shoal_vocab_read(shoal_vocab **out, const char *path);
 SHOAL_API shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memory *lines);
+/* Whether a file looks like such lines, compressed or not; never of a pipe. */
+SHOAL_API bool shoal_vocab_recognise(const char *path);
 /* The same lines; with `eos`, or when </s> is itself the commonest word, a first
  * line `</s> SENTENCES`, as word2vec.c's -read-vocab expects. "-": standard output. */
 SHOAL_API shoal_status shoal_vocab_write(const shoal_vocab *vocab, const char *path, bool eos);
@@ -186,6 +207,8 @@ SHOAL_API uint32_t shoal_vocab_find(const shoal_vocab *vocab, const char *word, 
 SHOAL_API uint32_t shoal_vocab_unk(const shoal_vocab *vocab);   /* of <UNK>, or SHOAL_NO_ID */
 SHOAL_API uint64_t shoal_vocab_total(const shoal_vocab *vocab); /* of all counts */
 SHOAL_API uint64_t shoal_vocab_sentences(const shoal_vocab *vocab); /* counted; 0: unknown */
+/* How its text became words; SHOAL_TOKENS_SPACE also when that is not known. */
+SHOAL_API enum shoal_tokens shoal_vocab_tokens(const shoal_vocab *vocab);
 
 /* ---- Phrases -------------------------------------------------------------
  * Two words that stand side by side more often than chance become one,
@@ -311,7 +334,11 @@ enum shoal_format {
     SHOAL_FORMAT_SHOAL,       /* our container */
     SHOAL_FORMAT_NPY,         /* NumPy .npy, with the words in FILE.vocab */
     SHOAL_FORMAT_SAFETENSORS, /* tensor "vectors", with the words in its metadata */
+    SHOAL_FORMAT_NPZ,         /* NumPy .npz, arrays "vectors" and "words"; read, never written */
 };
+
+/* "word2vec", ..., "npz". */
+SHOAL_API const char *shoal_format_name(enum shoal_format format);
 
 /* int8 has one float for each row, by which its numbers are multiplied. */
 enum shoal_dtype { SHOAL_F32, SHOAL_F16, SHOAL_BF16, SHOAL_INT8 };
@@ -329,15 +356,24 @@ SHOAL_API struct shoal_save_opts shoal_save_default(void);
  * SHOAL_FORMAT_SHOAL. A name that is taken for a format of others (.onnx, .npz, .csv) is refused. */
 SHOAL_API shoal_status shoal_save_check(const char *path, const struct shoal_save_opts *opts,
                                         enum shoal_format *format);
-/* Recognised by content, gzip and zstd too. Every count and length is checked before
- * it is used; values that are no finite numbers and words that stand there twice are
- * refused. The file is read into memory: what happens to it afterwards does not matter. */
+/* Recognised by content, gzip, zstd, bzip2 and xz too. Every count and length is checked before
+ * it is used; values that are no finite numbers are refused. Of words that stand there twice the
+ * first is kept, and rows without a word are left out: see shoal_vectors_left_out. The file is read
+ * into memory: what happens to it afterwards does not matter. */
 SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path);
 /* The same, but our own container is mapped and opens at once: what it holds is looked
  * at when it is used, and all of it by shoal_vectors_verify. Who writes into the file or
  * shortens it meanwhile ends this process (SIGBUS); replacing it by rename is safe. */
 SHOAL_API shoal_status shoal_vectors_map(shoal_vectors **out, const char *path);
 SHOAL_API shoal_status shoal_vectors_verify(const shoal_vectors *v); /* every byte */
+/* What the file had that is not among the vectors. */
+struct shoal_left_out {
+    uint64_t twice; /* rows of words that stood there before */
+    uint64_t empty; /* rows without a word */
+};
+SHOAL_API struct shoal_left_out shoal_vectors_left_out(const shoal_vectors *v);
+/* Fails when there was any, naming the first: its word and its line. */
+SHOAL_API shoal_status shoal_vectors_strict(const shoal_vectors *v);
 /* float32 and the words are kept exactly; a word that the format cannot carry
  * (docs/formats.md) fails by name. On failure nothing is left at `path`. */
 SHOAL_API shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,

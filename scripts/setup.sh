@@ -11,13 +11,13 @@ set -eu
 # The one list: a group, then its packages.
 packages='
 build  gcc g++ libc6-dev make meson ninja-build pkg-config
-build  zlib1g-dev libzstd-dev libxxhash-dev libutf8proc-dev libcmocka-dev
+build  zlib1g-dev libzstd-dev libbz2-dev liblzma-dev libxxhash-dev libutf8proc-dev libcmocka-dev
 build  libjansson-dev libdnnl-dev libedit-dev libopenmpi-dev
 build  libjpeg62-turbo-dev libpng-dev libcairo2-dev
 build  libgnutls28-dev
-test   gzip zstd curl python3 openmpi-bin libmpich-dev mpich iproute2 locales
+test   gzip zstd bzip2 xz-utils curl python3 openmpi-bin libmpich-dev mpich iproute2 locales
 fuzz   clang libclang-rt-14-dev
-bench  zstd time python3 wrk
+bench  zstd time python3 wrk python3-sklearn liblinear-tools dataset-fashion-mnist
 simulate libsimgrid-dev
 lint   clang-format clang-tidy
 '

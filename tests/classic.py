@@ -197,7 +197,7 @@ def check_refusals():
     check("a folder of something else is left as it is", mine.returncode == 1 and
           "want a new folder" in mine.stderr and os.listdir("mine") == ["README.md"], mine.stderr)
     with open("points.csv", "w") as file:
-        file.write("x,y,class\n1,2,0\n1,oops,1\n")
+        file.write("x,y,class\n1,2,0\n1,2\n")
     bad = shoal("classic", "classifier", "--quick", "--data", "points.csv", "-o", "bad")
     check("runs that fail are named, with exit code 1", bad.returncode == 1 and
           "runs failed: 1 node (" in bad.stderr, bad.stderr)

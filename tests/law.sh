@@ -38,11 +38,14 @@ train/tasks  rows dense
 
 # header (a name ending in / is a folder), the only files that may include it
 foreign='
-zlib.h         file/stream.c
-zstd.h         file/stream.c
-zstd_errors.h  file/stream.c
+zlib.h         file/gzip.c
+zstd.h         file/zstd.c
+zstd_errors.h  file/zstd.c
+bzlib.h        file/bzip2.c
+lzma.h         file/xz.c
+lzma/          file/xz.c
 xxhash.h       file/container.c
-utf8proc.h     text/clean.c
+utf8proc.h     text/clean.c text/segment.c
 jpeglib.h      samples/image.c
 turbojpeg.h    samples/image.c
 jerror.h       samples/image.c

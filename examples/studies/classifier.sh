@@ -15,9 +15,9 @@ cat >cluster.json <<END
 {"name": "32 nodes on 10 Gbit/s", "nodes": 32, "cores": 1, "gigabits": 10, "microseconds": 50,
  "jitter": 0.2, "workers": [$(size 1,2,4,8,16,32 1,2,4)]}
 END
-"$shoal" study mlp spiral.csv --workers "${WORKERS:-1,2}" --sync "${SYNC:-average:32}" --batch 64 \
+"$shoal" study mlp spiral.csv --workers "${WORKERS:-1,2}" --sync "${SYNC:-average:32}" \
     --epochs "$(size 20 5)" --repeat "$(size 3 1)" --simulate cluster.json \
-    --output study --plots figures -- --layers 256,256
+    --output study --plots figures -- --layers 256,256 --rank-batch 64
 original <<'END'
 nodes  speedup  accuracy
     1        1     0.757

@@ -24,8 +24,8 @@ for name, n in (("data_batch_1.bin", int(sys.argv[1])), ("test_batch.bin", 32)):
                 out.write(bytes([random.randrange(10)]) + random.randbytes(record - 1))
 END
 }
-"$shoal" study vgg pictures --workers "${WORKERS:-1,3}" --sync sync --batch 32 --epochs 1 \
-    --repeat "$(size 2 1)" --output study --plots figures -- --depth 11
+"$shoal" study vgg pictures --workers "${WORKERS:-1,3}" --sync sync --epochs 1 \
+    --repeat "$(size 2 1)" --output study --plots figures -- --depth 11 --rank-batch 32
 original <<'END'
 nodes  each iteration
     1         1.903 s

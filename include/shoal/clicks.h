@@ -19,7 +19,8 @@ extern "C" {
 #endif
 
 /* ---- Clicks in -------------------------------------------------------------
- * Inputs are as for text: files, folders, globs, "-"; gzip and zstd by content. */
+ * Inputs are as for text: files, folders, globs, "-"; gzip, zstd, bzip2 and xz by
+ * content. */
 
 enum shoal_clicks_format {
     SHOAL_CLICKS_AUTO,   /* by the first line */

@@ -76,6 +76,27 @@ SHOAL_API char shoal_columns_delimiter(const shoal_columns *c, bool *header);
 /* "number", "category", "label", "id", "ignored" */
 SHOAL_API const char *shoal_column_kind_name(enum shoal_column_kind kind);
 
+/* ---- A table to try things on -----------------------------------------------------------
+ * People: numbers, categories, missing fields, an id and a column that means nothing; who bought is
+ * drawn by planted weights. Row i depends on the seed and i alone. */
+
+struct shoal_gen_people_opts {
+    uint64_t rows;
+    uint64_t first; /* the number of the first one */
+    uint64_t seed;
+};
+
+struct shoal_gen_people_stats {
+    uint64_t rows, positives;
+    double entropy; /* mean over rows of -p log p - (1-p) log(1-p): the best to be expected */
+    double logloss; /* of the true probabilities on these very labels */
+};
+
+SHOAL_API struct shoal_gen_people_opts shoal_gen_people_default(void);
+/* CSV with a line of names. Same options, same bytes. "-" is standard output. */
+SHOAL_API shoal_status shoal_gen_people(const char *path, const struct shoal_gen_people_opts *opts,
+                                        struct shoal_gen_people_stats *stats);
+
 #ifdef __cplusplus
 }
 #endif

@@ -16,8 +16,8 @@ extern "C" {
 
 /* ---- Samples ---------------------------------------------------------------------
  * Rows with a class or with targets: a table of text (shoal/columns.h), NumPy's .npy, or IDX (the
- * files of MNIST); gzip and zstd are recognised by content. Of a table a number is an input, and
- * so is each value of a category. */
+ * files of MNIST); gzip, zstd, bzip2 and xz are recognised by content. Of a table a number is an
+ * input, and so is each value of a category. */
 
 typedef struct shoal_samples shoal_samples;
 

@@ -51,8 +51,9 @@ uint64_t inputs_bytes(const struct inputs *in, size_t first, size_t last, bool *
 
 struct stream;
 
-/* gzip and zstd are recognised by their first bytes, joined members and frames
- * are read as one; "-" is standard input. A zstd window may be 128 MiB. */
+/* gzip, zstd, bzip2 and xz are recognised by their first bytes; joined members, frames and
+ * streams are read as one; "-" is standard input. A zstd window and an xz dictionary may be
+ * 128 MiB. */
 shoal_status stream_open(struct stream **out, const char *path);
 /* A path so, or bytes in memory, borrowed until stream_close, as they are: never
  * decompressed. */
@@ -65,6 +66,8 @@ shoal_status stream_read(struct stream *s, void *buf, size_t cap, size_t *got);
 shoal_status stream_some(struct stream *s, void *buf, size_t cap, size_t *got);
 /* Whether the bytes are read as they lie in the file. */
 bool stream_plain(const struct stream *s);
+/* Whether a file that begins so is decompressed when it is read: ten bytes tell. */
+bool bytes_compressed(const void *at, size_t len);
 /* Goes on from a byte of a plain file, or of memory; pipes decline. */
 shoal_status stream_seek(struct stream *s, uint64_t offset);
 /* Bytes taken from the file so far, or since stream_seek, before decompression:
@@ -98,6 +101,36 @@ size_t input_drop_mark(struct bytes *head);
 /* Reads a whole file of at most max bytes, NUL-terminated; free(*out). What it is
  * when it was compressed must fit into memory, and 100 times its size and 64 MiB. */
 shoal_status stream_slurp(char **out, size_t *len, const char *path, size_t max);
+
+/* ---- zip.c: the members of a zip archive that lies in memory --------------------------- */
+
+/* As the directory at its end lists them; zip64 too. Stored and deflated ones, on one disk and not
+ * encrypted; they may not overlap, nor two have one name. */
+struct zip_member {
+    struct span name; /* within the archive, and not ended by a NUL */
+    const char *at;   /* [packed] */
+    size_t packed, size;
+    uint32_t crc;
+    bool deflated;
+};
+
+struct zip {
+    const char *path; /* borrowed */
+    struct zip_member *at;
+    size_t n;
+};
+
+bool zip_sniff(const char *at, size_t len);
+/* Borrows path and bytes until zip_close, which may follow a failure too. */
+shoal_status zip_open(struct zip *z, const char *path, const char *at, size_t len);
+void zip_close(struct zip *z);
+/* Its first *got <= cap bytes, unchecked. */
+shoal_status zip_head(const struct zip *z, const struct zip_member *m, void *to, size_t cap,
+                      size_t *got);
+/* All `size` bytes of it, checked: where they lie, or in *ours, for mem_unmap. A deflated one may
+ * become 100 times its size and 64 MiB. */
+shoal_status zip_read(const struct zip *z, const struct zip_member *m, const char **at,
+                      void **ours);
 
 /* ---- whole.c: a file as it is, in memory of our own ------------------------------- */
 

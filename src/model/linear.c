@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum {
+    LINE = 64,        /* bytes of a cache line */
     AHEAD = 4,        /* rows between the prefetch of a row's weights and its use */
     MARGINS = 128,    /* whose losses are computed together */
     NEAR = 1 << 20,   /* bytes of weights that the nearest caches hold anyway */
@@ -165,6 +166,19 @@ static void fetch_row(const struct linear_worker *w, uint64_t row)
         __builtin_prefetch(t->at + v->id[i] * t->stride, 1);
 }
 
+/* Rows of another place in memory, soon to be learned: nothing follows them there by itself. */
+static void fetch_run(const struct linear_worker *w, uint64_t from, uint64_t to)
+{
+    const struct clicks_view *v = w->l->rows;
+    uint64_t at = v->start[from], end = v->start[to];
+
+    for (uint64_t i = at; i < end; i += LINE / sizeof *v->id)
+        __builtin_prefetch(v->id + i, 0, 2);
+    for (uint64_t i = at; v->value && i < end; i += LINE / sizeof *v->value)
+        __builtin_prefetch(v->value + i, 0, 2);
+    __builtin_prefetch(v->label + from, 0, 2);
+}
+
 /* ---- the loss ---- */
 
 static void add_losses(struct linear_worker *w, struct sums *done)
@@ -316,10 +330,17 @@ void linear_train(struct linear_worker *w, uint64_t from, uint64_t to,
     struct sums here = {.examples = to - from}; /* no cache line is shared with other workers */
     struct shuffle_walk rows = {.split = &w->l->split, .order = order, .i = from, .end = to};
     uint64_t batch = w->l->batch;
-    size_t first, stop;
+    size_t first, stop, next, next_stop;
+    bool more = batch == 1 && shuffle_next(&rows, &next, &next_stop);
 
-    while (batch == 1 && shuffle_next(&rows, &first, &stop))
+    while (more) {
+        first = next;
+        stop = next_stop;
+        more = shuffle_next(&rows, &next, &next_stop);
+        if (more)
+            fetch_run(w, next, next_stop);
         (w->weights->slot ? train_private : train_rows)(w, first, stop, &rule, &here);
+    }
     for (uint64_t row = from; batch > 1 && row < to; row += batch)
         train_batch(w, row, to - row < batch ? to : row + batch, order, &rule, &here);
     add_losses(w, &here);

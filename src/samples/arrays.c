@@ -7,13 +7,13 @@
 
 static const struct {
     size_t size;
-    const char *npy;   /* as NumPy names it, in quotes; NULL: not read */
+    char npy;          /* as NumPy names its kind; '\0': not read */
     unsigned char idx; /* as IDX numbers it; 0: not read */
 } types[] = {
-    [ARRAY_U8] = {1, "'|u1'", 0x08},  [ARRAY_I8] = {1, "'|i1'", 0x09},
-    [ARRAY_I32] = {4, "'<i4'", 0x0c}, [ARRAY_U32] = {4, NULL, 0},
-    [ARRAY_I64] = {8, "'<i8'", 0},    [ARRAY_F32] = {4, "'<f4'", 0x0d},
-    [ARRAY_F64] = {8, "'<f8'", 0x0e},
+    [ARRAY_U8] = {1, 'u', 0x08},  [ARRAY_I8] = {1, 'i', 0x09},  [ARRAY_U16] = {2, 'u', 0},
+    [ARRAY_I16] = {2, 'i', 0x0b}, [ARRAY_U32] = {4, 'u', 0},    [ARRAY_I32] = {4, 'i', 0x0c},
+    [ARRAY_U64] = {8, 'u', 0},    [ARRAY_I64] = {8, 'i', 0},    [ARRAY_F16] = {2, 'f', 0},
+    [ARRAY_F32] = {4, 'f', 0x0d}, [ARRAY_F64] = {8, 'f', 0x0e},
 };
 enum { TYPES = sizeof types / sizeof *types };
 
@@ -40,36 +40,67 @@ static shoal_status set_shape(struct array *a, const size_t *dims, size_t ndims,
     return SHOAL_OK;
 }
 
-static uint64_t bits_of(const struct array *a, const char *at)
+/* Which number of the file is number i of a row. Fortran's order has the first index run fastest:
+ * with i = (j * s1 + k) * s2 + l that is row + n * (j + s0 * (k + s1 * l)). */
+static size_t place_of(const struct array *a, size_t row, size_t i)
+{
+    size_t s0 = a->sides[0], s1 = a->sides[1] ? a->sides[1] : 1, s2 = a->sides[2] ? a->sides[2] : 1;
+
+    if (!a->by_columns)
+        return row * a->width + i;
+    return row + a->n * (i / s2 / s1 + s0 * (i / s2 % s1 + s1 * (i % s2)));
+}
+
+uint64_t array_bits(const struct array *a, size_t row, size_t i)
 {
     size_t size = types[a->type].size;
+    const char *at = a->at + place_of(a, row, i) * size;
     uint64_t x = 0;
 
-    for (size_t i = 0; i < size; i++) {
-        uint64_t byte = (unsigned char)at[i];
+    memcpy(&x, at, size);
+    return a->big ? __builtin_bswap64(x) >> (64 - 8 * size) : x;
+}
 
-        x |= byte << 8 * (a->big ? size - 1 - i : i);
+/* binary16: 5 bits of exponent and 10 of fraction, whose value is that of a float moved into its
+ * place and 2^112 times as large; so are denormals. */
+static double half_number(uint64_t bits)
+{
+    uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7fff) << 13;
+    float f;
+
+    if (rest >= 0x7c00u << 13) { /* infinity, NaN */
+        rest |= sign | 0x7f800000u;
+        memcpy(&f, &rest, sizeof f);
+        return (double)f;
     }
-    return x;
+    rest |= sign;
+    memcpy(&f, &rest, sizeof f);
+    return (double)f * 0x1p112;
 }
 
 double array_number(const struct array *a, size_t row, size_t i)
 {
-    uint64_t bits = bits_of(a, a->at + (row * a->width + i) * types[a->type].size);
+    uint64_t bits = array_bits(a, row, i);
     uint32_t low = (uint32_t)bits;
     float f;
     double d;
 
     switch (a->type) {
     case ARRAY_U8:
+    case ARRAY_U16:
     case ARRAY_U32:
+    case ARRAY_U64:
         return (double)bits;
     case ARRAY_I8:
         return (int8_t)bits;
+    case ARRAY_I16:
+        return (int16_t)bits;
     case ARRAY_I32:
         return (int32_t)low;
     case ARRAY_I64:
         return (double)(int64_t)bits;
+    case ARRAY_F16:
+        return half_number(bits);
     case ARRAY_F32:
         memcpy(&f, &low, sizeof f);
         return (double)f;
@@ -166,30 +197,46 @@ static size_t read_dims(const struct dict *d, size_t dims[ARRAY_DIMS])
     return n;
 }
 
+/* "'<f4'": the order of bytes, the kind, the size; what is none stays of kind '?'. */
+static void read_type(struct npy *out, const struct dict *d)
+{
+    const char *at = dict_value(d, "'descr':"), *end;
+    size_t len = at ? (size_t)(d->end - at) : 0;
+
+    end = len > 1 ? memchr(at + 1, '\'', len - 1) : NULL;
+    if (!at || *at != '\'' || !end || end - at < 3)
+        return;
+    snprintf(out->type, sizeof out->type, "%.*s", (int)(end - at) - 1, at + 1);
+    if (!strchr("<>|=", at[1]) || read_size(d, at + 3, &out->size) != end)
+        return;
+    out->big = at[1] == '>';
+    out->kind = at[2];
+}
+
 shoal_status npy_head(struct npy *out, const char *path, const char *at, size_t len)
 {
     struct dict d = {0};
-    const char *type;
+    const char *order;
     shoal_status st = find_dict(&d, path, at, len);
 
-    *out = (struct npy){.type = "unknown"};
+    *out = (struct npy){.type = "of a type unknown", .kind = '?'};
     if (st != SHOAL_OK)
         return st;
-    type = dict_value(&d, "'descr':");
-    if (type)
-        snprintf(out->type, sizeof out->type, "%.*s", d.end - type < 5 ? (int)(d.end - type) : 5,
-                 type);
-    out->by_rows = starts(&d, dict_value(&d, "'fortran_order':"), "False");
+    read_type(out, &d);
+    order = dict_value(&d, "'fortran_order':");
+    out->by_columns = starts(&d, order, "True");
+    if (!out->by_columns && !starts(&d, order, "False"))
+        return shoal_fail(SHOAL_EFORMAT, "%s: its header says no order of rows and columns", path);
     out->ndims = read_dims(&d, out->dims);
     out->at = d.end;
     out->bytes = (size_t)(at + len - d.end);
     return SHOAL_OK;
 }
 
-static bool npy_type(const char *name, enum array_type *type)
+static bool npy_type(const struct npy *head, enum array_type *type)
 {
     for (size_t i = 0; i < TYPES; i++)
-        if (types[i].npy && strcmp(name, types[i].npy) == 0) {
+        if (types[i].npy == head->kind && types[i].size == head->size) {
             *type = (enum array_type)i;
             return true;
         }
@@ -201,14 +248,16 @@ shoal_status npy_open(struct array *a, const char *path, const char *at, size_t 
     struct npy head;
     shoal_status st = npy_head(&head, path, at, len);
 
-    *a = (struct array){.path = path, .at = head.at};
+    *a =
+        (struct array){.path = path, .at = head.at, .big = head.big, .by_columns = head.by_columns};
     if (st != SHOAL_OK)
         return st;
-    if (!npy_type(head.type, &a->type))
-        return shoal_fail(SHOAL_EFORMAT,
-                          "%s: numbers of another type than f4, f8, i4, i8, i1 or u1", path);
-    if (!head.by_rows)
-        return shoal_fail(SHOAL_EFORMAT, "%s: its order is not C's, row by row", path);
+    if (!npy_type(&head, &a->type))
+        return shoal_fail(
+            SHOAL_EFORMAT,
+            "%s: its numbers are %s, want floats (f2, f4, f8) or whole numbers (i1 to "
+            "i8, u1 to u8)",
+            path, head.type);
     if (head.ndims == 0)
         return shoal_fail(SHOAL_EFORMAT, "%s: its shape is not that of 1 to %d dimensions", path,
                           ARRAY_DIMS);

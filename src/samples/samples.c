@@ -176,8 +176,10 @@ static shoal_status take_inputs(shoal_samples *s, const struct numbers *f, size_
     if (!f->rows && f->array.type == ARRAY_U8 && count == 0) {
         s->bytes = mem_array(s->n, s->inputs);
         memcpy(s->sides, f->array.sides, sizeof s->sides);
-        if (s->bytes)
+        if (s->bytes && !f->array.by_columns)
             memcpy(s->bytes, f->array.at, s->n * s->inputs);
+        for (size_t i = 0; s->bytes && f->array.by_columns && i < s->n * s->inputs; i++)
+            s->bytes[i] = (uint8_t)array_bits(&f->array, i / s->inputs, i % s->inputs);
         return s->bytes ? SHOAL_OK : SHOAL_ENOMEM;
     }
     s->x = mem_array(s->n * s->inputs, sizeof *s->x);

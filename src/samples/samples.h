@@ -101,13 +101,18 @@ struct array {
     enum array_type {
         ARRAY_U8,
         ARRAY_I8,
-        ARRAY_I32,
+        ARRAY_U16,
+        ARRAY_I16,
         ARRAY_U32,
+        ARRAY_I32,
+        ARRAY_U64,
         ARRAY_I64,
+        ARRAY_F16,
         ARRAY_F32,
         ARRAY_F64
     } type;
     bool big;        /* endian */
+    bool by_columns; /* Fortran's order */
     const char *at;
 };
 
@@ -115,8 +120,10 @@ enum { ARRAY_DIMS = 4 };
 
 /* What the head of a .npy file says of the numbers behind it. */
 struct npy {
-    char type[8];                   /* "'<f4'" */
-    bool by_rows;                   /* C's order, not Fortran's */
+    char type[24];                  /* "<f4", for sentences */
+    char kind;                      /* 'f', 'i', 'u' of numbers, 'U', 'S' of texts; '?': unknown */
+    size_t size;                    /* of one: bytes, and of 'U' characters of 4 bytes */
+    bool big, by_columns;           /* endian; Fortran's order, not C's */
     size_t dims[ARRAY_DIMS], ndims; /* 0: not of 1 to ARRAY_DIMS dimensions */
     const char *at;                 /* the numbers */
     size_t bytes;
@@ -127,7 +134,8 @@ shoal_status npy_head(struct npy *out, const char *path, const char *at, size_t 
 shoal_status npy_open(struct array *a, const char *path, const char *at, size_t len);
 bool idx_sniff(const char *at, size_t len);
 shoal_status idx_open(struct array *a, const char *path, const char *at, size_t len);
-/* Number i of row `row`, as a double. */
+/* Number i of row `row` as it is, in the order of bytes that is ours; and as a double. */
+uint64_t array_bits(const struct array *a, size_t row, size_t i);
 double array_number(const struct array *a, size_t row, size_t i);
 
 /* Lines of numbers with commas between; *rows [n][width] is for free(). *first is the

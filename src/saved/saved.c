@@ -1,5 +1,6 @@
 /* The kinds of models there are, and the handle for any of them. */
 #include "saved/kind.h"
+#include "saved/source.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -87,10 +88,48 @@ static shoal_status model_settle(shoal_model **out, shoal_model *m, shoal_status
     return st;
 }
 
-static shoal_status model_read(shoal_model *m, const char *path, bool map)
+/* A container that was opened, with this status; takes it. */
+static shoal_status model_read_container(shoal_model *m, struct container *c, shoal_status st)
+{
+    if (st != SHOAL_OK)
+        return st;
+    st = kind_of(&m->kind, c);
+    if (st == SHOAL_OK)
+        return m->kind->read(&m->is, c);
+    container_close(c);
+    return st;
+}
+
+/* What is no container on disk: one that is compressed or comes from a pipe, weights of a net if
+ * they are wanted, vectors. */
+static shoal_status model_read_source(shoal_model *m, const struct source *src, unsigned size)
 {
     struct container *c;
-    shoal_vectors *v;
+    shoal_vectors *v = NULL;
+    shoal_net *net = NULL;
+    shoal_status st;
+
+    if (container_sniff_memory(src->at, src->len)) {
+        st = container_open_copy(&c, &(struct shoal_memory){src->path, src->at, src->len});
+        return model_read_container(m, c, st);
+    }
+    if (size > 0 && net_weights_sniff(src->at, src->len)) {
+        st = net_import_bytes(&net, src->path, src->at, src->len, size);
+        m->kind = &kind_net;
+        m->is = net;
+        return st;
+    }
+    st = vectors_read(&v, src);
+    m->kind = &kind_vectors;
+    m->is = v;
+    return st;
+}
+
+/* size > 0: weights of a net become one, whose pictures have that size. */
+static shoal_status model_read(shoal_model *m, const char *path, bool map, unsigned size)
+{
+    struct container *c;
+    struct source src;
     struct stat file;
     shoal_status st;
     bool ours;
@@ -100,51 +139,40 @@ static shoal_status model_read(shoal_model *m, const char *path, bool map)
     st = kind_recognise(&m->kind, path, &ours);
     if (st != SHOAL_OK)
         return st;
-    if (!ours) {
-        st = map ? shoal_vectors_map(&v, path) : shoal_vectors_open(&v, path);
-        m->is = v;
-        return st;
+    if (ours) {
+        st = map && m->kind->maps ? container_map(&c, path) : container_open(&c, path);
+        return st == SHOAL_OK ? m->kind->read(&m->is, c) : st;
     }
-    st = map && m->kind->maps ? container_map(&c, path) : container_open(&c, path);
-    return st == SHOAL_OK ? m->kind->read(&m->is, c) : st;
+    st = source_open(&src, path, map);
+    if (st == SHOAL_OK)
+        st = model_read_source(m, &src, size);
+    source_close(&src);
+    return st;
 }
 
-static shoal_status model_open(shoal_model **out, const char *path, bool map)
+static shoal_status model_open(shoal_model **out, const char *path, bool map, unsigned size)
 {
     shoal_model *m;
     shoal_status st = model_new(&m, path);
 
     if (st == SHOAL_OK)
-        st = model_read(m, path, map);
+        st = model_read(m, path, map, size);
     return model_settle(out, m, st);
 }
 
 shoal_status shoal_model_open(shoal_model **out, const char *path)
 {
-    return model_open(out, path, false);
+    return model_open(out, path, false, 0);
 }
 
 shoal_status shoal_model_map(shoal_model **out, const char *path)
 {
-    return model_open(out, path, true);
+    return model_open(out, path, true, 0);
 }
 
 shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned size)
 {
-    shoal_net *net;
-    shoal_model *m;
-    shoal_status st;
-
-    if (container_sniff(path) || !shoal_net_weights(path))
-        return shoal_model_open(out, path);
-    st = model_new(&m, path);
-    if (st == SHOAL_OK)
-        st = shoal_net_import(&net, path, size);
-    if (st == SHOAL_OK) {
-        m->kind = &kind_net;
-        m->is = net;
-    }
-    return model_settle(out, m, st);
+    return model_open(out, path, false, size);
 }
 
 static shoal_status model_read_memory(shoal_model *m, const void *data, size_t size)
@@ -160,13 +188,7 @@ static shoal_status model_read_memory(shoal_model *m, const void *data, size_t s
         return st;
     }
     st = container_open_copy(&c, &(struct shoal_memory){m->path, data, size});
-    if (st != SHOAL_OK)
-        return st;
-    st = kind_of(&m->kind, c);
-    if (st == SHOAL_OK)
-        return m->kind->read(&m->is, c);
-    container_close(c);
-    return st;
+    return model_read_container(m, c, st);
 }
 
 shoal_status shoal_model_open_memory(shoal_model **out, const char *name, const void *data,
@@ -317,12 +339,35 @@ struct shoal_ask_opts shoal_ask_default(void)
                                    .seed = 1};
 }
 
+/* The kind of a container that is compressed, or NULL. */
+static const struct kind *kind_inside(const char *path)
+{
+    const struct kind *kind = NULL;
+    struct container *c = NULL;
+    struct source src = {0};
+    struct stream *s = NULL;
+
+    if (stream_open(&s, path) == SHOAL_OK && !stream_plain(s) &&
+        source_open(&src, path, false) == SHOAL_OK &&
+        container_open_memory(&c, path, src.at, src.len) == SHOAL_OK)
+        (void)kind_of(&kind, c);
+    container_close(c);
+    source_close(&src);
+    stream_close(s);
+    return kind;
+}
+
 bool shoal_model_predicts(const char *path)
 {
     const struct kind *kind;
+    struct stat file;
     bool ours;
 
-    return kind_recognise(&kind, path, &ours) == SHOAL_OK && kind->ask;
+    if (kind_recognise(&kind, path, &ours) != SHOAL_OK)
+        return false;
+    if (!ours && stat(path, &file) == 0 && S_ISREG(file.st_mode))
+        kind = kind_inside(path);
+    return kind && kind->ask;
 }
 
 static void answer_add(struct answers *a, const char *text, size_t len)

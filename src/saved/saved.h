@@ -52,11 +52,23 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
 /* For eval; v is borrowed. */
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 
+/* Reads what other programs write, from bytes that were opened. */
+struct source;
+shoal_status vectors_read(shoal_vectors **out, const struct source *src);
 /* Reads any format from memory that is 64-byte aligned and stays there until
  * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
  * NULL; `path` is for sentences. */
 shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const void *data,
                                  size_t size, const char *words, size_t words_len);
+
+/* ---- net/: weights of a net in safetensors, ours or torchvision's -------------------------- */
+
+struct tensors;
+bool net_weights_in(const struct tensors *file);
+bool net_weights_sniff(const char *at, size_t len);
+/* The net of a file's bytes; pictures are size x size where the file does not say. */
+shoal_status net_import_bytes(shoal_net **out, const char *path, const char *at, size_t len,
+                              unsigned size);
 
 /* ---- linear/: click models ------------------------------------------------------------- */
 

@@ -21,9 +21,16 @@ struct shoal_encode_opts shoal_encode_default(void)
 
 /* ---- the plan ---- */
 
-/* A thread's raw and lower-cased block, and its ids: one for each two bytes at
- * the most. */
-#define THREAD_BYTES (2 * BLOCK_BYTES + BLOCK_BYTES * 3 / 2 + BLOCK_BYTES * 2)
+/* A thread's block, raw and as words, of which pairs are the longest, and its ids: one for each
+ * two bytes at the most. What is decoded may be half as long again. */
+static uint64_t thread_bytes(const struct shoal_vocab_opts *opts)
+{
+    uint64_t raw = opts->encoding == SHOAL_ENCODING_UTF8 ? 2 * BLOCK_BYTES : 3 * BLOCK_BYTES;
+    uint64_t words = opts->tokens == SHOAL_TOKENS_BIGRAMS ? BLOCK_BYTES * 7 / 3
+                                                          : BLOCK_BYTES * 3 / 2;
+
+    return raw + words + BLOCK_BYTES * 2;
+}
 
 static void make_plan(struct shoal_encode_plan *plan, const char *folder,
                       const struct inputs *inputs, const struct shoal_encode_opts *opts)
@@ -37,7 +44,7 @@ static void make_plan(struct shoal_encode_plan *plan, const char *folder,
     words = plan->input_bytes * 4 / 6;
     if (!plan->streamed && words * 64 + ((uint64_t)1 << 20) < vocab)
         vocab = words * 64 + ((uint64_t)1 << 20);
-    plan->buffer_bytes = (uint64_t)pool_threads(opts->vocab.threads) * THREAD_BYTES;
+    plan->buffer_bytes = pool_threads(opts->vocab.threads) * thread_bytes(&opts->vocab);
     plan->vocab_bytes = opts->given ? 0 : 2 * vocab; /* merging holds tables and totals */
     plan->memory_bytes = plan->buffer_bytes + plan->vocab_bytes;
     plan->memory_free = opts->memory_limit ? opts->memory_limit : mem_available();
@@ -84,6 +91,7 @@ struct encoder {
     struct text *text;
     const shoal_vocab *vocab;
     struct container_writer *out;
+    struct rules rules;
     bool open;                          /* the last id written is a word */
     uint64_t words, sentences, unknown; /* <UNK> among the words */
 };
@@ -182,7 +190,7 @@ static shoal_status encode_to(struct encoder *e, unsigned threads, struct shoal_
         st = shoal_fail(SHOAL_EINVAL, "encode: none of %llu words is in the vocabulary of %zu",
                         (unsigned long long)text->words, shoal_vocab_size(e->vocab));
     if (st == SHOAL_OK)
-        st = vocab_save(e->vocab, e->out);
+        st = vocab_save_with(e->vocab, &e->rules, e->out);
     if (st == SHOAL_OK)
         st = write_meta(e);
     return st;
@@ -256,10 +264,10 @@ shoal_status encoding_open(struct encoding **out, const char *path, const struct
 shoal_status encoding_part(struct encoding *e, unsigned i, unsigned n)
 {
     struct cut from, to;
-    shoal_status st = text_cut(&from, &e->inputs, e->opts.vocab.tokens, i, n);
+    shoal_status st = text_cut(&from, &e->inputs, &e->opts.vocab, i, n);
 
     if (st == SHOAL_OK)
-        st = text_cut(&to, &e->inputs, e->opts.vocab.tokens, i + 1, n);
+        st = text_cut(&to, &e->inputs, &e->opts.vocab, i + 1, n);
     if (st == SHOAL_OK)
         text_limit(e->text, &from, &to);
     return st;
@@ -278,7 +286,7 @@ const struct shoal_vocab_opts *encoding_opts(const struct encoding *e)
 shoal_status encoding_write(struct encoding *e, const shoal_vocab *vocab,
                             struct shoal_encode_stats *stats)
 {
-    struct encoder to = {.text = e->text, .vocab = vocab};
+    struct encoder to = {.text = e->text, .vocab = vocab, .rules = rules_of(&e->opts.vocab)};
     struct shoal_text_stats read = {0};
     double began = clock_now();
     shoal_status st = container_create(&to.out, e->path);

@@ -8,12 +8,26 @@
 static const struct shoal_choice token_choices[] = {
     [SHOAL_TOKENS_SPACE] = {"space", "at white space, as word2vec.c and fastText do"},
     [SHOAL_TOKENS_WORDS] = {"words", "Unicode letters and digits, lower-cased"},
+    [SHOAL_TOKENS_CHARS] = {"chars", "words, but each character of Chinese, Japanese, Korean, "
+                                     "Thai, Lao, Khmer and Burmese is one"},
+    [SHOAL_TOKENS_BIGRAMS] = {"bigrams", "words, but each two such characters side by side are one"},
     {0},
 };
 
 static const struct shoal_choice bad_bytes_choices[] = {
     [SHOAL_BAD_REFUSE] = {"refuse", "fail and name the first such byte"},
-    [SHOAL_BAD_SPACE] = {"space", "read each as a space and count them"},
+    [SHOAL_BAD_SPACE] = {"space", "read each as a space"},
+    [SHOAL_BAD_REPLACE] = {"replace", "put U+FFFD for each broken character"},
+    [SHOAL_BAD_KEEP] = {"keep", "leave them in their words as they are"},
+    {0},
+};
+
+static const struct shoal_choice encoding_choices[] = {
+    [SHOAL_ENCODING_UTF8] = {"utf-8", "what looks like another one is refused and named"},
+    [SHOAL_ENCODING_AUTO] = {"auto", "UTF-16, UTF-8 or Windows-1252, as each input looks"},
+    [SHOAL_ENCODING_LATIN1] = {"latin-1", "ISO 8859-1"},
+    [SHOAL_ENCODING_WINDOWS_1252] = {"windows-1252", "Latin-1 with quotes, dashes and the euro"},
+    [SHOAL_ENCODING_UTF16] = {"utf-16", "by its byte-order mark, else by its zero bytes"},
     {0},
 };
 
@@ -22,7 +36,11 @@ static const struct shoal_choice bad_bytes_choices[] = {
     {"tokens", .type = SHOAL_TYPE_CHOICE, ON(tokens), .arg = "HOW", .choices = token_choices,      \
      .help = "how text becomes words"},                                                            \
     {"bad-bytes", .type = SHOAL_TYPE_CHOICE, ON(bad_bytes), .arg = "HOW",                          \
-     .choices = bad_bytes_choices, .help = "what to do with bytes that are no UTF-8 text"}
+     .choices = bad_bytes_choices, .help = "what to do with bytes that are not UTF-8"},            \
+    {"encoding", .type = SHOAL_TYPE_CHOICE, ON(encoding), .arg = "NAME",                           \
+     .choices = encoding_choices, .help = "how the text is encoded"},                              \
+    {"emoji", .type = SHOAL_TYPE_FLAG, ON(emoji),                                                  \
+     .help = "keep emoji, each a word; --tokens space always does"}
 /* clang-format on */
 
 const struct shoal_option shoal_token_options[] = {TOKENS, {0}};

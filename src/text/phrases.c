@@ -5,7 +5,8 @@
  *   - words and pairs are told apart by all their bytes, not by the first 59,
  *     and none is forgotten while counting;
  *   - a last word without white space behind it counts;
- *   - a carriage return separates, and bytes that are no text are refused;
+ *   - a carriage return ends a line, control bytes separate, and bytes that are not UTF-8 are
+ *     refused unless asked for otherwise;
  *   - scores are compared in double precision, so that a pair exactly at the
  *     threshold is never joined; word2phrase's float may err by 1 in 10^7.
  * Like there, pairs are counted over the ends of sentences (its `start` is
@@ -32,7 +33,7 @@ static bool is_joiner(const char *s)
     for (size_t i = 0; i < len; i++)
         if ((unsigned char)s[i] <= ' ')
             return false;
-    return len > 0 && len <= JOINER_MAX && clean_find_bad(s, len) == len;
+    return len > 0 && len <= JOINER_MAX && clean_find(s, len) == len;
 }
 
 shoal_status shoal_phrases_check(const struct shoal_phrases_opts *opts)
@@ -131,7 +132,9 @@ static shoal_status early_passes(struct inputs *inputs, struct spool *from,
         *from = to.spool;
         if (st == SHOAL_OK)
             st = spool_inputs(inputs, from);
-        opts->vocab.tokens = SHOAL_TOKENS_SPACE; /* what we wrote is words already */
+        /* What we wrote is words already, and UTF-8. */
+        opts->vocab.tokens = SHOAL_TOKENS_SPACE;
+        opts->vocab.encoding = SHOAL_ENCODING_UTF8;
     }
     return st;
 }

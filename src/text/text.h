@@ -17,22 +17,42 @@
 
 /* ---- text.c: blocks of clean text -------------------------------------------- */
 
-/* A piece of one input that ends at the end of a word, and at the end of a
- * line if it holds one. Checked as UTF-8 without control bytes; with
- * SHOAL_TOKENS_WORDS lower-cased, each separator a space. Blocks are numbered
- * in the order of the input. */
+/* How text becomes words. */
+struct rules {
+    enum shoal_tokens tokens;
+    enum shoal_bad_bytes bad;
+    bool emoji;
+};
+
+static inline struct rules rules_of(const struct shoal_vocab_opts *opts)
+{
+    return (struct rules){opts->tokens, opts->bad_bytes, opts->emoji};
+}
+
+/* A piece of one input that ends at the end of a word, and at the end of a line if it holds
+ * one. Its text is what the rules make of the bytes: words of UTF-8, or of bytes that are kept,
+ * between bytes of 0x20 and less, of which LF and CR end lines. Blocks are numbered in the
+ * order of the input. */
 struct block {
     struct bytes raw;   /* as read */
-    struct bytes lower; /* as words; unused with SHOAL_TOKENS_SPACE */
+    struct bytes words; /* what the rules made of it; unused where raw is that already */
     const char *text;   /* one of the two; BLOCK_PAD bytes behind it may be read */
     size_t len;
     uint64_t seq;
     bool inside; /* begins within a sentence that has a word in a block before */
     bool last;   /* its input ends here, and with it the sentence */
+    bool made;   /* text is what raw became */
+    /* SHOAL_TOKENS_BIGRAMS, where a block ends between two characters that are a pair: the first
+     * of them ends this block and begins the next one, where the pair is. */
+    bool pair_before, pair_after;
 };
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 #define BLOCK_PAD 64u
+
+/* Makes the text of raw, which may change. *bad grows by the bytes that are not UTF-8, *first is
+ * the first of them or raw.len; with SHOAL_BAD_REFUSE there is no text when there is one. */
+shoal_status block_make(struct block *b, const struct rules *r, size_t *first, uint64_t *bad);
 
 struct text;
 
@@ -98,23 +118,88 @@ shoal_status text_run(struct text *t, unsigned threads, const struct text_work *
 /* Where part i of n of the inputs begins, 0 <= i <= n, part n being the end. The
  * parts are about equal in bytes on disk, and read one by one they have the same
  * words and sentences as all at once: a part begins behind a line, or behind a
- * word if it is known whether that line has a word before. What is compressed
- * goes whole into one part, and all into part 0 if some input can be read only
+ * word if it is known whether that line has a word before. What is compressed or
+ * not UTF-8 goes whole into one part, and all into part 0 if some input can be read only
  * once. Whoever asks, the answer is the same. */
-shoal_status text_cut(struct cut *out, const struct inputs *inputs, enum shoal_tokens tokens,
-                      unsigned i, unsigned n);
+shoal_status text_cut(struct cut *out, const struct inputs *inputs,
+                      const struct shoal_vocab_opts *opts, unsigned i, unsigned n);
 
-/* ---- clean.c: bytes that are no text, and lower case ---------------------------- */
+/* ---- decode.c: text that is not UTF-8 ------------------------------------------------ */
 
-/* The first byte that is neither UTF-8 text nor white space; len when none. */
+enum coding { CODING_UTF8, CODING_LATIN1, CODING_WINDOWS_1252, CODING_UTF16LE, CODING_UTF16BE };
+
+/* An input on its way to UTF-8, piece by piece. */
+struct decoder {
+    enum coding coding;
+    bool half;          /* a byte waits for the other one of its unit */
+    unsigned char byte; /* that one */
+    uint32_t high;      /* the first half of a pair waits for the second; 0: none */
+};
+
+/* How an input is to be read of which `head` [len] is the beginning, a megabyte or all of it.
+ * Fails where it is plainly something else than asked for. */
+shoal_status decoder_begin(struct decoder *d, const struct shoal_vocab_opts *opts,
+                           const char *name, const char *head, size_t len);
+/* Appends what the bytes are in UTF-8; `end` when none follow. Half of a UTF-16 pair becomes
+ * three bytes and half of a unit one byte, DECODE_HALF, that are not UTF-8. */
+#define DECODE_HALF '\xff'
+shoal_status decoder_add(struct decoder *d, const char *in, size_t len, bool end,
+                         struct bytes *out);
+/* What a failure may say about text that is not UTF-8 somewhere; `whole`: its end cuts no character. */
+const char *decode_advice(const char *at, size_t len, bool whole);
+
+/* ---- clean.c: UTF-8 and what is not, lower case, where words end ----------------------- */
+
+/* The first place that the scanner cannot take as it is: a byte that is not UTF-8, or a control
+ * character of which it does not know that it separates (0x7f, U+0080 to U+009F); len when none. */
+size_t clean_find(const char *at, size_t len);
+/* The first byte that is neither UTF-8 nor printable nor ASCII white space; len when none. */
 size_t clean_find_bad(const char *at, size_t len);
-/* Lower-cases letters and digits into out and turns all else, but newlines,
- * into spaces. `in` is valid UTF-8. */
-shoal_status clean_words(const char *in, size_t len, struct bytes *out);
-/* The end of the last separator, or the start of the first one; 0 or len when
- * there is none. */
-size_t clean_last_break(const char *at, size_t len, enum shoal_tokens tokens);
-size_t clean_first_break(const char *at, size_t len, enum shoal_tokens tokens);
+/* The character at at[0], len > 0: its bytes, 0 when it is broken. */
+size_t clean_code(const char *at, size_t len, uint32_t *code);
+/* Bytes of a broken one: those that could begin a character, as Python replaces them; 1 at least. */
+size_t clean_broken(const char *at, size_t len);
+/* Lower-cases letters and digits into out and turns all else, but ends of lines, into spaces. */
+shoal_status clean_words(const char *in, size_t len, const struct rules *r, struct bytes *out);
+/* One character, or a broken one that is kept or replaced, in lower case; gives the bytes written,
+ * four at most. */
+size_t clean_lower(const char *in, size_t len, const struct rules *r, char *out);
+/* The end of the last separator, or the start of the first one; 0 or len when there is none.
+ * No word and no emoji goes on over it. The text begins and ends with whole characters. */
+size_t clean_last_break(const char *at, size_t len, const struct rules *r);
+size_t clean_first_break(const char *at, size_t len, const struct rules *r);
+/* The length without a character that the end cuts in two. */
+size_t clean_whole(const char *at, size_t len);
+/* Behind the last end of a line, LF or CR; 0 when there is none. */
+size_t clean_last_line(const char *at, size_t len);
+
+/* Marks (accents, vowel signs) carry a word on but do not begin one, so that
+ * decomposed and Indic text keeps its words. */
+enum char_class { CHAR_BREAK, CHAR_MARK, CHAR_WORD };
+
+enum char_class clean_class(uint32_t code, const struct rules *r);
+
+static inline bool ascii_word(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* ---- segment.c: words without separators between them --------------------------------- */
+
+/* Whether the rules know such words: characters, pairs of them, emoji. */
+bool segment_has_seams(const struct rules *r);
+/* As clean_words; whether the text begins or ends between the two characters of a pair. */
+shoal_status segment_words(const char *in, size_t len, const struct rules *r, bool pair_before,
+                           bool pair_after, struct bytes *out);
+/* The last place at which a word begins: text up to it is whole, and goes on at *next, which is
+ * less where a pair goes over it; 0 when there is none. */
+size_t segment_last_seam(const char *at, size_t len, const struct rules *r, size_t *next);
+/* Where a word ends that began before. */
+size_t segment_first_end(const char *at, size_t len, const struct rules *r);
+/* struct shoal_text_stats.unspaced of these bytes. */
+uint64_t segment_unspaced(const char *at, size_t len, const struct rules *r);
+
+/* ---- clean.c, for those who compare words ---- */
 
 /* The character at *at < end, which moves behind it; a byte that is no UTF-8 is
  * CLEAN_NO_CODE more than itself. */
@@ -143,6 +228,10 @@ void scanner_begin(struct scanner *s, const struct block *b);
 /* Fills out with the next words; 0 at the end of the block. */
 #define SPANS_MIN 72u /* the least cap */
 size_t scanner_next(struct scanner *s, struct span *out, size_t cap);
+/* The words of a text in memory, by the rules but refusing nothing: out points into b, which
+ * block_fini ends. *n of them, free(*out). */
+shoal_status text_words(const char *text, size_t len, const struct rules *r, struct block *b,
+                      struct span **out, size_t *n);
 /* Adds what one thread's scanner has counted to the text's statistics. */
 void text_add_scanned(struct text *t, const struct scanner *s);
 
@@ -278,7 +367,14 @@ void vocab_part_close(struct vocab_part *p);
 
 /* ---- vocab_file.c: in a container, and copies ------------------------------------------------ */
 
+/* With the rules by which it was counted, or with others by which a text was encoded. */
 shoal_status vocab_save(const shoal_vocab *vocab, struct container_writer *w);
+shoal_status vocab_save_with(const shoal_vocab *vocab, const struct rules *r,
+                             struct container_writer *w);
+/* SHOAL_TOKENS_SPACE where they are not known. */
+struct rules vocab_rules(const shoal_vocab *vocab);
+/* Before it is shared, of one that was made of lines. */
+void vocab_set_rules(shoal_vocab *vocab, struct rules rules);
 shoal_status vocab_load(shoal_vocab **out, const struct container *c);
 shoal_status vocab_copy(shoal_vocab **out, const shoal_vocab *vocab);
 /* A number that stands for the words and their order. */
@@ -299,6 +395,19 @@ shoal_status vocab_check(const shoal_vocab *vocab, const char *who);
  * NUL, have over SHOAL_WORD_MAX bytes or stand there twice. */
 shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
                               size_t n);
+
+/* The same of words that may be empty or stand there twice: those are left out, all but the first
+ * of equals. rows [n]: of each id the place of its word among all. */
+struct words_left {
+    size_t twice, empty;  /* how many */
+    size_t first, before; /* the place of the first, and of the word that it repeats */
+};
+shoal_status vocab_from_rows(shoal_vocab **out, const char *who, const struct span *words, size_t n,
+                             uint32_t *rows, struct words_left *left);
+
+/* Whether these first bytes of a text, or all of them, are lines `word count`. A line `V D` alone
+ * is none, nor are vectors of one number, V lines behind a line `V 1`. */
+bool vocab_sniff(const char *at, size_t len, bool whole);
 
 /* ---- corpus.c: shoal_encode in steps, for those who count together ------------------------- */
 

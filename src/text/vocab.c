@@ -1,8 +1,11 @@
 #include "text/vocab.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define VOCAB_FILE_MAX ((size_t)1 << 36)
+/* So many bytes tell whether a file is a vocabulary. */
+#define VOCAB_HEAD ((size_t)64 << 10)
 
 struct shoal_vocab_opts shoal_vocab_default(void)
 {
@@ -21,11 +24,14 @@ shoal_status shoal_vocab_check(const struct shoal_vocab_opts *opts)
     if (opts->memory < (uint64_t)1 << 20)
         return shoal_fail(SHOAL_EINVAL, "vocab: --memory is %llu bytes, want 1048576 or more",
                           (unsigned long long)opts->memory);
-    if (opts->tokens != SHOAL_TOKENS_SPACE && opts->tokens != SHOAL_TOKENS_WORDS)
-        return shoal_fail(SHOAL_EINVAL, "vocab: --tokens is %d, want 0 or 1", (int)opts->tokens);
-    if (opts->bad_bytes != SHOAL_BAD_REFUSE && opts->bad_bytes != SHOAL_BAD_SPACE)
-        return shoal_fail(SHOAL_EINVAL, "vocab: --bad-bytes is %d, want 0 or 1",
+    if ((unsigned)opts->tokens > SHOAL_TOKENS_BIGRAMS)
+        return shoal_fail(SHOAL_EINVAL, "vocab: --tokens is %d, want 0 to 3", (int)opts->tokens);
+    if ((unsigned)opts->bad_bytes > SHOAL_BAD_KEEP)
+        return shoal_fail(SHOAL_EINVAL, "vocab: --bad-bytes is %d, want 0 to 3",
                           (int)opts->bad_bytes);
+    if ((unsigned)opts->encoding > SHOAL_ENCODING_UTF16)
+        return shoal_fail(SHOAL_EINVAL, "vocab: --encoding is %d, want 0 to 4",
+                          (int)opts->encoding);
     if (opts->threads > 1024)
         return shoal_fail(SHOAL_EINVAL, "vocab: --threads is %u, want at most 1024", opts->threads);
     return SHOAL_OK;
@@ -69,6 +75,11 @@ uint32_t shoal_vocab_unk(const shoal_vocab *v)
 uint64_t shoal_vocab_total(const shoal_vocab *v)
 {
     return v->total;
+}
+
+enum shoal_tokens shoal_vocab_tokens(const shoal_vocab *v)
+{
+    return v->rules.tokens;
 }
 
 uint64_t shoal_vocab_sentences(const shoal_vocab *v)
@@ -260,6 +271,7 @@ shoal_status vocab_from_tallies(shoal_vocab **out, struct tallies *t,
     if (vocab_settle(out, st) != SHOAL_OK)
         return st;
     (*out)->sentences = stats->text.sentences;
+    (*out)->rules = rules_of(opts);
     stats->size = shoal_vocab_size(*out);
     stats->kept_words = shoal_vocab_total(*out) - shoal_vocab_count(*out, (*out)->unk);
     return SHOAL_OK;
@@ -285,6 +297,10 @@ static shoal_status count_block(void *ctx, void *state, unsigned thread, struct 
 
 shoal_status vocab_fail_empty(const char *input, const struct shoal_text_stats *read)
 {
+    if (read->unspaced > 0)
+        return shoal_fail(SHOAL_EINVAL, "%s: no word of %u bytes or less in %llu bytes without "
+                          "spaces: --tokens chars or --tokens bigrams cuts them", input,
+                          SHOAL_WORD_MAX, (unsigned long long)read->bytes);
     if (read->files == 1)
         return shoal_fail(SHOAL_EINVAL, "%s: no word in its %llu bytes", input,
                           (unsigned long long)read->bytes);
@@ -467,6 +483,35 @@ static shoal_status read_entries(struct tallies *t, struct line_reader *r, uint6
     return st;
 }
 
+/* Whether the first line may be that of vectors, `V D`, and how many lines it promises. */
+static bool is_shape(struct span word, uint64_t *lines)
+{
+    const char *end = word.at + word.len;
+
+    return number_digits(word.at, end, lines) == end;
+}
+
+bool vocab_sniff(const char *at, size_t len, bool whole)
+{
+    const char *cut = whole || len == 0 ? at + len : memrchr(at, '\n', len);
+    struct line_reader r = {"", at, cut ? cut : at, 1};
+    uint64_t count, lines = 0, promised = 0;
+    bool shape = false, one = false;
+    struct span word;
+
+    for (; next_entry(&r, &word, &count) == SHOAL_OK; lines++) {
+        if (!word.at)
+            return lines > shape && (!one || (whole && promised != lines - 1));
+        if (check_entry(&r, word) != SHOAL_OK)
+            return false;
+        if (lines == 0) {
+            shape = is_shape(word, &promised);
+            one = shape && count == 1;
+        }
+    }
+    return false;
+}
+
 shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memory *lines)
 {
     const char *path = lines->name, *at = lines->data;
@@ -490,6 +535,22 @@ shoal_status shoal_vocab_read_memory(shoal_vocab **out, const struct shoal_memor
         (*out)->sentences = sentences;
     tallies_fini(&t);
     return vocab_settle(out, st);
+}
+
+bool shoal_vocab_recognise(const char *path)
+{
+    char head[VOCAB_HEAD];
+    struct stream *s = NULL;
+    struct stat file;
+    size_t len = 0;
+    bool is;
+
+    /* A pipe would be read, and gone. */
+    is = stat(path, &file) == 0 && S_ISREG(file.st_mode) && stream_open(&s, path) == SHOAL_OK &&
+         stream_read(s, head, sizeof head, &len) == SHOAL_OK &&
+         vocab_sniff(head, len, len < sizeof head);
+    stream_close(s);
+    return is;
 }
 
 shoal_status shoal_vocab_read(shoal_vocab **out, const char *path)

@@ -30,6 +30,7 @@ struct shoal_vocab {
     size_t index_size;     /* of either; a power of two */
     uint64_t total, sentences;
     uint32_t unk;
+    struct rules rules; /* by which its text became words; zeros: not known */
 };
 
 #define VOCAB_MAX (UINT32_MAX - 1) /* ids; the last number is no id */

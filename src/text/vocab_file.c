@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#define RULES 3 /* numbers of `vocab.tokens`: tokens, bad bytes, emoji */
+
 /* ---- words, whoever wrote the offsets ---- */
 
 static bool is_sound(const shoal_vocab *v, uint64_t begin, uint64_t end)
@@ -72,11 +74,9 @@ shoal_status vocab_settle(shoal_vocab **out, shoal_status st)
     return st;
 }
 
-shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
-                              size_t n)
+static shoal_status new_for(shoal_vocab **out, const char *who, const struct span *words, size_t n)
 {
     size_t bytes = 0;
-    shoal_status st;
 
     *out = NULL;
     for (size_t i = 0; i < n; i++)
@@ -85,9 +85,54 @@ shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct s
         return shoal_fail(SHOAL_EFORMAT, "%s: holds no word, want 1 or more", who);
     if (n > VOCAB_MAX)
         return shoal_fail(SHOAL_ELIMIT, "%s: holds %zu words, want at most %u", who, n, VOCAB_MAX);
-    st = vocab_new(out, n, bytes);
+    return vocab_new(out, n, bytes);
+}
+
+shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct span *words,
+                              size_t n)
+{
+    shoal_status st = new_for(out, who, words, n);
+
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         st = append_checked(*out, who, words[i], 0);
+    return vocab_settle(out, st);
+}
+
+static void leave_out(struct words_left *left, size_t *count, size_t i, size_t before)
+{
+    if (left->twice + left->empty == 0) {
+        left->first = i;
+        left->before = before;
+    }
+    ++*count;
+}
+
+/* Word i, if it is to be kept, as the next id. */
+static shoal_status append_row(shoal_vocab *v, const char *who, struct span word, size_t i,
+                               uint32_t *rows, struct words_left *left)
+{
+    shoal_status st = word.len > 0 ? check_word(who, word, i) : SHOAL_OK;
+
+    if (word.len == 0) {
+        leave_out(left, &left->empty, i, i);
+    } else if (st == SHOAL_OK) {
+        rows[v->size] = (uint32_t)i;
+        if (!vocab_append(v, word.at, word.len, 0))
+            leave_out(left, &left->twice, i, rows[shoal_vocab_find(v, word.at, word.len)]);
+    }
+    return st;
+}
+
+shoal_status vocab_from_rows(shoal_vocab **out, const char *who, const struct span *words, size_t n,
+                             uint32_t *rows, struct words_left *left)
+{
+    shoal_status st = new_for(out, who, words, n);
+
+    *left = (struct words_left){0};
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        st = append_row(*out, who, words[i], i, rows, left);
+    if (st == SHOAL_OK && (*out)->size == 0)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: of %zu words all are empty, want 1 or more", who, n);
     return vocab_settle(out, st);
 }
 
@@ -97,8 +142,10 @@ static shoal_status copy_checked(shoal_vocab **out, const char *who, const shoal
 
     for (uint32_t id = 0; id < v->size && st == SHOAL_OK; id++)
         st = append_checked(*out, who, vocab_span(v, id), v->counts[id]);
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK) {
         (*out)->sentences = v->sentences;
+        (*out)->rules = v->rules;
+    }
     return vocab_settle(out, st);
 }
 
@@ -209,8 +256,50 @@ shoal_status vocab_check(const shoal_vocab *v, const char *who)
 
 /* ---- in our container ---- */
 
+/* Nothing where words are what white space parts, as in files from before there were rules. */
+static shoal_status save_rules(const struct rules *r, struct container_writer *w)
+{
+    const uint32_t numbers[RULES] = {r->tokens, r->bad, r->emoji};
+
+    if (r->tokens == SHOAL_TOKENS_SPACE)
+        return SHOAL_OK;
+    return container_put(w, "vocab.tokens", numbers, sizeof numbers);
+}
+
+static shoal_status load_rules(struct rules *r, const struct container *c)
+{
+    struct section s = {0};
+    const uint32_t *n;
+    shoal_status st;
+
+    *r = (struct rules){0};
+    if (!container_has(c, "vocab.tokens"))
+        return SHOAL_OK;
+    st = container_find(c, "vocab.tokens", sizeof(uint32_t), &s);
+    if (st != SHOAL_OK)
+        return st;
+    n = s.data;
+    if (s.size != RULES * sizeof *n || n[0] > SHOAL_TOKENS_BIGRAMS || n[1] > SHOAL_BAD_KEEP ||
+        n[2] > 1)
+        return shoal_fail(SHOAL_EFORMAT, "%s: its text became words in a way that is not known, "
+                          "want `vocab.tokens` of %d numbers from 0 to 3", container_path(c), RULES);
+    *r = (struct rules){(enum shoal_tokens)n[0], (enum shoal_bad_bytes)n[1], n[2]};
+    return SHOAL_OK;
+}
+
+struct rules vocab_rules(const shoal_vocab *v)
+{
+    return v->rules;
+}
+
+void vocab_set_rules(shoal_vocab *v, struct rules rules)
+{
+    v->rules = rules;
+}
+
 /* The sections of the first n words, which are sound. */
-static shoal_status save_words(const shoal_vocab *v, size_t n, struct container_writer *w)
+static shoal_status save_words(const shoal_vocab *v, size_t n, const struct rules *r,
+                               struct container_writer *w)
 {
     shoal_status st = container_put(w, "vocab.words", v->arena.at, (size_t)v->offsets[n]);
 
@@ -220,12 +309,18 @@ static shoal_status save_words(const shoal_vocab *v, size_t n, struct container_
         st = container_put(w, "vocab.counts", v->counts, n * sizeof *v->counts);
     if (st == SHOAL_OK)
         st = container_put(w, "vocab.sentences", &v->sentences, sizeof v->sentences);
-    return st;
+    return st == SHOAL_OK ? save_rules(r, w) : st;
 }
 
 shoal_status vocab_save(const shoal_vocab *v, struct container_writer *w)
 {
-    return save_words(v, v->size, w);
+    return save_words(v, v->size, &v->rules, w);
+}
+
+shoal_status vocab_save_with(const shoal_vocab *v, const struct rules *r,
+                             struct container_writer *w)
+{
+    return save_words(v, v->size, r, w);
 }
 
 shoal_status vocab_save_mapped(const shoal_vocab *v, size_t n, struct container_writer *w)
@@ -235,7 +330,7 @@ shoal_status vocab_save_mapped(const shoal_vocab *v, size_t n, struct container_
     shoal_status st = make_slots(&slots, &size, v, n, "vectors");
 
     if (st == SHOAL_OK)
-        st = save_words(v, n, w);
+        st = save_words(v, n, &v->rules, w);
     if (st == SHOAL_OK)
         st = container_put(w, "vocab.index", slots, size * sizeof *slots);
     free(slots);
@@ -244,6 +339,7 @@ shoal_status vocab_save_mapped(const shoal_vocab *v, size_t n, struct container_
 
 struct sections {
     struct section words, offsets, counts, sentences;
+    struct rules rules;
     size_t n;
 };
 
@@ -260,6 +356,8 @@ static shoal_status find_sections(struct sections *s, const struct container *c)
         st = container_find(c, "vocab.counts", sizeof(uint64_t), &s->counts);
     if (st == SHOAL_OK)
         st = container_find(c, "vocab.sentences", sizeof(uint64_t), &s->sentences);
+    if (st == SHOAL_OK)
+        st = load_rules(&s->rules, c);
     if (st != SHOAL_OK)
         return st;
     s->n = s->counts.size / sizeof(uint64_t);
@@ -279,7 +377,8 @@ static shoal_status find_sections(struct sections *s, const struct container *c)
 /* A vocabulary that borrows the sections. */
 static shoal_vocab borrowed(const struct sections *s, const uint32_t *slots, size_t size)
 {
-    shoal_vocab v = {.size = s->n, .slots = slots, .index_size = size, .unk = SHOAL_NO_ID};
+    shoal_vocab v = {.size = s->n, .slots = slots, .index_size = size, .unk = SHOAL_NO_ID,
+                     .rules = s->rules};
 
     v.arena = (struct bytes){(char *)(uintptr_t)s->words.data, s->words.size, 0};
     v.offsets = (uint64_t *)(uintptr_t)s->offsets.data;

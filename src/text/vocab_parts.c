@@ -262,6 +262,7 @@ static void add_read(struct shoal_text_stats *all, const struct shoal_text_stats
     all->files += one->files;
     all->bad_bytes += one->bad_bytes;
     all->long_words += one->long_words;
+    all->unspaced += one->unspaced;
 }
 
 /* Those that read one text together each read on where the one before ends;

@@ -8,6 +8,8 @@
  * end of a group goes on in the next one. */
 #include "text/text.h"
 
+#include <stdlib.h>
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -20,15 +22,17 @@ struct masks {
 #ifdef __SSE2__
 static struct masks masks_of(const char *at)
 {
-    const __m128i limit = _mm_set1_epi8(' '), newline = _mm_set1_epi8('\n');
+    const __m128i limit = _mm_set1_epi8(' ');
+    const __m128i lf = _mm_set1_epi8('\n'), cr = _mm_set1_epi8('\r');
     struct masks m = {0, 0};
 
     for (int i = 0; i < 4; i++) {
         __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(at + 16 * i));
         __m128i low = _mm_cmpeq_epi8(_mm_min_epu8(v, limit), v);
+        __m128i line = _mm_or_si128(_mm_cmpeq_epi8(v, lf), _mm_cmpeq_epi8(v, cr));
 
         m.space |= (uint64_t)(unsigned)_mm_movemask_epi8(low) << (16 * i);
-        m.line |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, newline)) << (16 * i);
+        m.line |= (uint64_t)(unsigned)_mm_movemask_epi8(line) << (16 * i);
     }
     return m;
 }
@@ -39,7 +43,7 @@ static struct masks masks_of(const char *at)
 
     for (int i = 0; i < 64; i++) {
         m.space |= (uint64_t)((unsigned char)at[i] <= ' ') << i;
-        m.line |= (uint64_t)(at[i] == '\n') << i;
+        m.line |= (uint64_t)(at[i] == '\n' || at[i] == '\r') << i;
     }
     return m;
 }
@@ -131,4 +135,45 @@ size_t scanner_next(struct scanner *s, struct span *out, size_t cap)
     if (s->block->last && n < cap)
         n += end_line(s, out + n);
     return n;
+}
+
+/* ---- a text in memory ---- */
+
+/* All words of a block. */
+static shoal_status gather(const struct block *b, struct span **out, size_t *n)
+{
+    struct span words[SPANS_MIN];
+    struct scanner scan = {0};
+    size_t some, cap = 0;
+    shoal_status st = SHOAL_OK;
+
+    scanner_begin(&scan, b);
+    while (st == SHOAL_OK && (some = scanner_next(&scan, words, SPANS_MIN)) > 0) {
+        st = mem_grow((void **)out, &cap, *n + some, sizeof **out);
+        for (size_t i = 0; i < some && st == SHOAL_OK; i++)
+            if (words[i].len > 0)
+                (*out)[(*n)++] = words[i];
+    }
+    return st;
+}
+
+shoal_status text_words(const char *text, size_t len, const struct rules *r, struct block *b,
+                      struct span **out, size_t *n)
+{
+    struct rules lax = *r;
+    uint64_t bad = 0;
+    size_t first;
+    shoal_status st;
+
+    *b = (struct block){.last = true};
+    *out = NULL;
+    *n = 0;
+    if (r->bad == SHOAL_BAD_REFUSE)
+        lax.bad = SHOAL_BAD_SPACE;
+    st = bytes_reserve(&b->raw, len + BLOCK_PAD);
+    if (st == SHOAL_OK)
+        st = bytes_add(&b->raw, text, len);
+    if (st == SHOAL_OK)
+        st = block_make(b, &lax, &first, &bad);
+    return st == SHOAL_OK ? gather(b, out, n) : st;
 }

@@ -91,7 +91,7 @@ shoal_status run_account(struct run *r)
     return st;
 }
 
-enum { AGAIN_MOST = 5000 }; /* examples */
+enum { AGAIN_NET = 5000, AGAIN_ROWS = 50000 }; /* examples, at most, for which that is soon done */
 
 /* Whether few examples were held out to choose the number of epochs, and are worth more if they are
  * learned from. What can be resumed is one run. */
@@ -101,7 +101,7 @@ static bool learns_again(const struct run *r)
 
     return r->chosen && o->early_stop > 0 && o->valid > 0 && !r->data->valid_rows &&
            !r->data->valid_samples && !o->checkpoint && !o->resume &&
-           r->planned.examples + r->planned.held_out <= AGAIN_MOST;
+           r->planned.examples + r->planned.held_out <= (r->dense ? AGAIN_NET : AGAIN_ROWS);
 }
 
 /* As many as were best; but a rate that falls to 0 sooner learns less in as many, so that of a net

@@ -87,8 +87,8 @@ void settle_early_stop(struct train_opts *o, const struct shoal_sources *data, u
                        bool chosen);
 
 #define ENCODED_TEXT_HELP                                                                          \
-    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip "    \
-    "and zstd are recognised by content; or one corpus from `shoal encode`"
+    "text: files, folders (all files below them), quoted globs, or - for standard input; gzip, "   \
+    "zstd, bzip2 and xz are recognised by content; or one corpus from `shoal encode`"
 #define GOES_ON                                                                                    \
     "\nWith --checkpoint a run that was stopped, by Ctrl-C or by a crash, goes on with `shoal "    \
     "train --resume DIR`."

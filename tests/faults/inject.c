@@ -1,11 +1,13 @@
 #include "inject.h"
 
+#include <bzlib.h>
 #include <dirent.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <glob.h>
 #include <jansson.h>
 #include <locale.h>
+#include <lzma.h>
 #include <netdb.h>
 #include <png.h>
 #include <pthread.h>
@@ -177,6 +179,10 @@ void *__wrap_mremap(void *at, size_t old, size_t new, int flags, ...)
 MEMORY(ZSTD_DCtx *, ZSTD_createDCtx, (void), ())
 WRAP(INJECT_ALLOC, ENOMEM, Z_MEM_ERROR, int, inflateInit2_,
      (z_streamp z, int bits, const char *version, int size), (z, bits, version, size))
+WRAP(INJECT_ALLOC, ENOMEM, BZ_MEM_ERROR, int, BZ2_bzDecompressInit,
+     (bz_stream *z, int verbosity, int small), (z, verbosity, small))
+WRAP(INJECT_ALLOC, ENOMEM, LZMA_MEM_ERROR, lzma_ret, lzma_stream_decoder,
+     (lzma_stream *z, uint64_t memory, uint32_t flags), (z, memory, flags))
 MEMORY(json_t *, json_array, (void), ())
 MEMORY(json_t *, json_object, (void), ())
 MEMORY(json_t *, json_integer, (json_int_t n), (n))

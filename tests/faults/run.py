@@ -104,6 +104,10 @@ SCENARIOS = [
              "-o out.shoal", old=["out.shoal"]),
     Scenario("encode_zstd", "encode -q ../stage/text.zst --threads 1 -o out.shoal",
              old=["out.shoal"]),
+    Scenario("encode_bzip2", "encode -q ../stage/text.bz2 --threads 1 -o out.shoal",
+             old=["out.shoal"]),
+    Scenario("encode_xz", "encode -q ../stage/text.xz --threads 1 -o out.shoal",
+             old=["out.shoal"]),
     Scenario("encode_pipe", "encode -q - --threads 2 -o out.shoal", old=["out.shoal"],
              stdin="text.txt"),
     Scenario("encode_clicks", "encode --as clicks ../stage/clicks.txt --bits 12 --threads 2 "
@@ -314,7 +318,9 @@ def stage_make(program, stage):
     for words in STAGE:
         good(program.run(words.split(), folder=stage), words)
     subprocess.run("head -n 2 clicks.txt >clicks-rows && gzip -c text.txt >text.gz && "
-                   "zstd -qc text.txt >text.zst", shell=True, check=True, cwd=stage)
+                   "zstd -qc text.txt >text.zst && "
+                   "bzip2 -kc text.txt >text.bz2 && xz -kc text.txt >text.xz", shell=True, check=True,
+                   cwd=stage)
 
 
 def good(outcome, words):

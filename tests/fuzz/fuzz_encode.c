@@ -23,14 +23,14 @@ static void check_corpus(const char *path, uint64_t words)
 }
 
 /* Where three readers would part the text: one behind the other. */
-static void cut(const char *input, enum shoal_tokens tokens)
+static void cut(const char *input, const struct shoal_vocab_opts *opts)
 {
     struct inputs inputs = {0};
     struct cut at, before = {0};
 
     require(inputs_expand(&inputs, &input, 1) == SHOAL_OK);
     for (unsigned i = 0; i <= 3; i++) {
-        if (text_cut(&at, &inputs, tokens, i, 3) != SHOAL_OK)
+        if (text_cut(&at, &inputs, opts, i, 3) != SHOAL_OK)
             break;
         require(at.input > before.input || at.offset >= before.offset);
         before = at;
@@ -71,6 +71,25 @@ static void join(const char *input, const struct shoal_vocab_opts *vocab, const 
         require(*shoal_error() != '\0' && access(path, F_OK) != 0);
 }
 
+/* The words are the same for any number of threads. */
+static void agree(const char *input, const struct shoal_vocab_opts *opts)
+{
+    struct shoal_vocab_opts now = *opts;
+    struct shoal_vocab_stats stats[3];
+    uint64_t marks[3] = {0};
+
+    for (unsigned i = 0; i < 3; i++) {
+        shoal_vocab *v = NULL;
+
+        now.threads = 1 + i;
+        if (shoal_vocab_build(&v, &input, 1, &now, &stats[i]) == SHOAL_OK)
+            marks[i] = vocab_fingerprint(v);
+        shoal_vocab_free(v);
+        require(marks[i] == marks[0]);
+        require(marks[i] == 0 || memcmp(&stats[i].text, &stats[0].text, sizeof stats[0].text) == 0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct shoal_vocab_opts opts = shoal_vocab_default();
@@ -79,17 +98,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2 || !is_plain(data + 2, size - 2))
         return 0;
     folder = fuzz_folder();
-    opts.tokens = data[0] & 1 ? SHOAL_TOKENS_WORDS : SHOAL_TOKENS_SPACE;
-    opts.bad_bytes = data[0] & 2 ? SHOAL_BAD_SPACE : SHOAL_BAD_REFUSE;
+    opts.tokens = (enum shoal_tokens)((data[0] & 1) + (data[0] >> 4 & 2));
+    opts.bad_bytes = (enum shoal_bad_bytes)((data[0] >> 1 & 1) + (data[0] >> 5 & 2));
     opts.unk = data[0] & 4;
+    opts.emoji = data[0] & 16;
     opts.min_count = 1 + data[1] % 4;
     opts.max_vocab = data[1] / 4 % 8;
+    opts.encoding = (enum shoal_encoding)(data[1] / 32 % 5);
     opts.threads = 1;
     opts.memory = MIB;
     input = fuzz_put("text", data + 2, size - 2);
     fuzz_begin(size, 64 * MIB, 256);
-    cut(input, opts.tokens);
-    if (data[0] & 8)
+    cut(input, &opts);
+    if (data[0] & 8 && opts.unk)
+        agree(input, &opts);
+    else if (data[0] & 8)
         join(input, &opts, folder, data[1], size);
     else
         encode(input, &opts, folder);

@@ -2,10 +2,13 @@
  * be walked through, whose rows are finite once they are verified, and which
  * come back the same through text. The first byte says how many of the next
  * bytes are the lines of FILE.vocab; sections of a container stand behind it as fuzz.h has
- * them. */
+ * them, and so do members of a zip archive, ##NAME or ##+NAME when it is deflated: their sums are
+ * right whatever is in them. */
 #include "fuzz.h"
 
 #include "saved/vectors/vectors.h"
+
+#include "../unit/zip.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,6 +48,43 @@ static void check_decimals(const shoal_vectors *v)
     free(row);
 }
 
+static char *archive(const uint8_t *data, size_t size, size_t *len)
+{
+    struct fuzz_cut cut = fuzz_cut("##", data, size);
+    struct fuzz_piece piece;
+    struct zip_made z = {0};
+    char *copy;
+
+    while (fuzz_next(&cut, &piece)) {
+        const char *name = piece.name;
+
+        if (*name)
+            zip_add(&z, name + (*name == '+'), piece.at, piece.size, *name == '+');
+    }
+    zip_end(&z);
+    *len = z.file.len;
+    copy = fuzz_copy(z.file.at, z.file.len);
+    zip_made_fini(&z);
+    return copy;
+}
+
+/* A file of these bytes, or of what they stand for. */
+static char *made_of(const uint8_t *data, size_t *len)
+{
+    if (*len >= 2 && memcmp(data, "%%", 2) == 0)
+        return fuzz_container(data, *len, len);
+    if (*len >= 2 && memcmp(data, "##", 2) == 0)
+        return archive(data, *len, len);
+    return fuzz_copy(data, *len);
+}
+
+static void check_left(const shoal_vectors *v)
+{
+    struct shoal_left_out left = shoal_vectors_left_out(v);
+
+    require((shoal_vectors_strict(v) == SHOAL_OK) == (left.twice + left.empty == 0));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t lines = size > 0 && data[0] < size ? data[0] : 0, skip = size > 0 ? 1 + lines : 0;
@@ -54,14 +94,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     fuzz_begin(size, 64 * MIB, 64);
     words = fuzz_copy(data + (size > 0), lines);
-    copy = len >= 2 && memcmp(data + skip, "%%", 2) == 0 ? fuzz_container(data + skip, len, &len)
-                                                         : fuzz_copy(data + skip, len);
+    copy = made_of(data + skip, &len);
     /* A zstd frame may ask for its window. */
     fuzz_begin(len, 160 * MIB, 64);
     if (vectors_open_memory(&v, "fuzz", copy, len, words, lines) == SHOAL_OK) {
         bool verified = shoal_vectors_verify(v) == SHOAL_OK;
 
         walk(v, verified);
+        check_left(v);
         check_decimals(v);
     } else {
         require(v == NULL && strncmp(shoal_error(), "fuzz", 4) == 0);

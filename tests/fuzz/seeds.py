@@ -6,12 +6,15 @@
 Containers are taken apart into `%%NAME` and contents, as tests/fuzz/fuzz.h has them; long
 runs of numbers are cut, the target puts zeros in their place.
 """
+import bz2
 import json
+import lzma
 import os
 import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 import zlib
 
 SHOAL = os.path.abspath(os.path.join(sys.argv[1], "cli", "shoal"))
@@ -162,6 +165,43 @@ def npy(kind, shape, data):
     return b"\x93NUMPY\1\0" + struct.pack("<H", len(head)) + head.encode() + data
 
 
+def arrays():
+    def named(lines, data):
+        put_words = lines.encode()
+        return bytes([len(put_words)]) + put_words + data
+    two = "a\nb\n"
+    for kind, code in ("<f8", "<4d"), (">f8", ">4d"), (">f4", ">4f"), ("<f2", "<4e"), (">f2", ">4e"):
+        put("vectors", "npy" + kind[1:] + ("big" if kind[0] == ">" else ""),
+            named(two, npy(kind, "(2, 2)", struct.pack(code, 1, -2.5, 3, 4))))
+    columns = npy("<f4", "(2, 2)", struct.pack("<4f", 1, 3, -2.5, 4)).replace(b"False", b"True ")
+    put("vectors", "npy-columns", named(two, columns))
+    put("vectors", "npy-twice", named("a\na\n", npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4))))
+    put("vectors", "npy-empty", named("\nb\n", npy("<f4", "(2, 2)", struct.pack("<4f", 1, 2, 3, 4))))
+    matrix = npy("<f8", "(2, 2)", struct.pack("<4d", 1, -2.5, 3, 4))
+    for mark, name in ("##", "stored"), ("##+", "deflated"):
+        put("vectors", "npz-" + name, b"\0" + piece(mark, "vectors.npy", matrix) + b"\n" +
+            piece(mark, "words.npy", npy("<U3", "(2,)", "one\u00e9\0\0".encode("utf-32-le"))))
+    put("vectors", "npz-bytes", b"\0" + piece("##", "arr_0.npy", matrix) + b"\n" +
+        piece("##", "arr_1.npy", npy("|S3", "(2,)", b"oneone")))
+    put("vectors", "npz-beside", named(two, piece("##+", "W.npy", matrix)))
+    put("vectors", "npz-objects", b"\0" + piece("##", "vectors.npy", matrix) + b"\n" +
+        piece("##", "words.npy", npy("|O", "(2,)", b"\x80\4.")))
+    with zipfile.ZipFile("seed.npz", "w", zipfile.ZIP_DEFLATED) as z:
+        with z.open("vectors.npy", "w", force_zip64=True) as f:
+            f.write(matrix)
+        z.writestr("words.npy", npy("|S1", "(2,)", b"ab"))
+    put("vectors", "npz-whole", b"\0" + get("seed.npz"))
+    put("vectors", "mark", b"\0\xef\xbb\xbf2 2\na 1 2\nb 3 4\n")
+    put("vectors", "twice", b"\0" + b"5 2\na 1 2\n 3 4\nb 5 6\na 7 8\nb 9 1\n")
+    put("vectors", "binary-twice", b"\0" + b"3 1\na \0\0\x80\x3f\na \0\0\x80\x3f\n \0\0\x80\x3f\n")
+    put("vectors", "vocabulary", b"\0the 10\ncat 3\n")
+    put("vectors", "fasttext", b"\0\xba\x16\x4f\x2f\x0c\0\0\0\x64\0\0\0")
+    put("vectors", "pickle", b"\0\x80\4\x95\x10\0\0\0\0\0\0\0\x8c")
+    put("samples", "npy-columns", b"\1" + npy("<f4", "(2, 3)", struct.pack("<6f", *range(6))).replace(b"False", b"True "))
+    put("samples", "npy-big", b"\1" + npy(">f2", "(2, 3)", struct.pack(">6e", *range(6))))
+    put("samples", "npy-u16", b"\1" + npy("<u2", "(2, 3)", struct.pack("<6H", *range(6))))
+
+
 def safetensors(path):
     data = get(path)
     length = struct.unpack_from("<Q", data)[0]
@@ -285,19 +325,39 @@ def others():
     text = "New York is big\nNew York is old, new\n\nyork caf\u00e9 New York\n" * 3
     for how in range(12):
         put("encode", f"text{how}", bytes([how, how]) + text.encode())
+    mixed = "我爱Go北京。สวัสดี\U0001f469\U0001f3fd\u200d\U0001f680 1\ufe0f\u20e3 \U0001f1e9\U0001f1ea\r한국" * 2
+    for how in range(16, 128, 7):
+        put("encode", f"mixed{how}", bytes([how, how % 32]) + mixed.encode() + b"\xe2\x82 \xff\x7f")
+    for number, coding in (1, "utf-16"), (1, "latin-1"), (2, "latin-1"), (3, "cp1252"), (4, "utf-16-be"):
+        put("encode", f"{coding}{number}", bytes([1, 32 * number]) + "déjà vu, café\n".encode(coding) * 3)
     record = b"".join(struct.pack("<QI", n, len(w)) + w for n, w in [(3, b"one"), (2, b"two")])
-    settled = struct.pack("<17Q", 0, 0, 0, 1, 0, 0, 1, 8, 9, 1, 1, 0, 0, 2, 1, 0, 2) + record
+    settled = struct.pack("<18Q", 0, 0, 0, 1, 0, 0, 1, 8, 9, 1, 1, 0, 0, 0, 2, 1, 0, 2) + record
     put("ranks", "counts", b"0" + record + b"\n##\n" + settled + b"\n##\n" +
-        settled[:17 * 8] + record.replace(b"one", b"six").replace(b"two", b"ten"))
+        settled[:18 * 8] + record.replace(b"one", b"six").replace(b"two", b"ten"))
     put("ranks", "classes", b"3" + struct.pack("<13Q", *range(13)))
     put("ranks", "scores", b"1" + struct.pack("<Q", 0) + struct.pack("<60d", *[1.0] * 60))
     put("ranks", "logits", b"2" + struct.pack("<Q", 1) + struct.pack("<60d", *[1.0] * 60))
     put("stream", "gzip", b"\7" + zlib.compress(b"one two three\n" * 9, 9, 31))
     put("stream", "plain", b"\1one two three\n")
+    text = b"one two three\n" * 9
+    put("stream", "bzip2", b"\7" + bz2.compress(text))
+    put("stream", "bzip2-empty", b"\7" + bz2.compress(b""))
+    put("stream", "bzip2-two", b"\0" + bz2.compress(text) + bz2.compress(b"four", 1))
+    put("stream", "bzip2-cut", b"\1" + bz2.compress(text)[:40])
+    put("stream", "bzip2-behind", b"\1" + bz2.compress(text) + b"garbage")
+    put("stream", "xz", b"\7" + lzma.compress(text, preset=0))
+    put("stream", "xz-crc32", b"\7" + lzma.compress(text, check=lzma.CHECK_CRC32, preset=0))
+    put("stream", "xz-two", b"\0" + lzma.compress(text, preset=0) + bytes(4) + lzma.compress(b"four", preset=0))
+    put("stream", "xz-cut", b"\1" + lzma.compress(text, preset=0)[:40])
+    put("stream", "xz-behind", b"\1" + lzma.compress(text, preset=0) + b"garbage")
+    put("stream", "xz-large", b"\1" + lzma.compress(text, filters=[
+        {"id": lzma.FILTER_LZMA2, "dict_size": 192 << 20, "preset": 0}]))
     put("suite", "analogies", ": capitals\na b c d\na c b d\n: plurals\none two three four\n")
     put("suite", "pairs", "a\tb\t7.5\nc\td\t1.25\n")
     put("vocab", "plain", "one 3\ntwo 2\n<UNK> 1\n")
     put("vocab", "eos", "</s> 4\none 3\ntwo 3\n")
+    for how in range(0, 32, 3):
+        put("words", f"mixed{how}", bytes([how, 5]) + mixed.encode() + b"\xe2\x82 \xff\x7f")
     put("words", "letters", b"\1\7New York, caf\xc3\xa9.\nA\xffb 12\n")
     put("words", "space", b"\0\3New  York\tcaf\xc3\xa9\r\n\n x")
     put("messages", "some", bytes(range(1, 200)))
@@ -333,6 +393,7 @@ def main():
         clicks()
         columns()
         pictures()
+        arrays()
         nets()
         requests()
         others()

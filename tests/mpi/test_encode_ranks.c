@@ -153,6 +153,30 @@ static void several_files_are_encoded_as_by_one(void)
     }
 }
 
+/* One line without spaces of 1.7 MB, with few places to cut; and Latin-1, which is decoded. */
+static void text_of_other_scripts_and_encodings_is_encoded_as_by_one(void)
+{
+    static const char *const pieces[] = {"我爱北京天安门", "，👩🏽‍🚀", "d\xe9j\xe0 vu caf\xe9 ", "na\xefve\r"};
+
+    for (int way = 0; way < 4; way++) {
+        const char *input = path_of("other", (unsigned)way), *often = pieces[way / 2 * 2];
+        struct shoal_encode_opts opts = small();
+        size_t len = 0;
+        char *text = calloc(80001, 32);
+
+        opts.vocab.tokens = way % 2 ? SHOAL_TOKENS_BIGRAMS : SHOAL_TOKENS_CHARS;
+        opts.vocab.emoji = true;
+        opts.vocab.encoding = SHOAL_ENCODING_AUTO;
+        for (int i = 0; i < 80000; i++)
+            len += (size_t)sprintf(text + len, "%s", i % 997 ? often : pieces[way / 2 * 2 + 1]);
+        if (rank == 0)
+            put(input, text, false);
+        free(text);
+        meet();
+        check_as_one(&input, 1, &opts);
+    }
+}
+
 static void a_few_bytes_are_encoded_as_by_one(void)
 {
     struct shoal_encode_opts opts = small();
@@ -305,7 +329,7 @@ static void a_bad_byte_is_told_by_its_offset(void)
     meet();
     CHECK(shoal_ranks_encode(ranks, path_of("failed", 0), &input, 1, &opts, false, NULL) ==
           SHOAL_EFORMAT);
-    CHECK(strstr(shoal_error(), "byte 0xff at offset 1900000 is not UTF-8 text"));
+    CHECK(strstr(shoal_error(), "byte 0xff at offset 1900000 is not UTF-8: "));
     opts.vocab.bad_bytes = SHOAL_BAD_SPACE;
     check_as_one(&input, 1, &opts);
 }
@@ -349,6 +373,7 @@ int main(void)
         return 1;
     PASSES(one_file_is_encoded_as_by_one);
     PASSES(several_files_are_encoded_as_by_one);
+    PASSES(text_of_other_scripts_and_encodings_is_encoded_as_by_one);
     PASSES(a_few_bytes_are_encoded_as_by_one);
     PASSES(counts_beyond_the_memory_are_the_same);
     PASSES(a_given_vocabulary_needs_no_counting);

@@ -256,7 +256,7 @@ static void held_out_rows_say_when_it_is_enough(void)
     shoal_logreg *model = NULL;
 
     o.epochs = 60; /* learns by heart long before */
-    o.lr = 0.05;
+    o.lr = 0.02;
     o.schedule = SHOAL_CONSTANT;
     o.early_stop = 2;
     o.ranks = ranks;

@@ -135,7 +135,8 @@ static void memory_is_encoded_as_files_are(void **state)
                      SHOAL_EFORMAT);
     blocks[0] = (struct shoal_memory){"bad", "a b \xff c", 7};
     assert_int_equal(shoal_encode_memory(out[1], blocks, 1, &opts, NULL), SHOAL_EFORMAT);
-    assert_string_equal(shoal_error(), "bad: byte 0xff at offset 4 is not UTF-8 text");
+    assert_string_equal(shoal_error(), "bad:1: byte 0xff at offset 4 is not UTF-8: convert it to UTF-8, "
+                        "or read such bytes as spaces by --bad-bytes space");
     bytes_fini(&text);
     bytes_fini(&file);
     bytes_fini(&other);
@@ -376,7 +377,7 @@ static void a_failure_leaves_nothing_in_the_folder(void **state)
     }
     opts.vocab.watch.fn = NULL;
     assert_int_equal(shoal_encode(out, &absent, 1, &opts, NULL), SHOAL_ENOENT);
-    text.at[text.len - 2] = '\x01';
+    text.at[text.len - 2] = '\x81';
     in = scratch_put("text", text.at, text.len);
     assert_int_equal(shoal_encode(out, &in, 1, &opts, NULL), SHOAL_EFORMAT);
     assert_int_equal(scratch_count(scratch_dir), files);
@@ -398,7 +399,8 @@ static void with_a_given_vocabulary_the_first_bad_byte_is_named_too(void **state
     assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"v", "w1 9\n", 5}),
                      SHOAL_OK);
     opts.given = v;
-    snprintf(want, sizeof want, "%s: byte 0xff at offset 1500000 is not UTF-8 text", in);
+    snprintf(want, sizeof want, "%s:21317: byte 0xff at offset 1500000 is not UTF-8: convert it to "
+             "UTF-8, or read such bytes as spaces by --bad-bytes space", in);
     for (opts.vocab.threads = 1; opts.vocab.threads < 9; opts.vocab.threads++) {
         assert_int_equal(shoal_encode(out, &in, 1, &opts, NULL), SHOAL_EFORMAT);
         assert_string_equal(shoal_error(), want);
@@ -411,7 +413,7 @@ static void with_a_given_vocabulary_the_first_bad_byte_is_named_too(void **state
 static void an_old_file_stays_until_the_new_one_is_whole(void **state)
 {
     struct shoal_encode_opts opts = small_opts();
-    const char *good = scratch_put("good", "a b\n", 4), *bad = scratch_put("bad", "a\x01", 2);
+    const char *good = scratch_put("good", "a b\n", 4), *bad = scratch_put("bad", "a\x81", 2);
     const char *out = scratch_path("c");
     shoal_corpus *c;
 

@@ -176,6 +176,72 @@ static void text_is_continued_by_a_net_from_its_file(void **state)
     shoal_net_close(back);
 }
 
+/* A net of text without spaces, which was cut into pairs of characters. */
+static shoal_net *train_on_pairs(void)
+{
+    struct shoal_encode_opts encode = shoal_encode_default();
+    struct train_opts o = task_defaults("cbow");
+    shoal_corpus *pairs = NULL;
+    shoal_vectors *rows = NULL;
+    shoal_net *net = NULL;
+    struct bytes b = {0};
+    const char *text;
+
+    text_add_many(&b, "我爱北京天安门天安门上太阳升\n你爱上海不爱北京吗\n", 40);
+    text = scratch_put("pairs.txt", b.at, b.len);
+    bytes_fini(&b);
+    encode.vocab.tokens = SHOAL_TOKENS_BIGRAMS;
+    o.dim = 8;
+    o.epochs = 1;
+    o.threads = 1;
+    assert_int_equal(shoal_encode(scratch_path("pairs"), &text, 1, &encode, NULL), SHOAL_OK);
+    assert_int_equal(shoal_corpus_open(&pairs, scratch_path("pairs")), SHOAL_OK);
+    assert_int_equal(train_words(&rows, pairs, &o, NULL), SHOAL_OK);
+    o = opts_of();
+    o.epochs = 1;
+    assert_int_equal(train_nextword(&net, pairs, rows, &o, NULL), SHOAL_OK);
+    shoal_vectors_close(rows);
+    shoal_corpus_close(pairs);
+    return net;
+}
+
+static void assert_continued_alike(const shoal_net *net, const char *text, const char *as)
+{
+    struct shoal_hit a[3], b[3];
+    size_t found = 0, again = 0;
+
+    assert_int_equal(shoal_nextword_predict(net, text, a, 3, &found), SHOAL_OK);
+    assert_int_equal(shoal_nextword_predict(net, as, b, 3, &again), SHOAL_OK);
+    assert_int_equal(found, 3);
+    assert_int_equal(again, 3);
+    assert_memory_equal(a, b, sizeof a);
+}
+
+static void text_is_asked_for_in_the_words_it_was_trained_in(void **state)
+{
+    shoal_net *net = train_on_pairs(), *back = NULL;
+    struct bytes long_text = {0};
+    struct shoal_hit hit;
+    size_t found;
+
+    (void)state;
+    assert_int_equal(shoal_net_save(net, scratch_path("pairs.net")), SHOAL_OK);
+    assert_int_equal(shoal_net_open(&back, scratch_path("pairs.net")), SHOAL_OK);
+    assert_int_equal(shoal_vocab_tokens(back->words), SHOAL_TOKENS_BIGRAMS);
+    assert_continued_alike(back, "我爱北京，", "我爱北京");
+    assert_continued_alike(back, "unheard 我爱北京 of", "我爱北京");
+    assert_int_equal(shoal_nextword_predict(back, "我, 爱, 京", &hit, 1, &found), SHOAL_ENOENT);
+    /* however far back the known words are, and however much stands before them */
+    text_add_many(&long_text, "unheard, ", 20000);
+    text_add_str(&long_text, "我爱北京");
+    text_add_many(&long_text, ", unheard", 20000);
+    bytes_add(&long_text, "", 1);
+    assert_continued_alike(back, long_text.at, "我爱北京");
+    bytes_fini(&long_text);
+    shoal_net_close(net);
+    shoal_net_close(back);
+}
+
 static bool stop_soon(void *user, const struct shoal_report *r)
 {
     (void)user;
@@ -284,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_cells_beat_the_commonest_words),
         cmocka_unit_test(text_is_continued_by_a_net_from_its_file),
+        cmocka_unit_test(text_is_asked_for_in_the_words_it_was_trained_in),
         cmocka_unit_test(a_stopped_run_goes_on_bit_for_bit),
         cmocka_unit_test(statistics_of_a_run_that_goes_on_have_each_epoch_once),
         cmocka_unit_test(statistics_that_cannot_be_written_end_the_run),

@@ -109,14 +109,15 @@ static void what_is_wrong_with_text_is_named_by_line(void **state)
 
 /* ---- arrays ---- */
 
-static const char *put_npy(const char *name, const char *descr, const char *shape,
-                           const void *data, size_t len)
+static const char *put_ordered(const char *name, const char *descr, bool by_columns,
+                               const char *shape, const void *data, size_t len)
 {
     char head[128];
     struct bytes b = {0};
     const char *path;
     int n = snprintf(head + 10, sizeof head - 10,
-                     "{'descr': '%s', 'fortran_order': False, 'shape': %s, }\n", descr, shape);
+                     "{'descr': '%s', 'fortran_order': %s, 'shape': %s, }\n", descr,
+                     by_columns ? "True" : "False", shape);
 
     memcpy(head, "\x93NUMPY\x01\x00", 8);
     head[8] = (char)n;
@@ -126,6 +127,91 @@ static const char *put_npy(const char *name, const char *descr, const char *shap
     path = scratch_put(name, b.at, b.len);
     bytes_fini(&b);
     return path;
+}
+
+static const char *put_npy(const char *name, const char *descr, const char *shape, const void *data,
+                           size_t len)
+{
+    return put_ordered(name, descr, false, shape, data, len);
+}
+
+/* The numbers -3, 200 and 0.5, as far as a type has them, in both orders of bytes. */
+static void numbers_of_numpy_are_read_in_either_order_of_bytes(void **state)
+{
+    static const struct {
+        const char *type, *bits; /* big-endian, of each number */
+        size_t size;
+        double want[3];
+    } all[] = {
+        {"i1", "\xfd\x38\0", 1, {-3, 56, 0}},
+        {"u1", "\xfd\xc8\0", 1, {253, 200, 0}},
+        {"i2", "\xff\xfd\0\xc8\0\0", 2, {-3, 200, 0}},
+        {"u2", "\xff\xfd\0\xc8\0\0", 2, {65533, 200, 0}},
+        {"i4", "\xff\xff\xff\xfd\0\0\0\xc8\0\0\0\0", 4, {-3, 200, 0}},
+        {"u4", "\xff\xff\xff\xfd\0\0\0\xc8\0\0\0\0", 4, {4294967293.0, 200, 0}},
+        {"i8",
+         "\xff\xff\xff\xff\xff\xff\xff\xfd\0\0\0\0\0\0\0\xc8\0\0\0\0\0\0\0\0",
+         8,
+         {-3, 200, 0}},
+        {"u8", "\x40\0\0\0\0\0\0\0\0\0\0\0\0\0\0\xc8\0\0\0\0\0\0\0\0", 8, {0x1p62, 200, 0}},
+        {"f2", "\xc2\0\x5a\x40\0\1", 2, {-3, 200, 0x1p-24}},
+        {"f4", "\xc0\x40\0\0\x43\x48\0\0\x3f\0\0\0", 4, {-3, 200, 0.5}},
+        {"f8", "\xc0\x08\0\0\0\0\0\0\x40\x69\0\0\0\0\0\0\x3f\xe0\0\0\0\0\0\0", 8, {-3, 200, 0.5}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (unsigned big = 0; big < 2; big++) {
+            size_t size = all[i].size, len;
+            char data[24], descr[8], *file;
+            struct array a;
+
+            for (size_t k = 0; k < 3 * size; k++)
+                data[k] = all[i].bits[big ? k : k / size * size + size - 1 - k % size];
+            snprintf(descr, sizeof descr, "%c%s", size == 1 ? '|' : big ? '>' : '<', all[i].type);
+            put_npy("a.npy", descr, "(1, 3)", data, 3 * size);
+            assert_int_equal(stream_slurp(&file, &len, scratch_path("a.npy"), 1000), SHOAL_OK);
+            assert_int_equal(npy_open(&a, "a.npy", file, len), SHOAL_OK);
+            for (size_t k = 0; k < 3; k++)
+                assert_true(array_number(&a, 0, k) == all[i].want[k]);
+            free(file);
+        }
+}
+
+/* Number (i, j, k, l) of 2 x 3 x 4 x 5 is 1000 i + 100 j + 10 k + l, wherever it lies. */
+static void fortrans_order_is_read_in_every_dimension(void **state)
+{
+    int16_t data[120];
+    char *file;
+    size_t len;
+    struct array a;
+
+    (void)state;
+    for (size_t at = 0; at < 120; at++)
+        data[at] = (int16_t)(at % 2 * 1000 + at / 2 % 3 * 100 + at / 6 % 4 * 10 + at / 24);
+    put_ordered("a.npy", "<i2", true, "(2, 3, 4, 5)", data, sizeof data);
+    assert_int_equal(stream_slurp(&file, &len, scratch_path("a.npy"), 1000), SHOAL_OK);
+    assert_int_equal(npy_open(&a, "a.npy", file, len), SHOAL_OK);
+    assert_int_equal(a.width, 60);
+    for (size_t row = 0; row < 2; row++)
+        for (size_t i = 0; i < 60; i++)
+            assert_true(array_number(&a, row, i) ==
+                        (double)(row * 1000 + i / 20 * 100 + i / 5 % 4 * 10 + i % 5));
+    free(file);
+}
+
+static void pictures_in_fortrans_order_are_the_same_samples(void **state)
+{
+    static const uint8_t by_rows[] = {1, 2, 3, 4, 5, 6}, by_columns[] = {1, 4, 2, 5, 3, 6};
+    struct shoal_samples_opts opts = {.task = SHOAL_INPUTS};
+    shoal_samples *a = open_as(put_npy("a.npy", "|u1", "(2, 3)", by_rows, 6), opts);
+    shoal_samples *b = open_as(put_ordered("b.npy", "|u1", true, "(2, 3)", by_columns, 6), opts);
+
+    (void)state;
+    assert_memory_equal(a->bytes, by_rows, 6);
+    assert_memory_equal(b->bytes, by_rows, 6);
+    shoal_samples_close(a);
+    shoal_samples_close(b);
 }
 
 static void arrays_of_numpy_are_read_in_every_type(void **state)
@@ -360,6 +446,9 @@ int main(void)
         cmocka_unit_test(any_column_may_be_the_class_or_targets),
         cmocka_unit_test(what_is_wrong_with_text_is_named_by_line),
         cmocka_unit_test(arrays_of_numpy_are_read_in_every_type),
+        cmocka_unit_test(numbers_of_numpy_are_read_in_either_order_of_bytes),
+        cmocka_unit_test(fortrans_order_is_read_in_every_dimension),
+        cmocka_unit_test(pictures_in_fortrans_order_are_the_same_samples),
         cmocka_unit_test(labels_may_stand_in_a_file_of_their_own),
         cmocka_unit_test(broken_arrays_are_refused),
         cmocka_unit_test(a_pair_of_idx_files_is_found_by_its_name),

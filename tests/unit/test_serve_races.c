@@ -385,14 +385,14 @@ static void scaling_against_deleting_leaves_no_worker_behind(void **state)
     enum registry_error why;
 
     (void)state;
-    scratch_put("m", "x 1\n", 4);
+    scratch_put("m", "1 1\nx 1\n", 8);
     ok(registry_init(&c.r, kinds, scratch_dir, NULL, &settings));
     for (int i = 0; i < N; i++)
         assert_int_equal(pthread_create(&members[i], NULL, doing[i], &c), 0);
     for (int i = 0; i < ROUNDS; i++) {
         char text[16];
 
-        scratch_put("m", text, (size_t)snprintf(text, sizeof text, "x %d\n", i));
+        scratch_put("m", text, (size_t)snprintf(text, sizeof text, "1 1\nx %d\n", i));
         for (int k = 0; k < 2; k++) {
             ok(registry_add(&c.r, "m", "m", k ? "2.0" : "1.0", &settings, &v, &why));
             lease_end(&(struct lease){.version = v});
@@ -434,7 +434,7 @@ static void a_walk_meets_every_model_that_stays_once(void **state)
     enum registry_error why;
 
     (void)state;
-    scratch_put("m", "x 1\n", 4);
+    scratch_put("m", "1 1\nx 1\n", 8);
     ok(registry_init(&c.r, kinds, scratch_dir, NULL, &settings));
     for (size_t i = 0; i < 3; i++) {
         ok(registry_add(&c.r, "m", stay[i], "1.0", &settings, &v, &why));
@@ -461,7 +461,7 @@ static void a_registry_that_was_closed_takes_no_model(void **state)
     enum registry_error why;
 
     (void)state;
-    scratch_put("m", "x 1\n", 4);
+    scratch_put("m", "1 1\nx 1\n", 8);
     ok(registry_init(&r, kinds, scratch_dir, NULL, &settings));
     ok(registry_add(&r, "m", "m", "1.0", &settings, &v, &why));
     lease_end(&(struct lease){.version = v});
@@ -514,7 +514,7 @@ static void closing_waits_for_a_model_that_is_being_removed(void **state)
     struct version *v;
 
     (void)state;
-    scratch_put("m", "x 1\n", 4);
+    scratch_put("m", "1 1\nx 1\n", 8);
     ok(registry_init(&r, only, scratch_dir, NULL, &settings));
     ok(registry_add(&r, "m", "m", "1.0", &settings, &v, &why));
     lease_end(&(struct lease){.version = v});

@@ -123,7 +123,7 @@ static struct bytes plainly_read(const char *at, size_t len)
             bytes_add(&out, " ", 1);
             open = true;
         }
-        if (open && (i == len || at[i] == '\n')) {
+        if (open && (i == len || at[i] == '\n' || at[i] == '\r')) {
             bytes_add(&out, "| ", 2);
             open = false;
         }
@@ -144,6 +144,9 @@ static void assert_reads_plainly(const struct bytes *text)
 
 /* ---- clean.c ---------------------------------------------------------------------- */
 
+static const struct rules SPACES = {.tokens = SHOAL_TOKENS_SPACE};
+static const struct rules WORDS = {.tokens = SHOAL_TOKENS_WORDS};
+
 static size_t encode_utf8(uint32_t code, char *out)
 {
     if (code < 0x80)
@@ -163,28 +166,47 @@ static size_t encode_utf8(uint32_t code, char *out)
     return 4;
 }
 
-static void every_character_but_controls_and_surrogates_is_text(void **state)
+static void every_character_but_surrogates_is_utf_8(void **state)
 {
-    char at[4];
+    struct block b = {0};
+    uint64_t bad = 0;
+    size_t first;
 
     (void)state;
+    bytes_reserve(&b.raw, 4 + BLOCK_PAD);
     for (uint32_t code = 0; code < 0x110000; code++) {
-        size_t len = encode_utf8(code, at);
-        bool control = code < 0x20 && !(code >= 0x09 && code <= 0x0d);
         bool surrogate = code >= 0xd800 && code < 0xe000;
 
-        if (clean_find_bad(at, len) != (control || surrogate ? 0 : len))
+        b.raw.len = encode_utf8(code, b.raw.at);
+        assert_int_equal(block_make(&b, &SPACES, &first, &bad), SHOAL_OK);
+        if (first != (surrogate ? 0 : b.raw.len))
             fail_msg("U+%04X", code);
     }
+    assert_int_equal(bad, 0);
+    block_fini(&b);
+}
+
+static void every_control_character_separates_words(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++)
+        for (uint32_t code = 0; code < 0xa0; code++) {
+            char text[16] = "a";
+            size_t n = 1 + encode_utf8(code, text + 1);
+            struct shoal_text_stats stats;
+
+            if (code >= 0x20 && code < 0x7f)
+                continue;
+            memcpy(text + n, "b c\n", 4);
+            stats = assert_reads_as(text, n + 4, BOTH[k],
+                                    code == '\n' || code == '\r' ? "a | b c | " : "a b c | ");
+            assert_int_equal(stats.bad_bytes, 0);
+        }
 }
 
 static void a_bad_byte_is_found_at_every_place(void **state)
 {
-    static const char *const bad[] = {"\x01",
-                                      "\x1f",
-                                      "\x08",
-                                      "\x0e",
-                                      "\x80",
+    static const char *const bad[] = {"\x80",
                                       "\xbf",
                                       "\xc0\xaf",
                                       "\xc1\xbf",
@@ -195,7 +217,10 @@ static void a_bad_byte_is_found_at_every_place(void **state)
                                       "\xf4\x90\x80\x80",
                                       "\xf0\x80\x80\x80",
                                       "\xe2\x82",
-                                      "\xf0\x9f\x98"};
+                                      "\xf0\x9f\x98",
+                                      "\x7f",        /* controls that are looked for */
+                                      "\xc2\x80",
+                                      "\xc2\x9f"};
     char at[128];
 
     (void)state;
@@ -203,25 +228,25 @@ static void a_bad_byte_is_found_at_every_place(void **state)
         for (size_t i = 0; i < 70; i++) {
             memset(at, 'x', sizeof at);
             memcpy(at + i, bad[k], strlen(bad[k]));
-            assert_int_equal(clean_find_bad(at, sizeof at), i);
+            assert_int_equal(clean_find(at, sizeof at), i);
             /* and when the text ends with it */
-            assert_int_equal(clean_find_bad(at, i + strlen(bad[k])), i);
+            assert_int_equal(clean_find(at, i + strlen(bad[k])), i);
             memcpy(at, "\xc3\xa9", 2);
             if (i >= 2)
-                assert_int_equal(clean_find_bad(at, sizeof at), i);
+                assert_int_equal(clean_find(at, sizeof at), i);
         }
     memset(at, 'x', sizeof at);
-    at[77] = '\0';
-    assert_int_equal(clean_find_bad(at, sizeof at), 77);
-    assert_int_equal(clean_find_bad(at, 77), 77);
-    assert_int_equal(clean_find_bad("", 0), 0);
+    assert_int_equal(clean_find(at, sizeof at), sizeof at);
+    assert_int_equal(clean_find("", 0), 0);
+    assert_int_equal(clean_find("\0\x1f", 2), 2);
+    assert_int_equal(clean_find_bad("a\tb\x01", 4), 3);
 }
 
 static void assert_cleans_to(const char *in, const char *want)
 {
     struct bytes out = {0};
 
-    assert_int_equal(clean_words(in, strlen(in), &out), SHOAL_OK);
+    assert_int_equal(clean_words(in, strlen(in), &WORDS, &out), SHOAL_OK);
     assert_int_equal(out.len, strlen(want));
     assert_memory_equal(out.at, want, out.len);
     assert_true(out.cap >= out.len + BLOCK_PAD);
@@ -234,7 +259,7 @@ static void words_are_lower_case_letters_and_digits(void **state)
     assert_cleans_to("Hello, World! 42x", "hello  world  42x");
     assert_cleans_to("ÄÖÜ ΑΒΓ ЖЩ", "äöü αβγ жщ");
     assert_cleans_to("don't snake_case e-mail", "don t snake case e mail");
-    assert_cleans_to("a\tb\r\nc\vd\fe", "a b \nc d e");
+    assert_cleans_to("a\tb\r\nc\vd\fe", "a b\n\nc d e");
     assert_cleans_to("٣٤ Ⅷ ½", "٣٤ ⅷ ½");
     assert_cleans_to("日本語。中文", "日本語 中文");
     assert_cleans_to("x—y…z €5", "x y z  5");
@@ -255,7 +280,7 @@ static void a_character_may_grow_when_lower_cased(void **state)
     assert_cleans_to("Ⱥ", "ⱥ");            /* two bytes, three */
     assert_cleans_to("\xe2\x84\xaa", "k"); /* the Kelvin sign: three bytes, one */
     text_add_many(&in, "Ⱥ", 100000);
-    assert_int_equal(clean_words(in.at, in.len, &out), SHOAL_OK);
+    assert_int_equal(clean_words(in.at, in.len, &WORDS, &out), SHOAL_OK);
     assert_int_equal(out.len, 300000);
     for (size_t i = 0; i < out.len; i += 3)
         assert_memory_equal(out.at + i, "ⱥ", 3);
@@ -274,8 +299,8 @@ static void no_character_outgrows_the_room_that_is_kept_for_it(void **state)
 
         if (code >= 0xd800 && code < 0xe000)
             continue;
-        assert_int_equal(clean_words(at, len, &out), SHOAL_OK);
-        if (out.len > len + len / 2 || clean_find_bad(out.at, out.len) != out.len)
+        assert_int_equal(clean_words(at, len, &WORDS, &out), SHOAL_OK);
+        if (out.len > len + len / 2 || clean_find(out.at, out.len) != out.len)
             fail_msg("U+%04X became %zu bytes", code, out.len);
     }
     bytes_fini(&out);
@@ -299,18 +324,25 @@ static void a_mark_carries_a_word_on_but_begins_none(void **state)
 static void breaks_are_where_words_end(void **state)
 {
     (void)state;
-    assert_int_equal(clean_last_break("ab cd", 5, SHOAL_TOKENS_SPACE), 3);
-    assert_int_equal(clean_last_break("ab cd ", 6, SHOAL_TOKENS_SPACE), 6);
-    assert_int_equal(clean_last_break("abcd", 4, SHOAL_TOKENS_SPACE), 0);
-    assert_int_equal(clean_last_break("ab-cd", 5, SHOAL_TOKENS_SPACE), 0);
-    assert_int_equal(clean_last_break("ab-cd", 5, SHOAL_TOKENS_WORDS), 3);
-    assert_int_equal(clean_last_break("ab—cd", 7, SHOAL_TOKENS_WORDS), 5);
-    assert_int_equal(clean_last_break("ab—cd", 4, SHOAL_TOKENS_WORDS), 0); /* half a dash */
-    assert_int_equal(clean_last_break("é", 2, SHOAL_TOKENS_WORDS), 0);
-    assert_int_equal(clean_first_break("ab cd ", 6, SHOAL_TOKENS_SPACE), 2);
-    assert_int_equal(clean_first_break("ab—cd", 7, SHOAL_TOKENS_WORDS), 2);
-    assert_int_equal(clean_first_break("abcd", 4, SHOAL_TOKENS_WORDS), 4);
-    assert_int_equal(clean_first_break("", 0, SHOAL_TOKENS_WORDS), 0);
+    assert_int_equal(clean_last_break("ab cd", 5, &SPACES), 3);
+    assert_int_equal(clean_last_break("ab cd ", 6, &SPACES), 6);
+    assert_int_equal(clean_last_break("abcd", 4, &SPACES), 0);
+    assert_int_equal(clean_last_break("ab-cd", 5, &SPACES), 0);
+    assert_int_equal(clean_last_break("ab-cd", 5, &WORDS), 3);
+    assert_int_equal(clean_last_break("ab—cd", 7, &WORDS), 5);
+    assert_int_equal(clean_last_break("ab—cd", clean_whole("ab—cd", 4), &WORDS), 0); /* half a dash */
+    assert_int_equal(clean_last_break("ab\x7f" "cd", 5, &SPACES), 3);
+    assert_int_equal(clean_last_break("ab\xc2\x85" "cd", 6, &SPACES), 4);
+    assert_int_equal(clean_last_break("ab\x80" "cd", 5, &SPACES), 3);
+    assert_int_equal(clean_last_break("ab\x80" "cd", 5, &(struct rules){.bad = SHOAL_BAD_KEEP}), 0);
+    assert_int_equal(clean_last_line("a\rb\nc", 5), 4);
+    assert_int_equal(clean_last_line("a\nb\rc", 5), 4);
+    assert_int_equal(clean_last_line("abc", 3), 0);
+    assert_int_equal(clean_last_break("é", 2, &WORDS), 0);
+    assert_int_equal(clean_first_break("ab cd ", 6, &SPACES), 2);
+    assert_int_equal(clean_first_break("ab—cd", 7, &WORDS), 2);
+    assert_int_equal(clean_first_break("abcd", 4, &WORDS), 4);
+    assert_int_equal(clean_first_break("", 0, &WORDS), 0);
 }
 
 /* ---- short texts -------------------------------------------------------------------- */
@@ -332,11 +364,18 @@ static void white_space_separates_and_newlines_end_sentences(void **state)
     assert_string_reads_as("Ünï ß日", SHOAL_TOKENS_SPACE, "Ünï ß日 | ");
 }
 
-static void carriage_returns_are_white_space(void **state)
+static void a_carriage_return_ends_a_line_and_with_a_newline_one_line(void **state)
 {
+    struct shoal_text_stats stats;
+
     (void)state;
-    for (int i = 0; i < 2; i++)
-        assert_string_reads_as("a b\r\nc\r\n\r\nd\re\r\n", BOTH[i], "a b | c | d e | ");
+    for (int i = 0; i < 2; i++) {
+        stats = assert_string_reads_as("a b\r\nc\r\n\r\nd\re\r\n", BOTH[i], "a b | c | d | e | ");
+        assert_int_equal(stats.sentences, 4);
+        stats = assert_string_reads_as("one two\rthree\r\rfour", BOTH[i],
+                                       "one two | three | four | ");
+        assert_int_equal(stats.sentences, 3);
+    }
 }
 
 static void a_byte_order_mark_is_no_text(void **state)
@@ -451,16 +490,17 @@ static void add_lead(struct bytes *text, size_t lead, const char *word)
 
 static void words_are_whole_across_the_edges_of_blocks(void **state)
 {
-    static const char *const leads[] = {"manylongwordsmakethistestquick cd\n",
-                                        "manylongwordsmakethistestquick cd "};
+    static const char *const leads[] = {
+        "manylongwordsmakethistestquick cd\n", "manylongwordsmakethistestquick cd ",
+        "manylongwordsmakethistestquick cd\r", "manylongwordsmakethistestquick cd\r\n"};
 
     (void)state;
-    for (int k = 0; k < 2; k++)
+    for (int k = 0; k < 4; k++)
         for (size_t edge = MIB - 2; edge <= MIB + 2; edge++) {
             struct bytes text = {0};
 
             add_lead(&text, edge, leads[k]);
-            text_add_str(&text, " atthevery edge\nof it ");
+            text_add_str(&text, k == 2 ? " atthevery edge\rof it " : " atthevery edge\nof it ");
             add_lead(&text, MIB + 5000, leads[k]);
             text_add_str(&text, "here");
             if (edge % 2)
@@ -524,7 +564,9 @@ static void random_text_of_any_line_length_reads_plainly(void **state)
             text_add_many(&text, "w",
                           rng_below(&rng, 4) ? rng_below(&rng, 60)
                                              : rng_below(&rng, seed ? 80 : 140000));
-            text_add_str(&text, rng_below(&rng, seed == 1 ? 1000000 : 20) ? " " : "\n");
+            text_add_str(&text, rng_below(&rng, seed == 1 ? 1000000 : 20) ? " "
+                                : rng_below(&rng, 3)                      ? "\n"
+                                                                          : "\r");
         }
         assert_reads_plainly(&text);
         bytes_fini(&text);
@@ -662,20 +704,25 @@ static void assert_refused_at(const char *const *paths, size_t n, enum shoal_tok
     struct shoal_vocab_opts opts = reading_opts(tokens);
     shoal_vocab *vocab = (shoal_vocab *)&opts;
     char want[256];
+    const char *found;
 
     opts.threads = threads;
     assert_int_equal(shoal_vocab_build(&vocab, paths, n, &opts, NULL), SHOAL_EFORMAT);
     assert_null(vocab);
-    snprintf(want, sizeof want, "%s: byte 0x%02x at offset %zu is not UTF-8 text", path, byte,
-             offset);
-    assert_string_equal(shoal_error(), want);
+    assert_memory_equal(shoal_error(), path, strlen(path));
+    found = shoal_error() + strlen(path);
+    assert_int_equal(*found, ':');
+    found += 1 + strspn(found + 1, "0123456789"); /* the line */
+    snprintf(want, sizeof want, ": byte 0x%02x at offset %zu is not UTF-8: ", byte, offset);
+    assert_memory_equal(found, want, strlen(want));
+    assert_non_null(strstr(found, "--bad-bytes space"));
 }
 
 static void the_first_bad_byte_is_refused_with_its_offset(void **state)
 {
     static const size_t places[] = {0,       1,   15,      16,          63,      64,         1000,
                                     MIB - 1, MIB, MIB + 1, 2 * MIB - 1, 2 * MIB, 3 * MIB - 1};
-    static const char bad[] = "\0\x01\x1b\x80\xff\xc3\xe2";
+    static const char bad[] = "\xc0\xc2\xf5\x80\xff\xc3\xe2";
     struct bytes text = {0};
 
     (void)state;
@@ -702,11 +749,11 @@ static void of_many_bad_bytes_the_first_is_named_for_any_threads(void **state)
     add_lead(&text, 8 * MIB, "somewordsinlines that-are-not-many-lest-it-takes-long\n");
     for (size_t at = 100000 + MIB; at < text.len; at += 300001)
         text.at[at] = '\xfe';
-    text.at[100000 + MIB] = '\x07';
+    text.at[100000 + MIB] = '\x97';
     path = scratch_put("bad", text.at, text.len);
     for (unsigned threads = 1; threads <= 8; threads++)
         for (int again = 0; again < 3; again++)
-            assert_refused_at(&path, 1, SHOAL_TOKENS_SPACE, threads, path, 7, 100000 + MIB);
+            assert_refused_at(&path, 1, SHOAL_TOKENS_SPACE, threads, path, 0x97, 100000 + MIB);
     bytes_fini(&text);
 }
 
@@ -718,11 +765,11 @@ static void a_bad_byte_of_the_second_file_is_told_with_its_name(void **state)
     (void)state;
     add_lead(&text, MIB + 500, "words\n");
     paths[0] = scratch_put("fine", text.at, text.len);
-    text.at[MIB + 100] = '\x02';
+    text.at[MIB + 100] = '\x92';
     paths[1] = scratch_put("second", text.at, text.len);
     paths[2] = scratch_put("third", "\xff", 1);
     for (unsigned threads = 1; threads <= 5; threads++)
-        assert_refused_at(paths, 3, SHOAL_TOKENS_SPACE, threads, paths[1], 2, MIB + 100);
+        assert_refused_at(paths, 3, SHOAL_TOKENS_SPACE, threads, paths[1], 0x92, MIB + 100);
     bytes_fini(&text);
 }
 
@@ -773,7 +820,7 @@ static void bad_bytes_may_be_read_as_spaces(void **state)
         opts.bad_bytes = SHOAL_BAD_SPACE;
         assert_int_equal(read_paths(&path, 1, &opts, &got, &stats), SHOAL_OK);
         assert_string_equal(got.at, "a b c | d é e | ");
-        assert_int_equal(stats.bad_bytes, 7);
+        assert_int_equal(stats.bad_bytes, 5); /* 0x00 and 0x1b are control bytes */
         assert_int_equal(stats.bytes, sizeof data - 1);
     }
     bytes_fini(&got);
@@ -849,10 +896,10 @@ static void a_byte_within_compressed_text_is_told_by_its_place_in_the_text(void 
 
     (void)state;
     add_lead(&text, 2 * MIB, "compress me-well-for-there-is-much-of-me-to-be-read\n");
-    text.at[MIB + 77] = '\x05';
+    text.at[MIB + 77] = '\x85';
     gzwrite(gz, text.at, (unsigned)text.len);
     gzclose(gz);
-    assert_refused_at(&path, 1, SHOAL_TOKENS_SPACE, 2, path, 5, MIB + 77);
+    assert_refused_at(&path, 1, SHOAL_TOKENS_SPACE, 2, path, 0x85, MIB + 77);
     bytes_fini(&text);
 }
 
@@ -978,7 +1025,8 @@ static void a_watcher_may_stop_the_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_character_but_controls_and_surrogates_is_text),
+        cmocka_unit_test(every_character_but_surrogates_is_utf_8),
+        cmocka_unit_test(every_control_character_separates_words),
         cmocka_unit_test(a_bad_byte_is_found_at_every_place),
         cmocka_unit_test(words_are_lower_case_letters_and_digits),
         cmocka_unit_test(a_character_may_grow_when_lower_cased),
@@ -986,7 +1034,7 @@ int main(void)
         cmocka_unit_test(a_mark_carries_a_word_on_but_begins_none),
         cmocka_unit_test(breaks_are_where_words_end),
         cmocka_unit_test(white_space_separates_and_newlines_end_sentences),
-        cmocka_unit_test(carriage_returns_are_white_space),
+        cmocka_unit_test(a_carriage_return_ends_a_line_and_with_a_newline_one_line),
         cmocka_unit_test(a_byte_order_mark_is_no_text),
         cmocka_unit_test(the_last_line_needs_no_newline),
         cmocka_unit_test(empty_lines_are_no_sentences),

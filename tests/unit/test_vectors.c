@@ -49,7 +49,7 @@ static void vectors_stay_as_they_were_when_their_file_is_cut(void **state)
 
 static void one_word_and_one_number_pass_every_format(void **state)
 {
-    shoal_vectors *v = make((const char *[]){"x"}, 1, 1, (float[]){7});
+    shoal_vectors *v = make((const char *[]){"x"}, 1, 1, (float[]){7.5f});
 
     (void)state;
     for (size_t i = 0; i < COUNT(all); i++) {
@@ -156,7 +156,7 @@ static void a_newline_is_carried_by_our_container_alone(void **state)
 
 static void words_that_are_no_utf8_are_kept(void **state)
 {
-    shoal_vectors *v = make((const char *[]){"\xff\xfe", "a\x01z"}, 2, 1, (float[]){1, 2});
+    shoal_vectors *v = make((const char *[]){"\xff\xfe", "a\x01z"}, 2, 1, (float[]){1.5f, 2});
 
     (void)state;
     for (size_t i = 0; i < COUNT(all); i++) {
@@ -395,7 +395,7 @@ static void a_container_whose_sizes_disagree_is_refused(void **state)
     static const struct {
         const char *meta, *sentence;
     } metas[] = {
-        {"kind corpus\n", "holds a corpus, want vectors"},
+        {"kind corpus\n", "is an encoded text, want vectors: "},
         {"words 2\n", "no \"kind\""},
         {"kind vectors\ndim 2\ndtype f64\ntotal 0\n", "its numbers are \"f64\""},
         {"kind vectors\ndim 0\ndtype f32\ntotal 0\n", "have 0 numbers"},

@@ -261,10 +261,10 @@ static void a_text_without_a_word_is_refused(void **state)
 static void an_option_out_of_range_is_named(void **state)
 {
     static const char *const names[] = {"--min-count", "--memory",    "--tokens",   "--bad-bytes",
-                                        "--threads",   "--max-vocab", "--max-vocab"};
+                                        "--threads",   "--max-vocab", "--max-vocab", "--encoding"};
 
     (void)state;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         struct shoal_vocab_opts opts = small_opts();
 
         assert_int_equal(shoal_vocab_check(&opts), SHOAL_OK);
@@ -273,15 +273,17 @@ static void an_option_out_of_range_is_named(void **state)
         else if (i == 1)
             opts.memory = 1000;
         else if (i == 2)
-            opts.tokens = (enum shoal_tokens)2;
+            opts.tokens = (enum shoal_tokens)4;
         else if (i == 3)
-            opts.bad_bytes = (enum shoal_bad_bytes)2;
+            opts.bad_bytes = (enum shoal_bad_bytes)4;
         else if (i == 4)
             opts.threads = 1025;
         else if (i == 5)
             opts.max_vocab = UINT32_MAX;
-        else
+        else if (i == 6)
             opts.max_vocab = 1, opts.unk = true;
+        else
+            opts.encoding = (enum shoal_encoding)5;
         assert_int_equal(shoal_vocab_check(&opts), SHOAL_EINVAL);
         assert_non_null(strstr(shoal_error(), names[i]));
     }

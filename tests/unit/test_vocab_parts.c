@@ -44,9 +44,9 @@ static shoal_status count_one(struct group *g, unsigned i, const struct inputs *
 
     text = g->text[i];
     if (st == SHOAL_OK && !local)
-        st = text_cut(&from, inputs, opts->tokens, i, g->n);
+        st = text_cut(&from, inputs, opts, i, g->n);
     if (st == SHOAL_OK && !local)
-        st = text_cut(&to, inputs, opts->tokens, i + 1, g->n);
+        st = text_cut(&to, inputs, opts, i + 1, g->n);
     if (st == SHOAL_OK && !local)
         text_limit(text, &from, &to);
     if (st == SHOAL_OK)
@@ -228,7 +228,8 @@ static struct bytes random_text(struct rng *r, size_t pieces)
     static const char *const kinds[] = {
         " ", " ", " ", "\n", "\r\n", "\t", "a", "B", "cd", "word", "\xc3\xa9", "\xc3\x89",
         "\xe6\x97\xa5", "\xe3\x80\x81", "\xcc\x81", "\xf0\x9d\x94\xb8", "\xe2\x80\x89", "7", "-",
-        "\xff", "\xe2", "\x82", "\xf0\x90", "\x01", "\xef\xbb\xbf",
+        "\xff", "\xe2", "\x82", "\xf0\x90", "\x01", "\xef\xbb\xbf", "\r", "\x7f", "\xc2\x85",
+        "中", "文", "ก", "ั", "한", "👩", "\u200d", "\ufe0f", "🇩", "🇪", "🏽", "1\u20e3", "#",
     };
     size_t n = sizeof kinds / sizeof *kinds;
     size_t some = 2 + (size_t)rng_below(r, n - 2), first = (size_t)rng_below(r, n);
@@ -237,6 +238,18 @@ static struct bytes random_text(struct rng *r, size_t pieces)
     for (size_t i = 0; i < pieces; i++)
         text_add_str(&b, kinds[(first + (size_t)rng_below(r, some)) % n]);
     return b;
+}
+
+/* Every way to make words of text, but for refusing it. */
+static void any_way(struct shoal_vocab_opts *opts, size_t i)
+{
+    static const enum shoal_encoding encodings[] = {SHOAL_ENCODING_UTF8, SHOAL_ENCODING_AUTO,
+                                                    SHOAL_ENCODING_UTF8, SHOAL_ENCODING_LATIN1};
+
+    opts->tokens = (enum shoal_tokens)(i % 4);
+    opts->bad_bytes = (enum shoal_bad_bytes)(1 + i / 4 % 3);
+    opts->emoji = i / 12 % 2;
+    opts->encoding = encodings[i / 24 % 4];
 }
 
 static void any_text_is_counted_as_by_one(void **state)
@@ -249,7 +262,7 @@ static void any_text_is_counted_as_by_one(void **state)
         struct bytes b = random_text(&r, 1 + (size_t)rng_below(&r, 400));
 
         opts.threads = 1;
-        opts.tokens = BOTH[i % 2];
+        any_way(&opts, i);
         assert_text_counts_as_one(b.at, b.len, &opts);
         bytes_fini(&b);
     }
@@ -266,7 +279,7 @@ static void any_long_text_is_counted_as_by_one(void **state)
         struct bytes b = random_text(&r, 1500000);
 
         opts.memory = (uint64_t)1 << 26;
-        opts.tokens = BOTH[i % 2];
+        any_way(&opts, 7 * i);
         assert_text_counts_as_one(b.at, b.len, &opts);
         bytes_fini(&b);
     }
@@ -430,14 +443,15 @@ static void what_can_be_read_only_once_is_read_by_the_first(void **state)
 {
     struct input list[] = {{.path = (char *)"file", .size = 1000, .regular = true},
                            {.path = (char *)"-"}};
+    struct shoal_vocab_opts opts = shoal_vocab_default();
     struct inputs in = {.at = list, .len = 2};
     struct cut c;
 
     (void)state;
-    assert_int_equal(text_cut(&c, &in, SHOAL_TOKENS_SPACE, 0, 3), SHOAL_OK);
+    assert_int_equal(text_cut(&c, &in, &opts, 0, 3), SHOAL_OK);
     assert_true(c.input == 0 && c.offset == 0);
     for (unsigned i = 1; i < 4; i++) {
-        assert_int_equal(text_cut(&c, &in, SHOAL_TOKENS_SPACE, i, 3), SHOAL_OK);
+        assert_int_equal(text_cut(&c, &in, &opts, i, 3), SHOAL_OK);
         assert_true(c.input == 2 && c.offset == 0);
     }
 }

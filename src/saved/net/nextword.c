@@ -124,13 +124,15 @@ const char *shoal_nextword_word(const shoal_net *net, uint32_t id)
     return net->words ? shoal_vocab_word(net->words, id) : NULL;
 }
 
+/* Of a word that white space parts, of whatever text: as it is, else as `--tokens words` has it. */
 static uint32_t find_word(const shoal_net *net, const char *at, size_t len)
 {
+    static const struct rules plain = {.tokens = SHOAL_TOKENS_WORDS};
     struct bytes lower = {0};
     uint32_t id = shoal_vocab_find(net->words, at, len);
 
     if (id == SHOAL_NO_ID && clean_find_bad(at, len) == len &&
-        clean_words(at, len, &lower) == SHOAL_OK) {
+        clean_words(at, len, &plain, &lower) == SHOAL_OK) {
         size_t from = 0, to = lower.len;
 
         while (from < to && lower.at[from] == ' ')
@@ -143,30 +145,89 @@ static uint32_t find_word(const shoal_net *net, const char *at, size_t len)
     return id;
 }
 
-/* The last `length` known words of the text, from the end of x [length][dim] on; zeros
- * where there are fewer. Gives how many. */
-static size_t last_words(const shoal_net *net, const char *text, size_t length, float *x)
+#define TAIL_BYTES ((size_t)SHOAL_WORD_MAX + 1)
+
+/* Where the vectors of the last known words go, from the end of x [length][dim] on. */
+struct last {
+    const shoal_net *net;
+    float *x;
+    size_t length, found;
+};
+
+static void last_add(struct last *l, uint32_t id)
 {
-    size_t dim = net->vectors.width, found = 0, end = strlen(text);
+    const struct table *v = &l->net->vectors;
 
-    memset(x, 0, length * dim * sizeof *x);
-    while (found < length && end > 0) {
-        size_t begin;
-        uint32_t id;
+    if (id == SHOAL_NO_ID)
+        return;
+    l->found++;
+    memcpy(l->x + (l->length - l->found) * v->width, v->at + id * v->stride,
+           v->width * sizeof *l->x);
+}
 
+/* By white space, from the end on. */
+static void last_by_space(struct last *l, const char *text)
+{
+    size_t begin, end = strlen(text);
+
+    while (l->found < l->length && end > 0) {
         while (end > 0 && strchr(" \t\r\n", text[end - 1]))
             end--;
         for (begin = end; begin > 0 && !strchr(" \t\r\n", text[begin - 1]);)
             begin--;
-        id = begin < end ? find_word(net, text + begin, end - begin) : SHOAL_NO_ID;
-        if (id != SHOAL_NO_ID) {
-            found++;
-            memcpy(x + (length - found) * dim, net->vectors.at + id * net->vectors.stride,
-                   dim * sizeof *x);
-        }
+        last_add(l, begin < end ? find_word(l->net, text + begin, end - begin) : SHOAL_NO_ID);
         end = begin;
     }
-    return found;
+}
+
+/* Where the last words of the text begin: at a separator as far back as memory for them is
+ * bounded, whatever a request may send. */
+static size_t tail_begin(const char *text, size_t end, const struct rules *r)
+{
+    size_t begin = end > TAIL_BYTES ? end - TAIL_BYTES : 0, found;
+
+    for (int i = 0; i < 3 && begin > 0 && ((unsigned char)text[begin] & 0xc0) == 0x80; i++)
+        begin++; /* within a character */
+    found = begin + clean_first_break(text + begin, end - begin, r);
+    return begin > 0 && found < end ? found : begin;
+}
+
+/* By the rules that made words of the text it was trained on. */
+static shoal_status last_by_rules(struct last *l, const char *text, const struct rules *r)
+{
+    size_t begin, end = strlen(text), n;
+    shoal_status st = SHOAL_OK;
+
+    for (; st == SHOAL_OK && l->found < l->length && end > 0; end = begin) {
+        struct span *words = NULL;
+        struct block block;
+
+        begin = tail_begin(text, end, r);
+        st = text_words(text + begin, end - begin, r, &block, &words, &n);
+        while (st == SHOAL_OK && l->found < l->length && n-- > 0)
+            last_add(l, shoal_vocab_find(l->net->words, words[n].at, words[n].len));
+        free(words);
+        block_fini(&block);
+    }
+    return st;
+}
+
+/* The last `length` known words of the text, from the end of x [length][dim] on; zeros
+ * where there are fewer. *found is how many. */
+static shoal_status last_words(const shoal_net *net, const char *text, size_t length, float *x,
+                               size_t *found)
+{
+    struct last l = {.net = net, .x = x, .length = length};
+    struct rules r = vocab_rules(net->words);
+    shoal_status st = SHOAL_OK;
+
+    memset(x, 0, length * net->vectors.width * sizeof *x);
+    if (r.tokens == SHOAL_TOKENS_SPACE)
+        last_by_space(&l, text);
+    else
+        st = last_by_rules(&l, text, &r);
+    *found = l.found;
+    return st;
 }
 
 static size_t take_best(const float *p, size_t n, struct shoal_hit *hits, size_t k)
@@ -311,19 +372,20 @@ static shoal_status take_answer(struct continuer *c, struct continuation *a, con
 shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks, size_t n)
 {
     struct continuation *known[CONTINUED];
-    size_t m = 0, width = c->net->net->outputs;
-    shoal_status st;
+    size_t m = 0, width = c->net->net->outputs, found;
+    shoal_status st = SHOAL_OK;
 
     assert(n <= c->most && n <= CONTINUED);
-    for (size_t i = 0; i < n; i++) {
-        asks[i]->found = 0;
-        asks[i]->known =
-            last_words(c->net, asks[i]->text, c->length, c->asker->x + m * c->net->net->inputs) > 0;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        asks[i]->found = found = 0;
+        st = last_words(c->net, asks[i]->text, c->length, c->asker->x + m * c->net->net->inputs,
+                        &found);
+        asks[i]->known = found > 0;
         known[m] = asks[i];
         m += asks[i]->known;
     }
-    if (m == 0)
-        return SHOAL_OK;
+    if (st != SHOAL_OK || m == 0)
+        return st;
     st = asker_run(c->asker, m);
     if (st == SHOAL_OK)
         st = multiply(&c->net->vectors, c->asker->y, m, c->weight, c->scores);

@@ -390,6 +390,50 @@ static shoal_status import(shoal_net **out, const struct tensors *file, unsigned
     return st == SHOAL_OK ? saved_net_check_pictures(*out, file->path) : st;
 }
 
+bool net_weights_in(const struct tensors *file)
+{
+    char *spec = NULL;
+    size_t len;
+    bool found = tensors_find(file, "features.0.weight") ||
+                 (tensors_text(file, "spec", &spec, &len) == SHOAL_OK && spec);
+
+    free(spec);
+    return found;
+}
+
+bool net_weights_sniff(const char *at, size_t len)
+{
+    struct tensors file = {0};
+    bool found = tensors_sniff(at, len) && tensors_read(&file, "", at, len) == SHOAL_OK &&
+                 net_weights_in(&file);
+
+    tensors_fini(&file);
+    return found;
+}
+
+static shoal_status settle(shoal_net **out, shoal_status st)
+{
+    if (st != SHOAL_OK) {
+        shoal_net_close(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+shoal_status net_import_bytes(shoal_net **out, const char *path, const char *at, size_t len,
+                              unsigned size)
+{
+    struct tensors file;
+    shoal_status st = tensors_read(&file, path, at, len);
+
+    *out = NULL;
+    if (st != SHOAL_OK)
+        return st;
+    st = settle(out, import(out, &file, size));
+    tensors_fini(&file);
+    return st;
+}
+
 shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size)
 {
     struct tensors file;
@@ -398,11 +442,7 @@ shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size)
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = import(out, &file, size);
-    if (st != SHOAL_OK) {
-        shoal_net_close(*out);
-        *out = NULL;
-    }
+        st = settle(out, import(out, &file, size));
     tensors_fini(&file);
     free(data);
     return st;
@@ -411,14 +451,9 @@ shoal_status shoal_net_import(shoal_net **out, const char *path, unsigned size)
 bool shoal_net_weights(const char *path)
 {
     struct tensors file;
-    char *data = NULL, *spec = NULL;
-    size_t len;
-    bool found = false;
+    char *data = NULL;
+    bool found = open_file(&file, &data, path) == SHOAL_OK && net_weights_in(&file);
 
-    if (open_file(&file, &data, path) == SHOAL_OK)
-        found = tensors_find(&file, "features.0.weight") ||
-                (tensors_text(&file, "spec", &spec, &len) == SHOAL_OK && spec);
-    free(spec);
     tensors_fini(&file);
     free(data);
     return found;

@@ -36,21 +36,31 @@ static void describe_first(const shoal_vectors *v, uint64_t top, const struct sh
     }
 }
 
+/* What the file had and the vectors have not; mostly nothing. */
+static void describe_left(const struct shoal_left_out *left, const struct shoal_reporter *to)
+{
+    if (left->twice > 0)
+        report_noted(to, "words_twice", "left out", VALUE_COUNT(left->twice),
+                     "words that stood there before", NO_VALUE, NO_VALUE);
+    if (left->empty > 0)
+        report_noted(to, "words_empty", "left out", VALUE_COUNT(left->empty), "rows without a word",
+                     NO_VALUE, NO_VALUE);
+}
+
 static shoal_status words_describe(const void *model, uint64_t bytes, uint64_t top,
                                    const struct shoal_reporter *to)
 {
     static const char *const dtypes[] = {"float32", "float16", "bfloat16", "int8"};
-    static const char *const formats[] = {"auto",  "word2vec", "text",       "glove",
-                                          "shoal", "npy",      "safetensors"};
     const shoal_vectors *v = model;
 
     report_begin(to, "word vectors");
     if (bytes > 0)
         report_value(to, NULL, "size", (struct shoal_value){.type = SHOAL_BYTES, .count = bytes});
-    report_value(to, NULL, "format", VALUE_TEXT(formats[v->format]));
+    report_value(to, NULL, "format", VALUE_TEXT(shoal_format_name(v->format)));
     report_value(to, "words", "words", VALUE_COUNT(v->size));
     report_noted(to, "dimensions", "dimensions", VALUE_COUNT(v->dim), "%",
                  VALUE_TEXT(dtypes[v->dtype]), NO_VALUE);
+    describe_left(&v->left, to);
     describe_first(v, top, to);
     return SHOAL_OK;
 }
@@ -117,6 +127,14 @@ static shoal_status score_suite(const shoal_vectors *v, const char *path, const 
     return SHOAL_OK;
 }
 
+static void warn_left(const char *path, const struct shoal_left_out *left,
+                      const struct shoal_reporter *to)
+{
+    if (left->twice + left->empty > 0)
+        report_warn(to, "%: left out % vectors of words that stood there before, or without a word",
+                    VALUE_TEXT(path), VALUE_COUNT(left->twice + left->empty));
+}
+
 /* All files are opened first: a name mistyped should not cost the work on those before. */
 static shoal_status words_score(const void *model, const char *path, const struct asked_of *q,
                                 const struct shoal_reporter *to)
@@ -124,6 +142,7 @@ static shoal_status words_score(const void *model, const char *path, const struc
     shoal_eval **suites = mem_array(q->n, sizeof *suites);
     shoal_status st = suites ? SHOAL_OK : SHOAL_ENOMEM;
 
+    warn_left(path, &((const shoal_vectors *)model)->left, to);
     if (to->list)
         to->list(to->user, "vectors", "suites");
     for (size_t i = 0; i < q->n && st == SHOAL_OK; i++)

@@ -1,46 +1,83 @@
-/* NumPy's .npy, whose head samples_arrays.c reads. The words are lines of FILE.vocab. */
+/* NumPy's .npy, whose head samples/arrays.c reads: floats of 2, 4 or 8 bytes, of either order of
+ * bytes, by rows or by columns. The words are lines of FILE.vocab. */
 #include "saved/vectors/vectors.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 /* ---- reading ---- */
 
-static shoal_status check_head(const struct npy *h, const struct source *src,
-                               enum shoal_dtype *dtype)
+shoal_status numpy_check(const struct npy *h, const char *path, enum shoal_dtype *dtype)
 {
-    size_t want;
     shoal_status st;
 
-    *dtype = strcmp(h->type, "'<f2'") == 0 ? SHOAL_F16 : SHOAL_F32;
-    if (*dtype == SHOAL_F32 && strcmp(h->type, "'<f4'") != 0)
-        return shoal_fail(SHOAL_EFORMAT, "%s: its numbers are %s, want '<f4' or '<f2'", src->path,
+    *dtype = h->size == 2 ? SHOAL_F16 : SHOAL_F32;
+    if (h->kind != 'f' || (h->size != 2 && h->size != 4 && h->size != 8))
+        return shoal_fail(SHOAL_EFORMAT, "%s: its numbers are %s, want floats: f2, f4 or f8", path,
                           h->type);
-    if (!h->by_rows)
-        return shoal_fail(SHOAL_EFORMAT, "%s: its order is not C's, row by row", src->path);
     if (h->ndims != 2)
-        return shoal_fail(SHOAL_EFORMAT, "%s: its shape is not that of a matrix", src->path);
-    st = vectors_check_shape(src->path, h->dims[0], h->dims[1]);
-    want = st == SHOAL_OK ? h->dims[0] * h->dims[1] * dtype_size(*dtype) : h->bytes;
-    if (want != h->bytes)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes of numbers, want %zu for %zu x %zu",
-                        src->path, h->bytes, want, h->dims[0], h->dims[1]);
+        return shoal_fail(SHOAL_EFORMAT, "%s: its shape is not that of a matrix", path);
+    st = vectors_check_shape(path, h->dims[0], h->dims[1]);
+    if (st == SHOAL_OK && h->dims[0] * h->dims[1] * h->size != h->bytes)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes of numbers, want %zu for %zu x %zu", path,
+                        h->bytes, h->dims[0] * h->dims[1] * h->size, h->dims[0], h->dims[1]);
     return st;
+}
+
+/* Bit by bit, but for doubles, which are rounded to nearest. */
+static bool put_row(const void *from, size_t row, char *to)
+{
+    const struct array *a = from;
+    uint16_t *half = (uint16_t *)(void *)to;
+    float *single = (float *)(void *)to;
+
+    for (size_t i = 0; i < a->width; i++)
+        if (a->type == ARRAY_F16)
+            half[i] = (uint16_t)array_bits(a, row, i);
+        else
+            single[i] = (float)array_number(a, row, i);
+    return dtype_all_finite(a->type == ARRAY_F16 ? SHOAL_F16 : SHOAL_F32, to, a->width);
+}
+
+shoal_status numpy_take(shoal_vectors **out, const struct source *src, const struct npy *h,
+                        enum shoal_format format, struct naming *n)
+{
+    struct array a = {.path = src->path,
+                      .n = h->dims[0],
+                      .width = h->dims[1],
+                      .sides = {h->dims[1]},
+                      .type = h->size == 2   ? ARRAY_F16
+                              : h->size == 4 ? ARRAY_F32
+                                             : ARRAY_F64,
+                      .big = h->big,
+                      .by_columns = h->by_columns,
+                      .at = h->at};
+    enum shoal_dtype dtype = h->size == 2 ? SHOAL_F16 : SHOAL_F32;
+    shoal_status st = vectors_new_named(out, format, h->dims[1], dtype, n);
+
+    if (st != SHOAL_OK)
+        return st;
+    if (h->size != 8 && !h->big && !h->by_columns)
+        return vectors_fill(*out, src, h->at, NULL);
+    return vectors_compute(*out, src->path, put_row, &a);
 }
 
 shoal_status numpy_read(shoal_vectors **out, const struct source *src)
 {
     enum shoal_dtype dtype;
+    struct naming names = {0};
     struct npy h;
     shoal_status st = npy_head(&h, src->path, src->at, src->len);
 
     if (st == SHOAL_OK)
-        st = check_head(&h, src, &dtype);
+        st = numpy_check(&h, src->path, &dtype);
     if (st == SHOAL_OK)
-        st = vectors_new(out, SHOAL_FORMAT_NPY, h.dims[0], h.dims[1], dtype);
+        st = naming_beside(&names, src, h.dims[0]);
     if (st == SHOAL_OK)
-        st = vectors_name_beside(*out, src);
-    return st == SHOAL_OK ? vectors_fill(*out, src, h.at, NULL) : st;
+        st = numpy_take(out, src, &h, SHOAL_FORMAT_NPY, &names);
+    naming_fini(&names);
+    return st;
 }
 
 /* ---- writing ---- */

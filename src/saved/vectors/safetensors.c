@@ -55,14 +55,17 @@ static shoal_status check_tensor(const struct source *src, const struct tensors 
     return st;
 }
 
-static shoal_status name_rows(shoal_vectors *v, const struct source *src, const struct tensors *t)
+static shoal_status name_rows(struct naming *out, const struct source *src, const struct tensors *t,
+                              size_t rows)
 {
     char *lines;
     size_t len;
     shoal_status st = tensors_text(t, "words", &lines, &len);
 
+    *out = (struct naming){0};
     if (st == SHOAL_OK)
-        st = lines ? vectors_name(v, src->path, lines, len) : vectors_name_beside(v, src);
+        st = lines ? naming_of_lines(out, src->path, lines, len, rows)
+                   : naming_beside(out, src, rows);
     free(lines);
     return st;
 }
@@ -71,18 +74,20 @@ shoal_status safetensors_read(shoal_vectors **out, const struct source *src)
 {
     enum shoal_dtype dtype = SHOAL_F32;
     const struct file_tensor *t = NULL;
+    struct naming names = {0};
     struct tensors all;
     shoal_status st = tensors_read(&all, src->path, src->at, src->len);
 
     if (st != SHOAL_OK)
         return st;
-    st = check_tensor(src, &all, &t, &dtype);
+    st = net_weights_in(&all) ? vectors_fail_other(src) : check_tensor(src, &all, &t, &dtype);
     if (st == SHOAL_OK)
-        st = vectors_new(out, SHOAL_FORMAT_SAFETENSORS, t->dims[0], t->dims[1], dtype);
+        st = name_rows(&names, src, &all, t->dims[0]);
     if (st == SHOAL_OK)
-        st = name_rows(*out, src, &all);
+        st = vectors_new_named(out, SHOAL_FORMAT_SAFETENSORS, t->dims[1], dtype, &names);
     if (st == SHOAL_OK)
         st = vectors_fill(*out, src, all.data + t->begin, NULL);
+    naming_fini(&names);
     tensors_fini(&all);
     return st;
 }

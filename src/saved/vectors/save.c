@@ -21,6 +21,11 @@ const struct shoal_choice shoal_format_choices[] = {
     {0},
 };
 
+const char *shoal_format_name(enum shoal_format format)
+{
+    return format <= SHOAL_FORMAT_SAFETENSORS ? shoal_format_choices[format].name : "npz";
+}
+
 /* ---- rows ---- */
 
 static shoal_status fail_row(const struct saving *s, uint32_t id, const char *found)

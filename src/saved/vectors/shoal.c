@@ -60,8 +60,11 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
 {
     const void *at = NULL;
     uint64_t dim = 0;
-    shoal_status st = container_check_kind(c, kind_vectors.word, "vectors");
+    char kind[32];
+    shoal_status st = container_meta(c, "kind", kind, sizeof kind);
 
+    if (st == SHOAL_OK && strcmp(kind, kind_vectors.word) != 0)
+        st = vectors_fail_kind(container_path(c), kind);
     if (st == SHOAL_OK)
         st = read_dtype(c, &v->dtype);
     if (st == SHOAL_OK)

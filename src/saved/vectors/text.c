@@ -83,6 +83,7 @@ static bool is_number(struct line field)
 /* The numbers at the end of a line that begins with a word. */
 static size_t count_numbers(struct line line)
 {
+    bool blank = line.at < line.end && is_blank(*line.at);
     size_t n = 0;
     struct line field = last_field(&line);
 
@@ -90,8 +91,8 @@ static size_t count_numbers(struct line line)
         n++;
         field = last_field(&line);
     }
-    /* All of them numbers: then the first is the word. */
-    return field.at < field.end || n == 0 ? n : n - 1;
+    /* All of them numbers: then the first is the word, unless a blank stands where it would. */
+    return field.at < field.end || n == 0 || blank ? n : n - 1;
 }
 
 /* The usual line: a word without spaces and D finite numbers behind it. */
@@ -134,7 +135,8 @@ static shoal_status fail_number(const char *path, size_t number, struct line fie
                       field.at);
 }
 
-/* Any other line, or what is wrong with it. */
+/* Any other line, or what is wrong with it. One that begins with blanks and has numbers alone has
+ * an empty word. */
 static shoal_status parse_slow(const struct reading *r, struct line line, size_t number, float *row,
                                struct span *word)
 {
@@ -152,9 +154,7 @@ static shoal_status parse_slow(const struct reading *r, struct line line, size_t
     rest.at = skip(rest.at, rest.end);
     line = rest;
     field = last_field(&rest);
-    line.end = field.end;
-    if (line.at >= line.end)
-        return shoal_fail(SHOAL_EFORMAT, "%s: line %zu has no word", r->src->path, number);
+    line.end = field.end > line.at ? field.end : line.at;
     if (field.at > line.at && is_number(field))
         return shoal_fail(SHOAL_EFORMAT, "%s: line %zu has more than %zu numbers", r->src->path,
                           number, r->dim);
@@ -271,6 +271,18 @@ static shoal_status count_rows(struct reading *r, unsigned threads, const struct
     return st;
 }
 
+static shoal_status name_rows(struct reading *r, size_t rows)
+{
+    struct word_list list = {r->src->path, r->src->at, r->words, rows};
+    struct naming names;
+    shoal_status st = naming_make(&names, &list);
+
+    if (st == SHOAL_OK)
+        st = vectors_keep(r->v, &names);
+    naming_fini(&names);
+    return st;
+}
+
 static shoal_status read_parts(struct reading *r, const struct shape *s, bool header)
 {
     unsigned threads = vectors_threads(r->src->len);
@@ -289,9 +301,7 @@ static shoal_status read_parts(struct reading *r, const struct shape *s, bool he
         st = SHOAL_ENOMEM;
     if (st == SHOAL_OK)
         st = pool_run(threads, parse_part, r);
-    if (st == SHOAL_OK)
-        st = vocab_from_words(&r->v->vocab, r->src->path, r->words, rows);
-    return st;
+    return st == SHOAL_OK ? name_rows(r, rows) : st;
 }
 
 shoal_status vectors_text_read(shoal_vectors **out, const struct source *src, bool header)
@@ -374,6 +384,24 @@ static shoal_status write_rows(const struct saving *s, struct output *o)
     return st;
 }
 
+/* Whether each line would be a word and a count. */
+static bool are_counts(const struct saving *s)
+{
+    for (uint32_t id = 0; id < s->n; id++) {
+        char text[DECIMAL_MAX];
+        size_t len;
+        float x;
+
+        if (saving_row(s, id, &x) != SHOAL_OK)
+            return false;
+        len = decimal_format(text, x);
+        for (size_t i = 0; i < len; i++)
+            if (text[i] < '0' || text[i] > '9')
+                return false;
+    }
+    return true;
+}
+
 /* GloVe's words may hold spaces, but not where the line would be read
  * otherwise: at their ends, or before a number. Nor may its first line look
  * like the first line of word2vec. */
@@ -397,6 +425,10 @@ static shoal_status check_glove(const struct saving *s)
                         "%s: word 1, `%.80s`, and one number would be read as the first line of "
                         "word2vec text",
                         s->path, shoal_vectors_word(s->v, 0));
+    if (st == SHOAL_OK && s->v->dim == 1 && are_counts(s))
+        st = shoal_fail(SHOAL_EINVAL,
+                        "%s: words with one whole number each would be read as a vocabulary",
+                        s->path);
     return st;
 }
 

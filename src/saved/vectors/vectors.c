@@ -2,14 +2,7 @@
 #include "saved/vectors/vectors.h"
 
 #include <assert.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define SLURP_MAX ((size_t)1 << 40)
 
 struct shoal_save_opts shoal_save_default(void)
 {
@@ -28,6 +21,8 @@ void shoal_vectors_close(shoal_vectors *v)
     if (v->own_hidden)
         mem_unmap(v->own_hidden, table_bytes(v->hidden_rows, v->dim));
     container_close(v->file);
+    free(v->left_first);
+    free(v->from);
     free(v);
 }
 
@@ -72,6 +67,16 @@ shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out)
         return shoal_fail(SHOAL_EINVAL, "vectors: row %u, want less than %zu", id, v->size);
     dtype_decode(v->dtype, v->rows + id * v->stride, v->scales ? v->scales[id] : 1, v->dim, out);
     return SHOAL_OK;
+}
+
+struct shoal_left_out shoal_vectors_left_out(const shoal_vectors *v)
+{
+    return v->left;
+}
+
+shoal_status shoal_vectors_strict(const shoal_vectors *v)
+{
+    return v->left_first ? shoal_fail(SHOAL_EFORMAT, "%s", v->left_first) : SHOAL_OK;
 }
 
 shoal_status shoal_vectors_matrix(const shoal_vectors *v, struct shoal_matrix *out)
@@ -161,7 +166,15 @@ struct fill {
     const uint64_t *at;
     unsigned threads;
     bool spare; /* the bytes at base are not needed again */
+    row_fn put; /* of what is computed, and its argument */
+    const void *from;
 };
+
+/* The row of the file that row i is. */
+static size_t row_of(const shoal_vectors *v, size_t i)
+{
+    return v->from ? v->from[i] : i;
+}
 
 #define SPARE ((size_t)4 << 20) /* so much at once is given back */
 
@@ -169,7 +182,8 @@ static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size
 {
     return shoal_fail(SHOAL_EFORMAT,
                       "%s: vector %zu, of `%.80s`, holds a NaN or an infinity, want finite numbers",
-                      path, row + 1, v->vocab ? shoal_vectors_word(v, (uint32_t)row) : "");
+                      path, row_of(v, row) + 1,
+                      v->vocab ? shoal_vectors_word(v, (uint32_t)row) : "");
 }
 
 /* Rows lie one behind the other, so the pages that were copied are given back on the way: source
@@ -182,7 +196,7 @@ static shoal_status fill_thread(void *ctx, unsigned index)
     const char *used = NULL;
 
     for (size_t i = v->size * index / f->threads; i < v->size * (index + 1) / f->threads; i++) {
-        const char *from = f->base + (f->at ? (size_t)f->at[i] : i * bytes);
+        const char *from = f->base + (f->at ? (size_t)f->at[row_of(v, i)] : row_of(v, i) * bytes);
         char *row = v->own_rows + i * v->stride;
 
         memcpy(row, from, bytes);
@@ -200,9 +214,36 @@ static shoal_status fill_thread(void *ctx, unsigned index)
 shoal_status vectors_fill(shoal_vectors *v, const struct source *src, const char *base,
                           const uint64_t *at)
 {
-    struct fill f = {v, src->path, base, at, vectors_threads(v->size * v->stride), src->spare};
+    struct fill f = {.v = v,
+                     .path = src->path,
+                     .base = base,
+                     .at = at,
+                     .threads = vectors_threads(v->size * v->stride),
+                     .spare = src->spare};
 
     return pool_run(f.threads, fill_thread, &f);
+}
+
+static shoal_status compute_thread(void *ctx, unsigned index)
+{
+    const struct fill *f = ctx;
+    const shoal_vectors *v = f->v;
+
+    for (size_t i = v->size * index / f->threads; i < v->size * (index + 1) / f->threads; i++)
+        if (!f->put(f->from, row_of(v, i), v->own_rows + i * v->stride))
+            return fail_infinite(f->path, v, i);
+    return SHOAL_OK;
+}
+
+shoal_status vectors_compute(shoal_vectors *v, const char *path, row_fn put, const void *from)
+{
+    struct fill f = {.v = v,
+                     .path = path,
+                     .threads = vectors_threads(v->size * v->stride),
+                     .put = put,
+                     .from = from};
+
+    return pool_run(f.threads, compute_thread, &f);
 }
 
 static shoal_status check_thread(void *ctx, unsigned index)
@@ -231,130 +272,7 @@ shoal_status shoal_vectors_verify(const shoal_vectors *v)
     return st == SHOAL_OK ? pool_run(f.threads, check_thread, &f) : st;
 }
 
-/* ---- the words in a file beside ---- */
-
-/* The lines, the last of which may lack its end; *n of them at most are put
- * into `words`, and *n becomes how many there are. */
-static void split_lines(const char *at, size_t len, struct span *words, size_t *n)
-{
-    const char *end = at + len, *line;
-    size_t found = 0;
-
-    for (; line_next(&at, end, &line, &len); found++)
-        if (found < *n)
-            words[found] = (struct span){line, len < UINT32_MAX ? (uint32_t)len : UINT32_MAX};
-    *n = found;
-}
-
-shoal_status vectors_name(shoal_vectors *v, const char *path, const char *lines, size_t len)
-{
-    struct span *words;
-    size_t n = v->size;
-    shoal_status st;
-
-    if (len / 2 + 1 < n) /* before the allocation */
-        return shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes hold fewer than %zu words", path, len, n);
-    words = mem_array(n, sizeof *words);
-    if (!words)
-        return SHOAL_ENOMEM;
-    split_lines(lines, len, words, &n);
-    if (n != v->size)
-        st = shoal_fail(SHOAL_EFORMAT, "%s: holds %zu words, want one for each of %zu vectors",
-                        path, n, v->size);
-    else
-        st = vocab_from_words(&v->vocab, path, words, n);
-    free(words);
-    return st;
-}
-
-shoal_status vectors_name_beside(shoal_vectors *v, const struct source *src)
-{
-    char *path = mem_text("%s.vocab", src->path), *lines = NULL;
-    size_t len = 0;
-    shoal_status st = path ? SHOAL_OK : SHOAL_ENOMEM;
-
-    if (st == SHOAL_OK && src->words)
-        st = vectors_name(v, path, src->words, src->words_len);
-    else if (st == SHOAL_OK) {
-        st = stream_slurp(&lines, &len, path, SLURP_MAX);
-        if (st == SHOAL_OK)
-            st = vectors_name(v, path, lines, len);
-    }
-    free(lines);
-    free(path);
-    return st;
-}
-
 /* ---- reading ---- */
-
-static bool fd_compressed(int fd)
-{
-    unsigned char at[4];
-
-    return file_read_at(fd, at, sizeof at, 0) == sizeof at &&
-           (memcmp(at, "\x1f\x8b", 2) == 0 || memcmp(at, "\x28\xb5\x2f\xfd", 4) == 0);
-}
-
-/* By default the file is read into memory of our own, which is given back as its rows are
- * converted; a mapping is for who has no room for both. */
-static shoal_status source_take(struct source *src, int fd, const struct stat *info, bool map)
-{
-    void *at;
-    shoal_status st = SHOAL_OK;
-
-    if (map) {
-        at = mmap(NULL, (size_t)info->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (at == MAP_FAILED)
-            return shoal_fail_errno(SHOAL_EIO, "%s", src->path);
-        madvise(at, (size_t)info->st_size, MADV_WILLNEED);
-    } else {
-        st = file_read_whole(&at, src->path, fd, info);
-    }
-    if (st != SHOAL_OK)
-        return st;
-    src->at = src->ours = at;
-    src->len = (size_t)info->st_size;
-    src->spare = !map;
-    return SHOAL_OK;
-}
-
-/* -1 for all else: a pipe that is opened and closed again would kill its writer. */
-static int open_regular(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode)
-               ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-               : -1;
-}
-
-/* A regular file that is not compressed is taken as it is; all else is read as a
- * stream, which also says what is wrong with it. */
-static shoal_status source_open(struct source *src, const char *path, bool map)
-{
-    int fd = open_regular(path);
-    struct stat info;
-    bool plain = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0 &&
-                 !fd_compressed(fd);
-    shoal_status st = SHOAL_OK;
-
-    *src = (struct source){.path = path};
-    if (plain)
-        st = source_take(src, fd, &info, map);
-    if (fd >= 0)
-        close(fd);
-    if (plain)
-        return st;
-    st = stream_slurp(&src->slurped, &src->len, path, SLURP_MAX);
-    src->at = src->slurped;
-    return st;
-}
-
-static void source_close(struct source *src)
-{
-    mem_unmap(src->ours, src->len);
-    free(src->slurped);
-}
 
 /* A first line of two numbers opens text and binary alike: text goes on with a
  * word and as many numbers. If neither is plain, and all is text, the reader
@@ -373,35 +291,53 @@ static bool is_text(const struct source *src)
     return !word2vec_sniff(src);
 }
 
-static shoal_status fail_unknown(const struct source *src)
+/* A byte-order mark at the beginning of a text is none of it. */
+static struct source behind_mark(const struct source *src)
 {
-    return shoal_fail(SHOAL_EFORMAT,
-                      "%s: %zu bytes that are no vectors, want word2vec, fastText, GloVe, NumPy, "
-                      "safetensors or our own",
-                      src->path, src->len);
+    struct source text = *src;
+    size_t mark = src->len >= 3 && memcmp(src->at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    text.at += mark;
+    text.len -= mark;
+    return text;
 }
 
-static shoal_status read_source(shoal_vectors **out, const struct source *src)
+static shoal_status read_text(shoal_vectors **out, const struct source *src)
 {
+    struct source text = behind_mark(src);
     size_t size, dim, begin;
+
+    if (vocab_sniff(text.at, text.len, true))
+        return vectors_fail_other(&text);
+    if (!is_text(&text))
+        return word2vec_read(out, &text);
+    if (vectors_text_header(&text, &size, &dim, &begin))
+        return vectors_text_read(out, &text, true);
+    return vectors_text_sniff(&text, 0, 0) ? vectors_text_read(out, &text, false)
+                                           : vectors_fail_other(&text);
+}
+
+shoal_status vectors_read(shoal_vectors **out, const struct source *src)
+{
     shoal_status st;
 
     *out = NULL;
     if (npy_sniff(src->at, src->len))
         st = numpy_read(out, src);
+    else if (zip_sniff(src->at, src->len))
+        st = npz_read(out, src);
     else if (tensors_sniff(src->at, src->len))
         st = safetensors_read(out, src);
-    else if (!is_text(src))
-        st = word2vec_read(out, src);
-    else if (vectors_text_header(src, &size, &dim, &begin))
-        st = vectors_text_read(out, src, true);
     else
-        st = vectors_text_sniff(src, 0, 0) ? vectors_text_read(out, src, false) : fail_unknown(src);
+        st = read_text(out, src);
     if (st != SHOAL_OK) {
         shoal_vectors_close(*out);
         *out = NULL;
+        return st;
     }
-    return st;
+    free((*out)->from);
+    (*out)->from = NULL;
+    return SHOAL_OK;
 }
 
 /* Takes c, which opening has given with this status. */
@@ -413,6 +349,18 @@ static shoal_status read_container(shoal_vectors **out, struct container *c, sho
         st = vectors_container_read(&v, c);
     *out = v;
     return st;
+}
+
+/* A container may come as a stream too: from a pipe, or compressed. */
+static shoal_status read_stream(shoal_vectors **out, const struct source *src)
+{
+    struct container *c;
+    shoal_status st;
+
+    if (!container_sniff_memory(src->at, src->len))
+        return vectors_read(out, src);
+    st = container_open_copy(&c, &(struct shoal_memory){src->path, src->at, src->len});
+    return read_container(out, c, st);
 }
 
 static shoal_status vectors_open(shoal_vectors **out, const char *path, bool map)
@@ -428,7 +376,7 @@ static shoal_status vectors_open(shoal_vectors **out, const char *path, bool map
     }
     st = source_open(&src, path, map);
     if (st == SHOAL_OK)
-        st = read_source(out, &src);
+        st = read_stream(out, &src);
     source_close(&src);
     return st;
 }
@@ -453,7 +401,7 @@ shoal_status vectors_open_memory(shoal_vectors **out, const char *path, const vo
 
     *out = NULL;
     if (!container_sniff_memory(data, size))
-        return read_source(out, &src);
+        return vectors_read(out, &src);
     st = container_open_memory(&c, path, data, size);
     return read_container(out, c, st);
 }

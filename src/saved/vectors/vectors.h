@@ -10,6 +10,7 @@
 
 #include "saved/dtype.h"
 #include "saved/saved.h"
+#include "saved/source.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "every format here is little-endian");
 
@@ -23,7 +24,10 @@ struct shoal_vectors {
     const float *scales; /* [size] for int8, or NULL */
     const float *hidden; /* [hidden_rows][table_stride(dim)], or NULL */
     size_t hidden_rows;
+    struct shoal_left_out left;
+    char *left_first; /* the sentence about the first that was left out, or NULL */
 
+    uint32_t *from; /* [size]: while it is read, the row of the file that each is; NULL: the same */
     struct container *file; /* where all of these lie; NULL: ours, as follows */
     char *own_rows;         /* mem_map of size * stride */
     float *own_hidden;      /* mem_map of table_bytes(hidden_rows, dim) */
@@ -33,18 +37,6 @@ struct shoal_vectors {
 
 /* ---- vectors.c ---- */
 
-/* A file's bytes, and those of FILE.vocab beside it. */
-struct source {
-    const char *path;
-    const char *at;
-    size_t len;
-    const char *words; /* given with the bytes; NULL: look for the file */
-    size_t words_len;
-    void *ours;    /* at, when it is ours to unmap */
-    bool spare;    /* memory of our own: what was used of it may go at once */
-    char *slurped; /* ours to free */
-};
-
 /* Rows of zeros for size x dim, which must be checked against the source
  * before: this allocates. The vocabulary is still missing. */
 shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t size, size_t dim,
@@ -52,14 +44,54 @@ shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t s
 /* "dim is 0, want 1 to ...": the limits that every format shares. */
 shoal_status vectors_check_shape(const char *path, size_t size, size_t dim);
 /* Copies row i from base + at[i], or from row to row when at is NULL, with all
- * threads; fails with the first row that holds a NaN or an infinity. The last that is
- * done with the source: what is spare is given back on the way. */
+ * threads; fails with the first row that holds a NaN or an infinity. Rows are the file's: where
+ * some were left out, `from` says which. The last that is done with the source: what is spare is
+ * given back on the way. */
 shoal_status vectors_fill(shoal_vectors *v, const struct source *src, const char *base,
                           const uint64_t *at);
-/* The words of lines, as many as v has rows. */
-shoal_status vectors_name(shoal_vectors *v, const char *path, const char *lines, size_t len);
+/* So, with numbers that are computed: `put` writes row `row` of the file to `to`, and says whether
+ * all of it is finite. */
+typedef bool (*row_fn)(const void *from, size_t row, char *to);
+shoal_status vectors_compute(shoal_vectors *v, const char *path, row_fn put, const void *from);
+
+/* ---- names.c ---- */
+
+/* The words of a file's rows, in their order. */
+struct word_list {
+    const char *path;         /* of the file that they stand in, for sentences */
+    const char *text;         /* they lie in lines of it; NULL: they have numbers, no lines */
+    const struct span *words; /* [n]; len 0: the row has none */
+    size_t n;
+};
+
+/* Those that are kept: each once, none empty. */
+struct naming {
+    shoal_vocab *vocab;
+    uint32_t *rows; /* [its size]: the row of each; NULL: all, in their order */
+    struct shoal_left_out left;
+    char *first;
+};
+
+/* naming_fini may follow a failure too. */
+shoal_status naming_make(struct naming *out, const struct word_list *list);
+void naming_fini(struct naming *n);
+/* The words of lines, as many as there are rows. */
+shoal_status naming_of_lines(struct naming *out, const char *path, const char *lines, size_t len,
+                             size_t rows);
 /* The same from FILE.vocab. */
-shoal_status vectors_name_beside(shoal_vectors *v, const struct source *src);
+shoal_status naming_beside(struct naming *out, const struct source *src, size_t rows);
+/* Vectors of these words, with rows of zeros for vectors_fill; takes what n has. */
+shoal_status vectors_new_named(shoal_vectors **out, enum shoal_format format, size_t dim,
+                               enum shoal_dtype dtype, struct naming *n);
+/* Keeps the named ones of rows that were all read; takes what n has. */
+shoal_status vectors_keep(shoal_vectors *v, struct naming *n);
+
+/* ---- other.c: files that hold no vectors ---- */
+
+/* Fails: "x: is a vocabulary, want vectors: ...", or says what else it is not. */
+shoal_status vectors_fail_other(const struct source *src);
+/* The same by the kind of a container; one that is unknown too. */
+shoal_status vectors_fail_kind(const char *path, const char *kind);
 
 /* All threads for much work, one for little. */
 unsigned vectors_threads(size_t bytes);
@@ -90,7 +122,7 @@ shoal_status saving_words_beside(const struct saving *s);
 shoal_status saving_check_words(const struct saving *s, const char *bytes, const char *format);
 
 /* ---- one pair for each format ----
- * What a reader that fails has made so far is in *out, or NULL: read_source ends it. */
+ * What a reader that fails has made so far is in *out, or NULL: vectors_read ends it. */
 
 /* text.c: also without the first line, as GloVe's */
 bool vectors_text_header(const struct source *src, size_t *size, size_t *dim, size_t *len);
@@ -109,7 +141,15 @@ shoal_status vectors_container_save(const struct saving *s);
 
 /* numpy.c */
 shoal_status numpy_read(shoal_vectors **out, const struct source *src);
+/* "its shape is not that of a matrix": an array that can be vectors, and of which type. */
+shoal_status numpy_check(const struct npy *h, const char *path, enum shoal_dtype *dtype);
+/* Vectors of the array and the names, which are taken; `spare` as of a source. */
+shoal_status numpy_take(shoal_vectors **out, const struct source *src, const struct npy *h,
+                        enum shoal_format format, struct naming *n);
 shoal_status numpy_save(const struct saving *s);
+
+/* npz.c */
+shoal_status npz_read(shoal_vectors **out, const struct source *src);
 
 /* safetensors.c */
 shoal_status safetensors_read(shoal_vectors **out, const struct source *src);

@@ -15,7 +15,7 @@ struct walk {
     size_t row_bytes;
 };
 
-/* The next word, or a length of 0 with what is wrong in *found. */
+/* The next word, which may be empty; at NULL with what is wrong in *found. */
 static struct span next_word(struct walk *w, const char **found)
 {
     struct span word;
@@ -32,9 +32,9 @@ static struct span next_word(struct walk *w, const char **found)
     }
     word = (struct span){w->at, (uint32_t)(space - w->at)};
     w->at = space + 1 + w->row_bytes;
-    if (memchr(word.at, '\n', word.len) || word.len == 0) {
-        *found = word.len ? "holds a newline" : "is empty";
-        word.len = 0;
+    if (memchr(word.at, '\n', word.len)) {
+        *found = "holds a newline";
+        word.at = NULL;
     }
     return word;
 }
@@ -56,8 +56,8 @@ static struct walk walk_of(const struct source *src, const struct shape *s)
     return (struct walk){src->at + s->begin, src->at + src->len, s->dim * sizeof(float)};
 }
 
-/* The shape promises no more than the file can hold: a word has a byte at
- * least, and a space behind it. */
+/* The shape promises no more than the file can hold: a space behind each word, which may be
+ * empty. */
 static shoal_status read_shape(struct shape *s, const struct source *src)
 {
     shoal_status st;
@@ -65,7 +65,7 @@ static shoal_status read_shape(struct shape *s, const struct source *src)
     if (!vectors_text_header(src, &s->size, &s->dim, &s->begin))
         return shoal_fail(SHOAL_EFORMAT, "%s: its first line is no `words numbers`", src->path);
     st = vectors_check_shape(src->path, s->size, s->dim);
-    if (st == SHOAL_OK && (src->len - s->begin) / (s->dim * sizeof(float) + 2) < s->size)
+    if (st == SHOAL_OK && (src->len - s->begin) / (s->dim * sizeof(float) + 1) < s->size)
         st = shoal_fail(SHOAL_EFORMAT,
                         "%s: promises %zu vectors of %zu numbers, which %zu bytes cannot hold",
                         src->path, s->size, s->dim, src->len - s->begin);
@@ -79,11 +79,11 @@ bool word2vec_sniff(const struct source *src)
     struct walk w;
 
     if (!vectors_text_header(src, &s.size, &s.dim, &s.begin) || s.size == 0 || s.dim == 0 ||
-        s.dim > DIM_MAX || (src->len - s.begin) / (s.dim * sizeof(float) + 2) < s.size)
+        s.dim > DIM_MAX || (src->len - s.begin) / (s.dim * sizeof(float) + 1) < s.size)
         return false;
     w = walk_of(src, &s);
     for (size_t i = 0; i < s.size; i++)
-        if (next_word(&w, &found).len == 0)
+        if (!next_word(&w, &found).at)
             return false;
     return behind(&w) == 0;
 }
@@ -96,7 +96,7 @@ static shoal_status walk_all(const struct source *src, const struct shape *s, st
 
     for (size_t i = 0; i < s->size; i++) {
         words[i] = next_word(&w, &found);
-        if (words[i].len == 0)
+        if (!words[i].at)
             return shoal_fail(SHOAL_EFORMAT, "%s: word %zu of %zu %s", src->path, i + 1, s->size,
                               found);
         at[i] = (uint64_t)(w.at - src->at) - w.row_bytes;
@@ -110,10 +110,13 @@ static shoal_status walk_all(const struct source *src, const struct shape *s, st
 static shoal_status read_rows(shoal_vectors **out, const struct source *src, const struct shape *s,
                               const struct span *words, const uint64_t *at)
 {
-    shoal_status st = vectors_new(out, SHOAL_FORMAT_WORD2VEC, s->size, s->dim, SHOAL_F32);
+    struct word_list list = {.path = src->path, .words = words, .n = s->size};
+    struct naming names;
+    shoal_status st = naming_make(&names, &list);
 
     if (st == SHOAL_OK)
-        st = vocab_from_words(&(*out)->vocab, src->path, words, s->size);
+        st = vectors_new_named(out, SHOAL_FORMAT_WORD2VEC, s->dim, SHOAL_F32, &names);
+    naming_fini(&names);
     return st == SHOAL_OK ? vectors_fill(*out, src, src->at, at) : st;
 }
 

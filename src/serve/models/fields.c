@@ -48,6 +48,19 @@ void fields_fini(struct fields *f, struct request *q)
     *f = (struct fields){0};
 }
 
+shoal_status fields_check(const struct fields *f, const struct shoal_columns *c)
+{
+    double x;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (c->at[i].kind == SHOAL_COLUMN_NUMBER && !column_is_missing(c, f->at[i]) &&
+            !column_number(&c->at[i], f->at[i], &x))
+            return shoal_fail(SHOAL_EINVAL, "found \"%.*s\" for column '%.40s', want a number",
+                              f->at[i].len < 24 ? (int)f->at[i].len : 24, f->at[i].at,
+                              c->at[i].name);
+    return SHOAL_OK;
+}
+
 /* ---- JSON ---- */
 
 static void set_number(struct fields *f, size_t column, double x)
@@ -138,6 +151,8 @@ shoal_status fields_json(struct fields *f, const struct shoal_columns *c, const 
     enum listed how;
     shoal_status st;
 
+    if (tree_kind(t) == TREE_OBJECT && n == 0)
+        return shoal_fail(SHOAL_EINVAL, "found an object without columns, want a row");
     if (tree_kind(t) == TREE_OBJECT)
         return tree_each(t, take_member, &naming);
     if (tree_kind(t) != TREE_LIST)

@@ -31,6 +31,9 @@ shoal_status fields_json(struct fields *f, const struct shoal_columns *c, const 
 /* The same of n numbers. */
 shoal_status fields_numbers(struct fields *f, const struct shoal_columns *c, const float *x,
                             size_t n);
+/* Whether columns of numbers have numbers, or nothing: a file may have a stray word here and there,
+ * but who asks for one row wants to know. */
+shoal_status fields_check(const struct fields *f, const struct shoal_columns *c);
 /* A line, or two of which the first has the names. FIELD_PAD bytes behind it may be read. */
 shoal_status fields_line(struct fields *f, const struct shoal_columns *c, const char *at,
                          size_t len);

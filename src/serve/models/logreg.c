@@ -186,6 +186,8 @@ static shoal_status read_fields(const void *model, struct request *q, const stru
     if (st != SHOAL_OK)
         return st;
     st = fields_json(&f, opts.columns, t);
+    if (st == SHOAL_OK)
+        st = fields_check(&f, opts.columns);
     if (st == SHOAL_OK) {
         s->len += click_fields_features(opts.columns, opts.bits, f.at, s->slots + s->len,
                                         s->values + s->len);
@@ -246,6 +248,19 @@ static shoal_status linear_run(const void *model, void *const *samples, size_t n
     return SHOAL_OK;
 }
 
+/* Labels that are whole numbers are numbers: 3, but "003" and "three". */
+static void put_class(struct writer *w, const char *name)
+{
+    const char *end = name + strlen(name);
+    uint64_t number;
+    bool plain = *name != '0' || !name[1];
+
+    if (*name && plain && number_digits(name, end, &number) == end)
+        put_u64(w, number);
+    else
+        put_text(w, name);
+}
+
 /* {"class": 2, "probabilities": [0.1, 0.2, 0.7]} */
 static void write_classes(struct writer *w, const void *model, const float *p, size_t n)
 {
@@ -256,7 +271,7 @@ static void write_classes(struct writer *w, const void *model, const float *p, s
     put_open(w, '{');
     put_key(w, "class");
     if (logreg_class(model, best))
-        put_text(w, logreg_class(model, best));
+        put_class(w, logreg_class(model, best));
     else
         put_u64(w, best);
     put_key(w, "probabilities");

@@ -316,6 +316,8 @@ static shoal_status take_columns(const struct net_model *m, const struct instanc
     else
         st = fields_json(&f, c, in->json);
     if (st == SHOAL_OK)
+        st = fields_check(&f, c);
+    if (st == SHOAL_OK)
         table_row(c, f.at, x);
     fields_fini(&f, in->request);
     return st;

@@ -68,18 +68,18 @@ static void plan(shoal_classic *c)
         step_add(c, "nodes", n, "%u %s", n, n == 1 ? "node" : "nodes");
         step_train(c, "mlp", n, 1, i == 0 ? "classifier.shoal" : NULL);
         add_data(c);
-        step_words(c, NET " --batch %d --sync async --epochs %u", BATCH, epochs_of(c));
+        step_words(c, NET " --rank-batch %d --sync async --epochs %u", BATCH, epochs_of(c));
     }
     step_add(c, "cluster", 0, "time on a cluster");
     step_words(c, "study mlp");
     add_data(c);
-    step_words(c, "--workers 1,2 --sync async --batch %d --epochs %d --repeat %d --quiet", BATCH,
+    step_words(c, "--workers 1,2 --sync async --epochs %d --repeat %d --quiet",
                c->quick ? 10 : SIMULATED_EPOCHS, c->quick ? 1 : 3);
     step_words(c, "--simulate");
     step_path(c, "cluster.json");
     step_words(c, "--output");
     step_path(c, "cluster");
-    step_words(c, "-- " NET);
+    step_words(c, "-- " NET " --rank-batch %d", BATCH);
 }
 
 /* ---- what is told ---- */

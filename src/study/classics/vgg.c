@@ -39,7 +39,7 @@ static void plan(shoal_classic *c)
         step_add(c, "nodes", nodes[i], "%u %s", nodes[i], nodes[i] == 1 ? "node" : "nodes");
         step_train(c, "vgg", nodes[i], 0, i == 0 ? "vgg.mar" : NULL);
         step_path(c, c->data ? NULL : "pictures");
-        step_words(c, "--depth 11 --batch %u --sync sync%s", batch_of(c),
+        step_words(c, "--depth 11 --rank-batch %u --sync sync%s", batch_of(c),
                    c->quick ? " --base 16" : "");
         add_work(c, nodes[i]);
     }

@@ -302,14 +302,14 @@ static const struct shoal_choice activations[] = {
     [SHOAL_TANH] = {"tanh", "from -1 to 1"},
     [SHOAL_SIGMOID] = {"sigmoid", "from 0 to 1"},
     [SHOAL_GELU] = {"gelu", "smoothly 0 below 0 (Hendrycks and Gimpel 2016)"},
-    [SHOAL_AUTO_ACTIVATION] = {"auto", "tanh with --layers auto and few samples, else relu"},
+    [SHOAL_AUTO_ACTIVATION] = {"auto", "tanh with --layers auto and few samples or inputs, else relu"},
     {0},
 };
 
 static const struct shoal_option model_options[] = {
     {"layers", .type = SHOAL_TYPE_OWN, ON(layers), .decides = true, .arg = "WIDTHS",
      .own = &layers_type, .help = "units of each hidden layer, with commas between; auto: "
-     "64,64, or 256 for many samples of many inputs"},
+     "64,64, or 256,128 for many samples of many inputs"},
     {"activation", .type = SHOAL_TYPE_CHOICE, ON(activation), .decides = true, .arg = "NAME",
      .choices = activations, .help = "what units make of their sum"},
     {"regression", .type = SHOAL_TYPE_FLAG, ON(regression), .decides = true,
@@ -356,18 +356,20 @@ enum {
     SOME = 50000,       /* and a net learns them by heart unless it is held back */
     FEW_EPOCHS = 100,   /* at most; */
     FEW_VISITS = 150000,
-    EPOCHS_LEAST = 15,  /* with many, */
+    EPOCHS_LEAST = 20,  /* with many, */
     MANY_VISITS = 600000,
     WIDE_SAMPLES = 10000, /* so many samples of so many inputs fill a wider net */
     WIDE_INPUTS = 64,
 };
 #define FEW_RATE 0.005 /* of adam */
 #define SOME_DECAY 0.3
+#define WIDE_DECAY 0.1
 
 /* Measured in docs/notes/nets.md. */
 static void mlp_settle(struct train_opts *o, const struct shoal_sources *data)
 {
-    size_t n = data->samples ? data->samples->n : 0, inputs = data->samples ? data->samples->inputs : 0;
+    size_t n = data->samples ? data->samples->n : 0;
+    bool wide = n >= WIDE_SAMPLES && data->samples->inputs >= WIDE_INPUTS;
     bool few = n < FEW, chosen = o->epochs == 0 && o->steps == 0;
     bool whole = strcmp(o->layers, "auto") == 0; /* layers, activation and decay suit each other */
     unsigned many = settle_epochs(n, MANY_VISITS, FEW_EPOCHS);
@@ -376,16 +378,18 @@ static void mlp_settle(struct train_opts *o, const struct shoal_sources *data)
         o->epochs = few ? settle_epochs(n, FEW_VISITS, FEW_EPOCHS)
                         : many > EPOCHS_LEAST ? many : EPOCHS_LEAST;
     if (o->batch == 0)
-        o->batch = few ? 16 : 64;
+        o->batch = few ? 16 : wide ? 128 : 64;
     if (whole)
-        o->layers = n >= WIDE_SAMPLES && inputs >= WIDE_INPUTS ? "256" : "64,64";
+        o->layers = wide ? "256,128" : "64,64";
     if (o->activation == SHOAL_AUTO_ACTIVATION)
-        o->activation = whole && n < SOME ? SHOAL_TANH : SHOAL_RELU;
+        o->activation = whole && n < SOME && !wide ? SHOAL_TANH : SHOAL_RELU;
     if (o->lr <= 0 && few && o->optimizer == OPTIMIZER_ADAM)
         o->lr = FEW_RATE;
     if (o->weight_decay < 0)
-        o->weight_decay =
-            whole && n < SOME && o->optimizer == OPTIMIZER_ADAM ? SOME_DECAY : 0;
+        o->weight_decay = !whole || o->optimizer != OPTIMIZER_ADAM ? 0
+                          : wide                                    ? WIDE_DECAY
+                          : n < SOME                                ? SOME_DECAY
+                                                                    : 0;
     if (o->valid < 0)
         o->valid = data->valid_samples ? 0 : 0.1;
     if (chosen && few && n >= FEWEST && o->early_stop == AUTO_COUNT)
@@ -405,7 +409,8 @@ const struct task task_mlp = {
                "keeps what the columns are. By default the class is the column named label, class, "
                "target or y, else the last; of X-images-idx3-ubyte it is in X-labels-idx1-ubyte." GOES_ON,
            .operand = "DATA",
-           .operand_help = "samples to learn from; gzip and zstd are recognised by content",
+           .operand_help =
+               "samples to learn from; gzip, zstd, bzip2 and xz are recognised by content",
            .groups = mlp_groups,
            .examples =
                (const struct shoal_example[]){

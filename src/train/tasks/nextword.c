@@ -53,6 +53,8 @@ static shoal_status match_words(struct nextword *n, const shoal_vocab *vocab,
     if (st == SHOAL_OK && shoal_vocab_size(n->words) != words)
         st = shoal_fail(SHOAL_EINVAL, "nextword: found %zu words, want %zu: some hold white space",
                         shoal_vocab_size(n->words), words);
+    if (st == SHOAL_OK)
+        vocab_set_rules(n->words, vocab_rules(vocab));
     bytes_fini(&lines);
     return st;
 }

@@ -18,7 +18,7 @@ enum {
     APART = 2048,      /* of all threads until their copies meet */
     APART_LANES = 512, /* the same of lanes */
     RUN_SHIFT = 12,    /* rows are shuffled in runs of a 2^12th of them, */
-    RUN_MOST = 64,     /* at most so many rows */
+    RUN_MOST = 256,     /* at most so many rows */
 };
 
 /* Changes that workers make apart are added up (table->adds). The sum of a weight that all of them
@@ -612,7 +612,11 @@ void sparse_defaults(struct train_opts *o)
     o->early_stop = AUTO_COUNT;
 }
 
-enum { VISITS = 250000, EPOCHS_MOST = 500 };
+enum {
+    VISITS = 2500000,  /* rows of all epochs together, */
+    EPOCHS_MOST = 500,
+    MANY = 500000,     /* and one epoch from here on: more rows say more than the same again */
+};
 
 /* Measured in docs/notes/logreg.md. */
 void sparse_settle(struct train_opts *o, const struct shoal_sources *data)
@@ -621,7 +625,7 @@ void sparse_settle(struct train_opts *o, const struct shoal_sources *data)
     bool chosen = o->epochs == 0 && o->steps == 0;
 
     if (chosen)
-        o->epochs = settle_epochs(rows, VISITS, EPOCHS_MOST);
+        o->epochs = rows < MANY ? settle_epochs(rows, VISITS, EPOCHS_MOST) : 1;
     settle_early_stop(o, data, rows, chosen);
 }
 

@@ -94,8 +94,8 @@ extern const struct shoal_option sparse_training_options[], sparse_held_options[
 #define SPARSE_OPERAND(with)                                                                       \
     .operand = "INPUT",                                                                            \
     .operand_help =                                                                                \
-        "rows: files, folders, quoted globs, or - for standard input; gzip and zstd are "          \
-        "recognised by content; or one file from `shoal encode --as clicks" with "`",              \
+        "rows: files, folders, quoted globs, or - for standard input; gzip, zstd, bzip2 "          \
+        "and xz are recognised by content; or one file from `shoal encode --as clicks" with "`",   \
     .many = true, .unit = "rows"
 /* clang-format on */
 

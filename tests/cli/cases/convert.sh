@@ -32,7 +32,7 @@ try shoal convert -q york.shoal - -f glove
 
 echo "what is malformed:"
 printf '2 2\na 1 2\na 3 4\n' >twice.vec
-try shoal convert -q twice.vec out.bin
+try shoal convert -q twice.vec out.bin --strict
 printf '2 2\na 1 2\nb nan 4\n' >nan.vec
 try shoal convert -q nan.vec out.bin
 printf '4000000000 300\na 1 2\n' >huge.vec
