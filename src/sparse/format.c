@@ -119,10 +119,10 @@ static bool looks_barred(const char *at, const char *end)
 {
     size_t bars = 0;
 
-    for (const char *c = at; c < end; c++) {
-        if (*c == '|' && (c == at || is_blank(c[-1])))
+    for (const char *bar = at; (bar = memchr(bar, '|', (size_t)(end - bar))) != NULL; bar++) {
+        if (bar == at || is_blank(bar[-1]))
             return false;
-        bars += *c == '|';
+        bars++;
     }
     return bars > 1;
 }
