@@ -169,12 +169,13 @@ static size_t lower_one(const char *in, size_t len, const struct rules *r, char 
 
 shoal_status clean_words(const char *in, size_t len, const struct rules *r, struct bytes *out)
 {
+    /* A character may grow from two bytes to three, never more; a byte to U+FFFD. */
+    size_t room = r->bad == SHOAL_BAD_REPLACE ? 3 * len : len + len / 2;
     size_t i = 0, wrote = 0;
     shoal_status st;
 
     out->len = 0;
-    /* A character may grow from two bytes to three, never more; a byte to U+FFFD. */
-    st = bytes_reserve(out, (r->bad == SHOAL_BAD_REPLACE ? 3 * len : len + len / 2) + 4 + BLOCK_PAD);
+    st = bytes_reserve(out, room + 4 + BLOCK_PAD);
     if (st != SHOAL_OK)
         return st;
     while (i < len) {

@@ -59,7 +59,7 @@ struct high {
     size_t chars;   /* of UTF-8, beyond ASCII */
     size_t broken;  /* bytes that are none */
     size_t lone;    /* of them, one or two among ASCII */
-    size_t unknown; /* of them, none of Windows-1252; or 0xff, which no text has but many other files */
+    size_t unknown; /* of them, none of Windows-1252; and 0xff, which text hardly has */
 };
 
 static size_t high_run(const char *at, size_t len)

@@ -10,7 +10,8 @@ static const struct shoal_choice token_choices[] = {
     [SHOAL_TOKENS_WORDS] = {"words", "Unicode letters and digits, lower-cased"},
     [SHOAL_TOKENS_CHARS] = {"chars", "words, but each character of Chinese, Japanese, Korean, "
                                      "Thai, Lao, Khmer and Burmese is one"},
-    [SHOAL_TOKENS_BIGRAMS] = {"bigrams", "words, but each two such characters side by side are one"},
+    [SHOAL_TOKENS_BIGRAMS] = {"bigrams",
+                              "words, but each two such characters side by side are one"},
     {0},
 };
 

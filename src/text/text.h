@@ -145,7 +145,8 @@ shoal_status decoder_begin(struct decoder *d, const struct shoal_vocab_opts *opt
 #define DECODE_HALF '\xff'
 shoal_status decoder_add(struct decoder *d, const char *in, size_t len, bool end,
                          struct bytes *out);
-/* What a failure may say about text that is not UTF-8 somewhere; `whole`: its end cuts no character. */
+/* What a failure may say about text that is not UTF-8 somewhere; `whole`: its end cuts no
+ * character. */
 const char *decode_advice(const char *at, size_t len, bool whole);
 
 /* ---- clean.c: UTF-8 and what is not, lower case, where words end ----------------------- */
@@ -157,7 +158,7 @@ size_t clean_find(const char *at, size_t len);
 size_t clean_find_bad(const char *at, size_t len);
 /* The character at at[0], len > 0: its bytes, 0 when it is broken. */
 size_t clean_code(const char *at, size_t len, uint32_t *code);
-/* Bytes of a broken one: those that could begin a character, as Python replaces them; 1 at least. */
+/* Bytes of a broken one: those that could begin a character, as Python replaces them, or 1. */
 size_t clean_broken(const char *at, size_t len);
 /* Lower-cases letters and digits into out and turns all else, but ends of lines, into spaces. */
 shoal_status clean_words(const char *in, size_t len, const struct rules *r, struct bytes *out);

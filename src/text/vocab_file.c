@@ -281,8 +281,9 @@ static shoal_status load_rules(struct rules *r, const struct container *c)
     n = s.data;
     if (s.size != RULES * sizeof *n || n[0] > SHOAL_TOKENS_BIGRAMS || n[1] > SHOAL_BAD_KEEP ||
         n[2] > 1)
-        return shoal_fail(SHOAL_EFORMAT, "%s: its text became words in a way that is not known, "
-                          "want `vocab.tokens` of %d numbers from 0 to 3", container_path(c), RULES);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: its text became words in a way that is not known, want "
+                          "`vocab.tokens` of %d numbers from 0 to 3", container_path(c), RULES);
     *r = (struct rules){(enum shoal_tokens)n[0], (enum shoal_bad_bytes)n[1], n[2]};
     return SHOAL_OK;
 }

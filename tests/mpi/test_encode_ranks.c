@@ -156,7 +156,8 @@ static void several_files_are_encoded_as_by_one(void)
 /* One line without spaces of 1.7 MB, with few places to cut; and Latin-1, which is decoded. */
 static void text_of_other_scripts_and_encodings_is_encoded_as_by_one(void)
 {
-    static const char *const pieces[] = {"我爱北京天安门", "，👩🏽‍🚀", "d\xe9j\xe0 vu caf\xe9 ", "na\xefve\r"};
+    static const char *const pieces[] = {"我爱北京天安门", "，👩🏽‍🚀", "d\xe9j\xe0 vu caf\xe9 ",
+                                         "na\xefve\r"};
 
     for (int way = 0; way < 4; way++) {
         const char *input = path_of("other", (unsigned)way), *often = pieces[way / 2 * 2];

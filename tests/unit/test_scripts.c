@@ -759,14 +759,16 @@ static void a_corpus_of_a_given_vocabulary_remembers_its_own_text(void **state)
 
 static void rules_that_are_not_known_are_refused(void **state)
 {
-    static const struct rules odd[] = {{.tokens = (enum shoal_tokens)4},
-                                       {.tokens = SHOAL_TOKENS_WORDS, .bad = (enum shoal_bad_bytes)4}};
+    static const struct rules odd[] = {
+        {.tokens = (enum shoal_tokens)4},
+        {.tokens = SHOAL_TOKENS_WORDS, .bad = (enum shoal_bad_bytes)4}};
     const char *path = scratch_path("corpus");
     shoal_vocab *v = NULL, *back = NULL;
     char want[300];
 
     (void)state;
-    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"v", "a 9\n", 4}), SHOAL_OK);
+    assert_int_equal(shoal_vocab_read_memory(&v, &(struct shoal_memory){"v", "a 9\n", 4}),
+                     SHOAL_OK);
     for (size_t i = 0; i < 2; i++) {
         struct container_writer *w = NULL;
         struct container *c = NULL;

@@ -390,7 +390,8 @@ shoal_status continuer_ask(struct continuer *c, struct continuation *const *asks
     if (st == SHOAL_OK)
         st = multiply(&c->net->vectors, c->asker->y, m, c->weight, c->scores);
     for (size_t i = 0; i < m && st == SHOAL_OK; i++)
-        st = take_answer(c, known[i], c->asker->y + i * width, c->scores + i * c->net->vectors.rows);
+        st = take_answer(c, known[i], c->asker->y + i * width,
+                         c->scores + i * c->net->vectors.rows);
     return st;
 }
 
