@@ -224,11 +224,11 @@ double label_spell(char out[LABEL_TEXT], const char *at, size_t len);
 /* By strcmp's rules: numbers by their size, before texts by their bytes. */
 int label_order(const char *a, const char *b);
 
-/* ---- look.c, dialect.c, kinds.c: from text ---------------------------------------------- */
+/* ---- preview.c, dialect.c, kinds.c: from text ---------------------------------------------- */
 
 /* Bytes of text that are looked at, at most; of a wide table enough for some hundred rows, up to
  * the other. */
-#define COLUMNS_LOOK ((size_t)2 << 20)
+#define COLUMNS_PREVIEW ((size_t)2 << 20)
 #define COLUMNS_LOOK_WIDE ((size_t)64 << 20)
 
 /* What is asked beside the options. */

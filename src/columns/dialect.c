@@ -1,5 +1,5 @@
 /* Which dialect a table has: what stands between fields, quotes, a line of names. */
-#include "columns/look.h"
+#include "columns/preview.h"
 
 #include <stdlib.h>
 #include <strings.h>
@@ -34,7 +34,7 @@ static size_t count_fields(const struct dialect *d, struct bytes *room, const ch
     return n;
 }
 
-static struct trial try_dialect(const struct dialect *d, const struct look_block *b,
+static struct trial try_dialect(const struct dialect *d, const struct preview_block *b,
                                 const char *text, struct bytes *room)
 {
     const char *at = text + b->at, *end = at + b->len;
@@ -72,7 +72,7 @@ static bool is_better(const struct trial *a, const struct trial *b)
     return a->fields > b->fields;
 }
 
-static shoal_status check_text(const struct look *l, const char *path)
+static shoal_status check_text(const struct preview *l, const char *path)
 {
     const unsigned char *at = (const unsigned char *)l->text.at;
     size_t len = l->blocks ? l->block[0].len : 0;
@@ -91,7 +91,7 @@ static shoal_status check_text(const struct look *l, const char *path)
 
 /* Quotes that are not around fields make records of different lengths: then they are bytes like
  * others. */
-shoal_status dialect_find(struct dialect *out, const struct look *l, const char *path)
+shoal_status dialect_find(struct dialect *out, const struct preview *l, const char *path)
 {
     static const char delimiters[] = ",;\t|";
     struct bytes room = {0};
@@ -131,7 +131,7 @@ static bool is_number(struct span f)
 
 /* 0, 1, 2, ... as pandas writes names that nobody gave, before which an index may stand; or years
  * one behind the other beside words. */
-static bool is_count(const struct look *l)
+static bool is_count(const struct preview *l)
 {
     size_t numbers = 0, words = 0;
     double first = 0, x;
@@ -156,7 +156,7 @@ static bool is_count(const struct look *l)
 
 /* Numbers below the first row of a column, and whether its first field stands there again; the
  * first row itself may, where other inputs begin. */
-static size_t numbers_below(const struct look *l, size_t column, size_t *below, bool *again)
+static size_t numbers_below(const struct preview *l, size_t column, size_t *below, bool *again)
 {
     size_t n = 0;
 
@@ -165,7 +165,7 @@ static size_t numbers_below(const struct look *l, size_t column, size_t *below, 
     for (size_t r = 1; r < l->rows && r < RECORDS; r++) {
         struct span f = l->field[r * l->n + column], first = l->name[column];
 
-        if (look_is_first(l, l->field + r * l->n))
+        if (preview_is_first(l, l->field + r * l->n))
             continue;
         ++*below;
         n += is_number(f);
@@ -187,7 +187,7 @@ static bool is_label_name(struct span f)
 
 /* Words above numbers are names; so is a line of words alone, of which some never come again, one
  * where a label is called so, and one that counts. */
-bool dialect_has_header(const struct look *l)
+bool dialect_has_header(const struct preview *l)
 {
     size_t below = 0, numeric = 0, named = 0, numbers = 0;
     bool all_again = true, label = false, again;

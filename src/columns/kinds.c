@@ -1,6 +1,6 @@
 /* What each column is: a number, a category, the label, or something to leave out; and what of
  * its numbers or values is kept. */
-#include "columns/look.h"
+#include "columns/preview.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -175,7 +175,7 @@ static void held_count(struct held *h, struct span f)
     h->place[at] = (uint32_t)++h->values;
 }
 
-static void held_fill(struct held *h, const struct shoal_columns *c, const struct look *l,
+static void held_fill(struct held *h, const struct shoal_columns *c, const struct preview *l,
                       size_t column, bool label)
 {
     h->n = h->values = 0;
@@ -415,7 +415,7 @@ static bool are_counted(const double *x, size_t n, bool all)
         jumps += jump;
         counted += jump ? 0 : step;
     }
-    return jumps <= (all ? 0 : LOOK_PLACES) && counted < COUNT_STEP * (double)n;
+    return jumps <= (all ? 0 : PREVIEW_PLACES) && counted < COUNT_STEP * (double)n;
 }
 
 static bool are_all_different(const struct held *h, bool all)
@@ -450,7 +450,7 @@ static void judge_kind(struct shoal_columns *c, struct column *col, const struct
     }
 }
 
-static shoal_status judge_column(struct shoal_columns *c, size_t i, const struct look *l,
+static shoal_status judge_column(struct shoal_columns *c, size_t i, const struct preview *l,
                                  struct held *h, double *x, bool given,
                                  const struct columns_ask *ask)
 {
@@ -485,7 +485,7 @@ static shoal_status judge_column(struct shoal_columns *c, size_t i, const struct
 /* ---- the label ---- */
 
 /* Whether there are few enough different values to be classes: two where two are wanted. */
-static bool looks_like_label(const struct shoal_columns *c, const struct look *l, struct held *h,
+static bool looks_like_label(const struct shoal_columns *c, const struct preview *l, struct held *h,
                              size_t column, unsigned classes)
 {
     held_fill(h, c, l, column, true);
@@ -496,7 +496,7 @@ static bool looks_like_label(const struct shoal_columns *c, const struct look *l
 
 /* The first of the usual names that a column has, which must look like a label where classes are
  * wanted: y may be the other coordinate. */
-static size_t find_usual(const struct shoal_columns *c, const struct look *l, struct held *h,
+static size_t find_usual(const struct shoal_columns *c, const struct preview *l, struct held *h,
                          unsigned classes)
 {
     static const char *const usual[] = {"label", "class", "target", "click", "clicked", "outcome",
@@ -528,7 +528,7 @@ static shoal_status mark_labels(struct shoal_columns *c, const struct columns_as
 
 /* Whether the last column of a table with names has many different numbers: whoever wants classes
  * of it has forgotten something, which other columns would only hide. */
-static bool is_target(const struct shoal_columns *c, const struct look *l, struct held *h,
+static bool is_target(const struct shoal_columns *c, const struct preview *l, struct held *h,
                       size_t column, const struct columns_ask *ask)
 {
     struct column point = {.comma = false}, comma = {.comma = true};
@@ -547,7 +547,7 @@ static bool is_target(const struct shoal_columns *c, const struct look *l, struc
 }
 
 /* "Survived, Sex": those that have two values, as far as a sentence goes. */
-static struct names_text two_valued(const struct shoal_columns *c, const struct look *l,
+static struct names_text two_valued(const struct shoal_columns *c, const struct preview *l,
                                     struct held *h)
 {
     struct names_text out = {""};
@@ -562,7 +562,7 @@ static struct names_text two_valued(const struct shoal_columns *c, const struct 
 
 /* Whether there are more than two labels among the values. What is spelled in two ways is one, and
  * one input may say 0 where another says -1. */
-static bool has_third(const struct shoal_columns *c, const struct look *l, struct held *h,
+static bool has_third(const struct shoal_columns *c, const struct preview *l, struct held *h,
                       size_t column)
 {
     char first[2][LABEL_TEXT], name[LABEL_TEXT];
@@ -602,7 +602,7 @@ static struct ends find_ends(const struct shoal_columns *c)
 }
 
 /* Two labels are wanted, and neither end of the table has as few. */
-static shoal_status no_ends(const struct shoal_columns *c, const struct look *l, struct held *h,
+static shoal_status no_ends(const struct shoal_columns *c, const struct preview *l, struct held *h,
                             const struct columns_ask *ask, struct ends e)
 {
     struct names_text two = two_valued(c, l, h);
@@ -614,7 +614,7 @@ static shoal_status no_ends(const struct shoal_columns *c, const struct look *l,
 }
 
 /* By what the first and the last column hold. */
-static shoal_status guess_label(struct shoal_columns *c, const struct look *l, struct held *h,
+static shoal_status guess_label(struct shoal_columns *c, const struct preview *l, struct held *h,
                                 const struct columns_ask *ask)
 {
     struct ends e = find_ends(c);
@@ -631,7 +631,7 @@ static shoal_status guess_label(struct shoal_columns *c, const struct look *l, s
     return SHOAL_OK;
 }
 
-static shoal_status choose_label(struct shoal_columns *c, const struct look *l, struct held *h,
+static shoal_status choose_label(struct shoal_columns *c, const struct preview *l, struct held *h,
                                  const struct columns_ask *ask)
 {
     const char *given = ask->opts->label;
@@ -666,7 +666,7 @@ static shoal_status set_missing(struct shoal_columns *c, const char *list)
     return st;
 }
 
-shoal_status columns_judge(struct shoal_columns *c, const struct look *l,
+shoal_status columns_judge(struct shoal_columns *c, const struct preview *l,
                            const struct columns_ask *ask)
 {
     double *x = mem_array(l->rows + 1, sizeof *x);

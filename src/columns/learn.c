@@ -1,12 +1,12 @@
 /* A table is looked at: its dialect, its names, what its columns are. */
-#include "columns/look.h"
+#include "columns/preview.h"
 
 #include <stdlib.h>
 
 /* ---- names ---- */
 
 /* Without a line of names columns are called by their numbers. */
-static shoal_status take_names(struct shoal_columns *c, const struct look *l)
+static shoal_status take_names(struct shoal_columns *c, const struct preview *l)
 {
     struct span none = {"", 0};
     char **name = NULL;
@@ -25,19 +25,19 @@ static shoal_status take_names(struct shoal_columns *c, const struct look *l)
 /* ---- all of it ---- */
 
 /* Where the first line could be either, it is cut as a row first. */
-static shoal_status find_header(struct dialect *d, struct look *l, const struct columns_ask *ask)
+static shoal_status find_header(struct dialect *d, struct preview *l, const struct columns_ask *ask)
 {
     shoal_status st;
 
     d->header = ask->opts->header == SHOAL_HEADER_YES;
-    st = look_fields(l, d, ask->path);
+    st = preview_fields(l, d, ask->path);
     if (st != SHOAL_OK || ask->opts->header != SHOAL_HEADER_AUTO || !dialect_has_header(l))
         return st;
     d->header = true;
-    return look_fields(l, d, ask->path);
+    return preview_fields(l, d, ask->path);
 }
 
-static shoal_status learn(struct shoal_columns *c, struct look *l, const struct columns_ask *ask)
+static shoal_status learn(struct shoal_columns *c, struct preview *l, const struct columns_ask *ask)
 {
     shoal_status st = dialect_find(&c->dialect, l, ask->path);
 
@@ -56,15 +56,15 @@ shoal_status columns_learn(struct shoal_columns **out, const struct columns_ask 
                            const struct inputs *in, const char *head, size_t len, bool whole)
 {
     struct shoal_columns *c = mem_array(1, sizeof *c);
-    struct look l = {0};
+    struct preview l = {0};
     shoal_status st = c ? SHOAL_OK : SHOAL_ENOMEM;
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = in ? look_at_inputs(&l, in) : look_at_head(&l, head, len, whole);
+        st = in ? preview_inputs(&l, in) : preview_head(&l, head, len, whole);
     if (st == SHOAL_OK)
         st = learn(c, &l, ask);
-    look_fini(&l);
+    preview_fini(&l);
     if (st == SHOAL_OK)
         *out = c;
     else

@@ -231,7 +231,7 @@ static shoal_status read_more_head(struct click_text *t, const struct shoal_clic
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && table && !opts->columns && !t->live && !t->ended &&
-           t->carry.len < COLUMNS_LOOK)
+           t->carry.len < COLUMNS_PREVIEW)
         st = read_more(t, &t->carry);
     return st;
 }

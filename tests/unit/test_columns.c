@@ -525,7 +525,7 @@ static void a_wide_table_is_looked_at_by_whole_rows(void **state)
         assert_int_equal(bytes_print(&b, "%u\n", r % 2), SHOAL_OK);
     }
     assert_int_equal(bytes_reserve(&b, FIELD_PAD), SHOAL_OK);
-    assert_true(b.len > COLUMNS_LOOK);
+    assert_true(b.len > COLUMNS_PREVIEW);
     assert_int_equal(columns_learn(&c, &ask, NULL, b.at, b.len, true), SHOAL_OK);
     assert_int_equal(c->n, WIDE + 1);
     assert_int_equal(c->label, WIDE);

@@ -1,7 +1,7 @@
 /* A sample of a table. A large file is not read twice to say what its columns are: some 64 KiB of
  * each of 32 places all over it are enough, or where rows are long some 8 rows, and do not depend on
  * its order. */
-#include "columns/look.h"
+#include "columns/preview.h"
 
 #include <stdlib.h>
 
@@ -11,19 +11,19 @@ enum {
     LINE_PART = 1 << 16,
 };
 
-void look_fini(struct look *l)
+void preview_fini(struct preview *l)
 {
     bytes_fini(&l->text);
     bytes_fini(&l->room);
     free(l->block);
     free(l->field);
     free(l->name);
-    *l = (struct look){0};
+    *l = (struct preview){0};
 }
 
 /* ---- text ---- */
 
-static shoal_status add_block(struct look *l, size_t from, bool begins, bool ends)
+static shoal_status add_block(struct preview *l, size_t from, bool begins, bool ends)
 {
     shoal_status st = mem_grow(&l->block, &l->cap, l->blocks + 1, sizeof *l->block);
 
@@ -34,13 +34,13 @@ static shoal_status add_block(struct look *l, size_t from, bool begins, bool end
     }
     if (st == SHOAL_OK)
         l->block[l->blocks++] =
-            (struct look_block){from, l->text.len - from, begins, ends};
+            (struct preview_block){from, l->text.len - from, begins, ends};
     l->all &= ends;
     return st;
 }
 
 /* Up to `want` bytes of a stream. */
-static shoal_status read_block(struct look *l, struct stream *s, size_t want, bool begins)
+static shoal_status read_block(struct preview *l, struct stream *s, size_t want, bool begins)
 {
     size_t from = l->text.len, got = 0, left = stream_left(s);
     char one;
@@ -58,14 +58,14 @@ static shoal_status read_block(struct look *l, struct stream *s, size_t want, bo
     return st == SHOAL_OK ? add_block(l, from, begins, true) : st;
 }
 
-/* `n` places of one input from the k-th of LOOK_PLACES on, if it can be read anywhere; else as much
+/* `n` places of one input from the k-th of PREVIEW_PLACES on, if it can be read anywhere; else as much
  * of its beginning. */
-static shoal_status read_places(struct look *l, const struct input *in, uint64_t first,
+static shoal_status read_places(struct preview *l, const struct input *in, uint64_t first,
                                 uint64_t step, size_t n)
 {
     struct stream *s = NULL;
     shoal_status st = stream_open_input(&s, in);
-    size_t bytes = l->most / LOOK_PLACES;
+    size_t bytes = l->most / PREVIEW_PLACES;
     bool plain = st == SHOAL_OK && stream_plain(s);
 
     if (st == SHOAL_OK && !plain) {
@@ -85,7 +85,7 @@ static shoal_status read_places(struct look *l, const struct input *in, uint64_t
     return st;
 }
 
-static shoal_status read_whole(struct look *l, const struct input *in)
+static shoal_status read_whole(struct preview *l, const struct input *in)
 {
     struct stream *s = NULL;
     shoal_status st = stream_open_input(&s, in);
@@ -120,7 +120,7 @@ static shoal_status measure_line(const struct input *in, size_t *len)
     return st;
 }
 
-static shoal_status choose_most(struct look *l, const struct inputs *in)
+static shoal_status choose_most(struct preview *l, const struct inputs *in)
 {
     size_t i = 0, len = 0;
     shoal_status st = SHOAL_OK;
@@ -129,17 +129,17 @@ static shoal_status choose_most(struct look *l, const struct inputs *in)
         i++;
     if (i < in->len)
         st = measure_line(&in->at[i], &len);
-    l->most = ROWS_WANTED * len < COLUMNS_LOOK        ? COLUMNS_LOOK
+    l->most = ROWS_WANTED * len < COLUMNS_PREVIEW        ? COLUMNS_PREVIEW
               : ROWS_WANTED * len < COLUMNS_LOOK_WIDE ? ROWS_WANTED * len
                                                       : COLUMNS_LOOK_WIDE;
     return st;
 }
 
-shoal_status look_at_inputs(struct look *l, const struct inputs *in)
+shoal_status preview_inputs(struct preview *l, const struct inputs *in)
 {
     bool once;
     uint64_t total = inputs_bytes(in, 0, in->len, &once), before = 0;
-    uint64_t step = total / LOOK_PLACES;
+    uint64_t step = total / PREVIEW_PLACES;
     shoal_status st = choose_most(l, in);
 
     l->all = !once;
@@ -159,19 +159,19 @@ shoal_status look_at_inputs(struct look *l, const struct inputs *in)
             uint64_t from = l->blocks == 0 ? 0 : first - before;
             size_t n = (size_t)((one->size - from + step - 1) / step);
 
-            st = read_places(l, one, from, step, n < LOOK_PLACES ? n : LOOK_PLACES);
+            st = read_places(l, one, from, step, n < PREVIEW_PLACES ? n : PREVIEW_PLACES);
         }
         before = end;
     }
     return st;
 }
 
-shoal_status look_at_head(struct look *l, const char *head, size_t len, bool whole)
+shoal_status preview_head(struct preview *l, const char *head, size_t len, bool whole)
 {
     struct input one = {.path = (char *)(uintptr_t)"text", .data = head, .size = len,
                         .regular = true};
     struct inputs in = {.at = &one, .len = 1};
-    shoal_status st = look_at_inputs(l, &in);
+    shoal_status st = preview_inputs(l, &in);
 
     for (size_t i = 0; i < l->blocks && !whole; i++)
         l->block[i].ends = false;
@@ -183,7 +183,7 @@ shoal_status look_at_head(struct look *l, const char *head, size_t len, bool who
 
 /* The fields of a record, counted, and kept in `to` when there are `want` of them, where `to` is
  * not NULL; 0: its quotes are wrong. */
-static size_t cut_record(struct look *l, const struct dialect *d, const char *at, const char *end,
+static size_t cut_record(struct preview *l, const struct dialect *d, const char *at, const char *end,
                          struct span *to, size_t want)
 {
     size_t n = 0, room = l->room.len;
@@ -203,7 +203,7 @@ static size_t cut_record(struct look *l, const struct dialect *d, const char *at
 }
 
 /* A record of as many fields as the first has; others are for who parses it all to judge. */
-static shoal_status take_record(struct look *l, const struct dialect *d, const char *at,
+static shoal_status take_record(struct preview *l, const struct dialect *d, const char *at,
                                 const char *end)
 {
     size_t have = l->rows * l->n;
@@ -216,7 +216,7 @@ static shoal_status take_record(struct look *l, const struct dialect *d, const c
 
 /* Where the first record begins in a block that may begin within one: behind a newline after
  * which a record of the right length stands. NULL: nowhere. */
-static const char *align(struct look *l, const struct dialect *d, const char *at, const char *end)
+static const char *align(struct preview *l, const struct dialect *d, const char *at, const char *end)
 {
     for (unsigned i = 0; i < ALIGN_TRIES; i++) {
         const char *line = memchr(at, '\n', (size_t)(end - at)), *stop;
@@ -232,7 +232,7 @@ static const char *align(struct look *l, const struct dialect *d, const char *at
     return NULL;
 }
 
-bool look_is_first(const struct look *l, const struct span *f)
+bool preview_is_first(const struct preview *l, const struct span *f)
 {
     for (size_t i = 0; i < l->n; i++)
         if (f[i].len != l->name[i].len || memcmp(f[i].at, l->name[i].at, f[i].len) != 0)
@@ -240,7 +240,7 @@ bool look_is_first(const struct look *l, const struct span *f)
     return true;
 }
 
-static shoal_status cut_block(struct look *l, const struct dialect *d, const struct look_block *b,
+static shoal_status cut_block(struct preview *l, const struct dialect *d, const struct preview_block *b,
                               bool first)
 {
     const char *at = l->text.at + b->at, *end = at + b->len;
@@ -259,7 +259,7 @@ static shoal_status cut_block(struct look *l, const struct dialect *d, const str
         if (!record_is_blank(d, at, stop))
             st = take_record(l, d, at, stop);
         if (st == SHOAL_OK && names && l->rows > before &&
-            (first || look_is_first(l, l->field + before * l->n)))
+            (first || preview_is_first(l, l->field + before * l->n)))
             l->rows = before;
         names &= l->rows == before && record_is_blank(d, at, stop);
         at = line + 1;
@@ -268,7 +268,7 @@ static shoal_status cut_block(struct look *l, const struct dialect *d, const str
 }
 
 /* The first record that is not empty; its fields into `name`. */
-static shoal_status cut_first(struct look *l, const struct dialect *d, const char *path)
+static shoal_status cut_first(struct preview *l, const struct dialect *d, const char *path)
 {
     const char *at = l->blocks ? l->text.at : "", *end = l->blocks ? at + l->block[0].len : at;
     const char *line, *stop;
@@ -297,7 +297,7 @@ static shoal_status cut_first(struct look *l, const struct dialect *d, const cha
     return SHOAL_OK;
 }
 
-shoal_status look_fields(struct look *l, const struct dialect *d, const char *path)
+shoal_status preview_fields(struct preview *l, const struct dialect *d, const char *path)
 {
     shoal_status st;
 
