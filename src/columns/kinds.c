@@ -19,8 +19,8 @@ enum {
 #define ID_SHARE_SAMPLE 0.999
 #define ZEROS_SHARE 0.1     /* of numbers that begin as codes do: 007 */
 #define CUT_IQR 10.0        /* numbers are cut so many interquartile ranges beyond the quartiles, */
-#define COUNT_JUMP 20.0     /* the step of numbers that are counted is no larger, */
-#define COUNT_STEP 1.5      /* and on average below this */
+#define COUNT_JUMP 100.0    /* the step of numbers that are counted is no larger, */
+#define COUNT_STEP 8.0      /* and on average below this */
 #define SKEWED 1.5          /* the skewness from which on a logarithm is a feature too */
 #define CUT_RANGE 2.0       /* or where that is 0 so many times the range of 99 % */
 
