@@ -234,8 +234,10 @@ static bool is_of_another(const char *line)
         NULL,
     };
     double seconds;
+    int left = 0;
 
-    return begins_any(line, known) ||
+    sscanf(line, "shoal: rank %*u on %*s left before the others%n", &left);
+    return begins_any(line, known) || left > 0 ||
            sscanf(line, "shoal: rank %*u on %*s silent for %lf s", &seconds) == 1;
 }
 

@@ -112,6 +112,7 @@ static shoal_status open_world(struct comm **out, const struct comm_world *kind)
         st = open_others(c, kind);
     if (st == SHOAL_OK) {
         c->polled = clock_now();
+        c->waits_since = -1;
         c->peers = mem_array(c->size, sizeof *c->peers);
         st = c->peers ? learn_hosts(c) : SHOAL_ENOMEM;
     }
@@ -122,6 +123,8 @@ static shoal_status open_world(struct comm **out, const struct comm_world *kind)
             release(c);
         return st;
     }
+    if (c->others.kind)
+        pulse_start(c, BEAT_SECONDS);
     *out = c;
     return SHOAL_OK;
 }
@@ -180,7 +183,12 @@ void comm_charge(struct comm *c, double units)
 
 struct comm_stats comm_stats(const struct comm *c)
 {
-    return c->stats;
+    struct comm_stats stats;
+
+    pulse_enter(c);
+    stats = c->stats;
+    pulse_leave(c);
+    return stats;
 }
 
 struct comm_timer comm_timer_begin(const struct comm *c)
@@ -197,8 +205,13 @@ void comm_timer_end(const struct comm *c, const struct comm_timer *timer, double
 
 struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank)
 {
+    struct comm_peer_stats stats;
+
     assert(rank < c->size);
-    return c->peers[rank].stats;
+    pulse_enter(c);
+    stats = c->peers[rank].stats;
+    pulse_leave(c);
+    return stats;
 }
 
 /* ---- sending ---------------------------------------------------------------------- */
@@ -207,15 +220,19 @@ shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *da
                        comm_ticket *ticket)
 {
     const struct side *side = to == c->rank ? &c->self : &c->others;
+    shoal_status st;
 
     assert(to < c->size && len <= COMM_MAX_MESSAGE);
     *ticket = 0;
-    if (to != c->rank) {
-        c->stats.messages_out++;
-        c->stats.bytes_out += len;
-        c->peers[to].stats.bytes_out += len;
-    }
-    return side->kind->send(side->at, to, tag, data, len, ticket);
+    if (to == c->rank)
+        return side->kind->send(side->at, to, tag, data, len, ticket);
+    pulse_enter(c);
+    c->stats.messages_out++;
+    c->stats.bytes_out += len;
+    c->peers[to].stats.bytes_out += len;
+    st = side->kind->send(side->at, to, tag, data, len, ticket);
+    pulse_leave(c);
+    return st;
 }
 
 shoal_status comm_send(struct comm *c, unsigned to, unsigned tag, const void *data, size_t len,
@@ -231,8 +248,11 @@ shoal_status comm_test(struct comm *c, comm_ticket *ticket, bool *done)
     shoal_status st = SHOAL_OK;
 
     *done = *ticket == 0;
-    if (!*done)
+    if (!*done) {
+        pulse_enter(c);
         st = c->others.kind->test(c->others.at, *ticket, done);
+        pulse_leave(c);
+    }
     if (*done)
         *ticket = 0;
     return st;
@@ -326,6 +346,8 @@ static shoal_status arrived(struct comm *c, const struct message *m)
         count_arrived(c, m);
     if (m->tag == TAG_BYE)
         c->peers[m->from].left = true;
+    else if (m->tag == TAG_LAST)
+        c->peers[m->from].gone = true;
     else if (m->tag == TAG_LIFE)
         return heard_life(c, m);
     else if (!c->closing)
@@ -341,7 +363,11 @@ static shoal_status take_in(struct comm *c, const struct side *side, bool *drain
     for (unsigned i = 0; any && st == SHOAL_OK && i < MOST_AT_ONCE; i++) {
         struct message m;
 
+        if (side == &c->others)
+            pulse_enter(c);
         st = side->kind->receive(side->at, &m, &any);
+        if (side == &c->others)
+            pulse_leave(c);
         if (st == SHOAL_OK && any)
             st = arrived(c, &m);
     }
@@ -352,14 +378,18 @@ static shoal_status take_in(struct comm *c, const struct side *side, bool *drain
 /* ---- signs of life --------------------------------------------------------------------
  *
  * MPI does not say that a rank is gone. So every rank sends all others a short message now and
- * then, several times within the silence timeout, and gives up a rank of which nothing, no message
- * of any kind, was heard for that long.
+ * then (by its pulse, pulse.c), several times within the silence timeout, and gives up a rank of
+ * which nothing, no message of any kind, was heard for that long.
  *
  * Who computes for long, or was stopped by a debugger, has not listened: messages wait in its
  * inbox, and the silence is its own. Therefore silence is not measured by the clock, but by the
  * time `attended`, which runs only while we poll: a gap between two polls counts as a quarter of
  * the timeout at most. After such a gap nobody is judged for another quarter, nor while a poll
- * left messages behind: what is on its way is taken in first. */
+ * left messages behind: what is on its way is taken in first.
+ *
+ * A rank that said goodbye lives on until all have, so it is watched as any other. But it takes
+ * part in nothing any more: who has waited for as long as the timeout, with one that left, waits
+ * in vain. */
 
 /* Several fit into the timeout. */
 static double beat_seconds(const struct comm *c)
@@ -382,8 +412,9 @@ static void attend(struct comm *c)
 }
 
 /* To everybody, whatever else was sent: it tells the round too. */
-static shoal_status beat(struct comm *c)
+shoal_status comm_beat(struct comm *c)
 {
+    uint64_t round = __atomic_load_n(&c->round, __ATOMIC_RELAXED);
     shoal_status st = SHOAL_OK;
 
     for (unsigned r = 0; st == SHOAL_OK && r < c->size; r++) {
@@ -395,8 +426,13 @@ static shoal_status beat(struct comm *c)
         st = comm_test(c, &p->beating, &done);
         if (st != SHOAL_OK || !done)
             continue;
-        p->beat = c->round;
+        p->beat = round;
         st = comm_post(c, r, TAG_LIFE, &p->beat, sizeof p->beat, &p->beating);
+    }
+    if (c->pulse) {
+        pulse_enter(c);
+        c->others.kind->progress(c->others.at);
+        pulse_leave(c);
     }
     return st;
 }
@@ -409,17 +445,30 @@ static void check_silence(struct comm *c)
     for (unsigned r = 0; r < c->size; r++) {
         const struct peer *p = &c->peers[r];
 
-        if (r != c->rank && !p->left && c->attended - p->heard > most) {
+        if (r != c->rank && !p->gone && c->attended - p->heard > most) {
             most = c->attended - p->heard;
             c->lost = 1 + r;
         }
     }
 }
 
+/* The same of one that left, if we have waited for too long. */
+static void check_left(struct comm *c)
+{
+    bool waits = c->waits_since >= 0 && c->attended - c->waits_since > c->silence_timeout;
+
+    for (unsigned r = 0; waits && !c->closing && r < c->size; r++)
+        if (c->peers[r].left)
+            c->lost = 1 + r;
+}
+
 static shoal_status fail_lost(const struct comm *c)
 {
     const struct peer *p = &c->peers[c->lost - 1];
 
+    if (p->left && !c->closing)
+        return shoal_fail(SHOAL_EPEER, "rank %u on %s left before the others (its last round was "
+                          "%llu)", c->lost - 1, p->host, (unsigned long long)p->round);
     return shoal_fail(SHOAL_EPEER, "rank %u on %s silent for %g s (its last round was %llu)",
                       c->lost - 1, p->host, c->silence_timeout, (unsigned long long)p->round);
 }
@@ -428,15 +477,17 @@ static shoal_status live(struct comm *c, bool drained)
 {
     shoal_status st = SHOAL_OK;
 
-    if (c->polled >= c->next_beat && !c->closing) {
+    if (!c->pulse && c->polled >= c->next_beat && !c->last) {
         c->next_beat = c->polled + beat_seconds(c);
-        st = beat(c);
+        st = comm_beat(c);
     }
     if (st != SHOAL_OK || c->silence_timeout <= 0)
         return st;
     if (!c->lost && drained && c->polled >= c->next_check && c->polled >= c->judge_after) {
         c->next_check = c->polled + beat_seconds(c) / 8;
         check_silence(c);
+        if (!c->lost)
+            check_left(c);
     }
     return c->lost ? fail_lost(c) : SHOAL_OK;
 }
@@ -450,11 +501,19 @@ void comm_silence_timeout(struct comm *c, double seconds)
     c->next_beat = c->next_check = 0;
     for (unsigned r = 0; r < c->size; r++)
         c->peers[r].heard = c->attended;
+    if (c->others.kind)
+        pulse_start(c, beat_seconds(c));
+    pulse_set(c, beat_seconds(c));
+}
+
+bool comm_pulses(const struct comm *c)
+{
+    return c->pulse != NULL;
 }
 
 void comm_round(struct comm *c, uint64_t round)
 {
-    c->round = round;
+    __atomic_store_n(&c->round, round, __ATOMIC_RELAXED);
     c->peers[c->rank].round = round;
 }
 
@@ -480,6 +539,8 @@ shoal_status comm_poll(struct comm *c, bool *any)
         st = live(c, drained);
     if (any)
         *any = c->came != before;
+    if (st == SHOAL_EPEER)
+        pulse_stop(c); /* whoever fails so leaves without closing */
     return st;
 }
 
@@ -516,6 +577,7 @@ shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *don
     bool done = false, any;
     shoal_status st;
 
+    c->waits_since = c->attended;
     while ((st = step(ctx, &done)) == SHOAL_OK && !done) {
         st = comm_poll(c, &any);
         if (st != SHOAL_OK)
@@ -526,6 +588,9 @@ shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *don
         empty = any ? 0 : empty + 1;
         rest(c, empty);
     }
+    c->waits_since = -1;
+    if (st == SHOAL_EPEER)
+        pulse_stop(c);
     c->stats.waits += polls > 0;
     c->stats.waited += clock_now() - began;
     return st;
@@ -584,20 +649,45 @@ static bool all_left(void *ctx)
     return true;
 }
 
-/* Everybody tells everybody, since messages between two ranks stay in order:
- * once all have, nothing is on its way any more. */
-static shoal_status say_goodbye(struct comm *c)
+static bool all_gone(void *ctx)
+{
+    const struct comm *c = ctx;
+
+    for (unsigned r = 0; r < c->size; r++)
+        if (r != c->rank && !c->peers[r].gone)
+            return false;
+    return true;
+}
+
+static shoal_status tell_all(struct comm *c, unsigned tag)
 {
     shoal_status st = SHOAL_OK;
 
-    c->closing = true;
     for (unsigned r = 0; st == SHOAL_OK && r < c->size; r++) {
         comm_ticket ticket;
 
         if (r != c->rank)
-            st = comm_post(c, r, TAG_BYE, NULL, 0, &ticket);
+            st = comm_post(c, r, tag, NULL, 0, &ticket);
     }
-    return st == SHOAL_OK ? comm_until(c, all_left, c) : st;
+    return st;
+}
+
+/* Everybody tells everybody, since messages between two ranks stay in order. Others may come
+ * much later: signs of life go on until all have come. Then they end, and what is told behind
+ * the last of them says that nothing is on its way any more. */
+static shoal_status say_goodbye(struct comm *c)
+{
+    shoal_status st;
+
+    c->closing = true;
+    st = tell_all(c, TAG_BYE);
+    if (st == SHOAL_OK)
+        st = comm_until(c, all_left, c);
+    pulse_stop(c);
+    c->last = true;
+    if (st == SHOAL_OK)
+        st = tell_all(c, TAG_LAST);
+    return st == SHOAL_OK ? comm_until(c, all_gone, c) : st;
 }
 
 void comm_close(struct comm *c, bool ok)
@@ -606,6 +696,7 @@ void comm_close(struct comm *c, bool ok)
         return;
     if (c->others.kind) {
         ok = ok && say_goodbye(c) == SHOAL_OK;
+        pulse_stop(c);
         c->others.kind->close(c->others.at, ok);
     }
     release(c);

@@ -5,13 +5,14 @@
  * MPI. Nothing here knows rows, words or models.
  * Who owns what: a comm owns its buffers; data to be sent is borrowed until its
  * ticket is done; data received is borrowed for the length of the call.
- * Threads: one thread, the one that opened it, calls everything here. No other
- * thread is ever started, so it runs under MPI libraries without threads.
+ * Threads: one thread, the one that opened it, calls everything here. Where MPI
+ * allows it (MPI_THREAD_SERIALIZED) another one, the pulse, sends signs of life.
  *
  * Messages are never lost, never doubled, and arrive in the order they were
  * sent between two ranks. A rank that stops answering is noticed: every call
  * below that may wait, and comm_poll, then fails with SHOAL_EPEER and a sentence
- * that names it, its host and its last round. */
+ * that names it, its host and its last round. So is one that left while others
+ * wait for it. */
 #ifndef SHOAL_COMM_H
 #define SHOAL_COMM_H
 
@@ -31,8 +32,8 @@ struct comm;
 shoal_status comm_open(struct comm **out);
 /* A world of one, whatever launched this process; any number of times. */
 shoal_status comm_open_self(struct comm **out);
-/* Waits until all ranks close, when `ok`; otherwise, or when one of them falls
- * silent meanwhile, ends the whole world, this process and all ranks of it, with
+/* Waits until all ranks close, when `ok`, living meanwhile; otherwise, or when one of
+ * them falls silent, ends the whole world, this process and all ranks of it, with
  * exit status 1: nobody is left waiting for this one. Handlers are not called any
  * more, what still comes for them is dropped; so where ranks may still need each
  * other, a barrier goes before. */
@@ -70,10 +71,10 @@ typedef shoal_status (*comm_handler)(void *ctx, unsigned from, const void *data,
  * takes it away. */
 void comm_on(struct comm *c, unsigned tag, comm_handler handle, void *ctx);
 
-/* Lets messages move: hands over those that came, sends signs of life, looks
- * who is silent. Cheap when there is nothing to do. *any (may be NULL) tells
- * whether something came. Call it at least every second or so: who does not
- * poll is silent to the others. */
+/* Lets messages move: hands over those that came, looks who is silent. Cheap when
+ * there is nothing to do. *any (may be NULL) tells whether something came. Who does
+ * not poll for long lives on by its pulse, but answers nobody; where there is no
+ * pulse (comm_pulses) signs of life leave here, and it is silent to the others. */
 shoal_status comm_poll(struct comm *c, bool *any);
 /* Polls until the ticket is done; sleeps a little, so that others may have the
  * core, when nothing comes. */
@@ -137,6 +138,9 @@ shoal_status comm_agree(struct comm *c, shoal_status st);
  * counts: after a pause of our own the others have a quarter of it more. A rank
  * once found silent stays so, until the timeout is set again. */
 void comm_silence_timeout(struct comm *c, double seconds);
+/* Whether ranks live by a pulse: then they may be watched from the beginning to the
+ * end, however long they work without polling. */
+bool comm_pulses(const struct comm *c);
 /* What signs of life tell the others about this rank. */
 void comm_round(struct comm *c, uint64_t round);
 

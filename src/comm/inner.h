@@ -32,6 +32,11 @@ struct comm_world {
      * the next call. */
     shoal_status (*receive)(void *at, struct message *m, bool *any);
 
+    /* Whether other threads than the one that opened it may call, one at a time; and lets what was
+     * sent go on its way without taking anything in. NULL: they may not. */
+    bool (*threads)(void *at);
+    void (*progress)(void *at);
+
     /* Only of a world whose time is simulated, else NULL: what computing so many units
      * takes, what waiting takes after so many polls found nothing, and which host the
      * rank is on. */
@@ -50,7 +55,8 @@ extern const struct comm_world comm_world_mpi;
 /* Tags of our own, behind those of the callers. MPI promises 32,767 of them. */
 enum {
     TAG_LIFE = COMM_TAGS, /* u64 round: its sender lives */
-    TAG_BYE,              /* nothing follows */
+    TAG_BYE,              /* its sender closes: nothing follows but signs of life, */
+    TAG_LAST,             /* and behind this nothing at all */
     TAG_COLLECTIVE,       /* and beyond: collective.c */
 };
 
@@ -68,9 +74,10 @@ struct inbox {
 struct peer {
     double heard;   /* when, by the clock `attended` */
     uint64_t round; /* as it told last */
-    uint64_t beat;  /* the round we tell it, on its way while `beating` */
+    uint64_t beat;  /* the round we tell it, on its way while `beating`; whoever beats has both */
     comm_ticket beating;
     bool left; /* said goodbye */
+    bool gone; /* nothing follows at all */
     char host[64];
     struct comm_peer_stats stats;
 };
@@ -84,7 +91,7 @@ struct comm {
     bool handling; /* a handler runs */
     unsigned here; /* ranks of this host */
     double per_core; /* the same: above 1 it is oversubscribed */
-    bool closing;
+    bool closing, last; /* we said goodbye; and that nothing follows */
     uint64_t came; /* messages so far, of any tag: whether a poll found some */
     unsigned sender; /* 1 + who sent the first one that ends a wait, of this poll */
 
@@ -92,8 +99,10 @@ struct comm {
      * cannot blame others for what it did not listen to. */
     double polled, attended; /* seconds */
     double silence_timeout, judge_after, next_check, next_beat;
-    uint64_t round;
-    unsigned lost; /* 1 + the rank that fell silent */
+    double waits_since; /* by `attended`, while we wait; negative: we do not */
+    uint64_t round;     /* read by the pulse too */
+    unsigned lost;      /* 1 + the rank that fell silent, or left while we wait */
+    struct comm_pulse *pulse; /* NULL: none */
 
     /* collective.c */
     const struct collective *now; /* the one we are in */
@@ -108,6 +117,20 @@ shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *da
                        comm_ticket *ticket);
 /* Polls until `step`, called before each poll, says done. */
 shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *done), void *ctx);
+/* Tells all others that this rank lives; by the pulse, or where we poll if there is none. */
+shoal_status comm_beat(struct comm *c);
+
+/* ---- pulse.c ---- */
+
+/* Begins one that beats every so many seconds, if the world allows it. */
+void pulse_start(struct comm *c, double seconds);
+void pulse_set(struct comm *c, double seconds);
+/* Waits for its end. */
+void pulse_stop(struct comm *c);
+/* Around every call into the world of others, and what counts these. */
+void pulse_enter(const struct comm *c);
+void pulse_leave(const struct comm *c);
+
 /* A message with a tag of TAG_COLLECTIVE or beyond. */
 shoal_status collective_arrived(struct comm *c, const struct message *m);
 

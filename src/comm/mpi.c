@@ -49,6 +49,7 @@ struct arrival {
 struct mpi {
     MPI_Comm comm;
     bool ours; /* MPI: begun here, so it ends here */
+    bool threads; /* one at a time, whichever */
     struct outgoing *out;
     size_t out_n, out_cap;
     uint32_t free;                     /* 1 + the index of a free place in out; 0: none */
@@ -140,9 +141,11 @@ static shoal_status start(struct mpi *w)
     if (ended)
         return shoal_fail(SHOAL_EINVAL, "mpi: opened a second time in this process");
     w->ours = !started;
-    /* Any level will do: the thread that opens is the only one that calls. */
-    if (w->ours && MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS)
+    /* Any level will do, but only with this one has the rank a pulse (pulse.c). */
+    if (w->ours && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
         return shoal_fail(SHOAL_EIO, "mpi: this process could not join the others");
+    MPI_Query_thread(&level);
+    w->threads = level >= MPI_THREAD_SERIALIZED;
     return SHOAL_OK;
 }
 
@@ -607,13 +610,34 @@ static shoal_status mpi_receive(void *at, struct message *m, bool *any)
     return st;
 }
 
+#ifndef SHOAL_SMPI
+static bool mpi_threads(void *at)
+{
+    const struct mpi *w = at;
+
+    return w->threads;
+}
+
+/* A probe takes nothing, and lets the library work meanwhile. */
+static void mpi_progress(void *at)
+{
+    struct mpi *w = at;
+    int found;
+
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, w->comm, &found, MPI_STATUS_IGNORE);
+}
+#endif
+
 const struct comm_world comm_world_mpi = {
     .open = mpi_open,
     .close = mpi_close,
     .send = mpi_send,
     .test = mpi_test,
     .receive = mpi_receive,
-#ifdef SHOAL_SMPI
+#ifndef SHOAL_SMPI
+    .threads = mpi_threads,
+    .progress = mpi_progress,
+#else
     .charge = mpi_charge,
     .rest = mpi_rest,
     .host = mpi_host,

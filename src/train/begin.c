@@ -166,8 +166,10 @@ static shoal_status open_files(struct run *r)
 shoal_status run_begin(struct run *r)
 {
     shoal_ranks *ranks = r->opts->ranks;
-    shoal_status st = shoal_ranks_agree(ranks, prepare(r));
+    shoal_status st;
 
+    ranks_watch(ranks, r->opts->silence);
+    st = shoal_ranks_agree(ranks, prepare(r));
     if (st == SHOAL_OK)
         st = open_task(r);
     if (st == SHOAL_OK)

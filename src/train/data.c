@@ -683,9 +683,11 @@ shoal_status shoal_data_open(shoal_data **out, const shoal_options *o, const cha
     struct data_how how = {.kind = task_find(shoal_options_task(o)->name)->data,
                            .opts = options_values(o),
                            .ranks = ranks};
-    shoal_status st = shoal_ranks_agree(ranks, shoal_data_check(o, inputs, ninputs));
+    shoal_status st;
 
     *out = NULL;
+    ranks_watch(ranks, how.opts->silence);
+    st = shoal_ranks_agree(ranks, shoal_data_check(o, inputs, ninputs));
     if (watch)
         how.watch = *watch;
     return st == SHOAL_OK ? data_open(out, &how, inputs, ninputs) : st;

@@ -21,6 +21,8 @@ enum {
     ROUND_BYTES = 64 << 20, /* what a rank packs in a round, at most or nearly so */
 };
 
+#define JOIN_SILENCE 60.0 /* seconds, until the options are known */
+
 /* ---- joining and leaving ---- */
 
 shoal_status shoal_ranks_join(shoal_ranks **out)
@@ -29,9 +31,19 @@ shoal_status shoal_ranks_join(shoal_ranks **out)
     shoal_status st = r ? comm_open(&r->comm) : SHOAL_ENOMEM;
 
     *out = st == SHOAL_OK ? r : NULL;
-    if (st != SHOAL_OK)
+    if (st == SHOAL_OK)
+        ranks_watch(r, JOIN_SILENCE);
+    else
         free(r);
     return st;
+}
+
+/* Without a pulse a rank is silent while it works, and others may blame it only where all poll
+ * (rendezvous.c). */
+void ranks_watch(shoal_ranks *r, double silence)
+{
+    if (r && comm_size(r->comm) > 1 && comm_pulses(r->comm))
+        comm_silence_timeout(r->comm, silence);
 }
 
 void shoal_ranks_leave(shoal_ranks *r, shoal_status st)

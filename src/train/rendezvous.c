@@ -182,7 +182,8 @@ void rendezvous_close(struct rendezvous *w)
     if (!w)
         return;
     sent = all_sent(w);
-    comm_silence_timeout(w->comm, 0); /* writing the result may take long */
+    if (!comm_pulses(w->comm))
+        comm_silence_timeout(w->comm, 0); /* nobody polls while a result is written */
     for (unsigned tag = TAG_CALL; tag <= TAG_FAIL; tag++)
         comm_on(w->comm, tag, NULL, NULL);
     if (!sent)

@@ -42,6 +42,8 @@ float schedule_at(enum shoal_schedule schedule, double lr, double decay, double 
 
 /* Borrowed; NULL for NULL. */
 struct comm *ranks_comm(shoal_ranks *r);
+/* From here on to the end ranks that are silent for so many seconds are given up; 0: none is. */
+void ranks_watch(shoal_ranks *r, double silence);
 /* Ranks on this host, this one among them; 1 for NULL. */
 unsigned ranks_here(const shoal_ranks *r);
 /* Of this rank, 0 asking for its share of the cores: ranks on one machine have them together. */

@@ -130,6 +130,22 @@ run_confuse() {
     verdict $wrong "a rank that is in another call is named (2 ranks, $2)" "$work/all"
 }
 
+# A rank that failed alone closes as if all was well; who waits for it must not wait for ever.
+run_leave() {
+    local wrong=1
+    launch "$2" 3 "$1" leave
+    [ $status = 0 ] || [ $status = 124 ] ||
+        ! grep -q '^rank [01]: EPEER: rank 2 on .* left before the others' "$work/out" || wrong=0
+    verdict $wrong "a rank that left is named by those who wait for it (3 ranks, $2)" "$work/all"
+}
+
+run_late() {
+    local wrong=0
+    most_seconds=60 launch "$2" 3 "$1" late
+    if [ $status = 0 ] || [ $status = 124 ]; then wrong=1; fi
+    verdict $wrong "a rank that stands still after its goodbye ends all (3 ranks, $2)" "$work/all"
+}
+
 # Under the launcher of the other library each rank would be alone.
 run_astray() {
     local other=openmpi wrong=1
@@ -178,6 +194,8 @@ for build in "${builds[@]}"; do
         if [ "$library" != none ]; then
             run_abandon "$program" "$library"
             run_confuse "$program" "$library"
+            run_leave "$program" "$library"
+            run_late "$program" "$library"
         fi
         run_astray "$program" "$library"
     done

@@ -4,6 +4,8 @@
  *     test_comm_ranks kill     the last rank dies, the others name it
  *     test_comm_ranks abandon  the last rank gives up, all end
  *     test_comm_ranks confuse  the last rank is in another call
+ *     test_comm_ranks leave    the last rank leaves, while others wait in a collective
+ *     test_comm_ranks late     the last rank is stopped after its goodbye, rank 0 comes late
  *     test_comm_ranks speed    round trips and bytes per second */
 #include "comm/inner.h"
 
@@ -518,14 +520,30 @@ static bool rounds_are_known(void *ctx)
     return true;
 }
 
-static void a_silent_rank_is_named_and_blames_nobody_itself(void)
+static void a_rank_that_works_for_long_without_polling_is_not_silent(void)
+{
+    if (size == 1)
+        return;
+    CHECK(comm_pulses(c));
+    comm_silence_timeout(c, 4);
+    CHECK_OK(comm_barrier(c));
+    if (rank == size - 1)
+        sleep(9);
+    CHECK_OK(comm_barrier(c));
+    comm_silence_timeout(c, 0);
+    CHECK_OK(comm_barrier(c));
+}
+
+static void a_stopped_rank_is_named_and_blames_nobody_itself(void)
 {
     unsigned sleeper = size - 1;
+    uint64_t pid = (uint64_t)getpid();
     double began, wake;
     char want[256];
 
     if (size == 1)
         return;
+    CHECK_OK(comm_broadcast(c, sleeper, &pid, sizeof pid));
     make_folder();
     comm_round(c, 17 + rank);
     CHECK_OK(comm_barrier(c));
@@ -534,9 +552,9 @@ static void a_silent_rank_is_named_and_blames_nobody_itself(void)
     CHECK_OK(comm_until(c, rounds_are_known, NULL)); /* by signs of life */
     CHECK_OK(comm_barrier(c));
     if (rank == sleeper) {
-        hear_all_below(sleeper);
+        raise(SIGSTOP);
         wake = clock_now() + 0.3;
-        CHECK_OK(comm_until(c, time_is_up, &wake)); /* it was itself that did not poll */
+        CHECK_OK(comm_until(c, time_is_up, &wake)); /* it was itself that stood still */
     } else {
         snprintf(want, sizeof want, "rank %u on %s silent for 6 s (its last round was %u)", sleeper,
                  comm_host(c, sleeper), 17 + sleeper);
@@ -546,6 +564,10 @@ static void a_silent_rank_is_named_and_blames_nobody_itself(void)
         CHECK(clock_now() - began > 6);
         CHECK(c->peers[sleeper].round == 17 + sleeper);
         tell();
+        if (rank == 0)
+            hear_all_below(sleeper);
+        if (rank == 0)
+            kill((pid_t)pid, SIGCONT);
     }
     comm_silence_timeout(c, 0);
     CHECK_OK(comm_barrier(c));
@@ -558,6 +580,12 @@ static void die(int sig)
 {
     (void)sig;
     kill(getpid(), SIGKILL);
+}
+
+static void freeze(int sig)
+{
+    (void)sig;
+    raise(SIGSTOP);
 }
 
 static void name_the_dead(void)
@@ -596,6 +624,36 @@ static void give_up(void)
     comm_barrier(c);
     printf("rank %u left the barrier: %s\n", rank, shoal_error());
     comm_close(c, false);
+}
+
+/* Who left first must be named by those who wait for it. */
+static void leave_first(void)
+{
+    double x = 1;
+    shoal_status st;
+
+    comm_silence_timeout(c, 3);
+    CHECK_OK(comm_barrier(c));
+    if (rank == size - 1)
+        return;
+    st = comm_sum(c, &x, 1);
+    printf("rank %u: %s: %s\n", rank, shoal_status_name(st), shoal_error());
+    fflush(stdout);
+    sleep(1); /* for the others to say so too */
+    comm_close(c, false);
+}
+
+/* All but rank 0 close; the last is stopped while it waits for rank 0, which must not hang. */
+static void close_late(void)
+{
+    comm_silence_timeout(c, 4);
+    CHECK_OK(comm_barrier(c));
+    if (rank == size - 1) {
+        signal(SIGALRM, freeze);
+        setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_usec = 700000}, NULL);
+    }
+    if (rank == 0)
+        sleep(7); /* longer than the others may be silent */
 }
 
 static void confuse(void)
@@ -713,7 +771,8 @@ static bool passes_all(void)
     PASSES(messages_wait_for_their_handler);
     PASSES(a_handler_may_send_to_its_own_rank);
     PASSES(the_failure_of_a_handler_is_that_of_the_wait);
-    PASSES(a_silent_rank_is_named_and_blames_nobody_itself);
+    PASSES(a_rank_that_works_for_long_without_polling_is_not_silent);
+    PASSES(a_stopped_rank_is_named_and_blames_nobody_itself);
     PASSES(all_have_the_same_hash);
     return all_passed;
 }
@@ -736,6 +795,10 @@ int main(int argc, char **argv)
         give_up();
     else if (strcmp(what, "confuse") == 0)
         confuse();
+    else if (strcmp(what, "leave") == 0)
+        leave_first();
+    else if (strcmp(what, "late") == 0)
+        close_late();
     else if (strcmp(what, "speed") == 0)
         measure();
     else
