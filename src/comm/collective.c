@@ -32,9 +32,14 @@ static_assert(TAG_COLLECTIVE + NUMBERS * PHASES * CALLS <= 32767, "more than MPI
 
 /* ---- numbers ------------------------------------------------------------------- */
 
+static unsigned number_of(const struct comm *c, unsigned call)
+{
+    return (unsigned)((call == CALL_SUM_FIRST ? c->begun_first : c->begun) % NUMBERS);
+}
+
 unsigned collective_tag(const struct comm *c, enum call call, unsigned phase)
 {
-    unsigned number = (unsigned)(c->begun % NUMBERS);
+    unsigned number = number_of(c, call);
 
     return TAG_COLLECTIVE + (number * PHASES + phase) * CALLS + (unsigned)call;
 }
@@ -44,8 +49,9 @@ unsigned collective_tag(const struct comm *c, enum call call, unsigned phase)
 static unsigned numbers_ahead(const struct comm *c, const struct message *m)
 {
     unsigned number = (m->tag - TAG_COLLECTIVE) / (PHASES * CALLS);
+    unsigned call = (m->tag - TAG_COLLECTIVE) % CALLS;
 
-    return (number + NUMBERS - (unsigned)(c->begun % NUMBERS)) % NUMBERS;
+    return (number + NUMBERS - number_of(c, call)) % NUMBERS;
 }
 
 static shoal_status offer(struct comm *c, const struct message *m, bool *taken)
@@ -113,9 +119,12 @@ static shoal_status collective_step(void *ctx, bool *done)
     return st == SHOAL_OK ? c->now->step(c->now->ctx, done) : st;
 }
 
-void collective_begin(struct comm *c)
+void collective_begin(struct comm *c, enum call call)
 {
-    c->begun++;
+    if (call == CALL_SUM_FIRST)
+        c->begun_first++;
+    else
+        c->begun++;
 }
 
 /* What is left of one that is done, nobody will ever take. */

@@ -12,7 +12,8 @@
     X(SUM_FLOATS, "sum_floats")                                                                    \
     X(BROADCAST, "broadcast")                                                                      \
     X(GATHER, "gather")                                                                            \
-    X(AGREE, "agree")
+    X(AGREE, "agree")                                                                              \
+    X(SUM_FIRST, "sum_first")
 
 enum call {
 #define X(name, text) CALL_##name,
@@ -44,8 +45,9 @@ struct collective {
     void *ctx;
 };
 
-/* Begins the next one: messages sent with collective_tag from now on belong to it. */
-void collective_begin(struct comm *c);
+/* Begins the next one: messages sent with collective_tag from now on belong to it. Those of the
+ * first ranks alone have numbers of their own, since the others do not count them. */
+void collective_begin(struct comm *c, enum call call);
 unsigned collective_tag(const struct comm *c, enum call call, unsigned phase);
 /* Goes on until `step` says done. */
 shoal_status collective_run(struct comm *c, const struct collective *t);
@@ -67,8 +69,10 @@ shoal_status tickets_left(struct tickets *t, struct comm *c, size_t *left);
 
 enum reduce_how { SUM_DOUBLES, SUM_U64, SUM_FLOATS, MAX_DOUBLES };
 
-/* x[n] becomes its sum over the ranks, in their order. Nobody leaves it before
- * all have come, unless n is 0. */
+/* x[n] becomes its sum over the ranks, or over the first so many, in their order. Nobody leaves
+ * it before all have come, unless n is 0. */
 shoal_status reduce_run(struct comm *c, enum call call, enum reduce_how how, void *x, size_t n);
+shoal_status reduce_run_first(struct comm *c, unsigned size, enum call call, enum reduce_how how,
+                              void *x, size_t n);
 
 #endif

@@ -113,6 +113,9 @@ void deferred_fini(struct deferrals *list);
 
 shoal_status comm_barrier(struct comm *c);
 shoal_status comm_sum(struct comm *c, double *x, size_t n);
+/* Over the first so many ranks, which alone call it, the same number each time; the others may be
+ * in whatever else meanwhile. */
+shoal_status comm_sum_first(struct comm *c, unsigned first, double *x, size_t n);
 shoal_status comm_sum_u64(struct comm *c, uint64_t *x, size_t n);
 shoal_status comm_max(struct comm *c, double *x, size_t n);
 /* x becomes its sum over the ranks; n may be large. For averaging models. The

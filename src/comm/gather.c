@@ -80,7 +80,7 @@ static shoal_status pass_down(struct comm *c, enum call call, unsigned root, voi
 
     if (len == 0 || c->size == 1)
         return SHOAL_OK;
-    collective_begin(c);
+    collective_begin(c, call);
     st = collective_run(c, &t);
     free(tree.sent.at);
     return st;
@@ -191,7 +191,7 @@ static shoal_status gather_bytes(struct comm *c, const void *mine, char *data, c
         else if (lens[r] > 0)
             memcpy(data, mine, lens[r]);
     }
-    collective_begin(c);
+    collective_begin(c, CALL_GATHER);
     st = c->size > 1 ? collective_run(c, &t) : SHOAL_OK;
     free(g.places);
     free(g.sent.at);

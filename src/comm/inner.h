@@ -106,7 +106,7 @@ struct comm {
 
     /* collective.c */
     const struct collective *now; /* the one we are in */
-    uint64_t begun;               /* so far */
+    uint64_t begun, begun_first;  /* so far, of all ranks and of the first ones alone */
     struct deferrals early;       /* for those we are not in yet, or parts not due */
 
     struct comm_stats stats;

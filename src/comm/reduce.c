@@ -13,6 +13,7 @@
  * not taken before that share has been sent. */
 #include "comm/collective.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ struct owner {
 
 struct reduce {
     struct comm *c;
+    unsigned size; /* ranks that take part, the first ones */
     enum call call;
     struct element element;
     char *x;
@@ -82,7 +84,7 @@ static size_t part_len(const struct reduce *r, size_t part)
 
 static comm_ticket *given(struct reduce *r, unsigned to, size_t part)
 {
-    return &r->owners[to].given[part / r->c->size % 2];
+    return &r->owners[to].given[part / r->size % 2];
 }
 
 static shoal_status give(struct reduce *r, unsigned to, size_t part)
@@ -96,7 +98,7 @@ static shoal_status give(struct reduce *r, unsigned to, size_t part)
 /* The next ones first, so that not all begin with rank 0. */
 static shoal_status give_first(struct reduce *r)
 {
-    unsigned size = r->c->size;
+    unsigned size = r->size;
     shoal_status st = SHOAL_OK;
 
     for (size_t round = 0; round < 2; round++)
@@ -115,11 +117,11 @@ static shoal_status send_result(struct reduce *r)
     shoal_status st = SHOAL_OK;
 
     memcpy(part_at(r, r->mine), r->sum, len);
-    for (unsigned i = 1; st == SHOAL_OK && i < c->size; i++)
-        st = tickets_send(&r->sent, c, (c->rank + i) % c->size,
+    for (unsigned i = 1; st == SHOAL_OK && i < r->size; i++)
+        st = tickets_send(&r->sent, c, (c->rank + i) % r->size,
                           collective_tag(c, r->call, PHASE_RESULT), part_at(r, r->mine), len);
     r->results++;
-    r->mine += c->size;
+    r->mine += r->size;
     r->next = 0;
     return st;
 }
@@ -141,7 +143,7 @@ static shoal_status add_own(struct reduce *r)
     shoal_status st = SHOAL_OK;
 
     while (st == SHOAL_OK && r->mine < r->parts) {
-        if (r->next == r->c->size)
+        if (r->next == r->size)
             st = send_result(r);
         else if (r->next == r->c->rank)
             add_share(r, part_at(r, r->mine));
@@ -180,8 +182,8 @@ static shoal_status take_result(struct reduce *r, const struct message *m, bool 
     *taken = true;
     memcpy(part_at(r, part), m->data, m->len);
     r->results++;
-    o->part += r->c->size;
-    return give(r, m->from, part + 2 * (size_t)r->c->size);
+    o->part += r->size;
+    return give(r, m->from, part + 2 * (size_t)r->size);
 }
 
 static shoal_status reduce_take(void *ctx, const struct message *m, unsigned phase, bool *taken)
@@ -211,18 +213,19 @@ static size_t choose_part(size_t len, size_t size)
     return part < SHORTEST ? SHORTEST : least(part, CHUNK);
 }
 
-static shoal_status reduce_init(struct reduce *r, struct comm *c, enum call call,
+static shoal_status reduce_init(struct reduce *r, struct comm *c, unsigned size, enum call call,
                                 struct element element, void *x, size_t n)
 {
-    *r = (struct reduce){.c = c, .call = call, .element = element, .x = x, .mine = c->rank};
+    *r = (struct reduce){
+        .c = c, .size = size, .call = call, .element = element, .x = x, .mine = c->rank};
     r->len = n * element.size;
-    r->part_len = choose_part(r->len, c->size);
+    r->part_len = choose_part(r->len, size);
     r->parts = (r->len + r->part_len - 1) / r->part_len;
     r->sum = mem_array(r->part_len, 1);
-    r->owners = mem_array(c->size, sizeof *r->owners);
+    r->owners = mem_array(size, sizeof *r->owners);
     if (!r->sum || !r->owners)
         return SHOAL_ENOMEM;
-    for (unsigned q = 0; q < c->size; q++)
+    for (unsigned q = 0; q < size; q++)
         r->owners[q].part = q;
     return SHOAL_OK;
 }
@@ -234,17 +237,18 @@ static void reduce_fini(struct reduce *r)
     free(r->sent.at);
 }
 
-shoal_status reduce_run(struct comm *c, enum call call, enum reduce_how how, void *x, size_t n)
+shoal_status reduce_run_first(struct comm *c, unsigned size, enum call call, enum reduce_how how,
+                              void *x, size_t n)
 {
     struct reduce r;
     const struct collective t = {.call = call, .take = reduce_take, .step = reduce_step, .ctx = &r};
     shoal_status st;
 
-    if (n == 0 || c->size == 1)
+    if (n == 0 || size == 1)
         return SHOAL_OK;
-    st = reduce_init(&r, c, call, elements[how], x, n);
+    st = reduce_init(&r, c, size, call, elements[how], x, n);
     if (st == SHOAL_OK) {
-        collective_begin(c);
+        collective_begin(c, call);
         st = give_first(&r);
     }
     if (st == SHOAL_OK)
@@ -253,6 +257,11 @@ shoal_status reduce_run(struct comm *c, enum call call, enum reduce_how how, voi
         st = collective_run(c, &t);
     reduce_fini(&r);
     return st;
+}
+
+shoal_status reduce_run(struct comm *c, enum call call, enum reduce_how how, void *x, size_t n)
+{
+    return reduce_run_first(c, c->size, call, how, x, n);
 }
 
 shoal_status comm_barrier(struct comm *c)
@@ -265,6 +274,12 @@ shoal_status comm_barrier(struct comm *c)
 shoal_status comm_sum(struct comm *c, double *x, size_t n)
 {
     return reduce_run(c, CALL_SUM, SUM_DOUBLES, x, n);
+}
+
+shoal_status comm_sum_first(struct comm *c, unsigned first, double *x, size_t n)
+{
+    assert(c->rank < first && first <= c->size);
+    return reduce_run_first(c, first, CALL_SUM_FIRST, SUM_DOUBLES, x, n);
 }
 
 shoal_status comm_sum_u64(struct comm *c, uint64_t *x, size_t n)

@@ -107,25 +107,27 @@ static struct train_opts opts_of(struct curve *c, bool together)
 
 /* With statistics over all ranks, a batch shared out is the batch of one: what
  * differs is the order of sums. */
-static void follows_one_rank(const shoal_images *set, struct comm *c)
+static void follows_one_rank(const shoal_images *set, struct comm *c, unsigned servers)
 {
     struct curve apart = {0}, one = {0};
     struct train_opts o = opts_of(&apart, true), alone = opts_of(&one, false);
     struct shoal_train_stats stats;
-    const struct shoal_profile_rank *last = &stats.profile.rows[size - 1];
+    const struct shoal_profile_rank *last = &stats.profile.rows[size - 1 - servers];
     shoal_net *net = NULL;
 
+    o.servers = servers;
     CHECK_OK(train_vgg(&net, set, NULL, &o, &stats));
     CHECK((net != NULL) == (rank == 0));
     CHECK(rank > 0 || stats.profile.nrows == size);
-    CHECK(rank > 0 || (last->rank == size - 1 && last->steps == 12 && last->computing > 0));
+    CHECK(rank > 0 || (last->rank == size - 1 - servers && last->steps == 12 && last->computing > 0));
     shoal_net_close(net);
     CHECK_OK(train_vgg(&net, set, NULL, &alone, NULL));
     shoal_net_close(net);
     CHECK(rank > 0 || (apart.n == one.n && one.n == 6));
     for (size_t i = 0; rank == 0 && i < one.n; i++)
         CHECK(fabs(apart.loss[i] - one.loss[i]) < 0.01 * one.loss[i]);
-    end_case(c, "with shared statistics several ranks follow the losses of one");
+    end_case(c, servers ? "and so they do when another rank keeps the parameters"
+                        : "with shared statistics several ranks follow the losses of one");
 }
 
 static void own_statistics_train_too(const shoal_images *set, struct comm *c)
@@ -155,7 +157,9 @@ int main(void)
     c = ranks_comm(ranks);
     set = pictures();
     if (set) {
-        follows_one_rank(set, c);
+        follows_one_rank(set, c, 0);
+        if (size > 1)
+            follows_one_rank(set, c, 1);
         own_statistics_train_too(set, c);
     }
     shoal_images_close(set);

@@ -150,7 +150,7 @@ static shoal_status on_sum(void *ctx, double *x, size_t n)
 {
     struct run *r = ctx;
     struct comm_timer timer = comm_timer_begin(r->comm);
-    shoal_status st = comm_sum(r->comm, x, n);
+    shoal_status st = comm_sum_first(r->comm, opts_sharing(r->opts), x, n); /* servers have none */
 
     clock_exchange(r, &timer);
     return st;
