@@ -213,7 +213,8 @@ shoal_status store_back_handle(void *ctx, unsigned from, const void *data, size_
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u gives back rows in %zu bytes that are "
                           "none", from, len);
     if (s->opts.policy == SHOAL_SYNC)
-        return deferred_add(&s->deferred, from, s->policy.peers[from].ends + 1, data, len);
+        return deferred_add(&s->peers[from].pushed, from, s->policy.peers[from].ends + 1, data,
+                            len);
     return store_back_merge(s, from, m);
 }
 

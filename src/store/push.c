@@ -21,7 +21,10 @@
  *
  * Flow control: at most CREDITS messages to an owner are unanswered. Rows beyond that stay
  * touched, and the next step begins with the first of them, so that none waits for ever behind
- * hotter ones. */
+ * hotter ones. In SHOAL_SYNC answers come only at the end of a round, so that the limit is what a
+ * round may carry (round_bytes); when all that was touched must travel, it does so in as many
+ * rounds as that takes, a range of the rows in each: all that any rank did to a row is merged in
+ * the same round, as if there were one. */
 #include "store/shard.h"
 
 #include <stdlib.h>
@@ -212,23 +215,34 @@ shoal_status store_push_handle(void *ctx, unsigned from, const void *data, size_
     if (st != SHOAL_OK)
         return st;
     if (s->opts.policy == SHOAL_SYNC)
-        return deferred_add(&s->deferred, from, s->policy.peers[from].ends + 1, data, len);
+        return deferred_add(&s->peers[from].pushed, from, s->policy.peers[from].ends + 1, data,
+                            len);
     return merge_message(s, from, data);
+}
+
+/* Each rank's in the order they came, which is that of the rounds. */
+static shoal_status answer_rank(struct store *s, unsigned from, uint64_t round)
+{
+    struct deferrals *list = &s->peers[from].pushed;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && list->first && list->first->of == round) {
+        struct deferred *d = deferred_take(list, &list->first);
+        const struct head *m = (const struct head *)d->data;
+
+        st = s->opts.blocks ? store_back_merge(s, from, m) : merge_message(s, from, m);
+        free(d);
+    }
+    return st;
 }
 
 shoal_status store_push_answer(void *store, uint64_t round)
 {
     struct store *s = store;
     shoal_status st = SHOAL_OK;
-    struct deferred *d;
 
-    for (unsigned from = 0; from < s->policy.workers; from++)
-        while (st == SHOAL_OK && (d = deferred_find(&s->deferred, from, round))) {
-            const struct head *m = (const struct head *)d->data;
-
-            st = s->opts.blocks ? store_back_merge(s, from, m) : merge_message(s, from, m);
-            free(d);
-        }
+    for (unsigned from = 0; from < s->policy.workers && st == SHOAL_OK; from++)
+        st = answer_rank(s, from, round);
     return st == SHOAL_OK && s->opts.blocks ? store_pulls_answer(s) : st;
 }
 
@@ -406,14 +420,14 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
     return batch_full(s, h, to) ? batch_send(s, to, TAG_PUSH) : SHOAL_OK;
 }
 
-/* Whether a row may travel now; only SHOAL_SYNC sends without limit. */
+/* Whether a row may travel now. */
 static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
 {
     unsigned to = h->owner[row];
 
     if (h->flight[row])
         return false;
-    return to == s->rank || s->opts.policy == SHOAL_SYNC || s->peers[to].out < CREDITS;
+    return (to == s->rank && !h->master) || s->peers[to].out < s->credits;
 }
 
 /* Threads count while we look. */
@@ -563,32 +577,87 @@ static bool has_credit(void *store)
     const struct store *s = store;
 
     for (unsigned r = 0; r < s->ranks; r++)
-        if (s->peers[r].out >= CREDITS)
+        if (s->peers[r].out >= s->credits)
             return false;
     return true;
 }
 
-shoal_status store_push_round(struct store *s, bool everything)
+shoal_status store_push_all(struct store *s)
 {
     shoal_status st = SHOAL_OK;
 
     for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
-        struct shard *h = &s->shards[t];
-        uint32_t rows = (uint32_t)h->table->rows, at = 0;
+        uint32_t rows = (uint32_t)s->shards[t].table->rows, at = 0;
 
-        if (everything && s->opts.policy != SHOAL_SYNC && st == SHOAL_OK)
-            st = comm_until(s->comm, store_push_settled, s); /* rows in flight may be touched too */
+        st = comm_until(s->comm, store_push_settled, s); /* rows in flight may be touched too */
         while (st == SHOAL_OK && at < rows) {
-            st = push_range(s, t, &at, rows, everything ? 1 : s->opts.due, true);
+            st = push_range(s, t, &at, rows, 1, true);
             if (st == SHOAL_OK)
                 st = batches_send(s, TAG_PUSH);
             if (st == SHOAL_OK && at < rows)
                 st = comm_until(s->comm, has_credit, s);
         }
-        if (st == SHOAL_OK && !everything)
-            st = push_range(s, t, &h->slow, h->goal, 1, true);
+    }
+    return st;
+}
+
+/* What is due of a table; who had to stay behind comes first the next time. */
+static shoal_status push_due_of(struct store *s, size_t t)
+{
+    struct shard *h = &s->shards[t];
+    uint32_t rows = (uint32_t)h->table->rows, first = h->fast < rows ? h->fast : 0, at = first;
+    shoal_status st;
+
+    s->held = false;
+    st = push_range(s, t, &at, rows, s->opts.due, false);
+    at = 0;
+    if (st == SHOAL_OK)
+        st = push_range(s, t, &at, first, s->opts.due, false);
+    h->fast = s->held ? s->held_row : 0;
+    return st;
+}
+
+/* So do its table and those behind it. */
+shoal_status store_push_round(struct store *s)
+{
+    size_t first = s->first;
+    shoal_status st = SHOAL_OK;
+
+    s->first = s->n;
+    for (size_t i = 0; i < s->n && st == SHOAL_OK; i++) {
+        size_t t = (first + i) % s->n;
+
+        st = push_due_of(s, t);
+        if (st == SHOAL_OK)
+            st = push_range(s, t, &s->shards[t].slow, s->shards[t].goal, 1, true);
         if (st == SHOAL_OK)
             st = batches_send(s, TAG_PUSH);
+        if (s->held && s->first == s->n)
+            s->first = t;
     }
+    return st;
+}
+
+/* Of all owners together: how many of these rows each has is left to chance. */
+shoal_status store_push_some(struct store *s, size_t *t, uint32_t *at)
+{
+    size_t left = s->opts.round_bytes > 0 ? s->opts.round_bytes : ROUND_BYTES;
+    unsigned credits = s->credits;
+    shoal_status st = SHOAL_OK;
+
+    s->credits = UINT32_MAX;
+    while (st == SHOAL_OK && *t < s->n && left > 0) {
+        const struct shard *h = &s->shards[*t];
+        size_t rows = h->table->rows, fit = left / h->row_bytes;
+        uint32_t end = (uint32_t)(rows - *at < fit + 1 ? rows : *at + fit + 1);
+
+        left -= (end - *at) * h->row_bytes < left ? (end - *at) * h->row_bytes : left;
+        st = push_range(s, *t, at, end, 1, true);
+        if (st == SHOAL_OK)
+            st = batches_send(s, TAG_PUSH);
+        *t += *at == rows;
+        *at = *at == rows ? 0 : *at;
+    }
+    s->credits = credits;
     return st;
 }

@@ -27,17 +27,36 @@ static bool round_over(void *ctx)
     return policy_whole(&s->policy) && store_push_settled(s);
 }
 
-/* Everybody's pushes, then everybody's answers; of a block the answers are the next
- * one's rows. */
-static shoal_status sync_round(struct store *s, bool everything)
+/* Everybody's pushes have gone: everybody's answers; of a block these are the next one's rows. */
+static shoal_status answers(struct store *s)
 {
-    shoal_status st = s->opts.blocks ? SHOAL_OK : store_push_round(s, everything);
+    shoal_status st = policy_end(&s->policy);
 
-    if (st == SHOAL_OK)
-        st = policy_end(&s->policy);
     if (st != SHOAL_OK || (s->opts.blocks && s->next->asked))
         return st;
     return comm_until(s->comm, round_over, s);
+}
+
+static shoal_status sync_round(struct store *s)
+{
+    shoal_status st = s->opts.blocks ? SHOAL_OK : store_push_round(s);
+
+    return st == SHOAL_OK ? answers(s) : st;
+}
+
+/* All that was touched, in as many rounds as it takes: every worker makes as many. */
+static shoal_status sync_all(struct store *s)
+{
+    size_t t = 0;
+    uint32_t at = 0;
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && t < s->n) {
+        st = store_push_some(s, &t, &at);
+        if (st == SHOAL_OK)
+            st = answers(s);
+    }
+    return st;
 }
 
 static shoal_status average(struct store *s)
@@ -87,7 +106,7 @@ static shoal_status end_round(struct store *s)
     if (!s->opts.blocks)
         sweep_on(s);
     if (s->opts.policy == SHOAL_SYNC)
-        return sync_round(s, false);
+        return sync_round(s);
     if (s->opts.policy == SHOAL_AVERAGE)
         return policy_mean_due(&s->policy) ? average(s) : comm_poll(s->comm, NULL);
     st = policy_pace(&s->policy);
@@ -210,7 +229,7 @@ static shoal_status publish_table(struct store *s, struct shard *h)
             spread_piece(s, h, &x, place, most, data);
         free(data);
     }
-    for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
+    for (unsigned r = 0; st == SHOAL_OK && r < s->policy.workers; r++)
         shard_note_seen(s, h, r);
     index_free(&x);
     return st;
@@ -231,9 +250,9 @@ static shoal_status push_all(struct store *s)
     shoal_status st = SHOAL_OK;
 
     if (policy_works(&s->policy) && s->opts.policy == SHOAL_SYNC)
-        st = sync_round(s, true);
+        st = sync_all(s);
     else if (policy_works(&s->policy))
-        st = store_push_round(s, true);
+        st = store_push_all(s);
     return st == SHOAL_OK ? comm_until(s->comm, store_push_settled, s) : st;
 }
 

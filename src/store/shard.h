@@ -31,6 +31,7 @@ enum {
 enum {
     BATCH_BYTES = 1 << 17, /* of rows in a message, or one row if that is larger */
     CREDITS = 3,           /* pushes to an owner without an answer, but in SHOAL_SYNC */
+    ROUND_BYTES = 1 << 25, /* of SHOAL_SYNC, in a round: see store_opts */
 };
 
 /* A message of rows:
@@ -61,10 +62,11 @@ struct shard {
 
     uint32_t *own, owned;
     float *master;    /* [owned][stride]; NULL: the replica's rows are it */
-    float *seen;      /* [ranks][owned][stride]; none for the rank itself */
+    float *seen;      /* [workers][owned][stride]; none for the rank itself */
     uint32_t *pushes; /* [owned] that the row has got */
-    uint32_t *known;  /* [ranks][owned] of them when the rank last saw it */
-    uint32_t fast, slow, goal; /* where the two sweeps stand, and where the slow one goes */
+    uint32_t *known;  /* [workers][owned] of them when the rank last saw it */
+    uint32_t fast, slow, goal; /* where the two sweeps stand, and where the slow one goes; in
+                                  SHOAL_SYNC `fast` is the first row that the last round held back */
 
     uint32_t *slot; /* [rows] 0: not in the block that is worked on, else 1 + where; blocks alone */
     size_t room;    /* rows that base holds: those of a block */
@@ -108,6 +110,7 @@ struct peer {
     struct outgoing *open;            /* a batch that is being filled */
     struct outgoing *first, **behind; /* those without an answer, oldest first */
     unsigned out;                  /* of them */
+    struct deferrals pushed;       /* SHOAL_SYNC: what it pushed, until the round is whole */
     struct loan *asked, **later;   /* of blocks: not yet answered, oldest first */
     struct loan *filling;          /* the one to be sent next */
     struct lent *lent, **lent_end; /* not yet given back, oldest first */
@@ -123,11 +126,12 @@ struct store {
     struct peer *peers; /* [ranks] */
     struct outbox outbox;
     struct policy policy;
-    struct deferrals deferred; /* messages until their round is whole, or all lanes are here */
+    struct deferrals deferred; /* messages until all lanes are here */
     float *mine, *fresh, *was; /* [scratch] a padded row each, one behind the other */
     size_t scratch;
     uint64_t merged;
     bool again; /* what is pushed now stays touched */
+    unsigned credits; /* pushes to an owner without an answer, at most */
     struct block blocks[2];          /* of blocks alone, as is what follows: */
     struct block *now, *next;        /* worked on; asked for */
     struct deferrals pulls;          /* until their round is over */
@@ -135,7 +139,7 @@ struct store {
     struct store_times times; /* but held */
     bool held;                /* rows stayed behind in this step, */
     uint32_t held_row;        /* this one first */
-    size_t first;             /* the stage that the next step begins with, */
+    size_t first;             /* the stage, in SHOAL_SYNC the table, that the next step begins with, */
     uint32_t first_row;       /* and the row */
     uint64_t steps, held_steps;
 };
@@ -231,8 +235,13 @@ shoal_status store_push_handle(void *ctx, unsigned from, const void *data, size_
 shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Sends what is due, as far as credit goes. */
 shoal_status store_push_due(struct store *s);
-/* Sends all that was touched, or of SHOAL_SYNC's rounds all that is due. */
-shoal_status store_push_round(struct store *s, bool everything);
+/* Sends all that was touched, as fast as owners answer; not of SHOAL_SYNC. */
+shoal_status store_push_all(struct store *s);
+/* SHOAL_SYNC: sends what is due in this round, as far as credit goes. */
+shoal_status store_push_round(struct store *s);
+/* The same of all rows from *at of table *t on that were touched, as many as a round may carry;
+ * where it ended, *t is s->n after the last. The same on every rank, whatever it touched. */
+shoal_status store_push_some(struct store *s, size_t *t, uint32_t *at);
 /* Takes out the oldest batch without an answer, or gives NULL. */
 struct outgoing *peer_take_answered(struct peer *p);
 /* Nothing is waiting for an answer. */

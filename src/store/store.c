@@ -108,7 +108,7 @@ static shoal_status fill_owned(struct store *s, struct shard *h)
         memcpy(h->base, h->table->at, bytes_of(h, h->table->rows));
     for (uint32_t i = 0; h->master && i < h->owned; i++)
         memcpy(home_row(h, i), shard_row(h, h->table->at, h->own[i]), bytes_of(h, 1));
-    for (unsigned r = 0; r < s->ranks; r++)
+    for (unsigned r = 0; r < s->policy.workers; r++)
         shard_note_seen(s, h, r);
     return SHOAL_OK;
 }
@@ -120,23 +120,43 @@ static shoal_status make_copies(struct store *s, struct shard *h)
 
     h->own = mem_array(owned, sizeof *h->own);
     h->pushes = mem_array(owned, sizeof *h->pushes);
-    h->known = mem_array(s->opts.blocks ? 1 : owned * s->ranks, sizeof *h->known);
+    h->known = mem_array(s->opts.blocks ? 1 : owned * s->policy.workers, sizeof *h->known);
     if (!h->own || !h->pushes || !h->known)
         return SHOAL_ENOMEM;
     if (keeps_masters(&s->opts) && !(h->master = mem_map(bytes_of(h, owned))))
         return SHOAL_ENOMEM;
     if (keeps_bases(&s->opts) && !(h->base = mem_map(bytes_of(h, h->table->rows))))
         return SHOAL_ENOMEM;
-    if (exchanges(&s->opts) && !(h->seen = mem_map(bytes_of(h, owned * s->ranks))))
+    if (exchanges(&s->opts) && !(h->seen = mem_map(bytes_of(h, owned * s->policy.workers))))
         return SHOAL_ENOMEM;
     return fill_owned(s, h);
+}
+
+static size_t round_bytes(const struct store_opts *o)
+{
+    return o->round_bytes > 0 ? o->round_bytes : ROUND_BYTES;
+}
+
+/* What a worker may send to an owner in a round of SHOAL_SYNC: owners are sent alike. */
+static size_t owner_bytes(const struct store_opts *o, unsigned ranks)
+{
+    size_t bytes = round_bytes(o) / (o->servers ? o->servers : ranks);
+
+    return bytes ? bytes : 1;
+}
+
+static size_t batch_bytes(const struct store_opts *o, unsigned ranks)
+{
+    size_t most = owner_bytes(o, ranks);
+
+    return exchanges(o) && o->policy == SHOAL_SYNC && most < BATCH_BYTES ? most : BATCH_BYTES;
 }
 
 static shoal_status shard_init(struct store *s, struct shard *h, struct table *t,
                                const float *traffic)
 {
     size_t bytes = row_bytes(t, s->opts.lanes ? SHOAL_WIRE_F32 : s->opts.wire);
-    size_t fit = BATCH_BYTES / bytes;
+    size_t fit = batch_bytes(&s->opts, s->ranks) / bytes;
     shoal_status st;
 
     *h = (struct shard){.table = t, .row_bytes = bytes, .batch = (uint32_t)(fit ? fit : 1)};
@@ -165,7 +185,7 @@ static void shard_fini(struct store *s, struct shard *h)
         return;
     mem_unmap(h->base, bytes_of(h, s->opts.blocks ? h->room : h->table->rows));
     mem_unmap(h->master, bytes_of(h, owned));
-    mem_unmap(h->seen, bytes_of(h, owned * s->ranks));
+    mem_unmap(h->seen, bytes_of(h, owned * s->policy.workers));
     free(h->owner);
     free(h->place);
     free(h->touches);
@@ -174,6 +194,16 @@ static void shard_fini(struct store *s, struct shard *h)
     free(h->own);
     free(h->pushes);
     free(h->known);
+}
+
+/* SHOAL_SYNC: a round's messages on their way from a worker; those that an owner keeps until the
+ * round is whole, and its answers. */
+static uint64_t round_most(uint64_t all, unsigned owners, unsigned workers,
+                           const struct store_opts *o)
+{
+    uint64_t sent = all < round_bytes(o) ? all : round_bytes(o);
+
+    return sent + 2 * sent * workers / owners;
 }
 
 /* What is owned; a block's rows on both sides of the pull and the push, those of the
@@ -190,24 +220,27 @@ static uint64_t blocks_bytes(const struct table *t, unsigned owners, unsigned wo
 uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
                      const struct store_opts *o)
 {
-    unsigned owners = o->servers ? o->servers : ranks;
-    uint64_t bytes = 0;
+    unsigned owners = o->servers ? o->servers : ranks, workers = ranks - o->servers;
+    uint64_t bytes = 0, every = 0;
 
     for (size_t t = 0; t < n && o->blocks; t++)
-        bytes += blocks_bytes(&tables[t], owners, ranks - o->servers, o->needed[t]);
+        bytes += blocks_bytes(&tables[t], owners, workers, o->needed[t]);
     if (o->blocks)
         return bytes;
     for (size_t t = 0; t < n; t++) {
         uint64_t all = table_size(&tables[t]);
 
-        bytes += tables[t].rows * 20;
-        if (exchanges(o)) /* what is owned as others have seen it */
-            bytes += all;
+        every += all;
+        bytes += tables[t].rows * 16 + tables[t].rows * 4 * workers / owners;
+        if (exchanges(o)) /* what is owned as each worker has seen it */
+            bytes += all * workers / owners;
         if (keeps_bases(o))
             bytes += all;
         if (keeps_masters(o))
             bytes += all / owners;
     }
+    if (exchanges(o) && o->policy == SHOAL_SYNC)
+        bytes += round_most(every, owners, workers, o);
     return bytes;
 }
 
@@ -237,6 +270,9 @@ static shoal_status make_scratch(struct store *s, const struct table *tables)
         most = tables[t].stride > most ? tables[t].stride : most;
     s->scratch = table_stride(most);
     s->mine = mem_map(3 * s->scratch * sizeof(float));
+    s->credits = CREDITS;
+    if (exchanges(&s->opts) && s->opts.policy == SHOAL_SYNC)
+        s->credits = (unsigned)(owner_bytes(&s->opts, s->ranks) / batch_bytes(&s->opts, s->ranks));
     s->shards = mem_array(s->n, sizeof *s->shards);
     s->peers = mem_array(s->ranks, sizeof *s->peers);
     if (!s->mine || !s->shards || !s->peers)
@@ -324,6 +360,7 @@ void store_close(struct store *s)
         outbox_release(&s->outbox, s->peers[r].open);
         while (s->peers[r].first)
             outbox_release(&s->outbox, peer_take_answered(&s->peers[r]));
+        deferred_fini(&s->peers[r].pushed);
     }
     outbox_fini(&s->outbox);
     deferred_fini(&s->deferred);

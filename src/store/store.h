@@ -82,6 +82,7 @@ struct store_opts {
     bool blocks;        /* no replicas: rows come for each block of work (below) */
     size_t needed[STORE_TABLES]; /* blocks: rows of each table that one needs at most, about */
     bool lanes;         /* store_merge_lanes alone brings rows together */
+    size_t round_bytes; /* SHOAL_SYNC: of rows that a worker sends in a round; 0: 32 MiB */
     bool oversubscribed; /* more threads than cores: let the owners of rows run in between */
 };
 
@@ -94,7 +95,8 @@ shoal_status store_open(struct store **out, struct comm *comm, struct table *tab
                         const float *const *traffic, const struct kernel *kernel,
                         const struct store_opts *opts);
 void store_close(struct store *s);
-/* What store_open will take beside the tables. */
+/* What store_open will take beside the tables, and messages later, on the rank that needs most:
+ * with servers that is one of them, which keeps what each worker has seen of its rows. */
 uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
                      const struct store_opts *opts);
 

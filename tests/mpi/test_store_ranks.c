@@ -128,6 +128,8 @@ static void sums_are_exact(void)
     try_sums(&o, "bounded: every delta is applied exactly once");
     o = opts_of(SHOAL_SYNC, 0);
     try_sums(&o, "sync: every delta is applied exactly once");
+    o.round_bytes = 4096;
+    try_sums(&o, "sync in small rounds: every delta is applied exactly once");
     if (size > 1) {
         o = opts_of(SHOAL_ASYNC, 0);
         o.servers = size / 2;
@@ -137,6 +139,8 @@ static void sums_are_exact(void)
         o.whole = false;
         o.policy = SHOAL_SYNC;
         try_sums(&o, "sync with servers: every delta is applied exactly once");
+        o.round_bytes = 4096;
+        try_sums(&o, "sync with servers in small rounds: every delta is applied exactly once");
     }
 }
 
@@ -269,6 +273,90 @@ static void blocks_are_exact(void)
 
 /* Steps that 16 bits do not hold exactly, always rounded the same way: only what
  * rounding left behind, sent again and again, keeps the sum right. */
+/* ---- what is planned is enough ---- */
+
+static size_t outbox_bytes(const struct store *s)
+{
+    size_t bytes = 0;
+
+    for (const struct outgoing *o = s->outbox.idle; o; o = o->next)
+        bytes += o->cap;
+    for (const struct outgoing *o = s->outbox.out; o; o = o->next)
+        bytes += o->cap;
+    return bytes;
+}
+
+/* Whole tables are touched, and gathered: buffers are kept, so they show what was needed. */
+static void messages_are_as_few_as_a_round_takes(void)
+{
+    struct store_opts o = opts_of(SHOAL_SYNC, 0);
+    struct table t;
+    struct store *s;
+
+    o.round_bytes = 4096;
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (unsigned i = 0; i < 3; i++) {
+        memset(store_touches(s, 0), 200, ROWS);
+        CHECK_OK(store_round(s));
+        memset(store_touches(s, 0), 1, ROWS);
+        CHECK_OK(store_gather(s));
+        CHECK_OK(comm_barrier(c));
+    }
+    CHECK(outbox_bytes(s) < 4 * o.round_bytes); /* the table has 56,000 */
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "sync: what is on its way is bounded, however much was touched");
+}
+
+/* Each row that was held back comes to its turn: with credit for a few rows of seven hundred, all of
+ * them have travelled after some rounds. */
+static void held_rows_have_their_turn(void)
+{
+    struct store_opts o = opts_of(SHOAL_SYNC, 0);
+    size_t rounds = 0, left = ROWS;
+    struct table t;
+    struct store *s;
+
+    o.round_bytes = 4096;
+    o.sweep = 1 << 20;
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    memset(store_touches(s, 0), 200, ROWS);
+    for (; left > 0 && rounds < 1000; rounds++) {
+        double most;
+
+        memset(store_touches(s, 0), 200, 10); /* the front is hot all the time */
+        CHECK_OK(store_round(s));
+        left = 0;
+        for (size_t row = 10; row < ROWS; row++)
+            left += store_touches(s, 0)[row] > 0;
+        most = (double)left;
+        CHECK_OK(comm_max(c, &most, 1));
+        left = (size_t)most;
+    }
+    CHECK(left == 0 && rounds > 5 && rounds < 100);
+    CHECK_OK(store_gather(s));
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "sync: rows that a round held back come to their turn");
+}
+
+static void plans_hold(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+    struct table t = {.rows = 1 << 20, .width = 64, .stride = 64};
+    uint64_t all = table_size(&t);
+
+    CHECK(store_bytes(&t, 1, 8, &o) >= all && store_bytes(&t, 1, 8, &o) < 2 * all);
+    o.servers = 2;
+    CHECK(store_bytes(&t, 1, 8, &o) >= 3 * all); /* six workers' rows on two servers */
+    CHECK(store_bytes(&t, 1, 8, &o) < 4 * all);
+    o = opts_of(SHOAL_SYNC, 0);
+    CHECK(store_bytes(&t, 1, 8, &o) >= all + all / 8 + 3 * (uint64_t)ROUND_BYTES);
+    end_case(c, "the plan has what each worker has seen, and what a round holds");
+}
+
 static void rounding_does_not_add_up(void)
 {
     enum { STEPS = 600 };
@@ -618,6 +706,9 @@ int main(void)
     CHECK_OK(kernel_choose(&kernel));
     sums_are_exact();
     blocks_are_exact();
+    messages_are_as_few_as_a_round_takes();
+    held_rows_have_their_turn();
+    plans_hold();
     rounding_does_not_add_up();
     bound_holds(0);
     bound_holds(3);
