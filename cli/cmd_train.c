@@ -265,7 +265,8 @@ static shoal_status open_data(struct job *job)
 
     if (st == SHOAL_OK)
         job_show_data(job);
-    if (st == SHOAL_OK && job->cmd->resume && shoal_checkpoint_read(&last, job->folder) == SHOAL_OK)
+    if (st == SHOAL_OK && job->cmd->resume && job_first(job) &&
+        shoal_checkpoint_read(&last, job->folder) == SHOAL_OK)
         console_log(&job->console, STYLE_PLAIN, "going on at %.1f %%", 100 * last.progress);
     return st;
 }

@@ -121,7 +121,7 @@ shoal_status comm_max(struct comm *c, double *x, size_t n);
 /* x becomes its sum over the ranks; n may be large. For averaging models. The
  * order of the sum is fixed by the ranks alone here too. */
 shoal_status comm_sum_floats(struct comm *c, float *x, size_t n);
-/* From `root` to all; root and len are the same everywhere, or all fail. */
+/* From `root`, which only reads, to all; root and len are the same everywhere, or all fail. */
 shoal_status comm_broadcast(struct comm *c, unsigned root, void *data, size_t len);
 /* Everybody's bytes, in the order of the ranks, on every rank: (*lens)[r] of them
  * are rank r's; free(*data) and free(*lens). Any length, different on each rank. */

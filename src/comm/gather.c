@@ -110,7 +110,7 @@ shoal_status comm_broadcast(struct comm *c, unsigned root, void *data, size_t le
         return st == SHOAL_OK ? pass_down(c, CALL_BROADCAST, root, data, len) : st;
     for (size_t i = 0; i < BESIDE; i++)
         words[i] = (uint32_t)most[4 + i];
-    if (len > 0)
+    if (len > 0 && c->rank != root)
         memcpy(data, words, len);
     return SHOAL_OK;
 }

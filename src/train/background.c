@@ -44,16 +44,25 @@ static void nap(double *seconds)
     *seconds = 2 * *seconds < NAP_MOST ? 2 * *seconds : NAP_MOST;
 }
 
-shoal_status background_end(struct background *e, struct comm *comm)
+shoal_status background_until(const struct background *e, const atomic_bool *reached,
+                              struct comm *comm)
 {
     double seconds = NAP_LEAST;
     shoal_status st = SHOAL_OK;
 
-    while (comm && st == SHOAL_OK && !atomic_load(&e->over)) {
-        st = comm_poll(comm, NULL);
+    while (st == SHOAL_OK && !atomic_load(reached) && !atomic_load(&e->over)) {
+        if (comm)
+            st = comm_poll(comm, NULL);
         if (st == SHOAL_OK)
             nap(&seconds);
     }
+    return st;
+}
+
+shoal_status background_end(struct background *e, struct comm *comm)
+{
+    shoal_status st = comm ? background_until(e, &e->over, comm) : SHOAL_OK;
+
     if (st != SHOAL_OK)
         atomic_store(&e->stop, true);
     if (e->threaded)

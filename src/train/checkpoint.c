@@ -6,10 +6,12 @@
  * it owns; a crash may come at any moment:
  *
  *     1  every rank copies its rows, and writes its part from the copy while training goes on
- *     2  all agree that their parts are on disk
- *     3  rank 0 reads the fingerprints of the parts, and writes the head with them
- *     4  rank 0 removes what is older than the last two: heads first, then their parts
+ *     2  rank 0's writer sees all parts, each of which appears when it is whole
+ *     3  it reads their fingerprints, and writes the head with them
+ *     4  it removes what is older than the last two: heads first, then their parts
  *
+ * No message is needed for it: who could not write its part says so where all meet for the next
+ * checkpoint or the end, and a part that rank 0 does not see by then is a failure.
  * Before 3 the parts are nothing: a reader begins with a head, and checks that its parts have the
  * fingerprints that it names. After 3 the checkpoint is whole. A head is removed before its parts,
  * so there is never one that lacks them. Numbers are never used twice: a part that a crash left
@@ -24,6 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_NS = 20000000 }; /* between looks for the parts of others */
 
 struct checkpoints {
     const struct train_opts *opts;
@@ -37,6 +43,8 @@ struct checkpoints {
     unsigned written;
     struct background writer;
     bool writing; /* begun and not yet finished */
+    /* Of rank 0 among several: its own part is on disk, and so are all, as they said. */
+    atomic_bool part_written, all_written;
 };
 
 /* ---- opening ---- */
@@ -95,6 +103,7 @@ void checkpoints_close(struct checkpoints *c)
 {
     if (!c)
         return;
+    atomic_store(&c->writer.stop, true); /* rank 0 need not wait for parts that never come */
     if (c->writing)
         background_end(&c->writer, NULL);
     for (size_t i = 0; i < c->sections.n; i++)
@@ -162,32 +171,12 @@ static shoal_status write_file(const struct checkpoints *c, const char *path,
     return container_end(w, st);
 }
 
-/* Aside: the whole of it, or this rank's part. */
-static shoal_status write_rows(void *ctx)
+/* When all parts are on disk. */
+static shoal_status write_head(struct checkpoints *c, const char *path)
 {
-    struct checkpoints *c = ctx;
-    char path[CHECKPOINT_PATH];
-    shoal_status st;
-
-    folder_path(path, c->opts->checkpoint, c->next);
-    if (c->sections.size > 1)
-        return part_write(path, c->next, &c->sections, c->rows, c->from.fingerprint);
-    st = write_file(c, path, NULL);
-    if (st == SHOAL_OK)
-        folder_drop_old(c->opts->checkpoint);
-    return st;
-}
-
-/* Aside, on rank 0, after all parts are on disk. */
-static shoal_status write_head(void *ctx)
-{
-    struct checkpoints *c = ctx;
     struct seals seals = {0};
-    char path[CHECKPOINT_PATH];
-    shoal_status st;
+    shoal_status st = seals_read(&seals, path, c->next, c->sections.size);
 
-    folder_path(path, c->opts->checkpoint, c->next);
-    st = seals_read(&seals, path, c->next, c->sections.size);
     if (st == SHOAL_OK)
         st = write_file(c, path, &seals);
     if (st == SHOAL_OK)
@@ -196,29 +185,88 @@ static shoal_status write_head(void *ctx)
     return st;
 }
 
+/* Numbers are never used twice: a part of that name is of this checkpoint. */
+static bool parts_are_there(const struct checkpoints *c, const char *head)
+{
+    char path[CHECKPOINT_PATH];
+
+    for (unsigned i = 0; i < c->sections.size; i++) {
+        folder_part_path(path, head, i, c->sections.size);
+        if (access(path, F_OK) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Rank 0, after its own part: seals it as soon as the others' are there. */
+static shoal_status write_when_there(struct checkpoints *c, const char *head)
+{
+    const struct timespec nap = {.tv_nsec = LOOK_NS};
+
+    atomic_store(&c->part_written, true);
+    while (!parts_are_there(c, head) && !atomic_load(&c->all_written)) {
+        if (atomic_load(&c->writer.stop))
+            return SHOAL_OK; /* it is none */
+        nanosleep(&nap, NULL);
+    }
+    return write_head(c, head);
+}
+
+/* Aside: the whole of it, or this rank's part. */
+static shoal_status write_rows(void *ctx)
+{
+    struct checkpoints *c = ctx;
+    char path[CHECKPOINT_PATH];
+    shoal_status st;
+
+    folder_path(path, c->opts->checkpoint, c->next);
+    if (c->sections.size > 1) {
+        st = part_write(path, c->next, &c->sections, c->rows, c->from.fingerprint);
+        return st == SHOAL_OK && c->sections.rank == 0 ? write_when_there(c, path) : st;
+    }
+    st = write_file(c, path, NULL);
+    if (st == SHOAL_OK)
+        folder_drop_old(c->opts->checkpoint);
+    return st;
+}
+
 static shoal_status agree(struct comm *comm, shoal_status st)
 {
     return comm ? comm_agree(comm, st) : st;
 }
 
-static shoal_status seal(struct checkpoints *c)
+/* Rank 0 among several: its writer ends only after the others' have. */
+static shoal_status finish_head(struct checkpoints *c)
 {
-    if (c->sections.rank > 0)
-        return SHOAL_OK;
-    background_begin(&c->writer, write_head, c);
-    return background_end(&c->writer, c->sections.comm);
+    struct comm *comm = c->sections.comm;
+    shoal_status st = background_until(&c->writer, &c->part_written, comm), ended;
+
+    if (st == SHOAL_OK && atomic_load(&c->writer.over))
+        st = c->writer.status == SHOAL_OK ? SHOAL_OK
+                                          : shoal_fail(c->writer.status, "%s", c->writer.sentence);
+    st = agree(comm, st);
+    atomic_store(st == SHOAL_OK ? &c->all_written : &c->writer.stop, true);
+    ended = background_end(&c->writer, comm);
+    return st == SHOAL_OK ? agree(comm, ended) : st;
+}
+
+static shoal_status finish_part(struct checkpoints *c)
+{
+    struct comm *comm = c->sections.comm;
+    shoal_status st = agree(comm, background_end(&c->writer, comm));
+
+    return st == SHOAL_OK && c->sections.size > 1 ? agree(comm, st) : st;
 }
 
 shoal_status checkpoints_finish(struct checkpoints *c)
 {
+    bool leads = c->sections.size > 1 && c->sections.rank == 0;
     shoal_status st;
 
     if (!c->writing)
         return SHOAL_OK;
-    st = agree(c->sections.comm, background_end(&c->writer, c->sections.comm));
+    st = leads ? finish_head(c) : finish_part(c);
     c->writing = false;
-    if (st == SHOAL_OK && c->sections.size > 1)
-        st = agree(c->sections.comm, seal(c));
     if (st != SHOAL_OK)
         return st;
     c->next++;
@@ -251,6 +299,8 @@ shoal_status checkpoints_write(struct checkpoints *c, const struct position *at,
     c->figures = *figures;
     for (size_t i = 0; i < s->n; i++)
         part_rows_copy(&c->rows[i], s->at[i].table, s->at[i].place != NULL);
+    atomic_store(&c->part_written, false);
+    atomic_store(&c->all_written, false);
     c->writing = true;
     background_begin(&c->writer, write_rows, c);
     return SHOAL_OK;
@@ -269,7 +319,7 @@ static shoal_status list_some(struct numbers *n, const char *folder)
 
 /* Collective: all ranks open the same one, or none. */
 static shoal_status open_same(struct opened *o, const char *folder, unsigned long number,
-                              struct comm *comm)
+                              struct comm *comm, bool peek)
 {
     char path[CHECKPOINT_PATH];
     uint64_t same = number;
@@ -278,7 +328,7 @@ static shoal_status open_same(struct opened *o, const char *folder, unsigned lon
     if (st != SHOAL_OK)
         return st;
     folder_path(path, folder, (unsigned long)same);
-    st = agree(comm, checkpoint_open(o, path));
+    st = agree(comm, checkpoint_open(o, path, comm, peek));
     if (st != SHOAL_OK)
         checkpoint_close(o); /* another one is tried */
     return st;
@@ -286,7 +336,8 @@ static shoal_status open_same(struct opened *o, const char *folder, unsigned lon
 
 /* The newest that is whole for all ranks; an older one serves if a disk spoiled the last. Rank 0
  * knows which there are. */
-static shoal_status open_agreed(struct opened *o, const char *folder, const struct sections *s)
+static shoal_status open_agreed(struct opened *o, const char *folder, const struct sections *s,
+                                bool peek)
 {
     bool leads = s->rank == 0 || !s->comm;
     struct numbers n = {0};
@@ -299,17 +350,17 @@ static shoal_status open_agreed(struct opened *o, const char *folder, const stru
         st = comm_broadcast(s->comm, 0, &all, sizeof all);
     again = st == SHOAL_OK;
     for (uint64_t i = 0; again; i++) {
-        st = open_same(o, folder, leads ? n.at[i] : 0, s->comm);
+        st = open_same(o, folder, leads ? n.at[i] : 0, s->comm, peek);
         again = st != SHOAL_OK && st != SHOAL_EPEER && i + 1 < all;
     }
     numbers_fini(&n);
     return st;
 }
 
-static shoal_status read_all(const struct opened *o, const struct train_opts *opts,
-                             const struct task *task, const struct identity *from,
-                             const struct sections *s, struct position *at,
-                             struct shoal_figures *figures)
+static shoal_status read_head(const struct opened *o, const struct train_opts *opts,
+                              const struct task *task, const struct identity *from,
+                              const struct sections *s, struct position *at,
+                              struct shoal_figures *figures)
 {
     shoal_status st = options_check_same(task, o->head, opts);
 
@@ -317,8 +368,14 @@ static shoal_status read_all(const struct opened *o, const struct train_opts *op
         st = checkpoint_check_corpus(o, from->fingerprint, opts->local_input, s->rank, s->size);
     if (st == SHOAL_OK)
         st = meta_position(o->head, at);
-    if (st == SHOAL_OK)
-        st = meta_read_figures(o->head, figures);
+    return st == SHOAL_OK ? meta_read_figures(o->head, figures) : st;
+}
+
+static shoal_status read_tables(const struct opened *o, const struct sections *s,
+                                const struct position *at)
+{
+    shoal_status st = SHOAL_OK;
+
     for (size_t i = 0; i < s->n && st == SHOAL_OK; i++)
         if (!s->at[i].best || at->kept > 0)
             st = checkpoint_read_table(o, &s->at[i], s->rank);
@@ -330,11 +387,13 @@ shoal_status checkpoint_load(const struct train_opts *opts, const struct task *t
                              struct position *at, struct shoal_figures *figures)
 {
     struct opened o;
-    shoal_status st = open_agreed(&o, opts->checkpoint, sections);
+    shoal_status st = open_agreed(&o, opts->checkpoint, sections, false);
 
     if (st != SHOAL_OK)
         return st;
-    st = agree(sections->comm, read_all(&o, opts, task, from, sections, at, figures));
+    st = agree(sections->comm, read_head(&o, opts, task, from, sections, at, figures));
+    if (st == SHOAL_OK)
+        st = agree(sections->comm, read_tables(&o, sections, at));
     checkpoint_close(&o);
     return st;
 }
@@ -348,11 +407,12 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-shoal_status checkpoint_open_newest(struct opened *o, const char *path)
+shoal_status checkpoint_open_newest(struct opened *o, const char *path, bool peek)
 {
     static const struct sections alone = {.size = 1};
 
-    return is_folder(path) ? open_agreed(o, path, &alone) : checkpoint_open(o, path);
+    return is_folder(path) ? open_agreed(o, path, &alone, peek)
+                           : checkpoint_open(o, path, NULL, peek);
 }
 
 shoal_status shoal_checkpoint_read(struct shoal_checkpoint *out, const char *path)
@@ -363,7 +423,7 @@ shoal_status shoal_checkpoint_read(struct shoal_checkpoint *out, const char *pat
     shoal_status st;
 
     *out = (struct shoal_checkpoint){0};
-    st = checkpoint_open_newest(&o, path);
+    st = checkpoint_open_newest(&o, path, false);
     if (st != SHOAL_OK)
         return st;
     st = meta_task(o.head, &task);

@@ -58,7 +58,8 @@ struct sections {
 /* ---- checkpoint.c ---- */
 
 /* A folder of checkpoint-NNNNNN.shoal, the last two kept. Writing happens on a
- * thread of its own, from a copy of the rows. */
+ * thread of its own, from a copy of the rows, while training goes on: of several ranks
+ * each writes its part, and rank 0 the head when it sees all parts. */
 struct checkpoints;
 
 /* Not collective: rank 0 makes the folder and looks what is there. */
@@ -69,13 +70,13 @@ shoal_status checkpoints_open(struct checkpoints **out, const struct train_opts 
  * before. Rank 0's position and figures (of the last epoch) count. */
 shoal_status checkpoints_write(struct checkpoints *c, const struct position *at,
                                const struct shoal_figures *figures);
-/* Collective. Waits for the writers and gives their status; of several ranks the
- * checkpoint is one only now, as rank 0 writes its head. */
+/* Collective. Waits for the writers and gives their status: the checkpoint is one now, if
+ * it was not before. */
 shoal_status checkpoints_finish(struct checkpoints *c);
 unsigned checkpoints_written(const struct checkpoints *c);
 /* By rank 0: the folder's checkpoints are of a run that begins again. */
 shoal_status checkpoints_drop(const struct train_opts *opts);
-/* Not collective. A checkpoint of several ranks that was not finished is none. */
+/* Not collective. A checkpoint of several ranks whose parts are not all there is none. */
 void checkpoints_close(struct checkpoints *c);
 
 /* Collective. Reads the newest checkpoint that is whole for all ranks, however
@@ -153,19 +154,24 @@ struct seals {
 shoal_status seals_read(struct seals *s, const char *head, unsigned long number, unsigned parts);
 void seals_fini(struct seals *s);
 
-/* A checkpoint, every byte of it checked. */
+/* A checkpoint, every byte of it checked: by this process, or each part by one rank of those
+ * that read it together, which alone has it open and gives its rows to the others. */
 struct opened {
     struct container *head;
     struct container **parts; /* [n] */
     unsigned n;               /* 0: all is in the head */
+    struct comm *comm;        /* NULL: nobody to read with */
+    bool peeks;
 };
 
-shoal_status checkpoint_open(struct opened *o, const char *path);
+/* With `peek` its parts are not read: they are there, and say that they belong to it. */
+shoal_status checkpoint_open(struct opened *o, const char *path, struct comm *comm, bool peek);
 /* The newest of a folder that is whole, or a file. A folder that is not there or holds none
  * is SHOAL_ENOENT. */
-shoal_status checkpoint_open_newest(struct opened *o, const char *path);
+shoal_status checkpoint_open_newest(struct opened *o, const char *path, bool peek);
 void checkpoint_close(struct opened *o);
-/* Every row of a table, each of them once; those that the rank holds are copied. */
+/* Every row of a table, each of them once; those that the rank holds are copied. Collective
+ * where it was opened so. */
 shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoint_section *of,
                                    unsigned rank);
 /* Whether `corpus` is what rank `rank` of `ranks` trained on; `local` when each

@@ -154,14 +154,17 @@ shoal_status seals_read(struct seals *s, const char *head, unsigned long number,
 
 /* ---- the whole of it ---- */
 
-static shoal_status open_checked(struct container **out, const char *path, const char *kind,
-                                 const char *want)
+static shoal_status open_checked(struct container **out, const char *path)
 {
     shoal_status st = container_map(out, path);
 
-    if (st == SHOAL_OK)
-        st = container_verify(*out, 0);
-    return st == SHOAL_OK ? container_check_kind(*out, kind, want) : st;
+    return st == SHOAL_OK ? container_verify(*out, 0) : st;
+}
+
+/* The rank that reads a part for all. */
+static unsigned reader_of(const struct opened *o, unsigned part)
+{
+    return part % comm_size(o->comm);
 }
 
 static shoal_status open_part(struct opened *o, unsigned i, uint64_t seal)
@@ -170,11 +173,15 @@ static shoal_status open_part(struct opened *o, unsigned i, uint64_t seal)
     char path[CHECKPOINT_PATH];
     shoal_status st;
 
+    if (o->comm && reader_of(o, i) != comm_rank(o->comm))
+        return SHOAL_OK;
     folder_part_path(path, head, i, o->n);
     if (access(path, F_OK) != 0)
         return shoal_fail(SHOAL_EFORMAT, "%s: its part %u of %u is not there, want %s", head, i + 1,
                           o->n, path);
-    st = open_checked(&o->parts[i], path, "checkpoint-part", "a checkpoint-part");
+    st = o->peeks ? container_peek(&o->parts[i], path) : open_checked(&o->parts[i], path);
+    if (st == SHOAL_OK)
+        st = container_check_kind(o->parts[i], "checkpoint-part", "a checkpoint-part");
     if (st == SHOAL_OK && container_fingerprint(o->parts[i]) != seal)
         st = shoal_fail(SHOAL_EFORMAT, "%s: is part of another checkpoint than %s", path, head);
     return st;
@@ -203,12 +210,14 @@ static shoal_status open_parts(struct opened *o)
     return st;
 }
 
-shoal_status checkpoint_open(struct opened *o, const char *path)
+shoal_status checkpoint_open(struct opened *o, const char *path, struct comm *comm, bool peek)
 {
     shoal_status st;
 
-    *o = (struct opened){0};
-    st = open_checked(&o->head, path, "checkpoint", "a checkpoint");
+    *o = (struct opened){.comm = comm, .peeks = peek};
+    st = open_checked(&o->head, path);
+    if (st == SHOAL_OK)
+        st = container_check_kind(o->head, "checkpoint", "a checkpoint");
     if (st == SHOAL_OK && container_has(o->head, "parts"))
         st = open_parts(o);
     if (st != SHOAL_OK)
@@ -253,11 +262,16 @@ static shoal_status read_whole(const struct container *c, const struct checkpoin
     return st;
 }
 
-/* seen [rows] tells which rows are there already. */
-static shoal_status read_part(const struct container *c, const struct checkpoint_section *of,
-                              unsigned rank, bool *seen)
+/* What a part has of a table. */
+struct rows_found {
+    const uint32_t *ids;
+    const float *at; /* [n][stride] */
+    uint64_t n;
+};
+
+static shoal_status find_rows(struct rows_found *found, const struct container *c,
+                              const struct table *t)
 {
-    const struct table *t = of->table;
     struct section ids = {0}, rows = {0};
     char name[32];
     size_t n, row = t->stride * sizeof(float);
@@ -271,16 +285,95 @@ static shoal_status read_part(const struct container *c, const struct checkpoint
     if (st == SHOAL_OK && (n > t->rows || rows.size != n * row))
         st = shoal_fail(SHOAL_EFORMAT, "%s: table `%s` has %zu bytes for %zu rows, want %zu",
                         container_path(c), t->name, rows.size, n, n * row);
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        uint32_t id = ((const uint32_t *)ids.data)[i];
+    *found = (struct rows_found){ids.data, rows.data, n};
+    return st;
+}
 
-        if (id >= t->rows || seen[id])
+/* seen [rows] tells which rows are there already. */
+static shoal_status check_ids(const struct opened *o, const struct table *t, const uint32_t *ids,
+                              size_t n, bool *seen)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] >= t->rows || seen[ids[i]])
             return shoal_fail(SHOAL_EFORMAT, "%s: row %u of table `%s`, want %s",
-                              container_path(c), id, t->name,
-                              id < t->rows ? "it in one part only" : "a lower number");
-        seen[id] = true;
-        section_put_row(of, rank, id, (const float *)rows.data + i * t->stride);
+                              container_path(o->head), ids[i], t->name,
+                              ids[i] < t->rows ? "it in one part only" : "a lower number");
+        seen[ids[i]] = true;
     }
+    return SHOAL_OK;
+}
+
+static void put_found(const struct checkpoint_section *of, unsigned rank, const uint32_t *ids,
+                      const float *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        section_put_row(of, rank, ids[i], rows + i * of->table->stride);
+}
+
+static shoal_status read_part(const struct opened *o, unsigned part,
+                              const struct checkpoint_section *of, unsigned rank, bool *seen)
+{
+    struct rows_found found;
+    shoal_status st = find_rows(&found, o->parts[part], of->table);
+
+    if (st == SHOAL_OK)
+        st = check_ids(o, of->table, found.ids, found.n, seen);
+    if (st == SHOAL_OK)
+        put_found(of, rank, found.ids, found.at, found.n);
+    return st;
+}
+
+enum { SHARED_BYTES = 1 << 22 }; /* of rows that are passed on at a time */
+
+/* Rows go from the rank that reads to all. A rank that does not read has `ids` and `buffer`. */
+static shoal_status share_rows(const struct opened *o, const struct checkpoint_section *of,
+                               unsigned rank, unsigned reader, const struct rows_found *found,
+                               uint32_t *ids, float *buffer, bool *seen)
+{
+    const struct table *t = of->table;
+    size_t row = t->stride * sizeof(float), most = SHARED_BYTES / row + 1, n = (size_t)found->n;
+    bool reads = rank == reader;
+    void *all = reads ? (void *)found->ids : ids; /* a root only reads */
+    shoal_status st = comm_broadcast(o->comm, reader, all, n * sizeof *ids);
+
+    if (st == SHOAL_OK)
+        st = check_ids(o, t, all, n, seen); /* the same everywhere */
+    for (size_t i = 0; i < n && st == SHOAL_OK; i += most) {
+        size_t some = n - i < most ? n - i : most;
+        float *rows = reads ? (float *)found->at + i * t->stride : buffer;
+
+        st = comm_broadcast(o->comm, reader, rows, some * row);
+        if (st == SHOAL_OK)
+            put_found(of, rank, (uint32_t *)all + i, rows, some);
+    }
+    return st;
+}
+
+/* Collective: the part is read by one rank, once, however many there are. */
+static shoal_status share_part(const struct opened *o, unsigned part,
+                               const struct checkpoint_section *of, unsigned rank, bool *seen)
+{
+    const struct table *t = of->table;
+    unsigned reader = reader_of(o, part);
+    struct rows_found found = {0};
+    uint32_t *ids = NULL;
+    float *buffer = NULL;
+    shoal_status st = rank == reader ? find_rows(&found, o->parts[part], t) : SHOAL_OK;
+
+    st = comm_agree(o->comm, st);
+    if (st == SHOAL_OK)
+        st = comm_broadcast(o->comm, reader, &found.n, sizeof found.n);
+    if (st != SHOAL_OK)
+        return st;
+    if (rank != reader) {
+        ids = mem_array(found.n ? found.n : 1, sizeof *ids);
+        buffer = mem_array(SHARED_BYTES + t->stride * sizeof *buffer, 1);
+    }
+    st = comm_agree(o->comm, rank == reader || (ids && buffer) ? SHOAL_OK : SHOAL_ENOMEM);
+    if (st == SHOAL_OK)
+        st = share_rows(o, of, rank, reader, &found, ids, buffer, seen);
+    free(ids);
+    free(buffer);
     return st;
 }
 
@@ -289,15 +382,16 @@ shoal_status checkpoint_read_table(const struct opened *o, const struct checkpoi
 {
     const struct table *t = of->table;
     bool *seen;
-    shoal_status st = SHOAL_OK;
+    shoal_status st;
 
     if (o->n == 0)
         return read_whole(o->head, of, rank);
     seen = mem_array(t->rows, sizeof *seen);
-    if (!seen)
-        return SHOAL_ENOMEM;
+    st = seen ? SHOAL_OK : SHOAL_ENOMEM;
+    if (o->comm)
+        st = comm_agree(o->comm, st);
     for (unsigned i = 0; i < o->n && st == SHOAL_OK; i++)
-        st = read_part(o->parts[i], of, rank, seen);
+        st = o->comm ? share_part(o, i, of, rank, seen) : read_part(o, i, of, rank, seen);
     for (size_t i = 0; i < t->rows && st == SHOAL_OK; i++)
         if (!seen[i])
             st = shoal_fail(SHOAL_EFORMAT, "%s: row %zu of table `%s` is in none of its %u parts",

@@ -504,7 +504,7 @@ static shoal_status read_inputs(shoal_options *o, const struct container *head)
 shoal_status shoal_options_resume(shoal_options **out, const char *folder)
 {
     struct opened checkpoint;
-    shoal_status st = checkpoint_open_newest(&checkpoint, folder);
+    shoal_status st = checkpoint_open_newest(&checkpoint, folder, true);
 
     *out = NULL;
     if (st != SHOAL_OK)

@@ -187,8 +187,6 @@ static shoal_status save(struct run *r)
 
     r->at.progress = run_progress(r);
     st = checkpoints_write(r->checkpoints, &r->at, &r->last);
-    if (st == SHOAL_OK && r->with) /* it is none before all have written */
-        st = checkpoints_finish(r->checkpoints);
     r->saved = clock_now();
     r->saved_units = run_units(r);
     run_figures(r, &r->interval, SHOAL_OF_TRAINING, &f);

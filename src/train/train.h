@@ -70,6 +70,10 @@ void background_begin(struct background *b, shoal_status (*fn)(void *ctx), void 
 /* Waits for fn and gives its status; meanwhile comm is polled, unless NULL. When
  * that fails, its failure is given, after a word to the work to stop. */
 shoal_status background_end(struct background *b, struct comm *comm);
+/* The same until `reached` is set or fn is over, which is not waited for; gives the failure of
+ * comm alone. */
+shoal_status background_until(const struct background *b, const atomic_bool *reached,
+                              struct comm *comm);
 
 /* ---- metrics.c ---------------------------------------------------------------------- */
 

@@ -214,6 +214,23 @@ static void what_one_rank_finds_spoiled_none_takes(void)
     meet();
 }
 
+/* Each has a disk with the head, and no other parts than those it reads for all. */
+static void each_part_is_read_by_one_rank_for_all(void)
+{
+    const char *where = path_of("%s", "once");
+    char own[32], command[600];
+
+    write_some(where, 1, 3);
+    snprintf(own, sizeof own, "once-%u", rank);
+    snprintf(command, sizeof command,
+             "mkdir %s && cp %s/checkpoint-000002.shoal %s/*2.part-%02u-of-*.shoal %s",
+             path_of("%s", own), where, where, rank, path_of("%s", own));
+    if (size > 1)
+        CHECK(system(command) == 0);
+    meet();
+    check_loads(size > 1 ? path_of("%s", own) : where, 2);
+}
+
 static void a_folder_without_a_checkpoint_is_told_to_all(void)
 {
     uint64_t found;
@@ -314,6 +331,7 @@ int main(void)
     PASSES(one_process_goes_on_with_what_all_wrote);
     if (size > 1)
         PASSES(what_one_rank_finds_spoiled_none_takes);
+    PASSES(each_part_is_read_by_one_rank_for_all);
     PASSES(a_folder_without_a_checkpoint_is_told_to_all);
     PASSES(each_has_its_own_corpus_and_finds_it_again);
     PASSES(no_rank_fails_alone);

@@ -414,9 +414,9 @@ static void parts_without_a_head_are_nothing_and_go(void **state)
     (void)state;
     write_one(folder, 3, &m, 1);
     ranks_open(&r, 3, folder, &newer);
-    for (unsigned i = 0; i < 3; i++)
+    for (unsigned i = 0; i < 2; i++)
         assert_int_equal(checkpoints_write(r.at[i], &at, &no_figures), SHOAL_OK);
-    ranks_close(&r); /* as if all had died now */
+    ranks_close(&r); /* as if the third had died before it began */
     put_leftover(folder, ".checkpoint-000002.shoal.tmp-123456");
     put_leftover(folder, ".checkpoint-000002.part-02-of-03.shoal.tmp-abcdef");
     put_leftover(folder, ".checkpoint-000009.part-02-of-03.shoal.tmp-abcdef"); /* under way */
@@ -430,6 +430,26 @@ static void parts_without_a_head_are_nothing_and_go(void **state)
     assert_int_equal(scratch_count(folder), 4 + 3 + 1);
     model_free(&m);
     model_free(&newer);
+}
+
+/* All train on; nobody asks whether it is written. */
+static void the_head_follows_the_last_part_by_itself(void **state)
+{
+    const char *folder = scratch_path("by-itself");
+    struct model m = model_new(7);
+    struct position at = position_of(2);
+    struct ranks r;
+
+    (void)state;
+    ranks_open(&r, 3, folder, &m);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(checkpoints_write(r.at[i], &at, &no_figures), SHOAL_OK);
+    for (unsigned naps = 0; !is_there(folder, "checkpoint-000001.shoal") && naps < 6000; naps++)
+        usleep(10000);
+    assert_true(is_there(folder, "checkpoint-000001.shoal"));
+    assert_loads(folder, &m, 2);
+    ranks_close(&r);
+    model_free(&m);
 }
 
 static void a_part_that_rank_0_does_not_see_is_told(void **state)
@@ -734,6 +754,7 @@ int main(void)
         cmocka_unit_test(one_rank_writes_one_file_that_knows_no_ranks),
         cmocka_unit_test(a_head_tells_how_the_ranks_trained),
         cmocka_unit_test(parts_without_a_head_are_nothing_and_go),
+        cmocka_unit_test(the_head_follows_the_last_part_by_itself),
         cmocka_unit_test(a_part_that_rank_0_does_not_see_is_told),
         cmocka_unit_test(a_damaged_checkpoint_is_refused_or_an_older_one_used),
         cmocka_unit_test(every_row_must_be_there_once),
