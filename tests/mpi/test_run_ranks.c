@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In step two ranks of one thread end an epoch without gathering when each has gone
  * through 1.6 million words or more; four sooner. */
@@ -121,6 +122,30 @@ static void a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables(void
     free(gathered);
 }
 
+/* ---- working for long ---------------------------------------------------------------- */
+
+static bool dawdle(void *user, const struct shoal_report *report)
+{
+    (void)user;
+    if (report->event == SHOAL_EVENT_EPOCH || report->event == SHOAL_EVENT_DONE)
+        sleep(5);
+    return true;
+}
+
+/* Rank 0 is in its report, and polls nothing, for longer than a rank may be silent. */
+static void who_works_for_long_is_not_given_up(void)
+{
+    struct train_opts o = opts_of(SHOAL_ASYNC);
+    shoal_vectors *v = NULL;
+
+    o.epochs = 1;
+    o.silence = 3;
+    o.report = dawdle;
+    CHECK_OK(train_words(&v, corpus, &o, NULL));
+    shoal_vectors_close(v);
+    meet();
+}
+
 /* ---- data that is not the same ------------------------------------------------------- */
 
 /* As many words in either, but others. */
@@ -166,6 +191,7 @@ int main(void)
         return 1;
     make_corpus();
     PASSES(a_run_stopped_by_the_report_of_an_epoch_has_gathered_its_tables);
+    PASSES(who_works_for_long_is_not_given_up);
     if (size > 1)
         PASSES(ranks_whose_rows_are_other_words_are_refused);
     shoal_corpus_close(corpus);
