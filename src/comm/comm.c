@@ -124,7 +124,7 @@ static shoal_status open_world(struct comm **out, const struct comm_world *kind)
         return st;
     }
     if (c->others.kind)
-        pulse_start(c, BEAT_SECONDS);
+        heartbeat_start(c, BEAT_SECONDS);
     *out = c;
     return SHOAL_OK;
 }
@@ -185,9 +185,9 @@ struct comm_stats comm_stats(const struct comm *c)
 {
     struct comm_stats stats;
 
-    pulse_enter(c);
+    heartbeat_enter(c);
     stats = c->stats;
-    pulse_leave(c);
+    heartbeat_leave(c);
     return stats;
 }
 
@@ -208,9 +208,9 @@ struct comm_peer_stats comm_peer_stats(const struct comm *c, unsigned rank)
     struct comm_peer_stats stats;
 
     assert(rank < c->size);
-    pulse_enter(c);
+    heartbeat_enter(c);
     stats = c->peers[rank].stats;
-    pulse_leave(c);
+    heartbeat_leave(c);
     return stats;
 }
 
@@ -226,12 +226,12 @@ shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *da
     *ticket = 0;
     if (to == c->rank)
         return side->kind->send(side->at, to, tag, data, len, ticket);
-    pulse_enter(c);
+    heartbeat_enter(c);
     c->stats.messages_out++;
     c->stats.bytes_out += len;
     c->peers[to].stats.bytes_out += len;
     st = side->kind->send(side->at, to, tag, data, len, ticket);
-    pulse_leave(c);
+    heartbeat_leave(c);
     return st;
 }
 
@@ -249,9 +249,9 @@ shoal_status comm_test(struct comm *c, comm_ticket *ticket, bool *done)
 
     *done = *ticket == 0;
     if (!*done) {
-        pulse_enter(c);
+        heartbeat_enter(c);
         st = c->others.kind->test(c->others.at, *ticket, done);
-        pulse_leave(c);
+        heartbeat_leave(c);
     }
     if (*done)
         *ticket = 0;
@@ -364,10 +364,10 @@ static shoal_status take_in(struct comm *c, const struct side *side, bool *drain
         struct message m;
 
         if (side == &c->others)
-            pulse_enter(c);
+            heartbeat_enter(c);
         st = side->kind->receive(side->at, &m, &any);
         if (side == &c->others)
-            pulse_leave(c);
+            heartbeat_leave(c);
         if (st == SHOAL_OK && any)
             st = arrived(c, &m);
     }
@@ -378,8 +378,8 @@ static shoal_status take_in(struct comm *c, const struct side *side, bool *drain
 /* ---- signs of life --------------------------------------------------------------------
  *
  * MPI does not say that a rank is gone. So every rank sends all others a short message now and
- * then (by its pulse, pulse.c), several times within the silence timeout, and gives up a rank of
- * which nothing, no message of any kind, was heard for that long.
+ * then (heartbeat.c), several times within the silence timeout, and gives up a rank of which
+ * nothing, no message of any kind, was heard for that long.
  *
  * Who computes for long, or was stopped by a debugger, has not listened: messages wait in its
  * inbox, and the silence is its own. Therefore silence is not measured by the clock, but by the
@@ -429,10 +429,10 @@ shoal_status comm_beat(struct comm *c)
         p->beat = round;
         st = comm_post(c, r, TAG_LIFE, &p->beat, sizeof p->beat, &p->beating);
     }
-    if (c->pulse) {
-        pulse_enter(c);
+    if (c->heartbeat) {
+        heartbeat_enter(c);
         c->others.kind->progress(c->others.at);
-        pulse_leave(c);
+        heartbeat_leave(c);
     }
     return st;
 }
@@ -477,7 +477,7 @@ static shoal_status live(struct comm *c, bool drained)
 {
     shoal_status st = SHOAL_OK;
 
-    if (!c->pulse && c->polled >= c->next_beat && !c->last) {
+    if (!c->heartbeat && c->polled >= c->next_beat && !c->last) {
         c->next_beat = c->polled + beat_seconds(c);
         st = comm_beat(c);
     }
@@ -502,13 +502,13 @@ void comm_silence_timeout(struct comm *c, double seconds)
     for (unsigned r = 0; r < c->size; r++)
         c->peers[r].heard = c->attended;
     if (c->others.kind)
-        pulse_start(c, beat_seconds(c));
-    pulse_set(c, beat_seconds(c));
+        heartbeat_start(c, beat_seconds(c));
+    heartbeat_set(c, beat_seconds(c));
 }
 
-bool comm_pulses(const struct comm *c)
+bool comm_has_heartbeat(const struct comm *c)
 {
-    return c->pulse != NULL;
+    return c->heartbeat != NULL;
 }
 
 void comm_round(struct comm *c, uint64_t round)
@@ -540,7 +540,7 @@ shoal_status comm_poll(struct comm *c, bool *any)
     if (any)
         *any = c->came != before;
     if (st == SHOAL_EPEER)
-        pulse_stop(c); /* whoever fails so leaves without closing */
+        heartbeat_stop(c); /* whoever fails so leaves without closing */
     return st;
 }
 
@@ -590,7 +590,7 @@ shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *don
     }
     c->waits_since = -1;
     if (st == SHOAL_EPEER)
-        pulse_stop(c);
+        heartbeat_stop(c);
     c->stats.waits += polls > 0;
     c->stats.waited += clock_now() - began;
     return st;
@@ -683,7 +683,7 @@ static shoal_status say_goodbye(struct comm *c)
     st = tell_all(c, TAG_BYE);
     if (st == SHOAL_OK)
         st = comm_until(c, all_left, c);
-    pulse_stop(c);
+    heartbeat_stop(c);
     c->last = true;
     if (st == SHOAL_OK)
         st = tell_all(c, TAG_LAST);
@@ -696,7 +696,7 @@ void comm_close(struct comm *c, bool ok)
         return;
     if (c->others.kind) {
         ok = ok && say_goodbye(c) == SHOAL_OK;
-        pulse_stop(c);
+        heartbeat_stop(c);
         c->others.kind->close(c->others.at, ok);
     }
     release(c);

@@ -6,7 +6,7 @@
  * Who owns what: a comm owns its buffers; data to be sent is borrowed until its
  * ticket is done; data received is borrowed for the length of the call.
  * Threads: one thread, the one that opened it, calls everything here. Where MPI
- * allows it (MPI_THREAD_SERIALIZED) another one, the pulse, sends signs of life.
+ * allows it (MPI_THREAD_SERIALIZED) another one, the heartbeat, sends signs of life.
  *
  * Messages are never lost, never doubled, and arrive in the order they were
  * sent between two ranks. A rank that stops answering is noticed: every call
@@ -73,8 +73,8 @@ void comm_on(struct comm *c, unsigned tag, comm_handler handle, void *ctx);
 
 /* Lets messages move: hands over those that came, looks who is silent. Cheap when
  * there is nothing to do. *any (may be NULL) tells whether something came. Who does
- * not poll for long lives on by its pulse, but answers nobody; where there is no
- * pulse (comm_pulses) signs of life leave here, and it is silent to the others. */
+ * not poll for long lives on by its heartbeat, but answers nobody; where there is no
+ * heartbeat (comm_has_heartbeat) signs of life leave here, and it is silent to the others. */
 shoal_status comm_poll(struct comm *c, bool *any);
 /* Polls until the ticket is done; sleeps a little, so that others may have the
  * core, when nothing comes. */
@@ -141,9 +141,9 @@ shoal_status comm_agree(struct comm *c, shoal_status st);
  * counts: after a pause of our own the others have a quarter of it more. A rank
  * once found silent stays so, until the timeout is set again. */
 void comm_silence_timeout(struct comm *c, double seconds);
-/* Whether ranks live by a pulse: then they may be watched from the beginning to the
+/* Whether ranks live by a heartbeat: then they may be watched from the beginning to the
  * end, however long they work without polling. */
-bool comm_pulses(const struct comm *c);
+bool comm_has_heartbeat(const struct comm *c);
 /* What signs of life tell the others about this rank. */
 void comm_round(struct comm *c, uint64_t round);
 

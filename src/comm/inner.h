@@ -100,9 +100,9 @@ struct comm {
     double polled, attended; /* seconds */
     double silence_timeout, judge_after, next_check, next_beat;
     double waits_since; /* by `attended`, while we wait; negative: we do not */
-    uint64_t round;     /* read by the pulse too */
+    uint64_t round;     /* read by the heartbeat too */
     unsigned lost;      /* 1 + the rank that fell silent, or left while we wait */
-    struct comm_pulse *pulse; /* NULL: none */
+    struct comm_heartbeat *heartbeat; /* NULL: none */
 
     /* collective.c */
     const struct collective *now; /* the one we are in */
@@ -117,19 +117,19 @@ shoal_status comm_post(struct comm *c, unsigned to, unsigned tag, const void *da
                        comm_ticket *ticket);
 /* Polls until `step`, called before each poll, says done. */
 shoal_status comm_loop(struct comm *c, shoal_status (*step)(void *ctx, bool *done), void *ctx);
-/* Tells all others that this rank lives; by the pulse, or where we poll if there is none. */
+/* Tells all others that this rank lives; by the heartbeat, or where we poll if there is none. */
 shoal_status comm_beat(struct comm *c);
 
-/* ---- pulse.c ---- */
+/* ---- heartbeat.c ---- */
 
 /* Begins one that beats every so many seconds, if the world allows it. */
-void pulse_start(struct comm *c, double seconds);
-void pulse_set(struct comm *c, double seconds);
+void heartbeat_start(struct comm *c, double seconds);
+void heartbeat_set(struct comm *c, double seconds);
 /* Waits for its end. */
-void pulse_stop(struct comm *c);
+void heartbeat_stop(struct comm *c);
 /* Around every call into the world of others, and what counts these. */
-void pulse_enter(const struct comm *c);
-void pulse_leave(const struct comm *c);
+void heartbeat_enter(const struct comm *c);
+void heartbeat_leave(const struct comm *c);
 
 /* A message with a tag of TAG_COLLECTIVE or beyond. */
 shoal_status collective_arrived(struct comm *c, const struct message *m);

@@ -141,7 +141,7 @@ static shoal_status start(struct mpi *w)
     if (ended)
         return shoal_fail(SHOAL_EINVAL, "mpi: opened a second time in this process");
     w->ours = !started;
-    /* Any level will do, but only with this one has the rank a pulse (pulse.c). */
+    /* Any level will do, but only with this one has the rank a heartbeat (heartbeat.c). */
     if (w->ours && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level) != MPI_SUCCESS)
         return shoal_fail(SHOAL_EIO, "mpi: this process could not join the others");
     MPI_Query_thread(&level);

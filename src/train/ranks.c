@@ -38,11 +38,11 @@ shoal_status shoal_ranks_join(shoal_ranks **out)
     return st;
 }
 
-/* Without a pulse a rank is silent while it works, and others may blame it only where all poll
+/* Without a heartbeat a rank is silent while it works, and others may blame it only where all poll
  * (rendezvous.c). */
 void ranks_watch(shoal_ranks *r, double silence)
 {
-    if (r && comm_size(r->comm) > 1 && comm_pulses(r->comm))
+    if (r && comm_size(r->comm) > 1 && comm_has_heartbeat(r->comm))
         comm_silence_timeout(r->comm, silence);
 }
 

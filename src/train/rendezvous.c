@@ -182,7 +182,7 @@ void rendezvous_close(struct rendezvous *w)
     if (!w)
         return;
     sent = all_sent(w);
-    if (!comm_pulses(w->comm))
+    if (!comm_has_heartbeat(w->comm))
         comm_silence_timeout(w->comm, 0); /* nobody polls while a result is written */
     for (unsigned tag = TAG_CALL; tag <= TAG_FAIL; tag++)
         comm_on(w->comm, tag, NULL, NULL);

@@ -1,4 +1,4 @@
-/* The pulse: a thread that tells the others that this rank lives, whatever its other threads do.
+/* The heartbeat: a thread tells the others that this rank lives, whatever its other threads do.
  *
  * A rank polls between pieces of work, but some pieces are long: it verifies a checkpoint, copies
  * tables, writes a result. Signs of life that leave only where it polls would make it silent
@@ -6,11 +6,11 @@
  * judged by the thread that polls.
  *
  * MPI lets several threads call it if only one does so at a time (MPI_THREAD_SERIALIZED), which
- * costs no more than one thread alone, unlike MPI_THREAD_MULTIPLE. The lock of the pulse is held
- * around every call into the world of others. A world that does not allow it has no pulse; its
+ * costs no more than one thread alone, unlike MPI_THREAD_MULTIPLE. Its lock is held around
+ * every call into the world of others. A world that does not allow it has no heartbeat; its
  * signs of life leave where it polls (comm.c).
  *
- * What the pulse cannot tell is a rank whose threads wait for each other for ever. */
+ * What the heartbeat cannot tell is a rank whose threads wait for each other for ever. */
 #include "comm/inner.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-struct comm_pulse {
+struct comm_heartbeat {
     struct comm *c;
     pthread_t thread;
     pthread_mutex_t world; /* who calls into the world of others */
@@ -28,16 +28,16 @@ struct comm_pulse {
     bool stop;
 };
 
-void pulse_enter(const struct comm *c)
+void heartbeat_enter(const struct comm *c)
 {
-    if (c->pulse)
-        pthread_mutex_lock(&c->pulse->world);
+    if (c->heartbeat)
+        pthread_mutex_lock(&c->heartbeat->world);
 }
 
-void pulse_leave(const struct comm *c)
+void heartbeat_leave(const struct comm *c)
 {
-    if (c->pulse)
-        pthread_mutex_unlock(&c->pulse->world);
+    if (c->heartbeat)
+        pthread_mutex_unlock(&c->heartbeat->world);
 }
 
 /* The time so many seconds from now, by the clock of the condition. */
@@ -55,9 +55,9 @@ static struct timespec deadline(double seconds)
 }
 
 /* What fails here fails where the rank polls too, and is said there. */
-static void *pulse_main(void *arg)
+static void *heartbeat_main(void *arg)
 {
-    struct comm_pulse *p = arg;
+    struct comm_heartbeat *p = arg;
 
     pthread_mutex_lock(&p->lock);
     while (!p->stop) {
@@ -73,9 +73,9 @@ static void *pulse_main(void *arg)
     return NULL;
 }
 
-static struct comm_pulse *pulse_new(struct comm *c, double seconds)
+static struct comm_heartbeat *heartbeat_new(struct comm *c, double seconds)
 {
-    struct comm_pulse *p = mem_array(1, sizeof *p);
+    struct comm_heartbeat *p = mem_array(1, sizeof *p);
     pthread_condattr_t attr;
 
     if (!p)
@@ -91,7 +91,7 @@ static struct comm_pulse *pulse_new(struct comm *c, double seconds)
     return p;
 }
 
-static void pulse_free(struct comm_pulse *p)
+static void heartbeat_free(struct comm_heartbeat *p)
 {
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
@@ -99,24 +99,24 @@ static void pulse_free(struct comm_pulse *p)
     free(p);
 }
 
-void pulse_start(struct comm *c, double seconds)
+void heartbeat_start(struct comm *c, double seconds)
 {
     const struct side *others = &c->others;
 
-    if (c->pulse || c->size < 2 || !others->kind->threads || !others->kind->threads(others->at))
+    if (c->heartbeat || c->size < 2 || !others->kind->threads || !others->kind->threads(others->at))
         return;
-    c->pulse = pulse_new(c, seconds);
-    if (!c->pulse)
+    c->heartbeat = heartbeat_new(c, seconds);
+    if (!c->heartbeat)
         return;
-    if (pthread_create(&c->pulse->thread, NULL, pulse_main, c->pulse) == 0)
+    if (pthread_create(&c->heartbeat->thread, NULL, heartbeat_main, c->heartbeat) == 0)
         return;
-    pulse_free(c->pulse);
-    c->pulse = NULL;
+    heartbeat_free(c->heartbeat);
+    c->heartbeat = NULL;
 }
 
-void pulse_set(struct comm *c, double seconds)
+void heartbeat_set(struct comm *c, double seconds)
 {
-    struct comm_pulse *p = c->pulse;
+    struct comm_heartbeat *p = c->heartbeat;
 
     if (!p)
         return;
@@ -126,9 +126,9 @@ void pulse_set(struct comm *c, double seconds)
     pthread_mutex_unlock(&p->lock);
 }
 
-void pulse_stop(struct comm *c)
+void heartbeat_stop(struct comm *c)
 {
-    struct comm_pulse *p = c->pulse;
+    struct comm_heartbeat *p = c->heartbeat;
 
     if (!p)
         return;
@@ -137,6 +137,6 @@ void pulse_stop(struct comm *c)
     pthread_cond_signal(&p->wake);
     pthread_mutex_unlock(&p->lock);
     pthread_join(p->thread, NULL);
-    c->pulse = NULL;
-    pulse_free(p);
+    c->heartbeat = NULL;
+    heartbeat_free(p);
 }
