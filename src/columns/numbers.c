@@ -37,7 +37,7 @@ static void drop_signs(struct span *f)
         if ((signs[i][0] != '%' && drop_front(f, signs[i])) || drop_back(f, signs[i]))
             break;
     while (f->len > 0 && is_blank(*f->at))
-        drop_front(f, (char[]){*f->at, '\0'});
+        *f = (struct span){f->at + 1, f->len - 1};
     while (f->len > 0 && is_blank(f->at[f->len - 1]))
         f->len--;
 }

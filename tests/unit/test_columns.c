@@ -381,6 +381,8 @@ static void numbers_are_read_as_people_write_them(void **state)
                  {"-$1,250.75", -1250.75, NAN}, {"12%", 12, 12},
                  {"12.5 %", 12.5, NAN},      {"3,50 \xe2\x82\xac", NAN, 3.5},
                  {"\xc2\xa3 7", 7, 7},       {"$", NAN, NAN},
+                 {" ", NAN, NAN},            {"$ ", NAN, NAN},
+                 {"-", NAN, NAN},            {"- %", NAN, NAN},
                  {"%5", NAN, NAN},           {"1,,234", NAN, NAN},
                  {"2024-01-05", NAN, NAN},   {"12:30", NAN, NAN},
                  {",5", NAN, 0.5},           {"inf", NAN, NAN},
