@@ -61,6 +61,12 @@ int job_leave(struct job *job, shoal_status st)
     shoal_ranks *ranks = job->ranks;
     int code = say(job, st);
 
+    /* A rank may stand still at the very end: who leaves without asking could only end all, and
+     * name nobody. */
+    if (st == SHOAL_OK && shoal_ranks_agree(ranks, SHOAL_OK) == SHOAL_EPEER) {
+        st = SHOAL_EPEER;
+        code = say(job, st);
+    }
     fflush(stdout);
     job_fini(job);
     /* All ranks agreed on any other end, so all come here. */

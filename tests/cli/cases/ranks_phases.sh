@@ -42,7 +42,7 @@ upset()
     signal=$1 who=$2 pattern=$3
     shift 3
     for again in $(seq 20); do
-        rm -rf run out.bin said.txt
+        rm -rf run out.bin .out.bin.tmp-* said.txt
         "$@" 2>said.txt &
         job=$!
         target=
@@ -77,13 +77,12 @@ for phase in 'run/.*.tmp-*' 'run/.*part-*.tmp-*' 'run/checkpoint-000002.shoal' '
     done
 done
 
-echo "text that never ends is encoded:"
-endless()
-{
-    while cat world.txt; do sleep 0.05; done 2>/dev/null |
-        shoal train cbow - --ranks 3 --dim 4 --silent-after 4s --checkpoint run -q -o out.bin
-}
+echo "a rank stands still while text is encoded, where nobody trains yet:"
 for who in 0 2; do
-    try upset STOP $who run endless
+    try upset STOP $who 'run/.*.tmp-*' shoal train cbow long.txt $same --ranks 3 --checkpoint run \
+        --silent-after 4s
     [ -z "$(rank 0)$(rank 1)$(rank 2)" ] || echo "left: a rank"
 done
+echo "and while the result is written, where nobody trains any more:"
+try upset STOP 2 '.out.bin.tmp-*' shoal train cbow long.txt $same --ranks 3 --silent-after 4s
+[ -z "$(rank 0)$(rank 1)$(rank 2)" ] || echo "left: a rank"
