@@ -4,8 +4,8 @@
 #include <math.h>
 
 enum {
-    SHOWN = 40,  /* columns that are shown one by one */
-    VALUES = 4,  /* values of a category that are named */
+    SHOWN = 40, /* columns that are shown one by one */
+    VALUES = 4, /* values of a category that are named */
 };
 
 /* A value may hold newlines; here it is a part of a line. */

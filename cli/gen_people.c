@@ -56,10 +56,11 @@ static const struct shoal_option people_opts[] = {
 const struct verb gen_people = {
     .name = "shoal gen people",
     .summary = "a table of people: numbers, categories, missing fields, an id",
-    .about = "Writes CSV with a line of names: `person,age,income,hours,city,job,visit,bought`. Who "
-             "bought is drawn by planted weights of age, hours, city, job and the logarithm of the "
-             "income; `person` is an id and `visit` means nothing. So the best log-loss that can be "
-             "reached is known: it is printed.",
+    .about =
+        "Writes CSV with a line of names: `person,age,income,hours,city,job,visit,bought`. Who "
+        "bought is drawn by planted weights of age, hours, city, job and the logarithm of the "
+        "income; `person` is an id and `visit` means nothing. So the best log-loss that can be "
+        "reached is known: it is printed.",
     .operands = (const struct operand[]){{0}},
     .groups =
         (const struct shoal_option_group[]){

@@ -48,12 +48,12 @@ enum shoal_column_kind {
 struct shoal_column_facts {
     const char *name;
     enum shoal_column_kind kind;
-    const char *why;     /* it is left out: "nearly all different"; or NULL */
-    uint64_t missing;    /* fields without a value, of the rows that were looked at */
-    uint64_t different;  /* values among them */
-    double min, max;     /* of numbers; NaN: there is none */
-    double mean, sd;     /* by which they are scaled */
-    size_t values;       /* kept, commonest first: shoal_columns_value */
+    const char *why;    /* it is left out: "nearly all different"; or NULL */
+    uint64_t missing;   /* fields without a value, of the rows that were looked at */
+    uint64_t different; /* values among them */
+    double min, max;    /* of numbers; NaN: there is none */
+    double mean, sd;    /* by which they are scaled */
+    size_t values;      /* kept, commonest first: shoal_columns_value */
 };
 
 typedef struct shoal_columns shoal_columns;
@@ -66,7 +66,8 @@ SHOAL_API void shoal_columns_free(shoal_columns *c);
 SHOAL_API size_t shoal_columns_count(const shoal_columns *c);
 /* i < shoal_columns_count */
 SHOAL_API struct shoal_column_facts shoal_columns_facts(const shoal_columns *c, size_t i);
-/* Value number k of column i, with how often it stood in the rows looked at; NULL: there is none. */
+/* Value number k of column i, with how often it stood in the rows looked at; NULL: there is none.
+ */
 SHOAL_API const char *shoal_columns_value(const shoal_columns *c, size_t i, size_t k,
                                           uint64_t *count);
 /* Rows that were looked at; *all: these are all there are. */

@@ -10,7 +10,8 @@ enum { ROUNDS = 4 };
 
 struct shuffle shuffle_make(size_t n, size_t run, uint64_t seed, uint64_t epoch)
 {
-    struct shuffle s = {.run = run, .runs = run > 0 ? n / run : 0,
+    struct shuffle s = {.run = run,
+                        .runs = run > 0 ? n / run : 0,
                         .key = rng_mix(seed ^ rng_mix((epoch + 1) * RNG_STEP))};
 
     for (s.half = 1; s.runs > 0 && (s.runs - 1) >> (2 * s.half); s.half++)

@@ -288,10 +288,16 @@ struct shoal_column_facts shoal_columns_facts(const shoal_columns *c, size_t i)
 {
     const struct column *at = &c->at[i];
 
-    return (struct shoal_column_facts){.name = at->name, .kind = at->kind, .why = at->why,
-                                       .missing = at->missing, .different = at->different,
-                                       .min = at->min, .max = at->max, .mean = at->mean,
-                                       .sd = at->sd, .values = at->values};
+    return (struct shoal_column_facts){.name = at->name,
+                                       .kind = at->kind,
+                                       .why = at->why,
+                                       .missing = at->missing,
+                                       .different = at->different,
+                                       .min = at->min,
+                                       .max = at->max,
+                                       .mean = at->mean,
+                                       .sd = at->sd,
+                                       .values = at->values};
 }
 
 const char *shoal_columns_value(const shoal_columns *c, size_t i, size_t k, uint64_t *count)

@@ -116,8 +116,8 @@ void names_free(char **name, size_t n);
 enum {
     COLUMN_VALUES = 256, /* of a category that are kept, at most */
     COLUMN_PLACES = 1024,
-    COLUMN_BINS = 255,   /* that numbers are cut into, at most */
-    COLUMN_TEXT = 256,   /* bytes of a value that is kept, at most */
+    COLUMN_BINS = 255, /* that numbers are cut into, at most */
+    COLUMN_TEXT = 256, /* bytes of a value that is kept, at most */
 };
 
 struct column_value {
@@ -142,7 +142,7 @@ struct column {
     struct column_value *value; /* [values] of a category or label, commonest first */
     size_t values;
     uint16_t *place; /* [COLUMN_PLACES] 1 + the number of a value, by its hash; or 0 */
-    double *edge; /* [edges] increasing: number x is in bin k when k of them are <= x */
+    double *edge;    /* [edges] increasing: number x is in bin k when k of them are <= x */
     size_t edges;
 };
 
@@ -150,10 +150,10 @@ struct shoal_columns {
     struct dialect dialect;
     struct column *at; /* [n] */
     size_t n, cap;
-    size_t label;  /* the first whose kind it is; SIZE_MAX: there is none */
-    uint64_t rows; /* looked at */
-    bool all;      /* of all there are */
-    bool raw;      /* numbers are neither scaled nor cut */
+    size_t label;         /* the first whose kind it is; SIZE_MAX: there is none */
+    uint64_t rows;        /* looked at */
+    bool all;             /* of all there are */
+    bool raw;             /* numbers are neither scaled nor cut */
     struct bytes missing; /* what stands for no value, each ended by a NUL */
     bool may_miss[256];   /* one of these begins so */
     uint32_t *named;      /* [names] 1 + a column, by the hash of its name; or 0 */
@@ -252,9 +252,9 @@ shoal_status columns_learn(struct shoal_columns **out, const struct columns_ask 
 /* Which column stands where in another table. */
 struct matching {
     struct dialect dialect;
-    uint32_t *column; /* [n] of the columns; MATCH_NONE: one that is not known, or not needed */
-    size_t n;         /* fields of a record */
-    bool labelled;    /* the label is among them */
+    uint32_t *column;    /* [n] of the columns; MATCH_NONE: one that is not known, or not needed */
+    size_t n;            /* fields of a record */
+    bool labelled;       /* the label is among them */
     struct bytes header; /* the line of names; empty: there is none */
 };
 enum { MATCH_NONE = UINT32_MAX };
@@ -264,7 +264,7 @@ struct match_ask {
     const char *path;
     const char *head; /* [len] its beginning, FIELD_PAD bytes behind which may be read */
     size_t len;
-    bool whole;       /* that is all of it */
+    bool whole; /* that is all of it */
     enum shoal_header header;
     const char *label; /* its name or number in this table; NULL: as it was learned */
     bool unlabelled;   /* it may lack */
@@ -283,6 +283,7 @@ shoal_status columns_save(const struct shoal_columns *c, struct container_writer
 shoal_status columns_load(struct shoal_columns **out, const struct container *c);
 /* The same of the section's bytes. */
 shoal_status columns_write(const struct shoal_columns *c, struct bytes *out);
-shoal_status columns_read(struct shoal_columns **out, const char *who, const char *text, size_t len);
+shoal_status columns_read(struct shoal_columns **out, const char *who, const char *text,
+                          size_t len);
 
 #endif

@@ -14,7 +14,7 @@ enum {
 /* ---- what stands between fields ---- */
 
 struct trial {
-    size_t fields;       /* of the first record */
+    size_t fields;        /* of the first record */
     size_t records, same; /* and how many have as many, */
     size_t many;          /* or more than one */
 };
@@ -78,14 +78,21 @@ static shoal_status check_text(const struct preview *l, const char *path)
     size_t len = l->blocks ? l->block[0].len : 0;
 
     if (len >= 2 && ((at[0] == 0xff && at[1] == 0xfe) || (at[0] == 0xfe && at[1] == 0xff)))
-        return shoal_fail(SHOAL_EFORMAT, "%s: is UTF-16 text, want UTF-8: iconv -f utf-16 -t utf-8 "
-                          "makes it", path);
-    if (len > 5 && strncasecmp((const char *)at, "sep=", 4) == 0 && (at[5] == '\n' || at[5] == '\r'))
-        return shoal_fail(SHOAL_EFORMAT, "%s:1: found sep=%c, a line for Excel; want the table alone: "
-                          "tail -n +2 leaves it out", path, at[4]);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: is UTF-16 text, want UTF-8: iconv -f utf-16 -t utf-8 "
+                          "makes it",
+                          path);
+    if (len > 5 && strncasecmp((const char *)at, "sep=", 4) == 0 &&
+        (at[5] == '\n' || at[5] == '\r'))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s:1: found sep=%c, a line for Excel; want the table alone: "
+                          "tail -n +2 leaves it out",
+                          path, at[4]);
     if (len > 0 && !memchr(at, '\n', len) && memchr(at, '\r', len - 1))
-        return shoal_fail(SHOAL_EFORMAT, "%s: its lines end in carriage returns alone, want "
-                          "newlines: tr '\\r' '\\n' makes them", path);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: its lines end in carriage returns alone, want "
+                          "newlines: tr '\\r' '\\n' makes them",
+                          path);
     return SHOAL_OK;
 }
 
@@ -115,8 +122,10 @@ shoal_status dialect_find(struct dialect *out, const struct preview *l, const ch
         }
     bytes_fini(&room);
     if (st == SHOAL_OK && best.fields == 1 && many > TITLE && many + TITLE >= best.records)
-        st = shoal_fail(SHOAL_EFORMAT, "%s:1: found one field, and more in the lines below; want "
-                        "the names of the columns or a row in the first line", path);
+        st = shoal_fail(SHOAL_EFORMAT,
+                        "%s:1: found one field, and more in the lines below; want "
+                        "the names of the columns or a row in the first line",
+                        path);
     return st;
 }
 

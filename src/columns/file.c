@@ -93,10 +93,9 @@ shoal_status columns_write(const struct shoal_columns *c, struct bytes *out)
 {
     const struct dialect *d = &c->dialect;
     const char *at = c->missing.at, *end = at + c->missing.len;
-    shoal_status st =
-        bytes_print(out, "columns 1\ndialect %d %d %d\nrows %llu %d\nraw %d\n",
-                    (unsigned char)d->delimiter, d->quotes, d->header, (unsigned long long)c->rows,
-                    c->all, c->raw);
+    shoal_status st = bytes_print(out, "columns 1\ndialect %d %d %d\nrows %llu %d\nraw %d\n",
+                                  (unsigned char)d->delimiter, d->quotes, d->header,
+                                  (unsigned long long)c->rows, c->all, c->raw);
 
     for (; at < end && st == SHOAL_OK; at += strlen(at) + 1) {
         st = bytes_print(out, "missing ");
@@ -246,8 +245,8 @@ static shoal_status read_column(struct reader *r)
         return SHOAL_ENOMEM;
     if (kind == SHOAL_COLUMN_LABEL && c->label > c->n)
         c->label = c->n;
-    c->at[c->n++] = (struct column){.name = name, .len = strlen(name), .kind = kind, .min = NAN,
-                                    .max = NAN};
+    c->at[c->n++] =
+        (struct column){.name = name, .len = strlen(name), .kind = kind, .min = NAN, .max = NAN};
     r->value_cap = r->edge_cap = 0;
     return SHOAL_OK;
 }
@@ -256,8 +255,8 @@ static shoal_status read_seen(struct reader *r)
 {
     struct column *c = last(r);
 
-    return c && take_u64(r, &c->missing) && take_u64(r, &c->different) &&
-                   take_flag(r, &c->whole) && take_flag(r, &c->comma)
+    return c && take_u64(r, &c->missing) && take_u64(r, &c->different) && take_flag(r, &c->whole) &&
+                   take_flag(r, &c->comma)
                ? SHOAL_OK
                : bad_line(r, "count of a column");
 }
@@ -319,7 +318,8 @@ static shoal_status read_value(struct reader *r)
     char *text;
     shoal_status st;
 
-    if (!c || c->values == COLUMN_VALUES || !take_u64(r, &count) || r->end - r->at > 2 * COLUMN_TEXT)
+    if (!c || c->values == COLUMN_VALUES || !take_u64(r, &count) ||
+        r->end - r->at > 2 * COLUMN_TEXT)
         return bad_line(r, "value of a column");
     st = mem_grow(&c->value, &r->value_cap, c->values + 1, sizeof *c->value);
     text = st == SHOAL_OK ? take_text(r) : NULL;

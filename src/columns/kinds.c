@@ -8,21 +8,21 @@
 #include <strings.h>
 
 enum {
-    ID_LEAST = 20,     /* rows by which values may be called all different */
-    CUT_LEAST = 50,    /* numbers: the quartiles of fewer say little */
-    STRAY_VALUES = 3,  /* different words among numbers, which mean that there is none */
+    ID_LEAST = 20,    /* rows by which values may be called all different */
+    CUT_LEAST = 50,   /* numbers: the quartiles of fewer say little */
+    STRAY_VALUES = 3, /* different words among numbers, which mean that there is none */
     MANY_CLASSES = 1 << 20,
     LABEL_VALUES = 20, /* different values of a label, whatever the number of rows */
 };
-#define STRAY_SHARE 0.05    /* of the fields of a column of numbers that are none */
-#define ID_SHARE 0.95       /* of values that are different, where all were seen */
+#define STRAY_SHARE 0.05 /* of the fields of a column of numbers that are none */
+#define ID_SHARE 0.95    /* of values that are different, where all were seen */
 #define ID_SHARE_SAMPLE 0.999
-#define ZEROS_SHARE 0.1     /* of numbers that begin as codes do: 007 */
-#define CUT_IQR 10.0        /* numbers are cut so many interquartile ranges beyond the quartiles, */
-#define COUNT_JUMP 100.0    /* the step of numbers that are counted is no larger, */
-#define COUNT_STEP 8.0      /* and on average below this */
-#define SKEWED 1.5          /* the skewness from which on a logarithm is a feature too */
-#define CUT_RANGE 2.0       /* or where that is 0 so many times the range of 99 % */
+#define ZEROS_SHARE 0.1  /* of numbers that begin as codes do: 007 */
+#define CUT_IQR 10.0     /* numbers are cut so many interquartile ranges beyond the quartiles, */
+#define COUNT_JUMP 100.0 /* the step of numbers that are counted is no larger, */
+#define COUNT_STEP 8.0   /* and on average below this */
+#define SKEWED 1.5       /* the skewness from which on a logarithm is a feature too */
+#define CUT_RANGE 2.0    /* or where that is 0 so many times the range of 99 % */
 
 static const char usual_missing[] = "NA\0N/A\0n/a\0NaN\0nan\0null\0NULL\0None\0?\0-\0.\0#N/A\0"
                                     "#NA\0<NA>\0";
@@ -135,7 +135,7 @@ struct held {
     struct column_count {
         struct span text;
         uint64_t n;
-    } *value; /* [values] */
+    } * value; /* [values] */
     size_t values;
     uint32_t *place; /* [places] 1 + the index of a value, or 0 */
     size_t places;
@@ -203,8 +203,8 @@ static int by_count(const void *a, const void *b)
 static shoal_status keep_values(struct column *c, struct held *h)
 {
     qsort(h->value, h->values, sizeof *h->value, by_count);
-    c->value = mem_array(h->values < COLUMN_VALUES ? h->values + 1 : COLUMN_VALUES,
-                         sizeof *c->value);
+    c->value =
+        mem_array(h->values < COLUMN_VALUES ? h->values + 1 : COLUMN_VALUES, sizeof *c->value);
     if (!c->value)
         return SHOAL_ENOMEM;
     for (size_t i = 0; i < h->values && c->values < COLUMN_VALUES; i++) {
@@ -240,8 +240,8 @@ static struct numbers count_numbers(const struct column *c, const struct held *h
             continue;
         }
         out.whole &= x[out.n] == floor(x[out.n]);
-        out.zeros += f.len > sign + 1 && f.at[sign] == '0' && f.at[sign + 1] >= '0' &&
-                     f.at[sign + 1] <= '9';
+        out.zeros +=
+            f.len > sign + 1 && f.at[sign] == '0' && f.at[sign + 1] >= '0' && f.at[sign + 1] <= '9';
         out.n++;
     }
     for (size_t i = 0; i < h->values && out.stray > 0; i++) {
@@ -471,8 +471,10 @@ static shoal_status judge_column(struct shoal_columns *c, size_t i, const struct
     if (col->kind == SHOAL_COLUMN_IGNORED && !col->why)
         col->why = "as --ignore says";
     if (given && col->kind == SHOAL_COLUMN_NUMBER && m.n == 0 && h->n > 0)
-        return shoal_fail(SHOAL_EFORMAT, "%s: found no number in column \"%.40s\", want some for "
-                          "--numeric", ask->path, col->name);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: found no number in column \"%.40s\", want some for "
+                          "--numeric",
+                          ask->path, col->name);
     if (col->kind == SHOAL_COLUMN_NUMBER || (col->kind == SHOAL_COLUMN_LABEL && m.stray == 0))
         column_measure(col, x, m.n);
     if (col->kind == SHOAL_COLUMN_NUMBER)
@@ -499,8 +501,8 @@ static bool looks_like_label(const struct shoal_columns *c, const struct preview
 static size_t find_usual(const struct shoal_columns *c, const struct preview *l, struct held *h,
                          unsigned classes)
 {
-    static const char *const usual[] = {"label", "class", "target", "click", "clicked", "outcome",
-                                        "y"};
+    static const char *const usual[] = {"label",   "class",   "target", "click",
+                                        "clicked", "outcome", "y"};
 
     for (size_t k = 0; k < sizeof usual / sizeof *usual; k++)
         for (size_t i = 0; i < c->n; i++)
@@ -519,8 +521,10 @@ static shoal_status mark_labels(struct shoal_columns *c, const struct columns_as
     if (!ask->opts->label && n > 1 && c->label == c->n - 1 && n <= c->n)
         c->label = c->n - n;
     if (n > c->n - c->label)
-        return shoal_fail(SHOAL_EFORMAT, "%s: --targets is %zu from column %zu on, found %zu "
-                          "columns", ask->path, n, c->label + 1, c->n);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: --targets is %zu from column %zu on, found %zu "
+                          "columns",
+                          ask->path, n, c->label + 1, c->n);
     for (size_t i = 0; i < n; i++)
         c->at[c->label + i].kind = SHOAL_COLUMN_LABEL;
     return SHOAL_OK;
@@ -607,9 +611,11 @@ static shoal_status no_ends(const struct shoal_columns *c, const struct preview 
 {
     struct names_text two = two_valued(c, l, h);
 
-    return shoal_fail(SHOAL_EFORMAT, "%s: found no label of two values in the first column, "
-                      "\"%.32s\", or the last, \"%.32s\"; want --label COLUMN%s%s", ask->path,
-                      c->at[e.first].name, c->at[e.last].name, *two.text ? ", one of " : "",
+    return shoal_fail(SHOAL_EFORMAT,
+                      "%s: found no label of two values in the first column, "
+                      "\"%.32s\", or the last, \"%.32s\"; want --label COLUMN%s%s",
+                      ask->path, c->at[e.first].name, c->at[e.last].name,
+                      *two.text ? ", one of " : "",
                       *two.text ? two.text : ", or `shoal train multinomial` for more than two");
 }
 
@@ -641,8 +647,10 @@ static shoal_status choose_label(struct shoal_columns *c, const struct preview *
     if (given && c->label == SIZE_MAX && !ask->unlabelled)
         return no_column(c, ask->path, "label", (struct span){given, (uint32_t)strlen(given)});
     if (c->label != SIZE_MAX && c->at[c->label].kind == SHOAL_COLUMN_IGNORED)
-        return shoal_fail(SHOAL_EFORMAT, "%s: --label and --ignore both name \"%.40s\", want one of "
-                          "them", ask->path, c->at[c->label].name);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: --label and --ignore both name \"%.40s\", want one of "
+                          "them",
+                          ask->path, c->at[c->label].name);
     if (!given && c->dialect.header)
         c->label = find_usual(c, l, h, ask->classes);
     if (c->label == SIZE_MAX && !ask->unlabelled)

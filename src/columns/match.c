@@ -10,7 +10,7 @@ struct first {
     const struct match_ask *ask;
     const char *path;
     const char *at, *stop; /* its text */
-    size_t label; /* the field that --label names; SIZE_MAX: none */
+    size_t label;          /* the field that --label names; SIZE_MAX: none */
     struct bytes room;
     struct span *field; /* [n] */
     size_t n, cap;
@@ -214,8 +214,10 @@ static shoal_status find_label(struct first *f, bool named)
         return SHOAL_OK;
     f->label = SIZE_MAX;
     return f->ask->unlabelled ? SHOAL_OK
-                              : shoal_fail(SHOAL_EFORMAT, "%s:1: found no column \"%.40s\" for "
-                                           "--label", f->path, label);
+                              : shoal_fail(SHOAL_EFORMAT,
+                                           "%s:1: found no column \"%.40s\" for "
+                                           "--label",
+                                           f->path, label);
 }
 
 /* ---- names that are not known ---- */
@@ -249,10 +251,11 @@ static shoal_status match_first(struct matching *m, const struct first *f)
     if (at == SIZE_MAX)
         return st;
     if (f->c->dialect.header)
-        return shoal_fail(SHOAL_EFORMAT, "%s:1: found \"%.*s\" where \"%.40s\" has numbers, want the "
-                          "names that were learned, or a row", f->path,
-                          f->field[at].len < 40 ? (int)f->field[at].len : 40, f->field[at].at,
-                          f->c->at[m->column[at]].name);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s:1: found \"%.*s\" where \"%.40s\" has numbers, want the "
+                          "names that were learned, or a row",
+                          f->path, f->field[at].len < 40 ? (int)f->field[at].len : 40,
+                          f->field[at].at, f->c->at[m->column[at]].name);
     m->dialect.header = true;
     return bytes_add(&m->header, f->at, (size_t)(f->stop - f->at));
 }
@@ -283,8 +286,10 @@ static shoal_status find_dialect(struct matching *m, struct first *f, bool *name
     if (st == SHOAL_OK)
         st = cut(f, &m->dialect, named);
     if (st == SHOAL_OK && !*named)
-        st = shoal_fail(SHOAL_EFORMAT, "%s:1: found a quote at a wrong place, want quotes around "
-                        "whole fields", f->path);
+        st = shoal_fail(SHOAL_EFORMAT,
+                        "%s:1: found a quote at a wrong place, want quotes around "
+                        "whole fields",
+                        f->path);
     *named = false;
     return st;
 }

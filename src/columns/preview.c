@@ -1,6 +1,6 @@
 /* A sample of a table. A large file is not read twice to say what its columns are: some 64 KiB of
- * each of 32 places all over it are enough, or where rows are long some 8 rows, and do not depend on
- * its order. */
+ * each of 32 places all over it are enough, or where rows are long some 8 rows, and do not depend
+ * on its order. */
 #include "columns/preview.h"
 
 #include <stdlib.h>
@@ -33,8 +33,7 @@ static shoal_status add_block(struct preview *l, size_t from, bool begins, bool 
         l->text.len -= input_drop_mark(&head);
     }
     if (st == SHOAL_OK)
-        l->block[l->blocks++] =
-            (struct preview_block){from, l->text.len - from, begins, ends};
+        l->block[l->blocks++] = (struct preview_block){from, l->text.len - from, begins, ends};
     l->all &= ends;
     return st;
 }
@@ -58,8 +57,8 @@ static shoal_status read_block(struct preview *l, struct stream *s, size_t want,
     return st == SHOAL_OK ? add_block(l, from, begins, true) : st;
 }
 
-/* `n` places of one input from the k-th of PREVIEW_PLACES on, if it can be read anywhere; else as much
- * of its beginning. */
+/* `n` places of one input from the k-th of PREVIEW_PLACES on, if it can be read anywhere; else as
+ * much of its beginning. */
 static shoal_status read_places(struct preview *l, const struct input *in, uint64_t first,
                                 uint64_t step, size_t n)
 {
@@ -129,7 +128,7 @@ static shoal_status choose_most(struct preview *l, const struct inputs *in)
         i++;
     if (i < in->len)
         st = measure_line(&in->at[i], &len);
-    l->most = ROWS_WANTED * len < COLUMNS_PREVIEW        ? COLUMNS_PREVIEW
+    l->most = ROWS_WANTED * len < COLUMNS_PREVIEW     ? COLUMNS_PREVIEW
               : ROWS_WANTED * len < COLUMNS_LOOK_WIDE ? ROWS_WANTED * len
                                                       : COLUMNS_LOOK_WIDE;
     return st;
@@ -145,7 +144,8 @@ shoal_status preview_inputs(struct preview *l, const struct inputs *in)
     l->all = !once;
     for (size_t i = 0; i < in->len && st == SHOAL_OK; i++) {
         const struct input *one = &in->at[i];
-        uint64_t first = step > 0 ? (before + step - 1) / step * step : 0; /* place behind `before` */
+        uint64_t first =
+            step > 0 ? (before + step - 1) / step * step : 0; /* place behind `before` */
         uint64_t end = before + one->size;
 
         if (!one->regular || one->size == 0) {
@@ -168,8 +168,8 @@ shoal_status preview_inputs(struct preview *l, const struct inputs *in)
 
 shoal_status preview_head(struct preview *l, const char *head, size_t len, bool whole)
 {
-    struct input one = {.path = (char *)(uintptr_t)"text", .data = head, .size = len,
-                        .regular = true};
+    struct input one = {
+        .path = (char *)(uintptr_t) "text", .data = head, .size = len, .regular = true};
     struct inputs in = {.at = &one, .len = 1};
     shoal_status st = preview_inputs(l, &in);
 
@@ -183,8 +183,8 @@ shoal_status preview_head(struct preview *l, const char *head, size_t len, bool 
 
 /* The fields of a record, counted, and kept in `to` when there are `want` of them, where `to` is
  * not NULL; 0: its quotes are wrong. */
-static size_t cut_record(struct preview *l, const struct dialect *d, const char *at, const char *end,
-                         struct span *to, size_t want)
+static size_t cut_record(struct preview *l, const struct dialect *d, const char *at,
+                         const char *end, struct span *to, size_t want)
 {
     size_t n = 0, room = l->room.len;
 
@@ -216,7 +216,8 @@ static shoal_status take_record(struct preview *l, const struct dialect *d, cons
 
 /* Where the first record begins in a block that may begin within one: behind a newline after
  * which a record of the right length stands. NULL: nowhere. */
-static const char *align(struct preview *l, const struct dialect *d, const char *at, const char *end)
+static const char *align(struct preview *l, const struct dialect *d, const char *at,
+                         const char *end)
 {
     for (unsigned i = 0; i < ALIGN_TRIES; i++) {
         const char *line = memchr(at, '\n', (size_t)(end - at)), *stop;
@@ -240,8 +241,8 @@ bool preview_is_first(const struct preview *l, const struct span *f)
     return true;
 }
 
-static shoal_status cut_block(struct preview *l, const struct dialect *d, const struct preview_block *b,
-                              bool first)
+static shoal_status cut_block(struct preview *l, const struct dialect *d,
+                              const struct preview_block *b, bool first)
 {
     const char *at = l->text.at + b->at, *end = at + b->len;
     bool names = d->header && b->begins;
@@ -285,8 +286,10 @@ static shoal_status cut_first(struct preview *l, const struct dialect *d, const 
                           path, (size_t)(end - at));
     l->n = cut_record(l, d, at, stop, NULL, 0);
     if (l->n == 0)
-        return shoal_fail(SHOAL_EFORMAT, "%s:1: found a quote at a wrong place, want quotes around "
-                          "whole fields", path);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s:1: found a quote at a wrong place, want quotes around "
+                          "whole fields",
+                          path);
     if (l->n > COLUMNS_MAX)
         return shoal_fail(SHOAL_ELIMIT, "%s:1: has over %zu columns, want fewer", path,
                           COLUMNS_MAX);

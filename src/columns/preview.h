@@ -25,9 +25,9 @@ struct preview {
     bool all;    /* of all there is */
 
     /* by preview_fields */
-    struct bytes room;   /* of fields with doubled quotes */
-    struct span *field;  /* [rows][n], the line of names not among them */
-    struct span *name;   /* [n] the first record, be it of names or not */
+    struct bytes room;  /* of fields with doubled quotes */
+    struct span *field; /* [rows][n], the line of names not among them */
+    struct span *name;  /* [n] the first record, be it of names or not */
     size_t rows, n, fields_cap;
 };
 

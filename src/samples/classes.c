@@ -85,9 +85,10 @@ static shoal_status find_texts(struct found *f, const struct label_list *l)
         double number;
 
         if (l->text[i].len == 0)
-            return shoal_fail(SHOAL_EFORMAT, "%s:%zu: found no label in column \"%.40s\", want one, or "
-                              "--label COLUMN for another", l->path, l->lines[i],
-                              l->column ? l->column : "");
+            return shoal_fail(SHOAL_EFORMAT,
+                              "%s:%zu: found no label in column \"%.40s\", want one, or "
+                              "--label COLUMN for another",
+                              l->path, l->lines[i], l->column ? l->column : "");
         number = label_spell(name, l->text[i].at, l->text[i].len);
         st = find_text(f, name, number, &f->row[i]);
     }
@@ -119,8 +120,9 @@ static shoal_status find_numbers(struct found *f, const struct label_list *l)
     for (f->n = 0; f->at && f->n < n; f->n++)
         f->at[f->n] = (struct label){NULL, sorted[f->n]};
     for (size_t i = 0; f->at && i < l->n; i++)
-        f->row[i] = (uint32_t)((const double *)bsearch(&l->number[i], sorted, n, sizeof *sorted,
-                                                       by_size) - sorted);
+        f->row[i] =
+            (uint32_t)((const double *)bsearch(&l->number[i], sorted, n, sizeof *sorted, by_size) -
+                       sorted);
     free(sorted);
     return f->at ? SHOAL_OK : SHOAL_ENOMEM;
 }
@@ -150,9 +152,10 @@ static shoal_status check_classes(const struct found *f, const struct label_list
     if (l->column)
         snprintf(column, sizeof column, " \"%.40s\"", l->column);
     if (f->n > FEW && ((numbers && !whole) || f->n * A_CLASS > l->n || f->n > SAMPLES_MAX_CLASSES))
-        return shoal_fail(SHOAL_EINVAL, "%s: label%s has %zu different %s in %zu rows, too many "
-                          "for classes; want %s--label COLUMN for another", l->path, column, f->n,
-                          numbers ? "numbers" : "values", l->n,
+        return shoal_fail(SHOAL_EINVAL,
+                          "%s: label%s has %zu different %s in %zu rows, too many "
+                          "for classes; want %s--label COLUMN for another",
+                          l->path, column, f->n, numbers ? "numbers" : "values", l->n,
                           numbers ? "--regression to predict numbers, or " : "");
     return SHOAL_OK;
 }
@@ -169,7 +172,8 @@ static int by_label(const void *a, const void *b)
     const struct label *x = ((const struct ordered_label *)a)->label;
     const struct label *y = ((const struct ordered_label *)b)->label;
 
-    return x->name ? label_order(x->name, y->name) : (x->number > y->number) - (x->number < y->number);
+    return x->name ? label_order(x->name, y->name)
+                   : (x->number > y->number) - (x->number < y->number);
 }
 
 /* Whether classes are the numbers 0, 1, 2, ..., which need no names. */
@@ -234,9 +238,11 @@ static shoal_status no_class(const struct label_list *l, size_t row, const struc
     snprintf(where, sizeof where, l->lines ? ":%zu" : ": row %zu (from 0)",
              l->lines ? l->lines[row] : row);
     if (o->classes)
-        return shoal_fail(SHOAL_EFORMAT, "%s%s: its label is \"%.40s\", want one of the %zu classes "
-                          "from \"%.40s\" to \"%.40s\"", l->path, where, name, o->nclasses,
-                          o->classes[0], o->classes[o->nclasses - 1]);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s%s: its label is \"%.40s\", want one of the %zu classes "
+                          "from \"%.40s\" to \"%.40s\"",
+                          l->path, where, name, o->nclasses, o->classes[0],
+                          o->classes[o->nclasses - 1]);
     return shoal_fail(SHOAL_EFORMAT, "%s%s: its label is \"%.40s\", want a class from 0 to %zu",
                       l->path, where, name, o->nclasses - 1);
 }

@@ -60,9 +60,9 @@ bool table_input(const struct shoal_columns *c, size_t i, char name[TABLE_INPUT]
     }
     kept = kept_values(at);
     snprintf(name, TABLE_INPUT, "%.100s=%.100s", at->name,
-             i < kept                              ? at->value[i].text
+             i < kept                         ? at->value[i].text
              : i == kept && has_others(c, at) ? "(others)"
-                                                   : "");
+                                              : "");
     return false;
 }
 
@@ -122,9 +122,9 @@ struct table_reader {
     struct span *field;  /* [columns->n] those of the record */
     struct span *labels; /* [rows][targets] in the order of the columns */
     size_t targets, labels_cap;
-    size_t *lines;       /* [rows] for sentences about labels */
+    size_t *lines; /* [rows] for sentences about labels */
     size_t lines_cap;
-    struct bytes kept;   /* labels of which the text had doubled quotes */
+    struct bytes kept; /* labels of which the text had doubled quotes */
 };
 
 static shoal_status bad_record(const struct table_reader *r, const char *what)
@@ -156,7 +156,8 @@ static shoal_status cut_record(struct table_reader *r, const char *at, const cha
 }
 
 /* The next record that is not empty; *stop is its end. False at the end of the text. */
-static bool next_record(struct table_reader *r, const char **begin, const char **stop, size_t *lines)
+static bool next_record(struct table_reader *r, const char **begin, const char **stop,
+                        size_t *lines)
 {
     while (r->at < r->end) {
         bool inside = false;
@@ -179,8 +180,8 @@ static bool next_record(struct table_reader *r, const char **begin, const char *
 /* Labels are judged when all were seen. Text that lies in `room` is copied. */
 static shoal_status keep_labels(struct table_reader *r, size_t row)
 {
-    shoal_status st = mem_grow(&r->labels, &r->labels_cap, (row + 1) * r->targets,
-                               sizeof *r->labels);
+    shoal_status st =
+        mem_grow(&r->labels, &r->labels_cap, (row + 1) * r->targets, sizeof *r->labels);
 
     if (st == SHOAL_OK)
         st = mem_grow(&r->lines, &r->lines_cap, row + 1, sizeof *r->lines);
@@ -262,7 +263,10 @@ static void class_labels(struct label_list *list, const struct table_reader *r, 
     for (size_t i = 0; i < n; i++)
         if (column_is_unlabelled(r->columns, r->labels[i]))
             r->labels[i].len = 0;
-    *list = (struct label_list){.path = r->path, .text = r->labels, .lines = r->lines, .n = n,
+    *list = (struct label_list){.path = r->path,
+                                .text = r->labels,
+                                .lines = r->lines,
+                                .n = n,
                                 .column = r->columns->at[r->columns->label].name};
 }
 
@@ -280,9 +284,11 @@ static shoal_status number_labels(shoal_samples *s, const struct table_reader *r
         double x;
 
         if (!column_number(col, f, &x) || !isfinite((float)x))
-            return shoal_fail(SHOAL_EFORMAT, "%s:%zu: column \"%.40s\": found \"%.*s\", want a "
-                              "number to predict, below 1e38", r->path, r->lines[i / r->targets],
-                              col->name, f.len < 40 ? (int)f.len : 40, f.at);
+            return shoal_fail(SHOAL_EFORMAT,
+                              "%s:%zu: column \"%.40s\": found \"%.*s\", want a "
+                              "number to predict, below 1e38",
+                              r->path, r->lines[i / r->targets], col->name,
+                              f.len < 40 ? (int)f.len : 40, f.at);
         s->y[i] = (float)x;
     }
     return SHOAL_OK;
@@ -307,7 +313,9 @@ static shoal_status find_columns(shoal_samples *s, const struct table_reader *r,
                                  const struct shoal_samples_opts *o, const char *text, size_t len)
 {
     bool elsewhere = o->labels != NULL; /* are the labels */
-    struct columns_ask ask = {.opts = &o->table, .label = LABEL_LAST, .path = r->path,
+    struct columns_ask ask = {.opts = &o->table,
+                              .label = LABEL_LAST,
+                              .path = r->path,
                               .classes = o->task == SHOAL_CLASSIFY ? SAMPLES_MAX_CLASSES : 0,
                               .targets = o->task == SHOAL_REGRESS ? o->targets : 1,
                               .unlabelled = o->task == SHOAL_INPUTS || elsewhere};
@@ -371,8 +379,11 @@ shoal_status table_read(shoal_samples *s, const char *path, const char *text, si
     r.columns = s->columns;
     if (st == SHOAL_OK)
         st = columns_match(&r.match, s->columns,
-                           &(struct match_ask){.path = path, .head = r.at, .len = len - mark,
-                                               .whole = true, .header = header_of(s, o),
+                           &(struct match_ask){.path = path,
+                                               .head = r.at,
+                                               .len = len - mark,
+                                               .whole = true,
+                                               .header = header_of(s, o),
                                                .label = o->columns ? o->table.label : NULL,
                                                .unlabelled = inputs || elsewhere});
     if (st == SHOAL_OK && !inputs && !elsewhere)
@@ -407,11 +418,13 @@ shoal_status table_read_labels(shoal_samples *s, const char *path, const char *t
         c->label = 0;
         r.columns = c;
         r.targets = c->n;
-        st = columns_match(&r.match, c,
-                           &(struct match_ask){.path = path, .head = text, .len = len,
-                                               .whole = true, .header = c->dialect.header
-                                                                            ? SHOAL_HEADER_YES
-                                                                            : SHOAL_HEADER_NO});
+        st = columns_match(
+            &r.match, c,
+            &(struct match_ask){.path = path,
+                                .head = text,
+                                .len = len,
+                                .whole = true,
+                                .header = c->dialect.header ? SHOAL_HEADER_YES : SHOAL_HEADER_NO});
     }
     if (st == SHOAL_OK && o->task == SHOAL_CLASSIFY && c->n != 1)
         st = shoal_fail(SHOAL_EFORMAT, "%s: %zu columns, want 1, the class", path, c->n);

@@ -25,12 +25,13 @@ static void describe_values(const struct column *c, char *text, size_t cap)
         return;
     }
     if (c->kind == SHOAL_COLUMN_NUMBER || (c->values == 0 && isfinite(c->min))) {
-        number_print(text, cap, "%.*g to %.*g", digits_of(c->min), c->min, digits_of(c->max), c->max);
+        number_print(text, cap, "%.*g to %.*g", digits_of(c->min), c->min, digits_of(c->max),
+                     c->max);
         return;
     }
     for (size_t k = 0; k < SHOWN && k < c->values && len < cap; k++)
-        len += (size_t)snprintf(text + len, cap - len, "%s%.40s", k > 0 ? ", " : "",
-                                c->value[k].text);
+        len +=
+            (size_t)snprintf(text + len, cap - len, "%s%.40s", k > 0 ? ", " : "", c->value[k].text);
     if (c->different > SHOWN && len < cap)
         snprintf(text + len, cap - len, ", ... of %llu", (unsigned long long)c->different);
     for (char *at = text; *at; at++) /* a value may hold newlines */

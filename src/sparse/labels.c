@@ -53,12 +53,12 @@ struct click_labels_text click_labels_text(const struct click_labels *l, const c
     size_t len = 0;
 
     for (unsigned k = 0; k < l->n && len + 48 < sizeof out.text; k++)
-        len += (size_t)snprintf(out.text + len, sizeof out.text - len, "%s\"%s\"",
-                                k == 0           ? ""
-                                : k + 1 == l->n ? join
-                                                 : ", ",
-                                click_quote(click_labels_name(l, k),
-                                            strlen(click_labels_name(l, k))).text);
+        len += (size_t)snprintf(
+            out.text + len, sizeof out.text - len, "%s\"%s\"",
+            k == 0          ? ""
+            : k + 1 == l->n ? join
+                            : ", ",
+            click_quote(click_labels_name(l, k), strlen(click_labels_name(l, k))).text);
     return out;
 }
 
@@ -78,9 +78,9 @@ static int by_order(const void *a, const void *b)
 /* The other of two labels, where one is known: the common ones have a partner. */
 static shoal_status add_partner(struct click_labels *l)
 {
-    static const char *const pairs[][2] = {{"0", "1"}, {"-1", "1"}, {"no", "yes"},
-                                           {"No", "Yes"}, {"false", "true"}, {"False", "True"},
-                                           {"n", "y"}, {"N", "Y"}, {"f", "t"}, {"F", "T"}};
+    static const char *const pairs[][2] = {
+        {"0", "1"},        {"-1", "1"}, {"no", "yes"}, {"No", "Yes"}, {"false", "true"},
+        {"False", "True"}, {"n", "y"},  {"N", "Y"},    {"f", "t"},    {"F", "T"}};
     const char *name = click_labels_name(l, 0);
 
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)

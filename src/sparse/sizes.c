@@ -47,8 +47,9 @@ static void note_sizes(struct click_sizes *s, const struct click_batch *b)
         int power;
 
         frexpf(x, &power);
-        s->powers[(power < -CLICK_POWERS ? -CLICK_POWERS : power > CLICK_POWERS ? CLICK_POWERS
-                                                                               : power) +
+        s->powers[(power < -CLICK_POWERS  ? -CLICK_POWERS
+                   : power > CLICK_POWERS ? CLICK_POWERS
+                                          : power) +
                   CLICK_POWERS]++;
         if (x > s->largest) {
             s->largest = x;

@@ -96,7 +96,7 @@ static enum looks look_bytes(const char *at, size_t len, bool whole)
     /* The beginning may be within a character. */
     for (int i = 0; i < 3 && len > 0 && ((unsigned char)at[0] & 0xc0) == 0x80; i++)
         at++, len--;
-    for (size_t i = 0, n; i < len; i += n > 0 ? n : 1) {
+    for (size_t i = 0, n; i<len; i += n> 0 ? n : 1) {
         n = high_run(at + i, len - i);
         if (i + n < len || whole)
             count_high(&h, at + i, n);
@@ -115,8 +115,10 @@ static const char *name_of(enum looks looks)
 
 static shoal_status fail_utf32(const char *name)
 {
-    return shoal_fail(SHOAL_EFORMAT, "%s: UTF-32 by its mark, which is not read: convert it to "
-                      "UTF-8", name);
+    return shoal_fail(SHOAL_EFORMAT,
+                      "%s: UTF-32 by its mark, which is not read: convert it to "
+                      "UTF-8",
+                      name);
 }
 
 /* For SHOAL_ENCODING_UTF8. */
@@ -129,8 +131,10 @@ static shoal_status refuse_utf16(const char *name, const char *head, size_t len)
         return fail_utf32(name);
     if (looks == LOOKS_UTF8)
         return SHOAL_OK;
-    return shoal_fail(SHOAL_EFORMAT, "%s: looks like %s by its %s, not UTF-8: --encoding utf-16 "
-                      "reads it", name, name_of(looks), mark != LOOKS_UTF8 ? "mark" : "zero bytes");
+    return shoal_fail(SHOAL_EFORMAT,
+                      "%s: looks like %s by its %s, not UTF-8: --encoding utf-16 "
+                      "reads it",
+                      name, name_of(looks), mark != LOOKS_UTF8 ? "mark" : "zero bytes");
 }
 
 static shoal_status choose_utf16(struct decoder *d, const char *name, const char *head, size_t len)
@@ -142,8 +146,10 @@ static shoal_status choose_utf16(struct decoder *d, const char *name, const char
     if (mark == LOOKS_UTF32)
         return fail_utf32(name);
     if (mark == LOOKS_UTF8 && zeros[0] == zeros[1] && len > 0)
-        return shoal_fail(SHOAL_EFORMAT, "%s: neither a mark nor its zero bytes say which UTF-16 "
-                          "it is, want text in UTF-16", name);
+        return shoal_fail(SHOAL_EFORMAT,
+                          "%s: neither a mark nor its zero bytes say which UTF-16 "
+                          "it is, want text in UTF-16",
+                          name);
     d->coding = mark == LOOKS_UTF16BE || (mark == LOOKS_UTF8 && zeros[0] > zeros[1])
                     ? CODING_UTF16BE
                     : CODING_UTF16LE;
@@ -167,8 +173,8 @@ static shoal_status choose_auto(struct decoder *d, const char *name, const char 
     return SHOAL_OK;
 }
 
-shoal_status decoder_begin(struct decoder *d, const struct shoal_vocab_opts *opts,
-                           const char *name, const char *head, size_t len)
+shoal_status decoder_begin(struct decoder *d, const struct shoal_vocab_opts *opts, const char *name,
+                           const char *head, size_t len)
 {
     *d = (struct decoder){.coding = CODING_UTF8};
     switch (opts->encoding) {
@@ -276,8 +282,7 @@ static void end_utf16(struct decoder *d, struct bytes *out)
     d->high = d->half = 0;
 }
 
-shoal_status decoder_add(struct decoder *d, const char *in, size_t len, bool end,
-                         struct bytes *out)
+shoal_status decoder_add(struct decoder *d, const char *in, size_t len, bool end, struct bytes *out)
 {
     bool utf16 = d->coding == CODING_UTF16LE || d->coding == CODING_UTF16BE;
     shoal_status st = bytes_reserve(out, (utf16 ? len + len / 2 : 3 * len) + 8);

@@ -4,7 +4,8 @@
  *     text       我爱Go语言，very👍🏽!        (rules: --tokens chars --emoji)
  *     pieces     我 爱 G o 语 言 ， v e r y 👍🏽 !
  *     chars      我 爱 go 语 言  very 👍🏽
- *     bigrams    我爱 go 语言  very 👍🏽      a lone character is a word: 我Go gives 我 go
+ *     bigrams    我爱 go 语言  very 👍🏽      a lone character is a word: 我Go gives 我
+ * go
  *
  * A piece is what is never cut: a letter, a character with its marks, an emoji with all that it
  * is joined from. What comes out is text with a space at each seam, so that the scanner finds
@@ -35,28 +36,26 @@ struct range {
 
 /* By Unicode's blocks; what in them is no letter is told by its category. */
 static const struct range scripts[] = {
-    {0x0e00, 0x0eff, false},   /* Thai, Lao */
-    {0x1000, 0x109f, false},   /* Burmese */
-    {0x1100, 0x11ff, true},    /* Hangul letters */
-    {0x1780, 0x17ff, false},   /* Khmer */
-    {0x3005, 0x3007, false},   /* Chinese: repetition, closing, zero */
-    {0x3021, 0x3029, false},   /* numerals */
-    {0x3031, 0x3035, false},   /* kana repetition */
-    {0x3038, 0x303c, false},   /* numerals */
-    {0x3040, 0x30ff, false},   /* Hiragana, Katakana */
-    {0x3130, 0x318f, true},    /* Hangul letters */
-    {0x31f0, 0x31ff, false},   /* Katakana */
-    {0x3400, 0x4dbf, false},   /* Chinese */
-    {0x4e00, 0x9fff, false},
-    {0xa960, 0xa97f, true},    /* Hangul letters */
-    {0xa9e0, 0xa9ff, false},   /* Burmese */
-    {0xaa60, 0xaa7f, false},
-    {0xac00, 0xd7ff, true},    /* Hangul */
-    {0xf900, 0xfaff, false},   /* Chinese */
-    {0xff66, 0xff9f, false},   /* Katakana, narrow */
-    {0xffa0, 0xffdc, true},    /* Hangul, narrow */
-    {0x1aff0, 0x1b16f, false}, /* kana */
-    {0x20000, 0x3ffff, false}, /* Chinese */
+    {0x0e00, 0x0eff, false},                           /* Thai, Lao */
+    {0x1000, 0x109f, false},                           /* Burmese */
+    {0x1100, 0x11ff, true},                            /* Hangul letters */
+    {0x1780, 0x17ff, false},                           /* Khmer */
+    {0x3005, 0x3007, false},                           /* Chinese: repetition, closing, zero */
+    {0x3021, 0x3029, false},                           /* numerals */
+    {0x3031, 0x3035, false},                           /* kana repetition */
+    {0x3038, 0x303c, false},                           /* numerals */
+    {0x3040, 0x30ff, false},                           /* Hiragana, Katakana */
+    {0x3130, 0x318f, true},                            /* Hangul letters */
+    {0x31f0, 0x31ff, false},                           /* Katakana */
+    {0x3400, 0x4dbf, false},                           /* Chinese */
+    {0x4e00, 0x9fff, false},   {0xa960, 0xa97f, true}, /* Hangul letters */
+    {0xa9e0, 0xa9ff, false},                           /* Burmese */
+    {0xaa60, 0xaa7f, false},   {0xac00, 0xd7ff, true}, /* Hangul */
+    {0xf900, 0xfaff, false},                           /* Chinese */
+    {0xff66, 0xff9f, false},                           /* Katakana, narrow */
+    {0xffa0, 0xffdc, true},                            /* Hangul, narrow */
+    {0x1aff0, 0x1b16f, false},                         /* kana */
+    {0x20000, 0x3ffff, false},                         /* Chinese */
 };
 
 static const struct range *script_of(uint32_t code)
@@ -147,8 +146,7 @@ static bool is_emoji(uint32_t code, uint32_t next)
     if (bound_of(code) != UTF8PROC_BOUNDCLASS_EXTENDED_PICTOGRAPHIC || next == AS_TEXT)
         return false;
     return next == AS_EMOJI || (code >= FIRST_EMOJI &&
-                                utf8proc_category((utf8proc_int32_t)code) !=
-                                    UTF8PROC_CATEGORY_PD);
+                                utf8proc_category((utf8proc_int32_t)code) != UTF8PROC_CATEGORY_PD);
 }
 
 /* Bytes of the emoji at at[0], 0 when there is none. */
@@ -392,7 +390,7 @@ uint64_t segment_unspaced(const char *at, size_t len, const struct rules *r)
     len = len < UNSPACED_LOOK ? len : UNSPACED_LOOK;
     if (r->tokens == SHOAL_TOKENS_CHARS || r->tokens == SHOAL_TOKENS_BIGRAMS || !any_high(at, len))
         return 0;
-    for (size_t i = 0, n; i < len; i += n > 0 ? n : 1) {
+    for (size_t i = 0, n; i<len; i += n> 0 ? n : 1) {
         n = (unsigned char)at[i] < 0x80 ? 1 : clean_code(at + i, len - i, &code);
         if ((unsigned char)at[i] < 0x80)
             count_ascii(&l, (unsigned char)at[i], r);

@@ -19,12 +19,12 @@ struct choice {
 };
 
 static const struct choice cities[] = {
-    {"Berlin", 0.30, 0.2}, {"Madrid", 0.22, -0.5}, {"Oslo", 0.18, 0.7}, {"Roma", 0.17, -0.1},
-    {"Wien", 0.13, 0},
+    {"Berlin", 0.30, 0.2}, {"Madrid", 0.22, -0.5}, {"Oslo", 0.18, 0.7},
+    {"Roma", 0.17, -0.1},  {"Wien", 0.13, 0},
 };
 static const struct choice jobs[] = {
-    {"office work", 0.31, 0.3},  {"trade, crafts", 0.24, -0.6}, {"", 0.12, -0.2},
-    {"teaching", 0.15, 0.5},     {"retired", 0.18, -0.3},
+    {"office work", 0.31, 0.3}, {"trade, crafts", 0.24, -0.6}, {"", 0.12, -0.2},
+    {"teaching", 0.15, 0.5},    {"retired", 0.18, -0.3},
 };
 
 /* What a row says, and what it decides. */
@@ -86,10 +86,10 @@ static size_t put_row(char line[COLUMNS_TEXT], uint64_t row, struct rng *r, cons
     to = put_number(to, (size_t)(end - to), "%.0f", p->age);
     *to++ = ',';
     to = put_number(to, (size_t)(end - to), "%.0f", p->income);
-    to += number_print(to, (size_t)(end - to), ",%.1f,%s,%s%s%s,%llu,%s\n", p->hours,
-                       p->city->name, quotes ? "\"" : "", p->job->name, quotes ? "\"" : "",
-                       (unsigned long long)(rng_next(r) | (uint64_t)1 << 63),
-                       bought ? "yes" : "no");
+    to +=
+        number_print(to, (size_t)(end - to), ",%.1f,%s,%s%s%s,%llu,%s\n", p->hours, p->city->name,
+                     quotes ? "\"" : "", p->job->name, quotes ? "\"" : "",
+                     (unsigned long long)(rng_next(r) | (uint64_t)1 << 63), bought ? "yes" : "no");
     return (size_t)(to - line);
 }
 
@@ -128,9 +128,9 @@ shoal_status shoal_gen_people(const char *path, const struct shoal_gen_people_op
     shoal_status st;
 
     if (o->rows == 0 || o->rows > most || o->first > most)
-        return shoal_fail(SHOAL_EINVAL, "people: --rows is %llu and --first %llu, want 1 and 0 to %llu",
-                          (unsigned long long)o->rows, (unsigned long long)o->first,
-                          (unsigned long long)most);
+        return shoal_fail(
+            SHOAL_EINVAL, "people: --rows is %llu and --first %llu, want 1 and 0 to %llu",
+            (unsigned long long)o->rows, (unsigned long long)o->first, (unsigned long long)most);
     st = output_open(&out, path);
     if (st != SHOAL_OK)
         return st;

@@ -88,8 +88,10 @@ static shoal_status set_value(struct fields *f, const struct shoal_columns *c, s
         f->at[column] = tree_true(value) ? (struct span){"true", 4} : (struct span){"false", 5};
         return SHOAL_OK;
     default:
-        return shoal_fail(SHOAL_EINVAL, "found a list or an object for column '%.40s', want a "
-                          "number or text", c->at[column].name);
+        return shoal_fail(SHOAL_EINVAL,
+                          "found a list or an object for column '%.40s', want a "
+                          "number or text",
+                          c->at[column].name);
     }
 }
 
@@ -104,8 +106,10 @@ static shoal_status take_member(void *ctx, const char *key, const struct tree *v
     size_t column = columns_find(n->c, key, strlen(key));
 
     if (column == SIZE_MAX)
-        return shoal_fail(SHOAL_EINVAL, "found no column '%.40s', want one of the %zu that the model "
-                          "learned from", key, n->c->n);
+        return shoal_fail(SHOAL_EINVAL,
+                          "found no column '%.40s', want one of the %zu that the model "
+                          "learned from",
+                          key, n->c->n);
     return set_value(n->f, n->c, column, value);
 }
 
@@ -121,8 +125,10 @@ static enum listed listed_of(const struct shoal_columns *c, size_t n, size_t *us
         *used += is_used(&c->at[i]);
         unlabelled += c->at[i].kind != SHOAL_COLUMN_LABEL;
     }
-    return n == *used ? LISTED_USED : n == unlabelled ? LISTED_UNLABELLED : n == c->n ? LISTED_ALL
-                                                                                     : LISTED_NONE;
+    return n == *used        ? LISTED_USED
+           : n == unlabelled ? LISTED_UNLABELLED
+           : n == c->n       ? LISTED_ALL
+                             : LISTED_NONE;
 }
 
 /* The next such column, from *next on. */
@@ -141,7 +147,8 @@ static shoal_status find_listed(const struct shoal_columns *c, size_t n, enum li
     *how = listed_of(c, n, &used);
     return *how != LISTED_NONE
                ? SHOAL_OK
-               : shoal_fail(SHOAL_EINVAL, "found %zu values, want %zu, one of each column", n, used);
+               : shoal_fail(SHOAL_EINVAL, "found %zu values, want %zu, one of each column", n,
+                            used);
 }
 
 shoal_status fields_json(struct fields *f, const struct shoal_columns *c, const struct tree *t)
@@ -156,7 +163,8 @@ shoal_status fields_json(struct fields *f, const struct shoal_columns *c, const 
     if (tree_kind(t) == TREE_OBJECT)
         return tree_each(t, take_member, &naming);
     if (tree_kind(t) != TREE_LIST)
-        return shoal_fail(SHOAL_EINVAL, "found neither an object of columns nor a list, want a row");
+        return shoal_fail(SHOAL_EINVAL,
+                          "found neither an object of columns nor a list, want a row");
     st = find_listed(c, n, &how);
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
         st = set_value(f, c, next_column(c, how, &next), tree_at(t, i));
@@ -189,13 +197,15 @@ static shoal_status take_fields(struct fields *f, const struct matching *m, cons
         at = field_next(&m->dialect, &f->room, at, end, &one);
         if (!at)
             return shoal_fail(SHOAL_EINVAL, "found a quote at a wrong place, want quotes around "
-                              "whole fields");
+                                            "whole fields");
         if (m->column[i] != MATCH_NONE)
             f->at[m->column[i]] = one;
     }
     return i == m->n && at > end ? SHOAL_OK
-                                 : shoal_fail(SHOAL_EINVAL, "found %s than %zu columns, want that "
-                                              "many", i < m->n ? "fewer" : "more", m->n);
+                                 : shoal_fail(SHOAL_EINVAL,
+                                              "found %s than %zu columns, want that "
+                                              "many",
+                                              i < m->n ? "fewer" : "more", m->n);
 }
 
 /* The next record that is not blank, from *at on; false: there is none. */
@@ -235,8 +245,8 @@ shoal_status fields_line(struct fields *f, const struct shoal_columns *c, const 
                          size_t len)
 {
     size_t mark = len >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* of byte order */
-    struct match_ask ask = {.path = "body", .head = at + mark, .len = len - mark, .whole = true,
-                            .unlabelled = true};
+    struct match_ask ask = {
+        .path = "body", .head = at + mark, .len = len - mark, .whole = true, .unlabelled = true};
     struct matching m;
     shoal_status st = columns_match(&m, c, &ask);
 

@@ -11,7 +11,7 @@
 #include "serve/budget.h"
 
 struct fields {
-    struct span *at; /* [columns] of length 0 where there is no value */
+    struct span *at;   /* [columns] of length 0 where there is no value */
     char *text;        /* of numbers */
     char *line;        /* that the fields point into, of whoever read it; or NULL */
     struct bytes room; /* of fields with doubled quotes */

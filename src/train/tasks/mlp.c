@@ -283,8 +283,10 @@ static bool read_layers(void *field, const char *text)
     size_t digits = strspn(text, "0123456789,"), len = strlen(text);
 
     *(const char **)field = strcmp(text, "none") == 0 ? "" : text;
-    return strcmp(text, "none") == 0 || strcmp(text, "auto") == 0 || (digits == len && len > 0 && len <= 200 && text[0] != ',' &&
-                                         text[len - 1] != ',' && !strstr(text, ",,"));
+    if (strcmp(text, "none") == 0 || strcmp(text, "auto") == 0)
+        return true;
+    return digits == len && len > 0 && len <= 200 && text[0] != ',' && text[len - 1] != ',' &&
+           !strstr(text, ",,");
 }
 
 static void show_layers(char text[SHOAL_VALUE], const void *field)
