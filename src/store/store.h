@@ -20,6 +20,8 @@
 /* The s of fold (kernel.h, view.c): parallel changes are averaged. */
 #define STORE_MEAN 0.5f
 
+enum { STORE_LANES_MOST = 64 }; /* private views of a table on one rank */
+
 /* ---- view.c ------------------------------------------------------------------- */
 
 /* The table itself, but for private copies of its first `hot` rows. */
@@ -40,13 +42,14 @@ void row_merge(const struct table *t, const struct kernel *kernel, float *row, c
 /* Folds or adds the private hot rows into the table's and reads them anew. */
 void view_sync(struct view *v, const struct kernel *kernel);
 
-/* Brings n private views of one table together: each row's changes are folded
+/* Brings n <= STORE_LANES_MOST private views of one table together, by all of the workers or,
+ * where they are NULL, alone: each row's changes are folded
  * in the order of the views, so the result is the same for any number of
  * threads. Parallel changes are averaged, orthogonal ones added (kernel.h,
  * fold): plain addition overshoots the rows that all views move. The views are
  * empty afterwards. */
-shoal_status views_merge(struct view *views, size_t n, const struct kernel *kernel,
-                         unsigned threads);
+void views_merge(struct view *views, size_t n, const struct kernel *kernel,
+                 struct workers *workers);
 
 /* ---- store.c, push.c, rounds.c, lanes.c: rows between ranks -------------------------
  *

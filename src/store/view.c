@@ -30,8 +30,13 @@
  * bits for any number of them. */
 #include "store/store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Bits that a thread merges at a time, in words of 64 rows: the commonest rows come first and
+ * were touched by every view, so halves of the table would not be halves of the work. */
+enum { RANGE_WORDS = 8 };
 
 static size_t words_of(size_t rows)
 {
@@ -153,11 +158,12 @@ struct merging {
     struct view *views; /* [n] */
     size_t n;
     const struct kernel *kernel;
-    unsigned threads;
 };
 
-/* One row: the first view that touched it holds the sum, then it goes home. */
-static void merge_row(const struct merging *m, uint32_t row)
+/* One row: the first view that touched it holds the sum, then it goes home. `who` has the
+ * touched bits of each view around this row: most rows were touched by one view or two, and the
+ * others' slots need not be fetched to know it. */
+static void merge_row(const struct merging *m, const uint64_t *who, uint32_t row)
 {
     struct table *t = m->views[0].table;
     float *home = t->at + row * t->stride, *sum = NULL;
@@ -166,7 +172,7 @@ static void merge_row(const struct merging *m, uint32_t row)
         struct view *v = &m->views[i];
         float *copy;
 
-        if (v->slot[row] == 0)
+        if (!(who[i] >> (row % 64) & 1))
             continue;
         copy = v->mine + (v->slot[row] - 1) * t->stride;
         v->slot[row] = 0;
@@ -179,32 +185,44 @@ static void merge_row(const struct merging *m, uint32_t row)
         memcpy(home, sum, t->stride * sizeof *sum);
 }
 
-static shoal_status merge_thread(void *ctx, unsigned index)
+/* The rows of one word of the bits. */
+static void merge_word(const struct merging *m, size_t word)
 {
-    const struct merging *m = ctx;
-    size_t words = words_of(m->views[0].table->rows);
-    size_t begin = words * index / m->threads, end = words * (index + 1) / m->threads;
+    uint64_t who[STORE_LANES_MOST], bits = 0;
 
-    for (size_t w = begin; w < end; w++) {
-        uint64_t bits = 0;
-
-        for (size_t i = 0; i < m->n; i++) {
-            bits |= m->views[i].touched[w];
-            m->views[i].touched[w] = 0;
-        }
-        for (; bits; bits &= bits - 1)
-            merge_row(m, (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(bits)));
+    for (size_t i = 0; i < m->n; i++) {
+        bits |= who[i] = m->views[i].touched[word];
+        m->views[i].touched[word] = 0;
     }
-    return SHOAL_OK;
+    for (; bits; bits &= bits - 1)
+        merge_row(m, who, (uint32_t)(word * 64 + (unsigned)__builtin_ctzll(bits)));
 }
 
-shoal_status views_merge(struct view *views, size_t n, const struct kernel *kernel,
-                         unsigned threads)
+static void merge_range(void *ctx, size_t item, unsigned thread)
 {
-    struct merging m = {views, n, kernel, threads};
-    shoal_status st = pool_run(threads, merge_thread, &m);
+    const struct merging *m = ctx;
+    size_t end = words_of(m->views[0].table->rows), begin = item * RANGE_WORDS;
 
+    (void)thread;
+    end = end - begin > RANGE_WORDS ? begin + RANGE_WORDS : end;
+    for (size_t w = begin; w < end; w++)
+        merge_word(m, w);
+}
+
+void views_merge(struct view *views, size_t n, const struct kernel *kernel,
+                 struct workers *workers)
+{
+    struct merging m = {views, n, kernel};
+    size_t ranges;
+
+    if (n == 0)
+        return;
+    assert(n <= STORE_LANES_MOST);
+    ranges = (words_of(views[0].table->rows) + RANGE_WORDS - 1) / RANGE_WORDS;
+    if (workers)
+        workers_do(workers, ranges, merge_range, &m);
+    for (size_t i = 0; i < ranges && !workers; i++)
+        merge_range(&m, i, 0);
     for (size_t i = 0; i < n; i++)
         views[i].used = 0;
-    return st;
 }

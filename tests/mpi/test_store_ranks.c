@@ -456,7 +456,7 @@ static void merge_alone(struct table *t)
     for (unsigned round = 0; round < 5; round++) {
         for (unsigned i = 0; i < LANES; i++)
             train_lane(&views[i], i, round);
-        CHECK_OK(views_merge(views, LANES, kernel, 1));
+        views_merge(views, LANES, kernel, NULL);
     }
     for (unsigned i = 0; i < LANES; i++)
         view_fini(&views[i]);

@@ -190,25 +190,20 @@ static shoal_status ranks_part(struct run *r)
 
 /* ---- lanes ---- */
 
-/* Lanes are taken by whatever thread is free; each has its own chunk. */
-static shoal_status lane_thread(void *ctx, unsigned index)
+/* A lane has a chunk of its own, whichever thread takes it. */
+static void lane_train(void *ctx, size_t lane, unsigned thread)
 {
     struct run *r = ctx;
-    unsigned lane;
+    uint64_t i = r->at.place + lane * r->sharing + r->worker;
 
-    (void)index;
-    while ((lane = atomic_fetch_add(&r->rows->next_lane, 1)) < r->rows->nworkers) {
-        uint64_t i = r->at.place + lane * r->sharing + r->worker;
-
-        if (i < run_epoch_units(r))
-            train_chunk(r, &r->rows->workers[lane], i);
-    }
-    return SHOAL_OK;
+    (void)thread;
+    if (i < run_epoch_units(r))
+        train_chunk(r, &r->rows->workers[lane], i);
 }
 
 static shoal_status merge_lanes(struct run *r)
 {
-    struct view views[64];
+    struct view views[STORE_LANES_MOST];
     shoal_status st = SHOAL_OK;
 
     for (size_t t = 0; t < r->rows->ntables && st == SHOAL_OK; t++) {
@@ -217,7 +212,7 @@ static shoal_status merge_lanes(struct run *r)
         if (r->rows->store)
             st = store_merge_lanes(r->rows->store, t, views, r->rows->nworkers);
         else
-            st = views_merge(views, r->rows->nworkers, r->kernel, r->threads);
+            views_merge(views, r->rows->nworkers, r->kernel, r->rows->pool);
         for (size_t i = 0; i < r->rows->nworkers; i++)
             r->rows->workers[i].views[t] = views[i];
     }
@@ -227,16 +222,12 @@ static shoal_status merge_lanes(struct run *r)
 /* One chunk for each lane, then all lanes meet. */
 static shoal_status lane_round(struct run *r)
 {
-    unsigned threads = r->threads < r->rows->nworkers ? r->threads : (unsigned)r->rows->nworkers;
-    shoal_status st = SHOAL_OK;
+    shoal_status st;
 
     if (r->rows->store)
         comm_charge(r->comm, (double)(r->rows->nworkers * r->rows->chunk));
-    atomic_store(&r->rows->next_lane, 0);
-    if (threads > 0)
-        st = pool_run(threads, lane_thread, r);
-    if (st == SHOAL_OK)
-        st = merge_lanes(r);
+    workers_do(r->rows->pool, r->rows->nworkers, lane_train, r);
+    st = merge_lanes(r);
     return st == SHOAL_OK && r->rows->store ? store_round(r->rows->store) : st;
 }
 

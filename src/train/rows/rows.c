@@ -238,6 +238,8 @@ static shoal_status make_workers(struct run *r)
         return SHOAL_ENOMEM;
     if (w->blocks)
         st = blocks_begin(r);
+    if (st == SHOAL_OK && r->opts->deterministic)
+        st = workers_new(&w->pool, r->threads);
     for (size_t i = 0; i < w->nworkers && st == SHOAL_OK; i++) {
         st = init_views(r, &w->workers[i]);
         if (st == SHOAL_OK)
@@ -281,6 +283,7 @@ static void rows_close(struct run *r)
             view_fini(&w->workers[i].views[t]);
     }
     free(w->workers);
+    workers_free(w->pool);
     store_close(w->store);
     for (size_t i = 0; i < ROWS_TABLES; i++)
         table_fini(&w->tables[i]);

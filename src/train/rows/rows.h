@@ -89,13 +89,13 @@ struct row_run {
     struct table owned[ROWS_TABLES]; /* blocks: the tables, with the rows of this rank alone */
     struct worker *workers;
     size_t nworkers;
+    struct workers *pool;  /* deterministic: the threads that run lanes; rounds are short */
     struct store *store;   /* NULL: alone */
     unsigned most_threads; /* of any rank: a round has a chunk for each, if need be */
     bool busy;             /* there are more threads on this host than cores */
 
     atomic_uint_fast64_t next; /* chunk to be taken, during a slice */
     size_t part, parts;        /* of the chunks: in this round, and in all */
-    atomic_uint next_lane;
 };
 
 /* ---- rows.c ---- */

@@ -21,7 +21,7 @@ enum {
     POLL_LEAST = 1024,
     CHUNK_LEAST = 512,
     CHUNK_MOST = 16384,     /* Hogwild: small beside a slice, large beside its overhead */
-    CHUNK_LANE = 5000,      /* between merges: longer loses accuracy, shorter speed */
+    CHUNK_LANE = 512,       /* between merges: longer loses accuracy, shorter speed */
     CHUNKS_PER_EPOCH = 256, /* at least, so that the rate falls smoothly */
     CHUNKS_SOFTMAX = 32,    /* fewer: each starts the threads anew and ends a batch */
     HELD_LEAST = 100,       /* words of a block that is held out: no window reaches into it */
@@ -625,8 +625,8 @@ static shoal_status measure_valid(struct run *r)
         st = loss_of_blocks(r, &held, &done);
     else
         loss_of_held(w, &held, SIZE_MAX, &done);
-    for (size_t t = IN; t <= OUT && st == SHOAL_OK && r->opts->deterministic && !rows->whole; t++)
-        st = views_merge(&w->views[t], 1, r->kernel, 1);
+    for (size_t t = IN; t <= OUT && r->opts->deterministic && !rows->whole; t++)
+        views_merge(&w->views[t], 1, r->kernel, NULL);
     run_figures(r, &done, SHOAL_OF_VALIDATION, &r->held);
     return st;
 }
