@@ -171,6 +171,20 @@ static double boost_of(const struct train_opts *o)
     return fmin(pow(sharing, BOOST_CBOW), o->loss == SHOAL_SOFTMAX ? sharing : BOOST_CBOW_MOST);
 }
 
+#define FEW_LEAST 8e6 /* words of all epochs together, */
+#define FEW_MOST 6e7  /* for which twice the rate was measured: docs/notes/training.md */
+
+/* The first rate that nobody chose. word2vec's is meant for long runs: in short ones rare words
+ * hardly leave their place. Several ranks have a factor of their own (boost_of). */
+static double usual_lr(const struct train_opts *o, const shoal_corpus *corpus)
+{
+    double words = (double)shoal_corpus_words(corpus) * o->epochs;
+    bool alone = opts_sharing(o) == 1 || o->deterministic;
+    bool few = o->steps == 0 && words >= FEW_LEAST && words <= FEW_MOST;
+
+    return (o->bag ? 0.05 : 0.025) * (alone && few && o->loss == SHOAL_NS ? 2 : 1);
+}
+
 /* Words among the positions that are held out: ends of sentences are none. */
 static uint64_t held_words(const struct train_opts *o, const uint32_t *ids, size_t n, size_t words)
 {
@@ -197,7 +211,7 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
                                       .types_note = "different",
                                       .advice = "--dim or the vocabulary"};
     snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of each word", o->dim);
-    opts_lr(plan, o, o->bag ? 0.05 : 0.025, boost_of(o));
+    opts_lr(plan, o, usual_lr(o, corpus), boost_of(o));
     if (st == SHOAL_OK)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
     if (st != SHOAL_OK)
@@ -760,7 +774,8 @@ static const struct shoal_option bag_options[] = {
 static const struct shoal_option training_options[] = {
     EPOCHS_OPTION,
     STEPS_OPTION("so many steps of each rank, of --batch predictions (softmax) or words (ns, hs)"),
-    LR_OPTION("0.05 for CBOW, 0.025 for skip-gram"),
+    LR_OPTION("0.05 for CBOW, 0.025 for skip-gram; twice that for 8 to 60 million words, alone "
+              "and with negative sampling"),
     LR_SCALING_OPTION,
     SCHEDULE_OPTION("how the rate goes on"),
     DECAY_OPTION,
