@@ -17,6 +17,7 @@ enum {
     CHUNKS_PER_EPOCH = 256,
     APART = 2048,      /* of all threads until their copies meet */
     APART_LANES = 512, /* the same of lanes */
+    MANY = 500000,     /* rows: they are learned once */
     RUN_SHIFT = 12,    /* rows are shuffled in runs of a 2^12th of them, */
     RUN_MOST = 256,     /* at most so many rows */
 };
@@ -275,13 +276,31 @@ uint64_t sparse_held_row(const struct sparse *s, uint64_t i)
 
 /* ---- opening ---- */
 
+/* Whether labels follow one another as if they had been shuffled: at least half as often as then
+ * a row has another label than the one before. */
+static bool are_mixed(const struct clicks_view *v)
+{
+    double share[SHOAL_CLICKS_CLASSES] = {0}, same = 0;
+    uint64_t changes = 0;
+
+    for (uint64_t i = 0; i < v->rows; i++)
+        share[v->label[i]] += 1.0 / (double)v->rows;
+    for (uint64_t i = 1; i < v->rows; i++)
+        changes += v->label[i] != v->label[i - 1];
+    for (unsigned k = 0; k < SHOAL_CLICKS_CLASSES; k++)
+        same += share[k] * share[k];
+    return (double)changes >= 0.5 * (1 - same) * (double)v->rows;
+}
+
 /* Rows that stay together are few where there are few, and else enough for memory to be read in
- * order. */
+ * order. Many rows that are learned once need no other order, unless they stand in that of their
+ * labels. */
 struct shuffle sparse_order(const struct run *r)
 {
+    const struct sparse *s = r->own;
     size_t n = r->rows->train, run = n >> RUN_SHIFT;
 
-    if (r->opts->in_order)
+    if (r->opts->in_order || (s->mixed && r->opts->epochs == 1))
         return (struct shuffle){0};
     return shuffle_make(n, run < 1 ? 1 : run > RUN_MOST ? RUN_MOST : run, r->opts->seed,
                         r->at.epoch);
@@ -346,6 +365,7 @@ shoal_status sparse_open(struct run *r)
         return SHOAL_ENOMEM;
     s->data = r->data->rows;
     s->rows = clicks_view(s->data);
+    s->mixed = s->rows->rows >= MANY && are_mixed(s->rows);
     set_run(r, s);
     st = hold_out(r);
     cut(r, width);
@@ -613,9 +633,8 @@ void sparse_defaults(struct train_opts *o)
 }
 
 enum {
-    VISITS = 2500000,  /* rows of all epochs together, */
-    EPOCHS_MOST = 500,
-    MANY = 500000,     /* and one epoch from here on: more rows say more than the same again */
+    VISITS = 2500000, /* rows of all epochs together, but one epoch of MANY rows: more rows say */
+    EPOCHS_MOST = 500, /* more than the same again */
 };
 
 /* Measured in docs/notes/logreg.md. */

@@ -16,6 +16,7 @@ enum { SPARSE_WEIGHTS, SPARSE_BIAS }; /* tables */
 struct sparse {
     const shoal_clicks *data;
     const struct clicks_view *rows;
+    bool mixed;              /* there are many, and their labels stand in no order */
     struct linear_model linear;
     struct clicks_view held; /* rows that are not learned from, by the ids of `data`: others, */
     uint32_t *held_ids;      /* [held.values]; NULL: some of `data` itself */
