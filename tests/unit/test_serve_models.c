@@ -86,7 +86,8 @@ static void put_in_place(const char *name, const char *text)
 {
     char vectors[64];
 
-    snprintf(vectors, sizeof vectors, "1 %d\nx %.32s\n", strchr(text, ' ') ? 2 : 1, text);
+    assert_non_null(text);
+    snprintf(vectors, sizeof vectors, "1 %d\nx %.32s\n", strchr(text, ' ') ? 2 : 1, text ? text : "");
     if (strspn(text, "0123456789 ") == strlen(text))
         text = vectors;
     scratch_put(name, text, strlen(text));
