@@ -491,7 +491,15 @@ enum shoal_sync {
     SHOAL_SYNC,    /* all meet after each round */
     SHOAL_AVERAGE, /* models are averaged every `staleness` rounds */
 };
-enum shoal_wire { SHOAL_WIRE_F32, SHOAL_WIRE_BF16 };
+/* How a row travels between ranks: as it is, or its change in so many bits a number. AUTO: the
+ * shortest that was measured to cost no accuracy. */
+enum shoal_wire {
+    SHOAL_WIRE_F32,
+    SHOAL_WIRE_BF16,
+    SHOAL_WIRE_INT8,
+    SHOAL_WIRE_INT4,
+    SHOAL_WIRE_AUTO,
+};
 
 #define SHOAL_STALE_BINS 16
 /* What a run with several ranks cost, all ranks together. */

@@ -270,7 +270,9 @@ struct view {
     uint32_t *slot;
     uint64_t *touched;
     uint32_t used;
-    uint8_t *touches; /* [rows] touches of each since they were cleared, up to 255; or NULL */
+    uint8_t *touches;  /* [rows] touches of each since they were cleared, up to 255; or NULL */
+    const float *news; /* hot: [hot][stride] what other ranks did to the table's rows; or NULL */
+    float *heard;      /* hot: [hot][stride] of that what mine and base have; or NULL */
 };
 
 float *view_touch(struct view *v, uint32_t row);

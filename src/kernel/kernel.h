@@ -144,6 +144,16 @@ struct kernel_optim {
     bool nesterov;
 };
 
+/* How a row travels: as its difference to what the other side knows, in few bits (wire.h). */
+enum { KERNEL_BF16, KERNEL_INT8, KERNEL_INT4, KERNEL_WIRES };
+
+struct kernel_wire {
+    /* Writes x - known; x becomes what unpack will make of it. What rounding left out is the
+     * caller's to keep. */
+    void (*pack)(void *wire, float *x, const float *known, size_t n);
+    void (*unpack)(float *x, const void *wire, const float *known, size_t n);
+};
+
 struct kernel {
     const char *name; /* "scalar", "avx2", "avx512" */
 
@@ -168,6 +178,9 @@ struct kernel {
      * orthogonal changes are added; of parallel ones a share s of each is left
      * out, so that with 1/2 they are averaged. */
     void (*fold)(float *row, const float *mine, const float *base, size_t dim, float s);
+
+    float (*apart)(const float *x, const float *y, size_t n); /* |x - y|^2 */
+    const struct kernel_wire *wires;                          /* [KERNEL_WIRES] */
 
     void (*pairs)(const struct kernel_step *step);
     void (*bag)(const struct kernel_step *step);

@@ -2,6 +2,7 @@
  * against, and what runs on a CPU we know nothing of. */
 #include "kernel/kernel.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -232,7 +233,17 @@ static void from_int8(float *to, const int8_t *from, size_t n)
         to[j] = from[j];
 }
 
+static float apart(const float *x, const float *y, size_t n)
+{
+    float sum = 0;
+
+    for (size_t j = 0; j < n; j++)
+        sum += (x[j] - y[j]) * (x[j] - y[j]);
+    return sum;
+}
+
 #include "kernel/scalar_net.h"
+#include "kernel/wire.h"
 
 #define KERNEL_TABLE kernel_scalar
 #define KERNEL_NAME "scalar"

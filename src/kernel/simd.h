@@ -9,6 +9,7 @@
  * (the compiler splits each vector), so that its logic is tested anywhere. */
 #include "kernel/kernel.h"
 
+#include <float.h>
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
@@ -250,4 +251,5 @@ INLINE void store_part(float *p, vf x, size_t n)
 #include "kernel/sparse.h"
 #include "kernel/sparse_learn.h"
 #include "kernel/simd_net.h"
+#include "kernel/wire.h"
 #include "kernel/table.h"

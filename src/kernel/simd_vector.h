@@ -142,6 +142,22 @@ static void renew(float *x, float *base, const float *fresh, size_t n)
     }
 }
 
+static float apart(const float *x, const float *y, size_t n)
+{
+    vf a = {0};
+    size_t j = 0;
+
+    for (; j + VL <= n; j += VL) {
+        vf d = load_any(x + j) - load_any(y + j);
+        a = madd(d, d, a);
+    }
+    if (j < n) {
+        vf d = load_part(x + j, n - j) - load_part(y + j, n - j);
+        a = madd(d, d, a);
+    }
+    return sum(a);
+}
+
 static void fold(float *row, const float *mine, const float *base, size_t dim, float s)
 {
     vf xx = {0}, yy = {0}, xy = {0};

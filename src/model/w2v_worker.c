@@ -27,7 +27,8 @@ struct w2v_worker {
     struct view *in, *out;
     struct windows windows;
     uint32_t *noise;    /* [SPAN][negatives] */
-    uint32_t *dice;     /* [SPAN][negatives] whether to stay in the cell drawn */
+    uint32_t *dice;     /* [SPAN][negatives] whether to stay in the cell drawn; then, */
+    size_t redrawn;     /* so many, the noise that was drawn again */
     uint64_t noise_key; /* of the epoch */
     float label[W2V_MAX_NEGATIVES + 1 + KERNEL_LANES];
 };
@@ -119,6 +120,7 @@ static void draw_noise(struct w2v_worker *worker, size_t begin)
     const struct windows *ws = &worker->windows;
     size_t n = worker->w->negatives;
 
+    worker->redrawn = 0;
     for (size_t t = 0; t < ws->len; t++) {
         uint64_t counter = counter_of(worker, begin, t);
 
@@ -135,18 +137,17 @@ static void draw_noise(struct w2v_worker *worker, size_t begin)
             if (__builtin_expect(worker->noise[i] == target, 0)) {
                 worker->noise[i] =
                     draw_again(worker, counter_of(worker, begin, t) + i - t * n, target);
-                if (worker->out->touches)
-                    view_count(worker->out, worker->noise[i]);
+                worker->dice[worker->redrawn++] = worker->noise[i]; /* those before are read */
             }
         }
     }
 }
 
-/* ---- what will change ---- */
+/* ---- what has changed ---- */
 
 /* Noise that several windows share is counted where it comes first, for all of them:
- * of the rest only what was drawn again is new, and counted as it is drawn; what it
- * stood for was the target, which is counted as such. */
+ * of the rest only what was drawn again is new; what it stood for was the target, which is
+ * counted as such. */
 static void count_noise(struct w2v_worker *worker, size_t begin)
 {
     size_t n = worker->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
@@ -164,10 +165,13 @@ static void count_noise(struct w2v_worker *worker, size_t begin)
         for (size_t i = t * n; i < (t + 1) * n; i++)
             view_count_times(&out, noise[i], W2V_REUSE);
     }
+    for (size_t i = 0; i < worker->redrawn; i++)
+        view_count(&out, worker->dice[i]);
 }
 
-/* Somebody wants to know which rows change: every word of the span, every
- * target, and its noise or path. */
+/* Somebody wants to know which rows changed: every word of the span, every
+ * target, and its noise or path. After the steps: a row that was counted before its change might
+ * travel without it. */
 static void count_touches(struct w2v_worker *worker, size_t begin)
 {
     const struct windows *ws = &worker->windows;
@@ -320,9 +324,9 @@ static void take_span(struct w2v_worker *worker, unsigned epoch, size_t begin, s
     uint64_t made;
 
     draw_span(worker, epoch, begin, end);
+    made = step_windows(worker, lr, measure ? &loss : NULL);
     if (lr > 0 && worker->in->touches)
         count_touches(worker, begin);
-    made = step_windows(worker, lr, measure ? &loss : NULL);
     done->rows += (uint64_t)(worker->windows.last - worker->windows.first) +
                   worker->windows.len * (worker->w->negatives + 1);
     done->examples += worker->windows.words;

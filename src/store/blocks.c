@@ -195,7 +195,7 @@ shoal_status store_back_merge(struct store *s, unsigned from, const struct head 
         const float *base = shard_row(h, l->rows, i);
         uint32_t place = l->places[i];
 
-        wire_read(s, h, s->mine, message_rows(m) + i * h->row_bytes, base);
+        wire_read(s, h, FORM_WIRE, s->mine, message_rows(m) + i * wire_bytes(h), base);
         shard_merge(s, h, place, h->pushes[place] - l->pushes[i], s->mine, base);
         carry_lent(h, p->lent, m->table, place, s->mine, base);
     }
@@ -209,9 +209,11 @@ shoal_status store_back_handle(void *ctx, unsigned from, const void *data, size_
     const struct head *m = data;
 
     if (len < sizeof *m || m->table >= s->n || m->count > len ||
-        len != sizeof *m + m->count * s->shards[m->table].row_bytes)
-        return shoal_fail(SHOAL_EFORMAT, "store: rank %u gives back rows in %zu bytes that are "
-                          "none", from, len);
+        len != sizeof *m + m->count * wire_bytes(&s->shards[m->table]))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "store: rank %u gives back rows in %zu bytes that are "
+                          "none",
+                          from, len);
     if (s->opts.policy == SHOAL_SYNC)
         return deferred_add(&s->peers[from].pushed, from, s->policy.peers[from].ends + 1, data,
                             len);
@@ -273,8 +275,12 @@ static shoal_status loan_send(struct store *s, struct block *b, unsigned to)
     st = outbox_take(&s->outbox, &o, message_bytes(0, loan->count));
     if (st != SHOAL_OK)
         return st;
-    *(struct head *)o->data = (struct head){.table = loan->table, .count = loan->count, .reads = b->reads,
-                                .after = (uint32_t)s->policy.rounds + (s->now->asked && !s->now->reads)};
+    *(struct head *)o->data =
+        (struct head){.table = loan->table,
+                      .count = loan->count,
+                      .reads = b->reads,
+                      .form = FORM_PLACES,
+                      .after = (uint32_t)s->policy.rounds + (s->now->asked && !s->now->reads)};
     for (uint32_t i = 0; i < loan->count; i++)
         memcpy(message_rows(o->data) + i * sizeof(uint32_t),
                &h->place[b->parts[loan->table].rows[loan->at[i]]], sizeof(uint32_t));
@@ -357,18 +363,19 @@ static shoal_status give_back(struct store *s, const struct block *b, const stru
 {
     struct shard *h = &s->shards[loan->table];
     struct outgoing *o;
-    shoal_status st = outbox_take(&s->outbox, &o, sizeof(struct head) + loan->count * h->row_bytes);
+    shoal_status st =
+        outbox_take(&s->outbox, &o, sizeof(struct head) + loan->count * wire_bytes(h));
 
     if (st != SHOAL_OK)
         return st;
     *(struct head *)o->data = (struct head){.table = loan->table, .count = loan->count};
     for (uint32_t i = 0; i < loan->count; i++)
-        wire_write(s, h, message_rows(o->data) + i * h->row_bytes,
+        wire_write(s, h, FORM_WIRE, message_rows(o->data) + i * wire_bytes(h),
                    shard_row(h, b->parts[loan->table].mine, loan->at[i]),
                    shard_row(h, h->base, loan->at[i]));
     s->stats.rows_pushed += loan->count;
     return outbox_post(&s->outbox, o, loan->owner, TAG_BACK,
-                       sizeof(struct head) + loan->count * h->row_bytes);
+                       sizeof(struct head) + loan->count * wire_bytes(h));
 }
 
 static bool is_here(void *ctx)

@@ -28,8 +28,8 @@ static shoal_status add_row(struct store *s, size_t t, unsigned to, unsigned tag
 
     if (st != SHOAL_OK)
         return st;
-    memcpy(wire, row, h->row_bytes);
-    return batch_full(s, h, to) ? batch_send(s, to, tag) : SHOAL_OK;
+    memcpy(wire, row, float_bytes(h));
+    return batch_full(h, s->peers[to].open[t]) ? batch_send(s, t, to, tag) : SHOAL_OK;
 }
 
 /* Everything a lane touched goes to its owners, and the view is empty. */

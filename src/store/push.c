@@ -36,81 +36,80 @@
 enum {
     AHEAD = 2, /* rows of a message between the prefetch of one and its turn */
     LINE = 4,  /* the same of rows to be pushed */
+    OLD = 1,   /* steps after which a batch is sent as it is */
 };
 
 /* ---- numbers on the wire ---- */
 
-static uint16_t bf16_of(float x)
+static const struct kernel_wire *kernel_wire_of(const struct store *s, unsigned form)
 {
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    if ((bits & 0x7fffffffu) > 0x7f800000u)
-        return (uint16_t)((bits >> 16) | 0x40); /* a NaN stays one */
-    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1)) >> 16);
+    switch (form == FORM_WHOLE ? SHOAL_WIRE_F32 : s->opts.wire) {
+    case SHOAL_WIRE_BF16:
+        return &s->kernel->wires[KERNEL_BF16];
+    case SHOAL_WIRE_INT8:
+        return &s->kernel->wires[KERNEL_INT8];
+    case SHOAL_WIRE_INT4:
+        return &s->kernel->wires[KERNEL_INT4];
+    default:
+        return NULL;
+    }
 }
 
-static float of_bf16(uint16_t half)
-{
-    uint32_t bits = (uint32_t)half << 16;
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-void wire_write(const struct store *s, const struct shard *h, char *wire, float *x,
+void wire_write(const struct store *s, const struct shard *h, unsigned form, char *wire, float *x,
                 const float *known)
 {
-    size_t width = h->table->width;
+    const struct kernel_wire *k = kernel_wire_of(s, form);
 
-    if (s->opts.wire == SHOAL_WIRE_F32) {
-        memcpy(wire, x, width * sizeof *x);
-        return;
-    }
-    for (size_t j = 0; j < width; j++) {
-        uint16_t half = bf16_of(x[j] - known[j]);
-
-        memcpy(wire + 2 * j, &half, sizeof half);
-        x[j] = known[j] + of_bf16(half);
-    }
+    if (k)
+        k->pack(wire, x, known, h->table->width);
+    else
+        memcpy(wire, x, float_bytes(h));
 }
 
-void wire_read(const struct store *s, const struct shard *h, float *x, const char *wire,
-               const float *known)
+void wire_read(const struct store *s, const struct shard *h, unsigned form, float *x,
+               const char *wire, const float *known)
 {
+    const struct kernel_wire *k = kernel_wire_of(s, form);
     size_t width = h->table->width;
 
     /* the last one read may have been longer */
     memset(x + width, 0, (h->table->stride - width) * sizeof *x);
-    if (s->opts.wire == SHOAL_WIRE_F32) {
-        memcpy(x, wire, width * sizeof *x);
-        return;
-    }
-    for (size_t j = 0; j < width; j++) {
-        uint16_t half;
-
-        memcpy(&half, wire + 2 * j, sizeof half);
-        x[j] = known[j] + of_bf16(half);
-    }
+    if (k)
+        k->unpack(x, wire, known, width);
+    else
+        memcpy(x, wire, float_bytes(h));
 }
 
 /* ---- the owner ---- */
 
+/* What a row is to get from elsewhere, from `was` to `is`, is told to the threads that have copies
+ * of their own of it (view.c). */
+static void tell_news(const struct store *s, const struct shard *h, uint32_t row, const float *was,
+                      const float *is)
+{
+    if (row >= h->hot)
+        return;
+    s->kernel->axpy(shard_row(h, h->news, row), 1, is, h->table->width);
+    s->kernel->axpy(shard_row(h, h->news, row), -1, was, h->table->width);
+}
+
 /* Threads train on the row meanwhile: it is read once, and changed by a difference. */
-static void merge_live(struct store *s, struct shard *h, float *home, uint32_t missed,
+static void merge_live(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
                        const float *mine, const float *seen)
 {
+    float *home = home_row(h, place);
     size_t stride = h->table->stride, bytes = stride * sizeof *mine;
 
     if (missed == 0 || h->table->adds) {
         memcpy(s->was, seen, bytes);
+        tell_news(s, h, h->own[place], s->was, mine);
         s->kernel->renew(home, s->was, mine, stride);
         return;
     }
     s->kernel->copy(s->was, home, stride);
     memcpy(s->fresh, s->was, bytes);
     s->kernel->fold(s->fresh, mine, seen, h->table->width, SHARE);
+    tell_news(s, h, h->own[place], s->was, s->fresh);
     s->kernel->renew(home, s->was, s->fresh, stride);
 }
 
@@ -123,7 +122,7 @@ void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t miss
     s->merged++;
     policy_count_stale(&s->stats, missed, 1);
     if (!h->master)
-        merge_live(s, h, home, missed, mine, seen);
+        merge_live(s, h, place, missed, mine, seen);
     else if (missed == 0 && s->opts.wire == SHOAL_WIRE_F32)
         memcpy(home, mine, h->table->width * sizeof *mine);
     else if (missed == 0) /* but for what rounding left behind, which stays */
@@ -155,53 +154,112 @@ static void fetch_row(const struct shard *h, uint32_t row)
         fetch_ahead(shard_row(h, h->base, row), h->table->width);
 }
 
-/* What the row has become goes to its sender, who is known to have it then. */
-static void answer_row(struct store *s, struct shard *h, char *out, uint32_t place, float *seen)
-{
-    /* the same bits for both, though threads may train on the row */
-    s->kernel->copy(s->fresh, home_row(h, place), h->table->width);
-    wire_write(s, h, out, s->fresh, s->mine);
-    memcpy(seen, s->fresh, float_bytes(h));
-}
+/* ---- answers ---- */
 
-static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)
-{
-    struct shard *h = &s->shards[m->table];
+/* An answer that is written: bits and rows (shard.h). */
+struct answer {
     struct outgoing *o;
-    shoal_status st = outbox_take(&s->outbox, &o, message_bytes(h->row_bytes, m->count));
-    char *out;
+    char *end;
+};
+
+static shoal_status answer_begin(struct store *s, struct answer *a, const struct head *m)
+{
+    const struct shard *h = &s->shards[m->table];
+    size_t most = sizeof *m + bits_bytes(m->count) + m->count * wire_bytes(h);
+    shoal_status st = outbox_take(&s->outbox, &a->o, most);
 
     if (st != SHOAL_OK)
         return st;
-    *(struct head *)o->data = (struct head){.table = m->table, .count = m->count};
-    out = message_rows(o->data);
-    for (uint32_t i = 0; i < m->count; i++, out += h->row_bytes) {
-        uint32_t place = message_place(m, h->row_bytes, i);
+    *(struct head *)a->o->data = (struct head){.table = m->table, .count = m->count};
+    a->end = message_rows(a->o->data) + bits_bytes(m->count);
+    memset(message_rows(a->o->data), 0, bits_bytes(m->count));
+    return SHOAL_OK;
+}
+
+/* What row i of the message has become goes to its sender, who knows `seen` of it, and is known to
+ * have it then; unless it is hardly other. */
+static void answer_row(struct store *s, struct shard *h, struct answer *a, uint32_t i,
+                       uint32_t place, float *seen)
+{
+    char *word = message_rows(a->o->data) + i / 32 * sizeof(uint32_t);
+    size_t width = h->table->width;
+    uint32_t bits;
+
+    /* the same bits for both, though threads may train on the row */
+    s->kernel->copy(s->fresh, home_row(h, place), width);
+    if (s->kernel->apart(s->fresh, seen, width) <= s->least)
+        return;
+    wire_write(s, h, FORM_WIRE, a->end, s->fresh, seen);
+    a->end += wire_bytes(h);
+    memcpy(seen, s->fresh, float_bytes(h));
+    memcpy(&bits, word, sizeof bits);
+    bits |= 1u << i % 32;
+    memcpy(word, &bits, sizeof bits);
+}
+
+static shoal_status answer_send(struct store *s, const struct answer *a, unsigned to)
+{
+    return outbox_post(&s->outbox, a->o, to, TAG_FRESH, (size_t)(a->end - (char *)a->o->data));
+}
+
+static void fetch_place(const struct shard *h, unsigned from, uint32_t place)
+{
+    fetch_ahead(home_row(h, place), h->table->width);
+    fetch_ahead(shard_seen(h, from, place), h->table->width);
+}
+
+/* Where all meet they are told everything afterwards: there is nothing to answer. */
+static shoal_status merge_message(struct store *s, unsigned from, const struct head *m)
+{
+    struct shard *h = &s->shards[m->table];
+    size_t bytes = h->forms[m->form].row_bytes;
+    struct answer a;
+    shoal_status st = answer_begin(s, &a, m);
+
+    for (uint32_t i = 0; i < m->count && st == SHOAL_OK; i++) {
+        uint32_t place = message_place(m, bytes, i);
         float *seen = shard_seen(h, from, place);
 
-        if (i + AHEAD < m->count) {
-            uint32_t next = message_place(m, h->row_bytes, i + AHEAD);
-
-            fetch_ahead(home_row(h, next), h->table->width);
-            fetch_ahead(shard_seen(h, from, next), h->table->width);
-        }
-        wire_read(s, h, s->mine, message_rows(m) + i * h->row_bytes, seen);
+        if (i + AHEAD < m->count)
+            fetch_place(h, from, message_place(m, bytes, i + AHEAD));
+        wire_read(s, h, m->form, s->mine, message_rows(m) + i * bytes, seen);
         merge(s, h, from, place, s->mine, seen);
-        answer_row(s, h, out, place, seen);
+        memcpy(seen, s->mine, float_bytes(h));
+        if (m->form != FORM_WHOLE)
+            answer_row(s, h, &a, i, place, seen);
     }
-    return outbox_post(&s->outbox, o, from, TAG_FRESH, sizeof *m + m->count * h->row_bytes);
+    return st == SHOAL_OK ? answer_send(s, &a, from) : st;
+}
+
+static shoal_status answer_asked(struct store *s, unsigned from, const struct head *m)
+{
+    struct shard *h = &s->shards[m->table];
+    struct answer a;
+    shoal_status st = answer_begin(s, &a, m);
+
+    for (uint32_t i = 0; i < m->count && st == SHOAL_OK; i++) {
+        uint32_t place = message_place(m, 0, i);
+
+        if (i + AHEAD < m->count)
+            fetch_place(h, from, message_place(m, 0, i + AHEAD));
+        answer_row(s, h, &a, i, place, shard_seen(h, from, place));
+        h->known[(size_t)from * h->owned + place] = h->pushes[place];
+    }
+    return st == SHOAL_OK ? answer_send(s, &a, from) : st;
 }
 
 static shoal_status check_places(const struct store *s, unsigned from, const struct head *m)
 {
     const struct shard *h = &s->shards[m->table];
+    size_t bytes = h->forms[m->form].row_bytes;
 
     if (from >= s->policy.workers)
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u pushes rows but does not work", from);
     for (uint32_t i = 0; i < m->count; i++)
-        if (message_place(m, h->row_bytes, i) >= h->owned)
-            return shoal_fail(SHOAL_EFORMAT, "store: rank %u pushes row %u of table %s, here are %u",
-                              from, message_place(m, h->row_bytes, i), h->table->name, h->owned);
+        if (message_place(m, bytes, i) >= h->owned)
+            return shoal_fail(SHOAL_EFORMAT,
+                              "store: rank %u pushes row %u of table %s, here are %u", from,
+                              message_place(m, bytes, i), h->table->name, h->owned);
     return SHOAL_OK;
 }
 
@@ -210,6 +268,8 @@ shoal_status store_push_handle(void *ctx, unsigned from, const void *data, size_
     struct store *s = ctx;
     shoal_status st = store_message_check(s, from, data, len);
 
+    if (st == SHOAL_OK && ((const struct head *)data)->form == FORM_PLACES)
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u pushes places without rows", from);
     if (st == SHOAL_OK)
         st = check_places(s, from, data);
     if (st != SHOAL_OK)
@@ -218,6 +278,18 @@ shoal_status store_push_handle(void *ctx, unsigned from, const void *data, size_
         return deferred_add(&s->peers[from].pushed, from, s->policy.peers[from].ends + 1, data,
                             len);
     return merge_message(s, from, data);
+}
+
+shoal_status store_ask_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+    shoal_status st = store_message_check(s, from, data, len);
+
+    if (st == SHOAL_OK && ((const struct head *)data)->form != FORM_PLACES)
+        st = shoal_fail(SHOAL_EFORMAT, "store: rank %u asks by rows, want places", from);
+    if (st == SHOAL_OK)
+        st = check_places(s, from, data);
+    return st == SHOAL_OK ? answer_asked(s, from, data) : st;
 }
 
 /* Each rank's in the order they came, which is that of the rounds. */
@@ -249,21 +321,22 @@ shoal_status store_push_answer(void *store, uint64_t round)
 /* ---- the worker ---- */
 
 /* What others did to a row comes to the replica, which may have moved on since it was
- * sent. Floats were sent as they were; else what the owner knows is the base. */
+ * sent. Without bases floats were sent as they were, and the message says what the owner knew. */
 static void refresh(struct store *s, struct shard *h, uint32_t row, const char *sent,
                     const char *answer)
 {
     float *at = shard_row(h, h->table->at, row);
-    size_t width = h->table->width, bytes = width * sizeof *at;
+    size_t width = h->table->width;
 
-    h->flight[row] = 0;
     if (h->base) {
         float *base = shard_row(h, h->base, row);
 
-        wire_read(s, h, s->fresh, answer, base);
+        wire_read(s, h, FORM_WIRE, s->fresh, answer, base);
+        tell_news(s, h, row, base, s->fresh);
         s->kernel->renew(at, base, s->fresh, width);
-    } else if (memcmp(sent, answer, bytes) != 0) {
-        memcpy(s->was, sent, bytes); /* MPI may not have let go of the message yet */
+    } else {
+        memcpy(s->was, sent, float_bytes(h)); /* MPI may not have let go of the message yet */
+        tell_news(s, h, row, s->was, (const float *)answer);
         s->kernel->renew(at, s->was, (const float *)answer, width);
     }
 }
@@ -278,30 +351,64 @@ struct outgoing *peer_take_answered(struct peer *p)
     if (!p->first)
         p->behind = &p->first;
     p->out--;
+    p->owed -= ((const struct head *)o->data)->count;
     return o;
 }
 
 static uint32_t *batch_places(const struct shard *h, const struct outgoing *o)
 {
-    return (uint32_t *)((char *)o->data + message_bytes(h->row_bytes, h->batch));
+    const struct form *f = &h->forms[((const struct head *)o->data)->form];
+
+    return (uint32_t *)((char *)o->data + message_bytes(f->row_bytes, f->batch));
 }
 
 static uint32_t *batch_rows(const struct shard *h, const struct outgoing *o)
 {
-    return batch_places(h, o) + h->batch;
+    return batch_places(h, o) + h->forms[((const struct head *)o->data)->form].batch;
+}
+
+static bool bit_of(const char *bits, uint32_t i)
+{
+    uint32_t word;
+
+    memcpy(&word, bits + i / 32 * sizeof word, sizeof word);
+    return word >> i % 32 & 1;
 }
 
 static void take_answer(struct store *s, const struct outgoing *asked, const struct head *m)
 {
     struct shard *h = &s->shards[m->table];
     const uint32_t *rows = batch_rows(h, asked);
+    size_t sent = h->forms[((const struct head *)asked->data)->form].row_bytes;
+    const char *bits = message_rows(m), *answer = bits + bits_bytes(m->count);
 
     for (uint32_t i = 0; i < m->count; i++) {
         if (i + AHEAD < m->count)
             fetch_row(h, rows[i + AHEAD]);
-        refresh(s, h, rows[i], message_rows(asked->data) + i * h->row_bytes,
-                message_rows(m) + i * h->row_bytes);
+        h->flight[rows[i]] = 0;
+        if (h->heard)
+            h->heard[rows[i]] = (uint16_t)s->policy.clock;
+        if (!bit_of(bits, i))
+            continue;
+        refresh(s, h, rows[i], message_rows(asked->data) + i * sent, answer);
+        answer += wire_bytes(h);
     }
+}
+
+/* The bytes that an answer has by its bits; beyond its count none are set. */
+static size_t answer_bytes(const struct shard *h, const struct head *m, size_t len)
+{
+    size_t rows = 0, words = bits_bytes(m->count) / sizeof(uint32_t);
+
+    for (size_t i = 0; i < words && sizeof *m + bits_bytes(m->count) <= len; i++) {
+        uint32_t word;
+
+        memcpy(&word, message_rows(m) + i * sizeof word, sizeof word);
+        if (i + 1 == words && m->count % 32 && word >> m->count % 32)
+            return 0;
+        rows += (size_t)__builtin_popcount(word);
+    }
+    return sizeof *m + bits_bytes(m->count) + rows * wire_bytes(h);
 }
 
 shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size_t len)
@@ -314,7 +421,7 @@ shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size
     was = asked ? asked->data : NULL;
     if (!was || len < sizeof *m || m->table != was->table || m->count != was->count)
         st = shoal_fail(SHOAL_EFORMAT, "store: rank %u answers what was not asked", from);
-    else if (len != sizeof *m + m->count * s->shards[m->table].row_bytes)
+    else if (len != answer_bytes(&s->shards[m->table], m, len))
         st = shoal_fail(SHOAL_EFORMAT, "store: rank %u answers %u rows in %zu bytes", from,
                         m->count, len);
     else
@@ -323,62 +430,100 @@ shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size
     return st;
 }
 
-static shoal_status batch_open(struct store *s, struct peer *p, size_t t, uint32_t lane)
+/* ---- batches ---- */
+
+static shoal_status batch_open(struct store *s, struct outgoing **o, size_t t, unsigned form)
 {
-    const struct shard *h = &s->shards[t];
-    size_t bytes = message_bytes(h->row_bytes, h->batch) + 2 * h->batch * sizeof(uint32_t);
-    shoal_status st = outbox_take(&s->outbox, &p->open, bytes);
+    const struct form *f = &s->shards[t].forms[form];
+    size_t bytes = message_bytes(f->row_bytes, f->batch) + 2 * f->batch * sizeof(uint32_t);
+    shoal_status st = outbox_take(&s->outbox, o, bytes);
 
     if (st == SHOAL_OK)
-        *(struct head *)p->open->data = (struct head){.table = (uint32_t)t, .lane = lane};
+        *(struct head *)(*o)->data = (struct head){.table = (uint32_t)t, .form = (uint16_t)form};
     return st;
+}
+
+/* Where the next row of a batch goes. */
+static char *batch_next(const struct shard *h, const struct outgoing *o, uint32_t row,
+                        uint32_t place)
+{
+    struct head *m = o->data;
+
+    batch_places(h, o)[m->count] = place;
+    batch_rows(h, o)[m->count] = row;
+    return message_rows(m) + m->count++ * h->forms[m->form].row_bytes;
 }
 
 shoal_status batch_add(struct store *s, size_t t, unsigned to, uint32_t lane, uint32_t row,
                        uint32_t place, char **wire)
 {
-    const struct shard *h = &s->shards[t];
     struct peer *p = &s->peers[to];
-    shoal_status st = p->open ? SHOAL_OK : batch_open(s, p, t, lane);
-    struct head *m;
+    shoal_status st = SHOAL_OK;
 
-    if (st != SHOAL_OK)
-        return st;
-    m = p->open->data;
-    batch_places(h, p->open)[m->count] = place;
-    batch_rows(h, p->open)[m->count] = row;
-    *wire = message_rows(m) + m->count++ * h->row_bytes;
-    return SHOAL_OK;
+    if (!p->open[t]) {
+        st = batch_open(s, &p->open[t], t, s->form);
+        p->opened[t] = s->steps;
+        if (st == SHOAL_OK)
+            ((struct head *)p->open[t]->data)->lane = lane;
+    }
+    if (st == SHOAL_OK)
+        *wire = batch_next(&s->shards[t], p->open[t], row, place);
+    return st;
 }
 
-shoal_status batch_send(struct store *s, unsigned to, unsigned tag)
+/* Places go behind the rows there are; who asked waits for the answer, in its turn. */
+static size_t batch_close(const struct shard *h, const struct outgoing *o)
+{
+    const struct head *m = o->data;
+    size_t bytes = h->forms[m->form].row_bytes;
+
+    memcpy(message_rows(m) + m->count * bytes, batch_places(h, o), m->count * sizeof(uint32_t));
+    return message_bytes(bytes, m->count);
+}
+
+static shoal_status batch_await(struct store *s, struct outgoing *o, unsigned to, unsigned tag)
 {
     struct peer *p = &s->peers[to];
-    struct outgoing *o = p->open;
-    const struct shard *h;
-    const struct head *m;
+    size_t len = batch_close(&s->shards[((const struct head *)o->data)->table], o);
 
-    if (!o)
-        return SHOAL_OK;
-    p->open = NULL;
-    m = o->data;
-    h = &s->shards[m->table];
-    memcpy(message_rows(m) + m->count * h->row_bytes, batch_places(h, o),
-           m->count * sizeof(uint32_t));
-    if (tag != TAG_PUSH)
-        return outbox_post(&s->outbox, o, to, tag, message_bytes(h->row_bytes, m->count));
     *p->behind = o;
     p->behind = &o->next;
     p->out++;
-    return outbox_send(&s->outbox, o, to, tag, message_bytes(h->row_bytes, m->count));
+    p->owed += ((const struct head *)o->data)->count;
+    return outbox_send(&s->outbox, o, to, tag, len);
+}
+
+shoal_status batch_send(struct store *s, size_t t, unsigned to, unsigned tag)
+{
+    struct outgoing *o = s->peers[to].open[t];
+
+    if (!o)
+        return SHOAL_OK;
+    s->peers[to].open[t] = NULL;
+    if (tag == TAG_PUSH)
+        return batch_await(s, o, to, tag);
+    return outbox_post(&s->outbox, o, to, tag, batch_close(&s->shards[t], o));
 }
 
 shoal_status batches_send(struct store *s, unsigned tag)
 {
     shoal_status st = SHOAL_OK;
 
-    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
-        st = batch_send(s, r, tag);
+    for (unsigned r = 0; r < s->ranks; r++)
+        for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
+            st = batch_send(s, t, r, tag);
+    return st;
+}
+
+/* Those that were begun OLD steps ago. */
+static shoal_status old_batches_send(struct store *s)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (unsigned r = 0; r < s->ranks; r++)
+        for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
+            if (s->steps - s->peers[r].opened[t] >= OLD)
+                st = batch_send(s, t, r, TAG_PUSH);
     return st;
 }
 
@@ -392,7 +537,7 @@ static void write_row(struct store *s, struct shard *h, char *wire, uint32_t row
         float *base = shard_row(h, h->base, row);
 
         s->kernel->copy(s->mine, at, width);
-        wire_write(s, h, wire, s->mine, base);
+        wire_write(s, h, s->form, wire, s->mine, base);
         memcpy(base, s->mine, width * sizeof *base);
     } else {
         s->kernel->copy((float *)wire, at, width);
@@ -406,7 +551,7 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
     shoal_status st;
     char *wire;
 
-    __atomic_store_n(&h->touches[row], s->again, __ATOMIC_RELAXED);
+    __atomic_store_n(&h->touches[row], 0, __ATOMIC_RELAXED);
     if (to == s->rank && !h->master) { /* it is home: others have missed that */
         h->pushes[h->place[row]]++;
         return SHOAL_OK;
@@ -417,7 +562,24 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
         return st;
     h->flight[row] = 1;
     write_row(s, h, wire, row);
-    return batch_full(s, h, to) ? batch_send(s, to, TAG_PUSH) : SHOAL_OK;
+    return batch_full(h, s->peers[to].open[t]) ? batch_send(s, t, to, TAG_PUSH) : SHOAL_OK;
+}
+
+/* Whether a row has moved so little that it need not travel. */
+static bool hardly_moved(const struct store *s, const struct shard *h, uint32_t row)
+{
+    return s->least > 0 && h->base && s->form != FORM_WHOLE && h->owner[row] != s->rank &&
+           s->kernel->apart(shard_row(h, h->table->at, row), shard_row(h, h->base, row),
+                            h->table->width) <= s->least;
+}
+
+/* Whether an owner may be asked for more answers: of few messages, and of few rows. */
+static bool has_credit(const struct store *s, const struct shard *h, unsigned to)
+{
+    const struct peer *p = &s->peers[to];
+
+    return p->out < s->credits &&
+           (s->opts.policy == SHOAL_SYNC || p->owed < CREDIT_BATCHES * h->forms[FORM_WIRE].batch);
 }
 
 /* Whether a row may travel now. */
@@ -427,7 +589,7 @@ static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
 
     if (h->flight[row])
         return false;
-    return (to == s->rank && !h->master) || s->peers[to].out < s->credits;
+    return (to == s->rank && !h->master) || has_credit(s, h, to);
 }
 
 /* Threads count while we look. */
@@ -478,7 +640,7 @@ static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t
         row = line[first++ % LINE];
         n--;
         if (may_push(s, h, row)) {
-            st = push_row(s, t, row);
+            st = hardly_moved(s, h, row) ? SHOAL_OK : push_row(s, t, row);
             continue;
         }
         if (!h->flight[row] && !s->held) {
@@ -537,7 +699,7 @@ static shoal_status push_stage(struct store *s, size_t stage, uint32_t at, uint3
         s->first = stage;
         s->first_row = stage % STAGES == HOT ? s->held_row : 0;
     }
-    return st == SHOAL_OK ? batches_send(s, TAG_PUSH) : st;
+    return st;
 }
 
 /* What is due among the hottest rows and a slice of the rest, and what the slow sweep
@@ -557,9 +719,72 @@ shoal_status store_push_due(struct store *s)
         st = push_stage(s, (first + i) % all, 0, ALWAYS);
     if (st == SHOAL_OK && row > 0)
         st = push_stage(s, first, 0, row);
+    if (st == SHOAL_OK)
+        st = old_batches_send(s);
     s->steps++;
     s->held_steps += s->held;
     return st;
+}
+
+/* ---- rows that will be needed ---- */
+
+static shoal_status asks_send(struct store *s, size_t t, unsigned to)
+{
+    struct outgoing *o = s->peers[to].asking[t];
+
+    s->peers[to].asking[t] = NULL;
+    return o ? batch_await(s, o, to, TAG_ASK) : SHOAL_OK;
+}
+
+static shoal_status ask_row(struct store *s, size_t t, uint32_t row)
+{
+    struct shard *h = &s->shards[t];
+    unsigned to = h->owner[row];
+    struct outgoing **o = &s->peers[to].asking[t];
+    shoal_status st = *o ? SHOAL_OK : batch_open(s, o, t, FORM_PLACES);
+
+    if (st != SHOAL_OK)
+        return st;
+    h->flight[row] = 1;
+    batch_next(h, *o, row, h->place[row]);
+    return batch_full(h, *o) ? asks_send(s, t, to) : SHOAL_OK;
+}
+
+/* Whether there may be news of a row. */
+static bool is_old(const struct store *s, const struct shard *h, size_t t, uint32_t row)
+{
+    return (uint16_t)(s->policy.clock - h->heard[row]) >= s->opts.fresh[t] &&
+           h->owner[row] != s->rank;
+}
+
+/* With what was done to it here, if that is worth it. */
+static shoal_status expect_row(struct store *s, size_t t, uint32_t row)
+{
+    struct shard *h = &s->shards[t];
+
+    if (!may_push(s, h, row))
+        return SHOAL_OK;
+    if (__atomic_load_n(&h->touches[row], __ATOMIC_RELAXED) > 0 && !hardly_moved(s, h, row))
+        return push_row(s, t, row);
+    return ask_row(s, t, row);
+}
+
+shoal_status store_expect(struct store *s, size_t t, const uint32_t *rows, size_t n)
+{
+    struct shard *h = &s->shards[t];
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < n && h->heard && st == SHOAL_OK; i++)
+        if (rows[i] < h->table->rows && is_old(s, h, t, rows[i]))
+            st = expect_row(s, t, rows[i]);
+    for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
+        st = asks_send(s, t, r);
+    return st;
+}
+
+void store_set_least(struct store *s, float move)
+{
+    s->least = move * move;
 }
 
 bool store_push_settled(void *store)
@@ -572,13 +797,14 @@ bool store_push_settled(void *store)
     return true;
 }
 
-static bool has_credit(void *store)
+static bool all_have_credit(void *store)
 {
     const struct store *s = store;
 
     for (unsigned r = 0; r < s->ranks; r++)
-        if (s->peers[r].out >= s->credits)
-            return false;
+        for (size_t t = 0; t < s->n; t++)
+            if (!has_credit(s, &s->shards[t], r))
+                return false;
     return true;
 }
 
@@ -589,13 +815,15 @@ shoal_status store_push_all(struct store *s)
     for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
         uint32_t rows = (uint32_t)s->shards[t].table->rows, at = 0;
 
-        st = comm_until(s->comm, store_push_settled, s); /* rows in flight may be touched too */
+        st = batches_send(s, TAG_PUSH);
+        if (st == SHOAL_OK) /* rows in flight may be touched too */
+            st = comm_until(s->comm, store_push_settled, s);
         while (st == SHOAL_OK && at < rows) {
             st = push_range(s, t, &at, rows, 1, true);
             if (st == SHOAL_OK)
                 st = batches_send(s, TAG_PUSH);
             if (st == SHOAL_OK && at < rows)
-                st = comm_until(s->comm, has_credit, s);
+                st = comm_until(s->comm, all_have_credit, s);
         }
     }
     return st;
@@ -648,10 +876,10 @@ shoal_status store_push_some(struct store *s, size_t *t, uint32_t *at)
     s->credits = UINT32_MAX;
     while (st == SHOAL_OK && *t < s->n && left > 0) {
         const struct shard *h = &s->shards[*t];
-        size_t rows = h->table->rows, fit = left / h->row_bytes;
+        size_t rows = h->table->rows, bytes = h->forms[s->form].row_bytes, fit = left / bytes;
         uint32_t end = (uint32_t)(rows - *at < fit + 1 ? rows : *at + fit + 1);
 
-        left -= (end - *at) * h->row_bytes < left ? (end - *at) * h->row_bytes : left;
+        left -= (end - *at) * bytes < left ? (end - *at) * bytes : left;
         st = push_range(s, *t, at, end, 1, true);
         if (st == SHOAL_OK)
             st = batches_send(s, TAG_PUSH);

@@ -12,7 +12,7 @@ static void sweep_on(struct store *s)
 {
     for (size_t t = 0; t < s->n; t++) {
         struct shard *h = &s->shards[t];
-        uint32_t rows = (uint32_t)h->table->rows, part = rows / s->opts.sweep + 1;
+        uint32_t rows = (uint32_t)h->table->rows, part = rows / s->opts.sweep[t] + 1;
 
         if (h->slow >= rows)
             h->slow = h->goal = 0;
@@ -137,13 +137,6 @@ shoal_status store_round(struct store *s)
 
 enum { PIECE_BYTES = 1 << 20 }; /* of an owner's rows that are gathered at a time */
 
-/* The rows of a table by owner and place; an owner's begin where the one's before
- * it end. */
-struct index {
-    uint32_t *rows; /* [rows of the table] */
-    size_t *begin;  /* [ranks + 1] */
-};
-
 static void index_free(struct index *x)
 {
     free(x->rows);
@@ -256,9 +249,37 @@ static shoal_status push_all(struct store *s)
     return st == SHOAL_OK ? comm_until(s->comm, store_push_settled, s) : st;
 }
 
+/* Rounding has left behind what nobody touched since: it counts as touched. */
+static void touch_rests(struct store *s, struct shard *h)
+{
+    size_t width = h->table->width;
+
+    for (uint32_t row = 0; h->base && row < h->table->rows; row++)
+        if (h->owner[row] != s->rank && h->touches[row] == 0 &&
+            memcmp(shard_row(h, h->table->at, row), shard_row(h, h->base, row),
+                   width * sizeof(float)) != 0)
+            h->touches[row] = 1;
+}
+
+/* Owners have all that was done: rows travel whole, so that nothing is left behind. */
+static shoal_status bring_home(struct store *s)
+{
+    shoal_status st = batches_send(s, TAG_PUSH);
+
+    if (st == SHOAL_OK && s->opts.policy != SHOAL_SYNC)
+        st = comm_until(s->comm, store_push_settled, s);
+    for (size_t t = 0; t < s->n && policy_works(&s->policy); t++)
+        touch_rests(s, &s->shards[t]);
+    s->form = FORM_WHOLE;
+    if (st == SHOAL_OK)
+        st = push_all(s);
+    s->form = FORM_WIRE;
+    return st == SHOAL_OK ? comm_barrier(s->comm) : st;
+}
+
 static shoal_status meet(struct store *s)
 {
-    shoal_status st = SHOAL_OK;
+    shoal_status st;
 
     if (s->opts.lanes)
         return comm_barrier(s->comm);
@@ -266,21 +287,17 @@ static shoal_status meet(struct store *s)
         return store_blocks_gather(s);
     if (s->opts.policy == SHOAL_AVERAGE)
         return average(s);
-    if (s->opts.wire == SHOAL_WIRE_BF16) {
-        s->again = true; /* what rounding leaves behind goes with a second push */
-        st = push_all(s);
-        s->again = false;
-    }
-    if (st == SHOAL_OK)
-        st = push_all(s);
-    if (st == SHOAL_OK)
-        st = comm_barrier(s->comm);
+    st = bring_home(s);
     return st == SHOAL_OK ? publish(s) : st;
 }
 
 bool store_swept(const struct store *s)
 {
-    return exchanges(&s->opts) && 2 * (s->policy.clock - s->policy.met) >= s->opts.sweep;
+    unsigned longest = 0;
+
+    for (size_t t = 0; t < s->n; t++)
+        longest = s->opts.sweep[t] > longest ? s->opts.sweep[t] : longest;
+    return exchanges(&s->opts) && 2 * (s->policy.clock - s->policy.met) >= longest;
 }
 
 shoal_status store_gather(struct store *s)
@@ -288,6 +305,101 @@ shoal_status store_gather(struct store *s)
     struct comm_timer timer = comm_timer_begin(s->comm);
     shoal_status st = meet(s);
 
+    s->policy.met = s->policy.clock;
+    comm_timer_end(s->comm, &timer, &s->times.meets, &s->times.waited);
+    return st;
+}
+
+/* ---- the end: rank 0 alone has all ---- */
+
+shoal_status store_home_handle(void *ctx, unsigned from, const void *data, size_t len)
+{
+    struct store *s = ctx;
+    const struct head *m = data;
+    const struct index *x;
+    struct shard *h;
+
+    if (len < sizeof *m || m->table >= s->n || m->count > len || !s->homes ||
+        len != sizeof *m + m->count * float_bytes(&s->shards[m->table]))
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u brings %zu bytes that are no rows", from,
+                          len);
+    h = &s->shards[m->table];
+    x = &s->homes[m->table];
+    if (rows_from(x, from, m->place, m->count) != m->count)
+        return shoal_fail(SHOAL_EFORMAT,
+                          "store: rank %u brings %u rows of table %s from place %u "
+                          "on, which it does not own",
+                          from, m->count, h->table->name, m->place);
+    for (uint32_t i = 0; i < m->count; i++)
+        memcpy(shard_row(h, h->table->at, x->rows[x->begin[from] + m->place + i]),
+               message_rows(m) + i * float_bytes(h), float_bytes(h));
+    return SHOAL_OK;
+}
+
+static shoal_status send_home(struct store *s, size_t t, uint32_t place, uint32_t n)
+{
+    struct shard *h = &s->shards[t];
+    size_t len = sizeof(struct head) + n * float_bytes(h);
+    struct outgoing *o;
+    shoal_status st = outbox_take(&s->outbox, &o, len);
+
+    if (st != SHOAL_OK)
+        return st;
+    *(struct head *)o->data = (struct head){.table = (uint32_t)t, .count = n, .place = place};
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(message_rows(o->data) + i * float_bytes(h), home_row(h, place + i), float_bytes(h));
+    st = outbox_send(&s->outbox, o, 0, TAG_HOME, len);
+    if (st == SHOAL_OK) /* rank 0 takes them as fast as it can */
+        st = comm_wait(s->comm, &o->tickets[0]);
+    outbox_release(&s->outbox, o);
+    return st;
+}
+
+/* What this rank owns is in its table too, where masters are kept apart. */
+static shoal_status give_owned(struct store *s, size_t t)
+{
+    struct shard *h = &s->shards[t];
+    shoal_status st = SHOAL_OK;
+
+    for (uint32_t i = 0; h->master && i < h->owned; i++)
+        memcpy(shard_row(h, h->table->at, h->own[i]), home_row(h, i), float_bytes(h));
+    for (uint32_t i = 0, n; i < h->owned && s->rank != 0 && st == SHOAL_OK; i += n) {
+        n = h->owned - i < rows_fit(h) ? h->owned - i : (uint32_t)rows_fit(h);
+        st = send_home(s, t, i, n);
+    }
+    return st;
+}
+
+static shoal_status collect(struct store *s)
+{
+    struct index homes[STORE_TABLES] = {0};
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < s->n && s->rank == 0 && st == SHOAL_OK; t++)
+        st = index_fill(&homes[t], s, &s->shards[t]);
+    s->homes = homes;
+    st = comm_agree(s->comm, st);
+    if (st == SHOAL_OK)
+        st = bring_home(s);
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
+        st = give_owned(s, t);
+    if (st == SHOAL_OK)
+        st = policy_barrier(&s->policy);
+    s->homes = NULL;
+    for (size_t t = 0; t < s->n; t++)
+        index_free(&homes[t]);
+    return st;
+}
+
+shoal_status store_collect(struct store *s)
+{
+    struct comm_timer timer;
+    shoal_status st;
+
+    if (!exchanges(&s->opts))
+        return store_gather(s);
+    timer = comm_timer_begin(s->comm);
+    st = collect(s);
     s->policy.met = s->policy.clock;
     comm_timer_end(s->comm, &timer, &s->times.meets, &s->times.waited);
     return st;

@@ -21,6 +21,13 @@ enum {
     TAG_CHANGED,  /* rows: what all lanes made of them */
 };
 
+/* Of rows that are asked for before they are needed, and of those that rank 0 collects; 19 is
+ * policy.h's. */
+enum {
+    TAG_ASK = 20, /* places: of rows that a worker will need; the answer is a TAG_FRESH */
+    TAG_HOME,     /* rows: an owner's, whole, from a place on */
+};
+
 /* Of blocks; those between are the train room's. */
 enum {
     TAG_PULL = 16, /* places: of the rows that a block needs */
@@ -30,7 +37,8 @@ enum {
 
 enum {
     BATCH_BYTES = 1 << 17, /* of rows in a message, or one row if that is larger */
-    CREDITS = 3,           /* pushes to an owner without an answer, but in SHOAL_SYNC */
+    CREDITS = 16,          /* messages to an owner without an answer, but in SHOAL_SYNC; */
+    CREDIT_BATCHES = 3,    /* their rows, in full messages */
     ROUND_BYTES = 1 << 25, /* of SHOAL_SYNC, in a round: see store_opts */
 };
 
@@ -38,27 +46,46 @@ enum {
  *
  *     head | count rows of row_bytes | count places of the owner, uint32_t
  *
- * A pull has no rows, but says after how many rounds they are wanted and whether
- * they are only read; answers have no places, since these are known. While one is
- * gathered, places and rows stand behind the longest that it can become:
+ * Asking and pulling need no rows. A pull says after how many rounds they are wanted and whether
+ * they are only read. An answer has no places, since these are known, but a bit for each row: those
+ * that are hardly other than what the asker knows stay where they are.
+ *
+ *     head | count bits in words of 32 | rows of row_bytes, one for each bit that is set
+ *
+ * While a message is gathered, places and rows stand behind the longest that it can become:
  *
  *     head | batch rows, batch places | places [batch] | rows [batch], ids that do not travel */
 struct head {
     uint32_t table, count;
     union {
-        uint32_t lane, after;
+        uint32_t lane, after, place;
     };
-    uint32_t reads;
+    uint16_t reads, form;
+};
+
+/* How rows stand in a message. */
+enum {
+    FORM_WIRE,   /* as --wire says; of lanes and answers to pulls whole */
+    FORM_WHOLE,  /* floats as they are: where all meet nothing may be left behind */
+    FORM_PLACES, /* not at all */
+    FORMS,
+};
+
+struct form {
+    size_t row_bytes;
+    uint32_t batch; /* rows in a message */
 };
 
 struct shard {
     struct table *table; /* the replica */
-    size_t row_bytes;    /* on the wire */
-    uint32_t batch;      /* rows in a message */
+    struct form forms[FORMS];
     uint16_t *owner;
     uint32_t *place;
     uint8_t *touches, *flight;
     float *base; /* [rows][stride] what the owner knows; NULL: it is in the messages */
+    float *news; /* [hot][stride] what came from elsewhere to the first rows, all in all */
+    uint32_t hot;
+    uint16_t *heard; /* [rows] the round in which the owner last spoke of it; NULL: nobody asks */
 
     uint32_t *own, owned;
     float *master;    /* [owned][stride]; NULL: the replica's rows are it */
@@ -107,13 +134,23 @@ struct lent {
 };
 
 struct peer {
-    struct outgoing *open;            /* a batch that is being filled */
-    struct outgoing *first, **behind; /* those without an answer, oldest first */
-    unsigned out;                  /* of them */
+    struct outgoing *open[STORE_TABLES];   /* batches that are being filled, */
+    uint64_t opened[STORE_TABLES];         /* since that step */
+    struct outgoing *asking[STORE_TABLES]; /* the same of rows that are asked for */
+    struct outgoing *first, **behind;      /* those without an answer, oldest first */
+    unsigned out;                          /* of them, */
+    size_t owed;                           /* and of their rows */
     struct deferrals pushed;       /* SHOAL_SYNC: what it pushed, until the round is whole */
     struct loan *asked, **later;   /* of blocks: not yet answered, oldest first */
     struct loan *filling;          /* the one to be sent next */
     struct lent *lent, **lent_end; /* not yet given back, oldest first */
+};
+
+/* The rows of a table by owner and place; an owner's begin where the one's before
+ * it end. */
+struct index {
+    uint32_t *rows; /* [rows of the table] */
+    size_t *begin;  /* [ranks + 1] */
 };
 
 struct store {
@@ -130,11 +167,13 @@ struct store {
     float *mine, *fresh, *was; /* [scratch] a padded row each, one behind the other */
     size_t scratch;
     uint64_t merged;
-    bool again; /* what is pushed now stays touched */
-    unsigned credits; /* pushes to an owner without an answer, at most */
-    struct block blocks[2];          /* of blocks alone, as is what follows: */
-    struct block *now, *next;        /* worked on; asked for */
-    struct deferrals pulls;          /* until their round is over */
+    unsigned form;             /* of what is pushed now */
+    const struct index *homes; /* [n] of rank 0 while it collects all rows */
+    float least;               /* the square of the smallest move of a row that travels */
+    unsigned credits;          /* pushes to an owner without an answer, at most */
+    struct block blocks[2];    /* of blocks alone, as is what follows: */
+    struct block *now, *next;  /* worked on; asked for */
+    struct deferrals pulls;    /* until their round is over */
     struct shoal_rank_stats stats;
     struct store_times times; /* but held */
     bool held;                /* rows stayed behind in this step, */
@@ -189,9 +228,22 @@ static inline char *message_rows(const struct head *h)
     return (char *)(h + 1);
 }
 
-static inline bool batch_full(const struct store *s, const struct shard *h, unsigned to)
+/* Whether it was gathered to the brim. */
+static inline bool batch_full(const struct shard *h, const struct outgoing *o)
 {
-    return ((const struct head *)s->peers[to].open->data)->count == h->batch;
+    const struct head *m = o->data;
+
+    return m->count == h->forms[m->form].batch;
+}
+
+static inline size_t wire_bytes(const struct shard *h)
+{
+    return h->forms[FORM_WIRE].row_bytes;
+}
+
+static inline size_t bits_bytes(uint32_t count)
+{
+    return ((size_t)count + 31) / 32 * sizeof(uint32_t);
 }
 
 static inline uint32_t message_place(const struct head *h, size_t row_bytes, size_t i)
@@ -213,11 +265,11 @@ void shard_note_seen(struct store *s, struct shard *h, unsigned rank);
 
 /* ---- push.c ---- */
 
-/* Writes x to the wire; the receiver knows `known`. *x becomes what it will read. */
-void wire_write(const struct store *s, const struct shard *h, char *wire, float *x,
+/* Writes x to the wire in that form; the receiver knows `known`. *x becomes what it will read. */
+void wire_write(const struct store *s, const struct shard *h, unsigned form, char *wire, float *x,
                 const float *known);
-void wire_read(const struct store *s, const struct shard *h, float *x, const char *wire,
-               const float *known);
+void wire_read(const struct store *s, const struct shard *h, unsigned form, float *x,
+               const char *wire, const float *known);
 /* The row at `place` becomes what it was and `mine`, which began at `seen`, since when
  * others pushed it `missed` times. */
 void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t missed,
@@ -227,11 +279,13 @@ void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t miss
  * goes. The batch is of the lane, if it is new. */
 shoal_status batch_add(struct store *s, size_t t, unsigned to, uint32_t lane, uint32_t row,
                        uint32_t place, char **wire);
-/* Sends what was gathered, if anything. */
-shoal_status batch_send(struct store *s, unsigned to, unsigned tag);
-shoal_status batches_send(struct store *s, unsigned tag); /* to all */
+/* Sends what was gathered of table t, if anything. */
+shoal_status batch_send(struct store *s, size_t t, unsigned to, unsigned tag);
+shoal_status batches_send(struct store *s, unsigned tag); /* of all tables to all */
 
 shoal_status store_push_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_ask_handle(void *ctx, unsigned from, const void *data, size_t len);
+shoal_status store_home_handle(void *ctx, unsigned from, const void *data, size_t len);
 shoal_status store_fresh_handle(void *ctx, unsigned from, const void *data, size_t len);
 /* Sends what is due, as far as credit goes. */
 shoal_status store_push_due(struct store *s);

@@ -63,10 +63,17 @@ static shoal_status deal(struct store *s, struct shard *h, const float *traffic)
 
 /* ---- the copies ---- */
 
+/* kernel/wire.h has their layout. */
 static size_t row_bytes(const struct table *t, enum shoal_wire wire)
 {
-    size_t bytes = t->width * (wire == SHOAL_WIRE_BF16 ? 2 : 4);
+    size_t bytes = t->width * sizeof(float);
 
+    if (wire == SHOAL_WIRE_BF16)
+        bytes = t->width * 2;
+    if (wire == SHOAL_WIRE_INT8)
+        bytes = 2 + t->width;
+    if (wire == SHOAL_WIRE_INT4)
+        bytes = 2 + (t->width + 1) / 2;
     return (bytes + 3) / 4 * 4;
 }
 
@@ -75,10 +82,11 @@ static size_t bytes_of(const struct shard *h, size_t rows)
     return rows * h->table->stride * sizeof(float);
 }
 
-/* Floats travel as they are: a message holds what it said until it is answered. */
-static bool keeps_bases(const struct store_opts *o)
+/* Floats travel as they are: a message holds what it said until it is answered. But who only asks
+ * for a row has said nothing. */
+static bool keeps_base(const struct store_opts *o, size_t t)
 {
-    return exchanges(o) && o->wire != SHOAL_WIRE_F32;
+    return exchanges(o) && (o->wire != SHOAL_WIRE_F32 || o->fresh[t] > 0);
 }
 
 /* In step an owner's rows wait, as all others, for the end of the round, and without
@@ -116,7 +124,7 @@ static shoal_status fill_owned(struct store *s, struct shard *h)
 /* Pages of `seen` that nobody writes, those of this rank itself, are never there. */
 static shoal_status make_copies(struct store *s, struct shard *h)
 {
-    size_t owned = h->owned ? h->owned : 1;
+    size_t owned = h->owned ? h->owned : 1, t = (size_t)(h - s->shards);
 
     h->own = mem_array(owned, sizeof *h->own);
     h->pushes = mem_array(owned, sizeof *h->pushes);
@@ -125,7 +133,15 @@ static shoal_status make_copies(struct store *s, struct shard *h)
         return SHOAL_ENOMEM;
     if (keeps_masters(&s->opts) && !(h->master = mem_map(bytes_of(h, owned))))
         return SHOAL_ENOMEM;
-    if (keeps_bases(&s->opts) && !(h->base = mem_map(bytes_of(h, h->table->rows))))
+    if (keeps_base(&s->opts, t) && !(h->base = mem_map(bytes_of(h, h->table->rows))))
+        return SHOAL_ENOMEM;
+    h->hot = s->opts.hot < h->table->rows ? s->opts.hot : (uint32_t)h->table->rows;
+    if (!exchanges(&s->opts) || h->master)
+        h->hot = 0;
+    if (h->hot > 0 && !(h->news = mem_map(bytes_of(h, h->hot))))
+        return SHOAL_ENOMEM;
+    if (exchanges(&s->opts) && s->opts.fresh[t] > 0 &&
+        !(h->heard = mem_array(h->table->rows, sizeof *h->heard)))
         return SHOAL_ENOMEM;
     if (exchanges(&s->opts) && !(h->seen = mem_map(bytes_of(h, owned * s->policy.workers))))
         return SHOAL_ENOMEM;
@@ -152,14 +168,26 @@ static size_t batch_bytes(const struct store_opts *o, unsigned ranks)
     return exchanges(o) && o->policy == SHOAL_SYNC && most < BATCH_BYTES ? most : BATCH_BYTES;
 }
 
+/* A batch of places is as long as one of the rows that answer it. */
+static void forms_init(const struct store *s, struct shard *h)
+{
+    enum shoal_wire wire = s->opts.lanes ? SHOAL_WIRE_F32 : s->opts.wire;
+
+    for (unsigned f = 0; f < FORMS; f++) {
+        size_t bytes = row_bytes(h->table, f == FORM_WHOLE ? SHOAL_WIRE_F32 : wire);
+        size_t fit = batch_bytes(&s->opts, s->ranks) / bytes;
+
+        h->forms[f] = (struct form){f == FORM_PLACES ? 0 : bytes, (uint32_t)(fit ? fit : 1)};
+    }
+}
+
 static shoal_status shard_init(struct store *s, struct shard *h, struct table *t,
                                const float *traffic)
 {
-    size_t bytes = row_bytes(t, s->opts.lanes ? SHOAL_WIRE_F32 : s->opts.wire);
-    size_t fit = batch_bytes(&s->opts, s->ranks) / bytes;
     shoal_status st;
 
-    *h = (struct shard){.table = t, .row_bytes = bytes, .batch = (uint32_t)(fit ? fit : 1)};
+    *h = (struct shard){.table = t};
+    forms_init(s, h);
     if (message_bytes(t->width * sizeof(float), 1) > COMM_MAX_MESSAGE)
         return shoal_fail(SHOAL_ELIMIT, "store: a row of table %s has %zu numbers, too many for a "
                           "message of %d bytes", t->name, t->width, COMM_MAX_MESSAGE);
@@ -185,11 +213,13 @@ static void shard_fini(struct store *s, struct shard *h)
         return;
     mem_unmap(h->base, bytes_of(h, s->opts.blocks ? h->room : h->table->rows));
     mem_unmap(h->master, bytes_of(h, owned));
+    mem_unmap(h->news, bytes_of(h, h->hot));
     mem_unmap(h->seen, bytes_of(h, owned * s->policy.workers));
     free(h->owner);
     free(h->place);
     free(h->touches);
     free(h->flight);
+    free(h->heard);
     free(h->slot);
     free(h->own);
     free(h->pushes);
@@ -231,10 +261,10 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
         uint64_t all = table_size(&tables[t]);
 
         every += all;
-        bytes += tables[t].rows * 16 + tables[t].rows * 4 * workers / owners;
+        bytes += tables[t].rows * 18 + tables[t].rows * 4 * workers / owners;
         if (exchanges(o)) /* what is owned as each worker has seen it */
             bytes += all * workers / owners;
-        if (keeps_bases(o))
+        if (keeps_base(o, t))
             bytes += all;
         if (keeps_masters(o))
             bytes += all / owners;
@@ -296,6 +326,8 @@ static void listen(struct store *s)
     } else {
         comm_on(s->comm, TAG_PUSH, store_push_handle, s);
         comm_on(s->comm, TAG_FRESH, store_fresh_handle, s);
+        comm_on(s->comm, TAG_ASK, store_ask_handle, s);
+        comm_on(s->comm, TAG_HOME, store_home_handle, s);
     }
 }
 
@@ -347,8 +379,8 @@ shoal_status store_open(struct store **out, struct comm *comm, struct table *tab
 
 void store_close(struct store *s)
 {
-    static const unsigned tags[] = {TAG_PUSH, TAG_FRESH, TAG_LANE, TAG_CHANGED,
-                                    TAG_PULL, TAG_LENT, TAG_BACK};
+    static const unsigned tags[] = {TAG_PUSH, TAG_FRESH, TAG_LANE, TAG_CHANGED, TAG_PULL,
+                                    TAG_LENT, TAG_BACK,  TAG_ASK,  TAG_HOME};
 
     if (!s)
         return;
@@ -357,7 +389,10 @@ void store_close(struct store *s)
         comm_on(s->comm, tags[i], NULL, NULL);
     policy_fini(&s->policy);
     for (unsigned r = 0; s->peers && r < s->ranks; r++) {
-        outbox_release(&s->outbox, s->peers[r].open);
+        for (size_t t = 0; t < s->n; t++) {
+            outbox_release(&s->outbox, s->peers[r].open[t]);
+            outbox_release(&s->outbox, s->peers[r].asking[t]);
+        }
         while (s->peers[r].first)
             outbox_release(&s->outbox, peer_take_answered(&s->peers[r]));
         deferred_fini(&s->peers[r].pushed);
@@ -378,6 +413,11 @@ void store_close(struct store *s)
 uint8_t *store_touches(struct store *s, size_t t)
 {
     return s->shards[t].touches;
+}
+
+const float *store_news(const struct store *s, size_t t)
+{
+    return s->shards[t].news;
 }
 
 const uint16_t *store_owners(const struct store *s, size_t t)
@@ -422,12 +462,15 @@ shoal_status store_message_check(const struct store *s, unsigned from, const voi
     const struct head *h = data;
     const struct shard *shard;
 
-    if (len < sizeof *h || h->table >= s->n || h->count > len)
-        return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes that are no rows", from, len);
+    if (len < sizeof *h || h->table >= s->n || h->count > len || h->form >= FORMS)
+        return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes that are no rows", from,
+                          len);
     shard = &s->shards[h->table];
-    if (len != message_bytes(shard->row_bytes, h->count))
-        return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes for %u rows of table %s, "
-                          "want %zu", from, len, h->count, shard->table->name,
-                          message_bytes(shard->row_bytes, h->count));
+    if (len != message_bytes(shard->forms[h->form].row_bytes, h->count))
+        return shoal_fail(SHOAL_EFORMAT,
+                          "store: rank %u sent %zu bytes for %u rows of table %s, "
+                          "want %zu",
+                          from, len, h->count, shard->table->name,
+                          message_bytes(shard->forms[h->form].row_bytes, h->count));
     return SHOAL_OK;
 }

@@ -20,7 +20,10 @@
 /* The s of fold (kernel.h, view.c): parallel changes are averaged. */
 #define STORE_MEAN 0.5f
 
-enum { STORE_LANES_MOST = 64 }; /* private views of a table on one rank */
+enum {
+    STORE_LANES_MOST = 64, /* private views of a table on one rank */
+    VIEW_HOT_TOUCHES = 128,
+};
 
 /* ---- view.c ------------------------------------------------------------------- */
 
@@ -39,7 +42,10 @@ void row_add(const struct table *t, float *row, const float *mine, const float *
 void row_merge(const struct table *t, const struct kernel *kernel, float *row, const float *mine,
                const float *base, float share);
 
-/* Folds or adds the private hot rows into the table's and reads them anew. */
+/* With other ranks: what they do to the hot rows is in `news` (store_news), borrowed. */
+shoal_status view_hear(struct view *v, const float *news);
+/* Folds or adds the private hot rows into the table's and reads them anew. Those that changed
+ * count as touched VIEW_HOT_TOUCHES times: they are due. */
 void view_sync(struct view *v, const struct kernel *kernel);
 
 /* Brings n <= STORE_LANES_MOST private views of one table together, by all of the workers or,
@@ -77,15 +83,18 @@ struct store_opts {
     enum shoal_sync policy;
     unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     enum shoal_wire wire;
-    unsigned servers;   /* the last so many ranks own all rows; 0: all ranks do */
-    unsigned due;       /* touches after which a row travels: 1, 2, 4, ... 128 */
-    unsigned sweep;     /* rounds in which every touched row travels at least once */
-    bool whole;         /* SHOAL_ASYNC, SHOAL_BOUNDED: every touched row travels in each round,
-                         * and its worker waits for the answers, though for no other worker */
-    bool blocks;        /* no replicas: rows come for each block of work (below) */
+    unsigned servers;             /* the last so many ranks own all rows; 0: all ranks do */
+    unsigned due;                 /* touches after which a row travels: 1, 2, 4, ... 128 */
+    unsigned sweep[STORE_TABLES]; /* rounds in which every touched row travels at least once */
+    unsigned fresh[STORE_TABLES]; /* store_expect asks for rows of which nothing was heard for so
+                                     many rounds; 0: for none */
+    bool whole;  /* SHOAL_ASYNC, SHOAL_BOUNDED: every touched row travels in each round,
+                  * and its worker waits for the answers, though for no other worker */
+    bool blocks; /* no replicas: rows come for each block of work (below) */
     size_t needed[STORE_TABLES]; /* blocks: rows of each table that one needs at most, about */
-    bool lanes;         /* store_merge_lanes alone brings rows together */
-    size_t round_bytes; /* SHOAL_SYNC: of rows that a worker sends in a round; 0: 32 MiB */
+    bool lanes;                  /* store_merge_lanes alone brings rows together */
+    size_t round_bytes;          /* SHOAL_SYNC: of rows that a worker sends in a round; 0: 32 MiB */
+    uint32_t hot;        /* the first so many rows of each table have copies in threads' views */
     bool oversubscribed; /* more threads than cores: let the owners of rows run in between */
 };
 
@@ -105,6 +114,9 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
 
 /* Workers raise touches[row] when they change a row of table t, up to 255. */
 uint8_t *store_touches(struct store *s, size_t t);
+/* [opts.hot][stride] what other ranks did to the first rows of table t, all in all, for views that
+ * have copies of them (view.news); NULL: opts.hot is 0, or rows wait for the end of a round. */
+const float *store_news(const struct store *s, size_t t);
 /* The rank that owns each row of table t, and which of its rows it is there. */
 const uint16_t *store_owners(const struct store *s, size_t t);
 const uint32_t *store_places(const struct store *s, size_t t);
@@ -112,6 +124,12 @@ const uint32_t *store_places(const struct store *s, size_t t);
 /* Lets rows travel, never waiting. Between pieces of work of about a
  * millisecond. */
 shoal_status store_step(struct store *s);
+/* These rows of table t will be needed before long. Those of which nothing was heard for
+ * opts.fresh rounds are asked for, as far as credit goes; ids beyond the table are passed over. */
+shoal_status store_expect(struct store *s, size_t t, const uint32_t *rows, size_t n);
+/* From now on a row that moved by less than this stays where it is, on its way to the owner and
+ * back, until it has moved further; 0 at first. At meetings all travel. */
+void store_set_least(struct store *s, float move);
 /* A round of this worker is over: waits as the policy says. All workers must end
  * the same number of rounds between two meetings when the policy is not
  * SHOAL_ASYNC. */
@@ -119,6 +137,8 @@ shoal_status store_round(struct store *s);
 /* Collective, on servers too: everything that was touched has travelled, and
  * afterwards the tables are the same on every rank, until one goes on. */
 shoal_status store_gather(struct store *s);
+/* The same where nobody goes on: rank 0 has all rows, the others theirs alone. */
+shoal_status store_collect(struct store *s);
 /* Since the last meeting half of all that was touched has had its turn on this rank:
  * who only goes on needs none now. False where rows do not travel between meetings. */
 bool store_swept(const struct store *s);

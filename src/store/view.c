@@ -23,6 +23,9 @@
  *
  * and view_sync folds the change mine - base into the table after each chunk, then begins anew
  * with what the table has. Threads may do so at once: a lost update is one of Hogwild's.
+ * With several ranks the table's rows also get what the others did, merged by the row's owner. To
+ * fold that again would leave a part of it out; so what came from elsewhere is summed up apart
+ * (news), and a view takes what it has not heard of into mine and base before it folds.
  *
  * Private copies (deterministic lanes). A view copies whatever row it touches, so the table does
  * not change while lanes run; then views_merge folds each row's copies in the order of the lanes.
@@ -85,6 +88,7 @@ void view_fini(struct view *v)
         return;
     mem_unmap(v->mine, copies_bytes(v->table, v->slot ? v->table->rows : v->hot));
     mem_unmap(v->base, copies_bytes(v->table, v->hot));
+    mem_unmap(v->heard, copies_bytes(v->table, v->hot));
     free(v->slot);
     free(v->touched);
     *v = (struct view){0};
@@ -99,6 +103,23 @@ size_t view_bytes(const struct table *t, size_t touched)
     return (copies < all ? copies : all) + t->rows * sizeof(uint32_t);
 }
 
+shoal_status view_hear(struct view *v, const float *news)
+{
+    if (v->hot == 0 || v->table->adds)
+        return SHOAL_OK;
+    v->heard = mem_map(copies_bytes(v->table, v->hot));
+    v->news = v->heard ? news : NULL;
+    return v->heard ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
+/* A row counts as touched only when its change is in the table: before, it might travel without
+ * it, and the change be left behind. */
+static void touch_hot(struct view *v, uint32_t row)
+{
+    if (v->touches)
+        view_count_times(v, row, VIEW_HOT_TOUCHES);
+}
+
 /* The table's rows get what was added here; all of them at once. */
 static void sync_added(struct view *v, const struct kernel *kernel)
 {
@@ -106,8 +127,24 @@ static void sync_added(struct view *v, const struct kernel *kernel)
 
     kernel->axpy(v->mine, -1, v->base, n);
     kernel->axpy(v->table->at, 1, v->mine, n);
+    for (size_t i = 0; i < n && v->touches; i++)
+        if (v->mine[i] != 0)
+            touch_hot(v, (uint32_t)(i / v->stride));
     kernel->copy(v->mine, v->table->at, n);
     memcpy(v->base, v->mine, n * sizeof *v->base);
+}
+
+/* What other ranks did to the row was merged by its owner. It comes to both copies, so that only
+ * what threads of this rank did is folded here. */
+static void hear(struct view *v, const struct kernel *kernel, size_t at)
+{
+    _Alignas(64) float now[KERNEL_MAX_DIM];
+    size_t stride = v->table->stride;
+
+    kernel->copy(now, v->news + at, stride);
+    kernel->axpy(v->mine + at, 1, now, stride);
+    kernel->axpy(v->mine + at, -1, v->heard + at, stride);
+    kernel->renew(v->base + at, v->heard + at, now, stride);
 }
 
 static void sync_folded(struct view *v, const struct kernel *kernel)
@@ -118,12 +155,19 @@ static void sync_folded(struct view *v, const struct kernel *kernel)
      * longer would be scaled by its own inverse. */
     _Alignas(64) float now[KERNEL_MAX_DIM];
 
-    for (size_t at = 0; at < v->hot * stride; at += stride) {
+    for (uint32_t row = 0; row < v->hot; row++) {
+        size_t at = row * stride;
+        bool changed = memcmp(v->mine + at, v->base + at, bytes) != 0;
+
+        if (v->news)
+            hear(v, kernel, at);
         kernel->copy(now, v->table->at + at, stride);
         kernel->fold(now, v->mine + at, v->base + at, v->table->width, STORE_MEAN);
         kernel->copy(v->table->at + at, now, stride);
         memcpy(v->mine + at, now, bytes);
         memcpy(v->base + at, now, bytes);
+        if (changed)
+            touch_hot(v, row);
     }
 }
 

@@ -273,6 +273,9 @@ static const struct shoal_choice net_optimizers[] = {
 static const struct shoal_choice wire_choices[] = {
     [SHOAL_WIRE_F32] = {"f32", "as they are"},
     [SHOAL_WIRE_BF16] = {"bf16", "in half the bytes; what is lost travels next time"},
+    [SHOAL_WIRE_INT8] = {"int8", "in a quarter of them"},
+    [SHOAL_WIRE_INT4] = {"int4", "in an eighth of them"},
+    [SHOAL_WIRE_AUTO] = {"auto", "as short as costs no accuracy: int4 for word vectors, else f32"},
     {0},
 };
 

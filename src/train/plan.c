@@ -65,10 +65,13 @@ shoal_status opts_check_ranks(const struct train_opts *o, const char *needs_whol
     if (st != SHOAL_OK || ranks == 1)
         return st;
     if (o->servers > 0 && average)
-        return shoal_fail(SHOAL_EINVAL, "train: --sync average with --servers %u, which would have "
-                          "no rows to keep; want 0", o->servers);
-    if (o->wire != SHOAL_WIRE_F32 && (o->deterministic || average))
-        return shoal_fail(SHOAL_EINVAL, "train: --wire bf16 with --deterministic or --sync average, "
+        return shoal_fail(SHOAL_EINVAL,
+                          "train: --sync average with --servers %u, which would have "
+                          "no rows to keep; want 0",
+                          o->servers);
+    if (o->wire != SHOAL_WIRE_F32 && o->wire != SHOAL_WIRE_AUTO && (o->deterministic || average))
+        return shoal_fail(SHOAL_EINVAL,
+                          "train: --wire other than f32 with --deterministic or --sync average, "
                           "where rows travel as they are; want f32");
     return SHOAL_OK;
 }

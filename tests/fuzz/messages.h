@@ -34,8 +34,15 @@ struct messages {
 static inline struct store_opts messages_way(unsigned way)
 {
     static const enum shoal_sync policies[] = {SHOAL_ASYNC, SHOAL_BOUNDED, SHOAL_SYNC};
-    struct store_opts o = {.policy = policies[way % 3], .staleness = 1, .due = 2, .sweep = 2,
-                           .wire = way & 64 ? SHOAL_WIRE_BF16 : SHOAL_WIRE_F32};
+    static const enum shoal_wire wires[] = {SHOAL_WIRE_BF16, SHOAL_WIRE_INT8, SHOAL_WIRE_BF16,
+                                            SHOAL_WIRE_INT4};
+    struct store_opts o = {.policy = policies[way % 3],
+                           .staleness = 1,
+                           .due = 2,
+                           .sweep = {2, 2},
+                           .fresh = {way & 128 ? 2 : 0},
+                           .hot = way / 128,
+                           .wire = way & 64 ? wires[way % 4] : SHOAL_WIRE_F32};
 
     o.blocks = (way & 48) == 16;
     o.lanes = (way & 48) == 32;
@@ -75,8 +82,8 @@ static inline comm_handler messages_handler(const struct store_opts *o, unsigned
                                          policy_barrier_handle};
     static const comm_handler lane[] = {store_lane_handle, store_changed_handle, store_lane_handle,
                                         store_changed_handle};
-    static const comm_handler push[] = {store_push_handle, store_fresh_handle, store_push_handle,
-                                        store_fresh_handle};
+    static const comm_handler push[] = {store_push_handle, store_fresh_handle, store_ask_handle,
+                                        store_home_handle};
 
     if (which % 6 < 4)
         return (o->blocks ? block : o->lanes ? lane : push)[which % 6];
@@ -104,7 +111,8 @@ static inline shoal_status messages_give(struct messages *m, const struct store_
     shoal_status st;
 
     head.after = tape_next(t) % 3;
-    head.reads = shape >> 7;
+    head.reads = (uint16_t)(shape >> 7);
+    head.form = (uint16_t)(tape_next(t) % 4); /* and one that there is not */
     len += shape & 1 ? head.count * width * (shape & 8 ? 2 : 4) : 0;
     len += shape & 2 ? head.count * sizeof(uint32_t) : 0;
     len += shape & 4 ? tape_next(t) : 0;

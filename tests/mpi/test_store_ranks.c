@@ -5,6 +5,8 @@
 #include "check.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,8 @@ static const struct kernel *kernel;
 
 static struct store_opts opts_of(enum shoal_sync policy, unsigned staleness)
 {
-    return (struct store_opts){.policy = policy, .staleness = staleness, .due = 4, .sweep = 8};
+    return (struct store_opts){
+        .policy = policy, .staleness = staleness, .due = 4, .sweep = {8, 8, 8, 8}};
 }
 
 static uint64_t random_at(uint64_t seed, uint64_t index)
@@ -63,12 +66,23 @@ static bool all_travelled(struct store *s)
     return left == 0 && store_push_settled(s);
 }
 
+/* Some rows, as if they were needed next; one that there is not. */
+static void expect(struct store *s, uint64_t seed)
+{
+    uint32_t rows[30];
+
+    for (size_t i = 0; i < 30; i++)
+        rows[i] = (uint32_t)(random_at(seed, i) % (ROWS + 1));
+    CHECK_OK(store_expect(s, 0, rows, 30));
+}
+
 static void work(struct store *s, struct table *t, double *sum, uint64_t seed)
 {
     for (uint64_t round = 0; round < ROUNDS; round++) {
         uint64_t random = random_at(seed + 1, round);
 
         for (uint64_t step = 0; step < random % 5; step++) {
+            expect(s, seed * 13 + round * 5 + step);
             change(s, t, sum, seed * 7919 + round * 31 + step, random / 16 % 60);
             if (random >> 40 & 1)
                 CHECK_OK(store_step(s));
@@ -80,15 +94,17 @@ static void work(struct store *s, struct table *t, double *sum, uint64_t seed)
     }
 }
 
-static void check_sums(const struct table *t, const double *sum)
+/* Differences in so few bits are no whole numbers: they add up but for the rounding of floats. */
+static void check_sums(const struct table *t, const double *sum, enum shoal_wire wire)
 {
+    double most = wire == SHOAL_WIRE_INT8 || wire == SHOAL_WIRE_INT4 ? 1e-3 : 0;
     size_t wrong = 0;
 
     for (size_t i = 0; i < ROWS; i++)
         for (size_t j = 0; j < WIDTH; j++) {
             double want = (double)(i % 50 + j) + sum[i * WIDTH + j];
 
-            wrong += (double)t->at[i * t->stride + j] != want;
+            wrong += fabs((double)t->at[i * t->stride + j] - want) > most;
         }
     CHECK(wrong == 0);
 }
@@ -107,7 +123,7 @@ static void try_sums(const struct store_opts *opts, const char *name)
         CHECK_OK(store_gather(s));
         memcpy(all, sum, ROWS * WIDTH * sizeof *sum);
         CHECK_OK(comm_sum(c, all, ROWS * WIDTH));
-        check_sums(&t, all);
+        check_sums(&t, all, opts->wire);
         CHECK_OK(comm_barrier(c)); /* what the others push next changes the rows owned here */
     }
     store_close(s);
@@ -124,6 +140,14 @@ static void sums_are_exact(void)
     try_sums(&o, "async: every delta is applied exactly once");
     o.wire = SHOAL_WIRE_BF16;
     try_sums(&o, "async over bf16: small whole numbers lose nothing");
+    o.wire = SHOAL_WIRE_INT8;
+    try_sums(&o, "async over int8: nothing is left behind at a meeting");
+    o.wire = SHOAL_WIRE_INT4;
+    try_sums(&o, "async over int4: nothing is left behind at a meeting");
+    o.fresh[0] = 3;
+    try_sums(&o, "async with rows that are asked for: every delta is applied exactly once");
+    o.wire = SHOAL_WIRE_F32;
+    try_sums(&o, "the same over f32: every delta is applied exactly once");
     o = opts_of(SHOAL_BOUNDED, 2);
     try_sums(&o, "bounded: every delta is applied exactly once");
     o = opts_of(SHOAL_SYNC, 0);
@@ -319,7 +343,8 @@ static void held_rows_have_their_turn(void)
     struct store *s;
 
     o.round_bytes = 4096;
-    o.sweep = 1 << 20;
+    for (size_t k = 0; k < STORE_TABLES; k++)
+        o.sweep[k] = 1 << 20;
     start(&t);
     CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
     memset(store_touches(s, 0), 200, ROWS);
@@ -464,7 +489,7 @@ static void merge_alone(struct table *t)
 
 static void lanes_are_the_same(void)
 {
-    struct store_opts o = {.policy = SHOAL_SYNC, .due = 4, .sweep = 8, .lanes = true};
+    struct store_opts o = {.policy = SHOAL_SYNC, .due = 4, .sweep = {8, 8, 8, 8}, .lanes = true};
     struct table alone, t;
     struct view views[LANES];
     struct store *s;
@@ -500,7 +525,7 @@ static void one_rank_is_untouched(void)
 
     CHECK_OK(comm_open_self(&self));
     for (size_t p = 0; p < 2; p++) {
-        struct store_opts o = {.policy = policies[p], .due = 2, .sweep = 4};
+        struct store_opts o = {.policy = policies[p], .due = 2, .sweep = {4, 4, 4, 4}};
         struct table t, plain;
         struct store *s;
 
@@ -525,6 +550,179 @@ static void one_rank_is_untouched(void)
     }
     comm_close(self, true);
     end_case(c, "one rank alone trains as if there were no store");
+}
+
+/* ---- rows that are asked for, rows that hardly moved, the end ---- */
+
+static bool is_settled(void *store)
+{
+    return store_push_settled(store);
+}
+
+/* Rank 0 changes all rows, and they travel; another that asks for one sees the change though it
+ * never touched the row, and one that does not ask does not. */
+static void what_is_asked_for_is_fresh(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+    uint32_t asked[] = {5, 6, 7, 8, 9};
+    size_t fresh = 0, stale = 0;
+    struct table t;
+    struct store *s;
+
+    o.fresh[0] = 1;
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (size_t row = 0; rank == 0 && row < 20; row++) {
+        t.at[row * t.stride] += 1000;
+        store_touches(s, 0)[row] = UINT8_MAX;
+    }
+    for (unsigned i = 0; i < 4; i++)
+        CHECK_OK(store_round(s));
+    CHECK_OK(comm_until(c, is_settled, s));
+    CHECK_OK(comm_barrier(c));
+    CHECK_OK(store_expect(s, 0, asked, 5));
+    CHECK_OK(comm_until(c, is_settled, s));
+    CHECK_OK(comm_barrier(c));
+    for (uint32_t row = 0; row < 20; row++) {
+        bool changed = t.at[row * t.stride] >= 1000;
+
+        fresh += row >= 5 && row < 10 && changed;
+        stale += (row < 5 || row >= 10) && !changed && store_owners(s, 0)[row] != rank;
+    }
+    CHECK(fresh == 5);
+    CHECK(rank == 0 || stale > 0);
+    CHECK_OK(store_gather(s));
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "a row that is asked for is fresh, one that is not asked for is not");
+}
+
+/* A change below the least stays where it is until the meeting, where all travels. */
+static void what_hardly_moved_stays(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+    uint64_t merged;
+    struct table t;
+    struct store *s;
+
+    o.wire = SHOAL_WIRE_INT8;
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    store_set_least(s, 1);
+    for (size_t row = 0; row < ROWS; row++) {
+        t.at[row * t.stride] += 0.5f;
+        store_touches(s, 0)[row] = UINT8_MAX;
+    }
+    for (unsigned i = 0; i < 20; i++)
+        CHECK_OK(store_round(s));
+    CHECK(store_stats(s, &merged).rows_pushed == 0);
+    CHECK_OK(store_gather(s));
+    for (size_t row = 0; row < ROWS; row++)
+        CHECK(t.at[row * t.stride] == (float)(row % 50) + 0.5f * (float)size);
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "a row that hardly moved stays until all meet");
+}
+
+/* Who does not go on needs no more than its own rows. */
+static void rank_0_collects(enum shoal_sync policy, const char *name)
+{
+    struct store_opts o = opts_of(policy, 0);
+    size_t wrong = 0;
+    struct table t;
+    struct store *s;
+
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (size_t row = 0; row < ROWS; row++) {
+        t.at[row * t.stride] += (float)(rank + 1);
+        store_touches(s, 0)[row] = 1;
+    }
+    CHECK_OK(store_collect(s));
+    for (size_t row = 0; row < ROWS; row++)
+        wrong += (rank == 0 || store_owners(s, 0)[row] == rank) &&
+                 t.at[row * t.stride] != (float)(row % 50) + (float)(size * (size + 1) / 2);
+    CHECK(wrong == 0);
+    store_close(s);
+    table_fini(&t);
+    end_case(c, name);
+}
+
+/* ---- several threads ---- */
+
+enum { HOGS = 3, HOG_STEPS = 20000 };
+
+struct hogs {
+    struct store *store;
+    struct view views[HOGS];
+    uint64_t done[HOGS];
+    pthread_mutex_t lock;
+};
+
+static void hog_change(struct hogs *h, unsigned index, uint32_t row)
+{
+    pthread_mutex_lock(&h->lock);
+    view_row(&h->views[index], row)[0] += 1;
+    pthread_mutex_unlock(&h->lock);
+    sched_yield(); /* rows travel in between */
+    if (row >= h->views[index].hot)
+        view_count(&h->views[index], row);
+    h->done[index]++;
+}
+
+/* Each operation is alone, so that Hogwild loses nothing; in between all others may come. What is
+ * not there in the end was left behind and overwritten at the meeting. */
+static shoal_status hog(void *ctx, unsigned index)
+{
+    struct hogs *h = ctx;
+    shoal_status st = SHOAL_OK;
+
+    for (uint64_t k = 0; k < HOG_STEPS && st == SHOAL_OK; k++) {
+        hog_change(h, index, (uint32_t)(random_at(index + 50, k) % 40));
+        if (k % 64 && (index || k % 16))
+            continue;
+        pthread_mutex_lock(&h->lock);
+        if (k % 64 == 0)
+            view_sync(&h->views[index], kernel);
+        if (index == 0)
+            st = k % 512 == 0 ? store_round(h->store) : store_step(h->store);
+        pthread_mutex_unlock(&h->lock);
+    }
+    pthread_mutex_lock(&h->lock);
+    view_sync(&h->views[index], kernel);
+    pthread_mutex_unlock(&h->lock);
+    return st;
+}
+
+static void threads_lose_nothing(void)
+{
+    struct store_opts o = opts_of(SHOAL_ASYNC, 0);
+    struct hogs h = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    double sum = 0, want = 0;
+    struct table t;
+
+    o.hot = 8;
+    o.due = 1;
+    start(&t);
+    CHECK_OK(store_open(&h.store, c, &t, 1, NULL, kernel, &o));
+    for (unsigned i = 0; i < HOGS; i++) {
+        CHECK_OK(view_init_shared(&h.views[i], &t, o.hot));
+        h.views[i].touches = store_touches(h.store, 0);
+        CHECK_OK(view_hear(&h.views[i], store_news(h.store, 0)));
+    }
+    CHECK_OK(pool_run(HOGS, hog, &h));
+    CHECK_OK(store_gather(h.store));
+    for (size_t row = 0; row < 40; row++)
+        sum += (double)t.at[row * t.stride] - (double)(row % 50);
+    for (unsigned i = 0; i < HOGS; i++)
+        want += (double)h.done[i];
+    CHECK_OK(comm_sum(c, &want, 1));
+    CHECK(sum == want);
+    for (unsigned i = 0; i < HOGS; i++)
+        view_fini(&h.views[i]);
+    store_close(h.store);
+    table_fini(&t);
+    end_case(c, "several threads: every change is there after a meeting");
 }
 
 static void shards_are_even(void)
@@ -599,7 +797,7 @@ static uint64_t touch_all(struct store *s, size_t t, size_t rows, bool *left)
 static void no_row_waits_forever(void)
 {
     enum { MANY = 4000, WIDE = 500, MOST_STEPS = 2000 };
-    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 4, .sweep = 1000};
+    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 4, .sweep = {1000, 1000, 1000, 1000}};
     bool *left = calloc(MANY + 2, sizeof *left);
     uint64_t missing = 1;
     struct table tables[2];
@@ -676,7 +874,7 @@ static void average_is_the_mean(void)
  * ranks; rows moved at right angles keep all of it. */
 static void projection_protects(void)
 {
-    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 1, .sweep = 4};
+    struct store_opts o = {.policy = SHOAL_ASYNC, .due = 1, .sweep = {4, 4, 4, 4}};
     struct table t;
     struct store *s;
 
@@ -718,6 +916,11 @@ int main(void)
     own_rows_stay();
     no_row_waits_forever();
     half_a_sweep_is_enough();
+    what_is_asked_for_is_fresh();
+    what_hardly_moved_stays();
+    rank_0_collects(SHOAL_ASYNC, "at the end rank 0 has all rows, the others theirs");
+    rank_0_collects(SHOAL_SYNC, "sync: at the end rank 0 has all rows, the others theirs");
+    threads_lose_nothing();
     average_is_the_mean();
     projection_protects();
     if (rank == 0)

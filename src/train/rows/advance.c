@@ -8,6 +8,7 @@ enum {
 
 static void sync_views(struct run *r, struct worker *w)
 {
+    w->apart = 0;
     for (size_t t = 0; t < r->rows->ntables; t++)
         view_sync(&w->views[t], r->kernel);
 }
@@ -25,16 +26,20 @@ static size_t apart_at(const struct run *r, uint64_t i)
     return (most + r->rows->grain.round - 1) / r->rows->grain.round * r->rows->grain.round;
 }
 
-/* At the end of a chunk hot rows are synchronised by whoever took it. */
+/* At the end of a chunk hot rows are synchronised by whoever took it. A chunk that is trained in
+ * pieces is so after as many positions all the same. */
 static void train_range(struct run *r, struct worker *w, uint64_t i, size_t from, size_t to)
 {
     bool meets = r->rows->grain.apart > 0 && r->rows->nworkers > 1 && !r->opts->deterministic;
-    size_t step = meets ? apart_at(r, i) : to - from;
+    size_t most = meets ? apart_at(r, i) : SIZE_MAX;
 
     for (size_t stop; from < to; from = stop) {
+        size_t step = most > w->apart ? most - w->apart : 1;
+
         stop = to - from > step ? from + step : to;
         r->task->rows->train(r, w, from, stop, run_lr(r, i));
-        if (stop < to)
+        w->apart += stop - from;
+        if (w->apart >= most)
             sync_views(r, w);
     }
 }
@@ -71,6 +76,35 @@ static shoal_status train_polling(struct run *r, struct worker *w, uint64_t i, s
     return st;
 }
 
+/* The rows of the i-th chunk, if it is in this epoch, will be needed. */
+static shoal_status expect_chunk(struct run *r, uint64_t i)
+{
+    size_t from, to;
+
+    if (!r->task->rows->expect || i >= run_epoch_units(r))
+        return SHOAL_OK;
+    chunk_range(r, i, &from, &to);
+    return r->task->rows->expect(r, from, to);
+}
+
+/* Those that threads of this rank will take after theirs: rows that are asked for now are here
+ * then. */
+static shoal_status expect_next(struct run *r)
+{
+    uint64_t next = atomic_load(&r->rows->next) + r->worker;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t k = 0; k < r->rows->nworkers && st == SHOAL_OK; k++)
+        st = expect_chunk(r, next + k * r->sharing);
+    return st;
+}
+
+/* What counts as a move falls with the rate. */
+static void set_least(struct run *r, uint64_t i)
+{
+    store_set_least(r->rows->store, r->rows->least * run_lr(r, i));
+}
+
 /* Only the first thread may speak to other ranks. */
 static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
 {
@@ -81,8 +115,11 @@ static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
         train_chunk(r, w, i);
         return SHOAL_OK;
     }
+    set_least(r, i);
     chunk_range(r, i, &from, &to);
-    st = train_polling(r, w, i, from, to);
+    st = expect_next(r);
+    if (st == SHOAL_OK)
+        st = train_polling(r, w, i, from, to);
     if (st == SHOAL_OK)
         st = store_round(r->rows->store);
     run_timeline_mark(r);
@@ -260,11 +297,24 @@ uint64_t rows_group(const struct run *r)
     return r->sharing;
 }
 
+/* The chunks of this rank in the group after this one. */
+static shoal_status expect_group(struct run *r)
+{
+    uint64_t next = r->at.place + r->group + r->worker;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t k = 0; k < r->rows->most_threads && st == SHOAL_OK; k++)
+        st = expect_chunk(r, next + k * r->sharing);
+    return st;
+}
+
 /* A group in as many rounds as a chunk has parts. */
 static shoal_status ranks_rounds(struct run *r)
 {
-    shoal_status st = SHOAL_OK;
+    shoal_status st;
 
+    set_least(r, r->at.place);
+    st = r->rows->nworkers > 0 ? expect_group(r) : SHOAL_OK;
     for (r->rows->part = 0; st == SHOAL_OK && r->rows->part < r->rows->parts; r->rows->part++)
         st = ranks_part(r);
     return st;

@@ -29,11 +29,25 @@ size_t rows_workers(const struct train_opts *o)
     return rank < o->lanes ? (o->lanes - rank + sharing - 1) / sharing : 0;
 }
 
+/* Blocks give back what they changed once: rounding would lose it. */
+static enum shoal_wire wire_of(const struct train_opts *o, bool blocks)
+{
+    bool alike = blocks || o->deterministic || o->sync.policy == SHOAL_AVERAGE;
+
+    if (o->wire != SHOAL_WIRE_AUTO)
+        return o->wire;
+    return alike ? SHOAL_WIRE_F32 : SHOAL_WIRE_INT4;
+}
+
 static struct store_opts store_opts_of(const struct train_opts *o, const size_t *needed, size_t n)
 {
     struct store_opts so = {
-        .policy = o->sync.policy, .staleness = o->sync.staleness, .wire = o->wire,
-        .servers = o->servers, .lanes = o->deterministic, .blocks = needed != NULL,
+        .policy = o->sync.policy,
+        .staleness = o->sync.staleness,
+        .wire = wire_of(o, needed != NULL),
+        .servers = o->servers,
+        .lanes = o->deterministic,
+        .blocks = needed != NULL,
     };
 
     for (size_t t = 0; needed && t < n; t++)
@@ -169,8 +183,13 @@ static shoal_status open_store(struct run *r, const float *const *traffic)
     shoal_status st;
 
     so.due = cadence.due;
-    so.sweep = cadence.sweep;
+    so.hot = rows_workers(r->opts) > 1 && !r->opts->deterministic && !w->whole ? w->grain.hot : 0;
     so.whole = cadence.whole;
+    w->least = cadence.least;
+    for (size_t t = 0; t < w->ntables; t++) {
+        so.sweep[t] = cadence.sweep[t];
+        so.fresh[t] = cadence.fresh[t];
+    }
     w->busy = so.oversubscribed = here * r->threads > pool_threads(0);
     if (here < comm_size(r->comm))
         so.due = so.due * FAR < DUE_MOST ? so.due * FAR : DUE_MOST;
@@ -207,6 +226,14 @@ static shoal_status join_ranks(struct run *r)
 
 /* ---- workers ---- */
 
+static shoal_status join_view(struct store *s, struct view *v, size_t t)
+{
+    const float *news = store_news(s, t);
+
+    v->touches = store_touches(s, t);
+    return news ? view_hear(v, news) : SHOAL_OK;
+}
+
 static shoal_status init_views(struct run *r, struct worker *worker)
 {
     struct row_run *w = r->rows;
@@ -220,7 +247,7 @@ static shoal_status init_views(struct run *r, struct worker *worker)
         else
             st = view_init_shared(&worker->views[t], &w->tables[t], hot);
         if (st == SHOAL_OK && w->store && !r->opts->deterministic)
-            worker->views[t].touches = store_touches(w->store, t);
+            st = join_view(w->store, &worker->views[t], t);
     }
     return st;
 }
@@ -325,8 +352,13 @@ static bool rows_swept(const struct run *r)
     return store_swept(r->rows->store);
 }
 
+/* At the end only rank 0 needs all rows; the best ones so far are kept by all. */
 static shoal_status rows_gather(struct run *r)
 {
+    bool last = r->at.epoch + 1 == r->epochs && r->at.place == run_epoch_units(r);
+
+    if (last && r->opts->early_stop == 0 && !r->rows->blocks)
+        return store_collect(r->rows->store);
     return store_gather(r->rows->store);
 }
 
@@ -342,7 +374,8 @@ enum { BATCHES = 1000, WORDS = 1000000 };
 
 static void rows_facts(const struct run *r, struct profile_facts *f)
 {
-    f->wide = r->opts->wire == SHOAL_WIRE_F32 && r->opts->sync.policy != SHOAL_AVERAGE;
+    f->wide = wire_of(r->opts, r->rows->blocks) == SHOAL_WIRE_F32 &&
+              r->opts->sync.policy != SHOAL_AVERAGE;
     f->unit = r->batch > 0 ? "1,000 batches" : "1 M words";
     f->units = r->batch > 0 ? (double)r->done.predictions / r->batch / BATCHES
                             : (double)r->done.examples / WORDS;

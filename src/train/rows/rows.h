@@ -24,6 +24,7 @@ struct worker {
     struct view views[ROWS_TABLES];
     void *own;                   /* the task's */
     uint64_t *bits[ROWS_TABLES]; /* blocks: [rows] which rows it will need */
+    size_t apart;                /* positions since its hot rows were synchronised */
     struct sums done;
 };
 
@@ -38,9 +39,12 @@ struct grain {
 };
 
 /* How often rows travel between ranks: after so many touches, and all that were touched at
- * all in so many rounds; or all of them at the end of each round. */
+ * all in so many rounds; or all of them at the end of each round. Rows of which nothing was heard
+ * for `fresh` rounds are asked for before they are needed. What has moved by less than `least`
+ * times the learning rate, the unit of all movement, stays. */
 struct cadence {
-    unsigned due, sweep;
+    unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES];
+    float least;
     bool whole;
 };
 
@@ -57,6 +61,8 @@ struct row_task {
     /* Sets the bits (w->bits) of the rows that train would look at there; NULL: cannot
      * tell, and there are no blocks. */
     void (*list)(struct run *r, struct worker *w, size_t from, size_t to);
+    /* Tells the store which rows will be needed there (store_expect); NULL: none are asked for. */
+    shoal_status (*expect)(struct run *r, size_t from, size_t to);
     /* Trains from <= position < to on the worker's views and adds to its done. */
     void (*train)(struct run *r, struct worker *w, size_t from, size_t to, float lr);
     /* The same with all threads at once on the tables themselves, for a run that is
@@ -93,6 +99,7 @@ struct row_run {
     struct store *store;   /* NULL: alone */
     unsigned most_threads; /* of any rank: a round has a chunk for each, if need be */
     bool busy;             /* there are more threads on this host than cores */
+    float least;           /* see struct cadence */
 
     atomic_uint_fast64_t next; /* chunk to be taken, during a slice */
     size_t part, parts;        /* of the chunks: in this round, and in all */

@@ -177,8 +177,8 @@ struct cadence sparse_cadence(const struct train_opts *o)
 
     while (due > 1 && (o->sync.policy == SHOAL_SYNC || due * o->batch > DUE_LINEAR))
         due /= 2;
-    return (struct cadence){.due = due,
-                            .sweep = sweep > SWEEP_LINEAR_LEAST ? sweep : SWEEP_LINEAR_LEAST};
+    sweep = sweep > SWEEP_LINEAR_LEAST ? sweep : SWEEP_LINEAR_LEAST;
+    return (struct cadence){.due = due, .sweep = {sweep, sweep, sweep}};
 }
 
 /* ---- what is held out ---- */

@@ -152,37 +152,44 @@ static bool plan_blocks(const struct shoal_train_plan *p, const struct train_opt
     return plan_needs(p) > p->memory_free;
 }
 
-#define BOOST 0.5            /* see boost_of */
+#define FEW_LEAST 8e6 /* words of all epochs together, */
+#define FEW_MOST 6e7  /* for which twice the rate was measured: docs/notes/training.md */
+
+/* The first rate that nobody chose, alone. word2vec's is meant for long runs: in short ones rare
+ * words hardly leave their place. */
+static double usual_lr(const struct train_opts *o, const shoal_corpus *corpus)
+{
+    double words = (double)shoal_corpus_words(corpus) * o->epochs;
+    bool few = o->steps == 0 && words >= FEW_LEAST && words <= FEW_MOST;
+
+    return (o->bag ? 0.05 : 0.025) * (few && o->loss == SHOAL_NS ? 2 : 1);
+}
+
+#define BOOST 0.5 /* see boost_of */
+#define BOOST_MOST 2.0
 #define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
 #define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
 
 /* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
  * not added (folding, store/view.c), so n ranks together move hot rows little further than one
- * rank does with its n-th part of the corpus. A higher rate makes up for it: measured,
+ * rank does with its n-th part of the corpus. A higher rate makes up for it; where it is higher
+ * already, for few words, no more is needed, and beyond two ranks CBOW wants less. The nodes of a
+ * Huffman tree are hotter than any word, and stand no higher rate: measured,
  * docs/notes/consistency.md. */
-static double boost_of(const struct train_opts *o)
+static double boost_of(const struct train_opts *o, double usual)
 {
     unsigned sharing = opts_sharing(o);
+    double base = o->bag ? 0.05 : 0.025, boost;
 
-    if (o->deterministic || o->sync.policy == SHOAL_AVERAGE)
+    if (o->deterministic || o->sync.policy == SHOAL_AVERAGE || o->loss == SHOAL_HS || sharing == 1)
         return 1;
-    if (!o->bag)
-        return pow(sharing, BOOST);
-    return fmin(pow(sharing, BOOST_CBOW), o->loss == SHOAL_SOFTMAX ? sharing : BOOST_CBOW_MOST);
-}
-
-#define FEW_LEAST 8e6 /* words of all epochs together, */
-#define FEW_MOST 6e7  /* for which twice the rate was measured: docs/notes/training.md */
-
-/* The first rate that nobody chose. word2vec's is meant for long runs: in short ones rare words
- * hardly leave their place. Several ranks have a factor of their own (boost_of). */
-static double usual_lr(const struct train_opts *o, const shoal_corpus *corpus)
-{
-    double words = (double)shoal_corpus_words(corpus) * o->epochs;
-    bool alone = opts_sharing(o) == 1 || o->deterministic;
-    bool few = o->steps == 0 && words >= FEW_LEAST && words <= FEW_MOST;
-
-    return (o->bag ? 0.05 : 0.025) * (alone && few && o->loss == SHOAL_NS ? 2 : 1);
+    if (o->loss == SHOAL_SOFTMAX)
+        return pow(sharing, o->bag ? BOOST_CBOW : BOOST);
+    boost = o->bag ? fmin(pow(sharing, BOOST_CBOW), BOOST_CBOW_MOST)
+                   : fmin(pow(sharing, BOOST), BOOST_MOST);
+    if (!o->bag || sharing <= 2)
+        return fmax(boost, usual / base) * base / usual;
+    return boost * base / usual;
 }
 
 /* Words among the positions that are held out: ends of sentences are none. */
@@ -205,13 +212,14 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
     const shoal_vocab *vocab = shoal_corpus_vocab(corpus);
     size_t words = shoal_vocab_size(vocab), ids = 0;
     const uint32_t *at;
+    double usual = usual_lr(o, corpus);
     shoal_status st = opts_check_ranks(o, needs_whole(o));
 
     *plan = (struct shoal_train_plan){.examples = shoal_corpus_words(corpus), .types = words,
                                       .types_note = "different",
                                       .advice = "--dim or the vocabulary"};
     snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of each word", o->dim);
-    opts_lr(plan, o, usual_lr(o, corpus), boost_of(o));
+    opts_lr(plan, o, usual, boost_of(o, usual));
     if (st == SHOAL_OK)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
     if (st != SHOAL_OK)
@@ -240,40 +248,34 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
 
 /* ---- what ranks change ---- */
 
-/* How often rows travel between ranks. Hot rows travel often enough anyway; what a replica lacks
- * of the others' work is in the many rows that it touches seldom. So the more replicas there are,
- * the faster is the sweep that takes along whatever was touched (docs/notes/consistency.md). */
+/* How often rows travel between ranks (docs/consistency.md). Words' own rows, of which a replica
+ * touches many seldom, are asked for before they are needed, and what was done to them follows
+ * soon: they are never older than some rounds. Output rows meet mostly as noise, which moves them
+ * little: they may be behind eight times as long. The more replicas there are, the sooner one is
+ * behind. Whatever has moved by less than LEAST learning rates, some windows' worth, stays. */
 enum {
-    DUE = 128,           /* touches */
-    FEW = 2,             /* ranks; beyond, rows are due after half of them or less */
-    SWEEP = 6144,        /* over the cube of the workers: rounds in which all travels */
-    SWEEP_CBOW = 3072,   /* the same beyond FEW: CBOW's rate is twice as high */
-    SWEEP_LEAST = 2,
-    SHORTER = 4,         /* rounds are so much shorter where ranks wait for each other */
+    DUE = 128,     /* touches, with two ranks; */
+    DUE_FEW = 64,  /* with more, */
+    DUE_MANY = 32, /* and with MANY */
+    MANY = 16,
+    FRESH = 256,  /* rounds over the square of the workers: how old a row may be that is read; */
+    LATER = 8,    /* so many times as many in which all output rows travel */
+    LEAST = 4,    /* learning rates */
+    APART = 8192, /* words of a thread until its copies of hot rows meet the others' */
 };
 
 static unsigned due_of(const struct train_opts *o)
 {
-    unsigned sharing = opts_sharing(o), due = DUE / 4;
+    unsigned sharing = opts_sharing(o);
 
-    if (sharing <= FEW)
-        return DUE;
-    if (!o->bag)
-        return DUE / 2;
-    while (o->sync.policy != SHOAL_SYNC && due > 1 && due * sharing > DUE)
-        due /= 2;
-    return due;
+    return sharing <= 2 ? DUE : sharing < MANY ? DUE_FEW : DUE_MANY;
 }
 
-static unsigned sweep_of(const struct train_opts *o)
+static unsigned fresh_of(const struct train_opts *o)
 {
-    unsigned sharing = opts_sharing(o);
-    bool sooner = o->bag && o->sync.policy != SHOAL_SYNC && sharing > FEW;
-    unsigned sweep = (sooner ? SWEEP_CBOW : SWEEP) / sharing / sharing / sharing;
+    unsigned sharing = opts_sharing(o), rounds = FRESH / sharing / sharing;
 
-    sweep = sweep > SWEEP_LEAST ? sweep : SWEEP_LEAST;
-    /* in step owners do not train in place: what they know is older, and travels sooner */
-    return o->sync.policy == SHOAL_BOUNDED ? sweep * SHORTER : sweep;
+    return rounds > 1 ? rounds : 1;
 }
 
 /* Every batch of an exact softmax moves every row. Servers cannot take all of them between two
@@ -286,7 +288,18 @@ static bool whole_of(const struct train_opts *o)
 
 static struct cadence words_cadence(const struct train_opts *o)
 {
-    return (struct cadence){.due = due_of(o), .sweep = sweep_of(o), .whole = whole_of(o)};
+    struct cadence c = {.due = due_of(o), .whole = whole_of(o)};
+
+    c.sweep[IN] = fresh_of(o);
+    c.sweep[OUT] = LATER * fresh_of(o);
+    if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
+        c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
+        return c;
+    }
+    c.least = LEAST;
+    if (o->sync.policy != SHOAL_SYNC)
+        c.fresh[IN] = c.sweep[IN];
+    return c;
 }
 
 /* ---- opening ---- */
@@ -360,6 +373,7 @@ static shoal_status hold_out(struct run *r)
                                     .round = round_of(r),
                                     .poll = poll_of(r->opts),
                                     .poll_busy = POLL_LEAST,
+                                    .apart = r->comm ? APART * (size_t)r->threads : 0,
                                     .hot = HOT_ROWS};
     return st;
 }
@@ -506,6 +520,17 @@ static void words_list(struct run *r, struct worker *w, size_t from, size_t to)
 {
     for (size_t begin, end; split_next(&r->rows->split, &from, to, &begin, &end);)
         w2v_worker_list(w->own, r->at.epoch, begin, end, w->bits[IN], w->bits[OUT]);
+}
+
+/* Words are read whether or not subsampling keeps them: those it drops are common, and fresh. */
+static shoal_status words_expect(struct run *r, size_t from, size_t to)
+{
+    const struct words *w = r->own;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t begin, end; st == SHOAL_OK && split_next(&r->rows->split, &from, to, &begin, &end);)
+        st = store_expect(r->rows->store, IN, w->ids + begin, end - begin);
+    return st;
 }
 
 static void words_train(struct run *r, struct worker *w, size_t from, size_t to, float lr)
@@ -722,6 +747,7 @@ static const struct row_task words_rows = {
     .join = words_join,
     .leave = words_leave,
     .list = words_list,
+    .expect = words_expect,
     .train = words_train,
     .train_whole = words_train_whole,
     .touch = words_touch,
@@ -822,6 +848,7 @@ static void skipgram_defaults(struct train_opts *o)
     o->window = o->negative = 5;
     o->sample = 1e-3;
     o->valid = 0.001;
+    o->wire = SHOAL_WIRE_AUTO;
 }
 
 static void cbow_defaults(struct train_opts *o)
