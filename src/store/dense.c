@@ -110,6 +110,7 @@ static shoal_status make(struct dense *d, const struct dense_range *ranges, size
     if (st != SHOAL_OK)
         return st;
     d->quorum = o->quorum && o->quorum < d->policy.workers ? o->quorum : d->policy.workers;
+    d->opts.gradients = o->gradients ? o->gradients : d->policy.workers;
     d->shares = d->policy.ranks > 1 && o->policy != SHOAL_AVERAGE;
     d->ranges = mem_array(nranges, sizeof *d->ranges);
     if (!d->ranges)
@@ -214,8 +215,8 @@ double dense_norm2(const struct dense *d)
 /* ---- steps ---- */
 
 /* A piece may lie across ranges of several rules. */
-void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t home, float lr,
-                uint64_t t)
+void dense_step(struct dense *d, const struct optim *o, const float *g, size_t from, size_t to,
+                size_t home, float lr, uint64_t t)
 {
     unsigned mode = floats_flush();
 
@@ -231,8 +232,8 @@ void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t 
         if (r->rule == DENSE_KEEP)
             memcpy(d->params + a, g + (a - from), (b - a) * sizeof *g);
         else
-            optim_step(&d->opts.optim, d->kernel, lr, t, r->rule == DENSE_STEP, d->params + a,
-                       g + (a - from), state, b - a);
+            optim_step(o, d->kernel, lr, t, r->rule == DENSE_STEP, d->params + a, g + (a - from),
+                       state, b - a);
     }
     if (d->measure)
         d->norm2 += d->kernel->sumsq(g, to - from);
@@ -282,7 +283,7 @@ static bool all_fresh(void *ctx)
 
 static shoal_status finish_alone(struct dense *d)
 {
-    dense_step(d, d->grads, 0, d->n, 0, d->lr, ++d->steps);
+    dense_step(d, &d->opts.optim, d->grads, 0, d->n, 0, d->lr, ++d->steps);
     if (!d->comm)
         return SHOAL_OK;
     return policy_mean_due(&d->policy) ? dense_average(d) : comm_poll(d->comm, NULL);
@@ -303,6 +304,19 @@ shoal_status dense_finish(struct dense *d)
         st = piece_push(d, &d->pieces[i]);
     if (st == SHOAL_OK)
         st = policy_pace(&d->policy);
+    return st == SHOAL_OK ? comm_poll(d->comm, NULL) : st;
+}
+
+shoal_status dense_skip(struct dense *d)
+{
+    shoal_status st;
+
+    policy_tick(&d->policy);
+    if (!d->shares) {
+        d->steps++; /* as all ranks count them */
+        return policy_mean_due(&d->policy) ? dense_average(d) : dense_poll(d);
+    }
+    st = policy_pace(&d->policy);
     return st == SHOAL_OK ? comm_poll(d->comm, NULL) : st;
 }
 

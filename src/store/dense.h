@@ -17,7 +17,8 @@
  *              nobody: while DENSE_CREDITS messages of a piece are without an answer, its
  *              gradients are summed, and go as one with the next, or to the meeting.
  *              When `cautious`, the rate is lr / sqrt(1 + t), where t is how many steps
- *              old the parameters of its gradients were, in the mean
+ *              old the parameters of its gradients were, in the mean. Of Adam's weight decay
+ *              each gradient of a batch brings its part
  *   bounded:S  the same, and nobody is more than S steps ahead of the slowest
  *   average:K  every rank steps by itself, with state of its own; K steps after the last
  *              mean, and where all meet, the parameters and the state are averaged
@@ -75,6 +76,7 @@ struct dense_opts {
     unsigned staleness; /* of SHOAL_BOUNDED and SHOAL_AVERAGE */
     unsigned servers;   /* the last so many ranks own all pieces; 0: all ranks do */
     unsigned quorum;    /* async, bounded: gradients of a step; 0: one of each worker */
+    unsigned gradients; /* the same: of a whole batch; 0: one of each worker */
     bool cautious;      /* the same: the staler the gradients, the smaller the step */
     struct optim optim;
 };
@@ -101,6 +103,9 @@ uint64_t dense_bytes(size_t n, unsigned ranks, const struct dense_opts *opts);
 void dense_begin(struct dense *d, float *grads, float lr, bool measure);
 shoal_status dense_ready(struct dense *d, size_t from, size_t to);
 shoal_status dense_finish(struct dense *d);
+/* Instead of all three: a step in which this worker has no samples. Of SHOAL_SYNC each worker's
+ * gradient is awaited, be it of none; else none is better than one that counts and says nothing. */
+shoal_status dense_skip(struct dense *d);
 /* Lets messages move while there is nothing else to do. */
 shoal_status dense_poll(struct dense *d);
 /* Collective, on servers too, which serve until all workers have come: every

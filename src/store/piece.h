@@ -81,8 +81,8 @@ static inline bool owns(const struct dense *d, const struct piece *p)
 /* ---- dense.c ---- */
 
 /* Steps on [from, to), whose state begins at home, with the gradients g of that range. */
-void dense_step(struct dense *d, const float *g, size_t from, size_t to, size_t home, float lr,
-                uint64_t t);
+void dense_step(struct dense *d, const struct optim *o, const float *g, size_t from, size_t to,
+                size_t home, float lr, uint64_t t);
 
 /* ---- dense_push.c ---- */
 

@@ -462,6 +462,42 @@ static void kept_values_are_means(enum shoal_sync policy, const char *name)
     end_case(c, name);
 }
 
+/* Without gradients the decay alone moves the parameters, which begin at 1. The first `idle`
+ * workers never have a sample. However many steps the gradients of a batch come in, they decay the
+ * parameters as one step of the whole batch does: by lr decay in all. That is little, so that it is
+ * the same whether gradients come one by one or summed. */
+static void a_batch_decays_once(unsigned idle, unsigned quorum, const char *name)
+{
+    unsigned busy = size > idle ? size - idle : 1;
+    struct dense_opts o = {.policy = SHOAL_ASYNC, .quorum = quorum, .gradients = busy,
+                           .optim = {.kind = OPTIM_ADAM, .beta1 = 0.9f, .beta2 = 0.99f,
+                                     .epsilon = 1e-3f, .decay = 0.5f}};
+    float *params = block(), *grads = block();
+    const float lr = 1e-4f;
+    double want = 1 - (double)lr * 0.5 * STEPS;
+    struct dense *d;
+
+    for (size_t i = 0; i < LENGTH; i++)
+        params[i] = 1;
+    CHECK_OK(dense_open(&d, c, params, LENGTH, whole, 1, kernel, &o));
+    for (unsigned s = 0; s < STEPS; s++) {
+        if (rank < idle && size > idle) {
+            CHECK_OK(dense_skip(d));
+            continue;
+        }
+        dense_begin(d, grads, lr, false);
+        CHECK_OK(dense_ready(d, 0, LENGTH));
+        CHECK_OK(dense_finish(d));
+    }
+    CHECK_OK(dense_gather(d));
+    check_same(params);
+    CHECK(fabs((double)params[0] - want) < 1e-5 && fabs((double)params[LENGTH - 1] - want) < 1e-5);
+    dense_close(d);
+    unblock(params);
+    unblock(grads);
+    end_case(c, name);
+}
+
 static void nonsense_is_refused(void)
 {
     struct dense_opts o = {.policy = SHOAL_ASYNC, .servers = size};
@@ -506,6 +542,8 @@ int main(void)
     a_mean_has_the_same_bits_in_a_larger_block();
     kept_values_are_means(SHOAL_SYNC, "sync: kept values become means");
     kept_values_are_means(SHOAL_ASYNC, "async: kept values become means");
+    a_batch_decays_once(0, 1, "async: a batch decays the parameters once, in whatever steps");
+    a_batch_decays_once(1, 1, "async: a worker without samples gives no gradient");
     nonsense_is_refused();
     if (rank == 0)
         printf("1..%u\n", cases);

@@ -36,6 +36,14 @@ static unsigned quorum_of(unsigned workers)
     return quorum > 0 ? quorum : 1;
 }
 
+/* Workers that have a part of a batch: it may have fewer samples than there are workers. */
+static unsigned gradients_of(const struct train_opts *o)
+{
+    size_t batch = net_batch_size(o), workers = opts_sharing(o);
+
+    return (unsigned)(batch < workers ? batch : workers);
+}
+
 static struct dense_opts dense_opts_of(const struct train_opts *o)
 {
     static const enum optim_kind kinds[] = {[OPTIMIZER_SGD] = OPTIM_SGD,
@@ -45,7 +53,8 @@ static struct dense_opts dense_opts_of(const struct train_opts *o)
     return (struct dense_opts){
         .policy = o->sync.policy, .staleness = o->sync.staleness,
         .servers = shoal_ranks_size(o->ranks) > 1 ? o->servers : 0,
-        .quorum = o->quorum ? o->quorum : quorum_of(opts_sharing(o)), .cautious = true,
+        .quorum = o->quorum ? o->quorum : quorum_of(gradients_of(o)),
+        .gradients = gradients_of(o), .cautious = true,
         .optim = {.kind = kinds[o->optimizer], .momentum = (float)o->momentum, .beta1 = 0.9f,
                   .beta2 = 0.999f, .epsilon = 1e-8f, .decay = (float)o->weight_decay,
                   .nesterov = o->nesterov},

@@ -156,10 +156,10 @@ static shoal_status on_sum(void *ctx, double *x, size_t n)
     return st;
 }
 
-static shoal_status finish(struct run *r)
+static shoal_status finish(struct run *r, shoal_status (*how)(struct dense *))
 {
     struct comm_timer timer = comm_timer_begin(r->comm);
-    shoal_status st = dense_finish(r->dense->dense);
+    shoal_status st = how(r->dense->dense);
 
     clock_exchange(r, &timer);
     return st;
@@ -186,12 +186,30 @@ static void tell_ahead(struct run *r)
 
 /* Under async every worker's gradient is a mean of its own; under sync they are
  * parts of one. */
+static bool apart(const struct run *r)
+{
+    return r->comm && r->opts->sync.policy != SHOAL_SYNC;
+}
+
 static float scale_of(const struct run *r, size_t all)
 {
-    bool apart = r->comm && r->opts->sync.policy != SHOAL_SYNC;
-    size_t n = apart ? r->dense->take.n : all;
+    size_t n = apart(r) ? r->dense->take.n : all;
 
     return n > 0 ? 1 / (float)n : 0;
+}
+
+static shoal_status step_on_take(struct run *r, bool measure)
+{
+    shoal_status st;
+
+    dense_begin(r->dense->dense, r->dense->grads, run_lr(r, r->at.place), measure);
+    st = workers_run(r->dense->pool, r->dense->nshards, gradient_shard, r);
+    if (st == SHOAL_OK && r->dense->nshards > 1) {
+        st = workers_run(r->dense->pool, r->dense->nshards, add_part, r);
+        if (st == SHOAL_OK)
+            st = on_ready(r, 0, r->dense->net->size);
+    }
+    return st == SHOAL_OK ? finish(r, dense_finish) : st;
 }
 
 /* Denormals are flushed to 0: gradients of samples that are predicted surely fade below FLT_MIN on
@@ -213,15 +231,10 @@ shoal_status net_step(struct run *r)
     if (r->comm)
         comm_charge(r->comm, (double)r->dense->take.n);
     r->dense->norms += measure;
-    dense_begin(r->dense->dense, r->dense->grads, run_lr(r, r->at.place), measure);
-    st = workers_run(r->dense->pool, r->dense->nshards, gradient_shard, r);
-    if (st == SHOAL_OK && r->dense->nshards > 1) {
-        st = workers_run(r->dense->pool, r->dense->nshards, add_part, r);
-        if (st == SHOAL_OK)
-            st = on_ready(r, 0, r->dense->net->size);
-    }
-    if (st == SHOAL_OK)
-        st = finish(r);
+    if (apart(r) && r->dense->take.n == 0)
+        st = finish(r, dense_skip);
+    else
+        st = step_on_take(r, measure);
     collect_sums(r);
     clock_step(r, began, &before);
     run_timeline_mark(r);
