@@ -95,6 +95,19 @@ static shoal_status step(struct store *s)
 }
 
 static shoal_status push_all(struct store *s);
+static shoal_status meet(struct store *s);
+
+/* Each rank has trained alone; whether it is time to fold what they learned. */
+static shoal_status end_apart(struct store *s)
+{
+    shoal_status st;
+
+    if (s->policy.clock - s->policy.met < s->opts.apart)
+        return comm_poll(s->comm, NULL);
+    st = meet(s);
+    s->policy.met = s->policy.clock;
+    return st;
+}
 
 static shoal_status end_round(struct store *s)
 {
@@ -103,6 +116,8 @@ static shoal_status end_round(struct store *s)
     policy_tick(&s->policy);
     if (s->opts.lanes)
         return comm_poll(s->comm, NULL);
+    if (s->opts.apart)
+        return end_apart(s);
     if (!s->opts.blocks)
         sweep_on(s);
     if (s->opts.policy == SHOAL_SYNC)
@@ -297,7 +312,8 @@ bool store_swept(const struct store *s)
 
     for (size_t t = 0; t < s->n; t++)
         longest = s->opts.sweep[t] > longest ? s->opts.sweep[t] : longest;
-    return exchanges(&s->opts) && 2 * (s->policy.clock - s->policy.met) >= longest;
+    return exchanges(&s->opts) && !s->opts.apart &&
+           2 * (s->policy.clock - s->policy.met) >= longest;
 }
 
 shoal_status store_gather(struct store *s)

@@ -88,6 +88,8 @@ struct store_opts {
     unsigned sweep[STORE_TABLES]; /* rounds in which every touched row travels at least once */
     unsigned fresh[STORE_TABLES]; /* store_expect asks for rows of which nothing was heard for so
                                      many rounds; 0: for none */
+    unsigned apart; /* SHOAL_SYNC: so many rounds no row travels, then all meet, and all that
+                     * was touched; 0: rows travel in each round */
     bool whole;  /* SHOAL_ASYNC, SHOAL_BOUNDED: every touched row travels in each round,
                   * and its worker waits for the answers, though for no other worker */
     bool blocks; /* no replicas: rows come for each block of work (below) */

@@ -418,7 +418,7 @@ const struct shoal_option net_run_options[] = {
 #define SYNC_OPTION                                                                                \
     {"sync", .type = SHOAL_TYPE_OWN, ON(sync), .arg = "HOW", .own = &sync_type,                    \
      .help = "who waits for whom: async nobody, bounded:S who is more than S rounds ahead, sync "  \
-             "all after each round; average:K averages whole models every K rounds"}
+             "all after each round; average:K all every K rounds, between which ranks train alone"}
 #define WIRE_OPTION                                                                                \
     {"wire", .type = SHOAL_TYPE_CHOICE, ON(wire), .arg = "TYPE", .choices = wire_choices,          \
      .help = "how rows travel"}

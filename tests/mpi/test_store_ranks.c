@@ -154,6 +154,9 @@ static void sums_are_exact(void)
     try_sums(&o, "sync: every delta is applied exactly once");
     o.round_bytes = 4096;
     try_sums(&o, "sync in small rounds: every delta is applied exactly once");
+    o = opts_of(SHOAL_SYNC, 0);
+    o.apart = 3;
+    try_sums(&o, "apart for three rounds: every delta is applied exactly once");
     if (size > 1) {
         o = opts_of(SHOAL_ASYNC, 0);
         o.servers = size / 2;
@@ -870,6 +873,33 @@ static void average_is_the_mean(void)
     end_case(c, "average: every second round all have the mean");
 }
 
+/* The table adds, so that what is folded is the sum. Rows that only another rank touched come too. */
+static void apart_ranks_meet_after_their_rounds(void)
+{
+    struct store_opts o = opts_of(SHOAL_SYNC, 0);
+    struct table t;
+    struct store *s;
+
+    o.apart = 2;
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (unsigned meeting = 0; meeting < 3; meeting++) {
+        float was = t.at[3];
+
+        t.at[3] += (float)(2 * rank);
+        if (rank > 0)
+            store_touches(s, 0)[0] = 1;
+        CHECK_OK(store_round(s));
+        CHECK(t.at[3] == was + (float)(2 * rank));
+        CHECK_OK(store_round(s));
+        CHECK(t.at[3] == was + (float)(size * (size - 1)));
+        CHECK(!store_swept(s));
+    }
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "apart: every second round all have what all did");
+}
+
 /* Ranks that all move a row the same way shall not move it as often as they are
  * ranks; rows moved at right angles keep all of it. */
 static void projection_protects(void)
@@ -922,6 +952,7 @@ int main(void)
     rank_0_collects(SHOAL_SYNC, "sync: at the end rank 0 has all rows, the others theirs");
     threads_lose_nothing();
     average_is_the_mean();
+    apart_ranks_meet_after_their_rounds();
     projection_protects();
     if (rank == 0)
         printf("1..%u\n", cases);

@@ -39,7 +39,10 @@ static enum shoal_wire wire_of(const struct train_opts *o, bool blocks)
     return alike ? SHOAL_WIRE_F32 : SHOAL_WIRE_INT4;
 }
 
-static struct store_opts store_opts_of(const struct train_opts *o, const size_t *needed, size_t n)
+/* What ranks learned apart is folded, not averaged, where the cadence says so: the owners of rows
+ * do it. */
+static struct store_opts store_opts_of(const struct train_opts *o, const struct cadence *c,
+                                       const size_t *needed, size_t n)
 {
     struct store_opts so = {
         .policy = o->sync.policy,
@@ -48,17 +51,26 @@ static struct store_opts store_opts_of(const struct train_opts *o, const size_t 
         .servers = o->servers,
         .lanes = o->deterministic,
         .blocks = needed != NULL,
+        .due = c->due,
+        .whole = c->whole,
     };
 
-    for (size_t t = 0; needed && t < n; t++)
-        so.needed[t] = needed[t];
+    if (c->folds && so.policy == SHOAL_AVERAGE && !so.lanes) {
+        so.policy = SHOAL_SYNC;
+        so.apart = so.staleness;
+    }
+    for (size_t t = 0; t < n; t++) {
+        so.needed[t] = needed ? needed[t] : 0;
+        so.sweep[t] = c->sweep[t];
+        so.fresh[t] = c->fresh[t];
+    }
     return so;
 }
 
-uint64_t rows_bytes(const struct train_opts *o, const struct table *tables, size_t n,
-                    const size_t *needed)
+uint64_t rows_bytes(const struct train_opts *o, const struct cadence *c, const struct table *tables,
+                    size_t n, const size_t *needed)
 {
-    struct store_opts so = store_opts_of(o, needed, n);
+    struct store_opts so = store_opts_of(o, c, needed, n);
     unsigned ranks = shoal_ranks_size(o->ranks);
 
     return ranks > 1 ? store_bytes(tables, n, ranks, &so) : 0;
@@ -177,19 +189,14 @@ static shoal_status open_store(struct run *r, const float *const *traffic)
 {
     struct row_run *w = r->rows;
     struct cadence cadence = r->task->rows->cadence(r->opts);
-    struct store_opts so = store_opts_of(r->opts, w->blocks ? w->needed : NULL, w->ntables);
+    struct store_opts so =
+        store_opts_of(r->opts, &cadence, w->blocks ? w->needed : NULL, w->ntables);
     unsigned here = ranks_here(r->opts->ranks);
     double most = r->threads;
     shoal_status st;
 
-    so.due = cadence.due;
     so.hot = rows_workers(r->opts) > 1 && !r->opts->deterministic && !w->whole ? w->grain.hot : 0;
-    so.whole = cadence.whole;
     w->least = cadence.least;
-    for (size_t t = 0; t < w->ntables; t++) {
-        so.sweep[t] = cadence.sweep[t];
-        so.fresh[t] = cadence.fresh[t];
-    }
     w->busy = so.oversubscribed = here * r->threads > pool_threads(0);
     if (here < comm_size(r->comm))
         so.due = so.due * FAR < DUE_MOST ? so.due * FAR : DUE_MOST;

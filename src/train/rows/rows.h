@@ -46,6 +46,7 @@ struct cadence {
     unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES];
     float least;
     bool whole;
+    bool folds; /* average:K folds what ranks learned apart; else their rows become means */
 };
 
 /* What the engine asks of a task. */
@@ -113,8 +114,8 @@ size_t rows_chunk(size_t positions, size_t parts, size_t least, size_t most);
 size_t rows_workers(const struct train_opts *o);
 /* What bringing replicas of n tables together takes; or, with blocks that need so many
  * rows of each, all there is of the tables. */
-uint64_t rows_bytes(const struct train_opts *o, const struct table *tables, size_t n,
-                    const size_t *needed);
+uint64_t rows_bytes(const struct train_opts *o, const struct cadence *c, const struct table *tables,
+                    size_t n, const size_t *needed);
 
 /* Of so many positions so many are held out, where --valid-at says, in blocks of at least so
  * many (split_make). */

@@ -125,6 +125,7 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
     size_t width = outputs * linear_width(o->optimizer);
     struct table tables[] = {{.rows = features, .width = width, .stride = width},
                              {.rows = 1, .width = width, .stride = width}};
+    struct cadence cadence = sparse_cadence(o);
     shoal_status st;
 
     if (!m->classes && v->classes > 2)
@@ -145,7 +146,7 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
              o->optimizer == OPTIMIZER_SGD ? "" : ", and its optimizer's state");
     plan->model_bytes = table_size(&tables[SPARSE_WEIGHTS]) + table_size(&tables[SPARSE_BIAS]);
     plan->work_bytes = rows_workers(o) * m->worker_bytes(o, features, v->classes) +
-                       rows_bytes(o, tables, 2, NULL) + features * outputs * sizeof(float);
+                       rows_bytes(o, &cadence, tables, 2, NULL) + features * outputs * sizeof(float);
     if (o->deterministic)
         plan->work_bytes += rows_workers(o) * view_bytes(&tables[SPARSE_WEIGHTS], features);
     else

@@ -45,6 +45,62 @@ struct words {
     size_t nsuites;
 };
 
+/* ---- what ranks change ---- */
+
+/* How often rows travel between ranks (docs/consistency.md). Words' own rows, of which a replica
+ * touches many seldom, are asked for before they are needed, and what was done to them follows
+ * soon: they are never older than some rounds. Output rows meet mostly as noise, which moves them
+ * little: they may be behind eight times as long. The more replicas there are, the sooner one is
+ * behind. Whatever has moved by less than LEAST learning rates, some windows' worth, stays. */
+enum {
+    DUE = 128,     /* touches, with two ranks; */
+    DUE_FEW = 64,  /* with more, */
+    DUE_MANY = 32, /* and with MANY */
+    MANY = 16,
+    FRESH = 256,  /* rounds over the square of the workers: how old a row may be that is read; */
+    LATER = 8,    /* so many times as many in which all output rows travel */
+    LEAST = 4,    /* learning rates */
+    APART = 8192, /* words of a thread until its copies of hot rows meet the others' */
+};
+
+static unsigned due_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o);
+
+    return sharing <= 2 ? DUE : sharing < MANY ? DUE_FEW : DUE_MANY;
+}
+
+static unsigned fresh_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o), rounds = FRESH / sharing / sharing;
+
+    return rounds > 1 ? rounds : 1;
+}
+
+/* Every batch of an exact softmax moves every row. Servers cannot take all of them between two
+ * batches unless they are waited for, and what stays behind makes replicas part. Where all ranks
+ * own rows, each takes its share in time. */
+static bool whole_of(const struct train_opts *o)
+{
+    return o->loss == SHOAL_SOFTMAX && o->servers > 0 && o->sync.policy != SHOAL_SYNC;
+}
+
+static struct cadence words_cadence(const struct train_opts *o)
+{
+    struct cadence c = {.due = due_of(o), .whole = whole_of(o), .folds = true};
+
+    c.sweep[IN] = fresh_of(o);
+    c.sweep[OUT] = LATER * fresh_of(o);
+    if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
+        c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
+        return c;
+    }
+    c.least = LEAST;
+    if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
+        c.fresh[IN] = c.sweep[IN];
+    return c;
+}
+
 /* ---- the plan ---- */
 
 static size_t chunk_of(const struct train_opts *o, size_t ids)
@@ -112,7 +168,9 @@ static uint64_t tables_bytes(const struct train_opts *o, size_t words, const siz
         {.rows = w2v_out_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
     };
 
-    return rows_bytes(o, tables, 2, needed);
+    struct cadence cadence = words_cadence(o);
+
+    return rows_bytes(o, &cadence, tables, 2, needed);
 }
 
 /* The rows a rank owns are counted with the tables, not with the work. */
@@ -181,7 +239,7 @@ static double boost_of(const struct train_opts *o, double usual)
     unsigned sharing = opts_sharing(o);
     double base = o->bag ? 0.05 : 0.025, boost;
 
-    if (o->deterministic || o->sync.policy == SHOAL_AVERAGE || o->loss == SHOAL_HS || sharing == 1)
+    if (o->deterministic || o->loss == SHOAL_HS || sharing == 1)
         return 1;
     if (o->loss == SHOAL_SOFTMAX)
         return pow(sharing, o->bag ? BOOST_CBOW : BOOST);
@@ -244,62 +302,6 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
     if (plan_blocks(plan, o))
         plan_without_replicas(plan, o, vocab, ids);
     return SHOAL_OK;
-}
-
-/* ---- what ranks change ---- */
-
-/* How often rows travel between ranks (docs/consistency.md). Words' own rows, of which a replica
- * touches many seldom, are asked for before they are needed, and what was done to them follows
- * soon: they are never older than some rounds. Output rows meet mostly as noise, which moves them
- * little: they may be behind eight times as long. The more replicas there are, the sooner one is
- * behind. Whatever has moved by less than LEAST learning rates, some windows' worth, stays. */
-enum {
-    DUE = 128,     /* touches, with two ranks; */
-    DUE_FEW = 64,  /* with more, */
-    DUE_MANY = 32, /* and with MANY */
-    MANY = 16,
-    FRESH = 256,  /* rounds over the square of the workers: how old a row may be that is read; */
-    LATER = 8,    /* so many times as many in which all output rows travel */
-    LEAST = 4,    /* learning rates */
-    APART = 8192, /* words of a thread until its copies of hot rows meet the others' */
-};
-
-static unsigned due_of(const struct train_opts *o)
-{
-    unsigned sharing = opts_sharing(o);
-
-    return sharing <= 2 ? DUE : sharing < MANY ? DUE_FEW : DUE_MANY;
-}
-
-static unsigned fresh_of(const struct train_opts *o)
-{
-    unsigned sharing = opts_sharing(o), rounds = FRESH / sharing / sharing;
-
-    return rounds > 1 ? rounds : 1;
-}
-
-/* Every batch of an exact softmax moves every row. Servers cannot take all of them between two
- * batches unless they are waited for, and what stays behind makes replicas part. Where all ranks
- * own rows, each takes its share in time. */
-static bool whole_of(const struct train_opts *o)
-{
-    return o->loss == SHOAL_SOFTMAX && o->servers > 0 && o->sync.policy != SHOAL_SYNC;
-}
-
-static struct cadence words_cadence(const struct train_opts *o)
-{
-    struct cadence c = {.due = due_of(o), .whole = whole_of(o)};
-
-    c.sweep[IN] = fresh_of(o);
-    c.sweep[OUT] = LATER * fresh_of(o);
-    if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
-        c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
-        return c;
-    }
-    c.least = LEAST;
-    if (o->sync.policy != SHOAL_SYNC)
-        c.fresh[IN] = c.sweep[IN];
-    return c;
 }
 
 /* ---- opening ---- */
