@@ -10,7 +10,15 @@
  * process and simulates the time that messages take. What ranks compute takes the
  * time they say (comm_charge), by SHOAL_SIMULATE in the environment: the seconds of
  * a unit, those of each time it is said, and the jitter of a rank; then the latency
- * between nodes in seconds, and the cores of a node. */
+ * between nodes in seconds, the cores of a node, and the processor seconds of a message
+ * and of each of its bytes, at either end.
+ *
+ * Two habits of SimGrid 3.32 shape this file. A message whose end is found by asking (MPI_Test,
+ * MPI_Testany) stays in a list of its rank for ever, which is walked whenever the rank has waited:
+ * so nobody asks. What is received shows in memory, which is written when it has come, and all
+ * ranks are in one process: a rank looks there for what came and for what has gone, and then waits
+ * for what it knows to be over. And receiving is charged (smpi/or) only where the send was
+ * detached, which would copy it: so both ends charge themselves here. */
 #include "comm/inner.h"
 
 #include <mpi.h>
@@ -26,6 +34,9 @@ struct outgoing {
     unsigned to;
     uint32_t life; /* how often this place was used: tells old tickets from new */
     uint32_t next; /* the next free place, 1 + its index; 0: none */
+#ifdef SHOAL_SMPI
+    uint64_t nth; /* of those to that rank, from 1 on */
+#endif
 };
 
 struct incoming {
@@ -61,6 +72,7 @@ struct mpi {
     double seconds, each, jitter; /* of a unit; of a charge; its deviation, as a share */
     double latency;               /* seconds from node to node */
     unsigned cores;               /* of a node, whose ranks follow each other */
+    double message, byte;         /* processor seconds at either end */
     uint64_t rank, charges;       /* made so far */
     unsigned ranks;
     MPI_Request *posted;           /* [ranks] a receive from each of the others */
@@ -68,6 +80,8 @@ struct mpi {
     struct arrival *first, **last; /* in the order they came */
     struct arrival *handed_over;   /* the one received last, or NULL */
     double looked;                 /* when all that had come was taken out of the halls */
+    struct mpi **peers;            /* [ranks] all of them, borrowed */
+    uint64_t *came, *left;         /* [ranks] messages from each, and to each */
     bool sent;                     /* something, since it last thought of resting */
     shoal_status failed;           /* while it rested */
     MPI_Request *waiting;          /* [ranks + out_n] */
@@ -88,7 +102,24 @@ static shoal_status fail_mpi(int code, const char *doing, unsigned rank)
 
 #ifdef SHOAL_SMPI
 enum { JITTER_STREAM = 0x717 };
-#define HOST_FLOPS 1e9 /* as the platform of `shoal study` says */
+
+/* nanosleep of a simulation: the clock of this rank goes on by so much. */
+static void sleep_for(double seconds)
+{
+    time_t whole = (time_t)seconds;
+    struct timespec time = {.tv_sec = whole,
+                            .tv_nsec = 1 + (long)((seconds - (double)whole) * 1e9)};
+
+    nanosleep(&time, NULL);
+}
+
+static void charge_message(const struct mpi *w, size_t len)
+{
+    double seconds = w->message + (double)len * w->byte;
+
+    if (seconds > 0)
+        sleep_for(seconds);
+}
 
 /* Even over a width of sqrt(12) deviations. */
 static void mpi_charge(void *at, double units)
@@ -98,7 +129,7 @@ static void mpi_charge(void *at, double units)
     double seconds = (units * w->seconds + w->each) * (1 + w->jitter * 3.4641 * (even - 0.5));
 
     if (seconds > 0)
-        smpi_execute_flops(seconds * HOST_FLOPS);
+        sleep_for(seconds);
 }
 
 static void mpi_host(void *at, char *name, size_t cap)
@@ -172,16 +203,30 @@ static shoal_status join(struct mpi *w, int *rank, int *size)
 }
 
 #ifdef SHOAL_SMPI
+/* No message begins so, but for one in 2^64. */
+static const unsigned char nothing_yet[16] = {0x9d, 0x3f, 0xc2, 0x71, 0x58, 0xe4, 0x0b, 0xa6,
+                                              0x17, 0x8c, 0xd5, 0x4e, 0xf9, 0x60, 0x32, 0xbb};
+
+/* Whether a message is in the hall. One of no bytes is not seen; who waits gets it (wait_any). */
+static bool has_come(const struct mpi *w, unsigned from)
+{
+    return from != w->rank && memcmp(w->halls + (size_t)from * COMM_MAX_MESSAGE, nothing_yet,
+                                     sizeof nothing_yet) != 0;
+}
+
 static void post_receive(struct mpi *w, unsigned from)
 {
+    memcpy(w->halls + (size_t)from * COMM_MAX_MESSAGE, nothing_yet, sizeof nothing_yet);
     MPI_Irecv(w->halls + (size_t)from * COMM_MAX_MESSAGE, COMM_MAX_MESSAGE, MPI_BYTE, (int)from,
               MPI_ANY_TAG, w->comm, &w->posted[from]);
 }
 
-/* "2.5e-3 1e-9 0.1 0 8"; false: it is none. */
+/* "2.5e-3 1e-9 0.1 0 8 1e-6 2e-10"; false: it is none. */
 static bool simulation_read(struct mpi *w, const char *text)
 {
-    double *const to[] = {&w->seconds, &w->each, &w->jitter, &w->latency};
+    double cores;
+    double *const to[] = {&w->seconds, &w->each,    &w->jitter, &w->latency,
+                          &cores,      &w->message, &w->byte};
     char *end;
 
     for (size_t i = 0; i < sizeof to / sizeof *to; i++, text = end) {
@@ -189,8 +234,8 @@ static bool simulation_read(struct mpi *w, const char *text)
         if (end == text)
             return false;
     }
-    w->cores = (unsigned)strtoul(text, &end, 10);
-    return end != text && w->cores > 0;
+    w->cores = cores >= 1 && cores < 1e9 ? (unsigned)cores : 0;
+    return w->cores > 0;
 }
 
 /* Halls are of the longest message each; the system gives memory to what was used. */
@@ -202,18 +247,22 @@ static shoal_status simulate(struct mpi *w, int rank, int size)
     w->ranks = (unsigned)size;
     w->last = &w->first;
     if (!text || !simulation_read(w, text)) {
-        w->seconds = w->each = w->jitter = w->latency = 0;
+        w->seconds = w->each = w->jitter = w->latency = w->message = w->byte = 0;
         w->cores = 1;
     }
     w->posted = mem_array(w->ranks, sizeof *w->posted);
     w->halls = mem_array(w->ranks, COMM_MAX_MESSAGE);
-    if (!w->posted || !w->halls)
+    w->peers = mem_array(w->ranks, sizeof(struct mpi *));
+    w->came = mem_array(w->ranks, sizeof *w->came);
+    w->left = mem_array(w->ranks, sizeof *w->left);
+    if (!w->posted || !w->halls || !w->peers || !w->came || !w->left)
         return SHOAL_ENOMEM;
     for (unsigned r = 0; r < w->ranks; r++)
         if (r == (unsigned)rank)
             w->posted[r] = MPI_REQUEST_NULL;
         else
             post_receive(w, r);
+    MPI_Allgather(&w, sizeof w, MPI_BYTE, w->peers, sizeof w, MPI_BYTE, w->comm);
     return SHOAL_OK;
 }
 #endif
@@ -240,6 +289,9 @@ static void mpi_free(struct mpi *w)
     free(w->waiting);
     free(w->posted);
     free(w->halls);
+    free(w->peers);
+    free(w->came);
+    free(w->left);
     free(w->handed_over);
     for (struct arrival *a = w->first, *next; a; a = next) {
         next = a->next;
@@ -292,6 +344,7 @@ static void mpi_close(void *at, bool ok)
 
     if (ok) {
 #ifdef SHOAL_SMPI
+        MPI_Barrier(w->comm); /* nobody looks into our halls any more */
         for (unsigned r = 0; r < w->ranks; r++)
             if (r != w->rank)
                 MPI_Cancel(&w->posted[r]);
@@ -338,6 +391,21 @@ static void give_place_back(struct mpi *w, uint32_t place)
     w->free = place + 1;
 }
 
+#ifdef SHOAL_SMPI
+/* Of what goes from one rank to another, the first is over first. */
+static bool has_gone(struct mpi *w, uint32_t place)
+{
+    struct outgoing *out = &w->out[place];
+    const struct mpi *peer = w->peers[out->to];
+    uint64_t came = peer->came[w->rank] + has_come(peer, (unsigned)w->rank);
+
+    if (out->nth > came)
+        return false;
+    MPI_Wait(&out->request, MPI_STATUS_IGNORE);
+    return true;
+}
+#endif
+
 static shoal_status mpi_test(void *at, comm_ticket ticket, bool *done)
 {
     struct mpi *w = at;
@@ -350,7 +418,11 @@ static shoal_status mpi_test(void *at, comm_ticket ticket, bool *done)
     if (w->out[place].request == MPI_REQUEST_NULL)
         flag = 1; /* not every library says so */
     else
+#ifdef SHOAL_SMPI
+        flag = has_gone(w, place);
+#else
         code = MPI_Test(&w->out[place].request, &flag, MPI_STATUS_IGNORE);
+#endif
     if (code != MPI_SUCCESS)
         return fail_mpi(code, "sending to", w->out[place].to);
     *done = flag;
@@ -372,11 +444,15 @@ static shoal_status mpi_send(void *at, unsigned to, unsigned tag, const void *da
     if (st != SHOAL_OK)
         return st;
     w->out[place].to = to;
+#ifdef SHOAL_SMPI
+    charge_message(w, len);
+#endif
     code = MPI_Isend(data, (int)len, MPI_BYTE, (int)to, (int)tag, w->comm, &w->out[place].request);
     if (code != MPI_SUCCESS)
         return fail_mpi(code, "sending to", to);
 #ifdef SHOAL_SMPI
     w->sent = true;
+    w->out[place].nth = ++w->left[to];
 #endif
     *ticket = ticket_of(w, place);
     st = mpi_test(w, *ticket, &done);
@@ -455,22 +531,22 @@ static shoal_status take_out(struct mpi *w, unsigned from, const MPI_Status *sta
     memcpy(a->data, w->halls + (size_t)from * COMM_MAX_MESSAGE, a->len);
     *w->last = a;
     w->last = &a->next;
+    w->came[from]++;
     post_receive(w, from);
+    charge_message(w, a->len);
     return SHOAL_OK;
 }
 
 static shoal_status look(struct mpi *w)
 {
-    int which, found = 1;
     MPI_Status status;
     shoal_status st = SHOAL_OK;
 
-    while (st == SHOAL_OK && found) {
-        MPI_Testany((int)w->ranks, w->posted, &which, &found, &status);
-        found = found && which >= 0;
-        if (found)
-            st = take_out(w, (unsigned)which, &status);
-    }
+    for (unsigned r = 0; r < w->ranks && st == SHOAL_OK; r++)
+        if (has_come(w, r)) {
+            MPI_Wait(&w->posted[r], &status);
+            st = take_out(w, r, &status);
+        }
     w->looked = MPI_Wtime();
     return st;
 }
@@ -529,15 +605,6 @@ static shoal_status wait_any(struct mpi *w)
     else if (which >= 0)
         st = take_out(w, (unsigned)which, &status);
     return st;
-}
-
-static void sleep_for(double seconds)
-{
-    time_t whole = (time_t)seconds;
-    struct timespec time = {.tv_sec = whole,
-                            .tv_nsec = 1 + (long)((seconds - (double)whole) * 1e9)};
-
-    nanosleep(&time, NULL);
 }
 
 /* Who has just sent may have more to send, and nothing that would wake it for that. While a

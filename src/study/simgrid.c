@@ -24,8 +24,9 @@ enum { SETUP_MOST = 1 << 20 };
 
 /* What headers leave of a link for what is sent. */
 #define PAYLOAD 0.95
-/* Processor seconds for a byte, at least. */
+/* Processor seconds for a byte, at least, and for a message at either end. */
 #define BYTE_LEAST 2e-10
+#define MESSAGE 1e-6
 
 /* ---- which there are ---- */
 
@@ -165,17 +166,17 @@ static shoal_status write_files(const char *folder, const struct shoal_cluster *
 
 /* The factors that SMPI multiplies latency and bandwidth by are those of another cluster;
  * a rank takes the messages of each other one by one, as over a socket, so none is kept
- * aside; and polling takes no time, since who waits sleeps. */
-static void add_network(shoal_study *s, const struct cost *cost)
+ * aside; ranks charge themselves for messages (src/comm/mpi.c); and polling takes no time, since
+ * who waits sleeps. */
+static void add_network(shoal_study *s)
 {
     static const char *const plain[] = {
         "simulate-computation:no",   "bw-factor:0:1", "lat-factor:0:1", "async-small-thresh:0",
-        "send-is-detached-thresh:0", "iprobe:0",      "test:0",         "wtime:0"};
+        "send-is-detached-thresh:0", "iprobe:0",      "test:0",         "wtime:0",
+        "ois:0:0:0",                 "or:0:0:0"};
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         command_word(s, "--cfg=smpi/%s", plain[i]);
-    command_word(s, "--cfg=smpi/ois:0:1e-6:%.3e", cost->byte / 2);
-    command_word(s, "--cfg=smpi/or:0:1e-6:%.3e", cost->byte / 2);
     command_word(s, "--log=root.thres:critical");
 }
 
@@ -191,8 +192,8 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
     command_begin(s, folder_of(s, w));
     command_word(s, "env");
     command_word(s, "PMI_SIZE=%u", ranks_of(s, w));
-    command_word(s, "SHOAL_SIMULATE=%.6e %.6e %g %g %u", cost.seconds, cost.each, c->jitter,
-                 c->latency, c->cores);
+    command_word(s, "SHOAL_SIMULATE=%.6e %.6e %g %g %u %g %.3e", cost.seconds, cost.each, c->jitter,
+                 c->latency, c->cores, MESSAGE, cost.byte / 2);
     command_word(s, "OMP_NUM_THREADS=1");
     command_word(s, "smpirun");
     command_word(s, "-np");
@@ -201,7 +202,7 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
     command_word(s, "%s/platform.xml", s->run_folder);
     command_word(s, "-hostfile");
     command_word(s, "%s/hosts", s->run_folder);
-    add_network(s, &cost);
+    add_network(s);
     command_word(s, "%s", module);
     cell.workers = w->workers;
     return command_train(s, &cell);
