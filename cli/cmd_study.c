@@ -27,13 +27,14 @@ struct study_cmd {
     const char *output;
     const char *plots;
     const char *simulate;
+    unsigned jobs;
     struct work_opts work;
 };
 
 static void study_defaults(void *at)
 {
     *(struct study_cmd *)at =
-        (struct study_cmd){.grid = shoal_study_default(), .target = {.loss = (double)NAN}};
+        (struct study_cmd){.grid = shoal_study_default(), .target = {.loss = (double)NAN}, .jobs = 1};
 }
 
 /* ---- Values of its own ------------------------------------------------------------- */
@@ -258,7 +259,8 @@ static shoal_status show(struct console *c, const shoal_study *study, const stru
         print_text(c->reports, table); /* what a run said may hold anything */
         if (cluster)
             print_predictions(c, cluster, predicted);
-        print_line(c->reports, "\n%s: study.json, study.csv, report.html\n", cmd->output);
+        print_line(c->reports, "\n%s: study.json, study.csv, %sreport.html\n", cmd->output,
+                   cluster ? "predicted.csv, " : "");
         if (cmd->plots)
             report_plots(c, cmd->plots);
     }
@@ -319,7 +321,7 @@ static int study_run(const void *at, const char *const *args, size_t nargs)
     if (st == SHOAL_OK)
         st = run_all(&console, study);
     if (st == SHOAL_OK && cmd->simulate)
-        st = study_simulate(&console, study, &cluster);
+        st = study_simulate(&console, study, &cluster, cmd->jobs);
     if (st == SHOAL_OK)
         st = show(&console, study, cmd, cmd->simulate ? &cluster : NULL);
     if (st == SHOAL_OK)
@@ -385,6 +387,9 @@ static const struct shoal_option beyond_opts[] = {
      .help = "predict time, speedup and quality on the cluster that this JSON file describes: by "
              "training under SimGrid with simulated time where it is installed, else by a "
              "formula; runs of 1 rank, and of several for the formula, calibrate both"},
+    {"jobs", .type = SHOAL_TYPE_COUNT, ON(jobs), .arg = "N", .u = {1, 64},
+     .help = "so many of these simulations at a time; each takes a core and the memory of all its "
+             "ranks"},
     {0},
 };
 

@@ -16,14 +16,6 @@ enum { SECONDS_TO_HEED = 3 }; /* until a signal is sent again */
 
 #define SECONDS_TO_LOOK 0.5 /* between two looks of who watches */
 
-struct child {
-    pid_t pid;
-    char log[4096]; /* what it said */
-    char *why;      /* [CHILD_WHY] why it failed; "" when it did not */
-    bool stopped;   /* by a signal that came to this program */
-    const struct child_watch *watch; /* or NULL */
-};
-
 /* In a group of its own, by which whatever it starts can be ended with it: a simulation
  * is a script whose trainer would go on without it. It is killed when we are, since the study
  * that goes on runs it again, in the same folder. */
@@ -46,7 +38,7 @@ static void child_become(const struct child *c, char **words, bool self, pid_t s
     _exit(127);
 }
 
-static bool child_start(struct child *c, const struct shoal_study_run *run, bool self)
+static void child_start(struct child *c, const struct shoal_study_run *run, bool self)
 {
     char **words = console_alloc((run->nwords + 2) * sizeof *words);
     pid_t study = getpid();
@@ -63,7 +55,6 @@ static bool child_start(struct child *c, const struct shoal_study_run *run, bool
     else
         snprintf(c->why, CHILD_WHY, "it could not be started: %s", strerror(errno));
     free(words);
-    return c->pid > 0;
 }
 
 /* The last line that it said: the sentence of its failure. */
@@ -107,28 +98,46 @@ static bool child_ended(const struct child *c)
 
 /* A signal that comes meanwhile is passed on to the whole group, and again while the run
  * does not heed it: a second one ends it at once. What the run leaves behind is killed. */
-static void child_wait(struct child *c)
+bool child_poll(struct child *c)
 {
-    const struct timespec nap = {.tv_nsec = 10000000};
-    double next = 0, look = clock_seconds() + SECONDS_TO_LOOK;
     int status = 0;
 
-    while (!child_ended(c)) {
-        if (signal_received() && clock_seconds() >= next) {
+    if (c->pid <= 0)
+        return true;
+    if (!child_ended(c)) {
+        if (signal_received() && clock_seconds() >= c->next) {
             kill(-c->pid, signal_received());
             c->stopped = true;
-            next = clock_seconds() + SECONDS_TO_HEED;
+            c->next = clock_seconds() + SECONDS_TO_HEED;
         }
-        if (c->watch && clock_seconds() >= look) {
-            c->watch->look(c->watch->user);
-            look = clock_seconds() + SECONDS_TO_LOOK;
-        }
-        nanosleep(&nap, NULL);
+        return false;
     }
     kill(-c->pid, SIGKILL);
     while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
         ;
+    c->pid = 0;
     child_judge(c, status);
+    return true;
+}
+
+void child_nap(void)
+{
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+}
+
+shoal_status child_begin(struct child *c, const struct shoal_study_run *run, bool self)
+{
+    *c = (struct child){.pid = 0};
+    if (snprintf(c->log, sizeof c->log, "%s/log.txt", run->folder) >= (int)sizeof c->log)
+        return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run->folder);
+    child_start(c, run, self);
+    return SHOAL_OK;
+}
+
+shoal_status child_end(const struct child *c)
+{
+    return c->stopped ? shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on")
+                      : SHOAL_OK;
 }
 
 shoal_status child_run(const struct shoal_study_run *run, bool self, char why[CHILD_WHY])
@@ -139,13 +148,18 @@ shoal_status child_run(const struct shoal_study_run *run, bool self, char why[CH
 shoal_status child_run_watched(const struct shoal_study_run *run, bool self,
                                const struct child_watch *watch, char why[CHILD_WHY])
 {
-    struct child c = {.why = why, .watch = watch};
+    double look = clock_seconds() + SECONDS_TO_LOOK;
+    struct child c;
+    shoal_status st = child_begin(&c, run, self);
 
     why[0] = '\0';
-    if (snprintf(c.log, sizeof c.log, "%s/log.txt", run->folder) >= (int)sizeof c.log)
-        return shoal_fail(SHOAL_EINVAL, "%s: the path is too long", run->folder);
-    if (child_start(&c, run, self))
-        child_wait(&c);
-    return c.stopped ? shoal_fail(SHOAL_ESTOP, "study: stopped; the same command goes on")
-                     : SHOAL_OK;
+    if (st != SHOAL_OK)
+        return st;
+    for (; !child_poll(&c); child_nap())
+        if (watch && clock_seconds() >= look) {
+            watch->look(watch->user);
+            look = clock_seconds() + SECONDS_TO_LOOK;
+        }
+    snprintf(why, CHILD_WHY, "%s", c.why);
+    return child_end(&c);
 }

@@ -40,40 +40,103 @@ static bool in_path(const char *program)
     return false;
 }
 
-static shoal_status simulate_one(struct console *c, shoal_study *study,
-                                 const struct shoal_cluster *cluster, size_t number,
-                                 const char *module)
-{
-    struct shoal_study_run run;
-    char text[192], why[CHILD_WHY];
-    shoal_status st = shoal_study_simulate(study, cluster, number, module, &run);
+enum { JOBS_MOST = 64 };
 
+struct job {
+    bool runs;
+    size_t number;
+    char text[192];
+    struct child child;
+};
+
+struct jobs {
+    struct console *console;
+    shoal_study *study;
+    const struct shoal_cluster *cluster;
+    const char *module;
+    size_t next, all; /* of the simulations */
+    size_t n;         /* at a time */
+    struct job at[JOBS_MOST];
+};
+
+/* Starts the next that did not run before; j->next == j->all: there is none. */
+static shoal_status job_start(struct jobs *j, struct job *job)
+{
+    struct shoal_study_run run = {.nwords = 0};
+    shoal_status st = SHOAL_OK;
+
+    while (st == SHOAL_OK && run.nwords == 0 && j->next < j->all) {
+        job->number = j->next++;
+        st = shoal_study_simulate(j->study, j->cluster, job->number, j->module, &run);
+    }
     if (st != SHOAL_OK || run.nwords == 0)
         return st;
-    snprintf(text, sizeof text, "%zu of %zu: %s", number + 1,
-             shoal_study_simulations(study, cluster), run.name);
-    console_progress(c, "simulate", text);
-    st = child_run(&run, false, why);
+    snprintf(job->text, sizeof job->text, "%zu of %zu: %s", job->number + 1, j->all, run.name);
+    console_progress(j->console, "simulate", job->text);
+    st = child_begin(&job->child, &run, false);
+    job->runs = st == SHOAL_OK;
+    return st;
+}
+
+static shoal_status job_ended(struct jobs *j, struct job *job)
+{
+    const char *why = job->child.why;
+    shoal_status st = child_end(&job->child);
+
+    job->runs = false;
     if (st != SHOAL_OK)
         return st;
     if (why[0])
-        console_log(c, STYLE_YELLOW, "%s: failed: %s", text, why);
-    return shoal_study_simulated(study, cluster, number, why[0] ? why : NULL);
+        console_log(j->console, STYLE_YELLOW, "%s: failed: %s", job->text, why);
+    return shoal_study_simulated(j->study, j->cluster, job->number, why[0] ? why : NULL);
+}
+
+/* After a failure nothing is started, and what runs is waited for. */
+static shoal_status jobs_run(struct jobs *j)
+{
+    shoal_status st = SHOAL_OK, ended;
+    size_t running;
+
+    do {
+        running = 0;
+        for (size_t i = 0; i < j->n; i++) {
+            struct job *job = &j->at[i];
+
+            if (job->runs && child_poll(&job->child)) {
+                ended = job_ended(j, job);
+                st = st == SHOAL_OK ? ended : st;
+            }
+            if (!job->runs && st == SHOAL_OK && j->next < j->all)
+                st = job_start(j, job);
+            running += job->runs;
+        }
+        if (running > 0)
+            child_nap();
+    } while (running > 0 || (st == SHOAL_OK && j->next < j->all));
+    return st;
 }
 
 shoal_status study_simulate(struct console *c, shoal_study *study,
-                            const struct shoal_cluster *cluster)
+                            const struct shoal_cluster *cluster, size_t jobs)
 {
     size_t n = shoal_study_simulations(study, cluster);
     char module[PATH_MAX];
-    shoal_status st = SHOAL_OK;
+    struct jobs *j;
+    shoal_status st;
 
     if (n > 0 && (!find_module(module) || !in_path("smpirun"))) {
         console_log(c, STYLE_DIM,
                     "simulate: found no SimGrid (smpirun, " MODULE "), so a formula predicts");
         return SHOAL_OK;
     }
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = simulate_one(c, study, cluster, i, module);
+    j = console_alloc(sizeof *j);
+    *j = (struct jobs){.console = c,
+                       .study = study,
+                       .cluster = cluster,
+                       .module = module,
+                       .all = n,
+                       .n = jobs < JOBS_MOST ? jobs : JOBS_MOST};
+    st = jobs_run(j);
+    free(j);
     return st;
 }

@@ -193,13 +193,18 @@ struct shoal_cluster {
     double speed;     /* of a core, as a multiple of one where it was measured */
     double jitter;    /* standard deviation of a rank's time for a step, as a share of it */
     struct shoal_axis workers; /* to be predicted */
+    double socket; /* processor seconds that sockets take for a byte, both ends together */
+    double links[SHOAL_STUDY_AXIS]; /* [nlinks] bandwidths to be predicted, of which `bandwidth` is
+                                       the first; 0: that one */
+    size_t nlinks;
 };
 
-/* A JSON object: name, nodes, cores, gigabits, microseconds, speed, jitter, workers. */
+/* A JSON object: name, nodes, cores, gigabits (one or a list), microseconds, speed, jitter,
+ * socket_ns, workers. */
 SHOAL_API shoal_status shoal_cluster_read(struct shoal_cluster *out, const char *path);
 
-/* The runs of the real trainer that predictions ask for: for each strong series with a run
- * of one rank, one with each number of workers above 1. */
+/* The runs of the real trainer that predictions ask for: for each link and each strong series with
+ * a run of one rank, one with each number of workers above 1. */
 SHOAL_API size_t shoal_study_simulations(const shoal_study *study,
                                          const struct shoal_cluster *cluster);
 /* The command of the `number`-th, in run->words with its program first; none when it ran
@@ -220,12 +225,17 @@ struct shoal_prediction {
                                                     wire is all waiting, latency NaN */
     double speedup, efficiency;                  /* against one worker there */
     double held, quality; /* trained for real; NaN where a formula has no training */
+    double rate;          /* words, rows, ... a second */
+    double sent;          /* bytes for each of them; NaN: nobody counted, as of the next three */
+    double carried;       /* the share of the time in which a node's link carries bytes */
+    double waiting;       /* the share of a rank's time */
+    double stale;         /* mean, in rounds */
     const char *limit;    /* the largest of the four: "computing", ... */
     const char *by;       /* "simulated", "formula"; "measured": one worker, as it ran here */
     const char *failure;  /* of a simulation; NULL: none */
 };
 
-/* Of the strong series that begins at `cell`. False when it lacks a run of one worker, or
+/* Of the strong series that begins at `cell`, on links of cluster->bandwidth. False when it lacks a run of one worker, or
  * of several and was not simulated; of servers there is no formula. */
 SHOAL_API bool shoal_study_predict(const shoal_study *study, size_t cell,
                                    const struct shoal_cluster *cluster, unsigned workers,
@@ -235,7 +245,7 @@ SHOAL_API shoal_status shoal_study_predictions(char **text, const shoal_study *s
                                                const struct shoal_cluster *cluster);
 
 /* Writes study.csv and report.html, and with `plots` each chart as a file. `cluster` may
- * be NULL: nothing is predicted. */
+ * be NULL: nothing is predicted, else predicted.csv has it. */
 SHOAL_API shoal_status shoal_study_report(const shoal_study *study, const char *plots,
                                           const struct shoal_cluster *cluster);
 

@@ -324,7 +324,7 @@ static shoal_status compose(struct prose *t, const shoal_study *s, const char *p
 shoal_status shoal_study_report(const shoal_study *s, const char *plots,
                                 const struct shoal_cluster *cluster)
 {
-    struct prose page = {0}, csv = {0};
+    struct prose page = {0}, csv = {0}, predicted = {0};
     shoal_status st = compose(&page, s, plots, cluster);
 
     if (st == SHOAL_OK)
@@ -333,6 +333,11 @@ shoal_status shoal_study_report(const shoal_study *s, const char *plots,
         table_csv(&csv, s);
         st = prose_write_in(&csv, s->folder, "study.csv");
     }
+    if (st == SHOAL_OK && cluster) {
+        prediction_csv(&predicted, s, cluster);
+        st = prose_write_in(&predicted, s->folder, "predicted.csv");
+    }
+    prose_fini(&predicted);
     prose_fini(&page);
     prose_fini(&csv);
     return st;

@@ -49,24 +49,28 @@ size_t shoal_study_simulations(const shoal_study *s, const struct shoal_cluster 
 
     for (size_t i = 0; i < s->ncells; i++)
         series += begins_series(s, i);
-    return series * several(c);
+    return series * several(c) * cluster_links(c);
 }
 
 /* The `number`-th of them. */
 static struct simulated which(const shoal_study *s, const struct shoal_cluster *c, size_t number)
 {
-    size_t series = number / several(c), at = number % several(c);
-    struct simulated w = {.workers = (unsigned)c->workers.at[at + (c->workers.at[0] == 1)]};
+    size_t each = shoal_study_simulations(s, c) / cluster_links(c);
+    size_t series = number % each / several(c), at = number % several(c);
+    struct simulated w = {.workers = (unsigned)c->workers.at[at + (c->workers.at[0] == 1)],
+                          .bandwidth = cluster_link(c, number / each).bandwidth};
 
     while (!begins_series(s, w.cell) || series-- > 0)
         w.cell++;
     return w;
 }
 
-const struct study_run *study_simulated_run(const shoal_study *s, size_t cell, unsigned workers)
+const struct study_run *study_simulated_run(const shoal_study *s, size_t cell, unsigned workers,
+                                            double bandwidth)
 {
     for (size_t i = 0; i < s->nsimulated; i++)
-        if (s->simulated[i].cell == cell && s->simulated[i].workers == workers)
+        if (s->simulated[i].cell == cell && s->simulated[i].workers == workers &&
+            s->simulated[i].bandwidth == bandwidth)
             return &s->simulated[i].run;
     return NULL;
 }
@@ -90,7 +94,7 @@ struct cost {
  * A small share of a step costs more than its part of the whole, since some of the cost does not
  * shrink with it. The slope is `seconds`, and what is left at no units is `each`. Where the two
  * points are too near, or do not lie so, the line goes through the origin and the first of them. */
-static struct cost cost_of(const struct calibration *k, double speed)
+static struct cost cost_of(const struct calibration *k, double speed, double socket)
 {
     const struct shoal_measures *one = k->one, *some = k->some;
     double alone = calibration_alone(k), byte = some ? calibration_byte(k) : 0;
@@ -107,7 +111,7 @@ static struct cost cost_of(const struct calibration *k, double speed)
             c.each = c1 - c.seconds * u1;
         }
     }
-    c.byte = fmax(byte, BYTE_LEAST) / speed;
+    c.byte = (fmax(byte, BYTE_LEAST) + socket) / speed;
     c.seconds /= speed;
     c.each /= speed;
     return c;
@@ -121,14 +125,19 @@ static unsigned ranks_of(const shoal_study *s, const struct simulated *w)
     return w->workers + s->cells[w->cell].servers;
 }
 
-static char *folder_of(const shoal_study *s, const struct simulated *w)
+/* Of several links, each has its own. */
+static char *folder_of(const shoal_study *s, const struct shoal_cluster *c,
+                       const struct simulated *w)
 {
-    return mem_text("%s/runs/sim-%03zu-%04u", s->folder, w->cell + 1, w->workers);
+    struct short_number link = number_as("-%.6gG", w->bandwidth * 8e-9);
+
+    return mem_text("%s/runs/sim-%03zu-%04u%s", s->folder, w->cell + 1, w->workers,
+                    cluster_links(c) > 1 ? link.text : "");
 }
 
 /* Links have no latency: the ranks see to it, since messages that follow each other have it
  * once (src/comm/mpi.c). */
-static void add_platform(struct prose *t, const struct shoal_cluster *c)
+static void add_platform(struct prose *t, const struct shoal_cluster *c, double bandwidth)
 {
     prose_add(t,
               "<?xml version='1.0'?>\n"
@@ -138,7 +147,7 @@ static void add_platform(struct prose *t, const struct shoal_cluster *c)
               "core=\"%u\" bw=\"%.0fBps\" lat=\"0us\" loopback_bw=\"4GBps\" "
               "loopback_lat=\"1us\"/>\n"
               "</platform>\n",
-              c->nodes - 1, c->cores, c->bandwidth * PAYLOAD);
+              c->nodes - 1, c->cores, bandwidth * PAYLOAD);
 }
 
 static void add_hosts(struct prose *t, const struct shoal_cluster *c, unsigned ranks)
@@ -147,12 +156,13 @@ static void add_hosts(struct prose *t, const struct shoal_cluster *c, unsigned r
         prose_add(t, "n%u\n", r / c->cores);
 }
 
-static shoal_status write_files(const char *folder, const struct shoal_cluster *c, unsigned ranks)
+static shoal_status write_files(const char *folder, const struct shoal_cluster *c, double bandwidth,
+                                unsigned ranks)
 {
     struct prose platform = {0}, hosts = {0};
     shoal_status st;
 
-    add_platform(&platform, c);
+    add_platform(&platform, c, bandwidth);
     add_hosts(&hosts, c, ranks);
     st = prose_write_in(&platform, folder, "platform.xml");
     if (st == SHOAL_OK)
@@ -188,8 +198,8 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
     struct cost cost;
 
     calibration_find(&k, s, w->cell);
-    cost = cost_of(&k, c->speed);
-    command_begin(s, folder_of(s, w));
+    cost = cost_of(&k, c->speed, c->socket);
+    command_begin(s, folder_of(s, c, w));
     command_word(s, "env");
     command_word(s, "PMI_SIZE=%u", ranks_of(s, w));
     command_word(s, "SHOAL_SIMULATE=%.6e %.6e %g %g %u %g %.3e", cost.seconds, cost.each, c->jitter,
@@ -211,12 +221,12 @@ static shoal_status make_command(shoal_study *s, const struct shoal_cluster *c,
 /* ---- going on ---- */
 
 static void add_setup(struct prose *t, const shoal_study *s, const struct shoal_cluster *c,
-                      unsigned ranks)
+                      const struct simulated *w)
 {
     for (size_t i = 0; i < s->nwords; i++)
         prose_add(t, "%s\n", s->words[i]);
-    add_platform(t, c);
-    add_hosts(t, c, ranks);
+    add_platform(t, c, w->bandwidth);
+    add_hosts(t, c, ranks_of(s, w));
 }
 
 /* Whether the folder holds a finished run of the very same command, platform and hosts. */
@@ -263,21 +273,24 @@ shoal_status shoal_study_simulate(shoal_study *s, const struct shoal_cluster *c,
     st = make_command(s, c, &w, module);
     if (st != SHOAL_OK)
         return st;
-    add_setup(&setup, s, c, ranks_of(s, &w));
+    add_setup(&setup, s, c, &w);
     st = setup.status;
     if (st == SHOAL_OK && ran_before(s, &setup, &w.run)) {
         prose_fini(&setup);
         return keep(s, &w);
     }
     if (st == SHOAL_OK)
-        st = write_files(s->run_folder, c, ranks_of(s, &w));
+        st = write_files(s->run_folder, c, w.bandwidth, ranks_of(s, &w));
     if (st == SHOAL_OK)
         st = prose_write_in(&setup, s->run_folder, "setup.txt");
     prose_fini(&setup);
     run->words = s->words;
     run->nwords = s->nwords;
     run->folder = s->run_folder;
-    snprintf(run->name, sizeof run->name, "%u %ss, simulated", w.workers, study_worker_name(s));
+    snprintf(run->name, sizeof run->name, "%u %ss%s%.40s, %s Gbit/s, simulated", w.workers,
+             study_worker_name(s), s->opts.nsync > 1 ? ", " : "",
+             s->opts.nsync > 1 ? s->opts.sync[s->cells[w.cell].sync] : "",
+             number_plain(w.bandwidth * 8e-9).text);
     return st;
 }
 
@@ -285,7 +298,7 @@ shoal_status shoal_study_simulated(shoal_study *s, const struct shoal_cluster *c
                                    const char *failure)
 {
     struct simulated w = which(s, c, number);
-    char *folder = folder_of(s, &w);
+    char *folder = folder_of(s, c, &w);
 
     if (!folder)
         return SHOAL_ENOMEM;

@@ -20,7 +20,7 @@
  * docs/studies.md states what this leaves out. */
 #include "file/file.h"
 #include "store/store.h"
-#include "study/draw/draw.h"
+#include "study/study.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -33,15 +33,53 @@ enum { CLUSTER_MOST = 1 << 20 };
 /* ---- the cluster ---- */
 
 /* The numbers of a cluster in its file. */
-enum { NODES, CORES, GIGABITS, MICROSECONDS, SPEED, JITTER, NUMBERS };
+enum { NODES, CORES, MICROSECONDS, SPEED, JITTER, SOCKET, NUMBERS };
 static const struct {
     const char *key;
     double least, most, usual; /* usual below least: it must be given */
 } numbers[NUMBERS] = {
-    [NODES] = {"nodes", 1, 1e6, 0},          [CORES] = {"cores", 1, 1e5, 1},
-    [GIGABITS] = {"gigabits", 1e-6, 1e6, 0}, [MICROSECONDS] = {"microseconds", 0, 1e7, 50},
-    [SPEED] = {"speed", 1e-3, 1e3, 1},       [JITTER] = {"jitter", 0, 1, 0.2},
+    [NODES] = {"nodes", 1, 1e6, 0},
+    [CORES] = {"cores", 1, 1e5, 1},
+    [MICROSECONDS] = {"microseconds", 0, 1e7, 50},
+    [SPEED] = {"speed", 1e-3, 1e3, 1},
+    [JITTER] = {"jitter", 0, 1, 0.2},
+    [SOCKET] = {"socket_ns", 0, 1e3, 0},
 };
+
+static bool read_link(const json_t *given, struct shoal_cluster *c)
+{
+    double x = json_number_value(given);
+
+    if (!json_is_number(given) || !(x >= 1e-6) || x > 1e6 || c->nlinks == SHOAL_STUDY_AXIS)
+        return false;
+    c->links[c->nlinks++] = x * 1e9 / 8;
+    return c->nlinks < 2 || c->links[c->nlinks - 1] > c->links[c->nlinks - 2];
+}
+
+/* One, or a list of them that rises. */
+static bool read_links(const json_t *given, struct shoal_cluster *c)
+{
+    bool good = json_is_array(given) ? json_array_size(given) > 0 : read_link(given, c);
+
+    for (size_t i = 0; good && i < json_array_size(given); i++)
+        good = read_link(json_array_get(given, i), c);
+    c->bandwidth = c->links[0];
+    return good;
+}
+
+size_t cluster_links(const struct shoal_cluster *c)
+{
+    return c->nlinks > 0 ? c->nlinks : 1;
+}
+
+struct shoal_cluster cluster_link(const struct shoal_cluster *c, size_t i)
+{
+    struct shoal_cluster one = *c;
+
+    if (c->nlinks > 0)
+        one.bandwidth = c->links[i];
+    return one;
+}
 
 static bool read_workers(const json_t *list, struct shoal_cluster *c)
 {
@@ -78,10 +116,12 @@ static const char *read_cluster(const json_t *from, struct shoal_cluster *c)
     snprintf(c->name, sizeof c->name, "%s", name ? name : "a cluster");
     c->nodes = (unsigned)x[NODES];
     c->cores = (unsigned)x[CORES];
-    c->bandwidth = x[GIGABITS] * 1e9 / 8;
     c->latency = x[MICROSECONDS] * 1e-6;
     c->speed = x[SPEED];
     c->jitter = x[JITTER];
+    c->socket = x[SOCKET] * 1e-9;
+    if (!read_links(json_object_get(from, "gigabits"), c))
+        return "gigabits";
     return read_workers(json_object_get(from, "workers"), c) ? NULL : "workers";
 }
 
@@ -255,7 +295,8 @@ static void by_formula(struct shoal_prediction *p, const struct calibration *k,
     double jitter = c->jitter / sqrt(k->every); /* the mean of several steps has less */
 
     p->by = "formula";
-    p->exchanging = bytes_of_rank(k, n) * busiest(k, n) * calibration_byte(k) / c->speed;
+    p->exchanging =
+        bytes_of_rank(k, n) * busiest(k, n) * (calibration_byte(k) + c->socket) / c->speed;
     p->wire = wire_of(k, c, n) * busiest(k, n);
     p->latency = (k->waits || is_dense(k)) && n > c->cores ? rounds_of_rank(k, n) * c->latency : 0;
     if (k->waits)
@@ -265,8 +306,10 @@ static void by_formula(struct shoal_prediction *p, const struct calibration *k,
         p->seconds = fmax(fmax(p->computing + p->exchanging, p->wire), p->latency);
 }
 
-static void by_simulation(struct shoal_prediction *p, const struct study_run *run)
+static void by_simulation(struct shoal_prediction *p, const struct study_run *run,
+                          const struct shoal_cluster *c, unsigned workers)
 {
+    double nodes = ceil((double)workers / c->cores);
     const struct shoal_measures *m = &run->m;
 
     p->by = "simulated";
@@ -281,6 +324,10 @@ static void by_simulation(struct shoal_prediction *p, const struct study_run *ru
     p->latency = (double)NAN; /* passes while a rank waits */
     p->held = m->held;
     p->quality = m->quality;
+    p->sent = m->bytes / m->units;
+    p->carried = m->bytes / nodes / c->bandwidth / m->seconds;
+    p->waiting = m->waiting;
+    p->stale = m->stale;
 }
 
 bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_cluster *c,
@@ -288,12 +335,18 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
 {
     const struct study_run *run;
     struct calibration k;
-    struct shoal_prediction p = {.held = (double)NAN, .quality = (double)NAN, .by = "formula"};
+    struct shoal_prediction p = {.held = (double)NAN,
+                                 .quality = (double)NAN,
+                                 .sent = (double)NAN,
+                                 .carried = (double)NAN,
+                                 .waiting = (double)NAN,
+                                 .stale = (double)NAN,
+                                 .by = "formula"};
     double alone;
 
     if (cell >= s->ncells || workers == 0 || !calibration_find(&k, s, cell))
         return false;
-    run = study_simulated_run(s, cell, workers);
+    run = study_simulated_run(s, cell, workers, c->bandwidth);
     if (workers > 1 && !run && (!k.some || k.servers > 0))
         return false;
     alone = k.one->seconds * busy(k.one->cpu) / c->speed;
@@ -304,228 +357,14 @@ bool shoal_study_predict(const shoal_study *s, size_t cell, const struct shoal_c
         p.held = k.one->held;
         p.quality = k.one->quality;
     } else if (run) {
-        by_simulation(&p, run);
+        by_simulation(&p, run, c, workers);
     } else {
         by_formula(&p, &k, c, workers);
     }
+    p.rate = k.one->units / p.seconds;
     p.speedup = alone / p.seconds;
     p.efficiency = p.speedup / workers;
     p.limit = largest(&p, run != NULL);
     *out = p;
     return true;
-}
-
-/* ---- shown ---- */
-
-/* Predictions one after the other: of each series, for each number of workers. */
-struct walk {
-    const shoal_study *study;
-    const struct shoal_cluster *cluster;
-    size_t cell, next; /* the place of the next workers */
-    unsigned workers;
-    struct name name; /* of the series */
-    struct shoal_prediction p;
-};
-
-static bool walk_on(struct walk *w)
-{
-    const struct shoal_cluster *c = w->cluster;
-
-    for (; w->cell < w->study->ncells; w->cell++, w->next = 0)
-        while (study_cell_base(w->study, w->cell) == w->cell && w->next < c->workers.n) {
-            w->workers = (unsigned)c->workers.at[w->next++];
-            w->name = study_line_name(w->study, w->cell, false);
-            if (shoal_study_predict(w->study, w->cell, c, w->workers, &w->p))
-                return true;
-        }
-    return false;
-}
-
-/* What the table says of a prediction, between its series and its largest part. */
-#define PREDICTED(member) offsetof(struct shoal_prediction, member)
-static const struct {
-    const char *head;
-    int width; /* in text */
-    struct short_number (*show)(double x);
-    size_t of;
-} columns[] = {
-    {"time", 9, number_time, PREDICTED(seconds)},
-    {"speedup", 7, number_plain, PREDICTED(speedup)},
-    {"efficiency", 10, number_share, PREDICTED(efficiency)},
-    {"held out", 8, number_plain, PREDICTED(held)},
-    {"quality", 8, number_plain, PREDICTED(quality)},
-    {"computing", 9, number_time, PREDICTED(computing)},
-    {"exchanging", 10, number_time, PREDICTED(exchanging)},
-    {"wire", 9, number_time, PREDICTED(wire)},
-    {"latency", 9, number_time, PREDICTED(latency)},
-};
-
-enum { COLUMNS = sizeof columns / sizeof *columns };
-
-static struct short_number column_of(const struct shoal_prediction *p, size_t i)
-{
-    return columns[i].show(*(const double *)(const void *)((const char *)p + columns[i].of));
-}
-
-static const char *quality_of(const shoal_study *s)
-{
-    for (size_t i = 0; i < s->ncells; i++)
-        if (study_cell_best(s, i) && study_cell_best(s, i)->m.quality_name[0])
-            return study_cell_best(s, i)->m.quality_name;
-    return "quality";
-}
-
-/* Two are called as the study has it. */
-static const char *head_of(const shoal_study *s, size_t i)
-{
-    if (columns[i].of == PREDICTED(quality))
-        return quality_of(s);
-    return columns[i].of == PREDICTED(wire) && s->nsimulated > 0 ? "waiting" : columns[i].head;
-}
-
-static void text_head(struct prose *t, const shoal_study *s)
-{
-    prose_add(t, "%7s  %-24s", "workers", "");
-    for (size_t i = 0; i < COLUMNS; i++)
-        prose_add(t, "  %*.*s", columns[i].width, columns[i].width, head_of(s, i));
-    prose_add(t, "  %-10s  %s\n", "largest", "by");
-}
-
-static void text_row(struct prose *t, const struct walk *w)
-{
-    prose_add(t, "%7u  %-24.24s", w->workers, w->name.text);
-    if (w->p.failure) {
-        prose_add(t, "  failed: %s\n", w->p.failure);
-        return;
-    }
-    for (size_t i = 0; i < COLUMNS; i++)
-        prose_add(t, "  %*s", columns[i].width, column_of(&w->p, i).text);
-    prose_add(t, "  %-10s  %s\n", w->p.limit, w->p.by);
-}
-
-shoal_status shoal_study_predictions(char **text, const shoal_study *s,
-                                     const struct shoal_cluster *c)
-{
-    struct walk w = {.study = s, .cluster = c};
-    struct prose t = {0};
-
-    prose_add(&t, "%s", ""); /* "", not NULL, when there is none */
-    while (walk_on(&w)) {
-        if (t.bytes.len == 0)
-            text_head(&t, s);
-        text_row(&t, &w);
-    }
-    return prose_take(&t, text);
-}
-
-/* A line for each series, of one of its predictions: of its speedup, or else its quality. */
-static void trace(struct chart *chart, const shoal_study *s, const struct shoal_cluster *c,
-                  bool speedup)
-{
-    struct walk w = {.study = s, .cluster = c};
-    size_t series = s->ncells;
-    struct line *line = NULL;
-
-    while (walk_on(&w)) {
-        double y = speedup ? w.p.speedup : w.p.quality;
-
-        if (!isfinite(y))
-            continue;
-        if (w.cell != series)
-            line = chart_line(chart, *w.name.text ? w.name.text : "predicted");
-        series = w.cell;
-        chart_line_add(chart, line, w.workers, y);
-    }
-}
-
-static struct chart chart_by_workers(const char *name, const char *y_label,
-                                     const struct shoal_cluster *c)
-{
-    struct chart chart = {.name = name,
-                          .x_label = "ranks",
-                          .y_label = y_label,
-                          .x_log = c->workers.at[c->workers.n - 1] >= 16,
-                          .nx_ticks = c->workers.n};
-
-    for (size_t i = 0; i < c->workers.n; i++)
-        chart.x_ticks[i] = (double)c->workers.at[i];
-    return chart;
-}
-
-static void draw_speedup(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
-{
-    struct chart chart = chart_by_workers("predicted", "speedup", c);
-    struct line *ideal = chart_line(&chart, "ideal");
-
-    snprintf(chart.title, sizeof chart.title, "Speedup, predicted");
-    chart.y_log = chart.x_log;
-    chart.from_zero = true;
-    ideal->ideal = true;
-    for (size_t i = 0; i < c->workers.n; i++)
-        chart_line_add(&chart, ideal, (double)c->workers.at[i], (double)c->workers.at[i]);
-    trace(&chart, s, c, true);
-    album_chart(a, &chart, 2);
-}
-
-/* What so many workers came to, trained for real. */
-static void draw_quality(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
-{
-    struct chart chart = chart_by_workers("predicted-quality", quality_of(s), c);
-
-    snprintf(chart.title, sizeof chart.title, "Quality (%.40s), predicted", quality_of(s));
-    trace(&chart, s, c, false);
-    album_chart(a, &chart, 2);
-}
-
-static void html_row(struct prose *t, const struct walk *w)
-{
-    const struct shoal_prediction *p = &w->p;
-
-    prose_add(t, "<tr%s><td>%u</td>", p->failure ? " class=\"bad\"" : "", w->workers);
-    prose_wrap(t, "<td class=\"w\">", w->name.text, "</td>");
-    if (p->failure) {
-        prose_wrap(t, "<td class=\"v\" colspan=\"11\">failed: ", p->failure, "</td></tr>\n");
-        return;
-    }
-    for (size_t i = 0; i < COLUMNS; i++)
-        prose_add(t, "<td>%s</td>", column_of(p, i).text);
-    prose_wrap(t, "<td class=\"w\">", p->limit, "</td>");
-    prose_wrap(t, "<td class=\"w\">", p->by, "</td></tr>\n");
-}
-
-static void draw_table(struct prose *t, const shoal_study *s, const struct shoal_cluster *c)
-{
-    struct walk w = {.study = s, .cluster = c};
-
-    prose_add(t, "<div class=\"wide\"><table>\n<tr><th>ranks</th><th class=\"w\"></th>");
-    for (size_t i = 0; i < COLUMNS; i++)
-        prose_wrap(t, "<th>", head_of(s, i), "</th>");
-    prose_add(t, "<th class=\"w\">largest</th><th class=\"w\">by</th></tr>\n");
-    while (walk_on(&w))
-        html_row(t, &w);
-    prose_add(t, "</table></div>\n");
-}
-
-void prediction_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *c)
-{
-    const char *how = s->nsimulated > 0
-                          ? "Ranks trained for real in one process; only the time is simulated, "
-                            "of links by SimGrid and of computing from the runs above."
-                          : "These are the results of a formula that the runs above calibrate, "
-                            "not of runs.";
-    char title[128];
-
-    snprintf(title, sizeof title, "Predicted for %s", c->name);
-    page_section(a->page, title);
-    prose_add(a->page,
-              "<p>%u nodes of %u core%s, links of %s Gbit/s and %s microseconds, computing that "
-              "varies by %s from step to step. %s</p>\n",
-              c->nodes, c->cores, c->cores == 1 ? "" : "s", number_plain(c->bandwidth * 8e-9).text,
-              number_plain(c->latency * 1e6).text, number_share(c->jitter).text, how);
-    album_begin(a, NULL);
-    draw_speedup(a, s, c);
-    if (s->nsimulated > 0)
-        draw_quality(a, s, c);
-    album_end(a);
-    draw_table(a->page, s, c);
 }

@@ -154,6 +154,7 @@ struct study_run {
 struct simulated {
     size_t cell;
     unsigned workers;
+    double bandwidth; /* of the link */
     struct study_run run;
 };
 
@@ -253,11 +254,18 @@ bool calibration_find(struct calibration *k, const shoal_study *s, size_t cell);
 double calibration_alone(const struct calibration *k);
 double calibration_byte(const struct calibration *k);
 /* simgrid.c: what was simulated of a series; NULL: nothing. */
-const struct study_run *study_simulated_run(const shoal_study *s, size_t cell, unsigned workers);
+const struct study_run *study_simulated_run(const shoal_study *s, size_t cell, unsigned workers,
+                                            double bandwidth);
+/* How many links it has, and the cluster with the i-th of them. */
+size_t cluster_links(const struct shoal_cluster *c);
+struct shoal_cluster cluster_link(const struct shoal_cluster *c, size_t i);
+shoal_status cluster_parse(struct shoal_cluster *out, const char *path, const char *text,
+                           size_t len);
+
+/* ---- predicted.c: predictions as tables, charts and sentences ---------------------------------- */
 
 /* A section of the page: the predicted speedup, time and table. */
 void prediction_draw(struct album *a, const shoal_study *s, const struct shoal_cluster *cluster);
-shoal_status cluster_parse(struct shoal_cluster *out, const char *path, const char *text,
-                           size_t len);
+void prediction_csv(struct prose *t, const shoal_study *s, const struct shoal_cluster *cluster);
 
 #endif
