@@ -33,8 +33,8 @@ struct study_cmd {
 
 static void study_defaults(void *at)
 {
-    *(struct study_cmd *)at =
-        (struct study_cmd){.grid = shoal_study_default(), .target = {.loss = (double)NAN}, .jobs = 1};
+    *(struct study_cmd *)at = (struct study_cmd){
+        .grid = shoal_study_default(), .target = {.loss = (double)NAN}, .jobs = 1};
 }
 
 /* ---- Values of its own ------------------------------------------------------------- */

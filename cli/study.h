@@ -16,10 +16,10 @@ enum { CHILD_WHY = 256 };
 /* A command that runs. */
 struct child {
     pid_t pid;
-    char log[4096];       /* what it said */
-    char why[CHILD_WHY];  /* why it failed; "" when it did not */
-    double next;          /* when a signal goes to it again */
-    bool stopped;         /* by a signal that came to this program */
+    char log[4096];      /* what it said */
+    char why[CHILD_WHY]; /* why it failed; "" when it did not */
+    double next;         /* when a signal goes to it again */
+    bool stopped;        /* by a signal that came to this program */
 };
 
 /* Starts it; why[0] != 0 says that it could not. Then child_poll until it says that it is over:

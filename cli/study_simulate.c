@@ -45,6 +45,7 @@ enum { JOBS_MOST = 64 };
 struct job {
     bool runs;
     size_t number;
+    double memory; /* bytes */
     char text[192];
     struct child child;
 };
@@ -55,11 +56,29 @@ struct jobs {
     const struct shoal_cluster *cluster;
     const char *module;
     size_t next, all; /* of the simulations */
-    size_t n;         /* at a time */
+    size_t n;         /* at a time, */
+    double memory;    /* as long as they need less together */
     struct job at[JOBS_MOST];
 };
 
-/* Starts the next that did not run before; j->next == j->all: there is none. */
+/* One may always run; others beside it in nine tenths of what was free before. */
+static bool fits(struct jobs *j, const struct shoal_study_run *run)
+{
+    double used = 0;
+    bool alone = true;
+
+    for (size_t i = 0; i < j->n; i++)
+        if (j->at[i].runs) {
+            used += j->at[i].memory;
+            alone = false;
+        }
+    if (alone)
+        j->memory = 0.9 * run->memory_free;
+    return alone || used + run->memory <= j->memory;
+}
+
+/* Starts the next that did not run before, or leaves it for later; j->next == j->all: there is
+ * none. */
 static shoal_status job_start(struct jobs *j, struct job *job)
 {
     struct shoal_study_run run = {.nwords = 0};
@@ -71,6 +90,11 @@ static shoal_status job_start(struct jobs *j, struct job *job)
     }
     if (st != SHOAL_OK || run.nwords == 0)
         return st;
+    if (!fits(j, &run)) {
+        j->next = job->number;
+        return SHOAL_OK;
+    }
+    job->memory = run.memory;
     snprintf(job->text, sizeof job->text, "%zu of %zu: %s", job->number + 1, j->all, run.name);
     console_progress(j->console, "simulate", job->text);
     st = child_begin(&job->child, &run, false);

@@ -144,6 +144,8 @@ struct shoal_study_run {
                            next call */
     size_t nwords;
     const char *folder; /* of its files, which is there */
+    double memory;      /* of a simulation: bytes that it needs, about, 0: unknown, */
+    double memory_free; /* and those that are free now */
 };
 
 /* The next run that is not finished, repeats of a cell apart from each other; false

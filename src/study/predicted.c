@@ -338,12 +338,13 @@ void prediction_csv(struct prose *t, const shoal_study *s, const struct shoal_cl
 {
     struct walk w = {.study = s, .cluster = c};
 
-    prose_add(t, "gigabits,workers,series,by,seconds,rate,speedup,efficiency,held,quality,sent_each,"
-                 "waiting,link,stale,computing_seconds,exchanging_seconds,waiting_seconds,failure\n");
+    prose_add(t,
+              "gigabits,workers,series,by,seconds,rate,speedup,efficiency,held,quality,sent_each,"
+              "waiting,link,stale,computing_seconds,exchanging_seconds,waiting_seconds,failure\n");
     while (walk_on(&w)) {
         const struct shoal_prediction *p = &w.p;
-        const double numbers[] = {p->seconds, p->rate,      p->speedup,    p->efficiency, p->held,
-                                  p->quality, p->sent,      p->waiting,    p->carried,    p->stale,
+        const double numbers[] = {p->seconds,   p->rate,       p->speedup, p->efficiency, p->held,
+                                  p->quality,   p->sent,       p->waiting, p->carried,    p->stale,
                                   p->computing, p->exchanging, p->wire};
 
         prose_add(t, "%.6g,%u", cluster_link(c, w.link).bandwidth * 8e-9, w.workers);
@@ -393,7 +394,10 @@ static void say_links(struct prose *t, const struct shoal_cluster *c)
     size_t n = cluster_links(c);
 
     for (size_t i = 0; i < n; i++)
-        prose_add(t, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ",
+        prose_add(t, "%s%s",
+                  i == 0      ? ""
+                  : i + 1 < n ? ", "
+                              : " and ",
                   number_plain(cluster_link(c, i).bandwidth * 8e-9).text);
 }
 
@@ -425,12 +429,13 @@ void prediction_draw(struct album *a, const shoal_study *s, const struct shoal_c
 
     snprintf(title, sizeof title, "Predicted for %s", c->name);
     page_section(a->page, title);
-    prose_add(a->page,
-              "<p>%u nodes of %u core%s, links of ", c->nodes, c->cores, c->cores == 1 ? "" : "s");
+    prose_add(a->page, "<p>%u nodes of %u core%s, links of ", c->nodes, c->cores,
+              c->cores == 1 ? "" : "s");
     say_links(a->page, c);
-    prose_add(a->page,
-              " Gbit/s and %s microseconds, computing that varies by %s from step to step. %s</p>\n",
-              number_plain(c->latency * 1e6).text, number_share(c->jitter).text, how);
+    prose_add(
+        a->page,
+        " Gbit/s and %s microseconds, computing that varies by %s from step to step. %s</p>\n",
+        number_plain(c->latency * 1e6).text, number_share(c->jitter).text, how);
     html_limits(a->page, s, c);
     album_begin(a, NULL);
     draw_speedup(a, s, c);

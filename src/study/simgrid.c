@@ -180,10 +180,16 @@ static shoal_status write_files(const char *folder, const struct shoal_cluster *
  * who waits sleeps. */
 static void add_network(shoal_study *s)
 {
-    static const char *const plain[] = {
-        "simulate-computation:no",   "bw-factor:0:1", "lat-factor:0:1", "async-small-thresh:0",
-        "send-is-detached-thresh:0", "iprobe:0",      "test:0",         "wtime:0",
-        "ois:0:0:0",                 "or:0:0:0"};
+    static const char *const plain[] = {"simulate-computation:no",
+                                        "bw-factor:0:1",
+                                        "lat-factor:0:1",
+                                        "async-small-thresh:0",
+                                        "send-is-detached-thresh:0",
+                                        "iprobe:0",
+                                        "test:0",
+                                        "wtime:0",
+                                        "ois:0:0:0",
+                                        "or:0:0:0"};
 
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         command_word(s, "--cfg=smpi/%s", plain[i]);
@@ -263,6 +269,7 @@ shoal_status shoal_study_simulate(shoal_study *s, const struct shoal_cluster *c,
 {
     struct simulated w = which(s, c, number);
     struct prose setup = {0};
+    struct calibration k;
     shoal_status st;
 
     *run = (struct shoal_study_run){.number = number, .repeat = 1};
@@ -287,6 +294,9 @@ shoal_status shoal_study_simulate(shoal_study *s, const struct shoal_cluster *c,
     run->words = s->words;
     run->nwords = s->nwords;
     run->folder = s->run_folder;
+    calibration_find(&k, s, w.cell);
+    run->memory = k.one->memory > 0 ? ranks_of(s, &w) * k.one->memory : 0; /* NaN: nobody knows */
+    run->memory_free = (double)mem_available();
     snprintf(run->name, sizeof run->name, "%u %ss%s%.40s, %s Gbit/s, simulated", w.workers,
              study_worker_name(s), s->opts.nsync > 1 ? ", " : "",
              s->opts.nsync > 1 ? s->opts.sync[s->cells[w.cell].sync] : "",
