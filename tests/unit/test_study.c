@@ -890,6 +890,10 @@ static void a_cluster_that_cannot_be_is_refused(void **state)
         "{\"nodes\":2,\"gigabits\":1,\"workers\":[1,4]}",
         "{\"nodes\":2,\"gigabits\":1,\"workers\":[2,1]}",
         "{\"nodes\":2,\"gigabits\":1,\"jitter\":-1,\"workers\":[1]}",
+        "{\"nodes\":2,\"gigabits\":[],\"workers\":[1]}",
+        "{\"nodes\":2,\"gigabits\":[10,1],\"workers\":[1]}",
+        "{\"nodes\":2,\"gigabits\":[1,\"10\"],\"workers\":[1]}",
+        "{\"nodes\":2,\"gigabits\":1,\"socket_ns\":-1,\"workers\":[1]}",
     };
     struct shoal_cluster c;
 
@@ -1058,6 +1062,45 @@ static void a_simulation_runs_once_and_its_end_is_the_prediction(void **state)
     shoal_study_close(s);
 }
 
+/* Two links: all of the first, then all of the second, each in a folder of its own. */
+static void every_link_has_simulations_and_words_of_its_own(void **state)
+{
+    struct shoal_study_opts o = small();
+    struct shoal_cluster c = cluster_of("[1,10]"), fast = cluster_link(&c, 1);
+    struct shoal_prediction p;
+    struct shoal_study_run run;
+    shoal_study *s;
+    char *text = NULL;
+
+    (void)state;
+    near(c.bandwidth, 0.125e9);
+    near(fast.bandwidth, 1.25e9);
+    o.repeat = 1;
+    s = open_study("links", &o);
+    for (size_t i = 0; i < 5; i++)
+        pass(s, 8);
+    assert_int_equal(shoal_study_simulations(s, &c), 12);
+    assert_int_equal(shoal_study_simulate(s, &c, 8, "module.so", &run), SHOAL_OK);
+    assert_non_null(strstr(run.folder, "links/runs/sim-001-0008-10G"));
+    assert_non_null(strstr(run.name, "8 ranks, async, 10 Gbit/s"));
+    put_metrics(run.folder, 2, "link", "v");
+    assert_int_equal(shoal_study_simulated(s, &c, 8, NULL), SHOAL_OK);
+    assert_true(shoal_study_predict(s, 0, &fast, 8, &p));
+    assert_string_equal(p.by, "simulated");
+    near(p.rate, 500);
+    assert_true(shoal_study_predict(s, 0, &c, 8, &p));
+    assert_string_equal(p.by, "formula"); /* the other link was not simulated */
+    assert_int_equal(shoal_study_predictions(&text, s, &c), SHOAL_OK);
+    assert_non_null(strstr(text, "async, 10 Gbit/s: efficiency is below 90 % from the first ranks on. "
+                                 "At 8 it is 50 %"));
+    free(text);
+    assert_int_equal(shoal_study_report(s, NULL, &c), SHOAL_OK);
+    text = get(scratch_path("links/predicted.csv"));
+    assert_non_null(strstr(text, "\n10,8,\"async\",\"simulated\",2,500,4,0.5,"));
+    free(text);
+    shoal_study_close(s);
+}
+
 static void a_simulation_that_failed_is_shown_with_its_reason(void **state)
 {
     struct shoal_study_opts o = small();
@@ -1198,6 +1241,7 @@ int main(void)
         cmocka_unit_test(a_slow_link_limits_those_who_never_wait_and_those_who_do),
         cmocka_unit_test(the_formula_of_an_asynchronous_net_is_near_its_simulation),
         cmocka_unit_test(a_simulation_runs_once_and_its_end_is_the_prediction),
+        cmocka_unit_test(every_link_has_simulations_and_words_of_its_own),
         cmocka_unit_test(a_simulation_that_failed_is_shown_with_its_reason),
         cmocka_unit_test(what_is_predicted_is_said_to_be),
         cmocka_unit_test(no_string_of_a_study_can_become_markup),
