@@ -2,7 +2,8 @@
  *
  *     each rank   sends the rows that its lanes touched to their owners     TAG_LANE
  *                 ... until all ranks have said that they sent all          policy_end
- *     owner       folds each row's copies in the order of the lanes
+ *     owner       folds each row's copies in the order of the lanes; those of its own lanes it
+ *                 takes from their views
  *                 sends what became of it to all                            TAG_CHANGED
  *                 ... until all have                                        policy_barrier
  *
@@ -32,8 +33,12 @@ static shoal_status add_row(struct store *s, size_t t, unsigned to, unsigned tag
     return batch_full(h, s->peers[to].open[t]) ? batch_send(s, t, to, tag) : SHOAL_OK;
 }
 
-/* Everything a lane touched goes to its owners, and the view is empty. */
-static shoal_status send_lane(struct store *s, size_t t, struct view *v, uint32_t lane)
+/* Rows that a lane touched, of others if `away`, else those that this rank owns. */
+typedef shoal_status lane_row_fn(struct store *s, size_t t, uint32_t lane, uint32_t row,
+                                 const float *mine);
+
+static shoal_status rows_of_table(struct store *s, size_t t, struct view *v, uint32_t lane,
+                                  bool away, lane_row_fn *fn)
 {
     struct shard *h = &s->shards[t];
     shoal_status st = SHOAL_OK;
@@ -41,17 +46,39 @@ static shoal_status send_lane(struct store *s, size_t t, struct view *v, uint32_
     for (size_t w = 0; w < (h->table->rows + 63) / 64 && st == SHOAL_OK; w++) {
         for (uint64_t bits = v->touched[w]; bits && st == SHOAL_OK; bits &= bits - 1) {
             uint32_t row = (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(bits));
-            unsigned to = h->owner[row];
 
-            st = add_row(s, t, to, TAG_LANE, lane, h->place[row],
-                         v->mine + (v->slot[row] - 1) * v->stride);
+            if ((h->owner[row] != s->rank) != away)
+                continue;
+            st = fn(s, t, lane, row, v->mine + (v->slot[row] - 1) * v->stride);
             v->slot[row] = 0;
-            s->stats.rows_pushed++;
+            v->touched[w] &= ~(bits & -bits);
         }
-        v->touched[w] = 0;
     }
-    v->used = 0;
-    return st == SHOAL_OK ? batches_send(s, TAG_LANE) : st;
+    return st;
+}
+
+/* Of all tables, of the i-th lane of this rank. */
+static shoal_status each_row(struct store *s, struct view *const *views, size_t i, bool away,
+                             lane_row_fn *fn)
+{
+    uint32_t lane = (uint32_t)(i * s->policy.workers + s->rank);
+    shoal_status st = SHOAL_OK;
+
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++) {
+        st = rows_of_table(s, t, &views[t][i], lane, away, fn);
+        if (st == SHOAL_OK && away) /* a message is of one table and one lane */
+            st = batches_send(s, TAG_LANE);
+    }
+    return st;
+}
+
+static shoal_status send_row(struct store *s, size_t t, uint32_t lane, uint32_t row,
+                             const float *mine)
+{
+    const struct shard *h = &s->shards[t];
+
+    s->stats.rows_pushed++;
+    return add_row(s, t, h->owner[row], TAG_LANE, lane, h->place[row], mine);
 }
 
 /* ---- the owner ---- */
@@ -74,83 +101,94 @@ shoal_status store_lane_handle(void *ctx, unsigned from, const void *data, size_
     return deferred_add(&s->deferred, from, m->lane, data, len);
 }
 
-/* What all lanes made of the rows this rank owns: the first lane's row, then
- * each other folded into it. */
-struct sums {
-    uint32_t *slot; /* [owned] 0: nobody touched it, else 1 + its place in rows */
-    uint32_t used;
-    float *rows; /* [][stride] */
-    size_t cap;  /* floats */
-};
-
-static void fold_message(struct store *s, struct sums *sums, const struct head *m)
+/* The first lane's row is what there is of it; each other is folded into that. */
+static void fold_row(struct store *s, struct shard *h, uint32_t place, const float *mine)
 {
-    struct shard *h = &s->shards[m->table];
-    size_t bytes = float_bytes(h), stride = h->table->stride;
+    struct lane_sums *sums = &h->sums;
+    size_t stride = h->table->stride;
 
-    for (uint32_t i = 0; i < m->count; i++) {
-        uint32_t place = message_place(m, bytes, i);
-        const char *row = message_rows(m) + i * bytes;
-
-        memcpy(s->mine, row, bytes);
-        memset(s->mine + h->table->width, 0, (stride - h->table->width) * sizeof(float));
-        if (sums->slot[place]) {
-            row_merge(h->table, s->kernel, sums->rows + (sums->slot[place] - 1) * stride, s->mine,
-                      shard_row(h, h->table->at, h->own[place]), STORE_MEAN);
-            continue;
-        }
-        memcpy(sums->rows + sums->used * stride, s->mine, stride * sizeof(float));
-        sums->slot[place] = ++sums->used;
+    s->merged++;
+    if (sums->slot[place]) {
+        row_merge(h->table, s->kernel, sums->rows + (sums->slot[place] - 1) * stride, mine,
+                  shard_row(h, h->table->at, h->own[place]), STORE_MEAN);
+        return;
     }
-    s->merged += m->count;
+    memcpy(sums->rows + sums->used * stride, mine, stride * sizeof(float));
+    sums->places[sums->used] = place;
+    sums->slot[place] = ++sums->used;
 }
 
-/* In the order of the lanes; within a lane no row stands twice. */
-static void fold_deferred(struct store *s, struct sums *sums)
+static shoal_status fold_own(struct store *s, size_t t, uint32_t lane, uint32_t row,
+                             const float *mine)
+{
+    struct shard *h = &s->shards[t];
+
+    (void)lane;
+    s->stats.rows_pushed++;
+    fold_row(s, h, h->place[row], mine);
+    return SHOAL_OK;
+}
+
+static void fold_message(struct store *s, const struct head *m)
+{
+    struct shard *h = &s->shards[m->table];
+    size_t bytes = float_bytes(h), width = h->table->width;
+
+    memset(s->mine + width, 0, (h->table->stride - width) * sizeof(float));
+    for (uint32_t i = 0; i < m->count; i++) {
+        memcpy(s->mine, message_rows(m) + i * bytes, bytes);
+        fold_row(s, h, message_place(m, bytes, i), s->mine);
+    }
+}
+
+static void fold_deferred(struct store *s, uint32_t lane)
 {
     struct deferred *d;
 
-    for (unsigned lane = 0; s->deferred.first; lane++)
-        while ((d = deferred_find(&s->deferred, lane % s->policy.workers, lane))) {
-            fold_message(s, sums, (const struct head *)d->data);
-            free(d);
-        }
+    while ((d = deferred_find(&s->deferred, lane % s->policy.workers, lane))) {
+        fold_message(s, (const struct head *)d->data);
+        free(d);
+    }
 }
 
-static shoal_status send_sums(struct store *s, size_t t, const struct sums *sums)
+/* In the order of the lanes, this rank's own and those of others; within a lane no row stands
+ * twice. */
+static shoal_status fold_lanes(struct store *s, struct view *const *views, size_t n)
 {
-    struct shard *h = &s->shards[t];
     shoal_status st = SHOAL_OK;
 
-    for (uint32_t place = 0; place < h->owned && st == SHOAL_OK; place++) {
-        float *row;
+    for (uint32_t lane = 0; st == SHOAL_OK; lane++) {
+        size_t i = lane / s->policy.workers;
 
-        if (sums->slot[place] == 0)
-            continue;
-        row = sums->rows + (sums->slot[place] - 1) * h->table->stride;
-        memcpy(shard_row(h, h->table->at, h->own[place]), row, float_bytes(h));
-        for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
-            if (r != s->rank)
-                st = add_row(s, t, r, TAG_CHANGED, 0, h->own[place], row);
+        if (i >= n && !s->deferred.first)
+            break;
+        if (lane % s->policy.workers != s->rank)
+            fold_deferred(s, lane);
+        else if (i < n)
+            st = each_row(s, views, i, false, fold_own);
     }
-    return st == SHOAL_OK ? batches_send(s, TAG_CHANGED) : st;
+    return st;
 }
 
-static shoal_status merge_here(struct store *s, size_t t)
+/* What became of the rows goes home and to all, and the sums are empty. */
+static shoal_status send_sums(struct store *s, size_t t)
 {
     struct shard *h = &s->shards[t];
-    size_t bytes = h->table->stride * sizeof(float) * (h->owned ? h->owned : 1);
-    struct sums sums = {.slot = mem_array(h->owned ? h->owned : 1, sizeof *sums.slot),
-                        .rows = mem_map(bytes)};
-    shoal_status st = SHOAL_ENOMEM;
+    struct lane_sums *sums = &h->sums;
+    shoal_status st = SHOAL_OK;
 
-    if (sums.slot && sums.rows) {
-        fold_deferred(s, &sums);
-        st = send_sums(s, t, &sums);
+    for (uint32_t i = 0; i < sums->used && st == SHOAL_OK; i++) {
+        uint32_t place = sums->places[i], row = h->own[place];
+        const float *at = sums->rows + i * h->table->stride;
+
+        sums->slot[place] = 0;
+        memcpy(shard_row(h, h->table->at, row), at, float_bytes(h));
+        for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
+            if (r != s->rank)
+                st = add_row(s, t, r, TAG_CHANGED, 0, row, at);
     }
-    mem_unmap(sums.rows, bytes);
-    free(sums.slot);
-    return st;
+    sums->used = 0;
+    return st == SHOAL_OK ? batches_send(s, TAG_CHANGED) : st;
 }
 
 /* ---- everybody ---- */
@@ -177,25 +215,35 @@ shoal_status store_changed_handle(void *ctx, unsigned from, const void *data, si
     return SHOAL_OK;
 }
 
-static shoal_status merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
+static void empty(struct store *s, struct view *const *views, size_t n)
+{
+    for (size_t t = 0; t < s->n; t++)
+        for (size_t i = 0; i < n; i++)
+            views[t][i].used = 0;
+}
+
+static shoal_status merge_lanes(struct store *s, struct view *const *views, size_t n)
 {
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = send_lane(s, t, &views[i], (uint32_t)(i * s->policy.workers + s->rank));
+        st = each_row(s, views, i, true, send_row);
     if (st == SHOAL_OK)
         st = policy_end(&s->policy);
     if (st == SHOAL_OK)
         st = comm_until(s->comm, policy_whole, &s->policy);
     if (st == SHOAL_OK)
-        st = merge_here(s, t);
+        st = fold_lanes(s, views, n);
+    empty(s, views, n);
+    for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
+        st = send_sums(s, t);
     return st == SHOAL_OK ? policy_barrier(&s->policy) : st;
 }
 
-shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n)
+shoal_status store_merge_lanes(struct store *s, struct view *const *views, size_t n)
 {
     struct comm_timer timer = comm_timer_begin(s->comm);
-    shoal_status st = merge_lanes(s, t, views, n);
+    shoal_status st = merge_lanes(s, views, n);
 
     comm_timer_end(s->comm, &timer, &s->times.steps, &s->times.waited);
     return st;

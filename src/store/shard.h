@@ -76,6 +76,14 @@ struct form {
     uint32_t batch; /* rows in a message */
 };
 
+/* What all lanes made of the rows this rank owns (lanes.c); empty between merges. */
+struct lane_sums {
+    uint32_t *slot;   /* [owned] 0: nobody touched it, else 1 + its place in rows */
+    uint32_t *places; /* [used] which they are */
+    uint32_t used;
+    float *rows; /* [used][stride]; there is room for all, but only pages that were used are there */
+};
+
 struct shard {
     struct table *table; /* the replica */
     struct form forms[FORMS];
@@ -94,6 +102,8 @@ struct shard {
     uint32_t *known;  /* [workers][owned] of them when the rank last saw it */
     uint32_t fast, slow, goal; /* where the two sweeps stand, and where the slow one goes; in
                                   SHOAL_SYNC `fast` is the first row that the last round held back */
+
+    struct lane_sums sums; /* of lanes alone */
 
     uint32_t *slot; /* [rows] 0: not in the block that is worked on, else 1 + where; blocks alone */
     size_t room;    /* rows that base holds: those of a block */

@@ -121,6 +121,15 @@ static shoal_status fill_owned(struct store *s, struct shard *h)
     return SHOAL_OK;
 }
 
+/* Kept from merge to merge: these are short, and fresh memory would cost more than they do. */
+static shoal_status make_sums(struct shard *h, size_t owned)
+{
+    h->sums.slot = mem_array(owned, sizeof *h->sums.slot);
+    h->sums.places = mem_array(owned, sizeof *h->sums.places);
+    h->sums.rows = mem_map(bytes_of(h, owned));
+    return h->sums.slot && h->sums.places && h->sums.rows ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
 /* Pages of `seen` that nobody writes, those of this rank itself, are never there. */
 static shoal_status make_copies(struct store *s, struct shard *h)
 {
@@ -144,6 +153,8 @@ static shoal_status make_copies(struct store *s, struct shard *h)
         !(h->heard = mem_array(h->table->rows, sizeof *h->heard)))
         return SHOAL_ENOMEM;
     if (exchanges(&s->opts) && !(h->seen = mem_map(bytes_of(h, owned * s->policy.workers))))
+        return SHOAL_ENOMEM;
+    if (s->opts.lanes && make_sums(h, owned) != SHOAL_OK)
         return SHOAL_ENOMEM;
     return fill_owned(s, h);
 }
@@ -215,6 +226,9 @@ static void shard_fini(struct store *s, struct shard *h)
     mem_unmap(h->master, bytes_of(h, owned));
     mem_unmap(h->news, bytes_of(h, h->hot));
     mem_unmap(h->seen, bytes_of(h, owned * s->policy.workers));
+    mem_unmap(h->sums.rows, bytes_of(h, owned));
+    free(h->sums.slot);
+    free(h->sums.places);
     free(h->owner);
     free(h->place);
     free(h->touches);
@@ -262,6 +276,8 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
 
         every += all;
         bytes += tables[t].rows * 18 + tables[t].rows * 4 * workers / owners;
+        if (o->lanes) /* of the sums; what a merge touches of their rows is little */
+            bytes += tables[t].rows * 8 / owners;
         if (exchanges(o)) /* what is owned as each worker has seen it */
             bytes += all * workers / owners;
         if (keeps_base(o, t))

@@ -144,11 +144,10 @@ shoal_status store_collect(struct store *s);
 /* Since the last meeting half of all that was touched has had its turn on this rank:
  * who only goes on needs none now. False where rows do not travel between meetings. */
 bool store_swept(const struct store *s);
-/* Collective: views are this rank's share of a fixed sequence of lanes (view i
- * of worker w is lane i * workers + w); they are brought together as views_merge
- * would all of them on one rank, bit for bit, on every rank. t is the index of
- * their table. */
-shoal_status store_merge_lanes(struct store *s, size_t t, struct view *views, size_t n);
+/* Collective: of each table views[t] [n] are this rank's share of a fixed sequence of
+ * lanes (view i of worker w is lane i * workers + w); they are brought together as
+ * views_merge would all of them on one rank, bit for bit, on every rank. */
+shoal_status store_merge_lanes(struct store *s, struct view *const *views, size_t n);
 
 /* ---- blocks.c: without replicas ----------------------------------------------------
  *

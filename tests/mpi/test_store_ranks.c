@@ -472,8 +472,10 @@ static void train_lane(struct view *v, unsigned lane, unsigned round)
     }
 }
 
-/* What one rank makes of all lanes. */
-static void merge_alone(struct table *t)
+enum { LANE_TABLES = 2, LANE_ROUNDS = 5 };
+
+/* What one rank makes of all lanes; a round of theirs in each table. */
+static void merge_alone(struct table *t, unsigned first)
 {
     struct view views[LANES];
 
@@ -481,7 +483,7 @@ static void merge_alone(struct table *t)
     fill(t);
     for (unsigned i = 0; i < LANES; i++)
         CHECK_OK(view_init_private(&views[i], t));
-    for (unsigned round = 0; round < 5; round++) {
+    for (unsigned round = first; round < first + LANE_ROUNDS; round++) {
         for (unsigned i = 0; i < LANES; i++)
             train_lane(&views[i], i, round);
         views_merge(views, LANES, kernel, NULL);
@@ -490,31 +492,42 @@ static void merge_alone(struct table *t)
         view_fini(&views[i]);
 }
 
+/* Both tables merge at once, and nothing is left for the next round. */
 static void lanes_are_the_same(void)
 {
     struct store_opts o = {.policy = SHOAL_SYNC, .due = 4, .sweep = {8, 8, 8, 8}, .lanes = true};
-    struct table alone, t;
-    struct view views[LANES];
+    struct table alone[LANE_TABLES], t[LANE_TABLES];
+    struct view views[LANE_TABLES][LANES], *tables[LANE_TABLES];
     struct store *s;
     unsigned n = 0;
 
-    merge_alone(&alone);
-    CHECK_OK(table_init(&t, "rows", ROWS, WIDTH));
-    fill(&t);
-    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
-    for (unsigned lane = rank; lane < LANES; lane += size)
-        CHECK_OK(view_init_private(&views[n++], &t));
-    for (unsigned round = 0; round < 5; round++) {
-        for (unsigned i = 0; i < n; i++)
-            train_lane(&views[i], i * size + rank, round);
-        CHECK_OK(store_merge_lanes(s, 0, views, n));
+    for (unsigned k = 0; k < LANE_TABLES; k++) {
+        merge_alone(&alone[k], k * LANE_ROUNDS);
+        CHECK_OK(table_init(&t[k], "rows", ROWS, WIDTH));
+        fill(&t[k]);
+        tables[k] = views[k];
     }
-    CHECK(memcmp(t.at, alone.at, table_bytes(ROWS, WIDTH)) == 0);
-    for (unsigned i = 0; i < n; i++)
-        view_fini(&views[i]);
+    CHECK_OK(store_open(&s, c, t, LANE_TABLES, NULL, kernel, &o));
+    for (unsigned lane = rank; lane < LANES; lane += size, n++)
+        for (unsigned k = 0; k < LANE_TABLES; k++)
+            CHECK_OK(view_init_private(&views[k][n], &t[k]));
+    for (unsigned round = 0; round < LANE_ROUNDS; round++) {
+        for (unsigned k = 0; k < LANE_TABLES; k++)
+            for (unsigned i = 0; i < n; i++)
+                train_lane(&views[k][i], i * size + rank, k * LANE_ROUNDS + round);
+        CHECK_OK(store_merge_lanes(s, tables, n));
+        for (unsigned i = 0; i < n; i++)
+            CHECK(views[0][i].used == 0 && views[1][i].used == 0);
+    }
+    for (unsigned k = 0; k < LANE_TABLES; k++)
+        CHECK(memcmp(t[k].at, alone[k].at, table_bytes(ROWS, WIDTH)) == 0);
     store_close(s);
-    table_fini(&t);
-    table_fini(&alone);
+    for (unsigned k = 0; k < LANE_TABLES; k++) {
+        for (unsigned i = 0; i < n; i++)
+            view_fini(&views[k][i]);
+        table_fini(&t[k]);
+        table_fini(&alone[k]);
+    }
     end_case(c, "lanes of several ranks give the bits that one rank gives");
 }
 

@@ -240,19 +240,22 @@ static void lane_train(void *ctx, size_t lane, unsigned thread)
 
 static shoal_status merge_lanes(struct run *r)
 {
-    struct view views[STORE_LANES_MOST];
+    struct view views[ROWS_TABLES][STORE_LANES_MOST], *tables[ROWS_TABLES] = {NULL};
+    size_t n = r->rows->nworkers, ntables = r->rows->ntables;
     shoal_status st = SHOAL_OK;
 
-    for (size_t t = 0; t < r->rows->ntables && st == SHOAL_OK; t++) {
-        for (size_t i = 0; i < r->rows->nworkers; i++)
-            views[i] = r->rows->workers[i].views[t];
-        if (r->rows->store)
-            st = store_merge_lanes(r->rows->store, t, views, r->rows->nworkers);
-        else
-            views_merge(views, r->rows->nworkers, r->kernel, r->rows->pool);
-        for (size_t i = 0; i < r->rows->nworkers; i++)
-            r->rows->workers[i].views[t] = views[i];
+    for (size_t t = 0; t < ntables; t++) {
+        tables[t] = views[t];
+        for (size_t i = 0; i < n; i++)
+            views[t][i] = r->rows->workers[i].views[t];
+        if (!r->rows->store)
+            views_merge(views[t], n, r->kernel, r->rows->pool);
     }
+    if (r->rows->store)
+        st = store_merge_lanes(r->rows->store, tables, n);
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t i = 0; i < n; i++)
+            r->rows->workers[i].views[t] = views[t][i];
     return st;
 }
 
