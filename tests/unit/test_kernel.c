@@ -232,6 +232,98 @@ static void folding_averages_equal_changes_and_adds_orthogonal_ones(void **state
     assert_near(row[1], 4, 1, "added", 2);
 }
 
+/* ---- rows in few bits ---- */
+
+static size_t wire_most(void)
+{
+    return 4 * DIMS + 8;
+}
+
+/* Packing says what unpacking will make of it, in every instruction set the same bits: ranks on
+ * different processors must agree. */
+static void both_sides_of_a_wire_have_the_same_bits(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (unsigned w = 0; w < KERNEL_WIRES; w++)
+            for (size_t dim = 1; dim <= DIMS; dim++) {
+                struct rows a, b;
+                char *wire = calloc(2, wire_most()), *same = wire + wire_most();
+                float *read = calloc(dim, sizeof *read);
+
+                rows_new(&a, dim, dim);
+                rows_new(&b, dim, dim);
+                tables[t]->wires[w].pack(wire, a.pin[0], a.pin[1], dim);
+                kernel_scalar.wires[w].pack(same, b.pin[0], b.pin[1], dim);
+                assert_memory_equal(wire, same, wire_most());
+                assert_memory_equal(a.pin[0], b.pin[0], dim * sizeof(float));
+                tables[t]->wires[w].unpack(read, wire, a.pin[1], dim);
+                assert_memory_equal(read, a.pin[0], dim * sizeof(float));
+                free(read);
+                free(wire);
+                rows_end(&a);
+                rows_end(&b);
+            }
+}
+
+/* As many bits as it has, none is further off than half a step of its scale. */
+static void a_wire_rounds_to_the_nearest_step(void **state)
+{
+    static const struct {
+        unsigned wire;
+        float steps;
+    } wires[] = {{KERNEL_BF16, 256}, {KERNEL_INT8, 127}, {KERNEL_INT4, 7}};
+    float known[100], x[100], was[100];
+    char wire[512];
+
+    (void)state;
+    for (size_t w = 0; w < sizeof wires / sizeof *wires; w++) {
+        for (size_t j = 0; j < 100; j++) {
+            known[j] = (float)j;
+            was[j] = x[j] = known[j] + (float)((int)j % 17 - 8) / 8;
+        }
+        kernel_scalar.wires[wires[w].wire].pack(wire, x, known, 100);
+        for (size_t j = 0; j < 100; j++) /* a scale may be a 128th too large */
+            assert_true(fabsf(x[j] - was[j]) <= 0.5f * 1.01f / wires[w].steps + 1e-5f);
+    }
+}
+
+static void a_wire_takes_nothing_and_no_number(void **state)
+{
+    float known[8] = {1, 2, 3}, x[8] = {1, 2, 3};
+    char wire[64];
+
+    (void)state;
+    for (unsigned w = KERNEL_INT8; w < KERNEL_WIRES; w++) {
+        memcpy(x, known, sizeof x);
+        kernel_scalar.wires[w].pack(wire, x, known, 8);
+        assert_memory_equal(x, known, sizeof x);
+        x[3] = 1e-44f; /* nothing, beside the scale of a float */
+        kernel_scalar.wires[w].pack(wire, x, known, 8);
+        assert_memory_equal(x, known, sizeof x);
+        x[2] = INFINITY;
+        kernel_scalar.wires[w].pack(wire, x, known, 8);
+        kernel_scalar.wires[w].unpack(x, wire, known, 8);
+        assert_true(isnan(x[2]));
+    }
+}
+
+static void distances_agree_with_scalar(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t dim = 1; dim <= DIMS; dim++) {
+            struct rows a;
+            float want, found;
+
+            rows_new(&a, dim, dim);
+            want = kernel_scalar.apart(a.pin[0], a.pin[1], dim);
+            found = tables[t]->apart(a.pin[0], a.pin[1], dim);
+            assert_true(fabsf(found - want) <= 1e-5f * want + 1e-6f);
+            rows_end(&a);
+        }
+}
+
 static void an_unknown_instruction_set_is_named(void **state)
 {
     const struct kernel *k;
@@ -503,6 +595,10 @@ int main(void)
         cmocka_unit_test(steps_agree_with_scalar_for_every_shape),
         cmocka_unit_test(folding_agrees_with_scalar),
         cmocka_unit_test(folding_averages_equal_changes_and_adds_orthogonal_ones),
+        cmocka_unit_test(both_sides_of_a_wire_have_the_same_bits),
+        cmocka_unit_test(a_wire_rounds_to_the_nearest_step),
+        cmocka_unit_test(a_wire_takes_nothing_and_no_number),
+        cmocka_unit_test(distances_agree_with_scalar),
         cmocka_unit_test(an_unknown_instruction_set_is_named),
         cmocka_unit_test(products_with_rows_agree_with_scalar),
         cmocka_unit_test(a_product_has_the_same_bits_wherever_it_stands),

@@ -68,6 +68,44 @@ static void a_row_that_nobody_else_moved_goes_home_as_it_is(void **state)
     view_fini(&v);
 }
 
+/* What the owner merged would be averaged with what this thread did in the same direction. */
+static void what_other_ranks_did_to_a_hot_row_is_not_folded_again(void **state)
+{
+    float *news = mem_map(ROWS * table.stride * sizeof *news);
+    struct view v;
+
+    (void)state;
+    assert_int_equal(view_init_shared(&v, &table, ROWS), SHOAL_OK);
+    assert_int_equal(view_hear(&v, news), SHOAL_OK);
+    for (unsigned round = 1; round <= 3; round++) {
+        for (size_t j = 0; j < DIM; j++) {
+            news[j] += 4; /* comes to the table from elsewhere */
+            table.at[j] += 4;
+            view_row(&v, 0)[j] += 2;
+        }
+        view_sync(&v, &kernel_scalar);
+        for (size_t j = 0; j < DIM; j++)
+            assert_true(table.at[j] == 6 * (float)round);
+    }
+    view_fini(&v);
+    mem_unmap(news, ROWS * table.stride * sizeof *news);
+}
+
+static void hot_rows_count_as_touched_when_their_change_is_in_the_table(void **state)
+{
+    uint8_t touches[ROWS] = {0};
+    struct view v;
+
+    (void)state;
+    assert_int_equal(view_init_shared(&v, &table, ROWS), SHOAL_OK);
+    v.touches = touches;
+    view_row(&v, 3)[0] = 1;
+    view_sync(&v, &kernel_scalar);
+    for (size_t row = 0; row < ROWS; row++)
+        assert_int_equal(touches[row], row == 3 ? VIEW_HOT_TOUCHES : 0);
+    view_fini(&v);
+}
+
 /* ---- optimizers ---- */
 
 enum { FLOATS = 70 };
@@ -143,6 +181,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_hot_row_is_folded_apart_from_the_table_where_others_write,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(what_other_ranks_did_to_a_hot_row_is_not_folded_again, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(hot_rows_count_as_touched_when_their_change_is_in_the_table,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(a_row_that_nobody_else_moved_goes_home_as_it_is, setup,
                                         teardown),

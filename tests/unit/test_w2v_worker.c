@@ -155,6 +155,49 @@ static void every_row_that_changes_is_counted(void **state)
     check_counted(SHOAL_HS, false);
 }
 
+/* Rows are sent, and their counts cleared, while threads train: one that is counted before its
+ * change would be sent without it and not again. The steps of a kernel that clears all counts, as a
+ * push between counting and changing would, must leave every changed row counted. */
+static struct bench *pushed;
+
+static void clear_and_step(const struct kernel_step *step)
+{
+    for (size_t t = 0; t < 2; t++)
+        memset(pushed->views[t].touches, 0, pushed->tables[t].rows);
+    kernel_scalar.pairs(step);
+}
+
+static void rows_are_counted_after_they_changed(void **state)
+{
+    struct kernel clearing = kernel_scalar;
+    struct bench b = {0};
+    struct sums done = {0};
+    size_t lost = 0, changed = 0;
+
+    (void)state;
+    clearing.pairs = clear_and_step;
+    bench_open(&b, SHOAL_NS, false);
+    b.model.kernel = &clearing;
+    pushed = &b;
+    for (size_t t = 0; t < 2; t++) {
+        assert_int_equal(view_init_shared(&b.views[t], &b.tables[t], 0), SHOAL_OK);
+        b.views[t].touches = calloc(b.tables[t].rows, 1);
+    }
+    bench_lane(&b);
+    w2v_worker_train(b.worker, 0, 0, 200, 0.05f, &done); /* a span */
+    for (size_t i = 0; i < b.tables[1].rows; i++) { /* outputs begin at zero */
+        bool moved = b.tables[1].at[i * b.tables[1].stride] != 0;
+
+        changed += moved;
+        lost += moved && b.views[1].touches[i] == 0;
+    }
+    assert_true(changed > 20);
+    assert_int_equal(lost, 0);
+    free(b.views[0].touches);
+    free(b.views[1].touches);
+    bench_close(&b);
+}
+
 static void it_does_so_with_fixed_windows_over_line_ends(void **state)
 {
     (void)state;
@@ -296,6 +339,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_lane_lists_the_rows_that_it_will_look_at, folder_setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(every_row_that_changes_is_counted, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(rows_are_counted_after_they_changed, folder_setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(it_does_so_with_fixed_windows_over_line_ends, folder_setup,
                                         folder_teardown),
