@@ -327,6 +327,12 @@ static bool needs_all(const struct run *r)
     return !epoch_over(r) || last || r->stopping || r->gathers || r->due || !swept;
 }
 
+/* Whether nobody goes on after this meeting; the best there was is kept by all. */
+static bool is_end(const struct run *r)
+{
+    return epoch_over(r) && r->at.epoch + 1 == r->epochs && r->opts->early_stop == 0;
+}
+
 /* All ranks are at one place: the position is the same, and what is trained, if it was
  * gathered. */
 static shoal_status meet(struct run *r)
@@ -334,15 +340,16 @@ static shoal_status meet(struct run *r)
     struct sums all = r->since;
     uint64_t place = r->at.place;
     double began = clock_now(), seconds;
-    bool whole;
+    bool gathers[2]; /* whether, and for the last time */
     shoal_status st;
 
     r->due = r->leads && checkpoint_due(r);
-    whole = needs_all(r);
-    st = comm_broadcast(r->comm, 0, &whole, sizeof whole);
-    if (st == SHOAL_OK && whole)
-        st = r->engine->gather(r);
-    r->apart = !whole;
+    gathers[0] = needs_all(r);
+    gathers[1] = is_end(r);
+    st = comm_broadcast(r->comm, 0, gathers, sizeof gathers);
+    if (st == SHOAL_OK && gathers[0])
+        st = r->engine->gather(r, gathers[1]);
+    r->apart = !gathers[0];
     if (st == SHOAL_OK)
         st = rendezvous_end(r->with, &place, &all);
     r->at.place = place;
@@ -516,7 +523,7 @@ static shoal_status stop_cleanly(struct run *r, shoal_status st)
 
     r->at.progress = run_progress(r);
     if (r->checkpoints && r->with && st == SHOAL_ESTOP && r->apart)
-        saved = r->engine->gather(r);
+        saved = r->engine->gather(r, false);
     if (r->checkpoints && saved == SHOAL_OK && st == SHOAL_ESTOP)
         saved = checkpoints_write(r->checkpoints, &r->at, &r->last);
     if (r->checkpoints && saved == SHOAL_OK && (!r->with || st == SHOAL_OK || st == SHOAL_ESTOP))

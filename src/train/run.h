@@ -55,8 +55,9 @@ struct engine {
     /* Whether whoever goes on needs no whole meeting now, where rows travel meanwhile; NULL:
      * it never does. */
     bool (*swept)(const struct run *r);
-    /* Collective: what is trained becomes the same on every rank. */
-    shoal_status (*gather)(struct run *r);
+    /* Collective: what is trained becomes the same on every rank; with `end`, where nobody goes
+     * on, rank 0 has it, and the others at least what they own. */
+    shoal_status (*gather)(struct run *r, bool end);
     /* Collective, after a gathering: what is held out, into r->held. */
     shoal_status (*evaluate)(struct run *r);
     /* Where this rank's time went, and what it cost to train with others. */

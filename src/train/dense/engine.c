@@ -289,7 +289,7 @@ static shoal_status check_same(struct run *r)
     return comm_agree(r->comm, st);
 }
 
-static shoal_status net_gather(struct run *r)
+static shoal_status net_gather(struct run *r, bool end)
 {
     shoal_status st = dense_gather(r->dense->dense);
 

@@ -359,14 +359,9 @@ static bool rows_swept(const struct run *r)
     return store_swept(r->rows->store);
 }
 
-/* At the end only rank 0 needs all rows; the best ones so far are kept by all. */
-static shoal_status rows_gather(struct run *r)
+static shoal_status rows_gather(struct run *r, bool end)
 {
-    bool last = r->at.epoch + 1 == r->epochs && r->at.place == run_epoch_units(r);
-
-    if (last && r->opts->early_stop == 0 && !r->rows->blocks)
-        return store_collect(r->rows->store);
-    return store_gather(r->rows->store);
+    return end ? store_collect(r->rows->store) : store_gather(r->rows->store);
 }
 
 /* With blocks rank 0 asks the others for rows, by the one thread that may. */
