@@ -125,7 +125,7 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
     size_t width = outputs * linear_width(o->optimizer);
     struct table tables[] = {{.rows = features, .width = width, .stride = width},
                              {.rows = 1, .width = width, .stride = width}};
-    struct cadence cadence = sparse_cadence(o);
+    struct cadence cadence;
     shoal_status st;
 
     if (!m->classes && v->classes > 2)
@@ -135,6 +135,7 @@ shoal_status sparse_plan(struct run *r, struct shoal_train_plan *plan)
         st = check_data(r);
     if (st != SHOAL_OK)
         return st;
+    cadence = sparse_cadence(o);
     *plan = (struct shoal_train_plan){.examples = v->rows - held_share(r),
                                       .held_out = valid_of(r) ? valid_of(r)->rows : held_share(r),
                                       .types = v->features,
