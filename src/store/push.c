@@ -19,6 +19,11 @@
  * others' `missed` is right. In SHOAL_SYNC pushes are deferred until every worker has ended the
  * round, and merged in the order of the ranks: the result does not depend on who was quicker.
  *
+ * Asking: who will need a row that it has not heard of for long (heard) asks its owner, who answers
+ * as to a push that changed nothing. Where the row was changed here it is pushed instead. An answer
+ * leaves out rows that moved by `least` or less since the asker last saw them; seen[r] stays as it
+ * was then, so nothing is lost.
+ *
  * Flow control: at most CREDITS messages to an owner are unanswered. Rows beyond that stay
  * touched, and the next step begins with the first of them, so that none waits for ever behind
  * hotter ones. In SHOAL_SYNC answers come only at the end of a round, so that the limit is what a

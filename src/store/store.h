@@ -73,9 +73,10 @@ void views_merge(struct view *views, size_t n, const struct kernel *kernel,
  * out, orthogonal ones are added. Its own rows an owner trains in place; they count
  * as pushed when they would travel. Rows travel when they have been touched `due` times, so
  * hot rows often and cold ones seldom, and all that were touched at all once in
- * a while. On a bf16 wire what travels is the difference to what the other side
- * knows; what rounding leaves behind stays in replica or master and goes with
- * the next difference. */
+ * a while; but none that has moved by less than `least`. Rows that a worker will need and has
+ * not heard of for long it asks for ahead of time (store_expect). On all wires but f32 what
+ * travels is the difference to what the other side knows; what rounding leaves behind stays in
+ * replica or master and goes with the next difference. */
 
 enum { STORE_TABLES = 4 }; /* at most */
 

@@ -51,6 +51,7 @@ static shoal_status check_blocks(unsigned ranks, const char *needs_whole)
 
 shoal_status opts_check_ranks(const struct train_opts *o, const char *needs_whole)
 {
+    static const char *const wires[] = {"f32", "bf16", "int8", "int4"};
     unsigned ranks = shoal_ranks_size(o->ranks);
     bool average = o->sync.policy == SHOAL_AVERAGE;
     shoal_status st = SHOAL_OK;
@@ -70,9 +71,8 @@ shoal_status opts_check_ranks(const struct train_opts *o, const char *needs_whol
                           "no rows to keep; want 0",
                           o->servers);
     if (o->wire != SHOAL_WIRE_F32 && o->wire != SHOAL_WIRE_AUTO && (o->deterministic || average))
-        return shoal_fail(SHOAL_EINVAL,
-                          "train: --wire other than f32 with --deterministic or --sync average, "
-                          "where rows travel as they are; want f32");
+        return shoal_fail(SHOAL_EINVAL, "train: --wire %s with --deterministic or --sync average, "
+                          "where rows travel as they are; want f32", wires[o->wire]);
     return SHOAL_OK;
 }
 

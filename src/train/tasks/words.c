@@ -57,7 +57,7 @@ enum {
     DUE_FEW = 64,  /* with more, */
     DUE_MANY = 32, /* and with MANY */
     MANY = 16,
-    FRESH = 256,  /* rounds over the square of the workers: how old a row may be that is read; */
+    FRESH = 256,  /* chunks over the square of the ranks: how old a row may be that is read; */
     LATER = 8,    /* so many times as many in which all output rows travel */
     LEAST = 4,    /* learning rates */
     APART = 8192, /* words of a thread until its copies of hot rows meet the others' */
@@ -70,9 +70,11 @@ static unsigned due_of(const struct train_opts *o)
     return sharing <= 2 ? DUE : sharing < MANY ? DUE_FEW : DUE_MANY;
 }
 
+/* In a round each thread has trained a chunk. */
 static unsigned fresh_of(const struct train_opts *o)
 {
-    unsigned sharing = opts_sharing(o), rounds = FRESH / sharing / sharing;
+    unsigned sharing = opts_sharing(o);
+    unsigned rounds = FRESH / sharing / sharing / ranks_threads(o->ranks, o->threads);
 
     return rounds > 1 ? rounds : 1;
 }
