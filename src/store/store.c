@@ -478,7 +478,8 @@ shoal_status store_message_check(const struct store *s, unsigned from, const voi
     const struct head *h = data;
     const struct shard *shard;
 
-    if (len < sizeof *h || h->table >= s->n || h->count > len || h->form >= FORMS)
+    if (len < sizeof *h || h->table >= s->n || h->count > len || h->form >= FORMS ||
+        (s->opts.lanes && h->form != FORM_WIRE))
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u sent %zu bytes that are no rows", from,
                           len);
     shard = &s->shards[h->table];
