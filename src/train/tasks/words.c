@@ -804,8 +804,8 @@ static const struct shoal_option bag_options[] = {
 static const struct shoal_option training_options[] = {
     EPOCHS_OPTION,
     STEPS_OPTION("so many steps of each rank, of --batch predictions (softmax) or words (ns, hs)"),
-    LR_OPTION("0.05 for CBOW, 0.025 for skip-gram; twice that for 8 to 60 million words, alone "
-              "and with negative sampling"),
+    LR_OPTION("0.05 for CBOW, 0.025 for skip-gram; twice that for 8 to 60 million words "
+              "with negative sampling"),
     LR_SCALING_OPTION,
     SCHEDULE_OPTION("how the rate goes on"),
     DECAY_OPTION,
