@@ -82,10 +82,13 @@ class Crowd:
 
 
 def until(truth):
-    began = time.time()
-    while not truth() and time.time() - began < TIME_LIMIT:
+    """Whether it became true in time; that it stays so is another question."""
+    end = time.time() + TIME_LIMIT
+    while not truth():
+        if time.time() > end:
+            return False
         time.sleep(0.01)
-    return truth()
+    return True
 
 
 def served(server):
