@@ -246,9 +246,11 @@ bool job_show_report(void *user, const struct shoal_report *report)
 {
     struct job *job = user;
 
-    job->last = *report;
+    if (report->event != SHOAL_EVENT_AGAIN)
+        job->last = *report;
     switch (report->event) {
     case SHOAL_EVENT_INTERVAL:
+    case SHOAL_EVENT_AGAIN:
         draw(job, report);
         break;
     case SHOAL_EVENT_EPOCH:

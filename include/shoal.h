@@ -556,5 +556,6 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 #include <shoal/model.h>
 #include <shoal/options.h>
 #include <shoal/train.h>
+#include <shoal/words.h>
 
 #endif

@@ -49,6 +49,8 @@ struct shoal_clicks_opts {
     const shoal_columns *columns;  /* CSV: as other data or a model has them; NULL: found */
     const char *const *labels;     /* [nlabels] those there may be, by class; NULL: found */
     unsigned nlabels;
+    bool plain;            /* libsvm: index i is slot i and not hashed; one that is not below 2^bits
+                            * has no slot, and is left out */
     uint64_t skip_bad;     /* so many malformed lines are left out; one more fails */
     uint64_t memory;       /* bytes for rows on their way to the file; beyond, to disk */
     uint64_t memory_limit; /* refuse to need more; 0: what the machine has free */
@@ -118,6 +120,27 @@ SHOAL_API shoal_status shoal_clicks_read_memory(shoal_clicks **out,
                                                 const struct shoal_memory *inputs, size_t ninputs,
                                                 const struct shoal_clicks_opts *opts,
                                                 struct shoal_clicks_stats *stats);
+
+/* Rows of numbers in memory, borrowed for a call and read where they lie: a sparse matrix in rows
+ * (SciPy's CSR), or a dense one. Sizes and columns are checked before they are used. */
+struct shoal_rows {
+    uint64_t rows, columns;
+    const void *start;  /* [rows + 1] where each row begins in `column` and `value`, from 0 on;
+                         * NULL: dense, value [rows][columns] */
+    const void *column; /* [start[rows]] below `columns` */
+    const void *value;  /* the same; NULL of a sparse one: all are 1 */
+    bool wide_places;   /* start and column are int64_t, else int32_t */
+    bool wide_values;   /* values are double, else float */
+};
+
+/* Clicks of such rows: column i is feature i, as of libsvm's text, but it has a slot of its own.
+ * label [rows] has classes; weight [rows] may be NULL: all are 1. Of opts count `classes`, `scale`,
+ * `labels` (the names of the classes, all of them; NULL: numbers from 0 to the largest there is)
+ * and `memory_limit`. A value that is no finite float and a column that is not there fail, with
+ * the row. */
+SHOAL_API shoal_status shoal_clicks_new(shoal_clicks **out, const struct shoal_rows *x,
+                                        const uint32_t *label, const float *weight,
+                                        const struct shoal_clicks_opts *opts);
 SHOAL_API void shoal_clicks_close(shoal_clicks *clicks);
 
 struct shoal_clicks_counts {

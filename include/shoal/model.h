@@ -164,6 +164,23 @@ SHOAL_API shoal_status shoal_model_eval(const shoal_model *m, const char *const 
                                         const struct shoal_reporter *to,
                                         struct shoal_clicks_stats *stats);
 
+/* ---- Linear models about rows in memory ------------------------------------------------
+ * "logreg" and "multinomial", of rows whose column i is feature i: those that learned from
+ * shoal_clicks_new or from libsvm's text. Others are refused. */
+
+/* Scores of a row: 1, of two classes; else one for each class; 0: it is no linear model. */
+SHOAL_API size_t shoal_linear_outputs(const shoal_model *m);
+/* The label of class k; NULL: not known. */
+SHOAL_API const char *shoal_linear_label(const shoal_model *m, size_t k);
+/* Scores z [rows][outputs]: the margin of class 1, whose probability is 1 / (1 + e^-z); of many
+ * classes those that softmax makes probabilities of. Columns that the model has not seen have no
+ * weight. threads 0: one for each core. */
+SHOAL_API shoal_status shoal_linear_scores(const shoal_model *m, const struct shoal_rows *x,
+                                           unsigned threads, double *z);
+/* The weights of the first so many columns, weight [outputs][columns], and bias [outputs]. */
+SHOAL_API shoal_status shoal_linear_weights(const shoal_model *m, size_t columns, float *weight,
+                                            float *bias);
+
 #ifdef __cplusplus
 }
 #endif

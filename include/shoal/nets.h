@@ -58,6 +58,10 @@ SHOAL_API shoal_status shoal_samples_open_memory(shoal_samples **out,
 SHOAL_API shoal_status shoal_samples_new(shoal_samples **out, const float *x, size_t n,
                                          size_t inputs, const uint32_t *label, const float *y,
                                          size_t targets);
+/* Of such samples, before anybody else has them: there are n classes, though some have no sample,
+ * and these are their names [n], or numbers where that is NULL. */
+SHOAL_API shoal_status shoal_samples_name_classes(shoal_samples *s, const char *const *names,
+                                                  size_t n);
 SHOAL_API void shoal_samples_close(shoal_samples *s);
 SHOAL_API size_t shoal_samples_count(const shoal_samples *s);
 SHOAL_API size_t shoal_samples_classes(const shoal_samples *s);
@@ -93,6 +97,8 @@ SHOAL_API shoal_status shoal_net_save(const shoal_net *net, const char *path);
 SHOAL_API void shoal_net_close(shoal_net *net);
 /* What was remembered of its training: "epochs", "samples", "loss", ...; or NULL. */
 SHOAL_API const char *shoal_net_fact(const shoal_net *net, const char *key);
+/* What it is, in a line: "mlp inputs=2 layers=64,64 outputs=4 activation=tanh loss=softmax". */
+SHOAL_API const char *shoal_net_spec(const shoal_net *net);
 SHOAL_API size_t shoal_net_inputs(const shoal_net *net);
 SHOAL_API size_t shoal_net_outputs(const shoal_net *net);
 SHOAL_API bool shoal_net_classes(const shoal_net *net); /* outputs are probabilities of classes */

@@ -56,7 +56,7 @@ enum shoal_loss {
     SHOAL_SOFTMAX, /* exact softmax with bias, in mini-batches: for small V */
 };
 enum shoal_schedule {
-    SHOAL_LINEAR,       /* lr falls evenly to lr/10,000 */
+    SHOAL_LINEAR,       /* lr falls evenly to lr/10,000, or to where it is told */
     SHOAL_CONSTANT,
     SHOAL_INVERSE_TIME, /* lr / (1 + decay * epochs done) */
     SHOAL_COSINE,       /* to 0, slowly at both ends */
@@ -104,6 +104,8 @@ enum shoal_event {
     SHOAL_EVENT_DONE,       /* the last report; figures are the last epoch's */
     SHOAL_EVENT_EVALUATION, /* what is held out was evaluated within an epoch */
     SHOAL_EVENT_RETRY,      /* it diverged, and begins again at this learning rate */
+    SHOAL_EVENT_AGAIN,      /* some time of a second run, which learns from all examples, those held
+                             * out too: progress and figures are of that one */
 };
 
 struct shoal_report {
@@ -134,7 +136,7 @@ SHOAL_API shoal_status shoal_data_open(shoal_data **out, const shoal_options *o,
 /* Of objects that are there already and outlive it; those that a task does not take are NULL. */
 struct shoal_sources {
     const shoal_corpus *corpus;   /* cbow, skipgram, nextword */
-    const shoal_vectors *vectors; /* nextword */
+    const shoal_vectors *vectors; /* nextword; cbow, skipgram: rows to begin with, or NULL */
     const shoal_clicks *rows, *valid_rows;
     const shoal_samples *samples, *valid_samples;
     const shoal_images *images, *test_images;
@@ -207,6 +209,7 @@ struct shoal_train_stats {
     uint64_t again;               /* examples, those held out among them, that a second run */
     unsigned again_epochs;        /* of so many epochs learned from; 0: there was none */
     double lr;                    /* the learning rate it began with */
+    char doubt[512];              /* why what was learned may be worth nothing (lenient); or "" */
     struct shoal_rank_stats ranks;
     struct shoal_profile profile; /* its rows have each rank's seconds of a step */
 };
@@ -220,6 +223,9 @@ struct shoal_train_how {
      * with a checkpoint if there is a folder, as SHOAL_ESTOP. NULL: nobody is told. */
     bool (*report)(void *user, const struct shoal_report *report);
     void *user;
+    /* A model that came to its end but is worse than knowing the labels' shares alone, or that
+     * learned its rows by heart, is given and not refused: shoal_train_stats.doubt says why. */
+    bool lenient;
 };
 
 /* Trains, and saves the model where the option `output` says, if it does. *out is NULL on

@@ -17,6 +17,7 @@
 
 enum {
     KERNEL_MAX_DIM = 4096,
+    KERNEL_BYTES = 32,    /* rows of signed bytes are padded to a multiple of these */
     KERNEL_MAX_IN = 128,  /* context rows: a window of 50 on each side, and room */
     KERNEL_MAX_OUT = 72,  /* target and 64 negatives, or a Huffman path */
     KERNEL_LANES = 16,    /* rows and labels are padded to this many floats */
@@ -204,6 +205,10 @@ struct kernel {
     void (*dots)(float *x, size_t pitch, const float *const *in, size_t m, const float *rows,
                  size_t stride, size_t n, size_t dim);
     void (*squares)(float *x, const float *rows, size_t stride, size_t n, size_t dim);
+
+    /* x[r] = in . row r, of n rows of `stride` signed bytes, a multiple of KERNEL_BYTES. Exact: the
+     * caller sees to it that no sum leaves an int32_t. Any alignment. */
+    void (*dots_bytes)(int32_t *x, const int16_t *in, const int8_t *rows, size_t stride, size_t n);
 
     /* The greatest, over j < n, of (b[j] - a[j]) + c[j] and of
      * b[j] c[j] / (a[j] + slack); n a multiple of KERNEL_LANES above 0. What is

@@ -181,6 +181,17 @@ static void squares(float *x, const float *rows, size_t stride, size_t n, size_t
         x[r] = dot(rows + r * stride, rows + r * stride, dim);
 }
 
+static void dots_bytes(int32_t *x, const int16_t *in, const int8_t *rows, size_t stride, size_t n)
+{
+    for (size_t r = 0; r < n; r++) {
+        int32_t sum = 0;
+
+        for (size_t j = 0; j < stride; j++)
+            sum += in[j] * rows[r * stride + j];
+        x[r] = sum;
+    }
+}
+
 static float peak_add(const float *a, const float *b, const float *c, size_t n)
 {
     float peak = -INFINITY;

@@ -37,6 +37,38 @@ static void squares(float *x, const float *rows, size_t stride, size_t n, size_t
     }
 }
 
+/* Bytes become 16 bits, of which pairs of products are added: vpmaddwd. */
+static void dots_bytes(int32_t *x, const int16_t *in, const int8_t *rows, size_t stride, size_t n)
+{
+    for (size_t r = 0; r < n; r++, rows += stride) {
+#if defined(__AVX512BW__)
+        __m512i sum = _mm512_setzero_si512();
+
+        for (size_t j = 0; j < stride; j += 32) {
+            __m256i row = _mm256_loadu_si256((const __m256i *)(const void *)(rows + j));
+            __m512i other = _mm512_loadu_si512(in + j);
+
+            sum = _mm512_add_epi32(sum, _mm512_madd_epi16(_mm512_cvtepi8_epi16(row), other));
+        }
+        x[r] = _mm512_reduce_add_epi32(sum);
+#else
+        __m256i sum = _mm256_setzero_si256();
+        __m128i half;
+
+        for (size_t j = 0; j < stride; j += 16) {
+            __m128i row = _mm_loadu_si128((const __m128i *)(const void *)(rows + j));
+            __m256i other = _mm256_loadu_si256((const __m256i *)(const void *)(in + j));
+
+            sum = _mm256_add_epi32(sum, _mm256_madd_epi16(_mm256_cvtepi8_epi16(row), other));
+        }
+        half = _mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+        half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4e));
+        half = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0xb1));
+        x[r] = _mm_cvtsi128_si32(half);
+#endif
+    }
+}
+
 /* max gives its second argument when the first is no number. */
 INLINE float peak_of(vf x)
 {

@@ -22,6 +22,7 @@ const struct kernel KERNEL_TABLE = {
     .sparse_learn = sparse_learn,
     .dots = dots,
     .squares = squares,
+    .dots_bytes = dots_bytes,
     .peak_add = peak_add,
     .peak_mul = peak_mul,
     .from_half = from_half,

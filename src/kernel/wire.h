@@ -48,21 +48,25 @@ static void unpack_bf16(float *x, const void *wire, const float *known, size_t n
 }
 
 /* The least bf16 of which `top` times reach every difference; 0 where all are as good as 0, NaN
- * where one is infinite or none. */
+ * where one is infinite or none. Without their signs floats have the order of their bits, and
+ * those above FLT_MAX's are infinite or none: a maximum of whole numbers becomes vectors. */
 static float scale_of(const float *x, const float *known, size_t n, float top)
 {
-    float most = 0, scale;
-    uint32_t bits, wild = 0;
+    const uint32_t largest = 0x7f7fffffu; /* FLT_MAX */
+    uint32_t most = 0, bits;
+    float scale;
 
     for (size_t j = 0; j < n; j++) {
-        float d = fabsf(x[j] - known[j]);
+        float d = x[j] - known[j];
 
-        most = d > most ? d : most;
-        wild |= (uint32_t) !(d <= FLT_MAX);
+        memcpy(&bits, &d, sizeof bits);
+        bits &= 0x7fffffffu;
+        most = bits > most ? bits : most;
     }
-    if (wild)
+    if (most > largest)
         return NAN;
-    scale = most / top;
+    memcpy(&scale, &most, sizeof scale);
+    scale /= top;
     if (scale < FLT_MIN * 0x1p16f)
         return 0;
     memcpy(&bits, &scale, sizeof bits);

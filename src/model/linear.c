@@ -347,11 +347,13 @@ void linear_train(struct linear_worker *w, uint64_t from, uint64_t to,
     sums_add(done, &here);
 }
 
-void linear_set(const struct linear_model *l, float *row, float lr, float weight)
+void linear_set(const struct linear_model *l, float *row, float lr, bool bias, float weight)
 {
+    struct kernel_rule rule = linear_rule(l, lr, bias);
+
     row[0] = weight;
-    if (l->rule.kind == KERNEL_FTRL) /* z, by which the weight is that at n = 0 */
-        row[0] = -weight * l->rule.beta / lr;
+    if (rule.kind == KERNEL_FTRL && weight != 0) /* z, by which the weight is that at n = 0 */
+        row[0] = -copysignf(fabsf(weight) * rule.beta / lr + fabsf(weight) * rule.l2 + rule.l1, weight);
 }
 
 /* ---- asking ---- */

@@ -42,6 +42,7 @@ struct w2v {
     bool fixed;         /* never shrunk */
     bool across;        /* windows reach over sentence ends */
     unsigned negatives; /* 1 .. W2V_MAX_NEGATIVES; 0: Huffman paths */
+    double exponent;    /* of the counts by which noise is drawn */
     bool bag;           /* CBOW: the window together predicts; else each of its words */
     bool sum;           /* of the window, not its mean */
     uint64_t seed;
@@ -62,6 +63,8 @@ shoal_status w2v_init(struct w2v *w, const struct train_opts *opts, const shoal_
 void w2v_fini(struct w2v *w);
 /* Rows of the output table: one a word, or one an inner node. */
 size_t w2v_out_rows(const struct train_opts *opts, size_t words);
+/* How often noise is a word that was counted so often, beside other words. */
+double w2v_noise(uint64_t count, double exponent);
 /* What w2v_init will take. */
 size_t w2v_bytes(const struct train_opts *opts, const shoal_vocab *vocab);
 /* How often a row of each table changes, for each word of the corpus; out is zero before. */
@@ -178,8 +181,8 @@ size_t linear_worker_bytes(const struct train_opts *opts, size_t features);
 void linear_train(struct linear_worker *w, uint64_t from, uint64_t to,
                   const struct shuffle *order, float lr, struct sums *done);
 
-/* Parameters of a weight without shrinking, which were zero, say `weight`. */
-void linear_set(const struct linear_model *l, float *row, float lr, float weight);
+/* Parameters of a weight, which were zero, say `weight`. */
+void linear_set(const struct linear_model *l, float *row, float lr, bool bias, float weight);
 
 /* The weight of a row of parameters as it stands, and the margin of a row of clicks. */
 float linear_weight(const struct linear_model *l, const struct table *t, uint32_t row, float lr,

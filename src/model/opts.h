@@ -40,6 +40,7 @@ struct train_opts {
     double lr;         /* at the start; 0: the model's own */
     enum lr_scaling lr_scaling;
     enum shoal_schedule schedule;
+    double min_lr;     /* at the end of SHOAL_LINEAR; 0: lr / 10,000 */
     double decay;      /* of SHOAL_INVERSE_TIME */
     double warmup;     /* epochs in which the rate rises evenly from 0 */
     unsigned batch;    /* examples of a step; of nets, of all ranks together */
@@ -71,6 +72,7 @@ struct train_opts {
     bool window_fixed; /* never shrunk */
     bool across_lines; /* windows reach over line ends */
     unsigned negative; /* noise words of a prediction (ns) */
+    double ns_exponent; /* they are drawn by count to this power */
     double sample;     /* the share of a word above which it is subsampled; 0: never */
     bool sum;          /* CBOW: the sum of the window, not its mean */
 
@@ -144,6 +146,9 @@ struct train_opts {
      * with a checkpoint if there is a folder, as SHOAL_ESTOP. No options. */
     bool (*report)(void *user, const struct shoal_report *report);
     void *user;
+    /* Whether a poor model is given with a doubt: never; if it would not be tried again at a
+     * lower rate; always. No option. */
+    enum { LENIENT_NEVER, LENIENT_LAST, LENIENT_ALWAYS } lenient;
 };
 
 #endif

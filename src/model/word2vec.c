@@ -92,7 +92,15 @@ static void fill_alias(struct alias *alias, double *share, uint32_t *few, uint32
     }
 }
 
-/* Noise is drawn by count^(3/4). */
+/* count^exponent, by custom count^(3/4). A word that was never counted is no noise; where the rare
+ * ones are the likelier, it counts as one that was seen once. */
+double w2v_noise(uint64_t count, double exponent)
+{
+    if (count == 0 && exponent <= 0)
+        count = 1;
+    return pow((double)count, exponent);
+}
+
 static shoal_status make_alias(struct w2v *w, const shoal_vocab *vocab)
 {
     double *share = mem_array(w->words, sizeof *share), sum = 0;
@@ -101,7 +109,7 @@ static shoal_status make_alias(struct w2v *w, const shoal_vocab *vocab)
     w->alias = mem_array(w->words, sizeof *w->alias);
     if (share && lists && w->alias) {
         for (uint32_t i = 0; i < w->words; i++)
-            sum += share[i] = pow((double)shoal_vocab_count(vocab, i), 0.75);
+            sum += share[i] = w2v_noise(shoal_vocab_count(vocab, i), w->exponent);
         for (uint32_t i = 0; i < w->words; i++)
             share[i] = sum > 0 ? share[i] * w->words / sum : 1;
         fill_alias(w->alias, share, lists, lists + w->words, w->words);
@@ -221,27 +229,25 @@ size_t w2v_bytes(const struct train_opts *opts, const shoal_vocab *vocab)
            (opts->loss == SHOAL_NS ? words * sizeof(struct alias) : 0);
 }
 
-/* Noise must find words other than the target and one another. */
-static shoal_status check_words(const struct train_opts *opts, size_t words)
+/* Noise must find a word other than the target, and a tree has two leaves. */
+static shoal_status check_words(size_t words)
 {
-    size_t want = opts->loss == SHOAL_NS ? opts->negative + 2 : 2;
-
-    if (words >= want)
+    if (words >= 2)
         return SHOAL_OK;
-    return shoal_fail(SHOAL_EINVAL, "train: the vocabulary has %zu words, want at least %zu", words,
-                      want);
+    return shoal_fail(SHOAL_EINVAL, "train: the vocabulary has %zu words, want at least 2", words);
 }
 
 shoal_status w2v_init(struct w2v *w, const struct train_opts *opts, const shoal_vocab *vocab,
                       const uint32_t *ids, size_t count, const struct kernel *kernel)
 {
-    shoal_status st = check_words(opts, shoal_vocab_size(vocab));
+    shoal_status st = check_words(shoal_vocab_size(vocab));
 
     *w = (struct w2v){
         .kernel = kernel, .ids = ids, .count = count, .words = (uint32_t)shoal_vocab_size(vocab),
         .dim = opts->dim, .window = opts->window, .fixed = opts->window_fixed,
         .across = opts->across_lines,
         .negatives = opts->loss == SHOAL_NS ? opts->negative : 0,
+        .exponent = opts->ns_exponent,
         .bag = opts->bag, .sum = opts->sum, .seed = opts->seed,
     };
     if (st == SHOAL_OK)
@@ -262,7 +268,7 @@ static double noise_total(const struct w2v *w, const shoal_vocab *vocab)
     double sum = 0;
 
     for (uint32_t i = 0; i < w->words; i++)
-        sum += pow((double)shoal_vocab_count(vocab, i), 0.75);
+        sum += w2v_noise(shoal_vocab_count(vocab, i), w->exponent);
     return sum > 0 ? sum : 1;
 }
 
@@ -290,7 +296,7 @@ void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out)
 
         if (!w->path)
             out[i] = own + (float)(kept * w->negatives *
-                                   pow((double)shoal_vocab_count(vocab, i), 0.75) / noise);
+                                   w2v_noise(shoal_vocab_count(vocab, i), w->exponent) / noise);
         else
             for (uint32_t n = w->path[i]; n < w->path[i + 1]; n++)
                 out[w->node[n]] += own;

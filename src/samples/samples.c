@@ -381,6 +381,32 @@ shoal_status shoal_samples_new(shoal_samples **out, const float *x, size_t n, si
     return st;
 }
 
+static void forget_names(shoal_samples *s)
+{
+    for (size_t i = 0; s->names && i < s->classes; i++)
+        free(s->names[i]);
+    free(s->names);
+    s->names = NULL;
+}
+
+shoal_status shoal_samples_name_classes(shoal_samples *s, const char *const *names, size_t n)
+{
+    if (!s->label || n < s->classes || n > SAMPLES_MAX_CLASSES)
+        return shoal_fail(SHOAL_EINVAL, "samples: found %zu names of classes, want %zu to %d", n,
+                          s->label ? s->classes : 0, s->label ? SAMPLES_MAX_CLASSES : 0);
+    forget_names(s);
+    s->classes = n;
+    if (!names)
+        return SHOAL_OK;
+    s->names = mem_array(n, sizeof *s->names);
+    for (size_t i = 0; s->names && i < n; i++)
+        if (!(s->names[i] = strdup(names[i]))) {
+            forget_names(s);
+            break;
+        }
+    return s->names ? SHOAL_OK : shoal_fail(SHOAL_ENOMEM, "samples: no memory for names of classes");
+}
+
 void shoal_samples_close(shoal_samples *s)
 {
     if (!s)
@@ -389,9 +415,7 @@ void shoal_samples_close(shoal_samples *s)
     free(s->bytes);
     free(s->label);
     free(s->y);
-    for (size_t i = 0; s->names && i < s->classes; i++)
-        free(s->names[i]);
-    free(s->names);
+    forget_names(s);
     columns_free(s->columns);
     free(s);
 }

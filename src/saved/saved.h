@@ -73,9 +73,17 @@ shoal_status net_import_bytes(shoal_net **out, const char *path, const char *at,
 /* ---- linear/: click models ------------------------------------------------------------- */
 
 /* weights [features][outputs] by the ids of `data`; those that are 0 are left out.
- * bias [outputs]; one output, or one for each class. */
+ * bias [outputs]; one output, or one for each class. Features that `data` has not have the weights
+ * that they have in `before`, a model of the same shape, unless that is NULL. */
 shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned outputs,
-                        const float *weights, const float *bias);
+                        const float *weights, const float *bias, const shoal_logreg *before);
+/* Whether a model is of rows like these, so that training may begin with it; `path` is for
+ * sentences. */
+shoal_status logreg_fits(const shoal_logreg *m, const char *path, const shoal_clicks *data,
+                         unsigned outputs);
+/* out [outputs]: the weights of a slot, 0 where there are none; and the bias. */
+void logreg_slot_weights(const shoal_logreg *m, uint32_t slot, float *out);
+const float *logreg_bias(const shoal_logreg *m);
 /* On failure nothing is left at `path`; opts NULL: shoal_save_default. */
 shoal_status logreg_save(const void *model, const char *path, const struct shoal_save_opts *opts);
 void logreg_close(void *model);

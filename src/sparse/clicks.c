@@ -285,6 +285,7 @@ static shoal_status take_reading(shoal_clicks *c, const struct click_format *w,
     opts.format = w->format;
     opts.bits = 64 - w->shift;
     opts.classes = w->classes;
+    opts.plain = w->plain;
     opts.columns = click_csv_columns(w);
     st = clicks_reading_copy(&c->reading, &opts);
     c->reading.labels = *labels;

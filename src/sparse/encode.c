@@ -544,6 +544,7 @@ static shoal_status write_meta(struct reading *e)
     reading.opts.format = w->format;
     reading.opts.bits = 64 - w->shift;
     reading.opts.classes = w->classes;
+    reading.opts.plain = w->plain;
     reading.labels = e->errors.labels; /* borrowed */
     clicks_reading_point(&reading);
     reading.opts.columns = click_csv_columns(w);

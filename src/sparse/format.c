@@ -220,7 +220,7 @@ shoal_status click_format_init(struct click_format *w, const struct shoal_clicks
 
     *w = (struct click_format){
         .format = opts->format, .shift = 64 - opts->bits, .unlabelled = unlabelled,
-        .classes = opts->classes, .scale = opts->scale};
+        .classes = opts->classes, .plain = opts->plain, .scale = opts->scale};
     st = take_known(w, opts);
     if (st == SHOAL_OK && opts->positive && !(w->positive = strdup(opts->positive)))
         st = shoal_fail(SHOAL_ENOMEM, "clicks: no memory for a label");
@@ -247,9 +247,10 @@ void click_format_fini(struct click_format *w)
 shoal_status clicks_reading_put(const struct shoal_clicks_opts *opts, struct bytes *meta)
 {
     const struct shoal_table_opts *t = &opts->table;
-    shoal_status st = bytes_print(meta, "way.format %s\nway.bits %u\n%s",
+    shoal_status st = bytes_print(meta, "way.format %s\nway.bits %u\n%s%s",
                                   shoal_clicks_format_name(opts->format), opts->bits,
-                                  opts->classes ? "way.classes many\n" : "");
+                                  opts->classes ? "way.classes many\n" : "",
+                                  opts->plain ? "way.index plain\n" : "");
 
     if (opts->columns || !t->category) /* else it is of a file from before */
         return st;
@@ -373,7 +374,7 @@ void clicks_reading_point(struct clicks_reading *r)
 
 shoal_status clicks_reading_load(struct clicks_reading *r, const struct container *c)
 {
-    char classes[8];
+    char word[8];
     shoal_status st;
 
     r->opts = shoal_clicks_default();
@@ -381,7 +382,9 @@ shoal_status clicks_reading_load(struct clicks_reading *r, const struct containe
     if (st == SHOAL_OK)
         st = get_bits(&r->opts, c);
     if (st == SHOAL_OK)
-        r->opts.classes = container_meta(c, "way.classes", classes, sizeof classes) == SHOAL_OK;
+        r->opts.classes = container_meta(c, "way.classes", word, sizeof word) == SHOAL_OK;
+    if (st == SHOAL_OK)
+        r->opts.plain = container_meta(c, "way.index", word, sizeof word) == SHOAL_OK;
     if (st == SHOAL_OK)
         st = columns_load(&r->columns, c);
     if (st == SHOAL_OK)
@@ -401,6 +404,7 @@ shoal_status clicks_reading_copy(struct clicks_reading *to, const struct shoal_c
     to->opts.format = from->format;
     to->opts.bits = from->bits;
     to->opts.classes = from->classes;
+    to->opts.plain = from->plain;
     for (unsigned k = 0; k < from->nlabels && st == SHOAL_OK; k++)
         st = click_labels_add(&to->labels, from->labels[k]);
     if (st == SHOAL_OK && from->columns)

@@ -52,6 +52,16 @@ static inline uint64_t spaces_in(const char *at)
            (uint64_t)click_bytes_upto(at + 48, ' ') << 48;
 }
 
+/* Another feature; one without a slot is left out. */
+static inline void push(const struct click_format *w, struct click_batch *b, uint64_t seed,
+                        uint64_t index, float value)
+{
+    if (!w->plain)
+        click_feature_push(w, b, click_hash_fold(seed ^ index), value);
+    else if (index >> (64 - w->shift) == 0)
+        click_feature_push(w, b, index << w->shift, value);
+}
+
 /* Features ` index:1` of up to 8 digits, from the space at `at` on, as long as there are
  * such; gives where it stopped. */
 static const char *usual_features(const struct click_format *w, struct click_batch *b, const char *at,
@@ -79,7 +89,7 @@ static const char *usual_features(const struct click_format *w, struct click_bat
         if (n - 1 > 7 || stop[-2] != ':' || stop[-1] != '1' || wrong || index < *least)
             break;
         *least = index + 1;
-        click_feature_push(w, b, click_hash_fold(seed ^ index), 1);
+        push(w, b, seed, index, 1);
         at = stop;
     }
     return at;
@@ -144,7 +154,7 @@ static inline const char *feature(const struct click_format *w, struct click_bat
     }
     if (b->names)
         *click_name_next(b) = (struct click_name){.at = word, .len = (uint32_t)len};
-    click_feature_push(w, b, click_hash_fold(seed ^ index), value);
+    push(w, b, seed, index, value);
     return at;
 }
 

@@ -126,6 +126,7 @@ struct click_format {
     unsigned shift;                  /* slot = hash >> shift */
     bool unlabelled;                 /* a row may lack its label */
     bool classes;                    /* there may be many labels */
+    bool plain;                      /* libsvm: index i is slot i */
     bool scale;                      /* each feature by the size of its values */
     char *positive;                  /* of two labels; or NULL */
     struct click_labels known;       /* those there may be, by class; none: whatever comes */

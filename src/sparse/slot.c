@@ -34,6 +34,14 @@ static bool is_name(const char *name, size_t len)
     return len > 0;
 }
 
+uint32_t click_index_slot(const struct shoal_clicks_opts *opts, uint64_t index)
+{
+    if (opts->plain)
+        return index >> opts->bits == 0 ? (uint32_t)index : CLICKS_NO_SLOT;
+    return (uint32_t)(click_hash_fold(click_seed(CLICK_SEED_LIBSVM) ^ index) >>
+                      (64 - opts->bits));
+}
+
 shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, const char *name,
                         size_t len)
 {
@@ -44,8 +52,8 @@ shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, co
         if (!index_of(name, len, &index))
             return shoal_fail(SHOAL_EINVAL, "found \"%s\", want the index of a feature",
                               click_quote(name, len).text);
-        hash = click_hash_fold(click_seed(CLICK_SEED_LIBSVM) ^ index);
-        break;
+        *slot = click_index_slot(opts, index);
+        return SHOAL_OK;
     case SHOAL_CLICKS_VW:
         if (!is_name(name, len))
             return shoal_fail(SHOAL_EINVAL, "found \"%s\", want the name of a feature",

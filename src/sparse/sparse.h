@@ -105,11 +105,51 @@ void click_stream_close(struct click_stream *s);
 
 /* ---- slot.c: features by name ------------------------------------------------------------- */
 
+#define CLICKS_NO_SLOT UINT32_MAX /* of an index that is left out: see plain */
+
+/* The slot of a feature of libsvm, or CLICKS_NO_SLOT. */
+uint32_t click_index_slot(const struct shoal_clicks_opts *opts, uint64_t index);
 /* The slot that the reader of a format gives a feature without a namespace: of libsvm by
- * its index, of Vowpal Wabbit by its name. Fails for a name that could not stand in text
+ * its index, of Vowpal Wabbit by its name; CLICKS_NO_SLOT: it is left out. Fails for a name that could not stand in text
  * of that format, and for the other formats. */
 shoal_status click_slot(uint32_t *slot, const struct shoal_clicks_opts *opts, const char *name,
                         size_t len);
+
+/* ---- matrix.c: rows that lie in memory as numbers ------------------------------------------- */
+
+/* Whether the places are those of a matrix, and its values finite floats: then the functions below
+ * may be asked of them. */
+shoal_status rows_check(const struct shoal_rows *x);
+
+/* Row r has the places *from to *to - 1. */
+static inline void rows_span(const struct shoal_rows *x, uint64_t r, uint64_t *from, uint64_t *to)
+{
+    if (!x->start) {
+        *from = r * x->columns;
+        *to = *from + x->columns;
+    } else if (x->wide_places) {
+        *from = (uint64_t)((const int64_t *)x->start)[r];
+        *to = (uint64_t)((const int64_t *)x->start)[r + 1];
+    } else {
+        *from = (uint64_t)((const int32_t *)x->start)[r];
+        *to = (uint64_t)((const int32_t *)x->start)[r + 1];
+    }
+}
+
+static inline uint64_t rows_column(const struct shoal_rows *x, uint64_t i)
+{
+    if (!x->start)
+        return i % x->columns;
+    return x->wide_places ? (uint64_t)((const int64_t *)x->column)[i]
+                          : (uint64_t)((const int32_t *)x->column)[i];
+}
+
+static inline float rows_value(const struct shoal_rows *x, uint64_t i)
+{
+    if (!x->value)
+        return 1;
+    return x->wide_values ? (float)((const double *)x->value)[i] : ((const float *)x->value)[i];
+}
 
 /* ---- csv.c: a row that is fields already ------------------------------------------------------ */
 

@@ -34,13 +34,10 @@
 
 #include <stdlib.h>
 
-/* The s of folding between ranks. Rows that travel often have moved little, so less than the half
- * of what two changes have in common is left out (measured: docs/notes/consistency.md). */
-#define SHARE 0.375f
-
 enum {
     AHEAD = 2, /* rows of a message between the prefetch of one and its turn */
-    LINE = 4,  /* the same of rows to be pushed */
+    LINE = 4,  /* the same of rows to be pushed, */
+    SOON = 16, /* and of the rounds in which rows were heard of */
     OLD = 1,   /* steps after which a batch is sent as it is */
 };
 
@@ -113,7 +110,7 @@ static void merge_live(struct store *s, struct shard *h, uint32_t place, uint32_
     }
     s->kernel->copy(s->was, home, stride);
     memcpy(s->fresh, s->was, bytes);
-    s->kernel->fold(s->fresh, mine, seen, h->table->width, SHARE);
+    s->kernel->fold(s->fresh, mine, seen, h->table->width, s->share);
     tell_news(s, h, h->own[place], s->was, s->fresh);
     s->kernel->renew(home, s->was, s->fresh, stride);
 }
@@ -133,7 +130,7 @@ void shard_merge(struct store *s, struct shard *h, uint32_t place, uint32_t miss
     else if (missed == 0) /* but for what rounding left behind, which stays */
         row_add(h->table, home, mine, seen);
     else
-        row_merge(h->table, s->kernel, home, mine, seen, SHARE);
+        row_merge(h->table, s->kernel, home, mine, seen, s->share);
 }
 
 static void merge(struct store *s, struct shard *h, unsigned from, uint32_t place,
@@ -356,6 +353,7 @@ struct outgoing *peer_take_answered(struct peer *p)
     if (!p->first)
         p->behind = &p->first;
     p->out--;
+    p->answered++;
     p->owed -= ((const struct head *)o->data)->count;
     return o;
 }
@@ -494,6 +492,7 @@ static shoal_status batch_await(struct store *s, struct outgoing *o, unsigned to
     *p->behind = o;
     p->behind = &o->next;
     p->out++;
+    p->sent++;
     p->owed += ((const struct head *)o->data)->count;
     return outbox_send(&s->outbox, o, to, tag, len);
 }
@@ -620,6 +619,14 @@ static uint32_t next_due(const struct shard *h, uint32_t row, uint32_t end, unsi
     return end;
 }
 
+/* A row that was touched often but hardly moved is looked at again after half as many touches, not
+ * in each step. */
+static void look_later(const struct shard *h, uint32_t row, unsigned due)
+{
+    if (due > 1)
+        __atomic_store_n(&h->touches[row], (uint8_t)(due / 2), __ATOMIC_RELAXED);
+}
+
 /* Pushes the rows from *at to `end` that were touched at least `due` times. Rows lie anywhere in
  * memory, so LINE of them are found and prefetched before the first is copied (`line` is a ring).
  * With `stop` it stops at the first that may not travel yet, and *at stays there. */
@@ -645,7 +652,10 @@ static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t
         row = line[first++ % LINE];
         n--;
         if (may_push(s, h, row)) {
-            st = hardly_moved(s, h, row) ? SHOAL_OK : push_row(s, t, row);
+            if (hardly_moved(s, h, row))
+                look_later(h, row, due);
+            else
+                st = push_row(s, t, row);
             continue;
         }
         if (!h->flight[row] && !s->held) {
@@ -762,13 +772,28 @@ static bool is_old(const struct store *s, const struct shard *h, size_t t, uint3
            h->owner[row] != s->rank;
 }
 
-/* With what was done to it here, if that is worth it. */
+static bool all_have_credit(void *store)
+{
+    const struct store *s = store;
+
+    for (unsigned r = 0; r < s->ranks; r++)
+        for (size_t t = 0; t < s->n; t++)
+            if (!has_credit(s, &s->shards[t], r))
+                return false;
+    return true;
+}
+
+/* With what was done to it here, if that is worth it. Where the age of what is read is bounded, no
+ * row that is old goes without. */
 static shoal_status expect_row(struct store *s, size_t t, uint32_t row)
 {
     struct shard *h = &s->shards[t];
+    shoal_status st = SHOAL_OK;
 
-    if (!may_push(s, h, row))
-        return SHOAL_OK;
+    if (s->opts.policy == SHOAL_BOUNDED && !h->flight[row] && !may_push(s, h, row))
+        st = comm_until(s->comm, all_have_credit, s);
+    if (st != SHOAL_OK || !may_push(s, h, row))
+        return st;
     if (__atomic_load_n(&h->touches[row], __ATOMIC_RELAXED) > 0 && !hardly_moved(s, h, row))
         return push_row(s, t, row);
     return ask_row(s, t, row);
@@ -779,11 +804,38 @@ shoal_status store_expect(struct store *s, size_t t, const uint32_t *rows, size_
     struct shard *h = &s->shards[t];
     shoal_status st = SHOAL_OK;
 
-    for (size_t i = 0; i < n && h->heard && st == SHOAL_OK; i++)
+    for (size_t i = 0; i < n && h->heard && st == SHOAL_OK; i++) {
+        if (i + SOON < n && rows[i + SOON] < h->table->rows)
+            __builtin_prefetch(&h->heard[rows[i + SOON]]);
         if (rows[i] < h->table->rows && is_old(s, h, t, rows[i]))
             st = expect_row(s, t, rows[i]);
+    }
     for (unsigned r = 0; r < s->ranks && st == SHOAL_OK; r++)
         st = asks_send(s, t, r);
+    if (s->opts.policy != SHOAL_BOUNDED || st != SHOAL_OK)
+        return st;
+    st = batches_send(s, TAG_PUSH);
+    for (unsigned r = 0; r < s->ranks; r++)
+        s->peers[r].expected = s->peers[r].sent;
+    return st;
+}
+
+static bool expected_here(void *store)
+{
+    const struct store *s = store;
+
+    for (unsigned r = 0; r < s->ranks; r++)
+        if (s->peers[r].answered < s->peers[r].expected)
+            return false;
+    return true;
+}
+
+shoal_status store_await(struct store *s)
+{
+    struct comm_timer timer = comm_timer_begin(s->comm);
+    shoal_status st = comm_until(s->comm, expected_here, s);
+
+    comm_timer_end(s->comm, &timer, &s->times.steps, &s->times.waited);
     return st;
 }
 
@@ -799,17 +851,6 @@ bool store_push_settled(void *store)
     for (unsigned r = 0; r < s->ranks; r++)
         if (s->peers[r].out > 0)
             return false;
-    return true;
-}
-
-static bool all_have_credit(void *store)
-{
-    const struct store *s = store;
-
-    for (unsigned r = 0; r < s->ranks; r++)
-        for (size_t t = 0; t < s->n; t++)
-            if (!has_credit(s, &s->shards[t], r))
-                return false;
     return true;
 }
 

@@ -150,6 +150,8 @@ struct peer {
     struct outgoing *first, **behind;      /* those without an answer, oldest first */
     unsigned out;                          /* of them, */
     size_t owed;                           /* and of their rows */
+    uint64_t sent, answered;               /* so far; */
+    uint64_t expected;                     /* SHOAL_BOUNDED: of them, when rows were last asked for */
     struct deferrals pushed;       /* SHOAL_SYNC: what it pushed, until the round is whole */
     struct loan *asked, **later;   /* of blocks: not yet answered, oldest first */
     struct loan *filling;          /* the one to be sent next */
@@ -179,6 +181,7 @@ struct store {
     uint64_t merged;
     unsigned form;             /* of what is pushed now */
     const struct index *homes; /* [n] of rank 0 while it collects all rows */
+    float share;               /* the s of folding */
     float least;               /* the square of the smallest move of a row that travels */
     unsigned credits;          /* pushes to an owner without an answer, at most */
     struct block blocks[2];    /* of blocks alone, as is what follows: */

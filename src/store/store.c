@@ -380,6 +380,7 @@ shoal_status store_open(struct store **out, struct comm *comm, struct table *tab
     if (s) {
         *s = (struct store){.comm = comm, .kernel = kernel, .opts = *opts, .n = n,
                             .outbox = {.comm = comm},
+                            .share = opts->share > 0 ? opts->share : STORE_SHARE,
                             .rank = comm_rank(comm), .ranks = comm_size(comm)};
         st = open_all(s, tables, traffic);
     }

@@ -19,6 +19,9 @@
 
 /* The s of fold (kernel.h, view.c): parallel changes are averaged. */
 #define STORE_MEAN 0.5f
+/* The same between ranks, where nobody says otherwise: rows that travel often have moved little, so
+ * less than the half of what two changes have in common is left out. */
+#define STORE_SHARE 0.375f
 
 enum {
     STORE_LANES_MOST = 64, /* private views of a table on one rank */
@@ -89,6 +92,8 @@ struct store_opts {
     unsigned sweep[STORE_TABLES]; /* rounds in which every touched row travels at least once */
     unsigned fresh[STORE_TABLES]; /* store_expect asks for rows of which nothing was heard for so
                                      many rounds; 0: for none */
+    float share;    /* of what the changes of two ranks have in common, left out of each when they
+                     * are folded; 0: STORE_SHARE */
     unsigned apart; /* SHOAL_SYNC: so many rounds no row travels, then all meet, and all that
                      * was touched; 0: rows travel in each round */
     bool whole;  /* SHOAL_ASYNC, SHOAL_BOUNDED: every touched row travels in each round,
@@ -130,6 +135,9 @@ shoal_status store_step(struct store *s);
 /* These rows of table t will be needed before long. Those of which nothing was heard for
  * opts.fresh rounds are asked for, as far as credit goes; ids beyond the table are passed over. */
 shoal_status store_expect(struct store *s, size_t t, const uint32_t *rows, size_t n);
+/* SHOAL_BOUNDED: what store_expect asked for is here; it waits for credit there, too. Of the
+ * other policies it asks nothing. */
+shoal_status store_await(struct store *s);
 /* From now on a row that moved by less than this stays where it is, on its way to the owner and
  * back, until it has moved further; 0 at first. At meetings all travel. */
 void store_set_least(struct store *s, float move);

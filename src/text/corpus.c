@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 struct shoal_corpus {
-    struct container *file;
+    struct container *file; /* NULL: the ids are the caller's */
     shoal_vocab *vocab;
     const uint32_t *ids;
     size_t len; /* sentence ends included */
@@ -362,7 +362,7 @@ shoal_status shoal_encode_memory(const char *path, const struct shoal_memory *bl
 /* ---- reading it back ---- */
 
 /* Every id below the vocabulary's size; counts words and sentence ends. */
-static shoal_status check_ids(struct shoal_corpus *c)
+static shoal_status check_ids(struct shoal_corpus *c, const char *who)
 {
     uint32_t size = (uint32_t)shoal_vocab_size(c->vocab);
 
@@ -372,7 +372,7 @@ static shoal_status check_ids(struct shoal_corpus *c)
         c->sentences += id == SHOAL_SENTENCE_END;
         if (id >= size && id != SHOAL_SENTENCE_END)
             return shoal_fail(SHOAL_EFORMAT, "%s: id %u at place %zu, want less than %u",
-                              container_path(c->file), id, i, size);
+                              who, id, i, size);
     }
     c->words = c->len - c->sentences;
     return SHOAL_OK;
@@ -391,7 +391,7 @@ static shoal_status check_corpus(struct shoal_corpus *c)
         st = container_find(c->file, "ids", sizeof(uint32_t), &ids);
     c->ids = ids.data;
     c->len = ids.size / sizeof(uint32_t);
-    return st == SHOAL_OK ? check_ids(c) : st;
+    return st == SHOAL_OK ? check_ids(c, container_path(c->file)) : st;
 }
 
 /* From the file at `path`, or from a copy of `bytes`. */
@@ -423,6 +423,27 @@ shoal_status shoal_corpus_open_memory(shoal_corpus **out, const struct shoal_mem
     return corpus_load(out, NULL, bytes);
 }
 
+shoal_status shoal_corpus_new(shoal_corpus **out, const shoal_vocab *vocab, const uint32_t *ids,
+                              size_t n)
+{
+    struct shoal_corpus *c = mem_array(1, sizeof *c);
+    shoal_status st = c ? vocab_copy(&c->vocab, vocab) : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (st == SHOAL_OK) {
+        c->ids = ids;
+        c->len = n;
+        st = check_ids(c, "corpus");
+    }
+    if (st == SHOAL_OK && c->words == 0)
+        st = shoal_fail(SHOAL_EINVAL, "corpus: found no word among %zu ids, want 1 or more", n);
+    if (st == SHOAL_OK)
+        *out = c;
+    else
+        shoal_corpus_close(c);
+    return st;
+}
+
 void shoal_corpus_close(shoal_corpus *c)
 {
     if (!c)
@@ -449,7 +470,9 @@ uint64_t shoal_corpus_sentences(const shoal_corpus *c)
 
 uint64_t shoal_corpus_fingerprint(const shoal_corpus *c)
 {
-    return container_fingerprint(c->file);
+    if (c->file)
+        return container_fingerprint(c->file);
+    return bytes_hash(vocab_fingerprint(c->vocab), c->ids, c->len * sizeof *c->ids);
 }
 
 static size_t part_begin(size_t len, size_t i, size_t n)

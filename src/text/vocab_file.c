@@ -98,6 +98,48 @@ shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct s
     return vocab_settle(out, st);
 }
 
+/* ---- words in memory ---- */
+
+static shoal_status append_all(shoal_vocab *v, const struct shoal_words *words)
+{
+    const char *at = words->text, *end = words->text + words->len;
+    shoal_status st = SHOAL_OK;
+
+    for (size_t i = 0; i < words->n && st == SHOAL_OK; i++) {
+        const char *stop = at < end ? memchr(at, '\0', (size_t)(end - at)) : NULL;
+
+        if (!stop)
+            return shoal_fail(SHOAL_EINVAL, "vocab: the text ends within word %zu, want %zu words, "
+                              "each ended by a NUL", i + 1, words->n);
+        st = append_checked(v, "vocab", (struct span){at, (uint32_t)(stop - at)},
+                            words->counts ? words->counts[i] : 0);
+        at = stop + 1;
+    }
+    if (st == SHOAL_OK && at != end)
+        st = shoal_fail(SHOAL_EINVAL, "vocab: found text behind word %zu, want no more", words->n);
+    return st;
+}
+
+shoal_status shoal_vocab_new(shoal_vocab **out, const struct shoal_words *words)
+{
+    shoal_status st;
+
+    *out = NULL;
+    if (words->n == 0 || words->n > VOCAB_MAX)
+        return shoal_fail(SHOAL_EINVAL, "vocab: found %zu words, want 1 to %u", words->n,
+                          VOCAB_MAX);
+    st = vocab_new(out, words->n, words->len);
+    if (st == SHOAL_OK)
+        st = append_all(*out, words);
+    return vocab_settle(out, st);
+}
+
+struct shoal_words shoal_vocab_words(const shoal_vocab *v)
+{
+    return (struct shoal_words){.text = v->arena.at, .len = v->arena.len, .n = v->size,
+                                .counts = v->counts};
+}
+
 static void leave_out(struct words_left *left, size_t *count, size_t i, size_t before)
 {
     if (left->twice + left->empty == 0) {

@@ -131,4 +131,5 @@ void run_stats(const struct run *r, struct shoal_train_stats *stats)
         .again_epochs = again_epochs(r),
         .again = learns_again(r) ? r->planned.examples + r->planned.held_out : 0,
     };
+    memcpy(stats->doubt, r->doubt, sizeof stats->doubt);
 }

@@ -110,7 +110,7 @@ shoal_status run_check_loss(struct run *r)
 
     if (r->interval.predictions == 0)
         return SHOAL_OK;
-    if (isnan(loss))
+    if (isnan(loss) || isnan(r->at.sums.loss)) /* that of all ranks, as far as rank 0 knows */
         return shoal_fail(SHOAL_EDIVERGE, "train: diverged: the loss is no number after %llu %s%s",
                           (unsigned long long)r->at.examples, r->task->is.unit,
                           run_advice(r).text);

@@ -14,6 +14,7 @@
 #include "saved/saved.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define SLICE_SECONDS 0.5
 #define REPORT_SECONDS 1.0
@@ -69,7 +70,8 @@ float run_lr(const struct run *r, uint64_t place)
     double units = (double)r->units, done = r->at.epoch + (double)place / units;
     double rise = r->opts->warmup > 0 ? fmin(1, (done + 1 / units) / r->opts->warmup) : 1;
 
-    return schedule_at(r->schedule, r->lr * rise, r->opts->decay, done, length_of(r));
+    return schedule_at(r->schedule, r->lr * rise, r->opts->min_lr, r->opts->decay, done,
+                       length_of(r));
 }
 
 /* By all ranks that are at this place, as if every unit were whole. */
@@ -160,12 +162,25 @@ shoal_status run_background(struct run *r, shoal_status (*fn)(struct run *r))
     return background_end(&work, r->comm);
 }
 
+/* Who finds that a run with others has diverged goes on until all meet, so that they leave it
+ * together and may begin again (train.c). */
+static shoal_status check_loss(struct run *r)
+{
+    shoal_status st = r->diverged ? SHOAL_OK : run_check_loss(r);
+
+    if (st != SHOAL_EDIVERGE || !r->with)
+        return st;
+    r->diverged = true;
+    snprintf(r->divergence, sizeof r->divergence, "%s", shoal_error());
+    return SHOAL_OK;
+}
+
 static shoal_status report_interval(struct run *r)
 {
     double now = clock_now(), took = now - r->reported;
     bool due = took >= REPORT_SECONDS || r->opts->report_steps > 0 || epoch_over(r);
     struct shoal_figures f = {.n = 0};
-    shoal_status st = run_check_loss(r);
+    shoal_status st = check_loss(r);
 
     if (st == SHOAL_OK && r->with)
         st = rendezvous_report(r->with, &r->since);
@@ -303,7 +318,7 @@ static shoal_status publish(struct run *r, bool done)
 
 /* ---- several ranks ---- */
 
-/* Rank 0 asks all to meet, for a checkpoint or because it is to stop. */
+/* Rank 0 asks all to meet, for a checkpoint or because the run is to stop. */
 static shoal_status call_all(struct run *r, shoal_status st)
 {
     bool due = r->opts->every.unit != SHOAL_EVERY_EPOCH && checkpoint_due(r);
@@ -312,7 +327,7 @@ static shoal_status call_all(struct run *r, shoal_status st)
         r->stopping = true;
         st = SHOAL_OK;
     }
-    if (st == SHOAL_OK && r->leads && !epoch_over(r) && (r->stopping || due))
+    if (st == SHOAL_OK && r->leads && !epoch_over(r) && (r->stopping || r->diverged || due))
         st = rendezvous_call(r->with);
     return st;
 }
@@ -367,8 +382,11 @@ static shoal_status meet(struct run *r)
 static shoal_status after_meeting(struct run *r)
 {
     bool decisions[2];
-    shoal_status st = SHOAL_OK;
+    shoal_status st = r->diverged ? shoal_fail(SHOAL_EDIVERGE, "%s", r->divergence) : SHOAL_OK;
 
+    st = comm_agree(r->comm, st);
+    if (st != SHOAL_OK)
+        return st;
     if (epoch_over(r))
         st = end_epoch(r);
     else if (evaluation_due(r))
@@ -511,7 +529,7 @@ static shoal_status loop(struct run *r)
     run_timeline_begin(r);
     while (st == SHOAL_OK && r->at.epoch < r->epochs && !r->enough)
         st = r->with ? go_on_with_others(r, &last) : go_on(r, &last);
-    if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP)
+    if (r->with && st != SHOAL_OK && st != SHOAL_ESTOP && st != SHOAL_EDIVERGE)
         rendezvous_fail(r->with, st);
     return st;
 }
@@ -562,6 +580,19 @@ static void take_known(struct run *r)
             r->last.at[r->last.n++] = known->at[i];
 }
 
+/* Is it any good? A doubt is no failure where it was asked for. */
+static shoal_status judge_result(struct run *r)
+{
+    unsigned lenient = r->opts->lenient;
+    shoal_status st = r->task->verdict(r);
+
+    if (st == SHOAL_OK || lenient == LENIENT_NEVER ||
+        (lenient == LENIENT_LAST && st == SHOAL_EDIVERGE))
+        return st;
+    snprintf(r->doubt, sizeof r->doubt, "%s", shoal_error());
+    return SHOAL_OK;
+}
+
 static shoal_status finish(struct run *r, shoal_model **out)
 {
     double rate = (double)(r->at.examples - r->first_examples) / (r->at.seconds - r->first_seconds);
@@ -569,7 +600,7 @@ static shoal_status finish(struct run *r, shoal_model **out)
 
     take_known(r);
     if (st == SHOAL_OK && r->task->verdict)
-        st = shoal_ranks_agree(r->opts->ranks, r->leads ? r->task->verdict(r) : SHOAL_OK);
+        st = shoal_ranks_agree(r->opts->ranks, r->leads ? judge_result(r) : SHOAL_OK);
     if (st == SHOAL_OK)
         st = publish(r, true);
     if (st == SHOAL_OK)
@@ -578,7 +609,10 @@ static shoal_status finish(struct run *r, shoal_model **out)
         st = r->engine->collect(r);
     if (st == SHOAL_OK)
         st = run_report(r, SHOAL_EVENT_DONE, &r->last, rate);
-    return st == SHOAL_OK && r->leads && out ? r->task->result(r, true, out) : st;
+    if (st == SHOAL_OK) /* or rank 0 alone would begin again */
+        st = shoal_ranks_agree(r->opts->ranks,
+                               r->leads && out ? r->task->result(r, true, out) : SHOAL_OK);
+    return st;
 }
 
 static const struct engine *engine_of(const struct task *task)

@@ -109,11 +109,14 @@ struct run {
     struct sums done;        /* by this rank in this call */
     uint64_t stop;           /* the first unit not of this slice */
     bool stopping, enough;   /* somebody asked to; by early stopping */
+    bool diverged;           /* with others: this rank found so, and says it where all meet */
+    char divergence[512];    /* what it found, in a sentence */
     bool due;                /* a checkpoint, as rank 0 found when all came to meet */
     bool apart;              /* the last meeting did not gather what is trained */
 
     struct table best[LEARNED_MOST]; /* what had the best validation loss (--early-stop) */
     size_t nbest;
+    char doubt[512];         /* see shoal_train_stats */
     bool better, taken;      /* the last evaluation was the best; the best is the result */
     struct checkpoints *checkpoints;
     struct journal *metrics;

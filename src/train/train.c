@@ -4,6 +4,7 @@
 #include "train/run.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* What the options say, for these ranks and this data. */
 static struct train_opts opts_for(const shoal_options *o, const shoal_data *data,
@@ -14,6 +15,8 @@ static struct train_opts opts_for(const shoal_options *o, const shoal_data *data
     opts.ranks = shoal_ranks_size(how->ranks) > 1 ? how->ranks : NULL;
     opts.report = how->report;
     opts.user = how->user;
+    if (how->lenient)
+        opts.lenient = opts.lr > 0 || opts.resume ? LENIENT_ALWAYS : LENIENT_LAST;
     opts.inputs = data->inputs;
     return opts;
 }
@@ -35,11 +38,29 @@ static shoal_status train_again(const shoal_options *o, struct train_opts *opts,
     shoal_status st = checkpoints_drop(opts);
 
     opts->lr = report.lr = stats->lr / RETRY_PART;
+    if (opts->lenient)
+        opts->lenient = LENIENT_ALWAYS;
     if (st == SHOAL_OK && opts->report && shoal_ranks_rank(opts->ranks) == 0 &&
         !opts->report(opts->user, &report))
         st = shoal_fail(SHOAL_ESTOP, "train: stopped on request before it began again");
     st = shoal_ranks_agree(opts->ranks, st);
     return st == SHOAL_OK ? run_task(options_run(o), opts, &data->at, model, stats) : st;
+}
+
+/* Who is told of a second run. */
+struct listener {
+    bool (*report)(void *user, const struct shoal_report *report);
+    void *user;
+};
+
+/* That time passes, so that it can be stopped; its epochs are not those of the run. */
+static bool report_again(void *user, const struct shoal_report *report)
+{
+    const struct listener *to = user;
+    struct shoal_report again = *report;
+
+    again.event = SHOAL_EVENT_AGAIN;
+    return report->event != SHOAL_EVENT_INTERVAL || !to->report || to->report(to->user, &again);
 }
 
 /* The held-out examples have said how many epochs are best: now all are learned from. */
@@ -48,13 +69,15 @@ static shoal_status train_on_all(const shoal_options *o, struct train_opts *opts
                                  struct shoal_train_stats *stats)
 {
     struct train_opts all = *opts;
+    struct listener to = {opts->report, opts->user};
     struct shoal_train_stats *then = mem_array(1, sizeof *then);
     shoal_status st = shoal_ranks_agree(opts->ranks, then ? SHOAL_OK : SHOAL_ENOMEM);
 
     all.epochs = stats->again_epochs;
     all.valid = all.early_stop = 0;
     all.metrics = NULL;
-    all.report = NULL;
+    all.report = report_again;
+    all.user = &to;
     all.known = &stats->figures;
     shoal_model_close(*model);
     *model = NULL;
@@ -64,6 +87,8 @@ static shoal_status train_on_all(const shoal_options *o, struct train_opts *opts
         stats->examples += then->examples;
         stats->steps += then->steps;
         stats->seconds += then->seconds;
+        if (then->doubt[0])
+            memcpy(stats->doubt, then->doubt, sizeof stats->doubt);
     }
     free(then);
     return st;

@@ -33,9 +33,9 @@ shoal_status run_plan(const struct task *task, const struct train_opts *opts,
 
 /* ---- schedule.c ------------------------------------------------------------------- */
 
-/* The rate after `done` of so many epochs, when it began with lr; decay is
- * SHOAL_INVERSE_TIME's. */
-float schedule_at(enum shoal_schedule schedule, double lr, double decay, double done,
+/* The rate after `done` of so many epochs, when it began with lr; `end` is where SHOAL_LINEAR
+ * ends, 0: at lr / 10,000; decay is SHOAL_INVERSE_TIME's. */
+float schedule_at(enum shoal_schedule schedule, double lr, double end, double decay, double done,
                   double epochs);
 
 /* ---- ranks.c --------------------------------------------------------------------- */

@@ -613,6 +613,37 @@ static void what_is_asked_for_is_fresh(void)
     end_case(c, "a row that is asked for is fresh, one that is not asked for is not");
 }
 
+/* The same with a bound: who has waited for what it asked for reads it, however many rows that are. */
+static void what_is_awaited_is_here(void)
+{
+    struct store_opts o = opts_of(SHOAL_BOUNDED, 4);
+    uint32_t asked[ROWS];
+    size_t fresh = 0;
+    struct table t;
+    struct store *s;
+
+    o.fresh[0] = 1;
+    start(&t);
+    CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
+    for (uint32_t row = 0; row < ROWS; row++) {
+        asked[row] = row;
+        if (store_owners(s, 0)[row] == rank)
+            t.at[row * t.stride] += 1000;
+    }
+    for (unsigned i = 0; i < 4; i++)
+        CHECK_OK(store_round(s));
+    CHECK_OK(comm_barrier(c));
+    CHECK_OK(store_expect(s, 0, asked, ROWS));
+    CHECK_OK(store_await(s));
+    for (uint32_t row = 0; row < ROWS; row++)
+        fresh += t.at[row * t.stride] >= 1000;
+    CHECK(fresh == ROWS);
+    CHECK_OK(store_gather(s));
+    store_close(s);
+    table_fini(&t);
+    end_case(c, "with bounded staleness a row that is read was heard of");
+}
+
 /* A change below the least stays where it is until the meeting, where all travels. */
 static void what_hardly_moved_stays(void)
 {
@@ -960,6 +991,7 @@ int main(void)
     no_row_waits_forever();
     half_a_sweep_is_enough();
     what_is_asked_for_is_fresh();
+    what_is_awaited_is_here();
     what_hardly_moved_stays();
     rank_0_collects(SHOAL_ASYNC, "at the end rank 0 has all rows, the others theirs");
     rank_0_collects(SHOAL_SYNC, "sync: at the end rank 0 has all rows, the others theirs");

@@ -401,6 +401,27 @@ static void a_product_has_the_same_bits_wherever_it_stands(void **state)
         }
 }
 
+static void products_of_bytes_are_exact(void **state)
+{
+    enum { ROWS = 5, WIDE = 12 * KERNEL_BYTES };
+    struct rng r = {34, 1, 0};
+    int16_t in[WIDE];
+    int8_t bytes[ROWS * WIDE];
+    int32_t x[ROWS], y[ROWS];
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t stride = KERNEL_BYTES; stride <= WIDE; stride += KERNEL_BYTES) {
+            for (size_t j = 0; j < stride; j++)
+                in[j] = (int16_t)((int)rng_below(&r, 4095) - 2047);
+            for (size_t j = 0; j < ROWS * stride; j++)
+                bytes[j] = (int8_t)((int)rng_below(&r, 255) - 127);
+            tables[t]->dots_bytes(x, in, bytes, stride, ROWS);
+            kernel_scalar.dots_bytes(y, in, bytes, stride, ROWS);
+            assert_memory_equal(x, y, sizeof x);
+        }
+}
+
 static void peaks_are_those_of_scalar_and_no_number_is_none(void **state)
 {
     struct rng r = {33, 1, 0};
@@ -602,6 +623,7 @@ int main(void)
         cmocka_unit_test(an_unknown_instruction_set_is_named),
         cmocka_unit_test(products_with_rows_agree_with_scalar),
         cmocka_unit_test(a_product_has_the_same_bits_wherever_it_stands),
+        cmocka_unit_test(products_of_bytes_are_exact),
         cmocka_unit_test(peaks_are_those_of_scalar_and_no_number_is_none),
         cmocka_unit_test(narrow_numbers_widen_exactly),
         cmocka_unit_test(narrow_layers_agree_with_scalar),

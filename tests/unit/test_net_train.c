@@ -285,6 +285,8 @@ static void a_net_comes_back_from_its_file(void **state)
     assert_int_equal(shoal_net_predict(back, x, 1, b), SHOAL_OK);
     assert_memory_equal(a, b, sizeof a);
     assert_string_equal(shoal_net_fact(back, "epochs"), "2");
+    assert_string_equal(shoal_net_spec(back),
+                        "mlp inputs=2 layers=64 outputs=4 activation=relu loss=softmax");
     assert_int_equal(shoal_net_parameters(back), 64 * 3 + 4 * 65);
     opts.start = path; /* and goes on */
     shoal_net_close(net);
@@ -292,6 +294,42 @@ static void a_net_comes_back_from_its_file(void **state)
     assert_true(memcmp(net->params, back->params, 100) != 0);
     shoal_net_close(net);
     shoal_net_close(back);
+    shoal_samples_close(s);
+}
+
+static void a_regression_goes_on_in_the_units_it_learned(void **state)
+{
+    enum { N = 200 };
+    struct train_opts opts = task_defaults("mlp");
+    const char *path = scratch_path("regression.shoal");
+    float x[N], y[N], one = 0.5F, before, after;
+    shoal_samples *s;
+    shoal_net *net;
+
+    (void)state;
+    opts.regression = true;
+    opts.epochs = 20;
+    opts.layers = "8";
+    for (size_t i = 0; i < N; i++) {
+        x[i] = (float)i / N;
+        y[i] = 1000 + 10 * x[i];
+    }
+    assert_int_equal(shoal_samples_new(&s, x, N, 1, NULL, y, 1), SHOAL_OK);
+    net = train_as(s, &opts, NULL);
+    assert_int_equal(shoal_net_save(net, path), SHOAL_OK);
+    assert_int_equal(shoal_net_predict(net, &one, 1, &before), SHOAL_OK);
+    shoal_net_close(net);
+    shoal_samples_close(s);
+    for (size_t i = 0; i < N; i++)
+        y[i] = x[i];
+    assert_int_equal(shoal_samples_new(&s, x, N, 1, NULL, y, 1), SHOAL_OK);
+    opts.start = path;
+    opts.steps = 1;
+    opts.lr = 1e-9; /* nothing new is learned */
+    net = train_as(s, &opts, NULL);
+    assert_int_equal(shoal_net_predict(net, &one, 1, &after), SHOAL_OK);
+    assert_true(fabsf(before - 1005) < 2 && fabsf(after - before) < 0.01F);
+    shoal_net_close(net);
     shoal_samples_close(s);
 }
 
@@ -383,6 +421,7 @@ int main(void)
         cmocka_unit_test(options_out_of_range_are_named),
         cmocka_unit_test(what_needs_too_much_memory_is_refused),
         cmocka_unit_test(a_net_comes_back_from_its_file),
+        cmocka_unit_test(a_regression_goes_on_in_the_units_it_learned),
         cmocka_unit_test(a_damaged_file_is_no_net),
         cmocka_unit_test(a_file_that_promises_more_than_it_holds_is_refused_by_its_sizes),
         cmocka_unit_test(weights_that_promise_more_than_they_hold_are_refused_by_their_sizes),

@@ -308,7 +308,7 @@ static void try_difference(shoal_options *o, const struct shoal_option *p)
                          p->decides && differs ? SHOAL_EINVAL : SHOAL_OK);
         if (p->decides && differs) {
             /* One of two names of a field may come first. */
-            if (strncmp(p->name, "cbow-", 5) != 0) {
+            if (strncmp(p->name, "cbow-", 5) != 0 && strcmp(p->name, "shrink-windows") != 0) {
                 snprintf(sentence, sizeof sentence,
                          "run: %s is %s there, %s here: that is another "
                          "run",

@@ -416,6 +416,29 @@ static void arrays_become_samples(void **state)
     assert_null(s);
 }
 
+static void classes_of_arrays_get_names_and_some_without_a_sample(void **state)
+{
+    static const char *const names[] = {"cat", "dog", "fish", "owl"};
+    float x[] = {1, 2, 3, 4};
+    uint32_t label[] = {0, 2};
+    shoal_samples *s;
+
+    (void)state;
+    assert_int_equal(shoal_samples_new(&s, x, 2, 2, label, NULL, 0), SHOAL_OK);
+    assert_int_equal(shoal_samples_name_classes(s, names, 4), SHOAL_OK);
+    assert_int_equal(shoal_samples_classes(s), 4);
+    assert_string_equal(shoal_samples_class(s, 3), "owl");
+    assert_int_equal(shoal_samples_name_classes(s, NULL, 5), SHOAL_OK);
+    assert_null(shoal_samples_class(s, 0));
+    assert_int_equal(shoal_samples_classes(s), 5);
+    assert_int_equal(shoal_samples_name_classes(s, names, 2), SHOAL_EINVAL);
+    assert_string_equal(shoal_error(), "samples: found 2 names of classes, want 5 to 1048576");
+    shoal_samples_close(s);
+    assert_int_equal(shoal_samples_new(&s, x, 2, 2, NULL, NULL, 0), SHOAL_OK);
+    assert_int_equal(shoal_samples_name_classes(s, names, 4), SHOAL_EINVAL);
+    shoal_samples_close(s);
+}
+
 static void those_held_out_are_drawn_and_all_stay_in_order(void **state)
 {
     uint32_t *a, *b, *c;
@@ -455,6 +478,7 @@ int main(void)
         cmocka_unit_test(scaled_columns_have_mean_0_and_variance_1),
         cmocka_unit_test(memory_is_read_as_files_are),
         cmocka_unit_test(arrays_become_samples),
+        cmocka_unit_test(classes_of_arrays_get_names_and_some_without_a_sample),
         cmocka_unit_test(those_held_out_are_drawn_and_all_stay_in_order),
         cmocka_unit_test(shapes_have_all_classes_and_depend_on_the_seed_alone),
     };

@@ -43,9 +43,10 @@ static shoal_status add_weight(struct shoal_logreg *m, uint32_t slot, const floa
     return name ? bytes_add(&m->names, name, strlen(name) + 1) : SHOAL_OK;
 }
 
-/* What by_slot compares. */
+/* What by_slot compares: a feature of the data, or a weight from before. */
 struct numbered {
     uint32_t slot, id;
+    bool before;
 };
 
 static int by_slot(const void *a, const void *b)
@@ -62,35 +63,62 @@ static bool any_weight(const float *weights, unsigned n)
     return n > 0;
 }
 
-static shoal_status add_weights(struct shoal_logreg *m, const shoal_clicks *data,
-                                const float *weights)
+/* Those of the data that are not 0, and those from before that it has not; gives how many. */
+static size_t list_weights(struct numbered *list, unsigned outputs, const struct clicks_view *v,
+                           const float *weights, const shoal_logreg *before, uint8_t *seen)
 {
-    const struct clicks_view *v = clicks_view(data);
-    struct numbered *order = mem_array((size_t)v->features + 1, sizeof *order);
-    shoal_status st = bytes_add(&m->names, "", 1);
     size_t n = 0;
 
-    m->slot = mem_array((size_t)v->features + 1, sizeof *m->slot);
-    m->weight = mem_array((size_t)v->features + 1, m->outputs * sizeof *m->weight);
-    m->name = mem_array((size_t)v->features + 1, sizeof *m->name);
-    if (!order || !m->slot || !m->weight || !m->name) {
-        free(order);
-        return SHOAL_ENOMEM;
+    for (uint32_t id = 0; id < v->features; id++) {
+        if (any_weight(weights + (size_t)id * outputs, outputs))
+            list[n++] = (struct numbered){v->slot[id], id, false};
+        if (before)
+            seen[v->slot[id] / 8] |= (uint8_t)(1u << v->slot[id] % 8);
     }
-    for (uint32_t id = 0; id < v->features; id++)
-        if (any_weight(weights + (size_t)id * m->outputs, m->outputs))
-            order[n++] = (struct numbered){v->slot[id], id};
-    qsort(order, n, sizeof *order, by_slot);
+    for (uint64_t i = 0; before && i < before->n; i++)
+        if (!(seen[before->slot[i] / 8] >> before->slot[i] % 8 & 1))
+            list[n++] = (struct numbered){before->slot[i], (uint32_t)i, true};
+    qsort(list, n, sizeof *list, by_slot);
+    return n;
+}
+
+static shoal_status add_numbered(struct shoal_logreg *m, const struct numbered *x,
+                                 const shoal_clicks *data, const float *weights,
+                                 const shoal_logreg *before)
+{
+    const struct clicks_view *v = clicks_view(data);
+
+    if (x->before)
+        return add_weight(m, x->slot, before->weight + (size_t)x->id * m->outputs, 1,
+                          before->name[x->id] ? before->names.at + before->name[x->id] : NULL);
+    return add_weight(m, x->slot, weights + (size_t)x->id * m->outputs,
+                      v->scale ? v->scale[x->id] : 1, shoal_clicks_name(data, x->id));
+}
+
+static shoal_status add_weights(struct shoal_logreg *m, const shoal_clicks *data,
+                                const float *weights, const shoal_logreg *before)
+{
+    const struct clicks_view *v = clicks_view(data);
+    size_t most = (size_t)v->features + (before ? (size_t)before->n : 0) + 1, n;
+    struct numbered *list = mem_array(most, sizeof *list);
+    uint8_t *seen = mem_array(before ? (logreg_slots(m) + 7) / 8 : 1, 1);
+    shoal_status st = bytes_add(&m->names, "", 1);
+
+    m->slot = mem_array(most, sizeof *m->slot);
+    m->weight = mem_array(most, m->outputs * sizeof *m->weight);
+    m->name = mem_array(most, sizeof *m->name);
+    if (!list || !seen || !m->slot || !m->weight || !m->name)
+        st = SHOAL_ENOMEM;
+    n = st == SHOAL_OK ? list_weights(list, m->outputs, v, weights, before, seen) : 0;
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = add_weight(m, order[i].slot, weights + (size_t)order[i].id * m->outputs,
-                        v->scale ? v->scale[order[i].id] : 1,
-                        shoal_clicks_name(data, order[i].id));
-    free(order);
+        st = add_numbered(m, &list[i], data, weights, before);
+    free(seen);
+    free(list);
     return st;
 }
 
 static shoal_status copy_all(struct shoal_logreg *m, const shoal_clicks *data,
-                             const float *weights, const float *bias)
+                             const float *weights, const float *bias, const shoal_logreg *before)
 {
     shoal_status st = copy_reading(m, data);
 
@@ -99,11 +127,11 @@ static shoal_status copy_all(struct shoal_logreg *m, const shoal_clicks *data,
     if (st != SHOAL_OK)
         return st;
     memcpy(m->bias, bias, m->outputs * sizeof *bias);
-    return add_weights(m, data, weights);
+    return add_weights(m, data, weights, before);
 }
 
 shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned outputs,
-                        const float *weights, const float *bias)
+                        const float *weights, const float *bias, const shoal_logreg *before)
 {
     struct shoal_logreg *m = mem_array(1, sizeof *m);
     shoal_status st = SHOAL_ENOMEM;
@@ -111,7 +139,7 @@ shoal_status logreg_new(shoal_logreg **out, const shoal_clicks *data, unsigned o
     *out = NULL;
     if (m) {
         m->outputs = outputs;
-        st = copy_all(m, data, weights, bias);
+        st = copy_all(m, data, weights, bias, before);
     }
     if (st == SHOAL_OK)
         st = logreg_spread(m);
@@ -138,6 +166,53 @@ void logreg_close(void *model)
     logreg_unname(m);
     clicks_reading_fini(&m->reading);
     free(m);
+}
+
+/* ---- going on with it ---- */
+
+static bool same_labels(const shoal_logreg *m, const shoal_clicks *data)
+{
+    unsigned n = clicks_view(data)->classes;
+
+    for (unsigned k = 0; k < n; k++) {
+        const char *a = logreg_label(m, k), *b = shoal_clicks_label(data, k);
+
+        if (a && b && strcmp(a, b) != 0)
+            return false;
+    }
+    return true;
+}
+
+shoal_status logreg_fits(const shoal_logreg *m, const char *path, const shoal_clicks *data,
+                         unsigned outputs)
+{
+    struct shoal_clicks_opts like = shoal_clicks_like(data);
+    const struct shoal_clicks_opts *mine = &m->reading.opts;
+
+    if (mine->format != like.format || mine->bits != like.bits || mine->plain != like.plain)
+        return shoal_fail(SHOAL_EINVAL, "%s: is of rows of %s in 2^%u slots, want %s in 2^%u", path,
+                          shoal_clicks_format_name(mine->format), mine->bits,
+                          shoal_clicks_format_name(like.format), like.bits);
+    if (m->outputs != outputs)
+        return shoal_fail(SHOAL_EINVAL, "%s: has %u classes, want %u", path,
+                          m->outputs == 1 ? 2 : m->outputs, outputs == 1 ? 2 : outputs);
+    return same_labels(m, data)
+               ? SHOAL_OK
+               : shoal_fail(SHOAL_EINVAL, "%s: has other labels than the rows, want the same", path);
+}
+
+void logreg_slot_weights(const shoal_logreg *m, uint32_t slot, float *out)
+{
+    double z[SHOAL_CLICKS_CLASSES] = {0};
+
+    logreg_add_feature(m, slot, 1, z);
+    for (unsigned k = 0; k < m->outputs; k++)
+        out[k] = (float)z[k];
+}
+
+const float *logreg_bias(const shoal_logreg *m)
+{
+    return m->bias;
 }
 
 /* ---- what it is ---- */
@@ -189,20 +264,6 @@ shoal_status shoal_logreg_largest(const shoal_logreg *m, struct shoal_weight *ou
 
 /* ---- asking it ---- */
 
-/* Adds what one feature says to z [outputs]. */
-static inline void add_feature(const shoal_logreg *m, uint32_t slot, double value, double *z)
-{
-    uint32_t place;
-
-    if (m->outputs == 1) {
-        *z += (double)m->at[slot].weight * value;
-        return;
-    }
-    place = m->at[slot].place;
-    for (unsigned k = 0; place > 0 && k < m->outputs; k++)
-        z[k] += (double)m->weight[(size_t)(place - 1) * m->outputs + k] * value;
-}
-
 static inline void add_bias(const shoal_logreg *m, double *z)
 {
     for (unsigned k = 0; k < m->outputs; k++)
@@ -214,7 +275,7 @@ void logreg_scores(const shoal_logreg *m, const uint32_t *slots, const float *va
 {
     add_bias(m, z);
     for (size_t i = 0; i < n; i++)
-        add_feature(m, slots[i], values ? (double)values[i] : 1, z);
+        logreg_add_feature(m, slots[i], values ? (double)values[i] : 1, z);
 }
 
 double shoal_logreg_one(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n)
@@ -298,7 +359,7 @@ static void encoded_scores(const shoal_logreg *m, const struct clicks_view *v, u
     for (uint64_t i = v->start[row]; i < v->start[row + 1]; i++) {
         double value = v->value ? (double)v->value[i] : 1;
 
-        add_feature(m, v->slot[v->id[i]],
+        logreg_add_feature(m, v->slot[v->id[i]],
                     v->scale ? value / (double)v->scale[v->id[i]] : value, z);
     }
 }

@@ -30,6 +30,21 @@ static inline size_t logreg_slots(const struct shoal_logreg *m)
     return (size_t)1 << m->bits;
 }
 
+/* Adds what one feature says to z [outputs]. */
+static inline void logreg_add_feature(const shoal_logreg *m, uint32_t slot, double value,
+                                      double *z)
+{
+    uint32_t place;
+
+    if (m->outputs == 1) {
+        *z += (double)m->at[slot].weight * value;
+        return;
+    }
+    place = m->at[slot].place;
+    for (unsigned k = 0; place > 0 && k < m->outputs; k++)
+        z[k] += (double)m->weight[(size_t)(place - 1) * m->outputs + k] * value;
+}
+
 /* z [outputs]: the bias and the weights of slots times their values; NULL: all 1. */
 void logreg_scores(const shoal_logreg *m, const uint32_t *slots, const float *values, size_t n,
                    double *z);

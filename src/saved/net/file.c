@@ -335,6 +335,11 @@ bool shoal_net_classes(const shoal_net *net)
     return net->net->classes;
 }
 
+const char *shoal_net_spec(const shoal_net *net)
+{
+    return net->net->spec;
+}
+
 uint64_t shoal_net_parameters(const shoal_net *net)
 {
     uint64_t sum = 0;

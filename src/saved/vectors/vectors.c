@@ -155,6 +155,74 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
     return SHOAL_OK;
 }
 
+static shoal_status check_matrix(const char *what, const struct shoal_matrix *m)
+{
+    if (m->data && m->dim > 0 && m->dim <= DIM_MAX && m->stride >= m->dim && m->rows > 0 &&
+        m->rows < SHOAL_NO_ID)
+        return SHOAL_OK;
+    return shoal_fail(SHOAL_EINVAL, "vectors: found %zu %s of %zu numbers, want 1 to %u of 1 to %zu",
+                      m->rows, what, m->dim, SHOAL_NO_ID - 1, DIM_MAX);
+}
+
+static shoal_status copy_matrix(struct table *out, const char *what, const struct shoal_matrix *m)
+{
+    shoal_status st = check_matrix(what, m);
+
+    if (st == SHOAL_OK)
+        st = table_init(out, what, m->rows, m->dim);
+    for (size_t i = 0; st == SHOAL_OK && i < m->rows; i++) {
+        float *row = out->at + i * out->stride;
+
+        memcpy(row, m->data + i * m->stride, m->dim * sizeof *row);
+        if (!dtype_all_finite(SHOAL_F32, row, m->dim))
+            st = shoal_fail(SHOAL_EINVAL, "vectors: of the %s number %zu holds a NaN or an "
+                            "infinity, want finite numbers", what, i + 1);
+    }
+    return st;
+}
+
+static shoal_status check_pair(const struct shoal_matrix *rows, const struct shoal_matrix *hidden)
+{
+    if (!rows->words || shoal_vocab_size(rows->words) != rows->rows)
+        return shoal_fail(SHOAL_EINVAL, "vectors: found %zu rows for %zu words, want a word each",
+                          rows->rows, rows->words ? shoal_vocab_size(rows->words) : 0);
+    if (hidden && hidden->dim != rows->dim)
+        return shoal_fail(SHOAL_EINVAL, "vectors: found output rows of %zu numbers, want %zu",
+                          hidden->dim, rows->dim);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *rows,
+                               const struct shoal_matrix *hidden)
+{
+    struct table in = {0}, output = {0};
+    shoal_status st = check_pair(rows, hidden);
+
+    *out = NULL;
+    if (st == SHOAL_OK)
+        st = copy_matrix(&in, "rows", rows);
+    if (st == SHOAL_OK && hidden)
+        st = copy_matrix(&output, "output rows", hidden);
+    if (st == SHOAL_OK)
+        st = vectors_take(out, rows->words, &in, hidden ? &output : NULL);
+    table_fini(&in);
+    table_fini(&output);
+    return st;
+}
+
+struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v)
+{
+    if (!v->hidden)
+        return (struct shoal_matrix){0};
+    return (struct shoal_matrix){v->hidden, v->hidden_rows, v->dim, table_stride(v->dim),
+                                 v->hidden_rows == v->size ? v->vocab : NULL};
+}
+
+const shoal_vocab *shoal_vectors_vocab(const shoal_vectors *v)
+{
+    return v->vocab;
+}
+
 unsigned vectors_threads(size_t bytes)
 {
     return bytes < (size_t)1 << 20 ? 1 : pool_threads(0);

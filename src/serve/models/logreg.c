@@ -155,7 +155,7 @@ static shoal_status take_feature(void *ctx, const char *key, const struct tree *
         return shoal_fail(SHOAL_EINVAL, "found no number for '%.32s', want one that a float holds",
                           key);
     s->values[s->len] = x;
-    s->len += st == SHOAL_OK && x != 0;
+    s->len += st == SHOAL_OK && x != 0 && s->slots[s->len] != CLICKS_NO_SLOT;
     return st;
 }
 

@@ -1,6 +1,8 @@
 /* A slice of the epoch, trained by all threads and lanes of this rank. */
 #include "train/rows/rows.h"
 
+#include <sched.h>
+
 enum {
     EARLY = 64,       /* see apart_at */
     APART_LEAST = 16,
@@ -76,6 +78,21 @@ static shoal_status train_polling(struct run *r, struct worker *w, uint64_t i, s
     return st;
 }
 
+/* The same of a thread that does not poll. Where threads take turns on the cores it gives way as
+ * often as the one that does, which would else wait for its turn while other ranks wait for it. */
+static void train_giving_way(struct run *r, struct worker *w, uint64_t i)
+{
+    size_t from, to, step = r->rows->busy ? r->rows->grain.poll_busy : SIZE_MAX;
+
+    chunk_range(r, i, &from, &to);
+    for (size_t stop; from < to; from = stop) {
+        stop = to - from > step ? from + step : to;
+        train_range(r, w, i, from, stop);
+        if (r->rows->busy)
+            sched_yield();
+    }
+}
+
 /* The rows of the i-th chunk, if it is in this epoch, will be needed. */
 static shoal_status expect_chunk(struct run *r, uint64_t i)
 {
@@ -111,8 +128,12 @@ static shoal_status hogwild_chunk(struct run *r, struct worker *w, uint64_t i)
     size_t from, to;
     shoal_status st;
 
-    if (!r->rows->store || w != r->rows->workers) {
+    if (!r->rows->store) {
         train_chunk(r, w, i);
+        return SHOAL_OK;
+    }
+    if (w != r->rows->workers) {
+        train_giving_way(r, w, i);
         return SHOAL_OK;
     }
     set_least(r, i);
@@ -317,7 +338,9 @@ static shoal_status ranks_rounds(struct run *r)
     shoal_status st;
 
     set_least(r, r->at.place);
-    st = r->rows->nworkers > 0 ? expect_group(r) : SHOAL_OK;
+    st = store_await(r->rows->store);
+    if (st == SHOAL_OK && r->rows->nworkers > 0)
+        st = expect_group(r);
     for (r->rows->part = 0; st == SHOAL_OK && r->rows->part < r->rows->parts; r->rows->part++)
         st = ranks_part(r);
     return st;

@@ -45,6 +45,7 @@ struct grain {
 struct cadence {
     unsigned due, sweep[ROWS_TABLES], fresh[ROWS_TABLES];
     float least;
+    float share; /* see store_opts */
     bool whole;
     bool folds; /* average:K folds what ranks learned apart; else their rows become means */
 };

@@ -118,6 +118,20 @@ static shoal_status mlp_plan(struct run *r, struct shoal_train_plan *plan)
 /* ---- training ---- */
 
 /* A model that goes on brings its scaling along: its weights mean nothing without. */
+static void take_scaling(struct scaling *to, const struct scaling *from)
+{
+    if (from->n != to->n || to->n == 0)
+        return;
+    memcpy(to->mean, from->mean, to->n * sizeof *to->mean);
+    memcpy(to->inverse, from->inverse, to->n * sizeof *to->inverse);
+}
+
+static void fill_units(const struct mlp *m)
+{
+    for (size_t o = 0; m->units && o < m->out.n; o++)
+        m->units[o] = m->out.inverse[o] > 0 ? 1 / m->out.inverse[o] : 0;
+}
+
 static shoal_status mlp_start(struct run *r, float *params)
 {
     struct mlp *m = r->own;
@@ -132,9 +146,10 @@ static shoal_status mlp_start(struct run *r, float *params)
         st = shoal_fail(SHOAL_EINVAL, "%s: is '%s', want '%s'", path, old->net->spec, net->spec);
     else
         memcpy(params, old->params, net->size * sizeof *params);
-    if (st == SHOAL_OK && old->in.n == m->in.n) {
-        memcpy(m->in.mean, old->in.mean, m->in.n * sizeof(float));
-        memcpy(m->in.inverse, old->in.inverse, m->in.n * sizeof(float));
+    if (st == SHOAL_OK) {
+        take_scaling(&m->in, &old->in);
+        take_scaling(&m->out, &old->out);
+        fill_units(m);
     }
     shoal_net_close(old);
     return st;
@@ -146,8 +161,7 @@ static shoal_status find_units(struct mlp *m, struct net *net)
     if (m->out.n == 0)
         return SHOAL_OK;
     m->units = mem_array(m->out.n, sizeof *m->units);
-    for (size_t o = 0; m->units && o < m->out.n; o++)
-        m->units[o] = m->out.inverse[o] > 0 ? 1 / m->out.inverse[o] : 0;
+    fill_units(m);
     net->units = m->units;
     return m->units ? SHOAL_OK : SHOAL_ENOMEM;
 }

@@ -64,6 +64,12 @@ static shoal_status check_held(const struct run *r)
     return SHOAL_OK;
 }
 
+/* A part of all rows, which a model goes on with, may be of one label. */
+static bool is_part(const struct train_opts *o)
+{
+    return o->start || o->lenient;
+}
+
 static bool has_two_labels(const struct clicks_view *v)
 {
     uint64_t i = 1;
@@ -77,7 +83,7 @@ static shoal_status check_data(const struct run *r)
 {
     const struct clicks_view *v = clicks_view(r->data->rows), *held = valid_of(r);
 
-    if (v->rows > 1 && !has_two_labels(v))
+    if (v->rows > 1 && !is_part(r->opts) && !has_two_labels(v))
         return shoal_fail(SHOAL_EINVAL, "train: all %llu rows have the label %s, want two labels or "
                           "more", (unsigned long long)v->rows,
                           shoal_clicks_label(r->data->rows, v->label[0])
@@ -357,6 +363,22 @@ static shoal_status make_scores(struct sparse *s, bool classes)
     return binary_new(&s->binary, BINARY_LOGIT, BINARY_KEEP);
 }
 
+/* The model to begin with, by --start-from. A run that goes on needs it for features that its rows
+ * have not. */
+static shoal_status open_start(struct run *r, struct sparse *s)
+{
+    const char *path = r->opts->start;
+    shoal_status st = path ? shoal_model_open(&s->start, path) : SHOAL_OK;
+
+    if (!path || st != SHOAL_OK)
+        return st;
+    s->before = model_linear(s->start);
+    if (!s->before)
+        return shoal_fail(SHOAL_EINVAL, "%s: is a model of kind %s, want %s", path,
+                          shoal_model_kind(s->start), r->task->is.name);
+    return logreg_fits(s->before, path, s->data, (unsigned)outputs_of(r));
+}
+
 shoal_status sparse_open(struct run *r)
 {
     size_t width = outputs_of(r) * linear_width(r->opts->optimizer);
@@ -369,7 +391,9 @@ shoal_status sparse_open(struct run *r)
     s->rows = clicks_view(s->data);
     s->mixed = s->rows->rows >= MANY && are_mixed(s->rows);
     set_run(r, s);
-    st = hold_out(r);
+    st = open_start(r, s);
+    if (st == SHOAL_OK)
+        st = hold_out(r);
     cut(r, width);
     linear_init(&s->linear, r->opts, s->rows, r->kernel);
     s->linear.split = r->rows->split;
@@ -393,6 +417,7 @@ void sparse_close(struct run *r)
     free(s->held_labels);
     binary_free(s->binary);
     classes_free(s->classes);
+    shoal_model_close(s->start);
     free(s);
 }
 
@@ -409,6 +434,26 @@ static double row_weight(const struct run *r, const struct clicks_view *v, uint6
 
 /* A model begins with the base rate: its bias says the labels' shares. Otherwise it would take many
  * rows to learn what the labels alone tell, the more, the rarer one of them is. */
+/* Weights are of values as they stand in the text; those of rows may be scaled. */
+static void start_from_before(struct run *r)
+{
+    const struct sparse *s = r->own;
+    const struct clicks_view *v = s->rows;
+    size_t outputs = outputs_of(r), width = linear_width(r->opts->optimizer);
+    const struct table *weights = &r->rows->tables[SPARSE_WEIGHTS];
+    float lr = (float)r->lr, w[SHOAL_CLICKS_CLASSES], *bias = r->rows->tables[SPARSE_BIAS].at;
+
+    for (uint32_t id = 0; id < v->features; id++) {
+        float *row = weights->at + (size_t)id * weights->stride;
+
+        logreg_slot_weights(s->before, v->slot[id], w);
+        for (size_t k = 0; k < outputs; k++)
+            linear_set(&s->linear, row + k * width, lr, false, v->scale ? w[k] / v->scale[id] : w[k]);
+    }
+    for (size_t k = 0; k < outputs; k++)
+        linear_set(&s->linear, bias + k * width, lr, true, logreg_bias(s->before)[k]);
+}
+
 void sparse_start(struct run *r)
 {
     const struct sparse *s = r->own;
@@ -418,6 +463,10 @@ void sparse_start(struct run *r)
     size_t width = linear_width(r->opts->optimizer), i = 0, row, stop;
     float *bias = r->rows->tables[SPARSE_BIAS].at;
 
+    if (s->before) {
+        start_from_before(r);
+        return;
+    }
     for (unsigned k = 0; k < classes; k++)
         share[k] = 0.5; /* so that none is 0 */
     while (split_next(&s->linear.split, &i, r->rows->train, &row, &stop))
@@ -426,9 +475,9 @@ void sparse_start(struct run *r)
     for (unsigned k = 0; k < classes; k++)
         all += share[k];
     for (unsigned k = 0; outputs_of(r) > 1 && k < classes; k++)
-        linear_set(&s->linear, bias + k * width, (float)r->lr, (float)log(share[k] / all));
+        linear_set(&s->linear, bias + k * width, (float)r->lr, true, (float)log(share[k] / all));
     if (outputs_of(r) == 1)
-        linear_set(&s->linear, bias, (float)r->lr, (float)log(share[1] / share[0]));
+        linear_set(&s->linear, bias, (float)r->lr, true, (float)log(share[1] / share[0]));
 }
 
 bool sparse_traffic(const struct run *r, size_t table, float *out)
@@ -585,7 +634,8 @@ shoal_status sparse_result(struct run *r, bool last, shoal_model **out)
                               run_advice(r).text);
     }
     if (st == SHOAL_OK)
-        st = logreg_new(&model, s->data, (unsigned)n, all, all + features * n);
+        st = logreg_new(&model, s->data, (unsigned)n, all, all + features * n,
+                        s->before);
     free(all);
     return st == SHOAL_OK ? model_take(out, r->task->kind, model) : st;
 }

@@ -18,6 +18,8 @@ struct sparse {
     const struct clicks_view *rows;
     bool mixed;              /* there are many, and their labels stand in no order */
     struct linear_model linear;
+    shoal_model *start;         /* what the weights begin with; or NULL, */
+    const shoal_logreg *before; /* and what is in it */
     struct clicks_view held; /* rows that are not learned from, by the ids of `data`: others, */
     uint32_t *held_ids;      /* [held.values]; NULL: some of `data` itself */
     float *held_values;      /* [held.values] scaled as those of `data`; or NULL */
@@ -80,7 +82,8 @@ extern const struct shoal_option sparse_training_options[], sparse_held_options[
     {"l2", .type = SHOAL_TYPE_REAL, ON(l2), .decides = true, .arg = "X", .d = {0, 1e9},            \
      .help = "the same in proportion to their size"},                                              \
     {"beta", .type = SHOAL_TYPE_REAL, ON(beta), .decides = true, .arg = "X", .d = {0, 1e9},        \
-     .help = "added to the root of summed squares (adagrad, ftrl): smooths the first steps"}
+     .help = "added to the root of summed squares (adagrad, ftrl): smooths the first steps"},      \
+    START_OPTION("begin with the weights of this model, of rows read the same way")
 
 #define SPARSE_GROUPS(model)                                                                       \
     {"Output", task_output_options, .at = 0}, {"Model", model, .at = 0},                          \

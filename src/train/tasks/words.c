@@ -2,25 +2,20 @@
  * output rows, and with the exact softmax a bias. */
 #include "saved/saved.h"
 #include "train/rows/rows.h"
+#include "train/tasks/words.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { IN, OUT, BIAS };
-
 enum {
-    HOT_ROWS = 128,      /* of which each thread has copies */
     ROUND_WORDS = 4096,  /* of a thread between rounds of ranks that wait for each other */
     ROUND_SHARED = 8192, /* of all of them where every batch changes every row */
     ROUND_LEAST = 512,   /* and of each where nobody waits there */
     ROUND_SERVED = 256,  /* the same where servers own all rows */
     BLOCK_WORDS = 16384, /* of a thread in a block: more need fewer rows a word, and more memory */
-    POLL_WORDS = 32768,  /* between polls of other ranks, over the square of the ranks */
-    POLL_LEAST = 1024,
     CHUNK_LEAST = 512,
-    CHUNK_MOST = 16384,     /* Hogwild: small beside a slice, large beside its overhead */
     CHUNK_LANE = 512,       /* between merges: longer loses accuracy, shorter speed */
     CHUNKS_PER_EPOCH = 256, /* at least, so that the rate falls smoothly */
     CHUNKS_SOFTMAX = 32,    /* fewer: each starts the threads anew and ends a batch */
@@ -41,74 +36,18 @@ struct words {
     struct w2v model;
     struct softmax *softmax;
     struct text text;
+    const shoal_vectors *from; /* rows to begin with; NULL: at random */
+    shoal_vectors *from_file;  /* the same, where they were read here */
     shoal_eval *suites[SUITES_MOST]; /* asked at each evaluation */
     size_t nsuites;
 };
-
-/* ---- what ranks change ---- */
-
-/* How often rows travel between ranks (docs/consistency.md). Words' own rows, of which a replica
- * touches many seldom, are asked for before they are needed, and what was done to them follows
- * soon: they are never older than some rounds. Output rows meet mostly as noise, which moves them
- * little: they may be behind eight times as long. The more replicas there are, the sooner one is
- * behind. Whatever has moved by less than LEAST learning rates, some windows' worth, stays. */
-enum {
-    DUE = 128,     /* touches, with two ranks; */
-    DUE_FEW = 64,  /* with more, */
-    DUE_MANY = 32, /* and with MANY */
-    MANY = 16,
-    FRESH = 256,  /* chunks over the square of the ranks: how old a row may be that is read; */
-    LATER = 8,    /* so many times as many in which all output rows travel */
-    LEAST = 4,    /* learning rates */
-    APART = 8192, /* words of a thread until its copies of hot rows meet the others' */
-};
-
-static unsigned due_of(const struct train_opts *o)
-{
-    unsigned sharing = opts_sharing(o);
-
-    return sharing <= 2 ? DUE : sharing < MANY ? DUE_FEW : DUE_MANY;
-}
-
-/* In a round each thread has trained a chunk. */
-static unsigned fresh_of(const struct train_opts *o)
-{
-    unsigned sharing = opts_sharing(o);
-    unsigned rounds = FRESH / sharing / sharing / ranks_threads(o->ranks, o->threads);
-
-    return rounds > 1 ? rounds : 1;
-}
-
-/* Every batch of an exact softmax moves every row. Servers cannot take all of them between two
- * batches unless they are waited for, and what stays behind makes replicas part. Where all ranks
- * own rows, each takes its share in time. */
-static bool whole_of(const struct train_opts *o)
-{
-    return o->loss == SHOAL_SOFTMAX && o->servers > 0 && o->sync.policy != SHOAL_SYNC;
-}
-
-static struct cadence words_cadence(const struct train_opts *o)
-{
-    struct cadence c = {.due = due_of(o), .whole = whole_of(o), .folds = true};
-
-    c.sweep[IN] = fresh_of(o);
-    c.sweep[OUT] = LATER * fresh_of(o);
-    if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
-        c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
-        return c;
-    }
-    c.least = LEAST;
-    if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
-        c.fresh[IN] = c.sweep[IN];
-    return c;
-}
 
 /* ---- the plan ---- */
 
 static size_t chunk_of(const struct train_opts *o, size_t ids)
 {
     uint64_t steps = o->steps * o->batch * opts_sharing(o);
-    size_t most = o->deterministic ? CHUNK_LANE : CHUNK_MOST;
+    size_t most = o->deterministic ? CHUNK_LANE : words_chunk(o);
     size_t parts = o->loss == SHOAL_SOFTMAX ? CHUNKS_SOFTMAX : CHUNKS_PER_EPOCH;
 
     if (steps > 0 && steps < ids)
@@ -128,7 +67,7 @@ static size_t touched_of(const struct train_opts *o, size_t ids)
 static uint64_t views_bytes(const struct train_opts *o, size_t words, size_t ids)
 {
     struct table t = {.rows = words, .width = o->dim, .stride = table_stride(o->dim)};
-    size_t hot = HOT_ROWS < words ? HOT_ROWS : words;
+    size_t hot = words_hot(o) < words ? words_hot(o) : words;
 
     if (!o->deterministic)
         return rows_workers(o) * 4 * table_bytes(hot, o->dim);
@@ -142,9 +81,9 @@ static double different(const shoal_vocab *vocab, double n, double power)
     double sum = 0, found = 0;
 
     for (uint32_t i = 0; i < words; i++)
-        sum += pow((double)shoal_vocab_count(vocab, i), power);
+        sum += w2v_noise(shoal_vocab_count(vocab, i), power);
     for (uint32_t i = 0; i < words && sum > 0; i++)
-        found -= expm1(-n / sum * pow((double)shoal_vocab_count(vocab, i), power));
+        found -= expm1(-n / sum * w2v_noise(shoal_vocab_count(vocab, i), power));
     return found;
 }
 
@@ -157,7 +96,7 @@ static void needed_of(const struct train_opts *o, const shoal_vocab *vocab, size
 
     needed[IN] = (size_t)in + 1;
     if (o->loss == SHOAL_NS)
-        in += different(vocab, n * o->negative / W2V_REUSE, 0.75);
+        in += different(vocab, n * o->negative / W2V_REUSE, o->ns_exponent);
     else
         in *= 4;
     needed[OUT] = (size_t)in + 1;
@@ -225,33 +164,6 @@ static double usual_lr(const struct train_opts *o, const shoal_corpus *corpus)
     return (o->bag ? 0.05 : 0.025) * (few && o->loss == SHOAL_NS ? 2 : 1);
 }
 
-#define BOOST 0.5 /* see boost_of */
-#define BOOST_MOST 2.0
-#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
-#define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
-
-/* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
- * not added (folding, store/view.c), so n ranks together move hot rows little further than one
- * rank does with its n-th part of the corpus. A higher rate makes up for it; where it is higher
- * already, for few words, no more is needed, and beyond two ranks CBOW wants less. The nodes of a
- * Huffman tree are hotter than any word, and stand no higher rate: measured,
- * docs/notes/consistency.md. */
-static double boost_of(const struct train_opts *o, double usual)
-{
-    unsigned sharing = opts_sharing(o);
-    double base = o->bag ? 0.05 : 0.025, boost;
-
-    if (o->deterministic || o->loss == SHOAL_HS || sharing == 1)
-        return 1;
-    if (o->loss == SHOAL_SOFTMAX)
-        return pow(sharing, o->bag ? BOOST_CBOW : BOOST);
-    boost = o->bag ? fmin(pow(sharing, BOOST_CBOW), BOOST_CBOW_MOST)
-                   : fmin(pow(sharing, BOOST), BOOST_MOST);
-    if (!o->bag || sharing <= 2)
-        return fmax(boost, usual / base) * base / usual;
-    return boost * base / usual;
-}
-
 /* Words among the positions that are held out: ends of sentences are none. */
 static uint64_t held_words(const struct train_opts *o, const uint32_t *ids, size_t n, size_t words)
 {
@@ -279,7 +191,7 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
                                       .types_note = "different",
                                       .advice = "--dim or the vocabulary"};
     snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of each word", o->dim);
-    opts_lr(plan, o, usual, boost_of(o, usual));
+    opts_lr(plan, o, usual, words_boost(o, usual));
     if (st == SHOAL_OK)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
     if (st != SHOAL_OK)
@@ -308,14 +220,6 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
 
 /* ---- opening ---- */
 
-/* The more ranks there are, the sooner one's hot rows are behind the others'. */
-static size_t poll_of(const struct train_opts *o)
-{
-    size_t workers = opts_sharing(o), poll = POLL_WORDS / workers / workers;
-
-    return poll > POLL_LEAST ? poll : POLL_LEAST;
-}
-
 /* With an exact softmax replicas part quickly: all rows change in every batch. */
 static size_t round_of(const struct run *r)
 {
@@ -326,7 +230,7 @@ static size_t round_of(const struct run *r)
         return BLOCK_WORDS;
     if (o->loss != SHOAL_SOFTMAX || o->sync.policy == SHOAL_AVERAGE)
         return ROUND_WORDS;
-    if (whole_of(o))
+    if (words_whole(o))
         return ROUND_SERVED;
     if (o->sync.policy != SHOAL_SYNC || each < ROUND_LEAST)
         return ROUND_LEAST;
@@ -375,10 +279,10 @@ static shoal_status hold_out(struct run *r)
     rows_hold_out(r, all, (size_t)(r->opts->valid * (double)all), HELD_LEAST);
     r->rows->grain = (struct grain){.chunk = chunk_of(r->opts, r->rows->train),
                                     .round = round_of(r),
-                                    .poll = poll_of(r->opts),
-                                    .poll_busy = POLL_LEAST,
-                                    .apart = r->comm ? APART * (size_t)r->threads : 0,
-                                    .hot = HOT_ROWS};
+                                    .poll = words_poll(r->opts),
+                                    .poll_busy = WORDS_POLL_LEAST,
+                                    .apart = r->comm ? WORDS_APART * (size_t)r->threads : 0,
+                                    .hot = words_hot(r->opts)};
     return st;
 }
 
@@ -430,6 +334,25 @@ static shoal_status open_suites(struct words *w, const char *list)
     return st;
 }
 
+/* ---- rows that were trained before ---- */
+
+static shoal_status open_start(struct run *r, struct words *w)
+{
+    const struct train_opts *o = r->opts;
+    const char *name = o->start ? o->start : "the vectors to start from";
+    shoal_status st = SHOAL_OK;
+
+    w->from = r->data->vectors;
+    if (o->start && !o->resume) {
+        st = shoal_vectors_open(&w->from_file, o->start);
+        w->from = w->from_file;
+    }
+    if (st == SHOAL_OK && w->from && shoal_vectors_dim(w->from) != o->dim)
+        st = shoal_fail(SHOAL_EINVAL, "%s: a row has %zu numbers, want %u, as --dim says", name,
+                        shoal_vectors_dim(w->from), o->dim);
+    return st;
+}
+
 static shoal_status open_model(struct run *r, struct words *w)
 {
     const struct train_opts *o = r->opts;
@@ -466,6 +389,8 @@ static shoal_status words_open(struct run *r)
     r->at.best_loss = untrained_loss(o, shoal_vocab_size(vocab));
     r->gathers = o->evals != NULL; /* the held-out loss of a replica is near enough */
     st = hold_out(r);
+    if (st == SHOAL_OK)
+        st = open_start(r, w);
     return st == SHOAL_OK ? open_model(r, w) : st;
 }
 
@@ -479,17 +404,27 @@ static void words_close(struct run *r)
     w2v_fini(&w->model);
     for (size_t i = 0; i < w->nsuites; i++)
         shoal_eval_close(w->suites[i]);
+    shoal_vectors_close(w->from_file);
     free(w);
 }
 
 static void words_start(struct run *r)
 {
-    const uint32_t *ids = NULL;
-    struct table in = r->rows->tables[IN];
+    const uint32_t *in_ids = NULL, *out_ids = NULL;
+    struct table in = r->rows->tables[IN], out = r->rows->tables[OUT];
+    struct words *w = r->own;
 
-    if (r->rows->blocks)
-        in = store_owned(r->rows->store, IN, &ids);
-    w2v_start(&in, ids, r->opts->seed);
+    if (r->rows->blocks) {
+        in = store_owned(r->rows->store, IN, &in_ids);
+        out = store_owned(r->rows->store, OUT, &out_ids);
+    }
+    w2v_start(&in, in_ids, r->opts->seed);
+    if (w->from)
+        words_start_from(w->from, shoal_corpus_vocab(w->corpus), r->opts->loss == SHOAL_HS,
+                         &(struct dealt){in, in_ids}, &(struct dealt){out, out_ids});
+    shoal_vectors_close(w->from_file);
+    w->from_file = NULL;
+    w->from = NULL;
 }
 
 static bool words_traffic(const struct run *r, size_t table, float *out)
@@ -781,12 +716,17 @@ static const struct shoal_option model_options[] = {
      .help = "words on each side at most, shrunk evenly at random"},
     {"window-fixed", .type = SHOAL_TYPE_FLAG, ON(window_fixed), .decides = true,
      .help = "never shrink windows: always so many words on each side, where there are so many"},
+    {"shrink-windows", .type = SHOAL_TYPE_FLAG, ON(window_fixed), .decides = true, .inverse = true,
+     .help = "shrink each window evenly at random; --no-shrink-windows is --window-fixed"},
     {"across-lines", .type = SHOAL_TYPE_FLAG, ON(across_lines), .decides = true,
      .help = "windows reach over line ends"},
     {"loss", .type = SHOAL_TYPE_CHOICE, ON(loss), .decides = true, .arg = "NAME", .choices = losses,
      .help = "what is made small"},
     {"negative", .type = SHOAL_TYPE_COUNT, ON(negative), .decides = true, .arg = "N", .u = {1, 64},
      .help = "noise words of a prediction (ns)"},
+    {"ns-exponent", .type = SHOAL_TYPE_REAL, ON(ns_exponent), .decides = true, .arg = "X",
+     .d = {-10, 10}, .help = "noise words are drawn by their count to this power (ns): 1 as often "
+     "as they come, 0 all alike, below 0 the rare ones more often"},
     {"sample", .type = SHOAL_TYPE_REAL, ON(sample), .decides = true, .arg = "SHARE", .d = {0, 1},
      .help = "subsampling: skip at random words that make up more than this of the text",
      .zero = "no subsampling"},
@@ -808,8 +748,12 @@ static const struct shoal_option training_options[] = {
               "with negative sampling"),
     LR_SCALING_OPTION,
     SCHEDULE_OPTION("how the rate goes on"),
+    {"min-lr", .type = SHOAL_TYPE_REAL, ON(min_lr), .decides = true, .arg = "RATE", .d = {0, 1000},
+     .help = "the learning rate at the end (linear)", .zero = "a 10,000th of the first"},
     DECAY_OPTION,
     BATCH_OPTION(65536, "predictions of a step (softmax); words of one of --steps (ns, hs)"),
+    START_OPTION("begin with the vectors of this file, and with their output rows where it has "
+                 "them, instead of random ones; words that it lacks begin at random"),
     SEED_OPTION,
     VALID_OF_TEXT_OPTION("hold out this share or percent of the text, and report the validation "
                          "loss"),
@@ -851,6 +795,7 @@ static void skipgram_defaults(struct train_opts *o)
     o->dim = 100;
     o->window = o->negative = 5;
     o->sample = 1e-3;
+    o->ns_exponent = 0.75;
     o->valid = 0.001;
     o->wire = SHOAL_WIRE_AUTO;
 }

@@ -1,0 +1,77 @@
+/* shoal/words.h: words, ids and rows that are in memory already, a part of shoal.h, which
+ * includes it.
+ *
+ * What this is: vocabularies, corpora and vectors made of a program's own arrays, and what they
+ * hold as such arrays again: for programs that have sentences and no files, and for those that
+ * go on with rows that were trained before.
+ * Who owns what: arrays that are given are copied, unless it says that they are borrowed; those
+ * that are asked for live as long as the object.
+ * Threads: as of the objects in shoal.h.
+ *
+ *     vocabulary + ids --> corpus --+--> shoal_data_new --> shoal_train --> vectors
+ *     vocabulary + rows --> vectors-'                          rows, output rows <-'
+ */
+#ifndef SHOAL_WORDS_PART_H
+#define SHOAL_WORDS_PART_H
+
+#include <shoal.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Words ------------------------------------------------------------------ */
+
+struct shoal_words {
+    const char *text; /* [len]: n words one behind the other, each ended by a NUL */
+    size_t len, n;
+    const uint64_t *counts; /* [n]; NULL: not known, which is 0 */
+};
+
+/* A vocabulary of these words in this order. None may be empty, stand there twice or have over
+ * SHOAL_WORD_MAX bytes. Who trains with it gives the commonest first: their rows change most. */
+SHOAL_API shoal_status shoal_vocab_new(shoal_vocab **out, const struct shoal_words *words);
+/* All of its words. Of a vocabulary that is mapped nothing was checked yet. */
+SHOAL_API struct shoal_words shoal_vocab_words(const shoal_vocab *vocab);
+
+/* ---- A corpus ---------------------------------------------------------------- */
+
+/* ids [n] are those of words of the vocabulary, and SHOAL_SENTENCE_END behind each sentence. They
+ * are borrowed, and must stay as they are; the vocabulary is copied. */
+SHOAL_API shoal_status shoal_corpus_new(shoal_corpus **out, const shoal_vocab *vocab,
+                                        const uint32_t *ids, size_t n);
+
+/* ---- Vectors ----------------------------------------------------------------- */
+
+/* Vectors of rows->words, all finite. `hidden` may be NULL, else it has the output rows of a
+ * model that goes on: one for each word, or for each node of its Huffman tree; hidden->words is
+ * not looked at. */
+SHOAL_API shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *rows,
+                                         const struct shoal_matrix *hidden);
+/* The output rows; none, and data NULL, where there are none. `words` is NULL for nodes. */
+SHOAL_API struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v);
+SHOAL_API const shoal_vocab *shoal_vectors_vocab(const shoal_vectors *v);
+
+/* ---- Searching --------------------------------------------------------------
+ * Rows made ready for many questions: the direction of each in signed bytes, a quarter of its
+ * floats. A question goes over the bytes, which give every cosine to within an error that is
+ * known; of the rows that may then be among the best the floats are looked at. So the answer is
+ * exact, and memory, which sets the pace, is asked for a quarter. */
+
+typedef struct shoal_index shoal_index;
+
+/* The rows, all finite, are borrowed: they must stay as they are. rows->words is not looked at.
+ * threads is 0 for one for each core. */
+SHOAL_API shoal_status shoal_index_new(shoal_index **out, const struct shoal_matrix *rows,
+                                       unsigned threads);
+SHOAL_API void shoal_index_free(shoal_index *x);
+/* As shoal_nearest, of the rows from <= id < to. Any number of threads may ask at once. */
+SHOAL_API shoal_status shoal_index_nearest(const shoal_index *x, const float *query,
+                                           const uint32_t *skip, size_t nskip, size_t from,
+                                           size_t to, unsigned threads, struct shoal_hit *hits,
+                                           size_t k, size_t *found);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/* words: what the task of word vectors has in files of its own; inside the tenant.
+ *
+ * What this is: the rows of vectors that were trained before, as first values of a run, and what
+ * several ranks change.
+ * Who owns what: all is borrowed for the length of the call.
+ * Threads: one. */
+#ifndef SHOAL_TASK_WORDS_H
+#define SHOAL_TASK_WORDS_H
+
+#include "train/rows/rows.h"
+
+enum { IN, OUT, BIAS }; /* tables: BIAS with the exact softmax alone */
+
+/* ---- words_start.c ---- */
+
+/* Rows of a table that are dealt out: row i is the word or node ids[i]; ids NULL: i. */
+struct dealt {
+    struct table rows;
+    const uint32_t *ids;
+};
+
+/* Words that `from` knows get its rows, and its output rows if there are such. With `tree` these
+ * are nodes of a Huffman tree, and are taken only where the tree is the same. */
+void words_start_from(const shoal_vectors *from, const shoal_vocab *vocab, bool tree,
+                      const struct dealt *in, const struct dealt *out);
+
+/* ---- words_ranks.c ---- */
+
+enum {
+    WORDS_POLL_LEAST = 1024, /* words between polls of other ranks */
+    WORDS_APART = 8192,      /* of a thread until its copies of hot rows meet the others' */
+};
+
+struct cadence words_cadence(const struct train_opts *o);
+/* Whether a round's rows all travel, and are waited for. */
+bool words_whole(const struct train_opts *o);
+/* Words of a chunk at most, and between polls of other ranks. */
+size_t words_chunk(const struct train_opts *o);
+size_t words_poll(const struct train_opts *o);
+/* Rows of each table of which threads have copies. */
+uint32_t words_hot(const struct train_opts *o);
+/* The factor of the learning rate that one rank would have. */
+double words_boost(const struct train_opts *o, double usual);
+
+#endif

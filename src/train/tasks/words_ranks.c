@@ -1,0 +1,144 @@
+/* What several ranks change in the training of word vectors: how often rows travel, how they are
+ * folded, in what pieces ranks work, and the learning rate. All measured:
+ * docs/notes/consistency.md. */
+#include "train/tasks/words.h"
+
+#include <math.h>
+
+/* ---- how rows travel ---- */
+
+/* How often rows travel between ranks (docs/consistency.md). Words' own rows, of which a replica
+ * touches many seldom, are asked for before they are needed, and what was done to them follows
+ * soon: they are never older than some rounds. Output rows meet mostly as noise, which moves them
+ * little: they may be behind eight times as long. The more replicas there are, the sooner one is
+ * behind. Whatever has moved by less than LEAST learning rates, some windows' worth, stays. */
+enum {
+    DUE = 128,     /* touches, with two ranks; */
+    DUE_FEW = 64,  /* with more, */
+    DUE_MANY = 32, /* and with MANY */
+    MANY = 16,
+    FRESH = 256,  /* chunks over the square of the ranks: how old a row may be that is read; */
+    LATER = 8,    /* so many times as many in which all output rows travel */
+    LEAST = 4,    /* learning rates */
+};
+
+static unsigned due_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o);
+
+    return sharing <= 2 ? DUE : sharing < MANY ? DUE_FEW : DUE_MANY;
+}
+
+/* In a round each thread has trained a chunk. */
+static unsigned fresh_of(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o);
+    unsigned rounds = FRESH / sharing / sharing / ranks_threads(o->ranks, o->threads);
+
+    return rounds > 1 ? rounds : 1;
+}
+
+/* The s of folding (store/view.c). The less is left out of what ranks agree in, the faster they
+ * learn together, up to where the sum of what many found at once, each without the others,
+ * overshoots: with 32 ranks 0.3 loses four points, with 8 ranks 0.375 loses two. Two ranks meet
+ * seldom, and want the store's own. Measured, docs/notes/consistency.md; the other losses were
+ * not. */
+#define SHARE 0.25
+#define SHARE_MOST 0.5
+
+static float share_of(const struct train_opts *o)
+{
+    double doublings = log2(opts_sharing(o)) - 3; /* beyond eight ranks */
+
+    if (o->loss != SHOAL_NS || o->sync.policy == SHOAL_AVERAGE || opts_sharing(o) <= 2)
+        return 0;
+    return (float)fmin(SHARE + fmax(doublings, 0) / 16, SHARE_MOST);
+}
+
+/* Every batch of an exact softmax moves every row. Servers cannot take all of them between two
+ * batches unless they are waited for, and what stays behind makes replicas part. Where all ranks
+ * own rows, each takes its share in time. */
+bool words_whole(const struct train_opts *o)
+{
+    return o->loss == SHOAL_SOFTMAX && o->servers > 0 && o->sync.policy != SHOAL_SYNC;
+}
+
+struct cadence words_cadence(const struct train_opts *o)
+{
+    struct cadence c = {.due = due_of(o), .whole = words_whole(o), .folds = true,
+                        .share = share_of(o)};
+
+    c.sweep[IN] = fresh_of(o);
+    c.sweep[OUT] = LATER * fresh_of(o);
+    if (o->loss == SHOAL_SOFTMAX) { /* every batch moves every row */
+        c.sweep[IN] = c.sweep[OUT] = c.sweep[BIAS] = 2;
+        return c;
+    }
+    c.least = LEAST;
+    if (o->sync.policy == SHOAL_ASYNC || o->sync.policy == SHOAL_BOUNDED)
+        c.fresh[IN] = c.sweep[IN];
+    if (o->sync.policy == SHOAL_BOUNDED && o->sync.staleness < c.fresh[IN])
+        c.fresh[IN] = o->sync.staleness; /* what is read is bounded, too */
+    return c;
+}
+
+/* ---- pieces of work ---- */
+
+enum {
+    CHUNK_MOST = 16384, /* Hogwild: small beside a slice, large beside its overhead; */
+    CHUNK_SOME = 8192,  /* with some ranks, since rows are asked for a chunk ahead */
+    POLL_WORDS = 32768, /* between polls of other ranks, over the square of the ranks */
+    HOT_ROWS = 128,     /* of which each thread has copies, on up to two ranks */
+};
+
+/* Few ranks need it less, and many would send more than it is worth. */
+size_t words_chunk(const struct train_opts *o)
+{
+    unsigned sharing = opts_sharing(o);
+
+    return sharing > 2 && sharing < MANY ? CHUNK_SOME : CHUNK_MOST;
+}
+
+/* The more ranks there are, the sooner one's hot rows are behind the others'. */
+size_t words_poll(const struct train_opts *o)
+{
+    size_t workers = opts_sharing(o), poll = POLL_WORDS / workers / workers;
+
+    return poll > WORDS_POLL_LEAST ? poll : WORDS_POLL_LEAST;
+}
+
+/* Copies are folded among the threads of a rank and then among ranks, which leaves out too much
+ * where these are several: four ranks of two threads lose six points. */
+uint32_t words_hot(const struct train_opts *o)
+{
+    return opts_sharing(o) > 2 ? 0 : HOT_ROWS;
+}
+
+/* ---- the learning rate ---- */
+
+#define BOOST 0.5 /* see words_boost */
+#define BOOST_MOST 2.0
+#define BOOST_CBOW (1.0 / 3) /* its first rate is twice as high */
+#define BOOST_CBOW_MOST 1.5  /* but with the exact softmax, whose rows all travel */
+
+/* The factor of the learning rate with several ranks. Changes in which ranks agree are averaged,
+ * not added (folding, store/view.c), so n ranks together move hot rows little further than one
+ * rank does with its n-th part of the corpus. A higher rate makes up for it; where it is higher
+ * already, for few words, no more is needed, and beyond two ranks CBOW wants less. The nodes of a
+ * Huffman tree are hotter than any word, and stand no higher rate: measured,
+ * docs/notes/consistency.md. */
+double words_boost(const struct train_opts *o, double usual)
+{
+    unsigned sharing = opts_sharing(o);
+    double base = o->bag ? 0.05 : 0.025, boost;
+
+    if (o->deterministic || o->loss == SHOAL_HS || sharing == 1)
+        return 1;
+    if (o->loss == SHOAL_SOFTMAX)
+        return pow(sharing, o->bag ? BOOST_CBOW : BOOST);
+    boost = o->bag ? fmin(pow(sharing, BOOST_CBOW), BOOST_CBOW_MOST)
+                   : fmin(pow(sharing, BOOST), BOOST_MOST);
+    if (!o->bag || sharing <= 2)
+        return fmax(boost, usual / base) * base / usual;
+    return boost * base / usual;
+}
