@@ -4,6 +4,7 @@
 #   make            the program and the library, in build/
 #   make demo       the whole way on a generated corpus, in demo/
 #   make test       all fast tests; the last line is `N passed, N failed`
+#   make python     the wheel of the Python package, in python/dist/
 #   make test-mpi   tests of several ranks under Open MPI, MPICH and none, and on hosts of its own
 #   make bench      measurements, into bench/results (SHOAL_DATA=folder for real text)
 #   make asan tsan  the tests under the sanitizers
@@ -37,6 +38,12 @@ demo: all
 test: all
 	$(test) $(BUILD)
 
+python:
+	$(setup) build test
+	@cd python && $(python) -c "from setuptools import build_meta; build_meta.build_wheel('dist')" \
+	    >build.log 2>&1 || { cat build.log >&2; exit 1; }
+	@ls python/dist/*.whl
+
 test-mpi: all
 	$(build) build-mpich -Dmpi=mpich $(MESON_ARGS)
 	$(build) build-alone -Dmpi=disabled $(MESON_ARGS)
@@ -52,6 +59,7 @@ bench: all
 	@$(python) bench/logreg.py $(BUILD)
 	@$(python) bench/serve.py $(BUILD)
 	@$(python) bench/defaults.py $(BUILD)
+	@$(python) bench/python.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
 build-asan:
@@ -100,7 +108,8 @@ tidy: all
 	@git ls-files -co --exclude-standard 'src/*.c' 'cli/*.c' | xargs clang-tidy --quiet -p $(BUILD)
 
 clean:
-	@rm -rf build build-asan build-tsan build-fuzz build-mpich build-alone demo bench/results
+	@rm -rf build build-asan build-tsan build-fuzz build-mpich build-alone demo bench/results \
+	    python/build python/dist python/build.log python/shoal.egg-info
 
-.PHONY: all demo test test-mpi bench build-asan asan test-asan tsan build-fuzz fuzz fuzz-merge \
+.PHONY: all demo test python test-mpi bench build-asan asan test-asan tsan build-fuzz fuzz fuzz-merge \
     faults install format tidy clean
