@@ -264,6 +264,22 @@ static inline struct key word_key_of(const char *at, size_t len)
     return k;
 }
 
+/* ---- subwords.c: the n-grams of a word ---------------------------------------------- */
+
+/* Of characters, those of `<word>`; each has a row among `buckets`. maxn 0: there are none. */
+struct subwords {
+    unsigned minn, maxn;
+    uint32_t buckets;
+};
+
+enum { SUBWORDS_MAXN = 32 }; /* of maxn */
+
+uint32_t subwords_hash(const char *at, size_t len);
+/* The rows of a word's n-grams, those behind the first cap left out; gives how many there are. One
+ * may be there twice. Bytes that are no UTF-8 are taken as fastText takes them. */
+size_t subwords_list(const struct subwords *s, const char *word, size_t len, uint32_t *out,
+                     size_t cap);
+
 /* ---- count.c: how often each word was seen ----------------------------------------------- */
 
 struct counter;
