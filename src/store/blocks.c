@@ -281,16 +281,18 @@ static shoal_status loan_send(struct store *s, struct block *b, unsigned to)
                       .reads = b->reads,
                       .form = FORM_PLACES,
                       .after = (uint32_t)s->policy.rounds + (s->now->asked && !s->now->reads)};
-    for (uint32_t i = 0; i < loan->count; i++)
-        memcpy(message_rows(o->data) + i * sizeof(uint32_t),
-               &h->place[b->parts[loan->table].rows[loan->at[i]]], sizeof(uint32_t));
+    for (uint32_t i = 0; i < loan->count; i++) {
+        uint32_t place = deal_place(&h->deal, b->parts[loan->table].rows[loan->at[i]]);
+
+        memcpy(message_rows(o->data) + i * sizeof place, &place, sizeof place);
+    }
     return outbox_post(&s->outbox, o, to, TAG_PULL, message_bytes(0, loan->count));
 }
 
 static shoal_status loan_add(struct store *s, struct block *b, size_t t, uint32_t at)
 {
     struct shard *h = &s->shards[t];
-    unsigned to = h->owner[b->parts[t].rows[at]];
+    unsigned to = deal_owner(&h->deal, b->parts[t].rows[at]);
     struct peer *p = &s->peers[to];
 
     if (!p->filling) {

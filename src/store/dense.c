@@ -37,42 +37,41 @@ static size_t piece_len(size_t n, size_t width, unsigned owners)
 }
 
 /* Rows follow their pieces. */
-static void piece_deal(struct dense *d, struct piece *p, size_t *owned)
+static void piece_deal(struct dense *d, struct piece *p, size_t *owned, uint16_t *owner)
 {
     p->home = owned[p->owner];
     owned[p->owner] += p->len;
-    for (size_t at = 0; at < p->len; at += d->width) {
-        d->owner[(p->from + at) / d->width] = (uint16_t)p->owner;
-        d->place[(p->from + at) / d->width] = (uint32_t)((p->home + at) / d->width);
-    }
+    for (size_t at = 0; at < p->len; at += d->width)
+        owner[(p->from + at) / d->width] = (uint16_t)p->owner;
 }
 
 static shoal_status make_pieces(struct dense *d)
 {
     unsigned first = d->policy.owner, owners = d->policy.ranks - first;
     size_t *owned = mem_array(d->policy.ranks, sizeof *owned);
+    uint16_t *owner;
+    shoal_status st = SHOAL_ENOMEM;
 
     d->width = row_width(d->n);
     d->piece_len = piece_len(d->n, d->width, owners);
     d->npieces = (d->n + d->piece_len - 1) / d->piece_len;
     d->pieces = mem_array(d->npieces, sizeof *d->pieces);
-    d->owner = mem_array(d->n / d->width, sizeof *d->owner);
-    d->place = mem_array(d->n / d->width, sizeof *d->place);
-    if (!owned || !d->pieces || !d->owner || !d->place) {
-        free(owned);
-        return SHOAL_ENOMEM;
-    }
-    for (size_t i = 0; i < d->npieces; i++) {
+    owner = mem_array(d->n / d->width, sizeof *owner);
+    for (size_t i = 0; owned && d->pieces && owner && i < d->npieces; i++) {
         struct piece *p = &d->pieces[i];
 
         p->from = i * d->piece_len;
         p->len = d->n - p->from < d->piece_len ? d->n - p->from : d->piece_len;
         p->owner = first + (unsigned)(i % owners);
-        piece_deal(d, p, owned);
+        piece_deal(d, p, owned, owner);
     }
-    d->held = d->shares ? owned[d->policy.rank] : d->n;
+    if (owned && d->pieces && owner) {
+        d->held = d->shares ? owned[d->policy.rank] : d->n;
+        st = deal_init_as(&d->deal, d->n / d->width, first, owners, owner);
+    }
     free(owned);
-    return SHOAL_OK;
+    free(owner);
+    return st;
 }
 
 static size_t packed_floats(size_t n, unsigned ranks, const struct dense_opts *o)
@@ -183,8 +182,7 @@ void dense_close(struct dense *d)
     mem_unmap(d->backlog, d->n * sizeof(float));
     free(d->packed);
     free(d->ranges);
-    free(d->owner);
-    free(d->place);
+    deal_fini(&d->deal);
     free(d);
 }
 

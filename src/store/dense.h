@@ -31,6 +31,7 @@
 #include "base/base.h"
 #include "comm/comm.h"
 #include "kernel/kernel.h"
+#include "store/deal.h"
 
 enum {
     DENSE_PIECE = 1 << 15,    /* floats at most */
@@ -118,9 +119,10 @@ shoal_status dense_gather(struct dense *d);
  * on n alone: written by their owners, they can be read by any number of ranks. Every
  * rank has all rows of the parameters, but of the state only its own, at their places. */
 size_t dense_tables(const struct dense *d, struct table out[1 + DENSE_STATES]);
-const uint16_t *dense_owners(const struct dense *d); /* [rows] the rank that writes it */
-/* [rows] of the state, on the owner; NULL: every rank has, and needs, all of it. */
-const uint32_t *dense_places(const struct dense *d);
+const struct deal *dense_deal(const struct dense *d); /* who writes which row */
+/* Of the state a rank has its own rows alone, at their places; else every rank has, and needs, all
+ * of it. */
+bool dense_shares(const struct dense *d);
 uint64_t dense_steps(const struct dense *d);         /* made by all, at the last meeting */
 void dense_set_steps(struct dense *d, uint64_t steps); /* before the first step */
 

@@ -132,14 +132,14 @@ size_t dense_tables(const struct dense *d, struct table out[1 + DENSE_STATES])
     return n;
 }
 
-const uint16_t *dense_owners(const struct dense *d)
+const struct deal *dense_deal(const struct dense *d)
 {
-    return d->owner;
+    return &d->deal;
 }
 
-const uint32_t *dense_places(const struct dense *d)
+bool dense_shares(const struct dense *d)
 {
-    return d->shares ? d->place : NULL;
+    return d->shares;
 }
 
 uint64_t dense_steps(const struct dense *d)

@@ -47,7 +47,7 @@ static shoal_status rows_of_table(struct store *s, size_t t, struct view *v, uin
         for (uint64_t bits = v->touched[w]; bits && st == SHOAL_OK; bits &= bits - 1) {
             uint32_t row = (uint32_t)(w * 64 + (unsigned)__builtin_ctzll(bits));
 
-            if ((h->owner[row] != s->rank) != away)
+            if ((deal_owner(&h->deal, row) != s->rank) != away)
                 continue;
             st = fn(s, t, lane, row, v->mine + (v->slot[row] - 1) * v->stride);
             v->slot[row] = 0;
@@ -78,7 +78,8 @@ static shoal_status send_row(struct store *s, size_t t, uint32_t lane, uint32_t 
     const struct shard *h = &s->shards[t];
 
     s->stats.rows_pushed++;
-    return add_row(s, t, h->owner[row], TAG_LANE, lane, h->place[row], mine);
+    return add_row(s, t, deal_owner(&h->deal, row), TAG_LANE, lane, deal_place(&h->deal, row),
+                   mine);
 }
 
 /* ---- the owner ---- */
@@ -110,7 +111,7 @@ static void fold_row(struct store *s, struct shard *h, uint32_t place, const flo
     s->merged++;
     if (sums->slot[place]) {
         row_merge(h->table, s->kernel, sums->rows + (sums->slot[place] - 1) * stride, mine,
-                  shard_row(h, h->table->at, h->own[place]), STORE_MEAN);
+                  shard_row(h, h->table->at, deal_row(&h->deal, s->rank, place)), STORE_MEAN);
         return;
     }
     memcpy(sums->rows + sums->used * stride, mine, stride * sizeof(float));
@@ -125,7 +126,7 @@ static shoal_status fold_own(struct store *s, size_t t, uint32_t lane, uint32_t 
 
     (void)lane;
     s->stats.rows_pushed++;
-    fold_row(s, h, h->place[row], mine);
+    fold_row(s, h, deal_place(&h->deal, row), mine);
     return SHOAL_OK;
 }
 
@@ -178,7 +179,7 @@ static shoal_status send_sums(struct store *s, size_t t)
     shoal_status st = SHOAL_OK;
 
     for (uint32_t i = 0; i < sums->used && st == SHOAL_OK; i++) {
-        uint32_t place = sums->places[i], row = h->own[place];
+        uint32_t place = sums->places[i], row = deal_row(&h->deal, s->rank, place);
         const float *at = sums->rows + i * h->table->stride;
 
         sums->slot[place] = 0;
@@ -206,7 +207,7 @@ shoal_status store_changed_handle(void *ctx, unsigned from, const void *data, si
     for (uint32_t i = 0; i < m->count; i++) {
         uint32_t row = message_place(m, float_bytes(h), i);
 
-        if (row >= h->table->rows || h->owner[row] != from)
+        if (row >= h->table->rows || deal_owner(&h->deal, row) != from)
             return shoal_fail(SHOAL_EFORMAT, "store: rank %u changes row %u of table %s, not its "
                               "own", from, row, h->table->name);
         memcpy(shard_row(h, h->table->at, row), message_rows(m) + i * float_bytes(h),

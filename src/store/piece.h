@@ -50,8 +50,7 @@ struct dense {
     struct piece *pieces;
     size_t npieces, piece_len;
     size_t width;               /* of a row: no piece ends within one */
-    uint16_t *owner;            /* [n / width] */
-    uint32_t *place;            /* [n / width] of the row among its owner's */
+    struct deal deal;           /* of the n / width rows */
     size_t held;                /* floats of state that this rank has: its pieces', or n */
     float *sum;                 /* [held] of what came */
     float *state[DENSE_STATES]; /* [held] */

@@ -104,14 +104,14 @@ static void merge_live(struct store *s, struct shard *h, uint32_t place, uint32_
 
     if (missed == 0 || h->table->adds) {
         memcpy(s->was, seen, bytes);
-        tell_news(s, h, h->own[place], s->was, mine);
+        tell_news(s, h, deal_row(&h->deal, s->rank, place), s->was, mine);
         s->kernel->renew(home, s->was, mine, stride);
         return;
     }
     s->kernel->copy(s->was, home, stride);
     memcpy(s->fresh, s->was, bytes);
     s->kernel->fold(s->fresh, mine, seen, h->table->width, s->share);
-    tell_news(s, h, h->own[place], s->was, s->fresh);
+    tell_news(s, h, deal_row(&h->deal, s->rank, place), s->was, s->fresh);
     s->kernel->renew(home, s->was, s->fresh, stride);
 }
 
@@ -551,17 +551,17 @@ static void write_row(struct store *s, struct shard *h, char *wire, uint32_t row
 static shoal_status push_row(struct store *s, size_t t, uint32_t row)
 {
     struct shard *h = &s->shards[t];
-    unsigned to = h->owner[row];
+    unsigned to = deal_owner(&h->deal, row);
     shoal_status st;
     char *wire;
 
     __atomic_store_n(&h->touches[row], 0, __ATOMIC_RELAXED);
     if (to == s->rank && !h->master) { /* it is home: others have missed that */
-        h->pushes[h->place[row]]++;
+        h->pushes[deal_place(&h->deal, row)]++;
         return SHOAL_OK;
     }
     s->stats.rows_pushed++;
-    st = batch_add(s, t, to, 0, row, h->place[row], &wire);
+    st = batch_add(s, t, to, 0, row, deal_place(&h->deal, row), &wire);
     if (st != SHOAL_OK)
         return st;
     h->flight[row] = 1;
@@ -572,7 +572,8 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
 /* Whether a row has moved so little that it need not travel. */
 static bool hardly_moved(const struct store *s, const struct shard *h, uint32_t row)
 {
-    return s->least > 0 && h->base && s->form != FORM_WHOLE && h->owner[row] != s->rank &&
+    return s->least > 0 && h->base && s->form != FORM_WHOLE &&
+           deal_owner(&h->deal, row) != s->rank &&
            s->kernel->apart(shard_row(h, h->table->at, row), shard_row(h, h->base, row),
                             h->table->width) <= s->least;
 }
@@ -589,7 +590,7 @@ static bool has_credit(const struct store *s, const struct shard *h, unsigned to
 /* Whether a row may travel now. */
 static bool may_push(const struct store *s, const struct shard *h, uint32_t row)
 {
-    unsigned to = h->owner[row];
+    unsigned to = deal_owner(&h->deal, row);
 
     if (h->flight[row])
         return false;
@@ -642,7 +643,7 @@ static shoal_status push_range(struct store *s, size_t t, uint32_t *at, uint32_t
         uint32_t row;
 
         for (; n < LINE && (look = next_due(h, look, end, due)) < end; look++) {
-            if (h->owner[look] != s->rank || h->master)
+            if (deal_owner(&h->deal, look) != s->rank || h->master)
                 fetch_row(h, look);
             line[(first + n++) % LINE] = look;
         }
@@ -754,14 +755,14 @@ static shoal_status asks_send(struct store *s, size_t t, unsigned to)
 static shoal_status ask_row(struct store *s, size_t t, uint32_t row)
 {
     struct shard *h = &s->shards[t];
-    unsigned to = h->owner[row];
+    unsigned to = deal_owner(&h->deal, row);
     struct outgoing **o = &s->peers[to].asking[t];
     shoal_status st = *o ? SHOAL_OK : batch_open(s, o, t, FORM_PLACES);
 
     if (st != SHOAL_OK)
         return st;
     h->flight[row] = 1;
-    batch_next(h, *o, row, h->place[row]);
+    batch_next(h, *o, row, deal_place(&h->deal, row));
     return batch_full(h, *o) ? asks_send(s, t, to) : SHOAL_OK;
 }
 
@@ -769,7 +770,7 @@ static shoal_status ask_row(struct store *s, size_t t, uint32_t row)
 static bool is_old(const struct store *s, const struct shard *h, size_t t, uint32_t row)
 {
     return (uint16_t)(s->policy.clock - h->heard[row]) >= s->opts.fresh[t] &&
-           h->owner[row] != s->rank;
+           deal_owner(&h->deal, row) != s->rank;
 }
 
 static bool all_have_credit(void *store)

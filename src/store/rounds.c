@@ -152,41 +152,20 @@ shoal_status store_round(struct store *s)
 
 enum { PIECE_BYTES = 1 << 20 }; /* of an owner's rows that are gathered at a time */
 
-static void index_free(struct index *x)
-{
-    free(x->rows);
-    free(x->begin);
-}
-
-static shoal_status index_fill(struct index *x, const struct store *s, const struct shard *h)
-{
-    x->rows = mem_array(h->table->rows, sizeof *x->rows);
-    x->begin = mem_array(s->ranks + 1, sizeof *x->begin);
-    if (!x->rows || !x->begin)
-        return SHOAL_ENOMEM;
-    for (size_t row = 0; row < h->table->rows; row++)
-        x->begin[h->owner[row] + 1]++;
-    for (unsigned r = 0; r < s->ranks; r++)
-        x->begin[r + 1] += x->begin[r];
-    for (uint32_t row = 0; row < h->table->rows; row++)
-        x->rows[x->begin[h->owner[row]] + h->place[row]] = row;
-    return SHOAL_OK;
-}
-
 /* Of `most` rows of the rank from the place on, as many as there are. */
-static size_t rows_from(const struct index *x, unsigned rank, size_t place, size_t most)
+static size_t rows_from(const struct shard *h, unsigned rank, size_t place, size_t most)
 {
-    size_t owned = x->begin[rank + 1] - x->begin[rank];
+    size_t owned = deal_count(&h->deal, rank);
     size_t left = place < owned ? owned - place : 0;
 
     return left < most ? left : most;
 }
 
 /* All owners' rows from the place on, in the order of the ranks. */
-static shoal_status gather_piece(struct store *s, struct shard *h, const struct index *x,
-                                 size_t place, size_t most, char **data)
+static shoal_status gather_piece(struct store *s, struct shard *h, size_t place, size_t most,
+                                 char **data)
 {
-    size_t width = float_bytes(h), n = rows_from(x, s->rank, place, most), *lens = NULL;
+    size_t width = float_bytes(h), n = rows_from(h, s->rank, place, most), *lens = NULL;
     char *mine = mem_array(n ? n : 1, width);
     shoal_status st = comm_agree(s->comm, mine ? SHOAL_OK : SHOAL_ENOMEM);
 
@@ -195,22 +174,22 @@ static shoal_status gather_piece(struct store *s, struct shard *h, const struct 
     if (st == SHOAL_OK)
         st = comm_gather(s->comm, mine, n * width, data, &lens);
     for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
-        if (lens[r] != rows_from(x, r, place, most) * width)
+        if (lens[r] != rows_from(h, r, place, most) * width)
             st = shoal_fail(SHOAL_EFORMAT, "store: rank %u gave %zu bytes of table %s, want %zu", r,
-                            lens[r], h->table->name, rows_from(x, r, place, most) * width);
+                            lens[r], h->table->name, rows_from(h, r, place, most) * width);
     free(lens);
     free(mine);
     return st;
 }
 
-static void spread_piece(struct store *s, struct shard *h, const struct index *x, size_t place,
-                         size_t most, const char *data)
+static void spread_piece(struct store *s, struct shard *h, size_t place, size_t most,
+                         const char *data)
 {
     size_t width = float_bytes(h);
 
     for (unsigned r = 0; r < s->ranks; r++)
-        for (size_t i = 0; i < rows_from(x, r, place, most); i++, data += width) {
-            uint32_t row = x->rows[x->begin[r] + place + i];
+        for (size_t i = 0; i < rows_from(h, r, place, most); i++, data += width) {
+            uint32_t row = deal_row(&h->deal, r, (uint32_t)(place + i));
 
             memcpy(shard_row(h, h->table->at, row), data, width);
             if (h->base)
@@ -224,22 +203,20 @@ static void spread_piece(struct store *s, struct shard *h, const struct index *x
 static shoal_status publish_table(struct store *s, struct shard *h)
 {
     size_t most = PIECE_BYTES / float_bytes(h) + 1, longest = 0;
-    struct index x = {0};
-    shoal_status st = comm_agree(s->comm, index_fill(&x, s, h));
+    shoal_status st = SHOAL_OK;
 
-    for (unsigned r = 0; st == SHOAL_OK && r < s->ranks; r++)
-        longest = x.begin[r + 1] - x.begin[r] > longest ? x.begin[r + 1] - x.begin[r] : longest;
+    for (unsigned r = 0; r < s->ranks; r++)
+        longest = deal_count(&h->deal, r) > longest ? deal_count(&h->deal, r) : longest;
     for (size_t place = 0; st == SHOAL_OK && place < longest; place += most) {
         char *data = NULL;
 
-        st = gather_piece(s, h, &x, place, most, &data);
+        st = gather_piece(s, h, place, most, &data);
         if (st == SHOAL_OK)
-            spread_piece(s, h, &x, place, most, data);
+            spread_piece(s, h, place, most, data);
         free(data);
     }
     for (unsigned r = 0; st == SHOAL_OK && r < s->policy.workers; r++)
         shard_note_seen(s, h, r);
-    index_free(&x);
     return st;
 }
 
@@ -270,7 +247,7 @@ static void touch_rests(struct store *s, struct shard *h)
     size_t width = h->table->width;
 
     for (uint32_t row = 0; h->base && row < h->table->rows; row++)
-        if (h->owner[row] != s->rank && h->touches[row] == 0 &&
+        if (deal_owner(&h->deal, row) != s->rank && h->touches[row] == 0 &&
             memcmp(shard_row(h, h->table->at, row), shard_row(h, h->base, row),
                    width * sizeof(float)) != 0)
             h->touches[row] = 1;
@@ -332,22 +309,20 @@ shoal_status store_home_handle(void *ctx, unsigned from, const void *data, size_
 {
     struct store *s = ctx;
     const struct head *m = data;
-    const struct index *x;
     struct shard *h;
 
-    if (len < sizeof *m || m->table >= s->n || m->count > len || !s->homes ||
+    if (len < sizeof *m || m->table >= s->n || m->count > len || !s->collects ||
         len != sizeof *m + m->count * float_bytes(&s->shards[m->table]))
         return shoal_fail(SHOAL_EFORMAT, "store: rank %u brings %zu bytes that are no rows", from,
                           len);
     h = &s->shards[m->table];
-    x = &s->homes[m->table];
-    if (rows_from(x, from, m->place, m->count) != m->count)
+    if (rows_from(h, from, m->place, m->count) != m->count)
         return shoal_fail(SHOAL_EFORMAT,
                           "store: rank %u brings %u rows of table %s from place %u "
                           "on, which it does not own",
                           from, m->count, h->table->name, m->place);
     for (uint32_t i = 0; i < m->count; i++)
-        memcpy(shard_row(h, h->table->at, x->rows[x->begin[from] + m->place + i]),
+        memcpy(shard_row(h, h->table->at, deal_row(&h->deal, from, m->place + i)),
                message_rows(m) + i * float_bytes(h), float_bytes(h));
     return SHOAL_OK;
 }
@@ -378,7 +353,8 @@ static shoal_status give_owned(struct store *s, size_t t)
     shoal_status st = SHOAL_OK;
 
     for (uint32_t i = 0; h->master && i < h->owned; i++)
-        memcpy(shard_row(h, h->table->at, h->own[i]), home_row(h, i), float_bytes(h));
+        memcpy(shard_row(h, h->table->at, deal_row(&h->deal, s->rank, i)), home_row(h, i),
+               float_bytes(h));
     for (uint32_t i = 0, n; i < h->owned && s->rank != 0 && st == SHOAL_OK; i += n) {
         n = h->owned - i < rows_fit(h) ? h->owned - i : (uint32_t)rows_fit(h);
         st = send_home(s, t, i, n);
@@ -388,22 +364,17 @@ static shoal_status give_owned(struct store *s, size_t t)
 
 static shoal_status collect(struct store *s)
 {
-    struct index homes[STORE_TABLES] = {0};
-    shoal_status st = SHOAL_OK;
+    shoal_status st;
 
-    for (size_t t = 0; t < s->n && s->rank == 0 && st == SHOAL_OK; t++)
-        st = index_fill(&homes[t], s, &s->shards[t]);
-    s->homes = homes;
-    st = comm_agree(s->comm, st);
+    s->collects = s->rank == 0;
+    st = comm_barrier(s->comm); /* nobody's rows come before */
     if (st == SHOAL_OK)
         st = bring_home(s);
     for (size_t t = 0; t < s->n && st == SHOAL_OK; t++)
         st = give_owned(s, t);
     if (st == SHOAL_OK)
         st = policy_barrier(&s->policy);
-    s->homes = NULL;
-    for (size_t t = 0; t < s->n; t++)
-        index_free(&homes[t]);
+    s->collects = false;
     return st;
 }
 

@@ -1,11 +1,7 @@
 /* The inside of a store, for store.c, push.c, rounds.c, blocks.c and lanes.c; not a door.
  *
- * Rows are dealt out to owners by the traffic that is expected of them; an owner keeps those of a
- * table one after the other, at their `place`:
- *
- *     owner [rows]  the rank that keeps the row
- *     place [rows]  where, among that rank's rows of this table
- *     own   [owned] the rows this rank keeps, by place                         */
+ * Rows are dealt out to owners (deal.h); an owner keeps those of a table one after the other, at
+ * their `place`. */
 #ifndef SHOAL_SHARD_H
 #define SHOAL_SHARD_H
 
@@ -87,15 +83,16 @@ struct lane_sums {
 struct shard {
     struct table *table; /* the replica */
     struct form forms[FORMS];
-    uint16_t *owner;
-    uint32_t *place;
+    struct deal deal;
+    unsigned rank; /* this one */
     uint8_t *touches, *flight;
     float *base; /* [rows][stride] what the owner knows; NULL: it is in the messages */
     float *news; /* [hot][stride] what came from elsewhere to the first rows, all in all */
     uint32_t hot;
     uint16_t *heard; /* [rows] the round in which the owner last spoke of it; NULL: nobody asks */
 
-    uint32_t *own, owned;
+    uint32_t owned;
+    uint32_t *own;    /* [owned] the rows this rank keeps, by place; blocks alone */
     float *master;    /* [owned][stride]; NULL: the replica's rows are it */
     float *seen;      /* [workers][owned][stride]; none for the rank itself */
     uint32_t *pushes; /* [owned] that the row has got */
@@ -158,13 +155,6 @@ struct peer {
     struct lent *lent, **lent_end; /* not yet given back, oldest first */
 };
 
-/* The rows of a table by owner and place; an owner's begin where the one's before
- * it end. */
-struct index {
-    uint32_t *rows; /* [rows of the table] */
-    size_t *begin;  /* [ranks + 1] */
-};
-
 struct store {
     struct comm *comm;
     const struct kernel *kernel;
@@ -180,7 +170,7 @@ struct store {
     size_t scratch;
     uint64_t merged;
     unsigned form;             /* of what is pushed now */
-    const struct index *homes; /* [n] of rank 0 while it collects all rows */
+    bool collects;             /* rank 0, while it takes all rows */
     float share;               /* the s of folding */
     float least;               /* the square of the smallest move of a row that travels */
     unsigned credits;          /* pushes to an owner without an answer, at most */
@@ -223,7 +213,8 @@ static inline float *shard_row(const struct shard *h, float *rows, uint32_t i)
 /* A row this rank owns. */
 static inline float *home_row(const struct shard *h, uint32_t place)
 {
-    return h->master ? shard_row(h, h->master, place) : shard_row(h, h->table->at, h->own[place]);
+    return h->master ? shard_row(h, h->master, place)
+                     : shard_row(h, h->table->at, deal_row(&h->deal, h->rank, place));
 }
 
 static inline float *shard_seen(const struct shard *h, unsigned rank, uint32_t place)

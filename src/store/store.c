@@ -4,63 +4,6 @@
 
 #include <stdlib.h>
 
-/* ---- dealing out the rows ---- */
-
-/* Owners as a heap, the one with the least to do on top. */
-struct pile {
-    double load;
-    uint16_t owner;
-};
-
-static bool lighter(const struct pile *a, const struct pile *b)
-{
-    return a->load < b->load || (a->load == b->load && a->owner < b->owner);
-}
-
-static void sink(struct pile *heap, size_t n)
-{
-    for (size_t i = 0, child; (child = 2 * i + 1) < n; i = child) {
-        struct pile swap = heap[i];
-
-        if (child + 1 < n && lighter(&heap[child + 1], &heap[child]))
-            child++;
-        if (!lighter(&heap[child], &heap[i]))
-            return;
-        heap[i] = heap[child];
-        heap[child] = swap;
-    }
-}
-
-/* Each row goes to the owner that has the least to do so far, the top of the heap. Rows come
- * hottest first, so the cold ones even out what the hot ones left uneven (Graham 1969: longest
- * processing time first). Every rank computes the same. */
-static shoal_status deal(struct store *s, struct shard *h, const float *traffic)
-{
-    unsigned first = s->policy.owner, n = s->ranks - first;
-    struct pile *heap = mem_array(n, sizeof *heap);
-    uint32_t *count = mem_array(s->ranks, sizeof *count);
-
-    if (!heap || !count) {
-        free(heap);
-        free(count);
-        return SHOAL_ENOMEM;
-    }
-    for (unsigned i = 0; i < n; i++)
-        heap[i].owner = (uint16_t)(first + i);
-    for (size_t row = 0; row < h->table->rows; row++) {
-        uint16_t owner = heap[0].owner;
-
-        h->owner[row] = owner;
-        h->place[row] = count[owner]++;
-        heap[0].load += traffic ? (double)traffic[row] : 1;
-        sink(heap, n);
-    }
-    h->owned = count[s->rank];
-    free(heap);
-    free(count);
-    return SHOAL_OK;
-}
-
 /* ---- the copies ---- */
 
 /* kernel/wire.h has their layout. */
@@ -107,15 +50,14 @@ void shard_note_seen(struct store *s, struct shard *h, unsigned rank)
 
 static shoal_status fill_owned(struct store *s, struct shard *h)
 {
-    for (uint32_t row = 0, at = 0; row < h->table->rows; row++)
-        if (h->owner[row] == s->rank)
-            h->own[at++] = row;
+    for (uint32_t i = 0; h->own && i < h->owned; i++)
+        h->own[i] = deal_row(&h->deal, s->rank, i);
     if (!exchanges(&s->opts))
         return SHOAL_OK;
     if (h->base)
         memcpy(h->base, h->table->at, bytes_of(h, h->table->rows));
     for (uint32_t i = 0; h->master && i < h->owned; i++)
-        memcpy(home_row(h, i), shard_row(h, h->table->at, h->own[i]), bytes_of(h, 1));
+        memcpy(home_row(h, i), shard_row(h, h->table->at, deal_row(&h->deal, s->rank, i)), bytes_of(h, 1));
     for (unsigned r = 0; r < s->policy.workers; r++)
         shard_note_seen(s, h, r);
     return SHOAL_OK;
@@ -135,10 +77,11 @@ static shoal_status make_copies(struct store *s, struct shard *h)
 {
     size_t owned = h->owned ? h->owned : 1, t = (size_t)(h - s->shards);
 
-    h->own = mem_array(owned, sizeof *h->own);
+    if (s->opts.blocks && !(h->own = mem_array(owned, sizeof *h->own)))
+        return SHOAL_ENOMEM;
     h->pushes = mem_array(owned, sizeof *h->pushes);
     h->known = mem_array(s->opts.blocks ? 1 : owned * s->policy.workers, sizeof *h->known);
-    if (!h->own || !h->pushes || !h->known)
+    if (!h->pushes || !h->known)
         return SHOAL_ENOMEM;
     if (keeps_masters(&s->opts) && !(h->master = mem_map(bytes_of(h, owned))))
         return SHOAL_ENOMEM;
@@ -197,23 +140,24 @@ static shoal_status shard_init(struct store *s, struct shard *h, struct table *t
 {
     shoal_status st;
 
-    *h = (struct shard){.table = t};
+    *h = (struct shard){.table = t, .rank = s->rank};
     forms_init(s, h);
     if (message_bytes(t->width * sizeof(float), 1) > COMM_MAX_MESSAGE)
         return shoal_fail(SHOAL_ELIMIT, "store: a row of table %s has %zu numbers, too many for a "
                           "message of %d bytes", t->name, t->width, COMM_MAX_MESSAGE);
-    h->owner = mem_array(t->rows, sizeof *h->owner);
-    h->place = mem_array(t->rows, sizeof *h->place);
+    st = deal_init(&h->deal, t->rows, s->policy.owner, s->ranks - s->policy.owner, traffic);
+    if (st != SHOAL_OK)
+        return st;
+    h->owned = deal_count(&h->deal, s->rank);
     if (s->opts.blocks) {
         h->slot = mem_array(t->rows, sizeof *h->slot);
     } else {
         h->touches = mem_array(t->rows + 8, 1);
         h->flight = mem_array(t->rows, 1);
     }
-    if (!h->owner || !h->place || (!h->slot && (!h->touches || !h->flight)))
+    if (!h->slot && (!h->touches || !h->flight))
         return SHOAL_ENOMEM;
-    st = deal(s, h, traffic);
-    return st == SHOAL_OK ? make_copies(s, h) : st;
+    return make_copies(s, h);
 }
 
 static void shard_fini(struct store *s, struct shard *h)
@@ -229,8 +173,7 @@ static void shard_fini(struct store *s, struct shard *h)
     mem_unmap(h->sums.rows, bytes_of(h, owned));
     free(h->sums.slot);
     free(h->sums.places);
-    free(h->owner);
-    free(h->place);
+    deal_fini(&h->deal);
     free(h->touches);
     free(h->flight);
     free(h->heard);
@@ -257,7 +200,7 @@ static uint64_t blocks_bytes(const struct table *t, unsigned owners, unsigned wo
 {
     uint64_t row = t->stride * sizeof(float), rows = needed < t->rows ? needed : t->rows;
 
-    return t->rows * 10 + t->rows * row / owners + rows * row * 5 +
+    return deal_bytes(t->rows) + t->rows * 4 + t->rows * 4 / owners + t->rows * row / owners + rows * row * 5 +
            2 * rows * row * workers / owners;
 }
 
@@ -275,7 +218,10 @@ uint64_t store_bytes(const struct table *tables, size_t n, unsigned ranks,
         uint64_t all = table_size(&tables[t]);
 
         every += all;
-        bytes += tables[t].rows * 18 + tables[t].rows * 4 * workers / owners;
+        bytes += deal_bytes(tables[t].rows) + tables[t].rows * 2 +
+                 tables[t].rows * 4 * (workers + 1) / owners;
+        if (exchanges(o) && o->fresh[t] > 0)
+            bytes += tables[t].rows * 2;
         if (o->lanes) /* of the sums; what a merge touches of their rows is little */
             bytes += tables[t].rows * 8 / owners;
         if (exchanges(o)) /* what is owned as each worker has seen it */
@@ -437,14 +383,9 @@ const float *store_news(const struct store *s, size_t t)
     return s->shards[t].news;
 }
 
-const uint16_t *store_owners(const struct store *s, size_t t)
+const struct deal *store_deal(const struct store *s, size_t t)
 {
-    return s->shards[t].owner;
-}
-
-const uint32_t *store_places(const struct store *s, size_t t)
-{
-    return s->shards[t].place;
+    return &s->shards[t].deal;
 }
 
 struct table store_owned(const struct store *s, size_t t, const uint32_t **rows)

@@ -126,8 +126,7 @@ uint8_t *store_touches(struct store *s, size_t t);
  * have copies of them (view.news); NULL: opts.hot is 0, or rows wait for the end of a round. */
 const float *store_news(const struct store *s, size_t t);
 /* The rank that owns each row of table t, and which of its rows it is there. */
-const uint16_t *store_owners(const struct store *s, size_t t);
-const uint32_t *store_places(const struct store *s, size_t t);
+const struct deal *store_deal(const struct store *s, size_t t);
 
 /* Lets rows travel, never waiting. Between pieces of work of about a
  * millisecond. */

@@ -55,7 +55,7 @@ static struct sections sections_of(struct run *r)
 
     r->engine->sections(r, &s);
     for (size_t i = 0; i < r->nbest; i++)
-        s.at[s.n + i] = (struct checkpoint_section){.table = &r->best[i], .owner = s.at[i].owner,
+        s.at[s.n + i] = (struct checkpoint_section){.table = &r->best[i], .deal = s.at[i].deal,
                                                     .best = true};
     s.n += r->nbest;
     s.comm = r->comm;

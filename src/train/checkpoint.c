@@ -55,7 +55,7 @@ static shoal_status open_rows(struct checkpoints *c)
     shoal_status st = SHOAL_OK;
 
     for (size_t i = 0; i < s->n && st == SHOAL_OK; i++)
-        st = part_rows_init(&c->rows[i], s->at[i].table, s->size > 1 ? s->at[i].owner : NULL,
+        st = part_rows_init(&c->rows[i], s->at[i].table, s->size > 1 ? s->at[i].deal : NULL,
                             s->rank);
     return st;
 }
@@ -298,7 +298,7 @@ shoal_status checkpoints_write(struct checkpoints *c, const struct position *at,
     c->at = *at;
     c->figures = *figures;
     for (size_t i = 0; i < s->n; i++)
-        part_rows_copy(&c->rows[i], s->at[i].table, s->at[i].place != NULL);
+        part_rows_copy(&c->rows[i], s->at[i].table, s->at[i].owned);
     atomic_store(&c->part_written, false);
     atomic_store(&c->all_written, false);
     c->writing = true;

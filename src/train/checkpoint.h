@@ -13,6 +13,7 @@
 #include "comm/comm.h"
 #include "file/file.h"
 #include "model/model.h"
+#include "store/store.h"
 
 enum { CHECKPOINT_PATH = 4096, LEARNED_MOST = 3, SECTIONS_MOST = 4 + LEARNED_MOST };
 
@@ -44,10 +45,10 @@ struct position {
 struct sections {
     struct checkpoint_section {
         struct table *table;   /* .rows counts all of them */
-        const uint16_t *owner; /* [rows] the rank that writes the row; NULL: not known, or one
-                                  rank writes all */
-        const uint32_t *place; /* [rows] the table holds only the rows that this rank owns, each
-                                  at its place, in their order; NULL: all rows */
+        const struct deal *deal; /* who writes which row; NULL: not known, or one rank writes
+                                    all */
+        bool owned; /* the table holds only the rows that this rank owns, each at its place, in
+                       their order; else all rows */
         bool best; /* it is there only where position.kept is not 0 */
     } at[SECTIONS_MOST];
     size_t n;
@@ -131,8 +132,8 @@ struct part_rows {
     uint32_t *ids;     /* [n] increasing; NULL: all, in order */
 };
 
-/* Those that `owner` gives to the rank; owner NULL: all. */
-shoal_status part_rows_init(struct part_rows *r, const struct table *t, const uint16_t *owner,
+/* Those that the deal gives to the rank; deal NULL: all. */
+shoal_status part_rows_init(struct part_rows *r, const struct table *t, const struct deal *deal,
                             unsigned rank);
 /* From all rows; or, when they are `alone`, from a table that has no others. */
 void part_rows_copy(struct part_rows *r, const struct table *t, bool alone);

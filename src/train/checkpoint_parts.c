@@ -8,29 +8,19 @@
 
 /* ---- the rows of a rank ---- */
 
-static size_t count_rows(const struct table *t, const uint16_t *owner, unsigned rank)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->rows; i++)
-        n += owner[i] == rank;
-    return n;
-}
-
-shoal_status part_rows_init(struct part_rows *r, const struct table *t, const uint16_t *owner,
+shoal_status part_rows_init(struct part_rows *r, const struct table *t, const struct deal *deal,
                             unsigned rank)
 {
-    size_t n = owner ? count_rows(t, owner, rank) : t->rows;
+    size_t n = deal ? deal_count(deal, rank) : t->rows;
     shoal_status st = table_init_like(&r->copy, t, n);
 
-    if (st != SHOAL_OK || !owner)
+    if (st != SHOAL_OK || !deal)
         return st;
     r->ids = mem_array(n, sizeof *r->ids);
     if (!r->ids)
         return SHOAL_ENOMEM;
-    for (size_t i = 0, k = 0; i < t->rows; i++)
-        if (owner[i] == rank)
-            r->ids[k++] = (uint32_t)i;
+    for (uint32_t i = 0; i < n; i++)
+        r->ids[i] = deal_row(deal, rank, i);
     return SHOAL_OK;
 }
 
@@ -241,9 +231,10 @@ static void section_put_row(const struct checkpoint_section *of, unsigned rank, 
 {
     struct table *t = of->table;
 
-    if (of->place && of->owner[id] != rank)
+    if (of->owned && deal_owner(of->deal, id) != rank)
         return;
-    memcpy(t->at + (of->place ? of->place[id] : id) * t->stride, row, t->stride * sizeof *t->at);
+    memcpy(t->at + (of->owned ? deal_place(of->deal, id) : id) * t->stride, row,
+           t->stride * sizeof *t->at);
 }
 
 static shoal_status read_whole(const struct container *c, const struct checkpoint_section *of,

@@ -37,7 +37,7 @@ static const char *path_of(const char *fmt, const char *name)
 /* ---- a model ---------------------------------------------------------------------- */
 
 static struct table table;
-static uint16_t owner[ROWS];
+static struct deal deal;
 
 /* The same on every rank, as after a meeting. */
 static void fill(uint64_t seed)
@@ -67,9 +67,9 @@ static struct train_opts opts_in(const char *where)
     return o;
 }
 
-static struct sections share(const uint16_t *owners)
+static struct sections share(const struct deal *by)
 {
-    return (struct sections){.at = {{.table = &table, .owner = owners}}, .n = 1, .comm = comm,
+    return (struct sections){.at = {{.table = &table, .deal = by}}, .n = 1, .comm = comm,
                              .rank = rank, .size = size};
 }
 
@@ -108,7 +108,7 @@ static void write_some(const char *where, uint64_t from, uint64_t to)
     struct train_opts o = opts_in(where);
     struct checkpoints *c = NULL;
 
-    CHECK_OK(comm_agree(comm, open_as(&c, &o, corpus, share(owner))));
+    CHECK_OK(comm_agree(comm, open_as(&c, &o, corpus, share(&deal))));
     for (uint64_t i = from; c && i < to; i++) {
         fill(i);
         CHECK_OK(write_at(c, i));
@@ -260,7 +260,7 @@ static void each_has_its_own_corpus_and_finds_it_again(void)
     CHECK_OK(shoal_encode(path_of("%s.shoal", name), &text, 1, &encode, NULL));
     CHECK_OK(shoal_corpus_open(&own, path_of("%s.shoal", name)));
     o.local_input = true;
-    CHECK_OK(comm_agree(comm, open_as(&c, &o, own, share(owner))));
+    CHECK_OK(comm_agree(comm, open_as(&c, &o, own, share(&deal))));
     fill(3);
     CHECK_OK(write_at(c, 3));
     CHECK_OK(checkpoints_finish(c));
@@ -282,7 +282,7 @@ static void no_rank_fails_alone(void)
     struct train_opts o = opts_in(where);
     struct checkpoints *c = NULL;
 
-    CHECK_OK(comm_agree(comm, open_as(&c, &o, corpus, share(owner))));
+    CHECK_OK(comm_agree(comm, open_as(&c, &o, corpus, share(&deal))));
     if (size > 1 && rank == size - 1)
         o.checkpoint = gone;
     CHECK_OK(write_at(c, 1));
@@ -302,6 +302,7 @@ static void no_rank_fails_alone(void)
 
 static void begin(void)
 {
+    uint16_t owner[ROWS];
     struct shoal_encode_opts encode = shoal_encode_default();
     const char *text;
     FILE *f;
@@ -319,6 +320,7 @@ static void begin(void)
     CHECK_OK(table_init(&table, "in", ROWS, DIM));
     for (size_t i = 0; i < ROWS; i++)
         owner[i] = (uint16_t)(rng_at(5, 5, i) % size);
+    CHECK_OK(deal_init_as(&deal, ROWS, 0, size, owner));
 }
 
 int main(void)

@@ -161,8 +161,8 @@ static void sync_is_one_rank(enum optim_kind kind, unsigned servers, const char 
  * its owner, here into a block that all ranks get. */
 static size_t save_rows(struct dense *d, float *const blocks[1 + DENSE_STATES])
 {
-    const uint16_t *owner = dense_owners(d);
-    const uint32_t *place = dense_places(d);
+    const struct deal *deal = dense_deal(d);
+    bool shares = dense_shares(d);
     struct table t[1 + DENSE_STATES];
     size_t n = dense_tables(d, t);
 
@@ -172,9 +172,10 @@ static size_t save_rows(struct dense *d, float *const blocks[1 + DENSE_STATES])
         CHECK(t[k].rows * t[k].width == LENGTH && t[k].width == t[k].stride);
         memset(blocks[k], 0, LENGTH * sizeof(float));
         for (size_t row = 0; row < t[k].rows; row++)
-            if (owner[row] == rank)
+            if (deal_owner(deal, row) == rank)
                 memcpy(blocks[k] + row * t[k].width,
-                       t[k].at + (k > 0 && place ? place[row] : row) * t[k].stride, bytes);
+                       t[k].at + (k > 0 && shares ? deal_place(deal, row) : row) * t[k].stride,
+                       bytes);
         CHECK_OK(comm_sum_floats(c, blocks[k], LENGTH));
     }
     return n;
@@ -183,15 +184,15 @@ static size_t save_rows(struct dense *d, float *const blocks[1 + DENSE_STATES])
 /* All parameters, and of the state what this rank has a place for. */
 static void load_rows(struct dense *d, float *const blocks[1 + DENSE_STATES])
 {
-    const uint16_t *owner = dense_owners(d);
-    const uint32_t *place = dense_places(d);
+    const struct deal *deal = dense_deal(d);
+    bool shares = dense_shares(d);
     struct table t[1 + DENSE_STATES];
     size_t n = dense_tables(d, t);
 
     for (size_t k = 0; k < n; k++)
         for (size_t row = 0; row < t[k].rows; row++)
-            if (k == 0 || !place || owner[row] == rank)
-                memcpy(t[k].at + (k > 0 && place ? place[row] : row) * t[k].stride,
+            if (k == 0 || !shares || deal_owner(deal, row) == rank)
+                memcpy(t[k].at + (k > 0 && shares ? deal_place(deal, row) : row) * t[k].stride,
                        blocks[k] + row * t[k].width, t[k].stride * sizeof(float));
     CHECK_OK(comm_barrier(c));
 }
@@ -256,7 +257,7 @@ static void rows_fit_other_owners(void)
     o.servers = 0;
     CHECK_OK(dense_open(&d, NULL, b, LENGTH, whole, 1, kernel, &o));
     load_rows(d, saved);
-    CHECK(dense_tables(d, t) == 3 && !dense_places(d));
+    CHECK(dense_tables(d, t) == 3 && !dense_shares(d));
     for (size_t k = 0; k < 3; k++)
         CHECK(memcmp(t[k].at, saved[k], LENGTH * sizeof(float)) == 0);
     dense_close(d);

@@ -603,7 +603,7 @@ static void what_is_asked_for_is_fresh(void)
         bool changed = t.at[row * t.stride] >= 1000;
 
         fresh += row >= 5 && row < 10 && changed;
-        stale += (row < 5 || row >= 10) && !changed && store_owners(s, 0)[row] != rank;
+        stale += (row < 5 || row >= 10) && !changed && deal_owner(store_deal(s, 0), row) != rank;
     }
     CHECK(fresh == 5);
     CHECK(rank == 0 || stale > 0);
@@ -627,7 +627,7 @@ static void what_is_awaited_is_here(void)
     CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
     for (uint32_t row = 0; row < ROWS; row++) {
         asked[row] = row;
-        if (store_owners(s, 0)[row] == rank)
+        if (deal_owner(store_deal(s, 0), row) == rank)
             t.at[row * t.stride] += 1000;
     }
     for (unsigned i = 0; i < 4; i++)
@@ -687,7 +687,7 @@ static void rank_0_collects(enum shoal_sync policy, const char *name)
     }
     CHECK_OK(store_collect(s));
     for (size_t row = 0; row < ROWS; row++)
-        wrong += (rank == 0 || store_owners(s, 0)[row] == rank) &&
+        wrong += (rank == 0 || deal_owner(store_deal(s, 0), row) == rank) &&
                  t.at[row * t.stride] != (float)(row % 50) + (float)(size * (size + 1) / 2);
     CHECK(wrong == 0);
     store_close(s);
@@ -786,7 +786,7 @@ static void shards_are_even(void)
     start(&t);
     CHECK_OK(store_open(&s, c, &t, 1, all, kernel, &o));
     for (size_t i = 0; i < ROWS; i++) {
-        load[store_owners(s, 0)[i]] += (double)traffic[i];
+        load[deal_owner(store_deal(s, 0), i)] += (double)traffic[i];
         sum += (double)traffic[i];
     }
     for (unsigned r = 0; r < size; r++)
@@ -809,7 +809,7 @@ static void own_rows_stay(void)
     CHECK_OK(store_open(&s, c, &t, 1, NULL, kernel, &o));
     for (unsigned round = 0; round < 20; round++) {
         for (size_t i = 0; i < ROWS; i++)
-            if (store_owners(s, 0)[i] == rank) {
+            if (deal_owner(store_deal(s, 0), i) == rank) {
                 t.at[i * t.stride] += 1;
                 store_touches(s, 0)[i] = UINT8_MAX;
             }

@@ -47,6 +47,7 @@ static int teardown(void **state)
 struct model {
     struct table tables[TABLES];
     uint16_t *owner[TABLES];
+    struct deal deals[TABLES]; /* by the owners */
 };
 
 /* Tables of all shapes; their padding stays 0. */
@@ -67,6 +68,7 @@ static struct model model_new(uint64_t seed)
             for (size_t k = 0; k < t->width; k++)
                 t->at[row * t->stride + k] = (float)rng_unit(&r) - 0.5f;
         m.owner[i] = calloc(t->rows, sizeof(uint16_t));
+        m.deals[i] = (struct deal){0};
     }
     return m;
 }
@@ -76,11 +78,12 @@ static void model_free(struct model *m)
     for (size_t i = 0; i < TABLES; i++) {
         table_fini(&m->tables[i]);
         free(m->owner[i]);
+        deal_fini(&m->deals[i]);
     }
 }
 
 /* Rows dealt out without a pattern; the last of several ranks gets none. */
-static void deal(struct model *m, unsigned ranks)
+static void deal_out(struct model *m, unsigned ranks)
 {
     unsigned among = ranks > 2 ? ranks - 1 : ranks;
 
@@ -101,8 +104,12 @@ static struct sections sections_of(struct model *m, unsigned rank, unsigned rank
 {
     struct sections s = {.n = TABLES, .rank = rank, .size = ranks};
 
-    for (size_t i = 0; i < TABLES; i++)
-        s.at[i] = (struct checkpoint_section){.table = &m->tables[i], .owner = m->owner[i]};
+    for (size_t i = 0; i < TABLES; i++) {
+        deal_fini(&m->deals[i]);
+        assert_int_equal(deal_init_as(&m->deals[i], m->tables[i].rows, 0, ranks, m->owner[i]),
+                         SHOAL_OK);
+        s.at[i] = (struct checkpoint_section){.table = &m->tables[i], .deal = &m->deals[i]};
+    }
     return s;
 }
 
@@ -112,7 +119,7 @@ static struct sections whole_of(struct model *m, unsigned rank, unsigned ranks)
     struct sections s = sections_of(m, rank, ranks);
 
     for (size_t i = 0; i < TABLES; i++)
-        s.at[i].owner = NULL;
+        s.at[i].deal = NULL;
     return s;
 }
 
@@ -163,7 +170,7 @@ struct ranks {
 static void ranks_open(struct ranks *r, unsigned n, const char *folder, struct model *m)
 {
     *r = (struct ranks){.n = n, .opts = opts_in(folder)};
-    deal(m, n);
+    deal_out(m, n);
     for (unsigned i = 0; i < n; i++) {
         struct sections s = sections_of(m, i, n);
 
@@ -605,11 +612,12 @@ static void assert_rows_refused(const char *name, uint16_t owner_for_0, uint16_t
     struct ranks r;
 
     r = (struct ranks){.n = 2, .opts = opts_in(folder)};
-    deal(&m, 2);
+    deal_out(&m, 2);
     for (unsigned i = 0; i < 2; i++) {
-        struct sections s = sections_of(&m, i, 2);
+        struct sections s;
 
         m.owner[1][17] = i == 0 ? owner_for_0 : owner_for_1;
+        s = sections_of(&m, i, 2);
         assert_int_equal(open_as(&r.at[i], &r.opts, corpus, &s), SHOAL_OK);
     }
     ranks_write(&r, 1);
@@ -673,7 +681,7 @@ static void ranks_with_a_corpus_each_must_be_as_many(void **state)
     (void)state;
     r = (struct ranks){.n = 2, .opts = opts_in(folder)};
     r.opts.local_input = true;
-    deal(&m, 2);
+    deal_out(&m, 2);
     for (unsigned i = 0; i < 2; i++) {
         struct sections s = sections_of(&m, i, 2);
 

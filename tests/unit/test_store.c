@@ -5,6 +5,7 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 /* cmocka wants the four above first. */
 #include <cmocka.h>
@@ -177,6 +178,63 @@ static void moments_that_fade_become_0_on_every_instruction_set(void **state)
         }
 }
 
+/* ---- who keeps which row ---- */
+
+/* Every row has one owner and one place, and is found there. */
+static void assert_dealt(const struct deal *d, unsigned ranks)
+{
+    size_t all = 0;
+
+    for (unsigned r = 0; r < ranks; r++) {
+        all += deal_count(d, r);
+        for (uint32_t i = 0; i < deal_count(d, r); i++) {
+            uint32_t row = deal_row(d, r, i);
+
+            assert_int_equal(deal_owner(d, row), r);
+            assert_int_equal(deal_place(d, row), i);
+        }
+    }
+    assert_int_equal(all, d->rows);
+}
+
+static void every_row_has_one_owner_and_a_place_among_its_rows(void **state)
+{
+    static const size_t rows[] = {1, 2, 7, 131071, 131072, 131073, 300001};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (unsigned first = 0; first < 3; first++)
+            for (unsigned owners = 1; owners < 6; owners++) {
+                struct deal d;
+
+                assert_int_equal(deal_init(&d, rows[i], first, owners, NULL), SHOAL_OK);
+                assert_dealt(&d, first + owners);
+                assert_true(deal_count(&d, first) - deal_count(&d, first + owners - 1) <= 2);
+                deal_fini(&d);
+            }
+}
+
+static void owners_get_rows_of_the_same_traffic(void **state)
+{
+    enum { OWNERS = 3, MANY = 200000 };
+    float *traffic = calloc(MANY, sizeof *traffic);
+    double load[OWNERS] = {0}, all = 0;
+    struct deal d;
+
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        traffic[i] = 1 / ((float)i + 10);
+    assert_int_equal(deal_init(&d, MANY, 0, OWNERS, traffic), SHOAL_OK);
+    for (uint32_t i = 0; i < MANY; i++) {
+        load[deal_owner(&d, i)] += (double)traffic[i];
+        all += (double)traffic[i];
+    }
+    for (int r = 0; r < OWNERS; r++)
+        assert_true(fabs(load[r] - all / OWNERS) < 1e-4 * all);
+    deal_fini(&d);
+    free(traffic);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +247,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_row_that_nobody_else_moved_goes_home_as_it_is, setup,
                                         teardown),
         cmocka_unit_test(moments_that_fade_become_0_on_every_instruction_set),
+        cmocka_unit_test(every_row_has_one_owner_and_a_place_among_its_rows),
+        cmocka_unit_test(owners_get_rows_of_the_same_traffic),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,8 +240,8 @@ static void net_sections(struct run *r, struct sections *out)
     *out = (struct sections){.n = n};
     for (size_t i = 0; i < n; i++)
         out->at[i] = (struct checkpoint_section){.table = &d->tables[i],
-                                                 .owner = dense_owners(d->dense),
-                                                 .place = i > 0 ? dense_places(d->dense) : NULL};
+                                                 .deal = dense_deal(d->dense),
+                                                 .owned = i > 0 && dense_shares(d->dense)};
 }
 
 /* ---- training ---- */

@@ -336,13 +336,13 @@ static void rows_sections(struct run *r, struct sections *out)
     *out = (struct sections){.n = w->ntables};
     for (size_t t = 0; t < w->ntables; t++) {
         out->at[t].table = &w->tables[t];
-        out->at[t].owner = w->store ? store_owners(w->store, t) : NULL;
+        out->at[t].deal = w->store ? store_deal(w->store, t) : NULL;
         if (!w->blocks)
             continue;
         w->owned[t] = store_owned(w->store, t, &ids);
         w->owned[t].rows = w->tables[t].rows;
         out->at[t].table = &w->owned[t];
-        out->at[t].place = store_places(w->store, t);
+        out->at[t].owned = true;
     }
 }
 
