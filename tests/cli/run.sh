@@ -1,9 +1,10 @@
 #!/bin/sh
 # Runs the command-line cases: cases/NAME.sh must print exactly NAME.expected.
 #
-#   run.sh [--update] SHOAL_BINARY SRC_DIR [NAME...]
+#   run.sh [--update] [--part K/N] SHOAL_BINARY SRC_DIR [NAME...]
 #
-# SRC_DIR is the root of the sources; without a NAME all cases run. Each case
+# SRC_DIR is the root of the sources; without a NAME all cases run, or of all every N-th one from
+# the K-th on. Each case
 # runs in an empty folder of its own, with `shoal` in PATH and the functions of
 # case.sh; stdout and stderr are compared together. --update rewrites what is
 # expected instead: read the diff before you commit it.
@@ -14,8 +15,13 @@ if [ "${1-}" = --update ]; then
     update=yes
     shift
 fi
+part=1 parts=1
+if [ "${1-}" = --part ] && [ $# -gt 1 ]; then
+    part=${2%/*} parts=${2#*/}
+    shift 2
+fi
 if [ $# -lt 2 ]; then
-    echo "usage: run.sh [--update] SHOAL_BINARY SRC_DIR [NAME...]" >&2
+    echo "usage: run.sh [--update] [--part K/N] SHOAL_BINARY SRC_DIR [NAME...]" >&2
     exit 2
 fi
 binary=$(realpath "$1") || exit 2
@@ -54,8 +60,10 @@ run_case()
 }
 
 if [ $# -eq 0 ]; then
+    number=0
     for case in "$here"/cases/*.sh; do
-        set -- "$@" "$(basename "$case" .sh)"
+        number=$((number + 1))
+        [ $((number % parts)) -ne $((part % parts)) ] || set -- "$@" "$(basename "$case" .sh)"
     done
 fi
 passed=0
