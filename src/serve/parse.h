@@ -107,6 +107,7 @@ struct writer {
 };
 
 void put_raw(struct writer *w, const char *text);  /* as it stands, and no comma */
+void put_bytes(struct writer *w, const void *at, size_t len);
 void put_json(struct writer *w, const char *text); /* the same as a value, or members */
 void put_open(struct writer *w, char bracket);
 void put_close(struct writer *w, const char *brackets); /* and perhaps a line's end: "]}\n" */

@@ -27,6 +27,7 @@ struct answer {
     int status;
     const char *type; /* of the content; NULL: JSON */
     struct writer body;
+    size_t json_length;   /* of the body, where bytes of a tensor follow; 0: all of it */
     const char *constant; /* a body that stays, instead; [constant_len] */
     size_t constant_len;
     unsigned retry_after; /* seconds; 0: unsaid */
@@ -44,6 +45,7 @@ struct request {
     unsigned roles; /* of the listener */
     const char *method, *address;
     const char *content_type, *authorization, *origin, *host; /* or NULL */
+    const char *json_length; /* Inference-Header-Content-Length: infer.c; or NULL */
     bool at_terminal; /* curl asks, for whatever there is: a person reads the answer */
     const struct sockaddr *client;
     bool asks_first; /* Expect: 100-continue: the body is sent when it would be taken */
@@ -75,6 +77,7 @@ struct request {
     const char *verb; /* "predict", one of the kind's own, or "infer" */
     enum shape shape;
     char *tensor_id; /* to be given back; or NULL */
+    bool binary;     /* the tensor of the answer is to be bytes */
     struct job job;
     _Alignas(max_align_t) char sample[SAMPLE_MAX]; /* of a job with one */
 };

@@ -40,6 +40,11 @@ void put_raw(struct writer *w, const char *text)
     add(w, text, strlen(text));
 }
 
+void put_bytes(struct writer *w, const void *at, size_t len)
+{
+    add(w, at, len);
+}
+
 void put_json(struct writer *w, const char *text)
 {
     value(w, text, strlen(text));

@@ -192,7 +192,8 @@ static void take_header(struct request *q, char *line)
     } known[] = {{"Content-Type", &q->content_type},
                  {"Authorization", &q->authorization},
                  {"Origin", &q->origin},
-                 {"Host", &q->host}};
+                 {"Host", &q->host},
+                 {"Inference-Header-Content-Length", &q->json_length}};
 
     if (!colon)
         return;

@@ -122,6 +122,7 @@ def protocols(s):
     check("POST /v1/models/NAME:predict gives predictions", len(a["predictions"]) == 2, a)
     check("GET /v1/models/NAME says ready", s.ask("GET", "/v1/models/words").json() == {"name": "words", "ready": True})
     check("errors of /v2 are the protocol's", "error" in s.ask("GET", "/v2/models/none").json())
+    binary_texts(s)
 
 
 def management(s):
@@ -533,6 +534,71 @@ def clicks(work):
     s.stop()
 
 
+def tensor(s, model, inputs, blob=b"", size=None, **more):
+    """An inference whose tensors are bytes behind the JSON, as Triton's client sends it."""
+    head = json.dumps({"inputs": [inputs], **more}).encode()
+    return s.ask("POST", f"/v2/models/{model}/infer", head + blob,
+                 {"Inference-Header-Content-Length": str(len(head) if size is None else size)})
+
+
+def apart(a):
+    """The JSON of an answer, and its bytes."""
+    size = int(a.headers["Inference-Header-Content-Length"])
+    return json.loads(a.body[:size]), a.body[size:]
+
+
+def binary_numbers(s, want):
+    types = {"FP32": "f", "FP64": "d", "FP16": "e", "INT8": "b", "INT16": "h", "INT32": "i", "INT64": "q"}
+    plain = s.ask("POST", "/predictions/mlp", b"[[1,-2],[0,3]]").json()
+    for name, code in types.items():
+        blob = struct.pack("<4" + code, 1, -2, 0, 3)
+        one = {"name": "input", "shape": [2, 2], "datatype": name, "parameters": {"binary_data_size": len(blob)}}
+        a = tensor(s, "mlp", one, blob)
+        check(f"a binary tensor of {name} is read", a.status == 200 and a.json()["outputs"][0]["data"] == sum(plain, []), a)
+    for name, code in {"UINT8": "B", "UINT16": "H", "UINT32": "I", "UINT64": "Q", "BOOL": "?"}.items():
+        blob = struct.pack("<2" + code, 1, 0)
+        one = {"name": "input", "shape": [1, 2], "datatype": name, "parameters": {"binary_data_size": len(blob)}}
+        check(f"a binary tensor of {name} is read", tensor(s, "mlp", one, blob).json()["outputs"][0]["data"]
+              == s.ask("POST", "/predictions/mlp", b"[1,0]").json())
+    one = {"name": "input", "shape": [1, 2], "datatype": "BF16", "parameters": {"binary_data_size": 4}}
+    check("a binary tensor of BF16 is read", tensor(s, "mlp", one, bytes([0x00, 0x3f, 0x80, 0xbe])).json()
+          ["outputs"][0]["data"] == want)
+    blob = struct.pack("<4f", 1, -2, 0, 3)
+    one = {"name": "input", "shape": [2, 2], "datatype": "FP32", "parameters": {"binary_data_size": 16}}
+    wanted = {"parameters": {"binary_data_output": True}}
+    output = s.ask("GET", "/v2/models/mlp").json()["outputs"][0]["name"]
+    named = {"outputs": [{"name": output, "parameters": {"binary_data": True}}]}
+    for how, more in (("by the request", wanted), ("of the output", named)):
+        a = tensor(s, "mlp", one, blob, **more)
+        said, data = apart(a)
+        out = said["outputs"][0]
+        check(f"an answer is bytes where that is asked for {how}", out["shape"] == [2, 4] and "data" not in out
+              and out["parameters"] == {"binary_data_size": 32} and a.headers["Content-Type"] == "application/octet-stream"
+              and [round(x, 6) for x in struct.unpack("<8f", data)] == [round(x, 6) for x in sum(plain, [])], a)
+    check("another output is refused", tensor(s, "mlp", one, blob, outputs=[{"name": "none"}]).status == 400)
+    check("a small binary_data_size is refused", tensor(s, "mlp", dict(one, parameters={"binary_data_size": 12}), blob).status == 400)
+    check("bytes that no tensor has are refused", tensor(s, "mlp", {"name": "input", "shape": [1, 2], "datatype": "FP32",
+                                                                   "data": [1, 2]}, b"abcd").status == 400)
+    check("bytes that do not fit the shape are refused", tensor(s, "mlp", dict(one, shape=[3, 2]), blob).status == 400)
+    check("an unknown datatype is refused", tensor(s, "mlp", dict(one, datatype="FP8"), blob).status == 400)
+    for size in ("-1", "x", "", "99999999", "1" * 30):
+        check(f"a header of {size!r} bytes is refused", tensor(s, "mlp", one, blob, size=size).status == 400)
+    check("and the server goes on", s.ask("POST", "/predictions/mlp", b"[0.5,-0.25]").json() == want)
+
+
+def binary_texts(s):
+    blob = b"".join(struct.pack("<I", len(x)) + x for x in (b"sea", b"fish"))
+    one = {"name": "words", "shape": [2], "datatype": "BYTES", "parameters": {"binary_data_size": len(blob)}}
+    a = tensor(s, "words", one, blob)
+    check("BYTES are elements with a length each", a.json()["outputs"][0]["data"] == [1, 1, 0.5, 0.5, 1.1, 0.5, 0.5, 0.5], a)
+    said, data = apart(tensor(s, "words", one, blob, parameters={"binary_data_output": True}))
+    check("and the answer may be bytes", len(data) == 32 and struct.unpack("<8f", data)[0] == 1, said)
+    for bad in (blob[:-1], blob[:5], blob + b"\0", struct.pack("<I", 0xffffffff) + b"sea", b"\0\0\0"):
+        a = tensor(s, "words", dict(one, parameters={"binary_data_size": len(bad)}), bad)
+        check(f"BYTES of {bad[:12]!r} are refused", a.status == 400 and "error" in a.json(), a)
+    check("GET /v2 says so", "binary_tensor_data" in s.ask("GET", "/v2").json()["extensions"])
+
+
 def nets(work):
     subprocess.run([SHOAL, "gen", "spiral", "--classes", "4", "-o", "spiral.csv"], cwd=work, check=True,
                    capture_output=True)
@@ -554,6 +620,7 @@ def nets(work):
     b = s.ask("POST", "/v2/models/mlp/infer", json.dumps(
         {"inputs": [{"name": "input", "shape": [2, 2], "datatype": "FP32", "data": [[0.5, -0.25], [1, 2]]}]})).json()
     check("a tensor gives a tensor", b["outputs"][0]["shape"] == [2, 4] and b["outputs"][0]["data"][:4] == a, b)
+    binary_numbers(s, a)
     for bad in (b"[1]", b"[1,2,3]", b"[[1,2],[3]]", b'["a","b"]', b"1", b"1,x", b"[1e39,0]", b"{}", b"\x00\x00\xc0\x7f" * 2):
         check(f"the input {bad[:20]!r} is refused", s.ask("POST", "/predictions/mlp", bad).status == 400)
     s.stop()

@@ -280,6 +280,7 @@ static void respond(struct http_conn *c)
                                             .length = body_len(a),
                                             .type = a->type ? a->type : "application/json",
                                             .id = q->id,
+                                            .json_length = a->json_length,
                                             .date = date_now(loop_data(c->conn.loop)),
                                             .retry_after = a->retry_after,
                                             .allow = a->allow,
@@ -335,6 +336,7 @@ static void request_begin(struct http_conn *c)
     q->authorization = head->field[HTTP1_AUTHORIZATION];
     q->origin = head->field[HTTP1_ORIGIN];
     q->host = head->field[HTTP1_HOST];
+    q->json_length = head->field[HTTP1_INFERENCE_HEADER];
     q->at_terminal = by_curl(head);
     q->client = &c->conn.peer.any;
     q->asks_first = head->expects;

@@ -213,6 +213,7 @@ static enum http1_field field_of(const char *name, size_t len)
         [HTTP1_CONTENT_TYPE] = "content-type",
         [HTTP1_EXPECT] = "expect",
         [HTTP1_HOST] = "host",
+        [HTTP1_INFERENCE_HEADER] = "inference-header-content-length",
         [HTTP1_ORIGIN] = "origin",
         [HTTP1_TRANSFER_ENCODING] = "transfer-encoding",
         [HTTP1_USER_AGENT] = "user-agent",

@@ -27,6 +27,7 @@ static void server_metadata(struct request *q)
     member_text(w, "name", "shoal");
     member_text(w, "version", shoal_version());
     member_open(w, "extensions", '[');
+    put_text(w, "binary_tensor_data"); /* infer.c */
     put_close(w, "]}\n");
 }
 

@@ -12,7 +12,7 @@
  * itself, as handing them on would take longer; while it does (`on_loop`), whoever is about
  * to do much work calls request_leave_loop, which fails: what was read is then undone, and a
  * reader's thread begins anew. A request belongs to one thread at a time all the while. */
-#include "serve/server.h"
+#include "serve/routes/predict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,6 @@ enum {
     ANSWER_FREE = 4096,   /* bytes of an answer that are not charged */
     COST_FIGURE_BYTE = 3, /* for a byte of text: "1," becomes a float in memory that grows by
                            * half, 4 * 1.5 / 2 */
-    COST_NUMBER = 6,      /* for a float in such memory */
 };
 
 /* ---- samples ---- */
@@ -73,7 +72,7 @@ static shoal_status may_go_on(struct request *q)
     return request_awaited(q);
 }
 
-static shoal_status add(struct request *q, struct instance *in)
+shoal_status predict_add(struct request *q, struct instance *in)
 {
     const struct generation *g = q->lease.generation;
     void *sample = NULL;
@@ -91,8 +90,8 @@ static shoal_status add(struct request *q, struct instance *in)
 
 /* ---- bodies ---- */
 
-static shoal_status add_list(struct request *q, const struct tree *list, const struct tree *object,
-                             bool tensor)
+shoal_status predict_add_list(struct request *q, const struct tree *list,
+                              const struct tree *object, bool tensor)
 {
     shoal_status st = SHOAL_OK;
 
@@ -102,14 +101,13 @@ static shoal_status add_list(struct request *q, const struct tree *list, const s
         struct instance in = {
             .verb = "predict", .json = tree_at(list, i), .object = object, .tensor = tensor};
 
-        st = add(q, &in);
+        st = predict_add(q, &in);
     }
     return st;
 }
 
-/* numbers [rows][width] */
-static shoal_status add_rows(struct request *q, const float *numbers, size_t rows, size_t width,
-                             bool tensor)
+shoal_status predict_add_rows(struct request *q, const float *numbers, size_t rows, size_t width,
+                              bool tensor)
 {
     shoal_status st = SHOAL_OK;
 
@@ -117,7 +115,7 @@ static shoal_status add_rows(struct request *q, const float *numbers, size_t row
         struct instance in = {
             .verb = "predict", .numbers = numbers + i * width, .count = width, .tensor = tensor};
 
-        st = add(q, &in);
+        st = predict_add(q, &in);
     }
     return st;
 }
@@ -143,21 +141,21 @@ static shoal_status read_tree(struct request *q, const struct tree *t)
 
     if (list) {
         q->shape = SHAPE_PREDICTIONS;
-        return add_list(q, list, t, false);
+        return predict_add_list(q, list, t, false);
     }
     list = list_of(t, q->lease.generation->kind->list_key);
     if (!list && is_one(t)) {
         q->shape = SHAPE_ONE;
-        return add(q, &in);
+        return predict_add(q, &in);
     }
     q->shape = SHAPE_LIST;
-    return add_list(q, list ? list : t, list ? t : NULL, false);
+    return predict_add_list(q, list ? list : t, list ? t : NULL, false);
 }
 
 static shoal_status read_numbers(struct request *q, const struct figures *n)
 {
     q->shape = n->instances ? SHAPE_PREDICTIONS : n->nested ? SHAPE_LIST : SHAPE_ONE;
-    return add_rows(q, n->at, n->rows, n->width, false);
+    return predict_add_rows(q, n->at, n->rows, n->width, false);
 }
 
 /* JSON of any shape, by a function that reads its tree. */
@@ -221,7 +219,7 @@ static shoal_status read_bytes(struct request *q, const char *type, const char *
         return shoal_fail(SHOAL_EINVAL, "found an empty body, want an input");
     if (type_is(type, "application/json") || (!is_binary(type) && looks_json(at, len)))
         return read_json(q, at, len);
-    return add(q, &in);
+    return predict_add(q, &in);
 }
 
 /* Every part is an input; several make a list. */
@@ -269,110 +267,6 @@ static shoal_status read_body(struct request *q)
     if (q->body.len > 0 && type_is(q->content_type, "application/x-www-form-urlencoded"))
         return read_form(q);
     return read_bytes(q, q->content_type, q->body.at, q->body.len);
-}
-
-/* ---- tensors ---- */
-
-static shoal_status wrong_numbers(size_t found, size_t want)
-{
-    return shoal_fail(SHOAL_EINVAL, "data: found %zu numbers, want the %zu of the shape", found,
-                      want);
-}
-
-/* Numbers of a list, however deep it is nested; `most` of them. */
-static shoal_status flatten(struct figures *n, const struct tree *t, size_t most, unsigned depth)
-{
-    shoal_status st = SHOAL_OK;
-    void *at = n->at;
-
-    if (tree_kind(t) == TREE_NUMBER) {
-        if (n->len == most)
-            return wrong_numbers(n->len + 1, most);
-        st = mem_grow(&at, &n->cap, n->len + 1, sizeof *n->at);
-        n->at = at;
-        if (st == SHOAL_OK)
-            n->at[n->len++] = (float)tree_number(t);
-        return st;
-    }
-    if (tree_kind(t) != TREE_LIST || depth > 8)
-        return shoal_fail(SHOAL_EINVAL, "data: found no number, want a list of numbers");
-    for (size_t i = 0; i < tree_len(t) && st == SHOAL_OK; i++)
-        st = flatten(n, tree_at(t, i), most, depth + 1);
-    return st;
-}
-
-/* The product of a shape's dimensions behind the first, which goes to *rows. */
-static shoal_status read_shape(const struct tree *shape, size_t *rows, size_t *width)
-{
-    *rows = *width = 1;
-    if (tree_kind(shape) != TREE_LIST || tree_len(shape) == 0 || tree_len(shape) > 8)
-        return shoal_fail(SHOAL_EINVAL, "shape: found none, want a list of 1 to 8 dimensions");
-    for (size_t i = 0; i < tree_len(shape); i++) {
-        double x = tree_number(tree_at(shape, i));
-
-        if (!(x >= 1 && x <= 1e8) || x != floor(x) || (double)*width * (double)*rows * x > 1e9)
-            return shoal_fail(SHOAL_EINVAL, "shape: found a dimension that cannot be");
-        if (i == 0)
-            *rows = (size_t)x;
-        else
-            *width *= (size_t)x;
-    }
-    return SHOAL_OK;
-}
-
-static shoal_status read_number_tensor(struct request *q, const struct tree *data, size_t rows,
-                                       size_t width)
-{
-    struct figures n = {0};
-    size_t cost = COST_NUMBER * rows * width;
-    shoal_status st;
-
-    if (rows * width > q->body.len)
-        return shoal_fail(SHOAL_EINVAL, "data: found fewer numbers than the %zu of the shape",
-                          rows * width);
-    st = request_charge(q, cost);
-    if (st != SHOAL_OK)
-        return st;
-    st = flatten(&n, data, rows * width, 0);
-    if (st == SHOAL_OK && n.len != rows * width)
-        st = wrong_numbers(n.len, rows * width);
-    if (st == SHOAL_OK)
-        st = add_rows(q, n.at, rows, width, true);
-    figures_fini(&n);
-    request_refund(q, cost);
-    return st;
-}
-
-static shoal_status read_text_tensor(struct request *q, const struct tree *data, size_t rows)
-{
-    if (tree_kind(data) != TREE_LIST || tree_len(data) != rows)
-        return shoal_fail(SHOAL_EINVAL, "data: found %zu strings, want the %zu of the shape",
-                          tree_len(data), rows);
-    return add_list(q, data, NULL, true);
-}
-
-static shoal_status read_tensor(struct request *q, const struct tree *t)
-{
-    const struct tree *inputs = tree_get(t, "inputs");
-    const struct tree *input = tree_at(inputs, 0), *id = input ? tree_get(t, "id") : NULL;
-    size_t rows, width;
-    shoal_status st;
-
-    q->shape = SHAPE_TENSOR;
-    if (tree_kind(inputs) != TREE_LIST || tree_len(inputs) != 1 || tree_kind(input) != TREE_OBJECT)
-        return shoal_fail(SHOAL_EINVAL, "inputs: found %zu, want a list of one tensor",
-                          tree_len(inputs));
-    if (tree_kind(id) == TREE_TEXT && tree_len(id) <= 256) {
-        q->tensor_id = strdup(tree_text(id));
-        if (!q->tensor_id)
-            return shoal_fail(SHOAL_ENOMEM, "id: no memory for it");
-    }
-    st = read_shape(tree_get(input, "shape"), &rows, &width);
-    if (st != SHOAL_OK)
-        return st;
-    if (strcmp(tree_text(tree_get(input, "datatype")), "BYTES") == 0)
-        return read_text_tensor(q, tree_get(input, "data"), rows * width);
-    return read_number_tensor(q, tree_get(input, "data"), rows, width);
 }
 
 /* ---- the job ---- */
@@ -469,9 +363,9 @@ static shoal_status read_request(struct request *q)
     if (strcmp(q->verb, "predict") == 0)
         st = read_body(q);
     else if (strcmp(q->verb, "infer") == 0)
-        st = read_by_tree(q, q->body.at ? q->body.at : "", q->body.len, read_tensor);
+        st = infer_read(q);
     else
-        st = add(q, &in);
+        st = predict_add(q, &in);
     if (st == SHOAL_ELIMIT && q->over == 0)
         q->over = 413; /* a limit of whoever read it, not of the account */
     return st;
@@ -572,71 +466,13 @@ static void write_samples(struct request *q, struct writer *w)
         g->kind->write(g->model, job_sample(&q->job, i), w);
 }
 
-/* A tensor has one type: numbers only if every answer is some. */
-static bool all_floats(const struct request *q, size_t *width)
-{
-    const struct generation *g = q->job.generation;
-
-    for (size_t i = 0; i < q->job.n; i++)
-        if (!g->kind->floats || !g->kind->floats(g->model, job_sample(&q->job, i), width))
-            return false;
-    return true;
-}
-
-/* Floats as a tensor of numbers; other answers as a tensor of strings, each of them JSON. */
-static void write_output(struct request *q, struct writer *w, const char *name)
-{
-    const struct generation *g = q->job.generation;
-    size_t width = 0;
-    bool floats = all_floats(q, &width);
-
-    member_text(w, "name", name);
-    member_text(w, "datatype", floats ? "FP32" : "BYTES");
-    member_open(w, "shape", '[');
-    put_u64(w, q->job.n);
-    if (floats)
-        put_u64(w, width);
-    put_close(w, "]");
-    member_open(w, "data", '[');
-    for (size_t i = 0; i < q->job.n; i++) {
-        const void *sample = job_sample(&q->job, i);
-        const float *x = floats ? g->kind->floats(g->model, sample, &width) : NULL;
-        struct writer text = {0};
-
-        for (size_t j = 0; x && j < width; j++)
-            put_float(w, x[j]);
-        if (x)
-            continue;
-        g->kind->write(g->model, sample, &text);
-        w->failed |= text.failed || bytes_add(&text.out, "", 1) != SHOAL_OK;
-        put_text(w, w->failed ? "" : text.out.at);
-        bytes_fini(&text.out);
-    }
-    put_close(w, "]");
-}
-
-static void write_tensor(struct request *q, struct writer *w)
-{
-    const struct generation *g = q->job.generation;
-    struct tensor_shape input, output;
-
-    g->kind->shapes(g->model, &input, &output);
-    member_text(w, "model_name", q->lease.version->name);
-    member_text(w, "model_version", q->lease.version->version);
-    member_text(w, "id", q->tensor_id ? q->tensor_id : q->id);
-    member_open(w, "outputs", '[');
-    put_open(w, '{');
-    write_output(q, w, output.name);
-    put_close(w, "}]");
-}
-
 static void write_answer(struct request *q)
 {
     static const char *const around[][2] = {
         [SHAPE_ONE] = {"", "\n"},
         [SHAPE_LIST] = {"[", "]\n"},
         [SHAPE_PREDICTIONS] = {"{\"predictions\":[", "]}\n"},
-        [SHAPE_TENSOR] = {"{", "}\n"},
+        [SHAPE_TENSOR] = {"", ""},
     };
     struct writer *w = &q->answer.body;
 
@@ -644,7 +480,7 @@ static void write_answer(struct request *q)
     w->payer = q;
     w->paid = ANSWER_FREE + q->expected;
     put_raw(w, around[q->shape][0]);
-    (q->shape == SHAPE_TENSOR ? write_tensor : write_samples)(q, w);
+    (q->shape == SHAPE_TENSOR ? infer_write : write_samples)(q, w);
     put_raw(w, around[q->shape][1]);
     w->payer = NULL;
     if (w->failed && q->over) {

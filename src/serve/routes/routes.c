@@ -12,6 +12,8 @@ void answer_error(struct request *q, int status, const char *type, const char *m
     struct writer *w = &q->answer.body;
 
     q->answer.status = status;
+    q->answer.type = NULL;
+    q->answer.json_length = 0;
     w->out.len = 0;
     w->comma = false;
     put_open(w, '{');
