@@ -84,6 +84,15 @@ def test_adding_keeps_what_is_there_and_replacing_changes_it():
     assert (kv["w2"] == 0).all()
 
 
+def test_as_many_vectors_as_keys_are_wanted():
+    kv = some()
+    for rows in (np.ones((2, 4)), np.ones((1, 3)), np.ones((1, 1, 4))):
+        with pytest.raises(ValueError, match="found vectors of shape"):
+            kv.add_vectors(["new"], rows)
+    kv.add_vectors([], [])
+    assert "new" not in kv and len(kv) == 6
+
+
 def test_rows_made_beforehand_are_filled_one_by_one():
     kv = KeyedVectors(2, count=2)
     assert kv.add_vector("a", [1, 0]) == 0 and kv.add_vector("b", [0, 1]) == 1 and kv.add_vector("c", [1, 1]) == 2
@@ -168,6 +177,7 @@ def test_distances_ranks_and_odd_ones():
     assert kv.n_similarity(["a"], ["c"]) == kv.similarity("a", "c")
     with pytest.raises(ZeroDivisionError):
         kv.n_similarity([], ["a"])
+    assert kv.n_similarity(["a", "nobody"], ["c"]) == kv.similarity("a", "c") and kv.n_similarity(["nobody"], ["c"]) == 0
 
 
 # ---- how well they answer
@@ -205,6 +215,7 @@ def test_pairs_are_scored_as_scipy_does(tmp_path):
     assert pearson == pytest.approx(tuple(stats.pearsonr(x, y)), rel=1e-6)
     assert spearman == pytest.approx(tuple(stats.spearmanr(x, y)), rel=1e-6)
     assert unknown == pytest.approx(100 / 31)
+    assert spearman.correlation == spearman.statistic == spearman[0] and pearson.pvalue == pearson[1]
     path.write_text("nobody\tnowhere\t3\n")
     with pytest.raises(ValueError):
         kv.evaluate_word_pairs(str(path))

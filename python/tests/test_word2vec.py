@@ -185,6 +185,16 @@ def test_new_words_join_those_that_are_there(sentences):
     assert (model.wv.vectors[:len(keys)] == before).all()
 
 
+def test_nodes_of_another_tree_begin_anew(sentences):
+    model = Word2Vec(sentences[:4000], vector_size=20, min_count=2, epochs=10, hs=1, negative=0, workers=1)
+    assert model.syn1.any()
+    model.build_vocab([["quagga", "zebra"]] * 40, update=True)
+    assert not model.syn1.any() and model.syn1.shape == model.wv.vectors.shape
+    # Rows of nodes that the tree before had would pull the two apart: their likeness was 0.64.
+    model.train([["quagga", "zebra"]] * 40, total_examples=40, epochs=10)
+    assert model.wv.similarity("quagga", "zebra") > 0.75
+
+
 def test_locked_rows_stay(sentences):
     model = Word2Vec(vector_size=10, min_count=2)
     model.build_vocab(sentences[:500])

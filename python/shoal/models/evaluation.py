@@ -7,7 +7,7 @@ Threads: any number.
 import itertools
 import logging
 import math
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 import numpy as np
 
@@ -166,7 +166,17 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
     return 1 - front * _beta_fraction(b, a, 1 - x) / b
 
 
-def correlation(x: np.ndarray, y: np.ndarray) -> Tuple[float, float]:
+class Correlation(NamedTuple):
+    """A pair with SciPy's names, old and new."""
+    statistic: float
+    pvalue: float
+
+    @property
+    def correlation(self) -> float:
+        return self.statistic
+
+
+def correlation(x: np.ndarray, y: np.ndarray) -> Correlation:
     """Pearson's r, and how likely one as far from 0 is by chance (Student's t, two sides).
 
     >>> r, p = correlation(np.array([1., 2, 3, 4]), np.array([1., 3, 2, 4]))
@@ -176,13 +186,13 @@ def correlation(x: np.ndarray, y: np.ndarray) -> Tuple[float, float]:
     x, y = x - x.mean(), y - y.mean()
     down = math.sqrt(float(x @ x) * float(y @ y))
     if len(x) < 3 or down == 0:
-        return math.nan, math.nan
+        return Correlation(math.nan, math.nan)
     r = max(-1.0, min(1.0, float(x @ y) / down))
-    return r, _incomplete_beta((len(x) - 2) / 2, 0.5, 1 - r * r)
+    return Correlation(r, _incomplete_beta((len(x) - 2) / 2, 0.5, 1 - r * r))
 
 
 def pairs(kv: Any, source: Any, delimiter: str, encoding: str, restrict: Optional[int], fold: bool,
-          dummy: bool) -> Tuple[Tuple[float, float], Tuple[float, float], float]:
+          dummy: bool) -> Tuple[Correlation, Correlation, float]:
     known = _known(kv, restrict, fold)
     gold: List[float] = []
     found: List[float] = []

@@ -469,7 +469,10 @@ class KeyedVectors:
         keys = list(keys)
         weights = np.asarray(weights)
         if weights.ndim == 1:
-            weights = weights.reshape(len(keys), -1)
+            weights = weights.reshape(len(keys), -1 if len(keys) else self.vector_size)
+        if weights.shape != (len(keys), self.vector_size):
+            raise ValueError(f"add_vectors: found vectors of shape {weights.shape}, want "
+                             f"{(len(keys), self.vector_size)}")
         self._own_keys()
         self.allocate_vecattrs(list((extras or {}).keys()), [array.dtype for array in (extras or {}).values()])
         known, fresh, seen = [], [], set()
@@ -680,10 +683,10 @@ class KeyedVectors:
         return cosine(self.get_vector(w1), self.get_vector(w2))
 
     def n_similarity(self, ws1: Sequence[Key], ws2: Sequence[Key]) -> Any:
-        """The cosine of the means of two sets of keys."""
+        """The cosine of the means of two sets of keys; keys that are not there are left out."""
         if not (len(ws1) and len(ws2)):
             raise ZeroDivisionError("At least one of the passed list is empty.")
-        means = [self.get_mean_vector(keys, pre_normalize=False, ignore_missing=False) for keys in (ws1, ws2)]
+        means = [self.get_mean_vector(keys, pre_normalize=False) for keys in (ws1, ws2)]
         return cosine(means[0], means[1])
 
     def most_similar_to_given(self, key1: Key, keys_list: Sequence[Key]) -> Key:

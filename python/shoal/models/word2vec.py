@@ -341,7 +341,8 @@ class Word2Vec:
                                "First build the vocabulary of your model with a corpus before doing an online update.")
         wv.vectors = np.vstack([wv.vectors, self._random_rows(have, len(wv))])
         out = self._output()
-        out = np.zeros((0, self.vector_size), dtype=REAL) if out is None else out
+        if out is None or self.hs:  # nodes of the tree over the counts as they are now are others
+            out = np.zeros((0, self.vector_size), dtype=REAL)
         self._set_output(np.vstack([out, np.zeros((len(wv) - len(out), self.vector_size), dtype=REAL)]))
         lockf = getattr(wv, "vectors_lockf", np.ones(1, dtype=REAL))
         if len(lockf) == have and have > 1:
