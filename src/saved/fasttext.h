@@ -32,7 +32,7 @@
 enum fasttext_loss { FASTTEXT_HS = 1, FASTTEXT_NS, FASTTEXT_SOFTMAX, FASTTEXT_OVA };
 enum fasttext_model { FASTTEXT_CBOW = 1, FASTTEXT_SKIPGRAM, FASTTEXT_SUPERVISED };
 
-/* As they stand in the file; none is below 0. */
+/* As they stand in the file. */
 struct fasttext_args {
     int32_t dim, ws, epoch, min_count, neg, word_ngrams;
     int32_t loss, model; /* enum fasttext_loss, enum fasttext_model */
@@ -64,16 +64,15 @@ struct fasttext {
     struct fasttext_args args; /* maxn is 0 in supervised models of version 11 */
     size_t nwords, nlabels;
     int64_t ntokens;
-    const struct span *words; /* [nwords + nlabels], the labels behind; NUL-terminated, none empty */
-    const uint64_t *counts;   /* [nwords + nlabels] */
+    struct span *words; /* [nwords + nlabels], the labels behind; NUL-terminated, none empty */
+    uint64_t *counts;   /* [nwords + nlabels] */
     bool pruned;
-    const struct fasttext_kept *kept; /* [nkept], when pruned: in any order, each bucket once */
+    struct fasttext_kept *kept; /* [nkept], when pruned: in any order, each bucket once */
     size_t nkept;
     struct fasttext_matrix input, output;
 
-    struct fasttext_kept *slots; /* [nslots] of `kept` by bucket; a power of two; row NO_ROW: free */
-    size_t nslots;
-    void *own; /* words, counts and kept */
+    struct fasttext_kept *slots; /* [nslots], a power of two: `kept` by the hash of its bucket; */
+    size_t nslots;               /* row NO_ROW: free */
 };
 
 #define FASTTEXT_NO_ROW UINT32_MAX
@@ -89,8 +88,8 @@ void fasttext_fini(struct fasttext *f);
 uint32_t fasttext_bucket_row(const struct fasttext *f, uint32_t bucket);
 /* The n-grams of words, as subwords_list makes them; maxn 0: there are none. */
 struct subwords fasttext_subwords(const struct fasttext *f);
-/* The rows of `input` that the n-grams of a word have, those behind the first cap left out; gives
- * how many there are. `</s>` has none. */
+/* The rows of `input` that the n-grams of a word have; gives how many it put there. Of n-grams, as
+ * subwords_list counts them, those behind the first cap are left out. `</s>` has none. */
 size_t fasttext_ngrams(const struct fasttext *f, const char *word, size_t len, uint32_t *out,
                        size_t cap);
 

@@ -24,7 +24,8 @@ struct pq {
     const float *centroids;    /* [cols * 256]: of each part [256][its width] */
     const uint8_t *norm_codes; /* [rows], or NULL: the rows have their own lengths */
     const float *norms;        /* [256], or NULL */
-    void *own;                 /* codes, norm_codes, centroids and norms, as far as ours */
+    uint8_t *own_codes;        /* what of these is ours to free, or NULL: */
+    float *own_centroids;      /* the norms lie behind their like */
 };
 
 /* Parts of a row. */
