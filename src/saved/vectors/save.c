@@ -297,6 +297,7 @@ shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
 {
     struct saving s = {v, path, v->size, opts->dtype, opts->normalize, false};
     enum shoal_format format;
+    const char *rows;
     shoal_status st = shoal_save_check(path, opts, &format);
 
     if (st != SHOAL_OK)
@@ -304,5 +305,7 @@ shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
     if (opts->top > 0 && opts->top < v->size)
         s.n = (size_t)opts->top;
     s.header = format == SHOAL_FORMAT_TEXT;
-    return formats[format].save(&s);
+    if (format != SHOAL_FORMAT_FASTTEXT && (format != SHOAL_FORMAT_SHOAL || !vectors_packed(v)))
+        st = vectors_all(v, &rows); /* by all threads, before they are written one by one */
+    return st == SHOAL_OK ? formats[format].save(&s) : st;
 }

@@ -107,6 +107,8 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
 
     if (st == SHOAL_OK && strcmp(kind, kind_vectors.word) != 0)
         st = vectors_fail_kind(container_path(c), kind);
+    if (st == SHOAL_OK && container_has(c, PACKED_CODES))
+        return vectors_packed_read(v, c);
     if (st == SHOAL_OK)
         st = read_dtype(c, &v->dtype);
     if (st == SHOAL_OK)
@@ -215,7 +217,11 @@ static shoal_status write_grams(const struct saving *s, struct container_writer 
 shoal_status vectors_container_save(const struct saving *s)
 {
     struct container_writer *w;
-    shoal_status st = container_create(&w, s->path);
+    shoal_status st;
+
+    if (vectors_packed(s->v))
+        return vectors_packed_save(s);
+    st = container_create(&w, s->path);
 
     if (st != SHOAL_OK)
         return st;

@@ -141,6 +141,8 @@ shoal_status late_new(struct late **out, const char *path);
  * still the caller's. */
 shoal_status vectors_new_late(shoal_vectors **out, enum shoal_format format, struct late *late,
                               struct naming *n);
+/* The same of vectors that have their vocabulary and are to have nothing else. */
+void vectors_take_late(shoal_vectors *v, struct late *late);
 /* Of vectors of this shape, or of none: zeros. */
 void late_free(struct late *late, size_t size, size_t stride, size_t dim);
 /* Row id of late vectors. */
@@ -218,6 +220,14 @@ shoal_status numpy_save(const struct saving *s);
 /* fasttext.c; keeps the source, which is empty then */
 shoal_status vectors_fasttext_read(shoal_vectors **out, struct source *src);
 shoal_status vectors_fasttext_save(const struct saving *s);
+/* What fastText would have been asked for to make such vectors: its defaults, where nobody knows. */
+struct fasttext_args vectors_fasttext_args(size_t dim, const struct subwords *how);
+
+/* packed.c: product-quantised, in our container. `late` is the vectors' after a success. */
+#define PACKED_CODES "pq.codes" /* a section that no others have */
+bool vectors_packed(const shoal_vectors *v);
+shoal_status vectors_packed_read(shoal_vectors *v, const struct container *c);
+shoal_status vectors_packed_save(const struct saving *s);
 
 /* npz.c */
 shoal_status npz_read(shoal_vectors **out, const struct source *src);
