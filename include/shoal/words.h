@@ -52,6 +52,40 @@ SHOAL_API shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal
 SHOAL_API struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v);
 SHOAL_API const shoal_vocab *shoal_vectors_vocab(const shoal_vectors *v);
 
+/* ---- Words that were never seen ------------------------------------------------
+ * With subwords a word's vector is the mean of a row of its own and of those of its n-grams, of
+ * minn to maxn characters of `<word>`; each n-gram has one of `buckets` rows, by its hash. So a
+ * word that training never saw has a vector too: the mean of its n-grams' rows. */
+
+struct shoal_subwords {
+    unsigned minn, maxn; /* maxn 0: there are none */
+    uint32_t buckets;
+};
+
+SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);
+/* The vector of any word into out [dim]: its row, or what its n-grams make. *known says which, and
+ * may be NULL. SHOAL_ENOENT where neither is there. */
+SHOAL_API shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
+                                             float *out, bool *known);
+
+/* ---- Vectors made small ---------------------------------------------------------
+ * Product quantisation (Jegou et al. 2011), as fastText does it: of each row, of words and of
+ * n-grams, so many numbers together become one byte, the number of one of 256 centroids. */
+
+struct shoal_compress_opts {
+    unsigned dsub;   /* numbers to a byte, 1 or more */
+    bool qnorm;      /* the length of a row is one byte more, and the others say its direction */
+    uint64_t cutoff; /* keep so many rows, the longest; 0: all */
+    uint64_t seed;   /* the same seed gives the same bytes on any number of threads */
+    unsigned threads; /* 0: one for each core */
+};
+
+SHOAL_API struct shoal_compress_opts shoal_compress_default(void); /* dsub 2 */
+/* Needs 256 rows. Words that the cutoff leaves out are unknown then: what is left of their n-grams
+ * makes their vectors. */
+SHOAL_API shoal_status shoal_vectors_compress(shoal_vectors **out, const shoal_vectors *v,
+                                              const struct shoal_compress_opts *opts);
+
 /* ---- Searching --------------------------------------------------------------
  * Rows made ready for many questions: the direction of each in signed bytes, a quarter of its
  * floats. A question goes over the bytes, which give every cosine to within an error that is

@@ -46,15 +46,17 @@ shoal_status saved_check(const struct kind *kind, const char *path,
 
 /* Makes vectors of a copy of the vocabulary and of tables, whose memory it
  * takes: they are empty afterwards. `hidden`, the output rows that training
- * used, may be NULL; our container keeps it. */
+ * used, may be NULL; our container keeps it. With `how`, which may be NULL, the rows behind those
+ * of the words are those of n-grams, how->buckets of them, and the words' are composed. */
 shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
-                          struct table *hidden);
+                          struct table *hidden, const struct subwords *how);
 /* For eval; v is borrowed. */
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 
-/* Reads what other programs write, from bytes that were opened. */
+/* Reads what other programs write, from bytes that were opened; the vectors may keep these, and
+ * the source is empty then. */
 struct source;
-shoal_status vectors_read(shoal_vectors **out, const struct source *src);
+shoal_status vectors_read(shoal_vectors **out, struct source *src);
 /* Reads any format from memory that is 64-byte aligned and stays there until
  * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
  * NULL; `path` is for sentences. */

@@ -15,6 +15,16 @@ static shoal_status words_save(const void *model, const char *path,
     return shoal_vectors_save(model, path, opts);
 }
 
+static shoal_status words_compress(void **out, const void *model,
+                                   const struct shoal_compress_opts *opts)
+{
+    shoal_vectors *v;
+    shoal_status st = shoal_vectors_compress(&v, model, opts);
+
+    *out = v;
+    return st;
+}
+
 static void words_close(void *model)
 {
     shoal_vectors_close(model);
@@ -162,6 +172,7 @@ const struct kind kind_vectors = {
     .read = vectors_container_read,
     .verify = words_verify,
     .save = words_save,
+    .compress = words_compress,
     .describe = words_describe,
     .score = words_score,
     .close = words_close,

@@ -18,18 +18,22 @@ const struct shoal_choice shoal_format_choices[] = {
     [SHOAL_FORMAT_SHOAL] = {"shoal", "opens at once, whatever its size (.shoal)"},
     [SHOAL_FORMAT_NPY] = {"npy", "NumPy's, with the words in FILE.vocab (.npy)"},
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", "Hugging Face's (.safetensors)"},
+    [SHOAL_FORMAT_FASTTEXT] = {"fasttext", "fastText's model, with its n-grams (.ftz, also .bin)"},
     {0},
 };
 
 const char *shoal_format_name(enum shoal_format format)
 {
-    return format <= SHOAL_FORMAT_SAFETENSORS ? shoal_format_choices[format].name : "npz";
+    return format < SHOAL_FORMAT_NPZ ? shoal_format_choices[format].name : "npz";
 }
 
 /* ---- rows ---- */
 
 static shoal_status fail_row(const struct saving *s, uint32_t id, const char *found)
 {
+    if (!s->v->vocab)
+        return shoal_fail(SHOAL_EFORMAT, "%s: the row of n-gram bucket %u holds %s", s->path, id,
+                          found);
     return shoal_fail(SHOAL_EFORMAT, "%s: vector %u, of `%.80s`, holds %s", s->path, id + 1,
                       shoal_vectors_word(s->v, id), found);
 }
@@ -66,7 +70,8 @@ static shoal_status encode_row(const struct saving *s, uint32_t id, float *row, 
     if (st != SHOAL_OK)
         return st;
     if (s->dtype == v->dtype && !s->normalize) {
-        memcpy(out, v->rows + id * v->stride, v->dim * dtype_size(v->dtype));
+        memcpy(out, v->late ? (const char *)row : v->rows + id * v->stride,
+               v->dim * dtype_size(v->dtype));
         *scale = v->scales ? v->scales[id] : 1;
         return SHOAL_OK;
     }
@@ -175,6 +180,7 @@ static const struct format formats[] = {
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", ".safetensors",
                                   BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16),
                                   safetensors_save},
+    [SHOAL_FORMAT_FASTTEXT] = {"fastText's model", ".ftz", BIT(SHOAL_F32), vectors_fasttext_save},
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -291,6 +297,7 @@ shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
 {
     struct saving s = {v, path, v->size, opts->dtype, opts->normalize, false};
     enum shoal_format format;
+    const char *rows;
     shoal_status st = shoal_save_check(path, opts, &format);
 
     if (st != SHOAL_OK)
@@ -298,5 +305,7 @@ shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
     if (opts->top > 0 && opts->top < v->size)
         s.n = (size_t)opts->top;
     s.header = format == SHOAL_FORMAT_TEXT;
-    return formats[format].save(&s);
+    if (format != SHOAL_FORMAT_FASTTEXT && (format != SHOAL_FORMAT_SHOAL || !vectors_packed(v)))
+        st = vectors_all(v, &rows); /* by all threads, before they are written one by one */
+    return st == SHOAL_OK ? formats[format].save(&s) : st;
 }

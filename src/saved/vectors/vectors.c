@@ -17,9 +17,10 @@ void shoal_vectors_close(shoal_vectors *v)
         return;
     shoal_vocab_free(v->vocab);
     if (v->own_rows)
-        mem_unmap(v->own_rows, v->size * v->stride);
+        mem_unmap(v->own_rows, v->own_bytes);
     if (v->own_hidden)
         mem_unmap(v->own_hidden, table_bytes(v->hidden_rows, v->dim));
+    late_free(v->late, v->size, v->stride, v->dim);
     container_close(v->file);
     free(v->left_first);
     free(v->from);
@@ -65,6 +66,8 @@ shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out)
 {
     if (id >= v->size)
         return shoal_fail(SHOAL_EINVAL, "vectors: row %u, want less than %zu", id, v->size);
+    if (v->late)
+        return late_row(v, id, out);
     dtype_decode(v->dtype, v->rows + id * v->stride, v->scales ? v->scales[id] : 1, v->dim, out);
     return SHOAL_OK;
 }
@@ -81,13 +84,18 @@ shoal_status shoal_vectors_strict(const shoal_vectors *v)
 
 shoal_status shoal_vectors_matrix(const shoal_vectors *v, struct shoal_matrix *out)
 {
+    const char *rows;
+    shoal_status st;
+
     *out = (struct shoal_matrix){0};
     if (v->dtype != SHOAL_F32)
         return shoal_fail(SHOAL_EINVAL, "vectors: their numbers are %s, want f32",
                           dtype_name(v->dtype));
-    *out = (struct shoal_matrix){(const float *)(const void *)v->rows, v->size, v->dim,
-                                 v->stride / sizeof(float), v->vocab};
-    return SHOAL_OK;
+    st = vectors_all(v, &rows);
+    if (st == SHOAL_OK)
+        *out = (struct shoal_matrix){(const float *)(const void *)rows, v->size, v->dim,
+                                     v->stride / sizeof(float), v->vocab};
+    return st;
 }
 
 /* ---- making one ---- */
@@ -116,7 +124,8 @@ shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t s
     v->dim = dim;
     v->dtype = dtype;
     v->stride = dtype_stride(dtype, dim);
-    v->own_rows = mem_map(size * v->stride); /* size < 2^32, stride <= 2^22 */
+    v->own_bytes = size * v->stride; /* size < 2^32, stride <= 2^22 */
+    v->own_rows = mem_map(v->own_bytes);
     v->rows = v->own_rows;
     if (!v->own_rows) {
         free(v);
@@ -126,8 +135,22 @@ shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t s
     return SHOAL_OK;
 }
 
+/* Rows behind those of the words are those of n-grams. */
+static void take_rows(shoal_vectors *v, struct table *rows, const struct subwords *how)
+{
+    v->dim = rows->width;
+    v->stride = rows->stride * sizeof(float);
+    v->own_bytes = table_size(rows);
+    v->own_rows = (char *)rows->at;
+    v->rows = v->own_rows;
+    rows->at = NULL;
+    if (how)
+        v->grams = (struct grams){.how = *how, .rows = v->rows + v->size * v->stride,
+                                  .stride = v->stride};
+}
+
 shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
-                          struct table *hidden)
+                          struct table *hidden, const struct subwords *how)
 {
     shoal_vectors *v = mem_array(1, sizeof *v);
     shoal_status st = v ? vocab_copy(&v->vocab, vocab) : SHOAL_ENOMEM;
@@ -137,14 +160,10 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
         free(v);
         return st;
     }
-    assert(rows->rows == shoal_vocab_size(vocab));
+    v->size = shoal_vocab_size(vocab);
+    assert(rows->rows == v->size + (how ? how->buckets : 0));
     assert(!hidden || hidden->width == rows->width);
-    v->size = rows->rows;
-    v->dim = rows->width;
-    v->stride = rows->stride * sizeof(float);
-    v->own_rows = (char *)rows->at;
-    v->rows = v->own_rows;
-    rows->at = NULL;
+    take_rows(v, rows, how);
     if (hidden) {
         v->hidden_rows = hidden->rows;
         v->own_hidden = hidden->at;
@@ -204,7 +223,7 @@ shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *r
     if (st == SHOAL_OK && hidden)
         st = copy_matrix(&output, "output rows", hidden);
     if (st == SHOAL_OK)
-        st = vectors_take(out, rows->words, &in, hidden ? &output : NULL);
+        st = vectors_take(out, rows->words, &in, hidden ? &output : NULL, NULL);
     table_fini(&in);
     table_fini(&output);
     return st;
@@ -212,9 +231,11 @@ shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *r
 
 struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v)
 {
-    if (!v->hidden)
+    const float *hidden = vectors_hidden(v);
+
+    if (!hidden)
         return (struct shoal_matrix){0};
-    return (struct shoal_matrix){v->hidden, v->hidden_rows, v->dim, table_stride(v->dim),
+    return (struct shoal_matrix){hidden, v->hidden_rows, v->dim, table_stride(v->dim),
                                  v->hidden_rows == v->size ? v->vocab : NULL};
 }
 
@@ -248,6 +269,9 @@ static size_t row_of(const shoal_vectors *v, size_t i)
 
 static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size_t row)
 {
+    if (!v->vocab && !v->own_rows) /* grams_as_vectors */
+        return shoal_fail(SHOAL_EFORMAT, "%s: the row of n-gram bucket %zu holds a NaN or an "
+                          "infinity, want finite numbers", path, row);
     return shoal_fail(SHOAL_EFORMAT,
                       "%s: vector %zu, of `%.80s`, holds a NaN or an infinity, want finite numbers",
                       path, row_of(v, row) + 1,
@@ -326,18 +350,28 @@ static shoal_status check_thread(void *ctx, unsigned index)
     return SHOAL_OK;
 }
 
+static shoal_status check_rows(const shoal_vectors *v, const char *path)
+{
+    struct fill f = {.v = v, .path = path, .threads = vectors_threads(v->size * v->stride)};
+
+    return pool_run(f.threads, check_thread, &f);
+}
+
 shoal_status shoal_vectors_verify(const shoal_vectors *v)
 {
-    struct fill f = {.v = v, .threads = vectors_threads(v->size * v->stride)};
+    shoal_vectors grams = grams_as_vectors(v);
+    const char *path;
     shoal_status st;
 
     if (!v->file)
-        return SHOAL_OK;
-    f.path = container_path(v->file);
+        return v->late ? late_verify(v) : SHOAL_OK;
+    path = container_path(v->file);
     st = container_verify(v->file, 0);
     if (st == SHOAL_OK)
-        st = vocab_check(v->vocab, f.path);
-    return st == SHOAL_OK ? pool_run(f.threads, check_thread, &f) : st;
+        st = vocab_check(v->vocab, path);
+    if (st == SHOAL_OK)
+        st = v->late ? late_verify(v) : check_rows(v, path);
+    return st == SHOAL_OK ? check_rows(&grams, path) : st;
 }
 
 /* ---- reading ---- */
@@ -385,12 +419,14 @@ static shoal_status read_text(shoal_vectors **out, const struct source *src)
                                            : vectors_fail_other(&text);
 }
 
-shoal_status vectors_read(shoal_vectors **out, const struct source *src)
+shoal_status vectors_read(shoal_vectors **out, struct source *src)
 {
     shoal_status st;
 
     *out = NULL;
-    if (npy_sniff(src->at, src->len))
+    if (fasttext_sniff(src->at, src->len))
+        st = vectors_fasttext_read(out, src);
+    else if (npy_sniff(src->at, src->len))
         st = numpy_read(out, src);
     else if (zip_sniff(src->at, src->len))
         st = npz_read(out, src);
@@ -420,7 +456,7 @@ static shoal_status read_container(shoal_vectors **out, struct container *c, sho
 }
 
 /* A container may come as a stream too: from a pipe, or compressed. */
-static shoal_status read_stream(shoal_vectors **out, const struct source *src)
+static shoal_status read_stream(shoal_vectors **out, struct source *src)
 {
     struct container *c;
     shoal_status st;
