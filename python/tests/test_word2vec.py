@@ -145,6 +145,10 @@ def test_what_is_no_corpus_is_refused():
         Word2Vec("a string", min_count=1)
     with pytest.raises(TypeError):
         Word2Vec((s for s in FEW), min_count=1)
+    model = Word2Vec(FEW, min_count=1, vector_size=4)
+    with pytest.raises(TypeError):
+        model.train((s for s in FEW), total_examples=90, epochs=2)
+    assert model.train((s for s in FEW), total_examples=90, epochs=1) == (330, 330)
     with pytest.raises(TypeError):
         Word2Vec(FEW, corpus_file="x")
     with pytest.raises(TypeError):

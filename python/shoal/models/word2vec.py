@@ -377,7 +377,7 @@ class Word2Vec:
         self.min_alpha = end_alpha or self.min_alpha
         self.epochs = epochs or 0
         self._check_training(epochs=epochs, total_examples=total_examples, total_words=total_words)
-        self._check_corpus(corpus_iterable, corpus_file, passes=1)
+        self._check_corpus(corpus_iterable, corpus_file, passes=self.epochs)
         self.compute_loss, self.running_training_loss = compute_loss, 0.0
         began = time.monotonic()
         for callback in callbacks:
