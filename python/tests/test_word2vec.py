@@ -340,3 +340,10 @@ def test_first_values_have_the_range_of_gensim(sentences):
     model.build_vocab(sentences[:200])
     assert model.wv.vectors.shape == (len(model.wv), 13) and 0.98 / 13 < abs(model.wv.vectors).max() <= 1 / 13
     assert (word2vec.first_rows([2], 13, 9)[0] == model.wv.vectors[2]).all()
+
+
+def test_first_values_are_made_in_blocks_that_do_not_show(monkeypatch):
+    whole = word2vec.first_rows(range(50), 7, 3)
+    for block in (1, 20, 7 * 50 - 1):
+        monkeypatch.setattr(word2vec, "FIRST_BLOCK", block)
+        assert (word2vec.first_rows(range(50), 7, 3) == whole).all()

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 MAX_WORDS_IN_BATCH = 10000
 WINDOW_MOST, NEGATIVE_MOST = 50, 64  # of the library
 STREAM_START = 1                     # the library's stream of first values
+FIRST_BLOCK = 1 << 16                # of them so many at a time, which stay in the caches
 
 
 def _mix(x: np.ndarray) -> np.ndarray:
@@ -47,10 +48,14 @@ def first_rows(rows: Sequence[int], dim: int, seed: int) -> np.ndarray:
     step, mask = 0x9e3779b97f4a7c15, (1 << 64) - 1
     one = np.array([(seed + step) & mask, (STREAM_START * 0xd1342543de82ef95 + 1) & mask], dtype=np.uint64)
     key = np.bitwise_xor.reduce(_mix(one))
-    with np.errstate(over="ignore"):
-        at = np.asarray(rows, dtype=np.uint64)[:, None] * np.uint64(dim) + np.arange(dim, dtype=np.uint64)
-        random = _mix(key + at * np.uint64(step))
-    return (((random >> np.uint64(11)).astype(np.float64) * 2.0 ** -53 - 0.5) * 2 / dim).astype(REAL)
+    out = np.empty((len(rows), dim), dtype=REAL)
+    block = max(1, FIRST_BLOCK // max(dim, 1))
+    for begin in range(0, len(rows), block):
+        part = np.asarray(rows[begin:begin + block], dtype=np.uint64)[:, None]
+        with np.errstate(over="ignore"):
+            random = _mix(key + (part * np.uint64(dim) + np.arange(dim, dtype=np.uint64)) * np.uint64(step))
+        out[begin:begin + block] = ((random >> np.uint64(11)).astype(np.float64) * 2.0 ** -53 - 0.5) * 2 / dim
+    return out
 
 
 # ---- The Huffman tree ----------------------------------------------------------------------------
