@@ -276,6 +276,14 @@ def test_a_sentence_that_is_a_string_is_warned_about(caplog):
     assert "Each 'sentences' item should be a list of words" in caplog.text
 
 
+@pytest.mark.parametrize("callbacks", [(), (CallbackAny2Vec(),)])
+def test_epochs_are_logged(caplog, callbacks):
+    with caplog.at_level(logging.INFO):
+        Word2Vec(FEW, min_count=1, vector_size=4, epochs=3, callbacks=callbacks)
+    said = [record.getMessage() for record in caplog.records]
+    assert [line[:12] for line in said if line.startswith("EPOCH")] == ["EPOCH 1 of 3", "EPOCH 2 of 3", "EPOCH 3 of 3"]
+
+
 # ---- asking and keeping
 
 

@@ -7,6 +7,7 @@ Threads: `workers` of them train, started and joined by the call; a model belong
 trains, and may be read by many otherwise.
 """
 import ctypes
+import functools
 import itertools
 import logging
 import os
@@ -509,7 +510,7 @@ class Word2Vec:
         words = _c.lib.shoal_corpus_words(corpus)
         with self._options(epochs, alpha, end, part, int(counts.sum()), words) as options, \
                 _c.Data.of(corpus=corpus, vectors=start) as data:
-            run = _run.run(options, data, verbose=False)
+            run = _run.run(options, data, [functools.partial(_log, part, self.epochs)], verbose=False)
         start.close()
         self._take(run.model, order, keys)
         if locks is not None:
@@ -680,6 +681,15 @@ class Word2Vec:
         if not isinstance(model, Word2Vec):
             raise AttributeError(f"Model of type {type(model)} can't be loaded by {cls}")
         return model
+
+
+def _log(before: int, epochs: int, report: Any) -> None:
+    """As gensim does at the level INFO: after each epoch, and within a long one about once a second."""
+    if report["event"] == "epoch":
+        logger.info("EPOCH %i of %i: %i words, %.0f words/s, loss %.4f", before + report["epoch"], epochs,
+                    report["examples"], report["rate"], report.get("loss", np.nan))
+    elif report["event"] == "interval":
+        logger.info("PROGRESS: at %.2f%% words, %.0f words/s", 100 * report["progress"], report["rate"])
 
 
 def _on_class_only(*args: Any, **kwargs: Any) -> Any:
