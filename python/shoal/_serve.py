@@ -74,7 +74,7 @@ def _specs(models: Union[Served, Iterable[Served], Mapping[str, Served]], folder
                 raise TypeError(f"serve: found a model of type {type(model).__name__}, want a path or a model "
                                 "of shoal")
             name = name or (f"model{number + 1}" if len(named) > 1 else "model")
-            path = os.path.join(folder, f"{name}.shoal")
+            path = os.path.join(folder, f"{number + 1}.shoal")
             _save(model, path)
             model = path
         prefix = b"" if name is None else _c.encoded(name) + b"="
@@ -84,13 +84,15 @@ def _specs(models: Union[Served, Iterable[Served], Mapping[str, Served]], folder
 
 def _save(model: Any, path: str) -> None:
     vectors = getattr(model, "wv", model)
-    if hasattr(vectors, "key_to_index"):  # shoal.models: `save` there is a pickle
-        vectors.save_word2vec_format(path + ".bin", binary=True)
-        with _c.Model.open(path + ".bin") as opened:
-            opened.save(path)
-        os.remove(path + ".bin")
-    else:
+    if not hasattr(vectors, "key_to_index"):
         model.save(path)
+        return
+    from .models.keyedvectors import c_words
+    words = c_words(vectors.index_to_key)  # `save` of shoal.models may write a pickle
+    if not words:
+        raise _c.InvalidError(f"serve: found {vectors} with keys that are no words, want strings without NUL" if
+                              len(vectors) else f"serve: found {vectors}, want some")
+    vectors._save_ours(path, words)
 
 
 def serve(models: Union[Served, Iterable[Served], Mapping[str, Served]], port: int = 0,

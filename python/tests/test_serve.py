@@ -45,6 +45,21 @@ def test_files_and_several_models_are_served(model, tmp_path):
         assert names == {"one", "model2"}
 
 
+def test_words_are_served_whatever_is_in_them():
+    vectors = shoal.KeyedVectors(2)
+    vectors.add_vectors(["new york", "york", "\u00fcn\u00ef"], [[1, 0], [0, 1], [0.6, 0.8]])
+    vectors.set_vecattr("york", "colour", "red")
+    with shoal.serve({"places": vectors}) as server:
+        found = get(server.url + "/predictions/places", b'{"word": "new york"}')
+    assert "\u00fcn\u00ef" in str(found) and "york" in str(found)
+    numbers = shoal.KeyedVectors(2)
+    with pytest.raises(ValueError, match="found KeyedVectors<vector_size=2, 0 keys>, want some"):
+        shoal.serve(numbers)
+    numbers.add_vectors([1, 2], np.eye(2))
+    with pytest.raises(ValueError, match="keys that are no words"):
+        shoal.serve(numbers)
+
+
 def test_the_log_is_told_of_a_file_that_was_replaced(model, tmp_path):
     model.save(tmp_path / "one.shoal")
     said = []

@@ -105,7 +105,10 @@ def test_python_trains_what_the_program_trains(world, root, tmp_path):
     subprocess.run([program, "train", "cbow", str(world[0]), "--dim", "20", "--min-count", "2", "--threads", "1",
                     "--epochs", "2", "--lr", "0.025", "--min-lr", "0.0001", "--valid", "0", "-o", str(out)],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    model = Word2Vec(corpus_file=str(world[0]), vector_size=20, min_count=2, workers=1, epochs=2)
+    model = Word2Vec(vector_size=20, min_count=2, workers=1)
+    model.build_vocab(corpus_file=str(world[0]))
+    model.wv.vectors = model.wv.vectors / 2  # the program begins within half the range of gensim
+    model.train(corpus_file=str(world[0]), total_examples=model.corpus_count, epochs=2)
     theirs = KeyedVectors.load(out)
     assert theirs.index_to_key == model.wv.index_to_key and (theirs.vectors == model.wv.vectors).all()
 
@@ -142,6 +145,10 @@ def test_what_is_no_corpus_is_refused():
         Word2Vec("a string", min_count=1)
     with pytest.raises(TypeError):
         Word2Vec((s for s in FEW), min_count=1)
+    model = Word2Vec(FEW, min_count=1, vector_size=4)
+    with pytest.raises(TypeError):
+        model.train((s for s in FEW), total_examples=90, epochs=2)
+    assert model.train((s for s in FEW), total_examples=90, epochs=1) == (330, 330)
     with pytest.raises(TypeError):
         Word2Vec(FEW, corpus_file="x")
     with pytest.raises(TypeError):
@@ -190,9 +197,9 @@ def test_nodes_of_another_tree_begin_anew(sentences):
     assert model.syn1.any()
     model.build_vocab([["quagga", "zebra"]] * 40, update=True)
     assert not model.syn1.any() and model.syn1.shape == model.wv.vectors.shape
-    # Rows of nodes that the tree before had would pull the two apart: their likeness was 0.64.
+    # Rows of nodes that the tree before had would pull the two apart: their likeness was 0.58.
     model.train([["quagga", "zebra"]] * 40, total_examples=40, epochs=10)
-    assert model.wv.similarity("quagga", "zebra") > 0.75
+    assert model.wv.similarity("quagga", "zebra") > 0.68
 
 
 def test_locked_rows_stay(sentences):
@@ -269,6 +276,14 @@ def test_a_sentence_that_is_a_string_is_warned_about(caplog):
     assert "Each 'sentences' item should be a list of words" in caplog.text
 
 
+@pytest.mark.parametrize("callbacks", [(), (CallbackAny2Vec(),)])
+def test_epochs_are_logged(caplog, callbacks):
+    with caplog.at_level(logging.INFO):
+        Word2Vec(FEW, min_count=1, vector_size=4, epochs=3, callbacks=callbacks)
+    said = [record.getMessage() for record in caplog.records]
+    assert [line[:12] for line in said if line.startswith("EPOCH")] == ["EPOCH 1 of 3", "EPOCH 2 of 3", "EPOCH 3 of 3"]
+
+
 # ---- asking and keeping
 
 
@@ -328,8 +343,15 @@ def test_lines_folders_and_long_texts_are_sentences(tmp_path):
     assert len(long) == 30 and long[29][-1] == "w29999" and all(len(sentence) == 1000 for sentence in long)
 
 
-def test_first_values_are_those_of_the_library(sentences):
+def test_first_values_have_the_range_of_gensim(sentences):
     model = Word2Vec(vector_size=13, min_count=2, seed=9)
     model.build_vocab(sentences[:200])
-    assert model.wv.vectors.shape == (len(model.wv), 13) and abs(model.wv.vectors).max() <= 0.5 / 13
+    assert model.wv.vectors.shape == (len(model.wv), 13) and 0.98 / 13 < abs(model.wv.vectors).max() <= 1 / 13
     assert (word2vec.first_rows([2], 13, 9)[0] == model.wv.vectors[2]).all()
+
+
+def test_first_values_are_made_in_blocks_that_do_not_show(monkeypatch):
+    whole = word2vec.first_rows(range(50), 7, 3)
+    for block in (1, 20, 7 * 50 - 1):
+        monkeypatch.setattr(word2vec, "FIRST_BLOCK", block)
+        assert (word2vec.first_rows(range(50), 7, 3) == whole).all()

@@ -790,6 +790,9 @@ class KeyedVectors:
             with (open(fname, "wb") if not hasattr(fname, "write") else _Same(fname)) as file:
                 pickle.dump(self, file, protocol=4)
             return
+        self._save_ours(fname, words)
+
+    def _save_ours(self, fname: Any, words: List[str]) -> None:
         with self._as_vectors(words) as vectors:
             opts = _c.save_opts("shoal")
             _c.lib.shoal_vectors_save(vectors, _c.path_bytes(fname), ctypes.byref(opts))
