@@ -69,7 +69,7 @@ static shoal_status words_describe(const void *model, uint64_t bytes, uint64_t t
     report_value(to, NULL, "format", VALUE_TEXT(shoal_format_name(v->format)));
     report_value(to, "words", "words", VALUE_COUNT(v->size));
     report_noted(to, "dimensions", "dimensions", VALUE_COUNT(v->dim), "%",
-                 VALUE_TEXT(dtypes[v->dtype]), NO_VALUE);
+                 VALUE_TEXT(vectors_packed(v) ? "quantised" : dtypes[v->dtype]), NO_VALUE);
     describe_left(&v->left, to);
     describe_first(v, top, to);
     return SHOAL_OK;

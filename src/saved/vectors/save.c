@@ -127,6 +127,15 @@ shoal_status saving_check_words(const struct saving *s, const char *bytes, const
     return SHOAL_OK;
 }
 
+uint64_t saving_total(const struct saving *s)
+{
+    uint64_t total = 0;
+
+    for (uint32_t id = 0; id < s->n; id++)
+        total += shoal_vectors_count(s->v, id);
+    return total;
+}
+
 static shoal_status write_lines(const struct saving *s, struct output *o)
 {
     shoal_status st = SHOAL_OK;

@@ -157,21 +157,12 @@ shoal_status vectors_container_read(void **out, struct container *c)
 
 /* ---- writing ---- */
 
-static uint64_t total_of(const struct saving *s)
-{
-    uint64_t total = 0;
-
-    for (uint32_t id = 0; id < s->n; id++)
-        total += shoal_vectors_count(s->v, id);
-    return total;
-}
-
 static void write_meta(const struct saving *s, struct container_writer *w)
 {
     const struct subwords *how = &s->v->grams.how;
     char meta[256];
     int n = snprintf(meta, sizeof meta, "kind vectors\nwords %zu\ndim %zu\ndtype %s\ntotal %llu\n",
-                     s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)total_of(s));
+                     s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)saving_total(s));
 
     if (how->maxn > 0)
         n += snprintf(meta + n, sizeof meta - (size_t)n, "minn %u\nmaxn %u\nbuckets %u\n",

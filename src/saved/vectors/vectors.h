@@ -185,6 +185,8 @@ typedef shoal_status (*put_fn)(void *to, const void *data, size_t len);
 shoal_status saving_rows(const struct saving *s, size_t stride, float *scales, put_fn put,
                          void *to);
 shoal_status saving_put_output(void *output, const void *data, size_t len);
+/* Of the counts of its words. */
+uint64_t saving_total(const struct saving *s);
 /* FILE.vocab: a line for each word, none of which may hold a newline. */
 shoal_status saving_words_beside(const struct saving *s);
 /* Fails when a word holds one of these bytes, which `format` cannot carry. */
