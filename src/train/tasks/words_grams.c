@@ -102,6 +102,27 @@ shoal_status words_compose(const struct w2v *w, const struct table *in, struct t
     return pool_run(threads, compose_thread, &c);
 }
 
+shoal_status words_compose_unseen(const void *from, const char *word, size_t len, float *out)
+{
+    const struct words_unseen *u = from;
+    size_t n = subwords_list(&u->how, word, len, NULL, 0);
+    uint32_t *list = mem_array(n, sizeof *list);
+
+    if (!list)
+        return SHOAL_ENOMEM;
+    subwords_list(&u->how, word, len, list, n);
+    memset(out, 0, u->in->width * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < u->in->width; j++)
+            out[j] += u->in->at[(u->words + list[i]) * u->in->stride + j];
+    for (size_t j = 0; j < u->in->width && n > 0; j++)
+        out[j] /= (float)n;
+    free(list);
+    return n > 0 ? SHOAL_OK
+                 : shoal_fail(SHOAL_ENOENT, "words: `%.*s` has no n-grams",
+                              (int)(len < 80 ? len : 80), word);
+}
+
 /* ---- several ranks ---- */
 
 shoal_status words_expect_rows(struct store *s, const struct w2v *w, const uint32_t *ids, size_t n)
