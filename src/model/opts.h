@@ -75,6 +75,8 @@ struct train_opts {
     double ns_exponent; /* they are drawn by count to this power */
     double sample;     /* the share of a word above which it is subsampled; 0: never */
     bool sum;          /* CBOW: the sum of the window, not its mean */
+    unsigned minn, maxn; /* characters of n-grams; maxn 0: there are none */
+    unsigned buckets;    /* rows of n-grams */
 
     /* ---- nets ---- */
     const char *layers; /* mlp: widths of the hidden ones, "64,64"; "" for none */

@@ -58,21 +58,26 @@ static shoal_status find_hidden(shoal_vectors *v, const struct container *c)
 
 static shoal_status read_how(struct subwords *out, const struct container *c)
 {
-    uint64_t minn = 0, maxn = 0, buckets = 0;
+    uint64_t minn = 0, maxn = 0, buckets = 0, hashes = 0;
     shoal_status st = container_meta_u64(c, "minn", &minn);
 
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "maxn", &maxn);
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "buckets", &buckets);
-    if (st == SHOAL_OK && (minn < 1 || minn > maxn || maxn > SUBWORDS_MAXN))
-        st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu to %llu characters, want 1 to %d",
+    if (st == SHOAL_OK)
+        st = container_meta_u64(c, "hashes", &hashes);
+    if (st == SHOAL_OK && hashes > SUBWORDS_HASHES)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu rows each, want 0 to %d",
+                        container_path(c), (unsigned long long)hashes, SUBWORDS_HASHES);
+    if (st == SHOAL_OK && (maxn < 1 || minn > maxn || maxn > SUBWORDS_MAXN))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu to %llu characters, want at most %d",
                         container_path(c), (unsigned long long)minn, (unsigned long long)maxn,
                         SUBWORDS_MAXN);
     if (st == SHOAL_OK && (buckets < 1 || buckets > SUBWORDS_BUCKETS))
         st = shoal_fail(SHOAL_EFORMAT, "%s: it has %llu buckets, want 1 to %u", container_path(c),
                         (unsigned long long)buckets, SUBWORDS_BUCKETS);
-    *out = (struct subwords){(unsigned)minn, (unsigned)maxn, (uint32_t)buckets};
+    *out = (struct subwords){(unsigned)minn, (unsigned)maxn, (uint32_t)buckets, (unsigned)hashes};
     return st;
 }
 
@@ -165,8 +170,8 @@ static void write_meta(const struct saving *s, struct container_writer *w)
                      s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)saving_total(s));
 
     if (how->maxn > 0)
-        n += snprintf(meta + n, sizeof meta - (size_t)n, "minn %u\nmaxn %u\nbuckets %u\n",
-                      how->minn, how->maxn, how->buckets);
+        n += snprintf(meta + n, sizeof meta - (size_t)n, "minn %u\nmaxn %u\nbuckets %u\nhashes %u\n",
+                      how->minn, how->maxn, how->buckets, how->hashes);
     container_put(w, "meta", meta, (size_t)n);
 }
 
