@@ -59,14 +59,15 @@ static shoal_status find_hidden(shoal_vectors *v, const struct container *c)
 static shoal_status read_how(struct subwords *out, const struct container *c)
 {
     uint64_t minn = 0, maxn = 0, buckets = 0, hashes = 0;
+    char text[32];
     shoal_status st = container_meta_u64(c, "minn", &minn);
 
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "maxn", &maxn);
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "buckets", &buckets);
-    if (st == SHOAL_OK)
-        st = container_meta_u64(c, "hashes", &hashes);
+    if (st == SHOAL_OK && container_meta(c, "hashes", text, sizeof text) == SHOAL_OK)
+        st = container_meta_u64(c, "hashes", &hashes); /* fastText's have no such line */
     if (st == SHOAL_OK && hashes > SUBWORDS_HASHES)
         st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu rows each, want 0 to %d",
                         container_path(c), (unsigned long long)hashes, SUBWORDS_HASHES);
@@ -170,8 +171,10 @@ static void write_meta(const struct saving *s, struct container_writer *w)
                      s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)saving_total(s));
 
     if (how->maxn > 0)
-        n += snprintf(meta + n, sizeof meta - (size_t)n, "minn %u\nmaxn %u\nbuckets %u\nhashes %u\n",
-                      how->minn, how->maxn, how->buckets, how->hashes);
+        n += snprintf(meta + n, sizeof meta - (size_t)n, "minn %u\nmaxn %u\nbuckets %u\n",
+                      how->minn, how->maxn, how->buckets);
+    if (how->hashes > 0)
+        n += snprintf(meta + n, sizeof meta - (size_t)n, "hashes %u\n", how->hashes);
     container_put(w, "meta", meta, (size_t)n);
 }
 
