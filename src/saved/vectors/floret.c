@@ -149,7 +149,7 @@ static bool compose(const void *from, size_t id, char *to)
         return false;
     for (size_t k = 0; k < v->dim && n > 0; k++)
         row[k] *= (float)(1.0 / (double)n);
-    return true;
+    return dtype_all_finite(SHOAL_F32, row, v->dim);
 }
 
 /* Words' rows, and behind them those of the table. */
