@@ -40,7 +40,7 @@ struct asker {
     struct json json;
 
     const char *words[WORDS_MAX]; /* of this question; borrowed */
-    uint32_t ids[WORDS_MAX];
+    bool known[WORDS_MAX];        /* else it is made of its n-grams */
     size_t n;
 
     bool many;       /* one question after the other: each answer says to which */
@@ -104,6 +104,27 @@ static void print_words(const struct asker *a)
     }
 }
 
+/* Says which words are made of their n-grams. */
+static void print_unseen(const struct asker *a)
+{
+    for (size_t i = 0; i < a->n; i++) {
+        if (a->known[i])
+            continue;
+        fputs(style_on(stdout, STYLE_DIM), stdout);
+        print_word(stdout, a->words[i]);
+        printf(" was never seen: its vector is that of its n-grams%s\n",
+               style_on(stdout, STYLE_PLAIN));
+    }
+}
+
+static bool all_known(const struct asker *a)
+{
+    for (size_t i = 0; i < a->n; i++)
+        if (!a->known[i])
+            return false;
+    return true;
+}
+
 static void answer_begin(struct asker *a)
 {
     out_open(&a->json, '{');
@@ -111,6 +132,14 @@ static void answer_begin(struct asker *a)
     out_open(&a->json, '[');
     for (size_t i = 0; i < a->n; i++)
         out_string(&a->json, a->words[i]);
+    out_close(&a->json, ']');
+    if (all_known(a))
+        return;
+    out_key(&a->json, "unknown");
+    out_open(&a->json, '[');
+    for (size_t i = 0; i < a->n; i++)
+        if (!a->known[i])
+            out_string(&a->json, a->words[i]);
     out_close(&a->json, ']');
 }
 
@@ -188,24 +217,11 @@ static void answer_hits(struct asker *a, size_t found, void (*title)(const struc
     if (a->many && a->answered > 0)
         putchar('\n');
     title(a, found);
+    print_unseen(a);
     print_hits(a, found);
 }
 
 /* ---- Questions ------------------------------------------------------------------------- */
-
-/* query += the row, of length 1 */
-static shoal_status add_unit(const struct asker *a, uint32_t id, float *row, float *query)
-{
-    size_t dim = shoal_vectors_dim(a->v);
-    shoal_status st = shoal_vectors_row(a->v, id, row);
-    double sum = 0;
-
-    for (size_t j = 0; j < dim && st == SHOAL_OK; j++)
-        sum += (double)row[j] * row[j];
-    for (size_t j = 0; j < dim && sum > 0; j++)
-        query[j] += (float)(row[j] / sqrt(sum));
-    return st;
-}
 
 static void similar_title(const struct asker *a, size_t found)
 {
@@ -220,15 +236,10 @@ static void similar_title(const struct asker *a, size_t found)
 
 static shoal_status ask_similar(struct asker *a)
 {
-    size_t dim = shoal_vectors_dim(a->v), found = 0;
-    float *query = console_alloc(2 * dim * sizeof *query), *row = query + dim;
-    shoal_status st = SHOAL_OK;
+    size_t found = 0;
+    shoal_status st = shoal_nearest_words(a->v, a->words, a->n, a->known, a->cmd->threads, a->hits,
+                                          a->k, &found);
 
-    for (size_t i = 0; i < a->n && st == SHOAL_OK; i++)
-        st = add_unit(a, a->ids[i], row, query);
-    if (st == SHOAL_OK)
-        st = shoal_nearest(a->v, query, a->ids, a->n, a->cmd->threads, a->hits, a->k, &found);
-    free(query);
     if (st == SHOAL_OK)
         answer_hits(a, found, similar_title);
     return st;
@@ -251,9 +262,9 @@ static void analogy_title(const struct asker *a, size_t found)
 static shoal_status ask_analogy(struct asker *a)
 {
     size_t found = 0;
-    shoal_status st = shoal_analogy(a->v, a->ids[0], a->ids[1], a->ids[2],
-                                    a->cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD, a->cmd->threads,
-                                    a->hits, a->k, &found);
+    shoal_status st = shoal_analogy_words(a->v, a->words, a->known,
+                                          a->cmd->cosmul ? SHOAL_3COSMUL : SHOAL_3COSADD,
+                                          a->cmd->threads, a->hits, a->k, &found);
 
     if (st == SHOAL_OK)
         answer_hits(a, found, analogy_title);
@@ -263,13 +274,14 @@ static shoal_status ask_analogy(struct asker *a)
 static shoal_status ask_distance(struct asker *a)
 {
     double cosine;
-    shoal_status st = shoal_cosine(a->v, a->ids[0], a->ids[1], &cosine);
+    shoal_status st = shoal_cosine_words(a->v, a->words, a->known, &cosine);
 
     if (st == SHOAL_OK && a->cmd->json) {
         answer_begin(a);
         out_put_real(&a->json, "cosine", cosine);
         answer_end(a);
     } else if (st == SHOAL_OK) {
+        print_unseen(a);
         print_words(a);
         printf(": %.4f\n", rounded(cosine));
     }
@@ -279,13 +291,14 @@ static shoal_status ask_distance(struct asker *a)
 static shoal_status ask_odd(struct asker *a)
 {
     size_t odd;
-    shoal_status st = shoal_odd(a->v, a->ids, a->n, &odd);
+    shoal_status st = shoal_odd_words(a->v, a->words, a->n, a->known, &odd);
 
     if (st == SHOAL_OK && a->cmd->json) {
         answer_begin(a);
         out_put_string(&a->json, "odd", a->words[odd]);
         answer_end(a);
     } else if (st == SHOAL_OK) {
+        print_unseen(a);
         print_words(a);
         fputs(": ", stdout);
         bold_begin();
@@ -297,18 +310,24 @@ static shoal_status ask_odd(struct asker *a)
 
 /* ---- One question, from wherever ----------------------------------------------------------- */
 
-/* Names every word that is missing. */
+/* Names every word that is missing: it is not known, and nothing makes a vector of it. */
 static bool find_words(struct asker *a)
 {
-    bool all = true;
+    bool subwords = shoal_vectors_subwords(a->v).maxn > 0, all = true;
+    float *room = console_alloc(shoal_vectors_dim(a->v) * sizeof *room);
 
     for (size_t i = 0; i < a->n; i++) {
-        a->ids[i] = shoal_vectors_find(a->v, a->words[i], strlen(a->words[i]));
-        if (a->ids[i] == SHOAL_NO_ID) {
-            say_unknown(a, a->words[i]);
-            all = false;
-        }
+        const char *word = a->words[i];
+        size_t len = strlen(word);
+
+        a->known[i] = shoal_vectors_find(a->v, word, len) != SHOAL_NO_ID;
+        if (a->known[i] ||
+            (subwords && shoal_vectors_compose(a->v, word, len, room, NULL) == SHOAL_OK))
+            continue;
+        say_unknown(a, word);
+        all = false;
     }
+    free(room);
     return all;
 }
 
@@ -498,7 +517,8 @@ static const struct shoal_option_group plain_groups[] = {
     "\nWithout words: on a terminal, a prompt with history (kept in $XDG_STATE_HOME/shoal or "     \
     "~/.local/state/shoal); otherwise each line of standard input is a question. A line with a "   \
     "word that is not there is reported with its number and what is spelt alike, and the exit "    \
-    "code is then 1; the others are answered."
+    "code is then 1; the others are answered. Of vectors with subwords any word is answered, and " \
+    "those that training never saw are said to be made of their n-grams."
 
 const struct verb cmd_similar = {
     .name = "shoal similar",

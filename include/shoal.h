@@ -335,6 +335,7 @@ enum shoal_format {
     SHOAL_FORMAT_NPY,         /* NumPy .npy, with the words in FILE.vocab */
     SHOAL_FORMAT_SAFETENSORS, /* tensor "vectors", with the words in its metadata */
     SHOAL_FORMAT_FASTTEXT,    /* fastText's model, .bin or .ftz, with its n-grams */
+    SHOAL_FORMAT_FLORET,      /* floret's table of hashed rows, with words in FILE.vocab */
     SHOAL_FORMAT_NPZ,         /* NumPy .npz, arrays "vectors" and "words"; read, never written */
 };
 
@@ -445,10 +446,11 @@ struct shoal_eval_opts {
 /* A part of a suite: a section of analogies, a sum of sections, or a list of pairs. */
 struct shoal_score {
     char name[64];
-    uint64_t seen, total; /* questions or pairs whose words are all there; in all */
+    uint64_t seen, total; /* questions or pairs whose words all have vectors; in all */
     uint64_t right;       /* analogies */
     double accuracy;      /* right / seen; NaN when none was seen */
     double spearman, pearson; /* pairs */
+    uint64_t composed; /* of those seen, with a word that was never seen, made of its n-grams */
 };
 
 enum shoal_suite { SHOAL_ANALOGIES, SHOAL_PAIRS };

@@ -68,6 +68,22 @@ SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);
 SHOAL_API shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
                                              float *out, bool *known);
 
+/* The questions of shoal.h with words instead of ids, known ones or any that have a vector.
+ * known [n], of each word asked with, may be NULL. Where a word has no vector they fail with
+ * SHOAL_ENOENT. */
+
+/* The words nearest to the mean of these, each counting the same; none of them answers. */
+SHOAL_API shoal_status shoal_nearest_words(const shoal_vectors *v, const char *const *words,
+                                           size_t n, bool *known, unsigned threads,
+                                           struct shoal_hit *hits, size_t k, size_t *found);
+SHOAL_API shoal_status shoal_analogy_words(const shoal_vectors *v, const char *const *abc,
+                                           bool *known, enum shoal_analogy how, unsigned threads,
+                                           struct shoal_hit *hits, size_t k, size_t *found);
+SHOAL_API shoal_status shoal_cosine_words(const shoal_vectors *v, const char *const *ab,
+                                          bool *known, double *out);
+SHOAL_API shoal_status shoal_odd_words(const shoal_vectors *v, const char *const *words, size_t n,
+                                       bool *known, size_t *odd);
+
 /* ---- Vectors made small ---------------------------------------------------------
  * Product quantisation (Jegou et al. 2011), as fastText does it: of each row, of words and of
  * n-grams, so many numbers together become one byte, the number of one of 256 centroids. */

@@ -53,7 +53,8 @@ SHOAL_FORMAT_SHOAL = 4
 SHOAL_FORMAT_NPY = 5
 SHOAL_FORMAT_SAFETENSORS = 6
 SHOAL_FORMAT_FASTTEXT = 7
-SHOAL_FORMAT_NPZ = 8
+SHOAL_FORMAT_FLORET = 8
+SHOAL_FORMAT_NPZ = 9
 SHOAL_F32 = 0
 SHOAL_F16 = 1
 SHOAL_BF16 = 2
@@ -329,6 +330,7 @@ class shoal_score(Structure):
         ("accuracy", c_double),
         ("spearman", c_double),
         ("pearson", c_double),
+        ("composed", c_uint64),
     ]
 
 
@@ -1381,6 +1383,10 @@ functions = {
     "shoal_vectors_vocab": (c_void_p, [c_void_p]),
     "shoal_vectors_subwords": (shoal_subwords, [c_void_p]),
     "shoal_vectors_compose": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "shoal_nearest_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_analogy_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_int, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_cosine_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_void_p]),
+    "shoal_odd_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_void_p]),
     "shoal_compress_default": (shoal_compress_opts, []),
     "shoal_vectors_compress": (c_int, [c_void_p, c_void_p, POINTER(shoal_compress_opts)]),
     "shoal_index_new": (c_int, [c_void_p, POINTER(shoal_matrix), c_uint]),
@@ -1423,6 +1429,7 @@ functions = {
 # Those that return a status.
 statuses = {
     "shoal_analogy",
+    "shoal_analogy_words",
     "shoal_checkpoint_read",
     "shoal_classic_check",
     "shoal_classic_ended",
@@ -1444,6 +1451,7 @@ statuses = {
     "shoal_corpus_open_memory",
     "shoal_corpus_part",
     "shoal_cosine",
+    "shoal_cosine_words",
     "shoal_data_check",
     "shoal_data_new",
     "shoal_data_open",
@@ -1474,6 +1482,7 @@ statuses = {
     "shoal_model_save",
     "shoal_model_verify",
     "shoal_nearest",
+    "shoal_nearest_words",
     "shoal_net_export",
     "shoal_net_import",
     "shoal_net_open",
@@ -1484,6 +1493,7 @@ statuses = {
     "shoal_nextword_predict",
     "shoal_nextword_vector",
     "shoal_odd",
+    "shoal_odd_words",
     "shoal_options_check",
     "shoal_options_new",
     "shoal_options_read",

@@ -17,14 +17,24 @@
 #include "text/text.h"
 #include "eval/rows.h"
 
+/* Who has vectors of words that are not in the vocabulary: out [dim]; SHOAL_ENOENT: not of this
+ * one. */
+struct composer {
+    shoal_status (*compose)(const void *from, const char *word, size_t len, float *out);
+    const void *from;
+};
+
 /* shoal_eval_run: row i of `rows`, which has as many as the vocabulary, is word i's.
- * Nothing of them is copied but the rows of the words that questions name. */
+ * Nothing of them is copied but the rows of the words that questions name. `others` may be
+ * NULL. */
 shoal_status eval_run(const shoal_eval *e, const shoal_vocab *vocab, const struct rows *rows,
-                      const struct shoal_eval_opts *opts, struct shoal_score **scores, size_t *n);
+                      const struct composer *others, const struct shoal_eval_opts *opts,
+                      struct shoal_score **scores, size_t *n);
 /* The same of rows that are being trained. */
 shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
-                            const struct table *table, const struct shoal_eval_opts *opts,
-                            struct shoal_score **scores, size_t *n);
+                            const struct table *table, const struct composer *others,
+                            const struct shoal_eval_opts *opts, struct shoal_score **scores,
+                            size_t *n);
 
 /* ---- nearest.c, spelling.c: as shoal_nearest, shoal_analogy and so on ------------- */
 

@@ -264,7 +264,7 @@ static shoal_status check_ids(const char *who, const struct rows *r, const uint3
                               size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (ids[i] >= r->n)
+        if (ids[i] >= r->n + r->nmade)
             return shoal_fail(SHOAL_EINVAL, "%s: id is %u, want less than %zu", who,
                               (unsigned)ids[i], r->n);
     return SHOAL_OK;

@@ -76,8 +76,10 @@ shoal_status pairs_spearman(const double *x, const double *y, size_t n, double *
     return st;
 }
 
-/* Fills said and cosines with the pairs whose words are both there. */
-static size_t compare(const struct asked *a, double *said, double *cosines, float *units)
+/* Fills said and cosines with the pairs whose words are both there; *made of them have a word that
+ * is composed. */
+static size_t compare(const struct asked *a, double *said, double *cosines, float *units,
+                      uint64_t *made)
 {
     const shoal_eval *e = a->suite;
     size_t n = 0;
@@ -87,6 +89,7 @@ static size_t compare(const struct asked *a, double *said, double *cosines, floa
 
         if (x == SHOAL_NO_ID || y == SHOAL_NO_ID)
             continue;
+        *made += asked_made(a, e->pairs[i].word[0]) || asked_made(a, e->pairs[i].word[1]);
         said[n] = e->pairs[i].said;
         /* As a float: rows that are equal must tie. */
         cosines[n++] = (double)(float)rows_cosine(&a->rows, x, y, units);
@@ -102,7 +105,7 @@ shoal_status pairs_score(const struct asked *a, struct shoal_score *score)
     shoal_status st = SHOAL_ENOMEM;
 
     if (room && units) {
-        n = compare(a, room, room + total, units);
+        n = compare(a, room, room + total, units, &score->composed);
         score->seen = n;
         score->total = total;
         score->pearson = pairs_pearson(room, room + total, n);

@@ -5,6 +5,7 @@
 
 shoal_status rows_of_table(struct rows *out, const struct table *t)
 {
+    *out = (struct rows){0};
     out->at = (const char *)t->at;
     out->dtype = SHOAL_F32;
     out->stride = t->stride * sizeof(float);
@@ -16,10 +17,10 @@ shoal_status rows_of_table(struct rows *out, const struct table *t)
 /* A stored row is padded at least as far as one of floats. */
 static void widen(const struct rows *r, size_t id, float *out)
 {
-    const void *row = r->at + id * r->stride;
     size_t n = table_stride(r->dim);
+    const void *row = id < r->n ? r->at + id * r->stride : (const void *)(r->made + (id - r->n) * n);
 
-    switch (r->dtype) {
+    switch (id < r->n ? r->dtype : SHOAL_F32) {
     case SHOAL_F32:
         memcpy(out, row, n * sizeof *out);
         break;

@@ -15,6 +15,10 @@ struct rows {
     enum shoal_dtype dtype;
     size_t stride, n, dim;
     const struct kernel *kernel;
+    /* Of words that are asked about and do not answer, as those that were never seen: row
+     * n + i is made[i]. */
+    const float *made; /* [nmade][table_stride(dim)], or NULL */
+    size_t nmade;
 };
 
 shoal_status rows_of_table(struct rows *out, const struct table *t);

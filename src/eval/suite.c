@@ -123,7 +123,13 @@ bool asked_sees(const struct asked *a, const struct question *q)
     for (int i = A; i <= D; i++)
         if (a->ids[q->word[i]] == SHOAL_NO_ID)
             return false;
-    return true;
+    return !asked_made(a, q->word[D]);
+}
+
+/* Whether a question that is seen has a word that is composed. */
+static bool has_made(const struct asked *a, const struct question *q)
+{
+    return asked_made(a, q->word[A]) || asked_made(a, q->word[B]) || asked_made(a, q->word[C]);
 }
 
 /* first[i] is the first row whose word is name i: of several that differ only
@@ -183,6 +189,7 @@ static void score_add(struct shoal_score *to, const struct shoal_score *part)
     to->seen += part->seen;
     to->total += part->total;
     to->right += part->right;
+    to->composed += part->composed;
 }
 
 /* Questions from `from` to the section's end. */
@@ -200,6 +207,7 @@ static shoal_status section_score(const struct asked *a, size_t from, size_t end
             st = asked_is(a, best[i], q->word[D], &room, &right);
         score->total++;
         score->seen += asked_sees(a, q);
+        score->composed += asked_sees(a, q) && has_made(a, q);
         score->right += right;
     }
     bytes_fini(&room);
@@ -260,7 +268,8 @@ static shoal_status run_pairs(const struct asked *a, struct shoal_score *score)
 /* ---- a run ----------------------------------------------------------------------- */
 
 shoal_status eval_run(const shoal_eval *e, const shoal_vocab *vocab, const struct rows *rows,
-                      const struct shoal_eval_opts *opts, struct shoal_score **scores, size_t *n)
+                      const struct composer *others, const struct shoal_eval_opts *opts,
+                      struct shoal_score **scores, size_t *n)
 {
     struct asked a = {.suite = e, .vocab = vocab, .rows = *rows, .opts = *opts};
     size_t count = e->kind == SHOAL_PAIRS ? 1 : e->ntopics + SUMS;
@@ -273,11 +282,14 @@ shoal_status eval_run(const shoal_eval *e, const shoal_vocab *vocab, const struc
         a.rows.n = opts->top_words;
     if (st == SHOAL_OK)
         st = find_words(&a);
+    if (st == SHOAL_OK && others)
+        st = asked_compose(&a, others);
     if (st == SHOAL_OK && !(out = mem_array(count, sizeof *out)))
         st = SHOAL_ENOMEM;
     if (st == SHOAL_OK)
         st = e->kind == SHOAL_PAIRS ? run_pairs(&a, out) : run_analogies(&a, out);
     free(a.ids);
+    table_fini(&a.made);
     if (st != SHOAL_OK) {
         free(out);
         return st;
@@ -288,8 +300,9 @@ shoal_status eval_run(const shoal_eval *e, const shoal_vocab *vocab, const struc
 }
 
 shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
-                            const struct table *table, const struct shoal_eval_opts *opts,
-                            struct shoal_score **scores, size_t *n)
+                            const struct table *table, const struct composer *others,
+                            const struct shoal_eval_opts *opts, struct shoal_score **scores,
+                            size_t *n)
 {
     struct rows rows;
     shoal_status st = rows_of_table(&rows, table);
@@ -299,5 +312,5 @@ shoal_status eval_run_table(const shoal_eval *e, const shoal_vocab *vocab,
     if (st == SHOAL_OK && rows.n != shoal_vocab_size(vocab))
         return shoal_fail(SHOAL_EINVAL, "eval: found %zu rows, want one for each of %zu words",
                           rows.n, shoal_vocab_size(vocab));
-    return st == SHOAL_OK ? eval_run(e, vocab, &rows, opts, scores, n) : st;
+    return st == SHOAL_OK ? eval_run(e, vocab, &rows, others, opts, scores, n) : st;
 }

@@ -53,20 +53,33 @@ struct shoal_eval {
 };
 
 /* What a run asks of. ids[w] is the row of word w of the suite, the first that
- * is spelt so, or SHOAL_NO_ID. */
+ * is spelt so, or SHOAL_NO_ID. Words that are not in the vocabulary may be composed: those are
+ * rows.made. */
 struct asked {
     const shoal_eval *suite;
     const shoal_vocab *vocab;
     struct rows rows; /* those that may answer */
     struct shoal_eval_opts opts;
     uint32_t *ids; /* [plain.n] */
+    struct table made;
 };
+
+/* Whether word w is composed. */
+static inline bool asked_made(const struct asked *a, uint32_t w)
+{
+    return a->ids[w] != SHOAL_NO_ID && a->ids[w] >= a->rows.n;
+}
+
+/* ---- unseen.c ---- */
+
+/* Composes the words of the suite that are not in the vocabulary. */
+shoal_status asked_compose(struct asked *a, const struct composer *others);
 
 /* Whether row id's word is word w, as far as opts look at case. */
 shoal_status asked_is(const struct asked *a, uint32_t id, uint32_t w, struct bytes *room,
                       bool *is);
 
-/* Whether all four words are there. */
+/* Whether all four words are there, the last among those that may answer. */
 bool asked_sees(const struct asked *a, const struct question *q);
 
 /* ---- analogies.c ---- */

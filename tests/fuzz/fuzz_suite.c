@@ -62,7 +62,7 @@ static void check_run(const shoal_eval *e, bool keep_case)
     shoal_vocab *vocab = first_words(e, &rows);
     size_t n, total = 0;
 
-    require(eval_run_table(e, vocab, &rows, &opts, &scores, &n) == SHOAL_OK);
+    require(eval_run_table(e, vocab, &rows, NULL, &opts, &scores, &n) == SHOAL_OK);
     for (size_t i = 0; i < n; i++) {
         require(scores[i].right <= scores[i].seen && scores[i].seen <= scores[i].total);
         total += scores[i].total;

@@ -17,20 +17,25 @@ static void walk(const shoal_vectors *v, bool verified)
 {
     size_t dim = shoal_vectors_dim(v);
     float *row = malloc(dim * sizeof *row);
+    bool composed;
 
     require(row && shoal_vectors_size(v) > 0 && dim > 0);
     for (uint32_t id = 0; id < shoal_vectors_size(v); id++) {
         const char *word = shoal_vectors_word(v, id);
         uint32_t found = shoal_vectors_find(v, word, strlen(word));
 
-        require(shoal_vectors_row(v, id, row) == SHOAL_OK);
+        if (shoal_vectors_row(v, id, row) != SHOAL_OK) {
+            require(v->late && strstr(shoal_error(), "a NaN or an infinity"));
+            continue;
+        }
         require(!verified || found == id);
         for (size_t i = 0; i < dim && verified; i++)
             require(isfinite(row[i]) || v->dtype == SHOAL_INT8);
     }
-    require((shoal_vectors_compose(v, "n\xc3\xa9ver seen", 11, row, NULL) == SHOAL_OK) ==
-            (shoal_vectors_subwords(v).maxn > 0 || shoal_vectors_find(v, "n\xc3\xa9ver seen", 11) !=
-                                                      SHOAL_NO_ID));
+    /* Of n-grams that were pruned none may be left. */
+    composed = shoal_vectors_compose(v, "n\xc3\xa9ver seen", 11, row, NULL) == SHOAL_OK;
+    require(v->late || composed == (shoal_vectors_subwords(v).maxn > 0 ||
+                                    shoal_vectors_find(v, "n\xc3\xa9ver seen", 11) != SHOAL_NO_ID));
     free(row);
 }
 
@@ -39,7 +44,8 @@ static void check_decimals(const shoal_vectors *v)
 {
     float *row = malloc(shoal_vectors_dim(v) * sizeof *row);
 
-    require(shoal_vectors_row(v, 0, row) == SHOAL_OK);
+    if (shoal_vectors_row(v, 0, row) != SHOAL_OK)
+        *row = NAN;
     for (size_t i = 0; i < shoal_vectors_dim(v) && isfinite(row[i]); i++) {
         char text[DECIMAL_MAX];
         size_t len = decimal_format(text, row[i]);

@@ -3,7 +3,7 @@
 
 enum { DIM = 5, BUCKETS = 37 };
 
-static const struct subwords how = {2, 3, BUCKETS};
+static const struct subwords how = {.minn = 2, .maxn = 3, .buckets = BUCKETS};
 static const char *const words[] = {"the", "käse", "</s>"};
 
 static float own_of(size_t row, size_t j)

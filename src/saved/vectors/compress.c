@@ -206,6 +206,9 @@ shoal_status shoal_vectors_compress(shoal_vectors **out, const shoal_vectors *v,
     *out = NULL;
     if (vectors_packed(v))
         return shoal_fail(SHOAL_EINVAL, "compress: the vectors are quantised already");
+    if (v->grams.how.hashes > 0)
+        return shoal_fail(SHOAL_EINVAL, "compress: words that are hashed have no rows of their own, "
+                                        "want vectors with them");
     c.rows = v->size + c.grams.size;
     if (c.rows >= UINT32_MAX)
         return shoal_fail(SHOAL_EINVAL, "compress: found %zu rows, want less than %u", c.rows,

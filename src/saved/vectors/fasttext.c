@@ -208,6 +208,11 @@ shoal_status vectors_fasttext_save(const struct saving *s)
     struct pq zeros = {0};
     shoal_status st = rows.sum ? saving_check_words(s, "", "fastText's model") : SHOAL_ENOMEM;
 
+    if (st == SHOAL_OK && v->grams.how.hashes > 0)
+        st = shoal_fail(SHOAL_EINVAL,
+                        "%s: words that are hashed have no rows of their own, which fastText's "
+                        "model wants: floret's table holds them (.floret)",
+                        s->path);
     if (late && late->model.output.rows == s->n && !late->from)
         out.output.row = output_row_of_model;
     if (st == SHOAL_OK && late && !late->model.input.dense)

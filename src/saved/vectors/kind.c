@@ -57,6 +57,19 @@ static void describe_left(const struct shoal_left_out *left, const struct shoal_
                      NO_VALUE, NO_VALUE);
 }
 
+static void describe_subwords(const shoal_vectors *v, const struct shoal_reporter *to)
+{
+    const struct subwords *how = &v->grams.how;
+
+    if (how->maxn == 0)
+        return;
+    report_value(to, "minn", NULL, VALUE_COUNT(how->minn));
+    report_value(to, "maxn", NULL, VALUE_COUNT(how->maxn));
+    report_noted(to, "buckets", "subwords", VALUE_COUNT(how->buckets),
+                 "buckets of n-grams of % to % characters", VALUE_COUNT(how->minn),
+                 VALUE_COUNT(how->maxn));
+}
+
 static shoal_status words_describe(const void *model, uint64_t bytes, uint64_t top,
                                    const struct shoal_reporter *to)
 {
@@ -69,7 +82,8 @@ static shoal_status words_describe(const void *model, uint64_t bytes, uint64_t t
     report_value(to, NULL, "format", VALUE_TEXT(shoal_format_name(v->format)));
     report_value(to, "words", "words", VALUE_COUNT(v->size));
     report_noted(to, "dimensions", "dimensions", VALUE_COUNT(v->dim), "%",
-                 VALUE_TEXT(dtypes[v->dtype]), NO_VALUE);
+                 VALUE_TEXT(vectors_packed(v) ? "quantised" : dtypes[v->dtype]), NO_VALUE);
+    describe_subwords(v, to);
     describe_left(&v->left, to);
     describe_first(v, top, to);
     return SHOAL_OK;
@@ -81,8 +95,8 @@ static void score_pairs(const struct shoal_reporter *to, const struct shoal_scor
 {
     static const struct shoal_column columns[] = {
         {"name", NULL, 0}, {"seen", NULL, 0},    {"total", NULL, 0}, {"spearman", NULL, 0},
-        {"pearson", NULL, 0}};
-    static const struct shoal_grid grid = {"scores", columns, 5};
+        {"pearson", NULL, 0}, {"composed", NULL, 0}};
+    struct shoal_grid grid = {"scores", columns, s->composed > 0 ? 6 : 5};
 
     report_value(to, NULL, "spearman", VALUE_REAL(s->spearman));
     report_value(to, NULL, "pearson", VALUE_REAL(s->pearson));
@@ -91,8 +105,18 @@ static void score_pairs(const struct shoal_reporter *to, const struct shoal_scor
     report_row(to, &grid,
                (struct shoal_value[]){VALUE_TEXT(s->name), VALUE_COUNT(s->seen),
                                       VALUE_COUNT(s->total), VALUE_REAL(s->spearman),
-                                      VALUE_REAL(s->pearson)},
+                                      VALUE_REAL(s->pearson), VALUE_COUNT(s->composed)},
                0);
+}
+
+/* Of vectors with subwords: what was asked of words that were never seen. */
+static void score_composed(const struct shoal_reporter *to, const struct shoal_score *s, bool pairs)
+{
+    if (s->composed > 0)
+        report_noted(to, NULL, "composed", VALUE_COUNT(s->composed),
+                     pairs ? "of them with a word never seen, made of its n-grams"
+                           : "questions with a word never seen, made of its n-grams",
+                     NO_VALUE, NO_VALUE);
 }
 
 /* The last three are sums; one without any section is for programs alone. */
@@ -100,14 +124,16 @@ static void score_sections(const struct shoal_reporter *to, const struct shoal_s
 {
     static const struct shoal_column columns[] = {
         {"name", "section", -28}, {NULL, "right", 9}, {"seen", "seen", 9},
-        {"total", "total", 9},    {"right", NULL, 0}, {"accuracy", "accuracy", 8}};
-    static const struct shoal_grid grid = {"scores", columns, 6};
+        {"total", "total", 9},    {"right", NULL, 0}, {"accuracy", "accuracy", 8},
+        {"composed", NULL, 0}};
+    struct shoal_grid grid = {"scores", columns, s[n - 1].composed > 0 ? 7 : 6};
 
     for (size_t i = 0; i < n; i++, s++)
         report_row(to, &grid,
                    (struct shoal_value[]){VALUE_TEXT(s->name), VALUE_COUNT(s->right),
                                           VALUE_COUNT(s->seen), VALUE_COUNT(s->total),
-                                          VALUE_COUNT(s->right), VALUE_SHARE(s->accuracy)},
+                                          VALUE_COUNT(s->right), VALUE_SHARE(s->accuracy),
+                                          VALUE_COUNT(s->composed)},
                    (i + 3 >= n ? SHOAL_ROW_SUM : 0u) | (s->total == 0 ? SHOAL_ROW_HIDDEN : 0u));
 }
 
@@ -128,6 +154,7 @@ static shoal_status score_suite(const shoal_vectors *v, const char *path, const 
         score_pairs(to, scores);
     else
         score_sections(to, scores, n);
+    score_composed(to, &scores[n - 1], pairs);
     if (scores[n - 1].seen == 0)
         report_warn(to,
                     pairs ? "%: of % pairs none has all its words among the vectors"

@@ -23,10 +23,10 @@ static void put_meta(const struct saving *s, struct container_writer *w)
     const struct fasttext *f = &s->v->late->model;
     char meta[256];
     int n = snprintf(meta, sizeof meta,
-                     "kind vectors\nwords %zu\ndim %zu\ndtype pq\ndsub %zu\n"
+                     "kind vectors\nwords %zu\ndim %zu\ndtype pq\ntotal %llu\ndsub %zu\n"
                      "minn %d\nmaxn %d\nbuckets %d\n",
-                     s->n, s->v->dim, f->input.pq.dsub, f->args.minn, f->args.maxn,
-                     f->args.bucket);
+                     s->n, s->v->dim, (unsigned long long)saving_total(s), f->input.pq.dsub,
+                     f->args.minn, f->args.maxn, f->args.bucket);
 
     container_put(w, "meta", meta, (size_t)n);
 }

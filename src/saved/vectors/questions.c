@@ -6,7 +6,8 @@ shoal_status vectors_rows(struct rows *out, const shoal_vectors *v)
     const char *rows;
     shoal_status st = vectors_all(v, &rows);
 
-    *out = (struct rows){rows, v->dtype, v->stride, v->size, v->dim, NULL};
+    *out = (struct rows){.at = rows, .dtype = v->dtype, .stride = v->stride, .n = v->size,
+                         .dim = v->dim};
     return st == SHOAL_OK ? kernel_choose(&out->kernel) : st;
 }
 
@@ -57,14 +58,22 @@ shoal_status shoal_spellings(const shoal_vectors *v, const char *word, uint32_t 
     return spelling_near(v->vocab, word, ids, k, found);
 }
 
+static shoal_status compose(const void *from, const char *word, size_t len, float *out)
+{
+    return shoal_vectors_compose(from, word, len, out, NULL);
+}
+
 shoal_status shoal_eval_run(const shoal_eval *e, const shoal_vectors *v,
                             const struct shoal_eval_opts *opts, struct shoal_score **scores,
                             size_t *n)
 {
+    struct composer others = {compose, v};
     struct rows rows;
     shoal_status st = vectors_rows(&rows, v);
 
     *scores = NULL;
     *n = 0;
-    return st == SHOAL_OK ? eval_run(e, v->vocab, &rows, opts, scores, n) : st;
+    if (st != SHOAL_OK)
+        return st;
+    return eval_run(e, v->vocab, &rows, v->grams.how.maxn > 0 ? &others : NULL, opts, scores, n);
 }

@@ -120,7 +120,8 @@ struct naming {
 /* naming_fini may follow a failure too. */
 shoal_status naming_make(struct naming *out, const struct word_list *list);
 void naming_fini(struct naming *n);
-/* The words of lines, as many as there are rows. */
+/* The words of lines, as many as there are rows; NAMING_ALL: whatever their number. */
+#define NAMING_ALL SIZE_MAX
 shoal_status naming_of_lines(struct naming *out, const char *path, const char *lines, size_t len,
                              size_t rows);
 /* The same from FILE.vocab. */
@@ -185,6 +186,8 @@ typedef shoal_status (*put_fn)(void *to, const void *data, size_t len);
 shoal_status saving_rows(const struct saving *s, size_t stride, float *scales, put_fn put,
                          void *to);
 shoal_status saving_put_output(void *output, const void *data, size_t len);
+/* Of the counts of its words. */
+uint64_t saving_total(const struct saving *s);
 /* FILE.vocab: a line for each word, none of which may hold a newline. */
 shoal_status saving_words_beside(const struct saving *s);
 /* Fails when a word holds one of these bytes, which `format` cannot carry. */
@@ -222,6 +225,11 @@ shoal_status vectors_fasttext_read(shoal_vectors **out, struct source *src);
 shoal_status vectors_fasttext_save(const struct saving *s);
 /* What fastText would have been asked for to make such vectors: its defaults, where nobody knows. */
 struct fasttext_args vectors_fasttext_args(size_t dim, const struct subwords *how);
+
+/* floret.c */
+bool vectors_floret_sniff(const struct source *src);
+shoal_status vectors_floret_read(shoal_vectors **out, const struct source *src);
+shoal_status vectors_floret_save(const struct saving *s);
 
 /* packed.c: product-quantised, in our container. `late` is the vectors' after a success. */
 #define PACKED_CODES "pq.codes" /* a section that no others have */

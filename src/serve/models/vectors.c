@@ -23,6 +23,9 @@ struct word_sample {
     bool detailed; /* the answer of an address: a list, best first */
     float *vector; /* [dim] */
     float *places; /* [1 + found][2], the word itself first */
+    /* Of a word that is not known its text, and what its n-grams make of it, [dim]. */
+    char *unseen[3];
+    float *made[3];
 };
 _Static_assert(sizeof(struct word_sample) <= SAMPLE_MAX, "a sample fits");
 
@@ -61,18 +64,45 @@ static shoal_status unknown(const shoal_vectors *v, struct request *q, const cha
                       shoal_vectors_size(v), text, n > 0 ? "?" : "");
 }
 
+/* Longer ones take more time than the loop should give. */
+enum { WORD_USUAL = 64 };
+
+/* Of a word that nobody has seen. */
+static shoal_status compose_word(const shoal_vectors *v, struct request *q, const char *word,
+                                 struct word_sample *s, size_t i)
+{
+    size_t dim = shoal_vectors_dim(v), len = strlen(word);
+    shoal_status st = len > WORD_USUAL ? request_leave_loop(q) : SHOAL_OK;
+
+    if (st == SHOAL_OK)
+        st = request_charge_sample(q, dim * sizeof **s->made + len + 1, len + 1);
+    if (st != SHOAL_OK)
+        return st;
+    s->made[i] = mem_array(dim, sizeof **s->made);
+    s->unseen[i] = mem_text("%s", word);
+    if (!s->made[i] || !s->unseen[i])
+        return SHOAL_ENOMEM;
+    s->ask.ids[i] = SHOAL_NO_ID;
+    st = shoal_vectors_compose(v, word, len, s->made[i], NULL);
+    return st == SHOAL_ENOENT ? unknown(v, q, word) : st;
+}
+
+/* Word i of a question. */
 static shoal_status find_word(const shoal_vectors *v, struct request *q, const char *word,
-                              uint32_t *id)
+                              struct word_sample *s, size_t i)
 {
     if (!word || !*word)
         return shoal_fail(SHOAL_EINVAL, "found no word, want one");
-    *id = shoal_vectors_find(v, word, strlen(word));
-    return *id == SHOAL_NO_ID ? unknown(v, q, word) : SHOAL_OK;
+    s->ask.ids[i] = shoal_vectors_find(v, word, strlen(word));
+    if (s->ask.ids[i] != SHOAL_NO_ID)
+        return SHOAL_OK;
+    return shoal_vectors_subwords(v).maxn > 0 ? compose_word(v, q, word, s, i)
+                                              : unknown(v, q, word);
 }
 
 /* A word as bytes: without the white space around. */
 static shoal_status find_bytes(const shoal_vectors *v, struct request *q, const char *at,
-                               size_t len, uint32_t *id)
+                               size_t len, struct word_sample *s)
 {
     char word[512];
 
@@ -84,7 +114,7 @@ static shoal_status find_bytes(const shoal_vectors *v, struct request *q, const 
         return shoal_fail(SHOAL_EINVAL, "found %zu bytes, want a word", len);
     memcpy(word, at, len);
     word[len] = '\0';
-    return find_word(v, q, word, id);
+    return find_word(v, q, word, s, 0);
 }
 
 static shoal_status read_analogy(const shoal_vectors *v, const struct instance *in,
@@ -102,7 +132,7 @@ static shoal_status read_analogy(const shoal_vectors *v, const struct instance *
 
         if (!word)
             return shoal_fail(SHOAL_EINVAL, "found no parameter %s, want a, b and c", keys[i]);
-        st = find_word(v, in->request, word, &s->ask.ids[i]);
+        st = find_word(v, in->request, word, s, i);
     }
     return st;
 }
@@ -111,12 +141,12 @@ static shoal_status read_word(const shoal_vectors *v, const struct instance *in,
                               struct word_sample *s)
 {
     if (in->bytes)
-        return find_bytes(v, in->request, in->bytes, in->len, &s->ask.ids[0]);
+        return find_bytes(v, in->request, in->bytes, in->len, s);
     if (tree_kind(in->json) == TREE_TEXT)
-        return find_word(v, in->request, tree_text(in->json), &s->ask.ids[0]);
+        return find_word(v, in->request, tree_text(in->json), s, 0);
     if (in->json && tree_kind(in->json) != TREE_OBJECT)
         return shoal_fail(SHOAL_EINVAL, "found no text, want a word");
-    return find_word(v, in->request, instance_text(in, "word"), &s->ask.ids[0]);
+    return find_word(v, in->request, instance_text(in, "word"), s, 0);
 }
 
 /* What the answer takes, as it is computed and as text. */
@@ -178,6 +208,10 @@ static void words_forget(void *sample)
     free(s->ask.hits);
     free(s->vector);
     free(s->places);
+    for (size_t i = 0; i < 3; i++) {
+        free(s->unseen[i]);
+        free(s->made[i]);
+    }
 }
 
 /* ---- computing ---- */
@@ -190,11 +224,20 @@ static bool words_cheap(const void *model, const void *sample)
     return s->what == ASK_VECTOR || shoal_vectors_size(v) * shoal_vectors_dim(v) < CHEAP;
 }
 
+/* The vector of the one word that is asked about. */
+static shoal_status word_row(const shoal_vectors *v, const struct word_sample *s, float *out)
+{
+    if (!s->made[0])
+        return shoal_vectors_row(v, s->ask.ids[0], out);
+    memcpy(out, s->made[0], shoal_vectors_dim(v) * sizeof *out);
+    return SHOAL_OK;
+}
+
 static shoal_status answer_map(const shoal_vectors *v, struct word_sample *s)
 {
     size_t dim = shoal_vectors_dim(v), n = s->ask.found + 1;
     float *rows = mem_array(n * dim, sizeof *rows);
-    shoal_status st = rows ? shoal_vectors_row(v, s->ask.ids[0], rows) : SHOAL_ENOMEM;
+    shoal_status st = rows ? word_row(v, s, rows) : SHOAL_ENOMEM;
 
     for (size_t i = 1; i < n && st == SHOAL_OK; i++)
         st = shoal_vectors_row(v, s->ask.hits[i - 1].id, rows + i * dim);
@@ -204,22 +247,66 @@ static shoal_status answer_map(const shoal_vectors *v, struct word_sample *s)
     return st;
 }
 
+/* Vectors that were composed, as rows behind those of the table. */
+static void put_made(struct rows *rows, struct table *made, const struct word_sample *s,
+                     struct near_ask *ask)
+{
+    for (size_t i = 0; i < s->ask.n; i++) {
+        if (!s->made[i])
+            continue;
+        memcpy(made->at + rows->nmade * made->stride, s->made[i], rows->dim * sizeof *made->at);
+        ask->ids[i] = (uint32_t)(rows->n + rows->nmade++);
+    }
+}
+
+static size_t count_made(struct word_sample *const *samples, size_t n)
+{
+    size_t made = 0;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < samples[i]->ask.n; j++)
+            made += samples[i]->made[j] != NULL;
+    return made;
+}
+
+/* The questions about nearest rows, in one pass over the table; gives how many there are. */
+static shoal_status ask_nearest(const shoal_vectors *v, struct word_sample *const *samples,
+                                size_t n, struct near_ask *asks)
+{
+    struct table made = {0};
+    struct rows rows;
+    size_t nasks = 0, unseen = count_made(samples, n);
+    shoal_status st = vectors_rows(&rows, v);
+
+    if (st == SHOAL_OK && unseen > 0)
+        st = table_init(&made, "words", unseen, rows.dim);
+    rows.made = made.at;
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
+        if (samples[i]->what == ASK_VECTOR)
+            continue;
+        asks[nasks] = samples[i]->ask;
+        put_made(&rows, &made, samples[i], &asks[nasks++]);
+    }
+    if (st == SHOAL_OK && nasks > 0)
+        st = nearest_many(&rows, asks, nasks, 1);
+    table_fini(&made);
+    return st;
+}
+
 /* All questions about nearest rows are answered in one pass over the table. */
 static shoal_status run_some(const shoal_vectors *v, struct word_sample *const *samples, size_t n)
 {
     struct near_ask asks[BATCH];
-    struct rows rows;
-    size_t nasks = 0;
-    shoal_status st = vectors_rows(&rows, v);
+    shoal_status st = SHOAL_OK;
+    size_t vectors = 0;
 
-    for (size_t i = 0; i < n && st == SHOAL_OK; i++) {
-        if (samples[i]->what == ASK_VECTOR)
-            st = shoal_vectors_row(v, samples[i]->ask.ids[0], samples[i]->vector);
-        else
-            asks[nasks++] = samples[i]->ask;
-    }
-    if (st == SHOAL_OK && nasks > 0)
-        st = nearest_many(&rows, asks, nasks, 1);
+    for (size_t i = 0; i < n && st == SHOAL_OK; i++)
+        if (samples[i]->what == ASK_VECTOR) {
+            st = word_row(v, samples[i], samples[i]->vector);
+            vectors++;
+        }
+    if (st == SHOAL_OK && vectors < n)
+        st = ask_nearest(v, samples, n, asks);
     for (size_t i = 0, j = 0; i < n && st == SHOAL_OK; i++) {
         if (samples[i]->what == ASK_VECTOR)
             continue;
@@ -242,18 +329,24 @@ static shoal_status words_run(const void *model, void *const *samples, size_t n)
 
 /* ---- writing ---- */
 
-static void put_hit(struct writer *out, const shoal_vectors *v, const struct shoal_hit *hit)
+/* Word i of the question. */
+static const char *asked_word(const shoal_vectors *v, const struct word_sample *s, size_t i)
+{
+    return s->unseen[i] ? s->unseen[i] : shoal_vectors_word(v, s->ask.ids[i]);
+}
+
+static void put_hit(struct writer *out, const char *word, float score)
 {
     put_open(out, '{');
-    member_text(out, "word", shoal_vectors_word(v, hit->id));
-    member_float(out, "score", hit->score);
+    member_text(out, "word", word);
+    member_float(out, "score", score);
 }
 
 static void write_list(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     member_open(out, s->what == ASK_ANALOGY ? "answers" : "similar", '[');
     for (size_t i = 0; i < s->ask.found; i++) {
-        put_hit(out, v, &s->ask.hits[i]);
+        put_hit(out, shoal_vectors_word(v, s->ask.hits[i].id), s->ask.hits[i].score);
         put_close(out, "}");
     }
     put_close(out, "]");
@@ -261,11 +354,12 @@ static void write_list(struct writer *out, const shoal_vectors *v, const struct 
 
 static void write_map(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
-    struct shoal_hit self = {s->ask.ids[0], 1};
-
     member_open(out, "map", '[');
     for (size_t i = 0; i <= s->ask.found; i++) {
-        put_hit(out, v, i == 0 ? &self : &s->ask.hits[i - 1]);
+        const struct shoal_hit *hit = i > 0 ? &s->ask.hits[i - 1] : NULL;
+
+        put_hit(out, hit ? shoal_vectors_word(v, hit->id) : asked_word(v, s, 0),
+                hit ? hit->score : 1);
         member_float(out, "x", s->places[2 * i]);
         member_float(out, "y", s->places[2 * i + 1]);
         put_close(out, "}");
@@ -290,13 +384,29 @@ static void write_classes(struct writer *out, const shoal_vectors *v, const stru
     put_close(out, "}");
 }
 
+/* That a word is made of its n-grams; of an analogy which. */
+static void write_unseen(struct writer *out, const struct word_sample *s)
+{
+    if (!s->unseen[0] && !s->unseen[1] && !s->unseen[2])
+        return;
+    member_flag(out, "known", false);
+    if (s->ask.n == 1)
+        return;
+    member_open(out, "unknown", '[');
+    for (size_t i = 0; i < 3; i++)
+        if (s->unseen[i])
+            put_text(out, s->unseen[i]);
+    put_close(out, "]");
+}
+
 static void write_detailed(struct writer *out, const shoal_vectors *v, const struct word_sample *s)
 {
     static const char *const names[] = {"a", "b", "c"};
 
     put_open(out, '{');
     for (size_t i = 0; i < s->ask.n; i++)
-        member_text(out, s->ask.n == 3 ? names[i] : "word", shoal_vectors_word(v, s->ask.ids[i]));
+        member_text(out, s->ask.n == 3 ? names[i] : "word", asked_word(v, s, i));
+    write_unseen(out, s);
     if (s->what == ASK_VECTOR) {
         put_key(out, "vector");
         write_vector(out, v, s);

@@ -642,13 +642,16 @@ static shoal_status measure_suite(struct run *r, const shoal_eval *suite, const 
 {
     struct shoal_eval_opts opts = shoal_eval_default();
     const struct words *w = r->own;
+    struct words_unseen unseen = {words_subwords(r->opts), &r->rows->tables[IN], w->model.words};
+    struct composer others = {words_compose_unseen, &unseen};
     struct shoal_score *scores;
     size_t n;
     bool pairs = shoal_eval_kind(suite) == SHOAL_PAIRS;
     shoal_status st;
 
     opts.threads = r->threads;
-    st = eval_run_table(suite, shoal_corpus_vocab(w->corpus), rows, &opts, &scores, &n);
+    st = eval_run_table(suite, shoal_corpus_vocab(w->corpus), rows,
+                        w->model.grams ? &others : NULL, &opts, &scores, &n);
     if (st != SHOAL_OK)
         return st;
     figures_add(&r->held, SHOAL_OF_VALIDATION, shoal_eval_name(suite), !pairs,

@@ -32,6 +32,15 @@ void words_grams_free(struct w2v_grams *g);
 /* The composed vectors of all words into the first rows of `out`, which may be `in`. */
 shoal_status words_compose(const struct w2v *w, const struct table *in, struct table *out,
                            unsigned threads);
+/* The vector of a word that is not in the vocabulary, as a composer has it: `from` is a struct
+ * words_unseen. */
+struct words_unseen {
+    struct subwords how;
+    const struct table *in;
+    size_t words;
+};
+
+shoal_status words_compose_unseen(const void *from, const char *word, size_t len, float *out);
 /* These words will be needed: store_expect of all rows of theirs. */
 shoal_status words_expect_rows(struct store *s, const struct w2v *w, const uint32_t *ids, size_t n);
 
