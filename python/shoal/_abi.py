@@ -52,7 +52,8 @@ SHOAL_FORMAT_GLOVE = 3
 SHOAL_FORMAT_SHOAL = 4
 SHOAL_FORMAT_NPY = 5
 SHOAL_FORMAT_SAFETENSORS = 6
-SHOAL_FORMAT_NPZ = 7
+SHOAL_FORMAT_FASTTEXT = 7
+SHOAL_FORMAT_NPZ = 8
 SHOAL_F32 = 0
 SHOAL_F16 = 1
 SHOAL_BF16 = 2
@@ -328,6 +329,7 @@ class shoal_score(Structure):
         ("accuracy", c_double),
         ("spearman", c_double),
         ("pearson", c_double),
+        ("composed", c_uint64),
     ]
 
 
@@ -1401,6 +1403,10 @@ functions = {
     "shoal_vectors_vocab": (c_void_p, [c_void_p]),
     "shoal_vectors_subwords": (shoal_subwords, [c_void_p]),
     "shoal_vectors_compose": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "shoal_nearest_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_analogy_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_int, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_cosine_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_void_p]),
+    "shoal_odd_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_void_p]),
     "shoal_index_new": (c_int, [c_void_p, POINTER(shoal_matrix), c_uint]),
     "shoal_index_free": (None, [c_void_p]),
     "shoal_index_nearest": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
@@ -1409,6 +1415,7 @@ functions = {
 # Those that return a status.
 statuses = {
     "shoal_analogy",
+    "shoal_analogy_words",
     "shoal_checkpoint_read",
     "shoal_classic_check",
     "shoal_classic_ended",
@@ -1430,6 +1437,7 @@ statuses = {
     "shoal_corpus_open_memory",
     "shoal_corpus_part",
     "shoal_cosine",
+    "shoal_cosine_words",
     "shoal_data_check",
     "shoal_data_new",
     "shoal_data_open",
@@ -1459,6 +1467,7 @@ statuses = {
     "shoal_model_save",
     "shoal_model_verify",
     "shoal_nearest",
+    "shoal_nearest_words",
     "shoal_net_export",
     "shoal_net_import",
     "shoal_net_open",
@@ -1469,6 +1478,7 @@ statuses = {
     "shoal_nextword_predict",
     "shoal_nextword_vector",
     "shoal_odd",
+    "shoal_odd_words",
     "shoal_options_check",
     "shoal_options_new",
     "shoal_options_read",

@@ -960,14 +960,14 @@ static void a_table_in_training_scores_as_its_vectors_do(void **state)
     for (uint32_t id = 0; id < 600; id++)
         assert_int_equal(shoal_vectors_row(v, id, rows.at + id * rows.stride), SHOAL_OK);
     want = run(e, v, &opts, &n);
-    assert_int_equal(eval_run_table(e, v->vocab, &rows, &opts, &s, &m), SHOAL_OK);
+    assert_int_equal(eval_run_table(e, v->vocab, &rows, NULL, &opts, &s, &m), SHOAL_OK);
     assert_int_equal(m, n);
     assert_memory_equal(s, want, n * sizeof *s);
     shoal_scores_free(s);
     shoal_scores_free(want);
     table_fini(&rows);
     assert_int_equal(table_init(&rows, "in", 5, 24), SHOAL_OK);
-    assert_int_equal(eval_run_table(e, v->vocab, &rows, &opts, &s, &m), SHOAL_EINVAL);
+    assert_int_equal(eval_run_table(e, v->vocab, &rows, NULL, &opts, &s, &m), SHOAL_EINVAL);
     assert_null(s);
     table_fini(&rows);
     shoal_eval_close(e);
