@@ -35,6 +35,7 @@
 #include <shoal/clicks.h>
 #include <shoal/logreg.h>
 #include <shoal/nets.h>
+#include <shoal/words.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -61,6 +62,9 @@ SHOAL_API shoal_status shoal_model_verify(const shoal_model *m);
 SHOAL_API shoal_status shoal_model_save(const shoal_model *m, const char *path,
                                         const struct shoal_save_opts *opts);
 SHOAL_API void shoal_model_close(shoal_model *m);
+/* Another model with its rows quantised; the first stays as it is. Fails for a kind that cannot. */
+SHOAL_API shoal_status shoal_model_compress(shoal_model **out, const shoal_model *m,
+                                            const struct shoal_compress_opts *opts);
 
 /* Names of its classes from a file, instead of its own, before anybody else has the model:
  * {"0": "cat", "1": ["n02084071", "dog"]} as TorchServe's index_to_name.json, a JSON list, or

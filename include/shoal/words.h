@@ -64,7 +64,7 @@ struct shoal_subwords {
 
 SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);
 /* The vector of any word into out [dim]: its row, or what its n-grams make. *known says which, and
- * may be NULL. SHOAL_ENOENT where neither is there. */
+ * may be NULL. SHOAL_ENOENT where neither is there, or training met none of its n-grams. */
 SHOAL_API shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
                                              float *out, bool *known);
 
@@ -83,6 +83,24 @@ SHOAL_API shoal_status shoal_cosine_words(const shoal_vectors *v, const char *co
                                           bool *known, double *out);
 SHOAL_API shoal_status shoal_odd_words(const shoal_vectors *v, const char *const *words, size_t n,
                                        bool *known, size_t *odd);
+
+/* ---- Vectors made small ---------------------------------------------------------
+ * Product quantisation (Jegou et al. 2011), as fastText does it: of each row, of words and of
+ * n-grams, so many numbers together become one byte, the number of one of 256 centroids. */
+
+struct shoal_compress_opts {
+    unsigned dsub;   /* numbers to a byte, 1 or more */
+    bool qnorm;      /* the length of a row is one byte more, and the others say its direction */
+    uint64_t cutoff; /* keep so many rows, the longest; 0: all */
+    uint64_t seed;   /* the same seed gives the same bytes on any number of threads */
+    unsigned threads; /* 0: one for each core */
+};
+
+SHOAL_API struct shoal_compress_opts shoal_compress_default(void); /* dsub 2 */
+/* Needs 256 rows. Words that the cutoff leaves out are unknown then: what is left of their n-grams
+ * makes their vectors. */
+SHOAL_API shoal_status shoal_vectors_compress(shoal_vectors **out, const shoal_vectors *v,
+                                              const struct shoal_compress_opts *opts);
 
 /* ---- Searching --------------------------------------------------------------
  * Rows made ready for many questions: the direction of each in signed bytes, a quarter of its

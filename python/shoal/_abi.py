@@ -53,7 +53,8 @@ SHOAL_FORMAT_SHOAL = 4
 SHOAL_FORMAT_NPY = 5
 SHOAL_FORMAT_SAFETENSORS = 6
 SHOAL_FORMAT_FASTTEXT = 7
-SHOAL_FORMAT_NPZ = 8
+SHOAL_FORMAT_FLORET = 8
+SHOAL_FORMAT_NPZ = 9
 SHOAL_F32 = 0
 SHOAL_F16 = 1
 SHOAL_BF16 = 2
@@ -936,6 +937,33 @@ class shoal_pictures_opts(Structure):
     ]
 
 
+class shoal_words(Structure):
+    _fields_ = [
+        ("text", c_char_p),
+        ("len", c_size_t),
+        ("n", c_size_t),
+        ("counts", c_void_p),
+    ]
+
+
+class shoal_subwords(Structure):
+    _fields_ = [
+        ("minn", c_uint),
+        ("maxn", c_uint),
+        ("buckets", c_uint32),
+    ]
+
+
+class shoal_compress_opts(Structure):
+    _fields_ = [
+        ("dsub", c_uint),
+        ("qnorm", c_bool),
+        ("cutoff", c_uint64),
+        ("seed", c_uint64),
+        ("threads", c_uint),
+    ]
+
+
 class shoal_value(Structure):
     _fields_ = [
         ("type", c_int),
@@ -1124,23 +1152,6 @@ class shoal_checkpoint(Structure):
         ("progress", c_double),
         ("examples", c_uint64),
         ("seconds", c_double),
-    ]
-
-
-class shoal_words(Structure):
-    _fields_ = [
-        ("text", c_char_p),
-        ("len", c_size_t),
-        ("n", c_size_t),
-        ("counts", c_void_p),
-    ]
-
-
-class shoal_subwords(Structure):
-    _fields_ = [
-        ("minn", c_uint),
-        ("maxn", c_uint),
-        ("buckets", c_uint32),
     ]
 
 
@@ -1364,6 +1375,23 @@ functions = {
     "shoal_net_weights": (c_bool, [c_char_p]),
     "shoal_net_export": (c_int, [c_void_p, c_char_p]),
     "shoal_net_import": (c_int, [c_void_p, c_char_p, c_uint]),
+    "shoal_vocab_new": (c_int, [c_void_p, POINTER(shoal_words)]),
+    "shoal_vocab_words": (shoal_words, [c_void_p]),
+    "shoal_corpus_new": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t]),
+    "shoal_vectors_new": (c_int, [c_void_p, POINTER(shoal_matrix), POINTER(shoal_matrix)]),
+    "shoal_vectors_hidden": (shoal_matrix, [c_void_p]),
+    "shoal_vectors_vocab": (c_void_p, [c_void_p]),
+    "shoal_vectors_subwords": (shoal_subwords, [c_void_p]),
+    "shoal_vectors_compose": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "shoal_nearest_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_analogy_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_int, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
+    "shoal_cosine_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_void_p]),
+    "shoal_odd_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_void_p]),
+    "shoal_compress_default": (shoal_compress_opts, []),
+    "shoal_vectors_compress": (c_int, [c_void_p, c_void_p, POINTER(shoal_compress_opts)]),
+    "shoal_index_new": (c_int, [c_void_p, POINTER(shoal_matrix), c_uint]),
+    "shoal_index_free": (None, [c_void_p]),
+    "shoal_index_nearest": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
     "shoal_model_open": (c_int, [c_void_p, c_char_p]),
     "shoal_model_map": (c_int, [c_void_p, c_char_p]),
     "shoal_model_open_memory": (c_int, [c_void_p, c_char_p, c_void_p, c_size_t]),
@@ -1371,6 +1399,7 @@ functions = {
     "shoal_model_verify": (c_int, [c_void_p]),
     "shoal_model_save": (c_int, [c_void_p, c_char_p, POINTER(shoal_save_opts)]),
     "shoal_model_close": (None, [c_void_p]),
+    "shoal_model_compress": (c_int, [c_void_p, c_void_p, POINTER(shoal_compress_opts)]),
     "shoal_model_name_classes": (c_int, [c_void_p, c_char_p]),
     "shoal_model_kind": (c_char_p, [c_void_p]),
     "shoal_model_vectors": (c_void_p, [c_void_p]),
@@ -1395,21 +1424,6 @@ functions = {
     "shoal_train_plan": (c_int, [POINTER(shoal_train_plan), c_void_p, c_void_p, c_void_p]),
     "shoal_train": (c_int, [c_void_p, c_void_p, c_void_p, POINTER(shoal_train_how), POINTER(shoal_train_stats)]),
     "shoal_checkpoint_read": (c_int, [POINTER(shoal_checkpoint), c_char_p]),
-    "shoal_vocab_new": (c_int, [c_void_p, POINTER(shoal_words)]),
-    "shoal_vocab_words": (shoal_words, [c_void_p]),
-    "shoal_corpus_new": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t]),
-    "shoal_vectors_new": (c_int, [c_void_p, POINTER(shoal_matrix), POINTER(shoal_matrix)]),
-    "shoal_vectors_hidden": (shoal_matrix, [c_void_p]),
-    "shoal_vectors_vocab": (c_void_p, [c_void_p]),
-    "shoal_vectors_subwords": (shoal_subwords, [c_void_p]),
-    "shoal_vectors_compose": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
-    "shoal_nearest_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
-    "shoal_analogy_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_int, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
-    "shoal_cosine_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_void_p]),
-    "shoal_odd_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_void_p]),
-    "shoal_index_new": (c_int, [c_void_p, POINTER(shoal_matrix), c_uint]),
-    "shoal_index_free": (None, [c_void_p]),
-    "shoal_index_nearest": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
 }
 
 # Those that return a status.
@@ -1456,6 +1470,7 @@ statuses = {
     "shoal_linear_scores",
     "shoal_linear_weights",
     "shoal_logreg_largest",
+    "shoal_model_compress",
     "shoal_model_describe",
     "shoal_model_eval",
     "shoal_model_import",
@@ -1519,6 +1534,7 @@ statuses = {
     "shoal_train",
     "shoal_train_plan",
     "shoal_vectors_compose",
+    "shoal_vectors_compress",
     "shoal_vectors_map",
     "shoal_vectors_matrix",
     "shoal_vectors_new",

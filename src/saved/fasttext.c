@@ -201,20 +201,36 @@ static struct fasttext_kept *slot_of(const struct fasttext *f, uint32_t bucket)
     return &f->slots[i];
 }
 
-static shoal_status add_kept(struct fasttext *f, const char *path, size_t i)
+static shoal_status add_kept(struct fasttext *f, size_t i)
 {
     struct fasttext_kept *k = &f->kept[i], *slot;
 
     if (k->bucket >= (uint32_t)f->args.bucket || k->row >= f->nkept)
         return shoal_fail(SHOAL_EFORMAT,
-                          "%s: kept n-gram %zu is %u in row %u, want less than %d and %zu", path,
+                          "%s: kept n-gram %zu is %u in row %u, want less than %d and %zu", f->path,
                           i + 1, k->bucket, k->row, f->args.bucket, f->nkept);
     slot = slot_of(f, k->bucket);
     if (slot->row != FASTTEXT_NO_ROW)
         return shoal_fail(SHOAL_EFORMAT, "%s: kept n-gram %zu is %u, which stood there before",
-                          path, i + 1, k->bucket);
+                          f->path, i + 1, k->bucket);
     *slot = *k;
     return SHOAL_OK;
+}
+
+shoal_status fasttext_index(struct fasttext *f)
+{
+    shoal_status st = SHOAL_OK;
+
+    for (f->nslots = 2; f->nslots < 2 * f->nkept;)
+        f->nslots *= 2;
+    f->slots = mem_array(f->nslots, sizeof *f->slots);
+    if (!f->slots)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < f->nslots; i++)
+        f->slots[i].row = FASTTEXT_NO_ROW;
+    for (size_t i = 0; i < f->nkept && st == SHOAL_OK; i++)
+        st = add_kept(f, i);
+    return st;
 }
 
 static shoal_status read_kept(struct fasttext *f, struct cursor *c)
@@ -224,18 +240,11 @@ static shoal_status read_kept(struct fasttext *f, struct cursor *c)
 
     if (st != SHOAL_OK || f->nkept == 0)
         return st;
-    for (f->nslots = 2; f->nslots < 2 * f->nkept;)
-        f->nslots *= 2;
     f->kept = mem_array(f->nkept, sizeof *f->kept);
-    f->slots = mem_array(f->nslots, sizeof *f->slots);
-    if (!f->kept || !f->slots)
+    if (!f->kept)
         return SHOAL_ENOMEM;
     memcpy(f->kept, at, f->nkept * sizeof *f->kept);
-    for (size_t i = 0; i < f->nslots; i++)
-        f->slots[i].row = FASTTEXT_NO_ROW;
-    for (size_t i = 0; i < f->nkept && st == SHOAL_OK; i++)
-        st = add_kept(f, c->path, i);
-    return st;
+    return fasttext_index(f);
 }
 
 static shoal_status read_dictionary(struct fasttext *f, struct cursor *c)

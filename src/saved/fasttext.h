@@ -84,6 +84,9 @@ bool fasttext_sniff(const char *at, size_t len);
 shoal_status fasttext_read(struct fasttext *f, const char *path, const char *at, size_t len);
 void fasttext_fini(struct fasttext *f);
 
+/* Makes `kept` [nkept], which is the model's then, findable; fails when a bucket is none or stands
+ * there twice. For models that are not read from fastText's files. */
+shoal_status fasttext_index(struct fasttext *f);
 /* The row of `input` that a bucket has; FASTTEXT_NO_ROW: it was pruned. bucket < args.bucket. */
 uint32_t fasttext_bucket_row(const struct fasttext *f, uint32_t bucket);
 /* The n-grams of words, as subwords_list makes them; maxn 0: there are none. */

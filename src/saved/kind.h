@@ -40,6 +40,8 @@ struct kind {
     shoal_status (*read)(void **model, struct container *c);
     shoal_status (*verify)(const void *model); /* NULL: opening has */
     shoal_status (*save)(const void *model, const char *path, const struct shoal_save_opts *opts);
+    shoal_status (*compress)(void **out, const void *model,
+                             const struct shoal_compress_opts *opts); /* or NULL */
     /* How many classes it tells apart, 0 for none; and they get these names, of which there are
      * as many. NULL: no model of the kind has classes. */
     size_t (*classes)(const void *model);

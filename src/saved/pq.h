@@ -49,8 +49,8 @@ struct pq_opts {
     unsigned threads; /* 0: one for each core; the result is the same for any number */
 };
 
-/* Writes row `row` to out [cols], from any thread. */
-typedef void (*pq_row_fn)(const void *from, size_t row, float *out);
+/* Writes row `row`, finite numbers, to out [cols]; called by any thread. */
+typedef shoal_status (*pq_row_fn)(const void *from, size_t row, float *out);
 
 /* k-means of each part over 65,536 rows at most, 25 rounds; then the nearest centroid of each part
  * of each row. Fails with fewer than 256 rows: they would not become smaller. */

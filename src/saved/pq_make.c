@@ -188,29 +188,30 @@ static shoal_status draw_sample(struct making *m)
 {
     const struct pq *s = &m->shape;
     struct shuffle order = shuffle_make(s->rows, 1, m->opts->seed, 0);
+    shoal_status st = SHOAL_OK;
 
     m->n = s->rows < SAMPLE ? s->rows : SAMPLE;
     m->sample = mem_array(m->n, s->cols * sizeof *m->sample);
     m->lengths = mem_array(m->n, sizeof *m->lengths);
     if (!m->sample || !m->lengths)
-        return SHOAL_ENOMEM;
-    for (size_t i = 0; i < m->n; i++) {
+        st = SHOAL_ENOMEM;
+    for (size_t i = 0; i < m->n && st == SHOAL_OK; i++) {
         float *row = m->sample + i * s->cols;
 
-        m->row(m->from, shuffle_run(&order, i), row);
+        st = m->row(m->from, shuffle_run(&order, i), row);
         if (m->opts->norms)
             m->lengths[i] = take_length(row, s->cols);
     }
-    return SHOAL_OK;
+    return st;
 }
 
 /* ---- codes ---- */
 
-static void encode_row(struct making *m, size_t row, float *x)
+static shoal_status encode_row(struct making *m, size_t row, float *x)
 {
     const struct pq *s = &m->shape;
+    shoal_status st = m->row(m->from, row, x);
 
-    m->row(m->from, row, x);
     if (m->opts->norms) {
         float length = take_length(x, s->cols);
 
@@ -219,15 +220,18 @@ static void encode_row(struct making *m, size_t row, float *x)
     for (size_t part = 0; part < s->parts; part++)
         m->codes[row * s->parts + part] = nearest(m->across + part * s->dsub * K,
                                                   x + part * s->dsub, part_width(s, part));
+    return st;
 }
 
-static void encode_block(void *ctx, size_t block, unsigned thread)
+static shoal_status encode_block(void *ctx, size_t block, unsigned thread)
 {
     struct making *m = ctx;
     size_t end = (block + 1) * BLOCK < m->shape.rows ? (block + 1) * BLOCK : m->shape.rows;
+    shoal_status st = SHOAL_OK;
 
-    for (size_t row = block * BLOCK; row < end; row++)
-        encode_row(m, row, m->scratch + thread * m->shape.cols);
+    for (size_t row = block * BLOCK; row < end && st == SHOAL_OK; row++)
+        st = encode_row(m, row, m->scratch + thread * m->shape.cols);
+    return st;
 }
 
 /* From across to the file's order. */
@@ -273,7 +277,9 @@ static shoal_status make(struct making *m, struct pq *out, struct workers *w)
         st = workers_run(w, s->parts + m->opts->norms, learn, m);
     if (st == SHOAL_OK) {
         m->norm_codes = m->codes + s->rows * s->parts;
-        workers_do(w, (s->rows + BLOCK - 1) / BLOCK, encode_block, m);
+        st = workers_run(w, (s->rows + BLOCK - 1) / BLOCK, encode_block, m);
+    }
+    if (st == SHOAL_OK) {
         take_result(m, out, centroids);
         centroids = NULL;
     }

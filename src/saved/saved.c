@@ -1,5 +1,6 @@
 /* The kinds of models there are, and the handle for any of them. */
 #include "saved/kind.h"
+#include "saved/fasttext.h"
 #include "saved/source.h"
 
 #include <assert.h>
@@ -175,12 +176,29 @@ shoal_status shoal_model_import(shoal_model **out, const char *path, unsigned si
     return model_open(out, path, false, size);
 }
 
+/* fastText's models are used where they lie. */
+static shoal_status model_read_copy(shoal_model *m, const void *data, size_t size)
+{
+    struct source src = {.path = m->path, .len = size, .slurped = mem_array(size, 1)};
+    shoal_status st = SHOAL_ENOMEM;
+
+    src.at = src.slurped;
+    if (src.slurped) {
+        memcpy(src.slurped, data, size);
+        st = model_read_source(m, &src, 0);
+    }
+    source_close(&src);
+    return st;
+}
+
 static shoal_status model_read_memory(shoal_model *m, const void *data, size_t size)
 {
     struct container *c;
     shoal_vectors *v;
     shoal_status st;
 
+    if (fasttext_sniff(data, size))
+        return model_read_copy(m, data, size);
     if (!container_sniff_memory(data, size)) {
         st = vectors_open_memory(&v, m->path, data, size, NULL, 0);
         m->kind = &kind_vectors;
@@ -241,6 +259,20 @@ shoal_status shoal_model_save(const shoal_model *m, const char *path,
     struct shoal_save_opts plain = shoal_save_default();
 
     return m->kind->save(m->is, path, opts ? opts : &plain);
+}
+
+shoal_status shoal_model_compress(shoal_model **out, const shoal_model *m,
+                                  const struct shoal_compress_opts *opts)
+{
+    void *is = NULL;
+    shoal_status st;
+
+    *out = NULL;
+    if (!m->kind->compress)
+        return shoal_fail(SHOAL_EINVAL, "%s: a model of kind %s cannot be compressed", m->path,
+                          m->kind->name);
+    st = m->kind->compress(&is, m->is, opts);
+    return st == SHOAL_OK ? model_take(out, m->kind, is) : st;
 }
 
 const char *shoal_model_kind(const shoal_model *m)

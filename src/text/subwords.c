@@ -7,7 +7,8 @@
  *     5, 6   <wher where here> <where where>
  *
  * An n-gram is known by a number below `buckets` alone, its hash: many n-grams share a row. The
- * hash is fastText's to the bit, so that its files can be read and written. */
+ * hashes are those of fastText and of floret to the bit, so that their files can be read and
+ * written. */
 #include "text/text.h"
 
 /* FNV-1a of 32 bits over signed bytes: bytes above 127 are widened with their sign, a slip that the
@@ -24,17 +25,78 @@ uint32_t subwords_hash(const char *at, size_t len)
     return h;
 }
 
+static uint64_t rotate(uint64_t x, unsigned by)
+{
+    return x << by | x >> (64 - by);
+}
+
+static uint64_t scramble(uint64_t x, uint64_t first, unsigned by, uint64_t second)
+{
+    return rotate(x * first, by) * second;
+}
+
+/* The end of MurmurHash3: every bit reaches every bit. */
+static uint64_t finish(uint64_t x)
+{
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+    return x ^ x >> 33;
+}
+
+void subwords_murmur(const char *at, size_t len, uint32_t out[SUBWORDS_HASHES])
+{
+    const uint64_t c1 = 0x87c37b91114253d5u, c2 = 0x4cf5ad432745937fu;
+    uint64_t a = SUBWORDS_SEED, b = SUBWORDS_SEED, block[2];
+    size_t left = len;
+
+    for (; left >= sizeof block; at += sizeof block, left -= sizeof block) {
+        memcpy(block, at, sizeof block);
+        a = (rotate(a ^ scramble(block[0], c1, 31, c2), 27) + b) * 5 + 0x52dce729;
+        b = (rotate(b ^ scramble(block[1], c2, 33, c1), 31) + a) * 5 + 0x38495ab5;
+    }
+    block[0] = block[1] = 0; /* which changes nothing where there is no rest */
+    memcpy(block, at, left);
+    a = (a ^ scramble(block[0], c1, 31, c2)) ^ len;
+    b = (b ^ scramble(block[1], c2, 33, c1)) ^ len;
+    a += b;
+    b += a;
+    a = finish(a);
+    b = finish(b);
+    a += b;
+    b += a;
+    out[0] = (uint32_t)a;
+    out[1] = (uint32_t)(a >> 32);
+    out[2] = (uint32_t)b;
+    out[3] = (uint32_t)(b >> 32);
+}
+
 /* Bytes that go on with a character that began before. */
 static bool goes_on(char c)
 {
     return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+/* The rows of one n-gram, behind `found` that are there; gives how many there are then. */
+static size_t list_one(const struct subwords *s, const char *at, size_t len, uint32_t *out,
+                       size_t cap, size_t found)
+{
+    uint32_t h[SUBWORDS_HASHES];
+    size_t n = s->hashes > 0 ? s->hashes : 1;
+
+    if (s->hashes > 0)
+        subwords_murmur(at, len, h);
+    else
+        h[0] = subwords_hash(at, len);
+    for (size_t i = 0; i < n && found + i < cap; i++)
+        out[found + i] = h[i] % s->buckets;
+    return found + n;
+}
+
 /* The text with its brackets, `<word>`, of len bytes. */
 static size_t list_grams(const struct subwords *s, const char *text, size_t len, uint32_t *out,
                          size_t cap)
 {
-    size_t found = 0;
+    size_t found = s->hashes > 0 ? list_one(s, text, len, out, cap, 0) : 0;
 
     for (size_t i = 0; i < len; i++) {
         if (goes_on(text[i]))
@@ -44,9 +106,7 @@ static size_t list_grams(const struct subwords *s, const char *text, size_t len,
                 j++;
             if (n < s->minn || (n == 1 && (i == 0 || j == len))) /* a bracket alone is none */
                 continue;
-            if (found < cap)
-                out[found] = subwords_hash(text + i, j - i) % s->buckets;
-            found++;
+            found = list_one(s, text + i, j - i, out, cap, found);
         }
     }
     return found;

@@ -270,14 +270,20 @@ static inline struct key word_key_of(const char *at, size_t len)
 struct subwords {
     unsigned minn, maxn;
     uint32_t buckets;
+    /* 0: fastText's hash, and a word has a row of its own besides. 1 to 4: floret's: the word too
+     * is hashed, and it and each n-gram have so many rows among the buckets. */
+    unsigned hashes;
 };
 
-enum { SUBWORDS_MAXN = 32 };              /* of maxn */
+enum { SUBWORDS_MAXN = 32, SUBWORDS_HASHES = 4 }; /* of maxn, of hashes */
 #define SUBWORDS_BUCKETS ((uint32_t)1 << 30) /* of buckets */
 
 uint32_t subwords_hash(const char *at, size_t len);
-/* The rows of a word's n-grams, those behind the first cap left out; gives how many there are. One
- * may be there twice. `</s>`, which ends sentences in fastText's files, has none. Bytes that are no
+/* floret's: 128 bits of MurmurHash3 (x64) as four numbers, each of which gives a row. */
+#define SUBWORDS_SEED 2166136261u
+void subwords_murmur(const char *at, size_t len, uint32_t out[SUBWORDS_HASHES]);
+/* The rows of a word's n-grams, and with hashes those of the word before them; those behind the
+ * first cap are left out; gives how many there are. One may be there twice. `</s>`, which ends sentences in fastText's files, has none. Bytes that are no
  * UTF-8 are taken as fastText takes them. */
 size_t subwords_list(const struct subwords *s, const char *word, size_t len, uint32_t *out,
                      size_t cap);

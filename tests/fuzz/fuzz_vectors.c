@@ -13,6 +13,16 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Without subwords only known words have vectors; with them a word may have none all the same. */
+static void check_unseen(const shoal_vectors *v, const char *word, float *row)
+{
+    bool known = true;
+    shoal_status st = shoal_vectors_compose(v, word, strlen(word), row, &known);
+
+    require(st == SHOAL_OK || st == SHOAL_ENOENT);
+    require(st != SHOAL_OK || known || shoal_vectors_subwords(v).maxn > 0);
+}
+
 static void walk(const shoal_vectors *v, bool verified)
 {
     size_t dim = shoal_vectors_dim(v);
@@ -28,9 +38,7 @@ static void walk(const shoal_vectors *v, bool verified)
         for (size_t i = 0; i < dim && verified; i++)
             require(isfinite(row[i]) || v->dtype == SHOAL_INT8);
     }
-    require((shoal_vectors_compose(v, "n\xc3\xa9ver seen", 11, row, NULL) == SHOAL_OK) ==
-            (shoal_vectors_subwords(v).maxn > 0 || shoal_vectors_find(v, "n\xc3\xa9ver seen", 11) !=
-                                                      SHOAL_NO_ID));
+    check_unseen(v, "n\xc3\xa9ver seen", row);
     free(row);
 }
 

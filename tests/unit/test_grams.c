@@ -3,7 +3,7 @@
 
 enum { DIM = 5, BUCKETS = 37 };
 
-static const struct subwords how = {2, 3, BUCKETS};
+static const struct subwords how = {.minn = 2, .maxn = 3, .buckets = BUCKETS};
 static const char *const words[] = {"the", "käse", "</s>"};
 
 static float own_of(size_t row, size_t j)
@@ -132,7 +132,7 @@ static void a_very_long_word_is_composed_too(void **state)
     ok(shoal_vectors_compose(v, word, SHOAL_WORD_MAX, out, &known));
     assert_false(known);
     assert_int_equal(shoal_vectors_compose(v, word, SHOAL_WORD_MAX + 1, out, &known), SHOAL_ENOENT);
-    assert_error_has("has no n-grams");
+    assert_error_has("has no n-grams that were trained");
     free(word);
     shoal_vectors_close(v);
 }

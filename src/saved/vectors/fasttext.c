@@ -64,27 +64,32 @@ shoal_status vectors_fasttext_read(shoal_vectors **out, struct source *src)
 
 /* ---- writing ---- */
 
-/* What fastText would have been asked for, where nobody knows: its own defaults. */
-static struct fasttext_args args_of(const struct saving *s)
+struct fasttext_args vectors_fasttext_args(size_t dim, const struct subwords *how)
 {
-    const shoal_vectors *v = s->v;
-    struct fasttext_args a = {.ws = 5,
-                              .epoch = 5,
-                              .min_count = 1,
-                              .neg = 5,
-                              .word_ngrams = 1,
-                              .loss = FASTTEXT_NS,
-                              .model = FASTTEXT_SKIPGRAM,
-                              .lr_update_rate = 100,
-                              .t = 1e-4};
+    return (struct fasttext_args){.dim = (int32_t)dim,
+                                  .ws = 5,
+                                  .epoch = 5,
+                                  .min_count = 1,
+                                  .neg = 5,
+                                  .word_ngrams = 1,
+                                  .loss = FASTTEXT_NS,
+                                  .model = FASTTEXT_SKIPGRAM,
+                                  .bucket = (int32_t)how->buckets,
+                                  .minn = (int32_t)how->minn,
+                                  .maxn = (int32_t)how->maxn,
+                                  .lr_update_rate = 100,
+                                  .t = 1e-4};
+}
 
-    if (v->late && v->late->model.args.model != 0)
+/* Rows of n-grams that nothing asks for, in old files without n-grams, are not written. */
+static struct fasttext_args args_of(const shoal_vectors *v)
+{
+    struct fasttext_args a = vectors_fasttext_args(v->dim, &v->grams.how);
+
+    if (v->late) {
         a = v->late->model.args;
-    a.dim = (int32_t)v->dim;
-    a.bucket = (int32_t)v->grams.how.buckets;
-    a.maxn = (int32_t)v->grams.how.maxn;
-    if (a.maxn > 0)
-        a.minn = (int32_t)v->grams.how.minn;
+        a.bucket = (int32_t)v->grams.how.buckets;
+    }
     return a;
 }
 
@@ -154,8 +159,18 @@ static shoal_status output_row_of_model(void *from, size_t i, float *out)
     return SHOAL_OK;
 }
 
+/* Output rows that nobody needs, of one part: a byte each. */
+static shoal_status zeros_of(struct pq *out, size_t rows, size_t cols)
+{
+    *out = (struct pq){.rows = rows, .cols = cols, .dsub = cols, .parts = 1};
+    out->codes = out->own_codes = mem_array(rows, 1);
+    out->centroids = out->own_centroids = mem_array(cols * PQ_CENTROIDS, sizeof(float));
+    return out->codes && out->centroids ? SHOAL_OK : SHOAL_ENOMEM;
+}
+
 /* Quantised rows are written as they are: to do it again could change them. */
-static shoal_status put_quantised(const struct saving *s, struct fasttext_model_out *out)
+static shoal_status put_quantised(const struct saving *s, struct fasttext_model_out *out,
+                                  struct pq *zeros)
 {
     const struct late *late = s->v->late;
     const struct fasttext *f = &late->model;
@@ -170,9 +185,12 @@ static shoal_status put_quantised(const struct saving *s, struct fasttext_model_
     out->kept = f->kept;
     out->nkept = f->nkept;
     out->input.rows = f->input.rows;
-    if (f->output.rows == f->nwords && !f->output.dense)
-        out->output.pq = &f->output.pq;
-    return SHOAL_OK;
+    if (f->output.rows == f->nwords) {
+        out->output.pq = f->output.dense ? NULL : &f->output.pq;
+        return SHOAL_OK;
+    }
+    out->output.pq = zeros;
+    return zeros_of(zeros, s->n, s->v->dim);
 }
 
 shoal_status vectors_fasttext_save(const struct saving *s)
@@ -181,20 +199,27 @@ shoal_status vectors_fasttext_save(const struct saving *s)
     const struct late *late = v->late;
     struct model_rows rows = {s, grams_as_vectors(v), mem_array(v->dim, sizeof *rows.sum)};
     struct fasttext_model_out out = {
-        .args = args_of(s),
+        .args = args_of(v),
         .nwords = s->n,
         .entry = entry_of,
         .from = s,
         .input = {s->n + rows.grams.size, v->dim, NULL, input_row, &rows},
         .output = {s->n, v->dim, NULL, output_row, &rows}};
+    struct pq zeros = {0};
     shoal_status st = rows.sum ? saving_check_words(s, "", "fastText's model") : SHOAL_ENOMEM;
 
+    if (st == SHOAL_OK && v->grams.how.hashes > 0)
+        st = shoal_fail(SHOAL_EINVAL,
+                        "%s: words that are hashed have no rows of their own, which fastText's "
+                        "model wants: floret's table holds them (.floret)",
+                        s->path);
     if (late && late->model.output.rows == s->n && !late->from)
         out.output.row = output_row_of_model;
     if (st == SHOAL_OK && late && !late->model.input.dense)
-        st = put_quantised(s, &out);
+        st = put_quantised(s, &out, &zeros);
     if (st == SHOAL_OK)
         st = fasttext_save(s->path, &out);
+    pq_fini(&zeros);
     free(rows.sum);
     return st;
 }

@@ -15,6 +15,16 @@ static shoal_status words_save(const void *model, const char *path,
     return shoal_vectors_save(model, path, opts);
 }
 
+static shoal_status words_compress(void **out, const void *model,
+                                   const struct shoal_compress_opts *opts)
+{
+    shoal_vectors *v;
+    shoal_status st = shoal_vectors_compress(&v, model, opts);
+
+    *out = v;
+    return st;
+}
+
 static void words_close(void *model)
 {
     shoal_vectors_close(model);
@@ -72,7 +82,7 @@ static shoal_status words_describe(const void *model, uint64_t bytes, uint64_t t
     report_value(to, NULL, "format", VALUE_TEXT(shoal_format_name(v->format)));
     report_value(to, "words", "words", VALUE_COUNT(v->size));
     report_noted(to, "dimensions", "dimensions", VALUE_COUNT(v->dim), "%",
-                 VALUE_TEXT(dtypes[v->dtype]), NO_VALUE);
+                 VALUE_TEXT(vectors_packed(v) ? "quantised" : dtypes[v->dtype]), NO_VALUE);
     describe_subwords(v, to);
     describe_left(&v->left, to);
     describe_first(v, top, to);
@@ -189,6 +199,7 @@ const struct kind kind_vectors = {
     .read = vectors_container_read,
     .verify = words_verify,
     .save = words_save,
+    .compress = words_compress,
     .describe = words_describe,
     .score = words_score,
     .close = words_close,

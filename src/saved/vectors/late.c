@@ -67,25 +67,32 @@ static bool has_hidden(const struct late *late)
            !late->from;
 }
 
+void vectors_take_late(shoal_vectors *v, struct late *late)
+{
+    const struct fasttext *f = &late->model;
+
+    v->size = shoal_vocab_size(v->vocab);
+    v->dim = f->input.cols;
+    v->dtype = SHOAL_F32;
+    v->stride = dtype_stride(SHOAL_F32, v->dim);
+    v->late = late;
+    v->grams = grams_of(f);
+    v->hidden_rows = has_hidden(late) ? v->size : 0;
+}
+
 shoal_status vectors_new_late(shoal_vectors **out, enum shoal_format format, struct late *late,
                               struct naming *n)
 {
-    const struct fasttext *f = &late->model;
     shoal_vectors *v = mem_array(1, sizeof *v);
 
     *out = NULL;
     if (!v)
         return SHOAL_ENOMEM;
     v->format = format;
-    v->dim = f->input.cols;
-    v->stride = dtype_stride(SHOAL_F32, v->dim);
-    v->late = late;
     late->from = n->rows;
     n->rows = NULL;
     names_take(v, n);
-    v->size = shoal_vocab_size(v->vocab);
-    v->grams = grams_of(f);
-    v->hidden_rows = has_hidden(late) ? v->size : 0;
+    vectors_take_late(v, late);
     *out = v;
     return SHOAL_OK;
 }

@@ -89,6 +89,11 @@ shoal_status naming_of_lines(struct naming *out, const char *path, const char *l
     shoal_status st;
 
     *out = (struct naming){0};
+    if (rows == NAMING_ALL) {
+        list.n = 0;
+        split_lines(lines, len, NULL, &list.n);
+        rows = list.n;
+    }
     if (len + 1 < rows) /* before the allocation */
         return shoal_fail(SHOAL_EFORMAT, "%s: %zu bytes hold fewer than %zu words", path, len,
                           rows);

@@ -19,6 +19,7 @@ const struct shoal_choice shoal_format_choices[] = {
     [SHOAL_FORMAT_NPY] = {"npy", "NumPy's, with the words in FILE.vocab (.npy)"},
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", "Hugging Face's (.safetensors)"},
     [SHOAL_FORMAT_FASTTEXT] = {"fasttext", "fastText's model, with its n-grams (.ftz, also .bin)"},
+    [SHOAL_FORMAT_FLORET] = {"floret", "spaCy's table of hashed rows (.floret)"},
     {0},
 };
 
@@ -127,6 +128,15 @@ shoal_status saving_check_words(const struct saving *s, const char *bytes, const
     return SHOAL_OK;
 }
 
+uint64_t saving_total(const struct saving *s)
+{
+    uint64_t total = 0;
+
+    for (uint32_t id = 0; id < s->n; id++)
+        total += shoal_vectors_count(s->v, id);
+    return total;
+}
+
 static shoal_status write_lines(const struct saving *s, struct output *o)
 {
     shoal_status st = SHOAL_OK;
@@ -181,6 +191,7 @@ static const struct format formats[] = {
                                   BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16),
                                   safetensors_save},
     [SHOAL_FORMAT_FASTTEXT] = {"fastText's model", ".ftz", BIT(SHOAL_F32), vectors_fasttext_save},
+    [SHOAL_FORMAT_FLORET] = {"floret's table", ".floret", BIT(SHOAL_F32), vectors_floret_save},
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)
@@ -297,6 +308,7 @@ shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
 {
     struct saving s = {v, path, v->size, opts->dtype, opts->normalize, false};
     enum shoal_format format;
+    const char *rows;
     shoal_status st = shoal_save_check(path, opts, &format);
 
     if (st != SHOAL_OK)
@@ -304,5 +316,7 @@ shoal_status shoal_vectors_save(const shoal_vectors *v, const char *path,
     if (opts->top > 0 && opts->top < v->size)
         s.n = (size_t)opts->top;
     s.header = format == SHOAL_FORMAT_TEXT;
-    return formats[format].save(&s);
+    if (format != SHOAL_FORMAT_FASTTEXT && (format != SHOAL_FORMAT_SHOAL || !vectors_packed(v)))
+        st = vectors_all(v, &rows); /* by all threads, before they are written one by one */
+    return st == SHOAL_OK ? formats[format].save(&s) : st;
 }

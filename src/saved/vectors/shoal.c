@@ -58,13 +58,19 @@ static shoal_status find_hidden(shoal_vectors *v, const struct container *c)
 
 static shoal_status read_how(struct subwords *out, const struct container *c)
 {
-    uint64_t minn = 0, maxn = 0, buckets = 0;
+    uint64_t minn = 0, maxn = 0, buckets = 0, hashes = 0;
+    char text[32];
     shoal_status st = container_meta_u64(c, "minn", &minn);
 
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "maxn", &maxn);
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "buckets", &buckets);
+    if (st == SHOAL_OK && container_meta(c, "hashes", text, sizeof text) == SHOAL_OK)
+        st = container_meta_u64(c, "hashes", &hashes); /* fastText's have no such line */
+    if (st == SHOAL_OK && hashes > SUBWORDS_HASHES)
+        st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu rows each, want 0 to %d",
+                        container_path(c), (unsigned long long)hashes, SUBWORDS_HASHES);
     if (st == SHOAL_OK && (maxn < 1 || minn > maxn || maxn > SUBWORDS_MAXN))
         st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu to %llu characters, want at most %d",
                         container_path(c), (unsigned long long)minn, (unsigned long long)maxn,
@@ -72,7 +78,7 @@ static shoal_status read_how(struct subwords *out, const struct container *c)
     if (st == SHOAL_OK && (buckets < 1 || buckets > SUBWORDS_BUCKETS))
         st = shoal_fail(SHOAL_EFORMAT, "%s: it has %llu buckets, want 1 to %u", container_path(c),
                         (unsigned long long)buckets, SUBWORDS_BUCKETS);
-    *out = (struct subwords){(unsigned)minn, (unsigned)maxn, (uint32_t)buckets};
+    *out = (struct subwords){(unsigned)minn, (unsigned)maxn, (uint32_t)buckets, (unsigned)hashes};
     return st;
 }
 
@@ -107,6 +113,8 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
 
     if (st == SHOAL_OK && strcmp(kind, kind_vectors.word) != 0)
         st = vectors_fail_kind(container_path(c), kind);
+    if (st == SHOAL_OK && container_has(c, PACKED_CODES))
+        return vectors_packed_read(v, c);
     if (st == SHOAL_OK)
         st = read_dtype(c, &v->dtype);
     if (st == SHOAL_OK)
@@ -155,25 +163,18 @@ shoal_status vectors_container_read(void **out, struct container *c)
 
 /* ---- writing ---- */
 
-static uint64_t total_of(const struct saving *s)
-{
-    uint64_t total = 0;
-
-    for (uint32_t id = 0; id < s->n; id++)
-        total += shoal_vectors_count(s->v, id);
-    return total;
-}
-
 static void write_meta(const struct saving *s, struct container_writer *w)
 {
     const struct subwords *how = &s->v->grams.how;
     char meta[256];
     int n = snprintf(meta, sizeof meta, "kind vectors\nwords %zu\ndim %zu\ndtype %s\ntotal %llu\n",
-                     s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)total_of(s));
+                     s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)saving_total(s));
 
     if (how->maxn > 0)
         n += snprintf(meta + n, sizeof meta - (size_t)n, "minn %u\nmaxn %u\nbuckets %u\n",
                       how->minn, how->maxn, how->buckets);
+    if (how->hashes > 0)
+        n += snprintf(meta + n, sizeof meta - (size_t)n, "hashes %u\n", how->hashes);
     container_put(w, "meta", meta, (size_t)n);
 }
 
@@ -215,7 +216,11 @@ static shoal_status write_grams(const struct saving *s, struct container_writer 
 shoal_status vectors_container_save(const struct saving *s)
 {
     struct container_writer *w;
-    shoal_status st = container_create(&w, s->path);
+    shoal_status st;
+
+    if (vectors_packed(s->v))
+        return vectors_packed_save(s);
+    st = container_create(&w, s->path);
 
     if (st != SHOAL_OK)
         return st;

@@ -437,6 +437,8 @@ shoal_status vectors_read(shoal_vectors **out, struct source *src)
     *out = NULL;
     if (fasttext_sniff(src->at, src->len))
         st = vectors_fasttext_read(out, src);
+    else if (vectors_floret_sniff(src))
+        st = vectors_floret_read(out, src);
     else if (npy_sniff(src->at, src->len))
         st = numpy_read(out, src);
     else if (zip_sniff(src->at, src->len))

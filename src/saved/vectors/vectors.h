@@ -120,7 +120,8 @@ struct naming {
 /* naming_fini may follow a failure too. */
 shoal_status naming_make(struct naming *out, const struct word_list *list);
 void naming_fini(struct naming *n);
-/* The words of lines, as many as there are rows. */
+/* The words of lines, as many as there are rows; NAMING_ALL: whatever their number. */
+#define NAMING_ALL SIZE_MAX
 shoal_status naming_of_lines(struct naming *out, const char *path, const char *lines, size_t len,
                              size_t rows);
 /* The same from FILE.vocab. */
@@ -141,6 +142,8 @@ shoal_status late_new(struct late **out, const char *path);
  * still the caller's. */
 shoal_status vectors_new_late(shoal_vectors **out, enum shoal_format format, struct late *late,
                               struct naming *n);
+/* The same of vectors that have their vocabulary and are to have nothing else. */
+void vectors_take_late(shoal_vectors *v, struct late *late);
 /* Of vectors of this shape, or of none: zeros. */
 void late_free(struct late *late, size_t size, size_t stride, size_t dim);
 /* Row id of late vectors. */
@@ -183,6 +186,8 @@ typedef shoal_status (*put_fn)(void *to, const void *data, size_t len);
 shoal_status saving_rows(const struct saving *s, size_t stride, float *scales, put_fn put,
                          void *to);
 shoal_status saving_put_output(void *output, const void *data, size_t len);
+/* Of the counts of its words. */
+uint64_t saving_total(const struct saving *s);
 /* FILE.vocab: a line for each word, none of which may hold a newline. */
 shoal_status saving_words_beside(const struct saving *s);
 /* Fails when a word holds one of these bytes, which `format` cannot carry. */
@@ -218,6 +223,19 @@ shoal_status numpy_save(const struct saving *s);
 /* fasttext.c; keeps the source, which is empty then */
 shoal_status vectors_fasttext_read(shoal_vectors **out, struct source *src);
 shoal_status vectors_fasttext_save(const struct saving *s);
+/* What fastText would have been asked for to make such vectors: its defaults, where nobody knows. */
+struct fasttext_args vectors_fasttext_args(size_t dim, const struct subwords *how);
+
+/* floret.c */
+bool vectors_floret_sniff(const struct source *src);
+shoal_status vectors_floret_read(shoal_vectors **out, const struct source *src);
+shoal_status vectors_floret_save(const struct saving *s);
+
+/* packed.c: product-quantised, in our container. `late` is the vectors' after a success. */
+#define PACKED_CODES "pq.codes" /* a section that no others have */
+bool vectors_packed(const shoal_vectors *v);
+shoal_status vectors_packed_read(shoal_vectors *v, const struct container *c);
+shoal_status vectors_packed_save(const struct saving *s);
 
 /* npz.c */
 shoal_status npz_read(shoal_vectors **out, const struct source *src);

@@ -7,7 +7,8 @@
 
 struct subwords words_subwords(const struct train_opts *o)
 {
-    return (struct subwords){o->minn, o->maxn, o->maxn > 0 ? o->buckets : 0};
+    return (struct subwords){
+        .minn = o->minn, .maxn = o->maxn, .buckets = o->maxn > 0 ? o->buckets : 0};
 }
 
 size_t words_in_rows(const struct train_opts *o, size_t words)
@@ -107,6 +108,7 @@ shoal_status words_compose_unseen(const void *from, const char *word, size_t len
     const struct words_unseen *u = from;
     size_t n = subwords_list(&u->how, word, len, NULL, 0);
     uint32_t *list = mem_array(n, sizeof *list);
+    bool trained = false;
 
     if (!list)
         return SHOAL_ENOMEM;
@@ -115,12 +117,14 @@ shoal_status words_compose_unseen(const void *from, const char *word, size_t len
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < u->in->width; j++)
             out[j] += u->in->at[(u->words + list[i]) * u->in->stride + j];
-    for (size_t j = 0; j < u->in->width && n > 0; j++)
-        out[j] /= (float)n;
+    for (size_t j = 0; j < u->in->width && n > 0; j++) {
+        trained |= out[j] != 0;
+        out[j] *= (float)(1.0 / (double)n);
+    }
     free(list);
-    return n > 0 ? SHOAL_OK
-                 : shoal_fail(SHOAL_ENOENT, "words: `%.*s` has no n-grams",
-                              (int)(len < 80 ? len : 80), word);
+    return trained ? SHOAL_OK
+                   : shoal_fail(SHOAL_ENOENT, "words: `%.*s` has no n-grams that were trained",
+                                (int)(len < 80 ? len : 80), word);
 }
 
 /* ---- several ranks ---- */
