@@ -64,7 +64,7 @@ struct shoal_subwords {
 
 SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);
 /* The vector of any word into out [dim]: its row, or what its n-grams make. *known says which, and
- * may be NULL. SHOAL_ENOENT where neither is there. */
+ * may be NULL. SHOAL_ENOENT where neither is there, or training met none of its n-grams. */
 SHOAL_API shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
                                              float *out, bool *known);
 

@@ -108,6 +108,7 @@ shoal_status words_compose_unseen(const void *from, const char *word, size_t len
     const struct words_unseen *u = from;
     size_t n = subwords_list(&u->how, word, len, NULL, 0);
     uint32_t *list = mem_array(n, sizeof *list);
+    bool trained = false;
 
     if (!list)
         return SHOAL_ENOMEM;
@@ -116,12 +117,14 @@ shoal_status words_compose_unseen(const void *from, const char *word, size_t len
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < u->in->width; j++)
             out[j] += u->in->at[(u->words + list[i]) * u->in->stride + j];
-    for (size_t j = 0; j < u->in->width && n > 0; j++)
-        out[j] /= (float)n;
+    for (size_t j = 0; j < u->in->width && n > 0; j++) {
+        trained |= out[j] != 0;
+        out[j] *= (float)(1.0 / (double)n);
+    }
     free(list);
-    return n > 0 ? SHOAL_OK
-                 : shoal_fail(SHOAL_ENOENT, "words: `%.*s` has no n-grams",
-                              (int)(len < 80 ? len : 80), word);
+    return trained ? SHOAL_OK
+                   : shoal_fail(SHOAL_ENOENT, "words: `%.*s` has no n-grams that were trained",
+                                (int)(len < 80 ? len : 80), word);
 }
 
 /* ---- several ranks ---- */
