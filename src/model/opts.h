@@ -76,6 +76,13 @@ struct train_opts {
     double sample;     /* the share of a word above which it is subsampled; 0: never */
     bool sum;          /* CBOW: the sum of the window, not its mean */
 
+    /* ---- classes of text ---- */
+    unsigned word_ngrams;  /* of words, at most so many; 1: words alone */
+    unsigned minn, maxn;   /* characters of n-grams; 0: none */
+    unsigned buckets;      /* that n-grams are hashed into */
+    const char *class_weight; /* NULL, "balanced", or label=weight,... */
+    const char *pretrained;   /* vectors of words to begin with */
+
     /* ---- nets ---- */
     const char *layers; /* mlp: widths of the hidden ones, "64,64"; "" for none */
     enum shoal_activation activation;
@@ -101,6 +108,7 @@ struct train_opts {
     struct shoal_encode_opts encode;
     const char *vocab;  /* a file */
     struct shoal_clicks_opts rows;
+    struct shoal_labelled_opts labelled;
     struct shoal_samples_opts samples;
     struct shoal_images_opts images;
 

@@ -8,7 +8,7 @@
 
 /* The first that recognises a file has it. */
 const struct kind *const saved_kinds[] = {
-    &kind_logreg, &kind_multinomial, &kind_nextword, &kind_net, &kind_vectors, NULL,
+    &kind_logreg, &kind_multinomial, &kind_classify, &kind_nextword, &kind_net, &kind_vectors, NULL,
 };
 
 struct shoal_model {
@@ -261,6 +261,11 @@ const shoal_logreg *shoal_model_linear(const shoal_model *m)
 const shoal_logreg *model_linear(const shoal_model *m)
 {
     return m->kind->linear ? m->is : NULL;
+}
+
+const shoal_classifier *shoal_model_classifier(const shoal_model *m)
+{
+    return m->kind == &kind_classify ? m->is : NULL;
 }
 
 const shoal_net *shoal_model_net(const shoal_model *m)

@@ -27,6 +27,7 @@
 /* ---- saved.c ------------------------------------------------------------------------- */
 
 struct kind;
+extern const struct kind kind_classify;
 extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword, kind_vectors;
 
 /* Makes a handle of what was trained, which it owns then, also on failure. */
@@ -69,6 +70,18 @@ bool net_weights_sniff(const char *at, size_t len);
 /* The net of a file's bytes; pictures are size x size where the file does not say. */
 shoal_status net_import_bytes(shoal_net **out, const char *path, const char *at, size_t len,
                               unsigned size);
+
+/* ---- classify/: classes of text --------------------------------------------------------- */
+
+/* What was trained: lines and features are copied, the tables taken, and empty afterwards. */
+struct classifier_parts {
+    const shoal_labelled *lines;
+    const struct line_rows *features;
+    enum shoal_loss loss;
+    struct table *in, *out;
+};
+
+shoal_status classifier_take(shoal_classifier **out, const struct classifier_parts *p);
 
 /* ---- linear/: click models ------------------------------------------------------------- */
 

@@ -58,7 +58,7 @@ const struct task *task_at(size_t i);
 const struct task *task_find(const char *name);
 
 extern const struct task task_cbow, task_skipgram, task_logreg, task_mlp, task_nextword, task_vgg;
-extern const struct task task_multinomial;
+extern const struct task task_multinomial, task_classify;
 
 /* ---- option_groups.c ------------------------------------------------------------------ */
 
