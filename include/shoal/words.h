@@ -52,6 +52,22 @@ SHOAL_API shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal
 SHOAL_API struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v);
 SHOAL_API const shoal_vocab *shoal_vectors_vocab(const shoal_vectors *v);
 
+/* ---- Words that were never seen ------------------------------------------------
+ * With subwords a word's vector is the mean of a row of its own and of those of its n-grams, of
+ * minn to maxn characters of `<word>`; each n-gram has one of `buckets` rows, by its hash. So a
+ * word that training never saw has a vector too: the mean of its n-grams' rows. */
+
+struct shoal_subwords {
+    unsigned minn, maxn; /* maxn 0: there are none */
+    uint32_t buckets;
+};
+
+SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);
+/* The vector of any word into out [dim]: its row, or what its n-grams make. *known says which, and
+ * may be NULL. SHOAL_ENOENT where neither is there. */
+SHOAL_API shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
+                                             float *out, bool *known);
+
 /* ---- Searching --------------------------------------------------------------
  * Rows made ready for many questions: the direction of each in signed bytes, a quarter of its
  * floats. A question goes over the bytes, which give every cosine to within an error that is

@@ -1134,6 +1134,14 @@ class shoal_words(Structure):
     ]
 
 
+class shoal_subwords(Structure):
+    _fields_ = [
+        ("minn", c_uint),
+        ("maxn", c_uint),
+        ("buckets", c_uint32),
+    ]
+
+
 # name: (result, arguments)
 functions = {
     "shoal_error": (c_char_p, []),
@@ -1391,6 +1399,8 @@ functions = {
     "shoal_vectors_new": (c_int, [c_void_p, POINTER(shoal_matrix), POINTER(shoal_matrix)]),
     "shoal_vectors_hidden": (shoal_matrix, [c_void_p]),
     "shoal_vectors_vocab": (c_void_p, [c_void_p]),
+    "shoal_vectors_subwords": (shoal_subwords, [c_void_p]),
+    "shoal_vectors_compose": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
     "shoal_index_new": (c_int, [c_void_p, POINTER(shoal_matrix), c_uint]),
     "shoal_index_free": (None, [c_void_p]),
     "shoal_index_nearest": (c_int, [c_void_p, c_void_p, c_void_p, c_size_t, c_size_t, c_size_t, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
@@ -1498,6 +1508,7 @@ statuses = {
     "shoal_study_table",
     "shoal_train",
     "shoal_train_plan",
+    "shoal_vectors_compose",
     "shoal_vectors_map",
     "shoal_vectors_matrix",
     "shoal_vectors_new",

@@ -47,9 +47,10 @@ shoal_status saved_check(const struct kind *kind, const char *path,
 
 /* Makes vectors of a copy of the vocabulary and of tables, whose memory it
  * takes: they are empty afterwards. `hidden`, the output rows that training
- * used, may be NULL; our container keeps it. */
+ * used, may be NULL; our container keeps it. With `how`, which may be NULL, the rows behind those
+ * of the words are those of n-grams, how->buckets of them, and the words' are composed. */
 shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
-                          struct table *hidden);
+                          struct table *hidden, const struct subwords *how);
 /* For eval; v is borrowed. */
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 

@@ -52,12 +52,18 @@ static size_t list_grams(const struct subwords *s, const char *text, size_t len,
     return found;
 }
 
+/* fastText's word for the end of a sentence has none. */
+static bool is_end(const char *word, size_t len)
+{
+    return len == 4 && memcmp(word, "</s>", 4) == 0;
+}
+
 size_t subwords_list(const struct subwords *s, const char *word, size_t len, uint32_t *out,
                      size_t cap)
 {
     char text[SHOAL_WORD_MAX + 2];
 
-    if (s->maxn == 0 || s->buckets == 0 || len > SHOAL_WORD_MAX)
+    if (s->maxn == 0 || s->buckets == 0 || len > SHOAL_WORD_MAX || is_end(word, len))
         return 0;
     text[0] = '<';
     memcpy(text + 1, word, len);

@@ -272,11 +272,13 @@ struct subwords {
     uint32_t buckets;
 };
 
-enum { SUBWORDS_MAXN = 32 }; /* of maxn */
+enum { SUBWORDS_MAXN = 32 };              /* of maxn */
+#define SUBWORDS_BUCKETS ((uint32_t)1 << 30) /* of buckets */
 
 uint32_t subwords_hash(const char *at, size_t len);
 /* The rows of a word's n-grams, those behind the first cap left out; gives how many there are. One
- * may be there twice. Bytes that are no UTF-8 are taken as fastText takes them. */
+ * may be there twice. `</s>`, which ends sentences in fastText's files, has none. Bytes that are no
+ * UTF-8 are taken as fastText takes them. */
 size_t subwords_list(const struct subwords *s, const char *word, size_t len, uint32_t *out,
                      size_t cap);
 

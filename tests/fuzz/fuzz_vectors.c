@@ -28,6 +28,9 @@ static void walk(const shoal_vectors *v, bool verified)
         for (size_t i = 0; i < dim && verified; i++)
             require(isfinite(row[i]) || v->dtype == SHOAL_INT8);
     }
+    require((shoal_vectors_compose(v, "n\xc3\xa9ver seen", 11, row, NULL) == SHOAL_OK) ==
+            (shoal_vectors_subwords(v).maxn > 0 || shoal_vectors_find(v, "n\xc3\xa9ver seen", 11) !=
+                                                      SHOAL_NO_ID));
     free(row);
 }
 

@@ -46,7 +46,7 @@ static shoal_vectors *vectors_of(const char *const *words, const float *values, 
     assert_int_equal(table_init(&rows, "in", n, dim), SHOAL_OK);
     for (size_t i = 0; i < n; i++)
         memcpy(rows.at + i * rows.stride, values + i * dim, dim * sizeof(float));
-    if (vectors_take(&v, vocab, &rows, NULL) != SHOAL_OK)
+    if (vectors_take(&v, vocab, &rows, NULL, NULL) != SHOAL_OK)
         fail_msg("%s", shoal_error());
     table_fini(&rows);
     shoal_vocab_free(vocab);

@@ -307,7 +307,7 @@ static void counts_and_hidden_rows_are_kept(void **state)
     ok(table_init(&rows, "rows", 3, 2));
     ok(table_init(&hidden, "hidden", 2, 2));
     hidden.at[hidden.stride] = 7;
-    ok(vectors_take(&v, vocab, &rows, &hidden));
+    ok(vectors_take(&v, vocab, &rows, &hidden, NULL));
     shoal_vocab_free(vocab);
     back = through(v, "v.shoal", shoal_save_default());
     assert_same(v, back);
@@ -491,7 +491,7 @@ static void a_nan_in_a_container_is_told_by_verify_and_save(void **state)
     ok(vocab_from_words(&vocab, "f", &(struct span){"a", 1}, 1));
     ok(table_init(&rows, "rows", 1, 1));
     rows.at[0] = NAN;
-    ok(vectors_take(&v, vocab, &rows, NULL));
+    ok(vectors_take(&v, vocab, &rows, NULL, NULL));
     shoal_vocab_free(vocab);
     for (size_t i = 0; i < COUNT(all); i++) {
         assert_int_equal(shoal_vectors_save(v, all[i].file, &opts), SHOAL_EFORMAT);

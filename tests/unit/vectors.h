@@ -45,7 +45,7 @@ static inline shoal_vectors *make(const char *const *words, size_t n, size_t dim
     ok(table_init(&rows, "rows", n, dim));
     for (size_t i = 0; i < n; i++)
         memcpy(rows.at + i * rows.stride, values + i * dim, dim * sizeof *values);
-    ok(vectors_take(&v, vocab, &rows, NULL));
+    ok(vectors_take(&v, vocab, &rows, NULL, NULL));
     assert_null(rows.at);
     shoal_vocab_free(vocab);
     free(spans);

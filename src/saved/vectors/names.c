@@ -170,9 +170,10 @@ shoal_status vectors_keep(shoal_vectors *v, struct naming *n)
             if (n->rows[id] != id)
                 memcpy(v->own_rows + id * v->stride, v->own_rows + n->rows[id] * v->stride,
                        v->stride);
-        rows = mem_remap(v->own_rows, v->size * v->stride, size * v->stride);
+        rows = mem_remap(v->own_rows, v->own_bytes, size * v->stride);
         if (!rows)
             return SHOAL_ENOMEM;
+        v->own_bytes = size * v->stride;
         v->rows = v->own_rows = rows;
         v->size = size;
     }

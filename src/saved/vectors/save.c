@@ -30,6 +30,9 @@ const char *shoal_format_name(enum shoal_format format)
 
 static shoal_status fail_row(const struct saving *s, uint32_t id, const char *found)
 {
+    if (!s->v->vocab)
+        return shoal_fail(SHOAL_EFORMAT, "%s: the row of n-gram bucket %u holds %s", s->path, id,
+                          found);
     return shoal_fail(SHOAL_EFORMAT, "%s: vector %u, of `%.80s`, holds %s", s->path, id + 1,
                       shoal_vectors_word(s->v, id), found);
 }

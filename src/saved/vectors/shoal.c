@@ -56,6 +56,48 @@ static shoal_status find_hidden(shoal_vectors *v, const struct container *c)
     return st;
 }
 
+static shoal_status read_how(struct subwords *out, const struct container *c)
+{
+    uint64_t minn = 0, maxn = 0, buckets = 0;
+    shoal_status st = container_meta_u64(c, "minn", &minn);
+
+    if (st == SHOAL_OK)
+        st = container_meta_u64(c, "maxn", &maxn);
+    if (st == SHOAL_OK)
+        st = container_meta_u64(c, "buckets", &buckets);
+    if (st == SHOAL_OK && (minn < 1 || minn > maxn || maxn > SUBWORDS_MAXN))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu to %llu characters, want 1 to %d",
+                        container_path(c), (unsigned long long)minn, (unsigned long long)maxn,
+                        SUBWORDS_MAXN);
+    if (st == SHOAL_OK && (buckets < 1 || buckets > SUBWORDS_BUCKETS))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: it has %llu buckets, want 1 to %u", container_path(c),
+                        (unsigned long long)buckets, SUBWORDS_BUCKETS);
+    *out = (struct subwords){(unsigned)minn, (unsigned)maxn, (uint32_t)buckets};
+    return st;
+}
+
+/* Of the dtype that the words' rows have. */
+static shoal_status find_grams(shoal_vectors *v, const struct container *c)
+{
+    struct grams *g = &v->grams;
+    const void *at = NULL;
+    shoal_status st;
+
+    if (!container_has(c, "grams"))
+        return SHOAL_OK;
+    g->dtype = v->dtype;
+    g->stride = v->stride;
+    st = read_how(&g->how, c);
+    if (st == SHOAL_OK)
+        st = find_rows(c, "grams", g->how.buckets, g->stride, &at);
+    g->rows = at;
+    if (st == SHOAL_OK && g->dtype == SHOAL_INT8) {
+        st = find_rows(c, "grams.scales", g->how.buckets, sizeof(float), &at);
+        g->scales = at;
+    }
+    return st;
+}
+
 static shoal_status read_all(shoal_vectors *v, const struct container *c)
 {
     const void *at = NULL;
@@ -85,7 +127,9 @@ static shoal_status read_all(shoal_vectors *v, const struct container *c)
         st = find_rows(c, "scales", v->size, sizeof(float), &at);
         v->scales = at;
     }
-    return st == SHOAL_OK ? find_hidden(v, c) : st;
+    if (st == SHOAL_OK)
+        st = find_hidden(v, c);
+    return st == SHOAL_OK ? find_grams(v, c) : st;
 }
 
 shoal_status vectors_container_read(void **out, struct container *c)
@@ -122,22 +166,27 @@ static uint64_t total_of(const struct saving *s)
 
 static void write_meta(const struct saving *s, struct container_writer *w)
 {
+    const struct subwords *how = &s->v->grams.how;
     char meta[256];
     int n = snprintf(meta, sizeof meta, "kind vectors\nwords %zu\ndim %zu\ndtype %s\ntotal %llu\n",
                      s->n, s->v->dim, dtype_name(s->dtype), (unsigned long long)total_of(s));
 
+    if (how->maxn > 0)
+        n += snprintf(meta + n, sizeof meta - (size_t)n, "minn %u\nmaxn %u\nbuckets %u\n",
+                      how->minn, how->maxn, how->buckets);
     container_put(w, "meta", meta, (size_t)n);
 }
 
-static shoal_status write_rows(const struct saving *s, struct container_writer *w)
+static shoal_status write_rows(const struct saving *s, struct container_writer *w,
+                               const char *name, const char *scales_name)
 {
     float *scales = mem_array(s->n, sizeof *scales);
-    shoal_status st = scales ? container_begin(w, "vectors") : SHOAL_ENOMEM;
+    shoal_status st = scales ? container_begin(w, name) : SHOAL_ENOMEM;
 
     if (st == SHOAL_OK)
         st = saving_rows(s, dtype_stride(s->dtype, s->v->dim), scales, put_section, w);
     if (st == SHOAL_OK && s->dtype == SHOAL_INT8)
-        st = container_put(w, "scales", scales, s->n * sizeof *scales);
+        st = container_put(w, scales_name, scales, s->n * sizeof *scales);
     free(scales);
     return st;
 }
@@ -151,6 +200,16 @@ static void write_hidden(const struct saving *s, struct container_writer *w)
         container_put(w, "hidden", v->hidden, table_bytes(v->hidden_rows, v->dim));
 }
 
+/* Whatever becomes of the words' rows, those of n-grams keep their lengths: an unknown word is
+ * the mean of several. Words that --top leaves out are unknown then. */
+static shoal_status write_grams(const struct saving *s, struct container_writer *w)
+{
+    shoal_vectors rows = grams_as_vectors(s->v);
+    struct saving grams = {.v = &rows, .path = s->path, .n = rows.size, .dtype = s->dtype};
+
+    return rows.size > 0 ? write_rows(&grams, w, "grams", "grams.scales") : SHOAL_OK;
+}
+
 shoal_status vectors_container_save(const struct saving *s)
 {
     struct container_writer *w;
@@ -161,8 +220,10 @@ shoal_status vectors_container_save(const struct saving *s)
     write_meta(s, w);
     st = vocab_save_mapped(s->v->vocab, s->n, w);
     if (st == SHOAL_OK)
-        st = write_rows(s, w);
+        st = write_rows(s, w, "vectors", "scales");
     if (st == SHOAL_OK)
         write_hidden(s, w);
+    if (st == SHOAL_OK)
+        st = write_grams(s, w);
     return container_end(w, st);
 }

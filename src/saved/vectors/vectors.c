@@ -17,7 +17,7 @@ void shoal_vectors_close(shoal_vectors *v)
         return;
     shoal_vocab_free(v->vocab);
     if (v->own_rows)
-        mem_unmap(v->own_rows, v->size * v->stride);
+        mem_unmap(v->own_rows, v->own_bytes);
     if (v->own_hidden)
         mem_unmap(v->own_hidden, table_bytes(v->hidden_rows, v->dim));
     container_close(v->file);
@@ -116,7 +116,8 @@ shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t s
     v->dim = dim;
     v->dtype = dtype;
     v->stride = dtype_stride(dtype, dim);
-    v->own_rows = mem_map(size * v->stride); /* size < 2^32, stride <= 2^22 */
+    v->own_bytes = size * v->stride; /* size < 2^32, stride <= 2^22 */
+    v->own_rows = mem_map(v->own_bytes);
     v->rows = v->own_rows;
     if (!v->own_rows) {
         free(v);
@@ -126,8 +127,22 @@ shoal_status vectors_new(shoal_vectors **out, enum shoal_format format, size_t s
     return SHOAL_OK;
 }
 
+/* Rows behind those of the words are those of n-grams. */
+static void take_rows(shoal_vectors *v, struct table *rows, const struct subwords *how)
+{
+    v->dim = rows->width;
+    v->stride = rows->stride * sizeof(float);
+    v->own_bytes = table_size(rows);
+    v->own_rows = (char *)rows->at;
+    v->rows = v->own_rows;
+    rows->at = NULL;
+    if (how)
+        v->grams = (struct grams){.how = *how, .rows = v->rows + v->size * v->stride,
+                                  .stride = v->stride};
+}
+
 shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
-                          struct table *hidden)
+                          struct table *hidden, const struct subwords *how)
 {
     shoal_vectors *v = mem_array(1, sizeof *v);
     shoal_status st = v ? vocab_copy(&v->vocab, vocab) : SHOAL_ENOMEM;
@@ -137,14 +152,10 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
         free(v);
         return st;
     }
-    assert(rows->rows == shoal_vocab_size(vocab));
+    v->size = shoal_vocab_size(vocab);
+    assert(rows->rows == v->size + (how ? how->buckets : 0));
     assert(!hidden || hidden->width == rows->width);
-    v->size = rows->rows;
-    v->dim = rows->width;
-    v->stride = rows->stride * sizeof(float);
-    v->own_rows = (char *)rows->at;
-    v->rows = v->own_rows;
-    rows->at = NULL;
+    take_rows(v, rows, how);
     if (hidden) {
         v->hidden_rows = hidden->rows;
         v->own_hidden = hidden->at;
@@ -204,7 +215,7 @@ shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *r
     if (st == SHOAL_OK && hidden)
         st = copy_matrix(&output, "output rows", hidden);
     if (st == SHOAL_OK)
-        st = vectors_take(out, rows->words, &in, hidden ? &output : NULL);
+        st = vectors_take(out, rows->words, &in, hidden ? &output : NULL, NULL);
     table_fini(&in);
     table_fini(&output);
     return st;
@@ -248,6 +259,9 @@ static size_t row_of(const shoal_vectors *v, size_t i)
 
 static shoal_status fail_infinite(const char *path, const shoal_vectors *v, size_t row)
 {
+    if (!v->vocab && !v->own_rows) /* grams_as_vectors */
+        return shoal_fail(SHOAL_EFORMAT, "%s: the row of n-gram bucket %zu holds a NaN or an "
+                          "infinity, want finite numbers", path, row);
     return shoal_fail(SHOAL_EFORMAT,
                       "%s: vector %zu, of `%.80s`, holds a NaN or an infinity, want finite numbers",
                       path, row_of(v, row) + 1,
@@ -326,18 +340,28 @@ static shoal_status check_thread(void *ctx, unsigned index)
     return SHOAL_OK;
 }
 
+static shoal_status check_rows(const shoal_vectors *v, const char *path)
+{
+    struct fill f = {.v = v, .path = path, .threads = vectors_threads(v->size * v->stride)};
+
+    return pool_run(f.threads, check_thread, &f);
+}
+
 shoal_status shoal_vectors_verify(const shoal_vectors *v)
 {
-    struct fill f = {.v = v, .threads = vectors_threads(v->size * v->stride)};
+    shoal_vectors grams = grams_as_vectors(v);
+    const char *path;
     shoal_status st;
 
     if (!v->file)
         return SHOAL_OK;
-    f.path = container_path(v->file);
+    path = container_path(v->file);
     st = container_verify(v->file, 0);
     if (st == SHOAL_OK)
-        st = vocab_check(v->vocab, f.path);
-    return st == SHOAL_OK ? pool_run(f.threads, check_thread, &f) : st;
+        st = vocab_check(v->vocab, path);
+    if (st == SHOAL_OK)
+        st = check_rows(v, path);
+    return st == SHOAL_OK ? check_rows(&grams, path) : st;
 }
 
 /* ---- reading ---- */

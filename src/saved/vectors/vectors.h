@@ -14,6 +14,17 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "every format here is little-endian");
 
+/* The rows of n-grams, of which words that were never seen have vectors. A known word's row among
+ * the vectors is composed already: the mean of a row of its own and of its n-grams'. Its own is
+ * not kept, grams_own computes it. */
+struct grams {
+    struct subwords how; /* maxn 0: there are none */
+    enum shoal_dtype dtype;
+    const char *rows;    /* [how.buckets][stride]; of f32 they need not be aligned */
+    size_t stride;       /* bytes from row to row */
+    const float *scales; /* [how.buckets] for int8, or NULL */
+};
+
 struct shoal_vectors {
     shoal_vocab *vocab;
     size_t size, dim;
@@ -24,12 +35,14 @@ struct shoal_vectors {
     const float *scales; /* [size] for int8, or NULL */
     const float *hidden; /* [hidden_rows][table_stride(dim)], or NULL */
     size_t hidden_rows;
+    struct grams grams;
     struct shoal_left_out left;
     char *left_first; /* the sentence about the first that was left out, or NULL */
 
     uint32_t *from; /* [size]: while it is read, the row of the file that each is; NULL: the same */
     struct container *file; /* where all of these lie; NULL: ours, as follows */
-    char *own_rows;         /* mem_map of size * stride */
+    char *own_rows;         /* mem_map of own_bytes: all rows, and behind them those of n-grams */
+    size_t own_bytes;
     float *own_hidden;      /* mem_map of table_bytes(hidden_rows, dim) */
 };
 
@@ -53,6 +66,18 @@ shoal_status vectors_fill(shoal_vectors *v, const struct source *src, const char
  * all of it is finite. */
 typedef bool (*row_fn)(const void *from, size_t row, char *to);
 shoal_status vectors_compute(shoal_vectors *v, const char *path, row_fn put, const void *from);
+
+/* ---- grams.c ---- */
+
+/* Adds the row of a bucket to sum [dim]: the only way to the rows of n-grams. */
+void grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum);
+/* The sum of the rows of a word's n-grams into out [dim], and how many they are: 0 of none. */
+shoal_status grams_sum(const shoal_vectors *v, const char *word, size_t len, float *out,
+                       size_t *n);
+/* Word id's own row, as training has it: what its vector is beside its n-grams. */
+shoal_status grams_own(const shoal_vectors *v, uint32_t id, float *out);
+/* The rows of n-grams as vectors without words, borrowed, for what reads and writes rows. */
+shoal_vectors grams_as_vectors(const shoal_vectors *v);
 
 /* ---- names.c ---- */
 

@@ -669,7 +669,7 @@ static shoal_status words_result(struct run *r, bool last, shoal_model **out)
 
     if (st == SHOAL_OK)
         st = vectors_take(&v, shoal_corpus_vocab(w->corpus), last ? &r->rows->tables[IN] : &copy,
-                          last ? &r->rows->tables[OUT] : NULL);
+                          last ? &r->rows->tables[OUT] : NULL, NULL);
     table_fini(&copy);
     return st == SHOAL_OK ? model_take(out, r->task->kind, v) : st;
 }

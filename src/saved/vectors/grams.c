@@ -1,0 +1,107 @@
+/* The rows of n-grams beside the vectors: words that were never seen are composed of them, and
+ * the own rows of those that were are found again. */
+#include "saved/vectors/vectors.h"
+
+#include <stdlib.h>
+
+void grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum)
+{
+    const char *row = g->rows + bucket * g->stride;
+    float part[64];
+
+    for (size_t from = 0, n; from < dim; from += n) {
+        n = dim - from < 64 ? dim - from : 64;
+        dtype_decode(g->dtype, row + from * dtype_size(g->dtype), g->scales ? g->scales[bucket] : 1,
+                     n, part);
+        for (size_t j = 0; j < n; j++)
+            sum[from + j] += part[j];
+    }
+}
+
+enum { LIST_SHORT = 512 }; /* n-grams: more than nearly every word has */
+
+/* The buckets of a word's n-grams, in `few` or in memory of their own, which *many is. */
+static shoal_status list_buckets(const struct subwords *how, const char *word, size_t len,
+                                 uint32_t few[LIST_SHORT], uint32_t **many, size_t *n)
+{
+    *many = NULL;
+    *n = subwords_list(how, word, len, few, LIST_SHORT);
+    if (*n <= LIST_SHORT)
+        return SHOAL_OK;
+    *many = mem_array(*n, sizeof **many);
+    if (!*many)
+        return SHOAL_ENOMEM;
+    subwords_list(how, word, len, *many, *n);
+    return SHOAL_OK;
+}
+
+shoal_status grams_sum(const shoal_vectors *v, const char *word, size_t len, float *out,
+                       size_t *n)
+{
+    uint32_t few[LIST_SHORT], *many;
+    shoal_status st = list_buckets(&v->grams.how, word, len, few, &many, n);
+
+    memset(out, 0, v->dim * sizeof *out);
+    for (size_t i = 0; st == SHOAL_OK && i < *n; i++)
+        grams_add(&v->grams, v->dim, many ? many[i] : few[i], out);
+    free(many);
+    return st;
+}
+
+shoal_status grams_own(const shoal_vectors *v, uint32_t id, float *out)
+{
+    const char *word = shoal_vectors_word(v, id);
+    float *sum = mem_array(v->dim, sizeof *sum);
+    size_t n = 0;
+    shoal_status st = sum ? shoal_vectors_row(v, id, out) : SHOAL_ENOMEM;
+
+    if (st == SHOAL_OK)
+        st = grams_sum(v, word, strlen(word), sum, &n);
+    for (size_t j = 0; st == SHOAL_OK && j < v->dim; j++)
+        out[j] = (float)(n + 1) * out[j] - sum[j];
+    free(sum);
+    return st;
+}
+
+shoal_vectors grams_as_vectors(const shoal_vectors *v)
+{
+    const struct grams *g = &v->grams;
+
+    return (shoal_vectors){.size = g->how.maxn > 0 ? g->how.buckets : 0,
+                           .dim = v->dim,
+                           .dtype = g->dtype,
+                           .stride = g->stride,
+                           .rows = g->rows,
+                           .scales = g->scales};
+}
+
+/* ---- any word ---- */
+
+struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v)
+{
+    const struct subwords *how = &v->grams.how;
+
+    return (struct shoal_subwords){how->minn, how->maxn, how->buckets};
+}
+
+shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
+                                   float *out, bool *known)
+{
+    uint32_t id = shoal_vectors_find(v, word, len);
+    size_t n = 0;
+    shoal_status st;
+
+    if (known)
+        *known = id != SHOAL_NO_ID;
+    if (id != SHOAL_NO_ID)
+        return shoal_vectors_row(v, id, out);
+    st = grams_sum(v, word, len, out, &n);
+    if (st == SHOAL_OK && n == 0)
+        return shoal_fail(SHOAL_ENOENT, "vectors: `%.*s` is not among the %zu words%s",
+                          (int)(len < 80 ? len : 80), word, v->size,
+                          v->grams.how.maxn > 0 ? " and has no n-grams"
+                                                : ", and they have no subwords");
+    for (size_t j = 0; st == SHOAL_OK && j < v->dim; j++)
+        out[j] /= (float)n;
+    return st;
+}

@@ -1,0 +1,255 @@
+/* Rows of n-grams beside word vectors: kept in the container, and what words are made of them. */
+#include "vectors.h"
+
+enum { DIM = 5, BUCKETS = 37 };
+
+static const struct subwords how = {2, 3, BUCKETS};
+static const char *const words[] = {"the", "käse", "</s>"};
+
+static float own_of(size_t row, size_t j)
+{
+    return (float)row + 0.25f * (float)j - 1;
+}
+
+/* The row of bucket b. */
+static float gram_of(uint32_t b, size_t j)
+{
+    return (float)b / 8 - (float)j;
+}
+
+/* What the n-grams of a word add up to, and how many there are. */
+static size_t sum_of(const char *word, float *out)
+{
+    uint32_t list[64];
+    size_t n = subwords_list(&how, word, strlen(word), list, 64);
+
+    memset(out, 0, DIM * sizeof *out);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < DIM; j++)
+            out[j] += gram_of(list[i], j);
+    return n;
+}
+
+static shoal_vectors *make_grams(void)
+{
+    struct span spans[COUNT(words)];
+    struct table rows;
+    shoal_vocab *vocab;
+    shoal_vectors *v;
+    float sum[DIM];
+
+    for (size_t i = 0; i < COUNT(words); i++)
+        spans[i] = (struct span){words[i], (uint32_t)strlen(words[i])};
+    ok(vocab_from_words(&vocab, "make", spans, COUNT(words)));
+    ok(table_init(&rows, "rows", COUNT(words) + BUCKETS, DIM));
+    for (size_t i = 0; i < COUNT(words); i++) {
+        size_t n = sum_of(words[i], sum);
+
+        for (size_t j = 0; j < DIM; j++)
+            rows.at[i * rows.stride + j] = (own_of(i, j) + sum[j]) / (float)(n + 1);
+    }
+    for (uint32_t b = 0; b < BUCKETS; b++)
+        for (size_t j = 0; j < DIM; j++)
+            rows.at[(COUNT(words) + b) * rows.stride + j] = gram_of(b, j);
+    ok(vectors_take(&v, vocab, &rows, NULL, &how));
+    shoal_vocab_free(vocab);
+    return v;
+}
+
+static void assert_composes(const shoal_vectors *v, double within)
+{
+    static const char *const unknown[] = {"theses", "日本", "a"};
+    float sum[DIM], out[DIM];
+    bool known;
+
+    for (size_t i = 0; i < COUNT(unknown); i++) {
+        size_t n = sum_of(unknown[i], sum);
+
+        ok(shoal_vectors_compose(v, unknown[i], strlen(unknown[i]), out, &known));
+        assert_false(known);
+        for (size_t j = 0; j < DIM; j++)
+            assert_true(fabs((double)out[j] - (double)sum[j] / (double)n) < within);
+    }
+}
+
+static void a_word_never_seen_is_the_mean_of_its_n_grams(void **state)
+{
+    shoal_vectors *v = make_grams();
+    struct shoal_subwords s = shoal_vectors_subwords(v);
+
+    (void)state;
+    assert_int_equal(s.minn, 2);
+    assert_int_equal(s.maxn, 3);
+    assert_int_equal(s.buckets, BUCKETS);
+    assert_composes(v, 1e-5);
+    shoal_vectors_close(v);
+}
+
+static void a_known_word_is_its_row_and_its_own_row_is_found_again(void **state)
+{
+    shoal_vectors *v = make_grams();
+    float row[DIM], out[DIM];
+    bool known;
+
+    (void)state;
+    for (uint32_t id = 0; id < COUNT(words); id++) {
+        ok(shoal_vectors_row(v, id, row));
+        ok(shoal_vectors_compose(v, words[id], strlen(words[id]), out, &known));
+        assert_true(known);
+        assert_memory_equal(row, out, sizeof row);
+        ok(grams_own(v, id, out));
+        for (size_t j = 0; j < DIM; j++)
+            assert_true(fabs((double)out[j] - (double)own_of(id, j)) < 1e-4);
+    }
+    shoal_vectors_close(v);
+}
+
+static void a_word_without_n_grams_is_not_found(void **state)
+{
+    shoal_vectors *v = make_grams(), *plain = make_small();
+    float out[DIM];
+    bool known = true;
+
+    (void)state;
+    assert_int_equal(shoal_vectors_compose(v, "", 0, out, &known), SHOAL_OK); /* `<>` is one */
+    assert_false(known);
+    assert_int_equal(shoal_vectors_compose(plain, "theses", 6, out, NULL), SHOAL_ENOENT);
+    assert_error_has("`theses` is not among the 3 words, and they have no subwords");
+    assert_int_equal(shoal_vectors_subwords(plain).maxn, 0);
+    shoal_vectors_close(plain);
+    shoal_vectors_close(v);
+}
+
+static void a_very_long_word_is_composed_too(void **state)
+{
+    shoal_vectors *v = make_grams();
+    char *word = malloc(SHOAL_WORD_MAX + 1);
+    float out[DIM];
+    bool known;
+
+    (void)state;
+    memset(word, 'x', SHOAL_WORD_MAX + 1);
+    ok(shoal_vectors_compose(v, word, SHOAL_WORD_MAX, out, &known));
+    assert_false(known);
+    assert_int_equal(shoal_vectors_compose(v, word, SHOAL_WORD_MAX + 1, out, &known), SHOAL_ENOENT);
+    assert_error_has("has no n-grams");
+    free(word);
+    shoal_vectors_close(v);
+}
+
+static void the_container_keeps_them_in_every_dtype(void **state)
+{
+    static const double within[] = {
+        [SHOAL_F32] = 1e-5, [SHOAL_F16] = 1e-2, [SHOAL_BF16] = 0.1, [SHOAL_INT8] = 0.1};
+    shoal_vectors *v = make_grams(), *back;
+
+    (void)state;
+    for (int d = SHOAL_F32; d <= SHOAL_INT8; d++) {
+        back = through(v, "v.shoal", (struct shoal_save_opts){.dtype = (enum shoal_dtype)d});
+        ok(shoal_vectors_verify(back));
+        assert_int_equal(back->grams.how.buckets, BUCKETS);
+        assert_composes(back, within[d]);
+        shoal_vectors_close(back);
+    }
+    shoal_vectors_close(v);
+}
+
+static void words_that_top_leaves_out_are_composed(void **state)
+{
+    shoal_vectors *v = make_grams();
+    shoal_vectors *back = through(v, "v.shoal", (struct shoal_save_opts){.top = 1, .normalize = true});
+    float sum[DIM], out[DIM];
+    size_t n = sum_of("käse", sum);
+    bool known;
+
+    (void)state;
+    ok(shoal_vectors_compose(back, "käse", strlen("käse"), out, &known));
+    assert_false(known);
+    for (size_t j = 0; j < DIM; j++)
+        assert_true(fabs((double)out[j] - (double)sum[j] / (double)n) < 1e-5);
+    shoal_vectors_close(back);
+    shoal_vectors_close(v);
+}
+
+/* A container of one word "a" whose meta says so, with so many bytes of n-grams. */
+static void put_grams(const char *lines, size_t bytes)
+{
+    static const float row[1024];
+    shoal_vectors *v = make((const char *[]){"a"}, 1, 1, (float[]){1});
+    struct container_writer *w;
+    char meta[256];
+
+    ok(container_create(&w, "v.shoal"));
+    snprintf(meta, sizeof meta, "kind vectors\nwords 1\ndim 1\ndtype f32\ntotal 0\n%s", lines);
+    container_put(w, "meta", meta, strlen(meta));
+    ok(vocab_save_mapped(v->vocab, 1, w));
+    container_put(w, "vectors", row, 64);
+    container_put(w, "grams", row, bytes);
+    ok(container_end(w, SHOAL_OK));
+    shoal_vectors_close(v);
+}
+
+static void n_grams_whose_sizes_disagree_are_refused(void **state)
+{
+    static const struct {
+        const char *meta;
+        size_t bytes;
+        const char *sentence;
+    } tries[] = {
+        {"", 64, "no \"minn\""},
+        {"minn 3\nmaxn 6\n", 64, "no \"buckets\""},
+        {"minn 3\nmaxn 6\nbuckets 2\n", 64, "\"grams\" has 64 bytes, want 2 rows of 64"},
+        {"minn 3\nmaxn 6\nbuckets 1\n", 128, "\"grams\" has 128 bytes, want 1 rows of 64"},
+        {"minn 3\nmaxn 2\nbuckets 1\n", 64, "n-grams have 3 to 2 characters, want 1 to 32"},
+        {"minn 0\nmaxn 2\nbuckets 1\n", 64, "n-grams have 0 to 2 characters, want 1 to 32"},
+        {"minn 3\nmaxn 33\nbuckets 1\n", 64, "n-grams have 3 to 33 characters, want 1 to 32"},
+        {"minn 3\nmaxn 6\nbuckets 0\n", 0, "it has 0 buckets, want 1 to"},
+        {"minn 3\nmaxn 6\nbuckets 4294967297\n", 64, "it has 4294967297 buckets, want 1 to"},
+    };
+    shoal_vectors *v;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(tries); i++) {
+        put_grams(tries[i].meta, tries[i].bytes);
+        assert_refused("v.shoal", tries[i].sentence);
+    }
+    put_grams("minn 3\nmaxn 6\nbuckets 2\n", 128);
+    v = reopen("v.shoal");
+    assert_int_equal(v->grams.how.buckets, 2);
+    shoal_vectors_close(v);
+}
+
+static void a_nan_among_them_is_told_by_verify_and_save(void **state)
+{
+    shoal_vectors *v = make_grams(), *back;
+    char *row = v->own_rows + (COUNT(words) + 7) * v->stride;
+    struct shoal_save_opts opts = shoal_save_default();
+
+    (void)state;
+    memcpy(row, &(float){(float)NAN}, sizeof(float));
+    assert_int_equal(shoal_vectors_save(v, "v.shoal", &opts), SHOAL_EFORMAT);
+    assert_error_has("the row of n-gram bucket 7 holds a NaN");
+    memset(row, 0, sizeof(float));
+    back = through(v, "v.shoal", opts);
+    shoal_vectors_close(back);
+    ok(shoal_vectors_map(&back, "v.shoal"));
+    ok(shoal_vectors_verify(back));
+    shoal_vectors_close(back);
+    shoal_vectors_close(v);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        HERE(a_word_never_seen_is_the_mean_of_its_n_grams),
+        HERE(a_known_word_is_its_row_and_its_own_row_is_found_again),
+        HERE(a_word_without_n_grams_is_not_found),
+        HERE(a_very_long_word_is_composed_too),
+        HERE(the_container_keeps_them_in_every_dtype),
+        HERE(words_that_top_leaves_out_are_composed),
+        HERE(n_grams_whose_sizes_disagree_are_refused),
+        HERE(a_nan_among_them_is_told_by_verify_and_save),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
