@@ -334,6 +334,7 @@ enum shoal_format {
     SHOAL_FORMAT_SHOAL,       /* our container */
     SHOAL_FORMAT_NPY,         /* NumPy .npy, with the words in FILE.vocab */
     SHOAL_FORMAT_SAFETENSORS, /* tensor "vectors", with the words in its metadata */
+    SHOAL_FORMAT_FASTTEXT,    /* fastText's model, .bin or .ftz, with its n-grams */
     SHOAL_FORMAT_NPZ,         /* NumPy .npz, arrays "vectors" and "words"; read, never written */
 };
 
@@ -359,7 +360,8 @@ SHOAL_API shoal_status shoal_save_check(const char *path, const struct shoal_sav
 /* Recognised by content, gzip, zstd, bzip2 and xz too. Every count and length is checked before
  * it is used; values that are no finite numbers are refused. Of words that stand there twice the
  * first is kept, and rows without a word are left out: see shoal_vectors_left_out. The file is read
- * into memory: what happens to it afterwards does not matter. */
+ * into memory: what happens to it afterwards does not matter. Only a model of fastText's is always
+ * mapped, as shoal_vectors_map does: of its rows those are read that are asked for. */
 SHOAL_API shoal_status shoal_vectors_open(shoal_vectors **out, const char *path);
 /* The same, but our own container is mapped and opens at once: what it holds is looked
  * at when it is used, and all of it by shoal_vectors_verify. Who writes into the file or

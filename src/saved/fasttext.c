@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #define MAGIC 793712314
-#define EOS "</s>"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the files are little-endian");
 
@@ -483,9 +482,13 @@ uint32_t fasttext_bucket_row(const struct fasttext *f, uint32_t bucket)
 
 struct subwords fasttext_subwords(const struct fasttext *f)
 {
-    return (struct subwords){.minn = (unsigned)f->args.minn,
-                             .maxn = (unsigned)f->args.maxn,
-                             .buckets = (uint32_t)f->args.bucket};
+    const struct fasttext_args *a = &f->args;
+
+    if (a->maxn == 0 || a->minn > a->maxn)
+        return (struct subwords){0};
+    return (struct subwords){.minn = a->minn > 0 ? (unsigned)a->minn : 1,
+                             .maxn = (unsigned)a->maxn,
+                             .buckets = (uint32_t)a->bucket};
 }
 
 size_t fasttext_ngrams(const struct fasttext *f, const char *word, size_t len, uint32_t *out,
@@ -494,8 +497,6 @@ size_t fasttext_ngrams(const struct fasttext *f, const char *word, size_t len, u
     struct subwords how = fasttext_subwords(f);
     size_t n, found = 0;
 
-    if (len == strlen(EOS) && memcmp(word, EOS, len) == 0)
-        return 0;
     n = subwords_list(&how, word, len, out, cap);
     for (size_t i = 0; i < n && i < cap; i++) {
         uint32_t row = fasttext_bucket_row(f, out[i]);

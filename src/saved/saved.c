@@ -102,7 +102,7 @@ static shoal_status model_read_container(shoal_model *m, struct container *c, sh
 
 /* What is no container on disk: one that is compressed or comes from a pipe, weights of a net if
  * they are wanted, vectors. */
-static shoal_status model_read_source(shoal_model *m, const struct source *src, unsigned size)
+static shoal_status model_read_source(shoal_model *m, struct source *src, unsigned size)
 {
     struct container *c;
     shoal_vectors *v = NULL;

@@ -54,9 +54,10 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
 /* For eval; v is borrowed. */
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 
-/* Reads what other programs write, from bytes that were opened. */
+/* Reads what other programs write, from bytes that were opened; the vectors may keep these, and
+ * the source is empty then. */
 struct source;
-shoal_status vectors_read(shoal_vectors **out, const struct source *src);
+shoal_status vectors_read(shoal_vectors **out, struct source *src);
 /* Reads any format from memory that is 64-byte aligned and stays there until
  * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
  * NULL; `path` is for sentences. */

@@ -1,4 +1,5 @@
 #include "saved/source.h"
+#include "saved/fasttext.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,18 +14,29 @@ static bool fd_compressed(int fd)
     return bytes_compressed(at, file_read_at(fd, at, sizeof at, 0));
 }
 
+/* Its vectors are composed of a few rows here and there: it is never read whole. */
+static bool fd_fasttext(int fd)
+{
+    char at[4];
+
+    return fasttext_sniff(at, file_read_at(fd, at, sizeof at, 0));
+}
+
 /* By default the file is read into memory of our own, which is given back as its rows are
  * converted; a mapping is for who has no room for both. */
 static shoal_status source_take(struct source *src, int fd, const struct stat *info, bool map)
 {
+    bool lies = fd_fasttext(fd);
     void *at;
     shoal_status st = SHOAL_OK;
 
+    map = map || lies;
     if (map) {
         at = mmap(NULL, (size_t)info->st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (at == MAP_FAILED)
             return shoal_fail_errno(SHOAL_EIO, "%s", src->path);
-        madvise(at, (size_t)info->st_size, MADV_WILLNEED);
+        if (!lies)
+            madvise(at, (size_t)info->st_size, MADV_WILLNEED);
     } else {
         st = file_read_whole(&at, src->path, fd, info);
     }
@@ -64,6 +76,15 @@ shoal_status source_open(struct source *src, const char *path, bool map)
     st = stream_slurp(&src->slurped, &src->len, path, SOURCE_MAX);
     src->at = src->slurped;
     return st;
+}
+
+struct source source_move(struct source *src)
+{
+    struct source moved = *src;
+
+    src->ours = NULL;
+    src->slurped = NULL;
+    return moved;
 }
 
 void source_close(struct source *src)

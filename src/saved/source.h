@@ -21,9 +21,13 @@ struct source {
     char *slurped; /* ours to free */
 };
 
-/* A regular file that is not compressed is taken as it is, and mapped if asked for; all else is
- * read as a stream, which also says what is wrong with it. source_close may follow a failure. */
+/* A regular file that is not compressed is taken as it is, and mapped if asked for, or if it is a
+ * model of fastText's, of which only what is used is read; all else is read as a stream, which also
+ * says what is wrong with it. source_close may follow a failure. */
 shoal_status source_open(struct source *src, const char *path, bool map);
+/* The bytes, which are then the taker's to close; what remains has none. Its path is borrowed as
+ * before. */
+struct source source_move(struct source *src);
 void source_close(struct source *src);
 
 #endif

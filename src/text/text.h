@@ -416,13 +416,15 @@ shoal_status vocab_from_words(shoal_vocab **out, const char *who, const struct s
                               size_t n);
 
 /* The same of words that may be empty or stand there twice: those are left out, all but the first
- * of equals. rows [n]: of each id the place of its word among all. */
+ * of equals. counts [n], or NULL: not known. rows [n]: of each id the place of its word among
+ * all. */
 struct words_left {
     size_t twice, empty;  /* how many */
     size_t first, before; /* the place of the first, and of the word that it repeats */
 };
-shoal_status vocab_from_rows(shoal_vocab **out, const char *who, const struct span *words, size_t n,
-                             uint32_t *rows, struct words_left *left);
+shoal_status vocab_from_rows(shoal_vocab **out, const char *who, const struct span *words,
+                             const uint64_t *counts, size_t n, uint32_t *rows,
+                             struct words_left *left);
 
 /* Whether these first bytes of a text, or all of them, are lines `word count`. A line `V D` alone
  * is none, nor are vectors of one number, V lines behind a line `V 1`. */

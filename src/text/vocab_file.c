@@ -150,8 +150,8 @@ static void leave_out(struct words_left *left, size_t *count, size_t i, size_t b
 }
 
 /* Word i, if it is to be kept, as the next id. */
-static shoal_status append_row(shoal_vocab *v, const char *who, struct span word, size_t i,
-                               uint32_t *rows, struct words_left *left)
+static shoal_status append_row(shoal_vocab *v, const char *who, struct span word, uint64_t count,
+                               size_t i, uint32_t *rows, struct words_left *left)
 {
     shoal_status st = word.len > 0 ? check_word(who, word, i) : SHOAL_OK;
 
@@ -159,20 +159,21 @@ static shoal_status append_row(shoal_vocab *v, const char *who, struct span word
         leave_out(left, &left->empty, i, i);
     } else if (st == SHOAL_OK) {
         rows[v->size] = (uint32_t)i;
-        if (!vocab_append(v, word.at, word.len, 0))
+        if (!vocab_append(v, word.at, word.len, count))
             leave_out(left, &left->twice, i, rows[shoal_vocab_find(v, word.at, word.len)]);
     }
     return st;
 }
 
-shoal_status vocab_from_rows(shoal_vocab **out, const char *who, const struct span *words, size_t n,
-                             uint32_t *rows, struct words_left *left)
+shoal_status vocab_from_rows(shoal_vocab **out, const char *who, const struct span *words,
+                             const uint64_t *counts, size_t n, uint32_t *rows,
+                             struct words_left *left)
 {
     shoal_status st = new_for(out, who, words, n);
 
     *left = (struct words_left){0};
     for (size_t i = 0; i < n && st == SHOAL_OK; i++)
-        st = append_row(*out, who, words[i], i, rows, left);
+        st = append_row(*out, who, words[i], counts ? counts[i] : 0, i, rows, left);
     if (st == SHOAL_OK && (*out)->size == 0)
         st = shoal_fail(SHOAL_EFORMAT, "%s: of %zu words all are empty, want 1 or more", who, n);
     return vocab_settle(out, st);

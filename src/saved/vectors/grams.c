@@ -4,11 +4,24 @@
 
 #include <stdlib.h>
 
-void grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum)
+/* The rows of a fastText model lie behind those of its words. */
+static bool add_of_model(const struct fasttext *f, uint32_t bucket, float *sum)
+{
+    uint32_t row = fasttext_bucket_row(f, bucket);
+
+    if (row == FASTTEXT_NO_ROW)
+        return false;
+    fasttext_add(&f->input, row, sum);
+    return true;
+}
+
+bool grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum)
 {
     const char *row = g->rows + bucket * g->stride;
     float part[64];
 
+    if (g->of)
+        return add_of_model(g->of, bucket, sum);
     for (size_t from = 0, n; from < dim; from += n) {
         n = dim - from < 64 ? dim - from : 64;
         dtype_decode(g->dtype, row + from * dtype_size(g->dtype), g->scales ? g->scales[bucket] : 1,
@@ -16,6 +29,7 @@ void grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum)
         for (size_t j = 0; j < n; j++)
             sum[from + j] += part[j];
     }
+    return true;
 }
 
 enum { LIST_SHORT = 512 }; /* n-grams: more than nearly every word has */
@@ -35,17 +49,25 @@ static shoal_status list_buckets(const struct subwords *how, const char *word, s
     return SHOAL_OK;
 }
 
+shoal_status grams_add_all(const shoal_vectors *v, const char *word, size_t len, float *sum,
+                           size_t *n)
+{
+    uint32_t few[LIST_SHORT], *many;
+    size_t listed;
+    shoal_status st = list_buckets(&v->grams.how, word, len, few, &many, &listed);
+
+    *n = 0;
+    for (size_t i = 0; st == SHOAL_OK && i < listed; i++)
+        *n += grams_add(&v->grams, v->dim, many ? many[i] : few[i], sum);
+    free(many);
+    return st;
+}
+
 shoal_status grams_sum(const shoal_vectors *v, const char *word, size_t len, float *out,
                        size_t *n)
 {
-    uint32_t few[LIST_SHORT], *many;
-    shoal_status st = list_buckets(&v->grams.how, word, len, few, &many, n);
-
     memset(out, 0, v->dim * sizeof *out);
-    for (size_t i = 0; st == SHOAL_OK && i < *n; i++)
-        grams_add(&v->grams, v->dim, many ? many[i] : few[i], out);
-    free(many);
-    return st;
+    return grams_add_all(v, word, len, out, n);
 }
 
 shoal_status grams_own(const shoal_vectors *v, uint32_t id, float *out)
@@ -55,6 +77,11 @@ shoal_status grams_own(const shoal_vectors *v, uint32_t id, float *out)
     size_t n = 0;
     shoal_status st = sum ? shoal_vectors_row(v, id, out) : SHOAL_ENOMEM;
 
+    if (st == SHOAL_OK && v->late) {
+        late_own(v, id, out);
+        free(sum);
+        return SHOAL_OK;
+    }
     if (st == SHOAL_OK)
         st = grams_sum(v, word, strlen(word), sum, &n);
     for (size_t j = 0; st == SHOAL_OK && j < v->dim; j++)
@@ -67,7 +94,7 @@ shoal_vectors grams_as_vectors(const shoal_vectors *v)
 {
     const struct grams *g = &v->grams;
 
-    return (shoal_vectors){.size = g->how.maxn > 0 ? g->how.buckets : 0,
+    return (shoal_vectors){.size = g->how.maxn > 0 && g->rows ? g->how.buckets : 0,
                            .dim = v->dim,
                            .dtype = g->dtype,
                            .stride = g->stride,
@@ -102,6 +129,6 @@ shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, siz
                           v->grams.how.maxn > 0 ? " and has no n-grams"
                                                 : ", and they have no subwords");
     for (size_t j = 0; st == SHOAL_OK && j < v->dim; j++)
-        out[j] /= (float)n;
+        out[j] *= (float)(1.0 / (double)n); /* as fastText does, to the bit */
     return st;
 }

@@ -44,7 +44,8 @@ shoal_status naming_make(struct naming *out, const struct word_list *list)
     *out = (struct naming){.rows = mem_array(list->n, sizeof *out->rows)};
     if (!out->rows)
         return SHOAL_ENOMEM;
-    st = vocab_from_rows(&out->vocab, list->path, list->words, list->n, out->rows, &left);
+    st = vocab_from_rows(&out->vocab, list->path, list->words, list->counts, list->n, out->rows,
+                         &left);
     if (st != SHOAL_OK)
         return st;
     out->left = (struct shoal_left_out){left.twice, left.empty};
@@ -138,7 +139,7 @@ shoal_status naming_beside(struct naming *out, const struct source *src, size_t 
 
 /* ---- vectors of them ---- */
 
-static void take_names(shoal_vectors *v, struct naming *n)
+void names_take(shoal_vectors *v, struct naming *n)
 {
     v->vocab = n->vocab;
     v->left = n->left;
@@ -154,7 +155,7 @@ shoal_status vectors_new_named(shoal_vectors **out, enum shoal_format format, si
 
     if (st != SHOAL_OK)
         return st;
-    take_names(*out, n);
+    names_take(*out, n);
     (*out)->from = n->rows;
     n->rows = NULL;
     return SHOAL_OK;
@@ -177,6 +178,6 @@ shoal_status vectors_keep(shoal_vectors *v, struct naming *n)
         v->rows = v->own_rows = rows;
         v->size = size;
     }
-    take_names(v, n);
+    names_take(v, n);
     return SHOAL_OK;
 }

@@ -31,12 +31,7 @@ shoal_status vectors_fail_kind(const char *path, const char *kind)
     return shoal_fail(SHOAL_EFORMAT, "%s: holds a %s, want vectors", path, kind);
 }
 
-/* 793712314, and a pickle of protocol 2 to 5. */
-static bool is_fasttext(const struct source *src)
-{
-    return src->len >= 8 && memcmp(src->at, "\xba\x16\x4f\x2f", 4) == 0;
-}
-
+/* Of protocol 2 to 5. */
 static bool is_pickle(const struct source *src)
 {
     return src->len >= 8 && src->at[0] == '\x80' && src->at[1] >= 2 && src->at[1] <= 5;
@@ -48,8 +43,6 @@ shoal_status vectors_fail_other(const struct source *src)
         return fail_as(src->path, "a vocabulary", made_of_text);
     if (net_weights_sniff(src->at, src->len))
         return fail_as(src->path, "a net in safetensors", "`shoal convert` makes a net of it");
-    if (is_fasttext(src))
-        return fail_as(src->path, "fastText's model", "its file .vec has them");
     if (is_pickle(src))
         return fail_as(src->path, "a pickle of Python's",
                        "gensim's save_word2vec_format writes them");

@@ -3,8 +3,11 @@
 
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v)
 {
-    *out = (struct rows){v->rows, v->dtype, v->stride, v->size, v->dim, NULL};
-    return kernel_choose(&out->kernel);
+    const char *rows;
+    shoal_status st = vectors_all(v, &rows);
+
+    *out = (struct rows){rows, v->dtype, v->stride, v->size, v->dim, NULL};
+    return st == SHOAL_OK ? kernel_choose(&out->kernel) : st;
 }
 
 shoal_status shoal_nearest(const shoal_vectors *v, const float *query, const uint32_t *skip,

@@ -18,12 +18,13 @@ const struct shoal_choice shoal_format_choices[] = {
     [SHOAL_FORMAT_SHOAL] = {"shoal", "opens at once, whatever its size (.shoal)"},
     [SHOAL_FORMAT_NPY] = {"npy", "NumPy's, with the words in FILE.vocab (.npy)"},
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", "Hugging Face's (.safetensors)"},
+    [SHOAL_FORMAT_FASTTEXT] = {"fasttext", "fastText's model, with its n-grams (.ftz, also .bin)"},
     {0},
 };
 
 const char *shoal_format_name(enum shoal_format format)
 {
-    return format <= SHOAL_FORMAT_SAFETENSORS ? shoal_format_choices[format].name : "npz";
+    return format < SHOAL_FORMAT_NPZ ? shoal_format_choices[format].name : "npz";
 }
 
 /* ---- rows ---- */
@@ -69,7 +70,8 @@ static shoal_status encode_row(const struct saving *s, uint32_t id, float *row, 
     if (st != SHOAL_OK)
         return st;
     if (s->dtype == v->dtype && !s->normalize) {
-        memcpy(out, v->rows + id * v->stride, v->dim * dtype_size(v->dtype));
+        memcpy(out, v->late ? (const char *)row : v->rows + id * v->stride,
+               v->dim * dtype_size(v->dtype));
         *scale = v->scales ? v->scales[id] : 1;
         return SHOAL_OK;
     }
@@ -178,6 +180,7 @@ static const struct format formats[] = {
     [SHOAL_FORMAT_SAFETENSORS] = {"safetensors", ".safetensors",
                                   BIT(SHOAL_F32) | BIT(SHOAL_F16) | BIT(SHOAL_BF16),
                                   safetensors_save},
+    [SHOAL_FORMAT_FASTTEXT] = {"fastText's model", ".ftz", BIT(SHOAL_F32), vectors_fasttext_save},
 };
 
 #define FORMATS (sizeof formats / sizeof *formats)

@@ -196,8 +196,10 @@ static void write_hidden(const struct saving *s, struct container_writer *w)
 {
     const shoal_vectors *v = s->v;
 
-    if (v->hidden && s->n == v->size && !s->normalize && s->dtype == SHOAL_F32)
-        container_put(w, "hidden", v->hidden, table_bytes(v->hidden_rows, v->dim));
+    const float *hidden = vectors_hidden(v);
+
+    if (hidden && s->n == v->size && !s->normalize && s->dtype == SHOAL_F32)
+        container_put(w, "hidden", hidden, table_bytes(v->hidden_rows, v->dim));
 }
 
 /* Whatever becomes of the words' rows, those of n-grams keep their lengths: an unknown word is

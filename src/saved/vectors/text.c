@@ -273,7 +273,7 @@ static shoal_status count_rows(struct reading *r, unsigned threads, const struct
 
 static shoal_status name_rows(struct reading *r, size_t rows)
 {
-    struct word_list list = {r->src->path, r->src->at, r->words, rows};
+    struct word_list list = {.path = r->src->path, .text = r->src->at, .words = r->words, .n = rows};
     struct naming names;
     shoal_status st = naming_make(&names, &list);
 

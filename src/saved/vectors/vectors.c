@@ -20,6 +20,7 @@ void shoal_vectors_close(shoal_vectors *v)
         mem_unmap(v->own_rows, v->own_bytes);
     if (v->own_hidden)
         mem_unmap(v->own_hidden, table_bytes(v->hidden_rows, v->dim));
+    late_free(v->late, v->size, v->stride, v->dim);
     container_close(v->file);
     free(v->left_first);
     free(v->from);
@@ -65,6 +66,8 @@ shoal_status shoal_vectors_row(const shoal_vectors *v, uint32_t id, float *out)
 {
     if (id >= v->size)
         return shoal_fail(SHOAL_EINVAL, "vectors: row %u, want less than %zu", id, v->size);
+    if (v->late)
+        return late_row(v, id, out);
     dtype_decode(v->dtype, v->rows + id * v->stride, v->scales ? v->scales[id] : 1, v->dim, out);
     return SHOAL_OK;
 }
@@ -81,13 +84,18 @@ shoal_status shoal_vectors_strict(const shoal_vectors *v)
 
 shoal_status shoal_vectors_matrix(const shoal_vectors *v, struct shoal_matrix *out)
 {
+    const char *rows;
+    shoal_status st;
+
     *out = (struct shoal_matrix){0};
     if (v->dtype != SHOAL_F32)
         return shoal_fail(SHOAL_EINVAL, "vectors: their numbers are %s, want f32",
                           dtype_name(v->dtype));
-    *out = (struct shoal_matrix){(const float *)(const void *)v->rows, v->size, v->dim,
-                                 v->stride / sizeof(float), v->vocab};
-    return SHOAL_OK;
+    st = vectors_all(v, &rows);
+    if (st == SHOAL_OK)
+        *out = (struct shoal_matrix){(const float *)(const void *)rows, v->size, v->dim,
+                                     v->stride / sizeof(float), v->vocab};
+    return st;
 }
 
 /* ---- making one ---- */
@@ -223,9 +231,11 @@ shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *r
 
 struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v)
 {
-    if (!v->hidden)
+    const float *hidden = vectors_hidden(v);
+
+    if (!hidden)
         return (struct shoal_matrix){0};
-    return (struct shoal_matrix){v->hidden, v->hidden_rows, v->dim, table_stride(v->dim),
+    return (struct shoal_matrix){hidden, v->hidden_rows, v->dim, table_stride(v->dim),
                                  v->hidden_rows == v->size ? v->vocab : NULL};
 }
 
@@ -354,13 +364,13 @@ shoal_status shoal_vectors_verify(const shoal_vectors *v)
     shoal_status st;
 
     if (!v->file)
-        return SHOAL_OK;
+        return v->late ? late_verify(v) : SHOAL_OK;
     path = container_path(v->file);
     st = container_verify(v->file, 0);
     if (st == SHOAL_OK)
         st = vocab_check(v->vocab, path);
     if (st == SHOAL_OK)
-        st = check_rows(v, path);
+        st = v->late ? late_verify(v) : check_rows(v, path);
     return st == SHOAL_OK ? check_rows(&grams, path) : st;
 }
 
@@ -409,12 +419,14 @@ static shoal_status read_text(shoal_vectors **out, const struct source *src)
                                            : vectors_fail_other(&text);
 }
 
-shoal_status vectors_read(shoal_vectors **out, const struct source *src)
+shoal_status vectors_read(shoal_vectors **out, struct source *src)
 {
     shoal_status st;
 
     *out = NULL;
-    if (npy_sniff(src->at, src->len))
+    if (fasttext_sniff(src->at, src->len))
+        st = vectors_fasttext_read(out, src);
+    else if (npy_sniff(src->at, src->len))
         st = numpy_read(out, src);
     else if (zip_sniff(src->at, src->len))
         st = npz_read(out, src);
@@ -444,7 +456,7 @@ static shoal_status read_container(shoal_vectors **out, struct container *c, sho
 }
 
 /* A container may come as a stream too: from a pipe, or compressed. */
-static shoal_status read_stream(shoal_vectors **out, const struct source *src)
+static shoal_status read_stream(shoal_vectors **out, struct source *src)
 {
     struct container *c;
     shoal_status st;

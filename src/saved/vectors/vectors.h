@@ -9,6 +9,7 @@
 #define SHOAL_SAVED_VECTORS_H
 
 #include "saved/dtype.h"
+#include "saved/fasttext.h"
 #include "saved/saved.h"
 #include "saved/source.h"
 
@@ -23,6 +24,19 @@ struct grams {
     const char *rows;    /* [how.buckets][stride]; of f32 they need not be aligned */
     size_t stride;       /* bytes from row to row */
     const float *scales; /* [how.buckets] for int8, or NULL */
+    const struct fasttext *of; /* they are among its rows, and `rows` is NULL; or NULL */
+};
+
+/* Rows that are composed when they are asked for, of what lies in a file: the object stays
+ * immutable as seen from outside. */
+struct late {
+    struct fasttext model; /* without its dictionary, which the vocabulary is */
+    struct source src;     /* where it lies; ours to close */
+    char *path;
+    uint32_t *from; /* [size]: the row that each word has in the model; NULL: the same */
+    pthread_mutex_t lock;
+    _Atomic(char *) rows;   /* [size][stride], once all were wanted; mem_map */
+    _Atomic(float *) hidden; /* [size][table_stride(dim)], likewise */
 };
 
 struct shoal_vectors {
@@ -31,11 +45,12 @@ struct shoal_vectors {
     enum shoal_format format;
     enum shoal_dtype dtype;
     size_t stride;       /* bytes from row to row, a multiple of 64 */
-    const char *rows;    /* [size][stride] */
+    const char *rows;    /* [size][stride]; NULL: late. vectors_all has them */
     const float *scales; /* [size] for int8, or NULL */
-    const float *hidden; /* [hidden_rows][table_stride(dim)], or NULL */
+    const float *hidden; /* [hidden_rows][table_stride(dim)], or NULL; vectors_hidden has them */
     size_t hidden_rows;
     struct grams grams;
+    struct late *late; /* or NULL */
     struct shoal_left_out left;
     char *left_first; /* the sentence about the first that was left out, or NULL */
 
@@ -69,8 +84,12 @@ shoal_status vectors_compute(shoal_vectors *v, const char *path, row_fn put, con
 
 /* ---- grams.c ---- */
 
-/* Adds the row of a bucket to sum [dim]: the only way to the rows of n-grams. */
-void grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum);
+/* Adds the row of a bucket to sum [dim]: the only way to the rows of n-grams. False: it has none,
+ * having been pruned. */
+bool grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum);
+/* Adds the rows of a word's n-grams to sum [dim], and says how many they are. */
+shoal_status grams_add_all(const shoal_vectors *v, const char *word, size_t len, float *sum,
+                           size_t *n);
 /* The sum of the rows of a word's n-grams into out [dim], and how many they are: 0 of none. */
 shoal_status grams_sum(const shoal_vectors *v, const char *word, size_t len, float *out,
                        size_t *n);
@@ -86,6 +105,7 @@ struct word_list {
     const char *path;         /* of the file that they stand in, for sentences */
     const char *text;         /* they lie in lines of it; NULL: they have numbers, no lines */
     const struct span *words; /* [n]; len 0: the row has none */
+    const uint64_t *counts;   /* [n], or NULL: not known */
     size_t n;
 };
 
@@ -108,8 +128,30 @@ shoal_status naming_beside(struct naming *out, const struct source *src, size_t 
 /* Vectors of these words, with rows of zeros for vectors_fill; takes what n has. */
 shoal_status vectors_new_named(shoal_vectors **out, enum shoal_format format, size_t dim,
                                enum shoal_dtype dtype, struct naming *n);
+/* Gives v the vocabulary, and what was left out. */
+void names_take(shoal_vectors *v, struct naming *n);
 /* Keeps the named ones of rows that were all read; takes what n has. */
 shoal_status vectors_keep(shoal_vectors *v, struct naming *n);
+
+/* ---- late.c ---- */
+
+/* One whose model is still missing; late_free ends it. */
+shoal_status late_new(struct late **out, const char *path);
+/* Vectors of its model, which they take, and of the names, also taken; after a failure `late` is
+ * still the caller's. */
+shoal_status vectors_new_late(shoal_vectors **out, enum shoal_format format, struct late *late,
+                              struct naming *n);
+/* Of vectors of this shape, or of none: zeros. */
+void late_free(struct late *late, size_t size, size_t stride, size_t dim);
+/* Row id of late vectors. */
+shoal_status late_row(const shoal_vectors *v, uint32_t id, float *out);
+/* The row that a word has for itself. */
+void late_own(const shoal_vectors *v, uint32_t id, float *out);
+shoal_status late_verify(const shoal_vectors *v);
+/* All rows [size][stride], composed by all threads where they were not. */
+shoal_status vectors_all(const shoal_vectors *v, const char **rows);
+/* The output rows, or NULL. */
+const float *vectors_hidden(const shoal_vectors *v);
 
 /* ---- other.c: files that hold no vectors ---- */
 
@@ -172,6 +214,10 @@ shoal_status numpy_check(const struct npy *h, const char *path, enum shoal_dtype
 shoal_status numpy_take(shoal_vectors **out, const struct source *src, const struct npy *h,
                         enum shoal_format format, struct naming *n);
 shoal_status numpy_save(const struct saving *s);
+
+/* fasttext.c; keeps the source, which is empty then */
+shoal_status vectors_fasttext_read(shoal_vectors **out, struct source *src);
+shoal_status vectors_fasttext_save(const struct saving *s);
 
 /* npz.c */
 shoal_status npz_read(shoal_vectors **out, const struct source *src);
