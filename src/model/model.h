@@ -30,6 +30,13 @@ struct alias {
     uint32_t other;
 };
 
+/* With subwords: word w has, beside its own row of the input table, row[from[w]] ..
+ * row[from[w + 1] - 1], which are those of its n-grams and stand behind the words'. */
+struct w2v_grams {
+    size_t *from;  /* [words + 1] */
+    uint32_t *row; /* one may stand there twice */
+};
+
 struct w2v {
     const struct kernel *kernel;
     const uint32_t *ids; /* [count] words, and SHOAL_SENTENCE_END between sentences */
@@ -46,6 +53,7 @@ struct w2v {
     bool bag;           /* CBOW: the window together predicts; else each of its words */
     bool sum;           /* of the window, not its mean */
     uint64_t seed;
+    const struct w2v_grams *grams; /* NULL: a word has one row; set by whoever has them */
 
     uint32_t *keep;      /* [words + 1] a word stays when a random number is <= this */
     struct alias *alias; /* [words] noise; NULL with Huffman paths */
@@ -67,12 +75,14 @@ size_t w2v_out_rows(const struct train_opts *opts, size_t words);
 double w2v_noise(uint64_t count, double exponent);
 /* What w2v_init will take. */
 size_t w2v_bytes(const struct train_opts *opts, const shoal_vocab *vocab);
-/* How often a row of each table changes, for each word of the corpus; out is zero before. */
+/* How often a row of each table changes, for each word of the corpus; in and out are zero
+ * before. */
 void w2v_traffic_in(const struct w2v *w, const shoal_vocab *vocab, float *in);
 void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out);
-/* Small random input rows; output rows are zero. Of rows that are dealt out, ids [rows]
- * says which they are; NULL: all, in order. */
-void w2v_start(struct table *in, const uint32_t *ids, uint64_t seed);
+/* Small random input rows of the words; those of n-grams behind them and output rows are zero: so
+ * n-grams that training never meets say nothing. Of rows that are dealt out, ids [rows] says which
+ * they are; NULL: all, in order. */
+void w2v_start(struct table *in, const uint32_t *ids, size_t words, uint64_t seed);
 
 /* ---- windows.c: the windows of a span of the corpus ------------------------------- */
 
@@ -85,9 +95,11 @@ struct window {
 
 /* Words subsampled and windows shrunk at random, keyed by (seed, epoch,
  * position), so that it is the same whoever asks. */
+enum { WINDOWS_KEPT = SPAN + 2 * W2V_MAX_WINDOW + 1 };
+
 struct windows {
-    uint32_t kept[SPAN + 2 * W2V_MAX_WINDOW + 1];  /* ids and sentence ends */
-    uint32_t place[SPAN + 2 * W2V_MAX_WINDOW + 1]; /* position - begin */
+    uint32_t kept[WINDOWS_KEPT];  /* ids and sentence ends */
+    uint32_t place[WINDOWS_KEPT]; /* position - begin */
     uint32_t first, last, kept_count; /* centres are kept[first .. last) */
     struct window at[SPAN];
     size_t len;
@@ -100,6 +112,25 @@ void windows_cut(struct windows *out, const struct w2v *w, unsigned epoch, size_
                  size_t end);
 /* Widens [begin, end) to the positions that windows with a centre there may reach. */
 void windows_reach(const struct w2v *w, unsigned epoch, size_t *begin, size_t *end);
+
+/* ---- composed.c: words that are several rows ------------------------------------- */
+
+/* Of one worker: the vectors of a span's words. */
+struct composed;
+
+shoal_status composed_new(struct composed **out, const struct w2v *w, struct view *in);
+void composed_free(struct composed *c);
+size_t composed_bytes(size_t dim);
+/* Composes the words of a span; gives the vector of each word that is kept, [kept_count], to be
+ * trained on. Sentence ends have none. */
+float *const *composed_make(struct composed *c, const struct windows *ws);
+/* Adds what was changed about them to each row of theirs. */
+void composed_give(struct composed *c);
+/* Rows of all of them; and counts these as touched. */
+size_t composed_rows(const struct composed *c);
+void composed_count(struct composed *c);
+/* A word's vector, of the whole table, into out [stride], which may be its own row. */
+void w2v_compose(const struct w2v *w, const struct table *in, uint32_t word, float *out);
 
 /* ---- w2v_worker.c: one worker's way through a corpus --------------------------------- */
 

@@ -75,11 +75,11 @@ struct train_opts {
     double ns_exponent; /* they are drawn by count to this power */
     double sample;     /* the share of a word above which it is subsampled; 0: never */
     bool sum;          /* CBOW: the sum of the window, not its mean */
+    unsigned minn, maxn; /* characters of n-grams; maxn 0: there are none */
+    unsigned buckets;    /* rows of n-grams */
 
     /* ---- classes of text ---- */
     unsigned word_ngrams;  /* of words, at most so many; 1: words alone */
-    unsigned minn, maxn;   /* characters of n-grams; 0: none */
-    unsigned buckets;      /* that n-grams are hashed into */
     const char *class_weight; /* NULL, "balanced", or label=weight,... */
     const char *pretrained;   /* vectors of words to begin with */
 

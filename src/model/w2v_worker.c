@@ -18,6 +18,8 @@ enum {
     AHEAD = 2,       /* windows between a row's prefetch and its use */
     LOSS_EVERY = 16, /* one span in so many measures its loss */
     APART = 32,
+    SPAN_COMPOSED = 128, /* where words have several rows: what composing brings stays in the
+                            second-level cache until it is given back */
     NODES_AT_HAND = 256, /* of a Huffman tree: 100 KiB of the second-level cache at dim 100 */
     STREAM_NOISE = 3,
 };
@@ -26,6 +28,9 @@ struct w2v_worker {
     const struct w2v *w;
     struct view *in, *out;
     struct windows windows;
+    size_t span;               /* positions at once, at most SPAN */
+    struct composed *composed; /* NULL: a word has one row */
+    float *const *inputs;      /* of each kept word its composed vector */
     uint32_t *noise;    /* [SPAN][negatives] */
     uint32_t *dice;     /* [SPAN][negatives] whether to stay in the cell drawn; then, */
     size_t redrawn;     /* so many, the noise that was drawn again */
@@ -37,6 +42,7 @@ shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct
                             struct view *out_rows)
 {
     struct w2v_worker *worker = mem_array(1, sizeof *worker);
+    shoal_status st = SHOAL_ENOMEM;
 
     *out = NULL;
     if (!worker)
@@ -44,12 +50,15 @@ shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct
     worker->w = w;
     worker->in = in;
     worker->out = out_rows;
+    worker->span = w->grams ? SPAN_COMPOSED : SPAN;
     worker->label[0] = 1;
     worker->noise = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *worker->noise);
     worker->dice = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *worker->dice);
-    if (!worker->noise || !worker->dice) {
+    if (worker->noise && worker->dice)
+        st = w->grams ? composed_new(&worker->composed, w, in) : SHOAL_OK;
+    if (st != SHOAL_OK) {
         w2v_worker_free(worker);
-        return SHOAL_ENOMEM;
+        return st;
     }
     *out = worker;
     return SHOAL_OK;
@@ -61,6 +70,7 @@ void w2v_worker_free(struct w2v_worker *worker)
         return;
     free(worker->noise);
     free(worker->dice);
+    composed_free(worker->composed);
     free(worker);
 }
 
@@ -151,7 +161,8 @@ static void draw_noise(struct w2v_worker *worker, size_t begin)
 static void count_noise(struct w2v_worker *worker, size_t begin)
 {
     size_t n = worker->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
-    size_t len = worker->windows.len;
+    size_t len = worker->windows.len, share = worker->span / APART; /* of those, in this span */
+    unsigned times = (unsigned)(share < W2V_REUSE ? share : W2V_REUSE);
     const uint32_t *noise = worker->noise;
     struct view out = *worker->out; /* what counting writes might else be in it */
     uint64_t seen[SPAN / 64 + 1] = {0};
@@ -163,7 +174,7 @@ static void count_noise(struct w2v_worker *worker, size_t begin)
             continue;
         seen[group / 64] |= 1ull << (group % 64);
         for (size_t i = t * n; i < (t + 1) * n; i++)
-            view_count_times(&out, noise[i], W2V_REUSE);
+            view_count_times(&out, noise[i], times);
     }
     for (size_t i = 0; i < worker->redrawn; i++)
         view_count(&out, worker->dice[i]);
@@ -181,7 +192,9 @@ static void count_touches(struct w2v_worker *worker, size_t begin)
     size_t len = ws->len;
     bool draws = w->negatives > 0;
 
-    for (uint32_t i = 0; i < kept; i++)
+    if (worker->composed)
+        composed_count(worker->composed);
+    for (uint32_t i = 0; i < kept && !worker->composed; i++)
         if (ws->kept[i] != SHOAL_SENTENCE_END)
             view_count(&in, ws->kept[i]);
     for (size_t t = 0; t < len; t++) {
@@ -227,6 +240,12 @@ static inline size_t list_path(const struct w2v_worker *worker, size_t t, const 
     return n;
 }
 
+/* The row that word i of those kept is trained on. */
+static inline float *input_row(const struct w2v_worker *worker, uint32_t i)
+{
+    return worker->composed ? worker->inputs[i] : view_row(worker->in, worker->windows.kept[i]);
+}
+
 /* The rows that window t needs and the window before it did not. */
 static inline size_t list_next(const struct w2v_worker *worker, size_t t, const float **next)
 {
@@ -239,7 +258,7 @@ static inline size_t list_next(const struct w2v_worker *worker, size_t t, const 
     n = worker->w->negatives ? list_noise(worker, t, next) : list_path(worker, t, next);
     entering = ws->at[t].centre + worker->w->window;
     if (entering < ws->kept_count && ws->kept[entering] != SHOAL_SENTENCE_END)
-        next[n++] = view_row(worker->in, ws->kept[entering]);
+        next[n++] = input_row(worker, entering);
     return n;
 }
 
@@ -248,7 +267,7 @@ static size_t list_inputs(const struct w2v_worker *worker, const struct window *
     size_t m = 0;
 
     for (uint32_t i = at->lo; i < at->hi; i++) {
-        in[m] = view_row(worker->in, worker->windows.kept[i]);
+        in[m] = input_row(worker, i);
         m += i != at->centre;
     }
     return m;
@@ -324,11 +343,16 @@ static void take_span(struct w2v_worker *worker, unsigned epoch, size_t begin, s
     uint64_t made;
 
     draw_span(worker, epoch, begin, end);
+    if (worker->composed)
+        worker->inputs = composed_make(worker->composed, &worker->windows);
     made = step_windows(worker, lr, measure ? &loss : NULL);
+    if (lr > 0 && worker->composed)
+        composed_give(worker->composed);
     if (lr > 0 && worker->in->touches)
         count_touches(worker, begin);
-    done->rows += (uint64_t)(worker->windows.last - worker->windows.first) +
-                  worker->windows.len * (worker->w->negatives + 1);
+    done->rows += worker->composed ? composed_rows(worker->composed)
+                                   : worker->windows.last - worker->windows.first;
+    done->rows += worker->windows.len * (worker->w->negatives + 1);
     done->examples += worker->windows.words;
     if (measure) {
         done->loss += loss;
@@ -336,9 +360,9 @@ static void take_span(struct w2v_worker *worker, unsigned epoch, size_t begin, s
     }
 }
 
-static size_t span_end(size_t begin, size_t end)
+static size_t span_end(const struct w2v_worker *worker, size_t begin, size_t end)
 {
-    size_t stop = (begin / SPAN + 1) * SPAN;
+    size_t stop = (begin / worker->span + 1) * worker->span;
 
     return stop < end ? stop : end;
 }
@@ -347,7 +371,7 @@ void w2v_worker_train(struct w2v_worker *worker, unsigned epoch, size_t begin, s
                       struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = span_end(begin, end);
+        stop = span_end(worker, begin, end);
         take_span(worker, epoch, begin, stop, lr, begin / SPAN % LOSS_EVERY == 0, done);
     }
 }
@@ -355,6 +379,14 @@ void w2v_worker_train(struct w2v_worker *worker, unsigned epoch, size_t begin, s
 static void set_bit(uint64_t *bits, uint32_t row)
 {
     bits[row / 64] |= 1ull << (row % 64);
+}
+
+static void list_word(const struct w2v *w, uint32_t word, uint64_t *in)
+{
+    set_bit(in, word);
+    for (size_t i = w->grams ? w->grams->from[word] : 0;
+         w->grams && i < w->grams->from[word + 1]; i++)
+        set_bit(in, w->grams->row[i]);
 }
 
 /* Words that no window reaches are among them: they are fetched ahead all the same. */
@@ -365,7 +397,7 @@ static void list_span(const struct w2v_worker *worker, uint64_t *in, uint64_t *o
 
     for (uint32_t i = 0; i < ws->kept_count; i++)
         if (ws->kept[i] != SHOAL_SENTENCE_END)
-            set_bit(in, ws->kept[i]);
+            list_word(w, ws->kept[i], in);
     for (size_t t = 0; t < ws->len; t++) {
         uint32_t word = ws->kept[ws->at[t].centre];
 
@@ -383,7 +415,7 @@ void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, si
                      uint64_t *in, uint64_t *out)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = span_end(begin, end);
+        stop = span_end(worker, begin, end);
         draw_span(worker, epoch, begin, stop);
         list_span(worker, in, out);
     }
@@ -394,7 +426,7 @@ void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, si
 void w2v_worker_loss(struct w2v_worker *worker, size_t begin, size_t end, struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = span_end(begin, end);
+        stop = span_end(worker, begin, end);
         take_span(worker, W2V_LOSS_EPOCH, begin, stop, 0, true, done);
     }
 }

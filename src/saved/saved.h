@@ -51,6 +51,9 @@ shoal_status saved_check(const struct kind *kind, const char *path,
  * of the words are those of n-grams, how->buckets of them, and the words' are composed. */
 shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct table *rows,
                           struct table *hidden, const struct subwords *how);
+/* Of vectors with subwords the rows that training has: a word's own, and a bucket's; out [dim]. */
+shoal_status vectors_own_row(const shoal_vectors *v, uint32_t id, float *out);
+void vectors_gram_row(const shoal_vectors *v, uint32_t bucket, float *out);
 /* For eval; v is borrowed. */
 shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 

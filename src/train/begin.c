@@ -76,7 +76,7 @@ static shoal_status load(struct run *r)
     return st;
 }
 
-shoal_status run_values(struct run *r, void (*start)(struct run *r))
+shoal_status run_values(struct run *r, shoal_status (*start)(struct run *r))
 {
     shoal_status st = open_best(r);
 
@@ -84,9 +84,7 @@ shoal_status run_values(struct run *r, void (*start)(struct run *r))
         return st;
     if (r->opts->resume)
         return load(r);
-    if (start)
-        start(r);
-    return SHOAL_OK;
+    return start ? start(r) : SHOAL_OK;
 }
 
 shoal_status run_make_plan(struct run *r)

@@ -137,7 +137,7 @@ struct run {
 
 /* Collective: the first values of what is trained, or those of the checkpoint: called by an
  * engine when its tables are there. */
-shoal_status run_values(struct run *r, void (*start)(struct run *r));
+shoal_status run_values(struct run *r, shoal_status (*start)(struct run *r));
 /* What a worker did. */
 void run_count(struct run *r, const struct sums *s);
 /* Does fn while other ranks, which wait, hear that this one lives. */

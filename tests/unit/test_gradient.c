@@ -11,7 +11,7 @@
 
 #include "defaults.h"
 
-enum { DIM = 7, CENTRE = 9 };
+enum { DIM = 7, CENTRE = 9, GRAMS = 2, BUCKETS = 5 };
 
 #define TEXT "a b c d e f g h i j k l a b c a b a\n"
 
@@ -25,10 +25,24 @@ struct world {
     struct view vin, vout;
     struct w2v_worker *worker;
     uint32_t m; /* neighbours of the centre */
+    struct w2v_grams grams;
+    size_t from[32];
+    uint32_t rows[32 * GRAMS];
 };
 
+/* Every word has GRAMS n-grams, in buckets that words share. */
+static void world_grams(struct world *x)
+{
+    for (uint32_t i = 0; i < x->w.words * GRAMS; i++)
+        x->rows[i] = x->w.words + i % BUCKETS;
+    for (uint32_t i = 0; i <= x->w.words; i++)
+        x->from[i] = i * GRAMS;
+    x->grams = (struct w2v_grams){x->from, x->rows};
+    x->w.grams = &x->grams;
+}
+
 static void world_new(struct world *x, const char *task, enum shoal_loss loss, bool sum,
-                      bool wide)
+                      bool wide, bool grams)
 {
     struct shoal_encode_opts encode = shoal_encode_default();
     struct train_opts o = task_defaults(task);
@@ -47,7 +61,9 @@ static void world_new(struct world *x, const char *task, enum shoal_loss loss, b
     assert_int_equal(shoal_corpus_part(x->corpus, 0, 1, &x->ids, &x->count), 0);
     assert_int_equal(kernel_choose(&kernel), 0);
     assert_int_equal(w2v_init(&x->w, &o, x->vocab, x->ids, x->count, kernel), 0);
-    assert_int_equal(table_init(&x->in, "in", x->w.words, DIM), 0);
+    if (grams)
+        world_grams(x);
+    assert_int_equal(table_init(&x->in, "in", x->w.words + (grams ? BUCKETS : 0), DIM), 0);
     assert_int_equal(table_init(&x->out, "out", w2v_out_rows(&o, x->w.words), DIM), 0);
     for (size_t i = 0; i < x->in.rows * DIM; i++)
         x->in.at[i / DIM * x->in.stride + i % DIM] = (float)(rng_unit(&r) - 0.5);
@@ -113,21 +129,22 @@ static void assert_moved(const struct table *t, const float *before, const doubl
 
 /* With a rate of 1 a step is the negative gradient itself. word2vec lets every
  * word of a mean take the whole gradient of the mean, which is m times its own
- * share; the sum and skip-gram take exactly theirs. */
-static void check_with(const char *task, enum shoal_loss loss, bool sum, bool wide)
+ * share; the sum and skip-gram take exactly theirs. So do the rows of a word that has several:
+ * each takes the whole of the word's. */
+static void check_with(const char *task, enum shoal_loss loss, bool sum, bool wide, bool grams)
 {
     struct world x;
     double din[32 * DIM], dout[32 * DIM];
     float in[32 * 16], out[32 * 16];
     struct sums done = {0};
 
-    world_new(&x, task, loss, sum, wide);
+    world_new(&x, task, loss, sum, wide, grams);
     slopes(&x, &x.in, din);
     slopes(&x, &x.out, dout);
     memcpy(in, x.in.at, table_bytes(x.in.rows, DIM));
     memcpy(out, x.out.at, table_bytes(x.out.rows, DIM));
     w2v_worker_train(x.worker, UINT32_MAX, CENTRE, CENTRE + 1, 1, &done);
-    assert_moved(&x.in, in, din, x.w.bag && !sum ? x.m : 1);
+    assert_moved(&x.in, in, din, (x.w.bag && !sum ? x.m : 1) * (grams ? GRAMS + 1 : 1));
     assert_moved(&x.out, out, dout, 1);
     world_end(&x);
 }
@@ -135,8 +152,8 @@ static void check_with(const char *task, enum shoal_loss loss, bool sum, bool wi
 /* With windows shrunk within a line, and with fixed ones over line ends. */
 static void check(const char *task, enum shoal_loss loss, bool sum)
 {
-    check_with(task, loss, sum, false);
-    check_with(task, loss, sum, true);
+    check_with(task, loss, sum, false, false);
+    check_with(task, loss, sum, true, false);
 }
 
 static void cbow_with_negative_sampling_steps_down_its_loss(void **state)
@@ -166,13 +183,23 @@ static void skipgram_with_hierarchical_softmax_steps_down_its_loss(void **state)
 }
 
 /* Kraft: the leaves of a full binary tree fill it exactly. */
+static void words_of_several_rows_step_down_their_loss(void **state)
+{
+    (void)state;
+    check_with("skipgram", SHOAL_NS, false, false, true);
+    check_with("skipgram", SHOAL_HS, false, true, true);
+    check_with("cbow", SHOAL_NS, false, false, true);
+    check_with("cbow", SHOAL_NS, true, true, true);
+    check_with("cbow", SHOAL_HS, false, false, true);
+}
+
 static void huffman_paths_are_a_code_and_shorter_for_commoner_words(void **state)
 {
     struct world x;
     double sum = 0;
 
     (void)state;
-    world_new(&x, "cbow", SHOAL_HS, false, false);
+    world_new(&x, "cbow", SHOAL_HS, false, false, false);
     for (uint32_t w = 0; w < x.w.words; w++) {
         uint32_t len = x.w.path[w + 1] - x.w.path[w];
 
@@ -191,7 +218,7 @@ static void noise_is_drawn_by_the_three_quarter_power(void **state)
     double share[32] = {0}, sum = 0;
 
     (void)state;
-    world_new(&x, "cbow", SHOAL_NS, false, false);
+    world_new(&x, "cbow", SHOAL_NS, false, false, false);
     for (uint32_t i = 0; i < x.w.words; i++) {
         double keep = ((double)x.w.alias[i].keep + 1) * 0x1p-32;
 
@@ -211,6 +238,7 @@ int main(void)
         cmocka_unit_test(cbow_with_hierarchical_softmax_steps_down_its_loss),
         cmocka_unit_test(skipgram_with_negative_sampling_steps_down_its_loss),
         cmocka_unit_test(skipgram_with_hierarchical_softmax_steps_down_its_loss),
+        cmocka_unit_test(words_of_several_rows_step_down_their_loss),
         cmocka_unit_test(huffman_paths_are_a_code_and_shorter_for_commoner_words),
         cmocka_unit_test(noise_is_drawn_by_the_three_quarter_power),
     };

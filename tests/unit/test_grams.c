@@ -200,9 +200,9 @@ static void n_grams_whose_sizes_disagree_are_refused(void **state)
         {"minn 3\nmaxn 6\n", 64, "no \"buckets\""},
         {"minn 3\nmaxn 6\nbuckets 2\n", 64, "\"grams\" has 64 bytes, want 2 rows of 64"},
         {"minn 3\nmaxn 6\nbuckets 1\n", 128, "\"grams\" has 128 bytes, want 1 rows of 64"},
-        {"minn 3\nmaxn 2\nbuckets 1\n", 64, "n-grams have 3 to 2 characters, want 1 to 32"},
-        {"minn 0\nmaxn 2\nbuckets 1\n", 64, "n-grams have 0 to 2 characters, want 1 to 32"},
-        {"minn 3\nmaxn 33\nbuckets 1\n", 64, "n-grams have 3 to 33 characters, want 1 to 32"},
+        {"minn 3\nmaxn 2\nbuckets 1\n", 64, "n-grams have 3 to 2 characters, want at most 32"},
+        {"minn 3\nmaxn 33\nbuckets 1\n", 64, "n-grams have 3 to 33 characters, want at most 32"},
+        {"minn 0\nmaxn 0\nbuckets 1\n", 64, "n-grams have 0 to 0 characters, want at most 32"},
         {"minn 3\nmaxn 6\nbuckets 0\n", 0, "it has 0 buckets, want 1 to"},
         {"minn 3\nmaxn 6\nbuckets 4294967297\n", 64, "it has 4294967297 buckets, want 1 to"},
     };

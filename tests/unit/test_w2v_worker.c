@@ -3,6 +3,7 @@
 #include "model/model.h"
 #include "store/store.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -23,9 +24,27 @@ struct bench {
     struct table tables[2];
     struct view views[2];
     struct w2v_worker *worker;
+    struct w2v_grams grams;
 };
 
-static void bench_open(struct bench *b, enum shoal_loss loss, bool wide)
+enum { BUCKETS = 400 };
+
+/* Words have none to four rows beside their own, all in BUCKETS behind the words'. */
+static void bench_grams(struct bench *b)
+{
+    uint32_t words = b->model.words;
+
+    b->grams.from = calloc(words + 1, sizeof *b->grams.from);
+    b->grams.row = calloc((size_t)words * 4, sizeof *b->grams.row);
+    for (uint32_t w = 0; w < words; w++) {
+        b->grams.from[w + 1] = b->grams.from[w] + w % 5;
+        for (uint32_t i = 0; i < w % 5; i++)
+            b->grams.row[b->grams.from[w] + i] = words + (w * 31 + i * 7) % BUCKETS;
+    }
+    b->model.grams = &b->grams;
+}
+
+static void bench_open_with(struct bench *b, enum shoal_loss loss, bool wide, bool grams)
 {
     struct shoal_world_opts world = shoal_world_default();
     struct shoal_encode_opts encode = shoal_encode_default();
@@ -45,9 +64,16 @@ static void bench_open(struct bench *b, enum shoal_loss loss, bool wide)
     assert_int_equal(shoal_corpus_part(b->corpus, 0, 1, &ids, &count), SHOAL_OK);
     assert_int_equal(w2v_init(&b->model, &o, shoal_corpus_vocab(b->corpus), ids, count,
                               &kernel_scalar), SHOAL_OK);
-    assert_int_equal(table_init(&b->tables[0], "in", words, DIM), SHOAL_OK);
+    if (grams)
+        bench_grams(b);
+    assert_int_equal(table_init(&b->tables[0], "in", words + (grams ? BUCKETS : 0), DIM), SHOAL_OK);
     assert_int_equal(table_init(&b->tables[1], "out", w2v_out_rows(&o, words), DIM), SHOAL_OK);
-    w2v_start(&b->tables[0], NULL, 1);
+    w2v_start(&b->tables[0], NULL, words, 1);
+}
+
+static void bench_open(struct bench *b, enum shoal_loss loss, bool wide)
+{
+    bench_open_with(b, loss, wide, false);
 }
 
 static void bench_lane(struct bench *b)
@@ -63,6 +89,8 @@ static void bench_close(struct bench *b)
         table_fini(&b->tables[t]);
     }
     w2v_fini(&b->model);
+    free(b->grams.from);
+    free(b->grams.row);
     shoal_corpus_close(b->corpus);
 }
 
@@ -72,14 +100,14 @@ static uint64_t *bits_of(const struct table *t)
 }
 
 /* Private views tell which rows were looked at. */
-static void check_listed(enum shoal_loss loss, bool wide)
+static void check_listed(enum shoal_loss loss, bool wide, bool grams)
 {
     struct bench b = {0};
     struct sums done = {0};
     uint64_t *in, *out;
     size_t missing = 0, idle = 0, listed = 0;
 
-    bench_open(&b, loss, wide);
+    bench_open_with(&b, loss, wide, grams);
     for (size_t t = 0; t < 2; t++)
         assert_int_equal(view_init_private(&b.views[t], &b.tables[t]), SHOAL_OK);
     bench_lane(&b);
@@ -106,19 +134,19 @@ static void check_listed(enum shoal_loss loss, bool wide)
 static void a_lane_lists_the_rows_that_it_will_look_at(void **state)
 {
     (void)state;
-    check_listed(SHOAL_NS, false);
-    check_listed(SHOAL_HS, false);
+    check_listed(SHOAL_NS, false, false);
+    check_listed(SHOAL_HS, false, false);
 }
 
 /* Hot rows are counted often, and none that changed is left out. */
-static void check_counted(enum shoal_loss loss, bool wide)
+static void check_counted(enum shoal_loss loss, bool wide, bool grams)
 {
     struct bench b = {0};
     struct sums done = {0};
     struct table before;
     size_t lost = 0, changed = 0;
 
-    bench_open(&b, loss, wide);
+    bench_open_with(&b, loss, wide, grams);
     for (size_t t = 0; t < 2; t++) {
         assert_int_equal(view_init_shared(&b.views[t], &b.tables[t], 0), SHOAL_OK);
         b.views[t].touches = calloc(b.tables[t].rows, 1);
@@ -151,8 +179,8 @@ static void check_counted(enum shoal_loss loss, bool wide)
 static void every_row_that_changes_is_counted(void **state)
 {
     (void)state;
-    check_counted(SHOAL_NS, false);
-    check_counted(SHOAL_HS, false);
+    check_counted(SHOAL_NS, false, false);
+    check_counted(SHOAL_HS, false, false);
 }
 
 /* Rows are sent, and their counts cleared, while threads train: one that is counted before its
@@ -201,10 +229,82 @@ static void rows_are_counted_after_they_changed(void **state)
 static void it_does_so_with_fixed_windows_over_line_ends(void **state)
 {
     (void)state;
-    check_listed(SHOAL_NS, true);
-    check_listed(SHOAL_HS, true);
-    check_counted(SHOAL_NS, true);
-    check_counted(SHOAL_HS, true);
+    check_listed(SHOAL_NS, true, false);
+    check_listed(SHOAL_HS, true, false);
+    check_counted(SHOAL_NS, true, false);
+    check_counted(SHOAL_HS, true, false);
+}
+
+static void it_does_so_where_words_have_several_rows(void **state)
+{
+    (void)state;
+    check_listed(SHOAL_NS, false, true);
+    check_listed(SHOAL_HS, true, true);
+    check_counted(SHOAL_NS, false, true);
+    check_counted(SHOAL_HS, true, true);
+}
+
+/* A word that has its own row alone is trained as ever, in the same order: but for what rounding
+ * does to the difference that its row gets. */
+static void one_row_a_word_is_as_no_subwords(void **state)
+{
+    struct bench a = {0}, b = {0};
+    struct sums done = {0};
+
+    (void)state;
+    bench_open(&a, SHOAL_NS, false);
+    bench_open_with(&b, SHOAL_NS, false, true);
+    memset(b.grams.from, 0, (b.model.words + 1) * sizeof *b.grams.from);
+    for (size_t t = 0; t < 2; t++) {
+        assert_int_equal(view_init_shared(&a.views[t], &a.tables[t], 0), SHOAL_OK);
+        assert_int_equal(view_init_shared(&b.views[t], &b.tables[t], 0), SHOAL_OK);
+    }
+    bench_lane(&a);
+    bench_lane(&b);
+    w2v_worker_train(a.worker, 0, 0, END, 0.05f, &done);
+    w2v_worker_train(b.worker, 0, 0, END, 0.05f, &done);
+    for (size_t i = 0; i < a.tables[0].rows * a.tables[0].stride; i++)
+        assert_true(fabsf(a.tables[0].at[i] - b.tables[0].at[i]) < 1e-4f);
+    bench_close(&a);
+    bench_close(&b);
+}
+
+/* All rows of a word move alike, and by as much as its vector. */
+static void each_row_of_a_word_gets_the_whole_change(void **state)
+{
+    struct bench b = {0};
+    struct sums done = {0};
+    struct table before;
+    size_t stride, moved = 0;
+
+    (void)state;
+    bench_open_with(&b, SHOAL_NS, false, true);
+    for (uint32_t w = 0; w < b.model.words; w++) { /* buckets of its own */
+        b.grams.from[w + 1] = b.grams.from[w] + (w < BUCKETS / 2 ? 2 : 0);
+        for (uint32_t i = 0; i < 2 && w < BUCKETS / 2; i++)
+            b.grams.row[b.grams.from[w] + i] = b.model.words + 2 * w + i;
+    }
+    for (size_t t = 0; t < 2; t++)
+        assert_int_equal(view_init_shared(&b.views[t], &b.tables[t], 0), SHOAL_OK);
+    bench_lane(&b);
+    assert_int_equal(table_init_like(&before, &b.tables[0], b.tables[0].rows), SHOAL_OK);
+    memcpy(before.at, b.tables[0].at, table_size(&before));
+    stride = before.stride;
+    w2v_worker_train(b.worker, 0, 0, END, 0.05f, &done);
+    for (uint32_t w = 0; w < BUCKETS / 2; w++)
+        for (size_t j = 0; j < DIM; j++) {
+            float own = b.tables[0].at[w * stride + j] - before.at[w * stride + j];
+
+            moved += fabsf(own) > 1e-3f;
+            for (uint32_t i = 0; i < 2; i++) {
+                size_t gram = (b.model.words + 2 * w + i) * stride + j;
+
+                assert_true(fabsf(b.tables[0].at[gram] - before.at[gram] - own) < 1e-5f);
+            }
+        }
+    assert_true(moved > 100);
+    table_fini(&before);
+    bench_close(&b);
 }
 
 /* ---- windows against a plain search ---- */
@@ -343,6 +443,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(rows_are_counted_after_they_changed, folder_setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(it_does_so_with_fixed_windows_over_line_ends, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(it_does_so_where_words_have_several_rows, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(one_row_a_word_is_as_no_subwords, folder_setup,
+                                        folder_teardown),
+        cmocka_unit_test_setup_teardown(each_row_of_a_word_gets_the_whole_change, folder_setup,
                                         folder_teardown),
         cmocka_unit_test_setup_teardown(windows_are_the_kept_words_around_each_one, folder_setup,
                                         folder_teardown),

@@ -65,8 +65,8 @@ static shoal_status read_how(struct subwords *out, const struct container *c)
         st = container_meta_u64(c, "maxn", &maxn);
     if (st == SHOAL_OK)
         st = container_meta_u64(c, "buckets", &buckets);
-    if (st == SHOAL_OK && (minn < 1 || minn > maxn || maxn > SUBWORDS_MAXN))
-        st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu to %llu characters, want 1 to %d",
+    if (st == SHOAL_OK && (maxn < 1 || minn > maxn || maxn > SUBWORDS_MAXN))
+        st = shoal_fail(SHOAL_EFORMAT, "%s: its n-grams have %llu to %llu characters, want at most %d",
                         container_path(c), (unsigned long long)minn, (unsigned long long)maxn,
                         SUBWORDS_MAXN);
     if (st == SHOAL_OK && (buckets < 1 || buckets > SUBWORDS_BUCKETS))

@@ -174,6 +174,17 @@ shoal_status vectors_take(shoal_vectors **out, const shoal_vocab *vocab, struct 
     return SHOAL_OK;
 }
 
+shoal_status vectors_own_row(const shoal_vectors *v, uint32_t id, float *out)
+{
+    return grams_own(v, id, out);
+}
+
+void vectors_gram_row(const shoal_vectors *v, uint32_t bucket, float *out)
+{
+    memset(out, 0, v->dim * sizeof *out);
+    grams_add(&v->grams, v->dim, bucket, out);
+}
+
 static shoal_status check_matrix(const char *what, const struct shoal_matrix *m)
 {
     if (m->data && m->dim > 0 && m->dim <= DIM_MAX && m->stride >= m->dim && m->rows > 0 &&

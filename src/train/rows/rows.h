@@ -52,7 +52,7 @@ struct cadence {
 
 /* What the engine asks of a task. */
 struct row_task {
-    void (*start)(struct run *r); /* the rows' first values; NULL: zero */
+    shoal_status (*start)(struct run *r); /* the rows' first values; NULL: zero */
     struct cadence (*cadence)(const struct train_opts *o);
     /* How often the rows of a table change, to deal them out by: into out [rows].
      * False: all alike. */

@@ -454,7 +454,7 @@ static void start_from_before(struct run *r)
         linear_set(&s->linear, bias + k * width, lr, true, logreg_bias(s->before)[k]);
 }
 
-void sparse_start(struct run *r)
+shoal_status sparse_start(struct run *r)
 {
     const struct sparse *s = r->own;
     const struct clicks_view *v = s->rows;
@@ -465,7 +465,7 @@ void sparse_start(struct run *r)
 
     if (s->before) {
         start_from_before(r);
-        return;
+        return SHOAL_OK;
     }
     for (unsigned k = 0; k < classes; k++)
         share[k] = 0.5; /* so that none is 0 */
@@ -478,6 +478,7 @@ void sparse_start(struct run *r)
         linear_set(&s->linear, bias + k * width, (float)r->lr, true, (float)log(share[k] / all));
     if (outputs_of(r) == 1)
         linear_set(&s->linear, bias, (float)r->lr, true, (float)log(share[1] / share[0]));
+    return SHOAL_OK;
 }
 
 bool sparse_traffic(const struct run *r, size_t table, float *out)

@@ -51,7 +51,7 @@ void sparse_advise(const struct run *r, char *out, size_t cap);
 shoal_status sparse_result(struct run *r, bool last, shoal_model **out);
 
 /* For a struct row_task, beside join, leave and train. */
-void sparse_start(struct run *r);
+shoal_status sparse_start(struct run *r);
 struct cadence sparse_cadence(const struct train_opts *o);
 bool sparse_traffic(const struct run *r, size_t table, float *out);
 size_t sparse_row_bytes(const struct run *r);

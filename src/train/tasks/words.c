@@ -34,6 +34,7 @@ struct words {
     const shoal_corpus *corpus;
     const uint32_t *ids;
     struct w2v model;
+    struct w2v_grams grams;
     struct softmax *softmax;
     struct text text;
     const shoal_vectors *from; /* rows to begin with; NULL: at random */
@@ -64,14 +65,17 @@ static size_t touched_of(const struct train_opts *o, size_t ids)
     return o->loss == SHOAL_NS ? chunk + chunk * o->negative / W2V_REUSE : 4 * chunk;
 }
 
-static uint64_t views_bytes(const struct train_opts *o, size_t words, size_t ids)
+/* A word has so many rows on average. */
+static uint64_t views_bytes(const struct train_opts *o, size_t words, size_t ids, double each)
 {
-    struct table t = {.rows = words, .width = o->dim, .stride = table_stride(o->dim)};
+    struct table out = {.rows = words, .width = o->dim, .stride = table_stride(o->dim)}, in = out;
     size_t hot = words_hot(o) < words ? words_hot(o) : words;
 
+    in.rows = words_in_rows(o, words);
     if (!o->deterministic)
         return rows_workers(o) * 4 * table_bytes(hot, o->dim);
-    return rows_workers(o) * (view_bytes(&t, chunk_of(o, ids)) + view_bytes(&t, touched_of(o, ids)));
+    return rows_workers(o) * (view_bytes(&in, (size_t)((double)chunk_of(o, ids) * each)) +
+                              view_bytes(&out, touched_of(o, ids)));
 }
 
 /* Of n words drawn by count^power, how many are different, on average. */
@@ -93,8 +97,9 @@ static void needed_of(const struct train_opts *o, const shoal_vocab *vocab, size
 {
     size_t chunk = chunk_of(o, ids), round = chunk < BLOCK_WORDS ? chunk : BLOCK_WORDS;
     double n = (double)round * ranks_threads(o->ranks, o->threads), in = different(vocab, n, 1);
+    double rows = (double)words_in_rows(o, shoal_vocab_size(vocab));
 
-    needed[IN] = (size_t)in + 1;
+    needed[IN] = (size_t)fmin(in * words_grams_plan(o, vocab).each, rows) + 1;
     if (o->loss == SHOAL_NS)
         in += different(vocab, n * o->negative / W2V_REUSE, o->ns_exponent);
     else
@@ -105,7 +110,7 @@ static void needed_of(const struct train_opts *o, const shoal_vocab *vocab, size
 static uint64_t tables_bytes(const struct train_opts *o, size_t words, const size_t *needed)
 {
     struct table tables[] = {
-        {.rows = words, .width = o->dim, .stride = table_stride(o->dim)},
+        {.rows = words_in_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
         {.rows = w2v_out_rows(o, words), .width = o->dim, .stride = table_stride(o->dim)},
     };
 
@@ -126,7 +131,8 @@ static void plan_without_replicas(struct shoal_train_plan *plan, const struct tr
     bytes = tables_bytes(o, words, needed);
     plan->blocks = true;
     plan->rank_bytes = plan->model_bytes / owners;
-    plan->work_bytes = w2v_bytes(o, vocab) + rows_workers(o) * words / 4 +
+    plan->work_bytes = w2v_bytes(o, vocab) + words_grams_plan(o, vocab).bytes +
+                       rows_workers(o) * (words + words_in_rows(o, words)) / 8 +
                        (bytes > plan->rank_bytes ? bytes - plan->rank_bytes : 0);
     plan_sum(plan, o);
 }
@@ -182,7 +188,8 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
     const struct train_opts *o = r->opts;
     const shoal_corpus *corpus = r->data->corpus;
     const shoal_vocab *vocab = shoal_corpus_vocab(corpus);
-    size_t words = shoal_vocab_size(vocab), ids = 0;
+    size_t words = shoal_vocab_size(vocab), in_rows = words_in_rows(o, words), ids = 0;
+    struct grams_plan grams = words_grams_plan(o, vocab);
     const uint32_t *at;
     double usual = usual_lr(o, corpus);
     shoal_status st = opts_check_ranks(o, needs_whole(o));
@@ -190,7 +197,8 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
     *plan = (struct shoal_train_plan){.examples = shoal_corpus_words(corpus), .types = words,
                                       .types_note = "different",
                                       .advice = "--dim or the vocabulary"};
-    snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of each word", o->dim);
+    snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of each word%s", o->dim,
+             o->maxn > 0 ? " and bucket" : "");
     opts_lr(plan, o, usual, words_boost(o, usual));
     if (st == SHOAL_OK)
         st = shoal_corpus_part(corpus, 0, 1, &at, &ids);
@@ -198,16 +206,18 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
         return st;
     plan->held_out = held_words(o, at, ids, words);
     plan->examples -= plan->held_out;
-    plan->parameters = (words + w2v_out_rows(o, words)) * o->dim;
-    plan->model_bytes = table_bytes(words, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
-    plan->work_bytes = w2v_bytes(o, vocab) + tables_bytes(o, words, NULL);
+    plan->parameters = (in_rows + w2v_out_rows(o, words)) * o->dim;
+    plan->model_bytes = table_bytes(in_rows, o->dim) + table_bytes(w2v_out_rows(o, words), o->dim);
+    plan->work_bytes = w2v_bytes(o, vocab) + tables_bytes(o, words, NULL) + grams.bytes;
     if (o->publish)
+        plan->work_bytes += table_bytes(in_rows, o->dim);
+    if (o->evals && o->maxn > 0)
         plan->work_bytes += table_bytes(words, o->dim);
     if (o->loss == SHOAL_SOFTMAX) {
         plan->model_bytes += table_bytes(1, words);
         plan->work_bytes += softmax_bytes(o->batch, words, o->dim);
     } else {
-        plan->work_bytes += views_bytes(o, words, ids);
+        plan->work_bytes += views_bytes(o, words, ids, grams.each);
     }
     plan->rank_bytes = plan->model_bytes;
     plan->checkpoint_bytes = o->checkpoint ? plan->model_bytes / shoal_ranks_size(o->ranks) : 0;
@@ -290,16 +300,17 @@ static shoal_status make_tables(struct run *r, size_t words)
 {
     const struct words *w = r->own;
     size_t dim = r->opts->dim, out = w2v_out_rows(r->opts, words);
+    size_t in = words_in_rows(r->opts, words);
     shoal_status st = SHOAL_OK;
 
     if (r->rows->blocks) {
-        r->rows->tables[IN] = (struct table){.name = "in", .rows = words};
+        r->rows->tables[IN] = (struct table){.name = "in", .rows = in};
         r->rows->tables[OUT] = (struct table){.name = "out", .rows = out};
         r->rows->tables[IN].width = r->rows->tables[OUT].width = dim;
         r->rows->tables[IN].stride = r->rows->tables[OUT].stride = table_stride(dim);
         needed_of(r->opts, shoal_corpus_vocab(w->corpus), r->rows->train, r->rows->needed);
     } else {
-        st = table_init(&r->rows->tables[IN], "in", words, dim);
+        st = table_init(&r->rows->tables[IN], "in", in, dim);
         if (st == SHOAL_OK)
             st = table_init(&r->rows->tables[OUT], "out", out, dim);
     }
@@ -360,6 +371,10 @@ static shoal_status open_model(struct run *r, struct words *w)
     shoal_status st = w2v_init(&w->model, o, vocab, w->ids, r->rows->all, r->kernel);
 
     w->model.split = r->rows->split;
+    if (st == SHOAL_OK && o->maxn > 0) {
+        st = words_grams_make(&w->grams, o, vocab);
+        w->model.grams = &w->grams;
+    }
     if (st == SHOAL_OK)
         st = make_tables(r, shoal_vocab_size(vocab));
     if (st == SHOAL_OK && r->rows->whole && o->steps > 0)
@@ -402,29 +417,34 @@ static void words_close(struct run *r)
         return;
     softmax_free(w->softmax);
     w2v_fini(&w->model);
+    words_grams_free(&w->grams);
     for (size_t i = 0; i < w->nsuites; i++)
         shoal_eval_close(w->suites[i]);
     shoal_vectors_close(w->from_file);
     free(w);
 }
 
-static void words_start(struct run *r)
+static shoal_status words_start(struct run *r)
 {
     const uint32_t *in_ids = NULL, *out_ids = NULL;
     struct table in = r->rows->tables[IN], out = r->rows->tables[OUT];
     struct words *w = r->own;
+    struct subwords how = words_subwords(r->opts);
+    shoal_status st = SHOAL_OK;
 
     if (r->rows->blocks) {
         in = store_owned(r->rows->store, IN, &in_ids);
         out = store_owned(r->rows->store, OUT, &out_ids);
     }
-    w2v_start(&in, in_ids, r->opts->seed);
+    w2v_start(&in, in_ids, w->model.words, r->opts->seed);
     if (w->from)
-        words_start_from(w->from, shoal_corpus_vocab(w->corpus), r->opts->loss == SHOAL_HS,
-                         &(struct dealt){in, in_ids}, &(struct dealt){out, out_ids});
+        st = words_start_from(w->from, shoal_corpus_vocab(w->corpus), &how,
+                              r->opts->loss == SHOAL_HS, &(struct dealt){in, in_ids},
+                              &(struct dealt){out, out_ids});
     shoal_vectors_close(w->from_file);
     w->from_file = NULL;
     w->from = NULL;
+    return st;
 }
 
 static bool words_traffic(const struct run *r, size_t table, float *out)
@@ -468,7 +488,7 @@ static shoal_status words_expect(struct run *r, size_t from, size_t to)
     shoal_status st = SHOAL_OK;
 
     for (size_t begin, end; st == SHOAL_OK && split_next(&r->rows->split, &from, to, &begin, &end);)
-        st = store_expect(r->rows->store, IN, w->ids + begin, end - begin);
+        st = words_expect_rows(r->rows->store, &w->model, w->ids + begin, end - begin);
     return st;
 }
 
@@ -618,7 +638,7 @@ static void words_figures(const struct run *r, const struct sums *s, enum shoal_
 }
 
 /* What the rows know by now: of each suite its last score, which sums it up. */
-static shoal_status measure_suite(struct run *r, const shoal_eval *suite)
+static shoal_status measure_suite(struct run *r, const shoal_eval *suite, const struct table *rows)
 {
     struct shoal_eval_opts opts = shoal_eval_default();
     const struct words *w = r->own;
@@ -628,8 +648,7 @@ static shoal_status measure_suite(struct run *r, const shoal_eval *suite)
     shoal_status st;
 
     opts.threads = r->threads;
-    st = eval_run_table(suite, shoal_corpus_vocab(w->corpus), &r->rows->tables[IN], &opts, &scores,
-                        &n);
+    st = eval_run_table(suite, shoal_corpus_vocab(w->corpus), rows, &opts, &scores, &n);
     if (st != SHOAL_OK)
         return st;
     figures_add(&r->held, SHOAL_OF_VALIDATION, shoal_eval_name(suite), !pairs,
@@ -641,10 +660,18 @@ static shoal_status measure_suite(struct run *r, const shoal_eval *suite)
 static shoal_status words_evaluate(struct run *r)
 {
     const struct words *w = r->own;
+    struct table composed = {0}, *rows = &r->rows->tables[IN];
     shoal_status st = measure_valid(r);
 
+    if (st == SHOAL_OK && w->nsuites > 0 && w->model.grams) {
+        st = table_init(&composed, rows->name, w->model.words, rows->width);
+        if (st == SHOAL_OK)
+            st = words_compose(&w->model, rows, &composed, r->threads);
+        rows = &composed;
+    }
     for (size_t i = 0; i < w->nsuites && st == SHOAL_OK; i++)
-        st = measure_suite(r, w->suites[i]);
+        st = measure_suite(r, w->suites[i], rows);
+    table_fini(&composed);
     return st;
 }
 
@@ -659,17 +686,21 @@ static shoal_status copy_rows(struct table *out, const struct table *in)
     return st;
 }
 
-/* Vectors own their rows: while the run goes on, a copy of the input rows. */
+/* Vectors own their rows: while the run goes on, a copy of the input rows. Where words have
+ * several, their vectors take the place of their own rows. */
 static shoal_status words_result(struct run *r, bool last, shoal_model **out)
 {
     const struct words *w = r->own;
-    struct table copy = {0};
+    struct subwords how = words_subwords(r->opts);
+    struct table copy = {0}, *rows = last ? &r->rows->tables[IN] : &copy;
     shoal_vectors *v = NULL;
     shoal_status st = last ? SHOAL_OK : copy_rows(&copy, &r->rows->tables[IN]);
 
+    if (st == SHOAL_OK && w->model.grams)
+        st = words_compose(&w->model, rows, rows, r->threads);
     if (st == SHOAL_OK)
-        st = vectors_take(&v, shoal_corpus_vocab(w->corpus), last ? &r->rows->tables[IN] : &copy,
-                          last ? &r->rows->tables[OUT] : NULL, NULL);
+        st = vectors_take(&v, shoal_corpus_vocab(w->corpus), rows,
+                          last ? &r->rows->tables[OUT] : NULL, how.maxn > 0 ? &how : NULL);
     table_fini(&copy);
     return st == SHOAL_OK ? model_take(out, r->task->kind, v) : st;
 }
@@ -733,6 +764,18 @@ static const struct shoal_option model_options[] = {
     {0},
 };
 
+static const struct shoal_option subword_options[] = {
+    {"minn", .type = SHOAL_TYPE_COUNT, ON(minn), .decides = true, .arg = "N",
+     .u = {0, SUBWORDS_MAXN}, .help = "characters of the shortest n-grams, by custom 3"},
+    {"maxn", .type = SHOAL_TYPE_COUNT, ON(maxn), .decides = true, .arg = "N",
+     .u = {0, SUBWORDS_MAXN}, .help = "characters of the longest ones, by custom 6: a word is the "
+     "mean of its own row and its n-grams', so that words never seen have vectors too",
+     .zero = "whole words only"},
+    {"buckets", .type = SHOAL_TYPE_COUNT, ON(buckets), .decides = true, .arg = "N",
+     .u = {1, SUBWORDS_BUCKETS}, .help = "rows that all n-grams share by their hash"},
+    {0},
+};
+
 /* Two names of one field. */
 static const struct shoal_option bag_options[] = {
     {"cbow-mean", .type = SHOAL_TYPE_FLAG, ON(sum), .decides = true, .inverse = true,
@@ -782,12 +825,17 @@ static const struct shoal_option given_options[] = {
 static const struct shoal_option_group cbow_groups[] = {
     {"Output", output_options, .at = 0},
     {"Model", model_options, .at = 0},
+    {"Subwords", subword_options, .at = 0},
     {"CBOW", bag_options, .at = 0},
     WORDS_GROUPS,
 };
 
 static const struct shoal_option_group skipgram_groups[] = {
-    {"Output", output_options, .at = 0}, {"Model", model_options, .at = 0}, WORDS_GROUPS};
+    {"Output", output_options, .at = 0},
+    {"Model", model_options, .at = 0},
+    {"Subwords", subword_options, .at = 0},
+    WORDS_GROUPS,
+};
 
 static void skipgram_defaults(struct train_opts *o)
 {
@@ -796,6 +844,7 @@ static void skipgram_defaults(struct train_opts *o)
     o->window = o->negative = 5;
     o->sample = 1e-3;
     o->ns_exponent = 0.75;
+    o->buckets = 2000000;
     o->valid = 0.001;
     o->wire = SHOAL_WIRE_AUTO;
 }
@@ -806,13 +855,27 @@ static void cbow_defaults(struct train_opts *o)
     o->bag = true;
 }
 
+static shoal_status check_subwords(const struct train_opts *o)
+{
+    if (o->minn > o->maxn)
+        return shoal_fail(SHOAL_EINVAL, "--minn is %u and --maxn %u, want --minn to be at most "
+                          "--maxn", o->minn, o->maxn);
+    if (o->maxn > 0 && o->minn == 0)
+        return shoal_fail(SHOAL_EINVAL, "--maxn is %u without --minn, want --minn 1 to %u", o->maxn,
+                          o->maxn);
+    if (o->maxn > 0 && o->loss == SHOAL_SOFTMAX)
+        return shoal_fail(SHOAL_EINVAL, "--maxn is %u with --loss softmax, want --loss ns or hs: "
+                          "an exact softmax has whole words only", o->maxn);
+    return SHOAL_OK;
+}
+
 static shoal_status words_check(const shoal_options *o)
 {
     const struct train_opts *at = options_values(o);
 
     if (at->sample >= 1)
         return shoal_fail(SHOAL_EINVAL, "--sample is 1, want 0 to below 1");
-    return SHOAL_OK;
+    return check_subwords(at);
 }
 
 #define ABOUT_WORDS                                                                                \

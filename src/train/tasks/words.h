@@ -11,6 +11,30 @@
 
 enum { IN, OUT, BIAS }; /* tables: BIAS with the exact softmax alone */
 
+/* ---- words_grams.c ---- */
+
+/* Of --maxn 0, none: no buckets. */
+struct subwords words_subwords(const struct train_opts *o);
+/* Rows of the input table: of words, and behind them of n-grams. */
+size_t words_in_rows(const struct train_opts *o, size_t words);
+
+/* What subwords take beside the rows, and how many rows a word of the text has on average. */
+struct grams_plan {
+    uint64_t bytes;
+    double each;
+};
+
+struct grams_plan words_grams_plan(const struct train_opts *o, const shoal_vocab *vocab);
+/* words_grams_free may follow a failure too. */
+shoal_status words_grams_make(struct w2v_grams *out, const struct train_opts *o,
+                              const shoal_vocab *vocab);
+void words_grams_free(struct w2v_grams *g);
+/* The composed vectors of all words into the first rows of `out`, which may be `in`. */
+shoal_status words_compose(const struct w2v *w, const struct table *in, struct table *out,
+                           unsigned threads);
+/* These words will be needed: store_expect of all rows of theirs. */
+shoal_status words_expect_rows(struct store *s, const struct w2v *w, const uint32_t *ids, size_t n);
+
 /* ---- words_start.c ---- */
 
 /* Rows of a table that are dealt out: row i is the word or node ids[i]; ids NULL: i. */
@@ -20,9 +44,12 @@ struct dealt {
 };
 
 /* Words that `from` knows get its rows, and its output rows if there are such. With `tree` these
- * are nodes of a Huffman tree, and are taken only where the tree is the same. */
-void words_start_from(const shoal_vectors *from, const shoal_vocab *vocab, bool tree,
-                      const struct dealt *in, const struct dealt *out);
+ * are nodes of a Huffman tree, and are taken only where the tree is the same. Where both have the
+ * same subwords, all n-grams get their rows too; else a word's own row is such that the word is
+ * what it was, with n-grams that begin at zero. */
+shoal_status words_start_from(const shoal_vectors *from, const shoal_vocab *vocab,
+                              const struct subwords *how, bool tree, const struct dealt *in,
+                              const struct dealt *out);
 
 /* ---- words_ranks.c ---- */
 
