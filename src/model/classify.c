@@ -46,6 +46,7 @@ shoal_status classify_init(struct classify *c, const struct train_opts *o,
                           classes == 1 ? "" : "s");
     own.ns_exponent = 0.5;
     own.sample = 0;
+    own.maxn = 0;
     return w2v_init(&c->draw, &own, labels, NULL, 0, kernel);
 }
 
@@ -56,10 +57,10 @@ void classify_fini(struct classify *c)
 }
 
 /* Evenly from -1/dim to 1/dim: twice as far as word vectors begin. */
-void classify_start(struct table *in, uint64_t seed)
+void classify_start(struct table *in, size_t words, uint64_t seed)
 {
-    w2v_start(in, NULL, seed);
-    for (size_t i = 0; i < in->rows * in->stride; i++)
+    w2v_start(in, NULL, words, seed);
+    for (size_t i = 0; i < words * in->stride; i++)
         in->at[i] *= 2;
 }
 
@@ -315,6 +316,8 @@ void classify_answer(const struct classify_answer *a, const float *hidden, float
         p[k] = c->kernel->dot(a->out + k * a->stride, hidden, c->dim);
     if (c->loss == SHOAL_SOFTMAX)
         softmax_probabilities(p, c->classes);
+    else if (a->sigmoid)
+        a->sigmoid(p, c->classes);
     else
         c->kernel->sigmoid(p, p, c->classes);
 }

@@ -263,8 +263,8 @@ void classify_fini(struct classify *c);
 /* Rows of the output table: one a class, or one an inner node of the tree. */
 size_t classify_out_rows(enum shoal_loss loss, size_t classes);
 
-/* Small random input rows, as fastText has them; output rows are zero. */
-void classify_start(struct table *in, uint64_t seed);
+/* Small random rows of words, as fastText has them; those of n-grams and output rows are zero. */
+void classify_start(struct table *in, size_t words, uint64_t seed);
 
 struct classify_line {
     const uint32_t *row; /* [n] of the input table; one may stand there twice */
@@ -289,6 +289,7 @@ struct classify_answer {
     const struct classify *classes;
     const float *out; /* [out rows][stride] */
     size_t stride;
+    void (*sigmoid)(float *z, size_t n); /* instead of the kernel's; or NULL */
 };
 
 /* p [classes] of the mean of a line's rows: of softmax and hs they sum to 1, of ova and ns each is

@@ -100,6 +100,16 @@ static shoal_status model_read_container(shoal_model *m, struct container *c, sh
     return st;
 }
 
+static shoal_status model_read_classifier(shoal_model *m, struct source *src)
+{
+    shoal_classifier *classifier = NULL;
+    shoal_status st = classifier_read_fasttext(&classifier, src);
+
+    m->kind = &kind_classify;
+    m->is = classifier;
+    return st;
+}
+
 /* What is no container on disk: one that is compressed or comes from a pipe, weights of a net if
  * they are wanted, vectors. */
 static shoal_status model_read_source(shoal_model *m, struct source *src, unsigned size)
@@ -119,6 +129,8 @@ static shoal_status model_read_source(shoal_model *m, struct source *src, unsign
         m->is = net;
         return st;
     }
+    if (classifier_sniff(src->at, src->len))
+        return model_read_classifier(m, src);
     st = vectors_read(&v, src);
     m->kind = &kind_vectors;
     m->is = v;
@@ -181,6 +193,17 @@ static shoal_status model_read_memory(shoal_model *m, const void *data, size_t s
     shoal_vectors *v;
     shoal_status st;
 
+    if (classifier_sniff(data, size)) {
+        struct source src = {.path = m->path, .len = size, .slurped = malloc(size)};
+
+        src.at = src.slurped;
+        if (src.slurped)
+            memcpy(src.slurped, data, size);
+        st = src.slurped ? model_read_classifier(m, &src)
+                         : shoal_fail(SHOAL_ENOMEM, "%s: no memory to open it", m->path);
+        source_close(&src);
+        return st;
+    }
     if (!container_sniff_memory(data, size)) {
         st = vectors_open_memory(&v, m->path, data, size, NULL, 0);
         m->kind = &kind_vectors;
@@ -344,6 +367,19 @@ struct shoal_ask_opts shoal_ask_default(void)
                                    .seed = 1};
 }
 
+/* Whether a file, compressed or not, is a classifier of fastText's. */
+static bool is_foreign_classifier(const char *path)
+{
+    struct stream *s = NULL;
+    char head[64];
+    size_t got = 0;
+    bool is = stream_open(&s, path) == SHOAL_OK &&
+              stream_read(s, head, sizeof head, &got) == SHOAL_OK && classifier_sniff(head, got);
+
+    stream_close(s);
+    return is;
+}
+
 /* The kind of a container that is compressed, or NULL. */
 static const struct kind *kind_inside(const char *path)
 {
@@ -371,7 +407,7 @@ bool shoal_model_predicts(const char *path)
     if (kind_recognise(&kind, path, &ours) != SHOAL_OK)
         return false;
     if (!ours && stat(path, &file) == 0 && S_ISREG(file.st_mode))
-        kind = kind_inside(path);
+        kind = is_foreign_classifier(path) ? &kind_classify : kind_inside(path);
     return kind && kind->ask;
 }
 

@@ -27,6 +27,7 @@
 /* ---- saved.c ------------------------------------------------------------------------- */
 
 struct kind;
+struct source;
 extern const struct kind kind_classify;
 extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword, kind_vectors;
 
@@ -59,7 +60,6 @@ shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 
 /* Reads what other programs write, from bytes that were opened; the vectors may keep these, and
  * the source is empty then. */
-struct source;
 shoal_status vectors_read(shoal_vectors **out, struct source *src);
 /* Reads any format from memory that is 64-byte aligned and stays there until
  * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
@@ -85,6 +85,10 @@ struct classifier_parts {
     enum shoal_loss loss;
     struct table *in, *out;
 };
+
+/* Whether a file of fastText's begins so that is a classifier; such a one, whose bytes it takes. */
+bool classifier_sniff(const char *at, size_t len);
+shoal_status classifier_read_fasttext(shoal_classifier **out, struct source *src);
 
 shoal_status classifier_take(shoal_classifier **out, const struct classifier_parts *p);
 

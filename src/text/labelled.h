@@ -140,7 +140,7 @@ shoal_status names_load(shoal_vocab **out, const char *section, const struct con
 enum { FEATURES_NGRAMS = 10 }; /* of words, at most */
 
 /* Rows 0 to words - 1 are those of words. Behind them come those of buckets: of all, or of those
- * that are used, in order. An n-gram whose bucket is not used has no row. */
+ * that are used, in order. An n-gram that nobody has seen says nothing, but counts in the mean. */
 struct line_rows {
     uint32_t words;
     unsigned ngrams;     /* of words; 1: none */
@@ -148,6 +148,7 @@ struct line_rows {
     uint64_t *bits;      /* [(buckets + 63) / 64] which are used; NULL: all */
     uint32_t *rank;      /* as many: those used before */
     uint32_t used;
+    bool skips; /* buckets without a row are left out; else they share one of zeros, the last */
 };
 
 /* None of the buckets is used yet. */
@@ -158,7 +159,7 @@ void line_rows_rank(struct line_rows *f);
 void line_rows_fini(struct line_rows *f);
 static inline size_t line_rows_all(const struct line_rows *f)
 {
-    return (size_t)f->words + f->used;
+    return (size_t)f->words + f->used + (f->bits && f->how.buckets > 0 && !f->skips);
 }
 
 /* What types are to a model. */

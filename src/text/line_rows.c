@@ -54,8 +54,12 @@ static inline size_t put_bucket(const struct line_rows *f, uint32_t bucket, uint
         return 1;
     }
     bits = f->bits[bucket / 64];
+    if (!(bits & bit)) {
+        *out = f->words + f->used;
+        return !f->skips;
+    }
     *out = f->words + f->rank[bucket / 64] + (uint32_t)__builtin_popcountll(bits & (bit - 1));
-    return (bits & bit) != 0;
+    return 1;
 }
 
 /* ---- n-grams of words ---- */

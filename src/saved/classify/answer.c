@@ -36,9 +36,14 @@ static shoal_status mean_rows(struct class_asker *a, const uint32_t *row, size_t
 
     if (st != SHOAL_OK)
         return st;
-    for (size_t i = 0; i < n; i++)
-        a->at[i] = m->in + row[i] * m->stride;
-    m->classes.kernel->sum_rows(a->hidden, a->at, n, m->classes.dim);
+    if (m->in) {
+        for (size_t i = 0; i < n; i++)
+            a->at[i] = m->in + row[i] * m->stride;
+        m->classes.kernel->sum_rows(a->hidden, a->at, n, m->classes.dim);
+    } else {
+        memset(a->hidden, 0, m->stride * sizeof *a->hidden);
+        classifier_add_fasttext(m, row, n, a->hidden);
+    }
     m->classes.kernel->scale(a->hidden, 1 / (float)n, m->classes.dim);
     return SHOAL_OK;
 }
@@ -46,7 +51,8 @@ static shoal_status mean_rows(struct class_asker *a, const uint32_t *row, size_t
 shoal_status class_asker_rows(struct class_asker *a, const uint32_t *row, size_t n)
 {
     const shoal_classifier *m = a->model;
-    struct classify_answer answer = {&m->classes, m->out, m->stride};
+    struct classify_answer answer = {&m->classes, m->out, m->stride,
+                                     m->fasttext ? classifier_rough_sigmoid : NULL};
     shoal_status st = mean_rows(a, row, n);
 
     if (st == SHOAL_OK)

@@ -92,6 +92,7 @@ void classifier_close(void *model)
     table_fini(&m->in_table);
     table_fini(&m->out_table);
     container_close(m->file);
+    classifier_close_fasttext(m->fasttext);
     free(m);
 }
 

@@ -22,6 +22,7 @@ struct shoal_classifier {
     const float *out; /* [out rows][stride] */
     struct table in_table, out_table; /* what they point to, where it is ours */
     struct container *file;           /* or what they lie in */
+    struct fasttext_model_in *fasttext; /* or the model of fastText's that they are of */
     char **names; /* [labels] other names for the classes; NULL: none */
 };
 
@@ -60,6 +61,15 @@ shoal_status classifier_read(void **model, struct container *c);
 shoal_status classifier_save(const void *model, const char *path,
                              const struct shoal_save_opts *opts);
 shoal_status classifier_verify(const void *model);
+
+/* ---- fasttext.c ---- */
+
+void classifier_close_fasttext(struct fasttext_model_in *in);
+/* sum [dim] += the n rows. */
+void classifier_add_fasttext(const shoal_classifier *m, const uint32_t *row, size_t n, float *sum);
+/* z becomes what fastText takes for sigmoid(z). */
+void classifier_rough_sigmoid(float *z, size_t n);
+shoal_status classifier_save_fasttext(const shoal_classifier *m, const char *path);
 
 /* ---- score.c ---- */
 

@@ -52,14 +52,31 @@ static shoal_status put_all(const shoal_classifier *m, const struct bytes *meta,
     return st == SHOAL_OK ? container_write(w, "", 0) : st;
 }
 
+/* Of the names that are fastText's, .bin is taken for word2vec's elsewhere. */
+static shoal_status choose_format(const char *path, const struct shoal_save_opts *opts,
+                                  enum shoal_format *format)
+{
+    struct shoal_save_opts own = *opts;
+    size_t len = strlen(path);
+
+    if (own.format == SHOAL_FORMAT_AUTO && len > 4 && strcmp(path + len - 4, ".bin") == 0)
+        own.format = SHOAL_FORMAT_FASTTEXT;
+    return saved_check(&kind_classify, path, &own, format);
+}
+
 shoal_status classifier_save(const void *model, const char *path,
                              const struct shoal_save_opts *opts)
 {
     struct container_writer *w = NULL;
     struct bytes meta = {0};
     enum shoal_format format;
-    shoal_status st = saved_check(&kind_classify, path, opts, &format);
+    shoal_status st = choose_format(path, opts, &format);
 
+    if (st == SHOAL_OK && format == SHOAL_FORMAT_FASTTEXT)
+        return classifier_save_fasttext(model, path);
+    if (st == SHOAL_OK && !((const shoal_classifier *)model)->in)
+        return shoal_fail(SHOAL_EINVAL, "%s: a classifier of fastText's stays one of fastText's: want "
+                          "--format fasttext", path);
     if (st == SHOAL_OK)
         st = make_meta(model, &meta);
     if (st == SHOAL_OK)
@@ -112,7 +129,7 @@ static shoal_status read_features(shoal_classifier *m, const struct container *c
     if (st == SHOAL_OK)
         st = read_count(c, "minn", 0, maxn, &minn);
     if (st == SHOAL_OK)
-        st = read_count(c, "buckets", 0, UINT32_MAX / 4, &buckets);
+        st = read_count(c, "buckets", 0, SUBWORDS_BUCKETS, &buckets);
     if (st == SHOAL_OK && (buckets > 0) != (ngrams > 1 || maxn > 0))
         st = shoal_fail(SHOAL_EFORMAT, "%s: has %llu buckets, want some where there are n-grams",
                         container_path(c), (unsigned long long)buckets);

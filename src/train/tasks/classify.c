@@ -242,22 +242,24 @@ static void classes_close(struct run *r)
 }
 
 /* Rows of words that vectors know are theirs; all others are small random numbers. */
-static void classes_start(struct run *r)
+static shoal_status classes_start(struct run *r)
 {
     struct classes_run *c = r->own;
     struct table *in = &r->rows->tables[CLASSES_IN];
+    shoal_status st = SHOAL_OK;
 
-    classify_start(in, r->opts->seed);
-    for (uint32_t i = 0; c->from && i < c->lines->words; i++) {
+    classify_start(in, c->lines->words, r->opts->seed);
+    for (uint32_t i = 0; c->from && i < c->lines->words && st == SHOAL_OK; i++) {
         const char *word = shoal_vocab_word(c->lines->types, i);
         uint32_t known = shoal_vectors_find(c->from, word, strlen(word));
 
         if (known != SHOAL_NO_ID)
-            shoal_vectors_row(c->from, known, in->at + i * in->stride);
+            st = shoal_vectors_row(c->from, known, in->at + i * in->stride);
     }
     shoal_vectors_close(c->from_file);
     c->from_file = NULL;
     c->from = NULL;
+    return st;
 }
 
 static bool classes_traffic(const struct run *r, size_t table, float *out)
@@ -414,7 +416,7 @@ static shoal_status held_thread(void *ctx, unsigned index)
     const shoal_labelled *l = c->held_lines;
     const struct line_types *types = l == c->lines ? &c->types : &c->held_types;
     struct classify_answer answer = {&c->model, r->rows->tables[CLASSES_OUT].at,
-                                     r->rows->tables[CLASSES_OUT].stride};
+                                     r->rows->tables[CLASSES_OUT].stride, NULL};
     uint32_t *rows = mem_array(c->most, sizeof *rows);
     const float **at = mem_array(c->most, sizeof(float *));
     float *p = mem_array(c->model.classes, sizeof *p);
@@ -545,7 +547,7 @@ static const struct shoal_option model_options[] = {
     {"maxn", .type = SHOAL_TYPE_COUNT, ON(maxn), .decides = true, .arg = "N",
      .u = {0, SUBWORDS_MAXN}, .help = "and at most", .zero = "no n-grams of characters"},
     {"buckets", .type = SHOAL_TYPE_COUNT, ON(buckets), .decides = true, .arg = "N",
-     .u = {1, UINT32_MAX / 4}, .help = "numbers that n-grams are hashed to"},
+     .u = {1, SUBWORDS_BUCKETS}, .help = "numbers that n-grams are hashed to"},
     {"class-weight", .type = SHOAL_TYPE_TEXT, ON(class_weight), .decides = true, .arg = "HOW",
      .help = "how much lines of each label count: balanced, so that rare labels count as much as "
      "common ones, or a list such as spam=5,ham=1"},
