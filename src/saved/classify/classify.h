@@ -64,6 +64,7 @@ shoal_status classifier_verify(const void *model);
 
 /* ---- fasttext.c ---- */
 
+shoal_status classifier_verify_fasttext(const shoal_classifier *m);
 void classifier_close_fasttext(struct fasttext_model_in *in);
 /* sum [dim] += the n rows. */
 void classifier_add_fasttext(const shoal_classifier *m, const uint32_t *row, size_t n, float *sum);

@@ -175,6 +175,20 @@ void classifier_close_fasttext(struct fasttext_model_in *in)
     free(in);
 }
 
+/* Output rows were looked at when it was opened. */
+shoal_status classifier_verify_fasttext(const shoal_classifier *m)
+{
+    const struct fasttext *f = &m->fasttext->file;
+    float row[KERNEL_MAX_DIM];
+
+    for (size_t i = 0; i < f->input.rows; i++) {
+        fasttext_row(&f->input, i, row);
+        if (!isfinite(m->classes.kernel->sumsq(row, m->classes.dim)))
+            return shoal_fail(SHOAL_EFORMAT, "%s: row %zu is no numbers", f->path, i);
+    }
+    return SHOAL_OK;
+}
+
 /* ---- asking ---- */
 
 static size_t row_of(const shoal_classifier *m, uint32_t row)

@@ -222,6 +222,8 @@ shoal_status classifier_verify(const void *model)
 
     if (st == SHOAL_OK && m->file)
         st = vocab_check(m->words, container_path(m->file));
+    if (m->fasttext)
+        return classifier_verify_fasttext(m);
     for (size_t i = 0; i < in + out && st == SHOAL_OK; i++) {
         const float *row = i < in ? m->in + i * m->stride : m->out + (i - in) * m->stride;
 

@@ -12,12 +12,14 @@
 enum {
     CHUNK_LEAST = 16,
     CHUNK_MOST = 1024,
-    CHUNK_LANE = 16, /* lines between merges of lanes */
+    CHUNK_LANE = 8, /* lines between merges of lanes */
     CHUNKS_PER_EPOCH = 256,
     ROUND_LINES = 64, /* of a thread between rounds of ranks that wait for each other */
     POLL_LINES = 256, /* between polls of other ranks */
     POLL_BUSY = 64,
-    HOT_ROWS = 128,   /* of each table, of which each thread has copies */
+    HOT_ROWS = 32,    /* of each table, of which each thread has copies, */
+    APART = 128,      /* until all threads have trained so many lines */
+    ADD_THREADS = 8,  /* at most, whose changes of classes are added: see make_tables */
     RUN_SHIFT = 12,   /* lines are shuffled in runs of a 2^12th of them, */
     RUN_MOST = 64,    /* at most so many */
     EVAL_PARTS = 64,  /* what is held out is summed in so many parts, whatever the threads */
@@ -171,6 +173,7 @@ static void cut(struct run *r)
                                     .round = ROUND_LINES,
                                     .poll = POLL_LINES,
                                     .poll_busy = POLL_BUSY,
+                                    .apart = APART,
                                     .hot = HOT_ROWS};
 }
 
@@ -191,6 +194,9 @@ static shoal_status open_pretrained(struct run *r, struct classes_run *c)
     return st;
 }
 
+/* All lines move the rows of all classes the same way at first: to average what few threads did
+ * apart, as folding does, would halve the rate. They meet often, so that the sum does not
+ * overshoot. */
 static shoal_status make_tables(struct run *r)
 {
     struct table tables[2];
@@ -201,6 +207,8 @@ static shoal_status make_tables(struct run *r)
     if (st == SHOAL_OK)
         st = table_init(&r->rows->tables[CLASSES_OUT], "out", tables[CLASSES_OUT].rows,
                         r->opts->dim);
+    r->rows->tables[CLASSES_OUT].adds =
+        !r->comm && !r->opts->deterministic && r->threads <= ADD_THREADS;
     r->rows->ntables = 2;
     return st;
 }
