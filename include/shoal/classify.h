@@ -78,6 +78,25 @@ SHOAL_API shoal_status shoal_classify(const shoal_classifier *m, const struct sh
                                       size_t n, const struct shoal_classify_opts *opts,
                                       struct shoal_guess *out, size_t *found);
 
+/* ---- Generated lines -------------------------------------------------------------------- */
+
+struct shoal_gen_news_opts {
+    uint64_t lines;
+    uint64_t first; /* the number of the first one */
+    bool csv;       /* a table with the columns label and text; else lines of fastText's */
+    uint64_t seed;
+};
+
+struct shoal_gen_news_stats {
+    uint64_t lines;
+    uint64_t wrong; /* have another label than their topic */
+};
+
+SHOAL_API struct shoal_gen_news_opts shoal_gen_news_default(void);
+/* Same options, same bytes. "-" is standard output. */
+SHOAL_API shoal_status shoal_gen_news(const char *path, const struct shoal_gen_news_opts *opts,
+                                      struct shoal_gen_news_stats *stats);
+
 #ifdef __cplusplus
 }
 #endif

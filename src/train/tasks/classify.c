@@ -22,6 +22,10 @@ enum {
     ADD_THREADS = 8,  /* at most, whose changes of classes are added: see make_tables */
     RUN_SHIFT = 12,   /* lines are shuffled in runs of a 2^12th of them, */
     RUN_MOST = 64,    /* at most so many */
+    MANY = 100000,    /* lines: fewer are learned more often, and at a higher rate, */
+    VISITS = 100000,  /* so that so many are seen in all epochs together */
+    EPOCHS_LEAST = 5,
+    EPOCHS_MOST = 25,
     EVAL_PARTS = 64,  /* what is held out is summed in so many parts, whatever the threads */
 };
 
@@ -142,7 +146,7 @@ static shoal_status classes_plan(struct run *r, struct shoal_train_plan *plan)
         .advice = "--dim, --word-ngrams or --buckets"};
     if (plan->examples == 0)
         return shoal_fail(SHOAL_EINVAL, "train: found no lines to learn from, want at least one");
-    opts_lr(plan, o, 0.1, 1);
+    opts_lr(plan, o, l->lines < MANY ? 0.5 : 0.1, 1);
     snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of %zu words, %u n-grams, %zu "
              "classes", o->dim, l->words, c->features.used, shoal_vocab_size(l->labels));
     plan->parameters = (tables[0].rows + tables[1].rows) * o->dim;
@@ -565,8 +569,10 @@ static const struct shoal_option model_options[] = {
 };
 
 static const struct shoal_option training_options[] = {
-    EPOCHS_OPTION,
-    LR_OPTION("0.1"),
+    {"epochs", .type = SHOAL_TYPE_COUNT, ON(epochs), .decides = true, .arg = "N",
+     .u = {0, 1000000}, .help = "times through the lines",
+     .zero = "5, and up to 25 where there are fewer than 20,000 lines"},
+    LR_OPTION("0.1, of fewer than 100,000 lines 0.5"),
     LR_SCALING_OPTION,
     SCHEDULE_OPTION("how the rate goes on"),
     {"min-lr", .type = SHOAL_TYPE_REAL, ON(min_lr), .decides = true, .arg = "RATE", .d = {0, 1000},
@@ -624,6 +630,7 @@ static const struct shoal_option_group groups[] = {
 static void classes_defaults(struct train_opts *o)
 {
     task_common_defaults(o);
+    o->epochs = 0;
     o->dim = 100;
     o->loss = SHOAL_SOFTMAX;
     o->negative = 5;
@@ -631,6 +638,14 @@ static void classes_defaults(struct train_opts *o)
     o->buckets = 2000000;
     o->labelled = shoal_labelled_default();
     o->wire = SHOAL_WIRE_F32;
+}
+
+static void classes_settle(struct train_opts *o, const struct shoal_sources *data)
+{
+    unsigned epochs = settle_epochs(data->labelled ? data->labelled->lines : 0, VISITS, EPOCHS_MOST);
+
+    if (o->epochs == 0)
+        o->epochs = epochs > EPOCHS_LEAST ? epochs : EPOCHS_LEAST;
 }
 
 static shoal_status classes_check(const shoal_options *o)
@@ -679,6 +694,7 @@ const struct task task_classify = {
            .unit = "lines"},
     .defaults = classes_defaults,
     .check = classes_check,
+    .settle = classes_settle,
     .data = DATA_LABELLED,
     .kind = &kind_classify,
     .rows = &classes_rows,
