@@ -18,7 +18,7 @@ enum {
     SYLLABLES = 32,
 };
 
-#define OWN_SHARE 0.15   /* of words that are the topic's */
+#define OWN_SHARE 0.20   /* of words that are the topic's */
 #define OTHER_SHARE 0.04 /* and those of a topic that is drawn */
 #define WRONG_SHARE 0.08 /* of labels that are drawn */
 

@@ -8,10 +8,11 @@ shoal_status class_asker_init(struct class_asker *a, const shoal_classifier *m)
 {
     *a = (struct class_asker){.model = m, .line = {.f = &m->features, .words = m->words},
                         .walk = {.reading = &m->reading}};
-    a->hidden = mem_map(m->stride * sizeof *a->hidden);
+    a->room = mem_array(m->stride + KERNEL_LANES, sizeof *a->room);
+    a->hidden = a->room + (KERNEL_LANES - (uintptr_t)a->room / sizeof(float) % KERNEL_LANES);
     a->p = mem_array(m->classes.classes, sizeof *a->p);
     a->guess = mem_array(m->classes.classes, sizeof *a->guess);
-    if (a->hidden && a->p && a->guess)
+    if (a->room && a->p && a->guess)
         return SHOAL_OK;
     class_asker_fini(a);
     return SHOAL_ENOMEM;
@@ -19,8 +20,7 @@ shoal_status class_asker_init(struct class_asker *a, const shoal_classifier *m)
 
 void class_asker_fini(struct class_asker *a)
 {
-    if (a->hidden)
-        mem_unmap(a->hidden, a->model->stride * sizeof *a->hidden);
+    free(a->room);
     free(a->p);
     free(a->guess);
     free(a->at);

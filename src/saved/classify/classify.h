@@ -40,6 +40,7 @@ struct class_asker {
     struct line_walk walk;
     const float **at; /* [cap] of the line's rows */
     size_t cap;
+    float *room;       /* in which `hidden` is aligned as rows are */
     float *hidden, *p; /* [stride], [labels] */
     struct shoal_guess *guess; /* [labels] */
 };
