@@ -263,7 +263,7 @@ bool job_show_report(void *user, const struct shoal_report *report)
 {
     struct job *job = user;
 
-    if (report->event != SHOAL_EVENT_AGAIN)
+    if (report->event != SHOAL_EVENT_AGAIN && report->event != SHOAL_EVENT_TRIAL)
         job->last = *report;
     switch (report->event) {
     case SHOAL_EVENT_INTERVAL:
@@ -284,6 +284,12 @@ bool job_show_report(void *user, const struct shoal_report *report)
     case SHOAL_EVENT_CHECKPOINT:
         console_log(&job->console, STYLE_DIM, "checkpoint at %s",
                     number_percent(report->progress, 1).text);
+        break;
+    case SHOAL_EVENT_TRIAL:
+        console_log(&job->console, STYLE_PLAIN, "trial %u%s  %s", report->epoch,
+                    isfinite(report->figures.at[0].value) ? figures_text(&report->figures).text
+                                                          : "  failed",
+                    report->note);
         break;
     case SHOAL_EVENT_RETRY:
         console_warn(&job->console,

@@ -108,6 +108,8 @@ enum shoal_event {
     SHOAL_EVENT_RETRY,      /* it diverged, and begins again at this learning rate */
     SHOAL_EVENT_AGAIN,      /* some time of a second run, which learns from all examples, those held
                              * out too: progress and figures are of that one */
+    SHOAL_EVENT_TRIAL,      /* one of --autotune: `epoch` is its number, `note` what was tried, and
+                             * the figure how well it did, NaN where it failed */
 };
 
 struct shoal_report {
@@ -123,6 +125,7 @@ struct shoal_report {
     double eta;              /* seconds; NaN: not known */
     uint64_t memory;         /* peak, bytes */
     struct shoal_figures figures;
+    char note[160];          /* SHOAL_EVENT_TRIAL: the options; else "" */
 };
 
 /* ---- What to learn from --------------------------------------------------------------- */

@@ -82,6 +82,8 @@ struct train_opts {
     unsigned word_ngrams;  /* of words, at most so many; 1: words alone */
     const char *class_weight; /* NULL, "balanced", or label=weight,... */
     const char *pretrained;   /* vectors of words to begin with */
+    double autotune;          /* seconds to search options in; 0: none are */
+    const char *autotune_metric; /* the figure of what is held out that is made large */
 
     /* ---- nets ---- */
     const char *layers; /* mlp: widths of the hidden ones, "64,64"; "" for none */

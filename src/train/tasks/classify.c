@@ -26,7 +26,6 @@ enum {
     VISITS = 100000,  /* so that so many are seen in all epochs together */
     EPOCHS_LEAST = 5,
     EPOCHS_MOST = 25,
-    EVAL_PARTS = 64,  /* what is held out is summed in so many parts, whatever the threads */
 };
 
 /* ---- the plan ---- */
@@ -45,6 +44,8 @@ static shoal_status check_held(const struct run *r)
 
     if (r->data->valid_labelled || held_share(r) > 0)
         return SHOAL_OK;
+    if (o->autotune > 0)
+        return shoal_fail(SHOAL_EINVAL, "train: --autotune, %s", but);
     if (o->early_stop > 0)
         return shoal_fail(SHOAL_EINVAL, "train: --early-stop is %u, %s", o->early_stop, but);
     if (o->eval_every > 0)
@@ -97,6 +98,11 @@ static shoal_status prepare(struct run *r)
     return SHOAL_OK;
 }
 
+double classes_usual_lr(const shoal_labelled *l)
+{
+    return l->lines < MANY ? 0.5 : 0.1;
+}
+
 static void tables_of(const struct run *r, struct table tables[2])
 {
     const struct classes_run *c = r->own;
@@ -146,7 +152,7 @@ static shoal_status classes_plan(struct run *r, struct shoal_train_plan *plan)
         .advice = "--dim, --word-ngrams or --buckets"};
     if (plan->examples == 0)
         return shoal_fail(SHOAL_EINVAL, "train: found no lines to learn from, want at least one");
-    opts_lr(plan, o, l->lines < MANY ? 0.5 : 0.1, 1);
+    opts_lr(plan, o, classes_usual_lr(l), 1);
     snprintf(plan->model_note, sizeof plan->model_note, "%u dimensions of %zu words, %u n-grams, %zu "
              "classes", o->dim, l->words, c->features.used, shoal_vocab_size(l->labels));
     plan->parameters = (tables[0].rows + tables[1].rows) * o->dim;
@@ -379,111 +385,6 @@ static void classes_figures(const struct run *r, const struct sums *s, enum shoa
         figures_add(out, of, "accuracy", true, (double)s->right / (double)s->predictions);
 }
 
-struct held_part {
-    double loss;
-    uint64_t lines, right;
-};
-
-struct held_work {
-    struct run *r;
-    struct held_part part[EVAL_PARTS];
-    uint64_t lines;
-    unsigned threads;
-};
-
-/* -log p of the labels; of those that stand by themselves, what each class costs. */
-static double line_loss(const struct classify *c, const float *p, const uint32_t *label, size_t n)
-{
-    bool apart = c->loss == SHOAL_OVA || c->loss == SHOAL_NS;
-    double loss = 0;
-
-    for (uint32_t k = 0; apart && k < c->classes; k++)
-        loss -= log(fmax(1 - (double)p[k], SHOAL_LOG_LOSS_CLIP));
-    for (size_t i = 0; i < n; i++) {
-        double own = fmax((double)p[label[i]], SHOAL_LOG_LOSS_CLIP);
-        double not = fmax(1 - (double)p[label[i]], SHOAL_LOG_LOSS_CLIP);
-
-        loss -= apart ? log(own) - log(not) : log(own) / (double)n;
-    }
-    return loss;
-}
-
-static bool top_is_label(const struct classify *c, const float *p, const uint32_t *label, size_t n)
-{
-    uint32_t best = 0;
-
-    for (uint32_t k = 1; k < c->classes; k++)
-        best = p[k] > p[best] ? k : best;
-    for (size_t i = 0; i < n; i++)
-        if (label[i] == best)
-            return true;
-    return false;
-}
-
-static shoal_status held_thread(void *ctx, unsigned index)
-{
-    struct held_work *w = ctx;
-    struct run *r = w->r;
-    const struct classes_run *c = r->own;
-    const shoal_labelled *l = c->held_lines;
-    const struct line_types *types = l == c->lines ? &c->types : &c->held_types;
-    struct classify_answer answer = {&c->model, r->rows->tables[CLASSES_OUT].at,
-                                     r->rows->tables[CLASSES_OUT].stride, NULL};
-    uint32_t *rows = mem_array(c->most, sizeof *rows);
-    const float **at = mem_array(c->most, sizeof(float *));
-    float *p = mem_array(c->model.classes, sizeof *p);
-    float *hidden = mem_map(table_bytes(1, c->model.dim));
-    const struct table *in = &r->rows->tables[CLASSES_IN];
-    bool room = rows && at && p && hidden;
-
-    for (unsigned part = index; room && part < EVAL_PARTS; part += w->threads) {
-        struct held_part *sum = &w->part[part];
-
-        for (uint64_t i = w->lines * part / EVAL_PARTS; i < w->lines * (part + 1) / EVAL_PARTS; i++) {
-            size_t line = l == c->lines ? split_held(&r->rows->split, i) : i;
-            size_t labels = l->label_start[line + 1] - l->label_start[line];
-            const uint32_t *label = l->label + l->label_start[line];
-            size_t n = line_rows_line(&c->features, types, l->type + l->start[line],
-                                     l->start[line + 1] - l->start[line], rows);
-
-            for (size_t k = 0; k < n; k++)
-                at[k] = in->at + rows[k] * in->stride;
-            r->kernel->sum_rows(hidden, at, n, c->model.dim);
-            r->kernel->scale(hidden, 1 / fmaxf((float)n, 1), c->model.dim);
-            classify_answer(&answer, hidden, p);
-            sum->loss += line_loss(&c->model, p, label, labels);
-            sum->right += top_is_label(&c->model, p, label, labels);
-            sum->lines++;
-        }
-    }
-    mem_unmap(hidden, table_bytes(1, c->model.dim));
-    free(p);
-    free(at);
-    free(rows);
-    return room ? SHOAL_OK : SHOAL_ENOMEM;
-}
-
-static shoal_status classes_evaluate(struct run *r)
-{
-    const struct classes_run *c = r->own;
-    struct held_work w = {.r = r, .threads = r->threads};
-    struct held_part all = {0};
-    shoal_status st;
-
-    w.lines = c->held_lines == c->lines ? r->rows->split.held : c->held_lines->lines;
-    if (w.lines == 0)
-        return SHOAL_OK;
-    st = pool_run(w.threads, held_thread, &w);
-    for (size_t i = 0; i < EVAL_PARTS; i++) {
-        all.loss += w.part[i].loss;
-        all.right += w.part[i].right;
-        all.lines += w.part[i].lines;
-    }
-    figures_add(&r->held, SHOAL_OF_VALIDATION, "loss", false, all.loss / (double)w.lines);
-    figures_add(&r->held, SHOAL_OF_VALIDATION, "p@1", true, (double)all.right / (double)w.lines);
-    return st;
-}
-
 /* ---- the result ---- */
 
 static shoal_status copy_table(struct table *out, const struct table *in)
@@ -583,6 +484,15 @@ static const struct shoal_option training_options[] = {
     {0},
 };
 
+static const struct shoal_option tuning_options[] = {
+    {"autotune", .type = SHOAL_TYPE_OWN, ON(autotune), .arg = "TIME", .own = &option_span_type,
+     .help = "search options that were not given for so long (60s, 5m, 2h), and keep the model that "
+     "does best on what is held out; Ctrl-C ends the search with the best so far; 0: no search"},
+    {"autotune-metric", .type = SHOAL_TYPE_TEXT, ON(autotune_metric), .arg = "NAME",
+     .help = "what is best: p@1, f1, or f1:LABEL of one label"},
+    {0},
+};
+
 static const struct shoal_option held_options[] = {
     VALID_FILE_OPTION("hold these lines out, and report the validation loss and P@1"),
     VALID_SHARE_OPTION("the same for this share or percent of the lines"),
@@ -620,6 +530,7 @@ static const struct shoal_option_group groups[] = {
     {"Model", model_options, .at = 0},
     {"Training", training_options, .at = 0},
     {"Held out", held_options, .at = 0},
+    {"Search", tuning_options, .at = 0},
     {"Reading lines", reading_options, .at = offsetof(struct train_opts, labelled)},
     {"Machine", rows_machine_options, .at = 0},
     {"Checkpoints and metrics", rows_run_options, .at = 0},
@@ -635,12 +546,13 @@ static void classes_defaults(struct train_opts *o)
     o->loss = SHOAL_SOFTMAX;
     o->negative = 5;
     o->word_ngrams = 1;
+    o->autotune_metric = "p@1";
     o->buckets = 2000000;
     o->labelled = shoal_labelled_default();
     o->wire = SHOAL_WIRE_F32;
 }
 
-static void classes_settle(struct train_opts *o, const struct shoal_sources *data)
+void classes_settle(struct train_opts *o, const struct shoal_sources *data)
 {
     unsigned epochs = settle_epochs(data->labelled ? data->labelled->lines : 0, VISITS, EPOCHS_MOST);
 
@@ -698,6 +610,7 @@ const struct task task_classify = {
     .data = DATA_LABELLED,
     .kind = &kind_classify,
     .rows = &classes_rows,
+    .tuning = &classes_tuning,
     .plan = classes_plan,
     .open = classes_open,
     .close = classes_close,

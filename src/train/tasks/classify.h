@@ -21,8 +21,24 @@ struct classes_run {
     shoal_vectors *from_file;  /* the same, where they were read here */
 };
 
+/* ---- classify.c ---- */
+
+void classes_settle(struct train_opts *o, const struct shoal_sources *data);
+double classes_usual_lr(const shoal_labelled *l);
+
+/* ---- classify_held.c ---- */
+
+/* The loss and P@1 of what is held out, and its F1, of one label if --autotune-metric names it. */
+shoal_status classes_evaluate(struct run *r);
+
+/* ---- classify_tune.c ---- */
+
+extern const struct tuning classes_tuning;
+
 /* ---- classify_how.c ---- */
 
+/* A label by its name, with or without the prefix; SHOAL_NO_ID: there is none. */
+uint32_t classes_find_label(const shoal_labelled *l, const char *name, size_t len);
 /* How much lines of each class count, as --class-weight says; their mean over all lines is 1.
  * *out stays NULL where all count alike. */
 shoal_status classes_weights(float **out, const shoal_labelled *l, const char *how);

@@ -7,8 +7,7 @@
 
 /* ---- weights ---- */
 
-/* A label by its name, with or without the prefix. */
-static uint32_t find_label(const shoal_labelled *l, const char *name, size_t len)
+uint32_t classes_find_label(const shoal_labelled *l, const char *name, size_t len)
 {
     size_t prefix = strlen(l->reading.prefix);
 
@@ -27,7 +26,7 @@ static uint32_t find_label(const shoal_labelled *l, const char *name, size_t len
 static shoal_status read_weight(float *weight, const shoal_labelled *l, const char *at, size_t len)
 {
     const char *equals = memrchr(at, '=', len);
-    uint32_t k = equals ? find_label(l, at, (size_t)(equals - at)) : SHOAL_NO_ID;
+    uint32_t k = equals ? classes_find_label(l, at, (size_t)(equals - at)) : SHOAL_NO_ID;
     char *end = NULL;
     double x = equals ? number_read(equals + 1, &end) : 0;
 
