@@ -7,8 +7,10 @@ import threading
 import numpy as np
 import pytest
 
+import shoal
 from shoal.models import KeyedVectors
 from shoal.models import keyedvectors
+from shoal.models.word2vec import LineSentence
 
 
 def some(size=6, dim=4, seed=1):
@@ -309,13 +311,15 @@ def test_what_no_format_can_hold_is_pickled(tmp_path):
     assert again.index_to_key == [1, 2, ("a", "b")] and (again.vectors == kv.vectors).all()
 
 
-def test_a_pickle_of_somebody_else_runs_no_code(tmp_path):
+@pytest.mark.parametrize("function, argument", [(eval, "open('owned', 'w')"), (shoal.train, "skipgram"),
+                                                (shoal.load, "owned"), (LineSentence, "owned")])
+def test_a_pickle_of_somebody_else_runs_no_code(tmp_path, function, argument):
     class Evil:
         def __reduce__(self):
-            return eval, ("open('owned', 'w')",)
+            return function, (argument,)
     path = tmp_path / "v"
     path.write_bytes(pickle.dumps(Evil()))
-    with pytest.raises(pickle.UnpicklingError, match="builtins.eval"):
+    with pytest.raises(pickle.UnpicklingError, match=f"found .*{function.__name__} in the file"):
         KeyedVectors.load(path)
 
 

@@ -19,6 +19,9 @@ _PLAIN = {"builtins": {"set", "frozenset", "complex", "slice", "range", "bytearr
 _NUMPY = {"ndarray", "dtype", "_reconstruct", "scalar", "_frombuffer", "float32", "float64", "float16", "int64",
           "uint32", "uint64", "int32"}
 
+_OURS = {"shoal.models.keyedvectors": {"KeyedVectors"}, "shoal.models.word2vec": {"Word2Vec"},
+         "shoal.models.phrases": {"FrozenPhrases", "Phrases"}}
+
 
 class Record:
     """What a class of gensim, or a function in its files, becomes."""
@@ -48,7 +51,7 @@ class _Unpickler(pickle.Unpickler):
         if module == "__builtin__":
             module = "builtins"
             name = {"long": "int", "unicode": "str"}.get(name, name)
-        if top == "shoal" and "." not in name or name in _PLAIN.get(module, ()) or top == "numpy" and name in _NUMPY:
+        if name in _OURS.get(module, ()) or name in _PLAIN.get(module, ()) or top == "numpy" and name in _NUMPY:
             return super().find_class(module, name)
         if top in ("gensim", "numpy") or (module, name) == ("builtins", "hash"):
             return _record(module, name)  # of NumPy the states of random numbers
