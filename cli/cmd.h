@@ -11,7 +11,7 @@
 extern const struct verb cmd_shoal; /* the root: `shoal VERB` */
 extern const struct verb cmd_vocab, cmd_encode, cmd_train, cmd_convert, cmd_gen, cmd_info, cmd_help;
 extern const struct verb cmd_phrases, cmd_predict, cmd_report, cmd_study, cmd_classic;
-extern const struct verb gen_people, gen_spiral, gen_blobs, gen_pictures; /* kinds of gen */
+extern const struct verb gen_people, gen_news, gen_spiral, gen_blobs, gen_pictures; /* of gen */
 extern const struct verb cmd_eval, cmd_similar, cmd_analogy, cmd_distance, cmd_odd;
 extern const struct verb cmd_serve, cmd_compress;
 

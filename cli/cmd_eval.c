@@ -85,6 +85,14 @@ static const struct shoal_option eval_opts[] = {
     {0},
 };
 
+static const struct shoal_option label_opts[] = {
+    {"labels", 'k', SHOAL_TYPE_COUNT, ON(ask.nearest), .arg = "K", .u = {0, 1000000},
+     .help = "precision and recall of the K likeliest labels too (P@K, R@K)", .zero = "of one"},
+    {"threshold", .type = SHOAL_TYPE_REAL, ON(ask.threshold), .arg = "P", .d = {0, 1},
+     .help = "labels that are less likely are not said"},
+    {0},
+};
+
 static const struct shoal_option output_opts[] = {
     {"json", .type = SHOAL_TYPE_FLAG, ON(json), .help = "print one JSON object"},
     {0},
@@ -116,6 +124,7 @@ const struct verb cmd_eval = {
     .groups =
         (const struct shoal_option_group[]){
             {"Asking vectors", eval_opts, .at = 0},
+            {"Classes of text", label_opts, .at = 0},
             {"Samples for nets", shoal_samples_options, .at = offsetof(struct eval_cmd, ask.samples)},
             {"Reading tables, as the model does unless given", shoal_table_again_options,
              .at = offsetof(struct eval_cmd, ask.rows.table)},

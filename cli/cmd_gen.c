@@ -200,6 +200,6 @@ const struct verb cmd_gen = {
     .operands = (const struct operand[]){{.name = "KIND", .help = "a kind of data, below"}, {0}},
     .groups = (const struct shoal_option_group[]){{"General", help_opts, .at = 0}, {0}},
     .kind_word = "kind",
-    .kinds = (const struct verb *const[]){&gen_world, &gen_clicks, &gen_people, &gen_spiral,
-                                          &gen_blobs, &gen_pictures, NULL},
+    .kinds = (const struct verb *const[]){&gen_world, &gen_clicks, &gen_people, &gen_news,
+                                          &gen_spiral, &gen_blobs, &gen_pictures, NULL},
 };

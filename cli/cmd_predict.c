@@ -76,7 +76,7 @@ static int predict_run(const void *at, const char *const *args, size_t nargs)
     /* Why a file cannot be read is said where it is opened. */
     if (!shoal_model_predicts(args[0]) && access(args[0], R_OK) == 0)
         return console_fail("%s: is no model that predicts, want one from `shoal train logreg`, "
-                            "`multinomial`, `mlp`, `vgg` or `nextword`",
+                            "`multinomial`, `classify`, `mlp`, `vgg` or `nextword`",
                             args[0]);
     console_init(&console, cmd->work.quiet, "-");
     st = predict(cmd, args, nargs, &stats);
@@ -92,7 +92,10 @@ static const struct shoal_option continue_opts[] = {
     {"vector", .type = SHOAL_TYPE_FLAG, ON(ask.vector),
      .help = "show the predicted vector instead, its numbers on one line"},
     {"nearest", 'k', SHOAL_TYPE_COUNT, ON(ask.nearest), .arg = "N", .u = {0, 1000},
-     .help = "with --vector: and so many of the words nearest to it, by cosine", .zero = "none"},
+     .help = "with --vector: and so many of the words nearest to it, by cosine; of text classes so "
+             "many labels, default 1", .zero = "none"},
+    {"threshold", .type = SHOAL_TYPE_REAL, ON(ask.threshold), .arg = "P", .d = {0, 1},
+     .help = "of text classes: leave out labels that are less likely"},
     {"generate", .type = SHOAL_TYPE_COUNT, ON(ask.generate), .arg = "N", .u = {0, 100000},
      .help = "continue the text by so many words instead", .zero = "only show the next"},
     {"temperature", .type = SHOAL_TYPE_REAL, ON(ask.temperature), .arg = "X", .d = {0, 100},

@@ -101,6 +101,21 @@ static struct shoal_vocab_opts read_how(const struct job *job)
     return how;
 }
 
+static void view_labelled(struct console *c, const struct shoal_labelled_stats *s)
+{
+    console_heading(c, "text");
+    console_row(c, "lines", number_count(s->lines).text, "%s of text",
+                number_size(s->bytes).text);
+    console_row(c, "labels", number_count(s->labels).text, NULL);
+    console_row(c, "words", number_count(s->words).text, "of %s different ones, %s in all",
+                number_count(s->types).text, number_count(s->tokens).text);
+    if (s->unlabelled > 0)
+        console_warn(c, "left out %s lines without a label", number_count(s->unlabelled).text);
+    if (s->long_words > 0)
+        console_warn(c, "left out %s words of over %u bytes", number_count(s->long_words).text,
+                     SHOAL_WORD_MAX);
+}
+
 /* What was read on the way to the data. */
 void job_show_data(struct job *job)
 {
@@ -119,6 +134,8 @@ void job_show_data(struct job *job)
         report_clicks(c, found.rows);
         warn_clicks(c, found.rows);
     }
+    if (found.labelled)
+        view_labelled(c, found.labelled);
     if (found.columns)
         report_columns(c, found.columns);
     if (found.valid_rows)
@@ -246,7 +263,7 @@ bool job_show_report(void *user, const struct shoal_report *report)
 {
     struct job *job = user;
 
-    if (report->event != SHOAL_EVENT_AGAIN)
+    if (report->event != SHOAL_EVENT_AGAIN && report->event != SHOAL_EVENT_TRIAL)
         job->last = *report;
     switch (report->event) {
     case SHOAL_EVENT_INTERVAL:
@@ -267,6 +284,12 @@ bool job_show_report(void *user, const struct shoal_report *report)
     case SHOAL_EVENT_CHECKPOINT:
         console_log(&job->console, STYLE_DIM, "checkpoint at %s",
                     number_percent(report->progress, 1).text);
+        break;
+    case SHOAL_EVENT_TRIAL:
+        console_log(&job->console, STYLE_PLAIN, "trial %u%s  %s", report->epoch,
+                    isfinite(report->figures.at[0].value) ? figures_text(&report->figures).text
+                                                          : "  failed",
+                    report->note);
         break;
     case SHOAL_EVENT_RETRY:
         console_warn(&job->console,

@@ -547,6 +547,7 @@ SHOAL_API shoal_status shoal_world_write(const char *text, const char *questions
 
 /* The rest of the interface, part by part. */
 #include <shoal/classic.h>
+#include <shoal/classify.h>
 #include <shoal/columns.h>
 #include <shoal/clicks.h>
 #include <shoal/eval.h>

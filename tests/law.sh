@@ -17,7 +17,7 @@ rooms='
 1 file    base
 1 comm    base
 2 columns base file
-3 text    base file
+3 text    base file columns
 3 sparse  base file columns
 3 samples base file columns
 3 worlds  base file

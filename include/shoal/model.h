@@ -32,6 +32,7 @@
 #define SHOAL_MODEL_PART_H
 
 #include <shoal.h>
+#include <shoal/classify.h>
 #include <shoal/clicks.h>
 #include <shoal/logreg.h>
 #include <shoal/nets.h>
@@ -71,12 +72,13 @@ SHOAL_API shoal_status shoal_model_compress(shoal_model **out, const shoal_model
  * a line for each class. "indices" is no file: then classes have no names. */
 SHOAL_API shoal_status shoal_model_name_classes(shoal_model *m, const char *path);
 
-/* "vectors", "logreg", "multinomial", "net" or "nextword". */
+/* "vectors", "logreg", "multinomial", "classify", "net" or "nextword". */
 SHOAL_API const char *shoal_model_kind(const shoal_model *m);
 /* Its typed self; NULL when it is of another kind. */
 SHOAL_API const shoal_vectors *shoal_model_vectors(const shoal_model *m);
 SHOAL_API const shoal_logreg *shoal_model_linear(const shoal_model *m);
 SHOAL_API const shoal_net *shoal_model_net(const shoal_model *m);
+SHOAL_API const shoal_classifier *shoal_model_classifier(const shoal_model *m);
 
 /* ---- Reports -----------------------------------------------------------------
  * What there is to say of a model, or of how well it does: values with a name for
@@ -148,7 +150,8 @@ struct shoal_ask_opts {
     double temperature;                /* 0: always the likeliest */
     uint64_t seed;
     bool vector;      /* of nets on words: the predicted vector instead */
-    uint64_t nearest; /* and so many of the words nearest to it */
+    uint64_t nearest; /* and so many of the words nearest to it; of classifiers of text so many labels */
+    double threshold; /* of classifiers of text: leave out what is less likely */
 };
 
 SHOAL_API struct shoal_ask_opts shoal_ask_default(void);

@@ -38,6 +38,7 @@
 #define SHOAL_TRAIN_PART_H
 
 #include <shoal.h>
+#include <shoal/classify.h>
 #include <shoal/clicks.h>
 #include <shoal/images.h>
 #include <shoal/model.h>
@@ -54,6 +55,7 @@ enum shoal_loss {
     SHOAL_NS,      /* negative sampling (Mikolov et al. 2013) */
     SHOAL_HS,      /* hierarchical softmax over a Huffman tree */
     SHOAL_SOFTMAX, /* exact softmax with bias, in mini-batches: for small V */
+    SHOAL_OVA,     /* of classes: one against all others, each by itself */
 };
 enum shoal_schedule {
     SHOAL_LINEAR,       /* lr falls evenly to lr/10,000, or to where it is told */
@@ -106,6 +108,8 @@ enum shoal_event {
     SHOAL_EVENT_RETRY,      /* it diverged, and begins again at this learning rate */
     SHOAL_EVENT_AGAIN,      /* some time of a second run, which learns from all examples, those held
                              * out too: progress and figures are of that one */
+    SHOAL_EVENT_TRIAL,      /* one of --autotune: `epoch` is its number, `note` what was tried, and
+                             * the figure how well it did, NaN where it failed */
 };
 
 struct shoal_report {
@@ -121,6 +125,7 @@ struct shoal_report {
     double eta;              /* seconds; NaN: not known */
     uint64_t memory;         /* peak, bytes */
     struct shoal_figures figures;
+    char note[160];          /* SHOAL_EVENT_TRIAL: the options; else "" */
 };
 
 /* ---- What to learn from --------------------------------------------------------------- */
@@ -140,6 +145,7 @@ struct shoal_sources {
     const shoal_clicks *rows, *valid_rows;
     const shoal_samples *samples, *valid_samples;
     const shoal_images *images, *test_images;
+    const shoal_labelled *labelled, *valid_labelled; /* classify */
 };
 SHOAL_API shoal_status shoal_data_new(shoal_data **out, const struct shoal_sources *sources);
 SHOAL_API void shoal_data_close(shoal_data *data);
@@ -155,6 +161,7 @@ struct shoal_found {
     const shoal_columns *columns; /* of a table; NULL: it was none */
     const shoal_samples *samples;
     const shoal_images *images;
+    const struct shoal_labelled_stats *labelled; /* of classify */
 };
 SHOAL_API struct shoal_found shoal_data_found(const shoal_data *data);
 

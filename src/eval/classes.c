@@ -87,6 +87,25 @@ static shoal_status rank_label(const struct classes *c, const float *scores, uin
     return SHOAL_OK;
 }
 
+void classes_add_labels(struct classes *c, uint32_t best, const uint32_t *label, size_t n)
+{
+    struct class_counts *counts = (struct class_counts *)(c->counts + HEAD);
+    uint32_t own = label[0];
+
+    for (size_t i = 0; i < n; i++) {
+        counts[label[i]].there++;
+        own = label[i] == best ? best : own;
+    }
+    c->counts[EXAMPLES]++;
+    if (best == SHOAL_NO_ID)
+        return;
+    counts[best].said++;
+    counts[best].right += own == best;
+    c->counts[TOP1] += own == best;
+    if (c->matrix)
+        c->counts[HEAD + 3 * (size_t)c->n + (size_t)own * c->n + best]++;
+}
+
 shoal_status classes_add(struct classes *c, const float *scores, uint32_t label)
 {
     struct class_counts *counts = (struct class_counts *)(c->counts + HEAD);

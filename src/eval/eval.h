@@ -103,6 +103,9 @@ void classes_free(struct classes *c);
 void classes_clear(struct classes *c); /* as it was when new */
 /* scores [n], higher is likelier, the first of equals. */
 shoal_status classes_add(struct classes *c, const float *scores, uint32_t label);
+/* The same of an example of n > 0 labels that was said to be of class `best`; SHOAL_NO_ID: of none.
+ * In the matrix it counts as the one that was found, or as its first. */
+void classes_add_labels(struct classes *c, uint32_t best, const uint32_t *label, size_t n);
 void classes_score(const struct classes *c, struct shoal_classes_score *out);
 
 /* One class: examples of it, those said to be of it, and those both. */

@@ -183,6 +183,11 @@ struct kernel {
     float (*apart)(const float *x, const float *y, size_t n); /* |x - y|^2 */
     const struct kernel_wire *wires;                          /* [KERNEL_WIRES] */
 
+    /* Rows of a table, n of them, dim rounded up to the padding. y, such a row, becomes their sum;
+     * x is added to each, as often as it stands there. */
+    void (*sum_rows)(float *y, const float *const *rows, size_t n, size_t dim);
+    void (*add_rows)(float *const *rows, size_t n, const float *x, size_t dim);
+
     void (*pairs)(const struct kernel_step *step);
     void (*bag)(const struct kernel_step *step);
 

@@ -109,6 +109,19 @@ static void fold(float *row, const float *mine, const float *base, size_t dim, f
     }
 }
 
+static void sum_rows(float *y, const float *const *rows, size_t n, size_t dim)
+{
+    memset(y, 0, table_stride(dim) * sizeof *y);
+    for (size_t i = 0; i < n; i++)
+        axpy(y, 1, rows[i], dim);
+}
+
+static void add_rows(float *const *rows, size_t n, const float *x, size_t dim)
+{
+    for (size_t i = 0; i < n; i++)
+        axpy(rows[i], 1, x, dim);
+}
+
 static double loss_of(float x, float label)
 {
     return -(double)logsigmoid1(label > 0.5f ? x : -x);

@@ -181,3 +181,72 @@ static void fold(float *row, const float *mine, const float *base, size_t dim, f
         store(row + j, madd(all(a), x, madd(all(b), y, from)));
     }
 }
+
+/* ---- many rows ---- */
+
+enum { ROWS_WIDE = 8, ROWS_AHEAD = 6 }; /* vectors in registers; rows that are fetched before */
+
+/* `wide` vectors of each row from `from` on; a constant, so that they stay in registers. */
+INLINE void sum_some(float *y, const float *const *rows, size_t n, size_t from, size_t wide)
+{
+    vf sums[ROWS_WIDE] = {{0}};
+
+    for (size_t i = 0; i < n; i++) {
+        const float *next = rows[i + ROWS_AHEAD < n ? i + ROWS_AHEAD : n - 1] + from;
+
+        UNROLL for (size_t j = 0; j < wide; j++)
+        {
+            if (j % (16 / VL) == 0)
+                __builtin_prefetch(next + j * VL, 1);
+            sums[j] += load(rows[i] + from + j * VL);
+        }
+    }
+    UNROLL for (size_t j = 0; j < wide; j++)
+        store(y + from + j * VL, sums[j]);
+}
+
+INLINE void add_some(float *const *rows, size_t n, const float *x, size_t from, size_t wide)
+{
+    vf adds[ROWS_WIDE];
+
+    UNROLL for (size_t j = 0; j < wide; j++)
+        adds[j] = load(x + from + j * VL);
+    for (size_t i = 0; i < n; i++) {
+        float *row = rows[i] + from;
+
+        UNROLL for (size_t j = 0; j < wide; j++)
+            store(row + j * VL, load(row + j * VL) + adds[j]);
+    }
+}
+
+/* DO with as many vectors as are left of ROWS_WIDE, by a constant. */
+#define EACH_WIDE(vectors, from, DO)                                    \
+    for (size_t from = 0, left = vectors; left > 0;) {                  \
+        size_t some = left < ROWS_WIDE ? left : ROWS_WIDE;              \
+        switch (some) {                                                 \
+        case 1: DO(1); break;                                           \
+        case 2: DO(2); break;                                           \
+        case 3: DO(3); break;                                           \
+        case 4: DO(4); break;                                           \
+        case 5: DO(5); break;                                           \
+        case 6: DO(6); break;                                           \
+        case 7: DO(7); break;                                           \
+        default: DO(8); break;                                          \
+        }                                                               \
+        from += some * VL;                                              \
+        left -= some;                                                   \
+    }
+
+static void sum_rows(float *y, const float *const *rows, size_t n, size_t dim)
+{
+#define SUM(wide) sum_some(y, rows, n, from, wide)
+    EACH_WIDE(table_stride(dim) / VL, from, SUM)
+#undef SUM
+}
+
+static void add_rows(float *const *rows, size_t n, const float *x, size_t dim)
+{
+#define ADD(wide) add_some(rows, n, x, from, wide)
+    EACH_WIDE(table_stride(dim) / VL, from, ADD)
+#undef ADD
+}

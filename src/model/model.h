@@ -243,4 +243,57 @@ void multinomial_scores(const struct linear_model *l, const struct table *weight
                         const struct table *bias, float lr, const struct clicks_view *rows,
                         uint64_t row, float *z);
 
+/* ---- classify.c: classes of bags of rows ----------------------------------------------- */
+
+struct classify {
+    const struct kernel *kernel;
+    enum shoal_loss loss;
+    uint32_t classes; /* commonest first */
+    size_t dim;
+    const float *weight; /* [classes] how much an example of each counts; NULL: all alike */
+    uint64_t seed;
+    struct w2v draw; /* how noise is drawn, or the tree: its words are the classes */
+};
+
+/* Labels and weights are borrowed. Two labels or more. */
+shoal_status classify_init(struct classify *c, const struct train_opts *o,
+                           const shoal_vocab *labels, const float *weight,
+                           const struct kernel *kernel);
+void classify_fini(struct classify *c);
+/* Rows of the output table: one a class, or one an inner node of the tree. */
+size_t classify_out_rows(enum shoal_loss loss, size_t classes);
+
+/* Small random rows of words, as fastText has them; those of n-grams and output rows are zero. */
+void classify_start(struct table *in, size_t words, uint64_t seed);
+
+struct classify_line {
+    const uint32_t *row; /* [n] of the input table; one may stand there twice */
+    size_t n;
+    const uint32_t *label; /* [labels] one or more */
+    size_t labels;
+    unsigned epoch;  /* by both what is drawn is known */
+    uint64_t number;
+};
+
+struct classify_worker;
+
+/* `most`: rows of a line. */
+shoal_status classify_join(struct classify_worker **out, const struct classify *c, struct view *in,
+                           struct view *out_rows, size_t most);
+void classify_leave(struct classify_worker *w);
+void classify_train(struct classify_worker *w, const struct classify_line *line, float lr,
+                    struct sums *done);
+
+/* Output rows as they stand. */
+struct classify_answer {
+    const struct classify *classes;
+    const float *out; /* [out rows][stride] */
+    size_t stride;
+    void (*sigmoid)(float *z, size_t n); /* instead of the kernel's; or NULL */
+};
+
+/* p [classes] of the mean of a line's rows: of softmax and hs they sum to 1, of ova and ns each is
+ * a probability by itself. None is above 1. */
+void classify_answer(const struct classify_answer *a, const float *hidden, float *p);
+
 #endif

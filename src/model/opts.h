@@ -78,6 +78,13 @@ struct train_opts {
     unsigned minn, maxn; /* characters of n-grams; maxn 0: there are none */
     unsigned buckets;    /* rows of n-grams */
 
+    /* ---- classes of text ---- */
+    unsigned word_ngrams;  /* of words, at most so many; 1: words alone */
+    const char *class_weight; /* NULL, "balanced", or label=weight,... */
+    const char *pretrained;   /* vectors of words to begin with */
+    double autotune;          /* seconds to search options in; 0: none are */
+    const char *autotune_metric; /* the figure of what is held out that is made large */
+
     /* ---- nets ---- */
     const char *layers; /* mlp: widths of the hidden ones, "64,64"; "" for none */
     enum shoal_activation activation;
@@ -103,6 +110,7 @@ struct train_opts {
     struct shoal_encode_opts encode;
     const char *vocab;  /* a file */
     struct shoal_clicks_opts rows;
+    struct shoal_labelled_opts labelled;
     struct shoal_samples_opts samples;
     struct shoal_images_opts images;
 

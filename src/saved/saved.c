@@ -9,7 +9,7 @@
 
 /* The first that recognises a file has it. */
 const struct kind *const saved_kinds[] = {
-    &kind_logreg, &kind_multinomial, &kind_nextword, &kind_net, &kind_vectors, NULL,
+    &kind_logreg, &kind_multinomial, &kind_classify, &kind_nextword, &kind_net, &kind_vectors, NULL,
 };
 
 struct shoal_model {
@@ -101,6 +101,16 @@ static shoal_status model_read_container(shoal_model *m, struct container *c, sh
     return st;
 }
 
+static shoal_status model_read_classifier(shoal_model *m, struct source *src)
+{
+    shoal_classifier *classifier = NULL;
+    shoal_status st = classifier_read_fasttext(&classifier, src);
+
+    m->kind = &kind_classify;
+    m->is = classifier;
+    return st;
+}
+
 /* What is no container on disk: one that is compressed or comes from a pipe, weights of a net if
  * they are wanted, vectors. */
 static shoal_status model_read_source(shoal_model *m, struct source *src, unsigned size)
@@ -120,6 +130,8 @@ static shoal_status model_read_source(shoal_model *m, struct source *src, unsign
         m->is = net;
         return st;
     }
+    if (classifier_sniff(src->at, src->len))
+        return model_read_classifier(m, src);
     st = vectors_read(&v, src);
     m->kind = &kind_vectors;
     m->is = v;
@@ -295,6 +307,11 @@ const shoal_logreg *model_linear(const shoal_model *m)
     return m->kind->linear ? m->is : NULL;
 }
 
+const shoal_classifier *shoal_model_classifier(const shoal_model *m)
+{
+    return m->kind == &kind_classify ? m->is : NULL;
+}
+
 const shoal_net *shoal_model_net(const shoal_model *m)
 {
     return m->kind == &kind_net || m->kind == &kind_nextword ? m->is : NULL;
@@ -371,6 +388,19 @@ struct shoal_ask_opts shoal_ask_default(void)
                                    .seed = 1};
 }
 
+/* Whether a file, compressed or not, is a classifier of fastText's. */
+static bool is_foreign_classifier(const char *path)
+{
+    struct stream *s = NULL;
+    char head[64];
+    size_t got = 0;
+    bool is = stream_open(&s, path) == SHOAL_OK &&
+              stream_read(s, head, sizeof head, &got) == SHOAL_OK && classifier_sniff(head, got);
+
+    stream_close(s);
+    return is;
+}
+
 /* The kind of a container that is compressed, or NULL. */
 static const struct kind *kind_inside(const char *path)
 {
@@ -398,7 +428,7 @@ bool shoal_model_predicts(const char *path)
     if (kind_recognise(&kind, path, &ours) != SHOAL_OK)
         return false;
     if (!ours && stat(path, &file) == 0 && S_ISREG(file.st_mode))
-        kind = kind_inside(path);
+        kind = is_foreign_classifier(path) ? &kind_classify : kind_inside(path);
     return kind && kind->ask;
 }
 

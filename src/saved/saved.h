@@ -27,6 +27,8 @@
 /* ---- saved.c ------------------------------------------------------------------------- */
 
 struct kind;
+struct source;
+extern const struct kind kind_classify;
 extern const struct kind kind_logreg, kind_multinomial, kind_net, kind_nextword, kind_vectors;
 
 /* Makes a handle of what was trained, which it owns then, also on failure. */
@@ -58,7 +60,6 @@ shoal_status vectors_rows(struct rows *out, const shoal_vectors *v);
 
 /* Reads what other programs write, from bytes that were opened; the vectors may keep these, and
  * the source is empty then. */
-struct source;
 shoal_status vectors_read(shoal_vectors **out, struct source *src);
 /* Reads any format from memory that is 64-byte aligned and stays there until
  * shoal_vectors_close. `words` are the lines of what would be FILE.vocab, or
@@ -74,6 +75,22 @@ bool net_weights_sniff(const char *at, size_t len);
 /* The net of a file's bytes; pictures are size x size where the file does not say. */
 shoal_status net_import_bytes(shoal_net **out, const char *path, const char *at, size_t len,
                               unsigned size);
+
+/* ---- classify/: classes of text --------------------------------------------------------- */
+
+/* What was trained: lines and features are copied, the tables taken, and empty afterwards. */
+struct classifier_parts {
+    const shoal_labelled *lines;
+    const struct line_rows *features;
+    enum shoal_loss loss;
+    struct table *in, *out;
+};
+
+/* Whether a file of fastText's begins so that is a classifier; such a one, whose bytes it takes. */
+bool classifier_sniff(const char *at, size_t len);
+shoal_status classifier_read_fasttext(shoal_classifier **out, struct source *src);
+
+shoal_status classifier_take(shoal_classifier **out, const struct classifier_parts *p);
 
 /* ---- linear/: click models ------------------------------------------------------------- */
 

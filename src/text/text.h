@@ -455,4 +455,6 @@ shoal_status encoding_write(struct encoding *e, const shoal_vocab *vocab,
                             struct shoal_encode_stats *stats);
 void encoding_close(struct encoding *e);
 
+#include "text/labelled.h"
+
 #endif

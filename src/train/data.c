@@ -342,6 +342,63 @@ static shoal_status open_pictures(struct opening *a, const char *path)
     return st;
 }
 
+/* ---- Lines with labels ------------------------------------------------------------------ */
+
+static struct shoal_labelled_opts labelled_opts(const struct opening *a)
+{
+    struct shoal_labelled_opts opts = a->opts->labelled;
+
+    opts.threads = a->opts->threads;
+    opts.watch = a->watch;
+    return opts;
+}
+
+static shoal_status open_labelled(struct opening *a, const char *path)
+{
+    return shoal_labelled_open(&a->data->labelled, path);
+}
+
+static shoal_status read_labelled(struct opening *a, const char *const *inputs, size_t n)
+{
+    struct shoal_labelled_opts opts = labelled_opts(a);
+    shoal_status st =
+        shoal_labelled_read(&a->data->labelled, inputs, n, &opts, &a->data->labelled_read);
+
+    if (st == SHOAL_OK)
+        a->data->found.labelled = &a->data->labelled_read;
+    return st;
+}
+
+/* The first rank reads; the others wait. */
+static shoal_status encode_labelled(struct opening *a, const char *path, const char *const *inputs,
+                                    size_t n)
+{
+    shoal_status st = SHOAL_OK;
+
+    if (is_first(a)) {
+        st = read_labelled(a, inputs, n);
+        if (st == SHOAL_OK)
+            st = labelled_save(a->data->labelled, path);
+        shoal_labelled_close(a->data->labelled);
+        a->data->labelled = NULL;
+    }
+    return shoal_ranks_agree(a->ranks, st);
+}
+
+/* What is held out is read as the data was, and has its labels. */
+static shoal_status open_valid_labelled(struct opening *a)
+{
+    const shoal_labelled *l = a->data->labelled;
+    struct labelled_like like = {l->labels, &l->reading};
+    struct shoal_labelled_opts opts = labelled_opts(a);
+    const char *path = a->opts->valid_path;
+
+    if (!path)
+        return SHOAL_OK;
+    return labelled_read(&a->data->valid_labelled, &(struct sources){.paths = &path, .n = 1}, &opts,
+                         &like, NULL);
+}
+
 static const struct data_way ways[] = {
     [DATA_TEXT] = {"corpus.shoal", "corpus-" RANK_MARK ".shoal", open_corpus, encode_text, NULL,
                    NULL},
@@ -349,6 +406,8 @@ static const struct data_way ways[] = {
                    open_valid_rows},
     [DATA_SAMPLES] = {NULL, NULL, open_samples, NULL, NULL, open_valid_samples},
     [DATA_PICTURES] = {NULL, NULL, open_pictures, NULL, NULL, NULL},
+    [DATA_LABELLED] = {"labelled.shoal", "labelled-" RANK_MARK ".shoal", open_labelled,
+                       encode_labelled, read_labelled, open_valid_labelled},
     [DATA_TEXT_AND_VECTORS] = {"corpus.shoal", "corpus-" RANK_MARK ".shoal", open_corpus,
                                encode_text, NULL, open_vectors},
 };
@@ -583,7 +642,9 @@ static struct shoal_sources sources_of(const struct shoal_data *d)
                                   .samples = d->samples,
                                   .valid_samples = d->valid_samples,
                                   .images = d->images,
-                                  .test_images = d->test_images};
+                                  .test_images = d->test_images,
+                                  .labelled = d->labelled,
+                                  .valid_labelled = d->valid_labelled};
 }
 
 shoal_status data_open(struct shoal_data **out, const struct data_how *how,
@@ -639,6 +700,8 @@ void shoal_data_close(shoal_data *d)
     shoal_samples_close(d->valid_samples);
     shoal_images_close(d->images);
     shoal_images_close(d->test_images);
+    shoal_labelled_close(d->labelled);
+    shoal_labelled_close(d->valid_labelled);
     free(d->inputs);
     free(d);
 }

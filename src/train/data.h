@@ -22,6 +22,7 @@ enum data_kind {
     DATA_ROWS,             /* rows of sparse features, encoded or not, and what is held out */
     DATA_SAMPLES,          /* a table of numbers, and what is held out */
     DATA_PICTURES,         /* pictures, and what they are tested on */
+    DATA_LABELLED,         /* lines of text with labels, and what is held out */
     DATA_TEXT_AND_VECTORS, /* as DATA_TEXT, and the vectors of its words */
 };
 
@@ -39,6 +40,8 @@ struct shoal_data {
     shoal_clicks *rows, *valid_rows;
     shoal_samples *samples, *valid_samples;
     shoal_images *images, *test_images;
+    shoal_labelled *labelled, *valid_labelled;
+    struct shoal_labelled_stats labelled_read;
     struct shoal_vocab_stats text;
     struct shoal_clicks_stats rows_read, valid_rows_read;
 };

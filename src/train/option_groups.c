@@ -128,6 +128,24 @@ static bool read_time(void *field, const char *text)
     return read_seconds(field, text, 1e9);
 }
 
+/* The same, or 0: none. */
+static bool read_span(void *field, const char *text)
+{
+    *(double *)field = 0;
+    return strcmp(text, "0") == 0 || read_time(field, text);
+}
+
+static void show_span(char text[SHOAL_VALUE], const void *field)
+{
+    if (*(const double *)field > 0)
+        show_time(text, field);
+    else
+        snprintf(text, SHOAL_VALUE, "0");
+}
+
+const struct shoal_own_type option_span_type = {read_span, show_span,
+                                                "a time such as 60s, 5m or 2h, or 0"};
+
 static const struct shoal_own_type time_type = {read_time, show_time,
                                                 "a time such as 60s, 5m or 2h"};
 

@@ -451,6 +451,8 @@ shoal_status options_same(const char *who, const shoal_options *there, const sho
     while (place_next(there, &p)) {
         const char *a = value_of(there, &p, shown[0]), *b = value_of(here, &p, shown[1]);
 
+        a = a ? a : "nothing"; /* a text that nobody gave */
+        b = b ? b : "nothing";
         if (p.option->decides && strcmp(a, b) != 0)
             return shoal_fail(SHOAL_EINVAL, "%s: %s is %s there, %s here: that is another run", who,
                               p.option->name, a, b);

@@ -87,6 +87,7 @@ shoal_status opts_check_data(const struct task *task, const struct shoal_sources
         [DATA_ROWS] = {data->rows, "rows"},
         [DATA_SAMPLES] = {data->samples, "samples"},
         [DATA_PICTURES] = {data->images, "pictures"},
+        [DATA_LABELLED] = {data->labelled, "lines with labels"},
         [DATA_TEXT_AND_VECTORS] = {data->vectors ? data->corpus : NULL, "a corpus and vectors"},
     };
 

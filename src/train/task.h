@@ -15,6 +15,7 @@ struct kind;
 struct net_task;
 struct row_task;
 struct run;
+struct tuning;
 
 struct task {
     struct shoal_task is; /* what anybody may know: name, prose, options, unit */
@@ -30,6 +31,7 @@ struct task {
     /* What its engine asks of it, rows/ or dense/, of which it has the one or the other. */
     const struct row_task *rows;
     const struct net_task *net;
+    const struct tuning *tuning; /* how --autotune searches (autotune.h); NULL: it does not */
     /* What a run will take, into a plan of zeros; r->opts, r->data and the engine's part are
      * there. It may open what it looks at, for the run that follows. */
     shoal_status (*plan)(struct run *r, struct shoal_train_plan *plan);
@@ -58,7 +60,7 @@ const struct task *task_at(size_t i);
 const struct task *task_find(const char *name);
 
 extern const struct task task_cbow, task_skipgram, task_logreg, task_mlp, task_nextword, task_vgg;
-extern const struct task task_multinomial;
+extern const struct task task_multinomial, task_classify;
 
 /* ---- option_groups.c ------------------------------------------------------------------ */
 
@@ -78,7 +80,7 @@ extern const struct shoal_option words_ranks_options[], rows_ranks_options[], ne
 
 extern const struct shoal_choice schedule_choices[], lr_scaling_choices[], valid_places[];
 extern const struct shoal_own_type option_share_type, option_auto_share_type;
-extern const struct shoal_own_type option_early_type, option_decay_type;
+extern const struct shoal_own_type option_early_type, option_decay_type, option_span_type;
 
 /* Epochs for so many examples: as many as make `visits`, within limits. */
 unsigned settle_epochs(uint64_t examples, uint64_t visits, unsigned most);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const struct task *const tasks[] = {&task_cbow, &task_skipgram, &task_logreg,
-                                           &task_multinomial,
+                                           &task_multinomial, &task_classify,
                                            &task_mlp,  &task_nextword, &task_vgg};
 
 const struct task *task_at(size_t i)

@@ -1,5 +1,6 @@
 /* Training as callers see it: options by name, data, a callback, a model. */
 #include "saved/saved.h"
+#include "train/autotune.h"
 #include "train/options.h"
 #include "train/run.h"
 
@@ -104,7 +105,9 @@ shoal_status shoal_train(shoal_model **out, const shoal_options *o, const shoal_
     shoal_model *model = NULL;
     shoal_status st = all ? shoal_options_check(o) : SHOAL_ENOMEM;
 
-    if (st == SHOAL_OK)
+    if (st == SHOAL_OK && opts.autotune > 0 && options_run(o)->tuning)
+        st = autotune(o, &opts, &data->at, &model, all);
+    else if (st == SHOAL_OK)
         st = run_task(options_run(o), &opts, &data->at, &model, all);
     if (st == SHOAL_EDIVERGE && !(opts.lr > 0) && !opts.resume && all->lr > 0)
         st = train_again(o, &opts, data, &model, all);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 const struct servable_kind *const servable_kinds[] = {
-    &servable_logreg, &servable_net, &servable_nextword, &servable_vectors, NULL,
+    &servable_classify, &servable_logreg, &servable_net, &servable_nextword, &servable_vectors, NULL,
 };
 
 const struct servable_kind *servable_find(const struct servable_kind *const *kinds,

@@ -63,6 +63,7 @@ struct servable_kind {
     void (*forget)(void *sample);
 };
 
+extern const struct servable_kind servable_classify;
 extern const struct servable_kind servable_logreg;
 extern const struct servable_kind servable_net;
 extern const struct servable_kind servable_nextword;

@@ -166,7 +166,7 @@ async function look() {
 
 /* ---- One model ---------------------------------------------------------------------------- */
 
-const panels = { vectors: "vectors", nextword: "text" };
+const panels = { vectors: "vectors", nextword: "text", classify: "labels" };
 const current = () => models.find((m) => keyOf(m) === chosen);
 const predictions = () => `predictions/${encodeURIComponent(current().name)}/${encodeURIComponent(current().version)}`;
 
@@ -383,6 +383,21 @@ async function continueText() {
   }
 }
 
+/* Of several answers that are on their way the last one counts. */
+let written = 0;
+async function classifyText() {
+  const text = byId("written").value, mine = ++written;
+  if (!text.trim()) return;
+  try {
+    const answer = await ask(predictions(), { method: "POST", body: text, headers: { "Content-Type": "text/plain" } });
+    if (mine !== written) return;
+    complain(null);
+    showBars(byId("label-bars"), rowsOf(answer));
+  } catch (error) {
+    complain(error);
+  }
+}
+
 async function askNumbers() {
   try {
     const answer = await ask(predictions(), { method: "POST", body: byId("body").value,
@@ -430,8 +445,9 @@ for (const [name, over] of [["dragover", true], ["dragleave", false], ["drop", f
     if (name === "drop") look_at(event.dataTransfer.files[0]);
   });
 let pause = 0;
-byId("typed").addEventListener("input", () => {
-  clearTimeout(pause);
-  pause = setTimeout(continueText, 200);
-});
+for (const [id, does] of [["typed", continueText], ["written", classifyText]])
+  byId(id).addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(does, 200);
+  });
 look();
