@@ -438,12 +438,13 @@ void fasttext_fini(struct fasttext *f)
 
 void fasttext_add(const struct fasttext_matrix *m, size_t row, float *out)
 {
-    const char *at = m->dense + row * m->stride;
+    const char *at;
 
     if (!m->dense) {
         pq_add(&m->pq, row, 1, out);
         return;
     }
+    at = m->dense + row * m->stride;
     for (size_t k = 0; k < m->cols; k++) {
         float x;
 
@@ -464,11 +465,12 @@ void fasttext_row(const struct fasttext_matrix *m, size_t row, float *out)
 
 float fasttext_dot(const struct fasttext_matrix *m, size_t row, const float *x)
 {
-    const char *at = m->dense + row * m->stride;
+    const char *at;
     float sum = 0;
 
     if (!m->dense)
         return pq_dot(&m->pq, row, x);
+    at = m->dense + row * m->stride;
     for (size_t k = 0; k < m->cols; k++) {
         float y;
 

@@ -42,15 +42,21 @@ void pq_fini(struct pq *p);
 
 /* ---- making one ---- */
 
+/* Writes row `row`, finite numbers, to out [cols]; called by any thread. */
+typedef shoal_status (*pq_row_fn)(const void *from, size_t row, float *out);
+
+/* fastText's rule of which rows are kept: `most` of them, the longest, and row `always` whatever
+ * its length (SIZE_MAX: none). chosen [rows] gets their numbers in order, *n of them; all, when
+ * most is 0 or there are no more. */
+shoal_status pq_choose(uint32_t *chosen, size_t *n, size_t rows, size_t cols, pq_row_fn row,
+                       const void *from, size_t most, size_t always, unsigned threads);
+
 struct pq_opts {
     unsigned dsub; /* numbers a part, 1 or more */
     bool norms;    /* lengths apart */
     uint64_t seed;
     unsigned threads; /* 0: one for each core; the result is the same for any number */
 };
-
-/* Writes row `row`, finite numbers, to out [cols]; called by any thread. */
-typedef shoal_status (*pq_row_fn)(const void *from, size_t row, float *out);
 
 /* k-means of each part over 65,536 rows at most, 25 rounds; then the nearest centroid of each part
  * of each row. Fails with fewer than 256 rows: they would not become smaller. */

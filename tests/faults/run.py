@@ -71,6 +71,9 @@ STAGE = [
     "convert -q vectors.bin vectors.vec",
     "convert -q vectors.bin vectors.npy",
     "convert -q vectors.bin vectors.safetensors",
+    "train skipgram text.txt -q --min-count 1 --dim 4 --epochs 1 --threads 1 --minn 3 --maxn 3 --buckets 300 "
+    "-o grams.shoal",
+    "convert -q grams.shoal grams.ftz",
     "gen clicks --rows 600 --seed 1 -q -o clicks.txt",
     "encode --as clicks -q clicks.txt --bits 12 -o clicks.shoal",
     "train logreg clicks.shoal -q --deterministic --threads 1 -o logreg.shoal",
@@ -149,6 +152,12 @@ SCENARIOS = [
     Scenario("convert_text_int8", "convert -q ../stage/vectors.vec out.shoal --dtype int8 "
              "--normalize", old=["out.shoal"]),
     Scenario("convert_stdout", "convert -q ../stage/vectors.shoal - --format glove", stdout=True),
+    Scenario("convert_fasttext", "convert -q ../stage/grams.shoal out.bin --format fasttext",
+             old=["out.bin"]),
+    Scenario("convert_fasttext_back", "convert -q ../stage/grams.ftz out.shoal", old=["out.shoal"]),
+    Scenario("compress", "compress ../stage/grams.ftz out.shoal --qnorm --cutoff 400 --threads 2",
+             old=["out.shoal"]),
+    Scenario("compress_fasttext", "compress -q ../stage/grams.ftz out.ftz --threads 1", old=["out.ftz"]),
     Scenario("convert_net", "convert -q ../stage/vgg.shoal out.safetensors",
              old=["out.safetensors"]),
     Scenario("convert_net_back", "convert -q ../stage/vgg.safetensors out.shoal",

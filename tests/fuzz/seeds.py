@@ -391,6 +391,27 @@ def columns():
     put("columns", "signs", b'\1p,q,y\n"$1,234.50",5%,0\n-$5,6 %,1\n')
 
 
+def labelled():
+    """Lines with labels, tables of texts, what is made of them, and classifiers."""
+    lines = b"__label__a the cat sat\n__label__b __label__a a dog\n__label__b the end </s> of it\n"
+    table = b'id,label,text\n1,a,"the ""cat"", sat"\n2,b c,a dog\n3,,nobody\n'
+    with open("lines.txt", "wb") as f:
+        f.write(lines * 3)
+    for mode in 0, 2, 4, 8:
+        put("labelled", f"lines-{mode}", bytes([mode]) + lines)
+    put("labelled", "table", b"\1" + table)
+    put("labelled", "tabs", b"\3" + table.replace(b",", b"\t"))
+    shoal("train", "classify", "lines.txt", "-o", "x.shoal", "-q", "--checkpoint", "run", "--dim", "4",
+          "--epochs", "1")
+    put("labelled", "container", b"\x10" + sections("run/labelled.shoal"))
+    for loss in "softmax", "hs", "ova":
+        shoal("train", "classify", "lines.txt", "-o", "class.shoal", "-q", "--dim", "4", "--epochs", "1",
+              "--loss", loss, "--word-ngrams", "2", "--minn", "2", "--maxn", "2", "--buckets", "70")
+        put("classify", loss, sections("class.shoal"))
+        shoal("convert", "class.shoal", "class.bin", "-q")
+        put("classify", loss + "-fasttext", get("class.bin"))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -401,6 +422,7 @@ def main():
         arrays()
         nets()
         requests()
+        labelled()
         others()
         put("container", "corpus", get("corpus.shoal"))
 

@@ -71,6 +71,8 @@ void classifier_close_fasttext(struct fasttext_model_in *in);
 void classifier_add_fasttext(const shoal_classifier *m, const uint32_t *row, size_t n, float *sum);
 /* z becomes what fastText takes for sigmoid(z). */
 void classifier_rough_sigmoid(float *z, size_t n);
+shoal_status classifier_compress(void **out, const void *model,
+                                 const struct shoal_compress_opts *opts);
 shoal_status classifier_save_fasttext(const shoal_classifier *m, const char *path);
 
 /* ---- score.c ---- */

@@ -58,7 +58,8 @@ static int by_bucket(const void *a, const void *b)
 static shoal_status read_buckets(shoal_classifier *m, struct fasttext_model_in *in)
 {
     struct fasttext *f = &in->file;
-    struct subwords how = {.minn = (unsigned)f->args.minn, .maxn = (unsigned)f->args.maxn,
+    struct subwords how = {.minn = (unsigned)f->args.minn,
+                           .maxn = (unsigned)f->args.maxn,
                            .buckets = (uint32_t)f->args.bucket};
     unsigned ngrams = f->args.word_ngrams > 1 ? (unsigned)f->args.word_ngrams : 1;
     shoal_status st = SHOAL_OK;
@@ -359,5 +360,190 @@ shoal_status classifier_save_fasttext(const shoal_classifier *m, const char *pat
         st = fasttext_save(path, &out);
     bytes_fini(&w.labels);
     free(w.label);
+    return st;
+}
+
+/* ---- quantised ---- */
+
+/* Row i as fastText counts: the words, then all buckets. */
+static shoal_status any_row(const void *from, size_t i, float *out)
+{
+    const shoal_classifier *m = from;
+    const struct line_rows *f = &m->features;
+    size_t bucket = i - f->words, word = bucket / 64;
+
+    if (i < f->words || !f->bits)
+        copy_row(m, (uint32_t)i, out);
+    else if (f->bits[word] >> (bucket % 64) & 1)
+        copy_row(m,
+                 f->words + f->rank[word] +
+                     (uint32_t)__builtin_popcountll(f->bits[word] & ((1ull << (bucket % 64)) - 1)),
+                 out);
+    else
+        memset(out, 0, m->classes.dim * sizeof *out);
+    return SHOAL_OK;
+}
+
+struct compressing {
+    const shoal_classifier *model;
+    const struct shoal_compress_opts *opts;
+    struct writing w;
+    uint32_t *chosen;    /* [n] rows that are kept, in order */
+    size_t rows, n, nwords;
+    float *output;       /* [labels][dim] as fastText has them */
+};
+
+static shoal_status chosen_row(const void *from, size_t i, float *out)
+{
+    const struct compressing *c = from;
+
+    return any_row(c->model, c->chosen[i], out);
+}
+
+static shoal_status choose_rows(struct compressing *c)
+{
+    const shoal_classifier *m = c->model;
+    uint32_t end = shoal_vocab_find(m->words, "</s>", 4);
+    shoal_status st;
+
+    c->rows = (size_t)m->features.words + m->features.how.buckets;
+    c->chosen = mem_array(c->rows, sizeof *c->chosen);
+    if (!c->chosen)
+        return SHOAL_ENOMEM;
+    st = pq_choose(c->chosen, &c->n, c->rows, m->classes.dim, any_row, m, (size_t)c->opts->cutoff,
+                   end == SHOAL_NO_ID ? SIZE_MAX : end, c->opts->threads);
+    while (c->nwords < c->n && c->chosen[c->nwords] < m->features.words)
+        c->nwords++;
+    return st;
+}
+
+static shoal_status fill_words(struct fasttext *f, const struct compressing *c)
+{
+    f->nwords = c->nwords;
+    f->nlabels = c->model->classes.classes;
+    f->words = mem_array(f->nwords + f->nlabels, sizeof *f->words);
+    f->counts = mem_array(f->nwords + f->nlabels, sizeof *f->counts);
+    if (!f->words || !f->counts)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < f->nwords + f->nlabels; i++) {
+        size_t entry =
+            i < f->nwords ? c->chosen[i] : i - f->nwords + c->model->features.words;
+
+        f->words[i] = entry_of(&c->w, entry, &f->counts[i]);
+    }
+    return SHOAL_OK;
+}
+
+static shoal_status fill_kept(struct fasttext *f, const struct compressing *c)
+{
+    f->pruned = c->n < c->rows;
+    f->nkept = f->pruned ? c->n - c->nwords : 0;
+    if (f->nkept == 0)
+        return SHOAL_OK;
+    f->kept = mem_array(f->nkept, sizeof *f->kept);
+    if (!f->kept)
+        return SHOAL_ENOMEM;
+    for (size_t i = 0; i < f->nkept; i++)
+        f->kept[i] = (struct fasttext_kept){
+            c->chosen[c->nwords + i] - c->model->features.words, (uint32_t)i};
+    return fasttext_index(f);
+}
+
+static shoal_status fill_output(struct fasttext *f, struct compressing *c)
+{
+    size_t dim = c->model->classes.dim;
+    shoal_status st = SHOAL_OK;
+
+    c->output = mem_array(f->nlabels, dim * sizeof *c->output);
+    for (size_t i = 0; c->output && i < f->nlabels && st == SHOAL_OK; i++)
+        st = output_row(&c->w, i, c->output + i * dim);
+    f->output = (struct fasttext_matrix){.rows = f->nlabels,
+                                         .cols = dim,
+                                         .dense = (const char *)c->output,
+                                         .stride = dim * sizeof *c->output};
+    return c->output ? st : SHOAL_ENOMEM;
+}
+
+/* What a file of it would be read as. */
+static shoal_status fill_model(struct fasttext *f, struct compressing *c)
+{
+    const struct pq_opts how = {.dsub = c->opts->dsub,
+                                .norms = c->opts->qnorm,
+                                .seed = c->opts->seed,
+                                .threads = c->opts->threads};
+    size_t dim = c->model->classes.dim;
+    shoal_status st = make_labels(&c->w);
+
+    f->version = 12;
+    f->args = args_of(c->model);
+    if (st == SHOAL_OK)
+        st = choose_rows(c);
+    if (st == SHOAL_OK)
+        st = fill_words(f, c);
+    if (st == SHOAL_OK)
+        st = fill_kept(f, c);
+    if (st == SHOAL_OK)
+        st = fill_output(f, c);
+    f->input = (struct fasttext_matrix){.rows = c->n, .cols = dim};
+    return st == SHOAL_OK ? pq_make(&f->input.pq, c->n, dim, chosen_row, c, &how) : st;
+}
+
+/* Its dictionary and output rows were copied, and are not the model's. */
+static void drop_borrowed(struct fasttext *f)
+{
+    free(f->words);
+    free(f->counts);
+    f->words = NULL;
+    f->counts = NULL;
+    f->output = (struct fasttext_matrix){0};
+}
+
+static shoal_status compress(shoal_classifier **out, struct compressing *c)
+{
+    shoal_classifier *m = mem_array(1, sizeof *m);
+    struct fasttext_model_in *in = m ? mem_array(1, sizeof *in) : NULL;
+    shoal_status st = in ? SHOAL_OK : SHOAL_ENOMEM;
+
+    *out = NULL;
+    if (m)
+        m->fasttext = in;
+    if (st == SHOAL_OK && !(in->path = mem_text("compress")))
+        st = SHOAL_ENOMEM;
+    if (st == SHOAL_OK) {
+        in->file.path = in->path;
+        st = fill_model(&in->file, c);
+    }
+    if (st == SHOAL_OK)
+        st = read_all(m, in);
+    if (in)
+        drop_borrowed(&in->file);
+    if (st != SHOAL_OK) {
+        classifier_close(m);
+        return st;
+    }
+    *out = m;
+    return SHOAL_OK;
+}
+
+shoal_status classifier_compress(void **out, const void *model,
+                                 const struct shoal_compress_opts *opts)
+{
+    const shoal_classifier *m = model;
+    struct compressing c = {.model = m, .opts = opts, .w = {.model = m}};
+    shoal_classifier *small = NULL;
+    shoal_status st;
+
+    *out = NULL;
+    if (m->fasttext && !m->fasttext->file.input.dense)
+        return shoal_fail(SHOAL_EINVAL, "compress: the classifier is quantised already");
+    if (m->reading.clean)
+        return shoal_fail(SHOAL_EINVAL, "compress: the classifier reads its lines --clean, which a "
+                                        "quantised one cannot");
+    st = compress(&small, &c);
+    *out = small;
+    bytes_fini(&c.w.labels);
+    free(c.w.label);
+    free(c.chosen);
+    free(c.output);
     return st;
 }

@@ -138,8 +138,8 @@ static shoal_status read_features(shoal_classifier *m, const struct container *c
     if (st == SHOAL_OK && bits.size / sizeof *m->features.bits != (buckets + 63) / 64)
         st = shoal_fail(SHOAL_EFORMAT, "%s: section \"buckets\" has %zu bytes, want a bit for each "
                         "of %llu", container_path(c), bits.size, (unsigned long long)buckets);
-    how = (struct subwords){.minn = (unsigned)minn, .maxn = (unsigned)maxn,
-                            .buckets = (uint32_t)buckets};
+    how = (struct subwords){
+        .minn = (unsigned)minn, .maxn = (unsigned)maxn, .buckets = (uint32_t)buckets};
     if (st == SHOAL_OK)
         st = line_rows_init(&m->features, shoal_vocab_size(m->words), (unsigned)ngrams, &how);
     if (st != SHOAL_OK)

@@ -233,6 +233,7 @@ const struct kind kind_classify = {
     .read = classifier_read,
     .verify = classifier_verify,
     .save = classifier_save,
+    .compress = classifier_compress,
     .classes = count_classes,
     .name_classes = name_classes,
     .describe = describe,

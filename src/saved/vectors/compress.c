@@ -1,9 +1,7 @@
 /* Vectors made small: the rows of words and n-grams product-quantised, those of small length left
- * out if asked for. A row that is nearly 0 says little in a mean; of a word that is left out its
- * n-grams remain, of an n-gram nothing. */
+ * out if asked for. Of a word that is left out its n-grams remain, of an n-gram nothing. */
 #include "saved/vectors/vectors.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 struct shoal_compress_opts shoal_compress_default(void)
@@ -18,14 +16,13 @@ struct compressing {
     size_t rows;       /* of words and n-grams */
     uint32_t *chosen;  /* [n] rows that are kept: words, then n-grams; both in their order */
     size_t n, nwords;  /* of them */
-    float *lengths;    /* [rows] */
-    unsigned threads;
 };
 
 /* ---- rows ---- */
 
-static shoal_status row_of(const struct compressing *c, size_t row, float *out)
+static shoal_status any_row(const void *from, size_t row, float *out)
 {
+    const struct compressing *c = from;
     size_t words = c->v->size;
 
     return row < words ? grams_own(c->v, (uint32_t)row, out)
@@ -36,86 +33,28 @@ static shoal_status chosen_row(const void *from, size_t i, float *out)
 {
     const struct compressing *c = from;
 
-    return row_of(c, c->chosen[i], out);
+    return any_row(c, c->chosen[i], out);
 }
 
 /* ---- which are kept ---- */
 
-static bool is_end(const shoal_vectors *v, size_t row)
-{
-    return row < v->size && strcmp(shoal_vectors_word(v, (uint32_t)row), "</s>") == 0;
-}
-
-static shoal_status measure_thread(void *ctx, unsigned index)
-{
-    struct compressing *c = ctx;
-    size_t end = c->rows * (index + 1) / c->threads;
-    float *row = mem_array(c->v->dim, sizeof *row);
-    shoal_status st = row ? SHOAL_OK : SHOAL_ENOMEM;
-
-    for (size_t i = c->rows * index / c->threads; i < end && st == SHOAL_OK; i++) {
-        double sum = 0;
-
-        st = row_of(c, i, row);
-        for (size_t k = 0; k < c->v->dim; k++)
-            sum += (double)row[k] * (double)row[k];
-        c->lengths[i] = is_end(c->v, i) ? INFINITY : (float)sqrt(sum);
-    }
-    free(row);
-    return st;
-}
-
-static int longer_first(const void *a, const void *b, void *lengths)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    float is = ((const float *)lengths)[x], other = ((const float *)lengths)[y];
-
-    if (is != other)
-        return is > other ? -1 : 1;
-    return x < y ? -1 : 1;
-}
-
-static int by_place(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* fastText's rule: the longest rows, and the end of a sentence whatever its length. */
-static shoal_status cut(struct compressing *c)
-{
-    shoal_status st;
-
-    c->lengths = mem_array(c->rows, sizeof *c->lengths);
-    if (!c->lengths)
-        return SHOAL_ENOMEM;
-    st = pool_run(c->threads, measure_thread, c);
-    if (st != SHOAL_OK)
-        return st;
-    qsort_r(c->chosen, c->rows, sizeof *c->chosen, longer_first, c->lengths);
-    c->n = (size_t)c->opts->cutoff;
-    qsort(c->chosen, c->n, sizeof *c->chosen, by_place);
-    return SHOAL_OK;
-}
-
 static shoal_status choose(struct compressing *c)
 {
-    shoal_status st = SHOAL_OK;
+    uint32_t end = shoal_vectors_find(c->v, "</s>", 4);
+    shoal_status st;
 
     c->chosen = mem_array(c->rows, sizeof *c->chosen);
     if (!c->chosen)
         return SHOAL_ENOMEM;
-    for (size_t i = 0; i < c->rows; i++)
-        c->chosen[i] = (uint32_t)i;
-    c->n = c->rows;
-    if (c->opts->cutoff > 0 && c->opts->cutoff < c->rows)
-        st = cut(c);
+    st = pq_choose(c->chosen, &c->n, c->rows, c->v->dim, any_row, c, (size_t)c->opts->cutoff,
+                   end == SHOAL_NO_ID ? SIZE_MAX : end, c->opts->threads);
     while (c->nwords < c->n && c->chosen[c->nwords] < c->v->size)
         c->nwords++;
     if (st == SHOAL_OK && c->nwords == 0)
-        st = shoal_fail(SHOAL_EINVAL, "compress: the %zu longest rows are all of n-grams, want a "
-                        "cutoff that leaves words", c->n);
+        st = shoal_fail(SHOAL_EINVAL,
+                        "compress: the %zu longest rows are all of n-grams, want a cutoff that "
+                        "leaves words",
+                        c->n);
     return st;
 }
 
@@ -199,8 +138,7 @@ shoal_status shoal_vectors_compress(shoal_vectors **out, const shoal_vectors *v,
 {
     struct compressing c = {.v = v,
                             .opts = opts,
-                            .grams = grams_as_vectors(v),
-                            .threads = pool_threads(opts->threads)};
+                            .grams = grams_as_vectors(v)};
     shoal_status st;
 
     *out = NULL;
@@ -215,6 +153,5 @@ shoal_status shoal_vectors_compress(shoal_vectors **out, const shoal_vectors *v,
                           UINT32_MAX);
     st = compress(out, &c);
     free(c.chosen);
-    free(c.lengths);
     return st;
 }

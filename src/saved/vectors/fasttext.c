@@ -141,13 +141,14 @@ static shoal_status output_row(void *from, size_t i, float *out)
 {
     const struct model_rows *m = from;
     const shoal_vectors *v = m->s->v;
-    const float *hidden = v->hidden_rows == v->size ? vectors_hidden(v) : NULL;
+    const float *hidden = NULL;
+    shoal_status st = v->hidden_rows == v->size ? vectors_hidden(v, &hidden) : SHOAL_OK;
 
     if (hidden)
         memcpy(out, hidden + i * table_stride(v->dim), v->dim * sizeof *out);
     else
         memset(out, 0, v->dim * sizeof *out);
-    return SHOAL_OK;
+    return st;
 }
 
 /* The output rows of a tree are those that the file had, and no others. */

@@ -17,11 +17,12 @@ static bool add_of_model(const struct fasttext *f, uint32_t bucket, float *sum)
 
 bool grams_add(const struct grams *g, size_t dim, uint32_t bucket, float *sum)
 {
-    const char *row = g->rows + bucket * g->stride;
+    const char *row;
     float part[64];
 
     if (g->of)
         return add_of_model(g->of, bucket, sum);
+    row = g->rows + bucket * g->stride;
     for (size_t from = 0, n; from < dim; from += n) {
         n = dim - from < 64 ? dim - from : 64;
         dtype_decode(g->dtype, row + from * dtype_size(g->dtype), g->scales ? g->scales[bucket] : 1,

@@ -217,20 +217,22 @@ static float *copy_hidden(const shoal_vectors *v)
     return rows;
 }
 
-const float *vectors_hidden(const shoal_vectors *v)
+shoal_status vectors_hidden(const shoal_vectors *v, const float **rows)
 {
     struct late *late = v->late;
     float *made;
 
+    *rows = v->hidden;
     if (!late || v->hidden_rows == 0)
-        return v->hidden;
+        return SHOAL_OK;
     pthread_mutex_lock(&late->lock);
     made = atomic_load(&late->hidden);
     if (!made)
         made = copy_hidden(v);
     atomic_store(&late->hidden, made);
     pthread_mutex_unlock(&late->lock);
-    return made;
+    *rows = made;
+    return made ? SHOAL_OK : SHOAL_ENOMEM;
 }
 
 /* ---- every byte ---- */

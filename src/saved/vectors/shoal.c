@@ -193,14 +193,18 @@ static shoal_status write_rows(const struct saving *s, struct container_writer *
 }
 
 /* What training may go on from: only beside the rows as they were trained. */
-static void write_hidden(const struct saving *s, struct container_writer *w)
+static shoal_status write_hidden(const struct saving *s, struct container_writer *w)
 {
     const shoal_vectors *v = s->v;
+    const float *hidden;
+    shoal_status st;
 
-    const float *hidden = vectors_hidden(v);
-
-    if (hidden && s->n == v->size && !s->normalize && s->dtype == SHOAL_F32)
-        container_put(w, "hidden", hidden, table_bytes(v->hidden_rows, v->dim));
+    if (s->n < v->size || s->normalize || s->dtype != SHOAL_F32)
+        return SHOAL_OK;
+    st = vectors_hidden(v, &hidden);
+    if (st != SHOAL_OK || !hidden)
+        return st;
+    return container_put(w, "hidden", hidden, table_bytes(v->hidden_rows, v->dim));
 }
 
 /* Whatever becomes of the words' rows, those of n-grams keep their lengths: an unknown word is
@@ -229,7 +233,7 @@ shoal_status vectors_container_save(const struct saving *s)
     if (st == SHOAL_OK)
         st = write_rows(s, w, "vectors", "scales");
     if (st == SHOAL_OK)
-        write_hidden(s, w);
+        st = write_hidden(s, w);
     if (st == SHOAL_OK)
         st = write_grams(s, w);
     return container_end(w, st);

@@ -242,9 +242,9 @@ shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *r
 
 struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v)
 {
-    const float *hidden = vectors_hidden(v);
+    const float *hidden;
 
-    if (!hidden)
+    if (vectors_hidden(v, &hidden) != SHOAL_OK || !hidden)
         return (struct shoal_matrix){0};
     return (struct shoal_matrix){hidden, v->hidden_rows, v->dim, table_stride(v->dim),
                                  v->hidden_rows == v->size ? v->vocab : NULL};

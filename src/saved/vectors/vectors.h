@@ -153,8 +153,8 @@ void late_own(const shoal_vectors *v, uint32_t id, float *out);
 shoal_status late_verify(const shoal_vectors *v);
 /* All rows [size][stride], composed by all threads where they were not. */
 shoal_status vectors_all(const shoal_vectors *v, const char **rows);
-/* The output rows, or NULL. */
-const float *vectors_hidden(const shoal_vectors *v);
+/* The output rows, or NULL: there are none. */
+shoal_status vectors_hidden(const shoal_vectors *v, const float **rows);
 
 /* ---- other.c: files that hold no vectors ---- */
 
