@@ -951,6 +951,7 @@ class shoal_subwords(Structure):
         ("minn", c_uint),
         ("maxn", c_uint),
         ("buckets", c_uint32),
+        ("hashes", c_uint),
     ]
 
 
