@@ -60,11 +60,13 @@ SHOAL_API const shoal_vocab *shoal_vectors_vocab(const shoal_vectors *v);
 struct shoal_subwords {
     unsigned minn, maxn; /* maxn 0: there are none */
     uint32_t buckets;
+    unsigned hashes; /* 0: a word has a row of its own; else it and each n-gram have so many of the
+                      * buckets, as in floret's tables */
 };
 
 SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);
 /* The vector of any word into out [dim]: its row, or what its n-grams make. *known says which, and
- * may be NULL. SHOAL_ENOENT where neither is there. */
+ * may be NULL. SHOAL_ENOENT where neither is there, or training met none of its n-grams. */
 SHOAL_API shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
                                              float *out, bool *known);
 

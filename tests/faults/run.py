@@ -67,6 +67,8 @@ STAGE = [
     "encode -q text.txt --min-count 2 -o text.shoal",
     "vocab -q text.txt --min-count 2 -o vocab.txt",
     "train cbow text.shoal -q --dim 8 --epochs 1 --deterministic --threads 1 -o vectors.bin",
+    "train cbow text.shoal -q --dim 8 --epochs 1 --minn 2 --maxn 4 --buckets 300 --deterministic --threads 1 "
+    "-o grams.shoal",
     "convert -q vectors.bin vectors.shoal",
     "convert -q vectors.bin vectors.vec",
     "convert -q vectors.bin vectors.npy",
@@ -124,6 +126,9 @@ SCENARIOS = [
              resume="train --resume run -q"),
     Scenario("train_skipgram", "train skipgram ../stage/text.txt -q --loss hs --dim 4 --epochs 1 "
              "--threads 1 -o out.shoal", old=["out.shoal"]),
+    Scenario("train_subwords", "train skipgram ../stage/text.shoal -q --epochs 1 --minn 2 --maxn 4 --buckets 300 "
+             "--eval ../stage/questions.txt --start-from ../stage/grams.shoal --dim 8 --threads 1 -o out.shoal",
+             old=["out.shoal"]),
     Scenario("train_logreg", LOGREG.format(2), old=["out.shoal"], grows=RUN,
              resume="train --resume run -q"),
     Scenario("train_logreg_text", "train logreg ../stage/clicks.txt -q --bits 12 --deterministic "
@@ -165,6 +170,8 @@ SCENARIOS = [
     Scenario("similar", "similar ../stage/vectors.bin the --json --threads 2", stdout=True),
     Scenario("similar_lines", "similar ../stage/vectors.shoal --threads 1", stdout=True,
              stdin="words.txt"),
+    Scenario("similar_unseen", "similar ../stage/grams.shoal theee andd --json --threads 2", stdout=True),
+    Scenario("eval_unseen", "eval ../stage/grams.shoal ../stage/questions.txt --threads 2 --json", stdout=True),
     Scenario("eval_words", "eval ../stage/vectors.shoal ../stage/questions.txt --threads 2 --json",
              stdout=True),
     Scenario("eval_clicks", "eval ../stage/logreg.shoal ../stage/clicks.txt --json", stdout=True),

@@ -54,17 +54,31 @@ static shoal_vocab *first_words(const shoal_eval *e, struct table *rows)
     return vocab;
 }
 
+/* A vector of every word that begins with an even byte; others have none. */
+static shoal_status compose(const void *from, const char *word, size_t len, float *out)
+{
+    (void)from;
+    require(len > 0);
+    if (word[0] & 1)
+        return shoal_fail(SHOAL_ENOENT, "fuzz: no vector");
+    for (size_t j = 0; j < 3; j++)
+        out[j] = (float)((unsigned char)word[len - 1] % (j + 3));
+    return SHOAL_OK;
+}
+
 static void check_run(const shoal_eval *e, bool keep_case)
 {
+    struct composer others = {compose, NULL};
     struct shoal_eval_opts opts = {.threads = 1, .keep_case = keep_case};
     struct shoal_score *scores = NULL;
     struct table rows;
     shoal_vocab *vocab = first_words(e, &rows);
     size_t n, total = 0;
 
-    require(eval_run_table(e, vocab, &rows, NULL, &opts, &scores, &n) == SHOAL_OK);
+    require(eval_run_table(e, vocab, &rows, &others, &opts, &scores, &n) == SHOAL_OK);
     for (size_t i = 0; i < n; i++) {
         require(scores[i].right <= scores[i].seen && scores[i].seen <= scores[i].total);
+        require(scores[i].composed <= scores[i].seen);
         total += scores[i].total;
     }
     require(e->kind == SHOAL_PAIRS ? total == e->npairs : total == 3 * e->nquestions);

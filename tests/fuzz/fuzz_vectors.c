@@ -13,11 +13,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Without subwords only known words have vectors; with them a word may have none all the same. */
+static void check_unseen(const shoal_vectors *v, const char *word, float *row)
+{
+    bool known = true;
+    shoal_status st = shoal_vectors_compose(v, word, strlen(word), row, &known);
+
+    require(st == SHOAL_OK || st == SHOAL_ENOENT || v->late);
+    require(st != SHOAL_OK || known || shoal_vectors_subwords(v).maxn > 0);
+}
+
 static void walk(const shoal_vectors *v, bool verified)
 {
     size_t dim = shoal_vectors_dim(v);
     float *row = malloc(dim * sizeof *row);
-    bool composed;
 
     require(row && shoal_vectors_size(v) > 0 && dim > 0);
     for (uint32_t id = 0; id < shoal_vectors_size(v); id++) {
@@ -32,10 +41,7 @@ static void walk(const shoal_vectors *v, bool verified)
         for (size_t i = 0; i < dim && verified; i++)
             require(isfinite(row[i]) || v->dtype == SHOAL_INT8);
     }
-    /* Of n-grams that were pruned none may be left. */
-    composed = shoal_vectors_compose(v, "n\xc3\xa9ver seen", 11, row, NULL) == SHOAL_OK;
-    require(v->late || composed == (shoal_vectors_subwords(v).maxn > 0 ||
-                                    shoal_vectors_find(v, "n\xc3\xa9ver seen", 11) != SHOAL_NO_ID));
+    check_unseen(v, "n\xc3\xa9ver seen", row);
     free(row);
 }
 

@@ -76,6 +76,11 @@ def words():
     for dtype in "f16", "bf16", "int8":
         shoal("convert", "ns.shoal", f"{dtype}.shoal", "--dtype", dtype, "-q")
         put("vectors", f"mended-{dtype}", b"\0" + sections(f"{dtype}.shoal"))
+    shoal("train", "cbow", "corpus.shoal", "-o", "grams.shoal", "--dim", "4", "--epochs", "1", "--threads", "1",
+          "--minn", "2", "--maxn", "3", "--buckets", "7", "-q")
+    put("vectors", "grams", b"\0" + sections("grams.shoal"))
+    shoal("convert", "grams.shoal", "grams8.shoal", "--dtype", "int8", "-q")
+    put("vectors", "grams-int8", b"\0" + sections("grams8.shoal"))
     for cell in "lstm", "dense":
         shoal("train", "nextword", "corpus.shoal", "--vectors", "ns.shoal", "-o", "next.shoal", "--hidden", "4",
               "--length", "2", "--epochs", "1", "--cell", cell, "-q")

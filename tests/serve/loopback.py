@@ -95,6 +95,38 @@ def embeddings(s):
         check(f"similar{query} is a bad request", s.ask("GET", "/models/words/similar" + query).status == 400)
 
 
+def unseen_words(work):
+    """Of vectors with subwords words that were never seen are answered, and said to be such."""
+    subprocess.run([SHOAL, "gen", "world", "--words", "20000", "-q", "-o", "world.txt"], cwd=work, check=True)
+    subprocess.run([SHOAL, "train", "cbow", "world.txt", "-q", "--dim", "8", "--epochs", "1", "--minn", "2", "--maxn",
+                    "4", "--buckets", "500", "-o", "grams.shoal"], cwd=work, check=True)
+    s = Server("grams=grams.shoal", *ANY, cwd=work)
+    a = s.ask("GET", "/models/grams/similar?word=never-seen&k=3").json()
+    check("similar answers a word never seen and says so", a["word"] == "never-seen" and a["known"] is False
+          and len(a["similar"]) == 3, a)
+    a = s.ask("GET", "/models/grams/similar?word=the&k=3").json()
+    check("of a word that is known it says nothing", "known" not in a and len(a["similar"]) == 3, a)
+    one = s.ask("GET", "/models/grams/vector?word=never-seen").json()
+    check("vector gives what its n-grams make", one["known"] is False and len(one["vector"]) == 8
+          and any(one["vector"]), one)
+    a = s.ask("GET", "/models/grams/analogy?a=the&b=never-seen&c=and&k=2").json()
+    check("analogy names the words never seen", a["b"] == "never-seen" and a["unknown"] == ["never-seen"]
+          and len(a["answers"]) == 2, a)
+    a = s.ask("GET", "/models/grams/analogy?a=the&b=x1&c=x2&k=2&method=mul").json()
+    check("several of them, too", a["unknown"] == ["x1", "x2"] and len(a["answers"]) == 2, a)
+    a = s.ask("GET", "/models/grams/map?word=never-seen&k=4").json()
+    check("map places it with its neighbours", a["known"] is False and len(a["map"]) == 5
+          and a["map"][0]["word"] == "never-seen", a)
+    a = s.ask("POST", "/predictions/grams", b'{"words":["the","never-seen"],"vectors":true}',
+              {"Content-Type": "application/json"}).json()
+    check("predictions of both kinds stand side by side", len(a) == 2 and a[1] == one["vector"] and a[0] != a[1], a)
+    a = s.ask("POST", "/predictions/grams", b'["the","never-seen","and","q\\"uote"]', {"Content-Type": "application/json"})
+    check("so do their nearest words", a.status == 200 and [len(x) for x in a.json()] == [5] * 4, a)
+    a = s.ask("GET", "/models/grams/similar?word=" + "long" * 2000)
+    check("a very long word is answered", a.status == 200 and a.json()["known"] is False, a.status)
+    check("a server of subwords ends well", s.stop() == 0)
+
+
 def protocols(s):
     a = s.ask("GET", "/v2").json()
     check("GET /v2 names the server", a["name"] == "shoal" and "version" in a and "extensions" in a, a)
@@ -825,7 +857,7 @@ def main():
         check("the server ends well", s.stop() == 0)
         os.remove(os.path.join(work, "store", ".shoal-serve.state"))
         os.remove(os.path.join(work, "store", "junk.bin"))
-        for part in (slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
+        for part in (unseen_words, slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
                      clicks, nets, pictures, grey_pictures, class_names, next_words, configured):
             part(work)
     finally:

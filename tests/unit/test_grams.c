@@ -132,7 +132,7 @@ static void a_very_long_word_is_composed_too(void **state)
     ok(shoal_vectors_compose(v, word, SHOAL_WORD_MAX, out, &known));
     assert_false(known);
     assert_int_equal(shoal_vectors_compose(v, word, SHOAL_WORD_MAX + 1, out, &known), SHOAL_ENOENT);
-    assert_error_has("has no n-grams");
+    assert_error_has("has no n-grams that were trained");
     free(word);
     shoal_vectors_close(v);
 }
@@ -238,6 +238,125 @@ static void a_nan_among_them_is_told_by_verify_and_save(void **state)
     shoal_vectors_close(v);
 }
 
+/* ---- questions ---- */
+
+static double cosine_of(const shoal_vectors *v, const char *a, const char *b)
+{
+    float x[DIM], y[DIM];
+    double xy = 0, xx = 0, yy = 0;
+
+    ok(shoal_vectors_compose(v, a, strlen(a), x, NULL));
+    ok(shoal_vectors_compose(v, b, strlen(b), y, NULL));
+    for (size_t j = 0; j < DIM; j++) {
+        xy += (double)x[j] * (double)y[j];
+        xx += (double)x[j] * (double)x[j];
+        yy += (double)y[j] * (double)y[j];
+    }
+    return xy / sqrt(xx * yy);
+}
+
+static void words_never_seen_are_asked_with_like_others(void **state)
+{
+    shoal_vectors *v = make_grams();
+    const char *three[] = {"the", "theses", "käse"};
+    struct shoal_hit hits[3];
+    bool known[3];
+    double cosine;
+    size_t found, odd;
+
+    (void)state;
+    ok(shoal_cosine_words(v, three, known, &cosine));
+    assert_true(known[0] && !known[1]);
+    assert_true(fabs(cosine - cosine_of(v, "the", "theses")) < 1e-6);
+    ok(shoal_nearest_words(v, three + 1, 1, known, 1, hits, 3, &found));
+    assert_int_equal(found, 3); /* it is no row, and leaves none out */
+    assert_false(known[0]);
+    for (size_t i = 0; i < found; i++)
+        assert_true(fabs((double)hits[i].score - cosine_of(v, "theses", words[hits[i].id])) < 1e-5);
+    ok(shoal_nearest_words(v, three, 2, known, 1, hits, 3, &found));
+    assert_int_equal(found, 2);
+    for (size_t i = 0; i < found; i++)
+        assert_int_not_equal(hits[i].id, 0);
+    ok(shoal_analogy_words(v, three, known, SHOAL_3COSADD, 1, hits, 3, &found));
+    assert_int_equal(found, 1);
+    assert_int_equal(hits[0].id, 2);
+    ok(shoal_analogy_words(v, three, NULL, SHOAL_3COSMUL, 1, hits, 3, &found));
+    assert_int_equal(found, 1);
+    ok(shoal_odd_words(v, three, 3, known, &odd));
+    assert_true(odd < 3);
+    shoal_vectors_close(v);
+}
+
+static void known_words_are_asked_with_as_ids_are(void **state)
+{
+    shoal_vectors *v = make_small();
+    const char *three[] = {"a", "c", "b"}, *none[] = {"a", "nothing"};
+    struct shoal_hit hits[3], same[3];
+    double cosine, by_id;
+    size_t found, also;
+    float row[2];
+
+    (void)state;
+    ok(shoal_cosine_words(v, three, NULL, &cosine));
+    ok(shoal_cosine(v, 0, 2, &by_id));
+    assert_true(cosine == by_id);
+    ok(shoal_nearest_words(v, three, 1, NULL, 1, hits, 3, &found));
+    ok(shoal_vectors_row(v, 0, row));
+    ok(shoal_nearest(v, row, (uint32_t[]){0}, 1, 1, same, 3, &also));
+    assert_int_equal(found, also);
+    for (size_t i = 0; i < found; i++)
+        assert_int_equal(hits[i].id, same[i].id);
+    assert_int_equal(shoal_cosine_words(v, none, NULL, &cosine), SHOAL_ENOENT);
+    assert_error_has("`nothing` is not among the 3 words");
+    assert_int_equal(shoal_nearest_words(v, none, 2, NULL, 1, hits, 3, &found), SHOAL_ENOENT);
+    assert_int_equal(found, 0);
+    shoal_vectors_close(v);
+}
+
+static struct shoal_score score(const shoal_vectors *v, const char *suite, bool keep_case)
+{
+    struct shoal_eval_opts opts = shoal_eval_default();
+    struct shoal_score *scores, last;
+    shoal_eval *e;
+    size_t n;
+
+    opts.keep_case = keep_case;
+    ok(shoal_eval_open_memory(&e, &(struct shoal_memory){"suite", suite, strlen(suite)}));
+    ok(shoal_eval_run(e, v, &opts, &scores, &n));
+    last = scores[n - 1];
+    shoal_scores_free(scores);
+    shoal_eval_close(e);
+    return last;
+}
+
+/* The vocabulary has no capitals: so words are made small before they are composed. */
+static void suites_ask_with_words_never_seen(void **state)
+{
+    static const char pairs[] = "the theses 3\nTHE thorn 2\nthesES käse 1\n";
+    static const char small[] = "the theses 3\nthe thorn 2\ntheses käse 1\n";
+    static const char questions[] = ": all\nthe theses thorn käse\nthe käse thorn theses\n"
+                                    "the käse theses the\n";
+    shoal_vectors *v = make_grams(), *plain = make_small();
+    struct shoal_score s = score(v, pairs, false), t = score(v, small, true);
+
+    (void)state;
+    assert_int_equal(s.seen, 3);
+    assert_int_equal(s.composed, 3);
+    assert_true(fabs(s.pearson - t.pearson) < 1e-9);
+    s = score(v, pairs, true); /* as they stand they are others */
+    assert_int_equal(s.seen, 3);
+    assert_true(fabs(s.pearson - t.pearson) > 1e-9);
+    s = score(v, questions, false);
+    assert_int_equal(s.total, 3);
+    assert_int_equal(s.seen, 2); /* an answer must be among the words */
+    assert_int_equal(s.composed, 2);
+    s = score(plain, pairs, false);
+    assert_int_equal(s.seen, 0);
+    assert_int_equal(s.composed, 0);
+    shoal_vectors_close(plain);
+    shoal_vectors_close(v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +368,9 @@ int main(void)
         HERE(words_that_top_leaves_out_are_composed),
         HERE(n_grams_whose_sizes_disagree_are_refused),
         HERE(a_nan_among_them_is_told_by_verify_and_save),
+        HERE(words_never_seen_are_asked_with_like_others),
+        HERE(known_words_are_asked_with_as_ids_are),
+        HERE(suites_ask_with_words_never_seen),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

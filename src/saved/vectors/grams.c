@@ -109,7 +109,24 @@ struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v)
 {
     const struct subwords *how = &v->grams.how;
 
-    return (struct shoal_subwords){how->minn, how->maxn, how->buckets};
+    return (struct shoal_subwords){how->minn, how->maxn, how->buckets, how->hashes};
+}
+
+static bool is_zero(const float *x, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        if (x[j] != 0)
+            return false;
+    return true;
+}
+
+/* A word may have none, or training met none of them: then there is no vector. */
+static shoal_status fail_unknown(const shoal_vectors *v, const char *word, size_t len)
+{
+    return shoal_fail(SHOAL_ENOENT, "vectors: `%.*s` is not among the %zu words%s",
+                      (int)(len < 80 ? len : 80), word, v->size,
+                      v->grams.how.maxn > 0 ? " and has no n-grams that were trained"
+                                            : ", and they have no subwords");
 }
 
 shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
@@ -124,11 +141,8 @@ shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, siz
     if (id != SHOAL_NO_ID)
         return shoal_vectors_row(v, id, out);
     st = grams_sum(v, word, len, out, &n);
-    if (st == SHOAL_OK && n == 0)
-        return shoal_fail(SHOAL_ENOENT, "vectors: `%.*s` is not among the %zu words%s",
-                          (int)(len < 80 ? len : 80), word, v->size,
-                          v->grams.how.maxn > 0 ? " and has no n-grams"
-                                                : ", and they have no subwords");
+    if (st == SHOAL_OK && (n == 0 || is_zero(out, v->dim)))
+        return fail_unknown(v, word, len);
     for (size_t j = 0; st == SHOAL_OK && j < v->dim; j++)
         out[j] *= (float)(1.0 / (double)n); /* as fastText does, to the bit */
     return st;
