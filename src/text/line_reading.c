@@ -78,9 +78,9 @@ shoal_status line_reading_put(const struct line_reading *r, struct bytes *meta)
     shoal_status st = bytes_print(meta, "clean %d\n", r->clean);
 
     if (st == SHOAL_OK && !r->text)
-        st = bytes_print(meta, "label_prefix %s\n", r->prefix);
+        st = bytes_print(meta, "line.prefix %s\n", r->prefix);
     if (st == SHOAL_OK && r->text)
-        st = bytes_print(meta, "text_column %s\nlabel_column %s\n", r->text, r->label);
+        st = bytes_print(meta, "line.text %s\nline.label %s\n", r->text, r->label);
     return st;
 }
 
@@ -114,14 +114,14 @@ shoal_status line_reading_load(struct line_reading *r, const struct container *c
     shoal_status st = container_meta_u64(c, "clean", &clean);
 
     *r = (struct line_reading){.clean = clean != 0};
-    if (st == SHOAL_OK && has_meta(c, "text_column")) {
-        st = load_text(&r->text, c, "text_column");
+    if (st == SHOAL_OK && has_meta(c, "line.text")) {
+        st = load_text(&r->text, c, "line.text");
         if (st == SHOAL_OK)
-            st = load_text(&r->label, c, "label_column");
+            st = load_text(&r->label, c, "line.label");
         if (st == SHOAL_OK)
             st = copy_text(&r->prefix, "");
     } else if (st == SHOAL_OK) {
-        st = load_text(&r->prefix, c, "label_prefix");
+        st = load_text(&r->prefix, c, "line.prefix");
     }
     if (st != SHOAL_OK)
         line_reading_fini(r);

@@ -166,8 +166,10 @@ static shoal_status fill_block(struct line_text *t, struct bytes *text)
 {
     size_t cut = 0, from = 0;
     bool inside = false;
-    shoal_status st = bytes_add(text, t->carry.at, t->carry.len);
+    shoal_status st = bytes_reserve(text, t->carry.len + FIELD_PAD);
 
+    if (st == SHOAL_OK)
+        st = bytes_add(text, t->carry.at, t->carry.len);
     t->carry.len = 0;
     while (st == SHOAL_OK) {
         cut = text->len > from ? last_end(t, text, from, &inside) : 0;

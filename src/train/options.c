@@ -161,17 +161,19 @@ static shoal_status put_again(shoal_options *o, const struct place *p, const cha
 {
     char was[SHOAL_VALUE], now[SHOAL_VALUE];
     shoal_options with = {.task = o->task, .at = o->at};
+    const char *before = value_of(o, p, was);
     bool same;
     shoal_status st = put(&with, p, value);
 
     if (st != SHOAL_OK)
         return st;
-    same = strcmp(value_of(o, p, was), value_of(&with, p, now)) == 0;
+    before = before ? before : ""; /* a text that nobody gave */
+    same = strcmp(before, value_of(&with, p, now)) == 0;
     free(with.text[p->i]);
     if (same)
         return SHOAL_OK;
     return shoal_fail(SHOAL_EINVAL, "--%s is '%s', want %s as before: else it is another run",
-                      p->option->name, value, was);
+                      p->option->name, value, before);
 }
 
 shoal_status shoal_options_set(shoal_options *o, const char *name, const char *value)
@@ -451,8 +453,8 @@ shoal_status options_same(const char *who, const shoal_options *there, const sho
     while (place_next(there, &p)) {
         const char *a = value_of(there, &p, shown[0]), *b = value_of(here, &p, shown[1]);
 
-        a = a ? a : "nothing"; /* a text that nobody gave */
-        b = b ? b : "nothing";
+        a = a ? a : ""; /* a text that nobody gave */
+        b = b ? b : "";
         if (p.option->decides && strcmp(a, b) != 0)
             return shoal_fail(SHOAL_EINVAL, "%s: %s is %s there, %s here: that is another run", who,
                               p.option->name, a, b);

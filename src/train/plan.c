@@ -27,9 +27,6 @@ static shoal_status check_deterministic(const struct train_opts *o, unsigned ran
     if (o->sync.policy != SHOAL_SYNC)
         return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks, want --sync sync",
                           ranks);
-    if (o->loss == SHOAL_SOFTMAX)
-        return shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks and --loss softmax, "
-                          "want ns or hs", ranks);
     if (o->servers > 0)
         return shoal_fail(SHOAL_EINVAL, "train: --deterministic with --servers %u, whose ranks have "
                           "no lanes to bring together; want 0", o->servers);

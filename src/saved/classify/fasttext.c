@@ -213,11 +213,14 @@ void classifier_rough_sigmoid(float *z, size_t n)
     enum { STEPS = 512, MOST = 8 };
 
     for (size_t k = 0; k < n; k++) {
-        float x = z[k];
-        int step = (int)((x + MOST) * STEPS / MOST / 2);
-        float at = (float)(step * 2 * MOST) / STEPS - MOST;
+        float x = z[k], floor;
 
-        z[k] = x < -MOST ? 0 : x > MOST ? 1 : (float)(1.0 / (1.0 + exp(-(double)at)));
+        if (!(x >= -MOST && x <= MOST)) {
+            z[k] = x < 0 ? 0 : x > 0 ? 1 : x;
+            continue;
+        }
+        floor = (float)((int)((x + MOST) * STEPS / MOST / 2) * 2 * MOST) / STEPS - MOST;
+        z[k] = (float)(1.0 / (1.0 + exp(-(double)floor)));
     }
 }
 

@@ -183,6 +183,18 @@ static uint64_t held_words(const struct train_opts *o, const uint32_t *ids, size
     return held;
 }
 
+/* All threads of a rank work on one batch of an exact softmax: there are no lanes. */
+static shoal_status check_ranks(const struct train_opts *o)
+{
+    unsigned ranks = shoal_ranks_size(o->ranks);
+    shoal_status st = opts_check_ranks(o, needs_whole(o));
+
+    if (st == SHOAL_OK && ranks > 1 && o->deterministic && o->loss == SHOAL_SOFTMAX)
+        st = shoal_fail(SHOAL_EINVAL, "train: --deterministic with %u ranks and --loss softmax, "
+                        "want ns or hs", ranks);
+    return st;
+}
+
 static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
 {
     const struct train_opts *o = r->opts;
@@ -192,7 +204,7 @@ static shoal_status words_plan(struct run *r, struct shoal_train_plan *plan)
     struct grams_plan grams = words_grams_plan(o, vocab);
     const uint32_t *at;
     double usual = usual_lr(o, corpus);
-    shoal_status st = opts_check_ranks(o, needs_whole(o));
+    shoal_status st = check_ranks(o);
 
     *plan = (struct shoal_train_plan){.examples = shoal_corpus_words(corpus), .types = words,
                                       .types_note = "different",

@@ -1,5 +1,5 @@
 # Which options each model has: what does not apply to a model is not in its help, and is refused.
-models="cbow skipgram logreg multinomial mlp nextword vgg"
+models="cbow skipgram logreg multinomial classify mlp nextword vgg"
 for model in $models; do
     shoal train $model --help | sed -nE 's/^  (-., |    )--([a-z0-9-]+).*/\2/p' | sort -u >$model.options
 done
