@@ -169,7 +169,8 @@ const struct verb cmd_compress = {
         "have turned.",
     .operands =
         (const struct operand[]){
-            {.name = "IN", .help = "word vectors, with or without n-grams, also fastText's .bin"},
+            {.name = "IN",
+             .help = "word vectors, or a classifier of text; ours or fastText's .bin"},
             {.name = "OUT", .help = "where it goes: ours, or fastText's when it ends in .ftz"},
             {0},
         },

@@ -106,7 +106,7 @@ const struct verb cmd_convert = {
     .name = "shoal convert",
     .summary = "turn word vectors, or a net's weights, into another format",
     .about =
-        "Reads vectors of word2vec, fastText, GloVe, NumPy, safetensors or shoal, whatever "
+        "Reads vectors of word2vec, fastText, floret, GloVe, NumPy, safetensors or shoal, whatever "
         "the file is called, and writes them in the format asked for. f32 is kept exactly, "
         "and so are the words and their order. Of words that stand there twice the first "
         "is kept, and rows without a word are left out; a word that the format cannot carry (in "
@@ -133,6 +133,8 @@ const struct verb cmd_convert = {
             {"shoal convert wiki.vec wiki.shoal", "text once, so that it opens at once"},
             {"shoal convert wiki.shoal small.safetensors --dtype f16 --top 100000",
              "the commonest words in half the space"},
+            {"shoal convert cc.en.300.bin en.shoal", "fastText's model, its n-grams included"},
+            {"shoal convert en.shoal en.bin --format fasttext", "and back, for fastText and gensim"},
             {"shoal convert vgg.shoal vgg.safetensors", "a net for PyTorch"},
             {0},
         },

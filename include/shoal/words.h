@@ -60,6 +60,8 @@ SHOAL_API const shoal_vocab *shoal_vectors_vocab(const shoal_vectors *v);
 struct shoal_subwords {
     unsigned minn, maxn; /* maxn 0: there are none */
     uint32_t buckets;
+    unsigned hashes; /* 0: a word has a row of its own; else it and each n-gram have so many of the
+                      * buckets, as in floret's tables */
 };
 
 SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);

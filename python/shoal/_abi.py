@@ -1010,6 +1010,7 @@ class shoal_subwords(Structure):
         ("minn", c_uint),
         ("maxn", c_uint),
         ("buckets", c_uint32),
+        ("hashes", c_uint),
     ]
 
 

@@ -104,15 +104,14 @@ static void find_words(struct composed *c, const struct windows *ws)
 
 /* ---- their rows ---- */
 
-/* The rows of a word: the first is its own. */
 static inline size_t rows_of(const struct w2v *w, uint32_t word)
 {
-    return 1 + w->grams->from[word + 1] - w->grams->from[word];
+    return w2v_rows(w->grams, word);
 }
 
 static inline uint32_t row_of(const struct w2v *w, uint32_t word, size_t i)
 {
-    return i == 0 ? word : w->grams->row[w->grams->from[word] + i - 1];
+    return w2v_row(w->grams, word, i);
 }
 
 static inline void fetch(const float *row, size_t stride)
@@ -138,20 +137,25 @@ static inline size_t steps_of(const struct composed *c, size_t k)
     return own > next ? own : next;
 }
 
+/* A word without any row, as `</s>` may be, is zero. */
 static void make_word(struct composed *c, size_t k, size_t stride)
 {
     const struct kernel *kernel = c->w->kernel;
+    size_t n = rows_of(c->w, c->word[k]);
     float *sum = c->now + k * stride;
 
+    if (n == 0)
+        memset(sum, 0, stride * sizeof *sum);
     for (size_t i = 0; i < steps_of(c, k); i++) {
         const float *row = take_row(c, k, i, stride);
 
-        if (i == 0)
+        if (row && i == 0)
             kernel->copy(sum, row, stride);
         else if (row)
             kernel->axpy(sum, 1, row, stride);
     }
-    kernel->scale(sum, 1.0f / (float)rows_of(c->w, c->word[k]), stride);
+    if (n > 1)
+        kernel->scale(sum, 1.0f / (float)n, stride);
 }
 
 float *const *composed_make(struct composed *c, const struct windows *ws)
@@ -205,9 +209,16 @@ void w2v_compose(const struct w2v *w, const struct table *in, uint32_t word, flo
 {
     size_t n = rows_of(w, word);
 
-    if (out != in->at + word * in->stride)
-        memcpy(out, in->at + word * in->stride, in->stride * sizeof *out);
-    for (size_t i = 1; i < n; i++)
-        w->kernel->axpy(out, 1, in->at + row_of(w, word, i) * in->stride, in->stride);
-    w->kernel->scale(out, 1.0f / (float)n, in->stride);
+    if (n == 0)
+        memset(out, 0, in->stride * sizeof *out);
+    for (size_t i = 0; i < n; i++) {
+        const float *row = in->at + row_of(w, word, i) * in->stride;
+
+        if (i > 0)
+            w->kernel->axpy(out, 1, row, in->stride);
+        else if (out != row)
+            memcpy(out, row, in->stride * sizeof *out);
+    }
+    if (n > 1)
+        w->kernel->scale(out, 1.0f / (float)n, in->stride);
 }

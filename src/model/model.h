@@ -35,7 +35,21 @@ struct alias {
 struct w2v_grams {
     size_t *from;  /* [words + 1] */
     uint32_t *row; /* one may stand there twice */
+    bool hashed;   /* words have no rows of their own: these are all */
 };
+
+/* How many rows of the input table a word has, and the i-th. */
+static inline size_t w2v_rows(const struct w2v_grams *g, uint32_t word)
+{
+    return g ? g->from[word + 1] - g->from[word] + !g->hashed : 1;
+}
+
+static inline uint32_t w2v_row(const struct w2v_grams *g, uint32_t word, size_t i)
+{
+    if (!g || (i == 0 && !g->hashed))
+        return word;
+    return g->row[g->from[word] + i - !g->hashed];
+}
 
 struct w2v {
     const struct kernel *kernel;
@@ -79,10 +93,10 @@ size_t w2v_bytes(const struct train_opts *opts, const shoal_vocab *vocab);
  * before. */
 void w2v_traffic_in(const struct w2v *w, const shoal_vocab *vocab, float *in);
 void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out);
-/* Small random input rows of the words; those of n-grams behind them and output rows are zero: so
- * n-grams that training never meets say nothing. Of rows that are dealt out, ids [rows] says which
- * they are; NULL: all, in order. */
-void w2v_start(struct table *in, const uint32_t *ids, size_t words, uint64_t seed);
+/* Small random numbers in the first `n` input rows; what is behind, as rows of n-grams, and output
+ * rows are zero: so n-grams that training never meets say nothing. Of rows that are dealt out,
+ * ids [rows] says which they are; NULL: all, in order. */
+void w2v_start(struct table *in, const uint32_t *ids, size_t n, uint64_t seed);
 
 /* ---- windows.c: the windows of a span of the corpus ------------------------------- */
 

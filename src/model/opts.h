@@ -77,6 +77,7 @@ struct train_opts {
     bool sum;          /* CBOW: the sum of the window, not its mean */
     unsigned minn, maxn; /* characters of n-grams; maxn 0: there are none */
     unsigned buckets;    /* rows of n-grams */
+    unsigned hash_only;  /* of words too: so many rows each; 0: words have rows of their own */
 
     /* ---- classes of text ---- */
     unsigned word_ngrams;  /* of words, at most so many; 1: words alone */

@@ -383,10 +383,8 @@ static void set_bit(uint64_t *bits, uint32_t row)
 
 static void list_word(const struct w2v *w, uint32_t word, uint64_t *in)
 {
-    set_bit(in, word);
-    for (size_t i = w->grams ? w->grams->from[word] : 0;
-         w->grams && i < w->grams->from[word + 1]; i++)
-        set_bit(in, w->grams->row[i]);
+    for (size_t i = 0; i < w2v_rows(w->grams, word); i++)
+        set_bit(in, w2v_row(w->grams, word, i));
 }
 
 /* Words that no window reaches are among them: they are fetched ahead all the same. */

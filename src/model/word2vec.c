@@ -22,12 +22,12 @@ void w2v_fini(struct w2v *w)
     *w = (struct w2v){0};
 }
 
-void w2v_start(struct table *in, const uint32_t *ids, size_t words, uint64_t seed)
+void w2v_start(struct table *in, const uint32_t *ids, size_t n, uint64_t seed)
 {
     for (size_t row = 0; row < in->rows; row++) {
         size_t id = ids ? ids[row] : row;
 
-        for (size_t j = 0; id < words && j < in->width; j++) {
+        for (size_t j = 0; id < n && j < in->width; j++) {
             uint64_t random = rng_at(seed, STREAM_START, id * in->width + j);
 
             in->at[row * in->stride + j] =
@@ -283,12 +283,9 @@ static double kept_share(const struct w2v *w, const shoal_vocab *vocab, uint32_t
 
 void w2v_traffic_in(const struct w2v *w, const shoal_vocab *vocab, float *in)
 {
-    for (uint32_t i = 0; i < w->words; i++) {
-        in[i] = (float)kept_share(w, vocab, i);
-        for (size_t k = w->grams ? w->grams->from[i] : 0;
-             w->grams && k < w->grams->from[i + 1]; k++)
-            in[w->grams->row[k]] += in[i];
-    }
+    for (uint32_t i = 0; i < w->words; i++)
+        for (size_t k = 0; k < w2v_rows(w->grams, i); k++)
+            in[w2v_row(w->grams, i, k)] += (float)kept_share(w, vocab, i);
 }
 
 void w2v_traffic_out(const struct w2v *w, const shoal_vocab *vocab, float *out)

@@ -84,6 +84,9 @@ STAGE = [
     "train vgg set -q --depth 11 --size 8 --base 16 --batch 3 --epochs 1 --warmup 0 -o vgg.shoal",
     "train nextword text.shoal --vectors vectors.bin --length 3 --hidden 8 --epochs 1 -q -o next.shoal",
     "convert -q vgg.shoal vgg.safetensors",
+    "gen news --lines 120 -q -o news.txt",
+    "train classify news.txt -q --dim 4 --epochs 1 --word-ngrams 2 --buckets 500 --threads 1 -o news.shoal",
+    "convert -q news.shoal news.bin",
 ]
 
 CBOW = ("train cbow ../stage/text.shoal -q --dim 8 --epochs 2 --deterministic --threads {} "
@@ -97,6 +100,8 @@ VGG = ("train vgg ../stage/set -q --depth 11 --size 8 --base 16 --batch 3 --epoc
 NEXT = ("train nextword ../stage/text.shoal --vectors ../stage/vectors.bin --length 3 --hidden 8 "
         "--asked 64 --epochs 2 --threads {} -q --checkpoint run --checkpoint-every epoch "
         "--statistics statistics.csv -o out.shoal")
+CLASSIFY = ("train classify ../stage/news.txt -q --dim 4 --epochs 2 --deterministic --word-ngrams 2 --buckets 500 "
+            "--threads {} --checkpoint run --checkpoint-every epoch --metrics run.jsonl -o out.shoal")
 RUN = ("run/", "run.jsonl")
 
 SCENARIOS = [
@@ -133,6 +138,11 @@ SCENARIOS = [
              resume="train --resume run -q"),
     Scenario("train_logreg_text", "train logreg ../stage/clicks.txt -q --bits 12 --deterministic "
              "--threads 2 --valid ../stage/clicks.txt -o out.shoal", old=["out.shoal"]),
+    Scenario("train_classify", CLASSIFY.format(2), old=["out.shoal"], grows=RUN,
+             resume="train --resume run -q"),
+    Scenario("train_classify_held", "train classify ../stage/news.txt -q --dim 4 --epochs 2 --minn 2 --maxn 3 "
+             "--loss hs --class-weight balanced --deterministic --threads 2 --valid ../stage/news.txt "
+             "--early-stop 2 -o out.shoal", old=["out.shoal"]),
     Scenario("train_mlp", MLP.format(2), old=["out.shoal"], grows=RUN,
              resume="train --resume run -q"),
     Scenario("train_vgg", VGG.format(2), old=["out.shoal"], grows=RUN,
@@ -163,6 +173,7 @@ SCENARIOS = [
     Scenario("compress", "compress ../stage/grams.ftz out.shoal --qnorm --cutoff 400 --threads 2",
              old=["out.shoal"]),
     Scenario("compress_fasttext", "compress -q ../stage/grams.ftz out.ftz --threads 1", old=["out.ftz"]),
+    Scenario("convert_classify", "convert -q ../stage/news.shoal out.bin", old=["out.bin"]),
     Scenario("convert_net", "convert -q ../stage/vgg.shoal out.safetensors",
              old=["out.safetensors"]),
     Scenario("convert_net_back", "convert -q ../stage/vgg.safetensors out.shoal",
@@ -175,6 +186,8 @@ SCENARIOS = [
     Scenario("eval_words", "eval ../stage/vectors.shoal ../stage/questions.txt --threads 2 --json",
              stdout=True),
     Scenario("eval_clicks", "eval ../stage/logreg.shoal ../stage/clicks.txt --json", stdout=True),
+    Scenario("eval_classify", "eval ../stage/news.bin ../stage/news.txt --json --threads 2", stdout=True),
+    Scenario("predict_classify", "predict ../stage/news.shoal ../stage/news.txt -k 2", stdout=True),
     Scenario("eval_mlp", "eval ../stage/mlp.shoal ../stage/spiral.csv --json --threads 2",
              stdout=True),
     Scenario("eval_vgg", "eval ../stage/vgg.shoal ../stage/set --json --threads 2", stdout=True),

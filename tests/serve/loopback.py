@@ -899,6 +899,37 @@ def next_words(work):
     s.stop()
 
 
+def text_classes(work):
+    subprocess.run([SHOAL, "gen", "news", "--lines", "3000", "-q", "-o", "news.txt"], cwd=work, check=True)
+    subprocess.run([SHOAL, "train", "classify", "news.txt", "-q", "--dim", "8", "-o", "news.shoal"], cwd=work, check=True)
+    subprocess.run([SHOAL, "convert", "news.shoal", "news.bin", "-q"], cwd=work, check=True)
+    with open(os.path.join(work, "news.txt")) as f:
+        texts = [line.strip() for line in f.readlines()[:20]]
+    said = subprocess.run([SHOAL, "predict", "news.shoal", "news.txt"], cwd=work, check=True, capture_output=True)
+    said = [line.split()[0][len("__label__"):] for line in said.stdout.decode().splitlines()[:20]]
+    s = Server("news=news.shoal", "bin=news.bin", *ANY, cwd=work)
+    a = s.ask("POST", "/predictions/news", texts[0].encode(), {"Content-Type": "text/plain"})
+    scores = list(a.json().values())
+    check("a text gives its likeliest labels", a.status == 200 and set(a.json()) == {"World", "Sports", "Business", "SciTech"}
+          and scores == sorted(scores, reverse=True) and abs(sum(scores) - 1) < 1e-4, a)
+    b = s.ask("POST", "/predictions/news", json.dumps({"text": texts[0], "k": 2})).json()
+    check("as JSON too, and k says how many", list(b.items()) == list(a.json().items())[:2], b)
+    b = s.ask("POST", "/predictions/news", json.dumps({"texts": texts[:2], "threshold": 0.5})).json()
+    check("a threshold leaves out what is less likely", len(b) == 2 and all(p >= 0.5 for x in b for p in x.values()), b)
+    b = s.ask("POST", "/v1/models/news:predict", json.dumps({"instances": texts})).json()["predictions"]
+    check("the server says what the program says", [next(iter(x)) for x in b] == said, (b, said))
+    c = s.ask("POST", "/v1/models/bin:predict", json.dumps({"instances": texts})).json()["predictions"]
+    check("and a file of fastText's the same", all(near(x, y) for x, y in zip(b, c)), (b, c))
+    d = s.ask("POST", "/v2/models/news/infer", json.dumps({"inputs": [
+        {"name": "text", "datatype": "BYTES", "shape": [1], "data": [texts[0]]}]})).json()["outputs"][0]
+    check("the Open Inference Protocol takes texts", d["datatype"] == "BYTES" and json.loads(d["data"][0]) == a.json(), d)
+    for bad in (b"{}", b"[]", b'{"text":5}', b'{"text":"a","k":0}', b'{"text":"a","threshold":2}'):
+        check(f"{bad[:26]!r} is no text to classify", s.ask("POST", "/predictions/news", bad,
+                                                          {"Content-Type": "application/json"}).status == 400)
+    check("the page knows that it classifies", s.ask("GET", "/stats").json()["models"][0]["kind"] == "classify")
+    s.stop()
+
+
 def configured(work):
     with open(os.path.join(work, "serve.conf"), "w") as f:
         f.write("# as TorchServe's\ninference_address = http://127.0.0.1:0\nmanagement_address=none\n"
@@ -925,7 +956,8 @@ def main():
         os.remove(os.path.join(work, "store", ".shoal-serve.state"))
         os.remove(os.path.join(work, "store", "junk.bin"))
         for part in (unseen_words, slow_clients, replacement, restart, drained, tokens, rates, one_address, encrypted,
-                     clicks, nets, pictures, grey_pictures, class_names, next_words, configured):
+                     clicks, nets, pictures, grey_pictures, class_names, next_words, text_classes,
+                     configured):
             part(work)
     finally:
         shutil.rmtree(work, ignore_errors=True)

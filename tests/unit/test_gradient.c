@@ -37,7 +37,7 @@ static void world_grams(struct world *x)
         x->rows[i] = x->w.words + i % BUCKETS;
     for (uint32_t i = 0; i <= x->w.words; i++)
         x->from[i] = i * GRAMS;
-    x->grams = (struct w2v_grams){x->from, x->rows};
+    x->grams = (struct w2v_grams){.from = x->from, .row = x->rows};
     x->w.grams = &x->grams;
 }
 

@@ -202,6 +202,45 @@ static void steps_agree_with_scalar_for_every_shape(void **state)
                     compare_step(tables[t], 100, m, n, bag);
 }
 
+/* A row that stands there twice is summed, and added to, twice; the padding stays zero. */
+static void many_rows_agree_with_scalar(void **state)
+{
+    enum { ROWS = 9 };
+    struct rng r = {4, 4, 0};
+    _Alignas(64) float rows[ROWS][DIMS + 16], other[ROWS][DIMS + 16], sum[DIMS + 16], want[DIMS + 16];
+
+    (void)state;
+    for (size_t t = 0; t < ntables; t++)
+        for (size_t dim = 1; dim <= DIMS; dim++) {
+            size_t n = dim % (ROWS + 1);
+            float *at[ROWS + 1], *like[ROWS + 1];
+
+            memset(rows, 0, sizeof rows);
+            for (size_t i = 0; i < ROWS; i++)
+                for (size_t j = 0; j < dim; j++)
+                    rows[i][j] = number(&r);
+            memcpy(other, rows, sizeof other);
+            for (size_t i = 0; i < n; i++) {
+                at[i] = rows[i * 2 % ROWS];
+                like[i] = other[i * 2 % ROWS];
+            }
+            if (n > 0) {
+                at[n - 1] = at[0];
+                like[n - 1] = like[0];
+            }
+            memset(sum, 1, sizeof sum), memset(want, 1, sizeof want);
+            tables[t]->sum_rows(sum, (const float *const *)at, n, dim);
+            kernel_scalar.sum_rows(want, (const float *const *)like, n, dim);
+            for (size_t j = 0; j < table_stride(dim); j++)
+                assert_near(sum[j], want[j], 1, "sum_rows", dim);
+            tables[t]->add_rows(at, n, sum, dim);
+            kernel_scalar.add_rows(like, n, want, dim);
+            for (size_t i = 0; i < ROWS; i++)
+                for (size_t j = 0; j < table_stride(dim); j++)
+                    assert_near(rows[i][j], other[i][j], 1, "add_rows", dim);
+        }
+}
+
 static void folding_agrees_with_scalar(void **state)
 {
     (void)state;
@@ -614,6 +653,7 @@ int main(void)
         cmocka_unit_test(the_loss_of_no_number_is_none),
         cmocka_unit_test(steps_agree_with_scalar_for_every_dimension),
         cmocka_unit_test(steps_agree_with_scalar_for_every_shape),
+        cmocka_unit_test(many_rows_agree_with_scalar),
         cmocka_unit_test(folding_agrees_with_scalar),
         cmocka_unit_test(folding_averages_equal_changes_and_adds_orthogonal_ones),
         cmocka_unit_test(both_sides_of_a_wire_have_the_same_bits),

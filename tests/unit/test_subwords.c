@@ -6,6 +6,7 @@
 #include <stdarg.h>
 
 #include "scratch.h"
+#include "train/tasks/words.h"
 #include "training.h"
 
 static shoal_corpus *corpus;
@@ -196,6 +197,75 @@ static void a_word_never_seen_is_near_to_its_relative(void **state)
     shoal_vectors_close(v);
 }
 
+static double largest_apart(const shoal_vectors *a, const shoal_vectors *b)
+{
+    float x[DIM], y[DIM];
+    double most = 0;
+
+    for (uint32_t i = 0; i < shoal_vectors_size(a); i++) {
+        assert_int_equal(shoal_vectors_row(a, i, x), SHOAL_OK);
+        assert_int_equal(shoal_vectors_row(b, i, y), SHOAL_OK);
+        for (size_t j = 0; j < DIM; j++)
+            most = fmax(most, fabs((double)x[j] - (double)y[j]));
+    }
+    return most;
+}
+
+/* At a rate of next to nothing what comes out is what went in. */
+static shoal_vectors *train_from(struct train_opts o, const shoal_vectors *from)
+{
+    struct shoal_save_opts save = shoal_save_default();
+
+    o.start = scratch_path("from.shoal");
+    o.epochs = 1;
+    o.lr = 1e-9;
+    if (shoal_vectors_save(from, o.start, &save) != SHOAL_OK)
+        fail_msg("%s", shoal_error());
+    return train(&o);
+}
+
+/* Words that are hashed as n-grams are: of a table of floret's a word is the mean of all its rows,
+ * known or not. */
+static void hashed_words_learn_without_rows_of_their_own(void **state)
+{
+    struct train_opts o = small("skipgram");
+    struct seen seen = {0};
+    shoal_vectors *v, *again, *more;
+    float x[DIM], y[DIM];
+
+    (void)state;
+    o.hash_only = 2;
+    o.buckets = 3000;
+    o.epochs = 4;
+    o.lr = 0.1;
+    o.deterministic = true;
+    o.report = see, o.user = &seen;
+    v = train(&o);
+    assert_true(seen.loss[3] < 0.97 * seen.loss[0]);
+    assert_true(seen.valid[3] < seen.valid[0]);
+    assert_int_equal(shoal_vectors_subwords(v).hashes, 2);
+    for (uint32_t id = 0; id < 50; id++) {
+        struct subwords how = words_subwords(&o);
+        const char *word = shoal_vectors_word(v, id);
+        size_t n = subwords_list(&how, word, strlen(word), NULL, 0);
+
+        assert_int_equal(shoal_vectors_row(v, id, x), SHOAL_OK);
+        assert_int_equal(vectors_own_row(v, id, y), SHOAL_OK);
+        assert_true(n > 2);
+        for (size_t j = 0; j < DIM; j++) /* what is left when its rows are taken off */
+            assert_true(fabsf(y[j] - x[j]) < 1e-3f);
+    }
+    seen = (struct seen){0};
+    o.threads = 3;
+    again = train(&o);
+    assert_same(v, again);
+    more = train_from(o, v);
+    assert_true(largest_apart(v, more) < 1e-4);
+    shoal_vectors_close(more);
+    shoal_vectors_close(again);
+    shoal_vectors_close(v);
+}
+
 /* ---- equal bytes ---- */
 
 static void the_same_bytes_come_of_any_number_of_threads(void **state)
@@ -270,33 +340,6 @@ static void buckets_without_n_grams_change_nothing(void **state)
 
 /* ---- going on ---- */
 
-static double largest_apart(const shoal_vectors *a, const shoal_vectors *b)
-{
-    float x[DIM], y[DIM];
-    double most = 0;
-
-    for (uint32_t i = 0; i < shoal_vectors_size(a); i++) {
-        assert_int_equal(shoal_vectors_row(a, i, x), SHOAL_OK);
-        assert_int_equal(shoal_vectors_row(b, i, y), SHOAL_OK);
-        for (size_t j = 0; j < DIM; j++)
-            most = fmax(most, fabs((double)x[j] - (double)y[j]));
-    }
-    return most;
-}
-
-/* At a rate of next to nothing what comes out is what went in. */
-static shoal_vectors *train_from(struct train_opts o, const shoal_vectors *from)
-{
-    struct shoal_save_opts save = shoal_save_default();
-
-    o.start = scratch_path("from.shoal");
-    o.epochs = 1;
-    o.lr = 1e-9;
-    if (shoal_vectors_save(from, o.start, &save) != SHOAL_OK)
-        fail_msg("%s", shoal_error());
-    return train(&o);
-}
-
 static void a_run_begins_with_the_rows_of_another(void **state)
 {
     struct train_opts o = small("skipgram"), plain = o, other = o;
@@ -357,6 +400,7 @@ int main(void)
         cmocka_unit_test(the_loss_falls_with_either_model_and_loss),
         cmocka_unit_test(the_scores_of_the_last_epoch_are_those_of_the_vectors),
         cmocka_unit_test(a_word_never_seen_is_near_to_its_relative),
+        cmocka_unit_test(hashed_words_learn_without_rows_of_their_own),
         cmocka_unit_test(the_same_bytes_come_of_any_number_of_threads),
         cmocka_unit_test(a_run_stopped_again_and_again_ends_with_the_same_bytes),
         cmocka_unit_test(buckets_without_n_grams_change_nothing),

@@ -415,6 +415,58 @@ static void a_model_that_went_through_fasttexts_file_answers_the_same(void **sta
     }
 }
 
+/* Of 300 lines that were held out, on how many two models agree; and so they do to `near`. */
+static unsigned agreed_on(const shoal_model *a, const shoal_model *b, float near)
+{
+    FILE *f = fopen(scratch_path("news.txt"), "r");
+    char line[4096];
+    unsigned agreed = 0;
+
+    assert_non_null(f);
+    for (int i = 0; i < 300; i++) {
+        struct shoal_guess x, y;
+
+        assert_non_null(fgets(line, sizeof line, f));
+        line[strcspn(line, "\n")] = '\0';
+        x = best_of(a, strchr(line, ' ') + 1);
+        y = best_of(b, strchr(line, ' ') + 1);
+        agreed += x.label == y.label && fabsf(x.p - y.p) <= near;
+    }
+    fclose(f);
+    return agreed;
+}
+
+/* All rows, and so few that buckets and words are left out. */
+static void a_compressed_model_answers_as_before_and_from_its_file(void **state)
+{
+    const uint64_t cutoffs[] = {0, 2500};
+
+    (void)state;
+    for (size_t i = 0; i < 8; i++) {
+        struct train_opts o = usual(losses[i % 4]);
+        struct shoal_compress_opts how = {.dsub = 1, .qnorm = i % 2, .cutoff = cutoffs[i / 4]};
+        const char *path = scratch_path("small.ftz");
+        shoal_model *m, *small = NULL, *back = NULL, *again = NULL;
+
+        o.word_ngrams = 2;
+        o.buckets = 1000;
+        o.deterministic = true;
+        m = train(&o, NULL);
+        assert_int_equal(shoal_model_compress(&small, m, &how), SHOAL_OK);
+        /* With a cutoff the mean is over fewer rows, and surer. */
+        assert_in_range(agreed_on(m, small, how.cutoff ? 1 : 0.2f), how.cutoff ? 225 : 280, 300);
+        assert_int_equal(shoal_model_verify(small), SHOAL_OK);
+        assert_int_equal(shoal_model_save(small, path, NULL), SHOAL_OK);
+        assert_int_equal(shoal_model_open(&back, path), SHOAL_OK);
+        assert_int_equal(agreed_on(small, back, 1e-6f), 300);
+        assert_int_equal(shoal_model_compress(&again, back, &how), SHOAL_EINVAL);
+        assert_string_equal(shoal_error(), "compress: the classifier is quantised already");
+        shoal_model_close(back);
+        shoal_model_close(small);
+        shoal_model_close(m);
+    }
+}
+
 static void names_lack_the_prefix(void **state)
 {
     struct train_opts o = usual(SHOAL_SOFTMAX);
@@ -459,6 +511,7 @@ int main(void)
         cmocka_unit_test(early_stopping_keeps_the_best),
         cmocka_unit_test(vectors_that_are_there_begin_the_rows_of_words),
         cmocka_unit_test(a_saved_model_answers_the_same),
+        cmocka_unit_test(a_compressed_model_answers_as_before_and_from_its_file),
         cmocka_unit_test(a_model_that_went_through_fasttexts_file_answers_the_same),
         cmocka_unit_test(names_lack_the_prefix),
         cmocka_unit_test(one_label_is_too_few),

@@ -109,7 +109,7 @@ struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v)
 {
     const struct subwords *how = &v->grams.how;
 
-    return (struct shoal_subwords){how->minn, how->maxn, how->buckets};
+    return (struct shoal_subwords){how->minn, how->maxn, how->buckets, how->hashes};
 }
 
 static bool is_zero(const float *x, size_t n)

@@ -68,6 +68,10 @@ static void describe_subwords(const shoal_vectors *v, const struct shoal_reporte
     report_noted(to, "buckets", "subwords", VALUE_COUNT(how->buckets),
                  "buckets of n-grams of % to % characters", VALUE_COUNT(how->minn),
                  VALUE_COUNT(how->maxn));
+    if (how->hashes > 0)
+        report_noted(to, "hashes", "hashed", VALUE_COUNT(how->hashes),
+                     "rows of each word and n-gram; words have none of their own", NO_VALUE,
+                     NO_VALUE);
 }
 
 static shoal_status words_describe(const void *model, uint64_t bytes, uint64_t top,

@@ -52,19 +52,20 @@ static shoal_status keep_text(struct request *q, struct class_sample *s, const c
     return SHOAL_OK;
 }
 
+/* A number of the object, of the one around it, or of the address. */
 static shoal_status read_threshold(const struct instance *in, double *out)
 {
-    const struct tree *at = tree_get(in->object, "threshold");
-    const char *text = instance_text(in, "threshold");
+    const struct tree *own = tree_get(in->json, "threshold");
+    const struct tree *at = own ? own : tree_get(in->object, "threshold");
+    const char *text = query_get(in->query, "threshold");
     char *end = NULL;
 
-    if (tree_kind(at) == TREE_NUMBER)
+    if (at)
         *out = tree_number(at);
     else if (text)
         *out = number_read(text, &end);
     if ((end && (end == text || *end)) || !(*out >= 0 && *out <= 1))
-        return shoal_fail(SHOAL_EINVAL, "threshold is %.40s, want a number from 0 to 1",
-                          text ? text : "none of these");
+        return shoal_fail(SHOAL_EINVAL, "found another threshold, want a number from 0 to 1");
     return SHOAL_OK;
 }
 

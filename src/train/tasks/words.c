@@ -448,7 +448,8 @@ static shoal_status words_start(struct run *r)
         in = store_owned(r->rows->store, IN, &in_ids);
         out = store_owned(r->rows->store, OUT, &out_ids);
     }
-    w2v_start(&in, in_ids, w->model.words, r->opts->seed);
+    w2v_start(&in, in_ids, how.hashes > 0 ? words_in_rows(r->opts, w->model.words) : w->model.words,
+              r->opts->seed);
     if (w->from)
         st = words_start_from(w->from, shoal_corpus_vocab(w->corpus), &how,
                               r->opts->loss == SHOAL_HS, &(struct dealt){in, in_ids},
@@ -788,6 +789,10 @@ static const struct shoal_option subword_options[] = {
      .zero = "whole words only"},
     {"buckets", .type = SHOAL_TYPE_COUNT, ON(buckets), .decides = true, .arg = "N",
      .u = {1, SUBWORDS_BUCKETS}, .help = "rows that all n-grams share by their hash"},
+    {"hash-only", .type = SHOAL_TYPE_COUNT, ON(hash_only), .decides = true, .arg = "N",
+     .u = {0, SUBWORDS_HASHES}, .help = "words have no rows of their own: they too are hashed, and "
+     "words and n-grams have so many rows each, as floret's, so that few buckets are enough",
+     .zero = "words have rows of their own"},
     {0},
 };
 
@@ -878,6 +883,9 @@ static shoal_status check_subwords(const struct train_opts *o)
     if (o->maxn > 0 && o->minn == 0)
         return shoal_fail(SHOAL_EINVAL, "--maxn is %u without --minn, want --minn 1 to %u", o->maxn,
                           o->maxn);
+    if (o->hash_only > 0 && o->maxn == 0)
+        return shoal_fail(SHOAL_EINVAL, "--hash-only is %u without n-grams, want --minn and --maxn",
+                          o->hash_only);
     if (o->maxn > 0 && o->loss == SHOAL_SOFTMAX)
         return shoal_fail(SHOAL_EINVAL, "--maxn is %u with --loss softmax, want --loss ns or hs: "
                           "an exact softmax has whole words only", o->maxn);

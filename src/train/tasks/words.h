@@ -55,7 +55,8 @@ struct dealt {
 /* Words that `from` knows get its rows, and its output rows if there are such. With `tree` these
  * are nodes of a Huffman tree, and are taken only where the tree is the same. Where both have the
  * same subwords, all n-grams get their rows too; else a word's own row is such that the word is
- * what it was, with n-grams that begin at zero. */
+ * what it was, with n-grams that begin at zero. Words without rows of their own begin with what
+ * their n-grams have. */
 shoal_status words_start_from(const shoal_vectors *from, const shoal_vocab *vocab,
                               const struct subwords *how, bool tree, const struct dealt *in,
                               const struct dealt *out);

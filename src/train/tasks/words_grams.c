@@ -7,8 +7,8 @@
 
 struct subwords words_subwords(const struct train_opts *o)
 {
-    return (struct subwords){
-        .minn = o->minn, .maxn = o->maxn, .buckets = o->maxn > 0 ? o->buckets : 0};
+    return (struct subwords){.minn = o->minn, .maxn = o->maxn,
+                             .buckets = o->maxn > 0 ? o->buckets : 0, .hashes = o->hash_only};
 }
 
 size_t words_in_rows(const struct train_opts *o, size_t words)
@@ -54,7 +54,8 @@ shoal_status words_grams_make(struct w2v_grams *out, const struct train_opts *o,
     struct subwords how = words_subwords(o);
     size_t words = shoal_vocab_size(vocab);
 
-    *out = (struct w2v_grams){.from = mem_array(words + 1, sizeof *out->from)};
+    *out = (struct w2v_grams){.from = mem_array(words + 1, sizeof *out->from),
+                              .hashed = how.hashes > 0};
     if (!out->from)
         return SHOAL_ENOMEM;
     for (uint32_t id = 0; id < words; id++)
@@ -131,7 +132,8 @@ shoal_status words_compose_unseen(const void *from, const char *word, size_t len
 
 shoal_status words_expect_rows(struct store *s, const struct w2v *w, const uint32_t *ids, size_t n)
 {
-    shoal_status st = store_expect(s, IN, ids, n);
+    bool own = !w->grams || !w->grams->hashed;
+    shoal_status st = own ? store_expect(s, IN, ids, n) : SHOAL_OK;
 
     for (size_t i = 0; i < n && st == SHOAL_OK && w->grams; i++)
         if (ids[i] < w->words)

@@ -28,7 +28,8 @@ static bool same_subwords(const shoal_vectors *from, const struct subwords *how)
 {
     struct shoal_subwords s = shoal_vectors_subwords(from);
 
-    return how->maxn > 0 && s.minn == how->minn && s.maxn == how->maxn && s.buckets == how->buckets;
+    return how->maxn > 0 && s.minn == how->minn && s.maxn == how->maxn &&
+           s.buckets == how->buckets && s.hashes == how->hashes;
 }
 
 /* Of a word that has its own row and n-grams that are zero. */
@@ -46,8 +47,8 @@ static shoal_status copy_word(float *row, const shoal_vectors *from, const char 
     uint32_t known = shoal_vectors_find(from, word, strlen(word));
     shoal_status st;
 
-    if (known == SHOAL_NO_ID)
-        return SHOAL_OK;
+    if (known == SHOAL_NO_ID || how->hashes > 0)
+        return SHOAL_OK; /* unknown, or without a row of its own */
     if (same_subwords(from, how))
         return vectors_own_row(from, known, row);
     st = shoal_vectors_row(from, known, row);

@@ -27,6 +27,15 @@ shoal info half.shoal | grep -E 'words|subwords'
 # A run goes on from it.
 try shoal train skipgram world.txt --dim 16 --epochs 1 --minn 3 --maxn 5 --buckets 4000 --start-from v.shoal -q -o u.shoal
 
+# Words that are hashed too, for spaCy.
+try shoal train cbow world.txt --dim 16 --epochs 1 --minn 3 --maxn 5 --buckets 4000 --hash-only 2 -q -o hashed.shoal
+shoal info hashed.shoal | grep -E 'subwords|hashed'
+try shoal convert hashed.shoal hashed.floret -q
+head -n 1 hashed.floret
+wc -l <hashed.floret
+try shoal convert v.shoal v.floret -q
+
+try shoal train cbow world.txt --hash-only 2 -o x.shoal
 try shoal train cbow world.txt --maxn 6 -o x.shoal
 try shoal train cbow world.txt --minn 4 --maxn 3 -o x.shoal
 try shoal train cbow world.txt --minn 3 --maxn 6 --loss softmax -o x.shoal
