@@ -18,8 +18,6 @@ enum {
     AHEAD = 2,       /* windows between a row's prefetch and its use */
     LOSS_EVERY = 16, /* one span in so many measures its loss */
     APART = 32,
-    SPAN_COMPOSED = 128, /* where words have several rows: what composing brings stays in the
-                            second-level cache until it is given back */
     NODES_AT_HAND = 256, /* of a Huffman tree: 100 KiB of the second-level cache at dim 100 */
     STREAM_NOISE = 3,
 };
@@ -28,7 +26,6 @@ struct w2v_worker {
     const struct w2v *w;
     struct view *in, *out;
     struct windows windows;
-    size_t span;               /* positions at once, at most SPAN */
     struct composed *composed; /* NULL: a word has one row */
     float *const *inputs;      /* of each kept word its composed vector */
     uint32_t *noise;    /* [SPAN][negatives] */
@@ -50,7 +47,6 @@ shoal_status w2v_worker_new(struct w2v_worker **out, const struct w2v *w, struct
     worker->w = w;
     worker->in = in;
     worker->out = out_rows;
-    worker->span = w->grams ? SPAN_COMPOSED : SPAN;
     worker->label[0] = 1;
     worker->noise = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *worker->noise);
     worker->dice = mem_array((size_t)SPAN * (w->negatives + 1), sizeof *worker->dice);
@@ -161,8 +157,7 @@ static void draw_noise(struct w2v_worker *worker, size_t begin)
 static void count_noise(struct w2v_worker *worker, size_t begin)
 {
     size_t n = worker->w->negatives, first = begin / (APART * W2V_REUSE) * APART;
-    size_t len = worker->windows.len, share = worker->span / APART; /* of those, in this span */
-    unsigned times = (unsigned)(share < W2V_REUSE ? share : W2V_REUSE);
+    size_t len = worker->windows.len;
     const uint32_t *noise = worker->noise;
     struct view out = *worker->out; /* what counting writes might else be in it */
     uint64_t seen[SPAN / 64 + 1] = {0};
@@ -174,7 +169,7 @@ static void count_noise(struct w2v_worker *worker, size_t begin)
             continue;
         seen[group / 64] |= 1ull << (group % 64);
         for (size_t i = t * n; i < (t + 1) * n; i++)
-            view_count_times(&out, noise[i], times);
+            view_count_times(&out, noise[i], W2V_REUSE);
     }
     for (size_t i = 0; i < worker->redrawn; i++)
         view_count(&out, worker->dice[i]);
@@ -360,9 +355,9 @@ static void take_span(struct w2v_worker *worker, unsigned epoch, size_t begin, s
     }
 }
 
-static size_t span_end(const struct w2v_worker *worker, size_t begin, size_t end)
+static size_t span_end(size_t begin, size_t end)
 {
-    size_t stop = (begin / worker->span + 1) * worker->span;
+    size_t stop = (begin / SPAN + 1) * SPAN;
 
     return stop < end ? stop : end;
 }
@@ -371,7 +366,7 @@ void w2v_worker_train(struct w2v_worker *worker, unsigned epoch, size_t begin, s
                       struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = span_end(worker, begin, end);
+        stop = span_end(begin, end);
         take_span(worker, epoch, begin, stop, lr, begin / SPAN % LOSS_EVERY == 0, done);
     }
 }
@@ -413,7 +408,7 @@ void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, si
                      uint64_t *in, uint64_t *out)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = span_end(worker, begin, end);
+        stop = span_end(begin, end);
         draw_span(worker, epoch, begin, stop);
         list_span(worker, in, out);
     }
@@ -424,7 +419,7 @@ void w2v_worker_list(struct w2v_worker *worker, unsigned epoch, size_t begin, si
 void w2v_worker_loss(struct w2v_worker *worker, size_t begin, size_t end, struct sums *done)
 {
     for (size_t stop; begin < end; begin = stop) {
-        stop = span_end(worker, begin, end);
+        stop = span_end(begin, end);
         take_span(worker, W2V_LOSS_EPOCH, begin, stop, 0, true, done);
     }
 }
