@@ -184,10 +184,20 @@ size_t line_rows_most(const struct line_rows *f, const struct line_types *t, con
 size_t line_rows_line(const struct line_rows *f, const struct line_types *t, const uint32_t *type,
                      size_t n, uint32_t *out);
 
+/* Words that were looked up, by their hash: text says the same few words again and again. */
+enum { WORD_CACHE = 1 << 13 };
+struct word_cache {
+    struct {
+        uint64_t head, rest; /* struct key; words of up to KEY_WHOLE bytes alone */
+        uint32_t len, id;    /* len 0: free */
+    } at[WORD_CACHE];
+};
+
 /* The rows of one line of text after the other, for whoever is asked. */
 struct line_features {
     const struct line_rows *f;
     const shoal_vocab *words;
+    struct word_cache *cache; /* NULL: of a few lines it would cost more than it saves */
     uint32_t *row, *hash;
     size_t n, cap, nhash, hash_cap;
 };

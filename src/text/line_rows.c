@@ -265,6 +265,8 @@ void line_features_fini(struct line_features *l)
 {
     free(l->row);
     free(l->hash);
+    free(l->cache);
+    l->cache = NULL;
     l->row = l->hash = NULL;
     l->cap = l->hash_cap = 0;
 }
@@ -289,11 +291,34 @@ static shoal_status put_rows(struct line_features *l, struct span token)
     return SHOAL_OK;
 }
 
+static uint32_t find_word(struct line_features *l, struct span token)
+{
+    struct key k;
+    uint32_t id = SHOAL_NO_ID;
+    size_t at;
+
+    if (!l->cache || token.len > KEY_WHOLE) {
+        vocab_find_all(l->words, &token, 1, &id);
+        return id;
+    }
+    k = word_key_of(token.at, token.len);
+    at = k.hash % WORD_CACHE;
+    if (l->cache->at[at].head == k.head && l->cache->at[at].rest == k.rest &&
+        l->cache->at[at].len == token.len)
+        return l->cache->at[at].id;
+    vocab_find_all(l->words, &token, 1, &id);
+    l->cache->at[at].head = k.head;
+    l->cache->at[at].rest = k.rest;
+    l->cache->at[at].len = token.len;
+    l->cache->at[at].id = id;
+    return id;
+}
+
 /* A word's own row comes before its n-grams'. */
 shoal_status line_features_word(void *line, struct span token)
 {
     struct line_features *l = line;
-    uint32_t id = SHOAL_NO_ID;
+    uint32_t id;
     shoal_status st = mem_grow(&l->row, &l->cap, l->n + 1, sizeof *l->row);
 
     if (st == SHOAL_OK && l->f->ngrams > 1)
@@ -302,7 +327,7 @@ shoal_status line_features_word(void *line, struct span token)
         return st;
     if (l->f->ngrams > 1)
         l->hash[l->nhash++] = subwords_hash(token.at, token.len);
-    vocab_find_all(l->words, &token, 1, &id);
+    id = find_word(l, token);
     if (id < l->f->words)
         l->row[l->n++] = id;
     return put_rows(l, token);

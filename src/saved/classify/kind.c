@@ -187,6 +187,8 @@ static shoal_status ask_thread(void *ctx, unsigned index)
     shoal_status st = class_asker_init(&a, q->model);
 
     (void)index;
+    if (st == SHOAL_OK && !(a.line.cache = mem_array(1, sizeof *a.line.cache)))
+        st = SHOAL_ENOMEM;
     while (st == SHOAL_OK && more) {
         st = line_text_next(q->text, &block, &more);
         if (st == SHOAL_OK && more)
