@@ -134,6 +134,7 @@ SHOAL_ROW_HIDDEN = 2
 SHOAL_NS = 0
 SHOAL_HS = 1
 SHOAL_SOFTMAX = 2
+SHOAL_OVA = 3
 SHOAL_LINEAR = 0
 SHOAL_CONSTANT = 1
 SHOAL_INVERSE_TIME = 2
@@ -159,6 +160,7 @@ SHOAL_EVENT_DONE = 3
 SHOAL_EVENT_EVALUATION = 4
 SHOAL_EVENT_RETRY = 5
 SHOAL_EVENT_AGAIN = 6
+SHOAL_EVENT_TRIAL = 7
 
 
 class shoal_progress(Structure):
@@ -526,6 +528,63 @@ class shoal_classic_opts(Structure):
         ("data", c_char_p),
         ("quick", c_bool),
         ("vector", c_bool),
+    ]
+
+
+class shoal_labelled_opts(Structure):
+    _fields_ = [
+        ("label_prefix", c_char_p),
+        ("text_column", c_char_p),
+        ("label_column", c_char_p),
+        ("clean", c_bool),
+        ("min_count", c_uint64),
+        ("min_count_label", c_uint64),
+        ("threads", c_uint),
+        ("watch", shoal_watch),
+    ]
+
+
+class shoal_labelled_stats(Structure):
+    _fields_ = [
+        ("bytes", c_uint64),
+        ("lines", c_uint64),
+        ("unlabelled", c_uint64),
+        ("tokens", c_uint64),
+        ("types", c_uint64),
+        ("words", c_uint64),
+        ("labels", c_uint64),
+        ("long_words", c_uint64),
+    ]
+
+
+class shoal_guess(Structure):
+    _fields_ = [
+        ("label", c_uint32),
+        ("p", c_float),
+    ]
+
+
+class shoal_classify_opts(Structure):
+    _fields_ = [
+        ("k", c_size_t),
+        ("threshold", c_double),
+        ("threads", c_uint),
+    ]
+
+
+class shoal_gen_news_opts(Structure):
+    _fields_ = [
+        ("lines", c_uint64),
+        ("first", c_uint64),
+        ("csv", c_bool),
+        ("seed", c_uint64),
+    ]
+
+
+class shoal_gen_news_stats(Structure):
+    _fields_ = [
+        ("lines", c_uint64),
+        ("wrong", c_uint64),
     ]
 
 
@@ -1021,6 +1080,7 @@ class shoal_ask_opts(Structure):
         ("seed", c_uint64),
         ("vector", c_bool),
         ("nearest", c_uint64),
+        ("threshold", c_double),
     ]
 
 
@@ -1055,6 +1115,7 @@ class shoal_report(Structure):
         ("eta", c_double),
         ("memory", c_uint64),
         ("figures", shoal_figures),
+        ("note", c_char * 160),
     ]
 
 
@@ -1068,6 +1129,8 @@ class shoal_sources(Structure):
         ("valid_samples", c_void_p),
         ("images", c_void_p),
         ("test_images", c_void_p),
+        ("labelled", c_void_p),
+        ("valid_labelled", c_void_p),
     ]
 
 
@@ -1080,6 +1143,7 @@ class shoal_found(Structure):
         ("columns", c_void_p),
         ("samples", c_void_p),
         ("images", c_void_p),
+        ("labelled", POINTER(shoal_labelled_stats)),
     ]
 
 
@@ -1275,6 +1339,17 @@ functions = {
     "shoal_classic_text": (c_int, [c_void_p, c_void_p]),
     "shoal_classic_report": (c_int, [c_void_p]),
     "shoal_classic_check": (c_int, [c_void_p]),
+    "shoal_labelled_default": (shoal_labelled_opts, []),
+    "shoal_labelled_read": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, POINTER(shoal_labelled_opts), POINTER(shoal_labelled_stats)]),
+    "shoal_labelled_read_memory": (c_int, [c_void_p, POINTER(shoal_memory), c_size_t, POINTER(shoal_labelled_opts), POINTER(shoal_labelled_stats)]),
+    "shoal_labelled_open": (c_int, [c_void_p, c_char_p]),
+    "shoal_labelled_close": (None, [c_void_p]),
+    "shoal_labelled_lines": (c_size_t, [c_void_p]),
+    "shoal_classifier_labels": (c_size_t, [c_void_p]),
+    "shoal_classifier_label": (c_char_p, [c_void_p, c_size_t]),
+    "shoal_classify": (c_int, [c_void_p, POINTER(shoal_memory), c_size_t, POINTER(shoal_classify_opts), POINTER(shoal_guess), c_void_p]),
+    "shoal_gen_news_default": (shoal_gen_news_opts, []),
+    "shoal_gen_news": (c_int, [c_char_p, POINTER(shoal_gen_news_opts), POINTER(shoal_gen_news_stats)]),
     "shoal_columns_open": (c_int, [c_void_p, c_char_p]),
     "shoal_columns_free": (None, [c_void_p]),
     "shoal_columns_count": (c_size_t, [c_void_p]),
@@ -1383,6 +1458,10 @@ functions = {
     "shoal_vectors_vocab": (c_void_p, [c_void_p]),
     "shoal_vectors_subwords": (shoal_subwords, [c_void_p]),
     "shoal_vectors_compose": (c_int, [c_void_p, c_char_p, c_size_t, c_void_p, c_void_p]),
+    "shoal_subwords_list": (c_size_t, [POINTER(shoal_subwords), c_char_p, c_size_t, c_void_p, c_size_t]),
+    "shoal_vectors_new_subwords": (c_int, [c_void_p, POINTER(shoal_matrix), POINTER(shoal_matrix), POINTER(shoal_subwords), POINTER(shoal_matrix)]),
+    "shoal_vectors_grams": (shoal_matrix, [c_void_p]),
+    "shoal_vectors_gram_rows": (c_int, [c_void_p, c_uint32, c_uint32, c_void_p]),
     "shoal_nearest_words": (c_int, [c_void_p, POINTER(c_char_p), c_size_t, c_void_p, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
     "shoal_analogy_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_int, c_uint, POINTER(shoal_hit), c_size_t, c_void_p]),
     "shoal_cosine_words": (c_int, [c_void_p, POINTER(c_char_p), c_void_p, c_void_p]),
@@ -1405,6 +1484,7 @@ functions = {
     "shoal_model_vectors": (c_void_p, [c_void_p]),
     "shoal_model_linear": (c_void_p, [c_void_p]),
     "shoal_model_net": (c_void_p, [c_void_p]),
+    "shoal_model_classifier": (c_void_p, [c_void_p]),
     "shoal_model_describe": (c_int, [c_void_p, c_uint64, POINTER(shoal_reporter)]),
     "shoal_ask_default": (shoal_ask_opts, []),
     "shoal_model_predicts": (c_bool, [c_char_p]),
@@ -1436,6 +1516,7 @@ statuses = {
     "shoal_classic_open",
     "shoal_classic_report",
     "shoal_classic_text",
+    "shoal_classify",
     "shoal_clicks_check",
     "shoal_clicks_encode",
     "shoal_clicks_new",
@@ -1463,10 +1544,14 @@ statuses = {
     "shoal_eval_open_memory",
     "shoal_eval_run",
     "shoal_gen_clicks",
+    "shoal_gen_news",
     "shoal_gen_people",
     "shoal_images_open",
     "shoal_index_nearest",
     "shoal_index_new",
+    "shoal_labelled_open",
+    "shoal_labelled_read",
+    "shoal_labelled_read_memory",
     "shoal_linear_scores",
     "shoal_linear_weights",
     "shoal_logreg_largest",
@@ -1535,9 +1620,11 @@ statuses = {
     "shoal_train_plan",
     "shoal_vectors_compose",
     "shoal_vectors_compress",
+    "shoal_vectors_gram_rows",
     "shoal_vectors_map",
     "shoal_vectors_matrix",
     "shoal_vectors_new",
+    "shoal_vectors_new_subwords",
     "shoal_vectors_open",
     "shoal_vectors_row",
     "shoal_vectors_save",

@@ -143,7 +143,7 @@ class Word2Vec:
         self.layer1_size = self.vector_size
         self.history: List[Any] = []
         self.last_run: Any = None  # what the last training told: see shoal.Run
-        self.wv = KeyedVectors(self.vector_size)
+        self.wv = self._no_vectors()
         if self.hs and self.negative:
             logger.info("hs=1: hierarchical softmax alone is trained, without negative=%i", self.negative)
         if corpus_iterable is not None or corpus_file is not None:
@@ -161,6 +161,9 @@ class Word2Vec:
                 logger.warning("Callbacks are no longer retained by the model, so must be provided whenever training "
                                "is triggered.")
         self.load = _on_class_only  # type: ignore[assignment]
+
+    def _no_vectors(self) -> KeyedVectors:
+        return KeyedVectors(self.vector_size)
 
     # ---- vocabulary ----
 
@@ -526,7 +529,7 @@ class Word2Vec:
                output: Optional[np.ndarray]) -> _c.Vectors:
         from .keyedvectors import matrix_of
         if rows.shape[1] != self.vector_size or len(rows) != len(keys):
-            raise ValueError(f"Word2Vec: found vectors of shape {rows.shape}, want {(len(keys), self.vector_size)}")
+            raise ValueError(f"{type(self).__name__}: found vectors of shape {rows.shape}, want {(len(keys), self.vector_size)}")
         if order is not None:
             rows = rows[order]
         if output is not None and self.hs:
@@ -536,8 +539,10 @@ class Word2Vec:
         with _corpus.vocabulary(keys, counts) as vocab:
             given, kept = matrix_of(rows, vocab)
             more, also = (None, None) if output is None else matrix_of(output)
-            return _c.opened(_c.Vectors, _c.lib.shoal_vectors_new, ctypes.byref(given),
-                             None if more is None else ctypes.byref(more))
+            return self._made(given, None if more is None else ctypes.byref(more))
+
+    def _made(self, rows: _abi.shoal_matrix, hidden: Any) -> _c.Vectors:
+        return _c.opened(_c.Vectors, _c.lib.shoal_vectors_new, ctypes.byref(rows), hidden)
 
     def _take(self, model: _c.Model, order: Optional[np.ndarray], keys: List[Any]) -> None:
         """What a run gave becomes ours."""
@@ -634,7 +639,7 @@ class Word2Vec:
         self.wv.init_sims(replace=replace)
 
     def __str__(self) -> str:
-        return f"Word2Vec<vocab={len(self.wv)}, vector_size={self.wv.vector_size}, alpha={self.alpha}>"
+        return f"{type(self).__name__}<vocab={len(self.wv)}, vector_size={self.wv.vector_size}, alpha={self.alpha}>"
 
     __repr__ = __str__
 
@@ -678,7 +683,7 @@ class Word2Vec:
                     raise AttributeError(f"{fname}: found no model that Word2Vec.save wrote; vectors alone are loaded "
                                          "by KeyedVectors.load")
         model = load(fname)
-        if not isinstance(model, Word2Vec):
+        if not isinstance(model, cls):
             raise AttributeError(f"Model of type {type(model)} can't be loaded by {cls}")
         return model
 
