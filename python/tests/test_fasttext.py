@@ -96,6 +96,13 @@ def test_without_n_grams_unknown_words_are_missing():
     assert np.allclose(model.wv.vectors_vocab, model.wv.vectors)
 
 
+def test_models_leave_out_words_never_seen_where_rows_of_their_own_are_needed(few):
+    assert few.predict_output_word(["walking", "talker"], topn=2) == few.predict_output_word(["walking"], topn=2)
+    tree = FastText(FEW, **dict(SMALL, hs=1, negative=0))
+    said = tree.score([["walking", "talker", "quickly"], ["walking", "quickly"]])
+    assert said[0] == said[1] < 0
+
+
 # ---- learning
 
 
@@ -208,11 +215,35 @@ def test_a_model_goes_to_fasttext_and_back(few, tmp_path):
     again = load_facebook_model(tmp_path / "model.bin")
     same(again.wv, few.wv, 1e-6)
     same(load_facebook_vectors(tmp_path / "model.bin"), few.wv, 1e-6)
+    changed = load_facebook_vectors(tmp_path / "model.bin")
+    changed["walks"] = np.ones(12)
+    changed.save(tmp_path / "changed.shoal")
+    assert (shoal.load(tmp_path / "changed.shoal")["walks"] == 1).all()
     same(shoal.load(tmp_path / "model.bin"), few.wv, 1e-6)
     assert np.allclose(again.syn1neg, few.syn1neg) and (again.window, again.sg, again.epochs) == (5, 0, 3)
     again.build_vocab([["jumping", "jumps"]] * 5, update=True)
     again.train([["jumping", "jumps"]] * 5, total_examples=5, epochs=2)
     assert "jumps" in again.wv.key_to_index and len(again.wv) == len(few.wv) + 2
+
+
+def test_a_model_of_fasttext_that_was_only_read_is_written_as_it_was(files, tmp_path):
+    for name in ("cbow-ns.bin", "skipgram-hs.bin"):
+        save_facebook_model(load_facebook_model(os.path.join(files, name)), tmp_path / name)
+        with open(os.path.join(files, name), "rb") as file:
+            assert (tmp_path / name).read_bytes() == file.read()
+
+
+def test_output_rows_of_a_tree_survive_in_fasttexts_file(tmp_path):
+    model = FastText(FEW, **dict(SMALL, hs=1, negative=0))
+    save_facebook_model(model, tmp_path / "tree.bin")
+    again = load_facebook_model(tmp_path / "tree.bin")
+    assert again.hs == 1 and model.syn1.any() and np.allclose(again.syn1[:-1], model.syn1[:-1])
+
+
+def test_memory_is_estimated_with_the_rows_of_n_grams(few):
+    report = few.estimate_memory()
+    assert report["syn0_ngrams"] == 500 * 12 * 4 and report["syn0_vocab"] == 8 * 12 * 4
+    assert report["total"] == sum(report.values()) - report["total"]
 
 
 @pytest.mark.parametrize("name", ["cbow-ns.bin", "skipgram-hs.bin", "skipgram-softmax.bin", "whole.bin"])
@@ -233,5 +264,5 @@ def test_a_file_that_is_none_of_fasttext_is_refused(files, tmp_path):
     (tmp_path / "no.bin").write_bytes(b"2 2\na 1 2\nb 2 1\n")
     with pytest.raises(ValueError, match="found no model of fastText's"):
         load_facebook_model(tmp_path / "no.bin")
-    with pytest.raises(ValueError, match="classifier"):
+    with pytest.raises(NotImplementedError, match="found a classifier of texts"):
         load_facebook_model(os.path.join(files, "supervised-softmax.bin"))

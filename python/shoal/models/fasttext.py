@@ -72,6 +72,7 @@ class FastTextKeyedVectors(KeyedVectors):
         self._grams: Optional[np.ndarray] = None     # None: in C (_composer), or all of them zeros
         self._own: Optional[np.ndarray] = None       # vectors_vocab, once somebody asked
         self._composer: Optional[_c.Vectors] = None
+        self._read: Optional[_c.Vectors] = None      # all of it is still as it was read from there
 
     # ---- rows ----
 
@@ -85,14 +86,14 @@ class FastTextKeyedVectors(KeyedVectors):
 
     @_vectors.setter
     def _vectors(self, rows: np.ndarray) -> None:
-        self._rows, self._own = rows, None
+        self._rows, self._own, self._read = rows, None, None
 
     def _set_rows(self, handle: _c.Vectors, writable: bool) -> None:
         how = _c.lib.shoal_vectors_subwords(handle)
         self.min_n, self.max_n, self.bucket = how.minn, how.maxn, how.buckets if how.maxn else 0
         self.vectors_vocab_lockf = self.vectors_ngrams_lockf = np.ones(1, dtype=REAL)
         self.compatible_hash = True
-        self._composer = handle
+        self._composer = self._read = handle
 
     def _own_keys(self) -> None:
         self._vectors  # noqa: B018 - composed while C still has the keys
@@ -122,7 +123,7 @@ class FastTextKeyedVectors(KeyedVectors):
         if rows is not None and rows.shape != (self.bucket, self.vector_size):
             raise ValueError(f"vectors_ngrams: found shape {rows.shape}, want {(self.bucket, self.vector_size)}")
         self._vectors  # noqa: B018 - those of C are composed of the rows before
-        self._grams, self._composer = rows, None
+        self._grams, self._composer, self._read = rows, None, None
 
     @property
     def buckets_word(self) -> List[np.ndarray]:
@@ -213,13 +214,18 @@ class FastTextKeyedVectors(KeyedVectors):
 
     # ---- files ----
 
+    @property
+    def is_as_read(self) -> bool:
+        """Whether nothing can have changed since it was read from a file."""
+        return self._read is not None and self._handle is self._read and self._grams is None and self._own is None
+
     def as_library(self, hidden: Optional[np.ndarray] = None) -> _c.Vectors:
-        """A copy of all as vectors of the library's."""
+        """All of it as vectors of the library's: those that were read, or a copy."""
         words = c_words(self.index_to_key)
         if words is None or not len(self):
             raise ValueError("FastText: found keys that are no words, want strings")
-        if hidden is None and self._handle is not None and self._grams is None and self._own is None:
-            return self._handle  # as it was read
+        if hidden is None and self.is_as_read:
+            return self._read
         counts = self._attribute("count") if "count" in self.expandos else None
         with vocab_of(words, counts) as vocab:
             given, kept = matrix_of(self._vectors, vocab)
@@ -237,7 +243,7 @@ class FastTextKeyedVectors(KeyedVectors):
 
     def __getstate__(self) -> Dict[str, Any]:
         state = super().__getstate__()
-        for name in ("_own", "_composer", "_rows"):
+        for name in ("_own", "_composer", "_read", "_rows"):
             state.pop(name, None)
         state["_grams"] = _packed(self._grams if self._composer is None else self.vectors_ngrams)
         return state
@@ -336,14 +342,15 @@ class FastText(Word2Vec):
         super()._take(model, order, keys)
         if self.wv.bucket:
             grams = _c.lib.shoal_vectors_grams(_c.lib.shoal_model_vectors(model))
-            self.wv._grams, self.wv._composer = rows_of(grams, model, writable=True), None
+            self.wv.vectors_ngrams = rows_of(grams, model, writable=True)
 
     def estimate_memory(self, vocab_size: Optional[int] = None, report: Optional[Dict[str, int]] = None) -> Dict[str, int]:
         """About what training takes, in bytes."""
-        size, report = vocab_size or len(self.wv), dict(report or {})
-        report["syn0_ngrams"] = self.wv.bucket * self.vector_size * 4
-        report["buckets_word"] = 4 * sum(map(len, self.wv.buckets_word)) if self.wv.bucket else 0
-        return super().estimate_memory(size, report)
+        grams = {"syn0_ngrams": self.wv.bucket * self.vector_size * 4,
+                 "buckets_word": 4 * sum(map(len, self.wv.buckets_word)) if self.wv.bucket else 0}
+        report = super().estimate_memory(vocab_size, {**(report or {}), **grams})
+        report["syn0_vocab"] = report.pop("vectors")
+        return report
 
     @classmethod
     def load_fasttext_format(cls, model_file: Any, encoding: str = "utf8") -> "FastText":
@@ -358,20 +365,43 @@ def _check_words(words: List[Any]) -> None:
 
 # ---- fastText's files ----------------------------------------------------------------------------
 
-MAGIC, VERSION = 793712314, 12
-_HEAD = struct.Struct("<14id")
-_ARGS = ("dim", "ws", "epoch", "min_count", "neg", "word_ngrams", "loss", "model", "bucket", "minn", "maxn",
-         "lr_update_rate", "t")
+MAGIC = 793712314
+_HEAD = struct.Struct("<14id3iqq")
+_FIELDS = ("magic", "version", "dim", "ws", "epoch", "min_count", "neg", "word_ngrams", "loss", "model", "bucket", "minn",
+           "maxn", "lr_update_rate", "t", "size", "nwords", "nlabels", "ntokens", "pruned")
 HS, NS, CBOW, SKIPGRAM, SUPERVISED = 1, 2, 1, 2, 3
 
 
 def _head(path: Any) -> Dict[str, Any]:
-    """What fastText was asked for when it made the model."""
+    """How fastText made the model, and how many words it has."""
     with open_bytes(path) as file:
         head = file.read(_HEAD.size)
     if len(head) < _HEAD.size or struct.unpack_from("<i", head)[0] != MAGIC:
         raise _c.FormatError(f"{os.fspath(path)}: found no model of fastText's, want .bin or .ftz")
-    return dict(zip(_ARGS, _HEAD.unpack(head)[2:]))
+    found = dict(zip(_FIELDS, _HEAD.unpack(head)))
+    if found["model"] == SUPERVISED:
+        raise NotImplementedError(f"{os.fspath(path)}: found a classifier of texts, want vectors: shoal.load opens it")
+    return found
+
+
+def _tree_rows(path: Any, words: int, dim: int) -> np.ndarray:
+    """The output rows of a file, those of its tree: the last that stands in it. Zeros where it has others."""
+    size, shape = 4 * words * dim, struct.Struct("<?qq")
+    with open_bytes(path) as file:
+        file.seek(0, os.SEEK_END)
+        begin = file.tell() - size - shape.size
+        file.seek(max(begin, 0))
+        if begin < 0 or shape.unpack(file.read(shape.size)) != (False, words, dim):
+            return np.zeros((words, dim), dtype=REAL)
+        return _turned(np.frombuffer(file.read(size), dtype="<f4").reshape(words, dim))
+
+
+def _turned(rows: np.ndarray) -> np.ndarray:
+    """Rows of a tree's nodes as fastText has them of ours, or ours of those: counted from the other end, and with
+    the other sign."""
+    out = np.zeros(rows.shape, dtype=REAL)
+    out[:-1] = -rows[-2::-1]
+    return out
 
 
 def load_facebook_vectors(path: Any, encoding: str = "utf-8") -> FastTextKeyedVectors:
@@ -388,39 +418,51 @@ def load_facebook_vectors(path: Any, encoding: str = "utf-8") -> FastTextKeyedVe
 
 
 def load_facebook_model(path: Any, encoding: str = "utf-8") -> FastText:
-    """A model of fastText's to go on with, as far as its file allows: output rows of negative sampling are taken over,
-    those of a tree begin anew."""
+    """A model of fastText's to go on with, and its output rows if they are not quantised."""
     head, wv = _head(path), load_facebook_vectors(path, encoding)
     model = FastText(vector_size=wv.vector_size, window=head["ws"], epochs=head["epoch"], negative=head["neg"],
                      hs=int(head["loss"] == HS), sg=int(head["model"] == SKIPGRAM), sample=head["t"],
                      min_count=head["min_count"], min_n=wv.min_n, max_n=wv.max_n, bucket=wv.bucket)
-    model.wv = wv
-    counts = wv._attribute("count") if "count" in wv.expandos else np.ones(len(wv), dtype=np.int64)
-    wv.expandos["count"] = counts
-    model.corpus_total_words = int(counts.sum())
+    model.wv, model.corpus_total_words = wv, head["ntokens"]
+    wv.expandos["count"] = wv._attribute("count") if "count" in wv.expandos else np.ones(len(wv), dtype=np.int64)
     model._codes()
     hidden = _c.lib.shoal_vectors_hidden(wv._composer) if wv._composer is not None else _abi.shoal_matrix()
-    if hidden.data and not model.hs:
+    if model.hs and _is_sorted(wv):
+        model._set_output(_tree_rows(path, len(wv), wv.vector_size))
+    elif hidden.data and not model.hs:
         model._set_output(rows_of(hidden, wv._composer))
     else:
         model._set_output(np.zeros((len(wv), model.vector_size), dtype=REAL))
+    model._read_output = model._output()
     return model
+
+
+def _is_sorted(wv: KeyedVectors) -> bool:
+    counts = wv._attribute("count")
+    return bool((counts[:-1] >= counts[1:]).all())
 
 
 def save_facebook_model(model: FastText, path: Any, encoding: str = "utf-8", lr_update_rate: int = 100,
                         word_ngrams: int = 1) -> None:
-    """As fastText's `.bin`, which fastText, gensim and `shoal` open. Output rows are those of negative sampling."""
-    output = model.syn1neg if model.negative and not model.hs else np.zeros(model.wv.vectors.shape, dtype=REAL)
-    path = os.fspath(path)
+    """As fastText's `.bin`, which fastText, gensim and `shoal` open."""
+    wv, output, path = model.wv, model._output(), os.fspath(path)
+    unchanged = wv.is_as_read and output is getattr(model, "_read_output", None)
+    if output is None or model.hs and not _is_sorted(wv):
+        output = np.zeros(wv.vectors.shape, dtype=REAL)
+    elif model.hs:
+        output = _turned(output)
+    told = {"ws": model.window, "epoch": model.epochs, "min_count": max(1, model.effective_min_count),
+            "neg": model.negative, "word_ngrams": word_ngrams, "loss": HS if model.hs else NS,
+            "model": SKIPGRAM if model.sg else CBOW, "lr_update_rate": lr_update_rate, "t": float(model.sample or 0)}
     part = f"{path}.{os.getpid()}.part"
     try:
-        with model.wv.as_library(output) as vectors:
-            _c.lib.shoal_vectors_save(vectors, _c.path_bytes(part), ctypes.byref(_c.save_opts("fasttext")))
-        told = dict(_head(part), ws=model.window, epoch=model.epochs, min_count=max(1, model.effective_min_count),
-                    neg=max(1, model.negative), model=SKIPGRAM if model.sg else CBOW, t=float(model.sample or 0),
-                    lr_update_rate=lr_update_rate, word_ngrams=word_ngrams)
+        vectors = wv.as_library(None if unchanged else output)
+        _c.lib.shoal_vectors_save(vectors, _c.path_bytes(part), ctypes.byref(_c.save_opts("fasttext")))
+        head = _head(part)
+        told["ntokens"] = max(head["ntokens"], model.corpus_total_words or 0)
+        head.update(told)
         with open(part, "r+b") as file:
-            file.write(_HEAD.pack(MAGIC, VERSION, *(told[name] for name in _ARGS)))
+            file.write(_HEAD.pack(*(head[name] for name in _FIELDS)))
         os.replace(part, path)
     finally:
         if os.path.exists(part):

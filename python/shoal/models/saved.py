@@ -126,6 +126,10 @@ def _with_grams(record: Record, dim: int) -> Any:
     grams, bucket = record.get("vectors_ngrams"), int(record.get("bucket", default=0))
     if not record.get("compatible_hash", default=False):
         raise pickle.UnpicklingError("found FastText of gensim before 3.8, whose hashes are others, want a later one")
+    places = record.get("hash2index")
+    if grams is not None and places and len(grams) < bucket:  # gensim 3 keeps those that it met
+        met, grams = grams, np.zeros((bucket, dim), dtype=REAL)
+        grams[list(places.keys())] = met[list(places.values())]
     if bucket and (grams is None or grams.shape != (bucket, dim)):
         raise pickle.UnpicklingError(f"found {0 if grams is None else len(grams)} rows of n-grams, want {bucket}: is a "
                                      "file beside it missing?")

@@ -575,7 +575,7 @@ class Word2Vec:
                                "scheme, so you need to have run word2vec with negative > 0 for this to work.")
         if not len(self.wv) or not hasattr(self, "syn1neg") or len(self.syn1neg) != len(self.wv):
             raise RuntimeError("Parameters required for predicting the output words not found.")
-        rows = [self.wv.get_index(word) for word in context_words_list if word in self.wv]
+        rows = [self.wv.get_index(word) for word in context_words_list if self.wv.has_index_for(word)]
         if not rows:
             logger.warning("All the input context words are out-of-vocabulary for the current model.")
             return None
@@ -601,7 +601,7 @@ class Word2Vec:
                          for sentence in itertools.islice(sentences, total_sentences)], dtype=REAL)
 
     def _score(self, sentence: Sequence[Any], points: np.ndarray, codes: np.ndarray) -> float:
-        ids = [self.wv.get_index(word) for word in sentence if word in self.wv]
+        ids = [self.wv.get_index(word) for word in sentence if self.wv.has_index_for(word)]
         total = 0.0
         for place, word in enumerate(ids):
             around = ids[max(0, place - self.window):place] + ids[place + 1:place + 1 + self.window]
@@ -646,7 +646,7 @@ class Word2Vec:
     # ---- files ----
 
     def __getstate__(self) -> Dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name not in ("load", "last_run", "hashfxn")}
+        state = {name: value for name, value in self.__dict__.items() if name not in ("load", "last_run", "hashfxn", "_read_output")}
         for name in ("syn1", "syn1neg"):
             if name in state:
                 state[name] = np.ascontiguousarray(state[name])
