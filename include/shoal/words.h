@@ -70,6 +70,23 @@ SHOAL_API struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v);
 SHOAL_API shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, size_t len,
                                              float *out, bool *known);
 
+/* The buckets of a word's n-grams, as fastText numbers them, into out, at most cap; gives how many
+ * there are. The word `</s>` has none. */
+SHOAL_API size_t shoal_subwords_list(const struct shoal_subwords *how, const char *word, size_t len,
+                                     uint32_t *out, size_t cap);
+/* As shoal_vectors_new, with rows of n-grams, one for each of how->buckets. Rows of words are their
+ * vectors, the means. grams->words is not looked at. */
+SHOAL_API shoal_status shoal_vectors_new_subwords(shoal_vectors **out,
+                                                  const struct shoal_matrix *rows,
+                                                  const struct shoal_matrix *grams,
+                                                  const struct shoal_subwords *how,
+                                                  const struct shoal_matrix *hidden);
+/* The rows of n-grams where they lie; data NULL where there are none, or none that are floats. */
+SHOAL_API struct shoal_matrix shoal_vectors_grams(const shoal_vectors *v);
+/* Those of n buckets from `first` on, of any type, into out [n][dim]; zeros where one was pruned. */
+SHOAL_API shoal_status shoal_vectors_gram_rows(const shoal_vectors *v, uint32_t first, uint32_t n,
+                                               float *out);
+
 /* The questions of shoal.h with words instead of ids, known ones or any that have a vector.
  * known [n], of each word asked with, may be NULL. Where a word has no vector they fail with
  * SHOAL_ENOENT. */

@@ -9,8 +9,9 @@ from ._estimators import DoubtWarning, LogisticRegression, MLPClassifier, MLPReg
 from ._models import Model, load
 from ._run import Report, Run, resume, train
 from ._serve import Server, serve
+from ._texts import TextClassifier
 from . import models
-from .models import KeyedVectors, Phrases, Word2Vec
+from .models import FastText, KeyedVectors, Phrases, Word2Vec
 
 __version__ = "0.2.0"
 
@@ -18,6 +19,7 @@ __all__ = [
     "DivergedError", "Error", "FileError", "FormatError", "InvalidError", "LimitError", "NotFoundError",
     "OutOfMemoryError", "Stopped",
     "DoubtWarning", "LogisticRegression", "MLPClassifier", "MLPRegressor", "NotFittedError",
+    "TextClassifier",
     "Model", "Report", "Run", "Server", "load", "resume", "serve", "train",
-    "KeyedVectors", "Phrases", "Word2Vec", "models",
+    "FastText", "KeyedVectors", "Phrases", "Word2Vec", "models",
 ]

@@ -343,6 +343,19 @@ class Vectors(Handle):
     _end = "shoal_vectors_close"
 
 
+class BorrowedVectors(Vectors):
+    """Those of a model, which is kept and has them."""
+
+    def __init__(self, model: "Model") -> None:
+        self._pointer = lib.shoal_model_vectors(model)
+        self._keeps = model
+        self._finalizer = lambda: None
+
+
+class Labelled(Handle):
+    _end = "shoal_labelled_close"
+
+
 class Clicks(Handle):
     _end = "shoal_clicks_close"
 
@@ -515,7 +528,8 @@ class Data(Handle):
 FORMATS = {"auto": _abi.SHOAL_FORMAT_AUTO, "word2vec": _abi.SHOAL_FORMAT_WORD2VEC,
            "text": _abi.SHOAL_FORMAT_TEXT, "glove": _abi.SHOAL_FORMAT_GLOVE,
            "shoal": _abi.SHOAL_FORMAT_SHOAL, "npy": _abi.SHOAL_FORMAT_NPY,
-           "safetensors": _abi.SHOAL_FORMAT_SAFETENSORS}
+           "safetensors": _abi.SHOAL_FORMAT_SAFETENSORS, "fasttext": _abi.SHOAL_FORMAT_FASTTEXT,
+           "floret": _abi.SHOAL_FORMAT_FLORET}
 DTYPES = {"f32": _abi.SHOAL_F32, "f16": _abi.SHOAL_F16, "bf16": _abi.SHOAL_BF16, "int8": _abi.SHOAL_INT8}
 
 
@@ -560,7 +574,7 @@ class Model(Handle):
 
     @property
     def kind(self) -> str:
-        """ "vectors", "logreg", "multinomial", "net" or "nextword"."""
+        """ "vectors", "logreg", "multinomial", "classify", "net" or "nextword"."""
         return text(lib.shoal_model_kind(self.pointer))
 
     def __reduce__(self) -> Any:

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-from . import _abi, _arrays, _c, _estimators
+from . import _abi, _arrays, _c, _estimators, _texts
 from ._c import Path
 
 __all__ = ["Model", "load"]
@@ -22,8 +22,9 @@ def load(path: Path, map: bool = True) -> Any:
     """A saved model of any kind, recognised by its content.
 
     Word vectors, of shoal, word2vec, GloVe, fastText's .vec, NumPy or safetensors, are a
-    `shoal.models.KeyedVectors`; with `map` those of shoal's own format are mapped and open at once. Linear
-    models and nets, also PyTorch's weights of one in safetensors, are a `shoal.Model`.
+    `shoal.models.KeyedVectors`; with `map` those of shoal's own format are mapped and open at once. Those with
+    n-grams, also of fastText's .bin and .ftz, answer for words that were never seen. Linear models, classifiers of
+    text, also fastText's, and nets, also PyTorch's weights of one in safetensors, are a `shoal.Model`.
     """
     kind = ctypes.create_string_buffer(32)
     ours = _c.lib.shoal_kind(_c.path_bytes(path), kind)
@@ -31,9 +32,9 @@ def load(path: Path, map: bool = True) -> Any:
         return Model(_c.Model.open(path, map))
     if not ours and _c.lib.shoal_net_weights(_c.path_bytes(path)):
         return Model(_c.opened(_c.Model, _c.lib.shoal_model_import, _c.path_bytes(path), IMAGENET_SIZE))
-    from .models import KeyedVectors
-    function = _c.lib.shoal_vectors_map if map else _c.lib.shoal_vectors_open
-    return KeyedVectors._of(_c.opened(_c.Vectors, function, _c.path_bytes(path)))
+    from .models.keyedvectors import keyed
+    model = _c.Model.open(path, map)
+    return keyed(_c.BorrowedVectors(model)) if model.kind == "vectors" else Model(model)
 
 
 def _is_path(value: Any) -> bool:
@@ -41,7 +42,7 @@ def _is_path(value: Any) -> bool:
 
 
 class Model:
-    """A linear model or a net that was trained before, here or by the `shoal` program.
+    """A linear model, a classifier of texts or a net that was trained before, here or by the `shoal` program.
 
     >>> import os, tempfile, numpy as np, shoal
     >>> X = np.array([[0.0, 1.0], [1.0, 0.0]] * 20)
@@ -60,7 +61,7 @@ class Model:
 
     @property
     def kind(self) -> str:
-        """ "logreg", "multinomial", "net" or "nextword"."""
+        """ "logreg", "multinomial", "classify", "net" or "nextword"."""
         return self._handle.kind
 
     @property
@@ -83,6 +84,8 @@ class Model:
             n = max(2, _c.lib.shoal_linear_outputs(self._handle.pointer))
             names = [_c.lib.shoal_linear_label(self._handle.pointer, k) for k in range(n)]
             return [str(k) if name is None else _c.text(name) for k, name in enumerate(names)]
+        if self.kind == "classify":
+            return _texts.labels_of(self._handle)
         if self.kind != "net" or not _c.lib.shoal_net_classes(self._net):
             return None
         out = []
@@ -104,8 +107,11 @@ class Model:
 
         For rows of numbers, dense or SciPy's: the name of each row's class, or numbers. For the path of a
         file, or a list of them: the lines that `shoal predict` prints. Of a net on words, for a text: the
-        likeliest next words with their probabilities, `topn` of them.
+        likeliest next words with their probabilities, `topn` of them. Of a classifier of texts, for a text or a
+        list of them: the likeliest labels and their probabilities, `k` of them that are at least `threshold` likely.
         """
+        if self.kind == "classify":
+            return _texts.likeliest(self._handle, X, **how)
         if self.kind == "nextword":
             return self._next_words(X, **how)
         if _is_path(X) or isinstance(X, (list, tuple)) and len(X) > 0 and all(_is_path(one) for one in X):
@@ -116,7 +122,11 @@ class Model:
         return [classes[k] for k in np.argmax(self.predict_proba(X), axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities [n, classes] of rows of numbers."""
+        """Probabilities [n, classes] of rows of numbers, or of texts; one of which no word is known has the same for
+        all classes."""
+        if self.kind == "classify":
+            labels = len(self.classes_ or ())
+            return _texts.chances(self._handle, _texts.check_texts(X), np.full(labels, 1 / max(labels, 1)))
         if self._is_linear:
             z = _estimators.scores(self._handle, _arrays.check_rows(X))
             return _estimators.probabilities(z.ravel() if z.shape[1] == 1 else z)
@@ -146,7 +156,7 @@ class Model:
                 for hit in hits[:found.value]]
 
     def predict_files(self, inputs: Union[Path, Sequence[Path]]) -> List[str]:
-        """The lines that `shoal predict` prints for files of rows, samples or pictures."""
+        """The lines that `shoal predict` prints for files of rows, texts, samples or pictures."""
         parts: List[bytes] = []
 
         def lines(_user: Any, text: int, length: int) -> bool:

@@ -104,6 +104,70 @@ static void a_known_word_is_its_row_and_its_own_row_is_found_again(void **state)
     shoal_vectors_close(v);
 }
 
+static void vectors_with_n_grams_are_made_of_arrays_and_given_as_such(void **state)
+{
+    shoal_vectors *v = make_grams(), *again = NULL;
+    struct shoal_subwords s = shoal_vectors_subwords(v);
+    struct shoal_matrix rows, grams = shoal_vectors_grams(v);
+    float copied[BUCKETS * DIM], row[DIM], out[DIM];
+
+    (void)state;
+    ok(shoal_vectors_matrix(v, &rows));
+    assert_int_equal(grams.rows, BUCKETS);
+    ok(shoal_vectors_gram_rows(v, 0, BUCKETS, copied));
+    for (uint32_t b = 0; b < BUCKETS; b++)
+        for (size_t j = 0; j < DIM; j++) {
+            assert_true(grams.data[b * grams.stride + j] == gram_of(b, j));
+            assert_true(copied[b * DIM + j] == gram_of(b, j));
+        }
+    ok(shoal_vectors_new_subwords(&again, &rows, &grams, &s, NULL));
+    assert_composes(again, 1e-5);
+    for (uint32_t id = 0; id < COUNT(words); id++) {
+        ok(shoal_vectors_row(v, id, row));
+        ok(shoal_vectors_row(again, id, out));
+        assert_memory_equal(row, out, sizeof row);
+    }
+    shoal_vectors_close(again);
+    shoal_vectors_close(v);
+}
+
+static void n_grams_of_another_shape_are_refused(void **state)
+{
+    shoal_vectors *v = make_grams(), *again = NULL, *plain = make_small();
+    struct shoal_subwords s = shoal_vectors_subwords(v), none = {4, 3, BUCKETS};
+    struct shoal_matrix rows, grams = shoal_vectors_grams(v);
+    float out[DIM];
+
+    (void)state;
+    ok(shoal_vectors_matrix(v, &rows));
+    assert_int_equal(shoal_vectors_new_subwords(&again, &rows, &grams, &none, NULL), SHOAL_EINVAL);
+    assert_error_has("found n-grams of 4 to 3 characters");
+    grams.rows--;
+    assert_int_equal(shoal_vectors_new_subwords(&again, &rows, &grams, &s, NULL), SHOAL_EINVAL);
+    assert_error_has("found 36 rows of n-grams of 5 numbers, want 37 of 5");
+    assert_null(again);
+    assert_int_equal(shoal_vectors_gram_rows(v, BUCKETS, 1, out), SHOAL_EINVAL);
+    assert_error_has("want some of 37");
+    assert_null(shoal_vectors_grams(plain).data);
+    assert_int_equal(shoal_vectors_gram_rows(plain, 0, 1, out), SHOAL_EINVAL);
+    shoal_vectors_close(plain);
+    shoal_vectors_close(v);
+}
+
+static void buckets_are_listed_as_training_has_them(void **state)
+{
+    struct shoal_subwords s = {how.minn, how.maxn, how.buckets}, off = {0, 0, BUCKETS};
+    uint32_t want[64], list[64];
+    size_t n = subwords_list(&how, "käse", strlen("käse"), want, 64);
+
+    (void)state;
+    assert_true(n > 2);
+    assert_int_equal(shoal_subwords_list(&s, "käse", strlen("käse"), list, 64), n);
+    assert_memory_equal(list, want, n * sizeof *want);
+    assert_int_equal(shoal_subwords_list(&s, "käse", strlen("käse"), list, 1), n);
+    assert_int_equal(shoal_subwords_list(&off, "käse", strlen("käse"), list, 64), 0);
+}
+
 static void a_word_without_n_grams_is_not_found(void **state)
 {
     shoal_vectors *v = make_grams(), *plain = make_small();
@@ -362,6 +426,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         HERE(a_word_never_seen_is_the_mean_of_its_n_grams),
         HERE(a_known_word_is_its_row_and_its_own_row_is_found_again),
+        HERE(vectors_with_n_grams_are_made_of_arrays_and_given_as_such),
+        HERE(n_grams_of_another_shape_are_refused),
+        HERE(buckets_are_listed_as_training_has_them),
         HERE(a_word_without_n_grams_is_not_found),
         HERE(a_very_long_word_is_composed_too),
         HERE(the_container_keeps_them_in_every_dtype),

@@ -5,9 +5,11 @@
 >>> sorted(model.wv.key_to_index)
 ['cat', 'dog', 'sat']
 """
-from . import callbacks, keyedvectors, phrases, word2vec
+from . import callbacks, fasttext, keyedvectors, phrases, word2vec
+from .fasttext import FastText
 from .keyedvectors import KeyedVectors
 from .phrases import Phrases
 from .word2vec import Word2Vec
 
-__all__ = ["KeyedVectors", "Phrases", "Word2Vec", "callbacks", "keyedvectors", "phrases", "word2vec"]
+__all__ = ["FastText", "KeyedVectors", "Phrases", "Word2Vec", "callbacks", "fasttext", "keyedvectors", "phrases",
+           "word2vec"]

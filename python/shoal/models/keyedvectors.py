@@ -226,14 +226,17 @@ class KeyedVectors:
         kv.vector_size = lib.shoal_vectors_dim(handle)
         kv._handle = handle
         kv._index_to_key = kv._key_to_index = None
-        kv._vectors = _all_rows(handle, writable)
-        kv.next_index = len(kv._vectors)
+        kv._set_rows(handle, writable)
+        kv.next_index = lib.shoal_vectors_size(handle)
         kv.expandos = {}
         kv.mapfile_path = None
         vocab = lib.shoal_vectors_vocab(handle)
         if lib.shoal_vocab_total(vocab):
             kv.expandos["count"] = _Later(lambda: counts_of(lib.shoal_vectors_vocab(handle)))
         return kv
+
+    def _set_rows(self, handle: _c.Vectors, writable: bool) -> None:
+        self._vectors = _all_rows(handle, writable)
 
     @property
     def vectors(self) -> np.ndarray:
@@ -381,7 +384,7 @@ class KeyedVectors:
         for key, weight in zip(keys, weights):
             if isinstance(key, np.ndarray):
                 mean += weight * key
-            elif self.has_index_for(key):
+            elif key in self:
                 mean += weight * self.get_vector(key, norm=pre_normalize)
             elif not ignore_missing:
                 raise MissingKey(f"Key '{key}' not present in vocabulary", key, self)
@@ -503,16 +506,19 @@ class KeyedVectors:
 
     def vectors_for_all(self, keys: Iterable[Any], allow_inference: bool = True,
                         copy_vecattrs: bool = False) -> "KeyedVectors":
-        """Those of the given keys that are here, as vectors of their own."""
-        chosen = [key for key in dict.fromkeys(keys) if key in self]
-        out = type(self)(self.vector_size, dtype=self._vectors.dtype)
+        """Those of the given keys that have vectors, as vectors of their own; without `allow_inference` those of
+        keys that are here."""
+        chosen = [key for key in dict.fromkeys(keys) if (key in self if allow_inference else self.has_index_for(key))]
+        out = KeyedVectors(self.vector_size, dtype=self._vectors.dtype)
         if chosen:
             out.add_vectors(chosen, np.vstack([self.get_vector(key) for key in chosen]))
         if copy_vecattrs:
+            known = [place for place, key in enumerate(chosen) if self.has_index_for(key)]
+            here = [self.get_index(chosen[place]) for place in known]
             for attr in self.expandos:
-                values = self._attribute(attr)[[self.get_index(key) for key in chosen]]
+                values = self._attribute(attr)[here]
                 out.allocate_vecattrs([attr], [values.dtype])
-                out.expandos[attr][:] = values
+                out.expandos[attr][known] = values
         else:
             out.allocate_vecattrs(["count"], [np.int64])
         return out
@@ -625,7 +631,7 @@ class KeyedVectors:
             return indexer.most_similar(mean, topn)
         if topn is None:
             return self._scores(mean, clip_start, clip_end)
-        asked = [self.get_index(key) for key in keys if isinstance(key, _KEYS)]
+        asked = [self.get_index(key) for key in keys if isinstance(key, _KEYS) and self.has_index_for(key)]
         return self._nearest(mean, int(topn), asked, clip_start, clip_end)
 
     def similar_by_word(self, word: Key, topn: Optional[int] = 10, restrict_vocab: Optional[int] = None) -> Any:
@@ -644,9 +650,10 @@ class KeyedVectors:
         if isinstance(topn, Integral) and topn < 1:
             return []
         positive, negative = _as_list(positive), _as_list(negative)
-        asked = [self.get_index(key) for key in itertools.chain(positive, negative) if isinstance(key, _KEYS)]
         parts = [[key if isinstance(key, np.ndarray) else self.get_vector(key, norm=True) for key in keys]
                  for keys in (positive, negative)]
+        asked = [self.get_index(key) for key in itertools.chain(positive, negative)
+                 if isinstance(key, _KEYS) and self.has_index_for(key)]
         if not parts[0]:
             raise ValueError("cannot compute similarity with no input")
         end = min(restrict_vocab, len(self)) if restrict_vocab else len(self)
@@ -672,7 +679,7 @@ class KeyedVectors:
         vector = self.get_vector(word_or_vector) if isinstance(word_or_vector, _KEYS) else word_or_vector
         if not other_words:
             return 1 - self.cosine_similarities(vector, self._vectors)
-        rows = self._vectors[[self.get_index(word) for word in other_words]]
+        rows = np.vstack([self.get_vector(word) for word in other_words])
         return 1 - self.cosine_similarities(vector, rows)
 
     def distance(self, w1: Key, w2: Key) -> float:
@@ -813,7 +820,7 @@ class KeyedVectors:
         if not hasattr(fname, "read"):
             with open(fname, "rb") as file:
                 if file.read(1) != b"\x80":  # which begins a pickle
-                    return cls._of(_c.opened(_c.Vectors, _c.lib.shoal_vectors_map, _c.path_bytes(fname)))
+                    return keyed(_c.opened(_c.Vectors, _c.lib.shoal_vectors_map, _c.path_bytes(fname)))
         from .saved import load
         found = load(fname)
         found = getattr(found, "wv", found)
@@ -949,6 +956,14 @@ class _Same:
 
     def __exit__(self, *_: Any) -> None:
         pass
+
+
+def keyed(handle: _c.Vectors) -> KeyedVectors:
+    """Vectors of the library's by key: those with n-grams answer for words that were never seen."""
+    if _c.lib.shoal_vectors_subwords(handle).maxn == 0:
+        return KeyedVectors._of(handle)
+    from .fasttext import FastTextKeyedVectors
+    return FastTextKeyedVectors._of(handle)
 
 
 def _all_rows(handle: _c.Vectors, writable: bool) -> np.ndarray:

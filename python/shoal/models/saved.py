@@ -78,11 +78,12 @@ def _ours(found: Any, path: Optional[str]) -> Any:
         _beside(found, path)
     if found.is_a in ("Phrases", "Phraser", "FrozenPhrases"):
         return _phrases(found)
-    if found.is_a == "Word2Vec":
+    if found.is_a in ("Word2Vec", "FastText"):
         return _word2vec(found)
     if "KeyedVectors" in found.is_a:
         return _keyed(found)
-    raise pickle.UnpicklingError(f"found {found.is_a} of gensim, want Word2Vec, KeyedVectors or Phrases")
+    raise pickle.UnpicklingError(f"found {found.is_a} of gensim, want Word2Vec, FastText, KeyedVectors or "
+                                 "Phrases")
 
 
 def _beside(record: Record, path: str) -> None:
@@ -100,12 +101,13 @@ def _beside(record: Record, path: str) -> None:
 
 def _keyed(record: Record) -> Any:
     from .keyedvectors import KeyedVectors, REAL
-    rows = record.get("vectors", "syn0")
+    fast = "FastText" in record.is_a
+    rows = record.get("vectors_vocab" if fast else "vectors", "vectors", "syn0")
     words: List[Any] = list(record.get("index_to_key", "index2word", "index2entity", default=[]))
     if rows is None or len(rows) != len(words):
         raise pickle.UnpicklingError(f"found {0 if rows is None else len(rows)} vectors for {len(words)} words, want "
                                      "one each: is a file beside it missing?")
-    kv = KeyedVectors(rows.shape[1])
+    kv = _with_grams(record, rows.shape[1]) if fast else KeyedVectors(rows.shape[1])
     kv.index_to_key, kv.key_to_index = words, {word: i for i, word in enumerate(words)}
     kv.vectors = np.asarray(rows, dtype=REAL)
     kv.next_index = len(words)
@@ -115,17 +117,40 @@ def _keyed(record: Record) -> Any:
         counts = [known[word].get("count", default=0) if word in known else 0 for word in words]
     if counts is not None:
         kv.expandos["count"] = np.array(counts, dtype=np.int64)
+    if fast:
+        kv.vectors_vocab = kv.vectors  # from which vectors are composed
+    return kv
+
+
+def _with_grams(record: Record, dim: int) -> Any:
+    """Vectors without words, with the rows of n-grams of gensim's."""
+    from .fasttext import FastTextKeyedVectors
+    from .keyedvectors import REAL
+    grams, bucket = record.get("vectors_ngrams"), int(record.get("bucket", default=0))
+    if not record.get("compatible_hash", default=False):
+        raise pickle.UnpicklingError("found FastText of gensim before 3.8, whose hashes are others, want a later one")
+    places = record.get("hash2index")
+    if grams is not None and places and len(grams) < bucket:  # gensim 3 keeps those that it met
+        met, grams = grams, np.zeros((bucket, dim), dtype=REAL)
+        grams[list(places.keys())] = met[list(places.values())]
+    if bucket and (grams is None or grams.shape != (bucket, dim)):
+        raise pickle.UnpicklingError(f"found {0 if grams is None else len(grams)} rows of n-grams, want {bucket}: is a "
+                                     "file beside it missing?")
+    kv = FastTextKeyedVectors(dim, record.get("min_n", default=3), record.get("max_n", default=6), bucket)
+    if bucket:
+        kv.vectors_ngrams = np.asarray(grams, dtype=REAL)
     return kv
 
 
 def _word2vec(record: Record) -> Any:
+    from .fasttext import FastText
     from .keyedvectors import REAL
     from .word2vec import Word2Vec
     wv, parts = record.get("wv"), [record.get("vocabulary"), record.get("trainables"), record]
     state: Dict[str, Any] = {}
     for part in parts:
         state.update(part.__dict__ if isinstance(part, Record) else {})
-    model = Word2Vec(vector_size=int(state.get("vector_size") or wv.get("vector_size") or state["layer1_size"]))
+    model = (FastText if record.is_a == "FastText" else Word2Vec)(vector_size=int(state.get("vector_size") or wv.get("vector_size") or state["layer1_size"]))
     state.setdefault("epochs", state.get("iter"))
     for name in ("alpha", "min_alpha", "window", "min_count", "sample", "seed", "workers", "sg", "hs", "negative",
                  "ns_exponent", "cbow_mean", "epochs", "max_vocab_size", "max_final_vocab", "sorted_vocab",

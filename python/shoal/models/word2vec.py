@@ -143,7 +143,7 @@ class Word2Vec:
         self.layer1_size = self.vector_size
         self.history: List[Any] = []
         self.last_run: Any = None  # what the last training told: see shoal.Run
-        self.wv = KeyedVectors(self.vector_size)
+        self.wv = self._no_vectors()
         if self.hs and self.negative:
             logger.info("hs=1: hierarchical softmax alone is trained, without negative=%i", self.negative)
         if corpus_iterable is not None or corpus_file is not None:
@@ -161,6 +161,9 @@ class Word2Vec:
                 logger.warning("Callbacks are no longer retained by the model, so must be provided whenever training "
                                "is triggered.")
         self.load = _on_class_only  # type: ignore[assignment]
+
+    def _no_vectors(self) -> KeyedVectors:
+        return KeyedVectors(self.vector_size)
 
     # ---- vocabulary ----
 
@@ -526,7 +529,7 @@ class Word2Vec:
                output: Optional[np.ndarray]) -> _c.Vectors:
         from .keyedvectors import matrix_of
         if rows.shape[1] != self.vector_size or len(rows) != len(keys):
-            raise ValueError(f"Word2Vec: found vectors of shape {rows.shape}, want {(len(keys), self.vector_size)}")
+            raise ValueError(f"{type(self).__name__}: found vectors of shape {rows.shape}, want {(len(keys), self.vector_size)}")
         if order is not None:
             rows = rows[order]
         if output is not None and self.hs:
@@ -536,8 +539,10 @@ class Word2Vec:
         with _corpus.vocabulary(keys, counts) as vocab:
             given, kept = matrix_of(rows, vocab)
             more, also = (None, None) if output is None else matrix_of(output)
-            return _c.opened(_c.Vectors, _c.lib.shoal_vectors_new, ctypes.byref(given),
-                             None if more is None else ctypes.byref(more))
+            return self._made(given, None if more is None else ctypes.byref(more))
+
+    def _made(self, rows: _abi.shoal_matrix, hidden: Any) -> _c.Vectors:
+        return _c.opened(_c.Vectors, _c.lib.shoal_vectors_new, ctypes.byref(rows), hidden)
 
     def _take(self, model: _c.Model, order: Optional[np.ndarray], keys: List[Any]) -> None:
         """What a run gave becomes ours."""
@@ -570,7 +575,7 @@ class Word2Vec:
                                "scheme, so you need to have run word2vec with negative > 0 for this to work.")
         if not len(self.wv) or not hasattr(self, "syn1neg") or len(self.syn1neg) != len(self.wv):
             raise RuntimeError("Parameters required for predicting the output words not found.")
-        rows = [self.wv.get_index(word) for word in context_words_list if word in self.wv]
+        rows = [self.wv.get_index(word) for word in context_words_list if self.wv.has_index_for(word)]
         if not rows:
             logger.warning("All the input context words are out-of-vocabulary for the current model.")
             return None
@@ -596,7 +601,7 @@ class Word2Vec:
                          for sentence in itertools.islice(sentences, total_sentences)], dtype=REAL)
 
     def _score(self, sentence: Sequence[Any], points: np.ndarray, codes: np.ndarray) -> float:
-        ids = [self.wv.get_index(word) for word in sentence if word in self.wv]
+        ids = [self.wv.get_index(word) for word in sentence if self.wv.has_index_for(word)]
         total = 0.0
         for place, word in enumerate(ids):
             around = ids[max(0, place - self.window):place] + ids[place + 1:place + 1 + self.window]
@@ -634,14 +639,14 @@ class Word2Vec:
         self.wv.init_sims(replace=replace)
 
     def __str__(self) -> str:
-        return f"Word2Vec<vocab={len(self.wv)}, vector_size={self.wv.vector_size}, alpha={self.alpha}>"
+        return f"{type(self).__name__}<vocab={len(self.wv)}, vector_size={self.wv.vector_size}, alpha={self.alpha}>"
 
     __repr__ = __str__
 
     # ---- files ----
 
     def __getstate__(self) -> Dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name not in ("load", "last_run", "hashfxn")}
+        state = {name: value for name, value in self.__dict__.items() if name not in ("load", "last_run", "hashfxn", "_read_output")}
         for name in ("syn1", "syn1neg"):
             if name in state:
                 state[name] = np.ascontiguousarray(state[name])
@@ -678,7 +683,7 @@ class Word2Vec:
                     raise AttributeError(f"{fname}: found no model that Word2Vec.save wrote; vectors alone are loaded "
                                          "by KeyedVectors.load")
         model = load(fname)
-        if not isinstance(model, Word2Vec):
+        if not isinstance(model, cls):
             raise AttributeError(f"Model of type {type(model)} can't be loaded by {cls}")
         return model
 

@@ -112,7 +112,7 @@ struct shoal_subwords shoal_vectors_subwords(const shoal_vectors *v)
     return (struct shoal_subwords){how->minn, how->maxn, how->buckets, how->hashes};
 }
 
-static bool is_zero(const float *x, size_t n)
+bool row_is_zero(const float *x, size_t n)
 {
     for (size_t j = 0; j < n; j++)
         if (x[j] != 0)
@@ -141,9 +141,42 @@ shoal_status shoal_vectors_compose(const shoal_vectors *v, const char *word, siz
     if (id != SHOAL_NO_ID)
         return shoal_vectors_row(v, id, out);
     st = grams_sum(v, word, len, out, &n);
-    if (st == SHOAL_OK && (n == 0 || is_zero(out, v->dim)))
+    if (st == SHOAL_OK && (n == 0 || row_is_zero(out, v->dim)))
         return fail_unknown(v, word, len);
     for (size_t j = 0; st == SHOAL_OK && j < v->dim; j++)
         out[j] *= (float)(1.0 / (double)n); /* as fastText does, to the bit */
     return st;
+}
+
+/* ---- the rows ---- */
+
+size_t shoal_subwords_list(const struct shoal_subwords *how, const char *word, size_t len,
+                           uint32_t *out, size_t cap)
+{
+    struct subwords s = {.minn = how->minn, .maxn = how->maxn, .buckets = how->buckets};
+
+    return s.maxn > 0 && s.buckets > 0 ? subwords_list(&s, word, len, out, cap) : 0;
+}
+
+struct shoal_matrix shoal_vectors_grams(const shoal_vectors *v)
+{
+    const struct grams *g = &v->grams;
+
+    if (g->how.maxn == 0 || !g->rows || g->dtype != SHOAL_F32 ||
+        (uintptr_t)g->rows % sizeof(float) != 0 || g->stride % sizeof(float) != 0)
+        return (struct shoal_matrix){0};
+    return (struct shoal_matrix){(const float *)(const void *)g->rows, g->how.buckets, v->dim,
+                                 g->stride / sizeof(float), NULL};
+}
+
+shoal_status shoal_vectors_gram_rows(const shoal_vectors *v, uint32_t first, uint32_t n, float *out)
+{
+    uint32_t buckets = v->grams.how.maxn > 0 ? v->grams.how.buckets : 0;
+
+    if (first > buckets || n > buckets - first)
+        return shoal_fail(SHOAL_EINVAL, "vectors: found rows of n-grams from %u on, %u of them, want "
+                          "some of %u", first, n, buckets);
+    for (uint32_t i = 0; i < n; i++)
+        vectors_gram_row(v, first + i, out + (size_t)i * v->dim);
+    return SHOAL_OK;
 }

@@ -194,21 +194,46 @@ static shoal_status check_matrix(const char *what, const struct shoal_matrix *m)
                       m->rows, what, m->dim, SHOAL_NO_ID - 1, DIM_MAX);
 }
 
-static shoal_status copy_matrix(struct table *out, const char *what, const struct shoal_matrix *m)
+/* Into rows of the table from `at` on. Pages of zeros stay untouched. */
+static shoal_status copy_matrix(struct table *to, size_t at, const char *what,
+                                const struct shoal_matrix *m)
 {
-    shoal_status st = check_matrix(what, m);
+    shoal_status st = SHOAL_OK;
 
-    if (st == SHOAL_OK)
-        st = table_init(out, what, m->rows, m->dim);
     for (size_t i = 0; st == SHOAL_OK && i < m->rows; i++) {
-        float *row = out->at + i * out->stride;
+        const float *from = m->data + i * m->stride;
 
-        memcpy(row, m->data + i * m->stride, m->dim * sizeof *row);
-        if (!dtype_all_finite(SHOAL_F32, row, m->dim))
+        if (!dtype_all_finite(SHOAL_F32, from, m->dim))
             st = shoal_fail(SHOAL_EINVAL, "vectors: of the %s number %zu holds a NaN or an "
                             "infinity, want finite numbers", what, i + 1);
+        else if (!row_is_zero(from, m->dim))
+            memcpy(to->at + (at + i) * to->stride, from, m->dim * sizeof *from);
     }
     return st;
+}
+
+static shoal_status copy_hidden(struct table *out, const struct shoal_matrix *m)
+{
+    shoal_status st = check_matrix("output rows", m);
+
+    if (st == SHOAL_OK)
+        st = table_init(out, "output rows", m->rows, m->dim);
+    return st == SHOAL_OK ? copy_matrix(out, 0, "output rows", m) : st;
+}
+
+/* Those of words, and behind them those of n-grams. */
+static shoal_status copy_rows(struct table *out, const struct shoal_matrix *rows,
+                              const struct shoal_matrix *grams)
+{
+    shoal_status st = check_matrix("rows", rows);
+
+    if (st == SHOAL_OK && grams)
+        st = check_matrix("rows of n-grams", grams);
+    if (st == SHOAL_OK)
+        st = table_init(out, "rows", rows->rows + (grams ? grams->rows : 0), rows->dim);
+    if (st == SHOAL_OK)
+        st = copy_matrix(out, 0, "rows", rows);
+    return st == SHOAL_OK && grams ? copy_matrix(out, rows->rows, "rows of n-grams", grams) : st;
 }
 
 static shoal_status check_pair(const struct shoal_matrix *rows, const struct shoal_matrix *hidden)
@@ -222,22 +247,54 @@ static shoal_status check_pair(const struct shoal_matrix *rows, const struct sho
     return SHOAL_OK;
 }
 
-shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *rows,
-                               const struct shoal_matrix *hidden)
+/* how and grams are both there, or neither. */
+static shoal_status make(shoal_vectors **out, const struct shoal_matrix *rows,
+                         const struct shoal_matrix *grams, const struct subwords *how,
+                         const struct shoal_matrix *hidden)
 {
     struct table in = {0}, output = {0};
     shoal_status st = check_pair(rows, hidden);
 
     *out = NULL;
     if (st == SHOAL_OK)
-        st = copy_matrix(&in, "rows", rows);
+        st = copy_rows(&in, rows, grams);
     if (st == SHOAL_OK && hidden)
-        st = copy_matrix(&output, "output rows", hidden);
+        st = copy_hidden(&output, hidden);
     if (st == SHOAL_OK)
-        st = vectors_take(out, rows->words, &in, hidden ? &output : NULL, NULL);
+        st = vectors_take(out, rows->words, &in, hidden ? &output : NULL, how);
     table_fini(&in);
     table_fini(&output);
     return st;
+}
+
+shoal_status shoal_vectors_new(shoal_vectors **out, const struct shoal_matrix *rows,
+                               const struct shoal_matrix *hidden)
+{
+    return make(out, rows, NULL, NULL, hidden);
+}
+
+static shoal_status check_subwords(const struct shoal_matrix *rows, const struct shoal_matrix *grams,
+                                   const struct shoal_subwords *how)
+{
+    if (how->minn < 1 || how->maxn < how->minn || how->maxn > SUBWORDS_MAXN)
+        return shoal_fail(SHOAL_EINVAL, "vectors: found n-grams of %u to %u characters, want 1 to %d",
+                          how->minn, how->maxn, SUBWORDS_MAXN);
+    if (grams->rows != how->buckets || grams->dim != rows->dim)
+        return shoal_fail(SHOAL_EINVAL, "vectors: found %zu rows of n-grams of %zu numbers, want %u "
+                          "of %zu", grams->rows, grams->dim, how->buckets, rows->dim);
+    return SHOAL_OK;
+}
+
+shoal_status shoal_vectors_new_subwords(shoal_vectors **out, const struct shoal_matrix *rows,
+                                        const struct shoal_matrix *grams,
+                                        const struct shoal_subwords *how,
+                                        const struct shoal_matrix *hidden)
+{
+    struct subwords s = {.minn = how->minn, .maxn = how->maxn, .buckets = how->buckets};
+    shoal_status st = check_subwords(rows, grams, how);
+
+    *out = NULL;
+    return st == SHOAL_OK ? make(out, rows, grams, &s, hidden) : st;
 }
 
 struct shoal_matrix shoal_vectors_hidden(const shoal_vectors *v)

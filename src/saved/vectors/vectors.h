@@ -95,6 +95,7 @@ shoal_status grams_sum(const shoal_vectors *v, const char *word, size_t len, flo
                        size_t *n);
 /* Word id's own row, as training has it: what its vector is beside its n-grams. */
 shoal_status grams_own(const shoal_vectors *v, uint32_t id, float *out);
+bool row_is_zero(const float *x, size_t n);
 /* The rows of n-grams as vectors without words, borrowed, for what reads and writes rows. */
 shoal_vectors grams_as_vectors(const shoal_vectors *v);
 
