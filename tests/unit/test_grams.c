@@ -134,7 +134,7 @@ static void vectors_with_n_grams_are_made_of_arrays_and_given_as_such(void **sta
 static void n_grams_of_another_shape_are_refused(void **state)
 {
     shoal_vectors *v = make_grams(), *again = NULL, *plain = make_small();
-    struct shoal_subwords s = shoal_vectors_subwords(v), none = {4, 3, BUCKETS};
+    struct shoal_subwords s = shoal_vectors_subwords(v), none = {.minn = 4, .maxn = 3, .buckets = BUCKETS};
     struct shoal_matrix rows, grams = shoal_vectors_grams(v);
     float out[DIM];
 
@@ -156,7 +156,8 @@ static void n_grams_of_another_shape_are_refused(void **state)
 
 static void buckets_are_listed_as_training_has_them(void **state)
 {
-    struct shoal_subwords s = {how.minn, how.maxn, how.buckets}, off = {0, 0, BUCKETS};
+    struct shoal_subwords s = {.minn = how.minn, .maxn = how.maxn, .buckets = how.buckets};
+    struct shoal_subwords off = {.buckets = BUCKETS};
     uint32_t want[64], list[64];
     size_t n = subwords_list(&how, "käse", strlen("käse"), want, 64);
 
