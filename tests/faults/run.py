@@ -68,7 +68,7 @@ STAGE = [
     "vocab -q text.txt --min-count 2 -o vocab.txt",
     "train cbow text.shoal -q --dim 8 --epochs 1 --deterministic --threads 1 -o vectors.bin",
     "train cbow text.shoal -q --dim 8 --epochs 1 --minn 2 --maxn 4 --buckets 300 --deterministic --threads 1 "
-    "-o grams.shoal",
+    "-o subwords.shoal",
     "convert -q vectors.bin vectors.shoal",
     "convert -q vectors.bin vectors.vec",
     "convert -q vectors.bin vectors.npy",
@@ -132,7 +132,7 @@ SCENARIOS = [
     Scenario("train_skipgram", "train skipgram ../stage/text.txt -q --loss hs --dim 4 --epochs 1 "
              "--threads 1 -o out.shoal", old=["out.shoal"]),
     Scenario("train_subwords", "train skipgram ../stage/text.shoal -q --epochs 1 --minn 2 --maxn 4 --buckets 300 "
-             "--eval ../stage/questions.txt --start-from ../stage/grams.shoal --dim 8 --threads 1 -o out.shoal",
+             "--eval ../stage/questions.txt --start-from ../stage/subwords.shoal --dim 8 --threads 1 -o out.shoal",
              old=["out.shoal"]),
     Scenario("train_logreg", LOGREG.format(2), old=["out.shoal"], grows=RUN,
              resume="train --resume run -q"),

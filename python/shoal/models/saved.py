@@ -20,6 +20,7 @@ _NUMPY = {"ndarray", "dtype", "_reconstruct", "scalar", "_frombuffer", "float32"
           "uint32", "uint64", "int32"}
 
 _OURS = {"shoal.models.keyedvectors": {"KeyedVectors"}, "shoal.models.word2vec": {"Word2Vec"},
+         "shoal.models.fasttext": {"FastText", "FastTextKeyedVectors"},
          "shoal.models.phrases": {"FrozenPhrases", "Phrases"}}
 
 
