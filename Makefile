@@ -62,14 +62,18 @@ bench: all
 	@$(python) bench/python.py $(BUILD)
 	@test -z "$$SHOAL_DATA" || VECTORS=bench/results/vectors.bin bench/eval.sh $(BUILD)
 
+sanitize = build-asan $(checked) -Dc_args=-g1 -Db_sanitize=address,undefined $(MESON_ARGS)
+
 build-asan:
 	$(setup) build test
-	$(build) build-asan $(checked) -Db_sanitize=address,undefined $(MESON_ARGS)
+	$(build) $(sanitize)
 
 asan: build-asan
 	$(test) build-asan --timeout-multiplier 4
 
-test-asan: build-asan
+test-asan:
+	$(setup) build test
+	@TARGET=sanitized scripts/build.sh $(sanitize)
 	$(test) build-asan --timeout-multiplier 4 --suite unit --suite fuzz
 
 tsan:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Configures and builds a folder; silent unless something fails.
 #
-#     scripts/build.sh FOLDER [MESON OPTION...]
+#     [TARGET=NAME] scripts/build.sh FOLDER [MESON OPTION...]
 #
 # Options already configured stay; options that differ from those of the last
 # call are applied. A build that was configured elsewhere, or for another CC, is
@@ -44,4 +44,4 @@ fi
 if [ $# -gt 0 ] || [ ! -f "$stamp" ]; then
     printf '%s\n%s\n' "$place" "$*" >"$stamp"
 fi
-quietly ninja -C "$dir"
+quietly ninja -C "$dir" ${TARGET:+"$TARGET"}

@@ -66,7 +66,7 @@ static void a_pair_above_the_threshold_becomes_a_word(void **state)
 static void a_pair_at_the_threshold_stays_apart(void **state)
 {
     struct shoal_phrases_opts opts = small_opts(2);
-    char text[256] = "", want[256];
+    char text[256] = "", want[sizeof text + 1];
 
     (void)state;
     /* (2 - 1) / (2 * 2) * 8 */

@@ -257,7 +257,7 @@ static void any_text_is_counted_as_by_one(void **state)
     struct rng r = {.seed = 11};
 
     (void)state;
-    for (size_t i = 0; i < 600; i++) {
+    for (size_t i = 0; i < 200; i++) {
         struct shoal_vocab_opts opts = small_opts();
         struct bytes b = random_text(&r, 1 + (size_t)rng_below(&r, 400));
 
@@ -300,7 +300,7 @@ static void several_files_are_counted_as_by_one(void **state)
     struct rng r = {.seed = 12};
 
     (void)state;
-    for (size_t i = 0; i < 100; i++) {
+    for (size_t i = 0; i < 40; i++) {
         struct shoal_vocab_opts opts = small_opts();
         const char *paths[6];
         size_t n = 2 + (size_t)rng_below(&r, 5);
