@@ -231,6 +231,37 @@ static void each_part_is_read_by_one_rank_for_all(void)
     check_loads(size > 1 ? path_of("%s", own) : where, 2);
 }
 
+/* Waits for a file, ten seconds at most. */
+static bool appears(const char *path)
+{
+    for (int i = 0; i < 1000 && access(path, F_OK) != 0; i++)
+        usleep(10000);
+    return access(path, F_OK) == 0;
+}
+
+/* The head needs all parts. The last rank begins with its own when rank 0 trains on: were rank 0 to
+ * write before it returns, it would wait for a part that nobody has begun. */
+static void training_goes_on_while_others_write(void)
+{
+    const char *where = path_of("%s", "aside"), *returned = path_of("%s", "returned");
+    struct train_opts o = opts_in(where);
+    struct checkpoints *c = NULL;
+
+    CHECK_OK(comm_agree(comm, open_as(&c, &o, corpus, share(&deal))));
+    CHECK_OK(write_at(c, 1)); /* all learn its number; later ones follow it */
+    CHECK_OK(checkpoints_finish(c));
+    fill(2);
+    if (size > 1 && rank == size - 1)
+        CHECK(appears(returned));
+    CHECK_OK(write_at(c, 2));
+    if (rank == 0)
+        CHECK(mkdir(returned, 0700) == 0);
+    CHECK_OK(checkpoints_finish(c));
+    CHECK(checkpoints_written(c) == 2);
+    checkpoints_close(c);
+    check_loads(where, 2);
+}
+
 static void a_folder_without_a_checkpoint_is_told_to_all(void)
 {
     uint64_t found;
@@ -334,6 +365,7 @@ int main(void)
     if (size > 1)
         PASSES(what_one_rank_finds_spoiled_none_takes);
     PASSES(each_part_is_read_by_one_rank_for_all);
+    PASSES(training_goes_on_while_others_write);
     PASSES(a_folder_without_a_checkpoint_is_told_to_all);
     PASSES(each_has_its_own_corpus_and_finds_it_again);
     PASSES(no_rank_fails_alone);
