@@ -61,11 +61,41 @@ def _numbers(x: Any, name: str) -> np.ndarray:
     return values
 
 
+def _inside(places: np.ndarray, what: str, n: int) -> None:
+    if places.size and (places.min() < 0 or places.max() >= n):
+        found = places.min() if places.min() < 0 else places.max()
+        raise ValueError(f"X: found {what} {found} in a sparse matrix, want 0 to {n - 1}")
+
+
+def check_sparse(x: Any, whole: bool = True) -> None:
+    """Refuses a sparse matrix that leads outside of itself, where SciPy would write wherever it points. Without
+    `whole` only its ends are looked at: the library looks at the rest on its way."""
+    form = getattr(x, "format", "")
+    if form == "coo":
+        if not len(x.row) == len(x.col) == len(x.data):
+            raise ValueError(f"X: found {len(x.row)} rows, {len(x.col)} columns and {len(x.data)} values, want as many")
+        _inside(x.row, "row", x.shape[0])
+        _inside(x.col, "column", x.shape[1])
+    elif form in ("csr", "csc", "bsr"):
+        high, wide = x.blocksize if form == "bsr" else (1, 1)
+        lines, across = (x.shape[1], x.shape[0]) if form == "csc" else (x.shape[0] // high, x.shape[1] // wide)
+        start, has = x.indptr, min(len(x.indices), len(x.data))
+        if len(start) != lines + 1 or start[0] < 0 or start[-1] > has:
+            raise ValueError(f"X: found {len(start)} places of rows, the ends {start[:1].tolist() + start[-1:].tolist()}, "
+                             f"want {lines + 1} from 0 to at most {has}")
+        if whole:
+            if (start[1:] < start[:-1]).any():
+                raise ValueError("X: found a row that ends before it begins, want places of rows in order")
+            _inside(x.indices[start[0]:start[-1]], "row" if form == "csc" else "column", across)
+
+
 def check_rows(x: Any, least: int = 1) -> Any:
     """A matrix to learn from or to predict for: dense and 2-dimensional, or sparse in rows; of float32 or
     float64, finite. Raises with scikit-learn's words, which pipelines and tests look for."""
     if is_sparse(x):
-        x = x if getattr(x, "format", "") == "csr" else x.tocsr()
+        rows = getattr(x, "format", "") == "csr"
+        check_sparse(x, whole=not rows)
+        x = x if rows else x.tocsr()
         if x.data.dtype.kind == "c":
             raise ValueError("Complex data not supported")
         data = x.data
@@ -208,6 +238,8 @@ def clicks(x: Any, label: np.ndarray, classes: np.ndarray, weight: Optional[np.n
 
 def dense(x: Any) -> np.ndarray:
     """A checked matrix as dense float32 in C's order."""
+    if is_sparse(x):
+        check_sparse(x)
     return np.ascontiguousarray(x.toarray() if is_sparse(x) else x, dtype=np.float32)
 
 

@@ -331,3 +331,45 @@ def test_malformed_matrices_never_reach_memory_beyond_them():
     with pytest.raises(shoal.InvalidError, match="rows: row 1 has column 99, want 0 to 2"):
         _c.opened(_c.Clicks, _c.lib.shoal_clicks_new, ctypes.byref(struct), label.ctypes.data, None,
                   ctypes.byref(_c.lib.shoal_clicks_default()))
+
+
+def broken(kind, name, value):
+    """A sparse matrix of 20 x 4 of which one array is another."""
+    sparse = pytest.importorskip("scipy.sparse")
+    x = sparse.csr_matrix(np.eye(20, 4) + np.eye(20, 4, 1)).asformat(kind)
+    places = getattr(x, name).copy()
+    if value is None:
+        places = places[:-1].copy()
+    else:
+        places[-1 if name == "indptr" else 0] = value
+    setattr(x, name, places)
+    return x
+
+
+@pytest.mark.parametrize("estimator", [shoal.LogisticRegression(), shoal.MLPClassifier(hidden_layer_sizes=(2,)),
+                                       shoal.MLPRegressor(hidden_layer_sizes=(2,))])
+@pytest.mark.parametrize("kind, name, value", [
+    ("csr", "indices", 1000000), ("csr", "indices", -1), ("csr", "indptr", 1000000), ("csr", "indptr", -1),
+    ("csr", "indptr", None), ("csr", "data", None), ("csc", "indices", 1000000), ("csc", "indptr", 1000000),
+    ("coo", "row", 1000000), ("coo", "col", -1), ("coo", "data", None)])
+def test_a_sparse_matrix_that_leads_outside_of_itself_is_refused(estimator, kind, name, value):
+    """SciPy writes wherever the indices of such a matrix point, which ends the interpreter."""
+    with pytest.raises(ValueError, match="want"):
+        estimator.fit(broken(kind, name, value), np.arange(20) % 2)
+
+
+def test_sparse_matrices_of_any_kind_are_learned_alike():
+    sparse = pytest.importorskip("scipy.sparse")
+    rng = np.random.default_rng(3)
+    x = sparse.csr_matrix(np.where(rng.random((80, 6)) < 0.5, rng.normal(size=(80, 6)), 0))
+    y = np.asarray(x[:, 0].toarray() > 0).ravel()
+    turned, wide = x.copy(), x.copy()
+    for begin, end in zip(x.indptr[:-1], x.indptr[1:]):
+        turned.indices[begin:end], turned.data[begin:end] = x.indices[begin:end][::-1], x.data[begin:end][::-1]
+    turned.has_sorted_indices = False
+    wide.indices, wide.indptr = x.indices.astype(np.int64), x.indptr.astype(np.int64)
+    twice = sparse.csr_matrix((np.repeat(x.data / 2, 2), np.repeat(x.indices, 2), x.indptr * 2), shape=x.shape)
+    for estimator in (shoal.LogisticRegression(max_iter=3), shoal.MLPClassifier(hidden_layer_sizes=(3,), max_iter=3)):
+        want = estimator.fit(x, y).predict_proba(x)
+        for other in (turned, wide, twice, x.tocsc(), x.tocoo(), x.tolil(), x.tobsr((2, 2)), x.toarray()):
+            assert np.allclose(estimator.fit(other, y).predict_proba(x), want, atol=1e-5)

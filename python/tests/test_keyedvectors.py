@@ -382,3 +382,14 @@ def test_names_of_gensim_3_say_what_took_their_place():
     with pytest.raises(AttributeError, match="index_to_key"):
         some().index2word
     assert keyedvectors.Word2VecKeyedVectors is KeyedVectors
+
+
+def test_a_key_that_is_no_text_is_missing_in_a_mapped_file(tmp_path):
+    kv = KeyedVectors(2)
+    kv.add_vectors(["left", "right"], np.eye(2))
+    kv.save(tmp_path / "kv.shoal")
+    mapped = KeyedVectors.load(tmp_path / "kv.shoal")
+    for key in ("\ud800", "le\0ft", ""):
+        assert key not in mapped
+        with pytest.raises(KeyError):
+            mapped[key]

@@ -355,3 +355,34 @@ def test_first_values_are_made_in_blocks_that_do_not_show(monkeypatch):
     for block in (1, 20, 7 * 50 - 1):
         monkeypatch.setattr(word2vec, "FIRST_BLOCK", block)
         assert (word2vec.first_rows(range(50), 7, 3) == whole).all()
+
+
+def test_a_seed_may_be_none_or_of_numpy():
+    """PecanPy gives seed=None unless it is told one."""
+    sentences = [["a", "b", "c"], ["b", "c", "d"]] * 20
+    made = [Word2Vec(sentences, vector_size=4, min_count=1, seed=seed, workers=1) for seed in (None, None, np.int64(7), 7)]
+    assert made[0].seed is None and (made[0].wv.vectors != made[1].wv.vectors).any()
+    assert (made[2].wv.vectors == made[3].wv.vectors).all()
+    again = pickle.loads(pickle.dumps(made[0]))
+    again.train(sentences, total_examples=40, epochs=1)
+    made[0].train(sentences, total_examples=40, epochs=1)
+    assert (again.wv.vectors == made[0].wv.vectors).all()
+
+
+@pytest.mark.parametrize("given, said", [
+    ({"vector_size": 1 << 21}, "vector_size: found 2097152, want at most 1048576"),
+    ({"sample": -1}, "sample: found -1, want 0 or more"), ({"sample": float("nan")}, "sample: found nan"),
+    ({"alpha": float("nan")}, "lr is 'nan'"), ({"window": 0}, "window is '0'"), ({"negative": -1}, "negative is '-1'"),
+    ({"ns_exponent": float("nan")}, "ns-exponent is 'nan'")])
+def test_arguments_outside_of_their_range_are_refused_by_name(given, said):
+    with pytest.raises(ValueError, match=said):
+        Word2Vec([["a", "b"]] * 20, **{"min_count": 1, "vector_size": 4, **given})
+
+
+def test_tokens_of_any_spelling_are_learned():
+    """With a NUL, of nothing, and with half of a pair, which is no text in UTF-8."""
+    tokens = ["a\0b", "", "\ud800", "b c"]
+    model = Word2Vec([tokens] * 20, vector_size=4, min_count=1, workers=1)
+    assert set(model.wv.index_to_key) == set(tokens)
+    again = pickle.loads(pickle.dumps(model))
+    assert (again.wv["\ud800"] == model.wv["\ud800"]).all()

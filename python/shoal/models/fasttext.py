@@ -295,7 +295,8 @@ class FastText(Word2Vec):
 
     def __init__(self, sentences: Optional[Iterable[Sequence[Any]]] = None, corpus_file: Any = None, sg: int = 0,
                  hs: int = 0, vector_size: int = 100, alpha: float = 0.025, window: int = 5, min_count: int = 5,
-                 max_vocab_size: Optional[int] = None, word_ngrams: int = 1, sample: float = 1e-3, seed: int = 1,
+                 max_vocab_size: Optional[int] = None, word_ngrams: int = 1, sample: float = 1e-3,
+                 seed: Optional[int] = 1,
                  workers: int = 3, min_alpha: float = 0.0001, negative: int = 5, ns_exponent: float = 0.75,
                  cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5, null_word: int = 0, min_n: int = 3,
                  max_n: int = 6, sorted_vocab: int = 1, bucket: int = 2000000, trim_rule: Rule = None,

@@ -115,7 +115,19 @@ def c_words(keys: Sequence[Any]) -> Optional[List[str]]:
     longest = max(map(len, keys), default=0)
     if "" in keys or any("\0" in key for key in keys) or longest * 4 > _abi.SHOAL_WORD_MAX:
         return None
+    try:
+        "".join(keys).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half of a pair: no text
+        return None
     return list(keys)
+
+
+def _word(key: str) -> Optional[bytes]:
+    """A key as the library spells it; None where it has no such words."""
+    try:
+        return key.encode("utf-8", "surrogateescape") if "\0" not in key else None
+    except UnicodeEncodeError:
+        return None
 
 
 # ---- Small helpers -------------------------------------------------------------------------------
@@ -331,8 +343,8 @@ class KeyedVectors:
         if self._key_to_index is not None:
             found = self._key_to_index.get(key)
         elif isinstance(key, str):
-            word = key.encode("utf-8", "surrogateescape")
-            found = _c.lib.shoal_vectors_find(self._handle, word, len(word)) if "\0" not in key else None
+            word = _word(key)
+            found = None if word is None else _c.lib.shoal_vectors_find(self._handle, word, len(word))
             found = None if found == _abi.SHOAL_NO_ID else found
         if found is not None:
             return found
@@ -344,10 +356,10 @@ class KeyedVectors:
 
     def spelt_like(self, key: str, topn: int = 3) -> List[str]:
         """Keys that are spelt nearly as this one, best first."""
-        if self._handle is not None and "\0" not in key and key:
+        word = _word(key) if self._handle is not None else None
+        if word:
             ids, found = (ctypes.c_uint32 * topn)(), ctypes.c_size_t()
-            _c.lib.shoal_spellings(self._handle, key.encode("utf-8", "surrogateescape"), ids, topn,
-                                   ctypes.byref(found))
+            _c.lib.shoal_spellings(self._handle, word, ids, topn, ctypes.byref(found))
             return [_c.text(_c.lib.shoal_vectors_word(self._handle, ids[i])) for i in range(found.value)]
         import difflib
         some = [k for k in itertools.islice(self.index_to_key, 50000) if isinstance(k, str)]

@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 MAX_WORDS_IN_BATCH = 10000
 WINDOW_MOST, NEGATIVE_MOST = 50, 64  # of the library
+DIM_MOST = 1 << 20                   # of the library
 STREAM_START = 1                     # the library's stream of first values
 FIRST_BLOCK = 1 << 16                # of them so many at a time, which stay in the caches
 
@@ -120,13 +121,17 @@ class Word2Vec:
 
     def __init__(self, sentences: Optional[Iterable[Sequence[Any]]] = None, corpus_file: Any = None,
                  vector_size: int = 100, alpha: float = 0.025, window: int = 5, min_count: int = 5,
-                 max_vocab_size: Optional[int] = None, sample: float = 1e-3, seed: int = 1, workers: int = 3,
+                 max_vocab_size: Optional[int] = None, sample: float = 1e-3, seed: Optional[int] = 1, workers: int = 3,
                  min_alpha: float = 0.0001, sg: int = 0, hs: int = 0, negative: int = 5, ns_exponent: float = 0.75,
                  cbow_mean: int = 1, hashfxn: Any = hash, epochs: int = 5, null_word: int = 0, trim_rule: Rule = None,
                  sorted_vocab: int = 1, batch_words: int = MAX_WORDS_IN_BATCH, compute_loss: bool = False,
                  callbacks: Sequence[Any] = (), comment: Optional[str] = None,
                  max_final_vocab: Optional[int] = None, shrink_windows: bool = True) -> None:
         corpus_iterable = sentences
+        if vector_size > DIM_MOST:  # before memory is asked for
+            raise ValueError(f"vector_size: found {vector_size}, want at most {DIM_MOST}")
+        if sample and not sample >= 0:
+            raise ValueError(f"sample: found {sample}, want 0 or more")
         self.vector_size, self.workers, self.epochs = int(vector_size), int(workers), epochs
         self.train_count, self.total_train_time, self.batch_words = 0, 0.0, batch_words
         self.sg, self.alpha, self.min_alpha = int(sg), float(alpha), float(min_alpha)
@@ -139,6 +144,7 @@ class Word2Vec:
         self.sample, self.sorted_vocab, self.null_word = sample, sorted_vocab, null_word
         self.raw_vocab: Dict[Any, int] = {}
         self.hashfxn, self.seed, self.comment = hashfxn, seed, comment
+        self._seed: Optional[int] = None  # drawn where none is given
         self.effective_min_count = min_count
         self.layer1_size = self.vector_size
         self.history: List[Any] = []
@@ -337,7 +343,15 @@ class Word2Vec:
             self.init_weights()
 
     def _random_rows(self, first: int, end: int) -> np.ndarray:
-        return first_rows(range(first, end), self.vector_size, self.seed & 0xffffffffffffffff)
+        return first_rows(range(first, end), self.vector_size, self._drawn() & 0xffffffffffffffff)
+
+    def _drawn(self) -> int:
+        """The seed; of None one that is drawn once, and not the same in another model."""
+        if self.seed is not None:
+            return int(self.seed)
+        if self._seed is None:
+            self._seed = int(self.random.randint(1 << 31))
+        return self._seed
 
     def init_weights(self) -> None:
         self.wv.vectors = self._random_rows(0, len(self.wv))
@@ -492,7 +506,7 @@ class Word2Vec:
                              loss="hs" if self.hs else "ns", sample=sample, lr=float(alpha), lr_scaling="off",
                              min_lr=float(end) if end > 0 else float(alpha) * 1e-9, valid=0, threads=self._threads(words),
                              # A number of its own for each part, and each call of train().
-                             seed=(self.seed + 0x9e3779b9 * (part + 1000 * self.train_count)) & (2 ** 64 - 1))
+                             seed=(self._drawn() + 0x9e3779b9 * (part + 1000 * self.train_count)) & (2 ** 64 - 1))
         if not self.hs:
             options.update({"negative": min(negative, NEGATIVE_MOST), "ns_exponent": float(self.ns_exponent)})
         if not self.sg:
