@@ -386,3 +386,29 @@ def test_tokens_of_any_spelling_are_learned():
     assert set(model.wv.index_to_key) == set(tokens)
     again = pickle.loads(pickle.dumps(model))
     assert (again.wv["\ud800"] == model.wv["\ud800"]).all()
+
+
+def test_walks_over_a_graph_are_learned_as_node2vec_and_pecanpy_ask(tmp_path):
+    """Two rings of nodes with one edge between them; the calls are those of both programs."""
+    rng = np.random.default_rng(1)
+    walks = []
+    for walk in range(300):
+        node, ring = int(rng.integers(8)), walk % 2
+        walks.append([])
+        for _ in range(20):
+            walks[-1].append(str(8 * ring + node))
+            node = (node + int(rng.choice([-1, 1]))) % 8
+    nodes = [str(node) for node in range(16)]
+    model = Word2Vec(walks, vector_size=16, window=10, min_count=1, batch_words=4, workers=2)
+    assert len(model.wv.most_similar("2")) == 10
+    model.wv.save_word2vec_format(tmp_path / "nodes.emb")
+    assert len(KeyedVectors.load_word2vec_format(tmp_path / "nodes.emb")) == 16
+    edges = KeyedVectors(vector_size=model.wv.vector_size)
+    edges.add_vectors(keys=[str(("0", node)) for node in nodes], weights=[model.wv["0"] * model.wv[node] for node in nodes])
+    assert edges.most_similar(str(("0", "1")), topn=1)[0][0] in edges
+    model = Word2Vec(walks, vector_size=16, window=10, sg=1, min_count=0, workers=2, epochs=5, seed=None)
+    rows = model.wv[nodes]
+    assert rows.shape == (16, 16)
+    np.savez(tmp_path / "nodes.npz", IDs=model.wv.index_to_key, data=model.wv.vectors)
+    near = [int(key) // 8 for key, _ in model.wv.most_similar("3", topn=5)]
+    assert near == [0] * 5

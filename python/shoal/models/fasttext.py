@@ -293,6 +293,8 @@ class FastText(Word2Vec):
     (6, (16,), True)
     """
 
+    wv: FastTextKeyedVectors
+
     def __init__(self, sentences: Optional[Iterable[Sequence[Any]]] = None, corpus_file: Any = None, sg: int = 0,
                  hs: int = 0, vector_size: int = 100, alpha: float = 0.025, window: int = 5, min_count: int = 5,
                  max_vocab_size: Optional[int] = None, word_ngrams: int = 1, sample: float = 1e-3,
@@ -315,7 +317,7 @@ class FastText(Word2Vec):
                          batch_words=batch_words, callbacks=callbacks, max_final_vocab=max_final_vocab,
                          shrink_windows=shrink_windows)
 
-    def _no_vectors(self) -> KeyedVectors:
+    def _no_vectors(self) -> FastTextKeyedVectors:
         return FastTextKeyedVectors(self.vector_size, *self._subwords)
 
     def _new_keys(self, words: List[Any], counts: np.ndarray) -> None:
