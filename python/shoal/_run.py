@@ -194,7 +194,7 @@ class _Tqdm:
     """The same by tqdm, which draws in notebooks too."""
 
     def __init__(self, title: str, tqdm: Any) -> None:
-        self.bar = tqdm(total=100, desc=title, bar_format="{desc} {percentage:3.0f}%|{bar}| {postfix}")
+        self.bar = tqdm(total=100, desc=title, bar_format="{desc} {percentage:3.0f}%|{bar}| {elapsed}{postfix}")
 
     def show(self, report: Report) -> None:
         self.bar.set_postfix_str(_said(report), refresh=False)

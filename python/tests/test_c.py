@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -320,3 +321,29 @@ def test_the_line_of_progress_is_our_own_without_tqdm(spiral, monkeypatch, capsy
     assert "mlp 100.0% epoch 5/5, loss " in said and said.endswith("\n")
     _run.run(_c.Options("mlp", layers=8, epochs=5), spiral, verbose=False)
     assert capsys.readouterr().err == ""
+
+
+def test_the_bar_is_that_of_tqdm_where_it_is_installed(spiral, monkeypatch):
+    """A module with what is asked of tqdm: whether the machine has the real one is its own affair."""
+    bars = []
+
+    class Bar:
+        def __init__(self, total, desc, bar_format):
+            self.total, self.desc, self.n, self.said, self.closed = total, desc, 0, [], 0
+            bars.append(self)
+
+        def set_postfix_str(self, said, refresh):
+            self.said.append(said)
+
+        def update(self, more):
+            self.n += more
+
+        def close(self):
+            self.closed += 1
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.ModuleType("tqdm"))
+    monkeypatch.setitem(sys.modules, "tqdm.auto", types.ModuleType("tqdm.auto"))
+    sys.modules["tqdm.auto"].tqdm = Bar
+    _run.run(_c.Options("mlp", layers=8, epochs=5), spiral, verbose=True)
+    assert [bar.desc for bar in bars] == ["mlp"] and bars[0].n == bars[0].total == 100 and bars[0].closed == 1
+    assert "epoch 5/5, loss " in bars[0].said[-1]
