@@ -61,7 +61,8 @@ void report_plots(struct console *c, const char *folder);
 /* ---- cmd_help.c, man.c, completion.c: from the tables ------------------------------ */
 
 void help_print(const struct verb *verb);
-void man_print(const struct verb *root);
+/* The page of a verb below the root, or of the root itself. */
+void man_print(const struct verb *root, const struct verb *page);
 
 enum shell_name { SHELL_BASH, SHELL_ZSH, SHELL_FISH };
 void completion_print(const struct verb *root, enum shell_name name);

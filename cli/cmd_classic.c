@@ -40,7 +40,7 @@ static void show_progress(void *user)
     shoal_classic_progress(said, w->classic, w->run->number);
     snprintf(text, sizeof text, "%zu of %zu: %s%s%s", shoal_classic_finished(w->classic) + 1,
              shoal_classic_runs(w->classic), w->run->name, *said ? ", " : "", said);
-    console_progress(w->console, "classic", text);
+    console_progress_text(w->console, "classic", text);
 }
 
 /* The row of the live table, as soon as there is one. */

@@ -7,7 +7,7 @@
 struct eval_cmd {
     struct shoal_ask_opts ask;
     bool cosmul, json;
-        struct work_opts work;
+    struct work_opts work;
 };
 
 static void eval_defaults(void *at)
@@ -59,7 +59,7 @@ static int eval_run(const void *at, const char *const *args, size_t nargs)
     const struct eval_cmd *cmd = at;
     struct shoal_clicks_stats stats = {0};
     struct console console;
-    struct model_view view = {.console = &console};
+    struct model_view view = {.console = &console, .bars = true};
     struct shoal_reporter to = model_reporter(&view);
     shoal_status st;
 

@@ -176,12 +176,12 @@ static int help_run(const void *at, const char *const *args, size_t nargs)
     const struct help_cmd *cmd = at;
     const struct verb *verb = &cmd_shoal;
 
-    if (cmd->man)
-        man_print(verb);
-    else if (cmd->bash || cmd->zsh || cmd->fish)
+    if (cmd->bash || cmd->zsh || cmd->fish) {
         completion_print(verb, cmd->bash ? SHELL_BASH : cmd->zsh ? SHELL_ZSH : SHELL_FISH);
-    if (cmd->man || cmd->bash || cmd->zsh || cmd->fish)
         return EXIT_DONE;
+    }
+    if (cmd->man && nargs > 1)
+        return usage(&cmd_help, "found '%s', want one verb, whose page has its kinds", args[1]);
     for (size_t i = 0; i < nargs; i++) {
         if (!verb->kinds)
             return usage(&cmd_help, "'%s' has no kinds, found '%s'", verb->name, args[i]);
@@ -189,13 +189,16 @@ static int help_run(const void *at, const char *const *args, size_t nargs)
         if (!verb)
             return EXIT_USAGE;
     }
-    help_print(verb);
+    if (cmd->man)
+        man_print(&cmd_shoal, verb);
+    else
+        help_print(verb);
     return EXIT_DONE;
 }
 
 static const struct shoal_option own_opts[] = {
     {"man", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct help_cmd, man),
-     .help = "print the manual page shoal(1), for man -l"},
+     .help = "print the manual page shoal(1), or that of a verb, for man -l"},
     {"bash-completion", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct help_cmd, bash),
      .help = "print the completion script, for source"},
     {"zsh-completion", .type = SHOAL_TYPE_FLAG, SHOAL_FIELD(struct help_cmd, zsh),
@@ -222,7 +225,7 @@ const struct verb cmd_help = {
     .examples =
         (const struct shoal_example[]){
             {"shoal help gen world", "explain one kind of a verb"},
-            {"shoal help --man | man -l -", "read the manual without installing it"},
+            {"shoal help train --man | man -l -", "read the manual without installing it"},
             {0},
         },
     .opts_size = sizeof(struct help_cmd),

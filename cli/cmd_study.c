@@ -211,7 +211,7 @@ static shoal_status run_one(struct console *c, shoal_study *study,
 
     snprintf(text, sizeof text, "%zu of %zu: %s, run %u", shoal_study_finished(study) + 1,
              shoal_study_runs(study), run->name, run->repeat);
-    console_progress(c, "study", text);
+    console_progress_text(c, "study", text);
     st = child_run(run, true, why);
     if (st == SHOAL_OK)
         st = shoal_study_ended(study, run->number, clock_seconds() - began, why[0] ? why : NULL);

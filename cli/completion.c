@@ -27,10 +27,25 @@ static void each_verb(const struct verb *verb, const struct shell *shell,
     }
 }
 
-/* The verbs that stand behind this one: the operands of help are the verbs themselves. */
+/* The verbs that stand behind this one: the operands of help are the verbs themselves, and a study
+ * is of one of the models that can be trained. */
 static const struct verb *const *kinds_of(const struct verb *verb)
 {
-    return verb == &cmd_help ? cmd_shoal.kinds : verb->kinds;
+    return verb == &cmd_help    ? cmd_shoal.kinds
+           : verb == &cmd_study ? cmd_train.kinds
+                                : verb->kinds;
+}
+
+/* Whether files stand behind it, too. */
+static bool takes_files(const struct verb *verb)
+{
+    return verb != &cmd_help && !verb->kinds && verb->operands->name;
+}
+
+/* A verb of the root with kinds: `shoal help VERB` is followed by one of them. */
+static bool has_help_kinds(const struct verb *verb)
+{
+    return verb->kinds && strchr(verb->name, ' ') == strrchr(verb->name, ' ');
 }
 
 /* The next option that help shows. */
@@ -59,6 +74,9 @@ static void print_path(const struct verb *verb, const struct shell *shell)
 {
     (void)shell;
     printf("        \"%s\") verb=\"%s\" ;;\n", verb->name, verb->name);
+    if (has_help_kinds(verb))
+        printf("        \"%s %s\") verb=\"%s %s\" ;;\n", cmd_help.name, verb_word(verb),
+               cmd_help.name, verb_word(verb));
 }
 
 static void print_value(const struct verb *verb, const struct shoal_option *option,
@@ -89,25 +107,50 @@ static void print_values(const struct verb *verb, const struct shell *shell)
             print_value(verb, w.opt, shell);
 }
 
+static void print_kinds(const struct verb *const *kinds, const struct shell *shell)
+{
+    fputs(shell->open, stdout);
+    for (; *kinds; kinds++)
+        shell->word("", verb_word(*kinds), (*kinds)->summary);
+    fputs(shell->close, stdout);
+}
+
+/* What undoes its flags. */
+static void print_negated(const struct verb *verb, const struct shell *shell)
+{
+    struct option_walk w = {0};
+
+    printf("    \"%s:--no-\"*)%s", verb->name, shell->open);
+    while (next_shown(verb, &w)) {
+        bool named = strncmp(w.opt->name, "no-", 3) == 0;
+
+        if (named || w.opt->type == SHOAL_TYPE_FLAG)
+            shell->word(named ? "--" : "--no-", w.opt->name, w.opt->help);
+    }
+    printf("%s ;;\n", shell->close);
+}
+
 /* Its options, and its kinds or files. */
 static void print_words(const struct verb *verb, const struct shell *shell)
 {
     const struct verb *const *kinds = kinds_of(verb);
     struct option_walk w = {0};
 
+    print_negated(verb, shell);
     printf("    \"%s:-\"*)%s", verb->name, shell->open);
     while (next_shown(verb, &w))
         shell->word("--", w.opt->name, w.opt->help);
     printf("%s ;;\n    \"%s:\"*)", shell->close, verb->name);
-    if (kinds) {
-        fputs(shell->open, stdout);
-        for (; *kinds; kinds++)
-            shell->word("", verb_word(*kinds), (*kinds)->summary);
-        fputs(shell->close, stdout);
-    } else if (verb->operands->name) {
+    if (kinds)
+        print_kinds(kinds, shell);
+    if (takes_files(verb))
         fputs(" files=1", stdout);
-    }
     puts(" ;;");
+    if (has_help_kinds(verb)) {
+        printf("    \"%s %s:\"*)", cmd_help.name, verb_word(verb));
+        print_kinds(verb->kinds, shell);
+        puts(" ;;");
+    }
 }
 
 static void bash_word(const char *dashes, const char *name, const char *help)
@@ -137,6 +180,16 @@ static void fish_help(const char *help)
     puts("'");
 }
 
+/* --no-NAME, shown where one begins to type it. */
+static void fish_negated(const struct verb *verb, const struct shoal_option *option)
+{
+    if (option->type != SHOAL_TYPE_FLAG || strncmp(option->name, "no-", 3) == 0)
+        return;
+    printf("complete -c shoal -n '__shoal_in \"%s\"; and string match -q -- \"--no-*\" "
+           "(commandline -ct)' -l no-%s", verb->name, option->name);
+    fish_help(option->help);
+}
+
 static void fish_option(const struct verb *verb, const struct shoal_option *option)
 {
     fish_line(verb);
@@ -162,16 +215,23 @@ static void fish_verb(const struct verb *verb, const struct shell *shell)
     struct option_walk w = {0};
 
     (void)shell;
-    while (next_shown(verb, &w))
+    while (next_shown(verb, &w)) {
         fish_option(verb, w.opt);
+        fish_negated(verb, w.opt);
+    }
     for (; kinds && *kinds; kinds++) {
         fish_line(verb);
         printf(" -a %s", verb_word(*kinds));
         fish_help((*kinds)->summary);
     }
-    if (!kinds_of(verb) && verb->operands->name) {
+    if (takes_files(verb)) {
         fish_line(verb);
         puts(" -F");
+    }
+    for (kinds = has_help_kinds(verb) ? verb->kinds : NULL; kinds && *kinds; kinds++) {
+        printf("complete -c shoal -n '__shoal_in \"%s %s\"' -a %s", cmd_help.name,
+               verb_word(verb), verb_word(*kinds));
+        fish_help((*kinds)->summary);
     }
 }
 
@@ -179,6 +239,8 @@ static void fish_path(const struct verb *verb, const struct shell *shell)
 {
     (void)shell;
     printf(" '%s'", verb->name);
+    if (has_help_kinds(verb))
+        printf(" '%s %s'", cmd_help.name, verb_word(verb));
 }
 
 /* ---- The scripts ------------------------------------------------------------------------ */

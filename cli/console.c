@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOG_EVERY 10.0 /* seconds between lines when stderr is no terminal */
-
 double clock_seconds(void)
 {
     struct timespec now;
@@ -82,11 +80,30 @@ int signal_received(void)
 
 /* A terminal that understands escape sequences. Some launchers give ranks a pseudo-terminal, on
  * which nothing is to be drawn. */
-static bool is_screen(FILE *to)
+bool is_screen(FILE *to)
 {
     const char *term = getenv("TERM");
 
     return isatty(fileno(to)) && term && *term && strcmp(term, "dumb") != 0 && launched_size() == 0;
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value && *value;
+}
+
+/* no-color.org, then bixense.com/clicolors: 0 is no for the latter. */
+static bool has_colour(FILE *to)
+{
+    const char *force = getenv("CLICOLOR_FORCE"), *colour = getenv("CLICOLOR");
+
+    if (is_set("NO_COLOR"))
+        return false;
+    if (is_set("CLICOLOR_FORCE") && strcmp(force, "0") != 0)
+        return true;
+    return is_screen(to) && !(colour && strcmp(colour, "0") == 0);
 }
 
 const char *style_on(FILE *to, enum style style)
@@ -95,11 +112,8 @@ const char *style_on(FILE *to, enum style style)
         [STYLE_PLAIN] = "\033[0m", [STYLE_BOLD] = "\033[1m",    [STYLE_DIM] = "\033[2m",
         [STYLE_RED] = "\033[31m",  [STYLE_YELLOW] = "\033[33m", [STYLE_CYAN] = "\033[36m",
     };
-    const char *no_colour = getenv("NO_COLOR");
 
-    if ((no_colour && *no_colour) || !is_screen(to))
-        return "";
-    return codes[style];
+    return has_colour(to) ? codes[style] : "";
 }
 
 /* ---- Words from anybody's text ------------------------------------------------------ */
@@ -279,7 +293,7 @@ struct number number_rate(double per_second, const char *unit)
     return number_text("%.*f %s%.12s/s", places(x), x, thousands[i], unit);
 }
 
-/* ---- Progress ------------------------------------------------------------------------ */
+/* ---- The screen ---------------------------------------------------------------------- */
 
 static size_t columns_of(FILE *screen)
 {
@@ -302,94 +316,6 @@ size_t console_columns(const struct console *c)
     return c->reports && is_screen(c->reports) ? columns_of(c->reports) : 0;
 }
 
-/* The progress line. On a terminal it is one line, redrawn in place: each drawing begins by a
- * carriage return and "erase to the end of the line", ends without a newline and is cut to one
- * column less than the terminal has, for a line that wrapped could not be erased. Whatever else
- * is printed erases it first (progress_erase), and the next report draws it again below. Where
- * stderr is no terminal, a plain line is logged every LOG_EVERY seconds instead. Ranks under our
- * launcher write into pipes: SCREEN_VARIABLE tells them the columns of the terminal behind. */
-
-/* " 42%  118 MiB/s  0:12 left" */
-static void progress_text(char *text, size_t size, const struct shoal_progress *p)
-{
-    double rate = p->seconds > 0 ? (double)p->done / p->seconds : 0;
-    uint64_t left = p->total > p->done ? p->total - p->done : 0;
-    bool bytes = strcmp(p->unit, "bytes") == 0;
-    size_t len;
-
-    if (p->total > 0)
-        len = (size_t)snprintf(text, size, "%3.0f%%",
-                               floor(100 * fmin(1, (double)p->done / (double)p->total)));
-    else
-        len = (size_t)snprintf(text, size, "%s%s%s",
-                               bytes ? number_size(p->done).text : number_count(p->done).text,
-                               bytes ? "" : " ", bytes ? "" : p->unit);
-    if (rate > 0 && len < size)
-        len += (size_t)snprintf(text + len, size - len, "  %s", number_rate(rate, p->unit).text);
-    /* The rate of the first second is no basis for an estimate. */
-    if (rate > 0 && left > 0 && p->seconds >= 1 && len < size)
-        snprintf(text + len, size - len, "  %s left", number_clock((double)left / rate).text);
-}
-
-static void progress_erase(struct console *c)
-{
-    if (c->drawn)
-        fputs("\r\033[K", stderr);
-    c->drawn = false;
-    fflush(stderr);
-}
-
-static void progress_draw(struct console *c, size_t columns, const char *phase, const char *text)
-{
-    size_t room = columns - 1;
-    size_t len = strlen(phase);
-
-    if (len + 2 >= room)
-        return;
-    fprintf(stderr, "\r\033[K%s%s%s  %.*s", style_on(stderr, STYLE_CYAN), phase,
-            style_on(stderr, STYLE_PLAIN), (int)(room - len - 2), text);
-    fflush(stderr);
-    c->drawn = true;
-}
-
-static void progress_log(struct console *c, const char *phase, const char *text)
-{
-    double now = clock_seconds();
-
-    if (now < c->next_line)
-        return;
-    fprintf(stderr, "%s  %s\n", phase, text);
-    c->next_line = now + LOG_EVERY;
-}
-
-void console_progress(struct console *c, const char *phase, const char *text)
-{
-    size_t columns = screen_columns();
-
-    if (c->quiet)
-        return;
-    if (columns > 0)
-        progress_draw(c, columns, phase, text);
-    else
-        progress_log(c, phase, text);
-}
-
-static bool on_progress(void *user, const struct shoal_progress *progress)
-{
-    char text[160];
-
-    if (signal_got)
-        return false;
-    progress_text(text, sizeof text, progress);
-    console_progress(user, progress->phase, text);
-    return true;
-}
-
-struct shoal_watch console_watch(struct console *c)
-{
-    return (struct shoal_watch){.fn = on_progress, .user = c};
-}
-
 /* ---- Beginning and end ----------------------------------------------------------------- */
 
 /* Global, since failures are printed without a struct console too. */
@@ -405,7 +331,7 @@ void console_init(struct console *c, bool quiet, const char *data_path)
     double now = clock_seconds();
 
     quiet |= muted;
-    *c = (struct console){.quiet = quiet, .began = now, .next_line = now + LOG_EVERY};
+    *c = (struct console){.quiet = quiet, .began = now, .next_line = now + PROGRESS_EVERY};
     if (!quiet)
         c->reports = data_path && strcmp(data_path, "-") == 0 ? stderr : stdout;
 }

@@ -50,7 +50,7 @@ size_t text_columns(const char *word);
 struct console {
     FILE *reports; /* NULL: quiet */
     bool quiet;
-    bool drawn;       /* a progress line stands on the terminal */
+    size_t drawn;     /* columns of the progress line that stands on the terminal; 0: none */
     double began;     /* clock_seconds() at console_init */
     double next_line; /* of the log, when there is no terminal */
 };
@@ -64,9 +64,30 @@ void console_init(struct console *c, bool quiet, const char *data_path);
 /* For the `watch` of an option struct: draws progress, stops upon a signal. */
 struct shoal_watch console_watch(struct console *c);
 
-/* The same for work that says itself how far it is: one line, redrawn on a
+/* ---- progress.c: how far it is ---------------------------------------------- */
+
+#define PROGRESS_EVERY 10.0 /* seconds between lines when stderr is no terminal */
+
+struct progress_line {
+    double share;       /* of the work that is done; NAN: nobody knows */
+    double left;        /* seconds; NAN: nobody knows */
+    const double *loss; /* [n] how it went, or NULL: drawn small */
+    size_t n;
+    const char *text; /* the rest, what matters most first */
+};
+
+/* The same as the watch for work that says itself how far it is: one line, redrawn on a
  * terminal, else logged every ten seconds. */
-void console_progress(struct console *c, const char *phase, const char *text);
+void console_progress(struct console *c, const char *phase, const struct progress_line *line);
+void console_progress_text(struct console *c, const char *phase, const char *text);
+/* Takes the line away, before anything else is printed. */
+void progress_erase(struct console *c);
+/* "####    " of so many columns: a share of them, in eighths where the terminal has UTF-8. */
+struct bar {
+    char text[128];
+};
+struct bar bar_of(double share, size_t columns);
+
 /* A line of the log that stays: on stderr, silent when quiet. */
 void console_log(struct console *c, enum style style, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
@@ -75,6 +96,8 @@ void console_log(struct console *c, enum style style, const char *fmt, ...)
  * exit code. */
 int console_finish(struct console *c, shoal_status status);
 
+/* A terminal that understands escape sequences. */
+bool is_screen(FILE *to);
 /* Columns of the screen that reports go to; 0: they go elsewhere. */
 size_t console_columns(const struct console *c);
 

@@ -1,6 +1,8 @@
-/* The manual page shoal(1), in man(7) macros, from the tables. */
+/* The manual pages, in man(7) macros, from the tables: shoal(1) says what verbs there are, and
+ * shoal-VERB(1) has a verb with all its kinds. */
 #include "cmd.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,18 +93,24 @@ static void options(const struct verb *verb)
     free(defaults);
 }
 
-static void section(const struct verb *verb)
+/* What it does, its operands and options. */
+static void body(const struct verb *verb)
 {
-    printf(".SS ");
-    line(verb->name);
-    synopsis(verb);
-    fputs(".PP\n", stdout);
     line(verb->about);
     for (const struct operand *operand = verb->operands; operand->name; operand++) {
         printf(".TP\n\\fI%s\\fR\n", operand->name);
         line(operand->help);
     }
     options(verb);
+}
+
+static void section(const struct verb *verb)
+{
+    printf(".SS ");
+    line(verb->name);
+    synopsis(verb);
+    fputs(".PP\n", stdout);
+    body(verb);
 }
 
 static void examples(const struct verb *verb)
@@ -117,7 +125,7 @@ static void examples(const struct verb *verb)
     }
 }
 
-/* ---- The page --------------------------------------------------------------------- */
+/* ---- The pages -------------------------------------------------------------------- */
 
 /* All that do something, in the order of the tables. */
 static void each(const struct verb *verb, void (*fn)(const struct verb *verb))
@@ -128,22 +136,76 @@ static void each(const struct verb *verb, void (*fn)(const struct verb *verb))
         each(*kind, fn);
 }
 
-/* Made from cli/text/after.1: the environment and exit codes. */
+/* Made from cli/text/after.1: files, the environment and exit codes. */
 #include "man.inc"
 
-void man_print(const struct verb *root)
+static void head(const char *page, const char *summary)
 {
-    printf(".TH SHOAL 1 \"\" \"shoal %s\" \"User Commands\"\n.SH NAME\n%s \\- ", shoal_version(),
-           root->name);
-    line(root->summary);
+    fputs(".TH ", stdout);
+    for (const char *at = page; *at; at++)
+        putchar(toupper((unsigned char)*at));
+    printf(" 1 \"\" \"shoal %s\" \"User Commands\"\n.SH NAME\n", shoal_version());
+    text(page);
+    fputs(" \\- ", stdout);
+    line(summary);
+}
+
+/* Links to all pages but this one. */
+static void see_also(const struct verb *root, const struct verb *page)
+{
+    fputs(".SH SEE ALSO\n", stdout);
+    if (page != root)
+        printf(".BR shoal (1)%s\n", *root->kinds ? "," : "");
+    for (const struct verb *const *verb = root->kinds; *verb; verb++)
+        if (*verb != page)
+            printf(".BR shoal\\-%s (1)%s\n", verb_word(*verb),
+                   verb[1] && (verb[1] != page || verb[2]) ? "," : "");
+}
+
+static void verb_line(const struct verb *verb)
+{
+    printf(".TP\n.BR shoal\\-%s (1)\n", verb_word(verb));
+    line(verb->summary);
+}
+
+static void root_page(const struct verb *root)
+{
+    head("shoal", root->summary);
     fputs(".SH SYNOPSIS\n.nf\n", stdout);
     each(root, synopsis);
     fputs(".fi\n.SH DESCRIPTION\n", stdout);
     line(root->about);
     options(root);
     fputs(".SH VERBS\n", stdout);
-    each(root, section);
+    for (const struct verb *const *verb = root->kinds; *verb; verb++)
+        verb_line(*verb);
     fputs(after_1, stdout);
+}
+
+static void verb_page(const struct verb *verb)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, "shoal-%s", verb_word(verb));
+    head(name, verb->summary);
+    fputs(".SH SYNOPSIS\n.nf\n", stdout);
+    each(verb, synopsis);
+    fputs(".fi\n.SH DESCRIPTION\n", stdout);
+    if (!verb->kinds) {
+        body(verb);
+    } else {
+        line(verb->about);
+        each(verb, section);
+    }
     fputs(".SH EXAMPLES\n", stdout);
-    each(root, examples);
+    each(verb, examples);
+}
+
+void man_print(const struct verb *root, const struct verb *page)
+{
+    if (page == root)
+        root_page(root);
+    else
+        verb_page(page);
+    see_also(root, page);
 }

@@ -67,9 +67,23 @@ static void print_cell(FILE *to, const char *text, int width, bool first)
     fprintf(to, "%*s", width < 0 && pad > 0 ? pad : 0, "");
 }
 
+enum { BAR = 10 }; /* columns of a bar behind a row */
+
+/* The first share of a row as a bar behind it. */
+static void print_bar(FILE *to, const struct shoal_grid *g, const struct shoal_value *cells)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        if (!g->columns[i].label || cells[i].type != SHOAL_SHARE || !isfinite(cells[i].real))
+            continue;
+        fprintf(to, "  %s%s%s", style_on(to, STYLE_CYAN), bar_of(cells[i].real, BAR).text,
+                style_on(to, STYLE_PLAIN));
+        return;
+    }
+}
+
 /* Cells, or the head. */
 static void print_cells(FILE *to, const struct shoal_grid *g, const struct shoal_value *cells,
-                        enum style style)
+                        enum style style, bool bar)
 {
     bool first = true;
 
@@ -83,7 +97,10 @@ static void print_cells(FILE *to, const struct shoal_grid *g, const struct shoal
         print_cell(to, cells ? value_text(&cells[i], &room) : col->label, col->width, first);
         first = false;
     }
-    fprintf(to, "%s\n", style_on(to, STYLE_PLAIN));
+    fputs(style_on(to, STYLE_PLAIN), to);
+    if (bar && cells)
+        print_bar(to, g, cells);
+    fputc('\n', to);
 }
 
 static bool is_shown(const struct shoal_grid *g)
@@ -137,9 +154,10 @@ static void view_row(void *user, const struct shoal_grid *g, const struct shoal_
         return;
     if (begins_grid(v, g)) {
         fputs(v->facts > 0 || v->rows > 1 ? "\n" : "", to);
-        print_cells(to, g, NULL, STYLE_DIM);
+        print_cells(to, g, NULL, STYLE_DIM, false);
     }
-    print_cells(to, g, cells, marks & SHOAL_ROW_SUM ? STYLE_BOLD : STYLE_PLAIN);
+    print_cells(to, g, cells, marks & SHOAL_ROW_SUM ? STYLE_BOLD : STYLE_PLAIN,
+                v->bars && is_screen(to));
 }
 
 static void view_warn(void *user, const struct shoal_fact *f)

@@ -13,6 +13,7 @@ struct model_view {
     size_t reports, facts, rows; /* seen so far; facts and rows of the last report */
     char grid[32]; /* the key of the table they are of */
     bool list;
+    bool bars; /* beside shares, on a terminal */
 };
 
 /* For people, on the console. */

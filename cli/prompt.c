@@ -4,6 +4,8 @@
 
 #include <editline/readline.h>
 #include <locale.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,8 +22,10 @@ struct prompt {
     char history[PATH_BYTES]; /* "": none */
 };
 
-/* Global, since the callbacks of libedit have no argument of ours. */
+/* Global, since the callbacks of libedit have no argument of ours, nor have handlers of signals. */
 static struct prompt *completing;
+static sigjmp_buf interrupted;
+static volatile sig_atomic_t reading; /* a line, so that there is somewhere to go back to */
 
 /* ---- History --------------------------------------------------------------------- */
 
@@ -51,7 +55,7 @@ static void find_history(char path[PATH_BYTES])
         path[0] = '\0';
 }
 
-/* Written at once, so that Ctrl-C loses nothing. */
+/* Written at once, so that however the program ends nothing is lost. */
 static void remember(const struct prompt *p, const char *line)
 {
     HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
@@ -87,6 +91,29 @@ static char **complete(const char *text, int start, int end)
     return *text ? rl_completion_matches(text, next_match) : NULL;
 }
 
+/* ---- Ctrl-C ---------------------------------------------------------------------------- */
+
+/* The line that is typed is dropped, as shells do. libedit waits in read(2) and cannot be told to
+ * come back, so it is left by a jump; it sets up its line and the terminal anew each time. While
+ * a question is answered Ctrl-C ends the program. */
+static void on_interrupt(int number)
+{
+    if (reading) {
+        reading = 0;
+        siglongjmp(interrupted, 1);
+    }
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void catch_interrupt(void)
+{
+    struct sigaction act = {.sa_handler = on_interrupt};
+
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGINT, &act, NULL);
+}
+
 /* ---- The prompt ------------------------------------------------------------------------ */
 
 struct prompt *prompt_open(const char *text, prompt_word *word, const void *user)
@@ -108,13 +135,19 @@ struct prompt *prompt_open(const char *text, prompt_word *word, const void *user
         read_history(p->history);
     }
     completing = p;
+    catch_interrupt();
     return p;
 }
 
 const char *prompt_line(struct prompt *p)
 {
     free(p->line);
+    p->line = NULL;
+    if (sigsetjmp(interrupted, 1) != 0)
+        fputs("^C\n", stdout);
+    reading = 1;
     p->line = readline(p->text);
+    reading = 0;
     if (p->line && p->line[strspn(p->line, " \t")])
         remember(p, p->line);
     return p->line;
@@ -125,6 +158,7 @@ void prompt_close(struct prompt *p)
     if (!p)
         return;
     completing = NULL;
+    signal(SIGINT, SIG_DFL);
     free(p->line);
     free(p);
 }

@@ -96,7 +96,7 @@ static shoal_status job_start(struct jobs *j, struct job *job)
     }
     job->memory = run.memory;
     snprintf(job->text, sizeof job->text, "%zu of %zu: %s", job->number + 1, j->all, run.name);
-    console_progress(j->console, "simulate", job->text);
+    console_progress_text(j->console, "simulate", job->text);
     st = child_begin(&job->child, &run, false);
     job->runs = st == SHOAL_OK;
     return st;

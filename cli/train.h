@@ -30,6 +30,14 @@ struct train_cmd {
     } fields;
 };
 
+enum { LOSS_HISTORY = 16 };
+
+struct loss_history {
+    double at[LOSS_HISTORY];
+    size_t n;
+    size_t every, seen; /* reports in a value; since the last change of that */
+};
+
 struct job {
     const struct train_cmd *cmd;
     struct console console;
@@ -41,6 +49,7 @@ struct job {
     struct watching *watching; /* train_watch.c */
     bool training;             /* has begun */
     struct shoal_report last;  /* epochs is 0 before the first */
+    struct loss_history losses; /* train_show.c */
 };
 
 /* ---- cmd_train.c ---------------------------------------------------------------------- */

@@ -238,16 +238,41 @@ enum { EPOCHS_SHOWN = 40 };
 
 /* ---- While it runs ---------------------------------------------------------------------- */
 
+/* The loss of the whole run in few values: when there is no room for another, two become one, and
+ * each further value is the mean of twice as many reports. */
+static void remember_loss(struct loss_history *h, const struct shoal_figures *figures)
+{
+    const struct shoal_figure *f = figures->at;
+
+    if (figures->n == 0 || f->of != SHOAL_OF_TRAINING || !isfinite(f->value))
+        return;
+    if (h->every == 0)
+        h->every = 1;
+    if (h->seen % h->every == 0 && h->n == LOSS_HISTORY) {
+        for (size_t i = 0; i < LOSS_HISTORY / 2; i++)
+            h->at[i] = (h->at[2 * i] + h->at[2 * i + 1]) / 2;
+        h->n = LOSS_HISTORY / 2;
+        h->every *= 2;
+        h->seen = 0;
+    }
+    if (h->seen++ % h->every == 0)
+        h->at[h->n++] = f->value;
+    else
+        h->at[h->n - 1] += (f->value - h->at[h->n - 1]) / (double)((h->seen - 1) % h->every + 1);
+}
+
 static void draw(struct job *job, const struct shoal_report *r)
 {
     char text[sizeof(struct figures_text) + 160];
-    int len = snprintf(text, sizeof text, "%4.1f%%  epoch %u/%u  %s%s  lr %.3g", 100 * r->progress,
-                       r->epoch, r->epochs, number_rate(r->rate, r->unit).text,
-                       figures_text(&r->figures).text, r->lr);
 
-    if (isfinite(r->eta) && len > 0 && (size_t)len < sizeof text)
-        snprintf(text + len, sizeof text - (size_t)len, "  %s left", number_clock(r->eta).text);
-    console_progress(&job->console, "train", text);
+    if (r->event == SHOAL_EVENT_INTERVAL)
+        remember_loss(&job->losses, &r->figures);
+    snprintf(text, sizeof text, "epoch %u/%u  %s%s  lr %.3g", r->epoch, r->epochs,
+             number_rate(r->rate, r->unit).text, figures_text(&r->figures).text, r->lr);
+    console_progress(&job->console, "train",
+                     &(struct progress_line){.share = r->progress, .left = r->eta,
+                                             .loss = job->losses.at, .n = job->losses.n,
+                                             .text = text});
 }
 
 /* Of hundreds of epochs some are shown, among them the last. */

@@ -23,7 +23,7 @@ _shoal()
     esac
     if [[ $files ]]; then
         compopt -o filenames 2>/dev/null
-        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur"; compgen -f -- "$cur")
     else
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
     fi

@@ -8,6 +8,9 @@ _shoal()
     if [[ $cur == --*=* ]]; then
         prev=${cur%%=*} cur=${cur#*=}
         compset -P '*='
+    elif [[ $cur == [^-]*=* ]]; then # NAME=FILE
+        cur=${cur#*=}
+        compset -P '*='
     fi
     for word in "${(@)words[2,CURRENT-1]}"; do
         case "$verb $word" in
@@ -20,10 +23,11 @@ _shoal()
 @WORDS@
     esac ;;
     esac
+    if (( $#found )); then
+        _describe shoal found
+    fi
     if [[ -n $files ]]; then
         _files
-    elif (( $#found )); then
-        _describe shoal found
     fi
 }
 # Found through fpath, or read by source?

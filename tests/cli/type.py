@@ -3,9 +3,9 @@
 
     type.py PROMPT LINE... -- COMMAND...
 
-Each line is typed when the prompt stands there, \\t in it being the Tab key;
-then Ctrl-D, or Ctrl-C if the last line is ^C. Prints what the program printed,
-without escape sequences, and how it ended.
+Each line is typed when the prompt stands there, \\t in it being the Tab key and ^C at its
+end Ctrl-C; then Ctrl-D. Prints what the program printed, without escape sequences, and
+how it ended.
 """
 import os
 import pty
@@ -45,10 +45,9 @@ def main():
     if child == 0:
         os.execvp(command[0], command)
     said = bytearray()
-    keys = [b'\x03' if line == '^C' else line.replace('\\t', '\t').encode() + b'\r'
-            for line in lines]
-    if lines[-1] != '^C':
-        keys.append(b'\x04')
+    keys = [line[:-2].encode() + b'\x03' if line.endswith('^C')
+            else line.replace('\\t', '\t').encode() + b'\r' for line in lines]
+    keys.append(b'\x04')
     for key in keys:
         if not read_until(terminal, prompt, said):
             break

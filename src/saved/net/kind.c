@@ -25,8 +25,12 @@ static void net_close(void *model)
 
 /* ---- what it is ---- */
 
+/* Last, since a deep net has dozens. */
 static void describe_tensors(const shoal_net *t, const struct shoal_reporter *to)
 {
+    static const struct shoal_column columns[] = {{NULL, "tensor", -24}, {NULL, "shape", 0}};
+    static const struct shoal_grid grid = {NULL, columns, 2};
+
     for (size_t i = 0; i < t->net->ntensors; i++) {
         const struct tensor *e = &t->net->tensors[i];
         char shape[96];
@@ -34,7 +38,8 @@ static void describe_tensors(const shoal_net *t, const struct shoal_reporter *to
 
         for (size_t k = 1; k < 4 && e->dims[k] && len < (int)sizeof shape; k++)
             len += snprintf(shape + len, sizeof shape - (size_t)len, " x %zu", e->dims[k]);
-        report_value(to, NULL, e->name, VALUE_TEXT(shape));
+        report_row(to, &grid,
+                   (const struct shoal_value[]){VALUE_TEXT(e->name), VALUE_TEXT(shape)}, 0);
     }
 }
 
@@ -104,11 +109,11 @@ static shoal_status net_describe(const void *model, uint64_t bytes, uint64_t top
     if (!t->words)
         describe_shape(t, to);
     report_value(to, "parameters", "parameters", VALUE_COUNT(shoal_net_parameters(t)));
-    describe_tensors(t, to);
     describe_training(t, to);
     describe_classes(t, to);
     describe_pictures(t, to);
     report_model_columns(to, t->columns);
+    describe_tensors(t, to);
     return SHOAL_OK;
 }
 

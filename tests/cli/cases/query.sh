@@ -65,7 +65,8 @@ try typed 'similar> ' king '' kign 'appl\t' 'man woman' -- \
     shoal similar small.vec -k 1
 try typed 'analogy> ' 'man king woman' 'man king woman' 'man king' -- \
     shoal analogy small.vec -k 1
-try typed 'odd> ' 'apple pear king' '^C' -- shoal odd small.vec
+echo "Ctrl-C drops the line, not the program:"
+try typed 'odd> ' 'apple pear king' 'apple pe^C' '^C' 'king apple pear' -- shoal odd small.vec
 sed 's/\\040/ /g' state/shoal/history
 echo "without a place for the history:"
 export XDG_STATE_HOME=/dev/null

@@ -15,6 +15,7 @@ interrupt_when_drawn()
     kill -INT "$(cat pid)"
 }
 small_text >text.txt
+here=$1
 on_terminal shoal vocab nowhere.txt
 on_terminal env NO_COLOR=1 shoal vocab nowhere.txt
 on_terminal env TERM=dumb shoal vocab nowhere.txt
@@ -26,5 +27,33 @@ on_terminal sh noted shoal gen world --words 100000000000 -o out.txt
 touch over
 wait
 tr '\r' '\n' <screen.txt | sed 's/\x1b\[[0-9;]*[mK]//g' |
-    sed -E 's/[0-9]+%/N%/; s/[0-9.]+ [kMG]? ?[a-z]+\/s/RATE/; s/  [0-9:]+ left//' |
+    sed -E 's/[0-9.]+%/N%/; s/[0-9.]+ [kMG]? ?[a-z]+\/s/RATE/; s/  [0-9:]+ left//' |
     sort -u | sed '/^ *$/d'
+
+echo "how far it is and the time left stay on narrow terminals:"
+on_screen()
+{
+    show screen.py "$@"
+    TERM=xterm python3 "$here/screen.py" "$@" -- \
+        shoal gen world --words 100000000000 -o out.txt
+    rm -f out.txt .out.txt*
+}
+export LC_ALL=C.UTF-8
+on_screen 120
+on_screen 60
+on_screen 36
+LC_ALL=C on_screen 80
+echo "a line that wrapped when the terminal became narrower is erased whole:"
+on_screen 120 40
+
+echo "colour can be forced and forbidden:"
+forced()
+{
+    show "$@"
+    "$@" 2>screen.txt
+    echo "lines with escape sequences: $(escapes)"
+}
+forced env CLICOLOR_FORCE=1 shoal vocab nowhere.txt
+forced env CLICOLOR_FORCE=0 shoal vocab nowhere.txt
+forced env CLICOLOR_FORCE=1 NO_COLOR=1 shoal vocab nowhere.txt
+on_terminal env CLICOLOR=0 shoal vocab nowhere.txt
