@@ -93,7 +93,7 @@ static char **complete(const char *text, int start, int end)
 
 /* ---- Ctrl-C ---------------------------------------------------------------------------- */
 
-/* The line that is typed is dropped, as shells do. libedit waits in read(2) and cannot be told to
+/* The line that is typed is dropped, as shells do. libedit waits for a key and cannot be told to
  * come back, so it is left by a jump; it sets up its line and the terminal anew each time. While
  * a question is answered Ctrl-C ends the program. */
 static void on_interrupt(int number)
