@@ -181,6 +181,8 @@ struct kernel {
     void (*fold)(float *row, const float *mine, const float *base, size_t dim, float s);
 
     float (*apart)(const float *x, const float *y, size_t n); /* |x - y|^2 */
+    /* The same of what x becomes, a copy of `from`, which is read once: others may change it. */
+    float (*take)(float *x, const float *from, const float *y, size_t n);
     const struct kernel_wire *wires;                          /* [KERNEL_WIRES] */
 
     /* Rows of a table, n of them, dim rounded up to the padding. y, such a row, becomes their sum;

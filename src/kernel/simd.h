@@ -251,5 +251,6 @@ INLINE void store_part(float *p, vf x, size_t n)
 #include "kernel/sparse.h"
 #include "kernel/sparse_learn.h"
 #include "kernel/simd_net.h"
+#define WIRE_VECTORS
 #include "kernel/wire.h"
 #include "kernel/table.h"

@@ -158,6 +158,26 @@ static float apart(const float *x, const float *y, size_t n)
     return sum(a);
 }
 
+static float take(float *x, const float *from, const float *y, size_t n)
+{
+    vf a = {0};
+    size_t j = 0;
+
+    for (; j + VL <= n; j += VL) {
+        vf now = load_any(from + j), d = now - load_any(y + j);
+
+        store_any(x + j, now);
+        a = madd(d, d, a);
+    }
+    if (j < n) {
+        vf now = load_part(from + j, n - j), d = now - load_part(y + j, n - j);
+
+        store_part(x + j, now, n - j);
+        a = madd(d, d, a);
+    }
+    return sum(a);
+}
+
 static void fold(float *row, const float *mine, const float *base, size_t dim, float s)
 {
     vf xx = {0}, yy = {0}, xy = {0};

@@ -13,6 +13,7 @@ const struct kernel KERNEL_TABLE = {
     .renew = renew,
     .fold = fold,
     .apart = apart,
+    .take = take,
     .wires = wires,
     .sum_rows = sum_rows,
     .add_rows = add_rows,

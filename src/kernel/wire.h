@@ -1,5 +1,5 @@
 /* Part of scalar.c and simd.h: differences of rows in few bits. Plain loops, which the compiler
- * makes vectors of. Not a door.
+ * makes vectors of, but for those of four bits (simd_wire.h). Not a door.
  *
  *     bf16   n x 16 bits: the upper half of each float
  *     int8   scale | n x 8 bits          the scale is a bf16, rounded up
@@ -130,6 +130,9 @@ static void unpack_int8(float *restrict x, const void *wire, const float *restri
         x[j] = known[j] + scale * (float)in[j];
 }
 
+#ifdef WIRE_VECTORS
+#include "kernel/simd_wire.h"
+#else
 /* Both halves of a byte; where n is odd the last has no upper one. */
 static void pack_int4(void *wire, float *restrict x, const float *restrict known, size_t n)
 {
@@ -163,6 +166,7 @@ static void unpack_int4(float *restrict x, const void *wire, const float *restri
     for (size_t j = 0; j < high; j++)
         x[low + j] = known[low + j] + scale * (float)((int8_t)in[j] >> 4);
 }
+#endif
 
 static const struct kernel_wire wires[] = {
     [KERNEL_BF16] = {pack_bf16, unpack_bf16},

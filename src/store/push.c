@@ -188,8 +188,7 @@ static void answer_row(struct store *s, struct shard *h, struct answer *a, uint3
     uint32_t bits;
 
     /* the same bits for both, though threads may train on the row */
-    s->kernel->copy(s->fresh, home_row(h, place), width);
-    if (s->kernel->apart(s->fresh, seen, width) <= s->least)
+    if (s->kernel->take(s->fresh, home_row(h, place), seen, width) <= s->least)
         return;
     wire_write(s, h, FORM_WIRE, a->end, s->fresh, seen);
     a->end += wire_bytes(h);
@@ -531,23 +530,28 @@ static shoal_status old_batches_send(struct store *s)
     return st;
 }
 
-/* The row as it is now goes onto the wire; the owner will know it, but for rounding. */
+/* The row as it is now, once: threads may train on it. Its change by what the owner knows. */
+static float take_row(struct store *s, const struct shard *h, uint32_t row)
+{
+    return s->kernel->take(s->mine, shard_row(h, h->table->at, row), shard_row(h, h->base, row),
+                           h->table->width);
+}
+
+/* The row as it was taken goes onto the wire; the owner will know it, but for rounding. Without
+ * bases it goes as it is. */
 static void write_row(struct store *s, struct shard *h, char *wire, uint32_t row)
 {
-    const float *at = shard_row(h, h->table->at, row);
-    size_t width = h->table->width;
-
     if (h->base) {
         float *base = shard_row(h, h->base, row);
 
-        s->kernel->copy(s->mine, at, width);
         wire_write(s, h, s->form, wire, s->mine, base);
-        memcpy(base, s->mine, width * sizeof *base);
+        memcpy(base, s->mine, h->table->width * sizeof *base);
     } else {
-        s->kernel->copy((float *)wire, at, width);
+        s->kernel->copy((float *)wire, shard_row(h, h->table->at, row), h->table->width);
     }
 }
 
+/* With a base, what take_row took. */
 static shoal_status push_row(struct store *s, size_t t, uint32_t row)
 {
     struct shard *h = &s->shards[t];
@@ -569,13 +573,13 @@ static shoal_status push_row(struct store *s, size_t t, uint32_t row)
     return batch_full(h, s->peers[to].open[t]) ? batch_send(s, t, to, TAG_PUSH) : SHOAL_OK;
 }
 
-/* Whether a row has moved so little that it need not travel. */
-static bool hardly_moved(const struct store *s, const struct shard *h, uint32_t row)
+/* Whether a row has moved so little that it need not travel; else it was taken. */
+static bool hardly_moved(struct store *s, const struct shard *h, uint32_t row)
 {
-    return s->least > 0 && h->base && s->form != FORM_WHOLE &&
-           deal_owner(&h->deal, row) != s->rank &&
-           s->kernel->apart(shard_row(h, h->table->at, row), shard_row(h, h->base, row),
-                            h->table->width) <= s->least;
+    if (!h->base || (deal_owner(&h->deal, row) == s->rank && !h->master))
+        return false;
+    return take_row(s, h, row) <= s->least && s->least > 0 && s->form != FORM_WHOLE &&
+           deal_owner(&h->deal, row) != s->rank;
 }
 
 /* Whether an owner may be asked for more answers: of few messages, and of few rows. */
@@ -766,11 +770,16 @@ static shoal_status ask_row(struct store *s, size_t t, uint32_t row)
     return batch_full(h, *o) ? asks_send(s, t, to) : SHOAL_OK;
 }
 
-/* Whether there may be news of a row. */
+/* Whether there may be news of a row. Of those that are at home there are none; they count as
+ * heard of, so that the first test, which the processor foresees, is the last for most words. */
 static bool is_old(const struct store *s, const struct shard *h, size_t t, uint32_t row)
 {
-    return (uint16_t)(s->policy.clock - h->heard[row]) >= s->opts.fresh[t] &&
-           deal_owner(&h->deal, row) != s->rank;
+    if ((uint16_t)(s->policy.clock - h->heard[row]) < s->opts.fresh[t])
+        return false;
+    if (deal_owner(&h->deal, row) != s->rank)
+        return true;
+    h->heard[row] = (uint16_t)s->policy.clock;
+    return false;
 }
 
 static bool all_have_credit(void *store)

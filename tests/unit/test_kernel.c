@@ -329,22 +329,26 @@ static void a_wire_rounds_to_the_nearest_step(void **state)
 
 static void a_wire_takes_nothing_and_no_number(void **state)
 {
-    float known[8] = {1, 2, 3}, x[8] = {1, 2, 3};
+    const float known[8] = {1, 2, 3};
     char wire[64];
 
     (void)state;
-    for (unsigned w = KERNEL_INT8; w < KERNEL_WIRES; w++) {
-        memcpy(x, known, sizeof x);
-        kernel_scalar.wires[w].pack(wire, x, known, 8);
-        assert_memory_equal(x, known, sizeof x);
-        x[3] = 1e-44f; /* nothing, beside the scale of a float */
-        kernel_scalar.wires[w].pack(wire, x, known, 8);
-        assert_memory_equal(x, known, sizeof x);
-        x[2] = INFINITY;
-        kernel_scalar.wires[w].pack(wire, x, known, 8);
-        kernel_scalar.wires[w].unpack(x, wire, known, 8);
-        assert_true(isnan(x[2]));
-    }
+    for (size_t t = 0; t < ntables; t++)
+        for (unsigned w = KERNEL_INT8; w < KERNEL_WIRES; w++) {
+            const struct kernel_wire *k = &tables[t]->wires[w];
+            float x[8];
+
+            memcpy(x, known, sizeof x);
+            k->pack(wire, x, known, 8);
+            assert_memory_equal(x, known, sizeof x);
+            x[3] = 1e-44f; /* nothing, beside the scale of a float */
+            k->pack(wire, x, known, 8);
+            assert_memory_equal(x, known, sizeof x);
+            x[2] = INFINITY;
+            k->pack(wire, x, known, 8);
+            k->unpack(x, wire, known, 8);
+            assert_true(isnan(x[2]));
+        }
 }
 
 static void distances_agree_with_scalar(void **state)
@@ -353,12 +357,16 @@ static void distances_agree_with_scalar(void **state)
     for (size_t t = 0; t < ntables; t++)
         for (size_t dim = 1; dim <= DIMS; dim++) {
             struct rows a;
-            float want, found;
+            float *copy = calloc(dim, sizeof *copy), want, found;
 
             rows_new(&a, dim, dim);
             want = kernel_scalar.apart(a.pin[0], a.pin[1], dim);
             found = tables[t]->apart(a.pin[0], a.pin[1], dim);
             assert_true(fabsf(found - want) <= 1e-5f * want + 1e-6f);
+            found = tables[t]->take(copy, a.pin[0], a.pin[1], dim);
+            assert_true(fabsf(found - want) <= 1e-5f * want + 1e-6f);
+            assert_memory_equal(copy, a.pin[0], dim * sizeof *copy);
+            free(copy);
             rows_end(&a);
         }
 }
