@@ -1,5 +1,5 @@
 /* Part of scalar.c and simd.h: differences of rows in few bits. Plain loops, which the compiler
- * makes vectors of, but for those of four bits (simd_wire.h). Not a door.
+ * makes vectors of, but for those of four bits with AVX-512 (simd_wire.h). Not a door.
  *
  *     bf16   n x 16 bits: the upper half of each float
  *     int8   scale | n x 8 bits          the scale is a bf16, rounded up
@@ -130,7 +130,7 @@ static void unpack_int8(float *restrict x, const void *wire, const float *restri
         x[j] = known[j] + scale * (float)in[j];
 }
 
-#ifdef WIRE_VECTORS
+#if defined(WIRE_VECTORS) && VBYTES == 64 && defined(__AVX512VL__) && defined(__AVX512BW__)
 #include "kernel/simd_wire.h"
 #else
 /* Both halves of a byte; where n is odd the last has no upper one. */

@@ -235,6 +235,28 @@ static void owners_get_rows_of_the_same_traffic(void **state)
     free(traffic);
 }
 
+/* Of 8 ranks of which all own rows; so many bytes a row beside the rank's replica. */
+static double bytes_beside(size_t rows, size_t width, size_t stride, const struct store_opts *o)
+{
+    struct table t = {.name = "t", .rows = rows, .width = width, .stride = stride};
+
+    return (double)store_bytes(&t, 1, 8, o) / (double)rows;
+}
+
+/* A touch, a flight, a count of pushes and of those that each worker knows; what workers have seen
+ * of owned rows; and where rows are asked for a base, and when they were heard of. */
+static void large_models_cost_what_their_rows_say(void **state)
+{
+    struct store_opts clicks = {.policy = SHOAL_ASYNC, .wire = SHOAL_WIRE_F32};
+    struct store_opts words = {.policy = SHOAL_ASYNC, .wire = SHOAL_WIRE_INT4, .fresh = {4}};
+    double feature = bytes_beside(1000000000, 2, 2, &clicks);
+    double word = bytes_beside(3000000, 300, table_stride(300), &words);
+
+    (void)state;
+    assert_true(feature >= 2 + 4.5 + 8 && feature < 2 + 4.5 + 8 + 0.01);
+    assert_true(word >= 2 * 304 * 4 + 4 + 4.5 && word < 2 * 304 * 4 + 4 + 4.5 + 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +271,7 @@ int main(void)
         cmocka_unit_test(moments_that_fade_become_0_on_every_instruction_set),
         cmocka_unit_test(every_row_has_one_owner_and_a_place_among_its_rows),
         cmocka_unit_test(owners_get_rows_of_the_same_traffic),
+        cmocka_unit_test(large_models_cost_what_their_rows_say),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
