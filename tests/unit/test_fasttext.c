@@ -300,17 +300,6 @@ static void a_file_with_any_byte_flipped_is_read_or_refused(void **state)
     free(bytes);
 }
 
-static void a_classifier_is_no_vectors(void **state)
-{
-    shoal_vectors *v;
-
-    (void)state;
-    bring("supervised-ns.bin");
-    assert_int_equal(shoal_vectors_open(&v, "supervised-ns.bin"), SHOAL_EFORMAT);
-    assert_error_has("supervised-ns.bin: is fastText's classifier of texts, want vectors");
-    assert_null(v);
-}
-
 static void a_nan_is_refused_where_it_is_met(void **state)
 {
     shoal_vectors *v;
@@ -387,6 +376,28 @@ static void vectors_go_through_our_container_and_back(void **state)
         back = through(ours, "back.bin",
                        (struct shoal_save_opts){.format = SHOAL_FORMAT_FASTTEXT});
         assert_int_equal(shoal_vectors_format(back), SHOAL_FORMAT_FASTTEXT);
+        assert_vectors_said(back, files[i].file);
+        shoal_vectors_close(back);
+        shoal_vectors_close(ours);
+        shoal_vectors_close(v);
+    }
+}
+
+/* Also those of quantised and pruned ones, which keep their codes. */
+static void words_of_a_classifier_have_its_vectors(void **state)
+{
+    (void)state;
+    for (size_t i = VECTORS; i < COUNT(files); i++) {
+        shoal_vectors *v, *ours, *back;
+
+        bring(files[i].file);
+        v = reopen(files[i].file);
+        assert_vectors_said(v, files[i].file);
+        assert_int_equal(shoal_vectors_hidden(v).rows, 0);
+        ok(shoal_vectors_verify(v));
+        ours = through(v, "v.shoal", shoal_save_default());
+        assert_vectors_said(ours, files[i].file);
+        back = through(v, "back.bin", (struct shoal_save_opts){.format = SHOAL_FORMAT_FASTTEXT});
         assert_vectors_said(back, files[i].file);
         shoal_vectors_close(back);
         shoal_vectors_close(ours);
@@ -867,10 +878,10 @@ int main(void)
         cmocka_unit_test(a_number_that_cannot_be_is_named),
         cmocka_unit_test(bytes_behind_the_end_are_refused),
         cmocka_unit_test(a_file_with_any_byte_flipped_is_read_or_refused),
-        HERE(a_classifier_is_no_vectors),
         HERE(a_nan_is_refused_where_it_is_met),
         HERE(a_model_opens_as_vectors_with_its_counts),
         HERE(vectors_go_through_our_container_and_back),
+        HERE(words_of_a_classifier_have_its_vectors),
         HERE(a_model_written_again_is_the_same_file),
         HERE(rows_are_the_same_one_by_one_and_all_at_once),
         HERE(threads_that_ask_for_all_rows_get_the_same),

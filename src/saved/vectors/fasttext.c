@@ -6,13 +6,6 @@
 
 /* ---- reading ---- */
 
-static shoal_status fail_supervised(const char *path)
-{
-    return shoal_fail(SHOAL_EFORMAT,
-                      "%s: is fastText's classifier of texts, want vectors: `shoal predict` asks it",
-                      path);
-}
-
 /* The words become a vocabulary, and where they lay is not needed again. */
 static shoal_status name_words(struct naming *names, struct fasttext *f)
 {
@@ -30,13 +23,17 @@ static shoal_status name_words(struct naming *names, struct fasttext *f)
     return st;
 }
 
-static shoal_status read_model(struct late *late, const struct source *src)
+/* The words of a classifier have vectors like others, which its labels do not matter to: what is
+ * left is what skip-gram would have left, without output rows. */
+static void leave_labels(struct fasttext *f)
 {
-    shoal_status st = fasttext_read(&late->model, late->path, src->at, src->len);
-
-    if (st == SHOAL_OK && late->model.args.model == FASTTEXT_SUPERVISED)
-        st = fail_supervised(late->path);
-    return st;
+    if (f->args.model != FASTTEXT_SUPERVISED)
+        return;
+    f->args.model = FASTTEXT_SKIPGRAM;
+    f->args.loss = FASTTEXT_NS;
+    f->nlabels = 0;
+    pq_fini(&f->output.pq);
+    f->output = (struct fasttext_matrix){0};
 }
 
 shoal_status vectors_fasttext_read(shoal_vectors **out, struct source *src)
@@ -46,9 +43,11 @@ shoal_status vectors_fasttext_read(shoal_vectors **out, struct source *src)
     shoal_status st = late_new(&late, src->path);
 
     if (st == SHOAL_OK)
-        st = read_model(late, src);
-    if (st == SHOAL_OK)
+        st = fasttext_read(&late->model, late->path, src->at, src->len);
+    if (st == SHOAL_OK) {
+        leave_labels(&late->model);
         st = name_words(&names, &late->model);
+    }
     if (st == SHOAL_OK)
         st = vectors_new_late(out, SHOAL_FORMAT_FASTTEXT, late, &names);
     naming_fini(&names);
